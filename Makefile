@@ -13,7 +13,7 @@ SUDO := $(shell [ "$$(id -u)" = 0 ] || echo sudo)
 help:
 	@echo "make demo        plan, emit, simulate and check a GEMM"
 	@echo "make test        run the quick tests by turns, some of every family: a minute on two cores (TESTS=tests/core: of that folder)"
-	@echo "make test-all    run nearly all tests, those with compilers too; of long families two seconds, by turns"
+	@echo "make test-all    run nearly all tests, those with compilers too; of long families a second, by turns"
 	@echo "make test-lowest run quick tests with the lowest allowed version of every dependency"
 	@echo "make exhaustive  run every case of every test, and what takes too long for every change: hostile texts of 16 MB, more generated kernels"
 	@echo "make times       measure what tests take: tests/times.json, by which the turns are taken"
@@ -53,13 +53,13 @@ demo: $(VENV)/installed
 	@$(BIN)/layoutalg gemm 512 512 512 --run --check -o build/gemm.mlir
 
 test: $(VENV)/installed-test
-	@$(BIN)/python -m tests.minute $(TESTS)
+	@$(BIN)/python -m tests.shares quick $(TESTS)
 
 test-all: $(VENV)/installed-test
-	$(BIN)/python -m pytest $(PYTEST_FLAGS) --sample=2 --ignore=tests/attack $(TESTS)
+	@$(BIN)/python -m tests.shares all $(TESTS)
 
 times: $(VENV)/installed-test
-	$(BIN)/python -m pytest -q --store-times --ignore=tests/attack
+	$(BIN)/python -m pytest -q --sample=1 --store-times --ignore=tests/attack
 
 test-lowest: $(VENV)/installed
 	@$(PYTHON) -m venv build/lowest

@@ -3,12 +3,12 @@
 A family is a test function with all its cases. With `--sample SECONDS` a family runs as many of its cases as fit into that
 much time of a processor, at least one. Cases take turns by the number of commits: each commit begins where the last one ended,
 so a family of 600 cases of which 20 fit is through after 30 commits. Long tests of one file that have no cases take turns too,
-and so do all tests of more than a second.
+and so do all tests of more than half a second.
 
 >>> [turn(list("abcdefg"), 3, commit) for commit in range(3)]
 [['a', 'b', 'c'], ['d', 'e', 'f'], ['a', 'b', 'g']]
 
-With `--share 0/2` a process takes half of the files, so that it reads and imports no more than it runs; `tests/minute.py`
+With `--share 0/2` a process takes half of the files, so that it reads and imports no more than it runs; `tests/shares.py`
 starts one process for each processor. What tests take is in `tests/times.json`; `make times` measures it again.
 """
 
@@ -17,7 +17,8 @@ from __future__ import annotations
 import json
 import os
 import subprocess
-from collections.abc import Generator, Sequence
+from collections import Counter
+from collections.abc import Generator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
@@ -30,7 +31,7 @@ ROOT = Path(__file__).resolve().parent.parent
 TIMES = Path(__file__).with_name("times.json")
 LONG = 0.1
 """Seconds from which on a test without cases takes turns with the others of its file."""
-LONGEST = 1.0
+LONGEST = 0.5
 """Seconds from which on tests take turns with all others of this length: one of them runs, where less is asked of a family."""
 UNKNOWN = 0.01
 """Seconds of a case of which no time is stored: a new one, or one that takes less."""
@@ -106,13 +107,11 @@ def sampled(names: Sequence[str], seconds: float, commit: int) -> set[str]:
     families: dict[tuple[str, str], list[str]] = {}
     longest: dict[tuple[str, str], float] = {}
     for name in names:
-        file, _, function = name.partition("::")
-        function, _, case = function.partition("[")
+        key = file, function = family_of(name)
         _, each = times().get(file, Times()).families.get(function, (0, UNKNOWN))
-        key = (file, function)
         if each >= LONGEST > seconds:
             key = ("", "")
-        elif not case and each >= LONG:
+        elif "[" not in name and each >= LONG:
             key = (file, "")
         families.setdefault(key, []).append(name)
         longest[key] = max(each, UNKNOWN / 100, longest.get(key, 0.0))
@@ -124,12 +123,13 @@ def sampled(names: Sequence[str], seconds: float, commit: int) -> set[str]:
 
 
 @cache
-def share_of(count: int, seconds: float | None) -> dict[str, int]:
-    """By file of tests, which of so many processes runs it, so that all take about as long."""
+def share_of(count: int, seconds: float | None, ignored: tuple[str, ...] = ()) -> dict[str, int]:
+    """By file of tests, which of so many processes runs it, so that all take about as long; but for ignored folders."""
     files = [*ROOT.glob("tests/**/test_*.py"), *ROOT.glob("layoutalg/**/*.py")]
     costs: dict[str, float] = {}
-    for path in files:
-        name = path.relative_to(ROOT).as_posix()
+    for name in (path.relative_to(ROOT).as_posix() for path in files):
+        if name.startswith(ignored):
+            continue
         costs[name] = READING + times().get(name, Times()).sampled(float("inf") if seconds is None else seconds)
     loads = [0.0] * count
     found: dict[str, int] = {}
@@ -158,7 +158,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 def pytest_configure(config: pytest.Config) -> None:
     if config.getoption("--store-times"):
-        config.pluginmanager.register(_Measuring())
+        config.pluginmanager.register(_Measuring(), "measuring")
     seconds: float | None = config.getoption("--sample")
     if seconds is not None and seconds < LONGEST:
         settings.register_profile("sample", max_examples=EXAMPLES, deadline=None)
@@ -172,7 +172,8 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
         return None
     own, _, count = share.partition("/")
     name = collection_path.relative_to(ROOT).as_posix() if collection_path.is_relative_to(ROOT) else ""
-    found = share_of(int(count), config.getoption("--sample")).get(name)
+    ignored = tuple(f"{folder}/" for folder in config.getoption("ignore") or ())
+    found = share_of(int(count), config.getoption("--sample"), ignored).get(name)
     return True if found is not None and found != int(own) else None
 
 
@@ -181,7 +182,11 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     seconds: float | None = config.getoption("--sample")
     if seconds is None:
         return
-    chosen = sampled([item.nodeid for item in items], seconds, commits())
+    names = [item.nodeid for item in items]
+    measuring: _Measuring | None = config.pluginmanager.get_plugin("measuring")
+    if measuring is not None:
+        measuring.cases.update(map(family_of, names))
+    chosen = sampled(names, seconds, commits())
     left_out = [item for item in items if item.nodeid not in chosen]
     if left_out:
         config.hook.pytest_deselected(items=left_out)
@@ -200,6 +205,8 @@ class _Measuring:
 
     def __init__(self) -> None:
         self.of: dict[str, float] = {}
+        self.cases: Counter[tuple[str, str]] = Counter()
+        """How many cases families have of which a sample is measured."""
 
     @pytest.hookimpl(hookwrapper=True)
     def pytest_runtest_protocol(self, item: pytest.Item) -> Generator[None]:
@@ -208,22 +215,33 @@ class _Measuring:
         self.of[item.nodeid] = sum(os.times()[:4]) - before
 
     def pytest_sessionfinish(self) -> None:
-        TIMES.write_text(stored(self.of), encoding="utf-8")
+        TIMES.write_text(stored(self.of, self.cases), encoding="utf-8")
 
 
-def stored(taken: dict[str, float]) -> str:
-    """The text of `tests/times.json`, from what every test took."""
+def family_of(name: str) -> tuple[str, str]:
+    """The file and the function of a test.
+
+    >>> family_of("tests/memory/test_views.py::test_rows[3-x]")
+    ('tests/memory/test_views.py', 'test_rows')
+    """
+    file, _, function = name.partition("::")
+    return file, function.partition("[")[0]
+
+
+def stored(taken: dict[str, float], cases: Mapping[tuple[str, str], int]) -> str:
+    """The text of `tests/times.json`, from what tests took, and how many cases the families have that were sampled."""
     families: dict[str, dict[str, list[float]]] = {}
     for name, seconds in taken.items():
-        file, _, function = name.partition("::")
-        families.setdefault(file, {}).setdefault(function.partition("[")[0], []).append(seconds)
+        file, function = family_of(name)
+        families.setdefault(file, {}).setdefault(function, []).append(seconds)
     rows: dict[str, dict[str, object]] = {}
     for file, functions in sorted(families.items()):
         row = rows[file] = {"": 0.0}
         others = 0.0
         for function, found in functions.items():
-            if len(found) > 1 or found[0] >= LONG:
-                row[function] = [len(found), float(f"{sum(found) / len(found):.2g}")]
+            count = max(len(found), cases.get((file, function), 0))
+            if count > 1 or found[0] >= LONG:
+                row[function] = [count, float(f"{sum(found) / len(found):.2g}")]
             else:
                 others += found[0]
         row[""] = round(others, 2)

@@ -100,14 +100,25 @@ def check_on_cpu(plans: Sequence[Attention], directory: Path) -> None:
         assert same_bits(heads_of(plan, o), expected_with(powers, plan, given)), plan.problem
 
 
-def test_the_spirv_gives_the_models_bits(tmp_path: Path) -> None:
-    check_on_cpu(
-        [
-            plan_attention(40, 100, 32),
-            plan_attention(20, 140, 64, "bf16", "bf16", heads=2, kv_heads=1, causal=True, llvm=23),
-        ],
-        tmp_path,
-    )
+QUICK: list[dict[str, Any]] = [
+    {"queries": 40, "keys": 100, "d": 32},
+    {
+        "queries": 20,
+        "keys": 140,
+        "d": 64,
+        "type": "bf16",
+        "out": "bf16",
+        "heads": 2,
+        "kv_heads": 1,
+        "causal": True,
+        "llvm": 23,
+    },
+]
+
+
+@pytest.mark.parametrize("case", QUICK, ids=str)
+def test_the_spirv_gives_the_models_bits(case: dict[str, Any], tmp_path: Path) -> None:
+    check_on_cpu([plan_attention(**case)], tmp_path)
 
 
 FULL: list[dict[str, Any]] = [

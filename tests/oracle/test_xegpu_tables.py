@@ -120,10 +120,11 @@ def test_full_hierarchy_of_subgroups_instructions_and_lanes_agrees() -> None:
             assert len(found) == len(expected)
 
 
-def test_every_pair_has_an_exact_layout_or_a_reason() -> None:
+@pytest.mark.parametrize("part", range(8))
+def test_every_pair_has_an_exact_layout_or_a_reason(part: int) -> None:
     """The elements of each id are those of LLVM's blocks. Where there is no layout, blocks overrun or share unevenly."""
     compared = refused = 0
-    for row in TABLES:
+    for row in TABLES[part::8]:
         shape = row["shape"]
         if row["level"] not in ("workgroup", "subgroup") or prod(shape) > 4096:
             continue
@@ -153,5 +154,5 @@ def test_every_pair_has_an_exact_layout_or_a_reason() -> None:
             found = [tuple(c) for c in held[one].reshape(-1, len(shape)).tolist()]
             assert len(found) == len(expected) == len(set(found))
             assert set(found) == set(expected), row
-    assert compared > 1000
-    assert refused > 20
+    assert compared > 180
+    assert refused >= 12
