@@ -64,7 +64,8 @@ times: $(VENV)/installed-test
 test-lowest: $(VENV)/installed
 	@$(PYTHON) -m venv build/lowest
 	@build/lowest/bin/python -m pip install --quiet --disable-pip-version-check $$($(BIN)/python tools/lowest_versions.py)
-	build/lowest/bin/python -m pytest -q -m "not slow" tests/core tests/compare tests/memory tests/simulate tests/ir tests/show
+	@build/lowest/bin/python -m pip install --quiet --disable-pip-version-check --no-deps -e .
+	@env PATH="$(CURDIR)/$(VENV)/newtools/bin:$$PATH" build/lowest/bin/python -m tests.shares quick -W ignore::DeprecationWarning $(TESTS)
 
 exhaustive: $(VENV)/installed-test
 	LAYOUTALG_EXHAUSTIVE=1 $(BIN)/python -m pytest $(PYTEST_FLAGS) --ignore=tests/attack

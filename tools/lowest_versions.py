@@ -1,7 +1,7 @@
 """The lowest version of each dependency that pyproject.toml allows, for pip: `make test-lowest` installs and tests them.
 
 $ python tools/lowest_versions.py
-numpy==1.26 sympy==1.12.1 networkx==3.2 xdsl==0.74.* ml_dtypes==0.4 click==8.1 rich==13 matplotlib==3.8 pytest==8 ...
+numpy==2.0 sympy==1.12.1 networkx==3.2 xdsl==0.74.* ml_dtypes==0.5 click==8.1 rich==13 matplotlib==3.9 pytest==8 ...
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ def lowest(requirement: str) -> str:
     """The requirement with its lowest version alone.
 
     >>> lowest("numpy>=1.26"), lowest("xdsl==0.74.*"), lowest("layoutalg[viz]")
-    ('numpy==1.26', 'xdsl==0.74.*', '')
+    ('numpy==2.0', 'xdsl==0.74.*', '')
     """
     found = re.match(r"([\w-]+)(?:>=|==)([\w.*]+)", requirement)
     return "" if found is None else f"{found[1]}=={found[2]}"

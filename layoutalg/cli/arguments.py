@@ -73,12 +73,11 @@ class OneOf(click.ParamType):  # pyright: ignore[reportMissingTypeArgument] (old
             return found[0]
         return self.fail(f"{shown(str(value))}: expected one of {', '.join(map(str, self.names()))}", param, ctx)
 
-    def get_metavar(self, param: click.Parameter, ctx: click.Context) -> str:
-        """The names, for the help.
+    def get_metavar(self, param: click.Parameter, ctx: click.Context | None = None) -> str:
+        """The names, for the help. (Click 8.1 asks without a context.)
 
         >>> import click
-        >>> command = click.Command("convert")
-        >>> OneOf(lambda: ("a", "b")).get_metavar(click.Option(["--to"]), click.Context(command))
+        >>> OneOf(lambda: ("a", "b")).get_metavar(click.Option(["--to"]))
         '[a|b]'
         """
         return f"[{'|'.join(map(str, self.names()))}]"

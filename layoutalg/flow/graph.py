@@ -190,7 +190,8 @@ def _called_together(functions: Sequence[Operation]) -> Iterator[list[Operation]
         return
     from networkx import Graph, connected_components
 
-    graph: Graph[int] = Graph(pairs)
+    graph: Graph[int] = Graph()
+    graph.add_edges_from(pairs)
     graph.add_nodes_from(range(len(functions)))
     for part in sorted(connected_components(graph), key=min):
         yield [functions[number] for number in sorted(part)]

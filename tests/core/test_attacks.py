@@ -203,7 +203,6 @@ def test_symbols_are_named_where_numbers_are_needed() -> None:
             call()
 
 
-@pytest.mark.skipif(np.__version__.startswith("1."), reason="arrays of numpy 1 have at most 32 dimensions")
 def test_a_tensor_of_64_dimensions_is_distributed() -> None:
     one = P(", ".join(f"d{i} = 1" for i in range(64)))
     assert la.distribute(one, np.ones((1,) * 64)).tolist() == [[[1.0]]]

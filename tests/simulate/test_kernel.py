@@ -54,7 +54,7 @@ def load_then_store(load: str, block: str, vector: str, source: Array, registers
         for r in range(registers)
     )
     run(kernel(body), source, target)
-    assert (target[:, 16:] == 9999).all()
+    assert (target[:, 16:] == target.dtype.type(9999)).all()
     return target[:, :16]
 
 
