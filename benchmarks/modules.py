@@ -14,13 +14,11 @@ from __future__ import annotations
 import json
 import resource
 import shutil
-import subprocess
 import sys
 import time
 
-from compilers import compiler_seconds
+from compilers import size_table
 
-SIZES = (2_500, 5_000, 10_000, 20_000)
 COMPILER = "mlir-opt-22"
 
 
@@ -54,30 +52,22 @@ def measured(operations: int) -> dict[str, float]:
     end = time.process_time()
     assert not findings
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-    return {"operations": count, "strict": middle - start, "verified": end - middle, "megabytes": peak}
+    return {
+        "operations": count,
+        "strict": middle - start,
+        "verified": end - middle,
+        "each": 1e6 * (end - middle) / count,
+        "megabytes": peak,
+    }
 
 
 def table() -> str:
     """All sizes as a Markdown table."""
-    lines = [
-        f"| operations | read_module | read and verify | each | peak memory | {COMPILER} |",
-        "|---:|---:|---:|---:|---:|---:|",
-    ]
+    columns = {"strict": "read_module", "verified": "read and verify"}
     program = shutil.which(COMPILER)
-    for size in SIZES:
-        done = subprocess.run([sys.executable, __file__, str(size)], capture_output=True, text=True, check=True)
-        found = json.loads(done.stdout)
-        other = None if program is None else compiler_seconds([program], kernels(size)[0])
-        cells = [
-            f"{found['operations']:,}",
-            f"{found['strict']:.2f} s",
-            f"{found['verified']:.2f} s",
-            f"{1e6 * found['verified'] / found['operations']:.0f} µs",
-            f"{found['megabytes']:.0f} MB",
-            "" if other is None else f"{other:.2f} s",
-        ]
-        lines.append("| " + " | ".join(cells) + " |")
-    return "\n".join(lines)
+    return size_table(
+        __file__, columns, lambda size: kernels(size)[0], COMPILER, None if program is None else [program]
+    )
 
 
 def main() -> None:

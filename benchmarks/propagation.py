@@ -15,14 +15,12 @@ import json
 import os
 import resource
 import shutil
-import subprocess
 import sys
 import time
 from pathlib import Path
 
-from compilers import compiler_seconds
+from compilers import size_table
 
-SIZES = (2_500, 5_000, 10_000, 20_000)
 COMPILER = "mlir-opt-24"
 PASSES = (
     "--pass-pipeline=builtin.module(xevm-attach-target{chip=pvc},gpu.module(xegpu-propagate-layout{layout-kind=lane}))"
@@ -83,7 +81,13 @@ def measured(operations: int) -> dict[str, float]:
     end = time.process_time()
     assert found.is_right, found.findings[0]
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-    return {"operations": count, "propagated": middle - start, "checked": end - middle, "megabytes": peak}
+    return {
+        "operations": count,
+        "propagated": middle - start,
+        "checked": end - middle,
+        "each": 1e6 * (end - start) / count,
+        "megabytes": peak,
+    }
 
 
 def compiler() -> str | None:
@@ -95,25 +99,11 @@ def compiler() -> str | None:
 
 def table() -> str:
     """All sizes as a Markdown table."""
-    lines = [
-        f"| operations | propagate | read and check | each | peak memory | {COMPILER} propagates |",
-        "|---:|---:|---:|---:|---:|---:|",
-    ]
+    columns = {"propagated": "propagate", "checked": "read and check"}
     program = compiler()
-    for size in SIZES:
-        done = subprocess.run([sys.executable, __file__, str(size)], capture_output=True, text=True, check=True)
-        found = json.loads(done.stdout)
-        other = None if program is None else compiler_seconds([program, PASSES], kernel(size))
-        cells = [
-            f"{found['operations']:,}",
-            f"{found['propagated']:.2f} s",
-            f"{found['checked']:.2f} s",
-            f"{1e6 * (found['propagated'] + found['checked']) / found['operations']:.0f} µs",
-            f"{found['megabytes']:.0f} MB",
-            "" if other is None else f"{other:.2f} s",
-        ]
-        lines.append("| " + " | ".join(cells) + " |")
-    return "\n".join(lines)
+    return size_table(
+        __file__, columns, kernel, f"{COMPILER} propagates", None if program is None else [program, PASSES]
+    )
 
 
 def main() -> None:

@@ -3,18 +3,7 @@
   // opening.js: root, the element that this script stands in
   root.querySelectorAll(".panel").forEach((old) => old.remove()); // of a page that was saved while it was open
 
-  const box = root.querySelector(".drawing");
-  const image = box.querySelector("img");
-  if (image) {
-    const bytes = Uint8Array.from(atob(image.src.split(",")[1]), (c) => c.charCodeAt(0));
-    const parsed = new DOMParser().parseFromString(new TextDecoder().decode(bytes), "image/svg+xml");
-    image.replaceWith(document.importNode(parsed.documentElement, true));
-  }
-  const svg = box.querySelector("svg");
-  box.style.overflowX = "auto";
-  svg.style.maxWidth = "100%";
-  svg.style.minWidth = Math.round(0.72 * Number(svg.getAttribute("width"))) + "px";
-  svg.style.height = "auto";
+  const svg = drawingOf(root.querySelector(".drawing"));
 
   const panel = document.createElement("div");
   panel.className = "panel";

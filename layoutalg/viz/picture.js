@@ -8,18 +8,7 @@
   const info = document.createElement("div");
   const views = {};
   root.querySelectorAll(".view").forEach((box) => {
-    const image = box.querySelector("img");
-    if (image) {
-      const bytes = Uint8Array.from(atob(image.src.split(",")[1]), (c) => c.charCodeAt(0));
-      const parsed = new DOMParser().parseFromString(new TextDecoder().decode(bytes), "image/svg+xml");
-      image.replaceWith(document.importNode(parsed.documentElement, true));
-    }
-    const svg = box.querySelector("svg");
-    // Shrinks with the page, but not until it can't be read: from there on it scrolls.
-    box.style.overflowX = "auto";
-    svg.style.maxWidth = "100%";
-    svg.style.minWidth = Math.round(0.72 * Number(svg.getAttribute("width"))) + "px";
-    svg.style.height = "auto";
+    const svg = drawingOf(box);
     const facts = data.views[box.dataset.direction];
     const view = { box, facts, rects: Array.from(svg.querySelectorAll(".cells rect")), told: [] };
     view.labels = Array.from(svg.querySelectorAll(".labels text"));
