@@ -30,13 +30,7 @@ class Names:
         self.source = source
 
     def of(self, value: SSAValue) -> str:
-        """The name of a value; what it is where it has none.
-
-        >>> from xdsl.dialects.builtin import i32
-        >>> from xdsl.ir import Block
-        >>> Names(la.read("gpu.barrier").lines).of(Block(arg_types=[i32]).args[0])
-        'argument 0'
-        """
+        """The name of a value; what it is where it has none."""
         if isinstance(value, OpResult):
             name = self.source.result_names(value.op)[value.index]
             return name or f"the result of {value.op.name}"

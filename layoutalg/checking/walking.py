@@ -78,13 +78,7 @@ class Found:
 
 
 def check_flow(flow: Flow, module: Module, target: str, llvm: int) -> Found:
-    """Check one function of a module.
-
-    >>> from layoutalg.flow.graph import flow_of
-    >>> module = la.read("gpu.barrier")
-    >>> check_flow(flow_of(module.parts[0].module), module, "pvc", 22).mistakes
-    ()
-    """
+    """Check one function of a module."""
     return _Checking(flow, module, target, llvm).found()
 
 

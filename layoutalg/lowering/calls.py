@@ -38,12 +38,7 @@ _MOST_OPERATIONS = 1 << 16
 
 
 def spread_calls(module: Operation) -> list[CallOp]:
-    """The calls in kernels that pass vectors or tensors.
-
-    >>> from layoutalg.ir import read_module
-    >>> spread_calls(read_module("gpu.barrier"))
-    []
-    """
+    """The calls in kernels that pass vectors or tensors."""
     return [call for kernel in module.walk() if isinstance(kernel, GpuFuncOp) for call in _spread_in(kernel)]
 
 

@@ -59,10 +59,6 @@ def lower_fragments(module: Operation, target: str = DEFAULT_TARGET) -> tuple[Fi
     Functions at subgroup or workgroup level are left as they are.
 
     Raises `PlanError` for an unknown target.
-
-    >>> from layoutalg.ir import read_module
-    >>> lower_fragments(read_module("gpu.barrier"))
-    ()
     """
     found: list[Finding] = []
     for function in [op for op in module.walk() if isinstance(op, FuncOp | GpuFuncOp)]:

@@ -58,12 +58,7 @@ class _FormPrinter(ModulePrinter):
 
 
 def piece_type(element: Attribute, size: int | None) -> Attribute:
-    """The type of so many elements, a scalar for None.
-
-    >>> from xdsl.dialects.builtin import f16
-    >>> str(piece_type(f16, 8)), str(piece_type(f16, None))
-    ('vector<8xf16>', 'f16')
-    """
+    """The type of so many elements, a scalar for None."""
     return element if size is None else _vector(element, size)
 
 
@@ -73,12 +68,7 @@ def _vector(element: Attribute, size: int) -> Attribute:
 
 
 def without_layouts(operation: Operation) -> dict[str, Attribute]:
-    """The attributes of an operation that say no layout.
-
-    >>> from xdsl.dialects.test import TestOp
-    >>> without_layouts(TestOp())
-    {}
-    """
+    """The attributes of an operation that say no layout."""
     return {name: one for name, one in operation.attributes.items() if not isinstance(one, LayoutAttr | SliceAttr)}
 
 
@@ -107,12 +97,7 @@ def form_of(
 
 
 def passed_on(operation: Operation, llvm: int = DEFAULT_LLVM) -> LineTemplate:
-    """The operation as it stands.
-
-    >>> from layoutalg.ir import read_module
-    >>> passed_on(read_module("%a = arith.constant 1 : i32").body.block.last_op)
-    LineTemplate(text='arith.constant 1 : i32', order=())
-    """
+    """The operation as it stands."""
     return _printed(operation, {value: number for number, value in enumerate(operation.operands)}, llvm)
 
 

@@ -62,9 +62,6 @@ def placed(body: str, shared: str, limit: int) -> Placed:
     """Give the buffers of a kernel's text their places in the argument named `shared`.
 
     Raises `SizeError` where they take more than `limit` bytes.
-
-    >>> placed("gpu.return", "%slm", 0)
-    Placed(body='gpu.return', bytes=0, barriers=0)
     """
     lines = body.splitlines()
     outline, numbers = _outline(lines)

@@ -45,12 +45,6 @@ def repeated(function: Operation, held: HeldIn, lanes: int, shared: int, subgrou
     """One warning where lanes hold copies of one another's loads and stores, one where subgroups do the same work.
 
     `shared` is the number of subgroups that share the work, `subgroups` how many the kernel has.
-
-    >>> from layoutalg.ir import read_module
-    >>> from layoutalg.flow.graph import flow_of
-    >>> module = read_module("gpu.barrier")
-    >>> list(repeated(module, HeldIn(flow_of(module)), 16, 1, 1))
-    []
     """
     moved = [(operation, value) for operation in function.walk() for value in _moved(operation)]
     for operation, value in moved:
@@ -78,11 +72,7 @@ def _moved(operation: Operation) -> Iterator[SSAValue]:
 
 
 def has_all_lanes(layout: Layout, lanes: int) -> bool:
-    """Whether every lane of several holds the same elements.
-
-    >>> has_all_lanes(Layout.parse("d0 = 8@reg | replicas 16@lane"), 16), has_all_lanes(Layout.parse("d0 = 16@lane"), 16)
-    (True, False)
-    """
+    """Whether every lane of several holds the same elements."""
     return prod(int(factor.extent) for factor in layout.replicas if factor.axis == "lane") == lanes > 1
 
 

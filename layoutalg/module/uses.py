@@ -355,11 +355,7 @@ def _parts(value: Distributed, text: str) -> Iterator[_Found]:
 
 
 def distributes(value: Distributed) -> bool:
-    """Whether a value spreads a tensor: a cache hint, for one, does not.
-
-    >>> distributes(parse("#xegpu.layout<lane_layout = [16]>")), distributes(parse("#xegpu.cache_hint<cached>"))
-    (True, False)
-    """
+    """Whether a value spreads a tensor: a cache hint, for one, does not."""
     return type(value).operands is not Distributed.operands
 
 

@@ -68,10 +68,6 @@ def uncovered(attr: NestedTiles, threads: int, subgroup_size: int, most: int) ->
     """How many elements nobody holds, and the first `most` of them, row-major: an int array `[element, rank]`.
 
     Raises `SizeError` over 2^24 threads or elements.
-
-    >>> from layoutalg.nested.tiles import NestedTiles
-    >>> uncovered(NestedTiles((1,), (1,), (1,), (4,), (1,), (0,), (1,)), 8, 8, 4)[0]
-    0
     """
     shape = attr.shape
     if max(prod(shape), threads) > _MOST_COUNTED:

@@ -151,16 +151,7 @@ class _Builder:
 
 
 def network_of(flow: Flow, candidates: Candidates, asked: Asked) -> Network:
-    """The labelling problem of a function.
-
-    >>> from layoutalg.ir import read_module
-    >>> from layoutalg.flow.graph import flow_of
-    >>> from layoutalg.propagation.candidates import candidates_of
-    >>> from layoutalg.core.notation import Machine
-    >>> asked, flow = Asked("lane", "pvc", 24, Machine(lanes=16)), flow_of(read_module("gpu.barrier"))
-    >>> network_of(flow, candidates_of(flow, asked), asked).problem.costs
-    ()
-    """
+    """The labelling problem of a function."""
     prices = Prices(asked.machine, asked.target)
     nodes = [_Node() for _ in flow.values]
     builder = _Builder(flow, candidates, asked, prices, Again(flow, prices, asked), nodes)

@@ -67,10 +67,6 @@ def restate(module: Operation, target: str, llvm: int) -> list[Restated]:
     """Change the loads and stores of a module whose layouts no message of the target moves.
 
     Those whose descriptor goes through a loop or a branch stay as they are.
-
-    >>> from layoutalg.ir import read_module
-    >>> restate(read_module("gpu.barrier"), "pvc", 24)
-    []
     """
     found: list[Restated] = []
     for flow in flows_of(module):

@@ -219,20 +219,12 @@ def _may_stand(value: Value, depth: int = 0) -> bool:
 
 
 def is_attribute(value: object) -> bool:
-    """Whether a value is an attribute or a type in MLIR's text; layouts, and CuTe's, are not.
-
-    >>> is_attribute(Raw("i32")), is_attribute(Typed(2, "i32"))
-    (True, False)
-    """
+    """Whether a value is an attribute or a type in MLIR's text; layouts, and CuTe's, are not."""
     return isinstance(value, Raw) or (isinstance(value, Notation) and str(value)[:1] in ("#", "!"))
 
 
 def key(name: str) -> str:
-    """A name as MLIR prints it: quoted where it is not a word.
-
-    >>> key("two words")
-    '"two words"'
-    """
+    """A name as MLIR prints it: quoted where it is not a word."""
     return name if _BARE.fullmatch(name) else _quoted(name)
 
 
@@ -317,11 +309,7 @@ def read_dictionary(reader: Reader, read_attribute: Callable[[Reader], Value] | 
 
 
 def read_value(reader: Reader, read_attribute: Callable[[Reader], Value] | None = None) -> Value:
-    """Read one value; `read_attribute` as for `read_dictionary`.
-
-    >>> read_value(Reader("0x3F800000 : f32")).value
-    1.0
-    """
+    """Read one value; `read_attribute` as for `read_dictionary`."""
     if reader.looking_at("{"):
         return read_dictionary(reader, read_attribute)
     if reader.looking_at("["):

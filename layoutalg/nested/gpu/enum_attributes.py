@@ -100,11 +100,7 @@ class EnumAttr(Notation):
 
 
 def words_of(mnemonic: str) -> tuple[str, ...]:
-    """The spellings of an enum of `WORDS`.
-
-    >>> words_of("reorder_workgroups_strategy")
-    ('None', 'Transpose')
-    """
+    """The spellings of an enum of `WORDS`."""
     return tuple(name.rstrip("_") for name in WORDS[mnemonic].__members__)
 
 

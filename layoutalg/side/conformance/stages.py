@@ -55,11 +55,7 @@ class Stage:
 
 
 def stages(llvm: int, level: Level) -> tuple[Stage, ...]:
-    """The stages of a version of LLVM for kernels of a level, in order.
-
-    >>> stages(22, "plain")[0].pipeline.startswith("builtin.module(cse,xevm-attach-target{chip=pvc}")
-    True
-    """
+    """The stages of a version of LLVM for kernels of a level, in order."""
     inside = [_SUBGROUPS.get(llvm, _LATER_SUBGROUPS)] if level != "plain" else []
     first = _stage("subgroup", inside) if inside else _stage("alone", [_ALONE.get(llvm, _LATER_ALONE)])
     found = [first]

@@ -71,11 +71,7 @@ def largest_divisor(size: int, candidates: Iterable[int]) -> int | None:
 
 
 def whole_bytes(bits: int) -> int:
-    """The bits that are counted: tables of stores and prefetches go by bytes, so tf32 with its 19 bits is as f16.
-
-    >>> whole_bytes(19), whole_bytes(4)
-    (16, 0)
-    """
+    """The bits that are counted: tables of stores and prefetches go by bytes, so tf32 with its 19 bits is as f16."""
     return bits // 8 * 8
 
 

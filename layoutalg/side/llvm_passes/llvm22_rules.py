@@ -49,11 +49,7 @@ _SCATTERED = 32
 
 
 def elementwise(op: Any, analysis: Analysis) -> None:
-    """Every vector and descriptor among the operands is demanded as the result is.
-
-    >>> elementwise.__name__
-    'elementwise'
-    """
+    """Every vector and descriptor among the operands is demanded as the result is."""
     for result in op.results:
         for operand in op.operands:
             if carries(operand.type):

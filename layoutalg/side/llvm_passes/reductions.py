@@ -23,11 +23,7 @@ Upright = Callable[[int, int], tuple[tuple[int, int], tuple[int, int]]]
 
 
 def one_by_one(rows: int, columns: int) -> tuple[tuple[int, int], tuple[int, int]]:
-    """A lane for each row, and an element at a time (LLVM 23).
-
-    >>> one_by_one(16, 64), one_by_one(8, 64)
-    (((16, 1), (1, 1)), ((8, 1), (1, 1)))
-    """
+    """A lane for each row, and an element at a time (LLVM 23)."""
     return (min(LANES, rows), 1), (1, 1)
 
 

@@ -70,12 +70,7 @@ def reduction(result: Attribute) -> Attribute:
 
 
 def transpose(result: Attribute, permutation: Sequence[int]) -> Attribute:
-    """Dimension permutation[d] of the source is dimension d of the result.
-
-    >>> from layoutalg.side.llvm_passes.fields import lanes
-    >>> print(transpose(lanes((1, 16), (2, 1)), (1, 0)))
-    #xegpu.layout<lane_layout = [16, 1], lane_data = [1, 2], order = [0, 1]>
-    """
+    """Dimension permutation[d] of the source is dimension d of the result."""
     back = sorted(range(len(permutation)), key=permutation.__getitem__)
     return permuted(result, back)
 
@@ -208,12 +203,7 @@ def source_of(op: Any, number: int, result: Attribute) -> Attribute | None:
 
 
 def is_elementwise(op: Any) -> bool:
-    """Whether an operation works element by element.
-
-    >>> from xdsl.dialects.test import TestOp
-    >>> is_elementwise(TestOp())
-    False
-    """
+    """Whether an operation works element by element."""
     if len(op.results) != 1 or op.name == "arith.constant":
         return False
     return op.name.partition(".")[0] in ("arith", "math") or op.name == "vector.fma"

@@ -46,35 +46,21 @@ Find = Callable[[SSAValue], "Attribute | None"]
 
 
 def described(kind: TensorDescType, layout: Attribute | None) -> TensorDescType:
-    """The type of a descriptor with this layout; None for no layout.
-
-    >>> from xdsl.dialects.builtin import f32
-    >>> print(described(TensorDescType.of([8, 16], f32), None))
-    !xegpu.tensor_desc<8x16xf32>
-    """
+    """The type of a descriptor with this layout; None for no layout."""
     return TensorDescType(
         kind.shape, kind.element_type, kind.encoding, NoneAttr() if layout is None else written(layout)
     )
 
 
 def retyped(value: SSAValue, layout: Attribute | None) -> None:
-    """Write a layout into the type of a descriptor.
-
-    >>> retyped.__name__
-    'retyped'
-    """
+    """Write a layout into the type of a descriptor."""
     kind = value.type
     if isinstance(kind, TensorDescType):
         Rewriter.replace_value_with_new_type(value, described(kind, layout))
 
 
 def blocks_inside_first(operation: Operation) -> Iterator[Block]:
-    """The blocks of an operation, those of inner regions before the block that they are in.
-
-    >>> from xdsl.dialects.test import TestOp
-    >>> list(blocks_inside_first(TestOp()))
-    []
-    """
+    """The blocks of an operation, those of inner regions before the block that they are in."""
     for region in operation.regions:
         for block in region.blocks:
             for inner in block.ops:
@@ -83,16 +69,7 @@ def blocks_inside_first(operation: Operation) -> Iterator[Block]:
 
 
 def state_result(op: Operation, number: int, layout: Attribute | None) -> None:
-    """Write a layout of a result: over an anchor's own, but beside a `layout_result_N` that is there.
-
-    >>> from xdsl.dialects.test import TestOp
-    >>> from xdsl.dialects.builtin import f32
-    >>> from layoutalg.xegpu import LayoutAttr
-    >>> op = TestOp(result_types=[f32])
-    >>> state_result(op, 0, LayoutAttr(lane_layout=(16,)))
-    >>> list(op.attributes)
-    ['layout_result_0']
-    """
+    """Write a layout of a result: over an anchor's own, but beside a `layout_result_N` that is there."""
     if op.name in ANCHORS:
         hold(op, ANCHORS[op.name], layout)
     elif layout is not None and held(op, f"layout_result_{number}") is None:
@@ -100,11 +77,7 @@ def state_result(op: Operation, number: int, layout: Attribute | None) -> None:
 
 
 def state_function(function: Any, find: Find, refuse: Callable[[Operation], LayoutError]) -> None:
-    """The layouts of a function's arguments, which must all have one.
-
-    >>> state_function.__name__
-    'state_function'
-    """
+    """The layouts of a function's arguments, which must all have one."""
     block = next((block for region in function.regions for block in region.blocks), None)
     if block is None:
         return
@@ -125,9 +98,6 @@ def over_anchors(analysis: Analysis) -> None:
     """Write every demand, whatever was written before; what ends a region must agree with where its operands go.
 
     Raises `LayoutError` where it doesn't.
-
-    >>> over_anchors.__name__
-    'over_anchors'
     """
     for block in tuple(blocks_inside_first(analysis.module)):
         for op in reversed(tuple(block.ops)):
