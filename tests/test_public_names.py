@@ -67,6 +67,24 @@ def members(value: type) -> list[tuple[str, object]]:
     ]
 
 
+def is_shown(module_name: str, name: str) -> bool:
+    """Whether the module's own example calls a function, or a test that imports it."""
+    story = importlib.import_module(module_name).__doc__ or ""
+    lines = "\n".join(line for line in story.splitlines() if line.startswith((">>>", "...")))
+    return re.search(rf"\b{name}\(", lines) is not None or (module_name, name) in TESTED
+
+
+TESTED = {
+    (module, name)
+    for path in (ROOT / "tests").rglob("*.py")
+    for module, names in re.findall(
+        r"^from (layoutalg[\w.]*) import (\([^)]*\)|.*)$", path.read_text("utf-8"), re.MULTILINE
+    )
+    for name in re.findall(r"\w+", names)
+}
+"""The module and the name of what tests import."""
+
+
 def is_short(value: object) -> bool:
     """Whether a function's body, without the docstring, has at most two lines."""
     if not inspect.isfunction(value):
@@ -114,11 +132,16 @@ LISTED = {
 def test_what_users_import_from_a_module_has_a_docstring_with_an_example(module_name: str) -> None:
     """Classes and functions have an example, except those that need none.
 
-    A function of at most two lines that no page of docs/api lists serves the package alone: others import it from its module,
-    and its name and signature say what it does. Its docstring may be a line. What a room exports is asked about above.
+    A function that no page of docs/api lists serves the package alone: others import it from its module. It needs no example
+    of its own where it has at most two lines, so that its name and signature say what it does, and where the module's example
+    or a test calls it. What a room exports is asked about above.
     """
-    names = exported(module_name)
-    assert not without_example([(n, v) for n, v in names if (module_name, n) in LISTED or not is_short(v)])
+    silent = without_example(exported(module_name))
+    functions = {name: value for name, value in exported(module_name) if inspect.isfunction(value)}
+    for name in silent:
+        assert (module_name, name) not in LISTED
+        assert name in functions, f"{name} is a class"
+        assert is_short(functions[name]) or is_shown(module_name, name), name
 
 
 def test_type_checkers_see_the_names_of_the_table() -> None:

@@ -229,9 +229,6 @@ def exact_quotient(a: Extent, b: Extent) -> Extent | None:
     """`a / b`, or None when both are numbers and `b` does not divide `a`.
 
     A symbolic quotient that may be fractional is returned as it is; `conditions` names what it needs.
-
-    >>> exact_quotient(32, 16), exact_quotient(32, 3), exact_quotient(symbol("M"), 3)
-    (2, None, M/3)
     """
     if type(a) is int and type(b) is int:
         return a // b if a % b == 0 else None
@@ -249,11 +246,7 @@ def _is_never_positive(fraction: Any) -> bool:
 
 
 def conditions(values: Iterable[Extent]) -> tuple[Condition, ...]:
-    """The divisibilities that make all of `values` whole numbers, each once.
-
-    >>> [str(c) for c in conditions([4, symbol("K") / 8, symbol("K") / 8])]
-    ['8 divides K']
-    """
+    """The divisibilities that make all of `values` whole numbers, each once."""
     found: dict[Condition, None] = {}
     for value in values:
         if type(value) is not int:

@@ -49,11 +49,6 @@ def kernel_of(module: Operation, name: str | None = None) -> gpu.FuncOp:
     """The kernel of a module: the one of this name, or the only one.
 
     Raises `LayoutError` where there is none, or several without a name.
-
-    >>> from layoutalg.ir import read_module
-    >>> kernel_of(read_module("gpu.barrier"))
-    Traceback (most recent call last):
-    layoutalg.core.errors.LayoutError: no kernel (a gpu.func with 'kernel') in the module
     """
     found = [op for op in module.walk() if isinstance(op, gpu.FuncOp) and op.kernel is not None]
     named = [op for op in found if name is None or op.sym_name.data == name]

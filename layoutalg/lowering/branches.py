@@ -34,16 +34,7 @@ __all__ = ["in_order", "write_blocks"]
 
 
 def in_order(first: Block) -> list[Block]:
-    """The blocks that are reached from the first one, each before those that it dominates.
-
-    >>> from layoutalg.ir import read_module
-    >>> [function] = read_module('''func.func @f(%c: i1) {
-    ...   cf.cond_br %c, ^two, ^one
-    ... ^one: cf.br ^two
-    ... ^two: func.return }''').body.block.ops
-    >>> [block.last_op.name for block in in_order(function.body.blocks[0])]
-    ['cf.cond_br', 'cf.br', 'func.return']
-    """
+    """The blocks that are reached from the first one, each before those that it dominates."""
     found: list[Block] = []
     seen = {first}
     path = [(first, iter(_successors(first)))]

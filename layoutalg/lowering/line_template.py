@@ -75,14 +75,7 @@ def without_layouts(operation: Operation) -> dict[str, Attribute]:
 def form_of(
     operation: Operation, operands: Sequence[Attribute], results: Sequence[Attribute], llvm: int = DEFAULT_LLVM
 ) -> LineTemplate:
-    """The operation on operands of other types, with results of other types.
-
-    >>> from layoutalg.ir import read_module
-    >>> from xdsl.dialects.builtin import i8, i32
-    >>> text = "%a = arith.constant dense<1> : vector<16xi8> %b = arith.extsi %a : vector<16xi8> to vector<16xi32>"
-    >>> form_of(read_module(text).body.block.last_op, [i8], [i32])
-    LineTemplate(text='arith.extsi %s : i8 to i32', order=(0,))
-    """
+    """The operation on operands of other types, with results of other types."""
     taken = Block(arg_types=operands).args
     properties = {
         name: one for name, one in operation.properties.items() if not isinstance(one, LayoutAttr | SliceAttr)

@@ -45,6 +45,12 @@ def repeated(function: Operation, held: HeldIn, lanes: int, shared: int, subgrou
     """One warning where lanes hold copies of one another's loads and stores, one where subgroups do the same work.
 
     `shared` is the number of subgroups that share the work, `subgroups` how many the kernel has.
+
+    >>> from layoutalg.ir import read_module
+    >>> from layoutalg.flow.graph import flow_of
+    >>> module = read_module("gpu.barrier")
+    >>> list(repeated(module, HeldIn(flow_of(module)), 16, 1, 1))
+    []
     """
     moved = [(operation, value) for operation in function.walk() for value in _moved(operation)]
     for operation, value in moved:

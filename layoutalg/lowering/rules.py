@@ -58,7 +58,14 @@ _RULES: dict[str, Rule] = {}
 
 
 def lowers(*names: str) -> Callable[[_R], _R]:
-    """Register the function that lowers operations of these names."""
+    """Register the function that lowers operations of these names.
+
+    >>> @lowers("test.nothing")
+    ... def nothing(op, kernel):
+    ...     pass
+    >>> _RULES["test.nothing"] is nothing
+    True
+    """
 
     def register(function: _R) -> _R:
         for name in names:

@@ -91,11 +91,7 @@ class _Buffer:
 def colours(
     count: int, must: Sequence[tuple[int, int]], better: Sequence[tuple[int, int]], sizes: Sequence[int], limit: int
 ) -> list[int]:
-    """The place of each buffer, where those that `must` differ do, and the others too if all places fit into `limit` bytes.
-
-    >>> colours(2, must=[(0, 1)], better=[], sizes=[64, 64], limit=64)
-    [0, 1]
-    """
+    """The place of each buffer, where those that `must` differ do, and the others too if all places fit into `limit` bytes."""
     from networkx import Graph
     from networkx.algorithms import coloring
 
@@ -125,7 +121,13 @@ def _widths(places: Sequence[int], sizes: Sequence[int]) -> list[int]:
 
 
 def declared_bytes(function: Operation) -> int:
-    """The bytes of shared memory that a kernel declares as its own: its buffers, and the globals that it takes."""
+    """The bytes of shared memory that a kernel declares as its own: its buffers, and the globals that it takes.
+
+    >>> from layoutalg.ir import read_module
+    >>> text = "gpu.module @m { gpu.func @k() workgroup(%s : memref<32xf32, 3>) kernel { gpu.return } }"
+    >>> declared_bytes(next(op for op in read_module(text).walk() if op.name == "gpu.func"))
+    128
+    """
     taken = {
         str(op.properties["name"]): op.results[0].type
         for op in function.walk()
@@ -143,7 +145,12 @@ def _bytes(kind: Attribute) -> int:
 
 
 def is_barrier(operation: Operation) -> bool:
-    """Whether all work-items of the workgroup wait here, and see all of each other's stores."""
+    """Whether all work-items of the workgroup wait here, and see all of each other's stores.
+
+    >>> from layoutalg.ir import read_module
+    >>> is_barrier(read_module("gpu.barrier").body.block.first_op)
+    True
+    """
     if operation.name != "gpu.barrier" or operation.properties.get("address_spaces") is not None:
         return False
     return "workgroup" in str(operation.properties.get("scope", "workgroup")).lower()

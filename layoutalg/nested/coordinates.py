@@ -31,10 +31,6 @@ def thread_map(attr: NestedTiles, threads: range, subgroup_size: int) -> Indices
     """The coordinates of some threads' registers: an int array `[thread, register, rank]`.
 
     Raises `SizeError` over 2^28 entries.
-
-    >>> from layoutalg.nested.tiles import NestedTiles
-    >>> thread_map(NestedTiles((1,), (2,), (1,), (4,), (1,), (0,), (1,)), range(4), 4)[3].tolist()
-    [[3], [7]]
     """
     registers = prod(attr.distributed_shape)
     if len(threads) * registers * max(attr.rank, 1) > MAX_ENTRIES:

@@ -66,7 +66,20 @@ def price_of_mistake(demand: Demand, known: NamedLayout, asked: Asked) -> int:
 
 
 def right_layouts(demand: Demand, known: NamedLayout, asked: Asked) -> Iterator[NamedLayout]:
-    """Layouts of the same subgroups that compilers move rightly, in place of one that they don't."""
+    """Layouts of the same subgroups that compilers move rightly, in place of one that they don't.
+
+    >>> from layoutalg.core.notation import Machine
+    >>> from layoutalg.ir import read_module
+    >>> from layoutalg.flow.graph import flow_of
+    >>> from layoutalg.propagation.demand_options import Asked
+    >>> from layoutalg.propagation.named_layout import as_written
+    >>> flow = flow_of(read_module('''%m = "test.op"() : () -> !xegpu.mem_desc<32x32xf32>
+    ... %x = xegpu.load_matrix %m[0, 0] : !xegpu.mem_desc<32x32xf32> -> vector<8x16xf32>'''))
+    >>> columns = as_written(LayoutAttr(lane_layout=(1, 16), lane_data=(1, 1)), (8, 16))
+    >>> for one in right_layouts(flow.demands[0], columns, Asked("lane", "pvc", 24, Machine(lanes=16))):
+    ...     print(one.attribute)
+    #xegpu.layout<lane_layout = [8, 2], lane_data = [1, 8]>
+    """
     for attribute in right_for_matrix(demand.user, known.attribute, known.shape):
         found = if_accepted(attribute, known.shape, asked.llvm)
         if found is not None and demand.problem(attribute, asked.machine, asked.target) is None:
@@ -74,7 +87,12 @@ def right_layouts(demand: Demand, known: NamedLayout, asked: Asked) -> Iterator[
 
 
 def keep_slices(flow: Flow, llvm: int) -> None:
-    """Convert the results of reductions from a slice to the other name that their users give the same map."""
+    """Convert the results of reductions from a slice to the other name that their users give the same map.
+
+    >>> from layoutalg.flow.graph import flow_of
+    >>> from layoutalg.ir import read_module
+    >>> keep_slices(flow_of(read_module("gpu.barrier")), 24)
+    """
     followers = followers_of(flow)
     for operation in [each for function in flow.functions for each in function.walk()]:
         slice_ = operation.attributes.get("layout_result_0")
@@ -100,7 +118,11 @@ def _convert(operation: Operation, slice_: SliceText, followers: Followers) -> N
 def sliced(
     operation: Operation, source: NamedLayout | None, present: NamedLayout | None, llvm: int
 ) -> NamedLayout | None:
-    """The slice that means a reduction's layout, where a version of LLVM wants one; None where there is none to write."""
+    """The slice that means a reduction's layout, where a version of LLVM wants one; None where there is none to write.
+
+    >>> from xdsl.dialects.test import TestOp
+    >>> sliced(TestOp(), None, None, 24)
+    """
     if not wants_slices(operation, llvm) or source is None or present is None or "lane" not in present.levels:
         return None
     if not isinstance(source.attribute, LayoutAttr | SliceAttr):

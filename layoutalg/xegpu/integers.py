@@ -73,7 +73,11 @@ def read_integer(reader: Reader) -> tuple[int, str]:
 
 
 def read_integers(reader: Reader) -> tuple[tuple[int, ...], tuple[str, ...]]:
-    """Read `[32, 1 : i32]`: the values, and their types."""
+    """Read `[32, 1 : i32]`: the values, and their types.
+
+    >>> read_integers(Reader("[32, 1 : i32]"))
+    ((32, 1), ('i64', 'i32'))
+    """
     reader.expect("[")
     if reader.accept("]"):
         return (), ()

@@ -32,7 +32,13 @@ __all__ = ["conditioned", "improved"]
 
 
 def conditioned(network: Network, free: Iterable[int], values: dict[int, int]) -> Network:
-    """The network of the free variables, beside the values of all others."""
+    """The network of the free variables, beside the values of all others.
+
+    >>> import numpy as np
+    >>> pair = Network([np.zeros(1), np.array([2.0])], [{}, {}]); pair.add(0, 1, np.array([[4.0]]))
+    >>> conditioned(pair, [1], {0: 0}).unary[1]
+    array([6.])
+    """
     names = set(free)
     unary: list[NDArray[np.float64]] = list(network.unary)
     for one in names:

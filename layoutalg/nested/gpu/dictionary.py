@@ -287,9 +287,6 @@ def read_dictionary(reader: Reader, read_attribute: Callable[[Reader], Value] | 
     """Read `{name = value, ...}`; `read_attribute` reads what starts with `#`, and returns None to leave it as text.
 
     Raises `ParseError` with line and column.
-
-    >>> read_dictionary(Reader("{a = 1 : i32, b = array<i64: 1, 2>}"))["b"]
-    Raw(text='array<i64: 1, 2>')
     """
 
     def entries() -> Dictionary:

@@ -136,7 +136,11 @@ def mistakes_of(
     progress: Callable[[float], None] | None = None,
     done: float = 0.0,
 ) -> tuple[Mistake, ...]:
-    """The failures among cases, those alike together, each reduced."""
+    """The failures among cases, those alike together, each reduced.
+
+    >>> mistakes_of(Compiler("mlir-opt-24", "mlir-opt-24", "llvm", "24"), (), reduce=True)
+    ()
+    """
     alike: dict[tuple[str, ...], list[Case]] = {}
     for case in cases:
         if case.failed:

@@ -87,9 +87,6 @@ def tile(
     """The largest block that divides the two innermost dimensions; None where there is no such block.
 
     `otherwise` is the size along a dimension that no block divides, where that is to go on.
-
-    >>> tile((4, 8, 16), STORE, 32)
-    (1, 8, 16)
     """
     block = blocks.get((bits, "transposed" if transposed else "transformed" if transformed else ""))
     if block is None:

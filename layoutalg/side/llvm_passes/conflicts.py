@@ -60,7 +60,12 @@ def resolve(module: Operation, *, ends: bool, copies: bool) -> None:
 
 
 def inside_first(operation: Operation) -> list[Operation]:
-    """Operations as LLVM walks them: what is inside before what it is in."""
+    """Operations as LLVM walks them: what is inside before what it is in.
+
+    >>> from xdsl.dialects.test import TestOp
+    >>> [op.name for op in inside_first(TestOp())]
+    ['test.op']
+    """
     found: list[Operation] = []
     for region in operation.regions:
         for block in region.blocks:
@@ -80,7 +85,11 @@ def _anchor(result: OpResult) -> None:
 
 
 def conversion(value: SSAValue, source: Attribute, target: Attribute) -> Operation:
-    """A conversion of a value, which is nowhere yet."""
+    """A conversion of a value, which is nowhere yet.
+
+    >>> conversion.__name__
+    'conversion'
+    """
     return ConvertLayoutOp.build(
         operands=[value],
         properties={"input_layout": written(source), "target_layout": written(target)},
@@ -89,7 +98,11 @@ def conversion(value: SSAValue, source: Attribute, target: Attribute) -> Operati
 
 
 def wanted_by(op: Any, number: int) -> Attribute | None:
-    """The layout in which an operation uses an operand, as the module states it."""
+    """The layout in which an operation uses an operand, as the module states it.
+
+    >>> from xdsl.dialects.test import TestOp
+    >>> wanted_by(TestOp(), 0)
+    """
     if op.name in ("xegpu.dpas", "xegpu.dpas_mx"):
         names = ("layout_a", "layout_b", "layout_cd")
         return held(op, names[number]) if number < len(names) else None
@@ -209,7 +222,11 @@ def _makers(
 
 
 def copied(op: Operation, copies: dict[Operation, Operation]) -> SSAValue:
-    """A copy of an operation and of the vectors that it is made of, without layouts; `copies` are those made so far."""
+    """A copy of an operation and of the vectors that it is made of, without layouts; `copies` are those made so far.
+
+    >>> copied.__name__
+    'copied'
+    """
     for one in _makers(op, _vectors, lambda _: True) or ():
         if one in copies:
             continue

@@ -104,9 +104,6 @@ def scaled(attribute: Attribute, up: int, down: int) -> Attribute:
     """The innermost dimension with data `up` times as large and `down` times as small.
 
     Raises `LayoutError` where that isn't a whole number.
-
-    >>> print(scaled(tiles((8, 16)), 2, 1))
-    #xegpu.layout<inst_data = [8, 32]>
     """
     dim = attribute.rank - 1
     said = {field: numbers_of(attribute, field) for field in _DATA}

@@ -49,7 +49,11 @@ _SCATTERED = 32
 
 
 def elementwise(op: Any, analysis: Analysis) -> None:
-    """Every vector and descriptor among the operands is demanded as the result is."""
+    """Every vector and descriptor among the operands is demanded as the result is.
+
+    >>> elementwise.__name__
+    'elementwise'
+    """
     for result in op.results:
         for operand in op.operands:
             if carries(operand.type):

@@ -55,11 +55,7 @@ def reduced(
     *,
     reuses: bool,
 ) -> Attribute:
-    """The layout of what is reduced: such that the result suits its user.
-
-    >>> print(reduced((16, 64), (1,), None, None, "lane", vectors, reuses=True))
-    #xegpu.layout<lane_layout = [16, 1], lane_data = [1, 16]>
-    """
+    """The layout of what is reduced: such that the result suits its user."""
     parent = wanted.parent if isinstance(wanted, SliceAttr) and tuple(wanted.dims) == tuple(dims) else None
     if level == "workgroup":
         if parent is not None:

@@ -39,7 +39,12 @@ def is_branch(operation: Operation | None) -> bool:
 
 
 def forwarded(operation: Operation) -> tuple[Forwarded, ...]:
-    """Which operands of a loop, a branch or the end of their regions become which arguments and results."""
+    """Which operands of a loop, a branch or the end of their regions become which arguments and results.
+
+    >>> from xdsl.dialects.test import TestOp
+    >>> forwarded(TestOp())
+    ()
+    """
     if operation.name in _FORWARDING:
         parent = operation.parent_op()
         return tuple(_from_end(operation, parent)) if parent is not None and is_branch(parent) else ()

@@ -53,14 +53,23 @@ def described(kind: TensorDescType, layout: Attribute | None) -> TensorDescType:
 
 
 def retyped(value: SSAValue, layout: Attribute | None) -> None:
-    """Write a layout into the type of a descriptor."""
+    """Write a layout into the type of a descriptor.
+
+    >>> retyped.__name__
+    'retyped'
+    """
     kind = value.type
     if isinstance(kind, TensorDescType):
         Rewriter.replace_value_with_new_type(value, described(kind, layout))
 
 
 def blocks_inside_first(operation: Operation) -> Iterator[Block]:
-    """The blocks of an operation, those of inner regions before the block that they are in."""
+    """The blocks of an operation, those of inner regions before the block that they are in.
+
+    >>> from xdsl.dialects.test import TestOp
+    >>> list(blocks_inside_first(TestOp()))
+    []
+    """
     for region in operation.regions:
         for block in region.blocks:
             for inner in block.ops:
@@ -77,7 +86,11 @@ def state_result(op: Operation, number: int, layout: Attribute | None) -> None:
 
 
 def state_function(function: Any, find: Find, refuse: Callable[[Operation], LayoutError]) -> None:
-    """The layouts of a function's arguments, which must all have one."""
+    """The layouts of a function's arguments, which must all have one.
+
+    >>> state_function.__name__
+    'state_function'
+    """
     block = next((block for region in function.regions for block in region.blocks), None)
     if block is None:
         return
@@ -98,6 +111,9 @@ def over_anchors(analysis: Analysis) -> None:
     """Write every demand, whatever was written before; what ends a region must agree with where its operands go.
 
     Raises `LayoutError` where it doesn't.
+
+    >>> over_anchors.__name__
+    'over_anchors'
     """
     for block in tuple(blocks_inside_first(analysis.module)):
         for op in reversed(tuple(block.ops)):

@@ -29,7 +29,14 @@ Fill = Callable[[Operation, "list[Attribute | None]"], "Attribute | None"]
 
 
 def cleaned(module: Operation) -> None:
-    """Take away the layouts that are not an anchor's own: they are temporary."""
+    """Take away the layouts that are not an anchor's own: they are temporary.
+
+    >>> from layoutalg.ir import read_module
+    >>> module = read_module("%c = arith.constant {layout_result_0 = #xegpu.layout<lane_layout = [16]>} true")
+    >>> cleaned(module)
+    >>> module.body.block.first_op.attributes
+    {}
+    """
     for op in module.walk():
         for name in [name for name, each in op.attributes.items() if isinstance(each, ir.LayoutAttr | ir.SliceAttr)]:
             del op.attributes[name]
@@ -83,7 +90,11 @@ def _described(value: SSAValue, layout: Attribute | None) -> None:
 
 
 def beside_anchors(analysis: Analysis, fill: Fill) -> None:
-    """Write the layouts of results, of descriptors, and of what loops and branches carry."""
+    """Write the layouts of results, of descriptors, and of what loops and branches carry.
+
+    >>> beside_anchors.__name__
+    'beside_anchors'
+    """
 
     def refuse(op: Operation) -> LayoutError:
         return LayoutError(f"{op.name}: {FAILED}")
