@@ -18,13 +18,7 @@ __all__ = ["Names"]
 
 
 class Names:
-    """The names of values in one text.
-
-    >>> module = la.read("func.func @f(%x: vector<8xf32>) { func.return }")
-    >>> function = module.parts[0].module.body.block.first_op
-    >>> Names(module.lines).of(function.body.block.args[0])
-    '%x'
-    """
+    """The names of values in one text."""
 
     def __init__(self, source: Source) -> None:
         self.source = source

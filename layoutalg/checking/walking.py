@@ -64,11 +64,7 @@ _VERIFIED = frozenset(("descriptor", "input_layout", "target_layout"))
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """What was found in one function.
-
-    >>> Found((), (), 0, ()).operations
-    0
-    """
+    """What was found in one function."""
 
     mistakes: tuple[Mistake, ...]
     conversions: tuple[CheckedConversion, ...]

@@ -23,11 +23,7 @@ __all__ = ["LayoutParts", "layout_text", "read_parts"]
 
 
 class LayoutParts(NamedTuple):
-    """What the text of a layout says, clause by clause; `Layout(**parts._asdict())` checks and makes it.
-
-    >>> read_parts(Reader("d0 = 4@reg")).names
-    ('d0',)
-    """
+    """What the text of a layout says, clause by clause; `Layout(**parts._asdict())` checks and makes it."""
 
     dims: tuple[tuple[Factor, ...], ...]
     replicas: tuple[Factor, ...]

@@ -32,11 +32,7 @@ Leaf: TypeAlias = tuple[int, int]
 
 
 class Leaves(NamedTuple):
-    """The factors of lanes, subgroups and registers, least significant first.
-
-    >>> Leaves([(16, 8)], [], [(8, 1)]).reg
-    [(8, 1)]
-    """
+    """The factors of lanes, subgroups and registers, least significant first."""
 
     lane: list[Leaf]
     sg: list[Leaf]

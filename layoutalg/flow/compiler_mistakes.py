@@ -158,11 +158,7 @@ def reached_from(use: Use, followers: Followers) -> Iterator[Use]:
 
 @dataclass(frozen=True, slots=True)
 class ReductionMistake:
-    """A statement, the reduction whose result (or what is computed from it) is taken there, and the first user on the way.
-
-    >>> ReductionMistake.__slots__
-    ('statement', 'reduction', 'user', 'mistake')
-    """
+    """A statement, the reduction whose result (or what is computed from it) is taken there, and the first user on the way."""
 
     statement: WrittenLayout
     reduction: Operation

@@ -33,9 +33,6 @@ class Rounds(Generic[C]):
     """Candidates of numbered values, passed on in rounds until nothing is new.
 
     A subclass says which candidates are the same (`key`), which come first (`order`), and what neighbours get (`passed_on`).
-
-    >>> Rounds(2).of
-    [{}, {}]
     """
 
     most: int

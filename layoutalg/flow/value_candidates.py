@@ -119,13 +119,7 @@ _Key = tuple[Layout, frozenset[str]]
 
 
 class ValueCandidates(Rounds[Candidate]):
-    """What every value of a flow may be: statements, and what neighbours pass on, in rounds that end by themselves.
-
-    >>> from layoutalg.flow.graph import flow_of
-    >>> from layoutalg.ir import read_module
-    >>> ValueCandidates(flow_of(read_module("gpu.barrier")), Machine(lanes=16)).of
-    []
-    """
+    """What every value of a flow may be: statements, and what neighbours pass on, in rounds that end by themselves."""
 
     most = 10
 

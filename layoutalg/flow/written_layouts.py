@@ -76,11 +76,6 @@ class WrittenLayout:
     """A layout that an operation states: of its operand `number`, or of a result (`number` is None).
 
     `name` is the attribute's (`layout_a`); `descriptor` or `type` where the type of the descriptor or of the value says it.
-
-    >>> from xdsl.dialects.test import TestOp
-    >>> columns = la.parse("#xegpu.layout<lane_layout = [1, 16]>")
-    >>> str(WrittenLayout(TestOp(), None, None, "layout", columns).attribute)
-    '#xegpu.layout<lane_layout = [1, 16]>'
     """
 
     user: Operation

@@ -42,11 +42,7 @@ __all__ = [
 
 @dataclass(slots=True)
 class BlockDescriptor:
-    """The memory that a descriptor of the source is about, and the descriptors that were written for it.
-
-    >>> BlockDescriptor(Value("i64", name="p"), [8, 16], [16, 1], [0, 0], "f32", True, "").tiles
-    {}
-    """
+    """The memory that a descriptor of the source is about, and the descriptors that were written for it."""
 
     source: Value
     shape: list[Value | int]

@@ -49,13 +49,7 @@ _FOLLOWING = ("arith", "math", "index", "vector", "memref", "scf", "affine", "bu
 
 
 class Divergence:
-    """How values of a function differ between work-items, worked out once.
-
-    >>> from layoutalg.ir import read_module
-    >>> module = read_module("func.func @f(%n: index) { gpu.barrier func.return }")
-    >>> Divergence(module.body.block.first_op).at(module.body.block.first_op.body.block.first_op)
-    'nowhere'
-    """
+    """How values of a function differ between work-items, worked out once."""
 
     def __init__(self, function: Operation) -> None:
         self._function = function

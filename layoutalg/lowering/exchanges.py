@@ -93,10 +93,6 @@ class Exchanges:
     """The conversions of one function: each is written where it is needed, and `finish` gives them their shared memory.
 
     `machine` is the kernel's (`machine_of`) unless it is given.
-
-    >>> from layoutalg.ir import read_module
-    >>> Exchanges(read_module("func.func @f() { func.return }").body.block.first_op).finish().bytes
-    0
     """
 
     def __init__(self, function: Operation, machine: Machine | None = None, target: str = DEFAULT_TARGET) -> None:

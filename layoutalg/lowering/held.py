@@ -38,11 +38,7 @@ __all__ = ["Held", "HeldIn", "held_in", "tile_registers"]
 
 @dataclass(frozen=True, slots=True)
 class Held:
-    """A value's layout, and the registers of the pieces in which it is held.
-
-    >>> Held(Layout.parse("d0 = 16@reg"), (8, 8)).sizes
-    (8, 8)
-    """
+    """A value's layout, and the registers of the pieces in which it is held."""
 
     layout: Layout
     sizes: tuple[int, ...]

@@ -41,12 +41,6 @@ class Insertion(Writer):
     """A writer whose lines become operations of a block: before one of its operations, or at its beginning.
 
     At the beginning, what is written later stands after what was written before.
-
-    >>> from layoutalg.ir import read_module
-    >>> block = read_module("gpu.barrier").body.block
-    >>> Insertion(block).do("gpu.barrier")
-    >>> len(block.ops)
-    2
     """
 
     def __init__(self, block: Block, before: Operation | None = None) -> None:

@@ -49,11 +49,7 @@ __all__ = ["Exchanged", "KernelText", "LaneIndices", "Refused", "refuse"]
 
 
 class Refused(LayoutError):
-    """An operation that is not lowered, with the finding that says why; None where the reason was said before.
-
-    >>> Refused(None).finding is None
-    True
-    """
+    """An operation that is not lowered, with the finding that says why; None where the reason was said before."""
 
     def __init__(self, finding: Finding | None) -> None:
         super().__init__("" if finding is None else str(finding))
@@ -198,10 +194,6 @@ class KernelText:
 
     `machine` is what layouts are spread over: the workgroup, or one subgroup where the source is at subgroup level;
     `subgroups` how many the workgroup has.
-
-    >>> kernel = KernelText("k", Machine(lanes=16, subgroups=8), subgroups=8)
-    >>> kernel.lanes, kernel.writer.text()
-    (16, '')
     """
 
     def __init__(

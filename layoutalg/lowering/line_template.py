@@ -34,11 +34,7 @@ _MARK = "\0"
 
 @dataclass(frozen=True, slots=True)
 class LineTemplate:
-    """The text, with `%s` for each operand, and which operand of the operation that is.
-
-    >>> LineTemplate("arith.subi %s, %s : i32", (1, 0)).order
-    (1, 0)
-    """
+    """The text, with `%s` for each operand, and which operand of the operation that is."""
 
     text: str
     order: tuple[int, ...]

@@ -68,13 +68,7 @@ def is_free(name: str) -> bool:
 
 
 class Live:
-    """The values of a function that are needed, worked out once.
-
-    >>> from layoutalg.ir import read_module
-    >>> module = read_module("gpu.barrier")
-    >>> Live(module).needs(module.body.block.first_op)
-    True
-    """
+    """The values of a function that are needed, worked out once."""
 
     def __init__(self, function: Operation) -> None:
         self._function = function

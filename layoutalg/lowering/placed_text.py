@@ -47,11 +47,7 @@ _HEAD = [
 
 @dataclass(frozen=True, slots=True)
 class Placed:
-    """The body with views in the place of placeholders and the barriers that were missing; the bytes that it takes.
-
-    >>> Placed("gpu.return", 0, 0).bytes
-    0
-    """
+    """The body with views in the place of placeholders and the barriers that were missing; the bytes that it takes."""
 
     body: str
     bytes: int

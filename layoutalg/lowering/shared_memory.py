@@ -62,11 +62,7 @@ _MOST_TRIED = 32
 
 @dataclass(frozen=True, slots=True)
 class Shared:
-    """What the buffers of a kernel take: bytes in all, the first byte of each, and the barriers that were put in for them.
-
-    >>> Shared(1024, (0, 0), 1).bytes
-    1024
-    """
+    """What the buffers of a kernel take: bytes in all, the first byte of each, and the barriers that were put in for them."""
 
     bytes: int
     starts: tuple[int, ...]

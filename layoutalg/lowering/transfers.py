@@ -40,11 +40,7 @@ _PLACE = 6
 
 @dataclass(frozen=True, slots=True)
 class Transfer:
-    """How a block is moved: by messages in `layout`, or (without) element by element.
-
-    >>> Transfer(Layout.parse("d0 = 16@lane"), None).delivery is None
-    True
-    """
+    """How a block is moved: by messages in `layout`, or (without) element by element."""
 
     layout: Layout
     delivery: Delivery | None

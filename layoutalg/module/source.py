@@ -31,11 +31,7 @@ _LONGEST_RESULTS = 2000
 
 
 class Source:
-    """A text with its lines found.
-
-    >>> Source("a\\nb").line(2)
-    'b'
-    """
+    """A text with its lines found."""
 
     __slots__ = ("starts", "text")
 

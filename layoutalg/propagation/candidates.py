@@ -64,11 +64,7 @@ _WRITTEN = "written there"
 
 @dataclass(slots=True)
 class Candidates:
-    """The options of every value; what each demand on an operand takes; what is written about operands; what was left out.
-
-    >>> Candidates([], [], {}, []).dropped
-    0
-    """
+    """The options of every value; what each demand on an operand takes; what is written about operands; what was left out."""
 
     options: list[list[Option]]
     fixed: list[NamedLayout | None]

@@ -53,11 +53,7 @@ _COMPUTED = ("arith.", "math.", "vector.")
 
 @dataclass(frozen=True, slots=True)
 class Prices:
-    """The prices on one machine.
-
-    >>> Prices(Machine(lanes=16), "pvc").lanes
-    16
-    """
+    """The prices on one machine."""
 
     machine: Machine
     target: str

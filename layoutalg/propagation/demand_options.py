@@ -47,11 +47,7 @@ __all__ = [
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """What is propagated: the level (`lane`, `inst`, `workgroup`), for which chip, in which version of LLVM's syntax.
-
-    >>> Asked("lane", "pvc", 24, Machine(lanes=16)).level
-    'lane'
-    """
+    """What is propagated: the level (`lane`, `inst`, `workgroup`), for which chip, in which version of LLVM's syntax."""
 
     level: str
     target: str
@@ -63,12 +59,7 @@ class Asked:
 
 @dataclass(frozen=True, slots=True)
 class Option:
-    """A layout that a value may have, why, and what its maker asks for it (the price of the message that delivers it).
-
-    >>> from layoutalg.xegpu import LayoutAttr
-    >>> Option(if_accepted(LayoutAttr(lane_layout=(1, 16), lane_data=(1, 1)), (8, 16)), "written there").cost
-    0
-    """
+    """A layout that a value may have, why, and what its maker asks for it (the price of the message that delivers it)."""
 
     held: NamedLayout
     why: str

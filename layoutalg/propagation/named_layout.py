@@ -63,9 +63,6 @@ class NamedLayout:
     """A layout of a tensor of this shape: how it is written and what it means.
 
     `map` is who holds what (without lanes: which subgroup), in words that equal maps share; `key` has the instruction tile too.
-
-    >>> if_accepted(LayoutAttr(inst_data=(8, 16), lane_layout=(1, 16), lane_data=(1, 1)), (16, 16)).levels
-    ('lane',)
     """
 
     attribute: Distributed

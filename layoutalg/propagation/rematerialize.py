@@ -52,11 +52,7 @@ _NOT_PURE = (
 
 @dataclass(slots=True, eq=False)
 class Again:
-    """What it costs to make the values of a flow a second time.
-
-    >>> Again.__slots__[0]
-    'flow'
-    """
+    """What it costs to make the values of a flow a second time."""
 
     flow: Flow
     prices: Prices

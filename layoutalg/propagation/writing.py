@@ -65,11 +65,7 @@ _OPERAND_NAMES = {0: "layout_a", 1: "layout_b", 2: "layout_cd"}
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Placed:
-    """A value that was converted (or made again) for uses that need it in another layout; `cost` counts every time it runs.
-
-    >>> Placed.__slots__[:4]
-    ('member', 'kind', 'source', 'result')
-    """
+    """A value that was converted (or made again) for uses that need it in another layout; `cost` counts every time it runs."""
 
     member: SSAValue
     kind: str
@@ -82,11 +78,7 @@ class Placed:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Written:
-    """What was written: the layout of every value (None where none is known), and the conversions.
-
-    >>> Written([], [], {}).placed
-    []
-    """
+    """What was written: the layout of every value (None where none is known), and the conversions."""
 
     values: list[NamedLayout | None]
     placed: list[Placed]

@@ -38,11 +38,7 @@ __all__ = ["Order", "bounded", "combined", "eliminate", "elimination_order"]
 
 @dataclass(frozen=True, slots=True)
 class Order:
-    """Variables in the order of their elimination; `rest` are those that are left when tables would become too large.
-
-    >>> Order((0, 1), (), entries=8, width=1).rest
-    ()
-    """
+    """Variables in the order of their elimination; `rest` are those that are left when tables would become too large."""
 
     variables: tuple[int, ...]
     rest: tuple[int, ...]

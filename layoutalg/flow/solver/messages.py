@@ -79,16 +79,7 @@ class _Block:
 
 
 class Messages:
-    """The messages of a network whose variables all have neighbours and possible values (`reduction.reduced`).
-
-    >>> pair = Network([np.array([0.0, 2.0]), np.array([3.0, 0.0])], [{}, {}])
-    >>> pair.add(0, 1, np.array([[0.0, 9.0], [9.0, 0.0]]))
-    >>> messages = Messages(pair, [0, 1])
-    >>> messages.bound()
-    0.0
-    >>> messages.sweep(); messages.bound()
-    2.0
-    """
+    """The messages of a network whose variables all have neighbours and possible values (`reduction.reduced`)."""
 
     def __init__(self, network: Network, variables: Iterable[int]) -> None:
         self.network = network

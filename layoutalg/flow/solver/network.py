@@ -33,13 +33,7 @@ __all__ = ["Network", "cost_in", "network_of"]
 
 @dataclass(slots=True, eq=False)
 class Network:
-    """Variables: their own costs, and per neighbour a table [own values, the neighbour's values].
-
-    >>> network = Network([np.zeros(2), np.zeros(3)], [{}, {}])
-    >>> network.add(0, 1, np.ones((2, 3)))
-    >>> network.pair(1, 0).shape
-    (3, 2)
-    """
+    """Variables: their own costs, and per neighbour a table [own values, the neighbour's values]."""
 
     unary: list[NDArray[np.float64]]
     neighbours: list[dict[int, NDArray[np.float64]]]

@@ -58,11 +58,7 @@ _MOST_HELD = 1 << 17
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """The cheapest values that were found (none if there are none), what they cost, and what any values cost at least.
-
-    >>> Found({0: 1}, 5, 4, parts=3).parts
-    3
-    """
+    """The cheapest values that were found (none if there are none), what they cost, and what any values cost at least."""
 
     values: dict[int, int] | None
     cost: float

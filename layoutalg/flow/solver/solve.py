@@ -39,11 +39,7 @@ _EXACT_BITS = 50
 
 
 class NoLabelsError(PlanError):
-    """No labelling is possible; `node` is one that has no label left, or one of those that have none together.
-
-    >>> NoLabelsError(3, "no label is possible").node
-    3
-    """
+    """No labelling is possible; `node` is one that has no label left, or one of those that have none together."""
 
     def __init__(self, node: int, why: str) -> None:
         super().__init__(f"node {node}: {why}")

@@ -66,11 +66,7 @@ _FLOAT_BITS = {"f16": (5, 10), "bf16": (8, 7), "f32": (8, 23), "f64": (11, 52)}
 
 @dataclass(frozen=True, slots=True)
 class Raw(Notation):
-    """A piece of MLIR text that layoutalg does not look into.
-
-    >>> str(Raw("vector<4xf32>"))
-    'vector<4xf32>'
-    """
+    """A piece of MLIR text that layoutalg does not look into."""
 
     text: str
 
@@ -140,9 +136,6 @@ class Dictionary(Notation):
     """A frozen dictionary of attributes, its entries sorted by name; equal where the texts are.
 
     Raises `VerificationError` for a name that stands twice, in MLIR's words.
-
-    >>> Dictionary((("b", 2), ("a", 1)))["a"]
-    1
     """
 
     entries: tuple[tuple[str, Value], ...] = ()

@@ -29,11 +29,6 @@ class IndexingMap:
     """A projected permutation: dimension i of an operand runs over loop `dims[i]` of `loops`.
 
     Raises `VerificationError` in IREE's words for a loop that stands twice.
-
-    >>> IndexingMap(2, (1, 1))
-    Traceback (most recent call last):
-    layoutalg.core.errors.VerificationError: expected affine_map<(d0, d1) -> (d1, d1)> to be a projected permutation
-    of its inputs
     """
 
     loops: int

@@ -35,9 +35,6 @@ class SwizzleFactor:
     """One factor of dimension `dim`: its extent, whose it is, and for a thread's factor the axis and stride of the machine.
 
     `outer` and `element` factors are the intrinsic's own (IREE calls both internal), `intrinsic` counts intrinsics.
-
-    >>> SwizzleFactor(0, 16, "thread", "lane", 1).extent
-    16
     """
 
     dim: int

@@ -54,11 +54,7 @@ class Value:
 
 @dataclass
 class Body:
-    """Lines of a kernel and its arguments: each `load` and `store` adds one, and only the last one is written.
-
-    >>> Body("plain").attribute(LayoutAttr(lane_layout=(16,), lane_data=(1,)))
-    ''
-    """
+    """Lines of a kernel and its arguments: each `load` and `store` adds one, and only the last one is written."""
 
     level: str
     lines: list[str] = field(default_factory=lambda: ["%c0 = arith.constant 0 : index"])

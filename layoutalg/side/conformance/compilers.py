@@ -37,11 +37,7 @@ _NAME = re.compile(r"\b(?:gpu|func)\.func (?:private )?@([\w.$-]+)")
 
 @dataclass(frozen=True, slots=True)
 class Compiler:
-    """A program that optimises MLIR: of LLVM, or of IREE.
-
-    >>> Compiler("mlir-opt-24", "/usr/bin/mlir-opt-24", "llvm", "24").llvm
-    24
-    """
+    """A program that optimises MLIR: of LLVM, or of IREE."""
 
     name: str
     path: str
@@ -56,11 +52,7 @@ class Compiler:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What a compiler made of a module: its text, or the words of a refusal, or how it died.
-
-    >>> Answer(text="module {}").text
-    'module {}'
-    """
+    """What a compiler made of a module: its text, or the words of a refusal, or how it died."""
 
     text: str | None = None
     refusal: str = ""

@@ -30,11 +30,7 @@ MISMATCH = "mismatch"
 
 @dataclass
 class Making:
-    """One kernel being made.
-
-    >>> Making(Random(0), Body("plain"), "math.exp", "none").plain
-    True
-    """
+    """One kernel being made."""
 
     random: Random
     body: Body

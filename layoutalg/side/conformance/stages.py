@@ -43,11 +43,7 @@ that cut them into instructions. Only what is wrong or crashes there counts."""
 
 @dataclass(frozen=True, slots=True)
 class Stage:
-    """A stage: what it is called, its pipeline, and the level at which its result runs in the simulator.
-
-    >>> [(stage.name, stage.level) for stage in stages(24, "plain")]
-    [('alone', 'lane'), ('lane', 'lane'), ('memory', 'lane')]
-    """
+    """A stage: what it is called, its pipeline, and the level at which its result runs in the simulator."""
 
     name: StageName
     pipeline: str

@@ -44,11 +44,7 @@ __all__ = [
 
 @dataclass(frozen=True, slots=True)
 class Demand:
-    """A layout that a value is demanded in, and the place of its user in the text.
-
-    >>> Demand(LayoutAttr(lane_layout=(16,)), 3).place
-    3
-    """
+    """A layout that a value is demanded in, and the place of its user in the text."""
 
     attribute: Attribute
     place: int
@@ -69,12 +65,7 @@ def nearest_wins(old: Demand, new: Demand) -> Demand:
 
 
 class Rule(Protocol):
-    """What one operation demands of its operands.
-
-    >>> from layoutalg.side.llvm_passes.llvm22_rules import RULES
-    >>> callable(RULES["xegpu.dpas"])
-    True
-    """
+    """What one operation demands of its operands."""
 
     def __call__(self, op: Any, analysis: Analysis, /) -> None:
         """Give demands to the operands, and anchors to the operation."""
@@ -83,11 +74,7 @@ class Rule(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Habits:
-    """What differs between versions within the analysis.
-
-    >>> Habits(tf32=16).strict
-    False
-    """
+    """What differs between versions within the analysis."""
 
     strict: bool = False
     """Whether a store without a layout, and a number of subgroups that isn't known (or is no power of two), are errors. Then

@@ -29,11 +29,7 @@ _UP_TO_32 = (1, 2, 4, 8, 16, 32)
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """The widths, heights and numbers of blocks that one message can have, in elements.
-
-    >>> STORE[16, ""].heights
-    (1, 2, 4, 8)
-    """
+    """The widths, heights and numbers of blocks that one message can have, in elements."""
 
     widths: tuple[int, ...]
     heights: tuple[int, ...]

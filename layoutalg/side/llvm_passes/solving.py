@@ -120,8 +120,6 @@ class Solver:
 
     Who gives a value another layout calls `changed`. With `counts`, what goes into a loop that surely runs comes out of its
     last iteration only.
-
-    >>> Solver(print, print).changed("a value that nobody reads")
     """
 
     def __init__(
