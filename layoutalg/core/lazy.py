@@ -20,9 +20,6 @@ def imported(name: str) -> ModuleType:
 
     Python locks a module before its package. So a thread that asks for a module, and one that imports its package, which
     imports the module, would wait for each other; Python then gives one of them half a module.
-
-    >>> imported("layoutalg.core.layout").__name__
-    'layoutalg.core.layout'
     """
     for place, character in enumerate(name):
         if character == ".":

@@ -236,11 +236,7 @@ def restrict(layout: _L, dim: int, start: int, size: Extent) -> _L:
 
 
 def substitute(layout: _L, numbers: Mapping[str, int]) -> _L:
-    """Put numbers for symbols, by name (see `Layout.substitute`).
-
-    >>> print(substitute(Layout.parse("d0 = M/16@reg 16@lane"), {"M": 64}))
-    d0 = 4@reg 16@lane
-    """
+    """Put numbers for symbols, by name (see `Layout.substitute`)."""
 
     values = [v for factors in (*layout.dims, layout.replicas) for f in factors for v in f[:2] if type(v) is not int]
     known = {str(s) for value in values for s in value.free_symbols}

@@ -79,10 +79,6 @@ def culprit_of(
     """Where one element parts that is `wrong` (its number before, and after); None where that can't be told.
 
     That is so for kernels with more than 2^24 elements of values, and for numbers that no store of the first version has.
-
-    >>> from layoutalg.ir import read_module
-    >>> empty = read_module("gpu.module @m { gpu.func @k() kernel { gpu.return } }")
-    >>> culprit_of(empty, empty, [], (1, 1, 1), None, "pvc", (1.0, 2.0))
     """
     traces = [_traced(module, arguments, grid, kernel, target) for module in (before, after)]
     old, new = traces

@@ -135,17 +135,7 @@ def followers_of(flow: Flow) -> Followers:
 
 
 def reached_from(use: Use, followers: Followers) -> Iterator[Use]:
-    """A use, and the uses of what is computed there element by element.
-
-    >>> from layoutalg.flow.graph import flow_of
-    >>> from layoutalg.ir import read_module
-    >>> lines = ("%x = arith.constant dense<0.0>", "%y = math.exp %x", "%z = math.sin %y")
-    >>> text = " ".join(f"{line} : vector<8xf32>" for line in lines)
-    >>> flow = flow_of(read_module(text))
-    >>> [use] = flow.values[0].members[0].uses
-    >>> [one.operation.name for one in reached_from(use, followers_of(flow))]
-    ['math.exp', 'math.sin']
-    """
+    """A use, and the uses of what is computed there element by element."""
     waiting, seen = [use], {use}
     while waiting:
         one = waiting.pop()

@@ -183,12 +183,7 @@ def ends_in(
 
 
 def as_taken(held: Candidate | None, statement: WrittenLayout, shape: tuple[int, ...], machine: Machine) -> Distributed:
-    """The layout that an operation states for an operand, completed from how the operand is held.
-
-    >>> lanes = la.parse("#xegpu.layout<lane_layout = [1, 16], lane_data = [1, 1]>")
-    >>> as_taken(None, WrittenLayout(None, 0, None, "layout", lanes), (8, 16), Machine(lanes=16)) is lanes
-    True
-    """
+    """The layout that an operation states for an operand, completed from how the operand is held."""
     taken = stated_candidate(statement, shape, machine)
     if taken is None or held is None or not held.levels - taken.levels:
         return statement.attribute
@@ -197,11 +192,7 @@ def as_taken(held: Candidate | None, statement: WrittenLayout, shape: tuple[int,
 
 
 def operand_statements(statements: Iterable[WrittenLayout]) -> dict[tuple[Operation, int | None], WrittenLayout]:
-    """What is said of each operand: by the statement with most levels, and by the operation before its descriptor.
-
-    >>> operand_statements(())
-    {}
-    """
+    """What is said of each operand: by the statement with most levels, and by the operation before its descriptor."""
     found: dict[tuple[Operation, int | None], WrittenLayout] = {}
     for one in statements:
         other = found.get((one.user, one.number))

@@ -102,12 +102,7 @@ def stated_layout(attribute: Distributed, shape: tuple[int, ...], machine: Machi
 
 
 def stated_candidate(statement: WrittenLayout, shape: tuple[int, ...], machine: Machine) -> Candidate | None:
-    """What a statement says of a value of this shape; None where the layout does not fit it.
-
-    >>> from layoutalg.flow.written_layouts import WrittenLayout
-    >>> lanes = la.parse("#xegpu.layout<lane_layout = [1, 16], lane_data = [1, 1]>")
-    >>> stated_candidate(WrittenLayout(None, None, None, "layout", lanes), (8, 17), Machine(lanes=16))
-    """
+    """What a statement says of a value of this shape; None where the layout does not fit it."""
     try:
         layout = stated_layout(statement.attribute, shape, machine)
     except LayoutError:

@@ -86,12 +86,7 @@ class WrittenLayout:
 
 
 def called(operation: Operation) -> str:
-    """What the text calls an operation, of a dialect that is not known too.
-
-    >>> from layoutalg.ir import read_module
-    >>> called(read_module('"tt.load"() : () -> ()').body.block.first_op)
-    'tt.load'
-    """
+    """What the text calls an operation, of a dialect that is not known too."""
     if isinstance(operation, UnreadOp):
         return operation.called
     return operation.op_name.data if isinstance(operation, UnregisteredOp) else operation.name
@@ -123,13 +118,7 @@ def _of_descriptor(operation: Operation) -> Iterator[WrittenLayout]:
 
 
 def statement_in_type(user: Operation, value: SSAValue) -> Iterator[WrittenLayout]:
-    """The layout that a tensor's own type says.
-
-    >>> from layoutalg.ir import read_module
-    >>> operation = read_module('%x = "tt.load"() : () -> tensor<4xf32, #ttg.linear<{lane = [[1], [2]]}>>').body.block.first_op
-    >>> [statement.name for statement in statement_in_type(operation, operation.results[0])]
-    ['type']
-    """
+    """The layout that a tensor's own type says."""
     kind = value.type
     if isinstance(kind, TensorType) and not isinstance(kind.encoding, NoneAttr):
         found = _encoding(kind.encoding)

@@ -56,16 +56,7 @@ def _successors(block: Block) -> Sequence[Block]:
 
 
 def write_blocks(first: Block, kernel: Kernel, end: Callable[[Block], None] | None = None) -> None:
-    """Lower a function's body of one or several blocks; the first one's arguments are known. `end` writes what ends a block.
-
-    >>> from layoutalg.ir import read_module
-    >>> from layoutalg.lowering.rules import bare_kernel
-    >>> [function] = read_module("func.func @f() { cf.br ^end ^end: gpu.barrier func.return }").body.block.ops
-    >>> kernel = bare_kernel()
-    >>> write_blocks(function.body.blocks[0], kernel)
-    >>> [line.strip() for line in kernel.writer.text().splitlines()][:3]
-    ['cf.br ^bb1', '^bb1:', 'gpu.barrier']
-    """
+    """Lower a function's body of one or several blocks; the first one's arguments are known. `end` writes what ends a block."""
     blocks = in_order(first)
     for number, block in enumerate(blocks[1:], 1):
         kinds = [passing(_branch_to(block), argument, kernel) for argument in block.args]

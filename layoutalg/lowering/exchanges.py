@@ -338,12 +338,7 @@ def _divergence_of(function: Operation) -> Divergence:
 
 
 def way_to(operation: Operation) -> Differs:
-    """Between whom it differs whether an operation of a function is executed.
-
-    >>> from layoutalg.ir import read_module
-    >>> way_to(read_module("gpu.barrier").body.block.first_op)
-    'nowhere'
-    """
+    """Between whom it differs whether an operation of a function is executed."""
     function = operation.parent_op()
     while function is not None and not isinstance(function, FuncOp | HostFuncOp):
         function = function.parent_op()

@@ -85,11 +85,7 @@ def piece_sizes(count: int, tile: int | None = None) -> tuple[int, ...]:
 
 
 def regrouped(writer: Writer, pieces: Sequence[Value], sizes: Sequence[int]) -> list[Value]:
-    """The same registers in vectors of these sizes.
-
-    >>> [value.kind for value in regrouped(Writer(), [Value("f32", 8)], (4, 4))]
-    ['vector<4xf32>', 'vector<4xf32>']
-    """
+    """The same registers in vectors of these sizes."""
     if tuple([length(piece) for piece in pieces]) == tuple(sizes):
         return list(pieces)
     return picked(writer, pieces, range(sum(sizes)), sizes)

@@ -78,12 +78,7 @@ class HeldIn:
 
 
 def tile_registers(attribute: Distributed, layout: Layout) -> int | None:
-    """The registers of one instruction tile, where a layout says its size.
-
-    >>> attribute = LayoutAttr(inst_data=(8, 16), lane_layout=(1, 16), lane_data=(1, 1))
-    >>> tile_registers(attribute, Layout.parse("d0 = 16@reg, d1 = 16@lane"))
-    8
-    """
+    """The registers of one instruction tile, where a layout says its size."""
     parent = attribute.parent_layout() if isinstance(attribute, SliceAttr) else attribute
     if not isinstance(parent, LayoutAttr) or parent.inst_data is None or parent.lane_layout is None:
         return None

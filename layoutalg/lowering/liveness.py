@@ -55,11 +55,7 @@ _BRANCHES = ("scf.if", "scf.index_switch", "scf.execute_region")
 
 
 def is_free(name: str) -> bool:
-    """Whether an operation of this name changes nothing but its results.
-
-    >>> is_free("arith.addf"), is_free("xegpu.load_nd"), is_free("xegpu.store_nd"), is_free("vector.store")
-    (True, True, False, False)
-    """
+    """Whether an operation of this name changes nothing but its results."""
     if name in _NOT_FREE:
         return False
     if name in HINTS:

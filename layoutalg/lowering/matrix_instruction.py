@@ -62,11 +62,7 @@ def multiplied(
 
 
 def as_components(writer: Writer, value: Value, bits: int) -> Value:
-    """A lane's elements as integers of the size in which the instruction takes them; the lowest element in the lowest bits.
-
-    >>> as_components(Writer(), Value("i8", 16), 16).kind
-    'vector<8xi16>'
-    """
+    """A lane's elements as integers of the size in which the instruction takes them; the lowest element in the lowest bits."""
     own = element_bits(value.element)
     if value.element == f"i{bits}" or value.size is None:
         return value

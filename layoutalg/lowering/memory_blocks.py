@@ -47,14 +47,7 @@ def abreast(kind: Any) -> int:
 
 
 def without_count(kind: Any) -> Any:
-    """A descriptor's type that describes one block.
-
-    >>> from layoutalg.ir import read_module
-    >>> kind = "!xegpu.tensor_desc<8x16xf16, #xegpu.block_tdesc_attr<array_length = 2 : i64>>"
-    >>> pair = read_module(f'%t = "test.op"() : () -> {kind}').body.block.first_op.results[0].type
-    >>> str(without_count(pair))
-    '!xegpu.tensor_desc<8x16xf16>'
-    """
+    """A descriptor's type that describes one block."""
     held = getattr(kind.encoding, "value", None)
     if abreast(kind) == 1 or held is None:
         return kind

@@ -98,11 +98,7 @@ def parts_of(source: Layout, reduced: tuple[int, ...]) -> Parts:
 
 
 def combined_as(op: Any, kind: str, element: str) -> str:
-    """The operation of arith for a kind of reduction. Raises `Refused` where the elements have none.
-
-    >>> combined_as(None, "add", "f32")
-    'addf'
-    """
+    """The operation of arith for a kind of reduction. Raises `Refused` where the elements have none."""
     integers, floats = _KINDS.get(kind, ("", ""))
     found = integers if element.startswith("i") else floats
     if not found:

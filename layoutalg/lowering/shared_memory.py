@@ -117,13 +117,7 @@ def _widths(places: Sequence[int], sizes: Sequence[int]) -> list[int]:
 
 
 def declared_bytes(function: Operation) -> int:
-    """The bytes of shared memory that a kernel declares as its own: its buffers, and the globals that it takes.
-
-    >>> from layoutalg.ir import read_module
-    >>> text = "gpu.module @m { gpu.func @k() workgroup(%s : memref<32xf32, 3>) kernel { gpu.return } }"
-    >>> declared_bytes(next(op for op in read_module(text).walk() if op.name == "gpu.func"))
-    128
-    """
+    """The bytes of shared memory that a kernel declares as its own: its buffers, and the globals that it takes."""
     taken = {
         str(op.properties["name"]): op.results[0].type
         for op in function.walk()
@@ -141,12 +135,7 @@ def _bytes(kind: Attribute) -> int:
 
 
 def is_barrier(operation: Operation) -> bool:
-    """Whether all work-items of the workgroup wait here, and see all of each other's stores.
-
-    >>> from layoutalg.ir import read_module
-    >>> is_barrier(read_module("gpu.barrier").body.block.first_op)
-    True
-    """
+    """Whether all work-items of the workgroup wait here, and see all of each other's stores."""
     if operation.name != "gpu.barrier" or operation.properties.get("address_spaces") is not None:
         return False
     return "workgroup" in str(operation.properties.get("scope", "workgroup")).lower()

@@ -87,12 +87,7 @@ def right_layouts(demand: Demand, known: NamedLayout, asked: Asked) -> Iterator[
 
 
 def keep_slices(flow: Flow, llvm: int) -> None:
-    """Convert the results of reductions from a slice to the other name that their users give the same map.
-
-    >>> from layoutalg.flow.graph import flow_of
-    >>> from layoutalg.ir import read_module
-    >>> keep_slices(flow_of(read_module("gpu.barrier")), 24)
-    """
+    """Convert the results of reductions from a slice to the other name that their users give the same map."""
     followers = followers_of(flow)
     for operation in [each for function in flow.functions for each in function.walk()]:
         slice_ = operation.attributes.get("layout_result_0")
@@ -118,11 +113,7 @@ def _convert(operation: Operation, slice_: SliceText, followers: Followers) -> N
 def sliced(
     operation: Operation, source: NamedLayout | None, present: NamedLayout | None, llvm: int
 ) -> NamedLayout | None:
-    """The slice that means a reduction's layout, where a version of LLVM wants one; None where there is none to write.
-
-    >>> from xdsl.dialects.test import TestOp
-    >>> sliced(TestOp(), None, None, 24)
-    """
+    """The slice that means a reduction's layout, where a version of LLVM wants one; None where there is none to write."""
     if not wants_slices(operation, llvm) or source is None or present is None or "lane" not in present.levels:
         return None
     if not isinstance(source.attribute, LayoutAttr | SliceAttr):

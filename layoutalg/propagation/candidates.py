@@ -325,15 +325,7 @@ def _made_of(search: _Search, value: Value) -> Iterator[int]:
 
 
 def usual_of(value: Value, coarse: NamedLayout | None, asked: Asked) -> list[NamedLayout]:
-    """The usual layouts of a value; where its subgroups are known, those of a subgroup's block. The last has all everywhere.
-
-    >>> from layoutalg.core.notation import Machine
-    >>> from layoutalg.flow.graph import flow_of
-    >>> from layoutalg.ir import read_module
-    >>> [value] = flow_of(read_module("%x = arith.constant dense<0.0> : vector<16xf32>")).values
-    >>> [one.key for one in usual_of(value, None, Asked("lane", "pvc", 24, Machine(lanes=16)))]
-    ['lane: d0 = 16@lane', 'lane: d0 = 16@reg | replicas 16@lane']
-    """
+    """The usual layouts of a value; where its subgroups are known, those of a subgroup's block. The last has all everywhere."""
     shape = value.shape if coarse is None else block_of(coarse)
     found = usual_layouts(shape, asked.level, asked.machine, asked.llvm)
     if coarse is None:

@@ -129,12 +129,7 @@ def slots_per_element(operation: Operation) -> int:
 
 
 def is_splat(operation: Operation) -> bool:
-    """Whether an operation is a constant with one value everywhere, which instructions have as an immediate operand.
-
-    >>> from layoutalg.ir import read_module
-    >>> is_splat(read_module("%c = arith.constant dense<1.0> : vector<16xf32>").body.block.first_op)
-    True
-    """
+    """Whether an operation is a constant with one value everywhere, which instructions have as an immediate operand."""
     if operation.name != "arith.constant":
         return False
     value = operation.properties.get("value")

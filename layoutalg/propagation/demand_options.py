@@ -77,18 +77,7 @@ def options_of(demand: Demand, shape: tuple[int, ...], asked: Asked) -> list[Opt
 
 
 def refinements(demand: Demand, coarse: NamedLayout, asked: Asked) -> list[Option]:
-    """The layouts that an operation takes of those that refine one of subgroups.
-
-    >>> from layoutalg.ir import read_module
-    >>> from layoutalg.flow.graph import flow_of
-    >>> flow = flow_of(read_module('''%a, %b = "test.op"() : () -> (vector<16x16xf16>, vector<16x16xf16>)
-    ... %d = xegpu.dpas %a, %b : vector<16x16xf16>, vector<16x16xf16> -> vector<16x16xf32>'''))
-    >>> from layoutalg.propagation.named_layout import as_written
-    >>> rows = as_written(LayoutAttr(sg_layout=(2, 1), sg_data=(8, 16)), (16, 16))
-    >>> [one] = refinements(flow.demands[0], rows, Asked("lane", "pvc", 24, Machine(lanes=16, subgroups=2)))
-    >>> print(one.held.attribute)
-    #xegpu.layout<sg_layout = [2, 1], sg_data = [8, 16], lane_layout = [1, 16], lane_data = [1, 1]>
-    """
+    """The layouts that an operation takes of those that refine one of subgroups."""
     found: dict[str, Option] = {}
     for option in options_of(demand, coarse.shape, asked):
         finer = refine(coarse, option.held, asked.llvm)
@@ -119,15 +108,6 @@ def written_at(operation: Operation, known: NamedLayout, llvm: int) -> NamedLayo
     """A layout as an operation can say it: what it says of a block stands on the block's descriptor too.
 
     None where a version of LLVM has no attribute for that.
-
-    >>> from layoutalg.ir import read_module
-    >>> from layoutalg.propagation.named_layout import as_written
-    >>> text = '''%t = "test.op"() : () -> !xegpu.tensor_desc<16xf32>
-    ... %x = xegpu.load_nd %t[0] : !xegpu.tensor_desc<16xf32> -> vector<16xf32>'''
-    >>> from layoutalg.xegpu import SliceAttr
-    >>> rows = as_written(SliceAttr(LayoutAttr(lane_layout=(1, 16), lane_data=(1, 1)), (0,)), (16,))
-    >>> print(written_at(read_module(text).body.block.last_op, rows, 22).attribute)
-    #xegpu.layout<lane_layout = [16], lane_data = [1]>
     """
     with_descriptor = any(isinstance(operand.type, TensorDescType) for operand in operation.operands)
     return on_descriptor(known, llvm) if with_descriptor else known
@@ -138,16 +118,6 @@ def ignored(demand: Demand, known: NamedLayout) -> bool:
 
     Blocks of 8x8 elements exist, so lanes in two rows of 8 can be loaded. LLVM 22, 23 and 24 accept `lane_layout = [2, 8]` and
     load rows of 16.
-
-    >>> from layoutalg.ir import read_module
-    >>> from layoutalg.flow.graph import flow_of
-    >>> from layoutalg.xegpu import LayoutAttr
-    >>> flow = flow_of(read_module('''%t = "test.op"() : () -> !xegpu.tensor_desc<8x16xf32>
-    ... %x = xegpu.load_nd %t[0, 0] : !xegpu.tensor_desc<8x16xf32> -> vector<8x16xf32>'''))
-    >>> from layoutalg.propagation.named_layout import as_written
-    >>> shapes = ((1, 16), (2, 8))
-    >>> [ignored(flow.demands[0], as_written(LayoutAttr(lane_layout=one, lane_data=(1, 1)), (8, 16))) for one in shapes]
-    [False, True]
     """
     if demand.user.name not in ("xegpu.load_nd", "xegpu.store_nd") or not isinstance(known.attribute, LayoutAttr):
         return False

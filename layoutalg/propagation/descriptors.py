@@ -132,14 +132,7 @@ def _fits(member: SSAValue, layout: Attribute, llvm: int) -> bool:
 
 
 def retyped(member: SSAValue, layout: LayoutAttr | SliceAttr) -> None:
-    """Give a descriptor's type this layout.
-
-    >>> from layoutalg.ir import read_module
-    >>> module = read_module('%t = "test.op"() : () -> !xegpu.tensor_desc<8x16xf16>')
-    >>> retyped(module.body.block.first_op.results[0], LayoutAttr("lane_layout = [1, 16]"))
-    >>> str(module.body.block.first_op.results[0].type)
-    '!xegpu.tensor_desc<8x16xf16, #xegpu.layout<lane_layout = [1, 16]>>'
-    """
+    """Give a descriptor's type this layout."""
     kind: Any = member.type
     new = TensorDescType(kind.shape, kind.element_type, kind.encoding, layout)
     Rewriter.replace_value_with_new_type(member, new)

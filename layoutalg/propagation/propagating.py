@@ -195,10 +195,6 @@ def completed(
     """The modules of a file (or what a compiler has made of them) with their layouts completed.
 
     With `spread`, kernels that state no layouts are dealt out to the subgroups of their workgroup before the lanes.
-
-    >>> file = as_module("gpu.barrier")
-    >>> completed([file.parts[0].module], file, "lane", "pvc", 24).cost
-    0
     """
     with refused_where_malformed(file, llvm):
         started = [_Start.of(source, file, target, llvm) for source in sources]

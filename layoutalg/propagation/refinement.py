@@ -77,11 +77,6 @@ def has_subgroups(flow: Flow, target: str, *, spread: bool) -> bool:
 
     Stated subgroups say so. With `spread`, so does a kernel of several subgroups that states no lanes, works on whole blocks,
     and does not ask which subgroup it is.
-
-    >>> from layoutalg.ir import read_module
-    >>> from layoutalg.flow.graph import flow_of
-    >>> has_subgroups(flow_of(read_module("gpu.barrier")), "pvc", spread=True)
-    False
     """
     from layoutalg.simulate.levels import level_of
 
@@ -222,12 +217,7 @@ def block_of(coarse: NamedLayout) -> tuple[int, ...]:
 
 
 def without_coarse_conversions(module: Operation) -> Iterator[ConvertLayoutOp]:
-    """Conversions that say nothing of lanes, out of the way of their uses: what has to be converted is decided with the lanes.
-
-    >>> from layoutalg.ir import read_module
-    >>> list(without_coarse_conversions(read_module("gpu.barrier")))
-    []
-    """
+    """Yield conversions without lanes, taken out of the way of their uses: what to convert is decided with the lanes."""
     for operation in list(module.walk()):
         if not isinstance(operation, ConvertLayoutOp) or len(operation.operands) != 1:
             continue

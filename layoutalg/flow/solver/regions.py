@@ -32,13 +32,7 @@ __all__ = ["conditioned", "improved"]
 
 
 def conditioned(network: Network, free: Iterable[int], values: dict[int, int]) -> Network:
-    """The network of the free variables, beside the values of all others.
-
-    >>> import numpy as np
-    >>> pair = Network([np.zeros(1), np.array([2.0])], [{}, {}]); pair.add(0, 1, np.array([[4.0]]))
-    >>> conditioned(pair, [1], {0: 0}).unary[1]
-    array([6.])
-    """
+    """The network of the free variables, beside the values of all others."""
     names = set(free)
     unary: list[NDArray[np.float64]] = list(network.unary)
     for one in names:

@@ -169,11 +169,7 @@ def _unit(problem: Problem) -> int:
 
 
 def components(network: Network, variables: Iterable[int]) -> list[list[int]]:
-    """The variables that hang together, in the order in which they are given.
-
-    >>> components(Network([np.zeros(1)] * 2, [{}, {}]), [1, 0])
-    [[1], [0]]
-    """
+    """The variables that hang together, in the order in which they are given."""
     import networkx as nx
 
     graph: nx.Graph[int] = nx.Graph()

@@ -93,11 +93,7 @@ def _found(reader: Reader) -> str:
 
 
 def as_map(value: MapLike) -> IndexingMap:
-    """A map from a map, a text, or (loops, dims).
-
-    >>> as_map((3, (0, 2))) == as_map("(i, j, k) -> (i, k)")
-    True
-    """
+    """A map from a map, a text, or (loops, dims)."""
     if isinstance(value, IndexingMap):
         return value
     if isinstance(value, str):

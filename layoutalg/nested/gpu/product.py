@@ -164,11 +164,7 @@ _TITLES = (("Lhs", "MxK"), ("Rhs", "KxN"), ("Acc", "MxN"))
 def titled(
     operands: Sequence[Operand], more: Sequence[tuple[tuple[str, str], ...]] = ((), (), ())
 ) -> tuple[Operand, ...]:
-    """Operands with IREE's names as notes (Lhs, Rhs, Acc), and with `more` notes of each.
-
-    >>> la.mma("MFMA_F32_16x16x16_F16").operands()[1].notes
-    (('title', 'Rhs  KxN  16x16xf16'),)
-    """
+    """Operands with IREE's names as notes (Lhs, Rhs, Acc), and with `more` notes of each."""
     return tuple(
         one._replace(notes=(("title", f"{name}  {letters}  {one.name.split()[-1]}"), *notes))
         for one, (name, letters), notes in zip(operands, _TITLES, more, strict=True)

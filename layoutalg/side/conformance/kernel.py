@@ -140,11 +140,7 @@ def kernel_of(text: str, *, tolerance: float = 1e-5) -> GeneratedKernel:
 
 
 def runnable(text: str) -> str:
-    """A text with a kernel that can be launched: IREE's functions say their workgroup in another way.
-
-    >>> runnable("gpu.barrier")
-    'gpu.barrier'
-    """
+    """A text with a kernel that can be launched: IREE's functions say their workgroup in another way."""
     if _IREE.search(text) is None:
         return text
     head = (

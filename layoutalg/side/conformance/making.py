@@ -166,13 +166,7 @@ _SUBJECTS = ("elements", "shaping", "moving", "whole")
 def generates(
     *names: str, kinds: tuple[str, ...] = KINDS, plain: tuple[str, ...] = PLAIN_KINDS, family: str = ""
 ) -> Callable[[_Maker], _Maker]:
-    """Register what makes kernels for operations of these names, with the kinds of layouts at workgroup and plain level.
-
-    >>> @generates("test.nothing", kinds=("rows",))
-    ... def nothing(making):
-    ...     pass
-    >>> _ = _GENERATORS.pop("test.nothing")
-    """
+    """Register what makes kernels for operations of these names, with the kinds of layouts at workgroup and plain level."""
 
     def register(maker: _Maker) -> _Maker:
         for name in names:

@@ -165,14 +165,7 @@ def held(op: Operation, name: str) -> Attribute | None:
 
 
 def hold(op: Operation, name: str, attribute: Attribute | None) -> None:
-    """Give an operation a layout under a name; None takes it away.
-
-    >>> from xdsl.dialects.test import TestOp
-    >>> op = TestOp()
-    >>> hold(op, "layout_result_0", LayoutAttr(lane_layout=(16,)))
-    >>> print(held(op, "layout_result_0"))
-    #xegpu.layout<lane_layout = [16]>
-    """
+    """Give an operation a layout under a name; None takes it away."""
     definition = getattr(op, "get_irdl_definition", None)
     inherent = definition is not None and name in definition().properties
     place = op.properties if inherent else op.attributes
@@ -203,11 +196,6 @@ def bits_of(value: SSAValue) -> int:
     """The bits of an element.
 
     Raises `LayoutError` for elements that are neither numbers nor indices.
-
-    >>> from xdsl.dialects.test import TestOp
-    >>> from xdsl.dialects.builtin import f32
-    >>> bits_of(TestOp(result_types=[VectorType(f32, [8, 16])]).results[0])
-    32
     """
     kind: Any = value.type
     text = str(getattr(kind, "element_type", kind))

@@ -39,12 +39,7 @@ def is_branch(operation: Operation | None) -> bool:
 
 
 def forwarded(operation: Operation) -> tuple[Forwarded, ...]:
-    """Which operands of a loop, a branch or the end of their regions become which arguments and results.
-
-    >>> from xdsl.dialects.test import TestOp
-    >>> forwarded(TestOp())
-    ()
-    """
+    """Which operands of a loop, a branch or the end of their regions become which arguments and results."""
     if operation.name in _FORWARDING:
         parent = operation.parent_op()
         return tuple(_from_end(operation, parent)) if parent is not None and is_branch(parent) else ()

@@ -64,12 +64,7 @@ def retyped(value: SSAValue, layout: Attribute | None) -> None:
 
 
 def blocks_inside_first(operation: Operation) -> Iterator[Block]:
-    """The blocks of an operation, those of inner regions before the block that they are in.
-
-    >>> from xdsl.dialects.test import TestOp
-    >>> list(blocks_inside_first(TestOp()))
-    []
-    """
+    """The blocks of an operation, those of inner regions before the block that they are in."""
     for region in operation.regions:
         for block in region.blocks:
             for inner in block.ops:

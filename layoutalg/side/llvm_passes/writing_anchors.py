@@ -29,14 +29,7 @@ Fill = Callable[[Operation, "list[Attribute | None]"], "Attribute | None"]
 
 
 def cleaned(module: Operation) -> None:
-    """Take away the layouts that are not an anchor's own: they are temporary.
-
-    >>> from layoutalg.ir import read_module
-    >>> module = read_module("%c = arith.constant {layout_result_0 = #xegpu.layout<lane_layout = [16]>} true")
-    >>> cleaned(module)
-    >>> module.body.block.first_op.attributes
-    {}
-    """
+    """Take away the layouts that are not an anchor's own: they are temporary."""
     for op in module.walk():
         for name in [name for name, each in op.attributes.items() if isinstance(each, ir.LayoutAttr | ir.SliceAttr)]:
             del op.attributes[name]
