@@ -77,11 +77,6 @@ def conversions_of(
     """The conversions of a function, in the order of the text; `held` are the layouts of its values (`Solved.stated`).
 
     One whose source nothing speaks of gives a value its layout, and moves nothing.
-
-    >>> from layoutalg.flow.graph import flow_of
-    >>> module = la.read("gpu.barrier")
-    >>> list(conversions_of(flow_of(module.parts[0].module), module, Machine(lanes=16), "pvc", {}))
-    []
     """
     before = {statement.user: statement for statement in flow.wanted if _reads(statement)}
     for value in flow.values:

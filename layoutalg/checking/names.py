@@ -18,25 +18,13 @@ __all__ = ["Names"]
 
 
 class Names:
-    """The names of values in one text.
-
-    >>> module = la.read("func.func @f(%x: vector<8xf32>) { func.return }")
-    >>> function = module.parts[0].module.body.block.first_op
-    >>> Names(module.lines).of(function.body.block.args[0])
-    '%x'
-    """
+    """The names of values in one text."""
 
     def __init__(self, source: Source) -> None:
         self.source = source
 
     def of(self, value: SSAValue) -> str:
-        """The name of a value; what it is where it has none.
-
-        >>> from xdsl.dialects.builtin import i32
-        >>> from xdsl.ir import Block
-        >>> Names(la.read("gpu.barrier").lines).of(Block(arg_types=[i32]).args[0])
-        'argument 0'
-        """
+        """The name of a value; what it is where it has none."""
         if isinstance(value, OpResult):
             name = self.source.result_names(value.op)[value.index]
             return name or f"the result of {value.op.name}"

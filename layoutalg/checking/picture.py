@@ -51,10 +51,6 @@ def flow_graph(checked: Check, function: str | None = None) -> Graph:
     In a notebook it can be clicked on; `page()` is an HTML page, `svg()` the drawing.
 
     Raises `LayoutError` where there is no such function, `SizeError` for more than 2,000 operations.
-
-    >>> flow_graph(la.check("gpu.barrier"))
-    Traceback (most recent call last):
-    layoutalg.core.errors.LayoutError: no function with distributed values in text
     """
     instance_of(function, (str, type(None)), "function")
     for part in checked.module.parts:

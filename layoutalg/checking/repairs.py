@@ -72,13 +72,7 @@ class Repairing:
     def of_operand(
         self, user: Operation, number: int | None, value: Value, held: Candidate, layout: Distributed | None
     ) -> tuple[Repair, ...]:
-        """For an operand that is needed in `layout`: a conversion before the operation, or that layout where it is made.
-
-        >>> from layoutalg.flow.graph import flow_of
-        >>> flow = flow_of(la.read("gpu.barrier").parts[0].module)
-        >>> Repairing(flow, {}, None, Machine(lanes=16), "pvc", 22).of_operand(None, 0, None, None, None)
-        ()
-        """
+        """For an operand that is needed in `layout`: a conversion before the operation, or that layout where it is made."""
         if layout is None:
             return ()
         operand = value.members[0] if number is None else user.operands[number]
@@ -138,12 +132,7 @@ class Repairing:
         return found is None or self.llvm not in found.versions
 
     def of_tie(self, tie: Tie, value: Value, held: Candidate, result: Candidate) -> tuple[Repair, ...]:
-        """For an operand that an operation's result needs otherwise.
-
-        >>> checked = la.check("gpu.barrier")
-        >>> [mistake.repairs for mistake in checked.mistakes]
-        []
-        """
+        """For an operand that an operation's result needs otherwise."""
         whole = result.layout.shape == value.shape
         if whole and equal_coordinates(tie.relation) and result.attribute is not None:
             return self.of_operand(tie.user, tie.number, value, held, result.attribute)
@@ -194,12 +183,7 @@ class Repairing:
             return False
 
     def of_result(self, tie: Tie, operand: Candidate) -> tuple[Repair, ...]:
-        """For a reduction's result: where the parts are.
-
-        >>> checked = la.check("gpu.barrier")
-        >>> [mistake.repairs for mistake in checked.mistakes]
-        []
-        """
+        """For a reduction's result: where the parts are."""
         value = self.flow.value_of(tie.result)
         try:
             layout = self.written(given(tie.relation, operand.layout), value.shape, operand.levels)
@@ -210,24 +194,14 @@ class Repairing:
         return (Repair("state", self.names.of(tie.result), None, layout, place_of(tie.user), 0, self.target),)
 
     def of_statements(self, statement: WrittenLayout, chosen: Candidate) -> tuple[Repair, ...]:
-        """For two statements about one value: the layout that is worked with, in both.
-
-        >>> checked = la.check("gpu.barrier")
-        >>> [mistake.repairs for mistake in checked.mistakes]
-        []
-        """
+        """For two statements about one value: the layout that is worked with, in both."""
         if chosen.attribute is None:
             return ()
         name = self.names.of(statement.value)
         return (Repair("state", name, None, chosen.attribute, place_of(statement.user), 0, self.target),)
 
     def of_demand(self, demand: Demand, value: Value, held: Candidate) -> tuple[Repair, ...]:
-        """For what an operation does not take or make: the usual layout that it does.
-
-        >>> checked = la.check("gpu.barrier")
-        >>> [mistake.repairs for mistake in checked.mistakes]
-        []
-        """
+        """For what an operation does not take or make: the usual layout that it does."""
         found: list[Distributed] = []
         for one in (demand, *self.demands.get(value.number, ())):
             for level in ("lane", "inst"):
@@ -245,12 +219,7 @@ class Repairing:
         return (Repair("state", self.names.of(demand.value), None, right[0], place_of(demand.user), 0, self.target),)
 
     def of_matrix(self, user: Operation, number: int | None, value: Value, held: Candidate) -> tuple[Repair, ...]:
-        """For what compilers move wrongly through shared memory: a layout that they move rightly.
-
-        >>> checked = la.check("gpu.barrier")
-        >>> [mistake.repairs for mistake in checked.mistakes]
-        []
-        """
+        """For what compilers move wrongly through shared memory: a layout that they move rightly."""
         layouts = list(right_for_matrix(user, held.attribute, value.shape))
         found = [repair for layout in layouts for repair in self.of_operand(user, number, value, held, layout)]
         if number is None:
@@ -260,12 +229,7 @@ class Repairing:
         return tuple(sorted(priced, key=lambda repair: repair.cost or 0)[:2])
 
     def of_reduction(self, mistake: ReductionMistake) -> tuple[Repair, ...]:
-        """For a reduction whose result is wanted in a layout that is not a slice: a conversion from the slice, right behind it.
-
-        >>> checked = la.check("gpu.barrier")
-        >>> [mistake.repairs for mistake in checked.mistakes]
-        []
-        """
+        """For a reduction whose result is wanted in a layout that is no slice: a conversion from the slice, right behind it."""
         reduction: Any = mistake.reduction
         value, wanted = self.flow.value_of(reduction.results[0]), mistake.statement.attribute
         operand = self.held.get(self.flow.value_of(reduction.operands[0]).number)

@@ -64,11 +64,7 @@ _VERIFIED = frozenset(("descriptor", "input_layout", "target_layout"))
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """What was found in one function.
-
-    >>> Found((), (), 0, ()).operations
-    0
-    """
+    """What was found in one function."""
 
     mistakes: tuple[Mistake, ...]
     conversions: tuple[CheckedConversion, ...]
@@ -78,13 +74,7 @@ class Found:
 
 
 def check_flow(flow: Flow, module: Module, target: str, llvm: int) -> Found:
-    """Check one function of a module.
-
-    >>> from layoutalg.flow.graph import flow_of
-    >>> module = la.read("gpu.barrier")
-    >>> check_flow(flow_of(module.parts[0].module), module, "pvc", 22).mistakes
-    ()
-    """
+    """Check one function of a module."""
     return _Checking(flow, module, target, llvm).found()
 
 

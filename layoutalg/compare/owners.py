@@ -38,11 +38,7 @@ _WORDS = {"sg": "subgroup", "lane": "lane", "reg": "register"}
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Places:
-    """Which threads and registers hold each element of a tensor of `shape`: those that nobody holds are not in `table`.
-
-    >>> Places((2,), {(0,): [(0, 0, 0)]}).owners((1,))
-    []
-    """
+    """Which threads and registers hold each element of a tensor of `shape`: those that nobody holds are not in `table`."""
 
     shape: tuple[int, ...]
     table: dict[tuple[int, ...], list[Owner]]

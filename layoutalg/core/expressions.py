@@ -25,11 +25,7 @@ __all__ = ["axis_exprs", "expression_text", "index_function"]
 
 
 def axis_exprs(layout: Relation) -> dict[str, Any]:
-    """The codomain's coordinates of the lowest owner, one sympy expression of the dimensions per axis.
-
-    >>> axis_exprs(Layout.parse("d0 = 8@lane:2 | offset 3@lane"))["lane"]
-    2*d0 + 3
-    """
+    """The codomain's coordinates of the lowest owner, one sympy expression of the dimensions per axis."""
     with SYMPY:
         return _axis_exprs(layout)
 

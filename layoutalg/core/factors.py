@@ -51,11 +51,7 @@ FactorLike: TypeAlias = Factor | tuple[Any, Any, str | None]
 
 
 def size_of(factors: Sequence[Factor]) -> Extent:
-    """The number of values that a list of factors takes: the product of the extents.
-
-    >>> size_of([Factor(2, 4, "sg"), Factor(16, 1, "reg")])
-    32
-    """
+    """The number of values that a list of factors takes: the product of the extents."""
     size: Extent = 1
     for extent, _, _ in factors:
         size = size * extent if type(size) is int and type(extent) is int else multiply(size, extent)
@@ -63,11 +59,7 @@ def size_of(factors: Sequence[Factor]) -> Extent:
 
 
 def as_name(value: object, what: str) -> str:
-    """Check a name of a dimension or an axis.
-
-    >>> as_name("lane", "axis")
-    'lane'
-    """
+    """Check a name of a dimension or an axis."""
     if not isinstance(value, str) or not value.isidentifier() or not value.isascii() or value == "_":
         raise LayoutError(f"{what} name {shown(value)}: expected an identifier such as 'lane'")
     return value
@@ -92,11 +84,7 @@ def as_factor(given: FactorLike) -> Factor:
 
 
 def merge_factors(factors: Sequence[Factor]) -> tuple[Factor, ...]:
-    """Merge neighbouring factors of one dimension that together count as one; drop extents of 1.
-
-    >>> [str(f) for f in merge_factors([Factor(4, 2, "reg"), Factor(2, 1, "reg"), Factor(1, 1, "sg")])]
-    ['8@reg']
-    """
+    """Merge neighbouring factors of one dimension that together count as one; drop extents of 1."""
     merged: list[Factor] = []
     for factor in factors:
         extent, stride, axis = factor

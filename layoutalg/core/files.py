@@ -36,10 +36,6 @@ def read_file(path: str | Path) -> str:
     A pipe is read to its end, as long as somebody writes to it.
 
     Raises `LayoutError` for what is not such a file, and where it cannot be opened.
-
-    >>> read_file("build/no-such-file.mlir")
-    Traceback (most recent call last):
-    layoutalg.core.errors.LayoutError: build/no-such-file.mlir: no such file or directory
     """
     name = str(path)
     try:
@@ -119,11 +115,6 @@ def write_file(path: str | Path, content: str | bytes) -> None:
     """Write text (as UTF-8) or bytes to a file, whose directory is made.
 
     Raises `OSError` with the file's name; an existing file is then what it was.
-
-    >>> write_file("build/page.txt", "8x16")
-    >>> write_file("build/page.txt/inside", "8x16")
-    Traceback (most recent call last):
-    NotADirectoryError: [Errno 20] Not a directory: 'build/page.txt/inside'
     """
     data = content if isinstance(content, bytes) else content.encode()
     try:

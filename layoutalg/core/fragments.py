@@ -47,11 +47,7 @@ Selection: TypeAlias = int | Sequence[int] | range
 
 
 def fragment_map(layout: Relation, **part: Selection) -> Indices:
-    """The coordinates of every work-item's registers: `[sg, lane, reg, rank]` (see `Layout.fragment_map`).
-
-    >>> fragment_map(Layout.parse("d0 = 2@reg, d1 = 4@lane"), lane=[1, 3])[0, :, 1].tolist()
-    [[1, 1], [1, 3]]
-    """
+    """The coordinates of every work-item's registers: `[sg, lane, reg, rank]` (see `Layout.fragment_map`)."""
     layout.require_numbers("asking for a map")
     names = layout.codomain
     for axis in part:
@@ -86,11 +82,7 @@ def fragment_map(layout: Relation, **part: Selection) -> Indices:
 
 
 def coords(layout: Relation, position: Mapping[str, int]) -> Indices:
-    """The coordinates of one work-item: `[reg, rank]` (see `Layout.coords`).
-
-    >>> coords(Layout.parse("d0 = 2@reg, d1 = 4@lane"), {"lane": 3}).tolist()
-    [[0, 3], [1, 3]]
-    """
+    """The coordinates of one work-item: `[reg, rank]` (see `Layout.coords`)."""
     fixed = {a: 0 for a in ("sg", "lane") if a in layout.codomain} | dict(position)
     for axis, value in fixed.items():
         if found_whole(value) is None:
@@ -104,9 +96,6 @@ def owners(layout: Relation, element: Sequence[int]) -> list[tuple[int, ...]]:
     """Every position of the codomain that holds one element, ascending (see `Layout.owners`).
 
     Raises `LayoutError` for an element outside the tensor.
-
-    >>> owners(Layout.parse("d0 = 4@reg, d1 = 2@lane | replicas 2@sg"), (3, 1))
-    [(0, 1, 3), (1, 1, 3)]
     """
     layout.require_numbers("asking for a map")
     place = {axis: layout.offsets.get(axis, 0) for axis in layout.codomain}
@@ -333,11 +322,7 @@ _MOST_DIMENSIONS = 64 if int(np.__version__.partition(".")[0]) >= 2 else 32
 
 
 def owner_map(layout: Relation, axis: str) -> Indices:
-    """The coordinate on `axis` of each element's lowest owner, shape `layout.shape` (see `Layout.owner_map`).
-
-    >>> owner_map(Layout.parse("d0 = 2@reg:2 2@lane | offset 3@lane"), "lane").tolist()
-    [3, 4, 3, 4]
-    """
+    """The coordinate on `axis` of each element's lowest owner, shape `layout.shape` (see `Layout.owner_map`)."""
     layout.require_numbers("asking for a map")
     if not isinstance(axis, str) or axis not in layout.codomain:  # pyright: ignore[reportUnnecessaryIsInstance]
         raise LayoutError(f"axis {shown(axis)}: expected one of {', '.join(layout.codomain)} (of {layout})")

@@ -20,9 +20,6 @@ def imported(name: str) -> ModuleType:
 
     Python locks a module before its package. So a thread that asks for a module, and one that imports its package, which
     imports the module, would wait for each other; Python then gives one of them half a module.
-
-    >>> imported("layoutalg.core.layout").__name__
-    'layoutalg.core.layout'
     """
     for place, character in enumerate(name):
         if character == ".":
@@ -34,10 +31,6 @@ def lazy_names(package: str, namespace: dict[str, Any], homes: Mapping[str, str]
     """A `__getattr__` for a package: `homes` says in which of its modules each name lives.
 
     Raises `AttributeError` for a name that has no home, as a module does.
-
-    >>> lazy_names("layoutalg.core", {}, {})("bogus")
-    Traceback (most recent call last):
-    AttributeError: module 'layoutalg.core' has no attribute 'bogus'
     """
 
     def find(name: str) -> Any:

@@ -19,11 +19,7 @@ _PATIENCE = 2.0
 
 @contextmanager
 def progress_bar(what: str) -> Generator[Callable[[float], None]]:
-    """A function that is told the part that is done, from 0 to 1; it shows a bar with an estimate after two seconds.
-
-    >>> with progress_bar("workgroups") as progress:
-    ...     progress(1.0)
-    """
+    """A function that is told the part that is done, from 0 to 1; it shows a bar with an estimate after two seconds."""
     if sys.stderr is None or not sys.stderr.isatty():  # pyright: ignore[reportUnnecessaryComparison]
         yield lambda part: None
         return

@@ -27,11 +27,7 @@ __all__ = ["merge_replicas", "same_replicas"]
 
 
 def merge_replicas(replicas: Sequence[Factor]) -> tuple[Factor, ...]:
-    """Sort replicas by axis and stride (largest first) and merge those that together reach the same places.
-
-    >>> [str(f) for f in merge_replicas([Factor(2, 1, "lane"), Factor(4, 2, "lane")])]
-    ['8@lane']
-    """
+    """Sort replicas by axis and stride (largest first) and merge those that together reach the same places."""
     kept = [f for f in replicas if f.extent != 1 and f.axis is not None]
     if any(type(f.stride) is not int or type(f.extent) is not int for f in kept):
         return _merge_symbolic_replicas(kept)

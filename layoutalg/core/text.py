@@ -23,11 +23,7 @@ __all__ = ["LayoutParts", "layout_text", "read_parts"]
 
 
 class LayoutParts(NamedTuple):
-    """What the text of a layout says, clause by clause; `Layout(**parts._asdict())` checks and makes it.
-
-    >>> read_parts(Reader("d0 = 4@reg")).names
-    ('d0',)
-    """
+    """What the text of a layout says, clause by clause; `Layout(**parts._asdict())` checks and makes it."""
 
     dims: tuple[tuple[Factor, ...], ...]
     replicas: tuple[Factor, ...]
@@ -37,11 +33,7 @@ class LayoutParts(NamedTuple):
 
 
 def layout_text(parts: LayoutParts) -> str:
-    """The text form of a layout.
-
-    >>> layout_text(read_parts(Reader("d0 = 8@lane|replicas 2@lane:8")))
-    'd0 = 8@lane | replicas 2@lane:8'
-    """
+    """The text form of a layout."""
     dims, replicas, offsets, names, origins = parts
     clauses = [f"{n} = {' '.join(map(str, f)) or '1'}" for n, f in zip(names, dims, strict=True)]
     texts = [", ".join(clauses) or "()"]

@@ -61,9 +61,6 @@ def permute(layout: _L, order: Sequence[int]) -> _L:
     """Reorder the dimensions: dimension i of the result is dimension `order[i]` of `layout`.
 
     Raises `LayoutError` for an order that is not a permutation.
-
-    >>> print(permute(Layout.parse("d0 = 2@sg, d1 = 3@lane, d2 = 4@reg"), (2, 0, 1)))
-    d0 = 4@reg, d1 = 2@sg, d2 = 3@lane
     """
     given = listed(order, "permute by")
     if not all(type(d) is int for d in given) or sorted(given) != list(range(layout.rank)):
@@ -239,11 +236,7 @@ def restrict(layout: _L, dim: int, start: int, size: Extent) -> _L:
 
 
 def substitute(layout: _L, numbers: Mapping[str, int]) -> _L:
-    """Put numbers for symbols, by name (see `Layout.substitute`).
-
-    >>> print(substitute(Layout.parse("d0 = M/16@reg 16@lane"), {"M": 64}))
-    d0 = 4@reg 16@lane
-    """
+    """Put numbers for symbols, by name (see `Layout.substitute`)."""
 
     values = [v for factors in (*layout.dims, layout.replicas) for f in factors for v in f[:2] if type(v) is not int]
     known = {str(s) for value in values for s in value.free_symbols}

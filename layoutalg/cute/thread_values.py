@@ -32,11 +32,7 @@ Leaf: TypeAlias = tuple[int, int]
 
 
 class Leaves(NamedTuple):
-    """The factors of lanes, subgroups and registers, least significant first.
-
-    >>> Leaves([(16, 8)], [], [(8, 1)]).reg
-    [(8, 1)]
-    """
+    """The factors of lanes, subgroups and registers, least significant first."""
 
     lane: list[Leaf]
     sg: list[Leaf]
@@ -47,9 +43,6 @@ def thread_values(layout: Layout) -> Leaves:
     """The factors of a layout on the machine, in elements of the column-major tile.
 
     Raises `ConversionError` for a factor that is not along sg, lane or reg, and for an axis with a gap or an overlap.
-
-    >>> thread_values(Layout.parse("d0 = 2@sg 8@reg, d1 = 16@lane | replicas 2@lane:16"))
-    Leaves(lane=[(16, 16), (2, 0)], sg=[(2, 8)], reg=[(8, 1)])
     """
     factors = machine_factors(layout, "a thread-value layout", ("sg", "lane", "reg"))
     columns = [1, *accumulate(layout.shape, mul)]

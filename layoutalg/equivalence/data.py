@@ -36,22 +36,12 @@ __all__ = ["arrays_for", "copies", "is_array", "kernel_of", "parameters"]
 
 
 def copies(arguments: Sequence[Any]) -> list[Any]:
-    """The same arguments with arrays of their own, because a kernel writes in place.
-
-    >>> given = [np.zeros(2), 5]
-    >>> copied = copies(given)
-    >>> copied[0] is given[0], copied[1]
-    (False, 5)
-    """
+    """The same arguments with arrays of their own, because a kernel writes in place."""
     return [np.array(one) if is_array(one) else one for one in arguments]
 
 
 def is_array(value: object) -> TypeGuard[NDArray[Any]]:
-    """Whether an argument is an array.
-
-    >>> is_array(5)
-    False
-    """
+    """Whether an argument is an array."""
     return isinstance(value, np.ndarray)
 
 
@@ -59,11 +49,6 @@ def kernel_of(module: Operation, name: str | None = None) -> gpu.FuncOp:
     """The kernel of a module: the one of this name, or the only one.
 
     Raises `LayoutError` where there is none, or several without a name.
-
-    >>> from layoutalg.ir import read_module
-    >>> kernel_of(read_module("gpu.barrier"))
-    Traceback (most recent call last):
-    layoutalg.core.errors.LayoutError: no kernel (a gpu.func with 'kernel') in the module
     """
     found = [op for op in module.walk() if isinstance(op, gpu.FuncOp) and op.kernel is not None]
     named = [op for op in found if name is None or op.sym_name.data == name]
@@ -76,13 +61,7 @@ def kernel_of(module: Operation, name: str | None = None) -> gpu.FuncOp:
 
 
 def parameters(kernel: gpu.FuncOp) -> Sequence[SSAValue]:
-    """What a kernel is given; the memory that it declares for itself comes after that.
-
-    >>> from layoutalg.ir import read_module
-    >>> text = "gpu.module @m { gpu.func @k(%p: i64) workgroup(%slm: memref<4xf32, 3>) kernel { gpu.return } }"
-    >>> [value.name_hint for value in parameters(kernel_of(read_module(text)))]
-    ['p']
-    """
+    """What a kernel is given; the memory that it declares for itself comes after that."""
     return kernel.regions[0].blocks[0].args[: len(kernel.function_type.inputs.data)]
 
 

@@ -92,20 +92,12 @@ def draws(
 
 
 def with_integers_of(first: Sequence[Any], cases: Sequence[Sequence[Any]]) -> list[list[Any]]:
-    """The same draws with the integers of the first: where others lead out of bounds.
-
-    >>> with_integers_of([np.array([1]), np.array([1.0])], [[np.array([9]), np.array([2.0])]])
-    [[array([1]), array([2.])]]
-    """
+    """The same draws with the integers of the first: where others lead out of bounds."""
     return [[given if _is_whole(given) else one for given, one in zip(first, case, strict=True)] for case in cases]
 
 
 def has_integers(arguments: Sequence[Any]) -> bool:
-    """Whether there are arrays of integers.
-
-    >>> has_integers([np.zeros(4, np.float32), 5])
-    False
-    """
+    """Whether there are arrays of integers."""
     return any(_is_whole(one) for one in arguments)
 
 

@@ -48,11 +48,6 @@ class Culprit:
     """The operation of the first version at which the two part, and its counterpart in the second.
 
     `value` is the number that it computes for the wrong element. With `moved` all numbers are there, in other places.
-
-    >>> print(Culprit("math.exp", Place("a.mlir", 6, 8), Place("b.mlir", 9, 10), 1.25))
-    'math.exp' op at a.mlir:6:8 (b.mlir:9:10) is the first that differs: it computes 1.25, which the second version never has
-    >>> print(Culprit("xegpu.store_nd", Place("a.mlir", 7, 3), None, 1.25, moved=True))
-    'xegpu.store_nd' op at a.mlir:7:3: both versions compute all numbers, but here 1.25 goes to, or comes from, another place
     """
 
     operation: str
@@ -84,10 +79,6 @@ def culprit_of(
     """Where one element parts that is `wrong` (its number before, and after); None where that can't be told.
 
     That is so for kernels with more than 2^24 elements of values, and for numbers that no store of the first version has.
-
-    >>> from layoutalg.ir import read_module
-    >>> empty = read_module("gpu.module @m { gpu.func @k() kernel { gpu.return } }")
-    >>> culprit_of(empty, empty, [], (1, 1, 1), None, "pvc", (1.0, 2.0))
     """
     traces = [_traced(module, arguments, grid, kernel, target) for module in (before, after)]
     old, new = traces

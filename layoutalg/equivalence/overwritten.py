@@ -69,10 +69,6 @@ def overwritten(before: Operation, after: Operation) -> tuple[Overwritten, ...]:
     """The statements of `before` that `after` has with another meaning.
 
     Operations are matched by name and order, where both versions have the same number of them.
-
-    >>> from layoutalg.ir import read_module
-    >>> overwritten(read_module("gpu.barrier"), read_module("gpu.barrier"))
-    ()
     """
     found: list[Overwritten] = []
     old, new = _by_name(before), _by_name(after)

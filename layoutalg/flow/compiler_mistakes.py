@@ -73,11 +73,7 @@ class CompilerMistake:
 
     @property
     def by(self) -> str:
-        """The versions in words.
-
-        >>> CompilerMistake("compiler.reduction", (23,), "crashes").by
-        'LLVM 23'
-        """
+        """The versions in words."""
         *most, last = map(str, self.versions)
         return f"LLVM {', '.join(most)} and {last}" if most else f"LLVM {last}"
 
@@ -109,10 +105,6 @@ def wants_slices(operation: Operation, llvm: int) -> bool:
     """Whether that version of LLVM crashes where the result of an operation is taken in a layout that is not a slice.
 
     The layout comes from an anchor (a store), through elementwise operations too.
-
-    >>> from layoutalg.ir import read_module
-    >>> wants_slices(read_module("gpu.barrier").body.block.first_op, 24)
-    False
     """
     return llvm in _WANT_SLICES.get(operation.name, ())
 
@@ -143,17 +135,7 @@ def followers_of(flow: Flow) -> Followers:
 
 
 def reached_from(use: Use, followers: Followers) -> Iterator[Use]:
-    """A use, and the uses of what is computed there element by element.
-
-    >>> from layoutalg.flow.graph import flow_of
-    >>> from layoutalg.ir import read_module
-    >>> lines = ("%x = arith.constant dense<0.0>", "%y = math.exp %x", "%z = math.sin %y")
-    >>> text = " ".join(f"{line} : vector<8xf32>" for line in lines)
-    >>> flow = flow_of(read_module(text))
-    >>> [use] = flow.values[0].members[0].uses
-    >>> [one.operation.name for one in reached_from(use, followers_of(flow))]
-    ['math.exp', 'math.sin']
-    """
+    """A use, and the uses of what is computed there element by element."""
     waiting, seen = [use], {use}
     while waiting:
         one = waiting.pop()
@@ -166,11 +148,7 @@ def reached_from(use: Use, followers: Followers) -> Iterator[Use]:
 
 @dataclass(frozen=True, slots=True)
 class ReductionMistake:
-    """A statement, the reduction whose result (or what is computed from it) is taken there, and the first user on the way.
-
-    >>> ReductionMistake.__slots__
-    ('statement', 'reduction', 'user', 'mistake')
-    """
+    """A statement, the reduction whose result (or what is computed from it) is taken there, and the first user on the way."""
 
     statement: WrittenLayout
     reduction: Operation
@@ -218,12 +196,7 @@ def reduction_mistakes(flow: Flow) -> Iterator[ReductionMistake]:
 
 
 def right_for_matrix(user: Operation, attribute: Distributed | None, shape: tuple[int, ...]) -> Iterator[LayoutAttr]:
-    """The layouts in which compilers move a value through shared memory rightly (see `neighbouring`).
-
-    >>> from layoutalg.ir import read_module
-    >>> list(right_for_matrix(read_module("gpu.barrier").body.block.first_op, None, (8, 16)))
-    []
-    """
+    """The layouts in which compilers move a value through shared memory rightly (see `neighbouring`)."""
     memory = _memory_of(user)
     return iter(()) if attribute is None or memory is None else neighbouring(attribute, shape, memory)
 

@@ -88,15 +88,7 @@ def edges_of(flow: Flow) -> tuple[Edge, ...]:
 
 
 def axes_of(tie: Tie, one: AbstractSet[str], other: AbstractSet[str]) -> tuple[str, ...]:
-    """The axes on which operand and result of a tie are compared, of layouts that say these levels.
-
-    >>> from layoutalg.ir import read_module
-    >>> from layoutalg.flow.relations import relation_of
-    >>> text = '%a, %b = "test.op"() : () -> (vector<8x16xf16>, vector<16x16xf16>)'
-    >>> product = "%d = xegpu.dpas %a, %b : vector<8x16xf16>, vector<16x16xf16> -> vector<8x16xf32>"
-    >>> axes_of(relation_of(read_module(text + product).body.block.last_op).ties[0], {"sg", "lane"}, {"sg", "lane"})
-    ('sg',)
-    """
+    """The axes on which operand and result of a tie are compared, of layouts that say these levels."""
     beyond = ("sg", "lane") if _gathers(tie) else _BEYOND[tie.reach]
     return tuple([axis for axis in beyond if axis in one and axis in other])
 

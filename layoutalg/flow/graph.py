@@ -205,12 +205,7 @@ def _function_of(member: SSAValue) -> Operation | None:
 
 
 def flow_of(function: Operation, *others: Operation) -> Flow:
-    """The flow of one function, or of several that call one another.
-
-    >>> from layoutalg.ir import read_module
-    >>> flow_of(read_module("gpu.barrier")).values
-    ()
-    """
+    """The flow of one function, or of several that call one another."""
     parts = _Parts()
     shared: dict[SSAValue, SSAValue] = {}
     functions = (function, *others)

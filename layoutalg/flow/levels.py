@@ -129,11 +129,7 @@ def layout_at(attribute: Distributed, shape: tuple[int, ...], machine: Machine) 
 
 @lru_cache(maxsize=_CACHED)
 def levels_of(attribute: Distributed) -> frozenset[str]:
-    """The levels that a layout says: of `sg`, `inst` and `lane` (`Distributed.levels`, kept).
-
-    >>> sorted(levels_of(LayoutAttr(inst_data=(8, 16))))
-    ['inst']
-    """
+    """The levels that a layout says: of `sg`, `inst` and `lane` (`Distributed.levels`, kept)."""
     return attribute.levels
 
 
@@ -228,13 +224,7 @@ def _reach(layout: Distributed) -> tuple[int, int, bool]:
 
 
 def machine_in(flow: Flow, target: str = DEFAULT_TARGET) -> Machine:
-    """The machine of a function, where all of its layouts are looked at.
-
-    >>> from layoutalg.ir import read_module
-    >>> from layoutalg.flow.graph import flow_of
-    >>> machine_in(flow_of(read_module("gpu.barrier"))).lanes
-    16
-    """
+    """The machine of a function, where all of its layouts are looked at."""
     stated = (one.attribute for value in flow.values for one in value.stated)
     return machine_of(flow.function, target, [*stated, *(one.attribute for one in flow.wanted)])
 

@@ -43,9 +43,6 @@ def is_refusal(finding: Finding) -> bool:
     """Whether what `verify` finds makes a module wrong for `check` and `lower`.
 
     They read every version's spelling. Which registers a message delivers is decided in `hardware.messages`, in any order.
-
-    >>> is_refusal(Finding("xegpu.dpas.spelling", "...", "xegpu.dpas", None))
-    False
     """
     return finding.level == "error" and not finding.rule.endswith(".spelling") and finding.rule != "ours.load_layout"
 
@@ -72,13 +69,7 @@ _OTHER = "has other operands, results, attributes or regions than its dialect sa
 
 @contextmanager
 def refused_where_malformed(module: Module, llvm: int) -> Generator[None]:
-    """Raises `LayoutError` with the first error of a module that does not verify, where the work inside fails on it.
-
-    >>> with refused_where_malformed(Module("gpu.barrier"), 24):
-    ...     [][1]
-    Traceback (most recent call last):
-    IndexError: list index out of range
-    """
+    """Raises `LayoutError` with the first error of a module that does not verify, where the work inside fails on it."""
     try:
         yield
     except LayoutError:

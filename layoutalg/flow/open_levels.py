@@ -60,23 +60,11 @@ class OpenLevels:
 
     @classmethod
     def of(cls, search: ValueCandidates) -> OpenLevels:
-        """The edges along which both ends are one tensor, conversions too.
-
-        >>> from layoutalg.ir import read_module
-        >>> from layoutalg.flow.graph import flow_of
-        >>> OpenLevels.of(ValueCandidates(flow_of(read_module("gpu.barrier")), Machine(lanes=16))).edges
-        ()
-        """
+        """The edges along which both ends are one tensor, conversions too."""
         return cls(search, tuple([edge for edge in search.edges if edge.equal and _keeps(edge)]))
 
     def offers(self) -> dict[int, list[Candidate]]:
-        """For each value that leaves a level open, its layouts completed from its neighbours.
-
-        >>> from layoutalg.ir import read_module
-        >>> from layoutalg.flow.graph import flow_of
-        >>> OpenLevels.of(ValueCandidates(flow_of(read_module("gpu.barrier")), Machine(lanes=16))).offers()
-        {}
-        """
+        """For each value that leaves a level open, its layouts completed from its neighbours."""
         of, wanted = self.search.of, self.search.wanted
         spoken = frozenset[str]().union(*(one.levels for found in of for one in found.values()))
         spoken = spoken.union(*(one.levels for found in wanted.values() for one in found))
@@ -195,12 +183,7 @@ def ends_in(
 
 
 def as_taken(held: Candidate | None, statement: WrittenLayout, shape: tuple[int, ...], machine: Machine) -> Distributed:
-    """The layout that an operation states for an operand, completed from how the operand is held.
-
-    >>> lanes = la.parse("#xegpu.layout<lane_layout = [1, 16], lane_data = [1, 1]>")
-    >>> as_taken(None, WrittenLayout(None, 0, None, "layout", lanes), (8, 16), Machine(lanes=16)) is lanes
-    True
-    """
+    """The layout that an operation states for an operand, completed from how the operand is held."""
     taken = stated_candidate(statement, shape, machine)
     if taken is None or held is None or not held.levels - taken.levels:
         return statement.attribute
@@ -209,11 +192,7 @@ def as_taken(held: Candidate | None, statement: WrittenLayout, shape: tuple[int,
 
 
 def operand_statements(statements: Iterable[WrittenLayout]) -> dict[tuple[Operation, int | None], WrittenLayout]:
-    """What is said of each operand: by the statement with most levels, and by the operation before its descriptor.
-
-    >>> operand_statements(())
-    {}
-    """
+    """What is said of each operand: by the statement with most levels, and by the operation before its descriptor."""
     found: dict[tuple[Operation, int | None], WrittenLayout] = {}
     for one in statements:
         other = found.get((one.user, one.number))

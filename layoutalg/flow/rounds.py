@@ -33,9 +33,6 @@ class Rounds(Generic[C]):
     """Candidates of numbered values, passed on in rounds until nothing is new.
 
     A subclass says which candidates are the same (`key`), which come first (`order`), and what neighbours get (`passed_on`).
-
-    >>> Rounds(2).of
-    [{}, {}]
     """
 
     most: int
@@ -64,37 +61,21 @@ class Rounds(Generic[C]):
         raise NotImplementedError
 
     def admitted(self, number: int, one: C) -> C | None:
-        """What a value makes of a candidate that it is offered; None where it cannot have it.
-
-        >>> Rounds(1).admitted(0, "as it comes")
-        'as it comes'
-        """
+        """What a value makes of a candidate that it is offered; None where it cannot have it."""
         return one
 
     def offer(self, number: int, *found: C) -> None:
-        """Offer candidates to a value; it takes them in the next round.
-
-        >>> search = Rounds(1)
-        >>> search.offer(0, "a", "b")
-        >>> search.offered
-        {0: ['a', 'b']}
-        """
+        """Offer candidates to a value; it takes them in the next round."""
         self.offered.setdefault(number, []).extend(found)
 
     def settle(self) -> None:
-        """Take and pass on, in rounds, until nothing is new.
-
-        >>> Rounds(2).settle()
-        """
+        """Take and pass on, in rounds, until nothing is new."""
         while self.offered or self.fresh:
             self.take()
             self.pass_on()
 
     def take(self) -> None:
-        """Let every value take what is new to it of what it is offered.
-
-        >>> Rounds(2).take()
-        """
+        """Let every value take what is new to it of what it is offered."""
         offered, self.offered = self.offered, {}
         for number, found in offered.items():
             new = self._taken(number, found)
@@ -102,10 +83,7 @@ class Rounds(Generic[C]):
                 self.fresh.setdefault(number, []).extend(new)
 
     def pass_on(self) -> None:
-        """Offer what is new to all neighbours at once.
-
-        >>> Rounds(2).pass_on()
-        """
+        """Offer what is new to all neighbours at once."""
         fresh, self.fresh = self.fresh, {}
         for number, found in fresh.items():
             for other, made in self.passed_on(number, found):

@@ -102,12 +102,7 @@ def stated_layout(attribute: Distributed, shape: tuple[int, ...], machine: Machi
 
 
 def stated_candidate(statement: WrittenLayout, shape: tuple[int, ...], machine: Machine) -> Candidate | None:
-    """What a statement says of a value of this shape; None where the layout does not fit it.
-
-    >>> from layoutalg.flow.written_layouts import WrittenLayout
-    >>> lanes = la.parse("#xegpu.layout<lane_layout = [1, 16], lane_data = [1, 1]>")
-    >>> stated_candidate(WrittenLayout(None, None, None, "layout", lanes), (8, 17), Machine(lanes=16))
-    """
+    """What a statement says of a value of this shape; None where the layout does not fit it."""
     try:
         layout = stated_layout(statement.attribute, shape, machine)
     except LayoutError:
@@ -119,13 +114,7 @@ _Key = tuple[Layout, frozenset[str]]
 
 
 class ValueCandidates(Rounds[Candidate]):
-    """What every value of a flow may be: statements, and what neighbours pass on, in rounds that end by themselves.
-
-    >>> from layoutalg.flow.graph import flow_of
-    >>> from layoutalg.ir import read_module
-    >>> ValueCandidates(flow_of(read_module("gpu.barrier")), Machine(lanes=16)).of
-    []
-    """
+    """What every value of a flow may be: statements, and what neighbours pass on, in rounds that end by themselves."""
 
     most = 10
 
@@ -282,11 +271,7 @@ def _is_read(member: SSAValue) -> bool:
 
 @lru_cache(maxsize=_CACHED)
 def text_of(layout: Layout) -> str:
-    """The canonical text of a layout, which is kept.
-
-    >>> text_of(Layout.parse("d0 = 2@lane:4 4@lane"))
-    'd0 = 8@lane'
-    """
+    """The canonical text of a layout, which is kept."""
     return str(layout.canonical())
 
 
@@ -307,11 +292,7 @@ def _rank(one: Candidate) -> tuple[Any, ...]:
 
 
 def where_stated(one: Candidate) -> tuple[int, int]:
-    """The line and column of the statement that a candidate comes from; those of none are last.
-
-    >>> where_stated(Candidate(Layout.parse("d0 = 8@lane"), frozenset({"lane"}), None, "carried", None))[0] > 1_000_000
-    True
-    """
+    """The line and column of the statement that a candidate comes from; those of none are last."""
     place = None if one.statement is None else place_of(one.statement.user)
     return (1 << 30, 0) if place is None else (place.line, place.column)
 

@@ -76,11 +76,6 @@ class WrittenLayout:
     """A layout that an operation states: of its operand `number`, or of a result (`number` is None).
 
     `name` is the attribute's (`layout_a`); `descriptor` or `type` where the type of the descriptor or of the value says it.
-
-    >>> from xdsl.dialects.test import TestOp
-    >>> columns = la.parse("#xegpu.layout<lane_layout = [1, 16]>")
-    >>> str(WrittenLayout(TestOp(), None, None, "layout", columns).attribute)
-    '#xegpu.layout<lane_layout = [1, 16]>'
     """
 
     user: Operation
@@ -91,24 +86,14 @@ class WrittenLayout:
 
 
 def called(operation: Operation) -> str:
-    """What the text calls an operation, of a dialect that is not known too.
-
-    >>> from layoutalg.ir import read_module
-    >>> called(read_module('"tt.load"() : () -> ()').body.block.first_op)
-    'tt.load'
-    """
+    """What the text calls an operation, of a dialect that is not known too."""
     if isinstance(operation, UnreadOp):
         return operation.called
     return operation.op_name.data if isinstance(operation, UnregisteredOp) else operation.name
 
 
 def statements_of(operation: Operation) -> Iterator[WrittenLayout]:
-    """What an operation states, its attributes before its descriptor and the types of its results.
-
-    >>> from xdsl.dialects.test import TestOp
-    >>> list(statements_of(TestOp()))
-    []
-    """
+    """What an operation states, its attributes before its descriptor and the types of its results."""
     for held in (operation.properties, operation.attributes):
         for name, attribute in held.items():
             if isinstance(attribute, _LAYOUTS):
@@ -133,13 +118,7 @@ def _of_descriptor(operation: Operation) -> Iterator[WrittenLayout]:
 
 
 def statement_in_type(user: Operation, value: SSAValue) -> Iterator[WrittenLayout]:
-    """The layout that a tensor's own type says.
-
-    >>> from layoutalg.ir import read_module
-    >>> operation = read_module('%x = "tt.load"() : () -> tensor<4xf32, #ttg.linear<{lane = [[1], [2]]}>>').body.block.first_op
-    >>> [statement.name for statement in statement_in_type(operation, operation.results[0])]
-    ['type']
-    """
+    """The layout that a tensor's own type says."""
     kind = value.type
     if isinstance(kind, TensorType) and not isinstance(kind.encoding, NoneAttr):
         found = _encoding(kind.encoding)

@@ -42,11 +42,7 @@ __all__ = [
 
 @dataclass(slots=True)
 class BlockDescriptor:
-    """The memory that a descriptor of the source is about, and the descriptors that were written for it.
-
-    >>> BlockDescriptor(Value("i64", name="p"), [8, 16], [16, 1], [0, 0], "f32", True, "").tiles
-    {}
-    """
+    """The memory that a descriptor of the source is about, and the descriptors that were written for it."""
 
     source: Value
     shape: list[Value | int]
@@ -62,16 +58,7 @@ class BlockDescriptor:
 
 
 def surface_of(descriptor: SSAValue, kernel: Kernel) -> BlockDescriptor:
-    """The surface of a descriptor. Raises `Refused` for one that was not lowered.
-
-    >>> from layoutalg.lowering.rules import bare_kernel
-    >>> from layoutalg.ir import read_module
-    >>> kernel, module = bare_kernel(), read_module('%t = "t.o"() : () -> !xegpu.tensor_desc<8x16xf32>')
-    >>> value = module.body.block.first_op.results[0]
-    >>> kernel.surfaces[value] = BlockDescriptor(Value("i64"), [8, 16], [16, 1], [0, 0], "f32", True, "")
-    >>> surface_of(value, kernel).shape
-    [8, 16]
-    """
+    """The surface of a descriptor. Raises `Refused` for one that was not lowered."""
     found = kernel.surfaces.get(descriptor)
     if found is None:
         raise Refused(None)
@@ -79,12 +66,7 @@ def surface_of(descriptor: SSAValue, kernel: Kernel) -> BlockDescriptor:
 
 
 def mixed(numbers: Any, values: Sequence[Value | int]) -> list[Value | int]:
-    """A list of numbers and values as MLIR keeps it: numbers, with a mark where a value stands.
-
-    >>> from xdsl.dialects.builtin import DenseArrayBase, i64
-    >>> mixed(DenseArrayBase.from_list(i64, [8, DYNAMIC_INDEX]), [16])
-    [8, 16]
-    """
+    """A list of numbers and values as MLIR keeps it: numbers, with a mark where a value stands."""
     if numbers is None:
         return list(values)
     rest = iter(values)
@@ -92,27 +74,14 @@ def mixed(numbers: Any, values: Sequence[Value | int]) -> list[Value | int]:
 
 
 def space_of(kind: TensorDescType) -> str:
-    """What a descriptor's type says about the memory, to stand behind the element type.
-
-    >>> from xdsl.dialects.builtin import f16
-    >>> space_of(TensorDescType.of([8, 16], f16))
-    ''
-    """
+    """What a descriptor's type says about the memory, to stand behind the element type."""
     stream = StringIO()
     ModulePrinter(stream).print_attribute(kind.encoding)
     return "" if "tdesc" not in stream.getvalue() else f", {stream.getvalue()}"
 
 
 def of_memref(op: Any, source: Value, kernel: Kernel) -> tuple[list[Value | int], list[Value | int]]:
-    """Sizes and strides of a memref, which its type says.
-
-    >>> from layoutalg.lowering.rules import bare_kernel
-    >>> from layoutalg.ir import read_module
-    >>> text = '%m = "t.o"() : () -> memref<8x16xf32> %t = xegpu.create_nd_tdesc %m : memref<8x16xf32> '
-    >>> [_, create] = read_module(text + "-> !xegpu.tensor_desc<8x16xf32>").body.block.ops
-    >>> of_memref(create, Value("index"), bare_kernel())
-    ([8, 16], [16, 1])
-    """
+    """Sizes and strides of a memref, which its type says."""
     kind = op.source.type
     strides = kind.get_strides()
     sizes: list[Value | int] = []
@@ -225,23 +194,12 @@ def can_move(surface: BlockDescriptor, kernel: Kernel, op: Any, message: Message
 
 
 def listed(numbers: Sequence[Value | int]) -> str:
-    """A list as a form has it.
-
-    >>> listed([3, Value("index")])
-    '[3, %s]'
-    """
+    """A list as a form has it."""
     return f"[{', '.join(['%s' if isinstance(one, Value) else str(one) for one in numbers])}]"
 
 
 def address(op: Any, kernel: Kernel, surface: BlockDescriptor) -> Value:
-    """The address of a surface, as i64. Raises `Refused` where its strides are not known.
-
-    >>> from layoutalg.lowering.rules import bare_kernel
-    >>> from xdsl.dialects.test import TestOp
-    >>> base = Value("i64")
-    >>> address(TestOp(), bare_kernel(), BlockDescriptor(base, [64, 64], [64, 1], [0, 0], "f16", True, "")) is base
-    True
-    """
+    """The address of a surface, as i64. Raises `Refused` where its strides are not known."""
     if not surface.strides or len(surface.strides) != len(surface.shape):
         refuse(op, "address", "moves elements one by one, of a memref whose strides are not known")
     if surface.source.element == "i64":

@@ -153,12 +153,7 @@ def _stated(op: Any, kernel: Kernel, value: SSAValue | None) -> Layout | None:
 
 
 def hints(op: Any, *more: str) -> str:
-    """The properties of a message: what the caches do, and `more`.
-
-    >>> from xdsl.dialects.test import TestOp
-    >>> hints(TestOp(), "packed")
-    ' <{packed}>'
-    """
+    """The properties of a message: what the caches do, and `more`."""
     stream = StringIO()
     printer = ModulePrinter(stream)
     texts: list[str] = []

@@ -34,16 +34,7 @@ __all__ = ["in_order", "write_blocks"]
 
 
 def in_order(first: Block) -> list[Block]:
-    """The blocks that are reached from the first one, each before those that it dominates.
-
-    >>> from layoutalg.ir import read_module
-    >>> [function] = read_module('''func.func @f(%c: i1) {
-    ...   cf.cond_br %c, ^two, ^one
-    ... ^one: cf.br ^two
-    ... ^two: func.return }''').body.block.ops
-    >>> [block.last_op.name for block in in_order(function.body.blocks[0])]
-    ['cf.cond_br', 'cf.br', 'func.return']
-    """
+    """The blocks that are reached from the first one, each before those that it dominates."""
     found: list[Block] = []
     seen = {first}
     path = [(first, iter(_successors(first)))]
@@ -65,16 +56,7 @@ def _successors(block: Block) -> Sequence[Block]:
 
 
 def write_blocks(first: Block, kernel: Kernel, end: Callable[[Block], None] | None = None) -> None:
-    """Lower a function's body of one or several blocks; the first one's arguments are known. `end` writes what ends a block.
-
-    >>> from layoutalg.ir import read_module
-    >>> from layoutalg.lowering.rules import bare_kernel
-    >>> [function] = read_module("func.func @f() { cf.br ^end ^end: gpu.barrier func.return }").body.block.ops
-    >>> kernel = bare_kernel()
-    >>> write_blocks(function.body.blocks[0], kernel)
-    >>> [line.strip() for line in kernel.writer.text().splitlines()][:3]
-    ['cf.br ^bb1', '^bb1:', 'gpu.barrier']
-    """
+    """Lower a function's body of one or several blocks; the first one's arguments are known. `end` writes what ends a block."""
     blocks = in_order(first)
     for number, block in enumerate(blocks[1:], 1):
         kinds = [passing(_branch_to(block), argument, kernel) for argument in block.args]

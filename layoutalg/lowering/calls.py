@@ -38,12 +38,7 @@ _MOST_OPERATIONS = 1 << 16
 
 
 def spread_calls(module: Operation) -> list[CallOp]:
-    """The calls in kernels that pass vectors or tensors.
-
-    >>> from layoutalg.ir import read_module
-    >>> spread_calls(read_module("gpu.barrier"))
-    []
-    """
+    """The calls in kernels that pass vectors or tensors."""
     return [call for kernel in module.walk() if isinstance(kernel, GpuFuncOp) for call in _spread_in(kernel)]
 
 
@@ -51,19 +46,6 @@ def inline_calls(module: Operation) -> tuple[Finding, ...]:
     """Put the bodies of functions on spread values in the place of their calls, and drop what is not called any more.
 
     The module is changed in place; findings say what could not be put in.
-
-    >>> from layoutalg.ir import read_module
-    >>> module = read_module('''gpu.module @m {
-    ...   func.func private @g(%v: vector<8xf32>) -> vector<8xf32> {
-    ...     %e = math.exp %v : vector<8xf32>
-    ...     func.return %e : vector<8xf32> }
-    ...   gpu.func @k(%x: vector<8xf32>) kernel {
-    ...     %y = func.call @g(%x) : (vector<8xf32>) -> vector<8xf32>
-    ...     gpu.return } }''')
-    >>> inline_calls(module)
-    ()
-    >>> [operation.name for operation in module.walk()]
-    ['builtin.module', 'gpu.module', 'gpu.func', 'math.exp', 'gpu.return']
     """
     open_calls = spread_calls(module)
     callees, findings = _planned(open_calls)

@@ -49,13 +49,7 @@ _FOLLOWING = ("arith", "math", "index", "vector", "memref", "scf", "affine", "bu
 
 
 class Divergence:
-    """How values of a function differ between work-items, worked out once.
-
-    >>> from layoutalg.ir import read_module
-    >>> module = read_module("func.func @f(%n: index) { gpu.barrier func.return }")
-    >>> Divergence(module.body.block.first_op).at(module.body.block.first_op.body.block.first_op)
-    'nowhere'
-    """
+    """How values of a function differ between work-items, worked out once."""
 
     def __init__(self, function: Operation) -> None:
         self._function = function
@@ -67,23 +61,11 @@ class Divergence:
                 self._visit(operation)
 
     def of(self, value: SSAValue) -> Differs:
-        """Between whom a value differs.
-
-        >>> from layoutalg.ir import read_module
-        >>> module = read_module("%lane = gpu.lane_id")
-        >>> Divergence(module).of(module.body.block.first_op.results[0])
-        'lane'
-        """
+        """Between whom a value differs."""
         return _LEVELS[self._level.get(value, 0)]
 
     def at(self, operation: Operation) -> Differs:
-        """Between whom it differs whether an operation is executed, or how often.
-
-        >>> from layoutalg.ir import read_module
-        >>> module = read_module("gpu.barrier")
-        >>> Divergence(module).at(module.body.block.first_op)
-        'nowhere'
-        """
+        """Between whom it differs whether an operation is executed, or how often."""
         found, parent = self._between_blocks(operation), operation.parent_op()
         while parent is not None and parent is not self._function:
             found = max(found, self._way(parent))

@@ -93,10 +93,6 @@ class Exchanges:
     """The conversions of one function: each is written where it is needed, and `finish` gives them their shared memory.
 
     `machine` is the kernel's (`machine_of`) unless it is given.
-
-    >>> from layoutalg.ir import read_module
-    >>> Exchanges(read_module("func.func @f() { func.return }").body.block.first_op).finish().bytes
-    0
     """
 
     def __init__(self, function: Operation, machine: Machine | None = None, target: str = DEFAULT_TARGET) -> None:
@@ -159,10 +155,6 @@ class Exchanges:
         """Place what is in shared memory, and put in barriers (see `shared_memory`).
 
         Raises `SizeError` where the kernel has not enough of it.
-
-        >>> from layoutalg.ir import read_module
-        >>> Exchanges(read_module("func.func @f() { func.return }").body.block.first_op).finish().barriers
-        0
         """
         self._start.settle()
         return Shared(0, (), 0) if self.memory is None else self.memory.finish()
@@ -346,12 +338,7 @@ def _divergence_of(function: Operation) -> Divergence:
 
 
 def way_to(operation: Operation) -> Differs:
-    """Between whom it differs whether an operation of a function is executed.
-
-    >>> from layoutalg.ir import read_module
-    >>> way_to(read_module("gpu.barrier").body.block.first_op)
-    'nowhere'
-    """
+    """Between whom it differs whether an operation of a function is executed."""
     function = operation.parent_op()
     while function is not None and not isinstance(function, FuncOp | HostFuncOp):
         function = function.parent_op()

@@ -62,20 +62,12 @@ class Fragment:
 
 
 def length(piece: Value) -> int:
-    """The registers of one piece.
-
-    >>> length(Value("f32")), length(Value("f32", 8))
-    (1, 8)
-    """
+    """The registers of one piece."""
     return 1 if piece.size is None else piece.size
 
 
 def vector_size(count: int) -> int | None:
-    """The size of a vector of so many elements; None for one, which is a scalar.
-
-    >>> vector_size(1), vector_size(8)
-    (None, 8)
-    """
+    """The size of a vector of so many elements; None for one, which is a scalar."""
     return None if count == 1 else count
 
 
@@ -93,23 +85,14 @@ def piece_sizes(count: int, tile: int | None = None) -> tuple[int, ...]:
 
 
 def regrouped(writer: Writer, pieces: Sequence[Value], sizes: Sequence[int]) -> list[Value]:
-    """The same registers in vectors of these sizes.
-
-    >>> [value.kind for value in regrouped(Writer(), [Value("f32", 8)], (4, 4))]
-    ['vector<4xf32>', 'vector<4xf32>']
-    """
+    """The same registers in vectors of these sizes."""
     if tuple([length(piece) for piece in pieces]) == tuple(sizes):
         return list(pieces)
     return picked(writer, pieces, range(sum(sizes)), sizes)
 
 
 def picked(writer: Writer, pieces: Sequence[Value], registers: Sequence[int], sizes: Sequence[int]) -> list[Value]:
-    """These registers of the pieces, in this order, in vectors of these sizes.
-
-    >>> pieces = [Value("i32", 2), Value("i32", 2)]
-    >>> picked(Writer(), pieces, (2, 3, 0, 1), (2, 2)) == pieces[::-1]
-    True
-    """
+    """These registers of the pieces, in this order, in vectors of these sizes."""
     homes = [(piece, place) for piece in pieces for place in range(length(piece))]
     found: list[Value] = []
     start = 0

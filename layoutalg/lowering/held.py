@@ -38,11 +38,7 @@ __all__ = ["Held", "HeldIn", "held_in", "tile_registers"]
 
 @dataclass(frozen=True, slots=True)
 class Held:
-    """A value's layout, and the registers of the pieces in which it is held.
-
-    >>> Held(Layout.parse("d0 = 16@reg"), (8, 8)).sizes
-    (8, 8)
-    """
+    """A value's layout, and the registers of the pieces in which it is held."""
 
     layout: Layout
     sizes: tuple[int, ...]
@@ -82,12 +78,7 @@ class HeldIn:
 
 
 def tile_registers(attribute: Distributed, layout: Layout) -> int | None:
-    """The registers of one instruction tile, where a layout says its size.
-
-    >>> attribute = LayoutAttr(inst_data=(8, 16), lane_layout=(1, 16), lane_data=(1, 1))
-    >>> tile_registers(attribute, Layout.parse("d0 = 16@reg, d1 = 16@lane"))
-    8
-    """
+    """The registers of one instruction tile, where a layout says its size."""
     parent = attribute.parent_layout() if isinstance(attribute, SliceAttr) else attribute
     if not isinstance(parent, LayoutAttr) or parent.inst_data is None or parent.lane_layout is None:
         return None
@@ -97,13 +88,7 @@ def tile_registers(attribute: Distributed, layout: Layout) -> int | None:
 
 
 def held_in(flow: Flow, machine: Machine, target: str | None = None) -> HeldIn:
-    """The layouts of a function's values, as `solved` chooses them, with the registers of their pieces.
-
-    >>> from layoutalg.ir import read_module
-    >>> from layoutalg.flow.graph import flow_of
-    >>> held_in(flow_of(read_module("gpu.barrier")), Machine(lanes=16)).by_value
-    {}
-    """
+    """The layouts of a function's values, as `solved` chooses them, with the registers of their pieces."""
     answer = solved(flow, machine, target)
     found = HeldIn(flow, wrong=list(answer.misfits), free=answer.free)
     for number, one in answer.of.items():

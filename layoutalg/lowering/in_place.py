@@ -59,10 +59,6 @@ def lower_fragments(module: Operation, target: str = DEFAULT_TARGET) -> tuple[Fi
     Functions at subgroup or workgroup level are left as they are.
 
     Raises `PlanError` for an unknown target.
-
-    >>> from layoutalg.ir import read_module
-    >>> lower_fragments(read_module("gpu.barrier"))
-    ()
     """
     found: list[Finding] = []
     for function in [op for op in module.walk() if isinstance(op, FuncOp | GpuFuncOp)]:
@@ -121,14 +117,6 @@ def exchanged(
     """A fragment of any shape after a conversion, as a fragment of type `kind`.
 
     Raises `ConversionError` as `Exchanges.exchange` does.
-
-    >>> import layoutalg as la
-    >>> from layoutalg.ir import read_module
-    >>> function = read_module("func.func @f(%x: vector<2x1xi32>) { func.return }").body.block.first_op
-    >>> plan = la.convert("d0 = 2@reg, d1 = 16@lane", "d0 = 2@lane, d1 = 8@lane:2 2@reg")
-    >>> [x] = function.body.block.args
-    >>> str(exchanged(Exchanges(function), plan, x, x.type, function.body.block.last_op).type)
-    'vector<2x1xi32>'
     """
     if not isa(kind, VectorType[Attribute]) or not isa(value.type, VectorType[Attribute]):
         [made] = exchanges.exchange(plan, [value], before, [1])

@@ -41,12 +41,6 @@ class Insertion(Writer):
     """A writer whose lines become operations of a block: before one of its operations, or at its beginning.
 
     At the beginning, what is written later stands after what was written before.
-
-    >>> from layoutalg.ir import read_module
-    >>> block = read_module("gpu.barrier").body.block
-    >>> Insertion(block).do("gpu.barrier")
-    >>> len(block.ops)
-    2
     """
 
     def __init__(self, block: Block, before: Operation | None = None) -> None:
@@ -58,13 +52,7 @@ class Insertion(Writer):
         self._known: dict[Value, SSAValue] = {}
 
     def taken(self, value: SSAValue) -> Value:
-        """A value of the module, as the writer's lines name it.
-
-        >>> from layoutalg.ir import read_module
-        >>> one = read_module("%c = arith.constant dense<1> : vector<4xi8>").body.block.first_op
-        >>> Insertion(one.parent_block()).taken(one.results[0]).kind
-        'vector<4xi8>'
-        """
+        """A value of the module, as the writer's lines name it."""
         kind = value.type
         if isa(kind, VectorType[Attribute]):
             made = Value(str(kind.get_element_type()), kind.element_count())
@@ -74,76 +62,31 @@ class Insertion(Writer):
         return made
 
     def given(self, value: Value) -> SSAValue:
-        """The value of the module that a line made.
-
-        >>> from layoutalg.ir import read_module
-        >>> insertion = Insertion(read_module("gpu.barrier").body.block)
-        >>> insertion.given(insertion.value("arith.constant 1 : i8", (), "i8")).owner.name
-        'arith.constant'
-        """
+        """The value of the module that a line made."""
         return self._known[value]
 
     def lend(self, other: Insertion) -> None:
-        """Let lines of another place use the values of this one.
-
-        >>> from layoutalg.ir import read_module
-        >>> block = read_module("gpu.barrier").body.block
-        >>> first, second = Insertion(block), Insertion(block)
-        >>> first.lend(second)
-        >>> one = first.value("arith.constant 1 : i8", (), "i8")
-        >>> second.given(one) is first.given(one)
-        True
-        """
+        """Let lines of another place use the values of this one."""
         other._known = self._known
 
     def value(self, form: str, operands: Sequence[Value], element: str, size: int | None = None) -> Value:
-        """An operation with one result.
-
-        >>> from layoutalg.ir import read_module
-        >>> insertion = Insertion(read_module("gpu.barrier").body.block)
-        >>> insertion.value("arith.constant 1 : i8", (), "i8").kind
-        'i8'
-        """
+        """An operation with one result."""
         made = Value(element, size)
         self.values(form, operands, (made,))
         return made
 
     def values(self, form: str, operands: Sequence[Value], results: Sequence[Value]) -> None:
-        """An operation with several results.
-
-        >>> from layoutalg.ir import read_module
-        >>> insertion = Insertion(read_module("gpu.barrier").body.block)
-        >>> insertion.values("arith.constant 1 : i8", (), (one := Value("i8"),))
-        >>> str(insertion.given(one).type)
-        'i8'
-        """
+        """An operation with several results."""
         operation = self._inserted(form, operands)
         self._known.update(zip(results, operation.results, strict=True))
 
     def do(self, form: str, operands: Sequence[Value] = ()) -> None:
-        """An operation without a result.
-
-        >>> from layoutalg.ir import read_module
-        >>> block = read_module("gpu.printf \\"end\\"").body.block
-        >>> Insertion(block).do("gpu.barrier")
-        >>> block.first_op.name
-        'gpu.barrier'
-        """
+        """An operation without a result."""
         self._inserted(form, operands)
 
     @contextmanager
     def block(self, form: str, operands: Sequence[Value]) -> Generator[None]:
-        """An operation with a region: what is written inside the `with` stands in it.
-
-        >>> from layoutalg.ir import read_module
-        >>> module = read_module("func.func @f(%c: i1) { func.return }")
-        >>> body = module.body.block.first_op.body.block
-        >>> insertion = Insertion(body)
-        >>> with insertion.block("scf.if %s {", (insertion.taken(body.args[0]),)):
-        ...     insertion.do("gpu.barrier")
-        >>> [op.name for op in body.walk()]
-        ['scf.if', 'gpu.barrier', 'scf.yield', 'func.return']
-        """
+        """An operation with a region: what is written inside the `with` stands in it."""
         operation = self._inserted(form + "}", operands)
         outside = self._block, self._before, self._last
         self._block = operation.regions[0].blocks[0]
@@ -152,16 +95,7 @@ class Insertion(Writer):
         self._block, self._before, self._last = outside
 
     def settle(self) -> None:
-        """Give the values the names that the writer has for them; names are unique when the module is written.
-
-        >>> from layoutalg.ir import read_module
-        >>> insertion = Insertion(read_module("gpu.barrier").body.block)
-        >>> one = insertion.value("arith.constant 1 : i8", (), "i8")
-        >>> one.name = "c1"
-        >>> insertion.settle()
-        >>> insertion.given(one).name_hint
-        'c1'
-        """
+        """Give the values the names that the writer has for them; names are unique when the module is written."""
         for named, value in self._known.items():
             if named.name is not None and value.name_hint is None:
                 value.name_hint = named.name

@@ -49,11 +49,7 @@ __all__ = ["Exchanged", "KernelText", "LaneIndices", "Refused", "refuse"]
 
 
 class Refused(LayoutError):
-    """An operation that is not lowered, with the finding that says why; None where the reason was said before.
-
-    >>> Refused(None).finding is None
-    True
-    """
+    """An operation that is not lowered, with the finding that says why; None where the reason was said before."""
 
     def __init__(self, finding: Finding | None) -> None:
         super().__init__("" if finding is None else str(finding))
@@ -61,13 +57,7 @@ class Refused(LayoutError):
 
 
 def refuse(operation: Operation, rule: str, message: str, *notes: str) -> NoReturn:
-    """Stop lowering an operation.
-
-    >>> from xdsl.dialects.test import TestOp
-    >>> refuse(TestOp(), "operation", "is not lowered")
-    Traceback (most recent call last):
-    layoutalg.lowering.kernels.Refused: error: 'test.op' op is not lowered [layoutalg: lower.operation]
-    """
+    """Stop lowering an operation."""
     raise Refused(Finding(f"lower.{rule}", message, called(operation), place_of(operation), notes=notes))
 
 
@@ -160,12 +150,7 @@ class LaneIndices(Indices):
         return self._here[key]
 
     def early(self, key: object, form: str, kind: str, size: int | None = None) -> Value:
-        """A value without operands, written once at the beginning: of a type, or a vector of `size` elements.
-
-        >>> indices = LaneIndices(RegionWriter(), 4, 16)
-        >>> indices.early("half", "arith.constant 5.0e-1 : f32", "f32").kind
-        'f32'
-        """
+        """A value without operands, written once at the beginning: of a type, or a vector of `size` elements."""
         return self._once(key, lambda: self.writer.value(form, (), kind, size))
 
     def along(self, parts: Sequence[Term]) -> Value:
@@ -174,11 +159,7 @@ class LaneIndices(Indices):
         return self._once(("along", key), lambda: self.as_index(self.address(Address(0, factors=key))))
 
     def plus(self, left: Value | int, right: Value | int) -> Value | int:
-        """The sum of two indices, each once; numbers are added here.
-
-        >>> LaneIndices(RegionWriter(), 4, 16).plus(3, 4)
-        7
-        """
+        """The sum of two indices, each once; numbers are added here."""
         if isinstance(left, int):
             left, right = right, left
         if isinstance(left, int):
@@ -191,11 +172,7 @@ class LaneIndices(Indices):
         return self.once_of(("plus", a, b), (a, b), lambda: self.binary("addi", a, b))
 
     def times(self, left: Value | int, right: Value | int) -> Value | int:
-        """The product of two indices, each once.
-
-        >>> LaneIndices(RegionWriter(), 4, 16).times(3, 4)
-        12
-        """
+        """The product of two indices, each once."""
         if isinstance(left, int):
             left, right = right, left
         if isinstance(left, int):
@@ -217,10 +194,6 @@ class KernelText:
 
     `machine` is what layouts are spread over: the workgroup, or one subgroup where the source is at subgroup level;
     `subgroups` how many the workgroup has.
-
-    >>> kernel = KernelText("k", Machine(lanes=16, subgroups=8), subgroups=8)
-    >>> kernel.lanes, kernel.writer.text()
-    (16, '')
     """
 
     def __init__(
@@ -260,12 +233,7 @@ class KernelText:
             yield
 
     def buffer(self, kind: str, name: str | None = None) -> Value:
-        """A buffer in shared local memory, of a memref type: a global of the module, which all of the workgroup share.
-
-        >>> kernel = KernelText("k", Machine(lanes=16, subgroups=1), subgroups=4)
-        >>> kernel.buffer("memref<64xi8, 3>").kind, len(kernel.globals)
-        ('memref<64xi8, 3>', 1)
-        """
+        """A buffer in shared local memory, of a memref type: a global of the module, which all of the workgroup share."""
         symbol = f"{self.name}_shared{len(self.globals)}"
         self.globals.append(
             f'"memref.global"() <{{sym_name = "{symbol}", type = {kind}, initial_value, '
@@ -318,11 +286,7 @@ class KernelText:
         return found
 
     def everyone(self) -> list[Factor]:
-        """All lanes of all subgroups, as copies.
-
-        >>> KernelText("k", Machine(lanes=16, subgroups=1), subgroups=4).everyone()
-        [Factor(extent=1, stride=1, axis='sg'), Factor(extent=16, stride=1, axis='lane')]
-        """
+        """All lanes of all subgroups, as copies."""
         return [Factor(self.machine.subgroups or 1, 1, "sg"), Factor(self.lanes, 1, "lane")]
 
     @contextmanager

@@ -34,11 +34,7 @@ _MARK = "\0"
 
 @dataclass(frozen=True, slots=True)
 class LineTemplate:
-    """The text, with `%s` for each operand, and which operand of the operation that is.
-
-    >>> LineTemplate("arith.subi %s, %s : i32", (1, 0)).order
-    (1, 0)
-    """
+    """The text, with `%s` for each operand, and which operand of the operation that is."""
 
     text: str
     order: tuple[int, ...]
@@ -58,12 +54,7 @@ class _FormPrinter(ModulePrinter):
 
 
 def piece_type(element: Attribute, size: int | None) -> Attribute:
-    """The type of so many elements, a scalar for None.
-
-    >>> from xdsl.dialects.builtin import f16
-    >>> str(piece_type(f16, 8)), str(piece_type(f16, None))
-    ('vector<8xf16>', 'f16')
-    """
+    """The type of so many elements, a scalar for None."""
     return element if size is None else _vector(element, size)
 
 
@@ -73,26 +64,14 @@ def _vector(element: Attribute, size: int) -> Attribute:
 
 
 def without_layouts(operation: Operation) -> dict[str, Attribute]:
-    """The attributes of an operation that say no layout.
-
-    >>> from xdsl.dialects.test import TestOp
-    >>> without_layouts(TestOp())
-    {}
-    """
+    """The attributes of an operation that say no layout."""
     return {name: one for name, one in operation.attributes.items() if not isinstance(one, LayoutAttr | SliceAttr)}
 
 
 def form_of(
     operation: Operation, operands: Sequence[Attribute], results: Sequence[Attribute], llvm: int = DEFAULT_LLVM
 ) -> LineTemplate:
-    """The operation on operands of other types, with results of other types.
-
-    >>> from layoutalg.ir import read_module
-    >>> from xdsl.dialects.builtin import i8, i32
-    >>> text = "%a = arith.constant dense<1> : vector<16xi8> %b = arith.extsi %a : vector<16xi8> to vector<16xi32>"
-    >>> form_of(read_module(text).body.block.last_op, [i8], [i32])
-    LineTemplate(text='arith.extsi %s : i8 to i32', order=(0,))
-    """
+    """The operation on operands of other types, with results of other types."""
     taken = Block(arg_types=operands).args
     properties = {
         name: one for name, one in operation.properties.items() if not isinstance(one, LayoutAttr | SliceAttr)
@@ -107,12 +86,7 @@ def form_of(
 
 
 def passed_on(operation: Operation, llvm: int = DEFAULT_LLVM) -> LineTemplate:
-    """The operation as it stands.
-
-    >>> from layoutalg.ir import read_module
-    >>> passed_on(read_module("%a = arith.constant 1 : i32").body.block.last_op)
-    LineTemplate(text='arith.constant 1 : i32', order=())
-    """
+    """The operation as it stands."""
     return _printed(operation, {value: number for number, value in enumerate(operation.operands)}, llvm)
 
 

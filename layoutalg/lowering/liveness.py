@@ -55,11 +55,7 @@ _BRANCHES = ("scf.if", "scf.index_switch", "scf.execute_region")
 
 
 def is_free(name: str) -> bool:
-    """Whether an operation of this name changes nothing but its results.
-
-    >>> is_free("arith.addf"), is_free("xegpu.load_nd"), is_free("xegpu.store_nd"), is_free("vector.store")
-    (True, True, False, False)
-    """
+    """Whether an operation of this name changes nothing but its results."""
     if name in _NOT_FREE:
         return False
     if name in HINTS:
@@ -68,13 +64,7 @@ def is_free(name: str) -> bool:
 
 
 class Live:
-    """The values of a function that are needed, worked out once.
-
-    >>> from layoutalg.ir import read_module
-    >>> module = read_module("gpu.barrier")
-    >>> Live(module).needs(module.body.block.first_op)
-    True
-    """
+    """The values of a function that are needed, worked out once."""
 
     def __init__(self, function: Operation) -> None:
         self._function = function
@@ -92,13 +82,7 @@ class Live:
         return operation in self._operations
 
     def is_live(self, value: SSAValue) -> bool:
-        """Whether a value is used by something that is written.
-
-        >>> from layoutalg.ir import read_module
-        >>> module = read_module("%a = arith.constant 1 : i32")
-        >>> Live(module).is_live(module.body.block.first_op.results[0])
-        False
-        """
+        """Whether a value is used by something that is written."""
         return value in self._values
 
     def _is_structure(self, operation: Operation) -> bool:

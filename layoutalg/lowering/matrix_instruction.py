@@ -31,25 +31,14 @@ _MMA_SHAPE = "shape = <m = {m}, n = {n}, k = {k}>, types = <d = {acc}, a = {a}, 
 
 
 def instruction(a: str) -> str:
-    """The operation that stands for the matrix instruction whose A has this type.
-
-    >>> instruction("bf16")
-    'xegpu.dpas'
-    """
+    """The operation that stands for the matrix instruction whose A has this type."""
     return _INSTRUCTIONS[a]
 
 
 def multiplied(
     writer: Writer, unit: Dpas, a: Value, b: Value, c: Value | None, functions: dict[str, str] | None = None
 ) -> Value:
-    """C + A B of one instruction; C may be left out where XeGPU has the product. What has to be declared goes into `functions`.
-
-    >>> from layoutalg.hardware import dpas
-    >>> writer = Writer([a := Value("f16", 8, name="a"), b := Value("f16", 16, name="b")])
-    >>> total = multiplied(writer, dpas("f16", "f16", "f32"), a, b, None)
-    >>> print(writer.text())
-    %0 = xegpu.dpas %a, %b : vector<8xf16>, vector<16xf16> -> vector<8xf32>
-    """
+    """C + A B of one instruction; C may be left out where XeGPU has the product. Declarations go into `functions`."""
     name = instruction(unit.a_type)
     if name == "xegpu.dpas":
         operands = (a, b) if c is None else (a, b, c)
@@ -73,11 +62,7 @@ def multiplied(
 
 
 def as_components(writer: Writer, value: Value, bits: int) -> Value:
-    """A lane's elements as integers of the size in which the instruction takes them; the lowest element in the lowest bits.
-
-    >>> as_components(Writer(), Value("i8", 16), 16).kind
-    'vector<8xi16>'
-    """
+    """A lane's elements as integers of the size in which the instruction takes them; the lowest element in the lowest bits."""
     own = element_bits(value.element)
     if value.element == f"i{bits}" or value.size is None:
         return value

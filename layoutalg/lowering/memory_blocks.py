@@ -31,14 +31,7 @@ __all__ = ["abreast", "in_memory", "rows_unpacked", "side_by_side", "without_cou
 
 
 def in_memory(op: Any, layout: Layout) -> Layout:
-    """The layout of the block in memory, of the layout of the value that is loaded or stored.
-
-    >>> from layoutalg.ir import read_module
-    >>> text = '''%t = "test.op"() : () -> !xegpu.tensor_desc<8x16xf32>
-    ... %x = xegpu.load_nd %t[0, 0] <{transpose = array<i64: 1, 0>}> : !xegpu.tensor_desc<8x16xf32> -> vector<16x8xf32>'''
-    >>> print(in_memory(read_module(text).body.block.last_op, Layout.parse("d0 = 16@lane, d1 = 8@reg")))
-    d0 = 8@reg, d1 = 16@lane
-    """
+    """The layout of the block in memory, of the layout of the value that is loaded or stored."""
     number = 0 if op.name == "xegpu.store_nd" else None
     value = op.operands[0] if number == 0 else op.results[0]
     shape, tile = shape_of(value) or (), tuple(op.descriptor.type.get_shape())
@@ -48,26 +41,13 @@ def in_memory(op: Any, layout: Layout) -> Layout:
 
 
 def abreast(kind: Any) -> int:
-    """How many blocks a descriptor's type describes, side by side.
-
-    >>> from xdsl.dialects.builtin import f16
-    >>> from layoutalg.ir.dialects.xegpu.attributes import TensorDescType
-    >>> abreast(TensorDescType.of([8, 16], f16))
-    1
-    """
+    """How many blocks a descriptor's type describes, side by side."""
     held = getattr(kind.encoding, "value", None)
     return int(getattr(held, "array_length", None) or 1)
 
 
 def without_count(kind: Any) -> Any:
-    """A descriptor's type that describes one block.
-
-    >>> from layoutalg.ir import read_module
-    >>> kind = "!xegpu.tensor_desc<8x16xf16, #xegpu.block_tdesc_attr<array_length = 2 : i64>>"
-    >>> pair = read_module(f'%t = "test.op"() : () -> {kind}').body.block.first_op.results[0].type
-    >>> str(without_count(pair))
-    '!xegpu.tensor_desc<8x16xf16>'
-    """
+    """A descriptor's type that describes one block."""
     held = getattr(kind.encoding, "value", None)
     if abreast(kind) == 1 or held is None:
         return kind

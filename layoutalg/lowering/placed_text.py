@@ -47,11 +47,7 @@ _HEAD = [
 
 @dataclass(frozen=True, slots=True)
 class Placed:
-    """The body with views in the place of placeholders and the barriers that were missing; the bytes that it takes.
-
-    >>> Placed("gpu.return", 0, 0).bytes
-    0
-    """
+    """The body with views in the place of placeholders and the barriers that were missing; the bytes that it takes."""
 
     body: str
     bytes: int
@@ -62,9 +58,6 @@ def placed(body: str, shared: str, limit: int) -> Placed:
     """Give the buffers of a kernel's text their places in the argument named `shared`.
 
     Raises `SizeError` where they take more than `limit` bytes.
-
-    >>> placed("gpu.return", "%slm", 0)
-    Placed(body='gpu.return', bytes=0, barriers=0)
     """
     lines = body.splitlines()
     outline, numbers = _outline(lines)

@@ -52,9 +52,6 @@ class Parts:
     `groups` are the registers of the operand that each register of `layout` is combined of. `lanes` are the distances (powers
     of two) over which lanes combine theirs, the largest first. `layout` is that of the parts: its last dimensions are the
     result's, and dimensions before them count the subgroups and lanes that still have parts of their own.
-
-    >>> parts_of(Layout.parse("d0 = 8@reg, d1 = 16@lane"), (1,)).lanes
-    (8, 4, 2, 1)
     """
 
     layout: Layout
@@ -101,11 +98,7 @@ def parts_of(source: Layout, reduced: tuple[int, ...]) -> Parts:
 
 
 def combined_as(op: Any, kind: str, element: str) -> str:
-    """The operation of arith for a kind of reduction. Raises `Refused` where the elements have none.
-
-    >>> combined_as(None, "add", "f32")
-    'addf'
-    """
+    """The operation of arith for a kind of reduction. Raises `Refused` where the elements have none."""
     integers, floats = _KINDS.get(kind, ("", ""))
     found = integers if element.startswith("i") else floats
     if not found:

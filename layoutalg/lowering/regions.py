@@ -44,14 +44,7 @@ class Passed:
 
 
 def passing(op: Operation, value: SSAValue, kernel: Kernel) -> Passed:
-    """How a value passes: in its layout where it is spread. Raises `Refused` where it has none.
-
-    >>> from layoutalg.ir import read_module
-    >>> from layoutalg.lowering.rules import bare_kernel
-    >>> operation = read_module("%n = arith.constant 3 : index").body.block.first_op
-    >>> passing(operation, operation.results[0], bare_kernel())
-    Passed(layout=None, sizes=(), kind='index')
-    """
+    """How a value passes: in its layout where it is spread. Raises `Refused` where it has none."""
     if not kernel.is_spread(value):
         return Passed(None, (), str(value.type))
     layout = kernel.layout(op, value)
@@ -60,32 +53,14 @@ def passing(op: Operation, value: SSAValue, kernel: Kernel) -> Passed:
 
 
 def pieces_passed(op: Operation, number: int, passed: Passed, kernel: Kernel) -> list[Value]:
-    """Operand `number`, as it passes.
-
-    >>> from layoutalg.ir import read_module
-    >>> from layoutalg.lowering.rules import bare_kernel
-    >>> kernel, made = bare_kernel(), Value("index")
-    >>> last = read_module("%n = arith.constant 3 : index %m = arith.addi %n, %n : index").body.block.last_op
-    >>> kernel.scalars[last.operands[0]] = made
-    >>> pieces_passed(last, 0, Passed(None, (), "index"), kernel) == [made]
-    True
-    """
+    """Operand `number`, as it passes."""
     if passed.layout is None:
         return [kernel.scalar(op.operands[number])]
     return kernel.needed(op, number, passed.layout, passed.sizes)
 
 
 def take_pieces(value: SSAValue, passed: Passed, found: Sequence[Value], kernel: Kernel) -> None:
-    """Say what a value is that came in these pieces.
-
-    >>> from layoutalg.ir import read_module
-    >>> from layoutalg.lowering.rules import bare_kernel
-    >>> kernel, made = bare_kernel(), Value("index")
-    >>> number = read_module("%n = arith.constant 3 : index").body.block.first_op.results[0]
-    >>> take_pieces(number, Passed(None, (), "index"), [made], kernel)
-    >>> kernel.scalars[number] is made
-    True
-    """
+    """Say what a value is that came in these pieces."""
     if passed.layout is None:
         kernel.scalars[value] = found[0]
     else:
@@ -107,15 +82,7 @@ def _write_body(block: Block, kinds: Sequence[Passed], kernel: Kernel, numbers: 
 
 
 def write_yield(last: Operation, kinds: Sequence[Passed], kernel: Kernel, numbers: Sequence[int] | None = None) -> None:
-    """What a region gives at its end: all of it, or the operands of these numbers.
-
-    >>> from layoutalg.ir import read_module
-    >>> from layoutalg.lowering.rules import bare_kernel
-    >>> kernel = bare_kernel()
-    >>> write_yield(read_module("gpu.barrier").body.block.first_op, (), kernel)
-    >>> kernel.writer.text()
-    'scf.yield'
-    """
+    """What a region gives at its end: all of it, or the operands of these numbers."""
     if not kinds:
         kernel.writer.do("scf.yield")
         return

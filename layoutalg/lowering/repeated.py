@@ -78,11 +78,7 @@ def _moved(operation: Operation) -> Iterator[SSAValue]:
 
 
 def has_all_lanes(layout: Layout, lanes: int) -> bool:
-    """Whether every lane of several holds the same elements.
-
-    >>> has_all_lanes(Layout.parse("d0 = 8@reg | replicas 16@lane"), 16), has_all_lanes(Layout.parse("d0 = 16@lane"), 16)
-    (True, False)
-    """
+    """Whether every lane of several holds the same elements."""
     return prod(int(factor.extent) for factor in layout.replicas if factor.axis == "lane") == lanes > 1
 
 

@@ -64,10 +64,6 @@ def rows_taken(mask: tuple[int, ...], result: Layout, rows: int, operand: Layout
     """The operand's register for each of the result: -1 where it gives none, -2 where it lacks it.
 
     As `[subgroup, lane, register]`. `rows` are those of the first operand, `number` which operand is meant.
-
-    >>> halves = Layout.parse("d0 = 2@reg")
-    >>> rows_taken((1, 2), halves, 2, halves, 0)[0, 0].tolist(), rows_taken((1, 2), halves, 2, halves, 1)[0, 0].tolist()
-    ([1, -1], [-1, 0])
     """
     here, there = coordinates(result), coordinates(operand)
     entries = np.array(mask, np.int64)[here[..., 0]]

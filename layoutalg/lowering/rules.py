@@ -58,14 +58,7 @@ _RULES: dict[str, Rule] = {}
 
 
 def lowers(*names: str) -> Callable[[_R], _R]:
-    """Register the function that lowers operations of these names.
-
-    >>> @lowers("test.nothing")
-    ... def nothing(op, kernel):
-    ...     pass
-    >>> _RULES["test.nothing"] is nothing
-    True
-    """
+    """Register the function that lowers operations of these names."""
 
     def register(function: _R) -> _R:
         for name in names:
@@ -82,20 +75,12 @@ def _load() -> None:
 
 
 def registers_of(layout: Layout) -> int:
-    """How many registers of a work-item a layout has.
-
-    >>> registers_of(Layout.parse("d0 = 8@reg, d1 = 16@lane")), registers_of(Layout.parse("d0 = 16@lane"))
-    (8, 1)
-    """
+    """How many registers of a work-item a layout has."""
     return int(layout.axes.get("reg", 1))
 
 
 def bare_kernel(lanes: int = 16, subgroups: int = 1) -> Kernel:
-    """A kernel without a source, to try what writes into one.
-
-    >>> bare_kernel().indices.constant(3).kind
-    'i32'
-    """
+    """A kernel without a source, to try what writes into one."""
     return Kernel("bare", Machine(lanes=lanes, subgroups=subgroups), subgroups, HeldIn(flow_of(ModuleOp([]))))
 
 

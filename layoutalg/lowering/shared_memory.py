@@ -62,11 +62,7 @@ _MOST_TRIED = 32
 
 @dataclass(frozen=True, slots=True)
 class Shared:
-    """What the buffers of a kernel take: bytes in all, the first byte of each, and the barriers that were put in for them.
-
-    >>> Shared(1024, (0, 0), 1).bytes
-    1024
-    """
+    """What the buffers of a kernel take: bytes in all, the first byte of each, and the barriers that were put in for them."""
 
     bytes: int
     starts: tuple[int, ...]
@@ -91,11 +87,7 @@ class _Buffer:
 def colours(
     count: int, must: Sequence[tuple[int, int]], better: Sequence[tuple[int, int]], sizes: Sequence[int], limit: int
 ) -> list[int]:
-    """The place of each buffer, where those that `must` differ do, and the others too if all places fit into `limit` bytes.
-
-    >>> colours(2, must=[(0, 1)], better=[], sizes=[64, 64], limit=64)
-    [0, 1]
-    """
+    """The place of each buffer, where those that `must` differ do, and the others too if all places fit into `limit` bytes."""
     from networkx import Graph
     from networkx.algorithms import coloring
 
@@ -125,13 +117,7 @@ def _widths(places: Sequence[int], sizes: Sequence[int]) -> list[int]:
 
 
 def declared_bytes(function: Operation) -> int:
-    """The bytes of shared memory that a kernel declares as its own: its buffers, and the globals that it takes.
-
-    >>> from layoutalg.ir import read_module
-    >>> text = "gpu.module @m { gpu.func @k() workgroup(%s : memref<32xf32, 3>) kernel { gpu.return } }"
-    >>> declared_bytes(next(op for op in read_module(text).walk() if op.name == "gpu.func"))
-    128
-    """
+    """The bytes of shared memory that a kernel declares as its own: its buffers, and the globals that it takes."""
     taken = {
         str(op.properties["name"]): op.results[0].type
         for op in function.walk()
@@ -149,23 +135,14 @@ def _bytes(kind: Attribute) -> int:
 
 
 def is_barrier(operation: Operation) -> bool:
-    """Whether all work-items of the workgroup wait here, and see all of each other's stores.
-
-    >>> from layoutalg.ir import read_module
-    >>> is_barrier(read_module("gpu.barrier").body.block.first_op)
-    True
-    """
+    """Whether all work-items of the workgroup wait here, and see all of each other's stores."""
     if operation.name != "gpu.barrier" or operation.properties.get("address_spaces") is not None:
         return False
     return "workgroup" in str(operation.properties.get("scope", "workgroup")).lower()
 
 
 def placeholder(kind: str, subgroups: int = 1) -> str:
-    """The operation that stands for a buffer, a memref of this type, until the kernel is written.
-
-    >>> placeholder("memref<64xi32, 3 : i64>", subgroups=4)
-    'builtin.unrealized_conversion_cast to memref<64xi32, 3 : i64> {subgroups = 4 : i64}'
-    """
+    """The operation that stands for a buffer, a memref of this type, until the kernel is written."""
     return f"builtin.unrealized_conversion_cast to {kind} {{subgroups = {subgroups} : i64}}"
 
 
@@ -201,14 +178,7 @@ class SharedMemory:
         self.limit = limit
 
     def buffer(self, kind: str, subgroups: int = 1) -> SSAValue:
-        """A memref of this type: one for all, or one for each of `subgroups`.
-
-        >>> from layoutalg.ir import read_module
-        >>> text = "gpu.module @m { gpu.func @k() kernel { gpu.return } }"
-        >>> kernel = next(op for op in read_module(text).walk() if op.name == "gpu.func")
-        >>> str(SharedMemory(kernel, 4096).buffer("memref<16xi8, 3 : i64>").type)
-        'memref<16xi8, 3 : i64>'
-        """
+        """A memref of this type: one for all, or one for each of `subgroups`."""
         writer = Insertion(self.function.body.blocks[0])
         return writer.given(writer.value(placeholder(kind, subgroups), (), "memref"))
 
@@ -216,12 +186,6 @@ class SharedMemory:
         """Give every buffer its place and put in the barriers that are missing.
 
         Raises `SizeError` where it takes more bytes than the limit; the kernel then keeps its placeholders.
-
-        >>> from layoutalg.ir import read_module
-        >>> text = "gpu.module @m { gpu.func @k() kernel { gpu.return } }"
-        >>> kernel = next(op for op in read_module(text).walk() if op.name == "gpu.func")
-        >>> SharedMemory(kernel, 4096).finish()
-        Shared(bytes=0, starts=(), barriers=0)
         """
         buffers = list(_buffers(self.function))
         if not buffers:

@@ -21,24 +21,12 @@ __all__ = ["from_distance", "from_lane"]
 
 
 def from_distance(kernel: KernelText, piece: Value, distance: int) -> Value:
-    """A piece of the lane whose number differs by XOR with `distance`.
-
-    >>> from layoutalg.core.notation import Machine
-    >>> kernel = KernelText("k", Machine(lanes=16, subgroups=1), subgroups=1)
-    >>> from_distance(kernel, Value("f32"), 8).kind
-    'f32'
-    """
+    """A piece of the lane whose number differs by XOR with `distance`."""
     return _shuffled(kernel, piece, f"xor:{distance}")
 
 
 def from_lane(kernel: KernelText, piece: Value, lane: int) -> Value:
-    """A piece of one lane, for all of its subgroup.
-
-    >>> from layoutalg.core.notation import Machine
-    >>> kernel = KernelText("k", Machine(lanes=16, subgroups=1), subgroups=1)
-    >>> from_lane(kernel, Value("i1"), 3).kind
-    'i1'
-    """
+    """A piece of one lane, for all of its subgroup."""
     return _shuffled(kernel, piece, f"idx:{lane}")
 
 

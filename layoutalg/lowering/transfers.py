@@ -40,41 +40,24 @@ _PLACE = 6
 
 @dataclass(frozen=True, slots=True)
 class Transfer:
-    """How a block is moved: by messages in `layout`, or (without) element by element.
-
-    >>> Transfer(Layout.parse("d0 = 16@lane"), None).delivery is None
-    True
-    """
+    """How a block is moved: by messages in `layout`, or (without) element by element."""
 
     layout: Layout
     delivery: Delivery | None
 
 
 def writer_of(llvm: int) -> str:
-    """Which of the chip's messages are written for a version of LLVM.
-
-    >>> writer_of(22), writer_of(24)
-    ('spirv22', 'spirv')
-    """
+    """Which of the chip's messages are written for a version of LLVM."""
     return WRITER if rules(llvm).large_blocks else f"{WRITER}22"
 
 
 def transfers(layout: Layout, bits: int, way: Way, target: str, llvm: int = DEFAULT_LLVM) -> tuple[Delivery, ...]:
-    """The messages that move a block in this layout, those to be written first; none where none does.
-
-    >>> transfers(Layout.parse("d0 = 4@lane, d1 = 4@lane:4"), 32, "load", "pvc")
-    ()
-    """
+    """The messages that move a block in this layout, those to be written first; none where none does."""
     return messages_for(layout, bits, way, target, writer_of(llvm))
 
 
 def cheapest(layout: Layout, bits: int, way: Way, target: str, llvm: int = DEFAULT_LLVM) -> Transfer:
-    """How a block is moved that no message moves: in another layout with an exchange, or element by element.
-
-    >>> turned = Layout.parse("d0 = 16@lane, d1 = 16@reg")
-    >>> cheapest(turned, 16, "store", "pvc").layout == turned
-    False
-    """
+    """How a block is moved that no message moves: in another layout with an exchange, or element by element."""
     return _cheapest(layout, bits, way, target_info(target), writer_of(llvm))
 
 

@@ -112,11 +112,7 @@ class LayoutConversion:
 
 
 def conversions_of(uses: Sequence[LayoutUse]) -> Iterator[LayoutConversion]:
-    """The conversions among the layouts of a module: operations that have one before and one after.
-
-    >>> list(conversions_of(()))
-    []
-    """
+    """The conversions among the layouts of a module: operations that have one before and one after."""
     for _, group in groupby(uses, key=lambda use: (use.place, use.operation, use.name)):
         named = {use.operand: use for use in group}
         if _BEFORE in named and _AFTER in named:

@@ -31,11 +31,7 @@ _LONGEST_RESULTS = 2000
 
 
 class Source:
-    """A text with its lines found.
-
-    >>> Source("a\\nb").line(2)
-    'b'
-    """
+    """A text with its lines found."""
 
     __slots__ = ("starts", "text")
 
@@ -56,11 +52,7 @@ class Source:
         return self.text[start:end]
 
     def offset(self, place: Place) -> int:
-        """Where a place is in the text, from 0.
-
-        >>> Source("a\\nbc").offset(Place("text", 2, 2))
-        3
-        """
+        """Where a place is in the text, from 0."""
         line = min(max(place.line, 1), len(self.starts))
         return min(self.starts[line - 1] + max(place.column, 1) - 1, len(self.text))
 
@@ -74,11 +66,7 @@ class Source:
         return Place(file, line, offset - self.starts[line - 1] + 1)
 
     def names(self, place: Place) -> tuple[str, ...]:
-        """The names of the results of the operation that is at a place; none where it has none.
-
-        >>> Source("gpu.barrier").names(Place("text", 1, 1))
-        ()
-        """
+        """The names of the results of the operation that is at a place; none where it has none."""
         return tuple(name for name, _ in self._counted_names(place))
 
     def _counted_names(self, place: Place) -> list[tuple[str, int]]:

@@ -142,12 +142,6 @@ def layout_uses(module: Operation, source: Source) -> Iterator[LayoutUse]:
     """The layouts of a module that was read from a text, in the order of the text.
 
     Raises `LayoutError` for more than 2^18 of them.
-
-    >>> from layoutalg.ir import read_module
-    >>> text = "%p = arith.constant 0 : i64 %t = xegpu.create_nd_tdesc %p, shape: [8,16], strides: [16,1] : i64 ->"
-    >>> text += "!xegpu.tensor_desc<8x16xf16, #xegpu.layout<lane_layout = [1, 16], lane_data = [1, 1]>>"
-    >>> [(use.name, use.operand, use.element) for use in layout_uses(read_module(text), Source(text))]
-    [('%t', 'descriptor', 'f16')]
     """
     count = 0
     for operation in module.walk():
@@ -355,11 +349,7 @@ def _parts(value: Distributed, text: str) -> Iterator[_Found]:
 
 
 def distributes(value: Distributed) -> bool:
-    """Whether a value spreads a tensor: a cache hint, for one, does not.
-
-    >>> distributes(parse("#xegpu.layout<lane_layout = [16]>")), distributes(parse("#xegpu.cache_hint<cached>"))
-    (True, False)
-    """
+    """Whether a value spreads a tensor: a cache hint, for one, does not."""
     return type(value).operands is not Distributed.operands
 
 

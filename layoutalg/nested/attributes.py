@@ -330,12 +330,7 @@ _USUAL_LANES = 64
 
 
 def read_nested(reader: Reader) -> NestedLayoutAttr:
-    """Read the attribute's body, from `<` on: seven lists in their order, `[]` allowed.
-
-    >>> body = "<subgroup_tile = [1], batch_tile = [1], outer_tile = [1], thread_tile = [4], element_tile = [2], "
-    >>> read_nested(Reader(body + "subgroup_strides = [0], thread_strides = [1]>")).shape
-    (8,)
-    """
+    """Read the attribute's body, from `<` on: seven lists in their order, `[]` allowed."""
     usual = _USUAL.match(reader.text, reader.position)
     if usual is not None and usual.end() - usual.start() < _LONGEST_USUAL:
         ranks = {text.count(",") for text in usual.groups()}

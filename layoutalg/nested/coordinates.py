@@ -31,10 +31,6 @@ def thread_map(attr: NestedTiles, threads: range, subgroup_size: int) -> Indices
     """The coordinates of some threads' registers: an int array `[thread, register, rank]`.
 
     Raises `SizeError` over 2^28 entries.
-
-    >>> from layoutalg.nested.tiles import NestedTiles
-    >>> thread_map(NestedTiles((1,), (2,), (1,), (4,), (1,), (0,), (1,)), range(4), 4)[3].tolist()
-    [[3], [7]]
     """
     registers = prod(attr.distributed_shape)
     if len(threads) * registers * max(attr.rank, 1) > MAX_ENTRIES:
@@ -68,10 +64,6 @@ def uncovered(attr: NestedTiles, threads: int, subgroup_size: int, most: int) ->
     """How many elements nobody holds, and the first `most` of them, row-major: an int array `[element, rank]`.
 
     Raises `SizeError` over 2^24 threads or elements.
-
-    >>> from layoutalg.nested.tiles import NestedTiles
-    >>> uncovered(NestedTiles((1,), (1,), (1,), (4,), (1,), (0,), (1,)), 8, 8, 4)[0]
-    0
     """
     shape = attr.shape
     if max(prod(shape), threads) > _MOST_COUNTED:

@@ -30,10 +30,6 @@ def exact_layout(attr: NestedTiles, subgroup_size: int, threads: int) -> Layout:
     """The relation from the tensor to subgroups, lanes and registers, in canonical form.
 
     Raises `DistributionError` where no exact layout exists (see `NestedLayoutAttr.layout`).
-
-    >>> from layoutalg.nested.tiles import NestedTiles
-    >>> exact_layout(NestedTiles((1,), (2,), (3,), (4,), (5,), (0,), (1,)), 4, 4)
-    Layout.parse('d0 = 6@reg:5 4@lane 5@reg')
     """
     subgroup_size, threads = as_whole(subgroup_size, "subgroup_size"), as_whole(threads, "workgroup_size")
     if threads % subgroup_size:

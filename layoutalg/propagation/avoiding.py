@@ -60,21 +60,7 @@ WRONG = 1 << 16
 
 
 def price_of_mistake(demand: Demand, known: NamedLayout, asked: Asked) -> int:
-    """`WRONG` where the asked version of LLVM is known to move a value wrongly in this layout, otherwise nothing.
-
-    >>> from layoutalg.core.notation import Machine
-    >>> from layoutalg.ir import read_module
-    >>> from layoutalg.flow.graph import flow_of
-    >>> from layoutalg.propagation.demand_options import Asked
-    >>> from layoutalg.propagation.named_layout import as_written
-    >>> flow = flow_of(read_module('''%m = "test.op"() : () -> !xegpu.mem_desc<32x32xf32>
-    ... %x = xegpu.load_matrix %m[0, 0] : !xegpu.mem_desc<32x32xf32> -> vector<8x16xf32>'''))
-    >>> asked = Asked("lane", "pvc", 24, Machine(lanes=16))
-    >>> columns, rows = ((1, 16), (1, 1)), ((8, 2), (1, 8))
-    >>> layouts = [as_written(LayoutAttr(lane_layout=lanes, lane_data=data), (8, 16)) for lanes, data in (columns, rows)]
-    >>> [price_of_mistake(flow.demands[0], one, asked) for one in layouts]
-    [65536, 0]
-    """
+    """`WRONG` where the asked version of LLVM is known to move a value wrongly in this layout, otherwise nothing."""
     found = compiler_mistake(demand.user, demand.value, known.attribute)
     return WRONG if found is not None and asked.llvm in found.versions else 0
 
@@ -101,12 +87,7 @@ def right_layouts(demand: Demand, known: NamedLayout, asked: Asked) -> Iterator[
 
 
 def keep_slices(flow: Flow, llvm: int) -> None:
-    """Convert the results of reductions from a slice to the other name that their users give the same map.
-
-    >>> from layoutalg.flow.graph import flow_of
-    >>> from layoutalg.ir import read_module
-    >>> keep_slices(flow_of(read_module("gpu.barrier")), 24)
-    """
+    """Convert the results of reductions from a slice to the other name that their users give the same map."""
     followers = followers_of(flow)
     for operation in [each for function in flow.functions for each in function.walk()]:
         slice_ = operation.attributes.get("layout_result_0")
@@ -132,11 +113,7 @@ def _convert(operation: Operation, slice_: SliceText, followers: Followers) -> N
 def sliced(
     operation: Operation, source: NamedLayout | None, present: NamedLayout | None, llvm: int
 ) -> NamedLayout | None:
-    """The slice that means a reduction's layout, where a version of LLVM wants one; None where there is none to write.
-
-    >>> from xdsl.dialects.test import TestOp
-    >>> sliced(TestOp(), None, None, 24)
-    """
+    """The slice that means a reduction's layout, where a version of LLVM wants one; None where there is none to write."""
     if not wants_slices(operation, llvm) or source is None or present is None or "lane" not in present.levels:
         return None
     if not isinstance(source.attribute, LayoutAttr | SliceAttr):

@@ -64,11 +64,7 @@ _WRITTEN = "written there"
 
 @dataclass(slots=True)
 class Candidates:
-    """The options of every value; what each demand on an operand takes; what is written about operands; what was left out.
-
-    >>> Candidates([], [], {}, []).dropped
-    0
-    """
+    """The options of every value; what each demand on an operand takes; what is written about operands; what was left out."""
 
     options: list[list[Option]]
     fixed: list[NamedLayout | None]
@@ -153,19 +149,7 @@ class _Search(Rounds[Option]):
 
 
 def carried(tie: Tie, known: NamedLayout, is_result: bool, shape: tuple[int, ...], asked: Asked) -> NamedLayout | None:
-    """The layout of the other end of a tie, where the operation leaves one choice.
-
-    >>> from layoutalg.ir import read_module
-    >>> from layoutalg.core.notation import Machine
-    >>> from layoutalg.flow.relations import relation_of
-    >>> from layoutalg.propagation.named_layout import if_accepted
-    >>> from layoutalg.xegpu import LayoutAttr
-    >>> text = "func.func @f(%a: vector<8x16xf32>) { %b = arith.addf %a, %a : vector<8x16xf32> func.return }"
-    >>> addition = next(op for op in read_module(text).walk() if op.name == "arith.addf")
-    >>> rows = if_accepted(LayoutAttr(lane_layout=(1, 16), lane_data=(1, 1)), (8, 16))
-    >>> carried(relation_of(addition).ties[0], rows, True, (8, 16), Asked("lane", "pvc", 24, Machine(lanes=16))).key
-    'lane: d0 = 8@reg, d1 = 16@lane'
-    """
+    """The layout of the other end of a tie, where the operation leaves one choice."""
     at = (id(tie.relation), tie.reach, tie.combines, tie.user.name == CONVERSION, id(known), is_result, shape)
     found = asked.kept.get(at)
     if found is None:
@@ -189,14 +173,7 @@ def _carried(tie: Tie, known: NamedLayout, is_result: bool, shape: tuple[int, ..
 
 
 def candidates_of(flow: Flow, asked: Asked) -> Candidates:
-    """The candidates of every value of a function, as the module's docstring says.
-
-    >>> from layoutalg.ir import read_module
-    >>> from layoutalg.core.notation import Machine
-    >>> from layoutalg.flow.graph import flow_of
-    >>> candidates_of(flow_of(read_module("gpu.barrier")), Asked("lane", "pvc", 24, Machine(lanes=16))).options
-    []
-    """
+    """The candidates of every value of a function, as the module's docstring says."""
     search = _Search(flow, asked)
     _written(search)
     made, taken = _demanded(search)
@@ -348,15 +325,7 @@ def _made_of(search: _Search, value: Value) -> Iterator[int]:
 
 
 def usual_of(value: Value, coarse: NamedLayout | None, asked: Asked) -> list[NamedLayout]:
-    """The usual layouts of a value; where its subgroups are known, those of a subgroup's block. The last has all everywhere.
-
-    >>> from layoutalg.core.notation import Machine
-    >>> from layoutalg.flow.graph import flow_of
-    >>> from layoutalg.ir import read_module
-    >>> [value] = flow_of(read_module("%x = arith.constant dense<0.0> : vector<16xf32>")).values
-    >>> [one.key for one in usual_of(value, None, Asked("lane", "pvc", 24, Machine(lanes=16)))]
-    ['lane: d0 = 16@lane', 'lane: d0 = 16@reg | replicas 16@lane']
-    """
+    """The usual layouts of a value; where its subgroups are known, those of a subgroup's block. The last has all everywhere."""
     shape = value.shape if coarse is None else block_of(coarse)
     found = usual_layouts(shape, asked.level, asked.machine, asked.llvm)
     if coarse is None:
@@ -365,12 +334,6 @@ def usual_of(value: Value, coarse: NamedLayout | None, asked: Asked) -> list[Nam
 
 
 def owner_of(member: SSAValue) -> Operation | None:
-    """The operation that makes a value, or whose region has it as an argument.
-
-    >>> from xdsl.dialects.test import TestOp
-    >>> from xdsl.dialects.builtin import i32
-    >>> owner_of(TestOp(result_types=[i32]).results[0]).name
-    'test.op'
-    """
+    """The operation that makes a value, or whose region has it as an argument."""
     owner = member.owner
     return owner if isinstance(owner, Operation) else owner.parent_op()

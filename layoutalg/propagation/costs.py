@@ -53,44 +53,22 @@ _COMPUTED = ("arith.", "math.", "vector.")
 
 @dataclass(frozen=True, slots=True)
 class Prices:
-    """The prices on one machine.
-
-    >>> Prices(Machine(lanes=16), "pvc").lanes
-    16
-    """
+    """The prices on one machine."""
 
     machine: Machine
     target: str
 
     @property
     def lanes(self) -> int:
-        """The lanes of a subgroup.
-
-        >>> Prices(Machine(), "pvc").lanes
-        16
-        """
+        """The lanes of a subgroup."""
         return self.machine.lanes or 16
 
     def registers(self, held: NamedLayout) -> int:
-        """How many elements a lane works on; where a layout says nothing of lanes, they share what the subgroup has.
-
-        >>> from layoutalg.propagation.named_layout import if_accepted
-        >>> from layoutalg.xegpu import LayoutAttr
-        >>> Prices(Machine(lanes=16), "pvc").registers(if_accepted(LayoutAttr(sg_layout=(2, 2), sg_data=(16, 32)), (32, 64)))
-        32
-        """
+        """How many elements a lane works on; where a layout says nothing of lanes, they share what the subgroup has."""
         return _registers(held, self.lanes)
 
     def conversion(self, source: NamedLayout, result: NamedLayout, bits: int) -> int | None:
-        """What it costs to convert, at the levels that both layouts say; None where there is no plan.
-
-        >>> from layoutalg.propagation.named_layout import if_accepted
-        >>> from layoutalg.xegpu import LayoutAttr
-        >>> halves = if_accepted(LayoutAttr(sg_layout=(2, 1), sg_data=(16, 64)), (32, 64))
-        >>> columns = if_accepted(LayoutAttr(sg_layout=(1, 2), sg_data=(32, 32)), (32, 64))
-        >>> Prices(Machine(lanes=16, subgroups=2), "pvc").conversion(halves, columns, 32) > 0
-        True
-        """
+        """What it costs to convert, at the levels that both layouts say; None where there is no plan."""
         return _conversion(source, result, bits, self.machine, self.target)
 
     def reduction(self, relation: Layout, operand: NamedLayout) -> int:
@@ -143,13 +121,7 @@ def bits_of(element: str) -> int:
 
 
 def slots_per_element(operation: Operation) -> int:
-    """The issue slots of an operation for each element that a lane has; 0 for what only names registers anew.
-
-    >>> from layoutalg.ir import read_module
-    >>> module = read_module("%c = arith.constant dense<1.0> : vector<16xf32> %e = math.exp %c : vector<16xf32>")
-    >>> [slots_per_element(operation) for operation in module.ops]
-    [0, 4]
-    """
+    """The issue slots of an operation for each element that a lane has; 0 for what only names registers anew."""
     name = operation.name
     if name in _FREE or not name.startswith(_COMPUTED) or is_splat(operation):
         return 0
@@ -157,12 +129,7 @@ def slots_per_element(operation: Operation) -> int:
 
 
 def is_splat(operation: Operation) -> bool:
-    """Whether an operation is a constant with one value everywhere, which instructions have as an immediate operand.
-
-    >>> from layoutalg.ir import read_module
-    >>> is_splat(read_module("%c = arith.constant dense<1.0> : vector<16xf32>").body.block.first_op)
-    True
-    """
+    """Whether an operation is a constant with one value everywhere, which instructions have as an immediate operand."""
     if operation.name != "arith.constant":
         return False
     value = operation.properties.get("value")

@@ -47,11 +47,7 @@ __all__ = [
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """What is propagated: the level (`lane`, `inst`, `workgroup`), for which chip, in which version of LLVM's syntax.
-
-    >>> Asked("lane", "pvc", 24, Machine(lanes=16)).level
-    'lane'
-    """
+    """What is propagated: the level (`lane`, `inst`, `workgroup`), for which chip, in which version of LLVM's syntax."""
 
     level: str
     target: str
@@ -63,12 +59,7 @@ class Asked:
 
 @dataclass(frozen=True, slots=True)
 class Option:
-    """A layout that a value may have, why, and what its maker asks for it (the price of the message that delivers it).
-
-    >>> from layoutalg.xegpu import LayoutAttr
-    >>> Option(if_accepted(LayoutAttr(lane_layout=(1, 16), lane_data=(1, 1)), (8, 16)), "written there").cost
-    0
-    """
+    """A layout that a value may have, why, and what its maker asks for it (the price of the message that delivers it)."""
 
     held: NamedLayout
     why: str
@@ -78,15 +69,7 @@ class Option:
 
 
 def options_of(demand: Demand, shape: tuple[int, ...], asked: Asked) -> list[Option]:
-    """The layouts that an operation takes or makes, each map once.
-
-    >>> from layoutalg.ir import read_module
-    >>> from layoutalg.flow.graph import flow_of
-    >>> flow = flow_of(read_module('''%a, %b = "test.op"() : () -> (vector<8x16xf16>, vector<16x16xf16>)
-    ... %d = xegpu.dpas %a, %b : vector<8x16xf16>, vector<16x16xf16> -> vector<8x16xf32>'''))
-    >>> [one.held.key for one in options_of(flow.demands[1], (16, 16), Asked("lane", "pvc", 24, Machine(lanes=16)))]
-    ['lane: d0 = 16@reg, d1 = 16@lane']
-    """
+    """The layouts that an operation takes or makes, each map once."""
     at = ("options", _kind_of(demand), shape, asked.level)
     if at not in asked.kept:
         asked.kept[at] = _options(demand, shape, asked)
@@ -94,18 +77,7 @@ def options_of(demand: Demand, shape: tuple[int, ...], asked: Asked) -> list[Opt
 
 
 def refinements(demand: Demand, coarse: NamedLayout, asked: Asked) -> list[Option]:
-    """The layouts that an operation takes of those that refine one of subgroups.
-
-    >>> from layoutalg.ir import read_module
-    >>> from layoutalg.flow.graph import flow_of
-    >>> flow = flow_of(read_module('''%a, %b = "test.op"() : () -> (vector<16x16xf16>, vector<16x16xf16>)
-    ... %d = xegpu.dpas %a, %b : vector<16x16xf16>, vector<16x16xf16> -> vector<16x16xf32>'''))
-    >>> from layoutalg.propagation.named_layout import as_written
-    >>> rows = as_written(LayoutAttr(sg_layout=(2, 1), sg_data=(8, 16)), (16, 16))
-    >>> [one] = refinements(flow.demands[0], rows, Asked("lane", "pvc", 24, Machine(lanes=16, subgroups=2)))
-    >>> print(one.held.attribute)
-    #xegpu.layout<sg_layout = [2, 1], sg_data = [8, 16], lane_layout = [1, 16], lane_data = [1, 1]>
-    """
+    """The layouts that an operation takes of those that refine one of subgroups."""
     found: dict[str, Option] = {}
     for option in options_of(demand, coarse.shape, asked):
         finer = refine(coarse, option.held, asked.llvm)
@@ -120,31 +92,12 @@ def refinements(demand: Demand, coarse: NamedLayout, asked: Asked) -> list[Optio
 
 
 def messages_of(demand: Demand, known: NamedLayout, asked: Asked) -> str | None:
-    """In words, the messages that move the value for one subgroup; None where no message does.
-
-    >>> from layoutalg.ir import read_module
-    >>> from layoutalg.flow.graph import flow_of
-    >>> flow = flow_of(read_module('''%t = "test.op"() : () -> !xegpu.tensor_desc<8x16xf32>
-    ... %x = xegpu.load_nd %t[0, 0] : !xegpu.tensor_desc<8x16xf32> -> vector<8x16xf32>'''))
-    >>> from layoutalg.propagation.named_layout import as_written
-    >>> rows = as_written(LayoutAttr(lane_layout=(1, 16), lane_data=(1, 1)), (8, 16))
-    >>> messages_of(flow.demands[0], rows, Asked("lane", "pvc", 24, Machine(lanes=16)))
-    '1 x read_32b_8r16x1c'
-    """
+    """In words, the messages that move the value for one subgroup; None where no message does."""
     return demand.messages(known.attribute, asked.machine, asked.target) if isinstance(demand, BlockDemand) else None
 
 
 def problem_of(demand: Demand, known: NamedLayout, asked: Asked) -> str | None:
-    """Why an operation does not take or make a layout; None where it does.
-
-    >>> from layoutalg.ir import read_module
-    >>> from layoutalg.flow.graph import flow_of
-    >>> from layoutalg.xegpu import LayoutAttr
-    >>> flow = flow_of(read_module('''%a, %b = "test.op"() : () -> (vector<8x16xf16>, vector<16x16xf16>)
-    ... %d = xegpu.dpas %a, %b : vector<8x16xf16>, vector<16x16xf16> -> vector<8x16xf32>'''))
-    >>> rows = if_accepted(LayoutAttr(lane_layout=(1, 16), lane_data=(1, 1)), (8, 16))
-    >>> problem_of(flow.demands[0], rows, Asked("lane", "pvc", 24, Machine(lanes=16)))
-    """
+    """Why an operation does not take or make a layout; None where it does."""
     at = ("problem", _kind_of(demand), known.attribute)
     if at not in asked.kept:
         asked.kept[at] = demand.problem(known.attribute, asked.machine, asked.target)
@@ -155,15 +108,6 @@ def written_at(operation: Operation, known: NamedLayout, llvm: int) -> NamedLayo
     """A layout as an operation can say it: what it says of a block stands on the block's descriptor too.
 
     None where a version of LLVM has no attribute for that.
-
-    >>> from layoutalg.ir import read_module
-    >>> from layoutalg.propagation.named_layout import as_written
-    >>> text = '''%t = "test.op"() : () -> !xegpu.tensor_desc<16xf32>
-    ... %x = xegpu.load_nd %t[0] : !xegpu.tensor_desc<16xf32> -> vector<16xf32>'''
-    >>> from layoutalg.xegpu import SliceAttr
-    >>> rows = as_written(SliceAttr(LayoutAttr(lane_layout=(1, 16), lane_data=(1, 1)), (0,)), (16,))
-    >>> print(written_at(read_module(text).body.block.last_op, rows, 22).attribute)
-    #xegpu.layout<lane_layout = [16], lane_data = [1]>
     """
     with_descriptor = any(isinstance(operand.type, TensorDescType) for operand in operation.operands)
     return on_descriptor(known, llvm) if with_descriptor else known
@@ -174,16 +118,6 @@ def ignored(demand: Demand, known: NamedLayout) -> bool:
 
     Blocks of 8x8 elements exist, so lanes in two rows of 8 can be loaded. LLVM 22, 23 and 24 accept `lane_layout = [2, 8]` and
     load rows of 16.
-
-    >>> from layoutalg.ir import read_module
-    >>> from layoutalg.flow.graph import flow_of
-    >>> from layoutalg.xegpu import LayoutAttr
-    >>> flow = flow_of(read_module('''%t = "test.op"() : () -> !xegpu.tensor_desc<8x16xf32>
-    ... %x = xegpu.load_nd %t[0, 0] : !xegpu.tensor_desc<8x16xf32> -> vector<8x16xf32>'''))
-    >>> from layoutalg.propagation.named_layout import as_written
-    >>> shapes = ((1, 16), (2, 8))
-    >>> [ignored(flow.demands[0], as_written(LayoutAttr(lane_layout=one, lane_data=(1, 1)), (8, 16))) for one in shapes]
-    [False, True]
     """
     if demand.user.name not in ("xegpu.load_nd", "xegpu.store_nd") or not isinstance(known.attribute, LayoutAttr):
         return False
@@ -216,17 +150,7 @@ def _options(demand: Demand, shape: tuple[int, ...], asked: Asked) -> list[Optio
 
 
 def cost_at(demand: Demand, known: NamedLayout, asked: Asked) -> int:
-    """What an operation costs with a layout: that of its choice, or its price where the layout is not one of its choices.
-
-    >>> from layoutalg.ir import read_module
-    >>> from layoutalg.flow.graph import flow_of
-    >>> from layoutalg.xegpu import LayoutAttr
-    >>> flow = flow_of(read_module('''%a, %b = "test.op"() : () -> (vector<8x16xf16>, vector<16x16xf16>)
-    ... %d = xegpu.dpas %a, %b : vector<8x16xf16>, vector<16x16xf16> -> vector<8x16xf32>'''))
-    >>> rows = if_accepted(LayoutAttr(lane_layout=(1, 16), lane_data=(1, 1)), (8, 16))
-    >>> cost_at(flow.demands[0], rows, Asked("lane", "pvc", 24, Machine(lanes=16)))
-    0
-    """
+    """What an operation costs with a layout: that of its choice, or its price where the layout is not one of its choices."""
     at = ("cost", _kind_of(demand), known.key, known.attribute)
     if at not in asked.kept:
         asked.kept[at] = _cost_at(demand, known, asked)

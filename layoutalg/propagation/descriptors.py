@@ -30,11 +30,7 @@ __all__ = ["retyped", "write_descriptors"]
 
 
 def write_descriptors(function: Operation, llvm: int) -> None:
-    """Give every descriptor of a function the layout of its loads and stores, unless it has one that says as much.
-
-    >>> from layoutalg.ir import read_module
-    >>> write_descriptors(read_module("gpu.barrier"), 24)
-    """
+    """Give every descriptor of a function the layout of its loads and stores, unless it has one that says as much."""
     leaders: dict[SSAValue, SSAValue] = {}
 
     def leader(value: SSAValue) -> SSAValue:
@@ -136,14 +132,7 @@ def _fits(member: SSAValue, layout: Attribute, llvm: int) -> bool:
 
 
 def retyped(member: SSAValue, layout: LayoutAttr | SliceAttr) -> None:
-    """Give a descriptor's type this layout.
-
-    >>> from layoutalg.ir import read_module
-    >>> module = read_module('%t = "test.op"() : () -> !xegpu.tensor_desc<8x16xf16>')
-    >>> retyped(module.body.block.first_op.results[0], LayoutAttr("lane_layout = [1, 16]"))
-    >>> str(module.body.block.first_op.results[0].type)
-    '!xegpu.tensor_desc<8x16xf16, #xegpu.layout<lane_layout = [1, 16]>>'
-    """
+    """Give a descriptor's type this layout."""
     kind: Any = member.type
     new = TensorDescType(kind.shape, kind.element_type, kind.encoding, layout)
     Rewriter.replace_value_with_new_type(member, new)

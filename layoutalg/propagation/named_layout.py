@@ -63,9 +63,6 @@ class NamedLayout:
     """A layout of a tensor of this shape: how it is written and what it means.
 
     `map` is who holds what (without lanes: which subgroup), in words that equal maps share; `key` has the instruction tile too.
-
-    >>> if_accepted(LayoutAttr(inst_data=(8, 16), lane_layout=(1, 16), lane_data=(1, 1)), (16, 16)).levels
-    ('lane',)
     """
 
     attribute: Distributed
@@ -79,10 +76,7 @@ class NamedLayout:
 
 @lru_cache(maxsize=_CACHED)
 def as_written(attribute: Distributed, shape: tuple[int, ...]) -> NamedLayout | None:
-    """What somebody wrote, whether a version of LLVM accepts it or not; None where it has no layout of the shape.
-
-    >>> as_written(LayoutAttr(lane_layout=(1, 16), lane_data=(1, 1)), (8, 17))
-    """
+    """What somebody wrote, whether a version of LLVM accepts it or not; None where it has no layout of the shape."""
     try:
         layout = layout_at(attribute, shape, _OPEN)
         plain = layout_at(unblocked(attribute), shape, _OPEN)
@@ -96,10 +90,7 @@ def as_written(attribute: Distributed, shape: tuple[int, ...]) -> NamedLayout | 
 
 @lru_cache(maxsize=_CACHED)
 def if_accepted(attribute: Distributed, shape: tuple[int, ...], llvm: int = DEFAULT_LLVM) -> NamedLayout | None:
-    """The layout that an attribute says of a tensor, where that version of LLVM accepts it; None otherwise.
-
-    >>> if_accepted(LayoutAttr(lane_layout=(1, 16)), (8, 16), 24)
-    """
+    """The layout that an attribute says of a tensor, where that version of LLVM accepts it; None otherwise."""
     found = as_written(attribute, shape)
     if found is None or (isinstance(attribute, LayoutAttr | SliceAttr) and attribute.check(shape, llvm) is not None):
         return None
@@ -110,13 +101,7 @@ def if_accepted(attribute: Distributed, shape: tuple[int, ...], llvm: int = DEFA
 def carry_back(
     relation: Layout, result: NamedLayout, operand: tuple[int, ...], llvm: int = DEFAULT_LLVM
 ) -> NamedLayout | None:
-    """What an operand of this shape must be spread like, for a result that is spread so; None where no attribute says it.
-
-    >>> from layoutalg.flow.relations import identity
-    >>> rows = if_accepted(LayoutAttr(lane_layout=(1, 16), lane_data=(1, 1)), (8, 16))
-    >>> carry_back(identity((8, 16)), rows, (8, 16)).key == rows.key
-    True
-    """
+    """What an operand of this shape must be spread like, for a result that is spread so; None where no attribute says it."""
     layout = _needed(relation, result.layout, operand)
     if layout is not None:
         return attribute_for(layout, result, operand, llvm)

@@ -47,11 +47,7 @@ _MOST_LABELS = 32
 
 @dataclass(frozen=True, slots=True)
 class Label:
-    """A layout of a value, what it costs there, and what the operands of its maker are then needed in, by tie.
-
-    >>> Label(None, 0, {}).needs
-    {}
-    """
+    """A layout of a value, what it costs there, and what the operands of its maker are then needed in, by tie."""
 
     option: Option | None
     cost: int
@@ -60,11 +56,7 @@ class Label:
 
 @dataclass(frozen=True, slots=True)
 class Need:
-    """A value (one of its members) that is needed in a layout (None: in any), and how often it would be converted.
-
-    >>> Need.__slots__
-    ('member', 'held', 'times', 'rigid')
-    """
+    """A value (one of its members) that is needed in a layout (None: in any), and how often it would be converted."""
 
     member: SSAValue
     held: NamedLayout | None
@@ -82,11 +74,7 @@ class _Node:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Network:
-    """The labelling problem of a function, and what its numbers mean: the first nodes are the values.
-
-    >>> Network.__slots__[:2]
-    ('problem', 'labels')
-    """
+    """The labelling problem of a function, and what its numbers mean: the first nodes are the values."""
 
     problem: Problem
     labels: list[list[Label]]
@@ -151,16 +139,7 @@ class _Builder:
 
 
 def network_of(flow: Flow, candidates: Candidates, asked: Asked) -> Network:
-    """The labelling problem of a function.
-
-    >>> from layoutalg.ir import read_module
-    >>> from layoutalg.flow.graph import flow_of
-    >>> from layoutalg.propagation.candidates import candidates_of
-    >>> from layoutalg.core.notation import Machine
-    >>> asked, flow = Asked("lane", "pvc", 24, Machine(lanes=16)), flow_of(read_module("gpu.barrier"))
-    >>> network_of(flow, candidates_of(flow, asked), asked).problem.costs
-    ()
-    """
+    """The labelling problem of a function."""
     prices = Prices(asked.machine, asked.target)
     nodes = [_Node() for _ in flow.values]
     builder = _Builder(flow, candidates, asked, prices, Again(flow, prices, asked), nodes)

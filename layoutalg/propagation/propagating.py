@@ -195,10 +195,6 @@ def completed(
     """The modules of a file (or what a compiler has made of them) with their layouts completed.
 
     With `spread`, kernels that state no layouts are dealt out to the subgroups of their workgroup before the lanes.
-
-    >>> file = as_module("gpu.barrier")
-    >>> completed([file.parts[0].module], file, "lane", "pvc", 24).cost
-    0
     """
     with refused_where_malformed(file, llvm):
         started = [_Start.of(source, file, target, llvm) for source in sources]
@@ -234,24 +230,12 @@ def _propagated(runs: Sequence[_Run], written: Module) -> Propagated:
 
 
 def written_module(modules: Sequence[ModuleOp], file: Module, llvm: int) -> Module:
-    """The modules of a file as text for a version of LLVM.
-
-    >>> file = as_module("gpu.barrier")
-    >>> written_module([file.parts[0].module], file, 24).source
-    'builtin.module {\\n  gpu.barrier\\n}\\n'
-    """
+    """The modules of a file as text for a version of LLVM."""
     return Module(SEPARATOR.join(write_module(one, llvm=llvm) for one in modules), file.file)
 
 
 def as_module(module: object) -> Module:
-    """A module that a caller gave, or its text.
-
-    >>> as_module("gpu.barrier").is_read
-    True
-    >>> as_module(7)
-    Traceback (most recent call last):
-    layoutalg.core.errors.LayoutError: module 7: expected a Module or a str
-    """
+    """A module that a caller gave, or its text."""
     from layoutalg.module import read
 
     instance_of(module, (Module, str), "module")
@@ -261,10 +245,7 @@ def as_module(module: object) -> Module:
 
 
 def check_asked(level: object, target: object, llvm: object) -> None:
-    """Refuse a level, a chip or a version of LLVM that is not known.
-
-    >>> check_asked("lane", "pvc", 24)
-    """
+    """Refuse a level, a chip or a version of LLVM that is not known."""
     instance_of(level, str, "level")
     if level not in LEVELS:
         raise LayoutError(f"level {shown(level)}: expected one of {', '.join(LEVELS)}")

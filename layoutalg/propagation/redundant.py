@@ -35,10 +35,6 @@ def remove_redundant(
     """Take redundant conversions out of the way of their uses; what nobody uses any more is returned, to be erased.
 
     With `tiles`, those that change the tiles of instructions stay, though they move nothing: for the passes that cut by them.
-
-    >>> from layoutalg.ir import read_module
-    >>> remove_redundant(read_module("gpu.barrier"))
-    []
     """
     conversions = [op for op in module.walk() if isinstance(op, ConvertLayoutOp) and _is_whole(op)]
     short: list[ConvertLayoutOp] = []

@@ -53,31 +53,18 @@ _HELD = ("reg", None)
 
 
 def is_coarse(attribute: Distributed) -> bool:
-    """Whether a layout says subgroups, and leaves the lanes open.
-
-    >>> is_coarse(LayoutAttr(sg_layout=(2, 4), sg_data=(16, 16), inst_data=(8, 16))), is_coarse(LayoutAttr(inst_data=(8, 16)))
-    (True, False)
-    """
+    """Whether a layout says subgroups, and leaves the lanes open."""
     levels = levels_of(attribute)
     return "sg" in levels and "lane" not in levels
 
 
 def leaves_lanes(attribute: Distributed) -> bool:
-    """Whether a layout says nothing of lanes: subgroups alone, or tiles of instructions.
-
-    >>> leaves_lanes(LayoutAttr(inst_data=(8, 16))), leaves_lanes(LayoutAttr(lane_layout=(1, 16), lane_data=(1, 1)))
-    (True, False)
-    """
+    """Whether a layout says nothing of lanes: subgroups alone, or tiles of instructions."""
     return isinstance(attribute, LayoutAttr | SliceAttr) and "lane" not in levels_of(attribute)
 
 
 def states_subgroups(module: Operation) -> bool:
-    """Whether a module states subgroups somewhere, and leaves the lanes open there.
-
-    >>> from layoutalg.ir import read_module
-    >>> states_subgroups(read_module("gpu.barrier"))
-    False
-    """
+    """Whether a module states subgroups somewhere, and leaves the lanes open there."""
     return any(is_coarse(statement.attribute) for operation in module.walk() for statement in statements_of(operation))
 
 
@@ -90,11 +77,6 @@ def has_subgroups(flow: Flow, target: str, *, spread: bool) -> bool:
 
     Stated subgroups say so. With `spread`, so does a kernel of several subgroups that states no lanes, works on whole blocks,
     and does not ask which subgroup it is.
-
-    >>> from layoutalg.ir import read_module
-    >>> from layoutalg.flow.graph import flow_of
-    >>> has_subgroups(flow_of(read_module("gpu.barrier")), "pvc", spread=True)
-    False
     """
     from layoutalg.simulate.levels import level_of
 
@@ -230,21 +212,12 @@ def _together(coarse: Distributed, fine: Distributed) -> Distributed | None:
 
 @lru_cache(maxsize=_CACHED)
 def block_of(coarse: NamedLayout) -> tuple[int, ...]:
-    """The block of one subgroup (of one round, where a subgroup has several).
-
-    >>> block_of(as_written(LayoutAttr(sg_layout=(2, 4), sg_data=(32, 16)), (64, 128)))
-    (32, 16)
-    """
+    """The block of one subgroup (of one round, where a subgroup has several)."""
     return tuple(_size(_lanes(factors) or ()) for factors in coarse.layout.dims)
 
 
 def without_coarse_conversions(module: Operation) -> Iterator[ConvertLayoutOp]:
-    """Conversions that say nothing of lanes, out of the way of their uses: what has to be converted is decided with the lanes.
-
-    >>> from layoutalg.ir import read_module
-    >>> list(without_coarse_conversions(read_module("gpu.barrier")))
-    []
-    """
+    """Yield conversions without lanes, taken out of the way of their uses: what to convert is decided with the lanes."""
     for operation in list(module.walk()):
         if not isinstance(operation, ConvertLayoutOp) or len(operation.operands) != 1:
             continue
@@ -257,8 +230,5 @@ def without_coarse_conversions(module: Operation) -> Iterator[ConvertLayoutOp]:
 
 
 def coarse_held(attribute: Distributed, shape: tuple[int, ...]) -> NamedLayout | None:
-    """What a statement about subgroups says of a tensor, without the order of registers.
-
-    >>> coarse_held(LayoutAttr(sg_layout=(2, 4), sg_data=(16, 16), inst_data=(8, 16)), (32, 64)).tile
-    """
+    """What a statement about subgroups says of a tensor, without the order of registers."""
     return as_written(unblocked(attribute), shape)

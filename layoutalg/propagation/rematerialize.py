@@ -52,11 +52,7 @@ _NOT_PURE = (
 
 @dataclass(slots=True, eq=False)
 class Again:
-    """What it costs to make the values of a flow a second time.
-
-    >>> Again.__slots__[0]
-    'flow'
-    """
+    """What it costs to make the values of a flow a second time."""
 
     flow: Flow
     prices: Prices
@@ -81,16 +77,7 @@ class Again:
         return self._known[at]
 
     def possible(self, member: SSAValue) -> bool:
-        """Whether a value is made of constants alone, in few steps.
-
-        >>> from layoutalg.ir import read_module
-        >>> from layoutalg.core.notation import Machine
-        >>> from layoutalg.flow.graph import flow_of
-        >>> asked = Asked("lane", "pvc", 24, Machine(lanes=16))
-        >>> flow = flow_of(read_module("%i = vector.step : vector<64xindex>"))
-        >>> Again(flow, Prices(asked.machine, "pvc"), asked).possible(flow.values[0].members[0])
-        True
-        """
+        """Whether a value is made of constants alone, in few steps."""
         if member not in self._depths:
             waiting = [(member, False)]
             while waiting:

@@ -49,12 +49,7 @@ _MESSAGES = ("xegpu.load_nd", "xegpu.store_nd")
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Restated:
-    """One load or store: what was written, the layout in which the block is moved now, why, and what the conversion costs.
-
-    >>> from xdsl.dialects.test import TestOp
-    >>> Restated(TestOp(), Spread(lane_layout=(2, 8)), Spread(lane_layout=(1, 16)), "no message", 20).cost
-    20
-    """
+    """One load or store: what was written, the layout in which the block is moved now, why, and what the conversion costs."""
 
     operation: Operation
     written: Distributed
@@ -67,10 +62,6 @@ def restate(module: Operation, target: str, llvm: int) -> list[Restated]:
     """Change the loads and stores of a module whose layouts no message of the target moves.
 
     Those whose descriptor goes through a loop or a branch stay as they are.
-
-    >>> from layoutalg.ir import read_module
-    >>> restate(read_module("gpu.barrier"), "pvc", 24)
-    []
     """
     found: list[Restated] = []
     for flow in flows_of(module):

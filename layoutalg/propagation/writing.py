@@ -65,11 +65,7 @@ _OPERAND_NAMES = {0: "layout_a", 1: "layout_b", 2: "layout_cd"}
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Placed:
-    """A value that was converted (or made again) for uses that need it in another layout; `cost` counts every time it runs.
-
-    >>> Placed.__slots__[:4]
-    ('member', 'kind', 'source', 'result')
-    """
+    """A value that was converted (or made again) for uses that need it in another layout; `cost` counts every time it runs."""
 
     member: SSAValue
     kind: str
@@ -82,11 +78,7 @@ class Placed:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Written:
-    """What was written: the layout of every value (None where none is known), and the conversions.
-
-    >>> Written([], [], {}).placed
-    []
-    """
+    """What was written: the layout of every value (None where none is known), and the conversions."""
 
     values: list[NamedLayout | None]
     placed: list[Placed]
@@ -109,12 +101,7 @@ class _Writer:
 
 
 def attribute_of(held: NamedLayout) -> Attribute | None:
-    """A layout as an attribute of the module; None for notations that XeGPU has no attribute for.
-
-    >>> from layoutalg.propagation.named_layout import if_accepted
-    >>> print(attribute_of(if_accepted(LayoutAttr(lane_layout=(1, 16), lane_data=(1, 1)), (8, 16))))
-    #xegpu.layout<lane_layout = [1, 16], lane_data = [1, 1]>
-    """
+    """A layout as an attribute of the module; None for notations that XeGPU has no attribute for."""
     text = str(held.attribute)
     body = text[text.index("<") + 1 : -1] if "<" in text else ""
     if isinstance(held.attribute, LayoutAttr):
@@ -123,18 +110,7 @@ def attribute_of(held: NamedLayout) -> Attribute | None:
 
 
 def write(flow: Flow, network: Network, labelling: Labelling, asked: Asked) -> Written:
-    """Write the layouts that were chosen, with the conversions that they need, into the flow's module.
-
-    >>> from layoutalg.ir import read_module
-    >>> from layoutalg.flow.graph import flow_of
-    >>> from layoutalg.flow.solver import Problem
-    >>> from layoutalg.propagation.rematerialize import Again
-    >>> from layoutalg.core.notation import Machine
-    >>> flow, asked = flow_of(read_module("gpu.barrier")), Asked("lane", "pvc", 24, Machine(lanes=16))
-    >>> network = Network(Problem((), (), ()), [], [], {}, [], Again(flow, None, asked), {})
-    >>> write(flow, network, Labelling((), 0, 0), asked).values
-    []
-    """
+    """Write the layouts that were chosen, with the conversions that they need, into the flow's module."""
     labels = [node[label] for node, label in zip(network.labels, labelling.labels, strict=True)]
     final = [None if label.option is None else label.option.held for label in labels[: len(flow.values)]]
     writer = _Writer(flow, network, asked, labels, final)

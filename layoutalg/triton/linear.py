@@ -289,11 +289,7 @@ def parse_linear_layout(text: str, shape: Sequence[int] | None = None) -> Linear
 
 
 def read_linear_layout(reader: Reader, shape: Sequence[int] | None = None) -> LinearLayout:
-    """Read one such attribute and leave the reader behind it.
-
-    >>> read_linear_layout(Reader("#ttg.linear<{lane = [[1]]}> more")).lane
-    ((1,),)
-    """
+    """Read one such attribute and leave the reader behind it."""
     start = reader.skip()
     if not (reader.accept("#ttg.linear") or reader.accept("#triton_gpu.linear")):
         reader.fail("'#ttg.linear'")

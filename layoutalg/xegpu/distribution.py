@@ -106,9 +106,6 @@ class Distribution:
     """A layout attribute with its slices worked in: every field as long as the tensor's rank, or None.
 
     `parent_*` fields, `order` and `kept` are set by a slice: ids are taken apart over the parent's dimensions.
-
-    >>> Distribution(lane_layout=(1, 16), rank=2).level("subgroup").counts
-    (1, 16)
     """
 
     rank: int

@@ -45,11 +45,7 @@ def integer_text(value: int, kind: str) -> str:
 
 
 def integers_text(values: Sequence[int], kinds: Sequence[str] | None) -> str:
-    """A list of integers, each with its type unless that is i64 (None: all are).
-
-    >>> integers_text((16, 1), None)
-    '[16, 1]'
-    """
+    """A list of integers, each with its type unless that is i64 (None: all are)."""
     known = ("i64",) * len(values) if kinds is None else kinds
     return f"[{', '.join(str(v) if k == 'i64' else integer_text(v, k) for v, k in zip(values, known, strict=True))}]"
 
@@ -77,11 +73,7 @@ def read_integer(reader: Reader) -> tuple[int, str]:
 
 
 def read_integers(reader: Reader) -> tuple[tuple[int, ...], tuple[str, ...]]:
-    """Read `[32, 1 : i32]`: the values, and their types.
-
-    >>> read_integers(Reader("[32, 1 : i32]"))
-    ((32, 1), ('i64', 'i32'))
-    """
+    """Read `[32, 1 : i32]`: the values, and their types."""
     reader.expect("[")
     if reader.accept("]"):
         return (), ()

@@ -65,11 +65,7 @@ def parse_attribute(text: str, aliases: Mapping[str, Any] | None = None, llvm: i
 
 
 def read_notation(reader: Reader, llvm: int | None = None) -> Value:
-    """Read one attribute or type, or an alias of the reader's, and leave the reader behind it; see `parse_attribute`.
-
-    >>> print(read_notation(Reader("!xegpu.tensor_desc<16xf16> and more")))
-    !xegpu.tensor_desc<16xf16>
-    """
+    """Read one attribute or type, or an alias of the reader's, and leave the reader behind it; see `parse_attribute`."""
     alias = reader.accept_alias()
     if alias is not None:
         return alias

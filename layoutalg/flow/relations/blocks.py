@@ -90,14 +90,7 @@ def _array_length(descriptor: Any) -> int:
 
 
 def way_of(op: Any) -> Way:
-    """What an operation does with a block: stores it, loads it, or loads it packed, as operand B of a product takes it.
-
-    >>> from layoutalg.ir import read_module
-    >>> text = '%t = "test.op"() : () -> !xegpu.tensor_desc<16x16xf16>'
-    >>> load = "%a = xegpu.load_nd %t[0, 0] <{packed}> : !xegpu.tensor_desc<16x16xf16> -> vector<8x16x2xf16>"
-    >>> way_of(read_module(text + load).body.block.last_op)
-    'packed'
-    """
+    """What an operation does with a block: stores it, loads it, or loads it packed, as operand B of a product takes it."""
     if op.name == "xegpu.store_nd":
         return "store"
     packed = getattr(op, "packed", None) is not None
@@ -159,14 +152,7 @@ class BlockDemand(OneValue):
 
     @property
     def block(self) -> Block:
-        """What is moved, without the operation.
-
-        >>> from layoutalg.ir import read_module
-        >>> text = '%t = "test.op"() : () -> !xegpu.tensor_desc<8x16xf16>'
-        >>> load = "%a = xegpu.load_nd %t[0, 0] : !xegpu.tensor_desc<8x16xf16> -> vector<8x16xf16>"
-        >>> BlockDemand(read_module(text + load).body.block.last_op, None).block.shape
-        (8, 16)
-        """
+        """What is moved, without the operation."""
         user: Any = self.user
         packed, transposed = (getattr(user, name, None) is not None for name in ("packed", "transpose"))
         shape, tile = self.shape, tuple(user.descriptor.type.get_shape())

@@ -68,22 +68,14 @@ class OneValue:
 
 
 def bits_of(element: str) -> int:
-    """The bits of an element type in a register: those of `index` are 64, those of a predicate 1.
-
-    >>> bits_of("bf16"), bits_of("index"), bits_of("tf32")
-    (16, 64, 32)
-    """
+    """The bits of an element type in a register: those of `index` are 64, those of a predicate 1."""
     from layoutalg.core.elements import element_bits
 
     return 64 if element == "index" else element_bits(element)
 
 
 def lanes_of(machine: Machine | None, target: str | None) -> int:
-    """The lanes of a subgroup: the machine's where it says them, otherwise the chip's.
-
-    >>> lanes_of(None, "dg2"), lanes_of(Machine(lanes=32), "pvc")
-    (8, 32)
-    """
+    """The lanes of a subgroup: the machine's where it says them, otherwise the chip's."""
     if machine is not None and machine.lanes is not None:
         return machine.lanes
     return target_info(DEFAULT_TARGET if target is None else target).subgroup_size
@@ -105,21 +97,12 @@ def placed(attribute: Distributed, shape: tuple[int, ...], machine: Machine | No
 
 
 def instruction_tile(attribute: Distributed) -> tuple[int, ...] | None:
-    """What one instruction works on, where a layout says it.
-
-    >>> instruction_tile(LayoutAttr(inst_data=(8, 16))), instruction_tile(LayoutAttr(lane_layout=(1, 16)))
-    ((8, 16), None)
-    """
+    """What one instruction works on, where a layout says it."""
     return attribute.distribution().inst_data if isinstance(attribute, LayoutAttr | SliceAttr) else None
 
 
 def accepted(found: Iterator[Choice], shape: Sequence[int], llvm: int) -> tuple[Choice, ...]:
-    """The choices that a version of LLVM takes for a tensor of this shape, in their order, each layout once.
-
-    >>> one = Choice(LayoutAttr(lane_layout=(1, 16)), 0, "it has no lane_data")
-    >>> accepted(iter([one, one]), (8, 16), 22) == (one,), accepted(iter([one]), (8, 16), 24)
-    (True, ())
-    """
+    """The choices that a version of LLVM takes for a tensor of this shape, in their order, each layout once."""
     kept: dict[Distributed, Choice] = {}
     for choice in found:
         attribute = choice.attribute
@@ -161,9 +144,5 @@ def _products(number: int, rank: int) -> Iterator[tuple[int, ...]]:
 
 
 def words(shape: Sequence[int], bits: int, lanes: int) -> int:
-    """The 32-bit registers that a lane needs for its share of a tensor that a subgroup holds.
-
-    >>> words((8, 16), 16, 16)
-    4
-    """
+    """The 32-bit registers that a lane needs for its share of a tensor that a subgroup holds."""
     return -(-prod(shape) * bits // (32 * lanes))

@@ -281,11 +281,7 @@ class AddressedDemand(OneValue):
 
 
 class Access(NamedTuple):
-    """A value that is loaded or stored element by element; `chunked` if its last dimension are the elements of one offset.
-
-    >>> Access((16, 4), 32, "load", True).chunked
-    True
-    """
+    """A value that is loaded or stored element by element; `chunked` if its last dimension are the elements of one offset."""
 
     shape: tuple[int, ...]
     bits: int

@@ -89,11 +89,7 @@ def _reduction(op: Any, relation: Layout) -> Relation:
 
 @lru_cache(maxsize=_CACHED)
 def reduced(source: tuple[int, ...], dims: tuple[int, ...]) -> Layout:
-    """From the result of a reduction to the elements that make it.
-
-    >>> print(reduced((8, 64), (1,)))
-    d0 = 8@d0 | replicas 64@d1
-    """
+    """From the result of a reduction to the elements that make it."""
     kept = [[Factor(size, 1, f"d{dim}")] for dim, size in enumerate(source) if dim not in dims]
     return related(kept, len(source), [Factor(source[dim], 1, f"d{dim}") for dim in sorted(set(dims))])
 

@@ -229,11 +229,7 @@ def relation_of(operation: Operation) -> Relation | None:
 
 
 def is_well_formed(operation: Operation) -> bool:
-    """Whether an operation has the operands, results, attributes and regions that its dialect declares.
-
-    >>> is_well_formed(_example("%b = math.exp %a : vector<8x16xf32>"))
-    True
-    """
+    """Whether an operation has the operands, results, attributes and regions that its dialect declares."""
     try:
         operation.verify(verify_nested_ops=False)
     except (VerifyException, ValueError, TypeError, AttributeError, KeyError, IndexError):
@@ -305,12 +301,7 @@ def same_shape(user: Operation, number: int, result: SSAValue, reach: Reach = "w
 
 
 def numbers_of(held: object) -> tuple[int, ...] | None:
-    """The whole numbers of a list among an operation's properties, in whichever of MLIR's forms; None for something else.
-
-    >>> from xdsl.dialects.builtin import IntegerAttr, i64
-    >>> numbers_of(DenseArrayBase.from_list(i64, [1, 0])), numbers_of(ArrayAttr([IntegerAttr(3, 64)])), numbers_of(None)
-    ((1, 0), (3,), None)
-    """
+    """The whole numbers of a list among an operation's properties, in whichever of MLIR's forms; None for something else."""
     if isinstance(held, DenseArrayBase):
         return tuple(int(number) for number in held.get_values())
     if isinstance(held, ArrayAttr):

@@ -79,11 +79,7 @@ def cast(op: Any) -> Relation | None:
 
 @lru_cache(maxsize=_CACHED)
 def transposed(source: tuple[int, ...], order: tuple[int, ...]) -> Layout:
-    """From a transposed tensor to the one that it was made of.
-
-    >>> print(transposed((8, 16), (1, 0)))
-    d0 = 16@d1, d1 = 8@d0
-    """
+    """From a transposed tensor to the one that it was made of."""
     return related([[Factor(source[dim], 1, f"d{dim}")] for dim in order], len(source))
 
 

@@ -35,13 +35,7 @@ __all__ = ["minimum_cut", "sides"]
 
 
 def sides(network: Network, variables: Iterable[int]) -> dict[int, int] | None:
-    """For each variable, which of its values counts as 0 for all tables to be submodular; None where there is no such way.
-
-    >>> ring = Network([np.zeros(2) for _ in range(3)], [{} for _ in range(3)])
-    >>> for one in range(3):
-    ...     ring.add(one, (one + 1) % 3, np.eye(2))
-    >>> sides(ring, range(3))
-    """
+    """For each variable, which of its values counts as 0 for all tables to be submodular; None where there is no such way."""
     names = list(variables)
     if any(len(network.unary[one]) != 2 for one in names):
         return None
@@ -71,10 +65,6 @@ def minimum_cut(network: Network, variables: Iterable[int], side: dict[int, int]
     """The least cost of variables of two values whose tables are submodular when they are counted from `side`.
 
     Infinite, and no values, where none are possible.
-
-    >>> pair = Network([np.array([0.0, 5.0]), np.array([4.0, 0.0])], [{}, {}]); pair.add(0, 1, 3 * (1 - np.eye(2)))
-    >>> minimum_cut(pair, [0, 1], {0: 0, 1: 0})
-    (3.0, {0: 0, 1: 1})
     """
     import networkx as nx
 

@@ -38,11 +38,7 @@ __all__ = ["Order", "bounded", "combined", "eliminate", "elimination_order"]
 
 @dataclass(frozen=True, slots=True)
 class Order:
-    """Variables in the order of their elimination; `rest` are those that are left when tables would become too large.
-
-    >>> Order((0, 1), (), entries=8, width=1).rest
-    ()
-    """
+    """Variables in the order of their elimination; `rest` are those that are left when tables would become too large."""
 
     variables: tuple[int, ...]
     rest: tuple[int, ...]
@@ -59,14 +55,6 @@ def elimination_order(
 
     With `fixed`, it goes on: of the variables that make the table large, one is fixed, which takes it out of all tables.
     That is the one with the most neighbours, where `fixed` doesn't say that it was fixed more often.
-
-    >>> ring = Network([np.zeros(2) for _ in range(5)], [{} for _ in range(5)])
-    >>> for one in range(5):
-    ...     ring.add(one, (one + 1) % 5, np.eye(2))
-    >>> elimination_order(ring, range(5), most=2**20).width
-    2
-    >>> elimination_order(ring, range(5), most=4), elimination_order(ring, range(5), most=4, fixed={}).rest
-    (Order(variables=(), rest=(0, 1, 2, 3, 4), entries=0, width=0), (0,))
     """
     inside = set(variables)
     around = {one: {other for other in network.neighbours[one] if other in inside} for one in inside}
@@ -115,13 +103,7 @@ def elimination_order(
 
 
 def eliminate(network: Network, order: Sequence[int]) -> tuple[float, dict[int, int]]:
-    """The least cost of the variables in `order` by themselves, and their values; infinite where no values are possible.
-
-    >>> network = Network([np.array([np.inf, 1]), np.zeros(1)], [{}, {}])
-    >>> network.add(0, 1, np.array([[0.0], [np.inf]]))
-    >>> eliminate(network, [0, 1])
-    (inf, {})
-    """
+    """The least cost of the variables in `order` by themselves, and their values; infinite where no values are possible."""
     place, buckets = _buckets(network, order)
     chosen: list[tuple[tuple[int, ...], NDArray[np.intp]]] = []
     total = 0.0

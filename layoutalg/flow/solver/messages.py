@@ -79,16 +79,7 @@ class _Block:
 
 
 class Messages:
-    """The messages of a network whose variables all have neighbours and possible values (`reduction.reduced`).
-
-    >>> pair = Network([np.array([0.0, 2.0]), np.array([3.0, 0.0])], [{}, {}])
-    >>> pair.add(0, 1, np.array([[0.0, 9.0], [9.0, 0.0]]))
-    >>> messages = Messages(pair, [0, 1])
-    >>> messages.bound()
-    0.0
-    >>> messages.sweep(); messages.bound()
-    2.0
-    """
+    """The messages of a network whose variables all have neighbours and possible values (`reduction.reduced`)."""
 
     def __init__(self, network: Network, variables: Iterable[int]) -> None:
         self.network = network
@@ -119,22 +110,12 @@ class Messages:
 
     @property
     def entries(self) -> int:
-        """How many entries of tables one sweep computes, or would in the time that its steps take anyway.
-
-        >>> pair = Network([np.zeros(2), np.zeros(2)], [{}, {}]); pair.add(0, 1, np.eye(2))
-        >>> Messages(pair, [0, 1]).entries == 8 + 2 * STEP
-        True
-        """
+        """How many entries of tables one sweep computes, or would in the time that its steps take anyway."""
         steps = sum(len(onwards) for level in self._levels for onwards in level.onwards)
         return sum(block.tables.size for block in self._blocks) + steps * STEP
 
     def sweep_often(self, most: int) -> int:
-        """Sweep until the bound hardly grows any more, at most so often; say how often.
-
-        >>> pair = Network([np.zeros(2), np.zeros(2)], [{}, {}]); pair.add(0, 1, np.eye(2))
-        >>> Messages(pair, [0, 1]).sweep_often(100)
-        20
-        """
+        """Sweep until the bound hardly grows any more, at most so often; say how often."""
         before, sweeps, first = -np.inf, 0, self.bound()
         while sweeps < most:
             for _ in range(min(_SOME, most - sweeps)):
@@ -147,12 +128,7 @@ class Messages:
         return sweeps
 
     def sweep(self) -> None:
-        """Visit all variables forth and back.
-
-        >>> pair = Network([np.zeros(2), np.zeros(2)], [{}, {}]); pair.add(0, 1, np.eye(2) + 1)
-        >>> messages = Messages(pair, [0, 1]); messages.sweep(); messages.bound()
-        1.0
-        """
+        """Visit all variables forth and back."""
         for direction, levels in enumerate((self._levels, self._levels[::-1])):
             for level in levels:
                 if not level.onwards[direction]:
@@ -195,22 +171,12 @@ class Messages:
         return costs
 
     def bound(self) -> float:
-        """No values cost less than this, up to the rounding of sums of floats.
-
-        >>> pair = Network([np.array([2.0]), np.array([5.0])], [{}, {}]); pair.add(0, 1, np.array([[4.0]]))
-        >>> Messages(pair, [0, 1]).bound()
-        11.0
-        """
+        """No values cost less than this, up to the rounding of sums of floats."""
         tables = sum(float(tables.min(axis=(1, 2)).sum()) for _, tables in self._tables())
         return tables + float(self._kept().min(axis=1).sum())
 
     def excess(self) -> NDArray[np.float64]:
-        """How much larger the bound is when a variable takes a value, [variables, values].
-
-        >>> pair = Network([np.array([0.0, 2.0]), np.array([3.0, 0.0])], [{}, {}]); pair.add(0, 1, np.zeros((2, 2)))
-        >>> Messages(pair, [0, 1]).excess().tolist()
-        [[0.0, 2.0], [3.0, 0.0]]
-        """
+        """How much larger the bound is when a variable takes a value, [variables, values]."""
         kept = self._kept()
         found = kept - kept.min(axis=1, keepdims=True)
         for pairs, tables in self._tables():
@@ -221,12 +187,7 @@ class Messages:
         return found
 
     def rounded(self) -> dict[int, int]:
-        """A value for each variable in turn: the cheapest beside those that are taken, and by the messages of the others.
-
-        >>> pair = Network([np.array([0.0, 2.0]), np.array([3.0, 0.0])], [{}, {}]); pair.add(0, 1, np.zeros((2, 2)))
-        >>> Messages(pair, [0, 1]).rounded()
-        {0: 0, 1: 1}
-        """
+        """A value for each variable in turn: the cheapest beside those that are taken, and by the messages of the others."""
         values = np.zeros(len(self.variables), np.intp)
         taken = np.zeros(len(self.variables), bool)
         for level in self._levels:
@@ -242,12 +203,7 @@ class Messages:
         return dict(zip(self.variables, values.tolist(), strict=True))
 
     def cost(self, values: dict[int, int]) -> float:
-        """What values of the variables cost.
-
-        >>> pair = Network([np.array([2.0]), np.array([5.0])], [{}, {}]); pair.add(0, 1, np.array([[4.0]]))
-        >>> Messages(pair, [0, 1]).cost({0: 0, 1: 0})
-        11.0
-        """
+        """What values of the variables cost."""
         return cost_in(self.network, {one: values[one] for one in self.variables})
 
     def shifted(self) -> Network:
@@ -273,12 +229,7 @@ class Messages:
 
 
 def table_entries(network: Network, variables: Iterable[int]) -> int:
-    """How many entries the tables of all pairs have, both ways.
-
-    >>> pair = Network([np.zeros(2), np.zeros(3)], [{}, {}]); pair.add(0, 1, np.ones((2, 3)))
-    >>> table_entries(pair, [0, 1])
-    12
-    """
+    """How many entries the tables of all pairs have, both ways."""
     return sum(table.size for one in variables for table in network.neighbours[one].values())
 
 

@@ -33,26 +33,14 @@ __all__ = ["Network", "cost_in", "network_of"]
 
 @dataclass(slots=True, eq=False)
 class Network:
-    """Variables: their own costs, and per neighbour a table [own values, the neighbour's values].
-
-    >>> network = Network([np.zeros(2), np.zeros(3)], [{}, {}])
-    >>> network.add(0, 1, np.ones((2, 3)))
-    >>> network.pair(1, 0).shape
-    (3, 2)
-    """
+    """Variables: their own costs, and per neighbour a table [own values, the neighbour's values]."""
 
     unary: list[NDArray[np.float64]]
     neighbours: list[dict[int, NDArray[np.float64]]]
     """Both directions of a pair are views of the same numbers."""
 
     def add(self, first: int, second: int, table: NDArray[np.float64]) -> None:
-        """Add costs [values of `first`, values of `second`] to a pair.
-
-        >>> network = Network([np.zeros(2), np.zeros(2)], [{}, {}])
-        >>> network.add(0, 1, np.eye(2)); network.add(1, 0, np.eye(2))
-        >>> network.pair(0, 1).tolist()
-        [[2.0, 0.0], [0.0, 2.0]]
-        """
+        """Add costs [values of `first`, values of `second`] to a pair."""
         held = self.neighbours[first].get(second)
         if held is None:
             own = np.array(table, np.float64)
@@ -61,22 +49,12 @@ class Network:
             held += table
 
     def pair(self, first: int, second: int) -> NDArray[np.float64]:
-        """The costs of a pair, [values of `first`, values of `second`].
-
-        >>> network = Network([np.zeros(1), np.zeros(1)], [{}, {}])
-        >>> network.add(0, 1, np.array([[4.0]])); network.pair(1, 0).item()
-        4.0
-        """
+        """The costs of a pair, [values of `first`, values of `second`]."""
         return self.neighbours[first][second]
 
 
 def cost_in(network: Network, values: dict[int, int]) -> float:
-    """What values cost in a network, by the tables of the variables that have one.
-
-    >>> pair = Network([np.zeros(1), np.array([2.0])], [{}, {}]); pair.add(0, 1, np.array([[4.0]]))
-    >>> cost_in(pair, {0: 0, 1: 0})
-    6.0
-    """
+    """What values cost in a network, by the tables of the variables that have one."""
     cost = sum(float(network.unary[one][value]) for one, value in values.items())
     for one, value in values.items():
         around = network.neighbours[one].items()
@@ -85,12 +63,7 @@ def cost_in(network: Network, values: dict[int, int]) -> float:
 
 
 def network_of(problem: Problem, unit: int = 1) -> Network:
-    """The network of a problem; its first variables are the nodes. Costs are counted in units, and rounded down to them.
-
-    >>> problem = Problem(((4, None),), (), ([[], []],))
-    >>> network_of(problem, unit=2).unary
-    [array([ 2., inf])]
-    """
+    """The network of a problem; its first variables are the nodes. Costs are counted in units, and rounded down to them."""
     unary = [_in_units(np.array(row, np.int64), unit) for row in problem.costs]
     network = Network(unary, [{} for _ in unary])
     for maker, numbers in enumerate(problem.users):

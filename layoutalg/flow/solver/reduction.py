@@ -81,13 +81,6 @@ def reduced(network: Network, variables: Iterable[int], *, thorough: bool = True
     """The network of these variables alone, made smaller until nothing more follows.
 
     Only what is impossible, and variables with one value, go where it isn't to be thorough.
-
-    >>> apart = Network([np.zeros(2) for _ in range(4)], [{} for _ in range(4)])
-    >>> for one in range(4):
-    ...     for other in range(one):
-    ...         apart.add(one, other, np.eye(2))
-    >>> reduced(apart, range(4)).variables
-    [0, 1, 2, 3]
     """
     names = list(variables)
     inside = set(names)

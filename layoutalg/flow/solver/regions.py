@@ -32,13 +32,7 @@ __all__ = ["conditioned", "improved"]
 
 
 def conditioned(network: Network, free: Iterable[int], values: dict[int, int]) -> Network:
-    """The network of the free variables, beside the values of all others.
-
-    >>> import numpy as np
-    >>> pair = Network([np.zeros(1), np.array([2.0])], [{}, {}]); pair.add(0, 1, np.array([[4.0]]))
-    >>> conditioned(pair, [1], {0: 0}).unary[1]
-    array([6.])
-    """
+    """The network of the free variables, beside the values of all others."""
     names = set(free)
     unary: list[NDArray[np.float64]] = list(network.unary)
     for one in names:
@@ -51,12 +45,7 @@ def conditioned(network: Network, free: Iterable[int], values: dict[int, int]) -
 def improved(
     network: Network, variables: Iterable[int], values: dict[int, int], most: int, rounds: int
 ) -> tuple[dict[int, int], int]:
-    """The best values of so many rounds, with tables of at most `most` entries, and how many entries all of them had.
-
-    >>> import numpy as np
-    >>> improved(Network([np.array([1.0, 0.0])], [{}]), [0], {0: 0}, most=16, rounds=1)
-    ({0: 1}, 2)
-    """
+    """The best values of so many rounds, with tables of at most `most` entries, and how many entries all of them had."""
     names = list(variables)
     times: dict[int, int] = {}
     entries = 0

@@ -58,11 +58,7 @@ _MOST_HELD = 1 << 17
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """The cheapest values that were found (none if there are none), what they cost, and what any values cost at least.
-
-    >>> Found({0: 1}, 5, 4, parts=3).parts
-    3
-    """
+    """The cheapest values that were found (none if there are none), what they cost, and what any values cost at least."""
 
     values: dict[int, int] | None
     cost: float
@@ -233,14 +229,7 @@ class _Search:
 
 
 def search(network: Network, variables: Iterable[int], *, budget: int, most: int) -> Found:
-    """The cheapest values that `budget` entries of tables lead to, with at most `most` in a table; costs are whole numbers.
-
-    >>> ring = Network([np.array([0.0, 1.0]) for _ in range(3)], [{} for _ in range(3)])
-    >>> for one in range(3):
-    ...     ring.add(one, (one + 1) % 3, 4 * np.eye(2))
-    >>> search(ring, range(3), budget=1000, most=2).cost
-    5
-    """
+    """The cheapest values that `budget` entries of tables lead to, with at most `most` in a table; costs are whole numbers."""
     return _Search(network, variables, budget, most).run()
 
 

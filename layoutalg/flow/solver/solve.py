@@ -39,11 +39,7 @@ _EXACT_BITS = 50
 
 
 class NoLabelsError(PlanError):
-    """No labelling is possible; `node` is one that has no label left, or one of those that have none together.
-
-    >>> NoLabelsError(3, "no label is possible").node
-    3
-    """
+    """No labelling is possible; `node` is one that has no label left, or one of those that have none together."""
 
     def __init__(self, node: int, why: str) -> None:
         super().__init__(f"node {node}: {why}")
@@ -173,11 +169,7 @@ def _unit(problem: Problem) -> int:
 
 
 def components(network: Network, variables: Iterable[int]) -> list[list[int]]:
-    """The variables that hang together, in the order in which they are given.
-
-    >>> components(Network([np.zeros(1)] * 2, [{}, {}]), [1, 0])
-    [[1], [0]]
-    """
+    """The variables that hang together, in the order in which they are given."""
     import networkx as nx
 
     graph: nx.Graph[int] = nx.Graph()

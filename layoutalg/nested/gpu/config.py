@@ -18,12 +18,12 @@ from typing import Any, TypeAlias
 
 from layoutalg.core.errors import DistributionError, VerificationError
 from layoutalg.core.messages import shown
-from layoutalg.core.notation import Machine, Notation, Operand
+from layoutalg.core.notation import Machine, Operand
 from layoutalg.core.whole_numbers import instance_of, whole_number
 from layoutalg.nested.gpu.data_tiled import DataTiledMMAAttr
 from layoutalg.nested.gpu.dictionary import Dictionary, Typed, Value, as_bytes, as_tuple, value_text
 from layoutalg.nested.gpu.enums import ReorderWorkgroupsStrategy, TilingLevel
-from layoutalg.nested.gpu.iree_versions import IREE_3_2, LaterAttr, check_dialect
+from layoutalg.nested.gpu.iree_versions import IREE_3_2, LaterAttr, VersionedAttr, check_dialect
 from layoutalg.nested.gpu.kinds import MMAKind
 from layoutalg.nested.gpu.product import MatrixProduct, Product
 from layoutalg.nested.gpu.promotion import Promotion
@@ -126,9 +126,6 @@ class LoweringConfigAttr(MatrixProduct):
         """
         return self.attributes.get("mma_kind")
 
-    def __str__(self) -> str:
-        return self.text()
-
     def text(self, dialect: str | None = None) -> str:
         """The MLIR text.
 
@@ -164,7 +161,7 @@ def _is_integer(value: Value) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class PipelineOptionsAttr(Notation):
+class PipelineOptionsAttr(VersionedAttr):
     """`#iree_gpu.pipeline_options<...>`; what is None is left out.
 
     `prefetch_shared_memory` is of IREE 3.2, `prefetch_num_stages` of 3.13.
@@ -224,7 +221,7 @@ def _strategy(value: ReorderWorkgroupsStrategy) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class UKernelConfigAttr(Notation):
+class UKernelConfigAttr(VersionedAttr):
     """`#iree_gpu.ukernel_config<...>` of IREE 3.2: the microkernel that an operation was matched with.
 
     >>> print(UKernelConfigAttr("argmax", Dictionary((("a", 1),))))
@@ -238,9 +235,6 @@ class UKernelConfigAttr(Notation):
         object.__setattr__(self, "name", as_bytes(self.name))
         instance_of(self.def_attrs, Dictionary, "def_attrs =", VerificationError)
 
-    def __str__(self) -> str:
-        return self.text()
-
     def text(self, dialect: str | None = None) -> str:
         """The MLIR text.
 
@@ -252,7 +246,7 @@ class UKernelConfigAttr(Notation):
 
 
 @dataclass(frozen=True, slots=True)
-class GPUEncodingLayoutAttr(Notation):
+class GPUEncodingLayoutAttr(VersionedAttr):
     """`#iree_gpu.gpu_encoding_layout<...>` of IREE 3.2, for a target; `#iree_gpu.gpu_encoding_resolver<...>` of IREE 3.13.
 
     >>> print(GPUEncodingLayoutAttr())
@@ -272,9 +266,6 @@ class GPUEncodingLayoutAttr(Notation):
         if self.target is not None and (self.resolver or self.configuration is not None):
             raise VerificationError("an encoding layout has a target, an encoding resolver a configuration: not both")
         object.__setattr__(self, "resolver", self.resolver or self.configuration is not None)
-
-    def __str__(self) -> str:
-        return self.text()
 
     def text(self, dialect: str | None = None) -> str:
         """The MLIR text.

@@ -35,7 +35,7 @@ from layoutalg.nested.gpu.enums import MMAFragment
 from layoutalg.nested.gpu.intrinsics import Intrinsic, fragment_of
 from layoutalg.nested.gpu.iree_versions import IREE_3_2, check_dialect
 from layoutalg.nested.gpu.kinds import MMAAttr
-from layoutalg.nested.gpu.product import OPAQUE, MatrixProduct, Product, titled
+from layoutalg.nested.gpu.product import OPAQUE, FragmentKind, Product, titled
 from layoutalg.nested.gpu.tile_counts import INTERLEAVING, TileCounts, check_counts
 from layoutalg.nested.gpu.tile_swizzle import SwizzleBuilder, SwizzleFactor, TileSwizzle
 
@@ -48,7 +48,7 @@ _SOURCES = {MMAFragment.Lhs: "mk", MMAFragment.Rhs: "nk", MMAFragment.Acc: "mn"}
 
 
 @dataclass(frozen=True, slots=True)
-class DataTiledMMAAttr(TileCounts, MatrixProduct):
+class DataTiledMMAAttr(TileCounts, FragmentKind):
     """`#iree_gpu.data_tiled_mma_layout<...>`: counts of intrinsics per thread and of subgroups, along m, n and k.
 
     `operands_interleaving_intrinsics_*` list the operands (0 Lhs, 1 Rhs, 2 Acc) that keep that count next to a thread's own
@@ -258,33 +258,6 @@ class DataTiledMMAAttr(TileCounts, MatrixProduct):
 
         return distribute(self.swizzle(fragment).memory, collect(self.operand_layout(fragment), fragments))
 
-    @property
-    def lhs(self) -> Layout:
-        """The layout of A's tile, M x K.
-
-        >>> DataTiledMMAAttr("MFMA_F32_16x16x16_F16", intrinsics_m=2).lhs.shape
-        (32, 16)
-        """
-        return self.operand_layout(MMAFragment.Lhs)
-
-    @property
-    def rhs(self) -> Layout:
-        """The layout of B's tile, N x K.
-
-        >>> DataTiledMMAAttr("MFMA_F32_16x16x16_F16", intrinsics_n=2).rhs.shape
-        (32, 16)
-        """
-        return self.operand_layout(MMAFragment.Rhs)
-
-    @property
-    def acc(self) -> Layout:
-        """The layout of C's tile, M x N.
-
-        >>> DataTiledMMAAttr("MFMA_F32_16x16x16_F16", intrinsics_n=2).acc.shape
-        (16, 32)
-        """
-        return self.operand_layout(MMAFragment.Acc)
-
     def multiply(self, lhs: NDArray[Any], rhs: NDArray[Any], acc: NDArray[Any]) -> NDArray[Any]:
         """`acc + lhs * rhs` on fragments `[sg, lane, reg]`: every subgroup runs its intrinsics on parts of its registers.
 
@@ -299,9 +272,6 @@ class DataTiledMMAAttr(TileCounts, MatrixProduct):
         from layoutalg.nested.gpu.products import multiply_tiles
 
         return multiply_tiles(self, lhs, rhs, acc)
-
-    def __str__(self) -> str:
-        return self.text()
 
     def text(self, dialect: str | None = None) -> str:
         """The MLIR text, as a version of IREE writes it; counts of 1 are left out.
@@ -320,11 +290,3 @@ class DataTiledMMAAttr(TileCounts, MatrixProduct):
                 raise VerificationError(f"IREE 3.2 has no {one.name} (of {self.text()})")
             parts.append(f"{one.name} = {value_text(value, inside=True)}")
         return f"#iree_gpu.data_tiled_mma_layout<{', '.join(parts)}>"
-
-    def short_text(self, dialect: str | None = None) -> str:
-        """The same as `text`: no name says it all.
-
-        >>> DataTiledMMAAttr("MFMA_F32_16x16x16_F16").short_text()
-        '#iree_gpu.data_tiled_mma_layout<intrinsic = MFMA_F32_16x16x16_F16>'
-        """
-        return self.text(dialect)

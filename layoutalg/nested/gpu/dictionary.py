@@ -66,11 +66,7 @@ _FLOAT_BITS = {"f16": (5, 10), "bf16": (8, 7), "f32": (8, 23), "f64": (11, 52)}
 
 @dataclass(frozen=True, slots=True)
 class Raw(Notation):
-    """A piece of MLIR text that layoutalg does not look into.
-
-    >>> str(Raw("vector<4xf32>"))
-    'vector<4xf32>'
-    """
+    """A piece of MLIR text that layoutalg does not look into."""
 
     text: str
 
@@ -140,9 +136,6 @@ class Dictionary(Notation):
     """A frozen dictionary of attributes, its entries sorted by name; equal where the texts are.
 
     Raises `VerificationError` for a name that stands twice, in MLIR's words.
-
-    >>> Dictionary((("b", 2), ("a", 1)))["a"]
-    1
     """
 
     entries: tuple[tuple[str, Value], ...] = ()
@@ -219,20 +212,12 @@ def _may_stand(value: Value, depth: int = 0) -> bool:
 
 
 def is_attribute(value: object) -> bool:
-    """Whether a value is an attribute or a type in MLIR's text; layouts, and CuTe's, are not.
-
-    >>> is_attribute(Raw("i32")), is_attribute(Typed(2, "i32"))
-    (True, False)
-    """
+    """Whether a value is an attribute or a type in MLIR's text; layouts, and CuTe's, are not."""
     return isinstance(value, Raw) or (isinstance(value, Notation) and str(value)[:1] in ("#", "!"))
 
 
 def key(name: str) -> str:
-    """A name as MLIR prints it: quoted where it is not a word.
-
-    >>> key("two words")
-    '"two words"'
-    """
+    """A name as MLIR prints it: quoted where it is not a word."""
     return name if _BARE.fullmatch(name) else _quoted(name)
 
 
@@ -295,9 +280,6 @@ def read_dictionary(reader: Reader, read_attribute: Callable[[Reader], Value] | 
     """Read `{name = value, ...}`; `read_attribute` reads what starts with `#`, and returns None to leave it as text.
 
     Raises `ParseError` with line and column.
-
-    >>> read_dictionary(Reader("{a = 1 : i32, b = array<i64: 1, 2>}"))["b"]
-    Raw(text='array<i64: 1, 2>')
     """
 
     def entries() -> Dictionary:
@@ -317,11 +299,7 @@ def read_dictionary(reader: Reader, read_attribute: Callable[[Reader], Value] | 
 
 
 def read_value(reader: Reader, read_attribute: Callable[[Reader], Value] | None = None) -> Value:
-    """Read one value; `read_attribute` as for `read_dictionary`.
-
-    >>> read_value(Reader("0x3F800000 : f32")).value
-    1.0
-    """
+    """Read one value; `read_attribute` as for `read_dictionary`."""
     if reader.looking_at("{"):
         return read_dictionary(reader, read_attribute)
     if reader.looking_at("["):

@@ -14,10 +14,9 @@ from typing import Any
 
 from layoutalg.core.errors import VerificationError
 from layoutalg.core.messages import shown
-from layoutalg.core.notation import Notation
 from layoutalg.nested.gpu import enums
 from layoutalg.nested.gpu.intrinsics import intrinsic
-from layoutalg.nested.gpu.iree_versions import check_dialect, since_3_13
+from layoutalg.nested.gpu.iree_versions import VersionedAttr, check_dialect, since_3_13
 from layoutalg.nested.gpu.target import check_bitwidths
 
 __all__ = ["FLAGS", "WORDS", "EnumAttr", "words_of"]
@@ -42,7 +41,7 @@ WORDS: dict[str, type[IntEnum]] = {
 
 
 @dataclass(frozen=True, slots=True)
-class EnumAttr(Notation):
+class EnumAttr(VersionedAttr):
     """An enum as an attribute: its mnemonic and the spelling of its value.
 
     IREE writes `#iree_gpu<compute_bitwidths fp32|fp16>`, and its page `#iree_gpu.compute_bitwidths<...>`: both are read.
@@ -78,9 +77,6 @@ class EnumAttr(Notation):
             return WORDS[self.mnemonic][_member(self.spelling)].value
         return FLAGS[self.mnemonic].parse(self.spelling).value
 
-    def __str__(self) -> str:
-        return self.text()
-
     def text(self, dialect: str | None = None) -> str:
         """The MLIR text, as a version of IREE writes it.
 
@@ -100,11 +96,7 @@ class EnumAttr(Notation):
 
 
 def words_of(mnemonic: str) -> tuple[str, ...]:
-    """The spellings of an enum of `WORDS`.
-
-    >>> words_of("reorder_workgroups_strategy")
-    ('None', 'Transpose')
-    """
+    """The spellings of an enum of `WORDS`."""
     return tuple(name.rstrip("_") for name in WORDS[mnemonic].__members__)
 
 

@@ -70,11 +70,7 @@ class _Bits(IntFlag):
 
 
 class ComputeBitwidths(_Bits):
-    """Element types that a target computes with.
-
-    >>> ComputeBitwidths.Int8.value
-    64
-    """
+    """Element types that a target computes with."""
 
     FP64 = 1
     FP32 = 2
@@ -133,11 +129,7 @@ class MMAFragment(IntEnum):
 
 
 class ReorderWorkgroupsStrategy(IntEnum):
-    """How workgroups are reordered; the page also speaks of `Swizzle`, which no version of IREE reads.
-
-    >>> ReorderWorkgroupsStrategy["Transpose"].value
-    1
-    """
+    """How workgroups are reordered; the page also speaks of `Swizzle`, which no version of IREE reads."""
 
     None_, Transpose = range(2)
 
@@ -153,11 +145,7 @@ class TilingLevel(IntEnum):
 
 
 class VirtualMMAIntrinsic(IntEnum):
-    """The virtual intrinsics of the page.
-
-    >>> VirtualMMAIntrinsic.VMFMA_F32_32x32x16_F16.value
-    1
-    """
+    """The virtual intrinsics of the page."""
 
     (
         VMFMA_F32_16x16x32_F16,
@@ -178,21 +166,13 @@ class IteratorType(IntEnum):
 
 
 class LoweringPipeline(IntEnum):
-    """The pipelines of IREE 3.13 for AMD's and NVIDIA's GPUs.
-
-    >>> LoweringPipeline.TileAndFuse.value
-    6
-    """
+    """The pipelines of IREE 3.13 for AMD's and NVIDIA's GPUs."""
 
     Default, BaseLowering, Distribute, Vectorize, VectorDistribute, WinogradVectorize, TileAndFuse = range(7)
 
 
 class SPIRVLoweringPipeline(IntEnum):
-    """The pipelines of IREE 3.13 for SPIR-V.
-
-    >>> SPIRVLoweringPipeline.SubgroupReduce.value
-    3
-    """
+    """The pipelines of IREE 3.13 for SPIR-V."""
 
     (
         BaseLowering,

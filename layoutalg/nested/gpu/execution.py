@@ -33,13 +33,7 @@ __all__ = ["execute"]
 def execute(
     op: MultiMma, lhs: NDArray[Any], rhs: NDArray[Any], acc: NDArray[Any], scope: str | None = None
 ) -> NDArray[Any]:
-    """The accumulator after all loops (see `MultiMma.execute`).
-
-    >>> from layoutalg.nested.gpu import MultiMma, mma
-    >>> op = MultiMma(mma("MFMA_F32_16x16x16_F16"), ["() -> ()"] * 3, ())
-    >>> execute(op, np.ones((64, 4)), np.ones((64, 4)), np.zeros((64, 4)), "thread")[0].tolist()
-    [16.0, 16.0, 16.0, 16.0]
-    """
+    """The accumulator after all loops (see `MultiMma.execute`)."""
     arrays = (lhs, rhs, acc)
     scope, lanes = _scope(op, arrays, scope)
     held = [_fragments(op, f, one, scope, lanes) for f, one in zip(MMAFragment, arrays, strict=True)]

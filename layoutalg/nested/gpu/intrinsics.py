@@ -306,9 +306,6 @@ def fragment_of(name: str | int) -> MMAFragment:
     """The operand that `lhs`, `Rhs`, `acc` or 0, 1, 2 names.
 
     Raises `VerificationError` for anything else.
-
-    >>> fragment_of("acc")
-    <MMAFragment.Acc: 2>
     """
     if isinstance(name, (str, int)):  # pyright: ignore[reportUnnecessaryIsInstance]
         for fragment in MMAFragment:

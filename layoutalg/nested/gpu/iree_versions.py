@@ -10,7 +10,7 @@ from layoutalg.core.errors import VerificationError
 from layoutalg.core.messages import shown
 from layoutalg.core.notation import Notation
 
-__all__ = ["IREE_3_2", "NEWEST", "LaterAttr", "check_dialect", "since_3_13"]
+__all__ = ["IREE_3_2", "NEWEST", "LaterAttr", "VersionedAttr", "check_dialect", "since_3_13"]
 
 IREE_3_2 = "iree-3.2"
 """IREE 3.2: its parser takes every spelling of the dialect's page."""
@@ -47,6 +47,32 @@ def since_3_13(text: str, dialect: str | None) -> str:
         name = text.removeprefix("#iree_gpu.").partition("<")[0]
         raise VerificationError(f"IREE 3.2 has no {name} (of {text})")
     return text
+
+
+class VersionedAttr(Notation):
+    """An attribute that both versions of IREE have, in the spelling of each or (those define `__str__` alone) in one.
+
+    >>> from layoutalg.nested.gpu import LaneIdAttr
+    >>> isinstance(LaneIdAttr(0), VersionedAttr), str(LaneIdAttr(0))
+    (True, '#iree_gpu.lane_id<0>')
+    """
+
+    __slots__ = ()
+
+    def __str__(self) -> str:
+        return self.text()
+
+    def text(self, dialect: str | None = None) -> str:
+        """The MLIR text, as a version of IREE writes it.
+
+        Raises `VerificationError` where that version cannot say it.
+
+        >>> from layoutalg.nested.gpu import LaneIdAttr
+        >>> LaneIdAttr(0).text("iree-3.2")
+        '#iree_gpu.lane_id<0>'
+        """
+        check_dialect(dialect)
+        return str(self)
 
 
 class LaterAttr(Notation):

@@ -36,7 +36,7 @@ from layoutalg.core.work_items import cover_all, machine_for
 from layoutalg.nested.gpu.enums import MMAFragment
 from layoutalg.nested.gpu.intrinsics import Intrinsic, OperandLayout, fragment_of, intrinsic
 from layoutalg.nested.gpu.iree_versions import IREE_3_2, check_dialect
-from layoutalg.nested.gpu.product import OPAQUE, MatrixProduct, Product, titled
+from layoutalg.nested.gpu.product import OPAQUE, FragmentKind, Product, titled
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -45,7 +45,7 @@ __all__ = ["MMAAttr", "MMAKind", "VirtualMMAAttr", "mma"]
 
 
 @dataclass(frozen=True, slots=True)
-class MMAKind(MatrixProduct):
+class MMAKind(FragmentKind):
     """What native and virtual kinds share: a name (stored in the newest spelling) and whether C is held transposed.
 
     >>> MMAAttr("WMMA_F32_16x16x16_F16").name
@@ -165,33 +165,6 @@ class MMAKind(MatrixProduct):
         """
         return self.operand(fragment).layout(self.subgroup_size)
 
-    @property
-    def lhs(self) -> Layout:
-        """The layout of A, M x K.
-
-        >>> print(mma("WMMA_F32_16x16x16_F16").lhs)
-        d0 = 16@lane, d1 = 16@reg | replicas 2@lane:16
-        """
-        return self.operand_layout(MMAFragment.Lhs)
-
-    @property
-    def rhs(self) -> Layout:
-        """The layout of B, K x N.
-
-        >>> print(mma("WMMA_F32_16x16x16_F16").rhs)
-        d0 = 16@reg, d1 = 16@lane | replicas 2@lane:16
-        """
-        return self.operand_layout(MMAFragment.Rhs)
-
-    @property
-    def acc(self) -> Layout:
-        """The layout of C, M x N. IREE 3.2 gave f16 and bf16 WMMA 16 registers per lane; the hardware has these 8.
-
-        >>> print(mma("WMMA_F16_16x16x16_F16").acc)
-        d0 = 8@reg 2@lane:16, d1 = 16@lane
-        """
-        return self.operand_layout(MMAFragment.Acc)
-
     def distribute(self, fragment: str | int, matrix: NDArray[Any]) -> NDArray[Any]:
         """Spread a matrix `[..., rows, columns]` over the lanes: `[..., lane, reg]`.
 
@@ -213,9 +186,6 @@ class MMAKind(MatrixProduct):
         if getattr(fragments, "ndim", 0) < 2:
             raise LayoutError(f"{fragment_of(fragment).name}: expected an array [..., lane, reg] (of {self.name})")
         return collect(self.operand_layout(fragment), fragments[..., None, :, :])
-
-    def __str__(self) -> str:
-        return self.text()
 
     def text(self, dialect: str | None = None) -> str:
         """The MLIR text, as a version of IREE writes it.

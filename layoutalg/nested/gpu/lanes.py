@@ -15,9 +15,8 @@ from dataclasses import dataclass
 
 from layoutalg.core.errors import VerificationError
 from layoutalg.core.messages import shown
-from layoutalg.core.notation import Notation
 from layoutalg.core.whole_numbers import whole_number
-from layoutalg.nested.gpu.iree_versions import LaterAttr, check_dialect
+from layoutalg.nested.gpu.iree_versions import LaterAttr, VersionedAttr
 
 __all__ = ["LaneConstantAttr", "LaneIdAttr", "LaneIncrementAttr", "LaneScopeAttr", "SubgroupScopeAttr"]
 
@@ -25,7 +24,7 @@ _LOW, _HIGH = -(2**63), 2**63 - 1
 
 
 @dataclass(frozen=True, slots=True)
-class LaneIdAttr(Notation):
+class LaneIdAttr(VersionedAttr):
     """`#iree_gpu.lane_id<0>`: maps a dimension of a loop to the lanes of a subgroup.
 
     >>> print(LaneIdAttr(1))
@@ -38,15 +37,6 @@ class LaneIdAttr(Notation):
         object.__setattr__(self, "dim", whole_number(self.dim, "lane_id =", _LOW, _HIGH, VerificationError))
 
     def __str__(self) -> str:
-        return self.text()
-
-    def text(self, dialect: str | None = None) -> str:
-        """The MLIR text.
-
-        >>> LaneIdAttr(0).text("iree-3.2")
-        '#iree_gpu.lane_id<0>'
-        """
-        check_dialect(dialect)
         return f"#iree_gpu.lane_id<{self.dim}>"
 
 

@@ -29,11 +29,6 @@ class IndexingMap:
     """A projected permutation: dimension i of an operand runs over loop `dims[i]` of `loops`.
 
     Raises `VerificationError` in IREE's words for a loop that stands twice.
-
-    >>> IndexingMap(2, (1, 1))
-    Traceback (most recent call last):
-    layoutalg.core.errors.VerificationError: expected affine_map<(d0, d1) -> (d1, d1)> to be a projected permutation
-    of its inputs
     """
 
     loops: int
@@ -98,11 +93,7 @@ def _found(reader: Reader) -> str:
 
 
 def as_map(value: MapLike) -> IndexingMap:
-    """A map from a map, a text, or (loops, dims).
-
-    >>> as_map((3, (0, 2))) == as_map("(i, j, k) -> (i, k)")
-    True
-    """
+    """A map from a map, a text, or (loops, dims)."""
     if isinstance(value, IndexingMap):
         return value
     if isinstance(value, str):

@@ -19,11 +19,7 @@ _TYPE = re.compile(r"\s*(vector|tensor)\s*<((?:(?:[0-9]{1,10}|\?)x){0,64})([A-Za
 
 @dataclass(frozen=True, slots=True)
 class OperandType:
-    """A vector's or tensor's type: sizes (None where dynamic) and element type.
-
-    >>> operand_type("tensor<?x4xf16>")
-    OperandType(shape=(None, 4), element='f16', container='tensor')
-    """
+    """A vector's or tensor's type: sizes (None where dynamic) and element type."""
 
     shape: tuple[int | None, ...]
     element: str

@@ -107,11 +107,7 @@ def flag(reader: Reader) -> bool:
 
 
 def typed(reader: Reader) -> Typed:
-    """Read a number with a float type.
-
-    >>> typed(Reader("5.3 : f32")).type
-    'f32'
-    """
+    """Read a number with a float type."""
     at = reader.skip()
     value = read_value(reader)
     if not isinstance(value, Typed):
@@ -120,21 +116,12 @@ def typed(reader: Reader) -> Typed:
 
 
 def element_type(reader: Reader) -> str:
-    """Read the name of an element type.
-
-    >>> element_type(Reader("f4E2M1FN"))
-    'f4E2M1FN'
-    """
+    """Read the name of an element type."""
     return reader.word("an element type")
 
 
 def bits(kind: type[Any]) -> Read:
-    """What reads a set of bits, `fp32|fp16` or `none`.
-
-    >>> from layoutalg.nested.gpu.enums import SubgroupOps
-    >>> bits(SubgroupOps)(Reader("shuffle|arithmetic")).value
-    3
-    """
+    """What reads a set of bits, `fp32|fp16` or `none`."""
 
     def read(reader: Reader) -> Any:
         words = [reader.one_of(("none", *kind.spellings()))]
@@ -146,11 +133,7 @@ def bits(kind: type[Any]) -> Read:
 
 
 def enum_word(reader: Reader, words: tuple[str, ...]) -> str:
-    """Read one of an enum's words, which may be quoted.
-
-    >>> enum_word(Reader('"Transpose"'), ("None", "Transpose"))
-    'Transpose'
-    """
+    """Read one of an enum's words, which may be quoted."""
     at = reader.skip()
     word = reader.accept_string() or reader.word("a value of the enum")
     if word not in words:

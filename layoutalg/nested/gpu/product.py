@@ -14,10 +14,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from layoutalg.core.layout import Layout
 from layoutalg.core.llvm_versions import DEFAULT_LLVM
-from layoutalg.core.notation import Machine, Notation, Note, Operand
+from layoutalg.core.notation import Machine, Note, Operand
+from layoutalg.nested.gpu.enums import MMAFragment
+from layoutalg.nested.gpu.iree_versions import VersionedAttr
 
-__all__ = ["OPAQUE", "MatrixProduct", "Product", "titled"]
+__all__ = ["OPAQUE", "FragmentKind", "MatrixProduct", "Product", "titled"]
 
 OPAQUE = "opaque: no layout of its fragments is published"
 """The note of an intrinsic whose fragments nobody describes."""
@@ -66,7 +69,7 @@ class Product(NamedTuple):
         )
 
 
-class MatrixProduct(Notation):
+class MatrixProduct(VersionedAttr):
     """A notation whose values multiply matrices: it says the sizes and types, and reports them.
 
     >>> isinstance(la.mma("MFMA_F32_16x16x16_F16"), MatrixProduct)
@@ -100,17 +103,68 @@ class MatrixProduct(Notation):
         return self.product(shape).notes()
 
 
+class FragmentKind(MatrixProduct):
+    """A matrix product whose operands `Lhs`, `Rhs` and `Acc` have layouts of their own.
+
+    >>> isinstance(la.mma("MFMA_F32_16x16x16_F16"), FragmentKind)
+    True
+    """
+
+    __slots__ = ()
+
+    def operand_layout(self, fragment: str | int) -> Layout:
+        """The exact layout of an operand.
+
+        Raises `DistributionError` where none is published.
+
+        >>> print(la.mma("MFMA_F32_4x4x4x16B_F16").operand_layout("Lhs"))
+        d0 = 16@lane:4, d1 = 4@lane, d2 = 4@reg
+        """
+        raise NotImplementedError
+
+    @property
+    def lhs(self) -> Layout:
+        """The layout of A, M x K.
+
+        >>> print(la.mma("WMMA_F32_16x16x16_F16").lhs)
+        d0 = 16@lane, d1 = 16@reg | replicas 2@lane:16
+        """
+        return self.operand_layout(MMAFragment.Lhs)
+
+    @property
+    def rhs(self) -> Layout:
+        """The layout of B, K x N; of a data-tiled kind, N x K.
+
+        >>> print(la.mma("WMMA_F32_16x16x16_F16").rhs)
+        d0 = 16@reg, d1 = 16@lane | replicas 2@lane:16
+        """
+        return self.operand_layout(MMAFragment.Rhs)
+
+    @property
+    def acc(self) -> Layout:
+        """The layout of C, M x N. IREE 3.2 gave f16 and bf16 WMMA 16 registers per lane; the hardware has these 8.
+
+        >>> print(la.mma("WMMA_F16_16x16x16_F16").acc)
+        d0 = 8@reg 2@lane:16, d1 = 16@lane
+        """
+        return self.operand_layout(MMAFragment.Acc)
+
+    def short_text(self, dialect: str | None = None) -> str:
+        """The intrinsic's name where that says it all, which `parse` reads too; else the whole text.
+
+        >>> la.mma("VMFMA_F32_16x16x32_F16").short_text()
+        'VMFMA_F32_16x16x32_F16'
+        """
+        return self.text(dialect)
+
+
 _TITLES = (("Lhs", "MxK"), ("Rhs", "KxN"), ("Acc", "MxN"))
 
 
 def titled(
     operands: Sequence[Operand], more: Sequence[tuple[tuple[str, str], ...]] = ((), (), ())
 ) -> tuple[Operand, ...]:
-    """Operands with IREE's names as notes (Lhs, Rhs, Acc), and with `more` notes of each.
-
-    >>> la.mma("MFMA_F32_16x16x16_F16").operands()[1].notes
-    (('title', 'Rhs  KxN  16x16xf16'),)
-    """
+    """Operands with IREE's names as notes (Lhs, Rhs, Acc), and with `more` notes of each."""
     return tuple(
         one._replace(notes=(("title", f"{name}  {letters}  {one.name.split()[-1]}"), *notes))
         for one, (name, letters), notes in zip(operands, _TITLES, more, strict=True)

@@ -42,13 +42,7 @@ def k_of_slots(operand: OperandLayout, dim: int) -> NDArray[np.intp]:
 
 
 def multiply(kind: MMAKind, lhs: NDArray[Any], rhs: NDArray[Any], acc: NDArray[Any]) -> NDArray[Any]:
-    """`acc + lhs * rhs` on fragments of one subgroup (see `MMAKind.multiply`).
-
-    >>> from layoutalg.nested.gpu.kinds import mma
-    >>> one = np.ones((32, 16))
-    >>> multiply(mma("WMMA_F32_16x16x16_F16"), one, one, np.zeros((32, 8), np.float32)).shape
-    (32, 8)
-    """
+    """`acc + lhs * rhs` on fragments of one subgroup (see `MMAKind.multiply`)."""
     for fragment, given in zip(MMAFragment, (lhs, rhs, acc), strict=True):
         size = (kind.subgroup_size, kind.operand(fragment).registers)
         _require(given, "lane, reg", size, fragment, kind.name)
@@ -57,13 +51,7 @@ def multiply(kind: MMAKind, lhs: NDArray[Any], rhs: NDArray[Any], acc: NDArray[A
 
 
 def multiply_tiles(kind: DataTiledMMAAttr, lhs: NDArray[Any], rhs: NDArray[Any], acc: NDArray[Any]) -> NDArray[Any]:
-    """`acc + lhs * rhs` on fragments of a data-tiled kind (see `DataTiledMMAAttr.multiply`).
-
-    >>> from layoutalg.nested.gpu.data_tiled import DataTiledMMAAttr
-    >>> kind = DataTiledMMAAttr("WMMAR4_F32_16x16x16_F16", subgroups_n=2)
-    >>> multiply_tiles(kind, np.ones((2, 32, 8)), np.ones((2, 32, 8)), np.zeros((2, 32, 8)))[1, 0, 0].tolist()
-    16.0
-    """
+    """`acc + lhs * rhs` on fragments of a data-tiled kind (see `DataTiledMMAAttr.multiply`)."""
     for fragment, given in zip(MMAFragment, (lhs, rhs, acc), strict=True):
         size = (kind.subgroups, kind.subgroup_size, kind.swizzle(fragment).registers)
         _require(given, "sg, lane, reg", size, fragment, str(kind))

@@ -23,7 +23,7 @@ from layoutalg.core.messages import shown
 from layoutalg.core.notation import Notation
 from layoutalg.core.whole_numbers import whole_number
 from layoutalg.nested.gpu.dictionary import Value, value_text, verify_value
-from layoutalg.nested.gpu.iree_versions import LaterAttr, check_dialect
+from layoutalg.nested.gpu.iree_versions import LaterAttr, VersionedAttr
 
 __all__ = [
     "DerivedThreadConfigAttr",
@@ -48,7 +48,7 @@ class Promotion(Notation):
 
 
 @dataclass(frozen=True, slots=True)
-class DerivedThreadConfigAttr(Promotion):
+class DerivedThreadConfigAttr(Promotion, VersionedAttr):
     """`#iree_gpu.derived_thread_config`: the thread tiles are derived after the outer levels are tiled.
 
     >>> print(DerivedThreadConfigAttr())
@@ -56,15 +56,6 @@ class DerivedThreadConfigAttr(Promotion):
     """
 
     def __str__(self) -> str:
-        return self.text()
-
-    def text(self, dialect: str | None = None) -> str:
-        """The MLIR text.
-
-        >>> DerivedThreadConfigAttr().text()
-        '#iree_gpu.derived_thread_config'
-        """
-        check_dialect(dialect)
         return "#iree_gpu.derived_thread_config"
 
 

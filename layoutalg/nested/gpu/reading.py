@@ -136,13 +136,7 @@ def read_gpu(reader: Reader) -> GpuAttr:
 
 
 def read_notation(reader: Reader) -> Notation:
-    """Read an attribute, an intrinsic by its name, either with an operand, or an affine map, which attributes may name.
-
-    >>> print(read_notation(Reader("MFMA_F32_16x16x16_F16")))
-    #iree_gpu.mma_layout<MFMA_F32_16x16x16_F16>
-    >>> print(read_notation(Reader("#iree_gpu.mma_layout<MFMA_F32_16x16x16_F16>.acc")))
-    MFMA_F32_16x16x16_F16.acc
-    """
+    """Read an attribute, an intrinsic by its name, either with an operand, or an affine map, which attributes may name."""
     if reader.looking_at("affine_map<"):
         value: Notation = read_value(reader)
         return value

@@ -31,8 +31,24 @@ _TYPES = ("intrinsic", "lhs_elem_type", "rhs_elem_type", "acc_elem_type")
 _OPERAND_LISTS = (*INTERLEAVING, "unswizzled_operands")
 
 
+class _Scaled(LaterAttr):
+    """An intrinsic with block scales, whose layouts nobody describes."""
+
+    __slots__ = ()
+    intrinsic: str
+
+    def operands(self, shape: Sequence[int] | None = None, machine: Machine | None = None) -> tuple[Operand, ...]:
+        """Not known: raises `DistributionError`.
+
+        >>> ScaledMMAAttr("MFMA_SCALE_F32_16x16x128_B32", "f4E2M1FN", "f4E2M1FN", "f32").operands()
+        Traceback (most recent call last):
+        layoutalg.core.errors.DistributionError: MFMA_SCALE_F32_16x16x128_B32: the layouts of scaled intrinsics are not known
+        """
+        raise DistributionError(f"{self.intrinsic}: the layouts of scaled intrinsics are not known")
+
+
 @dataclass(frozen=True, slots=True)
-class ScaledMMAAttr(LaterAttr):
+class ScaledMMAAttr(_Scaled):
     """`#iree_gpu.scaled_mma_layout<...>` of IREE 3.13: an MMA with block scales; its name and types, no layout.
 
     >>> print(ScaledMMAAttr("MFMA_SCALE_F32_16x16x128_B32", "f4E2M1FN", "f4E2M1FN", "f32"))
@@ -53,15 +69,6 @@ class ScaledMMAAttr(LaterAttr):
         _check_types(self.lhs_elem_type, self.rhs_elem_type, self.acc_elem_type)
         instance_of(self.col_major, bool, "col_major =", VerificationError)
 
-    def operands(self, shape: Sequence[int] | None = None, machine: Machine | None = None) -> tuple[Operand, ...]:
-        """Not known: raises `DistributionError`.
-
-        >>> ScaledMMAAttr("MFMA_SCALE_F32_16x16x128_B32", "f4E2M1FN", "f4E2M1FN", "f32").operands()
-        Traceback (most recent call last):
-        layoutalg.core.errors.DistributionError: MFMA_SCALE_F32_16x16x128_B32: the layouts of scaled intrinsics are not known
-        """
-        raise _unknown(self.intrinsic)
-
     def __str__(self) -> str:
         parts = [f"{name} = {getattr(self, name)}" for name in _TYPES]
         if self.col_major:
@@ -70,7 +77,7 @@ class ScaledMMAAttr(LaterAttr):
 
 
 @dataclass(frozen=True, slots=True)
-class DataTiledScaledMMAAttr(TileCounts, LaterAttr):
+class DataTiledScaledMMAAttr(TileCounts, _Scaled):
     """`#iree_gpu.data_tiled_scaled_mma_layout<...>`: several scaled intrinsics at once, on operands in fragment order.
 
     Operands are counted Lhs, Rhs, Lhs scales, Rhs scales, Acc (0 to 4). `operands_interleaving_intrinsics_*` list those that
@@ -97,15 +104,6 @@ class DataTiledScaledMMAAttr(TileCounts, LaterAttr):
         operands = ("Lhs", "Rhs", "Lhs scales", "Rhs scales", "Acc")
         check_counts(self, _OPERAND_LISTS, operands, " (IREE accepts this)")
 
-    def operands(self, shape: Sequence[int] | None = None, machine: Machine | None = None) -> tuple[Operand, ...]:
-        """Not known: raises `DistributionError`.
-
-        >>> DataTiledScaledMMAAttr("MFMA_SCALE_F32_16x16x128_B32", "f4E2M1FN", "f4E2M1FN", "f32").operands()
-        Traceback (most recent call last):
-        layoutalg.core.errors.DistributionError: MFMA_SCALE_F32_16x16x128_B32: the layouts of scaled intrinsics are not known
-        """
-        raise _unknown(self.intrinsic)
-
     def __str__(self) -> str:
         parts = [f"{name} = {getattr(self, name)}" for name in _TYPES]
         for name in (*COUNTS, *_OPERAND_LISTS):
@@ -125,7 +123,3 @@ def _check_name(name: object) -> None:
         raise VerificationError(
             f"unknown scaled intrinsic {shown(name, 80)}: expected {' or '.join(SCALED_INTRINSICS)}"
         )
-
-
-def _unknown(name: str) -> DistributionError:
-    return DistributionError(f"{name}: the layouts of scaled intrinsics are not known")

@@ -21,12 +21,11 @@ from typing import Any, TypeAlias
 from layoutalg.core.errors import VerificationError
 from layoutalg.core.limits import MAX_EXTENT, MOST_GIVEN
 from layoutalg.core.messages import shown
-from layoutalg.core.notation import Notation
 from layoutalg.core.whole_numbers import as_ints, instance_of, listed, whole_number
 from layoutalg.nested.gpu.dictionary import Dictionary, Typed, as_bytes, value_text
 from layoutalg.nested.gpu.enums import ComputeBitwidths, DotProductOps, StorageBitwidths, SubgroupOps
 from layoutalg.nested.gpu.intrinsics import intrinsic
-from layoutalg.nested.gpu.iree_versions import IREE_3_2, check_dialect
+from layoutalg.nested.gpu.iree_versions import IREE_3_2, VersionedAttr, check_dialect
 from layoutalg.nested.gpu.kinds import MMAAttr
 from layoutalg.nested.gpu.scaled import ScaledMMAAttr
 
@@ -42,7 +41,7 @@ _NO_DOT = DotProductOps(0)
 
 
 @dataclass(frozen=True, slots=True)
-class MMAOpsAttr(Notation):
+class MMAOpsAttr(VersionedAttr):
     """A list of intrinsics, as a target has it. The page writes `#iree_gpu.mma_ops<[...]>`; IREE reads it only in a target.
 
     >>> print(MMAOpsAttr((MMAAttr("MFMA_F32_16x16x4_F32"),)))
@@ -56,9 +55,6 @@ class MMAOpsAttr(Notation):
         for one in self.value:
             instance_of(one, MMAAttr, "intrinsic", VerificationError)
 
-    def __str__(self) -> str:
-        return self.text()
-
     def text(self, dialect: str | None = None) -> str:
         """The text of the page.
 
@@ -69,7 +65,7 @@ class MMAOpsAttr(Notation):
 
 
 @dataclass(frozen=True, slots=True)
-class TargetWgpAttr(Notation):
+class TargetWgpAttr(VersionedAttr):
     """`#iree_gpu.target_wgp<...>`: features and limits of one workgroup processor. Sizes are threads and bytes.
 
     Raises `VerificationError` for a limit that is not a whole number of 32 bits.
@@ -151,9 +147,6 @@ class TargetWgpAttr(Notation):
             return f"{shown(memory_bytes)} bytes of workgroup memory: there are {self.max_workgroup_memory_bytes}"
         return None
 
-    def __str__(self) -> str:
-        return self.text()
-
     def text(self, dialect: str | None = None) -> str:
         """The MLIR text, as a version of IREE writes it.
 
@@ -228,7 +221,7 @@ def _bodies(values: Sequence[MMAAttr | ScaledMMAAttr], dialect: str | None) -> s
 
 
 @dataclass(frozen=True, slots=True)
-class TargetChipAttr(Notation):
+class TargetChipAttr(VersionedAttr):
     """`#iree_gpu.target_chip<...>`: the whole chip: how many workgroup processors, and what is sold.
 
     >>> print(TargetChipAttr(304, sku="mi300x"))
@@ -248,9 +241,6 @@ class TargetChipAttr(Notation):
             object.__setattr__(self, "sku", as_bytes(self.sku))
         for name, kind in (("memory_bandwidth_tbps", Typed), ("perf_tflops", Dictionary), ("extra", Dictionary)):
             instance_of(getattr(self, name), (kind, type(None)), f"{name} =", VerificationError)
-
-    def __str__(self) -> str:
-        return self.text()
 
     def text(self, dialect: str | None = None) -> str:
         """The MLIR text.
@@ -277,7 +267,7 @@ class TargetChipAttr(Notation):
 
 
 @dataclass(frozen=True, slots=True)
-class TargetAttr(Notation):
+class TargetAttr(VersionedAttr):
     """`#iree_gpu.target<...>`: an architecture, its features, a workgroup processor, and perhaps the chip.
 
     >>> la.known_target("mi300x").chip.wgp_count
@@ -294,9 +284,6 @@ class TargetAttr(Notation):
             object.__setattr__(self, name, as_bytes(getattr(self, name)))
         instance_of(self.wgp, TargetWgpAttr, "wgp =", VerificationError)
         instance_of(self.chip, (TargetChipAttr, type(None)), "chip =", VerificationError)
-
-    def __str__(self) -> str:
-        return self.text()
 
     def text(self, dialect: str | None = None) -> str:
         """The MLIR text, as a version of IREE writes it.

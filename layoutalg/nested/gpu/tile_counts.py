@@ -28,10 +28,6 @@ class TileCounts:
 
     `operands_interleaving_intrinsics_*` list the operands, by number, that keep that count next to a thread's own elements in
     memory.
-
-    >>> from layoutalg.nested.gpu import DataTiledMMAAttr
-    >>> isinstance(DataTiledMMAAttr("MFMA_F32_16x16x16_F16"), TileCounts)
-    True
     """
 
     intrinsic: str

@@ -35,9 +35,6 @@ class SwizzleFactor:
     """One factor of dimension `dim`: its extent, whose it is, and for a thread's factor the axis and stride of the machine.
 
     `outer` and `element` factors are the intrinsic's own (IREE calls both internal), `intrinsic` counts intrinsics.
-
-    >>> SwizzleFactor(0, 16, "thread", "lane", 1).extent
-    16
     """
 
     dim: int
@@ -206,13 +203,7 @@ class SwizzleBuilder:
         self.order: list[SwizzleFactor] = []
 
     def push(self, factor: SwizzleFactor, keep: bool = False, inside_threads: bool = False) -> None:
-        """Put a factor in place; one of extent 1 only if `keep`; `inside_threads`: just inside the innermost thread factor.
-
-        >>> build = SwizzleBuilder()
-        >>> build.push(SwizzleFactor(1, 1, "element"))
-        >>> build.order
-        []
-        """
+        """Put a factor in place; one of extent 1 only if `keep`; `inside_threads`: just inside the innermost thread factor."""
         if factor.extent == 1 and not keep:
             return
         self.dims[factor.dim].insert(0, factor)
@@ -226,11 +217,7 @@ class SwizzleBuilder:
         self.order[:2] = self.order[1::-1]
 
     def done(self) -> TileSwizzle:
-        """The swizzle.
-
-        >>> SwizzleBuilder().done().expand
-        ((), ())
-        """
+        """The swizzle."""
         flat = [*self.dims[0], *self.dims[1]]
         return TileSwizzle(
             (tuple(self.dims[0]), tuple(self.dims[1])), tuple(flat.index(factor) for factor in self.order)

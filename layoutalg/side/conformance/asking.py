@@ -90,11 +90,7 @@ def verdict_of(kernel: GeneratedKernel, compiler: str) -> Verdict:
 
 
 def families_of(names: Sequence[str]) -> tuple[str, ...]:
-    """Operations by name, and families (`elementwise`) as all of their operations.
-
-    >>> families_of(["vector.step", "comparisons"])
-    ('vector.step', 'arith.cmpf', 'arith.cmpi')
-    """
+    """Operations by name, and families (`elementwise`) as all of their operations."""
     families = {generator.family for generator in generators().values()}
     found_names: list[str] = []
     for name in names:

@@ -54,11 +54,7 @@ class Value:
 
 @dataclass
 class Body:
-    """Lines of a kernel and its arguments: each `load` and `store` adds one, and only the last one is written.
-
-    >>> Body("plain").attribute(LayoutAttr(lane_layout=(16,), lane_data=(1,)))
-    ''
-    """
+    """Lines of a kernel and its arguments: each `load` and `store` adds one, and only the last one is written."""
 
     level: str
     lines: list[str] = field(default_factory=lambda: ["%c0 = arith.constant 0 : index"])
@@ -74,21 +70,13 @@ class Body:
         self.lines.extend(lines)
 
     def new(self, shape: Sequence[int], element: str, layout: Spread | None) -> Value:
-        """A value with a fresh name.
-
-        >>> Body("plain").new((16,), "f32", None).name
-        '%v0'
-        """
+        """A value with a fresh name."""
         value = Value(f"%v{self.count}", tuple(shape), element, layout)
         self.count += 1
         return value
 
     def attribute(self, layout: Spread | None, name: str = "layout_result_0") -> str:
-        """The dictionary that says a result's layout; empty at the plain level.
-
-        >>> Body("workgroup").attribute(LayoutAttr(inst_data=(8, 16)))
-        ' {layout_result_0 = #xegpu.layout<inst_data = [8, 16]>}'
-        """
+        """The dictionary that says a result's layout; empty at the plain level."""
         return "" if layout is None or self.level == "plain" or self.sparse else f" {{{name} = {layout}}}"
 
     def argument(self, element: str, shape: Sequence[int]) -> int:
@@ -132,11 +120,7 @@ class Body:
         at: str = "",
         of: tuple[str, str] | None = None,
     ) -> Value:
-        """Load a new argument whole, or a tile `at` a place of the descriptor `of`.
-
-        >>> Body("plain").load("f32", (8, 16), None).type
-        'vector<8x16xf32>'
-        """
+        """Load a new argument whole, or a tile `at` a place of the descriptor `of`."""
         name, kind = of or self.descriptor(element, shape, layout)
         value = self.new(shape, element, layout)
         where = at or ", ".join(["%c0"] * len(value.shape))
@@ -146,32 +130,20 @@ class Body:
     def store(
         self, value: Value, layout: Spread | None = None, *, at: str = "", of: tuple[str, str] | None = None
     ) -> None:
-        """Store a value into a new argument (or `at` a place of the descriptor `of`), in its own layout unless one is given.
-
-        >>> body = Body("plain"); body.store(body.load("f32", (8, 16), None)); body.arguments
-        [('f32', (8, 16)), ('f32', (8, 16))]
-        """
+        """Store a value into a new argument (or `at` a place of the descriptor `of`), in its own layout unless one is given."""
         said = layout or value.layout
         name, kind = of or self.descriptor(value.element, value.shape, said)
         where = at or ", ".join(["%c0"] * len(value.shape))
         self.add(f"xegpu.store_nd {value.name}, {name}[{where}]{self._anchor(said)} : {value.type}, {kind}")
 
     def constant(self, shape: Sequence[int], element: str, text: str, layout: Spread | None) -> Value:
-        """A constant that is the same everywhere.
-
-        >>> body = Body("plain"); zero = body.constant((8, 16), "f32", "0.0", None); body.lines[-1]
-        '%v0 = arith.constant dense<0.0> : vector<8x16xf32>'
-        """
+        """A constant that is the same everywhere."""
         value = self.new(shape, element, layout)
         self.add(f"{value.name} = arith.constant{self.attribute(layout)} dense<{text}> : {value.type}")
         return value
 
     def elementwise(self, operation: str, *operands: Value, layout: Spread | None = None) -> Value:
-        """An operation whose operands and result have one type.
-
-        >>> body = Body("plain"); x = body.load("i32", (8, 16), None); body.elementwise("arith.addi", x, x).type
-        'vector<8x16xi32>'
-        """
+        """An operation whose operands and result have one type."""
         first = operands[0]
         value = self.new(first.shape, first.element, layout or first.layout)
         names = ", ".join(operand.name for operand in operands)
@@ -181,22 +153,13 @@ class Body:
     def cast(
         self, operation: str, value: Value, element: str, *, shape: Sequence[int] = (), layout: Spread | None = None
     ) -> Value:
-        """An operation written `a : type to type`.
-
-        >>> body = Body("plain"); x = body.load("f16", (8, 16), None); body.cast("arith.extf", x, "f32").type
-        'vector<8x16xf32>'
-        """
+        """An operation written `a : type to type`."""
         made = self.new(shape or value.shape, element, layout or value.layout)
         self.add(f"{made.name} = {operation} {value.name}{self.attribute(made.layout)} : {value.type} to {made.type}")
         return made
 
     def reduce(self, value: Value, dims: Sequence[int], how: str, start: str, layout: Spread | None) -> Value:
-        """`vector.multi_reduction` over dimensions, with a constant to begin with.
-
-        >>> body = Body("plain"); x = body.load("f32", (8, 16), None)
-        >>> body.reduce(x, [1], "add", "0.0", None).type
-        'vector<8xf32>'
-        """
+        """`vector.multi_reduction` over dimensions, with a constant to begin with."""
         shape = [extent for dim, extent in enumerate(value.shape) if dim not in dims]
         if not shape:
             first = f"%s{self.count}"

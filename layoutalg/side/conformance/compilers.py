@@ -37,11 +37,7 @@ _NAME = re.compile(r"\b(?:gpu|func)\.func (?:private )?@([\w.$-]+)")
 
 @dataclass(frozen=True, slots=True)
 class Compiler:
-    """A program that optimises MLIR: of LLVM, or of IREE.
-
-    >>> Compiler("mlir-opt-24", "/usr/bin/mlir-opt-24", "llvm", "24").llvm
-    24
-    """
+    """A program that optimises MLIR: of LLVM, or of IREE."""
 
     name: str
     path: str
@@ -56,11 +52,7 @@ class Compiler:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What a compiler made of a module: its text, or the words of a refusal, or how it died.
-
-    >>> Answer(text="module {}").text
-    'module {}'
-    """
+    """What a compiler made of a module: its text, or the words of a refusal, or how it died."""
 
     text: str | None = None
     refusal: str = ""
@@ -122,11 +114,7 @@ def run_all(
     options: Sequence[str] = (),
     seconds: float = _SECONDS,
 ) -> dict[str, Answer]:
-    """Every module through a pipeline; each has one function, whose name is its key.
-
-    >>> run_all(Compiler("none", "none", "llvm", "24"), {}, "builtin.module()")
-    {}
-    """
+    """Every module through a pipeline; each has one function, whose name is its key."""
     if not texts:
         return {}
     command = [compiler.path, "--split-input-file", f"--pass-pipeline={pipeline}", *options]

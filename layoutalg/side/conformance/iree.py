@@ -179,11 +179,7 @@ def _body(operation: str, random: Random, nested: _Nested) -> tuple[list[str], t
 
 
 def made(operation: str, kind: str, seed: int, number: int = 0) -> GeneratedKernel:
-    """A function that reads, anchors, computes and writes: the same for the same arguments.
-
-    >>> made("math.exp", "rows", 0) == made("math.exp", "rows", 0)
-    True
-    """
+    """A function that reads, anchors, computes and writes: the same for the same arguments."""
     random = Random(f"iree/{operation}/{kind}/{seed}/{number}")
     nested = _drawn(random, kind)
     lines, target = _body(operation, random, nested)
@@ -219,11 +215,7 @@ def made(operation: str, kind: str, seed: int, number: int = 0) -> GeneratedKern
 
 
 def judge_threads(compiler: Compiler, kernels: Sequence[GeneratedKernel]) -> list[Verdict]:
-    """The verdict of every kernel; their names must differ.
-
-    >>> judge_threads(Compiler("iree-opt", "iree-opt", "iree", "3.13"), [])
-    []
-    """
+    """The verdict of every kernel; their names must differ."""
     texts = {kernel.name: kernel.text for kernel in kernels}
     answers = run_all(compiler, texts, PIPELINE, options=("--mlir-print-local-scope",))
     verdicts: list[Verdict] = []
@@ -256,9 +248,6 @@ def asked(
     """`count` kernels, each operation with its kinds of layouts in turn.
 
     Raises `LayoutError` for an operation or a kind that nothing is generated for.
-
-    >>> asked(Compiler("iree-opt", "iree-opt", "iree", "3.13"), 0, 0, ()).cases
-    ()
     """
     for given, known, what in ((only, OPERATIONS, "operation"), (kinds, KINDS, "kind")):
         unknown = set(given) - set(known)

@@ -82,11 +82,7 @@ class GeneratedKernel:
 
 @lru_cache(maxsize=4096)
 def spelled(text: str, llvm: int) -> str:
-    """A text in the syntax of a version of LLVM.
-
-    >>> spelled("gpu.barrier", 22)
-    'gpu.barrier'
-    """
+    """A text in the syntax of a version of LLVM."""
     if llvm <= 22:
         return text
     from layoutalg.ir import read_module, write_module
@@ -144,11 +140,7 @@ def kernel_of(text: str, *, tolerance: float = 1e-5) -> GeneratedKernel:
 
 
 def runnable(text: str) -> str:
-    """A text with a kernel that can be launched: IREE's functions say their workgroup in another way.
-
-    >>> runnable("gpu.barrier")
-    'gpu.barrier'
-    """
+    """A text with a kernel that can be launched: IREE's functions say their workgroup in another way."""
     if _IREE.search(text) is None:
         return text
     head = (
@@ -163,11 +155,7 @@ def runnable(text: str) -> str:
 
 
 def arrays_for(kernel: GeneratedKernel, number: int = 0) -> list[Array]:
-    """Arrays for the arguments: small integers that differ from kernel to kernel, and 77 where the kernel writes.
-
-    >>> [array.shape for array in arrays_for(GeneratedKernel("k", "", (("f32", (2, 3)),)))]
-    [(2, 3)]
-    """
+    """Arrays for the arguments: small integers that differ from kernel to kernel, and 77 where the kernel writes."""
     from layoutalg.simulate import numpy_type
 
     random = np.random.default_rng((zlib.crc32(kernel.name.encode()), number))
@@ -211,11 +199,7 @@ def meaning(kernel: GeneratedKernel, arrays: Sequence[Array]) -> Array:
 
 
 def first_difference(found: Array, expected: Array, tolerance: float) -> tuple[tuple[int, ...], int] | None:
-    """The first element that differs, and how many do; None where none does.
-
-    >>> first_difference(np.array([1, 5, 6]), np.array([1, 2, 3]), 0.0)
-    ((1,), 2)
-    """
+    """The first element that differs, and how many do; None where none does."""
     wrong = _differs(found, expected, tolerance)
     if not wrong.any():
         return None

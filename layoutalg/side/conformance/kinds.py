@@ -86,12 +86,7 @@ def _inner(random: Random, kind: str, bits: int) -> tuple[tuple[int, int], tuple
 
 
 def drawn(random: Random, kind: str, element: str, *, lanes_only: bool = False) -> Tile:
-    """A layout of a kind for elements of a type, and a shape for it; with `lanes_only`, of one subgroup's tile.
-
-    >>> from random import Random
-    >>> print(drawn(Random(0), "pairs", "f16", lanes_only=True).attribute)
-    #xegpu.layout<lane_layout = [1, 16], lane_data = [1, 2]>
-    """
+    """A layout of a kind for elements of a type, and a shape for it; with `lanes_only`, of one subgroup's tile."""
     tile, lanes, data = _inner(random, kind, BITS[element])
     if lanes_only:
         rows, columns = random.choice(((1, 1), (1, 1), (2, 1)))

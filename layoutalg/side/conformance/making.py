@@ -30,11 +30,7 @@ MISMATCH = "mismatch"
 
 @dataclass
 class Making:
-    """One kernel being made.
-
-    >>> Making(Random(0), Body("plain"), "math.exp", "none").plain
-    True
-    """
+    """One kernel being made."""
 
     random: Random
     body: Body
@@ -50,11 +46,7 @@ class Making:
         return self.body.level == "plain"
 
     def tile(self, element: str, kind: str = "") -> Tile:
-        """A layout of the kind (or of another one), and its shape; the kernel has as many subgroups.
-
-        >>> making = Making(Random(0), Body("plain"), "math.exp", "none"); print(making.tile("f32").shape)
-        (8, 16)
-        """
+        """A layout of the kind (or of another one), and its shape; the kernel has as many subgroups."""
         chosen = kind or self.kind
         chosen = "rows" if chosen in (MISMATCH, "none") or chosen not in (*KINDS, *PLAIN_KINDS) else chosen
         tile = drawn(self.random, chosen, element, lanes_only=self.plain)
@@ -64,11 +56,7 @@ class Making:
         return tile
 
     def line(self, element: str = "f32") -> tuple[LayoutAttr, int]:
-        """A layout of one dimension, and the length that it fits.
-
-        >>> Making(Random(0), Body("plain"), "vector.step", "none").line()[1] in (16, 32)
-        True
-        """
+        """A layout of one dimension, and the length that it fits."""
         each = {"units": 32, "pairs": 32}.get(self.kind, 16)
         data = 2 if self.kind == "pairs" else 1
         if self.plain:
@@ -96,11 +84,7 @@ class Making:
         return replace(layout, order=None if layout.order else (0, 1))
 
     def square(self, element: str = "f32") -> Tile:
-        """Four subgroups in a square, each with a square of its own.
-
-        >>> Making(Random(0), Body("workgroup"), "x", MISMATCH).square().shape in ((32, 32), (64, 64))
-        True
-        """
+        """Four subgroups in a square, each with a square of its own."""
         wide = 2 if BITS[element] == 8 else 1
         side = self.random.choice((16, 32)) * wide
         if self.plain:
@@ -116,23 +100,14 @@ class Making:
         return Tile(layout, (2 * side, 2 * side))
 
     def numbers(self, length: int, layout: Spread, element: str = "i32") -> Value:
-        """0, 1, 2, ... as integers (or as `index`).
-
-        >>> Making(Random(0), Body("plain"), "x", "none").numbers(16, LayoutAttr(lane_layout=(16,), lane_data=(1,))).type
-        'vector<16xi32>'
-        """
+        """0, 1, 2, ... as integers (or as `index`)."""
         body = self.body
         count = body.new((length,), "index", layout)
         body.add(f"{count.name} = vector.step{body.attribute(layout)} : {count.type}")
         return count if element == "index" else body.cast("arith.index_cast", count, element)
 
     def gathered(self, length: int, layout: Spread, element: str) -> Value:
-        """A line of a new argument, loaded element by element, in order.
-
-        >>> making = Making(Random(0), Body("plain"), "x", "none")
-        >>> making.gathered(16, LayoutAttr(lane_layout=(16,), lane_data=(1,)), "i32").type
-        'vector<16xi32>'
-        """
+        """A line of a new argument, loaded element by element, in order."""
         body = self.body
         number = body.argument(element, (length,))
         at = self.numbers(length, layout, "index")
@@ -145,13 +120,7 @@ class Making:
         return made
 
     def scatter(self, value: Value, layout: Spread | None = None) -> None:
-        """Store a line of elements one by one, in order, where it is said in a layout of its own.
-
-        >>> making = Making(Random(0), Body("plain"), "x", "none")
-        >>> making.scatter(making.numbers(16, LayoutAttr(lane_layout=(16,), lane_data=(1,))))
-        >>> making.body.arguments
-        [('i32', (16,))]
-        """
+        """Store a line of elements one by one, in order, where it is said in a layout of its own."""
         body, said = self.body, layout or value.layout
         assert said is not None
         number = body.argument(value.element, value.shape)
@@ -183,11 +152,7 @@ class Generator:
     """What the matrix calls operations that are generated alike; the operation itself where it is the only one."""
 
     def kinds(self, level: str) -> tuple[str, ...]:
-        """The kinds at a level.
-
-        >>> Generator("math.exp", print, ("rows",), ()).kinds("workgroup")
-        ('rows',)
-        """
+        """The kinds at a level."""
         if level == "anchors":
             return tuple(kind for kind in self.workgroup if kind != MISMATCH)
         return self.plain if level == "plain" else self.workgroup
@@ -201,13 +166,7 @@ _SUBJECTS = ("elements", "shaping", "moving", "whole")
 def generates(
     *names: str, kinds: tuple[str, ...] = KINDS, plain: tuple[str, ...] = PLAIN_KINDS, family: str = ""
 ) -> Callable[[_Maker], _Maker]:
-    """Register what makes kernels for operations of these names, with the kinds of layouts at workgroup and plain level.
-
-    >>> @generates("test.nothing", kinds=("rows",))
-    ... def nothing(making):
-    ...     pass
-    >>> _ = _GENERATORS.pop("test.nothing")
-    """
+    """Register what makes kernels for operations of these names, with the kinds of layouts at workgroup and plain level."""
 
     def register(maker: _Maker) -> _Maker:
         for name in names:

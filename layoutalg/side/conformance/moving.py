@@ -126,15 +126,7 @@ _SHAPES = {"f16": 16, "bf16": 16, "i8": 32}
 def multiplied(
     making: Making, a: Value, b: Value, c: Value, layouts: tuple[LayoutAttr, LayoutAttr, LayoutAttr] | None
 ) -> Value:
-    """A product added to `c`, with the layouts of all three where they are said.
-
-    >>> from random import Random
-    >>> from layoutalg.side.conformance.bodies import Body
-    >>> making = Making(Random(0), Body("plain"), "xegpu.dpas", "none")
-    >>> a, b = (making.body.new(shape, "f16", None) for shape in ((8, 16), (16, 16)))
-    >>> multiplied(making, a, b, making.body.new((8, 16), "f32", None), None).type
-    'vector<8x16xf32>'
-    """
+    """A product added to `c`, with the layouts of all three where they are said."""
     made = making.body.new(c.shape, c.element, c.layout)
     said = (
         ""

@@ -162,9 +162,6 @@ def without_operation(text: str, number: int) -> str | None:
     """The module without its operation of this number, whose results become values of the same type and layout.
 
     None where there is no such value.
-
-    >>> without_operation("gpu.module @m { gpu.func @f() kernel { %i = gpu.lane_id gpu.return } }", 0).count("lane_id")
-    0
     """
     module, operations = _module(text)
     operation = operations[number]

@@ -136,11 +136,7 @@ def mistakes_of(
     progress: Callable[[float], None] | None = None,
     done: float = 0.0,
 ) -> tuple[Mistake, ...]:
-    """The failures among cases, those alike together, each reduced.
-
-    >>> mistakes_of(Compiler("mlir-opt-24", "mlir-opt-24", "llvm", "24"), (), reduce=True)
-    ()
-    """
+    """The failures among cases, those alike together, each reduced."""
     alike: dict[tuple[str, ...], list[Case]] = {}
     for case in cases:
         if case.failed:

@@ -43,11 +43,7 @@ that cut them into instructions. Only what is wrong or crashes there counts."""
 
 @dataclass(frozen=True, slots=True)
 class Stage:
-    """A stage: what it is called, its pipeline, and the level at which its result runs in the simulator.
-
-    >>> [(stage.name, stage.level) for stage in stages(24, "plain")]
-    [('alone', 'lane'), ('lane', 'lane'), ('memory', 'lane')]
-    """
+    """A stage: what it is called, its pipeline, and the level at which its result runs in the simulator."""
 
     name: StageName
     pipeline: str
@@ -55,11 +51,7 @@ class Stage:
 
 
 def stages(llvm: int, level: Level) -> tuple[Stage, ...]:
-    """The stages of a version of LLVM for kernels of a level, in order.
-
-    >>> stages(22, "plain")[0].pipeline.startswith("builtin.module(cse,xevm-attach-target{chip=pvc}")
-    True
-    """
+    """The stages of a version of LLVM for kernels of a level, in order."""
     inside = [_SUBGROUPS.get(llvm, _LATER_SUBGROUPS)] if level != "plain" else []
     first = _stage("subgroup", inside) if inside else _stage("alone", [_ALONE.get(llvm, _LATER_ALONE)])
     found = [first]

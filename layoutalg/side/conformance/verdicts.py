@@ -176,12 +176,7 @@ def _verdict(kernel: GeneratedKernel, answer: Answer, stage: Stage, expected: An
 
 
 def simulated(kernel: GeneratedKernel, text: str, stage: str, level: Any, expected: Any) -> Verdict:
-    """The verdict of a distributed kernel's text, run at a level, beside what is expected.
-
-    >>> kernel = GeneratedKernel("k", "", (("f32", (8, 16)),))
-    >>> simulated(kernel, "gpu.barrier", "lane", "lane", None).kind
-    'not simulated'
-    """
+    """The verdict of a distributed kernel's text, run at a level, beside what is expected."""
     from layoutalg.simulate import launch
     from layoutalg.simulate.machine import SimulationError
 

@@ -44,11 +44,7 @@ __all__ = [
 
 @dataclass(frozen=True, slots=True)
 class Demand:
-    """A layout that a value is demanded in, and the place of its user in the text.
-
-    >>> Demand(LayoutAttr(lane_layout=(16,)), 3).place
-    3
-    """
+    """A layout that a value is demanded in, and the place of its user in the text."""
 
     attribute: Attribute
     place: int
@@ -69,12 +65,7 @@ def nearest_wins(old: Demand, new: Demand) -> Demand:
 
 
 class Rule(Protocol):
-    """What one operation demands of its operands.
-
-    >>> from layoutalg.side.llvm_passes.llvm22_rules import RULES
-    >>> callable(RULES["xegpu.dpas"])
-    True
-    """
+    """What one operation demands of its operands."""
 
     def __call__(self, op: Any, analysis: Analysis, /) -> None:
         """Give demands to the operands, and anchors to the operation."""
@@ -83,11 +74,7 @@ class Rule(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Habits:
-    """What differs between versions within the analysis.
-
-    >>> Habits(tf32=16).strict
-    False
-    """
+    """What differs between versions within the analysis."""
 
     strict: bool = False
     """Whether a store without a layout, and a number of subgroups that isn't known (or is no power of two), are errors. Then
@@ -148,11 +135,7 @@ class Analysis:
         self._add(value, Demand(attribute, self._place))
 
     def pass_on(self, value: SSAValue, target: SSAValue) -> None:
-        """Demand a value as another one is demanded that it becomes.
-
-        >>> Analysis.pass_on.__name__
-        'pass_on'
-        """
+        """Demand a value as another one is demanded that it becomes."""
         demand = self._demands.get(target)
         if demand is not None:
             self._add(value, demand)
@@ -182,14 +165,7 @@ def held(op: Operation, name: str) -> Attribute | None:
 
 
 def hold(op: Operation, name: str, attribute: Attribute | None) -> None:
-    """Give an operation a layout under a name; None takes it away.
-
-    >>> from xdsl.dialects.test import TestOp
-    >>> op = TestOp()
-    >>> hold(op, "layout_result_0", LayoutAttr(lane_layout=(16,)))
-    >>> print(held(op, "layout_result_0"))
-    #xegpu.layout<lane_layout = [16]>
-    """
+    """Give an operation a layout under a name; None takes it away."""
     definition = getattr(op, "get_irdl_definition", None)
     inherent = definition is not None and name in definition().properties
     place = op.properties if inherent else op.attributes
@@ -220,11 +196,6 @@ def bits_of(value: SSAValue) -> int:
     """The bits of an element.
 
     Raises `LayoutError` for elements that are neither numbers nor indices.
-
-    >>> from xdsl.dialects.test import TestOp
-    >>> from xdsl.dialects.builtin import f32
-    >>> bits_of(TestOp(result_types=[VectorType(f32, [8, 16])]).results[0])
-    32
     """
     kind: Any = value.type
     text = str(getattr(kind, "element_type", kind))

@@ -111,10 +111,6 @@ def block_message(
     """What a block store or a prefetch demands.
 
     `goes_on`: LLVM 23 takes -1 for a size that no block divides, which divides everything where it divides among subgroups.
-
-    >>> from layoutalg.side.llvm_passes.blocks import PREFETCH
-    >>> print(block_message((8, 32), 8, "inst", None, PREFETCH))
-    #xegpu.layout<inst_data = [8, 32], lane_layout = [1, 16], lane_data = [1, 2]>
     """
     count_of_lanes, data = block_lanes(shape, bits, _MESSAGE)
     if level == "lane":

@@ -29,11 +29,7 @@ _UP_TO_32 = (1, 2, 4, 8, 16, 32)
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """The widths, heights and numbers of blocks that one message can have, in elements.
-
-    >>> STORE[16, ""].heights
-    (1, 2, 4, 8)
-    """
+    """The widths, heights and numbers of blocks that one message can have, in elements."""
 
     widths: tuple[int, ...]
     heights: tuple[int, ...]
@@ -71,11 +67,7 @@ def largest_divisor(size: int, candidates: Iterable[int]) -> int | None:
 
 
 def whole_bytes(bits: int) -> int:
-    """The bits that are counted: tables of stores and prefetches go by bytes, so tf32 with its 19 bits is as f16.
-
-    >>> whole_bytes(19), whole_bytes(4)
-    (16, 0)
-    """
+    """The bits that are counted: tables of stores and prefetches go by bytes, so tf32 with its 19 bits is as f16."""
     return bits // 8 * 8
 
 
@@ -91,9 +83,6 @@ def tile(
     """The largest block that divides the two innermost dimensions; None where there is no such block.
 
     `otherwise` is the size along a dimension that no block divides, where that is to go on.
-
-    >>> tile((4, 8, 16), STORE, 32)
-    (1, 8, 16)
     """
     block = blocks.get((bits, "transposed" if transposed else "transformed" if transformed else ""))
     if block is None:

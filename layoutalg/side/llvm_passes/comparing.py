@@ -65,12 +65,7 @@ class Likewise:
 
 
 def compared(module: Module, level: str, target: str, llvm: int) -> Likewise:
-    """What LLVM's propagation costs on a module, by the prices of `propagate`.
-
-    >>> from layoutalg.module import read
-    >>> compared(read("gpu.barrier"), "lane", "pvc", 22).cost
-    0
-    """
+    """What LLVM's propagation costs on a module, by the prices of `propagate`."""
     from layoutalg.checking import check
     from layoutalg.side.llvm_passes.propagating import propagated_like
 

@@ -43,9 +43,6 @@ def resolve(module: Operation, *, ends: bool, copies: bool) -> None:
     """Convert and describe again until every use has its layout.
 
     `ends` says that what goes out of regions counts, `copies` that constants are made again at once instead of converted.
-
-    >>> from layoutalg.ir import read_module
-    >>> resolve(read_module("gpu.barrier"), ends=True, copies=False)
     """
     for op in inside_first(module):
         for result in op.results:
@@ -63,12 +60,7 @@ def resolve(module: Operation, *, ends: bool, copies: bool) -> None:
 
 
 def inside_first(operation: Operation) -> list[Operation]:
-    """Operations as LLVM walks them: what is inside before what it is in.
-
-    >>> from xdsl.dialects.test import TestOp
-    >>> [op.name for op in inside_first(TestOp())]
-    ['test.op']
-    """
+    """Operations as LLVM walks them: what is inside before what it is in."""
     found: list[Operation] = []
     for region in operation.regions:
         for block in region.blocks:
@@ -101,11 +93,7 @@ def conversion(value: SSAValue, source: Attribute, target: Attribute) -> Operati
 
 
 def wanted_by(op: Any, number: int) -> Attribute | None:
-    """The layout in which an operation uses an operand, as the module states it.
-
-    >>> from xdsl.dialects.test import TestOp
-    >>> wanted_by(TestOp(), 0)
-    """
+    """The layout in which an operation uses an operand, as the module states it."""
     if op.name in ("xegpu.dpas", "xegpu.dpas_mx"):
         names = ("layout_a", "layout_b", "layout_cd")
         return held(op, names[number]) if number < len(names) else None

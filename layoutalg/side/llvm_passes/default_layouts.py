@@ -27,12 +27,7 @@ def left_open(op: Operation, layouts: list[Attribute | None]) -> Attribute | Non
 
 
 def filled(op: Any, layouts: list[Attribute | None]) -> Attribute | None:
-    """The layout of the result of a transpose, a shape_cast or an elementwise operation, from the first operand that has one.
-
-    >>> from xdsl.dialects.test import TestOp
-    >>> from layoutalg.xegpu import LayoutAttr
-    >>> filled(TestOp(), [LayoutAttr(lane_layout=(16,))])
-    """
+    """The layout of the result of a transpose, shape_cast or elementwise operation, from the first operand that has one."""
     first = next((layout for layout in layouts if layout is not None), None)
     if first is None:
         return None

@@ -58,11 +58,7 @@ def sliced(parent: Attribute, dims: Iterable[int]) -> SliceAttr:
 
 
 def numbers_of(attribute: Attribute, field: str) -> Ints | None:
-    """A field without the dimensions that are sliced off; None where it isn't said.
-
-    >>> numbers_of(sliced(tiles((8, 16)), [0]), "inst_data")
-    (16,)
-    """
+    """A field without the dimensions that are sliced off; None where it isn't said."""
     return getattr(attribute.distribution(), field)
 
 
@@ -74,20 +70,12 @@ _LEVELS = {
 
 
 def has_level(attribute: Attribute | None, level: str) -> bool:
-    """Whether a layout says all fields of the level that is propagated.
-
-    >>> has_level(tiles((8, 16)), "inst"), has_level(tiles((8, 16)), "lane"), has_level(None, "lane")
-    (True, False, False)
-    """
+    """Whether a layout says all fields of the level that is propagated."""
     return attribute is not None and all(numbers_of(attribute, field) for field in _LEVELS[level])
 
 
 def fits(shape: Sequence[int], layout: Sequence[int], data: Sequence[int]) -> bool:
-    """Whether lanes and what each has divide a tile, dimension by dimension.
-
-    >>> fits((8, 16), (1, 16), (2, 1)), fits((8, 16), (1, 16), (1, 2))
-    (True, False)
-    """
+    """Whether lanes and what each has divide a tile, dimension by dimension."""
     return all(size % (count * each) == 0 for size, count, each in zip(shape, layout, data, strict=False))
 
 
@@ -116,9 +104,6 @@ def scaled(attribute: Attribute, up: int, down: int) -> Attribute:
     """The innermost dimension with data `up` times as large and `down` times as small.
 
     Raises `LayoutError` where that isn't a whole number.
-
-    >>> print(scaled(tiles((8, 16)), 2, 1))
-    #xegpu.layout<inst_data = [8, 32]>
     """
     dim = attribute.rank - 1
     said = {field: numbers_of(attribute, field) for field in _DATA}

@@ -399,12 +399,7 @@ def _insert(op: Any, analysis: Analysis) -> None:
 
 
 def rules(upright: Upright) -> dict[str, Rule]:
-    """The rules of a version, which differ in how they put lanes on the rows of what is reduced.
-
-    >>> from layoutalg.side.llvm_passes.reductions import vectors
-    >>> "xegpu.dpas" in rules(vectors)
-    True
-    """
+    """The rules of a version, which differ in how they put lanes on the rows of what is reduced."""
 
     def reduction(op: Any, analysis: Analysis) -> None:
         _reduction(op, analysis, upright)

@@ -23,11 +23,7 @@ Upright = Callable[[int, int], tuple[tuple[int, int], tuple[int, int]]]
 
 
 def one_by_one(rows: int, columns: int) -> tuple[tuple[int, int], tuple[int, int]]:
-    """A lane for each row, and an element at a time (LLVM 23).
-
-    >>> one_by_one(16, 64), one_by_one(8, 64)
-    (((16, 1), (1, 1)), ((8, 1), (1, 1)))
-    """
+    """A lane for each row, and an element at a time (LLVM 23)."""
     return (min(LANES, rows), 1), (1, 1)
 
 
@@ -59,11 +55,7 @@ def reduced(
     *,
     reuses: bool,
 ) -> Attribute:
-    """The layout of what is reduced: such that the result suits its user.
-
-    >>> print(reduced((16, 64), (1,), None, None, "lane", vectors, reuses=True))
-    #xegpu.layout<lane_layout = [16, 1], lane_data = [1, 16]>
-    """
+    """The layout of what is reduced: such that the result suits its user."""
     parent = wanted.parent if isinstance(wanted, SliceAttr) and tuple(wanted.dims) == tuple(dims) else None
     if level == "workgroup":
         if parent is not None:

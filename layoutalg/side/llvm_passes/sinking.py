@@ -31,11 +31,7 @@ __all__ = ["sink"]
 
 
 def sink(module: Operation) -> None:
-    """Move conversions behind elementwise operations, where all operands are converted alike or made of numbers.
-
-    >>> from layoutalg.ir import read_module
-    >>> sink(read_module("gpu.barrier"))
-    """
+    """Move conversions behind elementwise operations, where all operands are converted alike or made of numbers."""
     for op in inside_first(module):
         found = _alike(op) if is_elementwise(op) and isinstance(op.results[0].type, VectorType) else None
         if found is not None and _cuts(*found):

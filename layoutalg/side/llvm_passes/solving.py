@@ -39,12 +39,7 @@ def is_branch(operation: Operation | None) -> bool:
 
 
 def forwarded(operation: Operation) -> tuple[Forwarded, ...]:
-    """Which operands of a loop, a branch or the end of their regions become which arguments and results.
-
-    >>> from xdsl.dialects.test import TestOp
-    >>> forwarded(TestOp())
-    ()
-    """
+    """Which operands of a loop, a branch or the end of their regions become which arguments and results."""
     if operation.name in _FORWARDING:
         parent = operation.parent_op()
         return tuple(_from_end(operation, parent)) if parent is not None and is_branch(parent) else ()
@@ -78,25 +73,13 @@ def _from_end(end: Operation, parent: Operation) -> Iterator[Forwarded]:
 
 
 def runs_once(loop: Operation) -> bool:
-    """Whether the bounds of a loop are constants that let it run exactly once.
-
-    >>> from layoutalg.ir import read_module
-    >>> text = "%a = arith.constant 0 : index %b = arith.constant 8 : index scf.for %i = %a to %b step %b { }"
-    >>> [runs_once(op) for op in read_module(text).walk() if op.name == "scf.for"]
-    [True]
-    """
+    """Whether the bounds of a loop are constants that let it run exactly once."""
     first, last, step = (_number(operand) for operand in loop.operands[:3])
     return first is not None and last is not None and step is not None and first < last <= first + step
 
 
 def surely_runs(loop: Operation) -> bool:
-    """Whether the bounds of a loop are constants that let it run at least once.
-
-    >>> from layoutalg.ir import read_module
-    >>> text = "%a = arith.constant 0 : index %b = arith.constant 8 : index scf.for %i = %a to %b step %b { }"
-    >>> [surely_runs(op) for op in read_module(text).walk() if op.name == "scf.for"]
-    [True]
-    """
+    """Whether the bounds of a loop are constants that let it run at least once."""
     first, last, step = (_number(operand) for operand in loop.operands[:3])
     return first is not None and last is not None and step is not None and step > 0 and first < last
 
@@ -132,8 +115,6 @@ class Solver:
 
     Who gives a value another layout calls `changed`. With `counts`, what goes into a loop that surely runs comes out of its
     last iteration only.
-
-    >>> Solver(print, print).changed("a value that nobody reads")
     """
 
     def __init__(
@@ -155,12 +136,7 @@ class Solver:
         self._listening = False
 
     def run(self, top: Operation) -> None:
-        """Visit all operations of a module.
-
-        >>> from xdsl.dialects.test import TestOp
-        >>> Solver(lambda operation: print(operation.name), print).run(TestOp())
-        test.op
-        """
+        """Visit all operations of a module."""
         self._number(top)
         self._alive.update(region.blocks[0] for region in top.regions if region.blocks)
         self._begin(top, self._reach, backward=False)

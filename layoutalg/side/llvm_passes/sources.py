@@ -38,12 +38,7 @@ __all__ = ["bitcast", "broadcast", "is_elementwise", "reduction", "refolded", "s
 
 
 def broadcast(result: Attribute, shape: Sequence[int], source: Sequence[int]) -> Attribute:
-    """Dimensions of size 1 have data 1; leading dimensions are sliced off.
-
-    >>> from layoutalg.side.llvm_passes.fields import lanes
-    >>> print(broadcast(lanes((1, 16), (2, 1)), (8, 16), (1, 16)))
-    #xegpu.layout<lane_layout = [1, 16], lane_data = [1, 1]>
-    """
+    """Dimensions of size 1 have data 1; leading dimensions are sliced off."""
     lead = len(shape) - len(source)
     repeated = [dim + lead for dim, size in enumerate(source) if size == 1 and shape[dim + lead] != 1]
     found = result
@@ -59,10 +54,6 @@ def reduction(result: Attribute) -> Attribute:
     """The parent of the result's slice.
 
     Raises `LayoutError` for a layout that is not a slice: LLVM crashes.
-
-    >>> from layoutalg.side.llvm_passes.fields import lanes
-    >>> print(reduction(sliced(lanes((16, 1), (1, 1)), [1])))
-    #xegpu.layout<lane_layout = [16, 1], lane_data = [1, 1]>
     """
     if not isinstance(result, SliceAttr):
         raise LayoutError(f"vector.multi_reduction: LLVM crashes: its result is demanded in {result}, expected a slice")
@@ -70,12 +61,7 @@ def reduction(result: Attribute) -> Attribute:
 
 
 def transpose(result: Attribute, permutation: Sequence[int]) -> Attribute:
-    """Dimension permutation[d] of the source is dimension d of the result.
-
-    >>> from layoutalg.side.llvm_passes.fields import lanes
-    >>> print(transpose(lanes((1, 16), (2, 1)), (1, 0)))
-    #xegpu.layout<lane_layout = [16, 1], lane_data = [1, 2], order = [0, 1]>
-    """
+    """Dimension permutation[d] of the source is dimension d of the result."""
     back = sorted(range(len(permutation)), key=permutation.__getitem__)
     return permuted(result, back)
 
@@ -93,12 +79,7 @@ def bitcast(result: Attribute, after: int, before: int) -> Attribute:
 
 
 def shape_cast(result: Attribute, shape: Sequence[int], source: Sequence[int]) -> Attribute | None:
-    """Dimensions of size 1 are sliced off, split ones collapsed, folded ones expanded; None for anything else.
-
-    >>> from layoutalg.side.llvm_passes.fields import lanes
-    >>> print(shape_cast(lanes((4, 4), (1, 1)), (8, 16), (128,)))
-    #xegpu.layout<lane_layout = [16], lane_data = [1]>
-    """
+    """Dimensions of size 1 are sliced off, split ones collapsed, folded ones expanded; None for anything else."""
     units = _units(source, shape)
     if units is not None:
         return sliced(result, units)
@@ -208,12 +189,7 @@ def source_of(op: Any, number: int, result: Attribute) -> Attribute | None:
 
 
 def is_elementwise(op: Any) -> bool:
-    """Whether an operation works element by element.
-
-    >>> from xdsl.dialects.test import TestOp
-    >>> is_elementwise(TestOp())
-    False
-    """
+    """Whether an operation works element by element."""
     if len(op.results) != 1 or op.name == "arith.constant":
         return False
     return op.name.partition(".")[0] in ("arith", "math") or op.name == "vector.fma"

@@ -48,11 +48,7 @@ class Version:
     """Whether a constant is made again at once where it is used in another layout; otherwise later, with what it is made of."""
 
     def propagate(self, module: Operation, level: str, target: str) -> None:
-        """Write layouts into a module.
-
-        >>> from layoutalg.ir import read_module
-        >>> VERSIONS[22].propagate(read_module("gpu.barrier"), "lane", "pvc")
-        """
+        """Write layouts into a module."""
         if self.keeps:
             cleaned(module)
         analysis = Analysis(module, level, self.rules, llvm22_rules.elementwise, self.meet, self.habits)

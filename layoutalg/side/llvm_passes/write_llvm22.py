@@ -46,12 +46,7 @@ Find = Callable[[SSAValue], "Attribute | None"]
 
 
 def described(kind: TensorDescType, layout: Attribute | None) -> TensorDescType:
-    """The type of a descriptor with this layout; None for no layout.
-
-    >>> from xdsl.dialects.builtin import f32
-    >>> print(described(TensorDescType.of([8, 16], f32), None))
-    !xegpu.tensor_desc<8x16xf32>
-    """
+    """The type of a descriptor with this layout; None for no layout."""
     return TensorDescType(
         kind.shape, kind.element_type, kind.encoding, NoneAttr() if layout is None else written(layout)
     )
@@ -69,12 +64,7 @@ def retyped(value: SSAValue, layout: Attribute | None) -> None:
 
 
 def blocks_inside_first(operation: Operation) -> Iterator[Block]:
-    """The blocks of an operation, those of inner regions before the block that they are in.
-
-    >>> from xdsl.dialects.test import TestOp
-    >>> list(blocks_inside_first(TestOp()))
-    []
-    """
+    """The blocks of an operation, those of inner regions before the block that they are in."""
     for region in operation.regions:
         for block in region.blocks:
             for inner in block.ops:
@@ -83,16 +73,7 @@ def blocks_inside_first(operation: Operation) -> Iterator[Block]:
 
 
 def state_result(op: Operation, number: int, layout: Attribute | None) -> None:
-    """Write a layout of a result: over an anchor's own, but beside a `layout_result_N` that is there.
-
-    >>> from xdsl.dialects.test import TestOp
-    >>> from xdsl.dialects.builtin import f32
-    >>> from layoutalg.xegpu import LayoutAttr
-    >>> op = TestOp(result_types=[f32])
-    >>> state_result(op, 0, LayoutAttr(lane_layout=(16,)))
-    >>> list(op.attributes)
-    ['layout_result_0']
-    """
+    """Write a layout of a result: over an anchor's own, but beside a `layout_result_N` that is there."""
     if op.name in ANCHORS:
         hold(op, ANCHORS[op.name], layout)
     elif layout is not None and held(op, f"layout_result_{number}") is None:

@@ -29,37 +29,21 @@ Fill = Callable[[Operation, "list[Attribute | None]"], "Attribute | None"]
 
 
 def cleaned(module: Operation) -> None:
-    """Take away the layouts that are not an anchor's own: they are temporary.
-
-    >>> from layoutalg.ir import read_module
-    >>> module = read_module("%c = arith.constant {layout_result_0 = #xegpu.layout<lane_layout = [16]>} true")
-    >>> cleaned(module)
-    >>> module.body.block.first_op.attributes
-    {}
-    """
+    """Take away the layouts that are not an anchor's own: they are temporary."""
     for op in module.walk():
         for name in [name for name, each in op.attributes.items() if isinstance(each, ir.LayoutAttr | ir.SliceAttr)]:
             del op.attributes[name]
 
 
 def stated(op: Operation, number: int) -> Attribute | None:
-    """The layout that an operation states of its result, if any.
-
-    >>> from xdsl.dialects.test import TestOp
-    >>> stated(TestOp(), 0)
-    """
+    """The layout that an operation states of its result, if any."""
     if op.name in ANCHORS:
         return held(op, ANCHORS[op.name])
     return held(op, f"layout_result_{number}")
 
 
 def known(value: SSAValue) -> Attribute | None:
-    """The layout of a value as the module says it: where it is made, at the loop that carries it, in a descriptor's type.
-
-    >>> from xdsl.ir import Block
-    >>> from xdsl.dialects.builtin import f32
-    >>> known(Block(arg_types=[f32]).args[0])
-    """
+    """The layout of a value as the module says it: where it is made, at the loop that carries it, in a descriptor's type."""
     if isinstance(value, OpResult):
         if value.op.name in ANCHORS:
             return stated(value.op, value.index)

@@ -1,0 +1,100 @@
+"""Functions that serve the room `side` alone, one by one."""
+
+from __future__ import annotations
+
+from random import Random
+
+from xdsl.dialects.builtin import VectorType, f32
+from xdsl.dialects.test import TestOp as AnyOp
+
+from layoutalg.ir import read_module
+from layoutalg.side.conformance.bodies import Body
+from layoutalg.side.conformance.compilers import Compiler, run_all
+from layoutalg.side.conformance.iree import asked, judge_threads
+from layoutalg.side.conformance.kernel import runnable
+from layoutalg.side.conformance.making import _GENERATORS, Making, generates
+from layoutalg.side.conformance.moving import multiplied
+from layoutalg.side.conformance.results import mistakes_of
+from layoutalg.side.llvm_passes.analysis import bits_of, held, hold
+from layoutalg.side.llvm_passes.conflicts import inside_first, wanted_by
+from layoutalg.side.llvm_passes.llvm23_rules import rules
+from layoutalg.side.llvm_passes.reductions import vectors
+from layoutalg.side.llvm_passes.solving import forwarded
+from layoutalg.side.llvm_passes.sources import is_elementwise
+from layoutalg.side.llvm_passes.write_llvm22 import blocks_inside_first
+from layoutalg.side.llvm_passes.writing_anchors import cleaned
+from layoutalg.xegpu import LayoutAttr
+
+
+def test_no_modules_have_no_answers() -> None:
+    assert run_all(Compiler("none", "none", "llvm", "24"), {}, "builtin.module()") == {}
+
+
+def test_no_kernels_no_cases() -> None:
+    assert asked(Compiler("iree-opt", "iree-opt", "iree", "3.13"), 0, 0, ()).cases == ()
+
+
+def test_no_kernels_no_verdicts() -> None:
+    assert judge_threads(Compiler("iree-opt", "iree-opt", "iree", "3.13"), []) == []
+
+
+def test_a_text_without_functions_stays() -> None:
+    assert runnable("gpu.barrier") == "gpu.barrier"
+
+
+def test_what_is_registered_generates() -> None:
+    @generates("test.nothing", kinds=("rows",))
+    def nothing(making):
+        pass
+
+    assert _GENERATORS.pop("test.nothing").make is nothing
+
+
+def test_a_product_is_as_wide_as_its_accumulator() -> None:
+    making = Making(Random(0), Body("plain"), "xegpu.dpas", "none")
+    a, b = (making.body.new(shape, "f16", None) for shape in ((8, 16), (16, 16)))
+    assert multiplied(making, a, b, making.body.new((8, 16), "f32", None), None).type == "vector<8x16xf32>"
+
+
+def test_no_cases_no_mistakes() -> None:
+    assert mistakes_of(Compiler("mlir-opt-24", "mlir-opt-24", "llvm", "24"), (), reduce=True) == ()
+
+
+def test_the_bits_of_a_vector_are_those_of_its_elements() -> None:
+    assert bits_of(AnyOp(result_types=[VectorType(f32, [8, 16])]).results[0]) == 32
+
+
+def test_what_an_operation_was_given_it_holds() -> None:
+    op = AnyOp()
+    hold(op, "layout_result_0", LayoutAttr(lane_layout=(16,)))
+    assert str(held(op, "layout_result_0")) == "#xegpu.layout<lane_layout = [16]>"
+
+
+def test_an_operation_comes_after_what_is_inside() -> None:
+    assert [op.name for op in inside_first(AnyOp())] == ["test.op"]
+
+
+def test_an_operation_without_layouts_wants_none() -> None:
+    assert wanted_by(AnyOp(), 0) is None
+
+
+def test_a_product_has_a_rule() -> None:
+    assert "xegpu.dpas" in rules(vectors)
+
+
+def test_an_operation_without_regions_forwards_nothing() -> None:
+    assert forwarded(AnyOp()) == ()
+
+
+def test_an_unknown_operation_is_not_elementwise() -> None:
+    assert not is_elementwise(AnyOp())
+
+
+def test_an_operation_without_regions_has_no_blocks() -> None:
+    assert list(blocks_inside_first(AnyOp())) == []
+
+
+def test_a_layout_that_is_not_an_anchors_own_is_taken_away() -> None:
+    module = read_module("%c = arith.constant {layout_result_0 = #xegpu.layout<lane_layout = [16]>} true")
+    cleaned(module)
+    assert module.body.block.first_op.attributes == {}
