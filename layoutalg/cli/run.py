@@ -124,11 +124,7 @@ def run(
 
 
 def as_grid(option: str, text: str) -> tuple[int, int, int]:
-    """One to three sizes along x, y and z, of this option.
-
-    >>> as_grid("--grid", "8x16")
-    (8, 16, 1)
-    """
+    """One to three sizes along x, y and z, of this option."""
     try:
         sizes = as_shape(text)
     except ParseError:

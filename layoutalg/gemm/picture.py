@@ -31,12 +31,7 @@ _WIDE = 38
 
 @dataclass(frozen=True, slots=True, repr=False)
 class PlanPicture(PanelPicture):
-    """The picture of a plan; its `parts` are the fragments of one step, which `layoutalg.viz.picture.picture_of` draws.
-
-    >>> from layoutalg.gemm import plan_gemm
-    >>> plan_gemm(64, 64, 64).picture().svg()[:4]
-    '<svg'
-    """
+    """The picture of a plan; its `parts` are the fragments of one step, drawn by `viz.picture.picture_of`."""
 
     plan: Gemm = field(kw_only=True)
 

@@ -50,11 +50,7 @@ PALE, MARKED, DARK = "#eeeeee", "#f7d9a8", "#b8d8e9"
 
 @dataclass(frozen=True, slots=True)
 class Axis:
-    """A row of cells: their numbers where each is drawn (None: the gap), and the width of each.
-
-    >>> Axis.of(3, 20).length
-    60
-    """
+    """A row of cells: their numbers where each is drawn (None: the gap), and the width of each."""
 
     numbers: tuple[int | None, ...]
     step: float
@@ -88,11 +84,7 @@ class Axis:
 
 @dataclass(frozen=True, slots=True)
 class Look:
-    """What a cell looks like: its colour, its label, and the sentence about it.
-
-    >>> Look(PALE, "0,1", "workgroup x = 0, y = 1").label
-    '0,1'
-    """
+    """What a cell looks like: its colour, its label, and the sentence about it."""
 
     fill: str
     label: str
@@ -101,11 +93,7 @@ class Look:
 
 @dataclass(frozen=True, slots=True)
 class Panel:
-    """Cells, words and lines in pixels from the panel's own corner, and its size.
-
-    >>> Panel((), (Words(0, 10, "C", 12),), (), 20, 12).width
-    20
-    """
+    """Cells, words and lines in pixels from the panel's own corner, and its size."""
 
     cells: tuple[Cell, ...]
     words: tuple[Words, ...]
@@ -134,12 +122,7 @@ def product_panel(
     across: Axis,
     looks: Mapping[str, Mapping[tuple[int, int], Look]],
 ) -> Panel:
-    """A left of C, B above it: axes of rows, of depth and of columns. `looks` are those of A, B and C by cell.
-
-    >>> one, look = Axis.of(1, 20), {(0, 0): Look(PALE, "", "")}
-    >>> product_panel("blocks", [], one, one, one, {"A": look, "B": look, "C": look}).width
-    54
-    """
+    """A left of C, B above it: axes of rows, of depth and of columns. `looks` are those of A, B and C by cell."""
     cells: list[Cell] = []
     words = [Words(0, 10, title, 12, bold=True)]
     left, top = deep.length + 14, len(deep.numbers) * CELL_HEIGHT + 34
@@ -169,12 +152,7 @@ def product_panel(
 
 
 def beside(panels: Sequence[Panel], title: str, subtitle: str, widest: float = float("inf")) -> Scene:
-    """Panels from left to right, under a title and a line below it; in several rows where one would be wider than `widest`.
-
-    >>> two = [Panel((), (), (), 50, 20), Panel((), (), (), 30, 40)]
-    >>> beside(two, "a plan", "").width, beside(two, "a plan", "", widest=100).width
-    (144.0, 74.0)
-    """
+    """Panels from left to right under a title and subtitle, in several rows where one would be wider than `widest`."""
     cells: list[Cell] = []
     lines: list[Line] = []
     words = [Words(_MARGIN, 20, title, 13, bold=True, fill="#000000")]
@@ -196,11 +174,7 @@ def beside(panels: Sequence[Panel], title: str, subtitle: str, widest: float = f
 
 @dataclass(frozen=True, slots=True, repr=False)
 class PanelPicture(Picture):
-    """A picture of panels, with one direction and one colouring; a subclass says which panels.
-
-    >>> PanelPicture((), "a plan").subtitle()
-    ''
-    """
+    """A picture of panels, with one direction and one colouring; a subclass says which panels."""
 
     def panels(self) -> Sequence[Panel]:
         """The panels, from left to right."""
@@ -219,11 +193,7 @@ class PanelPicture(Picture):
         return beside(self.panels(), self.title, self.subtitle(), self.widest())
 
     def html(self) -> str:
-        """The picture as a page.
-
-        >>> PanelPicture((), "a < b").html()[:15]
-        '<!DOCTYPE html>'
-        """
+        """The picture as a page."""
         return (
             '<!DOCTYPE html>\n<html lang="en">\n<head><meta charset="utf-8">\n'
             f"<title>{escape(self.title)}</title></head>\n<body>{self.svg()}</body>\n</html>\n"

@@ -106,12 +106,6 @@ def write_chain(
     inside a subgroup is, for Intel's GPUs, a call of `BARRIER_IN_SUBGROUP`, which the module has to declare.
 
     Raises `ConversionError` for a program that makes no sense: a word that is read and not made, lanes that are not there.
-
-    >>> from layoutalg.conversion.lowering.writer import Writer
-    >>> repeat = Program(1, 16, 32, 1, 2, (0,), (), (0, 0))
-    >>> [made] = write_chain([repeat], None, Indices(Writer(), 1, 16), [Value("i32")], [2])
-    >>> made.kind
-    'vector<2xi32>'
     """
     pieces, used = list(source), False
     memory = {} if shared is None else _views(chain, shared, indices)

@@ -37,11 +37,7 @@ _WIDE = 46
 
 @dataclass(frozen=True, slots=True, repr=False)
 class AmxPicture(PanelPicture):
-    """The picture of a plan; its `parts` are the tiles of a register block in a step.
-
-    >>> len(la.plan_amx(64, 64, 64).picture().panels())
-    4
-    """
+    """The picture of a plan; its `parts` are the tiles of a register block in a step."""
 
     plan: AmxGemm = field(kw_only=True)
 
