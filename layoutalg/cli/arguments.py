@@ -11,6 +11,7 @@ import os
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from pkgutil import resolve_name
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "CHIP",
+    "DPAS_CHIP",
     "FORMATS",
     "OneOf",
     "as_numbers",
@@ -62,6 +64,11 @@ class OneOf(click.ParamType):  # pyright: ignore[reportMissingTypeArgument] (old
     def __init__(self, names: Callable[[], Sequence[object]]) -> None:
         self.names = names
 
+    @classmethod
+    def at(cls, place: str) -> OneOf:
+        """The names in a module, such as `layoutalg.simulate.machine:LEVELS`, which is loaded when they are needed."""
+        return cls(lambda: resolve_name(place))
+
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         """The name's own value in the table."""
         found = [one for one in self.names() if str(one) == str(value)]
@@ -74,13 +81,14 @@ class OneOf(click.ParamType):  # pyright: ignore[reportMissingTypeArgument] (old
         return f"[{'|'.join(map(str, self.names()))}]"
 
 
-def _chips() -> Sequence[str]:
+def _chips(*, dpas: bool = False) -> Sequence[str]:
     from layoutalg.hardware.chips import target_names
 
-    return target_names()
+    return target_names(dpas=dpas)
 
 
 CHIP = OneOf(_chips)
+DPAS_CHIP = OneOf(lambda: _chips(dpas=True))
 _LLVM_VERSION = OneOf(llvm_versions)
 
 

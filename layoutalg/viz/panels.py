@@ -16,7 +16,7 @@ A panel is cells, words and lines with its own origin; `beside` puts panels in a
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from html import escape
 
@@ -36,6 +36,7 @@ __all__ = [
     "PanelPicture",
     "beside",
     "cell_of",
+    "first_marked",
     "product_panel",
 ]
 
@@ -112,6 +113,28 @@ def _arrow(x: float, y: float, length: float) -> tuple[Line, ...]:
     """An arrow to the right."""
     end = x + length
     return Line(x, y, end, y, 1.2), Line(end - 5, y - 3, end, y, 1.2), Line(end - 5, y + 3, end, y, 1.2)
+
+
+def first_marked(
+    axes: tuple[Axis, Axis, Axis],
+    of_a: Callable[[int, int], str],
+    of_b: Callable[[int, int], str],
+    of_c: Callable[[int, int], tuple[str, str]],
+) -> dict[str, dict[tuple[int, int], Look]]:
+    """Looks for `product_panel`: the first cell of C, and what it needs of A and B, stand out.
+
+    `axes` are rows, depth and columns; sentences are said by the place of a cell, of C with its label in front.
+    """
+    down, deep, across = (axis.drawn for axis in axes)
+
+    def fill(first: bool, needed: bool) -> str:
+        return MARKED if first else DARK if needed else PALE
+
+    return {
+        "A": {(i, s): Look(fill(i == s == 0, i == 0), "", of_a(i, s)) for i in down for s in deep},
+        "B": {(s, j): Look(fill(s == j == 0, j == 0), "", of_b(s, j)) for s in deep for j in across},
+        "C": {(i, j): Look(DARK if i == j == 0 else PALE, *of_c(i, j)) for i in down for j in across},
+    }
 
 
 def product_panel(
