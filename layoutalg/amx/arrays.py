@@ -40,9 +40,6 @@ def element_of(array: Array) -> str:
     """The tile element type of an array.
 
     Raises `LayoutError` for an array of anything else.
-
-    >>> element_of(np.zeros(1, np.uint8))
-    'i8'
     """
     name = array.dtype.name if isinstance(array, np.ndarray) else type(array).__name__  # pyright: ignore[reportUnnecessaryIsInstance]
     if name not in _NAMES:
@@ -54,9 +51,6 @@ def matrix_shape(array: Array, what: str) -> tuple[int, int]:
     """The last two sizes of an array, each at least 1.
 
     Raises `LayoutError` for an array without them.
-
-    >>> matrix_shape(np.zeros((5, 2, 3), np.int8), "B")
-    (2, 3)
     """
     element_of(array)
     if array.ndim < 2 or 0 in array.shape[-2:]:
@@ -100,9 +94,6 @@ def tile_bytes(tile: Array, kind: TileType, operand: str) -> NDArray[np.uint8]:
     """The register's bytes `[..., rows, row bytes]` of a tile given as elements `[..., rows, cols]`.
 
     i8 may be int8 or uint8: the bytes are the same. Raises `LayoutError` for another shape or type.
-
-    >>> tile_bytes(np.ones((1, 2), np.int32), TileType(1, 2, "i32"), "acc").tolist()
-    [[1, 0, 0, 0, 1, 0, 0, 0]]
     """
     if not isinstance(tile, np.ndarray) or tile.shape[-2:] != kind.shape or _NAMES.get(tile.dtype.name) != kind.element:  # pyright: ignore[reportUnnecessaryIsInstance]
         found = f"{tile.dtype.name} {list(tile.shape)}" if isinstance(tile, np.ndarray) else type(tile).__name__  # pyright: ignore[reportUnnecessaryIsInstance]

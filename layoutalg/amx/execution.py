@@ -50,14 +50,7 @@ _PIECE = 1 << 17
 
 
 def execute_product(product: TileProduct, lhs: Array, rhs: Array, acc: Array) -> Array:
-    """The accumulator tile after the instruction (see `TileProduct.execute`).
-
-    >>> from layoutalg.amx.product import TileProduct
-    >>> product = TileProduct(1, 1, 4, "i8", "i8", lhs_zext=True)
-    >>> ones = np.full((1, 4), -1, np.int8)
-    >>> execute_product(product, ones, ones, np.zeros((1, 1), np.int32)).item()      # 4 * 255 * -1
-    -1020
-    """
+    """The accumulator tile after the instruction (see `TileProduct.execute`)."""
     contents = [
         tile_bytes(tile, kind, operand)
         for tile, kind, operand in (
@@ -87,11 +80,7 @@ def execute_product(product: TileProduct, lhs: Array, rhs: Array, acc: Array) ->
 
 
 def float_chains(a: Array, b: Array, c: Array) -> Array:
-    """c [.., m, n] plus a [.., m, k] times b [.., k, n] for 16-bit floats, in the order that AMX has; k is even.
-
-    >>> float_chains(np.full((1, 4), 2, np.float16), np.full((4, 1), 3, np.float16), np.ones((1, 1), np.float32)).item()
-    25.0
-    """
+    """c [.., m, n] plus a [.., m, k] times b [.., k, n] for 16-bit floats, in the order that AMX has; k is even."""
     batch = np.broadcast_shapes(a.shape[:-2], b.shape[:-2], c.shape[:-2])
     (m, k), n = a.shape[-2:], b.shape[-1]
     with np.errstate(over="ignore", invalid="ignore", under="ignore"):

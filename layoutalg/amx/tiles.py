@@ -277,11 +277,7 @@ class TileType(Notation):
 
 
 def read_notation(reader: Reader) -> TileType:
-    """Read the whole type, in the spelling of LLVM 22 or of 23 and 24, and leave the reader behind it.
-
-    >>> print(read_notation(Reader("!amx.tile<16x64xi8>")))
-    !x86.amx.tile<16x64xi8>
-    """
+    """Read the whole type, in the spelling of LLVM 22 or of 23 and 24, and leave the reader behind it."""
     if not reader.accept("!x86.amx.tile"):
         reader.expect("!amx.tile")
     return read_tile(reader)

@@ -33,11 +33,6 @@ def amx_gemm(sizes: tuple[int, int, int], target: str, asked: Asked, options: di
     """Plan a product for a CPU with AMX, and do with the plan what is asked.
 
     Raises `PlanError` for what is not planned, and where something that is needed is not installed.
-
-    >>> options = dict.fromkeys(("a", "blocking", "blocks", "prepacked_b", "native", "timed", "build"))
-    >>> amx_gemm((64, 64, 0), "amx", Asked(), options)
-    Traceback (most recent call last):
-    layoutalg.core.errors.PlanError: k = 0: a size is an integer from 1 to 16777216
     """
     from layoutalg.core.files import write_file
     from layoutalg.gemm.amx import plan_amx

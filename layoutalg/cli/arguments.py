@@ -74,12 +74,7 @@ class OneOf(click.ParamType):  # pyright: ignore[reportMissingTypeArgument] (old
         return self.fail(f"{shown(str(value))}: expected one of {', '.join(map(str, self.names()))}", param, ctx)
 
     def get_metavar(self, param: click.Parameter, ctx: click.Context | None = None) -> str:
-        """The names, for the help. (Click 8.1 asks without a context.)
-
-        >>> import click
-        >>> OneOf(lambda: ("a", "b")).get_metavar(click.Option(["--to"]))
-        '[a|b]'
-        """
+        """The names, for the help. (Click 8.1 asks without a context.)"""
         return f"[{'|'.join(map(str, self.names()))}]"
 
 

@@ -45,11 +45,7 @@ _FIRST = 6
 
 @dataclass(frozen=True, eq=False)
 class Argument:
-    """An argument of a kernel: a number or an array, and what it is called.
-
-    >>> as_argument("0.5").name
-    '0.5'
-    """
+    """An argument of a kernel: a number or an array, and what it is called."""
 
     name: str
     value: Any
@@ -139,12 +135,7 @@ def _own_copy(mapped: NDArray[Any]) -> NDArray[Any]:
 
 
 def saved_bytes(array: NDArray[Any]) -> bytes:
-    """The file of an array in numpy's format; elements that numpy has no letter for go as whole numbers of their size.
-
-    >>> import io, ml_dtypes
-    >>> np.load(io.BytesIO(saved_bytes(np.ones(2, ml_dtypes.bfloat16)))).tolist()
-    [16256, 16256]
-    """
+    """An array as a file in numpy's format; element types that numpy lacks are saved as integers of their size."""
     import numpy as np
 
     if array.dtype.kind not in "biuf" or np.dtype(array.dtype.str) != array.dtype:

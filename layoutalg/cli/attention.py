@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from layoutalg.cli.arguments import OneOf, json_option, llvm_option, output_option, print_json
+from layoutalg.cli.arguments import DPAS_CHIP, OneOf, json_option, llvm_option, output_option, print_json
 from layoutalg.cli.targets import model_text
 from layoutalg.core.progress import progress_bar
 
@@ -18,56 +18,32 @@ if TYPE_CHECKING:
 __all__ = ["attention"]
 
 
-def _types() -> Sequence[str]:
-    from layoutalg.gemm.attention.problem import TYPES
-
-    return TYPES
-
-
-def _outputs() -> Sequence[str]:
-    from layoutalg.gemm.attention.problem import OUTPUTS
-
-    return OUTPUTS
-
-
-def _targets() -> Sequence[str]:
-    from layoutalg.hardware.chips import target_names
-
-    return target_names(dpas=True)
-
-
-def _prefetches() -> Sequence[str]:
-    from layoutalg.gemm.attention.plan import PREFETCHES
-
-    return PREFETCHES
-
-
-def _levels() -> Sequence[str]:
-    from layoutalg.gemm.attention.plan import LEVELS
-
-    return LEVELS
+_TYPES = OneOf.at("layoutalg.gemm.attention.problem:TYPES")
+_OUTPUTS = OneOf.at("layoutalg.gemm.attention.problem:OUTPUTS")
+_LEVELS = OneOf.at("layoutalg.gemm.attention.plan:LEVELS")
+_PREFETCHES = OneOf.at("layoutalg.gemm.attention.plan:PREFETCHES")
 
 
 @click.command(short_help="Plan flash attention; write, run and compile its kernel.")
 @click.argument("queries", type=int)
 @click.argument("keys", type=int)
 @click.option("--d", type=int, default=64, show_default=True, help="The size of a head.")
-@click.option(
-    "--type", "element", type=OneOf(_types), default="f16", show_default=True, help="Element type of Q, K and V."
-)
-@click.option("--out", type=OneOf(_outputs), default="f32", show_default=True, help="Element type of the result.")
+@click.option("--type", type=_TYPES, default="f16", show_default=True, help="Element type of Q, K and V.")
+@click.option("--out", type=_OUTPUTS, default="f32", show_default=True, help="Element type of the result.")
 @click.option("--heads", type=int, default=1, show_default=True, help="Heads of Q.")
 @click.option("--kv-heads", type=int, help="Heads of K and V, each for several of Q (as many as Q has unless given).")
 @click.option("--batch", type=int, default=1, show_default=True, help="Batches of heads.")
 @click.option("--causal", is_flag=True, help="Query i sees the keys 0 to i + KEYS - QUERIES alone.")
 @click.option("--scale", type=float, help="What scores are multiplied by (1/sqrt(d) unless given).")
-@click.option("--target", type=OneOf(_targets), default="bmg", show_default=True, help="The chip.")
+@click.option("--target", type=DPAS_CHIP, default="bmg", show_default=True, help="The chip.")
 @click.option("--subgroups", type=int, help="Subgroups of a workgroup (chosen unless given).")
 @click.option(
-    "--prefetch", type=OneOf(_prefetches), help="Whether subgroups prefetch for one another (chosen unless given)."
+    "--prefetch",
+    type=_PREFETCHES,
+    help="Whether subgroups prefetch for one another (chosen unless given).",
 )
 @llvm_option("The version of LLVM that the kernel is for.")
-@click.option("--emit", "level", type=OneOf(_levels), help="Print the kernel (with -o: write it).")
+@click.option("--emit", "level", type=_LEVELS, help="Print the kernel (with -o: write it).")
 @output_option("Write the kernel to a file.")
 @click.option("--run", is_flag=True, help="Execute the kernel in the simulator on random arrays.")
 @click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="For the random arrays.")
@@ -78,24 +54,13 @@ def _levels() -> Sequence[str]:
 def attention(
     queries: int,
     keys: int,
-    d: int,
-    element: str,
-    out: str,
-    heads: int,
-    kv_heads: int | None,
-    batch: int,
-    causal: bool,
-    scale: float | None,
-    target: str,
-    subgroups: int | None,
-    prefetch: str | None,
-    llvm: int,
     level: str | None,
     output: Path | None,
     run: bool,
     seed: int,
     listing: bool,
     as_json: bool,
+    **options: Any,
 ) -> None:
     """Plan O = softmax(scale * Q K^T) V, print the plan, and write, run and compile its kernel.
 
@@ -104,22 +69,7 @@ def attention(
     from layoutalg.core.files import write_file
     from layoutalg.gemm.attention import plan_attention
 
-    plan = plan_attention(
-        queries,
-        keys,
-        d,
-        element,
-        out,
-        target,
-        heads=heads,
-        kv_heads=kv_heads,
-        batch=batch,
-        causal=causal,
-        scale=scale,
-        subgroups=subgroups,
-        prefetch=prefetch,
-        llvm=llvm,
-    )
+    plan = plan_attention(queries, keys, **options)
     text = plan.emit(level or "lane")
     if level is not None and not (output or run or listing or as_json):
         print(text, end="")

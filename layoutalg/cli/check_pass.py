@@ -24,11 +24,7 @@ __all__ = ["Compared", "compare_files", "compare_passes"]
 
 @dataclass(frozen=True)
 class Compared:
-    """How versions are run and what is found is written.
-
-    >>> Compared("1", (), None, 0, None, "pvc", "text").written
-    'text'
-    """
+    """How versions are run and what is found is written."""
 
     grid: str
     given: tuple[str, ...]

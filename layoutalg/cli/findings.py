@@ -21,11 +21,7 @@ __all__ = ["write_findings"]
 def write_findings(
     findings: Sequence[Finding], module: Module, written: str, facts: dict[str, Any], closing: str = ""
 ) -> None:
-    """Print findings as `text`, `json` (with further `facts`), `sarif` or `github`; `closing` ends the summary of the text.
-
-    >>> write_findings([], la.read("gpu.barrier"), "json", {"llvm": 22})
-    {"file": "text", "llvm": 22, "findings": []}
-    """
+    """Print findings as `text`, `json` (with `facts`), `sarif` or `github`; `closing` ends the text's summary."""
     from rich.console import Console
 
     from layoutalg.show.findings import findings_facts, github_lines, print_findings, sarif, summary

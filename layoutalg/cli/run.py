@@ -9,13 +9,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 import click
 
-from layoutalg.cli.arguments import (
-    OneOf,
-    as_shape,
-    format_option,
-    json_option,
-    read_module_file,
-)
+from layoutalg.cli.arguments import DPAS_CHIP, OneOf, as_shape, format_option, json_option, read_module_file
 from layoutalg.core.errors import LayoutError, ParseError
 from layoutalg.core.limits import MOST_ARGUMENT_BYTES, MOST_PRINTED
 
@@ -24,17 +18,7 @@ if TYPE_CHECKING:
 
 __all__ = ["as_arguments", "as_grid", "run"]
 
-
-def _targets() -> Sequence[str]:
-    from layoutalg.hardware.chips import target_names
-
-    return target_names(dpas=True)
-
-
-def _levels() -> Sequence[str]:
-    from layoutalg.simulate.machine import LEVELS
-
-    return LEVELS
+_LEVEL = OneOf.at("layoutalg.simulate.machine:LEVELS")
 
 
 @click.command(short_help="Run a kernel on arrays.")
@@ -45,8 +29,8 @@ def _levels() -> Sequence[str]:
 )
 @click.option("-o", "--output", "outputs", multiple=True, metavar="FILE", help="Save a result: C.npy, or C=FILE.")
 @click.option("--kernel", help="The kernel, where there are several.")
-@click.option("--level", type=OneOf(_levels), help="The level of the kernel (default: as the text has it).")
-@click.option("--target", type=OneOf(_targets), default="pvc", show_default=True, help="The chip.")
+@click.option("--level", type=_LEVEL, help="The level of the kernel (default: as the text has it).")
+@click.option("--target", type=DPAS_CHIP, default="pvc", show_default=True, help="The chip.")
 @click.option("--block", help="Work-items of a workgroup, such as 64 or 16x4 (default: as the kernel has it).")
 @click.option("--subgroup-size", type=int, metavar="N", help="Lanes of a subgroup (default: as the kernel has it).")
 @click.option("--trace", multiple=True, metavar="NAME", help="Print what a work-item holds in a result, such as %7.")
@@ -124,11 +108,7 @@ def run(
 
 
 def as_grid(option: str, text: str) -> tuple[int, int, int]:
-    """One to three sizes along x, y and z, of this option.
-
-    >>> as_grid("--grid", "8x16")
-    (8, 16, 1)
-    """
+    """One to three sizes along x, y and z, of this option."""
     try:
         sizes = as_shape(text)
     except ParseError:

@@ -44,21 +44,13 @@ _Command = TypeVar("_Command", bound=Callable[..., Any])
 
 
 class GpuOption(click.Option):
-    """An option of plans for GPUs alone.
-
-    >>> GpuOption(["--tile"]).section
-    'Options for GPUs'
-    """
+    """An option of plans for GPUs alone."""
 
     section = "Options for GPUs"
 
 
 class AmxOption(click.Option):
-    """An option of plans for CPUs with AMX alone.
-
-    >>> AmxOption(["--blocking"]).name
-    'blocking'
-    """
+    """An option of plans for CPUs with AMX alone."""
 
     section = "Options for CPUs with AMX (targets amx, spr, gnr)"
 
@@ -84,12 +76,7 @@ class Sectioned(click.Command):
 
 
 def planner_options(command: _Command) -> _Command:
-    """The options of `plan_gemm` and of `plan_amx`: those that both have are for all targets.
-
-    >>> command = click.command()(planner_options(lambda **options: None))
-    >>> [option.section for option in command.params if isinstance(option, (GpuOption, AmxOption)) and option.name == "tile"]
-    ['Options for GPUs']
-    """
+    """The options of `plan_gemm` and of `plan_amx`: those that both have are for all targets."""
     gpu, amx = (get_type_hints(kind, include_extras=True) for kind in (GemmOptions, AmxOptions))
     for name, hint in reversed((gpu | amx).items()):
         form = GpuOption if name not in amx else AmxOption if name not in gpu else click.Option
@@ -111,11 +98,7 @@ def _planner_option(name: str, hint: Any, said: Option, form: type[click.Option]
 
 @dataclass(frozen=True)
 class Asked:
-    """What is to be done with a plan.
-
-    >>> Asked(run=True).wants_text, Asked(level="lane").wants_text, Asked().wants_text
-    (True, True, False)
-    """
+    """What is to be done with a plan."""
 
     level: str | None = None
     output: Path | None = None
@@ -134,43 +117,27 @@ class Asked:
 
     @property
     def wants_only_text(self) -> bool:
-        """Whether the kernel is all that is printed.
-
-        >>> Asked(level="lane").wants_only_text, Asked(level="lane", explain=True).wants_only_text
-        (True, False)
-        """
+        """Whether the kernel is all that is printed."""
         others = (self.output, self.run, self.check, self.listing, self.explain, self.as_json)
         return self.level is not None and not any(others)
 
 
 def target_names() -> Sequence[str]:
-    """The targets: GPUs with DPAS, and those of AMX.
-
-    >>> target_names()[-3:]
-    ('amx', 'spr', 'gnr')
-    """
+    """The targets: GPUs with DPAS, and those of AMX."""
     from layoutalg.hardware.chips import target_names as gpus
 
     return (*gpus(dpas=True), *amx_targets())
 
 
 def amx_targets() -> Sequence[str]:
-    """The targets of AMX.
-
-    >>> amx_targets()
-    ('amx', 'spr', 'gnr')
-    """
+    """The targets of AMX."""
     from layoutalg.gemm.amx.problem import TARGETS
 
     return TARGETS
 
 
 def emit_names() -> Sequence[str]:
-    """What `--emit` takes, for GPUs and for AMX.
-
-    >>> emit_names()
-    ('lane', 'subgroup', 'workgroup', 'whole', 'parts')
-    """
+    """What `--emit` takes, for GPUs and for AMX."""
     from layoutalg.gemm.amx.plan import PARTS
     from layoutalg.gemm.plan import LEVELS
 
@@ -207,12 +174,7 @@ def checked_options(
 
 
 def differences(found: NDArray[Any], wanted: NDArray[Any]) -> dict[str, float]:
-    """How far a result is from the definition in f64.
-
-    >>> import numpy as np
-    >>> differences(np.array([1, 3], np.int8), np.array([1.0, 2.5]))
-    {'largest_difference': 0.5, 'largest_value': 2.5}
-    """
+    """How far a result is from the definition in f64."""
     far = abs(found.astype(wanted.dtype) - wanted).max()
     return {"largest_difference": float(far), "largest_value": float(abs(wanted).max())}
 
@@ -228,12 +190,7 @@ def model_text(facts: Mapping[str, Any]) -> str:
 
 
 def print_results(rows: Sequence[tuple[str, str]]) -> None:
-    """Print what was done with a plan, below it.
-
-    >>> print_results([("library", "gemm.so")])
-    <BLANKLINE>
-      library       gemm.so
-    """
+    """Print what was done with a plan, below it."""
     if rows:
         print()
     for name, value in rows:

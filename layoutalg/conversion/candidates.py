@@ -185,9 +185,6 @@ def repeated_candidates(candidates: Sequence[Candidate], blocks: Blocks | None, 
     """The ways to convert one block, for all blocks, in the order of their costs; None stands for one block.
 
     Raises `SizeError` where the only way has too many steps.
-
-    >>> repeated_candidates((), None, 0)
-    ()
     """
     if blocks is None:
         return tuple(candidates)

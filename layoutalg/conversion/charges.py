@@ -65,11 +65,7 @@ _LOOKED_UP = 6
 
 
 def charges_of(programs: Sequence[Program]) -> Counter[str]:
-    """What programs that are executed one after another are charged for: how often each of `CHARGES`.
-
-    >>> sorted(charges_of([Program(1, 16, 32, 2, 2, (0, 1), (), (1, 0))]).items())
-    [('renamed', 4)]
-    """
+    """What programs that are executed one after another are charged for: how often each of `CHARGES`."""
     chain = listed(programs, "programs", error=ConversionError)
     for program in chain:
         instance_of(program, Program, "a program", ConversionError)
@@ -172,11 +168,7 @@ def _of_permutes(steps: Sequence[Permute], found: Counter[str], once: _Once) -> 
 
 @lru_cache(maxsize=1024)
 def _masks(selectors: tuple[int, ...]) -> tuple[tuple[int, int], ...]:
-    """The different selectors, each with the lanes that have it, the most frequent first.
-
-    >>> _masks((0x3210, 0x1032, 0x3210, 0x3210))
-    ((12816, 13), (4146, 2))
-    """
+    """The different selectors, each with the lanes that have it, the most frequent first."""
     masks: dict[int, int] = {}
     for lane, selector in enumerate(selectors):
         masks[selector] = masks.get(selector, 0) | 1 << lane
@@ -185,11 +177,7 @@ def _masks(selectors: tuple[int, ...]) -> tuple[tuple[int, int], ...]:
 
 @lru_cache(maxsize=1024)
 def _halves(selectors: tuple[int, ...]) -> tuple[int, tuple[int, ...]] | None:
-    """Selects and moves of single halves, and their conditions, where all selectors move whole halves of words.
-
-    >>> _halves((0x5410, 0x7632)), _halves((0x3210, 0x3214))
-    ((2, (2,)), None)
-    """
+    """Selects and moves of single halves, and their conditions, where all selectors move whole halves of words."""
     if any(half & 1 or (half >> 4 & 7) != (half & 7) + 1 for one in set(selectors) for half in (one & 0xFF, one >> 8)):
         return None
     count, conditions = 0, list[int]()
@@ -244,11 +232,7 @@ def _left(shift: int) -> int:
 
 @lru_cache(maxsize=4096)
 def _pattern(lanes: tuple[int, ...]) -> tuple[int | None, bool]:
-    """The XOR distance of all lanes, if they have one, and whether all read the same lane.
-
-    >>> _pattern((1, 0, 3, 2)), _pattern((2, 2, 2, 2))
-    ((1, False), (None, True))
-    """
+    """The XOR distance of all lanes, if they have one, and whether all read the same lane."""
     if len(lanes) > 1 and len(set(lanes)) == 1:
         return None, True
     distance = next(iter(lanes), 0)
@@ -273,11 +257,7 @@ def _condition(mask: int, lanes: int) -> str:
 
 @lru_cache(maxsize=1024)
 def _linear(lanes: tuple[int, ...]) -> tuple[int, ...]:
-    """What each bit of the lane's number brings in, where the lanes are a linear map of it; else nothing.
-
-    >>> _linear((1, 0, 3, 2)), _linear((1, 2, 0))
-    ((1, 2), ())
-    """
+    """What each bit of the lane's number brings in, where the lanes are a linear map of it; else nothing."""
     return linear_terms(lanes) or ()
 
 

@@ -38,11 +38,7 @@ def chosen_of(
     workgroups: int = 1,
     regions: bool = False,
 ) -> Candidate:
-    """The first of `candidates_of` the same.
-
-    >>> chosen_of(Layout.parse("d0 = 4@lane"), Layout.parse("d0 = 4@lane"), 32, "pvc", None).name
-    'nothing moves'
-    """
+    """The first of `candidates_of` the same."""
     cost = cost_of(target)
     if workgroups == 1 and not regions:
         a, b = view(source), view(destination)

@@ -50,11 +50,7 @@ _SIDES = ("source", "result")
 
 @dataclass(frozen=True, slots=True)
 class Ends:
-    """Who holds what before a conversion and after it; `lanes` of a subgroup (None: nobody says); what was assumed, in words.
-
-    >>> Ends(Layout.parse("d0 = 4@lane"), Layout.parse("d0 = 4@lane"), 4).notes
-    ()
-    """
+    """Who holds what before and after a conversion; `lanes` of a subgroup (None: not said); what was assumed."""
 
     source: Layout
     result: Layout
@@ -76,9 +72,6 @@ def ends_of(
     says it; its work-items hold copies, as in `value.layout(shape, machine)`.
 
     Raises what `memory.asked.distributions` raises.
-
-    >>> ends_of("d0 = 4@lane", "d0 = 2@lane:2 2@lane").lanes
-    4
     """
     given: tuple[list[Any], list[str]] = ([source, result], [])
     values, notes = given if literally else completed(source, result, shape, machine)

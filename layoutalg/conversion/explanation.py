@@ -35,11 +35,7 @@ _WORDS = {"sg": "subgroup", "lane": "lane", "reg": "register"}
 
 
 def explain(plan: ConversionPlan) -> str:
-    """The plan as lines of text.
-
-    >>> explain(la.convert(Layout.parse("d0 = 4@lane"), Layout.parse("d0 = 4@lane"))).splitlines()[-1]
-    'cost         0 issue slots on generic, estimated: nothing moves'
-    """
+    """The plan as lines of text."""
     before = ""
     lines = [_headline(plan)]
     for name, text in _rows(plan):

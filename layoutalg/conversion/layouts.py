@@ -20,9 +20,6 @@ def machine_counts(layout: Layout) -> dict[str, int]:
     """The subgroups, lanes and registers of a layout, after a check that it can be converted.
 
     Raises `ConversionError` for other axes and for negative offsets, `SizeError` for too many of one.
-
-    >>> machine_counts(Layout.parse("d0 = 4@reg, d1 = 16@lane"))
-    {'sg': 1, 'lane': 16, 'reg': 4}
     """
     if any(type(n) is not int for factors in (*layout.dims, layout.replicas) for one in factors for n in one[:2]):
         raise ConversionError(f"{layout} has symbols; put numbers for them with substitute() before converting it")

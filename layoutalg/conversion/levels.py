@@ -77,11 +77,7 @@ def changes(source: Layout, destination: Layout) -> list[tuple[str, str, str]]:
 
 
 def crossing(source: Layout, destination: Layout) -> str | None:
-    """What takes elements to other subgroups, in words: the first factor of subgroups that is another one after it.
-
-    >>> crossing(Layout.parse("d0 = 2@sg 16@lane"), Layout.parse("d0 = 2@sg 16@lane")) is None
-    True
-    """
+    """What takes elements to other subgroups, in words: the first factor of subgroups that is another one after it."""
     for what, before, after in changes(source, destination):
         if "@sg" in before:
             return f"{what}: {before} becomes {after}"

@@ -37,12 +37,7 @@ __all__ = ["conversion_svg"]
 
 
 def conversion_svg(plan: ConversionPlan) -> str:
-    """The conversion as an SVG document; of several subgroups, subgroup 0 is drawn, and all that it shares memory with.
-
-    >>> from layoutalg.conversion import convert
-    >>> "nothing moves" in conversion_svg(convert(Layout.parse("d0 = 4@lane"), Layout.parse("d0 = 4@lane")))
-    True
-    """
+    """The conversion as an SVG document: subgroup 0, and the subgroups that it shares memory with."""
     page = Page("conversion")
     lines = [line for line in str(plan).splitlines() if not line.startswith(("source", "destination", "addresses"))]
     page.line(f"{plan.source}  to  {plan.destination}", bold=True)

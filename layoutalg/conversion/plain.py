@@ -27,11 +27,7 @@ __all__ = ["Plain", "filled", "leaves_empty", "plain", "trimmed", "with_starts"]
 
 
 class Plain(NamedTuple):
-    """Two layouts that say the same as those of a conversion, and the registers below the first of each.
-
-    >>> Plain(Layout.parse("d0 = 4@lane"), Layout.parse("d0 = 4@lane"), (0, 0)).starts
-    (0, 0)
-    """
+    """Two layouts that say the same as those of a conversion, and the registers below the first of each."""
 
     source: Layout
     destination: Layout
@@ -120,12 +116,7 @@ def leaves_empty(layout: Layout, axis: str) -> bool:
 
 
 def with_starts(programs: Sequence[Program], starts: tuple[int, int]) -> tuple[Program, ...]:
-    """Programs that leave out so many registers of the source, and of the destination, below the first.
-
-    >>> found = with_starts([Program(1, 2, 32, 1, 1, pack=(0,), steps=(), unpack=(0,))], (2, 1))[0]
-    >>> found.source_registers, found.pack, found.registers, found.unpack
-    (3, (2,), 2, (-1, 0))
-    """
+    """Programs that leave out so many registers of the source, and of the destination, below the first."""
     found = list(programs)
     cells = max(found[0].element_bits // WORD, 1)
     if starts[0]:
@@ -172,11 +163,7 @@ def filled(layout: Layout, counts: dict[str, int]) -> Layout:
 
 
 def trimmed(program: Program, subgroups: int, lanes: int, registers: tuple[int, int]) -> Program:
-    """A program of `filled` layouts for the machine that there is, which has no more than theirs.
-
-    >>> trimmed(Program(1, 8, 32, 2, 2, pack=(0, 1), steps=(), unpack=(0, 1)), 1, 7, (1, 2)).pack
-    (0, -1)
-    """
+    """A program of `filled` layouts for the machine that there is, which has no more than theirs."""
     cells = max(program.element_bits // WORD, 1)
     steps = tuple(
         step._replace(where=tuple(mask & (1 << lanes) - 1 for mask in step.where[:subgroups]))

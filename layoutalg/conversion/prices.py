@@ -46,9 +46,6 @@ class Listings:
 
     `instructions` is how many a charge is in the listing, `prices` that and what is estimated for waiting.
     `within` is the share of conversions, among those that were held out of the fit, whose cost is within 15 % of their listing.
-
-    >>> prices_of("bmg", 16).kernels > 100
-    True
     """
 
     chip: str
@@ -66,9 +63,6 @@ def prices_of(target: str, lanes: int) -> Listings | None:
     """The prices of a chip for subgroups of so many lanes, from the listings of the next larger ones; None where none was read.
 
     Raises `PlanError` for an unknown chip.
-
-    >>> prices_of("pvc", 8).lanes, prices_of("pvc", 32).lanes
-    (16, 32)
     """
     chip = target_info(target).name
     chip = _ALIKE.get(chip, chip)

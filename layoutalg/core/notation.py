@@ -19,7 +19,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import islice
-from typing import TYPE_CHECKING, Any, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, NamedTuple, TypedDict, Unpack, cast
 
 from layoutalg.core.errors import ConversionError, DistributionError, LayoutError
 from layoutalg.core.extents import as_extent
@@ -43,6 +43,7 @@ __all__ = [
     "Notation",
     "Note",
     "Operand",
+    "PictureOptions",
     "as_machine",
     "as_sizes",
     "one_operand",
@@ -148,6 +149,20 @@ class Note(NamedTuple):
     value: object = None
     refused: bool | None = None
     instead: bool = False
+
+
+class PictureOptions(TypedDict, total=False):
+    """The options of pictures; `Distributed.picture` says what they mean.
+
+    >>> PictureOptions(title="C of a DPAS")["title"]
+    'C of a DPAS'
+    """
+
+    machine: Machine | None
+    title: str | None
+    colour: str | None
+    direction: str
+    full: bool
 
 
 class Distributed:
@@ -272,16 +287,7 @@ class Distributed:
         """
         return str(self)
 
-    def picture(
-        self,
-        shape: Sequence[int] | None = None,
-        *,
-        machine: Machine | None = None,
-        title: str | None = None,
-        colour: str | None = None,
-        direction: str = "tensor",
-        full: bool = False,
-    ) -> Picture:
+    def picture(self, shape: Sequence[int] | None = None, **options: Unpack[PictureOptions]) -> Picture:
         """The picture of who holds what, to show in a notebook, to save, or to take apart.
 
         `shape` is the tensor's (one whole unit of the value unless given), `machine` what the notation leaves open.
@@ -299,25 +305,15 @@ class Distributed:
         """
         from layoutalg.viz.picture import picture_of
 
-        return picture_of(self, shape, machine=machine, title=title, colour=colour, direction=direction, full=full)
+        return picture_of(self, shape, **options)
 
-    def draw(
-        self,
-        shape: Sequence[int] | None = None,
-        *,
-        machine: Machine | None = None,
-        title: str | None = None,
-        colour: str | None = None,
-        direction: str = "tensor",
-        full: bool = False,
-    ) -> Figure:
+    def draw(self, shape: Sequence[int] | None = None, **options: Unpack[PictureOptions]) -> Figure:
         """The picture as a matplotlib figure, for a paper (`pip install layoutalg[viz]`); the arguments of `picture`.
 
         >>> Layout.parse("d0 = 8@reg, d1 = 16@lane").draw().get_size_inches().round(1).tolist()
         [6.6, 2.7]
         """
-        picture = self.picture(shape, machine=machine, title=title, colour=colour, direction=direction, full=full)
-        return picture.figure()
+        return self.picture(shape, **options).figure()
 
     def _repr_html_(self) -> str | None:
         """What a notebook shows; None (the text, then) for a value without a picture."""

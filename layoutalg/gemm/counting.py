@@ -57,11 +57,7 @@ _HEIGHTS, _ABREAST = (np.array([form[side] for form in _FORMS], np.int64)[:, Non
 
 @dataclass(frozen=True, slots=True)
 class Counted:
-    """Instructions of one step of the loop; `loads` and `prefetches` are messages, `syncs` waits, `control` the loop's own.
-
-    >>> Counted(dpas=64, loads=6, prefetches=1, syncs=5, addresses=12, control=4).total
-    92
-    """
+    """Instructions of a loop step; `loads` and `prefetches` are messages, `syncs` waits, `control` the loop's own."""
 
     dpas: int
     loads: int
@@ -82,12 +78,7 @@ class Counted:
 
 
 def counted(problem: Problem, tiling: Tiling, llvm: int = DEFAULT_LLVM, *, by_rule: bool = False) -> Counted:
-    """The instructions of one step; `by_rule` leaves out what was measured of single tiles (`measured`).
-
-    >>> from layoutalg.gemm.tiling import Tile
-    >>> counted(Problem.of(64, 64, 64), Tiling(Tile(32, 64, 64), registers=256)).loads
-    6
-    """
+    """The instructions of one step; `by_rule` leaves out what was measured of single tiles (`measured`)."""
     instance_of(problem, Problem, "problem", PlanError)
     instance_of(tiling, Tiling, "tiling", PlanError)
     by_rule = as_flag(by_rule, "by_rule", PlanError)
@@ -136,14 +127,7 @@ def _of_kind(problem: Problem, tiling: Tiling, loads: int) -> tuple[int, int]:
 
 
 def instructions(problem: Problem, tiling: Tiling, rows: Grids, columns: Grids, llvm: int = DEFAULT_LLVM) -> Grids:
-    """The instructions of one step for many grids of subgroups at once: `counted(...).total` of each.
-
-    >>> from layoutalg.gemm.tiling import Tile
-    >>> problem, form = Problem.of(64, 64, 64), Tiling(Tile(32, 64, 64), registers=256, prefetch="shared")
-    >>> many = instructions(problem, form, np.array([8, 1]), np.array([4, 1])).tolist()
-    >>> many == [counted(problem, replace(form, subgroups=grid)).total for grid in ((8, 4), (1, 1))]
-    True
-    """
+    """The instructions of one step for many grids of subgroups at once: `counted(...).total` of each."""
     single = replace(tiling, subgroups=(1, 1))
     one = counted(problem, single, llvm)
     (ahead, mixed), (alone, of_both) = asked(problem, tiling, rows, columns), _asked_by(problem, single)
@@ -156,11 +140,6 @@ def asked(problem: Problem, tiling: Tiling, rows: Grids, columns: Grids) -> tupl
     """The prefetches of a subgroup in a step, for many grids of subgroups at once, and whether some ask for A, others for B.
 
     It is what `sharing` says of one plan: the form of block with the fewest messages.
-
-    >>> from layoutalg.gemm.tiling import Tile
-    >>> problem, form = Problem.of(64, 64, 64), Tiling(Tile(32, 64, 64), registers=256, prefetch="shared")
-    >>> [part.tolist() for part in asked(problem, form, np.array([8, 1]), np.array([4, 1]))]
-    [[1, 6], [True, False]]
     """
     instance_of(problem, Problem, "problem")
     rows, columns = rows.astype(np.int64), columns.astype(np.int64)  # costs take up to 62 bits

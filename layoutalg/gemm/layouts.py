@@ -76,12 +76,7 @@ class Layouts:
 
 
 def layouts(gemm: Gemm) -> Layouts:
-    """The layouts of a plan's kernels.
-
-    >>> from layoutalg.gemm import plan_gemm
-    >>> print(layouts(plan_gemm(64, 64, 64, "bf16", trans_b=True)).lane["load B"])
-    #xegpu.layout<lane_layout = [16, 1], lane_data = [1, 2]>
-    """
+    """The layouts of a plan's kernels."""
     problem, tile, unit, grid = gemm.problem, gemm.tile, gemm.dpas, gemm.tiling.subgroups
     taken = {"A": (tile.m, tile.k), "B": (tile.k, tile.n), "C": (tile.m, tile.n)}
     units = {"A": (unit.m, unit.k), "B": (unit.k, unit.n), "C": (unit.m, unit.n)}

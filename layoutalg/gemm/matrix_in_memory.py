@@ -76,10 +76,7 @@ class Matrix:
 def check_matrix(matrix: Matrix, limits: SurfaceLimits = LIMITS) -> None:
     """Refuse a matrix that no 2D block message can address.
 
-    Raises:
-        PlanError: names the matrix, the bytes, the limit and what would fit.
-
-    >>> check_matrix(Matrix("A", rows=64, columns=64, pitch=64, element="f16"))
+    Raises `PlanError`: names the matrix, the bytes, the limit and what would fit.
     """
     size, width, pitch = matrix.element_bytes, matrix.width_bytes, matrix.pitch_bytes
     problem = ""
@@ -126,8 +123,7 @@ def _up(value: int, multiple: int) -> int:
 def whole_number(name: str, value: object, largest: int = 2**24) -> int:
     """A size that somebody passed, as an int from 1 to `largest`; numpy's integers are welcome.
 
-    Raises:
-        PlanError: not an integer from 1 to `largest`.
+    Raises `PlanError`: not an integer from 1 to `largest`.
 
     >>> whole_number("m", 64)
     64

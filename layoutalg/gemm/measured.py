@@ -45,22 +45,14 @@ pvc 256: 8x16 3+3,5+3,7+3; 8x32 3+3,4+3,6+3; 8x48 3+3,4+3,7; 8x64 3+3,3+3,6-1; 1
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """The waits of a loop, and the instructions for addresses beyond those that a rule gives.
-
-    >>> Measured(5, 0).waits
-    5
-    """
+    """The waits of a loop, and the instructions for addresses beyond those that a rule gives."""
 
     waits: int
     extra: int
 
 
 def measured(chip: str, registers: int, m: int, n: int, k: int) -> Measured | None:
-    """What was measured of a tile's loop; None where nothing was. Other depths are reckoned from the nearest.
-
-    >>> measured("lnl", 256, 32, 64, 64)
-    Measured(waits=5, extra=0)
-    """
+    """What was measured of a tile's loop; None where nothing was. Other depths are reckoned from the nearest."""
     found = _table().get((_SAME.get(chip, chip), registers, m, n))
     if not found:
         return None

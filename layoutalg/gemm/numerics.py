@@ -103,11 +103,7 @@ def stated(problem: Problem) -> tuple[str, ...]:
 
 
 def stated_steps(problem: Product) -> list[str]:
-    """The steps of an epilogue between `x = f32(acc)` and the rounding to C's type.
-
-    >>> stated_steps(Problem.of(64, 64, 64, beta=2, activation="relu"))
-    ['x = fma(2, C, x)', 'x = x < 0 ? 0 : x']
-    """
+    """The steps of an epilogue between `x = f32(acc)` and the rounding to C's type."""
     steps: list[str] = []
     if problem.alpha != 1 or problem.bias:
         steps.append(f"x = fma({problem.alpha:g}, x, {'bias' if problem.bias else '0'})")
@@ -146,21 +142,12 @@ def computed(
 def exact(
     problem: Problem, a: ArrayLike, b: ArrayLike, c: ArrayLike | None = None, bias: ArrayLike | None = None
 ) -> NDArray[np.float64]:
-    """C in f64, straight from the definition: what the kernel's rounding is measured against.
-
-    >>> ones = np.ones((64, 64))
-    >>> exact(Problem.of(64, 64, 64, "bf16", alpha=0.3), ones, ones)[0, 0].round(9)
-    np.float64(19.2)
-    """
+    """C in f64, straight from the definition: what the kernel's rounding is measured against."""
     return exact_after_sums(problem, exact_sums(problem, a, b), c, bias)
 
 
 def exact_sums(problem: Product, a: ArrayLike, b: ArrayLike) -> NDArray[np.float64]:
-    """A B in f64, from the matrices as they lie in memory.
-
-    >>> exact_sums(Problem.of(64, 64, 64, trans_a=True), np.eye(64) * 2, np.eye(64))[5, 5]
-    np.float64(2.0)
-    """
+    """A B in f64, from the matrices as they lie in memory."""
     left, right = (np.asarray(matrix).astype(np.float64) for matrix in (a, b))
     left = left.swapaxes(-1, -2) if problem.trans_a else left
     return np.matmul(left, right.swapaxes(-1, -2) if problem.trans_b else right)
@@ -169,11 +156,7 @@ def exact_sums(problem: Product, a: ArrayLike, b: ArrayLike) -> NDArray[np.float
 def exact_after_sums(
     problem: Product, sums: NDArray[np.float64], c: ArrayLike | None = None, bias: ArrayLike | None = None
 ) -> NDArray[np.float64]:
-    """An epilogue in f64, straight from the definition.
-
-    >>> exact_after_sums(Problem.of(64, 64, 64, alpha=0.5, activation="relu"), np.array([[-3.0, 5.0]]))
-    array([[0. , 2.5]])
-    """
+    """An epilogue in f64, straight from the definition."""
     x = problem.alpha * sums
     if c is not None:
         x = x + problem.beta * np.asarray(c).astype(np.float64)
@@ -190,12 +173,7 @@ def exact_after_sums(
 
 
 def random_inputs(problem: Problem, random: np.random.Generator) -> tuple[Array, Array, Array | None, Array | None]:
-    """Random A, B, C and bias in the shapes that they have in memory; None for a C or a bias that is not read.
-
-    >>> a, b, c, bias = random_inputs(Problem.of(64, 96, 32, "u8", trans_a=True, bias="row"), np.random.default_rng(0))
-    >>> a.shape, b.shape, c, bias.shape, bool((a >= 0).all())
-    ((32, 64), (32, 96), None, (64,), True)
-    """
+    """Random A, B, C and bias in the shapes that they have in memory; None for a C or a bias that is not read."""
 
     def drawn(kind: str, shape: tuple[int, ...]) -> Array:
         dtype = numpy_type(mlir_type(kind))
@@ -214,11 +192,7 @@ def random_inputs(problem: Problem, random: np.random.Generator) -> tuple[Array,
 
 
 def accumulated(problem: Problem, a: ArrayLike, b: ArrayLike) -> Array:
-    """The accumulators after the loop, in their type: f32, int32, f16 or bf16.
-
-    >>> accumulated(Problem.of(64, 64, 64, "s8"), np.full((64, 64), -3), np.full((64, 64), 5))[0, 0]
-    np.int32(-960)
-    """
+    """The accumulators after the loop, in their type: f32, int32, f16 or bf16."""
     left, right = operands(problem, a, b)
     if problem.batch > 1:
         return np.stack([_product(problem, x, y) for x, y in zip(left, right, strict=True)])
@@ -226,12 +200,7 @@ def accumulated(problem: Problem, a: ArrayLike, b: ArrayLike) -> Array:
 
 
 def operands(problem: Product, a: ArrayLike, b: ArrayLike) -> tuple[Array, Array]:
-    """A and B as numbers, m x k and k x n, from the matrices as they lie in memory.
-
-    >>> from layoutalg.gemm.problem import Problem
-    >>> [matrix.shape for matrix in operands(Problem.of(64, 96, 32, trans_b=True), np.ones((64, 32)), np.ones((96, 32)))]
-    [(64, 32), (32, 96)]
-    """
+    """A and B as numbers, m x k and k x n, from the matrices as they lie in memory."""
     batch = (problem.batch,) if problem.batch > 1 else ()
     left, right = (
         _numbers_of_operand(numbers(matrix.name, values, (*batch, matrix.rows, matrix.columns)), kind, transposed)
@@ -316,11 +285,7 @@ def after_sums(
     bias: Array | None,
     exp: Callable[[Array], Array] = exp_rounded_once,
 ) -> Array:
-    """An epilogue in f32, before it is rounded to the type of C. Where C and sums are both s32, everything stays s32.
-
-    >>> after_sums(Problem.of(64, 64, 64, alpha=3), np.array([1 / 3], np.float32), None, None)
-    array([1.], dtype=float32)
-    """
+    """An epilogue in f32, before rounding to C's type. Where C and sums are both s32, everything stays s32."""
     if bias is not None and problem.bias == "row":
         bias = bias[:, None]
     if sums.dtype == np.int32:

@@ -27,8 +27,7 @@ POISON = 85
 def numbers(name: str, values: ArrayLike, shape: tuple[int, ...]) -> NDArray[Any]:
     """An array of numbers of this shape.
 
-    Raises:
-        PlanError: it is something else.
+    Raises `PlanError`: it is something else.
 
     >>> numbers("A", [[1, 2, 3]], (2, 2))
     Traceback (most recent call last):
@@ -59,8 +58,7 @@ def poisoned(shape: tuple[int, ...], kind: np.dtype[Any]) -> NDArray[Any]:
 def check_given(problem: Product, c: object, verb: str = "adds", **vectors: object) -> None:
     """Refuse a C, a bias or scales that the problem does not read, and miss what it does.
 
-    Raises:
-        PlanError: says which.
+    Raises `PlanError`: says which.
 
     >>> from layoutalg.gemm import Problem
     >>> check_given(Problem.of(64, 64, 64, bias="row"), None, bias=None)
@@ -83,8 +81,7 @@ def check_given(problem: Product, c: object, verb: str = "adds", **vectors: obje
 def held(name: str, values: ArrayLike, shape: tuple[int, ...], element: str) -> NDArray[Any]:
     """An array of numbers of this shape, as elements of a type of the problem; floats are rounded.
 
-    Raises:
-        PlanError: it is something else, or a number does not fit.
+    Raises `PlanError`: it is something else, or a number does not fit.
 
     >>> held("A", [300], (1,), "u8")
     Traceback (most recent call last):

@@ -45,11 +45,7 @@ _Options = TypeVar("_Options")
 
 @dataclass(frozen=True)
 class Option:
-    """What the command line says of an option: its help, the names that it may have, and what it is unless given.
-
-    >>> Option("How data is prefetched.", PREFETCHES).default is None
-    True
-    """
+    """What the command line says of an option: its help, the names that it may have, and what it is unless given."""
 
     help: str
     names: tuple[str, ...] = ()

@@ -17,26 +17,25 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from layoutalg.core.notation import Operand, PictureOptions
+from layoutalg.gemm.options import check_names
 from layoutalg.viz.colours import hexes, hue_of, shades
-from layoutalg.viz.panels import DARK, MARKED, PALE, Axis, Look, Panel, PanelPicture, product_panel
+from layoutalg.viz.panels import DARK, PALE, Axis, Look, Panel, PanelPicture, first_marked, product_panel
+from layoutalg.viz.picture import picture_of
 from layoutalg.viz.scene import CELL_HEIGHT
 
 if TYPE_CHECKING:
+    from layoutalg.gemm.amx.plan import AmxGemm
     from layoutalg.gemm.plan import Gemm
 
-__all__ = ["PlanPicture"]
+__all__ = ["PlanPicture", "part_text", "parts_and_title"]
 
 _WIDE = 38
 
 
 @dataclass(frozen=True, slots=True, repr=False)
 class PlanPicture(PanelPicture):
-    """The picture of a plan; its `parts` are the fragments of one step, which `layoutalg.viz.picture.picture_of` draws.
-
-    >>> from layoutalg.gemm import plan_gemm
-    >>> plan_gemm(64, 64, 64).picture().svg()[:4]
-    '<svg'
-    """
+    """The picture of a plan; its `parts` are the fragments of one step, drawn by `viz.picture.picture_of`."""
 
     plan: Gemm = field(kw_only=True)
 
@@ -49,46 +48,44 @@ class PlanPicture(PanelPicture):
         return str(self.plan.tiling)
 
 
+def parts_and_title(
+    plan: Gemm | AmxGemm, shape: Sequence[int] | None, options: PictureOptions
+) -> tuple[tuple[Operand, ...], str]:
+    """The parts and the title of a plan's picture; its other options are those of pictures in general."""
+    check_names("picture", options, PictureOptions)
+    title = options.get("title")
+    title = str(plan.problem) if title is None else title
+    found = picture_of(plan, shape, machine=options.get("machine"), title=title)
+    return found.parts, found.title
+
+
+def part_text(first: int, size: int, most: int) -> str:
+    """The numbers of a part, of parts of one size in a row of `most`."""
+    return f"{first * size}..{min((first + 1) * size, most) - 1}"
+
+
 def _grid(plan: Gemm) -> Panel:
     """The whole problem: workgroups in C, steps of k along A and B."""
     x, y, z = plan.grid
     whole = plan.tiling.workgroup_tile
     longest = len(f"{x - 1},{y - 1}")
     down, deep, across = Axis.of(y, CELL_HEIGHT), Axis.of(plan.k_steps, 16), Axis.of(x, 12 + 6.7 * longest)
-    rows, columns, steps = (axis.drawn for axis in (down, across, deep))
 
-    def part(first: int, size: int, most: int) -> str:
-        return f"{first * size}..{min((first + 1) * size, most) - 1}"
+    def rows(i: int) -> str:
+        return f"rows {part_text(i, whole.m, plan.m)}"
 
-    looks = {
-        "A": {
-            (i, s): Look(
-                MARKED if (i, s) == (0, 0) else DARK if i == 0 else PALE,
-                "",
-                f"A: rows {part(i, whole.m, plan.m)} for step {s}, k {part(s, whole.k, plan.k)}",
-            )
-            for i in rows
-            for s in steps
-        },
-        "B": {
-            (s, j): Look(
-                MARKED if (s, j) == (0, 0) else DARK if j == 0 else PALE,
-                "",
-                f"B: k {part(s, whole.k, plan.k)} of step {s}, columns {part(j, whole.n, plan.n)}",
-            )
-            for s in steps
-            for j in columns
-        },
-        "C": {
-            (i, j): Look(
-                DARK if (i, j) == (0, 0) else PALE,
-                f"{j},{i}",
-                f"workgroup x = {j}, y = {i}: rows {part(i, whole.m, plan.m)}, columns {part(j, whole.n, plan.n)} of C",
-            )
-            for i in rows
-            for j in columns
-        },
-    }
+    def columns(j: int) -> str:
+        return f"columns {part_text(j, whole.n, plan.n)}"
+
+    def depth(s: int) -> str:
+        return f"k {part_text(s, whole.k, plan.k)}"
+
+    looks = first_marked(
+        (down, deep, across),
+        lambda i, s: f"A: {rows(i)} for step {s}, {depth(s)}",
+        lambda s, j: f"B: {depth(s)} of step {s}, {columns(j)}",
+        lambda i, j: (f"{j},{i}", f"workgroup x = {j}, y = {i}: {rows(i)}, {columns(j)} of C"),
+    )
     many = f", {z} times" if z > 1 else ""
     notes = (f"C is {plan.m}x{plan.n}{many}", f"{plan.k_steps} steps of {whole.k} along k")
     return product_panel(f"grid: {y}x{x} workgroups", notes, down, deep, across, looks)

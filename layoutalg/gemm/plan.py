@@ -24,12 +24,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from math import prod
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Unpack
 
 from layoutalg.core import Layout
 from layoutalg.core.errors import PlanError
 from layoutalg.core.llvm_versions import DEFAULT_LLVM
-from layoutalg.core.notation import Distributed, Machine, Operand, own_sizes, product_operands
+from layoutalg.core.notation import Distributed, Machine, Operand, PictureOptions, own_sizes, product_operands
 from layoutalg.core.whole_numbers import as_flag, one_of
 from layoutalg.gemm.fragments import Fragment
 from layoutalg.gemm.matrix_in_memory import Matrix
@@ -288,16 +288,7 @@ class Gemm(Distributed):
         elements = [fragment.element for fragment in self.fragments]
         return product_operands(layouts, elements, sizes, (self.dpas.m, self.dpas.n, self.dpas.k))
 
-    def picture(
-        self,
-        shape: Sequence[int] | None = None,
-        *,
-        machine: Machine | None = None,
-        title: str | None = None,
-        colour: str | None = None,
-        direction: str = "tensor",
-        full: bool = False,
-    ) -> Picture:
+    def picture(self, shape: Sequence[int] | None = None, **options: Unpack[PictureOptions]) -> Picture:
         """The grid, a workgroup, a subgroup and the walk along k, to show in a notebook or to save.
 
         It has one size and one colouring: other arguments than `title` are those of pictures in general and say nothing here.
@@ -305,11 +296,9 @@ class Gemm(Distributed):
         >>> la.plan_gemm(256, 256, 256).picture(title="C").title
         'C'
         """
-        from layoutalg.gemm.picture import PlanPicture
-        from layoutalg.viz.picture import picture_of
+        from layoutalg.gemm.picture import PlanPicture, parts_and_title
 
-        found = picture_of(self, shape, machine=machine, title=str(self.problem) if title is None else title)
-        return PlanPicture(found.parts, found.title, plan=self)
+        return PlanPicture(*parts_and_title(self, shape, options), plan=self)
 
     @cached_property
     def layouts(self) -> Layouts:

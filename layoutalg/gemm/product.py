@@ -30,11 +30,7 @@ _MOST_BATCHES = 65535
 
 
 def mlir_type(element: str) -> str:
-    """The MLIR type of an element in memory, where the matrix instruction may have another name for it.
-
-    >>> mlir_type("u8"), mlir_type("bf16")
-    ('i8', 'bf16')
-    """
+    """The MLIR type of an element in memory, where the matrix instruction may have another name for it."""
     return _MLIR_TYPES.get(element, element)
 
 
@@ -131,12 +127,7 @@ class Product:
 def checked_fields(m: object, n: object, k: object, given: Mapping[str, Any]) -> dict[str, Any]:
     """The fields of a product with what its types don't decide: `given`, checked and with its leading dimensions filled in.
 
-    Raises:
-        PlanError: for a size, a factor or a name that no product has.
-
-    >>> fields = checked_fields(64, 32, 16, {"trans_a": True, "alpha": 2})
-    >>> fields["lda"], fields["ldb"], fields["alpha"]
-    (64, 32, 2.0)
+    Raises `PlanError`: for a size, a factor or a name that no product has.
     """
     trans_a, trans_b = (as_flag(given.get(name, False), name, PlanError) for name in ("trans_a", "trans_b"))
     m, n, k = whole_number("m", m), whole_number("n", n), whole_number("k", k)
@@ -165,12 +156,7 @@ def _factor(name: str, value: object) -> float:
 
 
 def with_fractions(product: Product) -> list[str]:
-    """The parts of an epilogue that give integer sums a fraction, such as "alpha = 0.5".
-
-    >>> from layoutalg.gemm import Problem
-    >>> with_fractions(Problem.of(64, 64, 64, "s8", alpha=0.5, beta=1))
-    ['alpha = 0.5']
-    """
+    """The parts of an epilogue that give integer sums a fraction, such as "alpha = 0.5"."""
     parts = (
         ("alpha", product.alpha, product.alpha == 1),
         ("beta", product.beta, product.beta in (0, 1)),
@@ -182,8 +168,7 @@ def with_fractions(product: Product) -> list[str]:
 def element_named(name: str, value: object, known: tuple[str, ...]) -> str:
     """A type that somebody passed for `a`, `b`, `acc` or `c`, as the matrix instructions name it.
 
-    Raises:
-        PlanError: the type is not supported.
+    Raises `PlanError`: the type is not supported.
 
     >>> element_named("a", "i8", ("f16", "s8"))
     's8'

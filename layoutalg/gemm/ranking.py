@@ -26,15 +26,7 @@ def longest(limits: Mapping[str, Any]) -> str:
 
 
 class Predicted:
-    """A predicted time, and what follows from it. Subclasses are dataclasses with these fields.
-
-    >>> from layoutalg.gemm.problem import Problem
-    >>> from layoutalg.gemm.search import search
-    >>> found = search(Problem.of(4096, 4096, 4096, target="bmg"))
-    >>> line: Predicted = found.roofline(found.best.tiling, found.best.instructions)
-    >>> line.limit, round(line.intensity), round(line.part_of_peak, 2)
-    ('issue', 313, 0.94)
-    """
+    """A predicted time, and what follows from it. Subclasses are dataclasses with these fields."""
 
     flops: int
     peak: float
@@ -77,12 +69,6 @@ class Ranked(Sequence[_Candidate]):
     """All candidates of a search, the best one first. Candidates are made when they are asked for.
 
     `order` has the rows of the table of candidates.
-
-    >>> from layoutalg.gemm.problem import Problem
-    >>> from layoutalg.gemm.search import search
-    >>> found: Ranked[object] = search(Problem.of(512, 512, 512, target="bmg"))
-    >>> len(found) > 1000, len(found[:3])
-    (True, 3)
     """
 
     order: NDArray[np.intp]

@@ -158,12 +158,7 @@ class Registers:
 
 
 def registers(problem: Problem, tiling: Tiling, llvm: int = DEFAULT_LLVM) -> Registers:
-    """The registers of a step, against those that a thread has.
-
-    >>> from layoutalg.gemm.tiling import Tile
-    >>> registers(Problem.of(512, 512, 512), Tiling(Tile(64, 64, 64), registers=256)).fits
-    False
-    """
+    """The registers of a step, against those that a thread has."""
     instance_of(problem, Problem, "problem", PlanError)
     instance_of(tiling, Tiling, "tiling", PlanError)
     return _registers(problem, tiling, whole_number(llvm, "llvm =", 22, 99, PlanError))

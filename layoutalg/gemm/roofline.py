@@ -62,12 +62,7 @@ _MEMORY_LATENCIES = 2
 
 @dataclass(frozen=True)
 class Forms:
-    """Tilings as columns of numbers: one entry per tiling, so that thousands cost as much as one.
-
-    >>> from layoutalg.gemm.tiling import Tile
-    >>> Forms.of([(Tiling(Tile(32, 64, 64), (8, 4), 256, "shared"), 92.0)]).workgroup_m.tolist()
-    [256.0]
-    """
+    """Tilings as columns of numbers: one entry per tiling, so that thousands cost as much as one."""
 
     m: Numbers
     n: Numbers
@@ -81,12 +76,7 @@ class Forms:
 
     @classmethod
     def of(cls, tilings: list[tuple[Tiling, float]]) -> Forms:
-        """Tilings with the instructions of a step of each.
-
-        >>> from layoutalg.gemm.tiling import Tile
-        >>> Forms.of([(Tiling(Tile(8, 16, 16)), 9)]).prefetch.tolist()
-        [0.0]
-        """
+        """Tilings with the instructions of a step of each."""
         rows = [
             (
                 *(t.tile.m, t.tile.n, t.tile.k),
@@ -101,12 +91,7 @@ class Forms:
         return cls(*np.array(rows, dtype=np.float64).reshape(-1, len(fields(cls))).T)
 
     def tiling(self, row: int) -> Tiling:
-        """One of the tilings.
-
-        >>> from layoutalg.gemm.tiling import Tile
-        >>> str(Forms.of([(Tiling(Tile(8, 16, 16)), 9)]).tiling(0).tile)
-        '8x16x16'
-        """
+        """One of the tilings."""
         columns = (self.m, self.n, self.k, self.rows, self.columns, self.registers, self.prefetch, self.distance)
         m, n, k, rows, across, registers, prefetch, distance = (int(column[row]) for column in columns)
         return Tiling(Tile(m, n, k), (rows, across), registers, PREFETCHES[prefetch], distance)
@@ -133,11 +118,6 @@ class Times:
 
     `limits` has the clocks that each limit alone would take for the whole problem, `parts` what all its clocks are made of
     (they add up to `clocks`).
-
-    >>> from layoutalg.gemm.tiling import Tile
-    >>> forms = Forms.of([(Tiling(Tile(32, 64, 64), (8, 4), 256, "shared"), 92)])
-    >>> times(Problem.of(4096, 4096, 4096, target="bmg"), forms).steps["issue"].tolist()
-    [4208.0]
     """
 
     steps: Mapping[str, Numbers]

@@ -56,11 +56,6 @@ def execute(
     Raises:
         PlanError: an array has another shape than the plan, or values that its type can't hold; `c` or `bias` is missing.
         SizeError: the matrices are too large to be laid out.
-
-    >>> from layoutalg.gemm import plan_gemm
-    >>> ones = np.ones((2, 32, 32))
-    >>> execute(plan_gemm(32, 32, 32, batch=2, beta=1), ones, ones * 3, ones * 5)[0][1, 0, 0]
-    np.float32(101.0)
     """
     from layoutalg.simulate import Memory, run_kernel
 
@@ -105,11 +100,7 @@ def _work(gemm: Gemm) -> int:
 def check_size(gemm: Gemm) -> None:
     """Refuse a plan whose matrices or work are too large to be simulated.
 
-    Raises:
-        SizeError: names the matrix or the number of DPAS instructions, and the limit.
-
-    >>> from layoutalg.gemm import plan_gemm
-    >>> check_size(plan_gemm(512, 512, 512))
+    Raises `SizeError`: names the matrix or the number of DPAS instructions, and the limit.
     """
     if gemm.dpas_total > MAX_DPAS:
         raise SizeError(f"{gemm.dpas_total} dpas instructions; at most {MAX_DPAS} are simulated")

@@ -47,9 +47,6 @@ class Slice:
     """What a workgroup needs of A or B in one step, as it lies in memory: `rows` rows of `lines` cache lines.
 
     `along` is the way that steps of k go: 0 down the rows, 1 along them.
-
-    >>> Slice("B", rows=64, lines=8, along=0).lines
-    8
     """
 
     operand: str
@@ -169,8 +166,7 @@ def shared_blocks(problem: Problem, tiling: Tiling) -> Shares:
 def lines_of_lanes(problem: Problem, tiling: Tiling) -> Shares:
     """The lines that lanes ask for.
 
-    Raises:
-        PlanError: rows are no whole number of lines apart.
+    Raises `PlanError`: rows are no whole number of lines apart.
 
     >>> from layoutalg.gemm.tiling import Tile
     >>> lines_of_lanes(Problem.of(64, 64, 64), Tiling(Tile(32, 32, 32), (2, 2), 256))

@@ -42,9 +42,6 @@ def rows_in(path: Path) -> dict[str, Row]:
     """The rows of a file by the keys of their problems; none where there is no file.
 
     Raises `LayoutError` for a file that no sweep wrote, `OSError` for one that cannot be read.
-
-    >>> rows_in(Path("build/no-such-sweep.jsonl"))
-    {}
     """
     found: dict[str, Row] = {}
     for number, line in enumerate(_lines(path), 1):
@@ -86,11 +83,7 @@ def _lines(path: Path) -> Generator[bytes]:
 
 @contextmanager
 def appending(path: Path | None) -> Generator[Callable[[str, Row], None]]:
-    """A function that adds a row to the file; without a path it does nothing.
-
-    >>> with appending(None) as write:
-    ...     write("a", {})
-    """
+    """A function that adds a row to the file; without a path it does nothing."""
     if path is None:
         yield lambda key, row: None
         return

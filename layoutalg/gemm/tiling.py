@@ -106,11 +106,7 @@ class Tiling:
 def pair(name: str, given: object) -> tuple[int, int]:
     """Two sizes that somebody passed, of a tile or of a grid of subgroups.
 
-    Raises:
-        PlanError: it is something else.
-
-    >>> pair("subgroups", [8, 4])
-    (8, 4)
+    Raises `PlanError`: it is something else.
     """
     try:
         sizes = listed(given, name, 2)
@@ -125,11 +121,7 @@ def pair(name: str, given: object) -> tuple[int, int]:
 def register_file(given: object) -> int:
     """The registers of a thread that somebody passed.
 
-    Raises:
-        PlanError: a thread has another number.
-
-    >>> register_file(256)
-    256
+    Raises `PlanError`: a thread has another number.
     """
     number = found_whole(given)
     if number not in REGISTERS:

@@ -17,9 +17,6 @@ def checked_version(llvm: object) -> int:
     """A version of LLVM that kernels are written for.
 
     Raises `PlanError` for others.
-
-    >>> checked_version(23)
-    23
     """
     from layoutalg.core.llvm_versions import llvm_versions
 

@@ -67,11 +67,7 @@ class BlockTable:
         return kinds[kind]
 
     def all_sizes(self, kind: str) -> Iterator[tuple[int, int, int, int]]:
-        """Bits, rows, width and blocks of every message of a kind.
-
-        >>> next(XE_BLOCKS.all_sizes("store"))
-        (8, 1, 16, 1)
-        """
+        """Bits, rows, width and blocks of every message of a kind."""
         for sizes in self.rows_of(kind):
             for rows in sizes.rows:
                 for count in sizes.counts:

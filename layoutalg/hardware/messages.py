@@ -60,9 +60,6 @@ class Writer:
     """What a text can say of a chip's messages: the most elements of a lane, and its most bytes where rows are packed.
 
     `packed_for_all` is false where packed rows of more elements than `longest` come through for the matrix instruction alone.
-
-    >>> WRITERS["spirv"].longest
-    16
     """
 
     longest: int
@@ -167,11 +164,7 @@ class Delivery:
 
     @property
     def origins(self) -> tuple[tuple[int, int], ...]:
-        """Where each copy begins in the block, for subgroup 0: row and column, in the order of their first registers.
-
-        >>> messages_for(Layout.parse("d0 = 16@reg, d1 = 16@lane"), 32, "store", "pvc")[0].origins
-        ((0, 0), (8, 0))
-        """
+        """The row and column where each of subgroup 0's copies begins, in the order of their first registers."""
         rows, width = self.message.shape
         return tuple([(part.row * rows, part.column * width) for part in self._parts])
 

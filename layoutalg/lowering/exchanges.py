@@ -36,8 +36,9 @@ from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.utils.hints import isa
 
 from layoutalg.conversion import ConversionPlan
+from layoutalg.conversion.lowering.fragment_vectors import cast, vector_sizes
 from layoutalg.conversion.lowering.indices import Indices
-from layoutalg.conversion.lowering.operations import cast, shared_type, vector_sizes, write_chain
+from layoutalg.conversion.lowering.operations import shared_type, write_chain
 from layoutalg.conversion.lowering.region_writer import RegionWriter
 from layoutalg.conversion.lowering.writer import Value, typed
 from layoutalg.conversion.program.program import Program

@@ -23,7 +23,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from layoutalg.conversion.lowering.operations import vector_sizes
+from layoutalg.conversion.lowering.fragment_vectors import vector_sizes
 from layoutalg.conversion.lowering.writer import Value, Writer
 from layoutalg.core.layout import Layout
 from layoutalg.core.whole_numbers import instance_of

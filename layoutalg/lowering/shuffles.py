@@ -11,7 +11,7 @@ A piece of eight f32 takes eight shuffles; of eight f16, four, as two of them ar
 
 from __future__ import annotations
 
-from layoutalg.conversion.lowering.operations import cast as as_bits
+from layoutalg.conversion.lowering.fragment_vectors import cast as as_bits
 from layoutalg.conversion.lowering.writer import Value
 from layoutalg.core.elements import element_bits
 from layoutalg.lowering.fragments import length, picked

@@ -72,9 +72,6 @@ def lane_accesses(held: Numbers, table: Numbers, most: int) -> tuple[Numbers, in
     """The first address of every access, `[sg, instruction, lane]` (-1: the lane is idle), and the elements of each.
 
     `held` and `table` are what `held_elements` and `addresses_of` give; an access has at most `most` elements, a power of two.
-
-    >>> lane_accesses(np.array([[[0, 1], [2, -1]]]), np.arange(4), 4)[1]    # lane 1 holds one element only
-    1
     """
     subgroups, lanes, _ = held.shape
     slots = np.where(held < 0, -1, table[held]).reshape(subgroups * lanes, -1)

@@ -34,12 +34,7 @@ Numbers: TypeAlias = NDArray[np.int64]
 
 
 class Addresses:
-    """Addresses of the elements of one tensor that no `Layout` expresses: `BitAddress` and `BestSwizzle` are such.
-
-    >>> from layoutalg.memory.linear_address import BitAddress
-    >>> isinstance(BitAddress.of(Layout.parse("d0 = 4@addr")), Addresses)
-    True
-    """
+    """Addresses of the elements of one tensor that no `Layout` expresses: `BitAddress` and `BestSwizzle` are such."""
 
     __slots__ = ()
 
@@ -61,9 +56,6 @@ def addresses_of(memory: Memory | None, tensor: Layout, element_bytes: int) -> N
 
     Raises `ConversionError` for memory of another shape, with several addresses for an element or below 0; `SizeError` for
     addresses over 2^62 bytes.
-
-    >>> addresses_of(None, Layout.parse("d0 = 2@reg, d1 = 2@lane"), 4).tolist()
-    [0, 1, 2, 3]
     """
     shape = tensor.shape
     if memory is None:
@@ -127,9 +119,6 @@ def coordinates(coords: Sequence[Any], names: Sequence[str], shape: Sequence[int
     """One array of coordinates per dimension, after a check.
 
     Raises `LayoutError` for another number of dimensions, for what is not a whole number, and for elements outside the tensor.
-
-    >>> coordinates([1, [0, 3]], ("d0", "d1"), (2, 4))[1].tolist()
-    [0, 3]
     """
     given_array = isinstance(coords, np.ndarray) and coords.ndim > 0
     listed = isinstance(coords, Sequence) and _length(coords) <= len(shape)  # pyright: ignore[reportUnnecessaryIsInstance]

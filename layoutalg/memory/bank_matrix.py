@@ -28,22 +28,14 @@ __all__ = ["Side", "bank_rows"]
 
 
 class Side(NamedTuple):
-    """The tile's bits in a side's registers and lanes, low bits first (None: a bit of the lane that replicates).
-
-    >>> Side.of([("lane", 0), ("reg", 1), ("reg", 0)], 2)
-    Side(registers=(2, 1), lanes=(0, None))
-    """
+    """The tile's bits in a side's registers and lanes, low bits first (None: a bit of the lane that replicates)."""
 
     registers: tuple[int, ...]
     lanes: tuple[int | None, ...]
 
     @staticmethod
     def of(places: Sequence[Place], lane_bits: int) -> Side:
-        """The side that has the tile's bits in these places, on a machine with so many lane bits.
-
-        >>> Side.of([("sg", 0), ("lane", 0)], 1)
-        Side(registers=(), lanes=(1,))
-        """
+        """The side that has the tile's bits in these places, on a machine with so many lane bits."""
         lanes: list[int | None] = [None] * lane_bits
         registers: dict[int, int] = {}
         for j, (axis, bit) in enumerate(places):
@@ -54,20 +46,13 @@ class Side(NamedTuple):
         return Side(tuple(registers[bit] for bit in sorted(registers)), tuple(lanes))
 
     def phase(self, count: int) -> list[int]:
-        """The bits that tell apart the lanes of a phase of 2^count lanes.
-
-        >>> Side((), (3, None, 5)).phase(2)
-        [3]
-        """
+        """The bits that tell apart the lanes of a phase of 2^count lanes."""
         return [j for j in self.lanes[: max(count, 0)] if j is not None]
 
     def price(self, vector: int, count: int, clashes: int) -> tuple[int, int, int]:
         """Cycles, how many of them are lost to conflicts, and instructions.
 
         With accesses of 2^vector elements, 2^count lanes in a phase, 2^clashes cycles per phase.
-
-        >>> Side((0, 1), (2, 3)).price(vector=1, count=1, clashes=1)
-        (8, 4, 2)
         """
         instructions = 1 << len(self.registers) - vector
         ideal = instructions << max(0, len(self.lanes) - count)
@@ -91,9 +76,6 @@ def bank_rows(order: Sequence[int], write: Side, read: Side, *, banks: int, wide
 
     `order` says for each bit of the tile which bit of the plain address it would be. There are 2^banks banks of words of
     2^within elements, and accesses of at most 2^widest elements. Row k of the matrix says which bits make address bit k.
-
-    >>> bank_rows(range(2), Side((0, 1), ()), Side((1, 0), ()), banks=5, widest=1)
-    [1, 2]
     """
     return _rows(min(_candidates(order, write, read, banks, widest, within), key=lambda found: found.price), order)
 

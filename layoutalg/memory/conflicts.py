@@ -47,11 +47,7 @@ __all__ = ["Banks", "Conflicts", "bank_conflicts", "changes", "count_conflicts",
 
 
 class Banks(NamedTuple):
-    """The banks of shared memory and the elements in them: how many banks, bytes per bank, bits per element.
-
-    >>> Banks.checked(32, 4, 16).most
-    8
-    """
+    """The banks of shared memory and the elements in them: how many banks, bytes per bank, bits per element."""
 
     banks: int
     width: int
@@ -170,11 +166,7 @@ def bank_conflicts(
 
 
 def count_conflicts(held: Numbers, table: Numbers, hardware: Banks, vector: int | None = None) -> Conflicts:
-    """The conflicts of the slots `[sg, lane, reg]` that hold elements, at the addresses in `table`; see `bank_conflicts`.
-
-    >>> count_conflicts(np.array([[[0, 1], [2, 3]]]), np.array([0, 1, 2, 3]), Banks(4, 4, 32)).vector
-    2
-    """
+    """The conflicts of slots `[sg, lane, reg]` that hold elements at the addresses in `table`: see `bank_conflicts`."""
     banks, width, _ = hardware
     starts, found = lane_accesses(held, table, vector or hardware.most)
     subgroups, count, lanes = starts.shape
@@ -226,11 +218,7 @@ def changes(ordered: Numbers) -> NDArray[np.bool_]:
 
 
 def in_chunks(rows: Numbers, spread: int = 1) -> Iterator[Numbers]:
-    """The rows in parts, so that numpy's temporaries stay small.
-
-    >>> [len(part) for part in in_chunks(np.zeros((3, 2**20), np.int64))]
-    [1, 1, 1]
-    """
+    """The rows in parts, so that numpy's temporaries stay small."""
     step = max(1, _CHUNK // (rows.shape[1] * spread))
     for start in range(0, len(rows), step):
         yield rows[start : start + step]

@@ -33,11 +33,7 @@ class View(NamedTuple):
 
 
 def view(layout: Layout) -> View | None:
-    """A layout onto the machine by bits; None where some factor is not a power of two, or an axis has gaps or overlaps.
-
-    >>> view(Layout.parse("d0 = 3@lane")) is None
-    True
-    """
+    """A layout onto the machine by bits; None unless factors are powers of two, without gaps or overlaps."""
     form = layout.canonical()
     if form.offsets or any(form.origins):
         return None

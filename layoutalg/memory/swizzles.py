@@ -210,10 +210,6 @@ def best_rows(write: Layout, read: Layout, hardware: Banks, most: int | None = N
     """The tensor row by row, with the padding that costs least, in at most `most` elements of memory (None: any number).
 
     The rows without padding are always tried.
-
-    >>> write, read = Layout.parse("d0 = 3@reg, d1 = 32@lane"), Layout.parse("d0 = 3@reg, d1 = 32@lane")
-    >>> best_rows(write, read, Banks(32, 4, 32), most=96).size
-    96
     """
     held = held_elements(write), held_elements(read)
     found = [

@@ -48,13 +48,7 @@ CAVEAT = "computed from published and measured numbers of one core; clocks under
 
 
 def print_amx_plan(plan: AmxGemm, console: Console, *, runners_up: int = 5, explain: bool = False) -> None:
-    """Print the plan, and so many of those that lost; `explain` adds the walk of a step and how C is computed.
-
-    >>> from rich.console import Console
-    >>> print_amx_plan(la.plan_amx(64, 64, 33), Console(width=120), runners_up=0)  # doctest: +ELLIPSIS
-    C[64, 64] f32 = A[64, 33] bf16 * B[33, 64] bf16 on amx
-    ...
-    """
+    """Print the plan, and so many of those that lost; `explain` adds the walk of a step and how C is computed."""
     print_line(console, str(plan.problem))
     tables = [_choices(plan), _operands(plan), _time(plan)]
     if explain:
@@ -67,12 +61,7 @@ def print_amx_plan(plan: AmxGemm, console: Console, *, runners_up: int = 5, expl
 
 
 def amx_facts(plan: AmxGemm, *, runners_up: int = 5) -> dict[str, Any]:
-    """The plan as numbers and texts, for `--json`.
-
-    >>> facts = amx_facts(la.plan_amx(64, 64, 64, blocking=(2, 2)))
-    >>> facts["blocking"], facts["step"], facts["registers"]["C00"]
-    ([2, 2], {'depth': 32, 'loads': 4, 'products': 4}, 0)
-    """
+    """The plan as numbers and texts, for `--json`."""
     problem, tiling, steps = plan.problem, plan.tiling, walk(plan.tiling.blocking)
     names = ("m", "n", "k", "a", "b", "c", "acc", "trans_a", "trans_b", "lda", "ldb", "ldc")
     epilogue = ("alpha", "beta", "bias", "scale", "activation")

@@ -57,13 +57,7 @@ def _families(results: Sequence[Conformance]) -> list[str]:
 
 
 def print_conformance(found: Conformance, console: Console) -> None:
-    """Print the matrix, operations by kinds of layout, then each mistake with its module.
-
-    >>> from rich.console import Console
-    >>> from layoutalg.side.conformance.compilers import Compiler
-    >>> print_conformance(Conformance(Compiler("mlir-opt-24", "mlir-opt-24", "llvm", "24"), ()), Console(width=60))
-    mlir-opt-24: 0 kernels
-    """
+    """Print the matrix, operations by kinds of layout, then each mistake with its module."""
     from rich.table import Table
     from rich.text import Text
 
@@ -96,12 +90,7 @@ def print_conformance(found: Conformance, console: Console) -> None:
 
 
 def reproduced(case: Case) -> str:
-    """The options that generate a case again.
-
-    >>> from layoutalg.side.conformance.generating import made
-    >>> reproduced(Case(made("math.exp", "units", "plain", 3, 1), Verdict("right")))
-    '--only math.exp --kind units --level plain --seed 3'
-    """
+    """The options that generate a case again."""
     kernel = case.kernel
     return f"--only {kernel.operation} --kind {kernel.layout_kind} --level {kernel.level} --seed {kernel.seed}"
 
@@ -111,11 +100,7 @@ def _ordered(counts: Counter[str]) -> list[tuple[str, int]]:
 
 
 def markdown(results: Sequence[Conformance]) -> str:
-    """A table with a row for each operation and a column for each compiler: how many kernels, and in which kinds of layouts.
-
-    >>> markdown([])
-    '| operation |\\n|---|'
-    """
+    """A table with a row for each operation, a column for each compiler: how many kernels, of which layouts."""
     rows = [
         "| operation | " + " | ".join(found.compiler.name for found in results) + " |" if results else "| operation |"
     ]
@@ -128,11 +113,7 @@ def markdown(results: Sequence[Conformance]) -> str:
 
 @dataclass(frozen=True)
 class Section:
-    """A mistake as a page shows it: its module, the verdict of every compiler, and what else fails like it.
-
-    >>> Section("gemm, rows: crash at lane", "", "SIGSEGV", {"mlir-opt-24": "crash at lane"}).also
-    ()
-    """
+    """A mistake as a page shows it: its module, the verdict of every compiler, and what else fails like it."""
 
     title: str
     module: str
@@ -145,9 +126,6 @@ def sections(results: Sequence[Conformance], ask: Callable[[GeneratedKernel, str
     """The mistakes of compilers, each minimised module asked of all compilers of its family.
 
     One whose operations are those of another and more, with the same verdicts, is named there and has no section.
-
-    >>> sections([], lambda kernel, compiler: Verdict("right"))
-    []
     """
     found: dict[str, Section] = {}
     operations: dict[str, frozenset[str]] = {}
@@ -260,12 +238,7 @@ def aliased(text: str) -> str:
 
 
 def conformance_facts(found: Conformance) -> dict[str, Any]:
-    """The result as facts for JSON.
-
-    >>> from layoutalg.side.conformance.compilers import Compiler
-    >>> conformance_facts(Conformance(Compiler("mlir-opt-24", "mlir-opt-24", "llvm", "24"), ()))["kernels"]
-    0
-    """
+    """The result as facts for JSON."""
     return {
         "compiler": found.compiler.name,
         "version": found.compiler.version,

@@ -36,11 +36,7 @@ _LEFT = re.compile(r"layout_(operand|result)_\d+")
 
 
 def fragment_places(module: Module) -> frozenset[Place]:
-    """Where the operations of functions stand whose values are what one lane holds.
-
-    >>> fragment_places(la.read("func.func @f() { return }"))
-    frozenset()
-    """
+    """Where the operations of functions stand whose values are what one lane holds."""
     from layoutalg.ir.places import place_of
     from layoutalg.simulate.levels import works_on_fragments
 
@@ -54,13 +50,7 @@ def fragment_places(module: Module) -> frozenset[Place]:
 
 
 def whole_of(use: LayoutUse, fragments: frozenset[Place]) -> tuple[int, ...] | None:
-    """The shape of the tensor that a layout spoke of before a pass, where it stands on a fragment of it; None where not.
-
-    >>> text = "%t = xegpu.create_nd_tdesc %m : memref<8x16xf16> -> "
-    >>> text += "!xegpu.tensor_desc<8x16xf16, #xegpu.layout<lane_layout = [1, 16], lane_data = [1, 1]>>"
-    >>> [whole_of(use, frozenset()) for use in la.read(text).layouts]
-    [None]
-    """
+    """The shape of the tensor that a fragment's layout was about before a pass; None where it isn't on a fragment."""
     attribute = use.attribute
     if use.place not in fragments or use.shape is None or _LEFT.fullmatch(use.operand) is None:
         return None

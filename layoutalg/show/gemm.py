@@ -34,13 +34,7 @@ __all__ = ["gemm_facts", "print_plan"]
 
 
 def print_plan(plan: Gemm, console: Console, *, runners_up: int = 5, explain: bool = False) -> None:
-    """Print the plan, and so many of those that lost; `explain` adds what the time is made of and how C is computed.
-
-    >>> from rich.console import Console
-    >>> print_plan(la.plan_gemm(64, 64, 64, trans_b=True), Console(width=120), runners_up=0)  # doctest: +ELLIPSIS
-    C[64, 64] f32 = A[64, 64] f16 * B[64, 64]^T f16 on pvc
-    ...
-    """
+    """Print the plan, and so many of those that lost; `explain` adds what the time is made of and how C is computed."""
     step, line = _predicted(plan)
     print_line(console, str(plan.problem))
     for rows in (_choices(plan), _operands(plan), _layouts(plan), _step(plan, step), _time(line)):
@@ -55,12 +49,7 @@ def print_plan(plan: Gemm, console: Console, *, runners_up: int = 5, explain: bo
 
 
 def gemm_facts(plan: Gemm, *, runners_up: int = 5) -> dict[str, Any]:
-    """The plan as numbers and texts, for `--json`.
-
-    >>> facts = gemm_facts(la.plan_gemm(64, 64, 64, tile=(16, 32), k_step=32, registers=256, prefetch="none"))
-    >>> facts["tile"], facts["step"]["dpas"], facts["step"]["loads"]
-    ([16, 32, 32], 8, 2)
-    """
+    """The plan as numbers and texts, for `--json`."""
     problem, tiling, registers = plan.problem, plan.tiling, plan.registers
     step, line = _predicted(plan)
     names = ("m", "n", "k", "a", "b", "c", "acc", "trans_a", "trans_b", "batch", "lda", "ldb", "ldc")

@@ -50,12 +50,7 @@ __all__ = ["ConversionRow", "LayoutRow", "ModuleDescription", "describe_module",
 
 @dataclass(frozen=True, slots=True)
 class LayoutRow:
-    """One layout of a module: what it means in a phrase, whether LLVM refuses it, and the answer to what was asked.
-
-    >>> from layoutalg.module import LayoutUse
-    >>> LayoutRow(LayoutUse(None, "xegpu.load_nd", "%1", "layout", (8, 16), "f16", None, "#a"), "16 lanes").tensor
-    '8x16xf16'
-    """
+    """One layout of a module: what it means in a phrase, whether LLVM refuses it, and the answer to what was asked."""
 
     use: LayoutUse
     meaning: str
@@ -83,13 +78,7 @@ class LayoutRow:
 
 @dataclass(frozen=True, slots=True)
 class ConversionRow:
-    """One conversion of a module: whether something moves, and what it costs (empty where it cannot be planned).
-
-    >>> from layoutalg.module import LayoutConversion, LayoutUse
-    >>> use = LayoutUse(None, "", "%1", "input_layout", (8, 16), "f16", None, "#a")
-    >>> ConversionRow(LayoutConversion(use, use), "the same map").cost
-    ''
-    """
+    """One conversion of a module: whether something moves, and what it costs (empty where it cannot be planned)."""
 
     conversion: LayoutConversion
     words: str
@@ -424,12 +413,7 @@ def _conversion(one: LayoutConversion, machine: Machine, on: Machine, target: st
 
 
 def place_facts(use: LayoutUse) -> dict[str, Any]:
-    """Where a layout stands and what it is about, for JSON.
-
-    >>> from layoutalg.module import LayoutUse
-    >>> place_facts(LayoutUse(None, "foo.bar", "%1", "layout", (8,), "f16", None, "#a"))["shape"]
-    [8]
-    """
+    """Where a layout stands and what it is about, for JSON."""
     return {
         "line": use.place.line if use.place is not None else None,
         "column": use.place.column if use.place is not None else None,

@@ -7,30 +7,20 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Unpack
 
-from layoutalg.core.notation import Distributed, Machine
+from layoutalg.core.notation import Distributed, PictureOptions
 from layoutalg.notations import value_of
 from layoutalg.viz.picture import Picture, picture_of
 
 __all__ = ["picture"]
 
 
-def picture(
-    value: Distributed | str,
-    shape: Sequence[int] | None = None,
-    *,
-    machine: Machine | None = None,
-    title: str | None = None,
-    colour: str | None = None,
-    direction: str = "tensor",
-    full: bool = False,
-) -> Picture:
+def picture(value: Distributed | str, shape: Sequence[int] | None = None, **options: Unpack[PictureOptions]) -> Picture:
     """The picture of who holds what under a `Layout`, a value of a notation, or its text (see `Distributed.picture`).
 
     Raises `ParseError` for a text that is not read, and what `Distributed.picture` raises.
 
     >>> picture("d0 = 8@reg, d1 = 16@lane", title="C of a DPAS").save("build/c.svg")
     """
-    return picture_of(
-        value_of(value), shape, machine=machine, title=title, colour=colour, direction=direction, full=full
-    )
+    return picture_of(value_of(value), shape, **options)

@@ -99,11 +99,7 @@ def print_table(console: Console, rows: Sequence[Row]) -> None:
 
 
 def runners_up_rows(others: Sequence[Candidate | AmxCandidate]) -> list[Row]:
-    """The tilings that lost, and why.
-
-    >>> runners_up_rows(la.plan_gemm(512, 512, 512).candidates[:1])[1][2]
-    'predicted to be the best; the plan was asked for otherwise'
-    """
+    """The tilings that lost, and why."""
     rows: list[Row] = [("others", "tiling", "why not")]
     for number, other in enumerate(others, 1):
         why = other.reason or "predicted to be the best; the plan was asked for otherwise"

@@ -56,11 +56,7 @@ _DOTS = "\N{MIDLINE HORIZONTAL ELLIPSIS}"
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """One cell of the folded grid: its label, and the number that its colour stands for (None: dots).
-
-    >>> Cell("3:0-15", 3).label
-    '3:0-15'
-    """
+    """One cell of the folded grid: its label, and the number that its colour stands for (None: dots)."""
 
     label: str
     colour: int | None

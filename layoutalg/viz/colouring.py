@@ -33,13 +33,7 @@ _ALONE = (-0.2, 1.3)
 
 
 def colourings(grid: Grid) -> tuple[str, ...]:
-    """What a grid can be coloured by.
-
-    >>> from layoutalg.core.notation import Operand
-    >>> from layoutalg.viz.grid import tensor_grid
-    >>> colourings(tensor_grid(Operand("memory", Layout.parse("d0 = 8@row, d1 = 4@col"))))
-    ('col', 'row')
-    """
+    """What a grid can be coloured by."""
     if grid.of_machine:
         return (*_AXES, "tile")
     return (*grid.axes, *(("tile",) if grid.tile_known else ()))

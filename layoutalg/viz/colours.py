@@ -66,32 +66,20 @@ def hue_of(number: ArrayLike) -> NDArray[np.int64]:
 
 
 def shades(hue: ArrayLike, strength: ArrayLike) -> Colours:
-    """Each hue (by its index) mixed with white: pale at strength 0, strong at 1.
-
-    >>> shades(2, 0.5).tolist()
-    [247, 241, 155]
-    """
+    """Each hue (by its index) mixed with white: pale at strength 0, strong at 1."""
     share = np.clip(_PALEST + (_STRONGEST - _PALEST) * np.asarray(strength, np.float64)[..., None], 0, 1)
     return np.rint(255 + (HUES[np.asarray(hue)] - 255) * share).astype(np.uint8)
 
 
 def ramp(position: ArrayLike) -> Colours:
-    """The colour at a position from 0 (dark) to 1 (light).
-
-    >>> ramp(0.5).tolist()
-    [33, 145, 140]
-    """
+    """The colour at a position from 0 (dark) to 1 (light)."""
     at = np.asarray(position, np.float64) * (len(_RAMP) - 1)
     steps = np.arange(len(_RAMP))
     return np.rint(np.stack([np.interp(at, steps, _RAMP[:, c]) for c in range(3)], -1)).astype(np.uint8)
 
 
 def ink(background: NDArray[Any]) -> Colours:
-    """Black or white, whichever has the larger contrast with a background (at least 4.5 to 1, by WCAG 2.1).
-
-    >>> ink(np.array([255, 255, 0])).tolist()
-    [0, 0, 0]
-    """
+    """Black or white, whichever has the larger contrast with a background (at least 4.5 to 1, by WCAG 2.1)."""
     light = np.asarray(background, np.float64) / 255
     linear = np.where(light <= 0.04045, light / 12.92, ((light + 0.055) / 1.055) ** 2.4)
     luminance = linear @ np.array([0.2126, 0.7152, 0.0722])

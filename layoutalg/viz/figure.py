@@ -44,11 +44,7 @@ _DOTS_PER_INCH = 144
 
 
 class LayoutFigure(Figure):
-    """A figure that a notebook shows as it is.
-
-    >>> LayoutFigure(figsize=(1, 1))._repr_png_()[1:4]
-    b'PNG'
-    """
+    """A figure that a notebook shows as it is."""
 
     def _repr_png_(self) -> bytes:
         found = io.BytesIO()
@@ -57,11 +53,7 @@ class LayoutFigure(Figure):
 
 
 def figure(picture: Picture) -> Figure:
-    """The picture as a figure, at 96 pixels of its scene to the inch.
-
-    >>> figure(Layout.parse("d0 = 512@reg, d1 = 512@lane").picture(full=True)).axes[0].images[0].get_array().shape
-    (512, 512, 3)
-    """
+    """The picture as a figure, at 96 pixels of its scene to the inch."""
     grids = [grid for grid, _, _ in picture.grids()]
     if sum(grid.shape[0] * grid.shape[1] for grid in grids) > MOST_DRAWN:
         return _images(picture, grids)
@@ -149,14 +141,7 @@ def _images(picture: Picture, grids: Sequence[Grid]) -> Figure:
 
 
 def save(drawn: Any, target: io.BytesIO, title: str, kind: str) -> None:
-    """Write a figure as PNG or PDF, the same bytes every time.
-
-    >>> import io
-    >>> written = io.BytesIO()
-    >>> save(Layout.parse("d0 = 2@lane").draw(), written, "two lanes", "png")
-    >>> written.getvalue()[1:4]
-    b'PNG'
-    """
+    """Write a figure as PNG or PDF, the same bytes every time."""
     made: dict[str, Any] = {"CreationDate": None, "Producer": None} if kind == "pdf" else {"Software": None}
     dots = min(_DOTS_PER_INCH, _LARGEST / max(drawn.get_size_inches()))
     with warnings.catch_warnings():

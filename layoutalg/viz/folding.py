@@ -41,11 +41,7 @@ _WHOLE = 4
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """One run of a side: its extent, whether its values differ in nothing that is drawn, and whether they jump.
-
-    >>> Run(4).solid
-    False
-    """
+    """One run of a side: its extent, whether its values differ in nothing that is drawn, and whether they jump."""
 
     extent: int
     repeats: bool = False

@@ -42,11 +42,7 @@ _BESIDE = 14
 
 @dataclass(frozen=True, slots=True)
 class Box:
-    """A box: two lines of words, the colour of its edge on the left, what a tooltip says, and whether it is marked.
-
-    >>> Box("1", "%y = math.exp", "", None).width > 80
-    True
-    """
+    """A box: two lines of words, the colour of its edge on the left, what a tooltip says, and whether it is marked."""
 
     name: str
     title: str
@@ -63,11 +59,7 @@ class Box:
 
 @dataclass(frozen=True, slots=True)
 class Panel:
-    """What a click on a line shows: words, and pictures (SVG documents), each with a caption.
-
-    >>> Panel(("nothing moves",)).pictures
-    ()
-    """
+    """What a click on a line shows: words, and pictures (SVG documents), each with a caption."""
 
     words: tuple[str, ...]
     pictures: tuple[tuple[str, str], ...] = ()
@@ -90,11 +82,7 @@ class Line:
 
 @dataclass(frozen=True)
 class Graph:
-    """Boxes and lines; `key` says what the colours of boxes mean. Raises `SizeError` for more than 2,000 boxes.
-
-    >>> Graph((), (), "nothing").svg()[:4]
-    '<svg'
-    """
+    """Boxes and lines; `key` says what the colours of boxes mean. Raises `SizeError` for more than 2,000 boxes."""
 
     boxes: tuple[Box, ...]
     lines: tuple[Line, ...]
@@ -106,11 +94,7 @@ class Graph:
             raise SizeError(f"{self.title}: {len(self.boxes):,} operations; a picture has at most {MOST_BOXES:,}")
 
     def svg(self) -> str:
-        """The picture as an SVG document.
-
-        >>> Graph((Box("1", "a < b", "", None),), (), "title").svg().count("a &lt; b")
-        2
-        """
+        """The picture as an SVG document."""
         places, width, height = self._placed()
         drawn = [
             f'<svg xmlns="http://www.w3.org/2000/svg" width="{width:.0f}" height="{height:.0f}" '

@@ -93,11 +93,7 @@ class Grid:
         return high - low + 1
 
     def labels(self) -> NDArray[Any]:
-        """The text in each drawn cell.
-
-        >>> hardware_grid(Operand("C", Layout.parse("d0 = 2@reg, d1 = 2@lane"))).labels().tolist()
-        [['0,0', '0,1'], ['1,0', '1,1']]
-        """
+        """The text in each drawn cell."""
         facts = self.owner if self.tensor else self.element
         texts = [np.char.mod("%d", facts[name]) for name in self.label_names]
         found = texts[0] if texts else np.full(self.shape, "", "U1")
@@ -245,11 +241,7 @@ def spoken(axis: str) -> str:
 
 
 def numbered(layout: Layout | Swizzled) -> tuple[Layout, Swizzled | None]:
-    """The layout itself, and the swizzle that follows it, if any; refuses symbols.
-
-    >>> numbered(Layout.parse("d0 = 4@lane"))
-    (Layout.parse('d0 = 4@lane'), None)
-    """
+    """The layout itself, and the swizzle that follows it, if any; refuses symbols."""
     inner = layout.layout if isinstance(layout, Swizzled) else layout
     if any(type(n) is not int for n in (*inner.shape, *inner.spans().values())):
         raise LayoutError(f"{inner} has symbols; put numbers for them with substitute() before drawing it")
@@ -257,12 +249,7 @@ def numbered(layout: Layout | Swizzled) -> tuple[Layout, Swizzled | None]:
 
 
 def folded_alike(sides: Sequence[Side], most: int | None = MOST) -> tuple[Side, ...]:
-    """Sides of one size with the same bands, so that they line up.
-
-    >>> one, other = (Side(("k",), (64,), (0,), None, runs) for runs in ((Run(64),), (Run(16), Run(4))))
-    >>> len(folded_alike((one, other))[0].drawn)
-    16
-    """
+    """Sides of one size with the same bands, so that they line up."""
     runs = tuple(common_runs([side.runs for side in sides]))
     bands = None if most is None else fold(runs, most)
     return tuple(replace(side, folded=bands, runs=runs) for side in sides)

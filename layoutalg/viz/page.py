@@ -34,11 +34,7 @@ __all__ = ["fragment", "image", "page", "source"]
 
 
 def page(picture: Picture) -> str:
-    """A whole HTML page that needs nothing else, with the SVG inline.
-
-    >>> "<title>a &lt; b</title>" in page(Layout.parse("d0 = 2@lane").picture(title="a < b"))
-    True
-    """
+    """A whole HTML page that needs nothing else, with the SVG inline."""
     scenes = _scenes(picture)
     drawings = "".join(
         f'<div class="view" data-direction="{direction}"{"" if direction == picture.direction else " hidden"}>'
@@ -55,11 +51,7 @@ def page(picture: Picture) -> str:
 
 
 def fragment(picture: Picture) -> str:
-    """The picture for a notebook's output: images that the script turns into the interactive picture.
-
-    >>> fragment(Layout.parse("d0 = 2@lane").picture())[:32]
-    '<div class="layoutalg" data-of="'
-    """
+    """The picture for a notebook's output: images that the script turns into the interactive picture."""
     scenes = _scenes(picture)
     images = "".join(
         f'<div class="view" data-direction="{direction}"{"" if direction == picture.direction else " hidden"}>'
@@ -144,11 +136,7 @@ def _indexed(scene: Scene, kind: str) -> dict[str, Any]:
 
 @cache
 def source(name: str, root: str) -> str:
-    """A script that is put into pages, for an element of the class `root`; what all scripts begin with is `opening.js`.
-
-    >>> source("picture.js", "layoutalg").splitlines()[1]
-    '  "use strict";'
-    """
+    """A page's script for an element of the class `root`, after what all scripts begin with (`opening.js`)."""
     script, opening = (files("layoutalg.viz").joinpath(one).read_text(encoding="utf-8") for one in (name, "opening.js"))
     marked = "  // opening.js: root, the element that this script stands in\n"
     return script.replace(marked, opening.replace("ROOT", f".{root}")).strip().removesuffix(";")

@@ -16,7 +16,7 @@ A panel is cells, words and lines with its own origin; `beside` puts panels in a
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from html import escape
 
@@ -36,6 +36,7 @@ __all__ = [
     "PanelPicture",
     "beside",
     "cell_of",
+    "first_marked",
     "product_panel",
 ]
 
@@ -50,11 +51,7 @@ PALE, MARKED, DARK = "#eeeeee", "#f7d9a8", "#b8d8e9"
 
 @dataclass(frozen=True, slots=True)
 class Axis:
-    """A row of cells: their numbers where each is drawn (None: the gap), and the width of each.
-
-    >>> Axis.of(3, 20).length
-    60
-    """
+    """A row of cells: their numbers where each is drawn (None: the gap), and the width of each."""
 
     numbers: tuple[int | None, ...]
     step: float
@@ -88,11 +85,7 @@ class Axis:
 
 @dataclass(frozen=True, slots=True)
 class Look:
-    """What a cell looks like: its colour, its label, and the sentence about it.
-
-    >>> Look(PALE, "0,1", "workgroup x = 0, y = 1").label
-    '0,1'
-    """
+    """What a cell looks like: its colour, its label, and the sentence about it."""
 
     fill: str
     label: str
@@ -101,11 +94,7 @@ class Look:
 
 @dataclass(frozen=True, slots=True)
 class Panel:
-    """Cells, words and lines in pixels from the panel's own corner, and its size.
-
-    >>> Panel((), (Words(0, 10, "C", 12),), (), 20, 12).width
-    20
-    """
+    """Cells, words and lines in pixels from the panel's own corner, and its size."""
 
     cells: tuple[Cell, ...]
     words: tuple[Words, ...]
@@ -126,6 +115,28 @@ def _arrow(x: float, y: float, length: float) -> tuple[Line, ...]:
     return Line(x, y, end, y, 1.2), Line(end - 5, y - 3, end, y, 1.2), Line(end - 5, y + 3, end, y, 1.2)
 
 
+def first_marked(
+    axes: tuple[Axis, Axis, Axis],
+    of_a: Callable[[int, int], str],
+    of_b: Callable[[int, int], str],
+    of_c: Callable[[int, int], tuple[str, str]],
+) -> dict[str, dict[tuple[int, int], Look]]:
+    """Looks for `product_panel`: the first cell of C, and what it needs of A and B, stand out.
+
+    `axes` are rows, depth and columns; sentences are said by the place of a cell, of C with its label in front.
+    """
+    down, deep, across = (axis.drawn for axis in axes)
+
+    def fill(first: bool, needed: bool) -> str:
+        return MARKED if first else DARK if needed else PALE
+
+    return {
+        "A": {(i, s): Look(fill(i == s == 0, i == 0), "", of_a(i, s)) for i in down for s in deep},
+        "B": {(s, j): Look(fill(s == j == 0, j == 0), "", of_b(s, j)) for s in deep for j in across},
+        "C": {(i, j): Look(DARK if i == j == 0 else PALE, *of_c(i, j)) for i in down for j in across},
+    }
+
+
 def product_panel(
     title: str,
     notes: Sequence[str],
@@ -134,12 +145,7 @@ def product_panel(
     across: Axis,
     looks: Mapping[str, Mapping[tuple[int, int], Look]],
 ) -> Panel:
-    """A left of C, B above it: axes of rows, of depth and of columns. `looks` are those of A, B and C by cell.
-
-    >>> one, look = Axis.of(1, 20), {(0, 0): Look(PALE, "", "")}
-    >>> product_panel("blocks", [], one, one, one, {"A": look, "B": look, "C": look}).width
-    54
-    """
+    """A left of C, B above it: axes of rows, of depth and of columns. `looks` are those of A, B and C by cell."""
     cells: list[Cell] = []
     words = [Words(0, 10, title, 12, bold=True)]
     left, top = deep.length + 14, len(deep.numbers) * CELL_HEIGHT + 34
@@ -169,12 +175,7 @@ def product_panel(
 
 
 def beside(panels: Sequence[Panel], title: str, subtitle: str, widest: float = float("inf")) -> Scene:
-    """Panels from left to right, under a title and a line below it; in several rows where one would be wider than `widest`.
-
-    >>> two = [Panel((), (), (), 50, 20), Panel((), (), (), 30, 40)]
-    >>> beside(two, "a plan", "").width, beside(two, "a plan", "", widest=100).width
-    (144.0, 74.0)
-    """
+    """Panels from left to right under a title and subtitle, in several rows where one would be wider than `widest`."""
     cells: list[Cell] = []
     lines: list[Line] = []
     words = [Words(_MARGIN, 20, title, 13, bold=True, fill="#000000")]
@@ -196,11 +197,7 @@ def beside(panels: Sequence[Panel], title: str, subtitle: str, widest: float = f
 
 @dataclass(frozen=True, slots=True, repr=False)
 class PanelPicture(Picture):
-    """A picture of panels, with one direction and one colouring; a subclass says which panels.
-
-    >>> PanelPicture((), "a plan").subtitle()
-    ''
-    """
+    """A picture of panels, with one direction and one colouring; a subclass says which panels."""
 
     def panels(self) -> Sequence[Panel]:
         """The panels, from left to right."""
@@ -219,11 +216,7 @@ class PanelPicture(Picture):
         return beside(self.panels(), self.title, self.subtitle(), self.widest())
 
     def html(self) -> str:
-        """The picture as a page.
-
-        >>> PanelPicture((), "a < b").html()[:15]
-        '<!DOCTYPE html>'
-        """
+        """The picture as a page."""
         return (
             '<!DOCTYPE html>\n<html lang="en">\n<head><meta charset="utf-8">\n'
             f"<title>{escape(self.title)}</title></head>\n<body>{self.svg()}</body>\n</html>\n"

@@ -44,11 +44,7 @@ _SMALL_CELL = 8
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """A cell: its place in pixels, its colours, its label and a sentence about it.
-
-    >>> Cell(0, 0, 36, 20, "#ffffff", "#000000", "0:0", "element (0, 0): lane 0, register 0").label
-    '0:0'
-    """
+    """A cell: its place in pixels, its colours, its label and a sentence about it."""
 
     x: float
     y: float
@@ -94,11 +90,7 @@ class Line:
 
 @dataclass(frozen=True, slots=True)
 class Swatch:
-    """A square of the legend.
-
-    >>> Swatch(0, 0, 12, "#4c9cc9").size
-    12
-    """
+    """A square of the legend."""
 
     x: float
     y: float
@@ -108,11 +100,7 @@ class Swatch:
 
 @dataclass(frozen=True, slots=True)
 class Legend:
-    """The legend for one colouring.
-
-    >>> Legend("lane", (), ()).by
-    'lane'
-    """
+    """The legend for one colouring."""
 
     by: str
     swatches: tuple[Swatch, ...]
@@ -121,11 +109,7 @@ class Legend:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Frame:
-    """Where the cells of one grid stand: the left edges of its drawn columns, the upper edges of its drawn rows.
-
-    >>> Frame(None, (0.0, 36.0), (0.0,), 36, 20).columns
-    (0.0, 36.0)
-    """
+    """Where the cells of one grid stand: the left edges of its drawn columns, the upper edges of its drawn rows."""
 
     grid: Grid
     columns: tuple[float, ...]
@@ -136,11 +120,7 @@ class Frame:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Scene:
-    """Everything to draw, in pixels. `cells` go grid by grid, row by row.
-
-    >>> Layout.parse("d0 = 2@reg, d1 = 2@lane").picture(title="C").scene().width
-    444
-    """
+    """Everything to draw, in pixels. `cells` go grid by grid, row by row."""
 
     width: float
     height: float
@@ -163,12 +143,6 @@ def lay_out(
     """Lay out grids, each at its (row, column) of an arrangement, coloured `by`; legends for `others` too.
 
     Raises `SizeError` for more than 2^16 cells.
-
-    >>> from layoutalg.core.notation import Operand
-    >>> from layoutalg.viz.grid import tensor_grid
-    >>> grid = tensor_grid(Operand("C", Layout.parse("d0 = 2@reg, d1 = 2@lane")))
-    >>> [words.text for words in lay_out("a tile", [(grid, 0, 0)], "lane", ["lane"]).words][:2]
-    ['a tile', 'C']
     """
     count = sum(grid.shape[0] * grid.shape[1] for grid, _, _ in placed)
     if count > MOST_DRAWN:

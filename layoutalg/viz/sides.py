@@ -30,12 +30,7 @@ __all__ = ["Side", "side_runs", "span"]
 
 @dataclass(frozen=True, eq=False)
 class Side:
-    """The rows or the columns of a grid: dimensions of the domain, flattened row by row, and the bands that are drawn.
-
-    >>> from layoutalg.viz.folding import fold
-    >>> Side(("d0",), (4,), (0,), fold([Run(4)], 8)).headers()
-    ['0', '1', '2', '3']
-    """
+    """The rows or columns of a grid: dimensions of the domain, flattened row by row, and the bands drawn."""
 
     names: tuple[str, ...]
     shape: tuple[int, ...]
@@ -52,12 +47,7 @@ class Side:
 
     @cached_property
     def starts(self) -> NDArray[np.int64]:
-        """The first index of each drawn band.
-
-        >>> from layoutalg.viz.folding import fold
-        >>> Side(("d0",), (40,), (0,), fold([Run(40)], 8)).starts.tolist()
-        [0, 1, 2, 39]
-        """
+        """The first index of each drawn band."""
         if self.folded is None:
             return np.arange(self.size)
         return np.array([band.start for band in self.folded if not band.gap], np.int64)
@@ -79,12 +69,7 @@ class Side:
 
     @cached_property
     def first(self) -> list[NDArray[np.int64]]:
-        """The coordinates of each drawn band's first index: an array per dimension.
-
-        >>> from layoutalg.viz.folding import fold
-        >>> Side(("d0",), (4,), (0,), fold([Run(2)], 8, cell=2)).first[0].tolist()
-        [0, 2]
-        """
+        """The coordinates of each drawn band's first index: an array per dimension."""
         return self.at(self.starts)
 
     def headers(self) -> list[str]:

@@ -40,9 +40,6 @@ def svg_document(scene: Scene) -> str:
     """The scene as one SVG element: background, cells, labels, words, lines, and a legend per colouring (one is shown).
 
     Every cell has a title, which browsers show under the pointer.
-
-    >>> svg_document(Layout.parse("d0 = 2@reg, d1 = 2@lane").picture().scene()).count("<title>")
-    5
     """
     wide, high, title = _number(scene.width), _number(scene.height), escaped(scene.title)
     return "\n".join(

@@ -58,12 +58,6 @@ def holders(grid: Grid) -> tuple[list[tuple[int, ...]], dict[tuple[int, ...], se
     """The lane that each cell is read as, row by row, and the cells that hold what each lane has.
 
     A lane is its subgroup and number; of layouts onto other axes, a place.
-
-    >>> from layoutalg.core.notation import Operand
-    >>> from layoutalg.viz.grid import tensor_grid
-    >>> grid = tensor_grid(Operand("C", Layout.parse("d0 = 2@reg, d1 = 2@lane")))
-    >>> holders(grid)[0], holders(grid)[1][0, 1]
-    ([(0, 0), (0, 1), (0, 0), (0, 1)], {1, 3})
     """
     which = [d for d, axis in enumerate(grid.axes) if axis in ("sg", "lane")] or [*range(len(grid.axes))]
     mine = list(zip(*(grid.owner[grid.axes[d]].reshape(-1).tolist() for d in which), strict=True))

@@ -27,11 +27,7 @@ __all__ = ["Carried", "Contents", "carried_by", "contents_of"]
 
 
 class Contents(NamedTuple):
-    """The slot that each byte of each word comes from, `[sg, lane, word, byte]`, and each register at the end; -1: none.
-
-    >>> Contents(np.zeros((1, 1, 1, 4)), np.zeros((1, 1, 1))).words.shape
-    (1, 1, 1, 4)
-    """
+    """The slot that each byte of each word comes from, `[sg, lane, word, byte]`, and each final register; -1: none."""
 
     words: NDArray[np.int64]
     registers: NDArray[np.int64]
@@ -75,11 +71,7 @@ def _made(step: object) -> int:
 
 
 class Carried(NamedTuple):
-    """What a shuffle brings to a lane: the lane that it reads, and the slots that the lane keeps, or passes on later.
-
-    >>> Carried(3, (12,), ()).source
-    3
-    """
+    """What a shuffle brings to a lane: the lane it reads, and the slots that the lane keeps or passes on later."""
 
     source: int
     keeps: tuple[int, ...]

@@ -55,12 +55,7 @@ def draw_registers(
     colour: Callable[[int], str],
     name: Callable[[int], str],
 ) -> None:
-    """Tables of one subgroup's registers, `[lane, register]`: the slot that each comes from, side by side where there is room.
-
-    >>> page = Page("")
-    >>> draw_registers(page, [("before", np.array([[0, 1]]))], lambda slot: "#000000", str); page.svg().count("<title>")
-    2
-    """
+    """Tables of one subgroup's registers, `[lane, register]`, with the slot that each comes from."""
     lanes = len(sides[0][1])
     drawn = [min(held.shape[1], MOST_DRAWN_REGISTERS) for _, held in sides]
     cell = 30 if lanes <= 32 else 22
@@ -126,11 +121,7 @@ class Family:
 
 
 def families(program: Program, sg: int) -> list[Family]:
-    """The shuffles of one subgroup, folded.
-
-    >>> families(Program(1, 2, 32, 1, 1, pack=(0,), steps=(), unpack=(0,)), 0)
-    []
-    """
+    """The shuffles of one subgroup, folded."""
     found: list[tuple[str, list[tuple[int, ...]], list[int], Counter[str]]] = []
     between: Counter[str] = Counter()
     for step in program.steps:
@@ -177,11 +168,7 @@ def _kind(pattern: tuple[int, ...]) -> tuple[str, int]:
 def draw_exchange(
     page: Page, program: Program, contents: Contents | None, sg: int, fills: Sequence[str], name: Callable[[int], str]
 ) -> None:
-    """The shuffles of one subgroup: of each family the first with arrows, all of them as a table; then what is left to do.
-
-    >>> page = Page("")
-    >>> draw_exchange(page, Program(1, 2, 32, 1, 1, pack=(0,), steps=(), unpack=(0,)), None, 0, ["#000000"] * 2, str)
-    """
+    """The shuffles of one subgroup: each family's first with arrows, all of them as a table; then what is left."""
     found = families(program, sg)
     if not found:
         _draw_rest(page, program, "no shuffles, but")

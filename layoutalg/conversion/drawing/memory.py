@@ -37,12 +37,7 @@ _EMPTY, _BYTES = "#f2f2f2", WORD // 8
 
 
 def draw_memory(page: Page, program: Program, contents: Contents | None, fills: Sequence[Sequence[str]]) -> None:
-    """The memory of one round of a program, and the accesses that wait longest.
-
-    >>> page = Page("")
-    >>> draw_memory(page, Program(1, 2, 32, 1, 1, pack=(0,), steps=(), unpack=(0,)), None, [["#000000"] * 2]); page.y
-    12
-    """
+    """The memory of one round of a program, and the accesses that wait longest."""
     rounds = _rounds(program)
     if not rounds:
         return

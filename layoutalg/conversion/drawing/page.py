@@ -28,11 +28,7 @@ RED = "#c00000"
 
 
 def lane_colours(lanes: int, subgroups: int = 1) -> list[list[str]]:
-    """A colour for each lane of each subgroup: a ramp for one subgroup, a hue for each of several.
-
-    >>> lane_colours(2)
-    [['#440154', '#fde725']]
-    """
+    """A colour for each lane of each subgroup: a ramp for one subgroup, a hue for each of several."""
     strength = np.arange(lanes) / max(lanes - 1, 1)
     if subgroups == 1:
         return [hexes(ramp(strength))]
@@ -45,11 +41,7 @@ def _ink(fill: str) -> str:
 
 
 class Page:
-    """A picture while it is drawn; `y` is where what comes next begins.
-
-    >>> Page("empty").svg().count("<rect")
-    1
-    """
+    """A picture while it is drawn; `y` is where what comes next begins."""
 
     def __init__(self, label: str) -> None:
         self.label = label
@@ -73,11 +65,7 @@ class Page:
         anchor: str = "start",
         fill: str = "",
     ) -> None:
-        """Words at a place.
-
-        >>> page = Page(""); page.text(0, 0, "a"); page.width > 24
-        False
-        """
+        """Words at a place."""
         weight = ' font-weight="bold"' if bold else ""
         where = "" if anchor == "start" else f' text-anchor="{anchor}"'
         colour = f' fill="{fill}"' if fill else ""
@@ -100,11 +88,7 @@ class Page:
         size: float = 9,
         edge: str = "",
     ) -> None:
-        """A coloured cell with a line of text or two; `title` is read under the pointer, `edge` the colour of its frame.
-
-        >>> page = Page(""); page.cell(0, 0, 20, 16, "#ffffff", "1", "2"); page.svg().count("<text")
-        2
-        """
+        """A coloured cell with one or two lines of text, a tooltip (`title`), and a frame of colour `edge`."""
         frame = f' stroke="{edge}" stroke-width="1.8"' if edge else ""
         inset = 1 if edge else 0
         told = f"<title>{escaped(title)}</title>" if title else ""
@@ -130,11 +114,7 @@ class Page:
         self._parts.append(f'<path d="{steps}" stroke="{colour}" stroke-width="{width}" fill="none"/>')
 
     def svg(self) -> str:
-        """The page as an SVG document.
-
-        >>> Page("nothing").svg()[:4]
-        '<svg'
-        """
+        """The page as an SVG document."""
         wide, high = _number(self.width), _number(self.y + MARGIN)
         return (
             f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {wide} {high}" width="{wide}" height="{high}" role="img" '

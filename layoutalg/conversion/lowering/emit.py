@@ -52,15 +52,9 @@ from collections.abc import Sequence
 from itertools import pairwise
 from math import gcd
 
+from layoutalg.conversion.lowering.fragment_vectors import cast, vector_sizes
 from layoutalg.conversion.lowering.indices import FIXED_WIDTH, Indices, named
-from layoutalg.conversion.lowering.operations import (
-    ALIGNMENT,
-    BARRIER_IN_SUBGROUP,
-    cast,
-    shared_type,
-    vector_sizes,
-    write_chain,
-)
+from layoutalg.conversion.lowering.operations import ALIGNMENT, BARRIER_IN_SUBGROUP, shared_type, write_chain
 from layoutalg.conversion.lowering.writer import Value, Writer, typed
 from layoutalg.conversion.program.liveness import liveness_of_chain
 from layoutalg.conversion.program.program import Program

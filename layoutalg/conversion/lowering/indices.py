@@ -36,11 +36,7 @@ _Make: TypeAlias = Callable[[], Value]
 
 
 def named(name: str, value: Value) -> Value:
-    """The value, with the name that it gets in the text.
-
-    >>> named("lane", Value("i32")).name
-    'lane'
-    """
+    """The value, with the name that it gets in the text."""
     instance_of(value, Value, "value")
     value.name = name
     return value
@@ -110,12 +106,7 @@ class Indices:
         self._made: dict[object, Value] = {}
 
     def once(self, key: object, make: Callable[[], Value]) -> Value:
-        """A value that is made the first time that it is asked for.
-
-        >>> indices = Indices(Writer(), 1, 16)
-        >>> indices.once("mine", lambda: Value("i32")) is indices.once("mine", lambda: Value("i1"))
-        True
-        """
+        """A value that is made the first time that it is asked for."""
         return self._once(key, make)
 
     def _once(self, key: object, make: _Make) -> Value:

@@ -4,6 +4,7 @@ A fragment of 6 elements of 16 bits comes as `vector<4xi16>` and `vector<2xi16>`
 as they lie there, two and two, they are those vectors seen as `vector<2xi32>` and `vector<1xi32>`; other words are put together
 from single elements. At the end it is the other way round.
 
+>>> from layoutalg.conversion.lowering.fragment_vectors import vector_sizes
 >>> vector_sizes(6), vector_sizes(24)
 ([4, 2], [16, 8])
 
@@ -15,6 +16,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from layoutalg.conversion.lowering.fragment_vectors import (
+    bitcast,
+    element_at,
+    length,
+    together,
+    vector_of,
+    vector_sizes,
+)
 from layoutalg.conversion.lowering.indices import FIXED_WIDTH, Indices, linear_terms, named
 from layoutalg.conversion.lowering.permutes import permuted
 from layoutalg.conversion.lowering.visa import assembly
@@ -24,10 +33,8 @@ from layoutalg.conversion.program.program import Program
 from layoutalg.conversion.program.steps import WORD, Address, Barrier, Load, Permute, Regions, Select, Shuffle, Store
 from layoutalg.core.errors import ConversionError
 
-__all__ = ["ALIGNMENT", "BARRIER_IN_SUBGROUP", "SHARED", "cast", "shared_type", "vector_sizes", "write_chain"]
+__all__ = ["ALIGNMENT", "BARRIER_IN_SUBGROUP", "SHARED", "shared_type", "write_chain"]
 
-VECTORS = (16, 8, 4, 3, 2, 1)
-"""The sizes of vectors in SPIR-V, and the scalar."""
 ALIGNMENT = 64
 """The bytes to which shared local memory is aligned, the most that a vector of words needs."""
 SHARED = 3
@@ -36,33 +43,6 @@ BARRIER_IN_SUBGROUP = "_Z22__spirv_ControlBarrieriii"
 """OpControlBarrier by its name in SPIR-V's friendly LLVM IR: `gpu.barrier` is one of the workgroup, whatever its scope says."""
 _SUBGROUP, _SHARED_IN_ORDER = 3, 0x110
 """SPIR-V's scope Subgroup, and its semantics AcquireRelease | WorkgroupMemory."""
-
-
-def vector_sizes(count: int) -> list[int]:
-    """The sizes of the vectors that hold so many elements.
-
-    >>> vector_sizes(16), vector_sizes(7)
-    ([16], [4, 3])
-    """
-    found: list[int] = []
-    for size in VECTORS:
-        found += [size] * ((count - sum(found)) // size)
-    return found
-
-
-def cast(indices: Indices, value: Value, element: str) -> Value:
-    """The same bits as elements of another type of the same size.
-
-    >>> from layoutalg.conversion.lowering.writer import Writer
-    >>> zero = Value("i32")
-    >>> cast(Indices(Writer(), 1, 16), zero, "f32").kind, cast(Indices(Writer(), 1, 16), zero, "i32") is zero
-    ('f32', True)
-    """
-    if value.element == element:
-        return value
-    if value.size is None:
-        return indices.writer.value(f"arith.bitcast %s : {value.kind} to {element}", (value,), element)
-    return _bitcast(indices, value, value.size, element)
 
 
 def shared_type(chain: Sequence[Program]) -> str | None:
@@ -106,12 +86,6 @@ def write_chain(
     inside a subgroup is, for Intel's GPUs, a call of `BARRIER_IN_SUBGROUP`, which the module has to declare.
 
     Raises `ConversionError` for a program that makes no sense: a word that is read and not made, lanes that are not there.
-
-    >>> from layoutalg.conversion.lowering.writer import Writer
-    >>> repeat = Program(1, 16, 32, 1, 2, (0,), (), (0, 0))
-    >>> [made] = write_chain([repeat], None, Indices(Writer(), 1, 16), [Value("i32")], [2])
-    >>> made.kind
-    'vector<2xi32>'
     """
     pieces, used = list(source), False
     memory = {} if shared is None else _views(chain, shared, indices)
@@ -140,31 +114,6 @@ def _views(chain: Sequence[Program], shared: Value, indices: Indices) -> dict[in
     return found
 
 
-def _bitcast(indices: Indices, value: Value, size: int, element: str) -> Value:
-    form = f"vector.bitcast %s : {value.kind} to vector<{size}x{element}>"
-    return indices.writer.value(form, (value,), element, size)
-
-
-def _element(indices: Indices, value: Value, position: int) -> Value:
-    """An element of a vector (or of a scalar, itself)."""
-    if value.size is None:
-        return value
-    form = f"vector.extract %s[{position}] : {value.element} from {value.kind}"
-    return indices.writer.value(form, (value,), value.element)
-
-
-def _vector(indices: Indices, elements: Sequence[Value]) -> Value:
-    """The vector of these elements."""
-    element, size = elements[0].element, len(elements)
-    places = ", ".join(["%s"] * size)
-    return indices.writer.value(f"vector.from_elements {places} : vector<{size}x{element}>", elements, element, size)
-
-
-def _together(indices: Indices, elements: Sequence[Value]) -> Value:
-    """The vector of these elements, or the only one."""
-    return elements[0] if len(elements) == 1 else _vector(indices, elements)
-
-
 class _Body:
     """The steps of one function, written at the end of a text: from pieces of the source to pieces of the result.
 
@@ -187,7 +136,7 @@ class _Body:
         self.writer = indices.writer
         self.cell_bits = program.cell_bits
         self.cell = f"i{program.cell_bits}"
-        self.source = [(piece, i) for piece in source for i in range(_length(piece))]
+        self.source = [(piece, i) for piece in source for i in range(length(piece))]
         self.elements: dict[int, Value] = {}
         self.views: dict[Value, Value] = {}
         self.memory = memory
@@ -220,7 +169,7 @@ class _Body:
         values = [self._cell(cell) for cell in cells]
         if len(values) == 1:
             return values[0]
-        return _element(self.indices, _bitcast(self.indices, _vector(self.indices, values), 1, "i16"), 0)
+        return element_at(self.indices, bitcast(self.indices, vector_of(self.indices, values), 1, "i16"), 0)
 
     def _joined(self, cells: tuple[int, ...]) -> Value:
         """A word of these source cells, low part first."""
@@ -229,10 +178,10 @@ class _Body:
         if self._is_word(cells):
             piece, position = self.source[cells[0]]
             if piece not in self.views:
-                self.views[piece] = _bitcast(self.indices, piece, _length(piece) // len(cells), "i32")
-            return _element(self.indices, self.views[piece], position // len(cells))
-        joined = _together(self.indices, [self._cell(cell) for cell in cells])
-        return _element(self.indices, _bitcast(self.indices, joined, 1, "i32"), 0)
+                self.views[piece] = bitcast(self.indices, piece, length(piece) // len(cells), "i32")
+            return element_at(self.indices, self.views[piece], position // len(cells))
+        joined = together(self.indices, [self._cell(cell) for cell in cells])
+        return element_at(self.indices, bitcast(self.indices, joined, 1, "i32"), 0)
 
     def _is_word(self, cells: tuple[int, ...]) -> bool:
         """Whether the cells are a whole word of their piece as it stands."""
@@ -240,7 +189,7 @@ class _Body:
         if not 0 <= cells[0] < len(self.source) or cells != tuple(range(cells[0], cells[0] + count)):
             return False
         piece, position = self.source[cells[0]]
-        return position % count == 0 and _length(piece) % count == 0
+        return position % count == 0 and length(piece) % count == 0
 
     def _cell(self, cell: int) -> Value:
         """A cell of the source: an element, or half of one."""
@@ -250,7 +199,7 @@ class _Body:
         if cell >= len(self.source) * halves:
             raise ConversionError(f"the words take source cell {cell}, of {len(self.source) * halves}")
         if cell not in self.elements:
-            element = _element(self.indices, *self.source[cell // halves])
+            element = element_at(self.indices, *self.source[cell // halves])
             if cell % halves:
                 element = self.indices.binary("shrui", element, self.indices.constant(WORD, "i64"))
             self.elements[cell] = element if halves == 1 else self._truncated(element, "i32")
@@ -302,7 +251,7 @@ class _Body:
         text, given = assembly(step, self.program.lanes), [self._word(position, word) for word in step.words]
         operands: list[Value] = []
         for size in text.operands:
-            operands.append(_together(self.indices, given[:size]))
+            operands.append(together(self.indices, given[:size]))
             given = given[size:]
         kinds = [typed(size, "i32") for size in text.results]
         kind = kinds[0] if len(kinds) == 1 else f"!llvm.struct<({', '.join(kinds)})>"
@@ -321,9 +270,9 @@ class _Body:
             ]
         names = iter(step.to)
         for piece in found:
-            for i in range(_length(piece)):
+            for i in range(length(piece)):
                 word = next(names)
-                self.words[word] = named(f"w{word}", _element(self.indices, piece, i))
+                self.words[word] = named(f"w{word}", element_at(self.indices, piece, i))
 
     def _wait(self, scope: str) -> None:
         """A barrier; in a warp or wavefront, whose lanes execute together, it keeps LLVM from moving loads before stores."""
@@ -400,12 +349,12 @@ class _Body:
         active = None if step.where is None else self._active(position, step.where)
         values = [self._stored(position, word, step.bits) for word in step.words]
         for place, start, size, aligned in self._accesses(step, len(values), vectors=True):
-            together = _together(self.indices, values[start : start + size])
+            vector = together(self.indices, values[start : start + size])
             if active is None:
-                self._store_at(shared, together, place, aligned)
+                self._store_at(shared, vector, place, aligned)
                 continue
             with self.writer.block("scf.if %s {", (active,)):
-                self._store_at(shared, together, place, aligned)
+                self._store_at(shared, vector, place, aligned)
 
     def _stored(self, position: int, word: int, bits: int) -> Value:
         """The low bits of a word."""
@@ -444,7 +393,7 @@ class _Body:
                 form = f'"vector.load"(%s, %s) <{aligned}> : ({shared.kind}, index) -> {typed(size, kind)}'
             load = self.writer.value(form, (shared, place), kind, None if size == 1 else size)
             for i, word in enumerate(step.to[start : start + size]):
-                found = named(f"w{word}", _element(self.indices, load, i))
+                found = named(f"w{word}", element_at(self.indices, load, i))
                 if step.bits < WORD:
                     self.narrow[word] = found
                     continue
@@ -468,12 +417,12 @@ class _Body:
         parts = self.program.parts
         whole = all(cell >= 0 and cell == cells[i - i % parts] + i % parts for i, cell in enumerate(cells))
         if parts > 1 and whole and len(cells) % parts == 0 and all(cell % parts == 0 for cell in cells[::parts]):
-            words = _vector(self.indices, [self._final(cell // parts) for cell in cells[::parts]])
-            return _bitcast(self.indices, words, len(cells), self.cell)
+            words = vector_of(self.indices, [self._final(cell // parts) for cell in cells[::parts]])
+            return bitcast(self.indices, words, len(cells), self.cell)
         values = [self._part(cell) for cell in cells]
         if halves == 1:
-            return _together(self.indices, values)
-        return _together(
+            return together(self.indices, values)
+        return together(
             self.indices, [self._double(low, high) for low, high in zip(values[::2], values[1::2], strict=True)]
         )
 
@@ -500,8 +449,8 @@ class _Body:
         if count == 1:
             return value
         if value not in self.views:
-            self.views[value] = _bitcast(self.indices, _vector(self.indices, [value]), count, self.cell)
-        return _element(self.indices, self.views[value], part)
+            self.views[value] = bitcast(self.indices, vector_of(self.indices, [value]), count, self.cell)
+        return element_at(self.indices, self.views[value], part)
 
     def _final(self, word: int) -> Value:
         if word not in self.words:
@@ -527,7 +476,3 @@ def _read_whole(program: Program) -> set[int]:
             case _:
                 pass
     return found
-
-
-def _length(piece: Value) -> int:
-    return 1 if piece.size is None else piece.size

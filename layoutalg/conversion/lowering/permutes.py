@@ -90,13 +90,7 @@ def _selector(indices: Indices, selectors: Sequence[int]) -> Value:
 
 
 def by_lane(indices: Indices, numbers: Sequence[int], made: Callable[[int], Value]) -> Value:
-    """What `made` gives for the number of this lane (or for the only number): a select for each further one.
-
-    >>> from layoutalg.conversion.lowering.writer import Writer
-    >>> indices = Indices(Writer(), 1, 4)
-    >>> by_lane(indices, (7, 7, 9, 7), indices.constant).kind
-    'i32'
-    """
+    """What `made` gives for the number of this lane (or for the only number): a select for each further one."""
     masks: dict[int, int] = {}
     for lane, number in enumerate(numbers):
         masks[number] = masks.get(number, 0) | 1 << lane
@@ -108,11 +102,7 @@ def by_lane(indices: Indices, numbers: Sequence[int], made: Callable[[int], Valu
 
 
 def _of_halves(selector: int) -> bool:
-    """Whether a selector moves whole halves of words.
-
-    >>> _of_halves(0x5410), _of_halves(0x4321)
-    (True, False)
-    """
+    """Whether a selector moves whole halves of words."""
     return all(
         selector >> place & 1 == 0 and (selector >> place & 7) + 1 == selector >> place + 4 & 7 for place in (0, 8)
     )

@@ -50,15 +50,7 @@ class RegionWriter(Writer):
 
     @contextmanager
     def at_entry(self) -> Generator[None]:
-        """What is written inside the `with` stands at the beginning of the text.
-
-        >>> writer = RegionWriter()
-        >>> writer.do("gpu.barrier")
-        >>> with writer.at_entry():
-        ...     writer.do("test.first")
-        >>> writer.text().splitlines()
-        ['test.first', 'gpu.barrier']
-        """
+        """What is written inside the `with` stands at the beginning of the text."""
         lines, depth = self._lines, self._depth
         self._lines, self._depth = self._first, 0
         yield

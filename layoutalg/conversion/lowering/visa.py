@@ -31,11 +31,7 @@ _TYPES = {1: "ub", 2: "uw", 4: "ud"}
 
 
 class Assembly(NamedTuple):
-    """The text of an inline assembly: its body, its constraints, and the words of each result and of each operand.
-
-    >>> Assembly("{ }", "=rw", (1,), ()).results
-    (1,)
-    """
+    """The text of an inline assembly: its body, its constraints, and the words of each result and of each operand."""
 
     body: str
     constraints: str

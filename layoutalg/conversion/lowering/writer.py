@@ -74,23 +74,13 @@ class Writer:
         self._depth = 0
 
     def value(self, form: str, operands: Sequence[Value], element: str, size: int | None = None) -> Value:
-        """The result of an operation; `%s` in its form stands for an operand.
-
-        >>> Writer().value("arith.constant 1 : i32", (), "i32").kind
-        'i32'
-        """
+        """The result of an operation; `%s` in its form stands for an operand."""
         made = Value(element, size)
         self._lines.append((self._depth, form, tuple(operands), (made,)))
         return made
 
     def values(self, form: str, operands: Sequence[Value], results: Sequence[Value]) -> None:
-        """An operation with several results.
-
-        >>> writer = Writer()
-        >>> writer.values("test.two", (), (Value("i32"), Value("i1", name="valid")))
-        >>> print(writer.text())
-        %0, %valid = test.two
-        """
+        """An operation with several results."""
         self._lines.append((self._depth, form, tuple(operands), tuple(results)))
 
     def do(self, form: str, operands: Sequence[Value] = ()) -> None:
@@ -99,14 +89,7 @@ class Writer:
 
     @contextmanager
     def block(self, form: str, operands: Sequence[Value]) -> Generator[None]:
-        """An operation with a region: what is written inside the `with` stands in it.
-
-        >>> writer = Writer()
-        >>> with writer.block("test.region {", ()):
-        ...     writer.do("gpu.barrier")
-        >>> writer.text().splitlines()
-        ['test.region {', '  gpu.barrier', '}']
-        """
+        """An operation with a region: what is written inside the `with` stands in it."""
         self.do(form, operands)
         self._depth += 1
         yield
@@ -132,11 +115,7 @@ class Writer:
         return found
 
     def text(self, indent: str = "") -> str:
-        """The lines of the body, each after `indent`, without a newline at the end.
-
-        >>> Writer().text()
-        ''
-        """
+        """The lines of the body, each after `indent`, without a newline at the end."""
         names = self.names()
         lines: list[str] = []
         for depth, form, operands, results in self._lines:

@@ -43,11 +43,7 @@ def access_ways(
 
 
 def program_ways(program: Program) -> list[int]:
-    """The most cycles that a phase of each store and load takes, in their order; 1 is free of conflicts.
-
-    >>> program_ways(Program(1, 2, 32, 1, 1, pack=(0,), steps=(Store((0,), Address(xor=True, lane=(32,))),), unpack=(0,)))
-    [2]
-    """
+    """The most cycles that a phase of each store and load takes, in their order; 1 is free of conflicts."""
     found: list[int] = []
     known: dict[object, int] = {}  # where an access begins rotates the banks, for all lanes alike
     for step in program.steps:

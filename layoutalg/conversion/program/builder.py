@@ -78,21 +78,13 @@ class Builder:
         return len(self._on)
 
     def select(self, on: int, off: int, axis: str, mask: int) -> int:
-        """The word that is `on` where the mask says so, else `off`: a new one where that makes a difference.
-
-        >>> Builder(1, 16, 32, pack=[0, 1]).select(1, 1, "lane", 0b10)
-        1
-        """
+        """The word that is `on` where the mask says so, else `off`: a new one where that makes a difference."""
         if on == off or not mask:
             return off
         return self._made(on, off, mask if axis == "lane" else ~mask)
 
     def select_all(self, on: Sequence[int], off: Sequence[int], mask: int) -> list[int]:
-        """Many selects by lane at once; -1 in `off` stands for no word.
-
-        >>> Builder(1, 16, 32, pack=[0, 1]).select_all([1, 0, 1], [0, 1, -1], 0b10)
-        [2, 3, -1]
-        """
+        """Many selects by lane at once; -1 in `off` stands for no word."""
         if not mask or -1 in off or any(map(eq, on, off)):
             pairs = zip(on, off, strict=True)
             return [two if two < 0 else self.select(one, two, "lane", mask) for one, two in pairs]
@@ -116,22 +108,13 @@ class Builder:
         sg: tuple[int, ...] = (),
         others: tuple[tuple[int, tuple[int, ...]], ...] = (),
     ) -> int:
-        """The word of other lanes (see `Shuffle`).
-
-        >>> Builder(1, 2, 32, pack=[0]).shuffle(0, (1, 0))
-        1
-        """
+        """The word of other lanes (see `Shuffle`)."""
         made = self._made(word, word, 0)
         self._moved[made] = NEW(Shuffle, (made, word, lanes, sg, others))
         return made
 
     def permute(self, low: int, high: int, selectors: tuple[int, ...]) -> int:
-        """The word put together from bytes of two words (see `Permute`); the word itself where that is one of them.
-
-        >>> builder = Builder(1, 2, 16, pack=[0, 1])
-        >>> builder.permute(0, 0, (0x1032,)), builder.permute(0, 0, (0x3210,))
-        (1, 0)
-        """
+        """The word put together from bytes of two words (see `Permute`); the word itself where that is one of them."""
         if selectors[0] in _WHOLE and selectors.count(selectors[0]) == len(selectors):
             return low if selectors[0] == _WHOLE[0] else high
         made = self._made(low, high, 0)
@@ -145,11 +128,7 @@ class Builder:
         self._accesses.append((len(self._on), Store(tuple(words), address, where, bits)))
 
     def load(self, count: int, address: Address, bits: int = WORD) -> list[int]:
-        """New words from consecutive places of shared memory (see `Load`).
-
-        >>> Builder(1, 2, 32, pack=[0]).load(2, Address(0))
-        [1, 2]
-        """
+        """New words from consecutive places of shared memory (see `Load`)."""
         first = len(self._on)
         words = list(range(first, first + count))
         self._on += words
@@ -182,10 +161,6 @@ class Builder:
         """Add the steps of another program, `offset` bytes further on in shared memory; `names[w]` is its word w here.
 
         The words that its steps make are added to `names`.
-
-        >>> builder, names = Builder(1, 2, 32, pack=[0, 1]), [1]
-        >>> builder.repeat([Shuffle(1, 0, (1, 0))], names, 0); names
-        [1, 2]
         """
         for step in steps:
             match step:
@@ -209,9 +184,6 @@ class Builder:
         """The program whose result `unpack` takes from the words: `word * parts + part` for each cell, -1 for none.
 
         A select between selects by the same mask needs only the side of each that it can see.
-
-        >>> Builder(1, 2, 32, pack=[0]).program(1, 2, unpack=[0, -1]).unpack
-        (0, -1)
         """
         parts = self.parts
         self._see_through()

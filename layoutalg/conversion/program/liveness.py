@@ -75,12 +75,7 @@ def liveness_of(program: Program, wanted: Iterable[int] | None = None) -> Livene
 
 
 def liveness_of_chain(chain: Sequence[Program]) -> list[Liveness]:
-    """The same for programs one after another, where the last one's result is wanted.
-
-    >>> first, last = Program(1, 2, 32, 2, 2, (0, 1), (), (1, 0)), Program(1, 2, 32, 2, 1, (0, 1), (), (0,))
-    >>> [sorted(one.cells) for one in liveness_of_chain([first, last])]
-    [[1], [0]]
-    """
+    """The same for programs one after another, where the last one's result is wanted."""
     found: list[Liveness] = []
     wanted: Iterable[int] | None = None
     for program in reversed(chain):

@@ -27,9 +27,6 @@ class Items(NamedTuple):
     """Words that lanes are to receive: item i is word `words[i]` of lane `senders[i]`, for lane `receivers[i]`.
 
     Sorted by sender, then by receiver; a word that several lanes want is an item for each.
-
-    >>> Items([0], [1], [5]).words
-    [5]
     """
 
     senders: list[int]

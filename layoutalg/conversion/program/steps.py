@@ -45,11 +45,7 @@ NEW: Any = vars(tuple)["__new__"]
 
 
 def lane_bits(mask: int, count: int) -> NDArray[np.bool_]:
-    """Which of the first numbers have their bit set in a mask.
-
-    >>> lane_bits(0b101, 4).tolist()
-    [True, False, True, False]
-    """
+    """Which of the first numbers have their bit set in a mask."""
     return np.array([mask >> i & 1 for i in range(count)], bool)
 
 

@@ -54,10 +54,6 @@ class Blocks:
         """The programs of one block, for all blocks: `limit` is the shared memory that may be used, in bytes.
 
         Raises `SizeError` where one block needs more.
-
-        >>> blocks = split(Layout.parse("d0 = 3@reg, d1 = 2@lane"), Layout.parse("d0 = 3@reg, d1 = 2@lane"))
-        >>> blocks.programs([Program(1, 2, 32, 1, 1, pack=(0,), steps=(), unpack=(0,))], 0)[0].unpack
-        (0, 1, 2)
         """
         found: list[Program] = []
         for i, program in enumerate(programs):
@@ -87,9 +83,6 @@ def split(source: Layout, destination: Layout, *, odd: bool = True) -> Blocks | 
     """What is left of two layouts without the factors that registers have on both sides; None without such factors.
 
     With `odd` only what is odd of their extents is left out, so that bits may remain bits.
-
-    >>> split(Layout.parse("d0 = 3@lane"), Layout.parse("d0 = 3@lane")) is None
-    True
     """
     both = source.canonical(), destination.canonical()
     left_out: list[Piece] = []

@@ -24,11 +24,7 @@ __all__ = ["CommonFactor", "common_factors", "weighed"]
 
 
 class CommonFactor(NamedTuple):
-    """A factor of a dimension: what a step of it adds to the coordinate, how many values it has, what it is on either side.
-
-    >>> CommonFactor(1, 4, Factor(4, 1, "reg"), Factor(4, 1, "reg")).extent
-    4
-    """
+    """A factor of a dimension: what a step adds to the coordinate, its extent, and what it is on either side."""
 
     weight: int
     extent: int

@@ -49,13 +49,7 @@ class _Row(NamedTuple):
 
 
 def exchange(source: View, destination: View, element_bits: int) -> Program:
-    """The program for a conversion that stays in its subgroup (`stays_in_subgroup`).
-
-    >>> from layoutalg.memory.machine_bits import view
-    >>> both = view(Layout.parse("d0 = 8@reg, d1 = 16@lane"))
-    >>> exchange(both, both, 16).steps
-    ()
-    """
+    """The program for a conversion that stays in its subgroup (`stays_in_subgroup`)."""
     wide = 1 if element_bits > WORD else 0  # a register of 64 bits has two cells: one more bit, the same on both sides
     names = renamed(source, destination)
     registers: list[Place | None] = [("reg", 0)] * wide

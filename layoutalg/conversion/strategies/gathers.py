@@ -36,10 +36,6 @@ def gathered_first(source: View, destination: View, element_bits: int) -> list[t
     None where words are full, or no bit of the lane becomes one of the register.
 
     For conversions that stay in their subgroups (`exchange.stays_in_subgroup`).
-
-    >>> from layoutalg.memory.machine_bits import view
-    >>> gathered_first(view(Layout.parse("d0 = 4@lane")), view(Layout.parse("d0 = 4@reg | replicas 4@lane")), 32)
-    []
     """
     width = source.widths["reg"]
     room = (WORD // element_bits).bit_length() - 1 - width if element_bits < WORD else 0

@@ -26,9 +26,6 @@ class Packed(NamedTuple):
     """The words of an exchange: the registers in each of the source, the slots in each of the destination.
 
     `lanes` and `words_of` say where the destination's words come from, `[kind of subgroup, lane, word]`.
-
-    >>> pack_slots(np.zeros((1, 2, 2), int), np.zeros((1, 2, 2), int), registers=1, parts=1).slots
-    [(0,), (1,)]
     """
 
     words: list[tuple[int, ...]]

@@ -48,13 +48,7 @@ class SymbolicBlocks:
     pieces: tuple[tuple[int, Extent, Extent], ...]
 
     def blocks(self, source: Layout, destination: Layout, numbers: dict[str, int]) -> Blocks | None:
-        """The blocks for some numbers; None where there is one block. The two layouts are those with the numbers.
-
-        >>> source = Layout.parse("d0 = n@reg, d1 = 4@lane")
-        >>> found = symbolic_blocks(source, source)
-        >>> found.blocks(source.substitute(n=2), source.substitute(n=2), {"n": 2}).before
-        [[0], [1]]
-        """
+        """The blocks for some numbers; None where there is one block. The two layouts are those with the numbers."""
         known = [(d, substitute(weight, numbers), substitute(extent, numbers)) for d, weight, extent in self.pieces]
         left_out = [Piece(d, weight, extent) for d, weight, extent in known if extent > 1]
         if not left_out:

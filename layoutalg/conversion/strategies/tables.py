@@ -67,11 +67,7 @@ def slot_tables(source: Layout, destination: Layout) -> tuple[Slots, Slots]:
 
 
 def stays_by_table(source: Slots, destination: Slots) -> bool:
-    """Whether every subgroup already has all elements that it needs.
-
-    >>> stays_by_table(*slot_tables(Layout.parse("d0 = 3@sg 2@reg"), Layout.parse("d0 = 2@reg 3@sg")))
-    False
-    """
+    """Whether every subgroup already has all elements that it needs."""
     return all(
         not np.setdiff1d(after[after >= 0], before).size for before, after in zip(source, destination, strict=True)
     )
@@ -83,10 +79,6 @@ def exchange_by_table(source: Slots, destination: Slots, element_bits: int) -> P
     Subgroups whose tables differ share the shuffles, each reading lanes of its own.
 
     Raises `SizeError` for a program of more than 2^16 steps.
-
-    >>> same = slot_tables(Layout.parse("d0 = 3@lane 5@reg"), Layout.parse("d0 = 3@lane 5@reg"))
-    >>> exchange_by_table(*same, 32).steps
-    ()
     """
     subgroups, lanes, registers = source.shape
     cells = 2 if element_bits > WORD else 1
@@ -140,11 +132,6 @@ def _kinds_of(
 
     Of several copies, `choice` says which: the "near" ones; those that make the busiest lane send least if "each" wish is sent
     for itself, or if each element is sent "once" for all. None where there is no choice.
-
-    >>> pair = Layout.parse("d0 = 2@lane"), Layout.parse("d0 = 2@reg | replicas 2@lane")
-    >>> masks, [(lanes, registers)] = _kinds_of(*slot_tables(*pair))
-    >>> masks, lanes.tolist(), registers.tolist()
-    ([1], [[0, 1], [0, 1]], [[0, 0], [0, 0]])
     """
     masks: dict[bytes, int] = {}
     tables: list[tuple[Slots, Slots]] = []

@@ -39,10 +39,6 @@ def exchange_by_pair(source: Slots, destination: Slots, element_bits: int) -> Pr
     That is for elements of a word or more, and where subgroups differ in what their lanes do.
 
     Raises `SizeError` for more than 2^13 words or 2^16 steps.
-
-    >>> from layoutalg.conversion.strategies.tables import slot_tables
-    >>> exchange_by_pair(*slot_tables(Layout.parse("d0 = 3@lane"), Layout.parse("d0 = 3@lane")), 32) is None
-    True
     """
     if element_bits >= WORD:
         return None

@@ -104,8 +104,7 @@ class AmxLibrary:
 def checked_name(name: object) -> str:
     """A name that C functions can begin with. `build_amx` also asks the compiler for names that C's headers have.
 
-    Raises:
-        PlanError: it isn't an identifier of C, or it is a keyword, or too long.
+    Raises `PlanError`: it isn't an identifier of C, or it is a keyword, or too long.
 
     >>> checked_name("int")
     Traceback (most recent call last):
@@ -122,8 +121,7 @@ def checked_name(name: object) -> str:
 def build_amx(plan: AmxGemm, path: str | os.PathLike[str], name: str = "gemm", how: str = "amx") -> AmxLibrary:
     """Write a shared library and its header, `path` with the ending .h. Any machine with LLVM can build one for AMX.
 
-    Raises:
-        PlanError: LLVM or the C compiler isn't installed or refuses something; a file cannot be written.
+    Raises `PlanError`: LLVM or the C compiler isn't installed or refuses something; a file cannot be written.
 
     >>> from layoutalg.gemm.amx import plan_amx
     >>> build_amx(plan_amx(64, 64, 64, "f16"), "gemm.so", how="scalar")

@@ -74,11 +74,7 @@ _INSTALL = {22: "the Debian packages mlir-22-tools and llvm-22"}
 
 @dataclass(frozen=True, slots=True)
 class Programs:
-    """The paths of a version of LLVM's programs.
-
-    >>> Programs(22, "/usr/bin/mlir-opt-22", "/usr/bin/mlir-translate-22", "/usr/bin/llc-22").llvm
-    22
-    """
+    """The paths of a version of LLVM's programs."""
 
     llvm: int
     mlir_opt: str
@@ -94,8 +90,7 @@ def checked_how(how: object) -> str:
 def programs(llvm: int) -> Programs:
     """The programs of LLVM 22, 23 or 24.
 
-    Raises:
-        PlanError: one of them is not installed; says which, and what installs it.
+    Raises `PlanError`: one of them is not installed; says which, and what installs it.
 
     >>> programs(21)
     Traceback (most recent call last):
@@ -116,12 +111,7 @@ def programs(llvm: int) -> Programs:
 def usable_version(llvm: int) -> tuple[int, str]:
     """The version of LLVM that compiles here: this one, or the newest other that is installed, with a note that says so.
 
-    Raises:
-        PlanError: no version is installed.
-
-    >>> usable_version(21)
-    Traceback (most recent call last):
-    layoutalg.core.errors.PlanError: llvm = 21: kernels are written for 22, 23, 24
+    Raises `PlanError`: no version is installed.
     """
     wanted = checked_version(llvm)
     for version in (wanted, *(other for other in _NEWEST_FIRST if other != wanted)):
@@ -139,12 +129,7 @@ def usable_version(llvm: int) -> tuple[int, str]:
 def llvm_ir(text: str, llvm: int) -> str:
     """The LLVM IR of a module of the builtin dialects and AMX, spelled as this version spells them.
 
-    Raises:
-        PlanError: LLVM isn't installed, or refuses the text; with its first diagnostic.
-
-    >>> llvm_ir("module {}", 21)
-    Traceback (most recent call last):
-    layoutalg.core.errors.PlanError: llvm = 21: kernels are written for 22, 23, 24
+    Raises `PlanError`: LLVM isn't installed, or refuses the text; with its first diagnostic.
     """
     instance_of(text, str, "MLIR", PlanError)
     tools = programs(llvm)
@@ -160,8 +145,7 @@ def features_of(how: str) -> tuple[str, ...]:
 def assembly(ir: str, llvm: int = DEFAULT_LLVM, how: str = "amx") -> str:
     """The x86-64 assembly of LLVM IR, with tiles in one of the three ways.
 
-    Raises:
-        PlanError: LLVM isn't installed or refuses the IR; or the tiles cannot be rewritten.
+    Raises `PlanError`: LLVM isn't installed or refuses the IR; or the tiles cannot be rewritten.
     """
     return _llc(ir, llvm, how, "asm").decode("utf-8", "replace")
 
@@ -169,8 +153,7 @@ def assembly(ir: str, llvm: int = DEFAULT_LLVM, how: str = "amx") -> str:
 def machine_code(ir: str, llvm: int = DEFAULT_LLVM, how: str = "amx") -> bytes:
     """The object file of LLVM IR, with tiles in one of the three ways.
 
-    Raises:
-        PlanError: as `assembly`.
+    Raises `PlanError`: as `assembly`.
     """
     return _llc(ir, llvm, how, "obj")
 
@@ -196,12 +179,7 @@ def link(library: str | os.PathLike[str], code: bytes, how: str, sources: dict[s
 
     Those are C sources, headers, and a linker's version script (.map).
 
-    Raises:
-        PlanError: there is no C compiler, or it refuses something; with its first diagnostic.
-
-    >>> link("product.so", b"", "native")
-    Traceback (most recent call last):
-    layoutalg.core.errors.PlanError: how 'native': expected 'amx', 'scalar' or 'soft'
+    Raises `PlanError`: there is no C compiler, or it refuses something; with its first diagnostic.
     """
     way = checked_how(how)
     compiler = program_path("cc")
@@ -234,8 +212,7 @@ _HEADERS = (
 def refuse_names_of_c(*names: str) -> None:
     """Refuse names of functions that the C compiler, or a header of C, has already.
 
-    Raises:
-        PlanError: there is something of one of these names, or there is no C compiler.
+    Raises `PlanError`: there is something of one of these names, or there is no C compiler.
 
     >>> import pytest; from layoutalg.core.errors import PlanError
     >>> with pytest.raises(PlanError, match="C compiler"):

@@ -86,12 +86,7 @@ reading excluded."""
 
 @dataclass(frozen=True)
 class AmxForms:
-    """Tilings as columns of numbers, one entry per tiling, so that thousands cost as much as one.
-
-    >>> forms = AmxForms.of([AmxTiling(Blocking(1, 4), 128, 256, 512, "rows", True)])
-    >>> forms.columns.tolist(), forms.by_rows.tolist(), forms.packed.tolist()
-    ([4.0], [1.0], [1.0])
-    """
+    """Tilings as columns of numbers, one entry per tiling, so that thousands cost as much as one."""
 
     rows: Numbers
     columns: Numbers
@@ -103,11 +98,7 @@ class AmxForms:
 
     @classmethod
     def of(cls, tilings: Sequence[AmxTiling]) -> AmxForms:
-        """The columns of some tilings.
-
-        >>> AmxForms.of([AmxTiling(Blocking(2, 2), 64, 64, 64)]).tiling(0).blocking
-        Blocking(rows=2, columns=2)
-        """
+        """The columns of some tilings."""
         for tiling in listed(tilings, "tilings", error=PlanError):
             instance_of(tiling, AmxTiling, "tiling", PlanError)
         table = [
@@ -117,11 +108,7 @@ class AmxForms:
         return cls(*np.array(table, dtype=np.float64).reshape(-1, len(fields(cls))).T)
 
     def tiling(self, row: int) -> AmxTiling:
-        """One of the tilings.
-
-        >>> str(AmxForms.of([AmxTiling(Blocking(2, 2), 64, 64, 64)]).tiling(0))
-        '2x2 tiles, blocks of 64x64, 64 of k, columns first, A as it lies'
-        """
+        """One of the tilings."""
         sizes = (self.rows, self.columns, self.m_block, self.n_block, self.k_block)
         rows, columns, m_block, n_block, k_block = (int(column[row]) for column in sizes)
         order = "rows" if self.by_rows[row] else "columns"
@@ -136,10 +123,6 @@ class AmxTimes:
     and their configurations, packing, the epilogue. `limits` has the clocks that each limit alone would take. `levels` has the
     bytes that tiles of A, of B and of C take from "L1", "L2", "L3" and "memory" (what a level gives comes through those above
     it too).
-
-    >>> forms = AmxForms.of([AmxTiling(Blocking(2, 2), 64, 64, 64, "columns", True)])
-    >>> amx_times(AmxProblem.of(64, 64, 64), forms).limits["tile unit"].tolist()
-    [512.0]
     """
 
     clocks: Numbers
@@ -148,12 +131,7 @@ class AmxTimes:
     levels: Mapping[str, Mapping[str, Numbers]]
 
     def bytes_from(self, level: str) -> Numbers:
-        """The bytes of A, B and C that a level gives to the one above it: to the tile registers, where it is L1.
-
-        >>> forms = AmxForms.of([AmxTiling(Blocking(2, 2), 64, 64, 64, "columns", True)])
-        >>> amx_times(AmxProblem.of(64, 64, 64), forms).bytes_from("L1").tolist()
-        [32768.0]
-        """
+        """The bytes of A, B and C that a level gives to the one above it: to the tile registers, where it is L1."""
         names = AMX_LIMITS[1:]
         one_of(level, names, "level", PlanError)
         beyond = names[names.index(level) :]
@@ -162,13 +140,7 @@ class AmxTimes:
 
 
 def amx_times(problem: AmxProblem, forms: AmxForms, chip: AmxChip | None = None) -> AmxTimes:
-    """The times of many tilings of a problem on one core, by the rules of this module.
-
-    >>> tilings = [AmxTiling(Blocking(2, 2), 512, 512, k, "columns", True) for k in (512, 1024)]
-    >>> found = amx_times(AmxProblem.of(1024, 1024, 1024), AmxForms.of(tilings))
-    >>> found.parts["products"].tolist()
-    [2097152.0, 2097152.0]
-    """
+    """The times of many tilings of a problem on one core, by the rules of this module."""
     instance_of(problem, AmxProblem, "problem", PlanError)
     instance_of(forms, AmxForms, "forms", PlanError)
     chip = amx_chip(problem.chip) if chip is None else chip

@@ -179,13 +179,7 @@ def functions_of(text: str) -> tuple[FunctionListing, ...]:
 def amx_listing(plan: AmxGemm, llvm: int | None = None) -> AmxListing:
     """Compile the plan's module for tile instructions, and read what became of it; any machine with LLVM can.
 
-    Raises:
-        PlanError: LLVM isn't installed, or refuses the module.
-
-    >>> from layoutalg.gemm.amx import plan_amx
-    >>> amx_listing(plan_amx(64, 64, 64), 21)
-    Traceback (most recent call last):
-    layoutalg.core.errors.PlanError: llvm = 21: kernels are written for 22, 23, 24
+    Raises `PlanError`: LLVM isn't installed, or refuses the module.
     """
     version, note = usable_version(plan.llvm if llvm is None else checked_version(llvm))
     text = assembly(llvm_ir(plan.emit(version, part="parts"), version), version)

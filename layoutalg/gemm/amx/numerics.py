@@ -112,11 +112,7 @@ def computed(
 
 
 def accumulated(problem: AmxProblem, a: ArrayLike, b: ArrayLike) -> Array:
-    """The accumulators after the last tile product: f32 or int32.
-
-    >>> accumulated(AmxProblem.of(64, 64, 64, "s8", "u8"), np.full((64, 64), -3), np.full((64, 64), 250))[0, 0]
-    np.int32(-48000)
-    """
+    """The accumulators after the last tile product: f32 or int32."""
     left, right = operands(problem, a, b)
     if problem.acc == "s32":
         return integer_product(left, right)

@@ -125,8 +125,7 @@ class Operands:
     def result(self) -> Array:
         """C [m, n] after the run.
 
-        Raises:
-            PlanError: the code wrote to the padding of C's rows or behind an array.
+        Raises `PlanError`: the code wrote to the padding of C's rows or behind an array.
         """
         problem = self.plan.problem
         padding = self.c.array[: problem.m, problem.n :]
@@ -142,12 +141,7 @@ def memory_type(element: str) -> np.dtype[Any]:
 
 
 def random_operands(problem: AmxProblem, seed: int) -> dict[str, Array]:
-    """Random arguments of `plan.run` for a problem: floats of a normal distribution, all bytes, scales around 1/k.
-
-    >>> from layoutalg.gemm.amx import AmxProblem
-    >>> {name: array.shape for name, array in random_operands(AmxProblem.of(8, 16, 4, trans_a=True, beta=1), 0).items()}
-    {'a': (4, 8), 'b': (4, 16), 'c': (8, 16)}
-    """
+    """Random arguments of `plan.run` for a problem: floats of a normal distribution, all bytes, scales around 1/k."""
     rng = np.random.default_rng(seed)
 
     def drawn(kind: str, *shape: int) -> Array:

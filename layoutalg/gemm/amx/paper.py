@@ -40,9 +40,6 @@ class Roof:
     """The operations per second that one level allows: its bytes for the whole product, and the operations for each of them.
 
     The tile unit has no bytes.
-
-    >>> Roof("L2", 8 * 2**30, 16.0, 2.8e12).level
-    'L2'
     """
 
     level: str

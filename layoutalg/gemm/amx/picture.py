@@ -22,7 +22,19 @@ from layoutalg.amx import REGISTERS
 from layoutalg.core.plurals import counted
 from layoutalg.gemm.amx.tiling import TILE
 from layoutalg.gemm.amx.walking import Walk, block_tiles, walk
-from layoutalg.viz.panels import DARK, MARKED, PALE, Axis, Look, Panel, PanelPicture, cell_of, product_panel
+from layoutalg.gemm.picture import part_text
+from layoutalg.viz.panels import (
+    DARK,
+    MARKED,
+    PALE,
+    Axis,
+    Look,
+    Panel,
+    PanelPicture,
+    cell_of,
+    first_marked,
+    product_panel,
+)
 from layoutalg.viz.scene import CELL_HEIGHT, Cell, Words
 
 if TYPE_CHECKING:
@@ -37,11 +49,7 @@ _WIDE = 46
 
 @dataclass(frozen=True, slots=True, repr=False)
 class AmxPicture(PanelPicture):
-    """The picture of a plan; its `parts` are the tiles of a register block in a step.
-
-    >>> len(la.plan_amx(64, 64, 64).picture().panels())
-    4
-    """
+    """The picture of a plan; its `parts` are the tiles of a register block in a step."""
 
     plan: AmxGemm = field(kw_only=True)
 
@@ -58,10 +66,6 @@ class AmxPicture(PanelPicture):
         return str(self.plan.tiling)
 
 
-def _part(first: int, size: int, most: int) -> str:
-    return f"{first * size}..{min((first + 1) * size, most) - 1}"
-
-
 def _caches(plan: AmxGemm) -> Panel:
     """C in cache blocks; A and B in the parts that one of them reads at a time."""
     problem, tiling = plan.problem, plan.tiling
@@ -69,39 +73,21 @@ def _caches(plan: AmxGemm) -> Panel:
     deep = -(-problem.k_padded // tiling.k_block)
     down, along, across = Axis.of(rows, CELL_HEIGHT), Axis.of(deep, 24), Axis.of(columns, _WIDE)
 
-    def fill(first: bool, same: bool) -> str:
-        return MARKED if first else DARK if same else PALE
+    def rows_of(i: int) -> str:
+        return f"rows {part_text(i, tiling.m_block, problem.m)}"
 
-    looks = {
-        "A": {
-            (i, s): Look(
-                fill((i, s) == (0, 0), i == 0),
-                "",
-                f"A: rows {_part(i, tiling.m_block, problem.m)}, k {_part(s, tiling.k_block, problem.k)}",
-            )
-            for i in down.drawn
-            for s in along.drawn
-        },
-        "B": {
-            (s, j): Look(
-                fill((s, j) == (0, 0), j == 0),
-                "",
-                f"B: k {_part(s, tiling.k_block, problem.k)}, columns {_part(j, tiling.n_block, problem.n)}",
-            )
-            for s in along.drawn
-            for j in across.drawn
-        },
-        "C": {
-            (i, j): Look(
-                DARK if (i, j) == (0, 0) else PALE,
-                f"{i},{j}",
-                f"cache block ({i}, {j}): rows {_part(i, tiling.m_block, problem.m)}, "
-                f"columns {_part(j, tiling.n_block, problem.n)} of C",
-            )
-            for i in down.drawn
-            for j in across.drawn
-        },
-    }
+    def columns_of(j: int) -> str:
+        return f"columns {part_text(j, tiling.n_block, problem.n)}"
+
+    def depth(s: int) -> str:
+        return f"k {part_text(s, tiling.k_block, problem.k)}"
+
+    looks = first_marked(
+        (down, along, across),
+        lambda i, s: f"A: {rows_of(i)}, {depth(s)}",
+        lambda s, j: f"B: {depth(s)}, {columns_of(j)}",
+        lambda i, j: (f"{i},{j}", f"cache block ({i}, {j}): {rows_of(i)}, {columns_of(j)} of C"),
+    )
     high, wide = min(tiling.m_block, problem.m), min(tiling.n_block, problem.n)
     size = _size(high, wide, rows * columns, bool(problem.m % high or problem.n % wide))
     notes = (
@@ -159,34 +145,17 @@ def _registers(plan: AmxGemm) -> Panel:
     down_first = rows.count > 1 if tiling.order == "columns" else columns.count == 1
     inner = "B" if down_first else "A"
     kept = f"stays for the {'column' if down_first else 'row'} of blocks"
-    looks = {
-        "A": {
-            (i, 0): Look(
-                MARKED if i == 0 else PALE,
-                "",
-                f"A: rows {rows.span(i)}" + f"; {kept}" * (inner == "A"),
-            )
-            for i in down.drawn
-        },
-        "B": {
-            (0, j): Look(
-                MARKED if j == 0 else PALE,
-                "",
-                f"B: columns {columns.span(j)}" + f"; {kept}" * (inner == "B"),
-            )
-            for j in across.drawn
-        },
-        "C": {
-            (i, j): Look(
-                DARK if (i, j) == (0, 0) else PALE,
-                str(_number(plan, rows, columns, i, j)),
-                f"register block {_number(plan, rows, columns, i, j)}: rows {rows.span(i)}, "
-                f"columns {columns.span(j)} of C",
-            )
-            for i in down.drawn
-            for j in across.drawn
-        },
-    }
+
+    def of_c(i: int, j: int) -> tuple[str, str]:
+        number = _number(plan, rows, columns, i, j)
+        return str(number), f"register block {number}: rows {rows.span(i)}, columns {columns.span(j)} of C"
+
+    looks = first_marked(
+        (down, deep, across),
+        lambda i, _: f"A: rows {rows.span(i)}" + f"; {kept}" * (inner == "A"),
+        lambda _, j: f"B: columns {columns.span(j)}" + f"; {kept}" * (inner == "B"),
+        of_c,
+    )
     size = min(tiling.k_block, plan.problem.k_padded)
     sizes = [
         {rows.strip(i)[2].size for i in (0, rows.count - 1)},

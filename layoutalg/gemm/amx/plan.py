@@ -27,7 +27,7 @@ from layoutalg.core import Layout
 from layoutalg.core.errors import PlanError
 from layoutalg.core.factors import Factor
 from layoutalg.core.llvm_versions import DEFAULT_LLVM
-from layoutalg.core.notation import Distributed, Machine, Operand, own_sizes
+from layoutalg.core.notation import Distributed, Machine, Operand, PictureOptions, own_sizes
 from layoutalg.core.whole_numbers import as_flag, instance_of, one_of
 from layoutalg.gemm.amx.packing import must_pack_a, packed_a, packed_a_shape, packed_b, packed_b_shape
 from layoutalg.gemm.amx.problem import AmxProblem
@@ -355,16 +355,7 @@ class AmxGemm(Distributed):
         own_sizes(str(self.problem), (*found[2].layout.shape, found[0].layout.shape[1]), shape)
         return found
 
-    def picture(
-        self,
-        shape: Sequence[int] | None = None,
-        *,
-        machine: Machine | None = None,
-        title: str | None = None,
-        colour: str | None = None,
-        direction: str = "tensor",
-        full: bool = False,
-    ) -> Picture:
+    def picture(self, shape: Sequence[int] | None = None, **options: Unpack[PictureOptions]) -> Picture:
         """The blocks of C in caches and registers, and the walk of a step.
 
         It has one size and one colouring: other arguments than `title` are those of pictures in general and say nothing here.
@@ -373,10 +364,9 @@ class AmxGemm(Distributed):
         'C'
         """
         from layoutalg.gemm.amx.picture import AmxPicture
-        from layoutalg.viz.picture import picture_of
+        from layoutalg.gemm.picture import parts_and_title
 
-        found = picture_of(self, shape, machine=machine, title=str(self.problem) if title is None else title)
-        return AmxPicture(found.parts, found.title, plan=self)
+        return AmxPicture(*parts_and_title(self, shape, options), plan=self)
 
     def tile_pictures(self) -> dict[str, Picture]:
         """For A, B and C: which element is in which row and byte of which tile register, and where it is in memory.

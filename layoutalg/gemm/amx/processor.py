@@ -56,11 +56,7 @@ def vector_features() -> tuple[str, ...]:
 
 @lru_cache(maxsize=1)
 def permitted() -> bool:
-    """Ask the kernel once for the permission to use tile registers in this process.
-
-    >>> permitted() in (True, False)
-    True
-    """
+    """Ask the kernel once for the permission to use tile registers in this process."""
     if not _is_linux() or "amx_tile" not in cpu_flags():
         return False
     import ctypes

@@ -86,8 +86,7 @@ def tile_calls(ir: str) -> tuple[TileCall, ...]:
 def for_scalar_loops(ir: str) -> str:
     """The IR for `llc -O0 --enable-x86-scalar-amx`: tiles are vectors of 256 words, each beside a bitcast.
 
-    Raises:
-        PlanError: an instruction with a tile that isn't known, or a product that LLVM has no scalar loops for.
+    Raises `PlanError`: an instruction with a tile that isn't known, or a product that LLVM has no scalar loops for.
 
     >>> print(for_scalar_loops("  %5 = call x86_amx @llvm.x86.tilezero.internal(i16 16, i16 64)"), end="")
       %tile.5 = call x86_amx @llvm.x86.tilezero.internal(i16 16, i16 64)
@@ -115,8 +114,7 @@ def for_scalar_loops(ir: str) -> str:
 def for_soft_tiles(ir: str) -> str:
     """The IR for `soft_tiles.c`: tiles are vectors of 256 words, and C functions read and write them in memory.
 
-    Raises:
-        PlanError: an instruction with a tile that isn't known, or a product that `soft_tiles.c` has not.
+    Raises `PlanError`: an instruction with a tile that isn't known, or a product that `soft_tiles.c` has not.
 
     >>> zero = "  %5 = call x86_amx @llvm.x86.tilezero.internal(i16 16, i16 64)"
     >>> store = "  call void @llvm.x86.tilestored64.internal(i16 16, i16 64, ptr %0, i64 64, x86_amx %5)"

@@ -76,11 +76,7 @@ class AmxRun:
 
 
 class Loaded:
-    """A compiled module in this process; `call` runs one of its functions on addresses and whole numbers.
-
-    >>> Loaded.__doc__[:17]
-    'A compiled module'
-    """
+    """A compiled module in this process; `call` runs one of its functions on addresses and whole numbers."""
 
     def __init__(self, path: str, how: str) -> None:
         import ctypes
@@ -94,8 +90,7 @@ class Loaded:
     def call(self, function: str, arguments: Sequence[int]) -> float:
         """Run a function; addresses and whole numbers are passed alike, as 64 bits. Returns the seconds that it took.
 
-        Raises:
-            PlanError: the soft tiles met a tile that the manual forbids.
+        Raises `PlanError`: the soft tiles met a tile that the manual forbids.
         """
         import ctypes
 
@@ -122,8 +117,7 @@ def amx_feature(problem: AmxProblem) -> str:
 def way_of(problem: AmxProblem, how: object) -> str:
     """The way that is asked for, if the problem's types have it; whether this CPU has it doesn't matter.
 
-    Raises:
-        PlanError: there is no such way; or it is `scalar`, and the types are f16.
+    Raises `PlanError`: there is no such way; or it is `scalar`, and the types are f16.
 
     >>> from layoutalg.gemm.amx import AmxProblem
     >>> way_of(AmxProblem.of(16, 16, 64, "s8"), "scalar")
@@ -138,8 +132,7 @@ def way_of(problem: AmxProblem, how: object) -> str:
 def chosen_how(problem: AmxProblem, how: str | None = None) -> str:
     """The way to run a problem here: the one that is asked for, or the best one that this machine has.
 
-    Raises:
-        PlanError: this machine can't run it in the way that is asked for; says why, and what can.
+    Raises `PlanError`: this machine can't run it in the way that is asked for; says why, and what can.
 
     >>> from layoutalg.gemm.amx import AmxProblem
     >>> chosen_how(AmxProblem.of(16, 16, 64, "f16")) in ("amx", "soft"), chosen_how(AmxProblem.of(16, 16, 64, "s8"), "scalar")
@@ -157,8 +150,7 @@ def chosen_how(problem: AmxProblem, how: str | None = None) -> str:
 def check_size(problem: AmxProblem, how: str | None) -> None:
     """Refuse matrices that are too large to be copied, and work that would take minutes.
 
-    Raises:
-        SizeError: names the size and the limit.
+    Raises `SizeError`: names the size and the limit.
 
     >>> from layoutalg.gemm.amx import AmxProblem
     >>> check_size(AmxProblem.of(4096, 4096, 4096), "scalar")
@@ -177,8 +169,7 @@ def check_size(problem: AmxProblem, how: str | None) -> None:
 def loaded(text: str, llvm: int, how: str) -> Loaded:
     """A module of MLIR, compiled and loaded; the same text is compiled once in a process.
 
-    Raises:
-        PlanError: a compiler is missing or refuses something; or this machine runs no such tile instructions.
+    Raises `PlanError`: a compiler is missing or refuses something; or this machine runs no such tile instructions.
 
     >>> loaded("module {}", 24, "native")
     Traceback (most recent call last):
@@ -201,14 +192,7 @@ def loaded(text: str, llvm: int, how: str) -> Loaded:
 def run_amx(operands: Operands, how: str | None = None) -> AmxRun:
     """Compile the plan's module and execute it on arrays that are laid out.
 
-    Raises:
-        PlanError: LLVM or a C compiler isn't installed; this machine can't run it in the way that is asked for.
-
-    >>> import numpy as np
-    >>> from layoutalg.gemm.amx import plan_amx
-    >>> run_amx(Operands.of(plan_amx(16, 16, 32), np.ones((16, 32)), np.ones((32, 16))), "native")
-    Traceback (most recent call last):
-    layoutalg.core.errors.PlanError: how 'native': expected 'amx', 'scalar' or 'soft'
+    Raises `PlanError`: LLVM or a C compiler isn't installed; this machine can't run it in the way that is asked for.
     """
     plan = operands.plan
     way = chosen_how(plan.problem, how)

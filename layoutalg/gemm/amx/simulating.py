@@ -41,12 +41,7 @@ def simulate_amx(
 ) -> NDArray[Any]:
     """C [m, n], as the module computes it from arrays that are laid out. See `AmxGemm.simulate`.
 
-    Raises:
-        SimulationError: the module does what the hardware would not, or touches what isn't its own.
-
-    >>> from layoutalg.gemm.amx.plan import plan_amx
-    >>> simulate_amx(Operands.of(plan_amx(16, 16, 32), np.ones((16, 32)), np.ones((32, 16))))[0, 0]
-    np.float32(32.0)
+    Raises `SimulationError`: the module does what the hardware would not, or touches what isn't its own.
     """
     from layoutalg.simulate import Memory, SimulationError
     from layoutalg.simulate.host import run_host
@@ -74,14 +69,7 @@ def simulate_amx(
 def check_size(plan: AmxGemm) -> None:
     """Refuse a plan whose matrices or work are too large to be simulated.
 
-    Raises:
-        SizeError: names the matrix or the number of tile products, and the limit.
-
-    >>> from layoutalg.gemm.amx.plan import plan_amx
-    >>> check_size(plan_amx(512, 512, 512))
-    >>> check_size(plan_amx(65536, 65536, 65536))
-    Traceback (most recent call last):
-    layoutalg.core.errors.SizeError: 34359738368 tile products; at most 268435456 are simulated
+    Raises `SizeError`: names the matrix or the number of tile products, and the limit.
     """
     products = _products(plan)
     if products > MOST_PRODUCTS:

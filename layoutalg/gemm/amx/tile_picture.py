@@ -50,11 +50,7 @@ def tile_pictures(plan: AmxGemm) -> dict[str, Picture]:
 
 @dataclass(frozen=True, slots=True, repr=False)
 class TilePicture(PanelPicture):
-    """A tile of one operand, in memory and in its register.
-
-    >>> tile_pictures(la.plan_amx(64, 64, 64))["A"].title
-    'A0 of the first step: 16x32 bf16'
-    """
+    """A tile of one operand, in memory and in its register."""
 
     plan: AmxGemm = field(kw_only=True)
     operand: str = field(kw_only=True)

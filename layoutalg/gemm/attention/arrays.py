@@ -31,12 +31,7 @@ Array = NDArray[Any]
 
 @dataclass(frozen=True, eq=False)
 class Arrays:
-    """Q, K and V in the type of the problem: [heads of all batches, rows, d], contiguous.
-
-    >>> one = np.zeros((1, 8, 64), np.float16)
-    >>> Arrays(one, one, one).q.shape
-    (1, 8, 64)
-    """
+    """Q, K and V in the type of the problem: [heads of all batches, rows, d], contiguous."""
 
     q: Array
     k: Array
@@ -44,12 +39,7 @@ class Arrays:
 
 
 def shapes(plan: Attention) -> dict[str, tuple[int, ...]]:
-    """The shapes of the arrays that the plan is run on, and of its result.
-
-    >>> from layoutalg.gemm.attention import plan_attention
-    >>> shapes(plan_attention(10, 20, 64))["K"]
-    (20, 64)
-    """
+    """The shapes of the arrays that the plan is run on, and of its result."""
     problem = plan.problem
 
     def shape(heads: int, rows: int) -> tuple[int, ...]:
@@ -63,13 +53,7 @@ def shapes(plan: Attention) -> dict[str, tuple[int, ...]]:
 def check_size(plan: Attention) -> None:
     """Refuse a plan whose matrices or work are too large to be simulated.
 
-    Raises:
-        SizeError: names the matrix or the number of DPAS instructions, and the limit.
-
-    >>> from layoutalg.gemm.attention import plan_attention
-    >>> check_size(plan_attention(2**20, 2**20, 64))
-    Traceback (most recent call last):
-    layoutalg.core.errors.SizeError: 68719476736 dpas instructions; at most 268435456 are simulated
+    Raises `SizeError`: names the matrix or the number of DPAS instructions, and the limit.
     """
     if plan.dpas_total > MOST_DPAS:
         raise SizeError(f"{plan.dpas_total} dpas instructions; at most {MOST_DPAS} are simulated")

@@ -29,12 +29,7 @@ __all__ = ["loop_instructions"]
 
 
 def loop_instructions(plan: Attention) -> dict[str, int]:
-    """Instructions of one step of the loop over keys without a mask.
-
-    >>> from layoutalg.gemm.attention import plan_attention
-    >>> loop_instructions(plan_attention(1024, 1024, 128))["loads"]
-    44
-    """
+    """Instructions of one step of the loop over keys without a mask."""
     rows, keys, depth = plan.row_blocks, plan.keys_per_step // plan.dpas.n, plan.depth_blocks
     each, rounds = plan.dpas.m, 0 if plan.share is None else plan.share.rounds
     return {

@@ -75,9 +75,6 @@ class Share:
     """What is prefetched in a step: `blocks` of 32 keys by 32 columns of K and as many of V, `columns` of them side by side.
 
     Each subgroup of a workgroup asks for `rounds` of them.
-
-    >>> Share(4, 2, 1).rounds
-    1
     """
 
     blocks: int

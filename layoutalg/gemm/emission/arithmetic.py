@@ -65,10 +65,6 @@ def arithmetic(
     The values are vectors of one shape; `scale` is of f32. `stored` is the element that is written where it isn't the one of
     C: i16 for the bits of a bf16. `exp` writes the operations of an exp. Nothing is converted where nothing is computed and C
     has the accumulators' type.
-
-    >>> from layoutalg.gemm.problem import Problem
-    >>> arithmetic(FunctionWriter(), Problem.of(64, 64, 64, c="f16"), Value("f32", 8, "acc")).kind
-    'vector<8xf16>'
     """
     element = _element(problem)
     computes = problem.alpha != 1 or problem.activation or any(one is not None for one in (bias, before, scale))
@@ -96,12 +92,7 @@ def arithmetic(
 
 
 def as_computed(function: FunctionWriter, problem: Product, value: Value) -> Value:
-    """A value in the type of the epilogue's arithmetic: f32, or i32 where C is of i32. i8 is a number of C, i16 a bf16.
-
-    >>> from layoutalg.gemm.problem import Problem
-    >>> as_computed(FunctionWriter(), Problem.of(64, 64, 64), Value("bf16", 8, "c")).kind
-    'vector<8xf32>'
-    """
+    """A value in the epilogue's type: f32, or i32 where C is of i32. i8 is a number of C, i16 a bf16."""
     wanted = "i32" if _element(problem) == "i32" else "f32"
     if value.element == wanted:
         return value

@@ -20,12 +20,7 @@ __all__ = ["addresses"]
 
 
 def addresses(kernel: KernelWriter) -> dict[str, Value]:
-    """The addresses of this workgroup's A, B and C, by their names; without a batch they are the arguments.
-
-    >>> from layoutalg.gemm import plan_gemm
-    >>> addresses(KernelWriter(plan_gemm(64, 64, 64)))["A"].name
-    'a'
-    """
+    """The addresses of this workgroup's A, B and C, by their names; without a batch they are the arguments."""
     if kernel.gemm.problem.batch == 1:
         return {name: kernel.arguments[name.lower()] for name in "ABC"}
     number = kernel.cast(kernel.writer.value("gpu.block_id z", (), "index"), "i64")

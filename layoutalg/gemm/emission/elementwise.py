@@ -44,11 +44,7 @@ def like(value: Value, element: str) -> Value:
 
 
 def elementwise(function: FunctionWriter, form: str, operands: Sequence[Value], element: str) -> Value:
-    """An operation whose result has the shape of its last operand; `form` with its types.
-
-    >>> elementwise(FunctionWriter(), "math.exp %s : vector<8xf32>", (Value("f32", 8),), "f32").kind
-    'vector<8xf32>'
-    """
+    """An operation whose result has the shape of its last operand; `form` with its types."""
     made = like(operands[-1], element)
     marked = form.replace(" : ", f"{function.marks} : ", 1) if isinstance(made, Tile) else form
     function.writer.values(marked, operands, (made,))
@@ -82,11 +78,7 @@ def chosen(function: FunctionWriter, order: str, compared: tuple[Value, Value], 
 
 
 def constant_like(function: FunctionWriter, number: float, value: Value) -> Value:
-    """A number in every element of a value like this one; made once.
-
-    >>> constant_like(FunctionWriter(), 0.5, Tile("f32", (8, 16))).kind
-    'vector<8x16xf32>'
-    """
+    """A number in every element of a value like this one; made once."""
     if not isinstance(value, Tile):
         return function.constant(number, value.element, value.size)
 

@@ -31,8 +31,7 @@ __all__ = ["check_epilogue", "finish", "in_memory"]
 def check_epilogue(problem: Problem) -> None:
     """Refuse arithmetic that integers can't do.
 
-    Raises:
-        PlanError: C is s32 and the epilogue needs fractions; says what would fit.
+    Raises `PlanError`: C is s32 and the epilogue needs fractions; says what would fit.
 
     >>> check_epilogue(Problem.of(64, 64, 64, "s8", alpha=0.5))
     Traceback (most recent call last):
@@ -49,16 +48,7 @@ def check_epilogue(problem: Problem) -> None:
 
 
 def finish(kernel: KernelWriter, base: Value, held: Mapping[tuple[int, int], Value], row: Value, column: Value) -> None:
-    """Store the tile whose blocks are `held`, by (row block, column block); its corner is at `row`, `column`.
-
-    >>> from layoutalg.gemm import plan_gemm
-    >>> kernel = KernelWriter(plan_gemm(64, 64, 64, tile=(8, 16), c="f16"))
-    >>> place, base = kernel.constant(0), kernel.constant(64, "i64")
-    >>> kernel.writer.arguments += (accumulator := Value("f32", 8, "acc"),)
-    >>> finish(kernel, base, {(0, 0): accumulator}, place, place)
-    >>> [line.split(" : ")[0] for line in kernel.writer.text().splitlines()[-2:]]
-    ['%0 = arith.truncf %acc', 'xegpu.store_nd %0, %matrix_c[%c0, %c0]']
-    """
+    """Store the tile whose blocks are `held`, by (row block, column block); its corner is at `row`, `column`."""
     unit, matrix, problem = kernel.gemm.dpas, kernel.gemm.matrices[2], kernel.gemm.problem
     check_epilogue(problem)
     element = in_memory(kernel)

@@ -22,11 +22,7 @@ __all__ = ["FunctionWriter"]
 
 
 class FunctionWriter:
-    """The body of one function: what every part of an emission writes to.
-
-    >>> FunctionWriter().constant(4).name
-    'c4'
-    """
+    """The body of one function: what every part of an emission writes to."""
 
     def __init__(self, arguments: Sequence[Value] = ()) -> None:
         self.writer = RegionWriter(arguments)
@@ -35,12 +31,7 @@ class FunctionWriter:
         self._once: dict[object, Value] = {}
 
     def constant(self, number: float, kind: str = "index", size: int | None = None) -> Value:
-        """A number as a value, made once, at the beginning.
-
-        >>> function = FunctionWriter()
-        >>> function.constant(4) is function.constant(4), function.constant(0.0, "f32", 8).kind
-        (True, 'vector<8xf32>')
-        """
+        """A number as a value, made once, at the beginning."""
         key = ("constant", number, kind, size)
         if key not in self._once:
             dense = self.dense(number, Value(kind, size).kind)
@@ -62,13 +53,7 @@ class FunctionWriter:
         return f"{f'dense<{text}>' if element != kind else text} : {kind}"
 
     def once(self, name: str, make: Callable[[], Value], *, named: bool = True) -> Value:
-        """A value that parts of a region share, made by the first that asks.
-
-        >>> function = FunctionWriter()
-        >>> one = lambda: function.writer.value("gpu.lane_id", (), "index")
-        >>> function.once("lane", one) is function.once("lane", one)
-        True
-        """
+        """A value that parts of a region share, made by the first that asks."""
         key = ("once", name)
         if key not in self._once:
             self._once[key] = self.named(name, make()) if named else make()

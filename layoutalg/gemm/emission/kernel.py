@@ -26,12 +26,7 @@ KERNEL = "gemm"
 
 
 class KernelWriter(FunctionWriter):
-    """One kernel while it is written. `static` writes the sizes as constants; else they are the kernel's arguments.
-
-    >>> from layoutalg.gemm import plan_gemm
-    >>> list(KernelWriter(plan_gemm(64, 64, 64)).arguments)
-    ['a', 'b', 'c', 'm', 'n', 'k', 'lda', 'ldb', 'ldc']
-    """
+    """One kernel while it is written. `static` writes the sizes as constants; else they are the kernel's arguments."""
 
     def __init__(self, gemm: Gemm, *, static: bool = False) -> None:
         self.gemm = gemm

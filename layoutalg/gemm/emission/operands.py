@@ -62,13 +62,7 @@ def _moved(message: Message, element: str) -> str:
 
 
 def surface(kernel: KernelWriter, matrix: Matrix) -> tuple[Value, Value, Value]:
-    """Rows, columns and leading dimension of a matrix in memory, as values.
-
-    >>> from layoutalg.gemm import plan_gemm
-    >>> kernel = KernelWriter(plan_gemm(64, 32, 128))
-    >>> [size.name for size in surface(kernel, kernel.gemm.matrices[1])]
-    ['size_k', 'size_n', 'size_ldb']
-    """
+    """Rows, columns and leading dimension of a matrix in memory, as values."""
     problem, name = kernel.gemm.problem, matrix.name.lower()
     rows, columns = {
         "a": ("k", "m") if problem.trans_a else ("m", "k"),
@@ -80,15 +74,7 @@ def surface(kernel: KernelWriter, matrix: Matrix) -> tuple[Value, Value, Value]:
 
 
 def descriptor(kernel: KernelWriter, matrix: Matrix, base: Value, kind: str, message: Message | None = None) -> Value:
-    """A descriptor of a whole matrix in memory, as messages of one shape see it.
-
-    >>> from layoutalg.gemm import plan_gemm
-    >>> kernel = KernelWriter(plan_gemm(64, 32, 128))
-    >>> kind = "!xegpu.tensor_desc<8x16xf32>"
-    >>> described = descriptor(kernel, kernel.gemm.matrices[2], kernel.arguments["c"], kind)
-    >>> print(kernel.writer.text().splitlines()[-1])
-    %0 = xegpu.create_nd_tdesc %c, shape : [%size_m, %size_n], strides : [%size_ldc, 1] : i64 -> !xegpu.tensor_desc<8x16xf32>
-    """
+    """A descriptor of a whole matrix in memory, as messages of one shape see it."""
     sizes = surface(kernel, matrix)
     if message is not None:
         sizes = _seen(kernel, message, *sizes)
@@ -125,13 +111,7 @@ def _hidden(kernel: KernelWriter, value: Value) -> Value:
 
 
 def over(kernel: KernelWriter, value: Value, number: int) -> Value:
-    """A value divided by 1, 2 or 4.
-
-    >>> from layoutalg.gemm import plan_gemm
-    >>> kernel = KernelWriter(plan_gemm(64, 32, 128))
-    >>> over(kernel, kernel.constant(8), 4).name
-    'c8_over_4'
-    """
+    """A value divided by 1, 2 or 4."""
     if number == 1:
         return value
     made = kernel.op("shrui", value, kernel.constant(number.bit_length() - 1, value.kind))
@@ -144,14 +124,7 @@ def counter_unit(loads: Sequence[Message]) -> int:
 
 
 class Depth:
-    """The place of a step along k, in elements or in units of 2 or 4, from a counter in units; each is made once.
-
-    >>> from layoutalg.gemm import plan_gemm
-    >>> kernel = KernelWriter(plan_gemm(64, 64, 64))
-    >>> depth = Depth(kernel, kernel.constant(8, "i32"), unit=1)
-    >>> depth.at(0) is depth.at(0)
-    True
-    """
+    """The place of a step along k, in elements or in units of 2 or 4, from a counter in units; each is made once."""
 
     def __init__(self, kernel: KernelWriter, counter: Value, unit: int) -> None:
         self.kernel = kernel
@@ -160,13 +133,7 @@ class Depth:
         self._scaled = {unit: kernel.named(name, kernel.cast(counter, "index"))}
 
     def at(self, offset: int, unit: int = 1) -> Value:
-        """The place `offset` elements behind the step, in units.
-
-        >>> from layoutalg.gemm import plan_gemm
-        >>> kernel = KernelWriter(plan_gemm(64, 64, 64))
-        >>> Depth(kernel, kernel.constant(8, "i32"), unit=4).at(0, unit=1).name
-        'step'
-        """
+        """The place `offset` elements behind the step, in units."""
         if unit not in self._scaled:
             made = self.kernel.op("muli", self._scaled[self.unit], self.kernel.constant(self.unit // unit))
             self._scaled[unit] = self.kernel.named("step" if unit == 1 else "half_step", made)
@@ -227,16 +194,7 @@ class Loads:
         return Operands(self, counter)
 
     def place(self, message: Message, depth: Depth) -> tuple[Value, Value]:
-        """Row and column of a message's block in its matrix, as the message counts them.
-
-        >>> from layoutalg.gemm import plan_gemm
-        >>> kernel = KernelWriter(plan_gemm(64, 64, 64))
-        >>> zero, bases = kernel.constant(0), {"A": kernel.arguments["a"], "B": kernel.arguments["b"]}
-        >>> loads = Loads(kernel, bases, zero, zero)
-        >>> row, column = loads.place(kernel.gemm.messages[0], Depth(kernel, kernel.constant(0, "i32"), 1))
-        >>> row is zero, column.name
-        (True, 'step')
-        """
+        """Row and column of a message's block in its matrix, as the message counts them."""
         corner = self.corners[message.operand, message.unit, _parity(message)]
         down, across = message.offset
         if message.down:
@@ -249,18 +207,7 @@ def _parity(message: Message) -> int:
 
 
 class Operands:
-    """The operands that the loads of one step have brought so far, by operand, block and depth.
-
-    >>> from layoutalg.gemm import plan_gemm
-    >>> kernel = KernelWriter(plan_gemm(64, 64, 64, "s8", trans_a=True, tile=(8, 16)))
-    >>> zero, bases = kernel.constant(0), {"A": kernel.arguments["a"], "B": kernel.arguments["b"]}
-    >>> operands = Loads(kernel, bases, zero, zero).at(kernel.constant(0, "i32"))
-    >>> even, odd, *_ = kernel.gemm.messages
-    >>> operands.load(even)
-    >>> operands.load(odd)
-    >>> operands["A", 0, 0].kind
-    'vector<8xi16>'
-    """
+    """The operands that the loads of one step have brought so far, by operand, block and depth."""
 
     def __init__(self, loads: Loads, counter: Value) -> None:
         self.kernel = loads.kernel
@@ -307,14 +254,7 @@ def _part(kernel: KernelWriter, piece: Piece, loaded: Value, element: str) -> Va
 
 
 def joined(kernel: KernelWriter, parts: Sequence[tuple[Piece, Value]], element: str) -> Value:
-    """An operand of one part, or of two that take turns: the even and the odd registers of 8 bits.
-
-    >>> from layoutalg.gemm import plan_gemm
-    >>> kernel = KernelWriter(plan_gemm(64, 64, 64))
-    >>> piece = Piece(0, 0, tuple(range(16)), tuple(range(16)))
-    >>> joined(kernel, [(piece, kernel.constant(0, "i32", 8))], "f16").kind
-    'vector<16xf16>'
-    """
+    """An operand of one part, or of two that take turns: the even and the odd registers of 8 bits."""
     if len(parts) == 1:
         return as_elements(kernel, parts[0][1], element)
     (_, even), (_, odd) = sorted(parts, key=lambda part: part[0].places)
@@ -327,11 +267,6 @@ def interleaved(kernel: KernelWriter, even: Value, odd: Value) -> Value:
     By hand: 0x44332211 and 0xDDCCBBAA are 0xAA11, 0xBB22, 0xCC33, 0xDD44. As pairs of 16 bits, bytes 0 and 2 of both make
     0xCC33AA11, and bytes 1 and 3 make 0xDD44BB22; each is then cut into halves. A `vector.shuffle` of bytes says the same, and
     the compiler makes nearly twice as many instructions of it.
-
-    >>> from layoutalg.gemm import plan_gemm
-    >>> kernel = KernelWriter(plan_gemm(64, 64, 64))
-    >>> interleaved(kernel, kernel.constant(0, "i32", 2), kernel.constant(0, "i32", 2)).kind
-    'vector<8xi16>'
     """
     size = even.size or 1
 
@@ -359,13 +294,7 @@ def _halves(kernel: KernelWriter, value: Value) -> Value:
 
 
 def as_elements(kernel: KernelWriter, value: Value, element: str) -> Value:
-    """What a message delivers, as the matrix's elements: two of 16 bits for each of 32.
-
-    >>> from layoutalg.gemm import plan_gemm
-    >>> kernel = KernelWriter(plan_gemm(64, 64, 64))
-    >>> as_elements(kernel, kernel.constant(0, "i32", 8), "f16").kind
-    'vector<16xf16>'
-    """
+    """What a message delivers, as the matrix's elements: two of 16 bits for each of 32."""
     if value.element == element or value.size is None:
         return value
     size = value.size * element_bits(value.element) // element_bits(element)

@@ -54,12 +54,7 @@ def mangled_product(a: str, b: str, builtin: str) -> str:
 
 
 def emit_packed(plan: PackedGemm) -> str:
-    """The text of the kernel.
-
-    >>> from layoutalg.gemm.packed import plan_packed
-    >>> emit_packed(plan_packed(64, 64, 64, tile=(16, 16))).count("block_read_8_global(%")
-    4
-    """
+    """The text of the kernel."""
     problem, unit = plan.problem, plan.dpas
     rows, columns = plan.blocks
     product = mangled_product(problem.a, problem.b, unit.builtin)

@@ -31,12 +31,7 @@ __all__ = ["Places", "another", "hidden"]
 
 @dataclass(frozen=True, slots=True)
 class Places:
-    """The corners of the workgroup's tile and of the subgroup's, in elements of C; the subgroup's number, if there are several.
-
-    >>> from layoutalg.gemm import plan_gemm
-    >>> Places.of(KernelWriter(plan_gemm(64, 64, 64, subgroups=(1, 1)))).subgroup is None
-    True
-    """
+    """The corners of the workgroup's and the subgroup's tile, in elements of C; the subgroup's number if several."""
 
     workgroup_row: Value
     workgroup_column: Value
@@ -67,27 +62,14 @@ def _block(kernel: KernelWriter, axis: str) -> Value:
 
 
 def hidden(kernel: KernelWriter, value: Value) -> Value:
-    """The same value (index or i32), xor the zero that the compiler cannot see: it forgets how the value was computed.
-
-    >>> from layoutalg.gemm import plan_gemm
-    >>> kernel = KernelWriter(plan_gemm(64, 64, 64))
-    >>> hidden(kernel, kernel.arguments["m"]).kind
-    'i32'
-    """
+    """The value (index or i32), xor a zero that the compiler cannot see: it forgets how the value was computed."""
     if value.kind == "index":
         return kernel.named(f"hidden_{value.name}", kernel.cast(hidden(kernel, kernel.cast(value, "i32")), "index"))
     return kernel.op("xori", value, _zero(kernel))
 
 
 def another(kernel: KernelWriter, address: Value, number: int) -> Value:
-    """The same address (i64) as a value that the compiler takes for another one, for every `number` over 0.
-
-    >>> from layoutalg.gemm import plan_gemm
-    >>> kernel = KernelWriter(plan_gemm(64, 64, 64))
-    >>> a = kernel.arguments["a"]
-    >>> another(kernel, a, 0) is a, another(kernel, a, 1) is a
-    (True, False)
-    """
+    """The same address (i64) as a value that the compiler takes for another one, for every `number` over 0."""
     if number == 0:
         return address
     zero = kernel.writer.value("arith.extsi %s : i32 to i64", (_zero(kernel),), "i64")

@@ -38,9 +38,6 @@ __all__ = ["Prefetch", "prefetches"]
 class Prefetch:
     """A prefetch of every step: the values that say where it asks, for the step after the first, how far they move from step
     to step, and the operation that asks there.
-
-    >>> Prefetch((), (), lambda where, k, ahead: None).starts
-    ()
     """
 
     starts: tuple[Value, ...]
@@ -58,13 +55,7 @@ class Prefetch:
 
 
 def prefetches(kernel: KernelWriter, places: Places, bases: Mapping[str, Value]) -> tuple[Prefetch, ...]:
-    """The prefetches of a step, in the form of the tiling.
-
-    >>> from layoutalg.gemm import plan_gemm
-    >>> kernel = KernelWriter(plan_gemm(64, 64, 64, prefetch="none"))
-    >>> prefetches(kernel, Places.of(kernel), {})
-    ()
-    """
+    """The prefetches of a step, in the form of the tiling."""
     form = kernel.gemm.tiling.prefetch
     if form == "none":
         return ()

@@ -32,11 +32,7 @@ LOAD = "failed to legalize operation 'xegpu.load' that was explicitly marked ill
 
 @dataclass(frozen=True)
 class Refusal:
-    """Kernels that some versions refuse: what they have, which they are, and each version's words at the two levels.
-
-    >>> REFUSALS[0].feature, sorted(REFUSALS[0].words)
-    ('operands of u8', [22, 23, 24])
-    """
+    """Kernels that some versions refuse: what they have, which they are, and each version's words at the two levels."""
 
     feature: str
     concerns: Callable[[Problem], bool]
@@ -102,8 +98,7 @@ REFUSALS = (
 def check_level(gemm: Gemm, level: str) -> None:
     """Refuse a kernel at workgroup or subgroup level that the plan's version of LLVM would refuse.
 
-    Raises:
-        PlanError: says in LLVM's words why, and what can.
+    Raises `PlanError`: says in LLVM's words why, and what can.
 
     >>> from layoutalg.gemm import plan_gemm
     >>> check_level(plan_gemm(512, 512, 512, tile=(24, 16), subgroups=(3, 2), k_step=32, llvm=22), "workgroup")

@@ -31,12 +31,7 @@ __all__ = ["emit_subgroup"]
 
 
 def emit_subgroup(gemm: Gemm, *, static: bool = False, lanes: bool = False) -> str:
-    """The text of the kernel; `lanes` writes the lanes into the layouts too, which LLVM would find itself.
-
-    >>> from layoutalg.gemm import plan_gemm
-    >>> emit_subgroup(plan_gemm(64, 64, 64)).count("xegpu.dpas")
-    1
-    """
+    """The text of the kernel; `lanes` writes the lanes into the layouts too, which LLVM would find itself."""
     kernel = KernelWriter(gemm, static=static)
     places, found = Places.of(kernel), layouts(gemm)
     corners = {"A": places.workgroup_row, "B": places.workgroup_column}

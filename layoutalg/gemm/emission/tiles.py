@@ -38,9 +38,6 @@ __all__ = ["Asked", "write_tiles"]
 class Asked:
     """A block of A or B in memory that is asked for ahead: its rows and columns, where it begins across k, and how deep in the
     step it begins (None: at its beginning).
-
-    >>> Asked((32, 16), Value("index", name="row")).deep is None
-    True
     """
 
     shape: tuple[int, int]

@@ -32,12 +32,7 @@ __all__ = ["emit_workgroup"]
 
 
 def emit_workgroup(gemm: Gemm, *, static: bool = False, lanes: bool = False) -> str:
-    """The text of the kernel; `lanes` writes the lanes into the layouts too, which LLVM would find itself.
-
-    >>> from layoutalg.gemm import plan_gemm
-    >>> emit_workgroup(plan_gemm(64, 64, 64)).count("xegpu.dpas")
-    1
-    """
+    """The text of the kernel; `lanes` writes the lanes into the layouts too, which LLVM would find itself."""
     kernel = KernelWriter(gemm, static=static)
     made, whole = layouts(gemm), gemm.tiling.workgroup_tile
     found = made.with_lanes("workgroup") if lanes else made.workgroup

@@ -54,12 +54,7 @@ def bytes_of(layout: Layout, bits: int, *, together: bool) -> Bytes:
 
 @lru_cache(maxsize=64)
 def byte_map(load: BlockLoad) -> Bytes:
-    """The first byte of every element of a message's block in the registers that it brings, `[row, column]` in memory.
-
-    >>> from layoutalg.hardware import block_load
-    >>> int(byte_map(block_load(32, 16, 16, 2))[0, 16])
-    1024
-    """
+    """The first byte, in the registers, of every element of a message's block, by `[row, column]` in memory."""
     return bytes_of(load.layout, load.bits, together=load.transform or load.transpose)
 
 

@@ -47,11 +47,7 @@ Base: TypeAlias = tuple[object, ...] | None
 
 @dataclass(frozen=True, slots=True)
 class Amount:
-    """What a 32-bit word holds: a base (None for zero) plus a number.
-
-    >>> Amount(None, 32)
-    Amount(base=None, constant=32)
-    """
+    """What a 32-bit word holds: a base (None for zero) plus a number."""
 
     base: Base
     constant: int = 0

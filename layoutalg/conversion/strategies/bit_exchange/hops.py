@@ -34,11 +34,7 @@ __all__ = ["Hop", "direct", "fewest", "schedule", "two_steps"]
 
 
 class Hop(NamedTuple):
-    """A shuffle: lane l sends the word with the classes `carried` to lane l ^ mask, or to T(l) ^ mask where it is `turning`.
-
-    >>> Hop(1, (1, 3)).turning
-    False
-    """
+    """A shuffle: lane l sends the word with the classes `carried` to lane l ^ mask (`turning`: T(l) ^ mask)."""
 
     mask: int
     carried: tuple[int, ...]

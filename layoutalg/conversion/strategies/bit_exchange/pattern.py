@@ -48,9 +48,6 @@ class Pattern(NamedTuple):
     """What an exchange without replicas moves; `parts` cells share a word.
 
     `staying` pairs the register bits of both sides that no lane takes part in; bit i of the lane is bit `turns[i]` of T(lane).
-
-    >>> Pattern(1, 4, 2, 2, 1, (), ((0, 0), (1, 1)), (0, 1, 2, 3)).classes
-    1
     """
 
     subgroups: int
@@ -80,11 +77,7 @@ class Pattern(NamedTuple):
 
     @property
     def moving_bits(self) -> int:
-        """r, where T leaves one lane in 2^r where it is, apart from exchanged bits: 0 where it moves nothing.
-
-        >>> Pattern(1, 2, 0, 1, 0, (), (), (1, 0)).moving_bits
-        1
-        """
+        """r, where T leaves one lane in 2^r where it is, apart from exchanged bits: 0 where it moves nothing."""
         left, found = set(range(self.lane_bits)), 0
         while left:
             bit = left.pop()
@@ -95,11 +88,7 @@ class Pattern(NamedTuple):
 
     @property
     def chained(self) -> bool:
-        """Whether a lane bit that a register bit becomes goes to another lane bit itself.
-
-        >>> Pattern(1, 2, 1, 1, 0, (Exchanged(0, 1, 0, 0),), (), (1, 0)).chained
-        True
-        """
+        """Whether a lane bit that a register bit becomes goes to another lane bit itself."""
         return {one.from_lane for one in self.exchanged} != {one.to_lane for one in self.exchanged}
 
     def turned(self, lane: int) -> int:
@@ -120,12 +109,7 @@ class Pattern(NamedTuple):
 
 
 def pattern_of(source: View, destination: View, element_bits: int) -> Pattern | None:
-    """The pattern of a conversion that stays in its subgroups; None with replicas, and where elements change their subgroup.
-
-    >>> from layoutalg.memory.machine_bits import view
-    >>> pattern_of(view(Layout.parse("d0 = 2@sg")), view(Layout.parse("d0 = 2@lane | replicas 2@sg")), 32) is None
-    True
-    """
+    """The pattern of a conversion that stays in its subgroups; None with replicas, or between subgroups."""
     if source.widths != destination.widths or len(source.places) != sum(source.widths.values()):
         return None
     names = renamed(source, destination)

@@ -47,11 +47,7 @@ _HALVES = "an exchange in registers and lanes, a bit at a time"
 
 
 class Way(NamedTuple):
-    """A way to exchange: its name, the shuffles and selects that its program has at least, and what makes that.
-
-    >>> Way("nothing", 0, 0, lambda: None).shuffles
-    0
-    """
+    """A way to exchange: its name, the shuffles and selects that its program has at least, and what makes that."""
 
     name: str
     shuffles: int
@@ -60,15 +56,7 @@ class Way(NamedTuple):
 
 
 def ways(pattern: Pattern) -> list[Way]:
-    """All ways, that with the fewest shuffles first.
-
-    >>> from layoutalg.conversion.program.steps import Shuffle
-    >>> from layoutalg.conversion.strategies.bit_exchange.pattern import pattern_of
-    >>> from layoutalg.memory.machine_bits import view
-    >>> both = view(Layout.parse("d0 = 4@reg, d1 = 4@lane")), view(Layout.parse("d0 = 4@lane, d1 = 4@reg"))
-    >>> [(way.shuffles, way.make().count(Shuffle)) for way in ways(pattern_of(*both, 32))]
-    [(3, 3), (4, 4)]
-    """
+    """All ways, that with the fewest shuffles first."""
     bits, shared, moving = len(pattern.exchanged), pattern.shared, pattern.moving_bits > 0
     best = schedule(bits, shared, moving=moving)
 

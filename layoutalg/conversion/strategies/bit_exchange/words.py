@@ -44,12 +44,7 @@ class Words:
         """The bytes of a cell."""
 
     def turn(self, bit: int, mask: int) -> None:
-        """XOR a bit of the index, in the lanes of the mask.
-
-        >>> words = Words(Builder(1, 2, 16, pack=[0, 1]), word_bits=[], part_bits=[0])
-        >>> words.turn(0, 0b10); words.builder.program(2, 2, [2, 3]).steps[0].selectors == (0x3210, 0x1032)
-        True
-        """
+        """XOR a bit of the index, in the lanes of the mask."""
         if bit in self.word_bits:
             step = 1 << self.word_bits.index(bit)
             words = self.words
@@ -83,12 +78,7 @@ class Words:
         self.word_bits[at], self.part_bits[place] = part_bit, word_bit
 
     def order_parts(self, wanted: Sequence[int]) -> None:
-        """Make these the bits that tell parts apart, in this order, lowest first.
-
-        >>> words = Words(Builder(1, 2, 8, pack=[0, 1, 2, 3]), word_bits=[], part_bits=[0, 1])
-        >>> words.order_parts([1, 0]); words.builder.program(4, 4, [4, 5, 6, 7]).steps[0].selectors
-        (12576,)
-        """
+        """Make these the bits that tell parts apart, in this order, lowest first."""
         for place, bit in enumerate(wanted):
             if bit in self.word_bits:
                 # Out goes what is not wanted, from the bit's own place if that is one.
@@ -109,10 +99,6 @@ class Words:
         """Change a bit with a bit of the lane's number: half of every lane's words go to the lane `lanes[l]`, half stay.
 
         The mask has the lanes whose bit is 1.
-
-        >>> words = Words(Builder(1, 2, 32, pack=[0, 1]), word_bits=[0], part_bits=[])
-        >>> words.halve(0, 0b10, (1, 0)); [type(step).__name__ for step in words.builder.program(2, 2, words.words).steps]
-        ['Select', 'Shuffle', 'Select', 'Select']
         """
         builder, words = self.builder, self.words
         if bit in self.word_bits:

@@ -23,11 +23,7 @@ _FAR = 60
 
 
 def index(places: tuple[int, int, int], wanted: tuple[int, int, int], width: int) -> int:
-    """Where `least_moves` has the moves from three places to three others; `width` is the place outside.
-
-    >>> index((0, 0, 0), (0, 0, 1), 6)
-    1
-    """
+    """Where `least_moves` has the moves from three places to three others; `width` is the place outside."""
     found = 0
     for place in (*places, *wanted):
         found = found * (width + 1) + place
@@ -36,11 +32,7 @@ def index(places: tuple[int, int, int], wanted: tuple[int, int, int], width: int
 
 @lru_cache(maxsize=32)
 def least_moves(width: int, least: int, *, copies: bool, halves: bool = False) -> list[int]:
-    """The fewest moves a register, by `index`; with `copies` also those that repeat what they read.
-
-    >>> len(least_moves(6, 2, copies=False)) == 7**6
-    True
-    """
+    """The fewest moves a register, by `index`; with `copies` also those that repeat what they read."""
     outside, size = width, width + 1
     cheapest: dict[bytes, int] = {}
     for one in templates(width, least, halves):

@@ -45,9 +45,6 @@ class Task(NamedTuple):
     """From an arrangement to another, of 2^width bytes in a register, elements of at least 2^least bytes and `bits` bits.
 
     `below` and `wanted_below` are the bits that tell neighbouring registers apart at the beginning and at the end.
-
-    >>> Task(6, 2, (ANY, ANY, 0, 1, 2, 3), (ANY, ANY, 0, 1, 2, 3), 4).bits
-    4
     """
 
     width: int
@@ -89,9 +86,6 @@ def cheapest(task: Task) -> tuple[Stage, ...] | None:
     """The stages with the fewest moves; None where too many arrangements would have to be looked at.
 
     Moves of half a register are used where whole ones do not lead there: lanes of a single register in another order.
-
-    >>> cheapest(Task(6, 2, (ANY, ANY, 0, 1, 2, 3), (ANY, ANY, 0, 1, 2, 3), 5, 4, 4))
-    ()
     """
     found = _cheapest(_Ways(task, halves=False))
     if found is None and task.least == _WORD:

@@ -49,9 +49,6 @@ class Shape(NamedTuple):
 
     `bits[i]` is the address bit, counted in elements, that bit i of the element's number is in the source; `region` is how
     vISA writes that.
-
-    >>> Shape(2, 4, 0, (COPY,) * 4, (0, 1, 0)).moves(6)
-    1
     """
 
     element: int
@@ -106,9 +103,6 @@ def shapes(width: int, least: int, halves: bool = False) -> tuple[Shape, ...]:
     """The shapes of moves in registers of 2^width bytes, of elements of at least 2^least bytes: one for each effect.
 
     With `halves` also moves of half as many elements as fill a register.
-
-    >>> len(shapes(6, 2)), len(shapes(6, 2, halves=True))
-    (52, 79)
     """
     found: dict[tuple[int, int, int, tuple[int, ...]], Shape] = {}
     for element in range(least, 3):
@@ -168,9 +162,6 @@ def templates(width: int, least: int, halves: bool = False) -> tuple[Template, .
     """What stages of moves can do in registers of 2^width bytes, to elements of at least 2^least bytes.
 
     Bits of the destination's address that a move does not run through are constant in it, and take any bit that is left.
-
-    >>> all(len(set(one.comes)) >= 3 for one in templates(6, 2) if COPY not in one.comes)
-    True
     """
     found: dict[tuple[tuple[int, ...], bool, int | None], Template] = {}
     for shape in shapes(width, least, halves):

@@ -35,12 +35,7 @@ def block_arguments(plan: AmxGemm) -> list[str]:
 
 
 def block_function(plan: AmxGemm) -> str:
-    """The text of the function.
-
-    >>> from layoutalg.gemm.amx import plan_amx
-    >>> block_function(plan_amx(16, 16, 32, blocking=(1, 1), pack_a=False)).splitlines()[0][:66]
-    'func.func @gemm_block(%a: memref<16x32xbf16>, %packed_b: memref<1x'
-    """
+    """The text of the function."""
     problem, tiling = plan.problem, plan.tiling
     names = block_arguments(plan)
     function = AmxFunction(plan, BLOCK, {name: name for name in names} | {"i": "index", "j": "index"})

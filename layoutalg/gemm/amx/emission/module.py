@@ -35,10 +35,6 @@ def emit_module(plan: AmxGemm, *, prepacked_b: bool, part: str) -> str:
 
     With `prepacked_b`, `@gemm` takes B as `@gemm_pack_b` leaves it, so that it can be packed once for many products. The part
     "parts" is everything but `@gemm`.
-
-    >>> from layoutalg.gemm.amx import plan_amx
-    >>> "@gemm(" in emit_module(plan_amx(64, 64, 64), prepacked_b=False, part="parts")
-    False
     """
     functions = list(tile_functions(plan).values())
     if not plan.problem.direct:
@@ -53,12 +49,7 @@ def emit_module(plan: AmxGemm, *, prepacked_b: bool, part: str) -> str:
 
 
 def whole_arguments(plan: AmxGemm, *, prepacked_b: bool = False) -> list[str]:
-    """What `@gemm` takes, in order.
-
-    >>> from layoutalg.gemm.amx import plan_amx
-    >>> whole_arguments(plan_amx(64, 64, 64, bias="row")), whole_arguments(plan_amx(64, 64, 64), prepacked_b=True)
-    (['a', 'b', 'c', 'bias'], ['a', 'packed_b', 'c'])
-    """
+    """What `@gemm` takes, in order."""
     left_out = {"packed_a", "scratch", "b" if prepacked_b else "packed_b"}
     return [name for name in kinds(plan) if name not in left_out]
 

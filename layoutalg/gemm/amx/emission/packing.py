@@ -38,12 +38,7 @@ PACK_A, PACK_B = "gemm_pack_a", "gemm_pack_b"
 
 
 def pack_b_function(plan: AmxGemm) -> str:
-    """The function that packs B's panels `first` to before `last`.
-
-    >>> from layoutalg.gemm.amx import plan_amx
-    >>> pack_b_function(plan_amx(64, 64, 64)).splitlines()[0]
-    'func.func @gemm_pack_b(%b: memref<64x64xbf16>, %packed: memref<4x32x32xbf16>, %first: index, %last: index) {'
-    """
+    """The function that packs B's panels `first` to before `last`."""
     function = AmxFunction(plan, PACK_B, {"b": "b", "packed": "packed_b", "first": "index", "last": "index"})
     problem, source, packed = plan.problem, function.arguments["b"], function.arguments["packed"]
 
@@ -63,13 +58,7 @@ def pack_b_function(plan: AmxGemm) -> str:
 
 
 def pack_a_function(plan: AmxGemm) -> str:
-    """The function that packs A's panels `first` to before `last`.
-
-    >>> from layoutalg.gemm.amx import plan_amx
-    >>> text = pack_a_function(plan_amx(20, 64, 40, pack_a=True))
-    >>> text.count("vector.load"), text.count("vector.store")
-    (40, 64)
-    """
+    """The function that packs A's panels `first` to before `last`."""
     function = AmxFunction(plan, PACK_A, {"a": "a", "packed": "packed_a", "first": "index", "last": "index"})
     problem, source, packed = plan.problem, function.arguments["a"], function.arguments["packed"]
 
@@ -98,11 +87,6 @@ def turned(function: AmxFunction, rows: Sequence[Value]) -> list[Value]:
 
     A place in the square is 8 bits, row and column. Weaving row i with row i + 8 into rows 2i and 2i + 1 moves the highest bit
     of the row behind the lowest of the column: four times, and rows and columns have changed places.
-
-    >>> from layoutalg.gemm.amx import plan_amx
-    >>> function = AmxFunction(plan_amx(64, 64, 64), "f", {})
-    >>> len(turned(function, [function.constant(0, "i32", 16)] * 16)), function.writer.text().count("vector.shuffle")
-    (16, 64)
     """
     half = TILE // 2
     lower = [place for i in range(half) for place in (i, TILE + i)]

@@ -65,12 +65,7 @@ def kinds(plan: AmxGemm) -> dict[str, str]:
 
 
 class AmxFunction(FunctionWriter):
-    """A function of a plan's module; `arguments` maps names to what they are: "index", or a name of `kinds`.
-
-    >>> from layoutalg.gemm.amx import plan_amx
-    >>> AmxFunction(plan_amx(64, 64, 64), "gemm_nothing", {"out": "c"}).arguments["out"].kind
-    'memref<64x64xf32>'
-    """
+    """A function of a plan's module; `arguments` maps names to what they are: "index", or a name of `kinds`."""
 
     def __init__(self, plan: AmxGemm, name: str, arguments: Mapping[str, str], *, private: bool = False) -> None:
         self.plan = plan
@@ -121,15 +116,7 @@ class AmxFunction(FunctionWriter):
 
     @contextmanager
     def each(self, name: str, first: Value, last: Value, step: int) -> Generator[Value]:
-        """Iterations one after the other.
-
-        >>> from layoutalg.gemm.amx import plan_amx
-        >>> function = AmxFunction(plan_amx(64, 64, 64), "f", {"c": "c"})
-        >>> with function.each("row", function.constant(0), function.constant(64), 8) as row:
-        ...     function.writer.do("test.use %s : index", (row,))
-        >>> function.writer.text().splitlines()[3]
-        'scf.for %row = %c0 to %c64 step %c8 {'
-        """
+        """Iterations one after the other."""
         place = Value("index", name=name)
         operands = (place, first, last, self.constant(step))
         with self.region("scf.for %s = %s to %s step %s {", operands, arguments=(place,)):
@@ -149,13 +136,7 @@ class AmxFunction(FunctionWriter):
 
 
 def call(function: FunctionWriter, name: str, operands: Sequence[Value]) -> None:
-    """Call a function without results.
-
-    >>> function = FunctionWriter()
-    >>> call(function, "gemm_nothing", (function.constant(0),))
-    >>> function.writer.text().splitlines()[-1]
-    'func.call @gemm_nothing(%c0) : (index) -> ()'
-    """
+    """Call a function without results."""
     marks = ", ".join(["%s"] * len(operands))
     types = ", ".join(value.kind for value in operands)
     function.writer.do(f"func.call @{name}({marks}) : ({types}) -> ()", operands)
