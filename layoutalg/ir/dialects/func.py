@@ -11,6 +11,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Self
 
 from xdsl.dialects.builtin import (
     ArrayAttr,
@@ -39,16 +40,13 @@ from xdsl.traits import IsolatedFromAbove, IsTerminator, Pure, SymbolOpInterface
 
 from layoutalg.ir.assembly import print_attributes
 
-__all__ = ["FUNC", "CallIndirectOp", "CallOp", "ConstantOp", "FuncOp", "ReturnOp"]
+__all__ = ["FUNC", "CallIndirectOp", "CallOp", "ConstantOp", "FuncOp", "Function", "ReturnOp"]
 
 _OWN = ("sym_name", "function_type", "sym_visibility", "arg_attrs", "res_attrs")
 
 
-@irdl_op_definition
-class FuncOp(IRDLOperation):
-    """A function; without a body, one that is defined elsewhere."""
-
-    name = "func.func"
+class Function(IRDLOperation):
+    """A function in the syntax of `func.func`."""
 
     body = region_def()
     sym_name = prop_def(StringAttr)
@@ -60,7 +58,7 @@ class FuncOp(IRDLOperation):
     traits = traits_def(IsolatedFromAbove(), SymbolOpInterface())
 
     @classmethod
-    def parse(cls, parser: Parser) -> FuncOp:
+    def parse(cls, parser: Parser) -> Self:
         """Read LLVM's syntax."""
         properties: dict[str, Attribute] = {}
         visibility = parser.parse_optional_visibility_keyword()
@@ -113,6 +111,13 @@ class FuncOp(IRDLOperation):
         if self.body.blocks:
             printer.print_string(" ")
             printer.print_region(self.body, print_entry_block_args=False, print_empty_block=False)
+
+
+@irdl_op_definition
+class FuncOp(Function):
+    """A function; without a body, one that is defined elsewhere."""
+
+    name = "func.func"
 
 
 _Written = tuple[Parser.Argument | Attribute, dict[str, Attribute]]

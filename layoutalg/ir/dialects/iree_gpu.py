@@ -15,22 +15,10 @@ are read by `layoutalg.nested.gpu`.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
-from xdsl.dialects.builtin import ArrayAttr, DenseArrayBase
 from xdsl.ir import Dialect, SpacedOpaqueSyntaxAttribute
-from xdsl.irdl import (
-    IRDLOperation,
-    irdl_attr_definition,
-    operand_def,
-    opt_prop_def,
-    prop_def,
-    region_def,
-    result_def,
-    traits_def,
-    var_operand_def,
-    var_result_def,
-)
+from xdsl.irdl import IRDLOperation, irdl_attr_definition
 from xdsl.irdl.declarative_assembly_format import (
     CustomDirective,
     ParsingState,
@@ -41,18 +29,18 @@ from xdsl.irdl.declarative_assembly_format import (
 )
 from xdsl.parser import AttrParser, Parser
 from xdsl.printer import Printer
-from xdsl.traits import HasParent, IsTerminator, Pure
 
 from layoutalg.core.errors import LayoutError
 from layoutalg.ir.dialects.directives import OperandBeforeTrait, SameType
+from layoutalg.ir.dialects.iree_directives import ScanCluster, SourceIndexTypes, WordsInAnyOrder
 from layoutalg.ir.dialects.text_attributes import TextAttribute
-from layoutalg.ir.operations.declared import declared_operation
+from layoutalg.ir.operations.classes import define
 from layoutalg.ir.operations.old_spellings import note_old_spelling
 
 if TYPE_CHECKING:
     from layoutalg.nested.gpu.reading import GpuAttr
 
-__all__ = ["IREE_GPU", "BarrierRegionOp", "GpuTextAttr", "MultiMmaOp", "ValueBarrierOp", "YieldOp"]
+__all__ = ["IREE_GPU", "OPERATIONS", "GpuTextAttr"]
 
 
 class GpuTextAttr(TextAttribute):
@@ -111,33 +99,6 @@ _WITH_BRACKETS = (
 _WITHOUT = ("derived_thread_config", "use_global_load_dma")
 
 
-@declared_operation
-class MultiMmaOp(IRDLOperation):
-    """Multiply and add fragments of one matrix intrinsic over outer dimensions (IREE 3.2)."""
-
-    name = "iree_gpu.multi_mma"
-    BEFORE_LLVM_24: ClassVar = True
-
-    lhs = operand_def()
-    rhs = operand_def()
-    acc = operand_def()
-    indexing_maps = prop_def(ArrayAttr)
-    iterator_types = prop_def(ArrayAttr)
-    kind = prop_def()
-    lhs_permutation = opt_prop_def(DenseArrayBase)
-    rhs_permutation = opt_prop_def(DenseArrayBase)
-    acc_permutation = opt_prop_def(DenseArrayBase)
-    result = result_def()
-
-    traits = traits_def(Pure())
-    custom_directives = (OperandBeforeTrait, SameType)
-
-    assembly_format = """
-        $lhs `,` $rhs `,` custom<OperandBeforeTrait>($acc) attr-dict
-        `:` type($lhs) `,` type($rhs) `into` custom<SameType>(type($acc), type($result))
-    """
-
-
 @irdl_custom_directive
 class BarrierInputs(CustomDirective):
     """`ins(%a : tensor<4xf32>)`, or nothing; the page's example has `%a`, and the types at the end."""
@@ -191,57 +152,25 @@ class BarrierTypes(CustomDirective):
         self.outputs.print(printer, state, op)
 
 
-@declared_operation
-class ValueBarrierOp(IRDLOperation):
-    """Wait until every worker has written the tensors, or holds the vectors; the values stay the same."""
-
-    name = "iree_gpu.value_barrier"
-
-    inputs = var_operand_def()
-    outputs = var_result_def()
-
-    traits = traits_def(Pure())
-    custom_directives = (SameType,)
-
-    assembly_format = "$inputs attr-dict `:` custom<SameType>(type($inputs), type($outputs))"
-
-
-@declared_operation
-class BarrierRegionOp(IRDLOperation):
-    """Wait for the inputs, do what the region says with them, and wait for the results."""
-
-    name = "iree_gpu.barrier_region"
-
-    inputs = var_operand_def()
-    region = region_def("single_block")
-    outputs = var_result_def()
-
-    traits = traits_def(Pure())
-
-    custom_directives = (BarrierInputs, BarrierTypes)
-
-    assembly_format = """
-        custom<BarrierInputs>($inputs, type($inputs)) $region attr-dict
-        `:` custom<BarrierTypes>(type($outputs), ref(type($inputs)))
-    """
-
-
-@declared_operation
-class YieldOp(IRDLOperation):
-    """The values that a barrier region gives."""
-
-    name = "iree_gpu.yield"
-
-    values = var_operand_def()
-
-    traits = traits_def(IsTerminator(), HasParent(BarrierRegionOp), Pure())
-
-    assembly_format = "attr-dict ($values^ `:` type($values))?"
-
+OPERATIONS = define(
+    __name__,
+    "iree_gpu",
+    directives=(
+        BarrierInputs,
+        BarrierTypes,
+        OperandBeforeTrait,
+        SameType,
+        ScanCluster,
+        SourceIndexTypes,
+        WordsInAnyOrder,
+    ),
+    fields={"iree_gpu.multi_mma": {"BEFORE_LLVM_24": True}},
+)
+"""The classes, in the order of the table."""
 
 IREE_GPU = Dialect(
     "iree_gpu",
-    [BarrierRegionOp, MultiMmaOp, ValueBarrierOp, YieldOp],
+    list(OPERATIONS),
     [
         *map(_attribute, _WITH_BRACKETS),
         *map(_word, _WORDS),

@@ -19,28 +19,22 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, cast
 
 from xdsl.dialects.builtin import (
-    AffineMapAttr,
     ArrayAttr,
     BoolAttr,
     ContainerType,
     UnitAttr,
-    VectorType,
     i1,
 )
 from xdsl.ir import Attribute, Dialect
 from xdsl.irdl import (
-    AttrSizedOperandSegments,
     IRDLOperation,
     irdl_attr_definition,
     operand_def,
     opt_attr_def,
-    opt_operand_def,
     opt_prop_def,
-    opt_result_def,
     prop_def,
     result_def,
     traits_def,
-    var_operand_def,
 )
 from xdsl.irdl.declarative_assembly_format import (
     AttributeVariable,
@@ -53,26 +47,19 @@ from xdsl.irdl.declarative_assembly_format import (
 )
 from xdsl.parser import Parser, UnresolvedOperand
 from xdsl.printer import Printer
-from xdsl.traits import MemoryReadEffect, MemoryWriteEffect, Pure
+from xdsl.traits import Pure
 from xdsl.utils.hints import isa
 
 from layoutalg.ir.dialects.directives import SameType
 from layoutalg.ir.dialects.text_attributes import TextAttribute
-from layoutalg.ir.operations.declared import INDEX, declared_operation
+from layoutalg.ir.operations.classes import define
+from layoutalg.ir.operations.declared import declared_operation
 from layoutalg.ir.operations.old_spellings import note_old_spelling
 
 if TYPE_CHECKING:
     from layoutalg.nested import NestedLayoutAttr as NestedLayout
 
-__all__ = [
-    "IREE_VECTOR_EXT",
-    "NestedLayoutAttr",
-    "ToLayoutOp",
-    "ToSIMDOp",
-    "ToSIMTOp",
-    "TransferGatherOp",
-    "TransferScatterOp",
-]
+__all__ = ["IREE_VECTOR_EXT", "OPERATIONS", "NestedLayoutAttr", "ToLayoutOp"]
 
 
 @irdl_attr_definition
@@ -232,95 +219,12 @@ class ToLayoutOp(IRDLOperation):
         super().__post_init__()
 
 
-@declared_operation
-class ToSIMDOp(IRDLOperation):
-    """The vector of all threads, of one thread's part (while types are converted)."""
-
-    name = "iree_vector_ext.to_simd"
-
-    input = operand_def(VectorType)
-    output = result_def(VectorType)
-
-    traits = traits_def(Pure())
-
-    assembly_format = "$input attr-dict `:` type($input) `->` type($output)"
-
-
-@declared_operation
-class ToSIMTOp(IRDLOperation):
-    """One thread's part, of the vector of all threads (while types are converted)."""
-
-    name = "iree_vector_ext.to_simt"
-
-    input = operand_def(VectorType)
-    output = result_def(VectorType)
-
-    traits = traits_def(Pure())
-
-    assembly_format = "$input attr-dict `:` type($input) `->` type($output)"
-
-
-@declared_operation
-class TransferGatherOp(IRDLOperation):
-    """Read a vector whose places in memory come from index vectors in some dimensions.
-
-    `indexing_maps` has the map of the memory's dimensions (symbols stand for the index vectors), one map per index vector, and
-    the mask's. An older form has `indexed`, `indexed_maps`, `permutation_map` and `in_bounds` instead.
-    """
-
-    name = "iree_vector_ext.transfer_gather"
-
-    base = operand_def()
-    indices = var_operand_def(INDEX)
-    index_vecs = var_operand_def()
-    padding = operand_def()
-    mask = opt_operand_def()
-    indexing_maps = opt_prop_def(ArrayAttr)
-    indexed = opt_prop_def(ArrayAttr)
-    indexed_maps = opt_prop_def(ArrayAttr)
-    permutation_map = opt_prop_def(AffineMapAttr)
-    in_bounds = opt_prop_def(ArrayAttr)
-    vector = result_def(VectorType)
-
-    irdl_options = (AttrSizedOperandSegments(as_property=True),)
-    traits = traits_def(MemoryReadEffect())
-    custom_directives = (ElementType, IndexVectors, TypesAndMask)
-
-    assembly_format = """
-        $base `[` $indices `]` custom<IndexVectors>($index_vecs, type($index_vecs), $indexed) `,` $padding (`,` $mask^)?
-        prop-dict attr-dict `:` custom<TypesAndMask>(type($base), type($vector), type($mask))
-        custom<ElementType>(type($padding), ref(type($base)))
-    """
-
-
-@declared_operation
-class TransferScatterOp(IRDLOperation):
-    """Write a vector to places in memory that come from index vectors in some dimensions; a tensor is returned."""
-
-    name = "iree_vector_ext.transfer_scatter"
-
-    base = operand_def()
-    vector = operand_def(VectorType)
-    indices = var_operand_def(INDEX)
-    index_vecs = var_operand_def()
-    mask = opt_operand_def()
-    indexing_maps = opt_prop_def(ArrayAttr)
-    indexed = opt_prop_def(ArrayAttr)
-    result = opt_result_def()
-
-    irdl_options = (AttrSizedOperandSegments(as_property=True),)
-    traits = traits_def(MemoryWriteEffect())
-    custom_directives = (IndexVectors, TypesAndMask)
-
-    assembly_format = """
-        $vector `into` $base `[` $indices `]` custom<IndexVectors>($index_vecs, type($index_vecs), $indexed) (`,` $mask^)?
-        prop-dict attr-dict `:` custom<TypesAndMask>(type($vector), type($base), type($mask)) (`->` type($result)^)?
-    """
-
+OPERATIONS = define(__name__, "iree_vector_ext", directives=(ElementType, IndexVectors, TypesAndMask), assumed=True)
+"""The classes, in the order of the table."""
 
 IREE_VECTOR_EXT = Dialect(
     "iree_vector_ext",
-    [ToLayoutOp, ToSIMDOp, ToSIMTOp, TransferGatherOp, TransferScatterOp],
+    [ToLayoutOp, *OPERATIONS],
     [NestedLayoutAttr],
 )
 """The operations and the layout attribute."""

@@ -25,10 +25,12 @@ from xdsl.dialects.builtin import (
     ArrayAttr,
     BoolAttr,
     DenseArrayBase,
+    DictionaryAttr,
     IndexType,
     IntegerAttr,
     IntegerType,
     StringAttr,
+    SymbolNameConstraint,
     SymbolRefAttr,
     UnitAttr,
     i1,
@@ -52,9 +54,11 @@ from xdsl.irdl import (
     opt_prop_def,
     opt_result_def,
     prop_def,
+    region_def,
     result_def,
     traits_def,
     var_operand_def,
+    var_region_def,
     var_result_def,
 )
 from xdsl.irdl.declarative_assembly_format import CustomDirective
@@ -84,6 +88,8 @@ ATTRIBUTES: dict[str, Constraint] = {
     "numbers": DenseArrayBase,
     "string": StringAttr,
     "symbol": SymbolRefAttr,
+    "symbol_name": SymbolNameConstraint(),
+    "dictionary": DictionaryAttr,
     "unit": UnitAttr,
 }
 """The words for attributes that every table may use."""
@@ -94,6 +100,7 @@ TRAITS: dict[str, xdsl_traits.OpTrait] = {
     "MemFree": xdsl_traits.MemoryFreeEffect(),
     "MemRead": xdsl_traits.MemoryReadEffect(),
     "MemWrite": xdsl_traits.MemoryWriteEffect(),
+    "NoTerminator": xdsl_traits.NoTerminator(),
     "NoMemoryEffect": xdsl_traits.NoMemoryEffect(),
     "Pure": xdsl_traits.Pure(),
     "Terminator": xdsl_traits.IsTerminator(),
@@ -201,6 +208,8 @@ def _body(
             if constraint is None:
                 constraint = _constraint(value, types, assumed)
             body[value.field] = _DEFINITIONS[kind, value.count](constraint)
+    for one in shape.regions:
+        body[one.field] = region_def() if one.count == "1" else var_region_def()
     for one in shape.attributes:
         default = None if one.default is None else _default(words[one.word], one.default)
         made = opt_prop_def if one.optional else prop_def
@@ -212,7 +221,7 @@ def _body(
     body["irdl_options"] = tuple(options)
     body["traits"] = traits_def(*_traits(shape))
     body["custom_directives"] = tuple(found for name, found in directives.items() if f"custom<{name}>" in shape.syntax)
-    fields = {value.name: value.field for value in (*shape.operands, *shape.results)}
+    fields = {value.name: value.field for value in (*shape.operands, *shape.results, *shape.regions)}
     syntax = shape.syntax.replace("prop-dict", "")
     body["assembly_format"] = _NAMED.sub(lambda match: f"${fields.get(match[1], match[1])}", syntax)
     return body

@@ -14,6 +14,7 @@ A shape is written in LLVM's own terms:
 - `name=words` is an operand or, behind `->`, a result; `name?=` may be absent, `name*=` is any number of them. The words are
   those of LLVM's diagnostics ("operand #0 must be vector of any type values"); what a word in capitals stands for differs
   between versions (`layoutalg.ir.operations.words`).
+- `name=region` behind `->` is a region; `name*=region` is any number of them.
 - `{name=word}` are the inherent attributes; `name?=` may be absent, `name=word<default>` has a default.
 - `name/field` says how Python calls it where that is not LLVM's name in snake case.
 - `syntax` is LLVM's `assemblyFormat`. `custom` stands for an operation whose class reads and prints itself.
@@ -115,6 +116,7 @@ class Shape:
     inherent: tuple[str, ...] = ()
     inherent_style: str = ""
     other_versions: tuple[tuple[tuple[int, ...], Shape], ...] = ()
+    regions: tuple[Value, ...] = ()
 
     def has(self, trait: str) -> bool:
         """Whether it has a trait.
@@ -128,7 +130,7 @@ class Shape:
         """The operands, results and attributes in a version of LLVM.
 
         >>> Shape((), (), ()).signed(22)
-        Shape(operands=(), results=(), attributes=(), syntax='', traits=(), inherent=(), inherent_style='', other_versions=())
+        Shape(operands=(), results=(), attributes=(), syntax='', traits=(), inherent=(), inherent_style='', other_versions=(), regions=())
         """
         return next((shape for versions, shape in self.other_versions if llvm in versions), self)
 
@@ -233,7 +235,9 @@ def _versions(written: str | None) -> tuple[int, ...]:
 
 
 def _shape(signature: str, told: Sequence[tuple[str, str]]) -> Shape:
-    operands, results, attributes = _signature(signature)
+    operands, made, attributes = _signature(signature)
+    results = tuple(value for value in made if value.words != "region")
+    regions = tuple(value for value in made if value.words == "region")
     syntax, style = "", ""
     traits: tuple[tuple[str, tuple[str, ...]], ...] = ()
     inherent: tuple[str, ...] = ()
@@ -251,7 +255,7 @@ def _shape(signature: str, told: Sequence[tuple[str, str]]) -> Shape:
             others.append((_listed(keyword), Shape(*_signature(rest), traits=traits)))
         else:
             raise ValueError(f"{keyword!r} is not a property of operations: {rest}")
-    return Shape(operands, results, attributes, syntax, traits, inherent, style, tuple(others))
+    return Shape(operands, results, attributes, syntax, traits, inherent, style, tuple(others), regions)
 
 
 def _listed(keyword: str) -> tuple[int, ...]:

@@ -98,6 +98,19 @@ _WORDS: dict[str, str | tuple[str, ...]] = {
         "reside in share memory and statically shaped memref of SCALAR values ",
     ),
     "SMALL": f"fixed-length vector of {_SMALL_FLOATS} or {_FLOATS} values",
+    # IREE's, which are the same whatever the version of LLVM
+    "BUFFER": "ranked tensor or memref of any type",
+    "INDICES": "index or vector of index values",
+    "OUTSIDE": "dispatch.tensor",
+    "PRIMITIVE": "index or signless integer or floating-point or complex-type",
+    "RANKED": "ranked tensor of any non-token type values",
+    "RANKED_OR_VECTOR": "ranked tensor or vector of any non-token type values",
+    "SHAPED": "shaped of any non-token type values",
+    "SHARED_REF": "A shaped reference to a buffer.",
+    "STRIDED_BUFFER": "strided memref of any non-token type values",
+    "TILE": "ranked tensor, vector, or memref of any type",
+    "TRUTHS": "vector of 1-bit signless integer values",
+    "VECTOR": "vector of any non-token type values",
     "TENSOR_DESC": "TensorDesc describing regions of interested data.",
 }
 """What a word in capitals stands for: always, in LLVM 22 and from LLVM 23 on, or in each version."""

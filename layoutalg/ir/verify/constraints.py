@@ -75,6 +75,9 @@ def fits(words: str, kind: Attribute) -> bool:
 
 @lru_cache(maxsize=4096)
 def _compiled(words: str) -> tuple[Predicate, ...]:
+    whole = _SENTENCES.get(words)
+    if whole is not None:
+        return whole
     alternatives, rest = _alternatives(words, "")
     if rest:
         raise ValueError(f"constraint {words!r}: {rest!r} is left over")
@@ -208,6 +211,11 @@ def _named(name: str) -> Predicate:
     return lambda kind: kind.name == name
 
 
+def _begins(text: str) -> Predicate:
+    """A type that is kept as text."""
+    return lambda kind: str(kind).startswith(text)
+
+
 def _anything(kind: object) -> bool:
     return True
 
@@ -255,6 +263,10 @@ _NAMED: dict[str, Predicate] = {
     "floating-point": _float,
     "bfloat16 type": lambda kind: isinstance(kind, BFloat16Type),
     "tf32 type": lambda kind: isinstance(kind, FloatTF32Type),
+    "complex-type": lambda kind: isinstance(kind, ComplexType),
+    "dispatch.tensor": _begins("!iree_tensor_ext.dispatch.tensor<"),
+    "A shaped reference to a buffer.": _begins("!pcf.sref<"),
+    "Pseudo null-pointer type. Lowers to a null pointer.": _begins("!iree_codegen.null_pointer"),
     "complex type": lambda kind: isinstance(kind, ComplexType),
     "signless-integer-like": _like(lambda kind: _signless(kind) or isinstance(kind, IndexType)),
     "signless-integer-or-index-like": _like(lambda kind: _signless(kind) or isinstance(kind, IndexType)),
@@ -266,3 +278,16 @@ _NAMED: dict[str, Predicate] = {
     "MemDesc describing the data in SLM": _named("xegpu.mem_desc"),
     "!xegpu.nbarrier a custom XeGPU type representing a barrier.": _named("xegpu.nbarrier"),
 }
+
+
+def _indices(kind: Any) -> bool:
+    return (is_tensor(kind) or is_vector(kind) or is_memref(kind)) and str(kind.element_type) in ("i32", "index")
+
+
+_SENTENCES: dict[str, tuple[Predicate, ...]] = {
+    "ranked tensor or memref of any type": (is_tensor, is_memref),
+    "ranked tensor, vector, or memref of any type": (is_tensor, is_vector, is_memref),
+    "ranked tensor or vector of any non-token type values": (is_tensor, is_vector),
+    "ranked tensor or vector or memref of 32-bit signless integer or index values": (_indices,),
+}
+"""IREE's sentences that are not put together as LLVM's are."""

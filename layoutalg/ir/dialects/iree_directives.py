@@ -1,0 +1,699 @@
+"""The pieces of syntax that IREE's dialects have and LLVM's lack.
+
+    hal.executable.variant public @rocm target(<"rocm", "rocm-hsaco-fb">) { ... }
+    %r = pcf.loop scope(#s) count(%n) execute(%ref = %init)[%i: index] : (!pcf.sref<4xf32>) -> (tensor<4xf32>) { ... }
+
+IREE leaves out the name of an attribute that can be of one kind alone: `target(<...>)` is `target(#hal.executable.target<...>)`.
+Both are read, the whole name is written.
+
+>>> from layoutalg.ir import read_module
+>>> text = '%a = "test.op"() : () -> index %b = util.assume.int %a<umin = 16, udiv = 16> : index'
+>>> print(list(read_module(text).ops)[1].assumptions)
+[[#util.int.assumption<umin = 16, udiv = 16>]]
+
+The law: what a directive writes, it reads back as the same operands, properties, regions and types.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, ClassVar
+
+from xdsl.dialects.builtin import (
+    DYNAMIC_INDEX,
+    ArrayAttr,
+    BoolAttr,
+    DenseArrayBase,
+    IndexType,
+    IntegerAttr,
+    ShapedType,
+    StringAttr,
+    i32,
+    i64,
+)
+from xdsl.ir import Attribute, Region, SSAValue
+from xdsl.irdl import IRDLOperation
+from xdsl.irdl.declarative_assembly_format import (
+    AttributeVariable,
+    CustomDirective,
+    ParsingState,
+    PrintingState,
+    RegionVariable,
+    TypeDirective,
+    VariadicOperandVariable,
+    irdl_custom_directive,
+)
+from xdsl.parser import Parser, UnresolvedOperand
+from xdsl.printer import Printer
+from xdsl.utils.hints import isa
+
+from layoutalg.ir.assembly import static_numbers
+from layoutalg.ir.dialects.directives import print_indices, read_indices
+
+__all__ = [
+    "Assumptions",
+    "Barred",
+    "ExecutionBody",
+    "Flags",
+    "HostRegion",
+    "Layout",
+    "LoopBody",
+    "MetadataTypes",
+    "NestedIndexList",
+    "NullPointer",
+    "Padding",
+    "RootOp",
+    "ScanCluster",
+    "SizesInBrackets",
+    "SourceIndexTypes",
+    "Sync",
+    "Target",
+    "TruthWord",
+    "Visibility",
+    "WordsInAnyOrder",
+]
+
+
+_INDEX = IndexType()
+
+
+def parse_named(parser: Parser, name: str, *, is_type: bool = False) -> Attribute:
+    """Read an attribute whose name the text leaves out: `<...>` for `#hal.pipeline.layout<...>`."""
+    read: Any = parser._parse_dialect_type_or_attribute_body  # pyright: ignore[reportPrivateUsage, reportUnknownMemberType]
+    return read(name, is_type, False, None)
+
+
+def _spaced(printer: Printer, state: PrintingState, text: str) -> None:
+    state.print_whitespace(printer)
+    printer.print_string(text)
+
+
+class _Named(CustomDirective):
+    """An attribute whose name may be left out."""
+
+    NAME: ClassVar[str]
+    attribute: AttributeVariable
+
+    def parse(self, parser: Parser, state: ParsingState) -> None:
+        """Read the attribute, with its name or without."""
+        bare = parser.lexer.input.content[parser.pos : parser.pos + 1] == "<"
+        self.attribute.set(state, parse_named(parser, self.NAME) if bare else parser.parse_attribute())
+
+    def print(self, printer: Printer, state: PrintingState, op: IRDLOperation) -> None:
+        """Write the attribute with its name."""
+        self.attribute.print(printer, state, op)
+
+
+@irdl_custom_directive
+class Layout(_Named):
+    """`#hal.pipeline.layout<...>`: what the host gives to a kernel."""
+
+    NAME: ClassVar = "hal.pipeline.layout"
+    attribute: AttributeVariable
+
+
+@irdl_custom_directive
+class Target(_Named):
+    """`#hal.executable.target<...>`."""
+
+    NAME: ClassVar = "hal.executable.target"
+    attribute: AttributeVariable
+
+
+@irdl_custom_directive
+class RootOp(_Named):
+    """`#iree_codegen.root_op<set = 0>`."""
+
+    NAME: ClassVar = "iree_codegen.root_op"
+    attribute: AttributeVariable
+
+
+@irdl_custom_directive
+class NullPointer(CustomDirective):
+    """Nothing is written of the type of a null pointer."""
+
+    type: TypeDirective
+
+    def parse(self, parser: Parser, state: ParsingState) -> None:
+        """Set the only type."""
+        self.type.set(state, (parse_named(parser, "iree_codegen.null_pointer", is_type=True),))
+
+    def print(self, printer: Printer, state: PrintingState, op: IRDLOperation) -> None:
+        """Write nothing."""
+
+
+@irdl_custom_directive
+class Visibility(CustomDirective):
+    """`private`, `public`, or nothing."""
+
+    word: AttributeVariable
+
+    def parse(self, parser: Parser, state: ParsingState) -> None:
+        """Read the word if it is there."""
+        found = parser.parse_optional_visibility_keyword()
+        if found is not None:
+            self.word.set(state, found)
+
+    def print(self, printer: Printer, state: PrintingState, op: IRDLOperation) -> None:
+        """Write the word if there is one."""
+        word = self.word.get(op)
+        if isinstance(word, StringAttr):
+            _spaced(printer, state, word.data)
+        state.should_emit_space, state.last_was_punctuation = True, False
+
+
+@irdl_custom_directive
+class Flags(CustomDirective):
+    """`ReadOnly`, or several: `"ReadOnly|Indirect"`."""
+
+    flags: AttributeVariable
+
+    def parse(self, parser: Parser, state: ParsingState) -> None:
+        """Read the word, or the words in quotes."""
+        self.flags.set(state, StringAttr(parser.parse_optional_str_literal() or parser.parse_identifier()))
+
+    def print(self, printer: Printer, state: PrintingState, op: IRDLOperation) -> None:
+        """Write the word, or the words in quotes."""
+        flags = self.flags.get(op)
+        words = flags.data if isinstance(flags, StringAttr) else ""
+        _spaced(printer, state, words if words.isidentifier() else f'"{words}"')
+
+    def is_present(self, op: IRDLOperation) -> bool:
+        """Whether there are any."""
+        return self.flags.get(op) is not None
+
+    def is_anchorable(self) -> bool:
+        """They may be left out."""
+        return True
+
+    def set_empty(self, state: ParsingState) -> None:
+        """There are none."""
+
+
+@irdl_custom_directive
+class TruthWord(CustomDirective):
+    """`unique_indices(true)`, the name of the attribute and its value."""
+
+    truth: AttributeVariable
+
+    def parse(self, parser: Parser, state: ParsingState) -> None:
+        """Read the name and the value."""
+        parser.parse_keyword(self.truth.name)
+        with parser.in_parens():
+            self.truth.set(state, BoolAttr.from_bool(parser.parse_boolean()))
+
+    def print(self, printer: Printer, state: PrintingState, op: IRDLOperation) -> None:
+        """Write the name and the value."""
+        value = self.truth.get(op)
+        _spaced(printer, state, f"{self.truth.name}({'false' if value == BoolAttr.from_bool(False) else 'true'})")
+
+
+@irdl_custom_directive
+class Sync(CustomDirective):
+    """`sync true`, or nothing: whether the workers wait for one another at the end."""
+
+    truth: AttributeVariable
+
+    def parse(self, parser: Parser, state: ParsingState) -> None:
+        """Read the word and the value if they are there."""
+        if parser.parse_optional_keyword("sync") is not None:
+            self.truth.set(state, BoolAttr.from_bool(parser.parse_boolean()))
+
+    def print(self, printer: Printer, state: PrintingState, op: IRDLOperation) -> None:
+        """Write the word and the value where the workers wait."""
+        if self.truth.get(op) == BoolAttr.from_bool(True):
+            _spaced(printer, state, "sync true")
+            state.should_emit_space, state.last_was_punctuation = True, False
+
+
+# -- lists of indices
+
+
+@irdl_custom_directive
+class SizesInBrackets(CustomDirective):
+    """`%x, 5, 3`: indices between brackets that stand outside."""
+
+    values: VariadicOperandVariable
+    numbers: AttributeVariable
+
+    def parse(self, parser: Parser, state: ParsingState) -> None:
+        """Read the indices."""
+        entries = parser.parse_comma_separated_list(parser.Delimiter.NONE, lambda: _entry(parser))
+        self.values.set(state, [entry for entry in entries if isinstance(entry, UnresolvedOperand)])
+        self.numbers.set(state, _numbers(entries))
+
+    def print(self, printer: Printer, state: PrintingState, op: IRDLOperation) -> None:
+        """Write the indices."""
+        values = iter(self.values.get(op))
+        numbers = self.numbers.get(op)
+        for place, number in enumerate(numbers.get_values() if isinstance(numbers, DenseArrayBase) else ()):
+            printer.print_string(", " if place else "")
+            if number == DYNAMIC_INDEX:
+                printer.print_ssa_value(next(values))
+            else:
+                printer.print_string(str(number))
+
+
+def _entry(parser: Parser) -> UnresolvedOperand | int:
+    operand = parser.parse_optional_unresolved_operand()
+    return parser.parse_integer(allow_boolean=False) if operand is None else operand
+
+
+def _numbers(entries: Sequence[UnresolvedOperand | int]) -> DenseArrayBase[Any]:
+    return DenseArrayBase.from_list(i64, [entry if isinstance(entry, int) else DYNAMIC_INDEX for entry in entries])
+
+
+@irdl_custom_directive
+class NestedIndexList(CustomDirective):
+    """`[[2], [%h, 32]]`: lists of indices in a list."""
+
+    values: VariadicOperandVariable
+    numbers: AttributeVariable
+
+    def parse(self, parser: Parser, state: ParsingState) -> None:
+        """Read the lists."""
+        operands: list[UnresolvedOperand] = []
+        numbers: list[Attribute] = []
+
+        def read() -> None:
+            entries = parser.parse_comma_separated_list(parser.Delimiter.SQUARE, lambda: _entry(parser))
+            operands.extend(entry for entry in entries if isinstance(entry, UnresolvedOperand))
+            numbers.append(_numbers(entries))
+
+        parser.parse_comma_separated_list(parser.Delimiter.SQUARE, read)
+        self.values.set(state, operands)
+        self.numbers.set(state, ArrayAttr(numbers))
+
+    def print(self, printer: Printer, state: PrintingState, op: IRDLOperation) -> None:
+        """Write the lists."""
+        values = iter(self.values.get(op))
+        lists: Any = self.numbers.get(op)
+
+        def entry(number: int) -> None:
+            if number == DYNAMIC_INDEX:
+                printer.print_ssa_value(next(values))
+            else:
+                printer.print_string(str(number))
+
+        def one(numbers: Any) -> None:
+            with printer.in_square_brackets():
+                printer.print_list(static_numbers(numbers), entry)
+
+        state.print_whitespace(printer)
+        with printer.in_square_brackets():
+            printer.print_list(lists.data, one)
+
+
+@irdl_custom_directive
+class Padding(CustomDirective):
+    """`input_pad_low = [0, 1] input_pad_high = [0, %p]`, both or neither; the names are those of the operands."""
+
+    low: VariadicOperandVariable
+    low_numbers: AttributeVariable
+    high: VariadicOperandVariable
+    high_numbers: AttributeVariable
+
+    def _sides(self) -> tuple[tuple[VariadicOperandVariable, AttributeVariable], ...]:
+        return (self.low, self.low_numbers), (self.high, self.high_numbers)
+
+    def parse(self, parser: Parser, state: ParsingState) -> None:
+        """Read both lists if they are there."""
+        for values, numbers in self._sides():
+            values.set(state, ())
+            if parser.parse_optional_keyword(values.name) is None:
+                continue
+            parser.parse_punctuation("=")
+            found = read_indices(parser)
+            if found is None:
+                parser.raise_error("expected a list of indices like [%m, 16]")
+            values.set(state, found[0])
+            numbers.set(state, found[1])
+
+    def print(self, printer: Printer, state: PrintingState, op: IRDLOperation) -> None:
+        """Write both lists if there are any."""
+        for values, numbers in self._sides():
+            array = numbers.get(op)
+            if isinstance(array, DenseArrayBase) and len(array):
+                _spaced(printer, state, f"{values.name} = ")
+                print_indices(printer, values.get(op), array)
+                state.should_emit_space, state.last_was_punctuation = True, False
+
+
+# -- copies into shared memory, scans
+
+
+@irdl_custom_directive
+class WordsInAnyOrder(CustomDirective):
+    """`in_bounds [true, true] permutation_map #map`, either or both, in any order."""
+
+    first: AttributeVariable
+    second: AttributeVariable
+
+    def parse(self, parser: Parser, state: ParsingState) -> None:
+        """Read what is there."""
+        found = True
+        while found:
+            found = False
+            for attribute in (self.first, self.second):
+                if parser.parse_optional_keyword(attribute.name) is not None:
+                    attribute.set(state, parser.parse_attribute())
+                    found = True
+
+    def print(self, printer: Printer, state: PrintingState, op: IRDLOperation) -> None:
+        """Write what is there."""
+        for attribute in (self.first, self.second):
+            value = attribute.get(op)
+            if value is not None:
+                _spaced(printer, state, f"{attribute.name} ")
+                printer.print_attribute(value)
+
+
+@irdl_custom_directive
+class SourceIndexTypes(CustomDirective):
+    """`[vector<4xindex>, index]`, or nothing where all indices are of type index."""
+
+    indices: VariadicOperandVariable
+    types: TypeDirective
+
+    def parse(self, parser: Parser, state: ParsingState) -> None:
+        """Read the types if they are there."""
+        found = parser.parse_optional_comma_separated_list(parser.Delimiter.SQUARE, parser.parse_type)
+        place = next(number for number, (name, _) in enumerate(state.op_type.get_irdl_definition().operands)
+                     if name == self.indices.name)  # fmt: skip
+        count = len(state.operands[place] or ())
+        self.types.inner.set_types(state, [_INDEX] * count if found is None else found)
+
+    def print(self, printer: Printer, state: PrintingState, op: IRDLOperation) -> None:
+        """Write the types where one of them is not index."""
+        types = self.types.get(op)
+        if any(kind != _INDEX for kind in types):
+            with printer.in_square_brackets():
+                printer.print_list(types, printer.print_attribute)
+
+
+@irdl_custom_directive
+class ScanCluster(CustomDirective):
+    """`cluster(size = 4, stride = 2)`, or nothing: the whole subgroup."""
+
+    size: AttributeVariable
+    stride: AttributeVariable
+
+    def parse(self, parser: Parser, state: ParsingState) -> None:
+        """Read what is there."""
+        if parser.parse_optional_keyword("cluster") is None:
+            return
+        with parser.in_parens():
+            parser.parse_keyword("size")
+            parser.parse_punctuation("=")
+            self.size.set(state, IntegerAttr(parser.parse_integer(), i32))
+            if parser.parse_optional_punctuation(",") is not None:
+                parser.parse_keyword("stride")
+                parser.parse_punctuation("=")
+                self.stride.set(state, IntegerAttr(parser.parse_integer(), i32))
+
+    def print(self, printer: Printer, state: PrintingState, op: IRDLOperation) -> None:
+        """Write what is there."""
+        size: Any = self.size.get(op)
+        stride: Any = self.stride.get(op)
+        if size is not None:
+            apart = "" if stride is None or stride.value.data == 1 else f", stride = {stride.value.data}"
+            _spaced(printer, state, f"cluster(size = {size.value.data}{apart})")
+            state.should_emit_space, state.last_was_punctuation = True, False
+
+
+# -- values with what is known of them
+
+
+@irdl_custom_directive
+class Assumptions(CustomDirective):
+    """`%a<umin = 16, udiv = 16>, %b[<udiv = 8>, <udiv = 32>]`: values, each with what may be assumed of it."""
+
+    values: VariadicOperandVariable
+    assumptions: AttributeVariable
+    NAME: ClassVar = "util.int.assumption"
+
+    def parse(self, parser: Parser, state: ParsingState) -> None:
+        """Read values and assumptions."""
+        operands: list[UnresolvedOperand] = []
+        lists: list[Attribute] = []
+
+        def one() -> Attribute:
+            return parse_named(parser, self.NAME)
+
+        def read() -> None:
+            operands.append(parser.parse_unresolved_operand())
+            several = parser.parse_optional_comma_separated_list(parser.Delimiter.SQUARE, one)
+            lists.append(ArrayAttr([one()] if several is None else several))
+
+        parser.parse_comma_separated_list(parser.Delimiter.NONE, read)
+        self.values.set(state, operands)
+        self.assumptions.set(state, ArrayAttr(lists))
+
+    def print(self, printer: Printer, state: PrintingState, op: IRDLOperation) -> None:
+        """Write values and assumptions."""
+        lists: Any = self.assumptions.get(op)
+        state.print_whitespace(printer)
+        for place, (value, known) in enumerate(zip(self.values.get(op), lists.data, strict=True)):
+            printer.print_string(", " if place else "")
+            printer.print_ssa_value(value)
+            words = [str(one).removeprefix(f"#{self.NAME}") for one in known.data]
+            printer.print_string(words[0] if len(words) == 1 else f"[{', '.join(words)}]")
+        state.should_emit_space, state.last_was_punctuation = True, False
+
+
+@irdl_custom_directive
+class Barred(CustomDirective):
+    """`%a, %b : f32, index`, or nothing; the results have the same types."""
+
+    values: VariadicOperandVariable
+    types: TypeDirective
+    made: TypeDirective
+
+    def parse(self, parser: Parser, state: ParsingState) -> None:
+        """Read values and types."""
+        operands = parser.parse_optional_undelimited_comma_separated_list(
+            parser.parse_optional_unresolved_operand, parser.parse_unresolved_operand
+        )
+        kinds: Sequence[Attribute] = ()
+        if operands:
+            parser.parse_punctuation(":")
+            kinds = parser.parse_comma_separated_list(parser.Delimiter.NONE, parser.parse_type)
+        self.values.set(state, operands or ())
+        self.types.inner.set_types(state, kinds)
+        self.made.inner.set_types(state, kinds)
+
+    def print(self, printer: Printer, state: PrintingState, op: IRDLOperation) -> None:
+        """Write values and types."""
+        values = self.values.get(op)
+        if values:
+            state.print_whitespace(printer)
+            printer.print_list(values, printer.print_ssa_value)
+            printer.print_string(" : ")
+            printer.print_list(values.types, printer.print_attribute)
+
+
+@irdl_custom_directive
+class MetadataTypes(CustomDirective):
+    """`memref<f32>, index, index, index`: a buffer, an offset, and as many sizes as strides."""
+
+    buffer: TypeDirective
+    offset: TypeDirective
+    sizes: TypeDirective
+    strides: TypeDirective
+
+    def parse(self, parser: Parser, state: ParsingState) -> None:
+        """Read the types."""
+        start = parser.pos
+        types = parser.parse_comma_separated_list(parser.Delimiter.NONE, parser.parse_type)
+        if len(types) < 2 or len(types) % 2:
+            parser.raise_error(f"expected a memref, an offset, sizes and strides, found {len(types)} types", start)
+        rank = len(types) // 2 - 1
+        self.buffer.set(state, types[:1])
+        self.offset.set(state, types[1:2])
+        self.sizes.set(state, types[2 : 2 + rank])
+        self.strides.set(state, types[2 + rank :])
+
+    def print(self, printer: Printer, state: PrintingState, op: IRDLOperation) -> None:
+        """Write the types."""
+        state.print_whitespace(printer)
+        printer.print_list([result.type for result in op.results], printer.print_attribute)
+
+
+# -- regions with arguments in front
+
+
+@irdl_custom_directive
+class HostRegion(CustomDirective):
+    """`count(%device: !hal.device) -> (index, index, index) {...}`, or nothing: what the host computes before a launch."""
+
+    region: RegionVariable
+
+    @property
+    def _word(self) -> str:
+        return "condition" if self.region.name == "condition" else "count"
+
+    def parse(self, parser: Parser, state: ParsingState) -> None:
+        """Read arguments, types and region."""
+        if parser.parse_optional_keyword(self._word) is None:
+            self.region.set(state, Region())
+            return
+        arguments = parser.parse_comma_separated_list(parser.Delimiter.PAREN, parser.parse_argument)
+        parser.parse_punctuation("->")
+        if parser.parse_optional_comma_separated_list(parser.Delimiter.PAREN, parser.parse_type) is None:
+            parser.parse_type()
+        self.region.set(state, parser.parse_region(arguments))
+
+    def print(self, printer: Printer, state: PrintingState, op: IRDLOperation) -> None:
+        """Write the same."""
+        region = self.region.get(op)
+        if not region.blocks:
+            return
+        _spaced(printer, state, f"{self._word}(")
+        printer.print_list(region.blocks[0].args, printer.print_block_argument)
+        printer.print_string(") -> i1 " if self._word == "condition" else ") -> (index, index, index) ")
+        printer.print_region(region, print_entry_block_args=False)
+        state.should_emit_space, state.last_was_punctuation = True, False
+
+
+class _Body(CustomDirective):
+    """What the workers of a scope do: `execute(%ref = %init, %new)[%i: index] : (T, U) -> (V, W{%d}) {...}`."""
+
+    inits: VariadicOperandVariable
+    init_types: TypeDirective
+    sizes: VariadicOperandVariable
+    results: TypeDirective
+    tied: AttributeVariable
+    region: RegionVariable
+
+    def read_body(self, parser: Parser, state: ParsingState, leading: Sequence[Parser.Argument]) -> int:
+        """Read `execute...`; how many arguments the workers' numbers are."""
+        parser.parse_keyword("execute")
+        names: list[UnresolvedOperand] = []
+        inits: list[UnresolvedOperand | None] = []
+
+        def reference() -> None:
+            names.append(parser.parse_unresolved_operand())
+            tied = parser.parse_optional_punctuation("=") is not None
+            inits.append(parser.parse_unresolved_operand() if tied else None)
+
+        parser.parse_optional_comma_separated_list(parser.Delimiter.PAREN, reference)
+        indices = parser.parse_comma_separated_list(parser.Delimiter.SQUARE, parser.parse_argument)
+        references: list[Parser.Argument] = []
+        kinds: list[Attribute] = []
+        sizes: list[UnresolvedOperand] = []
+        if names:
+            parser.parse_punctuation(":")
+            start = parser.pos
+            types = parser.parse_comma_separated_list(parser.Delimiter.PAREN, parser.parse_type)
+            if len(types) != len(names):
+                parser.raise_error(f"{len(names)} references and {len(types)} types", start)
+            references = [Parser.Argument(name.span, kind) for name, kind in zip(names, types, strict=True)]
+            parser.parse_punctuation("->")
+
+            def result() -> None:
+                kinds.append(parser.parse_type())
+                braces = parser.Delimiter.BRACES
+                sizes.extend(parser.parse_optional_comma_separated_list(braces, parser.parse_unresolved_operand) or ())
+
+            start = parser.pos
+            parser.parse_comma_separated_list(parser.Delimiter.PAREN, result)
+            if len(kinds) != len(names):
+                parser.raise_error(f"{len(names)} references and {len(kinds)} results", start)
+        pairs = zip(inits, kinds, strict=True)
+        self.inits.set(state, [init for init in inits if init is not None])
+        self.init_types.inner.set_types(state, [kind for init, kind in pairs if init is not None])
+        self.sizes.set(state, sizes)
+        self.results.inner.set_types(state, kinds)
+        self.tied.set(state, ArrayAttr([BoolAttr.from_bool(init is not None) for init in inits]))
+        self.region.set(state, parser.parse_region([*leading, *references, *indices]))
+        return len(indices)
+
+    def print_body(self, printer: Printer, state: PrintingState, op: IRDLOperation, leading: int) -> None:
+        """Write `execute...`."""
+        region = self.region.get(op)
+        kinds: Sequence[Attribute] = self.results.get(op)
+        arguments: Sequence[SSAValue] = region.blocks[0].args[leading:] if region.blocks else ()
+        references, indices = arguments[: len(kinds)], arguments[len(kinds) :]
+        tied: Any = self.tied.get(op)
+        flags = [flag == BoolAttr.from_bool(True) for flag in tied.data] if isa(tied, ArrayAttr[Attribute]) else []
+        inits, sizes = iter(self.inits.get(op)), iter(self.sizes.get(op))
+        _spaced(printer, state, "execute")
+        if kinds:
+            printer.print_string("(")
+            for place, (reference, flag) in enumerate(zip(references, flags, strict=True)):
+                printer.print_string(", " if place else "")
+                printer.print_ssa_value(reference)
+                if flag:
+                    printer.print_string(" = ")
+                    printer.print_ssa_value(next(inits))
+            printer.print_string(")")
+        with printer.in_square_brackets():
+            printer.print_list(indices, printer.print_block_argument)
+        if kinds:
+            printer.print_string(" : (")
+            printer.print_list([one.type for one in references], printer.print_attribute)
+            printer.print_string(") -> (")
+            for place, (kind, flag) in enumerate(zip(kinds, flags, strict=True)):
+                printer.print_string(", " if place else "")
+                printer.print_attribute(kind)
+                open_sizes = 0 if flag or not isinstance(kind, ShapedType) else list(kind.get_shape()).count(DYNAMIC_INDEX)
+                if open_sizes:
+                    with printer.in_braces():
+                        printer.print_list([next(sizes) for _ in range(open_sizes)], printer.print_ssa_value)
+            printer.print_string(")")
+        printer.print_string(" ")
+        printer.print_region(region, print_entry_block_args=False)
+        state.should_emit_space, state.last_was_punctuation = True, False
+
+
+@irdl_custom_directive
+class LoopBody(_Body):
+    """The body of `pcf.loop`."""
+
+    inits: VariadicOperandVariable
+    init_types: TypeDirective
+    sizes: VariadicOperandVariable
+    results: TypeDirective
+    tied: AttributeVariable
+    region: RegionVariable
+
+    def parse(self, parser: Parser, state: ParsingState) -> None:
+        """Read the body."""
+        self.read_body(parser, state, ())
+
+    def print(self, printer: Printer, state: PrintingState, op: IRDLOperation) -> None:
+        """Write the body."""
+        self.print_body(printer, state, op, 0)
+
+
+@irdl_custom_directive
+class ExecutionBody(_Body):
+    """The body of `pcf.generic`; `-> (%a: T)` in front are what the initializer gives."""
+
+    inits: VariadicOperandVariable
+    init_types: TypeDirective
+    sizes: VariadicOperandVariable
+    results: TypeDirective
+    tied: AttributeVariable
+    region: RegionVariable
+    leading: AttributeVariable
+    counted: AttributeVariable
+
+    def parse(self, parser: Parser, state: ParsingState) -> None:
+        """Read the body."""
+        given: Sequence[Parser.Argument] = ()
+        if parser.parse_optional_punctuation("->") is not None:
+            given = parser.parse_comma_separated_list(parser.Delimiter.PAREN, parser.parse_argument)
+        self.leading.set(state, IntegerAttr(len(given), i64))
+        self.counted.set(state, IntegerAttr(self.read_body(parser, state, given), i64))
+
+    def print(self, printer: Printer, state: PrintingState, op: IRDLOperation) -> None:
+        """Write the body."""
+        number: Any = self.leading.get(op)
+        leading = 0 if number is None else number.value.data
+        if leading:
+            _spaced(printer, state, "-> (")
+            printer.print_list(self.region.get(op).blocks[0].args[:leading], printer.print_block_argument)
+            printer.print_string(")")
+            state.should_emit_space, state.last_was_punctuation = True, False
+        self.print_body(printer, state, op, leading)
