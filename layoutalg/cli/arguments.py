@@ -11,6 +11,7 @@ import os
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from pkgutil import resolve_name
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "CHIP",
+    "DPAS_CHIP",
     "FORMATS",
     "OneOf",
     "as_numbers",
@@ -62,12 +64,13 @@ class OneOf(click.ParamType):  # pyright: ignore[reportMissingTypeArgument] (old
     def __init__(self, names: Callable[[], Sequence[object]]) -> None:
         self.names = names
 
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """The name's own value in the table.
+    @classmethod
+    def at(cls, place: str) -> OneOf:
+        """The names in a module, such as `layoutalg.simulate.machine:LEVELS`, which is loaded when they are needed."""
+        return cls(lambda: resolve_name(place))
 
-        >>> OneOf(lambda: (22, 23)).convert("23", None, None)
-        23
-        """
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """The name's own value in the table."""
         found = [one for one in self.names() if str(one) == str(value)]
         if found:
             return found[0]
@@ -78,45 +81,34 @@ class OneOf(click.ParamType):  # pyright: ignore[reportMissingTypeArgument] (old
         return f"[{'|'.join(map(str, self.names()))}]"
 
 
-def _chips() -> Sequence[str]:
+def _chips(*, dpas: bool = False) -> Sequence[str]:
     from layoutalg.hardware.chips import target_names
 
-    return target_names()
+    return target_names(dpas=dpas)
 
 
 CHIP = OneOf(_chips)
+DPAS_CHIP = OneOf(lambda: _chips(dpas=True))
 _LLVM_VERSION = OneOf(llvm_versions)
 
 
 def json_option(command: _Command) -> _Command:
-    """The option `--json`, which every command has.
-
-    >>> json_option(lambda: None)()
-    """
+    """The option `--json`, which every command has."""
     return click.option("--json", "as_json", is_flag=True, help="Print everything as one JSON object.")(command)
 
 
 def llvm_option(meaning: str) -> Callable[[_Command], _Command]:
-    """The option `--llvm`, with what the version is for.
-
-    >>> llvm_option("The version that reads it.")(lambda: None)()
-    """
+    """The option `--llvm`, with what the version is for."""
     return click.option("--llvm", type=_LLVM_VERSION, default=str(DEFAULT_LLVM), show_default=True, help=meaning)
 
 
 def element_option(command: _Command) -> _Command:
-    """The option `--element`: the element type.
-
-    >>> element_option(lambda: None)()
-    """
+    """The option `--element`: the element type."""
     return click.option("--element", default="f32", show_default=True, help="Element type.")(command)
 
 
 def format_option(command: _Command) -> _Command:
-    """The option `--format`: how findings are printed; `--json` is short for one of them.
-
-    >>> format_option(lambda: None)()
-    """
+    """The option `--format`: how findings are printed; `--json` is short for one of them."""
     return click.option(
         "--format",
         "written",
@@ -128,10 +120,7 @@ def format_option(command: _Command) -> _Command:
 
 
 def machine_options(command: _Command) -> _Command:
-    """The options that say what a text leaves open: the machine.
-
-    >>> machine_options(lambda: None)()
-    """
+    """The options that say what a text leaves open: the machine."""
     for option in (
         click.option("--workgroup-size", type=int, help="Threads of a workgroup."),
         click.option("--subgroups", type=int, help="Subgroups of a workgroup."),
@@ -145,9 +134,6 @@ def machine_said(subgroup_size: int | None, subgroups: int | None, workgroup_siz
     """The machine of the options.
 
     Raises `LayoutError` for a size below 1, and where `--subgroups` and `--workgroup-size` are both given.
-
-    >>> machine_said(16, 2, None).subgroups
-    2
     """
     from layoutalg.core.notation import Machine
     from layoutalg.notations import machine_of
@@ -158,11 +144,7 @@ def machine_said(subgroup_size: int | None, subgroups: int | None, workgroup_siz
 
 
 def output_option(what: str, *, required: bool = False) -> Callable[[_Command], _Command]:
-    """The option `-o`: the file that a command writes.
-
-    >>> output_option("The file.")(lambda output: output)("x")
-    'x'
-    """
+    """The option `-o`: the file that a command writes."""
     return click.option("-o", "--output", type=click.Path(path_type=Path), required=required, help=what)
 
 
@@ -170,9 +152,6 @@ def read_text(text: str) -> Notation:
     """The value of a text, of a file that has one, or of standard input for `-`.
 
     Raises `ParseError`, and `LayoutError` for a file or an input that is not text.
-
-    >>> str(read_text("d0 = 4@lane"))
-    'd0 = 4@lane'
     """
     from layoutalg.module import Module
 
@@ -219,9 +198,6 @@ def read_module_file(text: str) -> Module:
     """The module of a file, or of standard input for `-`; or a text of operations.
 
     Raises `LayoutError` for a file that is not there or is not text.
-
-    >>> read_module_file("gpu.barrier").file
-    'text'
     """
     from layoutalg.module import Module, read
     from layoutalg.module.module import checked
@@ -284,11 +260,7 @@ def as_shape(text: str) -> tuple[int, ...]:
 
 
 def as_numbers(text: str, what: str) -> tuple[int, ...]:
-    """Whole numbers with commas between them, such as 21,50.
-
-    >>> as_numbers("21,-5", "an element")
-    (21, -5)
-    """
+    """Whole numbers with commas between them, such as 21,50."""
     parts = [part.strip() for part in text.split(",")]
     if not all(part.removeprefix("-").isdecimal() and part.isascii() and len(part) < 20 for part in parts):
         raise ParseError(text, 0, f"{what}, such as 21,50")
@@ -296,9 +268,5 @@ def as_numbers(text: str, what: str) -> tuple[int, ...]:
 
 
 def print_json(facts: dict[str, Any]) -> None:
-    """Print one JSON object.
-
-    >>> print_json({"a": 1})
-    {"a": 1}
-    """
+    """Print one JSON object."""
     print(json.dumps(facts))

@@ -48,6 +48,11 @@ class Culprit:
     """The operation of the first version at which the two part, and its counterpart in the second.
 
     `value` is the number that it computes for the wrong element. With `moved` all numbers are there, in other places.
+
+    >>> print(Culprit("math.exp", Place("a.mlir", 6, 8), Place("b.mlir", 9, 10), 1.25))
+    'math.exp' op at a.mlir:6:8 (b.mlir:9:10) is the first that differs: it computes 1.25, which the second version never has
+    >>> print(Culprit("xegpu.store_nd", Place("a.mlir", 7, 3), None, 1.25, moved=True))
+    'xegpu.store_nd' op at a.mlir:7:3: both versions compute all numbers, but here 1.25 goes to, or comes from, another place
     """
 
     operation: str

@@ -153,7 +153,12 @@ def _stated(op: Any, kernel: Kernel, value: SSAValue | None) -> Layout | None:
 
 
 def hints(op: Any, *more: str) -> str:
-    """The properties of a message: what the caches do, and `more`."""
+    """The properties of a message: what the caches do, and `more`.
+
+    >>> from xdsl.dialects.test import TestOp
+    >>> hints(TestOp(), "packed")
+    ' <{packed}>'
+    """
     stream = StringIO()
     printer = ModulePrinter(stream)
     texts: list[str] = []

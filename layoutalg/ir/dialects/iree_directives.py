@@ -636,7 +636,9 @@ class _Body(CustomDirective):
             for place, (kind, flag) in enumerate(zip(kinds, flags, strict=True)):
                 printer.print_string(", " if place else "")
                 printer.print_attribute(kind)
-                open_sizes = 0 if flag or not isinstance(kind, ShapedType) else list(kind.get_shape()).count(DYNAMIC_INDEX)
+                open_sizes = (
+                    0 if flag or not isinstance(kind, ShapedType) else list(kind.get_shape()).count(DYNAMIC_INDEX)
+                )
                 if open_sizes:
                     with printer.in_braces():
                         printer.print_list([next(sizes) for _ in range(open_sizes)], printer.print_ssa_value)
