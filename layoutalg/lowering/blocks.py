@@ -102,7 +102,9 @@ def _transfer(op: Operation, kernel: Kernel, surface: BlockDescriptor) -> Transf
     if not rules(kernel.llvm).spirv_bf16 and surface.element == "bf16" and way != "store":
         there = tuple(sorted(there, key=lambda one: one.message.registers != _tile_of(op, kernel)))
     for found in there:
-        if can_move(surface, kernel, op, found.message) and (op.name != "xegpu.prefetch_nd" or _is_plain(found)):
+        if can_move(surface, kernel, op, found.message) and (
+            op.name != "xegpu.prefetch_nd" or found.message.kind == "plain"
+        ):
             return Transfer(layout, found)
     other = cheapest(layout, bits, way, kernel.target, kernel.llvm)
     if other.delivery is None or can_move(surface, kernel, op, other.delivery.message):
@@ -114,11 +116,6 @@ def _tile_of(op: Any, kernel: Kernel) -> int | None:
     """The registers of one piece of what is loaded, where it cannot be cut from larger ones with shuffles."""
     held = None if op.name != "xegpu.load_nd" else kernel.held.of(op.value)
     return None if held is None or not held.sizes else held.sizes[0]
-
-
-def _is_plain(delivery: Delivery) -> bool:
-    """Whether the rows of a block come as they are in memory: what a prefetch can say."""
-    return delivery.message.kind == "plain"
 
 
 def _wanted(op: Any, kernel: Kernel) -> Layout | None:

@@ -55,7 +55,7 @@ def repeated(function: Operation, held: HeldIn, lanes: int, shared: int, subgrou
     moved = [(operation, value) for operation in function.walk() for value in _moved(operation)]
     for operation, value in moved:
         known, shape = held.of(value), shape_of(value) or ()
-        if known is not None and _repeats(known.layout, lanes):
+        if known is not None and has_all_lanes(known.layout, lanes) and int(known.layout.axes.get("reg", 1)) >= lanes:
             sizes = "x".join(map(str, shape))
             message = (
                 f"moves {sizes} elements of which each of {lanes} lanes holds all: lanes repeat one another's work"
@@ -80,8 +80,3 @@ def _moved(operation: Operation) -> Iterator[SSAValue]:
 def has_all_lanes(layout: Layout, lanes: int) -> bool:
     """Whether every lane of several holds the same elements."""
     return prod(int(factor.extent) for factor in layout.replicas if factor.axis == "lane") == lanes > 1
-
-
-def _repeats(layout: Layout, lanes: int) -> bool:
-    """Whether every lane holds the same elements, and there is one for each of them."""
-    return has_all_lanes(layout, lanes) and int(layout.axes.get("reg", 1)) >= lanes

@@ -66,7 +66,7 @@ def price_of_mistake(demand: Demand, known: NamedLayout, asked: Asked) -> int:
 
 
 def right_layouts(demand: Demand, known: NamedLayout, asked: Asked) -> Iterator[NamedLayout]:
-    """Layouts of the same subgroups that compilers move rightly, in place of one that they don't.
+    """Layouts of the same subgroups that compilers move rightly, in place of one that they don't; none for another.
 
     >>> from layoutalg.core.notation import Machine
     >>> from layoutalg.ir import read_module
@@ -80,7 +80,8 @@ def right_layouts(demand: Demand, known: NamedLayout, asked: Asked) -> Iterator[
     ...     print(one.attribute)
     #xegpu.layout<lane_layout = [8, 2], lane_data = [1, 8]>
     """
-    for attribute in right_for_matrix(demand.user, known.attribute, known.shape):
+    wrong = price_of_mistake(demand, known, asked)
+    for attribute in right_for_matrix(demand.user, known.attribute, known.shape) if wrong else ():
         found = if_accepted(attribute, known.shape, asked.llvm)
         if found is not None and demand.problem(attribute, asked.machine, asked.target) is None:
             yield found
