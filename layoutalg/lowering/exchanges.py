@@ -199,15 +199,6 @@ def exchange(
     a placeholder until the text is finished (see `shared_memory`).
 
     Raises `ConversionError` as `Exchanges.exchange` does.
-
-    >>> from layoutalg.conversion import convert
-    >>> from layoutalg.core.layout import Layout
-    >>> from layoutalg.lowering.kernels import KernelText
-    >>> kernel = KernelText("k", Machine(lanes=2, subgroups=1), subgroups=1)
-    >>> plan = convert(Layout.parse("d0 = 2@reg, d1 = 2@lane"), Layout.parse("d0 = 2@lane, d1 = 2@reg"))
-    >>> [made] = exchange(kernel, plan, [Value("f32", 2)], (2,))
-    >>> made.kind
-    'vector<2xf32>'
     """
     differs = "nowhere" if before is None else way_to(before)
     chain = programs_here(
