@@ -117,14 +117,6 @@ class Exchanges:
 
         Raises `ConversionError` where the kernel cannot do it: another subgroup size than planned for, too few registers,
         control flow that differs between those who take part, shared memory in a function that is not a `gpu.func`.
-
-        >>> import layoutalg as la
-        >>> from layoutalg.ir import read_module
-        >>> function = read_module("func.func @f(%x: vector<2xi8>) { func.return }").body.block.first_op
-        >>> turn = la.convert("d0 = 4@reg, d1 = 16@lane", "d0 = 4@lane, d1 = 4@lane:4 4@reg", element_bits=8)
-        >>> Exchanges(function).exchange(turn, function.body.block.args, function.body.block.last_op)
-        Traceback (most recent call last):
-        layoutalg.core.errors.ConversionError: a fragment of 2 elements: the source d0 = 4@reg, d1 = 16@lane has 4
         """
         element = _element(fragment)
         chain = self._chain(plan, before)
