@@ -29,12 +29,12 @@ __all__ = [
     "BlockDescriptor",
     "address",
     "can_move",
+    "descriptor_of",
     "listed",
     "mixed",
     "of_memref",
     "places",
     "space_of",
-    "surface_of",
     "takes_messages",
     "tile",
 ]
@@ -57,9 +57,9 @@ class BlockDescriptor:
     tiles: dict[tuple[int, ...], Value] = field(default_factory=dict[tuple[int, ...], Value])
 
 
-def surface_of(descriptor: SSAValue, kernel: Kernel) -> BlockDescriptor:
+def descriptor_of(descriptor: SSAValue, kernel: Kernel) -> BlockDescriptor:
     """The surface of a descriptor. Raises `Refused` for one that was not lowered."""
-    found = kernel.surfaces.get(descriptor)
+    found = kernel.descriptors.get(descriptor)
     if found is None:
         raise Refused(None)
     return found

@@ -33,12 +33,12 @@ from layoutalg.lowering.block_descriptors import (
     BlockDescriptor,
     address,
     can_move,
+    descriptor_of,
     listed,
     mixed,
     of_memref,
     places,
     space_of,
-    surface_of,
     takes_messages,
     tile,
 )
@@ -77,7 +77,7 @@ def create(op: Any, kernel: Kernel) -> None:
     )
     if not said and not rules(kernel.llvm).dynamic_descriptors and "?" in source.kind and surface.strides:
         surface.source, surface.said = address(op, kernel, surface), True
-    kernel.surfaces[op.descriptor] = surface
+    kernel.descriptors[op.descriptor] = surface
     for use in list(op.descriptor.uses):
         way = _transfer(use.operation, kernel, surface)
         if way is not None and way.delivery is not None:
@@ -132,7 +132,7 @@ def _wanted(op: Any, kernel: Kernel) -> Layout | None:
 
 
 def _stated(op: Any, kernel: Kernel, value: SSAValue | None) -> Layout | None:
-    """The layout that a store or prefetch states (whole, see `HeldIn.taken`), or that the stored value has."""
+    """The layout that a store or prefetch states (whole, see `ValueLayouts.taken`), or that the stored value has."""
     shape = op.descriptor.type.get_shape()
     known = None if value is None else kernel.held.taken.get((op, 0))
     if known is not None and known.shape == tuple(shape):
@@ -169,7 +169,7 @@ def hints(op: Any, *more: str) -> str:
 def load(op: Any, kernel: Kernel) -> None:
     """A message for each piece."""
     layout = kernel.layout(op, op.value)
-    surface = surface_of(op.descriptor, kernel)
+    surface = descriptor_of(op.descriptor, kernel)
     way = _transfer(op, kernel, surface)
     there, sizes = in_memory(op, layout), kernel.sizes(op.value, layout)
     if way is None or way.delivery is None:
@@ -256,7 +256,7 @@ def _unpacked(kernel: Kernel, piece: Value) -> Value:
 @lowers("xegpu.store_nd")
 def store(op: Any, kernel: Kernel) -> None:
     """A message for each piece."""
-    surface = surface_of(op.descriptor, kernel)
+    surface = descriptor_of(op.descriptor, kernel)
     way = _transfer(op, kernel, surface)
     if way is None:
         refuse(op, "layout", f"stores {op.value.type} without a layout")
@@ -298,7 +298,7 @@ def _packed(kernel: Kernel, piece: Value) -> Value:
 @lowers("xegpu.prefetch_nd")
 def prefetch(op: Any, kernel: Kernel) -> None:
     """A message for each tile; where none fits, nothing: a prefetch changes no result."""
-    surface = surface_of(op.descriptor, kernel)
+    surface = descriptor_of(op.descriptor, kernel)
     way = _transfer(op, kernel, surface)
     if way is None or way.delivery is None:
         return

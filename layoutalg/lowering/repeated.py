@@ -31,7 +31,7 @@ from layoutalg.core.layout import Layout
 from layoutalg.flow.relations import shape_of
 from layoutalg.ir.findings import Finding
 from layoutalg.ir.places import place_of
-from layoutalg.lowering.held import HeldIn
+from layoutalg.lowering.value_layouts import ValueLayouts
 
 __all__ = ["has_all_lanes", "repeated"]
 
@@ -41,7 +41,7 @@ _ASK = ("gpu.subgroup_id", "gpu.thread_id", "gpu.global_id")
 _NOTE = "layouts decide who holds what: state them, or let them be decided (--level lane, level='lane')"
 
 
-def repeated(function: Operation, held: HeldIn, lanes: int, shared: int, subgroups: int) -> Iterator[Finding]:
+def repeated(function: Operation, held: ValueLayouts, lanes: int, shared: int, subgroups: int) -> Iterator[Finding]:
     """One warning where lanes hold copies of one another's loads and stores, one where subgroups do the same work.
 
     `shared` is the number of subgroups that share the work, `subgroups` how many the kernel has.
@@ -49,7 +49,7 @@ def repeated(function: Operation, held: HeldIn, lanes: int, shared: int, subgrou
     >>> from layoutalg.ir import read_module
     >>> from layoutalg.flow.graph import flow_of
     >>> module = read_module("gpu.barrier")
-    >>> list(repeated(module, HeldIn(flow_of(module)), 16, 1, 1))
+    >>> list(repeated(module, ValueLayouts(flow_of(module)), 16, 1, 1))
     []
     """
     moved = [(operation, value) for operation in function.walk() for value in _moved(operation)]

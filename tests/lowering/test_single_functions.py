@@ -19,18 +19,17 @@ from layoutalg.lowering.block_descriptors import (
     BlockDescriptor,
     address,
     can_move,
+    descriptor_of,
     mixed,
     of_memref,
     places,
     space_of,
-    surface_of,
     takes_messages,
 )
 from layoutalg.lowering.blocks import hints
 from layoutalg.lowering.branches import write_blocks
 from layoutalg.lowering.exchanges import Exchanges, exchange, way_to
 from layoutalg.lowering.fragments import regrouped
-from layoutalg.lowering.held import tile_registers
 from layoutalg.lowering.in_place import converted_shape, exchanged
 from layoutalg.lowering.kernels import KernelText
 from layoutalg.lowering.liveness import is_free
@@ -40,6 +39,7 @@ from layoutalg.lowering.reductions import combined_as
 from layoutalg.lowering.regions import Passed, passing, pieces_passed, take_pieces, write_yield
 from layoutalg.lowering.rules import _RULES, bare_kernel, lowers
 from layoutalg.lowering.shared_memory import declared_bytes, is_barrier
+from layoutalg.lowering.value_layouts import tile_registers
 from layoutalg.xegpu import LayoutAttr, SliceAttr
 
 
@@ -70,8 +70,8 @@ def test_global_memory_is_not_written() -> None:
 def test_a_descriptor_has_the_block_that_it_was_given() -> None:
     kernel, module = bare_kernel(), read_module('%t = "t.o"() : () -> !xegpu.tensor_desc<8x16xf32>')
     value = module.body.block.first_op.results[0]
-    kernel.surfaces[value] = BlockDescriptor(Value("i64"), [8, 16], [16, 1], [0, 0], "f32", True, "")
-    assert surface_of(value, kernel).shape == [8, 16]
+    kernel.descriptors[value] = BlockDescriptor(Value("i64"), [8, 16], [16, 1], [0, 0], "f32", True, "")
+    assert descriptor_of(value, kernel).shape == [8, 16]
 
 
 def test_a_packed_message_says_so() -> None:

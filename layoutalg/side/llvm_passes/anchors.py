@@ -3,7 +3,7 @@
 Where the hardware fixes lanes (block messages, dpas), the tile of an instruction is a multiple of them. Gathers take what their
 user wants, scatters put lanes along the innermost dimension.
 
->>> from layoutalg.side.llvm_passes.blocks import STORE
+>>> from layoutalg.side.llvm_passes.block_sizes import STORE
 >>> print(block_message((24, 32), 16, "inst", None, STORE))
 #xegpu.layout<inst_data = [8, 16], lane_layout = [1, 16], lane_data = [1, 1]>
 >>> print(block_message((32, 32), 16, "workgroup", 4, STORE))
@@ -16,7 +16,7 @@ from collections.abc import Iterator, Sequence
 from math import gcd, isqrt, prod
 
 from layoutalg.core.errors import LayoutError
-from layoutalg.side.llvm_passes.blocks import (
+from layoutalg.side.llvm_passes.block_sizes import (
     DEPTHS,
     LANES,
     LOAD,

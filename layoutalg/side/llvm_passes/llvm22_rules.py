@@ -27,7 +27,7 @@ from xdsl.ir import SSAValue
 from layoutalg.core.errors import LayoutError
 from layoutalg.ir.dialects.xegpu.attributes import TensorDescType
 from layoutalg.side.llvm_passes.analysis import Analysis, GaveUp, Rule, bits_of, carries, held, hold, shape_in
-from layoutalg.side.llvm_passes.blocks import (
+from layoutalg.side.llvm_passes.block_sizes import (
     LANES,
     PREFETCH,
     ROWS,

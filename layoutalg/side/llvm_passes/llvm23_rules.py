@@ -29,7 +29,7 @@ from layoutalg.core.errors import LayoutError
 from layoutalg.core.limits import MOST_WORK_ITEMS
 from layoutalg.side.llvm_passes import anchors, sources
 from layoutalg.side.llvm_passes.analysis import Analysis, GaveUp, Rule, bits_of, held, hold, shape_in
-from layoutalg.side.llvm_passes.blocks import LANES, PREFETCH, STORE, Blocks
+from layoutalg.side.llvm_passes.block_sizes import LANES, PREFETCH, STORE, Blocks
 from layoutalg.side.llvm_passes.fields import Attribute, dropped, has_level, lanes, numbers_of, sliced, with_data
 from layoutalg.side.llvm_passes.reductions import Upright, lacks_lanes, reduced
 from layoutalg.xegpu import LayoutAttr
