@@ -172,7 +172,7 @@ def check(module: Module | str | PathLike[str], *, target: str = DEFAULT_TARGET,
     ...   func.return }''').redundant[0].name
     '%y'
     """
-    from layoutalg.checking.walking import check_flow, unread_in
+    from layoutalg.checking.check_flow import check_flow, unread_in
     from layoutalg.flow.graph import flows_of
     from layoutalg.flow.written_layouts import about_nothing
     from layoutalg.hardware import target_info

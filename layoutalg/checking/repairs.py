@@ -241,13 +241,7 @@ class Repairing:
         return (Repair("convert", name, source, wanted, place, cost.slots, self.target, price=cost),)
 
     def written(self, layout: Layout, shape: tuple[int, ...], levels: frozenset[str]) -> Distributed | None:
-        """A layout as an attribute, or as it is where XeGPU has none; None where it is of a part of the value alone.
-
-        >>> from layoutalg.flow.graph import flow_of
-        >>> repairing = Repairing(flow_of(la.read("gpu.barrier").parts[0].module), {}, None, Machine(lanes=16), "pvc", 24)
-        >>> print(repairing.written(Layout.parse("d0 = 16@lane, d1 = 16@reg"), (16, 16), frozenset({"lane"})))
-        #xegpu.layout<lane_layout = [16, 1], lane_data = [1, 16]>
-        """
+        """A layout as an attribute, or as it is where XeGPU has none; None where it is of a part of the value alone."""
         if layout.shape != shape or any(layout.origins):
             return None
         said = settled(without(layout, {"sg", "lane"} - levels))

@@ -48,9 +48,6 @@ class Places:
         """The coordinates that each work-item holds, `[sg, lane, reg, rank]`, the other way round; -1 is a slot without any.
 
         Raises `SizeError` over 2^18 registers in all.
-
-        >>> Places.of_map(np.array([[[[0]], [[1]]]]), (2,)).table
-        {(0,): [(0, 0, 0)], (1,): [(0, 1, 0)]}
         """
         subgroups, lanes, registers, rank = held.shape
         if subgroups * lanes * registers > _MOST_ENTRIES:
@@ -70,9 +67,6 @@ class Places:
         """A layout onto the machine, written out.
 
         Raises `SizeError` over 2^18 places.
-
-        >>> Places.of_layout(Layout.parse("d0 = 2@lane | replicas 2@sg"), (2,)).table[(1,)]
-        [(0, 1, 0), (1, 1, 0)]
         """
         count = prod(shape) * prod([f.extent for f in layout.replicas])
         if count > _MOST_ENTRIES:

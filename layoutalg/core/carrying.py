@@ -39,6 +39,7 @@ d0 = 4@reg:4 4@lane:4, d1 = 4@lane 4@reg
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from operator import attrgetter
 from typing import Any
 
 from layoutalg.core.algebra import compose, inverse
@@ -129,7 +130,8 @@ def covering(relation: Layout, operand: Sequence[Extent]) -> Layout:
         ]
         place: Extent = 1
         start = rest = starts.get(axis, 0)
-        for factor in sorted(moving, key=lambda one: _order(one.stride)):
+        # Symbols, which have no order, come after the numbers.
+        for factor in sorted(moving, key=lambda one: (0, one.stride) if isinstance(one.stride, int) else (1, 0)):
             between = exact_quotient(factor.stride, place)
             if between is None or (start and not (isinstance(between, int) and isinstance(factor.extent, int))):
                 raise _not_a_part(relation, dim, size)
@@ -253,7 +255,7 @@ def held_in_both(one: Layout, other: Layout) -> Layout:
     replicas: list[Factor] = []
     for axis in sorted({*one.axes, *other.axes} - {REGISTERS}):
         size, place = max(int(one.axes.get(axis, 1)), int(other.axes.get(axis, 1))), 1
-        for factor in sorted((f for factors in whole for f in factors if f.axis == axis), key=_stride_of):
+        for factor in sorted((f for factors in whole for f in factors if f.axis == axis), key=attrgetter("stride")):
             gap = exact_quotient(factor.stride, place)
             if gap is None:
                 raise CompositionError(f"{one} and {other}: nobody holds some element in both")
@@ -294,10 +296,6 @@ def _refined(one: Sequence[Factor], other: Sequence[Factor]) -> list[Factor] | N
     return found[::-1]
 
 
-def _stride_of(factor: Factor) -> Any:
-    return factor.stride
-
-
 def without(layout: Layout, axes: Iterable[str]) -> Layout:
     """The layout with these axes forgotten: who holds what, counted on the others alone.
 
@@ -326,8 +324,3 @@ def _stride(place: tuple[int, int, Factor]) -> Any:
     """What registers are sorted by; symbolic strides come after numbers, in the order in which they are written."""
     stride = place[2].stride
     return (0, stride, ()) if isinstance(stride, int) else (1, 0, tuple(-at for at in place[:2]))
-
-
-def _order(stride: Extent) -> tuple[int, int]:
-    """Numbers in their order; symbols, which have none, after them."""
-    return (0, stride) if isinstance(stride, int) else (1, 0)

@@ -34,7 +34,7 @@ DEFAULT_LLVM = 24
 
 @dataclass(frozen=True, slots=True)
 class Rules:
-    """What one version of LLVM reads, prints and compiles.
+    """What one version of LLVM reads, prints and compiles; the defaults are those of LLVM 22.
 
     How XeGPU's attributes and types are read:
 
@@ -71,47 +71,27 @@ class Rules:
     """
 
     llvm: int
-    each_dimension: bool
-    data_with_layout: bool
-    layouts_asked_on: str
-    slice_in_descriptor: bool
-    scattered: bool
-    words_in_angles: bool
-    lane_shuffle: bool
-    loops_take_layouts: bool
-    amx_dialect: str
-    amx_f8: bool
-    strict_properties: bool
-    truths_as_bytes: bool
-    large_blocks: bool
-    spirv_bf16: bool
-    shuffles_in_functions: bool
-    dynamic_descriptors: bool
-    chunked_messages: bool
-    payload_per_message: bool
+    each_dimension: bool = False
+    data_with_layout: bool = False
+    layouts_asked_on: str = "tensor_desc"
+    slice_in_descriptor: bool = False
+    scattered: bool = True
+    words_in_angles: bool = False
+    lane_shuffle: bool = False
+    loops_take_layouts: bool = False
+    amx_dialect: str = "amx"
+    amx_f8: bool = False
+    strict_properties: bool = False
+    truths_as_bytes: bool = False
+    large_blocks: bool = False
+    spirv_bf16: bool = False
+    shuffles_in_functions: bool = False
+    dynamic_descriptors: bool = False
+    chunked_messages: bool = True
+    payload_per_message: bool = False
 
 
-_LLVM_22 = Rules(
-    22,
-    each_dimension=False,
-    data_with_layout=False,
-    layouts_asked_on="tensor_desc",
-    slice_in_descriptor=False,
-    scattered=True,
-    words_in_angles=False,
-    lane_shuffle=False,
-    loops_take_layouts=False,
-    amx_dialect="amx",
-    amx_f8=False,
-    strict_properties=False,
-    truths_as_bytes=False,
-    large_blocks=False,
-    spirv_bf16=False,
-    shuffles_in_functions=False,
-    dynamic_descriptors=False,
-    chunked_messages=True,
-    payload_per_message=False,
-)
+_LLVM_22 = Rules(22)
 _LLVM_23 = replace(
     _LLVM_22,
     llvm=23,

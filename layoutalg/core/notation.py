@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from layoutalg.viz.picture import Picture
 
 __all__ = [
+    "Asked",
     "Distributed",
     "Machine",
     "Notation",
@@ -165,6 +166,14 @@ class PictureOptions(TypedDict, total=False):
     full: bool
 
 
+class Asked(NamedTuple):
+    """What a report is asked for beside a shape and a machine: see `Distributed.report`."""
+
+    element: str
+    llvm: int
+    blocks: bool
+
+
 class Distributed:
     """A value that spreads tensors over hardware: it gives operands, has pictures, and shows one in a notebook.
 
@@ -277,6 +286,10 @@ class Distributed:
         >>> la.parse("#xegpu.layout<lane_layout = [1, 16], lane_data = [1, 1]>").report((8, 16))[0].text
         'accepts'
         """
+        return self._notes(shape, machine, Asked(element, llvm, blocks))
+
+    def _notes(self, shape: Sequence[int] | None, machine: Machine | None, asked: Asked) -> tuple[Note, ...]:
+        """What `report` says of a notation of this package."""
         return ()
 
     def heading(self) -> str:

@@ -32,7 +32,7 @@ def merge_replicas(replicas: Sequence[Factor]) -> tuple[Factor, ...]:
     if any(type(f.stride) is not int or type(f.extent) is not int for f in kept):
         return _merge_symbolic_replicas(kept)
     merged: list[Factor] = []
-    for factor in sorted(kept, key=_axis_and_stride):
+    for factor in sorted(kept, key=lambda one: (str(one.axis), one.stride, one.extent)):
         extent, stride, axis = factor
         if merged:
             n, s, along = merged[-1]
@@ -41,7 +41,7 @@ def merge_replicas(replicas: Sequence[Factor]) -> tuple[Factor, ...]:
                 merged[-1] = Factor(n + (extent - 1) * (stride // s), s, axis)
                 continue
         merged.append(factor)
-    return tuple(sorted(merged, key=_axis_and_falling_stride))
+    return tuple(sorted(merged, key=lambda one: (str(one.axis), -one.stride, -one.extent)))
 
 
 def _merge_symbolic_replicas(replicas: list[Factor]) -> tuple[Factor, ...]:
@@ -60,14 +60,6 @@ def _merge_symbolic_replicas(replicas: list[Factor]) -> tuple[Factor, ...]:
                 joined = True
                 break
     return tuple(rest)
-
-
-def _axis_and_stride(factor: Factor) -> tuple[str, int, int]:
-    return str(factor.axis), factor.stride, factor.extent
-
-
-def _axis_and_falling_stride(factor: Factor) -> tuple[str, int, int]:
-    return str(factor.axis), -factor.stride, -factor.extent
 
 
 def same_replicas(a: Sequence[Factor], b: Sequence[Factor]) -> bool:

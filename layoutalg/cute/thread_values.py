@@ -17,7 +17,7 @@ from bisect import bisect_right
 from collections.abc import Sequence
 from itertools import accumulate
 from math import prod
-from operator import mul
+from operator import itemgetter, mul
 from typing import NamedTuple, NoReturn, TypeAlias
 
 from layoutalg.core.errors import ConversionError
@@ -121,7 +121,7 @@ def from_thread_values(
 
 def _dimension(column: list[tuple[int, Factor]], d: int, tile: tuple[int, ...]) -> tuple[Factor, ...]:
     """The factors of one dimension, major to minor; together they must count its elements, each once."""
-    column.sort(key=_step)
+    column.sort(key=itemgetter(0))
     place = 1
     for step, factor in column:
         if step != place:
@@ -131,10 +131,6 @@ def _dimension(column: list[tuple[int, Factor]], d: int, tile: tuple[int, ...]) 
     if place != tile[d]:
         raise ConversionError(f"dimension {d} of the tile {list(tile)}: only {place} of its elements are covered")
     return tuple([factor for _, factor in reversed(column)])
-
-
-def _step(factor: tuple[int, Factor]) -> int:
-    return factor[0]
 
 
 def _refuse_split(factor: str, where: str) -> NoReturn:

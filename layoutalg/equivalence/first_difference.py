@@ -108,18 +108,13 @@ def _never_there(
     if start is None:
         return visited[-1] if visited else None
     item = start[1]
-    own = _sorted_numbers([_part(array, item) for array in times] for times in trace.values())
+    own = _sorted_numbers([array[_within(item, array.shape)] for array in times] for times in trace.values())
     never: _Visited | None = None
     for one in reversed(visited):
         if _is_among(own, one):
             break
         never = one
     return never or (visited[-1] if visited else None)
-
-
-def _part(array: NDArray[Any], item: Index) -> NDArray[Any]:
-    """What one work-item has of a value; an axis of one is the same for all."""
-    return array[tuple(n if n < size else 0 for n, size in zip(item, array.shape, strict=False))]
 
 
 def _stored(function: Operation) -> list[SSAValue]:
@@ -223,7 +218,7 @@ def _first_where(
 
 def _within(index: Index, shape: Index) -> Index:
     """An axis of one is the same for all."""
-    return tuple(n if n < size else 0 for n, size in zip(index, shape, strict=True))
+    return tuple(n if n < size else 0 for n, size in zip(index, shape, strict=False))
 
 
 def _sources(tie: Tie, at: Index) -> list[Index]:

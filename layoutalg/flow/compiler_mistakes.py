@@ -79,15 +79,7 @@ class CompilerMistake:
 
 
 def compiler_mistake(user: Operation, value: SSAValue, attribute: Distributed) -> CompilerMistake | None:
-    """What is known to go wrong where an operation makes or takes a value in a layout.
-
-    >>> from layoutalg.ir import read_module
-    >>> text = '''%m, %x = "test.op"() : () -> (!xegpu.mem_desc<32x32xf32>, vector<8x16xf32>)
-    ... xegpu.store_matrix %x, %m[0, 0] : vector<8x16xf32>, !xegpu.mem_desc<32x32xf32>'''
-    >>> store = read_module(text).body.block.last_op
-    >>> print(compiler_mistake(store, store.operands[0], LayoutAttr(lane_layout=(1, 16), lane_data=(1, 1))).versions)
-    (22, 23, 24)
-    """
+    """What is known to go wrong where an operation makes or takes a value in a layout."""
     kind: Any = value.type
     if user.name in ("xegpu.load_matrix", "xegpu.store_matrix"):
         if "subgroup_block_io" in user.properties or not hasattr(kind, "get_shape"):
@@ -113,12 +105,6 @@ def followers_of(flow: Flow) -> Followers:
     """For every use of a value, what is computed there element by element, as operation and operand number.
 
     What a loop or a branch yields, and what a loop starts with, goes on as its result. A conversion is followed by nothing.
-
-    >>> from layoutalg.flow.graph import flow_of
-    >>> from layoutalg.ir import read_module
-    >>> text = "%x = arith.constant dense<0.0> : vector<8xf32> %z = math.exp %x : vector<8xf32>"
-    >>> [(user.name, number, len(found)) for (user, number), found in followers_of(flow_of(read_module(text))).items()]
-    [('math.exp', 0, 1)]
     """
     followers: Followers = {}
     for edge in edges_of(flow):
@@ -157,19 +143,7 @@ class ReductionMistake:
 
 
 def reduction_mistakes(flow: Flow) -> Iterator[ReductionMistake]:
-    """What goes wrong where operations say how they take what a reduction makes, directly or through elementwise operations.
-
-    >>> from layoutalg.flow.graph import flow_of
-    >>> from layoutalg.ir import read_module
-    >>> lanes = "#xegpu.layout<lane_layout = [4], lane_data = [1]>"
-    >>> text = '''%x, %z, %t = "test.op"() : () -> (vector<4x4xf32>, vector<4xf32>, !xegpu.tensor_desc<4xf32>)
-    ... %y = vector.multi_reduction <add>, %x, %z {layout_result_0 = LANES} [1] : vector<4x4xf32> to vector<4xf32>
-    ... %w = math.exp %y : vector<4xf32>
-    ... xegpu.store_nd %w, %t[0] <{layout = LANES}> : vector<4xf32>, !xegpu.tensor_desc<4xf32>'''
-    >>> [found] = reduction_mistakes(flow_of(read_module(text.replace("LANES", lanes))))
-    >>> found.statement.user.name, found.user.name, found.mistake.by
-    ('xegpu.store_nd', 'math.exp', 'LLVM 23 and 24')
-    """
+    """What goes wrong where operations say how they take what a reduction makes, directly or through elementwise operations."""
     plain = {
         (statement.user, statement.value): statement
         for statement in flow.wanted

@@ -174,16 +174,12 @@ def lacking(
         return None
     wanted, held = projected(result, kept), projected(operand, kept)
     if gathers:
-        return _no_part_of(relation, wanted, held)
+        return missing(wanted, given(relation, held))
     try:
         found = missing(needed(relation, wanted), held)
     except LayoutError:
         return _written_out(relation, wanted, held, kept, covered)
     return found if found is None or covered is None else _written_out(relation, wanted, held, kept, covered)
-
-
-def _no_part_of(relation: Layout, result: Layout, operand: Layout) -> Missing | None:
-    return missing(result, given(relation, operand))
 
 
 def _written_out(

@@ -182,14 +182,6 @@ def machine_of(function: Operation, target: str = DEFAULT_TARGET, layouts: Itera
     """The lanes of a subgroup and the subgroups of a workgroup that a kernel says.
 
     Where it does not say them, they are what its `layouts` use, and the chip's lanes where those use none.
-
-    >>> from layoutalg.ir import read_module
-    >>> text = '''gpu.module @m { gpu.func @k() kernel attributes {intel_reqd_sub_group_size = 16 : i32,
-    ...   known_block_size = array<i32: 64, 2, 1>} { gpu.return } }'''
-    >>> machine_of(next(op for op in read_module(text).walk() if op.name == "gpu.func"))
-    Machine(lanes=16, subgroups=8, threads=None)
-    >>> machine_of(read_module("gpu.barrier"), layouts=[LayoutAttr(sg_layout=(2, 4), sg_data=(16, 16))])
-    Machine(lanes=16, subgroups=8, threads=None)
     """
     used = [_reach(layout) for layout in set(layouts)]
     lanes = next((found for name in _LANES if (found := _number(function, name))), None)

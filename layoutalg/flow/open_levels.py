@@ -166,11 +166,6 @@ def ends_in(
     `held` and `made` are the layouts that are chosen for the operand and the result, `taken` is what the conversion says of its
     operand. If the operand is held with more levels than the conversion says, and they agree, the held layout is converted.
     None without a layout.
-
-    >>> one, other = (Candidate(Layout.parse(text), frozenset({"lane"}), None, "stated", None)
-    ...     for text in ("d0 = 8@reg, d1 = 16@lane", "d0 = 8@lane:2, d1 = 8@reg 2@lane"))
-    >>> [str(end.layout) for end in ends_in(one, None, other, Machine(lanes=16))]
-    ['d0 = 8@reg, d1 = 16@lane', 'd0 = 8@lane:2, d1 = 8@reg 2@lane']
     """
     taken = taken or held
     if taken is None or made is None:

@@ -234,7 +234,7 @@ class ValueCandidates(Rounds[Candidate]):
 
     def order(self, one: Candidate) -> tuple[Any, ...]:
         """What is told first: the name of a layout that is written, and the one that is stated."""
-        return *_rank(one), text_of(one.layout)
+        return one.attribute is None, _HOW[one.how], str(one.attribute), where_stated(one), text_of(one.layout)
 
     def admitted(self, number: int, one: Candidate) -> Candidate | None:
         """A candidate, within what is stated about the value."""
@@ -284,11 +284,6 @@ def _refines(one: Candidate, other: Candidate) -> bool:
 
 
 _HOW = {"stated": 0, "carried": 1, "wanted": 2}
-
-
-def _rank(one: Candidate) -> tuple[Any, ...]:
-    """The order of candidates with one layout; the first one names it."""
-    return one.attribute is None, _HOW[one.how], str(one.attribute), where_stated(one)
 
 
 def where_stated(one: Candidate) -> tuple[int, int]:

@@ -144,15 +144,7 @@ def _encoding(attribute: Attribute) -> Distributed | None:
 
 
 def about_nothing(module: Operation) -> Iterator[Finding]:
-    """A warning for each statement about a result or an operand that an operation does not have. LLVM ignores them too.
-
-    >>> from layoutalg.ir import read_module
-    >>> lanes = "#xegpu.layout<lane_layout = [8], lane_data = [1]>"
-    >>> text = f"%x = arith.constant {{layout_result_7 = {lanes}}} dense<0.0> : vector<8xf32>"
-    >>> for finding in about_nothing(read_module(text)):
-    ...     print(finding.level, finding.message)
-    warning layout_result_7 is about nothing: there is 1 result, layout_result_0
-    """
+    """A warning for each statement about a result or an operand that an operation does not have. LLVM ignores them too."""
     for operation in module.walk():
         for held in (operation.properties, operation.attributes):
             for name, attribute in held.items():

@@ -3,6 +3,6 @@
 from __future__ import annotations
 
 from layoutalg.lowering.kernels import Exchanged
-from layoutalg.lowering.lowered import Lowered, lower
+from layoutalg.lowering.lower_module import Lowered, lower
 
 __all__ = ["Exchanged", "Lowered", "lower"]

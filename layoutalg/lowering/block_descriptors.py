@@ -29,12 +29,12 @@ __all__ = [
     "BlockDescriptor",
     "address",
     "can_move",
+    "descriptor_of",
     "listed",
     "mixed",
     "of_memref",
     "places",
     "space_of",
-    "surface_of",
     "takes_messages",
     "tile",
 ]
@@ -57,9 +57,9 @@ class BlockDescriptor:
     tiles: dict[tuple[int, ...], Value] = field(default_factory=dict[tuple[int, ...], Value])
 
 
-def surface_of(descriptor: SSAValue, kernel: Kernel) -> BlockDescriptor:
+def descriptor_of(descriptor: SSAValue, kernel: Kernel) -> BlockDescriptor:
     """The surface of a descriptor. Raises `Refused` for one that was not lowered."""
-    found = kernel.surfaces.get(descriptor)
+    found = kernel.descriptors.get(descriptor)
     if found is None:
         raise Refused(None)
     return found
@@ -163,19 +163,7 @@ def _units(kernel: Kernel, number: Value | int, together: int) -> Value | int:
 
 
 def can_move(surface: BlockDescriptor, kernel: Kernel, op: Any, message: Message) -> bool:
-    """Whether a message can move blocks of a surface, as far as its sizes and the place of the block are numbers.
-
-    >>> from layoutalg.hardware.messages import messages_of
-    >>> from layoutalg.ir import read_module
-    >>> from layoutalg.lowering.rules import bare_kernel
-    >>> text = '%t = "test.op"() : () -> !xegpu.tensor_desc<8x16xf16> xegpu.prefetch_nd %t[0, 1] : !xegpu.tensor_desc<8x16xf16>'
-    >>> [_, prefetch] = read_module(text).body.block.ops
-    >>> surface = BlockDescriptor(Value("i64"), [64, 64], [64, 1], [0, 0], "f16", True, "")
-    >>> can_move(surface, bare_kernel(), prefetch, messages_of("pvc", 16, "load")[0])
-    False
-
-    Column 1 of f16 is in the middle of a word.
-    """
+    """Whether a message can move blocks of a surface, as far as its sizes and the place of the block are numbers."""
     chip, bits = target_info(kernel.target), message.block.bits
     together = message.unit // bits
     if message.count > 1 and surface.space:
@@ -220,14 +208,7 @@ def address(op: Any, kernel: Kernel, surface: BlockDescriptor) -> Value:
 
 
 def takes_messages(surface: BlockDescriptor, kernel: Kernel, bits: int) -> bool:
-    """Whether the hardware's 2D messages can move blocks of a surface, as far as its sizes are numbers.
-
-    >>> from layoutalg.lowering.rules import bare_kernel
-    >>> takes_messages(BlockDescriptor(Value("i64"), [8, 16], [16, 1], [0, 0], "f16", True, ""), bare_kernel(), 16)
-    False
-
-    A row of 16 f16 is 32 bytes; the messages want 64.
-    """
+    """Whether the hardware's 2D messages can move blocks of a surface, as far as its sizes are numbers."""
     chip = target_info(kernel.target)
     limits = chip.surface
     if limits is None or chip.blocks is None or len(surface.shape) != 2 or kernel.lanes != chip.subgroup_size:
@@ -249,15 +230,6 @@ def places(
     """Where messages begin: the operation's offsets, what the subgroup's number adds, and each piece's own.
 
     Columns are counted in units of `together` elements.
-
-    >>> from layoutalg.lowering.rules import bare_kernel
-    >>> from layoutalg.ir import read_module
-    >>> text = '%t = "t.o"() : () -> !xegpu.tensor_desc<8x16xf32> xegpu.prefetch_nd %t[8, 16] : !xegpu.tensor_desc<8x16xf32>'
-    >>> [_, prefetch] = read_module(text).body.block.ops
-    >>> surface = BlockDescriptor(Value("i64"), [64, 64], [64, 1], [0, 0], "f32", True, "")
-    >>> layout = Layout.parse("d0 = 16@reg, d1 = 16@lane")
-    >>> places(prefetch, bare_kernel(), surface, layout, [(0, 0), (8, 0)])
-    [[8, 16], [16, 16]]
     """
     offsets = mixed(op.const_offsets, [kernel.number(value) for value in op.offsets]) or [0] * len(surface.offsets)
     corner: list[Value | int] = []

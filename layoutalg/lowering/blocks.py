@@ -33,12 +33,12 @@ from layoutalg.lowering.block_descriptors import (
     BlockDescriptor,
     address,
     can_move,
+    descriptor_of,
     listed,
     mixed,
     of_memref,
     places,
     space_of,
-    surface_of,
     takes_messages,
     tile,
 )
@@ -77,7 +77,7 @@ def create(op: Any, kernel: Kernel) -> None:
     )
     if not said and not rules(kernel.llvm).dynamic_descriptors and "?" in source.kind and surface.strides:
         surface.source, surface.said = address(op, kernel, surface), True
-    kernel.surfaces[op.descriptor] = surface
+    kernel.descriptors[op.descriptor] = surface
     for use in list(op.descriptor.uses):
         way = _transfer(use.operation, kernel, surface)
         if way is not None and way.delivery is not None:
@@ -102,7 +102,9 @@ def _transfer(op: Operation, kernel: Kernel, surface: BlockDescriptor) -> Transf
     if not rules(kernel.llvm).spirv_bf16 and surface.element == "bf16" and way != "store":
         there = tuple(sorted(there, key=lambda one: one.message.registers != _tile_of(op, kernel)))
     for found in there:
-        if can_move(surface, kernel, op, found.message) and (op.name != "xegpu.prefetch_nd" or _is_plain(found)):
+        if can_move(surface, kernel, op, found.message) and (
+            op.name != "xegpu.prefetch_nd" or found.message.kind == "plain"
+        ):
             return Transfer(layout, found)
     other = cheapest(layout, bits, way, kernel.target, kernel.llvm)
     if other.delivery is None or can_move(surface, kernel, op, other.delivery.message):
@@ -114,11 +116,6 @@ def _tile_of(op: Any, kernel: Kernel) -> int | None:
     """The registers of one piece of what is loaded, where it cannot be cut from larger ones with shuffles."""
     held = None if op.name != "xegpu.load_nd" else kernel.held.of(op.value)
     return None if held is None or not held.sizes else held.sizes[0]
-
-
-def _is_plain(delivery: Delivery) -> bool:
-    """Whether the rows of a block come as they are in memory: what a prefetch can say."""
-    return delivery.message.kind == "plain"
 
 
 def _wanted(op: Any, kernel: Kernel) -> Layout | None:
@@ -135,7 +132,7 @@ def _wanted(op: Any, kernel: Kernel) -> Layout | None:
 
 
 def _stated(op: Any, kernel: Kernel, value: SSAValue | None) -> Layout | None:
-    """The layout that a store or prefetch states (whole, see `HeldIn.taken`), or that the stored value has."""
+    """The layout that a store or prefetch states (whole, see `ValueLayouts.taken`), or that the stored value has."""
     shape = op.descriptor.type.get_shape()
     known = None if value is None else kernel.held.taken.get((op, 0))
     if known is not None and known.shape == tuple(shape):
@@ -177,7 +174,7 @@ def hints(op: Any, *more: str) -> str:
 def load(op: Any, kernel: Kernel) -> None:
     """A message for each piece."""
     layout = kernel.layout(op, op.value)
-    surface = surface_of(op.descriptor, kernel)
+    surface = descriptor_of(op.descriptor, kernel)
     way = _transfer(op, kernel, surface)
     there, sizes = in_memory(op, layout), kernel.sizes(op.value, layout)
     if way is None or way.delivery is None:
@@ -264,7 +261,7 @@ def _unpacked(kernel: Kernel, piece: Value) -> Value:
 @lowers("xegpu.store_nd")
 def store(op: Any, kernel: Kernel) -> None:
     """A message for each piece."""
-    surface = surface_of(op.descriptor, kernel)
+    surface = descriptor_of(op.descriptor, kernel)
     way = _transfer(op, kernel, surface)
     if way is None:
         refuse(op, "layout", f"stores {op.value.type} without a layout")
@@ -306,7 +303,7 @@ def _packed(kernel: Kernel, piece: Value) -> Value:
 @lowers("xegpu.prefetch_nd")
 def prefetch(op: Any, kernel: Kernel) -> None:
     """A message for each tile; where none fits, nothing: a prefetch changes no result."""
-    surface = surface_of(op.descriptor, kernel)
+    surface = descriptor_of(op.descriptor, kernel)
     way = _transfer(op, kernel, surface)
     if way is None or way.delivery is None:
         return

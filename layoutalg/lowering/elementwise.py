@@ -15,7 +15,7 @@ from layoutalg.conversion.lowering.writer import Value
 from layoutalg.flow.relations import identity, relation_of, shape_of
 from layoutalg.lowering.fragments import length, vector_size
 from layoutalg.lowering.kernels import refuse
-from layoutalg.lowering.line_template import form_of, piece_type
+from layoutalg.lowering.line_template import piece_type, template_of
 from layoutalg.lowering.rules import Kernel, lowers
 
 __all__: list[str] = []
@@ -48,10 +48,12 @@ def written(op: Operation, operands: list[Value], size: int, kernel: Kernel) -> 
     """The operation on vectors of `size` elements (or on scalars); what is a scalar in the source stays one."""
     width = vector_size(size)
     key = ("form", id(op), width)
-    form = kernel.forms.get(key)
+    form = kernel.templates.get(key)
     if form is None:
         kinds = [_kind(value.type, width) for value in op.operands]
-        form = kernel.forms[key] = form_of(op, kinds, [_kind(value.type, width) for value in op.results], kernel.llvm)
+        form = kernel.templates[key] = template_of(
+            op, kinds, [_kind(value.type, width) for value in op.results], kernel.llvm
+        )
     results = [Value(str(getattr(one.type, "element_type", one.type)), width) for one in op.results]
     kernel.writer.values(form.text, [operands[number] for number in form.order], results)
     return results

@@ -118,14 +118,6 @@ class Exchanges:
 
         Raises `ConversionError` where the kernel cannot do it: another subgroup size than planned for, too few registers,
         control flow that differs between those who take part, shared memory in a function that is not a `gpu.func`.
-
-        >>> import layoutalg as la
-        >>> from layoutalg.ir import read_module
-        >>> function = read_module("func.func @f(%x: vector<2xi8>) { func.return }").body.block.first_op
-        >>> turn = la.convert("d0 = 4@reg, d1 = 16@lane", "d0 = 4@lane, d1 = 4@lane:4 4@reg", element_bits=8)
-        >>> Exchanges(function).exchange(turn, function.body.block.args, function.body.block.last_op)
-        Traceback (most recent call last):
-        layoutalg.core.errors.ConversionError: a fragment of 2 elements: the source d0 = 4@reg, d1 = 16@lane has 4
         """
         element = _element(fragment)
         chain = self._chain(plan, before)
@@ -200,15 +192,6 @@ def exchange(
     a placeholder until the text is finished (see `shared_memory`).
 
     Raises `ConversionError` as `Exchanges.exchange` does.
-
-    >>> from layoutalg.conversion import convert
-    >>> from layoutalg.core.layout import Layout
-    >>> from layoutalg.lowering.kernels import KernelText
-    >>> kernel = KernelText("k", Machine(lanes=2, subgroups=1), subgroups=1)
-    >>> plan = convert(Layout.parse("d0 = 2@reg, d1 = 2@lane"), Layout.parse("d0 = 2@lane, d1 = 2@reg"))
-    >>> [made] = exchange(kernel, plan, [Value("f32", 2)], (2,))
-    >>> made.kind
-    'vector<2xf32>'
     """
     differs = "nowhere" if before is None else way_to(before)
     chain = programs_here(

@@ -44,20 +44,12 @@ class Fragment:
 
     @property
     def sizes(self) -> tuple[int, ...]:
-        """The registers of each piece.
-
-        >>> Fragment(Layout.parse("d0 = 3@reg"), (Value("f32", 2), Value("f32"))).sizes
-        (2, 1)
-        """
+        """The registers of each piece."""
         return tuple([length(piece) for piece in self.pieces])
 
     @property
     def count(self) -> int:
-        """The registers of all of them.
-
-        >>> Fragment(Layout.parse("d0 = 3@reg"), (Value("f32", 2), Value("f32"))).count
-        3
-        """
+        """The registers of all of them."""
         return sum(self.sizes)
 
 

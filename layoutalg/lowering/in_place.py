@@ -83,11 +83,6 @@ def converted_shape(fragment: Sequence[int], layout: Distributed) -> tuple[int, 
     """The shape of the tensor whose fragment this is: in each dimension so many times larger as lanes have parts of it.
 
     Raises `ConversionError` for a fragment of another rank than the layout.
-
-    >>> converted_shape((16, 1), Spread(lane_layout=(1, 16), lane_data=(1, 1)))
-    (16, 16)
-    >>> converted_shape((8,), Sliced(Spread(lane_layout=(1, 16), lane_data=(1, 1)), dims=(1,)))
-    (8,)
     """
     over = _lane_layout(layout)
     if len(over) != len(fragment):

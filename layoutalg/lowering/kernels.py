@@ -211,7 +211,7 @@ class KernelText:
         self.lanes = machine.lanes or 1
         self.scalars: dict[SSAValue, Value] = {}
         self.fragments: dict[SSAValue, Fragment] = {}
-        self.forms: dict[object, LineTemplate] = {}
+        self.templates: dict[object, LineTemplate] = {}
         """The texts of operations that are written several times."""
         self.globals: list[str] = []
         """Operations of the module around the kernel: its shared memory, functions of large conversions."""

@@ -7,7 +7,7 @@ An addition of two tensors of a workgroup is, for a lane that holds 16 elements 
 >>> text = "%a = arith.constant dense<1.0> : vector<16x16xf32> %b = arith.addf %a, %a fastmath<nnan> : vector<16x16xf32>"
 >>> addition = read_module(text).body.block.last_op
 >>> of_a_lane = piece_type(f32, 8)
->>> form_of(addition, [of_a_lane, of_a_lane], [of_a_lane]).text
+>>> template_of(addition, [of_a_lane, of_a_lane], [of_a_lane]).text
 'arith.addf %s, %s fastmath<nnan> : vector<8xf32>'
 
 Layouts do not go with it: at lane level there are none.
@@ -27,7 +27,7 @@ from layoutalg.core.llvm_versions import DEFAULT_LLVM
 from layoutalg.ir.dialects.xegpu.attributes import LayoutAttr, SliceAttr
 from layoutalg.ir.writing import ModulePrinter
 
-__all__ = ["LineTemplate", "form_of", "passed_on", "piece_type", "without_layouts"]
+__all__ = ["LineTemplate", "passed_on", "piece_type", "template_of", "without_layouts"]
 
 _MARK = "\0"
 
@@ -68,7 +68,7 @@ def without_layouts(operation: Operation) -> dict[str, Attribute]:
     return {name: one for name, one in operation.attributes.items() if not isinstance(one, LayoutAttr | SliceAttr)}
 
 
-def form_of(
+def template_of(
     operation: Operation, operands: Sequence[Attribute], results: Sequence[Attribute], llvm: int = DEFAULT_LLVM
 ) -> LineTemplate:
     """The operation on operands of other types, with results of other types."""

@@ -31,7 +31,7 @@ from layoutalg.core.layout import Layout
 from layoutalg.flow.relations import shape_of
 from layoutalg.ir.findings import Finding
 from layoutalg.ir.places import place_of
-from layoutalg.lowering.held import HeldIn
+from layoutalg.lowering.value_layouts import ValueLayouts
 
 __all__ = ["has_all_lanes", "repeated"]
 
@@ -41,7 +41,7 @@ _ASK = ("gpu.subgroup_id", "gpu.thread_id", "gpu.global_id")
 _NOTE = "layouts decide who holds what: state them, or let them be decided (--level lane, level='lane')"
 
 
-def repeated(function: Operation, held: HeldIn, lanes: int, shared: int, subgroups: int) -> Iterator[Finding]:
+def repeated(function: Operation, held: ValueLayouts, lanes: int, shared: int, subgroups: int) -> Iterator[Finding]:
     """One warning where lanes hold copies of one another's loads and stores, one where subgroups do the same work.
 
     `shared` is the number of subgroups that share the work, `subgroups` how many the kernel has.
@@ -49,13 +49,13 @@ def repeated(function: Operation, held: HeldIn, lanes: int, shared: int, subgrou
     >>> from layoutalg.ir import read_module
     >>> from layoutalg.flow.graph import flow_of
     >>> module = read_module("gpu.barrier")
-    >>> list(repeated(module, HeldIn(flow_of(module)), 16, 1, 1))
+    >>> list(repeated(module, ValueLayouts(flow_of(module)), 16, 1, 1))
     []
     """
     moved = [(operation, value) for operation in function.walk() for value in _moved(operation)]
     for operation, value in moved:
         known, shape = held.of(value), shape_of(value) or ()
-        if known is not None and _repeats(known.layout, lanes):
+        if known is not None and has_all_lanes(known.layout, lanes) and int(known.layout.axes.get("reg", 1)) >= lanes:
             sizes = "x".join(map(str, shape))
             message = (
                 f"moves {sizes} elements of which each of {lanes} lanes holds all: lanes repeat one another's work"
@@ -80,8 +80,3 @@ def _moved(operation: Operation) -> Iterator[SSAValue]:
 def has_all_lanes(layout: Layout, lanes: int) -> bool:
     """Whether every lane of several holds the same elements."""
     return prod(int(factor.extent) for factor in layout.replicas if factor.axis == "lane") == lanes > 1
-
-
-def _repeats(layout: Layout, lanes: int) -> bool:
-    """Whether every lane holds the same elements, and there is one for each of them."""
-    return has_all_lanes(layout, lanes) and int(layout.axes.get("reg", 1)) >= lanes

@@ -38,13 +38,13 @@ from layoutalg.ir.findings import Finding
 from layoutalg.ir.places import place_of
 from layoutalg.lowering.exchanges import exchange, moved_bits
 from layoutalg.lowering.fragments import Fragment, picked, piece_sizes, regrouped
-from layoutalg.lowering.held import HeldIn
 from layoutalg.lowering.kernels import Exchanged, KernelText, Refused, refuse
 from layoutalg.lowering.line_template import passed_on
 from layoutalg.lowering.liveness import Live
 from layoutalg.lowering.operation_modules import SUBJECTS
 from layoutalg.lowering.registers import positions, sizes_of
 from layoutalg.lowering.repeated import has_all_lanes
+from layoutalg.lowering.value_layouts import ValueLayouts
 
 if TYPE_CHECKING:
     from layoutalg.lowering.block_descriptors import BlockDescriptor
@@ -81,7 +81,7 @@ def registers_of(layout: Layout) -> int:
 
 def bare_kernel(lanes: int = 16, subgroups: int = 1) -> Kernel:
     """A kernel without a source, to try what writes into one."""
-    return Kernel("bare", Machine(lanes=lanes, subgroups=subgroups), subgroups, HeldIn(flow_of(ModuleOp([]))))
+    return Kernel("bare", Machine(lanes=lanes, subgroups=subgroups), subgroups, ValueLayouts(flow_of(ModuleOp([]))))
 
 
 class Kernel(KernelText):
@@ -90,7 +90,7 @@ class Kernel(KernelText):
     >>> from layoutalg.ir import read_module
     >>> from layoutalg.flow.graph import flow_of
     >>> module = read_module("gpu.barrier")
-    >>> kernel = Kernel("k", Machine(lanes=16, subgroups=1), 1, HeldIn(flow_of(module)))
+    >>> kernel = Kernel("k", Machine(lanes=16, subgroups=1), 1, ValueLayouts(flow_of(module)))
     >>> kernel.write_block(module.body.block)
     >>> kernel.writer.text()
     'gpu.barrier'
@@ -101,14 +101,14 @@ class Kernel(KernelText):
         name: str,
         machine: Machine,
         subgroups: int,
-        held: HeldIn,
+        held: ValueLayouts,
         *,
         target: str = "pvc",
         llvm: int = DEFAULT_LLVM,
     ) -> None:
         super().__init__(name, machine, subgroups, target=target, llvm=llvm)
         self.held = held
-        self.surfaces: dict[SSAValue, BlockDescriptor] = {}
+        self.descriptors: dict[SSAValue, BlockDescriptor] = {}
         """What the descriptors of the source describe."""
         self.making: dict[SSAValue, Layout] = {}
         """Values that are being made once more, in the layout that a use needs."""
@@ -141,7 +141,7 @@ class Kernel(KernelText):
         return found.layout
 
     def stated(self, op: Operation, number: int) -> Layout | None:
-        """The layout that an operation states for an operand, whole (see `HeldIn.taken`); None where it states none."""
+        """The layout that an operation states for an operand, whole (see `ValueLayouts.taken`); None where it states none."""
         known = self.held.taken.get((op, number))
         if known is not None:
             return known

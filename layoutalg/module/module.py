@@ -381,13 +381,7 @@ def names_file(text: str) -> bool:
 
 
 def looks_like_module(text: str) -> bool:
-    """Whether a text that is not of a notation has operations, or layouts in other text, as a line of a log has.
-
-    >>> looks_like_module("%0 = foo.bar"), looks_like_module("remark: %0 gets #xegpu.layout<lane_layout = [16]>")
-    (True, True)
-    >>> looks_like_module("#xegpu.layout<lane_layout = [16"), looks_like_module("bogus")
-    (False, False)
-    """
+    """Whether a text that is not of a notation has operations, or layouts in other text, as a line of a log has."""
     rest = _BEFORE_OPERATIONS.sub("", text).strip()
     if rest[:1] in ("", "#", "!"):
         return False

@@ -40,11 +40,7 @@ class Source:
         self.starts = [0, *(found.end() for found in re.finditer("\n", text))]
 
     def line(self, number: int) -> str:
-        """A line, counted from 1; empty for one that the text does not have.
-
-        >>> Source("a").line(7)
-        ''
-        """
+        """A line, counted from 1; empty for one that the text does not have."""
         if not 1 <= number <= len(self.starts):
             return ""
         start = self.starts[number - 1]
@@ -79,13 +75,7 @@ class Source:
         return [] if written is None else [(name, int(count or 1)) for name, count in _NAME.findall(written[0])]
 
     def result_names(self, operation: Operation) -> tuple[str, ...]:
-        """What the text calls each result of an operation: `%7`, or `%7#1` for the second of `%7:2`; empty where unnamed.
-
-        >>> from layoutalg.ir import read_module
-        >>> text = '%7:2, %x = "test.op"() : () -> (i32, i32, i32)'
-        >>> Source(text).result_names(read_module(text).body.block.first_op)
-        ('%7#0', '%7#1', '%x')
-        """
+        """What the text calls each result of an operation: `%7`, or `%7#1` for the second of `%7:2`; empty where unnamed."""
         place = place_of(operation)
         written = () if place is None else self._counted_names(place)
         names = [name if count == 1 else f"{name}#{i}" for name, count in written for i in range(count)]

@@ -37,9 +37,8 @@ from layoutalg.core.limits import LONGEST_NESTED as _LONGEST_USUAL
 from layoutalg.core.limits import MAX_EXTENT
 from layoutalg.core.limits import MOST_NESTED_COORDINATES as _MOST_COORDINATES
 from layoutalg.core.limits import MOST_UNCOVERED as _MOST_UNCOVERED
-from layoutalg.core.llvm_versions import DEFAULT_LLVM
 from layoutalg.core.messages import shown
-from layoutalg.core.notation import Machine, Notation, Note, Operand, as_machine, one_operand
+from layoutalg.core.notation import Asked, Machine, Notation, Note, Operand, as_machine, one_operand
 from layoutalg.core.reader import Reader
 from layoutalg.core.whole_numbers import as_ints
 from layoutalg.nested.distribution import exact_layout
@@ -230,20 +229,8 @@ class NestedLayoutAttr(NestedTiles, Notation):
         batch = tuple(map(prod, zip(self.outer_tile, self.thread_tile, self.element_tile, strict=True)))
         return one_operand(self, layout, batch)
 
-    def report(
-        self,
-        shape: Sequence[int] | None = None,
-        machine: Machine | None = None,
-        *,
-        element: str = "f32",
-        llvm: int = DEFAULT_LLVM,
-        blocks: bool = False,
-    ) -> tuple[Note, ...]:
-        """The shapes of IREE's own two views, and the elements that nobody holds where the threads do not cover the tensor.
-
-        >>> NestedLayoutAttr((1,), (1,), (1,), (4,), (2,), (0,), (0,)).report()[-1].text
-        'holds 6: (2) (3) (4) (5) (6) (7)'
-        """
+    def _notes(self, shape: Sequence[int] | None, machine: Machine | None, asked: Asked) -> tuple[Note, ...]:
+        """The shapes of IREE's own two views, and the elements that nobody holds where the threads do not cover the tensor."""
         if shape is not None:
             self._require(shape)
         shapes = (

@@ -65,7 +65,7 @@ def exact_layout(attr: NestedTiles, subgroup_size: int, threads: int) -> Layout:
         for extent, place, axis in _split(attr, n, stride, subgroup_size)
     ]
     if len(idle) > 1:
-        idle.sort(key=_axis_and_falling_stride)
+        idle.sort(key=lambda factor: (str(factor.axis), -factor.stride))
     return Layout.trusted(tuple(dims), tuple(idle), merged=True)
 
 
@@ -77,10 +77,6 @@ def _append(row: list[Factor], extent: int, stride: int, axis: str) -> None:
             row[-1] = Factor(above * extent, stride, axis)
             return
     row.append(Factor(extent, stride, axis))
-
-
-def _axis_and_falling_stride(factor: Factor) -> tuple[str, int]:
-    return str(factor.axis), -factor.stride
 
 
 def _split(attr: NestedTiles, n: int, stride: int, size: int) -> tuple[tuple[int, int, str], ...]:

@@ -66,21 +66,9 @@ def price_of_mistake(demand: Demand, known: NamedLayout, asked: Asked) -> int:
 
 
 def right_layouts(demand: Demand, known: NamedLayout, asked: Asked) -> Iterator[NamedLayout]:
-    """Layouts of the same subgroups that compilers move rightly, in place of one that they don't.
-
-    >>> from layoutalg.core.notation import Machine
-    >>> from layoutalg.ir import read_module
-    >>> from layoutalg.flow.graph import flow_of
-    >>> from layoutalg.propagation.demand_options import Asked
-    >>> from layoutalg.propagation.named_layout import as_written
-    >>> flow = flow_of(read_module('''%m = "test.op"() : () -> !xegpu.mem_desc<32x32xf32>
-    ... %x = xegpu.load_matrix %m[0, 0] : !xegpu.mem_desc<32x32xf32> -> vector<8x16xf32>'''))
-    >>> columns = as_written(LayoutAttr(lane_layout=(1, 16), lane_data=(1, 1)), (8, 16))
-    >>> for one in right_layouts(flow.demands[0], columns, Asked("lane", "pvc", 24, Machine(lanes=16))):
-    ...     print(one.attribute)
-    #xegpu.layout<lane_layout = [8, 2], lane_data = [1, 8]>
-    """
-    for attribute in right_for_matrix(demand.user, known.attribute, known.shape):
+    """Layouts of the same subgroups that compilers move rightly, in place of one that they don't; none for another."""
+    wrong = price_of_mistake(demand, known, asked)
+    for attribute in right_for_matrix(demand.user, known.attribute, known.shape) if wrong else ():
         found = if_accepted(attribute, known.shape, asked.llvm)
         if found is not None and demand.problem(attribute, asked.machine, asked.target) is None:
             yield found

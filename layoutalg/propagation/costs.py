@@ -137,18 +137,7 @@ def is_splat(operation: Operation) -> bool:
 
 
 def frequency(block: Block | None, known: dict[Block, int]) -> int:
-    """How often a block runs for each run of its function; `known` keeps what was found.
-
-    >>> from layoutalg.ir import read_module
-    >>> module = read_module('''func.func @f(%n: index) {
-    ...   %a = arith.constant 0 : index
-    ...   %b = arith.constant 64 : index
-    ...   %c = arith.constant 16 : index
-    ...   scf.for %i = %a to %b step %c { scf.for %j = %a to %n step %c { gpu.barrier } }
-    ...   func.return }''')
-    >>> [frequency(op.parent, {}) for op in module.walk() if op.name in ("scf.for", "gpu.barrier")]
-    [1, 4, 64]
-    """
+    """How often a block runs for each run of its function; `known` keeps what was found."""
     path: list[Block] = []
     while block is not None and block not in known:
         path.append(block)

@@ -81,14 +81,7 @@ def _grids(shape: tuple[int, ...], count: int) -> list[tuple[int, ...]]:
 
 
 def product_operand(tie: Tie, result: NamedLayout, shape: tuple[int, ...], llvm: int) -> NamedLayout | None:
-    """The subgroups' blocks of A or B of a product, from those of its result: all of the depth, and the rows or columns.
-
-    >>> from layoutalg.core.layout import Layout
-    >>> c = as_written(LayoutAttr(sg_layout=(2, 4), sg_data=(32, 16)), (64, 64))
-    >>> a = Tie(None, 0, None, Layout.parse("d0 = 64@d0, d1 = 64@_ | replicas 32@d1"), reach="subgroup")
-    >>> print(product_operand(a, c, (64, 32), 24).attribute)
-    #xegpu.layout<sg_layout = [2, 4], sg_data = [32, 32]>
-    """
+    """The subgroups' blocks of A or B of a product, from those of its result: all of the depth, and the rows or columns."""
     attribute = result.attribute
     if not isinstance(attribute, LayoutAttr) or attribute.sg_layout is None:
         return carry_back(tie.relation, result, shape, llvm)

@@ -26,7 +26,7 @@ from layoutalg.core.notation import Machine
 from layoutalg.flow.relations import Choice, Demand
 from layoutalg.flow.relations.blocks import BlockDemand
 from layoutalg.ir.dialects.xegpu.attributes import TensorDescType
-from layoutalg.propagation.avoiding import price_of_mistake, right_layouts
+from layoutalg.propagation.avoiding import right_layouts
 from layoutalg.propagation.costs import Prices, bits_of
 from layoutalg.propagation.named_layout import NamedLayout, if_accepted, on_descriptor
 from layoutalg.propagation.refinement import refine
@@ -84,7 +84,7 @@ def refinements(demand: Demand, coarse: NamedLayout, asked: Asked) -> list[Optio
         known = None if finer is None else written_at(demand.user, finer, asked.llvm)
         if known is None or ignored(demand, known) or problem_of(demand, known, asked) is not None:
             continue
-        for other in right_layouts(demand, known, asked) if price_of_mistake(demand, known, asked) else ():
+        for other in right_layouts(demand, known, asked):
             found.setdefault(other.key, Option(other, "compilers move it rightly", cost_at(demand, other, asked)))
         why = messages_of(demand, known, asked) or option.why
         found.setdefault(known.key, Option(known, why, cost_at(demand, known, asked)))
@@ -142,7 +142,7 @@ def _options(demand: Demand, shape: tuple[int, ...], asked: Asked) -> list[Optio
         known = None if accepted is None else written_at(demand.user, accepted, asked.llvm)
         if known is None or ignored(demand, known):
             continue
-        for other in right_layouts(demand, known, asked) if price_of_mistake(demand, known, asked) else ():
+        for other in right_layouts(demand, known, asked):
             cost = demand.price(other.attribute, asked.machine, asked.target)
             options.setdefault(other.key, Option(other, "compilers move it rightly", cost))
         options.setdefault(known.key, Option(known, choice.why, choice.cost))

@@ -38,7 +38,7 @@ from layoutalg.propagation.costs import Prices, bits_of, frequency, slots_per_el
 from layoutalg.propagation.demand_options import Asked, Option, cost_at, refinements
 from layoutalg.propagation.named_layout import NamedLayout, agree, as_written, carry_on, if_accepted, is_whole
 from layoutalg.propagation.refinement import refine
-from layoutalg.propagation.rematerialize import Again
+from layoutalg.propagation.rematerialize import Rematerializer
 
 __all__ = ["Label", "Need", "Network", "network_of"]
 
@@ -82,7 +82,7 @@ class Network:
     uses: dict[tuple[Operation, int], list[tuple[int, int]]]
     """For each operand: the uses of the problem that are about it (their number), and their node."""
     impossible: list[tuple[Operation, int, str]]
-    again: Again
+    again: Rematerializer
     times: dict[SSAValue, int]
     """How often each value that is needed in a layout is made."""
     before: dict[SSAValue, tuple[SSAValue, NamedLayout]] = field(
@@ -97,7 +97,7 @@ class _Builder:
     candidates: Candidates
     asked: Asked
     prices: Prices
-    again: Again
+    again: Rematerializer
     nodes: list[_Node]
     uses: list[Use] = field(default_factory=list[Use])
     by_operand: dict[tuple[Operation, int], list[tuple[int, int]]] = field(
@@ -142,7 +142,7 @@ def network_of(flow: Flow, candidates: Candidates, asked: Asked) -> Network:
     """The labelling problem of a function."""
     prices = Prices(asked.machine, asked.target)
     nodes = [_Node() for _ in flow.values]
-    builder = _Builder(flow, candidates, asked, prices, Again(flow, prices, asked), nodes)
+    builder = _Builder(flow, candidates, asked, prices, Rematerializer(flow, prices, asked), nodes)
     ties: list[list[tuple[int, Tie]]] = [[] for _ in flow.values]
     demands = {(one.user, one.number): one for one in flow.demands if one.number is not None}
     for number, tie in enumerate(flow.ties):

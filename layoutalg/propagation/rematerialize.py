@@ -14,7 +14,7 @@ with as many elements as a lane then has. Nothing that reads memory is made agai
 ... %m = arith.addi %n, %one : vector<64xi32>'''
 >>> [flow] = flows_of(read_module(text))
 >>> asked = Asked("lane", "pvc", 24, Machine(lanes=16))
->>> again = Again(flow, Prices(asked.machine, "pvc"), asked)
+>>> again = Rematerializer(flow, Prices(asked.machine, "pvc"), asked)
 >>> again.price(flow.values[-1].members[0], if_accepted(LayoutAttr(lane_layout=(16,), lane_data=(1,)), (64,)))
 13
 """
@@ -32,7 +32,7 @@ from layoutalg.propagation.costs import Prices, slots_per_element
 from layoutalg.propagation.demand_options import Asked
 from layoutalg.propagation.named_layout import NamedLayout
 
-__all__ = ["Again"]
+__all__ = ["Rematerializer"]
 
 _DEEPEST = 8
 _ROOTS = frozenset(
@@ -51,7 +51,7 @@ _NOT_PURE = (
 
 
 @dataclass(slots=True, eq=False)
-class Again:
+class Rematerializer:
     """What it costs to make the values of a flow a second time."""
 
     flow: Flow

@@ -25,7 +25,7 @@ from layoutalg.core.layout import Layout
 from layoutalg.core.limits import MAX_EXTENT, MAX_NESTING, MOST_BLOCKS_REPORTED
 from layoutalg.core.llvm_versions import DEFAULT_LLVM, Rules, rules
 from layoutalg.core.messages import number_text, shown
-from layoutalg.core.notation import Distributed, Machine, Notation, Note, Operand, as_machine, one_operand
+from layoutalg.core.notation import Asked, Distributed, Machine, Notation, Note, Operand, as_machine, one_operand
 from layoutalg.core.whole_numbers import as_flag, as_ints, one_of
 from layoutalg.core.work_items import cover
 from layoutalg.xegpu.distribution import Distribution, as_numbers, as_shape, shortened
@@ -203,23 +203,11 @@ class DistributeLayout(Notation, ABC):
         layout = self.layout(found.unit if shape is None else shape, machine)
         return one_operand(f"{self}, {'x'.join(map(str, layout.shape))}", layout, found.inst_data)
 
-    def report(
-        self,
-        shape: Sequence[int] | None = None,
-        machine: Machine | None = None,
-        *,
-        element: str = "f32",
-        llvm: int = DEFAULT_LLVM,
-        blocks: bool = False,
-    ) -> tuple[Note, ...]:
-        """LLVM's verdict, the type of a fragment, and the blocks of each id (asked for, or where there is no layout).
-
-        >>> [note.text for note in LayoutAttr(lane_layout=(1, 16), lane_data=(1, 1)).report((8, 16))][:2]
-        ['accepts', 'per lane: vector<8xf32>']
-        """
+    def _notes(self, shape: Sequence[int] | None, machine: Machine | None, asked: Asked) -> tuple[Note, ...]:
+        """LLVM's verdict, the type of a fragment, and the blocks of each id (asked for, or where there is no layout)."""
         if shape is None:
             raise DistributionError(f"{self} needs a shape, such as 32x64")
-        blocks = as_flag(blocks, "blocks")
+        blocks, llvm = as_flag(asked.blocks, "blocks"), asked.llvm
         verdict = self.check(shape, llvm)
         text = "accepts" if verdict is None else f"refuses: {verdict}"
         found = [Note(f"LLVM {llvm}", text, "llvm", verdict or "accepts", verdict is not None)]
@@ -229,7 +217,7 @@ class DistributeLayout(Notation, ABC):
         except DistributionError:
             blocks = blocks or verdict is None
         else:
-            found += fragment_notes(self.fragment_type(shape, element, level), level)
+            found += fragment_notes(self.fragment_type(shape, asked.element, level), level)
         if blocks:
             found += self._block_notes(shape)
         return tuple(found)

@@ -120,11 +120,7 @@ class Distribution:
     kept: tuple[int, ...] | None = None
 
     def drop(self, dims: Sequence[int]) -> Distribution:
-        """The distribution of a slice: `dims` count what is left here.
-
-        >>> Distribution(lane_layout=(2, 8), rank=2).drop([0]).level("subgroup").strides
-        (8, 1)
-        """
+        """The distribution of a slice: `dims` count what is left here."""
         stay = [d for d in range(self.rank) if d not in dims]
 
         def left(field: tuple[int, ...] | None) -> tuple[int, ...] | None:
@@ -146,11 +142,7 @@ class Distribution:
         )
 
     def level(self, which: str) -> Level:
-        """The level of subgroups ("workgroup") or of lanes ("subgroup").
-
-        >>> Distribution(sg_layout=(2, 4), rank=2, order=(0, 1)).level("workgroup").strides
-        (1, 2)
-        """
+        """The level of subgroups ("workgroup") or of lanes ("subgroup")."""
         if which not in ("workgroup", "subgroup"):
             raise LayoutError(f"level {which!r}: expected 'workgroup', 'subgroup' or 'instruction'")
         mine, parent, data = (
@@ -166,11 +158,7 @@ class Distribution:
 
     @property
     def unit(self) -> tuple[int, ...]:
-        """The smallest shape that needs every subgroup and lane once.
-
-        >>> Distribution(sg_layout=(2, 4), lane_layout=(1, 16), lane_data=(2, 1), rank=2).unit
-        (4, 64)
-        """
+        """The smallest shape that needs every subgroup and lane once."""
         ones = (1,) * self.rank
         lanes = tuple(map(mul, self.lane_layout or ones, self.lane_data or ones))
         each = self.sg_data or self.inst_data or lanes
@@ -179,12 +167,7 @@ class Distribution:
     # What LLVM accepts
 
     def accepts(self, shape: tuple[int, ...], llvm: Rules | None = None) -> bool:
-        """Whether a layout fits a shape, by the rule of a version of LLVM (`llvm_versions.Rules`).
-
-        >>> mixed = Distribution(sg_layout=(2, 4), sg_data=(16, 32), rank=2)
-        >>> mixed.accepts((64, 32), rules(22)), mixed.accepts((64, 32))
-        (False, True)
-        """
+        """Whether a layout fits a shape, by the rule of a version of LLVM (`llvm_versions.Rules`)."""
         if len(shape) != self.rank:
             return False
         version = llvm or rules()
@@ -224,11 +207,7 @@ class Distribution:
         return held is not None and _each_share(held, self.lane_layout, self.lane_data) is not None
 
     def missing_half(self) -> str | None:
-        """What LLVM 23 says where a layout stands without its data: None where both stand, or neither.
-
-        >>> Distribution(sg_layout=(2, 4), rank=2).missing_half()
-        'sg_layout and sg_data must be used together'
-        """
+        """What LLVM 23 says where a layout stands without its data: None where both stand, or neither."""
         for level, layout, data in (
             ("sg", self.sg_layout, self.sg_data),
             ("lane", self.lane_layout, self.lane_data),
@@ -242,11 +221,7 @@ class Distribution:
     def blocks(
         self, shape: tuple[int, ...], attribute: object, level: str | None = None
     ) -> dict[int, list[tuple[int, ...]]]:
-        """The origins of the blocks that each id holds, as LLVM computes them (see `LayoutAttr.blocks`).
-
-        >>> Distribution(lane_layout=(2, 8), lane_data=(2, 2), rank=2).blocks((8, 16), "it")[9]
-        [(2, 2), (6, 2)]
-        """
+        """The origins of the blocks that each id holds, as LLVM computes them (see `LayoutAttr.blocks`)."""
         outermost = (
             "workgroup" if self.sg_layout is not None else "instruction" if self.lane_layout is None else "subgroup"
         )

@@ -262,10 +262,6 @@ def _mem_desc(reader: Reader) -> MemDescType:
     return MemDescType(shape, element, layout)
 
 
-def _nbarrier(reader: Reader) -> NbarrierType:
-    return NbarrierType()
-
-
 def _shape(reader: Reader) -> tuple[tuple[int, ...], str]:
     """`8x16xf16`; an `x` follows each size. (`0x16xf16` is a size of 0, not a hexadecimal number.)"""
     sizes: list[int] = []
@@ -356,6 +352,6 @@ _ATTRIBUTES: dict[str, Callable[[Reader], Value]] = {
 
 _TYPES: dict[str, Callable[[Reader], Value]] = {
     "mem_desc": _mem_desc,
-    "nbarrier": _nbarrier,
+    "nbarrier": lambda reader: NbarrierType(),
     "tdesc_attr": _tdesc,
 }

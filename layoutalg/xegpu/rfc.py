@@ -23,9 +23,8 @@ from layoutalg.core.extents import Extent
 from layoutalg.core.factors import Factor, merge_factors, size_of
 from layoutalg.core.layout import Layout
 from layoutalg.core.limits import MAX_EXTENT
-from layoutalg.core.llvm_versions import DEFAULT_LLVM
 from layoutalg.core.messages import number_text, shown
-from layoutalg.core.notation import Machine, Notation, Note, Operand, as_sizes
+from layoutalg.core.notation import Asked, Machine, Notation, Note, Operand, as_sizes
 from layoutalg.core.whole_numbers import as_ints, whole_number
 from layoutalg.xegpu.attributes import LayoutAttr
 from layoutalg.xegpu.distribution import as_numbers
@@ -113,20 +112,8 @@ class SgMapAttr(Notation):
         """
         return self.to_layout(2 if shape is None else len(as_sizes(shape))).operands(shape, machine)
 
-    def report(
-        self,
-        shape: Sequence[int] | None = None,
-        machine: Machine | None = None,
-        *,
-        element: str = "f32",
-        llvm: int = DEFAULT_LLVM,
-        blocks: bool = False,
-    ) -> tuple[Note, ...]:
-        """The verdict of the RFC's size rule.
-
-        >>> SgMapAttr((1, 16), (1, 1)).report((8, 16))[0].text
-        'accepts'
-        """
+    def _notes(self, shape: Sequence[int] | None, machine: Machine | None, asked: Asked) -> tuple[Note, ...]:
+        """The verdict of the RFC's size rule."""
         if shape is None:
             raise DistributionError(f"{self} needs a shape, such as 32x64")
         verdict = self.check(shape)

@@ -7,18 +7,31 @@ from xdsl.dialects.builtin import DYNAMIC_INDEX, DenseArrayBase, f16, i64
 from xdsl.dialects.test import TestOp as AnyOp
 
 import layoutalg as la
+from layoutalg.conversion import convert
 from layoutalg.conversion.lowering.writer import Value, Writer
 from layoutalg.core.layout import Layout
+from layoutalg.core.notation import Machine
+from layoutalg.hardware.messages import messages_of
 from layoutalg.ir import read_module
 from layoutalg.ir.dialects.xegpu.attributes import TensorDescType
 from layoutalg.lowering.assembling import over
-from layoutalg.lowering.block_descriptors import BlockDescriptor, address, mixed, of_memref, space_of, surface_of
+from layoutalg.lowering.block_descriptors import (
+    BlockDescriptor,
+    address,
+    can_move,
+    descriptor_of,
+    mixed,
+    of_memref,
+    places,
+    space_of,
+    takes_messages,
+)
 from layoutalg.lowering.blocks import hints
 from layoutalg.lowering.branches import write_blocks
-from layoutalg.lowering.exchanges import Exchanges, way_to
+from layoutalg.lowering.exchanges import Exchanges, exchange, way_to
 from layoutalg.lowering.fragments import regrouped
-from layoutalg.lowering.held import tile_registers
-from layoutalg.lowering.in_place import exchanged
+from layoutalg.lowering.in_place import converted_shape, exchanged
+from layoutalg.lowering.kernels import KernelText
 from layoutalg.lowering.liveness import is_free
 from layoutalg.lowering.matrix_instruction import as_components
 from layoutalg.lowering.memory_blocks import without_count
@@ -26,7 +39,8 @@ from layoutalg.lowering.reductions import combined_as
 from layoutalg.lowering.regions import Passed, passing, pieces_passed, take_pieces, write_yield
 from layoutalg.lowering.rules import _RULES, bare_kernel, lowers
 from layoutalg.lowering.shared_memory import declared_bytes, is_barrier
-from layoutalg.xegpu import LayoutAttr
+from layoutalg.lowering.value_layouts import tile_registers
+from layoutalg.xegpu import LayoutAttr, SliceAttr
 
 
 def test_a_register_for_all_stays_as_it_is() -> None:
@@ -56,8 +70,8 @@ def test_global_memory_is_not_written() -> None:
 def test_a_descriptor_has_the_block_that_it_was_given() -> None:
     kernel, module = bare_kernel(), read_module('%t = "t.o"() : () -> !xegpu.tensor_desc<8x16xf32>')
     value = module.body.block.first_op.results[0]
-    kernel.surfaces[value] = BlockDescriptor(Value("i64"), [8, 16], [16, 1], [0, 0], "f32", True, "")
-    assert surface_of(value, kernel).shape == [8, 16]
+    kernel.descriptors[value] = BlockDescriptor(Value("i64"), [8, 16], [16, 1], [0, 0], "f32", True, "")
+    assert descriptor_of(value, kernel).shape == [8, 16]
 
 
 def test_a_packed_message_says_so() -> None:
@@ -157,3 +171,40 @@ def test_a_kernel_declares_the_bytes_of_its_buffers() -> None:
 
 def test_a_barrier_of_the_workgroup_is_one() -> None:
     assert is_barrier(read_module("gpu.barrier").body.block.first_op)
+
+
+def test_a_message_does_not_begin_inside_a_word() -> None:
+    # Column 1 of f16 is in the middle of a word.
+    text = '%t = "test.op"() : () -> !xegpu.tensor_desc<8x16xf16> xegpu.prefetch_nd %t[0, 1] : !xegpu.tensor_desc<8x16xf16>'
+    [_, prefetch] = read_module(text).body.block.ops
+    surface = BlockDescriptor(Value("i64"), [64, 64], [64, 1], [0, 0], "f16", True, "")
+    assert not can_move(surface, bare_kernel(), prefetch, messages_of("pvc", 16, "load")[0])
+
+
+def test_messages_begin_where_the_pieces_do() -> None:
+    text = (
+        '%t = "t.o"() : () -> !xegpu.tensor_desc<8x16xf32> xegpu.prefetch_nd %t[8, 16] : !xegpu.tensor_desc<8x16xf32>'
+    )
+    [_, prefetch] = read_module(text).body.block.ops
+    surface = BlockDescriptor(Value("i64"), [64, 64], [64, 1], [0, 0], "f32", True, "")
+    layout = Layout.parse("d0 = 16@reg, d1 = 16@lane")
+    assert places(prefetch, bare_kernel(), surface, layout, [(0, 0), (8, 0)]) == [[8, 16], [16, 16]]
+
+
+def test_rows_of_32_bytes_are_too_short_for_messages() -> None:
+    # A row of 16 f16 is 32 bytes; the messages want 64.
+    assert not takes_messages(
+        BlockDescriptor(Value("i64"), [8, 16], [16, 1], [0, 0], "f16", True, ""), bare_kernel(), 16
+    )
+
+
+def test_two_lanes_exchange_two_registers() -> None:
+    kernel = KernelText("k", Machine(lanes=2, subgroups=1), subgroups=1)
+    plan = convert(Layout.parse("d0 = 2@reg, d1 = 2@lane"), Layout.parse("d0 = 2@lane, d1 = 2@reg"))
+    [made] = exchange(kernel, plan, [Value("f32", 2)], (2,))
+    assert made.kind == "vector<2xf32>"
+
+
+def test_a_fragment_of_16_lanes_is_a_tensor_of_16_columns() -> None:
+    assert converted_shape((16, 1), LayoutAttr(lane_layout=(1, 16), lane_data=(1, 1))) == (16, 16)
+    assert converted_shape((8,), SliceAttr(LayoutAttr(lane_layout=(1, 16), lane_data=(1, 1)), dims=(1,))) == (8,)

@@ -62,3 +62,8 @@ def test_each_subgroup_multiplies_its_tile() -> None:
 def test_an_intrinsic_and_an_operand_are_read() -> None:
     assert str(read_notation(Reader("MFMA_F32_16x16x16_F16"))) == "#iree_gpu.mma_layout<MFMA_F32_16x16x16_F16>"
     assert str(read_notation(Reader("#iree_gpu.mma_layout<MFMA_F32_16x16x16_F16>.acc"))) == "MFMA_F32_16x16x16_F16.acc"
+
+
+def test_a_report_lists_the_elements_that_nobody_holds() -> None:
+    alone = la.NestedLayoutAttr((1,), (1,), (1,), (4,), (2,), (0,), (0,))
+    assert alone.report()[-1].text == "holds 6: (2) (3) (4) (5) (6) (7)"

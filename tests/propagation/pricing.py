@@ -28,7 +28,7 @@ from layoutalg.propagation.candidates import CONVERSION, carried
 from layoutalg.propagation.costs import Prices, bits_of, frequency, slots_per_element
 from layoutalg.propagation.demand_options import Asked, cost_at
 from layoutalg.propagation.named_layout import NamedLayout, agree, as_written, carry_back, carry_on, is_whole
-from layoutalg.propagation.rematerialize import Again
+from layoutalg.propagation.rematerialize import Rematerializer
 
 __all__ = ["Priced", "priced"]
 
@@ -85,7 +85,7 @@ class _Count:
     def counted(self) -> Priced:
         """Everything in the function."""
         prices = Prices(self.asked.machine, self.asked.target)
-        again = Again(self.flow, prices, self.asked)
+        again = Rematerializer(self.flow, prices, self.asked)
         self.held = [_stated(value) for value in self.flow.values]
         for statement in self.flow.wanted:
             if statement.number is not None:
@@ -129,7 +129,7 @@ class _Count:
                 price = cost_at(demand, held, self.asked)
                 self.work += price * frequency(demand.user.parent, self.frequencies)
 
-    def _tied(self, tie: Tie, prices: Prices, again: Again) -> None:
+    def _tied(self, tie: Tie, prices: Prices, again: Rematerializer) -> None:
         if (tie.user, tie.number) in self.wanted:
             return
         operand, result = self.flow.value_of(tie.operand), self.flow.value_of(tie.result)
@@ -172,7 +172,7 @@ class _Count:
             self.work += added * times
             self.missing[tie.result, f"{tie.number}"] = moved * times
 
-    def _need(self, member: SSAValue, need: NamedLayout, prices: Prices, again: Again) -> None:
+    def _need(self, member: SSAValue, need: NamedLayout, prices: Prices, again: Rematerializer) -> None:
         if member not in self.flow:
             return
         value = self.flow.value_of(member)

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from xdsl.dialects.test import TestOp as AnyOp
 
+from layoutalg.core.layout import Layout
 from layoutalg.core.notation import Machine
 from layoutalg.flow.graph import flow_of
+from layoutalg.flow.relations import Tie
 from layoutalg.ir import read_module
 from layoutalg.ir.dialects.xegpu import attributes as ir
-from layoutalg.propagation.avoiding import keep_slices, sliced
+from layoutalg.propagation.avoiding import keep_slices, right_layouts, sliced
 from layoutalg.propagation.candidates import usual_of
-from layoutalg.propagation.costs import is_splat
+from layoutalg.propagation.costs import frequency, is_splat
+from layoutalg.propagation.default_layouts import product_operand
 from layoutalg.propagation.demand_options import Asked, ignored, refinements, written_at
 from layoutalg.propagation.descriptors import retyped
 from layoutalg.propagation.named_layout import as_written
@@ -93,3 +96,31 @@ def test_a_module_that_states_none_has_no_subgroups() -> None:
 
 def test_nothing_is_taken_out_of_the_way_without_conversions() -> None:
     assert list(without_coarse_conversions(read_module("gpu.barrier"))) == []
+
+
+def test_neighbours_in_a_row_move_rightly() -> None:
+    flow = flow_of(
+        read_module("""%m = "test.op"() : () -> !xegpu.mem_desc<32x32xf32>
+%x = xegpu.load_matrix %m[0, 0] : !xegpu.mem_desc<32x32xf32> -> vector<8x16xf32>""")
+    )
+    columns = as_written(LayoutAttr(lane_layout=(1, 16), lane_data=(1, 1)), (8, 16))
+    assert [
+        str(one.attribute)
+        for one in right_layouts(flow.demands[0], columns, Asked("lane", "pvc", 24, Machine(lanes=16)))
+    ] == ["#xegpu.layout<lane_layout = [8, 2], lane_data = [1, 8]>"]
+
+
+def test_a_loop_in_a_loop_runs_64_times() -> None:
+    module = read_module("""func.func @f(%n: index) {
+  %a = arith.constant 0 : index
+  %b = arith.constant 64 : index
+  %c = arith.constant 16 : index
+  scf.for %i = %a to %b step %c { scf.for %j = %a to %n step %c { gpu.barrier } }
+  func.return }""")
+    assert [frequency(op.parent, {}) for op in module.walk() if op.name in ("scf.for", "gpu.barrier")] == [1, 4, 64]
+
+
+def test_a_takes_the_rows_of_its_product() -> None:
+    c = as_written(LayoutAttr(sg_layout=(2, 4), sg_data=(32, 16)), (64, 64))
+    a = Tie(None, 0, None, Layout.parse("d0 = 64@d0, d1 = 64@_ | replicas 32@d1"), reach="subgroup")
+    assert str(product_operand(a, c, (64, 32), 24).attribute) == "#xegpu.layout<sg_layout = [2, 4], sg_data = [32, 32]>"

@@ -16,11 +16,13 @@ from layoutalg.side.conformance.making import _GENERATORS, Making, generates
 from layoutalg.side.conformance.moving import multiplied
 from layoutalg.side.conformance.results import mistakes_of
 from layoutalg.side.llvm_passes.analysis import bits_of, held, hold
-from layoutalg.side.llvm_passes.conflicts import inside_first, wanted_by
+from layoutalg.side.llvm_passes.anchors import product, scattered
+from layoutalg.side.llvm_passes.conflicts import inside_first, make_again, wanted_by
+from layoutalg.side.llvm_passes.fields import expanded, lanes
 from layoutalg.side.llvm_passes.llvm23_rules import rules
 from layoutalg.side.llvm_passes.reductions import vectors
 from layoutalg.side.llvm_passes.solving import forwarded
-from layoutalg.side.llvm_passes.sources import is_elementwise
+from layoutalg.side.llvm_passes.sources import is_elementwise, source_of
 from layoutalg.side.llvm_passes.write_llvm22 import blocks_inside_first
 from layoutalg.side.llvm_passes.writing_anchors import cleaned
 from layoutalg.xegpu import LayoutAttr
@@ -98,3 +100,43 @@ def test_a_layout_that_is_not_an_anchors_own_is_taken_away() -> None:
     module = read_module("%c = arith.constant {layout_result_0 = #xegpu.layout<lane_layout = [16]>} true")
     cleaned(module)
     assert module.body.block.first_op.attributes == {}
+
+
+def test_a_constant_is_made_again_where_it_is_converted() -> None:
+    module = read_module("""%x = arith.constant dense<1.0> : vector<16xf32>
+%y = xegpu.convert_layout %x <{input_layout = #xegpu.layout<lane_layout = [16], lane_data = [1]>,
+  target_layout = #xegpu.layout<lane_layout = [8], lane_data = [1]>}> : vector<16xf32>""")
+    make_again(module)
+    assert [op.name for op in module.body.block.ops] == ["arith.constant", "arith.constant"]
+
+
+def test_an_elementwise_operand_has_the_layout_of_the_result() -> None:
+    text = "%x = arith.constant dense<0.0> : vector<8x16xf32> %y = math.exp %x : vector<8x16xf32>"
+    assert (
+        str(source_of(list(read_module(text).ops)[1], 0, lanes((1, 16), (1, 1))))
+        == "#xegpu.layout<lane_layout = [1, 16], lane_data = [1, 1]>"
+    )
+
+
+def test_a_product_takes_one_instruction() -> None:
+    assert [str(layout) for layout in product([(8, 32), (32, 16), (8, 16)], [16, 16, 32], "inst", None, None)] == [
+        "#xegpu.layout<inst_data = [8, 16], lane_layout = [1, 16], lane_data = [1, 1]>",
+        "#xegpu.layout<inst_data = [16, 16], lane_layout = [1, 16], lane_data = [2, 1]>",
+        "#xegpu.layout<inst_data = [8, 16], lane_layout = [1, 16], lane_data = [1, 1]>",
+    ]
+
+
+def test_a_scatter_has_16_lanes_or_no_layout() -> None:
+    assert str(scattered((32,), "inst", 1)) == "#xegpu.layout<inst_data = [16], lane_layout = [16], lane_data = [1]>"
+    assert (
+        f"{scattered((64,), 'workgroup', 1, 2)} {scattered((16,), 'workgroup', 1, 2)}"
+        == "#xegpu.layout<sg_layout = [2], sg_data = [32]> None"
+    )
+
+
+def test_sixteen_lanes_are_two_rows_of_eight() -> None:
+    assert str(expanded(lanes((16,), (1,)), 0, (4, 8))) == "#xegpu.layout<lane_layout = [2, 8], lane_data = [1, 1]>"
+    assert (
+        str(expanded(LayoutAttr(sg_layout=(8,), sg_data=(32,)), 0, (4, 64)))
+        == "#xegpu.layout<sg_layout = [4, 2], sg_data = [1, 32]>"
+    )

@@ -172,16 +172,7 @@ class BlockDemand(OneValue):
         return _price(attribute, self.block, machine, _chip(target))
 
     def messages(self, attribute: Distributed, machine: Machine | None, target: str | None) -> str | None:
-        """The message that each subgroup sends for a layout, and how many; None if no 2D block message moves it.
-
-        >>> from layoutalg.ir import read_module
-        >>> text = '%t = "test.op"() : () -> !xegpu.tensor_desc<32x16xf16>'
-        >>> load = "%a = xegpu.load_nd %t[0, 0] : !xegpu.tensor_desc<32x16xf16> -> vector<32x16xf16>"
-        >>> [demand] = load_nd(read_module(text + load).body.block.last_op).demands
-        >>> rows = LayoutAttr(sg_layout=(2, 1), sg_data=(16, 16), lane_layout=(1, 16), lane_data=(1, 1))
-        >>> demand.messages(rows, Machine(lanes=16, subgroups=2), "pvc")
-        '1 x read_16b_16r16x1c'
-        """
+        """The message that each subgroup sends for a layout, and how many; None if no 2D block message moves it."""
         chip = _chip(target)
         layout = placed(attribute, self.block.shape_in(attribute), machine, _lanes(machine, chip))
         best = None if isinstance(layout, str) or layout.rank < 2 else _delivered(layout, self.block, chip)
@@ -205,29 +196,17 @@ class Block(NamedTuple):
     transposed: bool = False
 
     def shape_in(self, attribute: Distributed) -> tuple[int, ...]:
-        """The shape that a layout is about: a descriptor of several blocks has a layout of one.
-
-        >>> Block((2, 8, 16), (8, 16), 16, "load").shape_in(LayoutAttr(lane_layout=(1, 16)))
-        (8, 16)
-        """
+        """The shape that a layout is about: a descriptor of several blocks has a layout of one."""
         if isinstance(attribute, LayoutAttr | SliceAttr) and attribute.rank != len(self.shape):
             return self.tile
         return self.shape
 
     def in_value(self, tile: tuple[Any, ...]) -> tuple[Any, ...]:
-        """The shape that a tile of memory has in the value.
-
-        >>> Block((8, 16), (16, 8), 32, "load", transposed=True).in_value((16, 8))
-        (8, 16)
-        """
+        """The shape that a tile of memory has in the value."""
         return tile[::-1] if self.transposed else tile
 
     def in_memory(self, layout: Layout) -> Layout:
-        """The layout of the block in memory, of a layout of the value.
-
-        >>> print(Block((2, 8, 16), (8, 16), 16, "load").in_memory(Layout.parse("d0 = 2@reg:8, d1 = 8@reg, d2 = 16@lane")))
-        d0 = 8@reg, d1 = 2@reg:8 16@lane
-        """
+        """The layout of the block in memory, of a layout of the value."""
         own = layout.rank == len(self.shape)
         return _block_of(layout, own and self.packed, own and self.transposed)
 

@@ -179,43 +179,24 @@ class Product(NamedTuple):
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """The operand's shape.
-
-        >>> Product("B", (8, 16, 32), "i8", "i8", "i32").shape
-        (32, 16)
-        >>> Product("B", (8, 16, 32), "i8", "i8", "i32", together=4).shape
-        (8, 16, 4)
-        """
+        """The operand's shape."""
         down, across = _ROLES[self.role]
         return self.packed((self.sizes[down], self.sizes[across]))
 
     def packed(self, rows_and_columns: tuple[int, ...]) -> tuple[int, ...]:
-        """Sizes of rows and columns as the operand has them.
-
-        >>> Product("B", (8, 16, 32), "i8", "i8", "i32", together=4).packed((32, 16))
-        (8, 16, 4)
-        """
+        """Sizes of rows and columns as the operand has them."""
         rows, columns = rows_and_columns
         return (rows, columns) if self.together == 1 else (rows // self.together, columns, self.together)
 
     def in_rows(self, layout: Layout) -> Layout:
-        """The layout of the operand's rows and columns.
-
-        >>> pairs = Layout.parse("d0 = 8@reg:2, d1 = 16@lane, d2 = 2@reg")
-        >>> print(Product("B", (8, 16, 16), "f16", "f16", "f32", 2).in_rows(pairs))
-        d0 = 8@reg:2 2@reg, d1 = 16@lane
-        """
+        """The layout of the operand's rows and columns."""
         if self.together == 1 or layout.rank != 3:
             return layout
         rows, columns, together = layout.dims
         return Layout([[*rows, *together], columns], layout.replicas, layout.offsets)
 
     def instruction(self, machine: Machine | None, target: str | None) -> Dpas | str:
-        """The instruction, with the most rows that divide the product; or why the chip has none.
-
-        >>> Product("A", (12, 16, 32), "i8", "i8", "i32").instruction(None, "pvc").m
-        6
-        """
+        """The instruction, with the most rows that divide the product; or why the chip has none."""
         lanes = None if machine is None else machine.lanes
         rows = max(rows for rows in range(1, 9) if self.sizes[0] % rows == 0)
         return _instruction(self.a, self.b, self.d, rows, target or ("dg2" if lanes == 8 else DEFAULT_TARGET))

@@ -324,11 +324,6 @@ def taken_in_turns(
     """Of a shuffle that takes runs of two operands in turns: from the result to each, and from the other one to the result.
 
     None for other shuffles.
-
-    >>> for relation, other in taken_in_turns((0, 1, 4, 5, 2, 3, 6, 7), (4,), (4,)):
-    ...     print(relation, "|", other)
-    d0 = 2@d0:2 2@_ 2@d0 | d0 = 2@d0:4 2@d0 | offset 2@d0
-    d0 = 2@d0:2 2@_ 2@d0 | d0 = 2@d0:4 2@d0
     """
     rows, inner = first[0], first[1:]
     if first != second or len(mask) != 2 * rows or not rows:
@@ -361,14 +356,7 @@ def taken_in_turns(
 def shuffled(
     mask: tuple[int, ...], first: tuple[int, ...], second: tuple[int, ...]
 ) -> tuple[tuple[int, Layout], ...] | None:
-    """The runs of a shuffle: which operand, and the relation from these rows to its rows; None for too many runs.
-
-    >>> for number, relation in shuffled((0, 2, 4, 6, 8, 9), (8,), (4,)):
-    ...     print(number, relation)
-    0 d0 = 4@d0:2
-    1 d0 = 2@d0 | origin 4@d0
-    >>> shuffled(tuple(range(15, -1, -1)), (16,), (16,))
-    """
+    """The runs of a shuffle: which operand, and the relation from these rows to its rows; None for too many runs."""
     inner = first[1:]
     found: list[tuple[int, Layout]] = []
     for start, entries in _runs(mask, first[0]):

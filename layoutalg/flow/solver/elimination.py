@@ -125,14 +125,7 @@ def eliminate(network: Network, order: Sequence[int]) -> tuple[float, dict[int, 
 
 
 def bounded(network: Network, order: Sequence[int], most: int) -> tuple[float, dict[int, int]]:
-    """A lower bound of the cost with tables of at most `most` entries (or of one pair), and values that follow from them.
-
-    >>> ring = Network([np.array([0.0, 1.0]) for _ in range(3)], [{} for _ in range(3)])
-    >>> for one in range(3):
-    ...     ring.add(one, (one + 1) % 3, 4 * np.eye(2))
-    >>> bounded(ring, range(3), most=8)[0], bounded(ring, range(3), most=4)[0]
-    (5.0, 1.5)
-    """
+    """A lower bound of the cost with tables of at most `most` entries (or of one pair), and values that follow from them."""
     place, buckets = _buckets(network, order)
     total = 0.0
     for at, one in enumerate(order):
@@ -186,12 +179,7 @@ def _groups(network: Network, factors: Sequence[Factor], most: int) -> list[list
 
 
 def combined(factors: Sequence[Factor], one: int, place: dict[int, int]) -> Factor:
-    """The sum of tables over the variables of all of them: `one` first, then in the order of `place`.
-
-    >>> scope, table = combined([((1,), np.zeros(2)), ((1, 0), np.ones((2, 3)))], 1, {1: 0, 0: 1})
-    >>> scope, table.shape
-    ((1, 0), (2, 3))
-    """
+    """The sum of tables over the variables of all of them: `one` first, then in the order of `place`."""
     scope = sorted({other for names, _ in factors for other in names}, key=place.__getitem__)
     axis = {other: at for at, other in enumerate(scope)}
 

@@ -65,11 +65,7 @@ class Reduction:
     decided: list[_Decided] = field(default_factory=list["_Decided"])
 
     def complete(self, values: dict[int, int]) -> dict[int, int]:
-        """Values of the larger network, from those of the variables that are left.
-
-        >>> reduced(Network([np.array([3.0, np.inf, 1.0])], [{}]), [0]).complete({})
-        {0: 2}
-        """
+        """Values of the larger network, from those of the variables that are left."""
         full = {one: int(self.kept[one][value]) for one, value in values.items()}
         for gone in reversed(self.decided):
             places = (int(had.searchsorted(full[other])) for other, had in zip(gone.scope, gone.had, strict=True))

@@ -210,14 +210,12 @@ class PipelineOptionsAttr(VersionedAttr):
             value = getattr(self, name)
             if value is not None:
                 shown = (
-                    f"<{_strategy(value)}>" if name == "reorder_workgroups_strategy" else value_text(value, None, True)
+                    f"<{value.name.rstrip('_')}>"
+                    if name == "reorder_workgroups_strategy"
+                    else value_text(value, None, True)
                 )
                 parts.append(f"{name} = {shown}")
         return f"#iree_gpu.pipeline_options<{', '.join(parts)}>"
-
-
-def _strategy(value: ReorderWorkgroupsStrategy) -> str:
-    return value.name.rstrip("_")
 
 
 @dataclass(frozen=True, slots=True)

@@ -180,11 +180,7 @@ class Dictionary(Notation):
         return self.text()
 
     def text(self, dialect: str | None = None) -> str:
-        """The MLIR text.
-
-        >>> Dictionary((("name", 'say "hi"'), ("size", 4))).text()
-        '{name = "say \\\\22hi\\\\22", size = 4 : i64}'
-        """
+        """The MLIR text."""
         parts = (
             key(name) if value == UNIT else f"{key(name)} = {value_text(value, dialect)}"
             for name, value in self.entries

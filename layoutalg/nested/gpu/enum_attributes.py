@@ -74,7 +74,7 @@ class EnumAttr(VersionedAttr):
         if self.mnemonic in _INTRINSICS:
             return intrinsic(self.spelling).value
         if self.mnemonic in WORDS:
-            return WORDS[self.mnemonic][_member(self.spelling)].value
+            return WORDS[self.mnemonic]["None_" if self.spelling == "None" else self.spelling].value
         return FLAGS[self.mnemonic].parse(self.spelling).value
 
     def text(self, dialect: str | None = None) -> str:
@@ -98,7 +98,3 @@ class EnumAttr(VersionedAttr):
 def words_of(mnemonic: str) -> tuple[str, ...]:
     """The spellings of an enum of `WORDS`."""
     return tuple(name.rstrip("_") for name in WORDS[mnemonic].__members__)
-
-
-def _member(spelling: str) -> str:
-    return "None_" if spelling == "None" else spelling

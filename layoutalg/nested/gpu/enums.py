@@ -38,11 +38,7 @@ class _Bits(IntFlag):
 
     @classmethod
     def spellings(cls) -> dict[str, int]:
-        """Each bit's spelling with its value, lowest bit first.
-
-        >>> SubgroupOps.spellings()
-        {'shuffle': 1, 'arithmetic': 2}
-        """
+        """Each bit's spelling with its value, lowest bit first."""
         return {name.lower(): member.value for name, member in cls.__members__.items() if member.value}
 
     @classmethod
@@ -50,9 +46,6 @@ class _Bits(IntFlag):
         """Read `fp32|fp16`, or `none`.
 
         Raises `VerificationError` with the spellings that there are.
-
-        >>> SubgroupOps.parse("none").value
-        0
         """
         known = cls.spellings()
         found = 0

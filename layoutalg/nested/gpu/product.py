@@ -15,8 +15,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from layoutalg.core.layout import Layout
-from layoutalg.core.llvm_versions import DEFAULT_LLVM
-from layoutalg.core.notation import Machine, Note, Operand
+from layoutalg.core.notation import Asked, Machine, Note, Operand
 from layoutalg.nested.gpu.enums import MMAFragment
 from layoutalg.nested.gpu.iree_versions import VersionedAttr
 
@@ -86,20 +85,8 @@ class MatrixProduct(VersionedAttr):
         """
         raise NotImplementedError
 
-    def report(
-        self,
-        shape: Sequence[int] | None = None,
-        machine: Machine | None = None,
-        *,
-        element: str = "f32",
-        llvm: int = DEFAULT_LLVM,
-        blocks: bool = False,
-    ) -> tuple[Note, ...]:
-        """The product in one line, its lanes, and what is remarkable.
-
-        >>> la.mma("MFMA_F32_16x16x16_F16").report()[0].text
-        '16x16x16, f16 x f16 + f32'
-        """
+    def _notes(self, shape: Sequence[int] | None, machine: Machine | None, asked: Asked) -> tuple[Note, ...]:
+        """The product in one line, its lanes, and what is remarkable."""
         return self.product(shape).notes()
 
 

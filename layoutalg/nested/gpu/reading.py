@@ -234,6 +234,11 @@ def _bracketed(read_one: Read) -> Read:
     return read
 
 
+def _record(kind: Callable[..., Any], parameters: dict[str, Read], required: tuple[str, ...] | None = None) -> Read:
+    """What reads an attribute with these parameters in `<name = value, ...>`; unless told, all are required."""
+    return lambda reader: kind(**struct(reader, parameters, tuple(parameters) if required is None else required))
+
+
 def _empty(reader: Reader) -> None:
     """Read nothing, or `<>`."""
     if reader.accept("<"):
@@ -243,7 +248,7 @@ def _empty(reader: Reader) -> None:
 # MMA kinds
 
 
-def _mma_body(reader: Reader, kind: type[MMAKind]) -> Any:
+def _native(reader: Reader, kind: type[MMAKind] = MMAAttr) -> Any:
     reader.expect("<")
     if kind.virtual and reader.accept("intrinsic"):
         reader.expect("=")
@@ -255,16 +260,6 @@ def _mma_body(reader: Reader, kind: type[MMAKind]) -> Any:
         transposed = flag(reader)
     reader.expect(">")
     return kind(name, transposed)
-
-
-def _native(reader: Reader) -> MMAAttr:
-    value: MMAAttr = _mma_body(reader, MMAAttr)
-    return value
-
-
-def _virtual(reader: Reader) -> VirtualMMAAttr:
-    value: VirtualMMAAttr = _mma_body(reader, VirtualMMAAttr)
-    return value
 
 
 _TILING: dict[str, Read] = {
@@ -279,26 +274,11 @@ _SCALED: dict[str, Read] = {
 }
 
 
-def _data_tiled(reader: Reader) -> DataTiledMMAAttr:
-    return DataTiledMMAAttr(**struct(reader, {"intrinsic": intrinsic_name, **_TILING}, ("intrinsic",)))
-
-
-def _scaled(reader: Reader) -> ScaledMMAAttr:
-    return ScaledMMAAttr(**struct(reader, {**_SCALED, "col_major": flag}, tuple(_SCALED)))
-
-
-def _data_tiled_scaled(reader: Reader) -> DataTiledScaledMMAAttr:
-    parameters = {**_SCALED, **_TILING, "unswizzled_operands": integers}
-    return DataTiledScaledMMAAttr(**struct(reader, parameters, tuple(_SCALED)))
+_scaled = _record(ScaledMMAAttr, {**_SCALED, "col_major": flag}, tuple(_SCALED))
 
 
 def _kind(reader: Reader) -> Any:
     return _inside(reader, (MMAKind, DataTiledMMAAttr), "an MMA kind, such as #iree_gpu.mma_layout<...>")
-
-
-def _schedule(reader: Reader) -> MMAScheduleAttr:
-    parameters: dict[str, Read] = {"intrinsic": _kind, "subgroup_m_count": count, "subgroup_n_count": count}
-    return MMAScheduleAttr(**struct(reader, parameters, tuple(parameters)))
 
 
 _ops = _list_of(_body_or(_native, MMAAttr, "a MMAAttr"))
@@ -336,22 +316,15 @@ _CHIP: dict[str, Read] = {
 }
 
 
-def _wgp(reader: Reader) -> TargetWgpAttr:
-    return TargetWgpAttr(**struct(reader, {**_WGP, **_OPTIONAL_WGP}, tuple(_WGP)))
-
-
-def _chip(reader: Reader) -> TargetChipAttr:
-    return TargetChipAttr(**struct(reader, _CHIP, ("wgp_count",)))
-
-
-def _target(reader: Reader) -> TargetAttr:
-    parameters: dict[str, Read] = {
-        "arch": string,
-        "features": string,
-        "wgp": _body_or(_wgp, TargetWgpAttr, "a workgroup processor, <compute = ...>"),
-        "chip": _body_or(_chip, TargetChipAttr, "a chip, <wgp_count = ...>"),
-    }
-    return TargetAttr(**struct(reader, parameters, ("arch", "features", "wgp")))
+_wgp = _record(TargetWgpAttr, {**_WGP, **_OPTIONAL_WGP}, tuple(_WGP))
+_chip = _record(TargetChipAttr, _CHIP, ("wgp_count",))
+_TARGET: dict[str, Read] = {
+    "arch": string,
+    "features": string,
+    "wgp": _body_or(_wgp, TargetWgpAttr, "a workgroup processor, <compute = ...>"),
+    "chip": _body_or(_chip, TargetChipAttr, "a chip, <wgp_count = ...>"),
+}
+_target = _record(TargetAttr, _TARGET, ("arch", "features", "wgp"))
 
 
 # Configurations
@@ -374,11 +347,6 @@ _OPTIONS: dict[str, Read] = {
 }
 
 
-def _ukernel(reader: Reader) -> config.UKernelConfigAttr:
-    parameters: dict[str, Read] = {"name": string, "def_attrs": _dictionary}
-    return config.UKernelConfigAttr(**struct(reader, parameters, tuple(parameters)))
-
-
 def _encoding(reader: Reader) -> config.GPUEncodingLayoutAttr:
     target = _body_or(_target, TargetAttr, "a target, <arch = ...>")
     return config.GPUEncodingLayoutAttr(struct(reader, {"targetAttr": target}).get("targetAttr"))
@@ -389,10 +357,6 @@ def _resolver(reader: Reader) -> config.GPUEncodingLayoutAttr:
     return config.GPUEncodingLayoutAttr(configuration=found, resolver=True)
 
 
-def _padding(reader: Reader) -> config.GPUPaddingResolverAttr:
-    return config.GPUPaddingResolverAttr(**struct(reader, {"cache_line_bytes": unsigned, "cache_sets": unsigned}))
-
-
 def _transpose(reader: Reader) -> config.ConditionalTransposeAttr:
     reader.expect("<")
     dies = count(reader)
@@ -400,11 +364,6 @@ def _transpose(reader: Reader) -> config.ConditionalTransposeAttr:
     units = count(reader)
     reader.expect(">")
     return config.ConditionalTransposeAttr(dies, units)
-
-
-def _semantics(reader: Reader) -> config.InnerTiledSemanticsAttr:
-    parameters: dict[str, Read] = {"distributed": flag, "opaque": flag}
-    return config.InnerTiledSemanticsAttr(**struct(reader, parameters, tuple(parameters)))
 
 
 # Lanes and promotion
@@ -446,11 +405,6 @@ def _swizzle(reader: Reader) -> Any:
     return (promotion.XORShuffleAttr if name == "xor_shuffle" else promotion.RotateRowsAttr)(*widths)
 
 
-def _swizzle_operand(reader: Reader) -> promotion.SwizzleOperandAttr:
-    parameters: dict[str, Read] = {"copy_config": _any_value, "swizzle": _swizzle}
-    return promotion.SwizzleOperandAttr(**struct(reader, parameters, tuple(parameters)))
-
-
 def _plain(kind: Callable[[], Any]) -> Read:
     """What reads an attribute without parameters."""
 
@@ -463,22 +417,28 @@ def _plain(kind: Callable[[], Any]) -> Read:
 
 _BODIES: dict[str, Read] = {
     "mma_layout": _native,
-    "virtual_mma_layout": _virtual,
-    "data_tiled_mma_layout": _data_tiled,
+    "virtual_mma_layout": lambda reader: _native(reader, VirtualMMAAttr),
+    "data_tiled_mma_layout": _record(DataTiledMMAAttr, {"intrinsic": intrinsic_name, **_TILING}, ("intrinsic",)),
     "scaled_mma_layout": _scaled,
-    "data_tiled_scaled_mma_layout": _data_tiled_scaled,
-    "mma_schedule": _schedule,
+    "data_tiled_scaled_mma_layout": _record(
+        DataTiledScaledMMAAttr, {**_SCALED, **_TILING, "unswizzled_operands": integers}, tuple(_SCALED)
+    ),
+    "mma_schedule": _record(
+        MMAScheduleAttr, {"intrinsic": _kind, "subgroup_m_count": count, "subgroup_n_count": count}
+    ),
     "mma_ops": lambda reader: MMAOpsAttr(_bracketed(_ops)(reader)),
-    "mma_semantics": _semantics,
+    "mma_semantics": _record(config.InnerTiledSemanticsAttr, {"distributed": flag, "opaque": flag}),
     "target": _target,
     "target_wgp": _wgp,
     "target_chip": _chip,
     "lowering_config": lambda reader: config.LoweringConfigAttr(_bracketed(_dictionary)(reader)),
-    "pipeline_options": lambda reader: config.PipelineOptionsAttr(**struct(reader, _OPTIONS)),
-    "ukernel_config": _ukernel,
+    "pipeline_options": _record(config.PipelineOptionsAttr, _OPTIONS, ()),
+    "ukernel_config": _record(config.UKernelConfigAttr, {"name": string, "def_attrs": _dictionary}),
     "gpu_encoding_layout": _encoding,
     "gpu_encoding_resolver": _resolver,
-    "gpu_padding_resolver": _padding,
+    "gpu_padding_resolver": _record(
+        config.GPUPaddingResolverAttr, {"cache_line_bytes": unsigned, "cache_sets": unsigned}, ()
+    ),
     "conditional_transpose": _transpose,
     "lane_id": lambda reader: lanes.LaneIdAttr(_bracketed(count)(reader)),
     "lane_constant": lambda reader: lanes.LaneConstantAttr(_bracketed(count)(reader)),
@@ -488,5 +448,5 @@ _BODIES: dict[str, Read] = {
     "derived_thread_config": _plain(promotion.DerivedThreadConfigAttr),
     "use_global_load_dma": _plain(promotion.UseGlobalLoadDMAAttr),
     "promote_with_cache_swizzle": lambda reader: promotion.PromoteWithCacheSwizzleAttr(_bracketed(_any_value)(reader)),
-    "swizzle_operand": _swizzle_operand,
+    "swizzle_operand": _record(promotion.SwizzleOperandAttr, {"copy_config": _any_value, "swizzle": _swizzle}),
 }

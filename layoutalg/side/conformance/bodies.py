@@ -90,9 +90,6 @@ class Body:
         """A descriptor of a whole new argument (or of a tile of a larger `matrix`): its name and type.
 
         Block messages want rows of at least 64 bytes, so an argument may be wider than its tile.
-
-        >>> Body("plain").descriptor("f32", (8, 16), None)
-        ('%t0', '!xegpu.tensor_desc<8x16xf32>')
         """
         whole = tuple(shape if matrix is None else matrix)
         least = _LEAST_ROW * 8 // BITS[element]

@@ -132,7 +132,7 @@ def run_all(
             elif name in made:
                 answers[name] = Answer(text=made[name])
             elif len(names) == 1:
-                answers[name] = Answer(refusal=_first_line(words) or "it printed nothing")
+                answers[name] = Answer(refusal=words.strip().partition("\n")[0][:300] or "it printed nothing")
             else:
                 answers |= run_all(compiler, {name: texts[name]}, pipeline, options=options, seconds=seconds)
         return answers
@@ -197,7 +197,3 @@ def _errors(words: str, texts: Sequence[str]) -> dict[int, str]:
         number = max((i for i, start in enumerate(starts) if start <= at), default=0)
         errors.setdefault(number, one[3])
     return errors
-
-
-def _first_line(words: str) -> str:
-    return words.strip().partition("\n")[0][:300]

@@ -168,38 +168,12 @@ def gemm(making: Making) -> None:
     body.store(result)
 
 
-@generates("gemm_chain", kinds=_KINDS[:2], plain=_PLAIN)
-def gemm_chain(making: Making) -> None:
-    """(A B) C: the result of one product is A of the next."""
+def _two_products(
+    making: Making, tolerance: float, *, taller: bool
+) -> tuple[tuple[Value, Value, Value], Value, tuple[LayoutAttr, LayoutAttr, LayoutAttr]]:
+    """Operands of two products, m x n and twice n x n, zeros to add them to, and the layouts of A, B and C."""
     body, random = making.body, making.random
-    making.tolerance = 2e-3
-    if making.plain:
-        body.anchored = making.kind != "none"
-        m, grid = random.choice((8, 16)), (1, 1)
-    else:
-        grid = (random.choice((2, 4)), 1)
-        making.subgroups = grid[0]
-        m = grid[0] * random.choice((8, 16))
-    n = random.choice((16, 32))
-    layouts = _product_layouts(making, grid, (m // grid[0], n), n)
-    if making.kind == "order":
-        making.tolerance = 4e-3
-    said = None if making.plain else layouts
-    a, b, d = (
-        body.load("f16", (m, n), layouts[0]),
-        body.load("f16", (n, n), layouts[1]),
-        body.load("f16", (n, n), layouts[1]),
-    )
-    zero = body.constant((m, n), "f32", "0.0", layouts[2])
-    first = body.cast("arith.truncf", multiplied(making, a, b, zero, said), "f16", layout=layouts[0])
-    body.store(multiplied(making, first, d, zero, said))
-
-
-@generates("attention", kinds=("rows", "whole"), plain=_PLAIN)
-def attention(making: Making) -> None:
-    """softmax(Q K) V, with K given as its transpose."""
-    body, random = making.body, making.random
-    making.tolerance = 4e-3
+    making.tolerance = tolerance
     grid = (1, 1)
     if making.plain:
         body.anchored = making.kind != "none"
@@ -207,16 +181,30 @@ def attention(making: Making) -> None:
     else:
         grid = (random.choice((2, 4)), 1)
         making.subgroups = grid[0]
-        m = grid[0] * 8
+        m = grid[0] * (random.choice((8, 16)) if taller else 8)
     n = random.choice((16, 32))
     layouts = _product_layouts(making, grid, (m // grid[0], n), n)
+    first = body.load("f16", (m, n), layouts[0])
+    others = body.load("f16", (n, n), layouts[1]), body.load("f16", (n, n), layouts[1])
+    return (first, *others), body.constant((m, n), "f32", "0.0", layouts[2]), layouts
+
+
+@generates("gemm_chain", kinds=_KINDS[:2], plain=_PLAIN)
+def gemm_chain(making: Making) -> None:
+    """(A B) C: the result of one product is A of the next."""
+    body = making.body
+    (a, b, d), zero, layouts = _two_products(making, 4e-3 if making.kind == "order" else 2e-3, taller=True)
     said = None if making.plain else layouts
-    q, k, v = (
-        body.load("f16", (m, n), layouts[0]),
-        body.load("f16", (n, n), layouts[1]),
-        body.load("f16", (n, n), layouts[1]),
-    )
-    zero = body.constant((m, n), "f32", "0.0", layouts[2])
+    first = body.cast("arith.truncf", multiplied(making, a, b, zero, said), "f16", layout=layouts[0])
+    body.store(multiplied(making, first, d, zero, said))
+
+
+@generates("attention", kinds=("rows", "whole"), plain=_PLAIN)
+def attention(making: Making) -> None:
+    """softmax(Q K) V, with K given as its transpose."""
+    body = making.body
+    (q, k, v), zero, layouts = _two_products(making, 4e-3, taller=False)
+    said = None if making.plain else layouts
     weights = _softmax_of(making, multiplied(making, q, k, zero, said))
     narrow = body.cast("arith.truncf", weights, "f16", layout=layouts[0])
     body.store(multiplied(making, narrow, v, zero, said))

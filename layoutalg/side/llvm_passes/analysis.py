@@ -11,8 +11,9 @@ second demand is the version's `meet`: LLVM 22 keeps the first that arrives, 24 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, NoReturn, Protocol
 
 from xdsl.dialects.builtin import VectorType
 from xdsl.ir import Attribute as IRAttribute
@@ -29,6 +30,7 @@ from layoutalg.xegpu import LayoutAttr
 __all__ = [
     "Analysis",
     "Demand",
+    "GaveUp",
     "Habits",
     "Meet",
     "Rule",
@@ -62,6 +64,10 @@ def first_wins(old: Demand, new: Demand) -> Demand:
 def nearest_wins(old: Demand, new: Demand) -> Demand:
     """The demand whose user is earlier in the text."""
     return new if new.place < old.place else old
+
+
+class GaveUp(Exception):
+    """An operation has nothing more to demand; the next one is visited."""
 
 
 class Rule(Protocol):
@@ -123,7 +129,8 @@ class Analysis:
 
     def _visit(self, op: Operation) -> None:
         self._place = self._places[op]
-        self._rules.get(op.name, self._default)(op, self)
+        with suppress(GaveUp):
+            self._rules.get(op.name, self._default)(op, self)
 
     def demanded(self, value: SSAValue) -> Attribute | None:
         """The layout that a value is demanded in, if any."""
@@ -145,10 +152,16 @@ class Analysis:
         found = bits_of(value)
         return self.habits.tf32 if found == 19 else found
 
-    def give_up(self, op: Operation, words: str, *, fails: bool = False) -> None:
+    def wanted(self, op: Operation) -> Attribute:
+        """The layout that an operation's result is demanded in; without one the operation demands nothing."""
+        found = self.demanded(op.results[0])
+        if found is None:
+            raise GaveUp
+        return found
+
+    def give_up(self, op: Operation, words: str, *, fails: bool = False) -> NoReturn:
         """An anchor finds no layout: LLVM warns and goes on; `fails` says that LLVM 24 does not."""
-        if fails and self.habits.strict:
-            raise LayoutError(f"{op.name}: {words}")
+        raise LayoutError(f"{op.name}: {words}") if fails and self.habits.strict else GaveUp
 
     def _add(self, value: SSAValue, new: Demand) -> None:
         old = self._demands.get(value)

@@ -3,7 +3,7 @@
 Where the hardware fixes lanes (block messages, dpas), the tile of an instruction is a multiple of them. Gathers take what their
 user wants, scatters put lanes along the innermost dimension.
 
->>> from layoutalg.side.llvm_passes.blocks import STORE
+>>> from layoutalg.side.llvm_passes.block_sizes import STORE
 >>> print(block_message((24, 32), 16, "inst", None, STORE))
 #xegpu.layout<inst_data = [8, 16], lane_layout = [1, 16], lane_data = [1, 1]>
 >>> print(block_message((32, 32), 16, "workgroup", 4, STORE))
@@ -16,7 +16,7 @@ from collections.abc import Iterator, Sequence
 from math import gcd, isqrt, prod
 
 from layoutalg.core.errors import LayoutError
-from layoutalg.side.llvm_passes.blocks import (
+from layoutalg.side.llvm_passes.block_sizes import (
     DEPTHS,
     LANES,
     LOAD,
@@ -209,13 +209,7 @@ def scattered_lanes(shape: Sequence[int], chunk: int) -> tuple[Ints, Ints]:
 
 
 def scattered(shape: Sequence[int], level: str, chunk: int, count: int | None = None) -> LayoutAttr | None:
-    """What a scatter, or a store to shared memory, demands; None where `count` subgroups can't divide it.
-
-    >>> print(scattered((32,), "inst", 1))
-    #xegpu.layout<inst_data = [16], lane_layout = [16], lane_data = [1]>
-    >>> print(scattered((64,), "workgroup", 1, 2), scattered((16,), "workgroup", 1, 2))
-    #xegpu.layout<sg_layout = [2], sg_data = [32]> None
-    """
+    """What a scatter, or a store to shared memory, demands; None where `count` subgroups can't divide it."""
     counts, data = scattered_lanes(shape, min(chunk, _WIDEST))
     if level == "workgroup":
         found = subgroup_shapes(shape, [a * b for a, b in zip(counts, data, strict=True)], count or 0)
@@ -237,12 +231,6 @@ def product(
     """What a dpas demands of A and B, and makes as C; None where no instruction divides them.
 
     Subgroups divide A and B as they divide C. `by_result`: A and B need not be divided so along the depth (LLVM 24).
-
-    >>> for layout in product([(8, 32), (32, 16), (8, 16)], [16, 16, 32], "inst", None, None):
-    ...     print(layout)
-    #xegpu.layout<inst_data = [8, 16], lane_layout = [1, 16], lane_data = [1, 1]>
-    #xegpu.layout<inst_data = [16, 16], lane_layout = [1, 16], lane_data = [2, 1]>
-    #xegpu.layout<inst_data = [8, 16], lane_layout = [1, 16], lane_data = [1, 1]>
     """
     a, b, c = shapes
     spread = (

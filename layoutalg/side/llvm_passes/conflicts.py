@@ -154,16 +154,7 @@ def _convert(op: Operation, number: int, *, ends: bool, copies: bool) -> None:
 
 
 def make_again(module: Operation) -> None:
-    """What is made of constants alone is made again where it is converted; the copies state no layouts (LLVM 24).
-
-    >>> from layoutalg.ir import read_module
-    >>> module = read_module('''%x = arith.constant dense<1.0> : vector<16xf32>
-    ... %y = xegpu.convert_layout %x <{input_layout = #xegpu.layout<lane_layout = [16], lane_data = [1]>,
-    ...   target_layout = #xegpu.layout<lane_layout = [8], lane_data = [1]>}> : vector<16xf32>''')
-    >>> make_again(module)
-    >>> [op.name for op in module.body.block.ops]
-    ['arith.constant', 'arith.constant']
-    """
+    """What is made of constants alone is made again where it is converted; the copies state no layouts (LLVM 24)."""
     for op in inside_first(module):
         maker = op.operands[0].owner if isinstance(op, ConvertLayoutOp) else None
         if isinstance(maker, Operation) and can_be_made_again(maker):

@@ -168,13 +168,7 @@ def collapsed(attribute: Attribute, groups: Sequence[Sequence[int]]) -> Attribut
 
 
 def expanded(attribute: Attribute, dim: int, shape: Sequence[int]) -> Attribute:
-    """One dimension as several of these sizes: lanes and data go to the innermost first, subgroups to what their data leave.
-
-    >>> print(expanded(lanes((16,), (1,)), 0, (4, 8)))
-    #xegpu.layout<lane_layout = [2, 8], lane_data = [1, 1]>
-    >>> print(expanded(LayoutAttr(sg_layout=(8,), sg_data=(32,)), 0, (4, 64)))
-    #xegpu.layout<sg_layout = [4, 2], sg_data = [1, 32]>
-    """
+    """One dimension as several of these sizes: lanes and data go to the innermost first, subgroups to what their data leave."""
     if isinstance(attribute, SliceAttr):
         at = _kept(attribute)[dim]
         moved = tuple(d if d < at else d + len(shape) - 1 for d in attribute.dims)

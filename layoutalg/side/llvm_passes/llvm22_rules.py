@@ -26,8 +26,8 @@ from xdsl.ir import SSAValue
 
 from layoutalg.core.errors import LayoutError
 from layoutalg.ir.dialects.xegpu.attributes import TensorDescType
-from layoutalg.side.llvm_passes.analysis import Analysis, Rule, bits_of, carries, held, hold, shape_in
-from layoutalg.side.llvm_passes.blocks import (
+from layoutalg.side.llvm_passes.analysis import Analysis, GaveUp, Rule, bits_of, carries, held, hold, shape_in
+from layoutalg.side.llvm_passes.block_sizes import (
     LANES,
     PREFETCH,
     ROWS,
@@ -106,9 +106,7 @@ def _prefetch_nd(op: Any, analysis: Analysis) -> None:
 def _load_nd(op: Any, analysis: Analysis) -> None:
     layout = held(op, "layout")
     if layout is None or not has_level(layout, analysis.level):
-        layout = analysis.demanded(op.results[0])
-        if layout is None:
-            return
+        layout = analysis.wanted(op)
         if op.transpose is not None:
             layout = _turned(layout, op.transpose.get_values())
         hold(op, "layout", layout)
@@ -200,15 +198,11 @@ def _turned(layout: Attribute, permutation: Sequence[int]) -> Attribute:
 
 
 def _transpose(op: Any, analysis: Analysis) -> None:
-    layout = analysis.demanded(op.results[0])
-    if layout is not None:
-        analysis.give(op.operands[0], _turned(layout, op.permutation.get_values()))
+    analysis.give(op.operands[0], _turned(analysis.wanted(op), op.permutation.get_values()))
 
 
 def _bitcast(op: Any, analysis: Analysis) -> None:
-    layout = analysis.demanded(op.results[0])
-    if layout is None:
-        return
+    layout = analysis.wanted(op)
     before, after = bits_of(op.operands[0]), bits_of(op.results[0])
     if before == after:
         analysis.pass_on(op.operands[0], op.results[0])
@@ -224,13 +218,13 @@ def _bitcast(op: Any, analysis: Analysis) -> None:
     analysis.give(op.operands[0], lanes(spread, (*data[:-1], last)))
 
 
-def _scattered(op: Any, payload: SSAValue, analysis: Analysis) -> tuple[Attribute, Attribute] | None:
+def _scattered(op: Any, payload: SSAValue, analysis: Analysis) -> tuple[Attribute, Attribute]:
     """The layouts of a gather's or scatter's value, and of its mask and offsets."""
     layout = held(op, "layout")
     if layout is not None and has_level(layout, analysis.level):
         return layout, layout
     if not isinstance(payload.type, VectorType):
-        return None
+        raise GaveUp
     if analysis.level == "inst":
         layout = tiles(_points(op))
     else:
@@ -253,8 +247,6 @@ def _points(op: Any) -> tuple[int, ...]:
 
 def _load(op: Any, analysis: Analysis) -> None:
     found = _scattered(op, op.results[0], analysis)
-    if found is None:
-        return
     for operand, layout in zip(op.operands, (found[0], found[1], found[1]), strict=False):
         if operand is not op.operands[0] or isinstance(operand.type, TensorDescType):
             analysis.give(operand, layout)
@@ -262,8 +254,6 @@ def _load(op: Any, analysis: Analysis) -> None:
 
 def _store(op: Any, analysis: Analysis) -> None:
     found = _scattered(op, op.operands[0], analysis)
-    if found is None:
-        return
     analysis.give(op.operands[0], found[0])
     if isinstance(op.operands[1].type, TensorDescType):
         analysis.give(op.operands[1], found[0])

@@ -28,8 +28,8 @@ from xdsl.ir import Operation, SSAValue
 from layoutalg.core.errors import LayoutError
 from layoutalg.core.limits import MOST_WORK_ITEMS
 from layoutalg.side.llvm_passes import anchors, sources
-from layoutalg.side.llvm_passes.analysis import Analysis, Rule, bits_of, held, hold, shape_in
-from layoutalg.side.llvm_passes.blocks import LANES, PREFETCH, STORE, Blocks
+from layoutalg.side.llvm_passes.analysis import Analysis, GaveUp, Rule, bits_of, held, hold, shape_in
+from layoutalg.side.llvm_passes.block_sizes import LANES, PREFETCH, STORE, Blocks
 from layoutalg.side.llvm_passes.fields import Attribute, dropped, has_level, lanes, numbers_of, sliced, with_data
 from layoutalg.side.llvm_passes.reductions import Upright, lacks_lanes, reduced
 from layoutalg.xegpu import LayoutAttr
@@ -59,10 +59,6 @@ def _count(op: Operation, analysis: Analysis, wanted: Attribute | None = None) -
     return found
 
 
-def _unknown(count: int | None, analysis: Analysis) -> bool:
-    return count is None and analysis.level == "workgroup"
-
-
 def _said(op: Operation, name: str, analysis: Analysis) -> Attribute | None:
     """The anchor's own layout, if it says the level."""
     found = held(op, name)
@@ -72,57 +68,45 @@ def _said(op: Operation, name: str, analysis: Analysis) -> Attribute | None:
 _NO_LANES = "Failed to identify lane layouts for the specified inst_data."
 
 
-def _message(op: Any, value: SSAValue, blocks: Blocks, analysis: Analysis, what: str) -> Attribute | None:
+def _message(op: Any, value: SSAValue, blocks: Blocks, analysis: Analysis, what: str) -> Attribute:
     """The layout of a block store or a prefetch, which it holds from then on."""
     layout, bits = _said(op, "layout", analysis), analysis.bits(value)
     if layout is None:
         count = _count(op, analysis)
-        if _unknown(count, analysis):
-            return None
         goes_on = not analysis.habits.rigid
         layout = anchors.block_message(shape_in(value), bits, analysis.level, count, blocks, goes_on=goes_on)
         if layout is None and analysis.level == "inst" and not analysis.habits.rigid:
             raise LayoutError(f"{op.name}: LLVM 23 writes inst_data = -1 for a block of {shape_in(value)}")
         if layout is None:
             analysis.give_up(op, f"Failed to determine required layout for {what}.", fails=what == "store_nd")
-            return None
     elif analysis.level == "inst" and lacks_lanes(layout):
         inst = numbers_of(layout, "inst_data") or ()
         layout = anchors.completed(inst, *anchors.block_lanes(inst, bits, 16))
         if layout is None:
             analysis.give_up(op, _NO_LANES)
-            return None
     hold(op, "layout", layout)
     return layout
 
 
 def _store_nd(op: Any, analysis: Analysis) -> None:
     layout = _message(op, op.operands[0], STORE, analysis, "store_nd")
-    if layout is not None:
-        for operand in op.operands:
-            analysis.give(operand, layout)
+    for operand in op.operands:
+        analysis.give(operand, layout)
 
 
 def _prefetch_nd(op: Any, analysis: Analysis) -> None:
-    layout = _message(op, op.operands[0], PREFETCH, analysis, "prefetch_nd")
-    if layout is not None:
-        analysis.give(op.operands[0], layout)
+    analysis.give(op.operands[0], _message(op, op.operands[0], PREFETCH, analysis, "prefetch_nd"))
 
 
 def _load_nd(op: Any, analysis: Analysis) -> None:
-    wanted = analysis.demanded(op.results[0])
-    if wanted is None:
-        return
+    wanted = analysis.wanted(op)
     layout, bits = _said(op, "layout", analysis), analysis.bits(op.results[0])
     if layout is None:
-        count = _count(op, analysis, wanted)
-        if _unknown(count, analysis):
-            return
+        _count(op, analysis, wanted)
         rigid = analysis.habits.rigid
         layout = anchors.block_load(shape_in(op.results[0]), bits, analysis.level, wanted, rigid=rigid)
         if layout is None:
             analysis.give_up(op, "Failed to determine required layout for load_nd.")
-            return
     elif analysis.level == "inst" and numbers_of(wanted, "lane_layout") and lacks_lanes(layout):
         inst = numbers_of(layout, "inst_data") or ()
         counts = tuple(max(LANES, each) if each > 1 else 1 for each in numbers_of(wanted, "lane_layout") or ())
@@ -131,7 +115,6 @@ def _load_nd(op: Any, analysis: Analysis) -> None:
             layout = anchors.completed(inst, counts, data, wanted.parent_layout().order)
             if layout is None:
                 analysis.give_up(op, _NO_LANES)
-                return
     hold(op, "layout", layout)
     analysis.give(op.operands[0], layout)
 
@@ -142,23 +125,17 @@ def _dpas(op: Any, analysis: Analysis) -> None:
     shapes, bits = [shape_in(value) for value in values], [analysis.bits(value) for value in values]
     layouts: Sequence[Attribute | None] | None = [held(op, name) for name in names]
     if not has_level(layouts[2], analysis.level):
-        wanted = analysis.demanded(op.results[0])
-        if wanted is None:
-            return
+        wanted = analysis.wanted(op)
         count = _count(op, analysis, wanted)
-        if _unknown(count, analysis):
-            return
         if analysis.level != "lane" and bits_of(op.operands[0]) == 19:
             raise LayoutError(f"{op.name}: {anchors.UNDEFINED}: LLVM has no depth for tf32")
         layouts = anchors.product(shapes, bits, analysis.level, count, wanted, by_result=analysis.habits.strict)
         if layouts is None:
             analysis.give_up(op, "Failed to determine required layouts for DPAS operands.")
-            return
     elif analysis.level == "inst":
         layouts = _completed_product(layouts, shapes, bits)
         if layouts is None:
             analysis.give_up(op, _NO_LANES)
-            return
     for name, layout in zip(names, layouts, strict=True):
         hold(op, name, layout)
     for operand, layout in zip(op.operands, layouts, strict=False):
@@ -195,9 +172,7 @@ def _of_mask(layout: Attribute, chunk: int) -> Attribute:
 
 
 def _load(op: Any, analysis: Analysis) -> None:
-    wanted = analysis.demanded(op.results[0])
-    if wanted is None:
-        return
+    wanted = analysis.wanted(op)
     layout, chunk = _said(op, "layout", analysis), _chunk(op)
     if layout is None:
         layout = anchors.generic_load(shape_in(op.results[0]), analysis.level, wanted)
@@ -209,30 +184,25 @@ def _load(op: Any, analysis: Analysis) -> None:
         layout = found or anchors.completed(inst, *anchors.scattered_lanes(inst, 16))
         if layout is None:
             analysis.give_up(op, _NO_LANES)
-            return
         hold(op, "layout", layout)
     for operand in op.operands[1:]:
         analysis.give(operand, _of_mask(layout, chunk))
 
 
-def _scattered(op: Any, chunk: int, analysis: Analysis, what: str) -> Attribute | None:
+def _scattered(op: Any, chunk: int, analysis: Analysis, what: str) -> Attribute:
     layout = _said(op, "layout", analysis)
     if layout is None:
         if not isinstance(op.operands[0].type, VectorType):
-            return None
+            raise GaveUp
         count = _count(op, analysis)
-        if _unknown(count, analysis):
-            return None
         layout = anchors.scattered(shape_in(op.operands[0]), analysis.level, chunk, count)
         if layout is None:
             analysis.give_up(op, f"Failed to determine required layout for {what}.", fails=True)
-            return None
     elif analysis.level == "inst" and lacks_lanes(layout):
         inst = numbers_of(layout, "inst_data") or ()
         layout = anchors.completed(inst, *anchors.scattered_lanes(inst, 16))
         if layout is None:
             analysis.give_up(op, _NO_LANES)
-            return None
     hold(op, "layout", layout)
     return layout
 
@@ -240,21 +210,18 @@ def _scattered(op: Any, chunk: int, analysis: Analysis, what: str) -> Attribute 
 def _store(op: Any, analysis: Analysis) -> None:
     chunk = _chunk(op)
     layout = _scattered(op, chunk, analysis, "store scatter")
-    if layout is not None:
-        analysis.give(op.operands[0], layout)
-        for operand in op.operands[2:]:
-            analysis.give(operand, _of_mask(layout, chunk))
+    analysis.give(op.operands[0], layout)
+    for operand in op.operands[2:]:
+        analysis.give(operand, _of_mask(layout, chunk))
 
 
 def _store_matrix(op: Any, analysis: Analysis) -> None:
-    layout = _scattered(op, 1, analysis, "store matrix")
-    if layout is not None:
-        analysis.give(op.operands[0], layout)
+    analysis.give(op.operands[0], _scattered(op, 1, analysis, "store matrix"))
 
 
 def _load_matrix(op: Any, analysis: Analysis) -> None:
-    wanted = analysis.demanded(op.results[0])
-    if wanted is None or _said(op, "layout", analysis) is not None:
+    wanted = analysis.wanted(op)
+    if _said(op, "layout", analysis) is not None:
         return
     if analysis.level == "inst" and analysis.habits.rigid and not lacks_lanes(wanted):
         wanted = lanes(numbers_of(wanted, "lane_layout") or (), numbers_of(wanted, "lane_data") or ())
@@ -290,8 +257,6 @@ def _reduction(op: Any, analysis: Analysis, upright: Upright) -> None:
     if wanted is None and isinstance(op.results[0].type, VectorType):
         return
     count = _count(op, analysis, wanted)
-    if _unknown(count, analysis):
-        return
     dims = tuple(op.reduction_dims.get_values())
     reuses = analysis.habits.reuses
     source = reduced(shape_in(op.operands[0]), dims, wanted, count, analysis.level, upright, reuses=reuses)
@@ -312,26 +277,21 @@ def _reduction_to_scalar(op: Any, analysis: Analysis) -> None:
 
 
 def _broadcast(op: Any, analysis: Analysis) -> None:
-    wanted = analysis.demanded(op.results[0])
-    if wanted is not None and isinstance(op.operands[0].type, VectorType):
+    if isinstance(op.operands[0].type, VectorType):
+        wanted = analysis.wanted(op)
         analysis.give(op.operands[0], sources.broadcast(wanted, shape_in(op.results[0]), shape_in(op.operands[0])))
 
 
 def _shape_cast(op: Any, analysis: Analysis) -> None:
-    wanted = analysis.demanded(op.results[0])
-    if wanted is None:
-        return
+    wanted = analysis.wanted(op)
     source = sources.shape_cast(wanted, shape_in(op.results[0]), shape_in(op.operands[0]))
     if source is None:
         analysis.give_up(op, "Failed to infer source layout for shape_cast; unsupported shape-cast pattern.")
-        return
     analysis.give(op.operands[0], source)
 
 
 def _transpose(op: Any, analysis: Analysis) -> None:
-    wanted = analysis.demanded(op.results[0])
-    if wanted is not None:
-        analysis.give(op.operands[0], sources.transpose(wanted, op.permutation.get_values()))
+    analysis.give(op.operands[0], sources.transpose(analysis.wanted(op), op.permutation.get_values()))
 
 
 def _grown(wanted: Attribute, ratio: int, bound: int, level: str) -> Attribute:
@@ -354,9 +314,7 @@ def _grown(wanted: Attribute, ratio: int, bound: int, level: str) -> Attribute:
 
 
 def _bitcast(op: Any, analysis: Analysis) -> None:
-    wanted = analysis.demanded(op.results[0])
-    if wanted is None:
-        return
+    wanted = analysis.wanted(op)
     before, after = analysis.bits(op.operands[0]), analysis.bits(op.results[0])
     if before > after:
         wanted = _grown(wanted, before // after, shape_in(op.results[0])[-1], analysis.level)
@@ -365,9 +323,7 @@ def _bitcast(op: Any, analysis: Analysis) -> None:
 
 
 def _interleave(op: Any, analysis: Analysis) -> None:
-    wanted = analysis.demanded(op.results[0])
-    if wanted is None:
-        return
+    wanted = analysis.wanted(op)
     wanted = _grown(wanted, 2, shape_in(op.results[0])[-1], analysis.level)
     _state(op, wanted)
     for number, operand in enumerate(op.operands):
@@ -377,16 +333,13 @@ def _interleave(op: Any, analysis: Analysis) -> None:
 
 
 def _deinterleave(op: Any, analysis: Analysis) -> None:
-    wanted = analysis.demanded(op.results[0])
-    source = None if wanted is None else sources.source_of(op, 0, wanted)
+    source = sources.source_of(op, 0, analysis.wanted(op))
     if source is not None:
         analysis.give(op.operands[0], source)
 
 
 def _insert(op: Any, analysis: Analysis) -> None:
-    wanted = analysis.demanded(op.results[0])
-    if wanted is None:
-        return
+    wanted = analysis.wanted(op)
     if analysis.level == "lane":
         counts, data = numbers_of(wanted, "lane_layout") or (), numbers_of(wanted, "lane_data") or ()
         for dim, size in enumerate(shape_in(op.operands[0])):

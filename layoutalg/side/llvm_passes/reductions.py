@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 
 from layoutalg.core.errors import LayoutError
 from layoutalg.side.llvm_passes.anchors import UNDEFINED
-from layoutalg.side.llvm_passes.blocks import LANES
+from layoutalg.side.llvm_passes.block_sizes import LANES
 from layoutalg.side.llvm_passes.fields import Attribute, lanes, numbers_of, with_data
 from layoutalg.xegpu import LayoutAttr, SliceAttr
 

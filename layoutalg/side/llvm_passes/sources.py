@@ -156,14 +156,7 @@ def _folded(result: Attribute, shape: Sequence[int], source: Sequence[int]) -> A
 
 
 def source_of(op: Any, number: int, result: Attribute) -> Attribute | None:
-    """The layout of operand `number` of an operation that is not an anchor, when its result has this one; None if unknown.
-
-    >>> from layoutalg.ir import read_module
-    >>> from layoutalg.side.llvm_passes.fields import lanes
-    >>> text = "%x = arith.constant dense<0.0> : vector<8x16xf32> %y = math.exp %x : vector<8x16xf32>"
-    >>> print(source_of(list(read_module(text).ops)[1], 0, lanes((1, 16), (1, 1))))
-    #xegpu.layout<lane_layout = [1, 16], lane_data = [1, 1]>
-    """
+    """The layout of operand `number` of an operation that is not an anchor, when its result has this one; None if unknown."""
     operand, value = op.operands[number], op.results[0]
     if op.name == "vector.broadcast":
         return broadcast(result, shape_in(value), shape_in(operand)) if isinstance(operand.type, VectorType) else None

@@ -16,7 +16,18 @@ from dataclasses import dataclass
 
 from layoutalg.core.whole_numbers import instance_of
 
-__all__ = ["DEPTHS", "LANES", "LOAD", "PREFETCH", "STORE", "Block", "Blocks", "largest_divisor", "tile", "whole_bytes"]
+__all__ = [
+    "DEPTHS",
+    "LANES",
+    "LOAD",
+    "PREFETCH",
+    "STORE",
+    "BlockSizes",
+    "Blocks",
+    "largest_divisor",
+    "tile",
+    "whole_bytes",
+]
 
 LANES = 16
 ROWS = (1, 2, 3, 4, 5, 6, 7, 8)
@@ -28,7 +39,7 @@ _UP_TO_32 = (1, 2, 4, 8, 16, 32)
 
 
 @dataclass(frozen=True, slots=True)
-class Block:
+class BlockSizes:
     """The widths, heights and numbers of blocks that one message can have, in elements."""
 
     widths: tuple[int, ...]
@@ -36,27 +47,27 @@ class Block:
     counts: tuple[int, ...] = (1,)
 
 
-Blocks = Mapping[tuple[int, str], Block]
+Blocks = Mapping[tuple[int, str], BlockSizes]
 """By the bits of an element, and by what the message does with the block: "", "transformed" or "transposed"."""
 
-STORE: Blocks = {(bits, ""): Block((16,), _UP_TO_8) for bits in (8, 16, 32)}
+STORE: Blocks = {(bits, ""): BlockSizes((16,), _UP_TO_8) for bits in (8, 16, 32)}
 PREFETCH: Blocks = {
-    (8, ""): Block((32,), _UP_TO_32, (1, 2)),
-    (16, ""): Block((16,), _UP_TO_32, (1, 2)),
-    (32, ""): Block((16,), _UP_TO_32),
+    (8, ""): BlockSizes((32,), _UP_TO_32, (1, 2)),
+    (16, ""): BlockSizes((16,), _UP_TO_32, (1, 2)),
+    (32, ""): BlockSizes((16,), _UP_TO_32),
 }
 LOAD: Blocks = {
-    (4, ""): Block((32, 64), _UP_TO_32, (1, 2)),
-    (8, ""): Block((16, 32), _UP_TO_32, (1, 2)),
-    (16, ""): Block((16,), _UP_TO_32, (1, 2)),
-    (32, ""): Block((16,), _UP_TO_32),
-    (4, "transformed"): Block((16,), (64,), (1, 2, 4)),
-    (8, "transformed"): Block((16,), (32,), (1, 2, 4)),
-    (16, "transformed"): Block((16,), (16, 32), (1, 2)),
-    (4, "transposed"): Block((64,), (16, 32)),
-    (8, "transposed"): Block((32,), (16, 32)),
-    (16, "transposed"): Block((16,), (16, 32)),
-    (32, "transposed"): Block((8,), (16, 32)),
+    (4, ""): BlockSizes((32, 64), _UP_TO_32, (1, 2)),
+    (8, ""): BlockSizes((16, 32), _UP_TO_32, (1, 2)),
+    (16, ""): BlockSizes((16,), _UP_TO_32, (1, 2)),
+    (32, ""): BlockSizes((16,), _UP_TO_32),
+    (4, "transformed"): BlockSizes((16,), (64,), (1, 2, 4)),
+    (8, "transformed"): BlockSizes((16,), (32,), (1, 2, 4)),
+    (16, "transformed"): BlockSizes((16,), (16, 32), (1, 2)),
+    (4, "transposed"): BlockSizes((64,), (16, 32)),
+    (8, "transposed"): BlockSizes((32,), (16, 32)),
+    (16, "transposed"): BlockSizes((16,), (16, 32)),
+    (32, "transposed"): BlockSizes((8,), (16, 32)),
 }
 
 

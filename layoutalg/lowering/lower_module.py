@@ -53,7 +53,6 @@ from layoutalg.ir.verify import verify_module
 from layoutalg.ir.writing import ModulePrinter
 from layoutalg.lowering.branches import write_blocks
 from layoutalg.lowering.calls import inline_calls, spread_calls
-from layoutalg.lowering.held import held_in
 from layoutalg.lowering.in_place import CONVERSIONS, lower_fragments
 from layoutalg.lowering.kernels import Exchanged, Refused
 from layoutalg.lowering.liveness import HINTS, Live, is_free
@@ -61,6 +60,7 @@ from layoutalg.lowering.placed_text import Placed, placed
 from layoutalg.lowering.repeated import repeated
 from layoutalg.lowering.rules import Kernel
 from layoutalg.lowering.shared_memory import SHARED, declared_bytes
+from layoutalg.lowering.value_layouts import value_layouts_of
 from layoutalg.module.module import SEPARATOR, Module
 from layoutalg.xegpu import LayoutAttr, SliceAttr
 
@@ -240,7 +240,7 @@ def _lowered(function: FuncOp, target: str, llvm: int) -> Kernel | None:
     of_workgroup = any("sg" in levels_of(one.attribute) for one in statements)
     machine = Machine(lanes=lanes, subgroups=subgroups if of_workgroup else 1)
     kernel = Kernel(
-        function.sym_name.data, machine, subgroups, held_in(flow, machine, target), target=target, llvm=llvm
+        function.sym_name.data, machine, subgroups, value_layouts_of(flow, machine, target), target=target, llvm=llvm
     )
     kernel.is_counted = of_workgroup or stated.subgroups is not None or _is_one_subgroup(function, lanes)
     kernel.live = Live(function)

@@ -9,11 +9,11 @@ Of an elementwise chain whose load says its layout, every other value has the sa
 ...     -> vector<8x16xf32>
 ...   %y = arith.negf %x : vector<8x16xf32>
 ...   func.return }'''
->>> held = held_in(flow_of(read_module(text)), Machine(lanes=16, subgroups=1))
+>>> held = value_layouts_of(flow_of(read_module(text)), Machine(lanes=16, subgroups=1))
 >>> [str(one.layout) for one in held.by_value.values()]
 ['d0 = 8@reg, d1 = 16@lane', 'd0 = 8@reg, d1 = 16@lane']
 
-`value_layouts` decides; here the registers of each value are cut into the pieces in which a lane holds them.
+`flow.values` decides; here the registers of each value are cut into the pieces in which a lane holds them.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from layoutalg.flow.written_layouts import CONVERTING, WrittenLayout, called
 from layoutalg.lowering.fragments import piece_sizes
 from layoutalg.xegpu import LayoutAttr, SliceAttr
 
-__all__ = ["Held", "HeldIn", "held_in", "tile_registers"]
+__all__ = ["Held", "ValueLayouts", "tile_registers", "value_layouts_of"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,12 +45,12 @@ class Held:
 
 
 @dataclass(slots=True)
-class HeldIn:
+class ValueLayouts:
     """What is known of a function: the layout of each value by its number, and statements that make no sense.
 
     >>> from layoutalg.ir import read_module
     >>> from layoutalg.flow.graph import flow_of
-    >>> HeldIn(flow_of(read_module("gpu.barrier"))).wrong
+    >>> ValueLayouts(flow_of(read_module("gpu.barrier"))).wrong
     []
     """
 
@@ -87,10 +87,10 @@ def tile_registers(attribute: Distributed, layout: Layout) -> int | None:
     return prod(parent.inst_data) // prod(parent.lane_layout)
 
 
-def held_in(flow: Flow, machine: Machine, target: str | None = None) -> HeldIn:
+def value_layouts_of(flow: Flow, machine: Machine, target: str | None = None) -> ValueLayouts:
     """The layouts of a function's values, as `solved` chooses them, with the registers of their pieces."""
     answer = solved(flow, machine, target)
-    found = HeldIn(flow, wrong=list(answer.misfits), free=answer.free)
+    found = ValueLayouts(flow, wrong=list(answer.misfits), free=answer.free)
     for number, one in answer.of.items():
         tile = None if one.attribute is None else tile_registers(one.attribute, one.layout)
         found.by_value[number] = Held(one.layout, piece_sizes(int(one.layout.axes.get("reg", 1)), tile))
