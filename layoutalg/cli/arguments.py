@@ -46,6 +46,7 @@ __all__ = [
     "read_value_or_module",
     "read_whole_module",
     "shape_argument",
+    "target_option",
 ]
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
@@ -102,6 +103,11 @@ def json_option(command: _Command) -> _Command:
 def llvm_option(meaning: str) -> Callable[[_Command], _Command]:
     """The option `--llvm`, with what the version is for."""
     return click.option("--llvm", type=_LLVM_VERSION, default=str(DEFAULT_LLVM), show_default=True, help=meaning)
+
+
+def target_option(meaning: str) -> Callable[[_Command], _Command]:
+    """The option `--target`: a chip, with what it is for."""
+    return click.option("--target", type=CHIP, metavar="CHIP", default="pvc", show_default=True, help=meaning)
 
 
 def element_option(command: _Command) -> _Command:

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from layoutalg.cli.arguments import (
-    CHIP,
     element_option,
     json_option,
     machine_options,
@@ -16,6 +15,7 @@ from layoutalg.cli.arguments import (
     print_json,
     read_text,
     shape_argument,
+    target_option,
 )
 
 if TYPE_CHECKING:
@@ -29,14 +29,7 @@ __all__ = ["convert"]
 @click.argument("destination")
 @shape_argument
 @element_option
-@click.option(
-    "--target",
-    type=CHIP,
-    metavar="CHIP",
-    default="pvc",
-    show_default=True,
-    help="The chip, for its price and the size of shared memory.",
-)
+@target_option("The chip, for its price and the size of shared memory.")
 @machine_options
 @click.option("--slm-limit", type=int, help="Shared memory that may be used, in bytes (the chip's); 0 for none.")
 @click.option(
