@@ -63,9 +63,6 @@ def rearrange(array: Array, layout: Layout) -> Array:
 
     Dimensions of the array in front of the layout's are batches. Raises `LayoutError` where the shapes differ, and for a
     layout that is not a rearrangement: with an offset, with replicas, or with factors that leave a gap or overlap.
-
-    >>> rearrange(np.arange(6).reshape(2, 3), Layout.parse("d0 = 2@d1, d1 = 3@d0")).tolist()
-    [[0, 3], [1, 4], [2, 5]]
     """
     rank = layout.rank
     if tuple(array.shape[array.ndim - rank :]) != layout.shape:

@@ -10,9 +10,10 @@ import json
 import os
 import sys
 from collections.abc import Callable, Sequence
+from functools import wraps
 from pathlib import Path
 from pkgutil import resolve_name
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import click
 
@@ -44,6 +45,8 @@ __all__ = [
     "read_text",
     "read_value_or_module",
     "read_whole_module",
+    "shape_argument",
+    "target_option",
 ]
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
@@ -102,6 +105,11 @@ def llvm_option(meaning: str) -> Callable[[_Command], _Command]:
     return click.option("--llvm", type=_LLVM_VERSION, default=str(DEFAULT_LLVM), show_default=True, help=meaning)
 
 
+def target_option(meaning: str) -> Callable[[_Command], _Command]:
+    """The option `--target`: a chip, with what it is for."""
+    return click.option("--target", type=CHIP, metavar="CHIP", default="pvc", show_default=True, help=meaning)
+
+
 def element_option(command: _Command) -> _Command:
     """The option `--element`: the element type."""
     return click.option("--element", default="f32", show_default=True, help="Element type.")(command)
@@ -119,15 +127,32 @@ def format_option(command: _Command) -> _Command:
     )(command)
 
 
+def _sizes(_context: click.Context, _parameter: click.Parameter, text: str | None) -> tuple[int, ...] | None:
+    return None if text is None else as_shape(text)
+
+
+def shape_argument(command: _Command) -> _Command:
+    """The argument SHAPE, which many texts need: sizes, or None."""
+    return click.argument("shape", required=False, callback=_sizes)(command)
+
+
 def machine_options(command: _Command) -> _Command:
-    """The options that say what a text leaves open: the machine."""
+    """The options that say what a text leaves open: the command gets them as its `machine`."""
+
+    @wraps(command)
+    def with_machine(
+        *given: Any, subgroup_size: int | None, subgroups: int | None, workgroup_size: int | None, **others: Any
+    ) -> Any:
+        return command(*given, machine=machine_said(subgroup_size, subgroups, workgroup_size), **others)
+
+    found = cast("_Command", with_machine)
     for option in (
         click.option("--workgroup-size", type=int, help="Threads of a workgroup."),
         click.option("--subgroups", type=int, help="Subgroups of a workgroup."),
         click.option("--subgroup-size", type=int, help="Threads of a subgroup (lanes)."),
     ):
-        command = option(command)
-    return command
+        found = option(found)
+    return found
 
 
 def machine_said(subgroup_size: int | None, subgroups: int | None, workgroup_size: int | None) -> Machine:

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import click
 
 from layoutalg.cli.arguments import (
-    as_shape,
     element_option,
     json_option,
     machine_options,
-    machine_said,
     print_json,
     read_text,
+    shape_argument,
 )
+
+if TYPE_CHECKING:
+    from layoutalg.core.notation import Machine
 
 __all__ = ["banks"]
 
@@ -20,7 +24,7 @@ __all__ = ["banks"]
 @click.command(short_help="Count the bank conflicts of an access.")
 @click.argument("memory")
 @click.argument("layout")
-@click.argument("shape", required=False)
+@shape_argument
 @element_option
 @click.option("--banks", "count", type=int, default=32, show_default=True, help="Banks of the memory.")
 @click.option("--width", type=int, default=4, show_default=True, help="Bytes of a bank's word.")
@@ -30,14 +34,12 @@ __all__ = ["banks"]
 def banks(
     memory: str,
     layout: str,
-    shape: str | None,
+    shape: tuple[int, ...] | None,
     element: str,
     count: int,
     width: int,
     vector: int | None,
-    subgroup_size: int | None,
-    subgroups: int | None,
-    workgroup_size: int | None,
+    machine: Machine,
     as_json: bool,
 ) -> None:
     """Count the bank conflicts when a tensor of SHAPE with a LAYOUT goes into shared MEMORY or comes from there.
@@ -51,10 +53,8 @@ def banks(
 
     if memory == layout == "-":
         raise click.UsageError("only one of MEMORY and LAYOUT may be '-': standard input is one text")
-    machine = machine_said(subgroup_size, subgroups, workgroup_size)
-    sizes = None if shape is None else as_shape(shape)
     holder = read_text(layout)
-    held = holder.layout(sizes, machine)
+    held = holder.layout(shape, machine)
     (where,) = (None,) if memory == "row-major" else agree((read_text(memory),), held.shape)
     addresses = None if where is None or where.operand is None else where.operand.layout
     bits = element_bits(element)

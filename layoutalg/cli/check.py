@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from layoutalg.cli.arguments import CHIP, format_option, json_option, llvm_option, read_whole_module
+from layoutalg.cli.arguments import format_option, json_option, llvm_option, read_whole_module, target_option
 from layoutalg.cli.check_pass import Compared, compare_files, compare_passes
 from layoutalg.cli.findings import write_findings
 from layoutalg.core.errors import LayoutError
@@ -26,14 +26,7 @@ __all__ = ["check"]
 @click.option("--seed", type=int, default=0, show_default=True, help="Compare: the seed of random arguments.")
 @click.option("--tolerance", type=float, help="Compare: by how much floats may differ, relative to the largest.")
 @llvm_option("The version of LLVM whose rules the layouts must follow.")
-@click.option(
-    "--target",
-    type=CHIP,
-    metavar="CHIP",
-    default="pvc",
-    show_default=True,
-    help="The chip whose messages and prices count.",
-)
+@target_option("The chip whose messages and prices count.")
 @format_option
 @json_option
 def check(

@@ -3,21 +3,23 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from layoutalg.cli.arguments import (
-    CHIP,
-    as_shape,
     element_option,
     json_option,
     machine_options,
-    machine_said,
     output_option,
     print_json,
     read_text,
+    shape_argument,
+    target_option,
 )
+
+if TYPE_CHECKING:
+    from layoutalg.core.notation import Machine
 
 __all__ = ["convert"]
 
@@ -25,16 +27,9 @@ __all__ = ["convert"]
 @click.command(short_help="Plan a conversion, and write its code.")
 @click.argument("source")
 @click.argument("destination")
-@click.argument("shape", required=False)
+@shape_argument
 @element_option
-@click.option(
-    "--target",
-    type=CHIP,
-    metavar="CHIP",
-    default="pvc",
-    show_default=True,
-    help="The chip, for its price and the size of shared memory.",
-)
+@target_option("The chip, for its price and the size of shared memory.")
 @machine_options
 @click.option("--slm-limit", type=int, help="Shared memory that may be used, in bytes (the chip's); 0 for none.")
 @click.option(
@@ -55,12 +50,10 @@ __all__ = ["convert"]
 def convert(
     source: str,
     destination: str,
-    shape: str | None,
+    shape: tuple[int, ...] | None,
     element: str,
     target: str,
-    subgroup_size: int | None,
-    subgroups: int | None,
-    workgroup_size: int | None,
+    machine: Machine,
     slm_limit: int | None,
     level: str,
     workgroups: int,
@@ -87,16 +80,14 @@ def convert(
         raise click.UsageError("only one of SOURCE and DESTINATION may be '-': standard input is one text")
     if picture is not None and picture.suffix != ".svg":
         raise click.UsageError(f"--picture {picture}: expected a name that ends in .svg")
-    sizes = None if shape is None else as_shape(shape)
     pair = [read_text(text) for text in (source, destination)]
-    machine = machine_said(subgroup_size, subgroups, workgroup_size)
     bits = element_bits(element)
-    paid = price(pair[0], pair[1], sizes, element, machine, target)
-    ends, _ = completed(pair[0], pair[1], sizes, machine)
+    paid = price(pair[0], pair[1], shape, element, machine, target)
+    ends, _ = completed(pair[0], pair[1], shape, machine)
     plan = plan_conversion(
         ends[0],
         ends[1],
-        sizes,
+        shape,
         machine=machine | Machine(lanes=paid.lanes),
         element_bits=bits,
         target=target,

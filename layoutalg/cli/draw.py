@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from contextlib import nullcontext
 from pathlib import Path
+from typing import Any
 
 import click
 
 from layoutalg.cli.arguments import (
-    as_shape,
     json_option,
     machine_options,
-    machine_said,
     output_option,
     print_json,
     read_text,
+    shape_argument,
 )
 
 __all__ = ["draw"]
@@ -22,7 +22,7 @@ __all__ = ["draw"]
 
 @click.command(short_help="Draw who holds what, as a file.")
 @click.argument("text")
-@click.argument("shape", required=False)
+@shape_argument
 @output_option("The file: .svg, .png, .pdf or .html; its directory is made.", required=True)
 @click.option(
     "--colour",
@@ -42,16 +42,11 @@ __all__ = ["draw"]
 @json_option
 def draw(
     text: str,
-    shape: str | None,
+    shape: tuple[int, ...] | None,
     output: Path,
-    colour: str | None,
-    direction: str,
     full: bool,
-    title: str | None,
-    subgroup_size: int | None,
-    subgroups: int | None,
-    workgroup_size: int | None,
     as_json: bool,
+    **options: Any,
 ) -> None:
     """Draw who holds what under an attribute, a type or a layout TEXT, for a tensor of SHAPE (such as 32x64).
 
@@ -63,15 +58,7 @@ def draw(
 
     # A full picture of many elements takes seconds: a terminal shows that it is being drawn, a file or a pipe sees nothing.
     with Console(stderr=True).status(f"drawing {output}") if full else nullcontext():
-        drawn = picture(
-            read_text(text),
-            None if shape is None else as_shape(shape),
-            machine=machine_said(subgroup_size, subgroups, workgroup_size),
-            title=title,
-            colour=colour,
-            direction=direction,
-            full=full,
-        )
+        drawn = picture(read_text(text), shape, full=full, **options)
         drawn.save(output)
     grids = [
         {

@@ -7,14 +7,21 @@ from pathlib import Path
 
 import click
 
-from layoutalg.cli.arguments import CHIP, json_option, llvm_option, output_option, print_json, read_whole_module
+from layoutalg.cli.arguments import (
+    json_option,
+    llvm_option,
+    output_option,
+    print_json,
+    read_whole_module,
+    target_option,
+)
 
 __all__ = ["lower"]
 
 
 @click.command(short_help="Lower a module to lane level.")
 @click.argument("file")
-@click.option("--target", type=CHIP, metavar="CHIP", default="pvc", show_default=True, help="The chip it is for.")
+@target_option("The chip it is for.")
 @llvm_option("The version of LLVM that reads it.")
 @click.option(
     "--level",

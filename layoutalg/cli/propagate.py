@@ -6,7 +6,14 @@ from pathlib import Path
 
 import click
 
-from layoutalg.cli.arguments import CHIP, json_option, llvm_option, output_option, print_json, read_whole_module
+from layoutalg.cli.arguments import (
+    json_option,
+    llvm_option,
+    output_option,
+    print_json,
+    read_whole_module,
+    target_option,
+)
 
 __all__ = ["propagate"]
 
@@ -23,14 +30,7 @@ _LIKE = ("llvm22", "llvm23", "llvm24")
     show_default=True,
     help="What the layouts say: LLVM's layout-kind.",
 )
-@click.option(
-    "--target",
-    type=CHIP,
-    metavar="CHIP",
-    default="pvc",
-    show_default=True,
-    help="The chip whose messages and prices count.",
-)
+@target_option("The chip whose messages and prices count.")
 @llvm_option("The version of LLVM that reads the result.")
 @click.option("--like", type=click.Choice(_LIKE), help="Take the layouts that this version of LLVM chooses instead.")
 @click.option("--explain", is_flag=True, help="Print what was decided for every value, why, and what it costs.")

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import click
 
-from layoutalg.cli.arguments import as_shape, json_option, machine_options, machine_said, print_json, read_text
+from layoutalg.cli.arguments import json_option, machine_options, print_json, read_text, shape_argument
+
+if TYPE_CHECKING:
+    from layoutalg.core.notation import Machine
 
 __all__ = ["same"]
 
@@ -12,16 +17,14 @@ __all__ = ["same"]
 @click.command(short_help="Compare two layouts.")
 @click.argument("a")
 @click.argument("b")
-@click.argument("shape", required=False)
+@shape_argument
 @machine_options
 @json_option
 def same(
     a: str,
     b: str,
-    shape: str | None,
-    subgroup_size: int | None,
-    subgroups: int | None,
-    workgroup_size: int | None,
+    shape: tuple[int, ...] | None,
+    machine: Machine,
     as_json: bool,
 ) -> int:
     """Say whether A and B mean the same map of a tensor of SHAPE, or the first element that lives elsewhere.
@@ -33,8 +36,7 @@ def same(
 
     if a == b == "-":
         raise click.UsageError("only one of A and B may be '-': standard input is one text")
-    machine = machine_said(subgroup_size, subgroups, workgroup_size)
-    found = compare(read_text(a), read_text(b), None if shape is None else as_shape(shape), machine=machine)
+    found = compare(read_text(a), read_text(b), shape, machine=machine)
     if as_json:
         element = None if found.element is None else list(found.element)
         facts = {"same": bool(found), "explanation": found.explanation, "element": element, "axes": list(found.axes)}

@@ -9,13 +9,12 @@ import click
 from layoutalg.cli.arguments import (
     CHIP,
     as_numbers,
-    as_shape,
     json_option,
     llvm_option,
     machine_options,
-    machine_said,
     print_json,
     read_value_or_module,
+    shape_argument,
 )
 from layoutalg.core.errors import LayoutError
 
@@ -30,7 +29,7 @@ __all__ = ["show"]
 
 @click.command(short_help="Show who holds what, of one layout or of all in a module.")
 @click.argument("text")
-@click.argument("shape", required=False)
+@shape_argument
 @click.option("--sg", type=int, help="List what one subgroup holds.")
 @click.option("--lane", type=int, help="List what one lane holds (of subgroup 0, unless --sg).")
 @click.option("--at", "element_at", metavar="ELEMENT", help="List who holds an element, such as 21,50.")
@@ -44,7 +43,7 @@ __all__ = ["show"]
 @json_option
 def show(
     text: str,
-    shape: str | None,
+    shape: tuple[int, ...] | None,
     sg: int | None,
     lane: int | None,
     element_at: str | None,
@@ -54,9 +53,7 @@ def show(
     target: str | None,
     strict: bool,
     blocks: bool,
-    subgroup_size: int | None,
-    subgroups: int | None,
-    workgroup_size: int | None,
+    machine: Machine,
     as_json: bool,
 ) -> int:
     """Show who holds what under an attribute, a type or a layout TEXT, for a tensor of SHAPE (such as 32x64).
@@ -75,11 +72,10 @@ def show(
         "at": None if element_at is None else as_numbers(element_at, "an element"),
         "llvm": llvm,
     }
-    machine = machine_said(subgroup_size, subgroups, workgroup_size)
     console = Console(markup=False, highlight=False, emoji=False)
     if isinstance(found, Module):
         if shape is not None:
-            raise LayoutError(f"SHAPE {shape}: the values of a module have shapes of their own")
+            raise LayoutError(f"SHAPE {'x'.join(map(str, shape))}: the values of a module have shapes of their own")
         if operation is not None:
             return _show_operation(found, operation, machine, asked | {"blocks": blocks}, strict, as_json, console)
         if blocks:
@@ -87,9 +83,7 @@ def show(
         return _show_module(found, machine, asked | {"target": target}, strict, as_json, console)
     if operation is not None:
         raise LayoutError(f"--op {operation}: {found} is one value; --op names an operation of a module")
-    described = describe(
-        found, None if shape is None else as_shape(shape), machine, element=element, blocks=blocks, **asked
-    )
+    described = describe(found, shape, machine, element=element, blocks=blocks, **asked)
     if as_json:
         print_json(described.facts)
     else:

@@ -5,9 +5,9 @@
 ('shuffles', 15, 0)
 
 `plan` has `convert`, which gives a `conversion_plan`, or a `symbolic_plan` where extents are symbols. `candidates` weighs the
-ways by `cost` (`charges` and `prices` are those of compilers' listings), `chosen` finds the cheapest without making all of
-them, and `bound` says how few shuffles there can be. `levels` says how far elements may go, and `plain` makes layouts with gaps
-and offsets simpler ones. `strategies` has the ways (how elements get from one layout to the other), `program` what is
+ways by `cost` (`charges` and `prices` are those of compilers' listings), `cheapest` finds the best one without making all of
+them, and `bound` says how few shuffles there can be. `levels` says how far elements may go, `normalize` makes layouts with
+gaps and offsets simpler ones. `strategies` has the ways (how elements get from one layout to the other), `program` what is
 executed, and `lowering` writes it as MLIR; `explanation` and `picture` (`drawing`) show the result.
 
 The questions about memory (`bank_conflicts`, `coalescing`, `best_swizzle`) live in `layoutalg.memory`; their names are here

@@ -5,8 +5,8 @@ the exchanges follow (`bit_exchange`, `exchange` where lanes hold copies); what 
 `gathers`). If asked for, moves of Intel's register file are another way (`regions`). Where a subgroup cannot do it alone, only
 what crosses goes through shared memory, perhaps between two exchanges (`cross_subgroup`), or everything does
 (`through_memory`), which is weighed inside a subgroup too. Other factors that stay in registers make blocks of a smaller
-conversion (`blocks`); what is left of a block goes by tables of elements in a subgroup (`tables`, `words_by_pair`, `relays`),
-or, where elements cross subgroups or are too many to schedule, row by row through memory (`padded`).
+conversion (`blocks`); what is left of a block goes by tables of elements in a subgroup (`tables`, `words_by_pair`,
+`multi_hop`), or, where elements cross subgroups or are too many to schedule, row by row through memory (`padded`).
 
 >>> source, destination = Layout.parse("d0 = 2@sg 2@reg, d1 = 16@lane"), Layout.parse("d0 = 2@reg 2@sg, d1 = 16@lane")
 >>> for one in candidates_of(source, destination, 32, "generic", None):
@@ -29,7 +29,7 @@ from typing import NamedTuple
 from layoutalg.conversion.cost import cost_of, passes
 from layoutalg.conversion.layouts import machine_counts
 from layoutalg.conversion.levels import crossing
-from layoutalg.conversion.plain import filled, leaves_empty, plain, trimmed, with_starts
+from layoutalg.conversion.normalize import filled, leaves_empty, normalized, trimmed, with_starts
 from layoutalg.conversion.program.program import Program
 from layoutalg.conversion.program.steps import WORD, Barrier, Load, Permute, Regions, Select, Shuffle, Step, Store
 from layoutalg.conversion.strategies.bit_exchange.pattern import pattern_of
@@ -39,9 +39,9 @@ from layoutalg.conversion.strategies.broadcasts import broadcasts
 from layoutalg.conversion.strategies.cross_subgroup import across_subgroups
 from layoutalg.conversion.strategies.exchange import exchange, stays_in_subgroup
 from layoutalg.conversion.strategies.gathers import gathered_first
+from layoutalg.conversion.strategies.multi_hop import relayed
 from layoutalg.conversion.strategies.padded import through_padded_memory
 from layoutalg.conversion.strategies.regions.moves import by_regions
-from layoutalg.conversion.strategies.relays import relayed
 from layoutalg.conversion.strategies.table_bounds import fewest_by_table
 from layoutalg.conversion.strategies.tables import Slots, exchange_by_table, slot_tables, stays_by_table
 from layoutalg.conversion.strategies.through_memory import fewest_bytes, through_memory
@@ -157,7 +157,7 @@ def candidates_of(
     cost = cost_of(target)
     most = 0 if level == "subgroup" else workgroups * (cost.slm_bytes if slm_limit is None else slm_limit)
     memory = _Memory(most, sparing=slm_limit is None, matrices=target_info(target).vendor not in ("intel", "amd"))
-    source, destination, starts = plain(source, destination)
+    source, destination, starts = normalized(source, destination)
     found = _ways_within(source, destination, element_bits, memory, level)
     if regions and found[0][0] != _NOTHING:
         found += _ways_by_regions(source, destination, element_bits, target)

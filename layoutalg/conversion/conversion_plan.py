@@ -21,11 +21,11 @@ from numpy.typing import NDArray
 
 from layoutalg.conversion.bound import Bound, bound_of
 from layoutalg.conversion.candidates import Candidate, candidates_of
-from layoutalg.conversion.chosen import chosen_of
+from layoutalg.conversion.cheapest import cheapest_of
 from layoutalg.conversion.cost import cost_of
 from layoutalg.conversion.layouts import check_tensor, machine_counts
 from layoutalg.conversion.levels import check_level
-from layoutalg.conversion.plain import leaves_empty, plain
+from layoutalg.conversion.normalize import leaves_empty, normalized
 from layoutalg.conversion.program.access_conflicts import program_ways
 from layoutalg.conversion.program.program import Program
 from layoutalg.conversion.program.steps import Barrier, Permute, Select, Shuffle
@@ -83,7 +83,7 @@ class ConversionPlan:
                 raise ConversionError(
                     f"{before} and {after} {word}: the machine must be the same (source {a}, destination {b})"
                 )
-        plain(a, b)
+        normalized(a, b)
         check_level(self.level, self.workgroups, max(count["sg"] for count in counts), self.target)
         if as_flag(self.regions, "regions") and not target_info(self.target).grf_bytes:
             raise ConversionError(
@@ -113,7 +113,7 @@ class ConversionPlan:
         >>> la.convert(Layout.parse("d0 = 4@lane"), Layout.parse("d0 = 4@lane")).chosen.name
         'nothing moves'
         """
-        return chosen_of(*self._asked)
+        return cheapest_of(*self._asked)
 
     @property
     def programs(self) -> tuple[Program, ...]:
@@ -185,7 +185,7 @@ class ConversionPlan:
 
     @property
     def _bound(self) -> Bound:
-        source, destination, _ = plain(self.source, self.destination)
+        source, destination, _ = normalized(self.source, self.destination)
         return bound_of(source, destination, self.element_bits)
 
     @property

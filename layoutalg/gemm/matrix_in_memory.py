@@ -73,7 +73,7 @@ class Matrix:
         return f"{self.name} is {self.rows}x{self.columns} {self.element}{padded}"
 
 
-def check_matrix(matrix: Matrix, limits: SurfaceLimits = LIMITS) -> None:
+def check_matrix(matrix: Matrix) -> None:
     """Refuse a matrix that no 2D block message can address.
 
     Raises `PlanError`: names the matrix, the bytes, the limit and what would fit.
@@ -82,36 +82,36 @@ def check_matrix(matrix: Matrix, limits: SurfaceLimits = LIMITS) -> None:
     problem = ""
     if matrix.pitch < matrix.columns:
         problem = f"a row has {matrix.columns} elements, so the leading dimension is {matrix.columns} at least"
-    elif width < limits.width_least:
-        fit = _up(limits.width_least, limits.pitch_multiple) // size
+    elif width < LIMITS.width_least:
+        fit = _up(LIMITS.width_least, LIMITS.pitch_multiple) // size
         problem = (
-            f"its rows of {width} bytes are shorter than the {limits.width_least} bytes that a 2D block message needs; "
+            f"its rows of {width} bytes are shorter than the {LIMITS.width_least} bytes that a 2D block message needs; "
             f"{fit} columns would fit"
         )
-    elif width > limits.width_most:
+    elif width > LIMITS.width_most:
         problem = (
-            f"its rows of {width} bytes are longer than the {limits.width_most} bytes that a 2D block message reaches; "
-            f"{limits.width_most // size} columns would fit"
+            f"its rows of {width} bytes are longer than the {LIMITS.width_most} bytes that a 2D block message reaches; "
+            f"{LIMITS.width_most // size} columns would fit"
         )
-    elif width % limits.width_multiple:
-        fit = _up(width, limits.pitch_multiple) // size
+    elif width % LIMITS.width_multiple:
+        fit = _up(width, LIMITS.pitch_multiple) // size
         problem = (
-            f"its rows of {width} bytes are not a multiple of {limits.width_multiple} bytes, as a 2D block message needs; "
+            f"its rows of {width} bytes are not a multiple of {LIMITS.width_multiple} bytes, as a 2D block message needs; "
             f"{fit} columns would fit (the added ones hold zeros)"
         )
-    elif pitch % limits.pitch_multiple:
-        fit = _up(pitch, limits.pitch_multiple) // size
+    elif pitch % LIMITS.pitch_multiple:
+        fit = _up(pitch, LIMITS.pitch_multiple) // size
         problem = (
-            f"its rows are {pitch} bytes apart, which is not a multiple of {limits.pitch_multiple} bytes, as a 2D block "
+            f"its rows are {pitch} bytes apart, which is not a multiple of {LIMITS.pitch_multiple} bytes, as a 2D block "
             f"message needs; a leading dimension ld{matrix.name.lower()} = {fit} would fit"
         )
-    elif pitch > limits.width_most:
+    elif pitch > LIMITS.width_most:
         problem = (
-            f"its rows are {pitch} bytes apart, more than the {limits.width_most} bytes that a 2D block message "
-            f"reaches; a leading dimension of {limits.width_most // size} would fit"
+            f"its rows are {pitch} bytes apart, more than the {LIMITS.width_most} bytes that a 2D block message "
+            f"reaches; a leading dimension of {LIMITS.width_most // size} would fit"
         )
-    elif matrix.rows > limits.height_most:
-        problem = f"a 2D block message reaches {limits.height_most} rows; {limits.height_most} rows would fit"
+    elif matrix.rows > LIMITS.height_most:
+        problem = f"a 2D block message reaches {LIMITS.height_most} rows; {LIMITS.height_most} rows would fit"
     if problem:
         raise PlanError(f"{matrix}: {problem}")
 

@@ -151,9 +151,6 @@ def messages(problem: Problem, tiling: Tiling, llvm: int = DEFAULT_LLVM) -> tupl
     LLVM 22 lowers no load of more than 16 elements per lane; for it the messages are as small as the operands.
 
     Raises `PlanError`: for storage that no message brings.
-
-    >>> [message.load.name for message in messages(Problem.of(64, 64, 64), Tiling(Tile(16, 32, 16)), llvm=22)]
-    ['read_16b_8r16x1c', 'read_16b_8r16x1c', 'read_transform_16b_16r16x1c', 'read_transform_16b_16r16x1c']
     """
     instance_of(problem, Problem, "problem", PlanError)
     instance_of(tiling, Tiling, "tiling", PlanError)

@@ -13,7 +13,7 @@ first five, a gap, and the last two.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from layoutalg.gemm.amx.plan import AmxGemm
     from layoutalg.gemm.plan import Gemm
 
-__all__ = ["PlanPicture", "part_text", "parts_and_title"]
+__all__ = ["PlanPicture", "parts_and_title", "parts_of"]
 
 _WIDE = 38
 
@@ -59,9 +59,9 @@ def parts_and_title(
     return found.parts, found.title
 
 
-def part_text(first: int, size: int, most: int) -> str:
-    """The numbers of a part, of parts of one size in a row of `most`."""
-    return f"{first * size}..{min((first + 1) * size, most) - 1}"
+def parts_of(what: str, size: int, most: int) -> Callable[[int], str]:
+    """The words for each part of a row of `most`, cut into parts of one size: "rows 64..127" for part 1."""
+    return lambda part: f"{what} {part * size}..{min((part + 1) * size, most) - 1}"
 
 
 def _grid(plan: Gemm) -> Panel:
@@ -70,16 +70,8 @@ def _grid(plan: Gemm) -> Panel:
     whole = plan.tiling.workgroup_tile
     longest = len(f"{x - 1},{y - 1}")
     down, deep, across = Axis.of(y, CELL_HEIGHT), Axis.of(plan.k_steps, 16), Axis.of(x, 12 + 6.7 * longest)
-
-    def rows(i: int) -> str:
-        return f"rows {part_text(i, whole.m, plan.m)}"
-
-    def columns(j: int) -> str:
-        return f"columns {part_text(j, whole.n, plan.n)}"
-
-    def depth(s: int) -> str:
-        return f"k {part_text(s, whole.k, plan.k)}"
-
+    rows, columns = parts_of("rows", whole.m, plan.m), parts_of("columns", whole.n, plan.n)
+    depth = parts_of("k", whole.k, plan.k)
     looks = first_marked(
         (down, deep, across),
         lambda i, s: f"A: {rows(i)} for step {s}, {depth(s)}",

@@ -20,15 +20,7 @@ __all__ = ["reason"]
 
 
 def reason(problem: Problem, forms: Forms, found: Times, row: int, best: int) -> str:
-    """The sentence for tiling `row` of the forms, compared with tiling `best`.
-
-    >>> from layoutalg.gemm.roofline import times
-    >>> from layoutalg.gemm.tiling import Tile, Tiling
-    >>> tilings = [(Tiling(Tile(32, 64, 64), size, 256, "shared"), 92) for size in ((8, 4), (1, 4))]
-    >>> problem, forms = Problem.of(4096, 4096, 4096, target="bmg"), Forms.of(tilings)
-    >>> print(reason(problem, forms, times(problem, forms), 1, 0))
-    45 % slower: a step moves its bytes from L3 to L1 in 6144 clocks, and computes in fewer
-    """
+    """The sentence for tiling `row` of the forms, compared with tiling `best`."""
     above = {name: float(part[row] - part[best]) for name, part in found.parts.items()}
     name = max(above, key=lambda part: above[part])
     clocks, least = float(found.clocks[row]), float(found.clocks[best])

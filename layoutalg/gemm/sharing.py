@@ -108,10 +108,6 @@ def slices(problem: Problem, tiling: Tiling) -> tuple[Slice, Slice]:
 
     Raises:
         PlanError: a step along the rows is no whole number of lines, so that two steps would ask for the same line.
-
-    >>> from layoutalg.gemm.tiling import Tile
-    >>> slices(Problem.of(64, 96, 64), Tiling(Tile(32, 48, 32), (1, 1), 256))[1]
-    Slice(operand='B', rows=32, lines=2, along=0)
     """
     whole = tiling.workgroup_tile
     return (
@@ -135,14 +131,7 @@ def _slice(problem: Problem, tiling: Tiling, operand: str, extent: int, along: i
 
 
 def shared_blocks(problem: Problem, tiling: Tiling) -> Shares:
-    """The blocks of 2-D prefetches: those with the fewest messages, and of these the smallest, so that all have work.
-
-    >>> from layoutalg.gemm.tiling import Tile
-    >>> shared_blocks(Problem.of(64, 64, 64), Tiling(Tile(32, 32, 32), (2, 2), 256))
-    Shares(rows=32, lines=1, counts=(2, 2), rounds=1)
-    >>> shared_blocks(Problem.of(64, 64, 64), Tiling(Tile(32, 32, 64), (2, 2), 256))
-    Shares(rows=32, lines=2, counts=(2, 2), rounds=1)
-    """
+    """The blocks of 2-D prefetches: with the fewest messages, and of these the smallest, so that all have work."""
     parts, apart = slices(problem, tiling), xe_chip(problem.target).immediate_offsets
     best: tuple[tuple[int, int, int], Shares] | None = None
     for lines in (1,) if apart else (1, 2, 4, 8):  # apart, more lines than one are never fewer messages
@@ -167,10 +156,6 @@ def lines_of_lanes(problem: Problem, tiling: Tiling) -> Shares:
     """The lines that lanes ask for.
 
     Raises `PlanError`: rows are no whole number of lines apart.
-
-    >>> from layoutalg.gemm.tiling import Tile
-    >>> lines_of_lanes(Problem.of(64, 64, 64), Tiling(Tile(32, 32, 32), (2, 2), 256))
-    Shares(rows=1, lines=1, counts=(64, 64), rounds=2)
     """
     of_a, of_b = (part.rows * part.lines for part in slices(problem, tiling))
     for matrix in problem.matrices[:2]:

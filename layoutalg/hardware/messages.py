@@ -170,11 +170,7 @@ class Delivery:
 
     @property
     def registers(self) -> tuple[tuple[int, ...], ...]:
-        """For each copy, which of the layout's registers each of its registers is.
-
-        >>> messages_for(Layout.parse("d0 = 4@reg:2, d1 = 2@reg 16@lane"), 32, "store", "pvc")[0].registers
-        ((0, 2, 4, 6), (1, 3, 5, 7))
-        """
+        """For each copy, which of the layout's registers each of its registers is."""
         return tuple([part.registers for part in self._parts])
 
     @property

@@ -29,7 +29,7 @@ ELEMENT_BITS = (8, 16, 32, 64)
 """The sizes of elements that are moved and counted, in bits."""
 
 
-def element_size(bits: object, name: str = "element_bits") -> int:
+def element_size(bits: object) -> int:
     """The bits of an element, after a check.
 
     Raises `ConversionError` for a size that is not 8, 16, 32 or 64.
@@ -39,7 +39,7 @@ def element_size(bits: object, name: str = "element_bits") -> int:
     layoutalg.core.errors.ConversionError: element_bits=12: expected 8, 16, 32 or 64
     """
     if type(bits) is not int or bits not in ELEMENT_BITS:
-        raise ConversionError(f"{name}={shown(bits)}: expected 8, 16, 32 or 64")
+        raise ConversionError(f"element_bits={shown(bits)}: expected 8, 16, 32 or 64")
     return bits
 
 

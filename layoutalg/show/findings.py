@@ -57,13 +57,7 @@ def words(finding: Finding) -> str:
 
 
 def print_findings(findings: Iterable[Finding], module: Module, console: Console) -> None:
-    """Print findings with the lines of the source that they are about.
-
-    >>> from rich.console import Console
-    >>> finding = la.Finding("read.text", "is left out", "text", None, level="warning")
-    >>> print_findings([finding], la.read("gpu.barrier"), Console())
-    text: warning: text is left out [layoutalg: read.text]
-    """
+    """Print findings with the lines of the source that they are about."""
     from rich.text import Text
 
     for finding in findings:

@@ -45,9 +45,6 @@ def held_by(layout: Layout, holder: Mapping[str, int]) -> Held:
     """The coordinates that a work-item holds: of very many elements the first. Subgroup 0 is meant unless `holder` says it.
 
     Raises `DistributionError` for an axis that the layout does not have, and for too many elements to list.
-
-    >>> held_by(Layout.parse("d0 = 2@reg, d1 = 16@lane"), {"lane": 3}).elements
-    [[0, 3], [1, 3]]
     """
     axes: dict[str, Any] = layout.axes
     for axis in holder:

@@ -42,14 +42,7 @@ __all__ = ["print_propagation", "propagation_facts"]
 
 
 def print_propagation(done: Propagated, title: str, console: Console, others: Sequence[Likewise] = ()) -> None:
-    """Print what was decided, as wide as the console: of subgroups first, where both levels were decided.
-
-    >>> from rich.console import Console
-    >>> print_propagation(la.propagate("gpu.barrier"), "lane level", Console(width=80))
-    text: lane level
-    <BLANKLINE>
-    cost 0 issue slots of a subgroup; the minimum
-    """
+    """Print what was decided, as wide as the console: of subgroups first, where both levels were decided."""
     if done.coarser is not None:
         print_propagation(done.coarser, f"workgroup level, {title.partition(', ')[2]}", console)
         console.print()

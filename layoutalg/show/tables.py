@@ -83,13 +83,7 @@ def print_line(console: Console, text: str = "") -> None:
 
 
 def print_table(console: Console, rows: Sequence[Row]) -> None:
-    """Print rows as columns that line up; the last one runs on.
-
-    >>> from rich.console import Console
-    >>> print_table(Console(width=40), [("operand", "in memory", "load"), ("A", "64x64", "as it lies")])
-      operand       in memory  load
-      A             64x64      as it lies
-    """
+    """Print rows as columns that line up; the last one runs on."""
     columns = max(map(len, rows))
     widths = [max((len(row[i]) for row in rows if i < len(row) - 1), default=0) for i in range(columns)]
     widths[0] = max(widths[0], _LABEL)

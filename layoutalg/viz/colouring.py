@@ -70,13 +70,7 @@ def paint(grid: Grid, by: str) -> Colours:
 
 
 def legend(grids: Sequence[Grid], by: str) -> tuple[tuple[str, str | None], ...]:
-    """What the colours of some grids of one picture mean: texts, each with its colour or None.
-
-    >>> from layoutalg.core.notation import Operand
-    >>> from layoutalg.viz.grid import tensor_grid
-    >>> legend([tensor_grid(Operand("memory", Layout.parse("d0 = 3@addr")))], "addr")
-    (('addr 0', '#440154'), ('1', '#21918c'), ('2', '#fde725'))
-    """
+    """What the colours of some grids of one picture mean: texts, each with its colour or None."""
     first = grids[0]
     if by == "tile":
         found = dict.fromkeys(

@@ -75,11 +75,6 @@ def fold(runs: Sequence[Run], most: int, cell: int = 1) -> tuple[Band, ...]:
     """The bands of a side of these runs, major to minor, above cells of `cell` indices each.
 
     At most `most` bands are drawn where that many can be folded; `SizeError` where over 2^14 are left.
-
-    >>> [str(band) for band in fold([Run(4096)], most=3, cell=16)]
-    ['0-15', '⋯', '65520-65535']
-    >>> [str(band) for band in fold([Run(2), Run(2)], most=100)]
-    ['0', '1', '2', '3']
     """
     levels = [0] * len(runs)
     while True:

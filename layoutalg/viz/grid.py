@@ -161,9 +161,6 @@ def tensor_grid(
     limit, 1 for the first cell alone. Where the numbers jump, more rows and columns are drawn.
 
     Raises `LayoutError` for a layout with symbols, `SizeError` for more than 2^24 cells.
-
-    >>> tensor_grid(Operand("A", Layout.parse("d0 = 2@lane:4 2@reg, d1 = 4@lane"))).owner["lane"].tolist()
-    [[0, 1, 2, 3], [0, 1, 2, 3], [4, 5, 6, 7], [4, 5, 6, 7]]
     """
     layout, swizzled = numbered(part.layout)
     swizzle = None if swizzled is None else (swizzled.axis, swizzled.swizzle)
@@ -184,9 +181,6 @@ def hardware_grid(part: Operand, most_rows: int | None = MOST, most_columns: int
 
     Onto other axes, the last one goes across. Raises `LayoutError` for a layout with symbols, and where an axis has gaps;
     `SizeError` for more than 2^24 cells.
-
-    >>> hardware_grid(Operand("A", Layout.parse("d0 = 2@lane:4 2@reg, d1 = 4@lane"))).labels()[1].tolist()
-    ['1,0', '1,1', '1,2', '1,3', '3,0', '3,1', '3,2', '3,3']
     """
     layout, swizzled = numbered(part.layout)
     source = part.slots or layout

@@ -17,6 +17,7 @@ import base64
 import hashlib
 import html
 import json
+from collections.abc import Callable
 from functools import cache
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
@@ -35,30 +36,28 @@ __all__ = ["fragment", "image", "page", "source"]
 
 def page(picture: Picture) -> str:
     """A whole HTML page that needs nothing else, with the SVG inline."""
-    scenes = _scenes(picture)
-    drawings = "".join(
-        f'<div class="view" data-direction="{direction}"{"" if direction == picture.direction else " hidden"}>'
-        f"{svg_document(scene)}</div>"
-        for direction, scene in scenes.items()
-    )
     return (
         '<!DOCTYPE html>\n<html lang="en">\n<head><meta charset="utf-8">\n'
         f"<title>{html.escape(picture.title)}</title>\n"
         "<style>body { margin: 16px; background: #ffffff; color: #222222; }</style></head>\n"
-        f'<body>\n<div class="layoutalg" data-of="{_identity(scenes)}">{drawings}{_script(picture, scenes)}</div>\n'
-        "</body>\n</html>\n"
+        f"<body>\n{_views(picture, str)}\n</body>\n</html>\n"
     )
 
 
 def fragment(picture: Picture) -> str:
     """The picture for a notebook's output: images that the script turns into the interactive picture."""
+    return _views(picture, lambda svg: image(svg, picture.title))
+
+
+def _views(picture: Picture, shown: Callable[[str], str]) -> str:
+    """The SVG of each direction as it is shown, and the script that switches between them."""
     scenes = _scenes(picture)
-    images = "".join(
+    views = "".join(
         f'<div class="view" data-direction="{direction}"{"" if direction == picture.direction else " hidden"}>'
-        f"{image(svg_document(scene), picture.title)}</div>"
+        f"{shown(svg_document(scene))}</div>"
         for direction, scene in scenes.items()
     )
-    return f'<div class="layoutalg" data-of="{_identity(scenes)}">{images}{_script(picture, scenes)}</div>'
+    return f'<div class="layoutalg" data-of="{_identity(scenes)}">{views}{_script(picture, scenes)}</div>'
 
 
 def image(svg: str, name: str) -> str:

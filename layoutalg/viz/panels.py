@@ -58,11 +58,7 @@ class Axis:
 
     @classmethod
     def of(cls, count: int, step: float, first: int = _FIRST, last: int = _LAST) -> Axis:
-        """The first numbers below `count`, a gap, and the last ones; all of them where the gap would hide one alone.
-
-        >>> Axis.of(16, 20, 2, 1).numbers
-        (0, 1, None, 15)
-        """
+        """The first numbers below `count`, a gap, and the last ones; all of them where the gap would hide one alone."""
         if count <= first + last + 1:
             return cls(tuple(range(count)), step)
         return cls((*range(first), None, *range(count - last, count)), step)

@@ -58,11 +58,7 @@ class Cell:
 
 @dataclass(frozen=True, slots=True)
 class Words:
-    """A line of text; `anchor` is "start", "middle" or "end", `y` its base line.
-
-    >>> Words(0, 10, "C", 12).anchor
-    'start'
-    """
+    """A line of text; `anchor` is "start", "middle" or "end", `y` its base line."""
 
     x: float
     y: float

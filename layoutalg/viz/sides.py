@@ -124,9 +124,6 @@ def side_runs(
     `swizzle` is an axis and the swizzle of it; with `swizzled_dim` it is a dimension that is swizzled before the layout is
     asked. `tiles` has the size of a tile, by the name of a dimension or of an axis. Factors along an axis of `repeats` change
     nothing that is drawn.
-
-    >>> [run.extent for run in side_runs(Layout.parse("d0 = 64@reg"), slice(0, 1), tiles={"d0": 8})]
-    [8, 8]
     """
     found: list[Run] = []
     form = layout.canonical()

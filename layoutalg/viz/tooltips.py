@@ -19,13 +19,7 @@ __all__ = ["holders", "sentences"]
 
 
 def sentences(grid: Grid) -> list[str]:
-    """A sentence about every drawn cell, row by row: the element, and who has it.
-
-    >>> from layoutalg.core.notation import Operand
-    >>> from layoutalg.viz.grid import tensor_grid
-    >>> sentences(tensor_grid(Operand("B", Layout.parse("d0 = 2@reg, d1 = 2@lane | replicas 2@lane:2"))))[3]
-    'element (1, 1): subgroup 0, lane 1, register 1; also in lane 3'
-    """
+    """A sentence about every drawn cell, row by row: the element, and who has it."""
     words = [spoken(axis) for axis in grid.axes]
     elements = [values.reshape(-1).tolist() for values in grid.element.values()]
     owners = [grid.owner[axis].reshape(-1).tolist() for axis in grid.axes]

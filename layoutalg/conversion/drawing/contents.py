@@ -38,11 +38,7 @@ class Contents(NamedTuple):
 
 
 def contents_of(program: Program) -> Contents | None:
-    """What the words of a program hold; None where there are too many.
-
-    >>> contents_of(Program(1, 2, 16, 2, 2, pack=(0, 1), steps=(), unpack=(1, 0))).registers.tolist()
-    [[[1, 0], [3, 2]]]
-    """
+    """What the words of a program hold; None where there are too many."""
     count = len(program.pack) // program.parts + sum(_made(step) for step in program.steps)
     slots = program.subgroups * program.lanes * program.source_registers
     if program.subgroups * program.lanes * max(count, 1) > MOST_TRACED_WORDS or slots >= 2**24:

@@ -49,9 +49,9 @@ class Page:
         self.width: float = 2 * MARGIN
         self._parts: list[str] = []
 
-    def line(self, text: str, *, bold: bool = False, size: float = 11, gap: float = 5) -> None:
+    def line(self, text: str, *, bold: bool = False, size: float = 11) -> None:
         """Add a line of text at the bottom of the page."""
-        self.y += size + gap
+        self.y += size + 5
         self.text(MARGIN, self.y, text, bold=bold, size=size)
 
     def text(
@@ -109,9 +109,9 @@ class Page:
             )
         self.width = max(self.width, x + width + MARGIN)
 
-    def path(self, steps: str, colour: str, width: float = 1.4) -> None:
+    def path(self, steps: str, colour: str) -> None:
         """A line along SVG path steps."""
-        self._parts.append(f'<path d="{steps}" stroke="{colour}" stroke-width="{width}" fill="none"/>')
+        self._parts.append(f'<path d="{steps}" stroke="{colour}" stroke-width="1.4" fill="none"/>')
 
     def svg(self) -> str:
         """The page as an SVG document."""

@@ -43,11 +43,7 @@ def named(name: str, value: Value) -> Value:
 
 
 def linear_terms(numbers: Sequence[int]) -> tuple[int, ...] | None:
-    """The term for each bit of i, where `numbers[i] ^ numbers[0]` is the XOR of the terms of the bits of i; else None.
-
-    >>> linear_terms((1, 0, 3, 2)), linear_terms((0, 1, 2, 0))
-    ((1, 2), None)
-    """
+    """The term for each bit of i, if `numbers[i] ^ numbers[0]` is the XOR of the terms of the bits of i; else None."""
     count = len(numbers)
     if count & (count - 1):
         return None
@@ -59,11 +55,7 @@ def linear_terms(numbers: Sequence[int]) -> tuple[int, ...] | None:
 
 
 def shifts(terms: Sequence[int]) -> dict[int, int]:
-    """The masks of a linear map: `{shift: mask}` stands for `(number & mask) << shift`, all of them XORed.
-
-    >>> shifts((2, 3))
-    {1: 1, 0: 2, -1: 2}
-    """
+    """The masks of a linear map: `{shift: mask}` stands for `(number & mask) << shift`, all of them XORed."""
     masks: dict[int, int] = {}
     for bit, term in enumerate(terms):
         for place in range(term.bit_length() - 1, -1, -1):

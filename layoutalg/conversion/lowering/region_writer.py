@@ -29,20 +29,7 @@ __all__ = ["RegionWriter"]
 
 
 class RegionWriter(Writer):
-    """A writer of operations with regions, their arguments and results.
-
-    >>> writer = RegionWriter()
-    >>> zero = writer.value("arith.constant 0 : index", (), "index")
-    >>> step, total = Value("index", name="step"), Value("index", name="total")
-    >>> form = "scf.for %s = %s to %s step %s {"
-    >>> with writer.region(form, (step, zero, zero, zero), arguments=(step,)):
-    ...     writer.do("gpu.barrier")
-    >>> print(writer.text())
-    %0 = arith.constant 0 : index
-    scf.for %step = %0 to %0 step %0 {
-      gpu.barrier
-    }
-    """
+    """A writer of operations with regions, their arguments and results."""
 
     def __init__(self, arguments: Sequence[Value] = ()) -> None:
         super().__init__(arguments)

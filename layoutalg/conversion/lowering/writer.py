@@ -56,17 +56,7 @@ _Line = tuple[int, str, tuple[Value, ...], tuple[Value, ...]]
 
 
 class Writer:
-    """The operations of a function's body, in order.
-
-    >>> writer = Writer([source := Value("i64", name="source")])
-    >>> with writer.block("scf.if %s {", (writer.value("arith.constant true", (), "i1"),)):
-    ...     writer.do("test.use %s : i64", (source,))
-    >>> print(writer.text())
-    %0 = arith.constant true
-    scf.if %0 {
-      test.use %source : i64
-    }
-    """
+    """The operations of a function's body, in order."""
 
     def __init__(self, arguments: Sequence[Value] = ()) -> None:
         self.arguments = tuple(arguments)

@@ -51,9 +51,6 @@ class Builder:
     """A program while it is made, for `subgroups` of `lanes`; `pack` says which source cells its first words hold.
 
     Raises `SizeError` when it gets more than `most` steps.
-
-    >>> Builder(1, 16, 32, pack=[0, 1]).select(1, 0, "lane", 0b10)
-    2
     """
 
     def __init__(

@@ -45,11 +45,7 @@ class Liveness:
 
 
 def liveness_of(program: Program, wanted: Iterable[int] | None = None) -> Liveness:
-    """What the wanted cells of the destination (all of them, where nothing is said) depend on.
-
-    >>> liveness_of(Program(1, 2, 32, 2, 2, (0, 1), (), (1, 0)), wanted=[0]).cells
-    frozenset({1})
-    """
+    """What the wanted cells of the destination (all of them, where nothing is said) depend on."""
     unpack = (
         program.unpack if wanted is None else [program.unpack[cell] for cell in wanted if cell < len(program.unpack)]
     )

@@ -41,9 +41,6 @@ def rounds(lanes: int, items: Items) -> list[list[int]]:
     these are matchings; otherwise the words that most lanes want go first, if that takes fewer rounds.
 
     Raises `SizeError` for more than 2^13 items.
-
-    >>> rounds(3, Items([0, 0, 1], [1, 2, 0], [7, 7, 7]))
-    [[0, 1, 2]]
     """
     total = len(items.senders)
     if total > MOST_WORDS:

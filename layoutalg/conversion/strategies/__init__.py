@@ -7,7 +7,7 @@ through shared memory, `through_memory` sends everything.
 Other sizes: `blocks` converts one block of what registers have on both sides (`common_factors` finds it) and repeats that, for
 symbols too (`symbolic_blocks`). `tables` schedules an exchange element by element: `packing` says which elements share a word,
 `choosing` selects them by lane, `table_bounds` says how few shuffles it can be. Small elements share words by pairs of lanes
-(`words_by_pair`) or take two hops (`relays`). `padded` goes through shared memory row by row.
+(`words_by_pair`) or take two hops (`multi_hop`). `padded` goes through shared memory row by row.
 
 What many lanes want is broadcast (`broadcasts`), small elements once words are full (`gathers`).
 """

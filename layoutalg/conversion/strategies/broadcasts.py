@@ -38,12 +38,6 @@ def broadcasts(source: Slots, destination: Slots, element_bits: int, most: int =
     """The program for a conversion that stays in its subgroups, from `tables.slot_tables`; None where it is no way to go.
 
     That is where it would take more than `most` shuffles, or where subgroups would need shuffles of different registers.
-
-    >>> from layoutalg.conversion.program.steps import Shuffle
-    >>> from layoutalg.conversion.strategies.tables import slot_tables
-    >>> pair = Layout.parse("d0 = 3@reg, d1 = 3@lane"), Layout.parse("d0 = 3@lane, d1 = 3@reg")
-    >>> broadcasts(*slot_tables(*pair), 32).count(Shuffle)
-    6
     """
     found = _Sources.of(source, destination)
     parts = max(WORD // element_bits, 1)

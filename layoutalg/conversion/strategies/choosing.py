@@ -26,11 +26,7 @@ Slots: TypeAlias = NDArray[np.int64]
 
 
 def choose(builder: Builder, table: Slots) -> list[int]:
-    """For each row `[lane]` of a table of words, the word that has in each lane what the row says there (-1: any).
-
-    >>> choose(Builder(1, 4, 32, pack=[0, 1]), np.array([[0, 0, 1, 1], [1, -1, 1, 1]]))
-    [2, 1]
-    """
+    """For each row `[lane]` of a table of words, the word that has in each lane what the row says there (-1: any)."""
     distinct = (np.diff(np.sort(table, axis=1), axis=1, prepend=-1) != 0).sum(axis=1)
     few = distinct <= 2
     nodes, chosen = _tree(builder, table[~few])

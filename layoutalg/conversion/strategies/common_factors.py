@@ -47,11 +47,7 @@ def weighed(factors: Sequence[Factor]) -> list[tuple[int, Factor]]:
 
 
 def common_factors(before: Sequence[Factor], after: Sequence[Factor]) -> list[CommonFactor]:
-    """The factors that two ways to write a dimension have in common, lowest first; not all of it need be covered.
-
-    >>> common_factors([Factor(3, 1, "sg"), Factor(2, 1, "reg")], [Factor(2, 1, "reg"), Factor(3, 1, "sg")])
-    []
-    """
+    """The factors that two ways to write a dimension have in common, lowest first; not all of it need be covered."""
     ours, theirs = dict(weighed(before)), dict(weighed(after))
     marks = {weight * factor.extent for factors in (ours, theirs) for weight, factor in factors.items()} | {1}
     marks |= {weight * gcd(ours[weight].extent, theirs[weight].extent) for weight in ours if weight in theirs}

@@ -35,13 +35,6 @@ def across_subgroups(
 
     Empty where a subgroup bit changes places with another one, or is repeated or dropped by only one side, where no register
     is left to take part, and where a round would need more than `limit` bytes however small.
-
-    >>> from layoutalg.memory.machine_bits import view
-    >>> texts = (f"d0 = {factors}, d1 = 8@lane, d2 = 2@reg" for factors in ("2@sg 2@lane:8", "2@lane:8 2@sg"))
-    >>> lanes = map(view, map(Layout.parse, texts))
-    >>> for way in across_subgroups(*lanes, 32):
-    ...     print([sorted({type(step).__name__ for step in program.steps}) for program in way])
-    [['Select', 'Shuffle'], ['Barrier', 'Load', 'Select', 'Store'], ['Select', 'Shuffle']]
     """
     found: list[tuple[Program, ...]] = []
     seen: list[View] = []

@@ -35,12 +35,7 @@ class Packed(NamedTuple):
 
 
 def pack_slots(from_lane: Slots, from_register: Slots, registers: int, parts: int) -> Packed:
-    """The words, of up to `parts` elements, of an exchange that says where each slot comes from: `[kind, lane, slot]`.
-
-    >>> lanes, places = np.zeros((1, 2, 3), int), np.array([[[0, 1, 2], [0, 1, 2]]])
-    >>> pack_slots(lanes, places, registers=3, parts=2).words
-    [(0, 1), (2,)]
-    """
+    """The words, of up to `parts` elements, of an exchange given as the source of each `[kind, lane, slot]`."""
     while parts > 1:
         found = _Packing(from_lane, from_register, parts).packed()
         if found is not None:

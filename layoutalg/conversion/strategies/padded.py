@@ -41,10 +41,6 @@ def through_padded_memory(source: Layout, destination: Layout, element_bits: int
 
     Raises `ConversionError` for a layout that has no inverse, and for one whose slots hold several elements; `SizeError`
     over the limit.
-
-    >>> pair = Layout.parse("d0 = 3@sg 2@lane, d1 = 2@reg"), Layout.parse("d0 = 2@lane 3@sg, d1 = 2@reg")
-    >>> through_padded_memory(*pair, 16).slm_bytes, through_padded_memory(*pair, 32).slm_bytes
-    (24, 48)
     """
     for layout in (source, destination):
         slots = layout.inverse()

@@ -22,13 +22,7 @@ __all__ = ["bit_mask", "packed", "renamed", "sums", "unpacked", "with_cells"]
 
 
 def renamed(source: View, destination: View) -> dict[str, tuple[Place | None, ...]]:
-    """For each axis of the source, which bit of the destination each of its bits is; None for bits that are free.
-
-    >>> from layoutalg.memory.machine_bits import view
-    >>> both = view(Layout.parse("d0 = 2@lane | replicas 2@lane:2"))
-    >>> renamed(both, both)["lane"]
-    (('lane', 0), None)
-    """
+    """For each axis of the source, which bit of the destination each of its bits is; None for bits that are free."""
     found: dict[str, list[Place | None]] = {axis: [None] * width for axis, width in source.widths.items()}
     for (axis, bit), place in zip(source.places, destination.places, strict=True):
         found[axis][bit] = place

@@ -41,9 +41,6 @@ def slot_tables(source: Layout, destination: Layout) -> tuple[Slots, Slots]:
     """Which element is in each slot, before and after.
 
     Raises `SizeError` for more than 2^20 slots, `LayoutError` where a slot holds several elements.
-
-    >>> slot_tables(Layout.parse("d0 = 2@lane"), Layout.parse("d0 = 2@reg | replicas 2@lane"))[1].tolist()
-    [[[0, 1], [0, 1]]]
     """
     found: list[Slots] = []
     for layout in (source, destination):

@@ -76,14 +76,6 @@ def through_memory(
     Without `arranged` the elements lie as the destination numbers them: its registers lowest, then its lanes.
 
     Raises `SizeError` where a round would need more than `limit` however small.
-
-    >>> from layoutalg.memory.machine_bits import view
-    >>> both = [view(Layout.parse(f"d0 = {rows}, d1 = 8@reg")) for rows in ("2@sg 16@lane", "2@lane:8 2@sg 8@lane")]
-    >>> found = through_memory(*both, 32)
-    >>> found.slm_bytes, [len(step.words) for step in found.steps[:2]]
-    (1024, [4, 4])
-    >>> through_memory(*both, 32, limit=512).slm_bytes
-    512
     """
     wide = 1 if element_bits > WORD else 0
     bits = min(element_bits, WORD)

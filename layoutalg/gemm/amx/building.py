@@ -170,12 +170,7 @@ _GUARD = "#ifndef LAYOUTALG_"
 
 
 def header(plan: AmxGemm, name: str, how: str) -> str:
-    """The header of the library: what the functions take, with sizes, types, strides and codes.
-
-    >>> from layoutalg.gemm.amx import plan_amx
-    >>> print(header(plan_amx(64, 32, 48, lda=64), "gemm", "amx").splitlines()[3])
-         a       A[64, 48], bfloat16 (the upper half of a float); a row begins 64 elements behind the one before
-    """
+    """The header of the library: what the functions take, with sizes, types, strides and codes."""
     problem = plan.problem
     lines = [f"/* {problem}", "", "   All matrices are row-major:"]
     types = (problem.a, problem.b, problem.c)

@@ -22,7 +22,7 @@ from layoutalg.amx import REGISTERS
 from layoutalg.core.plurals import counted
 from layoutalg.gemm.amx.tiling import TILE
 from layoutalg.gemm.amx.walking import Walk, block_tiles, walk
-from layoutalg.gemm.picture import part_text
+from layoutalg.gemm.picture import parts_of
 from layoutalg.viz.panels import (
     DARK,
     MARKED,
@@ -72,16 +72,8 @@ def _caches(plan: AmxGemm) -> Panel:
     rows, columns = plan.cache_blocks
     deep = -(-problem.k_padded // tiling.k_block)
     down, along, across = Axis.of(rows, CELL_HEIGHT), Axis.of(deep, 24), Axis.of(columns, _WIDE)
-
-    def rows_of(i: int) -> str:
-        return f"rows {part_text(i, tiling.m_block, problem.m)}"
-
-    def columns_of(j: int) -> str:
-        return f"columns {part_text(j, tiling.n_block, problem.n)}"
-
-    def depth(s: int) -> str:
-        return f"k {part_text(s, tiling.k_block, problem.k)}"
-
+    rows_of, columns_of = parts_of("rows", tiling.m_block, problem.m), parts_of("columns", tiling.n_block, problem.n)
+    depth = parts_of("k", tiling.k_block, problem.k)
     looks = first_marked(
         (down, along, across),
         lambda i, s: f"A: {rows_of(i)}, {depth(s)}",

@@ -25,15 +25,7 @@ _MIB = 2.0**20
 
 
 def amx_reason(problem: AmxProblem, forms: AmxForms, found: AmxTimes, row: int, best: int) -> str:
-    """The sentence for tiling `row` of the forms, compared with tiling `best`.
-
-    >>> from layoutalg.gemm.amx.costs import amx_times
-    >>> from layoutalg.gemm.amx.tiling import AmxTiling, Blocking
-    >>> problem = AmxProblem.of(4096, 4096, 4096)
-    >>> forms = AmxForms.of([AmxTiling(Blocking(2, 2), 256, 512, k, "columns", True) for k in (256, 64)])
-    >>> print(amx_reason(problem, forms, amx_times(problem, forms), 1, 0).partition(": ")[2])
-    C is stored 64 times, not 16 times: k is cut every 64
-    """
+    """The sentence for tiling `row` of the forms, compared with tiling `best`."""
     above = {name: float(part[row] - part[best]) for name, part in found.parts.items()}
     name = max(above, key=lambda part: above[part])
     clocks, least = float(found.clocks[row]), float(found.clocks[best])

@@ -133,10 +133,6 @@ def chosen_how(problem: AmxProblem, how: str | None = None) -> str:
     """The way to run a problem here: the one that is asked for, or the best one that this machine has.
 
     Raises `PlanError`: this machine can't run it in the way that is asked for; says why, and what can.
-
-    >>> from layoutalg.gemm.amx import AmxProblem
-    >>> chosen_how(AmxProblem.of(16, 16, 64, "f16")) in ("amx", "soft"), chosen_how(AmxProblem.of(16, 16, 64, "s8"), "scalar")
-    (True, 'scalar')
     """
     refusal = native_refusal(amx_feature(problem))
     if how is None:

@@ -41,12 +41,7 @@ def compiled(plan: Attention) -> Compiled:
 
 
 def purpose(one: Instruction) -> str:
-    """What an instruction of the loop is for.
-
-    >>> from layoutalg.gemm.listing import read_assembly
-    >>> purpose(read_assembly("dpas.8x8 (16|M0)  r5:f  null:f  r13:hf  r21.0:hf").instructions[0])
-    'S = Q K^T, first 16 of d'
-    """
+    """What an instruction of the loop is for."""
     name = one.mnemonic.partition(".")[0]
     if one.kind == "dpas":
         begins = one.operands[1].text.startswith("null")

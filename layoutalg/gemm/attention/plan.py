@@ -460,17 +460,7 @@ def plan_attention(
 needs rows of a multiple of 16 bytes; zeros up to 56 fit
     """
     problem = AttentionProblem.of(
-        queries,
-        keys,
-        d,
-        type,
-        out,
-        target,
-        heads=heads,
-        kv_heads=kv_heads,
-        batch=batch,
-        causal=causal,
-        scale=scale,
+        queries, keys, d, type, out, target, heads=heads, kv_heads=kv_heads, batch=batch, causal=causal, scale=scale
     )
     rows = 16 if problem.d <= 128 else 8
     needed = -(-problem.queries // rows)

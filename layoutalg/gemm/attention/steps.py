@@ -96,22 +96,14 @@ def shared(depth_blocks: int, subgroups: int) -> Share:
 
 
 def visible(problem: AttentionProblem, rows: int, row: int) -> tuple[int, int]:
-    """Of the subgroup with `rows` queries from `row` on: how many keys go without a mask, and where its keys end.
-
-    >>> visible(AttentionProblem.of(256, 250, 64), 16, 0)
-    (192, 250)
-    """
+    """Of the subgroup with `rows` queries from `row` on: how many keys go without a mask, and where its keys end."""
     first, last = problem.last_key(row) + 1, problem.last_key(row + rows - 1) + 1
     full = max(first, 0) // KEYS * KEYS
     return full, max(last, full)
 
 
 def steps_of(problem: AttentionProblem, rows: int, row: int) -> Steps:
-    """The steps of the subgroup with `rows` queries from `row` on.
-
-    >>> steps_of(AttentionProblem.of(256, 1000, 64), 16, 0)
-    Steps(masked=2, seen=15)
-    """
+    """The steps of the subgroup with `rows` queries from `row` on."""
     full, end = visible(problem, rows, row)
     return Steps(-(-(end - full) // MASKED_KEYS), full // KEYS)
 

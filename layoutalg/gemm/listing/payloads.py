@@ -67,11 +67,7 @@ class Place:
 
 
 def followed(instructions: Sequence[Instruction]) -> dict[int, Place]:
-    """The place of every 2D block message, by its position among the instructions.
-
-    >>> followed(())
-    {}
-    """
+    """The place of every 2D block message, by its position among the instructions."""
     instance_of(instructions, (tuple, list), "instructions")
     words = _Words()
     places: dict[int, Place] = {}

@@ -77,11 +77,7 @@ def two_steps(bits: int, shared: int, *, moving: bool = False, halving: bool = F
 
 @lru_cache(maxsize=64)
 def schedule(bits: int, shared: int, *, moving: bool = False) -> tuple[Hop, ...]:
-    """The fewest hops that are known for 2^bits classes, `shared` to a word; `moving`: every class leaves its lane, by T.
-
-    >>> len(schedule(4, 2)), len(schedule(4, 2, moving=True)), len(schedule(0, 2)), len(schedule(0, 2, moving=True))
-    (10, 12, 0, 1)
-    """
+    """The fewest known hops for 2^bits classes, `shared` to a word; `moving`: every class leaves its lane, by T."""
     found = [direct(bits, moving=moving)]
     if shared > 1:
         found += [two_steps(bits, shared, moving=moving, halving=halving) for halving in (False, True)]

@@ -30,11 +30,7 @@ BYTES = WORD // 8
 
 
 class Words:
-    """Words, numbered by some bits, of cells that are told apart by others; all low to high.
-
-    >>> Words(Builder(1, 16, 32, pack=[0, 1]), word_bits=[0], part_bits=[]).words
-    [0, 1]
-    """
+    """Words, numbered by some bits, of cells that are told apart by others; all low to high."""
 
     def __init__(self, builder: Builder, word_bits: Sequence[int], part_bits: Sequence[int]) -> None:
         self.builder = builder
@@ -57,12 +53,7 @@ class Words:
         self.words = [self.builder.permute(word, word, selectors) for word in self.words]
 
     def swap(self, part_bit: int, word_bit: int) -> None:
-        """A bit that told parts apart tells words apart, and the other way round.
-
-        >>> words = Words(Builder(1, 2, 8, pack=[0, 1, 2, 3, 4, 5, 6, 7]), word_bits=[2], part_bits=[0, 1])
-        >>> words.swap(1, 2); words.part_bits
-        [0, 2]
-        """
+        """A bit that told parts apart tells words apart, and the other way round."""
         at, place = self.word_bits.index(word_bit), self.part_bits.index(part_bit)
         step, slot_step = 1 << at, 1 << place
         slots = range(self.builder.parts)

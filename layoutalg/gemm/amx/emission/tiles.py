@@ -101,12 +101,7 @@ def tile_name(row: Strip, column: Strip, phase: Phase) -> str:
 
 
 def tile_functions(plan: AmxGemm) -> dict[str, str]:
-    """The text of every function with tiles, by name.
-
-    >>> from layoutalg.gemm.amx import plan_amx
-    >>> list(tile_functions(plan_amx(33, 16, 33, blocking=(2, 1))))
-    ['gemm_tiles_32x16', 'gemm_tiles_1x16', 'gemm_tiles_32x16_more_rest', 'gemm_tiles_1x16_more_rest']
-    """
+    """The text of every function with tiles, by name."""
     rows, columns = plan.strips
     return {
         tile_name(row, column, phase): _written(plan, row, column, phase)

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from layoutalg.conversion import Shuffle
-from layoutalg.conversion.strategies.relays import relayed
+from layoutalg.conversion.strategies.multi_hop import relayed
 from layoutalg.conversion.strategies.table_bounds import fewest_by_table
 from layoutalg.conversion.strategies.tables import slot_tables
 from layoutalg.conversion.strategies.words_by_pair import exchange_by_pair

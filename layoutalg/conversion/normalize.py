@@ -4,7 +4,7 @@
 - A factor that the source has nowhere (`2@_`) is one value for all of its digits: the destination's part of it is replicas.
 - Lanes and subgroups that a layout leaves empty (gaps, offsets) hold nothing; the machine is as large as the larger one.
 
->>> found = plain(Layout.parse("d0 = 4@lane 2@_"), Layout.parse("d0 = 2@lane:2 2@lane 2@reg | offset 3@reg"))
+>>> found = normalized(Layout.parse("d0 = 4@lane 2@_"), Layout.parse("d0 = 2@lane:2 2@lane 2@reg | offset 3@reg"))
 >>> print(found.source, "to", found.destination, found.starts)
 d0 = 4@lane to d0 = 4@lane | replicas 2@reg (0, 3)
 """
@@ -23,10 +23,10 @@ from layoutalg.core.errors import ConversionError
 from layoutalg.core.factors import Factor
 from layoutalg.core.layout import Layout
 
-__all__ = ["Plain", "filled", "leaves_empty", "plain", "trimmed", "with_starts"]
+__all__ = ["Normalized", "filled", "leaves_empty", "normalized", "trimmed", "with_starts"]
 
 
-class Plain(NamedTuple):
+class Normalized(NamedTuple):
     """Two layouts that say the same as those of a conversion, and the registers below the first of each."""
 
     source: Layout
@@ -34,13 +34,13 @@ class Plain(NamedTuple):
     starts: tuple[int, int]
 
 
-def plain(source: Layout, destination: Layout) -> Plain:
+def normalized(source: Layout, destination: Layout) -> Normalized:
     """The simpler layouts (see this module).
 
     Raises `ConversionError` where a slot of the destination would have to hold several elements that the source tells apart,
     and for dimensions that do not begin at the same coordinate.
 
-    >>> plain(Layout.parse("d0 = 2@lane 2@reg"), Layout.parse("d0 = 2@lane 2@_"))
+    >>> normalized(Layout.parse("d0 = 2@lane 2@reg"), Layout.parse("d0 = 2@lane 2@_"))
     Traceback (most recent call last):
     layoutalg.core.errors.ConversionError: d0 % 2: 2@reg becomes 2@_, which is one slot for 2 elements; a slot holds one element
     """
@@ -53,7 +53,7 @@ def plain(source: Layout, destination: Layout) -> Plain:
         one.axis is None and one.extent != 1 for side in (source, destination) for dim in side.dims for one in dim
     )
     if not shared and not source.offsets and not destination.offsets and not any(source.origins):
-        return Plain(source, destination, (0, 0))
+        return Normalized(source, destination, (0, 0))
     rows = [list(map(list, side.dims)) for side in (source, destination)]
     copies: list[Factor] = []
     if shared:
@@ -68,7 +68,7 @@ def plain(source: Layout, destination: Layout) -> Plain:
         )
         for side, dims, more in zip((source, destination), rows, ([], copies), strict=True)
     ]
-    return Plain(sides[0], sides[1], (source.offsets.get("reg", 0), destination.offsets.get("reg", 0)))
+    return Normalized(sides[0], sides[1], (source.offsets.get("reg", 0), destination.offsets.get("reg", 0)))
 
 
 def _without_shared(source: Layout, destination: Layout) -> tuple[list[list[list[Factor]]], list[Factor]]:

@@ -5,7 +5,7 @@ be stored and loaded; by the prices of a GPU in general neither can be cheaper, 
 listings were counted, every way in registers and lanes is made, and memory only if it could be cheaper.
 
 >>> rows, columns = Layout.parse("d0 = 16@reg, d1 = 16@lane"), Layout.parse("d0 = 16@lane, d1 = 16@reg")
->>> found = chosen_of(rows, columns, 32, "generic", None)
+>>> found = cheapest_of(rows, columns, 32, "generic", None)
 >>> found.name, found == candidates_of(rows, columns, 32, "generic", None)[0]
 ('an exchange in registers and lanes', True)
 
@@ -24,11 +24,11 @@ from layoutalg.core.layout import Layout
 from layoutalg.core.limits import MOST_STEPS
 from layoutalg.memory.machine_bits import view
 
-__all__ = ["chosen_of"]
+__all__ = ["cheapest_of"]
 
 
 @lru_cache(maxsize=64)
-def chosen_of(
+def cheapest_of(
     source: Layout,
     destination: Layout,
     element_bits: int,
