@@ -20,7 +20,7 @@ from layoutalg.ir.dialects.directives import IndexList
 from layoutalg.ir.dialects.iree_directives import ExecutionBody, LoopBody, Sync
 from layoutalg.ir.operations.classes import define
 
-__all__ = ["PCF", "OPERATIONS"]
+__all__ = ["OPERATIONS", "PCF"]
 
 OPERATIONS = define(__name__, "pcf", directives=(ExecutionBody, IndexList, LoopBody, Sync))
 """The classes, in the order of the table."""

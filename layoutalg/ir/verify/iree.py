@@ -146,14 +146,17 @@ def _tiles(subject: Subject) -> str | None:
 # Barriers, and values with a layout
 
 
+@rule("iree.same_types", "iree_gpu.value_barrier", "util.assume.int", "util.optimization_barrier")
+def _results_of_operands(subject: Subject) -> str | None:
+    if tuple(subject.operation.operand_types) == tuple(subject.operation.result_types):
+        return None
+    names = "inputs" if subject.name == "iree_gpu.value_barrier" else "operands"
+    return f"failed to verify that all of {{{names}, results}} have same type"
+
+
 @rule("iree.value_barrier.types", "iree_gpu.value_barrier")
 def _value_barrier(subject: Subject) -> str | None:
-    names = set[str]()
-    for number, kind in enumerate(subject.operation.operand_types):
-        if kind.name not in ("tensor", "vector") or (kind.name == "vector" and not shape_of(kind)):
-            wanted = "variadic of ranked tensor or vector of any non-token type values"
-            return f"operand #{number} must be {wanted}, but got '{kind}'"
-        names.add(kind.name)
+    names = {kind.name for kind in subject.operation.operand_types}
     return "All inputs should be either of tensor or vector type" if len(names) > 1 else None
 
 

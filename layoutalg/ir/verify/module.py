@@ -74,6 +74,8 @@ CONTEXTUAL = frozenset(
 """Operations whose rules look around them, at the function or at symbols; with a target, at a descriptor's address too."""
 
 
+_OF_IREE = ("iree_", "hal.", "pcf.", "util.")
+
 WARNINGS = frozenset(("ours.unknown_sizes",))
 """Rules that say where LLVM stops later on: layoutalg's own `lower` does not."""
 
@@ -179,7 +181,7 @@ class _Run:
                 self.seen.add(outcome.refused)
         found = getattr(self, outcome.stage)
         source = OURS if outcome.stage == "own" else self.source
-        if source != OURS and name_of(operation).startswith("iree_"):
+        if source != OURS and name_of(operation).startswith(_OF_IREE):
             source = "IREE"  # those dialects are not in LLVM
         found += [self.finding(operation, *problem, source=source) for problem in outcome.problems]
 
