@@ -157,6 +157,8 @@ def _results_of_operands(subject: Subject) -> str | None:
 @rule("iree.value_barrier.types", "iree_gpu.value_barrier")
 def _value_barrier(subject: Subject) -> str | None:
     names = {kind.name for kind in subject.operation.operand_types}
+    if not names:
+        return "Atleast one input required"
     return "All inputs should be either of tensor or vector type" if len(names) > 1 else None
 
 
