@@ -40,10 +40,19 @@ TABLES = {
     "control": valid_operations.CONTROL,
     "amx": valid_operations.AMX,
 }
-ASKED = [(dialect, llvm) for dialect in TABLES for llvm in VERSIONS] + [("iree", 24)]
+ASKED = [(dialect, llvm) for dialect in TABLES for llvm in VERSIONS] + [("iree", 24), ("xevm", 23), ("xevm", 24)]
 """The dialects, and the versions of LLVM whose words they are in."""
-TABLES["iree"] = IREE
-STORED = {"xegpu": 700, "arith": 200, "vector": 400, "memref": 200, "control": 200, "amx": 200, "iree": 300}
+TABLES |= {"iree": IREE, "xevm": valid_operations.XEVM}
+STORED = {
+    "xegpu": 700,
+    "arith": 200,
+    "vector": 400,
+    "memref": 200,
+    "control": 200,
+    "amx": 200,
+    "iree": 300,
+    "xevm": 150,
+}
 """How many questions of each dialect are asked every time, the same ones."""
 FRESH = 100
 """How many new ones are asked of each dialect in each run."""

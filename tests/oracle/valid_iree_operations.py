@@ -1,4 +1,3 @@
-# ruff: noqa: E501
 """Operations that iree-opt accepts, a few for each operation of `iree_gpu` and of what stands beside it: for `mutations`."""
 
 from __future__ import annotations

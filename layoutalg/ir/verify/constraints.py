@@ -40,6 +40,7 @@ __all__ = ["fits"]
 Predicate = Callable[[Attribute], bool]
 
 _INTEGER = pattern(r"(\d+)-bit (signless|signed|unsigned) integer$")
+_ANY_SIGN = pattern(r"(\d+)-bit integer$")
 _SIGNS = {"signless": "i", "signed": "si", "unsigned": "ui"}
 _CONTAINERS = (
     "fixed-length vector of ",
@@ -195,6 +196,9 @@ def _scalar(words: str) -> Predicate:
     if number is not None:
         name = f"{_SIGNS[number[2]]}{number[1]}"
         return lambda kind: str(kind) == name
+    number = _ANY_SIGN.match(words)
+    if number is not None:
+        return lambda kind: isinstance(kind, IntegerType) and kind.width.data == int(number[1])
     found = _NAMED.get(words)
     if found is not None:
         return found

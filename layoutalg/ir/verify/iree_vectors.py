@@ -57,11 +57,17 @@ def _inferred(subject: Subject) -> str | None:
         return f"inferred type(s) {expected} are incompatible with return type(s) of operation {found}"
     if subject.attribute("semantics") is None:
         return "requires attribute 'semantics'"
-    loops = subject.attribute("iterator_types")
-    kinds: Sequence[Attribute] = loops.data if isinstance(loops, ArrayAttr) else ()
+    maps, loops = subject.attribute("indexing_maps"), subject.attribute("iterator_types")
+    if isinstance(maps, ArrayAttr) and any(one.name != "affine_map" for one in _entries(maps)):
+        return "attribute 'indexing_maps' failed to satisfy constraint: indexing affine maps"
+    kinds = _entries(loops) if isinstance(loops, ArrayAttr) else ()
     if any(kind.name != "linalg.iterator_type" for kind in kinds):
         return "attribute 'iterator_types' failed to satisfy constraint: Iterator type should be an enum."
     return None
+
+
+def _entries(listed: ArrayAttr) -> Sequence[Attribute]:
+    return listed.data
 
 
 @rule("iree.transfer.indices", _GATHER, _SCATTER)
@@ -80,7 +86,7 @@ def _transfer_problems(subject: Subject) -> Iterator[str]:
         if subject.attribute("indexed") is None and subject.attribute("indexed_maps") is None:
             yield "requires attribute 'indexing_maps'"
         return  # an older form, which has other attributes
-    entries: Sequence[Any] = listed.data
+    entries: Sequence[Any] = _entries(listed)
     if any(one.name != "affine_map" for one in entries):
         yield "attribute 'indexing_maps' failed to satisfy constraint: AffineMap array attribute"
         return

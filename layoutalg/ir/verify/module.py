@@ -36,6 +36,7 @@ from layoutalg.ir.verify import (
     xegpu_matrix,
     xegpu_scatter,
     xegpu_shared,
+    xevm,
 )
 from layoutalg.ir.verify.registry import OUR_RULES, Rule, rules_of
 from layoutalg.ir.verify.signatures import Signature, Subject, name_of, signature_of
@@ -59,6 +60,7 @@ RULES = (
     xegpu_matrix,
     xegpu_scatter,
     xegpu_shared,
+    xevm,
 )
 """The modules with rules; importing them fills the registry."""
 
