@@ -152,8 +152,8 @@ def _other_property(written: Written, rng: random.Random) -> Written:
         entries = [entry.strip() for entry in listed.split(",") if entry.strip()]
         value = f"array<{kind}: {', '.join(_other_list(entries, rng))}>" if entries else value
     elif value.startswith("["):
-        entries = [entry.strip() for entry in value[1:-1].split(",") if entry.strip()]
-        value = f"[{', '.join(_other_list(entries, rng))}]"
+        listed = (entry.strip() for entry in re.split(r",(?![^(<]*[)>])", value[1:-1]))
+        value = f"[{', '.join(_other_list([entry for entry in listed if entry], rng))}]"
     elif re.fullmatch(r"-?\d+ : i\d+|-?\d+ : index", value):
         kind = value.split(":")[1]
         value = f"{rng.choice((0, 1, 2, 3, 4, 8, 16, -1, 5))} :{kind}"

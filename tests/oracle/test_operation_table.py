@@ -1,4 +1,4 @@
-"""What the table says of operands and results is what LLVM says: every row, in every version, asked with wrong types.
+"""What the table says of operands and results is what LLVM says, and IREE of its own: every row, asked with wrong types.
 
 The modules of `tests/ir/modules` have every operation. Each operation stands alone here, and one of its types is replaced.
 Where LLVM's answer is about a type ("operand #0 must be vector of ... values"), ours is the same, and the other way round.
@@ -13,15 +13,18 @@ import pytest
 from xdsl.ir import Operation
 
 from layoutalg.ir import read_module
+from layoutalg.ir.findings import OURS
 from layoutalg.ir.operations.rows import DIALECTS, rows_of
 from layoutalg.ir.reading.files import read_file_text
 from layoutalg.ir.verify import verify_module
 from tests.ir.module_files import written_modules
+from tests.oracle.iree import iree_opt
 from tests.oracle.llvm_xegpu import mlir_opt
 from tests.oracle.toolchains import run
-from tests.oracle.verdicts import CRASHED, verdicts
+from tests.oracle.verdicts import CRASHED, verdicts_of
 
-VERSIONS = (22, 23, 24)
+COMPILERS = ("22", "23", "24", "iree")
+IREE = tuple(name for name in DIALECTS if name.startswith("iree_") or name in ("hal", "pcf", "util"))
 WRONG = ("none", "i1", "f32", "vector<4xf32>", "memref<4xf32>")
 WORDLESS = ("vector.print", "vector.scalable.extract", "vector.scalable.insert")
 """Where LLVM's message has a gap in place of words: "operand #0 must be , but got 'none'"."""
@@ -31,15 +34,26 @@ ABOUT_TYPES = re.compile(
 )
 
 
-def operations(llvm: int) -> Iterator[Operation]:
-    """One operation of each row that this version of LLVM accepts, as LLVM prints it in generic form."""
-    texts = [module.text for module in written_modules() if str(llvm) in module.compilers]
+def version(compiler: str) -> int:
+    """The version of LLVM that a compiler is built on."""
+    return int(compiler) if compiler.isdigit() else 24
+
+
+def command(compiler: str) -> list[str]:
+    return [iree_opt() if compiler == "iree" else mlir_opt(int(compiler))]
+
+
+def operations(compiler: str) -> Iterator[Operation]:
+    """One operation of each row that this compiler accepts, as it prints it in generic form."""
+    texts = [module.text for module in written_modules() if compiler in module.compilers]
     flags = ("--split-input-file", "--mlir-print-local-scope", "--mlir-print-op-generic")
     seen: set[str] = set()
-    for form in run([mlir_opt(llvm), *flags], "// -----\n".join(texts)).stdout.split("// -----\n"):
+    for form in run([*command(compiler), *flags], "// -----\n".join(texts)).stdout.split("// -----\n"):
         for operation in read_module(form).walk():
-            known = operation.name in rows_of(operation.name.partition(".")[0]) and operation.name not in WORDLESS
-            if known and operation.name not in seen and not operation.regions and not operation.successors:
+            dialect = operation.name.partition(".")[0]
+            known = operation.name in rows_of(dialect) and operation.name not in WORDLESS
+            asked = (dialect in IREE) == (compiler == "iree")
+            if asked and known and operation.name not in seen and not operation.regions and not operation.successors:
                 seen.add(operation.name)
                 yield operation
 
@@ -76,19 +90,24 @@ def questions(operation: Operation, llvm: int) -> Iterator[str]:
 
 def ours(text: str, llvm: int) -> str | None:
     (part,) = read_file_text(text).modules
-    found = [one.message for one in verify_module(part.module, llvm=llvm) if one.source.startswith("LLVM")]
+    found = [one.message for one in verify_module(part.module, llvm=llvm) if one.source != OURS]
     return found[0] if found else None
 
 
-@pytest.mark.parametrize("llvm", VERSIONS)
-def test_llvm_says_the_same_of_wrong_types(llvm: int) -> None:
-    asked = list(operations(llvm))
+@pytest.mark.parametrize("compiler", COMPILERS)
+def test_the_compiler_says_the_same_of_wrong_types(compiler: str) -> None:
+    llvm = version(compiler)
+    asked = list(operations(compiler))
+    rows = [
+        row for dialect in DIALECTS if (dialect in IREE) == (compiler == "iree") for row in rows_of(dialect).values()
+    ]
     # All rows but those of operations that no LLVM from 22 on has, or that need a region or a function around them.
-    assert len(asked) > 0.85 * sum(llvm in row.versions for dialect in DIALECTS for row in rows_of(dialect).values())
+    assert len(asked) > 0.85 * sum(llvm in row.versions and not row.shape.regions for row in rows)
     texts = [text for operation in asked for text in questions(operation, llvm)]
     wrong: list[str] = []
     said = 0
-    for text, verdict in zip(texts, verdicts(texts, llvm), strict=True):
+    flags = ("--split-input-file", "--mlir-print-op-on-diagnostic=false", "--allow-unregistered-dialect")
+    for text, verdict in zip(texts, verdicts_of([*command(compiler), *flags], texts), strict=True):
         if verdict == CRASHED or "expects parent op" in (verdict or ""):
             continue
         theirs = None if verdict is None else verdict.partition("' op ")[2]
@@ -96,6 +115,6 @@ def test_llvm_says_the_same_of_wrong_types(llvm: int) -> None:
         about = [words for words in (theirs, mine) if words is not None and ABOUT_TYPES.search(words)]
         said += bool(about)
         if about and theirs != mine:
-            wrong.append(f"LLVM: {theirs}\nours: {mine}\n{text}")
+            wrong.append(f"{compiler}: {theirs}\nours: {mine}\n{text}")
     assert said > 3 * len(asked)
     assert not wrong, f"{len(wrong)} of {said}\n\n" + "\n".join(wrong[:9])

@@ -229,3 +229,19 @@ def _amx(dialect: str, versions: tuple[int, ...]) -> tuple[Written, ...]:
 
 
 AMX = (*_amx("amx", (22,)), *_amx("x86.amx", (23, 24)))
+
+_HALF = (("src_etype", "#xevm<src_etype src_etype = f16>"), ("dst_etype", "#xevm<dst_etype dst_etype = bf8>"))
+_FOURTH = (_HALF[0], ("dst_etype", "#xevm<dst_etype dst_etype = e2m1>"))
+_MX = (
+    ("shape", "#xevm.mma_shape<m = 8, n = 16, k = 32>"),
+    ("types", "#xevm.mma_types<d = f32, a = bf8, b = bf8, c = f32>"),
+)
+_TILES = ("vector<8xi16>", "vector<8xi32>", "vector<2xi8>", "vector<2xi8>")
+XEVM = (
+    Written("xevm.truncf", ("vector<16xf16>",), ("vector<16xi8>",), _HALF, (23, 24)),
+    Written("xevm.truncf", ("vector<16xbf16>",), ("vector<8xi8>",), _FOURTH, (23, 24)),
+    Written("xevm.truncf", ("f16",), ("i8",), _HALF, (23, 24)),
+    Written("xevm.mma_mx", (*_TILES, "vector<8xf32>"), ("vector<8xf32>",), _MX, (23, 24)),
+    Written("xevm.mma_mx", _TILES, ("vector<8xf32>",), _MX, (23, 24)),
+)
+"""Small floats and products with scales."""

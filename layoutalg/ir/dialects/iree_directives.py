@@ -3,8 +3,8 @@
     hal.executable.variant public @rocm target(<"rocm", "rocm-hsaco-fb">) { ... }
     %r = pcf.loop scope(#s) count(%n) execute(%ref = %init)[%i: index] : (!pcf.sref<4xf32>) -> (tensor<4xf32>) { ... }
 
-IREE leaves out the name of an attribute that can be of one kind alone: `target(<...>)` is `target(#hal.executable.target<...>)`.
-Both are read, the whole name is written.
+IREE leaves out the name of an attribute that can be of one kind alone: `target(<...>)` is
+`target(#hal.executable.target<...>)`. Both are read, the whole name is written.
 
 >>> from layoutalg.ir import read_module
 >>> text = '%a = "test.op"() : () -> index %b = util.assume.int %a<umin = 16, udiv = 16> : index'
@@ -333,7 +333,7 @@ class Padding(CustomDirective):
         """Write both lists if there are any."""
         for values, numbers in self._sides():
             array = numbers.get(op)
-            if isinstance(array, DenseArrayBase) and len(array):
+            if static_numbers(array):
                 _spaced(printer, state, f"{values.name} = ")
                 print_indices(printer, values.get(op), array)
                 state.should_emit_space, state.last_was_punctuation = True, False

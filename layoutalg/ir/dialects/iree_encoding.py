@@ -1,9 +1,9 @@
 """IREE's tensors whose types name their layout in memory.
 
 >>> from layoutalg.ir import read_module
->>> text = '%t = "test.op"() : () -> tensor<4x8xf32> %e = iree_encoding.set_encoding %t : tensor<4x8xf32> -> tensor<4x8xf32, #e.x>'
+>>> text = '%t = "test.op"() : () -> tensor<4xf32> %e = iree_encoding.set_encoding %t : tensor<4xf32> -> tensor<4xf32, #e.x>'
 >>> print(list(read_module(text).ops)[1].result.type)
-tensor<4x8xf32, #e.x>
+tensor<4xf32, #e.x>
 """
 
 from __future__ import annotations

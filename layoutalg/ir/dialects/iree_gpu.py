@@ -93,10 +93,11 @@ _WORDS = ("mma_intrinsic", "virtual_mma_intrinsic")
 _WITH_BRACKETS = (
     "conditional_transpose", "data_tiled_mma_layout", "data_tiled_scaled_mma_layout", "gpu_encoding_layout",
     "gpu_encoding_resolver", "iterator_type", "lane_constant", "lane_id", "lane_increment", "lowering_config",
-    "mma_layout", "mma_schedule", "mma_semantics", "pipeline_options", "reorder_workgroups_strategy", "scaled_mma_layout",
+    "mma_layout", "mma_schedule", "mma_semantics", "pipeline_options", "promote_with_cache_swizzle",
+    "reorder_workgroups_strategy", "scaled_mma_layout",
     "swizzle_operand", "target", "target_chip", "target_wgp", "ukernel_config", "virtual_mma_layout",
 )  # fmt: skip
-_WITHOUT = ("derived_thread_config", "use_global_load_dma")
+_WITHOUT = ("derived_thread_config", "lane_scope", "subgroup_scope", "use_global_load_dma")
 
 
 @irdl_custom_directive

@@ -22,7 +22,6 @@ from xdsl.dialects.builtin import (
     ArrayAttr,
     BoolAttr,
     ContainerType,
-    UnitAttr,
     i1,
 )
 from xdsl.ir import Attribute, Dialect
@@ -200,7 +199,7 @@ class ToLayoutOp(IRDLOperation):
 
     input = operand_def()
     layout = prop_def()
-    shared_memory_conversion = opt_prop_def(UnitAttr)
+    shared_memory_conversion = opt_prop_def(Attribute)
     mma_kind = opt_attr_def(Attribute)
     output = result_def()
 

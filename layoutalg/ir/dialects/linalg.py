@@ -40,6 +40,8 @@ from xdsl.parser import Parser
 from xdsl.printer import Printer
 from xdsl.traits import IsTerminator
 
+from layoutalg.ir.dialects.linalg_generic import GenericOp, parse_sides, print_sides
+
 __all__ = ["LINALG", "MapOp", "PackOp", "ReduceOp", "SoftmaxOp", "StructuredOp", "UnpackOp"]
 
 NAMED = (
@@ -111,53 +113,6 @@ class StructuredOp(IRDLOperation):
             printer.print_string(" ")
             printer.print_attr_dict({**inherent, **self.attributes})
         print_sides(printer, self.inputs, self.outputs, [result.type for result in self.res])
-
-
-def parse_sides(parser: Parser) -> tuple[Sequence[SSAValue], Sequence[SSAValue], Sequence[Attribute]]:
-    """Read `ins(%a : T) outs(%b : T) -> T`; without `ins`, no inputs."""
-    inputs: Sequence[SSAValue] = _parse_values(parser) if parser.parse_optional_keyword("ins") is not None else ()
-    parser.parse_keyword("outs")
-    outputs = _parse_values(parser)
-    results: Sequence[Attribute] = ()
-    if parser.parse_optional_punctuation("->") is not None:
-        listed = parser.parse_optional_comma_separated_list(parser.Delimiter.PAREN, parser.parse_type)
-        results = [parser.parse_type()] if listed is None else listed
-    return inputs, outputs, results
-
-
-def _parse_values(parser: Parser) -> Sequence[SSAValue]:
-    """Read `(%a, %b : T, U)`."""
-    with parser.in_parens():
-        start = parser.pos
-        names = parser.parse_optional_undelimited_comma_separated_list(
-            parser.parse_optional_unresolved_operand, parser.parse_unresolved_operand
-        )
-        if not names:
-            return []
-        parser.parse_punctuation(":")
-        types = parser.parse_comma_separated_list(parser.Delimiter.NONE, parser.parse_type)
-        return parser.resolve_operands(names, types, start)
-
-
-def print_sides(
-    printer: Printer, inputs: Sequence[SSAValue], outputs: Sequence[SSAValue], results: Sequence[Attribute]
-) -> None:
-    """Write ` ins(...) outs(...) -> types`."""
-    for word, values in (("ins", inputs), ("outs", outputs)):
-        if not values:
-            continue
-        printer.print_string(f" {word}(")
-        printer.print_list(values, printer.print_ssa_value)
-        printer.print_string(" : ")
-        printer.print_list([value.type for value in values], printer.print_attribute)
-        printer.print_string(")")
-    if len(results) == 1:
-        printer.print_string(" -> ")
-        printer.print_attribute(results[0])
-    elif results:
-        printer.print_string(" -> (")
-        printer.print_list(results, printer.print_attribute)
-        printer.print_string(")")
 
 
 def _structured(name: str) -> type[StructuredOp]:
@@ -466,7 +421,7 @@ class UnpackOp(_Tiled):
     name = "linalg.unpack"
 
 
-_OWN: list[type[Operation]] = [*map(_structured, NAMED), MapOp, ReduceOp, SoftmaxOp, PackOp, UnpackOp]
+_OWN: list[type[Operation]] = [*map(_structured, NAMED), GenericOp, MapOp, ReduceOp, SoftmaxOp, PackOp, UnpackOp]
 _KNOWN = {operation.name for operation in _OWN}
 
 LINALG = Dialect("linalg", [*(one for one in Linalg.operations if one.name not in _KNOWN), *_OWN], [*Linalg.attributes])

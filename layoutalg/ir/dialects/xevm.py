@@ -32,6 +32,7 @@ from xdsl.printer import Printer
 from xdsl.traits import MemoryReadEffect, MemoryWriteEffect, Pure
 
 from layoutalg.ir.assembly import print_attributes
+from layoutalg.ir.dialects.xevm_scaled import ATTRIBUTES, SCALED
 
 __all__ = [
     "XEVM",
@@ -447,7 +448,8 @@ XEVM = Dialect(
         PrefetchOp,
         SubgroupIdOp,
         SubgroupSizeOp,
+        *SCALED,
     ],
-    [MMAShapeAttr, MMATypesAttr],
+    [MMAShapeAttr, MMATypesAttr, *ATTRIBUTES],
 )
 """The dialect."""

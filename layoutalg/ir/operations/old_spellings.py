@@ -21,6 +21,8 @@ __all__ = [
     "keep_old_spellings",
     "note_old_spelling",
     "note_refused_spelling",
+    "notes_put_back",
+    "notes_set_aside",
     "old_spellings",
     "refuse_spelling",
     "refused_spelling",
@@ -60,6 +62,27 @@ def keep_old_spellings(parser: AttrParser, operation: Operation) -> None:
         found = vars(parser).pop(notes, None)
         if found:
             vars(operation)[notes] = [*vars(operation).get(notes, ()), *found]
+
+
+def notes_set_aside(parser: AttrParser) -> dict[str, list[object]]:
+    """Take what was noted of the operation around, so that the operation that begins here does not get it."""
+    return {notes: found for notes in (_NOTES, _REFUSED) if (found := vars(parser).pop(notes, None))}
+
+
+def notes_put_back(parser: AttrParser, notes: dict[str, list[object]]) -> None:
+    """Give back what was noted of the operation around.
+
+    >>> from xdsl.context import Context
+    >>> parser = AttrParser(Context(), "")
+    >>> note_old_spelling(parser, "`a`", "`b`")
+    >>> notes = notes_set_aside(parser)
+    >>> keep_old_spellings(parser, inner := __import__("xdsl.dialects.test").dialects.test.TestOp())
+    >>> notes_put_back(parser, notes)
+    >>> keep_old_spellings(parser, outer := inner.clone())
+    >>> old_spellings(inner), old_spellings(outer)
+    ([], ['`a` is an older spelling; today: `b`'])
+    """
+    vars(parser).update(notes)
 
 
 def old_spellings(operation: Operation) -> list[str]:

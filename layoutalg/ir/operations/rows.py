@@ -129,8 +129,8 @@ class Shape:
     def signed(self, llvm: int) -> Shape:
         """The operands, results and attributes in a version of LLVM.
 
-        >>> Shape((), (), ()).signed(22)
-        Shape(operands=(), results=(), attributes=(), syntax='', traits=(), inherent=(), inherent_style='', other_versions=(), regions=())
+        >>> Shape((), (), ()).signed(22) == Shape((), (), ())
+        True
         """
         return next((shape for versions, shape in self.other_versions if llvm in versions), self)
 

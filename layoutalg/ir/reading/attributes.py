@@ -43,6 +43,7 @@ from xdsl.dialects.builtin import (
     i1,
 )
 from xdsl.ir import Attribute, TypeAttribute
+from xdsl.ir.affine import AffineMap, AffineSet
 from xdsl.irdl import AttrConstraint, base
 from xdsl.parser import Parser, ParserState
 from xdsl.utils.lexer import Input, Position, Span, Token
@@ -57,6 +58,7 @@ from layoutalg.core.limits import (
     MOST_LISTED,
     MOST_MODULE_ELEMENTS,
 )
+from layoutalg.ir.reading.affine import SemiAffineParser
 from layoutalg.ir.reading.lexer import ModuleLexer, ModuleToken
 
 __all__ = ["AttributeParser"]
@@ -292,6 +294,14 @@ class AttributeParser(Parser):
     def _parse_builtin_affine_set(self) -> AffineSetAttr:
         self._bound_affine()
         return super()._parse_builtin_affine_set()
+
+    def parse_affine_map(self) -> AffineMap:
+        """Read `(d0)[s0] -> (d0 * s0)`."""
+        return SemiAffineParser(self._parser_state).parse_affine_map()
+
+    def parse_affine_set(self) -> AffineSet:
+        """Read `(d0)[s0] : (d0 mod s0 == 0)`."""
+        return SemiAffineParser(self._parser_state).parse_affine_set()
 
     def _bound_affine(self) -> None:
         """Refuse an affine expression so long that simplifying it takes minutes."""

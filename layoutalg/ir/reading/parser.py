@@ -25,7 +25,7 @@ from xdsl.utils.lexer import Span
 from xdsl.utils.mlir_lexer import MLIRTokenKind
 
 from layoutalg.core.limits import MAX_NESTING, MOST_OPERANDS, MOST_READ_OPERATIONS, MOST_WRITTEN_OUT
-from layoutalg.ir.operations.old_spellings import keep_old_spellings
+from layoutalg.ir.operations.old_spellings import keep_old_spellings, notes_put_back, notes_set_aside
 from layoutalg.ir.reading.attributes import AttributeParser
 from layoutalg.ir.reading.lines import Lines
 
@@ -97,6 +97,7 @@ class ModuleParser(AttributeParser):
         dialects, owners = len(self._parser_state.dialect_stack), len(self.owners)
         self._parser_state.dialect_stack.append(kind.dialect_name())
         self.owners.append(kind)
+        notes = notes_set_aside(self)
         try:
             if pretty:
                 operation = kind.parse(self)
@@ -110,6 +111,7 @@ class ModuleParser(AttributeParser):
             self.raise_error(f"aliases that stand for more than {MOST_WRITTEN_OUT} characters in all are not read")
         operation.location = self.located(operation.location, place)
         keep_old_spellings(self, operation)
+        notes_put_back(self, notes)
         self._bind(operation, bound, start)
         return operation
 

@@ -98,7 +98,9 @@ def _last_stride(memory: Any) -> int | None:
     if not isinstance(layout, AffineMapAttr):
         strides = memory.get_strides()
         return None if strides is None else strides[-1]
-    if len(layout.data.results) != 1 or re.search("floordiv|ceildiv|mod", str(layout)):
+    if len(layout.data.results) != 1 or not layout.data.results[0].is_pure_affine():
+        return None
+    if re.search("floordiv|ceildiv|mod", str(layout)):
         return None
     places = [[0] * layout.data.num_dims, [*[0] * (layout.data.num_dims - 1), 1]]
     first, second = (layout.data.results[0].eval(place, [0] * layout.data.num_symbols) for place in places)

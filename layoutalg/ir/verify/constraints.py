@@ -40,6 +40,7 @@ __all__ = ["fits"]
 Predicate = Callable[[Attribute], bool]
 
 _INTEGER = pattern(r"(\d+)-bit (signless|signed|unsigned) integer$")
+_ANY_SIGN = pattern(r"(\d+)-bit integer$")
 _SIGNS = {"signless": "i", "signed": "si", "unsigned": "ui"}
 _CONTAINERS = (
     "fixed-length vector of ",
@@ -195,6 +196,9 @@ def _scalar(words: str) -> Predicate:
     if number is not None:
         name = f"{_SIGNS[number[2]]}{number[1]}"
         return lambda kind: str(kind) == name
+    number = _ANY_SIGN.match(words)
+    if number is not None:
+        return lambda kind: isinstance(kind, IntegerType) and kind.width.data == int(number[1])
     found = _NAMED.get(words)
     if found is not None:
         return found
@@ -280,6 +284,10 @@ _NAMED: dict[str, Predicate] = {
 }
 
 
+def _vector_with_a_rank(kind: Any) -> bool:
+    return is_vector(kind) and kind.get_num_dims() > 0
+
+
 def _indices(kind: Any) -> bool:
     return (is_tensor(kind) or is_vector(kind) or is_memref(kind)) and str(kind.element_type) in ("i32", "index")
 
@@ -287,7 +295,7 @@ def _indices(kind: Any) -> bool:
 _SENTENCES: dict[str, tuple[Predicate, ...]] = {
     "ranked tensor or memref of any type": (is_tensor, is_memref),
     "ranked tensor, vector, or memref of any type": (is_tensor, is_vector, is_memref),
-    "ranked tensor or vector of any non-token type values": (is_tensor, is_vector),
+    "ranked tensor or vector of any non-token type values": (is_tensor, _vector_with_a_rank),
     "ranked tensor or vector or memref of 32-bit signless integer or index values": (_indices,),
 }
 """IREE's sentences that are not put together as LLVM's are."""

@@ -8,6 +8,7 @@ each operand are one fragment of the intrinsic (of a thread), or one whole tile 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import lru_cache
 from math import prod
 from typing import Any, cast
@@ -15,6 +16,7 @@ from typing import Any, cast
 from xdsl.dialects.builtin import ShapedType
 from xdsl.ir import Attribute
 
+from layoutalg.ir.assembly import static_numbers
 from layoutalg.ir.verify.registry import rule
 from layoutalg.ir.verify.shapes import element_of, shape_of
 from layoutalg.ir.verify.signatures import Subject, name_of
@@ -40,6 +42,20 @@ def _inner(subject: Subject) -> list[tuple[int, ...]]:
     """The inner dimensions of each operand, which the indexing maps leave out."""
     pairs = zip(_types(subject), _maps(subject), strict=True)
     return [shape_of(kind)[len(one.results) :] for kind, one in pairs]
+
+
+@rule("iree.inner_tiled.counts", _INNER)
+def _counts(subject: Subject) -> str | None:
+    kind = subject.attribute("kind")
+    if kind is None or _intrinsic(kind) is None:
+        return None
+    for what, given, wanted in (
+        ("inputs", len(subject.values("inputs")), 2),
+        ("outputs", len(subject.values("outputs")), 1),
+    ):
+        if given != wanted:
+            return f"number of {what} ({given}) doesn't match expected number from kind ({wanted})"
+    return None
 
 
 @rule("iree.maps", *_BOTH)
@@ -128,12 +144,18 @@ def _semantics(subject: Subject) -> str | None:
 def _tiles(subject: Subject) -> str | None:
     kind, semantics = subject.attribute("kind"), str(subject.attribute("semantics"))
     known = None if kind is None else _intrinsic(kind)
-    if known is None or len(_types(subject)) != len(_OPERANDS) or "opaque = true" in semantics:
+    if known is None or len(_types(subject)) != len(_OPERANDS):
         return None
     elements, held, tiles = known
+    opaque = "opaque = true" in semantics
     for number, (given, inner) in enumerate(zip(_types(subject), _inner(subject), strict=True)):
         wanted = (held[number],) if "distributed = true" in semantics else tiles[number]
-        if inner != wanted or str(element_of(given)) != elements[number]:
+        if opaque:
+            fits = all(size >= 0 for size in inner) and prod(inner) == prod(wanted)
+        else:
+            wanted = _permuted(subject, number, wanted)
+            fits = _without_units(inner) == _without_units(wanted)
+        if not fits or str(element_of(given)) != elements[number]:
             tile = "x".join(map(str, inner))
             expected = "x".join(map(str, wanted))
             return (
@@ -143,17 +165,35 @@ def _tiles(subject: Subject) -> str | None:
     return None
 
 
+def _permuted(subject: Subject, number: int, shape: tuple[int, ...]) -> tuple[int, ...]:
+    """A tile in the order of dimensions that `permutations` gives an operand."""
+    listed: Any = subject.attribute("permutations")
+    if listed is None or number >= len(listed.data):
+        return shape
+    order = static_numbers(listed.data[number])
+    return tuple(shape[place] for place in order) if sorted(order) == [*range(len(shape))] else shape
+
+
+def _without_units(shape: Sequence[int]) -> tuple[int, ...]:
+    return tuple(size for size in shape if size != 1)
+
+
 # Barriers, and values with a layout
+
+
+@rule("iree.same_types", "iree_gpu.value_barrier", "util.assume.int", "util.optimization_barrier")
+def _results_of_operands(subject: Subject) -> str | None:
+    if tuple(subject.operation.operand_types) == tuple(subject.operation.result_types):
+        return None
+    names = "inputs" if subject.name == "iree_gpu.value_barrier" else "operands"
+    return f"failed to verify that all of {{{names}, results}} have same type"
 
 
 @rule("iree.value_barrier.types", "iree_gpu.value_barrier")
 def _value_barrier(subject: Subject) -> str | None:
-    names = set[str]()
-    for number, kind in enumerate(subject.operation.operand_types):
-        if kind.name not in ("tensor", "vector") or (kind.name == "vector" and not shape_of(kind)):
-            wanted = "variadic of ranked tensor or vector of any non-token type values"
-            return f"operand #{number} must be {wanted}, but got '{kind}'"
-        names.add(kind.name)
+    names = {kind.name for kind in subject.operation.operand_types}
+    if not names:
+        return "Atleast one input required"
     return "All inputs should be either of tensor or vector type" if len(names) > 1 else None
 
 

@@ -24,6 +24,8 @@ from layoutalg.ir.verify import (
     control,
     elementwise,
     iree,
+    iree_copies,
+    iree_vectors,
     memory,
     ours,
     ours_hardware,
@@ -34,6 +36,7 @@ from layoutalg.ir.verify import (
     xegpu_matrix,
     xegpu_scatter,
     xegpu_shared,
+    xevm,
 )
 from layoutalg.ir.verify.registry import OUR_RULES, Rule, rules_of
 from layoutalg.ir.verify.signatures import Signature, Subject, name_of, signature_of
@@ -46,6 +49,8 @@ RULES = (
     control,
     elementwise,
     iree,
+    iree_copies,
+    iree_vectors,
     memory,
     ours,
     ours_hardware,
@@ -55,6 +60,7 @@ RULES = (
     xegpu_matrix,
     xegpu_scatter,
     xegpu_shared,
+    xevm,
 )
 """The modules with rules; importing them fills the registry."""
 
@@ -73,6 +79,8 @@ CONTEXTUAL = frozenset(
 )
 """Operations whose rules look around them, at the function or at symbols; with a target, at a descriptor's address too."""
 
+
+_OF_IREE = ("iree_", "hal.", "pcf.", "util.")
 
 WARNINGS = frozenset(("ours.unknown_sizes",))
 """Rules that say where LLVM stops later on: layoutalg's own `lower` does not."""
@@ -179,7 +187,7 @@ class _Run:
                 self.seen.add(outcome.refused)
         found = getattr(self, outcome.stage)
         source = OURS if outcome.stage == "own" else self.source
-        if source != OURS and name_of(operation).startswith("iree_"):
+        if source != OURS and name_of(operation).startswith(_OF_IREE):
             source = "IREE"  # those dialects are not in LLVM
         found += [self.finding(operation, *problem, source=source) for problem in outcome.problems]
 

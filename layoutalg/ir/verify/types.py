@@ -56,10 +56,15 @@ def refused(attribute: Attribute, llvm: int) -> str | None:
     return None if isinstance(attribute, _PLAIN) else _refused(attribute, llvm)
 
 
+_PIPELINES = ("iree_gpu.pipeline", "iree_gpu.spirv_pipeline")
+"""Attributes of IREE that are kept as text."""
+
+
 @lru_cache(maxsize=65536)
 def _refused(attribute: Attribute, llvm: int) -> str | None:
-    if isinstance(attribute, UnregisteredAttr) and attribute.attr_name.data.startswith("iree_gpu."):
-        return f"unknown attribute `{attribute.attr_name.data.partition('.')[2]}` in dialect `iree_gpu`"
+    kept = attribute.attr_name.data if isinstance(attribute, UnregisteredAttr) else ""
+    if kept.startswith("iree_gpu.") and kept not in _PIPELINES:
+        return f"unknown attribute `{kept.partition('.')[2]}` in dialect `iree_gpu`"
     if is_vector(attribute):
         sizes = ", ".join(map(str, shape_of(attribute)))
         positive = all(size > 0 for size in shape_of(attribute))

@@ -22,6 +22,7 @@ _ELEMENTWISE = (
 """Named operations on elements, which `linalg.elementwise` replaces in LLVM 24."""
 
 _OPERATIONS = {
+    "xevm.mma_mx": (23, 24),
     "xevm.truncf": (23, 24),
     **{f"linalg.{name}": (22, 23) for name in _ELEMENTWISE},
 }

@@ -25,3 +25,15 @@ func.func @f(%a0: !llvm.ptr<1>, %a1: i32, %a2: vector<8xi16>, %a3: vector<8xf16>
   %17 = xevm.group_count.z : i32
   return
 }
+// -----
+// small floats, and products with scales: 23 24
+func.func @f(%a: vector<16xf16>, %w: vector<16xbf16>, %s: vector<2xi8>, %c: vector<8xf32>, %x: f16) {
+  %0 = xevm.truncf %a {src_etype = f16, dst_etype = bf8} {mine} : (vector<16xf16>) -> vector<16xi8>
+  %1 = xevm.truncf %w {src_etype = bf16, dst_etype = e2m1} : (vector<16xbf16>) -> vector<8xi8>
+  %2 = xevm.truncf %x {src_etype = f16, dst_etype = f8} : (f16) -> i8
+  %3 = xevm.mma_mx %a, %a, %s, %s, %c {shape = <m = 8, n = 16, k = 32>, types = <d = f32, a = f16, b = f16, c = f32>}
+    : (vector<16xf16>, vector<16xf16>, vector<2xi8>, vector<2xi8>, vector<8xf32>) -> vector<8xf32>
+  %4 = xevm.mma_mx %a, %a, %s, %s {shape = <m = 8, n = 16, k = 64>, types = <d = f32, a = e2m1, b = e2m1>} {mine}
+    : (vector<16xf16>, vector<16xf16>, vector<2xi8>, vector<2xi8>) -> vector<8xf32>
+  return
+}

@@ -237,7 +237,8 @@ class ForallOp(IRDLOperation):
         if parser.parse_optional_keyword("shared_outs") is not None:
             shared, values = parse_assignments(parser)
             parser.parse_punctuation("->")
-            types += parser.parse_comma_separated_list(parser.Delimiter.PAREN, parser.parse_type)
+            listed = parser.parse_optional_comma_separated_list(parser.Delimiter.PAREN, parser.parse_type)
+            types += [parser.parse_type()] if listed is None else listed
         outputs = parser.resolve_operands(values, types, start)
         arguments = [name.resolve(_INDEX) for name in names]
         arguments += [name.resolve(kind) for name, kind in zip(shared, types, strict=True)]
