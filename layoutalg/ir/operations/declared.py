@@ -187,9 +187,10 @@ def _alias_of_dictionary(parser: Parser) -> dict[str, Attribute] | None:
         return None
     start = parser.pos
     found = parser.parse_attribute()
-    if not isinstance(found, DictionaryAttr):
-        parser.raise_error("expected a dictionary of attributes", start)
-    return dict(found.data)
+    if isinstance(found, DictionaryAttr):
+        return dict(found.data)
+    parser._resume_from(start)  # pyright: ignore[reportPrivateUsage] (what comes after the dictionary, `arith.constant #zero`)
+    return None
 
 
 def _inherent(parser: Parser) -> dict[str, Attribute]:

@@ -12,6 +12,7 @@ is isolated from above are its own, as in MLIR; and operations are bounded in nu
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 
@@ -28,6 +29,7 @@ from layoutalg.core.limits import MAX_NESTING, MOST_OPERANDS, MOST_READ_OPERATIO
 from layoutalg.ir.operations.old_spellings import keep_old_spellings
 from layoutalg.ir.reading.attributes import AttributeParser
 from layoutalg.ir.reading.lines import Lines
+from layoutalg.ir.reading.repeated import LINE, Known, Repeated
 
 __all__ = ["ModuleParser", "in_words"]
 
@@ -60,6 +62,7 @@ class ModuleParser(AttributeParser):
         super().__init__(context, text, start, end)
         self.file = StringAttr(file)
         self.lines = Lines(text)
+        self.repeated = Repeated()
         self.known = context.clone()
         self.known.allow_unregistered = False
         self.classes: dict[str, type[Operation]] = {}
@@ -88,6 +91,11 @@ class ModuleParser(AttributeParser):
         if len(self.owners) >= self.deepest:
             self.raise_error("it is nested too deeply")
         start = self._current_token.span
+        line = LINE.match(self.lexer.input.content, self.pos, self.lexer.end)
+        again = None if line is None else self.repeated.again(line, self.ssa_values, self.listed)
+        if line is not None and again is not None:
+            return self._read_again(line, *again)
+        listed = self.listed
         bound = self._parse_op_result_list()
         token = self._current_token
         place = self.place(token.span.start)  # as LLVM does: the operation's name, behind its results
@@ -110,7 +118,20 @@ class ModuleParser(AttributeParser):
             self.raise_error(f"aliases that stand for more than {MOST_WRITTEN_OUT} characters in all are not read")
         operation.location = self.located(operation.location, place)
         keep_old_spellings(self, operation)
+        if line is not None and self.pos == line.end() and not self.aliased:
+            self.repeated.remember(line, operation, self.ssa_values, self.listed - listed)
         self._bind(operation, bound, start)
+        return operation
+
+    def _read_again(self, line: re.Match[str], known: Known, operands: Sequence[SSAValue]) -> Operation:
+        """The operation of a line that was read before, with these operands."""
+        self.listed += known.listed
+        self._resume_from(line.end())
+        operation = self.repeated.operation(known, operands)
+        operation.location = self.located(operation.location, self.place(line.start(2)))
+        keep_old_spellings(self, operation)
+        name = Span(*line.span(1), self.lexer.input)
+        self._bind(operation, () if line[1] is None else ((name, 1),), name)
         return operation
 
     def count(self) -> None:
