@@ -29,6 +29,7 @@ def compiler_seconds(command: Sequence[str], text: str) -> float:
 
 def size_table(
     script: str,
+    sizes: Sequence[int],
     columns: dict[str, str],
     text_of: Callable[[int], str],
     compiler: str,
@@ -42,7 +43,7 @@ def size_table(
         " | ".join(["| operations", *columns.values(), "each", "peak memory", f"{compiler} |"]),
         "|" + "---:|" * (len(columns) + 4),
     ]
-    for size in SIZES:
+    for size in sizes:
         done = subprocess.run([sys.executable, script, str(size)], capture_output=True, text=True, check=True)
         found = json.loads(done.stdout)
         cells = [

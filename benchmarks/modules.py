@@ -1,12 +1,12 @@
-"""Reading and verifying MLIR: seconds of CPU for 2,500 to 20,000 operations, beside LLVM's mlir-opt in the same run.
+"""Reading and verifying MLIR: seconds of CPU for 2,500 to 50,000 operations, beside LLVM's mlir-opt in the same run.
 
     python benchmarks/modules.py      print the table
 
 The text is the kernel of a GEMM at lane level, its function repeated under other names. Each size is read in a new process of
-its own: `read_module`, which reads strictly, and what `layoutalg verify --llvm 24` does, which reads a file and verifies it. A
-small text first loads what both need; memory is that process's peak. mlir-opt parses and
-verifies the same text and prints nothing; its time includes starting it. A row is linear where the time per operation is the
-one of the row above.
+its own: by `read_module`, which reads strictly; by xDSL's parser and verifier, with the same dialects; and as `layoutalg verify
+--llvm 24` reads and verifies a file. A small text first loads what all need; memory is that process's peak, xDSL left out.
+mlir-opt parses and verifies the same text and prints nothing; its time includes starting it. A row is linear where the time
+per operation is the one of the row above.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import shutil
 import sys
 import time
 
-from compilers import size_table
+from compilers import SIZES, size_table
 
 COMPILER = "mlir-opt-22"
 
@@ -38,7 +38,10 @@ def kernels(operations: int) -> tuple[str, int]:
 
 def measured(operations: int) -> dict[str, float]:
     """In this process: seconds of reading strictly, of reading a file and verifying it, and megabytes at the peak."""
+    from xdsl.parser import Parser
+
     from layoutalg.ir import read_module
+    from layoutalg.ir.dialects import known_dialects
     from layoutalg.module import read
 
     text, count = kernels(operations)
@@ -52,9 +55,12 @@ def measured(operations: int) -> dict[str, float]:
     end = time.process_time()
     assert not findings
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    Parser(known_dialects(), text).parse_module().verify()
+    other = time.process_time()
     return {
         "operations": count,
         "strict": middle - start,
+        "xdsl": other - end,
         "verified": end - middle,
         "each": 1e6 * (end - middle) / count,
         "megabytes": peak,
@@ -63,11 +69,10 @@ def measured(operations: int) -> dict[str, float]:
 
 def table() -> str:
     """All sizes as a Markdown table."""
-    columns = {"strict": "read_module", "verified": "read and verify"}
+    columns = {"strict": "read_module", "xdsl": "xDSL", "verified": "read and verify"}
     program = shutil.which(COMPILER)
-    return size_table(
-        __file__, columns, lambda size: kernels(size)[0], COMPILER, None if program is None else [program]
-    )
+    command = None if program is None else [program]
+    return size_table(__file__, (*SIZES, 50_000), columns, lambda size: kernels(size)[0], COMPILER, command)
 
 
 def main() -> None:

@@ -19,7 +19,7 @@ import sys
 import time
 from pathlib import Path
 
-from compilers import size_table
+from compilers import SIZES, size_table
 
 COMPILER = "mlir-opt-24"
 PASSES = (
@@ -101,9 +101,8 @@ def table() -> str:
     """All sizes as a Markdown table."""
     columns = {"propagated": "propagate", "checked": "read and check"}
     program = compiler()
-    return size_table(
-        __file__, columns, kernel, f"{COMPILER} propagates", None if program is None else [program, PASSES]
-    )
+    command = None if program is None else [program, PASSES]
+    return size_table(__file__, SIZES, columns, kernel, f"{COMPILER} propagates", command)
 
 
 def main() -> None:

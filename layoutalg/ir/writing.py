@@ -175,6 +175,6 @@ def write_module(module: Operation, *, llvm: int = DEFAULT_LLVM) -> str:
     stream = StringIO()
     try:
         ModulePrinter(stream, rules(llvm).llvm).print_op(module)
-    except (LookupError, StopIteration, TypeError, ValueError) as problem:
+    except (AttributeError, LookupError, StopIteration, TypeError, ValueError) as problem:
         raise LayoutError(f"the module cannot be written: {problem or type(problem).__name__}") from None
     return stream.getvalue() + "\n"

@@ -95,11 +95,11 @@ PURE = """
     xegpu.update_nd_offset amx.tile_mulf amx.tile_muli iree_gpu.multi_mma iree_gpu.value_barrier iree_gpu.yield
 """
 READ = ["xegpu.load", "xegpu.load_nd", "xegpu.load_matrix"]
-WRITE = ["xegpu.store", "xegpu.store_nd", "xegpu.store_matrix", "amx.tile_zero"]
+WRITE = ["xegpu.store", "xegpu.store_nd", "xegpu.store_matrix", "amx.tile_store", "amx.tile_zero"]
 BOTH = ["xegpu.atomic_rmw"]
 UNKNOWN = """
     xegpu.alloc_nbarrier xegpu.fence xegpu.init_nbarrier xegpu.nbarrier_arrive xegpu.nbarrier_wait xegpu.prefetch
-    xegpu.prefetch_nd amx.tile_store
+    xegpu.prefetch_nd
 """
 
 

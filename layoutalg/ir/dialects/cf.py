@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import accumulate, pairwise
 
-from xdsl.dialects.builtin import DenseArrayBase, DenseIntElementsAttr, StringAttr, i1, i32
+from xdsl.dialects.builtin import DenseArrayBase, DenseIntElementsAttr, i1, i32
 from xdsl.dialects.cf import SwitchOpCases
 from xdsl.ir import Dialect, SSAValue
 from xdsl.irdl import (
@@ -28,23 +28,11 @@ from xdsl.irdl import (
     var_operand_def,
     var_successor_def,
 )
-from xdsl.traits import IsTerminator, MemoryWriteEffect, Pure
+from xdsl.traits import IsTerminator, Pure
 
-__all__ = ["CF", "AssertOp", "BranchOp", "ConditionalBranchOp", "SwitchOp"]
+from layoutalg.ir.operations.classes import define
 
-
-@irdl_op_definition
-class AssertOp(IRDLOperation):
-    """Stop with a message unless a condition holds."""
-
-    name = "cf.assert"
-
-    arg = operand_def(i1)
-    msg = prop_def(StringAttr)
-
-    traits = traits_def(MemoryWriteEffect())
-
-    assembly_format = "$arg `,` $msg attr-dict"
+__all__ = ["CF", "BranchOp", "ConditionalBranchOp", "SwitchOp"]
 
 
 @irdl_op_definition
@@ -115,5 +103,5 @@ class SwitchOp(IRDLOperation):
         return tuple(self.case_operands[start:end] for start, end in pairwise(ends))
 
 
-CF = Dialect("cf", [AssertOp, BranchOp, ConditionalBranchOp, SwitchOp])
+CF = Dialect("cf", [*define(__name__, "cf"), BranchOp, ConditionalBranchOp, SwitchOp])
 """The dialect."""

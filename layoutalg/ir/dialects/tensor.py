@@ -10,16 +10,13 @@ tensor<?xf32>
 
 from __future__ import annotations
 
-from xdsl.dialects.builtin import DenseArrayBase, IndexType, i64
+from xdsl.dialects.builtin import IndexType
 from xdsl.dialects.tensor import Tensor
 from xdsl.dialects.utils import DynamicIndexList
 from xdsl.ir import Dialect
 from xdsl.irdl import (
-    AttrSizedOperandSegments,
     IRDLOperation,
     irdl_op_definition,
-    operand_def,
-    prop_def,
     region_def,
     result_def,
     traits_def,
@@ -27,7 +24,9 @@ from xdsl.irdl import (
 )
 from xdsl.traits import Pure
 
-__all__ = ["TENSOR", "GenerateOp", "ParallelInsertSliceOp", "ReshapeOp"]
+from layoutalg.ir.operations.classes import define
+
+__all__ = ["TENSOR", "GenerateOp"]
 
 
 @irdl_op_definition
@@ -45,51 +44,12 @@ class GenerateOp(IRDLOperation):
     assembly_format = "$dynamic_extents $body attr-dict `:` type($result)"
 
 
-@irdl_op_definition
-class ParallelInsertSliceOp(IRDLOperation):
-    """The part of a shared tensor that one step of a `scf.forall` puts there."""
-
-    name = "tensor.parallel_insert_slice"
-
-    source = operand_def()
-    dest = operand_def()
-    offsets = var_operand_def(IndexType())
-    sizes = var_operand_def(IndexType())
-    strides = var_operand_def(IndexType())
-    static_offsets = prop_def(DenseArrayBase.constr(i64))
-    static_sizes = prop_def(DenseArrayBase.constr(i64))
-    static_strides = prop_def(DenseArrayBase.constr(i64))
-
-    irdl_options = (AttrSizedOperandSegments(as_property=True),)
-    custom_directives = (DynamicIndexList,)
-
-    assembly_format = (
-        "$source `into` $dest `` custom<DynamicIndexList>($offsets, $static_offsets) "
-        "custom<DynamicIndexList>($sizes, $static_sizes) custom<DynamicIndexList>($strides, $static_strides) attr-dict "
-        "`:` type($source) `into` type($dest)"
-    )
-
-
-@irdl_op_definition
-class ReshapeOp(IRDLOperation):
-    """The same elements with the sizes that another tensor holds."""
-
-    name = "tensor.reshape"
-
-    source = operand_def()
-    shape = operand_def()
-    result = result_def()
-
-    traits = traits_def(Pure())
-
-    assembly_format = "$source `(` $shape `)` attr-dict `:` functional-type(operands, results)"
-
-
-_OWN = (GenerateOp, ParallelInsertSliceOp, ReshapeOp)
+_OWN = (GenerateOp, *define(__name__, "tensor", directives=(DynamicIndexList,)))
+_OWN_NAMES = {operation.name for operation in _OWN}
 
 TENSOR = Dialect(
     "tensor",
-    [*_OWN, *(operation for operation in Tensor.operations if operation.name != ReshapeOp.name)],
+    [*_OWN, *(operation for operation in Tensor.operations if operation.name not in _OWN_NAMES)],
     list(Tensor.attributes),
 )
-"""The operations above, and xDSL's for the rest."""
+"""The operations above, those of the table, and xDSL's for the rest."""

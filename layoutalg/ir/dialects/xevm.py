@@ -12,56 +12,17 @@ Cache hints and memory spaces are attributes whose text is kept.
 
 from __future__ import annotations
 
-from abc import ABC
 from collections.abc import Sequence
 
-from xdsl.dialects.builtin import ArrayAttr, BoolAttr, IntAttr, IntegerAttr, StringAttr
-from xdsl.ir import Attribute, Dialect, ParametrizedAttribute
-from xdsl.irdl import (
-    IRDLOperation,
-    irdl_attr_definition,
-    irdl_op_definition,
-    opt_prop_def,
-    result_def,
-    traits_def,
-    var_operand_def,
-    var_result_def,
-)
-from xdsl.parser import AttrParser, Parser
+from xdsl.dialects.builtin import ArrayAttr, IntAttr, StringAttr
+from xdsl.ir import Attribute, Dialect, ParametrizedAttribute, SpacedOpaqueSyntaxAttribute
+from xdsl.irdl import irdl_attr_definition
+from xdsl.parser import AttrParser
 from xdsl.printer import Printer
-from xdsl.traits import MemoryReadEffect, MemoryWriteEffect, Pure
 
-from layoutalg.ir.assembly import print_attributes
-from layoutalg.ir.dialects.xevm_scaled import ATTRIBUTES, SCALED
+from layoutalg.ir.operations.classes import define
 
-__all__ = [
-    "XEVM",
-    "BlockLoad2dOp",
-    "BlockLoadOp",
-    "BlockPrefetch2dOp",
-    "BlockStore2dOp",
-    "BlockStoreOp",
-    "GroupCountXOp",
-    "GroupCountYOp",
-    "GroupCountZOp",
-    "GroupIdXOp",
-    "GroupIdYOp",
-    "GroupIdZOp",
-    "LaneIdOp",
-    "LocalIdXOp",
-    "LocalIdYOp",
-    "LocalIdZOp",
-    "LocalSizeXOp",
-    "LocalSizeYOp",
-    "LocalSizeZOp",
-    "MMAOp",
-    "MMAShapeAttr",
-    "MMATypesAttr",
-    "MemfenceOp",
-    "PrefetchOp",
-    "SubgroupIdOp",
-    "SubgroupSizeOp",
-]
+__all__ = ["XEVM", "DstEtypeAttr", "MMAShapeAttr", "MMATypesAttr", "SrcEtypeAttr"]
 
 
 @irdl_attr_definition
@@ -121,335 +82,38 @@ class MMATypesAttr(ParametrizedAttribute):
                 printer.print_string(kind.data if isinstance(kind, StringAttr) else str(kind))
 
 
-class _CallOp(IRDLOperation, ABC):
-    """An operation that is written like a call: operands, `<{...}>`, and all types."""
+class _ElementTypeAttr(ParametrizedAttribute, SpacedOpaqueSyntaxAttribute):
+    """An element type by its name: `#xevm<src_etype src_etype = f16>` in generic form."""
 
-    arguments = var_operand_def()
-    results_ = var_result_def()
-
-    @classmethod
-    def parse(cls, parser: Parser) -> _CallOp:
-        """Read LLVM's syntax."""
-        operands = parser.parse_comma_separated_list(parser.Delimiter.NONE, parser.parse_unresolved_operand)
-        properties = parser.parse_optional_properties_dict()
-        attributes = parser.parse_optional_attr_dict()
-        parser.parse_punctuation(":")
-        start = parser.pos
-        types = parser.parse_comma_separated_list(parser.Delimiter.PAREN, parser.parse_type)
-        results = [parser.parse_type()] if parser.parse_optional_punctuation("->") is not None else []
-        resolved = parser.resolve_operands(operands, types, start)
-        return cls.build(operands=[resolved], result_types=[results], properties=properties, attributes=attributes)
-
-    def print(self, printer: Printer) -> None:
-        """Write LLVM's syntax."""
-        printer.print_string(" ")
-        printer.print_list(self.arguments, printer.print_ssa_value)
-        _print_properties(printer, self)
-        print_attributes(printer, self)
-        printer.print_string(" : ")
-        with printer.in_parens():
-            printer.print_list(self.arguments.types, printer.print_attribute)
-        if self.results:
-            printer.print_string(" -> ")
-            printer.print_attribute(self.results[0].type)
-
-
-def _print_properties(printer: Printer, operation: IRDLOperation) -> None:
-    """Write `<{...}>`, or nothing without inherent attributes."""
-    if operation.properties:
-        printer.print_string(" ")
-        with printer.in_angle_brackets():
-            printer.print_attr_dict({name: operation.properties[name] for name in sorted(operation.properties)})
-
-
-class _Block2dOp(_CallOp, ABC):
-    elem_size_in_bits = opt_prop_def(IntegerAttr)
-    tile_width = opt_prop_def(IntegerAttr)
-    tile_height = opt_prop_def(IntegerAttr)
-    v_blocks = opt_prop_def(IntegerAttr)
-    transpose = opt_prop_def(BoolAttr)
-    pack_register = opt_prop_def(BoolAttr)
-    cache_control = opt_prop_def()
-
-
-@irdl_op_definition
-class BlockLoad2dOp(_Block2dOp):
-    """Read a block of a surface."""
-
-    name = "xevm.blockload2d"
-
-    traits = traits_def(MemoryReadEffect())
-
-
-@irdl_op_definition
-class BlockStore2dOp(_Block2dOp):
-    """Write a block of a surface."""
-
-    name = "xevm.blockstore2d"
-
-    traits = traits_def(MemoryWriteEffect())
-
-
-@irdl_op_definition
-class BlockPrefetch2dOp(_Block2dOp):
-    """Ask for a block of a surface to be brought into the cache."""
-
-    name = "xevm.blockprefetch2d"
-
-    traits = traits_def(MemoryReadEffect())
-
-
-@irdl_op_definition
-class BlockLoadOp(_CallOp):
-    """Read neighbours, one after the other over the lanes."""
-
-    name = "xevm.blockload"
-
-    cache_control = opt_prop_def()
-
-    traits = traits_def(MemoryReadEffect())
-
-
-@irdl_op_definition
-class BlockStoreOp(_CallOp):
-    """Write neighbours, one after the other over the lanes."""
-
-    name = "xevm.blockstore"
-
-    cache_control = opt_prop_def()
-
-    traits = traits_def(MemoryWriteEffect())
-
-
-@irdl_op_definition
-class PrefetchOp(_CallOp):
-    """Ask for an address to be brought into the cache."""
-
-    name = "xevm.prefetch"
-
-    addrspace = opt_prop_def()
-    cache_control = opt_prop_def()
-
-    traits = traits_def(MemoryReadEffect())
-
-
-@irdl_op_definition
-class MemfenceOp(IRDLOperation):
-    """Let others see what was written."""
-
-    name = "xevm.memfence"
-
-    scope = opt_prop_def()
-    addrspace = opt_prop_def()
-
-    traits = traits_def(MemoryReadEffect(), MemoryWriteEffect())
+    word: StringAttr
 
     @classmethod
-    def parse(cls, parser: Parser) -> MemfenceOp:
-        """Read LLVM's syntax."""
-        properties = parser.parse_optional_properties_dict()
-        return cls.build(properties=properties, attributes=parser.parse_optional_attr_dict())
+    def parse_parameters(cls, parser: AttrParser) -> Sequence[Attribute]:
+        """Read `src_etype = f16`."""
+        parser.parse_keyword(cls.name.partition(".")[2])
+        parser.parse_punctuation("=")
+        return [StringAttr(parser.parse_identifier("an element type, such as f16 or bf8"))]
 
-    def print(self, printer: Printer) -> None:
-        """Write LLVM's syntax."""
-        _print_properties(printer, self)
-        print_attributes(printer, self)
-
-
-@irdl_op_definition
-class MMAOp(IRDLOperation):
-    """A product of two matrices, added to a third."""
-
-    name = "xevm.mma"
-
-    arguments = var_operand_def()
-    shape = opt_prop_def(MMAShapeAttr)
-    types = opt_prop_def(MMATypesAttr)
-    d = result_def()
-
-    traits = traits_def(Pure())
-
-    @classmethod
-    def parse(cls, parser: Parser) -> MMAOp:
-        """Read LLVM's syntax."""
-        operands = parser.parse_comma_separated_list(parser.Delimiter.NONE, parser.parse_unresolved_operand)
-        properties: dict[str, Attribute] = {}
-        with parser.in_braces():
-            parser.parse_keyword("shape")
-            parser.parse_punctuation("=")
-            properties["shape"] = MMAShapeAttr.new(MMAShapeAttr.parse_parameters(parser))
-            parser.parse_punctuation(",")
-            parser.parse_keyword("types")
-            parser.parse_punctuation("=")
-            properties["types"] = MMATypesAttr.new(MMATypesAttr.parse_parameters(parser))
-        attributes = parser.parse_optional_attr_dict()
-        parser.parse_punctuation(":")
-        start = parser.pos
-        kind = parser.parse_function_type()
-        resolved = parser.resolve_operands(operands, kind.inputs.data, start)
-        return cls.build(
-            operands=[resolved], result_types=list(kind.outputs.data), properties=properties, attributes=attributes
-        )
-
-    def print(self, printer: Printer) -> None:
-        """Write LLVM's syntax."""
-        printer.print_string(" ")
-        printer.print_list(self.arguments, printer.print_ssa_value)
-        printer.print_string(" {shape = ")
-        if self.shape is not None:
-            self.shape.print_parameters(printer)
-        printer.print_string(", types = ")
-        if self.types is not None:
-            self.types.print_parameters(printer)
-        printer.print_string("}")
-        print_attributes(printer, self)
-        printer.print_string(" : ")
-        printer.print_operation_type(self)
+    def print_parameters(self, printer: Printer) -> None:
+        """Write `src_etype = f16`."""
+        printer.print_string(f"{self.name.partition('.')[2]} = {self.word.data}")
 
 
-class _NumberOp(IRDLOperation, ABC):
-    """A number that the hardware gives."""
+@irdl_attr_definition
+class SrcEtypeAttr(_ElementTypeAttr):
+    """The type that is rounded: f16 or bf16."""
 
-    res = result_def()
-
-    traits = traits_def(Pure())
-
-    assembly_format = "attr-dict `:` type($res)"
+    name = "xevm.src_etype"
 
 
-@irdl_op_definition
-class LaneIdOp(_NumberOp):
-    """Which lane of the subgroup this is."""
+@irdl_attr_definition
+class DstEtypeAttr(_ElementTypeAttr):
+    """The type that it is rounded to: bf8, f8 or e2m1."""
 
-    name = "xevm.lane_id"
-
-
-@irdl_op_definition
-class SubgroupIdOp(_NumberOp):
-    """Which subgroup of the workgroup this is."""
-
-    name = "xevm.subgroup_id"
+    name = "xevm.dst_etype"
 
 
-@irdl_op_definition
-class SubgroupSizeOp(_NumberOp):
-    """How many lanes a subgroup has."""
+_WORDS = {"mma_shape": MMAShapeAttr, "mma_types": MMATypesAttr, "src_etype": SrcEtypeAttr, "dst_etype": DstEtypeAttr}
 
-    name = "xevm.subgroup_size"
-
-
-@irdl_op_definition
-class LocalIdXOp(_NumberOp):
-    """Which work-item of the workgroup this is, along x."""
-
-    name = "xevm.local_id.x"
-
-
-@irdl_op_definition
-class LocalIdYOp(_NumberOp):
-    """Which work-item of the workgroup this is, along y."""
-
-    name = "xevm.local_id.y"
-
-
-@irdl_op_definition
-class LocalIdZOp(_NumberOp):
-    """Which work-item of the workgroup this is, along z."""
-
-    name = "xevm.local_id.z"
-
-
-@irdl_op_definition
-class LocalSizeXOp(_NumberOp):
-    """How many work-items a workgroup has, along x."""
-
-    name = "xevm.local_size.x"
-
-
-@irdl_op_definition
-class LocalSizeYOp(_NumberOp):
-    """How many work-items a workgroup has, along y."""
-
-    name = "xevm.local_size.y"
-
-
-@irdl_op_definition
-class LocalSizeZOp(_NumberOp):
-    """How many work-items a workgroup has, along z."""
-
-    name = "xevm.local_size.z"
-
-
-@irdl_op_definition
-class GroupIdXOp(_NumberOp):
-    """Which workgroup this is, along x."""
-
-    name = "xevm.group_id.x"
-
-
-@irdl_op_definition
-class GroupIdYOp(_NumberOp):
-    """Which workgroup this is, along y."""
-
-    name = "xevm.group_id.y"
-
-
-@irdl_op_definition
-class GroupIdZOp(_NumberOp):
-    """Which workgroup this is, along z."""
-
-    name = "xevm.group_id.z"
-
-
-@irdl_op_definition
-class GroupCountXOp(_NumberOp):
-    """How many workgroups there are, along x."""
-
-    name = "xevm.group_count.x"
-
-
-@irdl_op_definition
-class GroupCountYOp(_NumberOp):
-    """How many workgroups there are, along y."""
-
-    name = "xevm.group_count.y"
-
-
-@irdl_op_definition
-class GroupCountZOp(_NumberOp):
-    """How many workgroups there are, along z."""
-
-    name = "xevm.group_count.z"
-
-
-XEVM = Dialect(
-    "xevm",
-    [
-        BlockLoad2dOp,
-        BlockLoadOp,
-        BlockPrefetch2dOp,
-        BlockStore2dOp,
-        BlockStoreOp,
-        GroupCountXOp,
-        GroupCountYOp,
-        GroupCountZOp,
-        GroupIdXOp,
-        GroupIdYOp,
-        GroupIdZOp,
-        LaneIdOp,
-        LocalIdXOp,
-        LocalIdYOp,
-        LocalIdZOp,
-        LocalSizeXOp,
-        LocalSizeYOp,
-        LocalSizeZOp,
-        MMAOp,
-        MemfenceOp,
-        PrefetchOp,
-        SubgroupIdOp,
-        SubgroupSizeOp,
-        *SCALED,
-    ],
-    [MMAShapeAttr, MMATypesAttr, *ATTRIBUTES],
-)
+XEVM = Dialect("xevm", list(define(__name__, "xevm", attributes=_WORDS, assumed=True)), list(_WORDS.values()))
 """The dialect."""

@@ -110,7 +110,7 @@ class _Dictionaries(AttrDictDirective):
         if parser._current_token.kind not in _BEGINNINGS and not hasattr(state.op_type, "OLD_OPERATION"):  # pyright: ignore[reportPrivateUsage]
             return
         written = self._inherent(parser)
-        other = self._other(parser)
+        other = self._other(parser, state.op_type)
         plain = next((name for name in definition.properties if name in other), None)  # LLVM asks in this order
         if plain is not None and not _is_loose(state.op_type):
             reason = "cannot be parsed from attr-dict when strict properties in assembly format is enabled"
@@ -145,9 +145,9 @@ class _Dictionaries(AttrDictDirective):
             note_refused_spelling(parser, (22, 23), "expected ':'")
         return written
 
-    def _other(self, parser: Parser) -> dict[str, Attribute]:
+    def _other(self, parser: Parser, op_type: type[IRDLOperation]) -> dict[str, Attribute]:
         if not self.with_keyword:
-            alias = _alias_of_dictionary(parser)
+            alias = _alias_of_dictionary(parser, op_type)
             return parser.parse_optional_attr_dict() if alias is None else alias
         found = parser.parse_optional_attr_dict_with_keyword()
         return {} if found is None else dict(found.data)
@@ -181,15 +181,18 @@ def _is_loose(operation: type[Any]) -> bool:
     return getattr(operation, "BEFORE_LLVM_24", False)
 
 
-def _alias_of_dictionary(parser: Parser) -> dict[str, Attribute] | None:
+def _alias_of_dictionary(parser: Parser, op_type: type[IRDLOperation]) -> dict[str, Attribute] | None:
     """Read `#trait`, an alias of a dictionary, as the pages of `vector.contract` and `iree_gpu.multi_mma` write it."""
     if parser.lexer.input.content[parser.pos : parser.pos + 1] != "#":
         return None
     start = parser.pos
     found = parser.parse_attribute()
-    if not isinstance(found, DictionaryAttr):
+    if isinstance(found, DictionaryAttr):
+        return dict(found.data)
+    if "attr-dict custom<" not in (op_type.assembly_format or ""):
         parser.raise_error("expected a dictionary of attributes", start)
-    return dict(found.data)
+    parser._resume_from(start)  # pyright: ignore[reportPrivateUsage] (it comes after the dictionary: `arith.constant #zero`)
+    return None
 
 
 def _inherent(parser: Parser) -> dict[str, Attribute]:

@@ -32,6 +32,7 @@ from xdsl.irdl import (
 from xdsl.irdl.constraints import RangeConstraint, VerificationContext
 from xdsl.irdl.declarative_assembly_format import FormatDirective, FormatProgram, ParsingState
 from xdsl.parser import Parser
+from xdsl.traits import OpTrait
 from xdsl.utils.exceptions import VerifyException
 
 __all__ = ["Program", "quick_check"]
@@ -183,16 +184,18 @@ def quick_check(operation: type[IRDLOperation]) -> None:
     setattr(operation, "__post_init__", complete)  # noqa: B010 (pyright knows no such field)
     if definition.regions or definition.successors:
         return
-    check = _check(definition)
+    judging = [trait for trait in definition.traits.traits if type(trait).verify is not OpTrait.verify]
+    check = _check(definition, judging)
 
     def verify_(self: IRDLOperation) -> None:
         if not check(self):
             definition.verify(self)
 
     setattr(operation, "verify_", verify_)  # noqa: B010
+    setattr(operation, "JUDGED_ALONE", not judging)  # noqa: B010 (nothing around it makes it wrong)
 
 
-def _check(definition: OpDef) -> Callable[[Operation], bool]:
+def _check(definition: OpDef, traits: Sequence[OpTrait]) -> Callable[[Operation], bool]:
     """Whether an operation is surely right; where it is not sure, xDSL's own check decides."""
     segments = any(isinstance(option, AttrSizedOperandSegments) for option in definition.options)
     operands, results = [one for _, one in definition.operands], [one for _, one in definition.results]
@@ -206,7 +209,6 @@ def _check(definition: OpDef) -> Callable[[Operation], bool]:
     asked = [(number, elements[number]) for number in free]
     properties: Mapping[str, Any] = definition.properties
     required = {name for name, one in properties.items() if not isinstance(one, OptPropertyDef)}
-    traits = definition.traits.traits
     known: dict[str, set[Attribute]] = {name: set() for name in properties}
     right: set[tuple[int, Attribute]] = set()
     context = VerificationContext()

@@ -1,7 +1,8 @@
 """The table of operations: what an operation is, in one row of a text.
 
-Every dialect has a file, `vector.txt` say, which is read when the dialect is first used. Operations that are alike share a
-shape; each has a row with its name, the name of its class where code imports it, and a sentence:
+Every dialect has a file, `vector.txt` say, which is read when the dialect is first used. (Operations that went from one dialect
+to another stand in a file of both, `amx+x86.txt`, with their whole names.) Operations that are alike share a shape; each has a
+row with its name, the name of its class where code imports it, and a sentence:
 
     vector=vector of ANY values -> result=vector of ANY values {permutation=i64s}
         syntax  $vector `,` $permutation attr-dict `:` type($vector) `to` type($result)
@@ -46,7 +47,8 @@ VERSIONS = (22, 23, 24)
 """The versions of LLVM that the tables know."""
 
 _TABLES = Path(__file__).parent
-DIALECTS = tuple(sorted(path.stem for path in _TABLES.glob("*.txt")))
+_TABLE_OF = {dialect: path for path in _TABLES.glob("*.txt") for dialect in path.stem.split("+")}
+DIALECTS = tuple(sorted(_TABLE_OF))
 """The dialects that have a table."""
 
 _SNAKE = re.compile(r"(?<=[a-z0-9])([A-Z])")
@@ -165,7 +167,8 @@ def rows_of(dialect: str) -> Mapping[str, Row]:
     """
     if dialect not in DIALECTS:
         return {}
-    return {row.name: row for row in _read(dialect, (_TABLES / f"{dialect}.txt").read_text(encoding="utf-8"))}
+    rows = _read(dialect, _TABLE_OF[dialect].read_text(encoding="utf-8"))
+    return {row.name: row for row in rows if row.name.startswith(f"{dialect}.")}
 
 
 def row_of(name: str) -> Row | None:
@@ -215,8 +218,9 @@ def _block(dialect: str, lines: Sequence[str]) -> Iterator[Row]:
         found = _ROW.fullmatch(line)
         if found is None or not found["says"]:
             raise ValueError(f"{dialect}.txt: {line!r} is not the row of an operation")
-        name, given = f"{dialect}.{found['name']}", found["cls"]
-        yield Row(name, shape, given or _class_name(found["name"]), _versions(found["versions"]), found["says"],
+        written, given = found["name"], found["cls"]
+        name = written if "+" in _TABLE_OF[dialect].stem else f"{dialect}.{written}"
+        yield Row(name, shape, given or _class_name(name.partition(".")[2]), _versions(found["versions"]), found["says"],
                   given is not None)  # fmt: skip
 
 

@@ -29,6 +29,12 @@ _INTEGERS = " or ".join(
 )
 _SMALL_FLOATS = "f4E2M1FN type or f8E4M3FN type or f8E5M2 type or f8E8M0FNU type"
 _FLOATS = "16-bit float or 32-bit float or 64-bit float or bfloat16 type or tf32 type"
+_TILED = (
+    "32-bit float or 16-bit float or bfloat16 type or 32-bit signless integer or 8-bit signless integer",
+    "16-bit float or bfloat16 type",
+)
+_TINY = "f8E4M3FN type or f8E5M2 type"
+_WHOLE = "8-bit signless integer or 16-bit signless integer or 32-bit signless integer or 64-bit signless integer"
 _XEGPU = (f"{_INTEGERS} or {_FLOATS}", f"{_INTEGERS} or {_SMALL_FLOATS} or {_FLOATS}")
 
 _WORDS: dict[str, str | tuple[str, ...]] = {
@@ -62,6 +68,26 @@ _WORDS: dict[str, str | tuple[str, ...]] = {
         *("fixed-length vector of 1-bit signless integer values",) * 2,
         "vector of 1-bit signless integer values",
     ),
+    "INDEXES": ("index", "index or vector of index"),
+    "RANKED": "ranked tensor of ANY values",
+    "RESHAPED": ("tensor of ANY values", "ranked tensor of ANY values"),
+    "TENSOR": "tensor of ANY values",
+    # AMX's
+    "BYTE_TILE": "tile of 8-bit signless integer values",
+    "REAL_TILE": (f"tile of {_TILED[1]} values", f"tile of {_TILED[1]} or {_TINY} values"),
+    "TILE": (f"tile of {_TILED[0]} values", f"tile of {_TILED[0]} or {_TINY} values"),
+    # LLVM's own dialect and XeVM's
+    "INTEGERS": "signless integer or LLVM dialect-compatible vector of signless integer",
+    "NEIGHBOURS": f"{_WHOLE} or fixed-length vector of {_WHOLE} values of ranks 1",
+    "POINTERS": "LLVM pointer type or LLVM dialect-compatible vector of LLVM pointer type",
+    "REALS_OF_LLVM": "floating point LLVM type or LLVM dialect-compatible vector of floating point LLVM type",
+    "REGISTERS": (
+        "fixed-length vector of 8-bit integer or 16-bit integer or 32-bit integer or 32-bit float or tf32 type or "
+        "16-bit float or bfloat16 type values of ranks 1"
+    ),
+    "HALF": "16-bit float or bfloat16 type",
+    "SCALE_BYTES": "fixed-length vector of 8-bit signless integer values of ranks 1 or 8-bit signless integer",
+    "SMALL_INTEGERS": "8-bit signless integer or 4-bit signless integer",
     # XeGPU's
     "ADDRESS": (
         "64-bit unsigned integer or 32-bit unsigned integer or 64-bit signless integer or 32-bit signless integer"
@@ -103,12 +129,12 @@ _WORDS: dict[str, str | tuple[str, ...]] = {
     "INDICES": "index or vector of index values",
     "OUTSIDE": "dispatch.tensor",
     "PRIMITIVE": "index or signless integer or floating-point or complex-type",
-    "RANKED": "ranked tensor of any non-token type values",
+    "IREE_TENSOR": "ranked tensor of any non-token type values",
     "RANKED_OR_VECTOR": "ranked tensor or vector of any non-token type values",
     "SHAPED": "shaped of any non-token type values",
     "SHARED_REF": "A shaped reference to a buffer.",
     "STRIDED_BUFFER": "strided memref of any non-token type values",
-    "TILE": "ranked tensor, vector, or memref of any type",
+    "PIECE": "ranked tensor, vector, or memref of any type",
     "TRUTHS": "vector of 1-bit signless integer values",
     "VECTOR": "vector of any non-token type values",
     "TENSOR_DESC": "TensorDesc describing regions of interested data.",

@@ -102,7 +102,8 @@ class AttributeParser(Parser):
         self.types: dict[str, tuple[TypeAttribute, int]] = {}
         self.attributes: dict[str, tuple[Attribute, int]] = {}
         self.constants: dict[tuple[bytes, int], bytes] = {}
-        self.constant_bytes = self.listed = self.nesting = self.dimensions = 0
+        self.listed: int = 0
+        self.constant_bytes = self.nesting = self.dimensions = 0
         self.aliased = 0  # characters that the aliases in what is being read stand for
         self.alias_lengths: dict[str, int] = {}
 

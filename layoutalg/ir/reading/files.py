@@ -227,7 +227,9 @@ class _Piece(TolerantParser):
 
     def _read_alias(self, block: Block) -> None:
         start, name = self.pos, self._current_token.text
-        self.attribute_aliases.pop(name, None)
+        if self.attribute_aliases.pop(name, None) is not None:  # what was read with it means something else now
+            for read in (self.types, self.attributes, self.aliases_written):
+                read.clear()
         try:
             self._parse_alias_def()
         except Exception as problem:

@@ -12,6 +12,7 @@ is isolated from above are its own, as in MLIR; and operations are bounded in nu
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 
@@ -28,6 +29,7 @@ from layoutalg.core.limits import MAX_NESTING, MOST_OPERANDS, MOST_READ_OPERATIO
 from layoutalg.ir.operations.old_spellings import keep_old_spellings, notes_put_back, notes_set_aside
 from layoutalg.ir.reading.attributes import AttributeParser
 from layoutalg.ir.reading.lines import Lines
+from layoutalg.ir.reading.repeated import LINE, Known, Repeated
 
 __all__ = ["ModuleParser", "in_words"]
 
@@ -60,6 +62,7 @@ class ModuleParser(AttributeParser):
         super().__init__(context, text, start, end)
         self.file = StringAttr(file)
         self.lines = Lines(text)
+        self.repeated = Repeated()
         self.known = context.clone()
         self.known.allow_unregistered = False
         self.classes: dict[str, type[Operation]] = {}
@@ -88,6 +91,11 @@ class ModuleParser(AttributeParser):
         if len(self.owners) >= self.deepest:
             self.raise_error("it is nested too deeply")
         start = self._current_token.span
+        line = LINE.match(self.lexer.input.content, self.pos, self.lexer.end)
+        again = None if line is None else self.repeated.again(line, self.ssa_values, self.listed)
+        if line is not None and again is not None:
+            return self._read_again(line, *again)
+        listed = self.listed
         bound = self._parse_op_result_list()
         token = self._current_token
         place = self.place(token.span.start)  # as LLVM does: the operation's name, behind its results
@@ -95,9 +103,9 @@ class ModuleParser(AttributeParser):
         name = self._consume_token().text if pretty else self.expect(self.parse_str_literal, "operation name expected")
         kind = self.operation_class(name, pretty, token.span)
         dialects, owners = len(self._parser_state.dialect_stack), len(self.owners)
+        notes = notes_set_aside(self) if self.owners else {}  # at the top: those of aliases, for the first operation
         self._parser_state.dialect_stack.append(kind.dialect_name())
         self.owners.append(kind)
-        notes = notes_set_aside(self)
         try:
             if pretty:
                 operation = kind.parse(self)
@@ -112,7 +120,20 @@ class ModuleParser(AttributeParser):
         operation.location = self.located(operation.location, place)
         keep_old_spellings(self, operation)
         notes_put_back(self, notes)
+        if line is not None and self.pos == line.end() and not self.aliased:
+            self.repeated.remember(line, operation, self.ssa_values, self.listed - listed)
         self._bind(operation, bound, start)
+        return operation
+
+    def _read_again(self, line: re.Match[str], known: Known, operands: Sequence[SSAValue]) -> Operation:
+        """The operation of a line that was read before, with these operands."""
+        self.listed += known.listed
+        self._resume_from(line.end())
+        operation = self.repeated.operation(known, operands)
+        operation.location = self.located(operation.location, self.place(line.start(2)))
+        keep_old_spellings(self, operation)
+        name = Span(*line.span(1), self.lexer.input)
+        self._bind(operation, () if line[1] is None else ((name, 1),), name)
         return operation
 
     def count(self) -> None:

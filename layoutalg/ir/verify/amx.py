@@ -14,9 +14,9 @@ from typing import Any
 
 from xdsl.dialects.builtin import AffineMapAttr
 
-from layoutalg.ir.verify.registry import rule, same
+from layoutalg.ir.verify.registry import rule
 from layoutalg.ir.verify.shapes import element_of, rank_of, shape_of, width_of
-from layoutalg.ir.verify.signatures import Group, Signature, Subject, sign
+from layoutalg.ir.verify.signatures import Subject
 
 __all__: list[str] = []
 
@@ -24,38 +24,8 @@ _ROWS, _BYTES, _WORD = 16, 64, 4
 _NAMES = ("amx", "x86.amx")
 
 
-def _signatures() -> None:
-    for dialect, versions, small in (("amx", (22,), ""), ("x86.amx", (23, 24), " or f8E4M3FN type or f8E5M2 type")):
-        tile = (
-            "tile of 32-bit float or 16-bit float or bfloat16 type or 32-bit signless integer or 8-bit signless integer"
-            f"{small} values"
-        )
-        real, whole = f"tile of 16-bit float or bfloat16 type{small} values", "tile of 8-bit signless integer values"
-        memory = "memref of any type values" if dialect == "amx" else "memref of any non-token type values"
-        base, indices, stride = Group("base", memory), Group("indices", "index", "*"), Group("stride", "index", "?")
-        sums = {
-            "tile_mulf": (real, "tile of 32-bit float values"),
-            "tile_muli": (whole, "tile of 32-bit signless integer values"),
-        }
-        sign(
-            Signature(f"{dialect}.tile_zero", (), (Group("res", tile),), versions=versions),
-            Signature(f"{dialect}.tile_load", (base, indices, stride), (Group("res", tile),), (), True, versions),
-            Signature(f"{dialect}.tile_store", (base, indices, Group("val", tile), stride), (), (), True, versions),
-        )
-        for name, (factor, total) in sums.items():
-            operands = (Group("lhs", factor), Group("rhs", factor), Group("acc", total))
-            sign(Signature(f"{dialect}.{name}", operands, (Group("res", total),), versions=versions))
-
-
-_signatures()
-
-
 def _both(*names: str) -> tuple[str, ...]:
     return tuple(f"{dialect}.{name}" for dialect in _NAMES for name in names)
-
-
-for _name in _both("tile_mulf", "tile_muli"):
-    same(f"{_name}.type", "type", "acc, res", _name)
 
 
 def _size_problem(tile: Any) -> str | None:

@@ -18,7 +18,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from functools import lru_cache
 from re import compile as pattern
-from typing import Any
+from typing import Any, cast
 
 from xdsl.dialects.builtin import (
     AnyFloat,
@@ -56,6 +56,8 @@ _CONTAINERS = (
     "reside in share memory and statically 1d shaped memref of ",
     "reside in share memory and statically 2d shaped memref of ",
     "reside in share memory and statically shaped memref of ",
+    "1D tensor of ",
+    "statically shaped tensor of ",
     "ranked tensor of ",
     "tensor of ",
     "shaped of ",
@@ -79,6 +81,8 @@ def _compiled(words: str) -> tuple[Predicate, ...]:
     whole = _SENTENCES.get(words)
     if whole is not None:
         return whole
+    if words in _NAMED:
+        return (_NAMED[words],)
     alternatives, rest = _alternatives(words, "")
     if rest:
         raise ValueError(f"constraint {words!r}: {rest!r} is left over")
@@ -139,8 +143,16 @@ def _container(kind: str, elements: Sequence[Predicate], ranks: Sequence[int]) -
 
     def tensor(found: Any) -> bool:
         if _is_unranked(found):
-            return not kind.startswith("ranked") and "tensor" in found.name and holds(found.element_type)
-        return is_tensor(found) and holds(found.element_type)
+            return (
+                not kind.startswith(("ranked", "1D", "statically"))
+                and "tensor" in found.name
+                and holds(found.element_type)
+            )
+        if not is_tensor(found) or not holds(found.element_type):
+            return False
+        return (rank_of(found) == 1 or not kind.startswith("1D")) and (
+            not kind.startswith("statically") or all(size >= 0 for size in found.get_shape())
+        )
 
     def tile(found: Any) -> bool:
         return found.name.endswith("amx.tile") and rank_of(found) == 2 and holds(found.element_type)
@@ -245,7 +257,44 @@ def _like(one: Predicate) -> Predicate:
     return found
 
 
+def _of_llvm(kind: Any) -> bool:
+    """Whether LLVM's own dialect has values of a type."""
+    if is_vector(kind):
+        return kind.get_num_dims() == 1 and _of_llvm(kind.element_type)
+    return _signless(kind) or _real_of_llvm(kind) or kind.name.startswith("llvm.")
+
+
+def _real_of_llvm(kind: Attribute) -> bool:
+    return str(kind) in ("bf16", "f16", "f32", "f64", "f80", "f128")
+
+
+def _pointer(*spaces: int) -> Predicate:
+    def found(kind: Any) -> bool:
+        return kind.name == "llvm.ptr" and (not spaces or str(kind) in [f"!llvm.ptr<{space}>" for space in spaces])
+
+    return found
+
+
+def _vector_of_llvm(one: Predicate) -> Predicate:
+    return lambda kind: is_vector(kind) and _of_llvm(kind) and one(cast(Any, kind).element_type)
+
+
 _NAMED: dict[str, Predicate] = {
+    **{
+        f"{bits}-bit integer": lambda kind, bits=bits: _integer(kind) and width_of(kind) == bits for bits in (8, 16, 32)
+    },
+    "floating point LLVM type": _real_of_llvm,
+    "LLVM dialect-compatible type": _of_llvm,
+    "LLVM dialect-compatible vector type": _vector_of_llvm(_of_llvm),
+    "LLVM dialect-compatible vector of signless integer": _vector_of_llvm(_signless),
+    "LLVM dialect-compatible vector of floating point LLVM type": _vector_of_llvm(_real_of_llvm),
+    "LLVM dialect-compatible vector of LLVM pointer type": _vector_of_llvm(_pointer()),
+    "LLVM pointer type": _pointer(),
+    "LLVM pointer in address space 1": _pointer(1),
+    "LLVM pointer in address space 4": _pointer(4),
+    "non-0-ranked or unranked tensor": lambda kind: (
+        (is_tensor(kind) and rank_of(kind) > 0) or kind.name == "unranked_tensor"
+    ),
     "any type": _anything,
     "any non-token type": _anything,
     "non-zero-bitwidth type": lambda kind: True,

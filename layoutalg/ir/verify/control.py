@@ -17,11 +17,9 @@ from xdsl.ir import Attribute, Operation, Region
 
 from layoutalg.ir.verify.registry import rule
 from layoutalg.ir.verify.shapes import element_of, typed
-from layoutalg.ir.verify.signatures import Group, Signature, Subject, name_of, sign
+from layoutalg.ir.verify.signatures import Subject, name_of
 
 __all__: list[str] = []
-
-sign(Signature("cf.cond_br", (Group("condition", "1-bit signless integer"), Group("arguments", count="*"))))
 
 
 @rule("gpu.reduction.kind", "gpu.all_reduce", "gpu.subgroup_reduce")

@@ -17,24 +17,11 @@ from xdsl.ir.affine import AffineConstantExpr, AffineDimExpr, AffineMap, AffineS
 
 from layoutalg.ir.verify.registry import rule
 from layoutalg.ir.verify.shapes import element_of, is_tensor, shape_of, typed
-from layoutalg.ir.verify.signatures import Group, Signature, Subject, sign
+from layoutalg.ir.verify.signatures import Subject
 
 __all__: list[str] = []
 
 _GATHER, _SCATTER = "iree_vector_ext.transfer_gather", "iree_vector_ext.transfer_scatter"
-
-sign(
-    Signature(
-        "iree_vector_ext.to_layout", (Group("input"),), (Group("output"),), (("layout!", "any"),)
-    )  # what it may be, the rule of its shape says
-)
-
-
-@rule("iree.to_layout.types", "iree_vector_ext.to_layout")
-def _same_type(subject: Subject) -> str | None:
-    same = subject.type("input") == subject.type("output")
-    return None if same else "failed to verify that all of {input, output} have same type"
-
 
 @rule("iree.buffer.shapes", "iree_codegen.load_from_buffer", "iree_codegen.store_to_buffer")
 def _compatible(subject: Subject) -> str | None:

@@ -1,7 +1,7 @@
 """What LLVM's definition of an operation asks of its operands, results and attributes, and an operation as rules see it.
 
 A `Signature` names the operands, results and attributes of an operation, with what they must be (`constraints`). It comes from
-the operation's row in the tables, or is registered by `sign`. A `Subject` is an operation whose values go by these names.
+the operation's row in the tables. A `Subject` is an operation whose values go by these names.
 
 >>> signature = Signature("xegpu.nbarrier_wait", (Group("nbarrier", "index"),))
 >>> from xdsl.dialects.test import TestOp
@@ -29,7 +29,7 @@ from layoutalg.ir.operations.words import said
 from layoutalg.ir.verify.constraints import fits
 from layoutalg.ir.verify.shapes import typed
 
-__all__ = ["Group", "Signature", "Subject", "name_of", "sign", "signature_of", "symbols_of"]
+__all__ = ["Group", "Signature", "Subject", "name_of", "signature_of", "symbols_of"]
 
 
 def name_of(operation: Operation) -> str:
@@ -80,7 +80,6 @@ class Signature:
     results: tuple[Group, ...] = ()
     attributes: tuple[tuple[str, str], ...] = ()
     segments: bool = False
-    versions: tuple[int, ...] = (22, 23, 24)
 
     def sizes(self, subject: Subject, groups: Sequence[Group], total: int) -> list[int]:
         """How many values each group has; one group takes all that the others leave.
@@ -322,20 +321,6 @@ class Subject:
         return found[0].type if found else None
 
 
-_SIGNATURES: dict[str, list[Signature]] = {}
-
-
-def sign(*signatures: Signature) -> None:
-    """Register the signatures of operations that no table has.
-
-    >>> sign(Signature("test.signed"))
-    >>> signature_of("test.signed", 24) == Signature("test.signed")
-    True
-    """
-    for signature in signatures:
-        _SIGNATURES.setdefault(signature.name, []).append(signature)
-
-
 @lru_cache(maxsize=4096)
 def signature_of(name: str, llvm: int) -> Signature | None:
     """The signature of an operation in a version of LLVM, from its row in the table; None where none is known.
@@ -346,9 +331,7 @@ def signature_of(name: str, llvm: int) -> Signature | None:
     True
     """
     row = row_of(name)
-    if row is None:
-        return next((one for one in _SIGNATURES.get(name, ()) if llvm in one.versions), None)
-    if llvm not in row.versions:
+    if row is None or llvm not in row.versions:
         return None
     shape = row.shape.signed(llvm)
     attributes = tuple((f"{one.name}{'!' * one.required}", one.word) for one in shape.attributes)

@@ -9,40 +9,9 @@ from __future__ import annotations
 
 from layoutalg.ir.verify.registry import rule
 from layoutalg.ir.verify.shapes import count_of, element_of, is_vector, width_of
-from layoutalg.ir.verify.signatures import Group, Signature, Subject, sign
+from layoutalg.ir.verify.signatures import Subject
 
 __all__: list[str] = []
-
-_FLOATS = "16-bit float or bfloat16 type"
-_SMALL = "8-bit signless integer or 4-bit signless integer"
-_REGISTERS = (
-    "fixed-length vector of 8-bit integer or 16-bit integer or 32-bit integer or 32-bit float or tf32 type or "
-    "16-bit float or bfloat16 type values of ranks 1"
-)
-_SCALE = "fixed-length vector of 8-bit signless integer values of ranks 1 or 8-bit signless integer"
-
-sign(
-    Signature(
-        "xevm.truncf",
-        (Group("src", f"fixed-length vector of {_FLOATS} values of ranks 1 or {_FLOATS}"),),
-        (Group("dst", f"fixed-length vector of {_SMALL} values of ranks 1 or {_SMALL}"),),
-        (("dst_etype!", "any"), ("src_etype!", "any")),
-        versions=(23, 24),
-    ),
-    Signature(
-        "xevm.mma_mx",
-        (
-            Group("a", _REGISTERS),
-            Group("b", _REGISTERS),
-            Group("scale_a", _SCALE),
-            Group("scale_b", _SCALE),
-            Group("c", _REGISTERS, "?"),
-        ),
-        (Group("d", _REGISTERS),),
-        (("shape!", "any"), ("types!", "any")),
-        versions=(23, 24),
-    ),
-)
 
 
 @rule("xevm.truncf.types", "xevm.truncf", since=23, until=23)

@@ -49,7 +49,7 @@ def _tile(op: Any, kind: Attribute) -> TileType:
 
 
 @compiled_by(*(f"{dialect}.tile_zero" for dialect in _BOTH), host=True)
-def tile_zero(op: amx.TileZero, compiling: Compiling) -> Step:
+def tile_zero(op: Any, compiling: Compiling) -> Step:
     """`amx.tile_zero`: every byte is zero."""
     tile = _tile(op, op.res.type)
     made = np.zeros((1, 1, 1, *tile.shape), dtype_of(op.res.type))
@@ -57,7 +57,7 @@ def tile_zero(op: amx.TileZero, compiling: Compiling) -> Step:
     return lambda run, values: (made,)
 
 
-def _rows(op: amx.TileLoad | amx.TileStore, tile: TileType, element: Attribute) -> _Places:
+def _rows(op: Any, tile: TileType, element: Attribute) -> _Places:
     """A function from a memref and the values of indices (and of a stride) to the address of every element of the tile."""
     kind = memref_type(op, op.base.type)
     _, strides, _ = static_view(kind)
@@ -96,7 +96,7 @@ def _rows(op: amx.TileLoad | amx.TileStore, tile: TileType, element: Attribute) 
 
 
 @compiled_by(*(f"{dialect}.tile_load" for dialect in _BOTH), host=True)
-def tile_load(op: amx.TileLoad, compiling: Compiling) -> Step:
+def tile_load(op: Any, compiling: Compiling) -> Step:
     """`amx.tile_load`: the rows of a tile, from memory."""
     tile, element, dtype = _tile(op, op.res.type), getattr(op.res.type, "element_type", None), dtype_of(op.res.type)
     assert isinstance(element, Attribute)
@@ -110,7 +110,7 @@ def tile_load(op: amx.TileLoad, compiling: Compiling) -> Step:
 
 
 @compiled_by(*(f"{dialect}.tile_store" for dialect in _BOTH), host=True)
-def tile_store(op: amx.TileStore, compiling: Compiling) -> Step:
+def tile_store(op: Any, compiling: Compiling) -> Step:
     """`amx.tile_store`: the rows of a tile, to memory, one after the other where they overlap."""
     tile, element = _tile(op, op.val.type), getattr(op.val.type, "element_type", None)
     assert isinstance(element, Attribute)
@@ -132,9 +132,7 @@ def tile_store(op: amx.TileStore, compiling: Compiling) -> Step:
     return step
 
 
-def _product(
-    op: amx.TileMulF | amx.TileMulI, compiling: Compiling, lhs_zext: bool = False, rhs_zext: bool = False
-) -> Step:
+def _product(op: Any, compiling: Compiling, lhs_zext: bool = False, rhs_zext: bool = False) -> Step:
     tiles = [_tile(op, operand.type) for operand in op.operands]
     try:
         product = TileProduct.of(tiles[0], tiles[1], tiles[2], lhs_zext, rhs_zext)
@@ -151,12 +149,12 @@ def _product(
 
 
 @compiled_by(*(f"{dialect}.tile_mulf" for dialect in _BOTH), host=True)
-def tile_mulf(op: amx.TileMulF, compiling: Compiling) -> Step:
+def tile_mulf(op: Any, compiling: Compiling) -> Step:
     """`amx.tile_mulf`: bf16 or f16 onto f32."""
     return _product(op, compiling)
 
 
 @compiled_by(*(f"{dialect}.tile_muli" for dialect in _BOTH), host=True)
-def tile_muli(op: amx.TileMulI, compiling: Compiling) -> Step:
+def tile_muli(op: Any, compiling: Compiling) -> Step:
     """`amx.tile_muli`: i8 onto i32; `zext` reads an operand's bytes without sign."""
     return _product(op, compiling, op.is_zext_lhs is not None, op.is_zext_rhs is not None)

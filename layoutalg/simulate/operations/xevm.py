@@ -14,7 +14,6 @@ from xdsl.dialects.builtin import IntegerAttr, StringAttr, VectorType
 from xdsl.ir import Attribute
 from xdsl.utils.hints import isa
 
-from layoutalg.ir.dialects import xevm
 from layoutalg.simulate.compiling import Compiling, Step, compiled_by, value_shape
 from layoutalg.simulate.executed import Kind
 from layoutalg.simulate.lines import LINE
@@ -73,8 +72,8 @@ def _addresses(op: Any, compiling: Compiling, surface: list[Array], held: Array,
     return addresses, np.broadcast_to(inside, addresses.shape)
 
 
-@compiled_by(xevm.BlockLoad2dOp)
-def blockload2d(op: xevm.BlockLoad2dOp, compiling: Compiling) -> Step:
+@compiled_by("xevm.blockload2d")
+def blockload2d(op: Any, compiling: Compiling) -> Step:
     """`xevm.blockload2d`."""
     dtype, kind = _elements(op), op.results[0].type
     rows, width, count = _number(op, "tile_height"), _number(op, "tile_width"), _number(op, "v_blocks", 1)
@@ -96,13 +95,13 @@ def blockload2d(op: xevm.BlockLoad2dOp, compiling: Compiling) -> Step:
     return step
 
 
-@compiled_by(xevm.BlockStore2dOp)
-def blockstore2d(op: xevm.BlockStore2dOp, compiling: Compiling) -> Step:
+@compiled_by("xevm.blockstore2d")
+def blockstore2d(op: Any, compiling: Compiling) -> Step:
     """`xevm.blockstore2d`."""
     dtype = _elements(op)
     rows, width = _number(op, "tile_height"), _number(op, "tile_width")
     held = store_map(rows, width, dtype.itemsize * 8, compiling.lanes, compiling.target)
-    kind = op.arguments[6].type
+    kind = op.stored_val.type
     given, shape = dtype_of(kind), value_shape(kind)
     if int(np.prod(shape)) * given.itemsize != held.shape[1] * dtype.itemsize:
         fail(op, f"{kind} for {held.shape[1]} elements of {dtype.itemsize * 8} bits per lane")
@@ -127,7 +126,7 @@ def blockstore2d(op: xevm.BlockStore2dOp, compiling: Compiling) -> Step:
     return step
 
 
-@compiled_by(xevm.BlockPrefetch2dOp)
+@compiled_by("xevm.blockprefetch2d")
 def blockprefetch2d(op: Any, compiling: Compiling) -> Step:
     """`xevm.blockprefetch2d`: nothing moves."""
     dtype, rows, width = _elements(op), _number(op, "tile_height"), _number(op, "tile_width")
@@ -142,7 +141,7 @@ def blockprefetch2d(op: Any, compiling: Compiling) -> Step:
     return step
 
 
-@compiled_by(xevm.PrefetchOp)
+@compiled_by("xevm.prefetch")
 def prefetch(op: Any, compiling: Compiling) -> Step:
     """`xevm.prefetch`: nothing moves."""
 
@@ -155,11 +154,11 @@ def prefetch(op: Any, compiling: Compiling) -> Step:
     return step
 
 
-@compiled_by(xevm.MMAOp)
-def mma(op: xevm.MMAOp, compiling: Compiling) -> Step:
+@compiled_by("xevm.mma")
+def mma(op: Any, compiling: Compiling) -> Step:
     """`xevm.mma`, whose operands have the types that it names, or integers of their width."""
-    vectors = [kind for kind in (*op.arguments.types[:2], op.d.type) if isa(kind, VectorType[Attribute])]
-    if op.types is None or len(vectors) != 3:
+    vectors = [kind for kind in (op.a.type, op.b.type, op.d.type) if isa(kind, VectorType[Attribute])]
+    if "types" not in op.properties or len(vectors) != 3:
         fail(op, "types and vectors are needed")
     written = [name.data if isinstance(name, StringAttr) else str(name) for name in op.types.types.data]
     names = [written[1], written[2], written[0]]
