@@ -80,7 +80,7 @@ def run(
     """
     from layoutalg.cli.arrays import saved_bytes
     from layoutalg.cli.findings import write_findings
-    from layoutalg.core.files import write_file
+    from layoutalg.core.files import write_files
     from layoutalg.core.progress import progress_bar
 
     sizes = as_grid("--grid", grid)
@@ -107,12 +107,11 @@ def run(
         )
     failed = any(finding.level == "error" for finding in outcome.findings)
     results = [one for one in arguments if one.is_output or one.name in saved]
-    for one in [] if failed else results:
-        if one.name in saved:
-            write_file(saved[one.name], saved_bytes(one.value))
     facts = _facts(results, {} if failed else saved)
     if trace:
         facts["trace"] = _traced(outcome.trace, workgroup, sg, lane)
+    # last, so that a refusal leaves no file
+    write_files(*((saved[one.name], saved_bytes(one.value)) for one in results if one.name in saved and not failed))
     if as_json or written == "json":
         write_findings(outcome.findings, module, "json", _for_json(facts))
         return int(failed)
