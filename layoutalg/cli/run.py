@@ -180,14 +180,24 @@ def _saved(outputs: Sequence[str], arguments: Sequence[Argument]) -> dict[str, P
     arrays = [one.name for one in arguments if hasattr(one.value, "nbytes")]
     saved: dict[str, Path] = {}
     for text in outputs:
-        name, _, path = text.rpartition("=")
-        name = name or Path(path).stem
+        name, path = _named(text, arrays)
         if arrays.count(name) != 1:
             there = ", ".join(dict.fromkeys(arrays)) or "none"
             many = "several arrays are" if name in arrays else "no array is"
             raise LayoutError(f"-o {text}: {many} called {name}; the arrays are {there} (-o NAME=FILE names one)")
         saved[name] = Path(path)
     return saved
+
+
+def _named(text: str, arrays: Sequence[str]) -> tuple[str, str]:
+    """The array and the file of one `-o`; both may have `=` in their names."""
+    said = max((name for name in arrays if text.startswith(f"{name}=")), key=len, default=None)
+    if said is not None:
+        return said, text[len(said) + 1 :]
+    if Path(text).stem in arrays:
+        return Path(text).stem, text
+    name, _, path = text.rpartition("=")
+    return name or Path(path).stem, path
 
 
 def _facts(results: Sequence[Argument], saved: Mapping[str, Path]) -> dict[str, Any]:

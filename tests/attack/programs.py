@@ -97,7 +97,11 @@ class Builder:
         a, b, name = self.rng.choice(scope.numbers), self.rng.choice(scope.numbers), self.name()
         kind = self.rng.choice(list(_COMPARE))
         work = _COMPARE[kind]
-        return [f"{name} = arith.cmpi {kind}, {a}, {b} : i32"], name, lambda env: env.update({name: work(env[a], env[b])})
+        return (
+            [f"{name} = arith.cmpi {kind}, {a}, {b} : i32"],
+            name,
+            lambda env: env.update({name: work(env[a], env[b])}),
+        )
 
     def select(self, scope: Scope, _depth: int) -> tuple[list[str], Step]:
         lines, chosen, step = self.condition(scope)
@@ -116,7 +120,9 @@ class Builder:
         rng, name = self.rng, self.name()
         a, b = rng.choice(scope.vectors), rng.choice(scope.vectors)
         number, at = rng.choice(scope.numbers), rng.randrange(WIDTH)
-        way = rng.choice(("shuffle", "shuffle", "add", "insert", "broadcast", "elements", "poison", "slice", "constant"))
+        way = rng.choice(
+            ("shuffle", "shuffle", "add", "insert", "broadcast", "elements", "poison", "slice", "constant")
+        )
         line, work = self._vector(way, name, a, b, number, at)
         scope.vectors.append(name)
         return [line], lambda env: env.update({name: work(env)})
@@ -134,7 +140,10 @@ class Builder:
         if way == "broadcast":
             return f"{name} = vector.broadcast {number} : i32 to {V}", lambda env: [env[number]] * WIDTH
         if way == "elements":
-            return f"{name} = vector.from_elements {', '.join([number] * WIDTH)} : {V}", lambda env: [env[number]] * WIDTH
+            return (
+                f"{name} = vector.from_elements {', '.join([number] * WIDTH)} : {V}",
+                lambda env: [env[number]] * WIDTH,
+            )
         if way == "poison":
             return f"{name} = ub.poison : {V}", lambda env: [POISON] * WIDTH
         if way == "slice":
@@ -259,7 +268,9 @@ class Builder:
         name, given, called = self.name(), self.rng.choice(scope.numbers), self.rng.choice(list(self.functions))
         work = self.functions[called]
         scope.numbers.append(name)
-        return [f"{name} = func.call @{called}({given}) : (i32) -> i32"], lambda env: env.update({name: work(env[given])})
+        return [f"{name} = func.call @{called}({given}) : (i32) -> i32"], lambda env: env.update(
+            {name: work(env[given])}
+        )
 
     # Functions
 

@@ -20,7 +20,9 @@ _VALUE = re.compile(r"%[A-Za-z_0-9][\w$.-]*")
 _TYPE = re.compile(r"\b(?:vector|memref|tensor)<[^<>\n]*>|!xegpu\.\w+<[^<>\n]*(?:<[^<>\n]*>[^<>\n]*)*>")
 _LAYOUT = re.compile(r"#xegpu\.\w+<[^<>\n]*(?:<[^<>\n]*>[^<>\n]*)*>")
 _ELEMENT = re.compile(r"(?<=x)(?:f16|bf16|f32|f64|i8|i16|i32|i64|index|i1)\b")
-_NAME = re.compile(r"\b(?:arith|vector|memref|scf|gpu|xegpu|xevm|math|func|cf|amx|x86|llvm|tensor|iree_\w+)\.[a-z_.0-9]+\b")
+_NAME = re.compile(
+    r"\b(?:arith|vector|memref|scf|gpu|xegpu|xevm|math|func|cf|amx|x86|llvm|tensor|iree_\w+)\.[a-z_.0-9]+\b"
+)
 _DEFINED = re.compile(r"^\s*(%[\w$.-]+) = ")
 _NUMBERS = ("0", "1", "2", "3", "7", "8", "15", "16", "17", "32", "64", "1024", "65536")
 _LONGEST = 12_000

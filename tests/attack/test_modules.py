@@ -73,10 +73,9 @@ def _run(la: Any, text: str, rng: random.Random) -> Any:
     from layoutalg.equivalence.data import arrays_for, kernel_of
 
     module = la.read(text)
-    kernels = [part.module for part in module.parts]
     try:
-        arguments = arrays_for(kernel_of(kernels[0]))
-    except la.LayoutError:
+        arguments = arrays_for(kernel_of(next(part.module for part in module.parts)))
+    except (la.LayoutError, StopIteration):
         arguments = [rng.choice((4, 0.5, -1))] * rng.randrange(4)
     outcome = module.run(arguments, rng.choice(((1,), (2, 1, 1), (1, 3))), target=rng.choice(CHIPS[:3]))
     return [str(one) for one in outcome.findings], repr(outcome)[:100]
@@ -119,7 +118,7 @@ CALLS: dict[str, Entry] = {
     "lower": _lower, "propagate": _propagate, "check": _check, "migrate": _migrate, "parse": _parse,
 }  # fmt: skip
 COMMANDS: dict[str, tuple[str, ...]] = {
-    "verify": ("--llvm 22", "--target bmg", "--format sarif", "--format github", "--json"),
+    "verify": ("--llvm 22", "--target bmg", "--format sarif", "--json"),
     "check": ("--llvm 22", "--target dg2", "--format sarif", "--json", "--before FILE --after FILE"),
     "show": ("--json", "--op %x", "--lane 3", "--at 0,0", "--strict", "--blocks"),
     "propagate": ("--level inst", "--level workgroup", "--like llvm22", "--like llvm24", "--explain", "--json", "-o out.mlir"),
@@ -143,7 +142,15 @@ class Case(NamedTuple):
 
 class Modules(Attack):
     seconds = 4.0
-    lasting = (*CALLS, *(f"{name} 2" for name in COMMANDS), "verify 1", "check 0", "lower 1", "propagate 0", "migrate 0")
+    lasting = (
+        *CALLS,
+        *(f"{name} 2" for name in COMMANDS),
+        "verify 1",
+        "check 0",
+        "lower 1",
+        "propagate 0",
+        "migrate 0",
+    )
     prepared = False
 
     def prepare(self, seed: int, first: int, count: int) -> None:
@@ -159,7 +166,7 @@ class Modules(Attack):
 
     def _arguments(self, name: str, rng: random.Random) -> list[str]:
         """Of a command: its options; the file is `k.mlir`, or standard input."""
-        if name not in COMMANDS or name in CALLS and rng.random() < 0.5:
+        if name not in COMMANDS or (name in CALLS and rng.random() < 0.5):
             return []
         options = [*NEEDED.get(name, [])]
         for some in COMMANDS[name]:
