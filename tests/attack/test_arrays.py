@@ -304,5 +304,5 @@ def _bytes(value: Any) -> bytes:
 
 
 @pytest.mark.parametrize("part", range(PARTS))
-def test_10_000_runs_read_and_write_what_numpy_says(part: int, tmp_path: Path) -> None:
-    run(Arrays, part, 10_000, tmp_path)
+def test_20_000_runs_read_and_write_what_numpy_says(part: int, tmp_path: Path) -> None:
+    run(Arrays, part, 20_000, tmp_path)

@@ -249,5 +249,5 @@ class Modules(Attack):
 
 
 @pytest.mark.parametrize("part", range(PARTS))
-def test_10_000_damaged_modules_are_answered_or_refused(part: int, tmp_path: Path) -> None:
-    run(Modules, part, 10_000, tmp_path)
+def test_30_000_damaged_modules_are_answered_or_refused(part: int, tmp_path: Path) -> None:
+    run(Modules, part, 30_000, tmp_path)

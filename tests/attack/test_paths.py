@@ -184,5 +184,5 @@ def _renamed(text: str, case: Case) -> str:
 
 
 @pytest.mark.parametrize("part", range(PARTS))
-def test_2_000_names_of_files_are_names_of_files(part: int, tmp_path: Path) -> None:
-    run(Paths, part, 2_000, tmp_path)
+def test_4_000_names_of_files_are_names_of_files(part: int, tmp_path: Path) -> None:
+    run(Paths, part, 4_000, tmp_path)

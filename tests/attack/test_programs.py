@@ -82,5 +82,5 @@ class Programs(Attack):
 
 
 @pytest.mark.parametrize("part", range(PARTS))
-def test_10_000_programs_compute_what_python_does(part: int, tmp_path: Path) -> None:
-    run(Programs, part, 10_000, tmp_path)
+def test_20_000_programs_compute_what_python_does(part: int, tmp_path: Path) -> None:
+    run(Programs, part, 20_000, tmp_path)
