@@ -50,7 +50,7 @@ LANES = "#xegpu.layout<sg_layout = [4], sg_data = [32], inst_data = [1], lane_la
 HUGE = "d0 = 4@lane | replicas 2147483648@sg 2147483648@lane:4"
 MANY = "d0 = " + " ".join(["2147483648@_"] * 500)
 TWICE = "func.func @f(%c: i1) {\n cf.cond_br %c, ^a, ^b\n^b:\n^b:\n}"
-LINES = '"a.b"() {c = #d.e<f,\\n  g>} : () -> ()'
+LINES = '"a.b"() {c = #d.e<f,\n  g>} : () -> ()'
 LAUNCH = """func.func @f(%n: index) {
   gpu.launch blocks(%bx, %by, %bz) in (%gx = %n, %gy = %n, %gz = %n) threads(%x, %y, %z) in (%lx = %n, %ly = %n, %lz = %n) {
   } {note}
