@@ -205,6 +205,9 @@ FOUND: dict[str, Found] = {
         lambda la: (lambda array: (la.read(SUMS).run([array], (1,)), array.tolist())[1])(__import__("numpy").zeros(16, "i4")),
         lambda sums: sums == [5 + t * (t - 1) // 2 for t in range(16)],
     ),
+    "a map of 2^27 numbers of 64 bits": Found(
+        lambda la: la.Layout.parse("d0 = 134217728@foo 1024@lane").fragment_map(lane=5)
+    ),
     "a missing file that is called as MLIR": Found(lambda la: la.read("!t.mlir")),
     "a list of maps that are CuTe's": Found(lambda la: str(la.parse("#map=(())#iree_gpu.lowering_config<{o=[#map]}>"))),
 }  # fmt: skip
