@@ -208,6 +208,11 @@ FOUND: dict[str, Found] = {
     "a map of 2^27 numbers of 64 bits": Found(
         lambda la: la.Layout.parse("d0 = 134217728@foo 1024@lane").fragment_map(lane=5)
     ),
+    "LLVM's layouts for products of one lane": Found(
+        lambda la: __import__("layoutalg.side.llvm_passes", fromlist=["x"]).propagate(
+            la.read(la.plan_gemm(32, 32, 32, tile=(16, 32)).emit("lane")), like="llvm24"
+        )
+    ),
     "a missing file that is called as MLIR": Found(lambda la: la.read("!t.mlir")),
     "a list of maps that are CuTe's": Found(lambda la: str(la.parse("#map=(())#iree_gpu.lowering_config<{o=[#map]}>"))),
 }  # fmt: skip
