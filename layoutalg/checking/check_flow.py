@@ -35,13 +35,13 @@ from layoutalg.flow.edges import axes_of, edges_of, lacking, lacks, projected
 from layoutalg.flow.levels import layout_at, levels_of, machine_in, narrowed, unblocked
 from layoutalg.flow.open_levels import as_taken, operand_statements
 from layoutalg.flow.relations import shape_of
-from layoutalg.flow.relations.relation import is_well_formed
 from layoutalg.flow.value_candidates import Candidate, stated_candidate
 from layoutalg.flow.values import solved
 from layoutalg.flow.written_layouts import CONVERTING, WrittenLayout, called, statements_of
 from layoutalg.ir.dialects.unread import UNREAD, UndefinedOp, UnreadOp
 from layoutalg.ir.findings import OURS, Finding
 from layoutalg.ir.places import place_of
+from layoutalg.ir.well_formed import is_well_formed
 from layoutalg.xegpu import LayoutAttr, SliceAttr
 
 if TYPE_CHECKING:

@@ -73,7 +73,7 @@ def convert(
     from layoutalg.conversion.ends import completed
     from layoutalg.conversion.price import price
     from layoutalg.core.elements import element_bits
-    from layoutalg.core.files import write_file
+    from layoutalg.core.files import write_files
     from layoutalg.core.notation import Machine
 
     if source == destination == "-":
@@ -128,12 +128,14 @@ def convert(
         ],
     }
     code = plan.emit(element) if emitted or output is not None else None
+    files: list[tuple[Path, str]] = []
     if output is not None and code is not None:
-        write_file(output, code)
+        files.append((output, code))
         facts["output"] = str(output)
     if picture is not None:
-        write_file(picture, plan.svg())
+        files.append((picture, plan.svg()))
         facts["picture"] = str(picture)
+    write_files(*files)
     if as_json:
         print_json(facts | ({"code": code} if emitted else {}))
         return

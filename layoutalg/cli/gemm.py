@@ -125,10 +125,10 @@ def _gpu_gemm(sizes: tuple[int, int, int], target: str, asked: Asked, options: d
         facts |= _simulated(plan, text, asked.seed)
     if asked.check:
         facts["llvm_says"] = _llvm_sentence(plan, text, level)
+    made = plan.listing() if asked.listing else None
     if asked.output is not None:  # last, so that a run that fails leaves no file
         write_file(asked.output, text)
         facts["output"] = str(asked.output)
-    made = plan.listing() if asked.listing else None
     if asked.as_json:
         from layoutalg.show.gemm import gemm_facts
 

@@ -64,7 +64,7 @@ def run(
     """
     from layoutalg.cli.arrays import saved_bytes
     from layoutalg.cli.findings import write_findings
-    from layoutalg.core.files import write_file
+    from layoutalg.core.files import write_files
     from layoutalg.core.progress import progress_bar
 
     sizes = as_grid("--grid", grid)
@@ -91,12 +91,11 @@ def run(
         )
     failed = any(finding.level == "error" for finding in outcome.findings)
     results = [one for one in arguments if one.is_output or one.name in saved]
-    for one in [] if failed else results:
-        if one.name in saved:
-            write_file(saved[one.name], saved_bytes(one.value))
     facts = _facts(results, {} if failed else saved)
     if trace:
         facts["trace"] = _traced(outcome.trace, workgroup, sg, lane)
+    # last, so that a refusal leaves no file
+    write_files(*((saved[one.name], saved_bytes(one.value)) for one in results if one.name in saved and not failed))
     if as_json or written == "json":
         write_findings(outcome.findings, module, "json", _for_json(facts))
         return int(failed)
@@ -161,14 +160,24 @@ def _saved(outputs: Sequence[str], arguments: Sequence[Argument]) -> dict[str, P
     arrays = [one.name for one in arguments if hasattr(one.value, "nbytes")]
     saved: dict[str, Path] = {}
     for text in outputs:
-        name, _, path = text.rpartition("=")
-        name = name or Path(path).stem
+        name, path = _named(text, arrays)
         if arrays.count(name) != 1:
             there = ", ".join(dict.fromkeys(arrays)) or "none"
             many = "several arrays are" if name in arrays else "no array is"
             raise LayoutError(f"-o {text}: {many} called {name}; the arrays are {there} (-o NAME=FILE names one)")
         saved[name] = Path(path)
     return saved
+
+
+def _named(text: str, arrays: Sequence[str]) -> tuple[str, str]:
+    """The array and the file of one `-o`; both may have `=` in their names."""
+    said = max((name for name in arrays if text.startswith(f"{name}=")), key=len, default=None)
+    if said is not None:
+        return said, text[len(said) + 1 :]
+    if Path(text).stem in arrays:
+        return Path(text).stem, text
+    name, _, path = text.rpartition("=")
+    return name or Path(path).stem, path
 
 
 def _facts(results: Sequence[Argument], saved: Mapping[str, Path]) -> dict[str, Any]:

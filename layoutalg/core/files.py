@@ -19,6 +19,7 @@ import select
 import stat
 import tempfile
 from codecs import BOM_UTF8, BOM_UTF16_BE, BOM_UTF16_LE
+from collections.abc import Callable
 from contextlib import suppress
 from errno import EACCES, EISDIR, EPERM, EROFS
 from pathlib import Path
@@ -27,7 +28,7 @@ from layoutalg.core.errors import LayoutError
 from layoutalg.core.limits import LONGEST_SILENCE, MAX_TEXT
 from layoutalg.core.messages import shown
 
-__all__ = ["read_file", "text_of", "write_file"]
+__all__ = ["read_file", "text_of", "write_file", "write_files"]
 
 
 def read_file(path: str | Path) -> str:
@@ -116,46 +117,97 @@ def write_file(path: str | Path, content: str | bytes) -> None:
 
     Raises `OSError` with the file's name; an existing file is then what it was.
     """
-    data = content if isinstance(content, bytes) else content.encode()
+    write_files((path, content))
+
+
+def write_files(*files: tuple[str | Path, str | bytes]) -> None:
+    """Write several files, or none of them where one cannot be written.
+
+    Raises `OSError` with the name of the file that cannot be written, and `LayoutError` where two are one file.
+
+    >>> write_files(("build/a.txt", "8x16"), ("build/../build/a.txt", "16x8"))
+    Traceback (most recent call last):
+    layoutalg.core.errors.LayoutError: build/../build/a.txt: the same file as build/a.txt; give each its own
+    """
+    prepared: list[_Prepared] = []
     try:
-        _write(Path(path), data)
-    except FileExistsError as error:
-        raise NotADirectoryError(20, "Not a directory", str(path)) from error
-    except OSError as error:
-        error.filename, error.filename2 = str(path), None
+        for path, content in files:
+            prepared.append(_Prepared(path))
+            _named(prepared[-1], prepared[-1].prepare, content if isinstance(content, bytes) else content.encode())
+            for other in prepared[:-1]:
+                if other.target == prepared[-1].target:
+                    raise LayoutError(f"{path}: the same file as {other.path}; give each its own")
+        for one in sorted(prepared, key=lambda one: one.beside is not None):  # what is not renamed may still fail
+            _named(one, one.finish)
+    except BaseException:
+        for one in reversed(prepared):
+            one.undo()
         raise
 
 
-def _write(path: Path, data: bytes) -> None:
-    target = Path(os.path.realpath(path))
-    target.parent.mkdir(parents=True, exist_ok=True)
+def _named(one: _Prepared, step: Callable[..., None], *arguments: bytes) -> None:
+    """Take a step; what goes wrong names the file as the caller did."""
     try:
-        mode = target.stat().st_mode
-    except FileNotFoundError:
-        mode = None
-    if mode is not None and stat.S_ISDIR(mode):
-        raise IsADirectoryError(EISDIR, os.strerror(EISDIR))
-    if mode is not None and not stat.S_ISREG(mode):  # a device or a pipe: nothing can be renamed onto it
-        target.write_bytes(data)
-        return
-    if mode is not None and not os.access(target, os.W_OK):
-        raise PermissionError(EACCES, os.strerror(EACCES))
-    try:
-        handle, beside = tempfile.mkstemp(prefix=".layoutalg-", dir=target.parent)
+        step(*arguments)
+    except FileExistsError as error:
+        raise NotADirectoryError(20, "Not a directory", str(one.path)) from error
     except OSError as error:
-        if mode is None or error.errno not in (EACCES, EPERM, EROFS):
-            raise
-        target.write_bytes(data)  # a file of ours in a directory that is not
-        return
-    try:
+        error.filename, error.filename2 = str(one.path), None
+        raise
+
+
+class _Prepared:
+    """A file whose content is complete beside it."""
+
+    def __init__(self, path: str | Path) -> None:
+        self.path = path
+        self.target = Path(os.path.realpath(path))
+        self.beside: Path | None = None
+        self.data = b""
+        self.made: list[Path] = []
+
+    def prepare(self, data: bytes) -> None:
+        """Make its directory, and write what it is to hold beside it."""
+        target, self.data = self.target, data
+        self.made = [folder for folder in target.parents if not folder.exists()]
+        target.parent.mkdir(parents=True, exist_ok=True)
+        try:
+            mode = target.stat().st_mode
+        except FileNotFoundError:
+            mode = None
+        if mode is not None and stat.S_ISDIR(mode):
+            raise IsADirectoryError(EISDIR, os.strerror(EISDIR))
+        if mode is not None and not stat.S_ISREG(mode):  # a device or a pipe: nothing can be renamed onto it
+            return
+        if mode is not None and not os.access(target, os.W_OK):
+            raise PermissionError(EACCES, os.strerror(EACCES))
+        try:
+            handle, beside = tempfile.mkstemp(prefix=".layoutalg-", dir=target.parent)
+        except OSError as error:
+            if mode is None or error.errno not in (EACCES, EPERM, EROFS):
+                raise
+            return  # a file of ours in a directory that is not
+        self.beside = Path(beside)
         with os.fdopen(handle, "wb") as file:
             file.write(data)
-        Path(beside).chmod(stat.S_IMODE(mode) if mode is not None else 0o666 & ~_umask())
-        Path(beside).replace(target)
-    except BaseException:
+        self.beside.chmod(stat.S_IMODE(mode) if mode is not None else 0o666 & ~_umask())
+
+    def finish(self) -> None:
+        """Put the content in its place."""
+        if self.beside is None:
+            self.target.write_bytes(self.data)
+            return
+        self.beside.replace(self.target)
+        self.made = []
+
+    def undo(self) -> None:
+        """Remove what was made for it."""
         with suppress(OSError):
-            Path(beside).unlink()
-        raise
+            if self.beside is not None:
+                self.beside.unlink()
+        for folder in self.made:
+            with suppress(OSError):
+                folder.rmdir()
 
 
 def _umask() -> int:

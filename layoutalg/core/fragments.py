@@ -66,6 +66,7 @@ def fragment_map(layout: Relation, **part: Selection) -> Indices:
     _limit(layout, sizes, layout.rank, names)
     ends = [(o, o + n) for o, n in zip(layout.origins, layout.shape, strict=True)]
     dtype = _index_type(min((low for low, _ in ends), default=0), max((high for _, high in ends), default=1))
+    _limit_bytes(layout, sizes, layout.rank, dtype)
     result = np.empty((layout.rank, *sizes), dtype)
     start = slots.offsets
     for d, name in enumerate(layout.names):
@@ -335,10 +336,7 @@ def owner_map(layout: Relation, axis: str) -> Indices:
     _limit(layout, shape, 1, layout.names)
     start = layout.offsets.get(axis, 0)
     dtype = _index_type(start, start + layout.spans().get(axis, 1))
-    if prod(shape) * dtype.itemsize > 4 * MAX_ENTRIES:
-        raise SizeError(
-            f"a map of {number_text(prod(shape))} entries of {dtype.itemsize} bytes: over 1 GiB (layout {layout})"
-        )
+    _limit_bytes(layout, shape, 1, dtype)
     result = np.empty(shape, dtype)
     _outer_sum([_steps(factors, axis, dtype) for factors in layout.dims], start, result)
     return result
@@ -350,7 +348,7 @@ def _steps(factors: Sequence[Factor], axis: str, dtype: np.dtype[Any]) -> Indice
     for extent, stride, along in factors:
         if along == axis:
             moves: Indices = np.arange(0, extent * stride, stride, dtype=dtype)
-            steps = (steps[:, None] + moves).reshape(-1)
+            steps = moves if len(steps) == 1 else (steps[:, None] + moves).reshape(-1)
         elif extent != 1:
             steps = np.repeat(steps, extent)
     return steps
@@ -421,6 +419,17 @@ def _limit(layout: Relation, sizes: Sequence[int], rank: int, names: Sequence[st
         raise SizeError(
             f"a map of {counts} x {rank} coordinates is over the limit of 2^28 entries; ask for a part with "
             f"fragment_map(sg=0, lane=0), or for a part of the tensor with restrict() (layout {layout})"
+        )
+
+
+def _limit_bytes(layout: Relation, sizes: Sequence[int], rank: int, dtype: np.dtype[Any]) -> None:
+    """At most 1 GiB, and half as much beside it for the places along the longest axis, from which the map is made."""
+    entries = prod(sizes) * max(1, rank)
+    beside = max(sizes, default=1)
+    if entries * dtype.itemsize > 4 * MAX_ENTRIES or (entries + beside) * dtype.itemsize > 6 * MAX_ENTRIES:
+        raise SizeError(
+            f"a map of {number_text(entries)} entries of {dtype.itemsize} bytes, and {number_text(beside)} places along an "
+            f"axis: over 1 GiB (layout {layout})"
         )
 
 

@@ -30,13 +30,13 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from xdsl.ir import Block, Operation, SSAValue
-from xdsl.utils.exceptions import VerifyException
 
 from layoutalg.flow.relations import Demand, Makes, Relation, Tie, relation_of, shape_of
 from layoutalg.flow.written_layouts import WrittenLayout, statement_in_type, statements_of
 from layoutalg.ir.dialects.func import FuncOp
 from layoutalg.ir.dialects.gpu import FuncOp as GpuFuncOp
 from layoutalg.ir.dialects.unread import UndefinedOp
+from layoutalg.ir.well_formed import MALFORMED
 
 if TYPE_CHECKING:
     from networkx import MultiDiGraph
@@ -44,7 +44,6 @@ if TYPE_CHECKING:
 __all__ = ["Flow", "Value", "flow_of", "flows_of"]
 
 
-_MALFORMED = (IndexError, KeyError, ValueError, TypeError, AttributeError, ZeroDivisionError, VerifyException)
 """What reading a relation off an operation that does not verify may raise; `LayoutError` is a `ValueError`."""
 
 
@@ -249,7 +248,7 @@ _REFUSED = Relation()
 def _relation_of(operation: Operation) -> Relation | None:
     try:
         found = relation_of(operation)
-    except _MALFORMED:
+    except MALFORMED:
         return _REFUSED
     count = len(operation.operands)
     wrong = found is not None and any(tie.user is operation and tie.number >= count for tie in found.ties)

@@ -16,27 +16,13 @@ from __future__ import annotations
 from collections.abc import Generator
 from contextlib import contextmanager
 
-from xdsl.utils.exceptions import VerifyException
-
 from layoutalg.core.errors import LayoutError
-from layoutalg.flow.relations.relation import is_well_formed
 from layoutalg.ir.findings import Finding
 from layoutalg.ir.places import place_of
+from layoutalg.ir.well_formed import MALFORMED, is_well_formed
 from layoutalg.module.module import Module
 
-__all__ = ["MALFORMED", "is_refusal", "refused_where_malformed", "wrong_in"]
-
-MALFORMED = (
-    AssertionError,
-    AttributeError,
-    IndexError,
-    KeyError,
-    TypeError,
-    ValueError,
-    VerifyException,
-    ZeroDivisionError,
-)
-"""What working on an operation that does not verify may raise; `LayoutError` is a `ValueError`."""
+__all__ = ["is_refusal", "refused_where_malformed", "wrong_in"]
 
 
 def is_refusal(finding: Finding) -> bool:

@@ -15,19 +15,21 @@ The law: `write_module(read_module(text))` is a fixed point; writing what was wr
 from __future__ import annotations
 
 import re
+from collections.abc import Collection
 from io import StringIO
 from typing import Any
 
 import numpy as np
 from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, i1
 from xdsl.dialects.utils import EnumAttribute
-from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.ir import Attribute, Operation, Region, SSAValue
 from xdsl.printer import Printer
 
 from layoutalg.core.errors import LayoutError
 from layoutalg.core.llvm_versions import DEFAULT_LLVM, rules
 from layoutalg.ir.dialects.unread import UnreadOp
 from layoutalg.ir.versions import printed_for
+from layoutalg.ir.well_formed import MALFORMED, is_well_formed
 
 __all__ = ["ModulePrinter", "printed_for", "write_module"]
 
@@ -48,9 +50,12 @@ class ModulePrinter(Printer):
     24
     """
 
-    def __init__(self, stream: StringIO | None = None, llvm: int = DEFAULT_LLVM) -> None:
+    def __init__(
+        self, stream: StringIO | None = None, llvm: int = DEFAULT_LLVM, generic: Collection[Operation] = ()
+    ) -> None:
         super().__init__(stream=stream)
         self.llvm = llvm
+        self.generic = generic
 
     def print_ssa_value(self, value: SSAValue) -> str:
         """Write the name of a value; no other value that is visible has it, whatever the values are called in the text.
@@ -105,12 +110,28 @@ class ModulePrinter(Printer):
         self.print_attribute(attribute.type)
 
     def print_op(self, op: Operation) -> None:
-        """Write an operation."""
+        """Write an operation; those of `generic` in generic form."""
         if isinstance(op, UnreadOp):
             self._print_results(op)
             self._print_unread(op)
+        elif op in self.generic:
+            outer, self.print_generic_format = self.print_generic_format, True
+            super().print_op(op)
+            self.print_generic_format = outer
         else:
             super().print_op(op)
+
+    def print_region(
+        self,
+        region: Region,
+        print_entry_block_args: bool = True,
+        print_empty_block: bool = True,
+        print_block_terminators: bool = True,
+    ) -> None:
+        """Write a region; arguments that the operation has written are not written again over an empty block."""
+        entry = region.blocks.first
+        written = entry is not None and bool(entry.args) and not print_entry_block_args
+        super().print_region(region, print_entry_block_args, print_empty_block and not written, print_block_terminators)
 
     def _print_unread(self, op: UnreadOp) -> None:
         written = [] if op.names is None else [name.data for name in op.names]
@@ -160,6 +181,8 @@ _NUMBERS = re.compile(r"(_\d+)+$")
 def write_module(module: Operation, *, llvm: int = DEFAULT_LLVM) -> str:
     """The text of a module (or of any operation) in the syntax of a version of LLVM, ending in a newline.
 
+    Operations that are not as their dialect declares are written in the generic form.
+
     This translates nothing: an operation that the version does not have is written all the same (`migrate` is for that).
 
     >>> from layoutalg.ir import read_module
@@ -172,9 +195,18 @@ def write_module(module: Operation, *, llvm: int = DEFAULT_LLVM) -> str:
       }
     }
     """
-    stream = StringIO()
+    version = rules(llvm).llvm
     try:
-        ModulePrinter(stream, rules(llvm).llvm).print_op(module)
-    except (AttributeError, LookupError, StopIteration, TypeError, ValueError) as problem:
+        return _written(module, version)
+    except MALFORMED:  # what is not as its dialect declares has no syntax of its own
+        generic = {op for op in module.walk() if not is_well_formed(op)}
+    try:
+        return _written(module, version, generic)
+    except MALFORMED as problem:
         raise LayoutError(f"the module cannot be written: {problem or type(problem).__name__}") from None
+
+
+def _written(module: Operation, llvm: int, generic: Collection[Operation] = ()) -> str:
+    stream = StringIO()
+    ModulePrinter(stream, llvm, generic).print_op(module)
     return stream.getvalue() + "\n"

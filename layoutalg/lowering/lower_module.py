@@ -41,7 +41,7 @@ from layoutalg.core.notation import Machine
 from layoutalg.core.whole_numbers import instance_of
 from layoutalg.flow.graph import Flow, flow_of
 from layoutalg.flow.levels import DEFAULT_TARGET, levels_of, machine_of
-from layoutalg.flow.malformed import MALFORMED, is_refusal, wrong_in
+from layoutalg.flow.malformed import is_refusal, wrong_in
 from layoutalg.flow.written_layouts import WrittenLayout, about_nothing
 from layoutalg.hardware import target_info
 from layoutalg.ir.dialects import func
@@ -50,6 +50,7 @@ from layoutalg.ir.findings import Finding
 from layoutalg.ir.migrate import migrate_module
 from layoutalg.ir.places import place_of
 from layoutalg.ir.verify import verify_module
+from layoutalg.ir.well_formed import MALFORMED
 from layoutalg.ir.writing import ModulePrinter
 from layoutalg.lowering.branches import write_blocks
 from layoutalg.lowering.calls import inline_calls, spread_calls

@@ -375,6 +375,8 @@ def names_file(text: str) -> bool:
             return True
     except (OSError, ValueError):
         return False
+    if text.endswith(".mlir") and " " not in text.strip():
+        return True
     if _SYNTAX.search(text):
         return False
     return text.endswith(".mlir") or os.sep in text or (" " not in text.strip() and not _is_operation(text.strip()))

@@ -247,6 +247,8 @@ def _ordered(blocks: list[Block]) -> list[Block]:
     graph.add_nodes_from(blocks)
     for block in blocks:
         last = block.last_op
+        if last is not None and not all(to in graph for to in last.successors):
+            fail(last, "branches to a block that is not in its region")
         graph.add_edges_from((block, to) for to in (last.successors if last is not None else ()))
     reached, waiting = {blocks[0]}, [blocks[0]]
     while waiting:

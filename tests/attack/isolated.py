@@ -224,19 +224,28 @@ def environment() -> dict[str, str]:
 
 
 def _watch(process: subprocess.Popen[bytes], progress: Path) -> None:
-    """Wait for the process; one that stays at a case for three minutes is killed."""
-    last, since = b"", time.monotonic()
+    """Wait for the process; one that stays at a case for three minutes of CPU, or for half an hour, is killed."""
+    last, since, used = b"", time.monotonic(), 0.0
     while True:
         with contextlib.suppress(subprocess.TimeoutExpired):
             process.wait(0.5)
             return
-        at = progress.read_bytes()
+        at, now = progress.read_bytes(), _cpu_seconds(process.pid)
         if at != last:
-            last, since = at, time.monotonic()
-        elif time.monotonic() - since > _SILENT:
+            last, since, used = at, time.monotonic(), now
+        elif now - used > _SILENT or time.monotonic() - since > 10 * _SILENT:
             process.kill()
             process.wait()
             return
+
+
+def _cpu_seconds(process: int) -> float:
+    """What a process has used of its CPU; other work on the machine does not count."""
+    try:
+        fields = Path(f"/proc/{process}/stat").read_text(encoding="utf-8", errors="replace").rpartition(")")[2].split()
+    except OSError:
+        return time.monotonic()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
 def main(arguments: list[str]) -> None:

@@ -49,6 +49,42 @@ P = "d0 = 8@reg, d1 = 16@lane"
 LANES = "#xegpu.layout<sg_layout = [4], sg_data = [32], inst_data = [1], lane_layout = [2147483647], lane_data = [1]>"
 HUGE = "d0 = 4@lane | replicas 2147483648@sg 2147483648@lane:4"
 MANY = "d0 = " + " ".join(["2147483648@_"] * 500)
+TWICE = "func.func @f(%c: i1) {\n cf.cond_br %c, ^a, ^b\n^b:\n^b:\n}"
+LINES = '"a.b"() {c = #d.e<f,\n  g>} : () -> ()'
+LAUNCH = """func.func @f(%n: index) {
+  gpu.launch blocks(%bx, %by, %bz) in (%gx = %n, %gy = %n, %gz = %n) threads(%x, %y, %z) in (%lx = %n, %ly = %n, %lz = %n) {
+  } {note}
+}"""
+_ITEMS = "kernel attributes {intel_reqd_sub_group_size = 16 : i32, known_block_size = array<i32: 16, 1, 1>}"
+COPY = f"""gpu.module @m {{ gpu.func @k(%a: memref<16xf32>, %c: memref<16xf32>) {_ITEMS} {{
+  %t = gpu.thread_id x
+  %x = memref.load %a[%t] : memref<16xf32>
+  memref.store %x, %c[%t] : memref<16xf32>
+  gpu.return }} }}"""
+SUMS = f"""gpu.module @m {{ gpu.func @k(%c: memref<16xi32>) {_ITEMS} {{
+  %t = gpu.thread_id x
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %five = arith.constant 5 : i32
+  %s = scf.parallel (%i) = (%c0) to (%t) step (%c1) init (%five) -> i32 {{
+    %n = arith.index_cast %i : index to i32
+    scf.reduce(%n : i32) {{
+    ^bb0(%x: i32, %y: i32):
+      %z = arith.addi %x, %y : i32
+      scf.reduce.return %z : i32
+    }}
+  }}
+  memref.store %s, %c[%t] : memref<16xi32>
+  gpu.return }} }}"""
+
+
+def _overlapping() -> list[Any]:
+    import numpy as np
+
+    whole = np.arange(20, dtype=">f4")
+    return [whole[:16], whole[4:]]
+
+
 FOUND: dict[str, Found] = {
     # A factor of extent 1 on an axis that nothing else uses.
     "show a unit factor": Found(_main("show", "d0 = 1@sg 2@row"), _code(0)),
@@ -148,6 +184,36 @@ FOUND: dict[str, Found] = {
     "permute by a truth value": Found(lambda la: la.Layout.parse(P).permute(True)),
     "reshape to a number": Found(lambda la: la.Layout.parse(P).reshape(3)),
     "a table's owners of a huge number": Found(lambda la: la.Table.of(la.Layout.parse("d0 = 4@reg")).owners((10**5000,))),
+    # Found in damaged files, random programs, arrays and names.
+    "a block that is defined twice": Found(
+        lambda la: [one.rule for one in la.read(TWICE).findings], lambda rules: rules == ["read.block", "read.operation"]
+    ),
+    "migrate an operation without its operands": Found(
+        lambda la: la.read('"xegpu.prefetch"() : () -> ()\n%z = amx.tile_zero : !amx.tile<16x16xf32>').migrate(to=24),
+        lambda done: [one.rule for one in done.findings] == ["migrate.malformed"] and "x86.amx.tile_zero" in str(done),
+    ),
+    "a launch of nothing, printed twice": Found(
+        lambda la: (lambda printed: la.read(printed).text() == printed)(la.read(LAUNCH).text()), lambda same: same is True
+    ),
+    "lower a launch of nothing": Found(lambda la: la.lower(LAUNCH, level="lane").module is None, anything),
+    "lines of an unknown attribute, printed twice": Found(
+        lambda la: (lambda printed: la.read(printed).text() == printed)(la.read(LINES).text()),
+        lambda same: same is True,
+    ),
+    "arrays in the other byte order that overlap": Found(lambda la: la.read(COPY).run(_overlapping(), (1,))),
+    "sums over bounds of each work-item": Found(
+        lambda la: (lambda array: (la.read(SUMS).run([array], (1,)), array.tolist())[1])(__import__("numpy").zeros(16, "i4")),
+        lambda sums: sums == [5 + t * (t - 1) // 2 for t in range(16)],
+    ),
+    "a map of 2^27 numbers of 64 bits": Found(
+        lambda la: la.Layout.parse("d0 = 134217728@foo 1024@lane").fragment_map(lane=5)
+    ),
+    "LLVM's layouts for products of one lane": Found(
+        lambda la: __import__("layoutalg.side.llvm_passes", fromlist=["x"]).propagate(
+            la.read(la.plan_gemm(32, 32, 32, tile=(16, 32)).emit("lane")), like="llvm24"
+        )
+    ),
+    "a missing file that is called as MLIR": Found(lambda la: la.read("!t.mlir")),
     "a list of maps that are CuTe's": Found(lambda la: str(la.parse("#map=(())#iree_gpu.lowering_config<{o=[#map]}>"))),
 }  # fmt: skip
 

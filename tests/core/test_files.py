@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from layoutalg.cli import main
 from layoutalg.core.files import write_file
 
 
@@ -124,3 +125,12 @@ def test_a_file_that_is_read_only_is_not_replaced(tmp_path: Path) -> None:
     target.chmod(0o444)
     with pytest.raises(PermissionError):
         write_file(target, "new")
+
+
+@pytest.mark.parametrize(
+    "names", ["-o g --picture g/x.svg", "-o x.svg --picture x.svg", "-o new/a.mlir --picture /proc/none/x.svg"]
+)
+def test_two_files_are_written_or_none(names: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert main(["convert", "d0 = 4@reg, d1 = 4@lane", "d0 = 4@lane, d1 = 4@reg", *names.split()]) == 2
+    assert not list(tmp_path.iterdir())

@@ -29,7 +29,6 @@ from typing import Any, Literal, Protocol, TypeVar, cast
 
 from xdsl.dialects.builtin import ArrayAttr, DenseArrayBase, TensorType, VectorType
 from xdsl.ir import Operation, SSAValue
-from xdsl.utils.exceptions import VerifyException
 
 from layoutalg.core.factors import Factor
 from layoutalg.core.layout import Layout
@@ -37,6 +36,7 @@ from layoutalg.core.limits import MOST_DIMENSIONS
 from layoutalg.core.notation import Distributed, Machine
 from layoutalg.core.whole_numbers import instance_of, listed, whole_number
 from layoutalg.flow.relations.operation_modules import SUBJECTS
+from layoutalg.ir.well_formed import is_well_formed
 
 __all__ = [
     "Choice",
@@ -46,7 +46,6 @@ __all__ = [
     "Relation",
     "Tie",
     "identity",
-    "is_well_formed",
     "numbers_of",
     "related",
     "related_operations",
@@ -226,15 +225,6 @@ def relation_of(operation: Operation) -> Relation | None:
         if is_well_formed(operation):
             raise
         return None
-
-
-def is_well_formed(operation: Operation) -> bool:
-    """Whether an operation has the operands, results, attributes and regions that its dialect declares."""
-    try:
-        operation.verify(verify_nested_ops=False)
-    except (VerifyException, ValueError, TypeError, AttributeError, KeyError, IndexError):
-        return False
-    return True
 
 
 def shape_of(value: SSAValue) -> tuple[int, ...] | None:

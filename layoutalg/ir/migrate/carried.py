@@ -16,7 +16,7 @@ A part is a value or, while it is known, a number. What a region yields unchange
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any, TypeAlias
 
 from xdsl.dialects.builtin import DenseArrayBase, DenseIntOrFPElementsAttr, IndexType, IntegerAttr, VectorType, i64
@@ -51,7 +51,7 @@ class Carried:
     """The parts of values while a module is rewritten from top to bottom, with what could not be said.
 
     `rewrites` has a function for each operation (by name) that makes or uses such values; `starts` gives the parts of a value
-    that comes from outside, as the argument of a function does, or None.
+    that comes from outside, as the argument of a function does, or None. The operations of `left` stay as they are.
 
     >>> carried = Carried({}, lambda value: None, "LLVM 24")
     >>> carried.sum(None, 3, 4), carried.findings
@@ -59,11 +59,16 @@ class Carried:
     """
 
     def __init__(
-        self, rewrites: Mapping[str, Rewrite], starts: Callable[[SSAValue], Parts | None], source: str
+        self,
+        rewrites: Mapping[str, Rewrite],
+        starts: Callable[[SSAValue], Parts | None],
+        source: str,
+        left: Collection[Operation] = (),
     ) -> None:
         self.rewrites = rewrites
         self.starts = starts
         self.source = source
+        self.left = left
         self.parts: dict[SSAValue, Parts] = {}
         self.findings: list[Finding] = []
         self._context = known_dialects()
@@ -214,7 +219,11 @@ class Carried:
 
     def _block(self, block: Block) -> None:
         for op in list(block.ops):
-            if op.name in self.rewrites:
+            if op in self.left:
+                self.say(
+                    op, "migrate.malformed", "has other operands, results or attributes than its dialect says; it stays"
+                )
+            elif op.name in self.rewrites:
                 self.rewrites[op.name](self, op)
             elif not _passes_values(op):
                 self._other(op)

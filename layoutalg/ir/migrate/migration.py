@@ -24,6 +24,7 @@ The law: both modules do the same, and migrating what was migrated changes nothi
 
 from __future__ import annotations
 
+from collections.abc import Container
 from dataclasses import dataclass
 
 from xdsl.dialects.builtin import ModuleOp
@@ -36,6 +37,7 @@ from layoutalg.ir.migrate.blocks import BLOCK_REWRITES, block_start, keeps_place
 from layoutalg.ir.migrate.carried import Carried
 from layoutalg.ir.migrate.layouts import complete_layouts
 from layoutalg.ir.migrate.scattered import SCATTERED_REWRITES, is_scattered
+from layoutalg.ir.well_formed import MALFORMED, is_well_formed
 
 __all__ = ["Migration", "migrate_module"]
 
@@ -65,6 +67,18 @@ def migrate_module(module: ModuleOp, *, to: int) -> Migration:
     row = rules(to)
     if row.scattered:
         raise LayoutError(f"to LLVM {to}: modules are migrated to LLVM 23 or 24")
+    try:
+        return _migrated(module, to)
+    except MALFORMED:
+        wrong = {number for number, op in enumerate(module.walk()) if not is_well_formed(op)}
+        if not wrong:
+            raise
+        return _migrated(module, to, wrong)
+
+
+def _migrated(module: ModuleOp, to: int, wrong: Container[int] = ()) -> Migration:
+    """A migrated copy, in which the operations of these numbers (of the walk) stay as they are."""
+    row = rules(to)
     made = module.clone()
     for before, after in zip(module.walk(), made.walk(), strict=True):
         after.location = before.location
@@ -73,13 +87,15 @@ def migrate_module(module: ModuleOp, *, to: int) -> Migration:
         {**(BLOCK_REWRITES if blocks else {}), **SCATTERED_REWRITES},
         block_start if blocks else lambda value: None,
         f"LLVM {to}",
+        {op for number, op in enumerate(made.walk()) if number in wrong},
     )
     carried.module(made)
     rename_amx(made)
     _remaining_points(made, carried)
     if row.data_with_layout:
         for op in made.walk():
-            complete_layouts(op)
+            if op not in carried.left:
+                complete_layouts(op)
     return Migration(made, tuple(carried.findings))
 
 

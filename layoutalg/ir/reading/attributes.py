@@ -86,6 +86,8 @@ _KINDS: dict[str, MLIRTokenKind] = {str(spelling): kind for spelling, kind in KI
 
 _RFC_ALIAS = re.compile(r"#[\w$.]+\s*=\s*!?xegpu\.(sg_map|tdesc_attr)\s*<")
 """An alias of an attribute of XeGPU's RFC, which writes no `#` before it."""
+_LINE_ENDS = re.compile(r'("(?:[^"\\\n]++|\\.)*+")|[ \t]*\n\s*+')
+"""Strings, and line ends with the blanks around them."""
 
 
 class AttributeParser(Parser):
@@ -267,8 +269,9 @@ class AttributeParser(Parser):
         return super()._parse_extended_type_or_attribute(attr_or_dialect_name, is_type)
 
     def _parse_dialect_symbol_body(self) -> str:
-        # xDSL would write `#a.b<>` as `#a.b`, which is another attribute.
-        return super()._parse_dialect_symbol_body() or " "
+        # xDSL would write `#a.b<>` as `#a.b`, which is another attribute, and indent its lines anew.
+        body = super()._parse_dialect_symbol_body()
+        return _LINE_ENDS.sub(lambda found: found[1] or " ", body) or " "
 
     # Types and attributes that must be bounded
 

@@ -243,6 +243,10 @@ class ModuleParser(AttributeParser):
 
     def _parse_block(self) -> Block:
         self.count()
+        name = self._current_token.text[1:]
+        if name in self.blocks and self.blocks[name][1] is None and name not in self.forward_block_references:
+            # xDSL forgets where a block begins that was named before.
+            self.raise_error(f"re-declaration of block '{name}'")
         return super()._parse_block()
 
     def _entry_block(self, arguments: Sequence[Parser.Argument]) -> Block:

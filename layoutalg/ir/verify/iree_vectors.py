@@ -23,6 +23,7 @@ __all__: list[str] = []
 
 _GATHER, _SCATTER = "iree_vector_ext.transfer_gather", "iree_vector_ext.transfer_scatter"
 
+
 @rule("iree.buffer.shapes", "iree_codegen.load_from_buffer", "iree_codegen.store_to_buffer")
 def _compatible(subject: Subject) -> str | None:
     tensor, buffer = subject.type("tensor"), subject.type("buffer")

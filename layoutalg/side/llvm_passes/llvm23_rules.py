@@ -129,6 +129,8 @@ def _dpas(op: Any, analysis: Analysis) -> None:
         count = _count(op, analysis, wanted)
         if analysis.level != "lane" and bits_of(op.operands[0]) == 19:
             raise LayoutError(f"{op.name}: {anchors.UNDEFINED}: LLVM has no depth for tf32")
+        if min(map(len, shapes)) < 2:
+            raise LayoutError(f"{op.name}: {anchors.UNDEFINED}: LLVM reads the rows of vectors that have none")
         layouts = anchors.product(shapes, bits, analysis.level, count, wanted, by_result=analysis.habits.strict)
         if layouts is None:
             analysis.give_up(op, "Failed to determine required layouts for DPAS operands.")

@@ -174,21 +174,25 @@ class Memory:
 
     def _native(self, name: str, array: Array) -> Array:
         """The array in the byte order of this machine: itself, or a copy that is given back."""
-        for given, copy in self._swapped:
-            if given is array or (_bytes(given) == _bytes(array) and given.dtype == array.dtype):
-                return copy
         native = array.dtype.isnative
-        others = [given for given, _ in self._swapped] if native else [array, *(one.bytes for one in self.buffers)]
-        if any(other is not array and np.may_share_memory(other, array) for other in others):
-            raise LayoutError(
-                f"buffer {name}: shares memory with another argument, and one of them is in the other byte order"
-            )
-        if native:
-            return array
-        copy = array.astype(array.dtype.newbyteorder("="))
-        copy.flags.writeable = array.flags.writeable
+        copies = (
+            copy for given, copy in self._swapped if _bytes(given) == _bytes(array) and given.dtype == array.dtype
+        )
+        copy = next(copies, None)
+        if copy is None:
+            others = [given for given, _ in self._swapped]
+            others += [] if native else [one.bytes for one in self.buffers]
+            if any(np.may_share_memory(other, array) for other in others):
+                raise LayoutError(
+                    f"buffer {name}: shares memory with another argument, and one of them is in the other byte order"
+                )
+            if native:
+                return array
+            copy = array.astype(array.dtype.newbyteorder("="))
         self._swapped.append((array, copy))
-        return copy
+        given = copy.view()
+        given.flags.writeable = array.flags.writeable
+        return given
 
     def give_back(self) -> None:
         """Write what copies of arrays in the other byte order hold now into those arrays.

@@ -1,8 +1,8 @@
 """XeGPU's 2-D block operations on all subgroups at once. Which element goes where is not written here: it is a `Layout`.
 
 A 2D block load moves a tile of memory into registers. `layoutalg.hardware.block_load` says how, as a Layout
-from the tile's rows and columns to lane and register; its fragment map lists, for each lane and register, the row and
-column it receives. Addresses follow: base + row * pitch + column. Elements outside the matrix read as 0, and are not
+from the tile's rows and columns to lane and register; its fragment map (`block_maps`) lists, for each lane and register, the
+row and column it receives. Addresses follow: base + row * pitch + column. Elements outside the matrix read as 0, and are not
 written.
 """
 
@@ -10,36 +10,31 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import Any
 
 import numpy as np
 from numpy.lib.stride_tricks import as_strided
-from xdsl.dialects.builtin import DYNAMIC_INDEX, DenseArrayBase, VectorType
+from xdsl.dialects.builtin import DYNAMIC_INDEX, DenseArrayBase
 from xdsl.ir import Attribute, Operation
-from xdsl.utils.hints import isa
 
-from layoutalg.core.whole_numbers import as_whole
-from layoutalg.hardware import TargetInfo, block_load, block_store, target_info
+from layoutalg.hardware import target_info
 from layoutalg.ir.assembly import static_numbers
 from layoutalg.ir.dialects.xegpu import operations as block
-from layoutalg.ir.dialects.xegpu.attributes import BlockTensorDescAttr, TensorDescType
+from layoutalg.ir.dialects.xegpu.attributes import TensorDescType
 from layoutalg.simulate.compiling import Compiling, Step, value_shape
 from layoutalg.simulate.executed import Kind
 from layoutalg.simulate.machine import Array, Run, fail, uniform_in_subgroup
-from layoutalg.simulate.values.elements import element
+from layoutalg.simulate.operations.block_maps import (
+    array_length,
+    element_of,
+    held_as_whole,
+    lane_map,
+    load_map,
+    message_name,
+    whole_map,
+)
 
-__all__ = [
-    "Descriptor",
-    "array_length",
-    "check_column",
-    "check_surface",
-    "index_list",
-    "lane_map",
-    "load_map",
-    "message_name",
-    "store_map",
-]
+__all__ = ["Descriptor", "check_column", "check_surface", "index_list"]
 
 _MOST_PADDED = 1 << 26
 """Bytes of a matrix that is copied once, with zeros around it."""
@@ -141,26 +136,6 @@ def _block_type(op: Operation, kind: Attribute) -> TensorDescType:
     return kind
 
 
-def _element(op: Operation, kind: TensorDescType) -> np.dtype[Any]:
-    found = element(str(kind.element_type))
-    if found.bits != found.dtype.itemsize * 8:
-        fail(op, f"elements of {found.bits} bits in memory are not simulated")
-    return found.dtype
-
-
-def array_length(kind: TensorDescType) -> int:
-    """The blocks side by side that one load moves.
-
-    >>> from xdsl.dialects.builtin import f16
-    >>> array_length(TensorDescType.of([8, 16], f16))
-    1
-    """
-    if isinstance(kind.encoding, BlockTensorDescAttr):
-        value: Any = kind.encoding.value
-        return int(value.array_length)
-    return 1
-
-
 def update_nd_offset(op: block.UpdateNdOffsetOp, compiling: Compiling) -> Step:
     """`xegpu.update_nd_offset`: the same matrix, another place."""
     place = _place(op, op.const_offsets)
@@ -191,57 +166,6 @@ def _place(op: Operation, numbers: DenseArrayBase | None) -> Callable[[list[Arra
     return place
 
 
-def load_map(
-    rows: int, width: int, bits: int, count: int, packed: bool, transposed: bool, lanes: int, target: str = "pvc"
-) -> Array:
-    """Row and column of every element that a load gives each lane: [lane, register, 2].
-
-    >>> load_map(8, 16, 32, 1, False, False, 16)[3, 2].tolist()
-    [2, 3]
-    """
-    return _load_map(rows, width, bits, count, packed, transposed, lanes, _with_blocks(target))
-
-
-@lru_cache(maxsize=256)
-def _load_map(
-    rows: int, width: int, bits: int, count: int, packed: bool, transposed: bool, lanes: int, chip: TargetInfo
-) -> Array:
-    # The hardware transposes 32 bits at a time; narrower elements go through it in pairs.
-    unit = max(bits, 32) if transposed else None
-    message = block_load(rows, width, bits, count, packed, transposed, unit, lanes, chip.name)
-    return message.layout.fragment_map()[0]
-
-
-def _with_blocks(target: str) -> TargetInfo:
-    """The chip; of one without block messages, whose descriptors are refused when they are made, the usual ones."""
-    chip = target_info(target)
-    return chip if chip.blocks is not None else target_info("pvc")
-
-
-def store_map(rows: int, width: int, bits: int, lanes: int, target: str = "pvc") -> Array:
-    """Row and column of every element that a store takes from each lane: [lane, register, 2]."""
-    return _store_map(rows, width, bits, lanes, _with_blocks(target))
-
-
-@lru_cache(maxsize=256)
-def _store_map(rows: int, width: int, bits: int, lanes: int, chip: TargetInfo) -> Array:
-    return block_store(rows, width, bits, lanes, chip.name).layout.fragment_map()[0]
-
-
-def message_name(
-    kind: str, rows: int, width: int, bits: int, count: int = 1, packed: bool = False, transposed: bool = False
-) -> str:
-    """What OpenCL calls a block message; `kind` is read, write or prefetch.
-
-    >>> message_name("read", 32, 16, 16, 2, packed=True), message_name("read", 16, 16, 16, transposed=True)
-    ('read_transform_16b_32r16x2c', 'read_transpose_32b_16r8x1c')
-    """
-    bits = as_whole(bits, "bits")
-    unit = max(bits, 32) if transposed else bits
-    how = "transform_" if packed else "transpose_" if transposed else ""
-    return f"{kind}_{how}{unit}b_{rows}r{width * bits // unit}x{count}c"
-
-
 def _counted(
     run: Run,
     op: Operation,
@@ -258,62 +182,6 @@ def _counted(
     surface = descriptor.base, descriptor.height, descriptor.width * size, descriptor.pitch * size
     corner, extent = (place[0], place[1] * size), (block[0], block[1] * size)
     run.counter.block(op, run.active, kind, name, surface, corner, extent)
-
-
-def _whole_map(rows: int, width: int, count: int, packed: int, transposed: bool) -> Array:
-    """Row and column of every element of the tensor that a load gives, where it is not spread over lanes.
-
-    Blocks of an array come first, rows that are packed together last: `[count, rows / packed, width, packed]`.
-    """
-    at = np.moveaxis(np.indices((rows, width * count)), 0, -1).reshape(rows, count, width, 2).swapaxes(0, 1)
-    if transposed:
-        at = at.swapaxes(1, 2)
-    if packed > 1:
-        at = at.reshape(count, rows // packed, packed, width, 2).swapaxes(2, 3)
-    return at if count > 1 else at[0]
-
-
-def lane_map(
-    op: block.LoadNdOp | block.StoreNdOp, kind: TensorDescType, vector: Attribute, lanes: int, target: str = "pvc"
-) -> Array:
-    """Row and column in the block of every element of a lane's vector: [lane, the vector's axes, 2].
-
-    >>> from layoutalg.ir import read_module
-    >>> text = '%t = "test.op"() : () -> !xegpu.tensor_desc<8x16xf32> '
-    >>> text += "%x = xegpu.load_nd %t[0, 0] : !xegpu.tensor_desc<8x16xf32> -> vector<8xf32>"
-    >>> load = read_module(text).body.block.last_op
-    >>> lane_map(load, load.descriptor.type, load.value.type, 16)[3, 2].tolist()
-    [2, 3]
-    """
-    rows, width = kind.get_shape()
-    bits = _element(op, kind).itemsize * 8
-    if isinstance(op, block.StoreNdOp):
-        return _held_by_lanes(op, vector, kind, store_map(rows, width, bits, lanes, target))
-    packed, transposed = op.packed is not None, op.transpose is not None
-    held = load_map(rows, width, bits, array_length(kind), packed, transposed, lanes, target)
-    return _held_by_lanes(op, vector, kind, held)
-
-
-def _held_by_lanes(op: Operation, vector: Attribute, kind: TensorDescType, held: Array) -> Array:
-    """Row and column [lane, the vector's axes, 2]; complain about a vector that is not what a lane has of the block."""
-    lanes, length = held.shape[:2]
-    if not isa(vector, VectorType[Attribute]) or vector.element_type != kind.element_type:
-        fail(op, f"{vector} for a block of {kind.element_type}")
-    if vector.element_count() != length:
-        fail(op, f"{vector} for a block of {kind}: each of {lanes} lanes holds {length} elements")
-    return held.reshape(lanes, *vector.get_shape(), 2)
-
-
-def _held_as_whole(op: Operation, vector: Attribute, kind: TensorDescType, level: str, held: Array) -> Array:
-    """Row and column [1, the tensor's axes, 2]; complain about a vector that is not the whole block."""
-    if not isa(vector, VectorType[Attribute]) or vector.element_type != kind.element_type:
-        fail(op, f"{vector} for a block of {kind.element_type}")
-    if vector.get_shape() != held.shape[:-1]:
-        shape = "x".join(map(str, held.shape[:-1]))
-        fail(
-            op, f"{vector} for a block of {kind}: this kernel is at {level} level, where a value is all of it, {shape}"
-        )
-    return held[None]
 
 
 def _addresses(
@@ -419,7 +287,7 @@ def check_column(target: str, op: Operation, column: Array, bits: int) -> None:
 def load_nd(op: block.LoadNdOp, compiling: Compiling) -> Step:
     """`xegpu.load_nd` of a 2-D block."""
     kind = _block_type(op, op.descriptor.type)
-    (rows, width), dtype, count = kind.get_shape(), _element(op, kind), array_length(kind)
+    (rows, width), dtype, count = kind.get_shape(), element_of(op, kind), array_length(kind)
     order = None if op.transpose is None else tuple(static_numbers(op.transpose))
     if order not in (None, (1, 0)):
         fail(op, f"transpose = {list(order)}; a block is transposed by [1, 0]")
@@ -431,8 +299,8 @@ def load_nd(op: block.LoadNdOp, compiling: Compiling) -> Step:
         together = shape[-1] if packed and shape else 1
         if together < 1 or rows % together:
             fail(op, f"{op.value.type} for a block of {kind}: {rows} rows are not packed by {together}")
-        held = _whole_map(rows, width, count, together, order is not None)
-        held = _held_as_whole(op, op.value.type, kind, level, held)
+        held = whole_map(rows, width, count, together, order is not None)
+        held = held_as_whole(op, op.value.type, kind, level, held)
     where = _place(op, op.const_offsets)
     arranged = _arranged(held, rows, width * count)
     name = message_name("read", rows, width, size * 8, count, packed, order is not None)
@@ -455,14 +323,14 @@ def load_nd(op: block.LoadNdOp, compiling: Compiling) -> Step:
 def store_nd(op: block.StoreNdOp, compiling: Compiling) -> Step:
     """`xegpu.store_nd` of a 2-D block."""
     kind = _block_type(op, op.descriptor.type)
-    (rows, width), dtype = kind.get_shape(), _element(op, kind)
+    (rows, width), dtype = kind.get_shape(), element_of(op, kind)
     if array_length(kind) != 1:
         fail(op, "a store moves one block; array_length is for loads")
     size, target, level = dtype.itemsize, compiling.target, compiling.level
     if level == "lane":
         held = lane_map(op, kind, op.value.type, compiling.lanes, target)
     else:
-        held = _held_as_whole(op, op.value.type, kind, level, _whole_map(rows, width, 1, 1, False))
+        held = held_as_whole(op, op.value.type, kind, level, whole_map(rows, width, 1, 1, False))
     where = _place(op, op.const_offsets)
     name = message_name("write", rows, width, size * 8)
 
@@ -491,7 +359,7 @@ def store_nd(op: block.StoreNdOp, compiling: Compiling) -> Step:
 def prefetch_nd(op: block.PrefetchNdOp, compiling: Compiling) -> Step:
     """`xegpu.prefetch_nd`: checked and counted, and nothing moves."""
     kind = _block_type(op, op.descriptor.type)
-    (rows, width), size, count = kind.get_shape(), _element(op, kind).itemsize, array_length(kind)
+    (rows, width), size, count = kind.get_shape(), element_of(op, kind).itemsize, array_length(kind)
     if compiling.level == "lane":
         load_map(rows, width, size * 8, count, False, False, compiling.lanes, compiling.target)
     where = _place(op, op.const_offsets)

@@ -105,7 +105,12 @@ def _trips(run: Run, op: Operation, start: Array, stop: Array, by: Array) -> Arr
     return np.where(run.where(np.asarray((by > 0) & (stop > start))), -((start - stop) // np.maximum(by, 1)), 0)
 
 
-def _divergent_parallel(run: Run, op: scf.ParallelOp, body: Body, bounds: list[list[Array]]) -> list[Any]:
+def _divergent_parallel(
+    run: Run, op: scf.ParallelOp, body: Body, once: Callable[[list[Array], list[Any]], list[Any]], values: list[Any]
+) -> list[Any]:
+    rank = len(op.lowerBound)
+    bounds = [values[part : 3 * rank : rank] for part in range(rank)]
+    held = values[3 * rank :]
     trips = [_trips(run, op, *one) for one in bounds]
     most = [range(int(count.max())) for count in trips]
     run.afford(op, body, prod(map(len, most)))
@@ -119,8 +124,8 @@ def _divergent_parallel(run: Run, op: scf.ParallelOp, body: Body, bounds: list[l
                 np.asarray(start + by * trip).astype(start.dtype, copy=False)
                 for (start, _, by), trip in zip(bounds, place, strict=True)
             ]
-            under(run, here, lambda given=numbers: execute(run, body, given))
-    return []
+            held = merged(here, under(run, here, lambda n=numbers, h=held: once(n, h)), held)
+    return held
 
 
 def _divergent_loop(run: Run, op: scf.ForOp, body: Body, values: list[Any], loads: bool) -> list[Any]:
@@ -239,8 +244,8 @@ def while_loop(op: scf.WhileOp, compiling: Compiling) -> Step:
 def parallel(op: scf.ParallelOp, compiling: Compiling) -> Step:
     """`scf.parallel`: on the host all iterations at once (see `iterations`); in a kernel one after the other.
 
-    With reductions, or inside another one, the iterations follow each other in row-major order; without reductions each
-    work-item may have bounds of its own.
+    With reductions, or inside another one, the iterations follow each other in row-major order, and each work-item may
+    have bounds of its own.
     """
     body = compiling.body(op.body.block)
     ends = op.body.block.last_op
@@ -250,8 +255,12 @@ def parallel(op: scf.ParallelOp, compiling: Compiling) -> Step:
     together = None if folds or compiling.level != "host" else iterations_of(op, compiling, body)
 
     def step(run: Run, values: list[Any]) -> list[Any]:
-        if not folds and any(_differs(run, value) for value in values[: 3 * rank]):
-            return _divergent_parallel(run, op, body, [values[part::rank][:3] for part in range(rank)])
+        def once(numbers: list[Array], held: list[Any]) -> list[Any]:
+            found = execute(run, body, numbers)
+            return [execute(run, fold, [old, new])[0] for fold, old, new in zip(folds, held, found, strict=True)]
+
+        if any(_differs(run, value) for value in values[: 3 * rank]):
+            return _divergent_parallel(run, op, body, once, values)
         bounds = [
             [uniform(op, value, what, run.active) for value in values[part * rank : (part + 1) * rank]]
             for part, what in enumerate(_BOUNDS)
@@ -265,8 +274,7 @@ def parallel(op: scf.ParallelOp, compiling: Compiling) -> Step:
         run.afford(op, body, prod(map(len, ranges)))
         held = values[3 * rank :]
         for place in product(*ranges):
-            found = execute(run, body, [_counter(number, _INDEX) for number in place])
-            held = [execute(run, fold, [old, new])[0] for fold, old, new in zip(folds, held, found, strict=True)]
+            held = once([_counter(number, _INDEX) for number in place], held)
         return held
 
     return step

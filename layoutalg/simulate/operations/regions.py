@@ -27,7 +27,7 @@ from layoutalg.ir.dialects.xegpu.attributes import BlockTensorDescAttr, TensorDe
 from layoutalg.simulate.compiling import Compiling, Step, compiled_by, value_shape
 from layoutalg.simulate.machine import Array, Run, fail, uniform_in_subgroup
 from layoutalg.simulate.memory.views import View, dtype_of, kept_as, memory_space
-from layoutalg.simulate.operations import blocks
+from layoutalg.simulate.operations import block_maps, blocks
 from layoutalg.simulate.operations.memref import check_window
 
 __all__ = ["Block"]
@@ -164,8 +164,8 @@ def _held(op: Any, kind: TensorDescType, vector: Attribute, compiling: Compiling
         fail(op, f"{vector} for a block of {kind.element_type}")
     plain = getattr(op, "packed", None) is None and getattr(op, "transpose", None) is None
     if len(shape) == 2 and _space(kind) == "global" and compiling.level == "lane":
-        return blocks.lane_map(op, kind, vector, lanes, compiling.target)
-    count = blocks.array_length(kind)
+        return block_maps.lane_map(op, kind, vector, lanes, compiling.target)
+    count = block_maps.array_length(kind)
     if not plain or count != 1:
         fail(op, "packed, transpose and array_length are for 2-D blocks of global memory")
     at = np.moveaxis(np.indices(shape), 0, -1)

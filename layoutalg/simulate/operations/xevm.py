@@ -19,7 +19,8 @@ from layoutalg.simulate.executed import Kind
 from layoutalg.simulate.lines import LINE
 from layoutalg.simulate.machine import Array, Run, fail, uniform_in_subgroup
 from layoutalg.simulate.memory.views import dtype_of
-from layoutalg.simulate.operations.blocks import check_column, load_map, message_name, store_map
+from layoutalg.simulate.operations.block_maps import load_map, message_name, store_map
+from layoutalg.simulate.operations.blocks import check_column
 from layoutalg.simulate.operations.dpas import product_of_fragments
 
 __all__: list[str] = []
