@@ -91,14 +91,11 @@ class _KernelIndices(Indices):
 
 
 class Exchanges:
-    """The conversions of one function: each is written where it is needed, and `finish` gives them their shared memory.
+    """The conversions of one function: each is written where it is needed, and `finish` gives them their shared memory."""
 
-    `machine` is the kernel's (`machine_of`) unless it is given.
-    """
-
-    def __init__(self, function: Operation, machine: Machine | None = None, target: str = DEFAULT_TARGET) -> None:
+    def __init__(self, function: Operation, target: str = DEFAULT_TARGET) -> None:
         self.function = function
-        self.machine = machine_of(function, target) if machine is None else machine
+        self.machine = machine_of(function, target)
         self.target = target
         self.memory = SharedMemory(function, target_info(target).slm_bytes) if isinstance(function, FuncOp) else None
         self._start = Insertion(function.regions[0].blocks[0])

@@ -79,9 +79,9 @@ def registers_of(layout: Layout) -> int:
     return int(layout.axes.get("reg", 1))
 
 
-def bare_kernel(lanes: int = 16, subgroups: int = 1) -> Kernel:
+def bare_kernel() -> Kernel:
     """A kernel without a source, to try what writes into one."""
-    return Kernel("bare", Machine(lanes=lanes, subgroups=subgroups), subgroups, ValueLayouts(flow_of(ModuleOp([]))))
+    return Kernel("bare", Machine(lanes=16, subgroups=1), 1, ValueLayouts(flow_of(ModuleOp([]))))
 
 
 class Kernel(KernelText):

@@ -124,13 +124,11 @@ class Body:
         self.add(f"{value.name} = xegpu.load_nd {name}[{where}]{self._anchor(layout)} : {kind} -> {value.type}")
         return value
 
-    def store(
-        self, value: Value, layout: Spread | None = None, *, at: str = "", of: tuple[str, str] | None = None
-    ) -> None:
-        """Store a value into a new argument (or `at` a place of the descriptor `of`), in its own layout unless one is given."""
+    def store(self, value: Value, layout: Spread | None = None) -> None:
+        """Store a value into a new argument, in its own layout unless one is given."""
         said = layout or value.layout
-        name, kind = of or self.descriptor(value.element, value.shape, said)
-        where = at or ", ".join(["%c0"] * len(value.shape))
+        name, kind = self.descriptor(value.element, value.shape, said)
+        where = ", ".join(["%c0"] * len(value.shape))
         self.add(f"xegpu.store_nd {value.name}, {name}[{where}]{self._anchor(said)} : {value.type}, {kind}")
 
     def constant(self, shape: Sequence[int], element: str, text: str, layout: Spread | None) -> Value:
