@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, cast
 
-from xdsl.dialects.builtin import DYNAMIC_INDEX, DenseArrayBase, IntegerType, i64
+from xdsl.dialects.builtin import DYNAMIC_INDEX, ArrayAttr, DenseArrayBase, IntegerType, i64
 from xdsl.ir import Attribute, Operation
 from xdsl.irdl import IRDLOperation
 from xdsl.parser import Parser, UnresolvedOperand
@@ -19,6 +19,7 @@ from xdsl.printer import Printer
 from xdsl.utils.exceptions import VerifyException
 
 __all__ = [
+    "entries_of",
     "parse_operand_list",
     "print_attributes",
     "property_of",
@@ -42,6 +43,17 @@ def property_of(operation: Operation, name: str) -> Attribute | None:
     """
     found = operation.properties.get(name)
     return operation.attributes.get(name) if found is None else found
+
+
+def entries_of(attribute: Attribute | None) -> Sequence[Any]:
+    """The entries of an array; none where it is not one.
+
+    >>> from xdsl.dialects.builtin import UnitAttr
+    >>> len(entries_of(ArrayAttr([UnitAttr()]))), len(entries_of(UnitAttr()))
+    (1, 0)
+    """
+    array: Any = attribute
+    return array.data if isinstance(attribute, ArrayAttr) else ()
 
 
 def parse_operand_list(parser: Parser, count: int) -> list[UnresolvedOperand]:

@@ -42,7 +42,7 @@ TABLES = {
 }
 ASKED = [(dialect, llvm) for dialect in TABLES for llvm in VERSIONS] + [("iree", 24), ("xevm", 23), ("xevm", 24)]
 """The dialects, and the versions of LLVM whose words they are in."""
-TABLES |= {"iree": IREE, "xevm": valid_operations.XEVM}
+TABLES["iree"], TABLES["xevm"] = IREE, valid_operations.XEVM
 STORED = {
     "xegpu": 700,
     "arith": 200,

@@ -1,7 +1,6 @@
 """The pieces of syntax that IREE's dialects have and LLVM's lack.
 
     hal.executable.variant public @rocm target(<"rocm", "rocm-hsaco-fb">) { ... }
-    %r = pcf.loop scope(#s) count(%n) execute(%ref = %init)[%i: index] : (!pcf.sref<4xf32>) -> (tensor<4xf32>) { ... }
 
 IREE leaves out the name of an attribute that can be of one kind alone: `target(<...>)` is
 `target(#hal.executable.target<...>)`. Both are read, the whole name is written.
@@ -26,12 +25,11 @@ from xdsl.dialects.builtin import (
     DenseArrayBase,
     IndexType,
     IntegerAttr,
-    ShapedType,
     StringAttr,
     i32,
     i64,
 )
-from xdsl.ir import Attribute, Region, SSAValue
+from xdsl.ir import Attribute, Region
 from xdsl.irdl import IRDLOperation
 from xdsl.irdl.declarative_assembly_format import (
     AttributeVariable,
@@ -45,19 +43,14 @@ from xdsl.irdl.declarative_assembly_format import (
 )
 from xdsl.parser import Parser, UnresolvedOperand
 from xdsl.printer import Printer
-from xdsl.utils.hints import isa
 
 from layoutalg.ir.assembly import static_numbers
 from layoutalg.ir.dialects.directives import print_indices, read_indices
 
 __all__ = [
-    "Assumptions",
-    "Barred",
-    "ExecutionBody",
     "Flags",
     "HostRegion",
     "Layout",
-    "LoopBody",
     "MetadataTypes",
     "NestedIndexList",
     "NullPointer",
@@ -66,11 +59,12 @@ __all__ = [
     "ScanCluster",
     "SizesInBrackets",
     "SourceIndexTypes",
-    "Sync",
     "Target",
     "TruthWord",
     "Visibility",
     "WordsInAnyOrder",
+    "parse_named",
+    "print_spaced",
 ]
 
 
@@ -83,7 +77,8 @@ def parse_named(parser: Parser, name: str, *, is_type: bool = False) -> Attribut
     return read(name, is_type, False, None)
 
 
-def _spaced(printer: Printer, state: PrintingState, text: str) -> None:
+def print_spaced(printer: Printer, state: PrintingState, text: str) -> None:
+    """Write a word, with the space that is due before it."""
     state.print_whitespace(printer)
     printer.print_string(text)
 
@@ -158,7 +153,7 @@ class Visibility(CustomDirective):
         """Write the word if there is one."""
         word = self.word.get(op)
         if isinstance(word, StringAttr):
-            _spaced(printer, state, word.data)
+            print_spaced(printer, state, word.data)
         state.should_emit_space, state.last_was_punctuation = True, False
 
 
@@ -176,7 +171,7 @@ class Flags(CustomDirective):
         """Write the word, or the words in quotes."""
         flags = self.flags.get(op)
         words = flags.data if isinstance(flags, StringAttr) else ""
-        _spaced(printer, state, words if words.isidentifier() else f'"{words}"')
+        print_spaced(printer, state, words if words.isidentifier() else f'"{words}"')
 
     def is_present(self, op: IRDLOperation) -> bool:
         """Whether there are any."""
@@ -205,25 +200,7 @@ class TruthWord(CustomDirective):
     def print(self, printer: Printer, state: PrintingState, op: IRDLOperation) -> None:
         """Write the name and the value."""
         value = self.truth.get(op)
-        _spaced(printer, state, f"{self.truth.name}({'false' if value == BoolAttr.from_bool(False) else 'true'})")
-
-
-@irdl_custom_directive
-class Sync(CustomDirective):
-    """`sync true`, or nothing: whether the workers wait for one another at the end."""
-
-    truth: AttributeVariable
-
-    def parse(self, parser: Parser, state: ParsingState) -> None:
-        """Read the word and the value if they are there."""
-        if parser.parse_optional_keyword("sync") is not None:
-            self.truth.set(state, BoolAttr.from_bool(parser.parse_boolean()))
-
-    def print(self, printer: Printer, state: PrintingState, op: IRDLOperation) -> None:
-        """Write the word and the value where the workers wait."""
-        if self.truth.get(op) == BoolAttr.from_bool(True):
-            _spaced(printer, state, "sync true")
-            state.should_emit_space, state.last_was_punctuation = True, False
+        print_spaced(printer, state, f"{self.truth.name}({'false' if value == BoolAttr.from_bool(False) else 'true'})")
 
 
 # -- lists of indices
@@ -334,7 +311,7 @@ class Padding(CustomDirective):
         for values, numbers in self._sides():
             array = numbers.get(op)
             if static_numbers(array):
-                _spaced(printer, state, f"{values.name} = ")
+                print_spaced(printer, state, f"{values.name} = ")
                 print_indices(printer, values.get(op), array)
                 state.should_emit_space, state.last_was_punctuation = True, False
 
@@ -364,7 +341,7 @@ class WordsInAnyOrder(CustomDirective):
         for attribute in (self.first, self.second):
             value = attribute.get(op)
             if value is not None:
-                _spaced(printer, state, f"{attribute.name} ")
+                print_spaced(printer, state, f"{attribute.name} ")
                 printer.print_attribute(value)
 
 
@@ -417,79 +394,11 @@ class ScanCluster(CustomDirective):
         stride: Any = self.stride.get(op)
         if size is not None:
             apart = "" if stride is None or stride.value.data == 1 else f", stride = {stride.value.data}"
-            _spaced(printer, state, f"cluster(size = {size.value.data}{apart})")
+            print_spaced(printer, state, f"cluster(size = {size.value.data}{apart})")
             state.should_emit_space, state.last_was_punctuation = True, False
 
 
 # -- values with what is known of them
-
-
-@irdl_custom_directive
-class Assumptions(CustomDirective):
-    """`%a<umin = 16, udiv = 16>, %b[<udiv = 8>, <udiv = 32>]`: values, each with what may be assumed of it."""
-
-    values: VariadicOperandVariable
-    assumptions: AttributeVariable
-    NAME: ClassVar = "util.int.assumption"
-
-    def parse(self, parser: Parser, state: ParsingState) -> None:
-        """Read values and assumptions."""
-        operands: list[UnresolvedOperand] = []
-        lists: list[Attribute] = []
-
-        def one() -> Attribute:
-            return parse_named(parser, self.NAME)
-
-        def read() -> None:
-            operands.append(parser.parse_unresolved_operand())
-            several = parser.parse_optional_comma_separated_list(parser.Delimiter.SQUARE, one)
-            lists.append(ArrayAttr([one()] if several is None else several))
-
-        parser.parse_comma_separated_list(parser.Delimiter.NONE, read)
-        self.values.set(state, operands)
-        self.assumptions.set(state, ArrayAttr(lists))
-
-    def print(self, printer: Printer, state: PrintingState, op: IRDLOperation) -> None:
-        """Write values and assumptions."""
-        lists: Any = self.assumptions.get(op)
-        state.print_whitespace(printer)
-        for place, (value, known) in enumerate(zip(self.values.get(op), lists.data, strict=True)):
-            printer.print_string(", " if place else "")
-            printer.print_ssa_value(value)
-            words = [str(one).removeprefix(f"#{self.NAME}") for one in known.data]
-            printer.print_string(words[0] if len(words) == 1 else f"[{', '.join(words)}]")
-        state.should_emit_space, state.last_was_punctuation = True, False
-
-
-@irdl_custom_directive
-class Barred(CustomDirective):
-    """`%a, %b : f32, index`, or nothing; the results have the same types."""
-
-    values: VariadicOperandVariable
-    types: TypeDirective
-    made: TypeDirective
-
-    def parse(self, parser: Parser, state: ParsingState) -> None:
-        """Read values and types."""
-        operands = parser.parse_optional_undelimited_comma_separated_list(
-            parser.parse_optional_unresolved_operand, parser.parse_unresolved_operand
-        )
-        kinds: Sequence[Attribute] = ()
-        if operands:
-            parser.parse_punctuation(":")
-            kinds = parser.parse_comma_separated_list(parser.Delimiter.NONE, parser.parse_type)
-        self.values.set(state, operands or ())
-        self.types.inner.set_types(state, kinds)
-        self.made.inner.set_types(state, kinds)
-
-    def print(self, printer: Printer, state: PrintingState, op: IRDLOperation) -> None:
-        """Write values and types."""
-        values = self.values.get(op)
-        if values:
-            state.print_whitespace(printer)
-            printer.print_list(values, printer.print_ssa_value)
-            printer.print_string(" : ")
-            printer.print_list(values.types, printer.print_attribute)
 
 
 @irdl_custom_directive
@@ -548,154 +457,8 @@ class HostRegion(CustomDirective):
         region = self.region.get(op)
         if not region.blocks:
             return
-        _spaced(printer, state, f"{self._word}(")
+        print_spaced(printer, state, f"{self._word}(")
         printer.print_list(region.blocks[0].args, printer.print_block_argument)
         printer.print_string(") -> i1 " if self._word == "condition" else ") -> (index, index, index) ")
         printer.print_region(region, print_entry_block_args=False)
         state.should_emit_space, state.last_was_punctuation = True, False
-
-
-class _Body(CustomDirective):
-    """What the workers of a scope do: `execute(%ref = %init, %new)[%i: index] : (T, U) -> (V, W{%d}) {...}`."""
-
-    inits: VariadicOperandVariable
-    init_types: TypeDirective
-    sizes: VariadicOperandVariable
-    results: TypeDirective
-    tied: AttributeVariable
-    region: RegionVariable
-
-    def read_body(self, parser: Parser, state: ParsingState, leading: Sequence[Parser.Argument]) -> int:
-        """Read `execute...`; how many arguments the workers' numbers are."""
-        parser.parse_keyword("execute")
-        names: list[UnresolvedOperand] = []
-        inits: list[UnresolvedOperand | None] = []
-
-        def reference() -> None:
-            names.append(parser.parse_unresolved_operand())
-            tied = parser.parse_optional_punctuation("=") is not None
-            inits.append(parser.parse_unresolved_operand() if tied else None)
-
-        parser.parse_optional_comma_separated_list(parser.Delimiter.PAREN, reference)
-        indices = parser.parse_comma_separated_list(parser.Delimiter.SQUARE, parser.parse_argument)
-        references: list[Parser.Argument] = []
-        kinds: list[Attribute] = []
-        sizes: list[UnresolvedOperand] = []
-        if names:
-            parser.parse_punctuation(":")
-            start = parser.pos
-            types = parser.parse_comma_separated_list(parser.Delimiter.PAREN, parser.parse_type)
-            if len(types) != len(names):
-                parser.raise_error(f"{len(names)} references and {len(types)} types", start)
-            references = [Parser.Argument(name.span, kind) for name, kind in zip(names, types, strict=True)]
-            parser.parse_punctuation("->")
-
-            def result() -> None:
-                kinds.append(parser.parse_type())
-                braces = parser.Delimiter.BRACES
-                sizes.extend(parser.parse_optional_comma_separated_list(braces, parser.parse_unresolved_operand) or ())
-
-            start = parser.pos
-            parser.parse_comma_separated_list(parser.Delimiter.PAREN, result)
-            if len(kinds) != len(names):
-                parser.raise_error(f"{len(names)} references and {len(kinds)} results", start)
-        pairs = zip(inits, kinds, strict=True)
-        self.inits.set(state, [init for init in inits if init is not None])
-        self.init_types.inner.set_types(state, [kind for init, kind in pairs if init is not None])
-        self.sizes.set(state, sizes)
-        self.results.inner.set_types(state, kinds)
-        self.tied.set(state, ArrayAttr([BoolAttr.from_bool(init is not None) for init in inits]))
-        self.region.set(state, parser.parse_region([*leading, *references, *indices]))
-        return len(indices)
-
-    def print_body(self, printer: Printer, state: PrintingState, op: IRDLOperation, leading: int) -> None:
-        """Write `execute...`."""
-        region = self.region.get(op)
-        kinds: Sequence[Attribute] = self.results.get(op)
-        arguments: Sequence[SSAValue] = region.blocks[0].args[leading:] if region.blocks else ()
-        references, indices = arguments[: len(kinds)], arguments[len(kinds) :]
-        tied: Any = self.tied.get(op)
-        flags = [flag == BoolAttr.from_bool(True) for flag in tied.data] if isa(tied, ArrayAttr[Attribute]) else []
-        inits, sizes = iter(self.inits.get(op)), iter(self.sizes.get(op))
-        _spaced(printer, state, "execute")
-        if kinds:
-            printer.print_string("(")
-            for place, (reference, flag) in enumerate(zip(references, flags, strict=True)):
-                printer.print_string(", " if place else "")
-                printer.print_ssa_value(reference)
-                if flag:
-                    printer.print_string(" = ")
-                    printer.print_ssa_value(next(inits))
-            printer.print_string(")")
-        with printer.in_square_brackets():
-            printer.print_list(indices, printer.print_block_argument)
-        if kinds:
-            printer.print_string(" : (")
-            printer.print_list([one.type for one in references], printer.print_attribute)
-            printer.print_string(") -> (")
-            for place, (kind, flag) in enumerate(zip(kinds, flags, strict=True)):
-                printer.print_string(", " if place else "")
-                printer.print_attribute(kind)
-                open_sizes = (
-                    0 if flag or not isinstance(kind, ShapedType) else list(kind.get_shape()).count(DYNAMIC_INDEX)
-                )
-                if open_sizes:
-                    with printer.in_braces():
-                        printer.print_list([next(sizes) for _ in range(open_sizes)], printer.print_ssa_value)
-            printer.print_string(")")
-        printer.print_string(" ")
-        printer.print_region(region, print_entry_block_args=False)
-        state.should_emit_space, state.last_was_punctuation = True, False
-
-
-@irdl_custom_directive
-class LoopBody(_Body):
-    """The body of `pcf.loop`."""
-
-    inits: VariadicOperandVariable
-    init_types: TypeDirective
-    sizes: VariadicOperandVariable
-    results: TypeDirective
-    tied: AttributeVariable
-    region: RegionVariable
-
-    def parse(self, parser: Parser, state: ParsingState) -> None:
-        """Read the body."""
-        self.read_body(parser, state, ())
-
-    def print(self, printer: Printer, state: PrintingState, op: IRDLOperation) -> None:
-        """Write the body."""
-        self.print_body(printer, state, op, 0)
-
-
-@irdl_custom_directive
-class ExecutionBody(_Body):
-    """The body of `pcf.generic`; `-> (%a: T)` in front are what the initializer gives."""
-
-    inits: VariadicOperandVariable
-    init_types: TypeDirective
-    sizes: VariadicOperandVariable
-    results: TypeDirective
-    tied: AttributeVariable
-    region: RegionVariable
-    leading: AttributeVariable
-    counted: AttributeVariable
-
-    def parse(self, parser: Parser, state: ParsingState) -> None:
-        """Read the body."""
-        given: Sequence[Parser.Argument] = ()
-        if parser.parse_optional_punctuation("->") is not None:
-            given = parser.parse_comma_separated_list(parser.Delimiter.PAREN, parser.parse_argument)
-        self.leading.set(state, IntegerAttr(len(given), i64))
-        self.counted.set(state, IntegerAttr(self.read_body(parser, state, given), i64))
-
-    def print(self, printer: Printer, state: PrintingState, op: IRDLOperation) -> None:
-        """Write the body."""
-        number: Any = self.leading.get(op)
-        leading = 0 if number is None else number.value.data
-        if leading:
-            _spaced(printer, state, "-> (")
-            printer.print_list(self.region.get(op).blocks[0].args[:leading], printer.print_block_argument)
-            printer.print_string(")")
-            state.should_emit_space, state.last_was_punctuation = True, False
-        self.print_body(printer, state, op, leading)

@@ -17,7 +17,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, StringAttr
 from xdsl.dialects.linalg.attrs import IteratorType, IteratorTypeAttr
@@ -34,6 +33,8 @@ from xdsl.irdl import (
 )
 from xdsl.parser import Parser
 from xdsl.printer import Printer
+
+from layoutalg.ir.assembly import entries_of
 
 __all__ = ["GenericOp", "parse_sides", "print_sides"]
 
@@ -135,7 +136,7 @@ class GenericOp(IRDLOperation):
 
     def print(self, printer: Printer) -> None:
         """Write the same, with the trait's dictionary in full."""
-        kinds: Sequence[Any] = self.iterator_types.data
+        kinds = entries_of(self.iterator_types)
         words = [StringAttr(str(one.data)) for one in kinds if isinstance(one, IteratorTypeAttr)]
         known = len(words) == len(kinds)
         trait: dict[str, Attribute] = {name: value for name, value in self.properties.items() if name in _OWN}
@@ -157,8 +158,7 @@ _OWN = ("indexing_maps", "iterator_types", "doc", "library_call")
 def _iterators(parser: Parser, written: Attribute, start: int) -> ArrayAttr:
     """The kinds of loops, written as words or as attributes."""
     found: list[Attribute] = []
-    kinds: Sequence[Any] = written.data if isinstance(written, ArrayAttr) else ()
-    for one in kinds:
+    for one in entries_of(written):
         if isinstance(one, StringAttr) and one.data in set(IteratorType):
             found.append(IteratorTypeAttr(IteratorType(one.data)))
         elif isinstance(one, IteratorTypeAttr):

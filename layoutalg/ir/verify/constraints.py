@@ -210,7 +210,7 @@ def _scalar(words: str) -> Predicate:
         return lambda kind: str(kind) == name
     number = _ANY_SIGN.match(words)
     if number is not None:
-        return lambda kind: isinstance(kind, IntegerType) and kind.width.data == int(number[1])
+        return lambda kind: _integer(kind) and width_of(kind) == int(number[1])
     found = _NAMED.get(words)
     if found is not None:
         return found

@@ -10,10 +10,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from xdsl.dialects.builtin import AffineMapAttr, ArrayAttr, BoolAttr
+from xdsl.dialects.builtin import AffineMapAttr, BoolAttr
 from xdsl.ir import Attribute
 from xdsl.ir.affine import AffineDimExpr, AffineMap
 
+from layoutalg.ir.assembly import entries_of
 from layoutalg.ir.verify.registry import rule
 from layoutalg.ir.verify.shapes import element_of, is_memref, is_tensor, is_vector, shape_of
 from layoutalg.ir.verify.signatures import Subject
@@ -61,20 +62,17 @@ def _combiner(subject: Subject) -> str | None:
 
 def _not_flags(subject: Subject) -> bool:
     """Whether `in_bounds` has an entry that is not true or false."""
-    found = subject.attribute("in_bounds")
-    listed: Sequence[Any] = found.data if isinstance(found, ArrayAttr) else ()
-    return any(str(getattr(flag, "type", "")) != "i1" for flag in listed)
+    return any(str(getattr(flag, "type", "")) != "i1" for flag in entries_of(subject.attribute("in_bounds")))
 
 
 _BOOLS = "attribute 'in_bounds' failed to satisfy constraint: 1-bit boolean array attribute"
 
 
 def _flags(subject: Subject) -> Sequence[bool] | None:
-    found = subject.attribute("in_bounds")
-    if not isinstance(found, ArrayAttr):
+    found: Any = subject.attribute("in_bounds")
+    if found is None or found.name != "array":
         return None
-    listed: Sequence[Attribute] = found.data
-    return [flag == BoolAttr.from_bool(True) for flag in listed]
+    return [flag == BoolAttr.from_bool(True) for flag in entries_of(found)]
 
 
 @rule("iree.gather_dma", "iree_gpu.coalesced_gather_dma")

@@ -9,12 +9,11 @@ is refused with "mismatched vector shape for index vec at position 0. Expected: 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any
 
-from xdsl.dialects.builtin import ArrayAttr, IndexType
-from xdsl.ir import Attribute
+from xdsl.dialects.builtin import IndexType
 from xdsl.ir.affine import AffineConstantExpr, AffineDimExpr, AffineMap, AffineSymExpr
 
+from layoutalg.ir.assembly import entries_of
 from layoutalg.ir.verify.registry import rule
 from layoutalg.ir.verify.shapes import element_of, is_tensor, shape_of, typed
 from layoutalg.ir.verify.signatures import Subject
@@ -45,17 +44,11 @@ def _inferred(subject: Subject) -> str | None:
         return f"inferred type(s) {expected} are incompatible with return type(s) of operation {found}"
     if subject.attribute("semantics") is None:
         return "requires attribute 'semantics'"
-    maps, loops = subject.attribute("indexing_maps"), subject.attribute("iterator_types")
-    if isinstance(maps, ArrayAttr) and any(one.name != "affine_map" for one in _entries(maps)):
+    if any(one.name != "affine_map" for one in entries_of(subject.attribute("indexing_maps"))):
         return "attribute 'indexing_maps' failed to satisfy constraint: indexing affine maps"
-    kinds = _entries(loops) if isinstance(loops, ArrayAttr) else ()
-    if any(kind.name != "linalg.iterator_type" for kind in kinds):
+    if any(kind.name != "linalg.iterator_type" for kind in entries_of(subject.attribute("iterator_types"))):
         return "attribute 'iterator_types' failed to satisfy constraint: Iterator type should be an enum."
     return None
-
-
-def _entries(listed: ArrayAttr) -> Sequence[Attribute]:
-    return listed.data
 
 
 @rule("iree.transfer.indices", _GATHER, _SCATTER)
@@ -70,11 +63,11 @@ def _transfer_problems(subject: Subject) -> Iterator[str]:
     if subject.name == _SCATTER and element_of(base) != element_of(vector):
         yield "failed to verify that all of {base, vector} have same element type"
     listed = subject.attribute("indexing_maps")
-    if not isinstance(listed, ArrayAttr):
+    if listed is None or listed.name != "array":
         if subject.attribute("indexed") is None and subject.attribute("indexed_maps") is None:
             yield "requires attribute 'indexing_maps'"
         return  # an older form, which has other attributes
-    entries: Sequence[Any] = _entries(listed)
+    entries = entries_of(listed)
     if any(one.name != "affine_map" for one in entries):
         yield "attribute 'indexing_maps' failed to satisfy constraint: AffineMap array attribute"
         return

@@ -86,10 +86,20 @@ def _rank(subject: Subject) -> str | None:
     return None
 
 
+@rule("xegpu.matrix.rows", *_MATRIX, until=22)
+def _row_major(subject: Subject) -> str | None:
+    matrix: Any = subject.type("mem_desc")
+    if subject.attribute("subgroup_block_io") is None or len(shape_of(_data(subject))) != 1:
+        return None
+    memory = None if isinstance(matrix.mem_layout, NoneAttr) else layout_value(matrix.mem_layout)
+    strides = _strides(shape_of(matrix)) if memory is None or memory.stride is None else memory.stride
+    return "mem_desc should be row major when subgroup_block_io is set." if strides[0] == 1 else None
+
+
 @rule("xegpu.matrix.shape", *_MATRIX)
 def _shape(subject: Subject) -> str | None:
     data, matrix = shape_of(_data(subject)), shape_of(subject.type("mem_desc"))
-    if len(data) != 2 or len(matrix) != 2 or not is_vector(_data(subject)):
+    if len(data) != len(matrix) or not is_vector(_data(subject)):
         return None
     if any(one > whole for one, whole in zip(data, matrix, strict=True)):
         return "data shape must not exceed mem_desc shape."
