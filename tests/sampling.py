@@ -18,7 +18,7 @@ import json
 import os
 import subprocess
 from collections import Counter
-from collections.abc import Generator, Mapping, Sequence
+from collections.abc import Collection, Generator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
@@ -35,8 +35,8 @@ LONGEST = 0.5
 """Seconds from which on tests take turns with all others of this length: one of them runs, where less is asked of a family."""
 UNKNOWN = 0.01
 """Seconds of a case of which no time is stored: a new one, or one that takes less."""
-EXAMPLES = 10
-"""Examples of a property-based test in a sample."""
+EXAMPLES, USUAL = 10, 100
+"""Examples of a property-based test in a short sample, and what it usually has."""
 READING = 0.03
 """Seconds to read and import a file of tests."""
 
@@ -98,8 +98,8 @@ def times() -> dict[str, Times]:
     }
 
 
-def sampled(names: Sequence[str], seconds: float, commit: int) -> set[str]:
-    """Which of these tests run in a sample of so many seconds a family.
+def sampled(names: Sequence[str], seconds: float, commit: int, property_based: Collection[str] = ()) -> set[str]:
+    """Which of these tests run in a sample of so many seconds a family; property-based ones have fewer examples in a short one.
 
     >>> len(sampled([f"tests/new.py::test_new[{case}]" for case in range(100)], 0.1, 0))
     10
@@ -109,6 +109,8 @@ def sampled(names: Sequence[str], seconds: float, commit: int) -> set[str]:
     for name in names:
         key = file, function = family_of(name)
         _, each = times().get(file, Times()).families.get(function, (0, UNKNOWN))
+        if seconds < LONGEST and name in property_based:
+            each *= EXAMPLES / USUAL
         if each >= LONGEST > seconds:
             key = ("", "")
         elif "[" not in name and each >= LONG:
@@ -186,7 +188,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     measuring: _Measuring | None = config.pluginmanager.get_plugin("measuring")
     if measuring is not None:
         measuring.cases.update(map(family_of, names))
-    chosen = sampled(names, seconds, commits())
+    property_based = {item.nodeid for item in items if getattr(getattr(item, "obj", None), "is_hypothesis_test", False)}
+    chosen = sampled(names, seconds, commits(), property_based)
     left_out = [item for item in items if item.nodeid not in chosen]
     if left_out:
         config.hook.pytest_deselected(items=left_out)
