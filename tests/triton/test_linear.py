@@ -75,6 +75,25 @@ def test_random_bases_are_converted_exactly_or_have_no_factors() -> None:
     assert refused > 300
 
 
+@pytest.mark.parametrize(
+    ("shape", "register", "lane", "warp"),
+    [
+        ((8, 4), "[[0, 0], [0, 1], [4, 0]]", "[[1, 0], [2, 0]]", "[[0, 2]]"),
+        ((4, 8), "[[0, 0], [0, 1], [0, 4]]", "[[1, 0], [2, 0]]", "[[0, 2]]"),
+        ((2, 2), "[[0, 0], [0, 1]]", "[[1, 0], [0, 0]]", "[[0, 0]]"),
+    ],
+)
+def test_registers_that_repeat_stay_in_a_tensor_of_another_size(
+    shape: tuple[int, int], register: str, lane: str, warp: str
+) -> None:
+    """As Triton 3.9 answers; `tests/oracle/test_triton.py` asks it about random ones."""
+    linear = LinearLayout(register=((0, 0), (0, 1)), lane=((1, 0), (2, 0)), warp=((0, 2),), shape=(4, 4))
+    assert (
+        str(linear.resized(shape))
+        == f"#ttg.linear<{{register = {register}, lane = {lane}, warp = {warp}, block = []}}>"
+    )
+
+
 def test_blocks_are_an_axis_of_their_own() -> None:
     linear = LinearLayout(register=((1,),), block=((2,),), shape=(4,))
     assert from_linear_layout(linear) == parse("d0 = 2@block 2@reg")
