@@ -8,7 +8,8 @@ For 4096x4096x4096 in f16 on B580 the search finds the form that was measured as
 
 The candidates: tiles of 8 to 64 rows and 16 to 64 columns whose accumulators and operands fit into the registers, steps of one
 to four instructions along k, workgroups of 1 to as many subgroups as a core has threads for (powers of two), 128 and 256
-registers, every form of prefetch. What a caller fixes (`Choices`) the search leaves alone:
+registers, every form of prefetch, one step ahead (another distance is not searched, but taken where it is asked for). What a
+caller fixes (`Choices`) the search leaves alone:
 
 >>> search(Problem.of(64, 64, 64), Choices(tile=(16, 32), registers=128)).best.tiling.tile.n
 32

@@ -6,6 +6,11 @@ cl_intel_subgroup_matrix_multiply_accumulate 1.1.0 and _tf32 1.0.0, cl_intel_sub
 Debian 12 graphics compiler (IGC 1.0.12504) turns into `dpas` was tried with ocloc. Wavefronts and warps: AMD's CDNA 2, CDNA 3
 and RDNA 3 instruction set guides, NVIDIA's CUDA C++ Programming Guide.
 
+A new chip is a row of `_CHIPS` here, with a `BlockTable` of its own where its 2D messages differ. A chip with DPAS that GEMMs
+are planned for has a row in `hardware.xe` too. Prices of conversions: `_ALIKE` in `conversion.prices` says which chip's
+instructions it has, or `benchmarks/prices.py` counts its own into `hardware/data/prices.json`. Where a listing is wanted,
+`CHIPS` in `gemm.listing.compiling` has its name for the graphics compiler.
+
 lnl is Lunar Lake, an Xe2 chip like bmg; acm is the family name of dg2. What their cores can do in a clock is in `xe`.
 
 Shared memory of a workgroup: 128 KiB per Xe core on pvc, bmg and lnl, 64 KiB on the Arc chips of dg2 (Intel); 64 KiB of LDS

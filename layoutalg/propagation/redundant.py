@@ -1,5 +1,7 @@
 """Conversions of a module that do nothing: the same work-items hold the same elements before (or before others) and after.
 
+What is redundant is decided by `layoutalg.conversion.price.redundant`; here it is removed.
+
 >>> from layoutalg.ir import read_module
 >>> module = read_module('''func.func @f(%x: vector<16x16xf32>) -> vector<16x16xf32> {
 ...   %a = xegpu.convert_layout %x <{input_layout = #xegpu.layout<lane_layout = [1, 16], lane_data = [1, 1]>,

@@ -41,8 +41,8 @@ from layoutalg.ir.dialects.amx import TileType, X86TileType
 from layoutalg.ir.dialects.unread import UnreadOp
 from layoutalg.ir.places import line_of
 from layoutalg.simulate.machine import Level, Run, SimulationError, fail
+from layoutalg.simulate.operation_modules import SUBJECTS
 from layoutalg.simulate.poison import has_poison, tracked
-from layoutalg.simulate.subjects import SUBJECTS
 
 __all__ = ["Body", "Compiling", "Line", "Step", "compiled_by", "execute", "value_shape"]
 

@@ -1,6 +1,6 @@
 """What every operation does: one module per subject, which registers a function for each class of operations.
 
-The modules are listed in `layoutalg.simulate.subjects`. Nobody calls their functions by name.
+The modules are listed in `layoutalg.simulate.operation_modules`. Nobody calls their functions by name.
 """
 
 __all__: list[str] = []
