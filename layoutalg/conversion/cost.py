@@ -3,8 +3,8 @@
 Costs rank candidates; they are not timings. Where the chip's compiler was asked, a cost is the number of machine instructions
 that its listing has for the conversion, by the prices of `conversion.prices`. How long a message takes is not in a listing. The
 unit of shared memory is narrower than the ALUs: where another way needs no memory, a word that goes through it is charged for
-its way there and for its way back (`Cost.passage`: 8 slots each on Intel's chips, 4 on others whose instructions were counted, else 0). Where all ways need it, each is
-charged its instructions.
+its way there and for its way back (`Cost.passage`: 8 slots each on Intel's chips, 4 on others whose instructions were counted,
+else 0). Where all ways need it, each is charged its instructions.
 
 >>> cost_of("pvc").origin, cost_of("generic").origin
 ('from listings', 'estimated')
