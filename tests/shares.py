@@ -19,7 +19,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 ASKED = {
-    "quick": ("--sample=0.03", "-m", "not slow", "--ignore=tests/oracle"),
+    "quick": ("--sample=0.05", "-m", "not slow", "--ignore=tests/oracle"),
     "all": ("--sample=1",),
 }
 REST = {

@@ -22,6 +22,7 @@ from xdsl.dialects.builtin import (
     ArrayAttr,
     BoolAttr,
     ContainerType,
+    ShapedType,
     i1,
 )
 from xdsl.ir import Attribute, Dialect
@@ -191,6 +192,22 @@ class ElementType(CustomDirective):
         """Write nothing."""
 
 
+@irdl_custom_directive
+class SameShapedType(SameType):
+    """As `SameType`; what has no shape is refused while it is read, as IREE does."""
+
+    shown: TypeDirective
+    other: TypeDirective
+
+    def parse(self, parser: Parser, state: ParsingState) -> None:
+        """Read the type, and give it to both."""
+        start = parser.pos
+        super().parse(parser, state)
+        kinds = state.operand_types[0]
+        if kinds is None or not isinstance(kinds[0], ShapedType):
+            parser.raise_error("invalid kind of type specified", start)
+
+
 @declared_operation
 class ToLayoutOp(IRDLOperation):
     """Give a value a layout; with `shared_memory_conversion`, through shared memory."""
@@ -204,10 +221,10 @@ class ToLayoutOp(IRDLOperation):
     output = result_def()
 
     traits = traits_def(Pure())
-    custom_directives = (SameType,)
+    custom_directives = (SameShapedType,)
 
     assembly_format = """
-        $input `to` `layout` `(` $layout `)` attr-dict `:` custom<SameType>(type($input), type($output))
+        $input `to` `layout` `(` $layout `)` attr-dict `:` custom<SameShapedType>(type($input), type($output))
     """
 
     def __post_init__(self) -> None:

@@ -234,9 +234,7 @@ def _to_layout(subject: Subject) -> str | None:
     if not subject.operation.operands:
         return None
     kind, stated = subject.operation.operand_types[0], subject.attribute("layout")
-    if not isinstance(kind, ShapedType):
-        return "invalid kind of type specified"
-    if stated is None or stated.name != "iree_vector_ext.nested_layout":
+    if not isinstance(kind, ShapedType) or stated is None or stated.name != "iree_vector_ext.nested_layout":
         return None
     value: Any = cast("Any", stated).value
     shape, wanted = shape_of(kind), tuple(value.tensor_shape())
