@@ -4,8 +4,8 @@
     python -m tests.shares all [folders and options of pytest]
 
 `quick` takes a minute: a little of every family, without those that ask compilers or take long. `all` takes a second of every
-family, and whatever takes longer whole. (`--sample SECONDS` for more or less.) The closing lines say how many of how many
-tests ran.
+family, at least one case, and of a file's long tests without cases as many as fit into a second, by turns. (`--sample SECONDS`
+for more or less.) The closing lines say how many of how many tests ran.
 """
 
 from __future__ import annotations
@@ -67,4 +67,6 @@ def main(which: str, arguments: list[str]) -> int:
 
 
 if __name__ == "__main__":
+    if len(sys.argv) < 2 or sys.argv[1] not in ASKED:
+        sys.exit(f"expected one of {', '.join(ASKED)} (see the docstring of tests/shares.py)")
     sys.exit(main(sys.argv[1], sys.argv[2:]))

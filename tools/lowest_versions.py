@@ -16,7 +16,7 @@ PROJECT = Path(__file__).resolve().parent.parent / "pyproject.toml"
 def lowest(requirement: str) -> str:
     """The requirement with its lowest version alone.
 
-    >>> lowest("numpy>=1.26"), lowest("xdsl==0.74.*"), lowest("layoutalg[viz]")
+    >>> lowest("numpy>=2.0"), lowest("xdsl==0.74.*"), lowest("layoutalg[viz]")
     ('numpy==2.0', 'xdsl==0.74.*', '')
     """
     found = re.match(r"([\w-]+)(?:>=|==)([\w.*]+)", requirement)

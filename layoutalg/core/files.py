@@ -21,7 +21,7 @@ import tempfile
 from codecs import BOM_UTF8, BOM_UTF16_BE, BOM_UTF16_LE
 from collections.abc import Callable
 from contextlib import suppress
-from errno import EACCES, EISDIR, EPERM, EROFS
+from errno import EACCES, EISDIR, ENOTDIR, EPERM, EROFS
 from pathlib import Path
 
 from layoutalg.core.errors import LayoutError
@@ -121,7 +121,7 @@ def write_file(path: str | Path, content: str | bytes) -> None:
 
 
 def write_files(*files: tuple[str | Path, str | bytes]) -> None:
-    """Write several files, or none of them where one cannot be written.
+    """Write several files, or none of them where one cannot be written (but for devices and files written in place).
 
     Raises `OSError` with the name of the file that cannot be written, and `LayoutError` where two are one file.
 
@@ -129,34 +129,38 @@ def write_files(*files: tuple[str | Path, str | bytes]) -> None:
     Traceback (most recent call last):
     layoutalg.core.errors.LayoutError: build/../build/a.txt: the same file as build/a.txt; give each its own
     """
-    prepared: list[_Prepared] = []
+    prepared: list[_PendingFile] = []
     try:
         for path, content in files:
-            prepared.append(_Prepared(path))
-            _named(prepared[-1], prepared[-1].prepare, content if isinstance(content, bytes) else content.encode())
+            prepared.append(_PendingFile(path))
+            _reporting(prepared[-1], prepared[-1].prepare, content if isinstance(content, bytes) else content.encode())
             for other in prepared[:-1]:
-                if other.target == prepared[-1].target:
+                if other.target == prepared[-1].target and prepared[-1].beside is not None:
                     raise LayoutError(f"{path}: the same file as {other.path}; give each its own")
-        for one in sorted(prepared, key=lambda one: one.beside is not None):  # what is not renamed may still fail
-            _named(one, one.finish)
+        for one in sorted(prepared, key=lambda one: one.beside is not None):  # what is not renamed cannot be undone
+            if len(prepared) > 1:
+                one.keep_old()
+            _reporting(one, one.finish)
+        for one in prepared:
+            one.forget_old()
     except BaseException:
         for one in reversed(prepared):
             one.undo()
         raise
 
 
-def _named(one: _Prepared, step: Callable[..., None], *arguments: bytes) -> None:
+def _reporting(one: _PendingFile, step: Callable[..., None], *arguments: bytes) -> None:
     """Take a step; what goes wrong names the file as the caller did."""
     try:
         step(*arguments)
     except FileExistsError as error:
-        raise NotADirectoryError(20, "Not a directory", str(one.path)) from error
+        raise NotADirectoryError(ENOTDIR, os.strerror(ENOTDIR), str(one.path)) from error
     except OSError as error:
         error.filename, error.filename2 = str(one.path), None
         raise
 
 
-class _Prepared:
+class _PendingFile:
     """A file whose content is complete beside it."""
 
     def __init__(self, path: str | Path) -> None:
@@ -165,6 +169,8 @@ class _Prepared:
         self.beside: Path | None = None
         self.data = b""
         self.made: list[Path] = []
+        self.old: Path | None = None
+        self.finished = False
 
     def prepare(self, data: bytes) -> None:
         """Make its directory, and write what it is to hold beside it."""
@@ -198,13 +204,32 @@ class _Prepared:
             self.target.write_bytes(self.data)
             return
         self.beside.replace(self.target)
-        self.made = []
+        self.finished = True
+
+    def keep_old(self) -> None:
+        """Give the file that is there a second name, where the file system can, until all files are written."""
+        if self.beside is not None and self.target.exists():
+            with suppress(OSError):
+                old = self.beside.with_name(f"{self.beside.name}-old")
+                os.link(self.target, old)
+                self.old = old
+
+    def forget_old(self) -> None:
+        """Take the second name away."""
+        if self.old is not None:
+            with suppress(OSError):
+                self.old.unlink()
 
     def undo(self) -> None:
-        """Remove what was made for it."""
+        """Remove what was made for it, and put back what was there."""
         with suppress(OSError):
-            if self.beside is not None:
+            if self.finished and self.old is not None:
+                self.old.replace(self.target)
+            elif self.finished:
+                self.target.unlink()
+            elif self.beside is not None:
                 self.beside.unlink()
+        self.forget_old()
         for folder in self.made:
             with suppress(OSError):
                 folder.rmdir()

@@ -198,12 +198,18 @@ def write_module(module: Operation, *, llvm: int = DEFAULT_LLVM) -> str:
     version = rules(llvm).llvm
     try:
         return _written(module, version)
-    except MALFORMED:  # what is not as its dialect declares has no syntax of its own
+    except MALFORMED as problem:  # what is not as its dialect declares has no syntax of its own
         generic = {op for op in module.walk() if not is_well_formed(op)}
+        if not generic:
+            raise _cannot(problem) from problem
     try:
         return _written(module, version, generic)
     except MALFORMED as problem:
-        raise LayoutError(f"the module cannot be written: {problem or type(problem).__name__}") from None
+        raise _cannot(problem) from None
+
+
+def _cannot(problem: BaseException) -> LayoutError:
+    return LayoutError(f"the module cannot be written: {problem or type(problem).__name__}")
 
 
 def _written(module: Operation, llvm: int, generic: Collection[Operation] = ()) -> str:

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from layoutalg.cli import main
-from layoutalg.core.files import write_file
+from layoutalg.core.files import write_file, write_files
 
 
 def limited(script: str, folder: Path, blocks: int = 8) -> subprocess.CompletedProcess[str]:
@@ -134,3 +134,24 @@ def test_two_files_are_written_or_none(names: str, tmp_path: Path, monkeypatch: 
     monkeypatch.chdir(tmp_path)
     assert main(["convert", "d0 = 4@reg, d1 = 4@lane", "d0 = 4@lane, d1 = 4@reg", *names.split()]) == 2
     assert not list(tmp_path.iterdir())
+
+
+def test_a_second_file_that_cannot_be_put_in_place_leaves_both_as_they_were(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    one, two, three = (tmp_path / name for name in ("a.txt", "b.txt", "new.txt"))
+    one.write_text("old a")
+    two.write_text("old b")
+    replaced = Path.replace
+
+    def failing(self: Path, target: Path) -> Path:
+        if Path(target).name == "b.txt":
+            raise PermissionError(1, "Operation not permitted")
+        return replaced(self, target)
+
+    monkeypatch.setattr(Path, "replace", failing)
+    with pytest.raises(PermissionError, match=r"b\.txt"):
+        write_files((one, "new a"), (three, "new"), (two, "new b"))
+    assert (one.read_text(), two.read_text()) == ("old a", "old b")
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["a.txt", "b.txt"]
+    write_files(("/dev/null", "x"), ("/dev/null", "y"))

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 import layoutalg as la
 from layoutalg.ir import read_module, write_module
 from tests.oracle.toolchains import require, run
+from tests.sampling import examples
 
 FOUND = """func.func @f(%x: vector<2x32xf16>) -> vector<32xf16> {
   %a_val = vector.shape_cast %x : vector<2x32xf16> to vector<2x32xf16>
@@ -53,7 +54,7 @@ def test_names_of_the_text_that_end_in_numbers_do_not_meet() -> None:
     assert len(set(re.findall(r"(%\S+) =", str(la.read(FOUND))))) == 5
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 @given(st.lists(NAMES, min_size=2, max_size=9, unique=True))
 def test_every_chain_of_values_is_the_same_chain_when_it_is_written(names: list[str]) -> None:
     text = write_module(read_module(chain(names)))
@@ -61,7 +62,7 @@ def test_every_chain_of_values_is_the_same_chain_when_it_is_written(names: list[
     assert write_module(read_module(text)) == text
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=examples(50), deadline=None)
 @given(st.lists(NAMES, min_size=2, max_size=6, unique=True))
 def test_names_inside_of_a_region_differ_from_those_around_it(names: list[str]) -> None:
     inner = "\n".join(f"%{name}_0 = arith.constant 2 : i32" for name in names)

@@ -149,3 +149,27 @@ def test_an_alias_means_what_it_meant_last() -> None:
     (part,) = read_file_text(text).modules
     values = [one.properties.get("value") for one in part.module.walk() if one.name == "arith.constant"]
     assert [str(value) for value in values] == ["1 : i32", "2 : i32", "2 : i32"]
+
+
+SAME_LINES = """func.func @f(%t: !xegpu.tensor_desc<8x16xf16>, %a: i32) {
+  %b = arith.addi %a, %a : i32
+  return
+}
+"""
+OLDER = SAME_LINES.replace("@f", "@g").replace(
+    "8x16xf16", "8x16xf16, #xegpu.sg_map<wi_layout = [1, 16], wi_data = [1, 1]>"
+)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        OLDER,
+        SAME_LINES + OLDER,
+        OLDER.replace("return", "my.op to nowhere"),
+        SAME_LINES + SAME_LINES.replace("@f", "@h") + OLDER,
+    ],
+)
+def test_an_older_spelling_in_a_signature_is_the_functions(text: str) -> None:
+    found = [finding for finding in read_file_text(text).findings if finding.rule == "read.old_spelling"]
+    assert [finding.operation for finding in found] == ["func.func"]

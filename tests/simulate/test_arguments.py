@@ -47,6 +47,15 @@ def test_one_array_of_the_other_byte_order_is_one_memory_under_two_names() -> No
     assert (both == 2 * numbers()).all()
 
 
+def test_two_shapes_of_one_array_of_the_other_byte_order_are_one_memory() -> None:
+    both = numbers().astype(">f4")
+    body = "%v = memref.load %a[%c0, %t] : memref<1x32xf32>\n%w = arith.addf %v, %v : f32\n" + COPY.splitlines()[
+        1
+    ].replace("%v", "%w")
+    run(body, "%a: memref<1x32xf32>, %c: memref<32xf32>", [both.reshape(1, 32), both])
+    assert (both == 2 * numbers()).all()
+
+
 def test_parts_of_memory_in_two_byte_orders_are_refused() -> None:
     whole = np.zeros(64, np.float32)
     with pytest.raises(

@@ -15,6 +15,7 @@ The law: what a directive writes, it reads back as the same operands, properties
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import Any, ClassVar
 
@@ -69,6 +70,7 @@ __all__ = [
 
 
 _INDEX = IndexType()
+_WORD = re.compile(r"[A-Za-z_]\w*", re.ASCII)
 
 
 def parse_named(parser: Parser, name: str, *, is_type: bool = False) -> Attribute:
@@ -165,13 +167,16 @@ class Flags(CustomDirective):
 
     def parse(self, parser: Parser, state: ParsingState) -> None:
         """Read the word, or the words in quotes."""
-        self.flags.set(state, StringAttr(parser.parse_optional_str_literal() or parser.parse_identifier()))
+        words = parser.parse_optional_str_literal()
+        self.flags.set(state, StringAttr(parser.parse_identifier() if words is None else words))
 
     def print(self, printer: Printer, state: PrintingState, op: IRDLOperation) -> None:
         """Write the word, or the words in quotes."""
         flags = self.flags.get(op)
         words = flags.data if isinstance(flags, StringAttr) else ""
-        print_spaced(printer, state, words if words.isidentifier() else f'"{words}"')
+        print_spaced(printer, state, words if _WORD.fullmatch(words) else "")
+        if not _WORD.fullmatch(words):
+            printer.print_string_literal(words)
 
     def is_present(self, op: IRDLOperation) -> bool:
         """Whether there are any."""
@@ -329,11 +334,13 @@ class WordsInAnyOrder(CustomDirective):
     def parse(self, parser: Parser, state: ParsingState) -> None:
         """Read what is there."""
         found = True
+        left = [self.first, self.second]
         while found:
             found = False
-            for attribute in (self.first, self.second):
+            for attribute in left[:]:
                 if parser.parse_optional_keyword(attribute.name) is not None:
                     attribute.set(state, parser.parse_attribute())
+                    left.remove(attribute)
                     found = True
 
     def print(self, printer: Printer, state: PrintingState, op: IRDLOperation) -> None:

@@ -120,6 +120,7 @@ class _Body(CustomDirective):
         references, indices = arguments[: len(kinds)], arguments[len(kinds) :]
         tied: Any = self.tied.get(op)
         flags = [flag == BoolAttr.from_bool(True) for flag in tied.data] if isa(tied, ArrayAttr[Attribute]) else []
+        flags += [False] * (len(kinds) - len(flags))
         inits, sizes = iter(self.inits.get(op)), iter(self.sizes.get(op))
         print_spaced(printer, state, "execute")
         if kinds:

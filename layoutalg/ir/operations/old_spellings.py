@@ -21,6 +21,7 @@ __all__ = [
     "keep_old_spellings",
     "note_old_spelling",
     "note_refused_spelling",
+    "notes_now",
     "notes_put_back",
     "notes_set_aside",
     "old_spellings",
@@ -69,8 +70,13 @@ def notes_set_aside(parser: AttrParser) -> dict[str, list[object]]:
     return {notes: found for notes in (_NOTES, _REFUSED) if (found := vars(parser).pop(notes, None))}
 
 
+def notes_now(parser: AttrParser) -> dict[str, list[object]]:
+    """What is noted of the operation that is being read."""
+    return {notes: list(found) for notes in (_NOTES, _REFUSED) if (found := vars(parser).get(notes))}
+
+
 def notes_put_back(parser: AttrParser, notes: dict[str, list[object]]) -> None:
-    """Give back what was noted of the operation around.
+    """Give back what was noted of the operation around; what was noted since is forgotten.
 
     >>> from xdsl.context import Context
     >>> parser = AttrParser(Context(), "")
@@ -82,7 +88,8 @@ def notes_put_back(parser: AttrParser, notes: dict[str, list[object]]) -> None:
     >>> old_spellings(inner), old_spellings(outer)
     ([], ['`a` is an older spelling; today: `b`'])
     """
-    vars(parser).update(notes)
+    notes_set_aside(parser)
+    vars(parser).update({name: list(found) for name, found in notes.items()})
 
 
 def old_spellings(operation: Operation) -> list[str]:

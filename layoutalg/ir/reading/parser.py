@@ -131,7 +131,10 @@ class ModuleParser(AttributeParser):
         self._resume_from(line.end())
         operation = self.repeated.operation(known, operands)
         operation.location = self.located(operation.location, self.place(line.start(2)))
-        keep_old_spellings(self, operation)
+        if (
+            not self.owners
+        ):  # the line itself has no older spelling; those of aliases before it are the first operation's
+            keep_old_spellings(self, operation)
         name = Span(*line.span(1), self.lexer.input)
         self._bind(operation, () if line[1] is None else ((name, 1),), name)
         return operation

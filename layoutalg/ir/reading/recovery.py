@@ -36,7 +36,7 @@ from layoutalg.core.limits import (
 )
 from layoutalg.ir.dialects import DIALECTS
 from layoutalg.ir.dialects.unread import UNREAD, UnreadOp
-from layoutalg.ir.operations.old_spellings import keep_old_spellings
+from layoutalg.ir.operations.old_spellings import notes_now, notes_put_back
 from layoutalg.ir.reading.attributes import AttributeParser
 from layoutalg.ir.reading.lexer import ModuleLexer, ModuleToken
 from layoutalg.ir.reading.names import NamesParser, hint, retype
@@ -90,6 +90,7 @@ class _State:
     names: int
     regions: int
     adopted: int
+    notes: dict[str, list[object]]
 
 
 _OPAQUE = ("transform.",)
@@ -129,7 +130,6 @@ class TolerantParser(NamesParser):
         except Exception as problem:  # xDSL's operations raise much more than parse errors; RecursionError, too
             position, message = self._reason(problem)
             self._restore(state)
-            keep_old_spellings(self, UnreadOp.of("", []))  # of an operation that is not
             try:
                 operation = self.unread(start, position, message)
             except (MemoryError, RecursionError):
@@ -190,9 +190,11 @@ class TolerantParser(NamesParser):
             len(self.defined[-1]),
             len(self.regions_read),
             len(self.adopted),
+            notes_now(self),
         )
 
     def _restore(self, state: _State) -> None:
+        notes_put_back(self, state.notes)
         if self.ssa_values is state.values:
             lost = [name for names in self.defined[state.scopes :] for name in names]
             for name in (*lost, *self.defined[state.scopes - 1][state.names :]):

@@ -280,9 +280,6 @@ def _vector_of_llvm(one: Predicate) -> Predicate:
 
 
 _NAMED: dict[str, Predicate] = {
-    **{
-        f"{bits}-bit integer": lambda kind, bits=bits: _integer(kind) and width_of(kind) == bits for bits in (8, 16, 32)
-    },
     "floating point LLVM type": _real_of_llvm,
     "LLVM dialect-compatible type": _of_llvm,
     "LLVM dialect-compatible vector type": _vector_of_llvm(_of_llvm),

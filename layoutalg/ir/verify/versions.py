@@ -21,11 +21,7 @@ _ELEMENTWISE = (
 )  # fmt: skip
 """Named operations on elements, which `linalg.elementwise` replaces in LLVM 24."""
 
-_OPERATIONS = {
-    "xevm.mma_mx": (23, 24),
-    "xevm.truncf": (23, 24),
-    **{f"linalg.{name}": (22, 23) for name in _ELEMENTWISE},
-}
+_OPERATIONS = {f"linalg.{name}": (22, 23) for name in _ELEMENTWISE}
 """Operations of dialects that stay, and the versions that have them, where no table says it."""
 
 

@@ -206,7 +206,7 @@ class Memory:
         """
         for array, copy in self._swapped:
             if array.flags.writeable:
-                array[...] = copy
+                array[...] = copy.reshape(array.shape)
 
     def release(self, address: int) -> bool:
         """Free the buffer that begins at an address; its address is given to no other one. False where none begins there.
