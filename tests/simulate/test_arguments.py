@@ -49,10 +49,10 @@ def test_one_array_of_the_other_byte_order_is_one_memory_under_two_names() -> No
 
 def test_two_shapes_of_one_array_of_the_other_byte_order_are_one_memory() -> None:
     both = numbers().astype(">f4")
-    body = "%v = memref.load %a[%c0, %t] : memref<1x32xf32>\n%w = arith.addf %v, %v : f32\n" + COPY.splitlines()[
+    body = "%v = memref.load %a[%t, %c0] : memref<32x1xf32>\n%w = arith.addf %v, %v : f32\n" + COPY.splitlines()[
         1
     ].replace("%v", "%w")
-    run(body, "%a: memref<1x32xf32>, %c: memref<32xf32>", [both.reshape(1, 32), both])
+    run(body, "%a: memref<32x1xf32>, %c: memref<32xf32>", [both.reshape(32, 1), both])
     assert (both == 2 * numbers()).all()
 
 
