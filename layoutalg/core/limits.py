@@ -34,6 +34,7 @@ __all__ = [
     "MAX_TEXT",
     "MEMORY_SPAN",
     "MOST_ACCESSES",
+    "MOST_ADDRESSES",
     "MOST_ALIASED",
     "MOST_ALIASES",
     "MOST_ARGUMENT_BYTES",
@@ -404,6 +405,8 @@ MOST_SWATCHES = 8
 """Swatches of a legend."""
 MOST_PRINTED_BITS = 14000
 """Bits of a whole number that Python still prints (4,300 digits)."""
+MOST_ADDRESSES = 2**27
+"""Elements whose addresses are asked for at once: 1 GiB of addresses."""
 MOST_COORDINATES = 2**24
 """Coordinates along a dimension whose addresses are asked for."""
 MOST_BOXES = 2_000

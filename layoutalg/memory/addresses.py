@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from layoutalg.core.errors import ConversionError, LayoutError, SizeError
 from layoutalg.core.fragments import owner_map
 from layoutalg.core.layout import Layout
-from layoutalg.core.limits import MOST_COORDINATES
+from layoutalg.core.limits import MOST_ADDRESSES, MOST_COORDINATES
 from layoutalg.core.messages import shown
 from layoutalg.core.notation import Distributed, Operand
 from layoutalg.notations import value_of
@@ -118,7 +118,8 @@ def _same_tensor(shape: Sequence[Any], tensor: Layout, text: str) -> None:
 def coordinates(coords: Sequence[Any], names: Sequence[str], shape: Sequence[int]) -> list[Numbers]:
     """One array of coordinates per dimension, after a check.
 
-    Raises `LayoutError` for another number of dimensions, for what is not a whole number, and for elements outside the tensor.
+    Raises `LayoutError` for another number of dimensions, for what is not a whole number, for elements outside the tensor, and
+    for arrays whose shapes do not go together.
     """
     given_array = isinstance(coords, np.ndarray) and coords.ndim > 0
     listed = isinstance(coords, Sequence) and _length(coords) <= len(shape)  # pyright: ignore[reportUnnecessaryIsInstance]
@@ -141,6 +142,16 @@ def coordinates(coords: Sequence[Any], names: Sequence[str], shape: Sequence[int
         if values.size and (values.min() < 0 or values.max() >= size):
             raise LayoutError(f"{name} from {values.min()} to {values.max()}: outside a size of {size}")
         found.append(values.astype(np.int64))
+    sizes = [values.shape for values in found]
+    try:
+        together = np.broadcast_shapes(*sizes)
+    except ValueError:
+        said = ", ".join(f"{list(one)} along {name}" for name, one in zip(names, sizes, strict=True))
+        raise LayoutError(f"coordinates of the shapes {said}: expected arrays that numpy broadcasts") from None
+    if prod(together) > MOST_ADDRESSES:
+        raise SizeError(
+            f"the addresses of {prod(together)} elements: at most {MOST_ADDRESSES} at a time; ask for a part"
+        )
     return found
 
 

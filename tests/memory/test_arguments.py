@@ -60,6 +60,7 @@ from tests.memory.simulation import (
         (lambda: BitAddress(("d0",), (3,), ()), "sizes that are powers of two"),
         (lambda: BitAddress(("d0",), (2,), ((ElementBit("d1", 0),),)), "d1 bit 0: no bit of an element"),
         (lambda: best_swizzle(ROWS, ROWS).address([1]), "1 coordinates: expected 2"),
+        (lambda: best_swizzle(ROWS, ROWS).address([[0, 1, 2], [0, 1]]), r"shapes \[3\] along d0, \[2\] along d1"),
         (lambda: best_swizzle(ROWS, ROWS).address([16, 0]), "d0 from 16 to 16: outside a size of 16"),
         (lambda: best_swizzle(ROWS, ROWS).address([0.5, 0]), "expected whole numbers"),
         (lambda: best_swizzle(ROWS, ROWS).address(5), "coordinates 5: expected 2 of them"),  # type: ignore[arg-type]
