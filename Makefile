@@ -69,7 +69,7 @@ test-lowest: $(VENV)/installed
 
 exhaustive: $(VENV)/installed-test
 	LAYOUTALG_EXHAUSTIVE=1 $(BIN)/python -m pytest $(PYTEST_FLAGS) --ignore=tests/attack
-	LAYOUTALG_ATTACK_SEED=11 $(MAKE) attack ATTACK_MINUTES=2
+	LAYOUTALG_ATTACK_SEED=11 $(MAKE) attack ATTACK_MINUTES=5
 
 oracle-full: $(VENV)/installed-test
 	LAYOUTALG_EXHAUSTIVE=1 $(BIN)/python -m pytest $(PYTEST_FLAGS) tests/oracle/test_kernels_on_cpu.py tests/oracle/test_attention_on_cpu.py tests/oracle/test_builtins.py

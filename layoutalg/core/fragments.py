@@ -150,8 +150,11 @@ def places(layout: Relation, element: Sequence[Any]) -> dict[str, Indices]:
     moved: dict[str, Any] = dict.fromkeys(layout.codomain, 0)
     try:
         counted = [np.asarray(values, np.int64) - o for values, o in zip(element, layout.origins, strict=True)]
+        shape = np.broadcast_shapes(*(values.shape for values in counted))
     except (TypeError, ValueError, OverflowError):
-        raise LayoutError(f"coordinates {shown(element)}: expected whole numbers or arrays of them") from None
+        raise LayoutError(
+            f"coordinates {shown(element)}: expected whole numbers, or arrays of them that numpy broadcasts"
+        ) from None
     dims = layout.canonical().dims
     for rest, factors, size, name in zip(counted, dims, layout.shape, layout.names, strict=True):
         if rest.size and (rest.min() < 0 or rest.max() >= size):
@@ -160,7 +163,6 @@ def places(layout: Relation, element: Sequence[Any]) -> dict[str, Indices]:
             rest, digit = np.divmod(rest, extent)
             if axis is not None:
                 moved[axis] = moved[axis] + digit * stride
-    shape = np.broadcast_shapes(*(values.shape for values in counted))
     starts = layout.offsets
     return {axis: np.broadcast_to(moves + starts.get(axis, 0), shape) for axis, moves in moved.items()}
 
