@@ -1,0 +1,138 @@
+"""Linear algebra over GF(2), where 1 + 1 is 0: a vector is a whole number, a bit per coordinate, and `^` adds two of them.
+
+A linear map is the list of its columns: what each unit vector becomes. Here bit 0 becomes bits 0 and 1, bit 1 stays:
+
+>>> columns = [0b11, 0b10]
+>>> image(columns, 0b01), image(columns, 0b11)
+(3, 1)
+>>> solve(columns, 0b01)
+3
+
+A subspace is its basis in reduced echelon form, largest first: the leading bit of each vector is 0 in all others, so one
+subspace has one basis.
+
+>>> reduced([0b110, 0b011, 0b101])
+[5, 3]
+>>> modulo(0b111, [0b101, 0b011])
+1
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+__all__ = ["Echelon", "image", "inverse", "kernel", "modulo", "preimages", "reduced", "solve"]
+
+
+def image(columns: Sequence[int], vector: int) -> int:
+    """What a linear map makes of a vector; bits beyond its columns must be 0."""
+    result = 0
+    while vector:
+        low = vector & -vector
+        result ^= columns[low.bit_length() - 1]
+        vector ^= low
+    return result
+
+
+def reduced(vectors: Iterable[int]) -> list[int]:
+    """The reduced basis of the space that vectors span, largest first."""
+    basis: list[int] = []
+    for vector in vectors:
+        vector = modulo(vector, basis)
+        if vector:
+            top = 1 << (vector.bit_length() - 1)
+            basis = [b ^ vector if b & top else b for b in basis]
+            basis.append(vector)
+    basis.sort(reverse=True)
+    return basis
+
+
+def modulo(vector: int, basis: Iterable[int]) -> int:
+    """The vector with 0 at every leading bit of a reduced basis: the least of those that differ from it by the space."""
+    for one in basis:
+        if vector >> (one.bit_length() - 1) & 1:
+            vector ^= one
+    return vector
+
+
+class Echelon:
+    """A map brought to echelon form one column at a time, with the inputs that make each basis vector.
+
+    `add` tells what a column adds: a new direction of the image, or a vector of the kernel.
+
+    >>> form = Echelon()
+    >>> [form.add(column, 1 << i) for i, column in enumerate([0b01, 0b11, 0b10])]
+    [0, 0, 7]
+    >>> form.solve(0b10), form.solve(0b100)
+    (3, None)
+    """
+
+    __slots__ = ("rows",)
+
+    def __init__(self) -> None:
+        self.rows: list[tuple[int, int]] = []
+        """(vector of the image, the input that becomes it), reduced."""
+
+    def add(self, column: int, given: int) -> int:
+        """Take in that `given` becomes `column`: 0 if that is a new direction, else an input that becomes 0."""
+        column, given = self._reduce(column, given)
+        if not column:
+            return given
+        top = column.bit_length() - 1
+        self.rows = [(y ^ column, x ^ given) if y >> top & 1 else (y, x) for y, x in self.rows]
+        self.rows.append((column, given))
+        return 0
+
+    def solve(self, wanted: int) -> int | None:
+        """An input that becomes `wanted`; None where there is none."""
+        rest, given = self._reduce(wanted, 0)
+        return None if rest else given
+
+    def _reduce(self, y: int, x: int) -> tuple[int, int]:
+        for row, made in self.rows:
+            if y >> (row.bit_length() - 1) & 1:
+                y, x = y ^ row, x ^ made
+        return y, x
+
+
+def _echelon(columns: Iterable[int]) -> tuple[Echelon, list[int]]:
+    form = Echelon()
+    zeros = [form.add(column, 1 << i) for i, column in enumerate(columns)]
+    return form, [zero for zero in zeros if zero]
+
+
+def solve(columns: Sequence[int], wanted: int) -> int | None:
+    """The least input that a map makes `wanted` of; None where there is none."""
+    form, zeros = _echelon(columns)
+    found = form.solve(wanted)
+    return None if found is None else modulo(found, reduced(zeros))
+
+
+def preimages(columns: Sequence[int], wanted: Iterable[int]) -> list[int | None]:
+    """The least input for each of many wanted vectors (see `solve`)."""
+    form, zeros = _echelon(columns)
+    nothing = reduced(zeros)
+    found = [form.solve(one) for one in wanted]
+    return [None if one is None else modulo(one, nothing) for one in found]
+
+
+def kernel(columns: Sequence[int]) -> list[int]:
+    """The reduced basis of the inputs that become 0.
+
+    >>> kernel([0b01, 0b11, 0b10])
+    [7]
+    """
+    return reduced(_echelon(columns)[1])
+
+
+def inverse(columns: Sequence[int]) -> list[int] | None:
+    """The columns of the inverse of a square map; None where it has none.
+
+    >>> inverse([0b11, 0b10])
+    [3, 2]
+    """
+    form, zeros = _echelon(columns)
+    if zeros:
+        return None
+    found = [form.solve(1 << i) for i in range(len(columns))]
+    return [one for one in found if one is not None] if None not in found else None
