@@ -48,7 +48,7 @@ if TYPE_CHECKING:  # what type checkers need to know of the table below
     from layoutalg.core.expressions import expression_text as expression_text
     from layoutalg.core.extents import symbol as symbol
     from layoutalg.core.factors import Factor as Factor
-    from layoutalg.core.fragments import collect as collect, distribute as distribute
+    from layoutalg.core.distributing import collect as collect, distribute as distribute
     from layoutalg.core.layout import Layout as Layout
     from layoutalg.core.notation import Machine as Machine, Notation as Notation
     from layoutalg.core.swizzle import Swizzle as Swizzle, Swizzled as Swizzled
@@ -123,7 +123,7 @@ _NAMES = {
     "core.expressions": ("expression_text",),
     "core.extents": ("symbol",),
     "core.factors": ("Factor",),
-    "core.fragments": ("collect", "distribute"),
+    "core.distributing": ("collect", "distribute"),
     "core.layout": ("Layout",),
     "core.notation": ("Machine", "Notation"),
     "core.swizzle": ("Swizzle", "Swizzled"),

@@ -31,7 +31,7 @@ from layoutalg.core.lazy import lazy_names
 if TYPE_CHECKING:
     from layoutalg.core.algebra import block_product, compose, inverse
     from layoutalg.core.expressions import expression_text, index_function
-    from layoutalg.core.fragments import collect, distribute
+    from layoutalg.core.distributing import collect, distribute
     from layoutalg.core.layout import row_major
     from layoutalg.core.swizzle import Swizzle, Swizzled
     from layoutalg.core.table import Table, compose_exactly
@@ -42,8 +42,8 @@ _HOMES = {
     "inverse": "algebra",
     "expression_text": "expressions",
     "index_function": "expressions",
-    "collect": "fragments",
-    "distribute": "fragments",
+    "collect": "distributing",
+    "distribute": "distributing",
     "Swizzle": "swizzle",
     "Swizzled": "swizzle",
     "Table": "table",

@@ -30,6 +30,7 @@ from layoutalg.core.errors import CompositionError, LayoutError
 from layoutalg.core.extents import SYMPY, Extent, add, conditions, exact_quotient, extent_text, multiply
 from layoutalg.core.factors import Factor, size_of
 from layoutalg.core.relation import Relation, as_layout
+from layoutalg.core.xor import operations as xor_operations
 
 __all__ = ["block_product", "compose", "inverse"]
 
@@ -50,6 +51,8 @@ def block_product(outer: _L, inner: _L) -> _L:
         raise LayoutError(
             f"block product of dimensions {list(outer.names)} and {list(inner.names)}: expected the same ones"
         )
+    if outer.flips is not None or inner.flips is not None:
+        return xor_operations.block_product(outer, inner)
     reach = inner.spans()
 
     def scaled(factors: tuple[Factor, ...]) -> tuple[Factor, ...]:
@@ -89,6 +92,8 @@ def inverse(layout: _L) -> _L:
     (in d0 = 2@reg:4 2@reg)
     """
     as_layout(layout)
+    if layout.flips is not None:
+        return xor_operations.inverse(layout)
     on_axis: dict[str, list[_Moving]] = {}
     replicas: list[Factor] = []
     for name, factors in zip(layout.names, layout.dims, strict=True):
@@ -189,6 +194,8 @@ def compose(outer: _L, inner: _L) -> _L:
     if not (isinstance(outer, Relation) and isinstance(inner, Relation)):  # pyright: ignore[reportUnnecessaryIsInstance]
         as_layout(outer, "compose: outer")
         as_layout(inner, "compose: inner")
+    if outer.flips is not None or inner.flips is not None:
+        return xor_operations.compose(outer, inner)
     axes = {n: _Axis(n, f, o) for n, f, o in zip(outer.names, outer.dims, outer.origins, strict=True)}
     starts = dict(outer.offsets)
     given = inner.offsets

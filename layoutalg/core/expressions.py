@@ -27,6 +27,10 @@ __all__ = ["axis_exprs", "expression_text", "index_function"]
 def axis_exprs(layout: Relation) -> dict[str, Any]:
     """The codomain's coordinates of the lowest owner, one sympy expression of the dimensions per axis."""
     with SYMPY:
+        if layout.flips is not None:
+            from layoutalg.core.xor.expressions import xor_exprs
+
+            return xor_exprs(layout)
         return _axis_exprs(layout)
 
 
@@ -55,6 +59,9 @@ class _IndexPrinter(_StrPrinter):
         if denominator == 1:
             return str(self._print(numerator))
         return f"{self._operand(numerator)} // {self._operand(denominator)}"
+
+    def _print_BitXor(self, expr: Any) -> str:  # noqa: N802
+        return "(" + " ^ ".join(self._operand(a) for a in expr.args) + ")"
 
     def _print_Mul(self, expr: Any) -> str:  # noqa: N802
         parts = [self._operand(a) if isinstance(a, (sympy.Mod, sympy.floor)) else self._print(a) for a in expr.args]
@@ -97,7 +104,7 @@ def index_function(layout: Relation) -> Callable[..., tuple[Any, ...]]:
     with SYMPY:
         exact: list[Any] = [e.replace(sympy.floor, _quotient) for e in axis_exprs(layout).values()]
         arguments = [sympy.Symbol(name, integer=True, nonnegative=True) for name in layout.names]
-        modules: list[Any] = [{"whole_quotient": _divide, "Mod": _remainder}, "math"]
+        modules: list[Any] = [{"whole_quotient": _divide, "Mod": _remainder, "BitXor": _xor}, "math"]
         compiled: Any = sympy.lambdify(arguments, exact, modules=modules)
     return lambda *coordinates: tuple(compiled(*coordinates))
 
@@ -105,6 +112,12 @@ def index_function(layout: Relation) -> Callable[..., tuple[Any, ...]]:
 def _quotient(argument: Any) -> Any:
     """`floor(x/n)` as a function of x and n, so that it is computed in whole numbers."""
     return sympy.Function("whole_quotient")(*argument.as_numer_denom())
+
+
+def _xor(first: Any, *more: Any) -> Any:
+    for one in more:
+        first = first ^ one
+    return first
 
 
 def _divide(a: Any, b: Any) -> Any:

@@ -9,24 +9,51 @@ one, `4@reg:2 2@reg`, are the factor `8@reg`:
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any, NamedTuple, TypeAlias
+from collections.abc import Iterable, Sequence
+from typing import Any, NamedTuple, TypeAlias, cast
 
 from layoutalg.core.errors import LayoutError
 from layoutalg.core.extents import Extent, as_extent, conditions, extent_text, multiply
-from layoutalg.core.limits import MAX_EXTENT, MAX_START
+from layoutalg.core.limits import MAX_EXTENT, MAX_START, MOST_FACTORS
 from layoutalg.core.messages import shown
+from layoutalg.core.whole_numbers import listed, whole_number
 
 __all__ = [
     "Factor",
     "FactorLike",
+    "Place",
+    "Places",
+    "XorFactor",
+    "XorFoundError",
     "as_factor",
     "as_name",
+    "as_places",
     "default_names",
     "merge_factors",
     "natural_order",
     "size_of",
+    "xor_factor",
 ]
+
+
+Place: TypeAlias = tuple[str, int]
+"""A digit of a codomain axis: the axis, and what the digit weighs."""
+
+
+class Places(tuple[Place, ...]):
+    """The places that the bit of an XOR factor flips, each once, in order.
+
+    >>> str(Places([("lane", 4), ("reg", 1)]))
+    '(lane:4^reg)'
+    """
+
+    __slots__ = ()
+
+    def __str__(self) -> str:
+        return "(" + "^".join(axis if weight == 1 else f"{axis}:{weight}" for axis, weight in self) + ")"
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return Places, (tuple(self),)
 
 
 class Factor(NamedTuple):
@@ -47,13 +74,64 @@ class Factor(NamedTuple):
         return f"{extent_text(extent)}@{axis}" + ("" if stride == 1 else f":{extent_text(stride)}")
 
 
-FactorLike: TypeAlias = Factor | tuple[Any, Any, str | None]
+class XorFactor(Factor):
+    """A factor of two values that flips places (see `layoutalg.core.xor`).
+
+    It is no stride along an axis, and code that reads it as one would be wrong: it refuses to be taken apart.
+
+    >>> extent, stride, axis = xor_factor([("lane", 4), ("reg", 1)])
+    Traceback (most recent call last):
+    layoutalg.core.errors.LayoutError: 2@(lane:4^reg) flips places (XOR): expected a factor with a stride along one axis
+    """
+
+    __slots__ = ()
+
+    def __iter__(self) -> Any:
+        raise self._refused()
+
+    @property
+    def axis(self) -> Any:  # type: ignore[override]
+        raise self._refused()
+
+    @property
+    def stride(self) -> Any:  # type: ignore[override]
+        raise self._refused()
+
+    def _refused(self) -> LayoutError:
+        return LayoutError(f"{self} flips places (XOR): expected a factor with a stride along one axis")
+
+    @property
+    def places(self) -> Places:
+        """The places that the bit flips."""
+        return cast("Places", self[2])
+
+    def __str__(self) -> str:
+        return f"2@{self[2]}"
+
+    def __repr__(self) -> str:
+        return f"XorFactor({self})"
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return xor_factor, (tuple(self.places),)
+
+
+def xor_factor(places: Iterable[Place]) -> XorFactor:
+    """The factor that flips places; nothing is checked.
+
+    >>> xor_factor([("reg", 1), ("lane", 4)])
+    XorFactor(2@(lane:4^reg))
+    """
+    return tuple.__new__(XorFactor, (2, 1, Places(sorted(places))))
+
+
+FactorLike: TypeAlias = Factor | tuple[Any, Any, str | Sequence[Place] | None]
 
 
 def size_of(factors: Sequence[Factor]) -> Extent:
     """The number of values that a list of factors takes: the product of the extents."""
     size: Extent = 1
-    for extent, _, _ in factors:
+    for factor in factors:
+        extent = factor[0]
         size = size * extent if type(size) is int and type(extent) is int else multiply(size, extent)
     return size
 
@@ -65,14 +143,28 @@ def as_name(value: object, what: str) -> str:
     return value
 
 
-def as_factor(given: FactorLike) -> Factor:
-    """Check a factor that a caller gave as a tuple.
+class XorFoundError(Exception):
+    """A factor that flips places stands among those of a plain layout."""
+
+
+def as_factor(given: FactorLike, xor: bool = False) -> Factor:
+    """Check a factor that a caller gave as a tuple; with `xor` one whose axis is a list of places, (2, 1, places).
 
     >>> as_factor((16, 1, "lane"))
     Factor(extent=16, stride=1, axis='lane')
+    >>> as_factor((2, 1, [("reg", 1), ("lane", 4)]), xor=True)
+    XorFactor(2@(lane:4^reg))
     """
     if not isinstance(given, tuple) or len(given) != 3:  # pyright: ignore[reportUnnecessaryIsInstance]
         raise LayoutError(f"factor {shown(given)}: expected (extent, stride, axis)")
+    if type(given[2]) is not str and isinstance(given[2], (tuple, list)):
+        if not xor:
+            raise XorFoundError
+        if type(given) is XorFactor:
+            return given
+        if given[0] != 2 or given[1] != 1:
+            raise LayoutError(f"factor {shown(given)}: expected (2, 1, places) of a factor that flips places")
+        return xor_factor(as_places(cast("Any", given[2])))
     extent, stride, axis = given
     if type(extent) is not int or not 1 <= extent <= MAX_EXTENT:
         extent = as_extent(extent)
@@ -81,6 +173,24 @@ def as_factor(given: FactorLike) -> Factor:
     if type(stride) is not int or not 0 < stride <= MAX_START:
         stride = as_extent(stride, f"stride on axis {axis!r}", low=0, high=MAX_START)
     return Factor(extent, stride, as_name(axis, "axis"))
+
+
+def as_places(given: Iterable[Place]) -> Places:
+    """Check places that a caller gave: pairs of an axis and a weight.
+
+    >>> as_places([("reg", 1), ("lane", 4)])
+    (('lane', 4), ('reg', 1))
+    """
+    found: set[Place] = set()
+    pairs = listed(given, "places", MOST_FACTORS)
+    for pair in pairs:
+        if not isinstance(pair, (tuple, list)) or len(cast("Sequence[object]", pair)) != 2:
+            raise LayoutError(f"place {shown(pair)}: expected an axis and a weight, such as ('lane', 4)")
+        axis, weight = cast("Sequence[object]", pair)
+        found.add((as_name(axis, "axis"), whole_number(weight, f"weight on axis {axis!r}", 1, MAX_START)))
+    if len(found) != len(pairs):
+        raise LayoutError(f"places {shown(given)}: expected each once")
+    return Places(sorted(found))
 
 
 def merge_factors(factors: Sequence[Factor]) -> tuple[Factor, ...]:

@@ -14,26 +14,28 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from math import prod
-from typing import Any, NamedTuple, TypeAlias, cast
+from typing import Any, TypeAlias, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
 from layoutalg.core.algebra import inverse
 from layoutalg.core.errors import LayoutError, SizeError
-from layoutalg.core.factors import Factor, size_of
+from layoutalg.core.factors import Factor
 from layoutalg.core.limits import MAX_COPIES, MAX_ENTRIES, MOST_DIMENSIONS, MOST_PAIRS, MOST_PICKED
 from layoutalg.core.messages import number_text, shown
-from layoutalg.core.relation import Relation, as_layout
+from layoutalg.core.relation import Relation
 from layoutalg.core.whole_numbers import found_whole, listed
+from layoutalg.core.xor import maps as xor_maps
+from layoutalg.core.xor import operations as xor_operations
 
 __all__ = [
     "Indices",
     "Selection",
-    "collect",
     "coords",
-    "distribute",
+    "every_place",
     "fragment_map",
+    "limit_entries",
     "owner_map",
     "owners",
     "places",
@@ -54,7 +56,7 @@ def fragment_map(layout: Relation, **part: Selection) -> Indices:
         if axis not in names:
             raise LayoutError(f"axis {shown(axis)}: expected one of {', '.join(names)} (of {layout})")
     try:
-        slots = inverse(layout)
+        slots = inverse(layout) if layout.flips is None else xor_operations.inverse(layout, tidy=False)
     except LayoutError:
         return _scattered_map(layout, part)
     if slots.replicas:
@@ -63,12 +65,15 @@ def fragment_map(layout: Relation, **part: Selection) -> Indices:
         )
     picks = [_pick(part.get(a), n, o, a) for a, n, o in zip(names, slots.shape, slots.origins, strict=True)]
     sizes = tuple(n if pick is None else len(pick) for n, pick in zip(slots.shape, picks, strict=True))
-    _limit(layout, sizes, layout.rank, names)
+    limit_entries(layout, sizes, layout.rank, names)
     ends = [(o, o + n) for o, n in zip(layout.origins, layout.shape, strict=True)]
     dtype = _index_type(min((low for low, _ in ends), default=0), max((high for _, high in ends), default=1))
     _limit_bytes(layout, sizes, layout.rank, dtype)
     result = np.empty((layout.rank, *sizes), dtype)
     start = slots.offsets
+    if slots.flips is not None:
+        xor_maps.fill(slots, layout.names, picks, result)
+        return np.moveaxis(result, 0, -1)
     for d, name in enumerate(layout.names):
         vectors: list[Indices | None] = []
         for factors, pick in zip(slots.dims, picks, strict=True):
@@ -99,16 +104,19 @@ def owners(layout: Relation, element: Sequence[int]) -> list[tuple[int, ...]]:
     Raises `LayoutError` for an element outside the tensor.
     """
     layout.require_numbers("asking for a map")
-    place = {axis: layout.offsets.get(axis, 0) for axis in layout.codomain}
     shape, origins = layout.shape, layout.origins
     given = _element(layout, element)
+    for value, origin, size, name in zip(given, origins, shape, layout.names, strict=True):
+        if not origin <= value < origin + size:
+            raise LayoutError(
+                f"element {shown(tuple(given))}: {name} goes from {origin} to {origin + size - 1} (in {layout})"
+            )
+    if layout.flips is not None:
+        _count_copies(layout)
+        return xor_maps.places_of(layout, [value - origin for value, origin in zip(given, origins, strict=True)])
+    place = {axis: layout.offsets.get(axis, 0) for axis in layout.codomain}
     for d, factors in enumerate(layout.canonical().dims):
         rest = given[d] - origins[d]
-        if not 0 <= rest < shape[d]:
-            raise LayoutError(
-                f"element {shown(tuple(given))}: {layout.names[d]} goes from {origins[d]} to {origins[d] + shape[d] - 1} "
-                f"(in {layout})"
-            )
         for extent, stride, axis in reversed(factors):
             rest, digit = divmod(rest, extent)
             if axis is not None:
@@ -155,10 +163,13 @@ def places(layout: Relation, element: Sequence[Any]) -> dict[str, Indices]:
         raise LayoutError(
             f"coordinates {shown(element)}: expected whole numbers, or arrays of them that numpy broadcasts"
         ) from None
-    dims = layout.canonical().dims
-    for rest, factors, size, name in zip(counted, dims, layout.shape, layout.names, strict=True):
+    for rest, size, name in zip(counted, layout.shape, layout.names, strict=True):
         if rest.size and (rest.min() < 0 or rest.max() >= size):
             raise LayoutError(f"{name} from {rest.min()} to {rest.max()}: outside a size of {size} (in {layout})")
+    if layout.flips is not None:
+        found = xor_maps.places_at(layout, counted)
+        return {axis: np.broadcast_to(at, shape) for axis, at in found.items()}
+    for rest, factors in zip(counted, layout.canonical().dims, strict=True):
         for extent, stride, axis in reversed(factors):
             rest, digit = np.divmod(rest, extent)
             if axis is not None:
@@ -167,148 +178,16 @@ def places(layout: Relation, element: Sequence[Any]) -> dict[str, Indices]:
     return {axis: np.broadcast_to(moves + starts.get(axis, 0), shape) for axis, moves in moved.items()}
 
 
-def distribute(layout: Relation, tensor: NDArray[Any]) -> NDArray[Any]:
-    """What every work-item holds of a tensor: `[..., d0, d1]` becomes `[..., sg, lane, reg]`; holes are 0.
-
-    Raises `LayoutError` for what is not an array, or a tensor of another shape.
-
-    >>> tile = Layout.parse("d0 = 2@reg, d1 = 2@lane")
-    >>> distribute(tile, np.array([[1, 2], [3, 4]])).tolist()
-    [[[1, 3], [2, 4]]]
-    """
-    as_layout(layout)
-    if not isinstance(tensor, np.ndarray) or tensor.shape[max(tensor.ndim - layout.rank, 0) :] != layout.shape:  # pyright: ignore[reportUnnecessaryIsInstance]
-        raise LayoutError(
-            f"{_shape_of(tensor)} for {layout}: expected an array whose last sizes are {list(layout.shape)}"
-        )
-    before = tensor.shape[: tensor.ndim - layout.rank]
-    axes = _regular(layout)
-    if axes is None or axes.shared or len(before) + axes.most > MOST_DIMENSIONS:
-        return _distribute_by_map(layout, tensor, before)
-    sizes = tuple(prod(extents) for extents in axes.slots)
-    if prod(before) * prod(sizes) > max(MAX_ENTRIES, tensor.size):
-        _limit(layout, sizes, max(1, prod(before)), layout.codomain)
-    kept = [k for k, one in enumerate(axes.order) if one >= 0]
-    split = tensor.reshape((*before, *(n for extents in axes.elements for n in extents)))
-    shown_as = split.transpose(*range(len(before)), *(len(before) + axes.order[k] for k in kept))
-    index: list[Any] = [slice(None) if one >= 0 else None for one in axes.order]
-    result = np.empty((*before, *sizes), tensor.dtype)
-    result.reshape((*before, *(n for extents in axes.slots for n in extents)))[...] = shown_as[(..., *index)]
-    return result
-
-
-def _distribute_by_map(layout: Relation, tensor: NDArray[Any], before: tuple[int, ...]) -> NDArray[Any]:
-    # Counted from 0, so that -1 marks a hole and nothing else; without dimensions as with one of size 1, which has coordinates.
-    whole = type(layout)(
-        layout.dims or ((),), layout.replicas, layout.offsets, names=layout.names or None, codomain=layout.codomain
-    )
-    held = fragment_map(whole)
-    element = np.zeros(held.shape[:-1], np.int64)
-    for d, size in enumerate(whole.shape):
-        element = element * size + held[..., d]
-    found: NDArray[Any] = tensor.reshape((*before, -1))[..., np.maximum(element, 0)]
-    if int(element.min(initial=0)) < 0:
-        found = np.where(element < 0, np.zeros((), tensor.dtype), found)
-    return found
-
-
-class _Regular(NamedTuple):
-    """The factors of a layout that has an inverse: reshaping by them and transposing deals a tensor out."""
-
-    elements: tuple[tuple[int, ...], ...]
-    """The extents of each dimension's factors."""
-    slots: tuple[tuple[int, ...], ...]
-    """The extents of each axis's factors, replicas among them."""
-    order: list[int]
-    """For each factor of `slots`, in turn, which factor of `elements` it is; -1 for a replica."""
-    shared: tuple[int, ...]
-    """Factors of `elements` that move along no axis: a slot holds all of their values."""
-
-    @property
-    def most(self) -> int:
-        return max(sum(map(len, self.elements)), len(self.order)) + len(self.shared)
-
-
-def _regular(layout: Relation) -> _Regular | None:
-    """How the factors of tensor and machine go together; None where an axis has a gap or an overlap."""
-    layout.require_numbers("asking for a map")
-    try:
-        slots = inverse(layout)
-    except LayoutError:
-        return None
-    number: dict[tuple[str, int], int] = {}
-    elements: list[tuple[int, ...]] = []
-    shared: list[int] = []
-    for name, factors in zip(layout.names, layout.dims, strict=True):
-        kept = [f for f in factors if f.extent != 1]
-        place = size_of(kept)
-        for factor in kept:
-            place //= factor.extent
-            if factor.axis is None:
-                shared.append(len(number))
-            number[name, place] = len(number)
-        elements.append(tuple(f.extent for f in kept))
-    order = [-1 if f.axis is None else number[f.axis, f.stride] for factors in slots.dims for f in factors]
-    extents = tuple(tuple(f.extent for f in factors) for factors in slots.dims)
-    return _Regular(tuple(elements), extents, order, tuple(shared))
-
-
-def collect(layout: Relation, fragments: NDArray[Any]) -> NDArray[Any]:
-    """The tensor that fragments hold: `[..., sg, lane, reg]` becomes `[..., d0, d1]`, read from the lowest owners.
-
-    Raises `LayoutError` for fragments of another shape.
-
-    >>> tile = Layout.parse("d0 = 2@reg, d1 = 2@lane")
-    >>> collect(tile, np.array([[[1, 3], [2, 4]]])).tolist()
-    [[1, 2], [3, 4]]
-    """
-    as_layout(layout)
-    axes, spans = layout.codomain, layout.spans()
-    sizes = tuple(spans.get(axis, 1) for axis in axes)
-    if not isinstance(fragments, np.ndarray) or fragments.shape[max(fragments.ndim - len(axes), 0) :] != sizes:  # pyright: ignore[reportUnnecessaryIsInstance]
-        raise LayoutError(
-            f"fragments, {_shape_of(fragments)}: expected [..., {', '.join(axes)}] of sizes {list(sizes)} (of {layout})"
-        )
-    before = fragments.shape[: fragments.ndim - len(axes)]
-    found = _regular(layout)
-    if found is None or len(before) + found.most > MOST_DIMENSIONS:
-        return _collect_by_map(layout, fragments, before)
-    shape = layout.shape
-    if prod(before) * prod(shape) > max(MAX_ENTRIES, fragments.size):
-        _limit(layout, shape, max(1, prod(before)), layout.names)
-    split = fragments.reshape((*before, *(n for extents in found.slots for n in extents)))
-    # The lowest owner is where all replicas are 0.
-    lowest = split[(..., *(0 if one < 0 else slice(None) for one in found.order))]
-    kept = [one for one in found.order if one >= 0]
-    where = sorted(range(len(kept)), key=kept.__getitem__)
-    ordered = lowest.transpose(*range(len(before)), *(len(before) + k for k in where))
-    count = sum(map(len, found.elements))
-    result = np.empty((*before, *shape), fragments.dtype)
-    split_result = result.reshape((*before, *(n for extents in found.elements for n in extents)))
-    split_result[...] = ordered[(..., *(None if one in found.shared else slice(None) for one in range(count)))]
-    return result
-
-
-def _collect_by_map(layout: Relation, fragments: NDArray[Any], before: tuple[int, ...]) -> NDArray[Any]:
-    starts, spans = layout.offsets, layout.spans()
-    slot: Any = 0
-    for axis in layout.codomain:
-        slot = slot * spans.get(axis, 1) + (owner_map(layout, axis).astype(np.int64) - starts.get(axis, 0))
-    found: NDArray[Any] = fragments.reshape((*before, -1))[..., slot]
-    return found
-
-
-def _shape_of(given: object) -> str:
-    shape: Any = getattr(given, "shape", None)
-    return f"a {type(given).__name__}" if shape is None else f"an array of shape {list(shape)}"
-
-
 def _copies(layout: Relation) -> dict[str, NDArray[np.int64]]:
     """How far each combination of replicas' values moves along each axis of the codomain."""
+    _count_copies(layout)
+    return {axis: reach(layout.replicas, axis) for axis in layout.codomain}
+
+
+def _count_copies(layout: Relation) -> None:
     count = prod(f.extent for f in layout.replicas)
     if count > MAX_COPIES:
         raise SizeError(f"{number_text(count)} copies of each element: at most {MAX_COPIES} are listed (in {layout})")
-    return {axis: reach(layout.replicas, axis) for axis in layout.codomain}
 
 
 def reach(replicas: Sequence[Factor], axis: str) -> NDArray[np.int64]:
@@ -335,13 +214,33 @@ def owner_map(layout: Relation, axis: str) -> Indices:
             f"a tensor of {len(shape)} dimensions: numpy {np.__version__} has arrays of at most {_MOST_DIMENSIONS}; ask for "
             "the owners of an element, or for what a lane holds"
         )
-    _limit(layout, shape, 1, layout.names)
+    limit_entries(layout, shape, 1, layout.names)
     start = layout.offsets.get(axis, 0)
     dtype = _index_type(start, start + layout.spans().get(axis, 1))
     _limit_bytes(layout, shape, 1, dtype)
     result = np.empty(shape, dtype)
-    _outer_sum([_steps(factors, axis, dtype) for factors in layout.dims], start, result)
+    if layout.flips is not None:
+        xor_maps.fill_lowest(layout, axis, result)
+    else:
+        _outer_sum([_steps(factors, axis, dtype) for factors in layout.dims], start, result)
     return result
+
+
+def every_place(layout: Relation) -> dict[str, NDArray[np.int64]]:
+    """Where all copies of all elements are on each axis: `[elements, copies]`, elements row-major.
+
+    >>> every_place(Layout.parse("d0 = 2@lane:2 | replicas 2@lane"))["lane"].tolist()
+    [[0, 1], [2, 3]]
+    """
+    if not layout.codomain:
+        return {}
+    copies = [layout] if layout.flips is None else xor_maps.flipped_copies(layout)
+    moves: Any = np.unique(np.stack([reach(copies[0].replicas, axis) for axis in layout.codomain], -1), axis=0)
+    found: dict[str, Any] = {}
+    for axis, move in zip(layout.codomain, moves.T, strict=True):
+        at = np.stack([owner_map(copy, axis).astype(np.int64).reshape(-1) for copy in copies], -1)
+        found[axis] = (at[:, :, None] + move).reshape(len(at), -1)
+    return found
 
 
 def _steps(factors: Sequence[Factor], axis: str, dtype: np.dtype[Any]) -> Indices:
@@ -410,7 +309,7 @@ def _pick(part: Selection | None, size: int, origin: int, axis: str) -> Indices 
     return np.array(found, np.int64) - origin
 
 
-def _limit(layout: Relation, sizes: Sequence[int], rank: int, names: Sequence[str]) -> None:
+def limit_entries(layout: Relation, sizes: Sequence[int], rank: int, names: Sequence[str]) -> None:
     if len(sizes) >= MOST_DIMENSIONS:
         raise SizeError(
             f"an array of {len(sizes)} dimensions or more: numpy has at most {MOST_DIMENSIONS} (layout {layout})"
@@ -443,23 +342,23 @@ def _scattered_map(layout: Relation, part: Mapping[str, Selection]) -> Indices:
     sizes: tuple[int, ...] = tuple(
         spans.get(a, 1) if one is None else len(one) for a, one in zip(names, chosen, strict=True)
     )
-    _limit(layout, sizes, layout.rank, names)
+    limit_entries(layout, sizes, layout.rank, names)
     pairs = prod(layout.shape) * prod(f.extent for f in layout.replicas)
     if pairs > MOST_PAIRS or prod(sizes) > 4 * MOST_PAIRS:
         raise SizeError(
             f"{number_text(pairs)} pairs of an element and a slot, for {prod(sizes)} slots, one by one because an axis has a "
             f"gap or an overlap: at most {MOST_PAIRS} pairs; restrict() takes a part of the tensor (layout {layout})"
         )
-    moves: Any = np.unique(np.stack([reach(layout.replicas, axis) for axis in names], -1), axis=0)
-    slots: Any = np.zeros((prod(layout.shape), len(moves)), np.int64)
-    inside: Any = np.ones(slots.shape, np.bool_)
-    for axis, one, size, move in zip(names, chosen, sizes, moves.T, strict=True):
-        place: Any = owner_map(layout, axis).astype(np.int64).reshape(-1, 1) - starts.get(axis, 0) + move
+    slots: Any = 0
+    inside: Any = True
+    for (axis, place), one, size in zip(every_place(layout).items(), chosen, sizes, strict=True):
+        place: Any = place - starts.get(axis, 0)  # noqa: PLW2901
         if one is not None:
             at = cast("Any", np.searchsorted(one, place))
-            inside &= np.append(one, -1)[at] == place
+            inside = inside & (np.append(one, -1)[at] == place)
             place = at
         slots = slots * size + place
+    inside = np.broadcast_to(inside, slots.shape)
     elements: Any = np.broadcast_to(np.arange(len(slots))[:, None], slots.shape)[inside]
     slots = slots[inside]
     holder = np.full(prod(sizes), -1, np.int64)

@@ -274,8 +274,8 @@ class Layout(Relation, Notation):
 
 def read_layout(reader: Reader) -> Layout:
     """Read one layout and leave the reader behind it."""
-    dims, replicas, offsets, names, origins = read_parts(reader)
-    return Layout(dims, replicas, offsets, names=names, origins=origins)
+    dims, replicas, offsets, names, origins, flips = read_parts(reader)
+    return Layout(dims, replicas, offsets, names=names, origins=origins, flips=flips or None)
 
 
 def row_major(shape: Sequence[Extent], axis: str = "reg") -> Layout:

@@ -18,8 +18,11 @@ from layoutalg.core.extents import Condition, Extent, add, conditions, multiply
 from layoutalg.core.factors import (
     Factor,
     FactorLike,
+    Place,
+    XorFoundError,
     as_factor,
     as_name,
+    as_places,
     default_names,
     merge_factors,
     natural_order,
@@ -30,6 +33,9 @@ from layoutalg.core.messages import number_text, shown
 from layoutalg.core.replicas import merge_replicas, same_replicas
 from layoutalg.core.text import LayoutParts, layout_text
 from layoutalg.core.whole_numbers import as_whole, listed
+from layoutalg.core.xor.digits import digits_of
+from layoutalg.core.xor.digits import spans as xor_spans
+from layoutalg.core.xor.forms import canonical_form, equality_form, plain_replicas
 
 __all__ = ["MACHINE", "Relation", "as_layout"]
 
@@ -47,7 +53,7 @@ class Relation:
     True
     """
 
-    __slots__ = ("_canonical", "_codomain", "_offsets", "_origins", "dims", "names", "replicas")
+    __slots__ = ("_canonical", "_codomain", "_offsets", "_origins", "dims", "flips", "names", "replicas")
 
     dims: tuple[tuple[Factor, ...], ...]
     """The factors of each dimension, major to minor."""
@@ -55,6 +61,8 @@ class Relation:
     """The dimensions' names."""
     replicas: tuple[Factor, ...]
     """The factors that belong to no dimension: an element lives at all of their values."""
+    flips: tuple[Place, ...] | None
+    """The places that are flipped for all elements; None for a layout without XOR (see `layoutalg.core.xor`)."""
     _offsets: tuple[tuple[str, int], ...]
     _origins: tuple[int, ...]
     _codomain: tuple[str, ...] | None
@@ -69,21 +77,19 @@ class Relation:
         names: Iterable[str] | None = None,
         origins: Iterable[int] | None = None,
         codomain: Iterable[str] | None = None,
+        flips: Iterable[Place] | None = None,
     ) -> None:
-        checked = tuple(
-            [tuple([as_factor(f) for f in listed(factors, "factors")]) for factors in listed(dims, "dimensions")]
-        )
+        try:
+            checked, moves = _factors(dims, replicas, flips is not None)
+        except XorFoundError:
+            flips = ()
+            checked, moves = _factors(dims, replicas, True)
         rank = len(checked)
         for factors in checked:
             if len(factors) > 2 and all(type(f.extent) is int for f in factors) and size_of(factors) > MAX_SIZE:
                 raise LayoutError(f"a dimension of {number_text(size_of(factors))} elements: expected at most 2^62")
-        moves = (
-            tuple([as_factor(f) for f in listed(replicas, "replicas")])
-            if not isinstance(replicas, tuple) or replicas
-            else ()
-        )
         for factor in moves:
-            if factor.axis is None and factor.extent != 1:
+            if factor[2] is None and factor.extent != 1:
                 raise LayoutError(f"replica {factor}: a replica needs an axis to be repeated along")
         starts = (0,) * rank if origins is None else tuple([as_whole(o, "origin") for o in listed(origins, "origins")])
         labels = (
@@ -95,7 +101,11 @@ class Relation:
             raise LayoutError(f"dimension names {list(labels)}: a name stands twice")
         kept = () if offsets is _NONE else _starts(offsets)
         order = None if codomain is None else tuple([as_name(a, "axis") for a in listed(codomain, "codomain")])
-        _fill(self, checked, moves, kept, labels, starts, order)
+        if flips is None:
+            _fill(self, checked, moves, kept, labels, starts, order)
+        else:
+            _fill(self, checked, moves, kept, labels, starts, order, tuple(as_places(flips)))
+            digits_of(self)
 
     @classmethod
     def of_parts(
@@ -106,6 +116,7 @@ class Relation:
         names: tuple[str, ...],
         origins: tuple[int, ...],
         codomain: tuple[str, ...] | None = None,
+        flips: tuple[Place, ...] | None = None,
     ) -> Self:
         """A layout from all its parts, as another layout has them: nothing is checked.
 
@@ -113,7 +124,7 @@ class Relation:
         Layout.parse('row = 16@lane | offset 64@addr')
         """
         layout = object.__new__(cls)
-        _fill(layout, dims, replicas, offsets, names, origins, codomain)
+        _fill(layout, dims, replicas, offsets, names, origins, codomain, flips)
         return layout
 
     @classmethod
@@ -138,11 +149,12 @@ class Relation:
         raise AttributeError(f"a Layout is immutable: cannot delete {name}")
 
     def __reduce__(self) -> tuple[object, ...]:
-        parts = (self.dims, self.replicas, self._offsets, self.names, self._origins, self._codomain)
+        parts = (self.dims, self.replicas, self._offsets, self.names, self._origins, self._codomain, self.flips)
         return type(self).of_parts, parts
 
     def __str__(self) -> str:
-        return layout_text(LayoutParts(self.dims, self.replicas, dict(self._offsets), self.names, self._origins))
+        starts = dict(self._offsets)
+        return layout_text(LayoutParts(self.dims, self.replicas, starts, self.names, self._origins, self.flips or ()))
 
     def __repr__(self) -> str:
         return f"Layout.parse({str(self)!r})"
@@ -235,6 +247,8 @@ class Relation:
         >>> Layout.parse("d0 = 4@addr:10, d1 = 8@addr").spans()
         {'addr': 38}
         """
+        if self.flips is not None:
+            return dict(xor_spans(self))
         spans: dict[str, Extent] = {}
         for factors in (*self.dims, self.replicas):
             for extent, stride, axis in factors:
@@ -262,6 +276,8 @@ class Relation:
         >>> [str(c) for c in Layout.parse("d0 = M/16@reg 16@lane").conditions]
         ['16 divides M']
         """
+        if self.flips is not None:
+            return ()
         values = (v for factors in (*self.dims, self.replicas) for f in factors for v in (f.extent, f.stride))
         return conditions(values)
 
@@ -285,6 +301,11 @@ class Relation:
         Layout.parse('d0 = 8@reg | replicas 4@lane')
         """
         found = self._canonical
+        if found is None and self.flips is not None:
+            found = canonical_form(self)
+            found = found if found.flips is not None else found.canonical()
+            _set(found, "_canonical", found)
+            _set(self, "_canonical", found)
         if found is None:
             dims = tuple(merge_factors(factors) for factors in self.dims)
             replicas = merge_replicas(self.replicas) if self.replicas else ()
@@ -299,18 +320,47 @@ class Relation:
         if self is other:
             return True
         a, b = self._canonical or self.canonical(), other._canonical or other.canonical()
+        if a.flips is not None or b.flips is not None:
+            return _same_with_xor(a, b)
         if a.dims != b.dims or a._offsets != b._offsets or a.names != b.names or a._origins != b._origins:
             return False
         return a.replicas == b.replicas or same_replicas(a.replicas, b.replicas)
 
     def __hash__(self) -> int:
         form = self.canonical()
+        replicas = form.replicas
+        if form.flips is not None:
+            form = equality_form(form)
+            replicas, _ = plain_replicas(form)
         # Replicas whose factors overlap can write one set in two ways; what they have in common is how far they reach.
-        reach = tuple(sorted(self.of_parts((), form.replicas, (), (), ()).spans().items()))
+        reach = tuple(sorted(self.of_parts((), replicas, (), (), ()).spans().items()))
         return hash((form.dims, form._offsets, form.names, form._origins, reach))
 
 
+def _same_with_xor(a: Relation, b: Relation) -> bool:
+    """Whether two canonical layouts are equal, of which one or both have XOR."""
+    if a.flips is None or b.flips is None:
+        return False
+    a, b = equality_form(a), equality_form(b)
+    if (a.dims, a.offsets, a.names, a.origins, a.flips) != (b.dims, b.offsets, b.names, b.origins, b.flips):
+        return False
+    (counted, flipping), (others, other) = plain_replicas(a), plain_replicas(b)
+    return flipping == other and same_replicas(counted, others)
+
+
 _set = object.__setattr__
+
+
+def _factors(
+    dims: Iterable[Iterable[FactorLike]], replicas: Iterable[FactorLike], xor: bool
+) -> tuple[tuple[tuple[Factor, ...], ...], tuple[Factor, ...]]:
+    """Check the factors that a caller gave; raises `XorFoundError` for one that flips places unless `xor`."""
+    checked = tuple(
+        [tuple([as_factor(f, xor) for f in listed(factors, "factors")]) for factors in listed(dims, "dimensions")]
+    )
+    if isinstance(replicas, tuple) and not replicas:
+        return checked, ()
+    return checked, tuple([as_factor(f, xor) for f in listed(replicas, "replicas")])
 
 
 def _fill(
@@ -321,7 +371,9 @@ def _fill(
     names: tuple[str, ...],
     origins: tuple[int, ...],
     codomain: tuple[str, ...] | None,
+    flips: tuple[Place, ...] | None = None,
 ) -> None:
+    _set(layout, "flips", flips)
     _set(layout, "dims", dims)
     _set(layout, "replicas", replicas)
     _set(layout, "_offsets", offsets)

@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 
 from layoutalg.core.algebra import compose
 from layoutalg.core.errors import CompositionError, LayoutError, SizeError
-from layoutalg.core.fragments import owner_map, reach
+from layoutalg.core.fragments import every_place
 from layoutalg.core.limits import MAX_ENTRIES, MAX_START, MOST_TABLE_ENTRIES
 from layoutalg.core.messages import number_text, shown
 from layoutalg.core.relation import Relation, as_layout
@@ -66,11 +66,10 @@ class Table:
         _limit(prod(shape) * copies, layout.rank + len(axes), layout)
         origins = np.array(layout.origins, np.int64).reshape(1, -1)
         domain = np.indices(shape, np.int64).reshape(layout.rank, prod(shape)).T + origins
-        columns = [owner_map(layout, axis).reshape(-1, 1) + reach(layout.replicas, axis) for axis in axes]
-        codomain = np.stack(columns, -1).astype(np.int64) if columns else np.zeros((len(domain), copies, 0), np.int64)
-        return Table._sorted(
-            layout.names, axes, np.repeat(domain, copies, axis=0), codomain.reshape(len(domain) * copies, len(axes))
-        )
+        found = every_place(layout)
+        codomain = np.stack([found[axis] for axis in axes], -1) if axes else np.zeros((len(domain), 1, 0), np.int64)
+        rows = np.repeat(domain, codomain.shape[1], axis=0)
+        return Table._sorted(layout.names, axes, rows, codomain.reshape(len(rows), len(axes)))
 
     @staticmethod
     def _sorted(names: Sequence[str], axes: Sequence[str], domain: Any, codomain: Any) -> Table:

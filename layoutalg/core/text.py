@@ -14,8 +14,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from layoutalg.core.extents import read_extent
-from layoutalg.core.factors import Factor
+from layoutalg.core.extents import Extent, extent_text, read_extent
+from layoutalg.core.factors import Factor, Place, Places, xor_factor
 from layoutalg.core.limits import LONGEST_NAME, MAX_START, MOST_DIMENSIONS, MOST_FACTORS, MOST_SYMBOLIC
 from layoutalg.core.reader import Reader
 
@@ -30,15 +30,18 @@ class LayoutParts(NamedTuple):
     offsets: dict[str, int]
     names: tuple[str, ...]
     origins: tuple[int, ...]
+    flips: tuple[Place, ...] = ()
 
 
 def layout_text(parts: LayoutParts) -> str:
     """The text form of a layout."""
-    dims, replicas, offsets, names, origins = parts
+    dims, replicas, offsets, names, origins, flips = parts
     clauses = [f"{n} = {' '.join(map(str, f)) or '1'}" for n, f in zip(names, dims, strict=True)]
     texts = [", ".join(clauses) or "()"]
     if replicas:
         texts.append("replicas " + " ".join(map(str, replicas)))
+    if flips:
+        texts.append(f"flip {Places(flips)}")
     if offsets:
         texts.append("offset " + " ".join(f"{o}@{a}" for a, o in offsets.items()))
     if any(origins):
@@ -76,21 +79,26 @@ def read_parts(reader: Reader) -> LayoutParts:
     replicas: list[Factor] = []
     offsets: dict[str, int] = {}
     origins: dict[str, int] = {}
+    flips: tuple[Place, ...] = ()
     while reader.accept("|"):
-        clause = reader.one_of(("replicas", "offset", "origin"))
+        clause = reader.one_of(("replicas", "flip", "offset", "origin"))
         if clause == "replicas":
             start = reader.skip()
             more = _factors(reader)
-            if any(f.axis is None and f.extent != 1 for f in more):
+            if any(f[2] is None and f.extent != 1 for f in more):
                 reader.fail("an axis for each replica", "found '@_'", at=start)
             replicas += more
             if len(replicas) > MOST_FACTORS:
                 reader.fail(f"at most {MOST_FACTORS} factors", "found more", at=start)
+        elif clause == "flip":
+            if flips:
+                reader.fail("one 'flip'", "found another")
+            reader.expect("(")
+            flips = _places(reader)
         else:
             _read_starts(reader, offsets if clause == "offset" else origins, None if clause == "offset" else dims)
-    return LayoutParts(
-        tuple(dims.values()), tuple(replicas), offsets, tuple(dims), tuple(origins.get(name, 0) for name in dims)
-    )
+    starts = tuple(origins.get(name, 0) for name in dims)
+    return LayoutParts(tuple(dims.values()), tuple(replicas), offsets, tuple(dims), starts, flips)
 
 
 def _factors(reader: Reader) -> tuple[Factor, ...]:
@@ -100,21 +108,43 @@ def _factors(reader: Reader) -> tuple[Factor, ...]:
         start = reader.skip()
         extent = read_extent(reader)
         if reader.accept("@"):
-            axis = _axis_name(reader, "the name of an axis, such as 'lane', or '_'")
-            stride = 1
-            if reader.accept(":"):
-                stride = read_extent(reader, low=0, high=MAX_START)
-            factors.append(Factor(extent) if axis == "_" or stride == 0 else Factor(extent, stride, axis))
+            factors.append(_moving(reader, extent, start))
         elif extent != 1:
             reader.fail("'@' and the name of an axis")
         if len(factors) > MOST_FACTORS:
             reader.fail(f"at most {MOST_FACTORS} factors", "found more", at=start)
-        if factors and not type(factors[-1].extent) is type(factors[-1].stride) is int:
+        if factors and not type(factors[-1][0]) is type(factors[-1][1]) is int:
             symbolic += 1
             if symbolic > MOST_SYMBOLIC:
                 reader.fail(f"at most {MOST_SYMBOLIC} factors with symbols", "found more", at=start)
         if reader.at_end() or reader.text[reader.position] in ",|;)":
             return tuple(factors)
+
+
+def _moving(reader: Reader, extent: Extent, start: int) -> Factor:
+    """The factor of `extent` values whose axis, or places in brackets, follow; it began at `start`."""
+    if reader.accept("("):
+        if extent != 2:
+            reader.fail("a factor of two values before places in brackets", f"found {extent_text(extent)}", at=start)
+        return xor_factor(_places(reader))
+    axis = _axis_name(reader, "the name of an axis, such as 'lane', or '_'")
+    stride = read_extent(reader, low=0, high=MAX_START) if reader.accept(":") else 1
+    return Factor(extent) if axis == "_" or stride == 0 else Factor(extent, stride, axis)
+
+
+def _places(reader: Reader) -> Places:
+    """The rest of the places of an XOR factor, behind the bracket: `reg^lane:4)`."""
+    found: list[Place] = []
+    while True:
+        start = reader.skip()
+        axis = _axis_name(reader, "the name of an axis, such as 'lane'")
+        place = (axis, reader.integer(1, MAX_START) if reader.accept(":") else 1)
+        if axis == "_" or place in found or len(found) == MOST_FACTORS:
+            reader.fail(f"at most {MOST_FACTORS} places of axes, each once", at=start)
+        found.append(place)
+        if reader.accept(")"):
+            return Places(sorted(found))
+        reader.expect("^")
 
 
 def _read_starts(reader: Reader, into: dict[str, int], known: Mapping[str, object] | None) -> None:

@@ -25,6 +25,7 @@ from layoutalg.core.factors import Factor, default_names
 from layoutalg.core.messages import shown
 from layoutalg.core.relation import Relation
 from layoutalg.core.whole_numbers import listed
+from layoutalg.core.xor import operations as xor_operations
 
 __all__ = [
     "broadcast",
@@ -123,6 +124,9 @@ def slice_dim(layout: _L, dim: int, registers: Iterable[str] = ("reg",)) -> _L:
     d0 = 8@lane 2@reg | replicas 2@lane:8
     """
     dim = _dimension(layout, dim)
+    if layout.flips is not None:
+        names = _names(layout, layout.names[:dim] + layout.names[dim + 1 :]) or default_names(layout.rank - 1)
+        return xor_operations.slice_dim(layout, dim, tuple(registers), names)
     gone = layout.dims[dim]
     closing = tuple(registers)
     kept = layout.dims[:dim] + layout.dims[dim + 1 :]

@@ -238,7 +238,7 @@ def test_what_is_no_text_is_refused(value: object) -> None:
         ("!xegpu.tensor_desc<8x16xg16>", 1, 25, "an element type"),
         ("d0 = 8@lane, d0 = 4@reg", 1, 14, "found 'd0' again"),
         ("d0 = 8@lane | replicas 2@_", 1, 24, "an axis for each replica"),
-        ("d0 = 8@lane | bogus", 1, 15, "'replicas' or 'offset' or 'origin'"),
+        ("d0 = 8@lane | bogus", 1, 15, "'replicas' or 'flip' or 'offset' or 'origin'"),
         ("d0 = 8", 1, 7, "'@' and the name of an axis"),
     ],
 )

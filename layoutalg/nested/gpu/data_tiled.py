@@ -244,7 +244,7 @@ class DataTiledMMAAttr(TileCounts, FragmentKind):
         >>> DataTiledMMAAttr("MFMA_F32_16x16x16_F16").from_memory("Lhs", np.zeros(256)).shape
         (1, 64, 4)
         """
-        from layoutalg.core.fragments import collect, distribute
+        from layoutalg.core.distributing import collect, distribute
 
         return distribute(self.operand_layout(fragment), collect(self.swizzle(fragment).memory, values))
 
@@ -254,7 +254,7 @@ class DataTiledMMAAttr(TileCounts, FragmentKind):
         >>> DataTiledMMAAttr("MFMA_F32_16x16x16_F16").to_memory("Lhs", np.zeros((1, 64, 4))).shape
         (256,)
         """
-        from layoutalg.core.fragments import collect, distribute
+        from layoutalg.core.distributing import collect, distribute
 
         return distribute(self.swizzle(fragment).memory, collect(self.operand_layout(fragment), fragments))
 

@@ -171,7 +171,7 @@ class MMAKind(FragmentKind):
         >>> MMAAttr("MFMA_F32_16x16x16_F16").distribute("Acc", np.zeros((16, 16))).shape
         (64, 4)
         """
-        from layoutalg.core.fragments import distribute
+        from layoutalg.core.distributing import distribute
 
         return distribute(self.operand_layout(fragment), matrix)[..., 0, :, :]
 
@@ -181,7 +181,7 @@ class MMAKind(FragmentKind):
         >>> MMAAttr("MFMA_F32_16x16x16_F16").collect("Acc", np.zeros((64, 4))).shape
         (16, 16)
         """
-        from layoutalg.core.fragments import collect
+        from layoutalg.core.distributing import collect
 
         if getattr(fragments, "ndim", 0) < 2:
             raise LayoutError(f"{fragment_of(fragment).name}: expected an array [..., lane, reg] (of {self.name})")

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from layoutalg.core.elements import numpy_type
 from layoutalg.core.errors import LayoutError, VerificationError
-from layoutalg.core.fragments import collect, distribute
+from layoutalg.core.distributing import collect, distribute
 from layoutalg.nested.gpu.enums import MMAFragment
 from layoutalg.nested.gpu.intrinsics import OperandLayout
 

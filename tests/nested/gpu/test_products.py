@@ -9,7 +9,7 @@ import pytest
 
 from layoutalg.core import LayoutError, VerificationError
 from layoutalg.core.elements import numpy_type
-from layoutalg.core.fragments import collect, distribute
+from layoutalg.core.distributing import collect, distribute
 from layoutalg.nested.gpu import (
     INTRINSICS,
     VIRTUAL_INTRINSICS,
