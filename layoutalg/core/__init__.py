@@ -30,8 +30,8 @@ from layoutalg.core.lazy import lazy_names
 
 if TYPE_CHECKING:
     from layoutalg.core.algebra import block_product, compose, inverse
-    from layoutalg.core.expressions import expression_text, index_function
     from layoutalg.core.distributing import collect, distribute
+    from layoutalg.core.expressions import expression_text, index_function
     from layoutalg.core.layout import row_major
     from layoutalg.core.swizzle import Swizzle, Swizzled
     from layoutalg.core.table import Table, compose_exactly

@@ -59,7 +59,11 @@ def distribute(layout: Relation, tensor: NDArray[Any]) -> NDArray[Any]:
 def _distribute_by_map(layout: Relation, tensor: NDArray[Any], before: tuple[int, ...]) -> NDArray[Any]:
     # Counted from 0, so that -1 marks a hole and nothing else; without dimensions as with one of size 1, which has coordinates.
     whole = type(layout)(
-        layout.dims or ((),), layout.replicas, layout.offsets, names=layout.names or None, codomain=layout.codomain,
+        layout.dims or ((),),
+        layout.replicas,
+        layout.offsets,
+        names=layout.names or None,
+        codomain=layout.codomain,
         flips=layout.flips,
     )
     held = fragment_map(whole)

@@ -91,10 +91,12 @@ class XorFactor(Factor):
 
     @property
     def axis(self) -> Any:  # type: ignore[override]
+        """Refused: there are several, or one that others flip too."""
         raise self._refused()
 
     @property
     def stride(self) -> Any:  # type: ignore[override]
+        """Refused, as `axis` is."""
         raise self._refused()
 
     def _refused(self) -> LayoutError:
@@ -121,7 +123,8 @@ def xor_factor(places: Iterable[Place]) -> XorFactor:
     >>> xor_factor([("reg", 1), ("lane", 4)])
     XorFactor(2@(lane:4^reg))
     """
-    return tuple.__new__(XorFactor, (2, 1, Places(sorted(places))))
+    parts: Any = (2, 1, Places(sorted(places)))
+    return tuple[Any, ...].__new__(XorFactor, parts)
 
 
 FactorLike: TypeAlias = Factor | tuple[Any, Any, str | Sequence[Place] | None]
@@ -182,11 +185,14 @@ def as_places(given: Iterable[Place]) -> Places:
     (('lane', 4), ('reg', 1))
     """
     found: set[Place] = set()
-    pairs = listed(given, "places", MOST_FACTORS)
+    pairs: Sequence[object] = listed(given, "places", MOST_FACTORS)
     for pair in pairs:
-        if not isinstance(pair, (tuple, list)) or len(cast("Sequence[object]", pair)) != 2:
-            raise LayoutError(f"place {shown(pair)}: expected an axis and a weight, such as ('lane', 4)")
-        axis, weight = cast("Sequence[object]", pair)
+        found_pair: Sequence[object] = cast("Any", pair) if isinstance(pair, (tuple, list)) else ()
+        if len(found_pair) != 2:
+            raise LayoutError(
+                f"place {shown(cast('object', pair))}: expected an axis and a weight, such as ('lane', 4)"
+            )
+        axis, weight = found_pair
         found.add((as_name(axis, "axis"), whole_number(weight, f"weight on axis {axis!r}", 1, MAX_START)))
     if len(found) != len(pairs):
         raise LayoutError(f"places {shown(given)}: expected each once")

@@ -310,6 +310,7 @@ def _pick(part: Selection | None, size: int, origin: int, axis: str) -> Indices 
 
 
 def limit_entries(layout: Relation, sizes: Sequence[int], rank: int, names: Sequence[str]) -> None:
+    """Refuse a map of more dimensions than arrays have, or of more than 2^28 entries."""
     if len(sizes) >= MOST_DIMENSIONS:
         raise SizeError(
             f"an array of {len(sizes)} dimensions or more: numpy has at most {MOST_DIMENSIONS} (layout {layout})"
@@ -352,7 +353,7 @@ def _scattered_map(layout: Relation, part: Mapping[str, Selection]) -> Indices:
     slots: Any = 0
     inside: Any = True
     for (axis, place), one, size in zip(every_place(layout).items(), chosen, sizes, strict=True):
-        place: Any = place - starts.get(axis, 0)  # noqa: PLW2901
+        place: Any = place - starts.get(axis, 0)
         if one is not None:
             at = cast("Any", np.searchsorted(one, place))
             inside = inside & (np.append(one, -1)[at] == place)

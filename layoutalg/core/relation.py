@@ -10,8 +10,9 @@ A `Relation` is a `Layout` without its operations. The algebra, the views and th
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from typing import Any, NoReturn, Self, cast
+from collections.abc import Callable, Iterable, Mapping
+from functools import partial
+from typing import Any, NoReturn, Self, TypeVar, cast
 
 from layoutalg.core.errors import LayoutError
 from layoutalg.core.extents import Condition, Extent, add, conditions, multiply
@@ -43,6 +44,8 @@ MACHINE = ("sg", "lane", "reg")
 """The axes of a GPU's machine, outermost first: subgroup, lane, register."""
 
 
+_T = TypeVar("_T")
+
 _NONE: tuple[tuple[str, int], ...] = ()
 
 
@@ -53,7 +56,7 @@ class Relation:
     True
     """
 
-    __slots__ = ("_canonical", "_codomain", "_offsets", "_origins", "dims", "flips", "names", "replicas")
+    __slots__ = ("_canonical", "_codomain", "_offsets", "_origins", "_working", "dims", "flips", "names", "replicas")
 
     dims: tuple[tuple[Factor, ...], ...]
     """The factors of each dimension, major to minor."""
@@ -67,6 +70,8 @@ class Relation:
     _origins: tuple[int, ...]
     _codomain: tuple[str, ...] | None
     _canonical: Self | None
+    _working: dict[str, Any]
+    """What `core.xor` works with, made once; only a layout with XOR has it."""
 
     def __init__(
         self,
@@ -158,6 +163,17 @@ class Relation:
 
     def __repr__(self) -> str:
         return f"Layout.parse({str(self)!r})"
+
+    def working(self, what: str, make: Callable[[], _T]) -> _T:
+        """What a layout with XOR keeps of its digits and columns, made when it is asked for first."""
+        try:
+            kept = self._working
+        except AttributeError:
+            kept: dict[str, Any] = {}
+            _set(self, "_working", kept)
+        if what not in kept:
+            kept[what] = make()
+        return kept[what]
 
     @property
     def rank(self) -> int:
@@ -330,7 +346,7 @@ class Relation:
         form = self.canonical()
         replicas = form.replicas
         if form.flips is not None:
-            form = equality_form(form)
+            form = form.working("equality", partial(equality_form, form))
             replicas, _ = plain_replicas(form)
         # Replicas whose factors overlap can write one set in two ways; what they have in common is how far they reach.
         reach = tuple(sorted(self.of_parts((), replicas, (), (), ()).spans().items()))
@@ -341,7 +357,7 @@ def _same_with_xor(a: Relation, b: Relation) -> bool:
     """Whether two canonical layouts are equal, of which one or both have XOR."""
     if a.flips is None or b.flips is None:
         return False
-    a, b = equality_form(a), equality_form(b)
+    a, b = a.working("equality", partial(equality_form, a)), b.working("equality", partial(equality_form, b))
     if (a.dims, a.offsets, a.names, a.origins, a.flips) != (b.dims, b.offsets, b.names, b.origins, b.flips):
         return False
     (counted, flipping), (others, other) = plain_replicas(a), plain_replicas(b)

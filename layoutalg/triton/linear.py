@@ -25,7 +25,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, NoReturn, cast
 
-from layoutalg.core.errors import ConversionError, LayoutError, VerificationError
+from layoutalg.core.errors import ConversionError, VerificationError
 from layoutalg.core.extents import Extent
 from layoutalg.core.factors import Factor
 from layoutalg.core.layout import Layout
@@ -175,8 +175,6 @@ def to_linear_layout(layout: Layout) -> LinearLayout:
     if not isinstance(layout, Layout):  # pyright: ignore[reportUnnecessaryIsInstance]
         raise ConversionError(f"to_linear_layout of a {type(layout).__name__}: expected a Layout")
     form = layout.canonical()
-    if form.flips is not None:
-        return _of_xor(form)
     if form.offsets or any(form.origins):
         _refuse(layout, None, "it starts at an offset or an origin, and linear layouts map 0 to 0")
     rank = form.rank
@@ -218,26 +216,6 @@ def to_linear_layout(layout: Layout) -> LinearLayout:
     return _make(lists, tuple(shape))
 
 
-def _of_xor(form: Layout) -> LinearLayout:
-    if form.offsets or any(form.origins) or form.flips:
-        _refuse(form, None, "it starts at an offset or an origin, and linear layouts map 0 to 0")
-    seen = form.inverse()
-    lists: list[Bases] = []
-    for axis in _INPUTS:
-        bases: list[Basis] = []
-        factors = seen.dims[seen.names.index(axis)] if axis in seen.names else ()
-        for extent, stride, to in map(tuple.__iter__, reversed(factors)):
-            if extent & (extent - 1):
-                _refuse(form, None, f"{extent} values of {axis} are no power of two, and linear layouts move bits")
-            for j in range(extent.bit_length() - 1):
-                moves = () if to is None else to if isinstance(to, tuple) else ((to, stride << j),)
-                bases.append(tuple(sum(w for a, w in moves if a == n) for n in form.names))
-        lists.append(tuple(bases))
-    if set(seen.names) - set(_INPUTS):
-        _refuse(form, None, f"it moves along {', '.join(sorted(set(seen.names) - set(_INPUTS)))}")
-    return _make(lists, tuple(form.shape))
-
-
 def _make(lists: Sequence[Bases], shape: tuple[int, ...]) -> LinearLayout:
     """A value from parts that are known to be sound."""
     made = object.__new__(LinearLayout)
@@ -262,24 +240,36 @@ def from_linear_layout(linear: LinearLayout, shape: Sequence[int] | None = None)
         raise ConversionError(f"from_linear_layout of a {type(linear).__name__}: expected a LinearLayout")
     if shape is not None:
         linear = linear.resized(shape)
-    names = [f"d{d}" for d in range(len(linear.shape))]
-    dims: list[list[tuple[int, int, Any]]] = []
-    for name in _AXES:
-        rows: list[tuple[int, int, Any]] = []
-        for basis in reversed(getattr(linear, name)):
-            places = tuple(sorted((n, 1 << i) for n, c in zip(names, basis, strict=True) for i in range(c.bit_length()) if c >> i & 1))
-            rows.append((2, 1, places) if places else (2, 0, None))
-        dims.append(rows)
-    places = Layout(dims, names=tuple(_AXES.values()), codomain=tuple(names))
-    for name, size in zip(names, linear.shape, strict=True):
-        reach = places.axes.get(name, 1)
-        if reach != size:
-            raise ConversionError(f"no basis moves dimension {name[1:]} by {size // 2}: its other elements belong to nobody")
-    try:
-        found = places.inverse()
-    except LayoutError as error:
-        raise ConversionError(f"{linear} leaves elements to nobody: {error}") from error
-    return Layout.of_parts(found.dims, found.replicas, (), found.names, found.origins, None, found.flips).canonical()
+    rank = len(linear.shape)
+    columns: list[dict[int, Factor]] = [{} for _ in range(rank)]
+    replicas: list[Factor] = []
+    for name, axis in _AXES.items():
+        bases: Bases = getattr(linear, name)
+        for bit, basis in enumerate(bases):
+            moved = [d for d in range(rank) if basis[d]]
+            factor = Factor(2, 1 << bit, axis)
+            if not moved:
+                replicas.append(factor)
+                continue
+            step = basis[moved[0]]
+            if len(moved) > 1 or step & (step - 1):
+                raise ConversionError(
+                    f"{name} basis {bit}, {list(basis)}, moves more than one bit: an XOR has no factors and strides"
+                )
+            column = columns[moved[0]]
+            if step in column:
+                raise ConversionError(
+                    f"{name} basis {bit}, {list(basis)}, moves a bit that {column[step]} moves too: an XOR has no factors "
+                    "and strides"
+                )
+            column[step] = factor
+    dims: list[tuple[Factor, ...]] = []
+    for d, (column, size) in enumerate(zip(columns, linear.shape, strict=True)):
+        if len(column) != size.bit_length() - 1:
+            step = next(1 << i for i in range(size.bit_length()) if 1 << i not in column)
+            raise ConversionError(f"no basis moves dimension {d} by {step}: its other elements belong to nobody")
+        dims.append(tuple([column[step] for step in sorted(column, reverse=True)]))
+    return Layout.trusted(tuple(dims), tuple(replicas)).canonical()
 
 
 def parse_linear_layout(text: str, shape: Sequence[int] | None = None) -> LinearLayout:

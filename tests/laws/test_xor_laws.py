@@ -18,7 +18,6 @@ from layoutalg.core.fragments import places
 from tests.laws.relations import Point, composed, point
 from tests.laws.xor import covering, relation, spread
 
-
 PARTS = 20
 EACH = 250 if os.environ.get("LAYOUTALG_EXHAUSTIVE") else 8
 """Layouts for each law and part: 5,000 or 160 for each of 20 laws."""
@@ -58,7 +57,9 @@ def text(rng: random.Random) -> None:
 def pickles(rng: random.Random) -> None:
     layout = covering(rng)
     again = pickle.loads(pickle.dumps(layout))
-    assert again == layout and hash(again) == hash(layout) and str(again) == str(layout)
+    assert again == layout
+    assert hash(again) == hash(layout)
+    assert str(again) == str(layout)
 
 
 @_laws
@@ -66,7 +67,9 @@ def canonical(rng: random.Random) -> None:
     layout = spread(rng) or covering(rng)
     form = layout.canonical()
     assert relation(form) == relation(layout)
-    assert form == layout and hash(form) == hash(layout) and form.canonical() is form
+    assert form == layout
+    assert hash(form) == hash(layout)
+    assert form.canonical() is form
 
 
 @_laws
@@ -79,7 +82,8 @@ def inverse(rng: random.Random) -> None:
 def involution(rng: random.Random) -> None:
     layout = covering(rng)
     back = layout.inverse().inverse()
-    assert back == layout and hash(back) == hash(layout)
+    assert back == layout
+    assert hash(back) == hash(layout)
 
 
 @_laws
@@ -109,7 +113,11 @@ def binary_composition(rng: random.Random) -> None:
     """Where all digits are powers of two and all is in range, there is a closed form."""
     rank = rng.randint(1, 2)
     outer = covering(rng, most=64, rank=rank, odd=False)
-    bits = [(name, 1 << i) for name, size in zip(outer.names, outer.shape, strict=True) for i in range(int(size).bit_length() - 1)]
+    bits = [
+        (name, 1 << i)
+        for name, size in zip(outer.names, outer.shape, strict=True)
+        for i in range(int(size).bit_length() - 1)
+    ]
     rng.shuffle(bits)
     rows = [{one} for one in bits]
     for _ in range(rng.randint(0, 4) if len(rows) > 1 else 0):
@@ -160,7 +168,7 @@ def reshape(rng: random.Random) -> None:
 
 
 @_laws
-def slice(rng: random.Random) -> None:  # noqa: A001 (a law's name)
+def slice(rng: random.Random) -> None:
     layout = covering(rng, offsets=False)
     dim = rng.randrange(layout.rank)
     found = layout.slice(dim)
@@ -286,7 +294,8 @@ def tables(rng: random.Random) -> None:
         (point(dict(zip(table.names, x, strict=True))), point(dict(zip(table.axes, y, strict=True))))
         for x, y in zip(table.domain.tolist(), table.codomain.tolist(), strict=True)
     }
-    assert pairs == relation(layout) and len(table.domain) == len(pairs)
+    assert pairs == relation(layout)
+    assert len(table.domain) == len(pairs)
 
 
 @_laws
@@ -326,4 +335,5 @@ def test_equal_means_the_same_relation(part: int) -> None:
         seen.setdefault((layout.rank, pairs), []).append(layout)
     for group in seen.values():
         for layout in group[1:]:
-            assert layout == group[0] and hash(layout) == hash(group[0]), (layout, group[0])
+            assert layout == group[0], (layout, group[0])
+            assert hash(layout) == hash(group[0]), (layout, group[0])

@@ -60,6 +60,12 @@ def digits_of(layout: Relation, error: type[LayoutError] = LayoutError) -> Digit
 
     Raises `error` where a plain factor carries over an XORed place, and where digits overlap on an axis that has one.
     """
+    if layout.flips is None:
+        return _digits_of(layout, error)
+    return layout.working("digits", lambda: _digits_of(layout, error))
+
+
+def _digits_of(layout: Relation, error: type[LayoutError]) -> Digits:
     layout.require_numbers("XOR")
     places = flipped_places(layout)
     on_axis: dict[str, list[tuple[int, int]]] = {}

@@ -111,9 +111,7 @@ def equality_form(layout: _L, join: bool = True) -> _L:
         return xor_factor(name for i, name in enumerate(names) if vector >> i & 1)
 
     dims = tuple(
-        merged(
-            [factor(moved[d, digit.place]) if digit.flips else plain_factor(digit) for digit in reversed(row)]
-        )
+        merged([factor(moved[d, digit.place]) if digit.flips else plain_factor(digit) for digit in reversed(row)])
         for d, row in enumerate(digits.dims)
     )
     replicas = [plain_factor(copy) for copy in digits.replicas if not copy.flips] + [factor(one) for one in copies]

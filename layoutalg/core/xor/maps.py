@@ -114,6 +114,10 @@ def _fill_axis(
 
 def lowest_owner(layout: Relation) -> tuple[Digits, list[Place]]:
     """The digits and flips of each element's lowest owner, in the order of the codomain: columns modulo the replicas."""
+    return layout.working("lowest owner", lambda: _lowest_owner(layout))
+
+
+def _lowest_owner(layout: Relation) -> tuple[Digits, list[Place]]:
     digits = digits_of(layout)
     found = columns_of(digits, layout.flips or (), layout.codomain)
 
@@ -121,10 +125,7 @@ def lowest_owner(layout: Relation) -> tuple[Digits, list[Place]]:
         return [place for i, place in enumerate(found.places) if vector >> i & 1]
 
     rows = [
-        [
-            one._replace(moves=frozenset(named(found.of_digit[d, one.place]))) if one.flips else one
-            for one in row
-        ]
+        [one._replace(moves=frozenset(named(found.of_digit[d, one.place]))) if one.flips else one for one in row]
         for d, row in enumerate(digits.dims)
     ]
     return digits._replace(dims=rows), named(found.flipped)

@@ -12,12 +12,13 @@ sg = 1, lane = 2@d0:2 2@(d0), reg = 1
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from itertools import pairwise
 from typing import TYPE_CHECKING, NoReturn, TypeVar
 
 from layoutalg.core.errors import CompositionError, LayoutError
 from layoutalg.core.factors import Factor, Place, XorFactor, size_of, xor_factor
 from layoutalg.core.gf2 import Echelon
-from layoutalg.core.xor.digits import Digit, digits_of, flipped_places
+from layoutalg.core.xor.digits import Digit, digits_of, flipped_places, plain_factor
 
 if TYPE_CHECKING:
     from layoutalg.core.relation import Relation
@@ -126,6 +127,8 @@ class _Composing:
         self.size = dict(zip(outer.names, outer.shape, strict=True))
         self.rows = dict(zip(outer.names, self.digits.dims, strict=True))
         self.free = {(name, one.place): one.extent - 1 for name, row in self.rows.items() for one in row}
+        self.added: dict[str, list[tuple[int, int]]] = {}
+        self.xored = {axis for axis, _ in self.digits.places}
 
     def refuse(self, problem: str) -> NoReturn:
         raise CompositionError(f"compose: {problem} (outer {self.outer}; inner {self.inner})")
@@ -142,18 +145,17 @@ class _Composing:
         rest = weight
         for digit in reversed(self.row(name)):
             count, rest = divmod(rest, digit.place)
-            if count >= digit.extent:
-                break
             if count:
                 found.append((count, digit))
-        else:
-            if not rest:
-                return found
-        self.refuse(f"a move of {weight} along {name!r} reaches outside its size {self.size[name]}")
+        if rest or any(count >= digit.extent for count, digit in found):
+            self.refuse(f"a move of {weight} along {name!r} reaches outside its size {self.size[name]}")
+        return found
 
-    def take(self, name: str, digit: Digit, count: int) -> None:
-        """Count that far along a digit of the outer layout; it must not carry."""
-        self.free[name, digit.place] -= count
+    def take(self, name: str, digit: Digit, count: int, extent: int = 2) -> None:
+        """Count that far along a digit of the outer layout, `extent` - 1 times at most; it must not carry."""
+        for axis, step in () if digit.flips else digit.moves:
+            self.added.setdefault(axis, []).append((step * count, extent))
+        self.free[name, digit.place] -= (extent - 1) * count
         if self.free[name, digit.place] < 0:
             self.refuse(f"a move along {name!r} carries over the end of its digit of {digit.extent} at {digit.place}")
 
@@ -174,7 +176,23 @@ class _Composing:
                 else:
                     for axis, stride in digit.moves:
                         offsets[axis] = offsets.get(axis, 0) + count * stride
+        self.added.clear()  # what an offset adds is added behind all XOR
         return flips, offsets
+
+    def image(self, found: Sequence[tuple[int, Digit]], times: int = 1) -> _Moves:
+        """The places that a move flips, which is so many `times` the digits of the outer layout."""
+        moved = _NOTHING
+        for count, one in found:
+            moved ^= one.moves if one.flips else frozenset((axis, step * count * times) for axis, step in one.moves)
+            self.xored.update(axis for axis, _ in one.moves)
+        return moved
+
+    def check_sums(self) -> None:
+        """Moves that the inner layout adds are added in the end: none may meet another at a place that became XORed."""
+        for axis in self.xored:
+            moves = sorted(self.added.get(axis, ()))
+            if any(low * extent > high for (low, extent), (high, _) in pairwise(moves)):
+                self.refuse(f"moves that add up on axis {axis!r} would be XORed")
 
     def through(self, digit: Digit, places: dict[Place, _Moves], summed: set[str]) -> list[Factor]:
         """What a digit of the inner layout moves in the end, minor to major; `summed`: axes where plain factors may meet."""
@@ -197,7 +215,7 @@ class _Composing:
                     self.refuse(f"{Factor(extent, weight, name)} cannot be split at {above} of {name!r}")
             found = self.counted(name, weight)
             for count, one in found:
-                self.take(name, one, (part - 1) * count)
+                self.take(name, one, count, part)
             pieces += self._moving(found, part, f"{part}@{name}:{weight}", summed)
             extent //= part
             weight *= part
@@ -209,23 +227,18 @@ class _Composing:
             if len(along) <= 1 and along <= summed:
                 stride = sum(count * step for count, one in found for _, step in one.moves)
                 return [Factor(extent, stride, *along) if stride else Factor(extent)]
-            if len(moved := _image(found)) == 1:
-                ((axis, stride),) = moved
-                return [Factor(extent, stride, axis)]
+            if len(found) == len(along) == 1:
+                ((count, one),) = found
+                return [
+                    plain_factor(one._replace(extent=extent, moves=frozenset((a, s * count) for a, s in one.moves)))
+                ]
         if extent & (extent - 1):
             self.refuse(f"{what} moves several places at once and is no power of two")
-        return [_flipping(_image(found, 1 << j)) for j in range(extent.bit_length() - 1)]
+        return [_flipping(self.image(found, 1 << j)) for j in range(extent.bit_length() - 1)]
 
 
 def _flipping(moved: _Moves) -> Factor:
     return xor_factor(moved) if moved else Factor(2)
-
-
-def _image(found: Sequence[tuple[int, Digit]], times: int = 1) -> _Moves:
-    moved = _NOTHING
-    for count, one in found:
-        moved ^= one.moves if one.flips else frozenset((axis, step * count * times) for axis, step in one.moves)
-    return moved
 
 
 def compose(outer: _L, inner: Relation) -> _L:
@@ -242,7 +255,7 @@ def compose(outer: _L, inner: Relation) -> _L:
         found = work.counted(name, weight)
         for count, digit in found:
             work.take(name, digit, count)
-        places[name, weight] = _image(found)
+        places[name, weight] = work.image(found)
     xor_axes = {axis for axis, _ in work.digits.places} | {axis for moved in places.values() for axis, _ in moved}
     all_axes = {axis for row in (*work.digits.dims, work.digits.replicas) for one in row for axis, _ in one.moves}
     summed = all_axes - xor_axes
@@ -271,8 +284,9 @@ def compose(outer: _L, inner: Relation) -> _L:
             for along, step in one.moves
             if along == axis
         )
-        if any(low * extent > high for (low, extent), (high, _) in zip(steps, steps[1:], strict=False)):
+        if any(low * extent > high for (low, extent), (high, _) in pairwise(steps)):
             work.refuse(f"XOR reaches axis {axis!r}, where factors of the outer layout overlap")
+    work.check_sums()
     digits_of(result, CompositionError)
     return with_flips(result, flips)
 
@@ -310,7 +324,7 @@ def slice_dim(layout: _L, dim: int, registers: Sequence[str], names: Sequence[st
     Raises `LayoutError` for an axis with a gap or an overlap.
     """
     gone = layout.names[dim]
-    seen = layout.inverse()
+    seen = inverse(layout)
 
     def kept(factor: Factor) -> Factor:
         if type(factor) is XorFactor:
@@ -320,9 +334,7 @@ def slice_dim(layout: _L, dim: int, registers: Sequence[str], names: Sequence[st
     dims: list[tuple[Factor, ...]] = []
     for axis, factors in zip(seen.names, seen.dims, strict=True):
         row = [(factor, kept(factor)) for factor in factors]
-        dims.append(
-            tuple(new for old, new in row if axis not in registers or new[2] is not None or old[2] is None)
-        )
+        dims.append(tuple(new for old, new in row if axis not in registers or new[2] is not None or old[2] is None))
     found = seen.of_parts(
         tuple(dims),
         tuple(new for new in map(kept, seen.replicas) if new[2] is not None),
@@ -331,7 +343,7 @@ def slice_dim(layout: _L, dim: int, registers: Sequence[str], names: Sequence[st
         seen.origins,
         tuple(name for name in layout.names if name != gone),
     )
-    found = with_flips(found, (place for place in seen.flips or () if place[0] != gone)).inverse()
+    found = inverse(with_flips(found, (place for place in seen.flips or () if place[0] != gone)))
     return found.of_parts(
         found.dims, found.replicas, tuple(sorted(found.offsets.items())), tuple(names), found.origins, None, found.flips
     )
