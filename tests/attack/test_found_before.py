@@ -214,7 +214,9 @@ FOUND: dict[str, Found] = {
         )
     ),
     "as many tiles as no machine can count": Found(lambda la: la.TileConfig.of(range(2**70))),
-    "a number before a product": Found(lambda la: __import__("layoutalg.gemm", fromlist=["x"]).Problem.of(64, 64, 64).written((10**5000,))),
+    "a number before a product": Found(
+        lambda _la: __import__("layoutalg.gemm", fromlist=["x"]).Problem.of(8, 8, 8).written((10**5000,))
+    ),
     "a missing file that is called as MLIR": Found(lambda la: la.read("!t.mlir")),
     "a list of maps that are CuTe's": Found(lambda la: str(la.parse("#map=(())#iree_gpu.lowering_config<{o=[#map]}>"))),
 }  # fmt: skip
