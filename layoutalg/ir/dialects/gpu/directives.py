@@ -39,21 +39,15 @@ from layoutalg.ir.dialects.gpu.attributes import (
     BarrierScopeAttr,
     BroadcastType,
     BroadcastTypeAttr,
-    DimensionAttr,
-    DimensionEnum,
-    ShuffleMode,
-    ShuffleModeAttr,
 )
 
 __all__ = [
     "AsyncDependencies",
     "Broadcast",
     "Cluster",
-    "Dimension",
     "PrintedValues",
     "ReductionKind",
     "Scope",
-    "ShuffleWord",
     "UpperBound",
 ]
 
@@ -85,22 +79,6 @@ class AsyncDependencies(CustomDirective):
 
 
 @irdl_custom_directive
-class Dimension(CustomDirective):
-    """`x`, a dimension of the grid."""
-
-    dimension: AttributeVariable
-
-    def parse(self, parser: Parser, state: ParsingState) -> None:
-        """Read a letter."""
-        self.dimension.set(state, DimensionAttr(parser.parse_str_enum(DimensionEnum)))
-
-    def print(self, printer: Printer, state: PrintingState, op: IRDLOperation) -> None:
-        """Write the letter."""
-        state.print_whitespace(printer)
-        printer.print_string(str(cast("DimensionAttr", self.dimension.get(op)).data))
-
-
-@irdl_custom_directive
 class UpperBound(CustomDirective):
     """`upper_bound 64`, a number that the result stays below, or nothing."""
 
@@ -117,22 +95,6 @@ class UpperBound(CustomDirective):
         if isinstance(bound, IntegerAttr):
             state.print_whitespace(printer)
             printer.print_string(f"upper_bound {bound.value.data}")
-
-
-@irdl_custom_directive
-class ShuffleWord(CustomDirective):
-    """`xor`, how lanes exchange values."""
-
-    mode: AttributeVariable
-
-    def parse(self, parser: Parser, state: ParsingState) -> None:
-        """Read the word."""
-        self.mode.set(state, ShuffleModeAttr(parser.parse_str_enum(ShuffleMode)))
-
-    def print(self, printer: Printer, state: PrintingState, op: IRDLOperation) -> None:
-        """Write the word."""
-        state.print_whitespace(printer)
-        printer.print_string(str(cast("ShuffleModeAttr", self.mode.get(op)).data))
 
 
 @irdl_custom_directive
