@@ -101,7 +101,7 @@ def _convert(operation: Operation, slice_: SliceText, followers: Followers) -> N
 def sliced(
     operation: Operation, source: NamedLayout | None, present: NamedLayout | None, llvm: int
 ) -> NamedLayout | None:
-    """The slice that means a reduction's layout, where a version of LLVM wants one; None where there is none to write."""
+    """The slice to write for a reduction's layout, if this version of LLVM requires slices; otherwise None."""
     if not wants_slices(operation, llvm) or source is None or present is None or "lane" not in present.levels:
         return None
     if not isinstance(source.attribute, LayoutAttr | SliceAttr):

@@ -13,11 +13,12 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from typing import cast
 
 from xdsl.dialects.builtin import IndexType, IntegerAttr, IntegerType, i32
 from xdsl.dialects.gpu import AsyncTokenType
-from xdsl.ir import Attribute
+from xdsl.ir import Attribute, SSAValue
 from xdsl.irdl import IRDLOperation
 from xdsl.irdl.declarative_assembly_format import (
     AttributeVariable,
@@ -49,7 +50,17 @@ __all__ = [
     "ReductionKind",
     "Scope",
     "UpperBound",
+    "print_async",
 ]
+
+
+def print_async(printer: Printer, given: bool, tokens: Sequence[SSAValue]) -> None:
+    """Write ` async [%s, %t]`: whether the operation gives a token, and the tokens that it waits for."""
+    printer.print_string(" async" if given else "")
+    if tokens:
+        printer.print_string(" ")
+        with printer.in_square_brackets():
+            printer.print_list(tokens, printer.print_ssa_value)
 
 
 @irdl_custom_directive
@@ -68,13 +79,7 @@ class AsyncDependencies(CustomDirective):
 
     def print(self, printer: Printer, state: PrintingState, op: IRDLOperation) -> None:
         """Write what is there of it."""
-        dependencies = self.dependencies.get(op)
-        if self.token.get(op):
-            printer.print_string(" async")
-        if dependencies:
-            printer.print_string(" ")
-            with printer.in_square_brackets():
-                printer.print_list(dependencies, printer.print_ssa_value)
+        print_async(printer, bool(self.token.get(op)), self.dependencies.get(op))
         state.should_emit_space, state.last_was_punctuation = True, False
 
 
