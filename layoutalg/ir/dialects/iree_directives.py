@@ -44,7 +44,7 @@ from xdsl.parser import Parser, UnresolvedOperand
 from xdsl.printer import Printer
 
 from layoutalg.ir.assembly import static_numbers
-from layoutalg.ir.dialects.directives import print_indices, read_indices
+from layoutalg.ir.dialects.directives import print_indices, required_indices
 
 __all__ = [
     "Flags",
@@ -302,9 +302,7 @@ class Padding(CustomDirective):
             if parser.parse_optional_keyword(values.name) is None:
                 continue
             parser.parse_punctuation("=")
-            found = read_indices(parser)
-            if found is None:
-                parser.raise_error("expected a list of indices like [%m, 16]")
+            found = required_indices(parser)
             values.set(state, found[0])
             numbers.set(state, found[1])
 
