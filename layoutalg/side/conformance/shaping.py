@@ -1,8 +1,8 @@
 """Kernels of one operation that changes a shape: broadcasts, transposes, casts, slices, reductions.
 
 >>> from random import Random
->>> from layoutalg.side.conformance.bodies import Body
->>> making = Making(Random(0), Body("workgroup"), "vector.transpose", "rows")
+>>> from layoutalg.side.conformance.bodies import KernelBody
+>>> making = Making(Random(0), KernelBody("workgroup"), "vector.transpose", "rows")
 >>> transpose(making)
 >>> print(making.body.lines[3].partition(" {")[0])
 %v1 = vector.transpose %v0, [1, 0]
@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from layoutalg.side.conformance.bodies import Value
+from layoutalg.side.conformance.bodies import KernelValue
 from layoutalg.side.conformance.kinds import KINDS, turned
 from layoutalg.side.conformance.making import MISMATCH, Making, generates
 from layoutalg.xegpu import LayoutAttr, SliceAttr
@@ -51,7 +51,7 @@ def transpose(making: Making) -> None:
     body.store(made)
 
 
-def _line(making: Making, of: Value, dim: int, layout: SliceAttr) -> Value:
+def _line(making: Making, of: KernelValue, dim: int, layout: SliceAttr) -> KernelValue:
     """Numbers along a dimension of a tile, in the layout of a slice: counted, gathered, or reduced from the tile.
 
     Compilers may choose the layout of what is counted, so for a mismatch it is one of the others. A reduction runs over the
@@ -119,7 +119,7 @@ def shape_cast(making: Making) -> None:
     body.store(made)
 
 
-def _back(making: Making, value: Value, like: Value, dim: int) -> Value:
+def _back(making: Making, value: KernelValue, like: KernelValue, dim: int) -> KernelValue:
     """A reduced value, spread again over the dimension that went."""
     body = making.body
     shape = tuple(1 if at == dim else extent for at, extent in enumerate(like.shape))

@@ -36,7 +36,7 @@ from xdsl.utils.str_enum import StrEnum
 
 from layoutalg.core.errors import LayoutError
 from layoutalg.ir.dialects.enumerations import Bracketed, EitherForm
-from layoutalg.ir.dialects.text_attributes import Body, TextAttribute, skip_token
+from layoutalg.ir.dialects.text_attributes import AttributeText, TextAttribute, skip_token
 from layoutalg.ir.operations.old_spellings import note_old_spelling
 
 if TYPE_CHECKING:
@@ -291,7 +291,7 @@ def parse_shaped(
             loose.append(parser.lexer.input.content[position : parser.pos].strip())
         if loose:  # `tensor_desc<8x16xf16, memory_scope = slm>` of the RFC
             body = ", ".join(loose)
-            TdescAttr.canonical(parser, Body(body, start))
+            TdescAttr.canonical(parser, AttributeText(body, start))
             encoding = TdescAttr(body).today(len(shape))
             note_old_spelling(parser, f"`{body}` in a tensor_desc", f"`{encoding}`")
             rest.append((start, encoding))
