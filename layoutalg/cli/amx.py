@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from layoutalg.cli.arguments import as_shape, print_json
-from layoutalg.cli.targets import PlanActions, difference_text, differences, model_text, print_results
+from layoutalg.cli.targets import Asked, difference_text, differences, model_text, print_results
 from layoutalg.core.errors import PlanError, SizeError
 from layoutalg.core.progress import progress_bar
 
@@ -29,7 +29,7 @@ _MOST_MODELLED = 2**32
 """Operations of a product whose bits are computed a second time, by the model: 1290^3, a second or two."""
 
 
-def amx_gemm(sizes: tuple[int, int, int], target: str, asked: PlanActions, options: dict[str, Any]) -> None:
+def amx_gemm(sizes: tuple[int, int, int], target: str, asked: Asked, options: dict[str, Any]) -> None:
     """Plan a product for a CPU with AMX, and do with the plan what is asked.
 
     Raises `PlanError` for what is not planned, and where something that is needed is not installed.
@@ -76,7 +76,7 @@ def amx_gemm(sizes: tuple[int, int, int], target: str, asked: PlanActions, optio
         print(f"\n{made}")
 
 
-def _refuse_pairs(asked: PlanActions, part: str, prepacked: bool, build: Path | None) -> None:
+def _refuse_pairs(asked: Asked, part: str, prepacked: bool, build: Path | None) -> None:
     """Refuse options that cannot be meant together."""
     if part == "parts" and prepacked:
         raise PlanError("--prepacked-b with --emit parts: the parts take packed B always; packing is a part of its own")
@@ -151,7 +151,7 @@ def _llvm_sentence(plan: AmxGemm, text: str) -> str:
     return "accepts the module and compiles it to AMX instructions"
 
 
-def _print(plan: AmxGemm, facts: dict[str, Any], asked: PlanActions) -> None:
+def _print(plan: AmxGemm, facts: dict[str, Any], asked: Asked) -> None:
     from rich.console import Console
 
     from layoutalg.show.amx_gemm import print_amx_plan

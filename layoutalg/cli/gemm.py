@@ -13,8 +13,8 @@ import click
 from layoutalg.cli.arguments import OneOf, as_shape, json_option, llvm_option, output_option, print_json
 from layoutalg.cli.targets import (
     AmxOption,
+    Asked,
     GpuOption,
-    PlanActions,
     Sectioned,
     amx_targets,
     checked_options,
@@ -97,7 +97,7 @@ def gemm(
 ) -> None:
     """Plan C[M, N] = A[M, K] * B[K, N] and print the plan; write, run, check and list its kernel."""
     given = checked_options(context, target, level, options)
-    asked = PlanActions(level, output, run, seed, check, listing, explain, runners_up, as_json)
+    asked = Asked(level, output, run, seed, check, listing, explain, runners_up, as_json)
     if target in amx_targets():
         from layoutalg.cli.amx import amx_gemm
 
@@ -106,7 +106,7 @@ def gemm(
         _gpu_gemm((m, n, k), target, asked, given)
 
 
-def _gpu_gemm(sizes: tuple[int, int, int], target: str, asked: PlanActions, options: dict[str, Any]) -> None:
+def _gpu_gemm(sizes: tuple[int, int, int], target: str, asked: Asked, options: dict[str, Any]) -> None:
     from layoutalg.core.files import write_file
     from layoutalg.gemm import plan_gemm
 

@@ -23,8 +23,8 @@ from layoutalg.gemm.options import AmxOptions, GemmOptions, Option
 
 __all__ = [
     "AmxOption",
+    "Asked",
     "GpuOption",
-    "PlanActions",
     "Sectioned",
     "amx_targets",
     "checked_options",
@@ -97,7 +97,7 @@ def _planner_option(name: str, hint: Any, said: Option, form: type[click.Option]
 
 
 @dataclass(frozen=True)
-class PlanActions:
+class Asked:
     """What is to be done with a plan."""
 
     level: str | None = None
