@@ -36,7 +36,7 @@ from xdsl.ir import Block, Operation, Region
 from layoutalg.core.limits import MOST_OPERATIONS
 from layoutalg.ir.dialects import cf
 from layoutalg.ir.verify.structure import use_problems
-from layoutalg.simulate.compiling import Body, Compiling, Step, execute
+from layoutalg.simulate.compiling import CompiledBlock, Compiling, Step, execute
 from layoutalg.simulate.machine import Array, Run, fail
 from layoutalg.simulate.masks import EVERYBODY, merge, merged
 from layoutalg.simulate.symbols import symbol_around
@@ -50,7 +50,7 @@ _Branches = list[tuple[int, Array | None, list[Any]]]
 class _Place:
     """A block of a graph: its body, the slots that other blocks read, and where its terminator goes."""
 
-    body: Body
+    body: CompiledBlock
     shared: tuple[int, ...]
     leave: Callable[[list[Any]], _Branches] | None
 
@@ -186,7 +186,7 @@ def _walk(run: Run, places: Sequence[_Place], values: list[Any]) -> list[Any]:
     return results or []
 
 
-def _shared(compiling: Compiling, body: Body) -> tuple[int, ...]:
+def _shared(compiling: Compiling, body: CompiledBlock) -> tuple[int, ...]:
     """The slots of a block's results that another block reads."""
     block = body.block
     return tuple(

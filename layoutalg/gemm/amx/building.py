@@ -156,7 +156,7 @@ def build_amx(plan: AmxGemm, path: str | os.PathLike[str], name: str = "gemm", h
 
 
 def _is_ours(path: Path) -> bool:
-    """Whether the header may be overwritten: there is none, or layoutalg wrote it."""
+    """Whether the header may be overwritten: it does not exist yet, or layoutalg wrote it."""
     try:
         return _GUARD in path.read_text(encoding="utf-8", errors="replace")
     except FileNotFoundError:

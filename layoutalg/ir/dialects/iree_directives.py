@@ -25,9 +25,7 @@ from xdsl.dialects.builtin import (
     BoolAttr,
     DenseArrayBase,
     IndexType,
-    IntegerAttr,
     StringAttr,
-    i32,
     i64,
 )
 from xdsl.ir import Attribute, Region
@@ -46,7 +44,7 @@ from xdsl.parser import Parser, UnresolvedOperand
 from xdsl.printer import Printer
 
 from layoutalg.ir.assembly import static_numbers
-from layoutalg.ir.dialects.directives import print_indices, read_indices
+from layoutalg.ir.dialects.directives import print_indices, required_indices
 
 __all__ = [
     "Flags",
@@ -57,7 +55,6 @@ __all__ = [
     "NullPointer",
     "Padding",
     "RootOp",
-    "ScanCluster",
     "SizesInBrackets",
     "SourceIndexTypes",
     "Target",
@@ -305,9 +302,7 @@ class Padding(CustomDirective):
             if parser.parse_optional_keyword(values.name) is None:
                 continue
             parser.parse_punctuation("=")
-            found = read_indices(parser)
-            if found is None:
-                parser.raise_error("expected a list of indices like [%m, 16]")
+            found = required_indices(parser)
             values.set(state, found[0])
             numbers.set(state, found[1])
 
@@ -321,7 +316,7 @@ class Padding(CustomDirective):
                 state.should_emit_space, state.last_was_punctuation = True, False
 
 
-# -- copies into shared memory, scans
+# -- copies into shared memory
 
 
 @irdl_custom_directive
@@ -373,36 +368,6 @@ class SourceIndexTypes(CustomDirective):
         if any(kind != _INDEX for kind in types):
             with printer.in_square_brackets():
                 printer.print_list(types, printer.print_attribute)
-
-
-@irdl_custom_directive
-class ScanCluster(CustomDirective):
-    """`cluster(size = 4, stride = 2)`, or nothing: the whole subgroup."""
-
-    size: AttributeVariable
-    stride: AttributeVariable
-
-    def parse(self, parser: Parser, state: ParsingState) -> None:
-        """Read what is there."""
-        if parser.parse_optional_keyword("cluster") is None:
-            return
-        with parser.in_parens():
-            parser.parse_keyword("size")
-            parser.parse_punctuation("=")
-            self.size.set(state, IntegerAttr(parser.parse_integer(), i32))
-            if parser.parse_optional_punctuation(",") is not None:
-                parser.parse_keyword("stride")
-                parser.parse_punctuation("=")
-                self.stride.set(state, IntegerAttr(parser.parse_integer(), i32))
-
-    def print(self, printer: Printer, state: PrintingState, op: IRDLOperation) -> None:
-        """Write what is there."""
-        size: Any = self.size.get(op)
-        stride: Any = self.stride.get(op)
-        if size is not None:
-            apart = "" if stride is None or stride.value.data == 1 else f", stride = {stride.value.data}"
-            print_spaced(printer, state, f"cluster(size = {size.value.data}{apart})")
-            state.should_emit_space, state.last_was_punctuation = True, False
 
 
 # -- values with what is known of them

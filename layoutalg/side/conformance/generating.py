@@ -16,7 +16,7 @@ from random import Random
 from layoutalg.core.errors import LayoutError
 from layoutalg.core.messages import shown
 from layoutalg.core.whole_numbers import instance_of, listed
-from layoutalg.side.conformance.bodies import Body
+from layoutalg.side.conformance.bodies import KernelBody
 from layoutalg.side.conformance.kernel import GeneratedKernel, Level, meaning
 from layoutalg.side.conformance.making import MISMATCH, Generator, Making, generators
 
@@ -59,7 +59,7 @@ def made(operation: str, kind: str, level: Level, seed: int, number: int = 0) ->
     generator = _generator(operation)
     random = Random(f"{operation}/{kind}/{level}/{seed}/{number}")
     making = Making(
-        random, Body("plain" if level == "plain" else "workgroup", sparse=level == "anchors"), operation, kind
+        random, KernelBody("plain" if level == "plain" else "workgroup", sparse=level == "anchors"), operation, kind
     )
     generator.make(making)
     mark = "anchors_" if level == "anchors" else ""
