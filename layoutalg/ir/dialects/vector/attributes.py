@@ -9,7 +9,7 @@
 from __future__ import annotations
 
 from xdsl.dialects.utils import EnumAttribute
-from xdsl.dialects.vector import CombiningKindAttr, CombiningKindFlag
+from xdsl.dialects.vector import CombiningKindFlag
 from xdsl.irdl import irdl_attr_definition
 from xdsl.parser import AttrParser
 from xdsl.printer import Printer
@@ -40,6 +40,24 @@ class PrintPunctuation(StrEnum):
     Comma = "comma"
     Open = "open"
     Close = "close"
+
+
+@irdl_attr_definition
+class CombiningKindAttr(EnumAttribute[CombiningKindFlag]):
+    """`#vector.kind<add>`; LLVM reads the word in quotes too."""
+
+    name = "vector.kind"
+
+    @classmethod
+    def parse_parameter(cls, parser: AttrParser) -> CombiningKindFlag:
+        """Read `<add>`."""
+        with parser.in_angle_brackets():
+            return parser.parse_str_enum(CombiningKindFlag)
+
+    def print_parameter(self, printer: Printer) -> None:
+        """Write `<add>`."""
+        with printer.in_angle_brackets():
+            printer.print_string(self.data.value)
 
 
 @irdl_attr_definition
