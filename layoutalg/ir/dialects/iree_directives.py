@@ -26,6 +26,7 @@ from xdsl.dialects.builtin import (
     DenseArrayBase,
     IndexType,
     StringAttr,
+    i1,
     i64,
 )
 from xdsl.ir import Attribute, Region
@@ -63,6 +64,7 @@ __all__ = [
     "WordsInAnyOrder",
     "parse_named",
     "print_spaced",
+    "read_signature",
 ]
 
 
@@ -403,6 +405,15 @@ class MetadataTypes(CustomDirective):
 # -- regions with arguments in front
 
 
+def read_signature(parser: Parser) -> tuple[list[Parser.Argument], list[Attribute]]:
+    """Read `(%device: !hal.device) -> (index, index)`: arguments of a region, and types, of which there may be none."""
+    arguments = parser.parse_comma_separated_list(parser.Delimiter.PAREN, parser.parse_argument)
+    if parser.parse_optional_punctuation("->") is None:
+        return arguments, []
+    kinds = parser.parse_optional_comma_separated_list(parser.Delimiter.PAREN, parser.parse_type)
+    return arguments, [parser.parse_type()] if kinds is None else kinds
+
+
 @irdl_custom_directive
 class HostRegion(CustomDirective):
     """`count(%device: !hal.device) -> (index, index, index) {...}`, or nothing: what the host computes before a launch."""
@@ -410,18 +421,21 @@ class HostRegion(CustomDirective):
     region: RegionVariable
 
     @property
-    def _word(self) -> str:
-        return "condition" if self.region.name == "condition" else "count"
+    def _signature(self) -> tuple[str, list[Attribute], str]:
+        """The word in front, the types that the region gives, and how they are called where they are others."""
+        if self.region.name == "condition":
+            return "condition", [i1], "condition region must return a boolean value"
+        return "count", [IndexType()] * 3, "workgroup count region must return the XYZ dimension counts"
 
     def parse(self, parser: Parser, state: ParsingState) -> None:
         """Read arguments, types and region."""
-        if parser.parse_optional_keyword(self._word) is None:
+        word, wanted, otherwise = self._signature
+        if parser.parse_optional_keyword(word) is None:
             self.region.set(state, Region())
             return
-        arguments = parser.parse_comma_separated_list(parser.Delimiter.PAREN, parser.parse_argument)
-        parser.parse_punctuation("->")
-        if parser.parse_optional_comma_separated_list(parser.Delimiter.PAREN, parser.parse_type) is None:
-            parser.parse_type()
+        arguments, kinds = read_signature(parser)
+        if kinds != wanted:
+            parser.raise_error(otherwise)
         self.region.set(state, parser.parse_region(arguments))
 
     def print(self, printer: Printer, state: PrintingState, op: IRDLOperation) -> None:
@@ -429,8 +443,9 @@ class HostRegion(CustomDirective):
         region = self.region.get(op)
         if not region.blocks:
             return
-        print_spaced(printer, state, f"{self._word}(")
+        word, kinds, _ = self._signature
+        print_spaced(printer, state, f"{word}(")
         printer.print_list(region.blocks[0].args, printer.print_block_argument)
-        printer.print_string(") -> i1 " if self._word == "condition" else ") -> (index, index, index) ")
+        printer.print_string(f") -> {kinds[0]} " if len(kinds) == 1 else f") -> ({', '.join(map(str, kinds))}) ")
         printer.print_region(region, print_entry_block_args=False)
         state.should_emit_space, state.last_was_punctuation = True, False

@@ -9,7 +9,7 @@
 from __future__ import annotations
 
 from xdsl.dialects.utils import EnumAttribute
-from xdsl.dialects.vector import CombiningKindAttr, CombiningKindFlag
+from xdsl.dialects.vector import CombiningKindFlag
 from xdsl.irdl import irdl_attr_definition
 from xdsl.utils.str_enum import StrEnum
 
@@ -40,6 +40,13 @@ class PrintPunctuation(StrEnum):
     Comma = "comma"
     Open = "open"
     Close = "close"
+
+
+@irdl_attr_definition
+class CombiningKindAttr(Bracketed, EnumAttribute[CombiningKindFlag]):
+    """`#vector.kind<add>`; LLVM reads the word in quotes too."""
+
+    name = "vector.kind"
 
 
 @irdl_attr_definition
