@@ -411,7 +411,7 @@ def read_signature(parser: Parser) -> tuple[list[Parser.Argument], list[Attribut
     if parser.parse_optional_punctuation("->") is None:
         return arguments, []
     kinds = parser.parse_optional_comma_separated_list(parser.Delimiter.PAREN, parser.parse_type)
-    return arguments, [parser.parse_type()] if kinds is None else kinds
+    return arguments, [parser.parse_type()] if kinds is None else [*kinds]
 
 
 @irdl_custom_directive
