@@ -34,7 +34,7 @@ from layoutalg.core.errors import LayoutError
 from layoutalg.core.limits import LAUNCH_GROUP as GROUP
 from layoutalg.core.limits import MOST_LIVE_BYTES, MOST_SHARED_BYTES, MOST_WORK_ITEMS, MOST_WORKGROUPS
 from layoutalg.core.messages import shown
-from layoutalg.core.whole_numbers import one_of, whole_number
+from layoutalg.core.whole_numbers import listed, one_of, whole_number
 from layoutalg.hardware import target_info
 from layoutalg.ir.assembly import static_numbers
 from layoutalg.ir.dialects import gpu
@@ -337,7 +337,14 @@ def _block_size(
             function,
             "known_block_size = array<i32: x, y, z> or the argument block (--block) is needed to know the work-items",
         )
-    numbers = given if given is not None else tuple(static_numbers(cast("DenseArrayBase", written)))
+    if given is not None:
+        sizes = [whole_number(size, "block with", 1, MOST_WORK_ITEMS) for size in listed(given, "block")]
+        if len(sizes) != 3 or prod(sizes) > MOST_WORK_ITEMS:
+            raise LayoutError(
+                f"block {shown(given)}: expected three sizes, at most {MOST_WORK_ITEMS} work-items in all"
+            )
+        return sizes[0], sizes[1], sizes[2]
+    numbers = tuple(static_numbers(cast("DenseArrayBase", written)))
     if len(numbers) != 3 or min(numbers) < 1 or prod(numbers) > MOST_WORK_ITEMS:
         fail(
             function,
