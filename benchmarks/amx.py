@@ -21,7 +21,6 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 import argparse
 import ctypes
 import subprocess
-import time
 from collections.abc import Callable
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -35,7 +34,7 @@ from layoutalg.gemm.amx.compiling import usable_version
 from layoutalg.gemm.amx.operands import Buffer, Operands, memory_type, random_operands
 from layoutalg.gemm.amx.processor import native_refusal, vector_features
 from layoutalg.gemm.amx.running import loaded
-from layoutalg.gemm.amx.timing import best_seconds, measured_clock
+from layoutalg.gemm.amx.timing import best_seconds, measured_clock, timed
 
 SECONDS = 1.0
 """What a row may take; each is called twice at least."""
@@ -81,15 +80,6 @@ def compiled_loop(folder: Path, level: str, plan: AmxGemm) -> Callable[..., Any]
     options = [level, *features, *sizes, "-shared", "-fPIC"]
     subprocess.run(["cc", *options, "-o", str(library), str(source)], check=True)
     return ctypes.CDLL(str(library)).product
-
-
-def timed(call: Callable[[], object]) -> Callable[[], float]:
-    def one() -> float:
-        start = time.perf_counter()
-        call()
-        return time.perf_counter() - start
-
-    return one
 
 
 def rows(plan: AmxGemm, folder: Path) -> list[Row]:

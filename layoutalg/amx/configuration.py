@@ -26,7 +26,7 @@ from dataclasses import dataclass
 from layoutalg.amx.tiles import BYTES_PER_ROW, REGISTERS, ROWS, TileType, as_tile
 from layoutalg.core.errors import LayoutError, VerificationError
 from layoutalg.core.limits import MOST_TILES_GIVEN
-from layoutalg.core.whole_numbers import as_ints, whole_number
+from layoutalg.core.whole_numbers import as_ints, listed, whole_number
 
 __all__ = ["PALETTE", "TileConfig"]
 
@@ -93,13 +93,14 @@ class TileConfig:
         """
         if not isinstance(tiles, Sequence):  # pyright: ignore[reportUnnecessaryIsInstance]
             raise VerificationError(f"tiles of type {type(tiles).__name__}: expected a list of TileType")
-        if len(tiles) > REGISTERS:
-            raise VerificationError(f"{len(tiles)} tiles: there are {REGISTERS} tile registers, tmm0 to tmm7")
-        for tmm, tile in enumerate(tiles):
+        given = listed(tiles, "tiles", error=VerificationError)
+        if len(given) > REGISTERS:
+            raise VerificationError(f"{len(given)} tiles: there are {REGISTERS} tile registers, tmm0 to tmm7")
+        for tmm, tile in enumerate(given):
             problem = as_tile(f"tmm{tmm}", tile).check()
             if problem is not None:
                 raise VerificationError(f"{problem} (in {tile} for tmm{tmm})")
-        return TileConfig(tuple(t.rows for t in tiles), tuple(t.row_bytes for t in tiles))
+        return TileConfig(tuple(t.rows for t in given), tuple(t.row_bytes for t in given))
 
     @staticmethod
     def from_bytes(record: bytes) -> TileConfig:

@@ -52,7 +52,7 @@ if TYPE_CHECKING:
     from layoutalg.flow.relations import Demand, Tie
     from layoutalg.module import Module
 
-__all__ = ["Found", "check_flow", "unread_in"]
+__all__ = ["FunctionCheck", "check_flow", "unread_in"]
 
 _AXES = ("sg", "lane")
 _LEVELS = frozenset(_AXES)
@@ -63,7 +63,7 @@ _VERIFIED = frozenset(("descriptor", "input_layout", "target_layout"))
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class FunctionCheck:
     """What was found in one function."""
 
     mistakes: tuple[Mistake, ...]
@@ -73,7 +73,7 @@ class Found:
     unsaid: int = 0
 
 
-def check_flow(flow: Flow, module: Module, target: str, llvm: int) -> Found:
+def check_flow(flow: Flow, module: Module, target: str, llvm: int) -> FunctionCheck:
     """Check one function of a module."""
     return _Checking(flow, module, target, llvm).found()
 
@@ -89,7 +89,7 @@ class _Checking:
         self.taken = operand_statements(flow.wanted)
         self.repairing = Repairing(flow, self.held, self.names, self.machine, target, llvm)
 
-    def found(self) -> Found:
+    def found(self) -> FunctionCheck:
         mistakes = [
             *self._refused(),
             *self._fits(),
@@ -107,7 +107,7 @@ class _Checking:
         conversions = tuple(conversions_of(self.flow, self.module, self.machine, self.target, self.held))
         unsaid = sum(value.makes is None and value.number not in self.held for value in self.flow.values)
         unknown = tuple([called(one) for one in self.flow.unknown if _is_unknown(one)])
-        return Found(tuple(mistakes), conversions, len(users), unknown, unsaid)
+        return FunctionCheck(tuple(mistakes), conversions, len(users), unknown, unsaid)
 
     def _refused(self) -> Iterator[Mistake]:
         """Operations that are not as their dialect wants them, in the words of the verifier that refuses them."""

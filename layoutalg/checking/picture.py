@@ -35,7 +35,7 @@ from layoutalg.flow.values import Candidate, solved
 from layoutalg.flow.written_layouts import CONVERTING
 from layoutalg.ir.places import place_of
 from layoutalg.viz.colours import hexes, shades
-from layoutalg.viz.graph import Box, Graph, Line, Panel
+from layoutalg.viz.graph import Box, Edge, Graph, Panel
 
 if TYPE_CHECKING:
     from layoutalg.checking import Check
@@ -140,7 +140,7 @@ class _Drawing:
             self.names_of[canonical] = name
         return self.key.setdefault(name, hexes(shades([len(self.key) % 8], [0.75]))[0])
 
-    def _line(self, start: int, end: int, user: Operation, number: int, member: SSAValue, value: Value) -> Line:
+    def _line(self, start: int, end: int, user: Operation, number: int, member: SSAValue, value: Value) -> Edge:
         name = self.names.of(member)
         mistake = self.mistakes.get((place_of(user), name))
         wrong = mistake is not None and mistake.finding.level == "error"
@@ -156,7 +156,7 @@ class _Drawing:
             if wanted is not None and not self._alike(source, wanted, value):
                 pictures += _tile(f"{user.name} needs it so", wanted, value, self.machine)
                 pictures += self._exchange(source, wanted, value, words)
-        return Line(start, end, f"{name} {_type(value)}", state, Panel(tuple(words), tuple(pictures)))
+        return Edge(start, end, f"{name} {_type(value)}", state, Panel(tuple(words), tuple(pictures)))
 
     def _wanted(self, user: Operation, number: int) -> Distributed | None:
         """How an operation needs its operand: what its result says, or what it states itself."""

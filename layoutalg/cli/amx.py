@@ -11,15 +11,17 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from layoutalg.cli.arguments import as_shape, print_json
-from layoutalg.cli.targets import Asked, difference_text, differences, model_text, print_results
+from layoutalg.cli.arguments import as_shape
+from layoutalg.cli.targets import UNLIKE, Asked, compared_row, print_report, written_rows
 from layoutalg.core.errors import PlanError, SizeError
 from layoutalg.core.progress import progress_bar
 
 if TYPE_CHECKING:
+    import numpy as np
     from numpy.typing import NDArray
 
     from layoutalg.gemm.amx import AmxGemm
+    from layoutalg.show.plan_report import PlanRow
 
 __all__ = ["amx_gemm"]
 
@@ -34,8 +36,9 @@ def amx_gemm(sizes: tuple[int, int, int], target: str, asked: Asked, options: di
 
     Raises `PlanError` for what is not planned, and where something that is needed is not installed.
     """
-    from layoutalg.core.files import write_file
     from layoutalg.gemm.amx import plan_amx
+    from layoutalg.show.amx_gemm import amx_report, listing_facts
+    from layoutalg.show.plan_report import row
 
     prepacked, native, timed, build = (options.pop(name) for name in ("prepacked_b", "native", "timed", "build"))
     options["a"] = "bf16" if options["a"] is None else options["a"]
@@ -48,32 +51,23 @@ def amx_gemm(sizes: tuple[int, int, int], target: str, asked: Asked, options: di
     if asked.wants_only_text and not (native or timed or build):
         print(text, end="")
         return
-    facts: dict[str, Any] = {}
+    results: list[PlanRow] = []
     if asked.run:
-        facts["simulated"] = _simulated(plan, text, asked.seed)
+        results.append(_simulated(plan, text, asked.seed))
     if asked.check:
-        facts["llvm_says"] = _llvm_sentence(plan, text)
+        results.append(row(f"LLVM {plan.llvm}", "{llvm_says}", llvm_says=_llvm_sentence(plan, text)))
     if native:
-        facts["executed"] = _executed(plan, asked.seed)
+        results += _executed(plan, asked.seed)
     if timed:
-        facts["timed"] = _timed(plan)
+        results += _timed(plan)
     made = plan.listing() if asked.listing else None
-    if build is not None:
-        facts["library"] = str(plan.build(build))
-    if asked.output is not None:  # last, so that a run that fails leaves no file
-        write_file(asked.output, text)
-        facts["output"] = str(asked.output)
-    if asked.as_json:
-        from layoutalg.show.amx_gemm import amx_facts, listing_facts
-
-        if made is not None:
-            facts["listing"] = listing_facts(made)
-        module = {"module": text} if asked.level is not None and asked.output is None else {}
-        print_json(amx_facts(plan, runners_up=asked.runners_up) | facts | module)
-        return
-    _print(plan, facts, asked)
     if made is not None:
-        print(f"\n{made}")
+        results.append(row(listing=listing_facts(made)))
+    if build is not None:
+        results.append(row("library", "{library}", library=str(plan.build(build))))
+    results[:0] = written_rows("module", text, asked.output, asked.level)
+    report = amx_report(plan, results, runners_up=asked.runners_up, explain=asked.explain)
+    print_report(report, asked.as_json, "" if made is None else f"\n{made}")
 
 
 def _refuse_pairs(asked: Asked, part: str, prepacked: bool, build: Path | None) -> None:
@@ -87,9 +81,9 @@ def _refuse_pairs(asked: Asked, part: str, prepacked: bool, build: Path | None) 
         raise PlanError("--build with -o: the first writes a library and its header, the second a module; ask for one")
 
 
-def _simulated(plan: AmxGemm, text: str, seed: int) -> dict[str, Any]:
+def _simulated(plan: AmxGemm, text: str, seed: int) -> PlanRow:
     """The module's result on random matrices, against the stated model and against the definition in f64."""
-    from layoutalg.gemm.amx.numerics import computed, exact
+    from layoutalg.gemm.amx.numerics import computed
     from layoutalg.gemm.amx.operands import random_operands
     from layoutalg.gemm.amx.simulating import check_size
 
@@ -98,14 +92,15 @@ def _simulated(plan: AmxGemm, text: str, seed: int) -> dict[str, Any]:
     with progress_bar("simulated") as progress:
         found = plan.simulate(**inputs, text=text, progress=progress)
     modelled = found.tobytes() == computed(plan.problem, **inputs).tobytes()
-    return {"as_modelled": modelled} | _compared(plan, found, exact(plan.problem, **inputs))
+    return compared_row("simulated", found, _defined(plan, found.dtype, inputs), modelled, at="simulated")
 
 
-def _executed(plan: AmxGemm, seed: int) -> dict[str, Any]:
+def _executed(plan: AmxGemm, seed: int) -> list[PlanRow]:
     """The compiled module's result on random matrices, the way in which it was computed, and the seconds."""
     from layoutalg.core.limits import MOST_GEMM_BYTES
-    from layoutalg.gemm.amx.numerics import computed, exact
+    from layoutalg.gemm.amx.numerics import computed
     from layoutalg.gemm.amx.operands import random_operands
+    from layoutalg.show.plan_report import row
 
     problem = plan.problem
     for matrix in problem.matrices:
@@ -118,23 +113,33 @@ def _executed(plan: AmxGemm, seed: int) -> dict[str, Any]:
     modelled = None
     if problem.flops <= _MOST_MODELLED:
         modelled = run.c.tobytes() == computed(problem, **inputs).tobytes()
-    facts = {"how": run.how, "says": str(run), "seconds": run.seconds, "as_modelled": modelled}
-    return facts | _compared(plan, run.c, exact(problem, **inputs))
+    wanted = _defined(plan, run.c.dtype, inputs)
+    unlike = "sums in the order of k, so other bits than AMX gives" if run.how == "scalar" else UNLIKE
+    compared = compared_row("", run.c, wanted, modelled, at="executed", unlike=unlike)
+    return [row("executed", "{says}", at="executed", how=run.how, says=str(run), seconds=run.seconds), compared]
 
 
-def _timed(plan: AmxGemm) -> dict[str, Any]:
+def _timed(plan: AmxGemm) -> list[PlanRow]:
     """What was measured, and the text that says it."""
+    from layoutalg.show.plan_report import columns, row
+
     timing = plan.time()
-    return asdict(timing) | {"peak": timing.peak, "part_of_peak": timing.part_of_peak, "says": str(timing)}
+    lines = str(timing).splitlines()[1:]  # the first is the problem
+    facts = asdict(timing) | {"peak": timing.peak, "part_of_peak": timing.part_of_peak, "says": str(timing)}
+    return [*(columns("" if place else "timed", line) for place, line in enumerate(lines)), row(timed=facts)]
 
 
-def _compared(plan: AmxGemm, found: NDArray[Any], wanted: NDArray[Any]) -> dict[str, float]:
+def _defined(plan: AmxGemm, dtype: np.dtype[Any], inputs: dict[str, Any]) -> NDArray[Any]:
+    """The result by definition, within the limits of C's type."""
     import numpy as np
 
-    if plan.problem.c in ("s8", "u8"):
-        limits = np.iinfo(found.dtype)
-        wanted = np.clip(np.rint(wanted), limits.min, limits.max)
-    return differences(found, wanted)
+    from layoutalg.gemm.amx.numerics import exact
+
+    wanted = exact(plan.problem, **inputs)
+    if plan.problem.c not in ("s8", "u8"):
+        return wanted
+    limits = np.iinfo(dtype)
+    return np.clip(np.rint(wanted), limits.min, limits.max)
 
 
 def _llvm_sentence(plan: AmxGemm, text: str) -> str:
@@ -149,36 +154,3 @@ def _llvm_sentence(plan: AmxGemm, text: str) -> str:
     except PlanError as refusal:
         return f"refuses: {refusal}"
     return "accepts the module and compiles it to AMX instructions"
-
-
-def _print(plan: AmxGemm, facts: dict[str, Any], asked: Asked) -> None:
-    from rich.console import Console
-
-    from layoutalg.show.amx_gemm import print_amx_plan
-
-    console = Console(markup=False, highlight=False, emoji=False)
-    print_amx_plan(plan, console, runners_up=asked.runners_up, explain=asked.explain)
-    rows: list[tuple[str, str]] = []
-    if "output" in facts:
-        rows.append(("module", facts["output"]))
-    if "simulated" in facts:
-        rows.append(("simulated", _comparison(facts["simulated"])))
-    if "llvm_says" in facts:
-        rows.append((f"LLVM {plan.llvm}", facts["llvm_says"]))
-    if "executed" in facts:
-        rows += [("executed", facts["executed"]["says"]), ("", _comparison(facts["executed"]))]
-    if "timed" in facts:
-        lines = facts["timed"]["says"].splitlines()[1:]  # the first is the problem
-        rows += zip(("timed", *[""] * (len(lines) - 1)), lines, strict=True)
-    if "library" in facts:
-        rows.append(("library", facts["library"]))
-    print_results(rows)
-
-
-def _comparison(facts: dict[str, Any]) -> str:
-    far = difference_text(facts)
-    if facts["as_modelled"] is None:
-        return far
-    if facts.get("how") == "scalar" and not facts["as_modelled"]:
-        return f"sums in the order of k, so other bits than AMX gives; {far}"
-    return f"{model_text(facts)}; {far}"

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from layoutalg.cli.arguments import OneOf, as_shape, json_option, llvm_option, output_option, print_json
+from layoutalg.cli.arguments import OneOf, as_shape, json_option, llvm_option, output_option
 from layoutalg.cli.targets import (
     AmxOption,
     Asked,
@@ -18,18 +18,18 @@ from layoutalg.cli.targets import (
     Sectioned,
     amx_targets,
     checked_options,
-    difference_text,
-    differences,
+    compared_row,
     emit_names,
-    model_text,
     planner_options,
-    print_results,
+    print_report,
     target_names,
+    written_rows,
 )
 from layoutalg.core.progress import progress_bar
 
 if TYPE_CHECKING:
     from layoutalg.gemm import Gemm
+    from layoutalg.show.plan_report import PlanRow
 
 __all__ = ["gemm"]
 
@@ -48,26 +48,15 @@ __all__ = ["gemm"]
 @llvm_option("The version that the kernel is for.")
 @click.option("--static", is_flag=True, cls=GpuOption, help="Write the sizes into the kernel as constants.")
 @click.option("--prepacked-b", is_flag=True, cls=AmxOption, help="Write a module that takes B packed.")
-@click.option(
-    "--native",
-    is_flag=True,
-    cls=AmxOption,
-    help="Compile it and execute it here on random matrices.",
-)
+@click.option("--native", is_flag=True, cls=AmxOption, help="Compile it and execute it here on random matrices.")
 @click.option(
     "--time", "timed", is_flag=True, cls=AmxOption, help="Measure operations per second, on a CPU that has AMX."
 )
 @click.option(
-    "--build",
-    type=click.Path(path_type=Path),
-    cls=AmxOption,
-    help="Write a shared library and its C header.",
+    "--build", type=click.Path(path_type=Path), cls=AmxOption, help="Write a shared library and its C header."
 )
 @click.option(
-    "--emit",
-    "level",
-    type=OneOf(emit_names),
-    help="Print the kernel (with -o: write it); AMX has whole and parts.",
+    "--emit", "level", type=OneOf(emit_names), help="Print the kernel (with -o: write it); AMX has whole and parts."
 )
 @output_option("Write the kernel to a file, at lane level (AMX: whole) unless --emit says otherwise.")
 @click.option("--run", is_flag=True, help="Execute the kernel in the simulator on random matrices.")
@@ -107,8 +96,9 @@ def gemm(
 
 
 def _gpu_gemm(sizes: tuple[int, int, int], target: str, asked: Asked, options: dict[str, Any]) -> None:
-    from layoutalg.core.files import write_file
     from layoutalg.gemm import plan_gemm
+    from layoutalg.show.gemm import gemm_report
+    from layoutalg.show.plan_report import row
 
     static = options.pop("static")
     options["a"] = "f16" if options["a"] is None else options["a"]
@@ -120,46 +110,20 @@ def _gpu_gemm(sizes: tuple[int, int, int], target: str, asked: Asked, options: d
     if asked.wants_only_text:
         print(text, end="")
         return
-    facts: dict[str, Any] = {}
+    results: list[PlanRow] = []
     if asked.run:
-        facts |= _simulated(plan, text, asked.seed)
+        results.append(_simulated(plan, text, asked.seed))
     if asked.check:
-        facts["llvm_says"] = _llvm_sentence(plan, text, level)
+        results.append(row(f"LLVM {plan.llvm}", "{llvm_says}", llvm_says=_llvm_sentence(plan, text, level)))
     made = plan.listing() if asked.listing else None
-    if asked.output is not None:  # last, so that a run that fails leaves no file
-        write_file(asked.output, text)
-        facts["output"] = str(asked.output)
-    if asked.as_json:
-        from layoutalg.show.gemm import gemm_facts
-
-        if made is not None:
-            facts["listing"] = made.as_json()
-        kernel = {"kernel": text} if asked.level is not None and asked.output is None else {}
-        print_json(gemm_facts(plan, runners_up=asked.runners_up) | facts | kernel)
-        return
-    _print(plan, facts, asked.runners_up, asked.explain)
     if made is not None:
-        print(f"\n{made.text()}")
+        results.append(row(listing=made.as_json()))
+    results[:0] = written_rows("kernel", text, asked.output, asked.level)
+    report = gemm_report(plan, results, runners_up=asked.runners_up, explain=asked.explain)
+    print_report(report, asked.as_json, "" if made is None else f"\n{made.text()}")
 
 
-def _print(plan: Gemm, facts: dict[str, Any], runners_up: int, explain: bool) -> None:
-    from rich.console import Console
-
-    from layoutalg.show.gemm import print_plan
-
-    console = Console(markup=False, highlight=False, emoji=False)
-    print_plan(plan, console, runners_up=runners_up, explain=explain)
-    rows: list[tuple[str, str]] = []
-    if "output" in facts:
-        rows.append(("kernel", facts["output"]))
-    if "largest_difference" in facts:
-        rows.append(("simulated", f"{model_text(facts)}; {difference_text(facts)}"))
-    if "llvm_says" in facts:
-        rows.append((f"LLVM {plan.llvm}", facts["llvm_says"]))
-    print_results(rows)
-
-
-def _simulated(plan: Gemm, text: str, seed: int) -> dict[str, Any]:
+def _simulated(plan: Gemm, text: str, seed: int) -> PlanRow:
     """The kernel's result on random matrices, against the stated model and against the definition in f64."""
     import numpy as np
 
@@ -171,10 +135,8 @@ def _simulated(plan: Gemm, text: str, seed: int) -> dict[str, Any]:
     with progress_bar("workgroups") as progress:
         found = plan.simulate(*inputs, text=text, progress=progress)
     wanted = exact(plan.problem, *inputs)
-    return {
-        "as_modelled": found.tobytes() == computed(plan.problem, *inputs).tobytes(),
-        **differences(found, wanted),
-    }
+    modelled = found.tobytes() == computed(plan.problem, *inputs).tobytes()
+    return compared_row("simulated", found, wanted, modelled)
 
 
 def _llvm_sentence(plan: Gemm, text: str, level: str) -> str:

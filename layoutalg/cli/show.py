@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
     from layoutalg.core.notation import Machine
     from layoutalg.module import Module
+    from layoutalg.show.modules import ModuleDescription
+    from layoutalg.show.report import Description
 
 __all__ = ["show"]
 
@@ -84,11 +86,7 @@ def show(
     if operation is not None:
         raise LayoutError(f"--op {operation}: {found} is one value; --op names an operation of a module")
     described = describe(found, shape, machine, element=element, blocks=blocks, **asked)
-    if as_json:
-        print_json(described.facts)
-    else:
-        described.print(console)
-    return int(strict and described.refused)
+    return _shown(described, strict, as_json, console)
 
 
 def _show_module(
@@ -97,6 +95,10 @@ def _show_module(
     from layoutalg.show.modules import describe_module
 
     found = describe_module(module, machine, **asked)
+    return _shown(found, strict, as_json, console)
+
+
+def _shown(found: Description | ModuleDescription, strict: bool, as_json: bool, console: Console) -> int:
     if as_json:
         print_json(found.facts)
     else:

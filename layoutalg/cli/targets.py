@@ -17,29 +17,33 @@ from typing import TYPE_CHECKING, Any, TypeVar, get_args, get_type_hints
 import click
 from click.core import ParameterSource
 
-from layoutalg.cli.arguments import OneOf
+from layoutalg.cli.arguments import OneOf, print_json
 from layoutalg.core.errors import PlanError
 from layoutalg.gemm.options import AmxOptions, GemmOptions, Option
 
 __all__ = [
+    "UNLIKE",
     "AmxOption",
     "Asked",
     "GpuOption",
     "Sectioned",
     "amx_targets",
     "checked_options",
-    "difference_text",
-    "differences",
+    "compared_row",
     "emit_names",
     "model_text",
     "planner_options",
-    "print_results",
+    "print_report",
     "target_names",
+    "written_rows",
 ]
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from layoutalg.show.plan_report import PlanReport, PlanRow
+
+UNLIKE = "NOT what the model says"
 _Command = TypeVar("_Command", bound=Callable[..., Any])
 
 
@@ -173,25 +177,52 @@ def checked_options(
     return {name: value for name, value in options.items() if name not in names}
 
 
-def differences(found: NDArray[Any], wanted: NDArray[Any]) -> dict[str, float]:
-    """How far a result is from the definition in f64."""
-    far = abs(found.astype(wanted.dtype) - wanted).max()
-    return {"largest_difference": float(far), "largest_value": float(abs(wanted).max())}
+def compared_row(
+    label: str,
+    found: NDArray[Any],
+    wanted: NDArray[Any],
+    modelled: bool | None,
+    at: str = "",
+    unlike: str = UNLIKE,
+) -> PlanRow:
+    """Whether a result has the bits of the model (None: not computed), and how far it is from the definition in f64."""
+    from layoutalg.show.plan_report import row
+
+    far = "largest difference from numpy {largest_difference:.3g} (largest element {largest_value:.3g})"
+    return row(
+        label,
+        far if modelled is None else f"{model_text(modelled, unlike)}; {far}",
+        at=at,
+        as_modelled=modelled,
+        largest_difference=float(abs(found.astype(wanted.dtype) - wanted).max()),
+        largest_value=float(abs(wanted).max()),
+    )
 
 
-def difference_text(facts: Mapping[str, Any]) -> str:
-    """The same in words."""
-    return f"largest difference from numpy {facts['largest_difference']:.3g} (largest element {facts['largest_value']:.3g})"
-
-
-def model_text(facts: Mapping[str, Any]) -> str:
+def model_text(modelled: bool, unlike: str = UNLIKE) -> str:
     """Whether a result has the bits of the model."""
-    return "bit for bit what the model says" if facts["as_modelled"] else "NOT what the model says"
+    return "bit for bit what the model says" if modelled else unlike
 
 
-def print_results(rows: Sequence[tuple[str, str]]) -> None:
-    """Print what was done with a plan, below it."""
-    if rows:
-        print()
-    for name, value in rows:
-        print(f"  {name:12}  {value}")
+def written_rows(name: str, text: str, output: Path | None, level: str | None) -> list[PlanRow]:
+    """Write the kernel to a file, and say so; without a file, JSON has the kernel where a level was asked for.
+
+    Comes last of what is done with a plan, so that a run that fails leaves no file.
+    """
+    from layoutalg.core.files import write_file
+    from layoutalg.show.plan_report import row
+
+    if output is None:
+        return [row(**{name: text})] if level is not None else []
+    write_file(output, text)
+    return [row(name, "{output}", output=str(output))]
+
+
+def print_report(report: PlanReport, as_json: bool, below: str = "", **layout: Any) -> None:
+    """Print a plan as JSON, or as text with a listing below it."""
+    if as_json:
+        print_json(report.as_json())
+        return
+    report.print(**layout)
+    if below:
+        print(below)

@@ -23,7 +23,7 @@ from math import prod
 from typing import TYPE_CHECKING
 
 from layoutalg.compare.owners import Owner, Places, copies_of, first_owners, owners_text
-from layoutalg.core.agreement import Asked, agree
+from layoutalg.core.agreement import AgreedValue, agree
 from layoutalg.core.errors import ConversionError
 from layoutalg.core.factors import Factor, merge_factors
 from layoutalg.core.layout import MACHINE, Layout
@@ -135,7 +135,7 @@ def same(
 _SWIZZLED = "same: swizzled memory is compared with memory, not with what is on the machine"
 
 
-def _side(asked: Asked) -> Layout | Swizzled | Places:
+def _side(asked: AgreedValue) -> Layout | Swizzled | Places:
     """One side: its layout, or where it has none the places that its coordinates say."""
     if asked.operand is not None:
         return asked.operand.layout

@@ -73,6 +73,7 @@ class ConversionPlan:
         a, b, limit = self.source, self.destination, self.slm_limit
         check_tensor(a, b)
         element_size(self.element_bits)
+        instance_of(self.unpriced, str, "unpriced")
         cost_of(self.target)
         if limit is not None and (type(limit) is not int or not 0 <= limit <= 2**40):
             raise ConversionError(f"slm_limit={shown(limit)}: expected a number of bytes, from 0 (none) to 2^40")
@@ -85,7 +86,8 @@ class ConversionPlan:
                 )
         normalized(a, b)
         check_level(self.level, self.workgroups, max(count["sg"] for count in counts), self.target)
-        if as_flag(self.regions, "regions") and not target_info(self.target).grf_bytes:
+        object.__setattr__(self, "regions", as_flag(self.regions, "regions"))
+        if self.regions and not target_info(self.target).grf_bytes:
             raise ConversionError(
                 f"regions=True: {self.target} has no register regions; expected a target of Intel's, such as pvc or bmg"
             )

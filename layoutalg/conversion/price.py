@@ -38,6 +38,7 @@ from layoutalg.core.layout import Layout
 from layoutalg.core.messages import shown
 from layoutalg.core.notation import Distributed, Machine, as_machine, as_sizes
 from layoutalg.core.plurals import counted
+from layoutalg.core.whole_numbers import listed
 from layoutalg.hardware.chips import target_info
 from layoutalg.notations import value_of
 
@@ -152,9 +153,9 @@ def price(
         if not isinstance(one, Distributed):  # pyright: ignore[reportUnnecessaryIsInstance]
             raise LayoutError(f"price of {shown(one)}: expected a Layout, a value of a notation, or its text")
     try:
-        given = None if shape is None else tuple(shape)
+        given = None if shape is None else tuple(listed(shape, "shape"))
         hash(given)
-    except TypeError:
+    except (TypeError, LayoutError):
         raise LayoutError(f"shape {shown(shape)}: expected sizes, such as (32, 64)") from None
     try:
         sizes = None if given is None else as_sizes(given)

@@ -22,12 +22,12 @@ if TYPE_CHECKING:
 
     from layoutalg.core.layout import Layout
 
-__all__ = ["Asked", "agree"]
+__all__ = ["AgreedValue", "agree"]
 
 _MACHINE = {"lane", "reg", "sg"}
 
 
-class Asked(NamedTuple):
+class AgreedValue(NamedTuple):
     """A value, and the shape and machine to ask it for; `operand` is None where it has coordinates and no exact layout.
 
     >>> agree((Layout.parse("d0 = 4@lane"),))[0].machine.lanes
@@ -46,7 +46,7 @@ class Asked(NamedTuple):
 
 def agree(
     values: Sequence[Distributed], shape: Sequence[Any] | None = None, machine: Machine | None = None
-) -> tuple[Asked, ...]:
+) -> tuple[AgreedValue, ...]:
     """The shape and machine to ask each of several values for, so that all are about one tensor on one machine.
 
     A value that leaves the shape open is asked with `shape`, or with the shape of another value. What `machine` leaves open
@@ -89,7 +89,7 @@ def agree(
                 found[i] = operand = single_operand(value, shapes[i], on)
                 reached[i] = _reach(operand)
     on = _filled(given, reached)
-    asked: list[Asked] = []
+    asked: list[AgreedValue] = []
     for value, sizes, operand, alone in zip(values, shapes, found, reached, strict=True):
         machine = on
         if operand is not None and alone != (on.lanes or 0, on.subgroups or 0):
@@ -97,7 +97,7 @@ def agree(
                 operand = single_operand(value, sizes, on)
             except DistributionError:
                 machine = _filled(given, [alone])  # it does not go into that machine: it stays as it says itself
-        asked.append(Asked(value, sizes, machine, operand))
+        asked.append(AgreedValue(value, sizes, machine, operand))
     return tuple(asked)
 
 

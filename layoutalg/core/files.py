@@ -28,7 +28,10 @@ from layoutalg.core.errors import LayoutError
 from layoutalg.core.limits import LONGEST_SILENCE, MAX_TEXT
 from layoutalg.core.messages import shown
 
-__all__ = ["read_file", "text_of", "write_file", "write_files"]
+__all__ = ["as_path", "read_file", "text_of", "write_file", "write_files"]
+
+_LONGEST_PART = 255
+"""Bytes of the name of a file or of a folder."""
 
 
 def read_file(path: str | Path) -> str:
@@ -110,6 +113,28 @@ def _read(handle: int, name: str) -> bytes:
     if piped and not found:
         raise LayoutError(f"{name}: a pipe that nobody writes to")
     return bytes(found)
+
+
+def as_path(path: str | os.PathLike[str], what: str, error: type[LayoutError] = LayoutError) -> Path:
+    """The name of a file that a caller gave; `what` begins the message.
+
+    Raises `error` for what is not a name, and for one that no file can have.
+
+    >>> as_path("build/note.txt", "picture").name
+    'note.txt'
+    >>> as_path("build/\\0", "picture")
+    Traceback (most recent call last):
+    layoutalg.core.errors.LayoutError: picture 'build/\\x00': expected the name of a file
+    """
+    try:
+        found = Path(path)
+        longest = max((len(os.fsencode(part)) for part in found.parts), default=0)
+    except (TypeError, ValueError):  # ValueError: half of a character (a surrogate)
+        longest = _LONGEST_PART + 1
+        found = Path()
+    if longest > _LONGEST_PART or "\0" in str(found):
+        raise error(f"{what} {shown(path)}: expected the name of a file")
+    return found
 
 
 def write_file(path: str | Path, content: str | bytes) -> None:

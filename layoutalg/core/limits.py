@@ -53,6 +53,7 @@ __all__ = [
     "MOST_COORDINATES",
     "MOST_COPIES_TRIED",
     "MOST_CUTE_STRIDE",
+    "MOST_DIGITS",
     "MOST_DIMENSIONS",
     "MOST_DOTS",
     "MOST_DPAS",
@@ -147,6 +148,8 @@ MAX_NESTING = 64
 """Levels of slices, parentheses and tuples: reading goes one Python frame deeper for each."""
 LONGEST_INTEGER = 24
 """Characters of a number in a text; what is longer is over 2^63 anyway."""
+MOST_DIGITS = 4300
+"""Digits of a number that Python prints and reads; it refuses longer ones (`sys.int_info.default_max_str_digits`)."""
 LONGEST_NAME = 64
 """Characters of the name of an axis, a dimension or a symbol."""
 LONGEST_SHOWN = 60

@@ -38,13 +38,13 @@ if TYPE_CHECKING:
     from layoutalg.viz.picture import Picture
 
 __all__ = [
-    "Asked",
     "Distributed",
     "Machine",
     "Notation",
     "Note",
     "Operand",
     "PictureOptions",
+    "ReportRequest",
     "as_machine",
     "as_sizes",
     "one_operand",
@@ -166,7 +166,7 @@ class PictureOptions(TypedDict, total=False):
     full: bool
 
 
-class Asked(NamedTuple):
+class ReportRequest(NamedTuple):
     """What a report is asked for beside a shape and a machine: see `Distributed.report`."""
 
     element: str
@@ -286,9 +286,9 @@ class Distributed:
         >>> la.parse("#xegpu.layout<lane_layout = [1, 16], lane_data = [1, 1]>").report((8, 16))[0].text
         'accepts'
         """
-        return self._notes(shape, machine, Asked(element, llvm, blocks))
+        return self._notes(shape, machine, ReportRequest(element, llvm, blocks))
 
-    def _notes(self, shape: Sequence[int] | None, machine: Machine | None, asked: Asked) -> tuple[Note, ...]:
+    def _notes(self, shape: Sequence[int] | None, machine: Machine | None, asked: ReportRequest) -> tuple[Note, ...]:
         """What `report` says of a notation of this package."""
         return ()
 

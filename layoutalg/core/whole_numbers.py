@@ -14,7 +14,7 @@ from operator import index
 from typing import Any, SupportsIndex, cast
 
 from layoutalg.core.errors import LayoutError, VerificationError
-from layoutalg.core.limits import MAX_START, MOST_GIVEN
+from layoutalg.core.limits import MAX_START, MOST_DIGITS, MOST_GIVEN
 from layoutalg.core.messages import number_text, shown
 
 __all__ = [
@@ -30,6 +30,7 @@ __all__ = [
 ]
 
 _WHOLE = {int}
+_UNPRINTABLE = 10**MOST_DIGITS
 
 
 def found_whole(value: object) -> int | None:
@@ -188,7 +189,7 @@ def whole_numbers(values: object, what: str, low: int, high: int, count: int | N
 def as_ints(name: str, value: object) -> tuple[int, ...]:
     """Check a field of an attribute that is a list of whole numbers; a list becomes a tuple.
 
-    Raises `VerificationError` for anything else, and for a list of more than 2^16.
+    Raises `VerificationError` for anything else, for a list of more than 2^16, and for a number that Python does not print.
 
     >>> as_ints("sg_layout", [2, 4])
     (2, 4)
@@ -200,5 +201,7 @@ def as_ints(name: str, value: object) -> tuple[int, ...]:
     if isinstance(value, (tuple, list, range)):
         given = tuple(listed(cast("Sequence[Any]", value), f"{name} =", MOST_GIVEN, VerificationError))
         if set(map(type, given)) <= _WHOLE:
-            return given
+            if not given or max(max(given), -min(given)) < _UNPRINTABLE:
+                return given
+            raise VerificationError(f"{name} = {shown(whole)}: expected whole numbers of at most {MOST_DIGITS} digits")
     raise VerificationError(f"{name} = {shown(whole)}: expected a list of whole numbers")

@@ -8,7 +8,6 @@ compared with the last that could. Where mlir-opt stops, the passes before are c
 from __future__ import annotations
 
 import re
-import subprocess
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -18,7 +17,7 @@ from layoutalg.core.llvm_versions import DEFAULT_LLVM
 from layoutalg.core.messages import shown
 from layoutalg.core.whole_numbers import instance_of
 from layoutalg.equivalence.compare import Kept, Trial
-from layoutalg.ir.installed import program_path
+from layoutalg.ir.installed import program_path, run_program
 from layoutalg.module import Module, read
 
 if TYPE_CHECKING:
@@ -26,7 +25,6 @@ if TYPE_CHECKING:
 
 __all__ = ["Stage", "passes_keep_meaning"]
 
-_SECONDS = 120
 _DIAGNOSTIC = re.compile(r"^<[^\n>]*>:\d+:\d+: [^\n]*\n(?:[^\n]*\n[ \t]*\^\n)?", re.MULTILINE)
 """A diagnostic with the line of the source and the caret below it."""
 _BANNER = re.compile(r"IR Dump After ([^\n]*?)(?: \([\w-]+\))?(?: \('.*)?$")
@@ -131,17 +129,7 @@ def _dump(text: str, passes: str, compiler: str) -> tuple[str, str]:
         raise LayoutError(f"{shown(compiler)}: no such program; expected mlir-opt, or its path")
     pipeline = passes if passes.lstrip().startswith("builtin.module") else f"builtin.module({passes})"
     flags = ("--mlir-print-ir-after-all", "--mlir-print-ir-module-scope", "--mlir-disable-threading")
-    try:
-        done = subprocess.run(
-            [program, f"--pass-pipeline={pipeline}", *flags, "-o", "/dev/null"],
-            input=text,
-            capture_output=True,
-            text=True,
-            timeout=_SECONDS,
-            check=False,
-        )
-    except subprocess.TimeoutExpired:
-        raise LayoutError(f"{compiler} did not finish within {_SECONDS} s") from None
+    done = run_program(compiler, [program, f"--pass-pipeline={pipeline}", *flags, "-o", "/dev/null"], text)
     if done.returncode == 0:
         return done.stderr, ""
     words = re.search(r"error: ([^\n]*?)(?:: %[^\n]*)?$", done.stderr, re.MULTILINE)

@@ -18,7 +18,7 @@ from typing import Any
 
 from layoutalg.core.errors import PlanError
 from layoutalg.core.messages import shown
-from layoutalg.core.whole_numbers import as_flag, one_of
+from layoutalg.core.whole_numbers import as_flag, instance_of, one_of
 from layoutalg.gemm.matrix_in_memory import Matrix, whole_number
 from layoutalg.gemm.options import ACTIVATIONS, BIASES
 
@@ -106,6 +106,7 @@ class Product:
         >>> print(Problem.of(64, 96, 32, trans_b=True, batch=4, alpha=0.5, bias="column", activation="relu").written())
         4 x C[64, 96] f32 = relu(0.5 A[64, 32] f16 * B[96, 32]^T f16 + bias[column]) on pvc
         """
+        instance_of(before, str, "text before the product", PlanError)
         of_a = f"A[{self.k}, {self.m}]^T" if self.trans_a else f"A[{self.m}, {self.k}]"
         of_b = f"B[{self.n}, {self.k}]^T" if self.trans_b else f"B[{self.k}, {self.n}]"
         right = f"{before}{of_a} {self.a} * {of_b} {self.b}"

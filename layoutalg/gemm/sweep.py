@@ -24,13 +24,12 @@ from collections.abc import Callable, Iterable
 from concurrent.futures import Executor
 from contextlib import nullcontext
 from functools import partial
-from pathlib import Path
 
 from layoutalg.core.errors import PlanError
+from layoutalg.core.files import as_path
 from layoutalg.core.llvm_versions import DEFAULT_LLVM
 from layoutalg.core.messages import shown
 from layoutalg.core.progress import progress_bar
-from layoutalg.core.whole_numbers import instance_of
 from layoutalg.gemm.executor import Lost, done_by
 from layoutalg.gemm.plan_row import Arguments, Row, arguments_of, key_of, lost_row, row_of
 from layoutalg.gemm.sweep_file import appending, rows_in
@@ -68,13 +67,10 @@ def sweep(
         raise PlanError(f"executor {shown(executor)}: expected an executor of concurrent.futures, with submit")
     if progress is not None and not callable(progress):
         raise PlanError(f"progress {shown(progress)}: expected a function that takes a number")
-    instance_of(file, (str, os.PathLike, type(None)), "file", PlanError)
-    if file is not None and ("\0" in os.fspath(file) or max(map(len, Path(file).parts), default=0) > 255):
-        raise PlanError(f"file {shown(str(file))}: no file has such a name")
+    path = None if file is None else as_path(file, "file", PlanError)
     version = checked_version(llvm)
     arguments = _all(problems)
     keys = [key_of(one, version) for one in arguments]
-    path = None if file is None else Path(file)
     known = {} if path is None else rows_in(path)
     wanted = {key: one for key, one in zip(keys, arguments, strict=True) if key not in known}
     order = list(wanted)

@@ -11,12 +11,14 @@ import re
 import shutil
 import subprocess
 import sys
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from layoutalg.core.errors import LayoutError
 from layoutalg.core.llvm_versions import DEFAULT_LLVM
 
-__all__ = ["LlvmVerdict", "llvm_verdict", "program_path"]
+__all__ = ["LlvmVerdict", "llvm_verdict", "program_path", "run_program"]
 
 _SECONDS = 120
 
@@ -37,6 +39,20 @@ def program_path(name: str) -> str | None:
         str(Path(sys.executable).parent),
     )
     return next((path for folder in folders if (path := shutil.which(name, path=folder)) is not None), None)
+
+
+def run_program(name: str, command: Sequence[str], text: str) -> subprocess.CompletedProcess[str]:
+    """Run a command with a text on its standard input.
+
+    Raises `LayoutError` where it takes more than two minutes.
+
+    >>> run_program("echo", ["echo", "a"], "").stdout
+    'a\\n'
+    """
+    try:
+        return subprocess.run(command, input=text, capture_output=True, text=True, timeout=_SECONDS, check=False)
+    except subprocess.TimeoutExpired:
+        raise LayoutError(f"{name} did not finish within {_SECONDS} s") from None
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,16 +82,9 @@ def llvm_verdict(text: str, level: str = "lane", chip: str = "pvc", llvm: int = 
     form = "bin" if llvm == 22 else "isa"
     pipeline = f"--gpu-lower-to-xevm-pipeline=xegpu-op-level={level} zebin-chip={chip} binary-format={form}"
     try:
-        done = subprocess.run(
-            [path, pipeline, "-o", os.devnull, "-"],
-            input=text,
-            capture_output=True,
-            text=True,
-            timeout=_SECONDS,
-            check=False,
-        )
-    except subprocess.TimeoutExpired:
-        return LlvmVerdict(False, f"{program} did not finish within {_SECONDS} s")
+        done = run_program(program, [path, pipeline, "-o", os.devnull, "-"], text)
+    except LayoutError as problem:
+        return LlvmVerdict(False, str(problem))
     if done.returncode == 0:
         return LlvmVerdict(True, "")
     found = re.search(r"error: (.*)", done.stderr)

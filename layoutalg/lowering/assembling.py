@@ -146,7 +146,7 @@ def _insert_element(op: Any, layout: Layout, values: list[Value | None], kernel:
 
 
 def over(kernel: Kernel, below: Value | None, value: Value | None, mask: NDArray[np.bool_]) -> Value | None:
-    """A register, of which some work-items have another value."""
+    """The register `below`, with `value` instead in the work-items of the mask."""
     if value is None or below is None or bool(mask.all()):
         return below if value is None else value
     masks = [sum(1 << lane for lane in np.flatnonzero(row).tolist()) for row in mask]

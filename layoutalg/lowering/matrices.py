@@ -44,12 +44,9 @@ def _kinds(place: list[Value | int]) -> str:
     return "".join([", index" for one in place if isinstance(one, Value)])
 
 
-@lowers("xegpu.load_matrix")
+@lowers("xegpu.load_matrix", spread="value")
 def load(op: Any, kernel: Kernel) -> None:
     """One load for each register."""
-    if not kernel.is_spread(op.value):
-        kernel.pass_on(op)
-        return
     layout = kernel.layout(op, op.value)
     matrix = kernel.scalar(op.mem_desc)
     element = str(op.value.type.element_type)
@@ -64,12 +61,9 @@ def load(op: Any, kernel: Kernel) -> None:
     kernel.give(op.value, layout, picked(kernel.writer, values, range(len(values)), kernel.sizes(op.value, layout)))
 
 
-@lowers("xegpu.store_matrix")
+@lowers("xegpu.store_matrix", spread="value")
 def store(op: Any, kernel: Kernel) -> None:
     """One store for each register; of work-items that hold copies, the first one stores."""
-    if not kernel.is_spread(op.value):
-        kernel.pass_on(op)
-        return
     layout = kernel.stated(op, 0) or kernel.fragment(op.value).layout
     matrix = kernel.scalar(op.mem_desc)
     values = kernel.needed(op, 0, layout, (1,) * registers_of(layout))

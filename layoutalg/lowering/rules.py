@@ -57,12 +57,21 @@ _R = TypeVar("_R", bound=Rule)
 _RULES: dict[str, Rule] = {}
 
 
-def lowers(*names: str) -> Callable[[_R], _R]:
-    """Register the function that lowers operations of these names."""
+def lowers(*names: str, spread: str = "") -> Callable[[_R], _R]:
+    """Register the function that lowers operations of these names.
+
+    With `spread`, the function is asked only where the value of that name is spread over lanes; else the operation stays.
+    """
 
     def register(function: _R) -> _R:
+        def rule(op: Any, kernel: Kernel) -> None:
+            if kernel.is_spread(getattr(op, spread)):
+                function(op, kernel)
+            else:
+                kernel.pass_on(op)
+
         for name in names:
-            _RULES[name] = function
+            _RULES[name] = rule if spread else function
         return function
 
     return register

@@ -64,12 +64,9 @@ def _taken(op: Any, operand: SSAValue, value: SSAValue, layout: Layout, kernel: 
     return kernel.take(op, number, layout, relation, (1,) * count)
 
 
-@lowers("xegpu.load")
+@lowers("xegpu.load", spread="value")
 def gather(op: Any, kernel: Kernel) -> None:
     """One load for each register."""
-    if not kernel.is_spread(op.value):
-        kernel.pass_on(op)
-        return
     layout = kernel.layout(op, op.value)
     source = kernel.scalar(op.source)
     offsets, masks = _for_each(op, op.value, layout, kernel)
@@ -85,12 +82,9 @@ def gather(op: Any, kernel: Kernel) -> None:
     kernel.give(op.value, layout, picked(kernel.writer, values, range(len(values)), kernel.sizes(op.value, layout)))
 
 
-@lowers("xegpu.store")
+@lowers("xegpu.store", spread="value")
 def scatter(op: Any, kernel: Kernel) -> None:
     """One store for each register; of work-items that hold copies, the first one stores."""
-    if not kernel.is_spread(op.value):
-        kernel.pass_on(op)
-        return
     fragment = kernel.fragment(op.value)
     layout = kernel.stated(op, 0) or fragment.layout
     target = kernel.scalar(op.dest)

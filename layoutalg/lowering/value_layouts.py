@@ -33,11 +33,11 @@ from layoutalg.flow.written_layouts import CONVERTING, WrittenLayout, called
 from layoutalg.lowering.fragments import piece_sizes
 from layoutalg.xegpu import LayoutAttr, SliceAttr
 
-__all__ = ["Held", "ValueLayouts", "tile_registers", "value_layouts_of"]
+__all__ = ["HeldValue", "ValueLayouts", "tile_registers", "value_layouts_of"]
 
 
 @dataclass(frozen=True, slots=True)
-class Held:
+class HeldValue:
     """A value's layout, and the registers of the pieces in which it is held."""
 
     layout: Layout
@@ -55,7 +55,7 @@ class ValueLayouts:
     """
 
     flow: Flow
-    by_value: dict[int, Held] = field(default_factory=dict[int, Held])
+    by_value: dict[int, HeldValue] = field(default_factory=dict[int, HeldValue])
     wrong: list[tuple[WrittenLayout, str]] = field(default_factory=list[tuple[WrittenLayout, str]])
     free: frozenset[int] = frozenset()
     """Values that work-items make themselves, in whatever layout a use needs."""
@@ -64,7 +64,7 @@ class ValueLayouts:
     without_lanes: frozenset[int] = frozenset()
     """Values of which nobody says which lane of a subgroup has what: each lane has all of the subgroup's block."""
 
-    def of(self, member: SSAValue) -> Held | None:
+    def of(self, member: SSAValue) -> HeldValue | None:
         """The layout of an SSA value; None for one that is not spread, or without a layout."""
         return self.by_value.get(self.flow.value_of(member).number) if member in self.flow else None
 
@@ -93,7 +93,7 @@ def value_layouts_of(flow: Flow, machine: Machine, target: str | None = None) ->
     found = ValueLayouts(flow, wrong=list(answer.misfits), free=answer.free)
     for number, one in answer.of.items():
         tile = None if one.attribute is None else tile_registers(one.attribute, one.layout)
-        found.by_value[number] = Held(one.layout, piece_sizes(int(one.layout.axes.get("reg", 1)), tile))
+        found.by_value[number] = HeldValue(one.layout, piece_sizes(int(one.layout.axes.get("reg", 1)), tile))
     found.without_lanes = frozenset(n for n, one in answer.stated.items() if "lane" not in one.levels)
     for (user, at), statement in operand_statements(flow.wanted).items():
         operand = flow.value_of(statement.value)

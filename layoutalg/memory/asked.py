@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import cast
 
-from layoutalg.core.agreement import Asked, agree
+from layoutalg.core.agreement import AgreedValue, agree
 from layoutalg.core.errors import ConversionError
 from layoutalg.core.layout import Layout
 from layoutalg.core.limits import MAX_EXTENT
@@ -89,7 +89,7 @@ def _value(value: object) -> Distributed:
     raise ConversionError(f"{shown(value)}: expected a Layout such as {example}, a value of a notation, or its text")
 
 
-def _layout(asked: Asked, task: str, symbols: bool) -> Layout:
+def _layout(asked: AgreedValue, task: str, symbols: bool) -> Layout:
     operand = asked.operand
     if operand is None:
         operand = asked.value.operands(asked.shape, asked.machine)[0]  # raises, and says why there is no layout

@@ -4,7 +4,7 @@ A tile of powers of two is written by lanes that differ in some of its bits, and
 bits are XORs of the tile's bits. A 4 x 4 tile in 4 banks, written by rows (the lanes are bits 0 and 1 of its row-major number)
 and read by columns (bits 2 and 3): both bank bits join one of each, the rest of the address is what tells the elements apart:
 
->>> write, read = Side(registers=(), lanes=(0, 1)), Side(registers=(), lanes=(2, 3))
+>>> write, read = TileBits(registers=(), lanes=(0, 1)), TileBits(registers=(), lanes=(2, 3))
 >>> [f"{row:04b}" for row in bank_rows(range(4), write, read, banks=2, widest=0)]
 ['0101', '1010', '0100', '1000']
 
@@ -24,17 +24,17 @@ from typing import NamedTuple
 
 from layoutalg.memory.machine_bits import Place
 
-__all__ = ["Side", "bank_rows"]
+__all__ = ["TileBits", "bank_rows"]
 
 
-class Side(NamedTuple):
+class TileBits(NamedTuple):
     """The tile's bits in a side's registers and lanes, low bits first (None: a bit of the lane that replicates)."""
 
     registers: tuple[int, ...]
     lanes: tuple[int | None, ...]
 
     @staticmethod
-    def of(places: Sequence[Place], lane_bits: int) -> Side:
+    def of(places: Sequence[Place], lane_bits: int) -> TileBits:
         """The side that has the tile's bits in these places, on a machine with so many lane bits."""
         lanes: list[int | None] = [None] * lane_bits
         registers: dict[int, int] = {}
@@ -43,7 +43,7 @@ class Side(NamedTuple):
                 lanes[bit] = j
             elif axis == "reg":
                 registers[bit] = j
-        return Side(tuple(registers[bit] for bit in sorted(registers)), tuple(lanes))
+        return TileBits(tuple(registers[bit] for bit in sorted(registers)), tuple(lanes))
 
     def phase(self, count: int) -> list[int]:
         """The bits that tell apart the lanes of a phase of 2^count lanes."""
@@ -60,7 +60,7 @@ class Side(NamedTuple):
 
 
 class _Candidate(NamedTuple):
-    """What a bit matrix is built from, and what writing plus reading with it costs (see `Side.price`)."""
+    """What a bit matrix is built from, and what writing plus reading with it costs (see `TileBits.price`)."""
 
     price: tuple[int, ...]
     low: list[int]
@@ -71,7 +71,9 @@ class _Candidate(NamedTuple):
     """The bank bits that are left for them."""
 
 
-def bank_rows(order: Sequence[int], write: Side, read: Side, *, banks: int, widest: int, within: int = 0) -> list[int]:
+def bank_rows(
+    order: Sequence[int], write: TileBits, read: TileBits, *, banks: int, widest: int, within: int = 0
+) -> list[int]:
     """The bit matrix with the widest accesses on both sides, then the fewest cycles, conflicts and instructions.
 
     `order` says for each bit of the tile which bit of the plain address it would be. There are 2^banks banks of words of
@@ -81,7 +83,7 @@ def bank_rows(order: Sequence[int], write: Side, read: Side, *, banks: int, wide
 
 
 def _candidates(
-    order: Sequence[int], write: Side, read: Side, banks: int, widest: int, within: int
+    order: Sequence[int], write: TileBits, read: TileBits, banks: int, widest: int, within: int
 ) -> Iterator[_Candidate]:
     """The bit matrices that may be best.
 

@@ -43,7 +43,7 @@ from layoutalg.core.notation import Distributed, Machine
 from layoutalg.memory.accesses import held_elements
 from layoutalg.memory.addresses import Addresses, Numbers, addresses_of, coordinates
 from layoutalg.memory.asked import distributions
-from layoutalg.memory.bank_matrix import Side, bank_rows
+from layoutalg.memory.bank_matrix import TileBits, bank_rows
 from layoutalg.memory.conflicts import Banks, Conflicts, count_conflicts
 from layoutalg.memory.linear_address import BitAddress, ElementBit
 from layoutalg.memory.machine_bits import view
@@ -196,7 +196,7 @@ def _best(write: Layout, read: Layout, hardware: Banks) -> BestSwizzle:
         return best_rows(write, read, hardware)
     rows = bank_rows(
         _significance(write),
-        *(Side.of(one.places, one.widths["lane"]) for one in (writer, reader)),
+        *(TileBits.of(one.places, one.widths["lane"]) for one in (writer, reader)),
         banks=banks.bit_length() - 1,
         widest=hardware.most.bit_length() - 1,
         within=hardware.width.bit_length() - hardware.element_bytes.bit_length(),

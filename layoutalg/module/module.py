@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Container, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -181,7 +181,7 @@ class Module:
         level: Level | None = None,
         target: str = "pvc",
         trace: Sequence[str] = (),
-        results: Container[int] = (),
+        results: Iterable[int] = (),
         block: tuple[int, int, int] | None = None,
         subgroup_size: int | None = None,
         progress: Callable[[float], None] | None = None,
@@ -211,7 +211,6 @@ class Module:
         sizes = tuple(listed(grid, "grid"))
         sizes += (1,) * (3 - len(sizes))
         arguments, names = listed(arguments, "arguments"), listed(trace, "trace")
-        instance_of(block, (tuple, list, type(None)), "block")
         instance_of(kernel, (str, type(None)), "kernel")
         for name in names:
             instance_of(name, str, "trace")
@@ -224,7 +223,7 @@ class Module:
             level=level,
             target=target,
             trace=self._named(part, names),
-            results=listed(results, "results"),
+            results=results,
             block=block,
             subgroup_size=subgroup_size,
             progress=progress,

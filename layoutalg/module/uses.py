@@ -49,7 +49,7 @@ from layoutalg.core.layout import Layout
 from layoutalg.core.limits import MAX_NESTING, MOST_ALIASES, MOST_LAYOUTS
 from layoutalg.core.notation import Distributed, Machine, plain_layout, single_operand
 from layoutalg.core.reader import Reader
-from layoutalg.core.whole_numbers import instance_of
+from layoutalg.core.whole_numbers import as_ints, instance_of
 from layoutalg.ir.dialects.func import FuncOp
 from layoutalg.ir.dialects.gpu import FuncOp as GpuFuncOp
 from layoutalg.ir.dialects.unread import UnreadOp
@@ -108,7 +108,8 @@ class LayoutUse:
         instance_of(self.place, (Place, type(None)), "place")
         for what in ("operation", "name", "operand", "text", "problem"):
             instance_of(getattr(self, what), str, what)
-        instance_of(self.shape, (tuple, type(None)), "shape")
+        if self.shape is not None:
+            object.__setattr__(self, "shape", as_ints("shape", self.shape))
         instance_of(self.element, (str, type(None)), "element")
         instance_of(self.attribute, (Distributed, type(None)), "attribute")
         if not self.text:

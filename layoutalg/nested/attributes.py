@@ -38,7 +38,7 @@ from layoutalg.core.limits import MAX_EXTENT
 from layoutalg.core.limits import MOST_NESTED_COORDINATES as _MOST_COORDINATES
 from layoutalg.core.limits import MOST_UNCOVERED as _MOST_UNCOVERED
 from layoutalg.core.messages import shown
-from layoutalg.core.notation import Asked, Machine, Notation, Note, Operand, as_machine, one_operand
+from layoutalg.core.notation import Machine, Notation, Note, Operand, ReportRequest, as_machine, one_operand
 from layoutalg.core.reader import Reader
 from layoutalg.core.whole_numbers import as_ints
 from layoutalg.nested.distribution import exact_layout
@@ -229,7 +229,7 @@ class NestedLayoutAttr(NestedTiles, Notation):
         batch = tuple(map(prod, zip(self.outer_tile, self.thread_tile, self.element_tile, strict=True)))
         return one_operand(self, layout, batch)
 
-    def _notes(self, shape: Sequence[int] | None, machine: Machine | None, asked: Asked) -> tuple[Note, ...]:
+    def _notes(self, shape: Sequence[int] | None, machine: Machine | None, asked: ReportRequest) -> tuple[Note, ...]:
         """The shapes of IREE's own two views, and the elements that nobody holds where the threads do not cover the tensor."""
         if shape is not None:
             self._require(shape)

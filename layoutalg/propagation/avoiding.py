@@ -50,7 +50,7 @@ from layoutalg.propagation.named_layout import NamedLayout, if_accepted
 from layoutalg.xegpu import LayoutAttr, SliceAttr
 
 if TYPE_CHECKING:
-    from layoutalg.propagation.demand_options import Asked
+    from layoutalg.propagation.demand_options import DemandOptions
 
 __all__ = ["WRONG", "keep_slices", "price_of_mistake", "right_layouts", "sliced"]
 
@@ -59,13 +59,13 @@ WRONG = 1 << 16
 """The price of a layout in which a compiler moves other elements, in issue slots: more than any conversion around it."""
 
 
-def price_of_mistake(demand: Demand, known: NamedLayout, asked: Asked) -> int:
+def price_of_mistake(demand: Demand, known: NamedLayout, asked: DemandOptions) -> int:
     """`WRONG` where the asked version of LLVM is known to move a value wrongly in this layout, otherwise nothing."""
     found = compiler_mistake(demand.user, demand.value, known.attribute)
     return WRONG if found is not None and asked.llvm in found.versions else 0
 
 
-def right_layouts(demand: Demand, known: NamedLayout, asked: Asked) -> Iterator[NamedLayout]:
+def right_layouts(demand: Demand, known: NamedLayout, asked: DemandOptions) -> Iterator[NamedLayout]:
     """Layouts of the same subgroups that compilers move rightly, in place of one that they don't; none for another."""
     wrong = price_of_mistake(demand, known, asked)
     for attribute in right_for_matrix(demand.user, known.attribute, known.shape) if wrong else ():
@@ -101,7 +101,7 @@ def _convert(operation: Operation, slice_: SliceText, followers: Followers) -> N
 def sliced(
     operation: Operation, source: NamedLayout | None, present: NamedLayout | None, llvm: int
 ) -> NamedLayout | None:
-    """The slice that means a reduction's layout, where a version of LLVM wants one; None where there is none to write."""
+    """The slice to write for a reduction's layout, if this version of LLVM requires slices; otherwise None."""
     if not wants_slices(operation, llvm) or source is None or present is None or "lane" not in present.levels:
         return None
     if not isinstance(source.attribute, LayoutAttr | SliceAttr):

@@ -14,7 +14,7 @@ what its messages can deliver and nothing else (`demand_options`). Equal maps ar
 ...   func.return }'''
 >>> from layoutalg.core.notation import Machine
 >>> [flow] = flows_of(read_module(text))
->>> found = candidates_of(flow, Asked("lane", "pvc", 24, Machine(lanes=16)))
+>>> found = candidates_of(flow, DemandOptions("lane", "pvc", 24, Machine(lanes=16)))
 >>> for value, options in zip(flow.values, found.options):
 ...     print(value.shape, *(f"{option.held.key} ({option.why})" for option in options))
 (16, 8) lane: d0 = 16@lane, d1 = 8@reg (as vector.transpose needs it)
@@ -39,7 +39,7 @@ from layoutalg.flow.written_layouts import WrittenLayout
 from layoutalg.propagation.avoiding import price_of_mistake
 from layoutalg.propagation.default_layouts import product_operand, usual_layouts
 from layoutalg.propagation.demand_options import (
-    Asked,
+    DemandOptions,
     Option,
     cost_at,
     ignored,
@@ -84,7 +84,7 @@ class Candidates:
 class _Search(Rounds[Option]):
     """The options of every value, and the text that they come from."""
 
-    def __init__(self, flow: Flow, asked: Asked) -> None:
+    def __init__(self, flow: Flow, asked: DemandOptions) -> None:
         count = len(flow.values)
         super().__init__(count)
         self.flow, self.asked = flow, asked
@@ -148,7 +148,9 @@ class _Search(Rounds[Option]):
             yield other.number, made
 
 
-def carried(tie: Tie, known: NamedLayout, is_result: bool, shape: tuple[int, ...], asked: Asked) -> NamedLayout | None:
+def carried(
+    tie: Tie, known: NamedLayout, is_result: bool, shape: tuple[int, ...], asked: DemandOptions
+) -> NamedLayout | None:
     """The layout of the other end of a tie, where the operation leaves one choice."""
     at = (id(tie.relation), tie.reach, tie.combines, tie.user.name == CONVERSION, id(known), is_result, shape)
     found = asked.kept.get(at)
@@ -158,7 +160,9 @@ def carried(tie: Tie, known: NamedLayout, is_result: bool, shape: tuple[int, ...
     return found[0]
 
 
-def _carried(tie: Tie, known: NamedLayout, is_result: bool, shape: tuple[int, ...], asked: Asked) -> NamedLayout | None:
+def _carried(
+    tie: Tie, known: NamedLayout, is_result: bool, shape: tuple[int, ...], asked: DemandOptions
+) -> NamedLayout | None:
     if tie.user.name == CONVERSION:
         return None
     if tie.reach == "subgroup":
@@ -172,7 +176,7 @@ def _carried(tie: Tie, known: NamedLayout, is_result: bool, shape: tuple[int, ..
     return carry_on(tie.relation, known, shape, asked.llvm)
 
 
-def candidates_of(flow: Flow, asked: Asked) -> Candidates:
+def candidates_of(flow: Flow, asked: DemandOptions) -> Candidates:
     """The candidates of every value of a function, as the module's docstring says."""
     search = _Search(flow, asked)
     _written(search)
@@ -324,7 +328,7 @@ def _made_of(search: _Search, value: Value) -> Iterator[int]:
                 yield operand
 
 
-def usual_of(value: Value, coarse: NamedLayout | None, asked: Asked) -> list[NamedLayout]:
+def usual_of(value: Value, coarse: NamedLayout | None, asked: DemandOptions) -> list[NamedLayout]:
     """The usual layouts of a value; where its subgroups are known, those of a subgroup's block. The last has all everywhere."""
     shape = value.shape if coarse is None else block_of(coarse)
     found = usual_layouts(shape, asked.level, asked.machine, asked.llvm)

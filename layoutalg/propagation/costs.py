@@ -68,7 +68,7 @@ class Prices:
         return _registers(held, self.lanes)
 
     def conversion(self, source: NamedLayout, result: NamedLayout, bits: int) -> int | None:
-        """What it costs to convert, at the levels that both layouts say; None where there is no plan."""
+        """The cost of a conversion at the levels that both layouts describe; None if it cannot be planned."""
         return _conversion(source, result, bits, self.machine, self.target)
 
     def reduction(self, relation: Layout, operand: NamedLayout) -> int:

@@ -6,7 +6,7 @@ A product on pvc takes columns of B in lanes, and makes no other demand on it:
 >>> from layoutalg.flow.graph import flow_of
 >>> flow = flow_of(read_module('''%a, %b = "test.op"() : () -> (vector<8x16xf16>, vector<16x16xf16>)
 ... %d = xegpu.dpas %a, %b : vector<8x16xf16>, vector<16x16xf16> -> vector<8x16xf32>'''))
->>> asked = Asked("lane", "pvc", 24, Machine(lanes=16))
+>>> asked = DemandOptions("lane", "pvc", 24, Machine(lanes=16))
 >>> from layoutalg.propagation.named_layout import as_written
 >>> rows = as_written(LayoutAttr(lane_layout=(16, 1), lane_data=(1, 1)), (16, 16))
 >>> [one.held.map for one in options_of(flow.demands[1], (16, 16), asked)], problem_of(flow.demands[1], rows, asked) is None
@@ -33,7 +33,7 @@ from layoutalg.propagation.refinement import refine
 from layoutalg.xegpu import LayoutAttr
 
 __all__ = [
-    "Asked",
+    "DemandOptions",
     "Option",
     "cost_at",
     "ignored",
@@ -46,7 +46,7 @@ __all__ = [
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class DemandOptions:
     """What is propagated: the level (`lane`, `inst`, `workgroup`), for which chip, in which version of LLVM's syntax."""
 
     level: str
@@ -68,7 +68,7 @@ class Option:
     """Where it came from: what is written, made, taken, usual; the place among those; and whether it is what a use needs."""
 
 
-def options_of(demand: Demand, shape: tuple[int, ...], asked: Asked) -> list[Option]:
+def options_of(demand: Demand, shape: tuple[int, ...], asked: DemandOptions) -> list[Option]:
     """The layouts that an operation takes or makes, each map once."""
     at = ("options", _kind_of(demand), shape, asked.level)
     if at not in asked.kept:
@@ -76,7 +76,7 @@ def options_of(demand: Demand, shape: tuple[int, ...], asked: Asked) -> list[Opt
     return asked.kept[at]
 
 
-def refinements(demand: Demand, coarse: NamedLayout, asked: Asked) -> list[Option]:
+def refinements(demand: Demand, coarse: NamedLayout, asked: DemandOptions) -> list[Option]:
     """The layouts that an operation takes of those that refine one of subgroups."""
     found: dict[str, Option] = {}
     for option in options_of(demand, coarse.shape, asked):
@@ -91,12 +91,12 @@ def refinements(demand: Demand, coarse: NamedLayout, asked: Asked) -> list[Optio
     return list(found.values())
 
 
-def messages_of(demand: Demand, known: NamedLayout, asked: Asked) -> str | None:
+def messages_of(demand: Demand, known: NamedLayout, asked: DemandOptions) -> str | None:
     """In words, the messages that move the value for one subgroup; None where no message does."""
     return demand.messages(known.attribute, asked.machine, asked.target) if isinstance(demand, BlockDemand) else None
 
 
-def problem_of(demand: Demand, known: NamedLayout, asked: Asked) -> str | None:
+def problem_of(demand: Demand, known: NamedLayout, asked: DemandOptions) -> str | None:
     """Why an operation does not take or make a layout; None where it does."""
     at = ("problem", _kind_of(demand), known.attribute)
     if at not in asked.kept:
@@ -134,7 +134,7 @@ def _kind_of(demand: Demand) -> tuple[Any, ...]:
     return (type(demand), user.name, about, properties, types)
 
 
-def _options(demand: Demand, shape: tuple[int, ...], asked: Asked) -> list[Option]:
+def _options(demand: Demand, shape: tuple[int, ...], asked: DemandOptions) -> list[Option]:
     choices: tuple[Choice, ...] = tuple(demand.choices(asked.level, asked.machine, asked.target, asked.llvm))
     options: dict[str, Option] = {}
     for choice in choices:
@@ -149,7 +149,7 @@ def _options(demand: Demand, shape: tuple[int, ...], asked: Asked) -> list[Optio
     return list(options.values())
 
 
-def cost_at(demand: Demand, known: NamedLayout, asked: Asked) -> int:
+def cost_at(demand: Demand, known: NamedLayout, asked: DemandOptions) -> int:
     """What an operation costs with a layout: that of its choice, or its price where the layout is not one of its choices."""
     at = ("cost", _kind_of(demand), known.key, known.attribute)
     if at not in asked.kept:
@@ -157,7 +157,7 @@ def cost_at(demand: Demand, known: NamedLayout, asked: Asked) -> int:
     return asked.kept[at]
 
 
-def _cost_at(demand: Demand, known: NamedLayout, asked: Asked) -> int:
+def _cost_at(demand: Demand, known: NamedLayout, asked: DemandOptions) -> int:
     for option in options_of(demand, known.shape, asked):
         if option.held.key == known.key:
             return option.cost

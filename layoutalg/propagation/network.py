@@ -15,7 +15,7 @@ in another layout than the value has is converted, or made again where the value
 ...   %b = arith.addf %a, %a {layout_result_0 = #xegpu.layout<lane_layout = [16, 1], lane_data = [1, 1]>} : vector<16x16xf32>
 ...   func.return }'''
 >>> [flow] = flows_of(read_module(text))
->>> asked = Asked("lane", "pvc", 24, Machine(lanes=16))
+>>> asked = DemandOptions("lane", "pvc", 24, Machine(lanes=16))
 >>> network = network_of(flow, candidates_of(flow, asked), asked)
 >>> network.problem.costs, [table.tolist() for table in network.problem.conversions]
 (((0,), (16,), (16,)), [[[0]], [[196]], [[]]])
@@ -35,7 +35,7 @@ from layoutalg.flow.relations import Demand, Tie
 from layoutalg.flow.solver import IMPOSSIBLE, Problem, Use
 from layoutalg.propagation.candidates import CONVERSION, Candidates, carried, owner_of, usual_of
 from layoutalg.propagation.costs import Prices, bits_of, frequency, slots_per_element
-from layoutalg.propagation.demand_options import Asked, Option, cost_at, refinements
+from layoutalg.propagation.demand_options import DemandOptions, Option, cost_at, refinements
 from layoutalg.propagation.named_layout import NamedLayout, agree, as_written, carry_on, if_accepted, is_whole
 from layoutalg.propagation.refinement import refine
 from layoutalg.propagation.rematerialize import Rematerializer
@@ -95,7 +95,7 @@ class Network:
 class _Builder:
     flow: Flow
     candidates: Candidates
-    asked: Asked
+    asked: DemandOptions
     prices: Prices
     again: Rematerializer
     nodes: list[_Node]
@@ -138,7 +138,7 @@ class _Builder:
         self.uses.append(Use(maker, user, numbers))
 
 
-def network_of(flow: Flow, candidates: Candidates, asked: Asked) -> Network:
+def network_of(flow: Flow, candidates: Candidates, asked: DemandOptions) -> Network:
     """The labelling problem of a function."""
     prices = Prices(asked.machine, asked.target)
     nodes = [_Node() for _ in flow.values]

@@ -63,7 +63,7 @@ from layoutalg.ir.findings import Finding
 from layoutalg.ir.places import Place, place_of
 from layoutalg.module.module import SEPARATOR, Module
 from layoutalg.propagation.candidates import Candidates, candidates_of
-from layoutalg.propagation.demand_options import Asked, problem_of
+from layoutalg.propagation.demand_options import DemandOptions, problem_of
 from layoutalg.propagation.network import Network, network_of
 from layoutalg.propagation.redundant import remove_redundant
 from layoutalg.propagation.refinement import has_subgroups, states_subgroups, without_coarse_conversions
@@ -309,7 +309,7 @@ class _Run:
         conversion.erase()
 
     def _propagate(self, flow: Flow) -> None:
-        asked = Asked(self.level, self.target, self.llvm, machine_of(flow.function, self.target))
+        asked = DemandOptions(self.level, self.target, self.llvm, machine_of(flow.function, self.target))
         names = {value.number: self.name(value.members[0]) for value in flow.values}
         candidates = candidates_of(flow, asked)
         network = network_of(flow, candidates, asked)

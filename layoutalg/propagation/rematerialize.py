@@ -13,7 +13,7 @@ with as many elements as a lane then has. Nothing that reads memory is made agai
 ... %n = arith.index_cast %i : vector<64xindex> to vector<64xi32>
 ... %m = arith.addi %n, %one : vector<64xi32>'''
 >>> [flow] = flows_of(read_module(text))
->>> asked = Asked("lane", "pvc", 24, Machine(lanes=16))
+>>> asked = DemandOptions("lane", "pvc", 24, Machine(lanes=16))
 >>> again = Rematerializer(flow, Prices(asked.machine, "pvc"), asked)
 >>> again.price(flow.values[-1].members[0], if_accepted(LayoutAttr(lane_layout=(16,), lane_data=(1,)), (64,)))
 13
@@ -29,7 +29,7 @@ from layoutalg.flow.graph import Flow
 from layoutalg.flow.relations import Tie
 from layoutalg.propagation.candidates import carried
 from layoutalg.propagation.costs import Prices, slots_per_element
-from layoutalg.propagation.demand_options import Asked
+from layoutalg.propagation.demand_options import DemandOptions
 from layoutalg.propagation.named_layout import NamedLayout
 
 __all__ = ["Rematerializer"]
@@ -56,7 +56,7 @@ class Rematerializer:
 
     flow: Flow
     prices: Prices
-    asked: Asked
+    asked: DemandOptions
     _ties: dict[SSAValue, list[Tie]] = field(default_factory=dict[SSAValue, list[Tie]])
     _known: dict[tuple[SSAValue, str], int | None] = field(default_factory=dict[tuple[SSAValue, str], int | None])
 

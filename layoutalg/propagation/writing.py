@@ -13,14 +13,14 @@ map.
 >>> from layoutalg.flow.graph import flows_of
 >>> from layoutalg.flow.solver import solve
 >>> from layoutalg.propagation.candidates import candidates_of
->>> from layoutalg.propagation.demand_options import Asked, written_at
+>>> from layoutalg.propagation.demand_options import DemandOptions, written_at
 >>> from layoutalg.propagation.network import network_of
 >>> module = read_module('''func.func @f(%x: vector<16x16xf32>) {
 ...   %a = arith.addf %x, %x {layout_result_0 = #xegpu.layout<lane_layout = [1, 16], lane_data = [1, 1]>} : vector<16x16xf32>
 ...   %b = arith.negf %a {layout_result_0 = #xegpu.layout<lane_layout = [16, 1], lane_data = [1, 1]>} : vector<16x16xf32>
 ...   func.return }''')
 >>> [flow] = flows_of(module)
->>> asked = Asked("lane", "pvc", 24, Machine(lanes=16))
+>>> asked = DemandOptions("lane", "pvc", 24, Machine(lanes=16))
 >>> network = network_of(flow, candidates_of(flow, asked), asked)
 >>> written = write(flow, network, solve(network.problem), asked)
 >>> [(placed.kind, placed.cost) for placed in written.placed]
@@ -47,7 +47,7 @@ from layoutalg.ir.dialects.xegpu.operations import ConvertLayoutOp
 from layoutalg.propagation.avoiding import keep_slices, sliced
 from layoutalg.propagation.candidates import CONVERSION, owner_of
 from layoutalg.propagation.costs import bits_of
-from layoutalg.propagation.demand_options import Asked, written_at
+from layoutalg.propagation.demand_options import DemandOptions, written_at
 from layoutalg.propagation.descriptors import write_descriptors
 from layoutalg.propagation.named_layout import NamedLayout, agree, carry_back
 from layoutalg.propagation.network import Label, Network
@@ -90,7 +90,7 @@ class Written:
 class _Writer:
     flow: Flow
     network: Network
-    asked: Asked
+    asked: DemandOptions
     labels: list[Label]
     final: list[NamedLayout | None]
     placed: list[Placed] = field(default_factory=list[Placed])
@@ -109,7 +109,7 @@ def attribute_of(held: NamedLayout) -> Attribute | None:
     return SliceText(body) if isinstance(held.attribute, SliceAttr) else None
 
 
-def write(flow: Flow, network: Network, labelling: Labelling, asked: Asked) -> Written:
+def write(flow: Flow, network: Network, labelling: Labelling, asked: DemandOptions) -> Written:
     """Write the layouts that were chosen, with the conversions that they need, into the flow's module."""
     labels = [node[label] for node, label in zip(network.labels, labelling.labels, strict=True)]
     final = [None if label.option is None else label.option.held for label in labels[: len(flow.values)]]
@@ -327,7 +327,7 @@ def _is_open(present: Any) -> bool:
     return isinstance(present, LayoutText | SliceText) and leaves_lanes(present.value)
 
 
-def _state_result(member: SSAValue, held: NamedLayout, asked: Asked) -> None:
+def _state_result(member: SSAValue, held: NamedLayout, asked: DemandOptions) -> None:
     """Write the layout of a result where its operation says it, unless the user did."""
     owner, attribute = member.owner, attribute_of(held)
     if not isinstance(member, OpResult) or isinstance(owner, Block) or attribute is None or owner.name == CONVERSION:
@@ -340,7 +340,7 @@ def _state_result(member: SSAValue, held: NamedLayout, asked: Asked) -> None:
         _say(owner.attributes, f"layout_result_{member.index}", attribute)
 
 
-def _state_operand(operation: Operation, number: int, held: NamedLayout, asked: Asked) -> None:
+def _state_operand(operation: Operation, number: int, held: NamedLayout, asked: DemandOptions) -> None:
     """Write the layout of an operand where its operation says it: a store, a product, from LLVM 23 on a loop."""
     attribute = attribute_of(held)
     if attribute is None:

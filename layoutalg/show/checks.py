@@ -23,7 +23,7 @@ __all__ = ["check_facts", "print_conversions"]
 
 
 def print_conversions(checked: Check) -> None:
-    """Print a line for each conversion of a module; nothing where there is none."""
+    """Print one line per conversion of the module; nothing if it has no conversions."""
     if not checked.conversions:
         return
     print("conversions")

@@ -100,7 +100,7 @@ def _ordered(counts: Counter[str]) -> list[tuple[str, int]]:
 
 
 def markdown(results: Sequence[Conformance]) -> str:
-    """A table with a row for each operation, a column for each compiler: how many kernels, of which layouts."""
+    """A table of kernel counts by kind of layout: one row per operation, one column per compiler."""
     rows = [
         "| operation | " + " | ".join(found.compiler.name for found in results) + " |" if results else "| operation |"
     ]

@@ -1,8 +1,9 @@
-"""What `layoutalg gemm` prints: the plan of a product as tables, and the same as facts for a program.
+"""What `layoutalg gemm` says of a plan: the rows of its report and of its JSON object.
 
 >>> from rich.console import Console
 >>> plan = la.plan_gemm(64, 64, 64, tile=(16, 32), subgroups=(1, 1), k_step=32, registers=256, prefetch="none")
->>> print_plan(plan, Console(width=120), runners_up=0)  # doctest: +ELLIPSIS
+>>> report = gemm_report(plan, runners_up=0)
+>>> report.print(Console(width=120))  # doctest: +ELLIPSIS
 C[64, 64] f32 = A[64, 64] f16 * B[64, 64] f16 on pvc
 <BLANKLINE>
   tiles         workgroup 16x32, subgroup 16x32, instruction 8x16x16; a step is 32 of k
@@ -11,202 +12,177 @@ C[64, 64] f32 = A[64, 64] f16 * B[64, 64] f16 on pvc
   registers     A 16, B 32, C 32; 82 of 256
   written for   LLVM 24, products as xegpu.dpas
 ...
+>>> report.as_json()["registers"]
+{'used': 82, 'available': 256}
 """
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from layoutalg.core.plurals import counted as number_of
-from layoutalg.show.tables import Row, bytes_text, percent_text, print_line, print_table, runners_up_rows, seconds_text
+from layoutalg.show.plan_report import PlanReport, PlanRow, columns, explained_table, row, runners_up_table
 
 if TYPE_CHECKING:
-    from rich.console import Console
-
     from layoutalg.gemm import Gemm
-    from layoutalg.gemm.counting import Counted
     from layoutalg.gemm.roofline import Roofline
-    from layoutalg.gemm.search import Candidate
 
-__all__ = ["gemm_facts", "print_plan"]
+__all__ = ["gemm_report"]
 
-
-def print_plan(plan: Gemm, console: Console, *, runners_up: int = 5, explain: bool = False) -> None:
-    """Print the plan, and so many of those that lost; `explain` adds what the time is made of and how C is computed."""
-    step, line = _predicted(plan)
-    print_line(console, str(plan.problem))
-    for rows in (_choices(plan), _operands(plan), _layouts(plan), _step(plan, step), _time(line)):
-        print_line(console)
-        print_table(console, rows)
-    if explain:
-        print_line(console)
-        print_table(console, _explained(plan, line))
-    if runners_up:
-        print_line(console)
-        print_table(console, runners_up_rows(_others(plan, runners_up)))
+_STEPS = "{prefetch[distance]:#step} ahead"
+_PREFETCH = {
+    "none": "none",
+    "shared": f"shared by the workgroup: 2-D messages, {_STEPS}",
+    "lines": f"lines: every lane asks for one of 64 bytes, {_STEPS}",
+}
 
 
-def gemm_facts(plan: Gemm, *, runners_up: int = 5) -> dict[str, Any]:
-    """The plan as numbers and texts, for `--json`."""
-    problem, tiling, registers = plan.problem, plan.tiling, plan.registers
-    step, line = _predicted(plan)
-    names = ("m", "n", "k", "a", "b", "c", "acc", "trans_a", "trans_b", "batch", "lda", "ldb", "ldc")
-    epilogue = ("alpha", "beta", "bias", "activation")
-    return {
-        "problem": {name: getattr(problem, name) for name in (*names, *epilogue)},
-        "target": plan.target,
-        "llvm": plan.llvm,
-        "instruction": plan.instruction,
-        "tile": [plan.tile.m, plan.tile.n, plan.tile.k],
-        "subgroups": list(tiling.subgroups),
-        "workgroup_tile": [tiling.workgroup_tile.m, tiling.workgroup_tile.n],
-        "workgroup": list(plan.workgroup),
-        "grid": list(plan.grid),
-        "k_steps": plan.k_steps,
-        "prefetch": {"form": tiling.prefetch, "distance": tiling.distance},
-        "registers": {"used": registers.used, "available": registers.available},
-        "dpas_per_step": plan.dpas_per_step,
-        "dpas_total": plan.dpas_total,
-        "bytes_per_step": plan.bytes_per_step,
-        "step": {
-            "dpas": step.dpas,
-            "loads": step.loads,
-            "prefetches": step.prefetches,
-            "instructions": step.total,
-            "instructions_per_dpas": step.per_dpas,
-        },
-        "messages": [
-            {
-                "operand": message.operand,
-                "name": message.load.name,
-                "offset": list(message.offset),
-                "pieces": len(message.pieces),
-            }
-            for message in plan.messages
-        ],
-        "fragments": {
-            fragment.name: {
-                "block": list(fragment.block),
-                "count": fragment.count,
-                "vector": fragment.vector,
-                "fragment_shape": list(fragment.layout.fragment_shape),
-                "layout": str(fragment.layout),
-            }
-            for fragment in plan.fragments
-        },
-        "layouts": {
-            level: {name: str(layout) for name, layout in getattr(plan.layouts, level).items()}
-            for level in ("workgroup", "subgroup", "lane")
-        },
-        "roofline": {
-            "chip": line.chip.product,
-            **line.as_json(),
-            "bytes": {"L1": line.l1_bytes, "L3": line.l3_bytes, "memory": line.memory_bytes},
-        },
-        "runners_up": [
-            {"tiling": str(other.tiling), "clocks": other.clocks, "reason": other.reason}
-            for other in _others(plan, runners_up)
-        ],
-    }
+def gemm_report(
+    plan: Gemm, results: Sequence[PlanRow] = (), *, runners_up: int = 5, explain: bool = False
+) -> PlanReport:
+    """The plan, and so many of those that lost; `explain` adds what the time is made of and how C is computed.
 
-
-def _predicted(plan: Gemm) -> tuple[Counted, Roofline]:
+    `results` say what was done with it.
+    """
     from layoutalg.gemm.counting import counted
+    from layoutalg.gemm.numerics import stated
     from layoutalg.gemm.roofline import roofline
 
-    step = counted(plan.problem, plan.tiling, plan.llvm)
-    return step, roofline(plan.problem, plan.tiling, step.total)
+    line = roofline(plan.problem, plan.tiling, counted(plan.problem, plan.tiling, plan.llvm).total)
+    tables = [_choices(plan), _operands(plan), _layouts(plan), _step(plan), _time(line)]
+    if explain:
+        around = (
+            row(
+                "workgroups", "{_line.workgroups}, {_line.resident} at once on a core, {_line.waves:#wave}", _line=line
+            ),
+            row(
+                "bytes",
+                "{roofline[bytes][L1]:bytes} into registers, {roofline[bytes][L3]:bytes} into L1, "
+                "{roofline[bytes][memory]:bytes} from and to memory",
+            ),
+        )
+        tables.append(explained_table(line, stated(plan.problem), *around))
+    return PlanReport(str(plan.problem), [*tables, runners_up_table(plan, runners_up), results])
 
 
-def _choices(plan: Gemm) -> list[Row]:
-    unit, tiling, registers = plan.dpas, plan.tiling, plan.registers
-    whole, (rows, columns) = tiling.workgroup_tile, tiling.subgroups
-    tiles = (
-        f"workgroup {whole.m}x{whole.n}, subgroup {plan.tile.m}x{plan.tile.n}, instruction {unit.m}x{unit.n}x{unit.k}"
-    )
-    steps = f"{tiling.distance} step{'s' * (tiling.distance > 1)} ahead"
-    forms = {
-        "none": "none",
-        "shared": f"shared by the workgroup: 2-D messages, {steps}",
-        "lines": f"lines: every lane asks for one of 64 bytes, {steps}",
-    }
-    grid = "x".join(map(str, plan.grid))
+def _choices(plan: Gemm) -> Sequence[PlanRow]:
+    problem, tiling, registers = plan.problem, plan.tiling, plan.registers
+    names = ("m", "n", "k", "a", "b", "c", "acc", "trans_a", "trans_b", "batch", "lda", "ldb", "ldc")
+    epilogue = ("alpha", "beta", "bias", "activation")
     return [
-        ("tiles", f"{tiles}; a step is {plan.tile.k} of k"),
-        (
+        row(problem={name: getattr(problem, name) for name in (*names, *epilogue)}, target=plan.target),
+        row(
+            "tiles",
+            "workgroup {workgroup_tile:x}, subgroup {tile[0]}x{tile[1]}, instruction {_unit.m}x{_unit.n}x{_unit.k}; "
+            "a step is {tile[2]} of k",
+            workgroup_tile=[tiling.workgroup_tile.m, tiling.workgroup_tile.n],
+            tile=[plan.tile.m, plan.tile.n, plan.tile.k],
+            _unit=plan.dpas,
+        ),
+        row(
             "subgroups",
-            f"{rows}x{columns} in a workgroup ({plan.workgroup[0]} work-items), grid {grid}, {number_of(plan.k_steps, 'step')}",
+            "{subgroups:x} in a workgroup ({workgroup[0]} work-items), grid {grid:x}, {k_steps:#step}",
+            subgroups=tiling.subgroups,
+            workgroup=plan.workgroup,
+            grid=plan.grid,
+            k_steps=plan.k_steps,
         ),
-        ("prefetch", forms[tiling.prefetch]),
-        (
+        row("prefetch", _PREFETCH[tiling.prefetch], prefetch={"form": tiling.prefetch, "distance": tiling.distance}),
+        row(
             "registers",
-            f"A {registers.a}, B {registers.b}, C {registers.c}; {registers.used} of {registers.available}",
+            "A {_needed.a}, B {_needed.b}, C {_needed.c}; {used} of {available}",
+            at="registers",
+            used=registers.used,
+            available=registers.available,
+            _needed=registers,
         ),
-        ("written for", f"LLVM {plan.llvm}, products as {plan.instruction}"),
+        row("written for", "LLVM {llvm}, products as {instruction}", llvm=plan.llvm, instruction=plan.instruction),
     ]
 
 
-def _operands(plan: Gemm) -> list[Row]:
-    rows: list[Row] = [("operand", "in memory", "messages of a step", "a lane's operands", "layout of one")]
+def _operands(plan: Gemm) -> Sequence[PlanRow]:
+    rows = [
+        columns("operand", "in memory", "messages of a step", "a lane's operands", "layout of one"),
+        row(messages=[]),
+    ]
+    for message in plan.messages:
+        pieces, offset = len(message.pieces), message.offset
+        rows.append(row(at="messages[]", operand=message.operand, name=message.load.name, offset=offset, pieces=pieces))
     loads = Counter((message.operand, message.load.name) for message in plan.messages)
     for matrix, fragment in zip(plan.matrices, plan.fragments, strict=True):
         names = ", ".join(f"{count} {name}" for (operand, name), count in loads.items() if operand == matrix.name)
-        memory = f"{matrix.rows}x{matrix.columns} {matrix.element}, row {matrix.pitch}"
-        held = f"{fragment.count} {fragment.vector}"
-        rows.append((matrix.name, memory, names or "(stored at the end)", held, str(fragment.layout)))
+        rows.append(
+            row(
+                matrix.name,
+                "{_memory.rows}x{_memory.columns} {_memory.element}, row {_memory.pitch}",
+                names or "(stored at the end)",
+                "{count} {vector}",
+                "{layout}",
+                at=f"fragments.{fragment.name}",
+                block=fragment.block,
+                count=fragment.count,
+                vector=fragment.vector,
+                fragment_shape=fragment.layout.fragment_shape,
+                layout=str(fragment.layout),
+                _memory=matrix,
+            )
+        )
     return rows
 
 
-def _layouts(plan: Gemm) -> list[Row]:
-    """The layouts of the workgroup's tensors, as XeGPU writes them."""
-    written = ((name, str(layout).removeprefix("#xegpu.")) for name, layout in plan.layouts.workgroup.items())
-    return [("layouts", "at workgroup level"), *written]
+def _layouts(plan: Gemm) -> Sequence[PlanRow]:
+    """The layouts of the workgroup's tensors, as XeGPU writes them; those of the other levels are for JSON alone."""
+    rows = [columns("layouts", "at workgroup level")]
+    for name, layout in plan.layouts.workgroup.items():
+        text = str(layout)
+        rows.append(row(name, "{_shown}", at="layouts.workgroup", _shown=text.removeprefix("#xegpu."), **{name: text}))
+    others = {"layouts.subgroup": plan.layouts.subgroup, "layouts.lane": plan.layouts.lane}
+    return [*rows, *(row(at=at, **{name: str(one) for name, one in held.items()}) for at, held in others.items())]
 
 
-def _step(plan: Gemm, step: Counted) -> list[Row]:
-    others = step.total - step.dpas - step.loads - step.prefetches
-    what = [f"{step.dpas} dpas", f"{number_of(step.loads, 'load')} of {plan.bytes_per_step} bytes"]
-    if step.prefetches:
-        what.append(f"{step.prefetches} prefetch{'es' * (step.prefetches > 1)}")
+def _step(plan: Gemm) -> Sequence[PlanRow]:
+    from layoutalg.gemm.counting import counted
+
+    step = counted(plan.problem, plan.tiling, plan.llvm)
+    ahead = f"{{prefetches}} prefetch{'es' * (step.prefetches > 1)}, " if step.prefetches else ""
     return [
-        ("a step", ", ".join([*what, f"{others} others (predicted)"])),
-        ("", f"{step.total} instructions, {step.per_dpas:.2f} per dpas"),
-        ("in all", f"{plan.dpas_total} dpas"),
+        row(
+            "a step",
+            f"{{dpas}} dpas, {{loads:#load}} of {{bytes_per_step}} bytes, {ahead}{{_others}} others (predicted)",
+            at="step",
+            dpas=step.dpas,
+            loads=step.loads,
+            prefetches=step.prefetches,
+            instructions=step.total,
+            instructions_per_dpas=step.per_dpas,
+            _others=step.total - step.dpas - step.loads - step.prefetches,
+        ),
+        row("", "{step[instructions]} instructions, {step[instructions_per_dpas]:.2f} per dpas"),
+        row("in all", "{dpas_total} dpas", dpas_total=plan.dpas_total),
+        row(dpas_per_step=plan.dpas_per_step, bytes_per_step=plan.bytes_per_step),
     ]
 
 
-def _time(line: Roofline) -> list[Row]:
+def _time(line: Roofline) -> Sequence[PlanRow]:
     from layoutalg.gemm.roofline import CAVEAT
 
-    limits = ", ".join(f"{name} {seconds_text(seconds)}" for name, seconds in line.limit_seconds.items())
-    side = "above" if line.intensity > line.ridge else "below"
-    reached = f"{line.flops / line.seconds / 1e12:.1f} TFLOP/s, {percent_text(line.part_of_peak)} of the peak"
-    ridge = f"{side} the {line.ridge:.0f} of {line.chip.product}"
     return [
-        ("intensity", f"{line.intensity:.0f} operations per byte of memory, {ridge}"),
-        ("each alone", limits),
-        ("predicted", f"{seconds_text(line.seconds)}, {reached}; limit: {line.limit}"),
-        ("", f"({CAVEAT})"),
+        row(
+            "intensity",
+            "{intensity:.0f} operations per byte of memory, {_side} the {ridge:.0f} of {chip}",
+            at="roofline",
+            chip=line.chip.product,
+            **line.as_json(),
+            bytes={"L1": line.l1_bytes, "L3": line.l3_bytes, "memory": line.memory_bytes},
+            _side="above" if line.intensity > line.ridge else "below",
+        ),
+        row("each alone", "{roofline[limit_seconds]:seconds}"),
+        row(
+            "predicted",
+            "{roofline[seconds]:seconds}, {_rate:.1f} TFLOP/s, {roofline[part_of_peak]:percent} of the peak; "
+            "limit: {roofline[limit]}",
+            _rate=line.flops / line.seconds / 1e12,
+        ),
+        columns("", f"({CAVEAT})"),
     ]
-
-
-def _explained(plan: Gemm, line: Roofline) -> list[Row]:
-    from layoutalg.gemm.numerics import stated
-
-    parts = [(name, seconds) for name, seconds in line.part_seconds.items() if seconds > line.seconds * 5e-4]
-    moved = {"into registers": line.l1_bytes, "into L1": line.l3_bytes, "from and to memory": line.memory_bytes}
-    waves = number_of(line.waves, "wave")
-    return [
-        ("the time", ", ".join(f"{name} {seconds_text(seconds)}" for name, seconds in parts)),
-        ("workgroups", f"{line.workgroups}, {line.resident} at once on a core, {waves}"),
-        ("bytes", ", ".join(f"{bytes_text(count)} {where}" for where, count in moved.items())),
-        *zip(("C", ""), stated(plan.problem), strict=True),
-    ]
-
-
-def _others(plan: Gemm, count: int) -> Sequence[Candidate]:
-    found = plan.candidates
-    mine = [] if found.best.tiling == plan.tiling else [found.best]
-    return [*mine, *found.runners_up(count - len(mine))] if count else []

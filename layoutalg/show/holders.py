@@ -20,16 +20,16 @@ from layoutalg.core.layout import Layout
 from layoutalg.core.limits import MOST_HELD, MOST_PRINTED
 from layoutalg.core.limits import MOST_REPORTED as _MOST_LISTED
 
-__all__ = ["Held", "box_text", "held_by", "holder_text", "places_text", "points_text", "ranges_text"]
+__all__ = ["HeldElements", "box_text", "held_by", "holder_text", "places_text", "points_text", "ranges_text"]
 
 _WORDS = {"sg": "subgroup", "reg": "register"}
 
 
 @dataclass(frozen=True, slots=True)
-class Held:
+class HeldElements:
     """The elements that a work-item (or a subgroup) holds, in the order of its registers; `more` that are not listed.
 
-    >>> str(Held({"lane": 0}, [[0, 1]], 1000))
+    >>> str(HeldElements({"lane": 0}, [[0, 1]], 1000))
     '(0, 1) and 1,000 more'
     """
 
@@ -41,7 +41,7 @@ class Held:
         return points_text(self.elements) + (f" and {self.more:,} more" if self.more else "")
 
 
-def held_by(layout: Layout, holder: Mapping[str, int]) -> Held:
+def held_by(layout: Layout, holder: Mapping[str, int]) -> HeldElements:
     """The coordinates that a work-item holds: of very many elements the first. Subgroup 0 is meant unless `holder` says it.
 
     Raises `DistributionError` for an axis that the layout does not have, and for too many elements to list.
@@ -68,7 +68,7 @@ def held_by(layout: Layout, holder: Mapping[str, int]) -> Held:
         part["reg"] = range(start, start + MOST_PRINTED)
         more = count - MOST_PRINTED
     found = layout.fragment_map(**part)
-    return Held(whole, found.reshape(prod(found.shape[:-1]), layout.rank).tolist(), more)
+    return HeldElements(whole, found.reshape(prod(found.shape[:-1]), layout.rank).tolist(), more)
 
 
 def holder_text(position: Mapping[str, int]) -> str:

@@ -16,9 +16,6 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from layoutalg.gemm.amx.search import AmxCandidate
-    from layoutalg.gemm.search import Candidate
-
 __all__ = [
     "Row",
     "bytes_text",
@@ -26,15 +23,12 @@ __all__ = [
     "print_line",
     "print_table",
     "rate_text",
-    "runners_up_rows",
     "seconds_text",
 ]
 
 Row = tuple[str, ...]
 _UNITS = ((1.0, 1.0, "s"), (1e-3, 1e3, "ms"), (1e-6, 1e6, "us"), (0.0, 1e9, "ns"))
 _PREFIXES = ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"), (1.0, ""))
-_LABEL = 12
-"""The least width of the first column, so that tables under one another line up."""
 
 
 def seconds_text(seconds: float) -> str:
@@ -82,20 +76,11 @@ def print_line(console: Console, text: str = "") -> None:
     console.print(text, soft_wrap=True, highlight=False, markup=False, emoji=False)
 
 
-def print_table(console: Console, rows: Sequence[Row]) -> None:
-    """Print rows as columns that line up; the last one runs on."""
+def print_table(console: Console, rows: Sequence[Row], *, label: int = 12, margin: str = "  ") -> None:
+    """Print rows as columns that line up, the first at least `label` wide; the last one runs on. A margin goes before each."""
     columns = max(map(len, rows))
     widths = [max((len(row[i]) for row in rows if i < len(row) - 1), default=0) for i in range(columns)]
-    widths[0] = max(widths[0], _LABEL)
+    widths[0] = max(widths[0], label)
     for row in rows:
         cells = [f"{cell:<{width}}" for cell, width in zip(row[:-1], widths, strict=False)]
-        print_line(console, ("  " + "  ".join([*cells, row[-1]])).rstrip())
-
-
-def runners_up_rows(others: Sequence[Candidate | AmxCandidate]) -> list[Row]:
-    """The tilings that lost, and why."""
-    rows: list[Row] = [("others", "tiling", "why not")]
-    for number, other in enumerate(others, 1):
-        why = other.reason or "predicted to be the best; the plan was asked for otherwise"
-        rows.append((str(number), str(other.tiling), why))
-    return rows
+        print_line(console, (margin + margin.join([*cells, row[-1]])).rstrip())

@@ -39,7 +39,7 @@ from layoutalg.core.limits import MOST_TERMINAL_ROWS as _MOST_ROWS
 from layoutalg.core.swizzle import Swizzled
 from layoutalg.core.whole_numbers import instance_of, whole_number
 from layoutalg.viz.colours import hexes, hue_of, shades
-from layoutalg.viz.folding import Band, Run, fold
+from layoutalg.viz.folding import Band, ExtentRun, fold
 from layoutalg.viz.grid import numbered
 from layoutalg.viz.sides import Side, side_runs, span
 
@@ -241,7 +241,7 @@ class _Folded:
     shape: tuple[int, ...]
     origins: tuple[int, ...]
     cell: int
-    runs: tuple[Run, ...]
+    runs: tuple[ExtentRun, ...]
 
     @property
     def count(self) -> int:

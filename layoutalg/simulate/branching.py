@@ -36,7 +36,7 @@ from xdsl.ir import Block, Operation, Region
 from layoutalg.core.limits import MOST_OPERATIONS
 from layoutalg.ir.dialects import cf
 from layoutalg.ir.verify.structure import use_problems
-from layoutalg.simulate.compiling import Body, Compiling, Step, execute
+from layoutalg.simulate.compiling import CompiledBlock, Compiling, Step, execute
 from layoutalg.simulate.machine import Array, Run, fail
 from layoutalg.simulate.masks import EVERYBODY, merge, merged
 from layoutalg.simulate.symbols import symbol_around
@@ -50,7 +50,7 @@ _Branches = list[tuple[int, Array | None, list[Any]]]
 class _Place:
     """A block of a graph: its body, the slots that other blocks read, and where its terminator goes."""
 
-    body: Body
+    body: CompiledBlock
     shared: tuple[int, ...]
     leave: Callable[[list[Any]], _Branches] | None
 
@@ -119,7 +119,7 @@ def compile_function(compiling: Compiling, operation: Operation, name: str) -> S
         before, compiling.peak = compiling.peak, 0
         refuse_misplaced_uses(called)
         compiling.functions[called] = compile_region(compiling, called.regions[0]), compiling.peak
-        compiling.counts[called] = _least(compiling, called)
+        compiling.counts[called] = _least(compiling, called.regions[0])
         compiling.peak = before
     found = compiling.functions[called]
     if found is None:
@@ -138,13 +138,19 @@ def compile_function(compiling: Compiling, operation: Operation, name: str) -> S
     return refuse
 
 
-def _least(compiling: Compiling, function: Operation) -> int:
-    """How many operations a function executes at least: those of its first block, and of the functions that they call."""
+def _least(compiling: Compiling, region: Region) -> int:
+    """How many operations a region executes at least: those of its first block, of the shorter branch of each `scf.if`, and of
+    the functions that they call."""
     total = 0
-    for operation in function.regions[0].blocks[0].ops:
+    for operation in region.blocks[0].ops if region.blocks else ():
+        total += 1
+        if operation.name in ("scf.if", "affine.if"):
+            total += min(_least(compiling, branch) for branch in operation.regions)
+        elif operation.name == "scf.execute_region":
+            total += _least(compiling, operation.regions[0])
         callee: Any = operation.properties.get("callee") if operation.name == "func.call" else None
         called = None if callee is None else symbol_around(operation, callee.string_value())
-        total += 1 if called is None else 1 + compiling.counts.get(called, 0)
+        total += 0 if called is None else compiling.counts.get(called, 0)
     return total
 
 
@@ -186,7 +192,7 @@ def _walk(run: Run, places: Sequence[_Place], values: list[Any]) -> list[Any]:
     return results or []
 
 
-def _shared(compiling: Compiling, body: Body) -> tuple[int, ...]:
+def _shared(compiling: Compiling, body: CompiledBlock) -> tuple[int, ...]:
     """The slots of a block's results that another block reads."""
     block = body.block
     return tuple(

@@ -7,8 +7,8 @@ The registry maps a class of operations to the function that compiles one:
         return lambda run, values: (values[0] + values[1],)
 
 What can be known from the text (types, shapes, attributes, level) is checked while compiling; a step sees values alone.
-Values live in numbered slots of `run.slots`. A `Body` is a block: its steps one after the other, each with the slots that it
-reads and writes. An operation with regions compiles its blocks with `compiling.body` and runs them with `execute`.
+Values live in numbered slots of `run.slots`. A `CompiledBlock` has the steps of a block, each with the slots that it reads and
+writes. An operation with regions compiles its blocks with `compiling.body` and runs them with `execute`.
 
 >>> from layoutalg.ir import read_module
 >>> from layoutalg.simulate.machine import Machine, Run
@@ -44,7 +44,7 @@ from layoutalg.simulate.machine import Level, Run, SimulationError, fail
 from layoutalg.simulate.operation_modules import SUBJECTS
 from layoutalg.simulate.poison import has_poison, tracked
 
-__all__ = ["Body", "Compiling", "Line", "Step", "compiled_by", "execute", "value_shape"]
+__all__ = ["CompiledBlock", "CompiledStep", "Compiling", "Step", "compiled_by", "execute", "value_shape"]
 
 Step = Callable[[Run, list[Any]], Sequence[Any]]
 """One operation, compiled: the values of its operands to those of its results."""
@@ -116,7 +116,7 @@ def value_shape(kind: Attribute) -> tuple[int, ...]:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Line:
+class CompiledStep:
     """A step with the slots of its operands and results, and those that no later step needs.
 
     `fixed` and `work` are what it costs: for itself, and for each work-item (each subgroup, each workgroup at those levels).
@@ -137,7 +137,7 @@ class Line:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Body:
+class CompiledBlock:
     """A block, compiled: the slots of its arguments, its steps, and the slots of what its terminator passes on.
 
     `peak` is the number of bytes that the values defined in it take at most, for each work-item.
@@ -150,7 +150,7 @@ class Body:
 
     block: Block
     arguments: tuple[int, ...]
-    lines: tuple[Line, ...]
+    lines: tuple[CompiledStep, ...]
     terminator: Operation | None
     results: tuple[int, ...]
     fixed: int
@@ -267,14 +267,14 @@ class Compiling:
                 return fixed, elements * weight
         raise AssertionError(operation.name)
 
-    def body(self, block: Block) -> Body:
+    def body(self, block: Block) -> CompiledBlock:
         """Compile the operations of a block, up to its terminator."""
         arguments = tuple(self.slot(argument) for argument in block.args)
         operations = list(block.ops)
         before = self.peak
         terminator = operations.pop() if operations and _ends(operations[-1]) else None
         freed = _last_uses(block, [*operations, *([terminator] if terminator else [])])
-        lines: list[Line] = []
+        lines: list[CompiledStep] = []
         live = peak = sum(_bytes(argument.type) for argument in block.args)
         for number, operation in enumerate(operations):
             self.peak = 0
@@ -286,7 +286,7 @@ class Compiling:
             peak = max(peak, live + inside)
             live -= sum(_bytes(value.type) for value in free if value.owner not in self._shared)
             lines.append(
-                Line(
+                CompiledStep(
                     operation,
                     step,
                     tuple(self.slot(operand) for operand in operation.operands),
@@ -298,13 +298,13 @@ class Compiling:
         results = () if terminator is None else tuple(self.slot(operand) for operand in terminator.operands)
         fixed, work = sum(line.fixed for line in lines), sum(line.work for line in lines)
         self.peak = max(before, peak)
-        return Body(block, arguments, tuple(lines), terminator, results, fixed, work, peak)
+        return CompiledBlock(block, arguments, tuple(lines), terminator, results, fixed, work, peak)
 
 
 _PROBLEMS = (LayoutError, ArithmeticError, LookupError, MemoryError, TypeError, ValueError)
 
 
-def execute(run: Run, body: Body, values: Iterable[Any]) -> list[Any]:
+def execute(run: Run, body: CompiledBlock, values: Iterable[Any]) -> list[Any]:
     """Run the steps of a body with these values for its arguments; gives the values of its terminator's operands.
 
     >>> from layoutalg.ir import read_module

@@ -8,7 +8,7 @@
 >>> addresses = [memory.bind(name, array) for name, array in zip("ABC", (*ones, c))]
 >>> found = run_on(compile_kernel(read_module(gemm.emit("lane"))), [*addresses, *gemm.arguments], gemm.grid, memory)
 >>> c[7, 31], found
-(np.float32(32.0), Found(findings=(), trace={}, executed=None))
+(np.float32(32.0), RunOutcome(findings=(), trace={}, executed=None))
 
 Nothing depends on the number of threads: groups are the same, findings and traces are put together in their order, and kernels
 with atomic operations, whose results depend on who comes first, run on one thread.
@@ -34,7 +34,7 @@ from layoutalg.core.errors import LayoutError
 from layoutalg.core.limits import LAUNCH_GROUP as GROUP
 from layoutalg.core.limits import MOST_LIVE_BYTES, MOST_SHARED_BYTES, MOST_WORK_ITEMS, MOST_WORKGROUPS
 from layoutalg.core.messages import shown
-from layoutalg.core.whole_numbers import one_of, whole_number
+from layoutalg.core.whole_numbers import listed, one_of, whole_number
 from layoutalg.hardware import target_info
 from layoutalg.ir.assembly import static_numbers
 from layoutalg.ir.dialects import gpu
@@ -52,7 +52,7 @@ from layoutalg.simulate.memory.provenance import shared_bytes, written_buffers
 from layoutalg.simulate.memory.views import View
 from layoutalg.simulate.values.elements import element
 
-__all__ = ["Compiled", "Found", "compile_kernel", "grid_of", "run_on"]
+__all__ = ["CompiledKernel", "RunOutcome", "compile_kernel", "grid_of", "run_on"]
 
 THREADS = min(2, os.cpu_count() or 1)
 _ORDERED = ("memref.atomic", "xegpu.atomic", "memref.generic_atomic", "llvm.atomicrmw", "llvm.cmpxchg")
@@ -63,7 +63,7 @@ Progress = Callable[[float], None]
 
 
 @dataclass(frozen=True, eq=False)
-class Compiled:
+class CompiledKernel:
     """A kernel that is ready to run: a function that runs its body, and what was known when it was compiled.
 
     >>> from layoutalg.gemm import plan_gemm
@@ -83,10 +83,10 @@ class Compiled:
 
 
 @dataclass(frozen=True)
-class Found:
+class RunOutcome:
     """What a run has to tell: findings, for every traced name its values (one array for each time it was computed), and counts.
 
-    >>> Found((), {}).findings
+    >>> RunOutcome((), {}).findings
     ()
     """
 
@@ -104,7 +104,7 @@ def compile_kernel(
     level: Level | None = None,
     target: str = "pvc",
     trace: Mapping[SSAValue, str] | None = None,
-) -> Compiled:
+) -> CompiledKernel:
     """Find a kernel, and compile it; block sizes, lanes and level are the kernel's own unless they are given.
 
     Raises:
@@ -125,11 +125,11 @@ def compile_kernel(
     if prod(sizes) % count:
         fail(function, f"{'x'.join(map(str, sizes))} work-items are not a whole number of subgroups of {count}")
     compiling = Compiling(module, count, sizes, at, target, trace or {})
-    return Compiled(function, compile_region(compiling, function.body), compiling)
+    return CompiledKernel(function, compile_region(compiling, function.body), compiling)
 
 
 def run_on(
-    compiled: Compiled,
+    compiled: CompiledKernel,
     arguments: Sequence[Any],
     grid: Sequence[int],
     memory: Memory,
@@ -140,7 +140,7 @@ def run_on(
     carry_on: bool = False,
     counted: Counted | None = None,
     repeats: int = 1,
-) -> Found:
+) -> RunOutcome:
     """Run a compiled kernel on every workgroup of a grid; `counted` says what is counted (see `Executed`).
 
     The grid is run `repeats` times at once. Arguments are one number each, or one for each workgroup of all grids.
@@ -238,7 +238,7 @@ def _in_order(part: Callable[[int], Run], firsts: range, budget: Budget, threads
             raise
 
 
-def _collected(runs: Iterator[Run], total: int, together: int, progress: Progress | None, carry_on: bool) -> Found:
+def _collected(runs: Iterator[Run], total: int, together: int, progress: Progress | None, carry_on: bool) -> RunOutcome:
     findings: dict[tuple[Any, ...], Finding] = {}
     traces: dict[str, list[list[Array]]] = {}
     counts: list[Executed] = []
@@ -258,7 +258,7 @@ def _collected(runs: Iterator[Run], total: int, together: int, progress: Progres
         if progress is not None:
             progress(min(number * together, total) / total)
     joined = {name: tuple(np.concatenate(parts) for parts in times) for name, times in traces.items()}
-    return Found(tuple(findings.values()), joined, Executed.joined(counts) if counts else None)
+    return RunOutcome(tuple(findings.values()), joined, Executed.joined(counts) if counts else None)
 
 
 def _attributions(function: gpu.FuncOp, run: Run) -> list[View]:
@@ -278,7 +278,7 @@ def _attributions(function: gpu.FuncOp, run: Run) -> list[View]:
     return found
 
 
-def _depends_on_order(compiled: Compiled) -> bool:
+def _depends_on_order(compiled: CompiledKernel) -> bool:
     return any(operation.name.startswith(_ORDERED) for operation in compiled.compiling.module.walk())
 
 
@@ -337,7 +337,14 @@ def _block_size(
             function,
             "known_block_size = array<i32: x, y, z> or the argument block (--block) is needed to know the work-items",
         )
-    numbers = given if given is not None else tuple(static_numbers(cast("DenseArrayBase", written)))
+    if given is not None:
+        sizes = [whole_number(size, "block with", 1, MOST_WORK_ITEMS) for size in listed(given, "block")]
+        if len(sizes) != 3 or prod(sizes) > MOST_WORK_ITEMS:
+            raise LayoutError(
+                f"block {shown(given)}: expected three sizes, at most {MOST_WORK_ITEMS} work-items in all"
+            )
+        return sizes[0], sizes[1], sizes[2]
+    numbers = tuple(static_numbers(cast("DenseArrayBase", written)))
     if len(numbers) != 3 or min(numbers) < 1 or prod(numbers) > MOST_WORK_ITEMS:
         fail(
             function,

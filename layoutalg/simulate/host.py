@@ -29,7 +29,7 @@ from layoutalg.ir.findings import Finding
 from layoutalg.simulate.arguments import bound, values_of
 from layoutalg.simulate.branching import compile_region, refuse_misplaced_uses
 from layoutalg.simulate.compiling import Compiling
-from layoutalg.simulate.grids import Compiled, Found, compile_kernel, run_on
+from layoutalg.simulate.grids import CompiledKernel, RunOutcome, compile_kernel, run_on
 from layoutalg.simulate.machine import Budget, Level, Machine, Run, SimulationError
 from layoutalg.simulate.memory import Memory
 from layoutalg.simulate.memory.launched import LaunchMemory
@@ -53,11 +53,11 @@ class Device:
     level: Level | None = None
     target: str = "pvc"
     trace: Mapping[SSAValue, str] = field(default_factory=dict[SSAValue, str])
-    _kernels: dict[tuple[str, tuple[int, int, int]], Compiled] = field(
-        default_factory=dict[tuple[str, tuple[int, int, int]], Compiled]
+    _kernels: dict[tuple[str, tuple[int, int, int]], CompiledKernel] = field(
+        default_factory=dict[tuple[str, tuple[int, int, int]], CompiledKernel]
     )
 
-    def kernel(self, name: str, block: tuple[int, int, int]) -> Compiled:
+    def kernel(self, name: str, block: tuple[int, int, int]) -> CompiledKernel:
         """A kernel, compiled for this size of a workgroup."""
         if (name, block) not in self._kernels:
             self._kernels[name, block] = compile_kernel(
@@ -87,7 +87,7 @@ def run_host(
     target: str = "pvc",
     trace: Mapping[SSAValue, str] | None = None,
     budget: Budget | None = None,
-) -> Found:
+) -> RunOutcome:
     """Run a function of the host, with everything that it launches.
 
     Raises:
@@ -119,4 +119,4 @@ def run_host(
         if problem.finding is None or not problem.finding.rule.startswith("run."):
             raise
         findings.append(problem.finding)
-    return Found(tuple(findings), {name: tuple(values) for name, values in run.trace.items()})
+    return RunOutcome(tuple(findings), {name: tuple(values) for name, values in run.trace.items()})

@@ -35,7 +35,7 @@ from xdsl.dialects.builtin import SymbolRefAttr
 from xdsl.ir import Operation
 
 from layoutalg.core.limits import LAUNCH_GROUP, MOST_TOGETHER_BYTES, MOST_WORKGROUPS
-from layoutalg.simulate.compiling import Body, Compiling, execute
+from layoutalg.simulate.compiling import CompiledBlock, Compiling, execute
 from layoutalg.simulate.machine import Machine, Run, fail
 from layoutalg.simulate.memory.launched import LaunchMemory
 from layoutalg.simulate.memory.provenance import buffers_of, written_outside
@@ -48,7 +48,9 @@ _LAUNCH = 1 << 18
 """What a launch costs by itself, about 0.1 ms: memory forgets who touched it last."""
 
 
-def iterations_of(op: Operation, compiling: Compiling, body: Body) -> Callable[[Run, Sequence[range]], None] | None:
+def iterations_of(
+    op: Operation, compiling: Compiling, body: CompiledBlock
+) -> Callable[[Run, Sequence[range]], None] | None:
     """A function that runs all iterations of these ranges; None where the body launches kernels, which follow each other.
 
     >>> from layoutalg.ir import read_module

@@ -19,7 +19,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Container, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -75,7 +75,7 @@ def launch(
     level: Level | None = None,
     target: str = "pvc",
     trace: Sequence[str] | Mapping[SSAValue, str] = (),
-    results: Container[int] = (),
+    results: Iterable[int] = (),
     entry: str | None = None,
     block: tuple[int, int, int] | None = None,
     subgroup_size: int | None = None,
@@ -107,11 +107,9 @@ def launch(
     np.float32(32.0)
     """
     instance_of(budget, (Budget, type(None)), "budget")
-    instance_of(block, (tuple, list, type(None)), "block")
     instance_of(module, (str, ModuleOp), "module")
     instance_of(kernel, (str, type(None)), "kernel")
-    if isinstance(results, str) or not hasattr(results, "__contains__"):
-        raise LayoutError(f"results {shown(results)}: expected numbers of arguments")
+    unread = frozenset(whole_number(one, "results with", 0) for one in listed(results, "results"))
     threads = whole_number(threads, "threads =", 1, MOST_THREADS)
     read = read_kernel(module) if isinstance(module, str) else module
     text = module if isinstance(module, str) else ""
@@ -125,7 +123,7 @@ def launch(
             memory.give_back()
         return Outcome(tuple(arguments), found.findings, found.trace)
     compiled = compile_kernel(read, kernel, block=block, lanes=subgroup_size, level=level, target=target, trace=traced)
-    given = bound(compiled.function, arguments, memory, results)
+    given = bound(compiled.function, arguments, memory, unread)
     try:
         found = run_on(compiled, given, grid, memory, budget=budget, progress=progress, threads=threads, carry_on=True,
                        counted=counted)  # fmt: skip

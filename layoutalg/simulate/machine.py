@@ -33,7 +33,7 @@ from layoutalg.ir.findings import Finding
 from layoutalg.ir.places import place_of
 
 if TYPE_CHECKING:
-    from layoutalg.simulate.compiling import Body
+    from layoutalg.simulate.compiling import CompiledBlock
     from layoutalg.simulate.counting import Counter
     from layoutalg.simulate.memory.launched import LaunchMemory
 
@@ -205,7 +205,7 @@ class Run:
             left = f"; {_seconds(self.budget.work)} are left of what a launch may take"
             fail(operation, f"{_seconds(work)} of work from here on{left}")
 
-    def afford(self, operation: Operation, body: Body, times: int) -> None:
+    def afford(self, operation: Operation, body: CompiledBlock, times: int) -> None:
         """Refuse to run a body so many times if the launch has not that much left, before the first time."""
         each = body.fixed + body.work * prod(self.machine.items)
         self._check(operation, times * body.count, times * each)

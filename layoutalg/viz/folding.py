@@ -4,22 +4,22 @@ A side of a picture is made of runs, major to minor, as a layout's dimension is 
 the next, every number that is drawn changes by the same step. Of a long run the first values, dots and the last one are
 drawn; the runs within each drawn value are drawn alike:
 
->>> [str(band) for band in fold([Run(16)], most=8)]
+>>> [str(band) for band in fold([ExtentRun(16)], most=8)]
 ['0', '1', '2', '⋯', '15']
->>> [str(band) for band in fold([Run(2), Run(16)], most=8)]
+>>> [str(band) for band in fold([ExtentRun(2), ExtentRun(16)], most=8)]
 ['0', '1', '2', '⋯', '15', '16', '17', '18', '⋯', '31']
 
 So dots leave out only what continues on both sides: whoever knows the values before and after the dots knows the ones
 between. A `solid` run, where the numbers jump, is drawn whole, and so are groups of up to four neighbours. Where that leaves
 more than `most` bands, more are drawn:
 
->>> [str(band) for band in fold([Run(8, solid=True), Run(8)], most=8)][:7]
+>>> [str(band) for band in fold([ExtentRun(8, solid=True), ExtentRun(8)], most=8)][:7]
 ['0', '⋯', '7', '8', '⋯', '15', '16']
 
 The longest run folds first, then the major ones fold further; a run whose values differ in nothing that is drawn
 (`repeats`) folds before all others:
 
->>> [str(band) for band in fold([Run(4, repeats=True), Run(6)], most=8)]
+>>> [str(band) for band in fold([ExtentRun(4, repeats=True), ExtentRun(6)], most=8)]
 ['0', '1', '2', '3', '4', '5', '⋯']
 """
 
@@ -33,14 +33,14 @@ from math import prod
 from layoutalg.core.errors import SizeError
 from layoutalg.core.limits import MOST_BANDS
 
-__all__ = ["Band", "Run", "common_runs", "fold"]
+__all__ = ["Band", "ExtentRun", "common_runs", "fold"]
 
 _WHOLE = 4
 """A group of so many neighbours is never folded apart: the elements that one register packs."""
 
 
 @dataclass(frozen=True, slots=True)
-class Run:
+class ExtentRun:
     """One run of a side: its extent, whether its values differ in nothing that is drawn, and whether they jump."""
 
     extent: int
@@ -71,7 +71,7 @@ class Band:
         return str(self.start) if self.size == 1 else f"{self.start}-{self.start + self.size - 1}"
 
 
-def fold(runs: Sequence[Run], most: int, cell: int = 1) -> tuple[Band, ...]:
+def fold(runs: Sequence[ExtentRun], most: int, cell: int = 1) -> tuple[Band, ...]:
     """The bands of a side of these runs, major to minor, above cells of `cell` indices each.
 
     At most `most` bands are drawn where that many can be folded; `SizeError` where over 2^14 are left.
@@ -98,16 +98,16 @@ def fold(runs: Sequence[Run], most: int, cell: int = 1) -> tuple[Band, ...]:
     return tuple(bands)
 
 
-def common_runs(sides: Sequence[Sequence[Run]]) -> list[Run]:
+def common_runs(sides: Sequence[Sequence[ExtentRun]]) -> list[ExtentRun]:
     """The runs that fold several sides of one size alike: from one value to the next, each side changes by its own step.
 
-    >>> common_runs([[Run(64)], [Run(16), Run(4)]])
-    [Run(extent=16, repeats=False, solid=False), Run(extent=4, repeats=False, solid=False)]
+    >>> common_runs([[ExtentRun(64)], [ExtentRun(16), ExtentRun(4)]])
+    [ExtentRun(extent=16, repeats=False, solid=False), ExtentRun(extent=4, repeats=False, solid=False)]
 
     Sides that share no such runs are drawn whole:
 
-    >>> common_runs([[Run(2), Run(3)], [Run(3), Run(2)]])
-    [Run(extent=6, repeats=False, solid=True)]
+    >>> common_runs([[ExtentRun(2), ExtentRun(3)], [ExtentRun(3), ExtentRun(2)]])
+    [ExtentRun(extent=6, repeats=False, solid=True)]
     """
     marks: set[int] = set()
     solid: list[tuple[int, int]] = []
@@ -120,24 +120,26 @@ def common_runs(sides: Sequence[Sequence[Run]]) -> list[Run]:
             size *= run.extent
     ordered = sorted(marks)
     if any(high % low for low, high in pairwise(ordered)):
-        return [Run(ordered[-1], solid=True)]
-    found = [Run(high // low, solid=any(start <= low < end for start, end in solid)) for low, high in pairwise(ordered)]
+        return [ExtentRun(ordered[-1], solid=True)]
+    found = [
+        ExtentRun(high // low, solid=any(start <= low < end for start, end in solid)) for low, high in pairwise(ordered)
+    ]
     return found[::-1]
 
 
-def _folds(runs: Sequence[Run], d: int) -> bool:
+def _folds(runs: Sequence[ExtentRun], d: int) -> bool:
     """Whether a run may be folded; groups of neighbours are drawn whole."""
     run = runs[d]
     innermost = prod(r.extent for r in runs[d + 1 :]) == 1
     return not run.solid and run.extent > 1 and (run.repeats or not innermost or run.extent > _WHOLE)
 
 
-def _urgency(run: Run, level: int, place: int) -> tuple[bool, int, int, int]:
+def _urgency(run: ExtentRun, level: int, place: int) -> tuple[bool, int, int, int]:
     """Who folds next: what repeats; then the longest run, if it is whole; then the major ones, so that the minor stay."""
     return run.repeats, -level, run.extent if level == 0 else 0, -place if level else place
 
 
-def _shown(runs: Sequence[Run], levels: Sequence[int], d: int) -> tuple[int, int, bool]:
+def _shown(runs: Sequence[ExtentRun], levels: Sequence[int], d: int) -> tuple[int, int, bool]:
     """How many first values are drawn, how many last ones, and whether the rest repeats the first."""
     run, level = runs[d], levels[d]
     if run.repeats and level:

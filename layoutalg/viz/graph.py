@@ -1,7 +1,7 @@
 """A graph of operations as a picture: boxes in layers, from top to bottom, with lines that can be clicked on.
 
 >>> nodes = (Box("a", "%x = load", "rows", "#4477aa"), Box("b", "store", "", None))
->>> drawing = Graph(nodes, (Line(0, 1, "%x 8x16xf32", "wrong"),), "k")
+>>> drawing = Graph(nodes, (Edge(0, 1, "%x 8x16xf32", "wrong"),), "k")
 >>> text = drawing.svg()
 >>> text.count("<rect"), text.count("data-line"), "#cc3311" in text
 (3, 1, True)
@@ -29,7 +29,7 @@ from layoutalg.viz.svg import FONT, escaped
 if TYPE_CHECKING:
     from networkx import DiGraph
 
-__all__ = ["Box", "Graph", "Line", "Panel"]
+__all__ = ["Box", "Edge", "Graph", "Panel"]
 
 State = Literal["right", "moves", "wrong"]
 
@@ -66,10 +66,10 @@ class Panel:
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class Edge:
     """A line from one box to another (their numbers), what stands on it, its state, and its panel.
 
-    >>> Line(0, 1, "%x").state
+    >>> Edge(0, 1, "%x").state
     'right'
     """
 
@@ -85,7 +85,7 @@ class Graph:
     """Boxes and lines; `key` says what the colours of boxes mean. Raises `SizeError` for more than 2,000 boxes."""
 
     boxes: tuple[Box, ...]
-    lines: tuple[Line, ...]
+    lines: tuple[Edge, ...]
     title: str
     key: Mapping[str, str] = field(default_factory=dict[str, str])
 
@@ -212,7 +212,7 @@ class Graph:
 
     # How it looks
 
-    def _line(self, number: int, line: Line, places: Sequence[tuple[float, float]], width: float) -> str:
+    def _line(self, number: int, line: Edge, places: Sequence[tuple[float, float]], width: float) -> str:
         (x1, y1), (x2, y2) = places[line.start], places[line.end]
         colour = _COLOURS[line.state]
         heavy = 2.4 if line.state != "right" else 1.2
@@ -281,7 +281,7 @@ def _mean(numbers: Sequence[float], otherwise: float) -> float:
     return sum(numbers) / len(numbers) if numbers else otherwise
 
 
-def _panel(line: Line, pictures: dict[str, int]) -> dict[str, object] | None:
+def _panel(line: Edge, pictures: dict[str, int]) -> dict[str, object] | None:
     """The panel as data: escaped words, and the numbers of its pictures, each of which is stored once."""
     if line.panel is None:
         return None

@@ -40,7 +40,7 @@ from layoutalg.core.limits import MOST_FOLDED as MOST
 from layoutalg.core.notation import Operand
 from layoutalg.core.swizzle import Swizzled
 from layoutalg.viz.colours import HUES
-from layoutalg.viz.folding import Band, Run, common_runs, fold
+from layoutalg.viz.folding import Band, ExtentRun, common_runs, fold
 from layoutalg.viz.sides import Side, side_runs
 
 __all__ = ["Grid", "folded_alike", "hardware_grid", "numbered", "of_machine", "spoken", "tensor_grid"]
@@ -257,7 +257,7 @@ def _tiles(part: Operand, layout: Layout) -> dict[str, int]:
 
 
 def _sides(
-    layout: Layout, split: int, runs: Sequence[Sequence[Run]], most: tuple[int | None, int | None]
+    layout: Layout, split: int, runs: Sequence[Sequence[ExtentRun]], most: tuple[int | None, int | None]
 ) -> tuple[Side, Side]:
     """The first `split` dimensions as rows, the others as columns."""
     sizes: list[Any] = list(layout.shape)
@@ -278,7 +278,7 @@ def _sides(
     return rows, columns
 
 
-def _side(layout: Layout, dims: slice, runs: Sequence[Run], most: int | None) -> Side:
+def _side(layout: Layout, dims: slice, runs: Sequence[ExtentRun], most: int | None) -> Side:
     shape: tuple[Any, ...] = layout.shape[dims]
     if prod(shape) >= 2**62:
         raise SizeError(

@@ -13,13 +13,13 @@ large (viz.sides, viz.folding); a `Scene` lays grids out in pixels (viz.scene); 
 from __future__ import annotations
 
 import io
+import os
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from layoutalg.core.errors import LayoutError
-from layoutalg.core.files import write_file
+from layoutalg.core.files import as_path, write_file
 from layoutalg.core.messages import shown
 from layoutalg.core.notation import Distributed, Machine, Operand, as_sizes
 from layoutalg.core.whole_numbers import as_flag, instance_of, one_of
@@ -198,7 +198,7 @@ class Picture:
             raise LayoutError(f"matplotlib: {' '.join(str(error).split())}") from None
         return figure(self)
 
-    def save(self, path: str | Path) -> None:
+    def save(self, path: str | os.PathLike[str]) -> None:
         """Write the picture to a file, whose ending says the format: svg, html, png or pdf (the latter by matplotlib).
 
         Raises `LayoutError` for another ending.
@@ -207,9 +207,7 @@ class Picture:
         Traceback (most recent call last):
         layoutalg.core.errors.LayoutError: picture 'tile.gif': expected a name that ends in .svg, .png, .pdf or .html
         """
-        if not isinstance(path, (str, Path)) or "\0" in str(path):  # pyright: ignore[reportUnnecessaryIsInstance]
-            raise LayoutError(f"picture {shown(path)}: expected the name of a file")
-        target = Path(path)
+        target = as_path(path, "picture")
         kind = target.suffix[1:].lower()
         if kind not in FORMATS:
             raise LayoutError(f"picture {shown(str(path))}: expected a name that ends in .svg, .png, .pdf or .html")

@@ -5,7 +5,7 @@ factors of a dimension are such runs; they are cut where a tile ends, and where 
 
 >>> tile = Layout.parse("d0 = 8@addr:64, d1 = 64@addr")
 >>> side_runs(tile, slice(1, None))
-[Run(extent=64, repeats=False, solid=False)]
+[ExtentRun(extent=64, repeats=False, solid=False)]
 >>> [(run.extent, run.solid) for run in side_runs(tile, slice(1, None), swizzle=("addr", Swizzle(3, 3, 3)))]
 [(8, True), (8, False)]
 """
@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 
 from layoutalg.core.layout import Layout
 from layoutalg.core.swizzle import Swizzle
-from layoutalg.viz.folding import Band, Run
+from layoutalg.viz.folding import Band, ExtentRun
 
 __all__ = ["Side", "side_runs", "span"]
 
@@ -37,7 +37,7 @@ class Side:
     origins: tuple[int, ...]
     folded: tuple[Band, ...] | None
     """The bands; None where every index is one."""
-    runs: tuple[Run, ...] = ()
+    runs: tuple[ExtentRun, ...] = ()
     """What it was folded by."""
 
     @cached_property
@@ -76,7 +76,7 @@ class Side:
         """What stands over each band: its coordinates, those of dimensions that have only one left out.
 
         >>> from layoutalg.viz.folding import fold
-        >>> Side(("sg", "lane"), (2, 2), (0, 0), fold([Run(4)], 8)).headers()
+        >>> Side(("sg", "lane"), (2, 2), (0, 0), fold([ExtentRun(4)], 8)).headers()
         ['0,0', '0,1', '1,0', '1,1']
         """
         if not self.shape:
@@ -118,14 +118,14 @@ def side_runs(
     swizzled_dim: bool = False,
     tiles: Mapping[str, int] | None = None,
     repeats: Sequence[str | None] = (),
-) -> list[Run]:
+) -> list[ExtentRun]:
     """The runs of some dimensions of a layout, major to minor.
 
     `swizzle` is an axis and the swizzle of it; with `swizzled_dim` it is a dimension that is swizzled before the layout is
     asked. `tiles` has the size of a tile, by the name of a dimension or of an axis. Factors along an axis of `repeats` change
     nothing that is drawn.
     """
-    found: list[Run] = []
+    found: list[ExtentRun] = []
     form = layout.canonical()
     cuts = dict(tiles or {})
     for d in range(form.rank)[dims]:
@@ -138,7 +138,7 @@ def side_runs(
             pieces = _cut(pieces, (size,), axis)
         if swizzle is not None:
             pieces = _unswizzled(form, d, pieces, *swizzle, swizzled_dim)
-        found += [Run(one.extent, one.axis in repeats and not one.solid, one.solid) for one in pieces]
+        found += [ExtentRun(one.extent, one.axis in repeats and not one.solid, one.solid) for one in pieces]
     return found
 
 

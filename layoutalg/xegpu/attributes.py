@@ -25,7 +25,16 @@ from layoutalg.core.layout import Layout
 from layoutalg.core.limits import MAX_EXTENT, MAX_NESTING, MOST_BLOCKS_REPORTED
 from layoutalg.core.llvm_versions import DEFAULT_LLVM, Rules, rules
 from layoutalg.core.messages import number_text, shown
-from layoutalg.core.notation import Asked, Distributed, Machine, Notation, Note, Operand, as_machine, one_operand
+from layoutalg.core.notation import (
+    Distributed,
+    Machine,
+    Notation,
+    Note,
+    Operand,
+    ReportRequest,
+    as_machine,
+    one_operand,
+)
 from layoutalg.core.whole_numbers import as_flag, as_ints, one_of
 from layoutalg.core.work_items import cover
 from layoutalg.xegpu.distribution import Distribution, as_numbers, as_shape, shortened
@@ -203,7 +212,7 @@ class DistributeLayout(Notation, ABC):
         layout = self.layout(found.unit if shape is None else shape, machine)
         return one_operand(f"{self}, {'x'.join(map(str, layout.shape))}", layout, found.inst_data)
 
-    def _notes(self, shape: Sequence[int] | None, machine: Machine | None, asked: Asked) -> tuple[Note, ...]:
+    def _notes(self, shape: Sequence[int] | None, machine: Machine | None, asked: ReportRequest) -> tuple[Note, ...]:
         """LLVM's verdict, the type of a fragment, and the blocks of each id (asked for, or where there is no layout)."""
         if shape is None:
             raise DistributionError(f"{self} needs a shape, such as 32x64")

@@ -28,7 +28,7 @@ from layoutalg.core.layout import Layout
 from layoutalg.core.limits import MAX_EXTENT
 from layoutalg.core.llvm_versions import DEFAULT_LLVM, llvm_versions, rules
 from layoutalg.core.messages import shown
-from layoutalg.core.notation import Asked, Machine, Notation, Note, Operand, one_operand, own_sizes
+from layoutalg.core.notation import Machine, Notation, Note, Operand, ReportRequest, one_operand, own_sizes
 from layoutalg.core.whole_numbers import as_flag, as_ints
 from layoutalg.hardware import block_load
 from layoutalg.xegpu.attributes import DistributeLayout, LayoutAttr, SliceAttr, fragment_notes
@@ -288,7 +288,7 @@ class TensorDescType(Notation):
         tile = None if self.attr is None else self.attr.distribution().inst_data
         return one_operand(self, self.layout(shape, machine), tile)
 
-    def _notes(self, shape: Sequence[int] | None, machine: Machine | None, asked: Asked) -> tuple[Note, ...]:
+    def _notes(self, shape: Sequence[int] | None, machine: Machine | None, asked: ReportRequest) -> tuple[Note, ...]:
         """The type of a fragment, and where a 2D block load delivers something else."""
         if self.attr is None:
             return ()

@@ -41,7 +41,7 @@ class FragmentType:
     transposed: bool = False
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "shape", as_ints("shape", self.shape))
+        object.__setattr__(self, "shape", tuple(whole_number(n, "shape with", 0) for n in as_ints("shape", self.shape)))
         object.__setattr__(self, "count", whole_number(self.count, "count =", 0, MAX_EXTENT))
         instance_of(self.element, str, "element")
         for name in ("packed", "transposed"):

@@ -24,7 +24,7 @@ from layoutalg.core.factors import Factor, merge_factors, size_of
 from layoutalg.core.layout import Layout
 from layoutalg.core.limits import MAX_EXTENT
 from layoutalg.core.messages import number_text, shown
-from layoutalg.core.notation import Asked, Machine, Notation, Note, Operand, as_sizes
+from layoutalg.core.notation import Machine, Notation, Note, Operand, ReportRequest, as_sizes
 from layoutalg.core.whole_numbers import as_ints, whole_number
 from layoutalg.xegpu.attributes import LayoutAttr
 from layoutalg.xegpu.distribution import as_numbers
@@ -112,7 +112,7 @@ class SgMapAttr(Notation):
         """
         return self.to_layout(2 if shape is None else len(as_sizes(shape))).operands(shape, machine)
 
-    def _notes(self, shape: Sequence[int] | None, machine: Machine | None, asked: Asked) -> tuple[Note, ...]:
+    def _notes(self, shape: Sequence[int] | None, machine: Machine | None, asked: ReportRequest) -> tuple[Note, ...]:
         """The verdict of the RFC's size rule."""
         if shape is None:
             raise DistributionError(f"{self} needs a shape, such as 32x64")

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import contextlib
 import faulthandler
+import functools
 import importlib
 import json
 import os
@@ -31,7 +32,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from tests.attack.effort import PARTS, SEED, share, slowness
+from tests.attack.effort import PARTS, SEED, WHOLE, share, slowness
 
 ROOT = Path(__file__).parents[2]
 MEMORY = 3 * 2**30
@@ -74,6 +75,10 @@ class Attack:
     def case(self, rng: random.Random) -> Any:
         raise NotImplementedError
 
+    def numbered(self, seed: int, number: int) -> Any:
+        """The case of a number in the run of a seed."""
+        return self.case(random.Random(f"{seed} {number}"))
+
     def attempt(self, case: Any) -> Complaint | None:
         """Give the case to the library; an exception that leaves this is a complaint as well."""
         raise NotImplementedError
@@ -103,6 +108,36 @@ class Attack:
             if took <= limit:
                 return found
         return Complaint("slow", f"took {took:.2f} s")
+
+
+class Sweep(Attack):
+    """An attack whose cases can be listed: random ones would find the last mistake late.
+
+    A run takes as many as it has time for, from a place that its seed says; `make exhaustive` takes all of them. The cases
+    stand in an order of chance, always the same one, so that a short run sees some of every kind.
+    """
+
+    most: int
+    """There are at most so many cases."""
+
+    def listed(self) -> Iterable[Any]:
+        """All cases; called after `prepare`."""
+        raise NotImplementedError
+
+    @functools.cached_property
+    def cases(self) -> list[Any]:
+        found = list(self.listed())
+        assert len(found) <= self.most, f"{len(found)} cases; say so in {type(self).__name__}.most"
+        random.Random("an order of chance").shuffle(found)
+        return found
+
+    def numbered(self, seed: int, number: int) -> Any:
+        if not WHOLE:
+            return self.cases[(seed * 15_485_863 + number) % len(self.cases)]
+        return self.cases[number] if number < len(self.cases) else None
+
+    def complaint(self, case: Any, again: int = 4) -> Complaint | None:
+        return None if case is None else super().complaint(case, again)
 
 
 def _timed(attempt: Callable[[], Complaint | None]) -> tuple[float, Complaint | None]:
@@ -169,7 +204,7 @@ def work(name: str, seed: int, first: int, count: int, progress: Path) -> dict[s
     with progress.open("r+b", buffering=0) as file:
         for number in range(first, first + count):
             os.pwrite(file.fileno(), b"%-12d" % number, 0)
-            case = attack.case(random.Random(f"{seed} {number}"))
+            case = attack.numbered(seed, number)
             found = attack.complaint(case)
             if found is None:
                 continue
@@ -185,7 +220,7 @@ def work(name: str, seed: int, first: int, count: int, progress: Path) -> dict[s
 
 def run(attack: type[Attack], part: int, full: int, folder: Path, least: int = 1) -> Counter[str]:
     """Run one part of an attack of `full` cases in a process of its own; raises AssertionError with all complaints."""
-    count = max(1, share(full, least) // PARTS)
+    count = -(-attack.most // PARTS) if WHOLE and issubclass(attack, Sweep) else max(1, share(full, least) // PARTS)
     name = f"{attack.__module__}:{attack.__qualname__}"
     again = f"python -m tests.attack.isolated {name} {SEED}"
     progress = folder / "progress"
@@ -257,7 +292,7 @@ def main(arguments: list[str]) -> None:
         os.chdir(tempfile.mkdtemp())  # an attack may write and remove whatever is in its folder
         attack = _attack_named(name)
         attack.prepare(seed, first, 1)
-        case = attack.case(random.Random(f"{seed} {first}"))
+        case = attack.numbered(seed, first)
         print(attack.shown(case))
         found = attack.complaint(case)
         print("nothing to complain about" if found is None else found.words)

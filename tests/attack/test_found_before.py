@@ -12,6 +12,7 @@ import resource
 import subprocess
 import sys
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -76,6 +77,24 @@ SUMS = f"""gpu.module @m {{ gpu.func @k(%c: memref<16xi32>) {_ITEMS} {{
   }}
   memref.store %s, %c[%t] : memref<16xi32>
   gpu.return }} }}"""
+
+
+def _arrays() -> list[Any]:
+    import numpy as np
+
+    return [np.zeros(16, "f4"), np.zeros(16, "f4")]
+
+
+def _conversion_plan(*fields: Any, **named: Any) -> Any:
+    from layoutalg.conversion import ConversionPlan
+
+    return ConversionPlan(*fields, **named)
+
+
+def _module() -> Any:
+    from xdsl.dialects.builtin import ModuleOp
+
+    return ModuleOp([])
 
 
 def _overlapping() -> list[Any]:
@@ -213,7 +232,55 @@ FOUND: dict[str, Found] = {
             la.read(la.plan_gemm(32, 32, 32, tile=(16, 32)).emit("lane")), like="llvm24"
         )
     ),
+    "as many tiles as no machine can count": Found(lambda la: la.TileConfig.of(range(2**70))),
+    "a number before a product": Found(
+        lambda _la: __import__("layoutalg.gemm", fromlist=["x"]).Problem.of(8, 8, 8).written((10**5000,))
+    ),
     "a missing file that is called as MLIR": Found(lambda la: la.read("!t.mlir")),
+    # Found when each argument of each recorded call had each hostile value once.
+    "results that are arrays": Found(
+        lambda la: la.read(COPY).run(_arrays(), (1,), results=__import__("numpy").zeros((2, 2)))
+    ),
+    "a block of texts": Found(lambda la: la.read(COPY).run(_arrays(), (1,), block=("x", 1, "reg"))),
+    "a block of a huge number": Found(lambda la: la.read(COPY).run(_arrays(), (1,), block=(10**5000,))),
+    "a conversion whose note is a list": Found(
+        lambda la: hash(_conversion_plan(la.Layout.parse(P), la.Layout.parse(P), 32, "pvc", unpriced=["x"]))
+    ),
+    "a conversion whose choice is an array": Found(
+        lambda la: hash(
+            _conversion_plan(
+                la.Layout.parse(P), la.Layout.parse(P), 32, "pvc", regions=__import__("numpy").array(1)
+            )
+        ),
+        anything,
+    ),
+    "a reduction of dimension None": Found(
+        lambda la: __import__("layoutalg.flow.relations", fromlist=["x"]).reduction(la.Layout.parse(P), (None,))
+    ),
+    "a use of a huge shape": Found(
+        lambda la: repr(__import__("layoutalg.module", fromlist=["x"]).LayoutUse(None, "", "", "", (10**5000,), None, None))
+    ),
+    "a fragment of a huge shape": Found(
+        lambda _la: str(__import__("layoutalg.xegpu", fromlist=["x"]).FragmentType((10**5000,), "f16"))
+    ),
+    "a target's limit that is an array": Found(
+        lambda la: hash(replace(la.known_target("sm_80").wgp, max_thread_count_per_workgroup=__import__("numpy").array(4))),
+        anything,
+    ),
+    "the price of a huge shape": Found(lambda la: la.price(P, P, range(10**9))),
+    "generated kernels of a huge seed": Found(
+        lambda _la: list(__import__("layoutalg.side.conformance", fromlist=["x"]).kernels(10**5000, 1))
+    ),
+    "generated kernels of no family's array": Found(
+        lambda _la: len(
+            list(__import__("layoutalg.side.conformance", fromlist=["x"]).kernels(0, 1, only=__import__("numpy").zeros(0)))
+        ),
+        lambda count: count == 1,
+    ),
+    "LLVM's layouts in a huge version": Found(
+        lambda _la: __import__("layoutalg.side.llvm_passes", fromlist=["x"]).propagated_like(_module(), 10**5000, "lane")
+    ),
+    "a sweep's file of half a character": Found(lambda la: la.sweep([(64, 64, 64)], file="\ud800")),
     "a list of maps that are CuTe's": Found(lambda la: str(la.parse("#map=(())#iree_gpu.lowering_config<{o=[#map]}>"))),
 }  # fmt: skip
 

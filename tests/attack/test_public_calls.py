@@ -48,7 +48,9 @@ class Case(NamedTuple):
     changes: tuple[tuple[Place, str], ...]
     """Which places (an index or a name, then the way inside) get which values of `VALUES`."""
     count: int = 0
-    """Arguments left out (-1) or given beside (1)."""
+    """Arguments left out from the end (negative) or given beside (positive)."""
+    without: tuple[str, ...] = ()
+    """Names of arguments that are left out."""
 
 
 class PublicCalls(Attack):
@@ -71,12 +73,12 @@ class PublicCalls(Attack):
         target = rng.randrange(len(self.targets))
         calls = self.targets[target]
         call = rng.randrange(len(calls))
-        places = list(_places(calls[call]))
-        if not places or rng.random() < 0.02:
+        found = list(places(calls[call]))
+        if not found or rng.random() < 0.02:
             return Case(target, call, (), rng.choice((-1, 1)))
         names = list(VALUES)
-        count = 1 if rng.random() < 0.75 else min(2, len(places))
-        return Case(target, call, tuple((place, rng.choice(names)) for place in rng.sample(places, count)))
+        count = 1 if rng.random() < 0.75 else min(2, len(found))
+        return Case(target, call, tuple((place, rng.choice(names)) for place in rng.sample(found, count)))
 
     def smaller(self, case: Case) -> Iterator[Case]:
         if len(case.changes) > 1:
@@ -86,9 +88,9 @@ class PublicCalls(Attack):
     def shown(self, case: Case) -> str:
         call = self.targets[case.target][case.call]
         changes = ", ".join(f"argument {'.'.join(map(str, place))} is {name}" for place, name in case.changes)
-        more = {-1: "one argument less", 0: "", 1: "one argument more"}[case.count]
+        more = f" with {case.count} arguments more" * bool(case.count) + f" without {case.without}" * bool(case.without)
         arguments = " ".join(f"{call.positional!r:.300}{call.named!r:.200}".split())
-        return f"{call.name}{arguments} where {changes}{more}"
+        return f"{call.name}{arguments} where {changes or 'nothing is changed'}{more}"
 
     def attempt(self, case: Case) -> Complaint | None:
         call = self.targets[case.target][case.call]
@@ -109,7 +111,7 @@ class PublicCalls(Attack):
         except OSError as error:
             wrong = None if call.name.endswith(_WITH_FILES) else complaint_about(error)
         except TypeError as error:
-            counted = case.count and _NUMBER_OF_ARGUMENTS.search(str(error))
+            counted = (case.count or case.without) and _NUMBER_OF_ARGUMENTS.search(str(error))
             wrong = None if counted else complaint_about(error)
         finally:
             _watching[0] = False
@@ -158,7 +160,7 @@ def _has_rules(kind: type) -> bool:
     return any("__post_init__" in one.__dict__ for one in kind.__mro__) or not dataclasses.is_dataclass(kind)
 
 
-def _places(call: Call) -> Iterator[Place]:
+def places(call: Call) -> Iterator[Place]:
     for i, value in enumerate(call.positional):
         if i >= call.kept:
             yield from _inside((i,), value)
@@ -184,8 +186,10 @@ def _changed(call: Call, case: Case) -> tuple[list[Any], dict[str, Any]]:
             positional[head] = _put(positional[head], way, value)
         else:
             named[head] = _put(named[head], way, value)
+    for name in case.without:
+        named.pop(name, None)
     if case.count < 0:
-        (positional or [None]).pop()
+        del positional[case.count :]
     return positional + [4] * max(case.count, 0), named
 
 

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 import layoutalg as la
 from layoutalg.conversion import ConversionPlan, Load, Select, Shuffle, Store, convert
+from layoutalg.conversion.program.program import Program
 
 Slots = NDArray[np.int64]
 L = la.Layout.parse
@@ -107,6 +108,12 @@ def crosses(source: Slots, destination: Slots) -> bool:
         set(after.ravel().tolist()) - set(before.ravel().tolist())
         for before, after in zip(source, destination, strict=True)
     )
+
+
+def check_arrival(program: Program, a: la.Layout, b: la.Layout, bits: int, seed: int) -> None:
+    """Run a program on random numbers: every element that is in `a` arrives where `b` has it."""
+    data = values(int(np.prod(a.shape)), bits, seed)
+    assert (program.run(data[numbers(a)]) == data[numbers(b)]).all()
 
 
 def check(a: la.Layout, b: la.Layout, bits: int, seed: int) -> tuple[ConversionPlan, Slots, Slots]:

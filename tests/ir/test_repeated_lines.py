@@ -87,7 +87,7 @@ def operations_read_again(text: str) -> int:
 
     parser = reading.ModuleParser(known_dialects(), text)
     parser.parse_module()
-    return len(parser.repeated.like) - len(parser.repeated.known)
+    return len(parser.repeated.origins) - len(parser.repeated.lines)
 
 
 def test_most_lines_of_an_unrolled_kernel_come_again() -> None:

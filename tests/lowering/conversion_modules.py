@@ -96,13 +96,8 @@ class Body:
 
     def load(self, name: str, pointer: str, element: str, shape: Sequence[int], layout: str) -> None:
         """A tile of an array that is as large as the tile."""
-        sizes = "x".join(map(str, shape))
-        kind = f"!xegpu.tensor_desc<{sizes}x{element}, {layout}>"
-        self._describe(f"%t_{name}", pointer, surface(element, shape), kind)
-        places = ", ".join(["%c0"] * len(shape))
-        self.add(
-            f"%{name} = xegpu.load_nd %t_{name}[{places}] <{{layout = {layout}}}> : {kind} -> vector<{sizes}x{element}>"
-        )
+        at, kind, vector = self._described(f"%t_{name}", pointer, element, shape, layout)
+        self.add(f"%{name} = xegpu.load_nd {at} <{{layout = {layout}}}> : {kind} -> {vector}")
 
     def convert(self, name: str, value: str, source: str, target: str, kind: str) -> None:
         self.add(
@@ -110,13 +105,17 @@ class Body:
         )
 
     def store(self, value: str, pointer: str, element: str, shape: Sequence[int], layout: str) -> None:
+        at, kind, vector = self._described(f"%s_{value}", pointer, element, shape, layout)
+        self.add(f"xegpu.store_nd %{value}, {at} <{{layout = {layout}}}> : {vector}, {kind}")
+
+    def _described(
+        self, name: str, pointer: str, element: str, shape: Sequence[int], layout: str
+    ) -> tuple[str, str, str]:
+        """Describe the tile; where it begins, and the types of its descriptor and its vector."""
         sizes = "x".join(map(str, shape))
         kind = f"!xegpu.tensor_desc<{sizes}x{element}, {layout}>"
-        self._describe(f"%s_{value}", pointer, surface(element, shape), kind)
-        places = ", ".join(["%c0"] * len(shape))
-        self.add(
-            f"xegpu.store_nd %{value}, %s_{value}[{places}] <{{layout = {layout}}}> : vector<{sizes}x{element}>, {kind}"
-        )
+        self._describe(name, pointer, surface(element, shape), kind)
+        return f"{name}[{', '.join(['%c0'] * len(shape))}]", kind, f"vector<{sizes}x{element}>"
 
     def _describe(self, name: str, pointer: str, shape: Sequence[int], kind: str) -> None:
         strides = [1]

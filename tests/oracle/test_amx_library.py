@@ -236,7 +236,7 @@ def test_bad_names_and_paths_are_refused_in_words(tmp_path: Path) -> None:
         ((tmp_path / "a.so",), {"name": 3}, "name = 3: expected a C identifier"),
         ((tmp_path / "none" / "a.so",), {}, "there is no folder"),
         ((tmp_path / "a.h",), {}, "expected the name of a library, such as 'gemm.so'"),
-        ((5,), {}, "path = 5: expected a file name"),
+        ((5,), {}, "path = 5: expected the name of a file"),
         ((tmp_path / "a.so",), {"how": "fast"}, "how 'fast': expected 'amx', 'scalar' or 'soft'"),
     )
     for arguments, given, message in refused:

@@ -106,19 +106,24 @@ def test_the_hardware_view_marks_what_a_lane_has_and_no_replica_of_it(browser: B
     browser.check_quiet()
 
 
-def test_a_script_that_a_viewer_moved_finds_its_own_picture(browser: Browser, tmp_path: Path) -> None:
-    first, second = LAYOUTS["dpas"]._repr_html_(), LAYOUTS["mfma"]._repr_html_()
-    assert first is not None
-    assert second is not None
+def check_moved_script(browser: Browser, folder: Path, first: str, second: str, part: str, count: int) -> None:
+    """Put the second picture's script behind both; only the second has the parts that its script adds."""
     script = re.search(r"<script.*</script>", second, re.DOTALL)
     assert script is not None
     bare = [re.sub(r"<script.*</script>", "", one, flags=re.DOTALL) for one in (first, second)]
     body = f"<section>{bare[0]}</section><section>{bare[1]}</section>{script[0]}"
-    browser.open(f"<!DOCTYPE html><meta charset=utf-8><body>{body}</body>", tmp_path / "moved.html")
+    browser.open(f"<!DOCTYPE html><meta charset=utf-8><body>{body}</body>", folder / "moved.html")
     sections = browser.page.locator("section")
     assert sections.nth(0).locator("img:visible").count() == 1
-    assert sections.nth(1).locator("button").count() == 6
+    assert sections.nth(1).locator(part).count() == count
     browser.check_quiet()
+
+
+def test_a_script_that_a_viewer_moved_finds_its_own_picture(browser: Browser, tmp_path: Path) -> None:
+    first, second = LAYOUTS["dpas"]._repr_html_(), LAYOUTS["mfma"]._repr_html_()
+    assert first is not None
+    assert second is not None
+    check_moved_script(browser, tmp_path, first, second, "button", 6)
 
 
 def test_a_page_that_was_saved_while_open_works_again(browser: Browser, tmp_path: Path) -> None:
@@ -302,12 +307,4 @@ def test_a_click_on_a_line_shows_both_tiles_and_the_exchange(browser: Browser, t
 
 def test_a_moved_script_finds_its_own_graph(browser: Browser, tmp_path: Path) -> None:
     first, second = (la.check(text).picture().fragment() for text in (FLOW, FLOW.replace("exp", "absf")))
-    script = re.search(r"<script.*</script>", second, re.DOTALL)
-    assert script is not None
-    bare = [re.sub(r"<script.*</script>", "", one, flags=re.DOTALL) for one in (first, second)]
-    body = f"<section>{bare[0]}</section><section>{bare[1]}</section>{script[0]}"
-    browser.open(f"<!DOCTYPE html><meta charset=utf-8><body>{body}</body>", tmp_path / "moved.html")
-    sections = browser.page.locator("section")
-    assert sections.nth(0).locator("img:visible").count() == 1
-    assert sections.nth(1).locator("[data-line]").count() == 2
-    browser.check_quiet()
+    check_moved_script(browser, tmp_path, first, second, "[data-line]", 2)

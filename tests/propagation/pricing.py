@@ -26,7 +26,7 @@ from layoutalg.flow.levels import machine_of
 from layoutalg.flow.relations import Tie
 from layoutalg.propagation.candidates import CONVERSION, carried
 from layoutalg.propagation.costs import Prices, bits_of, frequency, slots_per_element
-from layoutalg.propagation.demand_options import Asked, cost_at
+from layoutalg.propagation.demand_options import DemandOptions, cost_at
 from layoutalg.propagation.named_layout import NamedLayout, agree, as_written, carry_back, carry_on, is_whole
 from layoutalg.propagation.rematerialize import Rematerializer
 
@@ -63,7 +63,7 @@ def priced(module: Operation, level: str, target: str, llvm: int) -> Priced:
     0
     """
     found = [
-        _Count(flow, Asked(level, target, llvm, machine_of(flow.function, target))).counted()
+        _Count(flow, DemandOptions(level, target, llvm, machine_of(flow.function, target))).counted()
         for flow in flows_of(module)
     ]
     return Priced(
@@ -74,7 +74,7 @@ def priced(module: Operation, level: str, target: str, llvm: int) -> Priced:
 @dataclass(slots=True)
 class _Count:
     flow: Flow
-    asked: Asked
+    asked: DemandOptions
     held: list[NamedLayout | None] = field(default_factory=list[NamedLayout | None])
     frequencies: dict[Block, int] = field(default_factory=dict[Block, int])
     wanted: dict[tuple[Operation, int], NamedLayout] = field(default_factory=dict[tuple[Operation, int], NamedLayout])

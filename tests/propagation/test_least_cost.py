@@ -13,7 +13,7 @@ from layoutalg.flow.graph import flows_of
 from layoutalg.flow.levels import machine_of
 from layoutalg.ir import read_module
 from layoutalg.propagation.candidates import candidates_of
-from layoutalg.propagation.demand_options import Asked
+from layoutalg.propagation.demand_options import DemandOptions
 from layoutalg.propagation.writing import attribute_of
 from tests.propagation.pricing import priced
 
@@ -56,7 +56,7 @@ def graph(seed: int, values: int = 6) -> str:
 def cheapest(text: str) -> int:
     """The least cost over all assignments of candidates, each written into the text and counted from there."""
     [flow] = flows_of(read_module(text))
-    asked = Asked("lane", "pvc", 24, machine_of(flow.function))
+    asked = DemandOptions("lane", "pvc", 24, machine_of(flow.function))
     options = candidates_of(flow, asked).options
     open_values = [value for value in flow.values if not value.stated]
     best = -1
@@ -74,7 +74,7 @@ def cheapest(text: str) -> int:
 
 def ways(text: str) -> int:
     [flow] = flows_of(read_module(text))
-    found = candidates_of(flow, Asked("lane", "pvc", 24, machine_of(flow.function)))
+    found = candidates_of(flow, DemandOptions("lane", "pvc", 24, machine_of(flow.function)))
     return prod(len(options) for options in found.options)
 
 

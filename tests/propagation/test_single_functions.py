@@ -14,7 +14,7 @@ from layoutalg.propagation.avoiding import keep_slices, right_layouts, sliced
 from layoutalg.propagation.candidates import usual_of
 from layoutalg.propagation.costs import frequency, is_splat
 from layoutalg.propagation.default_layouts import product_operand
-from layoutalg.propagation.demand_options import Asked, ignored, refinements, written_at
+from layoutalg.propagation.demand_options import DemandOptions, ignored, refinements, written_at
 from layoutalg.propagation.descriptors import retyped
 from layoutalg.propagation.named_layout import as_written
 from layoutalg.propagation.propagating import as_module, completed
@@ -32,7 +32,7 @@ def test_nothing_is_sliced_of_no_layout() -> None:
 
 def test_a_line_is_usually_spread_or_held_by_all() -> None:
     [value] = flow_of(read_module("%x = arith.constant dense<0.0> : vector<16xf32>")).values
-    assert [one.key for one in usual_of(value, None, Asked("lane", "pvc", 24, Machine(lanes=16)))] == [
+    assert [one.key for one in usual_of(value, None, DemandOptions("lane", "pvc", 24, Machine(lanes=16)))] == [
         "lane: d0 = 16@lane",
         "lane: d0 = 16@reg | replicas 16@lane",
     ]
@@ -59,7 +59,7 @@ def test_a_product_takes_columns_of_lanes_in_each_block() -> None:
 %d = xegpu.dpas %a, %b : vector<16x16xf16>, vector<16x16xf16> -> vector<16x16xf32>""")
     )
     rows = as_written(LayoutAttr(sg_layout=(2, 1), sg_data=(8, 16)), (16, 16))
-    [one] = refinements(flow.demands[0], rows, Asked("lane", "pvc", 24, Machine(lanes=16, subgroups=2)))
+    [one] = refinements(flow.demands[0], rows, DemandOptions("lane", "pvc", 24, Machine(lanes=16, subgroups=2)))
     assert (
         str(one.held.attribute)
         == "#xegpu.layout<sg_layout = [2, 1], sg_data = [8, 16], lane_layout = [1, 16], lane_data = [1, 1]>"
@@ -106,7 +106,7 @@ def test_neighbours_in_a_row_move_rightly() -> None:
     columns = as_written(LayoutAttr(lane_layout=(1, 16), lane_data=(1, 1)), (8, 16))
     assert [
         str(one.attribute)
-        for one in right_layouts(flow.demands[0], columns, Asked("lane", "pvc", 24, Machine(lanes=16)))
+        for one in right_layouts(flow.demands[0], columns, DemandOptions("lane", "pvc", 24, Machine(lanes=16)))
     ] == ["#xegpu.layout<lane_layout = [8, 2], lane_data = [1, 8]>"]
 
 

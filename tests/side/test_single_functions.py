@@ -8,7 +8,7 @@ from xdsl.dialects.builtin import VectorType, f32
 from xdsl.dialects.test import TestOp as AnyOp
 
 from layoutalg.ir import read_module
-from layoutalg.side.conformance.bodies import Body
+from layoutalg.side.conformance.bodies import KernelBody
 from layoutalg.side.conformance.compilers import Compiler, run_all
 from layoutalg.side.conformance.iree import asked, judge_threads
 from layoutalg.side.conformance.kernel import runnable
@@ -53,7 +53,7 @@ def test_what_is_registered_generates() -> None:
 
 
 def test_a_product_is_as_wide_as_its_accumulator() -> None:
-    making = Making(Random(0), Body("plain"), "xegpu.dpas", "none")
+    making = Making(Random(0), KernelBody("plain"), "xegpu.dpas", "none")
     a, b = (making.body.new(shape, "f16", None) for shape in ((8, 16), (16, 16)))
     assert multiplied(making, a, b, making.body.new((8, 16), "f32", None), None).type == "vector<8x16xf32>"
 

@@ -52,11 +52,27 @@ def test_a_host_function_that_uses_a_value_before_it_is_defined_is_refused() -> 
         launch(text, [], entry="main")
 
 
-def calls(depth: int, around: str = "{}") -> str:
+AT_TOP = "{}"
+YES = "%yes = arith.constant true "
+IN_BOTH_BRANCHES = (
+    f"{YES}%b = scf.if %yes -> (f32) {{{{ {{0}} scf.yield %b : f32 }}}} else {{{{ {{0}} scf.yield %b : f32 }}}}"
+)
+IN_ONE_BRANCH = (
+    "%yes = arith.constant true %b = scf.if %yes -> (f32) {{ {} scf.yield %b : f32 }} else {{ scf.yield %x : f32 }}"
+)
+IN_THE_OTHER = (
+    "%yes = arith.constant true %b = scf.if %yes -> (f32) {{ scf.yield %x : f32 }} else {{ {} scf.yield %b : f32 }}"
+)
+IN_A_REGION = "%b = scf.execute_region -> f32 {{ {} scf.yield %b : f32 }}"
+
+
+def calls(depth: int, around: str = AT_TOP) -> str:
     """Functions that each call the next one twice."""
     call = "%{} = func.call @f{}(%{}) : (f32) -> f32"
     functions = [
-        f"func.func @f{n}(%x: f32) -> f32 {{ {call.format('a', n + 1, 'x')} {call.format('b', n + 1, 'a')} return %b : f32 }}"
+        f"func.func @f{n}(%x: f32) -> f32 {{ "
+        + around.format(f"{call.format('a', n + 1, 'x')} {call.format('b', n + 1, 'a')}")
+        + " return %b : f32 }"
         for n in range(depth)
     ]
     last = f"func.func @f{depth}(%x: f32) -> f32 {{ %b = arith.addf %x, %x : f32 return %b : f32 }}"
@@ -66,16 +82,32 @@ def calls(depth: int, around: str = "{}") -> str:
     return kernel(body, "%c: memref<64xf32>", before="\n".join([*functions, last]))
 
 
-def test_a_tree_of_calls_is_refused_with_how_many_operations_it_executes() -> None:
+@pytest.mark.parametrize("around", [AT_TOP, IN_BOTH_BRANCHES, IN_A_REGION])
+def test_a_tree_of_calls_is_refused_with_how_many_operations_it_executes(around: str) -> None:
     start = time.process_time()
     with pytest.raises(LayoutError, match=r"@f0 executes \d{13} operations; a launch of more than 1048576 is not"):
-        launch(calls(40), [np.ones(64, np.float32)])
+        launch(calls(40, around), [np.ones(64, np.float32)])
     assert time.process_time() - start < 5
 
 
-def test_a_small_tree_of_calls_runs() -> None:
+@pytest.mark.slow
+def test_a_tree_of_calls_in_a_branch_that_is_taken_does_not_run_without_end() -> None:
+    start = time.process_time()
+    with pytest.raises(LayoutError, match="a launch may take"):
+        launch(calls(40, IN_ONE_BRANCH), [np.ones(64, np.float32)])
+    assert time.process_time() - start < 10
+
+
+def test_a_tree_of_calls_in_a_branch_that_is_not_taken_runs() -> None:
     array = np.ones(64, np.float32)
-    launch(calls(4), [array])
+    launch(calls(40, IN_THE_OTHER), [array])
+    assert (array == 1).all()
+
+
+@pytest.mark.parametrize("around", [AT_TOP, IN_BOTH_BRANCHES, IN_ONE_BRANCH, IN_A_REGION])
+def test_a_small_tree_of_calls_runs(around: str) -> None:
+    array = np.ones(64, np.float32)
+    launch(calls(4, around), [array])
     assert array[0] == 2.0**16
     assert array[63] == 1
 

@@ -14,7 +14,7 @@ import pytest
 
 import layoutalg as la
 from layoutalg.core.notation import Distributed, Operand
-from layoutalg.viz.folding import Band, Run, common_runs, fold
+from layoutalg.viz.folding import Band, ExtentRun, common_runs, fold
 from layoutalg.viz.grid import Grid, folded_alike, hardware_grid, tensor_grid
 from layoutalg.viz.sides import Side
 
@@ -186,19 +186,19 @@ def test_what_cannot_be_folded_says_so_and_how_to_see_a_part() -> None:
     with pytest.raises(la.SizeError, match=r"cannot be folded.*jump.*restrict"):
         shared(512, 512, 9, 0, 9).picture()
     with pytest.raises(la.SizeError, match=r"cannot be folded.*jump.*restrict"):
-        fold([Run(2**20, solid=True)], 32)
+        fold([ExtentRun(2**20, solid=True)], 32)
 
 
 def test_sides_that_share_no_runs_are_drawn_whole() -> None:
-    assert common_runs([[Run(4), Run(6)], [Run(6), Run(4)]]) == [Run(24, solid=True)]
-    assert common_runs([[Run(8, solid=True), Run(4)], [Run(2), Run(16)]]) == [
-        Run(2, solid=True),
-        Run(4, solid=True),
-        Run(4),
+    assert common_runs([[ExtentRun(4), ExtentRun(6)], [ExtentRun(6), ExtentRun(4)]]) == [ExtentRun(24, solid=True)]
+    assert common_runs([[ExtentRun(8, solid=True), ExtentRun(4)], [ExtentRun(2), ExtentRun(16)]]) == [
+        ExtentRun(2, solid=True),
+        ExtentRun(4, solid=True),
+        ExtentRun(4),
     ]
 
 
 def test_repeats_say_how_often() -> None:
-    side = Side(("d0",), (60,), (0,), fold([Run(5, repeats=True), Run(12)], 12))
+    side = Side(("d0",), (60,), (0,), fold([ExtentRun(5, repeats=True), ExtentRun(12)], 12))
     assert [band.again for band in side.bands if band.gap] == [4]
     assert replace(side, folded=None).size == 60

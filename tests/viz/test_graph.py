@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 
-from layoutalg.viz.graph import Box, Graph, Line
+from layoutalg.viz.graph import Box, Edge, Graph
 
 BOXES = tuple(Box(str(number), f"%{number} = operation", "8x16xf32", None) for number in range(4))
-CHAIN = tuple(Line(number, number + 1, f"%{number}", "right") for number in range(3))
+CHAIN = tuple(Edge(number, number + 1, f"%{number}", "right") for number in range(3))
 
 
 def uprights(graph: Graph) -> list[float]:
@@ -16,7 +16,7 @@ def uprights(graph: Graph) -> list[float]:
 
 
 def test_a_line_past_other_boxes_goes_beside_them() -> None:
-    graph = Graph(BOXES, (*CHAIN, Line(0, 3, "%0", "right")), "k")
+    graph = Graph(BOXES, (*CHAIN, Edge(0, 3, "%0", "right")), "k")
     rectangles = re.findall(r'<rect x="(\d+)" y="\d+" width="(\d+)"', graph.svg())
     [x] = uprights(graph)
     assert len(rectangles) == len(BOXES)

@@ -20,7 +20,7 @@ import layoutalg as la
 from layoutalg.cli import main
 from layoutalg.viz import Picture
 from layoutalg.viz.colours import HUES, hexes, ink, ramp, shades
-from layoutalg.viz.folding import Run, fold
+from layoutalg.viz.folding import ExtentRun, fold
 from layoutalg.viz.picture import picture_of
 
 SVG = "{http://www.w3.org/2000/svg}"
@@ -215,7 +215,7 @@ def test_nothing_is_folded_that_fits_and_everything_is_there_on_request() -> Non
 )
 @pytest.mark.parametrize("most", [1, 2, 7, 32])
 def test_bands_cover_a_side_once_and_no_more_than_asked_are_drawn(digits: tuple[int, ...], most: int) -> None:
-    bands = fold([Run(n) for n in digits], most)
+    bands = fold([ExtentRun(n) for n in digits], most)
     assert bands[0].start == 0
     assert all(b.start == a.start + a.size for a, b in pairwise(bands))
     size = 1

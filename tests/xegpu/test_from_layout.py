@@ -64,16 +64,21 @@ def random_attribute(rng: random.Random) -> tuple[LayoutAttr | SliceAttr, Ints]:
     return attr, shape
 
 
-@pytest.mark.slow
-def test_every_layout_of_a_random_attribute_has_an_attribute_that_means_it_and_that_llvm_accepts() -> None:
-    rng = random.Random(1)
-    converted = slices = 0
-    for _ in range(5000):
+def random_meanings(seed: int, count: int) -> Iterator[tuple[LayoutAttr | SliceAttr, Ints, Layout]]:
+    """Random attributes with the layouts that they mean, without those that do not fit their shape."""
+    rng = random.Random(seed)
+    for _ in range(count):
         attr, shape = random_attribute(rng)
         try:
-            layout = attr.layout(shape)
+            yield attr, shape, attr.layout(shape)
         except LayoutError:
             continue
+
+
+@pytest.mark.slow
+def test_every_layout_of_a_random_attribute_has_an_attribute_that_means_it_and_that_llvm_accepts() -> None:
+    converted = slices = 0
+    for attr, shape, layout in random_meanings(1, 5000):
         found = to_xegpu(layout, llvm=22)
         assert found.layout(shape) == layout, (attr, shape)
         assert found.check(shape, llvm=22) is None, (attr, shape)
@@ -86,14 +91,8 @@ def test_every_layout_of_a_random_attribute_has_an_attribute_that_means_it_and_t
 
 @pytest.mark.parametrize("llvm", [23, 24])
 def test_later_versions_get_an_attribute_that_they_accept(llvm: int) -> None:
-    rng = random.Random(4)
     converted = slices = 0
-    for _ in range(2000):
-        attr, shape = random_attribute(rng)
-        try:
-            layout = attr.layout(shape)
-        except LayoutError:
-            continue
+    for attr, shape, layout in random_meanings(4, 2000):
         found = to_xegpu(layout, llvm=llvm)
         assert found.layout(shape) == layout, (attr, shape)
         assert found.check(shape, llvm=llvm) is None, (attr, shape, found)
@@ -104,13 +103,7 @@ def test_later_versions_get_an_attribute_that_they_accept(llvm: int) -> None:
 
 
 def test_a_layout_without_replicas_is_never_a_slice_and_has_no_field_too_many() -> None:
-    rng = random.Random(2)
-    for _ in range(1500):
-        attr, shape = random_attribute(rng)
-        try:
-            layout = attr.layout(shape)
-        except LayoutError:
-            continue
+    for _, shape, layout in random_meanings(2, 1500):
         found = to_xegpu(layout, llvm=22)
         if layout.replicas or not shape:
             continue

@@ -23,7 +23,7 @@ from layoutalg.conversion.program.program import Program
 from layoutalg.conversion.program.steps import Shuffle
 from layoutalg.core.limits import MOST_TRACED_WORDS
 
-__all__ = ["Carried", "Contents", "carried_by", "contents_of"]
+__all__ = ["Contents", "ShuffledSlots", "carried_by", "contents_of"]
 
 
 class Contents(NamedTuple):
@@ -66,7 +66,7 @@ def _made(step: object) -> int:
     return 1 if isinstance(to, int) else len(to)
 
 
-class Carried(NamedTuple):
+class ShuffledSlots(NamedTuple):
     """What a shuffle brings to a lane: the lane it reads, and the slots that the lane keeps or passes on later."""
 
     source: int
@@ -74,29 +74,29 @@ class Carried(NamedTuple):
     passes: tuple[int, ...]
 
 
-def carried_by(program: Program, contents: Contents, sg: int) -> list[list[Carried]]:
+def carried_by(program: Program, contents: Contents, sg: int) -> list[list[ShuffledSlots]]:
     """For each shuffle and each lane of one subgroup what it carries; words that nothing needs carry nothing.
 
     >>> from layoutalg.conversion import convert
     >>> program = convert("d0 = 2@reg, d1 = 2@lane", "d0 = 2@lane, d1 = 2@reg").programs[0]
     >>> carried_by(program, contents_of(program), 0)
-    [[Carried(source=1, keeps=(2,), passes=()), Carried(source=0, keeps=(1,), passes=())]]
+    [[ShuffledSlots(source=1, keeps=(2,), passes=()), ShuffledSlots(source=0, keeps=(1,), passes=())]]
     """
     lanes, registers = program.lanes, program.source_registers
     final = [set(row) - {-1} for row in contents.registers[sg].tolist()]
     base = sg * lanes
     waits = [{slot for slot in row if slot // registers != base + lane} for lane, row in enumerate(final)]
     passing: list[set[int]] = [set() for _ in range(lanes)]
-    found: list[list[Carried]] = []
+    found: list[list[ShuffledSlots]] = []
     for step in reversed([step for step in program.steps if isinstance(step, Shuffle)]):
         sources: list[int] = step.sources(program.subgroups)[sg].tolist()
-        row: list[Carried] = []
+        row: list[ShuffledSlots] = []
         asked: dict[int, set[int]] = defaultdict(set)
         for lane, source in enumerate(sources):
             slots = contents.slots(sg, lane, step.to) if source != lane else []
             keeps = tuple(slot for slot in slots if slot in waits[lane])
             passes = tuple(slot for slot in slots if slot in passing[lane])
-            row.append(Carried(source, keeps, passes))
+            row.append(ShuffledSlots(source, keeps, passes))
             waits[lane].difference_update(keeps)
             passing[lane].difference_update(passes)
             asked[source].update(slot for slot in (*keeps, *passes) if slot // registers != base + source)

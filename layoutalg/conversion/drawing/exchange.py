@@ -17,7 +17,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from layoutalg.conversion.drawing.contents import Carried, Contents, carried_by
+from layoutalg.conversion.drawing.contents import Contents, ShuffledSlots, carried_by
 from layoutalg.conversion.drawing.page import MARGIN, Page
 from layoutalg.conversion.program.program import Program
 from layoutalg.conversion.program.steps import Barrier, Load, Regions, Shuffle, Store
@@ -225,16 +225,16 @@ class _Labels:
             rows: list[list[int]] = contents.registers[sg].tolist()
             self.final = [{slot: register for register, slot in reversed(list(enumerate(row)))} for row in rows]
 
-    def of(self, shuffle: int, lane: int) -> Carried | None:
+    def of(self, shuffle: int, lane: int) -> ShuffledSlots | None:
         return self.carried[shuffle][lane] if self.known else None
 
-    def sent(self, one: Carried | None) -> str:
+    def sent(self, one: ShuffledSlots | None) -> str:
         return numbers_text(slot % self.registers for slot in (*one.keeps, *one.passes)) if one else ""
 
-    def kept(self, one: Carried | None, lane: int) -> str:
+    def kept(self, one: ShuffledSlots | None, lane: int) -> str:
         return numbers_text(self.final[lane][slot] for slot in one.keeps) if one else ""
 
-    def title(self, one: Carried | None, lane: int, source: int) -> str:
+    def title(self, one: ShuffledSlots | None, lane: int, source: int) -> str:
         told = [f"lane {lane} reads lane {source}"]
         if one is not None:
             told += [f"{self._from(slot)} into register {self.final[lane][slot]}" for slot in one.keeps]

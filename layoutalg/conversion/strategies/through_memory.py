@@ -33,7 +33,7 @@ from layoutalg.conversion.program.program import Program
 from layoutalg.conversion.program.steps import BANKS, VECTOR, WORD, Address
 from layoutalg.conversion.strategies.renaming import packed, sums, unpacked, with_cells
 from layoutalg.core.errors import SizeError
-from layoutalg.memory.bank_matrix import Side, bank_rows
+from layoutalg.memory.bank_matrix import TileBits, bank_rows
 from layoutalg.memory.machine_bits import Place, View
 
 __all__ = ["BANK_BITS", "VECTOR_BITS", "fewest_bytes", "storing", "through_memory"]
@@ -155,7 +155,7 @@ def _highest(pair: _Pair) -> tuple[int, _Pair]:
 
 def _columns(pairs: Sequence[_Pair], bits: int, *lane_bits: int) -> list[int]:
     """What each bit of a cell's number brings into its address."""
-    sides = [Side.of([pair[i] for pair in pairs], width) for i, width in enumerate(lane_bits)]
+    sides = [TileBits.of([pair[i] for pair in pairs], width) for i, width in enumerate(lane_bits)]
     # Of what both have in registers, the lowest bits lie together: they are words as they stand.
     write, read = (
         side._replace(registers=tuple(sorted(side.registers, key=lambda j: _highest(pairs[j])))) for side in sides

@@ -49,7 +49,7 @@ from layoutalg.hardware.messages import Delivery, Message, Way, messages_for, me
 from layoutalg.ir.dialects.xegpu.attributes import TensorDescType
 from layoutalg.xegpu import LayoutAttr, SliceAttr
 
-__all__ = ["WRITER", "Block", "BlockDemand", "slots_of", "way_of"]
+__all__ = ["WRITER", "BlockDemand", "MovedBlock", "slots_of", "way_of"]
 
 _CACHED = 1 << 12
 _MOST_BITS = 512 * 8
@@ -130,7 +130,7 @@ def _lanes_of_one(factors: tuple[Factor, ...]) -> tuple[int, int]:
     return lanes, prod([int(factor.extent) for factor in factors[last + 1 :]])
 
 
-def _delivered(layout: Layout, block: Block, chip: TargetInfo) -> Delivery | None:
+def _delivered(layout: Layout, block: MovedBlock, chip: TargetInfo) -> Delivery | None:
     """The messages that are written for a block; None where none move it in this layout."""
     found = messages_for(block.in_memory(layout), block.bits, block.way, chip, WRITER)
     return found[0] if found else None
@@ -151,13 +151,13 @@ class BlockDemand(OneValue):
     """
 
     @property
-    def block(self) -> Block:
+    def block(self) -> MovedBlock:
         """What is moved, without the operation."""
         user: Any = self.user
         packed, transposed = (getattr(user, name, None) is not None for name in ("packed", "transpose"))
         shape, tile = self.shape, tuple(user.descriptor.type.get_shape())
         packed, transposed = packed and len(shape) > len(tile), transposed and len(shape) == len(tile)
-        return Block(shape, tile, bits_of(self.element), way_of(user), packed, transposed)
+        return MovedBlock(shape, tile, bits_of(self.element), way_of(user), packed, transposed)
 
     def problem(self, attribute: Distributed, machine: Machine | None, target: str | None) -> str | None:
         """Why no message moves the block in this layout; None where one does."""
@@ -179,12 +179,12 @@ class BlockDemand(OneValue):
         return None if best is None else f"{best.count} x {best.message.name}"
 
 
-class Block(NamedTuple):
+class MovedBlock(NamedTuple):
     """A value that a block message moves: its shape, that of the block in memory, and how the one is the other.
 
     `packed`: rows that are packed together are the value's last dimension. `transposed`: the value is the block transposed.
 
-    >>> Block((16, 16), (16, 16), 16, "load").transposed
+    >>> MovedBlock((16, 16), (16, 16), 16, "load").transposed
     False
     """
 
@@ -221,7 +221,7 @@ def _lanes(machine: Machine | None, chip: TargetInfo) -> int:
 
 
 @lru_cache(maxsize=_CACHED)
-def _price(attribute: Distributed, block: Block, machine: Machine | None, chip: TargetInfo) -> int:
+def _price(attribute: Distributed, block: MovedBlock, machine: Machine | None, chip: TargetInfo) -> int:
     lanes = _lanes(machine, chip)
     layout = placed(attribute, block.shape_in(attribute), machine, lanes)
     if isinstance(layout, str):
@@ -247,12 +247,12 @@ def slots_of(delivery: Delivery, chip: TargetInfo) -> int:
 
 
 @lru_cache(maxsize=_CACHED)
-def _choices(block: Block, level: str, machine: Machine | None, chip: TargetInfo, llvm: int) -> tuple[Choice, ...]:
+def _choices(block: MovedBlock, level: str, machine: Machine | None, chip: TargetInfo, llvm: int) -> tuple[Choice, ...]:
     found = _candidates(block, level, machine, chip)
     return accepted((one for one in found if _problem(one.attribute, block, machine, chip) is None), block.shape, llvm)
 
 
-def _candidates(block: Block, level: str, machine: Machine | None, chip: TargetInfo) -> Iterator[Choice]:
+def _candidates(block: MovedBlock, level: str, machine: Machine | None, chip: TargetInfo) -> Iterator[Choice]:
     lanes, rank = _lanes(machine, chip), len(block.shape)
     if rank == 1 and level == "lane":
         attribute = LayoutAttr(lane_layout=(lanes,), lane_data=(1,))
@@ -273,7 +273,7 @@ def _candidates(block: Block, level: str, machine: Machine | None, chip: TargetI
             yield Choice(grid, held, f"{'x'.join(map(str, grid.sg_layout or ()))} subgroups")
 
 
-def _of_value(found: tuple[LayoutAttr, ...], block: Block) -> Iterator[LayoutAttr]:
+def _of_value(found: tuple[LayoutAttr, ...], block: MovedBlock) -> Iterator[LayoutAttr]:
     """Layouts of a block as those of the value: with a dimension for blocks side by side, and one for packed rows."""
     for one in found:
         (down, across), (rows, columns) = one.lane_layout or (1, 1), one.lane_data or (1, 1)
@@ -285,7 +285,7 @@ def _of_value(found: tuple[LayoutAttr, ...], block: Block) -> Iterator[LayoutAtt
         yield LayoutAttr(lane_layout=(*before, down, across, *after), lane_data=data)
 
 
-def _tile_choices(block: Block, chip: TargetInfo, lanes: int) -> Iterator[Choice]:
+def _tile_choices(block: MovedBlock, chip: TargetInfo, lanes: int) -> Iterator[Choice]:
     """Tiles of one message: as many rows as divide the block, the fewest messages first."""
     cost, found = cost_of(chip.name), dict[tuple[int, ...], tuple[int, str]]()
     for message in messages_of(chip, block.bits, block.way, WRITER):
@@ -299,7 +299,7 @@ def _tile_choices(block: Block, chip: TargetInfo, lanes: int) -> Iterator[Choice
 
 
 @lru_cache(maxsize=_CACHED)
-def _problem(attribute: Distributed, what: Block, machine: Machine | None, chip: TargetInfo) -> str | None:
+def _problem(attribute: Distributed, what: MovedBlock, machine: Machine | None, chip: TargetInfo) -> str | None:
     if chip.surface is None or chip.blocks is None:
         return f"{chip} has no 2D block messages"
     lanes, way, bits = _lanes(machine, chip), what.way, what.bits

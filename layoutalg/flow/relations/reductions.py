@@ -167,9 +167,9 @@ def reduction(source: Layout, dims: Sequence[int], bits: int = 32, target: str |
     as_layout(source)
     source.require_numbers("reducing it")
     given_dims = listed(dims, "dimensions to reduce")
-    wrong = next((dim for dim in given_dims if type(dim) is not int or not 0 <= dim < source.rank), None)
-    if wrong is not None:
-        raise LayoutError(f"reduction of dimension {shown(wrong)}: {source} has dimensions 0 to {source.rank - 1}")
+    for dim in given_dims:
+        if type(dim) is not int or not 0 <= dim < source.rank:
+            raise LayoutError(f"reduction of dimension {shown(dim)}: {source} has dimensions 0 to {source.rank - 1}")
     bits = whole_number(bits, "bits of an element", 1, _MOST_BITS)
     instance_of(target, (str, type(None)), "target")
     return _reduction_of(source, frozenset(given_dims), bits, target)

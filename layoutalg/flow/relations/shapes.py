@@ -15,6 +15,7 @@ d0 = 8@d0, d1 = 8@d1:2 | replicas 2@d1 and d0 = 8@d0, d1 = 8@d1 2@_
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import lru_cache
 from typing import Any
 
@@ -52,20 +53,21 @@ def broadcast(op: Any) -> Relation | None:
 @relates("vector.shape_cast", "tensor.expand_shape", "tensor.collapse_shape", "tensor.reshape")
 def shape_cast(op: Any) -> Relation | None:
     """The same elements, row-major."""
-    shape, source = shape_of(op.results[0]), shape_of(op.operands[0])
-    if shape is None or source is None:
-        return Relation()
-    relation = reshaped(source, shape)
-    return None if relation is None else Relation((Tie(op, 0, op.results[0], relation),))
+    return _tied(op, reshaped)
 
 
 @relates("vector.bitcast")
 def bitcast(op: Any) -> Relation | None:
     """Of the innermost dimension, several elements become one, or one becomes several."""
+    return _tied(op, recast)
+
+
+def _tied(op: Any, relate: Callable[[tuple[int, ...], tuple[int, ...]], Layout | None]) -> Relation | None:
+    """The result tied to the operand by what `relate` makes of their shapes; None where it makes nothing."""
     shape, source = shape_of(op.results[0]), shape_of(op.operands[0])
     if shape is None or source is None:
         return Relation()
-    relation = recast(source, shape)
+    relation = relate(source, shape)
     return None if relation is None else Relation((Tie(op, 0, op.results[0], relation),))
 
 

@@ -30,7 +30,7 @@ from layoutalg.flow.solver.network import Network
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["Reduction", "reduced"]
+__all__ = ["ReducedNetwork", "reduced"]
 
 _MOST_ENTRIES = 1 << 16
 _MOST_COMPARED = 1 << 20
@@ -47,7 +47,7 @@ class _Decided:
 
 
 @dataclass(slots=True, eq=False)
-class Reduction:
+class ReducedNetwork:
     """A smaller network with a constant, and how values of the larger one follow from those of the smaller one.
 
     >>> reduced(Network([np.array([3.0, 4.0])], [{}]), [0]).constant
@@ -73,7 +73,7 @@ class Reduction:
         return full
 
 
-def reduced(network: Network, variables: Iterable[int], *, thorough: bool = True) -> Reduction:
+def reduced(network: Network, variables: Iterable[int], *, thorough: bool = True) -> ReducedNetwork:
     """The network of these variables alone, made smaller until nothing more follows.
 
     Only what is impossible, and variables with one value, go where it isn't to be thorough.
@@ -87,7 +87,7 @@ def reduced(network: Network, variables: Iterable[int], *, thorough: bool = True
         for other, table in network.neighbours[one].items():
             if other > one and other in inside:
                 own.add(one, other, table)
-    found = Reduction(own, names, {one: np.arange(len(network.unary[one])) for one in names})
+    found = ReducedNetwork(own, names, {one: np.arange(len(network.unary[one])) for one in names})
     waiting, queued = deque(names), set(names)
     gone: set[int] = set()
     while waiting and found.emptied is None:
@@ -115,7 +115,7 @@ def _is_small(network: Network, one: int) -> bool:
     return len(around) <= 2 and prod(sizes) <= _MOST_ENTRIES
 
 
-def _drop_impossible(found: Reduction, one: int) -> bool:
+def _drop_impossible(found: ReducedNetwork, one: int) -> bool:
     """Drop the values that are impossible, or beside which a neighbour has none; say whether there were any."""
     own = found.network
     stays = np.isfinite(own.unary[one])
@@ -130,7 +130,7 @@ def _drop_impossible(found: Reduction, one: int) -> bool:
     return True
 
 
-def _drop_dominated(found: Reduction, one: int) -> bool:
+def _drop_dominated(found: ReducedNetwork, one: int) -> bool:
     """Drop the values instead of which another one is never dearer; say whether there were any."""
     unary, around = found.network.unary[one], found.network.neighbours[one]
     size = len(unary)
@@ -152,7 +152,7 @@ def _drop_dominated(found: Reduction, one: int) -> bool:
     return True
 
 
-def _keep(found: Reduction, one: int, stays: NDArray[np.bool_]) -> None:
+def _keep(found: ReducedNetwork, one: int, stays: NDArray[np.bool_]) -> None:
     own = found.network
     own.unary[one] = own.unary[one][stays]
     found.kept[one] = found.kept[one][stays]
@@ -161,7 +161,7 @@ def _keep(found: Reduction, one: int, stays: NDArray[np.bool_]) -> None:
         own.neighbours[other][one] = own.neighbours[one][other].T
 
 
-def _eliminate(found: Reduction, one: int) -> None:
+def _eliminate(found: ReducedNetwork, one: int) -> None:
     """Eliminate a variable with at most two neighbours, or with one value."""
     own = found.network
     around = own.neighbours[one]

@@ -32,13 +32,13 @@ import numpy as np
 from layoutalg.flow.solver.elimination import bounded, eliminate, elimination_order
 from layoutalg.flow.solver.messages import MOST_ENTRIES, Messages, table_entries
 from layoutalg.flow.solver.network import Network, cost_in
-from layoutalg.flow.solver.reduction import Reduction, reduced
+from layoutalg.flow.solver.reduction import ReducedNetwork, reduced
 from layoutalg.flow.solver.regions import improved
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["OVERHEAD", "Found", "search"]
+__all__ = ["OVERHEAD", "Solution", "search"]
 
 OVERHEAD = 1 << 12
 """What the bookkeeping of one variable takes, in entries of tables that are computed in the same time."""
@@ -57,7 +57,7 @@ _MOST_HELD = 1 << 17
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class Solution:
     """The cheapest values that were found (none if there are none), what they cost, and what any values cost at least."""
 
     values: dict[int, int] | None
@@ -75,7 +75,7 @@ class _Part:
     network: Network
     variables: list[int]
     constant: float = 0.0
-    path: tuple[Reduction, ...] = ()
+    path: tuple[ReducedNetwork, ...] = ()
 
     def reduced(self) -> _Part | None:
         """None where a variable has no possible value."""
@@ -119,7 +119,7 @@ class _Search:
         if cost < self.cost:
             self.values, self.cost = full, cost
 
-    def run(self) -> Found:
+    def run(self) -> Solution:
         """The best part first. Without any possible values so far, the search goes on beyond its budget, but not for ever."""
         number = count()
         waiting = [(-np.inf, next(number), _Part(self.network, self.variables))]
@@ -138,7 +138,7 @@ class _Search:
         if waiting and not self.closed(waiting[0][0]):
             bound = ceil(waiting[0][0] - self.slack)
         cost, bound = (int(one) if one < np.inf else one for one in (self.cost, bound))
-        return Found(self.values, cost, bound, self.parts)
+        return Solution(self.values, cost, bound, self.parts)
 
     def split(self, part: _Part) -> list[tuple[float, _Part]]:
         """The parts that are left of one, each with its bound; none where it was solved, or can't be cheaper."""
@@ -228,7 +228,7 @@ class _Search:
         return found
 
 
-def search(network: Network, variables: Iterable[int], *, budget: int, most: int) -> Found:
+def search(network: Network, variables: Iterable[int], *, budget: int, most: int) -> Solution:
     """The cheapest values that `budget` entries of tables lead to, with at most `most` in a table; costs are whole numbers."""
     return _Search(network, variables, budget, most).run()
 

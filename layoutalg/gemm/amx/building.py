@@ -28,6 +28,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from layoutalg.core.errors import PlanError
+from layoutalg.core.files import as_path
 from layoutalg.core.messages import one_line, shown
 from layoutalg.gemm.amx.compiling import (
     WAYS,
@@ -129,10 +130,8 @@ def build_amx(plan: AmxGemm, path: str | os.PathLike[str], name: str = "gemm", h
     layoutalg.core.errors.PlanError: how = 'scalar': LLVM has no scalar loops for tdpfp16ps; how = 'soft' runs f16 on any CPU
     """
     way, name = way_of(plan.problem, how), checked_name(name)
-    if not isinstance(path, (str, os.PathLike)):  # pyright: ignore[reportUnnecessaryIsInstance]
-        raise PlanError(f"path = {shown(path)}: expected a file name, such as 'gemm.so'")
-    library = Path(path)
-    if library.suffix == ".h" or not library.name or "\0" in str(library):
+    library = as_path(path, "path =", PlanError)
+    if library.suffix == ".h" or not library.name:
         raise PlanError(f"path = {shown(str(library))}: expected the name of a library, such as 'gemm.so'")
     if not library.parent.is_dir():
         raise PlanError(f"path = {shown(str(library))}: there is no folder {shown(str(library.parent))}")
@@ -156,7 +155,7 @@ def build_amx(plan: AmxGemm, path: str | os.PathLike[str], name: str = "gemm", h
 
 
 def _is_ours(path: Path) -> bool:
-    """Whether the header may be overwritten: there is none, or layoutalg wrote it."""
+    """Whether the header may be overwritten: it does not exist yet, or layoutalg wrote it."""
     try:
         return _GUARD in path.read_text(encoding="utf-8", errors="replace")
     except FileNotFoundError:

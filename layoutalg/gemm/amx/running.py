@@ -132,7 +132,7 @@ def way_of(problem: AmxProblem, how: object) -> str:
 def chosen_how(problem: AmxProblem, how: str | None = None) -> str:
     """The way to run a problem here: the one that is asked for, or the best one that this machine has.
 
-    Raises `PlanError`: this machine can't run it in the way that is asked for; says why, and what can.
+    Raises `PlanError` if this machine cannot run it that way; the message says why, and which way works.
     """
     refusal = native_refusal(amx_feature(problem))
     if how is None:
@@ -188,7 +188,7 @@ def loaded(text: str, llvm: int, how: str) -> Loaded:
 def run_amx(operands: Operands, how: str | None = None) -> AmxRun:
     """Compile the plan's module and execute it on arrays that are laid out.
 
-    Raises `PlanError`: LLVM or a C compiler isn't installed; this machine can't run it in the way that is asked for.
+    Raises `PlanError` if LLVM or a C compiler is not installed, or if this machine cannot run it that way.
     """
     plan = operands.plan
     way = chosen_how(plan.problem, how)

@@ -42,7 +42,7 @@ from layoutalg.hardware.amx_chips import amx_chip
 if TYPE_CHECKING:
     from layoutalg.gemm.amx.plan import AmxGemm
 
-__all__ = ["AmxTiming", "best_seconds", "measured_clock", "time_amx"]
+__all__ = ["AmxTiming", "best_seconds", "measured_clock", "time_amx", "timed"]
 
 _LONGEST = 600.0
 _PASSES, _CLOCKS_PER_PASS = 20_000, 60  # a third of a millisecond: shorter than what another process would take away
@@ -156,8 +156,8 @@ def time_amx(plan: AmxGemm, seconds: float = 1.0) -> AmxTiming:
     )
     left, right = (left.T if problem.trans_a else left), (right.T if problem.trans_b else right)
     wide = [left.astype(np.float32), right.astype(np.float32)]
-    in_numpy = best_seconds(_timed(lambda: wide[0] @ wide[1]), share)
-    converted = best_seconds(_timed(lambda: left.astype(np.float32) @ right.astype(np.float32)), share)
+    in_numpy = best_seconds(timed(lambda: wide[0] @ wide[1]), share)
+    converted = best_seconds(timed(lambda: left.astype(np.float32) @ right.astype(np.float32)), share)
     per_clock = amx_chip(problem.chip).operations(problem.a)
     return AmxTiming(
         product=str(problem),
@@ -204,10 +204,16 @@ def _clock_library(llvm: int) -> Loaded:
         return Loaded(path, "amx")
 
 
-def _timed(call: Callable[[], object]) -> Callable[[], float]:
-    def timed() -> float:
+def timed(call: Callable[[], object]) -> Callable[[], float]:
+    """A function that calls and gives the seconds that the call took.
+
+    >>> timed(lambda: None)() < 60
+    True
+    """
+
+    def seconds() -> float:
         start = time.perf_counter()
         call()
         return time.perf_counter() - start
 
-    return timed
+    return seconds

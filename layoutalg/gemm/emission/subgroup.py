@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING
 from layoutalg.conversion.lowering.writer import Value
 from layoutalg.gemm.emission.kernel import KernelWriter
 from layoutalg.gemm.emission.places import Places
-from layoutalg.gemm.emission.tiles import Asked, write_tiles
+from layoutalg.gemm.emission.tiles import PrefetchedBlock, write_tiles
 from layoutalg.gemm.layouts import layouts
 from layoutalg.xegpu import LayoutAttr
 
@@ -46,7 +46,7 @@ def emit_subgroup(gemm: Gemm, *, static: bool = False, lanes: bool = False) -> s
 
 def _own_block(
     kernel: KernelWriter, gemm: Gemm, name: str, layout: LayoutAttr, subgroup: Value, corner: Value
-) -> Asked:
+) -> PrefetchedBlock:
     """The block that this subgroup asks for: the one that the workgroup's layout gives it."""
     (_, across), (rows, columns) = layout.sg_layout or (1, 1), layout.sg_data or (1, 1)
     columns_of = kernel.constant(across)
@@ -54,4 +54,4 @@ def _own_block(
     aside = kernel.op("muli", kernel.op("remui", subgroup, columns_of), kernel.constant(columns))
     transposed = gemm.problem.trans_a if name == "A" else gemm.problem.trans_b
     deep, over = (down, aside) if (name == "B") != transposed else (aside, down)
-    return Asked((rows, columns), kernel.op("addi", corner, over), deep)
+    return PrefetchedBlock((rows, columns), kernel.op("addi", corner, over), deep)

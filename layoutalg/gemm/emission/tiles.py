@@ -31,11 +31,11 @@ from layoutalg.gemm.layouts import layout_of_bias
 from layoutalg.gemm.tiling import Tile as Sizes
 from layoutalg.xegpu import LayoutAttr
 
-__all__ = ["Asked", "write_tiles"]
+__all__ = ["PrefetchedBlock", "write_tiles"]
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class PrefetchedBlock:
     """A block of A or B in memory that is asked for ahead: its rows and columns, where it begins across k, and how deep in the
     step it begins (None: at its beginning).
     """
@@ -51,7 +51,7 @@ def write_tiles(
     sizes: Sizes,
     row: Value,
     column: Value,
-    asked: Mapping[str, Asked] | None = None,
+    asked: Mapping[str, PrefetchedBlock] | None = None,
 ) -> str:
     """The text of the kernel for tiles of some sizes, whose corner is at `row`, `column` of C.
 

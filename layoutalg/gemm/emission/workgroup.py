@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING
 
 from layoutalg.conversion.lowering.writer import Value
 from layoutalg.gemm.emission.kernel import KernelWriter
-from layoutalg.gemm.emission.tiles import Asked, write_tiles
+from layoutalg.gemm.emission.tiles import PrefetchedBlock, write_tiles
 from layoutalg.gemm.layouts import layouts
 from layoutalg.xegpu import LayoutAttr
 
@@ -38,7 +38,7 @@ def emit_workgroup(gemm: Gemm, *, static: bool = False, lanes: bool = False) -> 
     found = made.with_lanes("workgroup") if lanes else made.workgroup
     rows, columns = _corner(kernel, "row", "y", whole.m), _corner(kernel, "column", "x", whole.n)
     asked = {
-        name: Asked(_whole(layout), corner)
+        name: PrefetchedBlock(_whole(layout), corner)
         for name, corner in (("A", rows), ("B", columns))
         if (layout := found.get(f"prefetch {name}")) is not None
     }

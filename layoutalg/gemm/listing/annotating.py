@@ -38,8 +38,8 @@ import numpy as np
 
 from layoutalg.core.elements import element_bits
 from layoutalg.core.layout import Layout
-from layoutalg.gemm.listing.contents import GRF, Bytes, Contents, bytes_of, message_load, span
-from layoutalg.gemm.listing.payloads import Place, followed
+from layoutalg.gemm.listing.contents import GRF, Bytes, RegisterContents, bytes_of, message_load, span
+from layoutalg.gemm.listing.payloads import MessagePlace, followed
 from layoutalg.gemm.listing.reading import Counts, Instruction, Operand, Program, counts
 from layoutalg.gemm.problem import Problem
 from layoutalg.gemm.product import mlir_type
@@ -146,7 +146,7 @@ class _Loaded:
 
     register: int
     load: BlockLoad
-    place: Place
+    place: MessagePlace
     row: int
     column: int
 
@@ -180,7 +180,7 @@ class _Reader:
     def loop(self) -> Loop:
         operands = self._operands()
         corners = {matrix: self._corner(matrix, operands) for matrix in "AB"}
-        contents = Contents(256)
+        contents = RegisterContents(256)
         names: list[str] = [""] * len(self.body)
         blocks: dict[tuple[str, int, int, int], Block] = {}
         accumulators: dict[int, tuple[int, int]] = {}
@@ -210,7 +210,7 @@ class _Reader:
 
     def _operands(self) -> dict[int, str]:
         """Which loads are of A and which of B: by the operands of dpas that their bytes end in."""
-        contents = Contents(256)
+        contents = RegisterContents(256)
         found: dict[int, str] = {}
         for position, one in enumerate(self.body):
             if position in self.loads:
@@ -264,7 +264,7 @@ class _Reader:
         parts = [f"{start}:{start + size}" for start, size in zip(place, sizes, strict=True)]
         return f"{matrix}[{', '.join(parts[::-1] if self._transposed(matrix) else parts)}]"
 
-    def _block(self, matrix: str, operand: Operand, contents: Contents) -> tuple[int, int] | None:
+    def _block(self, matrix: str, operand: Operand, contents: RegisterContents) -> tuple[int, int] | None:
         """The row and column of the block that an operand of dpas holds; None unless all of its bytes are that block."""
         starts, layout = (self._a, self.unit.a) if matrix == "A" else (self._b, self.unit.b)
         count = -(-int(starts.max() + self.bits // 8) // GRF)
@@ -286,7 +286,7 @@ class _Reader:
     def _product(
         self,
         one: Instruction,
-        contents: Contents,
+        contents: RegisterContents,
         blocks: dict[tuple[str, int, int, int], Block],
         accumulators: dict[int, tuple[int, int]],
         seen: dict[tuple[int, int, int], int],

@@ -9,7 +9,7 @@ share 32 bits stand together: rows 2 r and 2 r + 1 of column l are the low and t
 >>> byte_map(block_load(8, 16, 16))[1, :3].tolist(), byte_map(block_load(16, 16, 16, transform=True))[1, :3].tolist()
 ([32, 34, 36], [2, 6, 10])
 
-`Contents` has one entry for every byte of the register file: which matrix, row and column it is a part of.
+`RegisterContents` has one entry for every byte of the register file: which matrix, row and column it is a part of.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from layoutalg.core.layout import Layout
 from layoutalg.gemm.listing.reading import Instruction, Operand
 from layoutalg.hardware import BlockLoad
 
-__all__ = ["Contents", "byte_map", "bytes_of", "message_load", "span"]
+__all__ = ["RegisterContents", "byte_map", "bytes_of", "message_load", "span"]
 
 GRF = 64
 """Bytes of a register, on the chips whose subgroups have 16 lanes."""
@@ -85,10 +85,10 @@ def message_load(message: str, shape: tuple[int, int, int], bits: int) -> tuple[
     return load, unit
 
 
-class Contents:
+class RegisterContents:
     """What every byte of the register file is a part of: `[byte] -> (matrix, row, column)`, -1 where nothing is known.
 
-    >>> contents = Contents(256)
+    >>> contents = RegisterContents(256)
     >>> from layoutalg.hardware import block_load
     >>> contents.load(8, block_load(8, 16, 16), 0, 32, 64)
     >>> contents.of(Operand("r8.0:hf"), 4)[[0, 2, 32]].tolist()
@@ -115,7 +115,7 @@ class Contents:
     def of(self, operand: Operand, count: int) -> Bytes:
         """What the bytes of `count` registers are, from an operand's first one on.
 
-        >>> Contents(128).of(Operand("r8.0:hf"), 4).shape
+        >>> RegisterContents(128).of(Operand("r8.0:hf"), 4).shape
         (256, 3)
         """
         start = (operand.register or 0) * GRF + operand.part * _SIZES.get(operand.type, 4)
@@ -148,7 +148,7 @@ class Contents:
     def matrix_at(self, operand: Operand) -> int:
         """The matrix whose elements stand where an operand begins, -1 where that is not known.
 
-        >>> Contents(128).matrix_at(Operand("r8.0:hf"))
+        >>> RegisterContents(128).matrix_at(Operand("r8.0:hf"))
         -1
         """
         start = (operand.register or 0) * GRF + operand.part * _SIZES.get(operand.type, 4)

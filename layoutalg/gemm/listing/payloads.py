@@ -33,7 +33,7 @@ from typing import TypeAlias, cast
 from layoutalg.core.whole_numbers import instance_of
 from layoutalg.gemm.listing.reading import Instruction, Operand
 
-__all__ = ["Amount", "Place", "followed"]
+__all__ = ["Amount", "MessagePlace", "followed"]
 
 WORDS = 16
 """32-bit words of one register of 64 bytes (chips whose subgroups have 16 lanes)."""
@@ -54,10 +54,10 @@ class Amount:
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class MessagePlace:
     """Where a 2D block message reads: column, row, and (rows, columns, blocks) of its shape if that is known.
 
-    >>> Place(Amount(None, 0), Amount(None, 8), (32, 16, 2)).y.constant
+    >>> MessagePlace(Amount(None, 0), Amount(None, 8), (32, 16, 2)).y.constant
     8
     """
 
@@ -66,11 +66,11 @@ class Place:
     shape: tuple[int, int, int] | None
 
 
-def followed(instructions: Sequence[Instruction]) -> dict[int, Place]:
+def followed(instructions: Sequence[Instruction]) -> dict[int, MessagePlace]:
     """The place of every 2D block message, by its position among the instructions."""
     instance_of(instructions, (tuple, list), "instructions")
     words = _Words()
-    places: dict[int, Place] = {}
+    places: dict[int, MessagePlace] = {}
     for position, one in enumerate(instructions):
         if one.mnemonic.startswith("send"):
             if "block2d" in one.message and one.sources and one.sources[0].register is not None:
@@ -99,7 +99,7 @@ class _Words:
             for word in range(operand.register * WORDS, (operand.register + registers) * WORDS):
                 self.known[word] = self.unknown()
 
-    def place(self, register: int, message: str) -> Place:
+    def place(self, register: int, message: str) -> MessagePlace:
         first = register * WORDS
         x, y, shape = (self.read(first + word) for word in (5, 6, 7))
         offset = _OFFSET.search(message)
@@ -110,7 +110,7 @@ class _Words:
         if shape.base is None:
             bits = shape.constant
             known = ((bits >> 8 & 255) + 1, (bits & 255) + 1, (bits >> 16 & 15) + 1)
-        return Place(x, y, known)
+        return MessagePlace(x, y, known)
 
     def write(self, one: Instruction) -> None:
         assert one.destination is not None

@@ -69,6 +69,7 @@ __all__ = [
     "SameType",
     "print_indices",
     "read_indices",
+    "required_indices",
 ]
 
 
@@ -92,6 +93,17 @@ def read_indices(parser: Parser) -> tuple[list[UnresolvedOperand], DenseArrayBas
     values = [entry for entry in entries if isinstance(entry, UnresolvedOperand)]
     numbers = [entry if isinstance(entry, int) else DYNAMIC_INDEX for entry in entries]
     return values, DenseArrayBase.from_list(i64, numbers)
+
+
+def required_indices(parser: Parser) -> tuple[list[UnresolvedOperand], DenseArrayBase[IntegerType]]:
+    """What `read_indices` gives; an error where no list begins.
+
+    >>> from xdsl.context import Context
+    >>> str(required_indices(Parser(Context(), "[8, 16]"))[1])
+    'array<i64: 8, 16>'
+    """
+    found = read_indices(parser)
+    return parser.raise_error("expected a list of indices like [%m, 16]") if found is None else found
 
 
 def _index(parser: Parser) -> UnresolvedOperand | int:
@@ -156,8 +168,7 @@ class IndexList(_Indices):
 
     def parse(self, parser: Parser, state: ParsingState) -> None:
         """Read the list."""
-        found = read_indices(parser)
-        self.put(state, parser.raise_error("expected a list of indices like [%m, 16]") if found is None else found)
+        self.put(state, required_indices(parser))
 
 
 @irdl_custom_directive
@@ -210,9 +221,7 @@ class KeywordIndexLists(CustomDirective):
     ) -> None:
         if mark is not None:
             parser.parse_punctuation(mark)
-        found = read_indices(parser)
-        if found is None:
-            parser.raise_error("expected a list of indices like [%m, 16]")
+        found = required_indices(parser)
         values.set(state, found[0])
         numbers.set(state, found[1])
 

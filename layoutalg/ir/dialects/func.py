@@ -162,6 +162,24 @@ class ReturnOp(IRDLOperation):
         super().__init__(operands=[values])
 
 
+def _parse_arguments(parser: Parser) -> tuple[Sequence[SSAValue], dict[str, Attribute], FunctionType]:
+    """Read `(%x, %y) {...} : (i32, i32) -> i32`: the arguments of a call, its attributes, and the function's type."""
+    operands = parser.parse_comma_separated_list(parser.Delimiter.PAREN, parser.parse_unresolved_operand)
+    attributes = parser.parse_optional_attr_dict()
+    parser.parse_punctuation(":")
+    start = parser.pos
+    kind = parser.parse_function_type()
+    return parser.resolve_operands(operands, kind.inputs.data, start), attributes, kind
+
+
+def _print_arguments(printer: Printer, call: IRDLOperation, arguments: Sequence[SSAValue]) -> None:
+    with printer.in_parens():
+        printer.print_list(arguments, printer.print_ssa_value)
+    print_attributes(printer, call)
+    printer.print_string(" : ")
+    printer.print_function_type([argument.type for argument in arguments], call.result_types)
+
+
 @irdl_op_definition
 class CallOp(IRDLOperation):
     """Call a function by its name."""
@@ -181,13 +199,9 @@ class CallOp(IRDLOperation):
         callee = parser.parse_attribute()
         if not isinstance(callee, SymbolRefAttr):
             parser.raise_error("expected the name of a function", start, parser.pos)
-        operands = parser.parse_comma_separated_list(parser.Delimiter.PAREN, parser.parse_unresolved_operand)
-        attributes = parser.parse_optional_attr_dict()
-        parser.parse_punctuation(":")
-        start = parser.pos
-        kind = parser.parse_function_type()
+        arguments, attributes, kind = _parse_arguments(parser)
         return cls.build(
-            operands=[parser.resolve_operands(operands, kind.inputs.data, start)],
+            operands=[arguments],
             result_types=[kind.outputs.data],
             properties={"callee": callee},
             attributes=attributes,
@@ -197,11 +211,7 @@ class CallOp(IRDLOperation):
         """Write LLVM's syntax."""
         printer.print_string(" ")
         printer.print_attribute(self.callee)
-        with printer.in_parens():
-            printer.print_list(self.arguments, printer.print_ssa_value)
-        print_attributes(printer, self)
-        printer.print_string(" : ")
-        printer.print_operation_type(self)
+        _print_arguments(printer, self, self.arguments)
 
 
 @irdl_op_definition
@@ -232,16 +242,9 @@ class CallIndirectOp(IRDLOperation):
     def parse(cls, parser: Parser) -> CallIndirectOp:
         """Read LLVM's syntax."""
         callee = parser.parse_unresolved_operand()
-        operands = parser.parse_comma_separated_list(parser.Delimiter.PAREN, parser.parse_unresolved_operand)
-        attributes = parser.parse_optional_attr_dict()
-        parser.parse_punctuation(":")
-        start = parser.pos
-        kind = parser.parse_function_type()
+        arguments, attributes, kind = _parse_arguments(parser)
         return cls.build(
-            operands=[
-                parser.resolve_operand(callee, kind),
-                parser.resolve_operands(operands, kind.inputs.data, start),
-            ],
+            operands=[parser.resolve_operand(callee, kind), arguments],
             result_types=[kind.outputs.data],
             attributes=attributes,
         )
@@ -250,12 +253,7 @@ class CallIndirectOp(IRDLOperation):
         """Write LLVM's syntax."""
         printer.print_string(" ")
         printer.print_ssa_value(self.callee)
-        with printer.in_parens():
-            printer.print_list(self.callee_operands, printer.print_ssa_value)
-        print_attributes(printer, self)
-        printer.print_string(" : ")
-        results = [result.type for result in self.results]
-        printer.print_attribute(FunctionType.from_lists(self.callee_operands.types, results))
+        _print_arguments(printer, self, self.callee_operands)
 
 
 FUNC = Dialect("func", [CallIndirectOp, CallOp, ConstantOp, FuncOp, ReturnOp])

@@ -25,9 +25,8 @@ from xdsl.dialects.builtin import (
     BoolAttr,
     DenseArrayBase,
     IndexType,
-    IntegerAttr,
     StringAttr,
-    i32,
+    i1,
     i64,
 )
 from xdsl.ir import Attribute, Region
@@ -46,7 +45,7 @@ from xdsl.parser import Parser, UnresolvedOperand
 from xdsl.printer import Printer
 
 from layoutalg.ir.assembly import static_numbers
-from layoutalg.ir.dialects.directives import print_indices, read_indices
+from layoutalg.ir.dialects.directives import print_indices, required_indices
 
 __all__ = [
     "Flags",
@@ -57,7 +56,6 @@ __all__ = [
     "NullPointer",
     "Padding",
     "RootOp",
-    "ScanCluster",
     "SizesInBrackets",
     "SourceIndexTypes",
     "Target",
@@ -66,6 +64,7 @@ __all__ = [
     "WordsInAnyOrder",
     "parse_named",
     "print_spaced",
+    "read_signature",
 ]
 
 
@@ -305,9 +304,7 @@ class Padding(CustomDirective):
             if parser.parse_optional_keyword(values.name) is None:
                 continue
             parser.parse_punctuation("=")
-            found = read_indices(parser)
-            if found is None:
-                parser.raise_error("expected a list of indices like [%m, 16]")
+            found = required_indices(parser)
             values.set(state, found[0])
             numbers.set(state, found[1])
 
@@ -321,7 +318,7 @@ class Padding(CustomDirective):
                 state.should_emit_space, state.last_was_punctuation = True, False
 
 
-# -- copies into shared memory, scans
+# -- copies into shared memory
 
 
 @irdl_custom_directive
@@ -375,36 +372,6 @@ class SourceIndexTypes(CustomDirective):
                 printer.print_list(types, printer.print_attribute)
 
 
-@irdl_custom_directive
-class ScanCluster(CustomDirective):
-    """`cluster(size = 4, stride = 2)`, or nothing: the whole subgroup."""
-
-    size: AttributeVariable
-    stride: AttributeVariable
-
-    def parse(self, parser: Parser, state: ParsingState) -> None:
-        """Read what is there."""
-        if parser.parse_optional_keyword("cluster") is None:
-            return
-        with parser.in_parens():
-            parser.parse_keyword("size")
-            parser.parse_punctuation("=")
-            self.size.set(state, IntegerAttr(parser.parse_integer(), i32))
-            if parser.parse_optional_punctuation(",") is not None:
-                parser.parse_keyword("stride")
-                parser.parse_punctuation("=")
-                self.stride.set(state, IntegerAttr(parser.parse_integer(), i32))
-
-    def print(self, printer: Printer, state: PrintingState, op: IRDLOperation) -> None:
-        """Write what is there."""
-        size: Any = self.size.get(op)
-        stride: Any = self.stride.get(op)
-        if size is not None:
-            apart = "" if stride is None or stride.value.data == 1 else f", stride = {stride.value.data}"
-            print_spaced(printer, state, f"cluster(size = {size.value.data}{apart})")
-            state.should_emit_space, state.last_was_punctuation = True, False
-
-
 # -- values with what is known of them
 
 
@@ -438,6 +405,15 @@ class MetadataTypes(CustomDirective):
 # -- regions with arguments in front
 
 
+def read_signature(parser: Parser) -> tuple[list[Parser.Argument], list[Attribute]]:
+    """Read `(%device: !hal.device) -> (index, index)`: arguments of a region, and types, of which there may be none."""
+    arguments = parser.parse_comma_separated_list(parser.Delimiter.PAREN, parser.parse_argument)
+    if parser.parse_optional_punctuation("->") is None:
+        return arguments, []
+    kinds = parser.parse_optional_comma_separated_list(parser.Delimiter.PAREN, parser.parse_type)
+    return arguments, [parser.parse_type()] if kinds is None else [*kinds]
+
+
 @irdl_custom_directive
 class HostRegion(CustomDirective):
     """`count(%device: !hal.device) -> (index, index, index) {...}`, or nothing: what the host computes before a launch."""
@@ -445,18 +421,21 @@ class HostRegion(CustomDirective):
     region: RegionVariable
 
     @property
-    def _word(self) -> str:
-        return "condition" if self.region.name == "condition" else "count"
+    def _signature(self) -> tuple[str, list[Attribute], str]:
+        """The word in front, the types that the region gives, and how they are called where they are others."""
+        if self.region.name == "condition":
+            return "condition", [i1], "condition region must return a boolean value"
+        return "count", [IndexType()] * 3, "workgroup count region must return the XYZ dimension counts"
 
     def parse(self, parser: Parser, state: ParsingState) -> None:
         """Read arguments, types and region."""
-        if parser.parse_optional_keyword(self._word) is None:
+        word, wanted, otherwise = self._signature
+        if parser.parse_optional_keyword(word) is None:
             self.region.set(state, Region())
             return
-        arguments = parser.parse_comma_separated_list(parser.Delimiter.PAREN, parser.parse_argument)
-        parser.parse_punctuation("->")
-        if parser.parse_optional_comma_separated_list(parser.Delimiter.PAREN, parser.parse_type) is None:
-            parser.parse_type()
+        arguments, kinds = read_signature(parser)
+        if kinds != wanted:
+            parser.raise_error(otherwise)
         self.region.set(state, parser.parse_region(arguments))
 
     def print(self, printer: Printer, state: PrintingState, op: IRDLOperation) -> None:
@@ -464,8 +443,9 @@ class HostRegion(CustomDirective):
         region = self.region.get(op)
         if not region.blocks:
             return
-        print_spaced(printer, state, f"{self._word}(")
+        word, kinds, _ = self._signature
+        print_spaced(printer, state, f"{word}(")
         printer.print_list(region.blocks[0].args, printer.print_block_argument)
-        printer.print_string(") -> i1 " if self._word == "condition" else ") -> (index, index, index) ")
+        printer.print_string(f") -> {kinds[0]} " if len(kinds) == 1 else f") -> ({', '.join(map(str, kinds))}) ")
         printer.print_region(region, print_entry_block_args=False)
         state.should_emit_space, state.last_was_punctuation = True, False

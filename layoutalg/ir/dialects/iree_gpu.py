@@ -32,7 +32,8 @@ from xdsl.printer import Printer
 
 from layoutalg.core.errors import LayoutError
 from layoutalg.ir.dialects.directives import OperandBeforeTrait, SameType
-from layoutalg.ir.dialects.iree_directives import ScanCluster, SourceIndexTypes, WordsInAnyOrder
+from layoutalg.ir.dialects.gpu.directives import Cluster
+from layoutalg.ir.dialects.iree_directives import SourceIndexTypes, WordsInAnyOrder
 from layoutalg.ir.dialects.text_attributes import TextAttribute
 from layoutalg.ir.operations.classes import define
 from layoutalg.ir.operations.old_spellings import note_old_spelling
@@ -159,9 +160,9 @@ OPERATIONS = define(
     directives=(
         BarrierInputs,
         BarrierTypes,
+        Cluster,
         OperandBeforeTrait,
         SameType,
-        ScanCluster,
         SourceIndexTypes,
         WordsInAnyOrder,
     ),

@@ -17,9 +17,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from xdsl.dialects.builtin import DYNAMIC_INDEX, ArrayAttr, BoolAttr, IntegerAttr, ShapedType, i64
+from xdsl.dialects.builtin import DYNAMIC_INDEX, ArrayAttr, BoolAttr, IntegerAttr, ShapedType, i1, i64
 from xdsl.ir import Attribute, Dialect, SSAValue
-from xdsl.irdl import IRDLOperation
+from xdsl.irdl import (
+    IRDLOperation,
+    irdl_op_definition,
+    operand_def,
+    successor_def,
+    traits_def,
+    var_operand_def,
+)
 from xdsl.irdl.declarative_assembly_format import (
     AttributeVariable,
     CustomDirective,
@@ -32,6 +39,7 @@ from xdsl.irdl.declarative_assembly_format import (
 )
 from xdsl.parser import Parser, UnresolvedOperand
 from xdsl.printer import Printer
+from xdsl.traits import IsTerminator, Pure
 from xdsl.utils.hints import isa
 
 from layoutalg.ir.dialects.directives import IndexList
@@ -206,8 +214,23 @@ class ExecutionBody(_Body):
         self.print_body(printer, state, op, leading)
 
 
-OPERATIONS = define(__name__, "pcf", directives=(ExecutionBody, IndexList, LoopBody, Sync))
-"""The classes, in the order of the table."""
+@irdl_op_definition
+class CondReturnOp(IRDLOperation):
+    """The end of what a worker does where the condition is true; else it goes on with a block."""
+
+    name = "pcf.br.cond_return"
+
+    condition = operand_def(i1)
+    dest_operands = var_operand_def()
+    dest = successor_def()
+
+    traits = traits_def(IsTerminator(), Pure())
+
+    assembly_format = "$condition $dest (`(` $dest_operands^ `:` type($dest_operands) `)`)? attr-dict"
+
+
+OPERATIONS = (*define(__name__, "pcf", directives=(ExecutionBody, IndexList, LoopBody, Sync)), CondReturnOp)
+"""The classes of the table, and the one with a successor."""
 
 PCF = Dialect("pcf", list(OPERATIONS))
 """The dialect."""

@@ -26,7 +26,7 @@ from xdsl.utils.mlir_lexer import PunctuationSpelling
 
 from layoutalg.core.errors import LayoutError, ParseError
 
-__all__ = ["Body", "TextAttribute", "balanced_text", "skip_token"]
+__all__ = ["AttributeText", "TextAttribute", "balanced_text", "skip_token"]
 
 _BRACKETS: tuple[tuple[PunctuationSpelling, PunctuationSpelling], ...] = (
     ("<", ">"),
@@ -79,7 +79,7 @@ def skip_token(parser: AttrParser) -> None:
 
 
 @dataclass(frozen=True, slots=True)
-class Body:
+class AttributeText:
     """The text between an attribute's brackets, and where it begins in the source."""
 
     text: str
@@ -103,16 +103,16 @@ class TextAttribute(Data[str]):
         return cls.canonical(parser, cls.body(parser))
 
     @classmethod
-    def body(cls, parser: AttrParser) -> Body:
+    def body(cls, parser: AttrParser) -> AttributeText:
         """Read `<...>`."""
         start = parser.pos
         if not cls.BRACKETS:
-            return Body("", start)
+            return AttributeText("", start)
         with parser.in_angle_brackets():
-            return Body(balanced_text(parser), start)
+            return AttributeText(balanced_text(parser), start)
 
     @classmethod
-    def canonical(cls, parser: AttrParser, body: Body) -> str:
+    def canonical(cls, parser: AttrParser, body: AttributeText) -> str:
         """The canonical text of a body; an error in it becomes one of the parser, at its place."""
         try:
             return _body_of(cls, f"#{cls.name}<{body.text}>" if cls.BRACKETS else f"#{cls.name}")

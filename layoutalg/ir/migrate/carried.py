@@ -158,7 +158,7 @@ class Carried:
         >>> list(Carried({}, lambda value: None, "LLVM 24").no_overflow_flags())
         ['overflowFlags']
         """
-        from xdsl.dialects.arith import IntegerOverflowAttr
+        from layoutalg.ir.dialects.flags import IntegerOverflowAttr
 
         return {"overflowFlags": IntegerOverflowAttr("none")}
 

@@ -186,19 +186,7 @@ class AttributeParser(Parser):
         token = self._parser_state.current_token
         if token.kind is not MLIRTokenKind.BARE_IDENT and token.kind is not MLIRTokenKind.EXCLAMATION_IDENT:
             return super().parse_optional_type()
-        found = _TYPE.match(self.lexer.input.content, self.pos, self.lexer.end)
-        if found is None or found.end() - found.start() > _LONGEST_KEPT:
-            return self._nested(super().parse_optional_type)
-        kept = self.types.get(found.group())
-        if kept is not None:
-            self._resume_from(found.end())
-            self.aliased += kept[1]
-            return kept[0]
-        before = self.aliased
-        value = self._nested(super().parse_optional_type)
-        if value is not None and self.lexer.skip(found.end()) == self.pos:
-            self.types[found.group()] = (value, self.aliased - before)
-        return value
+        return self._read_once(_TYPE, self.types, super().parse_optional_type)
 
     def _parse_optional_builtin_parametrized_type(self) -> TypeAttribute | None:
         start = self.pos
@@ -212,18 +200,24 @@ class AttributeParser(Parser):
         kind = self._parser_state.current_token.kind
         if kind not in _REMEMBERED:
             return self._nested(super().parse_optional_attribute)
-        found = _ATTRIBUTE.match(self.lexer.input.content, self.pos, self.lexer.end)
+        return self._read_once(_ATTRIBUTE, self.attributes, super().parse_optional_attribute)
+
+    def _read_once(
+        self, pattern: re.Pattern[str], known: dict[str, tuple[_Entry, int]], parse: Callable[[], _Entry | None]
+    ) -> _Entry | None:
+        """What a text says; a short one that fits the pattern is read the first time alone, and kept in `known`."""
+        found = pattern.match(self.lexer.input.content, self.pos, self.lexer.end)
         if found is None or found.end() - found.start() > _LONGEST_KEPT:
-            return self._nested(super().parse_optional_attribute)
-        kept = self.attributes.get(found.group())
+            return self._nested(parse)
+        kept = known.get(found.group())
         if kept is not None:
             self._resume_from(found.end())
             self.aliased += kept[1]
             return kept[0]
         before = self.aliased
-        value = self._nested(super().parse_optional_attribute)
+        value = self._nested(parse)
         if value is not None and self.lexer.skip(found.end()) == self.pos:
-            self.attributes[found.group()] = (value, self.aliased - before)
+            known[found.group()] = (value, self.aliased - before)
         return value
 
     def _nested(self, parse: Callable[[], _Entry]) -> _Entry:

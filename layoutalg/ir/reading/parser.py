@@ -29,7 +29,7 @@ from layoutalg.core.limits import MAX_NESTING, MOST_OPERANDS, MOST_READ_OPERATIO
 from layoutalg.ir.operations.old_spellings import keep_old_spellings, notes_put_back, notes_set_aside
 from layoutalg.ir.reading.attributes import AttributeParser
 from layoutalg.ir.reading.lines import Lines
-from layoutalg.ir.reading.repeated import LINE, Known, Repeated
+from layoutalg.ir.reading.repeated import LINE, ReadLine, RepeatedLines
 
 __all__ = ["ModuleParser", "in_words"]
 
@@ -62,7 +62,7 @@ class ModuleParser(AttributeParser):
         super().__init__(context, text, start, end)
         self.file = StringAttr(file)
         self.lines = Lines(text)
-        self.repeated = Repeated()
+        self.repeated = RepeatedLines()
         self.known = context.clone()
         self.known.allow_unregistered = False
         self.classes: dict[str, type[Operation]] = {}
@@ -92,9 +92,9 @@ class ModuleParser(AttributeParser):
             self.raise_error("it is nested too deeply")
         start = self._current_token.span
         line = LINE.match(self.lexer.input.content, self.pos, self.lexer.end)
-        again = None if line is None else self.repeated.again(line, self.ssa_values, self.listed)
-        if line is not None and again is not None:
-            return self._read_again(line, *again)
+        found = None if line is None else self.repeated.lookup(line, self.ssa_values, self.listed)
+        if line is not None and found is not None:
+            return self._repeat(line, *found)
         listed = self.listed
         bound = self._parse_op_result_list()
         token = self._current_token
@@ -125,11 +125,11 @@ class ModuleParser(AttributeParser):
         self._bind(operation, bound, start)
         return operation
 
-    def _read_again(self, line: re.Match[str], known: Known, operands: Sequence[SSAValue]) -> Operation:
+    def _repeat(self, line: re.Match[str], read: ReadLine, operands: Sequence[SSAValue]) -> Operation:
         """The operation of a line that was read before, with these operands."""
-        self.listed += known.listed
+        self.listed += read.listed
         self._resume_from(line.end())
-        operation = self.repeated.operation(known, operands)
+        operation = self.repeated.operation(read, operands)
         operation.location = self.located(operation.location, self.place(line.start(2)))
         if (
             not self.owners

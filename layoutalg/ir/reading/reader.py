@@ -26,7 +26,7 @@ from layoutalg.ir.dialects import known_dialects
 from layoutalg.ir.places import line_of
 from layoutalg.ir.reading.order import misplaced_uses
 from layoutalg.ir.reading.parser import ModuleParser, in_words
-from layoutalg.ir.reading.repeated import Known, judged_alone
+from layoutalg.ir.reading.repeated import ReadLine, valid_where_repeated
 
 __all__ = ["read_module"]
 
@@ -61,7 +61,7 @@ a known operation (unknown ones are read in generic form)
         # Operation parsers of xDSL raise ValueError, VerifyException and more on text that is malformed in
         # unexpected ways. Whatever it is, the reader's promise is a line and a column, and never a traceback.
         raise _parse_error(text, position, in_words(problem)) from None
-    _verify(module, parser.repeated.like)
+    _verify(module, parser.repeated.origins)
     return module
 
 
@@ -72,14 +72,14 @@ def _parse_error(text: str, position: int, message: str) -> ParseError:
     return ParseError(text, position, "MLIR text", f"but: {message}")
 
 
-def _verify(module: ModuleOp, like: Mapping[Operation, Known]) -> None:
-    right: set[Known] = set()
+def _verify(module: ModuleOp, origins: Mapping[Operation, ReadLine]) -> None:
+    verified: set[ReadLine] = set()
     for operation, name in misplaced_uses(module):
         raise LayoutError(f"line {line_of(operation)}: {operation.name}: {name} is used before it is defined")
     looked_at = 0
     for operation in module.walk():
-        known = like.get(operation)
-        if known in right and judged_alone(operation):
+        line = origins.get(operation)
+        if line in verified and valid_where_repeated(operation):
             continue
         for region in operation.regions:
             looked_at += len(region.blocks) ** 2  # xDSL counts the blocks of a region for each of them
@@ -90,7 +90,6 @@ def _verify(module: ModuleOp, like: Mapping[Operation, Known]) -> None:
             operation.verify(verify_nested_ops=False)
         except (VerifyException, ValueError) as problem:
             message = " ".join(str(problem).split())
-            line = line_of(operation)
-            raise LayoutError(f"line {line}: {operation.name}: {message}") from None
-        if known is not None:
-            right.add(known)
+            raise LayoutError(f"line {line_of(operation)}: {operation.name}: {message}") from None
+        if line is not None:
+            verified.add(line)

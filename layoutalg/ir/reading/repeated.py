@@ -1,10 +1,10 @@
-"""Lines that were read before, with other names of values: an unrolled kernel writes the same dozens thousands of times.
+"""Lines that repeat an earlier line with other values: an unrolled kernel writes the same few dozen lines thousands of times.
 
     %5 = arith.addi %3, %4 : index
     %8 = arith.addi %6, %7 : index
 
-The second line means what the first meant, with the values `%6` and `%7`, where they have the types of `%3` and `%4`. It is
-found by the text between the names of values, and nothing of it is read token by token.
+The second line means the same as the first, with `%6` and `%7` as operands, if they have the types of `%3` and `%4`. It is
+looked up by the text between the value names, and is not read token by token.
 
 >>> from layoutalg.ir.dialects import known_dialects
 >>> from layoutalg.ir.reading.parser import ModuleParser
@@ -13,13 +13,13 @@ found by the text between the names of values, and nothing of it is read token b
 >>> parser = ModuleParser(known_dialects(), text)
 >>> [parser.parse_operation().name for _ in range(4)]
 ['builtin.unregistered', 'arith.addi', 'arith.addi', 'arith.addi']
->>> len(parser.repeated.known), len(parser.repeated.like)
+>>> len(parser.repeated.lines), len(parser.repeated.origins)
 (1, 3)
 
-The law: an operation that is read this way is the one that reading it token by token gives. So a line is remembered only where
-nothing but its text and the types of its values decides what it means: the operation is the whole of it, it has no region, no
-successor, no alias and no older spelling, and its operands are the values in the order of their names. Where the next line
-could be more of the operation, or a value has another type or no definition, the line is read anew, and is refused as ever.
+The law: looking a line up gives the same operation as reading it token by token. So a line is kept only if its text and the
+types of its values decide its meaning: the operation is the whole line, it has no region, successor, alias or older spelling,
+and its operands are the values in the order written. If the next line could continue the operation, or a value has another
+type or no definition, the line is read in full, and refused in full if it is wrong.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from xdsl.ir import Attribute, Operation, SSAValue
 from layoutalg.core.limits import MOST_LISTED
 from layoutalg.ir.reading.lexer import SPACE
 
-__all__ = ["LINE", "Known", "Repeated", "judged_alone"]
+__all__ = ["LINE", "ReadLine", "RepeatedLines", "valid_where_repeated"]
 
 _VALUE = r"%(?:[0-9]++|[A-Za-z$._-][A-Za-z0-9$._-]*+)"
 _NAME = r"[a-z_][A-Za-z0-9_$]*+\.[A-Za-z0-9_$.]++"
@@ -45,15 +45,15 @@ LINE = re.compile(
 """A result or none, an operation up to the end of its line, and then what begins another operation or ends the region."""
 _NAMED = re.compile(rf"({_VALUE}(?:#[0-9]{{1,9}}+)?+)")
 _PLAIN = frozenset(vars(TestOp()))
-"""What every operation holds; more is a note about how it was written."""
-_MOST_KNOWN = 2**14
+"""The fields of every operation; any other is a note about how it was written."""
+_MOST_LINES = 2**14
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Known:
-    """What a line means, apart from its values.
+class ReadLine:
+    """The meaning of a line without its values: the operation's class, types, properties and attributes.
 
-    >>> Known(TestOp, (), (), {}, {}, 0).kind.name
+    >>> ReadLine(TestOp, (), (), {}, {}, 0).kind.name
     'test.op'
     """
 
@@ -65,49 +65,49 @@ class Known:
     listed: int
 
 
-class Repeated:
-    """The lines of a text by what stands between the names of their values, and the operations that each of them gave.
+class RepeatedLines:
+    """The lines that were read, by the text between their value names; and for each operation made, the line it came from.
 
-    >>> Repeated().known
+    >>> RepeatedLines().lines
     {}
     """
 
     def __init__(self) -> None:
-        self.known: dict[tuple[str, ...], Known] = {}
-        self.like: dict[Operation, Known] = {}
+        self.lines: dict[tuple[str, ...], ReadLine] = {}
+        self.origins: dict[Operation, ReadLine] = {}
 
-    def again(
+    def lookup(
         self, line: re.Match[str], values: Mapping[str, Sequence[SSAValue]], listed: int
-    ) -> tuple[Known, list[SSAValue]] | None:
-        """What a line means that is known, and its operands; None where it must be read."""
+    ) -> tuple[ReadLine, list[SSAValue]] | None:
+        """A line that was read before, with the operands of this one; None if it must be read in full."""
         key, names = _split(line)
-        known = self.known.get(key)
-        if known is None or listed + known.listed > MOST_LISTED:
+        read = self.lines.get(key)
+        if read is None or listed + read.listed > MOST_LISTED:
             return None
         operands = _found(names, values)
         if operands is None:
             return None
-        for operand, kind in zip(operands, known.operand_types, strict=True):
+        for operand, kind in zip(operands, read.operand_types, strict=True):
             if operand.type is not kind and operand.type != kind:
                 return None
-        return known, operands
+        return read, operands
 
-    def operation(self, known: Known, operands: Sequence[SSAValue]) -> Operation:
-        """An operation that is like the one of a known line."""
-        made = known.kind.create(
+    def operation(self, read: ReadLine, operands: Sequence[SSAValue]) -> Operation:
+        """The operation of a line that was read before, with other operands."""
+        made = read.kind.create(
             operands=operands,
-            result_types=known.result_types,
-            properties=known.properties,
-            attributes=known.attributes,
+            result_types=read.result_types,
+            properties=read.properties,
+            attributes=read.attributes,
         )
-        self.like[made] = known
+        self.origins[made] = read
         return made
 
     def remember(
         self, line: re.Match[str], operation: Operation, values: Mapping[str, Sequence[SSAValue]], listed: int
     ) -> None:
-        """Keep what a line means, where its text and the types of its values say it all."""
-        if len(self.known) >= _MOST_KNOWN or vars(operation).keys() != _PLAIN:
+        """Keep the meaning of a line, if its text and the types of its values decide it."""
+        if len(self.lines) >= _MOST_LINES or vars(operation).keys() != _PLAIN:
             return
         if operation.regions or operation.successors or operation.name != line[3]:
             return
@@ -115,7 +115,7 @@ class Repeated:
         operands = _found(names, values)
         if operands is None or operands != list(operation.operands) or len(set(operands)) < len(operands):
             return
-        known = Known(
+        read = ReadLine(
             type(operation),
             tuple(operation.operand_types),
             tuple(operation.result_types),
@@ -123,27 +123,27 @@ class Repeated:
             dict(operation.attributes),
             listed,
         )
-        self.known[key] = self.like[operation] = known
+        self.lines[key] = self.origins[operation] = read
 
 
-def judged_alone(operation: Operation) -> bool:
-    """Whether an operation that stands before others is right wherever one is that is like it.
+def valid_where_repeated(operation: Operation) -> bool:
+    """Whether an operation, once verified, need not be verified again where its line repeats.
 
-    >>> judged_alone(TestOp())
+    >>> valid_where_repeated(TestOp())
     False
     """
     return getattr(operation, "JUDGED_ALONE", False) and operation.next_op is not None
 
 
 def _split(line: re.Match[str]) -> tuple[tuple[str, ...], list[str]]:
-    """What stands between the names of values, and what kind of thing comes next; the names."""
+    """The text between the value names with the kind of token that follows; and the names."""
     parts = _NAMED.split(line[2])
     follows = line.string[line.end()]  # `scf.yield` would take a `%` for its first operand
     return (follows if follows in "%}" else "", *parts[::2]), parts[1::2]
 
 
 def _found(names: Sequence[str], values: Mapping[str, Sequence[SSAValue]]) -> list[SSAValue] | None:
-    """The values of these names; None where one has no definition yet."""
+    """The values with these names; None if one is not defined yet."""
     found: list[SSAValue] = []
     for written in names:
         name, hash_, index = written.partition("#")

@@ -73,6 +73,13 @@ def _in_parent(subject: Subject) -> str | None:
     return f"expects parent op to be one of '{', '.join(expected)}'"
 
 
+def _differences(given: Sequence[Attribute], wanted: Sequence[Attribute]) -> Iterator[tuple[int, Attribute, Attribute]]:
+    """The positions at which two lists of types differ, with both types."""
+    for number, (one, other) in enumerate(zip(given, wanted, strict=True)):
+        if one != other:
+            yield number, one, other
+
+
 @rule("func.return", "func.return")
 def _returned(subject: Subject) -> str | None:
     function: Any = _parent(subject.operation)
@@ -82,12 +89,11 @@ def _returned(subject: Subject) -> str | None:
     wanted = tuple(function.function_type.outputs.data)
     if len(given) != len(wanted):
         return f"has {len(given)} operands, but enclosing function (@{name}) returns {len(wanted)}"
-    for number, (one, other) in enumerate(zip(given, wanted, strict=True)):
-        if one != other:
-            return (
-                f"type of return operand {number} ({typed(one)}) doesn't match function result type ({typed(other)}) in "
-                f"function @{name}"
-            )
+    for number, one, other in _differences(given, wanted):
+        return (
+            f"type of return operand {number} ({typed(one)}) doesn't match function result type ({typed(other)}) in "
+            f"function @{name}"
+        )
     return None
 
 
@@ -99,10 +105,9 @@ def _left(subject: Subject) -> str | None:
     given, wanted = subject.operation.operand_types, tuple(function.function_type.outputs.data)
     if len(given) != len(wanted):
         return f"expected {len(wanted)} result operands"
-    for number, (one, other) in enumerate(zip(given, wanted, strict=True)):
-        if one != other:
-            return f"unexpected type `{typed(one)}' for operand #{number}"
-    return None
+    return next(
+        (f"unexpected type `{typed(one)}' for operand #{at}" for at, one, _ in _differences(given, wanted)), None
+    )
 
 
 @rule("gpu.func", "gpu.func")
@@ -133,19 +138,15 @@ def _called(subject: Subject) -> str | None:
     if len(given) != len(wanted):
         counts = f": expected {len(wanted)}, but got {len(given)}" if subject.llvm > 23 else ""
         return f"incorrect number of operands for callee{counts}"
-    for number, (one, other) in enumerate(zip(given, wanted, strict=True)):
-        if one != other:
-            return (
-                f"operand type mismatch: expected operand type {typed(other)}, but provided {typed(one)} for operand "
-                f"number {number}"
-            )
+    for number, one, other in _differences(given, wanted):
+        return (
+            f"operand type mismatch: expected operand type {typed(other)}, but provided {typed(one)} for operand "
+            f"number {number}"
+        )
     if len(results) != len(made):
         counts = f": expected {len(made)}, but got {len(results)}" if subject.llvm > 23 else ""
         return f"incorrect number of results for callee{counts}"
-    for number, (one, other) in enumerate(zip(results, made, strict=True)):
-        if one != other:
-            return f"result type mismatch at index {number}"
-    return None
+    return next((f"result type mismatch at index {number}" for number, _, _ in _differences(results, made)), None)
 
 
 def _symbol(reference: Any) -> str:
@@ -183,12 +184,11 @@ def _edge(source: str, target: str, given: Sequence[Attribute], wanted: Sequence
     edge = f"along control flow edge from {source} to {target}: "
     if len(given) != len(wanted):
         return f"{edge}region branch point has {len(given)} operands, but region successor needs {len(wanted)} inputs"
-    for number, (one, other) in enumerate(zip(given, wanted, strict=True)):
-        if one != other:
-            return (
-                f"{edge}successor operand type #{number} {typed(one)} should match successor input type #{number} "
-                f"{typed(other)}"
-            )
+    for number, one, other in _differences(given, wanted):
+        return (
+            f"{edge}successor operand type #{number} {typed(one)} should match successor input type #{number} "
+            f"{typed(other)}"
+        )
     return None
 
 

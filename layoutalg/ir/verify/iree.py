@@ -13,8 +13,8 @@ from functools import lru_cache
 from math import prod
 from typing import Any, cast
 
-from xdsl.dialects.builtin import ShapedType
-from xdsl.ir import Attribute
+from xdsl.dialects.builtin import FunctionType, ShapedType, i1, i32
+from xdsl.ir import Attribute, Operation
 
 from layoutalg.ir.assembly import static_numbers
 from layoutalg.ir.verify.registry import rule
@@ -217,15 +217,76 @@ def _barrier_region(subject: Subject) -> str | None:
     return None
 
 
-_AROUND = ("iree_gpu.barrier_region", "iree_gpu.subgroup_scan")
+_PARENTS = {
+    "iree_gpu.yield": ("iree_gpu.barrier_region", "iree_gpu.subgroup_scan"),
+    "hal.executable.constant.block": ("hal.executable.source", "hal.executable.variant"),
+    "pcf.br.cond_return": ("pcf.generic",),
+}
 
 
-@rule("iree.parent", "iree_gpu.yield")
+@rule("iree.parent", *_PARENTS)
 def _in_a_region(subject: Subject) -> str | None:
-    parent = subject.operation.parent_op()
-    if parent is None or name_of(parent) in (*_AROUND, "layoutalg.unread"):
+    parent, expected = subject.operation.parent_op(), _PARENTS[subject.name]
+    if parent is None or name_of(parent) in (*expected, "layoutalg.unread"):
         return None
-    return f"expects parent op to be one of '{', '.join(_AROUND)}'"
+    if len(expected) == 1:
+        return f"expects parent op '{expected[0]}'"
+    return f"expects parent op to be one of '{', '.join(expected)}'"
+
+
+_DEVICE = "!hal.device"
+
+
+def _taken(operation: Operation) -> list[str]:
+    """The types of a region's arguments."""
+    blocks = operation.regions[0].blocks
+    return [str(argument.type) for argument in blocks[0].args] if blocks else []
+
+
+@rule("iree.condition", "hal.executable.condition")
+def _condition(subject: Subject) -> str | None:
+    taken = _taken(subject.operation)
+    if len(taken) != 1:
+        return "entry block must have 1 arguments to match function signature"
+    if taken[0] == _DEVICE:
+        return None
+    must = f"must match the type of the corresponding argument in function signature('{_DEVICE}')"
+    return f"type of entry block argument #0('{taken[0]}') {must}"
+
+
+@rule("iree.constant_block", "hal.executable.constant.block")
+def _constant_block(subject: Subject) -> str | None:
+    signature = subject.attribute("function_type")
+    keys: Any = subject.attribute("keys")
+    if not isinstance(signature, FunctionType) or keys is None:
+        return None
+    if [str(kind) for kind in signature.inputs] not in ([], [_DEVICE]):
+        return f"initializer must take a {_DEVICE} or nothing"
+    for number, kind in enumerate(signature.outputs):
+        if kind != i32:
+            return f"initializer must return only i32 values (result {number} is '{kind}')"
+    return None if len(keys.data) == len(signature.outputs) else "must have one key for every result"
+
+
+@rule("iree.host_return", "hal.return")
+def _host_return(subject: Subject) -> str | None:
+    """What a condition and a block of constants give; counts of workgroups are not judged."""
+    parent, given = subject.operation.parent_op(), list(subject.operation.operand_types)
+    if parent is None:
+        return None
+    if name_of(parent) == "hal.executable.condition":
+        return None if given == [i1] else "target condition region must return a single i1 result"
+    signature = parent.properties.get("function_type")
+    if name_of(parent) != "hal.executable.constant.block" or not isinstance(signature, FunctionType):
+        return None
+    wanted = list(signature.outputs)
+    if len(given) != len(wanted):
+        have = f"(have {len(given)}, expected {len(wanted)})"
+        return f"return must have the same number of operands as the parent result signature {have}"
+    for number, (one, other) in enumerate(zip(given, wanted, strict=True)):
+        if one != other:
+            return f"parent expected result {number} to be '{other}' but returning '{one}'"
+    return None
 
 
 @rule("iree.to_layout.shape", "iree_vector_ext.to_layout")

@@ -7,6 +7,7 @@ is refused with "dimension mismatch: permutation maps ...".
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from math import prod
 
 from xdsl.dialects.builtin import DYNAMIC_INDEX
@@ -138,17 +139,23 @@ def _position_values(subject: Subject) -> str | None:
     )
 
 
+def _outside(position: Sequence[int], shape: Sequence[int], limit: str) -> str | None:
+    """LLVM's words for the first position that is neither in the vector nor poison (-1)."""
+    for d, place in enumerate(position):
+        if place != DYNAMIC_INDEX and not -1 <= place < shape[d]:
+            wanted = "to be a non-negative integer smaller than the corresponding"
+            return f"expected position attribute #{d + 1} {wanted} {limit}"
+    return None
+
+
 @rule("vector.extract.position", "vector.extract")
 def _extract(subject: Subject) -> str | None:
     position, shape = numbers(subject.attribute("static_position")), shape_of(subject.type("source"))
     if len(position) > rank_of(subject.type("source")):
         return "expected position attribute of rank no greater than vector rank"
-    for d, place in enumerate(position):
-        if place != DYNAMIC_INDEX and not -1 <= place < shape[d]:
-            return (
-                f"expected position attribute #{d + 1} to be a non-negative integer smaller than the corresponding vector "
-                "dimension or poison (-1)"
-            )
+    outside = _outside(position, shape, "vector dimension or poison (-1)")
+    if outside is not None:
+        return outside
     left, result = shape[len(position) :], subject.type("result")
     if is_vector(result) and rank_of(result) == 0:
         return "expected a scalar instead of a 0-d vector as the result type"
@@ -171,13 +178,7 @@ def _insert(subject: Subject) -> str | None:
         return "expected position attribute rank + source rank to match dest vector rank"
     if not is_vector(value) and len(position) != rank:
         return "expected position attribute rank to match the dest vector rank"
-    for d, place in enumerate(position):
-        if place != DYNAMIC_INDEX and not -1 <= place < shape[d]:
-            return (
-                f"expected position attribute #{d + 1} to be a non-negative integer smaller than the corresponding dest "
-                "vector dimension"
-            )
-    return None
+    return _outside(position, shape, "dest vector dimension")
 
 
 # Slices

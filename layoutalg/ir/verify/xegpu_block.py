@@ -21,7 +21,7 @@ from layoutalg.ir.verify.shapes import count_of, is_memref, list_length, numbers
 from layoutalg.ir.verify.signatures import Subject
 from layoutalg.ir.verify.types import layout_value
 
-__all__ = ["array_length", "hint_problem", "is_scattered"]
+__all__ = ["array_length", "is_scattered", "read_hints", "write_hints"]
 
 _SCATTERED = "Expects a non-scattered TensorDesc."
 _ND = ("xegpu.load_nd", "xegpu.store_nd", "xegpu.prefetch_nd")
@@ -56,16 +56,7 @@ def _in_slm(descriptor: Any) -> bool:
     return not isinstance(encoding, NoneAttr) and layout_value(encoding).memory_space == "slm"
 
 
-_READS = ("cached", "uncached", "streaming", "read_invalidate")
-_WRITES = ("cached", "uncached", "write_back", "write_through")
-
-
-def hint_problem(subject: Subject, policies: tuple[str, ...]) -> str | None:
-    """The first cache hint that is not one of these policies, in LLVM's words.
-
-    >>> from xdsl.dialects.test import TestOp
-    >>> hint_problem(Subject(TestOp(), "test.op", 22, None), ("cached",))
-    """
+def _hint_problem(subject: Subject, policies: tuple[str, ...]) -> str | None:
     for level in ("l1_hint", "l2_hint", "l3_hint"):
         hint: Any = subject.attribute(level)
         if hint is not None and hint.data.value not in policies:
@@ -163,13 +154,15 @@ def _flat(subject: Subject) -> str | None:
 
 
 @rule("xegpu.cache_hint.read", "xegpu.prefetch_nd", "xegpu.load_nd")
-def _read_hints(subject: Subject) -> str | None:
-    return hint_problem(subject, _READS)
+def read_hints(subject: Subject) -> str | None:
+    """The first cache hint that a read cannot have, in LLVM's words."""
+    return _hint_problem(subject, ("cached", "uncached", "streaming", "read_invalidate"))
 
 
 @rule("xegpu.cache_hint.write", "xegpu.store_nd")
-def _write_hints(subject: Subject) -> str | None:
-    return hint_problem(subject, _WRITES)
+def write_hints(subject: Subject) -> str | None:
+    """The first cache hint that a write cannot have, in LLVM's words."""
+    return _hint_problem(subject, ("cached", "uncached", "write_back", "write_through"))
 
 
 @rule("xegpu.store_nd.array_length", "xegpu.store_nd")

@@ -18,14 +18,12 @@ from layoutalg.ir.verify.registry import rule, same
 from layoutalg.ir.verify.shapes import count_of, element_of, is_memref, is_vector, rank_of, shape_of, written
 from layoutalg.ir.verify.signatures import Subject
 from layoutalg.ir.verify.types import layout_value
-from layoutalg.ir.verify.xegpu_block import hint_problem, is_scattered
+from layoutalg.ir.verify.xegpu_block import is_scattered, read_hints, write_hints
 
 __all__ = ["chunk_of"]
 
 _MASK = "Mask should match value except the chunk size dim."
 _SAME_AS_MASK = "Value shape must match mask shape."
-_READS = ("cached", "uncached", "streaming", "read_invalidate")
-_WRITES = ("cached", "uncached", "write_back", "write_through")
 
 
 def chunk_of(descriptor: Any) -> int:
@@ -89,14 +87,8 @@ def _source(subject: Subject) -> str | None:
     return None
 
 
-@rule("xegpu.cache_hint.read", "xegpu.prefetch", "xegpu.load")
-def _read_hints(subject: Subject) -> str | None:
-    return hint_problem(subject, _READS)
-
-
-@rule("xegpu.cache_hint.write", "xegpu.store")
-def _write_hints(subject: Subject) -> str | None:
-    return hint_problem(subject, _WRITES)
+rule("xegpu.cache_hint.read", "xegpu.prefetch", "xegpu.load")(read_hints)
+rule("xegpu.cache_hint.write", "xegpu.store")(write_hints)
 
 
 @rule("xegpu.prefetch.alignment", "xegpu.prefetch")

@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from layoutalg.core.layout import Layout
-from layoutalg.core.notation import Asked, Machine, Note, Operand
+from layoutalg.core.notation import Machine, Note, Operand, ReportRequest
 from layoutalg.nested.gpu.enums import MMAFragment
 from layoutalg.nested.gpu.iree_versions import VersionedAttr
 
@@ -85,7 +85,7 @@ class MatrixProduct(VersionedAttr):
         """
         raise NotImplementedError
 
-    def _notes(self, shape: Sequence[int] | None, machine: Machine | None, asked: Asked) -> tuple[Note, ...]:
+    def _notes(self, shape: Sequence[int] | None, machine: Machine | None, asked: ReportRequest) -> tuple[Note, ...]:
         """The product in one line, its lanes, and what is remarkable."""
         return self.product(shape).notes()
 

@@ -106,17 +106,12 @@ class TargetWgpAttr(VersionedAttr):
                     instance_of(kernel, _KERNELS[one.name], f"{one.name} with", VerificationError)
                 object.__setattr__(self, one.name, kernels)
                 continue
-            numbers: tuple[object, ...] = (value,)
-            if one.name in _LISTS:
-                numbers = as_ints(one.name, value)
-                object.__setattr__(self, one.name, numbers)
+            given = as_ints(one.name, value) if one.name in _LISTS else (value,)
+            numbers = tuple(whole_number(n, f"{one.name} =", -(2**200), 2**200, VerificationError) for n in given)
             for number in numbers:
-                if (
-                    not -MAX_EXTENT
-                    <= whole_number(number, f"{one.name} =", -(2**200), 2**200, VerificationError)
-                    < MAX_EXTENT
-                ):
+                if not -MAX_EXTENT <= number < MAX_EXTENT:
                     raise VerificationError(f"{one.name} = {shown(number)}: integer value too large")
+            object.__setattr__(self, one.name, numbers if one.name in _LISTS else numbers[0])
 
     def supports(self, name: str) -> bool:
         """Whether the target has an intrinsic.

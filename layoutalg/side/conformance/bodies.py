@@ -1,6 +1,6 @@
 """Writing the body of a kernel one operation at a time: values with their shape, element type and layout.
 
->>> body = Body("workgroup")
+>>> body = KernelBody("workgroup")
 >>> x = body.load("f32", (16, 32), LayoutAttr(sg_layout=(2, 2), sg_data=(8, 16)))
 >>> y = body.elementwise("math.exp", x)
 >>> body.store(y)
@@ -20,7 +20,7 @@ from math import prod
 from layoutalg.side.conformance.kinds import BITS
 from layoutalg.xegpu import LayoutAttr, SliceAttr
 
-__all__ = ["Body", "Spread", "Value", "vector_type"]
+__all__ = ["KernelBody", "KernelValue", "Spread", "vector_type"]
 
 _LEAST_ROW = 64
 """Bytes of a row in memory that a block message takes."""
@@ -34,10 +34,10 @@ def vector_type(shape: Sequence[int], element: str) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Value:
+class KernelValue:
     """A distributed value: its name, shape, element type, and layout (None where nothing is said).
 
-    >>> Value("%v0", (8, 16), "f32", None).type
+    >>> KernelValue("%v0", (8, 16), "f32", None).type
     'vector<8x16xf32>'
     """
 
@@ -53,7 +53,7 @@ class Value:
 
 
 @dataclass
-class Body:
+class KernelBody:
     """Lines of a kernel and its arguments: each `load` and `store` adds one, and only the last one is written."""
 
     level: str
@@ -69,9 +69,9 @@ class Body:
         """Add lines."""
         self.lines.extend(lines)
 
-    def new(self, shape: Sequence[int], element: str, layout: Spread | None) -> Value:
+    def new(self, shape: Sequence[int], element: str, layout: Spread | None) -> KernelValue:
         """A value with a fresh name."""
-        value = Value(f"%v{self.count}", tuple(shape), element, layout)
+        value = KernelValue(f"%v{self.count}", tuple(shape), element, layout)
         self.count += 1
         return value
 
@@ -116,7 +116,7 @@ class Body:
         *,
         at: str = "",
         of: tuple[str, str] | None = None,
-    ) -> Value:
+    ) -> KernelValue:
         """Load a new argument whole, or a tile `at` a place of the descriptor `of`."""
         name, kind = of or self.descriptor(element, shape, layout)
         value = self.new(shape, element, layout)
@@ -124,20 +124,20 @@ class Body:
         self.add(f"{value.name} = xegpu.load_nd {name}[{where}]{self._anchor(layout)} : {kind} -> {value.type}")
         return value
 
-    def store(self, value: Value, layout: Spread | None = None) -> None:
+    def store(self, value: KernelValue, layout: Spread | None = None) -> None:
         """Store a value into a new argument, in its own layout unless one is given."""
         said = layout or value.layout
         name, kind = self.descriptor(value.element, value.shape, said)
         where = ", ".join(["%c0"] * len(value.shape))
         self.add(f"xegpu.store_nd {value.name}, {name}[{where}]{self._anchor(said)} : {value.type}, {kind}")
 
-    def constant(self, shape: Sequence[int], element: str, text: str, layout: Spread | None) -> Value:
+    def constant(self, shape: Sequence[int], element: str, text: str, layout: Spread | None) -> KernelValue:
         """A constant that is the same everywhere."""
         value = self.new(shape, element, layout)
         self.add(f"{value.name} = arith.constant{self.attribute(layout)} dense<{text}> : {value.type}")
         return value
 
-    def elementwise(self, operation: str, *operands: Value, layout: Spread | None = None) -> Value:
+    def elementwise(self, operation: str, *operands: KernelValue, layout: Spread | None = None) -> KernelValue:
         """An operation whose operands and result have one type."""
         first = operands[0]
         value = self.new(first.shape, first.element, layout or first.layout)
@@ -146,14 +146,22 @@ class Body:
         return value
 
     def cast(
-        self, operation: str, value: Value, element: str, *, shape: Sequence[int] = (), layout: Spread | None = None
-    ) -> Value:
+        self,
+        operation: str,
+        value: KernelValue,
+        element: str,
+        *,
+        shape: Sequence[int] = (),
+        layout: Spread | None = None,
+    ) -> KernelValue:
         """An operation written `a : type to type`."""
         made = self.new(shape or value.shape, element, layout or value.layout)
         self.add(f"{made.name} = {operation} {value.name}{self.attribute(made.layout)} : {value.type} to {made.type}")
         return made
 
-    def reduce(self, value: Value, dims: Sequence[int], how: str, start: str, layout: Spread | None) -> Value:
+    def reduce(
+        self, value: KernelValue, dims: Sequence[int], how: str, start: str, layout: Spread | None
+    ) -> KernelValue:
         """`vector.multi_reduction` over dimensions, with a constant to begin with."""
         shape = [extent for dim, extent in enumerate(value.shape) if dim not in dims]
         if not shape:
@@ -175,7 +183,7 @@ class Body:
     def module(self, name: str, subgroups: int = 1) -> str:
         """The text of the module.
 
-        >>> print(Body("plain").module("nothing"))
+        >>> print(KernelBody("plain").module("nothing"))
         gpu.module @nothing {
         gpu.func @nothing() kernel attributes {known_block_size = array<i32: 16, 1, 1>, intel_reqd_sub_group_size = 16 : i32} {
         %c0 = arith.constant 0 : index

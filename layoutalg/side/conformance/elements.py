@@ -1,8 +1,8 @@
 """Kernels of one operation on elements: arithmetic, comparisons, casts, constants.
 
 >>> from random import Random
->>> from layoutalg.side.conformance.bodies import Body
->>> making = Making(Random(0), Body("plain"), "math.exp", "none")
+>>> from layoutalg.side.conformance.bodies import KernelBody
+>>> making = Making(Random(0), KernelBody("plain"), "math.exp", "none")
 >>> elementwise(making)
 >>> making.body.lines[3]
 '%v1 = math.exp %v0 : vector<8x16xf32>'

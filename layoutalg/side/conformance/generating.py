@@ -14,9 +14,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from random import Random
 
 from layoutalg.core.errors import LayoutError
+from layoutalg.core.limits import MAX_EXTENT
 from layoutalg.core.messages import shown
-from layoutalg.core.whole_numbers import instance_of, listed
-from layoutalg.side.conformance.bodies import Body
+from layoutalg.core.whole_numbers import as_whole, instance_of, listed, whole_number
+from layoutalg.side.conformance.bodies import KernelBody
 from layoutalg.side.conformance.kernel import GeneratedKernel, Level, meaning
 from layoutalg.side.conformance.making import MISMATCH, Generator, Making, generators
 
@@ -59,7 +60,7 @@ def made(operation: str, kind: str, level: Level, seed: int, number: int = 0) ->
     generator = _generator(operation)
     random = Random(f"{operation}/{kind}/{level}/{seed}/{number}")
     making = Making(
-        random, Body("plain" if level == "plain" else "workgroup", sparse=level == "anchors"), operation, kind
+        random, KernelBody("plain" if level == "plain" else "workgroup", sparse=level == "anchors"), operation, kind
     )
     generator.make(making)
     mark = "anchors_" if level == "anchors" else ""
@@ -91,9 +92,9 @@ def kernels(
     """
     if not isinstance(level, str) or level not in _LEVELS:  # pyright: ignore[reportUnnecessaryIsInstance]
         raise LayoutError(f"level {shown(level)}: expected {' or '.join(_LEVELS)}")
-    instance_of(seed, int, "seed")
-    instance_of(count, int, "count")
-    names: Iterable[str] = (only,) if isinstance(only, str) else listed(only, "only") or operations()
+    seed, count = as_whole(seed, "seed ="), whole_number(count, "count =", 0, MAX_EXTENT)
+    asked = (only,) if isinstance(only, str) else listed(only, "only")
+    names: Iterable[str] = asked or operations()
     families: dict[str, list[Generator]] = {}
     kinds = listed(kinds, "kinds")
     for name in (*names, *kinds):
@@ -103,7 +104,7 @@ def kernels(
         raise LayoutError(f"kind {shown(min(unknown))}: expected one of {', '.join(_ORDER)}")
     for generator in map(_generator, names):
         if any(not kinds or kind in kinds for kind in generator.kinds(level)):
-            families.setdefault(generator.operation if only else generator.family, []).append(generator)
+            families.setdefault(generator.operation if asked else generator.family, []).append(generator)
     if not families:
         return
     for number in range(count):

@@ -4,7 +4,7 @@
     def transpose(making: Making) -> None:
         ...
 
->>> making = Making(Random(0), Body("workgroup"), "vector.step", "rows")
+>>> making = Making(Random(0), KernelBody("workgroup"), "vector.step", "rows")
 >>> making.tile("f32").attribute.lane_layout, making.subgroups
 ((1, 16), 8)
 """
@@ -18,7 +18,7 @@ from importlib import import_module
 from random import Random
 from typing import TypeVar
 
-from layoutalg.side.conformance.bodies import Body, Spread, Value
+from layoutalg.side.conformance.bodies import KernelBody, KernelValue, Spread
 from layoutalg.side.conformance.kinds import BITS, KINDS, PLAIN_KINDS, Tile, drawn
 from layoutalg.xegpu import LayoutAttr, SliceAttr
 
@@ -33,7 +33,7 @@ class Making:
     """One kernel being made."""
 
     random: Random
-    body: Body
+    body: KernelBody
     operation: str
     kind: str
     subgroups: int = 1
@@ -99,14 +99,14 @@ class Making:
         )
         return Tile(layout, (2 * side, 2 * side))
 
-    def numbers(self, length: int, layout: Spread, element: str = "i32") -> Value:
+    def numbers(self, length: int, layout: Spread, element: str = "i32") -> KernelValue:
         """0, 1, 2, ... as integers (or as `index`)."""
         body = self.body
         count = body.new((length,), "index", layout)
         body.add(f"{count.name} = vector.step{body.attribute(layout)} : {count.type}")
         return count if element == "index" else body.cast("arith.index_cast", count, element)
 
-    def gathered(self, length: int, layout: Spread, element: str) -> Value:
+    def gathered(self, length: int, layout: Spread, element: str) -> KernelValue:
         """A line of a new argument, loaded element by element, in order."""
         body = self.body
         number = body.argument(element, (length,))
@@ -119,7 +119,7 @@ class Making:
         )
         return made
 
-    def scatter(self, value: Value, layout: Spread | None = None) -> None:
+    def scatter(self, value: KernelValue, layout: Spread | None = None) -> None:
         """Store a line of elements one by one, in order, where it is said in a layout of its own."""
         body, said = self.body, layout or value.layout
         assert said is not None

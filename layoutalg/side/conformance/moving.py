@@ -1,8 +1,8 @@
 """Kernels of one operation that moves data: blocks, shared memory, gathers, conversions, products, loops.
 
 >>> from random import Random
->>> from layoutalg.side.conformance.bodies import Body
->>> making = Making(Random(0), Body("workgroup"), "xegpu.convert_layout", "columns")
+>>> from layoutalg.side.conformance.bodies import KernelBody
+>>> making = Making(Random(0), KernelBody("workgroup"), "xegpu.convert_layout", "columns")
 >>> convert(making)
 >>> making.subgroups
 8
@@ -13,7 +13,7 @@ from __future__ import annotations
 from dataclasses import replace
 from math import prod
 
-from layoutalg.side.conformance.bodies import Value, vector_type
+from layoutalg.side.conformance.bodies import KernelValue, vector_type
 from layoutalg.side.conformance.kinds import BITS, KINDS, Tile
 from layoutalg.side.conformance.making import MISMATCH, Making, generates
 from layoutalg.xegpu import LayoutAttr
@@ -124,8 +124,12 @@ _SHAPES = {"f16": 16, "bf16": 16, "i8": 32}
 
 
 def multiplied(
-    making: Making, a: Value, b: Value, c: Value, layouts: tuple[LayoutAttr, LayoutAttr, LayoutAttr] | None
-) -> Value:
+    making: Making,
+    a: KernelValue,
+    b: KernelValue,
+    c: KernelValue,
+    layouts: tuple[LayoutAttr, LayoutAttr, LayoutAttr] | None,
+) -> KernelValue:
     """A product added to `c`, with the layouts of all three where they are said."""
     made = making.body.new(c.shape, c.element, c.layout)
     said = (
@@ -185,7 +189,7 @@ def dpas(making: Making) -> None:
     m, n, k = sizes
     narrowed = making.kind == "none" and random.random() < 0.5
 
-    def operand(shape: tuple[int, int], layout: LayoutAttr) -> Value:
+    def operand(shape: tuple[int, int], layout: LayoutAttr) -> KernelValue:
         if not narrowed:
             return body.load(element, shape, layout)
         wide, narrow = ("i16", "arith.trunci") if element == "i8" else ("f32", "arith.truncf")

@@ -1,8 +1,8 @@
 """Kernels of one operation that changes a shape: broadcasts, transposes, casts, slices, reductions.
 
 >>> from random import Random
->>> from layoutalg.side.conformance.bodies import Body
->>> making = Making(Random(0), Body("workgroup"), "vector.transpose", "rows")
+>>> from layoutalg.side.conformance.bodies import KernelBody
+>>> making = Making(Random(0), KernelBody("workgroup"), "vector.transpose", "rows")
 >>> transpose(making)
 >>> print(making.body.lines[3].partition(" {")[0])
 %v1 = vector.transpose %v0, [1, 0]
@@ -12,10 +12,10 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from layoutalg.side.conformance.bodies import Value
+from layoutalg.side.conformance.bodies import KernelValue
 from layoutalg.side.conformance.kinds import KINDS, turned
 from layoutalg.side.conformance.making import MISMATCH, Making, generates
-from layoutalg.xegpu import SliceAttr
+from layoutalg.xegpu import LayoutAttr, SliceAttr
 
 __all__: list[str] = []
 
@@ -51,7 +51,7 @@ def transpose(making: Making) -> None:
     body.store(made)
 
 
-def _line(making: Making, of: Value, dim: int, layout: SliceAttr) -> Value:
+def _line(making: Making, of: KernelValue, dim: int, layout: SliceAttr) -> KernelValue:
     """Numbers along a dimension of a tile, in the layout of a slice: counted, gathered, or reduced from the tile.
 
     Compilers may choose the layout of what is counted, so for a mismatch it is one of the others. A reduction runs over the
@@ -119,7 +119,7 @@ def shape_cast(making: Making) -> None:
     body.store(made)
 
 
-def _back(making: Making, value: Value, like: Value, dim: int) -> Value:
+def _back(making: Making, value: KernelValue, like: KernelValue, dim: int) -> KernelValue:
     """A reduced value, spread again over the dimension that went."""
     body = making.body
     shape = tuple(1 if at == dim else extent for at, extent in enumerate(like.shape))
@@ -205,6 +205,20 @@ def slices(making: Making) -> None:
     body.store(whole)
 
 
+def _twice_as_wide(layout: LayoutAttr) -> LayoutAttr:
+    """The layout of a tile with twice as many columns, each piece twice as wide."""
+
+    def doubled(field: tuple[int, ...] | None) -> tuple[int, ...] | None:
+        return None if field is None else (*field[:-1], field[-1] * 2)
+
+    return replace(
+        layout,
+        sg_data=doubled(layout.sg_data),
+        inst_data=doubled(layout.inst_data),
+        lane_data=doubled(layout.lane_data),
+    )
+
+
 @generates("vector.bitcast", kinds=("rows", "pairs", "order", "whole"), plain=("none", "rows", "pairs"))
 def bitcast(making: Making) -> None:
     """Numbers of 32 bits as pairs of 16, added to themselves."""
@@ -213,15 +227,7 @@ def bitcast(making: Making) -> None:
     source = body.load("i32", tile.shape, tile.attribute)
     layout = tile.attribute
 
-    def doubled(field: tuple[int, ...] | None) -> tuple[int, ...] | None:
-        return None if field is None else (*field[:-1], field[-1] * 2)
-
-    pairs = replace(
-        layout,
-        sg_data=doubled(layout.sg_data),
-        inst_data=doubled(layout.inst_data),
-        lane_data=doubled(layout.lane_data),
-    )
+    pairs = _twice_as_wide(layout)
     shape = (tile.shape[0], tile.shape[1] * 2)
     halves = body.cast("vector.bitcast", source, "i16", shape=shape, layout=pairs)
     twice = body.elementwise("arith.addi", halves, halves)
@@ -235,15 +241,7 @@ def interleave(making: Making) -> None:
     tile = making.tile("i16")
     layout = tile.attribute
 
-    def doubled(field: tuple[int, ...] | None) -> tuple[int, ...] | None:
-        return None if field is None else (*field[:-1], field[-1] * 2)
-
-    twice = replace(
-        layout,
-        sg_data=doubled(layout.sg_data),
-        inst_data=doubled(layout.inst_data),
-        lane_data=doubled(layout.lane_data),
-    )
+    twice = _twice_as_wide(layout)
     wide = (tile.shape[0], tile.shape[1] * 2)
     if making.operation == "vector.interleave":
         left, right = (body.load("i16", tile.shape, layout) for _ in range(2))

@@ -1,8 +1,8 @@
 """Whole kernels: chains of elementwise operations, products in loops, softmax, attention.
 
 >>> from random import Random
->>> from layoutalg.side.conformance.bodies import Body
->>> making = Making(Random(0), Body("plain"), "softmax", "none")
+>>> from layoutalg.side.conformance.bodies import KernelBody
+>>> making = Making(Random(0), KernelBody("plain"), "softmax", "none")
 >>> softmax(making)
 >>> sum("multi_reduction" in line for line in making.body.lines)
 2
@@ -13,7 +13,7 @@ from __future__ import annotations
 from dataclasses import replace
 from math import prod
 
-from layoutalg.side.conformance.bodies import Value
+from layoutalg.side.conformance.bodies import KernelValue
 from layoutalg.side.conformance.making import Making, generates
 from layoutalg.side.conformance.moving import multiplied
 from layoutalg.xegpu import LayoutAttr
@@ -58,7 +58,7 @@ def _rows(making: Making) -> tuple[LayoutAttr, tuple[int, int]]:
     return layout, (count * high, wide)
 
 
-def _row_wise(making: Making, value: Value, how: str, start: str) -> Value:
+def _row_wise(making: Making, value: KernelValue, how: str, start: str) -> KernelValue:
     """Rows reduced, and spread over the row again."""
     body = making.body
     layout = value.layout
@@ -70,7 +70,7 @@ def _row_wise(making: Making, value: Value, how: str, start: str) -> Value:
     return made
 
 
-def _softmax_of(making: Making, value: Value) -> Value:
+def _softmax_of(making: Making, value: KernelValue) -> KernelValue:
     body = making.body
     most = _row_wise(making, value, "maxnumf", "0xFF800000")
     raised = body.elementwise("math.exp", body.elementwise("arith.subf", value, most))
@@ -170,7 +170,7 @@ def gemm(making: Making) -> None:
 
 def _two_products(
     making: Making, tolerance: float, *, taller: bool
-) -> tuple[tuple[Value, Value, Value], Value, tuple[LayoutAttr, LayoutAttr, LayoutAttr]]:
+) -> tuple[tuple[KernelValue, KernelValue, KernelValue], KernelValue, tuple[LayoutAttr, LayoutAttr, LayoutAttr]]:
     """Operands of two products, m x n and twice n x n, zeros to add them to, and the layouts of A, B and C."""
     body, random = making.body, making.random
     making.tolerance = tolerance
@@ -219,7 +219,7 @@ def gather_sum(making: Making) -> None:
     mask = body.constant((length,), "i1", "true", layout)
     number = body.argument("f32", (length,))
     anchor = f" <{{layout = {layout}}}>" if not making.plain or body.anchored else ""
-    parts: list[Value] = []
+    parts: list[KernelValue] = []
     for by in (1, making.random.choice((2, 4, 8))):
         moved = body.elementwise("arith.xori", at, body.constant((length,), "index", str(by), layout))
         part = body.new((length,), "f32", layout)

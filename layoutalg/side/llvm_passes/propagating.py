@@ -14,6 +14,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.utils.exceptions import VerifyException
 
 from layoutalg.core.errors import LayoutError
+from layoutalg.core.messages import shown
 from layoutalg.core.whole_numbers import instance_of
 from layoutalg.flow.levels import LEVELS
 from layoutalg.ir.findings import OURS
@@ -42,12 +43,12 @@ def propagated_like(module: ModuleOp, llvm: int, level: str, target: str = "pvc"
     instance_of(target, str, "target")
     version = VERSIONS.get(llvm) if type(llvm) is int else None
     if version is None:
-        raise LayoutError(f"LLVM {llvm!r}: its propagation is not known; expected 22, 23 or 24")
+        raise LayoutError(f"LLVM {shown(llvm)}: its propagation is not known; expected 22, 23 or 24")
     if level not in LEVELS:
-        raise LayoutError(f"level {level!r} is not known; expected one of {', '.join(LEVELS)}")
+        raise LayoutError(f"level {shown(level)} is not known; expected one of {', '.join(LEVELS)}")
     if target not in CHIPS:
         raise LayoutError(
-            f"target {target!r}: LLVM's propagation has no tables for it; expected one of {', '.join(CHIPS)}"
+            f"target {shown(target)}: LLVM's propagation has no tables for it; expected one of {', '.join(CHIPS)}"
         )
     copy = module.clone()
     try:

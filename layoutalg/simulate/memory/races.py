@@ -28,7 +28,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import wraps
-from typing import Any, Concatenate, ParamSpec, TypeVar
+from typing import Any, Concatenate, Literal, ParamSpec, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -138,7 +138,7 @@ class Races:
             other = self._conflicts(last, mine) & ((last & self.stamps.changed) != 0)
             other &= ~self.stamps.among(mine, last) | ((last & self.stamps.atomic) != 0)
             if other.any():
-                self._report_read(run, op, buffer, where, last, mine, other)
+                self._report(run, op, "read", buffer, where, last, mine, other)
         if buffer.watched:
             self._note(shadow.reading(), where, mine)
 
@@ -172,12 +172,12 @@ class Races:
         if lost.any():
             self._report_lost(run, op, buffer, places, bits, where, mine, lost)
         if conflicts is not None and conflicts.any():
-            self._report_write(run, op, buffer, where, last, mine, conflicts)
+            self._report(run, op, "differ", buffer, where, last, mine, conflicts)
         if shadow.reads is not None:
             readers = shadow.reads[where]
             other = self._conflicts(readers, mine) & each
             if other.any():
-                self._report_late(run, op, buffer, where, readers, mine, other)
+                self._report(run, op, "write", buffer, where, readers, mine, other)
         self._note(shadow.writes, where, stamp, merge=False)
 
     @_one_at_a_time
@@ -190,12 +190,12 @@ class Races:
         plain = (last & self.stamps.atomic) == 0
         other = self._conflicts(last, mine) & plain & ((last & self.stamps.changed) != 0)
         if other.any():
-            self._report_write(run, op, buffer, where, last, mine, other)
+            self._report(run, op, "differ", buffer, where, last, mine, other)
         if shadow.reads is not None:
             readers = shadow.reads[where]
             other = self._conflicts(readers, mine)
             if other.any():
-                self._report_late(run, op, buffer, where, readers, mine, other)
+                self._report(run, op, "write", buffer, where, readers, mine, other)
         stamp = mine | (self.stamps.changed | self.stamps.atomic)
         self._note(
             shadow.writes, where, np.where(plain, stamp, self.stamps.merged(stamp, np.where(plain, stamp, last)))
@@ -303,32 +303,30 @@ class Races:
             return "run.race", "with no barrier between"
         return "run.other_workgroup", f"in the same {'scf.parallel' if self.stamps.alone == 'iteration' else 'launch'}"
 
-    def _report_read(
-        self, run: Run, op: Operation, buffer: Buffer, where: Array, last: Array, mine: Array, other: Array
+    def _report(
+        self,
+        run: Run,
+        op: Operation,
+        what: Literal["read", "write", "differ"],
+        buffer: Buffer,
+        where: Array,
+        last: Array,
+        mine: Array,
+        other: Array,
     ) -> None:
+        """Report a read of what another wrote, a write of what another read, or writes of different values."""
         at, one, me = self._pick(buffer, where, last, mine, other)
         rule, how = self._rule(one, me)
-        who = self.stamps.who
-        reads = "read" if who(me).startswith("several") else "reads"
-        run.report(op, rule, f"{who(me)} {reads} {at}, which {who(one)} wrote {self._line(one)} {how}")
-
-    def _report_late(
-        self, run: Run, op: Operation, buffer: Buffer, where: Array, last: Array, mine: Array, other: Array
-    ) -> None:
-        at, one, me = self._pick(buffer, where, last, mine, other)
-        rule, how = self._rule(one, me)
-        who = self.stamps.who
-        run.report(op, rule, f"{who(me)} writes {at}, which {who(one)} read {self._line(one)} {how}")
-
-    def _report_write(
-        self, run: Run, op: Operation, buffer: Buffer, where: Array, last: Array, mine: Array, other: Array
-    ) -> None:
-        at, one, me = self._pick(buffer, where, last, mine, other)
-        rule, how = self._rule(one, me)
-        both = "work-items" if rule == "run.race" else f"{self.stamps.alone or 'workgroup'}s"
-        who = self.stamps.who
-        told = f"{who(me)} here, {who(one)} {self._line(one)}, {how}"
-        run.report(op, rule, f"two {both} write different values to {at}: {told}")
+        here, there, line = self.stamps.who(me), self.stamps.who(one), self._line(one)
+        if what == "read":
+            reads = "read" if here.startswith("several") else "reads"
+            told = f"{here} {reads} {at}, which {there} wrote {line} {how}"
+        elif what == "write":
+            told = f"{here} writes {at}, which {there} read {line} {how}"
+        else:
+            both = "work-items" if rule == "run.race" else f"{self.stamps.alone or 'workgroup'}s"
+            told = f"two {both} write different values to {at}: {here} here, {there} {line}, {how}"
+        run.report(op, rule, told)
 
     def _report_lost(
         self,

@@ -19,7 +19,7 @@ from layoutalg.ir.assembly import property_of, static_numbers
 from layoutalg.ir.dialects import func, scf
 from layoutalg.ir.dialects.xegpu.ranges import range_of
 from layoutalg.simulate.branching import compile_function, compile_region
-from layoutalg.simulate.compiling import Body, Compiling, Step, compiled_by, execute
+from layoutalg.simulate.compiling import CompiledBlock, Compiling, Step, compiled_by, execute
 from layoutalg.simulate.iterations import iterations_of
 from layoutalg.simulate.machine import Array, Run, fail, uniform
 from layoutalg.simulate.masks import EVERYBODY, NOBODY, Some, merged, split, under
@@ -106,7 +106,11 @@ def _trips(run: Run, op: Operation, start: Array, stop: Array, by: Array) -> Arr
 
 
 def _divergent_parallel(
-    run: Run, op: scf.ParallelOp, body: Body, once: Callable[[list[Array], list[Any]], list[Any]], values: list[Any]
+    run: Run,
+    op: scf.ParallelOp,
+    body: CompiledBlock,
+    once: Callable[[list[Array], list[Any]], list[Any]],
+    values: list[Any],
 ) -> list[Any]:
     rank = len(op.lowerBound)
     bounds = [values[part : 3 * rank : rank] for part in range(rank)]
@@ -128,7 +132,7 @@ def _divergent_parallel(
     return held
 
 
-def _divergent_loop(run: Run, op: scf.ForOp, body: Body, values: list[Any], loads: bool) -> list[Any]:
+def _divergent_loop(run: Run, op: scf.ForOp, body: CompiledBlock, values: list[Any], loads: bool) -> list[Any]:
     start, stop, by = values[:3]
     trips = _trips(run, op, start, stop, by)
     held = values[3:]

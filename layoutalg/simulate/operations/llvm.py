@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from math import prod
 from typing import Any
 
@@ -63,30 +64,27 @@ def getelementptr(op: Any, compiling: Compiling) -> Step:
     return step
 
 
+def _neighbours(kind: Attribute) -> tuple[np.dtype[Any], Callable[[Array], Array]]:
+    """The type of an element, and where the elements of such a value are, from the address of the first one."""
+    dtype, shape = dtype_of(kind), value_shape(kind)
+    steps = np.arange(prod(shape)).reshape(shape) * dtype.itemsize
+    return dtype, lambda first: first.reshape(*first.shape, *(1,) * len(shape)) + steps
+
+
 @compiled_by("llvm.load")
 def load(op: Any, compiling: Compiling) -> Step:
     """`llvm.load`: an element, or a vector of neighbours."""
-    kind = op.results[0].type
-    dtype, shape = dtype_of(kind), value_shape(kind)
-    steps = np.arange(prod(shape)).reshape(shape) * dtype.itemsize
-
-    def step(run: Run, values: list[Any]) -> tuple[Array]:
-        addresses = values[0].reshape(*values[0].shape, *(1,) * len(shape)) + steps
-        return (run.memory.read(run, op, addresses, None, dtype),)
-
-    return step
+    dtype, addresses = _neighbours(op.results[0].type)
+    return lambda run, values: (run.memory.read(run, op, addresses(values[0]), None, dtype),)
 
 
 @compiled_by("llvm.store")
 def store(op: Any, compiling: Compiling) -> Step:
     """`llvm.store`: an element, or a vector of neighbours."""
-    kind = op.operands[0].type
-    dtype, shape = dtype_of(kind), value_shape(kind)
-    steps = np.arange(prod(shape)).reshape(shape) * dtype.itemsize
+    dtype, addresses = _neighbours(op.operands[0].type)
 
     def step(run: Run, values: list[Any]) -> tuple[()]:
-        addresses = values[1].reshape(*values[1].shape, *(1,) * len(shape)) + steps
-        run.memory.write(run, op, addresses, None, kept_as(values[0], dtype))
+        run.memory.write(run, op, addresses(values[1]), None, kept_as(values[0], dtype))
         return ()
 
     return step

@@ -6,7 +6,7 @@ memory of each work-item. Neither holds anything until it is written.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from math import prod
 from typing import Any
@@ -186,22 +186,27 @@ def cast(op: Operation, compiling: Compiling) -> Step:
     return step
 
 
-@compiled_by("memref.subview")
-def subview(op: Operation, compiling: Compiling) -> Step:
-    """`memref.subview`: a window; dimensions of extent 1 that the type does not have are dropped."""
+def _window(op: Operation) -> Callable[[list[Any]], Iterator[list[Any]]]:
+    """A function from the operands to the offsets, sizes and strides, those that are attributes filled in."""
     counts, parts = zip(
         *(_listed(op, property_of(op, name)) for name in ("static_offsets", "static_sizes", "static_strides")),
         strict=True,
     )
     ends = np.cumsum([1, *counts]).tolist()
+    return lambda values: (fill(values[start:end]) for fill, start, end in zip(parts, ends, ends[1:], strict=False))
+
+
+@compiled_by("memref.subview")
+def subview(op: Operation, compiling: Compiling) -> Step:
+    """`memref.subview`: a window; dimensions of extent 1 that the type does not have are dropped."""
+    window = _window(op)
     kind = memref_type(op, op.results[0].type)
     known = static_numbers(_sizes_of(op))
     kept = _kept_dimensions(op, known, kind.get_shape())
 
     def step(run: Run, values: list[Any]) -> tuple[View]:
         view: View = values[0]
-        lists = (fill(values[start:end]) for fill, start, end in zip(parts, ends, ends[1:], strict=False))
-        offsets, sizes, steps = lists
+        offsets, sizes, steps = window(values)
         last = [offset + (size - 1) * by for offset, size, by in zip(offsets, sizes, steps, strict=True)]
         first = [np.asarray(offset) for offset in offsets]
         inside = np.asarray(view.inside(first) & view.inside([np.asarray(end) for end in last]))
@@ -239,16 +244,11 @@ def _kept_dimensions(op: Operation, sizes: Sequence[int], shape: Sequence[int]) 
 @compiled_by("memref.reinterpret_cast")
 def reinterpret_cast(op: Operation, compiling: Compiling) -> Step:
     """`memref.reinterpret_cast`: another offset, other sizes and strides from the same base."""
-    counts, parts = zip(
-        *(_listed(op, property_of(op, name)) for name in ("static_offsets", "static_sizes", "static_strides")),
-        strict=True,
-    )
-    ends = np.cumsum([1, *counts]).tolist()
+    window = _window(op)
 
     def step(run: Run, values: list[Any]) -> tuple[View]:
         view: View = values[0]
-        lists = (fill(values[start:end]) for fill, start, end in zip(parts, ends, ends[1:], strict=False))
-        offsets, sizes, strides = lists
+        offsets, sizes, strides = window(values)
         return (replace(view, offset=offsets[0] if offsets else 0, sizes=tuple(sizes), strides=tuple(strides)),)
 
     return step

@@ -30,14 +30,14 @@ from layoutalg.simulate.memory.views import View, dtype_of, kept_as, memory_spac
 from layoutalg.simulate.operations import block_maps, blocks
 from layoutalg.simulate.operations.memref import check_window
 
-__all__ = ["Block"]
+__all__ = ["BlockRegion"]
 
 
 @dataclass(frozen=True, eq=False)
-class Block:
+class BlockRegion:
     """A region of memory and where a block begins in it.
 
-    >>> Block(View.row_major(np.full((1, 1, 1), 64), (32,)), (np.full((1, 1, 1), 16),)).view.sizes
+    >>> BlockRegion(View.row_major(np.full((1, 1, 1), 64), (32,)), (np.full((1, 1, 1), 16),)).view.sizes
     (32,)
     """
 
@@ -80,7 +80,7 @@ def create_nd_tdesc(op: block.CreateNdDescOp, compiling: Compiling) -> Step:
     def step(run: Run, values: list[Any]) -> tuple[Any]:
         view, offsets = region(run, values)
         if not message:
-            return (Block(view, offsets),)
+            return (BlockRegion(view, offsets),)
         base, height, width, pitch, by = (
             uniform_in_subgroup(op, _value(number), what)
             for number, what in (
@@ -143,14 +143,14 @@ def update_nd_offset(op: block.UpdateNdOffsetOp, compiling: Compiling) -> Step:
         return blocks.update_nd_offset(op, compiling)
     _, filled = blocks.index_list(op.const_offsets)
 
-    def step(run: Run, values: list[Any]) -> tuple[Block]:
-        found: Block = values[0]
-        return (Block(found.view, _moved(op, found, filled(values[1:]))),)
+    def step(run: Run, values: list[Any]) -> tuple[BlockRegion]:
+        found: BlockRegion = values[0]
+        return (BlockRegion(found.view, _moved(op, found, filled(values[1:]))),)
 
     return step
 
 
-def _moved(op: Operation, found: Block, steps: list[Array]) -> tuple[Array, ...]:
+def _moved(op: Operation, found: BlockRegion, steps: list[Array]) -> tuple[Array, ...]:
     if len(steps) not in (0, len(found.offsets)):
         fail(op, f"{len(steps)} offsets for a block of {len(found.offsets)} dimensions")
     moved = [np.asarray(a + b) for a, b in zip(found.offsets, steps, strict=True)] if steps else found.offsets
@@ -181,13 +181,13 @@ def _held(op: Any, kind: TensorDescType, vector: Attribute, compiling: Compiling
 
 def _accessed(
     op: block.LoadNdOp | block.StoreNdOp, kind: TensorDescType, vector: Attribute, compiling: Compiling
-) -> Callable[[Run, Block, list[Any]], tuple[Array, Array | None]]:
+) -> Callable[[Run, BlockRegion, list[Any]], tuple[Array, Array | None]]:
     """A function that gives the address of every element of a value, and which are in the region."""
     held = _held(op, kind, vector, compiling)
     _, filled = blocks.index_list(op.const_offsets)
     axes = held.ndim - 2
 
-    def accessed(run: Run, found: Block, values: list[Any]) -> tuple[Array, Array | None]:
+    def accessed(run: Run, found: BlockRegion, values: list[Any]) -> tuple[Array, Array | None]:
         offsets = _moved(op, found, filled(values))
         wide = [n.reshape(*n.shape, *(1,) * axes) + held[..., d] for d, n in enumerate(offsets)]
         spread = found.view.spread(axes)

@@ -132,17 +132,24 @@ def _chunk(op: Operation, kind: Attribute, points: tuple[int, ...], value: tuple
         fail(op, f"chunk_size = {chunk}, and the value has {found} elements for each offset")
 
 
+def _accesses(
+    op: scatter.LoadOp | scatter.StoreOp, memory: SSAValue, compiling: Compiling
+) -> tuple[Any, np.dtype[Any]]:
+    """How the places of an access are found, and the type of its elements."""
+    _check_source(op, memory.type, compiling)
+    dtype, shape = dtype_of(op.value.type), value_shape(op.value.type)
+    points = _points_of(op, memory, op.offsets)
+    _chunk(op, memory.type, points, shape)
+    return _locate(op, memory.type, points, shape, dtype.itemsize), dtype
+
+
 @compiled_by(scatter.LoadOp)
 def load(op: scatter.LoadOp, compiling: Compiling) -> Step:
     """`xegpu.load`: a gather."""
-    _check_source(op, op.source.type, compiling)
-    dtype, shape = dtype_of(op.value.type), value_shape(op.value.type)
-    points, some = _points_of(op, op.source, op.offsets), op.offsets is not None
-    _chunk(op, op.source.type, points, shape)
-    locate = _locate(op, op.source.type, points, shape, dtype.itemsize)
+    locate, dtype = _accesses(op, op.source, compiling)
 
     def step(run: Run, values: list[Any]) -> tuple[Array]:
-        addresses, wanted = locate(run, values[0], values[1] if some else None, values[-1])
+        addresses, wanted = locate(run, values[0], None if op.offsets is None else values[1], values[-1])
         return (run.memory.read(run, op, addresses, wanted, dtype),)
 
     return step
@@ -151,14 +158,10 @@ def load(op: scatter.LoadOp, compiling: Compiling) -> Step:
 @compiled_by(scatter.StoreOp)
 def store(op: scatter.StoreOp, compiling: Compiling) -> Step:
     """`xegpu.store`: a scatter."""
-    _check_source(op, op.dest.type, compiling)
-    dtype, shape = dtype_of(op.value.type), value_shape(op.value.type)
-    points, some = _points_of(op, op.dest, op.offsets), op.offsets is not None
-    _chunk(op, op.dest.type, points, shape)
-    locate = _locate(op, op.dest.type, points, shape, dtype.itemsize)
+    locate, dtype = _accesses(op, op.dest, compiling)
 
     def step(run: Run, values: list[Any]) -> tuple[()]:
-        addresses, wanted = locate(run, values[1], values[2] if some else None, values[-1])
+        addresses, wanted = locate(run, values[1], None if op.offsets is None else values[2], values[-1])
         run.memory.write(run, op, addresses, wanted, kept_as(values[0], dtype))
         return ()
 

@@ -103,41 +103,12 @@ def store(op: Any, compiling: Compiling) -> Step:
     return step
 
 
-@compiled_by("vector.maskedload")
-def masked_load(op: Any, compiling: Compiling) -> Step:
-    """`vector.maskedload`: neighbours where the mask is set, another vector's elements elsewhere."""
-    memory, result = op.operands[0], op.results[0].type
-    places, dtype = _neighbours(op, memory, value_shape(result)), _dtype(result)
-
-    def step(run: Run, values: list[Any]) -> tuple[Array]:
-        mask, other = values[-2], values[-1]
-        addresses, wanted = places(run, values[0], values[1:-2], mask)
-        return (np.where(mask, run.memory.read(run, op, addresses, wanted, dtype), other),)
-
-    return step
-
-
-@compiled_by("vector.maskedstore")
-def masked_store(op: Any, compiling: Compiling) -> Step:
-    """`vector.maskedstore`: neighbours where the mask is set."""
-    memory, value = op.operands[0], op.operands[-1].type
-    places, dtype = _neighbours(op, memory, value_shape(value)), _dtype(value)
-
-    def step(run: Run, values: list[Any]) -> tuple[()]:
-        addresses, wanted = places(run, values[0], values[1:-2], values[-2])
-        run.memory.write(run, op, addresses, wanted, kept_as(values[-1], dtype))
-        return ()
-
-    return step
-
-
 def _indexed(op: Operation, memory: SSAValue, shape: tuple[int, ...]) -> Any:
     rank = len(memref_type(op, memory.type).get_shape())
 
-    def places(
-        run: Run, view: View, offsets: Sequence[Array], indices: Array, mask: Array
-    ) -> tuple[Array, Array | None]:
-        wide = [offset.reshape(*offset.shape, *(1,) * len(shape)) for offset in offsets]
+    def places(run: Run, view: View, offsets: Sequence[Array], mask: Array) -> tuple[Array, Array | None]:
+        *starts, indices = offsets
+        wide = [start.reshape(*start.shape, *(1,) * len(shape)) for start in starts]
         wide[rank - 1] = wide[rank - 1] + indices
         spread = view.spread(len(shape))
         addresses, inside = spread.elements(wide)
@@ -146,30 +117,39 @@ def _indexed(op: Operation, memory: SSAValue, shape: tuple[int, ...]) -> Any:
     return places
 
 
-@compiled_by("vector.gather")
-def gather(op: Any, compiling: Compiling) -> Step:
-    """`vector.gather`: an index for every element."""
+_PLACES = {
+    "vector.maskedload": _neighbours,
+    "vector.maskedstore": _neighbours,
+    "vector.gather": _indexed,
+    "vector.scatter": _indexed,
+}
+"""Whether the elements are neighbours, or each has an index."""
+
+
+@compiled_by("vector.maskedload", "vector.gather")
+def masked_load(op: Any, compiling: Compiling) -> Step:
+    """Elements of memory where the mask is set, another vector's elements elsewhere."""
     memory, result = op.operands[0], op.results[0].type
-    places, dtype = _indexed(op, memory, value_shape(result)), _dtype(result)
+    places, dtype = _PLACES[op.name](op, memory, value_shape(result)), _dtype(result)
 
     def step(run: Run, values: list[Any]) -> tuple[Array]:
-        indices, mask, other = values[-3:]
-        addresses, wanted = places(run, values[0], values[1:-3], indices, mask)
+        mask, other = values[-2:]
+        addresses, wanted = places(run, values[0], values[1:-2], mask)
         return (np.where(mask, run.memory.read(run, op, addresses, wanted, dtype), other),)
 
     return step
 
 
-@compiled_by("vector.scatter")
-def scatter(op: Any, compiling: Compiling) -> Step:
-    """`vector.scatter`: an index for every element."""
+@compiled_by("vector.maskedstore", "vector.scatter")
+def masked_store(op: Any, compiling: Compiling) -> Step:
+    """Elements go to memory where the mask is set."""
     memory, value = op.operands[0], op.operands[-1].type
-    places, dtype = _indexed(op, memory, value_shape(value)), _dtype(value)
+    places, dtype = _PLACES[op.name](op, memory, value_shape(value)), _dtype(value)
 
     def step(run: Run, values: list[Any]) -> tuple[()]:
-        indices, mask, value = values[-3:]
-        addresses, wanted = places(run, values[0], values[1:-3], indices, mask)
-        run.memory.write(run, op, addresses, wanted, kept_as(value, dtype))
+        mask, stored = values[-2:]
+        addresses, wanted = places(run, values[0], values[1:-2], mask)
+        run.memory.write(run, op, addresses, wanted, kept_as(stored, dtype))
         return ()
 
     return step

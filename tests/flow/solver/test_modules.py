@@ -14,7 +14,7 @@ from layoutalg.flow.solver import IMPOSSIBLE, Labelling, cost_of
 from layoutalg.ir import read_module
 from layoutalg.propagation.avoiding import WRONG
 from layoutalg.propagation.candidates import candidates_of
-from layoutalg.propagation.demand_options import Asked
+from layoutalg.propagation.demand_options import DemandOptions
 from layoutalg.propagation.network import network_of
 from layoutalg.propagation.redundant import remove_redundant
 from layoutalg.propagation.writing import write
@@ -34,7 +34,7 @@ def every_price(text: str, level: str) -> list[int]:
             conversion.detach()
             conversion.erase()
         [flow] = flows_of(module)
-        asked = Asked(level, "pvc", 24, machine_of(flow.function, "pvc"))
+        asked = DemandOptions(level, "pvc", 24, machine_of(flow.function, "pvc"))
         return module, flow, asked, network_of(flow, candidates_of(flow, asked), asked)
 
     problem = opened()[3].problem

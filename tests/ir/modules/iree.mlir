@@ -381,6 +381,21 @@ func.func @f(%a: index, %b: i32, %v: vector<4xf32>) {
 #layout = #hal.pipeline.layout<constants = 1, bindings = [#hal.pipeline.binding<storage_buffer>]>
 hal.executable private @kernel {
   hal.executable.variant public @rocm target(<"rocm", "rocm-hsaco-fb">) {
+    hal.executable.condition(%device: !hal.device) -> i1 {
+      %yes = arith.constant true
+      hal.return %yes : i1
+    } attributes {mine}
+    hal.executable.constant.block(%device: !hal.device) -> (i32, i32) as ("k", "l") attributes {mine} {
+      %one = arith.constant 1 : i32
+      hal.return %one, %one : i32, i32
+    }
+    hal.executable.constant.block() -> i32 as "m" {
+      %two = arith.constant 2 : i32
+      hal.return %two : i32
+    }
+    hal.executable.constant.block(%device: !hal.device) as () {
+      hal.return
+    }
     hal.executable.export public @f ordinal(0) layout(#layout) count(%device: !hal.device, %w: index) -> (index, index, index) {
       %x, %y, %z = iree_tensor_ext.dispatch.workgroup_count_from_slice(%w)
       %p, %q, %r = iree_tensor_ext.dispatch.workgroup_count_split_reduction_modifier workgroups(%x, %y, %z) workload(%w)
@@ -400,4 +415,15 @@ hal.executable private @kernel {
 }
 hal.executable.source public @source {
   hal.executable.export public @f ordinal(0) layout(#layout)
+}
+// -----
+// workers that end early: iree
+pcf.generic scope(#iree_gpu.lane_scope) execute[%i: index, %n: index] {
+  %last = arith.cmpi eq, %i, %n : index
+  pcf.br.cond_return %last ^bb1(%i : index) {mine}
+^bb1(%a: index):
+  %first = arith.cmpi eq, %a, %n : index
+  pcf.br.cond_return %first ^bb2
+^bb2:
+  pcf.return
 }

@@ -49,3 +49,25 @@ func.func @linalg(%a: memref<8x16xf32>, %b: memref<16x8xf32>, %c: memref<8x8xf32
   %1 = linalg.matmul ins(%t, %u : tensor<8x16xf32>, tensor<16x8xf32>) outs(%0 : tensor<8x8xf32>) -> tensor<8x8xf32>
   return %1 : tensor<8x8xf32>
 }
+// -----
+// borders, and loops over maps: 22 23 24
+func.func @f(%t: tensor<4xf32>, %x: f32, %n: index) {
+  %p = tensor.pad %t low[1] high[%n] {
+  ^bb0(%i: index):
+    tensor.yield %x : f32
+  } : tensor<4xf32> to tensor<?xf32>
+  %q = tensor.pad %t nofold low[1] high[2] {
+  ^bb0(%i: index):
+    tensor.yield %x : f32
+  } : tensor<4xf32> to tensor<7xf32>
+  affine.for %i = 0 to %n step 2 {
+    affine.if affine_set<(d0) : (d0 - 1 >= 0)>(%i) {
+    }
+  }
+  affine.for %i = max affine_map<(d0) -> (d0, 4)>(%n) to min affine_map<(d0)[s0] -> (d0, s0)>(%n)[%n] {
+  }
+  %r = affine.for %i = 0 to 4 iter_args(%a = %x) -> (f32) {
+    affine.yield %a : f32
+  }
+  return
+}

@@ -8,9 +8,8 @@ from __future__ import annotations
 import random
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
 
-from tests.side.llvm_passes.generated import Shape, block, vector
+from tests.side.llvm_passes.generated import Shape, Value, block, vector
 
 ELEMENTS = ("f32", "f16", "bf16", "i32", "i8")
 FLOATS = ("f32", "f16", "bf16")
@@ -20,17 +19,6 @@ BLOCKS: tuple[Shape, ...] = (
     (8, 128),
 )  # fmt: skip
 BOXES: tuple[Shape, ...] = ((2, 16, 16), (4, 8, 32), (2, 32, 64))
-
-
-@dataclass(frozen=True)
-class Value:
-    name: str
-    shape: Shape
-    element: str
-
-    @property
-    def kind(self) -> str:
-        return vector(self.shape, self.element)
 
 
 class Writer:

@@ -8,8 +8,8 @@ bits and lane bits that become register bits are as many, k: they are *exchanged
 >>> found = pattern_of(*both, 32)
 >>> for one in found.exchanged:
 ...     print(one)
-Exchanged(register=0, from_lane=0, to_lane=0, to_register=0)
-Exchanged(register=1, from_lane=1, to_lane=1, to_register=1)
+ExchangedBits(register=0, from_lane=0, to_lane=0, to_register=0)
+ExchangedBits(register=1, from_lane=1, to_lane=1, to_register=1)
 >>> found.turns, found.moving_bits
 ((0, 1), 0)
 
@@ -26,15 +26,15 @@ from layoutalg.conversion.program.steps import WORD
 from layoutalg.conversion.strategies.renaming import renamed, with_cells
 from layoutalg.memory.machine_bits import View
 
-__all__ = ["Exchanged", "Pattern", "pattern_of"]
+__all__ = ["ExchangedBits", "Pattern", "pattern_of"]
 
 
-class Exchanged(NamedTuple):
+class ExchangedBits(NamedTuple):
     """A register bit that becomes lane bit `to_lane`, and the lane bit `from_lane` that becomes register bit `to_register`.
 
     Register bits count cells (an element, or half of one of 64 bits).
 
-    >>> Exchanged(0, 3, 3, 1).to_lane
+    >>> ExchangedBits(0, 3, 3, 1).to_lane
     3
     """
 
@@ -56,7 +56,7 @@ class Pattern(NamedTuple):
     parts: int
     wide: int
     """1 where an element has two cells, else 0."""
-    exchanged: tuple[Exchanged, ...]
+    exchanged: tuple[ExchangedBits, ...]
     staying: tuple[tuple[int, int], ...]
     turns: tuple[int, ...]
 
@@ -102,7 +102,7 @@ class Pattern(NamedTuple):
     def reach(self, number: int) -> int:
         """What a class XORs into the number of the lane that it goes to.
 
-        >>> Pattern(1, 4, 2, 1, 0, (Exchanged(0, 3, 3, 0),), ((1, 1),), (0, 1, 2, 3)).reach(1)
+        >>> Pattern(1, 4, 2, 1, 0, (ExchangedBits(0, 3, 3, 0),), ((1, 1),), (0, 1, 2, 3)).reach(1)
         8
         """
         return sum((number >> i & 1) << one.to_lane for i, one in enumerate(self.exchanged))
@@ -138,7 +138,7 @@ def pattern_of(source: View, destination: View, element_bits: int) -> Pattern | 
     coming = [bit for bit in leaving if bit in lane_of]
     coming += sorted(set(lane_of).difference(coming))
     exchanged = sorted(
-        Exchanged(lane_of[to], bit, to, register_of[bit]) for bit, to in zip(leaving, coming, strict=True)
+        ExchangedBits(lane_of[to], bit, to, register_of[bit]) for bit, to in zip(leaving, coming, strict=True)
     )
     turns |= {one.from_lane: one.to_lane for one in exchanged}
     return Pattern(

@@ -33,7 +33,7 @@ from typing import NamedTuple
 from layoutalg.conversion.program.builder import Builder
 from layoutalg.conversion.program.program import Program
 from layoutalg.conversion.strategies.bit_exchange.hops import Hop, direct, schedule, two_steps
-from layoutalg.conversion.strategies.bit_exchange.pattern import Exchanged, Pattern
+from layoutalg.conversion.strategies.bit_exchange.pattern import ExchangedBits, Pattern
 from layoutalg.conversion.strategies.bit_exchange.words import Words
 from layoutalg.conversion.strategies.renaming import bit_mask, sums, unpacked
 
@@ -154,7 +154,7 @@ class _Exchange:
         kept = [bit if bit in self.sent_together else wanted.pop(0) for bit in places]
         self.words.order_parts(kept)
 
-    def _turn_in(self, exchanged: Sequence[Exchanged]) -> None:
+    def _turn_in(self, exchanged: Sequence[ExchangedBits]) -> None:
         """XOR bits by those of the lane; while they tell words apart, if they ever do."""
         early = [one for one in exchanged if one.register in self.words.word_bits]
         late = [one for one in exchanged if one not in early]
@@ -164,7 +164,7 @@ class _Exchange:
         for one in late:
             self.words.turn(one.register, bit_mask(self.lanes, one.from_lane))
 
-    def _turn_out(self, exchanged: Sequence[Exchanged]) -> None:
+    def _turn_out(self, exchanged: Sequence[ExchangedBits]) -> None:
         """XOR bits by those of the lane at the destination, and bring each to its place."""
         words = self.words
         early = [one for one in exchanged if one.register in words.word_bits]

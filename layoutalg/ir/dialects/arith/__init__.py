@@ -10,10 +10,10 @@ dense<0xff800000> : vector<8xf32>
 
 from __future__ import annotations
 
-from xdsl.dialects.arith import FastMathFlagsAttr, IntegerOverflowAttr
 from xdsl.ir import Dialect
 
 from layoutalg.ir.dialects.arith.operations import OPERATIONS, CmpfOp, CmpiOp, ConstantOp, SelectOp
+from layoutalg.ir.dialects.flags import FastMathFlagsAttr, IntegerOverflowAttr
 
 __all__ = ["ARITH", "CmpfOp", "CmpiOp", "ConstantOp", "FastMathFlagsAttr", "IntegerOverflowAttr", "SelectOp"]
 

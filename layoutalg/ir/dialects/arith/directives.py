@@ -56,8 +56,12 @@ class RoundingMode(CustomDirective):
 
     def parse(self, parser: Parser, state: ParsingState) -> None:
         """Read the word if there is one."""
-        for number, word in enumerate(ROUNDING_MODES):
-            if parser.parse_optional_keyword(word) is not None:
+        start = parser.pos
+        word = parser.parse_optional_str_literal()
+        if word is not None and word not in ROUNDING_MODES:
+            parser.raise_error(f"expected one of {', '.join(ROUNDING_MODES)}", start, parser.pos)
+        for number, mode in enumerate(ROUNDING_MODES):
+            if word == mode or (word is None and parser.parse_optional_keyword(mode) is not None):
                 self.mode.set(state, IntegerAttr(number, i32))
                 return
 

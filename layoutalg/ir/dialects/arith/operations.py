@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from xdsl.dialects.arith import FastMathFlagsAttr, IntegerOverflowAttr
-
 from layoutalg.ir.dialects.arith.directives import Constant, FloatPredicate, IntegerPredicate, RoundingMode, Selected
+from layoutalg.ir.dialects.flags import FastMathFlagsAttr, IntegerOverflowAttr
 from layoutalg.ir.dialects.type_directives import TruthOf
 from layoutalg.ir.operations.classes import define
 

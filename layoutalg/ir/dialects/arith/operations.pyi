@@ -1,9 +1,10 @@
 # Made from arith.txt by `python -m layoutalg.ir.operations.stubs`.
 
-from xdsl.dialects.arith import FastMathFlagsAttr
 from xdsl.dialects.builtin import IntegerAttr
 from xdsl.ir import Attribute, OpResult
 from xdsl.irdl import IRDLOperation, Operand
+
+from layoutalg.ir.dialects.flags import FastMathFlagsAttr
 
 class CmpfOp(IRDLOperation):
     lhs: Operand

@@ -11,17 +11,13 @@ x
 
 from __future__ import annotations
 
-from typing import TypeVar
-
 from xdsl.dialects.gpu import AsyncTokenType, DimensionEnum
 from xdsl.dialects.utils import EnumAttribute
 from xdsl.ir import SpacedOpaqueSyntaxAttribute
 from xdsl.irdl import irdl_attr_definition
-from xdsl.parser import AttrParser
-from xdsl.printer import Printer
 from xdsl.utils.str_enum import StrEnum
 
-Word = TypeVar("Word", bound=StrEnum)
+from layoutalg.ir.dialects.enumerations import Bracketed, EitherForm
 
 __all__ = [
     "AddressSpace",
@@ -93,91 +89,42 @@ class BarrierScope(StrEnum):
 
 
 @irdl_attr_definition
-class DimensionAttr(EnumAttribute[DimensionEnum], SpacedOpaqueSyntaxAttribute):
+class DimensionAttr(EitherForm, EnumAttribute[DimensionEnum], SpacedOpaqueSyntaxAttribute):
     """`#gpu<dim x>`."""
 
     name = "gpu.dim"
 
-    @classmethod
-    def parse_parameter(cls, parser: AttrParser) -> DimensionEnum:
-        """Read `x` or `<x>`."""
-        return _word(parser, DimensionEnum)
-
 
 @irdl_attr_definition
-class ShuffleModeAttr(EnumAttribute[ShuffleMode], SpacedOpaqueSyntaxAttribute):
+class ShuffleModeAttr(EitherForm, EnumAttribute[ShuffleMode], SpacedOpaqueSyntaxAttribute):
     """`#gpu<shuffle_mode idx>`."""
 
     name = "gpu.shuffle_mode"
 
-    @classmethod
-    def parse_parameter(cls, parser: AttrParser) -> ShuffleMode:
-        """Read `idx` or `<idx>`."""
-        return _word(parser, ShuffleMode)
-
 
 @irdl_attr_definition
-class AllReduceOperationAttr(EnumAttribute[AllReduceOperation], SpacedOpaqueSyntaxAttribute):
+class AllReduceOperationAttr(EitherForm, EnumAttribute[AllReduceOperation], SpacedOpaqueSyntaxAttribute):
     """`#gpu<all_reduce_op add>`."""
 
     name = "gpu.all_reduce_op"
 
-    @classmethod
-    def parse_parameter(cls, parser: AttrParser) -> AllReduceOperation:
-        """Read `add` or `<add>`."""
-        return _word(parser, AllReduceOperation)
-
 
 @irdl_attr_definition
-class BroadcastTypeAttr(EnumAttribute[BroadcastType], SpacedOpaqueSyntaxAttribute):
+class BroadcastTypeAttr(EitherForm, EnumAttribute[BroadcastType], SpacedOpaqueSyntaxAttribute):
     """`#gpu<broadcast specific_lane>`."""
 
     name = "gpu.broadcast"
 
-    @classmethod
-    def parse_parameter(cls, parser: AttrParser) -> BroadcastType:
-        """Read `specific_lane` or `<specific_lane>`."""
-        return _word(parser, BroadcastType)
-
 
 @irdl_attr_definition
-class AddressSpaceAttr(EnumAttribute[AddressSpace]):
+class AddressSpaceAttr(EitherForm, Bracketed, EnumAttribute[AddressSpace]):
     """`#gpu.address_space<workgroup>`."""
 
     name = "gpu.address_space"
 
-    @classmethod
-    def parse_parameter(cls, parser: AttrParser) -> AddressSpace:
-        """Read `<workgroup>`."""
-        return _word(parser, AddressSpace)
-
-    def print_parameter(self, printer: Printer) -> None:
-        """Write `<workgroup>`."""
-        with printer.in_angle_brackets():
-            printer.print_string(self.data.value)
-
 
 @irdl_attr_definition
-class BarrierScopeAttr(EnumAttribute[BarrierScope]):
+class BarrierScopeAttr(EitherForm, Bracketed, EnumAttribute[BarrierScope]):
     """`#gpu.barrier_scope<subgroup>`."""
 
     name = "gpu.barrier_scope"
-
-    @classmethod
-    def parse_parameter(cls, parser: AttrParser) -> BarrierScope:
-        """Read `<subgroup>`."""
-        return _word(parser, BarrierScope)
-
-    def print_parameter(self, printer: Printer) -> None:
-        """Write `<subgroup>`."""
-        with printer.in_angle_brackets():
-            printer.print_string(self.data.value)
-
-
-def _word(parser: AttrParser, words: type[Word]) -> Word:
-    """Read a word of an enumeration, with or without angle brackets around it."""
-    if parser.parse_optional_punctuation("<") is None:
-        return parser.parse_str_enum(words)
-    found = parser.parse_str_enum(words)
-    parser.parse_punctuation(">")
-    return found

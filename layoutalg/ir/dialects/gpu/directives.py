@@ -13,11 +13,12 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from typing import cast
 
 from xdsl.dialects.builtin import IndexType, IntegerAttr, IntegerType, i32
 from xdsl.dialects.gpu import AsyncTokenType
-from xdsl.ir import Attribute
+from xdsl.ir import Attribute, SSAValue
 from xdsl.irdl import IRDLOperation
 from xdsl.irdl.declarative_assembly_format import (
     AttributeVariable,
@@ -39,23 +40,27 @@ from layoutalg.ir.dialects.gpu.attributes import (
     BarrierScopeAttr,
     BroadcastType,
     BroadcastTypeAttr,
-    DimensionAttr,
-    DimensionEnum,
-    ShuffleMode,
-    ShuffleModeAttr,
 )
 
 __all__ = [
     "AsyncDependencies",
     "Broadcast",
     "Cluster",
-    "Dimension",
     "PrintedValues",
     "ReductionKind",
     "Scope",
-    "ShuffleWord",
     "UpperBound",
+    "print_async",
 ]
+
+
+def print_async(printer: Printer, given: bool, tokens: Sequence[SSAValue]) -> None:
+    """Write ` async [%s, %t]`: whether the operation gives a token, and the tokens that it waits for."""
+    printer.print_string(" async" if given else "")
+    if tokens:
+        printer.print_string(" ")
+        with printer.in_square_brackets():
+            printer.print_list(tokens, printer.print_ssa_value)
 
 
 @irdl_custom_directive
@@ -74,30 +79,8 @@ class AsyncDependencies(CustomDirective):
 
     def print(self, printer: Printer, state: PrintingState, op: IRDLOperation) -> None:
         """Write what is there of it."""
-        dependencies = self.dependencies.get(op)
-        if self.token.get(op):
-            printer.print_string(" async")
-        if dependencies:
-            printer.print_string(" ")
-            with printer.in_square_brackets():
-                printer.print_list(dependencies, printer.print_ssa_value)
+        print_async(printer, bool(self.token.get(op)), self.dependencies.get(op))
         state.should_emit_space, state.last_was_punctuation = True, False
-
-
-@irdl_custom_directive
-class Dimension(CustomDirective):
-    """`x`, a dimension of the grid."""
-
-    dimension: AttributeVariable
-
-    def parse(self, parser: Parser, state: ParsingState) -> None:
-        """Read a letter."""
-        self.dimension.set(state, DimensionAttr(parser.parse_str_enum(DimensionEnum)))
-
-    def print(self, printer: Printer, state: PrintingState, op: IRDLOperation) -> None:
-        """Write the letter."""
-        state.print_whitespace(printer)
-        printer.print_string(str(cast("DimensionAttr", self.dimension.get(op)).data))
 
 
 @irdl_custom_directive
@@ -117,22 +100,6 @@ class UpperBound(CustomDirective):
         if isinstance(bound, IntegerAttr):
             state.print_whitespace(printer)
             printer.print_string(f"upper_bound {bound.value.data}")
-
-
-@irdl_custom_directive
-class ShuffleWord(CustomDirective):
-    """`xor`, how lanes exchange values."""
-
-    mode: AttributeVariable
-
-    def parse(self, parser: Parser, state: ParsingState) -> None:
-        """Read the word."""
-        self.mode.set(state, ShuffleModeAttr(parser.parse_str_enum(ShuffleMode)))
-
-    def print(self, printer: Printer, state: PrintingState, op: IRDLOperation) -> None:
-        """Write the word."""
-        state.print_whitespace(printer)
-        printer.print_string(str(cast("ShuffleModeAttr", self.mode.get(op)).data))
 
 
 @irdl_custom_directive

@@ -18,6 +18,7 @@ and `known_cluster_size`. Everything else in the braces is an attribute that the
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 from xdsl.dialects.builtin import (
     ArrayAttr,
@@ -25,7 +26,6 @@ from xdsl.dialects.builtin import (
     DictionaryAttr,
     FunctionType,
     IntegerAttr,
-    LocationAttr,
     StringAttr,
     UnitAttr,
     i32,
@@ -170,13 +170,9 @@ class FuncOp(IRDLOperation):
     def create(
         cls,
         *,
-        operands: Sequence[SSAValue] = (),
-        result_types: Sequence[Attribute] = (),
         properties: Mapping[str, Attribute] = _NOTHING,
         attributes: Mapping[str, Attribute] = _NOTHING,
-        location: LocationAttr | None = None,
-        successors: Sequence[Block] = (),
-        regions: Sequence[Region] = (),
+        **others: Any,
     ) -> FuncOp:
         """The function; its name, `kernel` and the number of shared buffers may be properties, as LLVM 23 and 24 have them."""
         properties, attributes = dict(properties), dict(attributes)
@@ -184,15 +180,7 @@ class FuncOp(IRDLOperation):
             if name in properties:
                 attributes["gpu.kernel" if name == "kernel" else name] = properties.pop(name)
         attributes.setdefault("workgroup_attributions", IntegerAttr(0, 64))
-        return super().create(
-            operands=operands,
-            result_types=result_types,
-            properties=properties,
-            attributes=attributes,
-            location=location,
-            successors=successors,
-            regions=regions,
-        )
+        return super().create(properties=properties, attributes=attributes, **others)
 
     @classmethod
     def kernel_of(cls, name: str, body: Region, block_size: Sequence[int], subgroup_size: int) -> FuncOp:

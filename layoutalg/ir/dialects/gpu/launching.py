@@ -12,10 +12,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
-from xdsl.dialects.builtin import DenseArrayBase, IndexType, IntegerAttr, IntegerType, LocationAttr, SymbolRefAttr, i32
+from xdsl.dialects.builtin import DenseArrayBase, IndexType, IntegerAttr, IntegerType, SymbolRefAttr, i32
 from xdsl.dialects.gpu import AsyncTokenType
-from xdsl.ir import Attribute, Block, Region, SSAValue
+from xdsl.ir import Attribute, SSAValue
 from xdsl.irdl import (
     AttrSizedOperandSegments,
     IRDLOperation,
@@ -34,6 +35,7 @@ from xdsl.printer import Printer
 from xdsl.utils.hints import isa
 
 from layoutalg.ir.assembly import print_attributes
+from layoutalg.ir.dialects.gpu.directives import print_async
 from layoutalg.ir.dialects.gpu.functions import parse_attributions, print_attributions
 
 __all__ = ["LaunchFuncOp", "LaunchOp"]
@@ -48,14 +50,6 @@ def _parse_async(parser: Parser) -> tuple[list[Attribute], Sequence[SSAValue]]:
         parser.Delimiter.SQUARE, lambda: parser.parse_operand(AsyncTokenType())
     )
     return given, tokens or []
-
-
-def _print_async(printer: Printer, given: bool, tokens: Sequence[SSAValue]) -> None:
-    printer.print_string(" async" if given else "")
-    if tokens:
-        printer.print_string(" ")
-        with printer.in_square_brackets():
-            printer.print_list(tokens, printer.print_ssa_value)
 
 
 def _parse_sizes(parser: Parser) -> list[UnresolvedOperand]:
@@ -136,7 +130,7 @@ class LaunchFuncOp(IRDLOperation):
 
     def print(self, printer: Printer) -> None:
         """Write LLVM's syntax."""
-        _print_async(printer, self.async_token is not None, self.async_dependencies)
+        print_async(printer, self.async_token is not None, self.async_dependencies)
         if self.async_object is not None:
             printer.print_string(" ")
             with printer.in_angle_brackets():
@@ -218,13 +212,9 @@ class LaunchOp(IRDLOperation):
     def create(
         cls,
         *,
-        operands: Sequence[SSAValue] = (),
-        result_types: Sequence[Attribute] = (),
         properties: Mapping[str, Attribute] = _NOTHING,
         attributes: Mapping[str, Attribute] = _NOTHING,
-        location: LocationAttr | None = None,
-        successors: Sequence[Block] = (),
-        regions: Sequence[Region] = (),
+        **others: Any,
     ) -> LaunchOp:
         """The launch; LLVM 22 and 23 do not count the stream, 24 has the number of shared buffers as a property."""
         properties, attributes = dict(properties), dict(attributes)
@@ -233,15 +223,7 @@ class LaunchOp(IRDLOperation):
             properties["operandSegmentSizes"] = DenseArrayBase.from_list(i32, [*segments.get_values(), 0])
         shared = properties.pop("workgroup_attributions", IntegerAttr(0, 64))
         attributes.setdefault("workgroup_attributions", shared)
-        return super().create(
-            operands=operands,
-            result_types=result_types,
-            properties=properties,
-            attributes=attributes,
-            location=location,
-            successors=successors,
-            regions=regions,
-        )
+        return super().create(properties=properties, attributes=attributes, **others)
 
     @classmethod
     def parse(cls, parser: Parser) -> LaunchOp:
@@ -279,7 +261,7 @@ class LaunchOp(IRDLOperation):
 
     def print(self, printer: Printer) -> None:
         """Write LLVM's syntax."""
-        _print_async(printer, self.async_token is not None, self.async_dependencies)
+        print_async(printer, self.async_token is not None, self.async_dependencies)
         arguments = self.body.blocks[0].args
         clusters = [*_optional(self.cluster_size_x), *_optional(self.cluster_size_y), *_optional(self.cluster_size_z)]
         count = 18 if clusters else 12

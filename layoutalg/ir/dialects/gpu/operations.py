@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from layoutalg.ir.dialects.directives import EnumWord
 from layoutalg.ir.dialects.gpu.attributes import (
     AllReduceOperationAttr,
     AsyncTokenType,
@@ -14,11 +15,9 @@ from layoutalg.ir.dialects.gpu.directives import (
     AsyncDependencies,
     Broadcast,
     Cluster,
-    Dimension,
     PrintedValues,
     ReductionKind,
     Scope,
-    ShuffleWord,
     UpperBound,
 )
 from layoutalg.ir.operations.classes import define
@@ -40,11 +39,10 @@ OPERATIONS = define(
         AsyncDependencies,
         Broadcast,
         Cluster,
-        Dimension,
+        EnumWord,
         PrintedValues,
         ReductionKind,
         Scope,
-        ShuffleWord,
         UpperBound,
     ),
 )

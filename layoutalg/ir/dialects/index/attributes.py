@@ -9,8 +9,9 @@ from __future__ import annotations
 from xdsl.dialects.utils import EnumAttribute
 from xdsl.ir import SpacedOpaqueSyntaxAttribute
 from xdsl.irdl import irdl_attr_definition
-from xdsl.parser import AttrParser
 from xdsl.utils.str_enum import StrEnum
+
+from layoutalg.ir.dialects.enumerations import EitherForm
 
 __all__ = ["IndexCmpPredicate", "IndexCmpPredicateAttr"]
 
@@ -31,16 +32,7 @@ class IndexCmpPredicate(StrEnum):
 
 
 @irdl_attr_definition
-class IndexCmpPredicateAttr(EnumAttribute[IndexCmpPredicate], SpacedOpaqueSyntaxAttribute):
+class IndexCmpPredicateAttr(EitherForm, EnumAttribute[IndexCmpPredicate], SpacedOpaqueSyntaxAttribute):
     """`#index<cmp_predicate slt>`."""
 
     name = "index.cmp_predicate"
-
-    @classmethod
-    def parse_parameter(cls, parser: AttrParser) -> IndexCmpPredicate:
-        """Read `slt` or `<slt>`."""
-        bracketed = parser.parse_optional_punctuation("<") is not None
-        found = parser.parse_str_enum(IndexCmpPredicate)
-        if bracketed:
-            parser.parse_punctuation(">")
-        return found

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from xdsl.dialects.arith import FastMathFlagsAttr
-
+from layoutalg.ir.dialects.flags import FastMathFlagsAttr
 from layoutalg.ir.dialects.type_directives import TruthOf
 from layoutalg.ir.operations.classes import define
 

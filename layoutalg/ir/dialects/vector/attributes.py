@@ -9,11 +9,11 @@
 from __future__ import annotations
 
 from xdsl.dialects.utils import EnumAttribute
-from xdsl.dialects.vector import CombiningKindAttr, CombiningKindFlag
+from xdsl.dialects.vector import CombiningKindFlag
 from xdsl.irdl import irdl_attr_definition
-from xdsl.parser import AttrParser
-from xdsl.printer import Printer
 from xdsl.utils.str_enum import StrEnum
+
+from layoutalg.ir.dialects.enumerations import Bracketed
 
 __all__ = [
     "CombiningKindAttr",
@@ -43,36 +43,21 @@ class PrintPunctuation(StrEnum):
 
 
 @irdl_attr_definition
-class IteratorTypeAttr(EnumAttribute[IteratorType]):
+class CombiningKindAttr(Bracketed, EnumAttribute[CombiningKindFlag]):
+    """`#vector.kind<add>`; LLVM reads the word in quotes too."""
+
+    name = "vector.kind"
+
+
+@irdl_attr_definition
+class IteratorTypeAttr(Bracketed, EnumAttribute[IteratorType]):
     """`#vector.iterator_type<parallel>`."""
 
     name = "vector.iterator_type"
 
-    @classmethod
-    def parse_parameter(cls, parser: AttrParser) -> IteratorType:
-        """Read `<parallel>`."""
-        with parser.in_angle_brackets():
-            return parser.parse_str_enum(IteratorType)
-
-    def print_parameter(self, printer: Printer) -> None:
-        """Write `<parallel>`."""
-        with printer.in_angle_brackets():
-            printer.print_string(self.data.value)
-
 
 @irdl_attr_definition
-class PrintPunctuationAttr(EnumAttribute[PrintPunctuation]):
+class PrintPunctuationAttr(Bracketed, EnumAttribute[PrintPunctuation]):
     """`#vector.punctuation<comma>`."""
 
     name = "vector.punctuation"
-
-    @classmethod
-    def parse_parameter(cls, parser: AttrParser) -> PrintPunctuation:
-        """Read `<comma>`."""
-        with parser.in_angle_brackets():
-            return parser.parse_str_enum(PrintPunctuation)
-
-    def print_parameter(self, printer: Printer) -> None:
-        """Write `<comma>`."""
-        with printer.in_angle_brackets():
-            printer.print_string(self.data.value)

@@ -11,7 +11,6 @@
 
 from __future__ import annotations
 
-from xdsl.dialects.arith import FastMathFlagsAttr
 from xdsl.dialects.builtin import (
     ArrayAttr,
     DictionaryAttr,
@@ -36,6 +35,7 @@ from xdsl.traits import Pure, RecursiveMemoryEffect
 from xdsl.utils.hints import isa
 
 from layoutalg.ir.assembly import parse_operand_list, print_attributes, split_attributes
+from layoutalg.ir.dialects.flags import FastMathFlagsAttr
 from layoutalg.ir.dialects.vector.attributes import (
     CombiningKindAttr,
     CombiningKindFlag,

@@ -5,13 +5,13 @@ from __future__ import annotations
 from math import prod
 from typing import Any
 
-from xdsl.dialects.arith import FastMathFlagsAttr
 from xdsl.dialects.builtin import VectorType
 from xdsl.dialects.utils import DynamicIndexList
 from xdsl.ir import Attribute
 from xdsl.utils.exceptions import VerifyException
 from xdsl.utils.hints import isa
 
+from layoutalg.ir.dialects.flags import FastMathFlagsAttr
 from layoutalg.ir.dialects.type_directives import ElementOf, Elements, Same, Shuffled
 from layoutalg.ir.dialects.vector.attributes import CombiningKindAttr, PrintPunctuationAttr
 from layoutalg.ir.dialects.vector.directives import ReducedDimensions

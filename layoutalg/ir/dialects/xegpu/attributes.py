@@ -24,7 +24,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 from xdsl.dialects.builtin import ArrayAttr, IntAttr, NoneAttr
 from xdsl.dialects.utils import EnumAttribute
@@ -35,8 +35,9 @@ from xdsl.printer import Printer
 from xdsl.utils.str_enum import StrEnum
 
 from layoutalg.core.errors import LayoutError
-from layoutalg.ir.dialects.text_attributes import Body, TextAttribute, skip_token
-from layoutalg.ir.operations.old_spellings import note_old_spelling, note_refused_spelling
+from layoutalg.ir.dialects.enumerations import Bracketed, EitherForm
+from layoutalg.ir.dialects.text_attributes import AttributeText, TextAttribute, skip_token
+from layoutalg.ir.operations.old_spellings import note_old_spelling
 
 if TYPE_CHECKING:
     from layoutalg.xegpu.reading import Value
@@ -191,9 +192,6 @@ class ScatteredTensorDescAttr(_OldAttribute):
     name = "xegpu.scattered_tdesc_attr"
 
 
-EnumT = TypeVar("EnumT", bound=StrEnum)
-
-
 class CachePolicy(StrEnum):
     """What a cache level does with the lines that a message touches."""
 
@@ -226,75 +224,34 @@ class LaneShuffleMode(StrEnum):
     Unpack = "unpack"
 
 
-def _parse_word(parser: AttrParser, words: type[EnumT], *, spaced: bool = False) -> EnumT:
-    """Read `<gpu>`, or `gpu` of `#xegpu<fence_scope gpu>`; `spaced` ones are written so until LLVM 23."""
-    if parser.parse_optional_punctuation("<") is None:
-        if spaced:
-            note_refused_spelling(parser, (24,), "expected '<'")
-        return parser.parse_str_enum(words)
-    if spaced:
-        note_refused_spelling(parser, (22, 23), "expected valid keyword or string")
-    found = parser.parse_str_enum(words)
-    parser.parse_punctuation(">")
-    return found
-
-
 @irdl_attr_definition
-class CacheHintAttr(EnumAttribute[CachePolicy]):
+class CacheHintAttr(EitherForm, Bracketed, EnumAttribute[CachePolicy]):
     """`#xegpu.cache_hint<cached>`."""
 
     name = "xegpu.cache_hint"
 
-    @classmethod
-    def parse_parameter(cls, parser: AttrParser) -> CachePolicy:
-        """Read `<cached>`."""
-        return _parse_word(parser, CachePolicy)
-
-    def print_parameter(self, printer: Printer) -> None:
-        """Write `<cached>`."""
-        with printer.in_angle_brackets():
-            printer.print_string(self.data.value)
-
 
 @irdl_attr_definition
-class LaneShuffleModeAttr(EnumAttribute[LaneShuffleMode]):
+class LaneShuffleModeAttr(EitherForm, Bracketed, EnumAttribute[LaneShuffleMode]):
     """`#xegpu.lane_shuffle_mode<pack>` (LLVM 24)."""
 
     name = "xegpu.lane_shuffle_mode"
 
-    @classmethod
-    def parse_parameter(cls, parser: AttrParser) -> LaneShuffleMode:
-        """Read `<pack>`."""
-        return _parse_word(parser, LaneShuffleMode)
-
-    def print_parameter(self, printer: Printer) -> None:
-        """Write `<pack>`."""
-        with printer.in_angle_brackets():
-            printer.print_string(self.data.value)
-
 
 @irdl_attr_definition
-class FenceScopeAttr(EnumAttribute[FenceScope], SpacedOpaqueSyntaxAttribute):
+class FenceScopeAttr(EitherForm, EnumAttribute[FenceScope], SpacedOpaqueSyntaxAttribute):
     """`#xegpu<fence_scope workgroup>`; LLVM 24 has `#xegpu.fence_scope<workgroup>`."""
 
     name = "xegpu.fence_scope"
-
-    @classmethod
-    def parse_parameter(cls, parser: AttrParser) -> FenceScope:
-        """Read either form."""
-        return _parse_word(parser, FenceScope, spaced=True)
+    bare_before_llvm_24 = True
 
 
 @irdl_attr_definition
-class MemorySpaceAttr(EnumAttribute[MemorySpace], SpacedOpaqueSyntaxAttribute):
+class MemorySpaceAttr(EitherForm, EnumAttribute[MemorySpace], SpacedOpaqueSyntaxAttribute):
     """`#xegpu<memory_space global>`; LLVM 24 has `#xegpu.memory_space<global>`."""
 
     name = "xegpu.memory_space"
-
-    @classmethod
-    def parse_parameter(cls, parser: AttrParser) -> MemorySpace:
-        """Read either form."""
-        return _parse_word(parser, MemorySpace, spaced=True)
+    bare_before_llvm_24 = True
 
 
 def _print_shaped(printer: Printer, shape: Sequence[int], element: Attribute, rest: Sequence[Attribute]) -> None:
@@ -334,7 +291,7 @@ def parse_shaped(
             loose.append(parser.lexer.input.content[position : parser.pos].strip())
         if loose:  # `tensor_desc<8x16xf16, memory_scope = slm>` of the RFC
             body = ", ".join(loose)
-            TdescAttr.canonical(parser, Body(body, start))
+            TdescAttr.canonical(parser, AttributeText(body, start))
             encoding = TdescAttr(body).today(len(shape))
             note_old_spelling(parser, f"`{body}` in a tensor_desc", f"`{encoding}`")
             rest.append((start, encoding))

@@ -1,0 +1,85 @@
+"""What `layoutalg attention` says of a plan: the rows of its report and of its JSON object.
+
+>>> from layoutalg.gemm.attention import plan_attention
+>>> report = attention_report(plan_attention(64, 64))
+>>> report.print(label=10, margin="")  # doctest: +ELLIPSIS
+problem   O[64, 64] f32 = softmax(0.125 Q[64, 64] K[64, 64]^T) V[64, 64] f16 on bmg
+subgroup  16 queries, all of their row of O; 4 subgroups per workgroup
+grid      1x1x1 workgroups of 64x1x1 work-items
+step      64 keys: 64 dpas, loads 2 of Q, 16 of K, 4 of V, 18432 bytes
+...
+>>> report.as_json()["step"]
+{'keys': 64, 'dpas': 64, 'loads': {'Q': 2, 'K': 16, 'V': 4}, 'bytes': 18432}
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict
+from typing import TYPE_CHECKING
+
+from layoutalg.show.plan_report import PlanReport, PlanRow, row
+
+if TYPE_CHECKING:
+    from layoutalg.gemm.attention import Attention
+    from layoutalg.gemm.attention.plan import Step
+
+__all__ = ["attention_report"]
+
+
+def attention_report(plan: Attention, results: Sequence[PlanRow] = ()) -> PlanReport:
+    """The plan, and below it what was done with it, in one table."""
+    problem, steps, needed = plan.problem, plan.steps_total, plan.registers_needed
+    rounds = 0 if plan.share is None else plan.share.rounds
+    ahead = "{prefetch[in_step]} of 32 keys by 32 columns in a step, shared by the subgroups" if rounds else "none"
+    kind = plan.exchange.kind
+    rows = [
+        row("problem", "{problem}", problem=str(problem), target=problem.target),
+        row(
+            "subgroup",
+            "{rows} queries, all of their row of O; {subgroups} subgroups per workgroup",
+            rows=plan.rows,
+            subgroups=plan.subgroups,
+        ),
+        row("grid", "{grid:x} workgroups of {workgroup:x} work-items", grid=plan.grid, workgroup=plan.workgroup),
+        _step("step", plan.step, "step"),
+        _step("masked", plan.masked_step, "masked_step"),
+        row(
+            "steps",
+            "{steps[seen]} without a mask, {steps[masked]} with one, {dpas_total} dpas in all",
+            steps={"masked": steps.masked, "seen": steps.seen},
+            dpas_total=plan.dpas_total,
+            bytes_total=plan.bytes_total,
+        ),
+        row("prefetch", ahead, prefetch={"form": plan.prefetch, "in_step": rounds}),
+        row(
+            "registers",
+            "{_used} of {available}: {needed:number}",
+            at="registers",
+            needed=needed,
+            available=plan.registers,
+            _used=sum(needed.values()),
+        ),
+        row(
+            "predicted",
+            "{instructions_per_dpas:.2f} instructions per dpas: {instructions:number}",
+            instructions=plan.instructions,
+            instructions_per_dpas=round(plan.instructions_per_dpas, 3),
+        ),
+        row(
+            "S to P",
+            "nothing moves: both have one layout" if kind == "identity" else "{movement_of_p}",
+            movement_of_p=kind,
+        ),
+        *(
+            row(name, "{_layout}", at="layouts", _layout=layout, **{name: str(layout)})
+            for name, layout in plan.layouts.items()
+        ),
+        row(kernel_for=f"LLVM {plan.llvm}"),
+    ]
+    return PlanReport("", [[*rows, *results]])
+
+
+def _step(label: str, step: Step, at: str) -> PlanRow:
+    loads = ", ".join(f"{{loads[{name}]}} of {name}" for name in step.loads)
+    return row(label, f"{{keys}} keys: {{dpas}} dpas, loads {loads}, {{bytes}} bytes", at=at, **asdict(step))
