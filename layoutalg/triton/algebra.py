@@ -10,7 +10,7 @@ the other, `invert_and_compose` the place in one layout of what another one hold
 ((('register', ((2,),)), ('lane', ((4,), (1,)))), True)
 
 The laws: `(A * B).divide_left(A) == B`; `A.invert_and_compose(B).compose(B) == A`, with the smallest such place wherever there is
-a choice, except that an input which both layouts have with equal bases stays as it is. All are linear algebra over GF(2), done by `core.gf2`.
+a choice, except that an input with equal bases in both layouts, which no other input meets, stays as it is (asked of Triton 3.9).
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from collections.abc import Sequence
 from typing import Self
 
 from layoutalg.core.errors import ConversionError
-from layoutalg.core.gf2 import image, preimages
+from layoutalg.core.gf2 import image, preimages, reduced
 from layoutalg.core.messages import shown
 from layoutalg.triton.bases import Bases, Basis, LinearBases
 from layoutalg.triton.reshaping import Reshaped
@@ -107,7 +107,8 @@ class LinearAlgebra(Reshaped):
     def invert_and_compose(self, outer: LinearBases) -> Self:
         """C with `self(x) = outer(C(x))`: the place in `outer` that holds what place x of this layout holds.
 
-        An input that both have with equal bases stays as it is; of all other places C is the smallest.
+        An input that both have with equal bases, and whose coordinates no other input moves, stays as it is; of all other
+        places C is the smallest.
 
         Raises `ConversionError` unless the outputs are the same ones, `outer`'s at least as large, and `outer` reaches
         what this layout does.
@@ -129,14 +130,18 @@ class LinearAlgebra(Reshaped):
                     "it must cover this one"
                 )
         target = _as_reshaped(outer).transpose_outs(own)
-        if not target.is_surjective():
-            raise ConversionError(f"invert_and_compose: the other layout does not reach {target.unreached()}")
-        widened = self.make(self.bases, target.out_dims)
-        shared = {name for name, bases in self.bases if target.has_in_dim(name) and target.bases_of(name) == bases}
-        start = {name: sum(len(one) for _, one in target.bases[:i]) for i, (name, _) in enumerate(target.bases)}
-        kept = [start[name] + i if name in shared else None for name, bases in self.bases for i in range(len(bases))]
-        solved = preimages(target.columns(), widened.columns())
-        columns = [(found or 0) if at is None else 1 << at for at, found in zip(kept, solved, strict=True)]
+        source = self.make(self.bases, target.out_dims)
+        kept = _unchanged(source, target)
+        columns: list[int] = []
+        for (name, place), found in zip(_places(source), preimages(target.columns(), source.columns()), strict=True):
+            if name in kept:
+                found = 1 << (kept[name] + place)
+            if found is None:
+                raise ConversionError(
+                    f"invert_and_compose: the other layout does not reach {name} basis {place}, "
+                    f"{list(source.bases_of(name)[place])}: it must cover this one"
+                )
+            columns.append(found)
         places = self.make((), target.in_dims)
         return self._through(columns, self.bases, places)
 
@@ -223,7 +228,9 @@ class LinearAlgebra(Reshaped):
         (True, False)
         """
         ins, outs = self.get_in_dim_names(), self.get_out_dim_names()
-        if not all(name in ins and name in outs and self.get_in_dim_size(name) == self.get_out_dim_size(name) for name in names):
+        if not all(
+            name in ins and name in outs and self.get_in_dim_size(name) == self.get_out_dim_size(name) for name in names
+        ):
             return False
         # In the order of the outputs: an identity must not depend on how the inputs are listed.
         square = self.sublayout(names, names)
@@ -245,6 +252,32 @@ class LinearAlgebra(Reshaped):
             return None
         ins = [one for one in self.get_in_dim_names() if one not in names]
         return self.sublayout(ins, [one for one in self.get_out_dim_names() if one not in names])
+
+
+def _places(layout: LinearBases) -> list[tuple[str, int]]:
+    return [(name, place) for name, bases in layout.bases for place in range(len(bases))]
+
+
+def _unchanged(source: LinearBases, target: LinearBases) -> dict[str, int]:
+    """The inputs that both layouts have with equal bases, whose coordinates no other input moves: where they start in `target`."""
+    kept: dict[str, int] = {}
+    for i, (name, bases) in enumerate(target.bases):
+        if not source.has_in_dim(name) or source.bases_of(name) != bases:
+            continue
+        own = reduced(
+            [column for (one, _), column in zip(_places(target), target.columns(), strict=True) if one == name]
+        )
+        others = reduced(
+            [
+                column
+                for layout in (source, target)
+                for (one, _), column in zip(_places(layout), layout.columns(), strict=True)
+                if one != name
+            ]
+        )
+        if len(reduced([*own, *others])) == len(own) + len(others):
+            kept[name] = sum(len(one) for _, one in target.bases[:i])
+    return kept
 
 
 def _as_reshaped(layout: LinearBases) -> Reshaped:

@@ -474,7 +474,9 @@ def _read(name: str, bases: object, rank: int) -> Bases:
         basis = tuple(listed(given, f"{name} basis {i},", MOST_DIMENSIONS, ConversionError))
         values = [found_whole(value) for value in basis]
         if len(basis) != rank:
-            raise ConversionError(f"{name} basis {i}, {shown(list(basis))}: expected {rank} coordinates, one per output")
+            raise ConversionError(
+                f"{name} basis {i}, {shown(list(basis))}: expected {rank} coordinates, one per output"
+            )
         if any(value is None or not 0 <= value < MAX_EXTENT for value in values):
             raise ConversionError(f"{name} basis {i}, {shown(list(basis))}: expected coordinates from 0 to 2^31 - 1")
         found.append(tuple([value for value in values if value is not None]))

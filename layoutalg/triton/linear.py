@@ -386,7 +386,7 @@ def _read_bases(reader: Reader) -> Bases:
 
 def _inside(basis: Basis, sizes: Sequence[int]) -> Basis:
     """A basis without what leads outside a smaller tensor."""
-    return tuple([b & (n - 1) for b, n in zip(basis, sizes, strict=True)])
+    return tuple([b if b < n else 0 for b, n in zip(basis, sizes, strict=True)])
 
 
 def bases_text(bases: Bases) -> str:

@@ -265,7 +265,9 @@ class Reshaped(LinearBases):
 def _same(names: Sequence[str], own: Sequence[str], what: str) -> list[int]:
     given = listed(names, what, MOST_DIMENSIONS, ConversionError)
     if sorted(map(str, given)) != sorted(own):
-        raise ConversionError(f"{what} {shown(list(given))}: expected all of {', '.join(own) or '(none)'}, in any order")
+        raise ConversionError(
+            f"{what} {shown(list(given))}: expected all of {', '.join(own) or '(none)'}, in any order"
+        )
     return [own.index(name) for name in given]
 
 
