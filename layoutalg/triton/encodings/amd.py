@@ -83,6 +83,7 @@ class AmdMfma(Distributed):
 
     @property
     def rank(self) -> int:
+        """The dimensions of the tensor."""
         return len(self.warps_per_cta)
 
     @property
@@ -104,6 +105,7 @@ class AmdMfma(Distributed):
         return f"#ttg.amd_mfma<{key_text(keys)}>"
 
     def linear(self, shape: tuple[int, ...]) -> LinearLayout:
+        """The layout for a shape that has been checked."""
         last = self.rank - 1
         rows, columns = last - 1, last
         m, n = self.instr_shape[:2]
@@ -121,10 +123,12 @@ class AmdMfma(Distributed):
         return tile.fit(range(last, -1, -1), self.cga, shape)
 
     def check_dot(self, index: int, width: int) -> None:
+        """Refuse what Triton refuses of `#ttg.dot_op` with this parent."""
         if not width:
             raise VerificationError("ttg.dot_op kWidth parameter is mandatory for MFMA parent")
 
     def dot_operand(self, index: int, width: int, shape: tuple[int, ...]) -> LinearLayout:
+        """The layout of operand A (0) or B (1) of a `tt.dot` with this result."""
         rank = self.rank
         k, free = rank - 1 - index, rank - 2 + index
         outer, other = self.instr_shape[index], self.instr_shape[1 - index]
@@ -140,6 +144,7 @@ class AmdMfma(Distributed):
 
     @property
     def notes(self) -> tuple[str, ...]:
+        """What Triton loses or scrambles in such an attribute."""
         if len(self.instr_shape) == 2:
             return (*self.remarks, "instrShape has no K, as in older Tritons: Triton 3.9 has no text for this layout")
         return self.remarks
@@ -187,6 +192,7 @@ class AmdWmma(Distributed):
 
     @property
     def rank(self) -> int:
+        """The dimensions of the tensor."""
         return self.dims
 
     def __str__(self) -> str:
@@ -203,6 +209,7 @@ class AmdWmma(Distributed):
 
     @property
     def notes(self) -> tuple[str, ...]:
+        """What Triton loses or scrambles in such an attribute."""
         if self.rank > 2:
             return (
                 *self.remarks,
@@ -219,6 +226,7 @@ class AmdWmma(Distributed):
                     tile.add(name, moved)
 
     def linear(self, shape: tuple[int, ...]) -> LinearLayout:
+        """The layout for a shape that has been checked."""
         rank = self.rank
         across, down = (rank - 2, rank - 1) if self.is_transposed else (rank - 1, rank - 2)
         tile = Product(rank)
@@ -233,6 +241,7 @@ class AmdWmma(Distributed):
         return tile.fit(range(rank - 1, -1, -1), self.cga, shape)
 
     def check_dot(self, index: int, width: int) -> None:
+        """Refuse what Triton refuses of `#ttg.dot_op` with this parent."""
         widths, words = _WMMA_WIDTHS.get(self.version, ((), ""))
         if self.version == 3 and not width:
             raise VerificationError("ttg.dot_op kWidth parameter is mandatory for WMMA v3 ")
@@ -240,6 +249,7 @@ class AmdWmma(Distributed):
             raise VerificationError(words)
 
     def dot_operand(self, index: int, width: int, shape: tuple[int, ...]) -> LinearLayout:
+        """The layout of operand A (0) or B (1) of a `tt.dot` with this result."""
         rank = self.rank
         k, free = rank - 1 - index, rank - 2 + index
         m, n, depth = self.instr_shape

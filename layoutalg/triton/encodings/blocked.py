@@ -66,6 +66,7 @@ class Blocked(Distributed):
 
     @property
     def rank(self) -> int:
+        """The dimensions of the tensor."""
         return len(self.order)
 
     def __str__(self) -> str:
@@ -79,6 +80,7 @@ class Blocked(Distributed):
         return f"#ttg.blocked<{key_text(keys)}>"
 
     def linear(self, shape: tuple[int, ...]) -> LinearLayout:
+        """The layout for a shape that has been checked."""
         return self._blocks(self.size_per_thread).fit(self.order, self.cga, shape, drop_registers=True)
 
     def _blocks(self, sizes: tuple[int, ...], without: int | None = None) -> Product:
@@ -90,10 +92,12 @@ class Blocked(Distributed):
         return blocks
 
     def check_dot(self, index: int, width: int) -> None:
+        """Refuse what Triton refuses of `#ttg.dot_op` with this parent."""
         if width:
             raise VerificationError("ttg.dot_op kWidth parameter is not supported when the parent is a blocked layout")
 
     def dot_operand(self, index: int, width: int, shape: tuple[int, ...]) -> LinearLayout:
+        """The layout of operand A (0) or B (1) of a `tt.dot` with this result."""
         k = self.rank - 1 - index
         sizes = tuple([shape[d] if d == k else n for d, n in enumerate(self.size_per_thread)])
         cga = tuple([tuple([0 if d == k else b for d, b in enumerate(basis)]) for basis in self.cga])
@@ -124,16 +128,19 @@ class Slice(Distributed):
 
     @property
     def rank(self) -> int:
+        """The dimensions of the tensor."""
         return self.parent.rank - 1
 
     @property
     def notes(self) -> tuple[str, ...]:
+        """What Triton loses or scrambles in such an attribute."""
         return (*self.remarks, *self.parent.notes)
 
     def __str__(self) -> str:
         return f"#ttg.slice<{key_text({'dim': self.dim, 'parent': self.parent})}>"
 
     def linear(self, shape: tuple[int, ...]) -> LinearLayout:
+        """The layout for a shape that has been checked."""
         whole = self.parent.linear((*shape[: self.dim], 1, *shape[self.dim :]))
         names = whole.get_out_dim_names()
         kept = whole.sublayout(whole.get_in_dim_names(), [name for name in names if name != names[self.dim]])

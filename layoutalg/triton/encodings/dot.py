@@ -52,10 +52,12 @@ class DotOperand(Distributed):
 
     @property
     def rank(self) -> int:
+        """The dimensions of the tensor."""
         return self.parent.rank
 
     @property
     def notes(self) -> tuple[str, ...]:
+        """What Triton loses or scrambles in such an attribute."""
         return (*self.remarks, *self.parent.notes)
 
     def __str__(self) -> str:
@@ -63,4 +65,5 @@ class DotOperand(Distributed):
         return f"#ttg.dot_op<{key_text(keys)}>"
 
     def linear(self, shape: tuple[int, ...]) -> LinearLayout:
+        """The layout for a shape that has been checked."""
         return self.parent.dot_operand(self.op_idx, self.k_width, shape)

@@ -20,7 +20,6 @@ from layoutalg.core.errors import ConversionError, ParseError, VerificationError
 from layoutalg.core.limits import MAX_NESTING
 from layoutalg.core.messages import shown
 from layoutalg.core.reader import did_you_mean
-from layoutalg.triton.bases import Bases
 from layoutalg.triton.encodings.amd import AmdMfma, AmdWmma
 from layoutalg.triton.encodings.blocked import Blocked, Slice
 from layoutalg.triton.encodings.dot import DotOperand
@@ -37,6 +36,36 @@ __all__ = ["as_encoding", "is_gluon", "looks_like_gluon", "parse_gluon"]
 _TEXT = re.compile(r"\s*+(?:[A-Za-z_][A-Za-z0-9_]*+\.)*+_?(?:[A-Za-z]+)Layout\s*+\(")
 _LONGEST = 2**16
 Made = Callable[..., Encoding]
+
+
+def _tuples(value: Any) -> Any:
+    """Lists as tuples, in two levels."""
+    if not isinstance(value, (list, tuple)):
+        return value
+    items = cast("list[Any]", value)
+    return tuple([tuple(cast("list[Any]", one)) if isinstance(one, list) else one for one in items])
+
+
+def _blocked(sizes: Any, threads: Any, warps: Any, order: Any, cga: Any = ()) -> Encoding:
+    return Blocked(_tuples(sizes), _tuples(threads), _tuples(warps), _tuples(order), _tuples(cga))
+
+
+def _nvidia(version: Any, warps: Any, instr: Any, cga: Any = ()) -> Encoding:
+    if len(version) != 2:
+        raise VerificationError(f"version = {shown(version)}: expected [major, minor]")
+    return NvidiaMma(version[0], version[1], _tuples(warps), _tuples(instr), _tuples(cga))
+
+
+def _swizzled(vec: Any, per_phase: Any, max_phase: Any, order: Any, cga: Any = ()) -> Encoding:
+    return SwizzledShared(vec, per_phase, max_phase, _tuples(order), _tuples(cga))
+
+
+def _shared_linear(offset: Any, block: Any = (), alignment: Any = 16) -> Encoding:
+    return SharedLinear(_tuples(offset), _tuples(block), alignment)
+
+
+def _scales(cga: Any = ()) -> Encoding:
+    return TensorMemoryScales(_tuples(cga))
 
 
 def _linear(register: Any, lane: Any, warp: Any, block: Any, shape: Any = None) -> Encoding:
@@ -90,7 +119,7 @@ _LAYOUTS: dict[str, tuple[tuple[str, ...], int, Made]] = {
     "BlockedLayout": (
         ("size_per_thread", "threads_per_warp", "warps_per_cta", "order", "cga_layout"),
         4,
-        lambda *a: Blocked(*map(_tuples, a)),
+        _blocked,
     ),
     "SliceLayout": (("dim", "parent"), 2, Slice),
     "DistributedLinearLayout": (("reg_bases", "lane_bases", "warp_bases", "block_bases", "shape"), 5, _linear),
@@ -98,7 +127,7 @@ _LAYOUTS: dict[str, tuple[tuple[str, ...], int, Made]] = {
     "NVMMADistributedLayout": (
         ("version", "warps_per_cta", "instr_shape", "cga_layout"),
         3,
-        lambda version, *a: NvidiaMma(*_two(version, "version"), *map(_tuples, a)),
+        _nvidia,
     ),
     "AMDMFMALayout": (
         ("version", "instr_shape", "transposed", "warps_per_cta", "element_bitwidth", "tiles_per_warp", "cga_layout"),
@@ -113,12 +142,12 @@ _LAYOUTS: dict[str, tuple[tuple[str, ...], int, Made]] = {
     "SwizzledSharedLayout": (
         ("vec", "per_phase", "max_phase", "order", "cga_layout"),
         4,
-        lambda *a: SwizzledShared(*a[:3], *map(_tuples, a[3:])),
+        _swizzled,
     ),
     "SharedLinearLayout": (
         ("offset_bases", "block_bases", "alignment"),
         1,
-        lambda offset, block=(), alignment=16: SharedLinear(_tuples(offset), _tuples(block), alignment),
+        _shared_linear,
     ),
     "PaddedSharedLayout": (("interval_padding_pairs", "offset_bases", "cga_layout", "shape"), 4, _padded),
     "NVMMASharedLayout": (
@@ -132,22 +161,9 @@ _LAYOUTS: dict[str, tuple[tuple[str, ...], int, Made]] = {
         PartitionedShared,
     ),
     "TensorMemoryLayout": (("block", "col_stride", "cga_layout", "two_ctas", "fp4_padded"), 2, _tensor_memory),
-    "TensorMemoryScalesLayout": (("cga_layout",), 0, lambda cga=(): TensorMemoryScales(_tuples(cga))),
+    "TensorMemoryScalesLayout": (("cga_layout",), 0, _scales),
 }
 _DECIDED_LATER = ("AutoLayout", "CoalescedLayout")
-
-
-def _tuples(value: Any) -> Any:
-    """Lists as tuples, in two levels."""
-    if not isinstance(value, (list, tuple)):
-        return value
-    return tuple([tuple(cast("list[Any]", one)) if isinstance(one, list) else one for one in cast("list[Any]", value)])
-
-
-def _two(value: Any, name: str) -> Bases:
-    if not isinstance(value, (list, tuple)) or len(cast("list[Any]", value)) != 2:
-        raise VerificationError(f"{name} = {shown(value)}: expected [major, minor]")
-    return cast("Bases", tuple(cast("list[Any]", value)))
 
 
 def is_gluon(value: object) -> bool:

@@ -61,6 +61,7 @@ class Dpas(Distributed):
                 f"warpsPerCTA = {list(self.warps_per_cta)}, repCluster = {list(self.rep_cluster)}: expected 2 or 3 entries in both"
             )
         lanes, channels = self.threads_per_warp, self.execution_size
+        # More lanes than rows of the instruction: the others have the next rows, as Intel's formula says.
         if lanes < channels:
             raise VerificationError(f"threadsPerWarp = {lanes}: expected at least executionSize = {channels}")
         if self.fp4_k_pack is not None:
@@ -68,6 +69,7 @@ class Dpas(Distributed):
 
     @property
     def rank(self) -> int:
+        """The dimensions of the tensor."""
         return len(self.warps_per_cta)
 
     def __str__(self) -> str:
@@ -95,6 +97,7 @@ class Dpas(Distributed):
         return tile
 
     def linear(self, shape: tuple[int, ...]) -> LinearLayout:
+        """The layout for a shape that has been checked."""
         rows, columns = self.rank - 2, self.rank - 1
         high = self.threads_per_warp // self.execution_size
         tile = Product(self.rank).put(self.execution_size, "lane", columns).put(high, "lane", rows)
@@ -103,6 +106,7 @@ class Dpas(Distributed):
         return self._warps(tile, None).fit(range(self.rank - 1, -1, -1), (), shape)
 
     def check_dot(self, index: int, width: int) -> None:
+        """Refuse what Triton refuses of `#ttg.dot_op` with this parent."""
         wanted = self.ops_per_chan if index else max(1, self.ops_per_chan // 2)
         if width != wanted:
             raise VerificationError(
@@ -110,6 +114,7 @@ class Dpas(Distributed):
             )
 
     def dot_operand(self, index: int, width: int, shape: tuple[int, ...]) -> LinearLayout:
+        """The layout of operand A (0) or B (1) of a `tt.dot` with this result."""
         rank = self.rank
         k, free = rank - 1 - index, rank - 2 + index
         lanes, channels, ops = self.threads_per_warp, self.execution_size, self.ops_per_chan

@@ -74,6 +74,7 @@ class Linear(Distributed):
 
     @property
     def rank(self) -> int:
+        """The dimensions of the tensor."""
         return len(self._every[0])
 
     @property
@@ -100,6 +101,7 @@ class Linear(Distributed):
         )
 
     def linear(self, shape: tuple[int, ...]) -> LinearLayout:
+        """The layout for a shape that has been checked."""
         return self.own.resized(shape)
 
 

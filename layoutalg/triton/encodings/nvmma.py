@@ -64,14 +64,17 @@ class NvmmaShared(InSharedMemory):
 
     @property
     def rank(self) -> int:
+        """The dimensions of the tensor."""
         return self.dims
 
     @property
     def alignment(self) -> int:
+        """The alignment of the memory, in bytes."""
         return 128 * max(1, self.bytes_wide // 16)
 
     @property
     def notes(self) -> tuple[str, ...]:
+        """What Triton loses or scrambles in such an attribute."""
         if self.transposed and self.rank > 2:
             words = "Triton scrambles transposed tiles of three dimensions and more: this is the layout that it uses"
             return (*self.remarks, words)
@@ -89,6 +92,7 @@ class NvmmaShared(InSharedMemory):
         return f"#ttg.nvmma_shared<{key_text(keys)}>"
 
     def linear(self, shape: tuple[int, ...]) -> LinearLayout:
+        """The layout for a shape that has been checked."""
         rank = self.rank
         inside, _ = per_cta(self.cga, shape)
         if rank < 2 and self.bytes_wide:

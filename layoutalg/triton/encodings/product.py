@@ -75,9 +75,11 @@ class Product:
         What is cut off holds copies; with `drop_registers` registers that hold nothing but copies are left out.
         """
         inside, blocks = per_cta(cga, shape)
-        self.grow(order, inside)
+        whole = Product(len(shape), tuple(self.bases))
+        whole.sizes, whole.bases = list(self.sizes), {name: list(own) for name, own in self.bases.items()}
+        whole.grow(order, inside)
         bases: list[tuple[str, Bases]] = []
-        for name, own in self.bases.items():
+        for name, own in whole.bases.items():
             found = tuple([cut(basis, inside) for basis in own])
             if drop_registers and name == "register":
                 found = tuple([b for b, whole in zip(found, own, strict=True) if any(b) or not any(whole)])

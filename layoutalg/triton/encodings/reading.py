@@ -174,7 +174,8 @@ def _blocked(reader: Reader, name: str) -> Encoding:
     parts = [fields.integers(key, ()) for key in ("sizePerThread", "threadsPerWarp", "warpsPerCTA", "order")]
     cga = _cga(fields, len(parts[-1]))
     fields.refuse_unknown()
-    return Blocked(*parts, cga)
+    sizes, threads, warps, order = parts
+    return Blocked(sizes, threads, warps, order, cga)
 
 
 def _slice(reader: Reader, name: str) -> Encoding:
@@ -202,7 +203,6 @@ def _dot(reader: Reader, name: str) -> Encoding:
     index, parent = fields.integer("opIdx"), fields.attribute("parent", Distributed)
     width = fields.integer("kWidth", 0)
     fields.refuse_unknown()
-    # Texts of before kWidth: MMAv1 said isMMAv1Row, all others the width that fits; none of them is guessed.
     return DotOperand(index, parent, width)
 
 
@@ -267,7 +267,8 @@ def _dpas(reader: Reader, name: str) -> Encoding:
     for comment in "ABC":  # printed for readers, ignored by Triton
         fields.integers(comment, ())
     fields.refuse_unknown()
-    return Dpas(*numbers, lanes, warps, cluster, pack)
+    rows, depth, channels, ops = numbers
+    return Dpas(rows, depth, channels, ops, lanes, warps, cluster, pack)
 
 
 def _swizzled(reader: Reader, name: str) -> Encoding:
@@ -278,11 +279,13 @@ def _swizzled(reader: Reader, name: str) -> Encoding:
             "hasLeadingOffset = true is #ttg.nvmma_shared today, whose element width this text does not say",
             at=fields.values["hasLeadingOffset"][1],
         )
-    numbers = [fields.integer(key, 0) for key in ("vec", "perPhase", "maxPhase")]
+    vec, per_phase, max_phase = [fields.integer(key, 0) for key in ("vec", "perPhase", "maxPhase")]
     order = fields.integers("order")
     cga = _cga(fields, len(order))
     fields.refuse_unknown()
-    return (RotatingShared if name.endswith("rotating_shared") else SwizzledShared)(*numbers, order, cga)
+    return (RotatingShared if name.endswith("rotating_shared") else SwizzledShared)(
+        vec, per_phase, max_phase, order, cga
+    )
 
 
 def _nvmma(reader: Reader, name: str) -> Encoding:
@@ -335,10 +338,10 @@ def _padded(reader: Reader, name: str) -> Encoding:
 
 def _partitioned(reader: Reader, name: str) -> Encoding:
     fields = _fields(reader, name)
-    numbers = [fields.integer(key, 0) for key in ("numPartitions", "numGroups", "partitionDim")]
+    count, groups, dim = [fields.integer(key, 0) for key in ("numPartitions", "numGroups", "partitionDim")]
     piece = fields.attribute("partitionLayout", InSharedMemory)
     fields.refuse_unknown()
-    return PartitionedShared(*numbers, piece)
+    return PartitionedShared(count, groups, dim, piece)
 
 
 def _bare(reader: Reader, name: str) -> Fields:
@@ -351,10 +354,7 @@ def _bare(reader: Reader, name: str) -> Fields:
 
 def _tensor_memory(reader: Reader, name: str) -> Encoding:
     fields = _bare(reader, name)
-    stride = 1
-    if fields.has("unpacked"):  # before colStride: packed cells of 16 bits, or one element to a cell
-        fields.flag("unpacked")
-    stride = fields.integer("colStride", stride)
+    stride = fields.integer("colStride", 1)
     numbers = fields.integer("blockM"), fields.integer("blockN")
     cga, two = fields.bases("CGALayout", ()), fields.flag("twoCTAs", False)
     padded = fields.flag("fp4Padded", False)

@@ -76,10 +76,12 @@ class SharedLinear(InSharedMemory):
 
     @property
     def rank(self) -> int:
+        """The dimensions of the tensor."""
         return len((*self.offset, *self.block)[0])
 
     @property
     def alignment(self) -> int:
+        """The alignment of the memory, in bytes."""
         return self.aligned
 
     def __str__(self) -> str:
@@ -87,6 +89,7 @@ class SharedLinear(InSharedMemory):
         return f"#ttg.shared_linear<{{offset = {bases_text(self.offset)}{block}}}, alignment = {self.aligned}>"
 
     def linear(self, shape: tuple[int, ...]) -> LinearLayout:
+        """The layout for a shape that has been checked."""
         return _own_shape(_own(self.offset, self.block), shape)
 
 
@@ -148,6 +151,7 @@ class PaddedShared(InSharedMemory):
 
     @property
     def rank(self) -> int:
+        """The dimensions of the tensor."""
         return len((*self.offset, *self.block)[0])
 
     def __str__(self) -> str:
@@ -161,6 +165,7 @@ class PaddedShared(InSharedMemory):
         return f"#ttg.padded_shared<[{pads}] {{offset = {bases_text(self.offset)}, block = {bases_text(self.block)}}}>"
 
     def linear(self, shape: tuple[int, ...]) -> LinearLayout:
+        """The layout for a shape that has been checked."""
         return _own_shape(_own(self.offset, self.block), shape)
 
     def address(self, offset: int) -> int:
@@ -214,14 +219,17 @@ class PartitionedShared(InSharedMemory):
 
     @property
     def rank(self) -> int:
+        """The dimensions of the tensor."""
         return self.piece.rank
 
     @property
     def alignment(self) -> int:
+        """The alignment of the memory, in bytes."""
         return self.piece.alignment
 
     @property
     def notes(self) -> tuple[str, ...]:
+        """What Triton loses or scrambles in such an attribute."""
         return (*self.remarks, *self.piece.notes)
 
     def __str__(self) -> str:
@@ -234,6 +242,7 @@ class PartitionedShared(InSharedMemory):
         return f"#ttg.partitioned_shared<{key_text(keys)}>"
 
     def linear(self, shape: tuple[int, ...]) -> LinearLayout:
+        """The layout for a shape that has been checked."""
         pieces = self.partitions * self.groups
         if shape[self.dim] < pieces:
             raise DistributionError(

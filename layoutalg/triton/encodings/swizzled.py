@@ -60,6 +60,7 @@ class SwizzledShared(InSharedMemory):
 
     @property
     def rank(self) -> int:
+        """The dimensions of the tensor."""
         return len(self.order)
 
     def __str__(self) -> str:
@@ -81,6 +82,7 @@ class SwizzledShared(InSharedMemory):
         return row // self.per_phase % self.max_phase
 
     def linear(self, shape: tuple[int, ...]) -> LinearLayout:
+        """The layout for a shape that has been checked."""
         inside, _ = per_cta(self.cga, shape)
         column, *rest = self.order
         memory = Product(self.rank, ("offset",)).put(inside[column], "offset", column)
@@ -104,4 +106,5 @@ class RotatingShared(SwizzledShared):
     mnemonic: ClassVar[str] = "#ttg.amd_rotating_shared"
 
     def phase(self, row: int) -> int:
+        """What is XORed onto the columns of a row, in units of `vec`."""
         return row // self.per_phase % self.max_phase ^ row // self.max_phase // self.per_phase % self.max_phase

@@ -59,6 +59,7 @@ class TensorMemory(Encoding):
 
     @property
     def rank(self) -> int:
+        """The dimensions of the tensor."""
         return 2
 
     def __str__(self) -> str:
@@ -70,6 +71,7 @@ class TensorMemory(Encoding):
         )
 
     def linear(self, shape: tuple[int, ...]) -> LinearLayout:
+        """The layout for a shape that has been checked."""
         inside, _ = per_cta(self.cga, shape)
         n = min(self.block_n, inside[1])
         if inside[0] < self.block_m or inside[1] < self.block_n:
@@ -123,6 +125,7 @@ class TensorMemoryScales(Encoding):
 
     @property
     def rank(self) -> int:
+        """The dimensions of the tensor."""
         return 2
 
     def __str__(self) -> str:
@@ -132,6 +135,7 @@ class TensorMemoryScales(Encoding):
         return f"#ttng.tensor_memory_scales_encoding<{', '.join(parts)}>"
 
     def linear(self, shape: tuple[int, ...]) -> LinearLayout:
+        """The layout for a shape that has been checked."""
         inside, _ = per_cta(self.cga, shape)
         cells = Product(2, ("row", "col")).put(32, "row", 0).put(4, "row").put(4, "col", 1).put(2, "col", 0)
         if inside[0] > 64:
