@@ -24,6 +24,12 @@ from layoutalg.triton.linear import LinearLayout, bases_text
 
 __all__ = ["AmdMfma", "AmdWmma"]
 
+_WMMA_SHAPES: dict[int, tuple[tuple[int, ...], ...]] = {
+    1: ((16, 16, 16),),
+    2: ((16, 16, 16), (16, 16, 32)),
+    3: ((16, 16, 4), (16, 16, 32), (16, 16, 64), (16, 16, 128), (32, 16, 64), (32, 16, 128)),
+}
+"""The instructions of each version, as Triton 3.9 takes them."""
 _WMMA_WIDTHS = {
     1: ((8, 16), "ttg.dot_op kWidth parameter must be 8/16 for WMMA v1 (including packed cases for `scaled_dot`)"),
     2: ((4, 8, 16), "ttg.dot_op kWidth parameter must be 4/8/16 for WMMA v2 (including packed cases for `scaled_dot`)"),
@@ -187,8 +193,11 @@ class AmdWmma(Distributed):
                     f"Serialized rank and rank deduced from LL need to match: ctaLayout has the basis {list(basis)} and the rank "
                     f"is {dims} (`rank = {len(basis)}` says another one; Triton 3.9 prints texts without it, and does not read them)"
                 )
-        if len(self.instr_shape) != 3 or self.instr_shape[0] not in (16, 32) or self.instr_shape[1] != 16:
-            raise VerificationError(f"instrShape = {list(self.instr_shape)}: expected [16, 16, k] or [32, 16, k]")
+        if self.instr_shape not in _WMMA_SHAPES[version]:
+            found = " or ".join(str(list(one)) for one in _WMMA_SHAPES[version])
+            raise VerificationError(
+                f"invalid WMMA v{version} instruction shape; found {list(self.instr_shape)}, expected {found}"
+            )
 
     @property
     def rank(self) -> int:

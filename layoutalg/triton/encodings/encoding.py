@@ -71,6 +71,9 @@ class Encoding(ABC):
     def rank(self) -> int:
         """The dimensions of the tensor."""
 
+    def check_element(self, bits: int) -> None:
+        """Refuse elements of a width that Triton refuses with this encoding."""
+
     @abstractmethod
     def linear(self, shape: tuple[int, ...]) -> LinearLayout:
         """The layout for a shape that has been checked: powers of two, of the encoding's rank."""

@@ -245,6 +245,8 @@ def _wmma(reader: Reader, name: str) -> Encoding:
         registers, warps = inner.bases("register", ()), inner.bases("warp", ())
         inner.refuse_unknown()
         rank = fields.integer("rank", 2)
+        if not inner.has("warp"):
+            old = ("Triton 3.9 prints a ctaLayout without warps like this, and does not read it",)
     else:
         counts = fields.integers("warpsPerCTA")
         rank, registers = len(counts), ()

@@ -72,7 +72,12 @@ class SharedLinear(InSharedMemory):
         size = whole_number(self.aligned, "alignment =", 1, 2**30, VerificationError)
         if size & (size - 1):
             raise VerificationError(f"alignment must be a power of two; found {size}")
-        _own(self.offset, self.block)
+        own = _own(self.offset, self.block)
+        if sum(map(any, (*self.offset, *self.block))) != own.out_bits:
+            raise VerificationError(
+                "After removing the zero bases the layout must be bijective; found more bases than the "
+                f"{own.out_bits} bits of {'x'.join(map(str, own.shape))}"
+            )
 
     @property
     def rank(self) -> int:
@@ -130,7 +135,17 @@ class PaddedShared(InSharedMemory):
                 )
         if not self.offset and not self.block:
             raise VerificationError("padded_shared without bases: expected a shape of two elements or more")
-        _own(self.offset, self.block)
+        own = _own(self.offset, self.block)
+        # CTAs hold whole tiles: no bit of the block is below one of the offset.
+        tile = [1 << max([b[d].bit_length() for b in self.offset], default=0) for d in range(self.rank)]
+        for basis in self.block:
+            if any(0 < value < tile[d] for d, value in enumerate(basis)):
+                raise VerificationError(
+                    f"layout must factor into CTA and CGA layouts: block basis {list(basis)} is inside a CTA's tile of "
+                    f"{'x'.join(map(str, tile))}"
+                )
+        if sum(map(any, (*self.offset, *self.block))) != own.out_bits:
+            raise VerificationError("padded_shared bases must be a permutation; found a bit that two of them move")
 
     @classmethod
     def in_order(cls, pads: object, order: tuple[int, ...], shape: tuple[int, ...]) -> PaddedShared:

@@ -53,6 +53,8 @@ class TensorMemory(Encoding):
         object.__setattr__(self, "cga", as_bases_field("CGALayout", self.cga))
         object.__setattr__(self, "two_ctas", as_flag(self.two_ctas, "twoCTAs", VerificationError))
         object.__setattr__(self, "fp4_padded", as_flag(self.fp4_padded, "fp4Padded", VerificationError))
+        if self.fp4_padded and self.col_stride != 1:
+            raise VerificationError(f"fp4Padded tensor memory layout requires colStride 1 but got {self.col_stride}")
         if self.two_ctas and self.cga[:1] != ((1, 0),):
             raise VerificationError("twoCTAs layout requires the first CGALayout block basis to be [1, 0]")
         check_cga(self.cga, 2)
@@ -70,13 +72,22 @@ class TensorMemory(Encoding):
             f"colStride = {self.col_stride}{cga}{flags}>"
         )
 
+    def check_element(self, bits: int) -> None:
+        """Refuse elements that are too wide for their cells, in Triton's words."""
+        if bits * self.col_stride > 32:
+            raise VerificationError(
+                f"bitwidth * colStride must be less than or equal to 32. Got {bits} and {self.col_stride}"
+            )
+
     def linear(self, shape: tuple[int, ...]) -> LinearLayout:
         """The layout for a shape that has been checked."""
         inside, _ = per_cta(self.cga, shape)
         n = min(self.block_n, inside[1])
-        if inside[0] < self.block_m or inside[1] < self.block_n:
-            got = ", ".join(map(str, inside))
-            raise DistributionError(f"the tensor shape must be at least {self.block_m}x{self.block_n}. Got {got}")
+        ctas = [size // part for size, part in zip(shape, inside, strict=True)]
+        wanted = (self.block_m * ctas[0], min(self.block_n, shape[1]) * ctas[1])
+        if shape[0] < wanted[0] or shape[1] < wanted[1]:
+            got = ", ".join(map(str, shape))
+            raise DistributionError(f"the tensor shape must be at least {wanted[0]}x{wanted[1]}. Got {got}")
         cells = Product(2, ("row", "col")).put(self.col_stride, "col")
         if self.fp4_padded:
             cells.put(2, "col")
@@ -133,6 +144,11 @@ class TensorMemoryScales(Encoding):
         if self.order is not None:
             parts.append(f"blockRepOrder = {self.order}")
         return f"#ttng.tensor_memory_scales_encoding<{', '.join(parts)}>"
+
+    def check_element(self, bits: int) -> None:
+        """Refuse elements that are no scales, in Triton's words."""
+        if bits != 8:
+            raise VerificationError(f"bitwidth must be 8; found {bits}")
 
     def linear(self, shape: tuple[int, ...]) -> LinearLayout:
         """The layout for a shape that has been checked."""

@@ -14,6 +14,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
+from layoutalg.core.elements import element_bits
 from layoutalg.core.errors import DistributionError
 from layoutalg.core.limits import MAX_EXTENT, MOST_DIMENSIONS
 from layoutalg.core.reader import Reader
@@ -59,6 +60,8 @@ class TensorType:
 class MemDescType:
     """`!ttg.memdesc<SHAPExELEMENT, ENCODING, SPACE[, mutable][, ALLOCATION]>`.
 
+    Raises `VerificationError` for elements that do not fit the encoding's cells.
+
     >>> from layoutalg.triton.encodings import TensorMemory
     >>> print(MemDescType((128, 64), "f32", TensorMemory(128, 64), "#ttng.tensor_memory", True))
     !ttg.memdesc<128x64xf32, #ttng.tensor_memory_encoding<blockM = 128, blockN = 64, colStride = 1>, #ttng.tensor_memory, mutable>
@@ -70,6 +73,10 @@ class MemDescType:
     space: str = "#ttg.shared_memory"
     mutable: bool = False
     allocation: tuple[int, ...] = ()
+
+    def __post_init__(self) -> None:
+        bits = 64 if self.element.startswith("!") else element_bits(self.element)
+        self.encoding.check_element(bits)
 
     def __str__(self) -> str:
         rest = ", mutable" * self.mutable + (f", {'x'.join(map(str, self.allocation))}" if self.allocation else "")
