@@ -38,7 +38,7 @@ from layoutalg.core.work_items import cover
 from layoutalg.triton.algebra import LinearAlgebra
 from layoutalg.triton.bases import Bases, Basis
 
-__all__ = ["LinearLayout", "from_linear_layout", "parse_linear_layout", "to_linear_layout"]
+__all__ = ["LinearLayout", "as_bases", "bases_text", "from_linear_layout", "parse_linear_layout", "to_linear_layout"]
 
 _AXES = {"register": "reg", "lane": "lane", "warp": "sg", "block": "block"}
 _INPUTS = {axis: name for name, axis in _AXES.items()}
@@ -324,6 +324,38 @@ def from_linear_layout(linear: LinearLayout, shape: Sequence[int] | None = None)
             raise ConversionError(f"no basis moves dimension {d} by {step}: its other elements belong to nobody")
         dims.append(tuple([column[step] for step in sorted(column, reverse=True)]))
     return Layout.trusted(tuple(dims), tuple(replicas)).canonical()
+
+
+def as_bases(value: object) -> LinearLayout:
+    """The linear layout that an object of Triton's own is: `triton.tools.LinearLayout`, or what Gluon's builder answers.
+
+    Objects are recognised by their fields; triton is not imported. Ours are returned as they are.
+
+    Raises `ConversionError` for anything else, and for fields that make no layout.
+
+    >>> from types import SimpleNamespace
+    >>> as_bases(SimpleNamespace(bases=[("lane", [[1], [2]])], out_dims=[("dim0", 4)]))
+    LinearLayout.from_bases([('lane', [[1], [2]])], ['dim0'])
+    >>> as_bases("d0 = 4@lane")
+    Traceback (most recent call last):
+    layoutalg.core.errors.ConversionError: 'd0 = 4@lane' of type str: expected a LinearLayout, of layoutalg or of triton.tools
+    """
+    if isinstance(value, LinearLayout):
+        return value
+    given: Any = value
+    if hasattr(given, "bases") and hasattr(given, "out_dims"):
+        outs = cast("list[tuple[str, int]]", list(given.out_dims))
+        return LinearLayout.from_bases(given.bases, [name for name, _ in outs], [size for _, size in outs], False)
+    fields = ("reg_bases", "lane_bases", "warp_bases", "block_bases")
+    if all(hasattr(given, name) for name in (*fields, "shape")):
+        return LinearLayout(*[list(getattr(given, name)) for name in fields], tuple(given.shape))
+    if hasattr(given, "offset_bases") and hasattr(given, "block_bases"):
+        every = [*given.offset_bases, *given.block_bases]
+        names = [f"dim{d}" for d in range(len(every[0]))] if every else []
+        return LinearLayout.from_bases([("offset", given.offset_bases), ("block", given.block_bases)], names)
+    raise ConversionError(
+        f"{shown(given)} of type {type(given).__name__}: expected a LinearLayout, of layoutalg or of triton.tools"
+    )
 
 
 def parse_linear_layout(text: str, shape: Sequence[int] | None = None) -> LinearLayout:
