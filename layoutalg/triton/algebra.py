@@ -9,17 +9,20 @@ the other, `invert_and_compose` the place in one layout of what another one hold
 >>> where.bases, where.compose(shared) == registers
 ((('register', ((2,),)), ('lane', ((4,), (1,)))), True)
 
-The laws: `(A * B).divide_left(A) == B`; `A.invert_and_compose(B).compose(B) == A`, with the smallest such place wherever there is
-a choice, except that an input with equal bases in both layouts, which no other input meets, stays as it is (asked of Triton 3.9).
+The laws: `(A * B).divide_left(A) == B`; `A.invert_and_compose(B).compose(B) == A`, with the smallest such place wherever there
+is a choice, except that an input with equal bases in both layouts, which no other input meets, stays as it is (asked of
+Triton 3.9).
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import reduce
+from operator import or_
 from typing import Self
 
 from layoutalg.core.errors import ConversionError
-from layoutalg.core.gf2 import image, preimages, reduced
+from layoutalg.core.gf2 import image, preimages
 from layoutalg.core.messages import shown
 from layoutalg.triton.bases import Bases, Basis, LinearBases
 from layoutalg.triton.reshaping import Reshaped
@@ -55,13 +58,11 @@ class LinearAlgebra(Reshaped):
         to = [theirs.index(name) if name in high else None for name in outs]
         found: list[tuple[str, Bases]] = []
         for name in ins:
-            bases: list[Basis] = []
-            for basis in first.get(name, ()):
-                bases.append(tuple([0 if d is None else basis[d] for d in at]))
-            for basis in second.get(name, ()):
-                bases.append(
-                    tuple([0 if d is None else basis[d] * low.get(out, 1) for d, out in zip(to, outs, strict=True)])
-                )
+            bases: list[Basis] = [tuple([0 if d is None else basis[d] for d in at]) for basis in first.get(name, ())]
+            bases += [
+                tuple([0 if d is None else basis[d] * low.get(out, 1) for d, out in zip(to, outs, strict=True)])
+                for basis in second.get(name, ())
+            ]
             found.append((name, tuple(bases)))
         made = self.make(found, [(name, low.get(name, 1) * high.get(name, 1)) for name in outs])
         made.check_size()
@@ -107,8 +108,8 @@ class LinearAlgebra(Reshaped):
     def invert_and_compose(self, outer: LinearBases) -> Self:
         """C with `self(x) = outer(C(x))`: the place in `outer` that holds what place x of this layout holds.
 
-        An input that both have with equal bases, and whose coordinates no other input moves, stays as it is; of all other
-        places C is the smallest.
+        An input that both have with equal bases, and whose bits of the outputs no other input moves, stays as it is; of all
+        other places C is the smallest.
 
         Raises `ConversionError` unless the outputs are the same ones, `outer`'s at least as large, and `outer` reaches
         what this layout does.
@@ -259,24 +260,21 @@ def _places(layout: LinearBases) -> list[tuple[str, int]]:
 
 
 def _unchanged(source: LinearBases, target: LinearBases) -> dict[str, int]:
-    """The inputs that both layouts have with equal bases, whose coordinates no other input moves: where they start in `target`."""
+    """The inputs that stay as they are, and where they start in `target`.
+
+    Both layouts have them with equal bases, and no other input moves a bit of the outputs that they move.
+    """
+
+    def moved(layout: LinearBases, wanted: str, *, others: bool) -> int:
+        columns = zip(_places(layout), layout.columns(), strict=True)
+        return reduce(or_, [column for (name, _), column in columns if (name != wanted) is others], 0)
+
     kept: dict[str, int] = {}
     for i, (name, bases) in enumerate(target.bases):
-        if not source.has_in_dim(name) or source.bases_of(name) != bases:
-            continue
-        own = reduced(
-            [column for (one, _), column in zip(_places(target), target.columns(), strict=True) if one == name]
-        )
-        others = reduced(
-            [
-                column
-                for layout in (source, target)
-                for (one, _), column in zip(_places(layout), layout.columns(), strict=True)
-                if one != name
-            ]
-        )
-        if len(reduced([*own, *others])) == len(own) + len(others):
-            kept[name] = sum(len(one) for _, one in target.bases[:i])
+        if source.has_in_dim(name) and source.bases_of(name) == bases:
+            rest = moved(source, name, others=True) | moved(target, name, others=True)
+            if not moved(target, name, others=False) & rest:
+                kept[name] = sum(len(one) for _, one in target.bases[:i])
     return kept
 
 

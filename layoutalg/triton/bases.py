@@ -11,8 +11,8 @@ The law: `apply` of an XOR is the XOR of `apply`s. So a layout is a matrix over 
 (`get_matrix_view`), and `core.gf2` answers what can be asked of it. The first output has the lowest rows.
 
 Names and meanings are those of Triton's LinearLayout (`triton.tools`, include/triton/Tools/LinearLayout.h); where Triton's
-process aborts, a `ConversionError` says what was given. `LinearLayout` is the class to use: this one holds what it is, `Reshaped`
-adds what can be done to its inputs and outputs, `LinearAlgebra` products, inverses and quotients.
+process aborts, a `ConversionError` says what was given. `LinearLayout` is the class to use: this one holds what it is,
+`Reshaped` adds what can be done to its inputs and outputs, `LinearAlgebra` products, inverses and quotients.
 """
 
 from __future__ import annotations

@@ -348,7 +348,8 @@ def as_bases(value: object) -> LinearLayout:
         return LinearLayout.from_bases(given.bases, [name for name, _ in outs], [size for _, size in outs], False)
     fields = ("reg_bases", "lane_bases", "warp_bases", "block_bases")
     if all(hasattr(given, name) for name in (*fields, "shape")):
-        return LinearLayout(*[list(getattr(given, name)) for name in fields], tuple(given.shape))
+        register, lane, warp, block = [list(getattr(given, name)) for name in fields]
+        return LinearLayout(register, lane, warp, block, tuple(given.shape))
     if hasattr(given, "offset_bases") and hasattr(given, "block_bases"):
         every = [*given.offset_bases, *given.block_bases]
         names = [f"dim{d}" for d in range(len(every[0]))] if every else []

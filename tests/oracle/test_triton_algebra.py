@@ -1,6 +1,7 @@
 """Triton's LinearLayout and ours, asked the same random questions; what the wheel aborts on, we refuse in words.
 
-Not compared: products whose names come in contrary orders. Triton has no order for them (`llvm_unreachable`) and its wheel takes any.
+Not compared: products whose names come in contrary orders. Triton has no order for them (`llvm_unreachable`), and its wheel
+takes any.
 """
 
 from __future__ import annotations
@@ -20,7 +21,17 @@ from tests.oracle.triton_wheel import forked
 
 Given = tuple[list[tuple[str, list[list[int]]]], list[str], list[int]]
 """Bases by input, names of outputs, their sizes."""
-OPERATIONS = ("mul", "compose", "compose", "invert_and_compose", "invert_and_compose", "invert", "pseudoinvert", "from_bases", "ask")
+OPERATIONS = (
+    "mul",
+    "compose",
+    "compose",
+    "invert_and_compose",
+    "invert_and_compose",
+    "invert",
+    "pseudoinvert",
+    "from_bases",
+    "ask",
+)
 
 
 def some(rng: random.Random, names: str) -> list[str]:

@@ -1,7 +1,7 @@
 """Triton's encodings: what its wheel answered to 697 of them, and fresh ones in every run.
 
-The table has Triton 3.9's own answers; where its wheel cannot be asked, `from` says where a row comes from (padded ones from the Gluon
-object, rotating ones and dpas from the sources). Texts of older Tritons have the answer to what they are called today.
+The table has Triton 3.9's own answers; where its wheel cannot be asked, `from` says where a row comes from (padded ones from
+the Gluon object, rotating ones and dpas from the sources). Texts of older Tritons have the answer to what they are called today.
 """
 
 from __future__ import annotations
@@ -137,7 +137,9 @@ def blocked(rng: random.Random, rank: int | None = None) -> Blocked:
 def linear(rng: random.Random) -> Linear:
     n = rng.randint(1, 3)
     shape = sizes(rng, n, rng.randint(5, 9))
-    every = [tuple([1 << i if e == d else 0 for e in range(n)]) for d in range(n) for i in range(shape[d].bit_length() - 1)]
+    every = [
+        tuple([1 << i if e == d else 0 for e in range(n)]) for d in range(n) for i in range(shape[d].bit_length() - 1)
+    ]
     every += [(0,) * n] * rng.randint(0, 2)
     rng.shuffle(every)
     return Linear(tuple(every[8:]), tuple(every[:5]), tuple(every[5:7]), tuple(every[7:8]))
@@ -149,7 +151,9 @@ def nvidia(rng: random.Random) -> NvidiaMma:
         return NvidiaMma(3, 0, warps, (16, power(rng, 8, 3), 16), cluster(rng, 2))
     rank = rng.choice((2, 2, 3))
     shape = rng.choice(((16, 8), (16, 8), (8, 8)))
-    return NvidiaMma(2, rng.randint(0, 1), sizes(rng, rank, rng.randint(0, 3)), (1,) * (rank - 2) + shape, cluster(rng, rank))
+    return NvidiaMma(
+        2, rng.randint(0, 1), sizes(rng, rank, rng.randint(0, 3)), (1,) * (rank - 2) + shape, cluster(rng, rank)
+    )
 
 
 def mfma(rng: random.Random) -> AmdMfma:
@@ -178,7 +182,8 @@ def wmma(rng: random.Random) -> AmdWmma:
 
 
 def dot(rng: random.Random) -> DotOperand:
-    parent = rng.choice((lambda r: blocked(r, r.randint(2, 3)), nvidia, mfma, wmma))(rng)
+    parents: list[Callable[[random.Random], Any]] = [lambda rng: blocked(rng, rng.randint(2, 3)), nvidia, mfma, wmma]
+    parent = rng.choice(parents)(rng)
     index = rng.randint(0, 1)
     if isinstance(parent, Blocked):
         return DotOperand(index, parent)
@@ -305,7 +310,11 @@ def readable(text: str, rank: int) -> str:
     rank += text.count("#ttg.slice<")
 
     def whole(match: re.Match[str]) -> str:
-        inner = match.group(2) if "warp = " in match.group(2) else match.group(2) + ", " * bool(match.group(2)) + "warp = []"
+        inner = (
+            match.group(2)
+            if "warp = " in match.group(2)
+            else match.group(2) + ", " * bool(match.group(2)) + "warp = []"
+        )
         return f"{match.group(1)}{{{inner}}}, rank = {rank}"
 
     return re.sub(r"(#ttg\.amd_wmma<[^{]*\{[^{}]*)\{([^{}]*)\}", whole, text)

@@ -1,7 +1,7 @@
 """Asking Triton's wheel, one forked child per question: where it asserts, it ends the process.
 
-`ask(text, shape, element, space)` has an encoding read, printed, and its linear layout computed, in a type of a tensor, of shared
-memory or of tensor memory. `forked(question)` runs anything in a child: what it returns, or None where it died.
+`ask(text, shape, element, space)` has an encoding read, printed, and its linear layout computed, in a type of a tensor, of
+shared memory or of tensor memory. `forked(question)` runs anything in a child: what it returns, or None where it died.
 """
 
 from __future__ import annotations
@@ -61,7 +61,9 @@ def typed(text: str, shape: Sequence[int], element: str, space: str) -> str:
     return f"!ttg.memdesc<{sizes}x{element}, {text}, {where}, mutable>"
 
 
-def ask(text: str, shape: Sequence[int], element: str, space: str, steps: str = "read, linear") -> dict[str, Any] | None:
+def ask(
+    text: str, shape: Sequence[int], element: str, space: str, steps: str = "read, linear"
+) -> dict[str, Any] | None:
     """What the wheel makes of an encoding: the type as it prints it, the Gluon object, the bases; None where it refuses."""
     compiled = require_module("triton._C.libtriton")
 

@@ -1,7 +1,7 @@
 """Triton's own unit tests of LinearLayout, against ours under the same names.
 
-The expectations are those of unittest/Tools/LinearLayoutTest.cpp (185 assertions) and python/test/unit/tools/test_linear_layout.py
-(11 tests) of triton-lang/triton. Not about layouts, and left out:
+The expectations are those of unittest/Tools/LinearLayoutTest.cpp (185 assertions) and
+python/test/unit/tools/test_linear_layout.py (11 tests) of triton-lang/triton. Not about layouts, and left out:
 
 | test | why |
 |---|---|
@@ -250,7 +250,9 @@ def test_an_input_that_both_have_stays() -> None:
     one = [[1 if d == e else 0 for d in range(9)] for e in range(9)]
     outs = [f"dim{d}" for d in range(9)]
     registers = [one[8], one[7]]
-    source = layout({"register": registers, "lane": [one[d] for d in (6, 5, 4, 3, 2)], "warp": [one[1], one[0]], "block": []}, outs)
+    source = layout(
+        {"register": registers, "lane": [one[d] for d in (6, 5, 4, 3, 2)], "warp": [one[1], one[0]], "block": []}, outs
+    )
     target = layout({"register": registers, "lane": one[:5], "warp": [one[5], one[6]], "block": []}, outs)
     place = {"register": 3, "lane": 0, "warp": 2, "block": 0}
     assert target.apply(place) == source.apply(target.invert_and_compose(source).apply(place))
@@ -320,6 +322,7 @@ def test_free_variable_masks() -> None:
 def test_quotient() -> None:
     one = layout({"dim1": [[1, 0]], "dim2": [[0, 0]]}, {"dim1": 2, "dim2": 1})
     rest = one.quotient(["dim1"])
+    assert rest is not None
     assert rest == zeros(2, "dim2", "dim2")
     assert rest.quotient(["dim2"]) is None
     both = layout({"dim1": [[1, 0], [2, 0], [4, 0]], "dim2": [[0, 1], [0, 2]]}, ["dim1", "dim2"])
@@ -384,7 +387,14 @@ def test_pseudo_inverse_of_swizzled_operands() -> None:
 
 @pytest.mark.parametrize(
     ("x", "y", "wanted"),
-    [("abc", "abc", "abc"), ("ab", "ac", "abc"), ("ab", "bc", "abc"), ("abc", "ad", "abcd"), ("", "", ""), ("ab", "", "ab")],
+    [
+        ("abc", "abc", "abc"),
+        ("ab", "ac", "abc"),
+        ("ab", "bc", "abc"),
+        ("abc", "ad", "abcd"),
+        ("", "", ""),
+        ("ab", "", "ab"),
+    ],
 )
 def test_supremum(x: str, y: str, wanted: str) -> None:
     assert supremum(x, y) == tuple(wanted)
@@ -450,7 +460,9 @@ def test_bits_of_an_input_in_another_order() -> None:
     """ColumnAction there; here the bases in another order, or some of them."""
     one = layout({"in": [1, 2, 4]}, ["out"])
     bases = one.bases_of("in")
-    assert LinearLayout.from_bases([("in", [bases[i] for i in (2, 0, 1)])], ["out"]) == layout({"in": [4, 1, 2]}, ["out"])
+    assert LinearLayout.from_bases([("in", [bases[i] for i in (2, 0, 1)])], ["out"]) == layout(
+        {"in": [4, 1, 2]}, ["out"]
+    )
     dropped = LinearLayout.from_bases([("in", [bases[i] for i in (1, 0)])], ["out"], [8], False)
     assert dropped == layout({"in": [2, 1]}, {"out": 8})
 

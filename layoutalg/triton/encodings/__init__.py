@@ -8,8 +8,8 @@ Each is an immutable value. Its text is what Triton 3.9 prints, its `to_linear(s
 >>> mma.to_linear((32, 32)).warp
 ((0, 8), (16, 0))
 
-`parse_encoding` reads the texts of today's and of older Tritons and what Gluon prints; `parse_typed` reads types of tensors and of
-memory; `as_encoding` takes Gluon's own objects.
+`parse_encoding` reads the texts of today's and of older Tritons and what Gluon prints; `parse_typed` reads types of tensors
+and of memory; `as_encoding` takes Gluon's own objects.
 """
 
 from layoutalg.triton.encodings.amd import AmdMfma, AmdWmma

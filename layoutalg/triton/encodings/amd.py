@@ -160,7 +160,7 @@ class AmdMfma(Distributed):
 class AmdWmma(Distributed):
     """`#ttg.amd_wmma`: versions 1 to 3 are RDNA3, RDNA4 and gfx1250; warps have 32 lanes.
 
-    `cta_register` and `cta_warp` are the bases of `ctaLayout`, in tiles of the instruction; `dims` is the rank where they are empty.
+    `cta_register` and `cta_warp` are the bases of `ctaLayout`, in tiles of the instruction; `dims` is the rank.
 
     Raises `VerificationError` in Triton's words.
 
@@ -190,8 +190,8 @@ class AmdWmma(Distributed):
         for basis in (*self.cta_warp, *self.cta_register):
             if len(basis) != dims:
                 raise VerificationError(
-                    f"Serialized rank and rank deduced from LL need to match: ctaLayout has the basis {list(basis)} and the rank "
-                    f"is {dims} (`rank = {len(basis)}` says another one; Triton 3.9 prints texts without it, and does not read them)"
+                    f"Serialized rank and rank deduced from LL need to match: ctaLayout has the basis {list(basis)} and the "
+                    f"rank is {dims} (add `rank = {len(basis)}`; Triton 3.9 prints texts without it, and does not read them)"
                 )
         if self.instr_shape not in _WMMA_SHAPES[version]:
             found = " or ".join(str(list(one)) for one in _WMMA_SHAPES[version])

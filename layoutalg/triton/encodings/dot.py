@@ -5,7 +5,8 @@ Each parent knows its own operands (`Distributed.dot_operand`); `kWidth` counts 
 >>> from layoutalg.triton.encodings import Blocked
 >>> a = DotOperand(0, Blocked((1, 1), (8, 4), (1, 1), (1, 0)))
 >>> print(a)
-#ttg.dot_op<{opIdx = 0, parent = #ttg.blocked<{sizePerThread = [1, 1], threadsPerWarp = [8, 4], warpsPerCTA = [1, 1], order = [1, 0]}>}>
+#ttg.dot_op<{opIdx = 0,
+parent = #ttg.blocked<{sizePerThread = [1, 1], threadsPerWarp = [8, 4], warpsPerCTA = [1, 1], order = [1, 0]}>}>
 >>> print(a.to_linear((8, 4)))
 #ttg.linear<{register = [[0, 1], [0, 2]], lane = [[0, 0], [0, 0], [1, 0], [2, 0], [4, 0]], warp = [], block = []}>
 """

@@ -18,10 +18,10 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import ClassVar, Literal
+from typing import ClassVar, Literal, cast
 
 from layoutalg.core.errors import DistributionError, VerificationError
-from layoutalg.core.limits import MAX_EXTENT
+from layoutalg.core.limits import MAX_EXTENT, MOST_LINEAR_BITS
 from layoutalg.core.messages import shown
 from layoutalg.core.whole_numbers import whole_numbers
 from layoutalg.triton.bases import Bases
@@ -30,8 +30,8 @@ from layoutalg.triton.linear import LinearLayout, bases_text
 __all__ = [
     "Distributed",
     "Encoding",
-    "Inputs",
     "InSharedMemory",
+    "Inputs",
     "as_bases_field",
     "as_sizes_field",
     "check_order",
@@ -72,7 +72,8 @@ class Encoding(ABC):
         """The dimensions of the tensor."""
 
     def check_element(self, bits: int) -> None:
-        """Refuse elements of a width that Triton refuses with this encoding."""
+        """Refuse elements of a width that Triton refuses with this encoding; most take any."""
+        del bits
 
     @abstractmethod
     def linear(self, shape: tuple[int, ...]) -> LinearLayout:
@@ -158,9 +159,10 @@ def as_bases_field(name: str, value: object) -> Bases:
     >>> as_bases_field("CGALayout", [[0, 1]])
     ((0, 1),)
     """
-    if not isinstance(value, (tuple, list)) or len(value) > 62:  # pyright: ignore[reportUnknownArgumentType]
-        raise VerificationError(f"{name} = {shown(value)}: expected a list of at most 62 bases")  # pyright: ignore[reportUnknownArgumentType]
-    return tuple([whole_numbers(basis, f"{name}: basis", 0, MAX_EXTENT - 1) for basis in value])  # pyright: ignore[reportUnknownVariableType]
+    bases = cast("Sequence[object]", value)
+    if not isinstance(bases, (tuple, list)) or len(bases) > MOST_LINEAR_BITS:
+        raise VerificationError(f"{name} = {shown(bases)}: expected a list of at most {MOST_LINEAR_BITS} bases")
+    return tuple([whole_numbers(basis, f"{name}: basis", 0, MAX_EXTENT - 1) for basis in bases])
 
 
 def check_order(order: Sequence[int]) -> None:

@@ -102,42 +102,42 @@ class Fields:
 
     def integer(self, key: str, default: object = _MISSING) -> Any:
         """The value of a key that is a whole number."""
-        value = self._get(key, default)
+        value: Any = self._get(key, default)
         if key in self.values and type(value) is not int:
             self._refuse(key, "an integer")
         return value
 
     def flag(self, key: str, default: object = _MISSING) -> Any:
         """The value of a key that is true or false."""
-        value = self._get(key, default)
+        value: Any = self._get(key, default)
         if key in self.values and type(value) is not bool:
             self._refuse(key, "true or false")
         return value
 
     def integers(self, key: str, default: object = _MISSING) -> Any:
         """The value of a key that is a list of whole numbers."""
-        value = self._get(key, default)
+        value: Any = self._get(key, default)
         if key in self.values and not _all_integers(value):
             self._refuse(key, "a list of integers")
         return value
 
     def bases(self, key: str, default: object = _MISSING) -> Any:
         """The value of a key that is a list of lists of whole numbers, none negative."""
-        value = self._get(key, default)
+        value: Any = self._get(key, default)
         if key in self.values and not (isinstance(value, tuple) and all(map(_all_integers, cast("tuple[Any]", value)))):
             self._refuse(key, "a list of bases, such as [[0, 1], [1, 0]],")
         return value
 
     def inner(self, key: str, default: object = _MISSING) -> Any:
         """The value of a key that is a dictionary."""
-        value = self._get(key, default)
+        value: Any = self._get(key, default)
         if key in self.values and not isinstance(value, Fields):
             self._refuse(key, "a dictionary, such as {warp = [[0, 1]]},")
         return value
 
     def attribute(self, key: str, kind: type) -> Any:
         """The value of a key that is an attribute of a class."""
-        value = self._get(key, _MISSING)
+        value: Any = self._get(key, _MISSING)
         if not isinstance(value, kind):
             self._refuse(
                 key, "a distributed encoding" if kind.__name__ == "Distributed" else "an encoding of shared memory"

@@ -4,7 +4,8 @@ Objects are recognised by the name of their class, texts by the names of their c
 text is evaluated: only names, lists, numbers and calls of layouts are read.
 
 >>> print(parse_gluon("gl.SliceLayout(0, gl.BlockedLayout([1, 1], [1, 32], [4, 1], order=[1, 0]))"))
-#ttg.slice<{dim = 0, parent = #ttg.blocked<{sizePerThread = [1, 1], threadsPerWarp = [1, 32], warpsPerCTA = [4, 1], order = [1, 0]}>}>
+#ttg.slice<{dim = 0,
+parent = #ttg.blocked<{sizePerThread = [1, 1], threadsPerWarp = [1, 32], warpsPerCTA = [4, 1], order = [1, 0]}>}>
 >>> parse_gluon("gl.BlockedLayout([1], [32], [4], [0])").to_linear((128,)).warp
 ((32,), (64,))
 """
@@ -225,7 +226,8 @@ def parse_gluon(text: str) -> Encoding:
 
     >>> parse_gluon("gl.BlokedLayout([1], [32], [4], [0])")
     Traceback (most recent call last):
-    layoutalg.core.errors.ParseError: line 1, column 1: expected a layout of Gluon, found 'BlokedLayout'; did you mean BlockedLayout?
+    layoutalg.core.errors.ParseError: line 1, column 1: expected a layout of Gluon, found 'BlokedLayout'; did you mean
+    BlockedLayout?
     """
     if len(text) > _LONGEST:
         raise ParseError("", 0, f"a Gluon layout of at most {_LONGEST} characters", f"found {len(text)}")

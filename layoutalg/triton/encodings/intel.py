@@ -1,13 +1,14 @@
 """`#ttig.dpas`: the accumulator of Intel's DPAS, and its operands, as Intel's backend for Triton has them.
 
-A DPAS of `repeatCount` rows, `executionSize` columns and a depth of `systolicDepth * opsPerChan`, repeated `repCluster` times within a
-warp. Of an 8x16 accumulator a warp of 16 lanes has a column in each lane:
+A DPAS of `repeatCount` rows, `executionSize` columns and a depth of `systolicDepth * opsPerChan`, repeated `repCluster` times
+within a warp. Of an 8x16 accumulator a warp of 16 lanes has a column in each lane:
 
 >>> dpas = Dpas(8, 8, 16, 2, 16, (1, 1), (1, 1))
 >>> print(dpas.to_linear((8, 16)))
 #ttg.linear<{register = [[1, 0], [2, 0], [4, 0]], lane = [[0, 1], [0, 2], [0, 4], [0, 8]], warp = [], block = []}>
 >>> print(dpas)
-#ttig.dpas<{repeatCount = 8, systolicDepth = 8, executionSize = 16, opsPerChan = 2, threadsPerWarp = 16, warpsPerCTA = [1, 1], repCluster = [1, 1], A = [8, 16], B = [16, 16], C = [8, 16]}>
+#ttig.dpas<{repeatCount = 8, systolicDepth = 8, executionSize = 16, opsPerChan = 2, threadsPerWarp = 16,
+warpsPerCTA = [1, 1], repCluster = [1, 1], A = [8, 16], B = [16, 16], C = [8, 16]}>
 
 The formulas are those of DPASToLinearLayout in intel-xpu-backend-for-triton, and agree with its unit tests.
 """
@@ -58,7 +59,8 @@ class Dpas(Distributed):
         object.__setattr__(self, "rep_cluster", as_sizes_field("repCluster", self.rep_cluster))
         if not 2 <= len(self.warps_per_cta) == len(self.rep_cluster) <= 3:
             raise VerificationError(
-                f"warpsPerCTA = {list(self.warps_per_cta)}, repCluster = {list(self.rep_cluster)}: expected 2 or 3 entries in both"
+                f"warpsPerCTA = {list(self.warps_per_cta)}, repCluster = {list(self.rep_cluster)}: expected 2 or 3 entries "
+                "in both"
             )
         lanes, channels = self.threads_per_warp, self.execution_size
         # More lanes than rows of the instruction: the others have the next rows, as Intel's formula says.

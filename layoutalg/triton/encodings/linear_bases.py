@@ -111,8 +111,8 @@ class GenericLinear(Linear):
 
     >>> GenericLinear(lane=((1, 1),))
     Traceback (most recent call last):
-    layoutalg.core.errors.VerificationError: #ttg.generic_linear: lane basis 0, [1, 1], moves more than one dimension: only bases
-    of warps may
+    layoutalg.core.errors.VerificationError: #ttg.generic_linear: lane basis 0, [1, 1], moves more than one dimension:
+    only bases of warps may
     """
 
     def _check(self) -> None:

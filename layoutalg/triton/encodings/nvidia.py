@@ -1,7 +1,8 @@
 """`#ttg.nvidia_mma`: the accumulators of Ampere's mma.sync (version 2) and Hopper's wgmma (version 3), and their operands.
 
-Both are made of one tile: `width` registers and 4 lanes along a row, 8 lanes down, then 8 rows and the other columns in registers.
-The accumulator of m16n8 is such a tile with 2 registers along a row, and A of m16n8k16 is one with kWidth = 2 along K:
+Both are made of one tile: `width` registers and 4 lanes along a row, 8 lanes down, then 8 rows and the other columns in
+registers. The accumulator of m16n8 is such a tile with 2 registers along a row, and A of m16n8k16 is one with kWidth = 2
+along K:
 
 >>> mma = NvidiaMma(2, 0, (1, 1), (16, 8))
 >>> print(mma.to_linear((16, 8)))
@@ -108,7 +109,8 @@ class NvidiaMma(Distributed):
             raise VerificationError("ttg.dot_op kWidth parameter is mandatory for Ampere or Hopper MMA parent")
         if self.version_major == 3 and index:
             raise VerificationError(
-                "ttg.dot_op opIdx parameter must be 0 for Hopper MMA parent, since Hopper WGMMA only allows operand A in registers"
+                "ttg.dot_op opIdx parameter must be 0 for Hopper MMA parent, since Hopper WGMMA only "
+                "allows operand A in registers"
             )
 
     def dot_operand(self, index: int, width: int, shape: tuple[int, ...]) -> LinearLayout:

@@ -1,8 +1,8 @@
 """How every encoding of Triton is built: a product of small pieces, then made to fit a tensor and a cluster.
 
 A `Product` counts how far each dimension is covered. `put(4, "lane", 1)` gives the next 2 bits of the lane the next 2 free bits
-of dimension 1; `put(2, "warp")` gives the next bit of the warp nothing, so that warps hold copies. Here a warp covers 8x8, and a
-tensor of 16x8 repeats it in the registers; of 4x8 only the lower half of the lanes hold something of their own:
+of dimension 1; `put(2, "warp")` gives the next bit of the warp nothing, so that warps hold copies. Here a warp covers 8x8,
+and a tensor of 16x8 repeats it in the registers; of 4x8 only the lower half of the lanes hold something of their own:
 
 >>> tile = Product(2).put(2, "register", 1).put(4, "lane", 1).put(8, "lane", 0)
 >>> print(tile.fit((1, 0), (), (16, 8)))
@@ -49,7 +49,7 @@ class Product:
         return self
 
     def skip(self, count: int, name: str, dim: int, step: int) -> Product:
-        """The next bits of an input, for `count` values, move a dimension by `step` and its doubles; what is between is put elsewhere."""
+        """The next bits of an input, for `count` values, move a dimension by `step` and its doubles."""
         for i in range(count.bit_length() - 1):
             self.add(name, _one(len(self.sizes), dim, step << i))
         return self

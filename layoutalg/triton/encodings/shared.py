@@ -1,7 +1,7 @@
 """Shared memory by its bases: `#ttg.shared_linear`, `#ttg.padded_shared`, and `#ttg.partitioned_shared` of several memories.
 
-A shared_linear lists what each bit of the offset moves, XOR included. A padded one leaves `pad` elements free after every `interval`,
-and a partitioned one deals pieces of a dimension out to separate memories:
+A shared_linear lists what each bit of the offset moves, XOR included. A padded one leaves `pad` elements free after every
+`interval`, and a partitioned one deals pieces of a dimension out to separate memories:
 
 >>> print(PaddedShared(((4, 2),), offset=((0, 1), (0, 2), (1, 0))))
 #ttg.padded_shared<[4:+2] {order = [1, 0], shape = [2, 4]}>

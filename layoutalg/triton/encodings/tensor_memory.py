@@ -1,7 +1,7 @@
 """Blackwell's tensor memory: `#ttng.tensor_memory_encoding` of accumulators, `#ttng.tensor_memory_scales_encoding` of scales.
 
-Tensor memory has 128 rows and columns of 32 bits. A block of 128 rows has a row in each; one of 64 rows leaves every second group of
-16 rows to the next block:
+Tensor memory has 128 rows and columns of 32 bits. A block of 128 rows has a row in each; one of 64 rows leaves every second
+group of 16 rows to the next block:
 
 >>> TensorMemory(64, 32).to_linear((64, 64)).bases_of("row")
 ((1, 0), (2, 0), (4, 0), (8, 0), (0, 32), (16, 0), (32, 0))

@@ -64,7 +64,8 @@ class MemDescType:
 
     >>> from layoutalg.triton.encodings import TensorMemory
     >>> print(MemDescType((128, 64), "f32", TensorMemory(128, 64), "#ttng.tensor_memory", True))
-    !ttg.memdesc<128x64xf32, #ttng.tensor_memory_encoding<blockM = 128, blockN = 64, colStride = 1>, #ttng.tensor_memory, mutable>
+    !ttg.memdesc<128x64xf32, #ttng.tensor_memory_encoding<blockM = 128, blockN = 64, colStride = 1>, #ttng.tensor_memory,
+    mutable>
     """
 
     shape: tuple[int, ...]
