@@ -17,8 +17,6 @@ Triton 3.9).
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import reduce
-from operator import or_
 from typing import Self
 
 from layoutalg.core.errors import ConversionError
@@ -266,8 +264,11 @@ def _unchanged(source: LinearBases, target: LinearBases) -> dict[str, int]:
     """
 
     def moved(layout: LinearBases, wanted: str, *, others: bool) -> int:
-        columns = zip(_places(layout), layout.columns(), strict=True)
-        return reduce(or_, [column for (name, _), column in columns if (name != wanted) is others], 0)
+        found = 0
+        for (name, _), column in zip(_places(layout), layout.columns(), strict=True):
+            if (name != wanted) is others:
+                found |= column
+        return found
 
     kept: dict[str, int] = {}
     for i, (name, bases) in enumerate(target.bases):

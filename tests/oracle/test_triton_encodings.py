@@ -1,7 +1,7 @@
 """Triton's encodings: what its wheel answered to 697 of them, and fresh ones in every run.
 
 The table has Triton 3.9's own answers; where its wheel cannot be asked, `from` says where a row comes from (padded ones from
-the Gluon object, rotating ones and dpas from the sources). Texts of older Tritons have the answer to what they are called today.
+the Gluon object, rotating ones and dpas from the sources). Texts of older Tritons have the answer to their names of today.
 """
 
 from __future__ import annotations

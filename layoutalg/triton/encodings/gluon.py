@@ -1,7 +1,7 @@
 """Gluon's layouts: objects of `triton.experimental.gluon.language`, and the Python that prints or makes them.
 
-Objects are recognised by the name of their class, texts by the names of their constructors; neither needs triton, and no
-text is evaluated: only names, lists, numbers and calls of layouts are read.
+Objects are recognised by the name of their class, texts by the names of their constructors; neither needs triton. No text is
+evaluated: calls of layouts with lists and numbers are read, and nothing else.
 
 >>> print(parse_gluon("gl.SliceLayout(0, gl.BlockedLayout([1, 1], [1, 32], [4, 1], order=[1, 0]))"))
 #ttg.slice<{dim = 0,
@@ -12,15 +12,14 @@ parent = #ttg.blocked<{sizePerThread = [1, 1], threadsPerWarp = [1, 32], warpsPe
 
 from __future__ import annotations
 
-import ast
 import re
 from collections.abc import Callable
 from typing import Any, cast
 
-from layoutalg.core.errors import ConversionError, ParseError, VerificationError
-from layoutalg.core.limits import MAX_NESTING
+from layoutalg.core.errors import ConversionError, VerificationError
+from layoutalg.core.limits import MAX_NESTING, MOST_GIVEN
 from layoutalg.core.messages import shown
-from layoutalg.core.reader import did_you_mean
+from layoutalg.core.reader import Reader, did_you_mean
 from layoutalg.triton.encodings.amd import AmdMfma, AmdWmma
 from layoutalg.triton.encodings.blocked import Blocked, Slice
 from layoutalg.triton.encodings.dot import DotOperand
@@ -35,6 +34,7 @@ from layoutalg.triton.encodings.tensor_memory import TensorMemory, TensorMemoryS
 __all__ = ["as_encoding", "is_gluon", "looks_like_gluon", "parse_gluon"]
 
 _TEXT = re.compile(r"\s*+(?:[A-Za-z_][A-Za-z0-9_]*+\.)*+_?(?:[A-Za-z]+)Layout\s*+\(")
+_KEYWORD = re.compile(r"([A-Za-z_][A-Za-z0-9_]*)[ \t\r\n]*=(?!=)")
 _LONGEST = 2**16
 Made = Callable[..., Encoding]
 
@@ -229,77 +229,73 @@ def parse_gluon(text: str) -> Encoding:
     layoutalg.core.errors.ParseError: line 1, column 1: expected a layout of Gluon, found 'BlokedLayout'; did you mean
     BlockedLayout?
     """
-    if len(text) > _LONGEST:
-        raise ParseError("", 0, f"a Gluon layout of at most {_LONGEST} characters", f"found {len(text)}")
-    start = len(text) - len(text.lstrip())
+    reader = Reader(text)
+    value = read_gluon(reader)
+    reader.finish()
+    return value
+
+
+def read_gluon(reader: Reader) -> Encoding:
+    """Read a call of a layout of Gluon, and leave the reader behind it."""
+    start = reader.skip()
+    name = reader.word("a layout of Gluon, such as BlockedLayout(..)").rpartition(".")[2]
+    if name in _DECIDED_LATER:
+        reader.fail("a layout", f"found {name}, a placeholder whose layout Gluon decides later", at=start)
+    if name not in _LAYOUTS:
+        reader.fail("a layout of Gluon", f"found {name[:40]!r}{did_you_mean(name, tuple(_LAYOUTS))}", at=start)
+    names, needed, made = _LAYOUTS[name]
+    reader.expect("(")
+    found: dict[str, Any] = {}
+    keyed = False
+    while not reader.accept(")"):
+        if found:
+            reader.expect(",")
+            if reader.accept(")"):
+                break
+        at = reader.skip()
+        key = _KEYWORD.match(reader.text, at)
+        keyed = keyed or key is not None
+        if key is not None:
+            one = key.group(1)
+            reader.position = key.end()
+        elif keyed:
+            reader.fail("a keyword, as before")
+        else:
+            one = names[len(found)] if len(found) < len(names) else ""
+        if one not in names or one in found:
+            problem = f"found {one[:40]!r}{did_you_mean(one, names)}" if one else "found one more argument"
+            reader.fail(f"each of {', '.join(names)} at most once", problem, at=at)
+        within = one in ("parent", "partition_layout")
+        found[one] = reader.nested(lambda: read_gluon(reader) if within else _literal(reader))  # noqa: B023
+    for one in names[:needed]:
+        if one not in found:
+            reader.fail(f"{one} of {name}", "which is missing", at=start)
+    given = [found.get(one, _DEFAULTS.get(one, ())) for one in names]
+    last = max([i for i, one in enumerate(names) if one in found], default=-1)
     try:
-        tree = ast.parse(text.strip(), mode="eval").body
-    except SyntaxError as error:
-        lines = text.strip().split("\n")
-        at = start + sum(len(line) + 1 for line in lines[: (error.lineno or 1) - 1]) + max(0, (error.offset or 1) - 1)
-        raise ParseError(text, at, "a Gluon layout as Python writes it", f"Python says: {error.msg}") from None
-    except (ValueError, RecursionError, MemoryError):
-        raise ParseError(text, start, "a Gluon layout as Python writes it", "found what Python cannot read") from None
-    return _Calls(text, start).encoding(tree, MAX_NESTING)
+        return made(*given[: max(last + 1, needed)])
+    except (TypeError, AttributeError, IndexError):
+        reader.fail(f"lists and numbers as {name} takes them", at=start)
 
 
-class _Calls:
-    """A tree of calls of layouts in a text."""
-
-    def __init__(self, text: str, start: int) -> None:
-        self.text, self.start = text, start
-        self.lines = text.strip().split("\n")
-
-    def fail(self, node: ast.AST, expected: str, problem: str | None = None) -> Any:
-        line, column = getattr(node, "lineno", 1), getattr(node, "col_offset", 0)
-        # ast counts columns in bytes of UTF-8.
-        before = self.lines[line - 1].encode()[:column].decode(errors="ignore")
-        at = self.start + sum(len(one) + 1 for one in self.lines[: line - 1]) + len(before)
-        raise ParseError(self.text, at, expected, problem)
-
-    def encoding(self, node: ast.AST, depth: int) -> Encoding:
-        if not isinstance(node, ast.Call) or not depth:
-            self.fail(node, "a layout of Gluon, such as BlockedLayout(..)")
-        call = cast("ast.Call", node)
-        function = call.func
-        name = function.attr if isinstance(function, ast.Attribute) else getattr(function, "id", "")
-        if name in _DECIDED_LATER:
-            self.fail(call, "a layout", f"found {name}, a placeholder whose layout Gluon decides later")
-        if name not in _LAYOUTS:
-            self.fail(call, "a layout of Gluon", f"found {name[:40]!r}{did_you_mean(name, tuple(_LAYOUTS))}")
-        names, needed, made = _LAYOUTS[name]
-        found: dict[str, Any] = {}
-        for key, part in [*zip(names, call.args, strict=False), *((word.arg, word.value) for word in call.keywords)]:
-            if key is None or key not in names or key in found:
-                self.fail(part, f"each of {', '.join(names)} once", f"found {str(key)[:40]!r}")
-            found[str(key)] = part
-        if len(call.args) > len(names):
-            self.fail(call.args[len(names)], f"at most {len(names)} arguments of {name}")
-        for one in names[:needed]:
-            if one not in found:
-                self.fail(call, f"{one} of {name}", "which is missing")
-        values = {
-            key: self.encoding(part, depth - 1) if key in ("parent", "partition_layout") else self.literal(part, depth)
-            for key, part in found.items()
-        }
-        given = [values.get(one, _DEFAULTS.get(one, ())) for one in names]
-        last = max([i for i, one in enumerate(names) if one in values], default=-1)
-        try:
-            return made(*given[: max(last + 1, needed)])
-        except (TypeError, AttributeError, IndexError):
-            return self.fail(call, f"lists and numbers as {name} takes them")
-
-    def literal(self, node: ast.AST, depth: int) -> Any:
-        """A number, True, False, None, or a list of such."""
-        if isinstance(node, (ast.List, ast.Tuple)) and depth:
-            return [self.literal(one, depth - 1) for one in node.elts]
-        if isinstance(node, ast.Constant) and isinstance(node.value, (int, bool, type(None))):
-            return node.value
-        if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub) and isinstance(node.operand, ast.Constant):
-            value = node.operand.value
-            if type(value) is int:
-                return -value
-        return self.fail(node, "a number, or a list of numbers")
+def _literal(reader: Reader) -> Any:
+    """A number, True, False, None, or a list of such."""
+    number = reader.accept_integer()
+    if number is not None:
+        return number
+    for opening, closing in ("[]", "()"):
+        if reader.accept(opening):
+            items: list[Any] = []
+            while not reader.accept(closing):
+                if items:
+                    reader.expect(",")
+                    if reader.accept(closing):
+                        break
+                if len(items) == MOST_GIVEN:
+                    reader.fail(f"at most {MOST_GIVEN} entries")
+                items.append(reader.nested(lambda: _literal(reader)))
+            return items
+    return {"True": True, "False": False, "None": None}[reader.one_of(("True", "False", "None"))]
 
 
 _DEFAULTS: dict[str, Any] = {
