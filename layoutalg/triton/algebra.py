@@ -22,7 +22,8 @@ from typing import Self
 from layoutalg.core.errors import ConversionError
 from layoutalg.core.gf2 import image, preimages
 from layoutalg.core.messages import shown
-from layoutalg.triton.bases import Bases, Basis, LinearBases
+from layoutalg.triton.bases import LinearBases
+from layoutalg.triton.given import Bases, Basis
 from layoutalg.triton.reshaping import Reshaped
 
 __all__ = ["LinearAlgebra", "supremum"]
@@ -63,7 +64,7 @@ class LinearAlgebra(Reshaped):
             ]
             found.append((name, tuple(bases)))
         made = self.make(found, [(name, low.get(name, 1) * high.get(name, 1)) for name in outs])
-        made.check_size()
+        made._check_size()
         return made
 
     def compose(self, outer: LinearBases) -> Self:

@@ -17,24 +17,28 @@ process aborts, a `ConversionError` says what was given. `LinearLayout` is the c
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Self, cast
+from collections.abc import Iterable, Mapping
+from typing import Any, Self
 
-from layoutalg.core.errors import ConversionError, LayoutError
+from layoutalg.core.errors import ConversionError
 from layoutalg.core.gf2 import kernel, reduced
-from layoutalg.core.limits import LONGEST_NAME, MAX_EXTENT, MOST_DIMENSIONS
-from layoutalg.core.limits import MOST_LINEAR_BITS as _MOST_BITS
+from layoutalg.core.limits import MOST_DIMENSIONS
 from layoutalg.core.messages import shown
 from layoutalg.core.whole_numbers import found_whole, listed
+from layoutalg.triton.given import (
+    Bases,
+    Basis,
+    Sizes,
+    bases_of_input,
+    listing,
+    names_of,
+    pair_of,
+    place_of,
+    power_of_two,
+)
 
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
+__all__ = ["LinearBases"]
 
-__all__ = ["Bases", "Basis", "LinearBases", "Sizes", "power_of_two"]
-
-Basis = tuple[int, ...]
-Bases = tuple[Basis, ...]
-Sizes = tuple[tuple[str, int], ...]
 _Inputs = tuple[tuple[str, Bases], ...]
 _MOST_COLUMNS = 64
 """Bits of all inputs, or of all outputs, together: Triton's own limit (a row of its matrix is a 64-bit word)."""
@@ -58,7 +62,11 @@ class LinearBases:
 
     @classmethod
     def make(cls, bases: Iterable[tuple[str, Bases]], outs: Iterable[tuple[str, int]]) -> Self:
-        """A value from parts that are known to be sound."""
+        """A value from parts that are known to be sound.
+
+        >>> LinearBases.make([("i", ((1,),))], [("o", 2)]) == LinearBases.identity_1d(2, "i", "o")
+        True
+        """
         made = object.__new__(cls)
         object.__setattr__(made, "_bases", tuple(bases))
         object.__setattr__(made, "_outs", tuple(outs))
@@ -83,10 +91,10 @@ class LinearBases:
         layoutalg.core.errors.ConversionError: nothing reaches o = 2: a surjective layout needs a basis for each of the 3 bits
         of its outputs (give sizes and require_surjective=False to allow this)
         """
-        names = _names(out_dim_names, "output")
-        given = [_pair(one) for one in listed(bases, "bases", MOST_DIMENSIONS, ConversionError)]
-        ins = _names([name for name, _ in given], "input")
-        read = tuple([(name, _read(name, one, len(names))) for name, (_, one) in zip(ins, given, strict=True)])
+        names = names_of(out_dim_names, "output")
+        given = [pair_of(one) for one in listed(bases, "bases", MOST_DIMENSIONS, ConversionError)]
+        ins = names_of([name for name, _ in given], "input")
+        read = tuple([(name, bases_of_input(name, one, len(names))) for name, (_, one) in zip(ins, given, strict=True)])
         every = [basis for _, one in read for basis in one]
         if out_dim_sizes is None:
             if not require_surjective:
@@ -105,7 +113,7 @@ class LinearBases:
                             f"{name} basis {i}, {list(basis)}: expected {out} below its size {size}, found {value}"
                         )
         made = cls.make(read, zip(names, sizes, strict=True))
-        made.check_size()
+        made._check_size()
         if require_surjective and not made.is_surjective():
             raise ConversionError(
                 f"nothing reaches {made.unreached()}: a surjective layout needs a basis for each of the "
@@ -144,10 +152,10 @@ class LinearBases:
         if found_whole(size) == 0:
             return cls.empty()
         step, bits = power_of_two(stride, "stride"), power_of_two(size, "size").bit_length() - 1
-        names = _names((in_dim,), "input"), _names((out_dim,), "output")
+        names = names_of((in_dim,), "input"), names_of((out_dim,), "output")
         reach = power_of_two(step << bits, "size times stride") if bits else step
         made = cls.make([(names[0][0], tuple([(step << i,) for i in range(bits)]))], [(names[1][0], reach)])
-        made.check_size()
+        made._check_size()
         return made
 
     @classmethod
@@ -160,21 +168,29 @@ class LinearBases:
         if found_whole(size) == 0:
             return cls.empty()
         bits = power_of_two(size, "size").bit_length() - 1
-        names = _names((in_dim,), "input"), _names((out_dim,), "output")
+        names = names_of((in_dim,), "input"), names_of((out_dim,), "output")
         made = cls.make([(names[0][0], ((0,),) * bits)], [(names[1][0], power_of_two(out_dim_size, "out_dim_size"))])
-        made.check_size()
+        made._check_size()
         return made
 
     # What it is
 
     @property
     def bases(self) -> tuple[tuple[str, Bases], ...]:
-        """The inputs in order, each with its bases, least significant bit first."""
+        """The inputs in order, each with its bases, least significant bit first.
+
+        >>> LinearBases.identity_1d(4, "i", "o").bases
+        (('i', ((1,), (2,))),)
+        """
         return self._bases
 
     @property
     def out_dims(self) -> Sizes:
-        """The outputs in order, each with its size."""
+        """The outputs in order, each with its size.
+
+        >>> LinearBases.identity_1d(4, "i", "o").out_dims
+        (('o', 4),)
+        """
         return self._outs
 
     @property
@@ -187,19 +203,35 @@ class LinearBases:
         return tuple([(name, 1 << len(bases)) for name, bases in self._bases])
 
     def get_in_dim_names(self) -> tuple[str, ...]:
-        """The names of the inputs, in order."""
+        """The names of the inputs, in order.
+
+        >>> LinearBases.identity_1d(4, "i", "o").get_in_dim_names()
+        ('i',)
+        """
         return tuple([name for name, _ in self._bases])
 
     def get_out_dim_names(self) -> tuple[str, ...]:
-        """The names of the outputs, in order."""
+        """The names of the outputs, in order.
+
+        >>> LinearBases.identity_1d(4, "i", "o").get_out_dim_names()
+        ('o',)
+        """
         return tuple([name for name, _ in self._outs])
 
     def has_in_dim(self, name: str) -> bool:
-        """Whether there is an input of that name."""
+        """Whether there is an input of that name.
+
+        >>> LinearBases.identity_1d(4, "i", "o").has_in_dim("o")
+        False
+        """
         return any(one == name for one, _ in self._bases)
 
     def has_out_dim(self, name: str) -> bool:
-        """Whether there is an output of that name."""
+        """Whether there is an output of that name.
+
+        >>> LinearBases.identity_1d(4, "i", "o").has_out_dim("o")
+        True
+        """
         return any(one == name for one, _ in self._outs)
 
     def bases_of(self, name: str) -> Bases:
@@ -214,21 +246,28 @@ class LinearBases:
         for one, bases in self._bases:
             if one == name:
                 return bases
-        raise ConversionError(f"no input {shown(name)}: expected one of {_listing(self.get_in_dim_names())}")
+        raise ConversionError(f"no input {shown(name)}: expected one of {listing(self.get_in_dim_names())}")
 
     def get_in_dim_size(self, name: str) -> int:
-        """How many values an input has: 2 to the number of its bases."""
+        """How many values an input has: 2 to the number of its bases.
+
+        >>> LinearBases.zeros_1d(4, "i", "o").get_in_dim_size("i")
+        4
+        """
         return 1 << len(self.bases_of(name))
 
     def get_out_dim_size(self, name: str) -> int:
         """How many values an output has.
 
         Raises `ConversionError` for a name that it does not have.
+
+        >>> LinearBases.zeros_1d(4, "i", "o").get_out_dim_size("o")
+        1
         """
         for one, size in self._outs:
             if one == name:
                 return size
-        raise ConversionError(f"no output {shown(name)}: expected one of {_listing(self.get_out_dim_names())}")
+        raise ConversionError(f"no output {shown(name)}: expected one of {listing(self.get_out_dim_names())}")
 
     @property
     def in_bits(self) -> int:
@@ -241,7 +280,11 @@ class LinearBases:
 
     @property
     def out_bits(self) -> int:
-        """The bits of all outputs together."""
+        """The bits of all outputs together.
+
+        >>> LinearBases.identity_1d(4, "i", "o").out_bits
+        2
+        """
         return sum(size.bit_length() - 1 for _, size in self._outs)
 
     # As a matrix over GF(2)
@@ -274,8 +317,12 @@ class LinearBases:
         return [[column >> row & 1 for column in self.columns()] for row in range(self.out_bits)]
 
     @property
-    def rank(self) -> int:
-        """How many bits of the outputs the inputs reach independently."""
+    def matrix_rank(self) -> int:
+        """How many bits of the outputs the inputs reach independently.
+
+        >>> LinearBases.from_bases([("i", [[3], [3]])], ["o"], [4], False).matrix_rank
+        1
+        """
         return len(reduced(self.columns()))
 
     def is_surjective(self) -> bool:
@@ -284,7 +331,7 @@ class LinearBases:
         >>> LinearBases.zeros_1d(4, "i", "o").is_surjective(), LinearBases.strided_1d(4, 2, "i", "o").is_surjective()
         (True, False)
         """
-        return self.rank == self.out_bits
+        return self.matrix_rank == self.out_bits
 
     def is_injective(self) -> bool:
         """Whether different inputs have different coordinates: no copies.
@@ -292,7 +339,7 @@ class LinearBases:
         >>> LinearBases.zeros_1d(4, "i", "o").is_injective(), LinearBases.strided_1d(4, 2, "i", "o").is_injective()
         (False, True)
         """
-        return self.rank == self.in_bits
+        return self.matrix_rank == self.in_bits
 
     def is_invertible(self) -> bool:
         """Whether it is a bijection: surjective, with as many bits in as out.
@@ -300,7 +347,7 @@ class LinearBases:
         >>> LinearBases.identity_1d(4, "i", "o").is_invertible()
         True
         """
-        return self.in_bits == self.out_bits == self.rank
+        return self.in_bits == self.out_bits == self.matrix_rank
 
     def get_free_variable_masks(self) -> dict[str, int]:
         """Of each input the bits that lower ones can stand for, as a mask: flipping one of them reaches nothing new.
@@ -346,10 +393,10 @@ class LinearBases:
         [0, 1, 2, 3, 0, 1]
         """
         if not isinstance(inputs, Mapping) or set(inputs) != set(self.get_in_dim_names()):  # pyright: ignore[reportUnnecessaryIsInstance]
-            raise ConversionError(f"apply to {shown(inputs)}: expected values for {_listing(self.get_in_dim_names())}")
+            raise ConversionError(f"apply to {shown(inputs)}: expected values for {listing(self.get_in_dim_names())}")
         found: list[Any] = [0] * len(self._outs)
         for name, bases in self._bases:
-            place = _place(inputs[name], name)
+            place = place_of(inputs[name], name)
             for bit, basis in enumerate(bases):
                 given = place >> bit & 1
                 found = [value ^ given * step if step else value for value, step in zip(found, basis, strict=True)]
@@ -358,7 +405,11 @@ class LinearBases:
         return dict(zip(self.get_out_dim_names(), found, strict=True))
 
     def unreached(self) -> str:
-        """A coordinate of one bit that no input reaches, for an error."""
+        """A coordinate of one bit that no input reaches, for an error.
+
+        >>> LinearBases.strided_1d(2, 2, "i", "o").unreached()
+        'o = 1'
+        """
         space = reduced(self.columns())
         bit = 0
         for name, size in self._outs:
@@ -369,7 +420,7 @@ class LinearBases:
                 step, bit = step * 2, bit + 1
         return "nothing"
 
-    def check_size(self) -> None:
+    def _check_size(self) -> None:
         """Refuse more bits than Triton's matrices have."""
         if max(self.in_bits, self.out_bits) > _MOST_COLUMNS:
             raise ConversionError(
@@ -402,10 +453,10 @@ class LinearBases:
     def __repr__(self) -> str:
         bases = [(name, [list(basis) for basis in one]) for name, one in self._bases]
         names, sizes = [name for name, _ in self._outs], [size for _, size in self._outs]
-        rest = "" if self.is_surjective() and self.shrunk() == self._outs else f", {sizes}, False"
+        rest = "" if self.is_surjective() and self._shrunk() == self._outs else f", {sizes}, False"
         return f"{type(self).__name__}.from_bases({bases}, {names}{rest})"
 
-    def shrunk(self) -> Sizes:
+    def _shrunk(self) -> Sizes:
         """The outputs with the sizes that the bases reach."""
         every = [basis for _, bases in self._bases for basis in bases]
         return tuple(
@@ -431,72 +482,3 @@ class LinearBases:
             rows = [f"{name}={1 << i} -> ({', '.join(map(str, basis))})" for i, basis in enumerate(bases)]
             lines.append(" - " + "\n   ".join(rows or [f"{name} is a size 1 dimension"]))
         return "\n".join([*lines, f"where out dims are: [{sizes}]"])
-
-
-def power_of_two(size: object, what: str) -> int:
-    """A size that must be a power of two.
-
-    Raises `ConversionError` for anything else.
-
-    >>> power_of_two(24, "dimension 0")
-    Traceback (most recent call last):
-    layoutalg.core.errors.ConversionError: dimension 0 24: expected a power of two
-    """
-    number = found_whole(size)
-    if number is None or number < 1 or number & (number - 1):
-        raise ConversionError(f"{what} {shown(size)}: expected a power of two")
-    if number > MAX_EXTENT:
-        raise ConversionError(f"{what} {shown(size)}: expected at most 2^31")
-    return number
-
-
-def _names(names: object, what: str) -> tuple[str, ...]:
-    found = listed(names, f"names of {what}s", MOST_DIMENSIONS, ConversionError)
-    for name in found:
-        if not isinstance(name, str) or not name or len(name) > LONGEST_NAME:
-            raise ConversionError(f"{what} {shown(name)}: expected a name")
-    if len(set(found)) != len(found):
-        raise ConversionError(f"{what}s {_listing(found)}: expected each name once")
-    return tuple(found)
-
-
-def _pair(given: object) -> tuple[str, object]:
-    try:
-        name, bases = cast("tuple[Any, Any]", given)
-    except (TypeError, ValueError):
-        raise ConversionError(f"bases {shown(given)}: expected a pair of an input's name and its bases") from None
-    return name, bases
-
-
-def _read(name: str, bases: object, rank: int) -> Bases:
-    found: list[Basis] = []
-    for i, given in enumerate(listed(bases, f"bases of {name!r}", _MOST_BITS, ConversionError)):
-        basis = tuple(listed(given, f"{name} basis {i},", MOST_DIMENSIONS, ConversionError))
-        values = [found_whole(value) for value in basis]
-        if len(basis) != rank:
-            raise ConversionError(
-                f"{name} basis {i}, {shown(list(basis))}: expected {rank} coordinates, one per output"
-            )
-        if any(value is None or not 0 <= value < MAX_EXTENT for value in values):
-            raise ConversionError(f"{name} basis {i}, {shown(list(basis))}: expected coordinates from 0 to 2^31 - 1")
-        found.append(tuple([value for value in values if value is not None]))
-    return tuple(found)
-
-
-def _place(given: Any, name: str) -> int | NDArray[Any]:
-    number = found_whole(given)
-    if number is not None:
-        return number
-    import numpy as np
-
-    try:
-        array = np.asarray(given)
-    except (ValueError, TypeError, LayoutError):
-        array = np.empty(0, object)
-    if array.dtype.kind not in "iu":
-        raise ConversionError(f"{name} {shown(given)}: expected a whole number, or an array of them")
-    return array.astype(np.int64)
-
-
-def _listing(names: Sequence[str]) -> str:
-    return ", ".join(map(str, names)) or "(none)"

@@ -36,7 +36,7 @@ from layoutalg.core.reader import Reader
 from layoutalg.core.whole_numbers import whole_numbers
 from layoutalg.core.work_items import cover
 from layoutalg.triton.algebra import LinearAlgebra
-from layoutalg.triton.bases import Bases, Basis
+from layoutalg.triton.given import Bases, Basis
 
 __all__ = ["LinearLayout", "as_bases", "bases_text", "from_linear_layout", "parse_linear_layout", "to_linear_layout"]
 
@@ -92,22 +92,38 @@ class LinearLayout(LinearAlgebra, Notation):
 
     @property
     def register(self) -> Bases:
-        """The bases of the register's number; none for a layout without registers."""
+        """The bases of the register's number; none for a layout without registers.
+
+        >>> LinearLayout(register=((1,), (2,)), shape=(4,)).register
+        ((1,), (2,))
+        """
         return dict(self.bases).get("register", ())
 
     @property
     def lane(self) -> Bases:
-        """The bases of the lane's number."""
+        """The bases of the lane's number.
+
+        >>> LinearLayout(lane=((1,), (2,)), shape=(4,)).lane
+        ((1,), (2,))
+        """
         return dict(self.bases).get("lane", ())
 
     @property
     def warp(self) -> Bases:
-        """The bases of the warp's number."""
+        """The bases of the warp's number.
+
+        >>> LinearLayout(lane=((1,), (2,)), shape=(4,)).warp
+        ()
+        """
         return dict(self.bases).get("warp", ())
 
     @property
     def block(self) -> Bases:
-        """The bases of the number of the CTA in its cluster."""
+        """The bases of the number of the CTA in its cluster.
+
+        >>> LinearLayout(block=((1,),), shape=(2,)).block
+        ((1,),)
+        """
         return dict(self.bases).get("block", ())
 
     @property

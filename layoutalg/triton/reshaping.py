@@ -21,7 +21,8 @@ from layoutalg.core.errors import ConversionError
 from layoutalg.core.limits import MOST_DIMENSIONS
 from layoutalg.core.messages import shown
 from layoutalg.core.whole_numbers import listed
-from layoutalg.triton.bases import Bases, LinearBases, Sizes, power_of_two
+from layoutalg.triton.bases import LinearBases
+from layoutalg.triton.given import Bases, Sizes, power_of_two
 
 __all__ = ["Reshaped"]
 

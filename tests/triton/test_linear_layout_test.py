@@ -234,7 +234,7 @@ def test_invert_and_compose(a: Any, b: Any, wanted: Any, sizes: dict[str, int]) 
     first, second = layout(a, ["out"]), layout(b, ["out"])
     found = first.invert_and_compose(second)
     assert found == layout(wanted, sizes)
-    assert found.is_surjective() == (sum(s.bit_length() - 1 for s in sizes.values()) == found.rank)
+    assert found.is_surjective() == (sum(s.bit_length() - 1 for s in sizes.values()) == found.matrix_rank)
     assert found.compose(second) == first
 
 

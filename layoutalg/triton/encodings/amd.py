@@ -17,9 +17,9 @@ from dataclasses import dataclass
 
 from layoutalg.core.errors import VerificationError
 from layoutalg.core.whole_numbers import as_flag, whole_number
-from layoutalg.triton.bases import Bases
 from layoutalg.triton.encodings.encoding import Distributed, as_bases_field, as_sizes_field, key_text
 from layoutalg.triton.encodings.product import Product, check_cga
+from layoutalg.triton.given import Bases
 from layoutalg.triton.linear import LinearLayout, bases_text
 
 __all__ = ["AmdMfma", "AmdWmma"]

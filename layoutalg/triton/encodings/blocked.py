@@ -17,9 +17,9 @@ from dataclasses import dataclass
 from layoutalg.core.errors import VerificationError
 from layoutalg.core.messages import shown
 from layoutalg.core.whole_numbers import found_whole
-from layoutalg.triton.bases import Bases
 from layoutalg.triton.encodings.encoding import Distributed, as_bases_field, as_sizes_field, check_order, key_text
 from layoutalg.triton.encodings.product import Product, check_cga
+from layoutalg.triton.given import Bases
 from layoutalg.triton.linear import LinearLayout
 
 __all__ = ["Blocked", "Slice"]

@@ -24,7 +24,7 @@ from layoutalg.core.errors import DistributionError, VerificationError
 from layoutalg.core.limits import MAX_EXTENT, MOST_LINEAR_BITS
 from layoutalg.core.messages import shown
 from layoutalg.core.whole_numbers import whole_numbers
-from layoutalg.triton.bases import Bases
+from layoutalg.triton.given import Bases
 from layoutalg.triton.linear import LinearLayout, bases_text
 
 __all__ = [

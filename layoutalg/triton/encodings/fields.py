@@ -124,7 +124,7 @@ class Fields:
     def bases(self, key: str, default: object = _MISSING) -> Any:
         """The value of a key that is a list of lists of whole numbers, none negative."""
         value: Any = self._get(key, default)
-        if key in self.values and not (isinstance(value, tuple) and all(map(_all_integers, cast("tuple[Any]", value)))):
+        if key in self.values and not _all_bases(value):
             self._refuse(key, "a list of bases, such as [[0, 1], [1, 0]],")
         return value
 
@@ -158,3 +158,7 @@ class Fields:
 
 def _all_integers(value: object) -> bool:
     return isinstance(value, tuple) and all(type(one) is int for one in cast("tuple[Any]", value))
+
+
+def _all_bases(value: object) -> bool:
+    return isinstance(value, tuple) and all(map(_all_integers, cast("tuple[Any]", value)))

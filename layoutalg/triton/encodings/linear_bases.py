@@ -16,8 +16,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from layoutalg.core.errors import VerificationError
-from layoutalg.triton.bases import Bases
 from layoutalg.triton.encodings.encoding import Distributed, as_bases_field, key_text
+from layoutalg.triton.given import Bases
 from layoutalg.triton.linear import LinearLayout
 
 __all__ = ["GenericLinear", "Linear"]

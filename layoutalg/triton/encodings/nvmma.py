@@ -19,9 +19,9 @@ from math import prod
 
 from layoutalg.core.errors import DistributionError, VerificationError
 from layoutalg.core.whole_numbers import as_flag, whole_number
-from layoutalg.triton.bases import Bases
 from layoutalg.triton.encodings.encoding import InSharedMemory, as_bases_field, key_text
 from layoutalg.triton.encodings.product import Product, check_cga, per_cta
+from layoutalg.triton.given import Bases
 from layoutalg.triton.linear import LinearLayout
 
 __all__ = ["NvmmaShared"]

@@ -19,7 +19,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from layoutalg.core.errors import DistributionError, VerificationError
-from layoutalg.triton.bases import Bases, Basis
+from layoutalg.triton.given import Bases, Basis
 from layoutalg.triton.linear import LinearLayout
 
 __all__ = ["Product", "cga_from_splits", "check_cga", "cut", "per_cta"]

@@ -23,7 +23,6 @@ from collections.abc import Callable
 from layoutalg.core.errors import VerificationError
 from layoutalg.core.limits import MOST_ALIASES
 from layoutalg.core.reader import Reader, did_you_mean
-from layoutalg.triton.bases import Bases
 from layoutalg.triton.encodings.amd import AmdMfma, AmdWmma
 from layoutalg.triton.encodings.blocked import Blocked, Slice
 from layoutalg.triton.encodings.dot import DotOperand
@@ -38,6 +37,7 @@ from layoutalg.triton.encodings.product import Product, cga_from_splits
 from layoutalg.triton.encodings.shared import PaddedShared, PartitionedShared, SharedLinear
 from layoutalg.triton.encodings.swizzled import RotatingShared, SwizzledShared
 from layoutalg.triton.encodings.tensor_memory import TensorMemory, TensorMemoryScales
+from layoutalg.triton.given import Bases
 
 __all__ = ["parse_encoding", "read_definitions", "read_encoding"]
 

@@ -19,8 +19,8 @@ from dataclasses import dataclass
 from layoutalg.core.errors import DistributionError, VerificationError
 from layoutalg.core.messages import shown
 from layoutalg.core.whole_numbers import whole_number
-from layoutalg.triton.bases import Bases
 from layoutalg.triton.encodings.encoding import InSharedMemory, as_bases_field, key_text
+from layoutalg.triton.given import Bases
 from layoutalg.triton.linear import LinearLayout, bases_text
 
 __all__ = ["PaddedShared", "PartitionedShared", "SharedLinear"]

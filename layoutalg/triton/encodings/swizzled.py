@@ -17,9 +17,9 @@ from typing import ClassVar
 
 from layoutalg.core.errors import VerificationError
 from layoutalg.core.whole_numbers import whole_number
-from layoutalg.triton.bases import Bases
 from layoutalg.triton.encodings.encoding import InSharedMemory, as_bases_field, as_sizes_field, check_order, key_text
 from layoutalg.triton.encodings.product import Product, check_cga, per_cta
+from layoutalg.triton.given import Bases
 from layoutalg.triton.linear import LinearLayout
 
 __all__ = ["RotatingShared", "SwizzledShared"]

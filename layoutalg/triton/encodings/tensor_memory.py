@@ -16,9 +16,9 @@ from typing import ClassVar
 
 from layoutalg.core.errors import DistributionError, VerificationError
 from layoutalg.core.whole_numbers import as_flag, whole_number
-from layoutalg.triton.bases import Bases
 from layoutalg.triton.encodings.encoding import Encoding, Inputs, as_bases_field, as_sizes_field
 from layoutalg.triton.encodings.product import Product, check_cga, per_cta
+from layoutalg.triton.given import Bases
 from layoutalg.triton.linear import LinearLayout, bases_text
 
 __all__ = ["TensorMemory", "TensorMemoryScales"]
