@@ -9,7 +9,7 @@ Each is an immutable value. Its text is what Triton 3.9 prints, its `to_linear(s
 ((0, 8), (16, 0))
 
 `parse_encoding` reads the texts of today's and of older Tritons and what Gluon prints; `parse_typed` reads types of tensors
-and of memory; `as_encoding` takes Gluon's own objects.
+and of memory; `as_encoding` takes Gluon's own objects, and `encoding_of` finds the attribute that says a linear layout.
 """
 
 from layoutalg.triton.encodings.amd import AmdMfma, AmdWmma
@@ -23,6 +23,7 @@ from layoutalg.triton.encodings.nvidia import NvidiaMma
 from layoutalg.triton.encodings.nvmma import NvmmaShared
 from layoutalg.triton.encodings.reading import parse_encoding, read_encoding
 from layoutalg.triton.encodings.shared import PaddedShared, PartitionedShared, SharedLinear
+from layoutalg.triton.encodings.spelling import encoding_of
 from layoutalg.triton.encodings.swizzled import RotatingShared, SwizzledShared
 from layoutalg.triton.encodings.tensor_memory import TensorMemory, TensorMemoryScales
 from layoutalg.triton.encodings.types import MemDescType, TensorType, parse_typed
@@ -49,6 +50,7 @@ __all__ = [
     "TensorMemoryScales",
     "TensorType",
     "as_encoding",
+    "encoding_of",
     "parse_encoding",
     "parse_typed",
     "read_encoding",
