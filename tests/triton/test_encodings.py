@@ -97,7 +97,10 @@ def test_ctas_of_an_old_mma_are_lost_in_what_triton_still_reads(prefix: str, cga
 
 
 def test_an_old_mfma_has_its_version() -> None:
-    text = "#triton_gpu.amd_mfma<{versionMajor = 3, versionMinor = 0, warpsPerCTA = [2, 2], instrShape = [32, 32], isTransposed = true}>"
+    text = (
+        "#triton_gpu.amd_mfma<{versionMajor = 3, versionMinor = 0, warpsPerCTA = [2, 2], instrShape = [32, 32], "
+        "isTransposed = true}>"
+    )
     found = parse_encoding(text)
     assert found == AmdMfma(3, (2, 2), (32, 32), True)
     assert found.to_linear((64, 64)) == AmdMfma(3, (2, 2), (32, 32, 8), True).to_linear((64, 64))

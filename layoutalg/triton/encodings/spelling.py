@@ -106,34 +106,40 @@ def _blocked(linear: LinearLayout) -> Iterator[Distributed]:
     outer = [min([b[d] for b in (*linear.lane, *linear.warp) if b[d]], default=0) for d in range(rank)]
     counts = _counts(linear.register, rank)
     sizes = tuple([step or count for step, count in zip(outer, counts, strict=True)])
-    blank = [(1 << sum(not any(basis) for basis in bases)) for bases in (linear.lane, linear.warp)]
     for order in permutations(range(rank)):
-        for d in range(rank) if max(blank) > 1 else (order[-1],):
-            for e in range(rank) if blank[1] > 1 else (order[-1],):
-                more = tuple([n * (blank[0] if i == d else 1) for i, n in enumerate(lanes)])
-                yet = tuple([n * (blank[1] if i == e else 1) for i, n in enumerate(warps)])
+        for more in _with_copies(linear.lane, lanes):
+            for yet in _with_copies(linear.warp, warps):
                 yield Blocked(sizes, more, yet, order, cga)
+
+
+def _with_copies(bases: Bases, counts: tuple[int, ...]) -> Iterator[tuple[int, ...]]:
+    """Counts per dimension, with the values that hold copies counted along each dimension by turns."""
+    copies = 1 << sum(not any(basis) for basis in bases)
+    for d in reversed(range(len(counts) if copies > 1 else 1)):
+        yield tuple([n * copies if i == d else n for i, n in enumerate(counts)])
 
 
 def _nvidia(linear: LinearLayout) -> Iterator[Distributed]:
     rank = len(linear.shape)
     if rank < 2 or len(linear.lane) != 5:
         return
-    warps, cga = _counts(linear.warp, rank), _cga(linear)
-    for rows in (16, 8):
-        yield NvidiaMma(2, 0, warps, ((1,) * (rank - 2)) + (rows, 8), cga)
-    if rank == 2:
-        for bits in range(3, 9):
-            yield NvidiaMma(3, 0, warps, (16, 1 << bits, 16), cga)
+    cga = _cga(linear)
+    for warps in _with_copies(linear.warp, _counts(linear.warp, rank)):
+        for rows in (16, 8):
+            yield NvidiaMma(2, 0, warps, ((1,) * (rank - 2)) + (rows, 8), cga)
+        if rank == 2:
+            for bits in range(3, 9):
+                yield NvidiaMma(3, 0, warps, (16, 1 << bits, 16), cga)
 
 
 def _mfma(linear: LinearLayout) -> Iterator[Distributed]:
     rank = len(linear.shape)
     if rank < 2 or len(linear.lane) != 6:
         return
-    warps, cga = _counts(linear.warp, rank), _cga(linear)
-    for m, n in ((32, 32), (16, 16), (4, 64), (64, 4)):
-        for transposed in (True, False):
-            if transposed or (m, n) != (64, 4):
-                # The depth of the instruction does not show in its result: its least.
-                yield AmdMfma(3, warps, (m, n, 8 if m == n == 32 else 16 if m == n else 4), transposed, cga)
+    cga = _cga(linear)
+    for warps in _with_copies(linear.warp, _counts(linear.warp, rank)):
+        for (m, n), depth in (((32, 32), 8), ((16, 16), 16), ((4, 64), 4), ((64, 4), 4)):
+            for transposed in (True, False):
+                if transposed or (m, n) != (64, 4):
+                    # The depth of the instruction does not show in its result.
+                    yield AmdMfma(3, warps, (m, n, depth), transposed, cga)
