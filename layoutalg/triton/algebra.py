@@ -21,9 +21,11 @@ from typing import Self
 
 from layoutalg.core.errors import ConversionError
 from layoutalg.core.gf2 import image, preimages
+from layoutalg.core.limits import MOST_DIMENSIONS
 from layoutalg.core.messages import shown
-from layoutalg.triton.bases import LinearBases
-from layoutalg.triton.given import Bases, Basis
+from layoutalg.core.whole_numbers import instance_of, listed
+from layoutalg.triton.bases import LinearBases, trusted
+from layoutalg.triton.given import Bases, Basis, name_of
 from layoutalg.triton.reshaping import Reshaped
 
 __all__ = ["LinearAlgebra", "supremum"]
@@ -63,7 +65,7 @@ class LinearAlgebra(Reshaped):
                 for basis in second.get(name, ())
             ]
             found.append((name, tuple(bases)))
-        made = self.make(found, [(name, low.get(name, 1) * high.get(name, 1)) for name in outs])
+        made = trusted(type(self), found, [(name, low.get(name, 1) * high.get(name, 1)) for name in outs])
         made._check_size()
         return made
 
@@ -76,6 +78,7 @@ class LinearAlgebra(Reshaped):
         >>> a.compose(LinearAlgebra.from_bases([("m", [[1], [3]])], ["o"])).bases
         (('i', ((3,), (1,))),)
         """
+        instance_of(outer, LinearBases, "compose with", ConversionError)
         own, theirs = self.get_out_dim_names(), outer.get_in_dim_names()
         if sorted(own) != sorted(theirs):
             raise ConversionError(
@@ -101,7 +104,7 @@ class LinearAlgebra(Reshaped):
         """A layout of columns: the inputs of one layout, the outputs of another."""
         bits = outs.out_bits
         names = [(name, 1 << len(bases)) for name, bases in ins]
-        flat = self.make([("all", tuple([(column,) for column in columns]))], [("all", 1 << bits)])
+        flat = trusted(type(self), [("all", tuple([(column,) for column in columns]))], [("all", 1 << bits)])
         return flat.reshape_ins(names).reshape_outs(outs.out_dims)
 
     def invert_and_compose(self, outer: LinearBases) -> Self:
@@ -117,6 +120,7 @@ class LinearAlgebra(Reshaped):
         >>> a.invert_and_compose(b).bases
         (('i', ((4,), (2,))),)
         """
+        instance_of(outer, LinearBases, "invert_and_compose with", ConversionError)
         own, theirs = self.get_out_dim_names(), outer.get_out_dim_names()
         if sorted(own) != sorted(theirs):
             raise ConversionError(
@@ -130,7 +134,7 @@ class LinearAlgebra(Reshaped):
                     "it must cover this one"
                 )
         target = _as_reshaped(outer).transpose_outs(own)
-        source = self.make(self.bases, target.out_dims)
+        source = trusted(type(self), self.bases, target.out_dims)
         kept = _unchanged(source, target)
         columns: list[int] = []
         for (name, place), found in zip(_places(source), preimages(target.columns(), source.columns()), strict=True):
@@ -142,7 +146,7 @@ class LinearAlgebra(Reshaped):
                     f"{list(source.bases_of(name)[place])}: it must cover this one"
                 )
             columns.append(found)
-        places = self.make((), target.in_dims)
+        places = trusted(type(self), (), target.in_dims)
         return self._through(columns, self.bases, places)
 
     def invert(self) -> Self:
@@ -196,6 +200,7 @@ class LinearAlgebra(Reshaped):
         return self._divided(divisor, left=False)
 
     def _divided(self, divisor: LinearBases, *, left: bool) -> Self | None:
+        instance_of(divisor, LinearBases, "divide by", ConversionError)
         counts, sizes = dict(divisor.bases), dict(divisor.out_dims)
         if not all(map(self.has_in_dim, counts)) or not all(map(self.has_out_dim, sizes)):
             return None
@@ -212,10 +217,10 @@ class LinearAlgebra(Reshaped):
             found.append((name, tuple([tuple([b // s for b, s in zip(one, shift, strict=True)]) for one in rest])))
         if any(b >= size for _, rest in found for one in rest for b, (_, size) in zip(one, outs, strict=True)):
             return None
-        candidate = self.make(found, outs)
+        candidate = trusted(type(self), found, outs)
         first, second = (divisor, candidate) if left else (candidate, divisor)
         try:
-            product = self.make(first.bases, first.out_dims) * second
+            product = trusted(type(self), first.bases, first.out_dims) * second
         except ConversionError:  # names in contrary order
             return None
         return candidate if product == self else None
@@ -227,18 +232,20 @@ class LinearAlgebra(Reshaped):
         >>> layout.is_trivial_over(["warp"]), layout.is_trivial_over(["lane"])
         (True, False)
         """
+        wanted = [name_of(name, "dimension") for name in listed(names, "dimensions", MOST_DIMENSIONS, ConversionError)]
         ins, outs = self.get_in_dim_names(), self.get_out_dim_names()
         if not all(
-            name in ins and name in outs and self.get_in_dim_size(name) == self.get_out_dim_size(name) for name in names
+            name in ins and name in outs and self.get_in_dim_size(name) == self.get_out_dim_size(name)
+            for name in wanted
         ):
             return False
         # In the order of the outputs: an identity must not depend on how the inputs are listed.
-        square = self.sublayout(names, names)
+        square = self.sublayout(wanted, wanted)
         square = square.transpose_ins(square.get_out_dim_names())
         if any(column != 1 << i for i, column in enumerate(square.columns())):
             return False
-        return self.sublayout_is_zero([one for one in ins if one not in names], names) and self.sublayout_is_zero(
-            names, [one for one in outs if one not in names]
+        return self.sublayout_is_zero([one for one in ins if one not in wanted], wanted) and self.sublayout_is_zero(
+            wanted, [one for one in outs if one not in wanted]
         )
 
     def quotient(self, names: Sequence[str]) -> Self | None:
@@ -281,7 +288,7 @@ def _unchanged(source: LinearBases, target: LinearBases) -> dict[str, int]:
 
 
 def _as_reshaped(layout: LinearBases) -> Reshaped:
-    return layout if isinstance(layout, Reshaped) else Reshaped.make(layout.bases, layout.out_dims)
+    return layout if isinstance(layout, Reshaped) else trusted(Reshaped, layout.bases, layout.out_dims)
 
 
 def supremum(first: Sequence[str], second: Sequence[str]) -> tuple[str, ...]:

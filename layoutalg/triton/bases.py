@@ -18,26 +18,27 @@ process aborts, a `ConversionError` says what was given. `LinearLayout` is the c
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any, Self
+from typing import Any, Self, TypeVar
 
 from layoutalg.core.errors import ConversionError
 from layoutalg.core.gf2 import kernel, reduced
 from layoutalg.core.limits import MOST_DIMENSIONS
 from layoutalg.core.messages import shown
-from layoutalg.core.whole_numbers import found_whole, listed
+from layoutalg.core.whole_numbers import found_whole, instance_of, listed
 from layoutalg.triton.given import (
     Bases,
     Basis,
     Sizes,
     bases_of_input,
     listing,
+    name_of,
     names_of,
     pair_of,
     place_of,
     power_of_two,
 )
 
-__all__ = ["LinearBases"]
+__all__ = ["LinearBases", "trusted"]
 
 _Inputs = tuple[tuple[str, Bases], ...]
 _MOST_COLUMNS = 64
@@ -59,19 +60,6 @@ class LinearBases:
 
     def __setattr__(self, name: str, value: object) -> None:
         raise AttributeError(f"{type(self).__name__} cannot be changed: {name} is fixed")
-
-    @classmethod
-    def make(cls, bases: Iterable[tuple[str, Bases]], outs: Iterable[tuple[str, int]]) -> Self:
-        """A value from parts that are known to be sound.
-
-        >>> LinearBases.make([("i", ((1,),))], [("o", 2)]) == LinearBases.identity_1d(2, "i", "o")
-        True
-        """
-        made = object.__new__(cls)
-        object.__setattr__(made, "_bases", tuple(bases))
-        object.__setattr__(made, "_outs", tuple(outs))
-        object.__setattr__(made, "_columns", None)
-        return made
 
     @classmethod
     def from_bases(
@@ -112,7 +100,7 @@ class LinearBases:
                         raise ConversionError(
                             f"{name} basis {i}, {list(basis)}: expected {out} below its size {size}, found {value}"
                         )
-        made = cls.make(read, zip(names, sizes, strict=True))
+        made = trusted(cls, read, zip(names, sizes, strict=True))
         made._check_size()
         if require_surjective and not made.is_surjective():
             raise ConversionError(
@@ -128,7 +116,7 @@ class LinearBases:
         >>> LinearBases.empty().is_surjective()
         True
         """
-        return cls.make((), ())
+        return trusted(cls, (), ())
 
     @classmethod
     def identity_1d(cls, size: int, in_dim: str, out_dim: str) -> Self:
@@ -154,7 +142,7 @@ class LinearBases:
         step, bits = power_of_two(stride, "stride"), power_of_two(size, "size").bit_length() - 1
         names = names_of((in_dim,), "input"), names_of((out_dim,), "output")
         reach = power_of_two(step << bits, "size times stride") if bits else step
-        made = cls.make([(names[0][0], tuple([(step << i,) for i in range(bits)]))], [(names[1][0], reach)])
+        made = trusted(cls, [(names[0][0], tuple([(step << i,) for i in range(bits)]))], [(names[1][0], reach)])
         made._check_size()
         return made
 
@@ -169,7 +157,9 @@ class LinearBases:
             return cls.empty()
         bits = power_of_two(size, "size").bit_length() - 1
         names = names_of((in_dim,), "input"), names_of((out_dim,), "output")
-        made = cls.make([(names[0][0], ((0,),) * bits)], [(names[1][0], power_of_two(out_dim_size, "out_dim_size"))])
+        made = trusted(
+            cls, [(names[0][0], ((0,),) * bits)], [(names[1][0], power_of_two(out_dim_size, "out_dim_size"))]
+        )
         made._check_size()
         return made
 
@@ -224,7 +214,7 @@ class LinearBases:
         >>> LinearBases.identity_1d(4, "i", "o").has_in_dim("o")
         False
         """
-        return any(one == name for one, _ in self._bases)
+        return name_of(name, "input") in self.get_in_dim_names()
 
     def has_out_dim(self, name: str) -> bool:
         """Whether there is an output of that name.
@@ -232,7 +222,7 @@ class LinearBases:
         >>> LinearBases.identity_1d(4, "i", "o").has_out_dim("o")
         True
         """
-        return any(one == name for one, _ in self._outs)
+        return name_of(name, "output") in self.get_out_dim_names()
 
     def bases_of(self, name: str) -> Bases:
         """The bases of one input.
@@ -243,8 +233,9 @@ class LinearBases:
         Traceback (most recent call last):
         layoutalg.core.errors.ConversionError: no input 'lane': expected one of i
         """
+        wanted = name_of(name, "input")
         for one, bases in self._bases:
-            if one == name:
+            if one == wanted:
                 return bases
         raise ConversionError(f"no input {shown(name)}: expected one of {listing(self.get_in_dim_names())}")
 
@@ -264,8 +255,9 @@ class LinearBases:
         >>> LinearBases.zeros_1d(4, "i", "o").get_out_dim_size("o")
         1
         """
+        wanted = name_of(name, "output")
         for one, size in self._outs:
-            if one == name:
+            if one == wanted:
                 return size
         raise ConversionError(f"no output {shown(name)}: expected one of {listing(self.get_out_dim_names())}")
 
@@ -437,6 +429,7 @@ class LinearBases:
         >>> a == b, a.equal_ignoring_out_dim_sizes(b)
         (False, True)
         """
+        instance_of(other, LinearBases, "a layout", ConversionError)
         return self._bases == other._bases and self.get_out_dim_names() == other.get_out_dim_names()
 
     def __eq__(self, other: object) -> bool:
@@ -448,7 +441,7 @@ class LinearBases:
         return hash((self._bases, self._outs))
 
     def __reduce__(self) -> tuple[object, ...]:
-        return type(self).make, (self._bases, self._outs)
+        return trusted, (type(self), self._bases, self._outs)
 
     def __repr__(self) -> str:
         bases = [(name, [list(basis) for basis in one]) for name, one in self._bases]
@@ -482,3 +475,19 @@ class LinearBases:
             rows = [f"{name}={1 << i} -> ({', '.join(map(str, basis))})" for i, basis in enumerate(bases)]
             lines.append(" - " + "\n   ".join(rows or [f"{name} is a size 1 dimension"]))
         return "\n".join([*lines, f"where out dims are: [{sizes}]"])
+
+
+def trusted(kind: type[_Linear], bases: Iterable[tuple[str, Bases]], outs: Iterable[tuple[str, int]]) -> _Linear:
+    """A layout of a class from parts that are known to be sound.
+
+    >>> trusted(LinearBases, [("i", ((1,),))], [("o", 2)]) == LinearBases.identity_1d(2, "i", "o")
+    True
+    """
+    made = object.__new__(kind)
+    object.__setattr__(made, "_bases", tuple(bases))
+    object.__setattr__(made, "_outs", tuple(outs))
+    object.__setattr__(made, "_columns", None)
+    return made
+
+
+_Linear = TypeVar("_Linear", bound=LinearBases)

@@ -21,7 +21,18 @@ from layoutalg.core.whole_numbers import found_whole, listed
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["Bases", "Basis", "Sizes", "bases_of_input", "listing", "names_of", "pair_of", "place_of", "power_of_two"]
+__all__ = [
+    "Bases",
+    "Basis",
+    "Sizes",
+    "bases_of_input",
+    "listing",
+    "name_of",
+    "names_of",
+    "pair_of",
+    "place_of",
+    "power_of_two",
+]
 
 Basis = tuple[int, ...]
 Bases = tuple[Basis, ...]
@@ -45,12 +56,22 @@ def power_of_two(size: object, what: str) -> int:
     return number
 
 
+def name_of(name: object, what: str) -> str:
+    """The name of an input or of an output.
+
+    >>> name_of("lane", "input")
+    'lane'
+    """
+    if not isinstance(name, str) or not name or len(name) > LONGEST_NAME:
+        raise ConversionError(f"{what} {shown(name)}: expected a name")
+    return name
+
+
 def names_of(names: object, what: str) -> tuple[str, ...]:
     """Names of inputs or of outputs, each once."""
     found = listed(names, f"names of {what}s", MOST_DIMENSIONS, ConversionError)
     for name in found:
-        if not isinstance(name, str) or not name or len(name) > LONGEST_NAME:
-            raise ConversionError(f"{what} {shown(name)}: expected a name")
+        name_of(name, what)
     if len(set(found)) != len(found):
         raise ConversionError(f"{what}s {listing(found)}: expected each name once")
     return tuple(found)

@@ -36,6 +36,7 @@ from layoutalg.core.reader import Reader
 from layoutalg.core.whole_numbers import whole_numbers
 from layoutalg.core.work_items import cover
 from layoutalg.triton.algebra import LinearAlgebra
+from layoutalg.triton.bases import trusted
 from layoutalg.triton.given import Bases, Basis
 
 __all__ = ["LinearLayout", "as_bases", "bases_text", "from_linear_layout", "parse_linear_layout", "to_linear_layout"]
@@ -86,7 +87,7 @@ class LinearLayout(LinearAlgebra, Notation):
                         f"linear layout: {name} basis {i}, {list(basis)}: expected coordinates inside {list(sizes)}"
                     )
             inputs.append((name, checked))
-        made = self.make(inputs, [(f"dim{d}", size) for d, size in enumerate(sizes)])
+        made = trusted(type(self), inputs, [(f"dim{d}", size) for d, size in enumerate(sizes)])
         for slot in ("_bases", "_outs", "_columns"):
             object.__setattr__(self, slot, getattr(made, slot))
 
@@ -292,7 +293,7 @@ def to_linear_layout(layout: Layout) -> LinearLayout:
 
 def _make(lists: Sequence[Bases], shape: tuple[int, ...]) -> LinearLayout:
     """A distributed layout from parts that are known to be sound."""
-    return LinearLayout.make(zip(_AXES, lists, strict=True), [(f"dim{d}", size) for d, size in enumerate(shape)])
+    return trusted(LinearLayout, zip(_AXES, lists, strict=True), [(f"dim{d}", size) for d, size in enumerate(shape)])
 
 
 def from_linear_layout(linear: LinearLayout, shape: Sequence[int] | None = None) -> Layout:

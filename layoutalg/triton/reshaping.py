@@ -14,15 +14,15 @@ The law: flattening commutes with `apply`, and `reshape_ins` and `reshape_outs` 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Self
 
 from layoutalg.core.errors import ConversionError
 from layoutalg.core.limits import MOST_DIMENSIONS
 from layoutalg.core.messages import shown
-from layoutalg.core.whole_numbers import listed
-from layoutalg.triton.bases import LinearBases
-from layoutalg.triton.given import Bases, Sizes, power_of_two
+from layoutalg.core.whole_numbers import instance_of, listed
+from layoutalg.triton.bases import LinearBases, trusted
+from layoutalg.triton.given import Bases, Sizes, name_of, pair_of, power_of_two
 
 __all__ = ["Reshaped"]
 
@@ -46,7 +46,7 @@ class Reshaped(LinearBases):
         ('j', 'i')
         """
         order = _same(names, self.get_in_dim_names(), "inputs")
-        return self.make([self._bases[i] for i in order], self._outs)
+        return trusted(type(self), [self._bases[i] for i in order], self._outs)
 
     def transpose_outs(self, names: Sequence[str]) -> Self:
         """The same layout with its outputs in another order.
@@ -62,7 +62,7 @@ class Reshaped(LinearBases):
     def _keep(self, outs: Sequence[int]) -> Self:
         """Some of the outputs, in the order given."""
         bases = [(name, tuple([tuple([basis[d] for d in outs]) for basis in one])) for name, one in self._bases]
-        return self.make(bases, [self._outs[d] for d in outs])
+        return trusted(type(self), bases, [self._outs[d] for d in outs])
 
     def reshape_ins(self, sizes: Iterable[tuple[str, int]]) -> Self:
         """The bits of all inputs, in order, dealt out to inputs of other names and sizes.
@@ -80,7 +80,7 @@ class Reshaped(LinearBases):
             end = start + size.bit_length() - 1
             found.append((name, tuple(flat[start:end])))
             start = end
-        return self.make(found, self._outs)
+        return trusted(type(self), found, self._outs)
 
     def reshape_outs(self, sizes: Iterable[tuple[str, int]]) -> Self:
         """The bits of all outputs, in order, dealt out to outputs of other names and sizes.
@@ -100,7 +100,9 @@ class Reshaped(LinearBases):
             return tuple(values)
 
         columns = iter(self.columns())
-        return self.make([(name, tuple([split(next(columns)) for _ in bases])) for name, bases in self._bases], wanted)
+        return trusted(
+            type(self), [(name, tuple([split(next(columns)) for _ in bases])) for name, bases in self._bases], wanted
+        )
 
     def flatten_ins(self) -> Self:
         """All inputs as one, under the name of the first.
@@ -124,7 +126,7 @@ class Reshaped(LinearBases):
         >>> Reshaped.identity_1d(2, "i", "o").unsqueeze_in("block").in_dims
         (('i', 2), ('block', 1))
         """
-        return self.reshape_ins([*self.in_dims, (name, 1)])
+        return self.reshape_ins([*self.in_dims, (name_of(name, "input"), 1)])
 
     def unsqueeze_out(self, name: str) -> Self:
         """With one more output, of size 1, behind the others.
@@ -132,7 +134,7 @@ class Reshaped(LinearBases):
         >>> Reshaped.identity_1d(2, "i", "o").unsqueeze_out("z").out_dims
         (('o', 2), ('z', 1))
         """
-        return self.reshape_outs([*self._outs, (name, 1)])
+        return self.reshape_outs([*self._outs, (name_of(name, "output"), 1)])
 
     def squeeze_in(self, name: str) -> Self:
         """Without an input of size 1.
@@ -167,7 +169,7 @@ class Reshaped(LinearBases):
         kept = _some(ins, self.get_in_dim_names(), "input")
         chosen = _some(outs, self.get_out_dim_names(), "output")
         rows = self._keep([d for d, (name, _) in enumerate(self._outs) if name in chosen])
-        return self.make([one for one in rows.bases if one[0] in kept], rows.out_dims)
+        return trusted(type(self), [one for one in rows.bases if one[0] in kept], rows.out_dims)
 
     def sublayout_is_zero(self, ins: Sequence[str] | str, outs: Sequence[str] | str) -> bool:
         """Whether some inputs move none of some outputs.
@@ -190,7 +192,7 @@ class Reshaped(LinearBases):
         old, bits = self.get_in_dim_size(name), power_of_two(size, f"size of input {name!r}").bit_length() - 1
         if size > old:
             raise ConversionError(f"input {name!r} of size {old} cannot grow to {size}: expected a smaller size")
-        return self.make([(n, one[:bits] if n == name else one) for n, one in self._bases], self._outs)
+        return trusted(type(self), [(n, one[:bits] if n == name else one) for n, one in self._bases], self._outs)
 
     def resize_out_dim(self, name: str, size: int) -> Self:
         """With an output cut to a smaller size: what leads beyond it becomes 0 there.
@@ -207,7 +209,7 @@ class Reshaped(LinearBases):
         bases = [
             (n, tuple([(*b[:at], b[at] if b[at] < new else 0, *b[at + 1 :]) for b in one])) for n, one in self._bases
         ]
-        return self.make(bases, [(n, new if n == name else had) for n, had in self._outs])
+        return trusted(type(self), bases, [(n, new if n == name else had) for n, had in self._outs])
 
     def remove_zero_bases_along_dim(self, name: str) -> Self:
         """Without the bases of one input that move nothing.
@@ -216,8 +218,10 @@ class Reshaped(LinearBases):
         (('i', ((1,),)),)
         """
         self.bases_of(name)
-        return self.make(
-            [(n, tuple([b for b in one if any(b)]) if n == name else one) for n, one in self._bases], self._outs
+        return trusted(
+            type(self),
+            [(n, tuple([b for b in one if any(b)]) if n == name else one) for n, one in self._bases],
+            self._outs,
         )
 
     def concat_ins(self, other: LinearBases) -> Self:
@@ -228,10 +232,11 @@ class Reshaped(LinearBases):
         >>> Reshaped.identity_1d(2, "i", "o").concat_ins(Reshaped.zeros_1d(2, "j", "o", 2)).bases
         (('i', ((1,),)), ('j', ((0,),)))
         """
+        instance_of(other, LinearBases, "a layout", ConversionError)
         if self._outs != other.out_dims:
             raise ConversionError(f"concat_ins: outputs {self._outs} and {other.out_dims} differ: expected the same")
         _apart(self.get_in_dim_names(), other.get_in_dim_names(), "concat_ins", "inputs")
-        return self.make([*self._bases, *other.bases], self._outs)
+        return trusted(type(self), [*self._bases, *other.bases], self._outs)
 
     def concat_outs(self, other: LinearBases) -> Self:
         """The outputs of both, of the same inputs.
@@ -241,6 +246,7 @@ class Reshaped(LinearBases):
         >>> Reshaped.identity_1d(2, "i", "x").concat_outs(Reshaped.identity_1d(2, "i", "y")).bases
         (('i', ((1, 1),)),)
         """
+        instance_of(other, LinearBases, "a layout", ConversionError)
         if self.in_dims != other.in_dims:
             raise ConversionError(f"concat_outs: inputs {self.in_dims} and {other.in_dims} differ: expected the same")
         _apart(self.get_out_dim_names(), other.get_out_dim_names(), "concat_outs", "outputs")
@@ -248,7 +254,7 @@ class Reshaped(LinearBases):
             (name, tuple([(*a, *b) for a, b in zip(one, more, strict=True)]))
             for (name, one), (_, more) in zip(self._bases, other.bases, strict=True)
         ]
-        return self.make(joined, [*self._outs, *other.out_dims])
+        return trusted(type(self), joined, [*self._outs, *other.out_dims])
 
     def renamed(self, ins: dict[str, str] | None = None, outs: dict[str, str] | None = None) -> Self:
         """The same layout under other names.
@@ -256,24 +262,27 @@ class Reshaped(LinearBases):
         >>> Reshaped.identity_1d(2, "i", "o").renamed({"i": "lane"}).get_in_dim_names()
         ('lane',)
         """
-        first, second = ins or {}, outs or {}
-        return self.make(
+        first: Mapping[str, str] = {} if ins is None else ins
+        second: Mapping[str, str] = {} if outs is None else outs
+        for names in (first, second):
+            instance_of(names, dict, "new names", ConversionError)
+        return trusted(
+            type(self),
             [(first.get(name, name), bases) for name, bases in self._bases],
             [(second.get(name, name), size) for name, size in self._outs],
         )
 
 
 def _same(names: Sequence[str], own: Sequence[str], what: str) -> list[int]:
-    given = listed(names, what, MOST_DIMENSIONS, ConversionError)
-    if sorted(map(str, given)) != sorted(own):
-        raise ConversionError(
-            f"{what} {shown(list(given))}: expected all of {', '.join(own) or '(none)'}, in any order"
-        )
+    given = [name_of(name, what) for name in listed(names, what, MOST_DIMENSIONS, ConversionError)]
+    if sorted(given) != sorted(own):
+        raise ConversionError(f"{what} {shown(given)}: expected all of {', '.join(own) or '(none)'}, in any order")
     return [own.index(name) for name in given]
 
 
 def _some(names: Sequence[str] | str, own: Sequence[str], what: str) -> set[str]:
-    chosen = {names} if isinstance(names, str) else set(listed(names, f"{what}s", MOST_DIMENSIONS, ConversionError))
+    several = [names] if isinstance(names, str) else listed(names, f"{what}s", MOST_DIMENSIONS, ConversionError)
+    chosen = {name_of(name, what) for name in several}
     for name in chosen:
         if name not in own:
             raise ConversionError(f"no {what} {shown(name)}: expected some of {', '.join(own) or '(none)'}")
@@ -281,7 +290,8 @@ def _some(names: Sequence[str] | str, own: Sequence[str], what: str) -> set[str]
 
 
 def _sizes(sizes: Iterable[tuple[str, int]], bits: int, what: str) -> Sizes:
-    wanted = tuple([(name, power_of_two(size, f"size of {name!r}")) for name, size in sizes])
+    pairs = [pair_of(one) for one in listed(sizes, what, MOST_DIMENSIONS, ConversionError)]
+    wanted = tuple([(name_of(name, what), power_of_two(size, f"size of {shown(name)}")) for name, size in pairs])
     _apart((), [name for name, _ in wanted], "reshape", what)
     if sum(size.bit_length() - 1 for _, size in wanted) != bits:
         text = "x".join(str(size) for _, size in wanted) or "1"

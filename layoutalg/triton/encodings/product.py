@@ -19,6 +19,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from layoutalg.core.errors import DistributionError, VerificationError
+from layoutalg.triton.bases import trusted
 from layoutalg.triton.given import Bases, Basis
 from layoutalg.triton.linear import LinearLayout
 
@@ -86,7 +87,7 @@ class Product:
             bases.append((name, found))
         at = 3 if "register" in self.bases else len(bases) - ("partition" in self.bases)
         bases.insert(at, ("block", blocks))
-        return LinearLayout.make(bases, [(f"dim{d}", size) for d, size in enumerate(shape)])
+        return trusted(LinearLayout, bases, [(f"dim{d}", size) for d, size in enumerate(shape)])
 
 
 def _one(rank: int, dim: int, value: int) -> Basis:

@@ -19,6 +19,7 @@ from dataclasses import dataclass
 from layoutalg.core.errors import DistributionError, VerificationError
 from layoutalg.core.messages import shown
 from layoutalg.core.whole_numbers import whole_number
+from layoutalg.triton.bases import trusted
 from layoutalg.triton.encodings.encoding import InSharedMemory, as_bases_field, key_text
 from layoutalg.triton.given import Bases
 from layoutalg.triton.linear import LinearLayout, bases_text
@@ -33,8 +34,8 @@ def _own(offset: Bases, block: Bases) -> LinearLayout:
     if len(ranks) != 1 or ranks == {0}:
         raise VerificationError(f"bases of {sorted(ranks)} coordinates: expected bases of one rank, one at least")
     shape = [1 << max(column).bit_length() for column in zip(*every, strict=True)]
-    made = LinearLayout.make(
-        (("offset", offset), ("block", block)), [(f"dim{d}", size) for d, size in enumerate(shape)]
+    made = trusted(
+        LinearLayout, (("offset", offset), ("block", block)), [(f"dim{d}", size) for d, size in enumerate(shape)]
     )
     if not made.is_surjective():
         raise VerificationError(
