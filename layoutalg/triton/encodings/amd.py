@@ -110,7 +110,7 @@ class AmdMfma(Distributed):
         }
         return f"#ttg.amd_mfma<{key_text(keys)}>"
 
-    def linear(self, shape: tuple[int, ...]) -> LinearLayout:
+    def _linear(self, shape: tuple[int, ...]) -> LinearLayout:
         """The layout for a shape that has been checked."""
         last = self.rank - 1
         rows, columns = last - 1, last
@@ -128,12 +128,12 @@ class AmdMfma(Distributed):
             tile.put(warps[d], "warp", d)
         return tile.fit(range(last, -1, -1), self.cga, shape)
 
-    def check_dot(self, index: int, width: int) -> None:
+    def _check_dot(self, index: int, width: int) -> None:
         """Refuse what Triton refuses of `#ttg.dot_op` with this parent."""
         if not width:
             raise VerificationError("ttg.dot_op kWidth parameter is mandatory for MFMA parent")
 
-    def dot_operand(self, index: int, width: int, shape: tuple[int, ...]) -> LinearLayout:
+    def _dot_operand(self, index: int, width: int, shape: tuple[int, ...]) -> LinearLayout:
         """The layout of operand A (0) or B (1) of a `tt.dot` with this result."""
         rank = self.rank
         k, free = rank - 1 - index, rank - 2 + index
@@ -234,7 +234,7 @@ class AmdWmma(Distributed):
                 if any(moved) or name == "warp" or without is None:
                     tile.add(name, moved)
 
-    def linear(self, shape: tuple[int, ...]) -> LinearLayout:
+    def _linear(self, shape: tuple[int, ...]) -> LinearLayout:
         """The layout for a shape that has been checked."""
         rank = self.rank
         across, down = (rank - 2, rank - 1) if self.is_transposed else (rank - 1, rank - 2)
@@ -249,7 +249,7 @@ class AmdWmma(Distributed):
         self._repeat(tile, list(tile.sizes))
         return tile.fit(range(rank - 1, -1, -1), self.cga, shape)
 
-    def check_dot(self, index: int, width: int) -> None:
+    def _check_dot(self, index: int, width: int) -> None:
         """Refuse what Triton refuses of `#ttg.dot_op` with this parent."""
         widths, words = _WMMA_WIDTHS.get(self.version, ((), ""))
         if self.version == 3 and not width:
@@ -257,7 +257,7 @@ class AmdWmma(Distributed):
         if widths and width not in widths:
             raise VerificationError(words)
 
-    def dot_operand(self, index: int, width: int, shape: tuple[int, ...]) -> LinearLayout:
+    def _dot_operand(self, index: int, width: int, shape: tuple[int, ...]) -> LinearLayout:
         """The layout of operand A (0) or B (1) of a `tt.dot` with this result."""
         rank = self.rank
         k, free = rank - 1 - index, rank - 2 + index

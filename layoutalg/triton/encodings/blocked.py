@@ -79,7 +79,7 @@ class Blocked(Distributed):
         }
         return f"#ttg.blocked<{key_text(keys)}>"
 
-    def linear(self, shape: tuple[int, ...]) -> LinearLayout:
+    def _linear(self, shape: tuple[int, ...]) -> LinearLayout:
         """The layout for a shape that has been checked."""
         return self._blocks(self.size_per_thread).fit(self.order, self.cga, shape, drop_registers=True)
 
@@ -91,12 +91,12 @@ class Blocked(Distributed):
                 blocks.put(counts[d], name, None if d == without and name != "register" else d)
         return blocks
 
-    def check_dot(self, index: int, width: int) -> None:
+    def _check_dot(self, index: int, width: int) -> None:
         """Refuse what Triton refuses of `#ttg.dot_op` with this parent."""
         if width:
             raise VerificationError("ttg.dot_op kWidth parameter is not supported when the parent is a blocked layout")
 
-    def dot_operand(self, index: int, width: int, shape: tuple[int, ...]) -> LinearLayout:
+    def _dot_operand(self, index: int, width: int, shape: tuple[int, ...]) -> LinearLayout:
         """The layout of operand A (0) or B (1) of a `tt.dot` with this result."""
         k = self.rank - 1 - index
         sizes = tuple([shape[d] if d == k else n for d, n in enumerate(self.size_per_thread)])
@@ -139,9 +139,9 @@ class Slice(Distributed):
     def __str__(self) -> str:
         return f"#ttg.slice<{key_text({'dim': self.dim, 'parent': self.parent})}>"
 
-    def linear(self, shape: tuple[int, ...]) -> LinearLayout:
+    def _linear(self, shape: tuple[int, ...]) -> LinearLayout:
         """The layout for a shape that has been checked."""
-        whole = self.parent.linear((*shape[: self.dim], 1, *shape[self.dim :]))
+        whole = self.parent._linear((*shape[: self.dim], 1, *shape[self.dim :]))
         names = whole.get_out_dim_names()
         kept = whole.sublayout(whole.get_in_dim_names(), [name for name in names if name != names[self.dim]])
         rest = [name for d, name in enumerate(names) if d != self.dim]

@@ -1,6 +1,6 @@
 """`#ttg.dot_op`: operand A or B of a `tt.dot`, laid out as its parent, the encoding of the result, wants it.
 
-Each parent knows its own operands (`Distributed.dot_operand`); `kWidth` counts elements along K that a lane holds together.
+Each parent knows its own operands (`Distributed._dot_operand`); `kWidth` counts elements along K that a lane holds together.
 
 >>> from layoutalg.triton.encodings import Blocked
 >>> a = DotOperand(0, Blocked((1, 1), (8, 4), (1, 1), (1, 0)))
@@ -47,7 +47,7 @@ class DotOperand(Distributed):
         if index not in (0, 1):
             raise VerificationError(f"ttg.dot_op opIdx parameter can be 0 or 1, got: {index}")
         width = whole_number(self.k_width, "kWidth =", 0, 4096, VerificationError)
-        self.parent.check_dot(index, width)
+        self.parent._check_dot(index, width)
         if width:
             as_sizes_field("kWidth", [width])
 
@@ -65,6 +65,6 @@ class DotOperand(Distributed):
         keys: dict[str, object] = {"opIdx": self.op_idx, "parent": self.parent, "kWidth": self.k_width or None}
         return f"#ttg.dot_op<{key_text(keys)}>"
 
-    def linear(self, shape: tuple[int, ...]) -> LinearLayout:
+    def _linear(self, shape: tuple[int, ...]) -> LinearLayout:
         """The layout for a shape that has been checked."""
-        return self.parent.dot_operand(self.op_idx, self.k_width, shape)
+        return self.parent._dot_operand(self.op_idx, self.k_width, shape)

@@ -23,7 +23,7 @@ from typing import ClassVar, Literal, cast
 from layoutalg.core.errors import DistributionError, VerificationError
 from layoutalg.core.limits import MAX_EXTENT, MOST_LINEAR_BITS
 from layoutalg.core.messages import shown
-from layoutalg.core.whole_numbers import whole_numbers
+from layoutalg.core.whole_numbers import whole_number, whole_numbers
 from layoutalg.triton.given import Bases
 from layoutalg.triton.linear import LinearLayout, bases_text
 
@@ -72,11 +72,17 @@ class Encoding(ABC):
         """The dimensions of the tensor."""
 
     def check_element(self, bits: int) -> None:
-        """Refuse elements of a width that Triton refuses with this encoding; most take any."""
-        del bits
+        """Refuse elements of a width that Triton refuses with this encoding; most take any.
+
+        >>> from layoutalg.triton.encodings import TensorMemory
+        >>> TensorMemory(128, 64, 2).check_element(32)
+        Traceback (most recent call last):
+        layoutalg.core.errors.VerificationError: bitwidth * colStride must be less than or equal to 32. Got 32 and 2
+        """
+        whole_number(bits, "bits =", 1, 2**20)
 
     @abstractmethod
-    def linear(self, shape: tuple[int, ...]) -> LinearLayout:
+    def _linear(self, shape: tuple[int, ...]) -> LinearLayout:
         """The layout for a shape that has been checked: powers of two, of the encoding's rank."""
 
     def to_linear(self, shape: Sequence[int]) -> LinearLayout:
@@ -98,7 +104,7 @@ class Encoding(ABC):
         if any(size < 1 or size & (size - 1) for size in sizes):
             got = ", ".join(map(str, sizes))
             raise DistributionError(f"shape must have power-of-2 and non-zero dimensions; got {got}")
-        return self.linear(sizes)
+        return self._linear(sizes)
 
 
 class Distributed(Encoding):
@@ -112,11 +118,11 @@ class Distributed(Encoding):
     __slots__ = ()
     kind = "distributed"
 
-    def dot_operand(self, index: int, width: int, shape: tuple[int, ...]) -> LinearLayout:
+    def _dot_operand(self, index: int, width: int, shape: tuple[int, ...]) -> LinearLayout:
         """The layout of operand A (0) or B (1) of a `tt.dot` whose result has this encoding."""
         raise VerificationError(f"ttg.dot_op unexpected parent layout: {self}")
 
-    def check_dot(self, index: int, width: int) -> None:
+    def _check_dot(self, index: int, width: int) -> None:
         """Refuse what Triton refuses of `#ttg.dot_op` with this parent."""
         raise VerificationError(f"ttg.dot_op unexpected parent layout: {self}")
 

@@ -98,7 +98,7 @@ class Dpas(Distributed):
             tile.put(self.warps_per_cta[d], "warp", None if d == without else d)
         return tile
 
-    def linear(self, shape: tuple[int, ...]) -> LinearLayout:
+    def _linear(self, shape: tuple[int, ...]) -> LinearLayout:
         """The layout for a shape that has been checked."""
         rows, columns = self.rank - 2, self.rank - 1
         high = self.threads_per_warp // self.execution_size
@@ -107,7 +107,7 @@ class Dpas(Distributed):
         tile.put(self.rep_cluster[columns], "register", columns).put(self.rep_cluster[rows], "register", rows)
         return self._warps(tile, None).fit(range(self.rank - 1, -1, -1), (), shape)
 
-    def check_dot(self, index: int, width: int) -> None:
+    def _check_dot(self, index: int, width: int) -> None:
         """Refuse what Triton refuses of `#ttg.dot_op` with this parent."""
         wanted = self.ops_per_chan if index else max(1, self.ops_per_chan // 2)
         if width != wanted:
@@ -115,7 +115,7 @@ class Dpas(Distributed):
                 f"ttg.dot_op kWidth parameter must be {wanted} for opIdx {index} of a DPAS of opsPerChan {self.ops_per_chan}"
             )
 
-    def dot_operand(self, index: int, width: int, shape: tuple[int, ...]) -> LinearLayout:
+    def _dot_operand(self, index: int, width: int, shape: tuple[int, ...]) -> LinearLayout:
         """The layout of operand A (0) or B (1) of a `tt.dot` with this result."""
         rank = self.rank
         k, free = rank - 1 - index, rank - 2 + index

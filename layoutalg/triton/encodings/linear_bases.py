@@ -100,7 +100,7 @@ class Linear(Distributed):
             }
         )
 
-    def linear(self, shape: tuple[int, ...]) -> LinearLayout:
+    def _linear(self, shape: tuple[int, ...]) -> LinearLayout:
         """The layout for a shape that has been checked."""
         return self.own.resized(shape)
 

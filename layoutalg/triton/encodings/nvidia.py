@@ -95,7 +95,7 @@ class NvidiaMma(Distributed):
         order = tuple(range(self.rank))
         return order if self.version_major == 3 else order[::-1]
 
-    def linear(self, shape: tuple[int, ...]) -> LinearLayout:
+    def _linear(self, shape: tuple[int, ...]) -> LinearLayout:
         """The layout for a shape that has been checked."""
         m, n = self._tile
         tile = _tile(Product(self.rank), m, n, 2, self.rank - 1, self.rank - 2)
@@ -103,7 +103,7 @@ class NvidiaMma(Distributed):
             tile.put(self.warps_per_cta[d], "warp", d)
         return tile.fit(range(self.rank - 1, -1, -1), self.cga, shape)
 
-    def check_dot(self, index: int, width: int) -> None:
+    def _check_dot(self, index: int, width: int) -> None:
         """Refuse what Triton refuses of `#ttg.dot_op` with this parent."""
         if not width:
             raise VerificationError("ttg.dot_op kWidth parameter is mandatory for Ampere or Hopper MMA parent")
@@ -113,7 +113,7 @@ class NvidiaMma(Distributed):
                 "allows operand A in registers"
             )
 
-    def dot_operand(self, index: int, width: int, shape: tuple[int, ...]) -> LinearLayout:
+    def _dot_operand(self, index: int, width: int, shape: tuple[int, ...]) -> LinearLayout:
         """The layout of operand A (0) or B (1) of a `tt.dot` with this result."""
         rank = self.rank
         k, free = rank - 1 - index, rank - 2 + index

@@ -51,7 +51,8 @@ class NvmmaShared(InSharedMemory):
     dims: int = 2
 
     def __post_init__(self) -> None:
-        if self.bytes_wide not in (0, 32, 64, 128):
+        wide = whole_number(self.bytes_wide, "swizzlingByteWidth =", 0, 2**20, VerificationError)
+        if wide not in (0, 32, 64, 128):
             raise VerificationError(f"swizzlingByteWidth must be 0, 32, 64, or 128; found {self.bytes_wide}")
         bits = whole_number(self.element_bits, "elementBitWidth =", 0, 2**20, VerificationError)
         if bits not in (8, 16, 32, 64):
@@ -91,7 +92,7 @@ class NvmmaShared(InSharedMemory):
         }
         return f"#ttg.nvmma_shared<{key_text(keys)}>"
 
-    def linear(self, shape: tuple[int, ...]) -> LinearLayout:
+    def _linear(self, shape: tuple[int, ...]) -> LinearLayout:
         """The layout for a shape that has been checked."""
         rank = self.rank
         inside, _ = per_cta(self.cga, shape)

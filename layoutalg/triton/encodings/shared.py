@@ -17,10 +17,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from layoutalg.core.errors import DistributionError, VerificationError
+from layoutalg.core.limits import MAX_EXTENT
 from layoutalg.core.messages import shown
 from layoutalg.core.whole_numbers import whole_number
 from layoutalg.triton.bases import trusted
-from layoutalg.triton.encodings.encoding import InSharedMemory, as_bases_field, key_text
+from layoutalg.triton.encodings.encoding import InSharedMemory, as_bases_field, as_sizes_field, key_text
 from layoutalg.triton.given import Bases
 from layoutalg.triton.linear import LinearLayout, bases_text
 
@@ -94,7 +95,7 @@ class SharedLinear(InSharedMemory):
         block = f", block = {bases_text(self.block)}" if self.block else ""
         return f"#ttg.shared_linear<{{offset = {bases_text(self.offset)}{block}}}, alignment = {self.aligned}>"
 
-    def linear(self, shape: tuple[int, ...]) -> LinearLayout:
+    def _linear(self, shape: tuple[int, ...]) -> LinearLayout:
         """The layout for a shape that has been checked."""
         return _own_shape(_own(self.offset, self.block), shape)
 
@@ -155,6 +156,7 @@ class PaddedShared(InSharedMemory):
         >>> PaddedShared.in_order(((4, 2),), (0, 1), (2, 2)).offset
         ((1, 0), (0, 1))
         """
+        order, shape = (as_sizes_field(name, given, 0) for name, given in (("order", order), ("shape", shape)))
         if len(order) != len(shape):
             raise VerificationError(
                 f"Mismatch of shape and order ranks in padded layout: order = {list(order)}, shape = {list(shape)}"
@@ -180,7 +182,7 @@ class PaddedShared(InSharedMemory):
             return f"#ttg.padded_shared<[{pads}] {key_text({'order': order, 'shape': own.shape})}>"
         return f"#ttg.padded_shared<[{pads}] {{offset = {bases_text(self.offset)}, block = {bases_text(self.block)}}}>"
 
-    def linear(self, shape: tuple[int, ...]) -> LinearLayout:
+    def _linear(self, shape: tuple[int, ...]) -> LinearLayout:
         """The layout for a shape that has been checked."""
         return _own_shape(_own(self.offset, self.block), shape)
 
@@ -190,7 +192,8 @@ class PaddedShared(InSharedMemory):
         >>> [PaddedShared(((4, 2), (8, 1)), ((1,), (2,), (4,), (8,))).address(o) for o in (3, 4, 8)]
         [3, 6, 13]
         """
-        return offset + sum(offset // interval * pad for interval, pad in self.pads)
+        place = whole_number(offset, "offset", 0, MAX_EXTENT)
+        return place + sum(place // interval * pad for interval, pad in self.pads)
 
 
 def _identity(order: tuple[int, ...], shape: tuple[int, ...]) -> Bases:
@@ -257,14 +260,14 @@ class PartitionedShared(InSharedMemory):
         }
         return f"#ttg.partitioned_shared<{key_text(keys)}>"
 
-    def linear(self, shape: tuple[int, ...]) -> LinearLayout:
+    def _linear(self, shape: tuple[int, ...]) -> LinearLayout:
         """The layout for a shape that has been checked."""
         pieces = self.partitions * self.groups
         if shape[self.dim] < pieces:
             raise DistributionError(
                 f"dimension {self.dim} of {list(shape)}: expected at least {pieces} elements, one for each piece"
             )
-        part = self.piece.linear(tuple([n // pieces if d == self.dim else n for d, n in enumerate(shape)]))
+        part = self.piece._linear(tuple([n // pieces if d == self.dim else n for d, n in enumerate(shape)]))
         out = f"dim{self.dim}"
         split = part * LinearLayout.identity_1d(self.partitions, "partition", out)
         return split * LinearLayout.identity_1d(self.groups, "offset", out)

@@ -22,6 +22,7 @@ from collections.abc import Iterator
 from itertools import permutations
 
 from layoutalg.core.errors import ConversionError, LayoutError
+from layoutalg.core.whole_numbers import instance_of
 from layoutalg.triton.encodings.amd import AmdMfma
 from layoutalg.triton.encodings.blocked import Blocked
 from layoutalg.triton.encodings.encoding import Distributed
@@ -46,6 +47,7 @@ def encoding_of(linear: LinearLayout) -> Distributed:
     Traceback (most recent call last):
     layoutalg.core.errors.ConversionError: a layout of offset: expected one of register, lane, warp and block
     """
+    instance_of(linear, LinearLayout, "encoding_of", ConversionError)
     if not linear.is_distributed:
         names = ", ".join(linear.get_in_dim_names()) or "nothing"
         raise ConversionError(f"a layout of {names}: expected one of register, lane, warp and block")

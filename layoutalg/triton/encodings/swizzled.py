@@ -73,15 +73,15 @@ class SwizzledShared(InSharedMemory):
         }
         return f"{self.mnemonic}<{key_text(keys)}>"
 
-    def phase(self, row: int) -> int:
+    def _phase(self, row: int) -> int:
         """What is XORed onto the columns of a row, in units of `vec`.
 
-        >>> [SwizzledShared(1, 2, 4, (1, 0)).phase(row) for row in range(8)]
+        >>> [SwizzledShared(1, 2, 4, (1, 0))._phase(row) for row in range(8)]
         [0, 0, 1, 1, 2, 2, 3, 3]
         """
         return row // self.per_phase % self.max_phase
 
-    def linear(self, shape: tuple[int, ...]) -> LinearLayout:
+    def _linear(self, shape: tuple[int, ...]) -> LinearLayout:
         """The layout for a shape that has been checked."""
         inside, _ = per_cta(self.cga, shape)
         column, *rest = self.order
@@ -90,7 +90,7 @@ class SwizzledShared(InSharedMemory):
             for i in range(inside[row].bit_length() - 1):
                 moved = [0] * self.rank
                 moved[row] = 1 << i
-                moved[column] = self.vec * self.phase(1 << i) % inside[column]
+                moved[column] = self.vec * self._phase(1 << i) % inside[column]
                 memory.add("offset", tuple(moved))
         return memory.grow(rest[1:], inside).fit(self.order, self.cga, shape)
 
@@ -99,12 +99,12 @@ class SwizzledShared(InSharedMemory):
 class RotatingShared(SwizzledShared):
     """`#ttg.amd_rotating_shared`: as swizzled, with the next digit of the row XORed onto the phase.
 
-    >>> [RotatingShared(1, 1, 2, (1, 0)).phase(row) for row in range(4)]
+    >>> [RotatingShared(1, 1, 2, (1, 0))._phase(row) for row in range(4)]
     [0, 1, 1, 0]
     """
 
     mnemonic: ClassVar[str] = "#ttg.amd_rotating_shared"
 
-    def phase(self, row: int) -> int:
+    def _phase(self, row: int) -> int:
         """What is XORed onto the columns of a row, in units of `vec`."""
         return row // self.per_phase % self.max_phase ^ row // self.max_phase // self.per_phase % self.max_phase

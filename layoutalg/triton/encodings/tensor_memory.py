@@ -74,12 +74,12 @@ class TensorMemory(Encoding):
 
     def check_element(self, bits: int) -> None:
         """Refuse elements that are too wide for their cells, in Triton's words."""
-        if bits * self.col_stride > 32:
+        if whole_number(bits, "bits =", 1, 2**20) * self.col_stride > 32:
             raise VerificationError(
                 f"bitwidth * colStride must be less than or equal to 32. Got {bits} and {self.col_stride}"
             )
 
-    def linear(self, shape: tuple[int, ...]) -> LinearLayout:
+    def _linear(self, shape: tuple[int, ...]) -> LinearLayout:
         """The layout for a shape that has been checked."""
         inside, _ = per_cta(self.cga, shape)
         n = min(self.block_n, inside[1])
@@ -147,10 +147,10 @@ class TensorMemoryScales(Encoding):
 
     def check_element(self, bits: int) -> None:
         """Refuse elements that are no scales, in Triton's words."""
-        if bits != 8:
+        if whole_number(bits, "bits =", 1, 2**20) != 8:
             raise VerificationError(f"bitwidth must be 8; found {bits}")
 
-    def linear(self, shape: tuple[int, ...]) -> LinearLayout:
+    def _linear(self, shape: tuple[int, ...]) -> LinearLayout:
         """The layout for a shape that has been checked."""
         inside, _ = per_cta(self.cga, shape)
         cells = Product(2, ("row", "col")).put(32, "row", 0).put(4, "row").put(4, "col", 1).put(2, "col", 0)

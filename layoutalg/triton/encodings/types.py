@@ -15,9 +15,10 @@ import re
 from dataclasses import dataclass
 
 from layoutalg.core.elements import element_bits
-from layoutalg.core.errors import DistributionError
+from layoutalg.core.errors import DistributionError, VerificationError
 from layoutalg.core.limits import MAX_EXTENT, MOST_DIMENSIONS
 from layoutalg.core.reader import Reader
+from layoutalg.core.whole_numbers import as_flag, instance_of, whole_numbers
 from layoutalg.triton.encodings.encoding import Encoding
 from layoutalg.triton.encodings.reading import read_definitions, read_encoding
 from layoutalg.triton.linear import LinearLayout
@@ -42,6 +43,9 @@ class TensorType:
     shape: tuple[int, ...]
     element: str
     encoding: Encoding
+
+    def __post_init__(self) -> None:
+        _check(self)
 
     def __str__(self) -> str:
         return f"tensor<{_text(self.shape)}{self.element}, {self.encoding}>"
@@ -76,6 +80,10 @@ class MemDescType:
     allocation: tuple[int, ...] = ()
 
     def __post_init__(self) -> None:
+        _check(self)
+        instance_of(self.space, str, "memory space", VerificationError)
+        object.__setattr__(self, "mutable", as_flag(self.mutable, "mutable", VerificationError))
+        object.__setattr__(self, "allocation", whole_numbers(self.allocation, "allocation", 0, MAX_EXTENT))
         bits = 64 if self.element.startswith("!") else element_bits(self.element)
         self.encoding.check_element(bits)
 
@@ -94,6 +102,12 @@ class MemDescType:
         if len(shape) != self.encoding.rank:
             raise DistributionError(f"{self}: expected {self.encoding.rank} dimensions, or one more for stages")
         return self.encoding.to_linear(shape)
+
+
+def _check(value: TensorType | MemDescType) -> None:
+    object.__setattr__(value, "shape", whole_numbers(value.shape, "shape", 0, MAX_EXTENT))
+    instance_of(value.element, str, "element type", VerificationError)
+    instance_of(value.encoding, Encoding, "encoding", VerificationError)
 
 
 def _text(shape: tuple[int, ...]) -> str:
