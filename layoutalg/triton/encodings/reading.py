@@ -43,7 +43,11 @@ __all__ = ["parse_encoding", "read_definitions", "read_encoding"]
 
 _NAME = re.compile(r"#[A-Za-z_][A-Za-z0-9_]*\.[A-Za-z_][A-Za-z0-9_]*")
 _DEFINITION = re.compile(r"#[A-Za-z_][A-Za-z0-9_$]*(?=[ \t]*=)")
-_OTHER_LINE = re.compile(r"#(?:loc|smem|tmem|shared_memory)[A-Za-z0-9_]*[ \t]*=[^\n]*")
+_OTHER_LINE = re.compile(
+    r"#[A-Za-z_][A-Za-z0-9_$]*[ \t]*=[ \t]*"
+    r"(?:loc\(|#loc|#(?:ttg|triton_gpu)\.shared_memory|#ttng\.tensor_memory(?![A-Za-z0-9_]))[^\n]*"
+)
+"""A definition that is no encoding: of a place in a source, or of a memory space."""
 _OLD = "#triton_gpu."
 _SPLITS = ("CTAsPerCGA", "CTASplitNum", "CTAOrder")
 
