@@ -97,6 +97,22 @@ def test_what_gluon_prints_is_the_same_encoding(row: dict[str, Any]) -> None:
         assert encoding == given
 
 
+@pytest.mark.parametrize("row", lines("triton_conversions.jsonl.gz"), ids=lambda row: f"{row['target']} {row['how']}")
+def test_both_ends_of_a_compiled_conversion_mean_what_triton_says(row: dict[str, Any]) -> None:
+    """And what is left of the conversion, where it is not the identity, tells whether registers alone are renamed."""
+    source, result = (parse_encoding(row[name]) for name in ("source", "destination"))
+    assert bases(source, row["shape"]) == row["source_bases"]
+    assert bases(result, row["shape"]) == row["result_bases"]
+    ends = [one.to_linear(row["shape"]).remove_zero_bases_along_dim("register") for one in (result, source)]
+    rest = ends[0].invert_and_compose(ends[1])
+    for name in ("block", "warp", "lane"):
+        smaller = rest.quotient([name])
+        if smaller is None:
+            break
+        rest = smaller
+    assert (rest.get_in_dim_names() == ("register",)) == (row["how"] == "registers")
+
+
 # Fresh encodings
 
 
