@@ -22,7 +22,6 @@ own, was asked of Triton 3.9 (tests/oracle/test_triton.py).
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any, NoReturn, cast
 
 from layoutalg.core.errors import ConversionError, VerificationError
@@ -36,54 +35,131 @@ from layoutalg.core.notation import Machine, Notation, Operand, as_machine, one_
 from layoutalg.core.reader import Reader
 from layoutalg.core.whole_numbers import whole_numbers
 from layoutalg.core.work_items import cover
+from layoutalg.triton.algebra import LinearAlgebra
+from layoutalg.triton.bases import trusted
+from layoutalg.triton.given import Bases, Basis
 
-__all__ = ["LinearLayout", "from_linear_layout", "parse_linear_layout", "to_linear_layout"]
-
-Basis = tuple[int, ...]
-Bases = tuple[Basis, ...]
+__all__ = ["LinearLayout", "as_bases", "bases_text", "from_linear_layout", "parse_linear_layout", "to_linear_layout"]
 
 _AXES = {"register": "reg", "lane": "lane", "warp": "sg", "block": "block"}
 _INPUTS = {axis: name for name, axis in _AXES.items()}
 
 
-@dataclass(frozen=True, slots=True)
-class LinearLayout(Notation):
-    """The bases of each bit, least significant first, and the tensor's shape (powers of two).
+class LinearLayout(LinearAlgebra, Notation):
+    """A linear layout: named inputs with a basis for each bit, least significant first, over named outputs (see `bases`).
+
+    Called with `register`, `lane`, `warp`, `block` and the tensor's `shape` (powers of two) it is a *distributed* layout, whose
+    outputs are dim0, dim1, ..; `LinearLayout.from_bases` takes any other names. The algebra is Triton's: `*`, `compose`,
+    `invert_and_compose`, `divide_left`, `sublayout`, `reshape_outs` and so on.
 
     Raises `VerificationError` for a shape that is not a power of two, a basis of another rank or outside the shape.
 
     >>> LinearLayout(register=((0, 1),), lane=((1, 0), (2, 0)), shape=(4, 2))(register=1, lane=3)
     (3, 1)
+    >>> LinearLayout.from_bases([("offset", [[0, 1], [1, 1]])], ["dim0", "dim1"]).apply({"offset": 3})
+    {'dim0': 1, 'dim1': 0}
     """
 
-    register: Bases = ()
-    lane: Bases = ()
-    warp: Bases = ()
-    block: Bases = ()
-    shape: tuple[int, ...] = ()
+    __slots__ = ()
 
-    def __post_init__(self) -> None:
-        shape = whole_numbers(self.shape, "shape", 1, MAX_EXTENT)
-        object.__setattr__(self, "shape", shape)
-        for d, size in enumerate(shape):
+    def __init__(
+        self,
+        register: Sequence[Sequence[int]] = (),
+        lane: Sequence[Sequence[int]] = (),
+        warp: Sequence[Sequence[int]] = (),
+        block: Sequence[Sequence[int]] = (),
+        shape: Sequence[int] = (),
+    ) -> None:
+        sizes = whole_numbers(shape, "shape", 1, MAX_EXTENT)
+        for d, size in enumerate(sizes):
             if size & (size - 1):
                 raise VerificationError(f"linear layout: dimension {d} has size {size}, which is not a power of two")
-        for name in _AXES:
-            given: Any = getattr(self, name)
-            if not isinstance(given, (tuple, list)) or len(cast("tuple[Any]", given)) > _MOST_BITS:
+        inputs: list[tuple[str, Bases]] = []
+        for name, given in zip(_AXES, (register, lane, warp, block), strict=True):
+            listed: Any = given
+            if not isinstance(listed, (tuple, list)) or len(cast("tuple[Any]", listed)) > _MOST_BITS:
                 raise VerificationError(f"linear layout: {name}: expected a list of at most {_MOST_BITS} bases")
-            bases = cast("Sequence[object]", given)
+            bases = cast("Sequence[object]", listed)
             checked = tuple([whole_numbers(basis, f"a basis of {name}", 0, MAX_EXTENT) for basis in bases])
             for i, basis in enumerate(checked):
-                if len(basis) != len(shape) or any(b >= n for b, n in zip(basis, shape, strict=True)):
+                if len(basis) != len(sizes) or any(b >= n for b, n in zip(basis, sizes, strict=True)):
                     raise VerificationError(
-                        f"linear layout: {name} basis {i}, {list(basis)}: expected coordinates inside {list(shape)}"
+                        f"linear layout: {name} basis {i}, {list(basis)}: expected coordinates inside {list(sizes)}"
                     )
-            object.__setattr__(self, name, checked)
+            inputs.append((name, checked))
+        made = trusted(type(self), inputs, [(f"dim{d}", size) for d, size in enumerate(sizes)])
+        for slot in ("_bases", "_outs", "_columns"):
+            object.__setattr__(self, slot, getattr(made, slot))
+
+    @property
+    def register(self) -> Bases:
+        """The bases of the register's number; none for a layout without registers.
+
+        >>> LinearLayout(register=((1,), (2,)), shape=(4,)).register
+        ((1,), (2,))
+        """
+        return dict(self.bases).get("register", ())
+
+    @property
+    def lane(self) -> Bases:
+        """The bases of the lane's number.
+
+        >>> LinearLayout(lane=((1,), (2,)), shape=(4,)).lane
+        ((1,), (2,))
+        """
+        return dict(self.bases).get("lane", ())
+
+    @property
+    def warp(self) -> Bases:
+        """The bases of the warp's number.
+
+        >>> LinearLayout(lane=((1,), (2,)), shape=(4,)).warp
+        ()
+        """
+        return dict(self.bases).get("warp", ())
+
+    @property
+    def block(self) -> Bases:
+        """The bases of the number of the CTA in its cluster.
+
+        >>> LinearLayout(block=((1,),), shape=(2,)).block
+        ((1,),)
+        """
+        return dict(self.bases).get("block", ())
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The sizes of the outputs: the tensor's shape.
+
+        >>> LinearLayout(lane=((1,), (2,)), shape=(4,)).shape
+        (4,)
+        """
+        return tuple([size for _, size in self.out_dims])
+
+    @property
+    def is_distributed(self) -> bool:
+        """Whether the inputs are register, lane, warp and block, and the outputs dim0, dim1, ..: a tensor in registers.
+
+        >>> LinearLayout(lane=((1,),), shape=(2,)).is_distributed, LinearLayout.identity_1d(2, "offset", "dim0").is_distributed
+        (True, False)
+        """
+        return self.get_in_dim_names() == tuple(_AXES) and self._of_tensor()
+
+    def _of_tensor(self) -> bool:
+        return self.get_out_dim_names() == tuple([f"dim{d}" for d in range(len(self.out_dims))])
+
+    def __repr__(self) -> str:
+        if not self.is_distributed:
+            return super().__repr__()
+        return f"LinearLayout({', '.join(f'{name}={bases}' for name, bases in self.bases)}, shape={self.shape})"
 
     def __str__(self) -> str:
-        parts = ", ".join(f"{name} = {_bases_text(getattr(self, name))}" for name in _AXES)
-        return f"#ttg.linear<{{{parts}}}>"
+        parts = [f"{name} = {bases_text(bases)}" for name, bases in self.bases]
+        if self.is_distributed:
+            return f"#ttg.linear<{{{', '.join(parts)}}}>"
+        if self.get_in_dim_names() == ("offset", "block") and self._of_tensor():
+            return f"#ttg.shared_linear<{{{', '.join(parts if self.block else parts[:1])}}}, alignment = 16>"
+        return self.table()
 
     def __call__(self, register: int = 0, lane: int = 0, warp: int = 0, block: int = 0) -> Basis:
         """The element at one place: the XOR of the bases of all bits that are set.
@@ -155,9 +231,8 @@ class LinearLayout(Notation):
         >>> LinearLayout(lane=((1,),), shape=(2,)).arguments()[0]
         [('register', []), ('lane', [[1]]), ('warp', []), ('block', [])]
         """
-        bases = [(name, [list(basis) for basis in getattr(self, name)]) for name in _AXES]
-        names = [f"dim{d}" for d in range(len(self.shape))]
-        return bases, names, list(self.shape), False
+        bases = [(name, [list(basis) for basis in one]) for name, one in self.bases]
+        return bases, list(self.get_out_dim_names()), list(self.shape), False
 
 
 def to_linear_layout(layout: Layout) -> LinearLayout:
@@ -217,12 +292,8 @@ def to_linear_layout(layout: Layout) -> LinearLayout:
 
 
 def _make(lists: Sequence[Bases], shape: tuple[int, ...]) -> LinearLayout:
-    """A value from parts that are known to be sound."""
-    made = object.__new__(LinearLayout)
-    for name, bases in zip(_AXES, lists, strict=True):
-        object.__setattr__(made, name, bases)
-    object.__setattr__(made, "shape", shape)
-    return made
+    """A distributed layout from parts that are known to be sound."""
+    return trusted(LinearLayout, zip(_AXES, lists, strict=True), [(f"dim{d}", size) for d, size in enumerate(shape)])
 
 
 def from_linear_layout(linear: LinearLayout, shape: Sequence[int] | None = None) -> Layout:
@@ -270,6 +341,39 @@ def from_linear_layout(linear: LinearLayout, shape: Sequence[int] | None = None)
             raise ConversionError(f"no basis moves dimension {d} by {step}: its other elements belong to nobody")
         dims.append(tuple([column[step] for step in sorted(column, reverse=True)]))
     return Layout.trusted(tuple(dims), tuple(replicas)).canonical()
+
+
+def as_bases(value: object) -> LinearLayout:
+    """The linear layout that an object of Triton's own is: `triton.tools.LinearLayout`, or what Gluon's builder answers.
+
+    Objects are recognised by their fields; triton is not imported. Ours are returned as they are.
+
+    Raises `ConversionError` for anything else, and for fields that make no layout.
+
+    >>> from types import SimpleNamespace
+    >>> as_bases(SimpleNamespace(bases=[("lane", [[1], [2]])], out_dims=[("dim0", 4)]))
+    LinearLayout.from_bases([('lane', [[1], [2]])], ['dim0'])
+    >>> as_bases("d0 = 4@lane")
+    Traceback (most recent call last):
+    layoutalg.core.errors.ConversionError: 'd0 = 4@lane' of type str: expected a LinearLayout, of layoutalg or of triton.tools
+    """
+    if isinstance(value, LinearLayout):
+        return value
+    given: Any = value
+    if hasattr(given, "bases") and hasattr(given, "out_dims"):
+        outs = cast("list[tuple[str, int]]", list(given.out_dims))
+        return LinearLayout.from_bases(given.bases, [name for name, _ in outs], [size for _, size in outs], False)
+    fields = ("reg_bases", "lane_bases", "warp_bases", "block_bases")
+    if all(hasattr(given, name) for name in (*fields, "shape")):
+        register, lane, warp, block = [list(getattr(given, name)) for name in fields]
+        return LinearLayout(register, lane, warp, block, tuple(given.shape))
+    if hasattr(given, "offset_bases") and hasattr(given, "block_bases"):
+        every = [*given.offset_bases, *given.block_bases]
+        names = [f"dim{d}" for d in range(len(every[0]))] if every else []
+        return LinearLayout.from_bases([("offset", given.offset_bases), ("block", given.block_bases)], names)
+    raise ConversionError(
+        f"{shown(given)} of type {type(given).__name__}: expected a LinearLayout, of layoutalg or of triton.tools"
+    )
 
 
 def parse_linear_layout(text: str, shape: Sequence[int] | None = None) -> LinearLayout:
@@ -332,10 +436,15 @@ def _read_bases(reader: Reader) -> Bases:
 
 def _inside(basis: Basis, sizes: Sequence[int]) -> Basis:
     """A basis without what leads outside a smaller tensor."""
-    return tuple([b & (n - 1) for b, n in zip(basis, sizes, strict=True)])
+    return tuple([b if b < n else 0 for b, n in zip(basis, sizes, strict=True)])
 
 
-def _bases_text(bases: Bases) -> str:
+def bases_text(bases: Bases) -> str:
+    """Bases as Triton prints them.
+
+    >>> bases_text(((0, 1), (2, 0)))
+    '[[0, 1], [2, 0]]'
+    """
     return f"[{', '.join(str(list(basis)) for basis in bases)}]"
 
 

@@ -15,6 +15,7 @@ import layoutalg as la
 from layoutalg import amx, compare, cute, triton
 from layoutalg.gemm import amx as gemm_amx
 from layoutalg.nested import gpu
+from layoutalg.triton import encodings
 
 MMA = la.mma("MFMA_F32_16x16x16_F16")
 TILED = gpu.DataTiledMMAAttr("MFMA_F32_16x16x16_F16", intrinsics_m=2)
@@ -38,6 +39,8 @@ VALUES = [
     AMX_PLAN,
     AMX_PLAN.problem,
     AMX_PLAN.strips[0][0],
+    encodings.Blocked((1, 4), (8, 4), (2, 2), (1, 0)),
+    encodings.PaddedShared(((4, 2),), ((1,), (2,))),
 ]
 WRONG: list[Any] = [
     *(None, -1, 0, 1.5, True, 10**30, 2**31, float("nan"), "a", "é", b"x"),
@@ -50,11 +53,11 @@ WITHOUT_ARGUMENTS = ("DerivedThreadConfigAttr", "LaneScopeAttr", "SubgroupScopeA
 
 def public_calls() -> Iterator[tuple[str, Callable[..., Any], int]]:
     """Every exported function and class of these rooms, and every method of the values, with how many arguments it needs."""
-    for room in (amx, compare, cute, triton, gpu, gemm_amx):
+    for room in (amx, compare, cute, triton, encodings, gpu, gemm_amx):
         for name in room.__all__:
             value = getattr(room, name)
-            if name in ("read_gpu", *WITHOUT_ARGUMENTS):
-                continue  # one takes a Reader, the others nothing
+            if name in ("read_gpu", "read_encoding", "Encoding", *WITHOUT_ARGUMENTS):
+                continue  # two take a Reader, one is abstract, the others take nothing
             if inspect.isfunction(value) or (inspect.isclass(value) and not issubclass(value, int)):
                 yield name, value, required(value)
     for value in VALUES:

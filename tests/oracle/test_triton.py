@@ -256,7 +256,8 @@ def test_dpas_c_an_iree_nested_layout_and_a_triton_layout_that_mean_the_same_are
 def random_bases(rng: random.Random) -> LinearLayout:
     """Every bit of a tensor once, and some bits that move nothing; bases of several bits are no distributed layout."""
     groups, shape = disjoint_bits(rng, 3)
-    return LinearLayout(*map(tuple, groups), shape)
+    register, lane, warp, block = groups
+    return LinearLayout(register, lane, warp, block, shape)
 
 
 def gluon(triton: Triton, linear: LinearLayout) -> Any:

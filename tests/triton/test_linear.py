@@ -51,7 +51,8 @@ def random_linear(rng: random.Random) -> LinearLayout:
     if rng.random() < 0.3 and any(groups):
         group = rng.choice([g for g in groups if g])
         group[rng.randrange(len(group))] = tuple(rng.randrange(n) for n in shape)
-    return LinearLayout(*map(tuple, groups), shape)
+    register, lane, warp, block = groups
+    return LinearLayout(register, lane, warp, block, shape)
 
 
 def test_random_bases_are_converted_exactly_or_have_no_factors() -> None:

@@ -1,0 +1,106 @@
+"""Asking Triton's wheel, one forked child per question: where it asserts, it ends the process.
+
+`ask(text, shape, element, space)` has an encoding read, printed, and its linear layout computed, in a type of a tensor, of
+shared memory or of tensor memory. `forked(question)` runs anything in a child: what it returns, or None where it died.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import resource
+import signal
+import tempfile
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+from tests.oracle.toolchains import require_module
+
+_INPUTS = {
+    "reg_bases": "register",
+    "lane_bases": "lane",
+    "warp_bases": "warp",
+    "block_bases": "block",
+    "offset_bases": "offset",
+    "rows": "row",
+    "cols": "col",
+}
+
+
+def forked(question: Callable[[], Any], seconds: int = 30) -> Any:
+    """What a question answers as JSON, asked in a child of its own; None where the child died or raised."""
+    read, write = os.pipe()
+    child = os.fork()
+    if not child:
+        try:
+            os.close(read)
+            silent = os.open(os.devnull, os.O_WRONLY)
+            os.dup2(silent, 1)
+            os.dup2(silent, 2)
+            resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+            signal.alarm(seconds)
+            with os.fdopen(write, "w") as pipe:
+                pipe.write(json.dumps(question()))
+        finally:
+            os._exit(0)
+    os.close(write)
+    with os.fdopen(read) as pipe:
+        answer = pipe.read()
+    os.waitpid(child, 0)
+    return json.loads(answer) if answer else None
+
+
+def typed(text: str, shape: Sequence[int], element: str, space: str) -> str:
+    """The type of a tensor, or of memory, with an encoding."""
+    sizes = "x".join(map(str, shape))
+    if space == "tensor":
+        return f"tensor<{sizes}x{element}, {text}>"
+    where = "#ttg.shared_memory" if space == "shared" else "#ttng.tensor_memory"
+    return f"!ttg.memdesc<{sizes}x{element}, {text}, {where}, mutable>"
+
+
+def ask(
+    text: str, shape: Sequence[int], element: str, space: str, steps: str = "read, linear"
+) -> dict[str, Any] | None:
+    """What the wheel makes of an encoding: the type as it prints it, the Gluon object, the bases; None where it refuses."""
+    compiled = require_module("triton._C.libtriton")
+
+    def question() -> dict[str, Any]:
+        ir, gluon = compiled.ir, compiled.gluon_ir
+        context = ir.context()
+        ir.load_dialects(context)
+        for dialect in (compiled.nvidia, compiled.amd):
+            dialect.load_dialects(context)
+        kind = typed(text, shape, element, space)
+        with tempfile.TemporaryDirectory() as folder:
+            file = Path(folder) / "module.mlir"
+            file.write_text(
+                f"module {{\n  tt.func public @k(%a: {kind}) attributes {{noinline = false}} {{\n    tt.return\n  }}\n}}\n"
+            )
+            module = ir.parse_mlir_module(str(file), context)
+        printed = module.str_nodebug()
+        start = printed.index("%arg0: ") + 7 if "%arg0: " in printed else printed.index("%a: ") + 4
+        answer: dict[str, Any] = {"printed": _resolved(printed, printed[start : printed.index(") attributes", start)])}
+        builder = gluon.GluonOpBuilder(context)
+        value = module.get_function("k").args(0)
+        get = builder.get_gluon_layout_from_tensor if space == "tensor" else builder.get_gluon_layout_from_memdesc
+        if "linear" in steps:
+            layout = get(value)
+            answer["gluon"] = repr(layout)
+            found = builder.to_linear_layout(layout._to_ir(builder), list(shape))
+            answer["bases"] = {name: getattr(found, own) for own, name in _INPUTS.items() if hasattr(found, own)}
+        return answer
+
+    return forked(question)
+
+
+def _resolved(printed: str, kind: str) -> str:
+    """A type with its aliases written out."""
+    aliases = dict(line.split(" = ", 1) for line in printed.splitlines() if re.match(r"#[a-z0-9_]+ = ", line))
+    while True:
+        written = re.sub(r"#[a-z0-9_]+(?![a-z0-9_.])", lambda name: aliases.get(name.group(), name.group()), kind)
+        if written == kind:
+            return kind
+        kind = written
