@@ -35,6 +35,11 @@ __all__ = ["NotationText", "machine_of", "notations", "parse", "read_value", "re
 
 _DEFINITION = re.compile(r"([#!])([A-Za-z_][A-Za-z0-9_$]*)\s*=")
 
+_NO_LAYOUT = re.compile(
+    r"#[A-Za-z_][A-Za-z0-9_$]*[ \t]*=[ \t]*(?:loc\(|#loc|#(?:ttg|triton_gpu)\.shared_memory|#ttng\.tensor_memory(?!\w))[^\n]*"
+)
+"""The definition of a place in a source, or of one of Triton's memory spaces: types name it, and it has no layout."""
+
 
 @dataclass(frozen=True, slots=True)
 class NotationText:
@@ -96,9 +101,23 @@ _ROWS = (
     ),
     NotationText(
         "Triton",
-        re.compile(r"#(?:ttg|triton_gpu)\.linear"),
+        re.compile(r"#(?:ttg|triton_gpu)\.linear[ \t]*<"),
         "layoutalg.triton.linear:read_linear_layout",
         ("#ttg.linear<",),
+    ),
+    NotationText(
+        "Triton encoding",
+        re.compile(
+            r"#(?:ttg|ttng|ttig|triton_gpu|triton_nvidia_gpu|triton_intel_gpu)\.|tensor<[^<>#]{0,200},\s*#"
+            r"|!?(?:(?:ttg|triton_gpu|tt)\.)?memdesc<"
+        ),
+        "layoutalg.triton.encodings.types:read_notation",
+        ("#ttg.blocked<", "#ttg.swizzled_shared<", "tensor<64x64xf16, #ttg.linear<", "gl.BlockedLayout("),
+    ),
+    NotationText(
+        "Gluon",
+        re.compile(r"(?:[A-Za-z_][A-Za-z0-9_.]*\.)?[A-Z][A-Za-z]*Layout[ \t]*\("),
+        "layoutalg.triton.encodings.gluon:read_gluon",
     ),
     NotationText(
         "CuTe",
@@ -161,6 +180,9 @@ def parse(text: str) -> Notation:
             value = read_value(reader, alone=not reader.aliases)
             reader.finish()
             return value
+        if (space := _NO_LAYOUT.match(reader.text, reader.position)) is not None:
+            reader.position = space.end()
+            continue
         if len(reader.aliases) == _MOST_ALIASES:
             reader.fail(f"at most {_MOST_ALIASES} aliases", "found one more")
         reader.position = definition.end()
@@ -209,7 +231,7 @@ def _refuse(reader: Reader, start: int) -> NoReturn:
 
 
 def value_of(value: object) -> Distributed:
-    """A value that has operands: itself, or what its text means.
+    """A value that has operands: itself, what its text means, or what an object of Triton's says.
 
     Raises `ConversionError` for anything else, and what `parse` raises.
 
@@ -218,6 +240,8 @@ def value_of(value: object) -> Distributed:
     """
     if isinstance(value, str):
         return parse(value)
+    if type(value).__module__.partition(".")[0] == "triton":
+        return imported("layoutalg.triton.encodings.gluon").of_triton(value)
     if not isinstance(value, Distributed):
         kind = value.__name__ if isinstance(value, type) else type(value).__name__
         raise ConversionError(f"a {kind}: expected a Layout, a value of a notation, or its text")

@@ -162,7 +162,7 @@ def as_factor(given: FactorLike, xor: bool = False) -> Factor:
         raise LayoutError(f"factor {shown(given)}: expected (extent, stride, axis)")
     if type(given[2]) is not str and isinstance(given[2], (tuple, list)):
         if not xor:
-            raise XorFoundError
+            raise XorFoundError(given)
         if type(given) is XorFactor:
             return given
         if given[0] != 2 or given[1] != 1:

@@ -275,7 +275,7 @@ class Layout(Relation, Notation):
 def read_layout(reader: Reader) -> Layout:
     """Read one layout and leave the reader behind it."""
     dims, replicas, offsets, names, origins, flips = read_parts(reader)
-    return Layout(dims, replicas, offsets, names=names, origins=origins, flips=flips or None)
+    return Layout(dims, replicas, offsets, names=names, origins=origins, flips=flips)
 
 
 def row_major(shape: Sequence[Extent], axis: str = "reg") -> Layout:

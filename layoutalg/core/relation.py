@@ -20,6 +20,7 @@ from layoutalg.core.factors import (
     Factor,
     FactorLike,
     Place,
+    XorFactor,
     XorFoundError,
     as_factor,
     as_name,
@@ -86,7 +87,11 @@ class Relation:
     ) -> None:
         try:
             checked, moves = _factors(dims, replicas, flips is not None)
-        except XorFoundError:
+        except XorFoundError as found:
+            if type(found.args[0]) is XorFactor:  # taken from a layout, whose flips would be lost
+                raise LayoutError(
+                    f"{found.args[0]} flips places (XOR): expected the layout's flips beside it"
+                ) from None
             flips = ()
             checked, moves = _factors(dims, replicas, True)
         rank = len(checked)

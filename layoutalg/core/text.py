@@ -15,7 +15,7 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from layoutalg.core.extents import Extent, extent_text, read_extent
-from layoutalg.core.factors import Factor, Place, Places, xor_factor
+from layoutalg.core.factors import Factor, Place, Places, XorFactor, xor_factor
 from layoutalg.core.limits import LONGEST_NAME, MAX_START, MOST_DIMENSIONS, MOST_FACTORS, MOST_SYMBOLIC
 from layoutalg.core.reader import Reader
 
@@ -30,7 +30,8 @@ class LayoutParts(NamedTuple):
     offsets: dict[str, int]
     names: tuple[str, ...]
     origins: tuple[int, ...]
-    flips: tuple[Place, ...] = ()
+    flips: tuple[Place, ...] | None = None
+    """None where nothing flips places."""
 
 
 def layout_text(parts: LayoutParts) -> str:
@@ -79,7 +80,7 @@ def read_parts(reader: Reader) -> LayoutParts:
     replicas: list[Factor] = []
     offsets: dict[str, int] = {}
     origins: dict[str, int] = {}
-    flips: tuple[Place, ...] = ()
+    flips: tuple[Place, ...] | None = None
     while reader.accept("|"):
         clause = reader.one_of(("replicas", "flip", "offset", "origin"))
         if clause == "replicas":
@@ -98,6 +99,8 @@ def read_parts(reader: Reader) -> LayoutParts:
         else:
             _read_starts(reader, offsets if clause == "offset" else origins, None if clause == "offset" else dims)
     starts = tuple(origins.get(name, 0) for name in dims)
+    if flips is None and any(type(f) is XorFactor for factors in (*dims.values(), replicas) for f in factors):
+        flips = ()
     return LayoutParts(tuple(dims.values()), tuple(replicas), offsets, tuple(dims), starts, flips)
 
 

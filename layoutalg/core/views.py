@@ -258,6 +258,7 @@ def substitute(layout: _L, numbers: Mapping[str, int]) -> _L:
         names=layout.names,
         origins=layout.origins,
         codomain=layout.codomain_order,
+        flips=layout.flips,
     )
 
 

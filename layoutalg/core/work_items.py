@@ -146,6 +146,7 @@ def cover(layout: Layout, machine: Machine, notation: object) -> Layout:
         names=layout.names,
         origins=layout.origins,
         codomain=layout.codomain_order,
+        flips=layout.flips,
     ).canonical()
 
 

@@ -58,7 +58,7 @@ def held_elements(layout: Layout) -> Numbers:
         )
     # Counted from 0, so that -1 marks a hole and nothing else; a tensor without dimensions has a coordinate for that, too.
     names, shape = (layout.names, layout.shape) if layout.rank else (("d0",), (1,))
-    held = fragment_map(Layout(layout.dims or [()], layout.replicas, names=names))
+    held = fragment_map(Layout(layout.dims or [()], layout.replicas, names=names, flips=layout.flips))
     numbers = np.zeros(held.shape[:-1], np.int64)
     stride = 1
     for d in reversed(range(len(shape))):

@@ -1,32 +1,25 @@
 """Triton's linear layouts: where each bit of a register, lane, warp and block number moves an element's coordinates.
 
 A linear layout has one basis per bit: a tuple over the tensor's dimensions. The element at a place is the XOR of the bases
-of the bits that are set. A layout of ours is one exactly when all extents are powers of two; subgroups are warps:
+of the bits that are set. This one has a register bit that moves along the rows and two lane bits along the columns:
 
->>> tile = Layout.parse("d0 = 2@sg 2@reg, d1 = 4@lane 2@reg:2")
->>> print(to_linear_layout(tile))
-#ttg.linear<{register = [[1, 0], [0, 1]], lane = [[0, 2], [0, 4]], warp = [[2, 0]], block = []}>
->>> to_linear_layout(tile)(register=3, lane=1, warp=1)
-(3, 3)
->>> tile.owners((3, 3))
-[(1, 1, 3)]
+>>> tile = LinearLayout(register=((1, 0),), lane=((0, 1), (0, 2)), shape=(2, 4))
+>>> tile(register=1, lane=3)
+(1, 3)
+>>> print(tile)
+#ttg.linear<{register = [[1, 0]], lane = [[0, 1], [0, 2]], warp = [], block = []}>
 
-A basis of zeros moves nothing: work-items that differ in that bit only hold the same data, which are our replicas. A basis
-that moves two bits, or a bit that two bases move, is an XOR swizzle; it has no counterpart in factors and strides.
-
-The laws: `from_linear_layout(to_linear_layout(L)) == L`, and `to_linear_layout(L)(register=r, lane=l, warp=s)` is the element
-that register r of lane l of subgroup s holds. What a text means, and how it covers a larger or a smaller tensor than its
-own, was asked of Triton 3.9 (tests/oracle/test_triton.py).
+`LinearLayout.from_bases` takes any names of inputs and outputs. What a text means, and how it covers a larger or a smaller
+tensor than its own, was asked of Triton 3.9 (tests/oracle/test_triton.py).
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NoReturn, cast
+from typing import Any, cast
 
 from layoutalg.core.errors import ConversionError, VerificationError
 from layoutalg.core.extents import Extent
-from layoutalg.core.factors import Factor
 from layoutalg.core.layout import Layout
 from layoutalg.core.limits import MAX_EXTENT
 from layoutalg.core.limits import MOST_LINEAR_BITS as _MOST_BITS
@@ -39,7 +32,7 @@ from layoutalg.triton.algebra import LinearAlgebra
 from layoutalg.triton.bases import trusted
 from layoutalg.triton.given import Bases, Basis
 
-__all__ = ["LinearLayout", "as_bases", "bases_text", "from_linear_layout", "parse_linear_layout", "to_linear_layout"]
+__all__ = ["LinearLayout", "as_bases", "bases_text", "parse_linear_layout"]
 
 _AXES = {"register": "reg", "lane": "lane", "warp": "sg", "block": "block"}
 _INPUTS = {axis: name for name, axis in _AXES.items()}
@@ -185,6 +178,8 @@ class LinearLayout(LinearAlgebra, Notation):
         >>> LinearLayout(lane=((1,), (2,)), shape=(4,)).layout((8,))
         Layout.parse('d0 = 2@reg 4@lane')
         """
+        from layoutalg.triton.layouts import from_linear_layout
+
         found = from_linear_layout(self, cast("Sequence[int] | None", shape))
         return found if machine is None else cover(found, as_machine(machine), self)
 
@@ -233,114 +228,6 @@ class LinearLayout(LinearAlgebra, Notation):
         """
         bases = [(name, [list(basis) for basis in one]) for name, one in self.bases]
         return bases, list(self.get_out_dim_names()), list(self.shape), False
-
-
-def to_linear_layout(layout: Layout) -> LinearLayout:
-    """The linear layout of a map from a tensor to `sg`, `lane`, `reg` (and `block`).
-
-    Raises `ConversionError` naming the dimension and the factor that is not a power of two, or that no work-item counts.
-
-    >>> print(to_linear_layout(Layout.parse("d0 = 8@reg, d1 = 16@lane")))
-    #ttg.linear<{register = [[1, 0], [2, 0], [4, 0]], lane = [[0, 1], [0, 2], [0, 4], [0, 8]], warp = [], block = []}>
-    >>> to_linear_layout(Layout.parse("d0 = 3@reg, d1 = 16@lane"))
-    Traceback (most recent call last):
-    layoutalg.core.errors.ConversionError: dimension d0: 3@reg is not a power of two, and linear layouts move bits
-    (in d0 = 3@reg, d1 = 16@lane)
-    """
-    if not isinstance(layout, Layout):  # pyright: ignore[reportUnnecessaryIsInstance]
-        raise ConversionError(f"to_linear_layout of a {type(layout).__name__}: expected a Layout")
-    form = layout.canonical()
-    if form.offsets or any(form.origins):
-        _refuse(layout, None, "it starts at an offset or an origin, and linear layouts map 0 to 0")
-    rank = form.rank
-    found: dict[str | None, dict[int, Basis]] = {"reg": {}, "lane": {}, "sg": {}, "block": {}}
-    shape: list[int] = []
-    for d, factors in enumerate((*form.dims, form.replicas)):
-        place = 1
-        for factor in reversed(factors):
-            extent, stride, axis = factor
-            bits = found.get(axis)
-            if bits is None or type(extent) is not int or type(stride) is not int or extent & (extent - 1):
-                _refuse(layout, d, _no_bits(factor))
-            step = stride
-            for _ in range(extent.bit_length() - 1):
-                if step in bits:
-                    _refuse(layout, d, f"{factor} overlaps another factor of {axis}, and each bit moves one way only")
-                bits[step] = tuple([place if e == d else 0 for e in range(rank)])
-                step *= 2
-                place *= 2
-        if d < rank:
-            shape.append(place)
-        # Replicas move no coordinate: with d == rank their bases are all zeros.
-    lists: list[Bases] = []
-    for axis in ("reg", "lane", "sg", "block"):
-        bits = found[axis]
-        bases: list[Basis] = []
-        step = 1
-        while len(bases) < len(bits):
-            basis = bits.get(step)
-            if basis is None:
-                _refuse_gap(layout, axis, step)
-            bases.append(basis)
-            step *= 2
-        if len(bases) > _MOST_BITS:
-            _refuse(layout, None, f"it has {len(bases)} bits of {_INPUTS[axis]}, over {_MOST_BITS}")
-        lists.append(tuple(bases))
-    if max(shape, default=1) > MAX_EXTENT:
-        _refuse(layout, None, "it has a dimension of over 2^31 elements")
-    return _make(lists, tuple(shape))
-
-
-def _make(lists: Sequence[Bases], shape: tuple[int, ...]) -> LinearLayout:
-    """A distributed layout from parts that are known to be sound."""
-    return trusted(LinearLayout, zip(_AXES, lists, strict=True), [(f"dim{d}", size) for d, size in enumerate(shape)])
-
-
-def from_linear_layout(linear: LinearLayout, shape: Sequence[int] | None = None) -> Layout:
-    """The `Layout` that a linear layout is, for a tensor of its own shape or (see `resized`) of another.
-
-    Raises `ConversionError` naming the basis that moves two bits, or a bit that another one moves too: XOR has no factors.
-
-    >>> print(from_linear_layout(LinearLayout(register=((2,),), lane=((1,), (0,)), shape=(4,))))
-    d0 = 2@reg 2@lane | replicas 2@lane:2
-    >>> from_linear_layout(LinearLayout(register=((1,),), lane=((3,),), shape=(4,)))
-    Traceback (most recent call last):
-    layoutalg.core.errors.ConversionError: lane basis 0, [3], moves more than one bit: an XOR has no factors and strides
-    """
-    if not isinstance(linear, LinearLayout):  # pyright: ignore[reportUnnecessaryIsInstance]
-        raise ConversionError(f"from_linear_layout of a {type(linear).__name__}: expected a LinearLayout")
-    if shape is not None:
-        linear = linear.resized(shape)
-    rank = len(linear.shape)
-    columns: list[dict[int, Factor]] = [{} for _ in range(rank)]
-    replicas: list[Factor] = []
-    for name, axis in _AXES.items():
-        bases: Bases = getattr(linear, name)
-        for bit, basis in enumerate(bases):
-            moved = [d for d in range(rank) if basis[d]]
-            factor = Factor(2, 1 << bit, axis)
-            if not moved:
-                replicas.append(factor)
-                continue
-            step = basis[moved[0]]
-            if len(moved) > 1 or step & (step - 1):
-                raise ConversionError(
-                    f"{name} basis {bit}, {list(basis)}, moves more than one bit: an XOR has no factors and strides"
-                )
-            column = columns[moved[0]]
-            if step in column:
-                raise ConversionError(
-                    f"{name} basis {bit}, {list(basis)}, moves a bit that {column[step]} moves too: an XOR has no factors "
-                    "and strides"
-                )
-            column[step] = factor
-    dims: list[tuple[Factor, ...]] = []
-    for d, (column, size) in enumerate(zip(columns, linear.shape, strict=True)):
-        if len(column) != size.bit_length() - 1:
-            step = next(1 << i for i in range(size.bit_length()) if 1 << i not in column)
-            raise ConversionError(f"no basis moves dimension {d} by {step}: its other elements belong to nobody")
-        dims.append(tuple([column[step] for step in sorted(column, reverse=True)]))
-    return Layout.trusted(tuple(dims), tuple(replicas)).canonical()
 
 
 def as_bases(value: object) -> LinearLayout:
@@ -446,24 +333,3 @@ def bases_text(bases: Bases) -> str:
     '[[0, 1], [2, 0]]'
     """
     return f"[{', '.join(str(list(basis)) for basis in bases)}]"
-
-
-def _no_bits(factor: Factor) -> str:
-    extent, stride, axis = factor
-    if type(extent) is not int or type(stride) is not int:
-        return f"{factor} is symbolic, and a number is needed for a basis"
-    if axis is None:
-        return f"{factor} moves along no axis, and linear layouts give every element a place of its own"
-    if axis not in _INPUTS:
-        return f"{factor} moves along {axis!r}, and linear layouts know {', '.join(_INPUTS)} only"
-    return f"{factor} is not a power of two, and linear layouts move bits"
-
-
-def _refuse_gap(layout: Layout, axis: str, step: int) -> NoReturn:
-    name = _INPUTS[axis]
-    _refuse(layout, None, f"no factor moves {step} along {axis}, and linear layouts give every {name} an element")
-
-
-def _refuse(layout: Layout, dim: int | None, problem: str) -> NoReturn:
-    where = "" if dim is None else "replica: " if dim == layout.rank else f"dimension {layout.names[dim]}: "
-    raise ConversionError(f"{where}{problem} (in {layout})")

@@ -109,7 +109,7 @@ def covering(
         elif factors[k][2] is not None:
             copies.append(factors[k])
     starts = {axis: rng.randint(0, 9) for axis in axes if offsets and rng.random() < 0.2}
-    return Layout(dims, copies, starts, flips=sorted(flips) or None)
+    return Layout(dims, copies, starts, flips=sorted(flips))
 
 
 def spread(rng: random.Random, axes: tuple[str, ...] = ("a", "b")) -> Layout | None:
@@ -126,6 +126,6 @@ def spread(rng: random.Random, axes: tuple[str, ...] = ("a", "b")) -> Layout | N
     flips = sorted({(rng.choice(axes), rng.randint(1, 6)) for _ in range(rng.choice((0, 0, 1, 2)))})
     starts = {axis: rng.randint(0, 2) for axis in axes if rng.random() < 0.2}
     try:
-        return Layout(dims, copies, starts, flips=flips or None)
+        return Layout(dims, copies, starts, flips=flips)
     except LayoutError:
         return None

@@ -18,9 +18,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from layoutalg.core.distributing import collect, distribute
 from layoutalg.core.elements import numpy_type
 from layoutalg.core.errors import LayoutError, VerificationError
-from layoutalg.core.distributing import collect, distribute
 from layoutalg.nested.gpu.enums import MMAFragment
 from layoutalg.nested.gpu.intrinsics import OperandLayout
 

@@ -21,10 +21,14 @@ from dataclasses import dataclass, field
 from typing import ClassVar, Literal, cast
 
 from layoutalg.core.errors import DistributionError, VerificationError
+from layoutalg.core.layout import Layout
 from layoutalg.core.limits import MAX_EXTENT, MOST_LINEAR_BITS
 from layoutalg.core.messages import shown
+from layoutalg.core.notation import Machine, Notation, Note, Operand, ReportRequest, as_machine, one_operand
 from layoutalg.core.whole_numbers import whole_number, whole_numbers
+from layoutalg.core.work_items import cover
 from layoutalg.triton.given import Bases
+from layoutalg.triton.layouts import from_linear_layout
 from layoutalg.triton.linear import LinearLayout, bases_text
 
 __all__ = [
@@ -43,12 +47,14 @@ _MOST_RANK = 16
 
 
 @dataclass(frozen=True, slots=True)
-class Encoding(ABC):
-    """An encoding attribute of Triton.
+class Encoding(Notation, ABC):
+    """An encoding attribute of Triton. A tensor's shape gives its layout, onto `sg`, `lane`, `reg`, or onto `addr`.
 
     >>> from layoutalg.triton.encodings import SwizzledShared
-    >>> SwizzledShared(8, 1, 8, (1, 0)).inputs
+    >>> SwizzledShared(2, 1, 4, (1, 0)).inputs
     'shared'
+    >>> print(SwizzledShared(2, 1, 4, (1, 0)).layout((4, 8)))
+    d0 = 2@(addr:16^addr:4) 2@(addr:8^addr:2), d1 = 2@(addr:4) 2@(addr:2) 2@addr
     """
 
     kind: ClassVar[Inputs]
@@ -65,6 +71,36 @@ class Encoding(ABC):
     def notes(self) -> tuple[str, ...]:
         """What a reader should know: what Triton loses or scrambles in such an attribute."""
         return self.remarks
+
+    @property
+    def needs_shape(self) -> bool:
+        """Whether the tensor's shape must be given: an encoding fits many."""
+        return True
+
+    def operands(self, shape: Sequence[int] | None = None, machine: Machine | None = None) -> tuple[Operand, ...]:
+        """The layout of a tensor of `shape`, in elements; work-items that it does not use hold copies.
+
+        Raises `DistributionError` without a shape and as `to_linear` does.
+
+        >>> from layoutalg.triton.encodings import Blocked
+        >>> print(Blocked((1, 4), (8, 4), (2, 2), (1, 0)).operands((16, 32))[0].layout)
+        d0 = 2@sg:2 8@lane:4, d1 = 2@sg 4@lane 4@reg
+        """
+        if shape is None:
+            raise DistributionError(f"{self} needs a shape, such as (64, 64)")
+        found = self._layout(self.to_linear(shape))
+        return one_operand(self, found if machine is None else cover(found, as_machine(machine), self))
+
+    def _layout(self, linear: LinearLayout) -> Layout:
+        """The layout that the linear layout of a shape says."""
+        return from_linear_layout(linear)
+
+    def _notes(self, shape: Sequence[int] | None, machine: Machine | None, asked: ReportRequest) -> tuple[Note, ...]:
+        found = [Note("note", one, "note", one) for one in self.notes]
+        if shape is not None:
+            linear = self.to_linear(shape)
+            found += [Note(name, bases_text(bases), name, bases) for name, bases in linear.bases if bases]
+        return tuple(found)
 
     @property
     @abstractmethod

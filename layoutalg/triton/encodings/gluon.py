@@ -30,8 +30,9 @@ from layoutalg.triton.encodings.nvmma import NvmmaShared
 from layoutalg.triton.encodings.shared import PaddedShared, PartitionedShared, SharedLinear
 from layoutalg.triton.encodings.swizzled import SwizzledShared
 from layoutalg.triton.encodings.tensor_memory import TensorMemory, TensorMemoryScales
+from layoutalg.triton.linear import LinearLayout, as_bases
 
-__all__ = ["as_encoding", "is_gluon", "looks_like_gluon", "parse_gluon"]
+__all__ = ["as_encoding", "is_gluon", "looks_like_gluon", "of_triton", "parse_gluon", "read_gluon"]
 
 _TEXT = re.compile(r"\s*+(?:[A-Za-z_][A-Za-z0-9_]*+\.)*+_?(?:[A-Za-z]+)Layout\s*+\(")
 _KEYWORD = re.compile(r"([A-Za-z_][A-Za-z0-9_]*)[ \t\r\n]*=(?!=)")
@@ -208,6 +209,18 @@ def _as_encoding(value: Any, depth: int) -> Encoding:
             part = _as_encoding(part, depth - 1)
         given.append(getattr(part, "value", part) if type(part).__name__ == "constexpr" else part)
     return made(*given)
+
+
+def of_triton(value: object) -> Encoding | LinearLayout:
+    """What an object of Triton's says: a layout of Gluon, or `triton.tools.LinearLayout`.
+
+    Raises `ConversionError` for anything else.
+
+    >>> of_triton(7)
+    Traceback (most recent call last):
+    layoutalg.core.errors.ConversionError: 7 of type int: expected a LinearLayout, of layoutalg or of triton.tools
+    """
+    return as_encoding(value) if is_gluon(value) else as_bases(value)
 
 
 def looks_like_gluon(text: str) -> bool:

@@ -38,6 +38,7 @@ from layoutalg.triton.encodings.shared import PaddedShared, PartitionedShared, S
 from layoutalg.triton.encodings.swizzled import RotatingShared, SwizzledShared
 from layoutalg.triton.encodings.tensor_memory import TensorMemory, TensorMemoryScales
 from layoutalg.triton.given import Bases
+from layoutalg.triton.linear import LinearLayout
 
 __all__ = ["parse_encoding", "read_definitions", "read_encoding"]
 
@@ -95,6 +96,8 @@ def read_encoding(reader: Reader) -> Encoding:
     known = reader.accept_alias()
     if isinstance(known, Encoding):
         return known
+    if isinstance(known, LinearLayout):
+        return Linear(known.register, known.lane, known.warp, known.block)
     at = reader.skip()
     match = _NAME.match(reader.text, at)
     if match is None:

@@ -17,12 +17,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from layoutalg.core.errors import DistributionError, VerificationError
+from layoutalg.core.factors import Factor
+from layoutalg.core.layout import Layout
 from layoutalg.core.limits import MAX_EXTENT
 from layoutalg.core.messages import shown
 from layoutalg.core.whole_numbers import whole_number
 from layoutalg.triton.bases import trusted
 from layoutalg.triton.encodings.encoding import InSharedMemory, as_bases_field, as_sizes_field, key_text
 from layoutalg.triton.given import Bases
+from layoutalg.triton.layouts import from_linear_layout
 from layoutalg.triton.linear import LinearLayout, bases_text
 
 __all__ = ["PaddedShared", "PartitionedShared", "SharedLinear"]
@@ -185,6 +188,19 @@ class PaddedShared(InSharedMemory):
     def _linear(self, shape: tuple[int, ...]) -> LinearLayout:
         """The layout for a shape that has been checked."""
         return _own_shape(_own(self.offset, self.block), shape)
+
+    def _layout(self, linear: LinearLayout) -> Layout:
+        """The layout onto the padded address: every bit of the offset moves past the padding before it."""
+
+        def padded(factor: Factor) -> list[Factor]:
+            extent, stride, axis = factor
+            if axis != "addr":
+                return [factor]
+            bits = range(extent.bit_length() - 1)
+            return [Factor(2, self.address(stride << bit), axis) for bit in reversed(bits)]
+
+        plain = from_linear_layout(linear)
+        return Layout([[one for factor in factors for one in padded(factor)] for factors in plain.dims], plain.replicas)
 
     def address(self, offset: int) -> int:
         """Where the element of an offset lies, in elements: the offset, and the padding before it.

@@ -12,18 +12,20 @@ The layout of memory is that of its allocation, where the type says one, and wit
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from layoutalg.core.elements import element_bits
 from layoutalg.core.errors import DistributionError, VerificationError
 from layoutalg.core.limits import MAX_EXTENT, MOST_DIMENSIONS
+from layoutalg.core.notation import Machine, Notation, Note, Operand, ReportRequest, own_sizes
 from layoutalg.core.reader import Reader
 from layoutalg.core.whole_numbers import as_flag, instance_of, whole_numbers
 from layoutalg.triton.encodings.encoding import Encoding
 from layoutalg.triton.encodings.reading import read_definitions, read_encoding
 from layoutalg.triton.linear import LinearLayout
 
-__all__ = ["MemDescType", "TensorType", "parse_typed", "read_typed"]
+__all__ = ["MemDescType", "TensorType", "parse_typed", "read_notation", "read_typed"]
 
 _SIZE = re.compile(r"([0-9]++)x")
 _ELEMENT = re.compile(r"!?[A-Za-z_][A-Za-z0-9_.]*+")
@@ -32,20 +34,47 @@ _MEMDESC = ("!ttg.memdesc<", "!triton_gpu.memdesc<", "!tt.memdesc<", "memdesc<")
 
 
 @dataclass(frozen=True, slots=True)
-class TensorType:
-    """`tensor<SHAPExELEMENT, ENCODING>`.
-
-    >>> from layoutalg.triton.encodings import Blocked
-    >>> print(TensorType((64,), "f32", Blocked((1,), (32,), (2,), (0,))))
-    tensor<64xf32, #ttg.blocked<{sizePerThread = [1], threadsPerWarp = [32], warpsPerCTA = [2], order = [0]}>>
-    """
+class _Typed(Notation):
+    """A type with an encoding: the layout is the encoding's for the type's own shape."""
 
     shape: tuple[int, ...]
     element: str
     encoding: Encoding
 
     def __post_init__(self) -> None:
-        _check(self)
+        object.__setattr__(self, "shape", whole_numbers(self.shape, "shape", 0, MAX_EXTENT))
+        instance_of(self.element, str, "element type", VerificationError)
+        instance_of(self.encoding, Encoding, "encoding", VerificationError)
+
+    def to_linear(self) -> LinearLayout:
+        """The linear layout of the type."""
+        raise NotImplementedError
+
+    def operands(self, shape: Sequence[int] | None = None, machine: Machine | None = None) -> tuple[Operand, ...]:
+        """The layout of the tensor, or of the memory without its stages.
+
+        Raises `DistributionError` for another shape than its own.
+
+        >>> print(parse_typed("tensor<64xf32, #ttg.linear<{register = [[1]], lane = [[2], [4], [8], [16], [32]], warp = [],"
+        ...     " block = []}>>").operands()[0].layout)
+        d0 = 32@lane 2@reg
+        """
+        linear = self.to_linear()
+        own_sizes(self, linear.shape, shape)
+        return self.encoding.operands(linear.shape, machine)
+
+    def _notes(self, shape: Sequence[int] | None, machine: Machine | None, asked: ReportRequest) -> tuple[Note, ...]:
+        return self.encoding.report(self.to_linear().shape)
+
+
+@dataclass(frozen=True, slots=True)
+class TensorType(_Typed):
+    """`tensor<SHAPExELEMENT, ENCODING>`.
+
+    >>> from layoutalg.triton.encodings import Blocked
+    >>> print(TensorType((64,), "f32", Blocked((1,), (32,), (2,), (0,))))
+    tensor<64xf32, #ttg.blocked<{sizePerThread = [1], threadsPerWarp = [32], warpsPerCTA = [2], order = [0]}>>
+    """
 
     def __str__(self) -> str:
         return f"tensor<{_text(self.shape)}{self.element}, {self.encoding}>"
@@ -61,7 +90,7 @@ class TensorType:
 
 
 @dataclass(frozen=True, slots=True)
-class MemDescType:
+class MemDescType(_Typed):
     """`!ttg.memdesc<SHAPExELEMENT, ENCODING, SPACE[, mutable][, ALLOCATION]>`.
 
     Raises `VerificationError` for elements that do not fit the encoding's cells.
@@ -72,15 +101,12 @@ class MemDescType:
     mutable>
     """
 
-    shape: tuple[int, ...]
-    element: str
-    encoding: Encoding
     space: str = "#ttg.shared_memory"
     mutable: bool = False
     allocation: tuple[int, ...] = ()
 
     def __post_init__(self) -> None:
-        _check(self)
+        _Typed.__post_init__(self)
         instance_of(self.space, str, "memory space", VerificationError)
         object.__setattr__(self, "mutable", as_flag(self.mutable, "mutable", VerificationError))
         object.__setattr__(self, "allocation", whole_numbers(self.allocation, "allocation", 0, MAX_EXTENT))
@@ -102,12 +128,6 @@ class MemDescType:
         if len(shape) != self.encoding.rank:
             raise DistributionError(f"{self}: expected {self.encoding.rank} dimensions, or one more for stages")
         return self.encoding.to_linear(shape)
-
-
-def _check(value: TensorType | MemDescType) -> None:
-    object.__setattr__(value, "shape", whole_numbers(value.shape, "shape", 0, MAX_EXTENT))
-    instance_of(value.element, str, "element type", VerificationError)
-    instance_of(value.encoding, Encoding, "encoding", VerificationError)
 
 
 def _text(shape: tuple[int, ...]) -> str:
@@ -164,6 +184,12 @@ def read_typed(reader: Reader) -> TensorType | MemDescType:
 
 def _memory_space(encoding: Encoding) -> str:
     return "#ttng.tensor_memory" if encoding.inputs == "tensor memory" else "#ttg.shared_memory"
+
+
+def read_notation(reader: Reader) -> Encoding | TensorType | MemDescType:
+    """Read an encoding or a type that carries one, and leave the reader behind it."""
+    typed = reader.looking_at("tensor<") or any(map(reader.looking_at, _MEMDESC))
+    return read_typed(reader) if typed else read_encoding(reader)
 
 
 def _sizes(reader: Reader) -> tuple[int, ...]:

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from layoutalg.core import LayoutError, VerificationError
-from layoutalg.core.elements import numpy_type
 from layoutalg.core.distributing import collect, distribute
+from layoutalg.core.elements import numpy_type
 from layoutalg.nested.gpu import (
     INTRINSICS,
     VIRTUAL_INTRINSICS,
