@@ -20,12 +20,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import prod
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from layoutalg.compare.owners import Owner, Places, copies_of, first_owners, owners_text
 from layoutalg.core.agreement import AgreedValue, agree
 from layoutalg.core.errors import ConversionError
-from layoutalg.core.factors import Factor, merge_factors
+from layoutalg.core.factors import Factor, XorFactor, merge_factors, xor_factor
 from layoutalg.core.layout import MACHINE, Layout
 from layoutalg.core.limits import MOST_OWNERS_COUNTED as _COUNTED
 from layoutalg.core.limits import MOST_OWNERS_LISTED as _LISTED
@@ -144,6 +144,8 @@ def _side(asked: AgreedValue) -> Layout | Swizzled | Places:
 
 def _compare_layouts(a: Layout, b: Layout) -> Same:
     """Two layouts in canonical form."""
+    if a.flips is not None or b.flips is not None:
+        return _compare_with_xor(a, b)
     equal_copies = a.replicas == b.replicas or same_replicas(a.replicas, b.replicas)
     equal_starts = a.offsets == b.offsets
     if equal_copies and equal_starts and a.dims == b.dims and a.origins == b.origins:
@@ -178,6 +180,54 @@ def _compare_layouts(a: Layout, b: Layout) -> Same:
     if any(a.origins):
         element = [x + o for x, o in zip(element, a.origins, strict=True)]
     return Same(False, note, tuple(element), axes, first, second, (here, there))
+
+
+def _compare_with_xor(a: Layout, b: Layout) -> Same:
+    """Two layouts of which one or both have XOR: the first element whose lowest owners differ, by the maps."""
+    import numpy as np
+
+    if a.shape != b.shape:
+        return Same(False, f"the first has shape {list(a.shape)} and the second {list(b.shape)}")
+    if a.origins != b.origins:
+        return Same(False, f"the first starts at element {a.origins} and the second at {b.origins}")
+    if a == b:
+        return _YES
+    used = {*a.axes, *b.axes}
+    axes = tuple([axis for axis in MACHINE if axis in used] + sorted(used.difference(MACHINE)))
+
+    def where(layout: Layout, axis: str) -> Any:
+        return layout.owner_map(axis) if axis in layout.codomain else 0
+
+    differ: Any = np.zeros(a.shape, bool)
+    for axis in axes:
+        differ |= where(a, axis) != where(b, axis)
+    first = np.unravel_index(int(differ.argmax()), a.shape) if a.rank else ()
+    element = tuple([int(x) + o for x, o in zip(first, a.origins, strict=True)])
+    sides: list[tuple[tuple[Owner, ...], int]] = []
+    for layout in (a, b):
+        at = [dict(zip(layout.codomain, owner, strict=True)) for owner in layout.owners(element)]
+        found = sorted(tuple([owner.get(axis, 0) for axis in axes]) for owner in at)
+        sides.append((tuple(found[:_LISTED]), len(found)))
+    (one, here), (other, there) = sides
+    note = _copies_note(here, there)
+    if not note and _registers_dropped(a) == _registers_dropped(b):
+        note = _REORDERED
+    return Same(False, note, element, axes, one, other, (here, there))
+
+
+def _registers_dropped(layout: Layout) -> Layout:
+    """The layout without its registers: who holds an element, wherever."""
+
+    def kept(factor: Factor) -> Factor:
+        if isinstance(factor, XorFactor):
+            places = [place for place in factor.places if place[0] != "reg"]
+            return xor_factor(places) if places else Factor(2)
+        return Factor(factor.extent) if factor.axis == "reg" else factor
+
+    replicas = [one for one in map(kept, layout.replicas) if one[2] is not None]
+    starts = {axis: start for axis, start in layout.offsets.items() if axis != "reg"}
+    flips = None if layout.flips is None else [place for place in layout.flips if place[0] != "reg"]
+    return Layout([map(kept, fs) for fs in layout.dims], replicas, starts, origins=layout.origins, flips=flips)
 
 
 def _owners(layout: Layout, element: Sequence[int], axes: tuple[str, ...]) -> tuple[tuple[Owner, ...], int]:

@@ -114,6 +114,10 @@ def _reach(operand: Operand) -> tuple[int, int]:
     if operand.layout.is_swizzled:
         return 0, 0
     layout = cast("Layout", operand.layout)
+    if layout.flips is not None:
+        spans = {axis: int(span) for axis, span in layout.spans().items() if axis in _MACHINE}
+        at_least = 1 if spans else 0
+        return spans.get("lane", 0 if "sg" in spans else at_least), spans.get("sg", at_least)
     lanes = subgroups = 1
     axes: set[str | None] = set()
     for factors in (*layout.dims, layout.replicas):

@@ -24,6 +24,7 @@ from typing import TYPE_CHECKING, Any
 
 from layoutalg.core.errors import ConversionError, DistributionError, LayoutError
 from layoutalg.core.expressions import expression_text
+from layoutalg.core.factors import XorFactor
 from layoutalg.core.layout import Layout
 from layoutalg.core.limits import MOST_PRINTED
 from layoutalg.core.limits import MOST_REPORTED as _MOST_LISTED
@@ -209,11 +210,13 @@ def _note_operand(
     rows.append(("axes", ", ".join(f"{axis} {n}" for axis, n in facts["axes"].items()) or "none"))
     facts["replicas"] = [str(f) for f in plain.canonical().replicas]
     rows += [
-        ("replicas", f"{f}: each element lives in {f.extent} places of {f.axis}, {f.stride} apart")
+        ("replicas", f"{f}: each element lives in two places, which differ there")
+        if isinstance(f, XorFactor)
+        else ("replicas", f"{f}: each element lives in {f.extent} places of {f.axis}, {f.stride} apart")
         for f in plain.canonical().replicas
     ]
     rows += [("needs", str(condition)) for condition in plain.conditions]
-    if "reg" in plain.codomain:
+    if "reg" in plain.codomain and plain.flips is None:
         facts["fragment_shape"] = [_plain(n) for n in plain.fragment_shape]
         rows.append(("fragment", _by(facts["fragment_shape"])))
     _add([note for note in rest if note not in lists and note not in views], facts, rows)
@@ -260,6 +263,10 @@ def _index_texts(layout: Layout) -> dict[str, str]:
     slots = layout.inverse()
     texts = {name: expression_text(e) for name, e in slots.axis_exprs().items()}
     for factor in slots.canonical().replicas:
+        if isinstance(factor, XorFactor):
+            for name, weight in factor.places:
+                texts[name] = f"({texts[name]}) ^ any of 0, {weight} (at all of {factor.places} or none)"
+            continue
         name = str(factor.axis)
         texts[name] = f"{texts[name]} + any of {factor.extent} values, {factor.stride} apart"
     return texts

@@ -261,7 +261,7 @@ def _folded(
     runs = side_runs(form, dims, swizzle=swizzle, repeats=others)
     last = [factor for side in form.dims[dims] for factor in side][-1:]
     cell = 1
-    if count and last and last[0].axis == axes[1] and last[0].stride == 1 and not runs[-1].solid:
+    if count and last and last[0][1:] == (1, axes[1]) and not runs[-1].solid:
         cell = runs.pop().extent
     else:
         while runs and runs[-1].repeats:

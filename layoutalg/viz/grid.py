@@ -31,7 +31,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from layoutalg.core.errors import LayoutError, SizeError
-from layoutalg.core.factors import Factor
+from layoutalg.core.factors import Factor, XorFactor
 from layoutalg.core.fragments import places
 from layoutalg.core.layout import MACHINE, Layout
 from layoutalg.core.limits import MOST_CELL_COPIES as _MOST_COPIES
@@ -338,7 +338,7 @@ def _grid(
         scale,
         _copies(replicas, axes),
         prod(f.extent for f in replicas),
-        prod(f.extent for factors in layout.dims for f in factors if f.axis is None),
+        prod(f.extent for factors in layout.dims for f in factors if f[2] is None),
         part.tile or _lane_tile(layout),
         part.tile is not None,
         swizzled,
@@ -347,7 +347,9 @@ def _grid(
 
 def _copies(replicas: Sequence[Factor], axes: Sequence[str]) -> tuple[tuple[int, ...], ...]:
     """How far each further owner of an element is from the lowest, along each axis; the first few of them."""
-    if not replicas:
+    if not replicas or any(
+        isinstance(f, XorFactor) for f in replicas
+    ):  # XORed copies are not equally far from all owners
         return ()
     found: set[tuple[int, ...]] = set()
     tried = product(*(range(min(f.extent, _MOST_COPIES + 1)) for f in replicas))
@@ -363,9 +365,9 @@ def _lane_tile(layout: Layout) -> tuple[int, ...]:
     sizes: list[int] = []
     for factors in layout.dims:
         size = reach = 1
-        for extent, _, axis in reversed(factors):
-            reach *= extent
-            if axis == "lane":
+        for factor in reversed(factors):
+            reach *= factor.extent
+            if "lane" in ([place[0] for place in factor.places] if isinstance(factor, XorFactor) else [factor.axis]):
                 size = reach
         sizes.append(size)
     return tuple(sizes)

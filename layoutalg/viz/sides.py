@@ -21,6 +21,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from layoutalg.core.factors import XorFactor
 from layoutalg.core.layout import Layout
 from layoutalg.core.swizzle import Swizzle
 from layoutalg.viz.folding import Band, ExtentRun
@@ -129,7 +130,12 @@ def side_runs(
     form = layout.canonical()
     cuts = dict(tiles or {})
     for d in range(form.rank)[dims]:
-        pieces = [_Piece(int(f.extent), 1, int(f.stride), f.axis, solid=False) for f in form.dims[d]]
+        pieces = [
+            _Piece(2, 1, 0, None, solid=True)  # what flips places is not folded
+            if isinstance(f, XorFactor)
+            else _Piece(int(f.extent), 1, int(f.stride), f.axis, solid=False)
+            for f in form.dims[d]
+        ]
         pieces = _placed(pieces)
         name = form.names[d]
         if name in cuts:
