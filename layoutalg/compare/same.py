@@ -209,7 +209,7 @@ def _compare_with_xor(a: Layout, b: Layout) -> Same:
         found = sorted(tuple([owner.get(axis, 0) for axis in axes]) for owner in at)
         sides.append((tuple(found[:_LISTED]), len(found)))
     (one, here), (other, there) = sides
-    note = _copies_note(here, there)
+    note = _copies_note(here, there) if here != there else ""
     if not note and _registers_dropped(a) == _registers_dropped(b):
         note = _REORDERED
     return Same(False, note, element, axes, one, other, (here, there))

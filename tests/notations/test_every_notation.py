@@ -45,6 +45,14 @@ CASES = [
     Case("MFMA_F32_16x16x16_F16.acc"),
     Case("WMMAR3_F32_16x16x16_F16.lhs"),
     Case("#ttg.linear<{register = [[1, 0], [2, 0]], lane = [[0, 1], [0, 2], [4, 0]], warp = [[0, 4]], block = []}>"),
+    Case(
+        "#ttg.blocked<{sizePerThread = [1, 2], threadsPerWarp = [4, 8], warpsPerCTA = [2, 1], order = [1, 0]}>", (8, 16)
+    ),
+    Case(
+        "tensor<16x16xf16, #ttg.dot_op<{opIdx = 0, parent = #ttg.nvidia_mma<{versionMajor = 2, versionMinor = 0, "
+        "warpsPerCTA = [1, 1], instrShape = [16, 8]}>, kWidth = 2}>>"
+    ),
+    Case("gl.BlockedLayout([1, 2], [4, 8], [1, 2], [1, 0])", (4, 32)),
     Case("((4,8),(2,2)):((32,1),(16,8))", (16, 8), la.Machine(lanes=32)),
     Case(
         str(la.parse("#tiled.layout<[64, 8] [16, 8] [8, 8] [1, 2], warp = [-8], lane = [-4, -3], vector = -1>")),
@@ -52,6 +60,10 @@ CASES = [
     ),
 ]
 ON_MEMORY = [
+    Case("#ttg.swizzled_shared<{vec = 2, perPhase = 1, maxPhase = 4, order = [1, 0]}>", (4, 8)),
+    Case(
+        "!ttg.memdesc<8x8xf32, #ttg.padded_shared<[8:+4] {order = [1, 0], shape = [8, 8]}>, #ttg.shared_memory, mutable>"
+    ),
     Case("!amx.tile<16x64xi8>"),
     Case("!xegpu.mem_desc<16x32xf16>"),
     Case("(8,4):(4,1)"),

@@ -18,3 +18,5 @@ A place is XORed when an XOR factor or the clause `flip` names it; a plain facto
 The rest of the axis may count in any radix, in digits that do not overlap. `Relation.flips` is None for a layout without
 XOR, and that is all that such a layout pays.
 """
+
+__all__: list[str] = []
