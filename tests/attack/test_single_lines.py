@@ -62,4 +62,4 @@ def _changed(change: Change) -> str:
 
 @pytest.mark.parametrize("part", range(PARTS))
 def test_every_line_and_word_is_lost_once(part: int, tmp_path: Path) -> None:
-    run(SingleLines, part, 12_000, tmp_path)
+    run(SingleLines, part, 6_000, tmp_path)

@@ -137,4 +137,4 @@ class SingleOptions(Sweep, CommandLines):
 
 @pytest.mark.parametrize("part", range(PARTS))
 def test_every_option_has_every_word(part: int, tmp_path: Path) -> None:
-    run(SingleOptions, part, 20_000, tmp_path)
+    run(SingleOptions, part, 10_000, tmp_path)
