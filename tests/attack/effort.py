@@ -1,7 +1,7 @@
 """How much the attacks do, from which seed, and what a second means on this machine.
 
-28 minutes on 2 cores do everything: 200,000 texts, 60,000 command lines, 30,000 calls, 30,000 damaged files, 20,000 programs,
-20,000 sets of arrays, 200 cold starts, 140,000 of the changes that sweeps list. Ten minutes (`make attack`) do a third and more.
+28 minutes on two cores do everything: 200,000 texts, 60,000 command lines, 30,000 calls, 30,000 damaged files, 20,000 programs,
+20,000 sets of arrays, 200 cold starts, 140,000 of the changes that sweeps list. Ten minutes (`make attack`) do a good third.
 Unset, as in `make test`, each attack does a small share, always the same one.
 
     LAYOUTALG_ATTACK_MINUTES=10 LAYOUTALG_ATTACK_SEED=7 python -m pytest -n auto tests/attack
