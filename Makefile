@@ -15,7 +15,7 @@ help:
 	@echo "make test        run the quick tests by turns, some of every family: a minute on two cores (TESTS=tests/core: of that folder)"
 	@echo "make test-all    run nearly all tests, those with compilers too; of long families a second, by turns"
 	@echo "make test-lowest run quick tests with the lowest allowed version of every dependency"
-	@echo "make exhaustive  run every case of every test, and what takes too long for every change: hostile texts of 16 MB, more generated kernels"
+	@echo "make exhaustive  run every case of every test, and what takes too long for every change: hostile texts of 16 MB, more generated kernels, every single change of a call or a command line"
 	@echo "make times       measure what tests take: tests/times.json, by which the turns are taken"
 	@echo "make oracle-full run planned products and attention of every type and storage on Intel's CPU runtime (about 20 minutes)"
 	@echo "make attack      throw damaged input at everything for ten minutes (ATTACK_MINUTES=2: for two)"
@@ -69,7 +69,7 @@ test-lowest: $(VENV)/installed
 
 exhaustive: $(VENV)/installed-test
 	LAYOUTALG_EXHAUSTIVE=1 $(BIN)/python -m pytest $(PYTEST_FLAGS) --ignore=tests/attack
-	LAYOUTALG_ATTACK_SEED=11 $(MAKE) attack ATTACK_MINUTES=5
+	LAYOUTALG_EXHAUSTIVE=1 LAYOUTALG_ATTACK_SEED=11 $(MAKE) attack ATTACK_MINUTES=5
 
 oracle-full: $(VENV)/installed-test
 	LAYOUTALG_EXHAUSTIVE=1 $(BIN)/python -m pytest $(PYTEST_FLAGS) tests/oracle/test_kernels_on_cpu.py tests/oracle/test_attention_on_cpu.py tests/oracle/test_builtins.py

@@ -45,6 +45,7 @@ __all__ = [
     "MOST_BLOCKS_VERIFIED",
     "MOST_BOXES",
     "MOST_BROADCASTS",
+    "MOST_CASE_WORKGROUPS",
     "MOST_CELLS",
     "MOST_CELL_COPIES",
     "MOST_CLUSTER",
@@ -311,6 +312,8 @@ MOST_TOGETHER_BYTES = 2**22
 """Bytes of the values of all iterations of a loop on the host that run at once: what a core's cache holds."""
 MOST_WORKGROUPS = 2**26
 """Workgroups of a launch."""
+MOST_CASE_WORKGROUPS = 2**22
+"""Workgroups of all cases that are launched together: each has an address of each array."""
 MOST_WORK_ITEMS = 1024
 """Work-items of a workgroup: what OpenCL devices accept."""
 MOST_SHADOW_STAMPS = 2**26

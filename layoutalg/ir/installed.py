@@ -46,7 +46,8 @@ def run_program(name: str, command: Sequence[str], text: str) -> subprocess.Comp
 
     Raises `LayoutError` where it takes more than two minutes.
 
-    >>> run_program("echo", ["echo", "a"], "").stdout
+    >>> import sys
+    >>> run_program("python", [sys.executable, "-c", "print(input())"], "a").stdout
     'a\\n'
     """
     try:

@@ -16,11 +16,22 @@ from math import prod
 from typing import Any
 
 from layoutalg.core.errors import DistributionError
+from layoutalg.core.factors import as_name
 from layoutalg.core.layout import Layout
 from layoutalg.core.limits import MOST_HELD, MOST_PRINTED
 from layoutalg.core.limits import MOST_REPORTED as _MOST_LISTED
+from layoutalg.core.whole_numbers import as_whole, instance_of
 
-__all__ = ["HeldElements", "box_text", "held_by", "holder_text", "places_text", "points_text", "ranges_text"]
+__all__ = [
+    "HeldElements",
+    "as_holder",
+    "box_text",
+    "held_by",
+    "holder_text",
+    "places_text",
+    "points_text",
+    "ranges_text",
+]
 
 _WORDS = {"sg": "subgroup", "reg": "register"}
 
@@ -69,6 +80,18 @@ def held_by(layout: Layout, holder: Mapping[str, int]) -> HeldElements:
         more = count - MOST_PRINTED
     found = layout.fragment_map(**part)
     return HeldElements(whole, found.reshape(prod(found.shape[:-1]), layout.rank).tolist(), more)
+
+
+def as_holder(holder: Mapping[str, int] | None) -> dict[str, int]:
+    """A place on the machine that a caller gave; none is empty.
+
+    Raises `LayoutError` for what does not say a number of each of its axes.
+
+    >>> as_holder({"lane": np.int64(5)}), as_holder(None)
+    ({'lane': 5}, {})
+    """
+    instance_of(holder, (Mapping, type(None)), "holder")
+    return {as_name(axis, "axis"): as_whole(number, f"{axis} =") for axis, number in (holder or {}).items()}
 
 
 def holder_text(position: Mapping[str, int]) -> str:

@@ -37,7 +37,7 @@ from layoutalg.core.whole_numbers import as_whole, instance_of, listed
 from layoutalg.hardware import target_info
 from layoutalg.show.findings import words
 from layoutalg.show.fragments import fragment_places, whole_of
-from layoutalg.show.holders import box_text, held_by, holder_text, places_text, points_text
+from layoutalg.show.holders import as_holder, box_text, held_by, holder_text, places_text, points_text
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -201,7 +201,7 @@ def describe_module(
     from layoutalg.module import Module as ReadModule
 
     instance_of(module, ReadModule, "module")
-    instance_of(holder, (Mapping, type(None)), "holder")
+    holder = as_holder(holder)
     at = None if at is None else [as_whole(number, "element") for number in listed(at, "element")]
     on = as_machine(machine)
     chip = target_info(DEFAULT_CHIP if target is None else target).name

@@ -33,7 +33,7 @@ from layoutalg.core.notation import Distributed, Machine, Note, Operand, as_mach
 from layoutalg.core.swizzle import Swizzled
 from layoutalg.core.whole_numbers import as_flag, as_whole, instance_of, listed
 from layoutalg.notations import value_of
-from layoutalg.show.holders import held_by, holder_text, points_text
+from layoutalg.show.holders import as_holder, held_by, holder_text, points_text
 from layoutalg.show.terminal import owner_grid, render
 
 if TYPE_CHECKING:
@@ -132,7 +132,7 @@ def describe(
     """
     found = value_of(value)
     blocks = as_flag(blocks, "blocks")
-    instance_of(holder, (dict, type(None)), "holder")
+    holder = as_holder(holder)
     at = None if at is None else [as_whole(number, "element") for number in listed(at, "element")]
     sizes: Any = None if shape is None else as_sizes(shape)
     on = as_machine(machine)
@@ -149,9 +149,9 @@ def describe(
     except DistributionError as error:
         if not any(note.instead for note in notes):
             raise
-        return _without_layout(found, sizes, on, notes, holder or {}, str(error), facts, rows, refused)
+        return _without_layout(found, sizes, on, notes, holder, str(error), facts, rows, refused)
     if len(operands) == 1:
-        layout = _note_operand(operands[0], notes, holder or {}, at, facts, rows)
+        layout = _note_operand(operands[0], notes, holder, at, facts, rows)
         return Description(layout, facts, tuple(rows), refused=refused)
     if at is not None:
         raise ConversionError(
@@ -162,7 +162,7 @@ def describe(
     for operand in operands:
         part: dict[str, Any] = {}
         lines: list[Row] = []
-        layout = _note_operand(operand, (), holder or {}, None, part, lines)
+        layout = _note_operand(operand, (), holder, None, part, lines)
         parts.append((dict(operand.notes).get("title", operand.name), Description(layout, part, tuple(lines))))
     facts["operands"] = {name.split()[0]: part.facts for name, part in parts}
     return Description(None, facts, tuple(rows), tuple(parts), refused)

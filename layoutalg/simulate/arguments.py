@@ -10,8 +10,9 @@
 from __future__ import annotations
 
 from collections.abc import Container, Sequence
+from math import inf
 from operator import index
-from typing import Any, TypeGuard, cast
+from typing import Any, TypeGuard
 
 import numpy as np
 from xdsl.dialects.builtin import DYNAMIC_INDEX, AnyFloat, IndexType, IntegerType, MemRefType
@@ -24,7 +25,7 @@ from layoutalg.simulate.memory import Memory
 from layoutalg.simulate.memory.views import View, static_view
 from layoutalg.simulate.values.elements import element
 
-__all__ = ["bound", "values_of"]
+__all__ = ["bound", "float_of", "values_of"]
 
 
 def bound(function: Operation, arguments: Sequence[Any], memory: Memory, results: Container[int] = ()) -> list[Any]:
@@ -113,6 +114,8 @@ def _at_address(function: Operation, number: int, kind: MemRefType[Attribute], a
         address = index(argument)
     except TypeError:
         fail(function, f"argument {number} is {shown(argument)}; an array or an address is needed for {kind}")
+    if not 0 <= address < 1 << 63:
+        fail(function, f"argument {number} is {shown(address)}; an address has 63 bits")
     itemsize = element(str(kind.element_type)).dtype.itemsize
     return View(np.full((1, 1, 1), address, np.int64), offset, sizes, strides, itemsize)
 
@@ -124,6 +127,18 @@ def _entry(function: Operation, arguments: Sequence[Any]) -> Block:
     if count != len(arguments):
         fail(function, f"it takes {count} arguments, and was given {len(arguments)}")
     return entry
+
+
+def float_of(number: Any) -> float:
+    """A number as a float; one beyond all floats is infinite, as in every type of fewer bits.
+
+    >>> float_of(0.5), float_of(-(10**400))
+    (0.5, -inf)
+    """
+    try:
+        return float(number)
+    except OverflowError:
+        return inf if number > 0 else -inf
 
 
 def _value(function: Operation, number: int, kind: Attribute, argument: Any) -> Any:
@@ -138,7 +153,7 @@ def _value(function: Operation, number: int, kind: Attribute, argument: Any) -> 
         if not isinstance(argument, (int, float, np.floating, np.integer)):
             fail(function, f"argument {number} is {shown(argument)}; a number is needed for {kind}")
         with np.errstate(all="ignore"):
-            return np.full((1, 1, 1), cast("float", argument), np.float64).astype(held.dtype)
+            return np.full((1, 1, 1), float_of(argument), np.float64).astype(held.dtype)
     try:
         whole = index(argument)
     except TypeError:

@@ -27,10 +27,12 @@ import numpy as np
 from xdsl.dialects.builtin import AnyFloat, ModuleOp
 
 from layoutalg.core.errors import LayoutError
+from layoutalg.core.limits import MOST_CASE_WORKGROUPS
 from layoutalg.core.messages import shown
+from layoutalg.core.plurals import counted
 from layoutalg.core.whole_numbers import instance_of, listed
 from layoutalg.ir.findings import Finding
-from layoutalg.simulate.arguments import bound
+from layoutalg.simulate.arguments import bound, float_of
 from layoutalg.simulate.grids import compile_kernel, grid_of, run_on
 from layoutalg.simulate.machine import Array
 from layoutalg.simulate.memory import Memory
@@ -83,6 +85,10 @@ def launch_cases(
     compiled = compile_kernel(module, kernel, target=target)
     grid = grid_of(grid)
     groups = prod(grid)
+    if groups * len(cases) > MOST_CASE_WORKGROUPS:
+        raise LayoutError(
+            f"{groups} workgroups in {counted(len(cases), 'case')}: expected at most {MOST_CASE_WORKGROUPS} workgroups in all"
+        )
     alone = bound(compiled.function, cases[0], Memory())  # checks that they are what the kernel takes
     for number, case in enumerate(cases):
         _check_alike(number, case, cases[0], compiled.function.body.blocks[0].args)
@@ -93,7 +99,7 @@ def launch_cases(
         column = [case[number] for case in cases]
         value = compiled.function.body.blocks[0].args[number]
         if not _is_array(first):
-            each = np.array(column, np.float64) if isinstance(value.type, AnyFloat) else None
+            each = np.array([float_of(one) for one in column]) if isinstance(value.type, AnyFloat) else None
             given.append(first if each is None else np.repeat(each, groups).reshape(-1, 1, 1))
             continue
         pitch = -(-(first.nbytes + _APART) // _ALIGNED) * _ALIGNED

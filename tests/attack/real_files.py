@@ -49,6 +49,11 @@ def corpus() -> tuple[str, ...]:
     return tuple(one for one in found if len(one) <= _LONGEST)
 
 
+def words(text: str) -> list[str]:
+    """The names, numbers, strings, blanks and signs of a module."""
+    return _TOKEN.findall(text)
+
+
 def _lines(rng: random.Random, text: str) -> str:
     """Lose, double, swap or move some lines, or take some of another module."""
     lines = text.split("\n")
@@ -75,21 +80,21 @@ def _lines(rng: random.Random, text: str) -> str:
 
 def _words(rng: random.Random, text: str) -> str:
     """Lose, double or swap words."""
-    words = _TOKEN.findall(text)
-    solid = [i for i, word in enumerate(words) if not word.isspace()]
+    found = words(text)
+    solid = [i for i, word in enumerate(found) if not word.isspace()]
     if len(solid) < 2:
         return text
     i, j = rng.choice(solid), rng.choice(solid)
     way = rng.randrange(4)
     if way == 0:
-        words[i] = ""
+        found[i] = ""
     elif way == 1:
-        words[i] *= 2
+        found[i] *= 2
     elif way == 2:
-        words[i], words[j] = words[j], words[i]
+        found[i], found[j] = found[j], found[i]
     else:
-        words[i] = rng.choice((*FOREIGN, "}", "{", "^bb0:", "// -----\n", "}) : () -> ()", "@", "-", "loc(unknown)"))
-    return "".join(words)
+        found[i] = rng.choice((*FOREIGN, "}", "{", "^bb0:", "// -----\n", "}) : () -> ()", "@", "-", "loc(unknown)"))
+    return "".join(found)
 
 
 def _swapped(pattern: re.Pattern[str], *others: str) -> object:

@@ -91,6 +91,22 @@ def _conversion_plan(*fields: Any, **named: Any) -> Any:
     return ConversionPlan(*fields, **named)
 
 
+def _huge() -> Any:
+    import numpy as np
+
+    return np.broadcast_to(np.int8(1), (2**20, 2**20))
+
+
+class Own:
+    """A whole number that is not an int."""
+
+    def __init__(self, number: int) -> None:
+        self.number = number
+
+    def __index__(self) -> int:
+        return self.number
+
+
 def _module() -> Any:
     from xdsl.dialects.builtin import ModuleOp
 
@@ -279,6 +295,30 @@ FOUND: dict[str, Found] = {
     ),
     "LLVM's layouts in a huge version": Found(
         lambda _la: __import__("layoutalg.side.llvm_passes", fromlist=["x"]).propagated_like(_module(), 10**5000, "lane")
+    ),
+    "an address of a huge number": Found(lambda la: la.read(COPY).run([10**5000, 1], (1,))),
+    "a negative address": Found(lambda la: la.read(COPY).run([-1, 1], (1,))),
+    "cases on 2^26 workgroups": Found(
+        lambda la: __import__("layoutalg.simulate", fromlist=["x"]).launch_cases(
+            la.read(COPY).parts[0].module, [_arrays(), _arrays()], (2**13, 2**13)
+        )
+    ),
+    "the meaning of a kernel on a huge array": Found(
+        lambda _la: (lambda side: side.meaning(next(side.kernels(0, 1)), [_huge()] * 3))(
+            __import__("layoutalg.side.conformance", fromlist=["x"])
+        )
+    ),
+    "labels that are numbers of their own kind": Found(
+        lambda _la: (lambda solver: solver.cost_of(solver.Problem(((1, 2),), (), ([[0], [4]],)), [Own(1)]))(
+            __import__("layoutalg.flow.solver", fromlist=["x"])
+        ),
+        lambda cost: cost == 2,
+    ),
+    "what a huge lane of a module holds": Found(
+        lambda la: __import__("layoutalg.show", fromlist=["x"]).describe_module(la.read(COPY), holder={"lane": 10**5000})
+    ),
+    "what a list of lanes holds": Found(
+        lambda _la: __import__("layoutalg.show", fromlist=["x"]).describe(P, holder={"lane": [1]})
     ),
     "a sweep's file of half a character": Found(lambda la: la.sweep([(64, 64, 64)], file="\ud800")),
     "a list of maps that are CuTe's": Found(lambda la: str(la.parse("#map=(())#iree_gpu.lowering_config<{o=[#map]}>"))),

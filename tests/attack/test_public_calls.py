@@ -207,7 +207,7 @@ def _put(container: Any, way: list[Any], value: Any) -> Any:
     if type(container) is dict:
         return container | {way[0]: _put(container.get(way[0]), way[1:], value)}
     inner = list(container)
-    if way[0] >= len(inner):  # another change has put something shorter here
+    if not isinstance(way[0], int) or way[0] >= len(inner):  # another change has put something else here
         return value
     inner[way[0]] = _put(inner[way[0]], way[1:], value)
     return type(container)(inner)

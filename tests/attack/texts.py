@@ -117,6 +117,11 @@ _TOKEN = re.compile(r"[A-Za-z_][A-Za-z0-9_]*|[0-9]+|\s+|.", re.DOTALL)
 _NUMBER = re.compile(r"[0-9]+")
 
 
+def tokens(text: str) -> list[str]:
+    """The words, numbers, blanks and signs of a text."""
+    return _TOKEN.findall(text)
+
+
 def _sizes(rng: random.Random, rank: int) -> str:
     return "[" + ", ".join(str(rng.choice(SIZES)) for _ in range(rank)) + "]"
 

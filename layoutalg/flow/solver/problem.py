@@ -30,7 +30,7 @@ import numpy as np
 
 from layoutalg.core.errors import LayoutError
 from layoutalg.core.messages import shown
-from layoutalg.core.whole_numbers import found_whole, instance_of, listed
+from layoutalg.core.whole_numbers import found_whole, instance_of, listed, whole_number
 
 __all__ = ["IMPOSSIBLE", "Labelling", "Problem", "Use", "cost_of"]
 
@@ -88,7 +88,7 @@ class Problem:
         instance_of(use, Use, f"{what} =")
         use = cast(Use, use)
         for role, node in (("maker", use.maker), ("user", use.user)):
-            if found_whole(node) is None or not 0 <= node < len(self.costs):
+            if type(node) is not int or not 0 <= node < len(self.costs):
                 raise LayoutError(f"{what}: {role} {shown(node)}: expected a node from 0 to {len(self.costs) - 1}")
         labels, needs = len(self.costs[use.user]), self.conversions[use.maker].shape[1]
         if not isinstance(cast(object, use.needs), tuple) or len(use.needs) != labels:
@@ -160,9 +160,9 @@ def cost_of(problem: Problem, labels: Sequence[int]) -> int:
     taken = listed(labels, "labels", _MOST_NODES)
     if len(taken) != len(problem.costs):
         raise LayoutError(f"{len(taken)} labels: expected one for each of the {len(problem.costs)} nodes")
-    for node, label in enumerate(taken):
-        if found_whole(label) is None or not 0 <= label < len(problem.costs[node]):
-            raise LayoutError(f"node {node}: label {shown(label)}: expected 0 to {len(problem.costs[node]) - 1}")
+    taken = [
+        whole_number(label, f"node {node}: label", 0, len(problem.costs[node]) - 1) for node, label in enumerate(taken)
+    ]
     paid = [cast(int, row[label]) for row, label in zip(problem.costs, taken, strict=True)]
     for maker, numbers in enumerate(problem.users):
         uses = (problem.uses[number] for number in numbers)

@@ -20,6 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from layoutalg.core.errors import LayoutError
+from layoutalg.core.messages import shown
 from layoutalg.core.whole_numbers import instance_of, listed
 
 __all__ = [
@@ -190,6 +191,10 @@ def meaning(kernel: GeneratedKernel, arrays: Sequence[Array]) -> Array:
     given = listed(arrays, "arrays")
     for number, array in enumerate(given):
         instance_of(array, np.ndarray, f"array {number}")
+    shapes = [array.shape for array in given]
+    if shapes != [shape for _, shape in kernel.arguments]:
+        wanted = ", ".join(f"{element} {list(shape)}" for element, shape in kernel.arguments)
+        raise LayoutError(f"arrays of shapes {shown(shapes)}: {kernel.name} takes {wanted or 'none'}")
     copies = [array.copy() for array in given]
     level = "subgroup" if kernel.level == "plain" else "workgroup"
     found = launch(runnable(kernel.text), copies, kernel.grid, level=level).findings

@@ -181,7 +181,7 @@ def test_other_arguments_are_refused_in_words() -> None:
         solve("x")  # type: ignore[arg-type]
     with pytest.raises(LayoutError, match="budget = -1"):
         solve(problem, budget=-1)
-    with pytest.raises(LayoutError, match="label 2: expected 0 to 1"):
+    with pytest.raises(LayoutError, match="label 2: expected a whole number from 0 to 1"):
         cost_of(problem, (2,))
     with pytest.raises(LayoutError, match="expected one for each of the 1 nodes"):
         cost_of(problem, ())
