@@ -366,8 +366,14 @@ def single_operand(value: Distributed, shape: Sequence[int] | None, machine: Mac
     """
     try:
         found = value.operands(shape, machine)
-    except DistributionError:
-        if shape is None or len(found := value.operands(None, machine)) == 1:
+    except DistributionError as refused:
+        if shape is None:
+            raise
+        try:
+            found = value.operands(None, machine)
+        except DistributionError:
+            raise refused from None
+        if len(found) == 1:
             raise
     if len(found) != 1:
         names = ", ".join(one.role or one.name for one in found)

@@ -170,7 +170,12 @@ class Relation:
         return f"Layout.parse({str(self)!r})"
 
     def working(self, what: str, make: Callable[[], _T]) -> _T:
-        """What a layout with XOR keeps of its digits and columns, made when it is asked for first."""
+        """What a layout with XOR keeps of its digits and columns, made when it is asked for first.
+
+        >>> swizzled = Layout.parse("d0 = 2@(lane:2^lane) 2@(lane)")
+        >>> [swizzled.working("size", lambda: 4), swizzled.working("size", lambda: 5)]
+        [4, 4]
+        """
         try:
             kept = self._working
         except AttributeError:

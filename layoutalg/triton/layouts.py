@@ -22,7 +22,7 @@ own, was asked of Triton 3.9 (tests/oracle/test_triton.py).
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NoReturn
+from typing import NoReturn
 
 from layoutalg.core.errors import ConversionError, LayoutError
 from layoutalg.core.factors import Factor, XorFactor
@@ -31,12 +31,12 @@ from layoutalg.core.limits import MAX_EXTENT
 from layoutalg.core.limits import MOST_LINEAR_BITS as _MOST_BITS
 from layoutalg.triton.bases import trusted
 from layoutalg.triton.given import Bases, Basis
+from layoutalg.triton.held_elements import AXES, layout_of
 from layoutalg.triton.linear import LinearLayout, as_bases
 
 __all__ = ["from_linear_layout", "to_linear_layout"]
 
-_AXES = {"register": "reg", "lane": "lane", "warp": "sg", "block": "block"}
-_INPUTS = {axis: name for name, axis in _AXES.items()}
+_INPUTS = {axis: name for name, axis in AXES.items()}
 
 
 def to_linear_layout(layout: Layout) -> LinearLayout:
@@ -137,7 +137,7 @@ def _of_xor(layout: Layout, form: Layout) -> LinearLayout:
 
 def _make(lists: Sequence[Bases], shape: tuple[int, ...]) -> LinearLayout:
     """A distributed layout from parts that are known to be sound."""
-    return trusted(LinearLayout, zip(_AXES, lists, strict=True), [(f"dim{d}", size) for d, size in enumerate(shape)])
+    return trusted(LinearLayout, zip(AXES, lists, strict=True), [(f"dim{d}", size) for d, size in enumerate(shape)])
 
 
 def from_linear_layout(linear: object, shape: Sequence[int] | None = None) -> Layout:
@@ -159,33 +159,7 @@ def from_linear_layout(linear: object, shape: Sequence[int] | None = None) -> La
     given = as_bases(linear)
     if shape is not None:
         given = given.resized(shape)
-    names = [f"d{d}" for d in range(len(given.shape))]
-    axes: dict[str, list[Any]] = {}
-    for name, bases in given.bases:
-        rows = axes.setdefault(_AXES.get(name, "addr" if name == "offset" else name), [])
-        for basis in reversed(bases):
-            places = [
-                (axis, 1 << bit)
-                for axis, value in zip(names, basis, strict=True)
-                for bit in range(value.bit_length())
-                if value >> bit & 1
-            ]
-            rows.append((2, 1, places) if places else (2, 0, None))
-    seen = Layout(axes.values(), names=axes, codomain=names)
-    reach = seen.axes
-    for d, (name, size) in enumerate(zip(names, given.shape, strict=True)):
-        if reach.get(name, 1) != size:
-            missing = next(
-                1 << i
-                for i in range(size.bit_length())
-                if not any(basis[d] >> i & 1 for _, bases in given.bases for basis in bases)
-            )
-            raise ConversionError(f"no basis moves dimension {d} by {missing}: its other elements belong to nobody")
-    try:
-        found = seen.inverse()
-    except LayoutError as error:
-        raise ConversionError(f"{given}: elements belong to nobody ({given.unreached()})") from error
-    return Layout.of_parts(found.dims, found.replicas, (), found.names, found.origins, None, found.flips)
+    return layout_of(given)
 
 
 def _no_bits(factor: Factor) -> str:

@@ -31,11 +31,9 @@ from layoutalg.core.work_items import cover
 from layoutalg.triton.algebra import LinearAlgebra
 from layoutalg.triton.bases import trusted
 from layoutalg.triton.given import Bases, Basis
+from layoutalg.triton.held_elements import AXES, layout_of
 
 __all__ = ["LinearLayout", "as_bases", "bases_text", "parse_linear_layout"]
-
-_AXES = {"register": "reg", "lane": "lane", "warp": "sg", "block": "block"}
-_INPUTS = {axis: name for name, axis in _AXES.items()}
 
 
 class LinearLayout(LinearAlgebra, Notation):
@@ -68,7 +66,7 @@ class LinearLayout(LinearAlgebra, Notation):
             if size & (size - 1):
                 raise VerificationError(f"linear layout: dimension {d} has size {size}, which is not a power of two")
         inputs: list[tuple[str, Bases]] = []
-        for name, given in zip(_AXES, (register, lane, warp, block), strict=True):
+        for name, given in zip(AXES, (register, lane, warp, block), strict=True):
             listed: Any = given
             if not isinstance(listed, (tuple, list)) or len(cast("tuple[Any]", listed)) > _MOST_BITS:
                 raise VerificationError(f"linear layout: {name}: expected a list of at most {_MOST_BITS} bases")
@@ -136,7 +134,7 @@ class LinearLayout(LinearAlgebra, Notation):
         >>> LinearLayout(lane=((1,),), shape=(2,)).is_distributed, LinearLayout.identity_1d(2, "offset", "dim0").is_distributed
         (True, False)
         """
-        return self.get_in_dim_names() == tuple(_AXES) and self._of_tensor()
+        return self.get_in_dim_names() == tuple(AXES) and self._of_tensor()
 
     def _of_tensor(self) -> bool:
         return self.get_out_dim_names() == tuple([f"dim{d}" for d in range(len(self.out_dims))])
@@ -163,7 +161,7 @@ class LinearLayout(LinearAlgebra, Notation):
         (3,)
         """
         found = [0] * len(self.shape)
-        for name, place in zip(_AXES, (register, lane, warp, block), strict=True):
+        for name, place in zip(AXES, (register, lane, warp, block), strict=True):
             bases: Bases = getattr(self, name)
             if type(place) is not int or place < 0 or place >> len(bases):
                 raise ConversionError(f"{name} {shown(place)}: expected a number from 0 to {2 ** len(bases) - 1}")
@@ -178,9 +176,7 @@ class LinearLayout(LinearAlgebra, Notation):
         >>> LinearLayout(lane=((1,), (2,)), shape=(4,)).layout((8,))
         Layout.parse('d0 = 2@reg 4@lane')
         """
-        from layoutalg.triton.layouts import from_linear_layout
-
-        found = from_linear_layout(self, cast("Sequence[int] | None", shape))
+        found = layout_of(self if shape is None else self.resized(cast("Sequence[int]", shape)))
         return found if machine is None else cover(found, as_machine(machine), self)
 
     def operands(self, shape: Sequence[int] | None = None, machine: Machine | None = None) -> tuple[Operand, ...]:
@@ -216,7 +212,7 @@ class LinearLayout(LinearAlgebra, Notation):
             while bit < sizes[d]:
                 added.append(tuple([bit if e == d else 0 for e in range(rank)]))
                 bit *= 2
-        cut = {name: [_inside(basis, sizes) for basis in getattr(self, name)] for name in _AXES}
+        cut = {name: [_inside(basis, sizes) for basis in getattr(self, name)] for name in AXES}
         kept = [new for new, old in zip(cut["register"], self.register, strict=True) if new == old or any(new)]
         return LinearLayout((*kept, *added), tuple(cut["lane"]), tuple(cut["warp"]), tuple(cut["block"]), sizes)
 
@@ -291,7 +287,7 @@ def read_linear_layout(reader: Reader, shape: Sequence[int] | None = None) -> Li
         if found:
             reader.expect(",")
         at = reader.skip()
-        name = reader.one_of(tuple(_AXES))
+        name = reader.one_of(tuple(AXES))
         if name in found:
             reader.fail("each name once", f"found {name!r} again", at=at)
         reader.expect("=")

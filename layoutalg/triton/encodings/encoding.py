@@ -54,7 +54,7 @@ class Encoding(Notation, ABC):
     >>> SwizzledShared(2, 1, 4, (1, 0)).inputs
     'shared'
     >>> print(SwizzledShared(2, 1, 4, (1, 0)).layout((4, 8)))
-    d0 = 2@(addr:16^addr:4) 2@(addr:8^addr:2), d1 = 2@(addr:4) 2@(addr:2) 2@addr
+    d0 = 2@(addr:4^addr:16) 2@(addr:2^addr:8), d1 = 2@(addr:4) 2@(addr:2) 2@addr
     """
 
     kind: ClassVar[Inputs]
