@@ -186,7 +186,7 @@ def test_swizzled_memory_shows_its_grid(capsys: Capture, monkeypatch: pytest.Mon
     [
         ("gemm.mlir", "gemm.mlir: no such file or directory"),
         ("/etc/passwd", "/etc/passwd: line 1, column 1: expected a text of a notation that is read"),
-        ("#ttg.blocked<{sizePerThread = [1, 4]}>", "did you mean #ttg.linear<?"),
+        ("#ttg.bloked<{sizePerThread = [1, 4]}>", "did you mean #ttg.blocked?"),
         ("vector<8x16xf16>", "give a layout, and the shape 8x16"),
         ("()", "lane = 0: this layout has no axes"),
     ],

@@ -3,7 +3,7 @@
 >>> swizzled = Layout.parse("d0 = 2@(addr:64^addr:8) 4@addr:16, d1 = 2@(addr:8) 8@addr")
 >>> from layoutalg.core import expression_text
 >>> print(expression_text(swizzled.axis_exprs()["addr"]))
-16*(d0 % 4) + (d1 ^ (64*(d0 // 4)) ^ (8*(d0 // 4)))
+((8*(d0 // 4)) ^ d1) + 16*d0
 """
 
 from __future__ import annotations

@@ -6,7 +6,7 @@ The places of the inner layout are taken through the outer one, and what several
 >>> print(compose(Layout.parse("d0 = 2@(lane:4^lane) 2@lane:2 2@(lane)"), rows))
 d0 = 2@(lane^lane:4) 2@lane:2, d1 = 2@(lane)
 >>> print(inverse(Layout.parse("d0 = 2@(lane:2^lane) 2@(lane)")))
-sg = 1, lane = 2@d0:2 2@(d0), reg = 1
+sg = 1, lane = 2@(d0^d0:2) 2@(d0), reg = 1
 """
 
 from __future__ import annotations
