@@ -108,7 +108,7 @@ _ROWS = (
     NotationText(
         "Triton encoding",
         re.compile(
-            r"#(?:ttg|ttng|ttig|triton_gpu|triton_nvidia_gpu|triton_intel_gpu)\.|tensor<[^<>#]{0,200},\s*#"
+            r"#(?:ttg|ttng|ttig|triton_gpu|triton_nvidia_gpu|triton_intel_gpu)\.|tensor<[^#]{0,200},\s*#"
             r"|!?(?:(?:ttg|triton_gpu|tt)\.)?memdesc<"
         ),
         "layoutalg.triton.encodings.types:read_notation",

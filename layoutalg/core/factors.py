@@ -165,7 +165,7 @@ def as_factor(given: FactorLike, xor: bool = False) -> Factor:
             raise XorFoundError(given)
         if type(given) is XorFactor:
             return given
-        if given[0] != 2 or given[1] != 1:
+        if type(given[0]) is not int or type(given[1]) is not int or given[:2] != (2, 1) or not given[2]:
             raise LayoutError(f"factor {shown(given)}: expected (2, 1, places) of a factor that flips places")
         return xor_factor(as_places(cast("Any", given[2])))
     extent, stride, axis = given

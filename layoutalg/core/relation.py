@@ -35,7 +35,6 @@ from layoutalg.core.messages import number_text, shown
 from layoutalg.core.replicas import merge_replicas, same_replicas
 from layoutalg.core.text import LayoutParts, layout_text
 from layoutalg.core.whole_numbers import as_whole, listed
-from layoutalg.core.xor.digits import digits_of
 from layoutalg.core.xor.digits import spans as xor_spans
 from layoutalg.core.xor.forms import canonical_form, equality_form, plain_replicas
 
@@ -115,7 +114,11 @@ class Relation:
             _fill(self, checked, moves, kept, labels, starts, order)
         else:
             _fill(self, checked, moves, kept, labels, starts, order, tuple(as_places(flips)))
-            digits_of(self)
+            form = (
+                self.canonical()
+            )  # so that every flipped place has a factor that says so, and equal layouts answer alike
+            _fill(self, form.dims, form.replicas, form._offsets, labels, starts, order, form.flips)
+            _set(self, "_working", {})
 
     @classmethod
     def of_parts(

@@ -28,7 +28,10 @@ def layout_of(linear: LinearBases) -> Layout:
     names = [f"d{d}" for d in range(len(sizes))]
     axes: dict[str, list[Any]] = {}
     for name, bases in linear.bases:
-        rows = axes.setdefault(AXES.get(name, "addr" if name == "offset" else name), [])
+        axis = AXES.get(name, "addr" if name == "offset" else name)
+        if axis in axes:
+            raise ConversionError(f"two inputs are {axis!r} of a layout: expected one of {name!r} and the other")
+        rows = axes[axis] = list[Any]()
         for basis in reversed(bases):
             places = [
                 (axis, 1 << bit)

@@ -103,6 +103,8 @@ def _of_xor(layout: Layout, form: Layout) -> LinearLayout:
         seen = form.inverse()
     except LayoutError as error:
         raise ConversionError(f"{error}, and linear layouts give every place an element") from error
+    if seen.replicas:
+        _refuse(layout, None, "one place holds several elements, and linear layouts give every place one")
     lists: list[Bases] = []
     others = set(seen.names) - set(_INPUTS)
     if others:

@@ -38,12 +38,13 @@ def xor_exprs(layout: Relation) -> dict[str, Any]:
     ]
     starts = layout.offsets
     return {
-        axis: starts.get(axis, 0) + _coordinate(axis, list(zip(values, digits.dims, strict=True)), flips)
+        axis: starts.get(axis, 0)
+        + _coordinate(axis, list(zip(values, digits.dims, strict=True)), flips, axis in digits.on_axis)
         for axis in layout.codomain
     }
 
 
-def _coordinate(axis: str, dims: Sequence[tuple[Any, list[Digit]]], flips: Iterable[Place]) -> Any:
+def _coordinate(axis: str, dims: Sequence[tuple[Any, list[Digit]]], flips: Iterable[Place], xored: bool) -> Any:
     flipped = [weight for name, weight in flips if name == axis]
     fields: list[tuple[int, Any]] = []
     """The bits that an expression may change (0: it only adds to the others), and the expression."""
@@ -57,7 +58,7 @@ def _coordinate(axis: str, dims: Sequence[tuple[Any, list[Digit]]], flips: Itera
             if flips_it and weight & (weight - 1):
                 odd.setdefault(weight, []).append(digit)
             else:
-                bits = 0 if (weight & (weight - 1) or extent & (extent - 1)) else (extent - 1) * weight
+                bits = 0 if (not xored or weight & (weight - 1) or extent & (extent - 1)) else (extent - 1) * weight
                 fields.append((bits, weight * digit))
     constant = sum(weight for weight in flipped if not weight & (weight - 1))
     if constant:

@@ -288,7 +288,7 @@ def compose(outer: _L, inner: Relation) -> _L:
             work.refuse(f"XOR reaches axis {axis!r}, where factors of the outer layout overlap")
     work.check_sums()
     digits_of(result, CompositionError)
-    return with_flips(result, flips)
+    return with_flips(result, flips).canonical()
 
 
 def block_product(outer: _L, inner: Relation) -> _L:
@@ -315,7 +315,7 @@ def block_product(outer: _L, inner: Relation) -> _L:
         tuple(sorted(flips ^ set(inner.flips or ()))),
     )
     digits_of(result)
-    return result
+    return result.canonical()
 
 
 def slice_dim(layout: _L, dim: int, registers: Sequence[str], names: Sequence[str]) -> _L:
