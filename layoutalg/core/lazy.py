@@ -1,4 +1,4 @@
-"""Names that a package imports when they are first used, so that importing the package costs nothing.
+"""What is made when it is first asked for: names that a package imports then, and answers that a value keeps.
 
 >>> names = {}
 >>> lazy_names("layoutalg.core", names, {"compose": "algebra"})("compose") is names["compose"]
@@ -10,9 +10,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from importlib import import_module
 from types import ModuleType
-from typing import Any
+from typing import Any, TypeVar
 
-__all__ = ["imported", "lazy_names"]
+__all__ = ["imported", "lazy_names", "once"]
+
+_T = TypeVar("_T")
 
 
 def imported(name: str) -> ModuleType:
@@ -41,3 +43,15 @@ def lazy_names(package: str, namespace: dict[str, Any], homes: Mapping[str, str]
         return value
 
     return find
+
+
+def once(kept: dict[str, Any], what: str, make: Callable[[], _T]) -> _T:
+    """The answer that is kept under a name, made when it is asked for first.
+
+    >>> kept = {}
+    >>> [once(kept, "size", lambda: 4), once(kept, "size", lambda: 5)]
+    [4, 4]
+    """
+    if what not in kept:
+        kept[what] = make()
+    return kept[what]

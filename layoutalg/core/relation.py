@@ -10,9 +10,9 @@ A `Relation` is a `Layout` without its operations. The algebra, the views and th
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from functools import partial
-from typing import Any, NoReturn, Self, TypeVar, cast
+from typing import Any, NoReturn, Self, cast
 
 from layoutalg.core.errors import LayoutError
 from layoutalg.core.extents import Condition, Extent, add, conditions, multiply
@@ -30,6 +30,7 @@ from layoutalg.core.factors import (
     natural_order,
     size_of,
 )
+from layoutalg.core.lazy import once
 from layoutalg.core.limits import MAX_SIZE
 from layoutalg.core.messages import number_text, shown
 from layoutalg.core.replicas import merge_replicas, same_replicas
@@ -43,8 +44,6 @@ __all__ = ["MACHINE", "Relation", "as_layout"]
 MACHINE = ("sg", "lane", "reg")
 """The axes of a GPU's machine, outermost first: subgroup, lane, register."""
 
-
-_T = TypeVar("_T")
 
 _NONE: tuple[tuple[str, int], ...] = ()
 
@@ -114,9 +113,7 @@ class Relation:
             _fill(self, checked, moves, kept, labels, starts, order)
         else:
             _fill(self, checked, moves, kept, labels, starts, order, tuple(as_places(flips)))
-            form = (
-                self.canonical()
-            )  # so that every flipped place has a factor that says so, and equal layouts answer alike
+            form = self.canonical()  # every flipped place has a factor that says so, and equal layouts answer alike
             _fill(self, form.dims, form.replicas, form._offsets, labels, starts, order, form.flips)
             _set(self, "_working", {})
 
@@ -172,21 +169,14 @@ class Relation:
     def __repr__(self) -> str:
         return f"Layout.parse({str(self)!r})"
 
-    def working(self, what: str, make: Callable[[], _T]) -> _T:
-        """What a layout with XOR keeps of its digits and columns, made when it is asked for first.
-
-        >>> swizzled = Layout.parse("d0 = 2@(lane:2^lane) 2@(lane)")
-        >>> [swizzled.working("size", lambda: 4), swizzled.working("size", lambda: 5)]
-        [4, 4]
-        """
+    @property
+    def kept(self) -> dict[str, Any]:
+        """What a layout with XOR keeps of its digits and columns (`core.lazy.once`)."""
         try:
-            kept = self._working
+            return self._working
         except AttributeError:
-            kept: dict[str, Any] = {}
-            _set(self, "_working", kept)
-        if what not in kept:
-            kept[what] = make()
-        return kept[what]
+            _set(self, "_working", {})
+            return self._working
 
     @property
     def rank(self) -> int:
@@ -359,7 +349,7 @@ class Relation:
         form = self.canonical()
         replicas = form.replicas
         if form.flips is not None:
-            form = form.working("equality", partial(equality_form, form))
+            form = once(form.kept, "equality", partial(equality_form, form))
             replicas, _ = plain_replicas(form)
         # Replicas whose factors overlap can write one set in two ways; what they have in common is how far they reach.
         reach = tuple(sorted(self.of_parts((), replicas, (), (), ()).spans().items()))
@@ -370,7 +360,7 @@ def _same_with_xor(a: Relation, b: Relation) -> bool:
     """Whether two canonical layouts are equal, of which one or both have XOR."""
     if a.flips is None or b.flips is None:
         return False
-    a, b = a.working("equality", partial(equality_form, a)), b.working("equality", partial(equality_form, b))
+    a, b = once(a.kept, "equality", partial(equality_form, a)), once(b.kept, "equality", partial(equality_form, b))
     if (a.dims, a.offsets, a.names, a.origins, a.flips) != (b.dims, b.offsets, b.names, b.origins, b.flips):
         return False
     (counted, flipping), (others, other) = plain_replicas(a), plain_replicas(b)

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from math import prod
-from typing import Any, TypeAlias, cast
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,9 +21,10 @@ from numpy.typing import NDArray
 from layoutalg.core.errors import ConversionError, LayoutError, SizeError
 from layoutalg.core.fragments import owner_map
 from layoutalg.core.layout import Layout
-from layoutalg.core.limits import MOST_ADDRESSES, MOST_COORDINATES
+from layoutalg.core.limits import MOST_ADDRESSES
 from layoutalg.core.messages import shown
 from layoutalg.core.notation import Distributed, Operand
+from layoutalg.core.number_arrays import count_of, together, whole_array
 from layoutalg.notations import value_of
 
 __all__ = ["Addresses", "Memory", "Numbers", "addresses_of", "coordinates", "memory_text"]
@@ -122,7 +123,7 @@ def coordinates(coords: Sequence[Any], names: Sequence[str], shape: Sequence[int
     for arrays whose shapes do not go together.
     """
     given_array = isinstance(coords, np.ndarray) and coords.ndim > 0
-    listed = isinstance(coords, Sequence) and _length(coords) <= len(shape)  # pyright: ignore[reportUnnecessaryIsInstance]
+    listed = isinstance(coords, Sequence) and count_of(coords) <= len(shape)  # pyright: ignore[reportUnnecessaryIsInstance]
     if not (given_array or listed):
         raise LayoutError(f"coordinates {shown(coords)}: expected {len(shape)} of them, one array per dimension")
     if len(coords) != len(shape):
@@ -131,37 +132,14 @@ def coordinates(coords: Sequence[Any], names: Sequence[str], shape: Sequence[int
         )
     found: list[Numbers] = []
     for given, name, size in zip(coords, names, shape, strict=True):
-        if _length(given) > MOST_COORDINATES:
-            raise SizeError(f"more than {MOST_COORDINATES} coordinates along {name}: ask for a part at a time")
-        try:
-            values = np.asarray(given)
-        except (ValueError, TypeError, RecursionError, MemoryError):
-            values = np.asarray("")
-        if values.dtype.kind not in "iu":
-            raise LayoutError(f"coordinates along {name}: expected whole numbers or an integer array of them")
+        values = whole_array(given, f"coordinates along {name}")
         if values.size and (values.min() < 0 or values.max() >= size):
             raise LayoutError(f"{name} from {values.min()} to {values.max()}: outside a size of {size}")
-        found.append(values.astype(np.int64))
-    sizes = [values.shape for values in found]
-    try:
-        together = np.broadcast_shapes(*sizes)
-    except ValueError:
-        said = ", ".join(f"{list(one)} along {name}" for name, one in zip(names, sizes, strict=True))
-        raise LayoutError(f"coordinates of the shapes {said}: expected arrays that numpy broadcasts") from None
-    if prod(together) > MOST_ADDRESSES:
-        raise SizeError(
-            f"the addresses of {prod(together)} elements: at most {MOST_ADDRESSES} at a time; ask for a part"
-        )
+        found.append(values)
+    count = prod(together(dict(zip(names, found, strict=True)), LayoutError))
+    if count > MOST_ADDRESSES:
+        raise SizeError(f"the addresses of {count} elements: at most {MOST_ADDRESSES} at a time; ask for a part")
     return found
-
-
-def _length(given: object) -> int:
-    if isinstance(given, np.ndarray):
-        return given.size  # an array may be broadcast: its size says nothing of its memory
-    try:
-        return len(cast("Sequence[object]", given)) if isinstance(given, Sequence) else 1
-    except OverflowError:  # a range of more than 2^63
-        return MOST_COORDINATES + 1
 
 
 def memory_text(memory: Memory | None) -> str:

@@ -24,7 +24,7 @@ from layoutalg.core.errors import ConversionError
 from layoutalg.core.gf2 import kernel, reduced
 from layoutalg.core.limits import MOST_DIMENSIONS
 from layoutalg.core.messages import shown
-from layoutalg.core.whole_numbers import found_whole, instance_of, listed
+from layoutalg.core.whole_numbers import as_flag, found_whole, instance_of, listed
 from layoutalg.triton.given import (
     Bases,
     Basis,
@@ -34,7 +34,7 @@ from layoutalg.triton.given import (
     name_of,
     names_of,
     pair_of,
-    place_of,
+    places_of,
     power_of_two,
 )
 
@@ -79,13 +79,13 @@ class LinearBases:
         layoutalg.core.errors.ConversionError: nothing reaches o = 2: a surjective layout needs a basis for each of the 3 bits
         of its outputs (give sizes and require_surjective=False to allow this)
         """
-        names = names_of(out_dim_names, "output")
+        names, surjective = names_of(out_dim_names, "output"), as_flag(require_surjective, "require_surjective")
         given = [pair_of(one) for one in listed(bases, "bases", MOST_DIMENSIONS, ConversionError)]
         ins = names_of([name for name, _ in given], "input")
         read = tuple([(name, bases_of_input(name, one, len(names))) for name, (_, one) in zip(ins, given, strict=True)])
         every = [basis for _, one in read for basis in one]
         if out_dim_sizes is None:
-            if not require_surjective:
+            if not surjective:
                 raise ConversionError("from_bases: sizes of the outputs are needed with require_surjective=False")
             sizes = [1 << max([basis[d] for basis in every], default=0).bit_length() for d in range(len(names))]
         else:
@@ -102,7 +102,7 @@ class LinearBases:
                         )
         made = trusted(cls, read, zip(names, sizes, strict=True))
         made._check_size()
-        if require_surjective and not made.is_surjective():
+        if surjective and not made.is_surjective():
             raise ConversionError(
                 f"nothing reaches {made.unreached()}: a surjective layout needs a basis for each of the "
                 f"{made.out_bits} bits of its outputs (give sizes and require_surjective=False to allow this)"
@@ -379,7 +379,8 @@ class LinearBases:
 
         Bits beyond an input's size are cut off, as in Triton. Arrays broadcast against one another.
 
-        Raises `ConversionError` unless each input has a value, and for what is not a whole number.
+        Raises `ConversionError` unless each input has a value, for what is not a whole number and for shapes that do not
+        broadcast; `SizeError` for more than 2^24 places at once.
 
         >>> LinearBases.identity_1d(4, "i", "o").apply({"i": np.arange(6)})["o"].tolist()
         [0, 1, 2, 3, 0, 1]
@@ -387,8 +388,9 @@ class LinearBases:
         if not isinstance(inputs, Mapping) or set(inputs) != set(self.get_in_dim_names()):  # pyright: ignore[reportUnnecessaryIsInstance]
             raise ConversionError(f"apply to {shown(inputs)}: expected values for {listing(self.get_in_dim_names())}")
         found: list[Any] = [0] * len(self._outs)
+        places = places_of(inputs)
         for name, bases in self._bases:
-            place = place_of(inputs[name], name)
+            place = places[name]
             for bit, basis in enumerate(bases):
                 given = place >> bit & 1
                 found = [value ^ given * step if step else value for value, step in zip(found, basis, strict=True)]

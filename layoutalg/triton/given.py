@@ -9,13 +9,15 @@ layoutalg.core.errors.ConversionError: lane basis 0, [1]: expected 2 coordinates
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from math import prod
 from typing import TYPE_CHECKING, Any, cast
 
-from layoutalg.core.errors import ConversionError, LayoutError
-from layoutalg.core.limits import LONGEST_NAME, MAX_EXTENT, MOST_DIMENSIONS
+from layoutalg.core.errors import ConversionError, SizeError
+from layoutalg.core.limits import LONGEST_NAME, MAX_EXTENT, MOST_COORDINATES, MOST_DIMENSIONS
 from layoutalg.core.limits import MOST_LINEAR_BITS as _MOST_BITS
 from layoutalg.core.messages import shown
+from layoutalg.core.number_arrays import together, whole_array
 from layoutalg.core.whole_numbers import found_whole, listed
 
 if TYPE_CHECKING:
@@ -30,7 +32,7 @@ __all__ = [
     "name_of",
     "names_of",
     "pair_of",
-    "place_of",
+    "places_of",
     "power_of_two",
 ]
 
@@ -102,22 +104,16 @@ def bases_of_input(name: str, bases: object, rank: int) -> Bases:
     return tuple(found)
 
 
-def place_of(given: Any, name: str) -> int | NDArray[Any]:
-    """A place of an input: a whole number, or an array of them."""
-    number = found_whole(given)
-    if number is not None:
-        return number
-    import numpy as np
-
-    try:
-        array = np.asarray(given)
-    except (ValueError, TypeError, LayoutError):
-        array = np.empty(0, object)
-    if array.dtype.kind not in "iu":
-        raise ConversionError(f"{name} {shown(given)}: expected a whole number, or an array of them")
-    return array.astype(np.int64)
+def places_of(inputs: Mapping[str, Any]) -> dict[str, int | NDArray[Any]]:
+    """A place of each input: a whole number, or an array of them; they broadcast to at most `MOST_COORDINATES` places."""
+    numbers = {name: found_whole(given) for name, given in inputs.items()}
+    arrays = {name: whole_array(inputs[name], name, ConversionError) for name, one in numbers.items() if one is None}
+    count = prod(together(arrays, ConversionError)) if arrays else 1
+    if count > MOST_COORDINATES:
+        raise SizeError(f"{count} places: expected at most {MOST_COORDINATES} at a time")
+    return {name: arrays[name] if one is None else one for name, one in numbers.items()}
 
 
-def listing(names: Sequence[str]) -> str:
+def listing(names: Sequence[object]) -> str:
     """Names for a message."""
     return ", ".join(map(str, names)) or "(none)"

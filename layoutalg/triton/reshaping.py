@@ -22,7 +22,7 @@ from layoutalg.core.limits import MOST_DIMENSIONS
 from layoutalg.core.messages import shown
 from layoutalg.core.whole_numbers import instance_of, listed
 from layoutalg.triton.bases import LinearBases, trusted
-from layoutalg.triton.given import Bases, Sizes, name_of, pair_of, power_of_two
+from layoutalg.triton.given import Bases, Sizes, name_of, names_of, pair_of, power_of_two
 
 __all__ = ["Reshaped"]
 
@@ -189,9 +189,10 @@ class Reshaped(LinearBases):
         Traceback (most recent call last):
         layoutalg.core.errors.ConversionError: input 'i' of size 4 cannot grow to 8: expected a smaller size
         """
-        old, bits = self.get_in_dim_size(name), power_of_two(size, f"size of input {name!r}").bit_length() - 1
-        if size > old:
-            raise ConversionError(f"input {name!r} of size {old} cannot grow to {size}: expected a smaller size")
+        old, new = self.get_in_dim_size(name), power_of_two(size, f"size of input {name!r}")
+        if new > old:
+            raise ConversionError(f"input {name!r} of size {old} cannot grow to {new}: expected a smaller size")
+        bits = new.bit_length() - 1
         return trusted(type(self), [(n, one[:bits] if n == name else one) for n, one in self._bases], self._outs)
 
     def resize_out_dim(self, name: str, size: int) -> Self:
@@ -259,6 +260,8 @@ class Reshaped(LinearBases):
     def renamed(self, ins: dict[str, str] | None = None, outs: dict[str, str] | None = None) -> Self:
         """The same layout under other names.
 
+        Raises `ConversionError` for what is no name, and where two would have the same.
+
         >>> Reshaped.identity_1d(2, "i", "o").renamed({"i": "lane"}).get_in_dim_names()
         ('lane',)
         """
@@ -266,10 +269,12 @@ class Reshaped(LinearBases):
         second: Mapping[str, str] = {} if outs is None else outs
         for names in (first, second):
             instance_of(names, dict, "new names", ConversionError)
+        inputs = names_of([first.get(name, name) for name in self.get_in_dim_names()], "input")
+        outputs = names_of([second.get(name, name) for name in self.get_out_dim_names()], "output")
         return trusted(
             type(self),
-            [(first.get(name, name), bases) for name, bases in self._bases],
-            [(second.get(name, name), size) for name, size in self._outs],
+            zip(inputs, [bases for _, bases in self._bases], strict=True),
+            zip(outputs, [size for _, size in self._outs], strict=True),
         )
 
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from layoutalg.core.errors import LayoutError
 from layoutalg.core.factors import Factor, Place, XorFactor
+from layoutalg.core.lazy import once
 
 if TYPE_CHECKING:
     from layoutalg.core.relation import Relation
@@ -62,7 +63,7 @@ def digits_of(layout: Relation, error: type[LayoutError] = LayoutError) -> Digit
     """
     if layout.flips is None:
         return _digits_of(layout, error)
-    return layout.working("digits", lambda: _digits_of(layout, error))
+    return once(layout.kept, "digits", lambda: _digits_of(layout, error))
 
 
 def _digits_of(layout: Relation, error: type[LayoutError]) -> Digits:

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from layoutalg.core.factors import Place, XorFactor
+from layoutalg.core.lazy import once
 from layoutalg.core.xor.digits import Digit, Digits, digits_of
 from layoutalg.core.xor.forms import columns_of
 
@@ -114,7 +115,7 @@ def _fill_axis(
 
 def lowest_owner(layout: Relation) -> tuple[Digits, list[Place]]:
     """The digits and flips of each element's lowest owner, in the order of the codomain: columns modulo the replicas."""
-    return layout.working("lowest owner", lambda: _lowest_owner(layout))
+    return once(layout.kept, "lowest owner", lambda: _lowest_owner(layout))
 
 
 def _lowest_owner(layout: Relation) -> tuple[Digits, list[Place]]:

@@ -16,7 +16,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from layoutalg.core.errors import VerificationError
-from layoutalg.core.whole_numbers import as_flag, whole_number
+from layoutalg.core.whole_numbers import as_flag
 from layoutalg.triton.encodings.encoding import Distributed, as_bases_field, as_sizes_field, key_text
 from layoutalg.triton.encodings.product import Product, check_cga
 from layoutalg.triton.given import Bases
@@ -59,7 +59,7 @@ class AmdMfma(Distributed):
     element_bits: int = 32
 
     def __post_init__(self) -> None:
-        version = whole_number(self.version, "version =", -(2**31), 2**31 - 1, VerificationError)
+        version = self._whole("version", "version =", -(2**31), 2**31 - 1)
         if not 1 <= version <= 4:
             raise VerificationError(f"MFMA version must be in the [1, 4] range; found {version}")
         object.__setattr__(self, "warps_per_cta", as_sizes_field("warpsPerCTA", self.warps_per_cta))
@@ -84,8 +84,9 @@ class AmdMfma(Distributed):
             raise VerificationError(
                 f"tilesPerWarp = {list(self.tiles_per_warp)}: expected {self.rank} entries, one per dimension"
             )
-        if self.element_bits not in (32, 64):
-            raise VerificationError(f"elementBitWidth must be 32 or 64; found {self.element_bits}")
+        bits = self._whole("element_bits", "elementBitWidth =", 1, 2**20)
+        if bits not in (32, 64):
+            raise VerificationError(f"elementBitWidth must be 32 or 64; found {bits}")
 
     @property
     def rank(self) -> int:
@@ -178,10 +179,10 @@ class AmdWmma(Distributed):
     dims: int = 2
 
     def __post_init__(self) -> None:
-        version = whole_number(self.version, "version =", -(2**31), 2**31 - 1, VerificationError)
+        version = self._whole("version", "version =", -(2**31), 2**31 - 1)
         if not 1 <= version <= 3:
             raise VerificationError(f"WMMA version must be in the [1, 3] range; found {version}")
-        dims = whole_number(self.dims, "rank =", 2, 16, VerificationError)
+        dims = self._whole("dims", "rank =", 2, 16)
         object.__setattr__(self, "is_transposed", as_flag(self.is_transposed, "isTranspose", VerificationError))
         for name in ("cta_warp", "cta_register", "cga"):
             object.__setattr__(self, name, as_bases_field(name, getattr(self, name)))

@@ -123,6 +123,7 @@ class Slice(Distributed):
         dim = found_whole(self.dim)
         if dim is None or not 0 <= dim < self.parent.rank:
             raise VerificationError(f"slice dim={shown(self.dim)} must be less than the parent rank={self.parent.rank}")
+        object.__setattr__(self, "dim", dim)
         if self.parent.rank < 2:
             raise VerificationError("slice of a parent of rank 1: expected a parent of at least rank 2")
 

@@ -17,7 +17,6 @@ from dataclasses import dataclass
 
 from layoutalg.core.errors import VerificationError
 from layoutalg.core.messages import shown
-from layoutalg.core.whole_numbers import whole_number
 from layoutalg.triton.encodings.encoding import Distributed, as_sizes_field, key_text
 from layoutalg.triton.linear import LinearLayout
 
@@ -43,10 +42,10 @@ class DotOperand(Distributed):
     def __post_init__(self) -> None:
         if not isinstance(self.parent, Distributed):  # pyright: ignore[reportUnnecessaryIsInstance]
             raise VerificationError(f"dot_op of {shown(self.parent)}: expected a distributed encoding as its parent")
-        index = whole_number(self.op_idx, "opIdx =", -(2**31), 2**31, VerificationError)
+        index = self._whole("op_idx", "opIdx =", -(2**31), 2**31)
         if index not in (0, 1):
             raise VerificationError(f"ttg.dot_op opIdx parameter can be 0 or 1, got: {index}")
-        width = whole_number(self.k_width, "kWidth =", 0, 4096, VerificationError)
+        width = self._whole("k_width", "kWidth =", 0, 4096)
         self.parent._check_dot(index, width)
         if width:
             as_sizes_field("kWidth", [width])

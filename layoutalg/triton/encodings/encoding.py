@@ -91,6 +91,12 @@ class Encoding(Notation, ABC):
         found = self._layout(self.to_linear(shape))
         return one_operand(self, found if machine is None else cover(found, as_machine(machine), self))
 
+    def _whole(self, name: str, words: str, lowest: int, highest: int) -> int:
+        """The field `name` as a whole number of its range, which the value keeps from now on."""
+        value = whole_number(getattr(self, name), words, lowest, highest, VerificationError)
+        object.__setattr__(self, name, value)
+        return value
+
     def _layout(self, linear: LinearLayout) -> Layout:
         """The layout that the linear layout of a shape says."""
         return from_linear_layout(linear)

@@ -18,7 +18,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from layoutalg.core.errors import VerificationError
-from layoutalg.core.whole_numbers import whole_number
 from layoutalg.triton.encodings.encoding import Distributed, as_sizes_field, key_text
 from layoutalg.triton.encodings.product import Product
 from layoutalg.triton.linear import LinearLayout
@@ -47,14 +46,14 @@ class Dpas(Distributed):
     fp4_k_pack: int | None = None
 
     def __post_init__(self) -> None:
-        for name, value in (
-            ("repeatCount", self.repeat_count),
-            ("systolicDepth", self.systolic_depth),
-            ("executionSize", self.execution_size),
-            ("opsPerChan", self.ops_per_chan),
-            ("threadsPerWarp", self.threads_per_warp),
+        for name, field in (
+            ("repeatCount", "repeat_count"),
+            ("systolicDepth", "systolic_depth"),
+            ("executionSize", "execution_size"),
+            ("opsPerChan", "ops_per_chan"),
+            ("threadsPerWarp", "threads_per_warp"),
         ):
-            as_sizes_field(name, [whole_number(value, f"{name} =", 0, 1024, VerificationError)])
+            as_sizes_field(name, [self._whole(field, f"{name} =", 0, 1024)])
         object.__setattr__(self, "warps_per_cta", as_sizes_field("warpsPerCTA", self.warps_per_cta))
         object.__setattr__(self, "rep_cluster", as_sizes_field("repCluster", self.rep_cluster))
         if not 2 <= len(self.warps_per_cta) == len(self.rep_cluster) <= 3:
@@ -67,7 +66,7 @@ class Dpas(Distributed):
         if lanes < channels:
             raise VerificationError(f"threadsPerWarp = {lanes}: expected at least executionSize = {channels}")
         if self.fp4_k_pack is not None:
-            as_sizes_field("fp4KPack", [self.fp4_k_pack])
+            as_sizes_field("fp4KPack", [self._whole("fp4_k_pack", "fp4KPack =", 0, 1024)])
 
     @property
     def rank(self) -> int:

@@ -19,7 +19,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from layoutalg.core.errors import VerificationError
-from layoutalg.core.whole_numbers import whole_number
 from layoutalg.triton.encodings.encoding import Distributed, as_bases_field, as_sizes_field, key_text
 from layoutalg.triton.encodings.product import Product, check_cga
 from layoutalg.triton.given import Bases
@@ -46,8 +45,8 @@ class NvidiaMma(Distributed):
     cga: Bases = ()
 
     def __post_init__(self) -> None:
-        major = whole_number(self.version_major, "versionMajor =", 0, 100, VerificationError)
-        whole_number(self.version_minor, "versionMinor =", 0, 100, VerificationError)
+        major = self._whole("version_major", "versionMajor =", 0, 100)
+        self._whole("version_minor", "versionMinor =", 0, 100)
         if major == 1:
             raise VerificationError("Volta (versionMajor = 1) is deprecated and no longer supported")
         if major not in (2, 3):

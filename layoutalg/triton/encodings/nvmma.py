@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from math import prod
 
 from layoutalg.core.errors import DistributionError, VerificationError
-from layoutalg.core.whole_numbers import as_flag, whole_number
+from layoutalg.core.whole_numbers import as_flag
 from layoutalg.triton.encodings.encoding import InSharedMemory, as_bases_field, key_text
 from layoutalg.triton.encodings.product import Product, check_cga, per_cta
 from layoutalg.triton.given import Bases
@@ -51,16 +51,16 @@ class NvmmaShared(InSharedMemory):
     dims: int = 2
 
     def __post_init__(self) -> None:
-        wide = whole_number(self.bytes_wide, "swizzlingByteWidth =", 0, 2**20, VerificationError)
+        wide = self._whole("bytes_wide", "swizzlingByteWidth =", 0, 2**20)
         if wide not in (0, 32, 64, 128):
             raise VerificationError(f"swizzlingByteWidth must be 0, 32, 64, or 128; found {self.bytes_wide}")
-        bits = whole_number(self.element_bits, "elementBitWidth =", 0, 2**20, VerificationError)
+        bits = self._whole("element_bits", "elementBitWidth =", 0, 2**20)
         if bits not in (8, 16, 32, 64):
             raise VerificationError(f"elementBitWidth = {bits}: expected 8, 16, 32 or 64")
         object.__setattr__(self, "transposed", as_flag(self.transposed, "transposed", VerificationError))
         object.__setattr__(self, "fp4_padded", as_flag(self.fp4_padded, "fp4Padded", VerificationError))
         object.__setattr__(self, "cga", as_bases_field("CGALayout", self.cga))
-        whole_number(self.dims, "rank =", 1, 16, VerificationError)
+        self._whole("dims", "rank =", 1, 16)
         check_cga(self.cga, self.rank)
 
     @property

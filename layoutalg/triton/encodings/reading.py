@@ -23,6 +23,7 @@ from collections.abc import Callable
 from layoutalg.core.errors import VerificationError
 from layoutalg.core.limits import MOST_ALIASES
 from layoutalg.core.reader import Reader, did_you_mean
+from layoutalg.core.whole_numbers import instance_of
 from layoutalg.triton.encodings.amd import AmdMfma, AmdWmma
 from layoutalg.triton.encodings.blocked import Blocked, Slice
 from layoutalg.triton.encodings.dot import DotOperand
@@ -93,6 +94,7 @@ def read_definitions(reader: Reader) -> Encoding | None:
 
 def read_encoding(reader: Reader) -> Encoding:
     """Read one encoding attribute, or an alias that the reader knows, and leave the reader behind it."""
+    instance_of(reader, Reader, "reader")
     known = reader.accept_alias()
     if isinstance(known, Encoding):
         return known

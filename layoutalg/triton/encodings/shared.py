@@ -74,7 +74,7 @@ class SharedLinear(InSharedMemory):
     def __post_init__(self) -> None:
         for name in ("offset", "block"):
             object.__setattr__(self, name, as_bases_field(name, getattr(self, name)))
-        size = whole_number(self.aligned, "alignment =", 1, 2**30, VerificationError)
+        size = self._whole("aligned", "alignment =", 1, 2**30)
         if size & (size - 1):
             raise VerificationError(f"alignment must be a power of two; found {size}")
         own = _own(self.offset, self.block)
@@ -242,13 +242,13 @@ class PartitionedShared(InSharedMemory):
     def __post_init__(self) -> None:
         if not isinstance(self.piece, InSharedMemory) or isinstance(self.piece, PartitionedShared):  # pyright: ignore[reportUnnecessaryIsInstance]
             raise VerificationError(f"partitionLayout {shown(self.piece)}: expected another encoding of shared memory")
-        count = whole_number(self.partitions, "numPartitions =", 0, 2**20, VerificationError)
+        count = self._whole("partitions", "numPartitions =", 0, 2**20)
         if count < 2 or count & (count - 1):
             raise VerificationError(f"numPartitions must be a power of 2 and at least 2; found {count}")
-        groups = whole_number(self.groups, "numGroups =", 0, 2**20, VerificationError)
+        groups = self._whole("groups", "numGroups =", 0, 2**20)
         if groups < 1 or groups & (groups - 1):
             raise VerificationError(f"numGroups must be a power of 2; found {groups}")
-        dim = whole_number(self.dim, "partitionDim =", -(2**31), 2**31, VerificationError)
+        dim = self._whole("dim", "partitionDim =", -(2**31), 2**31)
         if not 0 <= dim < self.piece.rank:
             raise VerificationError(f"partitionDim must be less than the rank {self.piece.rank}; found {dim}")
 

@@ -16,7 +16,6 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from layoutalg.core.errors import VerificationError
-from layoutalg.core.whole_numbers import whole_number
 from layoutalg.triton.encodings.encoding import InSharedMemory, as_bases_field, as_sizes_field, check_order, key_text
 from layoutalg.triton.encodings.product import Product, check_cga, per_cta
 from layoutalg.triton.given import Bases
@@ -45,9 +44,9 @@ class SwizzledShared(InSharedMemory):
     mnemonic: ClassVar[str] = "#ttg.swizzled_shared"
 
     def __post_init__(self) -> None:
-        whole_number(self.vec, "vec =", 0, 2**20, VerificationError)
-        for name, value in (("perPhase", self.per_phase), ("maxPhase", self.max_phase)):
-            size = whole_number(value, f"{name} =", 0, 2**20, VerificationError)
+        self._whole("vec", "vec =", 0, 2**20)
+        for name, field in (("perPhase", "per_phase"), ("maxPhase", "max_phase")):
+            size = self._whole(field, f"{name} =", 0, 2**20)
             if size < 1:
                 raise VerificationError(f"{name} = {size}: expected a power of two (Triton divides by zero)")
             as_sizes_field(name, [size])

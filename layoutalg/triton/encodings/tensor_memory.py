@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from layoutalg.core.errors import DistributionError, VerificationError
+from layoutalg.core.messages import shown
 from layoutalg.core.whole_numbers import as_flag, whole_number
 from layoutalg.triton.encodings.encoding import Encoding, Inputs, as_bases_field, as_sizes_field
 from layoutalg.triton.encodings.product import Product, check_cga, per_cta
@@ -45,10 +46,10 @@ class TensorMemory(Encoding):
     kind: ClassVar[Inputs] = "tensor memory"
 
     def __post_init__(self) -> None:
-        if whole_number(self.block_m, "blockM =", 0, 2**20, VerificationError) not in (64, 128):
+        if self._whole("block_m", "blockM =", 0, 2**20) not in (64, 128):
             raise VerificationError(f"blockM must be 64 or 128 but got {self.block_m}")
-        as_sizes_field("blockN", [whole_number(self.block_n, "blockN =", 0, 2**20, VerificationError)])
-        if whole_number(self.col_stride, "colStride =", 0, 2**20, VerificationError) not in (1, 2, 4):
+        as_sizes_field("blockN", [self._whole("block_n", "blockN =", 0, 2**20)])
+        if self._whole("col_stride", "colStride =", 0, 2**20) not in (1, 2, 4):
             raise VerificationError(f"colStride must be 1, 2, or 4 but got but got {self.col_stride}")
         object.__setattr__(self, "cga", as_bases_field("CGALayout", self.cga))
         object.__setattr__(self, "two_ctas", as_flag(self.two_ctas, "twoCTAs", VerificationError))
@@ -131,8 +132,8 @@ class TensorMemoryScales(Encoding):
     def __post_init__(self) -> None:
         object.__setattr__(self, "cga", as_bases_field("CGALayout", self.cga))
         check_cga(self.cga, 2)
-        if self.order not in (None, "kThenMn"):
-            raise VerificationError(f"blockRepOrder = {self.order}: expected mnThenK or kThenMn")
+        if self.order is not None and not (isinstance(self.order, str) and self.order == "kThenMn"):  # pyright: ignore[reportUnnecessaryIsInstance]
+            raise VerificationError(f"blockRepOrder = {shown(self.order)}: expected mnThenK or kThenMn")
 
     @property
     def rank(self) -> int:
