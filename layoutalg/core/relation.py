@@ -171,7 +171,11 @@ class Relation:
 
     @property
     def kept(self) -> dict[str, Any]:
-        """What a layout with XOR keeps of its digits and columns (`core.lazy.once`)."""
+        """What was worked out about it and is kept: digits and columns of a layout with XOR (`core.lazy.once`).
+
+        >>> Layout.parse("d0 = 8@lane").kept
+        {}
+        """
         try:
             return self._working
         except AttributeError:
