@@ -145,15 +145,15 @@ class Reader:
             self.fail("an integer")
         return value
 
-    def integers(self, low: int = -(2**31), high: int = 2**31 - 1) -> tuple[int, ...]:
-        """Read `[1, 2, 3]` (or `[]`)."""
+    def integers(self, low: int = -(2**31), high: int = 2**31 - 1, most: int = MOST_GIVEN) -> tuple[int, ...]:
+        """Read `[1, 2, 3]` (or `[]`), at most `most` numbers."""
         self.expect("[")
         if self.accept("]"):
             return ()
         values = [self.integer(low, high)]
         while self.accept(","):
-            if len(values) == MOST_GIVEN:
-                self.fail(f"at most {MOST_GIVEN} integers", "found more")
+            if len(values) == most:
+                self.fail(f"at most {most} integers", "found more")
             values.append(self.integer(low, high))
         if not self.accept("]"):
             self.fail("',' or ']'")

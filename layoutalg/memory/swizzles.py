@@ -183,7 +183,7 @@ def best_swizzle(
 
 
 def _best(write: Layout, read: Layout, hardware: Banks) -> BestSwizzle:
-    held = held_elements(write), held_elements(read)
+    held = _held(write, read)
     banks = hardware.banks
     if write.shape != read.shape:
         raise ConversionError(
@@ -211,7 +211,7 @@ def best_rows(write: Layout, read: Layout, hardware: Banks, most: int | None = N
 
     The rows without padding are always tried.
     """
-    held = held_elements(write), held_elements(read)
+    held = _held(write, read)
     found = [
         (memory, padding)
         for memory, padding in _padded_rows(write, hardware)
@@ -220,11 +220,18 @@ def best_rows(write: Layout, read: Layout, hardware: Banks, most: int | None = N
     return min((_measured(memory, write, held, hardware, padding) for memory, padding in found), key=_price)
 
 
+def _held(write: Layout, read: Layout) -> tuple[Numbers, Numbers]:
+    """What the slots of both sides hold; one table where they hold the same."""
+    held = held_elements(write)
+    return held, held if read == write else held_elements(read)
+
+
 def _measured(
     memory: BitAddress | Layout, tensor: Layout, held: tuple[Numbers, Numbers], hardware: Banks, padding: int = 0
 ) -> BestSwizzle:
     table = addresses_of(memory, tensor, hardware.element_bytes)
-    costs = count_conflicts(held[0], table, hardware), count_conflicts(held[1], table, hardware)
+    write = count_conflicts(held[0], table, hardware)
+    costs = write, write if held[1] is held[0] else count_conflicts(held[1], table, hardware)
     return BestSwizzle(memory, min(cost.vector for cost in costs), costs[0], costs[1], padding)
 
 

@@ -21,7 +21,7 @@ from typing import Any, cast
 from layoutalg.core.errors import ConversionError, VerificationError
 from layoutalg.core.extents import Extent
 from layoutalg.core.layout import Layout
-from layoutalg.core.limits import MAX_EXTENT
+from layoutalg.core.limits import MAX_EXTENT, MOST_DIMENSIONS
 from layoutalg.core.limits import MOST_LINEAR_BITS as _MOST_BITS
 from layoutalg.core.messages import shown
 from layoutalg.core.notation import Machine, Notation, Operand, as_machine, one_operand
@@ -313,7 +313,7 @@ def _read_bases(reader: Reader) -> Bases:
             reader.expect(",")
         if len(bases) == _MOST_BITS:
             reader.fail(f"at most {_MOST_BITS} bases")
-        bases.append(reader.integers(0, MAX_EXTENT // 2))
+        bases.append(reader.integers(0, MAX_EXTENT // 2, MOST_DIMENSIONS))
     return tuple(bases)
 
 

@@ -206,6 +206,10 @@ ATTRIBUTES: dict[str, Callable[[Attribute], bool]] = {
     "integer": _named("integer"),
     "list": _named("array"),
     "affine_map": _named("affine_map"),
+    "kind": _named("vector.kind"),
+    "fastmath": _named("arith.fastmath", "llvm.fastmath"),
+    "overflow": _named("arith.overflow", "llvm.overflow"),
+    "punctuation": _named("vector.punctuation"),
 }
 """What an attribute must be, by a short name."""
 
