@@ -1,0 +1,35 @@
+"""An attribute of another kind than the operation asks for: refused where LLVM refuses it, in its words."""
+
+from __future__ import annotations
+
+import pytest
+
+import layoutalg as la
+from tests.oracle.llvm_xegpu import mlir_opt
+from tests.oracle.toolchains import run
+
+VALUES = ("#vector.kind<add>", "#arith.fastmath<nnan>", "#arith.overflow<nsw>", "#vector.punctuation<comma>", "3 : i64")
+OPERATIONS = {
+    "scan": '%r:2 = "vector.scan"(%v, %x) <{{inclusive = true, kind = {}, reduction_dim = 0 : i64}}>'
+    " : (vector<4xf32>, vector<f32>) -> (vector<4xf32>, vector<f32>)",
+    "multi_reduction": '%r = "vector.multi_reduction"(%v, %s) <{{kind = {}, reduction_dims = array<i64: 0>}}>'
+    " : (vector<4xf32>, f32) -> f32",
+    "addf": '%r = "arith.addf"(%v, %v) <{{fastmath = {}}}> : (vector<4xf32>, vector<4xf32>) -> vector<4xf32>',
+    "addi": '%r = "arith.addi"(%i, %i) <{{overflowFlags = {}}}> : (i32, i32) -> i32',
+    "print": '"vector.print"(%v) <{{punctuation = {}}}> : (vector<4xf32>) -> ()',
+}
+
+
+@pytest.mark.parametrize("llvm", [22, 23, 24])
+@pytest.mark.parametrize("value", VALUES)
+@pytest.mark.parametrize("operation", OPERATIONS.values(), ids=OPERATIONS)
+def test_another_kind_is_refused_as_llvm_refuses_it(operation: str, value: str, llvm: int) -> None:
+    text = (
+        f"func.func @f(%v: vector<4xf32>, %x: vector<f32>, %s: f32, %i: i32) {{\n{operation.format(value)}\nreturn }}"
+    )
+    found = run([mlir_opt(llvm)], text)
+    ours = " ".join(map(str, la.read(text).verify(llvm=llvm)))
+    assert bool(ours) == bool(found.returncode), found.stderr or ours
+    if "Invalid attribute" in found.stderr:
+        words = found.stderr.splitlines()[0].partition("Invalid attribute")[2]
+        assert f"Invalid attribute{words.rstrip()}" in ours
