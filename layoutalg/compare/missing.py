@@ -115,6 +115,7 @@ def _missing(needed: Layout, held: Layout) -> Missing | None:
 def _on_work_items(layout: Layout) -> Layout:
     """The layout without its registers, in canonical form."""
     layout.require_numbers("comparing what is needed with what is held")
+    layout.require_strides("a layout that is compared work-item by work-item")
     dims = tuple(tuple([Factor(f.extent) if f.axis == _REGISTERS else f for f in factors]) for factors in layout.dims)
     return Layout(
         dims,

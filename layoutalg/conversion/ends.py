@@ -76,6 +76,8 @@ def ends_of(
     given: tuple[list[Any], list[str]] = ([source, result], [])
     values, notes = given if literally else completed(source, result, shape, machine)
     layouts = distributions(values, shape, machine, "converting it", symbols=literally)
+    for layout in layouts:
+        layout.require_strides("a layout that is converted")
     open_ones = [_leaves_lanes(one, layout, machine) for one, layout in zip(values, layouts, strict=True)]
     if all(open_ones):
         lanes: Any = None if machine is None else machine.lanes

@@ -14,7 +14,7 @@ from collections.abc import Iterable, Mapping
 from functools import partial
 from typing import Any, NoReturn, Self, cast
 
-from layoutalg.core.errors import LayoutError
+from layoutalg.core.errors import ConversionError, LayoutError
 from layoutalg.core.extents import Condition, Extent, add, conditions, multiply
 from layoutalg.core.factors import (
     Factor,
@@ -314,6 +314,19 @@ class Relation:
         """
         if any(type(value) is not int for factors in (*self.dims, self.replicas) for f in factors for value in f[:2]):
             raise LayoutError(f"{self} has symbols; put numbers for them with substitute() before {before}")
+
+    def require_strides(self, who: str) -> None:
+        """Refuse a layout with XOR; `who` takes layouts whose factors have strides alone.
+
+        >>> Layout.parse("d0 = 2@(lane^reg) 2@lane").require_strides("a nested layout")
+        Traceback (most recent call last):
+        layoutalg.core.errors.ConversionError: 2@(lane^reg) flips places (XOR), and a nested layout has strides alone (in
+        d0 = 2@(lane^reg) 2@(lane))
+        """
+        if self.flips is not None:
+            factors = (f for dim in (*self.dims, self.replicas) for f in dim)
+            first = next((str(f) for f in factors if type(f) is XorFactor), "it")
+            raise ConversionError(f"{first} flips places (XOR), and {who} has strides alone (in {self})")
 
     # Sameness
 

@@ -43,6 +43,7 @@ def machine_factors(
     layoutalg.core.errors.ConversionError: dimension d0: lane counts 1 values that leave a gap below 4@lane:2, and XeGPU
     gives every one of them a share (in d0 = 4@lane:2)
     """
+    layout.require_strides(notation)
     form = layout.canonical()
     found: dict[str, list[MachineFactor]] = {"sg": [], "lane": [], "reg": []}
     for d, factors in enumerate(form.dims):

@@ -188,6 +188,7 @@ def to_cute(layout: Layout | Swizzled, subgroup_size: int | None = None) -> Cute
     """
     if not isinstance(layout, Layout):
         return _from_swizzled(layout)
+    layout.require_strides("a CuTe layout without a swizzle")
     form = layout.canonical()
     axes: set[str | None] = {f.axis for factors in (*form.dims, form.replicas) for f in factors}
     if form.offsets or any(form.origins):
@@ -225,6 +226,7 @@ def _from_swizzled(given: Swizzled) -> CuteLayout:
     if not isinstance(given, Swizzled):  # pyright: ignore[reportUnnecessaryIsInstance]
         raise ConversionError(f"to_cute of a {type(given).__name__}: expected a Layout or a Swizzled layout")
     layout, swizzle = given.layout, given.swizzle
+    layout.require_strides("what CuTe swizzles")
     if given.axis in MACHINE:
         _refuse(layout, f"{given.axis} is swizzled, and CuTe swizzles memory")
     if set(layout.axes) - {given.axis}:
