@@ -33,3 +33,22 @@ def test_another_kind_is_refused_as_llvm_refuses_it(operation: str, value: str, 
     if "Invalid attribute" in found.stderr:
         words = found.stderr.splitlines()[0].partition("Invalid attribute")[2]
         assert f"Invalid attribute{words.rstrip()}" in ours
+
+
+LAYOUTS = ("[16, 1]", "[1, 16]", "[8, 2]")
+
+
+@pytest.mark.parametrize("llvm", [22, 23, 24])
+@pytest.mark.parametrize("lanes", LAYOUTS)
+@pytest.mark.parametrize("given", ["", "input_layout = #xegpu.layout<lane_layout = [1, 16], lane_data = [1, 1]>, "])
+def test_an_input_layout_that_is_left_out_is_asked_as_the_target_is(given: str, lanes: str, llvm: int) -> None:
+    target = f"target_layout = #xegpu.layout<lane_layout = {lanes}, lane_data = [1, 1]>"
+    text = (
+        f'func.func @f(%v: vector<8x16xf16>) {{\n%r = "xegpu.convert_layout"(%v) <{{{given}{target}}}>'
+        " : (vector<8x16xf16>) -> vector<8x16xf16>\nreturn }"
+    )
+    found = run([mlir_opt(llvm)], text)
+    ours = la.read(text).verify(llvm=llvm)
+    assert bool(ours) == bool(found.returncode), found.stderr
+    for one in ours:
+        assert one.message.rstrip(".") in found.stderr

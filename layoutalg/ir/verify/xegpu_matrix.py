@@ -119,7 +119,10 @@ def _scales(subject: Subject) -> str | None:
 
 @rule("xegpu.convert_layout", "xegpu.convert_layout")
 def _convert(subject: Subject) -> str | None:
-    given, target = subject.attribute("input_layout"), subject.attribute("target_layout")
+    target = subject.attribute("target_layout")
+    given = (
+        subject.attribute("input_layout") or target
+    )  # LLVM 24 lets it be left out, and asks as if it were the target's
     if given is None or target is None:
         return None
     if level(given) != level(target):
