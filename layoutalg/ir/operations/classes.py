@@ -44,8 +44,10 @@ from xdsl.irdl import (
     AnyAttr,
     AttrConstraint,
     AttrSizedOperandSegments,
+    AttrSizedResultSegments,
     IRDLOperation,
     ParsePropInAttrDict,
+    SameVariadicOperandSize,
     SameVariadicResultSize,
     VarConstraint,
     irdl_op_definition,
@@ -217,6 +219,8 @@ def _body(
         body[one.field] = made(words[one.word], default_value=default, prop_name=name)
     options: list[Any] = [ParsePropInAttrDict()]
     options += [AttrSizedOperandSegments(as_property=True)] if shape.has("AttrSizedOperandSegments") else []
+    options += [AttrSizedResultSegments(as_property=True)] if shape.has("AttrSizedResultSegments") else []
+    options += [SameVariadicOperandSize()] if shape.has("SameVariadicOperandSize") else []
     options += [SameVariadicResultSize()] if shape.has("SameVariadicResultSize") else []
     body["irdl_options"] = tuple(options)
     body["traits"] = traits_def(*_traits(shape))

@@ -1,0 +1,93 @@
+"""Triton's types: pointers, descriptors of buffers and of tensors, tokens.
+
+>>> from layoutalg.ir import read_module
+>>> text = '''#shared = #ttg.swizzled_shared<{vec = 1, perPhase = 1, maxPhase = 1, order = [1, 0]}>
+... %a = ttg.local_alloc : () -> !ttg.memdesc<2x64x32xf16, #shared, #ttg.shared_memory, mutable>
+... %p = "test.op"() : () -> tensor<64x!tt.ptr<f16>>'''
+>>> alloc, pointers = read_module(text).ops
+>>> alloc.results[0].type.name, pointers.results[0].type.element_type.pointee
+('ttg.memdesc', Float16Type())
+"""
+
+from __future__ import annotations
+
+from xdsl.dialects.builtin import IntAttr, StringAttr
+from xdsl.ir import Attribute, ParametrizedAttribute, TypeAttribute
+from xdsl.irdl import irdl_attr_definition
+from xdsl.parser import AttrParser
+from xdsl.printer import Printer
+
+from layoutalg.ir.dialects.text_attributes import balanced_text
+
+__all__ = ["AsyncTokenType", "MemDescType", "PointerType", "TensorDescType"]
+
+_GLOBAL = 1
+"""The address space that a pointer has if it names none."""
+
+
+@irdl_attr_definition
+class PointerType(ParametrizedAttribute, TypeAttribute):
+    """`!tt.ptr<f16>`, or `!tt.ptr<f16, 3>` with an address space."""
+
+    name = "tt.ptr"
+
+    pointee: Attribute
+    address_space: IntAttr
+
+    @classmethod
+    def to(cls, pointee: Attribute) -> PointerType:
+        """A pointer to global memory."""
+        return cls(pointee, IntAttr(_GLOBAL))
+
+    @classmethod
+    def parse_parameters(cls, parser: AttrParser) -> tuple[Attribute, IntAttr]:
+        """Read what is behind the name."""
+        with parser.in_angle_brackets():
+            pointee = parser.parse_type()
+            space = parser.parse_integer() if parser.parse_optional_punctuation(",") else _GLOBAL
+        return pointee, IntAttr(space)
+
+    def print_parameters(self, printer: Printer) -> None:
+        """Write what is behind the name."""
+        with printer.in_angle_brackets():
+            printer.print_attribute(self.pointee)
+            if self.address_space.data != _GLOBAL:
+                printer.print_string(f", {self.address_space.data}")
+
+
+class _Text(ParametrizedAttribute, TypeAttribute):
+    """A type that is kept as its text, with aliases written out."""
+
+    text: StringAttr
+
+    @classmethod
+    def parse_parameters(cls, parser: AttrParser) -> tuple[StringAttr]:
+        """Read what is behind the name."""
+        with parser.in_angle_brackets():
+            return (StringAttr(balanced_text(parser)),)
+
+    def print_parameters(self, printer: Printer) -> None:
+        """Write what is behind the name."""
+        with printer.in_angle_brackets():
+            printer.print_string(self.text.data)
+
+
+@irdl_attr_definition
+class MemDescType(_Text):
+    """A buffer in shared or tensor memory: `!ttg.memdesc<2x64x32xf16, #shared, #smem, mutable>`."""
+
+    name = "ttg.memdesc"
+
+
+@irdl_attr_definition
+class TensorDescType(_Text):
+    """A tensor in global memory that is copied in blocks: `!tt.tensordesc<64x32xf16, #shared>`."""
+
+    name = "tt.tensordesc"
+
+
+@irdl_attr_definition
+class AsyncTokenType(ParametrizedAttribute, TypeAttribute):
+    """What a copy that is under way gives, to wait for it."""
+
+    name = "ttg.async.token"
