@@ -1,15 +1,15 @@
 """How Triton itself converts a tensor from one layout to another: `ttg.convert_layout`, as its compiler lowers it.
 
-A matrix in a blocked layout is wanted with its rows in lanes where its columns were. Within a warp one bit of the register
-number changes places with one of the lane number: Triton shuffles. Another pair of bits more, and it goes through memory:
+Two lanes of two registers hold the rows of a matrix, and its columns are wanted. The bit of the register and the bit of the
+lane change places: Triton shuffles. With two such pairs of bits it goes through memory:
 
+>>> rows = LinearLayout(register=((0, 1),), lane=((1, 0),), shape=(2, 2))
+>>> columns = LinearLayout(register=((1, 0),), lane=((0, 1),), shape=(2, 2))
+>>> print(how_triton_converts(rows, columns))
+shuffles: 1 of 32 bits (lane bit 0 becomes register bit 0, register bit 0 becomes lane bit 0)
 >>> blocked = "#ttg.blocked<{sizePerThread = [%s], threadsPerWarp = [%s], warpsPerCTA = [1, 1], order = [1, 0]}>"
->>> found = how_triton_converts(blocked % ("1, 4", "4, 8"), blocked % ("2, 2", "2, 16"), (4, 32), "f32", "sm_80")
->>> print(found)
-shuffles: 2 of 32 bits (register bit 1 changes places with lane bit 3)
->>> far = how_triton_converts(blocked % ("1, 4", "4, 8"), blocked % ("4, 1", "1, 32"), (4, 32), "f32", "sm_80")
->>> print(far)
-shared memory: 512 bytes, 4 stores of 32 bits, 1 load of 128 bits, 1 barrier of the warp (2 bits change places between
+>>> print(how_triton_converts(blocked % ("1, 4", "4, 8"), blocked % ("4, 1", "1, 32"), (4, 32), "f32", "sm_80"))
+shared memory: 512 bytes, 1 store of 128 bits, 1 ldmatrix of 128 bits, 1 barrier of the warp (2 bits change places between
 registers and lanes, and Triton shuffles for one at most)
 
 The rules, as Triton 3.9 has them. C says where each place of the result finds its element: `result.invert_and_compose(source)`,
@@ -61,14 +61,14 @@ class Accesses(NamedTuple):
     2 x 128 bits (ldmatrix)
     """
 
-    count: int
+    instructions: int
     bits: int
     instruction: str = "shared"
     waits: int = 0
 
     def __str__(self) -> str:
         named = "" if self.instruction == "shared" else f" ({self.instruction})"
-        return f"{self.count} x {self.bits} bits{named}"
+        return f"{self.instructions} x {self.bits} bits{named}"
 
     def words(self, verb: str) -> str:
         """In a sentence.
@@ -78,7 +78,7 @@ class Accesses(NamedTuple):
         """
         name = verb if self.instruction == "shared" else self.instruction
         waits = f" ({self.waits + 1} rounds each)" if self.waits else ""
-        return f"{counted(self.count, name)} of {self.bits} bits{waits}"
+        return f"{counted(self.instructions, name)} of {self.bits} bits{waits}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,7 +157,7 @@ def how_triton_converts(
     >>> operand = f"#ttg.dot_op<{{opIdx = 0, parent = {text}, kWidth = 2}}>"
     >>> found = how_triton_converts(text, operand, (32, 32), "f16", "sm_90")
     >>> found.kind, found.shared_bytes, str(found.stores), str(found.loads)
-    ('shared memory', 2048, '2 x 128 bits (stmatrix)', '4 x 128 bits (ldmatrix)')
+    ('shared memory', 2048, '1 x 128 bits', '2 x 128 bits')
     """
     bits, (chip, hardware) = bits_of(element), Hardware.of(target)
     values = [parse_encoding(one) if isinstance(one, str) else one for one in (source, result)]
@@ -182,12 +182,11 @@ def how_triton_converts(
         for one, lin in zip(values, (before, after), strict=True)
     ):
         raise ConversionError("Triton converts layouts with XOR between registers of one thread only")
-    inside = _within_warps(before, after, rest)
-    own = Exchanges.of(before, after, bits) if inside is not None else None
-    if own is not None and own.count < 2:
-        return TritonConversion("shuffles", chip, bits, moves, _exchanged(own), own.shuffles, exchanges=own)
+    own = Exchanges.of(before, after, bits) if _within_warps(before, rest) else None
+    if own is not None and own.exchanged < 2:
+        return TritonConversion("shuffles", chip, bits, moves, _renamed(moves), own.shuffles, exchanges=own)
     why = (
-        f"{counted(own.count, 'bit')} change places between registers and lanes, and Triton shuffles for one at most"
+        f"{counted(own.exchanged, 'bit')} change places between registers and lanes, and Triton shuffles for one at most"
         if own is not None
         else f"{'CTAs' if 'block' in names else 'warps'} exchange elements"
     )
@@ -240,17 +239,18 @@ def _xor(layout: LinearLayout) -> bool:
     return len(set(moved)) < len(moved) or any(column & (column - 1) for column in moved)
 
 
-def _within_warps(before: LinearLayout, after: LinearLayout, rest: LinearLayout) -> LinearLayout | None:
-    """The conversion within warps, where each warp has all that it needs; else None."""
+def _within_warps(before: LinearLayout, rest: LinearLayout) -> bool:
+    """Whether each warp has all that it needs: its own, or what all warps of the source hold, and in its own registers."""
     names = rest.get_in_dim_names()
     if names == ("register", "lane"):
-        return rest
-    if names != ("register", "lane", "warp") or any(map(any, before.warp)):
-        return None
-    for basis in dict(rest.bases)["warp"]:
-        if basis[0]:
-            return None
-    return rest
+        return True
+    if names != ("register", "lane", "warp"):
+        return False
+    bases = dict(rest.bases)
+    if any(warp for name in names[:2] for _, _, warp in bases[name]):
+        return False
+    own = enumerate(zip(bases["warp"], before.warp, strict=True))
+    return all(not moved[0] and moved[2] == (1 << i if any(held) else 0) for i, (moved, held) in own)
 
 
 def _bit(name: str, number: int) -> str:
@@ -276,13 +276,6 @@ def _moves(rest: LinearLayout) -> tuple[tuple[str, str], ...]:
 
 def _renamed(moves: tuple[tuple[str, str], ...]) -> str:
     return ", ".join([f"{old} becomes {new}" for old, new in moves])
-
-
-def _exchanged(own: Exchanges) -> str:
-    """In words what is shuffled."""
-    parts = [f"register bit {register} changes places with lane bit {lane}" for register, lane in own.pairs]
-    moved = [f"lane bit {i} becomes {became}" for i, became in enumerate(own.lanes) if i != became]
-    return ", ".join([*moved, *parts])
 
 
 def _through_memory(

@@ -41,9 +41,11 @@ class Exchanges(NamedTuple):
     pairs: tuple[tuple[int, int], ...]
     packed: int
     each: int
+    by_warp: bool = False
+    """Whether warps, which hold the same, read other lanes: then every word is shuffled."""
 
     @property
-    def count(self) -> int:
+    def exchanged(self) -> int:
         """The number k of exchanges."""
         return len(self.pairs)
 
@@ -54,13 +56,13 @@ class Exchanges(NamedTuple):
 
     @property
     def lanes_stay(self) -> bool:
-        """Whether lanes are not permuted."""
-        return self.lanes == tuple(range(len(self.lanes)))
+        """Whether lanes read from where they are, but for the exchanges."""
+        return not self.by_warp and self.lanes == tuple(range(len(self.lanes)))
 
     @property
     def ships(self) -> bool:
         """Whether a lane sends one word of each pair, and no other is moved."""
-        return self.count == 1 and self.lanes_stay and _ships(self.registers, self.pairs[0][0], self.packed)
+        return self.exchanged == 1 and self.lanes_stay and _ships(self.registers, self.pairs[0][0], self.packed)
 
     @property
     def shuffles(self) -> int:
@@ -69,7 +71,7 @@ class Exchanges(NamedTuple):
             return self.words
         if self.ships:
             return self.words // 2
-        return self.words - (self.words >> self.count)
+        return self.words - (self.words >> self.exchanged)
 
     @staticmethod
     def of(source: LinearBases, result: LinearBases, element_bits: int) -> Exchanges | None:
@@ -80,7 +82,11 @@ class Exchanges(NamedTuple):
             for one, count in zip(side, counts, strict=True):
                 one.extend([0] * (count - len(one)))
         places = _permutation(*[[*registers, *lanes] for registers, lanes in sides])
-        return None if places is None else _decomposed(places, counts[0], element_bits)
+        if places is None:
+            return None
+        return _decomposed(places, counts[0], element_bits)._replace(
+            by_warp=source.bases_of("warp") != result.bases_of("warp")
+        )
 
 
 def _columns(layout: LinearBases, name: str) -> Sequence[int]:

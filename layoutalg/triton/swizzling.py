@@ -8,7 +8,7 @@ needed. Eight rows of eight, held by rows, wanted by columns, go through memory 
 >>> rows = Columns(register=(), lane=(8, 16, 32, 1, 2), warp=(4,))
 >>> columns = Columns(register=(), lane=(1, 2, 4, 8, 16), warp=(32,))
 >>> Swizzle.of(rows, columns, 32, Hardware())
-Swizzle(vector=(), bank=(1, 2, 4, 8, 16), segment=(36,), reps=(), block=())
+Swizzle(vector=(), bank=(1, 2, 8, 16, 32), segment=(36,), reps=(), block=())
 
 What goes into an access is in the registers of both; what tells apart the lanes that are served together, on either side, goes
 into banks, where there is room; a bit of the one side is joined by XOR with one of the other where there is not. NVIDIA's
