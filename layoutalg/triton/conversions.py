@@ -44,7 +44,7 @@ from layoutalg.triton.layouts import to_linear_layout
 from layoutalg.triton.linear import LinearLayout
 from layoutalg.triton.swizzling import Columns, Hardware, Swizzle
 
-__all__ = ["Accesses", "End", "TritonConversion", "how_triton_converts"]
+__all__ = ["Accesses", "End", "TritonConversion", "how_triton_converts", "linear_ends"]
 
 End = Encoding | LinearLayout | Layout | str
 """A layout of a tensor in registers: an encoding, its text, a linear layout, or a layout onto reg, lane and sg."""
@@ -160,17 +160,7 @@ def how_triton_converts(
     ('shared memory', 2048, '1 x 128 bits', '2 x 128 bits')
     """
     bits, (chip, hardware) = bits_of(element), Hardware.of(target)
-    values = [parse_encoding(one) if isinstance(one, str) else one for one in (source, result)]
-    before, after = (_linear(one, shape).remove_zero_bases_along_dim("register") for one in values)
-    if before.shape != after.shape:
-        raise ConversionError(f"shapes {list(before.shape)} and {list(after.shape)}: expected the same")
-    for name in _INPUTS[1:]:
-        if before.get_in_dim_size(name) != after.get_in_dim_size(name):
-            raise ConversionError(
-                f"{before.get_in_dim_size(name)} {name}s before and {after.get_in_dim_size(name)} after: expected as many"
-            )
-    if not before.is_surjective() or not after.is_surjective():
-        raise ConversionError("elements that belong to nobody: expected layouts that hold the whole tensor")
+    before, after = linear_ends(source, result, shape)
     whole = after.invert_and_compose(before)
     rest = _stripped(whole)
     names = rest.get_in_dim_names()
@@ -178,8 +168,8 @@ def how_triton_converts(
     if not names or names == ("register",):
         return TritonConversion("registers" if names else "none", chip, bits, moves, _renamed(moves))
     if any(
-        isinstance(one, GenericLinear) or (not isinstance(one, Encoding) and _xor(lin))
-        for one, lin in zip(values, (before, after), strict=True)
+        _is_generic(one) or (not isinstance(one, (Encoding, str)) and _xor(linear))
+        for one, linear in ((source, before), (result, after))
     ):
         raise ConversionError("Triton converts layouts with XOR between registers of one thread only")
     own = Exchanges.of(before, after, bits) if _within_warps(before, rest) else None
@@ -191,6 +181,28 @@ def how_triton_converts(
         else f"{'CTAs' if 'block' in names else 'warps'} exchange elements"
     )
     return _through_memory(before, after, whole, hardware, TritonConversion("shared memory", chip, bits, moves, why))
+
+
+def linear_ends(source: End, result: End, shape: Sequence[int] | None = None) -> tuple[LinearLayout, LinearLayout]:
+    """Both ends of a conversion as linear layouts of one tensor, without registers that hold copies.
+
+    Raises `ConversionError` for ends of other shapes, lanes, warps or CTAs, and for layouts that leave elements out.
+
+    >>> linear_ends(LinearLayout(lane=((1,),), shape=(2,)), LinearLayout(warp=((1,),), shape=(2,)))
+    Traceback (most recent call last):
+    layoutalg.core.errors.ConversionError: 2 lanes before and 1 after: expected as many
+    """
+    before, after = (_linear(one, shape).remove_zero_bases_along_dim("register") for one in (source, result))
+    if before.shape != after.shape:
+        raise ConversionError(f"shapes {list(before.shape)} and {list(after.shape)}: expected the same")
+    for name in _INPUTS[1:]:
+        if before.get_in_dim_size(name) != after.get_in_dim_size(name):
+            raise ConversionError(
+                f"{before.get_in_dim_size(name)} {name}s before and {after.get_in_dim_size(name)} after: expected as many"
+            )
+    if not before.is_surjective() or not after.is_surjective():
+        raise ConversionError("elements that belong to nobody: expected layouts that hold the whole tensor")
+    return before, after
 
 
 def bits_of(element: object) -> int:
@@ -210,7 +222,9 @@ def bits_of(element: object) -> int:
 
 def _linear(end: object, shape: Sequence[int] | None) -> LinearLayout:
     """The linear layout of an end of the conversion."""
-    instance_of(end, (Encoding, LinearLayout, Layout), "conversion of", ConversionError)
+    instance_of(end, (Encoding, LinearLayout, Layout, str), "conversion of", ConversionError)
+    if isinstance(end, str):
+        end = parse_encoding(end)
     if isinstance(end, Encoding):
         if shape is None:
             raise ConversionError(f"{end} needs a shape, such as (64, 64)")
@@ -231,6 +245,10 @@ def _stripped(whole: LinearLayout) -> LinearLayout:
             break
         whole = rest
     return whole
+
+
+def _is_generic(end: End) -> bool:
+    return isinstance(parse_encoding(end) if isinstance(end, str) else end, GenericLinear)
 
 
 def _xor(layout: LinearLayout) -> bool:
