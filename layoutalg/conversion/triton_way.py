@@ -15,23 +15,27 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from layoutalg.conversion.cost import cost_of, passes
 from layoutalg.conversion.price import Price, price
 from layoutalg.conversion.program.builder import Builder
 from layoutalg.conversion.program.program import Program
 from layoutalg.conversion.program.steps import WORD, Address
-from layoutalg.core.errors import ConversionError
+from layoutalg.core.errors import ConversionError, LayoutError
 from layoutalg.core.gf2 import image, preimages
 from layoutalg.core.layout import Layout
+from layoutalg.core.notation import Distributed
 from layoutalg.hardware.chips import target_info
+from layoutalg.notations import value_of
 from layoutalg.triton.conversions import Accesses, End, TritonConversion, how_triton_converts, linear_ends
+from layoutalg.triton.encodings import Encoding
 from layoutalg.triton.exchanges import Exchanges
 from layoutalg.triton.layouts import from_linear_layout
 from layoutalg.triton.linear import LinearLayout
 from layoutalg.triton.swizzling import Swizzle
 
-__all__ = ["TritonPrice", "triton_price", "triton_program"]
+__all__ = ["TritonPrice", "triton_price", "triton_program", "triton_says"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,16 +44,55 @@ class TritonPrice:
 
     >>> rows = LinearLayout(register=((0, 1),), lane=((1, 0),), shape=(2, 2))
     >>> print(triton_price(rows, rows, chip="sm_80"))
-    Triton: none: no instruction, 0 issue slots on sm_80; ours: 0 issue slots on sm_80
+    Triton: no instruction; 0 issue slots on sm_80; ours: 0 issue slots on sm_80
     """
 
     conversion: TritonConversion
     slots: int | None
     own: Price
 
+    @property
+    def text(self) -> str:
+        """What Triton emits, and its price.
+
+        >>> rows = LinearLayout(register=((0, 1),), lane=((1, 0),), shape=(2, 2))
+        >>> triton_price(rows, rows, chip="sm_80").text
+        'no instruction; 0 issue slots on sm_80'
+        """
+        paid = "no price" if self.slots is None else Price(self.slots, self.own.chip).text
+        return f"{self.conversion.text}; {paid}"
+
+    @property
+    def facts(self) -> dict[str, Any]:
+        """As data, for JSON.
+
+        >>> rows = LinearLayout(register=((0, 1),), lane=((1, 0),), shape=(2, 2))
+        >>> triton_price(rows, rows, chip="sm_80").facts["kind"]
+        'none'
+        """
+        return self.conversion.facts | {"slots": self.slots}
+
     def __str__(self) -> str:
-        slots = "no price" if self.slots is None else Price(self.slots, self.own.chip).text
-        return f"Triton: {self.conversion.text}, {slots}; ours: {self.own.text}"
+        return f"Triton: {self.text}; ours: {self.own.text}"
+
+
+def triton_says(
+    source: Distributed | str, result: Distributed | str, shape: Sequence[int] | None, element: str, chip: str
+) -> TritonPrice | None:
+    """Triton's price, where both ends are its encodings and it compiles for the chip; else None.
+
+    >>> triton_says("d0 = 4@lane", "d0 = 4@reg", None, "f32", "sm_80")
+    """
+    ends = [value_of(one) if isinstance(one, str) else one for one in (source, result)]
+    first, second = ends
+    if not isinstance(first, Encoding) or not isinstance(second, Encoding):
+        return None
+    if target_info(chip).vendor not in ("nvidia", "amd"):
+        return None
+    try:
+        return triton_price(first, second, shape, element, chip)
+    except LayoutError:  # what it refuses, or has no code for
+        return None
 
 
 def triton_price(

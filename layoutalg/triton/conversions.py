@@ -29,7 +29,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from layoutalg.core.elements import element_bits
 from layoutalg.core.errors import ConversionError
@@ -130,9 +130,9 @@ class TritonConversion:
         'shuffles: 1 of 32 bits'
         """
         if self.kind == "none":
-            return "none: no instruction"
+            return "no instruction"
         if self.kind == "registers":
-            return "registers: renamed, no instruction"
+            return "no instruction: registers are renamed"
         if self.kind == "shuffles":
             return f"shuffles: {self.shuffles} of 32 bits"
         if self.stores is None or self.loads is None:
@@ -142,6 +142,35 @@ class TritonConversion:
         if self.repetitions > 1:
             parts.append(f"in {self.repetitions} parts")
         return f"shared memory: {', '.join(parts)}"
+
+    @property
+    def facts(self) -> dict[str, Any]:
+        """As data, for JSON.
+
+        >>> rows = LinearLayout(register=((0, 1),), lane=((1, 0),), shape=(2, 2))
+        >>> how_triton_converts(rows, rows).facts["shared_bytes"]
+        0
+        """
+        found: dict[str, Any] = {
+            "kind": self.kind,
+            "target": self.target,
+            "element_bits": self.element_bits,
+            "moves": [list(pair) for pair in self.moves],
+            "reason": self.reason,
+            "shuffles": self.shuffles,
+            "shared_bytes": self.shared_bytes,
+            "barriers": self.barriers,
+        }
+        if self.swizzle is not None and self.stores is not None and self.loads is not None:
+            found |= {
+                "stores": self.stores._asdict(),
+                "loads": self.loads._asdict(),
+                "repetitions": self.repetitions,
+                "swizzle": {
+                    name: list(getattr(self.swizzle, name)) for name in ("vector", "bank", "segment", "reps", "block")
+                },
+            }
+        return found
 
 
 def how_triton_converts(
