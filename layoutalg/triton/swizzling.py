@@ -27,7 +27,7 @@ from layoutalg.core.errors import ConversionError
 from layoutalg.core.gf2 import reduced
 from layoutalg.core.messages import shown
 
-__all__ = ["PLAIN", "Columns", "Hardware", "Instruction", "Swizzle"]
+__all__ = ["PLAIN", "Columns", "Hardware", "Instruction", "Swizzle", "conflicting", "served_at_once"]
 
 _WIDEST = 128
 """The bits of the widest access of a lane."""
@@ -110,6 +110,12 @@ class Hardware(NamedTuple):
             return name, Hardware(banks=64, wide_load_lanes=(0, 1, 3, 4))
         return name, Hardware(wide_load_lanes=(0, 1, 4) if _SPREAD.match(name) else ())
 
+    def served(self, lanes: Sequence[int], bits: int) -> tuple[int, ...]:
+        """The columns of the lanes that a load of so many bits has served at once."""
+        if self.wide_load_lanes and bits == _WIDEST:
+            return tuple([lanes[i] for i in self.wide_load_lanes])
+        return served_at_once(lanes, bits, self.banks)
+
     def instructions(self, element_bits: int, *, store: bool) -> list[Instruction]:
         """The instructions for elements of a width."""
         name, has = ("stmatrix", self.store_matrix) if store else ("ldmatrix", self.load_matrix)
@@ -180,7 +186,7 @@ def _with_instructions(
 
 
 def _counted(made: Swizzle, stored: Sequence[int], loaded: Sequence[int], bits: int, store: str, load: str) -> Swizzle:
-    waits = tuple([(1 << len(_intersection(made.segment, one, bits))) - 1 for one in (stored, loaded)])
+    waits = [conflicting(made.segment, one, bits) for one in (stored, loaded)]
     return Swizzle(made.vector, made.bank, made.segment, made.reps, made.block, store, load, (waits[0], waits[1]))
 
 
@@ -219,13 +225,8 @@ def _plain(source: Columns, result: Columns, element_bits: int, hardware: Hardwa
     """The swizzle for plain stores and loads of any width."""
     vector, by_source = _access(source, result, element_bits)
     words = max(1, (element_bits << len(vector)) // 32).bit_length() - 1
-    bank_bits = hardware.banks.bit_length() - 1
-    tiles: list[tuple[int, ...]] = []
-    for side, special in ((source, ()), (result, hardware.wide_load_lanes)):
-        if special and element_bits << len(vector) == _WIDEST:
-            tiles.append(tuple([side.lane[i] for i in special]))
-        else:
-            tiles.append(side.lane[: len(side.lane) - max(0, words + len(side.lane) - bank_bits)])
+    width = element_bits << len(vector)
+    tiles = [served_at_once(source.lane, width, hardware.banks), hardware.served(result.lane, width)]
     made = _swizzle(source, result, element_bits, vector, tiles[0], tiles[1], 0, hardware.banks)
     if words < 2 and hardware.banks <= 32:
         places = [[i for i, b in enumerate(made.bank) if b in side.register] for side in (source, result)]
@@ -236,6 +237,25 @@ def _plain(source: Columns, result: Columns, element_bits: int, hardware: Hardwa
         bank = tuple([made.bank[i] for i in order])
         made = Swizzle(made.vector, bank, made.segment, made.reps, made.block)
     return _counted(made, tiles[0], tiles[1], source.bits, "shared", "shared")
+
+
+def served_at_once(lanes: Sequence[int], bits: int, banks: int) -> tuple[int, ...]:
+    """The columns of as many lanes as the banks serve at once, with accesses of so many bits.
+
+    >>> served_at_once((1, 2, 4, 8, 16), 128, 32)
+    (1, 2, 4)
+    """
+    phases = max(1, bits // 32).bit_length() - 1 + len(lanes) - (banks.bit_length() - 1)
+    return tuple(lanes[: len(lanes) - max(0, phases)])
+
+
+def conflicting(segment: Sequence[int], served: Sequence[int], bits: int) -> int:
+    """The rounds beyond the first that lanes wait which differ in rows of banks: what their columns have in common with those.
+
+    >>> conflicting((32, 64), (32, 1, 2), 7)
+    1
+    """
+    return (1 << len(_intersection(segment, served, bits))) - 1
 
 
 def _access(source: Columns, result: Columns, element_bits: int) -> tuple[tuple[int, ...], bool | None]:

@@ -20,8 +20,13 @@ _BITS = {"half": 16, "bfloat": 16, "float": 32, "double": 64, "i1": 8}
 TARGETS = {"sm80": "sm_80", "sm90": "sm_90", "gfx942": "gfx942"}
 
 
-def kernel(source: str, result: str, shape: Sequence[int], element: str, target: str, warps: int, ctas: int = 1) -> str:
-    """The kernel in Triton's IR: every element has its row-major number as its address, before and after."""
+def kernel(
+    source: str, result: str, shape: Sequence[int], element: str, target: str, warps: int, shared: str = ""
+) -> str:
+    """The kernel in Triton's IR: every element has its row-major number as its address, before and after.
+
+    With `shared` the tensor is stored to such memory and loaded from it, instead of converted.
+    """
     sizes = "x".join(map(str, shape))
     lines: list[str] = []
     kept = "i8" if element == "i1" else element
@@ -76,7 +81,12 @@ def kernel(source: str, result: str, shape: Sequence[int], element: str, target:
         lines.append(f"%zero = arith.constant dense<0> : {tensor(kept, source)}")
         lines.append(f"%flag = arith.cmpi ne, %given, %zero : {tensor(kept, source)}")
         given = "%flag"
-    lines.append(f"%found = ttg.convert_layout {given} : {tensor(element, source)} -> {tensor(element, result)}")
+    if shared:
+        held = f"!ttg.memdesc<{sizes}x{element}, {shared}, #ttg.shared_memory>"
+        lines.append(f"%memory = ttg.local_alloc {given} : ({tensor(element, source)}) -> {held}")
+        lines.append(f"%found = ttg.local_load %memory : {held} -> {tensor(element, result)}")
+    else:
+        lines.append(f"%found = ttg.convert_layout {given} : {tensor(element, source)} -> {tensor(element, result)}")
     if element == "i1":
         lines.append(f"%byte = arith.extui %found : {tensor(element, result)} to {tensor(kept, result)}")
         found = "%byte"
@@ -86,14 +96,14 @@ def kernel(source: str, result: str, shape: Sequence[int], element: str, target:
     arguments = ", ".join([f"%{name}_at: !tt.ptr<{kept}> {{tt.divisibility = 16 : i32}}" for name in "ab"])
     body = "\n    ".join([*lines, "tt.return"])
     return (
-        f'module attributes {{"ttg.num-ctas" = {ctas} : i32, "ttg.num-warps" = {warps} : i32, ttg.target = "{chip}", '
+        f'module attributes {{"ttg.num-ctas" = 1 : i32, "ttg.num-warps" = {warps} : i32, ttg.target = "{chip}", '
         f'"ttg.threads-per-warp" = {lanes} : i32}} {{\n  tt.func public @k({arguments}) attributes {{noinline = false}} {{\n'
         f"    {body}\n  }}\n}}\n"
     )
 
 
 def emitted(
-    source: str, result: str, shape: Sequence[int], element: str, target: str, warps: int
+    source: str, result: str, shape: Sequence[int], element: str, target: str, warps: int, shared: str = ""
 ) -> dict[str, Any] | None:
     """What stands in the code of one conversion; None where Triton dies.
 
@@ -110,7 +120,7 @@ def emitted(
         chip = GPUTarget("hip", target, 64) if target == "gfx942" else GPUTarget("cuda", int(target[2:]), 32)
         with tempfile.TemporaryDirectory() as folder:
             file = Path(folder) / "kernel.ttgir"
-            file.write_text(kernel(source, result, shape, element, target, warps))
+            file.write_text(kernel(source, result, shape, element, target, warps, shared))
             triton.knobs.cache.dir = folder
             made = triton.compile(str(file), target=chip)
         code = [line for line in made.asm["llir"].splitlines() if not line.startswith("declare")]
