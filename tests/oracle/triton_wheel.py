@@ -117,8 +117,7 @@ def estimated_waits(tensor: str, shared: str, shape: Sequence[int], bits: int, t
         for dialect in (compiled.nvidia, compiled.amd):
             dialect.load_dialects(context)
         builder = gluon.GluonOpBuilder(context)
-        sizes = "x".join(map(str, shape))
-        held = f"%a: tensor<{sizes}xi{bits}, {tensor}>, %b: !ttg.memdesc<{sizes}xi{bits}, {shared}, #ttg.shared_memory, mutable>"
+        held = f"%a: {typed(tensor, shape, f'i{bits}', 'tensor')}, %b: {typed(shared, shape, f'i{bits}', 'shared')}"
         with tempfile.TemporaryDirectory() as folder:
             file = Path(folder) / "module.mlir"
             file.write_text(
