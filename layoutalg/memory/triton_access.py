@@ -143,6 +143,10 @@ def shared_access(
     held, memory = (parse_encoding(one) if isinstance(one, str) else one for one in (tensor, shared))
     registers = _linear(held, shape, ("register", "lane", "warp", "block")).remove_zero_bases_along_dim("register")
     offsets = _linear(memory, shape, ("offset", "block"))
+    if registers.shape != offsets.shape:
+        raise ConversionError(
+            f"a tensor of {list(registers.shape)} and memory of {list(offsets.shape)}: expected the same"
+        )
     places = _offsets(registers, offsets)
     pads = memory.pads if isinstance(memory, PaddedShared) else ()
     vector = _vector(places, bits, pads)
