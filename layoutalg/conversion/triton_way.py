@@ -22,9 +22,10 @@ from layoutalg.conversion.price import Price, price
 from layoutalg.conversion.program.builder import Builder
 from layoutalg.conversion.program.program import Program
 from layoutalg.conversion.program.steps import WORD, Address
-from layoutalg.core.errors import ConversionError, LayoutError
+from layoutalg.core.errors import ConversionError, LayoutError, SizeError
 from layoutalg.core.gf2 import image, preimages
 from layoutalg.core.layout import Layout
+from layoutalg.core.limits import MOST_REGISTERS, MOST_SUBGROUPS
 from layoutalg.core.notation import Distributed
 from layoutalg.hardware.chips import target_info
 from layoutalg.notations import value_of
@@ -101,7 +102,8 @@ def triton_price(
     """What Triton's conversion of a tensor costs on a chip, and what ours does.
 
     The arguments are those of `how_triton_converts`, and so is what it raises; PlanError for a chip without prices. Through
-    memory, words are charged for their way there where ours needs none. Elements that change their CTA have no price.
+    memory, words are charged for their way there where ours needs none. Elements that change their CTA have no price, nor have
+    tensors that are too large for a plan.
 
     >>> rows = LinearLayout(register=((0, 1),), lane=((1, 0),), shape=(2, 2))
     >>> columns = LinearLayout(register=((1, 0),), lane=((0, 1),), shape=(2, 2))
@@ -117,7 +119,10 @@ def triton_price(
         return TritonPrice(found, None, own)
     if not found.shuffles and found.swizzle is None:
         return TritonPrice(found, 0, own)
-    program = triton_program(before, after, found)
+    try:
+        program = _program(before, after, found)
+    except SizeError:
+        return TritonPrice(found, None, own)
     cost = cost_of(name)
     least = passes([program])
     if own.slots is not None:
@@ -125,16 +130,29 @@ def triton_price(
     return TritonPrice(found, cost.of(program) + cost.of_passage(passes([program]), least), own)
 
 
-def triton_program(before: LinearLayout, after: LinearLayout, found: TritonConversion) -> Program:
-    """The steps that Triton emits between two layouts without registers that hold copies, as a program.
+def triton_program(
+    source: End, result: End, shape: Sequence[int] | None = None, element: str | int = "f32", target: str = "sm_80"
+) -> Program:
+    """The steps that Triton emits for a conversion, as a program; registers that hold copies are left out of both ends.
 
-    Raises `ConversionError` for elements that change their CTA.
+    The arguments are those of `how_triton_converts`, and so is what it raises; `ConversionError` for a conversion without steps
+    or of several CTAs, `SizeError` for more registers or warps than plans have.
 
     >>> rows = LinearLayout(register=((0, 1),), lane=((1, 0),), shape=(2, 2))
     >>> columns = LinearLayout(register=((1, 0),), lane=((0, 1),), shape=(2, 2))
-    >>> len(triton_program(rows, columns, how_triton_converts(rows, columns)).steps)
+    >>> len(triton_program(rows, columns).steps)
     4
     """
+    found = how_triton_converts(source, result, shape, element, target)
+    return _program(*linear_ends(source, result, shape), found)
+
+
+def _program(before: LinearLayout, after: LinearLayout, found: TritonConversion) -> Program:
+    held = 1 << max(len(before.register), len(after.register))
+    if held > MOST_REGISTERS or 1 << len(before.warp) > MOST_SUBGROUPS:
+        raise SizeError(
+            f"{held} registers in a lane: at most {MOST_REGISTERS}, of {MOST_SUBGROUPS} warps, are converted"
+        )
     if found.exchanges is not None and found.kind == "shuffles":
         return _shuffled(before, after, found.exchanges, found.element_bits)
     if found.swizzle is None or found.synchronised == "cluster":

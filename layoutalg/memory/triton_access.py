@@ -23,12 +23,13 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
-from layoutalg.core.errors import ConversionError
+from layoutalg.core.errors import ConversionError, SizeError
 from layoutalg.core.gf2 import image, preimages, reduced
 from layoutalg.core.layout import Layout
 from layoutalg.core.messages import shown
 from layoutalg.core.plurals import counted
-from layoutalg.core.whole_numbers import instance_of, whole_number
+from layoutalg.core.whole_numbers import instance_of, one_of, whole_number
+from layoutalg.memory.accesses import MOST_ACCESSES
 from layoutalg.memory.addresses import Memory, Numbers
 from layoutalg.memory.coalescing import Coalescing, coalescing
 from layoutalg.memory.conflicts import Banks, Conflicts, count_conflicts
@@ -128,7 +129,8 @@ def shared_access(
 
     `tensor` is a layout of registers, `shared` one of offsets, both for `shape`: encodings, their texts, or linear layouts.
 
-    Raises `ConversionError` for layouts of other inputs, or memory that does not have every element of the tensor.
+    Raises `ConversionError` for layouts of other inputs, or memory that does not have every element of the tensor; `SizeError`
+    over 2^24 accesses.
 
     >>> mma = "#ttg.nvidia_mma<{versionMajor = 2, versionMinor = 0, warpsPerCTA = [1, 1], instrShape = [16, 8]}>"
     >>> operand = f"#ttg.dot_op<{{opIdx = 0, parent = {mma}, kWidth = 2}}>"
@@ -137,8 +139,7 @@ def shared_access(
     >>> found.instruction, found.instructions, found.bits, found.ways
     ('ldmatrix', 2, 128, 1)
     """
-    if direction not in ("load", "store"):
-        raise ConversionError(f"direction {shown(direction)}: expected 'load' or 'store'")
+    one_of(direction, ("load", "store"), "direction", ConversionError)
     bits, (chip, hardware) = bits_of(element), Hardware.of(target)
     held, memory = (parse_encoding(one) if isinstance(one, str) else one for one in (tensor, shared))
     registers = _linear(held, shape, ("register", "lane", "warp", "block")).remove_zero_bases_along_dim("register")
@@ -157,6 +158,9 @@ def shared_access(
         moved = min(128 // bits, 1 << len(places.registers))
         count = (1 << len(places.registers)) // moved
         return SharedAccess(chip, direction, name, count, moved * bits, _rounds(rows, bits), waits)
+    slots = len(places.registers) + len(places.lanes) + len(registers.warp)
+    if 1 << slots > MOST_ACCESSES:
+        raise SizeError(f"2^{slots} elements in registers: over the limit of 2^24 accesses")
     held = _held(registers, places, pads)
     found = count_conflicts(held, np.arange(int(held.max()) + 1), Banks(hardware.banks, 4, bits), vector)
     count = (1 << len(places.registers)) // vector

@@ -191,7 +191,7 @@ def test_triton_s_way_as_a_program_converts_every_element() -> None:
         if found.kind not in ("shuffles", "shared memory"):
             continue
         before, after = linear_ends(source, result, shape)
-        program = triton_program(before, after, found)
+        program = triton_program(source, result, shape, element, TARGETS[target])
         where = f"seed {seed}: {source} {result} {shape} {element} {target}: {found}"
         assert program.count(Shuffle) == found.shuffles, where
         if found.stores is not None and found.loads is not None:

@@ -12,7 +12,7 @@ from layoutalg.core import Layout, LayoutError
 from layoutalg.core.errors import ConversionError
 from layoutalg.memory.triton_access import global_access, shared_access
 from layoutalg.triton import LinearLayout
-from layoutalg.triton.conversions import how_triton_converts, linear_ends
+from layoutalg.triton.conversions import how_triton_converts
 from layoutalg.triton.encodings import Blocked, GenericLinear, Linear, SwizzledShared, parse_encoding
 
 ROWS = LinearLayout(register=((0, 1),), lane=((1, 0),), shape=(2, 2))
@@ -83,8 +83,7 @@ def test_what_does_not_fit_is_refused_in_words(source: Any, result: Any, keyword
 
 
 def test_triton_s_program_moves_every_element_to_its_place() -> None:
-    before, after = linear_ends(ROWS, COLUMNS)
-    program = triton_program(before, after, how_triton_converts(ROWS, COLUMNS))
+    program = triton_program(ROWS, COLUMNS)
     assert program.run(np.array([[[0, 1], [2, 3]]], "i4")).tolist() == [[[0, 2], [1, 3]]]
 
 
@@ -111,6 +110,13 @@ def test_elements_that_change_their_cta_have_no_price() -> None:
     assert found.conversion.synchronised == "cluster"
     assert found.slots is None
     assert "no price" in found.text
+
+
+def test_a_tensor_that_is_too_large_for_a_plan_has_no_price() -> None:
+    wide, tall = Blocked((1, 4), (4, 8), (1, 1), (1, 0)), Blocked((4, 1), (1, 32), (1, 1), (1, 0))
+    assert triton_price(wide, tall, (2**20, 2**11)).slots is None
+    with pytest.raises(LayoutError, match="over the limit"):
+        shared_access(wide, SwizzledShared(1, 1, 1, (1, 0)), (2**20, 2**11))
 
 
 def test_triton_says_nothing_of_other_notations_and_other_chips() -> None:
