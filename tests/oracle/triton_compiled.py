@@ -114,16 +114,15 @@ def emitted(
 
     def question() -> dict[str, Any]:
         warnings.simplefilter("ignore")
-        import triton
-        from triton.backends.compiler import GPUTarget
-
-        chip = GPUTarget("hip", target, 64) if target == "gfx942" else GPUTarget("cuda", int(target[2:]), 32)
+        triton, of_target = require_module("triton"), require_module("triton.backends.compiler").GPUTarget
+        chip = of_target("hip", target, 64) if target == "gfx942" else of_target("cuda", int(target[2:]), 32)
         with tempfile.TemporaryDirectory() as folder:
             file = Path(folder) / "kernel.ttgir"
             file.write_text(kernel(source, result, shape, element, target, warps, shared))
             triton.knobs.cache.dir = folder
-            made = triton.compile(str(file), target=chip)
-        code = [line for line in made.asm["llir"].splitlines() if not line.startswith("declare")]
+            made: Any = triton.compile(str(file), target=chip)
+        text: str = made.asm["llir"]
+        code = [line for line in text.splitlines() if not line.startswith("declare")]
 
         def calls(*names: str) -> list[str]:
             return [name for line in code for name in names if re.search(rf"call .*@llvm\.{name}|asm .*{name}", line)]

@@ -127,7 +127,12 @@ def estimated_waits(tensor: str, shared: str, shape: Sequence[int], bits: int, t
             )
             module = ir.parse_mlir_module(str(file), context)
         blocks: list[Any] = []
-        module.walk(lambda op: blocks.append(op.get_block()) if op.get_name() == "tt.return" else None)
+
+        def seen(op: Any) -> None:
+            if op.get_name() == "tt.return":
+                blocks.append(op.get_block())
+
+        module.walk(seen)
         builder.set_insertion_point_to_start(blocks[0])
         function = module.get_function("k")
         first = builder.get_gluon_layout_from_tensor(function.args(0))._to_ir(builder)
