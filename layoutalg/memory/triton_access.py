@@ -12,7 +12,8 @@ The operand of a matrix instruction, from memory that is swizzled for it, and fr
 
 How wide an access is follows from the map of registers, lanes and warps to offsets: as many registers as lie at consecutive
 offsets, aligned in every lane. NVIDIA's matrix instructions are taken where rows of 16 bytes fit them (`ldmatrix` from
-sm_75 on, `stmatrix` from sm_90 on). Conflicts are counted by `conflicts`; Triton's own estimate is `waits`.
+sm_75 on, `stmatrix` from sm_90 on). Conflicts are counted by `conflicts`; Triton's own estimate is
+`waits`, which is now and then too low (narrow accesses to swizzles finer than a word).
 """
 
 from __future__ import annotations

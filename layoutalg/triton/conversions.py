@@ -207,7 +207,7 @@ def how_triton_converts(
     why = (
         f"{counted(own.exchanged, 'bit')} change places between registers and lanes, and Triton shuffles for one at most"
         if own is not None
-        else f"{'CTAs' if 'block' in names else 'warps'} exchange elements"
+        else f"elements are dealt to {'CTAs' if 'block' in names else 'warps'} anew"
     )
     return _through_memory(before, after, whole, hardware, TritonConversion("shared memory", chip, bits, moves, why))
 
@@ -338,9 +338,9 @@ def _through_memory(
         _accesses(side, places, swizzle, bits, instruction, waits)
         for side, instruction, waits in zip(sides, (swizzle.store, swizzle.load), swizzle.waits, strict=True)
     )
-    in_warps = whole.is_trivial_over(["warp", "block"]) and not any(
-        one.get_free_variable_masks()["warp"] for one in (before, after)
-    )
+    leaves = _leaves_cta(whole, before)
+    copied = any(one.get_free_variable_masks()["warp"] for one in (before, after))
+    in_warps = not leaves and not copied and whole.is_trivial_over(["warp"])
     return replace(
         found,
         shared_bytes=bits << len(swizzle.offset) >> 3,
@@ -348,7 +348,7 @@ def _through_memory(
         stores=stores,
         loads=loads,
         barriers=(2 << len(swizzle.reps)) - 1,
-        synchronised="warp" if in_warps else "cluster" if _leaves_cta(whole, before) else "CTA",
+        synchronised="warp" if in_warps else "cluster" if leaves else "CTA",
     )
 
 

@@ -70,14 +70,20 @@ def accesses(rng: random.Random, *targets: str) -> Iterator[tuple[Any, Any, tupl
 def test_conflicts_are_estimated_as_triton_does_and_counted_no_lower() -> None:
     require_module("triton")
     rng, seed = seeded()
-    exact = 0
-    for _, (one, other, shape, bits, _, _) in zip(range(40), accesses(rng, "sm80"), strict=False):
+    answered = exact = 0
+    for one, other, shape, bits, _, _ in accesses(rng, "sm80"):
         found = shared_access(one, other, shape, bits, "sm_80")
+        estimate = estimated_waits(str(one), str(other), shape, bits)
+        if estimate is None:
+            continue  # Triton's estimate dies of one in a hundred, which its compiler takes
+        answered += 1
         where = f"seed {seed}: {one} {other} {shape} {bits}: {found}"
-        assert estimated_waits(str(one), str(other), shape, bits) == found.waits, where
+        assert estimate == found.waits, where
         if found.instruction == "shared":
             assert found.ways >= found.waits + 1, where
             exact += found.ways == found.waits + 1
+        if answered == 40:
+            break
     assert exact > 20
 
 

@@ -95,7 +95,7 @@ def nearby(rng: random.Random, given: Linear) -> Linear:
     for _ in range(rng.randint(1, 3)):
         (a, i), (b, j) = (rng.choice(inside if rng.random() < 0.7 else places) for _ in range(2))
         lists[a][i], lists[b][j] = lists[b][j], lists[a][i]
-    return Linear(*map(tuple, lists), ())
+    return Linear(tuple(lists[0]), tuple(lists[1]), tuple(lists[2]), ())
 
 
 def conversion(rng: random.Random) -> tuple[Any, Any, tuple[int, ...], str, str, int]:
