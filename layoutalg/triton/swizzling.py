@@ -73,7 +73,11 @@ _TRANSPOSED = (2, 3, 4), (0, 1)
 
 
 class Hardware(NamedTuple):
-    """What Triton knows of a chip's shared memory."""
+    """What Triton knows of a chip's shared memory.
+
+    >>> [one.name for one in Hardware.of("sm_80")[1].instructions(16, store=False)]
+    ['shared', 'ldmatrix', 'ldmatrix.trans']
+    """
 
     banks: int = 32
     load_matrix: bool = False
@@ -133,6 +137,10 @@ class Swizzle:
 
     `store` and `load` name the instructions: "shared", or NVIDIA's matrix instructions; `waits` are what Triton counts as
     conflicts: rounds that a store and a load wait, beyond the first.
+
+    >>> rows, columns = Columns((1, 2), (4, 8, 16, 32, 64)), Columns((32, 64), (1, 2, 4, 8, 16))
+    >>> Swizzle.of(rows, columns, 32, Hardware()).offset
+    (32, 64, 4, 8, 16, 33, 66)
     """
 
     vector: tuple[int, ...]
