@@ -72,6 +72,7 @@ def convert(
     from layoutalg.conversion import convert as plan_conversion
     from layoutalg.conversion.ends import completed
     from layoutalg.conversion.price import price
+    from layoutalg.conversion.triton_way import triton_says
     from layoutalg.core.elements import element_bits
     from layoutalg.core.files import write_files
     from layoutalg.core.notation import Machine
@@ -84,6 +85,7 @@ def convert(
     bits = element_bits(element)
     paid = price(pair[0], pair[1], shape, element, machine, target)
     ends, _ = completed(pair[0], pair[1], shape, machine)
+    triton = triton_says(pair[0], pair[1], shape, element, target)
     plan = plan_conversion(
         ends[0],
         ends[1],
@@ -116,6 +118,7 @@ def convert(
         "barriers": plan.barriers,
         "cost": None if plan.unpriced else _fact(plan.cost),
         "price": paid.facts,
+        **({} if triton is None else {"triton": triton.facts}),
         "candidates": [
             {
                 "name": one.name,
@@ -143,6 +146,7 @@ def convert(
     lines = [
         *str(plan).splitlines(),
         *([] if isinstance(plan, SymbolicPlan) or plan.unpriced else [f"{'price':12} {paid}"]),
+        *([] if triton is None else [f"{'triton':12} {triton.text}"]),
     ]
     print("\n".join(f"{'// ' * emitted}{line}" for line in lines))
     if emitted:

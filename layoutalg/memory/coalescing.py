@@ -18,6 +18,7 @@ from layoutalg.core.errors import ConversionError
 from layoutalg.core.messages import shown
 from layoutalg.core.notation import Distributed, Machine
 from layoutalg.core.plurals import counted
+from layoutalg.core.whole_numbers import whole_number
 from layoutalg.memory.accesses import WIDEST, held_elements, lane_accesses
 from layoutalg.memory.addresses import Memory, Numbers, addresses_of
 from layoutalg.memory.asked import distributions, element_size
@@ -70,13 +71,15 @@ def coalescing(
     element_bits: int,
     memory: Memory | None = None,
     line: int = 64,
+    vector: int | None = None,
 ) -> Coalescing:
     """How many cache lines each access of a subgroup to global memory touches, and how much of them it uses.
 
     `layout`, `shape`, `machine`, `memory` and `element_bits` are as in `bank_conflicts`, and so is what makes an access of
     several elements. `line` is the bytes of a cache line, a power of two from 16 to 4096: 64 on Intel's GPUs (VTune Profiler
     User Guide, "Untyped Writes Coalescence", which counts used bytes in requested lines as here), 128 in NVIDIA's first-level
-    cache, whose sectors are 32 (Nsight documentation, "Memory Statistics - Global").
+    cache, whose sectors are 32 (Nsight documentation, "Memory Statistics - Global"). `vector` is the most elements of an
+    access.
 
     Raises `ConversionError` and `SizeError` as `bank_conflicts` does.
 
@@ -90,7 +93,9 @@ def coalescing(
     if type(line) is not int or not 16 <= line <= 4096 or line & (line - 1):
         raise ConversionError(f"line={shown(line)}: expected the bytes of a cache line, a power of two from 16 to 4096")
     tensor = distributions((layout,), shape, machine, "counting accesses")[0]
-    starts, vector = lane_accesses(held_elements(tensor), addresses_of(memory, tensor, size), WIDEST // size)
+    asked_for = WIDEST if vector is None else whole_number(vector, "vector =", 1, error=ConversionError)
+    most = 1 << min(asked_for, WIDEST // size).bit_length() - 1
+    starts, found = lane_accesses(held_elements(tensor), addresses_of(memory, tensor, size), most)
     rows = starts.reshape(-1, starts.shape[-1])
     touched, asked = (np.concatenate([_distinct(part) for part in in_chunks(rows // n)]) for n in (line // size, 1))
     touched, asked = touched.reshape(starts.shape[:2]), asked.reshape(starts.shape[:2])
@@ -98,8 +103,8 @@ def coalescing(
     return Coalescing(
         lines=int(touched.max()),
         instructions=int(np.count_nonzero(asked[worst])),
-        vector=vector,
-        used=int(asked[worst].sum()) * vector * size,
+        vector=found,
+        used=int(asked[worst].sum()) * found * size,
         moved=int(touched[worst].sum()) * line,
         line=line,
         element_bits=element_bits,

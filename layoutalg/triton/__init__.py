@@ -4,7 +4,16 @@
 #ttg.linear<{register = [[1, 0]], lane = [[0, 1], [0, 2]], warp = [], block = []}>
 """
 
+from layoutalg.triton.conversions import TritonConversion, how_triton_converts
 from layoutalg.triton.layouts import from_linear_layout, to_linear_layout
 from layoutalg.triton.linear import LinearLayout, as_bases, parse_linear_layout
 
-__all__ = ["LinearLayout", "as_bases", "from_linear_layout", "parse_linear_layout", "to_linear_layout"]
+__all__ = [
+    "LinearLayout",
+    "TritonConversion",
+    "as_bases",
+    "from_linear_layout",
+    "how_triton_converts",
+    "parse_linear_layout",
+    "to_linear_layout",
+]

@@ -317,6 +317,16 @@ def test_show_reads_triton_and_cute(text: str, capsys: Capture) -> None:
 TILE, COLUMNS = "d0 = 16@reg, d1 = 16@lane", "d0 = 16@lane, d1 = 16@reg"
 
 
+def test_convert_says_what_triton_does_between_two_of_its_encodings(capsys: Capture) -> None:
+    wide, tall = "gl.BlockedLayout([1, 4], [4, 8], [1, 1], [1, 0])", "gl.BlockedLayout([4, 1], [1, 32], [1, 1], [1, 0])"
+    text = out(capsys, "convert", wide, tall, "4x32", "--target", "sm_80")
+    assert "triton       shared memory: 512 bytes, 1 store of 128 bits, 1 ldmatrix of 128 bits" in text
+    found = json.loads(out(capsys, "convert", wide, tall, "4x32", "--target", "sm_80", "--json"))["triton"]
+    assert (found["kind"], found["shared_bytes"], found["shuffles"]) == ("shared memory", 512, 0)
+    assert "triton" not in out(capsys, "convert", wide, tall, "4x32", "--target", "generic")
+    assert "triton" not in out(capsys, "convert", TILE, COLUMNS, "--target", "gfx942", "--subgroup-size", "16")
+
+
 def test_convert_prints_plan_and_code(capsys: Capture, tmp_path: Path) -> None:
     text = out(capsys, "convert", TILE, COLUMNS, "--target", "pvc")
     assert "issue slots on pvc, from listings: an exchange in registers and lanes" in text

@@ -104,3 +104,39 @@ def _resolved(printed: str, kind: str) -> str:
         if written == kind:
             return kind
         kind = written
+
+
+def estimated_waits(tensor: str, shared: str, shape: Sequence[int], bits: int, target: str = "cuda:80") -> int | None:
+    """What Triton counts as conflicts of banks between a layout of registers and one of shared memory; None where it dies."""
+    compiled = require_module("triton._C.libtriton")
+
+    def question() -> int:
+        ir, gluon = compiled.ir, compiled.gluon_ir
+        context = ir.context()
+        ir.load_dialects(context)
+        for dialect in (compiled.nvidia, compiled.amd):
+            dialect.load_dialects(context)
+        builder = gluon.GluonOpBuilder(context)
+        held = f"%a: {typed(tensor, shape, f'i{bits}', 'tensor')}, %b: {typed(shared, shape, f'i{bits}', 'shared')}"
+        with tempfile.TemporaryDirectory() as folder:
+            file = Path(folder) / "module.mlir"
+            file.write_text(
+                f'module attributes {{ttg.target = "{target}", "ttg.num-warps" = 4 : i32, "ttg.num-ctas" = 1 : i32, '
+                f'"ttg.threads-per-warp" = 32 : i32}} {{\n  tt.func public @k({held}) attributes {{noinline = false}} {{\n'
+                "    tt.return\n  }\n}\n"
+            )
+            module = ir.parse_mlir_module(str(file), context)
+        blocks: list[Any] = []
+
+        def seen(op: Any) -> None:
+            if op.get_name() == "tt.return":
+                blocks.append(op.get_block())
+
+        module.walk(seen)
+        builder.set_insertion_point_to_start(blocks[0])
+        function = module.get_function("k")
+        first = builder.get_gluon_layout_from_tensor(function.args(0))._to_ir(builder)
+        second = builder.get_gluon_layout_from_memdesc(function.args(1))._to_ir(builder)
+        return builder.get_shared_bank_conflicts(first, second, list(shape), bits)
+
+    return forked(question)

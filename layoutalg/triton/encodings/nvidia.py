@@ -18,7 +18,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from layoutalg.core.errors import VerificationError
+from layoutalg.core.errors import DistributionError, VerificationError
 from layoutalg.triton.encodings.encoding import Distributed, as_bases_field, as_sizes_field, key_text
 from layoutalg.triton.encodings.product import Product, check_cga
 from layoutalg.triton.given import Bases
@@ -96,6 +96,10 @@ class NvidiaMma(Distributed):
 
     def _linear(self, shape: tuple[int, ...]) -> LinearLayout:
         """The layout for a shape that has been checked."""
+        if self.version_major == 3 and self.rank != 2:
+            raise DistributionError(
+                f"{self} of rank {self.rank}: a result of Hopper's mma has 2 dimensions (an operand may have 3)"
+            )
         m, n = self._tile
         tile = _tile(Product(self.rank), m, n, 2, self.rank - 1, self.rank - 2)
         for d in self._warp_order:
@@ -116,7 +120,7 @@ class NvidiaMma(Distributed):
         """The layout of operand A (0) or B (1) of a `tt.dot` with this result."""
         rank = self.rank
         k, free = rank - 1 - index, rank - 2 + index
-        m = self._tile[0]
+        m = self.instr_shape[rank - 2]  # Triton's oddity: n, for three dimensions of Hopper
         tile = _tile(Product(rank), 8 if index else m, width * (4 if m == 8 else 8), width, k, free)
         for d in self._warp_order:
             tile.put(self.warps_per_cta[d], "warp", None if d == k else d)
