@@ -45,6 +45,7 @@ DIALECTS = {
     "math": "layoutalg.ir.dialects.math:MATH",
     "memref": "layoutalg.ir.dialects.memref:MEMREF",
     "pcf": "layoutalg.ir.dialects.pcf:PCF",
+    "rocdl": "layoutalg.ir.dialects.triton:ROCDL",
     "scf": "layoutalg.ir.dialects.scf:SCF",
     "tensor": "layoutalg.ir.dialects.tensor:TENSOR",
     "tt": "layoutalg.ir.dialects.triton:TT",

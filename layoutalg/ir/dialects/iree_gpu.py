@@ -166,7 +166,7 @@ OPERATIONS = define(
         SourceIndexTypes,
         WordsInAnyOrder,
     ),
-    fields={"iree_gpu.multi_mma": {"BEFORE_LLVM_24": True}},
+    fields={"iree_gpu.multi_mma": {"LOOSE": True}},
 )
 """The classes, in the order of the table."""
 

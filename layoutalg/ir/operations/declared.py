@@ -177,8 +177,8 @@ class _Dictionaries(AttrDictDirective):
 
 
 def _is_loose(operation: type[Any]) -> bool:
-    """Whether an operation went before LLVM 24, so that no compiler wants its inherent attributes in `<{...}>`."""
-    return getattr(operation, "BEFORE_LLVM_24", False)
+    """Whether no compiler wants its inherent attributes in `<{...}>`: it went before LLVM 24, or its syntax is not strict."""
+    return getattr(operation, "LOOSE", False)
 
 
 def _alias_of_dictionary(parser: Parser, op_type: type[IRDLOperation]) -> dict[str, Attribute] | None:

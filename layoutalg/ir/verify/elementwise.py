@@ -9,6 +9,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from xdsl.dialects.builtin import TensorType
+
 from layoutalg.ir.verify.registry import rule
 from layoutalg.ir.verify.shapes import element_of, is_memref, is_vector, rank_of, shape_of, typed, width_of
 from layoutalg.ir.verify.signatures import Subject
@@ -49,9 +51,14 @@ def _condition(subject: Subject) -> str | None:
     condition, result = subject.type("condition"), subject.type("result")
     if not is_vector(condition) and rank_of(condition) == 0:
         return None
-    if is_vector(result) and rank_of(condition) == rank_of(result) and shape_of(condition) == shape_of(result):
-        return None
-    return "failed to verify that condition is signless i1 or has matching shape"
+    shaped = is_vector(result) or isinstance(result, TensorType)
+    if not shaped or rank_of(condition) != rank_of(result) or shape_of(condition) != shape_of(result):
+        return "failed to verify that condition is signless i1 or has matching shape"
+    if isinstance(result, TensorType) and isinstance(condition, TensorType) and condition.encoding != result.encoding:
+        wanted = TensorType(condition.element_type, result.get_shape(), result.encoding)
+        said = "expected condition type to have the same shape as the result type"
+        return f"{said}, expected '{wanted}', but got '{condition}'"
+    return None
 
 
 @rule("arith.constant.type", "arith.constant")

@@ -67,6 +67,7 @@ CONTEXTUAL = frozenset(
 
 
 _OF_IREE = ("iree_", "hal.", "pcf.", "util.")
+_OF_TRITON = ("tt.", "ttg.", "ttng.", "ttig.", "amdg.", "gluon.")
 
 WARNINGS = frozenset(("ours.unknown_sizes",))
 """Rules that say where LLVM stops later on: layoutalg's own `lower` does not."""
@@ -173,8 +174,9 @@ class _Run:
                 self.seen.add(outcome.refused)
         found = getattr(self, outcome.stage)
         source = OURS if outcome.stage == "own" else self.source
-        if source != OURS and name_of(operation).startswith(_OF_IREE):
-            source = "IREE"  # those dialects are not in LLVM
+        if source != OURS and name_of(operation).startswith((*_OF_IREE, *_OF_TRITON)):
+            # Those dialects are not in LLVM.
+            source = "IREE" if name_of(operation).startswith(_OF_IREE) else "Triton"
         found += [self.finding(operation, *problem, source=source) for problem in outcome.problems]
 
     def _outcome(self, operation: Operation, name: str, known: Known) -> _Outcome:

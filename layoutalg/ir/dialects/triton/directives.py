@@ -92,10 +92,31 @@ class _Following(CustomDirective):
         printer.print_attribute(self.shown.get(op)[0])
 
 
-def _following(name: str, **follow: Callable[[Attribute], Attribute | None]) -> type[CustomDirective]:
+class _Arrow(_Following):
+    """The same behind the type of the pointer, as Triton 3.9 writes it: `!tt.ptr<f32> -> tensor<64xf32>`."""
+
+    def parse(self, parser: Parser, state: ParsingState) -> None:
+        """Read the tensor's type, and the pointer's before it if it is there."""
+        ahead = parser.lexer.input.content[parser.pos : parser.pos + len("!tt.ptr<")]
+        if ahead == "!tt.ptr<":
+            parser.parse_type()
+            parser.parse_punctuation("->")
+        super().parse(parser, state)
+
+    def print(self, printer: Printer, state: PrintingState, op: IRDLOperation) -> None:
+        """Write both types."""
+        state.print_whitespace(printer)
+        printer.print_attribute(_pointer(self.shown.get(op)[0]))
+        printer.print_string(" -> ")
+        printer.print_attribute(self.shown.get(op)[0])
+
+
+def _following(
+    name: str, kind: type[_Following] = _Following, **follow: Callable[[Attribute], Attribute | None]
+) -> type[CustomDirective]:
     fields = {"shown": TypeDirective} | dict.fromkeys(follow, TypeDirective)
-    body = {"FOLLOW": follow, "__annotations__": fields, "__module__": __name__, "__doc__": _Following.__doc__}
-    return irdl_custom_directive(type(name, (_Following,), body))
+    body = {"FOLLOW": follow, "__annotations__": fields, "__module__": __name__, "__doc__": kind.__doc__}
+    return irdl_custom_directive(type(name, (kind,), body))
 
 
 class _Short(CustomDirective):
@@ -339,8 +360,68 @@ class Barriers(CustomDirective):
         state.should_emit_space, state.last_was_punctuation = True, False
 
 
+class _Signature(CustomDirective):
+    """`(f16, i32) -> f16`: the types of all operands, those that are absent left out, and of the results."""
+
+    def parse(self, parser: Parser, state: ParsingState) -> None:
+        """Read the types, and give each operand its own."""
+        start = parser.pos
+        kind = parser.parse_function_type()
+        counts = [len(operands or ()) for operands in state.operands]
+        if sum(counts) != len(kind.inputs.data):
+            parser.raise_error(f"{sum(counts)} operands and {len(kind.inputs.data)} types", start, parser.pos)
+        left = iter(kind.inputs.data)
+        state.operand_types[:] = [[next(left) for _ in range(count)] for count in counts]
+        if state.result_types:
+            state.result_types[0] = kind.outputs.data
+
+    def print(self, printer: Printer, state: PrintingState, op: IRDLOperation) -> None:
+        """Write the types."""
+        state.print_whitespace(printer)
+        printer.print_function_type(op.operand_types, op.result_types)
+
+
+def _signature(name: str, count: int) -> type[CustomDirective]:
+    fields = {f"type{number}": TypeDirective for number in range(count)}
+    body = {"__annotations__": fields, "__module__": __name__, "__doc__": _Signature.__doc__}
+    return irdl_custom_directive(type(name, (_Signature,), body))
+
+
+@irdl_custom_directive
+class Scheduled(CustomDirective):
+    """`none` or `valu|salu`: what may cross a barrier of the scheduler; up to LLVM 23 a number."""
+
+    mask: AttributeVariable
+
+    def parse(self, parser: Parser, state: ParsingState) -> None:
+        """Read the words or the number."""
+        found = parser.parse_optional_integer()
+        if found is None:
+            found = _numbered(parser, _SCHEDULED).value.data
+            while parser.parse_optional_punctuation("|") is not None:
+                found |= _numbered(parser, _SCHEDULED).value.data
+        self.mask.set(state, IntegerAttr(found, i32))
+
+    def print(self, printer: Printer, state: PrintingState, op: IRDLOperation) -> None:
+        """Write the words."""
+        held: Any = self.mask.get(op)
+        number: int = held.value.data
+        words = [word for word, bit in _SCHEDULED.items() if bit and number & bit == bit]
+        print_spaced(printer, state, "|".join(words) or "none")
+        state.should_emit_space, state.last_was_punctuation = True, False
+
+
+_SCHEDULED = {"none": 0} | {
+    word: 1 << bit
+    for bit, word in enumerate(
+        "non_mem_non_sideeffect valu salu mfma_wmma all_vmem vmem_read vmem_write all_ds ds_read ds_write trans".split()
+    )
+}
+
 DIRECTIVES: Sequence[type[CustomDirective]] = (
-    Barriers, CacheHint, Hints, Offsets, Spaces, Token,
+    Barriers, CacheHint, Hints, Offsets, Scheduled, Spaces, Token,
+    _signature("SixTypes", 6),
+    _signature("FourTypes", 4),
     _short("Buffer", "ttg.memdesc"),
     _short("Pointer", "tt.ptr"),
     _short("Descriptor", "tt.tensordesc"),
@@ -360,10 +441,10 @@ DIRECTIVES: Sequence[type[CustomDirective]] = (
     _following("Copied", mask=_truth, other=_pointee),
     _following("Masked", mask=_truth),
     _following("Unmade", result=_element),
-    _following("Lifted", pointer=_pointer, offsets=_number, mask=_truth, other=_same),
-    _following("Sunk", pointer=_pointer, offsets=_number, mask=_truth),
-    _following("Changed", value=_same, pointer=_pointer, offsets=_number, mask=_truth),
-    _following("Swapped", compared=_same, value=_same, pointer=_pointer, offsets=_number),
+    _following("Lifted", _Arrow, pointer=_pointer, offsets=_number, mask=_truth, other=_same),
+    _following("Sunk", _Arrow, pointer=_pointer, offsets=_number, mask=_truth),
+    _following("Changed", _Arrow, value=_same, pointer=_pointer, offsets=_number, mask=_truth),
+    _following("Swapped", _Arrow, compared=_same, value=_same, pointer=_pointer, offsets=_number),
     _following("Turned", buffer=_pointer, result=_same),
 )  # fmt: skip
 """What the syntax of the tables names."""

@@ -37,8 +37,9 @@ from layoutalg.ir.dialects.func import Function
 from layoutalg.ir.dialects.triton.directives import DIRECTIVES
 from layoutalg.ir.dialects.triton.types import AsyncTokenType, MemDescType, PointerType, TensorDescType
 from layoutalg.ir.operations.classes import define
+from layoutalg.ir.operations.rows import rows_of
 
-__all__ = ["AMDG", "GLUON", "TT", "TTG", "TTIG", "TTNG"]
+__all__ = ["AMDG", "GLUON", "ROCDL", "TT", "TTG", "TTIG", "TTNG"]
 
 
 def _table(dialect: str) -> tuple[type[IRDLOperation], ...]:
@@ -47,7 +48,8 @@ def _table(dialect: str) -> tuple[type[IRDLOperation], ...]:
         "16-bit signless integer": eq(i16),
         "128-bit signless integer": eq(IntegerType(128)),
     }
-    return define(__name__, dialect, types=types, directives=(*DIRECTIVES, SameType))
+    loose = {name: {"LOOSE": True} for name in rows_of(dialect)}
+    return define(__name__, dialect, types=types, directives=(*DIRECTIVES, SameType), fields=loose)
 
 
 @irdl_op_definition
@@ -200,5 +202,7 @@ AMDG = Dialect("amdg", [*_table("amdg")])
 """What AMD's chips have besides."""
 TTIG = Dialect("ttig", [*_table("ttig")])
 """What Intel's chips have besides."""
+ROCDL = Dialect("rocdl", [*_table("rocdl")])
+"""The little of LLVM's dialect for AMD's chips that Triton writes beside its own."""
 GLUON = Dialect("gluon", [*_table("gluon")])
 """Layouts that the compiler is to find."""
