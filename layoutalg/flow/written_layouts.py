@@ -40,6 +40,7 @@ from layoutalg.core.notation import Distributed
 from layoutalg.core.plurals import counted
 from layoutalg.flow.relations import shape_of
 from layoutalg.ir.dialects.iree_vector_ext import NestedLayoutAttr
+from layoutalg.ir.dialects.triton.types import EncodingAttr
 from layoutalg.ir.dialects.unread import UnreadOp
 from layoutalg.ir.dialects.xegpu.attributes import LayoutAttr, SliceAttr, TensorDescType
 from layoutalg.ir.findings import OURS, Finding
@@ -135,7 +136,7 @@ def _value(attribute: Any) -> Distributed:
 def _encoding(attribute: Attribute) -> Distributed | None:
     if isinstance(attribute, _LAYOUTS):
         return _value(attribute)
-    if not isinstance(attribute, UnregisteredAttr):
+    if not isinstance(attribute, UnregisteredAttr | EncodingAttr):
         return None
     try:
         return parse(str(attribute))

@@ -35,7 +35,7 @@ from xdsl.traits import IsTerminator
 from layoutalg.ir.dialects.directives import SameType
 from layoutalg.ir.dialects.func import Function
 from layoutalg.ir.dialects.triton.directives import DIRECTIVES
-from layoutalg.ir.dialects.triton.types import AsyncTokenType, MemDescType, PointerType, TensorDescType
+from layoutalg.ir.dialects.triton.types import ENCODINGS, AsyncTokenType, MemDescType, PointerType, TensorDescType
 from layoutalg.ir.operations.classes import define
 from layoutalg.ir.operations.rows import rows_of
 
@@ -50,6 +50,10 @@ def _table(dialect: str) -> tuple[type[IRDLOperation], ...]:
     }
     loose = {name: {"LOOSE": True} for name in rows_of(dialect)}
     return define(__name__, dialect, types=types, directives=(*DIRECTIVES, SameType), fields=loose)
+
+
+def _of(dialect: str) -> list[type[Attribute]]:
+    return [one for one in ENCODINGS if one.name.startswith(f"{dialect}.")]
 
 
 @irdl_op_definition
@@ -193,14 +197,16 @@ TT = Dialect(
 )
 """What a kernel says, before and after layouts are chosen."""
 TTG = Dialect(
-    "ttg", [*_table("ttg"), MaskOp, WarpSpecializeOp, WarpSpecializePartitionsOp], [AsyncTokenType, MemDescType]
+    "ttg",
+    [*_table("ttg"), MaskOp, WarpSpecializeOp, WarpSpecializePartitionsOp],
+    [AsyncTokenType, MemDescType, *_of("ttg")],
 )
 """Layouts, shared memory, and groups of warps, on any GPU."""
-TTNG = Dialect("ttng", [*_table("ttng")])
+TTNG = Dialect("ttng", [*_table("ttng")], _of("ttng"))
 """What NVIDIA's chips have besides."""
 AMDG = Dialect("amdg", [*_table("amdg")])
 """What AMD's chips have besides."""
-TTIG = Dialect("ttig", [*_table("ttig")])
+TTIG = Dialect("ttig", [*_table("ttig")], _of("ttig"))
 """What Intel's chips have besides."""
 ROCDL = Dialect("rocdl", [*_table("rocdl")])
 """The little of LLVM's dialect for AMD's chips that Triton writes beside its own."""

@@ -19,7 +19,7 @@ from xdsl.printer import Printer
 
 from layoutalg.ir.dialects.text_attributes import balanced_text
 
-__all__ = ["AsyncTokenType", "MemDescType", "PointerType", "TensorDescType"]
+__all__ = ["ENCODINGS", "AsyncTokenType", "EncodingAttr", "MemDescType", "PointerType", "TensorDescType"]
 
 _GLOBAL = 1
 """The address space that a pointer has if it names none."""
@@ -55,8 +55,8 @@ class PointerType(ParametrizedAttribute, TypeAttribute):
                 printer.print_string(f", {self.address_space.data}")
 
 
-class _Text(ParametrizedAttribute, TypeAttribute):
-    """A type that is kept as its text, with aliases written out."""
+class _Text(ParametrizedAttribute):
+    """What is kept as its text, with aliases written out."""
 
     text: StringAttr
 
@@ -73,14 +73,14 @@ class _Text(ParametrizedAttribute, TypeAttribute):
 
 
 @irdl_attr_definition
-class MemDescType(_Text):
+class MemDescType(_Text, TypeAttribute):
     """A buffer in shared or tensor memory: `!ttg.memdesc<2x64x32xf16, #shared, #smem, mutable>`."""
 
     name = "ttg.memdesc"
 
 
 @irdl_attr_definition
-class TensorDescType(_Text):
+class TensorDescType(_Text, TypeAttribute):
     """A tensor in global memory that is copied in blocks: `!tt.tensordesc<64x32xf16, #shared>`."""
 
     name = "tt.tensordesc"
@@ -91,3 +91,25 @@ class AsyncTokenType(ParametrizedAttribute, TypeAttribute):
     """What a copy that is under way gives, to wait for it."""
 
     name = "ttg.async.token"
+
+
+class EncodingAttr(_Text):
+    """A layout of Triton: `#ttg.blocked<{...}>`. What it means, and whether it is right, `layoutalg.triton` says."""
+
+
+def _encoding(name: str) -> type[EncodingAttr]:
+    body = {"name": name, "__module__": __name__, "__doc__": EncodingAttr.__doc__}
+    return irdl_attr_definition(type(f"Attr_{name.replace('.', '_')}", (EncodingAttr,), body))
+
+
+ENCODINGS = tuple(
+    _encoding(name)
+    for name in (
+        *("ttg.blocked", "ttg.slice", "ttg.linear", "ttg.generic_linear", "ttg.dot_op"),
+        *("ttg.nvidia_mma", "ttg.amd_mfma", "ttg.amd_wmma", "ttig.dpas"),
+        *("ttg.swizzled_shared", "ttg.amd_rotating_shared", "ttg.padded_shared", "ttg.shared_linear"),
+        *("ttg.nvmma_shared", "ttg.partitioned_shared"),
+        *("ttng.tensor_memory_encoding", "ttng.tensor_memory_scales_encoding"),
+    )
+)
+"""The layouts with brackets; those without are kept by their names alone."""
