@@ -22,7 +22,7 @@ from layoutalg.flow.relations.relation import Relation, relates, same_shape
 __all__: list[str] = []
 
 
-@relates("xegpu.convert_layout", "iree_vector_ext.to_layout")
+@relates("xegpu.convert_layout", "ttg.convert_layout", "iree_vector_ext.to_layout")
 def conversion(op: Any) -> Relation:
     """The same tensor, held by others."""
     return Relation(same_shape(op, 0, op.results[0], "workgroup"))

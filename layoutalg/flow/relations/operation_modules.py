@@ -21,6 +21,7 @@ SUBJECTS = tuple(
         "reductions",
         "regions",
         "shapes",
+        "triton",
     )
 )
 """The modules that register relations."""

@@ -56,7 +56,7 @@ class PointerType(ParametrizedAttribute, TypeAttribute):
 
 
 class _Text(ParametrizedAttribute):
-    """What is kept as its text, with aliases written out."""
+    """What is kept as its text, with aliases written out. Each class says its field `text` itself: what is equal follows from it."""
 
     text: StringAttr
 
@@ -78,12 +78,16 @@ class MemDescType(_Text, TypeAttribute):
 
     name = "ttg.memdesc"
 
+    text: StringAttr
+
 
 @irdl_attr_definition
 class TensorDescType(_Text, TypeAttribute):
     """A tensor in global memory that is copied in blocks: `!tt.tensordesc<64x32xf16, #shared>`."""
 
     name = "tt.tensordesc"
+
+    text: StringAttr
 
 
 @irdl_attr_definition
@@ -98,7 +102,7 @@ class EncodingAttr(_Text):
 
 
 def _encoding(name: str) -> type[EncodingAttr]:
-    body = {"name": name, "__module__": __name__, "__doc__": EncodingAttr.__doc__}
+    body = {"name": name, "__annotations__": {"text": StringAttr}, "__module__": __name__, "__doc__": EncodingAttr.__doc__}
     return irdl_attr_definition(type(f"Attr_{name.replace('.', '_')}", (EncodingAttr,), body))
 
 
