@@ -159,10 +159,10 @@ class Check:
         return f"{self.counts}: {', '.join(verdict)}"
 
 
-def check(module: Module | str | PathLike[str], *, target: str = DEFAULT_TARGET, llvm: int = DEFAULT_LLVM) -> Check:
+def check(module: Module | str | PathLike[str], *, target: str | None = None, llvm: int = DEFAULT_LLVM) -> Check:
     """Check the layouts of a module (or of a text, or of the file of a path) by meaning.
 
-    `target` is the chip whose messages and prices count, `llvm` the version whose rules layouts have to follow.
+    `target` is the chip whose messages and prices count (what the module says, as Triton's do, or pvc), `llvm` the version whose rules layouts have to follow.
 
     Raises `LayoutError` for a target or a version that is not known, and for a file that cannot be read.
 
@@ -178,10 +178,10 @@ def check(module: Module | str | PathLike[str], *, target: str = DEFAULT_TARGET,
     from layoutalg.hardware import target_info
 
     rules(llvm)
-    chip = target_info(target).name
     if not isinstance(module, Module):
         instance_of(module, (str, PathLike), "check of")
         module = read(module)
+    chip = target_info(module.chip or DEFAULT_TARGET if target is None else target).name
     mistakes: list[Mistake] = []
     conversions: list[CheckedConversion] = []
     operations = unsaid = 0

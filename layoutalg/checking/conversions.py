@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from layoutalg.conversion.price import Price, price, redundant
+from layoutalg.conversion.triton_way import TritonPrice, triton_says
 from layoutalg.core.notation import Distributed, Machine
 from layoutalg.flow.open_levels import ends_in
 from layoutalg.flow.value_candidates import Candidate, stated_candidate
@@ -49,6 +50,8 @@ class CheckedConversion:
     result: Distributed
     is_redundant: bool
     price: Price
+    triton: TritonPrice | None = None
+    """What Triton emits for it and what that costs, of its own conversions on chips that it compiles for."""
 
     @property
     def cost(self) -> int | None:
@@ -107,6 +110,7 @@ def conversions_of(
                 statement.attribute,
                 redundant(*stated, value.shape),
                 _paid(stated, ends, value, machine, target),
+                triton_says(*stated, value.shape, value.element, target),
             )
 
 

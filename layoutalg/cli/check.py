@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from layoutalg.cli.arguments import format_option, json_option, llvm_option, read_whole_module, target_option
+from layoutalg.cli.arguments import CHIP, format_option, json_option, llvm_option, read_whole_module
 from layoutalg.cli.check_pass import Compared, compare_files, compare_passes
 from layoutalg.cli.findings import write_findings
 from layoutalg.core.errors import LayoutError
@@ -26,7 +26,7 @@ __all__ = ["check"]
 @click.option("--seed", type=int, default=0, show_default=True, help="Compare: the seed of random arguments.")
 @click.option("--tolerance", type=float, help="Compare: by how much floats may differ, relative to the largest.")
 @llvm_option("The version of LLVM whose rules the layouts must follow.")
-@target_option("The chip whose messages and prices count.")
+@click.option("--target", type=CHIP, metavar="CHIP", help="The chip that counts.  [default: what FILE says, or pvc]")
 @format_option
 @json_option
 def check(
@@ -41,7 +41,7 @@ def check(
     seed: int,
     tolerance: float | None,
     llvm: int,
-    target: str,
+    target: str | None,
     written: str,
     as_json: bool,
 ) -> int:
@@ -54,7 +54,7 @@ def check(
     With --before and --after, or with FILE and --passes, two versions of a kernel are run on the same data instead. The first
     element that differs is printed, with the operation that first computes it differently.
     """
-    compared = Compared(grid, given, kernel, seed, tolerance, target, "json" if as_json else written)
+    compared = Compared(grid, given, kernel, seed, tolerance, target or "pvc", "json" if as_json else written)
     if before is not None or after is not None:
         if before is None or after is None or file is not None or passes is not None:
             raise LayoutError("--before and --after go together, without FILE and --passes")
@@ -66,7 +66,7 @@ def check(
     return _check_layouts(file, llvm, target, written, as_json)
 
 
-def _check_layouts(file: str, llvm: int, target: str, written: str, as_json: bool) -> int:
+def _check_layouts(file: str, llvm: int, target: str | None, written: str, as_json: bool) -> int:
     from layoutalg.checking import check as checked
     from layoutalg.show.checks import check_facts, print_conversions
 

@@ -120,6 +120,28 @@ class Module:
         )
 
     @cached_property
+    def chip(self) -> str | None:
+        """The chip that a module of Triton says (`ttg.target = "cuda:80"` is sm_80); None where none does, or it is not known.
+
+        >>> Module('module attributes {ttg.target = "cuda:80"} {}').chip
+        'sm_80'
+        """
+        from xdsl.dialects.builtin import StringAttr
+
+        from layoutalg.core.errors import LayoutError
+        from layoutalg.hardware import target_info
+
+        for part in self.parts:
+            for operation in (part.module, *part.module.ops):
+                said = operation.attributes.get("ttg.target")
+                if isinstance(said, StringAttr):
+                    try:
+                        return target_info(said.data.replace("cuda:", "sm_").removeprefix("hip:")).name
+                    except LayoutError:
+                        return None
+        return None
+
+    @cached_property
     def layouts(self) -> tuple[LayoutUse, ...]:
         """Every layout in the module, in the order of the text.
 

@@ -37,6 +37,8 @@ def _row(one: CheckedConversion) -> tuple[str, str, str, str]:
     line = "" if one.place is None else str(one.place.line)
     name = printable(f"{one.name} = {one.operation}" if one.name else one.operation)
     told = "redundant: the same work-items hold the same elements" if one.is_redundant else str(one.price)
+    if one.triton is not None:
+        told += f"; Triton: {one.triton.text}"
     return line, name, "x".join(map(str, one.shape)), told
 
 
@@ -70,7 +72,7 @@ def _conversion_facts(one: CheckedConversion) -> dict[str, Any]:
         "redundant": one.is_redundant,
         "cost": one.cost,
         "price": one.price.facts,
-    }
+    } | ({} if one.triton is None else {"triton": one.triton.facts})
 
 
 def _mistake_facts(one: Mistake) -> dict[str, Any]:

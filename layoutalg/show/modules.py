@@ -42,6 +42,7 @@ from layoutalg.show.holders import as_holder, box_text, held_by, holder_text, pl
 if TYPE_CHECKING:
     from rich.console import Console
 
+    from layoutalg.conversion.triton_way import TritonPrice
     from layoutalg.ir.places import Place
     from layoutalg.module import LayoutConversion, LayoutUse, Module
 
@@ -84,6 +85,8 @@ class ConversionRow:
     words: str
     cost: str = ""
     facts: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    triton: str = ""
+    """What Triton emits for it, on chips that it compiles for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -189,7 +192,7 @@ def describe_module(
     """Describe the layouts of a module, each for the shape of its value.
 
     `at` asks each layout whose shape has that element who holds it, `holder` (`{"sg": 3, "lane": 5}`) what a work-item holds.
-    `llvm` is the version whose verdict is given, `target` the chip for the prices of conversions (pvc unless given).
+    `llvm` is the version whose verdict is given, `target` the chip for the prices of conversions (what the module says, or pvc).
 
     >>> text = "%p = arith.constant 0 : i64 %t = xegpu.create_nd_tdesc %p, shape: [8,16], strides: [16,1] : i64 -> "
     >>> text += "!xegpu.tensor_desc<8x16xf16, #xegpu.layout<lane_layout = [1, 16], lane_data = [1, 1]>>"
@@ -204,7 +207,7 @@ def describe_module(
     holder = as_holder(holder)
     at = None if at is None else [as_whole(number, "element") for number in listed(at, "element")]
     on = as_machine(machine)
-    chip = target_info(DEFAULT_CHIP if target is None else target).name
+    chip = target_info(module.chip or DEFAULT_CHIP if target is None else target).name
     known: dict[tuple[Any, ...], LayoutRow] = {}
     fragments = fragment_places(module)
     rows: list[LayoutRow] = []
@@ -365,7 +368,7 @@ def _conversions(module: Module, machine: Machine, target: str) -> list[Conversi
             size = prod(one.shape or ())
             slots -= size
             row = known[key] = _conversion(one, machine, on, target, slots >= 0 or size > MOST_PLANNED_SLOTS)
-        rows.append(ConversionRow(one, row.words, row.cost, row.facts))
+        rows.append(replace(row, conversion=one))
     return rows
 
 
@@ -398,18 +401,26 @@ def _conversion(one: LayoutConversion, machine: Machine, on: Machine, target: st
         facts["element"] = list(answer.element)
     if not planned:
         return ConversionRow(one, str(answer), "not planned: there are too many; ask `layoutalg convert`", facts)
-    found = one.price(on, chip=target)
-    facts |= {"price": found.facts, "cost": found.slots}
+    found, triton = one.price(on, chip=target), _triton(one, target)
+    facts |= {"price": found.facts, "cost": found.slots} | ({} if triton is None else {"triton": triton.facts})
+    theirs = "" if triton is None else f"Triton: {triton.text}"
     if found.slots is None:
-        return ConversionRow(one, str(answer), found.text, facts)
+        return ConversionRow(one, str(answer), found.text, facts, theirs)
     if answer:
-        return ConversionRow(one, str(answer), "", facts)
+        return ConversionRow(one, str(answer), "", facts, theirs)
     plan = found.plan
     facts |= {name: getattr(plan, name) for name in ("kind", "shuffles", "slm_bytes", "barriers")}
     memory = f"{plan.slm_bytes:,} bytes of shared memory" if plan.slm_bytes else "no shared memory"
     barriers = counted(plan.barriers, "barrier") if plan.barriers else "no barriers"
     words = f"{counted(plan.shuffles, 'shuffle')}, {memory}, {barriers}, {found}"
-    return ConversionRow(one, str(answer), words, facts)
+    return ConversionRow(one, str(answer), words, facts, theirs)
+
+
+def _triton(one: LayoutConversion, target: str) -> TritonPrice | None:
+    from layoutalg.conversion.triton_way import triton_says
+
+    before, after = one.source.attribute, one.target.attribute
+    return None if before is None or after is None else triton_says(before, after, one.shape, one.source.element or "f32", target)
 
 
 def place_facts(use: LayoutUse) -> dict[str, Any]:
@@ -493,5 +504,5 @@ def _print_conversion(row: ConversionRow, labels: Mapping[str, str], console: Co
     console.print(
         Text(f"{_heading(one.source)}  {LayoutRow(one.source, '').tensor}, {pair}", style="bold"), soft_wrap=True
     )
-    for line in filter(None, (row.words, row.cost)):
+    for line in filter(None, (row.words, row.cost, row.triton)):
         console.print(Padding(Text(line), (0, 0, 0, 8), expand=False))
