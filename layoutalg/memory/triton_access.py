@@ -20,6 +20,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from operator import le
 from typing import Literal, NamedTuple
 
 import numpy as np
@@ -125,10 +126,12 @@ def shared_access(
     element: str | int = "f32",
     target: str = "sm_80",
     direction: Direction = "load",
+    allocation: Sequence[int] | None = None,
 ) -> SharedAccess:
     """How a tensor in registers is loaded from shared memory, or stored there, on an NVIDIA or AMD chip.
 
     `tensor` is a layout of registers, `shared` one of offsets, both for `shape`: encodings, their texts, or linear layouts.
+    `allocation` is the shape of the memory, where the tensor is a part of it that begins at a multiple of its own size.
 
     Raises `ConversionError` for layouts of other inputs, or memory that does not have every element of the tensor; `SizeError`
     over 2^24 accesses.
@@ -144,7 +147,9 @@ def shared_access(
     bits, (chip, hardware) = bits_of(element), Hardware.of(target)
     held, memory = (parse_encoding(one) if isinstance(one, str) else one for one in (tensor, shared))
     registers = _linear(held, shape, ("register", "lane", "warp", "block")).remove_zero_bases_along_dim("register")
-    offsets = _linear(memory, shape, ("offset", "block"))
+    offsets = _linear(memory, shape if allocation is None else allocation, ("offset", "block"))
+    if allocation is not None and all(map(le, registers.shape, offsets.shape)):
+        registers = LinearLayout(**dict(registers.bases), shape=offsets.shape)
     if registers.shape != offsets.shape:
         raise ConversionError(
             f"a tensor of {list(registers.shape)} and memory of {list(offsets.shape)}: expected the same"

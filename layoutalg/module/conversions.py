@@ -37,6 +37,8 @@ if TYPE_CHECKING:
 __all__ = ["LayoutConversion", "conversions_of"]
 
 _BEFORE, _AFTER = "input_layout", "target_layout"
+_TYPED = ("ttg.convert_layout", "triton_gpu.convert_layout")
+"""Whose types say both."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,5 +117,6 @@ def conversions_of(uses: Sequence[LayoutUse]) -> Iterator[LayoutConversion]:
     """The conversions among the layouts of a module: operations that have one before and one after."""
     for _, group in groupby(uses, key=lambda use: (use.place, use.operation, use.name)):
         named = {use.operand: use for use in group}
-        if _BEFORE in named and _AFTER in named:
-            yield LayoutConversion(named[_BEFORE], named[_AFTER])
+        before, after = (_BEFORE, _AFTER) if _BEFORE in named else ("src", "result")
+        if before in named and after in named and (before == _BEFORE or named[before].operation in _TYPED):
+            yield LayoutConversion(named[before], named[after])

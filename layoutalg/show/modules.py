@@ -35,6 +35,7 @@ from layoutalg.core.notation import Machine, as_machine
 from layoutalg.core.plurals import counted
 from layoutalg.core.whole_numbers import as_whole, instance_of, listed
 from layoutalg.hardware import target_info
+from layoutalg.show.accesses import AccessRow, accesses_of
 from layoutalg.show.findings import words
 from layoutalg.show.fragments import fragment_places, whole_of
 from layoutalg.show.holders import as_holder, box_text, held_by, holder_text, places_text, points_text
@@ -103,6 +104,8 @@ class ModuleDescription:
     question: str = ""
     unanswered: str = ""
     """What is said where no layout answers the question."""
+    accesses: tuple[AccessRow, ...] = ()
+    """The loads and stores of a Triton module."""
 
     @property
     def refused(self) -> bool:
@@ -124,6 +127,7 @@ class ModuleDescription:
             "file": self.module.file,
             "layouts": [place_facts(row.use) | dict(row.facts) for row in self.rows],
             "conversions": [place_facts(row.conversion.source) | dict(row.facts) for row in self.conversions],
+            **({"accesses": [_access_facts(row) for row in self.accesses]} if self.accesses else {}),
             "findings": [str(finding) for finding in self.module.findings],
         }
 
@@ -158,6 +162,10 @@ class ModuleDescription:
             console.print("\nconversions")
         for row in () if self.question else self.conversions:
             _print_conversion(row, labels, console)
+        if self.accesses and not self.question:
+            console.print("\nloads and stores")
+            for access in self.accesses:
+                console.print(f"{access.line or '':>6}  {access.operation}  {access.tensor}  {access.words}", soft_wrap=True)
         if self.module.findings and not self.question:
             console.print("\nnot read as it stands")
             for finding in self.module.findings[:MOST_PRINTED]:
@@ -232,7 +240,7 @@ def describe_module(
         question = f"what {holder_text({'sg': 0, **holder} if first else holder)} holds"
         sizes = [f"{one.get('sg', 1)} sg x {counted(one.get('lane', 1), 'lane')}" for one in axes if one]
         unanswered = f"no layout has this work-item; they have {_listed(sizes)}"
-    return ModuleDescription(module, tuple(rows), tuple(_conversions(module, on, chip)), question, unanswered)
+    return ModuleDescription(module, tuple(rows), tuple(_conversions(module, on, chip)), question, unanswered, tuple(accesses_of(module, chip)))
 
 
 def _listed(texts: Iterable[str]) -> str:
@@ -421,6 +429,10 @@ def _triton(one: LayoutConversion, target: str) -> TritonPrice | None:
 
     before, after = one.source.attribute, one.target.attribute
     return None if before is None or after is None else triton_says(before, after, one.shape, one.source.element or "f32", target)
+
+
+def _access_facts(row: AccessRow) -> dict[str, Any]:
+    return {"line": row.line, "operation": row.operation, "tensor": row.tensor, "text": row.words} | dict(row.facts)
 
 
 def place_facts(use: LayoutUse) -> dict[str, Any]:
