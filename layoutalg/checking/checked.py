@@ -162,7 +162,8 @@ class Check:
 def check(module: Module | str | PathLike[str], *, target: str | None = None, llvm: int = DEFAULT_LLVM) -> Check:
     """Check the layouts of a module (or of a text, or of the file of a path) by meaning.
 
-    `target` is the chip whose messages and prices count (what the module says, as Triton's do, or pvc), `llvm` the version whose rules layouts have to follow.
+    `target` is the chip whose messages and prices count (what the module says, as Triton's do, or pvc), `llvm` the version
+    whose rules layouts have to follow.
 
     Raises `LayoutError` for a target or a version that is not known, and for a file that cannot be read.
 

@@ -38,7 +38,9 @@ __all__ = ["show"]
 @click.option("--op", "operation", help="Of a module: one operation in full, by result (%7), name or line.")
 @click.option("--element", default="f32", show_default=True, help="Element type, for the fragment's vector type.")
 @llvm_option("The version of LLVM whose verdict is given.")
-@click.option("--target", type=CHIP, metavar="CHIP", help="The chip that conversions are for.  [default: as FILE says, or pvc]")
+@click.option(
+    "--target", type=CHIP, metavar="CHIP", help="The chip that conversions are for.  [default: as FILE says, or pvc]"
+)
 @click.option("--strict", is_flag=True, help="Exit with 1 where the verdict is a refusal.")
 @click.option("--blocks", is_flag=True, help="List the block origins of each id, as LLVM computes them.")
 @machine_options

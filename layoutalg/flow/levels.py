@@ -31,6 +31,7 @@ from layoutalg.core.layout import Layout
 from layoutalg.core.limits import MOST_WORK_ITEMS
 from layoutalg.core.notation import Distributed, Machine, Operand, one_operand, plain_layout, single_operand
 from layoutalg.hardware import target_info
+from layoutalg.triton.encodings import Encoding
 from layoutalg.xegpu import LayoutAttr, SliceAttr
 
 if TYPE_CHECKING:
@@ -187,7 +188,7 @@ def machine_of(function: Operation, target: str = DEFAULT_TARGET, layouts: Itera
     lanes = next((found for name in _LANES if (found := _number(function, name))), None)
     if lanes is None:
         lanes = max([each[0] for each in used if each[0]], default=0)
-        if not any(other for _, _, other in used):  # XeGPU's layouts may use fewer lanes than the chip has
+        if not lanes or not any(other for _, _, other in used):  # XeGPU's layouts may use fewer lanes than the chip has
             lanes = max(lanes, target_info(target).subgroup_size)
     block = getattr(function, "known_block_size", None)
     if isinstance(block, DenseArrayBase):
@@ -208,11 +209,23 @@ def _reach(layout: Distributed) -> tuple[int, int, bool]:
         parent = layout.parent_layout()
         lanes, subgroups = (0 if counts is None else prod(counts) for counts in (parent.lane_layout, parent.sg_layout))
         return lanes, subgroups, False
+    if isinstance(layout, Encoding):
+        return _of_encoding(layout)
     try:
         axes = plain_layout(layout, single_operand(layout, None, None)).axes
     except LayoutError:
         return 0, 0, True
     return int(axes.get("lane", 1)), int(axes.get("sg", 1)), True
+
+
+def _of_encoding(layout: Encoding) -> tuple[int, int, bool]:
+    """The lanes and warps of a layout of Triton's, which are the same for every shape."""
+    try:
+        linear = layout.to_linear((1,) * layout.rank)
+        lanes, warps = (1 << len(linear.bases_of(name)) for name in ("lane", "warp"))
+    except LayoutError:  # of memory, or of shapes of a size that only its own type says
+        return 0, 0, True
+    return lanes, warps, True
 
 
 def machine_in(flow: Flow, target: str = DEFAULT_TARGET) -> Machine:

@@ -17,7 +17,7 @@ target_layout None #xegpu.layout<lane_layout = [8, 2], lane_data = [1, 1]>
 
 A tensor of Triton has its layout in its type, and `iree_vector_ext.to_layout` gives one to its result:
 
->>> text = '%x = "tt.load"() : () -> tensor<4xf32, #ttg.linear<{lane = [[1], [2]]}>>'
+>>> text = '%x = "my.load"() : () -> tensor<4xf32, #ttg.linear<{lane = [[1], [2]]}>>'
 >>> for statement in statements_of(read_module(text).body.block.first_op):
 ...     print(statement.name, statement.attribute)
 type #ttg.linear<{register = [], lane = [[1], [2]], warp = [], block = []}>

@@ -1,6 +1,7 @@
 """What the loads and stores of a Triton module are on its chip: widths, conflicts of banks, lines of global memory.
 
->>> module = la.read('''#b = #ttg.blocked<{sizePerThread = [1, 4], threadsPerWarp = [4, 8], warpsPerCTA = [1, 1], order = [1, 0]}>
+>>> module = la.read('''
+... #b = #ttg.blocked<{sizePerThread = [1, 4], threadsPerWarp = [4, 8], warpsPerCTA = [1, 1], order = [1, 0]}>
 ... #s = #ttg.swizzled_shared<{vec = 1, perPhase = 1, maxPhase = 1, order = [1, 0]}>
 ... %p = "test.op"() : () -> tensor<32x32x!tt.ptr<f32>, #b>
 ... %x = tt.load %p : tensor<32x32x!tt.ptr<f32>, #b>

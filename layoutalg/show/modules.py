@@ -28,7 +28,7 @@ from typing import TYPE_CHECKING, Any
 from layoutalg.conversion.price import DEFAULT_CHIP
 from layoutalg.core.errors import LayoutError
 from layoutalg.core.layout import MACHINE, Layout
-from layoutalg.core.limits import LONGEST_ATTRIBUTE, MOST_PLANNED_SLOTS, MOST_PRINTED
+from layoutalg.core.limits import LONGEST_ATTRIBUTE, MOST_PRINTED
 from layoutalg.core.llvm_versions import DEFAULT_LLVM
 from layoutalg.core.messages import printable, shortened
 from layoutalg.core.notation import Machine, as_machine
@@ -36,6 +36,7 @@ from layoutalg.core.plurals import counted
 from layoutalg.core.whole_numbers import as_whole, instance_of, listed
 from layoutalg.hardware import target_info
 from layoutalg.show.accesses import AccessRow, accesses_of
+from layoutalg.show.conversion_rows import ConversionRow, conversion_rows
 from layoutalg.show.findings import words
 from layoutalg.show.fragments import fragment_places, whole_of
 from layoutalg.show.holders import as_holder, box_text, held_by, holder_text, places_text, points_text
@@ -43,9 +44,7 @@ from layoutalg.show.holders import as_holder, box_text, held_by, holder_text, pl
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from layoutalg.conversion.triton_way import TritonPrice
-    from layoutalg.ir.places import Place
-    from layoutalg.module import LayoutConversion, LayoutUse, Module
+    from layoutalg.module import LayoutUse, Module
 
 __all__ = ["ConversionRow", "LayoutRow", "ModuleDescription", "describe_module", "layout_uses_of", "place_facts"]
 
@@ -76,18 +75,6 @@ class LayoutRow:
         """
         dense = re.sub(r"(\d), (?=[-\d])", r"\1,", self.use.text.removeprefix("#xegpu.").replace(" = ", "="))
         return printable(shortened(dense, LONGEST_ATTRIBUTE))
-
-
-@dataclass(frozen=True, slots=True)
-class ConversionRow:
-    """One conversion of a module: whether something moves, and what it costs (empty where it cannot be planned)."""
-
-    conversion: LayoutConversion
-    words: str
-    cost: str = ""
-    facts: Mapping[str, Any] = field(default_factory=dict[str, Any])
-    triton: str = ""
-    """What Triton emits for it, on chips that it compiles for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,7 +152,9 @@ class ModuleDescription:
         if self.accesses and not self.question:
             console.print("\nloads and stores")
             for access in self.accesses:
-                console.print(f"{access.line or '':>6}  {access.operation}  {access.tensor}  {access.words}", soft_wrap=True)
+                console.print(
+                    f"{access.line or '':>6}  {access.operation}  {access.tensor}  {access.words}", soft_wrap=True
+                )
         if self.module.findings and not self.question:
             console.print("\nnot read as it stands")
             for finding in self.module.findings[:MOST_PRINTED]:
@@ -200,7 +189,7 @@ def describe_module(
     """Describe the layouts of a module, each for the shape of its value.
 
     `at` asks each layout whose shape has that element who holds it, `holder` (`{"sg": 3, "lane": 5}`) what a work-item holds.
-    `llvm` is the version whose verdict is given, `target` the chip for the prices of conversions (what the module says, or pvc).
+    `llvm` is the version whose verdict is given, `target` the chip for prices (what the module says, or pvc).
 
     >>> text = "%p = arith.constant 0 : i64 %t = xegpu.create_nd_tdesc %p, shape: [8,16], strides: [16,1] : i64 -> "
     >>> text += "!xegpu.tensor_desc<8x16xf16, #xegpu.layout<lane_layout = [1, 16], lane_data = [1, 1]>>"
@@ -240,7 +229,14 @@ def describe_module(
         question = f"what {holder_text({'sg': 0, **holder} if first else holder)} holds"
         sizes = [f"{one.get('sg', 1)} sg x {counted(one.get('lane', 1), 'lane')}" for one in axes if one]
         unanswered = f"no layout has this work-item; they have {_listed(sizes)}"
-    return ModuleDescription(module, tuple(rows), tuple(_conversions(module, on, chip)), question, unanswered, tuple(accesses_of(module, chip)))
+    return ModuleDescription(
+        module,
+        tuple(rows),
+        tuple(conversion_rows(module, on, chip)),
+        question,
+        unanswered,
+        tuple(accesses_of(module, chip)),
+    )
 
 
 def _listed(texts: Iterable[str]) -> str:
@@ -360,75 +356,6 @@ def _held(layout: Layout, holder: Mapping[str, int], facts: dict[str, Any]) -> s
     if held.more:
         return points_text(held.elements[:8]) + f" and {len(held.elements) + held.more - 8:,} more"
     return box_text(layout.names, held.elements)
-
-
-def _conversions(module: Module, machine: Machine, target: str) -> list[ConversionRow]:
-    conversions = module.conversions
-    kernels = _machines(module, target) if conversions else {}
-    known: dict[tuple[Any, ...], ConversionRow] = {}
-    rows: list[ConversionRow] = []
-    slots = MOST_PLANNED_SLOTS
-    for one in conversions:
-        on = machine | kernels.get(one.source.place, Machine())
-        key = (one.source.text, one.target.text, one.shape, one.source.element, on)
-        row = known.get(key)
-        if row is None:
-            size = prod(one.shape or ())
-            slots -= size
-            row = known[key] = _conversion(one, machine, on, target, slots >= 0 or size > MOST_PLANNED_SLOTS)
-        rows.append(replace(row, conversion=one))
-    return rows
-
-
-def _machines(module: Module, target: str) -> dict[Place | None, Machine]:
-    """The machine of the kernel in which each operation with two layouts stands, by its place."""
-    from layoutalg.flow.graph import flows_of
-    from layoutalg.flow.levels import machine_in
-    from layoutalg.ir.places import place_of
-
-    found: dict[Place | None, Machine] = {}
-    for part in module.parts:
-        for flow in flows_of(part.module):
-            try:
-                machine = machine_in(flow, target)
-            except LayoutError:  # a workgroup that no chip has: prices are of the layouts alone
-                continue
-            found |= {place_of(statement.user): machine for statement in flow.wanted}
-    return found
-
-
-def _conversion(one: LayoutConversion, machine: Machine, on: Machine, target: str, planned: bool) -> ConversionRow:
-    facts: dict[str, Any] = {"source": one.source.text, "target": one.target.text}
-    try:
-        answer = one.same(machine)
-    except LayoutError as error:
-        facts["reason"] = str(error)
-        return ConversionRow(one, str(error), "", facts)
-    facts |= {"same": bool(answer), "explanation": answer.explanation}
-    if answer.element is not None:
-        facts["element"] = list(answer.element)
-    if not planned:
-        return ConversionRow(one, str(answer), "not planned: there are too many; ask `layoutalg convert`", facts)
-    found, triton = one.price(on, chip=target), _triton(one, target)
-    facts |= {"price": found.facts, "cost": found.slots} | ({} if triton is None else {"triton": triton.facts})
-    theirs = "" if triton is None else f"Triton: {triton.text}"
-    if found.slots is None:
-        return ConversionRow(one, str(answer), found.text, facts, theirs)
-    if answer:
-        return ConversionRow(one, str(answer), "", facts, theirs)
-    plan = found.plan
-    facts |= {name: getattr(plan, name) for name in ("kind", "shuffles", "slm_bytes", "barriers")}
-    memory = f"{plan.slm_bytes:,} bytes of shared memory" if plan.slm_bytes else "no shared memory"
-    barriers = counted(plan.barriers, "barrier") if plan.barriers else "no barriers"
-    words = f"{counted(plan.shuffles, 'shuffle')}, {memory}, {barriers}, {found}"
-    return ConversionRow(one, str(answer), words, facts, theirs)
-
-
-def _triton(one: LayoutConversion, target: str) -> TritonPrice | None:
-    from layoutalg.conversion.triton_way import triton_says
-
-    before, after = one.source.attribute, one.target.attribute
-    return None if before is None or after is None else triton_says(before, after, one.shape, one.source.element or "f32", target)
 
 
 def _access_facts(row: AccessRow) -> dict[str, Any]:

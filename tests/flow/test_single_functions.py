@@ -96,12 +96,12 @@ def test_a_layout_that_does_not_fit_is_no_candidate() -> None:
 
 
 def test_an_unknown_operation_has_its_name_in_the_text() -> None:
-    assert called(read_module('"tt.load"() : () -> ()').body.block.first_op) == "tt.load"
+    assert called(read_module('"my.load"() : () -> ()').body.block.first_op) == "my.load"
 
 
 def test_a_tensor_type_states_its_layout() -> None:
     operation = read_module(
-        '%x = "tt.load"() : () -> tensor<4xf32, #ttg.linear<{lane = [[1], [2]]}>>'
+        '%x = "my.load"() : () -> tensor<4xf32, #ttg.linear<{lane = [[1], [2]]}>>'
     ).body.block.first_op
     assert [statement.name for statement in statement_in_type(operation, operation.results[0])] == ["type"]
 

@@ -316,7 +316,7 @@ _NAMED: dict[str, Predicate] = {
     "complex-type": lambda kind: isinstance(kind, ComplexType),
     "dispatch.tensor": _begins("!iree_tensor_ext.dispatch.tensor<"),
     "A shaped reference to a buffer.": _begins("!pcf.sref<"),
-    "async token type": _begins("!ttg.async.token"),
+    "Triton async token type": _begins("!ttg.async.token"),
     "Pseudo null-pointer type. Lowers to a null pointer.": _begins("!iree_codegen.null_pointer"),
     "complex type": lambda kind: isinstance(kind, ComplexType),
     "signless-integer-like": _like(lambda kind: _signless(kind) or isinstance(kind, IndexType)),

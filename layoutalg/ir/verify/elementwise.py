@@ -46,16 +46,22 @@ def _comparable(subject: Subject) -> str | None:
     return None if subject.type("lhs") == subject.type("rhs") else "requires all operands to have the same type"
 
 
+def _is_tensor(kind: Any) -> bool:
+    return isinstance(kind, TensorType)
+
+
 @rule("arith.select.condition", "arith.select")
 def _condition(subject: Subject) -> str | None:
-    condition, result = subject.type("condition"), subject.type("result")
+    condition: Any = subject.type("condition")
+    result: Any = subject.type("result")
     if not is_vector(condition) and rank_of(condition) == 0:
         return None
-    shaped = is_vector(result) or isinstance(result, TensorType)
+    tensors = _is_tensor(result) and _is_tensor(condition)
+    shaped = is_vector(result) or tensors
     if not shaped or rank_of(condition) != rank_of(result) or shape_of(condition) != shape_of(result):
         return "failed to verify that condition is signless i1 or has matching shape"
-    if isinstance(result, TensorType) and isinstance(condition, TensorType) and condition.encoding != result.encoding:
-        wanted = TensorType(condition.element_type, result.get_shape(), result.encoding)
+    if tensors and condition.encoding != result.encoding:
+        wanted: Any = TensorType(condition.element_type, result.get_shape(), result.encoding)
         said = "expected condition type to have the same shape as the result type"
         return f"{said}, expected '{wanted}', but got '{condition}'"
     return None

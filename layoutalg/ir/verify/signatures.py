@@ -82,7 +82,7 @@ class Signature:
     segments: bool = False
 
     def sizes(self, subject: Subject, groups: Sequence[Group], total: int) -> list[int]:
-        """How many values each group has; one group takes all that the others leave.
+        """How many values each group has; those without a fixed number share what the others leave.
 
         >>> from xdsl.dialects.test import TestOp
         >>> signature = Signature("x", (Group("a"), Group("b", count="*")))
@@ -97,8 +97,13 @@ class Signature:
                 return [sizes[0], 0, *sizes[1:]] if len(sizes) == len(groups) - 1 else sizes
             if len(groups) == total:
                 return [1] * total
+        given = subject.operation.properties.get("resultSegmentSizes") if groups is self.results else None
+        if isinstance(given, DenseArrayBase):
+            sizes = [int(n) for n in given.get_values()]
+            if len(sizes) == len(groups):
+                return sizes
         several = sum(group.count != "1" for group in groups)
-        left = total - (len(groups) - several)
+        left = (total - (len(groups) - several)) // max(several, 1)
         return [1 if group.count == "1" else left for group in groups]
 
     def problem(self, subject: Subject) -> str | None:

@@ -13,6 +13,6 @@
 ['tt.make_range', 'tt.splat', 'tt.addptr', 'tt.load', 'tt.return']
 """
 
-from layoutalg.ir.dialects.triton.operations import AMDG, GLUON, ROCDL, TT, TTG, TTIG, TTNG
+from layoutalg.ir.dialects.triton.tables import AMDG, GLUON, ROCDL, TT, TTG, TTIG, TTNG
 
 __all__ = ["AMDG", "GLUON", "ROCDL", "TT", "TTG", "TTIG", "TTNG"]

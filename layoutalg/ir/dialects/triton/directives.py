@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, ClassVar, cast
 
-from xdsl.dialects.builtin import DenseArrayBase, IntegerAttr, TensorType, i1, i32
+from xdsl.dialects.builtin import DenseArrayBase, IntAttr, IntegerAttr, TensorType, i1, i32
 from xdsl.ir import Attribute
 from xdsl.irdl import IRDLOperation
 from xdsl.irdl.declarative_assembly_format import (
@@ -37,13 +37,18 @@ from layoutalg.ir.dialects.triton.types import AsyncTokenType, PointerType
 __all__ = ["DIRECTIVES", "EVICTION", "MODIFIERS"]
 
 
+_SHARED = 3
+"""The address space of shared memory."""
+
+
 def _with(kind: Attribute, element: Attribute) -> Attribute:
     """A tensor of the same shape and layout with other elements; of a scalar, the element."""
     return TensorType(element, kind.get_shape(), kind.encoding) if isinstance(kind, TensorType) else element
 
 
 def _element(kind: Attribute) -> Attribute:
-    return cast("Attribute", kind.element_type) if isinstance(kind, TensorType) else kind
+    held: Any = kind
+    return cast("Attribute", held.element_type) if isinstance(kind, TensorType) else kind
 
 
 def _same(kind: Attribute) -> Attribute:
@@ -57,6 +62,10 @@ def _pointee(kind: Attribute) -> Attribute | None:
 
 def _pointer(kind: Attribute) -> Attribute:
     return PointerType.to(_element(kind))
+
+
+def _shared_pointer(kind: Attribute) -> Attribute:
+    return PointerType(_element(kind), IntAttr(_SHARED))
 
 
 def _truth(kind: Attribute) -> Attribute:
@@ -154,7 +163,12 @@ class _Short(CustomDirective):
 
 
 def _short(name: str, called: str) -> type[CustomDirective]:
-    body = {"NAME": called, "__annotations__": {"shown": TypeDirective}, "__module__": __name__, "__doc__": _Short.__doc__}
+    body = {
+        "NAME": called,
+        "__annotations__": {"shown": TypeDirective},
+        "__module__": __name__,
+        "__doc__": _Short.__doc__,
+    }
     return irdl_custom_directive(type(name, (_Short,), body))
 
 
@@ -196,7 +210,12 @@ class _Word(CustomDirective):
 
 
 def _word(name: str, words: Mapping[str, int]) -> type[CustomDirective]:
-    body = {"WORDS": words, "__annotations__": {"number": AttributeVariable}, "__module__": __name__, "__doc__": _Word.__doc__}
+    body = {
+        "WORDS": words,
+        "__annotations__": {"number": AttributeVariable},
+        "__module__": __name__,
+        "__doc__": _Word.__doc__,
+    }
     return irdl_custom_directive(type(name, (_Word,), body))
 
 
@@ -411,12 +430,9 @@ class Scheduled(CustomDirective):
         state.should_emit_space, state.last_was_punctuation = True, False
 
 
-_SCHEDULED = {"none": 0} | {
-    word: 1 << bit
-    for bit, word in enumerate(
-        "non_mem_non_sideeffect valu salu mfma_wmma all_vmem vmem_read vmem_write all_ds ds_read ds_write trans".split()
-    )
-}
+_SCHEDULED = {"none": 0, "non_mem_non_sideeffect": 1, "valu": 2, "salu": 4, "mfma_wmma": 8, "all_vmem": 16} | {
+    "vmem_read": 32, "vmem_write": 64, "all_ds": 128, "ds_read": 256, "ds_write": 512, "trans": 1024,
+}  # fmt: skip
 
 DIRECTIVES: Sequence[type[CustomDirective]] = (
     Barriers, CacheHint, Hints, Offsets, Scheduled, Spaces, Token,
@@ -445,6 +461,6 @@ DIRECTIVES: Sequence[type[CustomDirective]] = (
     _following("Sunk", _Arrow, pointer=_pointer, offsets=_number, mask=_truth),
     _following("Changed", _Arrow, value=_same, pointer=_pointer, offsets=_number, mask=_truth),
     _following("Swapped", _Arrow, compared=_same, value=_same, pointer=_pointer, offsets=_number),
-    _following("Turned", buffer=_pointer, result=_same),
+    _following("Turned", buffer=_shared_pointer, result=_same),
 )  # fmt: skip
 """What the syntax of the tables names."""

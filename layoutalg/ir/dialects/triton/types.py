@@ -56,7 +56,7 @@ class PointerType(ParametrizedAttribute, TypeAttribute):
 
 
 class _Text(ParametrizedAttribute):
-    """What is kept as its text, with aliases written out. Each class says its field `text` itself: what is equal follows from it."""
+    """What is kept as its text, with aliases written out. Each class says `text` itself: xDSL compares its own fields."""
 
     text: StringAttr
 
@@ -102,7 +102,12 @@ class EncodingAttr(_Text):
 
 
 def _encoding(name: str) -> type[EncodingAttr]:
-    body = {"name": name, "__annotations__": {"text": StringAttr}, "__module__": __name__, "__doc__": EncodingAttr.__doc__}
+    body = {
+        "name": name,
+        "__annotations__": {"text": StringAttr},
+        "__module__": __name__,
+        "__doc__": EncodingAttr.__doc__,
+    }
     return irdl_attr_definition(type(f"Attr_{name.replace('.', '_')}", (EncodingAttr,), body))
 
 

@@ -1,4 +1,4 @@
-"""The operations of Triton's tables, and those that read and print themselves: functions, groups of warps, regions that combine.
+"""The operations of Triton's tables, and those that read and print themselves: functions, groups of warps.
 
 >>> from layoutalg.ir import read_module, write_module
 >>> text = '''ttg.warp_specialize(%n)
@@ -44,7 +44,7 @@ __all__ = ["AMDG", "GLUON", "ROCDL", "TT", "TTG", "TTIG", "TTNG"]
 
 def _table(dialect: str) -> tuple[type[IRDLOperation], ...]:
     types = {
-        "async token type": eq(AsyncTokenType()),
+        "Triton async token type": eq(AsyncTokenType()),
         "16-bit signless integer": eq(i16),
         "128-bit signless integer": eq(IntegerType(128)),
     }
@@ -129,7 +129,6 @@ class WarpSpecializeOp(IRDLOperation):
 
     name = "ttg.warp_specialize"
 
-    explicit_captures = var_operand_def()
     partitionNumWarps = prop_def(DenseArrayBase)  # noqa: N815 (Triton's name)
     warpGroupStartIds = opt_prop_def(DenseArrayBase)  # noqa: N815
     requestedRegisters = opt_prop_def(DenseArrayBase)  # noqa: N815
@@ -165,7 +164,6 @@ class WarpSpecializeOp(IRDLOperation):
         properties["partitionNumWarps"] = DenseArrayBase.from_list(i32, warps)
         holder = WarpSpecializePartitionsOp.build(operands=[operands], regions=[regions])
         return cls.build(
-            operands=[()],
             result_types=[kind.outputs.data],
             properties=properties,
             attributes=attributes,
@@ -182,7 +180,8 @@ class WarpSpecializeOp(IRDLOperation):
         printer.print_op_attributes(held, print_keyword=True)
         printer.print_string(" default ")
         printer.print_region(self.default_region)
-        for number, (region, warps) in enumerate(zip(holder.regions, self.partitionNumWarps.get_values(), strict=True)):
+        counts: Any = self.partitionNumWarps
+        for number, (region, warps) in enumerate(zip(holder.regions, counts.get_values(), strict=True)):
             printer.print_string(f" partition{number}")
             with printer.in_parens():
                 printer.print_list(region.blocks[0].args, printer.print_block_argument)
@@ -192,9 +191,7 @@ class WarpSpecializeOp(IRDLOperation):
         printer.print_function_type([one.type for one in captures], self.result_types)
 
 
-TT = Dialect(
-    "tt", [*_table("tt"), TritonFuncOp, ReduceOp, ScanOp, MapElementwiseOp], [PointerType, TensorDescType]
-)
+TT = Dialect("tt", [*_table("tt"), TritonFuncOp, ReduceOp, ScanOp, MapElementwiseOp], [PointerType, TensorDescType])
 """What a kernel says, before and after layouts are chosen."""
 TTG = Dialect(
     "ttg",
