@@ -221,3 +221,9 @@ def test_a_function_beside_a_module_is_one_module() -> None:
 
 def test_modules_that_follow_one_another_are_parts() -> None:
     assert len(la.read("module {\n}\nmodule {\n}\n").parts) == 2
+
+
+def test_a_text_that_ends_in_a_location_keeps_the_regions_that_were_read() -> None:
+    module = la.read("module {\n  func.func @f() {\n    func.return\n  } loc")
+    assert module.findings
+    assert "func.return" in {operation.name for operation in module.parts[0].module.walk()}

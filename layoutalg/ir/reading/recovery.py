@@ -335,6 +335,8 @@ class TolerantParser(NamesParser):
         read = self.regions_read.pop(position, None)
         if read is not None:
             region, self.closed = read
+            if region.parent is not None:  # its operation was made, and could not stay: a result has a name or type in use
+                region.parent.detach_region(region)
             return region
         if len(self.owners) > self.deepest or not self._begins_region(position + 1):
             return None
