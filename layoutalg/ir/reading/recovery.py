@@ -335,7 +335,7 @@ class TolerantParser(NamesParser):
         read = self.regions_read.pop(position, None)
         if read is not None:
             region, self.closed = read
-            if region.parent is not None:  # its operation was made, and could not stay: a result has a name or type in use
+            if region.parent is not None:  # its operation was made, and could not stay
                 region.parent.detach_region(region)
             return region
         if len(self.owners) > self.deepest or not self._begins_region(position + 1):
