@@ -73,6 +73,7 @@ def _bound_of(source: Layout, destination: Layout, element_bits: int) -> Bound:
         return found
     # Words are words: every block has as many. (Not with copies: which of them is shown may differ from block to block.)
     copies = source.canonical().replicas or destination.canonical().replicas
+    copies = copies or source.flips is not None or destination.flips is not None
     blocks = split(source, destination, odd=False) if element_bits >= WORD and not copies else None
     if blocks is not None:
         one = _bound_of(blocks.source, blocks.destination, element_bits)

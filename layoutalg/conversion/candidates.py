@@ -39,6 +39,8 @@ from layoutalg.conversion.strategies.broadcasts import broadcasts
 from layoutalg.conversion.strategies.cross_subgroup import across_subgroups
 from layoutalg.conversion.strategies.exchange import exchange, stays_in_subgroup
 from layoutalg.conversion.strategies.gathers import gathered_first
+from layoutalg.conversion.strategies.linear import exchange_of_maps
+from layoutalg.conversion.strategies.linear_memory import memory_of_maps
 from layoutalg.conversion.strategies.multi_hop import relayed
 from layoutalg.conversion.strategies.padded import through_padded_memory
 from layoutalg.conversion.strategies.regions.moves import by_regions
@@ -271,7 +273,12 @@ def _ways(
 ) -> list[tuple[str, tuple[Program, ...]]]:
     """The programs of all ways, each with its name."""
     ours, theirs = source.canonical(), destination.canonical()
-    if ours.dims == theirs.dims and ours.replicas == theirs.replicas and ours.offsets == theirs.offsets:
+    if (
+        ours.flips == theirs.flips
+        and ours.dims == theirs.dims
+        and ours.replicas == theirs.replicas
+        and ours.offsets == theirs.offsets
+    ):
         return [(_NOTHING, (_identity(source, element_bits),))]
     a, b = view(source), view(destination)
     if a is not None and b is not None:
@@ -284,6 +291,8 @@ def _ways(
             for number, way in enumerate(gathered_first(a, b, element_bits)):
                 found.append((f"{_INSIDE}, gathered into words first{', by broadcasts' * number}", way))
         return found
+    if source.flips is not None or destination.flips is not None:
+        return _ways_of_maps(source, destination, element_bits, memory)
     refused: LayoutError | None = None
     try:
         found = _ways_of_blocks(source, destination, element_bits, memory)
@@ -304,6 +313,29 @@ def _ways(
         except LayoutError as error:
             if not found:
                 raise refused or error from None  # a block needs less than the whole: what it lacks is what is wanted
+    return found
+
+
+def _ways_of_maps(
+    source: Layout, destination: Layout, element_bits: int, memory: _Memory
+) -> list[tuple[str, tuple[Program, ...]]]:
+    """The ways for layouts with XOR: as a linear map, slot by slot, through memory."""
+    found: list[tuple[str, tuple[Program, ...]]] = []
+    program = exchange_of_maps(source, destination, element_bits)
+    if program is not None and len(program.steps) <= MOST_STEPS:
+        found.append((f"{_INSIDE}, as a linear map", (program,)))
+    refused: LayoutError | None = None
+    try:
+        found += _ways_by_table(source, destination, element_bits)
+    except SizeError as error:
+        refused = error
+    if not found or _moves_words(found[0][1]):
+        try:
+            program = memory_of_maps(source, destination, element_bits, memory.most)
+            found.append((_THROUGH_MEMORY, (program,)))
+        except LayoutError as error:
+            if not found:
+                raise refused or error from None
     return found
 
 

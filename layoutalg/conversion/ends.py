@@ -76,8 +76,6 @@ def ends_of(
     given: tuple[list[Any], list[str]] = ([source, result], [])
     values, notes = given if literally else completed(source, result, shape, machine)
     layouts = distributions(values, shape, machine, "converting it", symbols=literally)
-    for layout in layouts:
-        layout.require_strides("a layout that is converted")
     open_ones = [_leaves_lanes(one, layout, machine) for one, layout in zip(values, layouts, strict=True)]
     if all(open_ones):
         lanes: Any = None if machine is None else machine.lanes
@@ -142,6 +140,8 @@ def _leaves_lanes(value: Any, layout: Layout, machine: Machine | None) -> bool:
 
 def _is_of_numbers(layout: Layout) -> bool:
     """Whether a layout says subgroups and registers in numbers, and nothing else."""
+    if layout.flips is not None:
+        return False
     factors = [factor for factors in (*layout.dims, layout.replicas) for factor in factors]
     return (
         all(type(factor.extent) is int and type(factor.stride) is int for factor in factors)

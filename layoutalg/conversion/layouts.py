@@ -21,7 +21,9 @@ def machine_counts(layout: Layout) -> dict[str, int]:
 
     Raises `ConversionError` for other axes and for negative offsets, `SizeError` for too many of one.
     """
-    if any(type(n) is not int for factors in (*layout.dims, layout.replicas) for one in factors for n in one[:2]):
+    if layout.flips is None and any(
+        type(n) is not int for factors in (*layout.dims, layout.replicas) for one in factors for n in one[:2]
+    ):
         raise ConversionError(f"{layout} has symbols; put numbers for them with substitute() before converting it")
     if set(layout.codomain).difference(MACHINE):
         raise ConversionError(f"{layout}: expected a layout onto sg, lane and reg")

@@ -63,6 +63,12 @@ def changes(source: Layout, destination: Layout) -> list[tuple[str, str, str]]:
     """
     found: list[tuple[str, str, str]] = []
     pairs = zip(source.canonical().dims, destination.canonical().dims, strict=True)
+    if source.flips is not None or destination.flips is not None:
+        for name, (before, after) in zip(source.names, pairs, strict=True):
+            if before != after:
+                old, new = (" ".join(map(str, side)) or "1" for side in (before, after))
+                found.append((name, old, new))
+        return found
     for name, size, (before, after) in zip(source.names, source.shape, pairs, strict=True):
         factors = common_factors(before, after)
         if prod(factor.extent for factor in factors) < size:

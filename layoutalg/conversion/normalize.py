@@ -21,7 +21,8 @@ from layoutalg.conversion.program.steps import WORD, Store
 from layoutalg.conversion.strategies.common_factors import common_factors
 from layoutalg.core.errors import ConversionError
 from layoutalg.core.factors import Factor
-from layoutalg.core.layout import Layout
+from layoutalg.core.layout import MACHINE, Layout
+from layoutalg.memory.accesses import held_elements
 
 __all__ = ["Normalized", "filled", "leaves_empty", "normalized", "trimmed", "with_starts"]
 
@@ -49,6 +50,8 @@ def normalized(source: Layout, destination: Layout) -> Normalized:
             f"dimensions that begin at {source.origins} and {destination.origins}: expected two layouts of one tensor "
             f"(source {source}, destination {destination})"
         )
+    if source.flips is not None or destination.flips is not None:
+        return Normalized(source, destination, (0, 0))
     shared = any(
         one.axis is None and one.extent != 1 for side in (source, destination) for dim in side.dims for one in dim
     )
@@ -110,6 +113,10 @@ def leaves_empty(layout: Layout, axis: str) -> bool:
     >>> leaves_empty(Layout.parse("d0 = 4@lane:2"), "lane"), leaves_empty(Layout.parse("d0 = 4@lane"), "lane")
     (True, False)
     """
+    if layout.flips is not None:
+        held = held_elements(layout)
+        used = (held >= 0).any(tuple(i for i, one in enumerate(MACHINE) if one != axis))
+        return layout.offsets.get(axis, 0) > 0 or not bool(used.all())
     factors = [factor for factors in (*layout.dims, layout.replicas) for factor in factors if factor.axis == axis]
     span = 1 + sum((factor.extent - 1) * factor.stride for factor in factors)
     return layout.offsets.get(axis, 0) > 0 or prod(factor.extent for factor in factors) < span

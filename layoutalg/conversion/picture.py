@@ -26,6 +26,7 @@ from layoutalg.conversion.drawing.memory import draw_memory
 from layoutalg.conversion.drawing.page import Page, lane_colours
 from layoutalg.conversion.program.program import Program
 from layoutalg.conversion.program.steps import Shuffle
+from layoutalg.conversion.strategies.tables import slot_tables
 from layoutalg.core.layout import MACHINE, Layout
 from layoutalg.core.limits import MOST_LETTERS, MOST_SLOTS
 from layoutalg.core.plurals import counted
@@ -115,8 +116,12 @@ def _names(plan: ConversionPlan) -> Callable[[int], str]:
 
 def _elements(layout: Layout, *machine: int) -> NDArray[np.int64] | None:
     """The number of the element in each slot `[sg, lane, reg]`, of several the first, -1 for none; None: too many to list."""
-    if prod(layout.shape) * prod(int(one.extent) for one in layout.replicas) > MOST_SLOTS:
+    if prod(machine) > MOST_SLOTS or prod(layout.shape) * prod(int(one.extent) for one in layout.replicas) > MOST_SLOTS:
         return None
+    if layout.flips is not None:
+        held = slot_tables(layout, layout)[0]
+        more = [(0, size - here) for size, here in zip(machine, held.shape, strict=True)]
+        return np.pad(held, more, constant_values=-1)
     owners = [layout.owner_map(axis).reshape(-1) for axis in MACHINE]
     for factor in layout.replicas:
         copies = np.arange(int(factor.extent), dtype=np.int64) * int(factor.stride)

@@ -187,12 +187,19 @@ def _price(
     if ends.lanes is not None:
         assumptions.insert(0, f"{counted(ends.lanes, 'lane')} in a subgroup")
         if slots:
-            held = ["x".join(map(str, one.fragment_shape)) or "1" for one in (before, after)]
+            held = [_fragment(one) for one in (before, after)]
             each = f"{held[0]} before and {held[1]} after" if held[0] != held[1] else f"{held[0]} before and after"
             assumptions.append(f"a lane holds {each}")
     if element == "index" or element_bits(element) != bits:
         assumptions.append(f"{element} is moved in {bits} bits")
     return Price(slots, chip, "", tuple(assumptions), before, after, ends.lanes, bits)
+
+
+def _fragment(layout: Layout) -> str:
+    """What a lane holds: the shape of its vector, or with XOR, where registers have no shape, how many there are."""
+    if layout.flips is not None:
+        return str(layout.axes.get("reg", 1))
+    return "x".join(map(str, layout.fragment_shape)) or "1"
 
 
 @lru_cache(maxsize=_CACHED)
@@ -228,7 +235,7 @@ def _without_common_copies(source: Layout, result: Layout) -> tuple[Layout, Layo
 
 def _outermost(layout: Layout) -> tuple[int, Layout] | None:
     """The copies in the outermost digit of the subgroups, and the layout without them."""
-    if layout.offsets:
+    if layout.offsets or layout.flips is not None:
         return None
     for number, (extent, stride, axis) in enumerate(layout.replicas):
         if axis == "sg" and type(extent) is int and type(stride) is int and extent * stride == layout.axes["sg"]:

@@ -35,7 +35,7 @@ class View(NamedTuple):
 def view(layout: Layout) -> View | None:
     """A layout onto the machine by bits; None unless factors are powers of two, without gaps or overlaps."""
     form = layout.canonical()
-    if form.offsets or any(form.origins):
+    if form.flips is not None or form.offsets or any(form.origins):
         return None
     taken: dict[str, int] = {"sg": 0, "lane": 0, "reg": 0}
     places: list[Place] = []

@@ -18,8 +18,6 @@ DOORS: dict[str, Callable[[la.Layout], object]] = {
     "CuTe": la.to_cute,
     "compared": lambda layout: missing(layout, PLAIN),
     "held": lambda layout: missing(PLAIN, layout),
-    "converted": lambda layout: la.convert(layout, PLAIN),
-    "result": lambda layout: la.convert(PLAIN, layout),
 }
 
 
@@ -30,5 +28,5 @@ def test_the_factor_and_the_layout_are_named(door: Callable[[la.Layout], object]
         door(layout)
 
 
-def test_a_price_says_why_there_is_none() -> None:
-    assert "flips places (XOR)" in str(la.price(SWIZZLED, PLAIN))
+def test_a_conversion_has_a_price() -> None:
+    assert la.price(SWIZZLED, PLAIN, chip="pvc").slots == la.convert(SWIZZLED, PLAIN, target="pvc").cost
