@@ -26,6 +26,7 @@ from layoutalg.conversion.program.program import Program
 from layoutalg.conversion.program.steps import Barrier, Permute, Select, Shuffle, Step
 from layoutalg.core.errors import ConversionError
 from layoutalg.simulate.launching import launch
+from tests.conversion.test_xor_conversions import xor_layout
 from tests.oracle.gpu_software import run_kernel
 from tests.oracle.toolchains import require, require_module, require_new
 from tests.random_layouts import bits_pair, mixed_pair
@@ -131,6 +132,40 @@ def test_ten_thousand_kernels_do_in_software_what_their_programs_say(chip: str, 
     (require if version == 22 else require_new)(f"mlir-opt-{version}")
     found = [*(steps_of_all_kinds(chip, 100 * seed + i) for i in range(50)), *chains(chip, 10 * version + seed, 350)]
     agree(chip, found, version, simulated=100 if version == 22 else 0)
+
+
+def chains_with_xor(chip: str, seed: int, count: int) -> list[Chain]:
+    """The plans of random pairs with XOR, and their way through memory where they have one."""
+    rng, found = random.Random(f"xor {chip} {seed}"), list[Chain]()
+    while len(found) < count:
+        axes = {"sg": rng.choice([0, 0, 1]), "lane": WIDTHS[chip].bit_length() - 1, "reg": rng.randint(0, 3)}
+        copies = rng.choice([0, 0, 1])
+        source, target = (xor_layout(rng, sum(axes.values()) - copies, axes, copies) for _ in range(2))
+        ways = la.convert(source, target, element_bits=rng.choice([8, 16, 32, 64]), target=chip).candidates
+        found += [way.programs for way in (ways[0], *[one for one in ways[1:] if one.kind == "shared memory"][:1])]
+    return found[:count]
+
+
+@pytest.mark.parametrize("chip", WIDTHS)
+def test_kernels_of_layouts_with_xor_do_what_their_programs_say(chip: str) -> None:
+    require("mlir-opt-22")
+    found = chains_with_xor(chip, 0, 30)
+    agree(chip, found, 22, simulated=4)
+    if chip == "sm_80":
+        require_module("triton")
+    texts = [text_of(chain, chip, f"k{i}") for i, chain in enumerate(found[:10])]
+    assert len(GPU["listings"](texts, chip)) == 10
+
+
+@pytest.mark.exhaustive
+@pytest.mark.parametrize("seed", range(10))
+@pytest.mark.parametrize("chip", WIDTHS)
+def test_a_thousand_kernels_of_layouts_with_xor(chip: str, seed: int) -> None:
+    require("mlir-opt-22")
+    found = chains_with_xor(chip, 1 + seed, 100)
+    agree(chip, found, 22)
+    texts = [text_of(chain, chip, f"k{i}") for i, chain in enumerate(found)]
+    assert len(GPU["listings"](texts, chip)) == 100
 
 
 def test_functions_and_memory_lower_in_all_versions() -> None:
