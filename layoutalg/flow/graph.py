@@ -32,8 +32,9 @@ from typing import TYPE_CHECKING
 from xdsl.ir import Block, Operation, SSAValue
 
 from layoutalg.flow.relations import Demand, Makes, Relation, Tie, relation_of, shape_of
+from layoutalg.flow.relations.regions import CALLS
 from layoutalg.flow.written_layouts import WrittenLayout, statement_in_type, statements_of
-from layoutalg.ir.dialects.func import FuncOp
+from layoutalg.ir.dialects.func import Function
 from layoutalg.ir.dialects.gpu import FuncOp as GpuFuncOp
 from layoutalg.ir.dialects.unread import UndefinedOp
 from layoutalg.ir.well_formed import MALFORMED
@@ -163,7 +164,7 @@ def flows_of(module: Operation) -> Iterator[Flow]:
     >>> len(flow.functions), [(tie.user.name, tie.number) for tie in flow.ties]
     (2, [('func.call', 0), ('func.return', 0)])
     """
-    functions = [op for op in module.walk() if isinstance(op, FuncOp | GpuFuncOp)] or [module]
+    functions = [op for op in module.walk() if isinstance(op, Function | GpuFuncOp)] or [module]
     for together in _called_together(functions):
         flow = flow_of(*together)
         if flow.values:
@@ -176,7 +177,7 @@ def _called_together(functions: Sequence[Operation]) -> Iterator[list[Operation]
     pairs: list[tuple[int, int]] = []
     for number, function in enumerate(functions):
         for operation in function.walk():
-            if operation.name == "func.call":
+            if operation.name in CALLS:
                 relation = _relation_of(operation)
                 for tie in () if relation is None else relation.calls:
                     for end in (tie.operand, tie.result):
@@ -198,7 +199,7 @@ def _called_together(functions: Sequence[Operation]) -> Iterator[list[Operation]
 
 def _function_of(member: SSAValue) -> Operation | None:
     around: Operation | None = member.owner.parent_op() if isinstance(member.owner, Block) else member.owner
-    while around is not None and not isinstance(around, FuncOp | GpuFuncOp):
+    while around is not None and not isinstance(around, Function | GpuFuncOp):
         around = around.parent_op()
     return around
 

@@ -50,7 +50,7 @@ from layoutalg.core.limits import MAX_NESTING, MOST_ALIASES, MOST_LAYOUTS
 from layoutalg.core.notation import Distributed, Machine, plain_layout, single_operand
 from layoutalg.core.reader import Reader
 from layoutalg.core.whole_numbers import as_ints, instance_of
-from layoutalg.ir.dialects.func import FuncOp
+from layoutalg.ir.dialects.func import Function
 from layoutalg.ir.dialects.gpu import FuncOp as GpuFuncOp
 from layoutalg.ir.dialects.unread import UnreadOp
 from layoutalg.ir.dialects.xegpu.attributes import MemDescType, TensorDescType
@@ -162,7 +162,7 @@ def _in_operation(operation: Operation, source: Source) -> Iterator[LayoutUse]:
         if not isinstance(attribute, _NEVER)
         for found in _nested(name, attribute, 0)
     ]
-    inside = list(operation.body.blocks)[:1] if isinstance(operation, (FuncOp, GpuFuncOp)) else []
+    inside = list(operation.body.blocks)[:1] if isinstance(operation, (Function, GpuFuncOp)) else []
     if not carrying and not attributes and not inside:
         return
     place = place_of(operation)

@@ -52,6 +52,28 @@ def forked(question: Callable[[], Any], seconds: int = 30) -> Any:
     return json.loads(answer) if answer else None
 
 
+def refusal(text: str) -> str | None:
+    """What Triton's parser and verifiers say against a module, in its words; empty where it takes it, None where it dies."""
+    compiled = require_module("triton._C.libtriton")
+
+    def question() -> str:
+        context = compiled.ir.context()
+        for dialects in (compiled.ir, compiled.nvidia, compiled.amd):
+            dialects.load_dialects(context)
+        with tempfile.TemporaryDirectory() as folder:
+            file, said = Path(folder) / "module.mlir", Path(folder) / "said"
+            file.write_text(text)
+            os.dup2(os.open(said, os.O_WRONLY | os.O_CREAT), 2)
+            try:
+                compiled.ir.parse_mlir_module(str(file), context)
+            except RuntimeError:
+                found = re.search(r"error: (.*)", said.read_text())
+                return "refused" if found is None else found.group(1)
+        return ""
+
+    return forked(question)
+
+
 def typed(text: str, shape: Sequence[int], element: str, space: str) -> str:
     """The type of a tensor, or of memory, with an encoding."""
     sizes = "x".join(map(str, shape))

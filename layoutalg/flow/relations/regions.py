@@ -23,7 +23,10 @@ from xdsl.ir import Block, Operation, Region, SSAValue
 
 from layoutalg.flow.relations.relation import Relation, Tie, relates, relation_of, same_shape, shape_of
 
-__all__: list[str] = []
+__all__ = ["CALLS"]
+
+CALLS = ("func.call", "tt.call")
+"""Calls of a function by its name."""
 
 
 def _passed(user: Operation, first: int, values: Sequence[SSAValue]) -> list[Tie]:
@@ -136,14 +139,14 @@ def switch(op: Any) -> Relation:
     return Relation(tuple(ties))
 
 
-@relates("func.call")
+@relates(*CALLS)
 def call(op: Any) -> Relation | None:
     """The operands are the arguments of the function; what it returns, the results. None of a function without a body."""
     callee = _function(op, str(op.callee.root_reference.data))
     if callee is None or not callee.regions[0].blocks:
         return None
     ties = _passed(op, 0, callee.regions[0].blocks[0].args)
-    ties += _yielded(callee.regions, op.results, ("func.return",))
+    ties += _yielded(callee.regions, op.results, (f"{op.name.partition('.')[0]}.return",))
     return Relation(calls=tuple(ties))
 
 
@@ -162,9 +165,9 @@ def _function(op: Operation, name: str) -> Operation | None:
 
 
 @relates(
-    "func.func", "func.return", "gpu.func", "gpu.return", "gpu.yield", "scf.yield", "scf.condition", "scf.reduce.return",
-    "scf.forall.in_parallel", "affine.yield", "iree_gpu.yield", "vector.yield", "tensor.yield", "builtin.module", "gpu.module",
-    "tensor.parallel_insert_slice", "vector.print",
+    "func.func", "func.return", "gpu.func", "gpu.return", "tt.func", "tt.return", "gpu.yield", "scf.yield", "scf.condition",
+    "scf.reduce.return", "scf.forall.in_parallel", "affine.yield", "iree_gpu.yield", "vector.yield", "tensor.yield",
+    "builtin.module", "gpu.module", "tensor.parallel_insert_slice", "vector.print",
 )  # fmt: skip
 def said_elsewhere(op: Operation) -> Relation:
     """What ends a region is tied by the operation that the region belongs to; arguments of functions are free."""

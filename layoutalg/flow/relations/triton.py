@@ -186,7 +186,7 @@ def dot(op: Any) -> Relation | None:
 
 
 @relates(
-    "amdg.extract_slice", "tt.assert", "tt.print", "tt.call", "tt.return", "tt.histogram", "tt.unsplat",
+    "amdg.extract_slice", "tt.assert", "tt.print", "tt.histogram", "tt.unsplat",
     "tt.descriptor_gather", "tt.descriptor_load", "tt.descriptor_reduce", "tt.descriptor_scatter", "tt.descriptor_store",
     "ttg.local_alloc", "ttg.local_load", "ttg.local_store", "ttg.local_gather", "ttg.local_scatter",
     "ttg.local_atomic_scatter_rmw", "amdg.local_load_packed_transposed", "ttg.fp4_to_fp", "tt.reduce.return",

@@ -49,6 +49,8 @@ def _cluster(subject: Subject) -> str | None:
 
 # Functions
 
+_FUNCTIONS = ("func.func", "tt.func")
+
 
 def _parent(operation: Operation) -> Operation | None:
     return operation.parent_op()
@@ -56,6 +58,7 @@ def _parent(operation: Operation) -> Operation | None:
 
 _PARENTS = {
     "func.return": ("func.func",),
+    "tt.return": ("tt.func",),
     "gpu.return": ("gpu.func",),
     "gpu.func": ("gpu.module",),
     "scf.condition": ("scf.while",),
@@ -80,10 +83,10 @@ def _differences(given: Sequence[Attribute], wanted: Sequence[Attribute]) -> Ite
             yield number, one, other
 
 
-@rule("func.return", "func.return")
+@rule("func.return", "func.return", "tt.return")
 def _returned(subject: Subject) -> str | None:
     function: Any = _parent(subject.operation)
-    if function is None or name_of(function) != "func.func" or "function_type" not in function.properties:
+    if function is None or name_of(function) not in _FUNCTIONS or "function_type" not in function.properties:
         return None
     given, name = subject.operation.operand_types, function.sym_name.data
     wanted = tuple(function.function_type.outputs.data)
@@ -126,17 +129,18 @@ def _kernel(subject: Subject) -> str | None:
     return None
 
 
-@rule("func.call", "func.call")
+@rule("func.call", "func.call", "tt.call")
 def _called(subject: Subject) -> str | None:
     name = _symbol(subject.attribute("callee"))
     function: Any = subject.find(name)
-    if function is None or name_of(function) != "func.func":
+    if function is None or name_of(function) != subject.name.replace("call", "func"):
         return f"'{name}' does not reference a valid function"
     kind = function.function_type
     wanted, made = tuple(kind.inputs.data), tuple(kind.outputs.data)
     given, results = subject.operation.operand_types, subject.operation.result_types
+    told = subject.llvm > 23 and subject.name == "func.call"
     if len(given) != len(wanted):
-        counts = f": expected {len(wanted)}, but got {len(given)}" if subject.llvm > 23 else ""
+        counts = f": expected {len(wanted)}, but got {len(given)}" if told else ""
         return f"incorrect number of operands for callee{counts}"
     for number, one, other in _differences(given, wanted):
         return (
@@ -144,7 +148,7 @@ def _called(subject: Subject) -> str | None:
             f"number {number}"
         )
     if len(results) != len(made):
-        counts = f": expected {len(made)}, but got {len(results)}" if subject.llvm > 23 else ""
+        counts = f": expected {len(made)}, but got {len(results)}" if told else ""
         return f"incorrect number of results for callee{counts}"
     return next((f"result type mismatch at index {number}" for number, _, _ in _differences(results, made)), None)
 

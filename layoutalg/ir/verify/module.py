@@ -54,6 +54,8 @@ CONTEXTUAL = frozenset(
     (
         "func.call",
         "func.return",
+        "tt.call",
+        "tt.return",
         "gpu.return",
         "memref.get_global",
         "scf.condition",

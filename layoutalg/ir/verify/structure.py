@@ -161,7 +161,7 @@ def _names(block: Block) -> Iterator[Problem]:
             taken.add(named.data)
 
 
-_ENDED = ("func.func", "gpu.func", "scf.for", "scf.if", "scf.while")
+_ENDED = ("func.func", "gpu.func", "tt.func", "scf.for", "scf.if", "scf.while")
 """Operations whose blocks end in a terminator."""
 
 
