@@ -17,6 +17,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from layoutalg.checking.remaking import Remade, Remaking
 from layoutalg.conversion.price import Price, price, redundant
 from layoutalg.conversion.triton_way import TritonPrice, triton_says
 from layoutalg.core.notation import Distributed, Machine
@@ -52,6 +53,8 @@ class CheckedConversion:
     price: Price
     triton: TritonPrice | None = None
     """What Triton emits for it and what that costs, of its own conversions on chips that it compiles for."""
+    remade: Remade | None = None
+    """Of Triton's conversions that move something: whether what is converted could be made in the other layout instead."""
 
     @property
     def cost(self) -> int | None:
@@ -81,6 +84,7 @@ def conversions_of(
 
     One whose source nothing speaks of gives a value its layout, and moves nothing.
     """
+    remaking = Remaking(flow, held, target)
     before = {statement.user: statement for statement in flow.wanted if _reads(statement)}
     for value in flow.values:
         for statement in value.stated:
@@ -101,6 +105,8 @@ def conversions_of(
             taken = None if source is None else stated_candidate(source, value.shape, machine)
             ends = ends_in(known, taken, held.get(value.number), machine)
             stated = attribute, statement.attribute
+            nothing = redundant(*stated, value.shape)
+            asked = not nothing and statement.name == "type" and operand in flow
             yield CheckedConversion(
                 place_of(statement.user),
                 called(statement.user),
@@ -108,9 +114,10 @@ def conversions_of(
                 value.shape,
                 attribute,
                 statement.attribute,
-                redundant(*stated, value.shape),
+                nothing,
                 _paid(stated, ends, value, machine, target),
                 triton_says(*stated, value.shape, value.element, target),
+                remaking.of(statement.user) if asked else None,
             )
 
 

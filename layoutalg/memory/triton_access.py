@@ -26,21 +26,22 @@ from typing import Literal, NamedTuple
 import numpy as np
 
 from layoutalg.core.errors import ConversionError, SizeError
+from layoutalg.core.factors import Factor
 from layoutalg.core.gf2 import image, preimages, reduced
 from layoutalg.core.layout import Layout
 from layoutalg.core.messages import shown
 from layoutalg.core.plurals import counted
-from layoutalg.core.whole_numbers import instance_of, one_of, whole_number
+from layoutalg.core.whole_numbers import instance_of, one_of, whole_number, whole_numbers
 from layoutalg.memory.accesses import MOST_ACCESSES
 from layoutalg.memory.addresses import Memory, Numbers
 from layoutalg.memory.coalescing import Coalescing, coalescing
 from layoutalg.memory.conflicts import Banks, Conflicts, count_conflicts
 from layoutalg.triton.conversions import bits_of, widest
-from layoutalg.triton.encodings import Encoding, PaddedShared, parse_encoding
+from layoutalg.triton.encodings import Blocked, Encoding, PaddedShared, parse_encoding
 from layoutalg.triton.linear import LinearLayout
 from layoutalg.triton.swizzling import Hardware, conflicting
 
-__all__ = ["GlobalAccess", "SharedAccess", "global_access", "shared_access"]
+__all__ = ["GlobalAccess", "SharedAccess", "global_access", "global_memory", "shared_access"]
 
 Direction = Literal["load", "store"]
 _LINE, _SECTOR = 128, 32
@@ -209,6 +210,22 @@ def global_access(
         -(-each // _SECTOR),
         lines,
     )
+
+
+def global_memory(tensor: Encoding | LinearLayout | Layout, shape: Sequence[int]) -> Layout:
+    """The memory that a tensor is loaded from, as its layout tells: row-major, but of `#ttg.blocked` in its order.
+
+    Triton's coalescing pass gives each load the order in which its pointers are contiguous.
+
+    >>> print(global_memory(Blocked((4, 1), (4, 8), (1, 1), (0, 1)), (16, 32)))
+    d0 = 16@addr, d1 = 32@addr:16
+    """
+    sizes = whole_numbers(shape, "shape", 1, 2**31)
+    order = tensor.order if isinstance(tensor, Blocked) and tensor.rank == len(sizes) else range(len(sizes))[::-1]
+    strides, step = [0] * len(sizes), 1
+    for dim in order:
+        strides[dim], step = step, step * sizes[dim]
+    return Layout([[Factor(size, stride, "addr")] for size, stride in zip(sizes, strides, strict=True)])
 
 
 def _vector(places: _Offsets, bits: int, pads: Sequence[tuple[int, int]]) -> int:

@@ -11,7 +11,8 @@
 tt.load - 8 loads of 128 bits per lane; each touches 4 lines of 128 bytes (least 4), 16 sectors of 32 bytes (least 16)
 ttg.local_alloc - 8 stores of 128 bits per lane: conflict-free
 
-In global memory a tensor counts as row-major, and its rows as aligned: what pointers say is not followed.
+In global memory a tensor counts as row-major (one in `#ttg.blocked` as contiguous in its order), and its rows as aligned: what
+pointers say is not followed.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ from layoutalg.core.elements import element_bits
 from layoutalg.core.errors import LayoutError
 from layoutalg.core.whole_numbers import instance_of
 from layoutalg.hardware import target_info
-from layoutalg.memory.triton_access import global_access, shared_access
+from layoutalg.memory.triton_access import global_access, global_memory, shared_access
 from layoutalg.triton.encodings import Encoding
 from layoutalg.triton.encodings.types import MemDescType
 
@@ -105,7 +106,7 @@ def _words(
     try:
         if memory is None:
             bits = 64 if element.startswith("!tt.ptr") else element_bits(element)
-            found = global_access(held, shape, bits)
+            found = global_access(held, shape, bits, global_memory(held, shape))
             return str(found).replace("load", direction, 1), {
                 "bits": found.bits, "instructions": found.instructions, "lines": found.lines,
                 "least_lines": found.least_lines, "sectors": found.sectors, "least_sectors": found.least_sectors,

@@ -39,6 +39,8 @@ def _row(one: CheckedConversion) -> tuple[str, str, str, str]:
     told = "redundant: the same work-items hold the same elements" if one.is_redundant else str(one.price)
     if one.triton is not None:
         told += f"; Triton: {one.triton.text}"
+    if one.remade is not None:
+        told += f"; {one.remade}"
     return line, name, "x".join(map(str, one.shape)), told
 
 
@@ -72,7 +74,9 @@ def _conversion_facts(one: CheckedConversion) -> dict[str, Any]:
         "redundant": one.is_redundant,
         "cost": one.cost,
         "price": one.price.facts,
-    } | ({} if one.triton is None else {"triton": one.triton.facts})
+        **({} if one.triton is None else {"triton": one.triton.facts}),
+        **({} if one.remade is None else {"avoidable": one.remade.facts}),
+    }
 
 
 def _mistake_facts(one: Mistake) -> dict[str, Any]:
