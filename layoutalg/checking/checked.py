@@ -72,7 +72,7 @@ class Check:
         ()
         """
         found = tuple([mistake.finding for mistake in self.mistakes])
-        told = {(one.operation, one.place) for one in found}
+        told = {(one.operation, one.place) for one in found if one.level == "error"}
         refused = (one for one in self.module.verify(llvm=self.llvm) if is_refusal(one))
         return (*(one for one in refused if (one.operation, one.place) not in told), *found)
 

@@ -124,6 +124,18 @@ _WORDS: dict[str, str | tuple[str, ...]] = {
         "reside in share memory and statically shaped memref of SCALAR values ",
     ),
     "SMALL": f"fixed-length vector of {_SMALL_FLOATS} or {_FLOATS} values",
+    # Triton's
+    "MEMDESC": "memory descriptor type (`::mlir::triton::gpu::MemDescType`) in Triton IR type system",
+    "TT_BOOL": "1-bit signless integer or ranked tensor of 1-bit signless integer values",
+    "TT_DESC": "Tensor descriptor type (`::mlir::triton::TensorDescType`) in Triton IR type system",
+    "TT_FLOAT": "floating-point or ranked tensor of floating-point values",
+    "TT_INT": "integer or ranked tensor of integer values",
+    "TT_NUMBERS": "ranked tensor of floating-point or integer values",
+    "TT_POINTER": "Pointer type (`::mlir::triton::PointerType`) in Triton IR type system",
+    "TT_PTR": "ptr or ranked tensor of ptr values",
+    "TT_SMALL": "ranked tensor of floating-point or 8-bit signless integer values",
+    "TT_TENSOR": "ranked tensor of floating-point or integer or ptr values",
+    "TT_VALUE": "TT_FLOAT or TT_INT or TT_PTR",
     # IREE's, which are the same whatever the version of LLVM
     "BUFFER": "ranked tensor or memref of any type",
     "INDICES": "index or vector of index values",

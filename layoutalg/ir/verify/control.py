@@ -59,6 +59,12 @@ def _parent(operation: Operation) -> Operation | None:
 _PARENTS = {
     "func.return": ("func.func",),
     "tt.return": ("tt.func",),
+    "tt.reduce.return": ("tt.reduce",),
+    "tt.scan.return": ("tt.scan",),
+    "tt.map_elementwise.return": ("tt.map_elementwise",),
+    "ttg.warp_yield": ("ttg.warp_specialize",),
+    "ttg.warp_return": ("ttg.warp_specialize.partitions",),
+    "ttg.mask.return": ("ttg.mask",),
     "gpu.return": ("gpu.func",),
     "gpu.func": ("gpu.module",),
     "scf.condition": ("scf.while",),

@@ -38,6 +38,7 @@ SUBJECTS = (
     "ours",
     "ours_hardware",
     "structure",
+    "triton",
     "vectors",
     "xegpu_block",
     "xegpu_matrix",
