@@ -53,8 +53,8 @@ DEFAULT_TARGET = DEFAULT_CHIP
 LEVELS = ("lane", "inst", "workgroup")
 """What propagation can be asked to state: `lane_layout`, `inst_data` or `sg_layout`."""
 _CACHED = 1 << 14
-_LANES = ("intel_reqd_sub_group_size", "reqd_sub_group_size", "ttg.threads-per-warp")
-_SUBGROUPS = "ttg.num-warps"
+_LANES = ("intel_reqd_sub_group_size", "reqd_sub_group_size", "ttg.threads-per-warp", "triton_gpu.threads-per-warp")
+_SUBGROUPS, _OLD_SUBGROUPS = "ttg.num-warps", "triton_gpu.num-warps"
 
 
 @dataclass(frozen=True, slots=True)
@@ -198,7 +198,9 @@ def machine_of(function: Operation, target: str = DEFAULT_TARGET, layouts: Itera
             raise LayoutError(f"known_block_size = {sizes}: a workgroup has at most {MOST_WORK_ITEMS:,} work-items")
         if items >= lanes:
             return Machine(lanes=lanes, subgroups=items // lanes)
-    subgroups = _number(function, _SUBGROUPS) or max([each[1] for each in used], default=0)
+    subgroups = (
+        _number(function, _SUBGROUPS) or _number(function, _OLD_SUBGROUPS) or max([each[1] for each in used], default=0)
+    )
     return Machine(lanes=lanes, subgroups=subgroups or None)
 
 

@@ -52,7 +52,6 @@ __all__ = ["CONVERTING", "WrittenLayout", "about_nothing", "called", "statement_
 CONVERTING = {
     "xegpu.convert_layout": ("input_layout", "target_layout"),
     "ttg.convert_layout": ("type", "type"),
-    "triton_gpu.convert_layout": ("type", "type"),
     "iree_vector_ext.to_layout": ("layout", "layout"),
 }
 """Operations that move a value from one layout to another, and which statements say the two."""

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 __all__ = ["LayoutConversion", "conversions_of"]
 
 _BEFORE, _AFTER = "input_layout", "target_layout"
-_TYPED = ("ttg.convert_layout", "triton_gpu.convert_layout")
+_TYPED = "ttg.convert_layout"
 """Whose types say both."""
 
 
@@ -118,5 +118,5 @@ def conversions_of(uses: Sequence[LayoutUse]) -> Iterator[LayoutConversion]:
     for _, group in groupby(uses, key=lambda use: (use.place, use.operation, use.name)):
         named = {use.operand: use for use in group}
         before, after = (_BEFORE, _AFTER) if _BEFORE in named else ("src", "result")
-        if before in named and after in named and (before == _BEFORE or named[before].operation in _TYPED):
+        if before in named and after in named and (before == _BEFORE or named[before].operation == _TYPED):
             yield LayoutConversion(named[before], named[after])

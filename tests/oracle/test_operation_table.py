@@ -25,7 +25,9 @@ from tests.oracle.verdicts import CRASHED, verdicts_of
 
 COMPILERS = ("22", "23", "24", "iree")
 IREE = tuple(name for name in DIALECTS if name.startswith("iree_") or name in ("hal", "pcf", "util"))
-TRITON = ("amdg", "gluon", "rocdl", "tt", "ttg", "ttig", "ttng")
+TRITON = (
+    *("amdg", "gluon", "nvws", "proton", "proton_gpu", "rocdl", "triton_gen", "tt", "ttg", "tti", "ttig", "ttng"),
+)
 """Read as Triton's wheel writes them (tests/oracle/test_triton_files.py)."""
 WRONG = ("none", "i1", "f32", "vector<4xf32>", "memref<4xf32>")
 BRANCHES = ("cf.br", "cf.cond_br", "cf.switch", "pcf.br.cond_return")

@@ -27,6 +27,7 @@ __all__ = [
     "old_spellings",
     "refuse_spelling",
     "refused_spelling",
+    "todays_name",
 ]
 
 _NOTES = "old_spellings"
@@ -36,6 +37,20 @@ _REFUSED = "refused_spellings"
 def note_old_spelling(parser: AttrParser, written: str, today: str) -> None:
     """Remember that the text has an older spelling, and today's."""
     vars(parser).setdefault(_NOTES, []).append(f"{written} is an older spelling; today: {today}")
+
+
+_DIALECTS = {"triton_gpu": "ttg", "triton_nvidia_gpu": "ttng", "triton_intel_gpu": "ttig"}
+"""Dialects that have another name today."""
+
+
+def todays_name(name: str) -> str:
+    """The name of an operation as it is today.
+
+    >>> todays_name("triton_gpu.convert_layout")
+    'ttg.convert_layout'
+    """
+    dialect, dot, rest = name.partition(".")
+    return f"{_DIALECTS.get(dialect, dialect)}{dot}{rest}"
 
 
 def note_refused_spelling(parser: AttrParser, versions: Sequence[int], message: str) -> None:

@@ -26,7 +26,13 @@ from xdsl.utils.lexer import Span
 from xdsl.utils.mlir_lexer import MLIRTokenKind
 
 from layoutalg.core.limits import MAX_NESTING, MOST_OPERANDS, MOST_READ_OPERATIONS, MOST_WRITTEN_OUT
-from layoutalg.ir.operations.old_spellings import keep_old_spellings, notes_put_back, notes_set_aside
+from layoutalg.ir.operations.old_spellings import (
+    keep_old_spellings,
+    note_old_spelling,
+    notes_put_back,
+    notes_set_aside,
+    todays_name,
+)
 from layoutalg.ir.reading.attributes import AttributeParser
 from layoutalg.ir.reading.lines import Lines
 from layoutalg.ir.reading.repeated import LINE, ReadLine, RepeatedLines
@@ -101,9 +107,12 @@ class ModuleParser(AttributeParser):
         place = self.place(token.span.start)  # as LLVM does: the operation's name, behind its results
         pretty = token.kind is MLIRTokenKind.BARE_IDENT
         name = self._consume_token().text if pretty else self.expect(self.parse_str_literal, "operation name expected")
+        written, name = name, todays_name(name)
         kind = self.operation_class(name, pretty, token.span)
         dialects, owners = len(self._parser_state.dialect_stack), len(self.owners)
         notes = notes_set_aside(self) if self.owners else {}  # at the top: those of aliases, for the first operation
+        if written != name:
+            note_old_spelling(self, f"`{written}`", f"`{name}`")
         self._parser_state.dialect_stack.append(kind.dialect_name())
         self.owners.append(kind)
         try:

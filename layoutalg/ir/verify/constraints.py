@@ -279,6 +279,11 @@ def _vector_of_llvm(one: Predicate) -> Predicate:
     return lambda kind: is_vector(kind) and _of_llvm(kind) and one(cast(Any, kind).element_type)
 
 
+def _memory_of_triton(kind: Attribute) -> bool:
+    """A descriptor of memory, under its older names too."""
+    return kind.name == "ttg.memdesc" or str(kind).startswith(("!tt.memdesc<", "!triton_gpu.memdesc<"))
+
+
 _NAMED: dict[str, Predicate] = {
     "floating point LLVM type": _real_of_llvm,
     "LLVM dialect-compatible type": _of_llvm,
@@ -321,8 +326,8 @@ _NAMED: dict[str, Predicate] = {
     "Pointer type (`::mlir::triton::PointerType`) in Triton IR type system": _named("tt.ptr"),
     "Tensor descriptor type (`::mlir::triton::TensorDescType`) in Triton IR type system": _named("tt.tensordesc"),
     "tensor descriptor type": _begins("!tt"),
-    "memory descriptor type (`::mlir::triton::gpu::MemDescType`) in Triton IR type system": _named("ttg.memdesc"),
-    "TensorOrMemDesc instance": lambda kind: is_tensor(kind) or kind.name == "ttg.memdesc",
+    "memory descriptor type (`::mlir::triton::gpu::MemDescType`) in Triton IR type system": _memory_of_triton,
+    "TensorOrMemDesc instance": lambda kind: is_tensor(kind) or _memory_of_triton(kind),
     "Pseudo null-pointer type. Lowers to a null pointer.": _begins("!iree_codegen.null_pointer"),
     "complex type": lambda kind: isinstance(kind, ComplexType),
     "signless-integer-like": _like(lambda kind: _signless(kind) or isinstance(kind, IndexType)),

@@ -1,4 +1,4 @@
-"""Triton's dialects as its compiler prints them: `tt`, `ttg`, `ttng`, `amdg`, `ttig` and `gluon`.
+"""Triton's dialects as its compiler prints them: `tt`, `ttg`, `ttng`, `amdg`, `ttig`, `gluon` and what stands beside them.
 
 >>> from layoutalg.ir import read_module
 >>> text = '''#b = #ttg.blocked<{sizePerThread = [1], threadsPerWarp = [32], warpsPerCTA = [2], order = [0]}>
@@ -13,6 +13,19 @@
 ['tt.make_range', 'tt.splat', 'tt.addptr', 'tt.load', 'tt.return']
 """
 
-from layoutalg.ir.dialects.triton.tables import AMDG, GLUON, ROCDL, TT, TTG, TTIG, TTNG
+from layoutalg.ir.dialects.triton.tables import (
+    AMDG,
+    GLUON,
+    NVWS,
+    PROTON,
+    PROTON_GPU,
+    ROCDL,
+    TRITON_GEN,
+    TT,
+    TTG,
+    TTI,
+    TTIG,
+    TTNG,
+)
 
-__all__ = ["AMDG", "GLUON", "ROCDL", "TT", "TTG", "TTIG", "TTNG"]
+__all__ = ["AMDG", "GLUON", "NVWS", "PROTON", "PROTON_GPU", "ROCDL", "TRITON_GEN", "TT", "TTG", "TTI", "TTIG", "TTNG"]

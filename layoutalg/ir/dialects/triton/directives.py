@@ -32,6 +32,7 @@ from xdsl.parser import Parser, UnresolvedOperand
 from xdsl.printer import Printer
 
 from layoutalg.ir.dialects.iree_directives import parse_named, print_spaced
+from layoutalg.ir.dialects.triton.handing import Bracketed, Handed, Started
 from layoutalg.ir.dialects.triton.types import AsyncTokenType, PointerType
 
 __all__ = ["DIRECTIVES", "EVICTION", "MODIFIERS"]
@@ -435,12 +436,14 @@ _SCHEDULED = {"none": 0, "non_mem_non_sideeffect": 1, "valu": 2, "salu": 4, "mfm
 }  # fmt: skip
 
 DIRECTIVES: Sequence[type[CustomDirective]] = (
-    Barriers, CacheHint, Hints, Offsets, Scheduled, Spaces, Token,
+    Barriers, Bracketed, CacheHint, Handed, Hints, Offsets, Scheduled, Spaces, Started, Token,
     _signature("SixTypes", 6),
     _signature("FourTypes", 4),
     _short("Buffer", "ttg.memdesc"),
     _short("Pointer", "tt.ptr"),
     _short("Descriptor", "tt.tensordesc"),
+    _short("Aref", "nvws.aref"),
+    _short("Segment", "proton_gpu.segment"),
     _word("Axis", _from(0, "x y z")),
     _word("Atomic", _from(1, "and or xor add fadd max min umax umin exch")),
     _word("Reduction", _from(1, "add min max inc dec and or xor")),
@@ -451,6 +454,14 @@ DIRECTIVES: Sequence[type[CustomDirective]] = (
     _word("Rounding", _from(0, "rtz rtne")),
     _word("NaN", {"none": 0, "all": 65535}),
     _word("Small", _from(0, "e4m3 e5m2 e2m3 e3m2 e2m1 bf16 fp16")),
+    _word("LoadControl", _from(0, "Default L1UC_L3UC L1UC_L3C L1C_L3UC L1C_L3C L1S_L3UC L1S_L3C L1IAR_L3C")),
+    _word(
+        "StoreControl",
+        _from(0, "Default L1UC_L3UC L1UC_L3WB L1WT_L3UC L1WT_L3WB L1S_L3UC L1S_L3WB L1WB_L3WB L1WT_L3WT L1S_L3S"),
+    ),
+    _word("Fence", _from(0, "None Local Global LocalAndGlobal")),
+    _word("Kind", _from(0, "unused u8 u4 u2 i8 i4 i2 bf8 hf8") | _from(10, "tf32 bf16 f16 e2m1")),
+    _word("Space", _from(0, "shared_mem tensor_mem")),
     _word("Order", _from(0, "row_major column_major")),
     _following("Loaded", mask=_truth, other=_pointee, result=_pointee),
     _following("Stored", value=_pointee, mask=_truth),

@@ -35,11 +35,19 @@ from xdsl.traits import IsTerminator
 from layoutalg.ir.dialects.directives import SameType
 from layoutalg.ir.dialects.func import Function
 from layoutalg.ir.dialects.triton.directives import DIRECTIVES
-from layoutalg.ir.dialects.triton.types import ENCODINGS, AsyncTokenType, MemDescType, PointerType, TensorDescType
+from layoutalg.ir.dialects.triton.types import (
+    ENCODINGS,
+    ArefType,
+    AsyncTokenType,
+    MemDescType,
+    PointerType,
+    SegmentType,
+    TensorDescType,
+)
 from layoutalg.ir.operations.classes import define
 from layoutalg.ir.operations.rows import rows_of
 
-__all__ = ["AMDG", "GLUON", "ROCDL", "TT", "TTG", "TTIG", "TTNG"]
+__all__ = ["AMDG", "GLUON", "NVWS", "PROTON", "PROTON_GPU", "ROCDL", "TRITON_GEN", "TT", "TTG", "TTI", "TTIG", "TTNG"]
 
 
 def _table(dialect: str) -> tuple[type[IRDLOperation], ...]:
@@ -209,3 +217,13 @@ ROCDL = Dialect("rocdl", [*_table("rocdl")])
 """The little of LLVM's dialect for AMD's chips that Triton writes beside its own."""
 GLUON = Dialect("gluon", [*_table("gluon")])
 """Layouts that the compiler is to find."""
+NVWS = Dialect("nvws", [*_table("nvws")], [ArefType])
+"""What groups of warps hand to one another on NVIDIA's chips, before it is shared memory and barriers."""
+PROTON = Dialect("proton", [*_table("proton")])
+"""What Triton's profiler measures."""
+PROTON_GPU = Dialect("proton_gpu", [*_table("proton_gpu")], [SegmentType])
+"""How it measures that."""
+TRITON_GEN = Dialect("triton_gen", [*_table("triton_gen")])
+"""Intel's instructions, as Triton's compiler for Intel's chips has them."""
+TTI = Dialect("tti", [*_table("tti")])
+"""What Triton's sanitizers watch."""

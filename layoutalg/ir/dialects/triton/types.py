@@ -91,6 +91,24 @@ class TensorDescType(_Text, TypeAttribute):
 
 
 @irdl_attr_definition
+class ArefType(_Text, TypeAttribute):
+    """Buffers that groups of warps hand to one another: `!nvws.aref<[!ttg.memdesc<...>]>`."""
+
+    name = "nvws.aref"
+
+    text: StringAttr
+
+
+@irdl_attr_definition
+class SegmentType(_Text, TypeAttribute):
+    """A part of a profiler's buffer: `!proton_gpu.segment<2048, #smem, warp>`."""
+
+    name = "proton_gpu.segment"
+
+    text: StringAttr
+
+
+@irdl_attr_definition
 class AsyncTokenType(ParametrizedAttribute, TypeAttribute):
     """What a copy that is under way gives, to wait for it."""
 
