@@ -46,11 +46,12 @@ ASKED = [
     "%r = tti.experimental_fpsan_embed %x : (tensor<16x32xf32, #b>) -> tensor<16x32xi32, #b>",
     "%r = amdg.update_tensor_descriptor %d add_offsets = [%n, %n] pred = %n {clamp_bounds} : !tt.tensordesc<16x32xf32, #sh>",
     "%r = amdg.update_tensor_descriptor %d set_bounds = [%n, %n] : !tt.tensordesc<16x32xf32, #sh>",
-    "%r = amdg.buffer_load_to_local %p[%i] into %s : <f32>[tensor<16x32xi32, #b>] -> "
+    "%r = amdg.buffer_load_to_local %p[%i] into %s : !tt.ptr<f32>[tensor<16x32xi32, #b>] -> "
     "<16x32xf32, #sh, #smem, mutable>",
     "llvm.intr.assume %c : i1",
 ]  # fmt: skip
 ALONE = [
+    "%r = amdg.buffer_load_to_local %p[%i] into %s : <f32>[tensor<16x32xi32, #b>] -> <16x32xf32, #sh, #smem, mutable>",
     "amdg.memory_counter_wait load(3) ds(0)",
     'proton.record start "load" proton.record end "load"',
     '%e = proton.allocate_event "copy" : i32 proton.event start %e : i32 proton.event end %e : i32',

@@ -133,6 +133,8 @@ class _Short(CustomDirective):
     """A type whose name is left out: `<64x32xf16, #shared, #smem, mutable>`."""
 
     NAME: ClassVar[str]
+    WHOLE: ClassVar[bool]
+    """Whether the name is written all the same."""
     shown: TypeDirective
 
     def parse(self, parser: Parser, state: ParsingState) -> None:
@@ -152,7 +154,7 @@ class _Short(CustomDirective):
             printer.print_string(", " if place else "")
             if not place:
                 state.print_whitespace(printer)
-            printer.print_string(str(kind).removeprefix(f"!{self.NAME}"))
+            printer.print_string(str(kind) if self.WHOLE else str(kind).removeprefix(f"!{self.NAME}"))
 
     def is_present(self, op: IRDLOperation) -> bool:
         """Whether there is one."""
@@ -163,9 +165,10 @@ class _Short(CustomDirective):
         return True
 
 
-def _short(name: str, called: str) -> type[CustomDirective]:
+def _short(name: str, called: str, *, whole: bool = False) -> type[CustomDirective]:
     body = {
         "NAME": called,
+        "WHOLE": whole,
         "__annotations__": {"shown": TypeDirective},
         "__module__": __name__,
         "__doc__": _Short.__doc__,
@@ -441,6 +444,7 @@ DIRECTIVES: Sequence[type[CustomDirective]] = (
     _signature("FourTypes", 4),
     _short("Buffer", "ttg.memdesc"),
     _short("Pointer", "tt.ptr"),
+    _short("Address", "tt.ptr", whole=True),
     _short("Descriptor", "tt.tensordesc"),
     _short("Aref", "nvws.aref"),
     _short("Segment", "proton_gpu.segment"),
