@@ -133,7 +133,8 @@ class Module:
 
         for part in self.parts:
             for operation in (part.module, *part.module.ops):
-                said = operation.attributes.get("ttg.target") or operation.attributes.get("triton_gpu.target")
+                held = operation.attributes
+                said = held["ttg.target"] if "ttg.target" in held else held.get("triton_gpu.target")
                 if isinstance(said, StringAttr):
                     try:
                         return target_info(said.data.replace("cuda:", "sm_").removeprefix("hip:")).name
