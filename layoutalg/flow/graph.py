@@ -212,8 +212,8 @@ def flow_of(function: Operation, *others: Operation) -> Flow:
     for operation in (op for one in functions for op in one.walk()):
         for argument in (a for region in operation.regions for block in region.blocks for a in block.args):
             _add(parts, argument, shared)
-            for statement in statement_in_type(operation, argument):
-                parts.by_member[argument].stated.append(statement)
+            if argument in parts.by_member:  # not of open sizes
+                parts.by_member[argument].stated += statement_in_type(operation, argument)
         relation = _relation_of(operation)
         if relation is _REFUSED:
             parts.refused.append(operation)

@@ -99,3 +99,10 @@ def test_a_call_with_a_value_that_lies_otherwise_is_wrong() -> None:
 )
 def test_calls_and_returns_follow_the_rules_of_functions(body: str, words: str) -> None:
     assert [one.message for one in la.read(body).verify()] == [words]
+
+
+@pytest.mark.parametrize("shape", ["?x32", "0x32"])
+def test_arguments_without_elements_or_of_open_sizes_are_not_looked_at(shape: str) -> None:
+    layout = "#ttg.blocked<{sizePerThread = [1, 4], threadsPerWarp = [8, 4], warpsPerCTA = [1, 1], order = [1, 0]}>"
+    checked = la.check(f"tt.func @f(%x: tensor<{shape}xf32, {layout}>) {{ tt.return }}")
+    assert not checked.mistakes
