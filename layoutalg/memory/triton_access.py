@@ -220,6 +220,7 @@ def global_memory(tensor: Encoding | LinearLayout | Layout, shape: Sequence[int]
     >>> print(global_memory(Blocked((4, 1), (4, 8), (1, 1), (0, 1)), (16, 32)))
     d0 = 16@addr, d1 = 32@addr:16
     """
+    instance_of(tensor, (Encoding, LinearLayout, Layout), "memory of", ConversionError)
     sizes = whole_numbers(shape, "shape", 1, 2**31)
     order = tensor.order if isinstance(tensor, Blocked) and tensor.rank == len(sizes) else range(len(sizes))[::-1]
     strides, step = [0] * len(sizes), 1
