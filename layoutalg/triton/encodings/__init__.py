@@ -17,7 +17,7 @@ from layoutalg.triton.encodings.blocked import Blocked, Slice
 from layoutalg.triton.encodings.dot import DotOperand
 from layoutalg.triton.encodings.encoding import Encoding
 from layoutalg.triton.encodings.gluon import as_encoding
-from layoutalg.triton.encodings.intel import Dpas
+from layoutalg.triton.encodings.intel import Dpas, Subgroup2DBlock
 from layoutalg.triton.encodings.linear_bases import GenericLinear, Linear
 from layoutalg.triton.encodings.nvidia import NvidiaMma
 from layoutalg.triton.encodings.nvmma import NvmmaShared
@@ -45,6 +45,7 @@ __all__ = [
     "RotatingShared",
     "SharedLinear",
     "Slice",
+    "Subgroup2DBlock",
     "SwizzledShared",
     "TensorMemory",
     "TensorMemoryScales",

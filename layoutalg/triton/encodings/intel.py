@@ -1,4 +1,4 @@
-"""`#ttig.dpas`: the accumulator of Intel's DPAS, and its operands, as Intel's backend for Triton has them.
+"""`#ttig.dpas`: the accumulator of Intel's DPAS, and its operands, as Intel's backend for Triton has them; and its 2D blocks.
 
 A DPAS of `repeatCount` rows, `executionSize` columns and a depth of `systolicDepth * opsPerChan`, repeated `repCluster` times
 within a warp. Of an 8x16 accumulator a warp of 16 lanes has a column in each lane:
@@ -10,7 +10,8 @@ within a warp. Of an 8x16 accumulator a warp of 16 lanes has a column in each la
 #ttig.dpas<{repeatCount = 8, systolicDepth = 8, executionSize = 16, opsPerChan = 2, threadsPerWarp = 16,
 warpsPerCTA = [1, 1], repCluster = [1, 1], A = [8, 16], B = [16, 16], C = [8, 16]}>
 
-The formulas are those of DPASToLinearLayout in intel-xpu-backend-for-triton, and agree with its unit tests.
+The formulas are those of DPASToLinearLayout and subgroup2DBlockToLinearLayout in intel-xpu-backend-for-triton,
+and agree with its unit tests.
 """
 
 from __future__ import annotations
@@ -18,11 +19,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from layoutalg.core.errors import VerificationError
-from layoutalg.triton.encodings.encoding import Distributed, as_sizes_field, key_text
-from layoutalg.triton.encodings.product import Product
+from layoutalg.triton.encodings.encoding import Bases, Distributed, as_bases_field, as_sizes_field, key_text
+from layoutalg.triton.encodings.product import Product, check_cga
 from layoutalg.triton.linear import LinearLayout
 
-__all__ = ["Dpas"]
+__all__ = ["Dpas", "Subgroup2DBlock"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,3 +135,66 @@ class Dpas(Distributed):
         tile.put(self.rep_cluster[free], "register", free)
         order = [k, free, *range(rank - 3, -1, -1)]
         return self._warps(tile, k).fit(order, (), shape)
+
+
+@dataclass(frozen=True, slots=True)
+class Subgroup2DBlock(Distributed):
+    """`#ttig.subgroup_2d_block`: what 2D block loads deliver; `order` begins with the dimension that warps share.
+
+    Raises `VerificationError` in Triton's words.
+
+    >>> print(Subgroup2DBlock((2, 1), (8, 16), 2, (1, 0), 2, 16).to_linear((16, 32)))
+    #ttg.linear<{register = [[1, 0], [2, 0], [4, 0], [0, 16]], lane = [[0, 1], [0, 2], [0, 4], [0, 8]], warp = [[8, 0]],
+    block = []}>
+    """
+
+    warps_per_cta: tuple[int, ...]
+    instr_shape: tuple[int, ...]
+    num_blocks: int
+    order: tuple[int, ...]
+    k_width: int
+    threads_per_warp: int = 16
+    cga: Bases = ()
+
+    def __post_init__(self) -> None:
+        for name, field in (("warpsPerCTA", "warps_per_cta"), ("instrShape", "instr_shape"), ("order", "order")):
+            sizes = as_sizes_field(name, getattr(self, field), 0 if field == "order" else 1)
+            object.__setattr__(self, field, sizes)
+            if len(sizes) != 2:
+                raise VerificationError(f"{name} must be rank 2 but was {len(sizes)}")
+        if sorted(self.order) != [0, 1]:
+            raise VerificationError(f"order must be a permutation of 0..1, but was {list(self.order)}")
+        as_sizes_field("numBlocks", [self._whole("num_blocks", "numBlocks =", 0, 1024)])
+        if self._whole("k_width", "kWidth =", 0, 1024) not in (1, 2, 4):
+            raise VerificationError(f"kWidth must be 1, 2 or 4, but was: {self.k_width}")
+        if self._whole("threads_per_warp", "threadsPerWarp =", 0, 1024) != 16:
+            raise VerificationError(f"threadsPerWarp must be 16, but was: {self.threads_per_warp}")
+        object.__setattr__(self, "cga", as_bases_field("CGALayout", self.cga))
+        check_cga(self.cga, 2)
+
+    @property
+    def rank(self) -> int:
+        """The dimensions of the tensor."""
+        return 2
+
+    def __str__(self) -> str:
+        keys: dict[str, object] = {
+            "warpsPerCTA": self.warps_per_cta,
+            "CGALayout": self.cga or None,
+            "instrShape": self.instr_shape,
+            "numBlocks": self.num_blocks,
+            "order": self.order,
+            "kWidth": self.k_width,
+            "threadsPerWarp": self.threads_per_warp,
+        }
+        return f"#ttig.subgroup_2d_block<{key_text(keys)}>"
+
+    def _linear(self, shape: tuple[int, ...]) -> LinearLayout:
+        """The layout for a shape that has been checked."""
+        (height, width), lanes, shared = self.instr_shape, self.threads_per_warp, self.order[0]
+        across, down = min(width, lanes), max(1, lanes // width)
+        tile = Product(2).put(max(1, width // lanes), "register", 1).put(across, "lane", 1).put(down, "lane", 0)
+        tile.put(max(1, height // down), "register", 0).put(self.num_blocks, "register", 1)
+        for dim in (1, 0):
+            tile.put(self.warps_per_cta[dim], "warp", None if dim == shared else dim)
+        return tile.fit((0, 1), self.cga, shape)

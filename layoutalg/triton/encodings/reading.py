@@ -30,7 +30,7 @@ from layoutalg.triton.encodings.dot import DotOperand
 from layoutalg.triton.encodings.encoding import Distributed, Encoding, InSharedMemory
 from layoutalg.triton.encodings.fields import Fields
 from layoutalg.triton.encodings.gluon import looks_like_gluon, parse_gluon
-from layoutalg.triton.encodings.intel import Dpas
+from layoutalg.triton.encodings.intel import Dpas, Subgroup2DBlock
 from layoutalg.triton.encodings.linear_bases import GenericLinear, Linear
 from layoutalg.triton.encodings.nvidia import NvidiaMma
 from layoutalg.triton.encodings.nvmma import NvmmaShared
@@ -140,7 +140,6 @@ _PLACEHOLDERS = {
     "#gluon.coalesced_encoding": "a placeholder whose layout Gluon decides later",
     "#ttig.warp": "which has no linear layout in Triton either",
     "#triton_intel_gpu.warp": "which has no linear layout in Triton either",
-    "#ttig.subgroup_2d_block": "which is not read",
 }
 
 
@@ -282,6 +281,15 @@ def _dpas(reader: Reader, name: str) -> Encoding:
     return Dpas(rows, depth, channels, ops, lanes, warps, cluster, pack)
 
 
+def _block(reader: Reader, name: str) -> Encoding:
+    fields = _fields(reader, name)
+    warps, shape, order = (fields.integers(key) for key in ("warpsPerCTA", "instrShape", "order"))
+    blocks, width, lanes = (fields.integer(key) for key in ("numBlocks", "kWidth", "threadsPerWarp"))
+    cga = _cga(fields, len(warps))
+    fields.refuse_unknown()
+    return Subgroup2DBlock(warps, shape, blocks, order, width, lanes, cga)
+
+
 def _swizzled(reader: Reader, name: str) -> Encoding:
     fields = _fields(reader, name)
     if fields.flag("hasLeadingOffset", False):
@@ -392,6 +400,7 @@ _READERS: dict[str, Callable[[Reader, str], Encoding]] = {
     "#ttg.amd_mfma": _mfma,
     "#ttg.amd_wmma": _wmma,
     "#ttig.dpas": _dpas,
+    "#ttig.subgroup_2d_block": _block,
     "#ttg.swizzled_shared": _swizzled,
     "#ttg.shared": _swizzled,
     "#triton_gpu.shared": _swizzled,

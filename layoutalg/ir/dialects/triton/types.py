@@ -133,7 +133,7 @@ ENCODINGS = tuple(
     _encoding(name)
     for name in (
         *("ttg.blocked", "ttg.slice", "ttg.linear", "ttg.generic_linear", "ttg.dot_op"),
-        *("ttg.nvidia_mma", "ttg.amd_mfma", "ttg.amd_wmma", "ttig.dpas"),
+        *("ttg.nvidia_mma", "ttg.amd_mfma", "ttg.amd_wmma", "ttig.dpas", "ttig.subgroup_2d_block"),
         *("ttg.swizzled_shared", "ttg.amd_rotating_shared", "ttg.padded_shared", "ttg.shared_linear"),
         *("ttg.nvmma_shared", "ttg.partitioned_shared"),
         *("ttng.tensor_memory_encoding", "ttng.tensor_memory_scales_encoding"),
