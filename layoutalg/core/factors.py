@@ -118,12 +118,12 @@ class XorFactor(Factor):
 
 
 def xor_factor(places: Iterable[Place]) -> XorFactor:
-    """The factor that flips places; nothing is checked.
+    """The factor that flips places; nothing is checked, and `Places` are in order already.
 
     >>> xor_factor([("reg", 1), ("lane", 4)])
     XorFactor(2@(lane:4^reg))
     """
-    parts: Any = (2, 1, Places(sorted(places)))
+    parts: Any = (2, 1, places if type(places) is Places else Places(sorted(places)))
     return tuple[Any, ...].__new__(XorFactor, parts)
 
 

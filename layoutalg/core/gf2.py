@@ -36,22 +36,26 @@ def image(columns: Sequence[int], vector: int) -> int:
 
 def reduced(vectors: Iterable[int]) -> list[int]:
     """The reduced basis of the space that vectors span, largest first."""
-    basis: list[int] = []
+    leading: dict[int, int] = {}  # by the number of bits
     for vector in vectors:
-        vector = modulo(vector, basis)
-        if vector:
-            top = 1 << (vector.bit_length() - 1)
-            basis = [b ^ vector if b & top else b for b in basis]
-            basis.append(vector)
-    basis.sort(reverse=True)
+        while vector:
+            row = leading.get(vector.bit_length())
+            if row is None:
+                leading[vector.bit_length()] = vector
+                break
+            vector ^= row
+    basis: list[int] = []
+    for size in sorted(leading):
+        basis.insert(0, modulo(leading[size], basis))
     return basis
 
 
 def modulo(vector: int, basis: Iterable[int]) -> int:
     """The vector with 0 at every leading bit of a reduced basis: the least of those that differ from it by the space."""
     for one in basis:
-        if vector >> (one.bit_length() - 1) & 1:
-            vector ^= one
+        less = vector ^ one
+        if less < vector:  # the leading bit was set
+            vector = less
     return vector
 
 
@@ -70,29 +74,31 @@ class Echelon:
     __slots__ = ("rows",)
 
     def __init__(self) -> None:
-        self.rows: list[tuple[int, int]] = []
-        """(vector of the image, the input that becomes it), reduced."""
+        self.rows: dict[int, tuple[int, int]] = {}
+        """(vector of the image, the input that becomes it), by the number of bits of the vector."""
 
     def add(self, column: int, given: int) -> int:
         """Take in that `given` becomes `column`: 0 if that is a new direction, else an input that becomes 0."""
-        column, given = self._reduce(column, given)
-        if not column:
-            return given
-        top = column.bit_length() - 1
-        self.rows = [(y ^ column, x ^ given) if y >> top & 1 else (y, x) for y, x in self.rows]
-        self.rows.append((column, given))
-        return 0
+        rows = self.rows
+        while column:
+            row = rows.get(column.bit_length())
+            if row is None:
+                rows[column.bit_length()] = column, given
+                return 0
+            column ^= row[0]
+            given ^= row[1]
+        return given
 
     def solve(self, wanted: int) -> int | None:
         """An input that becomes `wanted`; None where there is none."""
-        rest, given = self._reduce(wanted, 0)
-        return None if rest else given
-
-    def _reduce(self, y: int, x: int) -> tuple[int, int]:
-        for row, made in self.rows:
-            if y >> (row.bit_length() - 1) & 1:
-                y, x = y ^ row, x ^ made
-        return y, x
+        given = 0
+        while wanted:
+            row = self.rows.get(wanted.bit_length())
+            if row is None:
+                return None
+            wanted ^= row[0]
+            given ^= row[1]
+        return given
 
 
 def _echelon(columns: Iterable[int]) -> tuple[Echelon, list[int]]:

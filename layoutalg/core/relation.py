@@ -11,7 +11,6 @@ A `Relation` is a `Layout` without its operations. The algebra, the views and th
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from functools import partial
 from typing import Any, NoReturn, Self, cast
 
 from layoutalg.core.errors import ConversionError, LayoutError
@@ -30,7 +29,6 @@ from layoutalg.core.factors import (
     natural_order,
     size_of,
 )
-from layoutalg.core.lazy import once
 from layoutalg.core.limits import MAX_SIZE
 from layoutalg.core.messages import number_text, shown
 from layoutalg.core.replicas import merge_replicas, same_replicas
@@ -366,7 +364,7 @@ class Relation:
         form = self.canonical()
         replicas = form.replicas
         if form.flips is not None:
-            form = once(form.kept, "equality", partial(equality_form, form))
+            form = equality_form(form)
             replicas, _ = plain_replicas(form)
         # Replicas whose factors overlap can write one set in two ways; what they have in common is how far they reach.
         reach = tuple(sorted(self.of_parts((), replicas, (), (), ()).spans().items()))
@@ -377,7 +375,7 @@ def _same_with_xor(a: Relation, b: Relation) -> bool:
     """Whether two canonical layouts are equal, of which one or both have XOR."""
     if a.flips is None or b.flips is None:
         return False
-    a, b = once(a.kept, "equality", partial(equality_form, a)), once(b.kept, "equality", partial(equality_form, b))
+    a, b = equality_form(a), equality_form(b)
     if (a.dims, a.offsets, a.names, a.origins, a.flips) != (b.dims, b.offsets, b.names, b.origins, b.flips):
         return False
     (counted, flipping), (others, other) = plain_replicas(a), plain_replicas(b)

@@ -67,9 +67,9 @@ def _coordinate(axis: str, dims: Sequence[tuple[Any, list[Digit]]], flips: Itera
     return sum(terms, sympy.Integer(0)) + sum((_xor(group) for group in _groups(fields)), sympy.Integer(0))
 
 
-def _runs(axis: str, row: Sequence[Digit]) -> list[tuple[int, int, int, bool]]:
+def _runs(axis: str, row: Sequence[Digit]) -> list[tuple[int, int, int, int]]:
     """The digits of a dimension that move along an axis, neighbours that count as one joined: place, extent, weight, flips."""
-    found: list[tuple[int, int, int, bool]] = []
+    found: list[tuple[int, int, int, int]] = []
     for digit in row:
         for name, weight in sorted(digit.moves):
             if name != axis:

@@ -17,143 +17,168 @@ and `hash` use the joined form.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from layoutalg.core.errors import LayoutError
-from layoutalg.core.factors import Factor, Place, XorFactor, merge_factors, xor_factor
+from layoutalg.core.factors import Factor, Place, Places, XorFactor, merge_factors, xor_factor
 from layoutalg.core.gf2 import modulo, reduced
 from layoutalg.core.replicas import merge_replicas
-from layoutalg.core.xor.digits import Digits, by_axis, digits_of, plain_factor
+from layoutalg.core.xor.digits import Digits, digits_of, named, plain_factor
 
 if TYPE_CHECKING:
     from layoutalg.core.relation import Relation
 
-__all__ = ["Columns", "canonical_form", "columns_of", "equality_form", "merged", "plain_replicas"]
+__all__ = ["canonical_form", "equality_form", "merged", "plain_replicas"]
 
 _L = TypeVar("_L", bound="Relation")
 
 
-class Columns(NamedTuple):
-    """The digits that flip places as vectors over GF(2), bit i for place i."""
-
-    places: list[Place]
-    of_digit: dict[tuple[int, int], int]
-    """The column of each digit: by the dimension's number and the digit's place in it; modulo the replicas."""
-    replicas: list[int]
-    """The reduced basis of what the replicas flip."""
-    flipped: int
-    """What is flipped for all elements, modulo the replicas."""
-
-
-def columns_of(digits: Digits, flips: Iterable[Place], order: Sequence[str]) -> Columns:
-    """The columns of a layout. The first axis in `order` is the most significant: reduced columns are the lowest owner."""
-    places = by_axis(digits.places, order)
-    bit = {place: 1 << i for i, place in enumerate(places)}
-
-    def vector(moves: Iterable[Place]) -> int:
-        return sum(bit[place] for place in moves)
-
-    copies = reduced(vector(copy.moves) for copy in digits.replicas if copy.flips)
-    columns = {
-        (d, digit.place): modulo(vector(digit.moves), copies)
-        for d, row in enumerate(digits.dims)
-        for digit in row
-        if digit.flips
-    }
-    return Columns(places, columns, copies, modulo(vector(flips), copies))
-
-
 def canonical_form(layout: _L) -> _L:
     """The same relation in its canonical form; without XOR where it needs none."""
-    joined = equality_form(layout)
-    if joined.flips is not None:
-        try:
-            digits_of(joined)
-        except LayoutError:  # joined places overlap others between them
-            return equality_form(layout, join=False)
-    return joined
+    form, joined = _form(layout, True)
+    if form.flips is not None:
+        if joined:
+            try:
+                digits_of(form)
+            except LayoutError:  # joined places overlap others between them
+                apart, _ = _form(layout, False)
+                apart.kept["equality"] = form
+                return apart
+        form.kept["equality"] = form
+    return form
 
 
-class _Spot(NamedTuple):
-    """A place of the result: what is left of the places that were joined into it."""
-
-    axis: str
-    weight: int
-    column: int
-    """Which bit of the old columns says whether it changes."""
-    flipped: bool
+def equality_form(layout: _L) -> _L:
+    """A form that is equal exactly where the relations are; its places may overlap."""
+    found = layout.kept.get("equality")
+    if found is None:
+        found = layout.kept["equality"] = _form(layout, True)[0]
+    return found
 
 
-def equality_form(layout: _L, join: bool = True) -> _L:
-    """A form that is equal exactly where the relations are (with `join`); its places may overlap."""
+def _form(layout: _L, join: bool) -> tuple[_L, bool]:
+    """The unique form, its places joined where they always change together; and whether that made any of them new."""
     digits = digits_of(layout)
-    columns = columns_of(digits, layout.flips or (), sorted({axis for axis, _ in digits.places}))
-    offsets = layout.offsets
-    spots = _spots(columns, offsets, join)
-    # Two spots of one weight on one axis would have one name: the second counts as a negative weight, which nothing else has.
-    named = [(spot.axis, spot.weight) for spot in spots]
-    names = [name if named.count(name) == 1 else (name[0], -(i + 1)) for i, name in enumerate(named)]
-
-    def of_spots(vector: int) -> int:
-        return sum((vector >> spot.column & 1) << i for i, spot in enumerate(spots))
-
-    copies = reduced(map(of_spots, columns.replicas))
-    moved = {key: modulo(of_spots(vector), copies) for key, vector in columns.of_digit.items()}
-    flipped = modulo(sum(spot.flipped << i for i, spot in enumerate(spots)), copies)
-    users = [sum(vector >> i & 1 for vector in (*moved.values(), *copies)) for i in range(len(spots))]
-
-    def factor(vector: int) -> Factor:
-        if not vector:
-            return Factor(2)
-        i = vector.bit_length() - 1
-        if not vector & (vector - 1) and users[i] == 1 and not flipped >> i & 1:
-            return Factor(2, named[i][1], named[i][0])
-        return xor_factor(name for i, name in enumerate(names) if vector >> i & 1)
-
-    dims = tuple(
-        merged([factor(moved[d, digit.place]) if digit.flips else plain_factor(digit) for digit in reversed(row)])
-        for d, row in enumerate(digits.dims)
-    )
-    replicas = [plain_factor(copy) for copy in digits.replicas if not copy.flips] + [factor(one) for one in copies]
-    flips = tuple(sorted(name for i, name in enumerate(names) if flipped >> i & 1))
-    xors = tuple(one for one in replicas if type(one) is XorFactor)
-    has_xor = bool(flips or xors) or any(type(one) is XorFactor for factors in dims for one in factors)
-    return layout.of_parts(
-        dims,
-        merge_replicas([one for one in replicas if type(one) is not XorFactor]) + xors,
-        tuple(sorted((axis, start) for axis, start in offsets.items() if start)),
+    vectors = [digit.flips for row in (*digits.dims, digits.replicas) for digit in row if digit.flips]
+    spots = _Spots(digits, vectors, layout.flips or (), layout.offsets, join)
+    copies = [spots.taken(digit.flips) for digit in digits.replicas if digit.flips]
+    if copies:
+        copies = reduced(copies)
+        vectors = [modulo(spots.taken(digit.flips), copies) for row in digits.dims for digit in row if digit.flips]
+        vectors += copies
+    elif spots.new:
+        vectors = [spots.taken(vector) for vector in vectors]
+    flips = modulo(spots.flips, copies)
+    once = twice = 0
+    for vector in vectors:
+        twice |= once & vector
+        once |= vector
+    plain = once & ~twice & ~flips  # the places that one digit alone flips
+    left = iter(vectors)
+    has_xor = bool(flips)
+    dims: list[tuple[Factor, ...]] = []
+    for row in digits.dims:
+        factors: list[Factor] = []
+        for digit in row:
+            if not digit.flips:
+                factors.append(plain_factor(digit))
+                continue
+            vector = next(left)
+            if not vector:
+                factors.append(Factor(2))
+            elif vector & plain and not vector & (vector - 1):
+                factors.append(spots.factor(vector))
+            else:
+                has_xor = True
+                factors.append(
+                    xor_factor(spots.names_of(vector) if vector != digit.flips or spots.new else digit.moves)
+                )
+        factors.reverse()
+        dims.append(merged(factors))
+    counted = [plain_factor(copy) for copy in digits.replicas if not copy.flips]
+    flipping: list[Factor] = []
+    for vector in copies:
+        if vector & plain and not vector & (vector - 1):
+            counted.append(spots.factor(vector))
+        else:
+            flipping.append(xor_factor(spots.names_of(vector)))
+    has_xor = has_xor or bool(flipping)
+    form = layout.of_parts(
+        tuple(dims),
+        (*merge_replicas(counted), *flipping) if counted else tuple(flipping),
+        tuple(sorted((axis, start) for axis, start in spots.offsets.items() if start)) if spots.offsets else (),
         layout.names,
         layout.origins,
         layout.codomain_order,
-        flips if has_xor else None,
+        tuple(sorted(spots.names_of(flips))) if has_xor else None,
     )
+    return form, spots.new
 
 
-def _spots(columns: Columns, offsets: dict[str, int], join: bool) -> list[_Spot]:
-    """The places that are left when those that always change together are joined; what never changes goes to `offsets`."""
-    changes = [0] * len(columns.places)  # for each place: which columns and replicas change it
-    for j, vector in enumerate((*columns.of_digit.values(), *columns.replicas)):
-        while vector:
-            low = vector & -vector
-            changes[low.bit_length() - 1] |= 1 << j
-            vector ^= low
-    groups: dict[object, list[int]] = {}
-    for i, (axis, _) in enumerate(columns.places):
-        groups.setdefault((axis, changes[i]) if join or not changes[i] else i, []).append(i)
-    found: list[_Spot] = []
-    for members in groups.values():
-        axis = columns.places[members[0]][0]
-        up = sum(columns.places[i][1] for i in members if not columns.flipped >> i & 1)
-        down = sum(columns.places[i][1] for i in members if columns.flipped >> i & 1)
-        if not changes[members[0]]:
-            offsets[axis] = offsets.get(axis, 0) + down
-        elif not join:
-            found.append(_Spot(axis, up + down, members[0], bool(down)))
-        else:
-            offsets[axis] = offsets.get(axis, 0) + min(up, down)
-            if up != down:
-                found.append(_Spot(axis, abs(up - down), members[0], down > up))
-    return sorted(found)
+class _Spots:
+    """The places of the result: what is left of those that were joined, in order; what never changes goes to `offsets`."""
+
+    def __init__(
+        self, digits: Digits, vectors: Sequence[int], flips: Iterable[Place], offsets: dict[str, int], join: bool
+    ) -> None:
+        self.places = list(digits.places)
+        """Each spot as the axis and the weight of a plain factor."""
+        self.names: Sequence[Place] = self.places
+        """Each spot as XOR factors name it."""
+        self.offsets = offsets
+        self.flips = 0
+        """The spots that are flipped."""
+        for place in flips:
+            self.flips |= digits.places[place]
+        changes = [0] * len(self.places)  # for each place: which vectors change it
+        for j, vector in enumerate(vectors):
+            while vector:
+                low = vector & -vector
+                changes[low.bit_length() - 1] |= 1 << j
+                vector ^= low
+        groups: dict[object, list[int]] = {}
+        for i, (axis, _) in enumerate(self.places):
+            change = changes[i]
+            groups.setdefault((axis, change) if join or not change else i, []).append(i)
+        self.new = len(groups) < len(changes) or 0 in changes
+        """Whether they are other places than before."""
+        if self.new:
+            self._join(groups.values(), changes, join)
+
+    def _join(self, groups: Iterable[Sequence[int]], changes: Sequence[int], join: bool) -> None:
+        found: list[tuple[str, int, int, bool]] = []  # axis, weight, an old place that changes as it does, flipped
+        for members in groups:
+            axis = self.places[members[0]][0]
+            up = sum(self.places[i][1] for i in members if not self.flips >> i & 1)
+            down = sum(self.places[i][1] for i in members if self.flips >> i & 1)
+            if not changes[members[0]]:
+                self.offsets[axis] = self.offsets.get(axis, 0) + down
+            elif not join:
+                found.append((axis, up + down, members[0], bool(down)))
+            else:
+                self.offsets[axis] = self.offsets.get(axis, 0) + min(up, down)
+                if up != down:
+                    found.append((axis, abs(up - down), members[0], down > up))
+        found.sort()
+        self.places = [(axis, weight) for axis, weight, _, _ in found]
+        # Two spots of one weight on one axis would have one name: they count as negative weights, which nothing else has.
+        self.names = [one if self.places.count(one) == 1 else (one[0], -(i + 1)) for i, one in enumerate(self.places)]
+        self.old = [old for _, _, old, _ in found]
+        self.flips = sum(flipped << i for i, (*_, flipped) in enumerate(found))
+
+    def taken(self, vector: int) -> int:
+        """What a vector of the old places is in the new ones."""
+        return sum((vector >> old & 1) << i for i, old in enumerate(self.old)) if self.new else vector
+
+    def names_of(self, vector: int) -> Iterable[Place]:
+        """The spots of a vector, as XOR factors name them."""
+        found = named(vector, self.names)
+        return found if self.new else Places(found)
+
+    def factor(self, vector: int) -> Factor:
+        """The plain factor that moves along the one spot of a vector."""
+        axis, weight = self.places[vector.bit_length() - 1]
+        return Factor(2, weight, axis)
 
 
 def merged(factors: Sequence[Factor]) -> tuple[Factor, ...]:

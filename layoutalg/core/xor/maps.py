@@ -16,9 +16,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from layoutalg.core.factors import Place, XorFactor
+from layoutalg.core.gf2 import modulo, reduced
 from layoutalg.core.lazy import once
-from layoutalg.core.xor.digits import Digit, Digits, digits_of
-from layoutalg.core.xor.forms import columns_of
+from layoutalg.core.xor.digits import Digit, Digits, digits_of, named
 
 if TYPE_CHECKING:
     from layoutalg.core.relation import Relation
@@ -120,16 +120,23 @@ def lowest_owner(layout: Relation) -> tuple[Digits, list[Place]]:
 
 def _lowest_owner(layout: Relation) -> tuple[Digits, list[Place]]:
     digits = digits_of(layout)
-    found = columns_of(digits, layout.flips or (), layout.codomain)
+    if not any(copy.flips for copy in digits.replicas):
+        return digits, list(layout.flips or ())
+    rank = {axis: i for i, axis in enumerate(layout.codomain)}  # the first axis is the most significant
+    places = sorted(digits.places, key=lambda place: (-rank[place[0]], place[1]))
+    bit = {place: 1 << i for i, place in enumerate(places)}
 
-    def named(vector: int) -> list[Place]:
-        return [place for i, place in enumerate(found.places) if vector >> i & 1]
+    def vector(moves: Iterable[Place]) -> int:
+        return sum(bit[place] for place in moves)
 
-    rows = [
-        [one._replace(moves=frozenset(named(found.of_digit[d, one.place]))) if one.flips else one for one in row]
-        for d, row in enumerate(digits.dims)
-    ]
-    return digits._replace(dims=rows), named(found.flipped)
+    copies = reduced(vector(copy.moves) for copy in digits.replicas if copy.flips)
+
+    def lowest(digit: Digit) -> Digit:
+        moves = named(modulo(vector(digit.moves), copies), places)
+        return digit._replace(moves=tuple(moves), flips=sum(digits.places[place] for place in moves))
+
+    rows = [[lowest(one) if one.flips else one for one in row] for row in digits.dims]
+    return digits._replace(dims=rows), named(modulo(vector(layout.flips or ()), copies), places)
 
 
 def fill_lowest(layout: Relation, axis: str, out: _Vector) -> None:
@@ -196,7 +203,7 @@ def places_of(layout: Relation, element: Sequence[int]) -> list[tuple[int, ...]]
         for one in row:
             count = value // one.place % one.extent
             if one.flips and count:
-                flipped ^= one.moves
+                flipped = flipped.symmetric_difference(one.moves)
             elif not one.flips:
                 for axis, stride in one.moves:
                     at[axis] += count * stride
@@ -204,7 +211,7 @@ def places_of(layout: Relation, element: Sequence[int]) -> list[tuple[int, ...]]
     found = {(flipped, tuple(at.values()))}
     for copy in digits.replicas:
         if copy.flips:
-            found |= {(flips ^ copy.moves, place) for flips, place in found}
+            found |= {(flips.symmetric_difference(copy.moves), place) for flips, place in found}
         else:
             ((axis, stride),) = copy.moves
             column = order.index(axis)

@@ -13,12 +13,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from itertools import pairwise
+from operator import itemgetter
 from typing import TYPE_CHECKING, NoReturn, TypeVar
 
 from layoutalg.core.errors import CompositionError, LayoutError
-from layoutalg.core.factors import Factor, Place, XorFactor, size_of, xor_factor
+from layoutalg.core.factors import Factor, Place, Places, XorFactor, size_of, xor_factor
 from layoutalg.core.gf2 import Echelon
-from layoutalg.core.xor.digits import Digit, digits_of, flipped_places, plain_factor
+from layoutalg.core.xor.digits import Digit, Digits, as_factor, digits_of, flipped_places, named, plain_factor
 
 if TYPE_CHECKING:
     from layoutalg.core.relation import Relation
@@ -44,52 +45,45 @@ def inverse(layout: _L, tidy: bool = True) -> _L:
     Raises `LayoutError` for an axis with a gap or an overlap, naming it.
     """
     digits = digits_of(layout)
-    order = sorted({axis for axis, _ in digits.places})
-    places = sorted(digits.places, key=lambda place: (order.index(place[0]), place[1]))
-    bit = {place: 1 << i for i, place in enumerate(places)}
     domain: list[Place] = []  # what each bit of an input of `solved` is
     solved = Echelon()
+    copies: list[Digit] = []  # the digits of the result that no axis counts
+    moving: dict[str, list[tuple[int, Digit]]] = {}  # along each axis: how far apiece, and what that becomes
     unseen: list[int] = []  # inputs that change nothing
-    moving: dict[str, list[tuple[int, int, _Moves]]] = {}
-    copies: list[Factor] = []
-    for name, row in (*zip(layout.names, digits.dims, strict=True), (None, digits.replicas)):
-        for digit in row:
-            if digit.flips:
+    rows = sorted(zip(layout.names, digits.dims, strict=True))  # by name: `domain` is to be in order
+    for name, row in (*rows, ("", digits.replicas)):
+        for place, extent, moves, flips in row:
+            if flips:
                 given = 0
-                if name is not None:
+                if name:
                     given = 1 << len(domain)
-                    domain.append((name, digit.place))
-                zero = solved.add(sum(bit[place] for place in digit.moves), given)
+                    domain.append((name, place))
+                zero = solved.add(flips, given)
                 if zero:
                     unseen.append(zero)
-            elif not digit.moves:
-                copies.append(Factor(digit.extent, digit.place, name))
+                continue
+            to = Digit(0, extent, ((name, place),) if name else (), 0)
+            if moves:
+                moving.setdefault(moves[0][0], []).append((moves[0][1], to))
             else:
-                ((axis, stride),) = digit.moves
-                to = _NOTHING if name is None else frozenset(((name, digit.place),))
-                moving.setdefault(axis, []).append((stride, digit.extent, to))
-
-    def named(vector: int) -> _Moves:
-        return frozenset(place for i, place in enumerate(domain) if vector >> i & 1)
-
-    flips: _Moves = _NOTHING
-    found: dict[Place, _Moves] = {}
-    for place in places:
-        at = solved.solve(bit[place])
+                copies.append(to)
+    flipped = 0
+    for place, bit in digits.places.items():
+        at = solved.solve(bit)
         if at is None:
             raise LayoutError(f"axis {place[0]!r} has a gap: no element is at {place[1]} of it alone (in {layout})")
-        found[place] = named(at)
-        moving.setdefault(place[0], []).append((place[1], 2, found[place]))
-        if place in (layout.flips or ()):
-            flips ^= found[place]
-    mixed = frozenset[Place]().union(*found.values(), *map(named, unseen))
+        moving.setdefault(place[0], []).append((place[1], Digit(0, 2, Places(named(at, domain)), at)))
+        if layout.flips and place in layout.flips:
+            flipped ^= at
+    copies += [Digit(0, 2, Places(named(zero, domain)), zero) for zero in unseen]
     starts = layout.offsets
     names = layout.codomain_of({*moving, *starts})
-    dims: list[tuple[Factor, ...]] = []
+    dims: list[list[Digit]] = []
     for axis in names:
+        found = moving.get(axis, [])
+        found.sort(key=itemgetter(0))
         size = 1
-        factors: list[Factor] = []
-        for stride, extent, to in sorted(moving.get(axis, ()), key=lambda one: one[:2]):
+        for stride, (_, extent, _, _) in found:
             if stride != size:
                 problem = (
                     "an overlap"
@@ -98,23 +92,21 @@ def inverse(layout: _L, tidy: bool = True) -> _L:
                 )
                 raise LayoutError(f"axis {axis!r} has {problem} (in {layout})")
             size *= extent
-            if not to:
-                factors.append(Factor(extent))
-            elif (axis, stride) in bit and to <= mixed:
-                factors.append(xor_factor(to))
-            else:
-                ((name, weight),) = to
-                factors.append(Factor(extent, weight, name))
-        dims.append(tuple(reversed(factors)))
+        dims.append([Digit(stride, to[1], to[2], to[3]) for stride, to in found])
     result = layout.of_parts(
-        tuple(dims),
-        (*copies, *(xor_factor(named(zero)) for zero in unseen)),
+        ()
+        if tidy
+        else tuple(tuple(map(as_factor, reversed(row))) for row in dims),  # its canonical form needs digits alone
+        () if tidy else tuple(map(as_factor, copies)),
         tuple(sorted((name, start) for name, start in zip(layout.names, layout.origins, strict=True) if start)),
         names,
-        tuple(starts.get(axis, 0) for axis in names),
+        tuple([starts.get(axis, 0) for axis in names]),
         layout.names,
-        tuple(sorted(flips)),
+        tuple(named(flipped, domain)),
     )
+    bits = {place: 1 << i for i, place in enumerate(domain)}
+    beside = {name: [(one.place, one.extent) for one in row] for name, row in rows if any(one.flips for one in row)}
+    result.kept["digits"] = Digits(dims, copies, bits, beside)
     return result.canonical() if tidy else result
 
 
@@ -172,7 +164,7 @@ class _Composing:
             for count, digit in self.counted(name, at) if at else ():
                 self.take(name, digit, count)
                 if digit.flips:
-                    flips ^= digit.moves
+                    flips = flips.symmetric_difference(digit.moves)
                 else:
                     for axis, stride in digit.moves:
                         offsets[axis] = offsets.get(axis, 0) + count * stride
@@ -183,7 +175,9 @@ class _Composing:
         """The places that a move flips, which is so many `times` the digits of the outer layout."""
         moved = _NOTHING
         for count, one in found:
-            moved ^= one.moves if one.flips else frozenset((axis, step * count * times) for axis, step in one.moves)
+            moved = moved.symmetric_difference(
+                one.moves if one.flips else [(axis, step * count * times) for axis, step in one.moves]
+            )
             self.xored.update(axis for axis, _ in one.moves)
         return moved
 
@@ -229,9 +223,7 @@ class _Composing:
                 return [Factor(extent, stride, *along) if stride else Factor(extent)]
             if len(found) == len(along) == 1:
                 ((count, one),) = found
-                return [
-                    plain_factor(one._replace(extent=extent, moves=frozenset((a, s * count) for a, s in one.moves)))
-                ]
+                return [plain_factor(one._replace(extent=extent, moves=tuple((a, s * count) for a, s in one.moves)))]
         if extent & (extent - 1):
             self.refuse(f"{what} moves several places at once and is no power of two")
         return [_flipping(self.image(found, 1 << j)) for j in range(extent.bit_length() - 1)]
