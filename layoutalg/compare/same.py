@@ -20,11 +20,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import prod
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from layoutalg.compare.owners import Owner, Places, copies_of, first_owners, owners_text
 from layoutalg.core.agreement import AgreedValue, agree
-from layoutalg.core.errors import ConversionError
+from layoutalg.core.errors import ConversionError, DistributionError
 from layoutalg.core.factors import Factor, XorFactor, merge_factors, xor_factor
 from layoutalg.core.layout import MACHINE, Layout
 from layoutalg.core.limits import MOST_OWNERS_COUNTED as _COUNTED
@@ -35,7 +35,10 @@ from layoutalg.core.replicas import same_replicas
 from layoutalg.notations import machine_of, value_of
 
 if TYPE_CHECKING:
-    from layoutalg.core.swizzle import Swizzled
+    from numpy.typing import NDArray
+
+_Table: TypeAlias = "NDArray[Any]"
+"""The address of each element."""
 
 __all__ = ["Same", "same"]
 
@@ -103,7 +106,7 @@ def same(
     threads and values of it where the other side is on the machine. What `machine` leaves open is what the two sides say
     themselves (of two nested layouts, 64 lanes): one that uses fewer lanes or subgroups holds copies in the others.
     `subgroup_size` and `workgroup_size` are another way to say the machine, in threads. A nested layout without an exact
-    `Layout` is compared by its threads' coordinates; swizzled memory by its addresses.
+    `Layout` is compared by its threads' coordinates; memory that a swizzle leaves no factors by its addresses.
 
     Raises `ConversionError` for what has no layout (or several) and for symbolic sizes, the notation's own error where it
     has none for this shape, `SizeError` where places have to be counted through and are too many.
@@ -123,23 +126,24 @@ def same(
         agree(pair[:1], shape, on)
         return _YES
     one, two = (_side(asked) for asked in agree(pair, shape, on))
-    if isinstance(one, Places) or isinstance(two, Places):
-        if not isinstance(one, (Layout, Places)) or not isinstance(two, (Layout, Places)):
-            raise ConversionError(_SWIZZLED)
+    if isinstance(one, Layout) and isinstance(two, Layout):
+        return _compare_layouts(one.canonical(), two.canonical())
+    if isinstance(one, (Layout, Places)) and isinstance(two, (Layout, Places)):
         return _compare_places(one, two)
-    if not isinstance(one, Layout) or not isinstance(two, Layout):
-        return _compare_addresses(one, two)
-    return _compare_layouts(one.canonical(), two.canonical())
+    if isinstance(one, Places) or isinstance(two, Places):
+        raise ConversionError("same: addresses of memory are compared with memory, not with what is on the machine")
+    return _compare_addresses(one, two)
 
 
-_SWIZZLED = "same: swizzled memory is compared with memory, not with what is on the machine"
-
-
-def _side(asked: AgreedValue) -> Layout | Swizzled | Places:
-    """One side: its layout, or where it has none the places that its coordinates say."""
+def _side(asked: AgreedValue) -> Layout | Places | _Table:
+    """One side: its layout, or where it has none the places that its coordinates say, or its addresses."""
     if asked.operand is not None:
         return asked.operand.layout
-    return Places.of_map(asked.coordinates(), asked.shape or asked.value.tensor_shape())
+    try:
+        held = asked.coordinates()
+    except DistributionError:
+        return asked.value.addresses(asked.shape)
+    return Places.of_map(held, asked.shape or asked.value.tensor_shape())
 
 
 def _compare_layouts(a: Layout, b: Layout) -> Same:
@@ -303,26 +307,24 @@ def _compare_places(one: Layout | Places, two: Layout | Places) -> Same:
     return Same(False, note, element, MACHINE, tuple(first[:_LISTED]), tuple(second[:_LISTED]), counts)
 
 
-def _compare_addresses(one: Layout | Swizzled, two: Layout | Swizzled) -> Same:
-    """Two memory layouts with a swizzle in one at least: every address is computed."""
+def _compare_addresses(one: Layout | _Table, two: Layout | _Table) -> Same:
+    """Two memory layouts, of which one at least has addresses and no factors: every address is compared."""
     import numpy as np
 
-    from layoutalg.core.swizzle import Swizzled
-
-    if one == two:
-        return _YES
-    axis = next(v.axis for v in (one, two) if isinstance(v, Swizzled))
-    plain = [v.layout if isinstance(v, Swizzled) else v for v in (one, two)]
-    if plain[0].shape != plain[1].shape:
-        return Same(False, f"the first has shape {list(plain[0].shape)} and the second {list(plain[1].shape)}")
-    if any(set(layout.axes) - {axis} or layout.replicas or any(layout.origins) for layout in plain):
-        raise ConversionError(f"same: a swizzle of {axis} is compared with layouts into {axis} only")
-    if any(type(n) is not int for layout in plain for n in layout.shape):
-        raise ConversionError("same: numbers are needed to compare swizzled addresses")
-    here, there = (
-        v.owner_map(axis) if axis in layout.codomain else np.zeros(layout.shape, np.int64)
-        for v, layout in zip((one, two), plain, strict=True)
-    )
+    axis = "addr"
+    sides: list[_Table] = []
+    for side in (one, two):
+        if isinstance(side, Layout):
+            if len(side.axes) > 1 or side.replicas or any(side.origins) or set(side.axes) & set(MACHINE):
+                raise ConversionError(
+                    f"same: addresses are compared with one address for each element (not with {side})"
+                )
+            axis = next(iter(side.axes), axis)
+            side = side.addresses()
+        sides.append(side)
+    here, there = sides
+    if here.shape != there.shape:
+        return Same(False, f"the first has shape {list(here.shape)} and the second {list(there.shape)}")
     differ = np.argwhere(here != there)
     if not len(differ):
         return _YES

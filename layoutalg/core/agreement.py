@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from layoutalg.core.errors import ConversionError, DistributionError
 from layoutalg.core.notation import Distributed, Machine, Operand, as_machine, single_operand
@@ -20,7 +20,6 @@ from layoutalg.core.notation import Distributed, Machine, Operand, as_machine, s
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from layoutalg.core.layout import Layout
 
 __all__ = ["AgreedValue", "agree"]
 
@@ -111,9 +110,7 @@ def _filled(given: Machine, reached: Sequence[tuple[int, int]]) -> Machine:
 
 def _reach(operand: Operand) -> tuple[int, int]:
     """How many lanes and subgroups a layout on the machine reaches; 0 where it says none, as one of memory does."""
-    if operand.layout.is_swizzled:
-        return 0, 0
-    layout = cast("Layout", operand.layout)
+    layout = operand.layout
     if layout.flips is not None:
         spans = {axis: int(span) for axis, span in layout.spans().items() if axis in _MACHINE}
         at_least = 1 if spans else 0

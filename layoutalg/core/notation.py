@@ -34,7 +34,6 @@ if TYPE_CHECKING:
 
     from layoutalg.core.extents import Extent
     from layoutalg.core.layout import Layout
-    from layoutalg.core.swizzle import Swizzled
     from layoutalg.viz.picture import Picture
 
 __all__ = [
@@ -49,7 +48,6 @@ __all__ = [
     "as_sizes",
     "one_operand",
     "own_sizes",
-    "plain_layout",
     "product_operands",
     "single_operand",
     "sole_layout",
@@ -127,7 +125,7 @@ class Operand(NamedTuple):
     """
 
     name: str
-    layout: Layout | Swizzled
+    layout: Layout
     tile: tuple[int, ...] | None = None
     role: str | None = None
     slots: Layout | None = None
@@ -234,15 +232,6 @@ class Distributed:
         """
         return self
 
-    @property
-    def is_swizzled(self) -> bool:
-        """Whether an XOR swizzle follows the layout, so that factors alone do not say where an element lives.
-
-        >>> Layout.parse("d0 = 4@addr").is_swizzled
-        False
-        """
-        return False
-
     def operands(self, shape: Sequence[int] | None = None, machine: Machine | None = None) -> tuple[Operand, ...]:
         """The layouts of the value, for a tensor of `shape` on a `machine`; of one whole unit unless a shape is given.
 
@@ -263,7 +252,23 @@ class Distributed:
         >>> LayoutAttr(lane_layout=(2,), lane_data=(1,)).coordinates((2,)).tolist()
         [[[[0]], [[1]]]]
         """
-        return plain_layout(self, single_operand(self, shape, machine)).fragment_map()
+        return single_operand(self, shape, machine).layout.fragment_map()
+
+    def addresses(self, shape: Sequence[int] | None = None) -> NDArray[Any]:
+        """Where in memory each element is: an int array of the tensor's shape.
+
+        A notation that gives addresses where it has no exact layout says them here.
+
+        >>> Layout.parse("d0 = 2@addr, d1 = 2@addr:2").addresses().tolist()
+        [[0, 2], [1, 3]]
+        """
+        layout = single_operand(self, shape, None).layout
+        axes = [*layout.axes]
+        if len(axes) > 1:
+            raise ConversionError(f"memory on the axes {', '.join(axes)}: expected one axis of addresses (in {layout})")
+        if any(f.extent != 1 for f in layout.replicas):
+            raise ConversionError(f"replicas in memory: expected one address for each element (in {layout})")
+        return layout.owner_map((*axes, *layout.codomain)[0])
 
     def report(
         self,
@@ -348,15 +353,14 @@ class Notation(Distributed):
     def layout(self, shape: Sequence[Extent] | None = None, machine: Machine | None = None) -> Layout:
         """The exact relation from a tensor of `shape` to the hardware, on a `machine`.
 
-        Raises `DistributionError` where the value has no layout; `ConversionError` for a value with several operands, and
-        for a swizzled one: ask for its `operands`.
+        Raises `DistributionError` where the value has no layout; `ConversionError` for a value with several operands.
 
         >>> la.parse("#xegpu.layout<lane_layout = [1, 16]>").layout((8, 32))
         Layout.parse('d0 = 8@reg:2, d1 = 16@lane 2@reg')
         """
         if shape is None and self.needs_shape:
             raise DistributionError(f"{self} needs a shape, such as (32, 64)")
-        return plain_layout(self, single_operand(self, cast("Sequence[int] | None", shape), machine))
+        return single_operand(self, cast("Sequence[int] | None", shape), machine).layout
 
 
 def single_operand(value: Distributed, shape: Sequence[int] | None, machine: Machine | None) -> Operand:
@@ -381,13 +385,6 @@ def single_operand(value: Distributed, shape: Sequence[int] | None, machine: Mac
     return found[0]
 
 
-def plain_layout(value: object, operand: Operand) -> Layout:
-    """The layout of an operand, which must not be swizzled."""
-    if operand.layout.is_swizzled:
-        raise ConversionError(f"{value} is swizzled: expected a layout of factors alone")
-    return cast("Layout", operand.layout)
-
-
 def sole_layout(value: object, shape: Sequence[Any] | None, machine: Machine | None, asking: str) -> Layout:
     """The layout of a value with one operand, for a function that turns it into another notation (`asking` in errors).
 
@@ -401,7 +398,7 @@ def sole_layout(value: object, shape: Sequence[Any] | None, machine: Machine | N
         raise ConversionError(f"{asking} of a {type(value).__name__}: expected a Layout or a value of a notation")
     if shape is None and value.needs_shape:
         raise ConversionError(f"{value} needs a shape, such as (32, 64)")
-    return plain_layout(value, single_operand(value, shape, as_machine(machine)))
+    return single_operand(value, shape, as_machine(machine)).layout
 
 
 def one_operand(name: object, layout: Any, tile: tuple[int, ...] | None = None) -> tuple[Operand, ...]:

@@ -1,35 +1,32 @@
 """XOR swizzles of an address, as values; `layoutalg.memory` counts the bank conflicts that they avoid.
 
 A swizzle moves no data between rows, it renames addresses inside a block: some high bits are XORed onto low ones, so that
-a column of a row-major tile no longer falls into one bank. It is linear over bits, not over the integers, so it is not
-forced into factors and strides; it composes after a layout onto an address axis.
+a column of a row-major tile no longer falls into one bank. It is linear over bits: a swizzled layout is a layout with XOR.
 
 Four rows of four words; without it, column 0 is at words 0, 4, 8, 12, all in bank 0 of four:
 
 >>> tile = Layout.parse("d0 = 4@addr:4, d1 = 4@addr")
->>> Swizzled(tile, Swizzle(bits=2, base=0, shift=2)).owner_map().tolist()
+>>> swizzled(tile, Swizzle(bits=2, base=0, shift=2)).owner_map("addr").tolist()
 [[0, 1, 2, 3], [5, 4, 7, 6], [10, 11, 8, 9], [15, 14, 13, 12]]
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from layoutalg.core.errors import LayoutError, SizeError
-from layoutalg.core.extents import Extent
-from layoutalg.core.fragments import Indices, owner_map
+from layoutalg.core.algebra import compose
+from layoutalg.core.errors import CompositionError, LayoutError, SizeError
+from layoutalg.core.factors import Factor, xor_factor
 from layoutalg.core.layout import Layout
 from layoutalg.core.limits import MAX_ENTRIES
 from layoutalg.core.messages import number_text, shown
-from layoutalg.core.notation import Distributed, Machine, Operand, one_operand, own_sizes
 from layoutalg.core.relation import as_layout
 from layoutalg.core.whole_numbers import found_whole
 
-__all__ = ["Swizzle", "Swizzled"]
+__all__ = ["Swizzle", "swizzled"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +69,9 @@ class Swizzle:
             at = at.astype(np.int64) if at.dtype.itemsize < 8 else at
         return at ^ ((at >> self.shift) & (((1 << self.bits) - 1) << self.base))
 
+    def __str__(self) -> str:
+        return f"Sw<{self.bits},{self.base},{self.shift}>"
+
     @property
     def period(self) -> int:
         """Addresses that differ by a multiple of this are swizzled alike; an aligned block of it maps onto itself.
@@ -82,86 +82,63 @@ class Swizzle:
         return 1 << (self.base + self.shift + self.bits)
 
 
-@dataclass(frozen=True, slots=True)
-class Swizzled(Distributed):
-    """A layout whose coordinates on `axis` are swizzled afterwards. `==` compares by meaning of the layout.
+def swizzled(layout: Layout, swizzle: Swizzle, axis: str = "addr") -> Layout:
+    """A layout whose coordinates on `axis` are swizzled afterwards; an offset there is added before the swizzle.
 
-    >>> Swizzled(Layout.parse("d0 = 16@addr"), Swizzle(2, 0, 2)).owners((5,))
-    [(4,)]
+    Raises `CompositionError` where the bits that the swizzle reads or changes are no digits of the layout, as in rows of 96
+    words (96 = 3 * 32, and bits 5 and 6 are one digit); `LayoutError` for an axis that the layout does not have.
+
+    >>> print(swizzled(Layout.parse("d0 = 4@addr:4, d1 = 4@addr"), Swizzle(bits=2, base=0, shift=2)))
+    d0 = 2@(addr:2^addr:8) 2@(addr^addr:4), d1 = 2@(addr:2) 2@(addr)
     """
-
-    layout: Layout
-    swizzle: Swizzle
-    axis: str = "addr"
-
-    def __post_init__(self) -> None:
-        as_layout(self.layout, "swizzled layout")
-        if not isinstance(self.swizzle, Swizzle):  # pyright: ignore[reportUnnecessaryIsInstance]
-            raise LayoutError(
-                f"swizzle {shown(self.swizzle)}: expected a Swizzle, such as Swizzle(bits=2, base=0, shift=2)"
-            )
-        if not isinstance(self.axis, str) or self.axis not in self.layout.codomain:  # pyright: ignore[reportUnnecessaryIsInstance]
-            raise LayoutError(
-                f"swizzle of axis {shown(self.axis)}: {self.layout} has {', '.join(self.layout.codomain)}"
-            )
-
-    @property
-    def shape(self) -> tuple[Extent, ...]:
-        """The size of each dimension, in elements.
-
-        >>> Swizzled(Layout.parse("d0 = 16@addr"), Swizzle(2, 0, 2)).shape
-        (16,)
-        """
-        return self.layout.shape
-
-    @property
-    def axes(self) -> dict[str, Extent]:
-        """The extent of each axis of the codomain; a swizzle moves elements inside the extent rounded up to its period.
-
-        >>> Swizzled(Layout.parse("d0 = 16@addr"), Swizzle(2, 0, 2)).axes
-        {'addr': 16}
-        """
-        return self.layout.axes
-
-    @property
-    def is_swizzled(self) -> bool:
-        """Always true (see `Distributed.is_swizzled`).
-
-        >>> Swizzled(Layout.parse("d0 = 16@addr"), Swizzle(2, 0, 2)).is_swizzled
-        True
-        """
-        return True
-
-    def operands(self, shape: Sequence[int] | None = None, machine: Machine | None = None) -> tuple[Operand, ...]:
-        """The swizzled layout itself.
-
-        >>> Swizzled(Layout.parse("d0 = 16@addr"), Swizzle(2, 0, 2)).operands()[0].name
-        'd0 = 16@addr, swizzled'
-        """
-        name = f"{self.layout}, swizzled"
-        own_sizes(name, self.layout.shape, shape)
-        return one_operand(name, self)
-
-    def owners(self, element: Sequence[int]) -> list[tuple[int, ...]]:
-        """Every position of an element, in the order of the layout's codomain.
-
-        >>> Swizzled(Layout.parse("d0 = 4@addr | replicas 2@addr:4"), Swizzle(2, 0, 2)).owners((1,))
-        [(1,), (4,)]
-        """
-        column = self.layout.codomain.index(self.axis)
-        moved = [list(place) for place in self.layout.owners(element)]
-        for place in moved:
-            place[column] = self.swizzle(place[column])
-        return sorted(map(tuple, moved))
-
-    def owner_map(self, axis: str | None = None) -> Indices:
-        """What the layout's own `owner_map` gives, swizzled (of the swizzled axis unless another is named).
-
-        With replicas that is the lowest owner before the swizzle, which need not be the lowest after it.
-
-        >>> Swizzled(Layout.parse("d0 = 2@addr:4, d1 = 2@addr"), Swizzle(1, 0, 2)).owner_map().tolist()
-        [[0, 1], [5, 4]]
-        """
-        wanted = self.axis if axis is None else axis
-        found = owner_map(self.layout, wanted)
-        return self.swizzle(found.astype(np.int64)) if wanted == self.axis else found
+    as_layout(layout, "swizzled layout")
+    if not isinstance(swizzle, Swizzle):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise LayoutError(f"swizzle {shown(swizzle)}: expected a Swizzle, such as Swizzle(bits=2, base=0, shift=2)")
+    if not isinstance(axis, str) or axis not in layout.codomain:  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise LayoutError(f"swizzle of axis {shown(axis)}: {layout} has {', '.join(layout.codomain)}")
+    layout.require_numbers("swizzling it")
+    starts = layout.offsets
+    reach: dict[str, Any] = layout.spans()
+    start = starts.pop(axis, 0)
+    end = start + reach.pop(axis, 1)
+    if start < 0:
+        raise CompositionError(f"{layout} starts at {start} along {axis!r}, and a swizzle counts from 0")
+    read = 1 << swizzle.base + swizzle.shift
+    changing = [(axis, 1 << swizzle.base + i) for i in range(swizzle.bits) if read << i < end]
+    if not changing:
+        return layout
+    top = read << len(changing)
+    moved = (
+        Factor(-(-end // top), top, axis),
+        *[xor_factor([low, (axis, low[1] << swizzle.shift)]) for low in changing[::-1]],
+    )
+    others = [(Factor(size, 1, name),) for name, size in reach.items()]
+    names = (axis, *reach)
+    outer = layout.of_parts(
+        ((*moved, Factor(read, 1, axis)), *others), (), (), names, (0,) * len(names), layout.codomain_order, ()
+    )
+    inner = layout.of_parts(
+        layout.dims,
+        layout.replicas,
+        ((axis, start),) if start else (),
+        layout.names,
+        layout.origins,
+        layout.codomain_order,
+        layout.flips,
+    )
+    try:
+        found = compose(outer, inner)
+    except CompositionError as error:
+        raise CompositionError(
+            f"{layout} has no factors after {swizzle} on {axis!r}: the bits of {axis!r} that it reads or changes are no digits "
+            f"of the layout ({str(error).removeprefix('compose: ').split(' (outer ')[0]})"
+        ) from None
+    return layout.of_parts(
+        found.dims,
+        found.replicas,
+        tuple(sorted({**starts, **found.offsets}.items())),
+        layout.names,
+        layout.origins,
+        layout.codomain_order,
+        found.flips,
+    ).canonical()

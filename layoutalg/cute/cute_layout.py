@@ -26,26 +26,39 @@ before the swizzle. CuTe itself has no word for a plain offset, for replicas of 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from math import prod
 from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias, cast
 
-from layoutalg.core.errors import ConversionError, LayoutError, VerificationError
-from layoutalg.core.factors import Factor, as_name
+from layoutalg.core.errors import ConversionError, DistributionError, LayoutError, SizeError, VerificationError
+from layoutalg.core.extents import Extent
+from layoutalg.core.factors import Factor, XorFactor, as_name
 from layoutalg.core.layout import MACHINE, Layout
-from layoutalg.core.limits import MAX_EXTENT, MAX_NESTING
+from layoutalg.core.limits import MAX_ENTRIES, MAX_EXTENT, MAX_NESTING, MAX_START
 from layoutalg.core.limits import MOST_CUTE_STRIDE as _MOST_STRIDE
 from layoutalg.core.limits import MOST_LEAVES as _MOST_LEAVES
 from layoutalg.core.messages import shown
-from layoutalg.core.notation import Machine, Notation, Operand, as_machine, as_sizes, one_operand, own_sizes
+from layoutalg.core.notation import (
+    Machine,
+    Notation,
+    Note,
+    Operand,
+    ReportRequest,
+    as_machine,
+    as_sizes,
+    one_operand,
+    own_sizes,
+)
 from layoutalg.core.reader import Reader
 from layoutalg.core.whole_numbers import found_whole, whole_numbers
 from layoutalg.core.work_items import cover
 from layoutalg.cute.thread_values import Leaf, from_thread_values, thread_values
 
 if TYPE_CHECKING:
-    from layoutalg.core.swizzle import Swizzled
+    from numpy.typing import NDArray
+
+    from layoutalg.core.swizzle import Swizzle
 
 __all__ = ["CuteLayout", "from_cute", "parse_cute", "to_cute"]
 
@@ -106,13 +119,7 @@ class CuteLayout(Notation):
         (16, 16, 16)
         """
         given = coordinate[0] if len(coordinate) == 1 else coordinate
-        index = self.offset + _index(given, self.shape, self.stride)
-        if self.swizzle is not None:
-            bits, base, shift = self.swizzle
-            mask = (1 << bits) - 1
-            high = index >> (base + max(0, shift)) & mask
-            index ^= high << (base - min(0, shift) if shift < 0 else base)
-        return index
+        return self._swizzled(self.offset + _index(given, self.shape, self.stride))
 
     def operands(self, shape: Sequence[int] | None = None, machine: Machine | None = None) -> tuple[Operand, ...]:
         """The same map as a layout; raises as `from_cute` does.
@@ -127,17 +134,75 @@ class CuteLayout(Notation):
         # Fewer threads than a subgroup has are lanes of one, and `cover` gives the other lanes copies.
         split = named is not None and self.subgroup_size is None and named < self._threads
         lanes = named if split else None
-        found: Layout | Swizzled | None = None
+        found: Layout | None = None
         if self.tile is None:
-            found = None if named is not None and shape is not None else from_cute(self)
+            found = None if named is not None and shape is not None else self._memory()
             if shape is not None and (found is None or found.shape != as_sizes(shape)):
                 found = from_cute(self, shape, lanes)
         if found is None:
             found = from_cute(self, None, lanes)
         own_sizes(self, found.shape, shape)
-        if machine is not None and isinstance(found, Layout) and set(found.axes) & set(MACHINE):
+        if machine is not None and set(found.axes) & set(MACHINE):
             found = cover(found, as_machine(machine), self)
         return one_operand(self, found)
+
+    def _memory(self) -> Layout:
+        """The layout of memory; raises `DistributionError` for a swizzle that has no factors."""
+        try:
+            return from_cute(self)
+        except ConversionError as error:
+            raise DistributionError(str(error)) from None
+
+    def tensor_shape(self) -> tuple[Extent, ...]:
+        """The size of the tile, or of each mode.
+
+        >>> CuteLayout((4, (3, 2)), (3, (1, 12))).tensor_shape()
+        (4, 6)
+        """
+        return self.tile or tuple(prod([n for n, _ in _leaves(*mode)]) for mode in _modes(self))
+
+    def addresses(self, shape: Sequence[int] | None = None) -> NDArray[Any]:
+        """The index of each element of memory: an int array with a dimension for each mode, also where no factors say it.
+
+        >>> CuteLayout((2, 6), (6, 1), swizzle=(1, 0, 1)).addresses().tolist()
+        [[0, 1, 3, 2, 4, 5], [7, 6, 8, 9, 11, 10]]
+        """
+        import numpy as np
+
+        if self.tile is not None:
+            return super(CuteLayout, self).addresses(shape)
+        sizes: Any = self.tensor_shape()
+        own_sizes(self, sizes, shape)
+        if prod(sizes) > MAX_ENTRIES or self.cosize > MAX_START:
+            raise SizeError(
+                f"{self}: {prod(sizes)} indices up to {self.cosize - 1}, over the limit of 2^28, up to 2^62"
+            )
+        index: Any = np.full((1,) * len(sizes), self.offset, np.int64)
+        for d, mode in enumerate(_modes(self)):
+            along: Any = np.zeros(1, np.int64)
+            for n, s in _leaves(*mode):
+                along = (np.arange(n)[:, None] * s + along).reshape(-1)
+            index = index + along.reshape([-1 if i == d else 1 for i in range(len(sizes))])
+        return self._swizzled(index)
+
+    def _swizzled(self, index: Any) -> Any:
+        """An index after the swizzle; of a whole number or an array."""
+        if self.swizzle is None:
+            return index
+        bits, base, shift = self.swizzle
+        high = index >> (base + max(0, shift)) & ((1 << bits) - 1)
+        return index ^ high << (base - min(0, shift))
+
+    def _notes(self, shape: Sequence[int] | None, machine: Machine | None, asked: ReportRequest) -> tuple[Note, ...]:
+        """The swizzle, in words: it explains the layout, and memory that has none."""
+        if self.swizzle is None or self.tile is not None:
+            return ()
+        bits, base, shift = self.swizzle
+        moved = f"(addr >> {shift}) & {((1 << bits) - 1) << base:#x}"
+        if shift < 0:
+            moved = f"(addr << {-shift}) & {((1 << bits) - 1) << base - shift:#x}"
+        value = {"axis": "addr", "bits": bits, "base": base, "shift": shift}
+        return (Note("swizzle", f"addr ^ ({moved})", "swizzle", value, instead=True),)
 
     @property
     def _threads(self) -> int:
@@ -172,8 +237,8 @@ class CuteLayout(Notation):
         return self.offset + 1 + sum((n - 1) * s for n, s in _leaves(self.shape, self.stride))
 
 
-def to_cute(layout: Layout | Swizzled, subgroup_size: int | None = None) -> CuteLayout:
-    """CuTe's form of a layout: of one into memory per dimension, of one on the machine by threads and values.
+def to_cute(layout: Layout, subgroup_size: int | None = None) -> CuteLayout:
+    """CuTe's form of a layout: of memory (perhaps swizzled) per dimension, of one on the machine by threads and values.
 
     `subgroup_size`, where given, must be the layout's number of lanes.
 
@@ -186,10 +251,11 @@ def to_cute(layout: Layout | Swizzled, subgroup_size: int | None = None) -> Cute
     layoutalg.core.errors.ConversionError: it starts at an offset of 8 along addr, and a CuTe layout maps 0 to 0 (in d0 =
     4@addr | offset 8@addr)
     """
-    if not isinstance(layout, Layout):
-        return _from_swizzled(layout)
-    layout.require_strides("a CuTe layout without a swizzle")
+    if not isinstance(layout, Layout):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise ConversionError(f"to_cute of a {type(layout).__name__}: expected a Layout")
     form = layout.canonical()
+    if form.flips is not None:
+        return _swizzled_memory(form, subgroup_size)
     axes: set[str | None] = {f.axis for factors in (*form.dims, form.replicas) for f in factors}
     if form.offsets or any(form.origins):
         start = next((f"{o} along {a}" for a, o in form.offsets.items()), f"{form.origins} in the tensor")
@@ -219,25 +285,46 @@ def _memory(layout: Layout, subgroup_size: int | None = None) -> CuteLayout:
     return CuteLayout(tuple([m[0] for m in modes]), tuple([m[1] for m in modes]))
 
 
-def _from_swizzled(given: Swizzled) -> CuteLayout:
-    """`Sw<...> o offset o shape:stride` of a swizzled memory layout."""
-    from layoutalg.core.swizzle import Swizzled
+def _swizzled_memory(layout: Layout, subgroup_size: int | None) -> CuteLayout:
+    """`Sw<...> o offset o shape:stride` of memory with XOR: the swizzle that undoes it is the one that made it."""
+    from layoutalg.core.swizzle import swizzled
 
-    if not isinstance(given, Swizzled):  # pyright: ignore[reportUnnecessaryIsInstance]
-        raise ConversionError(f"to_cute of a {type(given).__name__}: expected a Layout or a Swizzled layout")
-    layout, swizzle = given.layout, given.swizzle
-    layout.require_strides("what CuTe swizzles")
-    if given.axis in MACHINE:
-        _refuse(layout, f"{given.axis} is swizzled, and CuTe swizzles memory")
-    if set(layout.axes) - {given.axis}:
-        _refuse(layout, f"it moves along more than {given.axis}, and a swizzled CuTe layout has one index")
-    start = layout.offsets.get(given.axis, 0)
-    if not 0 <= start <= _MOST_STRIDE:
-        _refuse(layout, f"it starts at an offset of {start}, and CuTe's are at least 0")
-    if any(layout.origins):
-        _refuse(layout, f"it starts at an origin of {layout.origins}, and CuTe's coordinates start at 0")
-    plain = _memory(Layout(layout.dims, layout.replicas, names=layout.names))
-    return CuteLayout(plain.shape, plain.stride, (swizzle.bits, swizzle.base, swizzle.shift), start)
+    axes = [*layout.axes]
+    if len(axes) != 1 or set(axes) & set(MACHINE):
+        layout.require_strides("a CuTe layout without a swizzle")
+    for swizzle in _swizzles(layout):
+        try:
+            plain = swizzled(layout, swizzle, axes[0])
+        except LayoutError:
+            continue
+        start = plain.offsets.get(axes[0], 0)
+        if plain.flips is None and 0 <= start <= _MOST_STRIDE and not any(plain.origins):
+            found = _memory(Layout(plain.dims, plain.replicas, names=plain.names), subgroup_size)
+            return CuteLayout(found.shape, found.stride, (swizzle.bits, swizzle.base, swizzle.shift), start)
+    raise ConversionError(f"no swizzle of CuTe, Sw<bits,base,shift>, makes it of strides alone (in {layout})")
+
+
+def _swizzles(layout: Layout) -> Iterator[Swizzle]:
+    """The swizzles that may have made a layout: what is XORed together says the shift."""
+    from layoutalg.core.swizzle import Swizzle
+
+    pairs = [
+        (factor.places[0][1], factor.places[1][1])
+        for factors in (*layout.dims, layout.replicas)
+        for factor in factors
+        if isinstance(factor, XorFactor) and len(factor.places) == 2
+    ]
+    for _, weight in layout.flips or ():  # a constant bit of the offset flips what it is XORed onto
+        start = sum(layout.offsets.values())
+        pairs += [(weight, 1 << bit) for bit in range(start.bit_length()) if start >> bit & 1 and 1 << bit > weight]
+    shifts: dict[int, list[int]] = {}
+    for low, high in pairs:
+        if not (low & (low - 1) or high & (high - 1)):
+            shifts.setdefault(high.bit_length() - low.bit_length(), []).append(low.bit_length() - 1)
+    for shift, lows in shifts.items():
+        base, bits = min(lows), max(lows) - min(lows) + 1
+        if bits <= shift:
+            yield Swizzle(bits, base, shift)
 
 
 def _thread_values(layout: Layout, subgroup_size: int | None) -> CuteLayout:
@@ -255,13 +342,14 @@ def from_cute(
     tile: Sequence[int] | None = None,
     subgroup_size: int | None = None,
     axis: str = "addr",
-) -> Layout | Swizzled:
+) -> Layout:
     """The layout that a CuTe layout is: thread-value where there is a tile (given, or in the value), else memory on `axis`.
 
     Unless `subgroup_size` is given or in the value, all threads are lanes of one subgroup.
 
     Raises `VerificationError` for a wrong tile; `ConversionError` where a thread-value layout leaves elements of the
-    tile out or gives one to two places, unless by a stride of 0, and where its factors have no closed form in the tile.
+    tile out or gives one to two places, unless by a stride of 0, where its factors have no closed form in the tile, and where
+    the bits that a swizzle reads or changes are no digits of the layout.
 
     >>> print(from_cute(parse_cute("((4,8),(2,2)):((32,1),(16,8))"), tile=(16, 8)))
     d0 = 2@reg:2 8@lane:4, d1 = 4@lane 2@reg
@@ -283,13 +371,13 @@ def from_cute(
     layout = Layout(dims, offsets={axis: cute.offset}).canonical()
     if cute.swizzle is None or not cute.swizzle[0]:
         return layout
-    from layoutalg.core.swizzle import Swizzle, Swizzled
+    from layoutalg.core.swizzle import Swizzle, swizzled
 
     bits, base, shift = cute.swizzle
     if shift < 0:
         raise ConversionError(f"{cute}: a swizzle that moves low bits onto high ones (shift {shift}) is not supported")
     try:
-        return Swizzled(layout, Swizzle(bits, base, shift), axis)
+        return swizzled(layout, Swizzle(bits, base, shift), axis) if axis in layout.codomain else layout
     except LayoutError as error:
         raise ConversionError(f"{cute}: {error}") from None
 

@@ -21,7 +21,7 @@ from xdsl.ir import Operation
 
 from layoutalg.compare import Same, same
 from layoutalg.core.errors import LayoutError
-from layoutalg.core.notation import Distributed, plain_layout, single_operand
+from layoutalg.core.notation import Distributed, single_operand
 from layoutalg.flow.levels import levels_of
 from layoutalg.flow.relations import shape_of, without
 from layoutalg.flow.written_layouts import WrittenLayout, statements_of
@@ -118,7 +118,7 @@ def _same_at(before: Distributed, after: Distributed, shape: tuple[int, ...], le
     if "lane" in levels and levels_of(before) == levels_of(after):
         return same(before, after, shape)
     axes = ("reg",) if "lane" in levels else ("lane", "reg")
-    first, second = (without(plain_layout(a, single_operand(a, shape, None)), axes) for a in (before, after))
+    first, second = (without(single_operand(a, shape, None).layout, axes) for a in (before, after))
     return same(first, second)
 
 

@@ -29,7 +29,7 @@ from layoutalg.core.errors import LayoutError
 from layoutalg.core.factors import Factor
 from layoutalg.core.layout import Layout
 from layoutalg.core.limits import MOST_WORK_ITEMS
-from layoutalg.core.notation import Distributed, Machine, Operand, one_operand, plain_layout, single_operand
+from layoutalg.core.notation import Distributed, Machine, Operand, one_operand, single_operand
 from layoutalg.hardware import target_info
 from layoutalg.triton.encodings import Encoding
 from layoutalg.xegpu import LayoutAttr, SliceAttr
@@ -125,7 +125,7 @@ def layout_at(attribute: Distributed, shape: tuple[int, ...], machine: Machine) 
     d0 = 8@lane | replicas 2@lane:8
     """
     sizes = shape if attribute.needs_shape else None
-    return plain_layout(attribute, single_operand(attribute, sizes, machine))
+    return single_operand(attribute, sizes, machine).layout
 
 
 @lru_cache(maxsize=_CACHED)
@@ -214,7 +214,7 @@ def _reach(layout: Distributed) -> tuple[int, int, bool]:
     if isinstance(layout, Encoding):
         return _of_encoding(layout)
     try:
-        axes = plain_layout(layout, single_operand(layout, None, None)).axes
+        axes = single_operand(layout, None, None).layout.axes
     except LayoutError:
         return 0, 0, True
     return int(axes.get("lane", 1)), int(axes.get("sg", 1)), True

@@ -7,19 +7,18 @@
 
 `accesses` says what a lane moves in one instruction, `addresses` where elements lie, `conflicts` and `coalescing` count, and
 `swizzles` finds the best addresses (`bank_matrix` says how, for powers of two, on the bits of `machine_bits`; `linear_address`
-is what it finds). `triton_access` answers for Triton's loads and stores. `asked` reads the arguments of all. The conflicts of
+makes it a layout). `triton_access` answers for Triton's loads and stores. `asked` reads the arguments of all. The conflicts of
 a planned conversion are counted by `layoutalg.conversion.program.access_conflicts`, with `conflicts`. All take a `Layout`, a
 value of any notation, or its text.
 """
 
 from layoutalg.memory.coalescing import Coalescing, coalescing
 from layoutalg.memory.conflicts import Conflicts, bank_conflicts
-from layoutalg.memory.linear_address import BitAddress, ElementBit
+from layoutalg.memory.linear_address import ElementBit
 from layoutalg.memory.swizzles import BestSwizzle, best_swizzle
 
 __all__ = [
     "BestSwizzle",
-    "BitAddress",
     "Coalescing",
     "Conflicts",
     "ElementBit",

@@ -1,4 +1,4 @@
-"""Where in memory the elements of a tensor lie, in elements: layouts, swizzles and bit matrices as one table of addresses.
+"""Where in memory the elements of a tensor lie, in elements: layouts and swizzles as one table of addresses.
 
 A 2 x 4 tile stored by columns:
 
@@ -18,12 +18,11 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from layoutalg.core.errors import ConversionError, LayoutError, SizeError
-from layoutalg.core.fragments import owner_map
+from layoutalg.core.errors import ConversionError, DistributionError, LayoutError, SizeError
 from layoutalg.core.layout import Layout
 from layoutalg.core.limits import MOST_ADDRESSES
 from layoutalg.core.messages import shown
-from layoutalg.core.notation import Distributed, Operand
+from layoutalg.core.notation import Distributed
 from layoutalg.core.number_arrays import count_of, together, whole_array
 from layoutalg.notations import value_of
 
@@ -35,7 +34,7 @@ Numbers: TypeAlias = NDArray[np.int64]
 
 
 class Addresses:
-    """Addresses of the elements of one tensor that no `Layout` expresses: `BitAddress` and `BestSwizzle` are such."""
+    """Addresses of the elements of one tensor that come with more than a layout, as `BestSwizzle` does."""
 
     __slots__ = ()
 
@@ -78,7 +77,13 @@ def _operand_table(memory: Distributed | str, tensor: Layout) -> tuple[Any, str]
     """The addresses that a value of some notation says, and what messages call it."""
     try:
         value = value_of(memory)
-        operands = value.operands(tensor.shape if value.needs_shape else None)
+        shape = tensor.shape if value.needs_shape else None
+        try:
+            operands = value.operands(shape)
+        except DistributionError:  # it may have addresses all the same
+            found = value.addresses(shape)
+            _same_tensor(found.shape, tensor, str(value))
+            return found, str(value)
     except LayoutError as error:
         wanted = "expected a Layout such as Layout.parse('d0 = 16@addr:32, d1 = 32@addr')"
         raise ConversionError(
@@ -86,26 +91,11 @@ def _operand_table(memory: Distributed | str, tensor: Layout) -> tuple[Any, str]
         ) from None
     if len(operands) != 1:
         raise ConversionError(f"memory={shown(memory)} has {len(operands)} layouts: expected one")
-    plain, text = _plain(operands[0]), operands[0].name
-    if any(type(n) is not int for factors in (*plain.dims, plain.replicas) for one in factors for n in one[:2]):
+    layout, text = operands[0].layout, operands[0].name
+    if any(type(n) is not int for factors in (*layout.dims, layout.replicas) for one in factors for n in one[:2]):
         raise ConversionError(f"{text} has symbols; put numbers for them with substitute() before counting accesses")
-    _same_tensor(plain.shape, tensor, text)
-    axes = list(plain.axes)
-    if len(axes) > 1:
-        raise ConversionError(f"memory on the axes {', '.join(axes)}: expected one axis of addresses (in {plain})")
-    if any(f.extent != 1 for f in plain.replicas):
-        raise ConversionError(f"replicas in memory: expected one address for each element (in {plain})")
-    if plain is operands[0].layout:
-        return owner_map(plain, (*axes, *plain.codomain)[0]), text
-    moved: Any = operands[0].layout
-    if axes not in ([], [moved.axis]):
-        raise ConversionError(f"memory on the axis {axes[0]}: expected the swizzled one, {moved.axis} (in {plain})")
-    return moved.owner_map(), text
-
-
-def _plain(operand: Operand) -> Layout:
-    """The layout of an operand before its swizzle."""
-    return operand.layout if isinstance(operand.layout, Layout) else operand.layout.layout
+    _same_tensor(layout.shape, tensor, text)
+    return layout.addresses(), text
 
 
 def _same_tensor(shape: Sequence[Any], tensor: Layout, text: str) -> None:

@@ -94,8 +94,6 @@ def _layout(asked: AgreedValue, task: str, symbols: bool) -> Layout:
     if operand is None:
         operand = asked.value.operands(asked.shape, asked.machine)[0]  # raises, and says why there is no layout
     layout = operand.layout
-    if not isinstance(layout, Layout):
-        raise ConversionError(f"{asked.value} is swizzled: expected a layout onto sg, lane and reg")
     if not symbols and any(
         type(n) is not int for factors in (*layout.dims, layout.replicas) for one in factors for n in one[:2]
     ):

@@ -1,8 +1,8 @@
 """Where to put a tensor in shared memory so that neither writing nor reading it meets bank conflicts.
 
-For sizes that are powers of two an address is a linear map over bits: each address bit is an XOR of bits of the element's
-coordinates (a `BitAddress`). Four subgroups of four lanes write a row each of a 4 x 4 tile to four banks, and read a column
-each. The writer has the column's bits in lanes, the reader the row's, so bank = column ^ row serves both:
+For sizes that are powers of two each address bit is an XOR of bits of the element's coordinates: a layout with XOR. Four
+subgroups of four lanes write a row each of a 4 x 4 tile to four banks, and read a column each.
+The writer has the column's bits in lanes, the reader the row's, so bank = column ^ row serves both:
 
     row 0: banks 0 1 2 3        a row has every bank once, and so has a column
     row 1: banks 1 0 3 2
@@ -45,7 +45,7 @@ from layoutalg.memory.addresses import Addresses, Numbers, addresses_of, coordin
 from layoutalg.memory.asked import distributions
 from layoutalg.memory.bank_matrix import TileBits, bank_rows
 from layoutalg.memory.conflicts import Banks, Conflicts, count_conflicts
-from layoutalg.memory.linear_address import BitAddress, ElementBit
+from layoutalg.memory.linear_address import ElementBit, address_bits, by_bits
 from layoutalg.memory.machine_bits import view
 
 __all__ = ["BestSwizzle", "best_rows", "best_swizzle"]
@@ -55,7 +55,7 @@ __all__ = ["BestSwizzle", "best_rows", "best_swizzle"]
 class BestSwizzle(Addresses):
     """The addresses in shared memory that `best_swizzle` found, and what writing and reading there costs a subgroup.
 
-    `memory` maps elements to addresses: by bits, or padded rows where sizes are not powers of two (`padding` elements after
+    `memory` maps elements to addresses: with XOR, or padded rows where sizes are not powers of two (`padding` elements after
     each row of the last dimension). `vector` is the elements that both sides move in one access at least.
 
     >>> best = best_swizzle(Layout.parse("d0 = 16@reg, d1 = 32@lane"), Layout.parse("d0 = 16@lane, d1 = 16@reg 2@lane:16"))
@@ -63,7 +63,7 @@ class BestSwizzle(Addresses):
     (1, 1)
     """
 
-    memory: BitAddress | Layout
+    memory: Layout
     vector: int
     write: Conflicts
     read: Conflicts
@@ -76,7 +76,8 @@ class BestSwizzle(Addresses):
         >>> best_swizzle(Layout.parse("d0 = 4@lane"), Layout.parse("d0 = 4@reg")).shape
         (4,)
         """
-        return self.memory.shape
+        shape: Any = self.memory.shape
+        return shape
 
     @property
     def matrix(self) -> tuple[tuple[ElementBit, ...], ...]:
@@ -85,7 +86,7 @@ class BestSwizzle(Addresses):
         >>> best_swizzle(Layout.parse("d0 = 4@lane"), Layout.parse("d0 = 4@reg")).matrix[1]
         (ElementBit(dim='d0', bit=1),)
         """
-        return self.memory.matrix if isinstance(self.memory, BitAddress) else ()
+        return () if self.padding else address_bits(self.memory)
 
     @property
     def size(self) -> int:
@@ -94,7 +95,8 @@ class BestSwizzle(Addresses):
         >>> best_swizzle(Layout.parse("d0 = 4@lane"), Layout.parse("d0 = 4@reg")).size
         4
         """
-        return prod(self.shape) if isinstance(self.memory, BitAddress) else self.memory.spans().get("addr", 1)
+        size: Any = self.memory.spans().get("addr", 1)
+        return size
 
     def table(self) -> Numbers:
         """The address of every element, in elements: an array of the tensor's shape.
@@ -102,7 +104,7 @@ class BestSwizzle(Addresses):
         >>> best_swizzle(Layout.parse("d0 = 4@lane"), Layout.parse("d0 = 4@reg")).table().tolist()
         [0, 1, 2, 3]
         """
-        return self.address(np.meshgrid(*map(np.arange, self.shape), indexing="ij", sparse=True))
+        return self.memory.owner_map("addr").astype(np.int64)
 
     def address(self, coords: Sequence[Any]) -> Numbers:
         """The addresses of elements, in elements: one array of coordinates per dimension, broadcast against each other.
@@ -112,8 +114,6 @@ class BestSwizzle(Addresses):
         >>> best_swizzle(Layout.parse("d0 = 4@lane"), Layout.parse("d0 = 4@reg")).address([[0, 3]]).tolist()
         [0, 3]
         """
-        if isinstance(self.memory, BitAddress):
-            return self.memory.address(coords)
         given = coordinates(coords, self.memory.names, self.shape)
         moved: Numbers = places(self.memory, given)["addr"].astype(np.int64)
         return moved
@@ -129,8 +129,8 @@ class BestSwizzle(Addresses):
         read: 2 instructions of 1 x 32 bits per lane, 2 cycles: conflict-free
         """
         sizes = " x ".join(map(str, self.shape)) or "1"
-        where = str(self.memory)
-        if isinstance(self.memory, Layout):
+        where = "\n".join(f"address bit {k} = {' ^ '.join(map(str, row))}" for k, row in enumerate(self.matrix))
+        if not self.matrix and prod(self.shape) > 1:
             row = f"each row of {self.shape[-1]}" if self.shape else "it"
             where = (
                 f"no bits to XOR (not all in powers of two): row by row, {self.padding} elements of padding after {row}"
@@ -201,8 +201,8 @@ def _best(write: Layout, read: Layout, hardware: Banks) -> BestSwizzle:
         widest=hardware.most.bit_length() - 1,
         within=hardware.width.bit_length() - hardware.element_bytes.bit_length(),
     )
-    plain = Layout(row_major(write.shape, "addr").dims, names=write.names)
-    found = BitAddress.of(plain), BitAddress.of_rows(write, rows)
+    plain = Layout(row_major(write.shape, "addr").dims, names=write.names, codomain=["addr"])
+    found = plain, by_bits(write, rows)
     return min((_measured(memory, write, held, hardware) for memory in found), key=_price)
 
 
@@ -227,7 +227,7 @@ def _held(write: Layout, read: Layout) -> tuple[Numbers, Numbers]:
 
 
 def _measured(
-    memory: BitAddress | Layout, tensor: Layout, held: tuple[Numbers, Numbers], hardware: Banks, padding: int = 0
+    memory: Layout, tensor: Layout, held: tuple[Numbers, Numbers], hardware: Banks, padding: int = 0
 ) -> BestSwizzle:
     table = addresses_of(memory, tensor, hardware.element_bytes)
     write = count_conflicts(held[0], table, hardware)

@@ -47,7 +47,7 @@ from xdsl.utils.exceptions import VerifyException
 from layoutalg.core.errors import DistributionError, LayoutError
 from layoutalg.core.layout import Layout
 from layoutalg.core.limits import MAX_NESTING, MOST_ALIASES, MOST_LAYOUTS
-from layoutalg.core.notation import Distributed, Machine, plain_layout, single_operand
+from layoutalg.core.notation import Distributed, Machine, single_operand
 from layoutalg.core.reader import Reader
 from layoutalg.core.whole_numbers import as_ints, instance_of
 from layoutalg.ir.dialects.func import Function
@@ -136,7 +136,7 @@ class LayoutUse:
             raise LayoutError(self.problem or f"{self.text}: not a layout")
         if self.shape is None and self.attribute.needs_shape:
             raise DistributionError(f"{self.text}: the shape of the tensor is not known")
-        return plain_layout(self.attribute, single_operand(self.attribute, self.sizes, machine))
+        return single_operand(self.attribute, self.sizes, machine).layout
 
 
 def layout_uses(module: Operation, source: Source) -> Iterator[LayoutUse]:

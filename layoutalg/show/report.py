@@ -30,7 +30,6 @@ from layoutalg.core.limits import MOST_PRINTED
 from layoutalg.core.limits import MOST_REPORTED as _MOST_LISTED
 from layoutalg.core.llvm_versions import DEFAULT_LLVM
 from layoutalg.core.notation import Distributed, Machine, Note, Operand, as_machine, as_sizes
-from layoutalg.core.swizzle import Swizzled
 from layoutalg.core.whole_numbers import as_flag, as_whole, instance_of, listed
 from layoutalg.notations import value_of
 from layoutalg.show.holders import as_holder, held_by, holder_text, points_text
@@ -55,7 +54,7 @@ class Description:
     Layout.parse('d0 = 4@lane')
     """
 
-    layout: Layout | Swizzled | None
+    layout: Layout | None
     facts: dict[str, Any]
     rows: tuple[Row, ...]
     operands: tuple[tuple[str, Description], ...] = ()
@@ -183,51 +182,42 @@ def _note_operand(
     at: Sequence[int] | None,
     facts: dict[str, Any],
     rows: list[Row],
-) -> Layout | Swizzled:
+) -> Layout:
     """Describe one layout in `facts` and `rows`: verdicts first, what else the notation says behind the fragment."""
     layout = operand.layout
-    plain = layout.layout if isinstance(layout, Swizzled) else layout
-    facts["shape"] = [_plain(n) for n in plain.shape]
-    rows.append(("shape", _by(plain.shape)))
+    facts["shape"] = [_plain(n) for n in layout.shape]
+    rows.append(("shape", _by(layout.shape)))
     _add([note for note in notes if note.refused is not None], facts, rows)
     for label, text in operand.notes:
         if label != "title":
             facts[label] = text
             rows.append((label, text))
-    facts["layout"] = str(plain)
-    rows.append(("layout", str(plain)))
-    if isinstance(layout, Swizzled):
-        one = layout.swizzle
-        mask = ((1 << one.bits) - 1) << one.base
-        facts["swizzle"] = {"axis": layout.axis, "bits": one.bits, "base": one.base, "shift": one.shift}
-        rows.append(("swizzle", f"{layout.axis} ^ (({layout.axis} >> {one.shift}) & {mask:#x})"))
+    facts["layout"] = str(layout)
+    rows.append(("layout", str(layout)))
     rest = [note for note in notes if note.refused is None]
     lists = [note for note in rest if note.key == "blocks" or note.label.startswith("block ")]
     views = [note for note in rest if note.instead and note not in lists]
     _add(views, facts, rows)
-    slots = _slots(operand, plain)
+    slots = _slots(operand, layout)
     facts["axes"] = {axis: _plain(n) for axis, n in slots.axes.items()}
     rows.append(("axes", ", ".join(f"{axis} {n}" for axis, n in facts["axes"].items()) or "none"))
-    facts["replicas"] = [str(f) for f in plain.canonical().replicas]
+    facts["replicas"] = [str(f) for f in layout.canonical().replicas]
     rows += [
         ("replicas", f"{f}: each element lives in two places, which differ there")
         if isinstance(f, XorFactor)
         else ("replicas", f"{f}: each element lives in {f.extent} places of {f.axis}, {f.stride} apart")
-        for f in plain.canonical().replicas
+        for f in layout.canonical().replicas
     ]
-    rows += [("needs", str(condition)) for condition in plain.conditions]
-    if "reg" in plain.codomain and plain.flips is None:
-        facts["fragment_shape"] = [_plain(n) for n in plain.fragment_shape]
+    rows += [("needs", str(condition)) for condition in layout.conditions]
+    if "reg" in layout.codomain and layout.flips is None:
+        facts["fragment_shape"] = [_plain(n) for n in layout.fragment_shape]
         rows.append(("fragment", _by(facts["fragment_shape"])))
     _add([note for note in rest if note not in lists and note not in views], facts, rows)
-    if plain is layout:
-        _note_index(slots, facts, rows)
+    _note_index(slots, facts, rows)
     if holder:
-        if plain is not layout:
-            raise DistributionError(f"{operand.name}: what one work-item holds of a swizzled layout is not listed")
-        _note_held(plain, holder, facts, rows)
+        _note_held(layout, holder, facts, rows)
     if at is not None:
-        _note_owners(layout, plain, at, facts, rows)
+        _note_owners(layout, at, facts, rows)
     _add(lists, facts, rows)
     return layout
 
@@ -283,11 +273,9 @@ def _note_held(layout: Layout, holder: dict[str, int], facts: dict[str, Any], ro
     rows.append(("holds", str(found)))
 
 
-def _note_owners(
-    layout: Layout | Swizzled, plain: Layout, at: Sequence[int], facts: dict[str, Any], rows: list[Row]
-) -> None:
+def _note_owners(layout: Layout, at: Sequence[int], facts: dict[str, Any], rows: list[Row]) -> None:
     owners = layout.owners(tuple(at))
-    listed = [dict(zip(plain.codomain, owner, strict=True)) for owner in owners[:MOST_PRINTED]]
+    listed = [dict(zip(layout.codomain, owner, strict=True)) for owner in owners[:MOST_PRINTED]]
     facts["at"], facts["owners"] = list(at), listed
     more = len(owners) - len(listed)
     rows += [(f"at {points_text([at])}", holder_text(owner)) for owner in listed]
@@ -342,9 +330,8 @@ def _coordinates_of(coordinates: Callable[[], Any], holder: dict[str, int], reas
     return held.tolist()
 
 
-def _has_symbols(layout: Layout | Swizzled) -> bool:
-    plain = layout.layout if isinstance(layout, Swizzled) else layout
-    return bool(plain.conditions) or any(not isinstance(n, int) for n in plain.shape)
+def _has_symbols(layout: Layout) -> bool:
+    return bool(layout.conditions) or any(not isinstance(n, int) for n in layout.shape)
 
 
 def _plain(value: Any) -> Any:

@@ -36,7 +36,6 @@ from layoutalg.core.fragments import places
 from layoutalg.core.layout import Layout
 from layoutalg.core.limits import MOST_TERMINAL_COLUMNS as _MOST_COLUMNS
 from layoutalg.core.limits import MOST_TERMINAL_ROWS as _MOST_ROWS
-from layoutalg.core.swizzle import Swizzled
 from layoutalg.core.whole_numbers import instance_of, whole_number
 from layoutalg.viz.colours import hexes, hue_of, shades
 from layoutalg.viz.folding import Band, ExtentRun, fold
@@ -137,7 +136,7 @@ class OwnerGrid:
 
 
 def owner_grid(
-    layout: Layout | Swizzled,
+    layout: Layout,
     most_rows: int = _MOST_ROWS,
     most_columns: int = _MOST_COLUMNS,
     *,
@@ -151,20 +150,20 @@ def owner_grid(
     >>> owner_grid(Layout.parse("d0 = 2@lane:8 2@reg:4, d1 = 2@reg:2 8@lane 2@reg")).columns[:3]
     ('0-1', '2-3', '4-5')
     """
-    instance_of(layout, (Layout, Swizzled), "layout")
+    instance_of(layout, Layout, "layout")
     most_rows = whole_number(most_rows, "most_rows =", 1)
     most_columns = whole_number(most_columns, "most_columns =", 1)
     if width is not None:
         width = whole_number(width, "width =", 0)
-    plain, swizzled = numbered(layout)
+    plain = numbered(layout)
     axes = _owner_axes(plain)
     split = max(plain.rank - 1, 0)
     down, across = slice(split), slice(split, None)
     rows, columns = (
-        _folded(plain, down, axes, swizzled, count=False),
-        _folded(plain, across, axes, swizzled, count=True),
+        _folded(plain, down, axes, count=False),
+        _folded(plain, across, axes, count=True),
     )
-    tall, narrow = _folded(plain, down, axes, swizzled, count=True), _folded(plain, across, axes, swizzled, count=False)
+    tall, narrow = _folded(plain, down, axes, count=True), _folded(plain, across, axes, count=False)
     upright = tall.count * narrow.count < rows.count * columns.count
     if upright:
         rows, columns = tall, narrow
@@ -251,14 +250,11 @@ class _Folded:
         return Side(self.names, self.shape, self.origins, fold(self.runs, most, self.cell), self.runs)
 
 
-def _folded(
-    layout: Layout, dims: slice, axes: tuple[str | None, str], swizzled: Swizzled | None, *, count: bool
-) -> _Folded:
+def _folded(layout: Layout, dims: slice, axes: tuple[str | None, str], *, count: bool) -> _Folded:
     """Fold the minor factors: those that leave the owner alone, or (`count`) one run of neighbours on the minor axis."""
     form = layout.canonical()
     others = [axis for axis in (None, *form.codomain) if axis not in axes or axis is None]
-    swizzle = None if swizzled is None else (swizzled.axis, swizzled.swizzle)
-    runs = side_runs(form, dims, swizzle=swizzle, repeats=others)
+    runs = side_runs(form, dims, repeats=others)
     last = [factor for side in form.dims[dims] for factor in side][-1:]
     cell = 1
     if count and last and last[0][1:] == (1, axes[1]) and not runs[-1].solid:
@@ -270,7 +266,7 @@ def _folded(
 
 
 def _grid(
-    layout: Layout | Swizzled,
+    layout: Layout,
     rows: _Folded,
     columns: _Folded,
     most: tuple[int, int],
@@ -280,7 +276,7 @@ def _grid(
 ) -> OwnerGrid:
     """The grid, with the names of all bands and the cells of the first `kept` rows and columns that are drawn."""
     tops, lefts = rows.side(most[0]), columns.side(most[1])
-    plain, swizzled = numbered(layout)
+    plain = numbered(layout)
     major, minor = axes
     names = [
         tuple([_header(band, name) for band, name in zip(side.bands, side.headers(), strict=True)])
@@ -288,8 +284,8 @@ def _grid(
     ]
     bands = [side.bands[: _first(own, n)] for side, own, n in zip((tops, lefts), names, kept, strict=True)]
     drawn = [[band for band in some if not band.gap] for some in bands]
-    lowest = _owners(plain, swizzled, (tops, lefts), drawn, ends=False)
-    highest = _owners(plain, swizzled, (tops, lefts), drawn, ends=True)
+    lowest = _owners(plain, (tops, lefts), drawn, ends=False)
+    highest = _owners(plain, (tops, lefts), drawn, ends=True)
     first: Any = lowest[minor] * 0 if major is None else lowest[major]
     several = major is not None and plain.spans().get(major, 1) != 1
     across: list[int | None] = _numbers(bands[1])
@@ -328,9 +324,7 @@ def _header(band: Band, name: str) -> str:
     return f"{_TIMES}{band.again + 1}" if band.again else name
 
 
-def _owners(
-    layout: Layout, swizzled: Swizzled | None, sides: Sequence[Side], drawn: Sequence[Sequence[Band]], *, ends: bool
-) -> dict[str, Any]:
+def _owners(layout: Layout, sides: Sequence[Side], drawn: Sequence[Sequence[Band]], *, ends: bool) -> dict[str, Any]:
     """The owner of each drawn cell's first element, or of its last (`ends`)."""
     rows, columns = (
         side.at([b.start + (b.size - 1 if ends else 0) for b in bands])
@@ -339,8 +333,6 @@ def _owners(
     elements = [c[:, None] for c in rows] + [c[None, :] for c in columns]
     shape = (len(drawn[0]), len(drawn[1]))
     found = places(layout, elements)
-    if swizzled is not None:
-        found[swizzled.axis] = swizzled.swizzle(found[swizzled.axis])
     return {axis: np.broadcast_to(values, shape) for axis, values in found.items()}
 
 

@@ -38,7 +38,6 @@ from layoutalg.core.limits import MOST_CELL_COPIES as _MOST_COPIES
 from layoutalg.core.limits import MOST_CELLS, MOST_COPIES_TRIED, MOST_DRAWN
 from layoutalg.core.limits import MOST_FOLDED as MOST
 from layoutalg.core.notation import Operand
-from layoutalg.core.swizzle import Swizzled
 from layoutalg.viz.colours import HUES
 from layoutalg.viz.folding import Band, ExtentRun, common_runs, fold
 from layoutalg.viz.sides import Side, side_runs
@@ -54,7 +53,7 @@ class Grid:
     holds); `label_names` make the label. `scale` has the lowest and the highest number of each axis, in all grids of a
     picture; `copies` is how far further owners of an element are from its lowest, `copies_of` how many owners there are, `held`
     how many elements share a place; `tile` is the size of the tile that cells are grouped by, `tile_known` whether the value
-    said so. Copies of a `swizzled` layout are that far apart before the swizzle.
+    said so.
 
     >>> tensor_grid(Operand("C", Layout.parse("d0 = 2@reg, d1 = 2@lane"))).labels().tolist()
     [['0:0', '1:0'], ['0:1', '1:1']]
@@ -75,7 +74,6 @@ class Grid:
     held: int
     tile: tuple[int, ...]
     tile_known: bool
-    swizzled: Swizzled | None = None
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -162,18 +160,17 @@ def tensor_grid(
 
     Raises `LayoutError` for a layout with symbols, `SizeError` for more than 2^24 cells.
     """
-    layout, swizzled = numbered(part.layout)
-    swizzle = None if swizzled is None else (swizzled.axis, swizzled.swizzle)
+    layout = numbered(part.layout)
     tiles = _tiles(part, layout)
     if sides is None:
         split = max(layout.rank - 1, 0)
-        runs = [side_runs(layout, dims, swizzle=swizzle, tiles=tiles) for dims in (slice(split), slice(split, None))]
+        runs = [side_runs(layout, dims, tiles=tiles) for dims in (slice(split), slice(split, None))]
         sides = _sides(layout, split, runs, (most_rows, most_columns))
     rows, columns = sides
     element = _plane(rows, columns)
     shape = len(rows.starts), len(columns.starts)
-    owner = _owners(layout, swizzled, element, shape)
-    return _grid(part, layout, rows, columns, element, owner, owner, tensor=True, swizzled=swizzled)
+    owner = _owners(layout, element, shape)
+    return _grid(part, layout, rows, columns, element, owner, owner, tensor=True)
 
 
 def hardware_grid(part: Operand, most_rows: int | None = MOST, most_columns: int | None = MOST) -> Grid:
@@ -182,7 +179,7 @@ def hardware_grid(part: Operand, most_rows: int | None = MOST, most_columns: int
     Onto other axes, the last one goes across. Raises `LayoutError` for a layout with symbols, and where an axis has gaps;
     `SizeError` for more than 2^24 cells.
     """
-    layout, swizzled = numbered(part.layout)
+    layout = numbered(part.layout)
     source = part.slots or layout
     slots = source.inverse()
     names = source.codomain
@@ -196,31 +193,23 @@ def hardware_grid(part: Operand, most_rows: int | None = MOST, most_columns: int
         codomain=slots.codomain,
     )
     split = 1 if of_machine(names) and ordered.rank > 1 else ordered.rank - 1
-    swizzle = None if swizzled is None else (swizzled.axis, swizzled.swizzle)
     tiles = _tiles(part, layout)
     dims = slice(max(split, 0)), slice(max(split, 0), None)
-    runs = [side_runs(ordered, one, swizzle=swizzle, swizzled_dim=True, tiles=tiles) for one in dims]
+    runs = [side_runs(ordered, one, tiles=tiles) for one in dims]
     rows, columns = _sides(ordered, split, runs, (most_rows, most_columns))
     where = _plane(rows, columns)
-    asked = dict(where)
-    if swizzled is not None:
-        asked[swizzled.axis] = swizzled.swizzle(where[swizzled.axis])
-        if (swizzled.swizzle(asked[swizzled.axis]) != where[swizzled.axis]).any():
-            raise LayoutError(f"{part.name}: a swizzle that is not its own inverse has no picture of the hardware")
     shape = len(rows.starts), len(columns.starts)
-    found = places(ordered, [asked[name] for name in ordered.names])
+    found = places(ordered, [where[name] for name in ordered.names])
     element = {name: np.broadcast_to(found[name], shape) for name in layout.names}
-    lowest = _owners(layout, swizzled, element, shape)
-    return _grid(part, layout, rows, columns, element, where, lowest, tensor=False, swizzled=swizzled)
+    lowest = _owners(layout, element, shape)
+    return _grid(part, layout, rows, columns, element, where, lowest, tensor=False)
 
 
 def _owners(
-    layout: Layout, swizzled: Swizzled | None, element: dict[str, NDArray[np.int64]], shape: tuple[int, int]
+    layout: Layout, element: dict[str, NDArray[np.int64]], shape: tuple[int, int]
 ) -> dict[str, NDArray[np.int64]]:
     """The lowest owner of each element."""
     found = places(layout, [element[name] for name in layout.names])
-    if swizzled is not None:
-        found[swizzled.axis] = swizzled.swizzle(found[swizzled.axis])
     return {axis: np.broadcast_to(values, shape) for axis, values in found.items()}
 
 
@@ -234,12 +223,11 @@ def spoken(axis: str) -> str:
     return {"sg": "subgroup", "reg": "register"}.get(axis, axis)
 
 
-def numbered(layout: Layout | Swizzled) -> tuple[Layout, Swizzled | None]:
-    """The layout itself, and the swizzle that follows it, if any; refuses symbols."""
-    inner = layout.layout if isinstance(layout, Swizzled) else layout
-    if any(type(n) is not int for n in (*inner.shape, *inner.spans().values())):
-        raise LayoutError(f"{inner} has symbols; put numbers for them with substitute() before drawing it")
-    return inner, layout if isinstance(layout, Swizzled) else None
+def numbered(layout: Layout) -> Layout:
+    """The layout itself; refuses symbols."""
+    if any(type(n) is not int for n in (*layout.shape, *layout.spans().values())):
+        raise LayoutError(f"{layout} has symbols; put numbers for them with substitute() before drawing it")
+    return layout
 
 
 def folded_alike(sides: Sequence[Side], most: int | None = MOST) -> tuple[Side, ...]:
@@ -306,7 +294,6 @@ def _grid(
     lowest: dict[str, NDArray[np.int64]],
     *,
     tensor: bool,
-    swizzled: Swizzled | None,
 ) -> Grid:
     starts, spans = layout.offsets, layout.spans()
     scale: dict[str, tuple[int, int]] = {}
@@ -341,7 +328,6 @@ def _grid(
         prod(f.extent for factors in layout.dims for f in factors if f[2] is None),
         part.tile or _lane_tile(layout),
         part.tile is not None,
-        swizzled,
     )
 
 

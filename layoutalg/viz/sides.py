@@ -1,13 +1,14 @@
 """The rows or the columns of a grid, and the runs that they are folded by.
 
 Along a run every number of the picture changes by one step: owner, element, address, and the tile that a cell lies in. The
-factors of a dimension are such runs; they are cut where a tile ends, and where the bits begin that a swizzle reads or changes:
+factors of a dimension are such runs; they are cut where a tile ends. Bits that are XORed do not fold:
 
 >>> tile = Layout.parse("d0 = 8@addr:64, d1 = 64@addr")
 >>> side_runs(tile, slice(1, None))
 [ExtentRun(extent=64, repeats=False, solid=False)]
->>> [(run.extent, run.solid) for run in side_runs(tile, slice(1, None), swizzle=("addr", Swizzle(3, 3, 3)))]
-[(8, True), (8, False)]
+>>> swizzled = la.swizzled(tile, la.Swizzle(3, 3, 3))
+>>> [(run.extent, run.solid) for run in side_runs(swizzled, slice(1, None))]
+[(2, True), (2, True), (2, True), (8, False)]
 """
 
 from __future__ import annotations
@@ -16,14 +17,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from math import prod
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from layoutalg.core.factors import XorFactor
 from layoutalg.core.layout import Layout
-from layoutalg.core.swizzle import Swizzle
 from layoutalg.viz.folding import Band, ExtentRun
 
 __all__ = ["Side", "side_runs", "span"]
@@ -115,15 +114,12 @@ def side_runs(
     layout: Layout,
     dims: slice,
     *,
-    swizzle: tuple[str, Swizzle] | None = None,
-    swizzled_dim: bool = False,
     tiles: Mapping[str, int] | None = None,
     repeats: Sequence[str | None] = (),
 ) -> list[ExtentRun]:
     """The runs of some dimensions of a layout, major to minor.
 
-    `swizzle` is an axis and the swizzle of it; with `swizzled_dim` it is a dimension that is swizzled before the layout is
-    asked. `tiles` has the size of a tile, by the name of a dimension or of an axis. Factors along an axis of `repeats` change
+    `tiles` has the size of a tile, by the name of a dimension or of an axis. Factors along an axis of `repeats` change
     nothing that is drawn.
     """
     found: list[ExtentRun] = []
@@ -142,8 +138,6 @@ def side_runs(
             pieces = _cut(pieces, (cuts[name],), None)
         for axis, size in cuts.items():
             pieces = _cut(pieces, (size,), axis)
-        if swizzle is not None:
-            pieces = _unswizzled(form, d, pieces, *swizzle, swizzled_dim)
         found += [ExtentRun(one.extent, one.axis in repeats and not one.solid, one.solid) for one in pieces]
     return found
 
@@ -175,50 +169,6 @@ def _cut(pieces: Sequence[_Piece], sizes: Sequence[int], axis: str | None) -> li
                 ]
         pieces = found
     return [*pieces]
-
-
-def _unswizzled(
-    layout: Layout, dim: int, pieces: Sequence[_Piece], axis: str, swizzle: Swizzle, swizzled_dim: bool
-) -> list[_Piece]:
-    """Cut pieces where the bits begin that a swizzle reads or changes; those pieces are solid, as is what may carry."""
-    fields = [swizzle.base, swizzle.base + swizzle.bits, swizzle.base + swizzle.shift]
-    sizes = [*(1 << bit for bit in fields), swizzle.period]
-    if swizzled_dim:
-        if layout.names[dim] != axis:
-            return [*pieces]
-        separate = layout.origins[dim] % swizzle.period == 0
-        pieces = _cut(pieces, sizes, None)
-    else:
-        separate = _keeps_bits_apart(layout, axis, swizzle.period)
-        pieces = _cut(pieces, sizes, axis)
-
-    def solid(one: _Piece) -> bool:
-        if not swizzled_dim and one.axis != axis:
-            return one.solid
-        step = one.place if swizzled_dim else one.stride
-        if step % swizzle.period == 0:
-            return one.solid
-        bit = step.bit_length() - 1
-        moved = any(start <= bit < start + swizzle.bits for start in (fields[0], fields[2]))
-        return one.solid or moved or not separate or step != 1 << bit
-
-    return [_Piece(one.extent, one.place, one.stride, one.axis, solid(one)) for one in pieces]
-
-
-def _keeps_bits_apart(layout: Layout, axis: str, period: int) -> bool:
-    """Whether no two factors share a bit of the address below the period, so that adding them carries nothing."""
-    factors = [f for side in layout.dims for f in side if f.axis == axis]
-    reach = 1
-    for extent, stride, _ in sorted(factors, key=lambda f: int(f.stride)):
-        step: Any = stride
-        if step % period == 0:
-            continue
-        if step < reach or step & (step - 1):
-            return False
-        reach = step * int(extent)
-    multiples = [int(f.stride) for f in factors if int(f.stride) % period == 0]
-    offset: Any = layout.offsets.get(axis, 0)
-    return offset % period == 0 and all(reach <= step for step in multiples if step)
 
 
 def span(low: int, high: int) -> str:

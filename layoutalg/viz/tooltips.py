@@ -9,7 +9,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
 from operator import add, sub
 
 from layoutalg.core.limits import MOST_NAMED as _MOST_NAMED
@@ -26,7 +25,6 @@ def sentences(grid: Grid) -> list[str]:
     lowest = [grid.lowest[axis].reshape(-1).tolist() for axis in grid.axes]
     moving = [d for d in range(len(grid.axes)) if any(copy[d] for copy in grid.copies)]
     tiled = grid.tile_known and grid.tile != grid.sizes
-    move = _mover(grid, range(len(grid.axes)))
     found: list[str] = []
     for i in range(grid.shape[0] * grid.shape[1]):
         element = [values[i] for values in elements]
@@ -39,7 +37,7 @@ def sentences(grid: Grid) -> list[str]:
             mine = [values[i] for values in owners]
             base = [values[i] for values in lowest]
             copies = grid.copies[: _MOST_NAMED + 1]
-            others = [move(base, copy) for copy in ((0,) * len(base), *copies)]
+            others = [tuple(map(add, base, copy)) for copy in ((0,) * len(base), *copies)]
             also = [" ".join(f"{words[d]} {other[d]}" for d in moving) for other in others if other != tuple(mine)]
             also = also[:_MOST_NAMED]
             more = grid.copies_of - 1 - len(also)
@@ -59,31 +57,13 @@ def holders(grid: Grid) -> tuple[list[tuple[int, ...]], dict[tuple[int, ...], se
     moves = {tuple(copy[d] for d in which) for copy in grid.copies} if grid.tensor else set[tuple[int, ...]]()
     for i, key in enumerate(mine):
         held[key].add(i)
-    moved = _mover(grid, which)
     alone = {key: tuple(cells) for key, cells in held.items()}
     for key, cells in alone.items():
-        if len(moves) < len(alone) or grid.swizzled is not None:
-            others = [moved(key, move) for move in moves]
+        if len(moves) < len(alone):
+            others = [tuple(map(add, key, move)) for move in moves]
         else:
             others = [other for other in alone if tuple(map(sub, other, key)) in moves]
         for other in others:
             if other in held:
                 held[other].update(cells)
     return mine, held
-
-
-def _mover(grid: Grid, which: Sequence[int]) -> Callable[[Sequence[int], Sequence[int]], tuple[int, ...]]:
-    """What gives the place of a copy, from a place on some axes and how far the copy is: before a swizzle, if there is one."""
-    swizzled = grid.swizzled
-    axes = [grid.axes[d] for d in which]
-    if swizzled is None or swizzled.axis not in axes:
-        return lambda place, copy: tuple(map(add, place, copy))
-    at, swizzle = axes.index(swizzled.axis), swizzled.swizzle
-
-    def move(place: Sequence[int], copy: Sequence[int]) -> tuple[int, ...]:
-        before = [*place[:at], swizzle(place[at]), *place[at + 1 :]]
-        found = [*map(add, before, copy)]
-        found[at] = swizzle(found[at])
-        return tuple(found)
-
-    return move
