@@ -51,7 +51,7 @@ if TYPE_CHECKING:  # what type checkers need to know of the table below
     from layoutalg.core.distributing import collect as collect, distribute as distribute
     from layoutalg.core.layout import Layout as Layout
     from layoutalg.core.notation import Machine as Machine, Notation as Notation
-    from layoutalg.core.swizzle import Swizzle as Swizzle, swizzled as swizzled
+    from layoutalg.core.swizzle import Swizzle as Swizzle, Swizzled as Swizzled, swizzled as swizzled
     from layoutalg.core.table import Table as Table, compose_exactly as compose_exactly
     from layoutalg.cute import (
         CuteLayout as CuteLayout,
@@ -126,7 +126,7 @@ _NAMES = {
     "core.distributing": ("collect", "distribute"),
     "core.layout": ("Layout",),
     "core.notation": ("Machine", "Notation"),
-    "core.swizzle": ("Swizzle", "swizzled"),
+    "core.swizzle": ("Swizzle", "Swizzled", "swizzled"),
     "core.table": ("Table", "compose_exactly"),
     "cute": ("CuteLayout", "from_cute", "parse_cute", "to_cute"),
     "equivalence": ("Kept", "keeps_meaning", "passes_keep_meaning"),

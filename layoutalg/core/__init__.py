@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from layoutalg.core.distributing import collect, distribute
     from layoutalg.core.expressions import expression_text, index_function
     from layoutalg.core.layout import row_major
-    from layoutalg.core.swizzle import Swizzle, swizzled
+    from layoutalg.core.swizzle import Swizzle, Swizzled, swizzled
     from layoutalg.core.table import Table, compose_exactly
 
 _HOMES = {
@@ -45,6 +45,7 @@ _HOMES = {
     "collect": "distributing",
     "distribute": "distributing",
     "Swizzle": "swizzle",
+    "Swizzled": "swizzle",
     "swizzled": "swizzle",
     "Table": "table",
     "compose_exactly": "table",
@@ -64,6 +65,7 @@ __all__ = [
     "PlanError",
     "SizeError",
     "Swizzle",
+    "Swizzled",
     "Table",
     "VerificationError",
     "block_product",

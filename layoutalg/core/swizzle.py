@@ -26,7 +26,7 @@ from layoutalg.core.messages import number_text, shown
 from layoutalg.core.relation import as_layout
 from layoutalg.core.whole_numbers import found_whole
 
-__all__ = ["Swizzle", "swizzled"]
+__all__ = ["Swizzle", "Swizzled", "swizzled"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,3 +142,7 @@ def swizzled(layout: Layout, swizzle: Swizzle, axis: str = "addr") -> Layout:
         layout.codomain_order,
         found.flips,
     ).canonical()
+
+
+Swizzled = swizzled
+"""Its name of earlier versions, where a swizzled layout was a class of its own."""

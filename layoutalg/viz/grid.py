@@ -53,7 +53,7 @@ class Grid:
     holds); `label_names` make the label. `scale` has the lowest and the highest number of each axis, in all grids of a
     picture; `copies` is how far further owners of an element are from its lowest, `copies_of` how many owners there are, `held`
     how many elements share a place; `tile` is the size of the tile that cells are grouped by, `tile_known` whether the value
-    said so.
+    said so. `xored` is the layout where copies are XORed: they are not equally far from all owners.
 
     >>> tensor_grid(Operand("C", Layout.parse("d0 = 2@reg, d1 = 2@lane"))).labels().tolist()
     [['0:0', '1:0'], ['0:1', '1:1']]
@@ -74,6 +74,7 @@ class Grid:
     held: int
     tile: tuple[int, ...]
     tile_known: bool
+    xored: Layout | None = None
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -328,6 +329,7 @@ def _grid(
         prod(f.extent for factors in layout.dims for f in factors if f[2] is None),
         part.tile or _lane_tile(layout),
         part.tile is not None,
+        layout if any(isinstance(one, XorFactor) for one in replicas) else None,
     )
 
 

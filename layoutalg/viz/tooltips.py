@@ -9,8 +9,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from operator import add, sub
 
+from layoutalg.core.layout import Layout
 from layoutalg.core.limits import MOST_NAMED as _MOST_NAMED
 from layoutalg.viz.grid import Grid, spoken
 
@@ -23,7 +25,7 @@ def sentences(grid: Grid) -> list[str]:
     elements = [values.reshape(-1).tolist() for values in grid.element.values()]
     owners = [grid.owner[axis].reshape(-1).tolist() for axis in grid.axes]
     lowest = [grid.lowest[axis].reshape(-1).tolist() for axis in grid.axes]
-    moving = [d for d in range(len(grid.axes)) if any(copy[d] for copy in grid.copies)]
+    moving = [d for d in range(len(grid.axes)) if grid.xored is not None or any(copy[d] for copy in grid.copies)]
     tiled = grid.tile_known and grid.tile != grid.sizes
     found: list[str] = []
     for i in range(grid.shape[0] * grid.shape[1]):
@@ -38,6 +40,8 @@ def sentences(grid: Grid) -> list[str]:
             base = [values[i] for values in lowest]
             copies = grid.copies[: _MOST_NAMED + 1]
             others = [tuple(map(add, base, copy)) for copy in ((0,) * len(base), *copies)]
+            if grid.xored is not None:
+                others = _owners(grid, grid.xored, element)
             also = [" ".join(f"{words[d]} {other[d]}" for d in moving) for other in others if other != tuple(mine)]
             also = also[:_MOST_NAMED]
             more = grid.copies_of - 1 - len(also)
@@ -54,6 +58,12 @@ def holders(grid: Grid) -> tuple[list[tuple[int, ...]], dict[tuple[int, ...], se
     which = [d for d, axis in enumerate(grid.axes) if axis in ("sg", "lane")] or [*range(len(grid.axes))]
     mine = list(zip(*(grid.owner[grid.axes[d]].reshape(-1).tolist() for d in which), strict=True))
     held: dict[tuple[int, ...], set[int]] = {key: set() for key in mine}
+    if grid.xored is not None and grid.tensor:
+        for i, element in enumerate(
+            zip(*(values.reshape(-1).tolist() for values in grid.element.values()), strict=True)
+        ):
+            for owner in _owners(grid, grid.xored, element):
+                held.get(tuple(owner[d] for d in which), set[int]()).add(i)
     moves = {tuple(copy[d] for d in which) for copy in grid.copies} if grid.tensor else set[tuple[int, ...]]()
     for i, key in enumerate(mine):
         held[key].add(i)
@@ -67,3 +77,9 @@ def holders(grid: Grid) -> tuple[list[tuple[int, ...]], dict[tuple[int, ...], se
             if other in held:
                 held[other].update(cells)
     return mine, held
+
+
+def _owners(grid: Grid, layout: Layout, element: Sequence[int]) -> list[tuple[int, ...]]:
+    """Every place of an element, one coordinate per axis of the grid."""
+    at = [layout.codomain.index(axis) for axis in grid.axes]
+    return [tuple(owner[d] for d in at) for owner in layout.owners(element)]

@@ -177,7 +177,7 @@ FOUND: dict[str, Found] = {
     "the same in a shape that is not its own": Found(lambda la: la.same(la.Layout.parse(P), la.Layout.parse(P), (99,))),
     "compose numbers": Found(lambda la: la.compose(1, 2)),
     "distribute numbers": Found(lambda la: la.distribute(1, 2)),
-    "swizzle a text": Found(lambda la: la.Swizzled("x", 1)),
+    "swizzle a text": Found(lambda la: la.swizzled("x", 1)),
     "a table of a number": Found(lambda la: la.Table.of(1)),
     "check with a dictionary for a version": Found(
         lambda la: la.parse("#xegpu.layout<lane_layout = [1, 16]>").check((16, 16), llvm={})

@@ -118,7 +118,7 @@ OPERATIONS: dict[str, Operation] = {
     "to_linear_layout": lambda la, a, b, n: str(la.to_linear_layout(a)),
     "to_nested": lambda la, a, b, n: str(la.to_nested(a)),
     "to_xegpu": lambda la, a, b, n: str(la.to_xegpu(a)),
-    "swizzled": lambda la, a, b, n: str(la.Swizzled(a, la.Swizzle(3, 0, 3))),
+    "swizzled": lambda la, a, b, n: str(la.swizzled(a, la.Swizzle(3, 0, 3))),
     "distribute": lambda la, a, b, n: la.distribute(a, __import__("numpy").zeros((2, 2))),
     "picture": lambda la, a, b, n: len(a.picture().svg()),
     "picture of the hardware": lambda la, a, b, n: len(a.picture(direction="hardware").html()),

@@ -23,7 +23,7 @@ from layoutalg.core import (
     ParseError,
     SizeError,
     Swizzle,
-    Swizzled,
+    swizzled,
     symbol,
 )
 from layoutalg.cute import CuteLayout, from_cute, parse_cute, to_cute
@@ -354,8 +354,8 @@ def test_conversions_and_comparisons_do_without_numpy() -> None:
     assert done.stdout.strip() == "False"
 
 
-def test_swizzles_are_a_value_beside_the_layout() -> None:
-    tile = Swizzled(parse("d0 = 8@addr:8, d1 = 8@addr | offset 64@addr"), Swizzle(3, 0, 3))
+def test_a_swizzled_layout_is_a_layout_and_cute_reads_it_back() -> None:
+    tile = swizzled(parse("d0 = 8@addr:8, d1 = 8@addr | offset 64@addr"), Swizzle(3, 0, 3))
     cute = to_cute(tile)
     assert str(cute) == "Sw<3,0,3> o 64 o (8,8):(8,1)"
     assert from_cute(cute) == tile
@@ -366,7 +366,7 @@ def test_swizzles_are_a_value_beside_the_layout() -> None:
     with pytest.raises(ConversionError, match="low bits onto high"):
         from_cute(parse_cute("Sw<3,0,-3> o 0 o (8,8):(8,1)"))
     with pytest.raises(ConversionError):
-        to_cute(Swizzled(parse("d0 = 8@addr:8, d1 = 8@bank"), Swizzle(3, 0, 3)))
+        to_cute(swizzled(parse("d0 = 8@addr:8, d1 = 8@bank"), Swizzle(3, 0, 3)))
 
 
 def test_a_slice_of_a_layout_is_compared_too() -> None:

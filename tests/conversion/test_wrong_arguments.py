@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import layoutalg as la
-from layoutalg import conversion, hardware, memory
+from layoutalg import conversion, hardware
 from layoutalg.conversion.bound import bound_of
 
 
@@ -77,8 +77,6 @@ CALLS: dict[str, Callable[[Any], object]] = {
     "best_swizzle width": lambda x: la.best_swizzle(TILE, TILE, width=x),
     "BestSwizzle.address": BEST.address,
     "BestSwizzle.address of two": lambda x: BEST.address([x, x]),
-    "BitAddress": lambda x: memory.BitAddress(x, x, x),
-    "BitAddress.of": memory.BitAddress.of,
     "convert source": lambda x: la.convert(x, TILE),
     "convert destination": lambda x: la.convert(TILE, x),
     "convert both": lambda x: la.convert(x, x),

@@ -6,7 +6,7 @@ from layoutalg.core.factors import Factor, as_name, size_of
 from layoutalg.core.fragments import coords, owners
 from layoutalg.core.layout import Layout
 from layoutalg.core.lazy import imported
-from layoutalg.core.notation import plain_layout, single_operand
+from layoutalg.core.notation import single_operand
 from layoutalg.core.reader import Reader
 from layoutalg.core.text import layout_text, read_parts
 from layoutalg.core.views import substitute
@@ -30,11 +30,6 @@ def test_every_owner_of_an_element() -> None:
 
 def test_a_module_is_imported_after_its_packages() -> None:
     assert imported("layoutalg.core.layout").__name__ == "layoutalg.core.layout"
-
-
-def test_a_layout_without_a_swizzle_is_plain() -> None:
-    tile = Layout.parse("d0 = 4@lane")
-    assert plain_layout(tile, tile.operands()[0]) is tile
 
 
 def test_a_layout_is_its_one_operand() -> None:

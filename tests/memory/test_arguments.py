@@ -8,7 +8,7 @@ from collections.abc import Callable
 import pytest
 
 from layoutalg.core import Layout, LayoutError, SizeError
-from layoutalg.memory import BestSwizzle, BitAddress, ElementBit, bank_conflicts, best_swizzle, coalescing
+from layoutalg.memory import BestSwizzle, bank_conflicts, best_swizzle, coalescing
 from tests.memory.simulation import (
     COLUMNS,
     ROW_MAJOR,
@@ -51,14 +51,6 @@ from tests.memory.simulation import (
         (lambda: best_swizzle(ROWS, "x"), "expected a text of a notation that is read: .* found 'x'"),
         (lambda: best_swizzle(ROWS, 5), "5: expected a Layout"),  # type: ignore[arg-type]
         (lambda: best_swizzle(ROWS, ROWS, element_bits=4), "element_bits=4"),
-        (lambda: BitAddress.of(Layout.parse("d0 = 3@addr")), "no bit matrix"),
-        (lambda: BitAddress.of(Layout.parse("d0 = 4@addr:3")), "no bit matrix"),
-        (
-            lambda: BitAddress(("d0",), (4,), ((ElementBit("d0", 0),), (ElementBit("d0", 0),))),
-            "expected an invertible map",
-        ),
-        (lambda: BitAddress(("d0",), (3,), ()), "sizes that are powers of two"),
-        (lambda: BitAddress(("d0",), (2,), ((ElementBit("d1", 0),),)), "d1 bit 0: no bit of an element"),
         (lambda: best_swizzle(ROWS, ROWS).address([1]), "1 coordinates: expected 2"),
         (lambda: best_swizzle(ROWS, ROWS).address([[0, 1, 2], [0, 1]]), r"shapes \[3\] along d0, \[2\] along d1"),
         (lambda: best_swizzle(ROWS, ROWS).address([16, 0]), "d0 from 16 to 16: outside a size of 16"),

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from layoutalg.core import Swizzle, Swizzled
+from layoutalg.core import CompositionError, ConversionError, Layout, Swizzle, swizzled
 from layoutalg.cute import CuteLayout, from_cute, parse_cute, to_cute
 from tests.oracle.toolchains import require_module
 from tests.random_layouts import element_at, machine_layout, memory_layout
@@ -104,21 +104,42 @@ def test_random_nested_layouts_and_coordinates_mean_the_same(library: Any) -> No
         assert parse_cute(str(cute)) == cute
 
 
+def binary_memory(rng: random.Random) -> Layout:
+    """Rows or columns of powers of two."""
+    rows, columns = 1 << rng.randint(1, 4), 1 << rng.randint(1, 4)
+    order = rng.choice(((columns, 1), (1, rows), (2 * columns, 1)))
+    return Layout([[(rows, order[0], "addr")], [(columns, order[1], "addr")]])
+
+
 def test_swizzled_layouts_have_the_same_index() -> None:
     pycute = require_module("pycute")
     swizzles = require_module("pycute.swizzle")
     rng = random.Random(4)
-    for _ in range(100):
+    there_and_back = 0
+    for _ in range(200):
         bits = rng.randint(1, 3)
         base, shift = rng.randint(0, 2), bits + rng.randint(0, 2)
-        tile = Swizzled(memory_layout(rng), Swizzle(bits, base, shift))
-        cute = to_cute(tile)
-        assert str(cute).startswith(f"Sw<{bits},{base},{shift}> o 0 o ")
-        plain = pycute.Layout(cute.shape, cute.stride)
-        other = swizzles.ComposedLayout(swizzles.Swizzle(bits, base, shift), 0, plain)
-        for i in range(min(cute.size, 200)):
-            assert other(i) == cute(i)
+        layout = memory_layout(rng) if rng.random() < 0.5 else binary_memory(rng)
+        plain = to_cute(layout)
+        cute = CuteLayout(plain.shape, plain.stride, (bits, base, shift))
+        other = swizzles.ComposedLayout(
+            swizzles.Swizzle(bits, base, shift), 0, pycute.Layout(plain.shape, plain.stride)
+        )
+        indices = [other(i) for i in range(cute.size)]
+        assert [cute(i) for i in range(cute.size)] == indices
+        assert cute.addresses().reshape(-1, order="F").tolist() == indices
+        try:
+            tile = swizzled(layout, Swizzle(bits, base, shift))
+        except CompositionError:
+            with pytest.raises(ConversionError, match="has no factors"):
+                from_cute(cute)
+            continue
         assert from_cute(cute) == tile
+        assert tile.owner_map("addr").reshape(-1, order="F").tolist() == indices
+        again = to_cute(tile)
+        assert [again(i) for i in range(cute.size)] == indices
+        there_and_back += again.swizzle is not None
+    assert there_and_back > 20
     negative = CuteLayout((8, 8), (8, 1), swizzle=(2, 1, -3))
     other = swizzles.ComposedLayout(swizzles.Swizzle(2, 1, -3), 0, pycute.Layout((8, 8), (8, 1)))
     assert [negative(i) for i in range(64)] == [other(i) for i in range(64)]

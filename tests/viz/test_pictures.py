@@ -371,7 +371,7 @@ def test_a_layout_between_two_machines_tells_them_apart() -> None:
 
 
 def test_the_copies_of_swizzled_memory_are_where_the_swizzle_puts_them() -> None:
-    memory = la.Swizzled(la.Layout.parse("d0 = 4@addr | replicas 3@addr:4"), la.Swizzle(2, 0, 2))
+    memory = la.swizzled(la.Layout.parse("d0 = 4@addr | replicas 2@addr:4"), la.Swizzle(2, 0, 2))
     for cell in memory.picture().scene().cells:
         element, owner, others = said(cell.sentence)
         assert {owner["addr"], *(other["addr"] for other in others)} == {at for (at,) in memory.owners(element)}
