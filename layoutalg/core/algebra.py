@@ -195,9 +195,10 @@ def compose(outer: _L, inner: _L) -> _L:
         as_layout(outer, "compose: outer")
         as_layout(inner, "compose: inner")
     if outer.flips is not None or inner.flips is not None:
-        return xor_operations.compose(outer, inner)
+        return xor_operations.compose(outer.canonical(), inner.canonical())
+    outer, inner = _settled(outer), _settled(inner)
     axes = {n: _Axis(n, f, o) for n, f, o in zip(outer.names, outer.dims, outer.origins, strict=True)}
-    starts = dict(outer.offsets)
+    starts = outer.offsets
     given = inner.offsets
     for axis in given:
         if axis not in axes:
@@ -210,12 +211,27 @@ def compose(outer: _L, inner: _L) -> _L:
     replicas = _through(outer, inner, axes, inner.replicas) if inner.replicas else ()
     return outer.of_parts(
         dims,
-        tuple(f for f in replicas if f.axis is not None) + outer.replicas,
-        tuple(sorted((a, o) for a, o in starts.items() if o)),
+        (*(f for f in replicas if f.axis is not None), *outer.replicas) if replicas else outer.replicas,
+        tuple(sorted((a, o) for a, o in starts.items() if o)) if starts else (),
         inner.names,
         inner.origins,
         outer.codomain_order,
     )
+
+
+def _settled(layout: _L) -> _L:
+    """The layout with its factors joined, so that equal layouts compose alike."""
+    if len(layout.replicas) > 1:
+        return layout.canonical()
+    for factors in layout.dims:
+        if len(factors) > 1:
+            above: str | None = ""
+            step: Extent = 0
+            for extent, stride, axis in factors:
+                if extent == 1 or (axis == above and step == extent * stride):
+                    return layout.canonical()
+                above, step = axis, stride
+    return layout
 
 
 def _take_start(outer: Relation, inner: Relation, axis: _Axis, start: int, starts: dict[str, int]) -> None:

@@ -114,6 +114,7 @@ class Relation:
             form = self.canonical()  # every flipped place has a factor that says so, and equal layouts answer alike
             _fill(self, form.dims, form.replicas, form._offsets, labels, starts, order, form.flips)
             _set(self, "_working", {})
+            _set(self, "_canonical", form)
 
     @classmethod
     def of_parts(
@@ -126,10 +127,30 @@ class Relation:
         codomain: tuple[str, ...] | None = None,
         flips: tuple[Place, ...] | None = None,
     ) -> Self:
-        """A layout from all its parts, as another layout has them: nothing is checked.
+        """A layout from all its parts, as another layout has them: nothing is checked; one with XOR is in canonical form.
 
         >>> Layout.of_parts(((Factor(16, 1, "lane"),),), (), (("addr", 64),), ("row",), (0,))
         Layout.parse('row = 16@lane | offset 64@addr')
+        """
+        layout = object.__new__(cls)
+        _fill(layout, dims, replicas, offsets, names, origins, codomain, flips)
+        return layout if flips is None else layout.canonical()
+
+    @classmethod
+    def as_written(
+        cls,
+        dims: tuple[tuple[Factor, ...], ...],
+        replicas: tuple[Factor, ...],
+        offsets: tuple[tuple[str, int], ...],
+        names: tuple[str, ...],
+        origins: tuple[int, ...],
+        codomain: tuple[str, ...] | None = None,
+        flips: tuple[Place, ...] | None = None,
+    ) -> Self:
+        """What `of_parts` makes, left as it is; operations on XOR put it into canonical form before they give it away.
+
+        >>> Layout.as_written(((Factor(16, 1, "lane"),),), (), (), ("row",), (0,))
+        Layout.parse('row = 16@lane')
         """
         layout = object.__new__(cls)
         _fill(layout, dims, replicas, offsets, names, origins, codomain, flips)
@@ -158,7 +179,7 @@ class Relation:
 
     def __reduce__(self) -> tuple[object, ...]:
         parts = (self.dims, self.replicas, self._offsets, self.names, self._origins, self._codomain, self.flips)
-        return type(self).of_parts, parts
+        return type(self).as_written, parts
 
     def __str__(self) -> str:
         starts = dict(self._offsets)

@@ -114,7 +114,7 @@ def swizzled(layout: Layout, swizzle: Swizzle, axis: str = "addr") -> Layout:
     )
     others = [(Factor(size, 1, name),) for name, size in reach.items()]
     names = (axis, *reach)
-    outer = layout.of_parts(
+    outer = layout.as_written(
         ((*moved, Factor(read, 1, axis)), *others), (), (), names, (0,) * len(names), layout.codomain_order, ()
     )
     inner = layout.of_parts(

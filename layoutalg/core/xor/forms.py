@@ -103,7 +103,7 @@ def _form(layout: _L, join: bool) -> tuple[_L, bool]:
         else:
             flipping.append(xor_factor(spots.names_of(vector)))
     has_xor = has_xor or bool(flipping)
-    form = layout.of_parts(
+    form = layout.as_written(
         tuple(dims),
         (*merge_replicas(counted), *flipping) if counted else tuple(flipping),
         tuple(sorted((axis, start) for axis, start in spots.offsets.items() if start)) if spots.offsets else (),

@@ -189,7 +189,7 @@ def flipped_copies(layout: _L) -> list[_L]:
     offsets = tuple(sorted(form.offsets.items()))
     codomain = layout.codomain
     return [
-        form.of_parts(form.dims, plain, offsets, form.names, form.origins, codomain, tuple(sorted(flips)))
+        form.as_written(form.dims, plain, offsets, form.names, form.origins, codomain, tuple(sorted(flips)))
         for flips in sides
     ]
 

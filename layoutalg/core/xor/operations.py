@@ -35,8 +35,8 @@ def with_flips(layout: _L, flips: Iterable[Place]) -> _L:
     """The layout with other flips; one that names no place is a layout without XOR."""
     flips = tuple(sorted(flips))
     parts = layout.dims, layout.replicas, tuple(sorted(layout.offsets.items())), layout.names, layout.origins
-    made = layout.of_parts(*parts, layout.codomain_order, flips)
-    return made if flipped_places(made) else layout.of_parts(*parts, layout.codomain_order)
+    made = layout.as_written(*parts, layout.codomain_order, flips)
+    return made if flipped_places(made) else layout.as_written(*parts, layout.codomain_order)
 
 
 def inverse(layout: _L, tidy: bool = True) -> _L:
@@ -93,7 +93,7 @@ def inverse(layout: _L, tidy: bool = True) -> _L:
                 raise LayoutError(f"axis {axis!r} has {problem} (in {layout})")
             size *= extent
         dims.append([Digit(stride, to[1], to[2], to[3]) for stride, to in found])
-    result = layout.of_parts(
+    result = layout.as_written(
         ()
         if tidy
         else tuple(tuple(map(as_factor, reversed(row))) for row in dims),  # its canonical form needs digits alone
@@ -259,7 +259,7 @@ def compose(outer: _L, inner: Relation) -> _L:
     replicas = [f for digit in given.replicas for f in through(digit) if f[2] is not None]
     for place in inner.flips or ():
         flips ^= places[place]
-    result = outer.of_parts(
+    result = outer.as_written(
         dims,
         (*replicas, *outer.replicas),
         tuple(sorted((axis, start) for axis, start in offsets.items() if start)),
@@ -297,7 +297,7 @@ def block_product(outer: _L, inner: Relation) -> _L:
     for axis, start in inner.offsets.items():
         offsets[axis] = offsets.get(axis, 0) + start
     flips = {(axis, weight * reach.get(axis, 1)) for axis, weight in outer.flips or ()}
-    result = outer.of_parts(
+    result = outer.as_written(
         tuple(tuple(map(scaled, a)) + b for a, b in zip(outer.dims, inner.dims, strict=True)),
         tuple(map(scaled, outer.replicas)) + inner.replicas,
         tuple(sorted((axis, start) for axis, start in offsets.items() if start)),
@@ -327,7 +327,7 @@ def slice_dim(layout: _L, dim: int, registers: Sequence[str], names: Sequence[st
     for axis, factors in zip(seen.names, seen.dims, strict=True):
         row = [(factor, kept(factor)) for factor in factors]
         dims.append(tuple(new for old, new in row if axis not in registers or new[2] is not None or old[2] is None))
-    found = seen.of_parts(
+    found = seen.as_written(
         tuple(dims),
         tuple(new for new in map(kept, seen.replicas) if new[2] is not None),
         tuple((name, start) for name, start in sorted(seen.offsets.items()) if name != gone),
@@ -336,6 +336,6 @@ def slice_dim(layout: _L, dim: int, registers: Sequence[str], names: Sequence[st
         tuple(name for name in layout.names if name != gone),
     )
     found = inverse(with_flips(found, (place for place in seen.flips or () if place[0] != gone)))
-    return found.of_parts(
+    return found.as_written(
         found.dims, found.replicas, tuple(sorted(found.offsets.items())), tuple(names), found.origins, None, found.flips
     )
