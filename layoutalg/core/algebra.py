@@ -29,6 +29,7 @@ from typing import Any, NoReturn, TypeAlias, TypeVar
 from layoutalg.core.errors import CompositionError, LayoutError
 from layoutalg.core.extents import SYMPY, Extent, add, conditions, exact_quotient, extent_text, multiply
 from layoutalg.core.factors import Factor, size_of
+from layoutalg.core.limits import MAX_START
 from layoutalg.core.relation import Relation, as_layout
 from layoutalg.core.xor import operations as xor_operations
 
@@ -40,7 +41,7 @@ _L = TypeVar("_L", bound=Relation)
 def block_product(outer: _L, inner: _L) -> _L:
     """`outer` over blocks, `inner` inside each: `(A * B)(x) = A(x // shape B) + B(x % shape B)`.
 
-    Raises `LayoutError` where the two have different dimensions.
+    Raises `LayoutError` where the two have different dimensions, and for strides over 2^62.
 
     >>> print(block_product(Layout.parse("d0 = 2@reg"), Layout.parse("d0 = 4@reg 2@lane")))
     d0 = 2@reg:4 4@reg 2@lane
@@ -67,7 +68,7 @@ def block_product(outer: _L, inner: _L) -> _L:
     origins = inner.origins
     if any(outer.origins):
         origins = tuple(o * size_of(f) + i for o, f, i in zip(outer.origins, inner.dims, inner.origins, strict=True))
-    return outer.of_parts(
+    found = outer.of_parts(
         tuple(scaled(a) + b for a, b in zip(outer.dims, inner.dims, strict=True)),
         scaled(outer.replicas) + inner.replicas,
         tuple(sorted((a, o) for a, o in offsets.items() if o)),
@@ -75,6 +76,14 @@ def block_product(outer: _L, inner: _L) -> _L:
         origins,
         outer.codomain_order if outer.codomain_order == inner.codomain_order else None,
     )
+    for factors in (*found.dims, found.replicas):
+        for factor in factors:
+            if type(factor[1]) is int and factor[1] > MAX_START:
+                raise LayoutError(_too_far(factor, outer, inner))
+    for axis, start in found._offsets:  # pyright: ignore[reportPrivateUsage]
+        if abs(start) > MAX_START:
+            raise LayoutError(_too_far(f"offset {start}@{axis}", outer, inner))
+    return found
 
 
 def inverse(layout: _L) -> _L:
@@ -119,6 +128,10 @@ def inverse(layout: _L) -> _L:
         tuple([starts.get(axis, 0) for axis in names]) if starts else (0,) * len(names),
         layout.names,
     )
+
+
+def _too_far(what: object, outer: Relation, inner: Relation) -> str:
+    return f"block product of {outer} and {inner}: {what} is over the limit of 2^62 for a stride or an offset"
 
 
 _Moving: TypeAlias = tuple[Extent, Extent, Extent, str | None]

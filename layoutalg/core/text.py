@@ -140,14 +140,20 @@ def _places(reader: Reader) -> Places:
     found: list[Place] = []
     while True:
         start = reader.skip()
-        axis = _axis_name(reader, "the name of an axis, such as 'lane'")
+        expected = "the name of an axis, such as 'lane'"
+        axis = _axis_name(reader, expected)
+        if axis == "_":
+            reader.fail(expected, "found '_', which names no axis", at=start)
         place = (axis, reader.integer(1, MAX_START) if reader.accept(":") else 1)
-        if axis == "_" or place in found or len(found) == MOST_FACTORS:
-            reader.fail(f"at most {MOST_FACTORS} places of axes, each once", at=start)
+        if place in found:
+            reader.fail("each place once", f"found {Places([place])} again, which would flip back", at=start)
+        if len(found) == MOST_FACTORS:
+            reader.fail(f"at most {MOST_FACTORS} places", "found more", at=start)
         found.append(place)
         if reader.accept(")"):
             return Places(sorted(found))
-        reader.expect("^")
+        if not reader.accept("^"):
+            reader.fail("'^' or ')'")
 
 
 def _read_starts(reader: Reader, into: dict[str, int], known: Mapping[str, object] | None) -> None:

@@ -18,7 +18,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from layoutalg.core.errors import ConversionError, DistributionError, LayoutError, SizeError
+from layoutalg.core.errors import ConversionError, DistributionError, LayoutError, ParseError, SizeError
 from layoutalg.core.layout import Layout
 from layoutalg.core.limits import MOST_ADDRESSES
 from layoutalg.core.messages import shown
@@ -85,6 +85,8 @@ def _operand_table(memory: Distributed | str, tensor: Layout) -> tuple[Any, str]
             _same_tensor(found.shape, tensor, str(value))
             return found, str(value)
     except LayoutError as error:
+        if isinstance(error, ParseError) and error.position:
+            raise  # the text of a notation, and where it is wrong
         wanted = "expected a Layout such as Layout.parse('d0 = 16@addr:32, d1 = 32@addr')"
         raise ConversionError(
             f"memory={shown(memory)}: {wanted}, a value of a notation or its text, or what best_swizzle gives ({error})"

@@ -406,8 +406,10 @@ def names_file(text: str) -> bool:
 
 def looks_like_module(text: str) -> bool:
     """Whether a text that is not of a notation has operations, or layouts in other text, as a line of a log has."""
+    from layoutalg.triton.encodings.gluon import looks_like_gluon
+
     rest = _BEFORE_OPERATIONS.sub("", text).strip()
-    if rest[:1] in ("", "#", "!"):
+    if rest[:1] in ("", "#", "!") or looks_like_gluon(rest):
         return False
     return _VALUE.search(rest) is not None or _OPERATION.match(rest) is not None or _INSIDE.search(rest) is not None
 

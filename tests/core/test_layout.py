@@ -304,3 +304,60 @@ def test_distribute_leaves_holes_empty_however_small_the_tensor() -> None:
 def test_distribute_keeps_the_order_of_the_codomain_where_there_are_gaps() -> None:
     layout = Layout([[(2, 1, "reg")], [(2, 2, "lane")]], codomain=("lane", "sg", "reg"))
     assert la.distribute(layout, np.array([[1, 2], [3, 4]])).tolist() == [[[1, 3]], [[0, 0]], [[2, 4]]]
+
+
+# What is refused, and where
+
+
+@pytest.mark.parametrize(
+    ("text", "column", "words"),
+    [
+        ("d0 = 2@(lane:4^", 16, "the name of an axis"),
+        ("d0 = 2@(lane:", 14, "an integer"),
+        ("d0 = 2@(lane", 13, "'\\^' or '\\)'"),
+        ("d0 = 2@(lane^lane)", 14, "each place once, found \\(lane\\) again"),
+        ("d0 = 2@(_)", 9, "found '_', which names no axis"),
+        ("d0 = 8@lane | flip (lane:2^", 28, "the name of an axis"),
+    ],
+)
+def test_a_text_with_xor_that_is_cut_says_where(text: str, column: int, words: str) -> None:
+    with pytest.raises(ParseError, match=words) as refused:
+        Layout.parse(text)
+    assert (refused.value.line, refused.value.column) == (1, column)
+
+
+def test_the_place_in_a_text_of_memory_is_kept() -> None:
+    with pytest.raises(ParseError) as refused:
+        la.bank_conflicts("d0 = 4@lane", memory="d0 = 2@(addr:4^")
+    assert refused.value.column == 16
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "d0 = 2@addr:4611686018427387904",
+        "d0 = 2@(addr:4611686018427387904^addr)",
+        "d0 = 8@a | offset 4611686018427387904@a",
+    ],
+)
+def test_a_product_that_could_not_be_read_back_is_refused(text: str) -> None:
+    layout = Layout.parse(text)
+    with pytest.raises(LayoutError, match="2\\^62"):
+        layout * layout
+
+
+# Swizzles that have no factors
+
+
+def test_rows_whose_bits_are_no_digits_have_no_factors_after_a_swizzle_but_addresses() -> None:
+    """96 = 3 * 32: bits 5 and 6 of a column are one digit."""
+    rows, swizzle = Layout.parse("d0 = 4@addr:128, d1 = 96@addr"), Swizzle(2, 4, 3)
+    with pytest.raises(CompositionError, match="3@addr:32 cannot be split at 64"):
+        swizzled(rows, swizzle)
+    cute = la.parse("Sw<2,4,3> o 0 o (4,96):(128,1)")
+    with pytest.raises(la.DistributionError, match="has no factors after"):
+        cute.operands()
+    assert np.array_equal(cute.addresses(), swizzle(rows.owner_map("addr").astype(np.int64)))
+    assert la.same(cute, cute)
+    answer = la.same(cute, rows)
+    assert (answer.element, answer.first, answer.second) == ((1, 0), ((144,),), ((128,),))

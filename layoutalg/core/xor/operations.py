@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, NoReturn, TypeVar
 from layoutalg.core.errors import CompositionError, LayoutError
 from layoutalg.core.factors import Factor, Place, Places, XorFactor, size_of, xor_factor
 from layoutalg.core.gf2 import Echelon
+from layoutalg.core.limits import MAX_START
 from layoutalg.core.xor.digits import Digit, Digits, as_factor, digits_of, flipped_places, named, plain_factor
 
 if TYPE_CHECKING:
@@ -306,7 +307,14 @@ def block_product(outer: _L, inner: Relation) -> _L:
         outer.codomain_order if outer.codomain_order == inner.codomain_order else None,
         tuple(sorted(flips ^ set(inner.flips or ()))),
     )
-    digits_of(result)
+    if any(abs(start) > MAX_START for start in offsets.values()):
+        raise LayoutError(f"block product of {outer} and {inner}: an offset is over the limit of 2^62")
+    for row in (*digits_of(result).dims, digits_of(result).replicas):
+        for digit in row:
+            if any(weight > MAX_START for _, weight in digit.moves):
+                raise LayoutError(
+                    f"block product of {outer} and {inner}: {as_factor(digit)} is over the limit of 2^62 for a weight"
+                )
     return result.canonical()
 
 
