@@ -311,12 +311,7 @@ def _literal(reader: Reader) -> Any:
     start = reader.skip()
     if reader.accept("*"):
         reader.fail("arguments written out", "found '*': what it unpacks is not read", at=start)
-    words: dict[str | None, Any] = {"True": True, "False": False, "None": None}
-    word = reader.accept_word()
-    if word not in words:
-        problem = None if word is None else f"found {word[:40]!r}{did_you_mean(word, ('True', 'False', 'None'))}"
-        reader.fail("a number, a list, True, False or None", problem, at=start)
-    return words[word]
+    return {"True": True, "False": False, "None": None}[reader.one_of(("True", "False", "None"))]
 
 
 _DEFAULTS: dict[str, Any] = {
