@@ -25,7 +25,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice, product
 from math import prod
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,7 +33,7 @@ from numpy.typing import NDArray
 from layoutalg.core.errors import LayoutError, SizeError
 from layoutalg.core.factors import Factor, XorFactor
 from layoutalg.core.fragments import places
-from layoutalg.core.layout import MACHINE, Layout
+from layoutalg.core.layout import MACHINE, Layout, row_major
 from layoutalg.core.limits import MOST_CELL_COPIES as _MOST_COPIES
 from layoutalg.core.limits import MOST_CELLS, MOST_COPIES_TRIED, MOST_DRAWN
 from layoutalg.core.limits import MOST_FOLDED as MOST
@@ -42,7 +42,7 @@ from layoutalg.viz.colours import HUES
 from layoutalg.viz.folding import Band, ExtentRun, common_runs, fold
 from layoutalg.viz.sides import Side, side_runs
 
-__all__ = ["Grid", "folded_alike", "hardware_grid", "numbered", "of_machine", "spoken", "tensor_grid"]
+__all__ = ["Addressed", "Grid", "folded_alike", "hardware_grid", "numbered", "of_machine", "spoken", "tensor_grid"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -147,8 +147,30 @@ class Grid:
         return (*self.rows.shape, *self.columns.shape)
 
 
+class Addressed(NamedTuple):
+    """Memory that has addresses and no factors: the address of each element (`Distributed.addresses`)."""
+
+    name: str
+    table: NDArray[Any]
+    role: None = None
+
+
+def _addressed_grid(part: Addressed, most: tuple[int | None, int | None]) -> Grid:
+    """The grid of a table of addresses: no factor says what repeats, so no row or column is folded away."""
+    layout = row_major(part.table.shape, "addr")
+    split = max(layout.rank - 1, 0)
+    runs = [[ExtentRun(n, solid=True) for n in part.table.shape[dims]] for dims in (slice(split), slice(split, None))]
+    rows, columns = _sides(layout, split, runs, most)
+    element = _plane(rows, columns)
+    owner = {
+        "addr": part.table[tuple(element[name] for name in layout.names)].reshape(len(rows.starts), len(columns.starts))
+    }
+    found = _grid(Operand(part.name, layout), layout, rows, columns, element, owner, owner, tensor=True)
+    return replace(found, scale={"addr": (int(part.table.min()), int(part.table.max()))})
+
+
 def tensor_grid(
-    part: Operand,
+    part: Operand | Addressed,
     most_rows: int | None = MOST,
     most_columns: int | None = MOST,
     *,
@@ -161,6 +183,8 @@ def tensor_grid(
 
     Raises `LayoutError` for a layout with symbols, `SizeError` for more than 2^24 cells.
     """
+    if isinstance(part, Addressed):
+        return _addressed_grid(part, (most_rows, most_columns))
     layout = numbered(part.layout)
     tiles = _tiles(part, layout)
     if sides is None:
@@ -174,12 +198,14 @@ def tensor_grid(
     return _grid(part, layout, rows, columns, element, owner, owner, tensor=True)
 
 
-def hardware_grid(part: Operand, most_rows: int | None = MOST, most_columns: int | None = MOST) -> Grid:
+def hardware_grid(part: Operand | Addressed, most_rows: int | None = MOST, most_columns: int | None = MOST) -> Grid:
     """The grid of the hardware: registers down, subgroups and lanes across; in each cell the (lowest) element it holds.
 
     Onto other axes, the last one goes across. Raises `LayoutError` for a layout with symbols, and where an axis has gaps;
     `SizeError` for more than 2^24 cells.
     """
+    if isinstance(part, Addressed):
+        raise LayoutError(f"{part.name} has addresses and no factors: it is drawn by its elements")
     layout = numbered(part.layout)
     source = part.slots or layout
     slots = source.inverse()

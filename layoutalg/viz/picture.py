@@ -18,13 +18,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from layoutalg.core.errors import LayoutError
+from layoutalg.core.errors import DistributionError, LayoutError
 from layoutalg.core.files import as_path, write_file
 from layoutalg.core.messages import shown
 from layoutalg.core.notation import Distributed, Machine, Operand, as_sizes
 from layoutalg.core.whole_numbers import as_flag, instance_of, one_of
 from layoutalg.viz.colouring import colourings
-from layoutalg.viz.grid import MOST, Grid, folded_alike, hardware_grid, tensor_grid
+from layoutalg.viz.grid import MOST, Addressed, Grid, folded_alike, hardware_grid, tensor_grid
 from layoutalg.viz.scene import Scene, lay_out
 from layoutalg.viz.svg import legal
 
@@ -47,7 +47,7 @@ class Picture:
     'd0 = 4@lane'
     """
 
-    parts: tuple[Operand, ...]
+    parts: tuple[Operand | Addressed, ...]
     title: str
     colour: str | None = None
     direction: str = "tensor"
@@ -57,7 +57,7 @@ class Picture:
         object.__setattr__(self, "full", as_flag(self.full, "full"))
         instance_of(self.parts, tuple, "parts")
         for part in self.parts:
-            instance_of(part, Operand, "part")
+            instance_of(part, (Operand, Addressed), "part")
         instance_of(self.title, str, "title")
         if not isinstance(self.direction, str) or self.direction not in DIRECTIONS:  # pyright: ignore[reportUnnecessaryIsInstance]
             raise LayoutError(f"direction {shown(self.direction)}: expected {' or '.join(map(repr, DIRECTIONS))}")
@@ -245,7 +245,14 @@ def picture_of(
     """
     sizes: Any = None if shape is None else as_sizes(shape)
     instance_of(value, Distributed, "picture of")
-    drawn = value.operands(sizes, machine)
+    drawn: tuple[Operand | Addressed, ...]
+    try:
+        drawn = value.operands(sizes, machine)
+    except DistributionError as refused:
+        try:
+            drawn = (Addressed(str(value), value.addresses(sizes)),)
+        except LayoutError:
+            raise refused from None
     if title is not None and not isinstance(title, str):  # pyright: ignore[reportUnnecessaryIsInstance]
         raise LayoutError(f"title {shown(title)}: expected a text")
     own = value.heading() if len(drawn) > 1 else "".join(part.name for part in drawn)
