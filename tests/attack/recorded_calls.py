@@ -4,7 +4,7 @@ The doctests of the package run once while Python's profiler watches (`sys.setpr
 class or method is kept with its arguments, a few of each.
 
 Public is what the packages name in `__all__`, with the methods; of the rooms, what a page of `docs/api` describes. Not public
-are a layout's constructors for parts that another layout has checked (`of_parts`, `trusted`), and the methods by which a
+are a layout's constructors for parts that another layout has checked (`of_parts`, `as_written`, `trusted`), and the methods by which a
 program's own steps are executed and the simulator's memory is read: they get what the library made, once for every step.
 """
 
@@ -24,7 +24,7 @@ from typing import Any
 
 _MOST_OF_ONE = 8
 _OPERATORS = ("__call__", "__mul__", "__or__", "__eq__", "__getitem__", "__contains__", "__add__")
-_UNCHECKED = ("of_parts", "trusted")
+_UNCHECKED = ("of_parts", "as_written", "trusted")
 _EXECUTED = ("layoutalg.conversion.program.", "layoutalg.simulate.memory")
 _PAGES = Path(__file__).parents[2] / "docs" / "api"
 _CHANGES_THE_REGISTRY = ("register_notation",)

@@ -48,7 +48,7 @@ def test_lanes_that_a_layout_does_not_use_hold_copies() -> None:
         ("MFMA_F32_16x16x16_F16", None, ConversionError, "3 layouts"),
         ("#xegpu.layout<lane_layout = [1, 16]>", None, ConversionError, "needs a shape"),
         ("#iree_gpu.lane_id<0>", None, DistributionError, "distributes nothing"),
-        ("Sw<3,3,3> o 0 o (8,64):(64,1)", None, ConversionError, "swizzled"),
+        ("Sw<3,3,3> o 0 o (8,64):(64,1)", None, ConversionError, "flips places .XOR., and a nested layout"),
     ],
 )
 def test_what_has_no_single_layout_is_refused(
