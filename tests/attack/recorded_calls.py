@@ -4,8 +4,8 @@ The doctests of the package run once while Python's profiler watches (`sys.setpr
 class or method is kept with its arguments, a few of each.
 
 Public is what the packages name in `__all__`, with the methods; of the rooms, what a page of `docs/api` describes. Not public
-are a layout's constructors for parts that another layout has checked (`of_parts`, `as_written`, `trusted`), and the methods by which a
-program's own steps are executed and the simulator's memory is read: they get what the library made, once for every step.
+are a layout's constructors for parts that another layout has checked (`of_parts`, `as_written`, `trusted`), and the methods by
+which a program's own steps are executed and the simulator's memory is read: they get what the library made, at every step.
 """
 
 from __future__ import annotations
