@@ -24,7 +24,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from math import prod
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 from layoutalg.conversion.cost import cost_of, passes
 from layoutalg.conversion.layouts import machine_counts
@@ -158,7 +158,8 @@ def candidates_of(
     """
     cost = cost_of(target)
     most = 0 if level == "subgroup" else workgroups * (cost.slm_bytes if slm_limit is None else slm_limit)
-    memory = _Memory(most, sparing=slm_limit is None, matrices=target_info(target).vendor not in ("intel", "amd"))
+    matrices = target_info(target).vendor not in ("intel", "amd")
+    memory = _Memory(most, sparing=slm_limit is None, matrices=matrices, padding=bool(cost.unit))
     source, destination, starts = normalized(source, destination)
     found = _ways_within(source, destination, element_bits, memory, level)
     if regions and found[0][0] != _NOTHING:
@@ -209,12 +210,13 @@ def repeated_candidates(candidates: Sequence[Candidate], blocks: Blocks | None, 
 class _Memory(NamedTuple):
     """The shared memory that may be used: `most` bytes; if it is to be spared, no more than the widest accesses need.
 
-    `matrices` says that those may be loads of 8x8 matrices.
+    `matrices` says that those may be loads of 8x8 matrices, `padding` that ways with padding are weighed.
     """
 
     most: int
     sparing: bool
     matrices: bool
+    padding: bool
 
     def by_bits(self, a: View, b: View, element_bits: int) -> int:
         if not self.sparing:
@@ -282,7 +284,7 @@ def _ways(
         return [(_NOTHING, (_identity(source, element_bits),))]
     a, b = view(source), view(destination)
     if a is not None and b is not None:
-        found = _ways_by_bits(a, b, element_bits, memory.by_bits(a, b, element_bits))
+        found = _ways_by_bits(a, b, element_bits, memory)
         slots = prod(
             max(one) for one in zip(*(machine_counts(one).values() for one in (source, destination)), strict=True)
         )
@@ -375,7 +377,8 @@ def _ways_by_table(source: Layout, destination: Layout, element_bits: int) -> li
     return found
 
 
-def _ways_by_bits(a: View, b: View, element_bits: int, limit: int) -> list[tuple[str, tuple[Program, ...]]]:
+def _ways_by_bits(a: View, b: View, element_bits: int, memory: _Memory) -> list[tuple[str, tuple[Program, ...]]]:
+    limit = memory.by_bits(a, b, element_bits)
     if stays_in_subgroup(a, b):
         pattern = pattern_of(a, b, element_bits)
         if pattern is not None:
@@ -392,6 +395,12 @@ def _ways_by_bits(a: View, b: View, element_bits: int, limit: int) -> list[tuple
         plain = through_memory(a, b, element_bits, limit, arranged=False)
         if plain != found[-1][1][0]:
             found.append((f"{_THROUGH_MEMORY}, {_PLAIN}", (plain,)))
+        if memory.padding:
+            orders: tuple[Literal["source", "destination"], ...] = ("source", "destination")
+            for order in orders:
+                program = through_memory(a, b, element_bits, limit, padded=order)
+                if program.slm_bytes <= memory.most:
+                    found.append((f"{_THROUGH_MEMORY}, in the {order}'s order with padding", (program,)))
     except SizeError:
         if not found:
             raise

@@ -65,7 +65,6 @@ def _exchange(pattern: Pattern, cost: Cost) -> Candidate | None:
                 found = Candidate(way.name, (program,), price)
     # Through memory every word goes twice, as full as it can be.
     words = 2 * ((1 << pattern.register_bits) // pattern.parts)
-    through_memory = (
-        words * max((1 << pattern.lane_bits) // 16, 1) * cost.passage if cost.counted else words * cost.word
-    )
+    lanes = max((1 << pattern.lane_bits) // 16, 1)
+    through_memory = words * (cost.unit or lanes * cost.passage if cost.counted else cost.word)
     return found if found is not None and found.cost <= through_memory else None

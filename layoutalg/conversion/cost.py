@@ -3,8 +3,13 @@
 Costs rank candidates; they are not timings. Where the chip's compiler was asked, a cost is the number of machine instructions
 that its listing has for the conversion, by the prices of `conversion.prices`. How long a message takes is not in a listing. The
 unit of shared memory is narrower than the ALUs: where another way needs no memory, a word that goes through it is charged for
-its way there and for its way back (`Cost.passage`: 8 slots each on Intel's chips, 4 on others whose instructions were counted,
-else 0). Where all ways need it, each is charged its instructions.
+its way there and for its way back (`Cost.passage`: 8 slots each on Intel's chips). Where all ways need it, each is charged its
+instructions. On NVIDIA's and AMD's chips shuffles pass that unit too, and its rate is published: a conversion costs what the
+busiest of three takes while all subgroups convert: the scheduler (its instructions), the ALUs, or the unit of shared memory.
+
+>>> conflicts = Program(1, 32, 32, 1, 1, (0,), (Store((0,), Address(lane=(0, 1, 2, 4, 8))), Load((1,), Address())), (1,), 64)
+>>> cost_of("sm_80").of(conflicts), cost_of("sm_80").unit
+(12, 4)
 
 >>> cost_of("pvc").origin, cost_of("generic").origin
 ('from listings', 'estimated')
@@ -67,6 +72,15 @@ class Cost:
     at_once: int = 0
     passage: int = 0
     """Per word, stored or loaded, that passes through shared memory though another way needs none (0: `word` says it)."""
+    unit: int = 0
+    """Per word of all lanes that the unit of shared memory moves, shuffles or has lanes wait for, while all subgroups use it.
+
+    NVIDIA: 128 bytes per clock and multiprocessor (PMC10448217, table 3), or a shuffle of 32 lanes (CUDA C++ Programming Guide,
+    throughput of native instructions), for four schedulers. AMD: 128 bytes per clock and compute unit (ROCm/rocm-systems 3114),
+    for four SIMDs whose instructions take four clocks. 0: `passage` says it.
+    """
+    alu: int = 1
+    """Per instruction of the ALUs, where `unit` is known. NVIDIA: 64 lanes per clock and multiprocessor (same table)."""
     counted: bool = False
     """Whether programs have the prices of `conversion.prices`; the others here are then round figures for single steps."""
 
@@ -100,7 +114,13 @@ class Cost:
         found = prices_of(self.name, chain[0].lanes) if self.counted and chain else None
         if found is None:
             return sum(map(self._of, chain))
-        return round(sum([found.prices[name] * count for name, count in charges_of(chain).items()]))
+        charges = charges_of(chain)
+        if not self.unit:
+            return round(sum([found.prices[name] * count for name, count in charges.items()]))
+        issued = sum([found.instructions[name] * count for name, count in charges.items()])
+        messages = sum([charges[name] for name in ("shuffle", "store", "load", "barrier")])
+        rounds = sum([charges[name] for name in ("shuffle", "store_word", "load_word", "waits")])
+        return round(max(issued, (issued - messages) * self.alu, rounds * self.unit))
 
     def of_passage(self, passed: int, least: int) -> int:
         """What so many words are charged for their way through shared memory; nothing if all ways pass some (`least` of them).
@@ -168,5 +188,7 @@ def cost_of(target: str | None) -> Cost:
         return Cost(chip.name, 3, slm_bytes=chip.slm_bytes, broadcast=1, at_once=16, passage=8, counted=counted)
     if target is None or chip.name == "generic":
         return Cost(chip.name, shuffle=32, broadcast=8, message=64, word=32, barrier=128, slm_bytes=chip.slm_bytes)
-    passage = 4 if counted else 0
-    return Cost(chip.name, shuffle=8, message=16, word=8, slm_bytes=chip.slm_bytes, passage=passage, counted=counted)
+    unit, alu = (0, 1) if not counted else (4, 2) if chip.vendor == "nvidia" else (2, 1)
+    return Cost(
+        chip.name, shuffle=8, message=16, word=8, slm_bytes=chip.slm_bytes, counted=counted, unit=unit, alu=alu
+    )

@@ -19,6 +19,13 @@ fewest bank conflicts. A side that has the lowest address bits in registers move
 >>> [one.bits for one in stores], load.bits
 ([8, 8, 8, 8], 32)
 
+Lines of 128 bytes with 16 more behind each need no XOR: addresses are sums, and accesses differ in constants that are part of
+the instruction:
+
+>>> padded = through_memory(rows, columns, 32, padded="destination")
+>>> print(padded.steps[0].address, padded.steps[1].address, padded.slm_bytes, sep="; ")
+4*(lane % 8) + 36*(lane // 8 % 2) + 72*(sg % 2); 1 + 4*(lane % 8) + 36*(lane // 8 % 2) + 72*(sg % 2); 560
+
 Where every subgroup loads what it stored itself, it waits for no other one: it has a part of the memory for itself. Under a
 limit of memory, the elements go in several rounds through the same places.
 """
@@ -26,7 +33,7 @@ limit of memory, the elements go in several rounds through the same places.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 from layoutalg.conversion.program.builder import Builder
 from layoutalg.conversion.program.program import Program
@@ -39,6 +46,9 @@ from layoutalg.memory.machine_bits import Place, View
 __all__ = ["BANK_BITS", "VECTOR_BITS", "fewest_bytes", "storing", "through_memory"]
 
 BANK_BITS, VECTOR_BITS = BANKS.bit_length() - 1, VECTOR.bit_length() - 1
+
+LINE = BANKS * WORD // 8
+"""The bytes of all banks once."""
 
 _Pair = tuple[Place, Place]
 """Where a bit of a cell's number is before, and after."""
@@ -69,11 +79,18 @@ def fewest_bytes(source: View, destination: View, element_bits: int, *, matrices
 
 
 def through_memory(
-    source: View, destination: View, element_bits: int, limit: int | None = None, *, arranged: bool = True
+    source: View,
+    destination: View,
+    element_bits: int,
+    limit: int | None = None,
+    *,
+    arranged: bool = True,
+    padded: Literal["", "source", "destination"] = "",
 ) -> Program:
     """The program that moves every element through memory, `limit` bytes at a time (None: all at once).
 
-    Without `arranged` the elements lie as the destination numbers them: its registers lowest, then its lanes.
+    Without `arranged` the elements lie as the destination numbers them: its registers lowest, then its lanes. With `padded` they
+    lie so, or as the source numbers them, what both have in registers first, in lines with 16 bytes behind each.
 
     Raises `SizeError` where a round would need more than `limit` however small.
     """
@@ -85,9 +102,12 @@ def through_memory(
     rounds = _rounds(pairs, bits, limit)
     pairs = [pair for pair in pairs if pair not in rounds]
     lanes = source.widths["lane"], destination.widths["lane"]
-    columns = _columns(pairs, bits, *lanes) if arranged else _plain(pairs)
-    before = _Side.of([a for a, _ in pairs], [a for a, _ in rounds], columns, source, wide, bits)
-    after = _Side.of([b for _, b in pairs], [b for _, b in rounds], columns, destination, wide, bits)
+    if padded:
+        columns = _plain(pairs, int(padded == "destination"), common=True)
+    else:
+        columns = _columns(pairs, bits, *lanes) if arranged else _plain(pairs)
+    before = _Side.of([a for a, _ in pairs], [a for a, _ in rounds], columns, source, wide, bits, bool(padded))
+    after = _Side.of([b for _, b in pairs], [b for _, b in rounds], columns, destination, wide, bits, bool(padded))
 
     parts = WORD // bits
     number = {value: x for x, value in enumerate(sums([1 << bit for bit in before.words]))}  # by a register's number
@@ -108,7 +128,9 @@ def through_memory(
     found = [arrived[register] for register in sums([1 << bit for bit in after.words])]
     unpack = unpacked(found, after.words, after.inside, parts, destination.widths["reg"] + wide)
     registers = 1 << source.widths["reg"], 1 << destination.widths["reg"]
-    return builder.program(*registers, unpack, slm_bytes=bits // 8 << len(pairs))
+    size = 1 << len(pairs)
+    places = _padded(size - 1, bits) + 1 if padded else size
+    return builder.program(*registers, unpack, slm_bytes=-(-places * bits // WORD) * (WORD // 8) if padded else bits // 8 * size)
 
 
 def storing(layout: View) -> tuple[int, ...] | None:
@@ -167,10 +189,21 @@ def _columns(pairs: Sequence[_Pair], bits: int, *lane_bits: int) -> list[int]:
     return [sum((row >> j & 1) << k for k, row in enumerate(rows)) for j in range(len(pairs))]
 
 
-def _plain(pairs: Sequence[_Pair]) -> list[int]:
-    """The same without a search: as the destination numbers its registers, lanes and subgroups."""
-    order = sorted(range(len(pairs)), key=lambda j: ("reg", "lane", "sg").index(pairs[j][1][0]) << 30 | pairs[j][1][1])
+def _plain(pairs: Sequence[_Pair], side: int = 1, *, common: bool = False) -> list[int]:
+    """The same without a search: as a side numbers its registers, lanes and subgroups; perhaps common registers first."""
+
+    def rank(j: int) -> tuple[bool, int, int]:
+        axis, bit = pairs[j][side]
+        both = common and pairs[j][0][0] == pairs[j][1][0] == "reg"
+        return not both, ("reg", "lane", "sg").index(axis), bit
+
+    order = sorted(range(len(pairs)), key=rank)
     return [1 << order.index(j) for j in range(len(pairs))]
+
+
+def _padded(place: int, bits: int) -> int:
+    """A place of so many bits, behind lines that are 16 bytes longer; a sum over the bits of the place's number."""
+    return place + (place * bits // 8 // LINE) * (VECTOR * WORD // bits)
 
 
 def _lane_bit(place: Place) -> int:
@@ -194,10 +227,17 @@ class _Side(NamedTuple):
     """The register number of each word that an access moves, from its first on."""
     rounds: list[int]
     """The register number that each round adds."""
+    padded: bool
 
     @staticmethod
     def of(
-        places: Sequence[Place], rounds: Sequence[Place], columns: Sequence[int], layout: View, wide: int, bits: int
+        places: Sequence[Place],
+        rounds: Sequence[Place],
+        columns: Sequence[int],
+        layout: View,
+        wide: int,
+        bits: int,
+        padded: bool,
     ) -> _Side:
         registers = {column: bit for (axis, bit), column in zip(places, columns, strict=True) if axis == "reg"}
         within = (WORD // bits).bit_length() - 1
@@ -210,11 +250,16 @@ class _Side(NamedTuple):
             vector.append(registers[one])
         inside = vector[:within]
         terms = {axis: [0] * (width + wide) for axis, width in layout.widths.items()}
+        unit = bits << len(inside)
+
+        def term(column: int) -> int:
+            return _padded(column >> len(inside), unit) if padded else column >> len(inside)
+
         for (axis, bit), column in zip(places, columns, strict=True):
-            terms[axis][bit] = column >> len(inside)
-        others = sorted((bit, column >> len(inside)) for column, bit in registers.items() if bit not in vector)
+            terms[axis][bit] = term(column)
+        others = sorted((bit, term(column)) for column, bit in registers.items() if bit not in vector)
         return _Side(
-            bits << len(inside),
+            unit,
             tuple(terms["lane"][: layout.widths["lane"]]),
             tuple(terms["sg"][: layout.widths["sg"]]),
             [(term, bit) for bit, term in others],
@@ -222,14 +267,32 @@ class _Side(NamedTuple):
             sorted({*registers.values(), *(bit for _, bit in rounds)}.difference(inside)),
             sums([1 << bit for bit in vector[within:]]),
             sums([1 << bit for _, bit in rounds]),
+            padded,
         )
 
     def accesses(self) -> list[tuple[int, int]]:
         """The first register of each access of a round, and what it brings into the address."""
         found = [(0, 0)]
         for term, bit in self.registers:
-            found += [(register + (1 << bit), at ^ term) for register, at in found]
+            found += [(register + (1 << bit), at + term if self.padded else at ^ term) for register, at in found]
         return found
 
     def address(self, at: int) -> Address:
-        return Address(at, xor=True, lane=self.lane, sg=self.sg)
+        if not self.padded:
+            return Address(at, xor=True, lane=self.lane, sg=self.sg)
+        return Address(at, factors=(*_factors("lane", self.lane), *_factors("sg", self.sg)))
+
+
+def _factors(axis: str, terms: Sequence[int]) -> list[tuple[str, int, int, int]]:
+    """The factors of a sum of bits; those whose strides double are one."""
+    found: list[tuple[str, int, int, int]] = []
+    for bit, stride in enumerate(terms):
+        if not stride:
+            continue
+        if found:
+            _, divisor, extent, first = found[-1]
+            if divisor * extent == 1 << bit and first * extent == stride:
+                found[-1] = (axis, divisor, extent * 2, first)
+                continue
+        found.append((axis, 1 << bit, 2, stride))
+    return found
