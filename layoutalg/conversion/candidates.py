@@ -178,7 +178,9 @@ def candidates_of(
             continue
         one = Candidate(name, programs, cost.of_chain(programs) + cost.of_passage(passes(programs), least))
         best[name] = min(best.get(name, one), one, key=lambda one: one.cost)
-    candidates = sorted(best.values(), key=lambda one: one.cost)
+    candidates = sorted(
+        best.values(), key=lambda one: (one.cost, cost.instructions_of(one.programs) if cost.unit else 0)
+    )
     if not any(program.steps or program.moves for program in candidates[0].programs):
         candidates[0] = Candidate(_NOTHING, candidates[0].programs, 0)
     return tuple(candidates)

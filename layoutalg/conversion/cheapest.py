@@ -67,4 +67,5 @@ def _exchange(pattern: Pattern, cost: Cost) -> Candidate | None:
     words = 2 * ((1 << pattern.register_bits) // pattern.parts)
     lanes = max((1 << pattern.lane_bits) // 16, 1)
     through_memory = words * (cost.unit or lanes * cost.passage if cost.counted else cost.word)
-    return found if found is not None and found.cost <= through_memory else None
+    least = found is not None and (found.cost < through_memory or (found.cost == through_memory and not cost.unit))
+    return found if least else None

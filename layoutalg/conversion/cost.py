@@ -7,7 +7,8 @@ its way there and for its way back (`Cost.passage`: 8 slots each on Intel's chip
 instructions. On NVIDIA's and AMD's chips shuffles pass that unit too, and its rate is published: a conversion costs what the
 busiest of three takes while all subgroups convert: the scheduler (its instructions), the ALUs, or the unit of shared memory.
 
->>> conflicts = Program(1, 32, 32, 1, 1, (0,), (Store((0,), Address(lane=(0, 1, 2, 4, 8))), Load((1,), Address())), (1,), 64)
+>>> from layoutalg.conversion.program.steps import Address
+>>> conflicts = Program(1, 32, 32, 1, 1, (0,), (Store((0,), Address(xor=True, lane=(32,))), Load((1,), Address())), (1,), 256)
 >>> cost_of("sm_80").of(conflicts), cost_of("sm_80").unit
 (12, 4)
 
@@ -31,7 +32,7 @@ Lanes that wait for one bank take that many rounds of a message; `conversion.pro
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -117,10 +118,26 @@ class Cost:
         charges = charges_of(chain)
         if not self.unit:
             return round(sum([found.prices[name] * count for name, count in charges.items()]))
-        issued = sum([found.instructions[name] * count for name, count in charges.items()])
+        issued = _issued(found.instructions, charges)
         messages = sum([charges[name] for name in ("shuffle", "store", "load", "barrier")])
         rounds = sum([charges[name] for name in ("shuffle", "store_word", "load_word", "waits")])
         return round(max(issued, (issued - messages) * self.alu, rounds * self.unit))
+
+    def instructions_of(self, programs: Sequence[Program]) -> int:
+        """How many instructions a chip's listing has for programs in a row; 0 where none was counted.
+
+        Ways that cost the same are ordered by it.
+
+        >>> from layoutalg.conversion.program.steps import Address
+        >>> way = Program(1, 32, 32, 1, 1, (0,), (Store((0,), Address()), Load((1,), Address())), (1,), 64)
+        >>> cost_of("sm_80").instructions_of([way]), cost_of("generic").instructions_of([way])
+        (3, 0)
+        """
+        chain = listed(programs, "programs", error=ConversionError)
+        for program in chain:
+            instance_of(program, Program, "a program", ConversionError)
+        found = prices_of(self.name, chain[0].lanes) if self.counted and chain else None
+        return 0 if found is None else round(_issued(found.instructions, charges_of(chain)))
 
     def of_passage(self, passed: int, least: int) -> int:
         """What so many words are charged for their way through shared memory; nothing if all ways pass some (`least` of them).
@@ -149,6 +166,10 @@ class Cost:
                 words = step.words if isinstance(step, Store) else step.to
                 found += self.message + len(words) * served * self.word * ways
         return found
+
+
+def _issued(instructions: Mapping[str, float], charges: Mapping[str, int]) -> float:
+    return sum([instructions[name] * count for name, count in charges.items()])
 
 
 def passes(programs: Sequence[Program]) -> int:
@@ -189,6 +210,4 @@ def cost_of(target: str | None) -> Cost:
     if target is None or chip.name == "generic":
         return Cost(chip.name, shuffle=32, broadcast=8, message=64, word=32, barrier=128, slm_bytes=chip.slm_bytes)
     unit, alu = (0, 1) if not counted else (4, 2) if chip.vendor == "nvidia" else (2, 1)
-    return Cost(
-        chip.name, shuffle=8, message=16, word=8, slm_bytes=chip.slm_bytes, counted=counted, unit=unit, alu=alu
-    )
+    return Cost(chip.name, shuffle=8, message=16, word=8, slm_bytes=chip.slm_bytes, counted=counted, unit=unit, alu=alu)

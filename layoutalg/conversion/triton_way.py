@@ -4,7 +4,7 @@
 >>> operand = f"#ttg.dot_op<{{opIdx = 0, parent = {mma}, kWidth = 1}}>"
 >>> found = triton_price(mma, operand, (16, 16), "f32", "sm_80")
 >>> found.conversion.kind, found.conversion.shuffles, found.slots
-('shuffles', 8, 41)
+('shuffles', 8, 50)
 
 `triton_program` is the conversion that Triton emits (`layoutalg.triton.conversions`) as a program of this room: it runs, and is
 charged as ours are (`conversion.cost`). Where Triton packs elements below 32 bits by byte permutes, the program has its
@@ -17,7 +17,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from layoutalg.conversion.cost import cost_of, passes
+from layoutalg.conversion.cost import cost_of
 from layoutalg.conversion.price import Price, price
 from layoutalg.conversion.program.builder import Builder
 from layoutalg.conversion.program.program import Program
@@ -101,15 +101,14 @@ def triton_price(
 ) -> TritonPrice:
     """What Triton's conversion of a tensor costs on a chip, and what ours does.
 
-    The arguments are those of `how_triton_converts`, and so is what it raises; PlanError for a chip without prices. Through
-    memory, words are charged for their way there where ours needs none. Elements that change their CTA have no price, nor have
-    tensors that are too large for a plan.
+    The arguments are those of `how_triton_converts`, and so is what it raises; PlanError for a chip without prices. Elements that
+    change their CTA have no price, nor have tensors that are too large for a plan.
 
     >>> rows = LinearLayout(register=((0, 1),), lane=((1, 0),), shape=(2, 2))
     >>> columns = LinearLayout(register=((1, 0),), lane=((0, 1),), shape=(2, 2))
     >>> found = triton_price(rows, columns, chip="sm_90")
     >>> found.slots, found.own.slots
-    (6, 6)
+    (8, 8)
     """
     name = target_info(chip).name
     found = how_triton_converts(source, result, shape, element, name)
@@ -123,11 +122,7 @@ def triton_price(
         program = _program(before, after, found)
     except SizeError:
         return TritonPrice(found, None, own)
-    cost = cost_of(name)
-    least = passes([program])
-    if own.slots is not None:
-        least = min(least, passes(own.plan.programs) if own.slots else 0)
-    return TritonPrice(found, cost.of(program) + cost.of_passage(passes([program]), least), own)
+    return TritonPrice(found, cost_of(name).of(program), own)
 
 
 def triton_program(
