@@ -101,8 +101,8 @@ def triton_price(
 ) -> TritonPrice:
     """What Triton's conversion of a tensor costs on a chip, and what ours does.
 
-    The arguments are those of `how_triton_converts`, and so is what it raises; PlanError for a chip without prices. Elements that
-    change their CTA have no price, nor have tensors that are too large for a plan.
+    The arguments are those of `how_triton_converts`, and so is what it raises; PlanError for a chip without prices. Elements
+    that change their CTA have no price, nor have tensors that are too large for a plan.
 
     >>> rows = LinearLayout(register=((0, 1),), lane=((1, 0),), shape=(2, 2))
     >>> columns = LinearLayout(register=((1, 0),), lane=((0, 1),), shape=(2, 2))
