@@ -25,6 +25,7 @@ numbers becomes moves for each bit of the distance where lanes are columns of on
   register, once each, and all of their message once more
 - store, load: messages to shared memory; store_word, load_word: their words; payload: words of stores that are copied;
   narrow: parts of words that are moved by themselves; masked: stores in which some lanes take no part
+- masked_run: those one after another by the same lanes, once: one branch is written round them, but for Intel's
 - address, address_terms, address_sg: different addresses, and the terms they are computed from; offset: messages further on
 - barrier, fence, memory: barriers of several subgroups, of one, and conversions that use shared memory at all; waits: rounds
   that lanes wait for a bank
@@ -36,6 +37,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import lru_cache
+from itertools import groupby
 from typing import Any, NamedTuple
 
 from layoutalg.conversion.lowering.indices import linear_terms, shifts
@@ -53,7 +55,7 @@ CHARGES = (
     "permute", "permute_by_lane", "permute_shift", "permute_logic", "permute_select", "permute_constant",
     "permute_half",
     "region", "region_word", "half", "byte", "result", "renamed",
-    "store", "load", "store_word", "load_word", "payload", "narrow", "masked",
+    "store", "load", "store_word", "load_word", "payload", "narrow", "masked", "masked_run",
     "address", "address_terms", "address_sg", "offset", "barrier", "fence", "memory", "waits",
 )  # fmt: skip
 """The names of all charges."""
@@ -287,6 +289,8 @@ def _address_terms(address: Address) -> tuple[int, int]:
 def _of_accesses(program: Program, found: Counter[str], once: _Once) -> None:
     given = len(program.pack) // program.parts
     accesses = [step for step in program.steps if isinstance(step, (Store, Load))]
+    masks = [step.where if isinstance(step, Store) else None for step in program.steps]
+    found["masked_run"] += sum([mask is not None for mask, _ in groupby(masks)])
     for step, ways in zip(accesses, program_ways(program), strict=True):
         words, kind = (step.words, "store") if isinstance(step, Store) else (step.to, "load")
         messages = -(-len(words) // _MESSAGE)

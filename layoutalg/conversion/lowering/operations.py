@@ -15,6 +15,8 @@ moves between register regions are written as each chip has them (`permutes`, `v
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import nullcontext
+from itertools import groupby
 
 from layoutalg.conversion.lowering.fragment_vectors import (
     bitcast,
@@ -30,7 +32,17 @@ from layoutalg.conversion.lowering.visa import assembly
 from layoutalg.conversion.lowering.writer import Value, typed
 from layoutalg.conversion.program.liveness import Liveness, liveness_of_chain
 from layoutalg.conversion.program.program import Program
-from layoutalg.conversion.program.steps import WORD, Address, Barrier, Load, Permute, Regions, Select, Shuffle, Store
+from layoutalg.conversion.program.steps import (
+    WORD,
+    Address,
+    Barrier,
+    Load,
+    Permute,
+    Regions,
+    Select,
+    Shuffle,
+    Store,
+)
 from layoutalg.core.errors import ConversionError
 
 __all__ = ["ALIGNMENT", "BARRIER_IN_SUBGROUP", "SHARED", "shared_type", "write_chain"]
@@ -148,8 +160,16 @@ class _Body:
         self.words: dict[int, Value] = {}
         self.whole = _read_whole(program)
         self._pack()
-        for position, step in enumerate(program.steps):
-            self._write(position, step)
+        alike = self.indices.vendor != "intel"  # Intel's compiler makes a predicate of a branch round one store
+        for masked, group in groupby(
+            enumerate(program.steps), lambda one: alike and isinstance(one[1], Store) and one[1].where
+        ):
+            steps = list(group)
+            if masked:
+                self._store([(position, step) for position, step in steps if isinstance(step, Store)])
+                continue
+            for position, step in steps:
+                self._write(position, step)
 
     def _pack(self) -> None:
         parts, pack = self.program.parts, self.program.pack
@@ -236,7 +256,7 @@ class _Body:
             case Regions():
                 self._moved(position, step)
             case Store():
-                self._store(position, step)
+                self._store([(position, step)])
             case Load():
                 self._load(position, step)
             case Barrier(scope):
@@ -344,17 +364,19 @@ class _Body:
             start += size
         return found
 
-    def _store(self, position: int, step: Store) -> None:
-        shared = self._memory(position, step.bits)
-        active = None if step.where is None else self._active(position, step.where)
-        values = [self._stored(position, word, step.bits) for word in step.words]
-        for place, start, size, aligned in self._accesses(step, len(values), vectors=True):
-            vector = together(self.indices, values[start : start + size])
-            if active is None:
-                self._store_at(shared, vector, place, aligned)
-                continue
-            with self.writer.block("scf.if %s {", (active,)):
-                self._store_at(shared, vector, place, aligned)
+    def _store(self, stores: Sequence[tuple[int, Store]]) -> None:
+        """Stores by the same lanes: one branch round them, where some take no part."""
+        position, first = stores[0]
+        active = None if first.where is None else self._active(position, first.where)
+        found: list[tuple[Value, Value, Value, str]] = []
+        for position, step in stores:
+            shared = self._memory(position, step.bits)
+            values = [self._stored(position, word, step.bits) for word in step.words]
+            for place, start, size, aligned in self._accesses(step, len(values), vectors=True):
+                found.append((shared, together(self.indices, values[start : start + size]), place, aligned))
+        with nullcontext() if active is None else self.writer.block("scf.if %s {", (active,)):
+            for one in found:
+                self._store_at(*one)
 
     def _stored(self, position: int, word: int, bits: int) -> Value:
         """The low bits of a word."""
