@@ -56,7 +56,7 @@ def parts_and_title(
     title = options.get("title")
     title = str(plan.problem) if title is None else title
     found = picture_of(plan, shape, machine=options.get("machine"), title=title)
-    return found.parts, found.title
+    return tuple([part for part in found.parts if isinstance(part, Operand)]), found.title
 
 
 def parts_of(what: str, size: int, most: int) -> Callable[[int], str]:
