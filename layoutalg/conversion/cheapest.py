@@ -2,7 +2,8 @@
 
 A 16x16 tile of 32 bits, transposed, takes 15 shuffles. A bit at a time it would take 32, and through memory every word would
 be stored and loaded; by the prices of a GPU in general neither can be cheaper, so only one program is made. Where a chip's
-listings were counted, every way in registers and lanes is made, and memory only if it could be cheaper.
+listings were counted, every way in registers and lanes is made, and memory only if it could be cheaper; NVIDIA's and AMD's,
+where memory may be, have all ways made.
 
 >>> rows, columns = Layout.parse("d0 = 16@reg, d1 = 16@lane"), Layout.parse("d0 = 16@lane, d1 = 16@reg")
 >>> found = cheapest_of(rows, columns, 32, "generic", None)
@@ -40,7 +41,7 @@ def cheapest_of(
 ) -> Candidate:
     """The first of `candidates_of` the same."""
     cost = cost_of(target)
-    if workgroups == 1 and not regions:
+    if workgroups == 1 and not regions and not cost.unit:
         a, b = view(source), view(destination)
         pattern = None if a is None or b is None else pattern_of(a, b, element_bits)
         if pattern is not None and (pattern.exchanged or pattern.moving_bits):
@@ -64,8 +65,6 @@ def _exchange(pattern: Pattern, cost: Cost) -> Candidate | None:
             if found is None or price < found.cost:
                 found = Candidate(way.name, (program,), price)
     # Through memory every word goes twice, as full as it can be.
-    words = 2 * ((1 << pattern.register_bits) // pattern.parts)
-    lanes = max((1 << pattern.lane_bits) // 16, 1)
-    through_memory = words * (cost.unit or lanes * cost.passage if cost.counted else cost.word)
-    least = found is not None and (found.cost < through_memory or (found.cost == through_memory and not cost.unit))
-    return found if least else None
+    words, lanes = 2 * ((1 << pattern.register_bits) // pattern.parts), 1 << pattern.lane_bits
+    through_memory = words * max(lanes // 16, 1) * cost.passage if cost.counted else words * cost.word
+    return found if found is not None and found.cost <= through_memory else None

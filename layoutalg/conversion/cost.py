@@ -38,7 +38,7 @@ from typing import Any
 
 from layoutalg.conversion.charges import charges_of
 from layoutalg.conversion.prices import prices_of
-from layoutalg.conversion.program.access_conflicts import program_ways
+from layoutalg.conversion.program.access_conflicts import program_cycles, program_ways
 from layoutalg.conversion.program.program import Program
 from layoutalg.conversion.program.steps import Barrier, Load, Permute, Regions, Select, Shuffle, Store
 from layoutalg.core.errors import ConversionError
@@ -74,12 +74,14 @@ class Cost:
     passage: int = 0
     """Per word, stored or loaded, that passes through shared memory though another way needs none (0: `word` says it)."""
     unit: int = 0
-    """Per word of all lanes that the unit of shared memory moves, shuffles or has lanes wait for, while all subgroups use it.
+    """Per cycle of the unit of shared memory, which moves 128 bytes or shuffles 32 lanes, while all subgroups use it.
 
     NVIDIA: 128 bytes per clock and multiprocessor (PMC10448217, table 3), or a shuffle of 32 lanes (CUDA C++ Programming Guide,
     throughput of native instructions), for four schedulers. AMD: 128 bytes per clock and compute unit (ROCm/rocm-systems 3114),
     for four SIMDs whose instructions take four clocks. 0: `passage` says it.
     """
+    served: int = 1
+    """The cycles of that unit that a shuffle takes."""
     alu: int = 1
     """Per instruction of the ALUs, where `unit` is known. NVIDIA: 64 lanes per clock and multiprocessor (same table)."""
     counted: bool = False
@@ -120,8 +122,8 @@ class Cost:
             return round(sum([found.prices[name] * count for name, count in charges.items()]))
         issued = _issued(found.instructions, charges)
         messages = sum([charges[name] for name in ("shuffle", "store", "load", "barrier")])
-        rounds = sum([charges[name] for name in ("shuffle", "store_word", "load_word", "waits")])
-        return round(max(issued, (issued - messages) * self.alu, rounds * self.unit))
+        cycles = charges["shuffle"] * self.served + sum([program_cycles(program) for program in chain])
+        return round(max(issued, (issued - messages) * self.alu, cycles * self.unit))
 
     def instructions_of(self, programs: Sequence[Program]) -> int:
         """How many instructions a chip's listing has for programs in a row; 0 where none was counted.
@@ -209,5 +211,15 @@ def cost_of(target: str | None) -> Cost:
         return Cost(chip.name, 3, slm_bytes=chip.slm_bytes, broadcast=1, at_once=16, passage=8, counted=counted)
     if target is None or chip.name == "generic":
         return Cost(chip.name, shuffle=32, broadcast=8, message=64, word=32, barrier=128, slm_bytes=chip.slm_bytes)
-    unit, alu = (0, 1) if not counted else (4, 2) if chip.vendor == "nvidia" else (2, 1)
-    return Cost(chip.name, shuffle=8, message=16, word=8, slm_bytes=chip.slm_bytes, counted=counted, unit=unit, alu=alu)
+    unit, alu, served = (0, 1, 1) if not counted else (4, 2, 1) if chip.vendor == "nvidia" else (1, 1, 2)
+    return Cost(
+        chip.name,
+        shuffle=8,
+        message=16,
+        word=8,
+        slm_bytes=chip.slm_bytes,
+        counted=counted,
+        unit=unit,
+        alu=alu,
+        served=served,
+    )

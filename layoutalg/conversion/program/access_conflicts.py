@@ -18,12 +18,11 @@ import numpy as np
 
 from layoutalg.conversion.program.program import Program
 from layoutalg.conversion.program.steps import BANKS, WORD, Address, Load, Store
-from layoutalg.memory.conflicts import Banks, count_conflicts
+from layoutalg.memory.conflicts import Banks, Conflicts, count_conflicts
 
-__all__ = ["access_ways", "program_ways"]
+__all__ = ["access_ways", "program_cycles", "program_ways"]
 
 
-@lru_cache(maxsize=4096)
 def access_ways(
     address: Address, count: int, subgroups: int, lanes: int, where: tuple[int, ...] | None = None, bits: int = WORD
 ) -> int:
@@ -34,18 +33,40 @@ def access_ways(
     >>> access_ways(Address(xor=True, lane=(1, 2, 4)), 1, 1, 8), access_ways(Address(xor=True, lane=(32, 64, 1)), 1, 1, 8)
     (1, 4)
     """
+    return _conflicts(address, count, subgroups, lanes, where, bits).ways
+
+
+@lru_cache(maxsize=4096)
+def _conflicts(
+    address: Address, count: int, subgroups: int, lanes: int, where: tuple[int, ...] | None, bits: int
+) -> Conflicts:
     table = (address.of(np.arange(subgroups), np.arange(lanes))[..., None] + np.arange(count)).reshape(-1)
     held = np.arange(table.size).reshape(subgroups, lanes, count)
     if where is not None:
         active = np.array([[mask >> i & 1 for i in range(lanes)] for mask in where], bool)
         held = np.where(active[..., None], held, -1)
-    return count_conflicts(held, table, Banks(BANKS, WORD // 8, bits), count).ways
+    return count_conflicts(held, table, Banks(BANKS, WORD // 8, bits), count)
 
 
 def program_ways(program: Program) -> list[int]:
     """The most cycles that a phase of each store and load takes, in their order; 1 is free of conflicts."""
-    found: list[int] = []
-    known: dict[object, int] = {}  # where an access begins rotates the banks, for all lanes alike
+    return [one.ways for one in _accesses(program)]
+
+
+def program_cycles(program: Program) -> int:
+    """The cycles of shared memory that the stores and loads of one subgroup take, of the one that needs the most.
+
+    >>> store = Store((0, 1), Address(xor=True, lane=(2, 4, 8, 16, 32)))
+    >>> program_cycles(Program(1, 32, 32, 2, 2, (0, 1), (store,), (0, 1)))
+    2
+    """
+    return sum([one.cycles for one in _accesses(program)])
+
+
+def _accesses(program: Program) -> list[Conflicts]:
+    """What each store and load of a program costs, in their order."""
+    found: list[Conflicts] = []
+    known: dict[object, Conflicts] = {}  # where an access begins rotates the banks, for all lanes alike
     for step in program.steps:
         if isinstance(step, (Store, Load)):
             words, where = (step.words, step.where) if isinstance(step, Store) else (step.to, None)
@@ -54,6 +75,6 @@ def program_ways(program: Program) -> list[int]:
             key = len(words), base, at.xor, at.lane, at.sg, at.factors, where, bits
             if key not in known:
                 anywhere = replace(at, base=base)
-                known[key] = access_ways(anywhere, len(words), program.subgroups, program.lanes, where, bits)
+                known[key] = _conflicts(anywhere, len(words), program.subgroups, program.lanes, where, bits)
             found.append(known[key])
     return found
