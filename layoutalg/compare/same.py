@@ -308,7 +308,7 @@ def _compare_places(one: Layout | Places, two: Layout | Places) -> Same:
 
 
 def _compare_addresses(one: Layout | _Table, two: Layout | _Table) -> Same:
-    """Two memory layouts, of which one at least has addresses and no factors: every address is compared."""
+    """Two memory layouts, address by address: one of them, or both, cannot be written in factors."""
     import numpy as np
 
     axis = "addr"

@@ -1,11 +1,14 @@
 """What a conversion costs on a chip: issue slots of one subgroup.
 
-Costs rank candidates; they are not timings. Where the chip's compiler was asked, a cost is the number of machine instructions
-that its listing has for the conversion, by the prices of `conversion.prices`. How long a message takes is not in a listing. The
-unit of shared memory is narrower than the ALUs: where another way needs no memory, a word that goes through it is charged for
-its way there and for its way back (`Cost.passage`: 8 slots each on Intel's chips). Where all ways need it, each is charged its
-instructions. On NVIDIA's and AMD's chips shuffles pass that unit too, and its rate is published: a conversion costs what the
-busiest of three takes while all subgroups convert: the scheduler (its instructions), the ALUs, or the unit of shared memory.
+Costs rank candidates; they are not timings. Where the chip's compiler was asked, they begin with the number of machine
+instructions that its listing has for the conversion, by the prices of `conversion.prices`. A listing does not say how long the
+unit of shared memory is busy, so that is charged besides, in one of two ways.
+
+On Intel's chips a word that goes through memory, where another way needs no memory, is charged for its way there and for its
+way back (`Cost.passage`: 8 slots each). Where all ways need memory, each is charged its instructions.
+
+On NVIDIA's and AMD's chips shuffles use the same unit, and its rate is published. All subgroups convert at once; the busiest
+of three says the cost: the scheduler (the instructions), the ALUs, or the unit of shared memory (its cycles):
 
 >>> from layoutalg.conversion.program.steps import Address
 >>> conflicts = Program(1, 32, 32, 1, 1, (0,), (Store((0,), Address(xor=True, lane=(32,))), Load((1,), Address())), (1,), 256)
@@ -37,7 +40,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from layoutalg.conversion.charges import charges_of
-from layoutalg.conversion.prices import prices_of
+from layoutalg.conversion.prices import Listings, prices_of
 from layoutalg.conversion.program.access_conflicts import program_cycles, program_ways
 from layoutalg.conversion.program.program import Program
 from layoutalg.conversion.program.steps import Barrier, Load, Permute, Regions, Select, Shuffle, Store
@@ -111,10 +114,7 @@ class Cost:
         >>> cost_of(None).of_chain([repeat, repeat])
         16
         """
-        chain = listed(programs, "programs", error=ConversionError)
-        for program in chain:
-            instance_of(program, Program, "program", ConversionError)
-        found = prices_of(self.name, chain[0].lanes) if self.counted and chain else None
+        chain, found = self._listed(programs)
         if found is None:
             return sum(map(self._of, chain))
         charges = charges_of(chain)
@@ -135,11 +135,15 @@ class Cost:
         >>> cost_of("sm_80").instructions_of([way]), cost_of("generic").instructions_of([way])
         (3, 0)
         """
+        chain, found = self._listed(programs)
+        return 0 if found is None else round(_issued(found.instructions, charges_of(chain)))
+
+    def _listed(self, programs: Sequence[Program]) -> tuple[Sequence[Program], Listings | None]:
+        """The programs, checked, and the chip's prices for their lanes, where its instructions were counted."""
         chain = listed(programs, "programs", error=ConversionError)
         for program in chain:
-            instance_of(program, Program, "a program", ConversionError)
-        found = prices_of(self.name, chain[0].lanes) if self.counted and chain else None
-        return 0 if found is None else round(_issued(found.instructions, charges_of(chain)))
+            instance_of(program, Program, "program", ConversionError)
+        return chain, prices_of(self.name, chain[0].lanes) if self.counted and chain else None
 
     def of_passage(self, passed: int, least: int) -> int:
         """What so many words are charged for their way through shared memory; nothing if all ways pass some (`least` of them).

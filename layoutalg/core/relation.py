@@ -132,8 +132,7 @@ class Relation:
         >>> Layout.of_parts(((Factor(16, 1, "lane"),),), (), (("addr", 64),), ("row",), (0,))
         Layout.parse('row = 16@lane | offset 64@addr')
         """
-        layout = object.__new__(cls)
-        _fill(layout, dims, replicas, offsets, names, origins, codomain, flips)
+        layout = cls.as_written(dims, replicas, offsets, names, origins, codomain, flips)
         return layout if flips is None else layout.canonical()
 
     @classmethod

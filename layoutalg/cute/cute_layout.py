@@ -29,15 +29,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from math import prod
-from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias, cast
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from layoutalg.core.errors import ConversionError, DistributionError, LayoutError, SizeError, VerificationError
 from layoutalg.core.extents import Extent
 from layoutalg.core.factors import Factor, XorFactor, as_name
 from layoutalg.core.layout import MACHINE, Layout
-from layoutalg.core.limits import MAX_ENTRIES, MAX_EXTENT, MAX_NESTING, MAX_START
+from layoutalg.core.limits import MAX_ENTRIES, MAX_EXTENT, MAX_START
 from layoutalg.core.limits import MOST_CUTE_STRIDE as _MOST_STRIDE
-from layoutalg.core.limits import MOST_LEAVES as _MOST_LEAVES
 from layoutalg.core.messages import shown
 from layoutalg.core.notation import (
     Machine,
@@ -53,7 +52,18 @@ from layoutalg.core.notation import (
 from layoutalg.core.reader import Reader
 from layoutalg.core.whole_numbers import found_whole, whole_numbers
 from layoutalg.core.work_items import cover
-from layoutalg.cute.thread_values import Leaf, from_thread_values, thread_values
+from layoutalg.cute.nested_tuples import (
+    IntTuple,
+    check_form,
+    compact_strides,
+    index_of,
+    leaves_of,
+    mode_of,
+    read_number,
+    read_tuple,
+    tuple_text,
+)
+from layoutalg.cute.thread_values import from_thread_values, thread_values
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -61,9 +71,6 @@ if TYPE_CHECKING:
     from layoutalg.core.swizzle import Swizzle
 
 __all__ = ["CuteLayout", "from_cute", "parse_cute", "to_cute"]
-
-IntTuple: TypeAlias = "int | tuple[IntTuple, ...]"
-"""A whole number, or a tuple of such: CuTe's shapes, strides and coordinates."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +95,7 @@ class CuteLayout(Notation):
     """Threads per subgroup of a thread-value layout; unless given, all threads are one subgroup."""
 
     def __post_init__(self) -> None:
-        _check(self.shape, self.stride, 0, 0)
+        check_form(self.shape, self.stride, 0, 0)
         if self.swizzle is not None:
             bits, base, shift = whole_numbers(self.swizzle, "swizzle", -62, 62, 3)
             object.__setattr__(self, "swizzle", (bits, base, shift))
@@ -106,7 +113,7 @@ class CuteLayout(Notation):
             whole_numbers((self.subgroup_size,), "subgroup_size", 1, MAX_EXTENT)
 
     def __str__(self) -> str:
-        text = f"{_text(self.shape)}:{_text(self.stride)}"
+        text = f"{tuple_text(self.shape)}:{tuple_text(self.stride)}"
         return text if self.swizzle is None else f"Sw<{','.join(map(str, self.swizzle))}> o {self.offset} o {text}"
 
     def __call__(self, *coordinate: IntTuple) -> int:
@@ -119,7 +126,7 @@ class CuteLayout(Notation):
         (16, 16, 16)
         """
         given = coordinate[0] if len(coordinate) == 1 else coordinate
-        return self._swizzled(self.offset + _index(given, self.shape, self.stride))
+        return self._swizzled(self.offset + index_of(given, self.shape, self.stride))
 
     def operands(self, shape: Sequence[int] | None = None, machine: Machine | None = None) -> tuple[Operand, ...]:
         """The same map as a layout; raises as `from_cute` does.
@@ -159,7 +166,7 @@ class CuteLayout(Notation):
         >>> CuteLayout((4, (3, 2)), (3, (1, 12))).tensor_shape()
         (4, 6)
         """
-        return self.tile or tuple(prod([n for n, _ in _leaves(*mode)]) for mode in _modes(self))
+        return self.tile or tuple(prod([n for n, _ in leaves_of(*mode)]) for mode in _modes(self))
 
     def addresses(self, shape: Sequence[int] | None = None) -> NDArray[Any]:
         """The index of each element of memory: an int array with a dimension for each mode, also where no factors say it.
@@ -180,7 +187,7 @@ class CuteLayout(Notation):
         index: Any = np.full((1,) * len(sizes), self.offset, np.int64)
         for d, mode in enumerate(_modes(self)):
             along: Any = np.zeros(1, np.int64)
-            for n, s in _leaves(*mode):
+            for n, s in leaves_of(*mode):
                 along = (np.arange(n)[:, None] * s + along).reshape(-1)
             index = index + along.reshape([-1 if i == d else 1 for i in range(len(sizes))])
         return self._swizzled(index)
@@ -207,7 +214,7 @@ class CuteLayout(Notation):
     @property
     def _threads(self) -> int:
         """How many threads there are, where the first mode counts them."""
-        return prod([n for mode in _modes(self)[:1] for n, _ in _leaves(*mode)])
+        return prod([n for mode in _modes(self)[:1] for n, _ in leaves_of(*mode)])
 
     @property
     def needs_machine(self) -> bool:
@@ -225,7 +232,7 @@ class CuteLayout(Notation):
         >>> CuteLayout((4, (3, 2)), (3, (1, 12))).size
         24
         """
-        return prod(n for n, _ in _leaves(self.shape, self.stride))
+        return prod(n for n, _ in leaves_of(self.shape, self.stride))
 
     @property
     def cosize(self) -> int:
@@ -234,7 +241,7 @@ class CuteLayout(Notation):
         >>> CuteLayout((4, 2), (1, 8)).cosize
         12
         """
-        return self.offset + 1 + sum((n - 1) * s for n, s in _leaves(self.shape, self.stride))
+        return self.offset + 1 + sum((n - 1) * s for n, s in leaves_of(self.shape, self.stride))
 
 
 def to_cute(layout: Layout, subgroup_size: int | None = None) -> CuteLayout:
@@ -281,7 +288,7 @@ def _memory(layout: Layout, subgroup_size: int | None = None) -> CuteLayout:
         _refuse(layout, f"it moves along {names}, and a CuTe layout has one index")
     if form.replicas:
         _refuse(layout, f"replica {form.replicas[0]}: a CuTe layout gives each coordinate one index")
-    modes = [_mode([(f.extent, f.stride) for f in reversed(factors)]) for factors in form.dims]
+    modes = [mode_of([(f.extent, f.stride) for f in reversed(factors)]) for factors in form.dims]
     return CuteLayout(tuple([m[0] for m in modes]), tuple([m[1] for m in modes]))
 
 
@@ -333,7 +340,7 @@ def _thread_values(layout: Layout, subgroup_size: int | None) -> CuteLayout:
     lanes = prod([n for n, _ in factors.lane])
     if subgroup_size is not None and found_whole(subgroup_size) != lanes:
         _refuse(layout, f"it has {lanes} lanes, and a subgroup of {shown(subgroup_size)} was asked for")
-    threads, values = _mode([*factors.lane, *factors.sg]), _mode(factors.reg)
+    threads, values = mode_of([*factors.lane, *factors.sg]), mode_of(factors.reg)
     return CuteLayout((threads[0], values[0]), (threads[1], values[1]), tile=layout.shape, subgroup_size=lanes)
 
 
@@ -367,7 +374,7 @@ def from_cute(
         raise ConversionError(f"{cute}: a subgroup_size, and no tile that threads and values would index")
     axis = as_name(axis, "axis")
     modes = _modes(cute)
-    dims = [[Factor(n, s, axis) if s else Factor(n) for n, s in reversed(_leaves(*m))] for m in modes]
+    dims = [[Factor(n, s, axis) if s else Factor(n) for n, s in reversed(leaves_of(*m))] for m in modes]
     layout = Layout(dims, offsets={axis: cute.offset}).canonical()
     if cute.swizzle is None or not cute.swizzle[0]:
         return layout
@@ -389,7 +396,7 @@ def _from_thread_values(cute: CuteLayout, tile: tuple[int, ...], subgroup_size: 
     if subgroup_size is not None:
         whole_numbers((subgroup_size,), "subgroup_size", 1, MAX_EXTENT)
     try:
-        return from_thread_values(_leaves(*modes[0]), _leaves(*modes[1]), tile, subgroup_size)
+        return from_thread_values(leaves_of(*modes[0]), leaves_of(*modes[1]), tile, subgroup_size)
     except ConversionError as error:
         raise ConversionError(f"{error} (in {cute})") from None
 
@@ -423,112 +430,19 @@ def read_cute(reader: Reader, tile: Sequence[int] | None = None, subgroup_size: 
             numbers.append(reader.integer(-62, 62))
         reader.expect(">")
         reader.one_of(("o",))
-        offset = _number(reader, 0, _MOST_STRIDE)
+        offset = read_number(reader, 0, _MOST_STRIDE)
         reader.one_of(("o",))
         swizzle = (numbers[0], numbers[1], numbers[2])
-    shape = _read_tuple(reader, 1, MAX_EXTENT, [0])
-    stride = _read_tuple(reader, 0, _MOST_STRIDE, [0]) if reader.accept(":") else _compact(shape, 1)[0]
+    shape = read_tuple(reader, 1, MAX_EXTENT, [0])
+    stride = read_tuple(reader, 0, _MOST_STRIDE, [0]) if reader.accept(":") else compact_strides(shape, 1)[0]
     known = None if tile is None else whole_numbers(tile, "tile", 1, MAX_EXTENT)
     return CuteLayout(shape, stride, swizzle, offset, known, subgroup_size)
-
-
-def _read_tuple(reader: Reader, low: int, high: int, count: list[int]) -> IntTuple:
-    if not reader.accept("("):
-        count[0] += 1
-        if count[0] > _MOST_LEAVES:
-            reader.fail(f"at most {_MOST_LEAVES} factors", "found one more")
-        return _number(reader, low, high)
-    items: list[IntTuple] = []
-    while not reader.accept(")"):
-        if items:
-            reader.expect(",")
-            if reader.accept(")"):
-                break
-        items.append(reader.nested(lambda: _read_tuple(reader, low, high, count)))
-    return tuple(items)
-
-
-def _number(reader: Reader, low: int, high: int) -> int:
-    """A number, or CuTe's static one (`_8`)."""
-    static = reader.accept("_")
-    if static and not reader.text[reader.position : reader.position + 1].isdigit():
-        reader.fail("a number after '_'")
-    return reader.integer(low, high)
-
-
-# Nested tuples
-
-
-def _check(shape: object, stride: object, depth: int, count: int) -> int:
-    """Check that a shape and a stride are of one form; `count` factors came before, and how many with these is returned."""
-    given = [shape, stride]
-    if depth > MAX_NESTING or count > _MOST_LEAVES:
-        raise VerificationError(f"CuTe layout: at most {_MOST_LEAVES} factors, nested at most {MAX_NESTING} deep")
-    if isinstance(shape, tuple) and isinstance(stride, tuple):
-        shapes, strides = cast("tuple[Any, ...]", shape), cast("tuple[Any, ...]", stride)
-        if len(shapes) == len(strides):
-            for n, s in zip(shapes, strides, strict=True):
-                count = _check(n, s, depth + 1, count)
-            return count + (not shapes)
-    elif isinstance(shape, int) and isinstance(stride, int):
-        whole = type(shape) is int and type(stride) is int
-        if not whole or not 1 <= shape <= MAX_EXTENT or not 0 <= stride <= _MOST_STRIDE:
-            raise VerificationError(
-                f"CuTe factor {shown(shape)}:{shown(stride)}: expected an extent of 1 to 2^31 and a stride from 0 on"
-            )
-        return count + 1
-    raise VerificationError(f"CuTe layout {shown(given)}: expected shape and stride of one form")
-
-
-def _leaves(shape: IntTuple, stride: IntTuple) -> list[Leaf]:
-    """The factors, fastest first."""
-    if isinstance(shape, int) or isinstance(stride, int):
-        return [(cast("int", shape), cast("int", stride))]
-    return [leaf for n, s in zip(shape, stride, strict=True) for leaf in _leaves(n, s)]
 
 
 def _modes(cute: CuteLayout) -> list[tuple[IntTuple, IntTuple]]:
     if isinstance(cute.shape, int) or isinstance(cute.stride, int):
         return [(cute.shape, cute.stride)]
     return list(zip(cute.shape, cute.stride, strict=True))
-
-
-def _mode(factors: Sequence[Leaf]) -> tuple[IntTuple, IntTuple]:
-    """The shape and stride of one mode: plain numbers for one factor, `1:0` for none."""
-    if len(factors) == 1:
-        return factors[0]
-    return (tuple([n for n, _ in factors]), tuple([s for _, s in factors])) if factors else (1, 0)
-
-
-def _index(coordinate: object, shape: IntTuple, stride: IntTuple) -> int:
-    whole = coordinate
-    if isinstance(coordinate, tuple):
-        given = cast("tuple[object, ...]", coordinate)
-        if isinstance(shape, tuple) and isinstance(stride, tuple) and len(given) == len(shape):
-            return sum([_index(x, n, s) for x, n, s in zip(given, shape, stride, strict=True)])
-    elif type(coordinate) is int:
-        rest, index = coordinate, 0
-        for n, s in _leaves(shape, stride):
-            rest, value = divmod(rest, n)
-            index += value * s
-        if rest == 0:
-            return index
-    raise ConversionError(f"coordinate {shown(whole)}: expected one inside {_text(shape)}")
-
-
-def _compact(shape: IntTuple, step: int) -> tuple[IntTuple, int]:
-    """The column-major strides of a shape, and how many elements it has; a stride over 2^62 is refused later."""
-    if isinstance(shape, int):
-        return step, step * shape
-    strides: list[IntTuple] = []
-    for part in shape:
-        stride, step = _compact(part, step)
-        strides.append(stride)
-    return tuple(strides), step
-
-
-def _text(value: IntTuple) -> str:
-    return str(value) if isinstance(value, int) else f"({','.join(map(_text, value))})"
 
 
 def _refuse(layout: Layout, problem: str) -> NoReturn:

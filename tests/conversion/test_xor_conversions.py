@@ -13,7 +13,7 @@ from tests.conversion.brute_force import L, check, fewest_planned
 
 
 def xor_layout(rng: Random, size: int, widths: dict[str, int], copies: int) -> Layout:
-    """A random layout: the columns of an invertible matrix over GF(2), of which the last ones are replicas; perhaps flips."""
+    """A random layout: columns of an invertible matrix over GF(2). The last ones are replicas, and some places are flipped."""
     places = [f"{axis}:{1 << bit}" for axis, width in widths.items() for bit in range(width)]
     total = size + copies
     assert total == len(places)

@@ -67,7 +67,7 @@ def _firsts(widths: dict[str, int]) -> dict[str, int]:
 
 
 def linear_end(layout: Layout) -> LinearEnd | None:
-    """A layout as an affine map over GF(2); None where it is none: an offset, or numbers that are no powers of two."""
+    """A layout as an affine map over GF(2). None if it has an offset, or numbers other than powers of two."""
     form = layout.canonical()
     if form.offsets or any(form.origins) or set(form.codomain).difference(MACHINE):
         return None
@@ -106,7 +106,7 @@ class LinearEnds(NamedTuple):
 
 
 def ends_of_maps(source: Layout, destination: Layout) -> LinearEnds | None:
-    """Both ends as maps; None where one is no map, or has a slot for several elements."""
+    """Both ends as maps. None if one is not linear, or has several elements in a slot."""
     a, b = linear_end(source), linear_end(destination)
     if a is None or b is None:
         return None
