@@ -3,6 +3,10 @@
 The model says everything but exp2, which OpenCL's native_exp2 leaves to the device. So the device is asked: what the model
 takes exp2 of does not depend on exp2, and one more launch computes it all with the operation that the kernel has. With the
 device's exp2 the model's result must be the kernel's, bit for bit.
+
+How good native_exp2 is, OpenCL leaves to the device too: on CPUs with AVX-512 the error of Intel's runtime is
+below 2^-20, on others near 2^-14
+(`CL_CONFIG_CPU_TARGET_ARCH=core-avx2` shows it on any CPU).
 """
 
 from __future__ import annotations
@@ -96,7 +100,7 @@ def check_on_cpu(plans: Sequence[Attention], directory: Path) -> None:
         assert same_bits(q, laid.q)
         assert same_bits(k, laid.k)
         assert same_bits(v, laid.v)
-        assert np.allclose(powers, exp2_of_simulator(exponents[plans.index(plan)]), rtol=2**-20, atol=1e-37)
+        assert np.allclose(powers, exp2_of_simulator(exponents[plans.index(plan)]), rtol=2**-12, atol=1e-37)
         assert same_bits(heads_of(plan, o), expected_with(powers, plan, given)), plan.problem
 
 

@@ -84,6 +84,10 @@ _REMEMBERED = (MLIRTokenKind.HASH_IDENT, MLIRTokenKind.INTEGER_LIT, MLIRTokenKin
 _KINDS: dict[str, MLIRTokenKind] = {str(spelling): kind for spelling, kind in KIND_BY_PUNCTUATION_SPELLING.items()}
 
 
+_NUMBERS = re.compile(r"\[([-+0-9.eE,\s]*+)\]")
+_NUMBER = re.compile(r"\s*+(-?(?:[0-9]{1,40}+(\.[0-9]{0,40}+(?:[eE][-+]?[0-9]{1,5}+)?)?))\s*+")
+"""A decimal number in a dense literal, with the blanks around it; the second group is there where it is a fraction."""
+
 _RFC_ALIAS = re.compile(r"#[\w$.]+\s*=\s*!?xegpu\.(sg_map|tdesc_attr)\s*<")
 """An alias of an attribute of XeGPU's RFC, which writes no `#` before it."""
 _LINE_ENDS = re.compile(r'("(?:[^"\\\n]++|\\.)*+")|[ \t]*\n\s*+')
@@ -174,10 +178,13 @@ class AttributeParser(Parser):
             self.nesting = opened
 
     def _counted(self, parse: Callable[[], _Entry]) -> _Entry:
-        self.listed += 1
+        self._count(1)
+        return parse()
+
+    def _count(self, entries: int) -> None:
+        self.listed += entries
         if self.listed > MOST_LISTED:
             self.raise_error(f"lists of more than {MOST_LISTED} entries in all are not read")
-        return parse()
 
     # Types and attributes that were read before
 
@@ -335,15 +342,15 @@ class AttributeParser(Parser):
             if element == i1 and given > 1:
                 packed, given = _truths(packed, count)
         else:
-            bits = [self._bits(value, element) for value in contents[0]]
-            values = [
-                0 if bit is not None else v.to_type(self, element) for v, bit in zip(contents[0], bits, strict=True)
-            ]
             if contents[1] and contents[1] != shape:
                 self.raise_error(
                     f"Shape mismatch in dense literal. Expected {shape} shape from the type, "
                     f"but got {contents[1]} shape."
                 )
+            bits = [self._bits(value, element) for value in contents[0]]
+            values = [
+                0 if bit is not None else v.to_type(self, element) for v, bit in zip(contents[0], bits, strict=True)
+            ]
             if isinstance(element, IntegerType):
                 values = [element.get_normalized_value(value) for value in values]
             packed, given = bytearray(element.pack(values)), len(values)
@@ -354,6 +361,26 @@ class AttributeParser(Parser):
             self.raise_error(f"expected {count} elements in the dense literal, found {given}", start)
         repeated = count if given == 1 and count <= LARGEST_EXPANDED else 1
         return DenseIntOrFPElementsAttr(kind, BytesAttr(self._kept(bytes(packed), repeated, start)))
+
+    def _parse_tensor_literal(self) -> tuple[list[Any], list[int]]:
+        """A literal's elements and its shape; a row of decimal numbers is read at once, not token by token."""
+        text = self.lexer.input
+        row = _NUMBERS.match(text.content, self.pos, self.lexer.end)
+        if row is None:
+            return super()._parse_tensor_literal()
+        elements: list[Any] = []
+        place = row.start(1)
+        for word in row[1].split(","):
+            number = _NUMBER.fullmatch(word)
+            if number is None:
+                return super()._parse_tensor_literal()
+            value = int(number[1]) if number[2] is None else float(number[1])
+            span = Span(place + number.start(1), place + number.end(1), text)
+            elements.append(self._TensorLiteralElement(value < 0, value, span))
+            place += len(word) + 1
+        self._count(len(elements))
+        self._resume_from(row.end())
+        return elements, [len(elements)]
 
     def _bits(self, value: Any, element: Any) -> bytes | None:
         """The bytes of a float that is written by its bits, like the infinity 0x7F800000; None for other values."""
