@@ -42,7 +42,7 @@ def check(size: int, names: list[str], seconds: float) -> None:
 
 @pytest.mark.parametrize("part", range(8))
 def test_hostile_texts_take_time_in_proportion(part: int) -> None:
-    """Four times the text takes about four times as long: sixteen times would be the square. One of 200 kB takes 1.5 s at most."""
+    """Four times the text takes about four times as long; sixteen times would be the square."""
     names = list(HOSTILE)[part::8]
     for short, (name, way, spent, peak, said) in zip(taken(50_000, names), taken(200_000, names), strict=True):
         assert not said.startswith("RAW"), (name, way, said)
