@@ -49,6 +49,7 @@ __all__ = [
     "MOST_CELLS",
     "MOST_CELL_COPIES",
     "MOST_CLUSTER",
+    "MOST_COMPARED_COPIES",
     "MOST_COMPARED_ENTRIES",
     "MOST_CONSTANT_BYTES",
     "MOST_COORDINATES",
@@ -97,6 +98,7 @@ __all__ = [
     "MOST_PARTS",
     "MOST_PHASES",
     "MOST_PICKED",
+    "MOST_PLACE_SUMS",
     "MOST_PLANNED_SLOTS",
     "MOST_PRINTED",
     "MOST_PRINTED_BITS",
@@ -222,6 +224,10 @@ MAX_ENTRIES = 2**28
 """Entries (coordinates) of a map as an array: 1 GiB of int32."""
 MAX_COPIES = 2**19
 """Owners of one element that are listed: about a second."""
+MOST_PLACE_SUMS = 2**16
+"""Sums of digits along an axis that are tried for two elements in one place: a tenth of a second."""
+MOST_COMPARED_COPIES = 2**12
+"""Copies of two elements that are listed for a place which both have."""
 MOST_PICKED = 2**24
 """Coordinates of an axis that a part of a map names."""
 MOST_TABLE_ENTRIES = 2**23

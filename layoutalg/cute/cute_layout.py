@@ -27,9 +27,9 @@ before the swizzle. CuTe itself has no word for a plain offset, for replicas of 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import prod
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn, cast
 
 from layoutalg.core.errors import ConversionError, DistributionError, LayoutError, SizeError, VerificationError
 from layoutalg.core.extents import Extent
@@ -64,6 +64,7 @@ from layoutalg.cute.nested_tuples import (
     tuple_text,
 )
 from layoutalg.cute.thread_values import from_thread_values, thread_values
+from layoutalg.cute.two_readings import Reading, checked_reading, reading_of, suggested_tile
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -93,6 +94,8 @@ class CuteLayout(Notation):
     """The shape of the tile that a thread-value layout indexes, column-major."""
     subgroup_size: int | None = None
     """Threads per subgroup of a thread-value layout; unless given, all threads are one subgroup."""
+    reading: str | None = None
+    """How it was said to be read: "tv" (threads and values) or "memory"; unless said, `two_readings` decides."""
 
     def __post_init__(self) -> None:
         check_form(self.shape, self.stride, 0, 0)
@@ -111,6 +114,7 @@ class CuteLayout(Notation):
             object.__setattr__(self, "tile", whole_numbers(self.tile, "tile", 1, MAX_EXTENT))
         if self.subgroup_size is not None:
             whole_numbers((self.subgroup_size,), "subgroup_size", 1, MAX_EXTENT)
+        object.__setattr__(self, "reading", checked_reading(self.reading))
 
     def __str__(self) -> str:
         text = f"{tuple_text(self.shape)}:{tuple_text(self.stride)}"
@@ -132,26 +136,58 @@ class CuteLayout(Notation):
         """The same map as a layout; raises as `from_cute` does.
 
         Without a tile it is memory, unless `shape` is another than its own or a `machine` is named: then its modes are the
-        threads and values of a tile of that shape.
+        threads and values of a tile of that shape. `how_read` says which and why, `read_as` decides.
 
         >>> CuteLayout((16, 8), (8, 1), tile=(8, 16)).operands()[0].layout
         Layout.parse('d0 = 8@reg, d1 = 16@lane')
         """
         named = as_machine(machine).lanes
-        # Fewer threads than a subgroup has are lanes of one, and `cover` gives the other lanes copies.
-        split = named is not None and self.subgroup_size is None and named < self._threads
-        lanes = named if split else None
         found: Layout | None = None
-        if self.tile is None:
-            found = None if named is not None and shape is not None else self._memory()
-            if shape is not None and (found is None or found.shape != as_sizes(shape)):
-                found = from_cute(self, shape, lanes)
-        if found is None:
-            found = from_cute(self, None, lanes)
+        if self._reading(shape, machine).kind == "tv":
+            # Fewer threads than a subgroup has are lanes of one, and `cover` gives the other lanes copies.
+            split = named is not None and self.subgroup_size is None and named < self._threads
+            tile = as_sizes(shape) if self.tile is None and shape is not None else self.tile
+            if tile is None:
+                count = "x".join(map(str, suggested_tile(self)))
+                raise DistributionError(f"{self} as threads and values needs its tile, such as {count}")
+            found = from_cute(self, cast("Sequence[int]", tile), named if split else None)
+        else:
+            found = self._memory()
         own_sizes(self, found.shape, shape)
         if machine is not None and set(found.axes) & set(MACHINE):
             found = cover(found, as_machine(machine), self)
         return one_operand(self, found)
+
+    def _reading(self, shape: Sequence[int] | None, machine: Machine | None) -> Reading:
+        sizes = None if shape is None else as_sizes(shape)
+        return reading_of(self, sizes, as_machine(machine).lanes is not None)
+
+    def how_read(self, shape: Sequence[int] | None = None, machine: Machine | None = None) -> str:
+        """Memory, or threads and values, and why; empty beside a tile.
+
+        >>> CuteLayout((4, (3, 2)), (3, (1, 12))).how_read()
+        'memory: mode 0 has 4 elements, and no instruction has as many threads'
+        """
+        return "" if self.tile is not None else str(self._reading(shape, machine))
+
+    def read_as(self, reading: str) -> CuteLayout:
+        """The layout, read as threads and values ("tv") or as memory ("memory").
+
+        >>> CuteLayout((32, 8), (1, 32)).read_as("tv").layout((16, 16))
+        Layout.parse('d0 = 16@lane, d1 = 8@reg 2@lane:16')
+        """
+        if checked_reading(reading) == "memory" and self.tile is not None:
+            raise ConversionError(f"read as 'memory': {self} has the tile {list(self.tile)} beside it")
+        return replace(self, reading=reading)
+
+    @property
+    def needs_shape(self) -> bool:
+        """Whether it is threads and values of a tile that was not said.
+
+        >>> CuteLayout((32, 8), (1, 32)).needs_shape, CuteLayout((32, 8), (1, 32), reading="tv").needs_shape
+        (False, True)
+        """
+        return self.reading == "tv" and self.tile is None
 
     def _memory(self) -> Layout:
         """The layout of memory; raises `DistributionError` for a swizzle that has no factors."""
@@ -201,15 +237,21 @@ class CuteLayout(Notation):
         return index ^ high << (base - min(0, shift))
 
     def _notes(self, shape: Sequence[int] | None, machine: Machine | None, asked: ReportRequest) -> tuple[Note, ...]:
-        """The swizzle, in words: it explains the layout, and memory that has none."""
+        """How it was read, and the swizzle in words: it explains the layout, and memory that has none."""
+        read = self._reading(shape, machine)
+        kind = {"as": read.kind, "why": read.why, "open": read.is_open}
+        how = () if self.tile is not None else (Note("read as", str(read), "reading", kind),)
         if self.swizzle is None or self.tile is not None:
-            return ()
+            return how
         bits, base, shift = self.swizzle
         moved = f"(addr >> {shift}) & {((1 << bits) - 1) << base:#x}"
         if shift < 0:
             moved = f"(addr << {-shift}) & {((1 << bits) - 1) << base - shift:#x}"
         value = {"axis": "addr", "bits": bits, "base": base, "shift": shift}
-        return (Note("swizzle", f"addr ^ ({moved})", "swizzle", value, instead=True),)
+        return (
+            *how,
+            Note("swizzle", f"addr ^ ({moved})", "swizzle", value, instead=True),
+        )
 
     @property
     def _threads(self) -> int:
@@ -223,7 +265,7 @@ class CuteLayout(Notation):
         >>> CuteLayout((16, 8), (8, 1)).needs_machine, CuteLayout((16, 8), (8, 1), tile=(8, 16)).needs_machine
         (True, False)
         """
-        return self.tile is None
+        return self.tile is None and self.reading != "memory"
 
     @property
     def size(self) -> int:
