@@ -115,15 +115,19 @@ _ROWS = (
         ("#ttg.blocked<", "#ttg.swizzled_shared<", "tensor<64x64xf16, #ttg.linear<", "gl.BlockedLayout("),
     ),
     NotationText(
+        "CuTe",
+        re.compile(
+            r"!cute\.|(?:Sw|S|Swizzle)[ \t]*<|SW_[0-9]|Swizzle[ \t]*\("
+            r"|(?:[A-Za-z_][A-Za-z0-9_]*\.){0,4}(?:Composed)?Layout[ \t]*\("
+            r"|\([ \t]*\(?[ \t]*(?:[(_0-9]|-[0-9]|Swizzle)|\([ \t]*\)[ \t]*:|_?[0-9]+[ \t]*:"
+        ),
+        "layoutalg.cute.reading:read_cute",
+        ("(8,4):(4,1)", "Sw<3,3,3> o 0 o (8,64):(64,1)", '!cute.layout<"(8,4):(4,1)">', "Layout((8, 4),(4, 1))"),
+    ),
+    NotationText(
         "Gluon",
         re.compile(r"(?:[A-Za-z_][A-Za-z0-9_.]*\.)?[A-Z][A-Za-z]*Layout[ \t]*\("),
         "layoutalg.triton.encodings.gluon:read_gluon",
-    ),
-    NotationText(
-        "CuTe",
-        re.compile(r"Sw[ \t]*<|\([ \t]*[(_0-9]|\([ \t]*\)[ \t]*:|_?[0-9]+[ \t]*:"),
-        "layoutalg.cute.cute_layout:read_cute",
-        ("(8,4):(4,1)", "Sw<3,3,3> o 0 o (8,64):(64,1)"),
     ),
     NotationText(
         "layout",
@@ -231,7 +235,8 @@ def _refuse(reader: Reader, start: int) -> NoReturn:
 
 
 def value_of(value: object) -> Distributed:
-    """A value that has operands: itself, what its text means, or what an object of Triton's says.
+    """A value that has operands: itself, what its text means, or what an object of Triton's, pycute's or
+    tensor-layouts' says.
 
     Raises `ConversionError` for anything else, and what `parse` raises.
 
@@ -240,8 +245,11 @@ def value_of(value: object) -> Distributed:
     """
     if isinstance(value, str):
         return parse(value)
-    if type(value).__module__.partition(".")[0] == "triton":
+    home = type(value).__module__.partition(".")[0]
+    if home == "triton":
         return imported("layoutalg.triton.encodings.gluon").of_triton(value)
+    if home in ("pycute", "tensor_layouts"):
+        return imported("layoutalg.cute.objects").layout_of(value)
     if not isinstance(value, Distributed):
         kind = value.__name__ if isinstance(value, type) else type(value).__name__
         raise ConversionError(f"a {kind}: expected a Layout, a value of a notation, or its text")

@@ -54,6 +54,7 @@ __all__ = [
     "MOST_CONSTANT_BYTES",
     "MOST_COORDINATES",
     "MOST_COPIES_TRIED",
+    "MOST_CUTE_CALLS",
     "MOST_CUTE_STRIDE",
     "MOST_DIGITS",
     "MOST_DIMENSIONS",
@@ -241,6 +242,8 @@ MOST_LINEAR_BITS = 62
 """Bits of the input of a linear layout: a basis fits into 64 bits."""
 MOST_LEAVES = 1024
 """Integers of a CuTe shape."""
+MOST_CUTE_CALLS = 256
+"""Calls in one expression of CuTe's algebra."""
 MOST_CUTE_STRIDE = 2**62
 """Elements of a CuTe stride, offset or size."""
 MOST_TILE_STRIDE = 2**40

@@ -27,7 +27,7 @@ before the swizzle. CuTe itself has no word for a plain offset, for replicas of 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from math import prod
 from typing import TYPE_CHECKING, Any, NoReturn, cast
 
@@ -94,7 +94,7 @@ class CuteLayout(Notation):
     """The shape of the tile that a thread-value layout indexes, column-major."""
     subgroup_size: int | None = None
     """Threads per subgroup of a thread-value layout; unless given, all threads are one subgroup."""
-    reading: str | None = None
+    reading: str | None = field(default=None, repr=False)
     """How it was said to be read: "tv" (threads and values) or "memory"; unless said, `two_readings` decides."""
 
     def __post_init__(self) -> None:

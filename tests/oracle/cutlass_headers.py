@@ -82,9 +82,7 @@ template <class T> void show(int number, T const& value) {{ std::printf("%d\\t",
 """
 _ALGEBRA = """#include <cute/layout.hpp>
 #include <cute/layout_composed.hpp>
-#include <cute/swizzle_layout.hpp>
-#include <cute/pointer_flagged.hpp>
-#include <cute/tensor.hpp>"""
+#include <cute/swizzle_layout.hpp>"""
 
 
 def evaluate(expressions: Sequence[str], includes: str = _ALGEBRA, more: str = "") -> list[str | Refusal]:
