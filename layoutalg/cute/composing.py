@@ -27,7 +27,7 @@ from layoutalg.cute.cute_layout import CuteLayout
 from layoutalg.cute.modes import CuteLike, Leaves, Mode, as_cute, coalesced, joined, like, modes_of
 from layoutalg.cute.nested_tuples import IntTuple, StrideTuple, leaves_of, mode_of
 from layoutalg.cute.searching import MOST_SEARCHED, layout_of_values, values_after
-from layoutalg.cute.steps import Say, quietly
+from layoutalg.cute.steps import Say
 from layoutalg.cute.swizzled import after_swizzle, of_swizzle, of_swizzled
 from layoutalg.cute.swizzles import Swizzle
 
@@ -66,10 +66,10 @@ def composition(a: CuteLike | Swizzle, b: Tiler | Swizzle, inner: CuteLike | Non
     layoutalg.core.errors.CompositionError: (5,3):(1,36) o 8:3: leaf 8:3 runs over the end of factor 5:1, and 3 does not divide
     5; of the 8 values, no layout of this shape has all
     """
-    return composed(quietly, a, b, inner)
+    return composed(None, a, b, inner)
 
 
-def composed(say: Say, a: Any, b: Any, inner: Any = None) -> Any:
+def composed(say: Say | None, a: Any, b: Any, inner: Any = None) -> Any:
     """The composition of what a caller gave, telling its steps."""
     if inner is None:
         return compose(a, as_tiler(b, "composition"), say)
@@ -98,7 +98,7 @@ def as_tiler(value: object, what: str, deep: int = 0) -> Any:
     raise ConversionError(f"{what} by {shown(given)}: expected a layout, a whole number, None, or a tuple of such")
 
 
-def compose(a: Any, b: Any, say: Say) -> Any:
+def compose(a: Any, b: Any, say: Say | None) -> Any:
     """The composition of values that have been read, telling its steps."""
     if isinstance(a, Swizzle):
         return of_swizzle(a, b, say)
@@ -116,107 +116,127 @@ def compose(a: Any, b: Any, say: Say) -> Any:
     return _plain(outer, b, say)
 
 
-def _by_mode(outer: CuteLayout, tile: tuple[Any, ...], say: Say) -> CuteLayout:
+def _by_mode(outer: CuteLayout, tile: tuple[Any, ...], say: Say | None) -> CuteLayout:
     modes = modes_of(outer)
     if len(tile) > len(modes):
         raise CompositionError(f"composition of {outer} by a tile of {len(tile)} modes: it has {len(modes)}")
     found: list[Mode] = []
     for mode, tiler in zip(modes, tile, strict=False):
-        part = compose(CuteLayout(*mode), tiler, quietly)
+        part = compose(CuteLayout(*mode), tiler, None)
         found.append((part.shape, part.stride))
-        say(f"mode {len(found) - 1}: {CuteLayout(*mode)} o {'_' if tiler is None else tiler}", part)
-    if len(tile) < len(modes):
+        if say:
+            say(f"mode {len(found) - 1}: {CuteLayout(*mode)} o {'_' if tiler is None else tiler}", part)
+    if say and len(tile) < len(modes):
         say(f"the tile names {len(tile)} of {len(modes)} modes: the others go", None)
     return like(outer, joined(found))
 
 
-class _Walk:
-    """The digits of one leaf of B in the factors of A."""
+class _Factors:
+    """The factors of A that leaves of B walk through, and how far each leaf reaches into them."""
 
-    __slots__ = ("digits", "problem", "reach")
+    __slots__ = ("flat", "problem", "reach")
 
-    def __init__(self) -> None:
-        self.digits: list[tuple[int, Stride]] = []
+    def __init__(self, shape: IntTuple, stride: StrideTuple) -> None:
+        self.flat = coalesced(leaves_of(shape, stride), runs_on=True)
         self.reach: list[tuple[int, int]] = []
-        """By factor of A: the largest digit that the leaf has there, with the sign of its stride."""
+        """By factor: the largest digit that a leaf has there, with the sign of its stride."""
         self.problem = ""
 
+    def walk(self, extent: int, stride: int) -> _Flat:
+        """The digits of one leaf of B; empty where it does not divide, with the `problem`."""
+        flat = self.flat
+        last = len(flat) - 1
+        if extent == 1 or not stride or not last:
+            if last and extent == 1 and stride:
+                stride = _stepped(flat, stride)
+            self.reach.append((last, (extent - 1) * stride))
+            return [(extent, stride * flat[last][1] if stride else 0)]
+        sign, d, rest = (-1, -stride, extent) if stride < 0 else (1, stride, extent)
+        digits: _Flat = []
+        for k in range(last):
+            n, a = flat[k]
+            if d >= n:
+                if d % n:
+                    return self._refuse(f"leaf {extent}:{stride} steps over factor {n}:{a}, and {n} does not divide {d}")
+                d //= n
+                continue
+            new = -(-n // d)
+            if rest > new and (n % d or rest % new):
+                what = f"{d} does not divide {n}" if n % d else f"{new} does not divide {rest}"
+                return self._refuse(f"leaf {extent}:{stride} runs over the end of factor {n}:{a}, and {what}")
+            new = min(new, rest)
+            digits.append((new, sign * d * a))
+            self.reach.append((k, sign * (new - 1) * d))
+            rest, d = rest // new, 1
+            if rest == 1:
+                return digits
+        digits.append((rest, sign * d * flat[last][1]))
+        self.reach.append((last, sign * (rest - 1) * d))
+        return digits
 
-def _walk(flat: Leaves, extent: int, stride: int) -> _Walk:
-    walk = _Walk()
-    last = len(flat) - 1
-    sign, d, rest = (-1, -stride, extent) if stride < 0 else (1, stride, extent)
-    if extent == 1:
-        for n, _ in flat[:last]:
-            if d >= n and d % n:
-                d = 0
-                break
-            d = -(-d // n)
-        walk.digits.append((1, sign * d * flat[last][1]))
-        return walk
-    for k in range(last):
-        n, a = flat[k]
-        if d >= n:
-            if d % n:
-                walk.problem = f"leaf {extent}:{stride} steps over factor {n}:{a}, and {n} does not divide {d}"
-                return walk
-            d //= n
-            continue
-        new = -(-n // d)
-        if rest <= new:
-            walk.digits.append((rest, sign * d * a))
-            walk.reach.append((k, sign * (rest - 1) * d))
-            return walk
-        if n % d or rest % new:
-            what = f"{d} does not divide {n}" if n % d else f"{new} does not divide {rest}"
-            walk.problem = f"leaf {extent}:{stride} runs over the end of factor {n}:{a}, and {what}"
-            return walk
-        walk.digits.append((new, sign * d * a))
-        walk.reach.append((k, sign * (new - 1) * d))
-        rest, d = rest // new, 1
-        if rest == 1:
-            return walk
-    walk.digits.append((rest, sign * d * flat[last][1]))
-    walk.reach.append((last, sign * (rest - 1) * d))
-    return walk
+    def _refuse(self, problem: str) -> _Flat:
+        self.problem = self.problem or problem
+        return [(1, 0)]
+
+    def carry(self) -> str:
+        """Why the digits of several leaves do not add up; empty where they do."""
+        if len(self.flat) == 1:
+            return ""
+        ends = [0] * len(self.flat)
+        forwards = backwards = False
+        for k, end in self.reach:
+            if end:
+                ends[k] += abs(end)
+                forwards, backwards = forwards or end > 0, backwards or end < 0
+        if forwards and backwards and sum(map(bool, ends)) > 1:
+            return "leaves that move forwards and backwards through several factors"
+        for (n, a), end in zip(self.flat[:-1], ends, strict=False):
+            if end >= n:
+                return f"leaves that add up to {end} in factor {n}:{a} carry over its end"
+        return ""
 
 
-def _plain(outer: CuteLayout, inner: CuteLayout, say: Say) -> CuteLayout:
+def _stepped(flat: Leaves, stride: int) -> int:
+    """The stride of a leaf of extent 1 in the last factor, as C++ prints it; 0 where the factors before do not divide it."""
+    sign, d = (-1, -stride) if stride < 0 else (1, stride)
+    for n, _ in flat[:-1]:
+        if d >= n and d % n:
+            return 0
+        d = -(-d // n)
+    return sign * d
+
+
+def _plain(outer: CuteLayout, inner: CuteLayout, say: Say | None) -> CuteLayout:
     """A after B, of layouts without a swizzle."""
-    whole = coalesced(leaves_of(outer.shape, outer.stride), runs_on=True)
-    say("the factors of A, merged; the last one runs on", CuteLayout(*mode_of(whole)))
-    flats: dict[tuple[int, ...], _Flat] = {(): whole}
-    reach: dict[tuple[int, ...], list[tuple[int, int]]] = {}
-    problem = ""
+    whole = _Factors(outer.shape, outer.stride)
+    if say:
+        say("the factors of A, merged; the last one runs on", CuteLayout(*mode_of(whole.flat)))
+    modes: dict[tuple[int, ...], _Factors] = {}
 
-    def walk(n: IntTuple, s: StrideTuple) -> Mode:
-        nonlocal problem
-        if isinstance(n, tuple) and isinstance(s, tuple):
-            found = list(map(walk, n, s))
+    def walk(shape: IntTuple, stride: StrideTuple) -> Mode:
+        if isinstance(shape, tuple):
+            found = list(map(walk, shape, cast("tuple[StrideTuple, ...]", stride)))
             return tuple([m[0] for m in found]), tuple([m[1] for m in found])
-        extent, stride, mode = cast("int", n), cast("Stride", s), ()
-        if isinstance(stride, ScaledBasis):
-            mode, stride = stride.mode, stride.value
-            if mode not in flats:
-                flats[mode] = coalesced(leaves_of(*_mode_at(outer, mode)), runs_on=True)
-        if stride == 0 or len(flats[mode]) == 1:
-            reach.setdefault(mode, []).append((0, (extent - 1) * stride))
-            return extent, stride * flats[mode][0][1] if stride else 0
-        one = _walk(flats[mode], extent, stride)
-        if one.problem:
-            problem = problem or one.problem
-            return extent, 0
-        reach.setdefault(mode, []).extend(one.reach)
-        found = mode_of(one.digits)
-        say(f"leaf {extent}:{s}", CuteLayout(*found))
+        if isinstance(stride, int):
+            digits = whole.walk(shape, stride)
+        else:
+            basis = cast("ScaledBasis", stride)
+            if basis.mode not in modes:
+                modes[basis.mode] = _Factors(*_mode_at(outer, basis.mode))
+            digits = modes[basis.mode].walk(shape, basis.value)
+        found = digits[0] if len(digits) == 1 else mode_of(digits)
+        if say:
+            say(f"leaf {shape}:{stride}", CuteLayout(*found))
         return found
 
     found = walk(inner.shape, inner.stride)
-    _check_modes(outer, inner, reach)
-    problem = problem or next((text for mode, ends in reach.items() if (text := _carry(flats[mode], ends))), "")
-    if not problem:
-        return CuteLayout(*found)
-    return _by_values(outer, inner, problem, say)
+    if modes:
+        _check_modes(outer, inner, [*modes], any(end for _, end in whole.reach))
+    for factors in (whole, *modes.values()):
+        problem = factors.problem or factors.carry()
+        if problem:
+            return _by_values(outer, inner, problem, say)
+    return CuteLayout(*found)
 
 
 def _mode_at(outer: CuteLayout, mode: tuple[int, ...]) -> Mode:
@@ -229,36 +249,15 @@ def _mode_at(outer: CuteLayout, mode: tuple[int, ...]) -> Mode:
     return found.shape, found.stride
 
 
-def _check_modes(outer: CuteLayout, inner: CuteLayout, reach: dict[tuple[int, ...], Any]) -> None:
+def _check_modes(outer: CuteLayout, inner: CuteLayout, modes: list[tuple[int, ...]], numbers: bool) -> None:
     """Refuse values of B that are no coordinates."""
-    if any(mode for mode in reach):
-        named = [mode for mode in reach if mode or any(end for _, end in reach[mode])]
-        for one in named:
-            for other in named:
-                if one != other and other[: len(one)] == one:
-                    raise CompositionError(
-                        f"{outer} o {inner}: a step along a mode and another inside it do not add up"
-                    )
+    inside = any(one != other and other[: len(one)] == one for one in modes for other in modes)
+    if inside or numbers:
+        what = "a number of elements" if numbers else "another inside it"
+        raise CompositionError(f"{outer} o {inner}: a step along a mode and {what} do not add up")
 
 
-def _carry(flat: _Flat, reach: Sequence[tuple[int, int]]) -> str:
-    """Why the digits of several leaves do not add up in A; empty where they do."""
-    ends = [0] * len(flat)
-    signs: set[bool] = set()
-    for k, end in reach:
-        if end:
-            ends[k] += abs(end)
-            signs.add(end < 0)
-    if len(signs) == 2 and sum(map(bool, ends)) > 1:
-        return "leaves that move forwards and backwards through several factors"
-    for k, end in enumerate(ends[:-1]):
-        if end >= flat[k][0]:
-            n, a = flat[k]
-            return f"leaves that add up to {end} in factor {n}:{a} carry over its end"
-    return ""
-
-
-def _by_values(outer: CuteLayout, inner: CuteLayout, problem: str, say: Say) -> CuteLayout:
+def _by_values(outer: CuteLayout, inner: CuteLayout, problem: str, say: Say | None) -> CuteLayout:
     """The layout that has the values of A after B, found among them; refused where there is none."""
     size = inner.size
     where = f"{outer} o {inner}: {problem}"
@@ -270,5 +269,6 @@ def _by_values(outer: CuteLayout, inner: CuteLayout, problem: str, say: Say) -> 
     found = layout_of_values(values, inner.shape)
     if found is None:
         raise CompositionError(f"{where}; of the {size} values, no layout of this shape has all")
-    say(f"{problem}; among all {size} values", found)
+    if say:
+        say(f"{problem}; among all {size} values", found)
     return found

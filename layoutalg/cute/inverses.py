@@ -22,7 +22,7 @@ from layoutalg.cute.cute_layout import CuteLayout
 from layoutalg.cute.modes import CuteLike, as_cute, as_shape, coalesced
 from layoutalg.cute.modes import size as size_of
 from layoutalg.cute.nested_tuples import IntTuple, leaves_of, mode_of
-from layoutalg.cute.steps import Say, quietly
+from layoutalg.cute.steps import Say
 from layoutalg.cute.swizzled import after_swizzle
 from layoutalg.cute.swizzles import Swizzle
 
@@ -59,7 +59,7 @@ def complement(layout: CuteLike, cosize_hi: IntTuple | CuteLike | None = None) -
     where the factors below it end
     """
     given = as_cute(layout, "complement")
-    return complement_of(given, complement_target(given, cosize_hi), quietly)
+    return complement_of(given, complement_target(given, cosize_hi), None)
 
 
 def complement_target(layout: CuteLayout, high: Any) -> int:
@@ -72,12 +72,12 @@ def complement_target(layout: CuteLayout, high: Any) -> int:
     return whole_number(high, "cosize_hi =", 1, MOST_CUTE_STRIDE, ConversionError)
 
 
-def complement_of(layout: CuteLayout, high: int, say: Say) -> CuteLayout:
+def complement_of(layout: CuteLayout, high: int, say: Say | None) -> CuteLayout:
     """The complement of a layout that has been read, telling its steps."""
     leaves = [(n, s) for n, s in leaves_of(layout.shape, layout.stride) if s]
     flat = sorted(_numbers(CuteLayout(*mode_of(leaves)), "complement"), key=itemgetter(1))
     flat = [(n, s) for n, s in flat if s]
-    if flat:
+    if say and flat:
         say("the factors by stride", CuteLayout(*mode_of(flat)))
     found: _Flat = []
     place = 1
@@ -92,11 +92,11 @@ def complement_of(layout: CuteLayout, high: int, say: Say) -> CuteLayout:
                 "below it end"
             )
         found.append((s // place, place))
-        if s > place:
+        if say and s > place:
             say(f"from {place} on up to {s}, where {n}:{s} begins", CuteLayout(s // place, place))
         place = n * s
     found.append((-(-high // place), place))
-    if high > place:
+    if say and high > place:
         say(f"from {place} on up to {high}", CuteLayout(-(-high // place), place))
     return CuteLayout(*mode_of(coalesced(found)))
 
@@ -111,10 +111,10 @@ def right_inverse(layout: CuteLike) -> CuteLayout:
     >>> print(right_inverse("(4,8):(8,1)"), right_inverse("(4,8):(1,5)"), right_inverse("4:2"))
     (8,4):(4,1) 4:1 1:0
     """
-    return right_inverse_of(as_cute(layout, "right_inverse"), quietly)
+    return right_inverse_of(as_cute(layout, "right_inverse"), None)
 
 
-def right_inverse_of(layout: CuteLayout, say: Say) -> CuteLayout:
+def right_inverse_of(layout: CuteLayout, say: Say | None) -> CuteLayout:
     """The right inverse of a layout that has been read, telling its steps."""
     flat = _numbers(layout, "right_inverse")
     found: _Flat = []
@@ -127,18 +127,20 @@ def right_inverse_of(layout: CuteLayout, say: Say) -> CuteLayout:
     for n, s, start in sorted(at, key=itemgetter(1)):
         if s == following:
             found.append((n, start))
-            say(f"index {following} on: factor {n}:{s}, at coordinate {start}", CuteLayout(n, start))
+            if say:
+                say(f"index {following} on: factor {n}:{s}, at coordinate {start}", CuteLayout(n, start))
             following = n * s
     return _inverse_with_swizzle(layout, CuteLayout(*mode_of(coalesced(found))), say)
 
 
-def _inverse_with_swizzle(layout: CuteLayout, inverse: CuteLayout, say: Say) -> CuteLayout:
+def _inverse_with_swizzle(layout: CuteLayout, inverse: CuteLayout, say: Say | None) -> CuteLayout:
     """The inverse of `Sw o offset o L`: the inverse of L, after the offset is taken away, after the swizzle."""
     if layout.swizzle is None:
         return inverse
     if layout.offset:
         raise CompositionError(f"inverse of {layout}: with the offset {layout.offset} it does not begin at 0")
-    say("the swizzle is its own inverse, and stands on the right of this", inverse)
+    if say:
+        say("the swizzle is its own inverse, and stands on the right of this", inverse)
     return after_swizzle(inverse, Swizzle(*layout.swizzle), say)
 
 
@@ -153,10 +155,10 @@ def left_inverse(layout: CuteLike) -> CuteLayout:
     >>> print(left_inverse("(4,8):(1,5)"), left_inverse("(4,8):(8,1)"), left_inverse("4:2"))
     (5,8):(1,4) (8,4):(4,1) (2,4):(0,1)
     """
-    return left_inverse_of(as_cute(layout, "left_inverse"), quietly)
+    return left_inverse_of(as_cute(layout, "left_inverse"), None)
 
 
-def left_inverse_of(layout: CuteLayout, say: Say) -> CuteLayout:
+def left_inverse_of(layout: CuteLayout, say: Say | None) -> CuteLayout:
     """The left inverse of a layout that has been read, telling its steps."""
     flat = _numbers(layout, "left_inverse")
     place = 1
@@ -175,7 +177,8 @@ def left_inverse_of(layout: CuteLayout, say: Say) -> CuteLayout:
             why = f"{s} is not a multiple of {step}" if s % step else f"{s} is reached by the factors below it"
             raise CompositionError(f"left_inverse of {layout}: factor {n}:{s} and those of smaller strides: {why}")
         found.append((s // step, start))
-        say(f"up to index {s}, where factor {n}:{s} begins", CuteLayout(s // step, start))
+        if say:
+            say(f"up to index {s}, where factor {n}:{s} begins", CuteLayout(s // step, start))
         step, start, last = s, coordinate, n
         reach += (n - 1) * s
     found.append((last, start))
@@ -193,7 +196,7 @@ def pseudo_inverse(layout: CuteLike) -> CuteLayout:
     >>> print(pseudo_inverse("(4,3,2):(2,0,8)"), pseudo_inverse("4:0"))
     (2,4,2):(0,1,12) 1:0
     """
-    return left_inverse_of(as_cute(layout, "pseudo_inverse"), quietly)
+    return left_inverse_of(as_cute(layout, "pseudo_inverse"), None)
 
 
 def max_common_layout(a: CuteLike, b: CuteLike) -> CuteLayout:
@@ -204,7 +207,7 @@ def max_common_layout(a: CuteLike, b: CuteLike) -> CuteLayout:
     >>> print(max_common_layout("(4,8):(1,4)", "(4,8):(1,16)"), max_common_layout("4:2", "4:1"))
     4:1 1:0
     """
-    return max_common_of(as_cute(a, "max_common_layout"), as_cute(b, "max_common_layout"), quietly)
+    return max_common_of(as_cute(a, "max_common_layout"), as_cute(b, "max_common_layout"), None)
 
 
 def max_common_vector(a: CuteLike, b: CuteLike) -> int:
@@ -215,10 +218,10 @@ def max_common_vector(a: CuteLike, b: CuteLike) -> int:
     >>> max_common_vector("(4,8):(1,4)", "(4,8):(1,16)")
     4
     """
-    return max_common_of(as_cute(a, "max_common_vector"), as_cute(b, "max_common_vector"), quietly).size
+    return max_common_of(as_cute(a, "max_common_vector"), as_cute(b, "max_common_vector"), None).size
 
 
-def max_common_of(a: CuteLayout, b: CuteLayout, say: Say) -> CuteLayout:
+def max_common_of(a: CuteLayout, b: CuteLayout, say: Say | None) -> CuteLayout:
     """The common layout of two that have been read, telling its steps; a swizzle keeps 2^base elements together."""
     most = [1 << one.swizzle[1] for one in (a, b) if one.swizzle is not None and one.swizzle[0]]
     if most and a.swizzle == b.swizzle and a.offset == b.offset:
@@ -228,11 +231,13 @@ def max_common_of(a: CuteLayout, b: CuteLayout, say: Say) -> CuteLayout:
             f"max_common_layout of {a} and {b}: with an offset inside its swizzle, one does not begin at 0"
         )
     plain = [CuteLayout(one.shape, one.stride) for one in (a, b)]
-    inverse = right_inverse_of(plain[1], quietly)
-    say("the right inverse of b", inverse)
-    both = compose(plain[0], inverse, quietly)
+    inverse = right_inverse_of(plain[1], None)
+    if say:
+        say("the right inverse of b", inverse)
+    both = compose(plain[0], inverse, None)
     common = coalesced(leaves_of(both.shape, both.stride))
-    say("a after it, merged", CuteLayout(*mode_of(common)))
+    if say:
+        say("a after it, merged", CuteLayout(*mode_of(common)))
     if not common or common[0][1] != 1:
         return CuteLayout(1, 0)
     length = min([common[0][0], *most])

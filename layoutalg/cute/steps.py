@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
-__all__ = ["Say", "Step", "quietly"]
+__all__ = ["Say", "Step"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,8 +29,4 @@ class Step:
 
 
 Say: TypeAlias = Callable[[str, Any], None]
-"""What is told of a step: words, and a layout or None."""
-
-
-def quietly(words: str, value: Any) -> None:
-    """Tell nobody."""
+"""What is told of a step: words, and a layout or None. Operations that tell nobody have None in its place."""

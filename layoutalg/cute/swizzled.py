@@ -27,7 +27,7 @@ from layoutalg.cute.swizzles import Swizzle, make_swizzle
 __all__ = ["after_swizzle", "of_swizzle", "of_swizzled"]
 
 
-def of_swizzle(swizzle: Swizzle, inner: Any, say: Say) -> CuteLayout | Swizzle:
+def of_swizzle(swizzle: Swizzle, inner: Any, say: Say | None) -> CuteLayout | Swizzle:
     """A swizzle after a layout, or after another swizzle of the same shift.
 
     >>> print(of_swizzle(Swizzle(3, 3, 3), CuteLayout((8, 64), (64, 1)), lambda words, value: None))
@@ -50,9 +50,9 @@ def of_swizzle(swizzle: Swizzle, inner: Any, say: Say) -> CuteLayout | Swizzle:
             return CuteLayout(inner.shape, inner.stride, _triple(cast("Swizzle", merged)), offset)
         return inner
     if not swizzle.bits:
-        say(f"{swizzle} changes nothing", inner)
         return inner
-    say("a swizzle on the left stands before the layout", None)
+    if say:
+        say("a swizzle on the left stands before the layout", None)
     return CuteLayout(inner.shape, inner.stride, _triple(swizzle), 0)
 
 
@@ -60,7 +60,7 @@ def _triple(swizzle: Swizzle) -> tuple[int, int, int]:
     return swizzle.bits, swizzle.base, swizzle.shift
 
 
-def after_swizzle(outer: CuteLayout, swizzle: Swizzle, say: Say) -> CuteLayout:
+def after_swizzle(outer: CuteLayout, swizzle: Swizzle, say: Say | None) -> CuteLayout:
     """A layout after a swizzle: R(i) = A(Sw(i)).
 
     Raises `CompositionError` where A does not keep the bits apart that the swizzle reads and changes.
@@ -75,7 +75,7 @@ def after_swizzle(outer: CuteLayout, swizzle: Swizzle, say: Say) -> CuteLayout:
     return CuteLayout(outer.shape, outer.stride, _triple(new), 0)
 
 
-def of_swizzled(outer: CuteLayout, inner: CuteLayout, found: CuteLayout, say: Say) -> CuteLayout:
+def of_swizzled(outer: CuteLayout, inner: CuteLayout, found: CuteLayout, say: Say | None) -> CuteLayout:
     """A layout after a swizzled one: the swizzle moves to the left; `found` is the composition without it."""
     swizzle = Swizzle(*cast("tuple[int, int, int]", inner.swizzle))
     plain = CuteLayout(inner.shape, inner.stride)
@@ -92,7 +92,7 @@ def of_swizzled(outer: CuteLayout, inner: CuteLayout, found: CuteLayout, say: Sa
     return CuteLayout(found.shape, found.stride, _triple(new), start)
 
 
-def _moved(outer: CuteLayout, swizzle: Swizzle, say: Say) -> Swizzle:
+def _moved(outer: CuteLayout, swizzle: Swizzle, say: Say | None) -> Swizzle:
     """Where A carries the bits of a swizzle, as a swizzle of A's values."""
     reads, changes = (
         index_of(mask, outer.shape, outer.stride, inside=False) for mask in (swizzle.reads, swizzle.changes)
@@ -105,7 +105,8 @@ def _moved(outer: CuteLayout, swizzle: Swizzle, say: Say) -> Swizzle:
             f"{outer} o {swizzle}: the bits that the swizzle reads go to {reads:#b}, and those it changes to {changes:#b}; "
             "no swizzle does that"
         )
-    say(f"the bits read go to {reads:#b}, those changed to {changes:#b}", new)
+    if say:
+        say(f"the bits read go to {reads:#b}, those changed to {changes:#b}", new)
     return new
 
 

@@ -26,7 +26,7 @@ from layoutalg.cute.cute_layout import CuteLayout
 from layoutalg.cute.inverses import complement_of
 from layoutalg.cute.modes import CuteLike, Mode, as_cute, as_shape, joined, like, make_ordered_layout, modes_of, size
 from layoutalg.cute.nested_tuples import IntTuple, tuple_text
-from layoutalg.cute.steps import Say, quietly
+from layoutalg.cute.steps import Say
 from layoutalg.cute.swizzles import Swizzle
 
 __all__ = [
@@ -34,7 +34,7 @@ __all__ = [
     "raked_product", "tile_to_shape", "tiled_divide", "tiled_product", "woven", "zipped_divide", "zipped_product",
 ]  # fmt: skip
 
-_Split = Callable[[CuteLayout, CuteLayout, Say], CuteLayout]
+_Split = Callable[[CuteLayout, CuteLayout, Say | None], CuteLayout]
 
 
 def logical_divide(layout: CuteLike, tiler: Tiler) -> CuteLayout:
@@ -47,7 +47,7 @@ def logical_divide(layout: CuteLike, tiler: Tiler) -> CuteLayout:
     >>> print(logical_divide("(4,2,3):(2,1,8)", "4:2"), logical_divide("(8,6)", (2, None)))
     ((2,2),(2,3)):((4,1),(2,8)) ((2,4),6):((1,2),8)
     """
-    return divided("logical", layout, tiler, quietly)
+    return divided("logical", layout, tiler, None)
 
 
 def zipped_divide(layout: CuteLike, tiler: Tiler) -> CuteLayout:
@@ -60,7 +60,7 @@ def zipped_divide(layout: CuteLike, tiler: Tiler) -> CuteLayout:
     >>> print(zipped_divide("(8,6)", (2, 3)))
     ((2,3),(4,2)):((1,8),(2,24))
     """
-    return divided("zipped", layout, tiler, quietly)
+    return divided("zipped", layout, tiler, None)
 
 
 def tiled_divide(layout: CuteLike, tiler: Tiler) -> CuteLayout:
@@ -71,7 +71,7 @@ def tiled_divide(layout: CuteLike, tiler: Tiler) -> CuteLayout:
     >>> print(tiled_divide("(8,6)", (2, 3)))
     ((2,3),4,2):((1,8),2,24)
     """
-    return divided("tiled", layout, tiler, quietly)
+    return divided("tiled", layout, tiler, None)
 
 
 def flat_divide(layout: CuteLike, tiler: Tiler) -> CuteLayout:
@@ -82,7 +82,7 @@ def flat_divide(layout: CuteLike, tiler: Tiler) -> CuteLayout:
     >>> print(flat_divide("(8,6)", (2, 3)))
     (2,3,4,2):(1,8,2,24)
     """
-    return divided("flat", layout, tiler, quietly)
+    return divided("flat", layout, tiler, None)
 
 
 def logical_product(block: CuteLike, tiler: Tiler) -> CuteLayout:
@@ -95,7 +95,7 @@ def logical_product(block: CuteLike, tiler: Tiler) -> CuteLayout:
     >>> print(logical_product("(2,2):(4,1)", "6:1"))
     ((2,2),(2,3)):((4,1),(2,8))
     """
-    return multiplied("logical", block, tiler, quietly)
+    return multiplied("logical", block, tiler, None)
 
 
 def zipped_product(block: CuteLike, tiler: Tiler) -> CuteLayout:
@@ -106,7 +106,7 @@ def zipped_product(block: CuteLike, tiler: Tiler) -> CuteLayout:
     >>> print(zipped_product("(2,2):(1,2)", (CuteLayout(3, 1), CuteLayout(4, 1))))
     ((2,2),(3,(2,2))):((1,2),(2,(1,4)))
     """
-    return multiplied("zipped", block, tiler, quietly)
+    return multiplied("zipped", block, tiler, None)
 
 
 def tiled_product(block: CuteLike, tiler: Tiler) -> CuteLayout:
@@ -117,7 +117,7 @@ def tiled_product(block: CuteLike, tiler: Tiler) -> CuteLayout:
     >>> print(tiled_product("(2,2):(4,1)", "6:1"))
     ((2,2),2,3):((4,1),2,8)
     """
-    return multiplied("tiled", block, tiler, quietly)
+    return multiplied("tiled", block, tiler, None)
 
 
 def flat_product(block: CuteLike, tiler: Tiler) -> CuteLayout:
@@ -128,10 +128,10 @@ def flat_product(block: CuteLike, tiler: Tiler) -> CuteLayout:
     >>> print(flat_product("(2,2):(4,1)", "6:1"))
     (2,2,2,3):(4,1,2,8)
     """
-    return multiplied("flat", block, tiler, quietly)
+    return multiplied("flat", block, tiler, None)
 
 
-def divided(kind: str, layout: Any, tiler: Any, say: Say) -> CuteLayout:
+def divided(kind: str, layout: Any, tiler: Any, say: Say | None) -> CuteLayout:
     """One of the four divides, telling its steps."""
     what = f"{kind}_divide"
     given = as_cute(layout, what)
@@ -139,7 +139,7 @@ def divided(kind: str, layout: Any, tiler: Any, say: Say) -> CuteLayout:
     return like(given, _sorted(kind, inner, as_tiler(tiler, what), _divide, what, say))
 
 
-def multiplied(kind: str, block: Any, tiler: Any, say: Say) -> CuteLayout:
+def multiplied(kind: str, block: Any, tiler: Any, say: Say | None) -> CuteLayout:
     """One of the four products, telling its steps."""
     what = f"{kind}_product"
     given = as_cute(block, what)
@@ -147,37 +147,41 @@ def multiplied(kind: str, block: Any, tiler: Any, say: Say) -> CuteLayout:
     return like(given, _sorted(kind, inner, as_tiler(tiler, what), _multiply, what, say))
 
 
-def _divide(layout: CuteLayout, tiler: CuteLayout, say: Say) -> CuteLayout:
-    rest = complement_of(tiler, layout.size, quietly)
-    say(f"the complement of the tile {tiler} up to size(A) = {layout.size}", rest)
+def _divide(layout: CuteLayout, tiler: CuteLayout, say: Say | None) -> CuteLayout:
+    rest = complement_of(tiler, layout.size, None)
+    if say:
+        say(f"the complement of the tile {tiler} up to size(A) = {layout.size}", rest)
     tile = joined([(tiler.shape, tiler.stride), (rest.shape, rest.stride)])
-    say("A is composed with the tile and its complement", tile)
+    if say:
+        say("A is composed with the tile and its complement", tile)
     return compose(layout, tile, say)
 
 
-def _multiply(block: CuteLayout, tiler: CuteLayout, say: Say) -> CuteLayout:
+def _multiply(block: CuteLayout, tiler: CuteLayout, say: Say | None) -> CuteLayout:
     high = block.size * tiler.cosize
-    rest = complement_of(block, high, quietly)
-    say(f"the complement of the block {block} up to size(A) * cosize(B) = {high}", rest)
-    copies = compose(rest, tiler, quietly)
-    say("the complement after B: where the copies are", copies)
+    rest = complement_of(block, high, None)
+    if say:
+        say(f"the complement of the block {block} up to size(A) * cosize(B) = {high}", rest)
+    copies = compose(rest, tiler, None)
+    if say:
+        say("the complement after B: where the copies are", copies)
     return joined([(block.shape, block.stride), (copies.shape, copies.stride)])
 
 
-def _sorted(kind: str, layout: CuteLayout, tiler: Any, split: _Split, what: str, say: Say) -> CuteLayout:
+def _sorted(kind: str, layout: CuteLayout, tiler: Any, split: _Split, what: str, say: Say | None) -> CuteLayout:
     found = _logical(layout, tiler, split, what, say)
     if kind == "logical":
         return found
     tiles, rests = _unzipped(found, tiler, what)
     zipped = joined([tiles, rests])
-    if isinstance(tiler, tuple):
+    if say and isinstance(tiler, tuple):
         say("tiles and rests, sorted", zipped)
     if kind == "zipped":
         return zipped
     return joined([*(_opened(tiles) if kind == "flat" else [tiles]), *_opened(rests)])
 
 
-def _logical(layout: CuteLayout, tiler: Any, split: _Split, what: str, say: Say) -> CuteLayout:
+def _logical(layout: CuteLayout, tiler: Any, split: _Split, what: str, say: Say | None) -> CuteLayout:
     if tiler is None:
         return layout
     if isinstance(tiler, CuteLayout):
@@ -192,9 +196,10 @@ def _logical(layout: CuteLayout, tiler: Any, split: _Split, what: str, say: Say)
         raise CompositionError(f"{what} of {layout} by a tile of {len(tilers)} modes: it has {len(modes)}")
     found: list[Mode] = []
     for k, (mode, one) in enumerate(zip(modes, tilers, strict=False)):
-        part = _logical(CuteLayout(*mode), one, split, what, quietly)
+        part = _logical(CuteLayout(*mode), one, split, what, None)
         found.append((part.shape, part.stride))
-        say(f"mode {k}, {CuteLayout(*mode)} by {'_' if one is None else one}", part)
+        if say:
+            say(f"mode {k}, {CuteLayout(*mode)} by {'_' if one is None else one}", part)
     return joined([*found, *modes[len(tilers) :]])
 
 
@@ -225,7 +230,7 @@ def blocked_product(block: CuteLike, tiler: CuteLike) -> CuteLayout:
     >>> print(blocked_product("(2,2)", "(3,4)"))
     ((2,3),(2,4)):((1,4),(2,12))
     """
-    return woven("blocked_product", block, tiler, quietly)
+    return woven("blocked_product", block, tiler, None)
 
 
 def raked_product(block: CuteLike, tiler: CuteLike) -> CuteLayout:
@@ -236,10 +241,10 @@ def raked_product(block: CuteLike, tiler: CuteLike) -> CuteLayout:
     >>> print(raked_product("(2,2)", "(3,4)"))
     ((3,2),(4,2)):((4,1),(12,2))
     """
-    return woven("raked_product", block, tiler, quietly)
+    return woven("raked_product", block, tiler, None)
 
 
-def woven(what: str, block: Any, tiler: Any, say: Say) -> CuteLayout:
+def woven(what: str, block: Any, tiler: Any, say: Say | None) -> CuteLayout:
     """A blocked or a raked product, telling its steps."""
     given, copies = as_cute(block, what), as_cute(tiler, what)
     if copies.swizzle is not None:
@@ -253,7 +258,8 @@ def woven(what: str, block: Any, tiler: Any, say: Say) -> CuteLayout:
     else:
         pairs = [list(both) for both in zip(*map(modes_of, pair), strict=True)]
     order = -1 if what == "raked_product" else 1
-    say("mode by mode", None)
+    if say:
+        say("mode by mode", None)
     return like(given, joined([_mode(joined(one[::order])) for one in pairs]))
 
 
@@ -291,4 +297,4 @@ def tile_to_shape(block: CuteLike, shape: IntTuple, order: IntTuple | None = Non
             )
     counts = tuple([whole // n for n, whole in zip(sizes, wanted, strict=True)])
     copies = make_ordered_layout(counts, tuple(range(len(counts))) if order is None else order)
-    return like(given, woven("blocked_product", padded, copies, quietly))
+    return like(given, woven("blocked_product", padded, copies, None))
