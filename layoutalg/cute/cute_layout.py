@@ -52,14 +52,18 @@ from layoutalg.core.notation import (
 from layoutalg.core.reader import Reader
 from layoutalg.core.whole_numbers import found_whole, whole_numbers
 from layoutalg.core.work_items import cover
+from layoutalg.cute.bases import ScaledBasis, Stride
 from layoutalg.cute.nested_tuples import (
     IntTuple,
+    StrideTuple,
     check_form,
     compact_strides,
     index_of,
     leaves_of,
     mode_of,
+    plain_leaves,
     read_number,
+    read_stride,
     read_tuple,
     tuple_text,
 )
@@ -78,14 +82,17 @@ __all__ = ["CuteLayout", "from_cute", "parse_cute", "to_cute"]
 class CuteLayout(Notation):
     """`shape:stride`, and what stands beside it: a swizzle with its offset, or the tile of a thread-value layout.
 
-    Raises `VerificationError` where shape and stride are not of one form, for an extent below 1 or a negative stride.
+    A stride may be negative, or a `ScaledBasis` such as `1@0` (then the layout's values are coordinates); such a layout has
+    values and an algebra, and no addresses.
+
+    Raises `VerificationError` where shape and stride are not of one form, and for an extent below 1.
 
     >>> CuteLayout(((4, 8), 2), ((32, 1), 16))(5)
     33
     """
 
     shape: IntTuple
-    stride: IntTuple
+    stride: StrideTuple
     swizzle: tuple[int, int, int] | None = None
     """Bits, base and shift: how CuTe's Swizzle<bits, base, shift> changes the index."""
     offset: int = 0
@@ -104,6 +111,10 @@ class CuteLayout(Notation):
             object.__setattr__(self, "swizzle", (bits, base, shift))
             if bits < 0 or base < 0 or abs(shift) < bits:
                 raise VerificationError(f"Sw<{bits},{base},{shift}>: expected bits >= 0, base >= 0, |shift| >= bits")
+            if not all(type(s) is int for _, s in leaves_of(self.shape, self.stride)):
+                raise VerificationError(
+                    f"Sw<{bits},{base},{shift}> of {tuple_text(self.stride)}: coordinates have no bits"
+                )
         if (
             type(self.offset) is not int
             or not 0 <= self.offset <= _MOST_STRIDE
@@ -120,8 +131,10 @@ class CuteLayout(Notation):
         text = f"{tuple_text(self.shape)}:{tuple_text(self.stride)}"
         return text if self.swizzle is None else f"Sw<{','.join(map(str, self.swizzle))}> o {self.offset} o {text}"
 
-    def __call__(self, *coordinate: IntTuple) -> int:
+    def __call__(self, *coordinate: IntTuple) -> Any:
         """The index of a coordinate: one number that counts column-major, or one per mode (numbers or tuples again).
+
+        Where strides are `ScaledBasis`, the value is a coordinate: a tuple.
 
         Raises `ConversionError` for a coordinate outside the shape or not of its form.
 
@@ -130,7 +143,8 @@ class CuteLayout(Notation):
         (16, 16, 16)
         """
         given = coordinate[0] if len(coordinate) == 1 else coordinate
-        return self._swizzled(self.offset + index_of(given, self.shape, self.stride))
+        found = index_of(given, self.shape, self.stride)
+        return found if self.swizzle is None else self._swizzled(self.offset + cast("int", found))
 
     def operands(self, shape: Sequence[int] | None = None, machine: Machine | None = None) -> tuple[Operand, ...]:
         """The same map as a layout; raises as `from_cute` does.
@@ -223,7 +237,7 @@ class CuteLayout(Notation):
         index: Any = np.full((1,) * len(sizes), self.offset, np.int64)
         for d, mode in enumerate(_modes(self)):
             along: Any = np.zeros(1, np.int64)
-            for n, s in leaves_of(*mode):
+            for n, s in plain_leaves(*mode, self):
                 along = (np.arange(n)[:, None] * s + along).reshape(-1)
             index = index + along.reshape([-1 if i == d else 1 for i in range(len(sizes))])
         return self._swizzled(index)
@@ -278,12 +292,17 @@ class CuteLayout(Notation):
 
     @property
     def cosize(self) -> int:
-        """One more than the largest index (before the swizzle).
+        """One more than the largest index (before the swizzle), where the strides count as positive, as in CuTe.
+
+        Raises `ConversionError` for a layout of coordinates.
 
         >>> CuteLayout((4, 2), (1, 8)).cosize
         12
         """
-        return self.offset + 1 + sum((n - 1) * s for n, s in leaves_of(self.shape, self.stride))
+        leaves = leaves_of(self.shape, self.stride)
+        if not all(isinstance(s, int) for _, s in leaves):
+            raise ConversionError(f"cosize of {self}: its values are coordinates, and one number does not bound them")
+        return self.offset + 1 + sum((n - 1) * abs(cast("int", s)) for n, s in leaves)
 
 
 def to_cute(layout: Layout, subgroup_size: int | None = None) -> CuteLayout:
@@ -416,7 +435,9 @@ def from_cute(
         raise ConversionError(f"{cute}: a subgroup_size, and no tile that threads and values would index")
     axis = as_name(axis, "axis")
     modes = _modes(cute)
-    dims = [[Factor(n, s, axis) if s else Factor(n) for n, s in reversed(leaves_of(*m))] for m in modes]
+    dims = [[_memory_factor(n, s, axis, cute) for n, s in reversed(leaves_of(*m))] for m in modes]
+    if any(f.axis not in (None, axis) for factors in dims for f in factors):
+        return Layout(dims).canonical()
     layout = Layout(dims, offsets={axis: cute.offset}).canonical()
     if cute.swizzle is None or not cute.swizzle[0]:
         return layout
@@ -431,6 +452,16 @@ def from_cute(
         raise ConversionError(f"{cute}: {error}") from None
 
 
+def _memory_factor(extent: int, stride: Stride, axis: str, cute: CuteLayout) -> Factor:
+    """One factor of memory, or of a coordinate: its mode k is the axis `mode_k`."""
+    if isinstance(stride, int) and stride >= 0:
+        return Factor(extent, stride, axis) if stride else Factor(extent)
+    if isinstance(stride, ScaledBasis) and stride.value > 0:
+        return Factor(extent, stride.value, "_".join(map(str, ("mode", *stride.mode))))
+    plain_leaves(extent, stride, cute)
+    raise ConversionError(f"{cute}: factor {extent}:{stride} is not of memory")
+
+
 def _from_thread_values(cute: CuteLayout, tile: tuple[int, ...], subgroup_size: int | None) -> Layout:
     modes = _modes(cute)
     if len(modes) != 2:
@@ -438,7 +469,8 @@ def _from_thread_values(cute: CuteLayout, tile: tuple[int, ...], subgroup_size: 
     if subgroup_size is not None:
         whole_numbers((subgroup_size,), "subgroup_size", 1, MAX_EXTENT)
     try:
-        return from_thread_values(leaves_of(*modes[0]), leaves_of(*modes[1]), tile, subgroup_size)
+        threads, values = (plain_leaves(*mode, cute) for mode in modes)
+        return from_thread_values(threads, values, tile, subgroup_size)
     except ConversionError as error:
         raise ConversionError(f"{error} (in {cute})") from None
 
@@ -475,14 +507,14 @@ def read_cute(reader: Reader, tile: Sequence[int] | None = None, subgroup_size: 
         offset = read_number(reader, 0, _MOST_STRIDE)
         reader.one_of(("o",))
         swizzle = (numbers[0], numbers[1], numbers[2])
-    shape = read_tuple(reader, 1, MAX_EXTENT, [0])
-    stride = read_tuple(reader, 0, _MOST_STRIDE, [0]) if reader.accept(":") else compact_strides(shape, 1)[0]
+    shape = read_tuple(reader, 1, _MOST_STRIDE, [0])
+    stride = read_stride(reader, [0]) if reader.accept(":") else compact_strides(shape, 1)[0]
     known = None if tile is None else whole_numbers(tile, "tile", 1, MAX_EXTENT)
     return CuteLayout(shape, stride, swizzle, offset, known, subgroup_size)
 
 
-def _modes(cute: CuteLayout) -> list[tuple[IntTuple, IntTuple]]:
-    if isinstance(cute.shape, int) or isinstance(cute.stride, int):
+def _modes(cute: CuteLayout) -> list[tuple[IntTuple, StrideTuple]]:
+    if not isinstance(cute.shape, tuple) or not isinstance(cute.stride, tuple):
         return [(cute.shape, cute.stride)]
     return list(zip(cute.shape, cute.stride, strict=True))
 
