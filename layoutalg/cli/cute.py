@@ -14,7 +14,10 @@ __all__ = ["cute"]
 @click.command(short_help="Evaluate an expression of CuTe's algebra, step by step.")
 @click.argument("expression")
 @click.option(
-    "--text", "style", type=click.Choice(["python", "c++", "mlir"]), help="How layouts are written.  [default: (4,2):(1,4)]"
+    "--text",
+    "style",
+    type=click.Choice(["python", "c++", "mlir"]),
+    help="How layouts are written.  [default: (4,2):(1,4)]",
 )
 @click.option("--picture", type=click.Path(path_type=Path), help="Draw before and after to a file, FILE.svg.")
 @json_option

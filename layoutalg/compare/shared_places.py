@@ -144,7 +144,7 @@ def _pair(layout: Layout, one: dict[int, int], other: dict[int, int]) -> SharedP
     place: tuple[int, ...] | None = None
     try:
         here = layout.owners(first) if _copies(layout) <= _MOST_COPIES else []
-        both = set(here).intersection(layout.owners(second)) if here else set()
+        both = set(layout.owners(second) if here else ()).intersection(here)
         place = min(both) if both else None
     except (SizeError, LayoutError):
         place = None

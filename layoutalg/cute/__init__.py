@@ -15,8 +15,9 @@ from layoutalg.cute.bases import ScaledBasis
 from layoutalg.cute.casting import downcast, recast, upcast
 from layoutalg.cute.composing import composition
 from layoutalg.cute.coordinates import crd2crd, crd2idx, dice, idx2crd, slice, slice_and_offset
-from layoutalg.cute.cute_layout import CuteLayout, from_cute, parse_cute, to_cute
+from layoutalg.cute.cute_layout import CuteLayout, from_cute, to_cute
 from layoutalg.cute.explaining import OPERATIONS, Explanation, Operation, explain
+from layoutalg.cute.expressions import Evaluated, evaluate
 from layoutalg.cute.inverses import (
     complement,
     left_inverse,
@@ -41,6 +42,8 @@ from layoutalg.cute.modes import (
     rank,
     size,
 )
+from layoutalg.cute.printing import text
+from layoutalg.cute.reading import parse_cute
 from layoutalg.cute.steps import Step
 from layoutalg.cute.swizzles import Swizzle, get_nonswizzle_portion, get_swizzle_portion
 from layoutalg.cute.tiling import (
@@ -58,11 +61,11 @@ from layoutalg.cute.tiling import (
 )
 
 __all__ = [
-    "OPERATIONS", "CuteLayout", "Explanation", "Operation", "ScaledBasis", "Step", "Swizzle", "blocked_product", "coalesce",
-    "complement", "composition", "cosize", "crd2crd", "crd2idx", "depth", "dice", "downcast", "explain", "filter",
-    "filter_zeros", "flat_divide", "flat_product", "flatten", "from_cute", "get", "get_nonswizzle_portion",
-    "get_swizzle_portion", "group", "idx2crd", "left_inverse", "logical_divide", "logical_product", "make_identity_layout",
-    "make_layout", "make_ordered_layout", "max_common_layout", "max_common_vector", "nullspace", "parse_cute",
-    "pseudo_inverse", "raked_product", "rank", "recast", "right_inverse", "size", "slice", "slice_and_offset",
-    "tile_to_shape", "tiled_divide", "tiled_product", "to_cute", "upcast", "zipped_divide", "zipped_product",
+    "OPERATIONS", "CuteLayout", "Evaluated", "Explanation", "Operation", "ScaledBasis", "Step", "Swizzle", "blocked_product",
+    "coalesce", "complement", "composition", "cosize", "crd2crd", "crd2idx", "depth", "dice", "downcast", "evaluate",
+    "explain", "filter", "filter_zeros", "flat_divide", "flat_product", "flatten", "from_cute", "get",
+    "get_nonswizzle_portion", "get_swizzle_portion", "group", "idx2crd", "left_inverse", "logical_divide", "logical_product",
+    "make_identity_layout", "make_layout", "make_ordered_layout", "max_common_layout", "max_common_vector", "nullspace",
+    "parse_cute", "pseudo_inverse", "raked_product", "rank", "recast", "right_inverse", "size", "slice", "slice_and_offset",
+    "text", "tile_to_shape", "tiled_divide", "tiled_product", "to_cute", "upcast", "zipped_divide", "zipped_product",
 ]  # fmt: skip

@@ -157,7 +157,9 @@ class _Factors:
             n, a = flat[k]
             if d >= n:
                 if d % n:
-                    return self._refuse(f"leaf {extent}:{stride} steps over factor {n}:{a}, and {n} does not divide {d}")
+                    return self._refuse(
+                        f"leaf {extent}:{stride} steps over factor {n}:{a}, and {n} does not divide {d}"
+                    )
                 d //= n
                 continue
             new = -(-n // d)

@@ -35,6 +35,7 @@ from layoutalg.core.errors import ConversionError, DistributionError, LayoutErro
 from layoutalg.core.extents import Extent
 from layoutalg.core.factors import Factor, XorFactor, as_name
 from layoutalg.core.layout import MACHINE, Layout
+from layoutalg.core.lazy import imported
 from layoutalg.core.limits import MAX_ENTRIES, MAX_EXTENT, MAX_START
 from layoutalg.core.limits import MOST_CUTE_STRIDE as _MOST_STRIDE
 from layoutalg.core.messages import shown
@@ -49,7 +50,6 @@ from layoutalg.core.notation import (
     one_operand,
     own_sizes,
 )
-from layoutalg.core.reader import Reader
 from layoutalg.core.whole_numbers import found_whole, whole_numbers
 from layoutalg.core.work_items import cover
 from layoutalg.cute.bases import ScaledBasis, Stride
@@ -57,14 +57,10 @@ from layoutalg.cute.nested_tuples import (
     IntTuple,
     StrideTuple,
     check_form,
-    compact_strides,
     index_of,
     leaves_of,
     mode_of,
     plain_leaves,
-    read_number,
-    read_stride,
-    read_tuple,
     tuple_text,
 )
 from layoutalg.cute.thread_values import from_thread_values, thread_values
@@ -75,7 +71,7 @@ if TYPE_CHECKING:
 
     from layoutalg.core.swizzle import Swizzle
 
-__all__ = ["CuteLayout", "from_cute", "parse_cute", "to_cute"]
+__all__ = ["CuteLayout", "from_cute", "to_cute"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,6 +126,14 @@ class CuteLayout(Notation):
     def __str__(self) -> str:
         text = f"{tuple_text(self.shape)}:{tuple_text(self.stride)}"
         return text if self.swizzle is None else f"Sw<{','.join(map(str, self.swizzle))}> o {self.offset} o {text}"
+
+    def text(self, style: str = "c++") -> str:
+        """The layout as C++, Python or MLIR prints it (`style` "c++", "python" or "mlir"); `str` prints it without types.
+
+        >>> CuteLayout((4, 2), (1, -4)).text(), CuteLayout((4, 2), (1, 4)).text("mlir")
+        ('(_4,_2):(_1,_-4)', '!cute.layout<"(4,2):(1,4)">')
+        """
+        return imported("layoutalg.cute.printing").text(self, style)
 
     def __call__(self, *coordinate: IntTuple) -> Any:
         """The index of a coordinate: one number that counts column-major, or one per mode (numbers or tuples again).
@@ -419,13 +423,16 @@ def from_cute(
     tile out or gives one to two places, unless by a stride of 0, where its factors have no closed form in the tile, and where
     the bits that a swizzle reads or changes are no digits of the layout.
 
-    >>> print(from_cute(parse_cute("((4,8),(2,2)):((32,1),(16,8))"), tile=(16, 8)))
+    >>> print(from_cute(la.parse_cute("((4,8),(2,2)):((32,1),(16,8))"), tile=(16, 8)))
     d0 = 2@reg:2 8@lane:4, d1 = 4@lane 2@reg
-    >>> print(from_cute(parse_cute("(4,(3,2)):(3,(1,12))")))
+    >>> print(from_cute(la.parse_cute("(4,(3,2)):(3,(1,12))")))
     d0 = 4@addr:3, d1 = 2@addr:12 3@addr
     """
     if not isinstance(cute, CuteLayout):  # pyright: ignore[reportUnnecessaryIsInstance]
-        raise ConversionError(f"from_cute of a {type(cute).__name__}: expected a CuteLayout")
+        objects = imported("layoutalg.cute.objects")
+        if not objects.is_cute_object(cute):
+            raise ConversionError(f"from_cute of a {type(cute).__name__}: expected a CuteLayout")
+        cute = objects.layout_of(cute)
     sizes = cute.tile if tile is None else whole_numbers(tile, "tile", 1, MAX_EXTENT)
     if sizes is not None:
         if cute.swizzle is not None:
@@ -473,44 +480,6 @@ def _from_thread_values(cute: CuteLayout, tile: tuple[int, ...], subgroup_size: 
         return from_thread_values(threads, values, tile, subgroup_size)
     except ConversionError as error:
         raise ConversionError(f"{error} (in {cute})") from None
-
-
-def parse_cute(text: str, tile: Sequence[int] | None = None, subgroup_size: int | None = None) -> CuteLayout:
-    """Read `((4,8),2):((32,1),16)`: numbers may be static (`_8`); without strides, the compact column-major ones.
-
-    Raises `ParseError` with line and column; `VerificationError` where shape and stride are not of one form.
-
-    >>> print(parse_cute("((_4,_8), (_2,_2)) : ((_32,_1), (_16,_8))"))
-    ((4,8),(2,2)):((32,1),(16,8))
-    >>> print(parse_cute("Sw<3,3,3> o 0 o (8,64):(64,1)"))
-    Sw<3,3,3> o 0 o (8,64):(64,1)
-    """
-    reader = Reader(text)
-    value = read_cute(reader, tile, subgroup_size)
-    reader.finish()
-    return value
-
-
-def read_cute(reader: Reader, tile: Sequence[int] | None = None, subgroup_size: int | None = None) -> CuteLayout:
-    """Read one CuTe layout and leave the reader behind it."""
-    swizzle = None
-    offset = 0
-    if reader.looking_at("Sw"):
-        reader.one_of(("Sw",))
-        reader.expect("<")
-        numbers = [reader.integer(-62, 62)]
-        for _ in range(2):
-            reader.expect(",")
-            numbers.append(reader.integer(-62, 62))
-        reader.expect(">")
-        reader.one_of(("o",))
-        offset = read_number(reader, 0, _MOST_STRIDE)
-        reader.one_of(("o",))
-        swizzle = (numbers[0], numbers[1], numbers[2])
-    shape = read_tuple(reader, 1, _MOST_STRIDE, [0])
-    stride = read_stride(reader, [0]) if reader.accept(":") else compact_strides(shape, 1)[0]
-    known = None if tile is None else whole_numbers(tile, "tile", 1, MAX_EXTENT)
-    return CuteLayout(shape, stride, swizzle, offset, known, subgroup_size)
 
 
 def _modes(cute: CuteLayout) -> list[tuple[IntTuple, StrideTuple]]:

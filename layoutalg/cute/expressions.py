@@ -5,7 +5,7 @@
 
 >>> found = evaluate("composition((6,2):(8,2), coalesce((2,(2,3)):(1,(2,4))))")
 >>> print(found.value)
-((2,3),2):((8,16),2)
+(6,2):(8,2)
 >>> [call.operation for call in found.calls]
 ['coalesce', 'composition']
 
@@ -19,7 +19,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from inspect import signature
-from typing import Any, NoReturn, cast
+from typing import Any, NoReturn
 
 from layoutalg.core.lazy import imported
 from layoutalg.core.limits import MOST_CUTE_CALLS as _MOST_CALLS
@@ -128,8 +128,7 @@ def _explained(reader: Reader, context: Context, calls: list[Explanation], name:
     if len(calls) == _MOST_CALLS:
         reader.fail(f"at most {_MOST_CALLS} calls", "found one more", at=start)
     if given and name not in _OF_A_SHAPE and not name.startswith("make_") and is_int_tuple(given[0]):
-        shape = cast("Any", given[0])
-        given[0] = CuteLayout(shape, compact_strides(shape, 1)[0])
+        given[0] = CuteLayout(given[0], compact_strides(given[0], 1)[0])
     takes = signature(getattr(imported("layoutalg.cute"), name))
     try:
         takes.bind(*given, *last)

@@ -17,12 +17,14 @@ from math import prod
 from typing import Any, TypeAlias, cast
 
 from layoutalg.core.errors import ConversionError
+from layoutalg.core.lazy import imported
 from layoutalg.core.limits import MAX_NESTING, MOST_CUTE_STRIDE
 from layoutalg.core.messages import shown
 from layoutalg.core.whole_numbers import whole_number
 from layoutalg.cute.bases import ScaledBasis, Stride
-from layoutalg.cute.cute_layout import CuteLayout, parse_cute
+from layoutalg.cute.cute_layout import CuteLayout
 from layoutalg.cute.nested_tuples import IntTuple, StrideTuple, compact_strides, leaves_of, mode_of, tuple_text
+from layoutalg.cute.reading import parse_cute
 
 __all__ = [
     "CuteLike", "Leaves", "Mode", "as_cute", "as_profile", "as_shape", "coalesce", "coalesced", "cosize", "depth", "filter",
@@ -47,6 +49,9 @@ def as_cute(value: object, what: str) -> CuteLayout:
         return value
     if isinstance(value, str):
         return parse_cute(value)
+    objects = imported("layoutalg.cute.objects")
+    if objects.is_cute_object(value):
+        return objects.layout_of(value)
     raise ConversionError(f"{what} of {shown(value)}: expected a CuteLayout or its text, such as '(4,2):(1,4)'")
 
 

@@ -7,19 +7,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any, TypeAlias, cast
 
 from layoutalg.core.errors import ConversionError, VerificationError
 from layoutalg.core.limits import MAX_NESTING, MOST_CUTE_STRIDE, MOST_LEAVES
 from layoutalg.core.messages import shown
-from layoutalg.core.reader import Reader
 from layoutalg.cute.bases import ScaledBasis, Stride, coordinate_sum
 from layoutalg.cute.thread_values import Leaf
 
 __all__ = [
     "IntTuple", "StrideTuple", "check_form", "compact_strides", "index_of", "is_plain", "leaves_of", "mode_of", "plain_leaves",
-    "read_number", "read_stride", "read_tuple", "tuple_text",
+    "tuple_text",
 ]  # fmt: skip
 
 IntTuple: TypeAlias = "int | tuple[IntTuple, ...]"
@@ -179,59 +178,3 @@ def tuple_text(value: StrideTuple | None) -> str:
     if isinstance(value, tuple):
         return f"({','.join(map(tuple_text, value))})"
     return "_" if value is None else str(value)
-
-
-def read_tuple(reader: Reader, low: int, high: int, count: list[int]) -> IntTuple:
-    """Read a number or a nested tuple of them, from `low` to `high`; `count` holds how many there were.
-
-    >>> read_tuple(Reader('(4,(_3,2))'), 1, 8, [0])
-    (4, (3, 2))
-    """
-    return cast("IntTuple", _read(reader, lambda: read_number(reader, low, high), count))
-
-
-def read_stride(reader: Reader, count: list[int]) -> StrideTuple:
-    """Read a stride or a nested tuple of them: whole numbers, negative ones too, and steps along modes of a coordinate.
-
-    >>> tuple_text(read_stride(Reader('(_1@0,(-4,1@0@1))'), [0]))
-    '(1@0,(-4,1@0@1))'
-    """
-    return _read(reader, lambda: _read_one(reader), count)
-
-
-def _read_one(reader: Reader) -> Stride:
-    value = read_number(reader, -MOST_CUTE_STRIDE, MOST_CUTE_STRIDE)
-    mode: list[int] = []
-    while reader.accept("@"):
-        if len(mode) == MAX_NESTING:
-            reader.fail(f"at most {MAX_NESTING} levels of modes", "found one more")
-        mode.insert(0, reader.integer(0, 63))
-    return ScaledBasis(value, tuple(mode)) if mode and value else value
-
-
-def _read(reader: Reader, leaf: Callable[[], Stride], count: list[int]) -> StrideTuple:
-    if not reader.accept("("):
-        count[0] += 1
-        if count[0] > MOST_LEAVES:
-            reader.fail(f"at most {MOST_LEAVES} factors", "found one more")
-        return leaf()
-    items: list[StrideTuple] = []
-    while not reader.accept(")"):
-        if items:
-            reader.expect(",")
-            if reader.accept(")"):
-                break
-        items.append(reader.nested(lambda: _read(reader, leaf, count)))
-    return tuple(items)
-
-
-def read_number(reader: Reader, low: int, high: int) -> int:
-    """Read a number, or CuTe's static one (`_8`, `_-1`).
-
-    >>> read_number(Reader('_8'), 1, 8)
-    8
-    """
-    static = reader.accept("_")
-    if static and not reader.text[reader.position : reader.position + 2].lstrip("-")[:1].isdigit():
-        reader.fail("a number after '_'")
-    return reader.integer(low, high)

@@ -307,11 +307,8 @@ def _read_swizzle(reader: Reader, start: int) -> Swizzle:
 
 def _unwrapped(value: CuteValue) -> CuteValue:
     """A layout or a swizzle in parentheses, as tensor-layouts prints the parts of a composition, is that layout."""
-    if isinstance(value, tuple):
-        items = cast("tuple[Any, ...]", value)
-        if len(items) == 1 and isinstance(items[0], (CuteLayout, Swizzle)):
-            return items[0]
-    return value
+    items = cast("tuple[Any, ...]", value) if isinstance(value, tuple) else ()
+    return items[0] if len(items) == 1 and isinstance(items[0], (CuteLayout, Swizzle)) else cast("CuteValue", value)
 
 
 def _of_elements(reader: Reader, start: int, swizzle: CuteValue, bits: int) -> Swizzle:
@@ -330,7 +327,6 @@ def _of_elements(reader: Reader, start: int, swizzle: CuteValue, bits: int) -> S
             at=start,
         )
     return _swizzle(reader, start, [swizzle.bits, base, swizzle.shift])
-
 
 
 def _swizzle(reader: Reader, start: int, numbers: Sequence[int]) -> Swizzle:
@@ -384,7 +380,7 @@ def _composed(reader: Reader, start: int, parts: Sequence[CuteValue]) -> CuteLay
 
 
 def _is_shape(value: CuteValue) -> bool:
-    return isinstance(value, tuple) and is_int_tuple(value)
+    return isinstance(value, tuple) and is_int_tuple(cast("object", value))
 
 
 def _compose(reader: Reader, start: int, outer: CuteValue, offset: CuteValue, inner: CuteLayout) -> CuteLayout:

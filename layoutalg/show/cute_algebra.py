@@ -4,7 +4,7 @@
 >>> print("\\n".join(found.lines()[:3]))
 logical_divide((4,2):(1,4), 2:2)
   A o (B, complement(B, size(A))), by a tuple in each mode: ((tile), (rest))
-  B beside its complement: (2,(2,2)):(2,(1,4))
+  the complement of the tile 2:2 up to size(A) = 8: (2,2):(1,4)
 >>> print(found.facts["result"])
 (2,(2,2)):(2,(1,4))
 
@@ -26,7 +26,6 @@ from layoutalg.cute.explaining import Explanation
 from layoutalg.cute.expressions import Evaluated, evaluate
 from layoutalg.cute.nested_tuples import leaves_of
 from layoutalg.cute.printing import text
-from layoutalg.cute.swizzles import Swizzle
 from layoutalg.show.terminal import Cell, OwnerGrid, render
 from layoutalg.viz.picture import Picture, picture_of
 
@@ -196,9 +195,9 @@ def value_grid(layout: CuteLayout, width: int = 80) -> OwnerGrid:
     while True:
         cells = [[_cell(layout, i + down * j) for j in range(columns)] for i in range(rows)]
         headers = tuple(map(str, range(columns))) + ((_DOTS,) if columns < across else ())
-        drawn = tuple(
-            tuple(row) + ((Cell(_DOTS, None),) if columns < across else ()) for row in cells
-        ) + ((((Cell(_DOTS, None),) * len(headers)),) if rows < down else ())
+        drawn = tuple(tuple(row) + ((Cell(_DOTS, None),) if columns < across else ()) for row in cells) + (
+            (((Cell(_DOTS, None),) * len(headers)),) if rows < down else ()
+        )
         names = tuple(map(str, range(rows))) + ((_DOTS,) if rows < down else ())
         grid = OwnerGrid(names, headers, drawn, (down, across), (rows, columns), "values", "")
         if grid.width <= width or columns == 1:

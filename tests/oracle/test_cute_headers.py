@@ -1,7 +1,7 @@
 """500 random operations of CuTe's algebra, asked of CUTLASS's own C++ in a few programs (`make exhaustive`).
 
-Where C++ and layoutalg give the same text, good. Where they do not, the definition decides, counted through in this file: C++ may
-be wrong (docs/cute_mistakes.md), or refuse what exists; layoutalg may refuse only what no layout says.
+Where C++ and layoutalg give the same text, good. Where they do not, the definition decides, counted through in this file: C++
+may be wrong (docs/cute_mistakes.md), or refuse what exists; layoutalg may refuse only what no layout says.
 """
 
 from __future__ import annotations
@@ -171,7 +171,9 @@ def test_500_random_operations_give_what_cutlass_gives() -> None:
     rng = random.Random(26)
     questions = list(dict.fromkeys(question(rng) for _ in range(700)))[:500]
     assert len(questions) == 500
-    answers = [answer for k in range(0, 500, 125) for answer in evaluate([asked(one) for one in questions[k : k + 125]])]
+    answers = [
+        answer for k in range(0, 500, 125) for answer in evaluate([asked(one) for one in questions[k : k + 125]])
+    ]
     same = both_refuse = wrong = found_more = 0
     problems: list[str] = []
     for one, theirs in zip(questions, answers, strict=True):
@@ -217,10 +219,15 @@ def test_shared_memory_atoms_are_those_of_the_headers() -> None:
 
 @pytest.mark.slow
 def test_what_cutlass_prints_is_read_and_printed_as_it_prints_it() -> None:
+    swizzled = cpp_layout((16, 2), (1, 16)), cpp_layout((8, 64), (64, 1))
     expressions = [
-        cpp_layout((4, (2, 3)), (6, (3, 1))), cpp_layout((4,), (1,)), cpp_layout(4, -1), "make_identity_layout(make_shape(_4{}, make_shape(_5{}, _2{})))",
-        f"composition(Swizzle<2,3,-2>{{}}, {cpp_layout((16, 2), (1, 16))})", f"composition(Swizzle<3,4,3>{{}}, Int<64>{{}}, {cpp_layout((8, 64), (64, 1))})",
-    ]  # fmt: skip
+        cpp_layout((4, (2, 3)), (6, (3, 1))),
+        cpp_layout((4,), (1,)),
+        cpp_layout(4, -1),
+        "make_identity_layout(make_shape(_4{}, make_shape(_5{}, _2{})))",
+        f"composition(Swizzle<2,3,-2>{{}}, {swizzled[0]})",
+        f"composition(Swizzle<3,4,3>{{}}, Int<64>{{}}, {swizzled[1]})",
+    ]
     for text in evaluate(expressions):
         assert isinstance(text, str)
         assert cute.text(cute.parse_cute(text), "c++") == text
