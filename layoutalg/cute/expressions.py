@@ -93,7 +93,7 @@ def _call(reader: Reader, context: Context, calls: list[Explanation]) -> tuple[A
         reader.position = atom.end()
         return (_memory_atom(atom[1], atom[2], _ELEMENTS[atom[3]]),)
     named = _NAME.match(reader.text, start)
-    if named is None:
+    if named is None or named[1] == "None":
         return None
     name = _ALSO.get(named[1], named[1])
     if name in _SWIZZLES:

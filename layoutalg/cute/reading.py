@@ -120,17 +120,17 @@ def read_cute_value(reader: Reader, context: Context | None = None) -> CuteValue
     """
     context = Context() if context is None else context
     start = reader.skip()
-    parts = [_unwrapped(_read_part(reader, context))]
+    parts = [_read_part(reader, context)]
     while (sign := _COMPOSE.match(reader.text, reader.skip())) is not None:
         if len(parts) == _MOST_PARTS:
             reader.fail(f"at most {_MOST_PARTS} layouts composed in one text", "found one more")
         reader.position = sign.end()
         pointer = _POINTER.match(reader.text, reader.skip())
         if pointer is None:
-            parts.append(_unwrapped(_read_part(reader, context)))
+            parts.append(_read_part(reader, context))
             continue
         reader.position = pointer.end()
-        parts[-1] = _of_elements(reader, start, parts[-1], int(pointer[1]))
+        parts[-1] = _of_elements(reader, start, _unwrapped(parts[-1]), int(pointer[1]))
         parts.append(0)
     return parts[0] if len(parts) == 1 else _composed(reader, start, parts)
 
@@ -365,7 +365,7 @@ def _is_stride(value: CuteValue) -> bool:
 
 def _composed(reader: Reader, start: int, parts: Sequence[CuteValue]) -> CuteLayout:
     """What stands between the signs, composed: a layout last, before it an offset (0 unless written) and an outer one."""
-    left = list(parts)
+    left = [_unwrapped(part) for part in parts]
     inner = left.pop()
     if not isinstance(inner, CuteLayout):
         if _is_shape(inner):
