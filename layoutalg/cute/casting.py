@@ -19,7 +19,7 @@ from layoutalg.core.errors import CompositionError, ConversionError
 from layoutalg.core.limits import MAX_EXTENT
 from layoutalg.core.whole_numbers import whole_number
 from layoutalg.cute.cute_layout import CuteLayout
-from layoutalg.cute.modes import CuteLike, Mode, as_cute
+from layoutalg.cute.modes import CuteLike, Mode, as_cute, gathered
 from layoutalg.cute.nested_tuples import IntTuple, StrideTuple, leaves_of
 from layoutalg.cute.swizzles import Swizzle
 
@@ -33,8 +33,7 @@ def _by_leaf(layout: CuteLayout, change: Callable[[int, int, int], tuple[int, in
     def walk(n: IntTuple, s: StrideTuple) -> Mode:
         nonlocal count
         if isinstance(n, tuple) and isinstance(s, tuple):
-            found = list(map(walk, n, s))
-            return tuple([m[0] for m in found]), tuple([m[1] for m in found])
+            return gathered(list(map(walk, n, s)))
         if type(s) is not int:
             raise ConversionError(f"{what} of {layout}: its values are coordinates, not places of elements")
         count += 1

@@ -24,7 +24,7 @@ from layoutalg.core.messages import shown
 from layoutalg.core.whole_numbers import whole_number
 from layoutalg.cute.bases import ScaledBasis, Stride
 from layoutalg.cute.cute_layout import CuteLayout
-from layoutalg.cute.modes import CuteLike, Leaves, Mode, as_cute, coalesced, joined, like, modes_of
+from layoutalg.cute.modes import CuteLike, Leaves, Mode, as_cute, coalesced, gathered, joined, like, modes_of, opened
 from layoutalg.cute.nested_tuples import IntTuple, StrideTuple, leaves_of, mode_of
 from layoutalg.cute.searching import MOST_SEARCHED, layout_of_values, values_after
 from layoutalg.cute.steps import Say
@@ -217,8 +217,7 @@ def _plain(outer: CuteLayout, inner: CuteLayout, say: Say | None) -> CuteLayout:
 
     def walk(shape: IntTuple, stride: StrideTuple) -> Mode:
         if isinstance(shape, tuple):
-            found = list(map(walk, shape, cast("tuple[StrideTuple, ...]", stride)))
-            return tuple([m[0] for m in found]), tuple([m[1] for m in found])
+            return gathered(list(map(walk, shape, cast("tuple[StrideTuple, ...]", stride))))
         if isinstance(stride, int):
             digits = whole.walk(shape, stride)
         else:
@@ -242,13 +241,13 @@ def _plain(outer: CuteLayout, inner: CuteLayout, say: Say | None) -> CuteLayout:
 
 
 def _mode_at(outer: CuteLayout, mode: tuple[int, ...]) -> Mode:
-    found = outer
+    found: Mode = (outer.shape, outer.stride)
     for k in mode:
-        parts = modes_of(found)
+        parts = opened(found)
         if k >= len(parts):
             raise CompositionError(f"composition of {outer}: a step along mode {list(mode)}, which it does not have")
-        found = CuteLayout(*parts[k])
-    return found.shape, found.stride
+        found = parts[k]
+    return found
 
 
 def _check_modes(outer: CuteLayout, inner: CuteLayout, modes: list[tuple[int, ...]], numbers: bool) -> None:

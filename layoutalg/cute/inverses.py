@@ -19,9 +19,10 @@ from layoutalg.core.limits import MOST_CUTE_STRIDE
 from layoutalg.core.whole_numbers import whole_number
 from layoutalg.cute.composing import compose
 from layoutalg.cute.cute_layout import CuteLayout
-from layoutalg.cute.modes import CuteLike, as_cute, as_shape, coalesced
+from layoutalg.cute.modes import CuteLike, Leaves, as_cute, as_shape, coalesced
 from layoutalg.cute.modes import size as size_of
 from layoutalg.cute.nested_tuples import IntTuple, leaves_of, mode_of
+from layoutalg.cute.searching import MOST_SEARCHED, values_after, values_at
 from layoutalg.cute.steps import Say
 from layoutalg.cute.swizzled import after_swizzle
 from layoutalg.cute.swizzles import Swizzle
@@ -34,9 +35,8 @@ __all__ = [
 _Flat = list[tuple[int, int]]
 
 
-def _numbers(layout: CuteLayout, what: str) -> _Flat:
+def _numbers(found: Leaves, layout: CuteLayout, what: str) -> _Flat:
     """The merged factors of a layout, whose strides are numbers."""
-    found = coalesced(leaves_of(layout.shape, layout.stride))
     if not all(type(s) is int for _, s in found):
         raise ConversionError(f"{what} of {layout}: its values are coordinates, not numbers")
     return cast("_Flat", found)
@@ -74,9 +74,8 @@ def complement_target(layout: CuteLayout, high: Any) -> int:
 
 def complement_of(layout: CuteLayout, high: int, say: Say | None) -> CuteLayout:
     """The complement of a layout that has been read, telling its steps."""
-    leaves = [(n, s) for n, s in leaves_of(layout.shape, layout.stride) if s]
-    flat = sorted(_numbers(CuteLayout(*mode_of(leaves)), "complement"), key=itemgetter(1))
-    flat = [(n, s) for n, s in flat if s]
+    moving = coalesced([(n, s) for n, s in leaves_of(layout.shape, layout.stride) if s])
+    flat = sorted(_numbers(moving, layout, "complement"), key=itemgetter(1))
     if say and flat:
         say("the factors by stride", CuteLayout(*mode_of(flat)))
     found: _Flat = []
@@ -116,7 +115,7 @@ def right_inverse(layout: CuteLike) -> CuteLayout:
 
 def right_inverse_of(layout: CuteLayout, say: Say | None) -> CuteLayout:
     """The right inverse of a layout that has been read, telling its steps."""
-    flat = _numbers(layout, "right_inverse")
+    flat = _numbers(coalesced(leaves_of(layout.shape, layout.stride)), layout, "right_inverse")
     found: _Flat = []
     place = 1
     at: list[tuple[int, int, int]] = []
@@ -147,10 +146,11 @@ def _inverse_with_swizzle(layout: CuteLayout, inverse: CuteLayout, say: Say | No
 def left_inverse(layout: CuteLike) -> CuteLayout:
     """The inverse on everything that the layout reaches: R(L(i)) = i for every i, where L is injective.
 
-    Factors of stride 0 are left out; then R(L(i)) is a coordinate of the same index, L(R(L(i))) = L(i).
+    Factors of stride 0 are left out; then, and where factors overlap, R(L(i)) is a coordinate of the same index:
+    L(R(L(i))) = L(i).
 
-    Raises `CompositionError` where a stride is not a multiple of the next smaller one, where factors overlap, and for negative
-    strides.
+    Raises `CompositionError` for negative strides, and where this does not hold: where a stride is not a multiple of the next
+    smaller one or where factors overlap, all values are compared, up to 2^16 of them.
 
     >>> print(left_inverse("(4,8):(1,5)"), left_inverse("(4,8):(8,1)"), left_inverse("4:2"))
     (5,8):(1,4) (8,4):(4,1) (2,4):(0,1)
@@ -160,7 +160,7 @@ def left_inverse(layout: CuteLike) -> CuteLayout:
 
 def left_inverse_of(layout: CuteLayout, say: Say | None) -> CuteLayout:
     """The left inverse of a layout that has been read, telling its steps."""
-    flat = _numbers(layout, "left_inverse")
+    flat = _numbers(coalesced(leaves_of(layout.shape, layout.stride)), layout, "left_inverse")
     place = 1
     at: list[tuple[int, int, int]] = []
     for n, s in flat:
@@ -171,18 +171,39 @@ def left_inverse_of(layout: CuteLayout, say: Say | None) -> CuteLayout:
         place *= n
     at.sort(key=itemgetter(1))
     found: _Flat = []
+    # `step` is the product of the extents of R so far: the stride of the factor before, where strides divide.
     step, start, reach, last = 1, 0, 0, 1
-    for n, s, coordinate in at:
-        if s % step or s <= reach:
-            why = f"{s} is not a multiple of {step}" if s % step else f"{s} is reached by the factors below it"
-            raise CompositionError(f"left_inverse of {layout}: factor {n}:{s} and those of smaller strides: {why}")
-        found.append((s // step, start))
+    ends = any(n == 1 for n, _ in leaves_of(layout.shape, layout.stride)[-1:])
+    problem = ""
+    for k, (n, s, coordinate) in enumerate(at):
+        if s % step:
+            problem = problem or f"{s} is not a multiple of {step}"
+        found.append((max(1, s // step), start))
         if say:
-            say(f"up to index {s}, where factor {n}:{s} begins", CuteLayout(s // step, start))
-        step, start, last = s, coordinate, n
+            say(f"up to index {s}, where factor {n}:{s} begins", CuteLayout(*found[-1]))
+        step, start, last = step * found[-1][0], coordinate, n
         reach += (n - 1) * s
+        # An index is taken apart by strides; where factors overlap, a digit may be more than its factor has, unless it runs on.
+        digits = min(reach // s + 1, at[k + 1][1] // s) if k + 1 < len(at) else reach // s + 1
+        if digits > n and (coordinate * n < place or ends):
+            problem = problem or f"factor {n}:{s} and those of smaller strides overlap, and reach {digits} times {s}"
     found.append((last, start))
-    return _inverse_with_swizzle(layout, CuteLayout(*mode_of(coalesced(found))), say)
+    inverse = CuteLayout(*mode_of(coalesced(found)))
+    if problem:
+        _check_left_inverse(CuteLayout(layout.shape, layout.stride), inverse, problem)
+    return _inverse_with_swizzle(layout, inverse, say)
+
+
+def _check_left_inverse(layout: CuteLayout, inverse: CuteLayout, problem: str) -> None:
+    """Refuse an inverse that closed forms do not vouch for, unless L(R(L(i))) = L(i) for every i."""
+    where = f"left_inverse of {layout}: {problem}"
+    if layout.size > MOST_SEARCHED:
+        raise CompositionError(f"{where}; {layout.size} values are too many to compare (2^16 are not)")
+    values = values_after(CuteLayout(1, 1), layout)
+    back = None if values is None else values_at(inverse, values)
+    again = None if back is None else values_at(layout, back)
+    if again is None or not (again == values).all():
+        raise CompositionError(f"{where}; and R(L(i)) is not i for every i")
 
 
 def pseudo_inverse(layout: CuteLike) -> CuteLayout:

@@ -28,8 +28,8 @@ from layoutalg.cute.reading import parse_cute
 
 __all__ = [
     "CuteLike", "Leaves", "Mode", "as_cute", "as_profile", "as_shape", "coalesce", "coalesced", "cosize", "depth", "filter",
-    "filter_zeros", "flatten", "get", "group", "joined", "like", "make_identity_layout", "make_layout", "make_ordered_layout",
-    "modes_of", "rank", "size",
+    "filter_zeros", "flatten", "gathered", "get", "group", "joined", "like", "make_identity_layout", "make_layout",
+    "make_ordered_layout", "modes_of", "opened", "rank", "size",
 ]  # fmt: skip
 
 CuteLike: TypeAlias = CuteLayout | str
@@ -79,15 +79,23 @@ def as_profile(value: object, what: str, deep: int = 0) -> Any:
 
 def modes_of(layout: CuteLayout) -> list[Mode]:
     """The shape and stride of each mode; a layout of one number is one mode."""
-    shape, stride = layout.shape, layout.stride
-    if isinstance(shape, tuple) and isinstance(stride, tuple):
-        return list(zip(shape, stride, strict=True))
-    return [(shape, stride)]
+    return opened((layout.shape, layout.stride))
+
+
+def gathered(modes: Sequence[Mode]) -> Mode:
+    """These modes as one."""
+    return tuple([n for n, _ in modes]), tuple([s for _, s in modes])
 
 
 def joined(modes: Sequence[Mode]) -> CuteLayout:
     """The layout of these modes."""
-    return CuteLayout(tuple([n for n, _ in modes]), tuple([s for _, s in modes]))
+    return CuteLayout(*gathered(modes))
+
+
+def opened(mode: Mode) -> list[Mode]:
+    """The modes inside a mode; of one number, itself."""
+    shape, stride = mode
+    return list(zip(shape, stride, strict=True)) if isinstance(shape, tuple) and isinstance(stride, tuple) else [mode]
 
 
 def like(layout: CuteLayout, inner: CuteLayout) -> CuteLayout:
@@ -301,12 +309,12 @@ def by_profile(
     def walk(shape: IntTuple, stride: StrideTuple, form: Any) -> Mode:
         if not isinstance(form, tuple):
             return change(shape, stride)
-        parts = modes_of(CuteLayout(shape, stride))
+        parts = opened((shape, stride))
         forms = cast("tuple[Any, ...]", form)
         if len(forms) > len(parts):
             raise ConversionError(f"{what} of {layout} by {tuple_text(profile)}: the profile has more modes")
         found = [*map(walk, *zip(*parts[: len(forms)], strict=True), forms)] if forms else []
-        return joined([*found, *parts[len(forms) :]]).shape, joined([*found, *parts[len(forms) :]]).stride
+        return gathered([*found, *parts[len(forms) :]])
 
     return CuteLayout(*walk(layout.shape, layout.stride, profile))
 
@@ -338,8 +346,7 @@ def group(layout: CuteLike, begin: int, end: int) -> CuteLayout:
         raise ConversionError(f"group of modes {low} to {high} of {given}: expected 0 <= begin <= end <= {len(parts)}")
     if low == high:
         return given
-    one = joined(parts[low:high])
-    return like(given, joined([*parts[:low], (one.shape, one.stride), *parts[high:]]))
+    return like(given, joined([*parts[:low], gathered(parts[low:high]), *parts[high:]]))
 
 
 def filter(layout: CuteLike, profile: Any = None) -> CuteLayout:

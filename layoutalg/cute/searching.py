@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Any, cast
 
 from layoutalg.core.limits import MOST_CUTE_STRIDE
 from layoutalg.cute.cute_layout import CuteLayout
-from layoutalg.cute.modes import Mode
-from layoutalg.cute.nested_tuples import IntTuple, StrideTuple, leaves_of, mode_of
+from layoutalg.cute.modes import Mode, gathered
+from layoutalg.cute.nested_tuples import IntTuple, leaves_of, mode_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -93,8 +93,7 @@ def layout_of_values(values: Any, shape: IntTuple) -> CuteLayout | None:
 
     def walk(n: IntTuple) -> Mode:
         if isinstance(n, tuple):
-            parts = list(map(walk, n))
-            return tuple([m[0] for m in parts]), cast("StrideTuple", tuple([m[1] for m in parts]))
+            return gathered(list(map(walk, n)))
         return (1, 0) if n == 1 else mode_of(next(following))
 
     return CuteLayout(*walk(shape))

@@ -24,7 +24,19 @@ from layoutalg.core.errors import CompositionError, ConversionError
 from layoutalg.cute.composing import Tiler, as_tiler, compose
 from layoutalg.cute.cute_layout import CuteLayout
 from layoutalg.cute.inverses import complement_of
-from layoutalg.cute.modes import CuteLike, Mode, as_cute, as_shape, joined, like, make_ordered_layout, modes_of, size
+from layoutalg.cute.modes import (
+    CuteLike,
+    Mode,
+    as_cute,
+    as_shape,
+    gathered,
+    joined,
+    like,
+    make_ordered_layout,
+    modes_of,
+    opened,
+    size,
+)
 from layoutalg.cute.nested_tuples import IntTuple, tuple_text
 from layoutalg.cute.steps import Say
 from layoutalg.cute.swizzles import Swizzle
@@ -172,12 +184,11 @@ def _sorted(kind: str, layout: CuteLayout, tiler: Any, split: _Split, what: str,
     found = _logical(layout, tiler, split, what, say)
     if kind == "logical":
         return found
-    tiles, rests = _unzipped(found, tiler, what)
-    zipped = joined([tiles, rests])
+    tiles, rests = _unzipped((found.shape, found.stride), tiler)
     if say and isinstance(tiler, tuple):
-        say("tiles and rests, sorted", zipped)
+        say("tiles and rests, sorted", joined([tiles, rests]))
     if kind == "zipped":
-        return zipped
+        return joined([tiles, rests])
     return joined([*(_opened(tiles) if kind == "flat" else [tiles]), *_opened(rests)])
 
 
@@ -203,22 +214,21 @@ def _logical(layout: CuteLayout, tiler: Any, split: _Split, what: str, say: Say 
     return joined([*found, *modes[len(tilers) :]])
 
 
-def _unzipped(layout: CuteLayout, tiler: Any, what: str) -> tuple[Mode, Mode]:
-    """The tiles and the rests of a divided layout, sorted as the tiler is nested."""
+def _unzipped(mode: Mode, tiler: Any) -> tuple[Mode, Mode]:
+    """The tiles and the rests of a divided mode, sorted as the tiler is nested."""
     if tiler is None:
-        return (1, 0), (layout.shape, layout.stride)
-    modes = modes_of(layout)
+        return (1, 0), mode
+    modes = opened(mode)
     if not isinstance(tiler, tuple):
         return modes[0], modes[1]
     tilers = cast("tuple[Any, ...]", tiler)
-    pairs = [_unzipped(CuteLayout(*mode), one, what) for mode, one in zip(modes, tilers, strict=False)]
-    tiles, rests = joined([a for a, _ in pairs]), joined([*(b for _, b in pairs), *modes[len(tilers) :]])
-    return (tiles.shape, tiles.stride), (rests.shape, rests.stride)
+    pairs = [_unzipped(one, inner) for one, inner in zip(modes, tilers, strict=False)]
+    return gathered([a for a, _ in pairs]), gathered([*(b for _, b in pairs), *modes[len(tilers) :]])
 
 
 def _opened(mode: Mode) -> list[Mode]:
     """The modes inside a mode; one alone stays as it is."""
-    found = modes_of(CuteLayout(*mode))
+    found = opened(mode)
     return found if len(found) > 1 else [mode]
 
 

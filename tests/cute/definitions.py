@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import cache
-from itertools import product
+from itertools import pairwise, product
 from math import prod
 from typing import Any
 
@@ -93,7 +93,11 @@ def exists(found: list[int], shape: Any) -> bool:
 
 
 def modes(layout: Any) -> Iterator[tuple[Any, Any]]:
-    return zip(layout.shape, layout.stride, strict=True) if isinstance(layout.shape, tuple) else iter([(layout.shape, layout.stride)])
+    return (
+        zip(layout.shape, layout.stride, strict=True)
+        if isinstance(layout.shape, tuple)
+        else iter([(layout.shape, layout.stride)])
+    )
 
 
 def is_composition(a: Any, b: Any, result: Any) -> bool:
@@ -106,7 +110,7 @@ def is_coalesced(layout: Any, result: Any) -> bool:
     flat = leaves(result.shape, result.stride)
     depth_one = not isinstance(result.shape, tuple) or all(isinstance(n, int) for n in result.shape)
     fewest = all(n != 1 for n, _ in flat) or flat == [(1, 0)]
-    apart = all(n * s != t for (n, s), (_, t) in zip(flat, flat[1:], strict=False))
+    apart = all(n * s != t for (n, s), (_, t) in pairwise(flat))
     return depth_one and fewest and apart and values(result) == values(layout)
 
 
@@ -119,7 +123,8 @@ def is_complement(layout: Any, high: int, result: Any) -> bool:
     n, s = flat[-1]
     fewer = [x + y for x in image for y in rest if y < (n - 1) * s]
     return (
-        rest == sorted(set(rest))
+        injective(layout)
+        and rest == sorted(set(rest))
         and rest[0] == 0
         and len(set(sums)) == len(sums)
         and set(range(high)) <= set(sums)
@@ -133,7 +138,7 @@ def is_right_inverse(layout: Any, result: Any) -> bool:
 
 def is_left_inverse(layout: Any, result: Any) -> bool:
     found = values(layout)
-    if len(set(found)) == len(found):
+    if len(set(found)) == len(found):  # so no stride is 0
         return all(value(result, x) == i for i, x in enumerate(found))
     return is_pseudo_inverse(layout, result)
 
@@ -171,26 +176,64 @@ def is_max_common(a: Any, b: Any, result: Any) -> bool:
     return all(value(a, value(result, i)) == i == value(b, value(result, i)) for i in range(size(result.shape)))
 
 
+def left_out(layout: Any, high: int) -> list[int] | None:
+    """The complement of a layout, place by place: the smallest index that is not reached yet; None where places collide.
+
+    It may end before a complement of CuTe's does, whose size is the product of its extents.
+    """
+    if not injective(layout):
+        return None
+    image = sorted(set(values(layout)))
+    reached: set[int] = set()
+    found: list[int] = []
+    place = 0
+    while place < max(high, image[-1] + 1):
+        if place not in reached:
+            places = {x + place for x in image}
+            if places & reached:
+                return None
+            reached |= places
+            found.append(place)
+        place += 1
+    return found
+
+
+def injective(layout: Any) -> bool:
+    """Whether no two coordinates have one value, but for those along strides of 0."""
+    count = prod(n for n, s in leaves(layout.shape, layout.stride) if s)
+    return len(set(values(layout))) == count
+
+
 def is_divided(a: Any, tile: Any, result: Any) -> bool:
-    """Mode 0 is A after the tile; with mode 1 every coordinate of A is there, each as often as in the whole."""
+    """At (i, j) it is A where the tile's place i and the place j that the tile leaves out add up to."""
     (n0, s0), (n1, s1) = modes(result)
-    inside = [at(n0, s0, i) for i in range(size(n0))]
-    across = [at(n1, s1, i) for i in range(size(n1))]
-    begins = inside == [at(a.shape, a.stride, value(tile, i)) for i in range(size(tile.shape))]
-    if any(s == 0 and n > 1 for n, s in leaves(tile.shape, tile.stride)):
-        return begins
-    sums = sorted(x + y for x in inside for y in across)
-    return begins and len(sums) >= size(a.shape) and set(values(a)) <= set(sums)
+    places = left_out(tile, size(a.shape))
+    if places is None or size(n1) < len(places) or not refines(n0, tile.shape):
+        return False
+    return all(
+        at(n0, s0, i) + at(n1, s1, j) == at(a.shape, a.stride, value(tile, i) + place)
+        for i in range(size(n0))
+        for j, place in enumerate(places)
+    )
 
 
 def is_product(block: Any, tiler: Any, result: Any) -> bool:
-    """Mode 0 is the block; where its copies are grows with the tiler's value, and copies of an injective block stay apart."""
+    """Mode 0 is the block; its copies are at the places that the block leaves out, of which the tiler says the number."""
     (n0, s0), (n1, s1) = modes(result)
-    inside = [at(n0, s0, i) for i in range(size(n0))]
-    across = [at(n1, s1, i) for i in range(size(n1))]
     order = [value(tiler, i) for i in range(size(tiler.shape))]
-    places = dict(zip(order, across, strict=True))
-    grows = all(places[x] < places[y] for x, y in zip(sorted(places), sorted(places)[1:], strict=False))
-    image = set(inside)
-    apart = len({x + y for x in image for y in set(across)}) == len(image) * len(set(across))
-    return (n0, s0) == (block.shape, block.stride) and refines(n1, tiler.shape) and grows and apart and across == [places[x] for x in order]
+    places = left_out(block, size(block.shape) * (max(order) + 1))
+    if places is None or (n0, s0) != (block.shape, block.stride) or not refines(n1, tiler.shape):
+        return False
+    return [at(n1, s1, i) for i in range(size(n1))] == [places[x] for x in order]
+
+
+def by_modes(holds: Any, layout: Any, tile: tuple[Any, ...], result: Any, as_layout: Any, kept: bool) -> bool:
+    """Whether an operation by a tile holds in each mode; modes that the tile does not name are kept or dropped."""
+    before, after = list(modes(layout)), list(modes(result))
+    if kept and before[len(tile) :] != after[len(tile) :]:
+        return False
+    if not kept and len(after) != len(tile):
+        return False
+    return all(
+        holds(as_layout(*one), tiler, as_layout(*found)) for one, tiler, found in zip(before, tile, after, strict=False)
+    )
