@@ -31,7 +31,16 @@ from layoutalg.core.notation import Distributed, Machine, Notation, as_machine
 from layoutalg.core.reader import Reader
 from layoutalg.core.whole_numbers import instance_of
 
-__all__ = ["NotationText", "has_value", "machine_of", "notations", "parse", "read_value", "register_notation", "value_of"]
+__all__ = [
+    "NotationText",
+    "has_value",
+    "machine_of",
+    "notations",
+    "parse",
+    "read_value",
+    "register_notation",
+    "value_of",
+]
 
 _DEFINITION = re.compile(r"([#!])([A-Za-z_][A-Za-z0-9_$]*)\s*=")
 
