@@ -118,7 +118,7 @@ toolchains: $(VENV)/installed-test
 	$(SUDO) env DEBIAN_FRONTEND=noninteractive apt-get install -qq -y --no-install-recommends $(DEBIAN) >/dev/null
 	$(PIP) -e '.[toolchains]'
 	$(PIP) --no-deps --upgrade --target $(VENV)/iree-3.2 iree-base-compiler==3.2.0 # beside the newest, for its spellings
-	$(PIP) --no-deps nvidia-cutlass # pycute, for the benchmarks; the rest of the wheel needs CUDA packages
+	$(PIP) --no-deps nvidia-cutlass nvidia-cuda-cccl # pycute, and the headers of CuTe and of what they include; the rest needs CUDA
 	tools/newtools.sh $(VENV)/newtools || [ $$? = 3 ] # 3: the suites no longer have a version, and it says which
 
 clean:

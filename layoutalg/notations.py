@@ -31,7 +31,16 @@ from layoutalg.core.notation import Distributed, Machine, Notation, as_machine
 from layoutalg.core.reader import Reader
 from layoutalg.core.whole_numbers import instance_of
 
-__all__ = ["NotationText", "machine_of", "notations", "parse", "read_value", "register_notation", "value_of"]
+__all__ = [
+    "NotationText",
+    "has_value",
+    "machine_of",
+    "notations",
+    "parse",
+    "read_value",
+    "register_notation",
+    "value_of",
+]
 
 _DEFINITION = re.compile(r"([#!])([A-Za-z_][A-Za-z0-9_$]*)\s*=")
 
@@ -115,15 +124,19 @@ _ROWS = (
         ("#ttg.blocked<", "#ttg.swizzled_shared<", "tensor<64x64xf16, #ttg.linear<", "gl.BlockedLayout("),
     ),
     NotationText(
+        "CuTe",
+        re.compile(
+            r"!cute\.|(?:Sw|S|Swizzle)[ \t]*<|SW_[0-9]|Swizzle[ \t]*\("
+            r"|(?:[A-Za-z_][A-Za-z0-9_]*\.){0,4}(?:Composed)?Layout[ \t]*\("
+            r"|\([ \t]*\(?[ \t]*(?:[(_0-9?]|-[0-9]|Swizzle)|\([ \t]*\)[ \t]*:|_?[0-9]+[ \t]*:"
+        ),
+        "layoutalg.cute.reading:read_cute",
+        ("(8,4):(4,1)", "Sw<3,3,3> o 0 o (8,64):(64,1)", '!cute.layout<"(8,4):(4,1)">', "Layout((8, 4),(4, 1))"),
+    ),
+    NotationText(
         "Gluon",
         re.compile(r"(?:[A-Za-z_][A-Za-z0-9_.]*\.)?[A-Z][A-Za-z]*Layout[ \t]*\("),
         "layoutalg.triton.encodings.gluon:read_gluon",
-    ),
-    NotationText(
-        "CuTe",
-        re.compile(r"Sw[ \t]*<|\([ \t]*[(_0-9]|\([ \t]*\)[ \t]*:|_?[0-9]+[ \t]*:"),
-        "layoutalg.cute.cute_layout:read_cute",
-        ("(8,4):(4,1)", "Sw<3,3,3> o 0 o (8,64):(64,1)"),
     ),
     NotationText(
         "layout",
@@ -230,8 +243,31 @@ def _refuse(reader: Reader, start: int) -> NoReturn:
     raise ParseError(reader.text, start, f"a text of a notation that is read: {examples}{hint}")
 
 
+_OBJECTS = {
+    "triton": "layoutalg.triton.encodings.gluon:of_triton",
+    "pycute": "layoutalg.cute.objects:layout_of",
+    "tensor_layouts": "layoutalg.cute.objects:layout_of",
+}
+"""What reads the objects of other packages, by the package that their class is of; the package itself is not imported."""
+
+
+def _home(value: object) -> str | None:
+    packages = [kind.__module__.partition(".")[0] for kind in type(value).__mro__]
+    return next((_OBJECTS[one] for one in packages if one in _OBJECTS), None)
+
+
+def has_value(value: object) -> bool:
+    """Whether `value_of` takes it: a value of a notation, a text, or an object of a package whose objects are read.
+
+    >>> has_value("d0 = 4@lane"), has_value(7)
+    (True, False)
+    """
+    return isinstance(value, (Distributed, str)) or _home(value) is not None
+
+
 def value_of(value: object) -> Distributed:
-    """A value that has operands: itself, what its text means, or what an object of Triton's says.
+    """A value that has operands: itself, what its text means, or what an object of Triton's, pycute's or
+    tensor-layouts' says.
 
     Raises `ConversionError` for anything else, and what `parse` raises.
 
@@ -240,8 +276,10 @@ def value_of(value: object) -> Distributed:
     """
     if isinstance(value, str):
         return parse(value)
-    if type(value).__module__.partition(".")[0] == "triton":
-        return imported("layoutalg.triton.encodings.gluon").of_triton(value)
+    home = _home(value)
+    if home is not None:
+        module, _, name = home.partition(":")
+        return getattr(imported(module), name)(value)
     if not isinstance(value, Distributed):
         kind = value.__name__ if isinstance(value, type) else type(value).__name__
         raise ConversionError(f"a {kind}: expected a Layout, a value of a notation, or its text")

@@ -23,7 +23,7 @@ from layoutalg.core.llvm_versions import DEFAULT_LLVM, llvm_versions
 from layoutalg.core.messages import shown
 
 if TYPE_CHECKING:
-    from layoutalg.core.notation import Machine, Notation
+    from layoutalg.core.notation import Distributed, Machine, Notation
     from layoutalg.module import Module
 
 __all__ = [
@@ -32,6 +32,7 @@ __all__ = [
     "FORMATS",
     "OneOf",
     "as_numbers",
+    "as_option",
     "as_shape",
     "element_option",
     "format_option",
@@ -43,8 +44,10 @@ __all__ = [
     "print_json",
     "read_module_file",
     "read_text",
+    "read_texts",
     "read_value_or_module",
     "read_whole_module",
+    "readings",
     "shape_argument",
     "target_option",
 ]
@@ -136,6 +139,16 @@ def shape_argument(command: _Command) -> _Command:
     return click.argument("shape", required=False, callback=_sizes)(command)
 
 
+def as_option(command: _Command) -> _Command:
+    """The option `--as`: how a text of CuTe that may be two things is read; the command gets it as its `reading`."""
+    return click.option(
+        "--as",
+        "reading",
+        type=click.Choice(["tv", "memory"]),
+        help="Read a layout of CuTe as threads and values (of a tile of SHAPE) or as memory.",
+    )(command)
+
+
 def machine_options(command: _Command) -> _Command:
     """The options that say what a text leaves open: the command gets them as its `machine`."""
 
@@ -173,8 +186,8 @@ def output_option(what: str, *, required: bool = False) -> Callable[[_Command], 
     return click.option("-o", "--output", type=click.Path(path_type=Path), required=required, help=what)
 
 
-def read_text(text: str) -> Notation:
-    """The value of a text, of a file that has one, or of standard input for `-`.
+def read_text(text: str, reading: str | None = None) -> Distributed:
+    """The value of a text, of a file that has one, or of standard input for `-`; of CuTe's, in a `reading` that was asked for.
 
     Raises `ParseError`, and `LayoutError` for a file or an input that is not text.
     """
@@ -185,7 +198,39 @@ def read_text(text: str) -> Notation:
         raise LayoutError(
             f"{shown(text)}: a module; expected an attribute, a type or a layout (`layoutalg show` lists those of a module)"
         )
-    return found
+    return found if reading is None else found.read_as(reading)
+
+
+def read_texts(texts: Sequence[str], reading: str | None) -> list[Distributed]:
+    """The values of several texts; a `reading` is for those that have two.
+
+    Raises `LayoutError` where a reading is asked for and each text has one.
+    """
+    found: list[Distributed] = [read_text(text) for text in texts]
+    if reading is None:
+        return found
+    read: list[Distributed] = []
+    problem: LayoutError | None = None
+    for value in found:
+        try:
+            read.append(value.read_as(reading))
+        except LayoutError as error:
+            problem = error
+            read.append(value)
+    if problem is not None and all(one is other for one, other in zip(found, read, strict=True)):
+        raise problem
+    return read
+
+
+def readings(values: Sequence[Distributed], shape: Sequence[int] | None, machine: Machine) -> list[str]:
+    """How each value was read that may be read in two ways, of those that agree on a shape and a machine."""
+    from layoutalg.core.agreement import agree
+
+    if not any(value.how_read() for value in values):
+        return []
+    asked = agree(values, shape, machine)
+    found = [(one.value, one.value.how_read(one.shape, one.machine)) for one in asked]
+    return [f"{value} is read as {how}" for value, how in found if how]
 
 
 def read_value_or_module(text: str) -> Notation | Module:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from layoutalg.cli.arguments import (
+    as_option,
     element_option,
     json_option,
     machine_options,
@@ -29,6 +30,7 @@ __all__ = ["banks"]
 @click.option("--banks", "count", type=int, default=32, show_default=True, help="Banks of the memory.")
 @click.option("--width", type=int, default=4, show_default=True, help="Bytes of a bank's word.")
 @click.option("--vector", type=int, help="Elements per access (the widest possible, up to 16 bytes).")
+@as_option
 @machine_options
 @json_option
 def banks(
@@ -39,28 +41,43 @@ def banks(
     count: int,
     width: int,
     vector: int | None,
+    reading: str | None,
     machine: Machine,
     as_json: bool,
 ) -> None:
     """Count the bank conflicts when a tensor of SHAPE with a LAYOUT goes into shared MEMORY or comes from there.
 
     MEMORY says the address of each element (`row-major` for no padding and no swizzle), LAYOUT who holds it; both are
-    attributes, types or layouts, of any notation. One may be `-` for standard input.
+    attributes, types or layouts, of any notation. One may be `-` for standard input. Of CuTe's texts, MEMORY is memory, and
+    LAYOUT is threads and values of a tile of SHAPE, unless `--as` says otherwise of it.
     """
     from layoutalg.core.agreement import agree
     from layoutalg.core.elements import element_bits
+    from layoutalg.core.notation import single_operand
     from layoutalg.memory import bank_conflicts
 
     if memory == layout == "-":
         raise click.UsageError("only one of MEMORY and LAYOUT may be '-': standard input is one text")
-    holder = read_text(layout)
-    held = holder.layout(shape, machine)
-    (where,) = (None,) if memory == "row-major" else agree((read_text(memory),), held.shape)
+    holder = read_text(layout, reading)
+    how = ""
+    if reading is None and holder.how_read():
+        # The place of the argument says what it is: without a tile, a layout that cannot be threads and values is refused.
+        holder = holder.read_as("tv")
+        how = f"{holder} is read as threads and values: LAYOUT says who holds an element"
+    held = single_operand(holder, shape, machine).layout
+    held_in = None if memory == "row-major" else read_text(memory)
+    if held_in is not None and held_in.how_read():
+        held_in = held_in.read_as("memory")
+    (where,) = (None,) if held_in is None else agree((held_in,), held.shape)
     addresses = None if where is None or where.operand is None else where.operand.layout
     bits = element_bits(element)
     found = bank_conflicts(held, count, width, element_bits=bits, memory=addresses, vector=vector)
     if as_json:
         facts = {name: getattr(found, name) for name in ("ways", "cycles", "ideal", "instructions", "vector")}
-        print_json({"memory": memory, "layout": str(held), "element_bits": bits} | facts)
+        print_json(
+            {"memory": memory, "layout": str(held), "element_bits": bits} | facts | ({"readings": [how]} if how else {})
+        )
         return
     print(found)
+    if how:
+        print(how)

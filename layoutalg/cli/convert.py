@@ -8,12 +8,14 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from layoutalg.cli.arguments import (
+    as_option,
     element_option,
     json_option,
     machine_options,
     output_option,
     print_json,
-    read_text,
+    read_texts,
+    readings,
     shape_argument,
     target_option,
 )
@@ -30,6 +32,7 @@ __all__ = ["convert"]
 @shape_argument
 @element_option
 @target_option("The chip, for its price and the size of shared memory.")
+@as_option
 @machine_options
 @click.option("--slm-limit", type=int, help="Shared memory that may be used, in bytes (the chip's); 0 for none.")
 @click.option(
@@ -53,6 +56,7 @@ def convert(
     shape: tuple[int, ...] | None,
     element: str,
     target: str,
+    reading: str | None,
     machine: Machine,
     slm_limit: int | None,
     level: str,
@@ -81,7 +85,7 @@ def convert(
         raise click.UsageError("only one of SOURCE and DESTINATION may be '-': standard input is one text")
     if picture is not None and picture.suffix != ".svg":
         raise click.UsageError(f"--picture {picture}: expected a name that ends in .svg")
-    pair = [read_text(text) for text in (source, destination)]
+    pair = read_texts((source, destination), reading)
     bits = element_bits(element)
     paid = price(pair[0], pair[1], shape, element, machine, target)
     ends, _ = completed(pair[0], pair[1], shape, machine)
@@ -98,6 +102,7 @@ def convert(
         workgroups=workgroups,
         regions=regions,
     )
+    how = readings(pair, shape, machine)
     facts: dict[str, Any] = {
         "source": str(plan.source),
         "destination": str(plan.destination),
@@ -119,6 +124,7 @@ def convert(
         "cost": None if plan.unpriced else _fact(plan.cost),
         "price": paid.facts,
         **({} if triton is None else {"triton": triton.facts}),
+        **({"readings": how} if how else {}),
         "candidates": [
             {
                 "name": one.name,
@@ -147,6 +153,7 @@ def convert(
         *str(plan).splitlines(),
         *([] if isinstance(plan, SymbolicPlan) or plan.unpriced else [f"{'price':12} {paid}"]),
         *([] if triton is None else [f"{'triton':12} {triton.text}"]),
+        *[f"{'reading':12} {one}" for one in how],
     ]
     print("\n".join(f"{'// ' * emitted}{line}" for line in lines))
     if emitted:

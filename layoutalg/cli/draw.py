@@ -9,11 +9,13 @@ from typing import Any
 import click
 
 from layoutalg.cli.arguments import (
+    as_option,
     json_option,
     machine_options,
     output_option,
     print_json,
     read_text,
+    readings,
     shape_argument,
 )
 
@@ -38,6 +40,7 @@ __all__ = ["draw"]
 )
 @click.option("--full", is_flag=True, help="Draw every element, folding nothing.")
 @click.option("--title", help="The title (the text, unless given).")
+@as_option
 @machine_options
 @json_option
 def draw(
@@ -45,6 +48,7 @@ def draw(
     shape: tuple[int, ...] | None,
     output: Path,
     full: bool,
+    reading: str | None,
     as_json: bool,
     **options: Any,
 ) -> None:
@@ -55,10 +59,12 @@ def draw(
     from rich.console import Console
 
     from layoutalg.show import picture
+    from layoutalg.show.pictures import shared_places
 
     # A full picture of many elements takes seconds: a terminal shows that it is being drawn, a file or a pipe sees nothing.
     with Console(stderr=True).status(f"drawing {output}") if full else nullcontext():
-        drawn = picture(read_text(text), shape, full=full, **options)
+        value = read_text(text, reading)
+        drawn = picture(value, shape, full=full, **options)
         drawn.save(output)
     grids = [
         {
@@ -69,8 +75,12 @@ def draw(
         }
         for grid, _, _ in drawn.grids()
     ]
+    how = readings((value,), shape, options["machine"])
+    shared = shared_places(value, shape, options["machine"])
     if as_json:
         facts = {"output": str(output), "title": drawn.title, "colourings": list(drawn.colourings), "grids": grids}
-        print_json(facts)
+        print_json(facts | ({"readings": how} if how else {}) | ({"shared_places": shared} if shared else {}))
         return
     print(f"{output}: " + "; ".join("{rows} of {of[0]} x {columns} of {of[1]} cells".format(**one) for one in grids))
+    for line in (*how, *[f"two elements in one place: {one}" for one in shared]):
+        print(line)

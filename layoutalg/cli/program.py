@@ -22,6 +22,7 @@ from layoutalg.cli.banks import banks
 from layoutalg.cli.check import check
 from layoutalg.cli.conformance import conformance
 from layoutalg.cli.convert import convert
+from layoutalg.cli.cute import cute
 from layoutalg.cli.draw import draw
 from layoutalg.cli.gemm import gemm
 from layoutalg.cli.lower import lower
@@ -59,6 +60,7 @@ for _command in (
     same,
     banks,
     convert,
+    cute,
     verify,
     check,
     propagate,

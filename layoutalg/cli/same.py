@@ -6,7 +6,15 @@ from typing import TYPE_CHECKING
 
 import click
 
-from layoutalg.cli.arguments import json_option, machine_options, print_json, read_text, shape_argument
+from layoutalg.cli.arguments import (
+    as_option,
+    json_option,
+    machine_options,
+    print_json,
+    read_texts,
+    readings,
+    shape_argument,
+)
 
 if TYPE_CHECKING:
     from layoutalg.core.notation import Machine
@@ -18,12 +26,14 @@ __all__ = ["same"]
 @click.argument("a")
 @click.argument("b")
 @shape_argument
+@as_option
 @machine_options
 @json_option
 def same(
     a: str,
     b: str,
     shape: tuple[int, ...] | None,
+    reading: str | None,
     machine: Machine,
     as_json: bool,
 ) -> int:
@@ -36,11 +46,14 @@ def same(
 
     if a == b == "-":
         raise click.UsageError("only one of A and B may be '-': standard input is one text")
-    found = compare(read_text(a), read_text(b), shape, machine=machine)
+    one, other = read_texts((a, b), reading)
+    found = compare(one, other, shape, machine=machine)
+    how = readings((one, other), shape, machine)
     if as_json:
         element = None if found.element is None else list(found.element)
         facts = {"same": bool(found), "explanation": found.explanation, "element": element, "axes": list(found.axes)}
-        print_json(facts | {"first": [*map(list, found.first)], "second": [*map(list, found.second)]})
+        places = {"first": [*map(list, found.first)], "second": [*map(list, found.second)]}
+        print_json(facts | places | ({"readings": how} if how else {}))
     else:
-        print(found)
+        print("\n".join([str(found), *how]))
     return int(not found)

@@ -9,6 +9,7 @@ import click
 from layoutalg.cli.arguments import (
     CHIP,
     as_numbers,
+    as_option,
     json_option,
     llvm_option,
     machine_options,
@@ -43,6 +44,7 @@ __all__ = ["show"]
 )
 @click.option("--strict", is_flag=True, help="Exit with 1 where the verdict is a refusal.")
 @click.option("--blocks", is_flag=True, help="List the block origins of each id, as LLVM computes them.")
+@as_option
 @machine_options
 @json_option
 def show(
@@ -57,6 +59,7 @@ def show(
     target: str | None,
     strict: bool,
     blocks: bool,
+    reading: str | None,
     machine: Machine,
     as_json: bool,
 ) -> int:
@@ -78,6 +81,8 @@ def show(
     }
     console = Console(markup=False, highlight=False, emoji=False)
     if isinstance(found, Module):
+        if reading is not None:
+            raise LayoutError(f"--as {reading}: of one layout of CuTe, not of a module")
         if shape is not None:
             raise LayoutError(f"SHAPE {'x'.join(map(str, shape))}: the values of a module have shapes of their own")
         if operation is not None:
@@ -87,7 +92,8 @@ def show(
         return _show_module(found, machine, asked | {"target": target}, strict, as_json, console)
     if operation is not None:
         raise LayoutError(f"--op {operation}: {found} is one value; --op names an operation of a module")
-    described = describe(found, shape, machine, element=element, blocks=blocks, **asked)
+    asked_for = found if reading is None else found.read_as(reading)
+    described = describe(asked_for, shape, machine, element=element, blocks=blocks, **asked)
     return _shown(described, strict, as_json, console)
 
 

@@ -34,7 +34,7 @@ from layoutalg.core.factors import Factor
 from layoutalg.core.layout import MACHINE, Layout
 from layoutalg.core.notation import Distributed, Machine, single_operand
 from layoutalg.memory.asked import distributions
-from layoutalg.notations import value_of
+from layoutalg.notations import has_value, value_of
 
 __all__ = ["LANES_MISSING", "Ends", "completed", "ends_of", "in_order"]
 
@@ -105,7 +105,7 @@ def completed(
     ['the source says no lanes: those of the result', 'the result says no subgroups: those of the source']
     """
     given: tuple[Any, Any] = (source, result)
-    values = [value_of(one) if isinstance(one, (Distributed, str)) else one for one in given]
+    values = [value_of(one) if has_value(one) else one for one in given]
     found, notes = list(values), list[str]()
     if not all(isinstance(one, Distributed) for one in values):
         return found, notes

@@ -40,7 +40,7 @@ from layoutalg.core.notation import Distributed, Machine, as_machine, as_sizes
 from layoutalg.core.plurals import counted
 from layoutalg.core.whole_numbers import listed
 from layoutalg.hardware.chips import target_info
-from layoutalg.notations import value_of
+from layoutalg.notations import has_value, value_of
 
 __all__ = ["DEFAULT_CHIP", "Price", "price", "redundant"]
 
@@ -148,7 +148,7 @@ def price(
     if not isinstance(element, str):  # pyright: ignore[reportUnnecessaryIsInstance]
         raise LayoutError(f"element {shown(element)}: expected an element type, such as 'f32'")
     name = target_info(chip).name
-    values = [value_of(one) if isinstance(one, str) else one for one in (source, result)]
+    values = [value_of(one) if has_value(one) else one for one in (source, result)]
     for one in values:
         if not isinstance(one, Distributed):  # pyright: ignore[reportUnnecessaryIsInstance]
             raise LayoutError(f"price of {shown(one)}: expected a Layout, a value of a notation, or its text")

@@ -49,10 +49,12 @@ __all__ = [
     "MOST_CELLS",
     "MOST_CELL_COPIES",
     "MOST_CLUSTER",
+    "MOST_COMPARED_COPIES",
     "MOST_COMPARED_ENTRIES",
     "MOST_CONSTANT_BYTES",
     "MOST_COORDINATES",
     "MOST_COPIES_TRIED",
+    "MOST_CUTE_CALLS",
     "MOST_CUTE_STRIDE",
     "MOST_DIGITS",
     "MOST_DIMENSIONS",
@@ -97,6 +99,7 @@ __all__ = [
     "MOST_PARTS",
     "MOST_PHASES",
     "MOST_PICKED",
+    "MOST_PLACE_SUMS",
     "MOST_PLANNED_SLOTS",
     "MOST_PRINTED",
     "MOST_PRINTED_BITS",
@@ -222,6 +225,10 @@ MAX_ENTRIES = 2**28
 """Entries (coordinates) of a map as an array: 1 GiB of int32."""
 MAX_COPIES = 2**19
 """Owners of one element that are listed: about a second."""
+MOST_PLACE_SUMS = 2**16
+"""Sums of digits along an axis that are tried for two elements in one place: a tenth of a second."""
+MOST_COMPARED_COPIES = 2**12
+"""Copies of two elements that are listed for a place which both have."""
 MOST_PICKED = 2**24
 """Coordinates of an axis that a part of a map names."""
 MOST_TABLE_ENTRIES = 2**23
@@ -235,6 +242,8 @@ MOST_LINEAR_BITS = 62
 """Bits of the input of a linear layout: a basis fits into 64 bits."""
 MOST_LEAVES = 1024
 """Integers of a CuTe shape."""
+MOST_CUTE_CALLS = 256
+"""Calls in one expression of CuTe's algebra."""
 MOST_CUTE_STRIDE = 2**62
 """Elements of a CuTe stride, offset or size."""
 MOST_TILE_STRIDE = 2**40

@@ -232,6 +232,24 @@ class Distributed:
         """
         return self
 
+    def how_read(self, shape: Sequence[int] | None = None, machine: Machine | None = None) -> str:
+        """Which of two readings a text was given for this shape and machine, and why; empty where it has one.
+
+        >>> la.parse("(32,8):(1,32)").how_read((16, 16))
+        'threads and values: its modes are 32x8, and the tensor is 16x16'
+        """
+        return ""
+
+    def read_as(self, reading: str) -> Distributed:
+        """The value, read as threads and values ("tv") or as memory ("memory"), where its text may be either.
+
+        Raises `ConversionError` for a value with one reading, and for another word.
+
+        >>> la.parse("(32,8):(1,32)").read_as("tv").layout((16, 16))
+        Layout.parse('d0 = 16@lane, d1 = 8@reg 2@lane:16')
+        """
+        raise ConversionError(f"read as {shown(reading)}: {self} has one reading; those of CuTe may have two")
+
     def operands(self, shape: Sequence[int] | None = None, machine: Machine | None = None) -> tuple[Operand, ...]:
         """The layouts of the value, for a tensor of `shape` on a `machine`; of one whole unit unless a shape is given.
 

@@ -27,14 +27,15 @@ before the swizzle. CuTe itself has no word for a plain offset, for replicas of 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from math import prod
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn, cast
 
 from layoutalg.core.errors import ConversionError, DistributionError, LayoutError, SizeError, VerificationError
 from layoutalg.core.extents import Extent
 from layoutalg.core.factors import Factor, XorFactor, as_name
 from layoutalg.core.layout import MACHINE, Layout
+from layoutalg.core.lazy import imported
 from layoutalg.core.limits import MAX_ENTRIES, MAX_EXTENT, MAX_START
 from layoutalg.core.limits import MOST_CUTE_STRIDE as _MOST_STRIDE
 from layoutalg.core.messages import shown
@@ -49,42 +50,45 @@ from layoutalg.core.notation import (
     one_operand,
     own_sizes,
 )
-from layoutalg.core.reader import Reader
 from layoutalg.core.whole_numbers import found_whole, whole_numbers
 from layoutalg.core.work_items import cover
+from layoutalg.cute.bases import ScaledBasis, Stride
 from layoutalg.cute.nested_tuples import (
     IntTuple,
+    StrideTuple,
     check_form,
-    compact_strides,
     index_of,
     leaves_of,
     mode_of,
-    read_number,
-    read_tuple,
+    plain_leaves,
     tuple_text,
 )
 from layoutalg.cute.thread_values import from_thread_values, thread_values
+from layoutalg.cute.two_readings import Reading, checked_reading, reading_of, suggested_tile
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from layoutalg.core.swizzle import Swizzle
 
-__all__ = ["CuteLayout", "from_cute", "parse_cute", "to_cute"]
+__all__ = ["CuteLayout", "from_cute", "to_cute"]
 
 
 @dataclass(frozen=True, slots=True)
 class CuteLayout(Notation):
     """`shape:stride`, and what stands beside it: a swizzle with its offset, or the tile of a thread-value layout.
 
-    Raises `VerificationError` where shape and stride are not of one form, for an extent below 1 or a negative stride.
+    A stride may be negative, or a `ScaledBasis` such as `1@0` (then the layout's values are coordinates); such a layout has
+    values and an algebra, and no addresses.
+
+    Raises `VerificationError` where shape and stride are not of one form, and for an extent below 1.
 
     >>> CuteLayout(((4, 8), 2), ((32, 1), 16))(5)
     33
     """
 
     shape: IntTuple
-    stride: IntTuple
+    stride: StrideTuple
     swizzle: tuple[int, int, int] | None = None
     """Bits, base and shift: how CuTe's Swizzle<bits, base, shift> changes the index."""
     offset: int = 0
@@ -93,6 +97,8 @@ class CuteLayout(Notation):
     """The shape of the tile that a thread-value layout indexes, column-major."""
     subgroup_size: int | None = None
     """Threads per subgroup of a thread-value layout; unless given, all threads are one subgroup."""
+    reading: str | None = field(default=None, repr=False)
+    """How it was said to be read: "tv" (threads and values) or "memory"; unless said, `two_readings` decides."""
 
     def __post_init__(self) -> None:
         check_form(self.shape, self.stride, 0, 0)
@@ -101,6 +107,10 @@ class CuteLayout(Notation):
             object.__setattr__(self, "swizzle", (bits, base, shift))
             if bits < 0 or base < 0 or abs(shift) < bits:
                 raise VerificationError(f"Sw<{bits},{base},{shift}>: expected bits >= 0, base >= 0, |shift| >= bits")
+            if not all(type(s) is int for _, s in leaves_of(self.shape, self.stride)):
+                raise VerificationError(
+                    f"Sw<{bits},{base},{shift}> of {tuple_text(self.stride)}: coordinates have no bits"
+                )
         if (
             type(self.offset) is not int
             or not 0 <= self.offset <= _MOST_STRIDE
@@ -111,13 +121,24 @@ class CuteLayout(Notation):
             object.__setattr__(self, "tile", whole_numbers(self.tile, "tile", 1, MAX_EXTENT))
         if self.subgroup_size is not None:
             whole_numbers((self.subgroup_size,), "subgroup_size", 1, MAX_EXTENT)
+        object.__setattr__(self, "reading", checked_reading(self.reading))
 
     def __str__(self) -> str:
         text = f"{tuple_text(self.shape)}:{tuple_text(self.stride)}"
         return text if self.swizzle is None else f"Sw<{','.join(map(str, self.swizzle))}> o {self.offset} o {text}"
 
-    def __call__(self, *coordinate: IntTuple) -> int:
+    def text(self, style: str = "c++") -> str:
+        """The layout as C++, Python or MLIR prints it (`style` "c++", "python" or "mlir"); `str` prints it without types.
+
+        >>> CuteLayout((4, 2), (1, -4)).text(), CuteLayout((4, 2), (1, 4)).text("mlir")
+        ('(_4,_2):(_1,_-4)', '!cute.layout<"(4,2):(1,4)">')
+        """
+        return imported("layoutalg.cute.printing").text(self, style)
+
+    def __call__(self, *coordinate: IntTuple) -> Any:
         """The index of a coordinate: one number that counts column-major, or one per mode (numbers or tuples again).
+
+        Where strides are `ScaledBasis`, the value is a coordinate: a tuple.
 
         Raises `ConversionError` for a coordinate outside the shape or not of its form.
 
@@ -126,32 +147,65 @@ class CuteLayout(Notation):
         (16, 16, 16)
         """
         given = coordinate[0] if len(coordinate) == 1 else coordinate
-        return self._swizzled(self.offset + index_of(given, self.shape, self.stride))
+        found = index_of(given, self.shape, self.stride)
+        return found if self.swizzle is None else self._swizzled(self.offset + cast("int", found))
 
     def operands(self, shape: Sequence[int] | None = None, machine: Machine | None = None) -> tuple[Operand, ...]:
         """The same map as a layout; raises as `from_cute` does.
 
         Without a tile it is memory, unless `shape` is another than its own or a `machine` is named: then its modes are the
-        threads and values of a tile of that shape.
+        threads and values of a tile of that shape. `how_read` says which and why, `read_as` decides.
 
         >>> CuteLayout((16, 8), (8, 1), tile=(8, 16)).operands()[0].layout
         Layout.parse('d0 = 8@reg, d1 = 16@lane')
         """
         named = as_machine(machine).lanes
-        # Fewer threads than a subgroup has are lanes of one, and `cover` gives the other lanes copies.
-        split = named is not None and self.subgroup_size is None and named < self._threads
-        lanes = named if split else None
         found: Layout | None = None
-        if self.tile is None:
-            found = None if named is not None and shape is not None else self._memory()
-            if shape is not None and (found is None or found.shape != as_sizes(shape)):
-                found = from_cute(self, shape, lanes)
-        if found is None:
-            found = from_cute(self, None, lanes)
+        if self._reading(shape, machine).kind == "tv":
+            # Fewer threads than a subgroup has are lanes of one, and `cover` gives the other lanes copies.
+            split = named is not None and self.subgroup_size is None and named < self._threads
+            tile = as_sizes(shape) if self.tile is None and shape is not None else self.tile
+            if tile is None:
+                count = "x".join(map(str, suggested_tile(self)))
+                raise DistributionError(f"{self} as threads and values needs its tile, such as {count}")
+            found = from_cute(self, cast("Sequence[int]", tile), named if split else None)
+        else:
+            found = self._memory()
         own_sizes(self, found.shape, shape)
         if machine is not None and set(found.axes) & set(MACHINE):
             found = cover(found, as_machine(machine), self)
         return one_operand(self, found)
+
+    def _reading(self, shape: Sequence[int] | None, machine: Machine | None) -> Reading:
+        sizes = None if shape is None else as_sizes(shape)
+        return reading_of(self, sizes, as_machine(machine).lanes is not None)
+
+    def how_read(self, shape: Sequence[int] | None = None, machine: Machine | None = None) -> str:
+        """Memory, or threads and values, and why; empty beside a tile.
+
+        >>> CuteLayout((4, (3, 2)), (3, (1, 12))).how_read()
+        'memory: mode 0 has 4 elements, and no instruction has as many threads'
+        """
+        return "" if self.tile is not None else str(self._reading(shape, machine))
+
+    def read_as(self, reading: str) -> CuteLayout:
+        """The layout, read as threads and values ("tv") or as memory ("memory").
+
+        >>> CuteLayout((32, 8), (1, 32)).read_as("tv").layout((16, 16))
+        Layout.parse('d0 = 16@lane, d1 = 8@reg 2@lane:16')
+        """
+        if checked_reading(reading) == "memory" and self.tile is not None:
+            raise ConversionError(f"read as 'memory': {self} has the tile {list(self.tile)} beside it")
+        return replace(self, reading=reading)
+
+    @property
+    def needs_shape(self) -> bool:
+        """Whether it is threads and values of a tile that was not said.
+
+        >>> CuteLayout((32, 8), (1, 32)).needs_shape, CuteLayout((32, 8), (1, 32), reading="tv").needs_shape
+        (False, True)
+        """
+        return self.reading == "tv" and self.tile is None
 
     def _memory(self) -> Layout:
         """The layout of memory; raises `DistributionError` for a swizzle that has no factors."""
@@ -187,7 +241,7 @@ class CuteLayout(Notation):
         index: Any = np.full((1,) * len(sizes), self.offset, np.int64)
         for d, mode in enumerate(_modes(self)):
             along: Any = np.zeros(1, np.int64)
-            for n, s in leaves_of(*mode):
+            for n, s in plain_leaves(*mode, self):
                 along = (np.arange(n)[:, None] * s + along).reshape(-1)
             index = index + along.reshape([-1 if i == d else 1 for i in range(len(sizes))])
         return self._swizzled(index)
@@ -201,15 +255,21 @@ class CuteLayout(Notation):
         return index ^ high << (base - min(0, shift))
 
     def _notes(self, shape: Sequence[int] | None, machine: Machine | None, asked: ReportRequest) -> tuple[Note, ...]:
-        """The swizzle, in words: it explains the layout, and memory that has none."""
+        """How it was read, and the swizzle in words: it explains the layout, and memory that has none."""
+        read = self._reading(shape, machine)
+        kind = {"as": read.kind, "why": read.why, "open": read.is_open}
+        how = () if self.tile is not None else (Note("read as", str(read), "reading", kind),)
         if self.swizzle is None or self.tile is not None:
-            return ()
+            return how
         bits, base, shift = self.swizzle
         moved = f"(addr >> {shift}) & {((1 << bits) - 1) << base:#x}"
         if shift < 0:
             moved = f"(addr << {-shift}) & {((1 << bits) - 1) << base - shift:#x}"
         value = {"axis": "addr", "bits": bits, "base": base, "shift": shift}
-        return (Note("swizzle", f"addr ^ ({moved})", "swizzle", value, instead=True),)
+        return (
+            *how,
+            Note("swizzle", f"addr ^ ({moved})", "swizzle", value, instead=True),
+        )
 
     @property
     def _threads(self) -> int:
@@ -223,7 +283,7 @@ class CuteLayout(Notation):
         >>> CuteLayout((16, 8), (8, 1)).needs_machine, CuteLayout((16, 8), (8, 1), tile=(8, 16)).needs_machine
         (True, False)
         """
-        return self.tile is None
+        return self.tile is None and self.reading != "memory"
 
     @property
     def size(self) -> int:
@@ -236,12 +296,17 @@ class CuteLayout(Notation):
 
     @property
     def cosize(self) -> int:
-        """One more than the largest index (before the swizzle).
+        """One more than the largest index (before the swizzle), where the strides count as positive, as in CuTe.
+
+        Raises `ConversionError` for a layout of coordinates.
 
         >>> CuteLayout((4, 2), (1, 8)).cosize
         12
         """
-        return self.offset + 1 + sum((n - 1) * s for n, s in leaves_of(self.shape, self.stride))
+        leaves = leaves_of(self.shape, self.stride)
+        if not all(isinstance(s, int) for _, s in leaves):
+            raise ConversionError(f"cosize of {self}: its values are coordinates, and one number does not bound them")
+        return self.offset + 1 + sum((n - 1) * abs(cast("int", s)) for n, s in leaves)
 
 
 def to_cute(layout: Layout, subgroup_size: int | None = None) -> CuteLayout:
@@ -358,13 +423,16 @@ def from_cute(
     tile out or gives one to two places, unless by a stride of 0, where its factors have no closed form in the tile, and where
     the bits that a swizzle reads or changes are no digits of the layout.
 
-    >>> print(from_cute(parse_cute("((4,8),(2,2)):((32,1),(16,8))"), tile=(16, 8)))
+    >>> print(from_cute(la.parse_cute("((4,8),(2,2)):((32,1),(16,8))"), tile=(16, 8)))
     d0 = 2@reg:2 8@lane:4, d1 = 4@lane 2@reg
-    >>> print(from_cute(parse_cute("(4,(3,2)):(3,(1,12))")))
+    >>> print(from_cute(la.parse_cute("(4,(3,2)):(3,(1,12))")))
     d0 = 4@addr:3, d1 = 2@addr:12 3@addr
     """
     if not isinstance(cute, CuteLayout):  # pyright: ignore[reportUnnecessaryIsInstance]
-        raise ConversionError(f"from_cute of a {type(cute).__name__}: expected a CuteLayout")
+        objects = imported("layoutalg.cute.objects")
+        if not objects.is_cute_object(cute):
+            raise ConversionError(f"from_cute of a {type(cute).__name__}: expected a CuteLayout")
+        cute = objects.layout_of(cute)
     sizes = cute.tile if tile is None else whole_numbers(tile, "tile", 1, MAX_EXTENT)
     if sizes is not None:
         if cute.swizzle is not None:
@@ -374,7 +442,9 @@ def from_cute(
         raise ConversionError(f"{cute}: a subgroup_size, and no tile that threads and values would index")
     axis = as_name(axis, "axis")
     modes = _modes(cute)
-    dims = [[Factor(n, s, axis) if s else Factor(n) for n, s in reversed(leaves_of(*m))] for m in modes]
+    dims = [[_memory_factor(n, s, axis, cute) for n, s in reversed(leaves_of(*m))] for m in modes]
+    if any(f.axis not in (None, axis) for factors in dims for f in factors):
+        return Layout(dims).canonical()
     layout = Layout(dims, offsets={axis: cute.offset}).canonical()
     if cute.swizzle is None or not cute.swizzle[0]:
         return layout
@@ -389,6 +459,16 @@ def from_cute(
         raise ConversionError(f"{cute}: {error}") from None
 
 
+def _memory_factor(extent: int, stride: Stride, axis: str, cute: CuteLayout) -> Factor:
+    """One factor of memory, or of a coordinate: its mode k is the axis `mode_k`."""
+    if isinstance(stride, int) and stride >= 0:
+        return Factor(extent, stride, axis) if stride else Factor(extent)
+    if isinstance(stride, ScaledBasis) and stride.value > 0:
+        return Factor(extent, stride.value, "_".join(map(str, ("mode", *stride.mode))))
+    plain_leaves(extent, stride, cute)
+    raise ConversionError(f"{cute}: factor {extent}:{stride} is not of memory")
+
+
 def _from_thread_values(cute: CuteLayout, tile: tuple[int, ...], subgroup_size: int | None) -> Layout:
     modes = _modes(cute)
     if len(modes) != 2:
@@ -396,51 +476,14 @@ def _from_thread_values(cute: CuteLayout, tile: tuple[int, ...], subgroup_size: 
     if subgroup_size is not None:
         whole_numbers((subgroup_size,), "subgroup_size", 1, MAX_EXTENT)
     try:
-        return from_thread_values(leaves_of(*modes[0]), leaves_of(*modes[1]), tile, subgroup_size)
+        threads, values = (plain_leaves(*mode, cute) for mode in modes)
+        return from_thread_values(threads, values, tile, subgroup_size)
     except ConversionError as error:
         raise ConversionError(f"{error} (in {cute})") from None
 
 
-def parse_cute(text: str, tile: Sequence[int] | None = None, subgroup_size: int | None = None) -> CuteLayout:
-    """Read `((4,8),2):((32,1),16)`: numbers may be static (`_8`); without strides, the compact column-major ones.
-
-    Raises `ParseError` with line and column; `VerificationError` where shape and stride are not of one form.
-
-    >>> print(parse_cute("((_4,_8), (_2,_2)) : ((_32,_1), (_16,_8))"))
-    ((4,8),(2,2)):((32,1),(16,8))
-    >>> print(parse_cute("Sw<3,3,3> o 0 o (8,64):(64,1)"))
-    Sw<3,3,3> o 0 o (8,64):(64,1)
-    """
-    reader = Reader(text)
-    value = read_cute(reader, tile, subgroup_size)
-    reader.finish()
-    return value
-
-
-def read_cute(reader: Reader, tile: Sequence[int] | None = None, subgroup_size: int | None = None) -> CuteLayout:
-    """Read one CuTe layout and leave the reader behind it."""
-    swizzle = None
-    offset = 0
-    if reader.looking_at("Sw"):
-        reader.one_of(("Sw",))
-        reader.expect("<")
-        numbers = [reader.integer(-62, 62)]
-        for _ in range(2):
-            reader.expect(",")
-            numbers.append(reader.integer(-62, 62))
-        reader.expect(">")
-        reader.one_of(("o",))
-        offset = read_number(reader, 0, _MOST_STRIDE)
-        reader.one_of(("o",))
-        swizzle = (numbers[0], numbers[1], numbers[2])
-    shape = read_tuple(reader, 1, MAX_EXTENT, [0])
-    stride = read_tuple(reader, 0, _MOST_STRIDE, [0]) if reader.accept(":") else compact_strides(shape, 1)[0]
-    known = None if tile is None else whole_numbers(tile, "tile", 1, MAX_EXTENT)
-    return CuteLayout(shape, stride, swizzle, offset, known, subgroup_size)
-
-
-def _modes(cute: CuteLayout) -> list[tuple[IntTuple, IntTuple]]:
-    if isinstance(cute.shape, int) or isinstance(cute.stride, int):
+def _modes(cute: CuteLayout) -> list[tuple[IntTuple, StrideTuple]]:
+    if not isinstance(cute.shape, tuple) or not isinstance(cute.stride, tuple):
         return [(cute.shape, cute.stride)]
     return list(zip(cute.shape, cute.stride, strict=True))
 

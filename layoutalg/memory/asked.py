@@ -21,7 +21,7 @@ from layoutalg.core.layout import Layout
 from layoutalg.core.limits import MAX_EXTENT
 from layoutalg.core.messages import shown
 from layoutalg.core.notation import Distributed, Machine, as_sizes
-from layoutalg.notations import value_of
+from layoutalg.notations import has_value, value_of
 
 __all__ = ["ELEMENT_BITS", "distributions", "element_size"]
 
@@ -83,7 +83,7 @@ def _sizes(shape: object) -> tuple[object, ...]:
 
 
 def _value(value: object) -> Distributed:
-    if isinstance(value, (Distributed, str)):
+    if has_value(value):
         return value_of(value)
     example = "Layout.parse('d0 = 16@reg, d1 = 32@lane')"
     raise ConversionError(f"{shown(value)}: expected a Layout such as {example}, a value of a notation, or its text")

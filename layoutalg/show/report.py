@@ -22,6 +22,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from layoutalg.compare.shared_places import shared_place
 from layoutalg.core.errors import ConversionError, DistributionError, LayoutError
 from layoutalg.core.expressions import expression_text
 from layoutalg.core.factors import XorFactor
@@ -209,6 +210,13 @@ def _note_operand(
         for f in layout.canonical().replicas
     ]
     rows += [("needs", str(condition)) for condition in layout.conditions]
+    shared = shared_place(layout)
+    if shared is not None:
+        facts["shared_place"] = {
+            "elements": [*map(list, shared.elements)],
+            "place": None if shared.place is None else dict(zip(shared.axes, shared.place, strict=True)),
+        }
+        rows.append(("warning", f"two elements in one place: {shared}"))
     if "reg" in layout.codomain and layout.flips is None:
         facts["fragment_shape"] = [_plain(n) for n in layout.fragment_shape]
         rows.append(("fragment", _by(facts["fragment_shape"])))

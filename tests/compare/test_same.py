@@ -291,7 +291,7 @@ def test_values_check_themselves() -> None:
         lambda: CuteLayout((2, 3), 1),
         lambda: CuteLayout(0, 1),
         lambda: CuteLayout(True, 1),
-        lambda: CuteLayout(2, -1),
+        lambda: CuteLayout(2, -(2**63)),
         lambda: CuteLayout([2], [1]),  # type: ignore[arg-type]
         lambda: CuteLayout(loop, loop),
         lambda: CuteLayout(loop, 1),
