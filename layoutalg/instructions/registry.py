@@ -27,12 +27,31 @@ from layoutalg.instructions.dotted_names import matching
 from layoutalg.instructions.instruction import Instruction
 from layoutalg.instructions.suggestions import nearest
 
-__all__ = ["Row", "instruction", "looks_like_name", "read_instruction", "row_of", "rows"]
+__all__ = ["Row", "instruction", "looks_like_name", "read_instruction", "row_named", "row_of", "rows"]
 
-_FAMILIES = ("layoutalg.instructions.nvidia.warp_mma:rows",)
+_FAMILIES = tuple(
+    f"layoutalg.instructions.{module}:rows"
+    for module in (
+        "nvidia.dot_products",
+        "nvidia.quad_pair_mma",
+        "nvidia.warp_mma",
+        "nvidia.warpgroup_mma",
+        "nvidia.tensor_memory_mma",
+        "nvidia.block_scaled_mma",
+        "nvidia.matrix_copies",
+        "nvidia.tensor_memory_copies",
+        "nvidia.shared_memory_atoms",
+        "nvidia.tensor_memory_fragments",
+    )
+)
 """The functions that list a family's rows, `package.module:name`."""
 
-_PATTERNS: tuple[str, ...] = ()
+_PATTERNS = (
+    "layoutalg.instructions.nvidia.warpgroup_mma:with_parameters",
+    "layoutalg.instructions.nvidia.tensor_memory_mma:with_parameters",
+    "layoutalg.instructions.nvidia.shared_memory_atoms:with_parameters",
+    "layoutalg.instructions.nvidia.tensor_memory_fragments:with_parameters",
+)
 """Functions that build an instruction from a name with parameters (or give None): what cannot be listed."""
 
 _LONGEST_NAME = 400
@@ -124,6 +143,15 @@ def row_of(name: str) -> Row:
     near = nearest(wanted, rows().values())
     hint = f"; did you mean {', '.join(near)}?" if near else ""
     raise LayoutError(f"no instruction {shown(name)} is known{hint}")
+
+
+def row_named(name: str) -> Row | None:
+    """The row that has exactly this name, canonical or other; None where there is none.
+
+    >>> row_named("SM80"), row_named("dp4a").name
+    (None, 'SM61_DP4A')
+    """
+    return _exact().get(_plain(name).lower())
 
 
 def _plain(name: str) -> str:
