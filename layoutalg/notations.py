@@ -122,8 +122,9 @@ _ROWS = (
     NotationText(
         "instruction",
         re.compile(
-            r"(?:cute::)?SM[0-9]+[_:]|(?:wg)?mma\.|tcgen05\.|(?:ld|st|mov)matrix\.|(?:UMMA::|GMMA::)?Layout_(?:MN|K)_"
-            r"|tmem_frg_|v_(?:mfma|smfmac|wmma|swmmac)_|(?:ds|global)_(?:read|load)_|dpas\."
+            r"(?:cute::)?SM[0-9]+[_:]|mma\.|(?:wgmma|tcgen05|(?:ld|st|mov)matrix|dp[24]a|cp\.async)\b(?!\s*=)"
+            r"|(?:(?:UMMA|GMMA)::)?(?:Layout_(?:MN|K)_|tmem_frg_[12]sm<)|UniversalCopy<"
+            r"|v_(?:mfma|smfmac|wmma|swmmac)_|(?:ds|global)_(?:read|load)_|dpas\."
         ),
         "layoutalg.instructions.registry:read_instruction",
         ("mma.sync.aligned.", "SM80_16x8x16_F32F16F16F32_TN"),

@@ -133,13 +133,13 @@ def row_of(name: str) -> Row:
     found = _exact().get(wanted.lower())
     if found is not None:
         return found
-    fitting = matching(wanted, _dotted()) if "." in wanted else ()
+    fitting = matching(wanted, _dotted())
     if len(fitting) == 1:
         return _dotted()[fitting[0]]
     if fitting:
         listed = ", ".join(fitting[:_MOST_LISTED])
         more = f" and {len(fitting) - _MOST_LISTED} more" if len(fitting) > _MOST_LISTED else ""
-        raise LayoutError(f"{shown(name)} is the beginning of {len(fitting)} instructions: say which: {listed}{more}")
+        raise LayoutError(f"{shown(name)} fits {len(fitting)} instructions: say which: {listed}{more}")
     near = nearest(wanted, rows().values())
     hint = f"; did you mean {', '.join(near)}?" if near else ""
     raise LayoutError(f"no instruction {shown(name)} is known{hint}")
@@ -178,10 +178,17 @@ def instruction(name: str, reading: str = "") -> Instruction:
     base, _, whose = wanted.partition("@")
     if (found := _parametrised(base)) is None:
         found = row_of(base).build()
-    if base.startswith("NV_MMA_SYNC_") and not whose and "IREE" in found.readings:
-        whose = "IREE"
+    if not whose:
+        whose = _reading_of(base, found)
     instance_of(reading, str, "reading")
     return found.read_by(reading or whose)
+
+
+def _reading_of(name: str, found: Instruction) -> str:
+    """Whose reading a name means: IREE's names IREE's, a mnemonic the vendor's, where CUTLASS's atom does more than that."""
+    if name.startswith("NV_MMA_SYNC_") and "IREE" in found.readings:
+        return "IREE"
+    return "PTX" if "PTX" in found.readings and not name.startswith("SM") else ""
 
 
 def _parametrised(name: str) -> Instruction | None:
@@ -195,7 +202,7 @@ def _parametrised(name: str) -> Instruction | None:
 
 
 _MEANT = re.compile(
-    r"(?:cute::)?(?:SM[0-9]+[_:]|(?:wg)?mma\.|tcgen05\.|(?:ld|st|mov)matrix\.|v_(?:mfma|smfmac|wmma|swmmac)_)\S*"
+    r"(?:cute::)?(?:SM[0-9]+[_:]|wgmma\b|mma\.|tcgen05\b|(?:ld|st|mov)matrix\b|dp[24]a\b|cp\.async\b|v_(?:mfma|smfmac|wmma|swmmac)_)\S*"
 )
 _TEXT = re.compile(r"[A-Za-z][A-Za-z0-9_:.]*(?:<[^<>\n]{0,300}>)?(?:\([0-9, ]*\))?(?:@\w+)?")
 

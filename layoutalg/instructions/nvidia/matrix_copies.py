@@ -13,7 +13,8 @@ d0 = 4@lane 2@reg, d1 = 8@lane:4
 [[2, 1], [3, 1]]
 
 `stmatrix` is the other way round, with the same layouts. In memory, `lane` says who gives the address, and `addr` counts
-elements from there. Where fewer than 32 lanes give addresses, CUTLASS writes the other lanes as copies; PTX ignores what they give.
+elements from there. Where fewer than 32 lanes give addresses, CUTLASS writes the other lanes as copies; PTX ignores what
+they give.
 
 Of bytes (SM100), `ldmatrix.m16n16.trans.b8` takes 16 rows of 16 bytes. CUTLASS's atoms reorder its registers, so that they fit
 `stmatrix`: the instruction's own order is the reading "PTX", which its mnemonic means.

@@ -147,7 +147,10 @@ def _build(asked: _Asked, name: str = "") -> Instruction:
     c = InstructionOperand(
         "C", asked.types[2], accumulator(m, n, sms), "tensor memory", _seen(m, n, sms), source=_TRAITS
     )
-    remarks: list[tuple[str, str]] = [("A", f"from {'tensor' if asked.where == 'TS' else 'shared'} memory")]
+    remarks: list[tuple[str, str]] = [
+        ("A", f"from {'tensor' if asked.where == 'TS' else 'shared'} memory"),
+        ("sizes", "m, n and types are in the instruction's descriptor: other ones as <A,B,C,m,n> of the same name"),
+    ]
     if asked.scale:
         remarks.append(("scales", f"{asked.vector} neighbouring elements of k share one of {asked.scale}"))
     return Instruction(
@@ -186,9 +189,8 @@ def _typical() -> Iterator[_Asked]:
         ("F8F6F4", ("e4m3", "e4m3", "f32")),
     )
     scaled = (("MXF8F6F4", "e4m3", "ue8m0", 32), ("MXF4", "e2m1", "ue8m0", 32), ("MXF4", "e2m1", "ue4m3", 16))
-    sizes = [(1, m, n) for m, n in product((64, 128), (64, 128, 256))] + [
-        (2, m, n) for m, n in product((128, 256), (64, 128, 256))
-    ]
+    sizes = [(1, m, n) for m, n in product((128, 64), (256, 128, 64))]
+    sizes += [(2, m, n) for m, n in product((256, 128), (256, 128, 64))]
     for sms, m, n in sizes:
         for (kind, types), where in product(plain, ("SS", "TS")):
             yield _Asked(kind, where, sms, types, m, n)
@@ -200,7 +202,7 @@ def rows() -> tuple[Row, ...]:
     """The instructions of typical sizes and types.
 
     >>> rows()[0].name
-    'SM100_MMA_F16BF16_SS<half_t,half_t,float,64,64>'
+    'SM100_MMA_F16BF16_SS<half_t,half_t,float,128,256>'
     """
     return tuple(
         Row(asked.name(), "tcgen05.mma", "mma", "NVIDIA", _CHIPS, partial(_build, asked), asked.dotted())
