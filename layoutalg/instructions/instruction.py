@@ -248,5 +248,7 @@ class Instruction(Notation):
             found.append(Note("readings", f"{text} ({self.name}@{self.readings[0]})", "readings", list(self.readings)))
         if self.thread_id:
             found.append(Note("thread id", self.thread_id, "thread_id", self.thread_id))
-        found += [Note(label, text, label, text) for label, text in self.remarks]
+        found += [Note(label, text) for label, text in self.remarks]
+        if self.remarks:
+            found.append(Note("", "", "remarks", dict(self.remarks)))
         return tuple(found)
