@@ -120,6 +120,15 @@ _ROWS = (
         "layoutalg.triton.encodings.gluon:read_gluon",
     ),
     NotationText(
+        "instruction",
+        re.compile(
+            r"(?:cute::)?SM[0-9]+[_:]|(?:wg)?mma\.|tcgen05\.|(?:ld|st|mov)matrix\.|(?:UMMA::|GMMA::)?Layout_(?:MN|K)_"
+            r"|tmem_frg_|v_(?:mfma|smfmac|wmma|swmmac)_|(?:ds|global)_(?:read|load)_|dpas\."
+        ),
+        "layoutalg.instructions.registry:read_instruction",
+        ("mma.sync.aligned.", "SM80_16x8x16_F32F16F16F32_TN"),
+    ),
+    NotationText(
         "CuTe",
         re.compile(r"Sw[ \t]*<|\([ \t]*[(_0-9]|\([ \t]*\)[ \t]*:|_?[0-9]+[ \t]*:"),
         "layoutalg.cute.cute_layout:read_cute",
