@@ -29,11 +29,17 @@ from layoutalg.instructions.suggestions import nearest
 
 __all__ = ["Row", "instruction", "looks_like_name", "read_instruction", "row_of", "rows"]
 
-_FAMILIES = ("layoutalg.instructions.nvidia.warp_mma:rows",)
+_FAMILIES = (
+    "layoutalg.instructions.nvidia.warp_mma:rows",
+    "layoutalg.instructions.amd.matrix:rows",
+)
 """The functions that list a family's rows, `package.module:name`."""
 
-_PATTERNS: tuple[str, ...] = ()
+_PATTERNS: tuple[str, ...] = ("layoutalg.instructions.amd.matrix:find",)
 """Functions that build an instruction from a name with parameters (or give None): what cannot be listed."""
+
+_IREE = re.compile(r"(?:iree/)?(?:NV_MMA_SYNC|MFMA|WMMA|WMMAR[34])_[A-Z0-9]+_\d+x")
+"""How names begin that are IREE's: the operands are then as IREE reads them."""
 
 _LONGEST_NAME = 400
 _MOST_LISTED = 12
@@ -150,7 +156,7 @@ def instruction(name: str, reading: str = "") -> Instruction:
     base, _, whose = wanted.partition("@")
     if (found := _parametrised(base)) is None:
         found = row_of(base).build()
-    if base.startswith("NV_MMA_SYNC_") and not whose and "IREE" in found.readings:
+    if _IREE.match(base) and not whose and "IREE" in found.readings:
         whose = "IREE"
     instance_of(reading, str, "reading")
     return found.read_by(reading or whose)
@@ -169,7 +175,7 @@ def _parametrised(name: str) -> Instruction | None:
 _MEANT = re.compile(
     r"(?:cute::)?(?:SM[0-9]+[_:]|(?:wg)?mma\.|tcgen05\.|(?:ld|st|mov)matrix\.|v_(?:mfma|smfmac|wmma|swmmac)_)\S*"
 )
-_TEXT = re.compile(r"[A-Za-z][A-Za-z0-9_:.]*(?:<[^<>\n]{0,300}>)?(?:\([0-9, ]*\))?(?:@\w+)?")
+_TEXT = re.compile(r"[A-Za-z_][A-Za-z0-9_:./]*(?:<[^<>\n]{0,300}>)?(?:\([0-9, ]*\))?(?:@\w+)?")
 
 
 def looks_like_name(text: str) -> bool:
