@@ -32,10 +32,17 @@ __all__ = ["Row", "instruction", "looks_like_name", "read_instruction", "row_of"
 _FAMILIES = (
     "layoutalg.instructions.nvidia.warp_mma:rows",
     "layoutalg.instructions.amd.matrix:rows",
+    "layoutalg.instructions.amd.transposed_loads:rows",
+    "layoutalg.instructions.intel.dpas_names:rows",
+    "layoutalg.instructions.intel.block_message_names:rows",
 )
 """The functions that list a family's rows, `package.module:name`."""
 
-_PATTERNS: tuple[str, ...] = ("layoutalg.instructions.amd.matrix:find",)
+_PATTERNS: tuple[str, ...] = (
+    "layoutalg.instructions.amd.matrix:find",
+    "layoutalg.instructions.intel.dpas_names:find",
+    "layoutalg.instructions.intel.block_message_names:find",
+)
 """Functions that build an instruction from a name with parameters (or give None): what cannot be listed."""
 
 _IREE = re.compile(r"(?:iree/)?(?:NV_MMA_SYNC|MFMA|WMMA|WMMAR[34])_[A-Z0-9]+_\d+x")
