@@ -134,7 +134,7 @@ def row_of(name: str) -> Row:
         listed = ", ".join(fitting[:_MOST_LISTED])
         more = f" and {len(fitting) - _MOST_LISTED} more" if len(fitting) > _MOST_LISTED else ""
         raise LayoutError(f"{shown(name)} is the beginning of {len(fitting)} instructions: say which: {listed}{more}")
-    near = nearest(wanted, rows().values())
+    near = nearest(wanted)
     hint = f"; did you mean {', '.join(near)}?" if near else ""
     raise LayoutError(f"no instruction {shown(name)} is known{hint}")
 
