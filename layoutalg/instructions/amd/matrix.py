@@ -31,6 +31,7 @@ from layoutalg.core.layout import Layout
 from layoutalg.instructions.amd.iree_names import iree_names, iree_spelling
 from layoutalg.instructions.amd.matrix_layouts import (
     index_layout,
+    iree_accumulator,
     mfma_layouts,
     wmma_gfx11_layouts,
     wmma_gfx12_layouts,
@@ -189,6 +190,8 @@ def _parts(entry: Entry, wave: int) -> tuple[tuple[InstructionOperand, ...], _Re
         theirs = wmma_gfx1250_layouts(name.k)
         if theirs != layouts:
             differing = {"IREE": theirs, "Triton": theirs} if iree_names(entry) else {"Triton": theirs}
+    if entry.generation == "cdna" and name.blocks > 1 and name.m == 32 and iree_names(entry):
+        differing = {"IREE": (*layouts[:2], iree_accumulator(name.m, name.n, name.blocks))}
     parts: list[InstructionOperand] = []
     for role, element, layout in zip("ABC", types, layouts, strict=True):
         agree = tuple(

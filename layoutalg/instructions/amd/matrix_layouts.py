@@ -29,6 +29,7 @@ from layoutalg.core.layout import Layout
 
 __all__ = [
     "index_layout",
+    "iree_accumulator",
     "mfma_layouts",
     "wmma_gfx11_layouts",
     "wmma_gfx12_layouts",
@@ -60,6 +61,19 @@ def mfma_layouts(m: int, n: int, k: int, blocks: int = 1, *, f64: bool = False, 
     which = [Factor(blocks // together, m * n // 64, "reg"), Factor(together, n, "lane")]
     acc = [which, rows, [Factor(n, 1, "lane")]]
     return _input(m, k, blocks, "A"), _input(n, k, blocks, "B"), _layout(acc if blocks > 1 else acc[1:])
+
+
+def iree_accumulator(m: int, n: int, blocks: int) -> Layout:
+    """C of several blocks as IREE's vector has it: groups of rows come before blocks. Only of 32x32 is that another order.
+
+    >>> print(iree_accumulator(32, 32, 2)); print(mfma_layouts(32, 32, 4, 2)[2])
+    d0 = 2@reg:4, d1 = 4@reg:8 2@lane:32 4@reg, d2 = 32@lane
+    d0 = 2@reg:16, d1 = 4@reg:4 2@lane:32 4@reg, d2 = 32@lane
+    """
+    which, (*_, run), columns = mfma_layouts(m, n, 4, blocks)[2].dims
+    groups = 64 // n
+    rows = [Factor(m // (run.extent * groups), run.extent * blocks, "reg"), Factor(groups, n, "lane"), run]
+    return _layout([[Factor(one.extent, run.extent, "reg") for one in which], rows, list(columns)])
 
 
 def _input(outer: int, k: int, blocks: int, role: str) -> Layout:
