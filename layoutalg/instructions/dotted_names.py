@@ -1,6 +1,6 @@
 """Mnemonics with dots, complete or not: which of the known ones a text means.
 
-A mnemonic is words between dots. A text means a mnemonic whose words include its own, in their order, the first being the same:
+A mnemonic is words between dots. A text means a mnemonic that has its words, the first being the same, types in their order:
 
 >>> known = ("ldmatrix.sync.aligned.m8n8.x4.shared.b16", "ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16")
 >>> matching("ldmatrix.x4.trans", known)
@@ -15,6 +15,7 @@ that leaves out more, which is why `ldmatrix.x4` is the first of the two, and no
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 
 __all__ = ["matching"]
@@ -51,24 +52,29 @@ def matching(text: str, known: Iterable[str]) -> tuple[str, ...]:
     return tuple(plain or short or modified)
 
 
+_TYPE = re.compile(r"(?:[fsub][0-9]+|bf16|tf32|e[0-9]m[0-9]|ue[0-9]m[0-9]|row|col)\Z")
+
+
 def _left_out(words: list[str], whole: list[str]) -> list[str] | None:
     """The words of `whole` that `words` leaves out; None where it is not a part of it.
 
-    Qualifiers with `::` stand in different places in different documents: only whether they are there counts.
+    The order of types and of `row` and `col` says which operand has which. Other words stand in different places in different
+    documents (`x4.m8n8`, `m8n8.x4`), so only whether they are there counts.
     """
     if not words[0] or words[0] != whole[0]:
         return None
-    given = [word for word in words if "::" in word]
-    left = [word for word in whole if "::" in word and word not in given]
-    if not set(given) <= set(whole):
-        return None
-    ordered = [word for word in words if "::" not in word]
+    left: list[str] = []
+    ordered = [word for word in words if _TYPE.match(word)]
+    others = [word for word in words if not _TYPE.match(word)]
     place = 0
     for word in whole:
-        if "::" in word:
-            continue
-        if place < len(ordered) and ordered[place] == word:
-            place += 1
+        if _TYPE.match(word):
+            if place < len(ordered) and ordered[place] == word:
+                place += 1
+            else:
+                left.append(word)
+        elif word in others:
+            others.remove(word)
         else:
             left.append(word)
-    return left if place == len(ordered) else None
+    return left if place == len(ordered) and not others else None

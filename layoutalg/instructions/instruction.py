@@ -15,8 +15,10 @@ The lane 5 holds the rows 1 and 9, columns 2 and 3: `[[1, 2], [1, 3], [9, 2], [9
 | space | axes | meaning |
 |---|---|---|
 | registers | `sg`, `lane`, `reg` | warp or wave, lane, register element |
-| shared memory | `addr` | the order in which the instruction numbers the elements. A descriptor says where each of them is |
-| tensor memory | `tmem_lane`, `tmem_column` | NVIDIA's 128 lanes x 512 columns of 32 bits; `tmem_sm`: which SM |
+| memory | `addr` | the address in elements; for `ldmatrix` behind the address that a lane gives |
+| memory, by descriptor | `element` | a descriptor says where the tile is; `element` counts down its columns, as CuTe does |
+| tensor memory | `tmem_lane`, `tmem_column` | NVIDIA's 128 lanes x 512 columns; columns count elements of the operand |
+| two SMs | `sm` | which of the two holds the element |
 
 CUTLASS writes a thread-value layout also for what no thread holds: there every thread refers to the whole tile, with stride
 0. `traits` has that map (`layoutalg.cute.atom` prints it). Where an instruction runs on fewer threads than a warp, `lane`
@@ -45,6 +47,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Instruction", "InstructionOperand"]
 
+_TRAITS = {"source": "SrcLayout", "destination": "DstLayout", "layout": "layout"}
 _LETTERS = {"A": "MxK", "B": "KxN", "C": "MxN", "D": "MxN"}
 
 
@@ -53,7 +56,8 @@ class InstructionOperand:
     """One operand: its role, its element type, where each of its elements is, and who says so.
 
     `role` is A, B, C in a product (also E, the metadata of a sparse A, and SFA and SFB, scale factors); `source` and
-    `destination` of a copy. `traits` is CUTLASS's thread-value map where that is not the layout itself.
+    `destination` of a copy. `traits` is CUTLASS's thread-value map where that is not the layout itself: a layout,
+    or CuTe's text where it has no inverse.
 
     >>> InstructionOperand("C", "f32", Layout.parse("d0 = 8@reg, d1 = 16@lane"), source="a document").source_text()
     'a document; one source'
@@ -63,7 +67,7 @@ class InstructionOperand:
     element: str
     layout: Layout
     space: str = "registers"
-    traits: Layout | None = None
+    traits: Layout | str | None = None
     source: str = ""
     confirmed: tuple[str, ...] = ()
     notes: tuple[tuple[str, str], ...] = ()
@@ -105,9 +109,9 @@ class Instruction(Notation):
     """Whose reading of the operands this is; empty: the vendor's own, or the only one."""
     others: tuple[tuple[str, tuple[InstructionOperand, ...]], ...] = ()
     """Other readings: whose, and the operands that they see differently."""
-    thread_id: Layout | None = None
-    """Which lane of the warp each thread is, where an instruction runs on fewer."""
-    more_traits: tuple[tuple[str, Layout], ...] = ()
+    thread_id: str = ""
+    """Which lane of the warp each thread is, as CuTe writes it, where an instruction runs on fewer."""
+    more_traits: tuple[tuple[str, Layout | str], ...] = ()
     """What CUTLASS's traits have beside the operands: `RefLayout`, `ValID`."""
     remarks: tuple[tuple[str, str], ...] = ()
     named_types: tuple[tuple[str, str], ...] = ()
@@ -172,18 +176,17 @@ class Instruction(Notation):
         theirs = {one.role: one for one in found}
         return replace(self, parts=tuple(theirs.get(one.role, one) for one in self.parts), reading=whose)
 
-    def traits(self) -> Mapping[str, Layout]:
+    def traits(self) -> Mapping[str, Layout | str]:
         """CUTLASS's thread-value layouts by the names of its traits; B is N x K there, and a memory is seen by each thread.
 
         >>> from layoutalg.instructions import instruction
         >>> print(instruction("SM80_16x8x16_F32F16F16F32_TN").traits()["BLayout"])
         d0 = 8@lane:4, d1 = 2@reg:2 4@lane 2@reg
         """
-        found: dict[str, Layout] = {}
-        names = {"source": "SrcLayout", "destination": "DstLayout"}
+        found: dict[str, Layout | str] = {}
         for part in self.parts:
-            seen = part.layout.permute((1, 0)) if part.role == "B" and part.traits is None else part.layout
-            found[names.get(part.role, f"{part.role}Layout")] = part.traits or seen
+            seen = part.layout.permute((1, 0)) if part.role in ("B", "SFB") else part.layout
+            found[_TRAITS.get(part.role, f"{part.role}Layout")] = seen if part.traits is None else part.traits
         return found | dict(self.more_traits)
 
     def heading(self) -> str:
@@ -251,7 +254,7 @@ class Instruction(Notation):
             )
             text = f"{text} ({self.name}@{differing[0][0]})" if differing else ""
             found.append(Note("readings" if text else "", text, "readings", list(self.readings)))
-        if self.thread_id is not None:
-            found.append(Note("thread id", str(self.thread_id), "thread_id", str(self.thread_id)))
+        if self.thread_id:
+            found.append(Note("thread id", self.thread_id, "thread_id", self.thread_id))
         found += [Note(label, text, label, text) for label, text in self.remarks]
         return tuple(found)

@@ -27,18 +27,34 @@ from layoutalg.instructions.dotted_names import matching
 from layoutalg.instructions.instruction import Instruction
 from layoutalg.instructions.suggestions import nearest
 
-__all__ = ["Row", "instruction", "looks_like_name", "read_instruction", "row_of", "rows"]
+__all__ = ["Row", "instruction", "looks_like_name", "read_instruction", "row_named", "row_of", "rows"]
 
-_FAMILIES = (
-    "layoutalg.instructions.nvidia.warp_mma:rows",
-    "layoutalg.instructions.amd.matrix:rows",
-    "layoutalg.instructions.amd.transposed_loads:rows",
-    "layoutalg.instructions.intel.dpas_names:rows",
-    "layoutalg.instructions.intel.block_message_names:rows",
+_FAMILIES = tuple(
+    f"layoutalg.instructions.{module}:rows"
+    for module in (
+        "nvidia.dot_products",
+        "nvidia.quad_pair_mma",
+        "nvidia.warp_mma",
+        "nvidia.warpgroup_mma",
+        "nvidia.tensor_memory_mma",
+        "nvidia.block_scaled_mma",
+        "nvidia.matrix_copies",
+        "nvidia.tensor_memory_copies",
+        "nvidia.shared_memory_atoms",
+        "nvidia.tensor_memory_fragments",
+        "amd.matrix",
+        "amd.transposed_loads",
+        "intel.dpas_names",
+        "intel.block_message_names",
+    )
 )
 """The functions that list a family's rows, `package.module:name`."""
 
-_PATTERNS: tuple[str, ...] = (
+_PATTERNS = (
+    "layoutalg.instructions.nvidia.warpgroup_mma:with_parameters",
+    "layoutalg.instructions.nvidia.tensor_memory_mma:with_parameters",
+    "layoutalg.instructions.nvidia.shared_memory_atoms:with_parameters",
+    "layoutalg.instructions.nvidia.tensor_memory_fragments:with_parameters",
     "layoutalg.instructions.amd.matrix:find",
     "layoutalg.instructions.intel.dpas_names:find",
     "layoutalg.instructions.intel.block_message_names:find",
@@ -127,16 +143,25 @@ def row_of(name: str) -> Row:
     found = _exact().get(wanted.lower())
     if found is not None:
         return found
-    fitting = matching(wanted, _dotted()) if "." in wanted else ()
+    fitting = matching(wanted, _dotted())
     if len(fitting) == 1:
         return _dotted()[fitting[0]]
     if fitting:
         listed = ", ".join(fitting[:_MOST_LISTED])
         more = f" and {len(fitting) - _MOST_LISTED} more" if len(fitting) > _MOST_LISTED else ""
-        raise LayoutError(f"{shown(name)} is the beginning of {len(fitting)} instructions: say which: {listed}{more}")
+        raise LayoutError(f"{shown(name)} fits {len(fitting)} instructions: say which: {listed}{more}")
     near = nearest(wanted)
     hint = f"; did you mean {', '.join(near)}?" if near else ""
     raise LayoutError(f"no instruction {shown(name)} is known{hint}")
+
+
+def row_named(name: str) -> Row | None:
+    """The row that has exactly this name, canonical or other; None where there is none.
+
+    >>> row_named("SM80"), row_named("dp4a").name
+    (None, 'SM61_DP4A')
+    """
+    return _exact().get(_plain(name).lower())
 
 
 def _plain(name: str) -> str:
@@ -163,10 +188,17 @@ def instruction(name: str, reading: str = "") -> Instruction:
     base, _, whose = wanted.partition("@")
     if (found := _parametrised(base)) is None:
         found = row_of(base).build()
-    if _IREE.match(base) and not whose and "IREE" in found.readings:
-        whose = "IREE"
+    if not whose:
+        whose = _reading_of(base, found)
     instance_of(reading, str, "reading")
     return found.read_by(reading or whose)
+
+
+def _reading_of(name: str, found: Instruction) -> str:
+    """Whose reading a name means: IREE's names IREE's, a mnemonic the vendor's, where CUTLASS's atom does more than that."""
+    if _IREE.match(name) and "IREE" in found.readings:
+        return "IREE"
+    return "PTX" if "PTX" in found.readings and not name.startswith("SM") else ""
 
 
 def _parametrised(name: str) -> Instruction | None:
@@ -180,7 +212,9 @@ def _parametrised(name: str) -> Instruction | None:
 
 
 _MEANT = re.compile(
-    r"(?:cute::)?(?:SM[0-9]+[_:]|(?:wg)?mma\.|tcgen05\.|(?:ld|st|mov)matrix\.|v_(?:mfma|smfmac|wmma|swmmac)_)\S*"
+    r"(?:cute::)?(?:SM[0-9]+[_:]|wgmma\b|mma\.|tcgen05\b|(?:ld|st|mov)matrix\b|dp[24]a\b|cp\.async\b|dpas\b"
+    r"|(?i:v_)?(?i:mfma|smfmac|wmma|swmmac)[_.]|(?:__builtin_amdgcn_|llvm\.amdgcn\.|intel_sub_group_|__spirv_Subgroup2DBlock)"
+    r"|(?:gfx\w{3,8}|[cr]dna\d)/)\S*"
 )
 _TEXT = re.compile(r"[A-Za-z_][A-Za-z0-9_:./]*(?:<[^<>\n]{0,300}>)?(?:\([0-9, ]*\))?(?:@\w+)?")
 

@@ -42,9 +42,8 @@ def instructions(*filters: str) -> tuple[Instruction, ...]:
 
     >>> [one.name for one in instructions("copy", "gfx950")][0]
     'ds_read_b64_tr_b16'
-    >>> instructions("gfx9999")
-    Traceback (most recent call last):
-    layoutalg.core.errors.LayoutError: filter 'gfx9999': expected a kind (copy, ...
+    >>> len(instructions("copy", "gfx1250", "i16"))
+    2
     """
     return tuple([row.build() for row in selected(filters)])
 
@@ -69,8 +68,8 @@ def selected(filters: tuple[str, ...]) -> tuple[Row, ...]:
 def filter_words() -> dict[str, tuple[str, ...]]:
     """What filters there are, by what they say: kinds, families, vendors, chips.
 
-    >>> filter_words()["family"][:2]
-    ('DPAS', 'MFMA')
+    >>> filter_words()["vendor"]
+    ('AMD', 'Intel', 'NVIDIA')
     """
     listed = rows().values()
     return {

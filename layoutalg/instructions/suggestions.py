@@ -1,9 +1,10 @@
 """What a name was probably meant to be, and what a word that is not a whole name stands for.
 
-Names are compared by their words, runs of letters and of digits, which is cheap; the few that share most are compared letter by letter.
+Names are compared by their words, runs of letters and of digits, which is cheap; the few that share most are compared letter
+by letter.
 
->>> said_of("v_mfma_f32_16x16x16f")
-'no instruction has this name; did you mean v_mfma_f32_16x16x16f16, v_mfma_f32_16x16x16bf16, ...
+>>> said_of("v_mfma_f32_16x16x16f")[:69]
+'no instruction has this name; did you mean v_mfma_f32_16x16x16f16, v_'
 >>> said_of("SMFMAC")[:91]
 'SMFMAC is a family of 28 instructions: v_smfmac_f32_16x16x32_f16 (gfx942, gfx950), v_smfmac'
 """
@@ -16,7 +17,6 @@ from collections.abc import Iterable
 from difflib import SequenceMatcher
 from functools import lru_cache
 from typing import TYPE_CHECKING
-
 
 if TYPE_CHECKING:
     from layoutalg.instructions.registry import Row
@@ -31,17 +31,15 @@ _MOST_NAMED = 12
 
 
 @lru_cache(maxsize=1)
-def _names() -> tuple[tuple[tuple[str, str], ...], dict[str, Counter[int]]]:
-    """All names, each with its instruction's, and for each word how often which of them have it."""
+def _names() -> tuple[tuple[tuple[str, str], ...], dict[str, list[int]]]:
+    """All names, each with its instruction's, and for each word which of them have it."""
     from layoutalg.instructions.registry import rows
 
-    names = {
-        one: row.name for row in rows().values() for one in (row.name, row.dotted, *row.aliases) if one
-    }
-    holding: dict[str, Counter[int]] = {}
+    names = {one: row.name for row in rows().values() for one in (row.name, row.dotted, *row.aliases) if one}
+    holding: dict[str, list[int]] = {}
     for number, name in enumerate(names):
-        for word in _WORD.findall(name.lower()):
-            holding.setdefault(word, Counter())[number] += 1
+        for word in set(_WORD.findall(name.lower())):
+            holding.setdefault(word, []).append(number)
     return tuple(names.items()), holding
 
 
@@ -56,11 +54,12 @@ def nearest(name: str, most: int = 3) -> tuple[str, ...]:
     wanted = name.lower()[:_LONGEST]
     names, holding = _names()
     shared: Counter[int] = Counter()
-    words = Counter(_WORD.findall(wanted))
-    for word, count in words.items():
-        for number, times in holding.get(word, {}).items():
-            shared[number] += len(word) * min(count, times)
-    enough = 0.5 * sum(len(word) * count for word, count in words.items())
+    words = set(_WORD.findall(wanted))
+    for word in words:
+        weight = len(word)
+        for number in holding.get(word, ()):
+            shared[number] += weight
+    enough = 0.5 * sum(map(len, words))
     ranked = sorted((-weight, len(names[number][0]), number) for number, weight in shared.items() if weight >= enough)
     matcher = SequenceMatcher(b=wanted, autojunk=False)
 
@@ -90,7 +89,9 @@ def said_of(text: str) -> str:
     try:
         found = selected((word,))
     except LayoutError:
-        near = nearest(word) if len(_WORD.findall(word.lower())) > 1 else ()
+        words = _WORD.findall(word.lower())
+        known = any(one in _names()[1] for one in words if one.isalpha() and len(one) > 1)
+        near = nearest(word) if known and len(words) > 1 else ()
         return f"no instruction has this name; did you mean {', '.join(near)}?" if near else ""
     kinds = [kind for kind, words in filter_words().items() if word.lower() in {one.lower() for one in words}]
     what = {"family": "is a family of", "kind": "is said of"}.get((kinds or ["chip"])[0], "has")

@@ -1,6 +1,7 @@
 """AMD's matrix instructions against AMD's calculator, LLVM's assembler, IREE's intrinsics and Triton's wheel.
 
-The calculator is not a package: `data/amd_calculator.json.gz` has what it answers for all its instructions, and says how it was asked.
+The calculator is not a package: `data/amd_calculator.json.gz` has what it answers for all its instructions, and says how it
+was asked.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ DESCRIBED = [one for one in AMD if one.parts]
 
 
 def theirs(number: int) -> tuple[tuple[int, ...], Ints, Ints]:
-    """Sizes, and for each element the lanes `[..., copy]` and the first bit in a lane's registers, from the table's own formula."""
+    """Sizes, and for each element the lanes `[..., copy]` and the first bit in a lane's registers, by the table's formula."""
     one = TABLE["layouts"][number]
     sizes = tuple(one["sizes"])
     lanes, first = one["first"]
@@ -115,7 +116,9 @@ def test_rdna_4_s_k_is_read_in_two_ways_and_both_are_said(operand: str) -> None:
         assert iree["C"].layout == amd["C"].layout
         moved = np.argwhere(ours(iree[operand].layout)[1] != ours(amd[operand].layout)[1])
         other = np.argwhere((ours(iree[operand].layout)[0] != ours(amd[operand].layout)[0]).any(axis=-1))
-        assert len({*map(tuple, moved.tolist()), *map(tuple, other.tolist())}) == 128  # of 256, as the sources' conflict has it
+        assert (
+            len({*map(tuple, moved.tolist()), *map(tuple, other.tolist())}) == 128
+        )  # of 256, as the sources' conflict has it
     assert instruction("rdna4/v_wmma_i32_16x16x32_iu4/w32").readings == ()
 
 
@@ -172,9 +175,11 @@ def claims_of_triton() -> tuple[tuple[Instruction, InstructionOperand], ...]:
     found: list[tuple[Instruction, InstructionOperand]] = []
     for one in DESCRIBED:
         reading = one.read_by("Triton") if "Triton" in one.readings else one
-        for part in reading.parts:
-            if "Triton 3.9" in part.confirmed or (part.source == "Triton 3.9" and "scale" not in one.name):
-                found.append((reading, part))
+        found += [
+            (reading, part)
+            for part in reading.parts
+            if "Triton 3.9" in part.confirmed or (part.source == "Triton 3.9" and "scale" not in one.name)
+        ]
     return tuple(found)
 
 

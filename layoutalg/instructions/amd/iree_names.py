@@ -1,7 +1,7 @@
 """IREE's names of AMD's matrix instructions, in both directions.
 
-IREE writes `MFMA_F32_16x16x16_F16`, with the blocks behind k (`MFMA_F32_4x4x4x16B_F16`), `WMMAR3` and `WMMAR4` for RDNA 3 and 4,
-`WMMA` for gfx1250 (in IREE 3.2: for RDNA 3), and types as MLIR does:
+IREE writes `MFMA_F32_16x16x16_F16`, with the blocks behind k (`MFMA_F32_4x4x4x16B_F16`), `WMMAR3` and `WMMAR4` for RDNA 3 and
+4, `WMMA` for gfx1250 (in IREE 3.2: for RDNA 3), and types as MLIR does:
 
 >>> iree_spelling("MFMA_F32_4x4x4x16B_F16"), iree_spelling("WMMAR4_F32_16x16x16_F8E4M3FN_F8E5M2")
 ('v_mfma_f32_4x4x4_16b_f16', 'rdna4/v_wmma_f32_16x16x16_fp8_bf8/w32')
@@ -20,9 +20,7 @@ if TYPE_CHECKING:
 
 __all__ = ["iree_names", "iree_spelling"]
 
-_NAME = re.compile(
-    r"(MFMA|WMMAR3|WMMAR4|WMMA)_([A-Z]+\d+)_(\d+)x(\d+)x(\d+)(?:x(\d+)B)?_([A-Z0-9]+)(?:_([A-Z0-9]+))?"
-)
+_NAME = re.compile(r"(MFMA|WMMAR3|WMMAR4|WMMA)_([A-Z]+\d+)_(\d+)x(\d+)x(\d+)(?:x(\d+)B)?_([A-Z0-9]+)(?:_([A-Z0-9]+))?")
 _FLOATS = {
     "fp8": ("F8E4M3FN", "F8E4M3FNUZ"),
     "bf8": ("F8E5M2", "F8E5M2FNUZ"),

@@ -16,7 +16,8 @@ The mnemonic alone is the first of them (gfx11, a wave of 32), and the answer sa
 >>> instruction("V_WMMA_F32_16X16X16_F16").name
 'rdna3/v_wmma_f32_16x16x16_f16/w32'
 
-IREE's names (`MFMA_F32_16x16x16_F16`) are found too; the operands are then as IREE reads them, and the answer says whose they are.
+IREE's names (`MFMA_F32_16x16x16_F16`) are found too; the operands are then as IREE reads them, and the answer says whose
+they are.
 """
 
 from __future__ import annotations
@@ -37,7 +38,7 @@ from layoutalg.instructions.amd.matrix_layouts import (
     wmma_gfx12_layouts,
     wmma_gfx1250_layouts,
 )
-from layoutalg.instructions.amd.matrix_table import TABLE, Entry, generation_of
+from layoutalg.instructions.amd.matrix_table import TABLE, Entry
 from layoutalg.instructions.amd.names import FAMILIES, bits_of, spelling
 from layoutalg.instructions.instruction import Instruction, InstructionOperand
 from layoutalg.instructions.registry import Row
@@ -194,15 +195,15 @@ def _parts(entry: Entry, wave: int) -> tuple[tuple[InstructionOperand, ...], _Re
         differing = {"IREE": (*layouts[:2], iree_accumulator(name.m, name.n, name.blocks))}
     parts: list[InstructionOperand] = []
     for role, element, layout in zip("ABC", types, layouts, strict=True):
-        agree = tuple(
-            who
-            for who in confirmed
-            if differing.get(who.split()[0], layouts)["ABC".index(role)] == layout
+        agree = tuple(who for who in confirmed if differing.get(who.split()[0], layouts)["ABC".index(role)] == layout)
+        parts.append(
+            InstructionOperand(role, element, layout, source=source, confirmed=agree, notes=_said(entry, wave, role))
         )
-        parts.append(InstructionOperand(role, element, layout, source=source, confirmed=agree, notes=_said(entry, wave, role)))
     if name.sparse:
         index = index_layout(layouts[0])
-        parts.append(InstructionOperand("E", "i4", index, source=source, notes=(("index", "4 bits for each four of A"),)))
+        parts.append(
+            InstructionOperand("E", "i4", index, source=source, notes=(("index", "4 bits for each four of A"),))
+        )
     if name.scaled:
         parts += _scales(name.m, name.n, name.k // 32)
     others: list[tuple[str, tuple[InstructionOperand, ...]]] = []
@@ -216,7 +217,13 @@ def _parts(entry: Entry, wave: int) -> tuple[tuple[InstructionOperand, ...], _Re
             (
                 whose,
                 tuple(
-                    InstructionOperand(role, element, layout, source=full, confirmed=tuple(x for x in (IREE, TRITON) if x != full and x.split()[0] in differing))
+                    InstructionOperand(
+                        role,
+                        element,
+                        layout,
+                        source=full,
+                        confirmed=tuple(x for x in (IREE, TRITON) if x != full and x.split()[0] in differing),
+                    )
                     for role, element, layout, own in zip("ABC", types, theirs, layouts, strict=True)
                     if layout != own
                 ),
@@ -268,7 +275,9 @@ def _remarks(entry: Entry, wave: int) -> tuple[tuple[str, str], ...]:
     if name.a == "f8f6f4" and entry.described:
         found.append(("types", "CBSZ says A's and BLGP B's: fp8, bf8, fp6, bf6 or fp4"))
     if name.scaled and entry.described:
-        found.append(("scaled", "of fp4; which k an element of fp8 or fp6 has beside its scale, no source that is asked says"))
+        found.append(
+            ("scaled", "of fp4; which k an element of fp8 or fp6 has beside its scale, no source that is asked says")
+        )
     return tuple(found)
 
 

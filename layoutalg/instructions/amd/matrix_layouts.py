@@ -1,7 +1,7 @@
 """Who holds what of AMD's matrix instructions: one rule for the matrix cores of CDNA, one for each generation of RDNA.
 
 **CDNA (MFMA).** A wave has 64 lanes. They go over the M rows of A, then over its blocks, then over k, and each holds neighbours
-along k. The accumulator's lanes go over N columns; four rows at a time (f64: one) are in the registers of a lane. Worked by hand,
+along k. The accumulator's lanes go over N columns; four rows at a time (f64: one) are in the registers of a lane. By hand,
 16x16x16 with f16: 64 lanes / 16 rows leave 4 lanes along k, 16 / 4 = 4 elements for each:
 
 >>> a, b, c = mfma_layouts(16, 16, 16)
@@ -73,7 +73,8 @@ def iree_accumulator(m: int, n: int, blocks: int) -> Layout:
     which, (*_, run), columns = mfma_layouts(m, n, 4, blocks)[2].dims
     groups = 64 // n
     rows = [Factor(m // (run.extent * groups), run.extent * blocks, "reg"), Factor(groups, n, "lane"), run]
-    return _layout([[Factor(one.extent, run.extent, "reg") for one in which], rows, list(columns)])
+    block = [Factor(one.extent, run.extent, "reg") for one in which]
+    return _layout([block, rows, [Factor(columns[0].extent, 1, "lane")]])
 
 
 def _input(outer: int, k: int, blocks: int, role: str) -> Layout:

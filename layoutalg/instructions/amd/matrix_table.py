@@ -1,8 +1,8 @@
 """Which matrix instructions each of AMD's chips has: one line for instructions that differ in types alone.
 
-A line has the chips, and mnemonics in the spelling of gfx942, or in the only one that there was. Earlier assemblers spelled some
-differently, and bf16 twice: `_1k` has four elements in a lane (gfx90a on), without it two (gfx908, gfx90a). gfx942 drops `_1k`, so the
-same letters mean two instructions, and the chip decides:
+A line has the chips, and mnemonics in the spelling of gfx942, or in the only one that there was. Earlier assemblers spelled
+some differently, and bf16 twice: `_1k` has four elements in a lane (gfx90a on), without it two (gfx908, gfx90a). gfx942 drops
+`_1k`, so the same letters mean two instructions, and the chip decides:
 
 >>> for one in TABLE:
 ...     if "v_mfma_f32_32x32x4bf16" in (one.mnemonic, *one.spellings):
@@ -11,8 +11,8 @@ v_mfma_f32_32x32x4bf16 ('gfx908', 'gfx90a')
 v_mfma_f32_32x32x4_2b_bf16 ('gfx90a', 'gfx942', 'gfx950')
 
 Source: the assembler of LLVM 22 takes exactly these, of these sizes of registers; the tests ask it. AMD matrix instruction
-calculator 1.3.2 lists those of gfx908 to gfx942, gfx11 and gfx12. fp8 and bf8 are f8E4M3FNUZ and f8E5M2FNUZ on gfx942, the OCP's
-f8E4M3FN and f8E5M2 on the others.
+calculator 1.3.2 lists those of gfx908 to gfx942, gfx11 and gfx12. fp8 and bf8 are f8E4M3FNUZ and f8E5M2FNUZ on gfx942, the
+OCP's f8E4M3FN and f8E5M2 on the others.
 """
 
 from __future__ import annotations

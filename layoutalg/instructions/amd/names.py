@@ -51,8 +51,8 @@ GENERATIONS = {
 }
 """Other names of chips and generations, as a chip."""
 
-_BITS = {"f64": 64, "f32": 32, "i32": 32, "xf32": 32, "f16": 16, "bf16": 16, "bf16f32": 32, "i8": 8, "iu8": 8, "fp8": 8}
-_BITS |= {"bf8": 8, "f8f6f4": 8, "iu4": 4, "f4": 4, "fp4": 4}
+_SIZES = {64: "f64", 32: "f32 i32 xf32 bf16f32", 16: "f16 bf16", 8: "i8 iu8 fp8 bf8 f8f6f4", 4: "iu4 f4 fp4"}
+_BITS = {element: bits for bits, elements in _SIZES.items() for element in elements.split()}
 
 _TYPES = "f64|f32|xf32|f16|bf16|i8|iu8|iu4|fp8|bf8|f8f6f4|f4"
 _NAME = re.compile(

@@ -8,16 +8,16 @@ cover a row of 16, and sixteen lanes a tile of 4 x 16. Then lane l gets column l
 d0 = 4@lane:16, d1 = 4@lane:4, d2 = 4@lane 4@reg
 d0 = 4@lane:16, d1 = 4@reg, d2 = 16@lane
 
-The first dimension counts these tiles in the wave. Lane 5's second halfword is row 1 of column 5: what lane 5 = 4 * 1 + 5 // 4 had
-read, its halfword 5 % 4 = 1.
+The first dimension counts these tiles in the wave. Lane 6's second halfword is row 1 of column 6: of what lane 4 * 1 + 6 // 4 = 5
+had read, halfword 6 % 4 = 2.
 
-The loads of 128 bits (`global_load_tr_b128` of gfx12, `global_load_tr16_b128` and `ds_load_tr16_b128` of gfx1250) take 8 x 8 tiles of
-halfwords among 8 lanes: a lane reads a row and gets a column.
+The loads of 128 bits (`global_load_tr_b128` of gfx12, `global_load_tr16_b128` and `ds_load_tr16_b128` of gfx1250) take 8 x 8
+tiles of halfwords among 8 lanes: a lane reads a row and gets a column.
 
 Sources: for gfx950 the simulator in ROCm's rocm-systems (pull request 10175, compared with hardware) and Triton (pull request
-8525); for gfx12 Triton (pull request 7616) and IREE (pull request 24467); for gfx1250 that simulator, which has them alike. Nobody who has compared them
-with hardware describes those of 8, 6 and 4 bits, or a wave of 64 on gfx12: they are refused. CDNA 4's instruction set guide
-(11.4) wants all lanes to be active.
+8525); for gfx12 Triton (pull request 7616) and IREE (pull request 24467); for gfx1250 that simulator, which has them alike. Of
+those of 8, 6 and 4 bits, and of a wave of 64 on gfx12, no description that was compared with hardware was found: they are
+refused. CDNA 4's instruction set guide (11.4) wants all lanes to be active.
 """
 
 from __future__ import annotations
@@ -33,10 +33,17 @@ __all__ = ["rows", "transposed"]
 
 _ROCM = "ROCm/rocm-systems, pull request 10175"
 _ISA = "CDNA 4 instruction set guide, 11.4"
-_UNKNOWN = "which element lands in which lane, nobody has compared with hardware where the tests could see it"
+_UNKNOWN = "no description of which element lands in which lane was found that was compared with hardware"
 
 _KNOWN = (
-    ("ds_read_b64_tr_b16", ("gfx950",), 64, (16, 4), (_ROCM, "Triton, pull request 8525"), ("ds_read_tr16_b64", "ds_read_tr")),
+    (
+        "ds_read_b64_tr_b16",
+        ("gfx950",),
+        64,
+        (16, 4),
+        (_ROCM, "Triton, pull request 8525"),
+        ("ds_read_tr16_b64", "ds_read_tr"),
+    ),
     (
         "global_load_tr_b128",
         ("gfx1200", "gfx1201"),

@@ -27,7 +27,6 @@ from functools import partial
 
 from layoutalg.core.errors import LayoutError
 from layoutalg.core.layout import Layout, row_major
-from layoutalg.core.messages import shown
 from layoutalg.hardware.block_messages import BlockLoad, BlockStore, block_load, block_store
 from layoutalg.hardware.chips import target_info, target_names
 from layoutalg.instructions.instruction import Instruction, InstructionOperand
@@ -138,17 +137,24 @@ def _sizes(text: str, *, in_bytes: bool) -> tuple[int, int, int, int, int, int] 
         return None
     bits = found["elem_size_in_bits"] * (8 if in_bytes else 1)
     blocks = found.get("v_blocks", 1)
-    return bits, found["tile_width"], found["tile_height"], blocks, found.get("transpose", 0), found.get("pack_register", 0)
+    return (
+        bits,
+        found["tile_width"],
+        found["tile_height"],
+        blocks,
+        found.get("transpose", 0),
+        found.get("pack_register", 0),
+    )
 
 
 def _of(store: bool, kind: str, bits: int, tall: int, width: int, count: int) -> Instruction:
     if store:
         if count != 1 or kind:
-            raise LayoutError("a 2D block store writes one block, as it lies: expected x1c, without transform and transpose")
+            raise LayoutError(
+                "a 2D block store writes one block, as it lies: expected x1c, without transform and transpose"
+            )
         return _built(block_store(tall, width, bits))
-    return _built(
-        block_load(tall, width, bits, count, transform=kind == "transform_", transpose=kind == "transpose_")
-    )
+    return _built(block_load(tall, width, bits, count, transform=kind == "transform_", transpose=kind == "transpose_"))
 
 
 def _built(block: BlockLoad | BlockStore) -> Instruction:

@@ -1,9 +1,9 @@
 """DPAS by name: `dpas.f16`, `dpas.bmg.f16`, `dpas.8x8.bf.bf`, or the OpenCL builtin's name.
 
-`hardware.dpas` has the types, sizes and fragments; here a name becomes one of its instructions. The words behind `dpas` come in any
-order but for the types: a chip, `8xM` for M rows (vISA: the systolic depth, always 8, and the repeat count), and one to three
-types, of A, B and the accumulator, as MLIR spells them or as vISA does (`hf`, `bf`, `ub`, `f`, `d`). What is left out is usual: 8
-rows, the same type for B, f32 or s32.
+`hardware.dpas` has the types, sizes and fragments; here a name becomes one of its instructions. The words behind `dpas` come in
+any order but for the types: a chip, `8xM` for M rows (vISA: the systolic depth, always 8, and the repeat count), and one to
+three types, of A, B and the accumulator, as MLIR spells them or as vISA does (`hf`, `bf`, `ub`, `f`, `d`). What is left out is
+usual: 8 rows, the same type for B, f32 or s32.
 
 >>> from layoutalg.instructions import instruction
 >>> dpas = instruction("dpas.bmg.f16")

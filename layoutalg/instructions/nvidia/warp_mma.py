@@ -33,12 +33,13 @@ from layoutalg.core.factors import Factor
 from layoutalg.core.layout import Layout
 from layoutalg.instructions.instruction import Instruction, InstructionOperand
 from layoutalg.instructions.nvidia.chips import since
+from layoutalg.instructions.nvidia.cutlass_types import capitals
 from layoutalg.instructions.registry import Row
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-__all__ = ["rows", "warp_operands"]
+__all__ = ["PTX", "rows", "warp_operands"]
 
 _PER_REGISTER = {
     "f64": 1, "c64": 1, "gc64": 1, "tf32": 1, "f16": 2, "bf16": 2, "s8": 4, "u8": 4,
@@ -57,8 +58,7 @@ def warp_operands(m: int, n: int, k: int, e: int, ea: int = 0) -> tuple[Layout, 
     """
     ea = ea or e
     g, t = Factor(8, 4, "lane"), Factor(4, 1, "lane")
-    low = [Factor(m // 8, ea, "reg")]
-    a = Layout([[*low, g], [Factor(k // (4 * ea), ea * m // 8, "reg"), t, Factor(ea, 1, "reg")]])
+    a = Layout([[Factor(m // 8, ea, "reg"), g], [Factor(k // (4 * ea), ea * m // 8, "reg"), t, Factor(ea, 1, "reg")]])
     b = Layout([[Factor(k // (4 * e), e, "reg"), t, Factor(e, 1, "reg")], [Factor(n // 8, k // 4, "reg"), g]])
     c = Layout([[Factor(m // 8, 2, "reg"), g], [t, Factor(2, 1, "reg")]])
     return a.canonical(), b.canonical(), c.canonical()
@@ -75,21 +75,13 @@ def _iree_a(m: int, k: int, e: int) -> Layout:
     ).canonical()
 
 
-_CUTLASS = {"c64": "C64", "gc64": "GC64", "b1": "U1"}
-"""How CUTLASS spells a type where that is not its name in capitals."""
-
-
-def _spelled(element: str) -> str:
-    return _CUTLASS.get(element, element.upper())
-
-
 def _dense(
     sm: str, sizes: tuple[int, int, int], d: str, a: str, b: str, ending: str = "", dotted: str = "", iree: str = ""
 ) -> Row:
     """The row of a dense instruction whose A, B, C are as the formula has them."""
     m, n, k = sizes
     first = f"sm_{sm}"
-    name = f"SM{sm}_{m}x{n}x{k}_{_spelled(d)}{_spelled(a)}{_spelled(b)}{_spelled(d)}_TN{ending}"
+    name = f"SM{sm}_{m}x{n}x{k}_{capitals(d)}{capitals(a)}{capitals(b)}{capitals(d)}_TN{ending}"
     aliases = (iree,) if iree else ()
     build = partial(_build, name, first, sizes, (a, b, d), aliases, dotted, iree)
     return Row(name, "mma.sync", "mma", "NVIDIA", since(first), build, dotted, aliases)
