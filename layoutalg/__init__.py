@@ -71,7 +71,11 @@ if TYPE_CHECKING:  # what type checkers need to know of the table below
     from layoutalg.gemm.packed import plan_packed as plan_packed
     from layoutalg.gemm.sweep import sweep as sweep
     from layoutalg.hardware import block_load as block_load, block_store as block_store, dpas as dpas, gather as gather
-    from layoutalg.instructions import Instruction as Instruction, instruction as instruction
+    from layoutalg.instructions import (
+        Instruction as Instruction,
+        instruction as instruction,
+        instructions as instructions,
+    )
     from layoutalg.ir.findings import Finding as Finding
     from layoutalg.memory import (
         bank_conflicts as bank_conflicts,
@@ -140,7 +144,7 @@ _NAMES = {
     "gemm.packed": ("plan_packed",),
     "gemm.sweep": ("sweep",),
     "hardware": ("block_load", "block_store", "dpas", "gather"),
-    "instructions": ("Instruction", "instruction"),
+    "instructions": ("Instruction", "instruction", "instructions"),
     "ir.findings": ("Finding",),
     "memory": ("bank_conflicts", "best_swizzle", "coalescing", "matrix_load", "matrix_store"),
     "module": ("Module", "read"),

@@ -35,7 +35,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from layoutalg.core.errors import LayoutError
+from layoutalg.core.errors import DistributionError, LayoutError
 from layoutalg.core.layout import MACHINE, Layout
 from layoutalg.core.messages import shown
 from layoutalg.core.notation import Machine, Notation, Note, Operand, ReportRequest, own_sizes
@@ -114,6 +114,10 @@ class Instruction(Notation):
     more_traits: tuple[tuple[str, Layout | str], ...] = ()
     """What CUTLASS's traits have beside the operands: `RefLayout`, `ValID`."""
     remarks: tuple[tuple[str, str], ...] = ()
+    named_types: tuple[tuple[str, str], ...] = ()
+    """The element types, where no operand says them."""
+    refusal: str = ""
+    """Why there are no operands, of an instruction whose layouts no source has."""
 
     def __str__(self) -> str:
         return f"{self.name}@{self.reading}" if self.reading else self.name
@@ -141,7 +145,7 @@ class Instruction(Notation):
         >>> instruction("SM80_16x8x16_F32F16F16F32_TN").types
         {'A': 'f16', 'B': 'f16', 'C': 'f32'}
         """
-        return {part.role: part.element for part in self.parts}
+        return {part.role: part.element for part in self.parts} or dict(self.named_types)
 
     @property
     def readings(self) -> tuple[str, ...]:
@@ -203,6 +207,8 @@ class Instruction(Notation):
         >>> [one.name for one in instruction("SM80_16x8x16_F32F16F16F32_TN").operands()]
         ['A  16x16xf16', 'B  16x8xf16', 'C  16x8xf32']
         """
+        if self.refusal:
+            raise DistributionError(f"{self}: {self.refusal}")
         sizes = self.shape or self.parts[0].layout.shape
         own_sizes(self, sizes, shape)
         return tuple(self._operand(part, machine) for part in self.parts)
@@ -253,10 +259,12 @@ class Instruction(Notation):
         if self.reading:
             found.append(Note("reading", f"{self.reading}'s", "reading", self.reading))
         elif self.others:
+            differing = [(whose, parts) for whose, parts in self.others if parts]
             text = "; ".join(
-                f"{whose} reads {', '.join(one.role for one in parts)} in another order" for whose, parts in self.others
+                f"{whose} reads {', '.join(one.role for one in parts)} in another order" for whose, parts in differing
             )
-            found.append(Note("readings", f"{text} ({self.name}@{self.readings[0]})", "readings", list(self.readings)))
+            text = f"{text} ({self.name}@{differing[0][0]})" if differing else ""
+            found.append(Note("readings" if text else "", text, "readings", list(self.readings)))
         if self.thread_id:
             found.append(Note("thread id", self.thread_id, "thread_id", self.thread_id))
         found += [Note(label, text) for label, text in self.remarks]

@@ -42,6 +42,10 @@ _FAMILIES = tuple(
         "nvidia.tensor_memory_copies",
         "nvidia.shared_memory_atoms",
         "nvidia.tensor_memory_fragments",
+        "amd.matrix",
+        "amd.transposed_loads",
+        "intel.dpas_names",
+        "intel.block_message_names",
     )
 )
 """The functions that list a family's rows, `package.module:name`."""
@@ -51,8 +55,14 @@ _PATTERNS = (
     "layoutalg.instructions.nvidia.tensor_memory_mma:with_parameters",
     "layoutalg.instructions.nvidia.shared_memory_atoms:with_parameters",
     "layoutalg.instructions.nvidia.tensor_memory_fragments:with_parameters",
+    "layoutalg.instructions.amd.matrix:find",
+    "layoutalg.instructions.intel.dpas_names:find",
+    "layoutalg.instructions.intel.block_message_names:find",
 )
 """Functions that build an instruction from a name with parameters (or give None): what cannot be listed."""
+
+_IREE = re.compile(r"(?:iree/)?(?:NV_MMA_SYNC|MFMA|WMMA|WMMAR[34])_[A-Z0-9]+_\d+x")
+"""How names begin that are IREE's: the operands are then as IREE reads them."""
 
 _LONGEST_NAME = 400
 _MOST_LISTED = 12
@@ -140,7 +150,7 @@ def row_of(name: str) -> Row:
         listed = ", ".join(fitting[:_MOST_LISTED])
         more = f" and {len(fitting) - _MOST_LISTED} more" if len(fitting) > _MOST_LISTED else ""
         raise LayoutError(f"{shown(name)} fits {len(fitting)} instructions: say which: {listed}{more}")
-    near = nearest(wanted, rows().values())
+    near = nearest(wanted)
     hint = f"; did you mean {', '.join(near)}?" if near else ""
     raise LayoutError(f"no instruction {shown(name)} is known{hint}")
 
@@ -186,7 +196,7 @@ def instruction(name: str, reading: str = "") -> Instruction:
 
 def _reading_of(name: str, found: Instruction) -> str:
     """Whose reading a name means: IREE's names IREE's, a mnemonic the vendor's, where CUTLASS's atom does more than that."""
-    if name.startswith("NV_MMA_SYNC_") and "IREE" in found.readings:
+    if _IREE.match(name) and "IREE" in found.readings:
         return "IREE"
     return "PTX" if "PTX" in found.readings and not name.startswith("SM") else ""
 
@@ -202,10 +212,12 @@ def _parametrised(name: str) -> Instruction | None:
 
 
 _MEANT = re.compile(
-    r"(?:cute::)?(?:SM[0-9]+[_:]|wgmma\b|mma\.|tcgen05\b|(?:ld|st|mov)matrix\b|dp[24]a\b|cp\.async\b|v_(?:mfma|smfmac|wmma|swmmac)_)\S*"
+    r"(?:cute::)?(?:SM[0-9]+[_:]|wgmma\b|mma\.|tcgen05\b|(?:ld|st|mov)matrix\b|dp[24]a\b|cp\.async\b|dpas\b"
+    r"|(?i:v_)?(?i:mfma|smfmac|wmma|swmmac)[_.]|(?:__builtin_amdgcn_|llvm\.amdgcn\.|intel_sub_group_|__spirv_Subgroup2DBlock)"
+    r"|(?:gfx\w{3,8}|[cr]dna\d)/)\S*"
 )
 _ROLE = re.compile(r"\.(A|B|C|E|SFA|SFB|source|destination|layout)\Z")
-_TEXT = re.compile(r"[A-Za-z][A-Za-z0-9_:.]*(?:<[^<>\n]{0,300}>)?(?:\([0-9, ]*\))?(?:@\w+)?(?:\.[A-Za-z]+)?")
+_TEXT = re.compile(r"[A-Za-z_][A-Za-z0-9_:./]*(?:<[^<>\n]{0,300}>)?(?:\([0-9, ]*\))?(?:@\w+)?(?:\.[A-Za-z]+)?")
 
 
 def looks_like_name(text: str) -> bool:
