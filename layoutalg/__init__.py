@@ -81,6 +81,8 @@ if TYPE_CHECKING:  # what type checkers need to know of the table below
         bank_conflicts as bank_conflicts,
         best_swizzle as best_swizzle,
         coalescing as coalescing,
+        matrix_load as matrix_load,
+        matrix_store as matrix_store,
     )
     from layoutalg.module import Module as Module, read as read
     from layoutalg.nested import NestedLayoutAttr as NestedLayoutAttr, to_nested as to_nested
@@ -144,7 +146,7 @@ _NAMES = {
     "hardware": ("block_load", "block_store", "dpas", "gather"),
     "instructions": ("Instruction", "instruction", "instructions"),
     "ir.findings": ("Finding",),
-    "memory": ("bank_conflicts", "best_swizzle", "coalescing"),
+    "memory": ("bank_conflicts", "best_swizzle", "coalescing", "matrix_load", "matrix_store"),
     "module": ("Module", "read"),
     "nested": ("NestedLayoutAttr", "to_nested"),
     "nested.gpu": ("known_target", "mma"),

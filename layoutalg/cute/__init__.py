@@ -4,6 +4,7 @@
 (4,2):(2,1)
 """
 
+from layoutalg.cute.atoms import Atom, atom
 from layoutalg.cute.cute_layout import CuteLayout, from_cute, parse_cute, to_cute
 
-__all__ = ["CuteLayout", "from_cute", "parse_cute", "to_cute"]
+__all__ = ["Atom", "CuteLayout", "atom", "from_cute", "parse_cute", "to_cute"]

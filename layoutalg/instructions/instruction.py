@@ -45,7 +45,7 @@ from layoutalg.core.work_items import cover, machine_for
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-__all__ = ["Instruction", "InstructionOperand"]
+__all__ = ["Instruction", "InstructionOperand", "OperandOf"]
 
 _TRAITS = {"source": "SrcLayout", "destination": "DstLayout", "layout": "layout"}
 _LETTERS = {"A": "MxK", "B": "KxN", "C": "MxN", "D": "MxN"}
@@ -231,6 +231,17 @@ class Instruction(Notation):
         tile = part.layout.shape if role and part.layout.rank == 2 else None
         return Operand(name, layout, tile, role, notes=notes)  # pyright: ignore[reportArgumentType]
 
+    def operand(self, role: str) -> OperandOf:
+        """One operand as a value of its own, for what takes one layout: a comparison, a conversion, bank conflicts.
+
+        Raises `LayoutError` for a role that it does not have.
+
+        >>> from layoutalg.instructions import instruction
+        >>> print(instruction("SM80_16x8x16_F32F16F16F32_TN").operand("C"))
+        SM80_16x8x16_F32F16F16F32_TN.C
+        """
+        return OperandOf(self, self[role].role)
+
     def _notes(self, shape: Sequence[int] | None, machine: Machine | None, asked: ReportRequest) -> tuple[Note, ...]:
         """What it is, who executes it, which chips have it, and by which other names it goes."""
         found = [Note("family", f"{self.family} ({self.vendor})", "family", self.family)]
@@ -256,5 +267,38 @@ class Instruction(Notation):
             found.append(Note("readings" if text else "", text, "readings", list(self.readings)))
         if self.thread_id:
             found.append(Note("thread id", self.thread_id, "thread_id", self.thread_id))
-        found += [Note(label, text, label, text) for label, text in self.remarks]
+        found += [Note(label, text) for label, text in self.remarks]
+        if self.remarks:
+            found.append(Note("", "", "remarks", dict(self.remarks)))
         return tuple(found)
+
+
+@dataclass(frozen=True, slots=True)
+class OperandOf(Notation):
+    """One operand of an instruction, as a value with one layout; its text is the instruction's name, a dot and the role.
+
+    >>> print(la.parse("SM80_16x8x16_F32F16F16F32_TN.C").layout())
+    d0 = 2@reg:2 8@lane:4, d1 = 4@lane 2@reg
+    """
+
+    instruction: Instruction
+    role: str
+
+    def __str__(self) -> str:
+        return f"{self.instruction}.{self.role}"
+
+    def operands(self, shape: Sequence[int] | None = None, machine: Machine | None = None) -> tuple[Operand, ...]:
+        """The operand alone.
+
+        Raises `DistributionError` for a shape other than its own, and for a machine with other lanes.
+
+        >>> la.parse("ldmatrix.x4.destination").operands()[0].layout
+        Layout.parse('d0 = 4@reg:2 8@lane:4, d1 = 4@lane 2@reg')
+        """
+        own_sizes(self, self.instruction[self.role].layout.shape, shape)
+        found = self.instruction.operands(None, machine)
+        return tuple(
+            one._replace(role=None)
+            for one, part in zip(found, self.instruction.parts, strict=True)
+            if part.role == self.role
+        )

@@ -24,7 +24,7 @@ from layoutalg.core.messages import shown
 from layoutalg.core.reader import Reader
 from layoutalg.core.whole_numbers import instance_of
 from layoutalg.instructions.dotted_names import matching
-from layoutalg.instructions.instruction import Instruction
+from layoutalg.instructions.instruction import Instruction, OperandOf
 from layoutalg.instructions.suggestions import nearest
 
 __all__ = ["Row", "instruction", "looks_like_name", "read_instruction", "row_named", "row_of", "rows"]
@@ -216,7 +216,8 @@ _MEANT = re.compile(
     r"|(?i:v_)?(?i:mfma|smfmac|wmma|swmmac)[_.]|(?:__builtin_amdgcn_|llvm\.amdgcn\.|intel_sub_group_|__spirv_Subgroup2DBlock)"
     r"|(?:gfx\w{3,8}|[cr]dna\d)/)\S*"
 )
-_TEXT = re.compile(r"[A-Za-z_][A-Za-z0-9_:./]*(?:<[^<>\n]{0,300}>)?(?:\([0-9, ]*\))?(?:@\w+)?")
+_ROLE = re.compile(r"\.(A|B|C|E|SFA|SFB|source|destination|layout)\Z")
+_TEXT = re.compile(r"[A-Za-z_][A-Za-z0-9_:./]*(?:<[^<>\n]{0,300}>)?(?:\([0-9, ]*\))?(?:@\w+)?(?:\.[A-Za-z]+)?")
 
 
 def looks_like_name(text: str) -> bool:
@@ -228,8 +229,8 @@ def looks_like_name(text: str) -> bool:
     return len(text) <= _LONGEST_NAME and _MEANT.fullmatch(text.strip()) is not None
 
 
-def read_instruction(reader: Reader) -> Instruction:
-    """Read an instruction's name and leave the reader behind it.
+def read_instruction(reader: Reader) -> Instruction | OperandOf:
+    """Read an instruction's name, or that of one operand (`.C`), and leave the reader behind it.
 
     >>> print(read_instruction(Reader("mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32")))
     SM80_16x8x16_F32F16F16F32_TN
@@ -238,9 +239,11 @@ def read_instruction(reader: Reader) -> Instruction:
     match = _TEXT.match(reader.text, start)
     if match is None:
         reader.fail("the name of an instruction, such as SM80_16x8x16_F32F16F16F32_TN")
+    role = _ROLE.search(match.group())
     try:
-        found = instruction(match.group())
+        found = instruction(_ROLE.sub("", match.group()))
+        value = found if role is None else found.operand(role[1])
     except LayoutError as error:
         reader.fail("the name of an instruction", str(error), at=start)
     reader.position = match.end()
-    return found
+    return value
