@@ -12,7 +12,6 @@ by letter.
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Iterable
 from difflib import SequenceMatcher
 from functools import lru_cache
@@ -31,16 +30,12 @@ _MOST_NAMED = 12
 
 
 @lru_cache(maxsize=1)
-def _names() -> tuple[tuple[tuple[str, str], ...], dict[str, list[int]]]:
-    """All names, each with its instruction's, and for each word which of them have it."""
+def _names() -> tuple[tuple[str, str, str], ...]:
+    """All names in small letters and as they are written, each with its instruction's."""
     from layoutalg.instructions.registry import rows
 
     names = {one: row.name for row in rows().values() for one in (row.name, row.dotted, *row.aliases) if one}
-    holding: dict[str, list[int]] = {}
-    for number, name in enumerate(names):
-        for word in set(_WORD.findall(name.lower())):
-            holding.setdefault(word, []).append(number)
-    return tuple(names.items()), holding
+    return tuple([(one.lower(), one, name) for one, name in names.items()])
 
 
 def nearest(name: str, most: int = 3) -> tuple[str, ...]:
@@ -52,24 +47,27 @@ def nearest(name: str, most: int = 3) -> tuple[str, ...]:
     (('v_mfma_f32_16x16x16_f16',), ())
     """
     wanted = name.lower()[:_LONGEST]
-    names, holding = _names()
-    shared: Counter[int] = Counter()
-    words = set(_WORD.findall(wanted))
+    words = sorted(set(_WORD.findall(wanted)))
+    weights = [0] * len(_names())
     for word in words:
-        weight = len(word)
-        for number in holding.get(word, ()):
-            shared[number] += weight
-    enough = 0.5 * sum(map(len, words))
-    ranked = sorted((-weight, len(names[number][0]), number) for number, weight in shared.items() if weight >= enough)
+        for number, one in enumerate(_names()):
+            if word in one[0]:
+                weights[number] += len(word)
+    enough = max(1.0, 0.5 * sum(map(len, words)))
+    ranked = sorted(
+        (-weight, abs(len(_names()[number][0]) - len(wanted)), number)
+        for number, weight in enumerate(weights)
+        if weight >= enough
+    )
     matcher = SequenceMatcher(b=wanted, autojunk=False)
 
     def unlike(one: str) -> tuple[bool, float]:
-        matcher.set_seq1(one.lower())
-        return wanted not in one.lower(), -matcher.ratio()
+        matcher.set_seq1(one)
+        return wanted not in one, -matcher.ratio()
 
-    ordered = sorted([names[number] for _, _, number in ranked[:_COMPARED]], key=lambda pair: unlike(pair[0]))
+    compared = [_names()[number] for _, _, number in ranked[:_COMPARED]]
     best: dict[str, str] = {}
-    for one, instruction in ordered:
+    for _, one, instruction in sorted(compared, key=lambda parts: unlike(parts[0])):
         best.setdefault(instruction, one)
     return tuple(best.values())[:most]
 
@@ -90,7 +88,7 @@ def said_of(text: str) -> str:
         found = selected((word,))
     except LayoutError:
         words = _WORD.findall(word.lower())
-        known = any(one in _names()[1] for one in words if one.isalpha() and len(one) > 1)
+        known = any(one in name for one in words if one.isalpha() and len(one) > 1 for name, _, _ in _names())
         near = nearest(word) if known and len(words) > 1 else ()
         return f"no instruction has this name; did you mean {', '.join(near)}?" if near else ""
     kinds = [kind for kind, words in filter_words().items() if word.lower() in {one.lower() for one in words}]

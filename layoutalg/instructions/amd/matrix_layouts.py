@@ -22,6 +22,7 @@ which the tests compare with element by element; for what it lacks, IREE 3.13 an
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TypeAlias
 
 from layoutalg.core.factors import Factor
@@ -161,5 +162,5 @@ def index_layout(a: Layout) -> Layout:
     return _layout([*rest, [*pieces, Factor(last.extent // 4, 1, "reg")]])
 
 
-def _layout(dims: list[list[Factor]]) -> Layout:
+def _layout(dims: Sequence[Sequence[Factor]]) -> Layout:
     return Layout(dims).canonical()

@@ -8,8 +8,8 @@ cover a row of 16, and sixteen lanes a tile of 4 x 16. Then lane l gets column l
 d0 = 4@lane:16, d1 = 4@lane:4, d2 = 4@lane 4@reg
 d0 = 4@lane:16, d1 = 4@reg, d2 = 16@lane
 
-The first dimension counts these tiles in the wave. Lane 6's second halfword is row 1 of column 6: of what lane 4 * 1 + 6 // 4 = 5
-had read, halfword 6 % 4 = 2.
+The first dimension counts these tiles in the wave. Lane 6's second halfword is row 1 of column 6: of what lane
+4 * 1 + 6 // 4 = 5 had read, halfword 6 % 4 = 2.
 
 The loads of 128 bits (`global_load_tr_b128` of gfx12, `global_load_tr16_b128` and `ds_load_tr16_b128` of gfx1250) take 8 x 8
 tiles of halfwords among 8 lanes: a lane reads a row and gets a column.

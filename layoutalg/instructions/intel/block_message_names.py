@@ -26,7 +26,6 @@ import re
 from functools import partial
 
 from layoutalg.core.errors import LayoutError
-from layoutalg.core.layout import Layout, row_major
 from layoutalg.hardware.block_messages import BlockLoad, BlockStore, block_load, block_store
 from layoutalg.hardware.chips import target_info, target_names
 from layoutalg.instructions.instruction import Instruction, InstructionOperand
@@ -158,16 +157,8 @@ def _of(store: bool, kind: str, bits: int, tall: int, width: int, count: int) ->
 
 
 def _built(block: BlockLoad | BlockStore) -> Instruction:
-    layout = block.layout
-    memory = Layout(row_major(layout.shape, "addr").dims)
     held = "source" if isinstance(block, BlockStore) else "destination"
-    other = "destination" if isinstance(block, BlockStore) else "source"
-    element = f"i{block.bits}"
-    registers = InstructionOperand(held, element, layout, source=_SOURCE, confirmed=_CONFIRMED)
-    block_in_memory = InstructionOperand(
-        other, element, memory, "memory", source=_SOURCE, notes=(("rows", "one pitch of the matrix apart"),)
-    )
-    parts = (registers, block_in_memory) if held == "source" else (block_in_memory, registers)
+    part = InstructionOperand(held, f"i{block.bits}", block.layout, source=_SOURCE, confirmed=_CONFIRMED)
     name = _name(block)
     return Instruction(
         name,
@@ -177,7 +168,7 @@ def _built(block: BlockLoad | BlockStore) -> Instruction:
         _chips(),
         (),
         block.subgroup_size,
-        parts,
+        (part,),
         lanes=block.subgroup_size,
         aliases=(name.removeprefix(_PREFIX),),
     )
