@@ -10,7 +10,8 @@ d0 = 2@sg:4 16@reg, d1 = 4@sg 16@lane
 >>> layout.coords(sg=3, lane=5)[:2].tolist()
 [[0, 53], [1, 53]]
 
-`core` has the algebra and the contract, `hardware` what chips do. `xegpu`, `nested`, `amx`, `triton` and `cute` are one
+`core` has the algebra and the contract, `hardware` what chips do, `instructions` their matrix and copy instructions by name.
+`xegpu`, `nested`, `amx`, `triton` and `cute` are one
 notation each, and `notations` says which text belongs to whom. All else (`compare`, `memory`, `conversion`, `simulate`,
 `module`, `gemm`, `viz`, `show`) uses the contract alone. For whole modules, `flow` decides who holds what: `checking` reports
 on it, `propagation` completes it, `lowering` writes it for each lane, `lanes` does both, and `equivalence` compares what
@@ -70,11 +71,18 @@ if TYPE_CHECKING:  # what type checkers need to know of the table below
     from layoutalg.gemm.packed import plan_packed as plan_packed
     from layoutalg.gemm.sweep import sweep as sweep
     from layoutalg.hardware import block_load as block_load, block_store as block_store, dpas as dpas, gather as gather
+    from layoutalg.instructions import (
+        Instruction as Instruction,
+        instruction as instruction,
+        instructions as instructions,
+    )
     from layoutalg.ir.findings import Finding as Finding
     from layoutalg.memory import (
         bank_conflicts as bank_conflicts,
         best_swizzle as best_swizzle,
         coalescing as coalescing,
+        matrix_load as matrix_load,
+        matrix_store as matrix_store,
     )
     from layoutalg.module import Module as Module, read as read
     from layoutalg.nested import NestedLayoutAttr as NestedLayoutAttr, to_nested as to_nested
@@ -136,8 +144,9 @@ _NAMES = {
     "gemm.packed": ("plan_packed",),
     "gemm.sweep": ("sweep",),
     "hardware": ("block_load", "block_store", "dpas", "gather"),
+    "instructions": ("Instruction", "instruction", "instructions"),
     "ir.findings": ("Finding",),
-    "memory": ("bank_conflicts", "best_swizzle", "coalescing"),
+    "memory": ("bank_conflicts", "best_swizzle", "coalescing", "matrix_load", "matrix_store"),
     "module": ("Module", "read"),
     "nested": ("NestedLayoutAttr", "to_nested"),
     "nested.gpu": ("known_target", "mma"),

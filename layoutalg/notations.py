@@ -139,6 +139,19 @@ _ROWS = (
         "layoutalg.triton.encodings.gluon:read_gluon",
     ),
     NotationText(
+        "instruction",
+        re.compile(
+            r"(?:cute::)?SM[0-9]+[_:]|mma\.|(?:wgmma|tcgen05|(?:ld|st|mov)matrix|dp[24]a|cp\.async)\b(?!\s*=)"
+            r"|(?:(?:UMMA|GMMA)::)?(?:Layout_(?:MN|K)_|tmem_frg_[12]sm<)|UniversalCopy<"
+            r"|(?i:v_(?:mfma|smfmac|wmma|swmmac)_|(?:s?mfma|smfmac|wmma|swmmac)[._]\w)|(?:ds|global)_(?:read|load)_"
+            r"|(?:__builtin_amdgcn_|llvm\.amdgcn\.|rocdl\.)(?:s?mfma|smfmac|wmma|swmmac|ds|global)"
+            r"|(?:gfx\w{3,8}|[cr]dna\d|mi\d{3}x?a?)/|dpas\.|intel_sub_group_\w+_matrix_mad_|(?:intel_sub_group_2d_block_)?(?:read|write)"
+            r"_(?:trans\w{3,5}_)?\d{1,2}b_|xevm\.block(?:load|store)2d|__spirv_Subgroup2DBlock|(?:load|store)_block2d"
+        ),
+        "layoutalg.instructions.registry:read_instruction",
+        ("SM80_16x8x16_F32F16F16F32_TN", "mma.sync.aligned.", "v_mfma_f32_16x16x16_f16", "dpas.f16.f16.f32"),
+    ),
+    NotationText(
         "layout",
         re.compile(r"[A-Za-z_][A-Za-z0-9_]*[ \t]*=|\(\)"),
         "layoutalg.core.layout:read_layout",
@@ -240,6 +253,10 @@ def _refuse(reader: Reader, start: int) -> NoReturn:
     shaped = _SHAPED.match(reader.text, start)
     if shaped is not None:
         hint = f" (a {shaped[1]} type says no more than a shape: give a layout, and the shape {shaped[2] or '8x16'})"
+    if not near and shaped is None:
+        said = cast("str", imported("layoutalg.instructions.suggestions").said_of(reader.text[start:]))
+        if said:
+            raise ParseError(reader.text, start, "one instruction or a layout", said)
     raise ParseError(reader.text, start, f"a text of a notation that is read: {examples}{hint}")
 
 

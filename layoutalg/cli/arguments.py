@@ -245,6 +245,7 @@ def read_value_or_module(text: str) -> Notation | Module:
     layoutalg.core.errors.LayoutError: gemm.mlir: no such file or directory
     """
     from layoutalg.core.files import read_file
+    from layoutalg.instructions.registry import looks_like_name
     from layoutalg.module.module import Module, checked, looks_like_module
     from layoutalg.notations import parse
 
@@ -257,7 +258,7 @@ def read_value_or_module(text: str) -> Notation | Module:
     try:
         return parse(source)
     except LayoutError as error:
-        if looks_like_module(source):
+        if looks_like_module(source) and not looks_like_name(source):
             return Module(source, name)
         if name == "text":
             raise

@@ -25,6 +25,7 @@ from layoutalg.cli.convert import convert
 from layoutalg.cli.cute import cute
 from layoutalg.cli.draw import draw
 from layoutalg.cli.gemm import gemm
+from layoutalg.cli.listing import list_instructions
 from layoutalg.cli.lower import lower
 from layoutalg.cli.migrate import migrate
 from layoutalg.cli.propagate import propagate
@@ -59,6 +60,7 @@ for _command in (
     draw,
     same,
     banks,
+    list_instructions,
     convert,
     cute,
     verify,

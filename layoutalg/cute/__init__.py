@@ -11,6 +11,7 @@ The algebra has CuTe's names and its order of arguments; a layout is given as a 
 An operation is exact, or it is refused: no result has other values than its definition says. `explain` shows the steps.
 """
 
+from layoutalg.cute.atoms import Atom, atom
 from layoutalg.cute.bases import ScaledBasis
 from layoutalg.cute.casting import downcast, recast, upcast
 from layoutalg.cute.composing import composition
@@ -61,7 +62,8 @@ from layoutalg.cute.tiling import (
 )
 
 __all__ = [
-    "OPERATIONS", "CuteLayout", "Evaluated", "Explanation", "Operation", "ScaledBasis", "Step", "Swizzle", "blocked_product",
+    "OPERATIONS", "Atom", "CuteLayout", "Evaluated", "Explanation", "Operation", "ScaledBasis", "Step", "Swizzle", "atom",
+    "blocked_product",
     "coalesce", "complement", "composition", "cosize", "crd2crd", "crd2idx", "depth", "dice", "downcast", "evaluate",
     "explain", "filter", "filter_zeros", "flat_divide", "flat_product", "flatten", "from_cute", "get",
     "get_nonswizzle_portion", "get_swizzle_portion", "group", "idx2crd", "left_inverse", "logical_divide", "logical_product",

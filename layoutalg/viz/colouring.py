@@ -25,7 +25,10 @@ from layoutalg.core.limits import MOST_SWATCHES
 from layoutalg.viz.colours import HUES, Colours, hexes, hue_of, ramp, shades
 from layoutalg.viz.grid import Grid
 
-__all__ = ["colourings", "legend", "paint"]
+__all__ = ["OWN", "colourings", "legend", "paint"]
+
+OWN = "own axes"
+"""The colouring of grids that share none, such as registers beside memory: each by the first of its own."""
 
 _AXES = {"subgroup": "sg", "lane": "lane", "register": "reg"}
 _ALONE = (-0.2, 1.3)
@@ -50,6 +53,7 @@ def paint(grid: Grid, by: str) -> Colours:
     Traceback (most recent call last):
     layoutalg.core.errors.LayoutError: colour 'lane': memory can be coloured by addr
     """
+    by = colourings(grid)[0] if by == OWN else by
     if by not in colourings(grid):
         raise LayoutError(f"colour {by!r}: {grid.title} can be coloured by {', '.join(colourings(grid))}")
     if by == "subgroup":
@@ -71,6 +75,10 @@ def paint(grid: Grid, by: str) -> Colours:
 
 def legend(grids: Sequence[Grid], by: str) -> tuple[tuple[str, str | None], ...]:
     """What the colours of some grids of one picture mean: texts, each with its colour or None."""
+    if by == OWN:
+        names = dict.fromkeys(colourings(grid)[0] for grid in grids)
+        alike = [[grid for grid in grids if colourings(grid)[0] == name] for name in names]
+        return tuple([entry for some, name in zip(alike, names, strict=True) for entry in legend(some, name)])
     first = grids[0]
     if by == "tile":
         found = dict.fromkeys(

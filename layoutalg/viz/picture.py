@@ -23,7 +23,7 @@ from layoutalg.core.files import as_path, write_file
 from layoutalg.core.messages import shown
 from layoutalg.core.notation import Distributed, Machine, Operand, as_sizes
 from layoutalg.core.whole_numbers import as_flag, instance_of, one_of
-from layoutalg.viz.colouring import colourings
+from layoutalg.viz.colouring import OWN, colourings
 from layoutalg.viz.grid import MOST, Addressed, Grid, folded_alike, hardware_grid, tensor_grid
 from layoutalg.viz.scene import Scene, lay_out
 from layoutalg.viz.svg import legal
@@ -77,7 +77,7 @@ class Picture:
         ('addr',)
         """
         found = [colourings(tensor_grid(part, 1, 1)) for part in self.parts]
-        return tuple(name for name in found[0] if all(name in one for one in found))
+        return tuple(name for name in found[0] if all(name in one for one in found)) or (OWN,)
 
     @property
     def directions(self) -> tuple[str, ...]:
@@ -96,6 +96,8 @@ class Picture:
     def grids(self, direction: str | None = None) -> tuple[tuple[Grid, int, int], ...]:
         """The grids, each with its row and column in the arrangement: A left, B above, C in the corner; else one by one.
 
+        What a product has beside A, B and C (the indices of a sparse A, scales) is below.
+
         Raises `LayoutError` where an axis has gaps (direction "hardware").
 
         >>> [(grid.title[0], row, column) for grid, row, column in la.dpas("f16", "f16", "f32").picture().grids()]
@@ -106,10 +108,10 @@ class Picture:
             direction = one_of(direction, DIRECTIONS, "direction")
         if (direction or self.direction) == "hardware":
             found = [(hardware_grid(part, most, most), i, 0) for i, part in enumerate(self.parts)]
-        elif [part.role for part in self.parts] != ["A", "B", "C"]:
+        elif [part.role for part in self.parts[:3]] != ["A", "B", "C"]:
             found = [(tensor_grid(part, most, most), i, 0) for i, part in enumerate(self.parts)]
         else:
-            left, above, corner = (tensor_grid(part, most, most) for part in self.parts)
+            left, above, corner = (tensor_grid(part, most, most) for part in self.parts[:3])
             sides = {
                 "k": (left.columns, above.rows),
                 "m": (left.rows, corner.rows),
@@ -119,8 +121,9 @@ class Picture:
             (a_k, b_k), (a_m, c_m), (b_n, c_n) = (alike.get(name, pair) for name, pair in sides.items())
             found = [
                 (tensor_grid(part, sides=pair), *_SPOT[str(part.role)])
-                for part, pair in zip(self.parts, ((a_m, a_k), (b_k, b_n), (c_m, c_n)), strict=True)
+                for part, pair in zip(self.parts[:3], ((a_m, a_k), (b_k, b_n), (c_m, c_n)), strict=True)
             ]
+            found += [(tensor_grid(part, most, most), 2 + i // 2, i % 2) for i, part in enumerate(self.parts[3:])]
         # One scale for all: a register has the same colour in every operand.
         scale: dict[str, tuple[int, int]] = {}
         for grid, _, _ in found:

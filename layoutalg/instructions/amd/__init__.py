@@ -1,0 +1,1 @@
+"""AMD's matrix instructions (MFMA, SMFMAC, WMMA, SWMMAC) and the loads that transpose."""

@@ -1,0 +1,1 @@
+"""Intel's matrix instruction (DPAS) and 2D block messages, by the names people type."""

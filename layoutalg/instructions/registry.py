@@ -1,0 +1,249 @@
+"""All instructions by name: one row each, and the search that finds a row by any name people type.
+
+A family is a function that lists rows; a row has the name, what one filters by, and how to build the value. Nothing is built
+until it is asked for. The families are listed in `_FAMILIES`, and a new one is a line there:
+
+>>> row = row_of("SM80_16x8x16_F32F16F16F32_TN")
+>>> row.family, row.dotted
+('mma.sync', 'mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32')
+
+Names are found as they are written, by an alias, or, for names with dots, by some of the words between the dots (see
+`dotted_names`). A name that fits several instructions is an error that lists them; an unknown one names the nearest.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from functools import lru_cache
+from typing import NamedTuple, cast
+
+from layoutalg.core.errors import LayoutError
+from layoutalg.core.lazy import imported
+from layoutalg.core.messages import shown
+from layoutalg.core.reader import Reader
+from layoutalg.core.whole_numbers import instance_of
+from layoutalg.instructions.dotted_names import matching
+from layoutalg.instructions.instruction import Instruction, OperandOf
+from layoutalg.instructions.suggestions import nearest
+
+__all__ = ["Row", "instruction", "looks_like_name", "read_instruction", "row_named", "row_of", "rows"]
+
+_FAMILIES = tuple(
+    f"layoutalg.instructions.{module}:rows"
+    for module in (
+        "nvidia.dot_products",
+        "nvidia.quad_pair_mma",
+        "nvidia.warp_mma",
+        "nvidia.warpgroup_mma",
+        "nvidia.tensor_memory_mma",
+        "nvidia.block_scaled_mma",
+        "nvidia.matrix_copies",
+        "nvidia.tensor_memory_copies",
+        "nvidia.shared_memory_atoms",
+        "nvidia.tensor_memory_fragments",
+        "amd.matrix",
+        "amd.transposed_loads",
+        "intel.dpas_names",
+        "intel.block_message_names",
+    )
+)
+"""The functions that list a family's rows, `package.module:name`."""
+
+_PATTERNS = (
+    "layoutalg.instructions.nvidia.warpgroup_mma:with_parameters",
+    "layoutalg.instructions.nvidia.tensor_memory_mma:with_parameters",
+    "layoutalg.instructions.nvidia.shared_memory_atoms:with_parameters",
+    "layoutalg.instructions.nvidia.tensor_memory_fragments:with_parameters",
+    "layoutalg.instructions.amd.matrix:find",
+    "layoutalg.instructions.intel.dpas_names:find",
+    "layoutalg.instructions.intel.block_message_names:find",
+)
+"""Functions that build an instruction from a name with parameters (or give None): what cannot be listed."""
+
+_IREE = re.compile(r"(?:iree/)?(?:NV_MMA_SYNC|MFMA|WMMA|WMMAR[34])_[A-Z0-9]+_\d+x")
+"""How names begin that are IREE's: the operands are then as IREE reads them."""
+
+_LONGEST_NAME = 400
+_MOST_LISTED = 12
+
+
+class Row(NamedTuple):
+    """An instruction before it is built.
+
+    `name` is the canonical name, `aliases` are others that mean the same, `dotted` the vendor's mnemonic with all qualifiers.
+    `kind` is "mma", "copy" or "layout".
+
+    >>> row_of("SM80_16x8x16_F32F16F16F32_TN").chips[0]
+    'sm_80'
+    """
+
+    name: str
+    family: str
+    kind: str
+    vendor: str
+    chips: tuple[str, ...]
+    build: Callable[[], Instruction]
+    dotted: str = ""
+    aliases: tuple[str, ...] = ()
+
+
+def _called(where: str) -> Callable[..., object]:
+    module, _, name = where.partition(":")
+    return getattr(imported(module), name)
+
+
+@lru_cache(maxsize=1)
+def rows() -> dict[str, Row]:
+    """Every instruction that can be listed, by its canonical name, in the order of the families.
+
+    >>> rows()["SM80_16x8x16_F32F16F16F32_TN"].dotted
+    'mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32'
+    """
+    found: dict[str, Row] = {}
+    for family in _FAMILIES:
+        for row in cast("tuple[Row, ...]", _called(family)()):
+            found.setdefault(row.name, row)
+    return found
+
+
+@lru_cache(maxsize=1)
+def _exact() -> dict[str, Row]:
+    """Rows by every name that is one word: canonical ones first, then aliases, mnemonics last."""
+    listed = list(rows().values())
+    found = {row.name.lower(): row for row in listed}
+    for row in listed:
+        for alias in row.aliases:
+            found.setdefault(alias.lower(), row)
+    for row in listed:
+        if row.dotted:
+            found.setdefault(row.dotted.lower(), row)
+    return found
+
+
+@lru_cache(maxsize=1)
+def _dotted() -> dict[str, Row]:
+    """Rows by their mnemonic: of several with one mnemonic, the first."""
+    found: dict[str, Row] = {}
+    for row in rows().values():
+        if row.dotted:
+            found.setdefault(row.dotted, row)
+    return found
+
+
+def row_of(name: str) -> Row:
+    """The row of an instruction, by any of its names.
+
+    Raises `LayoutError` for a name of several instructions (the message lists them) and for an unknown one (nearest names).
+
+    >>> row_of("mma.m16n8k16.f32.f16.f16.f32").name
+    'SM80_16x8x16_F32F16F16F32_TN'
+    """
+    wanted = _plain(name)
+    found = _exact().get(wanted.lower())
+    if found is not None:
+        return found
+    fitting = matching(wanted, _dotted())
+    if len(fitting) == 1:
+        return _dotted()[fitting[0]]
+    if fitting:
+        listed = ", ".join(fitting[:_MOST_LISTED])
+        more = f" and {len(fitting) - _MOST_LISTED} more" if len(fitting) > _MOST_LISTED else ""
+        raise LayoutError(f"{shown(name)} fits {len(fitting)} instructions: say which: {listed}{more}")
+    near = nearest(wanted)
+    hint = f"; did you mean {', '.join(near)}?" if near else ""
+    raise LayoutError(f"no instruction {shown(name)} is known{hint}")
+
+
+def row_named(name: str) -> Row | None:
+    """The row that has exactly this name, canonical or other; None where there is none.
+
+    >>> row_named("SM80"), row_named("dp4a").name
+    (None, 'SM61_DP4A')
+    """
+    return _exact().get(_plain(name).lower())
+
+
+def _plain(name: str) -> str:
+    """A name as it is listed: without C++'s leading namespace and white space."""
+    instance_of(name, str, "name")
+    if len(name) > _LONGEST_NAME:
+        raise LayoutError(f"a name of {len(name)} characters: expected an instruction's, of at most {_LONGEST_NAME}")
+    return re.sub(r"\s+", "", name).removeprefix("cute::")
+
+
+def instruction(name: str, reading: str = "") -> Instruction:
+    """The instruction of a name: CUTLASS's, IREE's, or the mnemonic of PTX or of the ISA, with or without its qualifiers.
+
+    `reading` says whose reading of the operands is wanted where sources disagree; `NAME@IREE` says the same.
+
+    Raises `LayoutError` for a name that is unknown (with the nearest), or that several instructions share (with their list).
+
+    >>> instruction("mma.m16n8k16.f32.f16.f16.f32").name
+    'SM80_16x8x16_F32F16F16F32_TN'
+    >>> instruction("NV_MMA_SYNC_F32_16x8x16_F16").reading
+    'IREE'
+    """
+    wanted = _plain(name)
+    base, _, whose = wanted.partition("@")
+    if (found := _parametrised(base)) is None:
+        found = row_of(base).build()
+    if not whose:
+        whose = _reading_of(base, found)
+    instance_of(reading, str, "reading")
+    return found.read_by(reading or whose)
+
+
+def _reading_of(name: str, found: Instruction) -> str:
+    """Whose reading a name means: IREE's names IREE's, a mnemonic the vendor's, where CUTLASS's atom does more than that."""
+    if _IREE.match(name) and "IREE" in found.readings:
+        return "IREE"
+    return "PTX" if "PTX" in found.readings and not name.startswith("SM") else ""
+
+
+def _parametrised(name: str) -> Instruction | None:
+    if name.lower() in _exact():
+        return None
+    for where in _PATTERNS:
+        found = cast("Instruction | None", _called(where)(name))
+        if found is not None:
+            return found
+    return None
+
+
+_MEANT = re.compile(
+    r"(?:cute::)?(?:SM[0-9]+[_:]|wgmma\b|mma\.|tcgen05\b|(?:ld|st|mov)matrix\b|dp[24]a\b|cp\.async\b|dpas\b"
+    r"|(?i:v_)?(?i:mfma|smfmac|wmma|swmmac)[_.]|(?:__builtin_amdgcn_|llvm\.amdgcn\.|intel_sub_group_|__spirv_Subgroup2DBlock)"
+    r"|(?:gfx\w{3,8}|[cr]dna\d)/)\S*"
+)
+_ROLE = re.compile(r"\.(A|B|C|E|SFA|SFB|source|destination|layout)\Z")
+_TEXT = re.compile(r"[A-Za-z_][A-Za-z0-9_:./]*(?:<[^<>\n]{0,300}>)?(?:\([0-9, ]*\))?(?:@\w+)?(?:\.[A-Za-z]+)?")
+
+
+def looks_like_name(text: str) -> bool:
+    """Whether a text can only be meant as the name of an instruction: one word that begins as the names do.
+
+    >>> looks_like_name("mma.m16n8k16"), looks_like_name("gpu.barrier")
+    (True, False)
+    """
+    return len(text) <= _LONGEST_NAME and _MEANT.fullmatch(text.strip()) is not None
+
+
+def read_instruction(reader: Reader) -> Instruction | OperandOf:
+    """Read an instruction's name, or that of one operand (`.C`), and leave the reader behind it.
+
+    >>> print(read_instruction(Reader("mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32")))
+    SM80_16x8x16_F32F16F16F32_TN
+    """
+    start = reader.skip()
+    match = _TEXT.match(reader.text, start)
+    if match is None:
+        reader.fail("the name of an instruction, such as SM80_16x8x16_F32F16F16F32_TN")
+    role = _ROLE.search(match.group())
+    try:
+        found = instruction(_ROLE.sub("", match.group()))
+        value = found if role is None else found.operand(role[1])
+    except LayoutError as error:
+        reader.fail("the name of an instruction", str(error), at=start)
+    reader.position = match.end()
+    return value

@@ -1,0 +1,136 @@
+"""Instructions by what they are: a family, a kind, a vendor, a chip, a type of elements, a shape.
+
+Filters combine, and each is a word that people use for one of these. A chip may be the beginning of its name (`gfx12`), a
+generation (`cdna3`), or Intel's word for several (`xe`):
+
+>>> [one.name for one in instructions("gfx942", "f64")]
+['v_mfma_f64_16x16x4_f64', 'v_mfma_f64_4x4x4_4b_f64']
+>>> len(instructions("WMMA", "gfx1100")), len(instructions("dpas", "bmg"))
+(12, 13)
+
+A word that fits nothing is refused with what there is.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from functools import lru_cache
+
+from layoutalg.core.errors import LayoutError
+from layoutalg.core.messages import shown
+from layoutalg.core.whole_numbers import instance_of
+from layoutalg.instructions.amd.names import GENERATIONS
+from layoutalg.instructions.instruction import Instruction
+from layoutalg.instructions.registry import Row, rows
+
+__all__ = ["filter_words", "instructions", "selected"]
+
+_MOST_FILTERS = 16
+_LONGEST = 60
+_INTEL = {"xe": "", "xe2": "bmg lnl", "xe-hpc": "pvc", "xe-hpg": "dg2 acm", "arc": "dg2 acm bmg", "battlemage": "bmg"}
+"""Intel's words for chips, by the beginnings of their names here."""
+_ELEMENT = re.compile(r"[a-z]{1,3}\d{1,2}\w{0,8}")
+"""How the name of a type of elements looks: `f16`, `iu8`, `f8f6f4`, `f8E8M0FNU`."""
+_RDNA = {"rdna3": "gfx11", "rdna4": "gfx120", "cdna": "gfx9", "rdna": "gfx1"}
+
+
+def instructions(*filters: str) -> tuple[Instruction, ...]:
+    """The instructions that all filters fit, in the order of vendors and chips; without filters, all.
+
+    Raises `LayoutError` for a filter that fits nothing known, with what there is.
+
+    >>> [one.name for one in instructions("copy", "gfx950")][0]
+    'ds_read_b64_tr_b16'
+    >>> len(instructions("copy", "gfx1250", "i16"))
+    2
+    """
+    return tuple([row.build() for row in selected(filters)])
+
+
+def selected(filters: tuple[str, ...]) -> tuple[Row, ...]:
+    """The rows that all filters fit.
+
+    >>> [row.name for row in selected(("gfx942", "f64"))][0]
+    'v_mfma_f64_16x16x4_f64'
+    """
+    if len(filters) > _MOST_FILTERS:
+        raise LayoutError(f"{len(filters)} filters: expected at most {_MOST_FILTERS}")
+    found = list(rows().values())
+    for one in filters:
+        instance_of(one, str, "filter")
+        fits = _filter(one)
+        found = [row for row in found if fits(row)]
+    return tuple(found)
+
+
+@lru_cache(maxsize=1)
+def filter_words() -> dict[str, tuple[str, ...]]:
+    """What filters there are, by what they say: kinds, families, vendors, chips.
+
+    >>> filter_words()["vendor"]
+    ('AMD', 'Intel', 'NVIDIA')
+    """
+    listed = rows().values()
+    return {
+        "kind": tuple(sorted({row.kind for row in listed})),
+        "family": tuple(sorted({row.family for row in listed})),
+        "vendor": tuple(sorted({row.vendor for row in listed})),
+        "chip": tuple(dict.fromkeys(chip for row in listed for chip in row.chips)),
+    }
+
+
+def _filter(word: str) -> Callable[[Row], bool]:
+    """What a word asks of a row."""
+    if not word.strip() or len(word) > _LONGEST:
+        raise _unknown(word)
+    given = word.strip().lower()
+    words = filter_words()
+    for known, value in (("kind", _kind), ("vendor", _vendor), ("family", _family)):
+        if given in {one.lower() for one in words[known]}:
+            return lambda row: value(row) == given
+    chips = _chips(given, words["chip"])
+    if chips:
+        return lambda row: not chips.isdisjoint(row.chips)
+    if re.fullmatch(r"\d+(?:x\d+){1,2}", given):
+        sizes = tuple(map(int, given.split("x")))
+        return lambda row: row.build().shape[: len(sizes)] == sizes
+    if _ELEMENT.fullmatch(given) and given in _elements():
+        return lambda row: given in {element.lower() for element in row.build().types.values()}
+    raise _unknown(word)
+
+
+def _kind(row: Row) -> str:
+    return row.kind.lower()
+
+
+def _vendor(row: Row) -> str:
+    return row.vendor.lower()
+
+
+def _family(row: Row) -> str:
+    return row.family.lower()
+
+
+def _chips(given: str, known: tuple[str, ...]) -> frozenset[str]:
+    """The chips that a word means; the beginning of a name is enough from 4 letters on."""
+    intel = [chip for chip in known if not chip.startswith(("gfx", "sm_"))]
+    if given in _INTEL:
+        return frozenset(chip for chip in intel if chip.startswith(tuple(_INTEL[given].split(" "))))
+    given = re.sub(r"^sm(?=\d)", "sm_", _RDNA.get(given) or GENERATIONS.get(given, given))
+    if given in known:
+        return frozenset((given,))
+    return frozenset(chip for chip in known if len(given) >= 4 and chip.startswith(given))
+
+
+@lru_cache(maxsize=1)
+def _elements() -> frozenset[str]:
+    return frozenset(element.lower() for row in rows().values() for element in row.build().types.values())
+
+
+def _unknown(word: str) -> LayoutError:
+    words = filter_words()
+    said = "; ".join(f"a {name} ({', '.join(words[name])})" for name in ("kind", "family", "vendor", "chip"))
+    return LayoutError(
+        f"filter {shown(word, 60)}: expected {said}; an element type, such as f16; or a shape, such as 16x16x16"
+    )

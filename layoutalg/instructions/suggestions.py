@@ -1,0 +1,117 @@
+"""What a name was probably meant to be, and what a word that is not a whole name stands for.
+
+Names are compared by their words, runs of letters and of digits, which is cheap; the few that share most are compared letter
+by letter.
+
+>>> said_of("v_mfma_f32_16x16x16f")[:69]
+'no instruction has this name; did you mean v_mfma_f32_16x16x16f16, v_'
+>>> said_of("SMFMAC")[:91]
+'SMFMAC is a family of 28 instructions: v_smfmac_f32_16x16x32_f16 (gfx942, gfx950), v_smfmac'
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from difflib import SequenceMatcher
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from layoutalg.instructions.registry import Row
+
+__all__ = ["chips_text", "nearest", "said_of"]
+
+_WORD = re.compile(r"[a-z]+|\d+")
+_COMPARED = 24
+"""Names that are compared letter by letter."""
+_LONGEST = 120
+_MOST_NAMED = 12
+
+
+@lru_cache(maxsize=1)
+def _names() -> tuple[tuple[str, str, str], ...]:
+    """All names in small letters and as they are written, each with its instruction's."""
+    from layoutalg.instructions.registry import rows
+
+    names = {one: row.name for row in rows().values() for one in (row.name, row.dotted, *row.aliases) if one}
+    return tuple([(one.lower(), one, name) for one, name in names.items()])
+
+
+def nearest(name: str, most: int = 3) -> tuple[str, ...]:
+    """The names nearest to `name`, best first, one for an instruction; none where no word of it is in one.
+
+    >>> nearest("SM80_16x8x16_F32F16F16F32")[0]
+    'SM80_16x8x16_F32F16F16F32_TN'
+    >>> nearest("v_mfma_f32_16x16x17_f16", 1), nearest("!?")
+    (('v_mfma_f32_16x16x16_f16',), ())
+    """
+    wanted = name.lower()[:_LONGEST]
+    words = sorted(set(_WORD.findall(wanted)))
+    weights = [0] * len(_names())
+    for word in words:
+        for number, one in enumerate(_names()):
+            if word in one[0]:
+                weights[number] += len(word)
+    enough = max(1.0, 0.5 * sum(map(len, words)))
+    ranked = sorted(
+        (-weight, abs(len(_names()[number][0]) - len(wanted)), number)
+        for number, weight in enumerate(weights)
+        if weight >= enough
+    )
+    matcher = SequenceMatcher(b=wanted, autojunk=False)
+
+    def unlike(one: str) -> tuple[bool, float]:
+        matcher.set_seq1(one)
+        return wanted not in one, -matcher.ratio()
+
+    compared = [_names()[number] for _, _, number in ranked[:_COMPARED]]
+    best: dict[str, str] = {}
+    for _, one, instruction in sorted(compared, key=lambda parts: unlike(parts[0])):
+        best.setdefault(instruction, one)
+    return tuple(best.values())[:most]
+
+
+def said_of(text: str) -> str:
+    """What a word stands for that is not the name of one instruction, or which names are near; "" where nothing is.
+
+    >>> said_of("d0")
+    ''
+    """
+    from layoutalg.core.errors import LayoutError
+    from layoutalg.instructions.selection import filter_words, selected
+
+    word = text.strip()
+    if not re.fullmatch(r"[A-Za-z_][\w.:/-]{1,119}", word):
+        return ""
+    try:
+        found = selected((word,))
+    except LayoutError:
+        words = _WORD.findall(word.lower())
+        known = any(one in name for one in words if one.isalpha() and len(one) > 1 for name, _, _ in _names())
+        near = nearest(word) if known and len(words) > 1 else ()
+        return f"no instruction has this name; did you mean {', '.join(near)}?" if near else ""
+    kinds = [kind for kind, words in filter_words().items() if word.lower() in {one.lower() for one in words}]
+    what = {"family": "is a family of", "kind": "is said of"}.get((kinds or ["chip"])[0], "has")
+    listed = _listed(found, chips=what != "has")
+    return f"{word} {what} {len(found)} instructions: {listed}; `layoutalg list {word}` has all of them"
+
+
+def _listed(found: tuple[Row, ...], *, chips: bool) -> str:
+    """Names with their chips, those of one mnemonic together."""
+    named: dict[str, list[str]] = {}
+    for row in found:
+        named.setdefault(re.sub(r"^[cr]dna\d/|/w\d\d$", "", row.name), []).extend(row.chips)
+    texts = [f"{name} ({chips_text(these)})" if chips else name for name, these in named.items()]
+    more = f" and {len(texts) - _MOST_NAMED} more" if len(texts) > _MOST_NAMED else ""
+    return ", ".join(texts[:_MOST_NAMED]) + more
+
+
+def chips_text(chips: Iterable[str]) -> str:
+    """Chips, those that differ in their last figures together, and of many the first and the last.
+
+    >>> chips_text(["gfx1100", "gfx1101", "gfx1200", "gfx1250"])
+    'gfx11, gfx120, gfx125'
+    """
+    begun = list(dict.fromkeys(re.sub(r"^(gfx11|gfx12\d)\d+$", r"\1", chip) for chip in chips))
+    return ", ".join(begun) if len(begun) < 5 else f"{begun[0]} to {begun[-1]}"
