@@ -27,14 +27,14 @@ from layoutalg.core.factors import Factor
 from layoutalg.core.layout import Layout
 from layoutalg.instructions.instruction import Instruction, InstructionOperand
 from layoutalg.instructions.nvidia.cutlass_types import cpp_of
-from layoutalg.instructions.nvidia.warp_mma import PTX, warp_operands
+from layoutalg.instructions.nvidia.sources import TRAITS
+from layoutalg.instructions.nvidia.warp_mma import SECTION, warp_operands
 from layoutalg.instructions.registry import Row
 
 __all__ = ["metadata_layout", "rows", "scaled_layouts"]
 
 _CHIPS = ("sm_120", "sm_121")
 _SMALL = ("e4m3", "e5m2", "e2m1", "e3m2", "e2m3")
-_TRAITS = "CUTLASS's traits"
 
 
 def metadata_layout(k: int) -> Layout:
@@ -102,8 +102,8 @@ def _build(
             role,
             elements[role],
             layouts[role],
-            source=PTX if role in ("A", "B", "C") else _TRAITS,
-            confirmed=(_TRAITS,) if role in ("A", "B", "C") else (),
+            source=SECTION if role in ("A", "B", "C") else TRAITS,
+            confirmed=(TRAITS,) if role in ("A", "B", "C") else (),
             notes=notes.get(role, ()),
         )
         for role in roles

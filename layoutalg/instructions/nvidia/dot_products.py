@@ -14,6 +14,7 @@ from functools import partial
 from layoutalg.core.layout import Layout
 from layoutalg.instructions.instruction import Instruction, InstructionOperand
 from layoutalg.instructions.nvidia.chips import since
+from layoutalg.instructions.nvidia.sources import PTX, TRAITS
 from layoutalg.instructions.registry import Row
 
 __all__ = ["rows"]
@@ -22,9 +23,7 @@ __all__ = ["rows"]
 def _build(name: str, k: int, types: tuple[str, str, str], dotted: str) -> Instruction:
     texts = (f"d0 = 1, d1 = {k}@reg", f"d0 = {k}@reg, d1 = 1", "d0 = 1, d1 = 1")
     parts = [
-        InstructionOperand(
-            role, element, Layout.parse(text), source=f"PTX ISA 9.2, {dotted[:4]}", confirmed=("CUTLASS's traits",)
-        )
+        InstructionOperand(role, element, Layout.parse(text), source=PTX.format(dotted[:4]), confirmed=(TRAITS,))
         for role, element, text in zip("ABC", types, texts, strict=True)
     ]
     remarks = () if k == 4 else (("B", "two of the four bytes of its register: the low two (lo) or the high two (hi)"),)

@@ -33,13 +33,13 @@ from layoutalg.instructions.instruction import Instruction, InstructionOperand
 from layoutalg.instructions.nvidia.chips import since
 from layoutalg.instructions.nvidia.cutlass_types import bits_of, cpp_of
 from layoutalg.instructions.nvidia.in_bits import in_bits
+from layoutalg.instructions.nvidia.sources import PTX, TRAITS
 from layoutalg.instructions.registry import Row
 
 __all__ = ["registers", "rows"]
 
 _SM100 = ("sm_100a", "sm_103a", "sm_120a", "sm_121a")
-_TRAITS = "CUTLASS's traits"
-_PTX = {"ldmatrix": "PTX ISA 9.2, 9.7.14.5.15", "stmatrix": "PTX ISA 9.2, 9.7.14.5.16"}
+_PTX = {"ldmatrix": PTX.format("9.7.14.5.15"), "stmatrix": PTX.format("9.7.14.5.16")}
 _G, _T = Factor(8, 4, "lane"), Factor(4, 1, "lane")
 
 
@@ -108,7 +108,7 @@ def _build(copy: _Copy) -> Instruction:
     bits = bits_of(copy.element)
     traits = in_bits(copy.held, bits)
     known = copy.element == "b16"
-    source, confirmed = (_PTX[family], (_TRAITS,)) if known else (_TRAITS, ())
+    source, confirmed = (_PTX[family], (TRAITS,)) if known else (TRAITS, ())
     held = InstructionOperand(
         "destination" if load else "source", copy.element, copy.held, "registers", traits, source, confirmed
     )
@@ -184,11 +184,11 @@ def _matrices() -> list[_Copy]:
 def _movmatrix(name: str) -> Instruction:
     same = in_bits(registers(1, trans=False), 16)
     source = InstructionOperand(
-        "source", "b16", registers(1, trans=False), "registers", same, "PTX ISA 9.2, 9.7.14.5.17", (_TRAITS,)
+        "source", "b16", registers(1, trans=False), "registers", same, PTX.format("9.7.14.5.17"), (TRAITS,)
     )
     note = (("traits", "CUTLASS's say the same of source and destination; the transposition is not in them"),)
     destination = InstructionOperand(
-        "destination", "b16", registers(1, trans=True), "registers", same, "PTX ISA 9.2, 9.7.14.5.17", notes=note
+        "destination", "b16", registers(1, trans=True), "registers", same, PTX.format("9.7.14.5.17"), notes=note
     )
     dotted = "movmatrix.sync.aligned.m8n8.trans.b16"
     return Instruction(
@@ -211,7 +211,7 @@ def _shuffle(name: str) -> Instruction:
     before = Layout.parse("d0 = 32@lane, d1 = 2@reg")
     after = Layout.parse("d0 = 4@lane:8 2@reg 4@lane, d1 = 2@lane:4" if far else "d0 = 16@lane:2 2@reg, d1 = 2@lane")
     parts = tuple(
-        InstructionOperand(role, "b32", layout, "registers", in_bits(layout, 32), _TRAITS)
+        InstructionOperand(role, "b32", layout, "registers", in_bits(layout, 32), TRAITS)
         for role, layout in (("source", before), ("destination", after))
     )
     more = (("RefLayout", in_bits(before, 32)),)
@@ -228,7 +228,7 @@ def _one_thread(name: str, family: str, chips: tuple[str, ...], bits: int, space
             Layout([(Factor(bits // 8, 1, "reg" if space == "registers" else "addr"),)]),
             space,
             text,
-            _TRAITS,
+            TRAITS,
         )
         for role, space in zip(("source", "destination"), spaces, strict=True)
     )

@@ -23,11 +23,12 @@ from layoutalg.core.layout import Layout
 from layoutalg.instructions.instruction import Instruction, InstructionOperand
 from layoutalg.instructions.nvidia.chips import since
 from layoutalg.instructions.nvidia.cutlass_types import capitals
+from layoutalg.instructions.nvidia.sources import PTX, TRAITS
 from layoutalg.instructions.registry import Row
 
 __all__ = ["a_layout", "rows"]
 
-_SOURCE = "PTX ISA 9.2, 9.7.14.5.1"
+_SOURCE = PTX.format("9.7.14.5.1")
 _C = {
     "f16": "d0 = 8@lane, d1 = 8@reg",
     "f32": "d0 = 2@lane:4 2@reg:2 2@lane, d1 = 2@reg:4 2@lane:2 2@reg",
@@ -43,7 +44,7 @@ def _build(name: str, dotted: str, d: str, order: str) -> Instruction:
     b = a_layout(row=order[1] == "N").permute((1, 0))
     layouts = (a_layout(row=order[0] == "T"), b, Layout.parse(_C[d]))
     parts = tuple(
-        InstructionOperand(role, element, layout, source=_SOURCE, confirmed=("CUTLASS's traits",))
+        InstructionOperand(role, element, layout, source=_SOURCE, confirmed=(TRAITS,))
         for role, element, layout in zip("ABC", ("f16", "f16", d), layouts, strict=True)
     )
     remarks = (("quad pair", "thread t of quad pair q is lane 4*q + t % 4 + 16*(t // 4); a warp has four products"),)

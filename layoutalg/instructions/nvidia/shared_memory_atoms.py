@@ -25,6 +25,7 @@ from layoutalg.core.layout import Layout
 from layoutalg.core.swizzle import Swizzle, swizzled
 from layoutalg.instructions.instruction import Instruction, InstructionOperand
 from layoutalg.instructions.nvidia.cutlass_types import bits_of, cpp_of, element_of
+from layoutalg.instructions.nvidia.sources import HEADERS, TRITON
 from layoutalg.instructions.registry import Row
 
 __all__ = ["rows", "with_parameters"]
@@ -32,7 +33,6 @@ __all__ = ["rows", "with_parameters"]
 _CHIPS = ("sm_90a", "sm_100a", "sm_103a")
 _BITS = {"INTER": 0, "SW32": 1, "SW64": 2, "SW128": 3}
 _NAME = re.compile(r"(?:(?:SM90::)?GMMA::|UMMA::)?Layout_(MN|K)_(INTER|SW32|SW64|SW128|SW128_32B)_Atom<([\w:]+)>\Z")
-_SOURCE = "CUTLASS's headers"
 
 
 def _build(name: str, major: str, swizzle: str, element: str) -> Instruction:
@@ -48,7 +48,8 @@ def _build(name: str, major: str, swizzle: str, element: str) -> Instruction:
     if major == "MN":
         layout, shape, stride = layout.permute((1, 0)), f"({length},{lines})", f"(1,{length})"
     text = f"Sw<{count},{base},{shift}> o smem_ptr[{bits}b](unset) o {shape}:{stride}"
-    part = InstructionOperand("layout", element, layout, "shared memory", text, source=_SOURCE)
+    confirmed = (TRITON,) if count and not wide and bits in (8, 16, 32) else ()
+    part = InstructionOperand("layout", element, layout, "shared memory", text, HEADERS, confirmed)
     remarks = (
         ("major", f"{'k' if major == 'K' else 'm or n'} along the bytes, {length * bits // 8} of them in a line"),
     )

@@ -18,7 +18,8 @@ d0 = 2@reg:2 8@lane:4, d1 = 4@lane 2@reg
 `.pack::16b` and `.unpack::16b` (`_16b`) put the low halves of two neighbouring columns into one register: twice the columns,
 `reg` counts halves. Warp w of a warpgroup reaches the lanes from 32 w on; lanes count from there.
 
-Source: CUTLASS's traits alone; PTX ISA 9.2, 9.7.16.2.3 has figures.
+Sources: CUTLASS's traits; Triton, whose loads of tensor memory are these, for registers of 32 bits. PTX ISA 9.2, 9.7.16.2.3
+has figures.
 """
 
 from __future__ import annotations
@@ -30,6 +31,7 @@ from layoutalg.core.factors import Factor
 from layoutalg.core.layout import Layout
 from layoutalg.instructions.instruction import Instruction, InstructionOperand
 from layoutalg.instructions.nvidia.in_bits import in_bits
+from layoutalg.instructions.nvidia.sources import TRAITS, TRITON
 from layoutalg.instructions.registry import Row
 
 if TYPE_CHECKING:
@@ -38,7 +40,6 @@ if TYPE_CHECKING:
 __all__ = ["held", "rows"]
 
 _CHIPS = ("sm_100a", "sm_103a")
-_TRAITS = "CUTLASS's traits"
 _LANE = 2**21
 """Bits of addresses between two lanes of tensor memory, as CUTLASS counts them."""
 _SHAPES = {
@@ -87,10 +88,15 @@ def _build(name: str, shape: str, count: int, load: bool, halves: bool, dotted: 
     valid = f"((16,{columns}),{lanes}):((1,32),{_LANE})" if halves else f"({row},{lanes}):(1,{_LANE})"
     memory = Layout([(Factor(lanes, 1, "tmem_lane"),), (Factor(columns, 1, "tmem_column"),)])
     in_registers = InstructionOperand(
-        "destination" if load else "source", element, layout, traits=traits, source=_TRAITS
+        "destination" if load else "source",
+        element,
+        layout,
+        traits=traits,
+        source=TRAITS,
+        confirmed=() if halves else (TRITON,),
     )
     in_memory = InstructionOperand(
-        "source" if load else "destination", element, memory, "tensor memory", whole, source=_TRAITS
+        "source" if load else "destination", element, memory, "tensor memory", whole, source=TRAITS
     )
     family = f"tcgen05.{'ld' if load else 'st'}"
     remarks: list[tuple[str, str]] = [("lanes", "warp w of a warpgroup reaches tensor memory's lanes from 32 w on")]
@@ -176,10 +182,10 @@ def _copy(name: str, shape: str, sms: int, dotted: str) -> Instruction:
             Layout.parse(here),
             "shared memory",
             seen,
-            _TRAITS,
+            TRAITS,
             notes=(("in memory", "by a descriptor, as the operands of tcgen05.mma"),),
         ),
-        InstructionOperand("destination", "b8", Layout.parse(there), "tensor memory", placed, _TRAITS),
+        InstructionOperand("destination", "b8", Layout.parse(there), "tensor memory", placed, TRAITS),
     )
     return Instruction(
         name,

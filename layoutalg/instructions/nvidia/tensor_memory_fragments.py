@@ -23,6 +23,7 @@ from layoutalg.core.factors import Factor
 from layoutalg.core.layout import Layout
 from layoutalg.instructions.instruction import Instruction, InstructionOperand
 from layoutalg.instructions.nvidia.cutlass_types import bits_of, element_of
+from layoutalg.instructions.nvidia.sources import HEADERS
 from layoutalg.instructions.registry import Row
 
 __all__ = ["rows", "with_parameters"]
@@ -53,9 +54,7 @@ def _build(name: str, sms: int, element: str, stored: int, m: int, n: int, dupli
             (Factor(parts, m, "tmem_lane"), Factor(n // parts, step, "tmem_column")),
         )
         text = f"(({m},({n // parts},{parts})),1,1):(({lane},({step},{m * lane})),0,0)"
-    part = InstructionOperand(
-        "layout", element, Layout(dims).canonical(), "tensor memory", text, source="CUTLASS's headers"
-    )
+    part = InstructionOperand("layout", element, Layout(dims).canonical(), "tensor memory", text, source=HEADERS)
     remarks = (("tile", f"of {'one SM' if sms == 1 else 'each of two SMs'}; an element takes {stored} bits"),)
     return Instruction(name, "tensor memory", "NVIDIA", "layout", _CHIPS, (), 1, (part,), remarks=remarks)
 

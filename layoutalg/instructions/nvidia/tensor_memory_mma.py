@@ -18,8 +18,9 @@ A in tensor memory (TS) is laid out as C is, with its own elements packed: `tmem
 two SMs and m = 128 both halves of the lanes have a copy. What is in shared memory is found by a descriptor (see
 `warpgroup_mma`).
 
-k is 256 bits of elements, 32 elements where 4-, 6- and 8-bit types mix. Sources: CUTLASS's traits alone; PTX ISA 9.2,
-9.7.16.2.3 has the accumulators as figures.
+k is 256 bits of elements, 32 elements where 4-, 6- and 8-bit types mix. Sources: CUTLASS's
+traits and headers; Triton's `#ttng.tensor_memory_encoding` for the accumulators where n is a power of two. PTX ISA 9.2,
+9.7.16.2.3 has them as figures.
 """
 
 from __future__ import annotations
@@ -33,6 +34,7 @@ from layoutalg.core.factors import Factor
 from layoutalg.core.layout import Layout
 from layoutalg.instructions.instruction import Instruction, InstructionOperand
 from layoutalg.instructions.nvidia.cutlass_types import bits_of, cpp_of, element_of
+from layoutalg.instructions.nvidia.sources import HEADERS, TRAITS, TRITON
 from layoutalg.instructions.registry import Row
 
 if TYPE_CHECKING:
@@ -41,7 +43,6 @@ if TYPE_CHECKING:
 __all__ = ["accumulator", "rows", "with_parameters"]
 
 _CHIPS = ("sm_100a", "sm_103a")
-_TRAITS = "CUTLASS's traits"
 _SMALL = ("e4m3", "e5m2", "e2m1", "e3m2", "e2m3")
 
 
@@ -136,16 +137,22 @@ def _build(asked: _Asked, name: str = "") -> Instruction:
         tile = _described(size, k, sms)
         layout = tile.permute((1, 0)) if role == "B" else tile
         return InstructionOperand(
-            role, element, layout, "shared memory", _seen(size, k, sms), source=_TRAITS, notes=(place,)
+            role, element, layout, "shared memory", _seen(size, k, sms), source=TRAITS, notes=(place,)
         )
 
     a = shared("A", asked.types[0], m)
     if asked.where == "TS":
         a = InstructionOperand(
-            "A", asked.types[0], _a_in_tensor_memory(m, k, sms), "tensor memory", _seen(m, k, sms), source=_TRAITS
+            "A", asked.types[0], _a_in_tensor_memory(m, k, sms), "tensor memory", _seen(m, k, sms), source=TRAITS
         )
     c = InstructionOperand(
-        "C", asked.types[2], accumulator(m, n, sms), "tensor memory", _seen(m, n, sms), source=_TRAITS
+        "C",
+        asked.types[2],
+        accumulator(m, n, sms),
+        "tensor memory",
+        _seen(m, n, sms),
+        source=HEADERS,
+        confirmed=() if n & (n - 1) else (TRITON,),
     )
     remarks: list[tuple[str, str]] = [
         ("A", f"from {'tensor' if asked.where == 'TS' else 'shared'} memory"),

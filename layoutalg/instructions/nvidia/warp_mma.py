@@ -34,12 +34,13 @@ from layoutalg.core.layout import Layout
 from layoutalg.instructions.instruction import Instruction, InstructionOperand
 from layoutalg.instructions.nvidia.chips import since
 from layoutalg.instructions.nvidia.cutlass_types import capitals
+from layoutalg.instructions.nvidia.sources import IREE, PTX, TRAITS, TRITON
 from layoutalg.instructions.registry import Row
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-__all__ = ["PTX", "rows", "warp_operands"]
+__all__ = ["SECTION", "rows", "warp_operands"]
 
 _PER_REGISTER = {
     "f64": 1, "c64": 1, "gc64": 1, "tf32": 1, "f16": 2, "bf16": 2, "s8": 4, "u8": 4,
@@ -47,7 +48,7 @@ _PER_REGISTER = {
 }  # fmt: skip
 """Elements of one 32-bit register. e2m1, e3m2 and e2m3 are kept in 8 bits, but for e2m1 in m16n8k64 (8 elements)."""
 
-PTX = "PTX ISA 9.2, 9.7.14.5"
+SECTION = PTX.format("9.7.14.5")
 
 
 def warp_operands(m: int, n: int, k: int, e: int, ea: int = 0) -> tuple[Layout, Layout, Layout]:
@@ -98,10 +99,13 @@ def _build(
 ) -> Instruction:
     e = _PER_REGISTER[types[0]]
     layouts = warp_operands(*sizes, e)
-    traits = "CUTLASS's traits"
-    source, confirmed = (PTX, (traits,)) if dotted else (traits, ())
+    source, confirmed = (SECTION, (TRAITS,)) if dotted else (TRAITS, ())
+    if e <= 4 and types[0] not in ("f64", "c64") and (sizes[0], sizes[2]) == (16, 8 * e):
+        confirmed = (*confirmed, TRITON)
     parts = tuple(
-        InstructionOperand(role, element, layout, source=source, confirmed=confirmed)
+        InstructionOperand(
+            role, element, layout, source=source, confirmed=(*confirmed, *((IREE,) if iree and role != "A" else ()))
+        )
         for role, element, layout in zip("ABC", types, layouts, strict=True)
     )
     others: tuple[tuple[str, tuple[InstructionOperand, ...]], ...] = ()
@@ -109,7 +113,7 @@ def _build(
         theirs = _iree_a(sizes[0], sizes[2], e)
         if theirs != layouts[0]:
             others = (
-                ("IREE", (InstructionOperand("A", types[0], theirs, source="IREE 3.13, the attribute's vector"),)),
+                ("IREE", (InstructionOperand("A", types[0], theirs, source=f"{IREE}, the vector of the attribute"),)),
             )
     more = tuple(one for one in (dotted, *aliases) if one)
     return Instruction(name, "mma.sync", "NVIDIA", "mma", since(first), sizes, 32, parts, aliases=more, others=others)

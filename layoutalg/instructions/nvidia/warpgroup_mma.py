@@ -31,6 +31,7 @@ from layoutalg.core.factors import Factor
 from layoutalg.core.layout import Layout
 from layoutalg.instructions.instruction import Instruction, InstructionOperand
 from layoutalg.instructions.nvidia.cutlass_types import bits_of, capitals
+from layoutalg.instructions.nvidia.sources import PTX, TRAITS, TRITON
 from layoutalg.instructions.registry import Row, row_named
 
 if TYPE_CHECKING:
@@ -39,8 +40,7 @@ if TYPE_CHECKING:
 __all__ = ["a_layout", "c_layout", "metadata_layout", "rows", "with_parameters"]
 
 _CHIPS = ("sm_90a",)
-_PTX = "PTX ISA 9.2, 9.7.15.5"
-_TRAITS = "CUTLASS's traits"
+_PTX = PTX.format("9.7.15.5")
 _SUBGROUP, _HALF, _G, _T = Factor(4, 1, "sg"), Factor(2, 2, "reg"), Factor(8, 4, "lane"), Factor(4, 1, "lane")
 _INTEGER_N = (8, 16, 24, *range(32, 257, 16))
 
@@ -89,7 +89,7 @@ def _in_memory(role: str, element: str, rows: int, columns: int) -> InstructionO
         "shared memory",
         seen,
         source=_PTX,
-        confirmed=(_TRAITS,),
+        confirmed=(TRAITS,),
         notes=(place,),
     )
 
@@ -108,14 +108,17 @@ def _build(
     how = (("sparse", "columns are of the dense row: E says which of them are stored"),) if sparse else ()
     a = _in_memory("A", types[0], m, k)
     if registers:
-        a = InstructionOperand("A", types[0], a_layout(k, e), source=_PTX, confirmed=(_TRAITS,))
+        confirmed = (TRAITS,) if sparse else (TRAITS, TRITON)
+        a = InstructionOperand("A", types[0], a_layout(k, e), source=_PTX, confirmed=confirmed)
     parts = [
         replace(a, notes=(*a.notes, *how)),
         _in_memory("B", types[1], n, k),
-        InstructionOperand("C", types[2], c_layout(n), source=_PTX, confirmed=(_TRAITS,)),
+        InstructionOperand(
+            "C", types[2], c_layout(n), source=_PTX, confirmed=(TRAITS, *([] if n & (n - 1) else [TRITON]))
+        ),
     ]
     if sparse:
-        parts.append(InstructionOperand("E", "b2", metadata_layout(k, bits), source=_TRAITS))
+        parts.append(InstructionOperand("E", "b2", metadata_layout(k, bits), source=TRAITS))
     family = "wgmma.sp" if sparse else "wgmma"
     other = name.replace("_RS", "_SS") if registers else name.replace("_SS", "_RS")
     where = ("shared memory" if registers else "registers", other)
