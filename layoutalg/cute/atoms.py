@@ -19,7 +19,8 @@ from dataclasses import dataclass
 from layoutalg.core.errors import LayoutError
 from layoutalg.core.layout import Layout
 from layoutalg.core.messages import shown
-from layoutalg.cute.cute_layout import CuteLayout, parse_cute, to_cute
+from layoutalg.cute.cute_layout import CuteLayout, to_cute
+from layoutalg.cute.reading import parse_cute
 from layoutalg.instructions.instruction import Instruction
 from layoutalg.instructions.registry import instruction
 
