@@ -32,7 +32,7 @@ class Operation(NamedTuple):
     """An operation by its name: what it means in one line, and what computes it, telling its steps.
 
     >>> OPERATIONS["complement"].definition
-    'R is increasing, and every index below the given one is L(i) + R(j) at most once'
+    'R is increasing, and L(i) + R(j) is every index once, up to the given one'
     """
 
     definition: str
@@ -120,7 +120,7 @@ OPERATIONS: dict[str, Operation] = {
     "filter": Operation("without factors of stride 0 and of extent 1, coalesced", _simple(modes.filter)),
     "filter_zeros": Operation("extent 1 where the stride is 0", _simple(modes.filter_zeros)),
     "composition": Operation("R(c) = A(B(c)) for every coordinate c of B, and R has B's shape", composed),
-    "complement": Operation("R is increasing, and every index below the given one is L(i) + R(j) at most once", _complement),
+    "complement": Operation("R is increasing, and L(i) + R(j) is every index once, up to the given one", _complement),
     "logical_divide": Operation(_DIVIDE + "((tile), (rest))", _tiled(tiling.divided, "logical")),
     "zipped_divide": Operation(_DIVIDE + "((tiles), (rests))", _tiled(tiling.divided, "zipped")),
     "tiled_divide": Operation(_DIVIDE + "((tiles), rest, ...)", _tiled(tiling.divided, "tiled")),
