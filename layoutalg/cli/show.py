@@ -36,7 +36,11 @@ __all__ = ["show"]
 @click.option("--sg", type=int, help="List what one subgroup holds.")
 @click.option("--lane", type=int, help="List what one lane holds (of subgroup 0, unless --sg).")
 @click.option("--at", "element_at", metavar="ELEMENT", help="List who holds an element, such as 21,50.")
-@click.option("--op", "operation", help="Of a module: one operation in full, by result (%7), name or line.")
+@click.option(
+    "--op",
+    "operation",
+    help="Of a module: one operation in full, by result (%7), name or line; stated layouts, and those that follow.",
+)
 @click.option("--element", default="f32", show_default=True, help="Element type, for the fragment's vector type.")
 @llvm_option("The version of LLVM whose verdict is given.")
 @click.option(
@@ -66,7 +70,8 @@ def show(
     """Show who holds what under an attribute, a type or a layout TEXT, for a tensor of SHAPE (such as 32x64).
 
     Types and layouts know their shape. TEXT may be the name of a file, or `-` for standard input. Of MLIR with operations (a
-    file, a dump, one operation, a line of a log) every layout is shown, with its line, its value and its shape.
+    file, a dump, one operation, a line of a log) every layout is shown, with its line, its value and its shape. A conversion
+    that does not say what it converts, and an operation of --op that states no layout, have the layout that check finds.
     """
     from rich.console import Console
 
@@ -86,7 +91,8 @@ def show(
         if shape is not None:
             raise LayoutError(f"SHAPE {'x'.join(map(str, shape))}: the values of a module have shapes of their own")
         if operation is not None:
-            return _show_operation(found, operation, machine, asked | {"blocks": blocks}, strict, as_json, console)
+            asked["blocks"] = blocks
+            return _show_operation(found, operation, machine, target, asked, strict, as_json, console)
         if blocks:
             raise LayoutError("--blocks: of a module, name the operation with --op")
         return _show_module(found, machine, asked | {"target": target}, strict, as_json, console)
@@ -118,18 +124,20 @@ def _show_operation(
     module: Module,
     operation: str,
     machine: Machine,
+    target: str | None,
     asked: dict[str, Any],
     strict: bool,
     as_json: bool,
     console: Console,
 ) -> int:
-    """Each layout of an operation, as it would be shown alone."""
+    """Each layout of an operation, as it would be shown alone; of what states none, the one that the flow has."""
     from layoutalg.show import describe
-    from layoutalg.show.modules import layout_uses_of, place_facts
+    from layoutalg.show.modules import place_facts
+    from layoutalg.show.operation_layouts import layout_uses_of
 
     refused = False
     listed: list[dict[str, Any]] = []
-    for use in layout_uses_of(module, operation):
+    for use in layout_uses_of(module, operation, target):
         facts = place_facts(use)
         where = "" if use.place is None else f"{use.place}: "
         title = f"{where}{' = '.join(filter(None, (use.name, use.operation)))} {use.operand}".rstrip()

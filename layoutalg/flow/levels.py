@@ -46,6 +46,7 @@ __all__ = [
     "machine_in",
     "machine_of",
     "narrowed",
+    "on_levels",
     "unblocked",
 ]
 
@@ -97,7 +98,7 @@ class PartlySaid(Distributed):
         if not isinstance(other, PartlySaid) or not more:
             return self
         try:
-            both = held_in_both(_on(self.spread, self.said), _on(other.spread, more))
+            both = held_in_both(on_levels(self.spread, self.said), on_levels(other.spread, more))
         except LayoutError:
             return self
         return PartlySaid.of(both, self.said | more)
@@ -110,8 +111,12 @@ class PartlySaid(Distributed):
         return f"{self.spread} ({', '.join(sorted(self.said))})"
 
 
-def _on(layout: Layout, levels: AbstractSet[str]) -> Layout:
-    """A layout on the axes of these levels; what it does on others counts as registers."""
+def on_levels(layout: Layout, levels: AbstractSet[str]) -> Layout:
+    """A layout on the axes of these levels; what it does on others counts as registers.
+
+    >>> print(on_levels(Layout.parse("d0 = 4@sg 2@reg, d1 = 16@lane"), {"sg"}))
+    d0 = 4@sg 2@reg:16, d1 = 16@reg
+    """
     return settled(without(layout, [axis for axis in layout.axes if axis not in levels]))
 
 

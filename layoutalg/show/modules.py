@@ -46,7 +46,7 @@ if TYPE_CHECKING:
 
     from layoutalg.module import LayoutUse, Module
 
-__all__ = ["ConversionRow", "LayoutRow", "ModuleDescription", "describe_module", "layout_uses_of", "place_facts"]
+__all__ = ["ConversionRow", "LayoutRow", "ModuleDescription", "describe_module", "place_facts"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -243,29 +243,6 @@ def _listed(texts: Iterable[str]) -> str:
     return shortened(", ".join(dict.fromkeys(texts)), LONGEST_ATTRIBUTE) or "not known"
 
 
-def layout_uses_of(module: Module, operation: str) -> tuple[LayoutUse, ...]:
-    """The layouts of the operations that are asked for: by a result (`%7`), by name (`xegpu.dpas`), or by line (`12`).
-
-    Raises `LayoutError` where there is no such operation with a layout.
-
-    >>> layout_uses_of(la.read("gpu.barrier"), "%7")
-    Traceback (most recent call last):
-    layoutalg.core.errors.LayoutError: '%7': text has no such operation with a layout; it has none
-    """
-    wanted = operation.strip()
-    found = tuple(
-        use
-        for use in module.layouts
-        if wanted in (use.name, use.operation, use.operation.partition(".")[2])
-        or (use.place is not None and wanted == str(use.place.line))
-    )
-    if not found:
-        names = dict.fromkeys(use.name or use.operation for use in module.layouts)
-        there = shortened(", ".join(filter(None, names)), LONGEST_ATTRIBUTE) or "none"
-        raise LayoutError(f"{wanted!r}: {module.file} has no such operation with a layout; it has {there}")
-    return found
-
-
 def _row(
     use: LayoutUse,
     machine: Machine,
@@ -440,6 +417,7 @@ def _print_conversion(row: ConversionRow, labels: Mapping[str, str], console: Co
 
     one = row.conversion
     pair = " to ".join(labels.get(use.text, use.text) for use in (one.source, one.target))
+    pair += "" if row.facts.get("stated", True) else " (the source follows from its operand)"
     console.print(
         Text(f"{_heading(one.source)}  {LayoutRow(one.source, '').tensor}, {pair}", style="bold"), soft_wrap=True
     )
