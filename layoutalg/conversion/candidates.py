@@ -41,6 +41,7 @@ from layoutalg.conversion.strategies.exchange import exchange, stays_in_subgroup
 from layoutalg.conversion.strategies.gathers import gathered_first
 from layoutalg.conversion.strategies.linear import exchange_of_maps
 from layoutalg.conversion.strategies.linear_memory import memory_of_maps
+from layoutalg.conversion.strategies.memory_forms import through_forms
 from layoutalg.conversion.strategies.multi_hop import relayed
 from layoutalg.conversion.strategies.padded import through_padded_memory
 from layoutalg.conversion.strategies.regions.moves import by_regions
@@ -159,7 +160,7 @@ def candidates_of(
     cost = cost_of(target)
     most = 0 if level == "subgroup" else workgroups * (cost.slm_bytes if slm_limit is None else slm_limit)
     matrices = target_info(target).vendor not in ("intel", "amd")
-    memory = _Memory(most, sparing=slm_limit is None, matrices=matrices, padding=bool(cost.unit))
+    memory = _Memory(most, sparing=slm_limit is None, matrices=matrices, forms=target if cost.unit else "")
     source, destination, starts = normalized(source, destination)
     found = _ways_within(source, destination, element_bits, memory, level)
     if regions and found[0][0] != _NOTHING:
@@ -212,13 +213,13 @@ def repeated_candidates(candidates: Sequence[Candidate], blocks: Blocks | None, 
 class _Memory(NamedTuple):
     """The shared memory that may be used: `most` bytes; if it is to be spared, no more than the widest accesses need.
 
-    `matrices` says that those may be loads of 8x8 matrices, `padding` that ways with padding are weighed.
+    `matrices` says that those may be loads of 8x8 matrices; `forms` is the chip whose accesses are weighed, if any.
     """
 
     most: int
     sparing: bool
     matrices: bool
-    padding: bool
+    forms: str
 
     def by_bits(self, a: View, b: View, element_bits: int) -> int:
         if not self.sparing:
@@ -397,7 +398,9 @@ def _ways_by_bits(a: View, b: View, element_bits: int, memory: _Memory) -> list[
         plain = through_memory(a, b, element_bits, limit, arranged=False)
         if plain != found[-1][1][0]:
             found.append((f"{_THROUGH_MEMORY}, {_PLAIN}", (plain,)))
-        if memory.padding:
+        if memory.forms:
+            for name, program in through_forms(a, b, element_bits, memory.forms, limit, memory.most):
+                found.append((f"{_THROUGH_MEMORY}, {name}", (program,)))
             orders: tuple[Literal["source", "destination"], ...] = ("source", "destination")
             for order in orders:
                 program = through_memory(a, b, element_bits, limit, padded=order)

@@ -38,8 +38,9 @@ from xdsl.utils.hints import isa
 from layoutalg.conversion import ConversionPlan
 from layoutalg.conversion.lowering.fragment_vectors import cast, vector_sizes
 from layoutalg.conversion.lowering.indices import Indices
-from layoutalg.conversion.lowering.operations import shared_type, write_chain
+from layoutalg.conversion.lowering.operations import write_chain
 from layoutalg.conversion.lowering.region_writer import RegionWriter
+from layoutalg.conversion.lowering.shared_memory import shared_type
 from layoutalg.conversion.lowering.writer import Value, typed
 from layoutalg.conversion.program.program import Program
 from layoutalg.conversion.program.steps import Shuffle, Store

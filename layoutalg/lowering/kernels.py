@@ -25,8 +25,8 @@ from typing import TYPE_CHECKING, NoReturn
 from xdsl.ir import Operation, SSAValue
 
 from layoutalg.conversion.lowering.indices import Indices, named
-from layoutalg.conversion.lowering.operations import ALIGNMENT
 from layoutalg.conversion.lowering.region_writer import RegionWriter
+from layoutalg.conversion.lowering.shared_memory import ALIGNMENT
 from layoutalg.conversion.lowering.writer import Value
 from layoutalg.conversion.price import Price
 from layoutalg.conversion.program.steps import Address

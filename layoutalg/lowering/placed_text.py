@@ -24,7 +24,7 @@ from itertools import pairwise
 
 from xdsl.ir import Operation
 
-from layoutalg.conversion.lowering.operations import ALIGNMENT
+from layoutalg.conversion.lowering.shared_memory import ALIGNMENT
 from layoutalg.ir import read_module
 from layoutalg.ir.dialects.gpu import FuncOp
 from layoutalg.ir.places import line_of

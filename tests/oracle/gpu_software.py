@@ -4,6 +4,8 @@ What `mlir-translate` makes of an emitted kernel is read line by line, and every
 workgroup at once. Nothing of layoutalg is used. What an instruction does is written from its definition:
 
 - `shfl.sync`, `prmt`: PTX ISA, "Data Movement and Conversion Instructions".
+- `ldmatrix`, `stmatrix`: PTX ISA, "Warp Level Matrix Load Instruction: ldmatrix" and "Warp Level Matrix Store Instruction".
+- `ds_read_b64_tr_b16`: AMD's CDNA 4 instruction set guide, 11.4; the map as in ROCm/rocm-systems PR 10175.
 - `ds_bpermute_b32`, `ds_swizzle_b32`, `v_perm_b32`, `v_readlane_b32`, `v_mbcnt`: AMD's CDNA 3 instruction set guide.
 
 A value is an array `[work-item]`, a vector `[work-item, element]`, integers without a sign. Kernels have no loops: blocks are
@@ -277,6 +279,11 @@ def _extract(rest: str, group: Workgroup) -> Array:
     return _value(name, kind, group)[:, int(index.split(" ")[1])]
 
 
+def _extract_value(rest: str, group: Workgroup) -> Array:
+    struct, index = rest.rsplit(", ", 1)
+    return _value(struct.rpartition(" ")[2], "i32", group)[:, int(index)]
+
+
 def _insert(rest: str, group: Workgroup) -> Array:
     vector, element, index = re.split(r", (?=i\d+ )", rest)
     kind, name = re.split(r" (?=%|poison|undef|zeroinitializer|<i|splat)", vector, maxsplit=1)
@@ -293,6 +300,7 @@ _OTHERS: dict[str, Callable[[str, Workgroup], Array | None]] = {
     "load": _load,
     "store": _store,
     "extractelement": _extract,
+    "extractvalue": _extract_value,
     "insertelement": _insert,
 }
 
@@ -300,12 +308,67 @@ _OTHERS: dict[str, Callable[[str, Workgroup], Array | None]] = {
 def _call(rest: str, group: Workgroup) -> Array | None:
     found = re.search(r"@(llvm\.[\w.]+)\((.*)\)", rest)
     assert found is not None, rest
+    if (
+        matrix := re.fullmatch(r"llvm\.nvvm\.(ld|st)matrix\.sync\.aligned\.m8n8\.x(\d)(\.trans)?\.b16.*", found[1])
+    ) is not None:
+        return _matrices(matrix[1] == "ld", int(matrix[2]), matrix[3] is not None, found[2], group)
+    if found[1].startswith("llvm.amdgcn.ds.read.tr16.b64"):
+        return _transposed_among_16(found[2], group)
     name, listed = found[1], _ATTRIBUTES.sub("", found[2])
     operands = [_value(one.split(" ")[1], one.split(" ")[0], group) for one in listed.split(", ")] if listed else []
     if "barrier" in name or name == "llvm.nvvm.bar.warp.sync":
         assert group.active.all(), "a barrier that not all work-items reach"
         return None
     return _settled(_INTRINSICS[name.removeprefix("llvm.")](group, *operands), "i32")
+
+
+def _pointed(text: str, group: Workgroup) -> Array:
+    """The bytes of shared memory that an operand points to."""
+    return _value(_ATTRIBUTES.sub("", text).rpartition(" ")[2], "ptr", group).astype(np.int64)
+
+
+def _matrices(load: bool, count: int, transposed: bool, listed: str, group: Workgroup) -> Array | None:
+    """`ldmatrix` and `stmatrix`: thread 8i + r of a warp points to row r of matrix i, 8 halves.
+
+    Thread t has in word i the halves 2 (t % 4) and 2 (t % 4) + 1 of row t / 4; transposed, of column t / 4.
+    """
+    assert group.active.all(), "a matrix that not all lanes move"
+    pointer, *rest = listed.split(", ")
+    starts = _pointed(pointer, group)
+    words = None if load else np.stack([_value(one.split(" ")[1], "i32", group) for one in rest], -1)
+    halves = np.zeros((group.items, count, 2), np.uint16) if words is None else words.astype("<u4").view("<u2")
+    halves = halves.reshape(group.items, count, 2)
+    for item in range(group.items):
+        warp, thread = item - item % 32, item % 32
+        for i in range(count):
+            for half in range(2):
+                row, column = thread // 4, 2 * (thread % 4) + half
+                if transposed:
+                    row, column = column, row
+                start = int(starts[warp + 8 * i + row])
+                assert start % 16 == 0, "a row that is not aligned"
+                at = start + 2 * column
+                if words is None:
+                    halves[item, i, half] = group.shared[at : at + 2].view("<u2")[0]
+                else:
+                    group.shared[at : at + 2] = halves[item, i, half : half + 1].view(np.uint8)
+    if words is not None:
+        return None
+    made = halves.view("<u4")[..., 0]
+    return made[:, 0] if count == 1 else made
+
+
+def _transposed_among_16(listed: str, group: Workgroup) -> Array:
+    """`ds_read_b64_tr_b16`: half n of lane l is half l & 3 of the 8 bytes of lane (l & ~15 | l >> 2 & 3) + 4n."""
+    assert group.active.all(), "a transposed load that not all lanes execute"
+    starts = _pointed(listed, group)
+    assert (starts % 8 == 0).all(), "8 bytes that are not aligned"
+    made = np.zeros((group.items, 4), np.uint16)
+    for item in range(group.items):
+        for n in range(4):
+            at = int(starts[(item & ~15 | item >> 2 & 3) + 4 * n]) + 2 * (item & 3)
+            made[item, n] = group.shared[at : at + 2].view("<u2")[0]
+    return made
 
 
 def _shfl(group: Workgroup, members: Array, value: Array, b: Array, c: Array, *, butterfly: bool) -> Array:

@@ -25,6 +25,7 @@ from numpy.typing import NDArray
 from layoutalg.conversion.drawing.contents import Contents
 from layoutalg.conversion.drawing.exchange import numbers_text
 from layoutalg.conversion.drawing.page import MARGIN, RED, Page
+from layoutalg.conversion.program.matrices import matrix_access, matrix_bytes
 from layoutalg.conversion.program.program import Program
 from layoutalg.conversion.program.steps import BANKS, WORD, Barrier, Load, Store, lane_bits
 from layoutalg.core.limits import MOST_MEMORY_ROWS, MOST_PHASES
@@ -117,6 +118,8 @@ class _Side:
         """The bytes that it touches: `[sg, lane, place, byte]`."""
         size, count = step.bits // 8, len(step.words if isinstance(step, Store) else step.to)
         at = step.address.of(np.arange(self.program.subgroups), np.arange(self.program.lanes))
+        if step.matrix:
+            return matrix_bytes(step.matrix, at * _BYTES, count)
         return (at[..., None, None] + np.arange(count)[:, None]) * size + np.arange(size)
 
     def active(self, step: Store | Load) -> NDArray[np.bool_]:
@@ -129,6 +132,11 @@ class _Side:
     def phases(self, step: Store | Load, sg: int) -> Iterator[tuple[list[int], dict[int, dict[int, list[int]]]]]:
         """The lanes of a subgroup that are served together, and for each bank the words they come for, with their lanes."""
         at, active = self.bytes_of(step)[sg], self.active(step)[sg]
+        if step.matrix:  # the banks serve rows, of the lanes that say where
+            count, mask = matrix_access(step.matrix, at.shape[1], self.program.lanes)
+            rows = step.address.of(np.arange(sg, sg + 1), np.arange(self.program.lanes))[0]
+            at = ((rows[:, None] + np.arange(count)) * _BYTES)[..., None] + np.arange(_BYTES)
+            active = lane_bits(mask, self.program.lanes)
         together = max(min(BANKS * _BYTES // max(at[0].size, 1), self.program.lanes), 1)
         for first in range(0, self.program.lanes, together):
             lanes = [lane for lane in range(first, min(first + together, self.program.lanes)) if active[lane]]

@@ -54,7 +54,8 @@ from math import gcd
 
 from layoutalg.conversion.lowering.fragment_vectors import cast, vector_sizes
 from layoutalg.conversion.lowering.indices import FIXED_WIDTH, Indices, named
-from layoutalg.conversion.lowering.operations import ALIGNMENT, BARRIER_IN_SUBGROUP, shared_type, write_chain
+from layoutalg.conversion.lowering.operations import BARRIER_IN_SUBGROUP, write_chain
+from layoutalg.conversion.lowering.shared_memory import ALIGNMENT, SHARED, shared_bytes, shared_type
 from layoutalg.conversion.lowering.writer import Value, Writer, typed
 from layoutalg.conversion.program.liveness import liveness_of_chain
 from layoutalg.conversion.program.program import Program
@@ -104,11 +105,11 @@ def emit_function(
     writer = Writer([Value(kind, _size(size), "source") for size in takes])
     indices = Indices(writer, chain[0].subgroups, chain[0].lanes, target, llvm)
     source = [cast(indices, argument, cell) for argument in writer.arguments]
-    pieces = write_chain(chain, _shared(chain, writer, name), indices, source, gives, calls=True)
+    pieces = write_chain(chain, _shared(chain, indices, name), indices, source, gives, calls=True)
     results = [cast(indices, piece, kind) for piece in pieces]
     kinds = ", ".join([typed(size, kind) for size in gives])
     writer.do(f"gpu.return {', '.join(['%s'] * len(results))} : {kinds}", results)
-    return _written(chain, name, writer, f" -> ({kinds}){_attributes(chain, indices)}")
+    return _written(chain, name, indices, f" -> ({kinds}){_attributes(chain, indices)}")
 
 
 def emit_kernel(
@@ -150,12 +151,12 @@ def emit_kernel(
     for place, size, wanted in zip(memory.places(source, takes), takes, needed, strict=True):
         loaded.append(named("source", memory.load(place, size)) if wanted else indices.constant(0, cell))
     gives = _messages(chain[-1].registers, cell)
-    pieces = write_chain(chain, _shared(chain, writer, name), indices, loaded, gives, calls=True)
+    pieces = write_chain(chain, _shared(chain, indices, name), indices, loaded, gives, calls=True)
     for place, piece in zip(memory.places(destination, gives), pieces, strict=True):
         memory.store(piece, place)
     writer.do("gpu.return")
     sizes = f"known_block_size = array<i32: {workgroup}, 1, 1>"
-    return _written(chain, name, writer, f" kernel{_attributes(chain, indices, sizes)}")
+    return _written(chain, name, indices, f" kernel{_attributes(chain, indices, sizes)}")
 
 
 class _Messages:
@@ -264,15 +265,12 @@ def _checked(
     return chain, f"i{bits}"
 
 
-def _written(chain: Sequence[Program], name: str, writer: Writer, rest: str) -> str:
+def _written(chain: Sequence[Program], name: str, indices: Indices, rest: str) -> str:
     """The module: the function with its arguments, what follows them, and its body; and the shared memory if there is some."""
+    writer = indices.writer
     names = writer.names()
     takes = ", ".join(f"{names[argument]}: {argument.kind}" for argument in writer.arguments)
-    kind = shared_type(chain)
-    shared = [] if kind is None else [
-        f'    "memref.global"() <{{sym_name = "{_shared_name(name)}", type = {kind}, initial_value, '
-        f'sym_visibility = "private", alignment = {ALIGNMENT} : i64}}> : () -> ()'
-    ]  # fmt: skip
+    shared = _declared(chain, indices, name)
     body = writer.text(_INDENT)
     barrier = f"    llvm.func spir_funccc @{BARRIER_IN_SUBGROUP}(i32, i32, i32) attributes {{convergent}}"
     if f"@{BARRIER_IN_SUBGROUP}(" in body:
@@ -301,11 +299,32 @@ def _attributes(chain: Sequence[Program], indices: Indices, *others: str) -> str
     return f" attributes {{{every}}}" if every else ""
 
 
-def _shared(chain: Sequence[Program], writer: Writer, name: str) -> Value | None:
+def _declared(chain: Sequence[Program], indices: Indices, name: str) -> list[str]:
+    """The line that declares the shared memory, where there is some: for NVIDIA and AMD as what a pointer points to."""
+    kind = shared_type(chain)
+    if kind is None:
+        return []
+    if indices.vendor in FIXED_WIDTH:
+        of_memory = f"addr_space = {SHARED} : i32, alignment = {ALIGNMENT} : i64"
+        return [
+            f'    "llvm.mlir.global"() <{{{of_memory}, global_type = !llvm.array<{shared_bytes(chain)} x i8>, '
+            f'linkage = #llvm.linkage<internal>, sym_name = "{_shared_name(name)}", unnamed_addr = 0 : i64, '
+            "visibility_ = 0 : i64}> ({}) : () -> ()"
+        ]
+    return [
+        f'    "memref.global"() <{{sym_name = "{_shared_name(name)}", type = {kind}, initial_value, '
+        f'sym_visibility = "private", alignment = {ALIGNMENT} : i64}}> : () -> ()'
+    ]
+
+
+def _shared(chain: Sequence[Program], indices: Indices, name: str) -> Value | None:
     kind = shared_type(chain)
     if kind is None:
         return None
-    return named("slm", writer.value(f"memref.get_global @{_shared_name(name)} : {kind}", (), kind))
+    if indices.vendor in FIXED_WIDTH:
+        kind = f"!llvm.ptr<{SHARED}>"
+        return named("slm", indices.writer.value(f"llvm.mlir.addressof @{_shared_name(name)} : {kind}", (), kind))
+    return named("slm", indices.writer.value(f"memref.get_global @{_shared_name(name)} : {kind}", (), kind))
 
 
 def _shared_name(name: str) -> str:

@@ -26,8 +26,9 @@ from layoutalg.conversion.lowering.fragment_vectors import (
     vector_of,
     vector_sizes,
 )
-from layoutalg.conversion.lowering.indices import FIXED_WIDTH, Indices, linear_terms, named
+from layoutalg.conversion.lowering.indices import Indices, linear_terms, named
 from layoutalg.conversion.lowering.permutes import permuted
+from layoutalg.conversion.lowering.shared_memory import Memory, Place, Pointers, Views
 from layoutalg.conversion.lowering.visa import assembly
 from layoutalg.conversion.lowering.writer import Value, typed
 from layoutalg.conversion.program.liveness import Liveness, liveness_of_chain
@@ -45,41 +46,12 @@ from layoutalg.conversion.program.steps import (
 )
 from layoutalg.core.errors import ConversionError
 
-__all__ = ["ALIGNMENT", "BARRIER_IN_SUBGROUP", "SHARED", "shared_type", "write_chain"]
+__all__ = ["BARRIER_IN_SUBGROUP", "write_chain"]
 
-ALIGNMENT = 64
-"""The bytes to which shared local memory is aligned, the most that a vector of words needs."""
-SHARED = 3
-"""The address space of shared local memory."""
 BARRIER_IN_SUBGROUP = "_Z22__spirv_ControlBarrieriii"
 """OpControlBarrier by its name in SPIR-V's friendly LLVM IR: `gpu.barrier` is one of the workgroup, whatever its scope says."""
 _SUBGROUP, _SHARED_IN_ORDER = 3, 0x110
 """SPIR-V's scope Subgroup, and its semantics AcquireRelease | WorkgroupMemory."""
-
-
-def shared_type(chain: Sequence[Program]) -> str | None:
-    """The type of the shared memory that programs need one after another: of what they move there, of bytes where that differs.
-
-    >>> from layoutalg.conversion import convert
-    >>> shared_type(convert("d0 = 2@sg 16@lane", "d0 = 2@lane:8 2@sg 8@lane", element_bits=8).programs)
-    'memref<32xi8, 3 : i64>'
-    """
-    size, widths = _size(chain), _widths(chain)
-    if not size:
-        return None
-    bits = widths[0] if len(widths) == 1 else 8
-    return f"memref<{size * 8 // bits}xi{bits}, {SHARED} : i64>"
-
-
-def _size(chain: Sequence[Program]) -> int:
-    """The bytes of shared memory, as many as fill places of every width."""
-    most = max(_widths(chain), default=8) // 8
-    return -(-max(program.slm_bytes for program in chain) // most) * most
-
-
-def _widths(chain: Sequence[Program]) -> list[int]:
-    """The bits of what stores and loads move, each width once."""
-    return sorted({step.bits for program in chain for step in program.steps if isinstance(step, (Store, Load))})
 
 
 def write_chain(
@@ -94,36 +66,22 @@ def write_chain(
     """Write programs that are executed one after another, at the end of the text of `indices.writer`.
 
     `source` are vectors of integers of the element's size (or single ones), the registers of the source in order; so are
-    those that are returned, of these sizes. `shared` is a memref of `shared_type`. With `calls` a barrier
+    those that are returned, of these sizes. `shared` is a memref of `shared_type`, or a pointer. With `calls` a barrier
     inside a subgroup is, for Intel's GPUs, a call of `BARRIER_IN_SUBGROUP`, which the module has to declare.
 
     Raises `ConversionError` for a program that makes no sense: a word that is read and not made, lanes that are not there.
     """
     pieces, used = list(source), False
-    memory = {} if shared is None else _views(chain, shared, indices)
+    memory: Memory | None = None
+    if shared is not None:
+        memory = Views(indices, shared, chain) if shared.kind.startswith("memref") else Pointers(indices, shared)
     for program, needed in zip(chain, liveness_of_chain(chain), strict=True):
         if program.slm_bytes and used:
             indices.writer.do("gpu.barrier")  # before what others may still load is written over
         used = used or program.slm_bytes > 0
-        body = _Body(program, needed, memory if program.slm_bytes else {}, indices, pieces, calls)
+        body = _Body(program, needed, memory if program.slm_bytes else None, indices, pieces, calls)
         pieces = body.results(sizes if program is chain[-1] else vector_sizes(program.registers))
     return pieces
-
-
-def _views(chain: Sequence[Program], shared: Value, indices: Indices) -> dict[int, Value]:
-    """The shared memory as places of each width that is moved."""
-    widths = _widths(chain)
-    if len(widths) == 1:
-        return {widths[0]: shared}
-    size = _size(chain)
-    start = indices.constant(0, "index")
-    found = {8: shared}
-    for bits in widths:
-        if bits not in found:
-            kind = f"memref<{size * 8 // bits}xi{bits}, {SHARED} : i64>"
-            form = f"memref.view %s[%s][] : {shared.kind} to {kind}"
-            found[bits] = named("slm", indices.writer.value(form, (shared, start), kind))
-    return found
 
 
 class _Body:
@@ -136,7 +94,7 @@ class _Body:
         self,
         program: Program,
         needed: Liveness,
-        memory: dict[int, Value],
+        memory: Memory | None,
         indices: Indices,
         source: Sequence[Value],
         calls: bool,
@@ -153,8 +111,6 @@ class _Body:
         self.views: dict[Value, Value] = {}
         self.memory = memory
         self.partial: set[Value] = set()
-        self.generic = indices.vendor in FIXED_WIDTH
-        """Whether alignments are written in the generic form, which LLVM 22 to 24 read alike."""
         self.narrow: dict[int, Value] = {}
         """Of words that are moved through memory in part: that part."""
         self.words: dict[int, Value] = {}
@@ -345,38 +301,24 @@ class _Body:
         alike = len(set(step.lanes)) == 1 and not any(step.sg) and not step.others
         return self.indices.vendor == "amd" and whole and alike
 
-    def _accesses(self, step: Store | Load, count: int, *, vectors: bool) -> list[tuple[Value, int, int, str]]:
-        """The vectors in which consecutive words are moved: where, from which word on, how many, aligned to what."""
-        address, size_of = step.address, step.bits // 8
-        terms = (*address.lane, *address.sg) if address.xor else tuple(stride for *_, stride in address.factors)
-        first = self.indices.address(address)
-        found: list[tuple[Value, int, int, str]] = []
-        start = 0
-        for size in vector_sizes(count) if vectors else [1] * count:
-            place = first if start == 0 else self.indices.binary("addi", first, self.indices.constant(start))
-            multiple = ALIGNMENT // size_of | address.base | start
-            for term in terms:
-                multiple |= term
-            aligned = f"alignment = {(multiple & -multiple) * size_of}"
-            if self.generic or not self.indices.strict:
-                aligned = f"{{{aligned} : i64}}"
-            found.append((self.indices.as_index(place), start, size, aligned))
-            start += size
-        return found
-
     def _store(self, stores: Sequence[tuple[int, Store]]) -> None:
         """Stores by the same lanes: one branch round them, where some take no part."""
         position, first = stores[0]
         active = None if first.where is None else self._active(position, first.where)
-        found: list[tuple[Value, Value, Value, str]] = []
+        memory = self._memory(position)
+        found: list[tuple[Value, Place, int]] = []
         for position, step in stores:
-            shared = self._memory(position, step.bits)
             values = [self._stored(position, word, step.bits) for word in step.words]
-            for place, start, size, aligned in self._accesses(step, len(values), vectors=True):
-                found.append((shared, together(self.indices, values[start : start + size]), place, aligned))
-        with nullcontext() if active is None else self.writer.block("scf.if %s {", (active,)):
-            for one in found:
-                self._store_at(*one)
+            if step.matrix:
+                memory.write_matrices(step, values)
+                continue
+            found += [
+                (together(self.indices, values[place.start : place.start + place.size]), place, step.bits)
+                for place in memory.places(step.address, len(values), step.bits, vectors=True)
+            ]
+        with nullcontext() if active is None or not found else self.writer.block("scf.if %s {", (active,)):
+            for value, place, bits in found:
+                memory.write(value, place, bits)
 
     def _stored(self, position: int, word: int, bits: int) -> Value:
         """The low bits of a word."""
@@ -390,31 +332,21 @@ class _Body:
             raise ConversionError(f"step {position} has masks for {len(where)} subgroups, of {self.program.subgroups}")
         return self.indices.active(where)
 
-    def _store_at(self, shared: Value, value: Value, place: Value, aligned: str) -> None:
-        if value.size is None:
-            self.writer.do(f"memref.store %s, %s[%s] : {shared.kind}", (value, shared, place))
-        else:
-            form = f"vector.store %s, %s[%s] {aligned} : {shared.kind}, {value.kind}"
-            if self.generic:
-                form = f'"vector.store"(%s, %s, %s) <{aligned}> : ({value.kind}, {shared.kind}, index) -> ()'
-            self.writer.do(form, (value, shared, place))
-
-    def _memory(self, position: int, bits: int) -> Value:
-        if bits not in self.memory:
+    def _memory(self, position: int) -> Memory:
+        if self.memory is None:
             raise ConversionError(f"step {position} needs shared local memory, and slm_bytes is 0")
-        return self.memory[bits]
+        return self.memory
 
     def _load(self, position: int, step: Load) -> None:
-        shared, kind = self._memory(position, step.bits), f"i{step.bits}"
+        memory = self._memory(position)
+        if step.matrix:
+            for word, found in zip(step.to, memory.read_matrices(step), strict=True):
+                self.words[word] = named(f"w{word}", found)
+            return
         whole = step.bits == WORD and all(self.needed.has(word, self.program.parts) for word in step.to)
-        for place, start, size, aligned in self._accesses(step, len(step.to), vectors=whole):
-            form = f"memref.load %s[%s] : {shared.kind}"
-            if size > 1:
-                form = f"vector.load %s[%s] {aligned} : {shared.kind}, {typed(size, kind)}"
-            if size > 1 and self.generic:
-                form = f'"vector.load"(%s, %s) <{aligned}> : ({shared.kind}, index) -> {typed(size, kind)}'
-            load = self.writer.value(form, (shared, place), kind, None if size == 1 else size)
-            for i, word in enumerate(step.to[start : start + size]):
+        for place in memory.places(step.address, len(step.to), step.bits, vectors=whole):
+            load = memory.read(place, step.bits)
+            for i, word in enumerate(step.to[place.start : place.start + place.size]):
                 found = named(f"w{word}", element_at(self.indices, load, i))
                 if step.bits < WORD:
                     self.narrow[word] = found

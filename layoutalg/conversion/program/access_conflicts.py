@@ -16,6 +16,7 @@ from functools import lru_cache
 
 import numpy as np
 
+from layoutalg.conversion.program.matrices import matrix_access
 from layoutalg.conversion.program.program import Program
 from layoutalg.conversion.program.steps import BANKS, WORD, Address, Load, Store
 from layoutalg.memory.conflicts import Banks, Conflicts, count_conflicts
@@ -70,11 +71,14 @@ def _accesses(program: Program) -> list[Conflicts]:
     for step in program.steps:
         if isinstance(step, (Store, Load)):
             words, where = (step.words, step.where) if isinstance(step, Store) else (step.to, None)
-            at, bits = step.address, step.bits
+            at, bits, count = step.address, step.bits, len(words)
+            if step.matrix:
+                count, mask = matrix_access(step.matrix, count, program.lanes)
+                where = (mask,) * program.subgroups
             base = 0 if at.xor else at.base % (WORD // bits)  # inside a word
-            key = len(words), base, at.xor, at.lane, at.sg, at.factors, where, bits
+            key = count, base, at.xor, at.lane, at.sg, at.factors, where, bits
             if key not in known:
                 anywhere = replace(at, base=base)
-                known[key] = _conflicts(anywhere, len(words), program.subgroups, program.lanes, where, bits)
+                known[key] = _conflicts(anywhere, count, program.subgroups, program.lanes, where, bits)
             found.append(known[key])
     return found

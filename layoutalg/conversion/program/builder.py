@@ -119,12 +119,17 @@ class Builder:
         return made
 
     def store(
-        self, words: Iterable[int], address: Address, where: tuple[int, ...] | None = None, bits: int = WORD
+        self,
+        words: Iterable[int],
+        address: Address,
+        where: tuple[int, ...] | None = None,
+        bits: int = WORD,
+        matrix: str = "",
     ) -> None:
         """Write words to shared memory (see `Store`)."""
-        self._accesses.append((len(self._on), Store(tuple(words), address, where, bits)))
+        self._accesses.append((len(self._on), Store(tuple(words), address, where, bits, matrix)))
 
-    def load(self, count: int, address: Address, bits: int = WORD) -> list[int]:
+    def load(self, count: int, address: Address, bits: int = WORD, matrix: str = "") -> list[int]:
         """New words from consecutive places of shared memory (see `Load`)."""
         first = len(self._on)
         words = list(range(first, first + count))
@@ -132,7 +137,7 @@ class Builder:
         self._off += words
         self._asked += [0] * count
         self._checked()
-        self._accesses.append((first, Load(tuple(words), address, bits)))
+        self._accesses.append((first, Load(tuple(words), address, bits, matrix)))
         return words
 
     def barrier(self, scope: str = "workgroup") -> None:
@@ -167,11 +172,11 @@ class Builder:
                     names.append(self.shuffle(names[word], lanes, sg, others))
                 case Permute(_, low, high, selectors):
                     names.append(self.permute(names[low], names[high], selectors))
-                case Store(words, address, where, bits):
+                case Store(words, address, where, bits, matrix):
                     there = replace(address, base=address.base + offset * 8 // bits)
-                    self.store([names[word] for word in words], there, where, bits)
-                case Load(to, address, bits):
-                    names += self.load(len(to), replace(address, base=address.base + offset * 8 // bits), bits)
+                    self.store([names[word] for word in words], there, where, bits, matrix)
+                case Load(to, address, bits, matrix):
+                    names += self.load(len(to), replace(address, base=address.base + offset * 8 // bits), bits, matrix)
                 case Barrier(scope):
                     self.barrier(scope)
                 case Regions():

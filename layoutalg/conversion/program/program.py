@@ -30,6 +30,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from layoutalg.conversion.program.matrices import matrix_bytes
 from layoutalg.conversion.program.steps import (
     WORD,
     Barrier,
@@ -163,14 +164,14 @@ class Program:
                     words[to] = step.permuted(words[low], words[high])
                 case Regions(made, read):
                     words.update(zip(made, step.moved([words[word] for word in read]), strict=True))
-                case Store(stored, address, where, bits):
-                    at = _bytes_at(address.of(sg, lane), len(stored), bits)
+                case Store(stored, address, where, bits, matrix):
+                    at = _bytes_at(address.of(sg, lane), len(stored), bits, matrix)
                     low = np.stack([words[word] for word in stored], -1).astype("<u4").view(np.uint8)
                     low = low.reshape(*at.shape[:3], WORD // 8)[..., : bits // 8]
                     active = ... if where is None else np.stack([lane_bits(mask, self.lanes) for mask in where])
                     memory[at[active]] = low[active]
-                case Load(loaded, address, bits):
-                    at = _bytes_at(address.of(sg, lane), len(loaded), bits)
+                case Load(loaded, address, bits, matrix):
+                    at = _bytes_at(address.of(sg, lane), len(loaded), bits, matrix)
                     found = np.zeros((*at.shape[:3], WORD // 8), np.uint8)
                     found[..., : bits // 8] = memory[at]
                     words.update(zip(loaded, np.moveaxis(found.view("<u4")[..., 0], -1, 0), strict=True))
@@ -189,8 +190,10 @@ def _fits(fragments: Any, shape: tuple[int, ...], bits: int) -> bool:
     return kind is not None and fragments.shape == shape and kind.itemsize * 8 == bits and not kind.hasobject
 
 
-def _bytes_at(places: NDArray[np.int64], count: int, bits: int) -> NDArray[np.int64]:
+def _bytes_at(places: NDArray[np.int64], count: int, bits: int, matrix: str) -> NDArray[np.int64]:
     """The bytes of so many consecutive places of memory, from those given on: `[sg, lane, place, byte]`."""
+    if matrix:
+        return matrix_bytes(matrix, places * (WORD // 8), count)
     return (places[..., None, None] + np.arange(count)[:, None]) * (bits // 8) + np.arange(bits // 8)
 
 

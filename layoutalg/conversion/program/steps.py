@@ -178,6 +178,24 @@ class Address:
         texts = [text if times == 1 else f"{times}*{text}" for times, text in terms]
         return (" ^ " if self.xor else " + ").join([str(self.base), *texts] if self.base or not texts else texts)
 
+    def scaled(self, times: int) -> Address:
+        """The same place, counted in units of which a place has so many.
+
+        >>> str(Address(1, factors=(("lane", 1, 4, 9),)).scaled(4))
+        '4 + 36*(lane % 4)'
+        """
+        factors = tuple([(axis, divisor, extent, stride * times) for axis, divisor, extent, stride in self.factors])
+        lane, sg = (tuple([term * times for term in terms]) for terms in (self.lane, self.sg))
+        return Address(self.base * times, self.xor, lane, sg, factors)
+
+    def based(self, base: int) -> Address:
+        """The same address with another constant.
+
+        >>> Address(8, xor=True, lane=(1,)).based(0)
+        Address(base=0, xor=True, lane=(1,), sg=(), factors=())
+        """
+        return Address(base, self.xor, self.lane, self.sg, self.factors)
+
     def of(self, sg: NDArray[np.int64], lane: NDArray[np.int64]) -> NDArray[np.int64]:
         """The addresses of some subgroups' lanes: `[subgroup, lane]`.
 
@@ -210,6 +228,8 @@ class Store(NamedTuple):
     address: Address
     where: tuple[int, ...] | None = None
     bits: int = WORD
+    matrix: str = ""
+    """The instruction's map, where it is one of `matrices.MATRICES`: then `address` says where a row begins."""
 
 
 class Load(NamedTuple):
@@ -224,6 +244,8 @@ class Load(NamedTuple):
     to: tuple[int, ...]
     address: Address
     bits: int = WORD
+    matrix: str = ""
+    """The instruction's map, as for `Store`."""
 
 
 class Barrier(NamedTuple):

@@ -155,8 +155,8 @@ def _pieces(factors: Sequence[Factor], dim: int, left_out: Sequence[Piece]) -> I
 def _moved_bytes(step: Step) -> int:
     """The bytes that a lane moves in an access to memory; otherwise 1."""
     match step:
-        case Store(words, bits=bits) | Load(words, bits=bits):
-            return len(words) * bits // 8
+        case Store(words, bits=bits, matrix=matrix) | Load(words, bits=bits, matrix=matrix):
+            return 16 if matrix else len(words) * bits // 8
         case _:
             return 1
 

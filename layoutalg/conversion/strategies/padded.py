@@ -4,12 +4,9 @@ Three subgroups with two elements each that change places with the registers:
 
 >>> source, destination = Layout.parse("d0 = 3@sg 2@reg"), Layout.parse("d0 = 2@reg 3@sg")
 >>> found = through_padded_memory(source, destination, 32)
->>> for step in found.steps:
-...     print(step)
-Store(words=(0, 1), address=Address(base=0, xor=False, lane=(), sg=(), factors=(('sg', 1, 3, 2),)), where=None, bits=32)
-Barrier(scope='workgroup')
-Load(to=(2,), address=Address(base=0, xor=False, lane=(), sg=(), factors=(('sg', 1, 3, 1),)), bits=32)
-Load(to=(3,), address=Address(base=3, xor=False, lane=(), sg=(), factors=(('sg', 1, 3, 1),)), bits=32)
+>>> store, barrier, *loads = found.steps
+>>> store.words, str(store.address), [(load.to, str(load.address)) for load in loads]
+((0, 1), '2*(sg % 3)', [((2,), '(sg % 3)'), ((3,), '3 + (sg % 3)')])
 
 Every element has its place at its own size, so that bytes take as many bytes as there are; a side that holds neighbours in
 registers moves several at a time. What registers repeat is moved once.

@@ -35,6 +35,7 @@ limit of memory, the elements go in several rounds through the same places.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import Literal, NamedTuple
 
 from layoutalg.conversion.program.builder import Builder
@@ -45,7 +46,7 @@ from layoutalg.core.errors import SizeError
 from layoutalg.memory.bank_matrix import TileBits, bank_rows
 from layoutalg.memory.machine_bits import Place, View
 
-__all__ = ["BANK_BITS", "VECTOR_BITS", "fewest_bytes", "storing", "through_memory"]
+__all__ = ["BANK_BITS", "VECTOR_BITS", "fewest_bytes", "keeps_subgroups", "storing", "sum_factors", "through_memory"]
 
 BANK_BITS, VECTOR_BITS = BANKS.bit_length() - 1, VECTOR.bit_length() - 1
 
@@ -98,7 +99,7 @@ def through_memory(
     """
     wide = 1 if element_bits > WORD else 0
     bits = min(element_bits, WORD)
-    scope = "subgroup" if _keeps_subgroups(source, destination) else "workgroup"
+    scope = "subgroup" if keeps_subgroups(source, destination) else "workgroup"
     pairs = [(with_cells(a, wide), with_cells(b, wide)) for a, b in zip(source.places, destination.places, strict=True)]
     pairs = [(("reg", 0), ("reg", 0))] * wide + pairs
     rounds = _rounds(pairs, bits, limit)
@@ -152,7 +153,7 @@ def storing(layout: View) -> tuple[int, ...] | None:
     return tuple(0 if sg & ~meant["sg"] else mask for sg in range(subgroups))
 
 
-def _keeps_subgroups(source: View, destination: View) -> bool:
+def keeps_subgroups(source: View, destination: View) -> bool:
     """Whether every subgroup loads what it stored itself, and nothing else."""
     pairs = set(zip(source.places, destination.places, strict=True))
     return all((("sg", bit), ("sg", bit)) in pairs for bit in range(source.widths["sg"]))
@@ -284,19 +285,24 @@ class _Side(NamedTuple):
     def address(self, at: int) -> Address:
         if not self.padded:
             return Address(at, xor=True, lane=self.lane, sg=self.sg)
-        return Address(at, factors=(*_factors("lane", self.lane), *_factors("sg", self.sg)))
+        return Address(at, factors=(*sum_factors("lane", self.lane), *sum_factors("sg", self.sg)))
 
 
-def _factors(axis: str, terms: Sequence[int]) -> list[tuple[str, int, int, int]]:
-    """The factors of a sum of bits; those whose strides double are one."""
+def sum_factors(axis: str, terms: Sequence[int]) -> list[tuple[str, int, int, int]]:
+    """The factors of a sum of bits: those whose terms double are one; what the upper ones have beyond that is another one.
+
+    >>> sum_factors("lane", [16, 32, 64, 144, 288]), sum_factors("lane", [8, 1, 2, 4, 8])
+    ([('lane', 1, 32, 16), ('lane', 8, 4, 16)], [('lane', 1, 2, 8), ('lane', 2, 16, 1)])
+    """
     found: list[tuple[str, int, int, int]] = []
-    for bit, stride in enumerate(terms):
-        if not stride:
-            continue
-        if found:
-            _, divisor, extent, first = found[-1]
-            if divisor * extent == 1 << bit and first * extent == stride:
-                found[-1] = (axis, divisor, extent * 2, first)
-                continue
-        found.append((axis, 1 << bit, 2, stride))
+    start = 0
+    while start < len(terms):
+        beyond = [terms[start], *[after - 2 * before for before, after in pairwise(terms[start:])]]
+        end = next((start + i for i, more in enumerate(beyond) if more < 0), len(terms))
+        if end < len(terms):  # up to there every factor needs a remainder: one for each run
+            end = next((start + i for i, more in enumerate(beyond) if i and more), len(terms))
+        found += [
+            (axis, 1 << bit, 1 << end - bit, beyond[bit - start]) for bit in range(start, end) if beyond[bit - start]
+        ]
+        start = end
     return found

@@ -21,6 +21,7 @@ from math import prod
 from typing import Any
 
 from xdsl.dialects.builtin import MemRefType, SymbolRefAttr
+from xdsl.dialects.llvm import LLVMArrayType
 from xdsl.ir import Attribute, Block, BlockArgument, Operation, SSAValue
 from xdsl.utils.hints import isa
 
@@ -264,8 +265,14 @@ def shared_bytes(function: Operation, most: int) -> int:
         if operation.name == "gpu.dynamic_shared_memory":
             return most
         if operation.name in ("memref.alloc", "memref.alloca", "memref.get_global"):
-            kind: Attribute = operation.results[0].type
+            kind: Attribute | None = operation.results[0].type
             if isa(kind, MemRefType[Attribute]) and is_shared(kind):
                 key = operation.properties.get("name", operation)
                 sizes[key] = prod(max(1, size) for size in kind.get_shape()) * dtype_of(kind.element_type).itemsize
+        if operation.name == "llvm.mlir.addressof":
+            name = operation.properties.get("global_name")
+            declared = symbol_around(operation, name.string_value()) if isinstance(name, SymbolRefAttr) else None
+            kind = None if declared is None else declared.properties.get("global_type")
+            if isinstance(kind, LLVMArrayType):
+                sizes[name] = kind.size.data * dtype_of(kind.type).itemsize
     return min(most, sum(sizes.values()))

@@ -1,4 +1,4 @@
-"""LLVM's intrinsics that are one instruction of a chip: byte permutes, and what the lanes of a subgroup wait for.
+"""LLVM's intrinsics that are one instruction of a chip: byte permutes, matrices, and what the lanes of a subgroup wait for.
 
 >>> from layoutalg.simulate.launching import launch
 >>> text = '''
@@ -15,22 +15,26 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import numpy as np
+from xdsl.ir import Operation
 
 from layoutalg.ir.dialects.llvm import FenceOp
 from layoutalg.simulate.compiling import Compiling, Step, compiled_by
 from layoutalg.simulate.machine import Array, Run, fail
-from layoutalg.simulate.operations.declared import pointwise
-from layoutalg.simulate.values import byte_permutes
+from layoutalg.simulate.operations.declared import pointwise, undefined
+from layoutalg.simulate.values import byte_permutes, exchange, matrices
 
 __all__: list[str] = []
 
+_WARP = 32
 _PERMUTES = {"llvm.nvvm.prmt": byte_permutes.nvidia, "llvm.amdgcn.perm": byte_permutes.amd}
 
 
 _WAITS = "llvm.nvvm.bar.warp.sync"
+_MATRIX = re.compile(r"llvm\.nvvm\.(ld|st)matrix\.sync\.aligned\.m8n8\.x([124])(\.trans)?\.b16(?:\.p3)?")
 
 
 def _wait(run: Run, values: list[Any]) -> tuple[()]:
@@ -56,9 +60,11 @@ def call_intrinsic(op: Any, compiling: Compiling) -> Step:
     name = str(op.properties["intrin"].data)
     if name == _WAITS:
         return _wait
+    if (matrix := _MATRIX.fullmatch(name)) is not None:
+        return _matrices(op, compiling, matrix[1] == "ld", int(matrix[2]), transposed=matrix[3] is not None)
     function = _PERMUTES.get(name)
     if function is None:
-        fail(op, f"{name} is not simulated; {', '.join((*_PERMUTES, _WAITS))} are")
+        fail(op, f"{name} is not simulated; {', '.join((*_PERMUTES, _WAITS))}, ldmatrix and stmatrix are")
     kinds = [str(value.type) for value in (*op.operands, *op.results)]
     if kinds != ["i32"] * 4:
         fail(op, f"{name} takes three i32 and gives one; here ({', '.join(kinds)})")
@@ -67,3 +73,56 @@ def call_intrinsic(op: Any, compiling: Compiling) -> Step:
         return np.asarray(function(first, second, selector))
 
     return pointwise(permuted)
+
+
+def _together(run: Run, op: Operation) -> None:
+    """What all lanes do together, all lanes must execute."""
+    if run.active is not None:
+        undefined(run, op, ~np.asarray(run.active), "not all lanes execute what moves matrices")
+
+
+def _halves_at(run: Run, op: Operation, address: Array, lanes: Array, columns: Array, row: int) -> Array:
+    """The addresses of halves, of which some lanes say where a row begins, a multiple of so many bytes."""
+    starts = run.machine.spread(np.asarray(address))
+    given = exchange.take_lanes(starts, np.unique(lanes)[None, None])
+    undefined(run, op, given % row != 0, f"a row of a matrix that does not begin at a multiple of {row} bytes")
+    rows = exchange.take_lanes(starts, lanes.reshape(1, 1, -1)).reshape(*starts.shape[:2], *lanes.shape)
+    return rows + 2 * columns
+
+
+def _matrices(op: Any, compiling: Compiling, load: bool, count: int, *, transposed: bool) -> Step:
+    """`ldmatrix` and `stmatrix`: 8x8 matrices of 16 bits, one word a lane for each."""
+    if compiling.lanes != _WARP:
+        fail(op, f"matrices are moved by {_WARP} lanes; here by {compiling.lanes}")
+    words = len(op.operands) - 1
+    if words != (0 if load else count):
+        fail(op, f"{len(op.operands)} operands: expected a pointer{'' if load else f' and {count} words'}")
+    lanes, columns = matrices.nvidia(_WARP, count, transposed=transposed)
+    half = np.dtype("<u2")
+
+    def step(run: Run, values: list[Any]) -> tuple[Any, ...]:
+        _together(run, op)
+        places = _halves_at(run, op, values[0], lanes, columns, 16)
+        if load:
+            found = np.ascontiguousarray(run.memory.read(run, op, places, None, half)).astype("<u2")
+            made = tuple(np.moveaxis(found.view("<i4")[..., 0], -1, 0))
+            return made if count == 1 else (made,)
+        given = np.stack(np.broadcast_arrays(*[run.machine.spread(np.asarray(word)) for word in values[1:]]), -1)
+        halves = np.ascontiguousarray(given).astype("<i4").view("<u2").reshape(*given.shape, 2)
+        run.memory.write(run, op, places, None, halves)
+        return ()
+
+    return step
+
+
+@compiled_by("rocdl.ds.read.tr16.b64")
+def transposed_halves(op: Any, compiling: Compiling) -> Step:
+    """`ds_read_b64_tr_b16`: 4x4 blocks of halves, transposed among 16 lanes."""
+    lanes, columns = matrices.amd(compiling.lanes)
+
+    def step(run: Run, values: list[Any]) -> tuple[Array]:
+        _together(run, op)
+        places = _halves_at(run, op, values[0], lanes, columns, 8)
+        return (run.memory.read(run, op, places, None, np.dtype("<i2")),)
+
+    return step

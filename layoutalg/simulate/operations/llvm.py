@@ -7,7 +7,7 @@ from math import prod
 from typing import Any
 
 import numpy as np
-from xdsl.dialects.builtin import DenseArrayBase
+from xdsl.dialects.builtin import DenseArrayBase, SymbolRefAttr
 from xdsl.dialects.llvm import LLVMArrayType
 from xdsl.ir import Attribute, Operation
 
@@ -16,6 +16,7 @@ from layoutalg.simulate.compiling import Compiling, Step, compiled_by, value_sha
 from layoutalg.simulate.machine import Array, Run, fail
 from layoutalg.simulate.memory.views import dtype_of, kept_as
 from layoutalg.simulate.numerics import signed_bits, wrap
+from layoutalg.simulate.operations.memref import declaration_of
 
 __all__: list[str] = []
 
@@ -38,6 +39,21 @@ def pointer(op: Operation, compiling: Compiling) -> Step:
     if str(source) == "i32" and str(kind) == "!llvm.ptr<3>":
         return lambda run, values: (np.asarray(values[0], np.int64) + run.memory.beginning_of_shared(run, op),)
     return lambda run, values: (wrap(values[0], bits) if bits < 64 else values[0],)
+
+
+@compiled_by("llvm.mlir.addressof")
+def addressof(op: Operation, compiling: Compiling) -> Step:
+    """`llvm.mlir.addressof`: the address of a global in shared local memory."""
+    name = property_of(op, "global_name")
+    symbol = name.string_value() if isinstance(name, SymbolRefAttr) else ""
+    declared = declaration_of(op, symbol)
+    kind = None if declared is None else property_of(declared, "global_type")
+    if declared is None or kind is None:
+        fail(op, f"there is no llvm.mlir.global @{symbol}")
+    if str(op.results[0].type) != "!llvm.ptr<3>":
+        fail(op, f"@{symbol} is not shared local memory (address space 3)")
+    size = _bytes(op, kind)
+    return lambda run, values: (np.full((1, 1, 1), run.memory.share(run, op, declared, size, symbol), np.int64),)
 
 
 @compiled_by("llvm.getelementptr")

@@ -23,7 +23,7 @@ from layoutalg.simulate.machine import Array, Run, fail, uniform
 from layoutalg.simulate.memory.atomics import KINDS
 from layoutalg.simulate.memory.views import View, dtype_of, kept_as, memory_space, static_view
 
-__all__ = ["check_window", "memref_type"]
+__all__ = ["check_window", "declaration_of", "memref_type"]
 
 _NOWHERE = np.zeros((1, 1, 1), np.int64)
 
@@ -78,7 +78,10 @@ def _listed(op: Operation, numbers: Attribute | None) -> tuple[int, Callable[[li
 # Where memrefs come from
 
 
-@compiled_by("memref.global")
+_GLOBALS = ("memref.global", "llvm.mlir.global")
+
+
+@compiled_by(*_GLOBALS)
 def declare_global(op: Operation, compiling: Compiling) -> Step:
     """Nothing happens where a global is declared."""
     return lambda run, values: ()
@@ -90,7 +93,7 @@ def get_global(op: Operation, compiling: Compiling) -> Step:
     name = property_of(op, "name")
     symbol = name.string_value() if isinstance(name, SymbolRefAttr) else ""
     kind = memref_type(op, op.results[0].type)
-    declared = _declaration(op, symbol)
+    declared = declaration_of(op, symbol)
     if declared is None:
         fail(op, f"there is no memref.global @{symbol}")
     size, sizes = _bytes(op, kind), kind.get_shape()
@@ -114,13 +117,14 @@ def get_global(op: Operation, compiling: Compiling) -> Step:
     return step
 
 
-def _declaration(op: Operation, name: str) -> Operation | None:
+def declaration_of(op: Operation, name: str) -> Operation | None:
+    """The declaration of a global, from the operation outwards."""
     around = op.parent_op()
     while around is not None:
         for region in around.regions:
             for block in region.blocks:
                 for candidate in block.ops:
-                    if candidate.name == "memref.global" and str(property_of(candidate, "sym_name")) == f'"{name}"':
+                    if candidate.name in _GLOBALS and str(property_of(candidate, "sym_name")) == f'"{name}"':
                         return candidate
         around = around.parent_op()
     return None

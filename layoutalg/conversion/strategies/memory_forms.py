@@ -1,0 +1,313 @@
+"""Conversions through shared memory by what an access of a chip moves: wide vectors, narrow stores, matrices.
+
+An instruction is a fixed map: which bits of an address are which bits of the lane's and the register's numbers. A form fits a
+side of a conversion where the bits of a cell's number, that are those bits there, may lie so in memory. NVIDIA's `ldmatrix`
+wants the words 0 to 3 of a row of 16 bytes in the lanes whose bits 0 and 1 are so; whoever stores 16 bytes must have the same
+two bits in registers. So a transpose of 32 x 32 words stores rows of four words, and lane l loads word l % 4 of row l // 4:
+
+>>> from layoutalg.memory.machine_bits import view
+>>> both = [view(Layout.parse(text)) for text in ("d0 = 32@lane, d1 = 32@reg", "d0 = 32@reg, d1 = 32@lane")]
+>>> name, program = through_forms(*both, 32, "sm_80")[0]
+>>> name, program.slm_bytes, len(program.steps)
+('16-byte stores and loads of 8x8 matrices', 4592, 17)
+>>> print(program.steps[0].address, "and", program.steps[-8].address)
+36*(lane % 32) and 4*(lane % 32) + 4*(lane // 8 % 4)
+
+Transposed matrices take the half in a row from the lane's bits 2 to 4, and its bits 0 and 1 from the number of the row; where
+registers have those bits one above the other in words, byte permutes bring them there (`byte_exchange`). Bytes go as halves of
+two, of which a permute picks one. What is not in a row is placed by `padding`, so that lanes meet in no bank.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from layoutalg.conversion.program.builder import Builder
+from layoutalg.conversion.program.program import Program
+from layoutalg.conversion.program.steps import VECTOR, WORD, Address
+from layoutalg.conversion.strategies.byte_exchange import merged, with_parts
+from layoutalg.conversion.strategies.padding import Touch, placed
+from layoutalg.conversion.strategies.renaming import packed, sums, unpacked, with_cells
+from layoutalg.conversion.strategies.through_memory import keeps_subgroups, storing, sum_factors
+from layoutalg.hardware.chips import target_info
+from layoutalg.memory.machine_bits import Place, View
+
+__all__ = ["through_forms"]
+
+MOST_BYTES = 1 << 20
+"""The bytes of shared memory where nothing is said: more than any chip has."""
+_ROW_BITS, _MATRIX_BITS = 3, 2
+"""The bits of a row's number in a matrix, and of a matrix's number in an instruction."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Side:
+    """How one side accesses memory; bits of a cell's number are known by their place in the list of pairs.
+
+    `parts` are the bits inside a word (of narrow accesses: none), `vector` those that tell the words of an access apart, low
+    ones first. Of matrices, `vector` are the bits that tell them apart, and `rows` what the bits of the lane's number are in
+    the address that it gives (-1: nothing).
+    """
+
+    parts: tuple[int, ...]
+    vector: tuple[int, ...]
+    rows: tuple[int, ...] = ()
+    matrix: str = ""
+    picked: tuple[int, int, int] | None = None
+    """Of bytes that a permute picks from halves: the bits `half` and `coming`, and the bit of the lane's number."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Problem:
+    """A conversion by bits: the places of each bit of a cell's number before and after."""
+
+    before: tuple[Place, ...]
+    after: tuple[Place, ...]
+    source: View
+    destination: View
+    element_bits: int
+    wide: int
+
+    @property
+    def bits(self) -> int:
+        return min(self.element_bits, WORD)
+
+    @property
+    def within(self) -> int:
+        """The bits that tell the cells of a word apart."""
+        return (WORD // self.bits).bit_length() - 1
+
+    def registers(self, after: bool) -> list[int]:
+        """The bits that are in registers on a side, low ones first."""
+        side = self.after if after else self.before
+        return sorted([i for i, (axis, _) in enumerate(side) if axis == "reg"], key=lambda i: side[i][1])
+
+    def lane(self, bit: int, after: bool) -> int:
+        """Which bit the lane's is on a side; -1 where lanes that it tells apart hold copies."""
+        side = self.after if after else self.before
+        return side.index(("lane", bit)) if ("lane", bit) in side else -1
+
+    def lanes(self, after: bool) -> tuple[int, ...]:
+        view = self.destination if after else self.source
+        return tuple([self.lane(bit, after) for bit in range(view.widths["lane"])])
+
+
+def through_forms(
+    source: View, destination: View, element_bits: int, target: str, limit: int | None = None, most: int = MOST_BYTES
+) -> list[tuple[str, Program]]:
+    """The ways by the accesses that a chip has, each with its name; none where no form fits, or all need over `most` bytes.
+
+    Elements go in as many rounds as fit into `limit` bytes, without what padding adds to them.
+    """
+    wide = 1 if element_bits > WORD else 0
+    before, after = (tuple([with_cells(place, wide) for place in one.places]) for one in (source, destination))
+    cell = (("reg", 0),) * wide
+    problem = _Problem((*cell, *before), (*cell, *after), source, destination, element_bits, wide)
+    found: list[tuple[str, Program]] = []
+    for name, chunk, first, second in _forms(problem, target):
+        program = _program(problem, chunk, first, second, limit)
+        if program.slm_bytes <= most and all(program != other for _, other in found):
+            found.append((name, program))
+    return found
+
+
+def _forms(problem: _Problem, target: str) -> list[tuple[str, tuple[int, ...], _Side, _Side]]:
+    """What fits: a name, the bits of an address in a chunk, low ones first, and how each side accesses it."""
+    chip = target_info(target)
+    found: list[tuple[str, tuple[int, ...], _Side, _Side]] = []
+    widths = problem.source.widths["lane"], problem.destination.widths["lane"]
+    if chip.vendor == "nvidia" and widths == (5, 5):
+        for chunk, loads in _matrices(problem, after=True):
+            stores = _vectors(problem, chunk, after=False)
+            if stores.parts or problem.bits == WORD:
+                name = f"{_width(problem, stores)} stores and loads of 8x8 matrices"
+                found.append((name, chunk, stores, loads))
+        if chip.name == "sm_90" and storing(problem.source) is None:
+            for chunk, stores in _matrices(problem, after=False):
+                loads = _vectors(problem, chunk, after=True)
+                if not stores.picked and (loads.parts or problem.bits == WORD):
+                    name = f"stores of 8x8 matrices and {_width(problem, loads)} loads"
+                    found.append((name, chunk, stores, loads))
+    for chunk in _chunks(problem):
+        stores, loads = (_vectors(problem, chunk, after=after) for after in (False, True))
+        found.append((f"{_width(problem, stores)} stores and {_width(problem, loads)} loads", chunk, stores, loads))
+    return found
+
+
+def _width(problem: _Problem, side: _Side) -> str:
+    """The bytes of an access, as an adjective."""
+    size = problem.bits // 8 << len(side.parts) + len(side.vector)
+    return f"{size}-byte"
+
+
+def _matrices(problem: _Problem, *, after: bool) -> list[tuple[tuple[int, ...], _Side]]:
+    """The chunks of 16 bytes that rows of 8x8 matrices may be, and how they are accessed."""
+    registers, within = problem.registers(after), problem.within
+    lanes = problem.lanes(after)
+    found: list[tuple[tuple[int, ...], _Side]] = []
+    parts = tuple(registers[:within])
+    others = registers[within:]
+    if len(parts) == within and -1 not in lanes[:2]:
+        vector = tuple(_matrix_bits(problem, others))
+        found.append(((*parts, *lanes[:2]), _Side(parts, vector, (*lanes[2:], *vector), "rows")))
+    if problem.bits == 16 and len(parts) == within and -1 not in lanes[2:]:
+        vector = tuple(_matrix_bits(problem, others))
+        found.append((lanes[2:], _Side(parts, vector, (*parts, *lanes[:2], *vector), "columns")))
+    if problem.bits == 8 and len(parts) == within and -1 not in lanes[2:]:
+        half, coming = parts
+        for bit in range(2):
+            if lanes[bit] >= 0:
+                vector = tuple([coming, *_matrix_bits(problem, others)][:_MATRIX_BITS])
+                rows = [half, *[-1 if i == bit else lanes[i] for i in range(2)], *vector]
+                picked = half, coming, bit
+                found.append(((lanes[bit], *lanes[2:]), _Side(parts, vector, tuple(rows), "columns", picked)))
+    return found
+
+
+def _matrix_bits(problem: _Problem, registers: Sequence[int]) -> list[int]:
+    """The bits that tell the matrices of an instruction apart: of a register's number, the low ones."""
+    return list(registers[:_MATRIX_BITS])
+
+
+def _vectors(problem: _Problem, chunk: Sequence[int], *, after: bool) -> _Side:
+    """The widest accesses of a side to chunks of these bits: of words, or of single cells."""
+    registers = set(problem.registers(after))
+    wide = next((i for i, bit in enumerate(chunk) if bit not in registers), len(chunk))
+    if wide < problem.within:
+        return _Side((), ())
+    words = min(wide, problem.within + VECTOR.bit_length() - 1)
+    return _Side(tuple(chunk[: problem.within]), tuple(chunk[problem.within : words]))
+
+
+def _chunks(problem: _Problem) -> list[tuple[int, ...]]:
+    """Chunks of up to 16 bytes of what a side has in registers, low bits first: in words of both sides, or of one."""
+    within = problem.within
+    most = within + VECTOR.bit_length() - 1
+    stored, loaded = (problem.registers(after) for after in (False, True))
+    found: list[tuple[int, ...]] = []
+    for own, other in ((loaded, stored), (stored, loaded)):
+        common = [bit for bit in own if bit in other]
+        if len(common) >= within:
+            words = common[:within]
+            found.append(tuple([*words, *[bit for bit in (*common, *own) if bit not in words]][: len(own)]))
+        found.append(tuple(own))
+    return list(dict.fromkeys([tuple(dict.fromkeys(one))[:most] for one in found]))
+
+
+def _program(problem: _Problem, chunk: tuple[int, ...], stores: _Side, loads: _Side, limit: int | None) -> Program:
+    """The program, in as many rounds as a limit of memory makes necessary, and registers allow."""
+    moved = {*chunk, *stores.vector, *loads.vector, *stores.parts, *loads.parts, *stores.rows, *loads.rows}
+    count, bits = len(problem.before), problem.bits
+    both = [bit for bit in problem.registers(True) if problem.before[bit][0] == "reg" and bit not in moved]
+    rounds: list[int] = []
+    while limit is not None and bits // 8 << count - len(rounds) > limit and both:
+        rounds.append(both.pop())
+    upper = [bit for bit in range(count) if bit not in chunk and bit not in rounds]
+    touched = [_touch(problem, side, upper, after=bool(i)) for i, side in enumerate((stores, loads))]
+    orders = [sorted(upper, key=lambda bit: _rank(side[bit])) for side in (problem.after, problem.before)]
+    place = placed(chunk, upper, bits, touched, orders)
+    size = -(-place.size // 16) * 16
+    scope = "subgroup" if keeps_subgroups(problem.source, problem.destination) else "workgroup"
+    writing = _Access(problem, stores, place.weights, rounds, after=False)
+    reading = _Access(problem, loads, place.weights, rounds, after=True)
+    builder, words = _packed(problem, stores)
+    where = storing(problem.source)
+    arrived: dict[int, int] = {}
+    for number in range(1 << len(rounds)):
+        if number:
+            builder.barrier(scope)
+        for register, address in writing.all(number):
+            stored = [words[register + step] for step in writing.steps]
+            builder.store(stored, address, where, writing.unit, stores.matrix)
+        builder.barrier(scope)
+        for register, address in reading.all(number):
+            loaded = builder.load(len(reading.steps), address, reading.unit, loads.matrix)
+            arrived |= {register + step: word for step, word in zip(reading.steps, loaded, strict=True)}
+    unpack = _unpacked(problem, loads, builder, arrived)
+    registers = 1 << problem.source.widths["reg"], 1 << problem.destination.widths["reg"]
+    return builder.program(*registers, unpack, slm_bytes=size)
+
+
+def _rank(place: Place) -> tuple[int, int]:
+    return ("lane", "reg", "sg").index(place[0]), place[1]
+
+
+def _touch(problem: _Problem, side: _Side, upper: Sequence[int], *, after: bool) -> Touch:
+    """What the accesses of a side touch in one subgroup and round."""
+    own = [bit for bit in problem.registers(after) if bit in upper]
+    if side.matrix:
+        taking = 1 << _ROW_BITS + len(side.vector)
+        apart = [bit for bit in own if bit not in side.rows]
+        return Touch(16, 1 << len(apart), side.rows, taking)
+    lanes = problem.lanes(after)
+    size = problem.bits // 8 << len(side.parts) + len(side.vector)
+    apart = [bit for bit in problem.registers(after) if bit in upper or bit not in (*side.parts, *side.vector)]
+    return Touch(size, 1 << len(apart), lanes, 1 << len(lanes))
+
+
+class _Access:
+    """The accesses of one side, round by round."""
+
+    def __init__(
+        self, problem: _Problem, side: _Side, weights: dict[int, int], rounds: Sequence[int], *, after: bool
+    ) -> None:
+        view, places = (problem.destination, problem.after) if after else (problem.source, problem.before)
+        self.unit = WORD if side.parts or problem.bits == WORD else problem.bits
+        own = [bit for bit in problem.registers(after) if bit not in rounds]
+        inside = set(side.parts)
+        if side.picked:  # words of halves: the bits of a byte in a word are told apart by words
+            inside = {side.picked[0]}
+        self.steps = sums([1 << places[bit][1] for bit in side.vector])
+        apart = [bit for bit in own if bit not in inside and bit not in side.vector]
+        self._apart = [(1 << places[bit][1], self._scaled(weights[bit])) for bit in apart]
+        self._rounds = sums([1 << places[bit][1] for bit in rounds])
+        lanes = side.rows if side.matrix else problem.lanes(after)
+        terms = [0 if bit < 0 else self._scaled(weights[bit]) for bit in lanes]
+        terms += [0] * (view.widths["lane"] - len(terms))
+        subgroups = [0] * view.widths["sg"]
+        for bit, (axis, number) in enumerate(places):
+            if axis == "sg":
+                subgroups[number] = self._scaled(weights[bit])
+        self._factors = (*sum_factors("lane", terms), *sum_factors("sg", subgroups))
+
+    def _scaled(self, distance: int) -> int:
+        return distance * 8 // self.unit
+
+    def all(self, number: int) -> list[tuple[int, Address]]:
+        """The first register of each access of a round, without the bits inside a word, and its address."""
+        found = [(self._rounds[number], 0)]
+        for register, term in self._apart:
+            found += [(one + register, at + term) for one, at in found]
+        return [(register, Address(at, factors=self._factors)) for register, at in found]
+
+
+def _packed(problem: _Problem, side: _Side) -> tuple[Builder, dict[int, int]]:
+    """A builder and its words, by the numbers of registers without the bits inside a word, which are as a side wants them."""
+    places, within, parts = problem.before, problem.within, WORD // problem.bits
+    registers = [places[bit][1] for bit in problem.registers(False)]
+    want = [places[bit][1] for bit in side.parts]
+    have = list(range(within)) if want and set(range(within)) <= set(registers) else want
+    apart = [bit for bit in registers if bit not in have]
+    pack = packed(apart, have, parts)
+    counts = 1 << problem.destination.widths["sg"], 1 << problem.destination.widths["lane"]
+    builder = Builder(*counts, problem.element_bits, pack)
+    words = {key: word for word, key in enumerate(sums([1 << bit for bit in apart]))}
+    return builder, with_parts(builder, words, have, want, problem.bits)
+
+
+def _unpacked(problem: _Problem, side: _Side, builder: Builder, words: dict[int, int]) -> list[int]:
+    """Where the cells of the destination are in words that came, perhaps after byte permutes."""
+    places, within = problem.after, problem.within
+    registers = [places[bit][1] for bit in problem.registers(True)]
+    have = [places[bit][1] for bit in side.parts]
+    want = have
+    if side.picked:
+        half, coming = (places[bit][1] for bit in side.picked[:2])
+        words = merged(builder, words, half, coming, have, side.picked[2])
+    elif have and set(range(within)) <= set(registers):
+        want = list(range(within))
+        words = with_parts(builder, words, have, want, problem.bits)
+    apart = [bit for bit in registers if bit not in want]
+    found = [words[key] for key in sums([1 << bit for bit in apart])]
+    return unpacked(found, apart, want, WORD // problem.bits, problem.destination.widths["reg"] + problem.wide)

@@ -1,0 +1,146 @@
+"""Where in shared memory chunks lie so that lanes meet in no bank: an order of their bits, and padding behind lines.
+
+A chunk is what an access moves for a lane, or a row of a matrix. Each further bit of a cell's number adds a multiple of chunks;
+behind every line of 2^p of them some are left out. 32 x 32 words, four in a chunk: a lane stores the chunks of a row, and loads
+from the rows r; with one chunk left out behind eight, the weights are
+
+    bit of a chunk's number            0   1   2   3    4    5    6    7
+    bytes                             16  32  64 144  288  576 1152 2304
+
+and eight lanes come to eight groups of four banks on both sides, be they told apart by the bits 0, 1, 2 or 3, 4, 5:
+
+>>> cycles_of((144, 288, 576, 1152, 2304), 16), cycles_of((16, 32, 64, 144, 288), 16), cycles_of((128, 256, 512, 0, 0), 16)
+(4, 4, 32)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from functools import lru_cache
+from typing import NamedTuple
+
+from layoutalg.conversion.program.steps import BANKS, WORD
+from layoutalg.conversion.strategies.renaming import sums
+from layoutalg.conversion.strategies.through_memory import sum_factors
+
+__all__ = ["Placed", "Touch", "cycles_of", "placed"]
+
+_BYTES = WORD // 8
+_FEW = 3
+"""The operations of an address below which no other order is tried."""
+
+
+class Touch(NamedTuple):
+    """What one side's accesses touch: the bytes of one, how often, and which bit each bit of the lane's number is.
+
+    `lanes` has an index of an address bit's owner for each bit of the lane's number, or -1 for a bit that changes nothing.
+    `taking` counts the lanes, from 0 on, whose addresses matter.
+    """
+
+    size: int
+    times: int
+    lanes: tuple[int, ...]
+    taking: int
+
+
+class Placed(NamedTuple):
+    """The bytes that each bit adds to an address, those in all, and the cycles of all accesses of both sides."""
+
+    weights: dict[int, int]
+    size: int
+    cycles: int
+
+
+@lru_cache(maxsize=65536)
+def cycles_of(weights: tuple[int, ...], size: int, taking: int = 0) -> int:
+    """The cycles of one access of `size` bytes by lanes of which each bit of the number adds so many bytes to the address.
+
+    Lanes are served in order, as many together as fill all banks once; `taking` of them take part (0: all).
+    """
+    starts = sums(weights)[: taking or None]
+    together = min(max(BANKS * _BYTES // size, 1), len(starts))
+    found = 0
+    for first in range(0, len(starts), together):
+        words = {word for at in starts[first : first + together] for word in range(at // 4, (at + size - 1) // 4 + 1)}
+        banks = [0] * BANKS
+        for word in words:
+            banks[word % BANKS] += 1
+        found += max(banks)
+    return found
+
+
+def placed(
+    chunk: Sequence[int], upper: Sequence[int], bits: int, sides: Sequence[Touch], prefer: Sequence[Sequence[int]]
+) -> Placed:
+    """The placement with the fewest cycles, of those the one whose addresses have the fewest terms, then the smallest.
+
+    `chunk` are the bits inside a chunk, low ones first, `upper` the others; `prefer` are orders of them to be tried.
+    """
+    inside = {bit: bits // 8 << i for i, bit in enumerate(chunk)}
+    unit = bits // 8 << len(chunk)
+    best: tuple[tuple[int, int, int], Placed] | None = None
+    least = sum(side.times * max(1, -(-side.size * _distinct(side) // (BANKS * _BYTES))) for side in sides)
+    for order in dict.fromkeys(_orders(upper, sides, prefer)):
+        for line, pad in _lines(len(order), unit):
+            weights = dict(inside)
+            for i, bit in enumerate(order):
+                weights[bit] = (unit << i) + (pad * unit << i - line if i >= line else 0)
+            of_lanes = [tuple([weights[bit] if bit >= 0 else 0 for bit in side.lanes]) for side in sides]
+            cycles = sum(
+                [
+                    side.times * cycles_of(lanes, side.size, side.taking)
+                    for side, lanes in zip(sides, of_lanes, strict=True)
+                ]
+            )
+            size = sum(weights.values()) + bits // 8
+            score = cycles, sum(map(_terms, of_lanes)), size
+            if best is None or score < best[0]:
+                best = score, Placed(weights, size, cycles)
+        if best is not None and best[0][0] <= least and best[0][1] <= _FEW * len(sides):
+            break
+    assert best is not None
+    return best[1]
+
+
+def _distinct(side: Touch) -> int:
+    """The lanes that touch different bytes."""
+    return max(1, side.taking >> side.lanes[: side.taking.bit_length() - 1].count(-1))
+
+
+def _lines(count: int, unit: int) -> Iterator[tuple[int, int]]:
+    """Lines of 2^n units and the units that are left out behind each: none, then those that change banks."""
+    yield count, 0
+    for line in sorted(range(1, count), key=lambda n: abs((unit << n) - BANKS * _BYTES)):
+        for pad in (1, 2, 4, 8):
+            if pad * unit < BANKS * _BYTES and pad <= 1 << line:
+                yield line, pad
+
+
+def _orders(upper: Sequence[int], sides: Sequence[Touch], prefer: Sequence[Sequence[int]]) -> Iterator[tuple[int, ...]]:
+    """The orders to be tried: those of the sides, then bits that lanes of both sides served together differ in first."""
+    for one in prefer:
+        yield tuple([bit for bit in one if bit in upper])
+    together = [_together(side) for side in sides]
+    both = [bit for bit in together[0] if bit in together[1] and bit in upper]
+    for first, second in (together, together[::-1]):
+        start = [*both, *[bit for bit in (*first, *second) if bit not in both and bit in upper]]
+        for one in prefer:
+            yield tuple(dict.fromkeys([*start, *[bit for bit in one if bit in upper]]))
+        alone = [bit for bit in first if bit in upper]
+        for one in prefer:
+            yield tuple(dict.fromkeys([*alone, *[bit for bit in one if bit in upper]]))
+
+
+def _together(side: Touch) -> list[int]:
+    count = max(BANKS * _BYTES // side.size, 1).bit_length() - 1
+    return [bit for bit in side.lanes[:count] if bit >= 0]
+
+
+@lru_cache(maxsize=4096)
+def _terms(weights: tuple[int, ...]) -> int:
+    """About how many operations compute the address: a multiplication for each factor, a shift, a remainder, a sum."""
+    count = len(weights)
+    found = 0
+    for _, divisor, extent, stride in sum_factors("lane", weights):
+        found += (divisor > 1) + (divisor * extent < 1 << count) + (stride > 1) + 1
+    return found
