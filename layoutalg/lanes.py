@@ -93,7 +93,8 @@ def lowered_from(done: Propagated, *, target: str = DEFAULT_TARGET, llvm: int = 
     """
     lowered = rewritten(done.module, target=target, llvm=llvm)
     there = _places(done)
-    findings = (*done.findings, *(replace(one, place=there.get(one.place, one.place)) for one in lowered.findings))
+    again = [replace(one, place=there.get(one.place, one.place)) for one in lowered.findings]
+    findings = tuple(dict.fromkeys((*done.findings, *again)))  # what reading says, it says of both texts
     exchanges = tuple(replace(one, place=there.get(one.place, one.place)) for one in lowered.exchanges)
     is_whole = not any(_is_error(finding) for finding in findings)
     return replace(lowered, module=lowered.module if is_whole else None, exchanges=exchanges, findings=findings)
