@@ -68,7 +68,9 @@ def _is_fragment(operation: Operation) -> bool:
             return len(value_shape(operation.result.type)) == 1
         case _ if operation.name in _SCATTERED:
             return not _mask_shape(operation)
-        case _ if operation.name.startswith("xevm."):  # the instructions of a lane, over which layouts have nothing to say
+        case _ if operation.name.startswith(
+            "xevm."
+        ):  # the instructions of a lane, over which layouts have nothing to say
             return any(value_shape(value.type) for value in (*operation.operands, *operation.results))
         case _:
             return False
