@@ -93,7 +93,8 @@ def lowered_from(done: Propagated, *, target: str = DEFAULT_TARGET, llvm: int = 
     """
     lowered = rewritten(done.module, target=target, llvm=llvm)
     there = _places(done)
-    findings = (*done.findings, *(replace(one, place=there.get(one.place, one.place)) for one in lowered.findings))
+    again = [replace(one, place=there.get(one.place, one.place)) for one in lowered.findings]
+    findings = tuple(dict.fromkeys((*done.findings, *again)))  # what reading says, it says of both texts
     exchanges = tuple(replace(one, place=there.get(one.place, one.place)) for one in lowered.exchanges)
     is_whole = not any(_is_error(finding) for finding in findings)
     return replace(lowered, module=lowered.module if is_whole else None, exchanges=exchanges, findings=findings)
@@ -104,11 +105,18 @@ def _is_error(finding: Finding) -> bool:
 
 
 def _places(done: Propagated) -> Mapping[Place | None, Place | None]:
-    """Where the operations of the completed text stand in the text that was given; those that were added, at what is before."""
+    """Where the operations of the completed text stand in the text that was given; those that were added, at what is before.
+
+    None where that is not known.
+    """
     found: dict[Place | None, Place | None] = {}
     for part, places in zip(done.module.parts, done.places, strict=True):
         last: Place | None = None
-        for operation, place in zip(part.module.walk(), places, strict=True):
+        operations = list(part.module.walk())
+        if len(operations) != len(places):  # text that was not read is divided otherwise where it is read again
+            found |= {place_of(operation): None for operation in operations}
+            continue
+        for operation, place in zip(operations, places, strict=True):
             last = place or last
             found[place_of(operation)] = last
     return found

@@ -45,6 +45,7 @@ from layoutalg.ir.dialects.unread import UnreadOp
 from layoutalg.ir.dialects.xegpu.attributes import LayoutAttr, SliceAttr, TensorDescType
 from layoutalg.ir.findings import OURS, Finding
 from layoutalg.ir.places import place_of
+from layoutalg.ir.well_formed import MALFORMED
 from layoutalg.notations import parse
 
 __all__ = ["CONVERTING", "WrittenLayout", "about_nothing", "called", "statement_in_type", "statements_of"]
@@ -184,13 +185,19 @@ def _about(operation: Any, name: str) -> Iterator[tuple[int | None, SSAValue]]:
         elif numbered[1] == "operand" and number < len(operands):
             yield number, operands[number]
     elif known is not None:
-        wanted = getattr(operation, known[name]) if name in known else None
-        if name in _RESULTS:
+        if name in _RESULTS and results:
             yield None, results[0]
-        if isinstance(wanted, SSAValue):
-            # One value may be several operands, so the fields before it are counted.
-            before = [*known.values()][: [*known].index(name)]
-            yield sum(getattr(operation, field) is not None for field in before), wanted
+        if name in known:
+            try:
+                # One value may be several operands, so the fields before it are counted.
+                number = sum(
+                    getattr(operation, field) is not None for field in [*known.values()][: [*known].index(name)]
+                )
+                wanted = getattr(operation, known[name])
+            except MALFORMED:  # an operation in the generic form may lack operands
+                return
+            if isinstance(wanted, SSAValue):
+                yield number, wanted
     elif name == "layout":
         if results:
             yield None, results[0]

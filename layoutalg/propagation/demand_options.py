@@ -30,7 +30,7 @@ from layoutalg.propagation.avoiding import right_layouts
 from layoutalg.propagation.costs import Prices, bits_of
 from layoutalg.propagation.named_layout import NamedLayout, if_accepted, on_descriptor
 from layoutalg.propagation.refinement import refine
-from layoutalg.xegpu import LayoutAttr
+from layoutalg.xegpu import LayoutAttr, SliceAttr
 
 __all__ = [
     "DemandOptions",
@@ -41,6 +41,7 @@ __all__ = [
     "options_of",
     "problem_of",
     "refinements",
+    "refused_of_block",
     "written_at",
 ]
 
@@ -100,17 +101,49 @@ def problem_of(demand: Demand, known: NamedLayout, asked: DemandOptions) -> str 
     """Why an operation does not take or make a layout; None where it does."""
     at = ("problem", _kind_of(demand), known.attribute)
     if at not in asked.kept:
-        asked.kept[at] = demand.problem(known.attribute, asked.machine, asked.target)
+        problem = demand.problem(known.attribute, asked.machine, asked.target)
+        asked.kept[at] = problem or refused_of_block(demand.user, known, asked.llvm)
     return asked.kept[at]
 
 
 def written_at(operation: Operation, known: NamedLayout, llvm: int) -> NamedLayout | None:
     """A layout as an operation can say it: what it says of a block stands on the block's descriptor too.
 
-    None where a version of LLVM has no attribute for that.
+    None where a version of LLVM has no attribute for that, or refuses it.
     """
+    if refused_of_block(operation, known, llvm) is not None:
+        return None
     with_descriptor = any(isinstance(operand.type, TensorDescType) for operand in operation.operands)
     return on_descriptor(known, llvm) if with_descriptor else known
+
+
+def refused_of_block(operation: Operation, known: NamedLayout, llvm: int) -> str | None:
+    """Why LLVM refuses a layout of a transposing load that the hardware has: it fits the value, and not the block in memory.
+
+    LLVM 23 and 24 verify `layout` against the shape of the descriptor, as if nothing were transposed, and LLVM 22 distributes
+    it so. A block of 16x8 that is loaded as 8x16, with a column in each of 16 lanes, is one message; no text says so.
+
+    >>> from layoutalg.ir import read_module
+    >>> load, _ = [op for op in read_module('''%p = arith.constant 0 : i64
+    ... %t = xegpu.create_nd_tdesc %p, shape : [16, 8], strides : [8, 1] : i64 -> !xegpu.tensor_desc<16x8xf32>
+    ... %x = xegpu.load_nd %t[0, 0] <{transpose = array<i64: 1, 0>}> : !xegpu.tensor_desc<16x8xf32> -> vector<8x16xf32>
+    ... %y = xegpu.load_nd %t[0, 0] : !xegpu.tensor_desc<16x8xf32> -> vector<16x8xf32>''').walk() if op.name == "xegpu.load_nd"]
+    >>> from layoutalg.propagation.named_layout import as_written
+    >>> columns = as_written(LayoutAttr(lane_layout=(1, 16), lane_data=(1, 1)), (8, 16))
+    >>> print(refused_of_block(load, columns, 24))
+    LLVM 24 distributes the block of 16x8 before it is transposed; #xegpu.layout<lane_layout = [1, 16], lane_data = [1, 1]> does
+    not fit it
+    """
+    if operation.name != "xegpu.load_nd" or not isinstance(known.attribute, LayoutAttr | SliceAttr):
+        return None
+    load: Any = operation
+    if getattr(load, "transpose", None) is None or not isinstance(load.descriptor.type, TensorDescType):
+        return None
+    block = tuple(load.descriptor.type.get_shape())
+    if len(block) != len(known.shape) or known.attribute.check(block, llvm) is None:
+        return None
+    shape = "x".join(map(str, block))
+    return f"LLVM {llvm} distributes the block of {shape} before it is transposed; {known.attribute} does not fit it"
 
 
 def ignored(demand: Demand, known: NamedLayout) -> bool:

@@ -15,13 +15,14 @@ A layout with `sg_layout` anywhere says workgroup. Without one, the block operat
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from math import prod
 
 from xdsl.ir import Attribute, Operation
 
 from layoutalg.ir.dialects.xegpu import operations as block
 from layoutalg.ir.dialects.xegpu.attributes import LayoutAttr, MemDescType, SliceAttr, TensorDescType
+from layoutalg.ir.well_formed import MALFORMED
 from layoutalg.simulate.compiling import value_shape
 from layoutalg.simulate.machine import Level
 
@@ -41,7 +42,7 @@ def level_of(function: Operation) -> Level:
     for operation in function.walk():
         if any("sg_layout" in str(attribute) for attribute in _layouts(operation)):
             return "workgroup"
-        if _is_whole(operation):
+        if _shows(_is_whole, operation):
             found = "subgroup"
     return found
 
@@ -56,7 +57,15 @@ def works_on_fragments(function: Operation) -> bool:
     >>> works_on_fragments(read_module(text)), works_on_fragments(read_module(text.replace("vector<8x", "vector<8x16x")))
     (True, False)
     """
-    return any(_is_fragment(operation) for operation in function.walk())
+    return any(_shows(_is_fragment, operation) for operation in function.walk())
+
+
+def _shows(what: Callable[[Operation], bool], operation: Operation) -> bool:
+    """What an operation shows; nothing if it lacks operands, as the generic form may have it."""
+    try:
+        return what(operation)
+    except MALFORMED:
+        return False
 
 
 def _is_fragment(operation: Operation) -> bool:
@@ -68,6 +77,10 @@ def _is_fragment(operation: Operation) -> bool:
             return len(value_shape(operation.result.type)) == 1
         case _ if operation.name in _SCATTERED:
             return not _mask_shape(operation)
+        case _ if operation.name.startswith(
+            "xevm."
+        ):  # the instructions of a lane, over which layouts have nothing to say
+            return any(value_shape(value.type) for value in (*operation.operands, *operation.results))
         case _:
             return False
 

@@ -201,3 +201,23 @@ def test_a_number_is_inserted_where_its_place_is(place: str) -> None:
     assert la.read("\n".join(made)).run([x, y], (1, 1, 1)).findings == ()
     x[3, 5] = 9
     np.testing.assert_array_equal(y, x)
+
+
+def test_what_reading_says_is_said_once_where_layouts_are_decided_before() -> None:
+    found = la.lower(copied(16, "%e = mydial.foo %x : vector<16x16xf32>", "%e"), level="lane")
+    assert found.module is None
+    assert [one.rule for one in found.findings] == ["read.operation", "propagate.unknown", "lower.operation"]
+
+
+def test_a_kernel_of_xevm_is_at_lane_level_and_stays_as_it_is() -> None:
+    module = la.read("""gpu.module @m { gpu.func @k(%p: !llvm.ptr<1>, %q: !llvm.ptr<1>, %n: i32) kernel {
+      %x = xevm.blockload2d %p, %n, %n, %n, %n, %n <{elem_size_in_bits = 32 : i32, tile_width = 16 : i32,
+        tile_height = 8 : i32, v_blocks = 1 : i32, transpose = false, pack_register = false}>
+        : (!llvm.ptr<1>, i32, i32, i32, i32, i32) -> vector<8xi32>
+      %y = arith.addi %x, %x : vector<8xi32>
+      xevm.blockstore2d %q, %n, %n, %n, %n, %n, %y <{elem_size_in_bits = 32 : i32, tile_width = 16 : i32,
+        tile_height = 8 : i32}> : (!llvm.ptr<1>, i32, i32, i32, i32, i32, vector<8xi32>)
+      gpu.return } }""")
+    found = la.lower(module, level="lane")
+    assert str(found.module) == str(module)
+    assert [one.rule for one in found.findings] == ["propagate.fragments"]

@@ -102,3 +102,21 @@ def test_what_a_user_says_of_a_load_stays_off_the_descriptor_of_llvm_22() -> Non
     text = SUMS_OF_A_ROW.replace("load_nd %t[0]", f"load_nd %t[0] <{{layout = {slice_}}}>")
     done = la.propagate(text, llvm=22)
     assert f"load_nd %t[0] <{{layout = {slice_}}}> : !xegpu.tensor_desc<256xf32> ->" in str(done)
+
+
+def test_a_transposing_load_whose_layout_llvm_refuses_is_refused_and_not_written() -> None:
+    text = """gpu.module @m { gpu.func @k(%p: i64, %q: i64) kernel attributes {known_block_size = array<i32: 16, 1, 1>} {
+      %t = xegpu.create_nd_tdesc %p, shape : [64, 64], strides : [64, 1] : i64 -> !xegpu.tensor_desc<ROWSxCOLUMNSxf32>
+      %u = xegpu.create_nd_tdesc %q, shape : [64, 64], strides : [64, 1] : i64 -> !xegpu.tensor_desc<COLUMNSxROWSxf32>
+      %x = xegpu.load_nd %t[0, 0] <{transpose = array<i64: 1, 0>}>
+        : !xegpu.tensor_desc<ROWSxCOLUMNSxf32> -> vector<COLUMNSxROWSxf32>
+      xegpu.store_nd %x, %u[0, 0] : vector<COLUMNSxROWSxf32>, !xegpu.tensor_desc<COLUMNSxROWSxf32>
+      gpu.return } }"""
+    narrow, square = (text.replace("ROWS", "16").replace("COLUMNS", columns) for columns in ("8", "16"))
+    for llvm in (22, 23, 24):
+        [finding] = la.propagate(narrow, level="lane", llvm=llvm).findings
+        assert finding.level == "error"
+        assert f"LLVM {llvm} distributes the block of 16x8 before it is transposed" in finding.message
+        done = la.propagate(square, level="lane", llvm=llvm)
+        assert done.findings == ()
+        assert not done.module.verify(llvm=llvm)
