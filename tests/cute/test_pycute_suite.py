@@ -81,8 +81,8 @@ def test_right_inverse(parts: tuple[Any, ...]) -> None:
     assert [definitions.value(given, x) for x in definitions.values(inverse)] == list(range(inverse.size))
 
 
-# Its 16 checks of tuples, by what they are here: products are sizes, inner products indices, prefix products compact strides, and
-# shape_div, which has no name here, says how many tiles are left. Its 4 checks of Python's types say nothing of layouts.
+# Its 16 checks of tuples, by what they are here: products are sizes, inner products indices, prefix products compact strides,
+# and shape_div, which has no name here, says how many tiles are left. Its 4 checks of Python's types say nothing of layouts.
 @pytest.mark.parametrize(("shape", "product"), [(2, 2), ((3, 2), 6), (((2, 3), 4), 24)])
 def test_products_are_sizes(shape: Any, product: int) -> None:
     assert cute.size(shape) == product
