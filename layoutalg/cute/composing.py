@@ -19,14 +19,14 @@ from collections.abc import Sequence
 from typing import Any, TypeAlias, cast
 
 from layoutalg.core.errors import CompositionError, ConversionError
-from layoutalg.core.limits import MOST_CUTE_STRIDE
+from layoutalg.core.limits import MAX_NESTING, MOST_CUTE_STRIDE, MOST_CUTE_VALUES, MOST_LEAVES
 from layoutalg.core.messages import shown
 from layoutalg.core.whole_numbers import whole_number
 from layoutalg.cute.bases import ScaledBasis, Stride
 from layoutalg.cute.cute_layout import CuteLayout
 from layoutalg.cute.modes import CuteLike, Leaves, Mode, as_cute, coalesced, gathered, joined, like, modes_of, opened
 from layoutalg.cute.nested_tuples import IntTuple, StrideTuple, leaves_of, mode_of
-from layoutalg.cute.searching import MOST_SEARCHED, layout_of_values, values_after
+from layoutalg.cute.searching import layout_of_values, values_after
 from layoutalg.cute.steps import Say
 from layoutalg.cute.swizzled import after_swizzle, of_swizzle, of_swizzled
 from layoutalg.cute.swizzles import Swizzle
@@ -89,7 +89,11 @@ def as_tiler(value: object, what: str, deep: int = 0) -> Any:
     given = value
     if value is None or isinstance(value, (CuteLayout, Swizzle)):
         return value
-    if isinstance(value, (tuple, list)) and deep < 64:
+    if isinstance(value, (tuple, list)) and deep < MAX_NESTING:
+        if len(cast("Sequence[object]", value)) > MOST_LEAVES:
+            raise ConversionError(
+                f"{what} by a tile of {len(cast('Sequence[object]', value))}: at most {MOST_LEAVES} modes"
+            )
         return tuple([as_tiler(one, what, deep + 1) for one in cast("Sequence[object]", value)])
     if isinstance(value, str):
         return as_cute(value, what)
@@ -131,13 +135,17 @@ def _by_mode(outer: CuteLayout, tile: tuple[Any, ...], say: Say | None) -> CuteL
     return like(outer, joined(found))
 
 
+_REFUSED: _Flat = [(1, 0)]
+"""In place of the digits of a leaf that does not divide."""
+
+
 class _Factors:
     """The factors of A that leaves of B walk through, and how far each leaf reaches into them."""
 
     __slots__ = ("flat", "problem", "reach")
 
     def __init__(self, shape: IntTuple, stride: StrideTuple) -> None:
-        self.flat = coalesced(leaves_of(shape, stride), runs_on=True)
+        self.flat = coalesced(leaves_of(shape, stride), runs_on=True) or [(1, 0)]
         self.reach: list[tuple[int, int]] = []
         """By factor: the largest digit that a leaf has there, with the sign of its stride."""
         self.problem = ""
@@ -178,7 +186,7 @@ class _Factors:
 
     def _refuse(self, problem: str) -> _Flat:
         self.problem = self.problem or problem
-        return [(1, 0)]
+        return _REFUSED
 
     def carry(self) -> str:
         """Why the digits of several leaves do not add up; empty where they do."""
@@ -226,7 +234,7 @@ def _plain(outer: CuteLayout, inner: CuteLayout, say: Say | None) -> CuteLayout:
                 modes[basis.mode] = _Factors(*_mode_at(outer, basis.mode))
             digits = modes[basis.mode].walk(shape, basis.value)
         found = digits[0] if len(digits) == 1 else mode_of(digits)
-        if say:
+        if say and digits is not _REFUSED:
             say(f"leaf {shape}:{stride}", CuteLayout(*found))
         return found
 
@@ -262,7 +270,7 @@ def _by_values(outer: CuteLayout, inner: CuteLayout, problem: str, say: Say | No
     """The layout that has the values of A after B, found among them; refused where there is none."""
     size = inner.size
     where = f"{outer} o {inner}: {problem}"
-    if size > MOST_SEARCHED:
+    if size > MOST_CUTE_VALUES:
         raise CompositionError(f"{where}; {size} values are too many to look for a layout that has them (2^16 are not)")
     values = values_after(outer, inner)
     if values is None:
