@@ -131,13 +131,17 @@ def _by_mode(outer: CuteLayout, tile: tuple[Any, ...], say: Say | None) -> CuteL
     return like(outer, joined(found))
 
 
+_REFUSED: _Flat = [(1, 0)]
+"""In place of the digits of a leaf that does not divide."""
+
+
 class _Factors:
     """The factors of A that leaves of B walk through, and how far each leaf reaches into them."""
 
     __slots__ = ("flat", "problem", "reach")
 
     def __init__(self, shape: IntTuple, stride: StrideTuple) -> None:
-        self.flat = coalesced(leaves_of(shape, stride), runs_on=True)
+        self.flat = coalesced(leaves_of(shape, stride), runs_on=True) or [(1, 0)]
         self.reach: list[tuple[int, int]] = []
         """By factor: the largest digit that a leaf has there, with the sign of its stride."""
         self.problem = ""
@@ -178,7 +182,7 @@ class _Factors:
 
     def _refuse(self, problem: str) -> _Flat:
         self.problem = self.problem or problem
-        return [(1, 0)]
+        return _REFUSED
 
     def carry(self) -> str:
         """Why the digits of several leaves do not add up; empty where they do."""
@@ -226,7 +230,7 @@ def _plain(outer: CuteLayout, inner: CuteLayout, say: Say | None) -> CuteLayout:
                 modes[basis.mode] = _Factors(*_mode_at(outer, basis.mode))
             digits = modes[basis.mode].walk(shape, basis.value)
         found = digits[0] if len(digits) == 1 else mode_of(digits)
-        if say:
+        if say and digits is not _REFUSED:
             say(f"leaf {shape}:{stride}", CuteLayout(*found))
         return found
 

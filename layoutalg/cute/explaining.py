@@ -14,12 +14,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from inspect import signature
 from typing import Any, NamedTuple
 
 from layoutalg.core.errors import ConversionError
 from layoutalg.core.whole_numbers import one_of
 from layoutalg.cute import casting, coordinates, inverses, modes, tiling
-from layoutalg.cute.composing import composed
+from layoutalg.cute.composing import composed, composition
 from layoutalg.cute.modes import as_cute
 from layoutalg.cute.nested_tuples import tuple_text
 from layoutalg.cute.steps import Say, Step
@@ -29,14 +30,17 @@ __all__ = ["OPERATIONS", "Explanation", "Operation", "explain"]
 
 
 class Operation(NamedTuple):
-    """An operation by its name: what it means in one line, and what computes it, telling its steps.
+    """An operation by its name: what it means in one line, its function, and what computes it while it tells the steps.
+
+    An operation of one step has None there.
 
     >>> OPERATIONS["complement"].definition
-    'R is increasing, and every index below the given one is L(i) + R(j) at most once'
+    'R is increasing, and L(i) + R(j) is every index once, up to the given one'
     """
 
     definition: str
-    run: Callable[..., Any]
+    function: Callable[..., Any]
+    tells: Callable[..., Any] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,22 +72,12 @@ def _text(value: Any) -> str:
     return tuple_text(value) if isinstance(value, tuple) else str(value)  # pyright: ignore[reportUnknownArgumentType]
 
 
-def _simple(function: Callable[..., Any]) -> Callable[..., Any]:
-    """An operation of one step."""
-
-    def run(say: Say, *arguments: Any) -> Any:
-        return function(*arguments)
-
-    return run
-
-
 def _complement(say: Say, layout: Any, cosize_hi: Any = None) -> Any:
     given = as_cute(layout, "complement")
     return inverses.complement_of(given, inverses.complement_target(given, cosize_hi), say)
 
 
 def _tiled(function: Callable[..., Any], kind: str) -> Callable[..., Any]:
-
     def run(say: Say, layout: Any, tiler: Any) -> Any:
         return function(kind, layout, tiler, say)
 
@@ -99,7 +93,6 @@ def _common_vector(say: Say, a: Any, b: Any) -> int:
 
 
 def _inverse(function: Callable[..., Any], name: str) -> Callable[..., Any]:
-
     def run(say: Say, layout: Any) -> Any:
         return function(as_cute(layout, name), say)
 
@@ -109,52 +102,80 @@ def _inverse(function: Callable[..., Any], name: str) -> Callable[..., Any]:
 _DIVIDE = "A o (B, complement(B, size(A))), by a tuple in each mode: "
 _PRODUCT = "(A, complement(A, size(A) * cosize(B)) o B), by a tuple in each mode: "
 OPERATIONS: dict[str, Operation] = {
-    "size": Operation("the number of coordinates", _simple(modes.size)),
-    "cosize": Operation("one more than the largest index", _simple(modes.cosize)),
-    "rank": Operation("the number of modes", _simple(modes.rank)),
-    "depth": Operation("how deep the modes nest", _simple(modes.depth)),
-    "get": Operation("one mode", _simple(modes.get)),
-    "coalesce": Operation("R is flat with the fewest factors, and R(i) = L(i) for every i < size(L)", _simple(modes.coalesce)),
-    "flatten": Operation("the factors without their nesting", _simple(modes.flatten)),
-    "group": Operation("modes begin to end - 1 as one mode", _simple(modes.group)),
-    "filter": Operation("without factors of stride 0 and of extent 1, coalesced", _simple(modes.filter)),
-    "filter_zeros": Operation("extent 1 where the stride is 0", _simple(modes.filter_zeros)),
-    "composition": Operation("R(c) = A(B(c)) for every coordinate c of B, and R has B's shape", composed),
-    "complement": Operation("R is increasing, and every index below the given one is L(i) + R(j) at most once", _complement),
-    "logical_divide": Operation(_DIVIDE + "((tile), (rest))", _tiled(tiling.divided, "logical")),
-    "zipped_divide": Operation(_DIVIDE + "((tiles), (rests))", _tiled(tiling.divided, "zipped")),
-    "tiled_divide": Operation(_DIVIDE + "((tiles), rest, ...)", _tiled(tiling.divided, "tiled")),
-    "flat_divide": Operation(_DIVIDE + "(tile, ..., rest, ...)", _tiled(tiling.divided, "flat")),
-    "logical_product": Operation(_PRODUCT + "(block, copies)", _tiled(tiling.multiplied, "logical")),
-    "zipped_product": Operation(_PRODUCT + "((blocks), (copies))", _tiled(tiling.multiplied, "zipped")),
-    "tiled_product": Operation(_PRODUCT + "((blocks), copies, ...)", _tiled(tiling.multiplied, "tiled")),
-    "flat_product": Operation(_PRODUCT + "(block, ..., copies, ...)", _tiled(tiling.multiplied, "flat")),
-    "blocked_product": Operation(
-        "the logical product: mode k is (block k, copies k)", _tiled(tiling.woven, "blocked_product")
+    "size": Operation("the number of coordinates", modes.size),
+    "cosize": Operation("one more than the largest index", modes.cosize),
+    "rank": Operation("the number of modes", modes.rank),
+    "depth": Operation("how deep the modes nest", modes.depth),
+    "get": Operation("one mode", modes.get),
+    "coalesce": Operation("R is flat with the fewest factors, and R(i) = L(i) for every i < size(L)", modes.coalesce),
+    "flatten": Operation("the factors without their nesting", modes.flatten),
+    "group": Operation("modes begin to end - 1 as one mode", modes.group),
+    "filter": Operation("without factors of stride 0 and of extent 1, coalesced", modes.filter),
+    "filter_zeros": Operation("extent 1 where the stride is 0", modes.filter_zeros),
+    "composition": Operation("R(c) = A(B(c)) for every coordinate c of B, and R has B's shape", composition, composed),
+    "complement": Operation(
+        "R is increasing, and L(i) + R(j) is every index once, up to the given one", inverses.complement, _complement
     ),
-    "raked_product": Operation("the logical product: mode k is (copies k, block k)", _tiled(tiling.woven, "raked_product")),
-    "tile_to_shape": Operation("the block, repeated until the shape is full", _simple(tiling.tile_to_shape)),
-    "right_inverse": Operation("L(R(i)) = i for every i < size(R)", _inverse(inverses.right_inverse_of, "right_inverse")),
-    "left_inverse": Operation("R(L(i)) = i for every i < size(L)", _inverse(inverses.left_inverse_of, "left_inverse")),
-    "pseudo_inverse": Operation("L(R(L(i))) = L(i) for every i", _inverse(inverses.left_inverse_of, "pseudo_inverse")),
-    "max_common_layout": Operation("A(R(i)) = B(R(i)) = i for the most contiguous i", _common),
-    "max_common_vector": Operation("how many elements max_common_layout has", _common_vector),
-    "nullspace": Operation("L(R(i)) = L(0), where strides are 0", _simple(inverses.nullspace)),
-    "upcast": Operation("the same bytes in elements n times as wide", _simple(casting.upcast)),
-    "downcast": Operation("the same bytes in elements n times as narrow", _simple(casting.downcast)),
-    "recast": Operation("the same bytes in elements of other bits", _simple(casting.recast)),
-    "crd2idx": Operation("the sum of digits times strides", _simple(coordinates.crd2idx)),
-    "idx2crd": Operation("the digits of an index, first mode fastest", _simple(coordinates.idx2crd)),
-    "crd2crd": Operation("the coordinate of the same index in another shape", _simple(coordinates.crd2crd)),
-    "slice": Operation("the modes that the coordinate leaves open", _simple(coordinates.slice)),
-    "slice_and_offset": Operation("the open modes, and the index of the others", _simple(coordinates.slice_and_offset)),
-    "dice": Operation("the modes that the coordinate does not leave open", _simple(coordinates.dice)),
-    "make_layout": Operation("a shape with its strides; compact, column-major unless given", _simple(modes.make_layout)),
-    "make_ordered_layout": Operation("compact; the smallest number is contiguous", _simple(modes.make_ordered_layout)),
-    "make_identity_layout": Operation("every coordinate maps to itself", _simple(modes.make_identity_layout)),
-    "get_swizzle_portion": Operation("the swizzle of a layout", _simple(get_swizzle_portion)),
-    "get_nonswizzle_portion": Operation("the layout without its swizzle", _simple(get_nonswizzle_portion)),
-}  # fmt: skip
+    "logical_divide": Operation(_DIVIDE + "((tile), (rest))", tiling.logical_divide, _tiled(tiling.divided, "logical")),
+    "zipped_divide": Operation(_DIVIDE + "((tiles), (rests))", tiling.zipped_divide, _tiled(tiling.divided, "zipped")),
+    "tiled_divide": Operation(_DIVIDE + "((tiles), rest, ...)", tiling.tiled_divide, _tiled(tiling.divided, "tiled")),
+    "flat_divide": Operation(_DIVIDE + "(tile, ..., rest, ...)", tiling.flat_divide, _tiled(tiling.divided, "flat")),
+    "logical_product": Operation(
+        _PRODUCT + "(block, copies)", tiling.logical_product, _tiled(tiling.multiplied, "logical")
+    ),
+    "zipped_product": Operation(
+        _PRODUCT + "((blocks), (copies))", tiling.zipped_product, _tiled(tiling.multiplied, "zipped")
+    ),
+    "tiled_product": Operation(
+        _PRODUCT + "((blocks), copies, ...)", tiling.tiled_product, _tiled(tiling.multiplied, "tiled")
+    ),
+    "flat_product": Operation(
+        _PRODUCT + "(block, ..., copies, ...)", tiling.flat_product, _tiled(tiling.multiplied, "flat")
+    ),
+    "blocked_product": Operation(
+        "the logical product: mode k is (block k, copies k)",
+        tiling.blocked_product,
+        _tiled(tiling.woven, "blocked_product"),
+    ),
+    "raked_product": Operation(
+        "the logical product: mode k is (copies k, block k)",
+        tiling.raked_product,
+        _tiled(tiling.woven, "raked_product"),
+    ),
+    "tile_to_shape": Operation("the block, repeated until the shape is full", tiling.tile_to_shape),
+    "right_inverse": Operation(
+        "L(R(i)) = i for every i < size(R)",
+        inverses.right_inverse,
+        _inverse(inverses.right_inverse_of, "right_inverse"),
+    ),
+    "left_inverse": Operation(
+        "R(L(i)) = i for every i < size(L)", inverses.left_inverse, _inverse(inverses.left_inverse_of, "left_inverse")
+    ),
+    "pseudo_inverse": Operation(
+        "L(R(L(i))) = L(i) for every i", inverses.pseudo_inverse, _inverse(inverses.left_inverse_of, "pseudo_inverse")
+    ),
+    "max_common_layout": Operation(
+        "A(R(i)) = B(R(i)) = i for the most contiguous i", inverses.max_common_layout, _common
+    ),
+    "max_common_vector": Operation(
+        "how many elements max_common_layout has", inverses.max_common_vector, _common_vector
+    ),
+    "nullspace": Operation("L(R(i)) = L(0), where strides are 0", inverses.nullspace),
+    "upcast": Operation("the same bytes in elements n times as wide", casting.upcast),
+    "downcast": Operation("the same bytes in elements n times as narrow", casting.downcast),
+    "recast": Operation("the same bytes in elements of other bits", casting.recast),
+    "crd2idx": Operation("the sum of digits times strides", coordinates.crd2idx),
+    "idx2crd": Operation("the digits of an index, first mode fastest", coordinates.idx2crd),
+    "crd2crd": Operation("the coordinate of the same index in another shape", coordinates.crd2crd),
+    "slice": Operation("the modes that the coordinate leaves open", coordinates.slice),
+    "slice_and_offset": Operation("the open modes, and the index of the others", coordinates.slice_and_offset),
+    "dice": Operation("the modes that the coordinate does not leave open", coordinates.dice),
+    "make_layout": Operation("a shape with its strides; compact, column-major unless given", modes.make_layout),
+    "make_ordered_layout": Operation("compact; the smallest number is contiguous", modes.make_ordered_layout),
+    "make_identity_layout": Operation("every coordinate maps to itself", modes.make_identity_layout),
+    "get_swizzle_portion": Operation("the swizzle of a layout", get_swizzle_portion),
+    "get_nonswizzle_portion": Operation("the layout without its swizzle", get_nonswizzle_portion),
+}
 """Every operation of CuTe's algebra, by its name."""
 
 
@@ -177,10 +198,10 @@ def explain(operation: str, *arguments: Any) -> Explanation:
     def say(words: str, value: Any) -> None:
         found.append(Step(words, value))
 
+    done = OPERATIONS[name]
     try:
-        result = OPERATIONS[name].run(say, *arguments)
+        signature(done.function).bind(*arguments)
     except TypeError as error:
-        if error.__traceback__ is not None and error.__traceback__.tb_next is not None:
-            raise
-        raise ConversionError(f"{name} of {len(arguments)} arguments: it takes another number of them") from None
-    return Explanation(name, arguments, OPERATIONS[name].definition, tuple(found), result)
+        raise ConversionError(f"{name} of {len(arguments)} arguments: {error}") from None
+    result = done.tells(say, *arguments) if done.tells else done.function(*arguments)
+    return Explanation(name, arguments, done.definition, tuple(found), result)

@@ -43,28 +43,29 @@ def _numbers(found: Leaves, layout: CuteLayout, what: str) -> _Flat:
 
 
 def complement(layout: CuteLike, cosize_hi: IntTuple | CuteLike | None = None) -> CuteLayout:
-    """What a layout leaves out below `cosize_hi`: increasing, and with the layout every index up to it once.
+    """What a layout leaves out below `cosize_hi`: increasing, and with the layout every index once.
 
-    `cosize_hi` is a number, or a shape or layout for its size; unless given, the layout's own cosize, as in C++. Factors of
-    stride 0 and of extent 1 do not count.
+    `cosize_hi` is a number, or a shape or layout for its size; unless given, only the gaps inside the layout are filled.
+    Factors of stride 0 and of extent 1 do not count.
 
-    Raises `CompositionError` where a stride is not a multiple of the place where the factor before ends (the layout is not
-    injective, or leaves gaps that no strides fill), and for negative strides.
+    Raises `CompositionError` where factors overlap, where gaps cannot be filled (a stride is not a multiple of the place where
+    the factor before ends) so that size(L) * size(R) stays below `cosize_hi`, and for negative strides.
 
-    >>> print(complement("(2,2):(1,6)", 24), complement("4:2", 24))
-    (3,2):(2,12) (2,3):(1,8)
+    >>> print(complement("(2,2):(1,6)", 24), complement("4:2", 24), complement("4:2"))
+    (3,2):(2,12) (2,3):(1,8) 2:1
     >>> complement("(4,2):(1,6)", 24)
     Traceback (most recent call last):
     layoutalg.core.errors.CompositionError: complement of (4,2):(1,6): factor 2:6 begins at 6, which is not a multiple of 4,
-    where the factors below it end
+    where the factors below it end, and of 24 indices only 16 can be reached
     """
     given = as_cute(layout, "complement")
     return complement_of(given, complement_target(given, cosize_hi), None)
 
 
 def complement_target(layout: CuteLayout, high: Any) -> int:
+    """The number up to which a complement goes."""
     if high is None:
-        return CuteLayout(*mode_of([(n, s) for n, s in leaves_of(layout.shape, layout.stride) if s])).cosize
+        return 1
     if isinstance(high, (CuteLayout, str)):
         return as_cute(high, "complement").size
     if isinstance(high, (tuple, list)):
@@ -72,31 +73,39 @@ def complement_target(layout: CuteLayout, high: Any) -> int:
     return whole_number(high, "cosize_hi =", 1, MOST_CUTE_STRIDE, ConversionError)
 
 
-def complement_of(layout: CuteLayout, high: int, say: Say | None) -> CuteLayout:
-    """The complement of a layout that has been read, telling its steps."""
+def complement_of(layout: CuteLayout, high: int, say: Say | None, fills: bool = False) -> CuteLayout:
+    """The complement of a layout that has been read, telling its steps; where it `fills`, no gap may stay."""
     moving = coalesced([(n, s) for n, s in leaves_of(layout.shape, layout.stride) if s])
     flat = sorted(_numbers(moving, layout, "complement"), key=itemgetter(1))
     if say and flat:
         say("the factors by stride", CuteLayout(*mode_of(flat)))
     found: _Flat = []
-    place = 1
+    place, reached, problem = 1, 1, ""
     for n, s in flat:
-        if s < 0:
-            raise CompositionError(
-                f"complement of {layout}: factor {n}:{s} moves backwards, and a complement counts from 0"
+        if s < place:
+            why = (
+                "moves backwards, and a complement counts from 0"
+                if s < 0
+                else f"begins below {place}, inside the others"
             )
+            raise CompositionError(f"complement of {layout}: factor {n}:{s} {why}")
         if s % place:
-            raise CompositionError(
-                f"complement of {layout}: factor {n}:{s} begins at {s}, which is not a multiple of {place}, where the factors "
-                "below it end"
+            problem = (
+                f"factor {n}:{s} begins at {s}, which is not a multiple of {place}, where the factors below it end"
             )
         found.append((s // place, place))
         if say and s > place:
             say(f"from {place} on up to {s}, where {n}:{s} begins", CuteLayout(s // place, place))
+        reached *= n * (s // place)
         place = n * s
     found.append((-(-high // place), place))
+    reached *= found[-1][0]
     if say and high > place:
         say(f"from {place} on up to {high}", CuteLayout(-(-high // place), place))
+    if problem and (fills or reached < high):
+        raise CompositionError(
+            f"complement of {layout}: {problem}, and of {high} indices only {min(reached, high - 1)} can be reached"
+        )
     return CuteLayout(*mode_of(coalesced(found)))
 
 
@@ -129,10 +138,10 @@ def right_inverse_of(layout: CuteLayout, say: Say | None) -> CuteLayout:
             if say:
                 say(f"index {following} on: factor {n}:{s}, at coordinate {start}", CuteLayout(n, start))
             following = n * s
-    return _inverse_with_swizzle(layout, CuteLayout(*mode_of(coalesced(found))), say)
+    return _inverse_with_swizzle(layout, CuteLayout(*mode_of(coalesced(found))), say, right=True)
 
 
-def _inverse_with_swizzle(layout: CuteLayout, inverse: CuteLayout, say: Say | None) -> CuteLayout:
+def _inverse_with_swizzle(layout: CuteLayout, inverse: CuteLayout, say: Say | None, right: bool) -> CuteLayout:
     """The inverse of `Sw o offset o L`: the inverse of L, after the offset is taken away, after the swizzle."""
     if layout.swizzle is None:
         return inverse
@@ -140,7 +149,31 @@ def _inverse_with_swizzle(layout: CuteLayout, inverse: CuteLayout, say: Say | No
         raise CompositionError(f"inverse of {layout}: with the offset {layout.offset} it does not begin at 0")
     if say:
         say("the swizzle is its own inverse, and stands on the right of this", inverse)
-    return after_swizzle(inverse, Swizzle(*layout.swizzle), say)
+    swizzle = Swizzle(*layout.swizzle)
+    found = after_swizzle(inverse, swizzle, say)
+    count = inverse.size
+    # Where the swizzle keeps the indices below the size of the inverse among themselves, there is nothing more to see.
+    if not swizzle.bits or count <= swizzle.reads & -swizzle.reads or count % (1 << swizzle.changes.bit_length()) == 0:
+        return found
+    if max(count, layout.size) > MOST_SEARCHED:
+        raise CompositionError(
+            f"inverse of {layout}: the swizzle leads out of the {count} indices that have an inverse"
+        )
+    plain = CuteLayout(layout.shape, layout.stride)
+    places = values_after(CuteLayout(1, 1), CuteLayout(count, 1) if right else plain)
+    places = places if right else swizzle.applied(places)
+    again = swizzle.applied(values_at(plain, _values_at(found, places)))
+    if again is None or not (again == places).all():
+        raise CompositionError(
+            f"inverse of {layout}: the swizzle leads out of the {count} indices that have an inverse"
+        )
+    return found
+
+
+def _values_at(layout: CuteLayout, index: Any) -> Any:
+    """The values of a layout, perhaps swizzled, at an array of indices."""
+    found = values_at(CuteLayout(layout.shape, layout.stride), index)
+    return found if layout.swizzle is None else Swizzle(*layout.swizzle).applied(found)
 
 
 def left_inverse(layout: CuteLike) -> CuteLayout:
@@ -191,7 +224,7 @@ def left_inverse_of(layout: CuteLayout, say: Say | None) -> CuteLayout:
     inverse = CuteLayout(*mode_of(coalesced(found)))
     if problem:
         _check_left_inverse(CuteLayout(layout.shape, layout.stride), inverse, problem)
-    return _inverse_with_swizzle(layout, inverse, say)
+    return _inverse_with_swizzle(layout, inverse, say, right=False)
 
 
 def _check_left_inverse(layout: CuteLayout, inverse: CuteLayout, problem: str) -> None:

@@ -25,7 +25,7 @@ class Step:
     value: Any = None
 
     def __str__(self) -> str:
-        return self.words if self.value is None else f"{self.words}: {self.value}"
+        return f"{self.words}" if self.value is None else f"{self.words}: {self.value}"
 
 
 Say: TypeAlias = Callable[[str, Any], None]

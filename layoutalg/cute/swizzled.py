@@ -185,13 +185,8 @@ def _by_values(outer: CuteLayout, swizzle: Swizzle, new: Swizzle, inner: CuteLay
     if inner.size > MOST_SEARCHED:
         raise CompositionError(f"{where}: {why}, and {inner.size} values are too many to compare (2^16 are not)")
     index = values_after(CuteLayout(1, 1), inner)
-    truth = None if index is None else values_at(outer, _apply(swizzle, index + offset))
+    truth = None if index is None else values_at(outer, swizzle.applied(index + offset))
     plain = values_after(outer, inner)
     start = index_of(offset, outer.shape, outer.stride, inside=False)
-    if truth is None or plain is None or not (truth == _apply(new, plain + start)).all():
+    if truth is None or plain is None or not (truth == new.applied(plain + start)).all():
         raise CompositionError(f"{where}: {why}")
-
-
-def _apply(swizzle: Swizzle, values: Any) -> Any:
-    moved = values & swizzle.reads
-    return values ^ (moved >> swizzle.shift if swizzle.shift >= 0 else moved << -swizzle.shift)

@@ -13,6 +13,7 @@ Law: a swizzle is its own inverse. `core.swizzle` has the swizzles of memory (po
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 from layoutalg.core.errors import ConversionError, VerificationError
 from layoutalg.core.whole_numbers import whole_number, whole_numbers
@@ -54,9 +55,18 @@ class Swizzle:
         >>> [Swizzle(2, 0, 2)(x) for x in (4, 8, 15)]
         [5, 10, 12]
         """
-        x = whole_number(index, "index", -(2**62), 2**62, ConversionError)
-        moved = x & self.reads
-        return x ^ (moved >> self.shift if self.shift >= 0 else moved << -self.shift)
+        return self.applied(whole_number(index, "index", -(2**62), 2**62, ConversionError))
+
+    def applied(self, index: Any) -> Any:
+        """The swizzled index of a number or an array of them, unchecked; None stays.
+
+        >>> Swizzle(1, 0, 1).applied(np.arange(4)).tolist()
+        [0, 1, 3, 2]
+        """
+        if index is None:
+            return None
+        moved = index & self.reads
+        return index ^ (moved >> self.shift if self.shift >= 0 else moved << -self.shift)
 
     @property
     def reads(self) -> int:

@@ -160,7 +160,7 @@ def multiplied(kind: str, block: Any, tiler: Any, say: Say | None) -> CuteLayout
 
 
 def _divide(layout: CuteLayout, tiler: CuteLayout, say: Say | None) -> CuteLayout:
-    rest = complement_of(tiler, layout.size, None)
+    rest = complement_of(tiler, layout.size, None, fills=True)
     if say:
         say(f"the complement of the tile {tiler} up to size(A) = {layout.size}", rest)
     tile = joined([(tiler.shape, tiler.stride), (rest.shape, rest.stride)])

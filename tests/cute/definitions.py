@@ -115,21 +115,16 @@ def is_coalesced(layout: Any, result: Any) -> bool:
 
 
 def is_complement(layout: Any, high: int, result: Any) -> bool:
-    """Increasing from 0, every sum once, all below `high` (and inside the layout) reached, and no coarser digit could go."""
+    """Increasing from 0, every sum once, as many sums as indices below `high`; all of these, where places fill the gaps."""
     image, rest = sorted(set(values(layout))), values(result)
-    high = max(high, image[-1] + 1)
-    sums = [x + y for x in image for y in rest]
-    flat = leaves(result.shape, result.stride)
-    n, s = flat[-1]
-    fewer = [x + y for x in image for y in rest if y < (n - 1) * s]
-    return (
-        injective(layout)
-        and rest == sorted(set(rest))
-        and rest[0] == 0
-        and len(set(sums)) == len(sums)
-        and set(range(high)) <= set(sums)
-        and (n == 1 or not set(range(high)) <= set(fewer))
-    )
+    sums = {x + y for x in image for y in rest}
+    once = injective(layout) and rest == sorted(set(rest)) and rest[0] == 0 and len(sums) == len(image) * len(rest)
+    places = left_out(layout, high)
+    if places is None:
+        return once and len(sums) >= high
+    # The size of a complement is a product: it may go on after the last place that is needed, by less than its last digit.
+    n, s = leaves(result.shape, result.stride)[-1]
+    return once and rest[: len(places)] == places and (n == 1 or places[-1] >= (n - 1) * s)
 
 
 def is_right_inverse(layout: Any, result: Any) -> bool:
@@ -218,13 +213,23 @@ def is_divided(a: Any, tile: Any, result: Any) -> bool:
 
 
 def is_product(block: Any, tiler: Any, result: Any) -> bool:
-    """Mode 0 is the block; its copies are at the places that the block leaves out, of which the tiler says the number."""
+    """Mode 0 is the block; its copies are at the places that the block leaves out, of which the tiler says the number.
+
+    Where those do not fill all gaps of the block: at places that grow with the tiler's number and keep the copies apart.
+    """
     (n0, s0), (n1, s1) = modes(result)
     order = [value(tiler, i) for i in range(size(tiler.shape))]
-    places = left_out(block, size(block.shape) * (max(order) + 1))
-    if places is None or (n0, s0) != (block.shape, block.stride) or not refines(n1, tiler.shape):
+    across = [at(n1, s1, i) for i in range(size(n1))]
+    if not injective(block) or (n0, s0) != (block.shape, block.stride) or not refines(n1, tiler.shape):
         return False
-    return [at(n1, s1, i) for i in range(size(n1))] == [places[x] for x in order]
+    places = left_out(block, size(block.shape) * (max(order) + 1))
+    if places is not None:
+        return across == [places[x] for x in order]
+    found = dict(zip(order, across, strict=True))
+    grows = all(found[x] < found[y] for x, y in pairwise(sorted(found)))
+    image = set(values(block))
+    apart = len({x + y for x in image for y in found.values()}) == len(image) * len(found)
+    return grows and apart and across == [found[x] for x in order]
 
 
 def by_modes(holds: Any, layout: Any, tile: tuple[Any, ...], result: Any, as_layout: Any, kept: bool) -> bool:
