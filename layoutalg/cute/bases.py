@@ -43,7 +43,8 @@ class ScaledBasis:
     mode: tuple[int, ...]
 
     def __post_init__(self) -> None:
-        whole_number(self.value, "basis stride", -MOST_CUTE_STRIDE, MOST_CUTE_STRIDE, VerificationError)
+        value = whole_number(self.value, "basis stride", -MOST_CUTE_STRIDE, MOST_CUTE_STRIDE, VerificationError)
+        object.__setattr__(self, "value", value)
         object.__setattr__(self, "mode", whole_numbers(self.mode, "mode of a basis stride", 0, _MOST_MODES - 1))
         if not self.value or not 1 <= len(self.mode) <= MAX_NESTING:
             raise VerificationError(
@@ -55,7 +56,8 @@ class ScaledBasis:
 
     def __mul__(self, factor: int) -> Stride:
         """So many times this stride; 0 times is the stride 0."""
-        return ScaledBasis(self.value * factor, self.mode) if factor else 0
+        times = whole_number(factor, "times", -MOST_CUTE_STRIDE, MOST_CUTE_STRIDE, ConversionError)
+        return ScaledBasis(self.value * times, self.mode) if times else 0
 
     __rmul__ = __mul__
 

@@ -19,7 +19,7 @@ from collections.abc import Sequence
 from typing import Any, TypeAlias, cast
 
 from layoutalg.core.errors import CompositionError, ConversionError
-from layoutalg.core.limits import MOST_CUTE_STRIDE
+from layoutalg.core.limits import MAX_NESTING, MOST_CUTE_STRIDE, MOST_LEAVES
 from layoutalg.core.messages import shown
 from layoutalg.core.whole_numbers import whole_number
 from layoutalg.cute.bases import ScaledBasis, Stride
@@ -89,7 +89,11 @@ def as_tiler(value: object, what: str, deep: int = 0) -> Any:
     given = value
     if value is None or isinstance(value, (CuteLayout, Swizzle)):
         return value
-    if isinstance(value, (tuple, list)) and deep < 64:
+    if isinstance(value, (tuple, list)) and deep < MAX_NESTING:
+        if len(cast("Sequence[object]", value)) > MOST_LEAVES:
+            raise ConversionError(
+                f"{what} by a tile of {len(cast('Sequence[object]', value))}: at most {MOST_LEAVES} modes"
+            )
         return tuple([as_tiler(one, what, deep + 1) for one in cast("Sequence[object]", value)])
     if isinstance(value, str):
         return as_cute(value, what)

@@ -25,7 +25,7 @@ from layoutalg.cute.nested_tuples import IntTuple, leaves_of, mode_of
 from layoutalg.cute.searching import MOST_SEARCHED, values_after, values_at
 from layoutalg.cute.steps import Say
 from layoutalg.cute.swizzled import after_swizzle
-from layoutalg.cute.swizzles import Swizzle
+from layoutalg.cute.swizzles import Swizzle, applied
 
 __all__ = [
     "complement", "complement_of", "left_inverse", "left_inverse_of", "max_common_layout", "max_common_of", "max_common_vector",
@@ -161,8 +161,8 @@ def _inverse_with_swizzle(layout: CuteLayout, inverse: CuteLayout, say: Say | No
         )
     plain = CuteLayout(layout.shape, layout.stride)
     places = values_after(CuteLayout(1, 1), CuteLayout(count, 1) if right else plain)
-    places = places if right else swizzle.applied(places)
-    again = swizzle.applied(values_at(plain, _values_at(found, places)))
+    places = places if right else applied(swizzle, places)
+    again = applied(swizzle, values_at(plain, _values_at(found, places)))
     if again is None or not (again == places).all():
         raise CompositionError(
             f"inverse of {layout}: the swizzle leads out of the {count} indices that have an inverse"
@@ -173,7 +173,7 @@ def _inverse_with_swizzle(layout: CuteLayout, inverse: CuteLayout, say: Say | No
 def _values_at(layout: CuteLayout, index: Any) -> Any:
     """The values of a layout, perhaps swizzled, at an array of indices."""
     found = values_at(CuteLayout(layout.shape, layout.stride), index)
-    return found if layout.swizzle is None else Swizzle(*layout.swizzle).applied(found)
+    return found if layout.swizzle is None else applied(Swizzle(*layout.swizzle), found)
 
 
 def left_inverse(layout: CuteLike) -> CuteLayout:

@@ -18,7 +18,7 @@ from typing import Any, TypeAlias, cast
 
 from layoutalg.core.errors import ConversionError
 from layoutalg.core.lazy import imported
-from layoutalg.core.limits import MAX_NESTING, MOST_CUTE_STRIDE
+from layoutalg.core.limits import MAX_NESTING, MOST_CUTE_STRIDE, MOST_LEAVES
 from layoutalg.core.messages import shown
 from layoutalg.core.whole_numbers import whole_number
 from layoutalg.cute.bases import ScaledBasis, Stride
@@ -63,6 +63,8 @@ def as_shape(value: object, what: str, low: int = 1, deep: int = 0) -> IntTuple:
     """
     given = value
     if isinstance(value, (tuple, list)) and deep <= MAX_NESTING:
+        if len(cast("Sequence[object]", value)) > MOST_LEAVES:
+            raise ConversionError(f"{what} of {shown(given)}: expected at most {MOST_LEAVES} modes")
         return tuple([as_shape(one, what, low, deep + 1) for one in cast("Sequence[object]", value)])
     return whole_number(given, f"{what} of", low, MOST_CUTE_STRIDE, ConversionError)
 

@@ -22,7 +22,7 @@ from layoutalg.cute.modes import coalesced
 from layoutalg.cute.nested_tuples import index_of, leaves_of
 from layoutalg.cute.searching import MOST_SEARCHED, values_after, values_at
 from layoutalg.cute.steps import Say
-from layoutalg.cute.swizzles import Swizzle, make_swizzle
+from layoutalg.cute.swizzles import Swizzle, applied, make_swizzle
 
 __all__ = ["after_swizzle", "of_swizzle", "of_swizzled"]
 
@@ -185,8 +185,8 @@ def _by_values(outer: CuteLayout, swizzle: Swizzle, new: Swizzle, inner: CuteLay
     if inner.size > MOST_SEARCHED:
         raise CompositionError(f"{where}: {why}, and {inner.size} values are too many to compare (2^16 are not)")
     index = values_after(CuteLayout(1, 1), inner)
-    truth = None if index is None else values_at(outer, swizzle.applied(index + offset))
+    truth = None if index is None else values_at(outer, applied(swizzle, index + offset))
     plain = values_after(outer, inner)
     start = index_of(offset, outer.shape, outer.stride, inside=False)
-    if truth is None or plain is None or not (truth == new.applied(plain + start)).all():
+    if truth is None or plain is None or not (truth == applied(new, plain + start)).all():
         raise CompositionError(f"{where}: {why}")

@@ -19,7 +19,7 @@ from layoutalg.core.errors import ConversionError, VerificationError
 from layoutalg.core.whole_numbers import whole_number, whole_numbers
 from layoutalg.cute.cute_layout import CuteLayout
 
-__all__ = ["Swizzle", "get_nonswizzle_portion", "get_swizzle_portion", "make_swizzle"]
+__all__ = ["Swizzle", "applied", "get_nonswizzle_portion", "get_swizzle_portion", "make_swizzle"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,18 +55,7 @@ class Swizzle:
         >>> [Swizzle(2, 0, 2)(x) for x in (4, 8, 15)]
         [5, 10, 12]
         """
-        return self.applied(whole_number(index, "index", -(2**62), 2**62, ConversionError))
-
-    def applied(self, index: Any) -> Any:
-        """The swizzled index of a number or an array of them, unchecked; None stays.
-
-        >>> Swizzle(1, 0, 1).applied(np.arange(4)).tolist()
-        [0, 1, 3, 2]
-        """
-        if index is None:
-            return None
-        moved = index & self.reads
-        return index ^ (moved >> self.shift if self.shift >= 0 else moved << -self.shift)
+        return applied(self, whole_number(index, "index", -(2**62), 2**62, ConversionError))
 
     @property
     def reads(self) -> int:
@@ -85,6 +74,18 @@ class Swizzle:
         '0b110'
         """
         return ((1 << self.bits) - 1) << (self.base - min(0, self.shift))
+
+
+def applied(swizzle: Swizzle, index: Any) -> Any:
+    """The swizzled index of a number or of an array of them, unchecked; None stays.
+
+    >>> applied(Swizzle(1, 0, 1), np.arange(4)).tolist()
+    [0, 1, 3, 2]
+    """
+    if index is None:
+        return None
+    moved = index & swizzle.reads
+    return index ^ (moved >> swizzle.shift if swizzle.shift >= 0 else moved << -swizzle.shift)
 
 
 def make_swizzle(reads: int, changes: int) -> Swizzle | None:
