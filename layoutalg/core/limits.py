@@ -56,6 +56,7 @@ __all__ = [
     "MOST_COPIES_TRIED",
     "MOST_CUTE_CALLS",
     "MOST_CUTE_STRIDE",
+    "MOST_CUTE_VALUES",
     "MOST_DIGITS",
     "MOST_DIMENSIONS",
     "MOST_DOTS",
@@ -245,7 +246,9 @@ MOST_LEAVES = 1024
 MOST_CUTE_CALLS = 256
 """Calls in one expression of CuTe's algebra."""
 MOST_CUTE_STRIDE = 2**62
-"""Elements of a CuTe stride, offset or size."""
+"""Elements of a CuTe stride, offset, extent or size."""
+MOST_CUTE_VALUES = 2**16
+"""Values of a CuTe layout that are looked through where closed forms end: a few milliseconds."""
 MOST_TILE_STRIDE = 2**40
 """Bytes between the rows of an AMX tile in memory: more than any machine has."""
 MOST_BLOCKS = 2**22

@@ -19,14 +19,14 @@ from collections.abc import Sequence
 from typing import Any, TypeAlias, cast
 
 from layoutalg.core.errors import CompositionError, ConversionError
-from layoutalg.core.limits import MAX_NESTING, MOST_CUTE_STRIDE, MOST_LEAVES
+from layoutalg.core.limits import MAX_NESTING, MOST_CUTE_STRIDE, MOST_CUTE_VALUES, MOST_LEAVES
 from layoutalg.core.messages import shown
 from layoutalg.core.whole_numbers import whole_number
 from layoutalg.cute.bases import ScaledBasis, Stride
 from layoutalg.cute.cute_layout import CuteLayout
 from layoutalg.cute.modes import CuteLike, Leaves, Mode, as_cute, coalesced, gathered, joined, like, modes_of, opened
 from layoutalg.cute.nested_tuples import IntTuple, StrideTuple, leaves_of, mode_of
-from layoutalg.cute.searching import MOST_SEARCHED, layout_of_values, values_after
+from layoutalg.cute.searching import layout_of_values, values_after
 from layoutalg.cute.steps import Say
 from layoutalg.cute.swizzled import after_swizzle, of_swizzle, of_swizzled
 from layoutalg.cute.swizzles import Swizzle
@@ -270,7 +270,7 @@ def _by_values(outer: CuteLayout, inner: CuteLayout, problem: str, say: Say | No
     """The layout that has the values of A after B, found among them; refused where there is none."""
     size = inner.size
     where = f"{outer} o {inner}: {problem}"
-    if size > MOST_SEARCHED:
+    if size > MOST_CUTE_VALUES:
         raise CompositionError(f"{where}; {size} values are too many to look for a layout that has them (2^16 are not)")
     values = values_after(outer, inner)
     if values is None:

@@ -15,14 +15,14 @@ from operator import itemgetter
 from typing import Any, cast
 
 from layoutalg.core.errors import CompositionError, ConversionError
-from layoutalg.core.limits import MOST_CUTE_STRIDE
+from layoutalg.core.limits import MOST_CUTE_STRIDE, MOST_CUTE_VALUES
 from layoutalg.core.whole_numbers import whole_number
 from layoutalg.cute.composing import compose
 from layoutalg.cute.cute_layout import CuteLayout
 from layoutalg.cute.modes import CuteLike, Leaves, as_cute, as_shape, coalesced
 from layoutalg.cute.modes import size as size_of
 from layoutalg.cute.nested_tuples import IntTuple, leaves_of, mode_of
-from layoutalg.cute.searching import MOST_SEARCHED, values_after, values_at
+from layoutalg.cute.searching import values_after, values_at
 from layoutalg.cute.steps import Say
 from layoutalg.cute.swizzled import after_swizzle
 from layoutalg.cute.swizzles import Swizzle, applied
@@ -155,7 +155,7 @@ def _inverse_with_swizzle(layout: CuteLayout, inverse: CuteLayout, say: Say | No
     # Where the swizzle keeps the indices below the size of the inverse among themselves, there is nothing more to see.
     if not swizzle.bits or count <= swizzle.reads & -swizzle.reads or count % (1 << swizzle.changes.bit_length()) == 0:
         return found
-    if max(count, layout.size) > MOST_SEARCHED:
+    if max(count, layout.size) > MOST_CUTE_VALUES:
         raise CompositionError(
             f"inverse of {layout}: the swizzle leads out of the {count} indices that have an inverse"
         )
@@ -230,7 +230,7 @@ def left_inverse_of(layout: CuteLayout, say: Say | None) -> CuteLayout:
 def _check_left_inverse(layout: CuteLayout, inverse: CuteLayout, problem: str) -> None:
     """Refuse an inverse that closed forms do not vouch for, unless L(R(L(i))) = L(i) for every i."""
     where = f"left_inverse of {layout}: {problem}"
-    if layout.size > MOST_SEARCHED:
+    if layout.size > MOST_CUTE_VALUES:
         raise CompositionError(f"{where}; {layout.size} values are too many to compare (2^16 are not)")
     values = values_after(CuteLayout(1, 1), layout)
     back = None if values is None else values_at(inverse, values)

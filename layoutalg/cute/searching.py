@@ -22,10 +22,7 @@ from layoutalg.cute.nested_tuples import IntTuple, leaves_of, mode_of
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["MOST_SEARCHED", "layout_of_values", "values_after", "values_at"]
-
-MOST_SEARCHED = 2**16
-"""Values that are looked through for a layout: a few milliseconds."""
+__all__ = ["layout_of_values", "values_after", "values_at"]
 
 
 def values_after(outer: CuteLayout, inner: CuteLayout) -> NDArray[Any] | None:

@@ -16,11 +16,12 @@ from __future__ import annotations
 from typing import Any, cast
 
 from layoutalg.core.errors import CompositionError, ConversionError
+from layoutalg.core.limits import MOST_CUTE_VALUES
 from layoutalg.core.messages import shown
 from layoutalg.cute.cute_layout import CuteLayout
 from layoutalg.cute.modes import coalesced
 from layoutalg.cute.nested_tuples import index_of, leaves_of
-from layoutalg.cute.searching import MOST_SEARCHED, values_after, values_at
+from layoutalg.cute.searching import values_after, values_at
 from layoutalg.cute.steps import Say
 from layoutalg.cute.swizzles import Swizzle, applied, make_swizzle
 
@@ -182,7 +183,7 @@ def _by_values(outer: CuteLayout, swizzle: Swizzle, new: Swizzle, inner: CuteLay
     """Compare A(Sw(offset + B(c))) with Sw'(A(offset) + A(B(c))) at every coordinate."""
     where = f"{outer} o {swizzle}{f' o {offset} o {inner}' if offset or inner.size != outer.size else ''}"
     why = "the bits that the swizzle reads or changes are no bits of the layout by themselves"
-    if inner.size > MOST_SEARCHED:
+    if inner.size > MOST_CUTE_VALUES:
         raise CompositionError(f"{where}: {why}, and {inner.size} values are too many to compare (2^16 are not)")
     index = values_after(CuteLayout(1, 1), inner)
     truth = None if index is None else values_at(outer, applied(swizzle, index + offset))
