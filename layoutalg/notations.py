@@ -127,7 +127,7 @@ _ROWS = (
         "CuTe",
         re.compile(
             r"!cute\.|(?:Sw|S|Swizzle)[ \t]*<|SW_[0-9]|Swizzle[ \t]*\("
-            r"|(?:[A-Za-z_][A-Za-z0-9_]*\.){0,4}(?:Composed)?Layout[ \t]*\("
+            r"|(?:[A-Za-z_][A-Za-z0-9_]*\.){0,4}(?:Composed)?Layout[ \t]*\(|(?:cute::)?Layout[ \t]*<"
             r"|\([ \t]*\(?[ \t]*(?:[(_0-9?]|-[0-9]|Swizzle)|\([ \t]*\)[ \t]*:|_?[0-9]+[ \t]*:"
         ),
         "layoutalg.cute.reading:read_cute",

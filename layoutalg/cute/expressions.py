@@ -11,7 +11,8 @@
 
 Calls nest, and each keeps its own explanation. Text is read by our reader and never evaluated by Python. C++'s arguments in
 angle brackets come after the others: `upcast<2>(L)` is `upcast(L, 2)`. `SW128`, `SW64`, `SW32` are the swizzles of shared
-memory atoms, of addresses in bytes; `Layout_K_SW128_Atom<half_t>` and its like are the atoms, in elements.
+memory atoms, of addresses in bytes; `Layout_K_SW128_Atom<half_t>` and its like are the atoms, in elements. What C++ writes in
+source is read too: `make_layout(make_shape(Int<4>{}, _2{}), make_stride(_1{}, _4{}))`.
 """
 
 from __future__ import annotations
@@ -46,6 +47,8 @@ _ELEMENTS = {
 }  # fmt: skip
 _ALSO = {"compose": "composition", "recast_layout": "recast", "slice_": "slice"}
 """Other names of operations: tensor-layouts', C++'s, CuTe DSL's."""
+_TUPLES = ("make_shape", "make_stride", "make_coord", "make_tile", "make_tuple")
+"""C++'s names for a tuple."""
 _OF_A_SHAPE = ("size", "rank", "depth", "crd2idx", "idx2crd", "crd2crd", "slice", "slice_and_offset", "dice")
 """What takes a tuple that is not a layout as its first argument; elsewhere it is the compact layout of that shape."""
 
@@ -99,6 +102,9 @@ def _call(reader: Reader, context: Context, calls: list[Explanation]) -> tuple[A
     if name in _SWIZZLES:
         reader.position = named.end()
         return (Swizzle(_SWIZZLES[name], 4, 3),)
+    if name in _TUPLES:
+        reader.position = named.end()
+        return (tuple(reader.nested(lambda: _arguments(reader, context))),)
     if name not in OPERATIONS:
         _unknown(reader, start, named[1])
     reader.position = named.end()
@@ -119,12 +125,7 @@ def _explained(reader: Reader, context: Context, calls: list[Explanation], name:
             if last:
                 reader.expect(",")
             last.append(reader.integer(-MOST_CUTE_STRIDE, MOST_CUTE_STRIDE))
-    given: list[Any] = []
-    reader.expect("(")
-    while not reader.accept(")"):
-        if given and not reader.accept(","):
-            reader.fail("',' or ')'")
-        given.append(read_cute_value(reader, context))
+    given = _arguments(reader, context)
     if len(calls) == _MOST_CALLS:
         reader.fail(f"at most {_MOST_CALLS} calls", "found one more", at=start)
     if given and name not in _OF_A_SHAPE and not name.startswith("make_") and is_int_tuple(given[0]):
@@ -137,6 +138,16 @@ def _explained(reader: Reader, context: Context, calls: list[Explanation], name:
     found = explain(name, *given, *last)
     calls.append(found)
     return found.result
+
+
+def _arguments(reader: Reader, context: Context) -> list[Any]:
+    found: list[Any] = []
+    reader.expect("(")
+    while not reader.accept(")"):
+        if found and not reader.accept(","):
+            reader.fail("',' or ')'")
+        found.append(read_cute_value(reader, context))
+    return found
 
 
 def _memory_atom(major: str, name: str, bits: int) -> CuteLayout:

@@ -25,6 +25,7 @@ from layoutalg.cute.swizzles import Swizzle
 
 __all__ = ["STYLES", "text"]
 
+_MOST_BITS = 63
 STYLES = ("c++", "python", "mlir")
 
 
@@ -65,7 +66,7 @@ def _text(value: Any, style: str, deep: int) -> str:
         return f"[{';'.join(items)}]" if style == "mlir" and _is_tile(value) else f"({','.join(items)})"
     if value is None:
         return "None" if style == "python" else "_"
-    if type(value) is int or isinstance(value, ScaledBasis):
+    if (type(value) is int and value.bit_length() <= _MOST_BITS) or isinstance(value, ScaledBasis):
         return f"{'_' * (style == 'c++')}{value}"
     raise ConversionError(f"text of {shown(value)}: expected a layout, a swizzle, a number or a tuple of CuTe")
 

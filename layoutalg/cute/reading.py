@@ -5,6 +5,7 @@ One layout has a text in each language, and each is read:
 | who | layout | composed |
 |---|---|---|
 | C++ | `(_4,(_2,_3)):(_6,(_3,_1))` | `Sw<3,4,3> o smem_ptr[16b](unset) o (_8,_64):(_64,_1)` |
+| C++ source | `Layout<Shape<_4,Shape<_2,_3>>,Stride<_6,Stride<_3,_1>>>` | |
 | Python | `(4, (2, 3)):(6, (3, 1))`, `Layout((4, (2, 3)),(6, (3, 1)))` | `SW_3_4_3 o 0 o (8, 64):(64, 1)` |
 | CuTe DSL | `(4,(2,3)):(6,(3,1))` | `S<3,4,3> o 0 o (8,64):(64,1)` |
 | MLIR | `!cute.layout<"(4,(2,3)):(6,(3,1))">` | `!cute.composed_layout<"S<3,4,3> o 0 o (8,64):(64,1)">` |
@@ -50,6 +51,7 @@ _TYPES = ("layout", "composed_layout", "swizzle", "shape", "stride", "coord", "t
 _SWIZZLE = re.compile(r"(?:Sw|S|Swizzle)[ \t]*(?=<)|Swizzle[ \t]*(?=\()")
 _SWIZZLE_NAME = re.compile(r"SW_([0-9]{1,3})_([0-9]{1,3})_(-?[0-9]{1,3})(?![A-Za-z0-9_])")
 _OBJECT = re.compile(r"(?:[A-Za-z_][A-Za-z0-9_]{0,40}\.){0,4}(Layout|ComposedLayout|Composed)[ \t]*(?=\()")
+_CPP = re.compile(r"(?:cute::)?(Layout|Shape|Stride|Coord|Step|Tile|tuple|Int|C)[ \t]*(?=<)")
 _POINTER = re.compile(r"(?:[sgrt]mem_)?ptr\[([0-9]{1,3})b\]\((?:unset|0x[0-9a-fA-F]{1,16}|nil|\(nil\))\)")
 _COMPOSE = re.compile(r"o(?![A-Za-z0-9_])|\N{RING OPERATOR}")
 _NONE = re.compile(r"None(?![A-Za-z0-9_])|_(?![A-Za-z0-9_-])")
@@ -175,6 +177,9 @@ def _read_part(reader: Reader, context: Context) -> CuteValue:
     if (found := _OBJECT.match(reader.text, start)) is not None:
         reader.position = found.end()
         return reader.nested(lambda: _read_object(reader, start, found[1], context))
+    if (found := _CPP.match(reader.text, start)) is not None:
+        reader.position = found.end()
+        return reader.nested(lambda: _read_cpp(reader, start, found[1], context))
     if context.call is not None and (called := context.call(context)) is not None:
         return called[0]
     value = _read_tuple(reader, context)
@@ -222,6 +227,8 @@ def _read_number(reader: Reader) -> CuteValue:
     value = reader.accept_integer(-MOST_CUTE_STRIDE, MOST_CUTE_STRIDE)
     if value is None:
         reader.fail("a number, '_', a tuple such as (4,2), or a layout such as (4,8):(8,1)")
+    if static:
+        reader.accept("{}")
     path: list[int] = []
     while reader.accept("@"):
         path.append(reader.integer(0, MOST_LEAVES))
@@ -259,6 +266,22 @@ def _read_type(reader: Reader, kind: re.Match[str], context: Context) -> CuteVal
     if wrong:
         reader.fail(f"a {kind[1].replace('_', ' ')}", f"found {kind_of(value)}", at=start)
     return value
+
+
+def _read_cpp(reader: Reader, start: int, name: str, context: Context) -> CuteValue:
+    """A type as C++ writes it, perhaps as a value: `Layout<Shape<_4,_8>,Stride<_32,_1>>{}`, `Shape<_4,_8>`, `Int<4>{}`."""
+    reader.expect("<")
+    items = _read_items(reader, ">", context)
+    reader.accept("{}")
+    if name in ("Int", "C"):
+        if len(items) != 1 or not isinstance(items[0], int):
+            reader.fail(f"{name}<number>", at=start)
+        return items[0]
+    if name != "Layout":
+        return items
+    if not 1 <= len(items) <= 2 or not is_int_tuple(items[0]):
+        reader.fail("Layout<Shape<..>,Stride<..>>", f"found {len(items)} arguments", at=start)
+    return _layout(reader, start, items[0], items[1] if len(items) == 2 else None)
 
 
 def _read_object(reader: Reader, start: int, name: str, context: Context) -> CuteValue:

@@ -25,7 +25,7 @@ from math import prod
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from layoutalg.core.errors import ConversionError
-from layoutalg.core.messages import shown
+from layoutalg.core.messages import number_text, shown
 from layoutalg.cute.nested_tuples import leaves_of
 
 if TYPE_CHECKING:
@@ -65,9 +65,9 @@ def checked_reading(reading: object) -> str | None:
     """
     if reading is None:
         return None
-    if reading not in READINGS:
+    if type(reading) is not str or reading not in READINGS:
         raise ConversionError(f"read as {shown(reading)}: expected 'tv' (threads and values) or 'memory'")
-    return str(reading)
+    return reading
 
 
 def reading_of(cute: CuteLayout, shape: Sequence[Any] | None, on_machine: bool) -> Reading:
@@ -118,4 +118,4 @@ def suggested_tile(cute: CuteLayout) -> tuple[int, int]:
 
 
 def _by(sizes: Sequence[object]) -> str:
-    return "x".join(map(str, sizes))
+    return "x".join([number_text(size) if type(size) is int else str(size) for size in sizes])

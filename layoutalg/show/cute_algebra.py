@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from layoutalg.core.errors import LayoutError
 from layoutalg.core.notation import Distributed, Machine, Operand
-from layoutalg.core.whole_numbers import instance_of
+from layoutalg.core.whole_numbers import instance_of, whole_number
 from layoutalg.cute.cute_layout import CuteLayout
 from layoutalg.cute.explaining import Explanation
 from layoutalg.cute.expressions import Evaluated, evaluate
@@ -186,6 +186,7 @@ def value_grid(layout: CuteLayout, width: int = 80) -> OwnerGrid:
     ('0', '1', '2', '3')
     """
     instance_of(layout, CuteLayout, "layout")
+    width = whole_number(width, "width =", 0)
     modes = layout.shape if isinstance(layout.shape, tuple) else (layout.shape,)
     strides = layout.stride if isinstance(layout.stride, tuple) else (layout.stride,)
     sizes = [prod([n for n, _ in leaves_of(n, s)]) for n, s in zip(modes, strides, strict=True)]

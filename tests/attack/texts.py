@@ -235,9 +235,18 @@ def _tree(rng: random.Random, depth: int) -> str:
 
 def cute(rng: random.Random) -> str:
     shape = _tree(rng, 3)
-    strides = _NUMBER.sub(lambda _: str(rng.choice((0, 1, 2, 4, 8, 16, 64))), shape).replace("_", "")
-    swizzle = rng.choice(("", "", f"Sw<{rng.randint(0, 4)},{rng.randint(0, 4)},{rng.randint(0, 6)}> o 0 o "))
-    return f"{swizzle}{shape}:{strides}"
+    steps = rng.choice(((0, 1, 2, 4, 8, 16, 64),) * 3 + ((-1, 1, -8, 2), ("1@0", "2@1", "1@0@1")))
+    strides = _NUMBER.sub(lambda _: str(rng.choice(steps)), shape).replace("_", "")
+    bits, base, shift = rng.randint(0, 4), rng.randint(0, 4), rng.randint(-6, 6)
+    swizzle = rng.choice((f"Sw<{bits},{base},{shift}>", f"S<{bits},{base},{shift}>", f"SW_{bits}_{base}_{shift}"))
+    offset = rng.choice(("0", "_0", "64", "smem_ptr[16b](unset)"))
+    layout = f"{shape}:{strides}"
+    forms = (layout,) * 3 + (
+        f"{swizzle} o {offset} o {layout}", f"Layout({shape},{strides})", f'!cute.layout<"{layout}">',
+        f'!cute.composed_layout<"{swizzle} o {offset} o {layout}">', f"{layout} o {layout}",
+        f"ComposedLayout(Swizzle({bits},{base},{shift}),{offset},Layout({shape},{strides}))",
+    )  # fmt: skip
+    return rng.choice(forms)
 
 
 def small_forms(rng: random.Random) -> str:

@@ -237,4 +237,4 @@ def test_an_explanation_has_the_definition_the_steps_and_the_result() -> None:
 
 def test_every_operation_of_the_package_can_be_explained() -> None:
     functions = {name for name in cute.__all__ if name.islower() and callable(getattr(cute, name))}
-    assert functions - set(cute.OPERATIONS) == {"explain", "from_cute", "to_cute", "parse_cute"}
+    assert functions - set(cute.OPERATIONS) == {"evaluate", "explain", "from_cute", "parse_cute", "text", "to_cute"}

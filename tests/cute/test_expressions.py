@@ -50,6 +50,11 @@ Capture = pytest.CaptureFixture[str]
         ("filter((4,8):(0,1))", "8:1"),
         ("filter_zeros((4,8):(0,1))", "(1,8):(0,1)"),
         ("tile_to_shape((2,2):(1,2), (4,6))", "((2,2),(2,3)):((1,4),(2,8))"),
+        ("make_layout(make_shape(Int<4>{}, _2{}), make_stride(_1{}, Int<-4>{}))", "(4,2):(1,-4)"),
+        (
+            "zipped_divide(Layout<Shape<_8,_6>>{}, make_tile(Layout<_2,_1>{}, Layout<_3>{}))",
+            "((2,3),(4,2)):((1,8),(2,24))",
+        ),
         ("make_identity_layout((4,5))", "(4,5):(1@0,1@1)"),
         ("composition(Sw<3,3,3>, (8,64):(64,1))", "Sw<3,3,3> o 0 o (8,64):(64,1)"),
         ("composition(SW128, (8,64):(64,1))", "Sw<3,4,3> o 0 o (8,64):(64,1)"),

@@ -25,6 +25,8 @@ SAME = [
         "(4, (2, 3)) : (6, (3, 1))",
         "Layout((4, (2, 3)), (6, (3, 1)))",
         '!cute.layout<"(4,(2,3)):(6,(3,1))">',
+        "Layout<Shape <_4,Shape <_2,_3>>, Stride<_6,Stride<_3,_1>>>{}",
+        "cute::Layout<cute::Shape<Int<4>,cute::Shape<C<2>,_3>>,cute::Stride<_6,cute::Stride<_3,_1>>>",
         "cute.Layout((4,(2,3)), (6,(3,1)))",
     ),
     (CuteLayout((4,), (1,)), "(_4):(_1)", "(4,):(1,)", "Layout((4,),(1,))", '!cute.layout<"(4):(1)">'),

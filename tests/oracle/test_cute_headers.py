@@ -234,6 +234,19 @@ def test_what_cutlass_prints_is_read_and_printed_as_it_prints_it() -> None:
 
 
 @pytest.mark.slow
+def test_what_stands_in_source_is_read_as_cutlass_reads_it() -> None:
+    written = [
+        "Layout<Shape<Shape<_4,_8>,Shape<_2,_2>>,Stride<Stride<_32,_1>,Stride<_16,_8>>>{}",
+        "Layout<Shape<_8,Int<6>>>{}",
+        "make_layout(make_shape(Int<4>{}, _2{}), make_stride(_1{}, Int<-4>{}))",
+        "zipped_divide(make_layout(make_shape(_8{}, Int<6>{})), make_tile(Layout<_2,_1>{}, Layout<_3>{}))",
+        "coalesce(Layout<Shape<_2,Shape<_1,Int<6>>>,Stride<_1,Stride<_6,_2>>>{})",
+    ]
+    for source, printed in zip(written, evaluate(written), strict=True):
+        assert cute.text(cute.evaluate(source).value) == printed
+
+
+@pytest.mark.slow
 def test_an_atom_by_name_has_the_layouts_of_its_traits() -> None:
     [found] = atoms(["SM70_8x8x4_F32F16F16F32_TN"]).values()
     assert not isinstance(found, Refusal)

@@ -77,6 +77,11 @@ def arguments(text: str) -> list[str]:
 def truth(operation: str, given: list[str]) -> list[int]:
     """The values of the right answer; of a product, how many copies there are."""
     a = flat(*pair(given[0]))
+    if operation == "upcast":  # the wide elements that hold a narrow one
+        return sorted({value(a, i) // int(given[1]) for i in range(size(a))})
+    if operation == "downcast":  # all narrow elements inside the wide ones
+        n = int(given[1])
+        return sorted({value(a, i) * n + k for i in range(size(a)) for k in range(n)})
     if operation == "coalesce":
         return [value(a, i) for i in range(size(a))]
     b = flat(*pair(given[1]))
@@ -102,6 +107,9 @@ def complement(tile: list[int], whole: int) -> list[int]:
 
 def answer_of(who: str, operation: str, given: list[str]) -> str:
     """What a library says, as `shape:stride` without blanks."""
+    if who == "C++" and operation in ("upcast", "downcast"):
+        [said] = evaluate([f"{operation}<{given[1]}>({cpp_layout(*pair(given[0]))})"], ALGEBRA)
+        return said.replace("_", "") if isinstance(said, str) else f"refused: {said.words}"
     if who == "C++":
         [said] = evaluate([f"{operation}({', '.join(cpp_layout(*pair(one)) for one in given)})"], ALGEBRA)
         return said.replace("_", "") if isinstance(said, str) else f"refused: {said.words}"
@@ -122,7 +130,7 @@ ALGEBRA = "#include <cute/layout.hpp>"
 
 def test_the_page_has_a_line_of_each_library() -> None:
     assert {row[0] for row in ROWS} == {"C++", "pycute", "tensor-layouts"}
-    assert len(ROWS) >= 11
+    assert len(ROWS) >= 13
 
 
 @pytest.mark.slow
@@ -138,6 +146,10 @@ def test_the_answer_is_still_wrong(who: str, operation: str, given: str, answer:
         assert copies != right[0]
         return
     theirs = [value(leaves, i) for i in range(size(leaves))]
+    if operation in ("upcast", "downcast"):
+        assert said == f"{len(right)} places, and the answer has {len(set(theirs))}"
+        assert sorted(set(theirs)) != right
+        return
     at = next(i for i, true in enumerate(right) if i >= len(theirs) or theirs[i] != true)
     wrong = (
         f"not {theirs[at]}" if at < len(theirs) else f"and the answer has {len(theirs)} value{'s' * (len(theirs) > 1)}"
