@@ -20,6 +20,7 @@ subspace has one basis.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from operator import index
 
 __all__ = ["Echelon", "image", "inverse", "kernel", "modulo", "preimages", "reduced", "solve"]
 
@@ -52,6 +53,7 @@ def reduced(vectors: Iterable[int]) -> list[int]:
 
 def modulo(vector: int, basis: Iterable[int]) -> int:
     """The vector with 0 at every leading bit of a reduced basis: the least of those that differ from it by the space."""
+    vector = index(vector)  # a text would be read by a number of sympy's
     for one in basis:
         less = vector ^ one
         if less < vector:  # the leading bit was set
