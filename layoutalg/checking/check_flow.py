@@ -104,7 +104,7 @@ class _Checking:
             users.update(use.operation for use in member.uses)
             if isinstance(member, OpResult) and not isinstance(member.op, UndefinedOp):
                 users.add(member.op)
-        conversions = tuple(conversions_of(self.flow, self.module, self.machine, self.target, self.held))
+        conversions = tuple(conversions_of(self.flow, self.module, self.machine, self.target, self.held, self.llvm))
         unsaid = sum(value.makes is None and value.number not in self.held for value in self.flow.values)
         unknown = tuple([called(one) for one in self.flow.unknown if _is_unknown(one)])
         return FunctionCheck(tuple(mistakes), conversions, len(users), unknown, unsaid)

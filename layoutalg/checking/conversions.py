@@ -20,7 +20,9 @@ from typing import TYPE_CHECKING
 from layoutalg.checking.remaking import Remade, Remaking
 from layoutalg.conversion.price import Price, redundant
 from layoutalg.conversion.triton_way import TritonPrice, triton_says
+from layoutalg.core.llvm_versions import DEFAULT_LLVM
 from layoutalg.core.notation import Distributed, Machine
+from layoutalg.flow.compiler_mistakes import mending_conversions
 from layoutalg.flow.conversions import conversions_in
 from layoutalg.flow.written_layouts import called
 from layoutalg.ir.places import Place, place_of
@@ -53,6 +55,8 @@ class CheckedConversion:
     price: Price
     triton: TritonPrice | None = None
     """What Triton emits for it and what that costs, of its own conversions on chips that it compiles for."""
+    needed_by: str = ""
+    """Of one that moves nothing: the version of LLVM that crashes without it."""
     remade: Remade | None = None
     """Of Triton's conversions that move something: whether what is converted could be made in the other layout instead."""
 
@@ -78,13 +82,19 @@ class CheckedConversion:
 
 
 def conversions_of(
-    flow: Flow, module: Module, machine: Machine, target: str, held: Mapping[int, Candidate]
+    flow: Flow, module: Module, machine: Machine, target: str, held: Mapping[int, Candidate], llvm: int = DEFAULT_LLVM
 ) -> Iterator[CheckedConversion]:
-    """The conversions of a function, in the order of the text; `held` are the layouts of its values (`Solved.stated`)."""
+    """The conversions of a function, in the order of the text; `held` are the layouts of its values (`Solved.stated`).
+
+    One that moves nothing is redundant, unless that version of LLVM crashes without it.
+    """
     remaking = Remaking(flow, held, target)
+    mending = mending_conversions(flow)
     for one in conversions_in(flow, machine, held):
         shape, ends = one.value.shape, (one.source, one.result)
         nothing = redundant(*ends, shape)
+        mends = mending.get(one.user) if nothing else None
+        needed = mends is not None and llvm in mends.versions
         asked = not nothing and called(one.user) == "ttg.convert_layout" and one.user.operands[0] in flow
         yield CheckedConversion(
             place_of(one.user),
@@ -92,8 +102,9 @@ def conversions_of(
             next(iter(module.lines.result_names(one.user)), ""),
             shape,
             *ends,
-            nothing,
+            nothing and not needed,
             one.price(machine, target),
             triton_says(*ends, shape, one.value.element, target),
+            f"LLVM {llvm}" if needed else "",
             remaking.of(one.user) if asked else None,
         )

@@ -37,6 +37,8 @@ def _row(one: CheckedConversion) -> tuple[str, str, str, str]:
     line = "" if one.place is None else str(one.place.line)
     name = printable(f"{one.name} = {one.operation}" if one.name else one.operation)
     told = "redundant: the same work-items hold the same elements" if one.is_redundant else str(one.price)
+    if one.needed_by:
+        told = f"moves nothing, and {one.needed_by} crashes without it"
     if one.triton is not None:
         told += f"; Triton: {one.triton.text}"
     if one.remade is not None:
@@ -72,6 +74,7 @@ def _conversion_facts(one: CheckedConversion) -> dict[str, Any]:
         "source": str(one.source),
         "result": str(one.result),
         "redundant": one.is_redundant,
+        "needed_by": one.needed_by or None,
         "cost": one.cost,
         "price": one.price.facts,
         **({} if one.triton is None else {"triton": one.triton.facts}),

@@ -150,3 +150,20 @@ def test_a_conversion_between_two_names_of_one_map_is_redundant() -> None:
     assert [one.is_redundant for one in found.conversions] == [True, False]
     plan = la.convert(modules.COLUMNS, modules.ROWS, (16, 16), target="pvc", machine=la.Machine(lanes=16))
     assert found.cost == plan.cost
+
+
+def test_a_conversion_that_keeps_llvm_from_crashing_is_not_redundant() -> None:
+    rows, lanes = "#xegpu.layout<lane_layout = [16, 1], lane_data = [1, 1]>", "lane_layout = [16], lane_data = [1]"
+    text = f"""
+    func.func @f(%x: vector<64x16xf32>, %z: vector<64xf32>, %u: !xegpu.tensor_desc<64xf32, #xegpu.layout<{lanes}>>) {{
+      %s = vector.multi_reduction <add>, %x, %z {{layout_operand_0 = {rows},
+        layout_result_0 = #xegpu.slice<{rows}, dims = [1]>}} [1] : vector<64x16xf32> to vector<64xf32>
+      %e = math.exp %s {{layout_result_0 = #xegpu.slice<{rows}, dims = [1]>}} : vector<64xf32>
+      %c = xegpu.convert_layout %e <{{input_layout = #xegpu.slice<{rows}, dims = [1]>,
+        target_layout = #xegpu.layout<{lanes}>}}> : vector<64xf32>
+      xegpu.store_nd %c, %u[0] : vector<64xf32>, !xegpu.tensor_desc<64xf32, #xegpu.layout<{lanes}>>
+      func.return }}"""
+    for llvm, needed in ((22, ""), (23, "LLVM 23"), (24, "LLVM 24")):
+        [one] = la.check(text, llvm=llvm).conversions
+        assert (one.is_redundant, one.needed_by, one.cost) == (not needed, needed, 0)
+    # tests/oracle/test_checked_mistakes.py asks the compilers of such modules, with the conversion and without
