@@ -27,6 +27,7 @@ from typing import TypeAlias
 
 from layoutalg.core.factors import Factor
 from layoutalg.core.layout import Layout
+from layoutalg.core.whole_numbers import instance_of, whole_number
 
 __all__ = [
     "index_layout",
@@ -50,6 +51,7 @@ def mfma_layouts(m: int, n: int, k: int, blocks: int = 1, *, f64: bool = False, 
     >>> print(mfma_layouts(16, 16, 4, f64=True)[2])
     d0 = 4@reg 4@lane:16, d1 = 16@lane
     """
+    _check(m, n, k, blocks)
     run = 1 if f64 else 4
     abreast = 64 // n
     together = max(1, abreast * run // m)  # blocks side by side in one register
@@ -71,6 +73,7 @@ def iree_accumulator(m: int, n: int, blocks: int) -> Layout:
     d0 = 2@reg:4, d1 = 4@reg:8 2@lane:32 4@reg, d2 = 32@lane
     d0 = 2@reg:16, d1 = 4@reg:4 2@lane:32 4@reg, d2 = 32@lane
     """
+    _check(m, n, blocks)
     which, (*_, run), columns = mfma_layouts(m, n, 4, blocks)[2].dims
     groups = 64 // n
     rows = [Factor(m // (run.extent * groups), run.extent * blocks, "reg"), Factor(groups, n, "lane"), run]
@@ -97,6 +100,7 @@ def wmma_gfx11_layouts(wave: int) -> Layouts:
     d0 = 16@reg, d1 = 16@lane | replicas 2@lane:16
     d0 = 8@reg 2@lane:16, d1 = 16@lane
     """
+    _check(wave)
     copies = [Factor(wave // 16, 16, "lane")]
     line, depth = [Factor(16, 1, "lane")], [Factor(16, 1, "reg")]
     rows = [Factor(256 // wave, 1, "reg"), Factor(wave // 16, 16, "lane")]
@@ -116,6 +120,7 @@ def wmma_gfx12_layouts(k: int, bits: int, wave: int, *, sparse: bool = False) ->
     d0 = 2@reg:4 2@lane:16 4@reg, d1 = 16@lane
     d0 = 2@lane:16 8@reg, d1 = 16@lane
     """
+    _check(k, bits, wave)
     line = [Factor(16, 1, "lane")]
     half = 8 if wave == 32 else 4
     rows = [Factor(2, 16, "lane"), *([Factor(2, 32, "lane")] if wave == 64 else []), Factor(half, 1, "reg")]
@@ -135,7 +140,7 @@ def _gfx12_depth(k: int, bits: int, wave: int, sparse: bool, role: str) -> list[
     return [Factor(2, 16, "lane"), Factor(2, 32, "lane"), Factor(k // 4, 1, "reg")]
 
 
-def wmma_gfx1250_layouts(k: int, m: int = 16) -> Layouts:
+def wmma_gfx1250_layouts(k: int) -> Layouts:
     """A, B and C of `v_wmma` of gfx1250, on 32 lanes: each half of the lanes has half of k. The reading of IREE and Triton.
 
     >>> for one in wmma_gfx1250_layouts(32): print(one)
@@ -143,6 +148,7 @@ def wmma_gfx1250_layouts(k: int, m: int = 16) -> Layouts:
     d0 = 2@lane:16 16@reg, d1 = 16@lane
     d0 = 2@lane:16 8@reg, d1 = 16@lane
     """
+    _check(k)
     line, depth = [Factor(16, 1, "lane")], [Factor(2, 16, "lane"), Factor(k // 2, 1, "reg")]
     rows = [Factor(2, 16, "lane"), Factor(8, 1, "reg")]
     return _layout([line, depth]), _layout([depth, line]), _layout([rows, line])
@@ -156,10 +162,16 @@ def index_layout(a: Layout) -> Layout:
     >>> print(index_layout(mfma_layouts(16, 16, 32, sparse=True)[0]))
     d0 = 16@lane, d1 = 4@lane:16 2@reg
     """
+    instance_of(a, Layout, "layout of A")
     *rest, depth = a.dims
     pieces = [Factor(one.extent, one.stride // 4, "reg") if one.axis == "reg" else one for one in depth[:-1]]
     last = depth[-1]
     return _layout([*rest, [*pieces, Factor(last.extent // 4, 1, "reg")]])
+
+
+def _check(*sizes: int) -> None:
+    for size in sizes:
+        whole_number(size, "size", 1, 128)
 
 
 def _layout(dims: Sequence[Sequence[Factor]]) -> Layout:

@@ -26,6 +26,7 @@ from functools import partial
 
 from layoutalg.core.factors import Factor
 from layoutalg.core.layout import Layout
+from layoutalg.core.whole_numbers import whole_number
 from layoutalg.instructions.instruction import Instruction, InstructionOperand
 from layoutalg.instructions.registry import Row
 
@@ -79,6 +80,8 @@ def transposed(together: int, each: int, wave: int) -> tuple[Layout, Layout]:
     d0 = 4@lane:8, d1 = 8@lane, d2 = 8@reg
     d0 = 4@lane:8, d1 = 8@reg, d2 = 8@lane
     """
+    for size in (together, each, wave):
+        whole_number(size, "size", 1, 64)
     tiles = [Factor(wave // together, together, "lane")]
     across = together // each
     read = [tiles, [Factor(each, across, "lane")], [Factor(across, 1, "lane"), Factor(each, 1, "reg")]]
