@@ -1,9 +1,9 @@
 """`mma.sp` (SM80, and of fp8 SM89): a warp multiplies a sparse A, of which half the elements are stored, with a dense B.
 
 Of each four neighbours in a row of A two are stored (of tf32: one of two; of 4-bit types: two pairs of four pairs). A register
-holds e stored elements, and stands for 2 e columns of the dense row; so A is `warp_mma`'s A with 2 e for e, over all of k. B and C
-are the dense ones. m16n8k32 of f16, by hand: lane 5 (g = 1, t = 1) has in register 0 two of row 1's columns 4 to 7, in register 2
-two of columns 20 to 23:
+holds e stored elements, and stands for 2 e columns of the dense row; so A is `warp_mma`'s A with 2 e for e, over all of k. B
+and C are the dense ones. m16n8k32 of f16, by hand: lane 5 (g = 1, t = 1) has in register 0 two of row 1's columns 4 to 7, in
+register 2 two of columns 20 to 23:
 
 >>> mma = rows()[1].build()
 >>> mma.name
