@@ -170,7 +170,7 @@ def _plain(name: str) -> str:
     instance_of(name, str, "name")
     if len(name) > _LONGEST_NAME:
         raise LayoutError(f"a name of {len(name)} characters: expected an instruction's, of at most {_LONGEST_NAME}")
-    return re.sub(r"\s+", "", name).removeprefix("cute::")
+    return re.sub(r"\s+|\b(?:cute|cutlass)::", "", name)
 
 
 def instruction(name: str, reading: str = "") -> Instruction:
