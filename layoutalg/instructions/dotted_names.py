@@ -18,6 +18,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
+from layoutalg.core.whole_numbers import instance_of
+
 __all__ = ["matching"]
 
 _SILENT = frozenset(
@@ -35,6 +37,7 @@ def matching(text: str, known: Iterable[str]) -> tuple[str, ...]:
     >>> matching("mma.m16n8k16", ("mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32", "mma.sync.aligned.m16n8k8.row.col.f32"))
     ('mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32',)
     """
+    instance_of(text, str, "text")
     words = text.lower().split(".")
     plain: list[str] = []
     short: list[str] = []

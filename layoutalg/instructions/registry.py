@@ -34,6 +34,7 @@ _FAMILIES = tuple(
         "nvidia.dot_products",
         "nvidia.quad_pair_mma",
         "nvidia.warp_mma",
+        "nvidia.sparse_mma",
         "nvidia.warpgroup_mma",
         "nvidia.tensor_memory_mma",
         "nvidia.block_scaled_mma",

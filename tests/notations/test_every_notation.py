@@ -52,6 +52,8 @@ CASES = [
         "tensor<16x16xf16, #ttg.dot_op<{opIdx = 0, parent = #ttg.nvidia_mma<{versionMajor = 2, versionMinor = 0, "
         "warpsPerCTA = [1, 1], instrShape = [16, 8]}>, kWidth = 2}>>"
     ),
+    Case("SM80_16x8x16_F32F16F16F32_TN.C"),
+    Case("ldmatrix.x4.trans.destination"),
     Case("gl.BlockedLayout([1, 2], [4, 8], [1, 2], [1, 0])", (4, 32)),
     Case("((4,8),(2,2)):((32,1),(16,8))", (16, 8), la.Machine(lanes=32)),
     Case(

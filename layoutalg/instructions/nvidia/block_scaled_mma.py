@@ -10,7 +10,7 @@ elements stand for four of the dense row), and metadata E. Lane l, with its lowe
 
 A register of SFA or SFB stands for one column: the scale of 16, 32 or 64 neighbouring columns is the same.
 
->>> mma = scaled_layouts(32, 4, 4)
+>>> mma = _scaled_layouts(32, 4, 4)
 >>> print(mma["SFA"]); print(mma["SFB"])
 d0 = 2@lane 8@lane:4, d1 = 32@reg | replicas 2@lane:2
 d0 = 32@reg, d1 = 8@lane:4 | replicas 4@lane
@@ -31,29 +31,29 @@ from layoutalg.instructions.nvidia.sources import TRAITS
 from layoutalg.instructions.nvidia.warp_mma import SECTION, warp_operands
 from layoutalg.instructions.registry import Row
 
-__all__ = ["metadata_layout", "rows", "scaled_layouts"]
+__all__ = ["rows"]
 
 _CHIPS = ("sm_120", "sm_121")
 _SMALL = ("e4m3", "e5m2", "e2m1", "e3m2", "e2m3")
 
 
-def metadata_layout(k: int) -> Layout:
+def _metadata_layout(k: int) -> Layout:
     """E, the metadata of a sparse A: of 16 rows and k dense columns.
 
-    >>> print(metadata_layout(64))
+    >>> print(_metadata_layout(64))
     d0 = 2@lane 8@lane:4, d1 = 2@lane:2 32@reg
     """
     row = (Factor(2, 1, "lane"), Factor(8, 4, "lane"))
     return Layout([row, (Factor(2, 2, "lane"), Factor(k // 2, 1, "reg"))])
 
 
-def scaled_layouts(k: int, e: int, ea: int) -> dict[str, Layout]:
+def _scaled_layouts(k: int, e: int, ea: int) -> dict[str, Layout]:
     """The layouts of all operands: e elements of B in a register, ea places of A."""
     a, b, c = warp_operands(16, 8, k, e, ea)
     depth = Factor(k, 1, "reg")
     sfa = Layout([(Factor(2, 1, "lane"), Factor(8, 4, "lane")), (depth,)], (Factor(2, 2, "lane"),))
     sfb = Layout([(depth,), (Factor(8, 4, "lane"),)], (Factor(4, 1, "lane"),))
-    return {"A": a, "B": b, "C": c, "E": metadata_layout(k), "SFA": sfa, "SFB": sfb}
+    return {"A": a, "B": b, "C": c, "E": _metadata_layout(k), "SFA": sfa, "SFB": sfb}
 
 
 def _row(k: int, a: str, b: str, sparse: bool, scale: str = "", vector: int = 0) -> Row:
@@ -93,7 +93,7 @@ def _build(
 ) -> Instruction:
     sparse = family == "mma.sync.sp"
     e = 8 if packed else 4
-    layouts = scaled_layouts(sizes[2], e, 2 * e if sparse else e)
+    layouts = _scaled_layouts(sizes[2], e, 2 * e if sparse else e)
     elements = {"A": types[0], "B": types[1], "C": "f32", "E": "b2", "SFA": scale, "SFB": scale}
     roles = ["A", "B", "C", *(["E"] if sparse else []), *(["SFA", "SFB"] if scale else [])]
     notes = _notes(types, sparse, vector, packed)

@@ -6,6 +6,8 @@
 
 from __future__ import annotations
 
+from layoutalg.core.whole_numbers import one_of
+
 __all__ = ["since"]
 
 _CHIPS = ("sm_61", "sm_70", "sm_75", "sm_80", "sm_86", "sm_89", "sm_90", "sm_100", "sm_103", "sm_120", "sm_121")
@@ -17,4 +19,5 @@ def since(first: str) -> tuple[str, ...]:
     >>> since("sm_121")
     ('sm_121',)
     """
+    one_of(first, _CHIPS, "chip")
     return _CHIPS[_CHIPS.index(first) :]

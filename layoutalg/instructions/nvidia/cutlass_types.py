@@ -6,6 +6,8 @@
 
 from __future__ import annotations
 
+from layoutalg.core.whole_numbers import instance_of, one_of
+
 __all__ = ["bits_of", "capitals", "cpp_of", "element_of"]
 
 _CPP = {
@@ -51,6 +53,7 @@ def element_of(cpp: str) -> str | None:
     >>> element_of("cutlass::half_t"), element_of("Half")
     ('f16', None)
     """
+    instance_of(cpp, str, "type")
     return _CPP.get(cpp.removeprefix("cutlass::").removeprefix("cute::"))
 
 
@@ -60,6 +63,7 @@ def cpp_of(element: str) -> str:
     >>> cpp_of("e2m1")
     'float_e2m1_t'
     """
+    one_of(element, tuple(_SPELLED), "element type")
     return _SPELLED[element]
 
 
@@ -69,6 +73,7 @@ def capitals(element: str) -> str:
     >>> capitals("tf32")
     'TF32'
     """
+    instance_of(element, str, "element type")
     return _CAPITALS.get(element, element.upper())
 
 
@@ -78,4 +83,5 @@ def bits_of(element: str) -> int:
     >>> bits_of("e2m1"), bits_of("u128")
     (4, 128)
     """
+    one_of(element, tuple(_BITS), "element type")
     return _BITS[element]

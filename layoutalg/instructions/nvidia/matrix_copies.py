@@ -8,7 +8,7 @@ q; the 16 bytes from there on are its row. With g = lane // 4 and t = lane % 4, 
 
 So `trans` hands each lane a piece of a column. Matrix 0, lane 5 (g = 1, t = 1), by hand: (2, 1) and (3, 1).
 
->>> print(registers(1, trans=True)); registers(1, trans=True).coords(lane=5).tolist()
+>>> print(_registers(1, trans=True)); _registers(1, trans=True).coords(lane=5).tolist()
 d0 = 4@lane 2@reg, d1 = 8@lane:4
 [[2, 1], [3, 1]]
 
@@ -36,17 +36,17 @@ from layoutalg.instructions.nvidia.in_bits import in_bits
 from layoutalg.instructions.nvidia.sources import PTX, TRAITS
 from layoutalg.instructions.registry import Row
 
-__all__ = ["registers", "rows"]
+__all__ = ["rows"]
 
 _SM100 = ("sm_100a", "sm_103a", "sm_120a", "sm_121a")
 _PTX = {"ldmatrix": PTX.format("9.7.14.5.15"), "stmatrix": PTX.format("9.7.14.5.16")}
 _G, _T = Factor(8, 4, "lane"), Factor(4, 1, "lane")
 
 
-def registers(count: int, trans: bool) -> Layout:
+def _registers(count: int, trans: bool) -> Layout:
     """What each lane holds of `count` matrices of 8 x 8 halves, 8 count x 8.
 
-    >>> print(registers(4, trans=False))
+    >>> print(_registers(4, trans=False))
     d0 = 4@reg:2 8@lane:4, d1 = 4@lane 2@reg
     """
     matrix, pair = Factor(count, 2, "reg"), Factor(2, 1, "reg")
@@ -158,7 +158,7 @@ def _matrices() -> list[_Copy]:
                 name = f"SM{first}_U{'16' if trans else '32'}x{2 * count if trans else count}_{short}_{'T' if trans else 'N'}"
                 dotted = f"{family}.sync.aligned.m8n8.x{count}{'.trans' if trans else ''}.shared.b16"
                 chips = since(f"sm_{first}")
-                held, memory = registers(count, trans), _addresses(8 * count, 8)
+                held, memory = _registers(count, trans), _addresses(8 * count, 8)
                 found.append(_Copy(name, dotted, chips, "b16", held, memory))
     for count, name in ((1, "SM100_U8x8_LDSM_T"), (2, "SM100_U8x16_LDSM_T")):
         dotted = f"ldmatrix.sync.aligned.m16n16.x{count}.trans.shared.b8"
@@ -182,13 +182,13 @@ def _matrices() -> list[_Copy]:
 
 
 def _movmatrix(name: str) -> Instruction:
-    same = in_bits(registers(1, trans=False), 16)
+    same = in_bits(_registers(1, trans=False), 16)
     source = InstructionOperand(
-        "source", "b16", registers(1, trans=False), "registers", same, PTX.format("9.7.14.5.17"), (TRAITS,)
+        "source", "b16", _registers(1, trans=False), "registers", same, PTX.format("9.7.14.5.17"), (TRAITS,)
     )
     note = (("traits", "CUTLASS's say the same of source and destination; the transposition is not in them"),)
     destination = InstructionOperand(
-        "destination", "b16", registers(1, trans=True), "registers", same, PTX.format("9.7.14.5.17"), notes=note
+        "destination", "b16", _registers(1, trans=True), "registers", same, PTX.format("9.7.14.5.17"), notes=note
     )
     dotted = "movmatrix.sync.aligned.m8n8.trans.b16"
     return Instruction(

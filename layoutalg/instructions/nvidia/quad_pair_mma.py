@@ -4,7 +4,7 @@ Quad pair q has the lanes 4 q to 4 q + 3 and 16 + 4 q to 16 + 4 q + 3. CUTLASS c
 `ThrID = (4,2):(1,16)`, the lanes of quad pair 0; `lane` counts the same 0 to 7 here. A row-major A (T) gives a row to each
 thread, a column-major A (N) half a column:
 
->>> print(a_layout(row=True)); print(a_layout(row=False))
+>>> print(_a_layout(row=True)); print(_a_layout(row=False))
 d0 = 8@lane, d1 = 4@reg
 d0 = 2@lane:4 4@reg, d1 = 4@lane
 
@@ -26,7 +26,7 @@ from layoutalg.instructions.nvidia.cutlass_types import capitals
 from layoutalg.instructions.nvidia.sources import PTX, TRAITS
 from layoutalg.instructions.registry import Row
 
-__all__ = ["a_layout", "rows"]
+__all__ = ["rows"]
 
 _SOURCE = PTX.format("9.7.14.5.1")
 _C = {
@@ -35,14 +35,14 @@ _C = {
 }
 
 
-def a_layout(row: bool) -> Layout:
+def _a_layout(row: bool) -> Layout:
     """A (m x k), row-major or column-major."""
     return Layout.parse("d0 = 8@lane, d1 = 4@reg" if row else "d0 = 2@lane:4 4@reg, d1 = 4@lane")
 
 
 def _build(name: str, dotted: str, d: str, order: str) -> Instruction:
-    b = a_layout(row=order[1] == "N").permute((1, 0))
-    layouts = (a_layout(row=order[0] == "T"), b, Layout.parse(_C[d]))
+    b = _a_layout(row=order[1] == "N").permute((1, 0))
+    layouts = (_a_layout(row=order[0] == "T"), b, Layout.parse(_C[d]))
     parts = tuple(
         InstructionOperand(role, element, layout, source=_SOURCE, confirmed=(TRAITS,))
         for role, element, layout in zip("ABC", ("f16", "f16", d), layouts, strict=True)

@@ -23,6 +23,7 @@ from itertools import product
 from layoutalg.core.factors import Factor
 from layoutalg.core.layout import Layout
 from layoutalg.core.swizzle import Swizzle, swizzled
+from layoutalg.core.whole_numbers import instance_of
 from layoutalg.instructions.instruction import Instruction, InstructionOperand
 from layoutalg.instructions.nvidia.cutlass_types import bits_of, cpp_of, element_of
 from layoutalg.instructions.nvidia.sources import HEADERS, TRITON
@@ -80,6 +81,7 @@ def with_parameters(name: str) -> Instruction | None:
     >>> print(with_parameters("Layout_MN_SW32_Atom<bfloat16_t>")["layout"].layout.shape)
     (16, 8)
     """
+    instance_of(name, str, "name")
     match = _NAME.match(name)
     element = None if match is None else element_of(match[3])
     if match is None or element is None or bits_of(element) not in (4, 8, 16, 32, 64):

@@ -11,7 +11,7 @@ of tensor memory (columns of 32 bits):
 
 16x256b.x1, lane 5 (g = 1, t = 1), by hand: lane 1 and 9, columns 2 and 3.
 
->>> print(held("16dp256b", 1)); held("16dp256b", 1).coords(lane=5).tolist()
+>>> print(_held("16dp256b", 1)); _held("16dp256b", 1).coords(lane=5).tolist()
 d0 = 2@reg:2 8@lane:4, d1 = 4@lane 2@reg
 [[1, 2], [1, 3], [9, 2], [9, 3]]
 
@@ -37,7 +37,7 @@ from layoutalg.instructions.registry import Row
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-__all__ = ["held", "rows"]
+__all__ = ["rows"]
 
 _CHIPS = ("sm_100a", "sm_103a")
 _LANE = 2**21
@@ -52,10 +52,10 @@ _SHAPES = {
 """CUTLASS's names of the shapes: PTX's, and the largest count."""
 
 
-def held(shape: str, count: int) -> Layout:
+def _held(shape: str, count: int) -> Layout:
     """What each lane holds of the tile in tensor memory, lanes x columns of 32 bits.
 
-    >>> print(held("16dp64b", 2))
+    >>> print(_held("16dp64b", 2))
     d0 = 2@lane 8@lane:4, d1 = 2@reg 2@lane:2
     """
     g, t = Factor(8, 4, "lane"), Factor(4, 1, "lane")
@@ -79,7 +79,7 @@ def _halves(layout: Layout) -> Layout:
 
 
 def _build(name: str, shape: str, count: int, load: bool, halves: bool, dotted: str, stat: bool = False) -> Instruction:
-    words = held(shape, count)
+    words = _held(shape, count)
     layout, element, bits = (_halves(words), "b16", 16) if halves else (words, "b32", 32)
     lanes, columns = (int(str(size)) for size in layout.shape)
     traits = in_bits(layout, bits)

@@ -21,6 +21,7 @@ from itertools import product
 
 from layoutalg.core.factors import Factor
 from layoutalg.core.layout import Layout
+from layoutalg.core.whole_numbers import instance_of
 from layoutalg.instructions.instruction import Instruction, InstructionOperand
 from layoutalg.instructions.nvidia.cutlass_types import bits_of, element_of
 from layoutalg.instructions.nvidia.sources import HEADERS
@@ -65,6 +66,7 @@ def with_parameters(name: str) -> Instruction | None:
     >>> print(with_parameters("tmem_frg_2sm<float>(64,256)")["layout"].layout)
     d0 = 64@tmem_lane, d1 = 2@tmem_lane:64 128@tmem_column
     """
+    instance_of(name, str, "name")
     match = _NAME.match(name)
     element = None if match is None else element_of(match[2])
     stored = "u32" if match is None or match[3] is None else element_of(match[3])

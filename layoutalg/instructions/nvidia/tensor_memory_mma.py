@@ -9,9 +9,9 @@ Tensor memory has 128 lanes and 512 columns of 32 bits in each SM. Where element
 
 Row 20 of m = 64, by hand: 20 % 16 + 32 * 1 = 36.
 
->>> print(accumulator(64, 32, 1))
+>>> print(_accumulator(64, 32, 1))
 d0 = 4@tmem_lane:32 16@tmem_lane, d1 = 32@tmem_column
->>> accumulator(64, 32, 1).owner_map("tmem_lane")[20, 3]
+>>> _accumulator(64, 32, 1).owner_map("tmem_lane")[20, 3]
 np.int32(36)
 
 A in tensor memory (TS) is laid out as C is, with its own elements packed: `tmem_column` counts elements of the operand. With
@@ -32,6 +32,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from layoutalg.core.factors import Factor
 from layoutalg.core.layout import Layout
+from layoutalg.core.whole_numbers import instance_of
 from layoutalg.instructions.instruction import Instruction, InstructionOperand
 from layoutalg.instructions.nvidia.cutlass_types import bits_of, cpp_of, element_of
 from layoutalg.instructions.nvidia.sources import HEADERS, TRAITS, TRITON
@@ -40,7 +41,7 @@ from layoutalg.instructions.registry import Row
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-__all__ = ["accumulator", "rows", "with_parameters"]
+__all__ = ["rows", "with_parameters"]
 
 _CHIPS = ("sm_100a", "sm_103a")
 _SMALL = ("e4m3", "e5m2", "e2m1", "e3m2", "e2m3")
@@ -66,10 +67,10 @@ _KINDS = {
 }
 
 
-def accumulator(m: int, n: int, sms: int) -> Layout:
+def _accumulator(m: int, n: int, sms: int) -> Layout:
     """Where C is, m x n, over one SM or two.
 
-    >>> print(accumulator(128, 64, 2))
+    >>> print(_accumulator(128, 64, 2))
     d0 = 2@sm 64@tmem_lane, d1 = 2@tmem_lane:64 32@tmem_column
     """
     if sms == 2:
@@ -148,7 +149,7 @@ def _build(asked: _Asked, name: str = "") -> Instruction:
     c = InstructionOperand(
         "C",
         asked.types[2],
-        accumulator(m, n, sms),
+        _accumulator(m, n, sms),
         "tensor memory",
         _seen(m, n, sms),
         source=HEADERS,
@@ -227,6 +228,7 @@ def with_parameters(name: str) -> Instruction | None:
     >>> with_parameters("SM100_MMA_F16BF16_SS<bfloat16_t,bfloat16_t,float,128,96>").shape
     (128, 96, 16)
     """
+    instance_of(name, str, "name")
     match = _NAME.match(name)
     kind = None if match is None else _KINDS.get(match[1])
     if match is None or kind is None:

@@ -29,8 +29,10 @@ from functools import partial
 from itertools import product
 from typing import TYPE_CHECKING
 
+from layoutalg.core.errors import LayoutError
 from layoutalg.core.factors import Factor
 from layoutalg.core.layout import Layout
+from layoutalg.core.whole_numbers import whole_numbers
 from layoutalg.instructions.instruction import Instruction, InstructionOperand
 from layoutalg.instructions.nvidia.chips import since
 from layoutalg.instructions.nvidia.cutlass_types import capitals
@@ -51,13 +53,20 @@ _PER_REGISTER = {
 SECTION = PTX.format("9.7.14.5")
 
 
+_TYPO = (("typo", "CUTLASS nests its strides one level too deep; the rows and columns are these (a typo there)"),)
+
+
 def warp_operands(m: int, n: int, k: int, e: int, ea: int = 0) -> tuple[Layout, Layout, Layout]:
     """The layouts of A, B and C of an m x n x k product with e elements in a register (`ea` in one of a sparse A).
+
+    Raises `LayoutError` for sizes that are not whole fragments.
 
     >>> [str(one) for one in warp_operands(8, 8, 4, 1)]
     ['d0 = 8@lane:4, d1 = 4@lane', 'd0 = 4@lane, d1 = 8@lane:4', 'd0 = 8@lane:4, d1 = 4@lane 2@reg']
     """
-    ea = ea or e
+    m, n, k, e, ea = whole_numbers((m, n, k, e, ea or e), "m, n, k and elements of a register:", 1, 1024, 5)
+    if k % (4 * e) or k % (4 * ea) or m % 8 or n % 8:
+        raise LayoutError(f"m{m}n{n}k{k}: expected m and n of whole 8s, and k of whole {4 * max(e, ea)}s")
     g, t = Factor(8, 4, "lane"), Factor(4, 1, "lane")
     a = Layout([[Factor(m // 8, ea, "reg"), g], [Factor(k // (4 * ea), ea * m // 8, "reg"), t, Factor(ea, 1, "reg")]])
     b = Layout([[Factor(k // (4 * e), e, "reg"), t, Factor(e, 1, "reg")], [Factor(n // 8, k // 4, "reg"), g]])
@@ -104,7 +113,12 @@ def _build(
         confirmed = (*confirmed, TRITON)
     parts = tuple(
         InstructionOperand(
-            role, element, layout, source=source, confirmed=(*confirmed, *((IREE,) if iree and role != "A" else ()))
+            role,
+            element,
+            layout,
+            source=source,
+            confirmed=(*confirmed, *((IREE,) if iree and role != "A" else ())),
+            notes=_TYPO if (role, types[0], sizes) == ("A", "b1", (16, 8, 128)) else (),
         )
         for role, element, layout in zip("ABC", types, layouts, strict=True)
     )
@@ -129,20 +143,23 @@ def _integers(sm: str, sizes: tuple[int, int, int], a: str, b: str) -> Iterator[
         yield _dense(sm, sizes, "s32", a, b, ending, _ptx(sizes, "s32", a, b, ptx))
 
 
+_IREE_TYPES = {"e4m3": "F8E4M3FN", "e5m2": "F8E5M2"}
+
+
 def _listed() -> Iterator[Row]:
     """Every instruction in the order of the chips."""
 
     def floats(sm: str, sizes: tuple[int, int, int], d: str, a: str, iree: str = "") -> Row:
         return _dense(sm, sizes, d, a, a, "", _ptx(sizes, d, a, a), iree)
 
-    yield floats("75", (16, 8, 8), "f32", "f16", "NV_MMA_SYNC_F32_16x8x8_F16")
-    yield floats("75", (16, 8, 8), "f16", "f16", "NV_MMA_SYNC_F16_16x8x8_F16")
+    yield floats("75", (16, 8, 8), "f32", "f16")
+    yield floats("75", (16, 8, 8), "f16", "f16")
     yield _dense("75", (8, 8, 16), "s32", "s8", "s8", "", _ptx((8, 8, 16), "s32", "s8", "s8"))
     yield floats("80", (16, 8, 8), "f16", "f16")
     yield floats("80", (16, 8, 16), "f16", "f16", "NV_MMA_SYNC_F16_16x8x16_F16")
     yield floats("80", (16, 8, 8), "f32", "f16")
     yield floats("80", (16, 8, 16), "f32", "f16", "NV_MMA_SYNC_F32_16x8x16_F16")
-    yield floats("80", (16, 8, 8), "f32", "bf16", "NV_MMA_SYNC_F32_16x8x8_BF16")
+    yield floats("80", (16, 8, 8), "f32", "bf16")
     yield floats("80", (16, 8, 16), "f32", "bf16", "NV_MMA_SYNC_F32_16x8x16_BF16")
     yield floats("80", (16, 8, 4), "f32", "tf32")
     yield floats("80", (16, 8, 8), "f32", "tf32")
@@ -160,7 +177,8 @@ def _listed() -> Iterator[Row]:
             ending = f"_{how.upper()}POPC"
             yield _dense("80", sizes, "s32", "b1", "b1", ending, _ptx(sizes, "s32", "b1", "b1", f".{how}.popc"))
     for d, a, b in product(("f32", "f16"), ("e4m3", "e5m2"), ("e4m3", "e5m2")):
-        yield _dense("89", (16, 8, 32), d, a, b, "", _ptx((16, 8, 32), d, a, b))
+        iree = f"NV_MMA_SYNC_F32_16x8x32_{_IREE_TYPES[a]}" if (d, a) == ("f32", b) else ""
+        yield _dense("89", (16, 8, 32), d, a, b, "", _ptx((16, 8, 32), d, a, b), iree)
     for k in (4, 8, 16):
         yield floats("90", (16, 8, k), "f64", "f64")
     for k in (4, 8, 16):

@@ -7,9 +7,9 @@ With g = lane // 4 and t = lane % 4, warp w holds 16 rows; element j of register
 
 C of m64n8, by hand: lane 5 of warp 1 has g = 1, t = 1: rows 17 and 25, columns 2 and 3.
 
->>> print(c_layout(8))
+>>> print(_c_layout(8))
 d0 = 4@sg 2@reg:2 8@lane:4, d1 = 4@lane 2@reg
->>> c_layout(8).coords(sg=1, lane=5).tolist()
+>>> _c_layout(8).coords(sg=1, lane=5).tolist()
 [[17, 2], [17, 3], [25, 2], [25, 3]]
 
 What is in shared memory is found by a descriptor: its places are those of a canonical layout (see `shared_memory_atoms`), and
@@ -29,6 +29,7 @@ from typing import TYPE_CHECKING
 
 from layoutalg.core.factors import Factor
 from layoutalg.core.layout import Layout
+from layoutalg.core.whole_numbers import instance_of
 from layoutalg.instructions.instruction import Instruction, InstructionOperand
 from layoutalg.instructions.nvidia.cutlass_types import bits_of, capitals
 from layoutalg.instructions.nvidia.sources import PTX, TRAITS, TRITON
@@ -37,7 +38,7 @@ from layoutalg.instructions.registry import Row, row_named
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-__all__ = ["a_layout", "c_layout", "metadata_layout", "rows", "with_parameters"]
+__all__ = ["rows", "with_parameters"]
 
 _CHIPS = ("sm_90a",)
 _PTX = PTX.format("9.7.15.5")
@@ -45,15 +46,15 @@ _SUBGROUP, _HALF, _G, _T = Factor(4, 1, "sg"), Factor(2, 2, "reg"), Factor(8, 4,
 _INTEGER_N = (8, 16, 24, *range(32, 257, 16))
 
 
-def c_layout(n: int) -> Layout:
+def _c_layout(n: int) -> Layout:
     """The accumulator, 64 x n."""
     return Layout([(_SUBGROUP, _HALF, _G), (Factor(n // 8, 4, "reg"), _T, Factor(2, 1, "reg"))]).canonical()
 
 
-def a_layout(k: int, e: int) -> Layout:
+def _a_layout(k: int, e: int) -> Layout:
     """A from registers, 64 x k, with e places in a register.
 
-    >>> print(a_layout(16, 2))
+    >>> print(_a_layout(16, 2))
     d0 = 4@sg 2@reg:2 8@lane:4, d1 = 2@reg:4 4@lane 2@reg
     """
     return Layout(
@@ -61,10 +62,10 @@ def a_layout(k: int, e: int) -> Layout:
     ).canonical()
 
 
-def metadata_layout(k: int, bits: int) -> Layout:
+def _metadata_layout(k: int, bits: int) -> Layout:
     """E, the metadata of a sparse A of elements of so many bits.
 
-    >>> print(metadata_layout(32, 16)); print(metadata_layout(64, 8))
+    >>> print(_metadata_layout(32, 16)); print(_metadata_layout(64, 8))
     d0 = 4@sg 2@reg:16 8@lane:4, d1 = 2@lane 16@reg | replicas 2@lane:2
     d0 = 4@sg 2@lane 8@lane:4, d1 = 2@lane:2 32@reg
     """
@@ -109,16 +110,16 @@ def _build(
     a = _in_memory("A", types[0], m, k)
     if registers:
         confirmed = (TRAITS,) if sparse else (TRAITS, TRITON)
-        a = InstructionOperand("A", types[0], a_layout(k, e), source=_PTX, confirmed=confirmed)
+        a = InstructionOperand("A", types[0], _a_layout(k, e), source=_PTX, confirmed=confirmed)
     parts = [
         replace(a, notes=(*a.notes, *how)),
         _in_memory("B", types[1], n, k),
         InstructionOperand(
-            "C", types[2], c_layout(n), source=_PTX, confirmed=(TRAITS, *([] if n & (n - 1) else [TRITON]))
+            "C", types[2], _c_layout(n), source=_PTX, confirmed=(TRAITS, *([] if n & (n - 1) else [TRITON]))
         ),
     ]
     if sparse:
-        parts.append(InstructionOperand("E", "b2", metadata_layout(k, bits), source=TRAITS))
+        parts.append(InstructionOperand("E", "b2", _metadata_layout(k, bits), source=TRAITS))
     family = "wgmma.sp" if sparse else "wgmma"
     other = name.replace("_RS", "_SS") if registers else name.replace("_SS", "_RS")
     where = ("shared memory" if registers else "registers", other)
@@ -177,6 +178,7 @@ def with_parameters(name: str) -> Instruction | None:
     >>> with_parameters("SM90_64x128x16_F32F16F16_SS<GMMA::Major::K,GMMA::Major::MN>")["B"].notes[0][1]
     'MN-major'
     """
+    instance_of(name, str, "name")
     match = _NAME.match(name)
     row = None if match is None else row_named(match[1])
     if match is None or row is None or not row.family.startswith("wgmma"):
