@@ -25,7 +25,6 @@ from layoutalg.core.reader import Reader
 from layoutalg.core.whole_numbers import instance_of
 from layoutalg.instructions.dotted_names import matching
 from layoutalg.instructions.instruction import Instruction, OperandOf
-from layoutalg.instructions.suggestions import nearest
 
 __all__ = ["Row", "instruction", "looks_like_name", "read_instruction", "row_named", "row_of", "rows"]
 
@@ -151,7 +150,7 @@ def row_of(name: str) -> Row:
         listed = ", ".join(fitting[:_MOST_LISTED])
         more = f" and {len(fitting) - _MOST_LISTED} more" if len(fitting) > _MOST_LISTED else ""
         raise LayoutError(f"{shown(name)} fits {len(fitting)} instructions: say which: {listed}{more}")
-    near = nearest(wanted)
+    near = cast("tuple[str, ...]", _called("layoutalg.instructions.suggestions:nearest")(wanted))
     hint = f"; did you mean {', '.join(near)}?" if near else ""
     raise LayoutError(f"no instruction {shown(name)} is known{hint}")
 
