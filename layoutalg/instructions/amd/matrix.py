@@ -267,7 +267,9 @@ def _remarks(entry: Entry, wave: int) -> tuple[tuple[str, str], ...]:
     if name.blocks > 1:
         found.append(("blocks", f"{name.blocks} products at once; the block is the first dimension"))
     if entry.generation in ("rdna3", "rdna4"):
-        found.append(("wave", f"{wave} lanes; with other lanes, and on other generations, the layouts are others"))
+        found.append(
+            ("wave", f"{wave} lanes, on {entry.chips[0][:5]}; other layouts: {', '.join(_namesakes(entry, wave))}")
+        )
     if entry.mnemonic == "v_mfma_f32_32x32x4bf16":
         found.append(("name", "gfx942 calls v_mfma_f32_32x32x4_2b_bf16 so too: gfx942/v_mfma_f32_32x32x4bf16"))
     if {name.a, name.b} & {"fp8", "bf8"} and entry.chips[0] == "gfx942":
@@ -279,6 +281,12 @@ def _remarks(entry: Entry, wave: int) -> tuple[tuple[str, str], ...]:
             ("scaled", "of fp4; which k an element of fp8 or fp6 has beside its scale, no source that is asked says")
         )
     return tuple(found)
+
+
+def _namesakes(entry: Entry, wave: int) -> list[str]:
+    """The same mnemonic on waves with other lanes, and on other generations."""
+    alike = [(one, lanes) for one in TABLE if one.mnemonic == entry.mnemonic for lanes in _waves(one)]
+    return [_canonical(one, lanes) for one, lanes in alike if (one, lanes) != (entry, wave)]
 
 
 def _scales(m: int, n: int, blocks: int) -> list[InstructionOperand]:
