@@ -78,6 +78,7 @@ def iree_accumulator(m: int, n: int, blocks: int) -> Layout:
     d0 = 2@reg:4, d1 = 4@reg:8 2@lane:32 4@reg, d2 = 32@lane
     d0 = 2@reg:16, d1 = 4@reg:4 2@lane:32 4@reg, d2 = 32@lane
     """
+    m, n, blocks = (whole_number(size, "size", 1, 64) for size in (m, n, blocks))
     if (m, n) != (32, 32) or blocks == 1:
         return mfma_layouts(m, n, 4, blocks)[2]
     which, (*_, run), columns = mfma_layouts(m, n, 4, blocks)[2].dims
