@@ -7,6 +7,7 @@ we know; those it does not have are left out, and counted.
 from __future__ import annotations
 
 import random
+from itertools import product
 
 import numpy as np
 import pytest
@@ -24,6 +25,12 @@ IN_TRAITS = [
 MISPRINTED = "((_4,_8),(_32,_2)):((_512,_1),((_16,_8)))"
 """A of SM80_16x8x128_S32U1U1S32_TN_XORPOPC and its AND sister: strides nested deeper than the shape."""
 
+MISTAKES = {
+    (f"SM80_16x8x32_S32{a}{b}S32_TN{ending}", "BLayout")
+    for a, b, ending in product(("S4", "U4"), ("S4", "U4"), ("", "_SATURATE"))
+}
+"""Where the headers of CUTLASS 4.2 differ from PTX, and from today's CUTLASS. tensor-layouts has them from there."""
+
 
 def few(count: int) -> list[Row]:
     """Some of every family, by chance but the same in each run."""
@@ -36,10 +43,10 @@ def few(count: int) -> list[Row]:
     return found
 
 
-def compare(asked: list[Row]) -> tuple[int, int]:
-    """The layouts that agree, and the atoms that the headers do not have."""
+def compare(asked: list[Row]) -> tuple[int, int, set[tuple[str, str]]]:
+    """The layouts that were compared, the atoms that the headers do not have, and what differs."""
     printed = atoms([row.name for row in asked])
-    compared, absent = 0, 0
+    compared, absent, wrong = 0, 0, set[tuple[str, str]]()
     for row in asked:
         theirs = printed.get(row.name)
         if theirs is None or isinstance(theirs, Refusal):
@@ -59,14 +66,16 @@ def compare(asked: list[Row]) -> tuple[int, int]:
                 plain = "((4,8),(32,2)):((512,1),(16,8))"
             mine = traits[field]
             found = indices(mine) if isinstance(mine, str) else held(mine)
-            assert np.array_equal(found, indices(plain)), (row.name, field)
+            if not np.array_equal(found, indices(plain)):
+                wrong.add((row.name, field))
             compared += 1
-    return compared, absent
+    return compared, absent, wrong
 
 
 def test_some_of_every_family_are_what_the_headers_say() -> None:
     asked = few(4)
-    compared, absent = compare(asked)
+    compared, absent, wrong = compare(asked)
+    assert wrong <= MISTAKES
     assert compared > 2 * (len(asked) - absent)
     assert len(asked) - absent > 40
 
@@ -74,6 +83,7 @@ def test_some_of_every_family_are_what_the_headers_say() -> None:
 @pytest.mark.exhaustive
 @pytest.mark.slow
 def test_all_are_what_the_headers_say() -> None:
-    compared, absent = compare(IN_TRAITS)
+    compared, absent, wrong = compare(IN_TRAITS)
+    assert wrong <= MISTAKES
     assert compared > 8500
     assert absent < 200
