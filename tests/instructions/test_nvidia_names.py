@@ -98,7 +98,7 @@ def test_an_operand_is_a_value_that_everything_takes() -> None:
     )
     assert la.same(c, "NV_MMA_SYNC_F32_16x8x16_F16.acc")
     plan = la.convert("SM80_16x8x16_F32F16F16F32_TN.C", "d0 = 16@reg, d1 = 8@lane 1@reg | replicas 4@lane:8")
-    assert plan.moves > 0
+    assert plan.shuffles > 0
     with pytest.raises(la.LayoutError, match="has no operand 'E': it has A, B, C"):
         la.parse("SM80_16x8x16_F32F16F16F32_TN.E")
 
