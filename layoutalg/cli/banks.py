@@ -18,6 +18,7 @@ from layoutalg.cli.arguments import (
 
 if TYPE_CHECKING:
     from layoutalg.core.notation import Machine
+    from layoutalg.instructions import Instruction
 
 __all__ = ["banks"]
 
@@ -49,16 +50,21 @@ def banks(
 
     MEMORY says the address of each element (`row-major` for no padding and no swizzle), LAYOUT who holds it; both are
     attributes, types or layouts, of any notation. One may be `-` for standard input. Of CuTe's texts, MEMORY is memory, and
-    LAYOUT is threads and values of a tile of SHAPE, unless `--as` says otherwise of it.
+    LAYOUT is threads and values of a tile of SHAPE, unless `--as` says otherwise of it. LAYOUT may be the name of an
+    instruction, such as `ldmatrix.x4.trans` (with `--element f16`): what it fills or stores, and its conflicts.
     """
     from layoutalg.core.agreement import agree
     from layoutalg.core.elements import element_bits
     from layoutalg.core.notation import single_operand
+    from layoutalg.instructions import Instruction
     from layoutalg.memory import bank_conflicts
 
     if memory == layout == "-":
         raise click.UsageError("only one of MEMORY and LAYOUT may be '-': standard input is one text")
     holder = read_text(layout, reading)
+    if isinstance(holder, Instruction):
+        _matrices(holder, memory, shape, element_bits(element), (count, width), as_json=as_json)
+        return
     how = ""
     if reading is None and holder.how_read():
         # The place of the argument says what it is: without a tile, a layout that cannot be threads and values is refused.
@@ -81,3 +87,36 @@ def banks(
     print(found)
     if how:
         print(how)
+
+
+def _matrices(
+    used: Instruction,
+    memory: str,
+    shape: tuple[int, ...] | None,
+    bits: int,
+    hardware: tuple[int, int],
+    *,
+    as_json: bool,
+) -> None:
+    """What `ldmatrix` or `stmatrix` does with a tile of memory."""
+    from layoutalg.core.errors import LayoutError
+    from layoutalg.core.factors import Factor
+    from layoutalg.core.layout import Layout
+    from layoutalg.memory import matrix_load, matrix_store
+
+    if used.family not in ("ldmatrix", "stmatrix"):
+        raise LayoutError(f"{used}: conflicts are counted of ldmatrix and stmatrix, or of a layout, such as {used}.C")
+    where: str | Layout = memory
+    if memory == "row-major":
+        if shape is None or len(shape) != 2:
+            raise LayoutError("row-major memory: give its shape, such as 64x64")
+        where = Layout([(Factor(shape[0], shape[1], "addr"),), (Factor(shape[1], 1, "addr"),)])
+    ask = matrix_load if used.family == "ldmatrix" else matrix_store
+    found = ask(used, where, shape, element_bits=bits, banks=hardware[0], width=hardware[1])
+    if as_json:
+        costs = {name: getattr(found.conflicts, name) for name in ("ways", "cycles", "ideal")}
+        facts = {"instruction": str(used), "instructions": found.instructions, "layout": str(found.layout)}
+        print_json({"memory": memory, "element_bits": bits} | facts | costs)
+        return
+    print(found)
+    print(f"registers  {found.layout}")

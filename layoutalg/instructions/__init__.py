@@ -36,3 +36,4 @@ class _Listing(ModuleType):
 
 sys.modules[__name__].__class__ = _Listing
 instructions = cast("_Listing", sys.modules[__name__])
+"""Lists the instructions that filters fit, as in `la.instructions("gfx942", "f64")`: see `selection.instructions`."""

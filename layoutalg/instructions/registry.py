@@ -25,7 +25,6 @@ from layoutalg.core.reader import Reader
 from layoutalg.core.whole_numbers import instance_of
 from layoutalg.instructions.dotted_names import matching
 from layoutalg.instructions.instruction import Instruction, OperandOf
-from layoutalg.instructions.suggestions import nearest
 
 __all__ = ["Row", "instruction", "looks_like_name", "read_instruction", "row_named", "row_of", "rows"]
 
@@ -35,6 +34,7 @@ _FAMILIES = tuple(
         "nvidia.dot_products",
         "nvidia.quad_pair_mma",
         "nvidia.warp_mma",
+        "nvidia.sparse_mma",
         "nvidia.warpgroup_mma",
         "nvidia.tensor_memory_mma",
         "nvidia.block_scaled_mma",
@@ -150,7 +150,7 @@ def row_of(name: str) -> Row:
         listed = ", ".join(fitting[:_MOST_LISTED])
         more = f" and {len(fitting) - _MOST_LISTED} more" if len(fitting) > _MOST_LISTED else ""
         raise LayoutError(f"{shown(name)} fits {len(fitting)} instructions: say which: {listed}{more}")
-    near = nearest(wanted)
+    near = cast("tuple[str, ...]", _called("layoutalg.instructions.suggestions:nearest")(wanted))
     hint = f"; did you mean {', '.join(near)}?" if near else ""
     raise LayoutError(f"no instruction {shown(name)} is known{hint}")
 
@@ -169,7 +169,7 @@ def _plain(name: str) -> str:
     instance_of(name, str, "name")
     if len(name) > _LONGEST_NAME:
         raise LayoutError(f"a name of {len(name)} characters: expected an instruction's, of at most {_LONGEST_NAME}")
-    return re.sub(r"\s+", "", name).removeprefix("cute::")
+    return re.sub(r"\s+|\b(?:cute|cutlass)::", "", name)
 
 
 def instruction(name: str, reading: str = "") -> Instruction:

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 __all__ = ["chips_text", "nearest", "said_of"]
 
+_AMX = re.compile(r"(?i:_?_?(?:tile_?)?(?:t?dp(?:b[su]{2}d|bf16ps|fp16ps)|tile_?(?:load|store|zero)\w*|amx\w*))")
 _WORD = re.compile(r"[a-z]+|\d+")
 _COMPARED = 24
 """Names that are compared letter by letter."""
@@ -84,6 +85,8 @@ def said_of(text: str) -> str:
     word = text.strip()
     if not re.fullmatch(r"[A-Za-z_][\w.:/-]{1,119}", word):
         return ""
+    if _AMX.fullmatch(word):
+        return f"{word} works on AMX's tiles, which are read as types: !x86.amx.tile<16x32xbf16>"
     try:
         found = selected((word,))
     except LayoutError:

@@ -121,7 +121,7 @@ def test_texts_of_other_notations_are_refused_as_ever() -> None:
 )
 def test_suggestions_take_a_moment_among_all_names(name: str) -> None:
     nearest("v_mfma")  # the names are listed once
-    taken = []
+    taken: list[float] = []
     for _ in range(3):
         start = time.process_time()
         nearest(name)

@@ -10,6 +10,7 @@ import gzip
 import json
 import re
 from functools import cache
+from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -36,12 +37,14 @@ DESCRIBED = [one for one in AMD if one.parts]
 def theirs(number: int) -> tuple[tuple[int, ...], Ints, Ints]:
     """Sizes, and for each element the lanes `[..., copy]` and the first bit in a lane's registers, by the table's formula."""
     one = TABLE["layouts"][number]
-    sizes = tuple(one["sizes"])
+    sizes: tuple[int, ...] = tuple(one["sizes"])
+    lanes: list[int]
     lanes, first = one["first"]
     flips = iter(one["bits"])
-    lane, bit = np.zeros(sizes, np.int64), np.full(sizes, first)
+    lane: Any = np.zeros(sizes, np.int64)
+    bit: Any = np.full(sizes, first)
     for d, size in enumerate(sizes):
-        at = np.arange(size).reshape([-1 if e == d else 1 for e in range(len(sizes))])
+        at: Any = np.arange(size).reshape([-1 if e == d else 1 for e in range(len(sizes))])
         for b in range(size.bit_length() - 1):
             lane_flip, bit_flip = next(flips)
             lane, bit = lane ^ (at >> b & 1) * lane_flip, bit ^ (at >> b & 1) * bit_flip
@@ -52,10 +55,10 @@ def ours(layout: Layout) -> tuple[Ints, Ints]:
     """For each element the lanes `[..., copy]`, and the register."""
     lanes = layout.owner_map("lane") if "lane" in layout.axes else np.zeros(layout.shape, np.int64)
     registers = layout.owner_map("reg") if "reg" in layout.axes else np.zeros(layout.shape, np.int64)
-    copies = np.zeros(1, np.int64)
+    copies: Any = np.zeros(1, np.int64)
     for factor in layout.replicas:
         assert factor.axis == "lane"
-        copies = (copies[:, None] + np.arange(factor.extent) * factor.stride).reshape(-1)
+        copies = (copies[:, None] + np.arange(int(factor.extent)) * int(factor.stride)).reshape(-1)
     return np.sort(lanes[..., None] + copies, axis=-1), registers
 
 
@@ -119,7 +122,10 @@ def test_rdna_4_s_k_is_read_in_two_ways_and_both_are_said(operand: str) -> None:
         assert (
             len({*map(tuple, moved.tolist()), *map(tuple, other.tolist())}) == 128
         )  # of 256, as the sources' conflict has it
-    assert instruction("rdna4/v_wmma_i32_16x16x32_iu4/w32").readings == ()
+    amd = instruction("rdna4/v_wmma_i32_16x16x32_iu4/w32")
+    assert amd.readings == ("Triton",)
+    (lanes, held), (other, theirs) = (ours(one[operand].layout) for one in (amd, amd.read_by("Triton")))
+    assert int(((lanes != other).any(axis=-1) | (held != theirs)).sum()) == 256  # of 512
 
 
 def slots_agree(one: Instruction) -> bool:
@@ -153,7 +159,7 @@ def triton_operand(one: Instruction, part: InstructionOperand) -> str:
         version = 1 if one.name.startswith("rdna3") else 2
         sizes = f", instrShape = [{m}, {n}, {k}]" if k != 16 else ""
         parent = f"#ttg.amd_wmma<{{version = {version}, isTranspose = false, ctaLayout = {{warp = []}}{sizes}}}>"
-        width = 16 if version == 1 else k // 2
+        width = 8 if "kWidth = 8" in part.source else 16 if version == 1 else k // 2
     if part.role == "C":
         return parent
     return f"#ttg.dot_op<{{opIdx = {'AB'.index(part.role)}, parent = {parent}, kWidth = {width}}}>"
@@ -178,7 +184,7 @@ def claims_of_triton() -> tuple[tuple[Instruction, InstructionOperand], ...]:
         found += [
             (reading, part)
             for part in reading.parts
-            if "Triton 3.9" in part.confirmed or (part.source == "Triton 3.9" and "scale" not in one.name)
+            if "Triton 3.9" in part.confirmed or (part.source.startswith("Triton") and "scale" not in one.name)
         ]
     return tuple(found)
 
@@ -207,14 +213,11 @@ def test_triton_has_the_scales_of_a_scaled_mfma_in_these_lanes(m: int, k: int) -
     require_module("triton")
 
     def question() -> list[Any]:
-        from triton.experimental.gluon.language import DotOperandLayout
-        from triton.experimental.gluon.language.amd import AMDMFMALayout, cdna4
-
-        parent = AMDMFMALayout(version=4, instr_shape=[m, m, k], transposed=False, warps_per_cta=[1, 1])
-        found = [
-            cdna4.get_mfma_scale_layout(DotOperandLayout(operand, parent, k_width=16), [m, k // 32])
-            for operand in (0, 1)
-        ]
+        gluon: Any = import_module("triton.experimental.gluon.language")
+        amd: Any = import_module("triton.experimental.gluon.language.amd")
+        parent = amd.AMDMFMALayout(version=4, instr_shape=[m, m, k], transposed=False, warps_per_cta=[1, 1])
+        operands = [gluon.DotOperandLayout(operand, parent, k_width=16) for operand in (0, 1)]
+        found = [amd.cdna4.get_mfma_scale_layout(one, [m, k // 32]) for one in operands]
         return [[one.reg_bases, one.lane_bases] for one in found]
 
     one = instruction(f"v_mfma_scale_f32_{m}x{m}x{k}_f8f6f4")
@@ -290,7 +293,7 @@ def test_llvm_assembles_the_transposed_loads_for_the_chips_that_are_listed() -> 
     bits = {"b64": 2, "b96": 3, "b128": 4}
     for chip in CHIPS:
         for lanes in (64,) if chip.startswith("gfx9") else (32, 64):
-            lines = []
+            lines: list[str] = []
             for one in loads:
                 name = one.name.removesuffix("_w64")
                 width = bits[next(word for word in name.split("_") if word in bits)]

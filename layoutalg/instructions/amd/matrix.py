@@ -59,6 +59,7 @@ _HALVES = "one in the low half of each 32-bit register (OPSEL: in the high half)
 _IDLE = "lanes 0 to 31; the others are not read"
 _PAIRS = "registers count the whole row: two of each four along k are stored, and E says which"
 
+_Layouts: TypeAlias = tuple[Layout, Layout, Layout]
 _Readings: TypeAlias = tuple[tuple[str, tuple[InstructionOperand, ...]], ...]
 
 
@@ -170,7 +171,7 @@ def _built(entry: Entry, wave: int, aliases: tuple[str, ...]) -> Instruction:
     return replace(ours, parts=parts, others=others)
 
 
-def _layouts(entry: Entry, wave: int) -> tuple[Layout, Layout, Layout]:
+def _layouts(entry: Entry, wave: int) -> _Layouts:
     name = entry.name
     if entry.generation == "cdna":
         return mfma_layouts(name.m, name.n, name.k, name.blocks, f64=name.c == "f64", sparse=name.sparse)
@@ -182,58 +183,57 @@ def _layouts(entry: Entry, wave: int) -> tuple[Layout, Layout, Layout]:
 
 
 def _parts(entry: Entry, wave: int) -> tuple[tuple[InstructionOperand, ...], _Readings]:
-    """The operands, and whose readings of them differ."""
+    """The operands, and whose readings of them there are."""
     name, layouts = entry.name, _layouts(entry, wave)
     types = ("fp4", "fp4", name.c) if name.scaled else (name.a, name.b, name.c)
-    source, confirmed, triton_too = _sources(entry, wave)
-    differing: dict[str, tuple[Layout, Layout, Layout]] = {}
-    if entry.generation == "rdna4" and not name.sparse and wave == 32:
-        theirs = wmma_gfx1250_layouts(name.k)
-        if theirs != layouts:
-            differing = {"IREE": theirs, "Triton": theirs} if iree_names(entry) else {"Triton": theirs}
-    if entry.generation == "cdna" and name.blocks > 1 and name.m == 32 and iree_names(entry):
-        differing = {"IREE": (*layouts[:2], iree_accumulator(name.m, name.n, name.blocks))}
+    source, confirmed = _sources(entry, wave)
+    theirs = _theirs(entry, wave, layouts)
     parts: list[InstructionOperand] = []
-    for role, element, layout in zip("ABC", types, layouts, strict=True):
-        agree = tuple(who for who in confirmed if differing.get(who.split()[0], layouts)["ABC".index(role)] == layout)
+    for place, (role, element, layout) in enumerate(zip("ABC", types, layouts, strict=True)):
+        agree = tuple(who for who in confirmed if theirs.get(who.split()[0], layouts)[place] == layout)
         parts.append(
             InstructionOperand(role, element, layout, source=source, confirmed=agree, notes=_said(entry, wave, role))
         )
     if name.sparse:
-        index = index_layout(layouts[0])
-        parts.append(
-            InstructionOperand("E", "i4", index, source=source, notes=(("index", "4 bits for each four of A"),))
-        )
+        notes = (("index", "4 bits for each four of A"),)
+        parts.append(InstructionOperand("E", "i4", index_layout(layouts[0]), source=source, notes=notes))
     if name.scaled:
         parts += _scales(name.m, name.n, name.k // 32)
-    others: list[tuple[str, tuple[InstructionOperand, ...]]] = []
-    for whose, full in (("IREE", IREE), ("Triton", TRITON)):
-        if whose == "IREE" and not (iree_names(entry) and wave == _waves(entry)[0]):
-            continue
-        if whose == "Triton" and (not triton_too or whose not in differing):
-            continue
-        theirs = differing.get(whose, layouts)
-        others.append(
-            (
-                whose,
-                tuple(
-                    InstructionOperand(
-                        role,
-                        element,
-                        layout,
-                        source=full,
-                        confirmed=tuple(x for x in (IREE, TRITON) if x != full and x.split()[0] in differing),
-                    )
-                    for role, element, layout, own in zip("ABC", types, theirs, layouts, strict=True)
-                    if layout != own
-                ),
-            )
-        )
-    return tuple(parts), tuple(others)
+    return tuple(parts), _readings(entry, types, layouts, theirs)
 
 
-def _sources(entry: Entry, wave: int) -> tuple[str, tuple[str, ...], bool]:
-    """Where the layouts come from, what confirms them (the tests ask each), and whether Triton has the instruction."""
+def _theirs(entry: Entry, wave: int, layouts: _Layouts) -> dict[str, _Layouts]:
+    """What IREE and Triton say of A, B and C, where they say anything."""
+    name = entry.name
+    found: dict[str, _Layouts] = {}
+    if iree_names(entry) and wave == _waves(entry)[0]:
+        found["IREE"] = layouts
+    if entry.generation == "cdna" and name.blocks > 1 and name.m == 32 and "IREE" in found:
+        found["IREE"] = (*layouts[:2], iree_accumulator(name.m, name.n, name.blocks))
+    if entry.generation == "rdna4" and not name.sparse and wave == 32 and bits_of(name.a) == 16:
+        found["IREE"] = found["Triton"] = wmma_gfx1250_layouts(name.k)
+    if entry.mnemonic == "v_wmma_i32_16x16x32_iu4" and wave == 32:
+        found["Triton"] = (*wmma_gfx12_layouts(32, 16, 32, sparse=True)[:2], layouts[2])  # in pieces of 8, too
+    return found
+
+
+def _readings(entry: Entry, types: tuple[str, ...], layouts: _Layouts, theirs: dict[str, _Layouts]) -> _Readings:
+    """Whose readings there are: the operands that they see differently, with whom they agree."""
+    said = {"IREE": IREE, "Triton": f"{TRITON}, kWidth = 8" if entry.name.a == "iu4" else TRITON}
+    found: list[tuple[str, tuple[InstructionOperand, ...]]] = []
+    for whose, seen in theirs.items():
+        alike = tuple(said[who] for who, other in theirs.items() if who != whose and other == seen)
+        parts = [
+            InstructionOperand(role, element, layout, source=said[whose], confirmed=alike)
+            for role, element, layout, own in zip("ABC", types, seen, layouts, strict=True)
+            if layout != own
+        ]
+        found.append((whose, tuple(parts)))
+    return tuple(found)
+
+
+def _sources(entry: Entry, wave: int) -> tuple[str, tuple[str, ...]]:
+    """Where the layouts come from, and what confirms them: the tests ask each."""
     name = entry.name
     triton = (
         (name.family == "mfma" and name.blocks == 1 and not name.scaled) or (name.family == "wmma" and wave == 32)
@@ -242,10 +242,10 @@ def _sources(entry: Entry, wave: int) -> tuple[str, tuple[str, ...], bool]:
         triton = False
     iree = bool(iree_names(entry)) and wave == _waves(entry)[0]
     if name.scaled:
-        return TRITON, (), True
+        return TRITON, ()
     if entry.chips[0] == "gfx950" or entry.generation == "gfx1250":
-        return IREE, ((TRITON,) if triton else ()), triton
-    return CALCULATOR, (*((IREE,) if iree else ()), *((TRITON,) if triton else ())), triton
+        return IREE, ((TRITON,) if triton else ())
+    return CALCULATOR, (*((IREE,) if iree else ()), *((TRITON,) if triton else ()))
 
 
 def _said(entry: Entry, wave: int, role: str) -> tuple[tuple[str, str], ...]:
@@ -267,7 +267,9 @@ def _remarks(entry: Entry, wave: int) -> tuple[tuple[str, str], ...]:
     if name.blocks > 1:
         found.append(("blocks", f"{name.blocks} products at once; the block is the first dimension"))
     if entry.generation in ("rdna3", "rdna4"):
-        found.append(("wave", f"{wave} lanes; with other lanes, and on other generations, the layouts are others"))
+        found.append(
+            ("wave", f"{wave} lanes, on {entry.chips[0][:5]}; other layouts: {', '.join(_namesakes(entry, wave))}")
+        )
     if entry.mnemonic == "v_mfma_f32_32x32x4bf16":
         found.append(("name", "gfx942 calls v_mfma_f32_32x32x4_2b_bf16 so too: gfx942/v_mfma_f32_32x32x4bf16"))
     if {name.a, name.b} & {"fp8", "bf8"} and entry.chips[0] == "gfx942":
@@ -279,6 +281,12 @@ def _remarks(entry: Entry, wave: int) -> tuple[tuple[str, str], ...]:
             ("scaled", "of fp4; which k an element of fp8 or fp6 has beside its scale, no source that is asked says")
         )
     return tuple(found)
+
+
+def _namesakes(entry: Entry, wave: int) -> list[str]:
+    """The same mnemonic on waves with other lanes, and on other generations."""
+    alike = [(one, lanes) for one in TABLE if one.mnemonic == entry.mnemonic for lanes in _waves(one)]
+    return [_canonical(one, lanes) for one, lanes in alike if (one, lanes) != (entry, wave)]
 
 
 def _scales(m: int, n: int, blocks: int) -> list[InstructionOperand]:

@@ -25,6 +25,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TypeAlias
 
+from layoutalg.core.errors import LayoutError
 from layoutalg.core.factors import Factor
 from layoutalg.core.layout import Layout
 from layoutalg.core.whole_numbers import instance_of, whole_number
@@ -51,7 +52,11 @@ def mfma_layouts(m: int, n: int, k: int, blocks: int = 1, *, f64: bool = False, 
     >>> print(mfma_layouts(16, 16, 4, f64=True)[2])
     d0 = 4@reg 4@lane:16, d1 = 16@lane
     """
-    _check(m, n, k, blocks)
+    m, n, k, blocks = (whole_number(size, "size", 1, 128) for size in (m, n, k, blocks))
+    if m != n or m not in (4, 16, 32) or 64 % (m * blocks) or k % (64 // (m * blocks)):
+        raise LayoutError(
+            f"{m}x{n}x{k}, blocks = {blocks}: MFMA has 4x4, 16x16 and 32x32, in lanes that share k evenly"
+        )
     run = 1 if f64 else 4
     abreast = 64 // n
     together = max(1, abreast * run // m)  # blocks side by side in one register
@@ -73,7 +78,9 @@ def iree_accumulator(m: int, n: int, blocks: int) -> Layout:
     d0 = 2@reg:4, d1 = 4@reg:8 2@lane:32 4@reg, d2 = 32@lane
     d0 = 2@reg:16, d1 = 4@reg:4 2@lane:32 4@reg, d2 = 32@lane
     """
-    _check(m, n, blocks)
+    m, n, blocks = (whole_number(size, "size", 1, 64) for size in (m, n, blocks))
+    if (m, n) != (32, 32) or blocks == 1:
+        return mfma_layouts(m, n, 4, blocks)[2]
     which, (*_, run), columns = mfma_layouts(m, n, 4, blocks)[2].dims
     groups = 64 // n
     rows = [Factor(m // (run.extent * groups), run.extent * blocks, "reg"), Factor(groups, n, "lane"), run]
@@ -100,7 +107,7 @@ def wmma_gfx11_layouts(wave: int) -> Layouts:
     d0 = 16@reg, d1 = 16@lane | replicas 2@lane:16
     d0 = 8@reg 2@lane:16, d1 = 16@lane
     """
-    _check(wave)
+    wave = _one_of(wave, "wave", 32, 64)
     copies = [Factor(wave // 16, 16, "lane")]
     line, depth = [Factor(16, 1, "lane")], [Factor(16, 1, "reg")]
     rows = [Factor(256 // wave, 1, "reg"), Factor(wave // 16, 16, "lane")]
@@ -120,7 +127,8 @@ def wmma_gfx12_layouts(k: int, bits: int, wave: int, *, sparse: bool = False) ->
     d0 = 2@reg:4 2@lane:16 4@reg, d1 = 16@lane
     d0 = 2@lane:16 8@reg, d1 = 16@lane
     """
-    _check(k, bits, wave)
+    wave, bits = _one_of(wave, "wave", 32, 64), _one_of(bits, "bits", 4, 8, 16)
+    k = _one_of(k, "k", 16, 32, 64)
     line = [Factor(16, 1, "lane")]
     half = 8 if wave == 32 else 4
     rows = [Factor(2, 16, "lane"), *([Factor(2, 32, "lane")] if wave == 64 else []), Factor(half, 1, "reg")]
@@ -148,7 +156,7 @@ def wmma_gfx1250_layouts(k: int) -> Layouts:
     d0 = 2@lane:16 16@reg, d1 = 16@lane
     d0 = 2@lane:16 8@reg, d1 = 16@lane
     """
-    _check(k)
+    k = _one_of(k, "k", 4, 32, 64, 128, 16)
     line, depth = [Factor(16, 1, "lane")], [Factor(2, 16, "lane"), Factor(k // 2, 1, "reg")]
     rows = [Factor(2, 16, "lane"), Factor(8, 1, "reg")]
     return _layout([line, depth]), _layout([depth, line]), _layout([rows, line])
@@ -169,9 +177,10 @@ def index_layout(a: Layout) -> Layout:
     return _layout([*rest, [*pieces, Factor(last.extent // 4, 1, "reg")]])
 
 
-def _check(*sizes: int) -> None:
-    for size in sizes:
-        whole_number(size, "size", 1, 128)
+def _one_of(size: int, name: str, *sizes: int) -> int:
+    if whole_number(size, f"{name} =", 1, 128) not in sizes:
+        raise LayoutError(f"{name} = {size}: expected {', '.join(map(str, sizes[:-1]))} or {sizes[-1]}")
+    return int(size)
 
 
 def _layout(dims: Sequence[Sequence[Factor]]) -> Layout:

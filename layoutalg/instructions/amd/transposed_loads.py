@@ -24,6 +24,7 @@ from __future__ import annotations
 
 from functools import partial
 
+from layoutalg.core.errors import LayoutError
 from layoutalg.core.factors import Factor
 from layoutalg.core.layout import Layout
 from layoutalg.core.whole_numbers import whole_number
@@ -80,8 +81,9 @@ def transposed(together: int, each: int, wave: int) -> tuple[Layout, Layout]:
     d0 = 4@lane:8, d1 = 8@lane, d2 = 8@reg
     d0 = 4@lane:8, d1 = 8@reg, d2 = 8@lane
     """
-    for size in (together, each, wave):
-        whole_number(size, "size", 1, 64)
+    together, each, wave = (whole_number(size, "size", 1, 64) for size in (together, each, wave))
+    if together % each or wave % together:
+        raise LayoutError(f"{each} of {together} lanes of {wave}: expected a divisor of a divisor of the lanes")
     tiles = [Factor(wave // together, together, "lane")]
     across = together // each
     read = [tiles, [Factor(each, across, "lane")], [Factor(across, 1, "lane"), Factor(each, 1, "reg")]]

@@ -22,7 +22,6 @@ from itertools import product
 
 from layoutalg.core.factors import Factor
 from layoutalg.core.layout import Layout
-from layoutalg.core.swizzle import Swizzle, swizzled
 from layoutalg.core.whole_numbers import instance_of
 from layoutalg.instructions.instruction import Instruction, InstructionOperand
 from layoutalg.instructions.nvidia.cutlass_types import bits_of, cpp_of, element_of
@@ -37,6 +36,8 @@ _NAME = re.compile(r"(?:(?:SM90::)?GMMA::|UMMA::)?Layout_(MN|K)_(INTER|SW32|SW64
 
 
 def _build(name: str, major: str, swizzle: str, element: str) -> Instruction:
+    from layoutalg.core.swizzle import Swizzle, swizzled
+
     bits = bits_of(element)
     wide = swizzle == "SW128_32B"
     count, base, shift = (2, 5, 2) if wide else (_BITS[swizzle], 4, 3)

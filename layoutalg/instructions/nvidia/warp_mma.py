@@ -53,7 +53,13 @@ _PER_REGISTER = {
 SECTION = PTX.format("9.7.14.5")
 
 
-_TYPO = (("typo", "CUTLASS nests its strides one level too deep; the rows and columns are these (a typo there)"),)
+_MISTAKES = {
+    ("A", "b1", (16, 8, 128)): (("typo", "CUTLASS nests its strides deeper than its shape; these are what is meant"),),
+    ("B", "4", (16, 8, 32)): (
+        ("mistake", "CUTLASS 4.2 has a column every 32 elements, not every 64; today's has these"),
+    ),
+}
+"""What is wrong in CUTLASS, by role, type (4: s4 and u4) and sizes."""
 
 
 def warp_operands(m: int, n: int, k: int, e: int, ea: int = 0) -> tuple[Layout, Layout, Layout]:
@@ -118,7 +124,7 @@ def _build(
             layout,
             source=source,
             confirmed=(*confirmed, *((IREE,) if iree and role != "A" else ())),
-            notes=_TYPO if (role, types[0], sizes) == ("A", "b1", (16, 8, 128)) else (),
+            notes=_MISTAKES.get((role, types[0][1:] if types[0] != "b1" else "b1", sizes), ()),
         )
         for role, element, layout in zip("ABC", types, layouts, strict=True)
     )

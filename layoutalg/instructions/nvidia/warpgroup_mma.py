@@ -142,7 +142,7 @@ def _rows_of(d: str, a: str, b: str, sparse: bool) -> Iterator[Row]:
         more = "_SATURATE" if saturate else ""
         tail = f"{body}{ending}{more}"
         name = f"SM90::GMMA::SPARSE::GMMA_{tail}" if sparse else f"SM90_{tail}"
-        aliases = [f"SM90::GMMA::SPARSE::MMA_{tail}", f"GMMA_{tail}"] if sparse else [f"SM90::GMMA::MMA_{tail}"]
+        aliases = [f"SM90::GMMA::SPARSE::MMA_{tail}"] if sparse else [f"SM90::GMMA::MMA_{tail}"]
         if not ending:
             aliases += [f"{one}_TN" for one in (name, *aliases)]
         dotted = f"{words}.m64n{n}k{k}.{d}.{a}.{b}{'.satfinite' if saturate else ''}"
@@ -169,7 +169,7 @@ def rows() -> tuple[Row, ...]:
 
 
 _PARAMETER = re.compile(r"(?:GMMA::|SM90::GMMA::)?(?:Major::(K|MN)|ScaleIn::(?:One|Neg)|SparseSel::(?:Zero|One))\Z")
-_NAME = re.compile(r"((?:SM90|GMMA)\w*(?:::\w+)*_64x\w+)<([^<>]*)>\Z", re.IGNORECASE)
+_NAME = re.compile(r"(SM90\w*(?:::\w+)*_64x\w+)<([^<>]*)>\Z", re.IGNORECASE)
 
 
 def with_parameters(name: str) -> Instruction | None:
