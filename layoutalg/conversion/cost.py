@@ -133,7 +133,7 @@ class Cost:
         >>> from layoutalg.conversion.program.steps import Address
         >>> way = Program(1, 32, 32, 1, 1, (0,), (Store((0,), Address()), Load((1,), Address())), (1,), 64)
         >>> cost_of("sm_80").instructions_of([way]), cost_of("generic").instructions_of([way])
-        (3, 0)
+        (2, 0)
         """
         chain, found = self._listed(programs)
         return 0 if found is None else round(_issued(found.instructions, charges_of(chain)))

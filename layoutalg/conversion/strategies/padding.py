@@ -54,21 +54,31 @@ class Placed(NamedTuple):
     cycles: int
 
 
-@lru_cache(maxsize=65536)
 def cycles_of(weights: tuple[int, ...], size: int, taking: int = 0, by: Served = _IN_ORDER) -> int:
     """The cycles of one access of `size` bytes by lanes of which each bit of the number adds so many bytes to the address.
 
     As many lanes are served together as fill all banks once; `taking` of them take part (0: all).
     """
-    starts = sums(weights)[: taking or None]
-    if by.order and len(by.order) == len(starts):
-        starts = [starts[lane] for lane in by.order]
+    count = taking or 1 << len(weights)
+    repeated = 32 if by.order else by.together(size)  # lanes beyond come to the same banks, all as far on
+    times = 1
+    while count > repeated and weights[count.bit_length() - 2] % _BYTES == 0:
+        count, times = count // 2, times * 2
+    return times * _cycles(weights[: count.bit_length() - 1], size, by)
+
+
+@lru_cache(maxsize=65536)
+def _cycles(weights: tuple[int, ...], size: int, by: Served) -> int:
+    starts = sums(weights)
+    if by.order:
+        starts = [starts[lane] for lane in by.order[: len(starts)]]
     together = min(by.together(size), len(starts))
     found = 0
     for first in range(0, len(starts), together):
-        words = {word for at in starts[first : first + together] for word in range(at // 4, (at + size - 1) // 4 + 1)}
         banks = [0] * by.banks
-        for word in words:
+        for word in {
+            word for at in starts[first : first + together] for word in range(at // 4, (at + size - 1) // 4 + 1)
+        }:
             banks[word % by.banks] += 1
         found += max(banks)
     return found
