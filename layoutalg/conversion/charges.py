@@ -24,7 +24,8 @@ numbers becomes moves for each bit of the distance where lanes are columns of on
 - result: words of the result that no instruction writes where they are wanted; renamed: those that were given in another
   register, once each, and all of their message once more
 - store, load: messages to shared memory; store_word, load_word: their words; payload: words of stores that are copied;
-  narrow: parts of words that are moved by themselves; masked: stores in which some lanes take no part
+  narrow: parts of words that are moved by themselves; upper: those that are stored and not lowest in their register;
+  masked: stores in which some lanes take no part
 - masked_run: those one after another by the same lanes, once: one branch is written round them, but for Intel's
 - address, address_terms, address_sg: different addresses, and the terms they are computed from; offset: messages further on;
   apart: those of them whose distance is joined by XOR with bits that lanes differ in; piece: further parts of messages, each
@@ -57,7 +58,7 @@ CHARGES = (
     "permute", "permute_by_lane", "permute_shift", "permute_logic", "permute_select", "permute_constant",
     "permute_half",
     "region", "region_word", "half", "byte", "result", "renamed",
-    "store", "load", "store_word", "load_word", "payload", "narrow", "masked", "masked_run",
+    "store", "load", "store_word", "load_word", "payload", "narrow", "upper", "masked", "masked_run",
     "address", "address_terms", "address_sg", "offset", "apart", "piece", "barrier", "fence", "memory", "waits",
 )  # fmt: skip
 """The names of all charges."""
@@ -304,6 +305,9 @@ def _of_accesses(program: Program, found: Counter[str], once: _Once) -> None:
         found["piece"] += 0 if step.matrix else _pieces(step.address, len(words), step.bits) - messages
         found["narrow"] += len(words) if step.bits < WORD else 0
         if isinstance(step, Store):
+            if step.bits < WORD:
+                cells = [program.pack[word * program.parts] for word in words if word < given]
+                found["upper"] += sum([cell * step.bits % WORD != 0 for cell in cells if cell >= 0])
             found["masked"] += step.where is not None
             found["payload"] += _copied(words, given)
         once.addresses.add(replace(step.address, base=0))

@@ -173,8 +173,9 @@ def _operations(of_lanes: tuple[tuple[int, ...], ...], masks_shifted: bool) -> i
         for _, divisor, extent, stride in sum_factors("lane", weights):
             masked = divisor * extent < 1 << count
             found.add((divisor, extent, stride))
-            if divisor > 1 and not (masked and masks_shifted):
+            in_place = masked and stride % divisor == 0  # multiplied by less, without a shift
+            if divisor > 1 and not in_place and not (masked and masks_shifted):
                 found.add((divisor,))
             if masked:
-                found.add((divisor, extent))
+                found.add((divisor, extent, int(in_place), 0))
     return len(found)
