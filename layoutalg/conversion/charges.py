@@ -24,9 +24,12 @@ numbers becomes moves for each bit of the distance where lanes are columns of on
 - result: words of the result that no instruction writes where they are wanted; renamed: those that were given in another
   register, once each, and all of their message once more
 - store, load: messages to shared memory; store_word, load_word: their words; payload: words of stores that are copied;
-  narrow: parts of words that are moved by themselves; masked: stores in which some lanes take no part
+  narrow: parts of words that are moved by themselves; upper: those that are stored and not lowest in their register;
+  masked: stores in which some lanes take no part
 - masked_run: those one after another by the same lanes, once: one branch is written round them, but for Intel's
-- address, address_terms, address_sg: different addresses, and the terms they are computed from; offset: messages further on
+- address, address_terms, address_sg: different addresses, and the terms they are computed from; offset: messages further on;
+  apart: those of them whose distance is joined by XOR with bits that lanes differ in; piece: further parts of messages, each
+  as wide as its address is aligned
 - barrier, fence, memory: barriers of several subgroups, of one, and conversions that use shared memory at all; waits: rounds
   that lanes wait for a bank
 """
@@ -55,8 +58,8 @@ CHARGES = (
     "permute", "permute_by_lane", "permute_shift", "permute_logic", "permute_select", "permute_constant",
     "permute_half",
     "region", "region_word", "half", "byte", "result", "renamed",
-    "store", "load", "store_word", "load_word", "payload", "narrow", "masked", "masked_run",
-    "address", "address_terms", "address_sg", "offset", "barrier", "fence", "memory", "waits",
+    "store", "load", "store_word", "load_word", "payload", "narrow", "upper", "masked", "masked_run",
+    "address", "address_terms", "address_sg", "offset", "apart", "piece", "barrier", "fence", "memory", "waits",
 )  # fmt: skip
 """The names of all charges."""
 _BYTES = WORD // 8
@@ -298,11 +301,37 @@ def _of_accesses(program: Program, found: Counter[str], once: _Once) -> None:
         found[f"{kind}_word"] += len(words)
         found["waits"] += (ways - 1) * len(words)
         found["offset"] += messages - 1 + (step.address.base != 0)
+        found["apart"] += bool(step.address.xor and step.address.base & _reached(step.address))
+        found["piece"] += 0 if step.matrix else _pieces(step.address, len(words), step.bits) - messages
         found["narrow"] += len(words) if step.bits < WORD else 0
         if isinstance(step, Store):
+            if step.bits < WORD:
+                cells = [program.pack[word * program.parts] for word in words if word < given]
+                found["upper"] += sum([cell * step.bits % WORD != 0 for cell in cells if cell >= 0])
             found["masked"] += step.where is not None
             found["payload"] += _copied(words, given)
         once.addresses.add(replace(step.address, base=0))
+
+
+def _reached(address: Address) -> int:
+    """The bits that a XOR of an address's terms may have."""
+    found = 0
+    for term in (*address.lane, *address.sg):
+        found |= term
+    return found
+
+
+@lru_cache(maxsize=4096)
+def _pieces(address: Address, count: int, bits: int) -> int:
+    """The accesses that move consecutive places, each of up to 16 bytes and at a multiple of its size.
+
+    >>> _pieces(Address(0, xor=True, lane=(4,)), 4, 32), _pieces(Address(0, xor=True, lane=(2,)), 4, 32)
+    (1, 2)
+    """
+    multiple = 16 * 8 // bits | address.base | _reached(address)
+    for *_, stride in address.factors:
+        multiple |= stride
+    return -(-count // (multiple & -multiple))
 
 
 def _of_packing(program: Program, before: Program | None, found: Counter[str]) -> None:

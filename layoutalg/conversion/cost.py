@@ -122,7 +122,7 @@ class Cost:
             return round(sum([found.prices[name] * count for name, count in charges.items()]))
         issued = _issued(found.instructions, charges)
         messages = sum([charges[name] for name in ("shuffle", "store", "load", "barrier")])
-        cycles = charges["shuffle"] * self.served + sum([program_cycles(program) for program in chain])
+        cycles = charges["shuffle"] * self.served + sum([program_cycles(program, self.name) for program in chain])
         return round(max(issued, (issued - messages) * self.alu, cycles * self.unit))
 
     def instructions_of(self, programs: Sequence[Program]) -> int:
@@ -133,7 +133,7 @@ class Cost:
         >>> from layoutalg.conversion.program.steps import Address
         >>> way = Program(1, 32, 32, 1, 1, (0,), (Store((0,), Address()), Load((1,), Address())), (1,), 64)
         >>> cost_of("sm_80").instructions_of([way]), cost_of("generic").instructions_of([way])
-        (3, 0)
+        (2, 0)
         """
         chain, found = self._listed(programs)
         return 0 if found is None else round(_issued(found.instructions, charges_of(chain)))
@@ -207,7 +207,7 @@ def cost_of(target: str | None) -> Cost:
     >>> cost_of("i486")
     Traceback (most recent call last):
     layoutalg.core.errors.PlanError: target 'i486': expected one of pvc, bmg, lnl, dg2, acm, acm-g10, acm-g11, ats-m150, gfx90a,
-    gfx942, gfx1100, sm_80, sm_90, generic
+    gfx942, gfx950, gfx1100, sm_80, sm_90, generic
     """
     chip = target_info("generic" if target is None else target)
     counted = prices_of(chip.name, chip.subgroup_size) is not None

@@ -14,8 +14,9 @@ instructions it has, or `benchmarks/prices.py` counts its own into `hardware/dat
 lnl is Lunar Lake, an Xe2 chip like bmg; acm is the family name of dg2. What their cores can do in a clock is in `xe`.
 
 Shared memory of a workgroup: 128 KiB per Xe core on pvc, bmg and lnl, 64 KiB on the Arc chips of dg2 (Intel); 64 KiB of LDS
-(AMD's guides); 48 KiB without opting in (NVIDIA's guide). Its banks: 32 of 4 bytes (CUDA C++ Best Practices Guide, "Shared
-Memory"; AMD's guides for LDS); Intel publishes none, and 32 is assumed. What instructions cost is in
+(AMD's guides), 160 KiB on gfx950 (AMD CDNA 4 architecture white paper); 48 KiB without opting in (NVIDIA's guide). Its banks:
+32 of 4 bytes (CUDA C++ Best Practices Guide, "Shared Memory"; AMD's guides for LDS), 64 on gfx950 (`hardware.shared_memory` has
+which lanes they serve together); Intel publishes none, and 32 is assumed. What instructions cost is in
 `layoutalg.conversion.cost`.
 
 >>> target_info("pvc").subgroup_size, target_info("acm-g10").subgroup_size
@@ -134,6 +135,7 @@ _CHIPS = {
         *map(_xe_hpg, ("dg2", "acm", "acm-g10", "acm-g11", "ats-m150")),
         TargetInfo("gfx90a", 64),
         TargetInfo("gfx942", 64),
+        TargetInfo("gfx950", 64, slm_bytes=163840, banks=64),
         TargetInfo("gfx1100", 32),
         TargetInfo("sm_80", 32, slm_bytes=49152),
         TargetInfo("sm_90", 32, slm_bytes=49152, cluster=16),
@@ -150,7 +152,7 @@ def target_info(name: str, *, dpas: bool = False) -> TargetInfo:
     >>> target_info("h100")
     Traceback (most recent call last):
     layoutalg.core.errors.PlanError: target 'h100': expected one of pvc, bmg, lnl, dg2, acm, acm-g10, acm-g11, ats-m150, gfx90a,
-    gfx942, gfx1100, sm_80, sm_90, generic
+    gfx942, gfx950, gfx1100, sm_80, sm_90, generic
     >>> target_info("gfx942", dpas=True)
     Traceback (most recent call last):
     layoutalg.core.errors.PlanError: target 'gfx942' has no DPAS: expected one of pvc, bmg, lnl, dg2, acm, acm-g10, acm-g11,

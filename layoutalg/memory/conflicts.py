@@ -165,13 +165,18 @@ def bank_conflicts(
     return found
 
 
-def count_conflicts(held: Numbers, table: Numbers, hardware: Banks, vector: int | None = None) -> Conflicts:
-    """The conflicts of slots `[sg, lane, reg]` that hold elements at the addresses in `table`: see `bank_conflicts`."""
+def count_conflicts(
+    held: Numbers, table: Numbers, hardware: Banks, vector: int | None = None, most: int | None = None
+) -> Conflicts:
+    """The conflicts of slots `[sg, lane, reg]` that hold elements at the addresses in `table`: see `bank_conflicts`.
+
+    `most` lanes are served together (None: as many as the banks have words for).
+    """
     banks, width, _ = hardware
     starts, found = lane_accesses(held, table, vector or hardware.most)
     subgroups, count, lanes = starts.shape
     size = found * hardware.element_bytes
-    together = min(banks * width // size, lanes)
+    together = min(banks * width // size, lanes, lanes if most is None else most)
     phases = -(-lanes // together)
     if phases * together > lanes:
         starts = np.pad(starts, ((0, 0), (0, 0), (0, phases * together - lanes)), constant_values=-1)

@@ -23,8 +23,10 @@ import layoutalg as la
 from layoutalg import Layout
 from layoutalg.conversion.lowering.emit import emit_function, emit_kernel
 from layoutalg.conversion.program.program import Program
-from layoutalg.conversion.program.steps import Barrier, Permute, Select, Shuffle, Step
+from layoutalg.conversion.program.steps import Barrier, Load, Permute, Select, Shuffle, Step, Store
+from layoutalg.conversion.strategies.memory_forms import through_forms
 from layoutalg.core.errors import ConversionError
+from layoutalg.memory.machine_bits import view
 from layoutalg.simulate.launching import launch
 from tests.conversion.test_xor_conversions import xor_layout
 from tests.oracle.gpu_software import run_kernel
@@ -33,10 +35,52 @@ from tests.random_layouts import bits_pair, mixed_pair
 
 Array = NDArray[Any]
 Chain = tuple[Program, ...]
+Pair = tuple[str, str]
+
+
+def _transpose(size: int) -> Pair:
+    return f"d0 = {size}@lane, d1 = {size}@reg", f"d0 = {size}@reg, d1 = {size}@lane"
+
+
+def _tiles(count: int) -> Pair:
+    return (
+        f"d0 = {count}@lane:16, d1 = 16@lane, d2 = 16@reg",
+        f"d0 = {count}@lane:16, d1 = 16@reg, d2 = 16@lane",
+    )
+
+
+_ACCUMULATOR = "d0 = 2@reg:2 8@lane:4, d1 = 2@reg:4 4@lane 2@reg"  # PTX ISA, two of m16n8 beside each other
+_OPERAND = "d0 = 2@reg:2 8@lane:4, d1 = 2@reg:4 4@lane 2@reg"  # m16n8k16, A
+_ROWS = "d0 = 16@lane:2, d1 = 2@lane 8@reg"
+_MFMA_16 = "d0 = 4@lane:16 4@reg, d1 = 16@lane", "d0 = 16@lane, d1 = 4@lane:16 4@reg"
+_MFMA_32 = "d0 = 4@reg:4 2@lane:32 4@reg, d1 = 32@lane", "d0 = 32@lane, d1 = 4@reg:4 2@lane:32 4@reg"
+
+BARS: list[tuple[str, Pair, int, int]] = [
+    ("sm_80", _transpose(32), 32, 21),
+    ("sm_80", _transpose(32), 16, 32),
+    ("sm_80", _transpose(32), 8, 34),
+    ("sm_80", _tiles(2), 32, 16),
+    ("sm_80", _tiles(2), 16, 24),
+    ("sm_80", (_ACCUMULATOR, _ROWS), 16, 14),
+    ("sm_80", (_ROWS, _OPERAND), 16, 9),
+    ("sm_90", _transpose(32), 16, 36),
+    ("sm_90", (_ACCUMULATOR, _ROWS), 16, 14),
+    ("gfx942", _MFMA_16, 16, 12),
+    ("gfx942", _MFMA_32, 16, 26),
+    ("gfx942", _transpose(64), 32, 78),
+    ("gfx942", _transpose(64), 16, 78),
+    ("gfx942", _tiles(4), 32, 21),
+    ("gfx950", _MFMA_16, 16, 10),
+    ("gfx950", _MFMA_32, 16, 18),
+    ("gfx950", _transpose(64), 16, 34),
+]
+"""Conversions, and the instructions of the shortest kernels that were found for them by hand, two or three more."""
 
 GPU: dict[str, Any] = runpy.run_path(str(Path(__file__).parents[2] / "benchmarks" / "gpu_listings.py"))
 WIDTHS = {"sm_80": 32, "gfx942": 64}
 """The lanes that execute together."""
+FORMS = WIDTHS | {"sm_90": 32, "gfx950": 64}
+"""The same, of the chips whose accesses to shared memory differ."""
 WORKGROUPS = 2
 ROWS, COLUMNS = "d0 = 32@reg, d1 = 32@lane", "d0 = 32@lane, d1 = 32@reg"
 
@@ -110,7 +154,7 @@ def agree(chip: str, found: Sequence[Chain], version: int, simulated: int = 0) -
         given, last = fragments_of(chain, i), chain[-1]
         expected = np.stack([applied(chain, one) for one in given])
         items = last.subgroups * last.lanes
-        assert np.array_equal(run_kernel(ir, f"k{i}", given, expected.shape, items, WIDTHS[chip]), expected), chain
+        assert np.array_equal(run_kernel(ir, f"k{i}", given, expected.shape, items, FORMS[chip]), expected), chain
         if i < simulated:
             made = np.zeros_like(expected)
             outcome = launch(texts[i], [np.ascontiguousarray(given), made], (WORKGROUPS, 1, 1), target=chip)
@@ -205,6 +249,62 @@ def test_lanes_of_a_subgroup_wait_for_one_another_without_an_instruction(chip: s
         assert not any("barrier" in line for line in GPU["listings"]([text], chip)["k"])
 
 
+def chains_of_forms(chip: str, seed: int, count: int) -> list[Chain]:
+    """Random pairs of powers of two by every form of access to shared memory that fits them."""
+    rng, found = random.Random(f"forms {chip} {seed}"), list[Chain]()
+    while len(found) < count:
+        source, target = bits_pair(rng, 5)
+        a, b = view(source), view(target)
+        if a is not None and b is not None and source.axes.get("lane", 1) == FORMS[chip]:
+            bits = rng.choice([8, 16, 16, 32, 64])
+            found += [(program,) for _, program in through_forms(a, b, bits, chip)]
+    return found[:count]
+
+
+def chains_of_bars(chip: str) -> list[Chain]:
+    """The named conversions below, by every form."""
+    views = [(*map(view, map(Layout.parse, pair)), bits) for named, pair, bits, _ in BARS if named == chip]
+    return [(program,) for a, b, bits in views if a and b for _, program in through_forms(a, b, bits, chip)]
+
+
+@pytest.mark.parametrize("version", [22, 23, 24])
+@pytest.mark.parametrize("chip", FORMS)
+def test_every_form_of_access_does_what_its_program_says(chip: str, version: int) -> None:
+    """`ldmatrix`, `stmatrix`, transposed loads, narrow stores: by definitions that know nothing of this package."""
+    (require if version == 22 else require_new)(f"mlir-opt-{version}")
+    found = [*chains_of_bars(chip), *chains_of_forms(chip, version, 16)]
+    assert {"rows", "columns", "halves", ""} >= {step.matrix for chain in found for step in accesses(chain)}
+    agree(chip, found, version, simulated=len(found) if version == 22 else 0)
+
+
+@pytest.mark.parametrize(
+    ("chip", "maps"),
+    [
+        ("sm_80", {"", "rows", "columns"}),
+        ("sm_90", {"", "rows", "columns"}),
+        ("gfx950", {"", "halves"}),
+        ("gfx942", {""}),
+    ],
+)
+def test_the_forms_of_each_chip_are_among_those_that_are_executed(chip: str, maps: set[str]) -> None:
+    assert {step.matrix for chain in chains_of_bars(chip) for step in accesses(chain)} == maps
+    stored = {step.matrix for chain in chains_of_bars(chip) for step in accesses(chain) if isinstance(step, Store)}
+    assert stored == (maps if chip == "sm_90" else {""})
+
+
+def accesses(chain: Chain) -> list[Store | Load]:
+    """The stores and loads of programs."""
+    return [step for program in chain for step in program.steps if isinstance(step, (Store, Load))]
+
+
+@pytest.mark.exhaustive
+@pytest.mark.parametrize("seed", range(10))
+@pytest.mark.parametrize("chip", FORMS)
+def test_two_thousand_programs_of_forms(chip: str, seed: int) -> None:
+    require("mlir-opt-22")
+    agree(chip, chains_of_forms(chip, 100 + seed, 50), 22, simulated=10)
+
+
 # Machine code.
 
 
@@ -217,10 +317,35 @@ def counted(kernels: tuple[Chain, ...]) -> list[Counter[str]]:
     return found
 
 
-def copy_of(bits: int, registers: int) -> Chain:
+def copy_of(bits: int, registers: int, lanes: int = 32) -> Chain:
     """A kernel that loads and stores, and converts nothing."""
     cells = tuple(range(registers))
-    return (Program(1, 32, bits, registers, registers, cells, (), cells),)
+    return (Program(1, lanes, bits, registers, registers, cells, (), cells),)
+
+
+@pytest.mark.parametrize("chip", ["sm_80", "gfx942", "gfx950"])
+def test_the_default_is_as_short_as_the_shortest_known(chip: str) -> None:
+    """Instructions beyond the mean of kernels that copy the source's registers, and the destination's."""
+    require("llc-22")
+    if chip == "sm_80":
+        require_module("triton")
+    bars = [one for one in BARS if one[0] == chip]
+    plans = [la.convert(*pair, element_bits=bits, target=chip) for _, pair, bits, _ in bars]
+    kernels = [
+        chain
+        for plan in plans
+        for chain in (
+            plan.programs,
+            *(
+                copy_of(plan.element_bits, count, plan.programs[0].lanes)
+                for count in (plan.programs[0].source_registers, plan.programs[-1].registers)
+            ),
+        )
+    ]
+    counts: list[float] = GPU["counts"](kernels, chip)
+    found = [counts[3 * i] - sum(counts[3 * i + 1 : 3 * i + 3]) / 2 for i in range(len(bars))]
+    for (_, pair, bits, most), instructions, plan in zip(bars, found, plans, strict=True):
+        assert instructions <= most, (pair, bits, plan.candidates[0].name)
 
 
 def test_every_step_is_one_instruction_of_nvidias() -> None:

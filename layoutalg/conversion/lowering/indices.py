@@ -74,6 +74,11 @@ def reverses(moved: Sequence[tuple[int, int]]) -> bool:
     return len(set(sums)) < len(sums)
 
 
+def _power(*numbers: int) -> bool:
+    """Whether all are powers of two."""
+    return not any(number & (number - 1) for number in numbers)
+
+
 class Indices:
     """The values of one function that depend on nothing but the numbers of lane and subgroup, each computed once.
 
@@ -305,9 +310,20 @@ class Indices:
             count = self.counts[axis]
             if extent == 1 or stride == 0 or divisor >= count:
                 continue
+            masked = -(-count // divisor) > extent
+            if (
+                self.vendor in FIXED_WIDTH
+                and masked
+                and divisor > 1
+                and stride % divisor == 0
+                and _power(divisor, extent)
+            ):
+                part = self._masked(self.number(axis), (extent - 1) * divisor)  # where it is, without a shift
+                parts.append(self._multiplied(part, stride // divisor))
+                continue
             moved = [(d.bit_length(), s.bit_length()) for other, d, _, s in single if other == axis]
             value = self._divided(self._veiled(axis) if reverses(moved) else self.number(axis), divisor)
-            if -(-count // divisor) > extent:
+            if masked:
                 value = self._remainder(value, extent)
             parts.append(self._multiplied(value, stride))
         return self._folded("addi", parts) if parts else self.constant(0)

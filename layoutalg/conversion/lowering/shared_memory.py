@@ -207,7 +207,7 @@ class Pointers:
         count = len(step.to)
         at = self._beyond(*self._split(step.address, WORD))
         if step.matrix == "halves":
-            form = f"rocdl.ds.read.tr16.b64 %s : {_POINTER} -> vector<4xi16>"
+            form = f'llvm.call_intrinsic "llvm.amdgcn.ds.read.tr16.b64"(%s) : ({_POINTER}) -> vector<4xi16>'
             halves = self.writer.value(form, (at,), "i16", 4)
             words = self.writer.value("vector.bitcast %s : vector<4xi16> to vector<2xi32>", (halves,), "i32", 2)
             form = "vector.extract %s[{}] : i32 from vector<2xi32>"

@@ -19,6 +19,7 @@ import numpy as np
 from layoutalg.conversion.program.matrices import matrix_access
 from layoutalg.conversion.program.program import Program
 from layoutalg.conversion.program.steps import BANKS, WORD, Address, Load, Store
+from layoutalg.hardware.shared_memory import Served, served
 from layoutalg.memory.conflicts import Banks, Conflicts, count_conflicts
 
 __all__ = ["access_ways", "program_cycles", "program_ways"]
@@ -34,37 +35,45 @@ def access_ways(
     >>> access_ways(Address(xor=True, lane=(1, 2, 4)), 1, 1, 8), access_ways(Address(xor=True, lane=(32, 64, 1)), 1, 1, 8)
     (1, 4)
     """
-    return _conflicts(address, count, subgroups, lanes, where, bits).ways
+    return _conflicts(address, count, subgroups, lanes, where, bits, Served(BANKS, ())).ways
 
 
 @lru_cache(maxsize=4096)
 def _conflicts(
-    address: Address, count: int, subgroups: int, lanes: int, where: tuple[int, ...] | None, bits: int
+    address: Address,
+    count: int,
+    subgroups: int,
+    lanes: int,
+    where: tuple[int, ...] | None,
+    bits: int,
+    together: Served,
 ) -> Conflicts:
     table = (address.of(np.arange(subgroups), np.arange(lanes))[..., None] + np.arange(count)).reshape(-1)
     held = np.arange(table.size).reshape(subgroups, lanes, count)
     if where is not None:
         active = np.array([[mask >> i & 1 for i in range(lanes)] for mask in where], bool)
         held = np.where(active[..., None], held, -1)
-    return count_conflicts(held, table, Banks(BANKS, WORD // 8, bits), count)
+    if together.order:
+        held = held[:, list(together.order)]
+    return count_conflicts(held, table, Banks(together.banks, WORD // 8, bits), count, together.most)
 
 
-def program_ways(program: Program) -> list[int]:
+def program_ways(program: Program, chip: str = "generic") -> list[int]:
     """The most cycles that a phase of each store and load takes, in their order; 1 is free of conflicts."""
-    return [one.ways for one in _accesses(program)]
+    return [one.ways for one in _accesses(program, chip)]
 
 
-def program_cycles(program: Program) -> int:
+def program_cycles(program: Program, chip: str = "generic") -> int:
     """The cycles of shared memory that the stores and loads of one subgroup take, of the one that needs the most.
 
     >>> store = Store((0, 1), Address(xor=True, lane=(2, 4, 8, 16, 32)))
     >>> program_cycles(Program(1, 32, 32, 2, 2, (0, 1), (store,), (0, 1)))
     2
     """
-    return sum([one.cycles for one in _accesses(program)])
+    return sum([one.cycles for one in _accesses(program, chip)])
 
 
-def _accesses(program: Program) -> list[Conflicts]:
+def _accesses(program: Program, chip: str) -> list[Conflicts]:
     """What each store and load of a program costs, in their order."""
     found: list[Conflicts] = []
     known: dict[object, Conflicts] = {}  # where an access begins rotates the banks, for all lanes alike
@@ -76,9 +85,10 @@ def _accesses(program: Program) -> list[Conflicts]:
                 count, mask = matrix_access(step.matrix, count, program.lanes)
                 where = (mask,) * program.subgroups
             base = 0 if at.xor else at.base % (WORD // bits)  # inside a word
-            key = count, base, at.xor, at.lane, at.sg, at.factors, where, bits
+            together = served(chip, count * bits // 8, program.lanes, reading=isinstance(step, Load))
+            key = count, base, at.xor, at.lane, at.sg, at.factors, where, bits, together
             if key not in known:
                 anywhere = replace(at, base=base)
-                known[key] = _conflicts(anywhere, count, program.subgroups, program.lanes, where, bits)
+                known[key] = _conflicts(anywhere, count, program.subgroups, program.lanes, where, bits, together)
             found.append(known[key])
     return found

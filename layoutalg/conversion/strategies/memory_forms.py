@@ -15,7 +15,8 @@ two bits in registers. So a transpose of 32 x 32 words stores rows of four words
 
 Transposed matrices take the half in a row from the lane's bits 2 to 4, and its bits 0 and 1 from the number of the row; where
 registers have those bits one above the other in words, byte permutes bring them there (`byte_exchange`). Bytes go as halves of
-two, of which a permute picks one. What is not in a row is placed by `padding`, so that lanes meet in no bank.
+two, of which a permute picks one. gfx950 transposes blocks of 4x4 halves among 16 lanes (`ds_read_b64_tr_b16`). What is not in
+a row is placed by `padding`, so that lanes meet in no bank.
 """
 
 from __future__ import annotations
@@ -31,6 +32,7 @@ from layoutalg.conversion.strategies.padding import Touch, placed
 from layoutalg.conversion.strategies.renaming import packed, sums, unpacked, with_cells
 from layoutalg.conversion.strategies.through_memory import keeps_subgroups, storing, sum_factors
 from layoutalg.hardware.chips import target_info
+from layoutalg.hardware.shared_memory import served
 from layoutalg.memory.machine_bits import Place, View
 
 __all__ = ["through_forms"]
@@ -68,6 +70,7 @@ class _Problem:
     destination: View
     element_bits: int
     wide: int
+    target: str
 
     @property
     def bits(self) -> int:
@@ -103,18 +106,18 @@ def through_forms(
     wide = 1 if element_bits > WORD else 0
     before, after = (tuple([with_cells(place, wide) for place in one.places]) for one in (source, destination))
     cell = (("reg", 0),) * wide
-    problem = _Problem((*cell, *before), (*cell, *after), source, destination, element_bits, wide)
+    problem = _Problem((*cell, *before), (*cell, *after), source, destination, element_bits, wide, target)
     found: list[tuple[str, Program]] = []
-    for name, chunk, first, second in _forms(problem, target):
+    for name, chunk, first, second in _forms(problem):
         program = _program(problem, chunk, first, second, limit)
         if program.slm_bytes <= most and all(program != other for _, other in found):
             found.append((name, program))
     return found
 
 
-def _forms(problem: _Problem, target: str) -> list[tuple[str, tuple[int, ...], _Side, _Side]]:
+def _forms(problem: _Problem) -> list[tuple[str, tuple[int, ...], _Side, _Side]]:
     """What fits: a name, the bits of an address in a chunk, low ones first, and how each side accesses it."""
-    chip = target_info(target)
+    chip = target_info(problem.target)
     found: list[tuple[str, tuple[int, ...], _Side, _Side]] = []
     widths = problem.source.widths["lane"], problem.destination.widths["lane"]
     if chip.vendor == "nvidia" and widths == (5, 5):
@@ -129,6 +132,11 @@ def _forms(problem: _Problem, target: str) -> list[tuple[str, tuple[int, ...], _
                 if not stores.picked and (loads.parts or problem.bits == WORD):
                     name = f"stores of 8x8 matrices and {_width(problem, loads)} loads"
                     found.append((name, chunk, stores, loads))
+    if chip.name == "gfx950" and widths == (6, 6):
+        for chunk, loads in _blocks(problem):
+            stores = _vectors(problem, chunk, after=False)
+            if stores.parts:
+                found.append((f"{_width(problem, stores)} stores and loads of transposed blocks", chunk, stores, loads))
     for chunk in _chunks(problem):
         stores, loads = (_vectors(problem, chunk, after=after) for after in (False, True))
         found.append((f"{_width(problem, stores)} stores and {_width(problem, loads)} loads", chunk, stores, loads))
@@ -165,6 +173,16 @@ def _matrices(problem: _Problem, *, after: bool) -> list[tuple[tuple[int, ...], 
     return found
 
 
+def _blocks(problem: _Problem) -> list[tuple[tuple[int, ...], _Side]]:
+    """The chunks whose 8 bytes 16 lanes take as transposed blocks of 4x4 halves: of 8 bytes, or of 16 for wider stores."""
+    lanes, registers = problem.lanes(True), problem.registers(True)
+    if problem.bits != 16 or -1 in lanes[:2] or len(registers) < 2:
+        return []
+    loads = _Side((registers[0],), (registers[1],), (*lanes[2:4], *registers[:2], *lanes[4:]), "halves")
+    wider = [bit for bit in problem.registers(False) if bit not in lanes[:2]]
+    return [(one, loads) for one in (lanes[:2], *[(*lanes[:2], bit) for bit in wider[:1]])]
+
+
 def _matrix_bits(problem: _Problem, registers: Sequence[int]) -> list[int]:
     """The bits that tell the matrices of an instruction apart: of a register's number, the low ones."""
     return list(registers[:_MATRIX_BITS])
@@ -192,7 +210,9 @@ def _chunks(problem: _Problem) -> list[tuple[int, ...]]:
             words = common[:within]
             found.append(tuple([*words, *[bit for bit in (*common, *own) if bit not in words]][: len(own)]))
         found.append(tuple(own))
-    return list(dict.fromkeys([tuple(dict.fromkeys(one))[:most] for one in found]))
+    whole = [tuple(dict.fromkeys(one))[:most] for one in found]
+    shorter = [one[:-1] for one in whole if len(one) == most] if target_info(problem.target).vendor == "amd" else []
+    return list(dict.fromkeys([*whole, *shorter]))  # AMD's chips load twice 8 bytes at once
 
 
 def _program(problem: _Problem, chunk: tuple[int, ...], stores: _Side, loads: _Side, limit: int | None) -> Program:
@@ -206,7 +226,8 @@ def _program(problem: _Problem, chunk: tuple[int, ...], stores: _Side, loads: _S
     upper = [bit for bit in range(count) if bit not in chunk and bit not in rounds]
     touched = [_touch(problem, side, upper, after=bool(i)) for i, side in enumerate((stores, loads))]
     orders = [sorted(upper, key=lambda bit: _rank(side[bit])) for side in (problem.after, problem.before)]
-    place = placed(chunk, upper, bits, touched, orders)
+    amd = target_info(problem.target).vendor == "amd"
+    place = placed(chunk, upper, bits, touched, orders, masks_shifted=amd)
     size = -(-place.size // 16) * 16
     scope = "subgroup" if keeps_subgroups(problem.source, problem.destination) else "workgroup"
     writing = _Access(problem, stores, place.weights, rounds, after=False)
@@ -236,14 +257,19 @@ def _rank(place: Place) -> tuple[int, int]:
 def _touch(problem: _Problem, side: _Side, upper: Sequence[int], *, after: bool) -> Touch:
     """What the accesses of a side touch in one subgroup and round."""
     own = [bit for bit in problem.registers(after) if bit in upper]
+    if side.matrix == "halves":
+        apart = [bit for bit in problem.registers(after) if bit not in side.rows]
+        return Touch(8, 1 << len(apart), side.rows, 64, served(problem.target, 8, 64, reading=True))
     if side.matrix:
         taking = 1 << _ROW_BITS + len(side.vector)
         apart = [bit for bit in own if bit not in side.rows]
-        return Touch(16, 1 << len(apart), side.rows, taking)
+        return Touch(16, 1 << len(apart), side.rows, taking, served(problem.target, 16, taking, reading=after))
     lanes = problem.lanes(after)
     size = problem.bits // 8 << len(side.parts) + len(side.vector)
     apart = [bit for bit in problem.registers(after) if bit in upper or bit not in (*side.parts, *side.vector)]
-    return Touch(size, 1 << len(apart), lanes, 1 << len(lanes))
+    return Touch(
+        size, 1 << len(apart), lanes, 1 << len(lanes), served(problem.target, size, 1 << len(lanes), reading=after)
+    )
 
 
 class _Access:

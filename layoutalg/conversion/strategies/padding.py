@@ -22,25 +22,28 @@ from typing import NamedTuple
 from layoutalg.conversion.program.steps import BANKS, WORD
 from layoutalg.conversion.strategies.renaming import sums
 from layoutalg.conversion.strategies.through_memory import sum_factors
+from layoutalg.hardware.shared_memory import Served
 
 __all__ = ["Placed", "Touch", "cycles_of", "placed"]
 
 _BYTES = WORD // 8
 _FEW = 3
-"""The operations of an address below which no other order is tried."""
+"""The operations of addresses up to which no other order is tried."""
+_IN_ORDER = Served(BANKS, ())
 
 
 class Touch(NamedTuple):
     """What one side's accesses touch: the bytes of one, how often, and which bit each bit of the lane's number is.
 
     `lanes` has an index of an address bit's owner for each bit of the lane's number, or -1 for a bit that changes nothing.
-    `taking` counts the lanes, from 0 on, whose addresses matter.
+    `taking` counts the lanes, from 0 on, whose addresses matter; `by` says which are served together.
     """
 
     size: int
     times: int
     lanes: tuple[int, ...]
     taking: int
+    by: Served
 
 
 class Placed(NamedTuple):
@@ -51,52 +54,69 @@ class Placed(NamedTuple):
     cycles: int
 
 
-@lru_cache(maxsize=65536)
-def cycles_of(weights: tuple[int, ...], size: int, taking: int = 0) -> int:
+def cycles_of(weights: tuple[int, ...], size: int, taking: int = 0, by: Served = _IN_ORDER) -> int:
     """The cycles of one access of `size` bytes by lanes of which each bit of the number adds so many bytes to the address.
 
-    Lanes are served in order, as many together as fill all banks once; `taking` of them take part (0: all).
+    As many lanes are served together as fill all banks once; `taking` of them take part (0: all).
     """
-    starts = sums(weights)[: taking or None]
-    together = min(max(BANKS * _BYTES // size, 1), len(starts))
+    count = taking or 1 << len(weights)
+    repeated = 32 if by.order else by.together(size)  # lanes beyond come to the same banks, all as far on
+    times = 1
+    while count > repeated and weights[count.bit_length() - 2] % _BYTES == 0:
+        count, times = count // 2, times * 2
+    return times * _cycles(weights[: count.bit_length() - 1], size, by)
+
+
+@lru_cache(maxsize=65536)
+def _cycles(weights: tuple[int, ...], size: int, by: Served) -> int:
+    starts = sums(weights)
+    if by.order:
+        starts = [starts[lane] for lane in by.order[: len(starts)]]
+    together = min(by.together(size), len(starts))
     found = 0
     for first in range(0, len(starts), together):
-        words = {word for at in starts[first : first + together] for word in range(at // 4, (at + size - 1) // 4 + 1)}
-        banks = [0] * BANKS
-        for word in words:
-            banks[word % BANKS] += 1
+        banks = [0] * by.banks
+        for word in {
+            word for at in starts[first : first + together] for word in range(at // 4, (at + size - 1) // 4 + 1)
+        }:
+            banks[word % by.banks] += 1
         found += max(banks)
     return found
 
 
 def placed(
-    chunk: Sequence[int], upper: Sequence[int], bits: int, sides: Sequence[Touch], prefer: Sequence[Sequence[int]]
+    chunk: Sequence[int],
+    upper: Sequence[int],
+    bits: int,
+    sides: Sequence[Touch],
+    prefer: Sequence[Sequence[int]],
+    masks_shifted: bool,
 ) -> Placed:
-    """The placement with the fewest cycles, of those the one whose addresses have the fewest terms, then the smallest.
+    """The placement with the fewest cycles, of those the one whose addresses take the fewest operations, then the smallest.
 
-    `chunk` are the bits inside a chunk, low ones first, `upper` the others; `prefer` are orders of them to be tried.
+    `chunk` are the bits inside a chunk, low ones first, `upper` the others; `prefer` are orders of them to be tried. With
+    `masks_shifted` a chip shifts and masks in one operation.
     """
     inside = {bit: bits // 8 << i for i, bit in enumerate(chunk)}
     unit = bits // 8 << len(chunk)
     best: tuple[tuple[int, int, int], Placed] | None = None
-    least = sum(side.times * max(1, -(-side.size * _distinct(side) // (BANKS * _BYTES))) for side in sides)
+    least = sum(side.times * max(1, _distinct(side) // side.by.together(side.size)) for side in sides)
     for order in dict.fromkeys(_orders(upper, sides, prefer)):
         for line, pad in _lines(len(order), unit):
             weights = dict(inside)
             for i, bit in enumerate(order):
                 weights[bit] = (unit << i) + (pad * unit << i - line if i >= line else 0)
             of_lanes = [tuple([weights[bit] if bit >= 0 else 0 for bit in side.lanes]) for side in sides]
-            cycles = sum(
-                [
-                    side.times * cycles_of(lanes, side.size, side.taking)
-                    for side, lanes in zip(sides, of_lanes, strict=True)
-                ]
-            )
+            cycles = 0
+            for side, lanes in zip(sides, of_lanes, strict=True):
+                cycles += side.times * cycles_of(lanes, side.size, side.taking, side.by)
+            if best is not None and cycles > best[0][0]:
+                continue
             size = sum(weights.values()) + bits // 8
-            score = cycles, sum(map(_terms, of_lanes)), size
+            score = cycles, _operations(tuple(of_lanes), masks_shifted), size
             if best is None or score < best[0]:
                 best = score, Placed(weights, size, cycles)
-        if best is not None and best[0][0] <= least and best[0][1] <= _FEW * len(sides):
+        if best is not None and best[0][0] <= least and best[0][1] <= _FEW:
             break
     assert best is not None
     return best[1]
@@ -117,30 +137,45 @@ def _lines(count: int, unit: int) -> Iterator[tuple[int, int]]:
 
 
 def _orders(upper: Sequence[int], sides: Sequence[Touch], prefer: Sequence[Sequence[int]]) -> Iterator[tuple[int, ...]]:
-    """The orders to be tried: those of the sides, then bits that lanes of both sides served together differ in first."""
+    """The orders to be tried: those of the sides, then bits that lanes of both sides served together differ in first.
+
+    Then the order of their numbers, from each bit on: dimension by dimension, any of them first.
+    """
     for one in prefer:
-        yield tuple([bit for bit in one if bit in upper])
-    together = [_together(side) for side in sides]
-    both = [bit for bit in together[0] if bit in together[1] and bit in upper]
+        yield tuple(one)
+    together = [[bit for bit in _together(side) if bit in upper] for side in sides]
+    both = [bit for bit in together[0] if bit in together[1]]
     for first, second in (together, together[::-1]):
-        start = [*both, *[bit for bit in (*first, *second) if bit not in both and bit in upper]]
-        for one in prefer:
-            yield tuple(dict.fromkeys([*start, *[bit for bit in one if bit in upper]]))
-        alone = [bit for bit in first if bit in upper]
-        for one in prefer:
-            yield tuple(dict.fromkeys([*alone, *[bit for bit in one if bit in upper]]))
+        for start in ([*both, *first, *second], first):
+            for one in prefer:
+                yield tuple(dict.fromkeys([*start, *one]))
+    numbered = sorted(upper)
+    for i in range(len(numbered)):
+        yield tuple(numbered[i:] + numbered[:i])
 
 
 def _together(side: Touch) -> list[int]:
-    count = max(BANKS * _BYTES // side.size, 1).bit_length() - 1
+    count = side.by.together(side.size).bit_length() - 1
+    if side.by.order:  # fours, and then others
+        count += 1
     return [bit for bit in side.lanes[:count] if bit >= 0]
 
 
-@lru_cache(maxsize=4096)
-def _terms(weights: tuple[int, ...]) -> int:
-    """About how many operations compute the address: a multiplication for each factor, a shift, a remainder, a sum."""
-    count = len(weights)
-    found = 0
-    for _, divisor, extent, stride in sum_factors("lane", weights):
-        found += (divisor > 1) + (divisor * extent < 1 << count) + (stride > 1) + 1
-    return found
+@lru_cache(maxsize=16384)
+def _operations(of_lanes: tuple[tuple[int, ...], ...], masks_shifted: bool) -> int:
+    """About how many operations compute the addresses of both sides: multiplications, shifts and remainders, each once.
+
+    A sum is part of a multiplication.
+    """
+    found: set[tuple[int, ...]] = set()
+    for weights in of_lanes:
+        count = len(weights)
+        for _, divisor, extent, stride in sum_factors("lane", weights):
+            masked = divisor * extent < 1 << count
+            found.add((divisor, extent, stride))
+            in_place = masked and stride % divisor == 0  # multiplied by less, without a shift
+            if divisor > 1 and not in_place and not (masked and masks_shifted):
+                found.add((divisor,))
+            if masked:
+                found.add((divisor, extent, int(in_place), 0))
+    return len(found)

@@ -30,6 +30,7 @@ from layoutalg.simulate.values import byte_permutes, exchange, matrices
 __all__: list[str] = []
 
 _WARP = 32
+_TRANSPOSED = "llvm.amdgcn.ds.read.tr16.b64"
 _PERMUTES = {"llvm.nvvm.prmt": byte_permutes.nvidia, "llvm.amdgcn.perm": byte_permutes.amd}
 
 
@@ -62,9 +63,13 @@ def call_intrinsic(op: Any, compiling: Compiling) -> Step:
         return _wait
     if (matrix := _MATRIX.fullmatch(name)) is not None:
         return _matrices(op, compiling, matrix[1] == "ld", int(matrix[2]), transposed=matrix[3] is not None)
+    if name == _TRANSPOSED:
+        return _transposed_halves(op, compiling)
     function = _PERMUTES.get(name)
     if function is None:
-        fail(op, f"{name} is not simulated; {', '.join((*_PERMUTES, _WAITS))}, ldmatrix and stmatrix are")
+        fail(
+            op, f"{name} is not simulated; {', '.join((*_PERMUTES, _WAITS))}, {_TRANSPOSED}, ldmatrix and stmatrix are"
+        )
     kinds = [str(value.type) for value in (*op.operands, *op.results)]
     if kinds != ["i32"] * 4:
         fail(op, f"{name} takes three i32 and gives one; here ({', '.join(kinds)})")
@@ -115,8 +120,7 @@ def _matrices(op: Any, compiling: Compiling, load: bool, count: int, *, transpos
     return step
 
 
-@compiled_by("rocdl.ds.read.tr16.b64")
-def transposed_halves(op: Any, compiling: Compiling) -> Step:
+def _transposed_halves(op: Any, compiling: Compiling) -> Step:
     """`ds_read_b64_tr_b16`: 4x4 blocks of halves, transposed among 16 lanes."""
     lanes, columns = matrices.amd(compiling.lanes)
 

@@ -1,0 +1,64 @@
+"""Which lanes the banks of shared memory serve together, chip by chip.
+
+Banks are a word wide. What lanes access is served in phases of as many lanes as fill all banks once, but of no more lanes than
+there are banks (half wavefronts: AMD OpenCL Optimization Guide, "Local Memory"), in the order of their numbers. Reads of 16
+bytes on AMD's chips have another order, in fours:
+
+    gfx942    0-3 and 20-23, 4-7 and 16-19, 8-11 and 28-31, 12-15 and 24-27; the same from 32 on
+    gfx950    0-3, 12-15, 20-23 and 24-27; 4-11, 16-19 and 28-31; the same from 32 on
+
+>>> served("sm_80", 16, 32, reading=True).banks, served("gfx942", 16, 64, reading=True).order[:8]
+(32, (0, 1, 2, 3, 20, 21, 22, 23))
+>>> served("gfx950", 8, 64, reading=True).banks, served("gfx950", 8, 64, reading=False).banks
+(64, 32)
+
+Sources: CUDA C++ Best Practices Guide, "Shared Memory"; NVIDIA developer forum 77228 (128 bytes a clock, accesses of 16 bytes
+by quarters of a warp); ROCm/rocm-systems PR 3114 (gfx942: 32 banks, 128 bytes a clock; gfx950: 64, 256); triton PR 11365 and
+IREE PR 24428 for the orders. For writes of gfx950 none was found: they are taken as gfx942's. So is the order of gfx950's
+transposed reads: as that of its reads of 8 bytes.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import NamedTuple
+
+from layoutalg.hardware.chips import target_info
+
+__all__ = ["Served", "served"]
+
+_QUAD = 4
+_READS_OF_16: dict[str, tuple[int, ...]] = {
+    "gfx942": (0, 5, 1, 4, 2, 7, 3, 6),
+    "gfx950": (0, 3, 5, 6, 1, 2, 4, 7),
+}
+"""The order of fours of lanes, within each 32."""
+
+
+class Served(NamedTuple):
+    """How many banks serve an access, the order of the lanes (empty: that of their numbers), and how many together at most.
+
+    >>> Served(32, ()).together(8), Served(32, ()).together(2)
+    (16, 32)
+    """
+
+    banks: int
+    order: tuple[int, ...]
+    most: int = 32
+
+    def together(self, size: int) -> int:
+        """How many lanes are served together whose accesses have so many bytes."""
+        return max(min(self.banks * 4 // size, self.most), 1)
+
+
+@lru_cache(maxsize=1024)
+def served(chip: str, size: int, lanes: int, *, reading: bool) -> Served:
+    """How a chip serves accesses of so many bytes each, by all lanes of a subgroup.
+
+    Raises `PlanError` for an unknown chip.
+    """
+    info = target_info(chip)
+    banks = info.banks if reading else min(info.banks, 32)
+    quads = _READS_OF_16.get(info.name, ()) if reading and size == 16 and lanes % 32 == 0 else ()
+    order = [first + _QUAD * quad + i for first in range(0, lanes, 32) for quad in quads for i in range(_QUAD)]
+    return Served(banks, tuple(order), banks)
