@@ -74,7 +74,7 @@ if TYPE_CHECKING:  # what type checkers need to know of the table below
     from layoutalg.instructions import (
         Instruction as Instruction,
         instruction as instruction,
-        instructions as instructions,
+        known_instructions as known_instructions,
     )
     from layoutalg.ir.findings import Finding as Finding
     from layoutalg.memory import (
@@ -144,7 +144,7 @@ _NAMES = {
     "gemm.packed": ("plan_packed",),
     "gemm.sweep": ("sweep",),
     "hardware": ("block_load", "block_store", "dpas", "gather"),
-    "instructions": ("Instruction", "instruction", "instructions"),
+    "instructions": ("Instruction", "instruction", "known_instructions"),
     "ir.findings": ("Finding",),
     "memory": ("bank_conflicts", "best_swizzle", "coalescing", "matrix_load", "matrix_store"),
     "module": ("Module", "read"),

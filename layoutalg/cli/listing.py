@@ -18,10 +18,10 @@ def list_instructions(filters: tuple[str, ...], as_json: bool) -> None:
     A filter is a kind (mma, copy), a family (WMMA, mma.sync), a vendor, a chip or the beginning of its name (sm_80, gfx12,
     bmg), a generation (cdna3, rdna4, xe), an element type (f16, fp8) or a shape (16x16x16).
     """
-    from layoutalg.instructions.selection import instructions
+    from layoutalg.instructions.selection import known_instructions
     from layoutalg.show.instruction_table import instruction_facts, print_instructions
 
-    found = instructions(*filters)
+    found = known_instructions(*filters)
     if as_json:
         print_json({"filters": list(filters), "instructions": [instruction_facts(one) for one in found]})
         return

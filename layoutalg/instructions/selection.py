@@ -3,9 +3,9 @@
 Filters combine, and each is a word that people use for one of these. A chip may be the beginning of its name (`gfx12`), a
 generation (`cdna3`), or Intel's word for several (`xe`):
 
->>> [one.name for one in instructions("gfx942", "f64")]
+>>> [one.name for one in known_instructions("gfx942", "f64")]
 ['v_mfma_f64_16x16x4_f64', 'v_mfma_f64_4x4x4_4b_f64']
->>> len(instructions("WMMA", "gfx1100")), len(instructions("dpas", "bmg"))
+>>> len(known_instructions("WMMA", "gfx1100")), len(known_instructions("dpas", "bmg"))
 (12, 13)
 
 A word that fits nothing is refused with what there is.
@@ -24,7 +24,7 @@ from layoutalg.instructions.amd.names import GENERATIONS
 from layoutalg.instructions.instruction import Instruction
 from layoutalg.instructions.registry import Row, rows
 
-__all__ = ["filter_words", "instructions", "selected"]
+__all__ = ["filter_words", "known_instructions", "selected"]
 
 _MOST_FILTERS = 16
 _LONGEST = 60
@@ -35,14 +35,14 @@ _ELEMENT = re.compile(r"[a-z]{1,3}\d{1,2}\w{0,8}")
 _RDNA = {"rdna3": "gfx11", "rdna4": "gfx120", "cdna": "gfx9", "rdna": "gfx1"}
 
 
-def instructions(*filters: str) -> tuple[Instruction, ...]:
+def known_instructions(*filters: str) -> tuple[Instruction, ...]:
     """The instructions that all filters fit, in the order of vendors and chips; without filters, all.
 
     Raises `LayoutError` for a filter that fits nothing known, with what there is.
 
-    >>> [one.name for one in instructions("copy", "gfx950")][0]
+    >>> [one.name for one in known_instructions("copy", "gfx950")][0]
     'ds_read_b64_tr_b16'
-    >>> len(instructions("copy", "gfx1250", "i16"))
+    >>> len(known_instructions("copy", "gfx1250", "i16"))
     2
     """
     return tuple([row.build() for row in selected(filters)])

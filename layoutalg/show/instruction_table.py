@@ -1,8 +1,8 @@
 """Instructions as a table: a line each, with name, shape, types, chips, threads, and the document that the layouts come from.
 
 >>> from rich.console import Console
->>> from layoutalg.instructions.selection import instructions
->>> print_instructions(Console(width=200), instructions("gfx90a", "f64"))
+>>> from layoutalg.instructions import known_instructions
+>>> print_instructions(Console(width=200), known_instructions("gfx90a", "f64"))
   instruction               shape    types            chips                   threads  source
   v_mfma_f64_16x16x4_f64    16x16x4  f64 x f64 + f64  gfx90a, gfx942, gfx950  64       AMD matrix instruction calculator 1.3.2
   v_mfma_f64_4x4x4_4b_f64   4x4x4    f64 x f64 + f64  gfx90a, gfx942, gfx950  64       AMD matrix instruction calculator 1.3.2

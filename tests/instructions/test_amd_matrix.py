@@ -7,11 +7,11 @@ import pytest
 
 import layoutalg as la
 from layoutalg.core.errors import DistributionError, LayoutError
-from layoutalg.instructions import Instruction, instructions
+from layoutalg.instructions import Instruction, known_instructions
 from layoutalg.instructions.amd.matrix_table import TABLE
 from layoutalg.instructions.amd.names import MatrixName, spelling
 
-AMD = instructions("AMD", "mma")
+AMD = known_instructions("AMD", "mma")
 DESCRIBED = [one for one in AMD if one.parts]
 IDLE = {"rdna4/v_wmma_i32_16x16x16_iu4/w64", "rdna4/v_swmmac_i32_16x16x32_iu4/w64"}
 

@@ -8,7 +8,7 @@ import layoutalg as la
 from layoutalg.core.errors import LayoutError
 from layoutalg.hardware import block_load, block_store, dpas
 from layoutalg.hardware.dpas import dpas_instructions
-from layoutalg.instructions import instructions
+from layoutalg.instructions import known_instructions
 
 PREFIX = "intel_sub_group_2d_block_"
 
@@ -20,7 +20,7 @@ def test_every_dpas_of_a_chip_is_found_by_its_types(target: str) -> None:
         assert [part.layout for part in found.parts] == [one.a, one.b, one.c]
         assert (found.shape, found.threads) == ((one.m, one.n, one.k), one.subgroup_size)
         assert target in found.chips
-    assert len(instructions("DPAS", target)) == len(dpas_instructions(target))
+    assert len(known_instructions("DPAS", target)) == len(dpas_instructions(target))
 
 
 @pytest.mark.parametrize(
@@ -59,7 +59,7 @@ def test_block_messages_have_the_layouts_of_their_sizes() -> None:
 
 
 def test_every_listed_message_holds_each_element_once() -> None:
-    for one in instructions("2D block"):
+    for one in known_instructions("2D block"):
         [part] = one.parts
         held = part.layout.fragment_map()[0]
         assert held.shape[0] * held.shape[1] == len({*map(tuple, held.reshape(-1, 2).tolist())})

@@ -1,4 +1,4 @@
-"""`la.instructions`, `layoutalg list`, and what is said of words that are not one instruction's name."""
+"""`la.known_instructions`, `layoutalg list`, and what is said of words that are not one instruction's name."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from layoutalg.instructions.suggestions import nearest, said_of
 
 
 def names(*filters: str) -> set[str]:
-    return {one.name for one in la.instructions(*filters)}
+    return {one.name for one in la.known_instructions(*filters)}
 
 
 def test_filters_combine() -> None:
@@ -61,15 +61,15 @@ def test_the_chips_of_an_instruction_are_those_that_find_it() -> None:
 @pytest.mark.parametrize("word", ["foo", "", "gfx", "x" * 500, "16x16x16x16", "f17", "sm_"])
 def test_an_unknown_filter_is_refused_with_what_there_is(word: str) -> None:
     with pytest.raises(LayoutError, match=r"expected a kind \(copy, layout, mma\); a family \(2D block, DPAS, MFMA"):
-        la.instructions(word)
+        la.known_instructions(word)
 
 
 def test_filters_are_words() -> None:
     for wrong in (3, None, ["mma"]):
         with pytest.raises(LayoutError, match="filter"):
-            la.instructions(wrong)  # type: ignore[arg-type]
+            la.known_instructions(wrong)  # type: ignore[arg-type]
     with pytest.raises(LayoutError, match="at most 16"):
-        la.instructions(*["mma"] * 17)
+        la.known_instructions(*["mma"] * 17)
 
 
 def test_list_prints_a_table_and_json(capsys: pytest.CaptureFixture[str]) -> None:

@@ -18,7 +18,7 @@ import pytest
 from numpy.typing import NDArray
 
 from layoutalg.core.layout import Layout
-from layoutalg.instructions import Instruction, InstructionOperand, instruction, instructions
+from layoutalg.instructions import Instruction, InstructionOperand, instruction
 from layoutalg.nested.gpu import INTRINSICS, MMAFragment
 from layoutalg.nested.gpu import intrinsic as iree_intrinsic
 from tests.oracle.tables import DATA
@@ -30,7 +30,7 @@ Ints = NDArray[np.int64]
 TABLE: dict[str, Any] = json.loads(gzip.decompress((DATA / "amd_calculator.json.gz").read_bytes()))
 ROWS = {row["key"]: row for row in TABLE["instructions"]}
 BITS = {"fp64": 64, "fp32": 32, "xf32": 32, "int32": 32, "fp16": 16, "bf16": 16, "iu4": 4}
-AMD = instructions("AMD", "mma")
+AMD = known_instructions("AMD", "mma")
 DESCRIBED = [one for one in AMD if one.parts]
 
 
@@ -289,7 +289,7 @@ def spelled_for(chip: str, one: Instruction) -> str:
 
 def test_llvm_assembles_the_transposed_loads_for_the_chips_that_are_listed() -> None:
     assembler = require("llvm-mc-22")
-    loads = instructions("AMD", "copy")
+    loads = known_instructions("AMD", "copy")
     bits = {"b64": 2, "b96": 3, "b128": 4}
     for chip in CHIPS:
         for lanes in (64,) if chip.startswith("gfx9") else (32, 64):
