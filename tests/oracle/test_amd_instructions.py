@@ -18,7 +18,7 @@ import pytest
 from numpy.typing import NDArray
 
 from layoutalg.core.layout import Layout
-from layoutalg.instructions import Instruction, InstructionOperand, instruction
+from layoutalg.instructions import Instruction, InstructionOperand, instruction, known_instructions
 from layoutalg.nested.gpu import INTRINSICS, MMAFragment
 from layoutalg.nested.gpu import intrinsic as iree_intrinsic
 from tests.oracle.tables import DATA
