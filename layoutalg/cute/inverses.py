@@ -152,8 +152,10 @@ def _inverse_with_swizzle(layout: CuteLayout, inverse: CuteLayout, say: Say | No
     swizzle = Swizzle(*layout.swizzle)
     found = after_swizzle(inverse, swizzle, say)
     count = inverse.size
-    # Where the swizzle keeps the indices below the size of the inverse among themselves, there is nothing more to see.
-    if not swizzle.bits or count <= swizzle.reads & -swizzle.reads or count % (1 << swizzle.changes.bit_length()) == 0:
+    # Where the swizzle keeps the indices below the size of the inverse among themselves, there is nothing more to see; unless
+    # factors overlap, and the inverse runs on past its end.
+    among = count <= swizzle.reads & -swizzle.reads or count % (1 << swizzle.changes.bit_length()) == 0
+    if not swizzle.bits or (among and (right or layout.cosize <= count)):
         return found
     if max(count, layout.size) > MOST_CUTE_VALUES:
         raise CompositionError(
@@ -256,7 +258,10 @@ def pseudo_inverse(layout: CuteLike) -> CuteLayout:
 def max_common_layout(a: CuteLike, b: CuteLike) -> CuteLayout:
     """The most contiguous elements that two layouts have in common: a(R(i)) = b(R(i)) = i for every i below the size of R.
 
-    Raises `CompositionError` where a after the right inverse of b is no layout.
+    Under one and the same swizzle it is that of the layouts inside: a(R(i)) = b(R(i)) = Sw(offset + i).
+
+    Raises `CompositionError` where a after the right inverse of b is no layout, and where one has an offset that the other
+    has not.
 
     >>> print(max_common_layout("(4,8):(1,4)", "(4,8):(1,16)"), max_common_layout("4:2", "4:1"))
     4:1 1:0
@@ -277,13 +282,12 @@ def max_common_vector(a: CuteLike, b: CuteLike) -> int:
 
 def max_common_of(a: CuteLayout, b: CuteLayout, say: Say | None) -> CuteLayout:
     """The common layout of two that have been read, telling its steps; a swizzle keeps 2^base elements together."""
-    most = [1 << one.swizzle[1] for one in (a, b) if one.swizzle is not None and one.swizzle[0]]
-    if most and a.swizzle == b.swizzle and a.offset == b.offset:
-        most = []
-    if any(one.offset for one in (a, b)) and most:
+    alike = a.swizzle == b.swizzle and a.offset == b.offset
+    if not alike and (a.offset or b.offset):
         raise CompositionError(
             f"max_common_layout of {a} and {b}: with an offset inside its swizzle, one does not begin at 0"
         )
+    most = [1 << one.swizzle[1] for one in (a, b) if not alike and one.swizzle is not None and one.swizzle[0]]
     plain = [CuteLayout(one.shape, one.stride) for one in (a, b)]
     inverse = right_inverse_of(plain[1], None)
     if say:
