@@ -149,7 +149,9 @@ OPERATIONS: dict[str, Operation] = {
         _inverse(inverses.right_inverse_of, "right_inverse"),
     ),
     "left_inverse": Operation(
-        "R(L(i)) = i for every i < size(L)", inverses.left_inverse, _inverse(inverses.left_inverse_of, "left_inverse")
+        "R(L(i)) = i for every i < size(L); where several i have one value, L(R(L(i))) = L(i)",
+        inverses.left_inverse,
+        _inverse(inverses.left_inverse_of, "left_inverse"),
     ),
     "pseudo_inverse": Operation(
         "L(R(L(i))) = L(i) for every i", inverses.pseudo_inverse, _inverse(inverses.left_inverse_of, "pseudo_inverse")
@@ -161,9 +163,11 @@ OPERATIONS: dict[str, Operation] = {
         "how many elements max_common_layout has", inverses.max_common_vector, _common_vector
     ),
     "nullspace": Operation("L(R(i)) = L(0), where strides are 0", inverses.nullspace),
-    "upcast": Operation("the same bytes in elements n times as wide", casting.upcast),
-    "downcast": Operation("the same bytes in elements n times as narrow", casting.downcast),
-    "recast": Operation("the same bytes in elements of other bits", casting.recast),
+    "upcast": Operation("the elements n times as wide that L touches", casting.upcast),
+    "downcast": Operation("all elements n times as narrow inside those of L", casting.downcast),
+    "recast": Operation(
+        "upcast by new bits / old bits; where that is a fraction, up by the numerator, then down", casting.recast
+    ),
     "crd2idx": Operation("the sum of digits times strides", coordinates.crd2idx),
     "idx2crd": Operation("the digits of an index, first mode fastest", coordinates.idx2crd),
     "crd2crd": Operation("the coordinate of the same index in another shape", coordinates.crd2crd),

@@ -260,8 +260,10 @@ def woven(what: str, block: Any, tiler: Any, say: Say | None) -> CuteLayout:
     if copies.swizzle is not None:
         raise CompositionError(f"{what} of {given} by {copies}: a swizzled tiler is not supported")
     ranks = max(len(modes_of(given)), len(modes_of(copies)))
-    both = [_padded(CuteLayout(one.shape, one.stride), ranks) for one in (given, copies)]
-    product = _multiply(both[0], both[1], say)
+    padded, times = (_padded(CuteLayout(one.shape, one.stride), ranks) for one in (given, copies))
+    if isinstance(padded.shape, tuple):
+        times = joined(modes_of(times))  # (8) by 6 is (8) by (6)
+    product = _multiply(padded, times, say)
     pair = [CuteLayout(*mode) for mode in modes_of(product)]
     if not isinstance(pair[0].shape, tuple):
         pairs = [list(modes_of(product))]

@@ -144,6 +144,13 @@ def test_a_tile_that_names_fewer_modes_drops_the_others_and_none_keeps_one() -> 
         cute.composition(whole, (1, 1, 1, 1))
 
 
+def test_products_by_mode_take_a_tuple_of_one_and_a_number() -> None:
+    # CuTe refuses (8) by 6 (Mismatched Ranks); printed of (8) by (6) it is ((8,(2,3))):((2,(1,16))).
+    assert str(cute.blocked_product("(8):(2)", "6:1")) == str(cute.blocked_product("(8):(2)", "(6):(1)"))
+    assert str(cute.blocked_product("(8):(2)", "(6):(1)")) == "((8,(2,3))):((2,(1,16)))"
+    assert str(cute.raked_product("(8):(2)", "6:1")) == "(((2,3),8)):(((1,16),2))"
+
+
 def test_a_tuple_of_one_is_not_its_number() -> None:
     assert parse_cute("(8):(4)") != parse_cute("8:4")
     assert str(cute.composition("(8):(4)", "(4):(2)")) == "(4):(8)"
@@ -237,4 +244,12 @@ def test_an_explanation_has_the_definition_the_steps_and_the_result() -> None:
 
 def test_every_operation_of_the_package_can_be_explained() -> None:
     functions = {name for name in cute.__all__ if name.islower() and callable(getattr(cute, name))}
-    assert functions - set(cute.OPERATIONS) == {"evaluate", "explain", "from_cute", "parse_cute", "text", "to_cute"}
+    assert functions - set(cute.OPERATIONS) == {
+        "atom",
+        "evaluate",
+        "explain",
+        "from_cute",
+        "parse_cute",
+        "text",
+        "to_cute",
+    }
