@@ -16,6 +16,7 @@ from typing import Any, cast
 
 from layoutalg.core.errors import CompositionError, ConversionError
 from layoutalg.core.limits import MOST_CUTE_STRIDE, MOST_CUTE_VALUES
+from layoutalg.core.messages import number_text
 from layoutalg.core.whole_numbers import whole_number
 from layoutalg.cute.composing import compose
 from layoutalg.cute.cute_layout import CuteLayout
@@ -101,10 +102,11 @@ def complement_of(layout: CuteLayout, high: int, say: Say | None, fills: bool = 
     found.append((-(-high // place), place))
     reached *= found[-1][0]
     if say and high > place:
-        say(f"from {place} on up to {high}", CuteLayout(-(-high // place), place))
+        say(f"from {place} on up to {number_text(high)}", CuteLayout(-(-high // place), place))
     if problem and (fills or reached < high):
         raise CompositionError(
-            f"complement of {layout}: {problem}, and of {high} indices only {min(reached, high - 1)} can be reached"
+            f"complement of {layout}: {problem}, and of {number_text(high)} indices only "
+            f"{number_text(min(reached, high - 1))} can be reached"
         )
     return CuteLayout(*mode_of(coalesced(found)))
 
@@ -159,7 +161,7 @@ def _inverse_with_swizzle(layout: CuteLayout, inverse: CuteLayout, say: Say | No
         return found
     if max(count, layout.size) > MOST_CUTE_VALUES:
         raise CompositionError(
-            f"inverse of {layout}: the swizzle leads out of the {count} indices that have an inverse"
+            f"inverse of {layout}: the swizzle leads out of the {number_text(count)} indices that have an inverse"
         )
     plain = CuteLayout(layout.shape, layout.stride)
     places = values_after(CuteLayout(1, 1), CuteLayout(count, 1) if right else plain)
@@ -167,7 +169,7 @@ def _inverse_with_swizzle(layout: CuteLayout, inverse: CuteLayout, say: Say | No
     again = applied(swizzle, values_at(plain, _values_at(found, places)))
     if again is None or not (again == places).all():
         raise CompositionError(
-            f"inverse of {layout}: the swizzle leads out of the {count} indices that have an inverse"
+            f"inverse of {layout}: the swizzle leads out of the {number_text(count)} indices that have an inverse"
         )
     return found
 
@@ -233,7 +235,7 @@ def _check_left_inverse(layout: CuteLayout, inverse: CuteLayout, problem: str) -
     """Refuse an inverse that closed forms do not vouch for, unless L(R(L(i))) = L(i) for every i."""
     where = f"left_inverse of {layout}: {problem}"
     if layout.size > MOST_CUTE_VALUES:
-        raise CompositionError(f"{where}; {layout.size} values are too many to compare (2^16 are not)")
+        raise CompositionError(f"{where}; {number_text(layout.size)} values are too many to compare (2^16 are not)")
     values = values_after(CuteLayout(1, 1), layout)
     back = None if values is None else values_at(inverse, values)
     again = None if back is None else values_at(layout, back)

@@ -17,7 +17,7 @@ from typing import Any, cast
 
 from layoutalg.core.errors import CompositionError, ConversionError
 from layoutalg.core.limits import MOST_CUTE_VALUES
-from layoutalg.core.messages import shown
+from layoutalg.core.messages import number_text, shown
 from layoutalg.cute.cute_layout import CuteLayout
 from layoutalg.cute.modes import coalesced
 from layoutalg.cute.nested_tuples import index_of, is_plain, leaves_of
@@ -186,7 +186,9 @@ def _by_values(outer: CuteLayout, swizzle: Swizzle, new: Swizzle, inner: CuteLay
     where = f"{outer} o {swizzle}{f' o {offset} o {inner}' if offset or inner.size != outer.size else ''}"
     why = "the bits that the swizzle reads or changes are no bits of the layout by themselves"
     if inner.size > MOST_CUTE_VALUES:
-        raise CompositionError(f"{where}: {why}, and {inner.size} values are too many to compare (2^16 are not)")
+        raise CompositionError(
+            f"{where}: {why}, and {number_text(inner.size)} values are too many to compare (2^16 are not)"
+        )
     index = values_after(CuteLayout(1, 1), inner)
     truth = None if index is None else values_at(outer, applied(swizzle, index + offset))
     plain = values_after(outer, inner)

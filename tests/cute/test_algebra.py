@@ -14,6 +14,8 @@ from layoutalg.core import CompositionError, ConversionError, DistributionError,
 from layoutalg.cute import CuteLayout, ScaledBasis, Swizzle, parse_cute
 
 WIDE = "(8,64):(64,1)"
+MANY = CuteLayout((2**61,) * 400, (1,) * 400)
+"""2^24400 elements: a number of over 4,300 digits."""
 
 
 # Printed by CUTLASS's headers (commit 7107b055), compiled with g++; coordinates by CuTe DSL 4.8.1.
@@ -126,6 +128,27 @@ def test_sizes_that_closed_forms_do_not_reach_are_refused_at_once(call: Callable
     assert time.process_time() - start < 0.2
 
 
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda: str(cute.explain("size", MANY)),
+        lambda: cute.composition(MANY, MANY),
+        lambda: cute.composition(MANY, f"Sw<3,4,3> o 8 o {MANY}"),
+        lambda: str(cute.explain("logical_product", MANY, "4:1")),
+        lambda: str(cute.explain("logical_divide", MANY, "4:1")),
+        lambda: cute.complement(MANY, MANY),
+        lambda: MANY.addresses(),
+        lambda: CuteLayout((32, MANY.shape), (1, MANY.stride)).how_read(),
+        lambda: cute.tile_to_shape("(3,4):(1,3)", (MANY.shape, 4)),
+    ],
+)
+def test_numbers_that_python_does_not_print_are_said_by_their_length(call: Callable[[], Any]) -> None:
+    try:
+        assert call() is not None
+    except LayoutError as error:
+        assert str(error)
+
+
 def test_a_layout_of_a_thousand_factors_composes_in_a_moment() -> None:
     extents = (2,) * 60
     strides = tuple(1 << (59 - k) for k in range(60))
@@ -234,9 +257,9 @@ def test_an_explanation_has_the_definition_the_steps_and_the_result() -> None:
         "the complement of the tile 4:2 up to size(A) = 64",
         "A is composed with the tile and its complement",
         "the factors of A, merged; the last one runs on",
-        "leaf 4:2",
-        "leaf 2:1",
-        "leaf 8:8",
+        "leaf 4:2 takes 4 of 64:1, 2 apart",
+        "leaf 2:1 takes 2 of 64:1",
+        "leaf 8:8 takes 8 of 64:1, 8 apart",
     ]
     assert explanation.result == cute.logical_divide("(8,8):(1,8)", "4:2")
     assert hash(explanation) == hash(cute.explain("logical_divide", "(8,8):(1,8)", "4:2"))
