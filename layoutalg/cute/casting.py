@@ -127,10 +127,13 @@ def _recast(given: CuteLayout, inner: CuteLayout, n: int, direction: int) -> Cut
 def recast(layout: CuteLike, old_bits: int, new_bits: int) -> CuteLayout:
     """The layout of elements of `new_bits` instead of `old_bits`: CuTe's recast_layout.
 
-    Raises as `upcast` and `downcast`, of which it is one, or the first and then the second.
+    It is `upcast` or `downcast`. Where neither width divides the other, it is the first and then the second, as in CuTe: five
+    elements of 6 bits touch two of 24, which are six of 8 bits, though four hold them all.
 
-    >>> print(recast("(8,4):(1,8)", 16, 8), recast("(8,4):(1,8)", 8, 16))
-    (16,4):(1,16) (4,4):(1,4)
+    Raises as `upcast` and `downcast`.
+
+    >>> print(recast("(8,4):(1,8)", 16, 8), recast("(8,4):(1,8)", 8, 16), recast("4:1", 6, 8), recast("5:1", 6, 8))
+    (16,4):(1,16) (4,4):(1,4) 3:1 6:1
     """
     given = as_cute(layout, "recast")
     old, new = (whole_number(bits, "recast of bits", 1, MAX_EXTENT, ConversionError) for bits in (old_bits, new_bits))

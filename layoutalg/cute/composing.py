@@ -20,7 +20,7 @@ from typing import Any, TypeAlias, cast
 
 from layoutalg.core.errors import CompositionError, ConversionError
 from layoutalg.core.limits import MAX_NESTING, MOST_CUTE_STRIDE, MOST_CUTE_VALUES, MOST_LEAVES
-from layoutalg.core.messages import shown
+from layoutalg.core.messages import number_text, shown
 from layoutalg.core.whole_numbers import whole_number
 from layoutalg.cute.bases import ScaledBasis, Stride
 from layoutalg.cute.cute_layout import CuteLayout
@@ -184,6 +184,19 @@ class _Factors:
         self.reach.append((last, sign * (rest - 1) * d))
         return digits
 
+    def where(self, digits: _Flat) -> str:
+        """What the leaf that was walked last takes of the factors, in words."""
+        taken: list[str] = []
+        for (count, _), (k, end) in zip(digits, self.reach[-len(digits) :], strict=True):
+            if end:
+                n, a = self.flat[k]
+                step = abs(end) // (count - 1)
+                how = f", {step} apart" if step > 1 else ""
+                how += ", backwards" if end < 0 else ""
+                how += ", past the end" if abs(end) >= n and k == len(self.flat) - 1 else ""
+                taken.append(f"{count} of {n}:{a}{how}")
+        return f"takes {'; '.join(taken)}" if taken else "does not move"
+
     def _refuse(self, problem: str) -> _Flat:
         self.problem = self.problem or problem
         return _REFUSED
@@ -226,16 +239,15 @@ def _plain(outer: CuteLayout, inner: CuteLayout, say: Say | None) -> CuteLayout:
     def walk(shape: IntTuple, stride: StrideTuple) -> Mode:
         if isinstance(shape, tuple):
             return gathered(list(map(walk, shape, cast("tuple[StrideTuple, ...]", stride))))
-        if isinstance(stride, int):
-            digits = whole.walk(shape, stride)
-        else:
-            basis = cast("ScaledBasis", stride)
-            if basis.mode not in modes:
-                modes[basis.mode] = _Factors(*_mode_at(outer, basis.mode))
-            digits = modes[basis.mode].walk(shape, basis.value)
+        factors, step = whole, stride
+        if isinstance(stride, ScaledBasis):
+            if stride.mode not in modes:
+                modes[stride.mode] = _Factors(*_mode_at(outer, stride.mode))
+            factors, step = modes[stride.mode], stride.value
+        digits = factors.walk(shape, cast("int", step))
         found = digits[0] if len(digits) == 1 else mode_of(digits)
         if say and digits is not _REFUSED:
-            say(f"leaf {shape}:{stride}", CuteLayout(*found))
+            say(f"leaf {shape}:{stride} {factors.where(digits)}", CuteLayout(*found))
         return found
 
     found = walk(inner.shape, inner.stride)
@@ -271,7 +283,9 @@ def _by_values(outer: CuteLayout, inner: CuteLayout, problem: str, say: Say | No
     size = inner.size
     where = f"{outer} o {inner}: {problem}"
     if size > MOST_CUTE_VALUES:
-        raise CompositionError(f"{where}; {size} values are too many to look for a layout that has them (2^16 are not)")
+        raise CompositionError(
+            f"{where}; {number_text(size)} values are too many to look for a layout that has them (2^16 are not)"
+        )
     values = values_after(outer, inner)
     if values is None:
         raise CompositionError(where)

@@ -38,7 +38,7 @@ from layoutalg.core.layout import MACHINE, Layout
 from layoutalg.core.lazy import imported
 from layoutalg.core.limits import MAX_ENTRIES, MAX_EXTENT, MAX_START
 from layoutalg.core.limits import MOST_CUTE_STRIDE as _MOST_STRIDE
-from layoutalg.core.messages import shown
+from layoutalg.core.messages import number_text, shown
 from layoutalg.core.notation import (
     Machine,
     Notation,
@@ -236,7 +236,8 @@ class CuteLayout(Notation):
         own_sizes(self, sizes, shape)
         if prod(sizes) > MAX_ENTRIES or self.cosize > MAX_START:
             raise SizeError(
-                f"{self}: {prod(sizes)} indices up to {self.cosize - 1}, over the limit of 2^28, up to 2^62"
+                f"{self}: {number_text(prod(sizes))} indices up to {number_text(self.cosize - 1)}, "
+                "over the limit of 2^28, up to 2^62"
             )
         index: Any = np.full((1,) * len(sizes), self.offset, np.int64)
         for d, mode in enumerate(_modes(self)):
@@ -404,7 +405,7 @@ def _thread_values(layout: Layout, subgroup_size: int | None) -> CuteLayout:
     factors = thread_values(layout)
     lanes = prod([n for n, _ in factors.lane])
     if subgroup_size is not None and found_whole(subgroup_size) != lanes:
-        _refuse(layout, f"it has {lanes} lanes, and a subgroup of {shown(subgroup_size)} was asked for")
+        _refuse(layout, f"it has {number_text(lanes)} lanes, and a subgroup of {shown(subgroup_size)} was asked for")
     threads, values = mode_of([*factors.lane, *factors.sg]), mode_of(factors.reg)
     return CuteLayout((threads[0], values[0]), (threads[1], values[1]), tile=layout.shape, subgroup_size=lanes)
 

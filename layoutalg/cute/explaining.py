@@ -3,8 +3,8 @@
 >>> print(explain("composition", "(6,2):(8,2)", "(4,3):(3,1)"))
 composition: R(c) = A(B(c)) for every coordinate c of B, and R has B's shape
   the factors of A, merged; the last one runs on: (6,2):(8,2)
-  leaf 4:3: (2,2):(24,2)
-  leaf 3:1: 3:8
+  leaf 4:3 takes 2 of 6:8, 3 apart; 2 of 2:2: (2,2):(24,2)
+  leaf 3:1 takes 3 of 6:8: 3:8
   = ((2,2),3):((24,2),8)
 
 The steps are told by the operation itself while it works; nothing is computed twice.
@@ -18,6 +18,7 @@ from inspect import signature
 from typing import Any, NamedTuple
 
 from layoutalg.core.errors import ConversionError
+from layoutalg.core.messages import number_text
 from layoutalg.core.whole_numbers import one_of
 from layoutalg.cute import casting, coordinates, inverses, modes, tiling
 from layoutalg.cute.composing import composed, composition
@@ -35,7 +36,7 @@ class Operation(NamedTuple):
     An operation of one step has None there.
 
     >>> OPERATIONS["complement"].definition
-    'R is increasing, and L(i) + R(j) is every index once, up to the given one'
+    'R is increasing, and no two L(i) + R(j) are equal: they are every index up to the given one, where strides divide'
     """
 
     definition: str
@@ -69,6 +70,8 @@ class Explanation:
 def _text(value: Any) -> str:
     if isinstance(value, tuple) and any(not isinstance(one, (int, tuple)) for one in value):  # pyright: ignore[reportUnknownVariableType]
         return ", ".join(map(_text, value))  # pyright: ignore[reportUnknownArgumentType]
+    if isinstance(value, int):
+        return number_text(value)
     return tuple_text(value) if isinstance(value, tuple) else str(value)  # pyright: ignore[reportUnknownArgumentType]
 
 
@@ -103,7 +106,7 @@ _DIVIDE = "A o (B, complement(B, size(A))), by a tuple in each mode: "
 _PRODUCT = "(A, complement(A, size(A) * cosize(B)) o B), by a tuple in each mode: "
 OPERATIONS: dict[str, Operation] = {
     "size": Operation("the number of coordinates", modes.size),
-    "cosize": Operation("one more than the largest index", modes.cosize),
+    "cosize": Operation("one more than the largest index, where strides count as positive", modes.cosize),
     "rank": Operation("the number of modes", modes.rank),
     "depth": Operation("how deep the modes nest", modes.depth),
     "get": Operation("one mode", modes.get),
@@ -114,7 +117,9 @@ OPERATIONS: dict[str, Operation] = {
     "filter_zeros": Operation("extent 1 where the stride is 0", modes.filter_zeros),
     "composition": Operation("R(c) = A(B(c)) for every coordinate c of B, and R has B's shape", composition, composed),
     "complement": Operation(
-        "R is increasing, and L(i) + R(j) is every index once, up to the given one", inverses.complement, _complement
+        "R is increasing, and no two L(i) + R(j) are equal: they are every index up to the given one, where strides divide",
+        inverses.complement,
+        _complement,
     ),
     "logical_divide": Operation(_DIVIDE + "((tile), (rest))", tiling.logical_divide, _tiled(tiling.divided, "logical")),
     "zipped_divide": Operation(_DIVIDE + "((tiles), (rests))", tiling.zipped_divide, _tiled(tiling.divided, "zipped")),
@@ -149,7 +154,9 @@ OPERATIONS: dict[str, Operation] = {
         _inverse(inverses.right_inverse_of, "right_inverse"),
     ),
     "left_inverse": Operation(
-        "R(L(i)) = i for every i < size(L)", inverses.left_inverse, _inverse(inverses.left_inverse_of, "left_inverse")
+        "R(L(i)) = i for every i < size(L); where several i have one value, L(R(L(i))) = L(i)",
+        inverses.left_inverse,
+        _inverse(inverses.left_inverse_of, "left_inverse"),
     ),
     "pseudo_inverse": Operation(
         "L(R(L(i))) = L(i) for every i", inverses.pseudo_inverse, _inverse(inverses.left_inverse_of, "pseudo_inverse")
@@ -161,9 +168,11 @@ OPERATIONS: dict[str, Operation] = {
         "how many elements max_common_layout has", inverses.max_common_vector, _common_vector
     ),
     "nullspace": Operation("L(R(i)) = L(0), where strides are 0", inverses.nullspace),
-    "upcast": Operation("the same bytes in elements n times as wide", casting.upcast),
-    "downcast": Operation("the same bytes in elements n times as narrow", casting.downcast),
-    "recast": Operation("the same bytes in elements of other bits", casting.recast),
+    "upcast": Operation("the elements n times as wide that L touches", casting.upcast),
+    "downcast": Operation("all elements n times as narrow inside those of L", casting.downcast),
+    "recast": Operation(
+        "upcast by new bits / old bits; where that is a fraction, up by the numerator, then down", casting.recast
+    ),
     "crd2idx": Operation("the sum of digits times strides", coordinates.crd2idx),
     "idx2crd": Operation("the digits of an index, first mode fastest", coordinates.idx2crd),
     "crd2crd": Operation("the coordinate of the same index in another shape", coordinates.crd2crd),

@@ -16,6 +16,7 @@ from typing import Any, cast
 
 from layoutalg.core.errors import CompositionError, ConversionError
 from layoutalg.core.limits import MOST_CUTE_STRIDE, MOST_CUTE_VALUES
+from layoutalg.core.messages import number_text
 from layoutalg.core.whole_numbers import whole_number
 from layoutalg.cute.composing import compose
 from layoutalg.cute.cute_layout import CuteLayout
@@ -101,10 +102,11 @@ def complement_of(layout: CuteLayout, high: int, say: Say | None, fills: bool = 
     found.append((-(-high // place), place))
     reached *= found[-1][0]
     if say and high > place:
-        say(f"from {place} on up to {high}", CuteLayout(-(-high // place), place))
+        say(f"from {place} on up to {number_text(high)}", CuteLayout(-(-high // place), place))
     if problem and (fills or reached < high):
         raise CompositionError(
-            f"complement of {layout}: {problem}, and of {high} indices only {min(reached, high - 1)} can be reached"
+            f"complement of {layout}: {problem}, and of {number_text(high)} indices only "
+            f"{number_text(min(reached, high - 1))} can be reached"
         )
     return CuteLayout(*mode_of(coalesced(found)))
 
@@ -152,12 +154,14 @@ def _inverse_with_swizzle(layout: CuteLayout, inverse: CuteLayout, say: Say | No
     swizzle = Swizzle(*layout.swizzle)
     found = after_swizzle(inverse, swizzle, say)
     count = inverse.size
-    # Where the swizzle keeps the indices below the size of the inverse among themselves, there is nothing more to see.
-    if not swizzle.bits or count <= swizzle.reads & -swizzle.reads or count % (1 << swizzle.changes.bit_length()) == 0:
+    # Where the swizzle keeps the indices below the size of the inverse among themselves, there is nothing more to see; unless
+    # factors overlap, and the inverse runs on past its end.
+    among = count <= swizzle.reads & -swizzle.reads or count % (1 << swizzle.changes.bit_length()) == 0
+    if not swizzle.bits or (among and (right or layout.cosize <= count)):
         return found
     if max(count, layout.size) > MOST_CUTE_VALUES:
         raise CompositionError(
-            f"inverse of {layout}: the swizzle leads out of the {count} indices that have an inverse"
+            f"inverse of {layout}: the swizzle leads out of the {number_text(count)} indices that have an inverse"
         )
     plain = CuteLayout(layout.shape, layout.stride)
     places = values_after(CuteLayout(1, 1), CuteLayout(count, 1) if right else plain)
@@ -165,7 +169,7 @@ def _inverse_with_swizzle(layout: CuteLayout, inverse: CuteLayout, say: Say | No
     again = applied(swizzle, values_at(plain, _values_at(found, places)))
     if again is None or not (again == places).all():
         raise CompositionError(
-            f"inverse of {layout}: the swizzle leads out of the {count} indices that have an inverse"
+            f"inverse of {layout}: the swizzle leads out of the {number_text(count)} indices that have an inverse"
         )
     return found
 
@@ -231,7 +235,7 @@ def _check_left_inverse(layout: CuteLayout, inverse: CuteLayout, problem: str) -
     """Refuse an inverse that closed forms do not vouch for, unless L(R(L(i))) = L(i) for every i."""
     where = f"left_inverse of {layout}: {problem}"
     if layout.size > MOST_CUTE_VALUES:
-        raise CompositionError(f"{where}; {layout.size} values are too many to compare (2^16 are not)")
+        raise CompositionError(f"{where}; {number_text(layout.size)} values are too many to compare (2^16 are not)")
     values = values_after(CuteLayout(1, 1), layout)
     back = None if values is None else values_at(inverse, values)
     again = None if back is None else values_at(layout, back)
@@ -256,7 +260,10 @@ def pseudo_inverse(layout: CuteLike) -> CuteLayout:
 def max_common_layout(a: CuteLike, b: CuteLike) -> CuteLayout:
     """The most contiguous elements that two layouts have in common: a(R(i)) = b(R(i)) = i for every i below the size of R.
 
-    Raises `CompositionError` where a after the right inverse of b is no layout.
+    Under one and the same swizzle it is that of the layouts inside: a(R(i)) = b(R(i)) = Sw(offset + i).
+
+    Raises `CompositionError` where a after the right inverse of b is no layout, and where one has an offset that the other
+    has not.
 
     >>> print(max_common_layout("(4,8):(1,4)", "(4,8):(1,16)"), max_common_layout("4:2", "4:1"))
     4:1 1:0
@@ -277,13 +284,12 @@ def max_common_vector(a: CuteLike, b: CuteLike) -> int:
 
 def max_common_of(a: CuteLayout, b: CuteLayout, say: Say | None) -> CuteLayout:
     """The common layout of two that have been read, telling its steps; a swizzle keeps 2^base elements together."""
-    most = [1 << one.swizzle[1] for one in (a, b) if one.swizzle is not None and one.swizzle[0]]
-    if most and a.swizzle == b.swizzle and a.offset == b.offset:
-        most = []
-    if any(one.offset for one in (a, b)) and most:
+    alike = a.swizzle == b.swizzle and a.offset == b.offset
+    if not alike and (a.offset or b.offset):
         raise CompositionError(
             f"max_common_layout of {a} and {b}: with an offset inside its swizzle, one does not begin at 0"
         )
+    most = [1 << one.swizzle[1] for one in (a, b) if not alike and one.swizzle is not None and one.swizzle[0]]
     plain = [CuteLayout(one.shape, one.stride) for one in (a, b)]
     inverse = right_inverse_of(plain[1], None)
     if say:

@@ -23,9 +23,10 @@ from layoutalg.cute.bases import ScaledBasis
 from layoutalg.cute.cute_layout import CuteLayout
 from layoutalg.cute.swizzles import Swizzle
 
-__all__ = ["STYLES", "text"]
+__all__ = ["MOST_BITS", "STYLES", "text"]
 
-_MOST_BITS = 63
+MOST_BITS = 128
+"""Of a number that has a text: what `number_text` writes in full."""
 STYLES = ("c++", "python", "mlir")
 
 
@@ -66,7 +67,7 @@ def _text(value: Any, style: str, deep: int) -> str:
         return f"[{';'.join(items)}]" if style == "mlir" and _is_tile(value) else f"({','.join(items)})"
     if value is None:
         return "None" if style == "python" else "_"
-    if (type(value) is int and value.bit_length() <= _MOST_BITS) or isinstance(value, ScaledBasis):
+    if (type(value) is int and value.bit_length() <= MOST_BITS) or isinstance(value, ScaledBasis):
         return f"{'_' * (style == 'c++')}{value}"
     raise ConversionError(f"text of {shown(value)}: expected a layout, a swizzle, a number or a tuple of CuTe")
 

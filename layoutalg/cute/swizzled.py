@@ -17,10 +17,10 @@ from typing import Any, cast
 
 from layoutalg.core.errors import CompositionError, ConversionError
 from layoutalg.core.limits import MOST_CUTE_VALUES
-from layoutalg.core.messages import shown
+from layoutalg.core.messages import number_text, shown
 from layoutalg.cute.cute_layout import CuteLayout
 from layoutalg.cute.modes import coalesced
-from layoutalg.cute.nested_tuples import index_of, leaves_of
+from layoutalg.cute.nested_tuples import index_of, is_plain, leaves_of
 from layoutalg.cute.searching import values_after, values_at
 from layoutalg.cute.steps import Say
 from layoutalg.cute.swizzles import Swizzle, applied, make_swizzle
@@ -71,7 +71,7 @@ def after_swizzle(outer: CuteLayout, swizzle: Swizzle, say: Say | None) -> CuteL
     if outer.swizzle is not None:
         raise CompositionError(f"{outer} o {swizzle}: a swizzle on both sides of a layout is not one swizzle")
     new = _moved(outer, swizzle, say)
-    if not _keeps_apart(outer, swizzle, new):
+    if not _keeps_apart(outer, swizzle, new, outer.size):
         _by_values(outer, swizzle, new, CuteLayout(outer.size, 1), 0)
     return CuteLayout(outer.shape, outer.stride, _triple(new), 0)
 
@@ -88,7 +88,8 @@ def of_swizzled(outer: CuteLayout, inner: CuteLayout, found: CuteLayout, say: Sa
     if not swizzle.bits and not inner.offset:
         return found
     new = _moved(outer, swizzle, say) if swizzle.bits else swizzle
-    if inner.offset or not _keeps_apart(outer, swizzle, new):
+    forwards = is_plain(leaves_of(inner.shape, inner.stride))
+    if inner.offset or not forwards or not _keeps_apart(outer, swizzle, new, plain.cosize):
         _by_values(outer, swizzle, new, plain, inner.offset)
     return CuteLayout(found.shape, found.stride, _triple(new), start)
 
@@ -111,10 +112,11 @@ def _moved(outer: CuteLayout, swizzle: Swizzle, say: Say | None) -> Swizzle:
     return new
 
 
-def _keeps_apart(outer: CuteLayout, swizzle: Swizzle, new: Swizzle) -> bool:
+def _keeps_apart(outer: CuteLayout, swizzle: Swizzle, new: Swizzle, count: int) -> bool:
     """Whether the factors say that A carries each bit of the swizzle to the bit of the new one, and nothing else there.
 
-    False where they do not say: then values decide.
+    `count` indices may come, which may be more than A has: its last factor runs on. False where the factors do not say: then
+    values decide.
     """
     flat = cast("list[tuple[int, int]]", coalesced(leaves_of(outer.shape, outer.stride), runs_on=True))
     touched = swizzle.reads | swizzle.changes
@@ -124,6 +126,7 @@ def _keeps_apart(outer: CuteLayout, swizzle: Swizzle, new: Swizzle) -> bool:
     for k, (n, s) in enumerate(flat):
         # The last factor runs on, so that all bits above are its own; another must be a power of two to have bits.
         last = k == len(flat) - 1
+        n = max(n, -(-count // place)) if last else n
         end = touched.bit_length() + 1 if last else (place * n).bit_length()
         if s < 0:
             return False
@@ -153,8 +156,7 @@ def _keeps_apart(outer: CuteLayout, swizzle: Swizzle, new: Swizzle) -> bool:
             start = new.base + max(0, new.shift) if swizzle.reads >> k & 1 else new.base - min(0, new.shift)
             if weights.get(k) != 1 << (start + low_bits):
                 return False
-        elif k in weights:
-            others.append((2, weights[k]))
+    others += [(2, weight) for k, weight in weights.items() if not touched >> k & 1]
     return _stay_off(others, new.reads | new.changes)
 
 
@@ -184,7 +186,9 @@ def _by_values(outer: CuteLayout, swizzle: Swizzle, new: Swizzle, inner: CuteLay
     where = f"{outer} o {swizzle}{f' o {offset} o {inner}' if offset or inner.size != outer.size else ''}"
     why = "the bits that the swizzle reads or changes are no bits of the layout by themselves"
     if inner.size > MOST_CUTE_VALUES:
-        raise CompositionError(f"{where}: {why}, and {inner.size} values are too many to compare (2^16 are not)")
+        raise CompositionError(
+            f"{where}: {why}, and {number_text(inner.size)} values are too many to compare (2^16 are not)"
+        )
     index = values_after(CuteLayout(1, 1), inner)
     truth = None if index is None else values_at(outer, applied(swizzle, index + offset))
     plain = values_after(outer, inner)

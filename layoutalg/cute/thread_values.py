@@ -23,6 +23,7 @@ from typing import NamedTuple, NoReturn, TypeAlias
 from layoutalg.core.errors import ConversionError
 from layoutalg.core.factors import Factor
 from layoutalg.core.layout import Layout
+from layoutalg.core.messages import number_text
 from layoutalg.core.work_items import machine_factors
 
 __all__ = ["Leaf", "Leaves", "from_thread_values", "thread_values"]
@@ -72,7 +73,7 @@ def from_thread_values(
     count = prod([n for n, _ in threads])
     lanes = count if subgroup_size is None else subgroup_size
     if lanes < 1 or count % lanes:
-        raise ConversionError(f"{count} threads are not a whole number of subgroups of {lanes}")
+        raise ConversionError(f"{number_text(count)} threads are not a whole number of subgroups of {lanes}")
     places = [1]
     for size in tile:
         places.append(places[-1] * size)

@@ -21,6 +21,7 @@ from collections.abc import Callable
 from typing import Any, cast
 
 from layoutalg.core.errors import CompositionError, ConversionError
+from layoutalg.core.messages import number_text
 from layoutalg.cute.composing import Tiler, as_tiler, compose
 from layoutalg.cute.cute_layout import CuteLayout
 from layoutalg.cute.inverses import complement_of
@@ -52,12 +53,13 @@ _Split = Callable[[CuteLayout, CuteLayout, Say | None], CuteLayout]
 def logical_divide(layout: CuteLike, tiler: Tiler) -> CuteLayout:
     """The layout in tiles: ((tile), (rest)), by a tuple in each mode; modes that it does not name stay.
 
-    `tiler` is a layout, an extent, or a tuple of tilers; None leaves a mode as it is.
+    `tiler` is a layout, an extent, or a tuple of tilers; None leaves a mode as it is. Where its size does not divide the
+    layout's, the last tile runs past the end, as in CuTe.
 
-    Raises `CompositionError` where the tile has no complement, or where the layout is not divided by it.
+    Raises `CompositionError` where the tile has no complement, or where the layout after both is no layout.
 
-    >>> print(logical_divide("(4,2,3):(2,1,8)", "4:2"), logical_divide("(8,6)", (2, None)))
-    ((2,2),(2,3)):((4,1),(2,8)) ((2,4),6):((1,2),8)
+    >>> print(logical_divide("(4,2,3):(2,1,8)", "4:2"), logical_divide("(8,6)", (2, None)), logical_divide("9:1", 2))
+    ((2,2),(2,3)):((4,1),(2,8)) ((2,4),6):((1,2),8) (2,5):(1,2)
     """
     return divided("logical", layout, tiler, None)
 
@@ -162,18 +164,25 @@ def multiplied(kind: str, block: Any, tiler: Any, say: Say | None) -> CuteLayout
 def _divide(layout: CuteLayout, tiler: CuteLayout, say: Say | None) -> CuteLayout:
     rest = complement_of(tiler, layout.size, None, fills=True)
     if say:
-        say(f"the complement of the tile {tiler} up to size(A) = {layout.size}", rest)
+        say(f"the complement of the tile {tiler} up to size(A) = {number_text(layout.size)}", rest)
     tile = joined([(tiler.shape, tiler.stride), (rest.shape, rest.stride)])
     if say:
-        say("A is composed with the tile and its complement", tile)
+        say(f"A is composed with the tile and its complement{_past_the_end(_divide, tile, layout)}", tile)
     return compose(layout, tile, say)
+
+
+def _past_the_end(split: _Split, tiles: CuteLayout, whole: CuteLayout) -> str:
+    """What to say where tiles of a size that does not divide the layout's reach past its end."""
+    if split is not _divide or tiles.size <= whole.size:
+        return ""
+    return f" ({number_text(tiles.size)} places for {number_text(whole.size)}: the last tile runs past the end)"
 
 
 def _multiply(block: CuteLayout, tiler: CuteLayout, say: Say | None) -> CuteLayout:
     high = block.size * tiler.cosize
     rest = complement_of(block, high, None)
     if say:
-        say(f"the complement of the block {block} up to size(A) * cosize(B) = {high}", rest)
+        say(f"the complement of the block {block} up to size(A) * cosize(B) = {number_text(high)}", rest)
     copies = compose(rest, tiler, None)
     if say:
         say("the complement after B: where the copies are", copies)
@@ -207,10 +216,11 @@ def _logical(layout: CuteLayout, tiler: Any, split: _Split, what: str, say: Say 
         raise CompositionError(f"{what} of {layout} by a tile of {len(tilers)} modes: it has {len(modes)}")
     found: list[Mode] = []
     for k, (mode, one) in enumerate(zip(modes, tilers, strict=False)):
-        part = _logical(CuteLayout(*mode), one, split, what, None)
+        whole = CuteLayout(*mode)
+        part = _logical(whole, one, split, what, None)
         found.append((part.shape, part.stride))
         if say:
-            say(f"mode {k}, {CuteLayout(*mode)} by {'_' if one is None else one}", part)
+            say(f"mode {k}, {whole} by {'_' if one is None else one}{_past_the_end(split, part, whole)}", part)
     return joined([*found, *modes[len(tilers) :]])
 
 
@@ -260,8 +270,10 @@ def woven(what: str, block: Any, tiler: Any, say: Say | None) -> CuteLayout:
     if copies.swizzle is not None:
         raise CompositionError(f"{what} of {given} by {copies}: a swizzled tiler is not supported")
     ranks = max(len(modes_of(given)), len(modes_of(copies)))
-    both = [_padded(CuteLayout(one.shape, one.stride), ranks) for one in (given, copies)]
-    product = _multiply(both[0], both[1], say)
+    padded, times = (_padded(CuteLayout(one.shape, one.stride), ranks) for one in (given, copies))
+    if isinstance(padded.shape, tuple):
+        times = joined(modes_of(times))  # (8) by 6 is (8) by (6)
+    product = _multiply(padded, times, say)
     pair = [CuteLayout(*mode) for mode in modes_of(product)]
     if not isinstance(pair[0].shape, tuple):
         pairs = [list(modes_of(product))]
@@ -303,7 +315,8 @@ def tile_to_shape(block: CuteLike, shape: IntTuple, order: IntTuple | None = Non
     for k, (n, whole) in enumerate(zip(sizes, wanted, strict=True)):
         if whole % n:
             raise CompositionError(
-                f"tile_to_shape of {given} to {tuple_text(target)}: mode {k} has {n} elements, and {n} does not divide {whole}"
+                f"tile_to_shape of {given} to {tuple_text(target)}: mode {k} has {number_text(n)} elements, "
+                f"and {number_text(n)} does not divide {number_text(whole)}"
             )
     counts = tuple([whole // n for n, whole in zip(sizes, wanted, strict=True)])
     copies = make_ordered_layout(counts, tuple(range(len(counts))) if order is None else order)

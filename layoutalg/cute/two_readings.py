@@ -96,11 +96,11 @@ def reading_of(cute: CuteLayout, shape: Sequence[Any] | None, on_machine: bool) 
     if shape is not None and on_machine:
         return Reading("tv", "the other side, or what was said of the machine, names lanes")
     if sizes[0] not in _THREADS:
-        return Reading("memory", f"mode 0 has {sizes[0]} elements, and no instruction has as many threads")
+        return Reading("memory", f"mode 0 has {number_text(sizes[0])} elements, and no instruction has as many threads")
     shared = any(not s and n > 1 for n, s in leaves_of(modes[0], strides[0]))
     why = "nothing in the text decides" if not shared else "nothing else was said, though mode 0 has a stride of 0"
     tile = _by(suggested_tile(cute))
-    other = f"Or {sizes[0]} threads with {sizes[1]} value{'s' * (sizes[1] != 1)} each"
+    other = f"Or {sizes[0]} threads with {number_text(sizes[1])} value{'s' * (sizes[1] != 1)} each"
     return Reading("memory", f"{why}. {other}: say --as tv and the tile, such as {tile}", True)
 
 

@@ -19,13 +19,15 @@ from math import prod
 from typing import TYPE_CHECKING, Any, cast
 
 from layoutalg.core.errors import LayoutError
+from layoutalg.core.limits import MOST_CUTE_STRIDE
+from layoutalg.core.messages import number_text
 from layoutalg.core.notation import Distributed, Machine, Operand
 from layoutalg.core.whole_numbers import instance_of, whole_number
 from layoutalg.cute.cute_layout import CuteLayout
 from layoutalg.cute.explaining import Explanation
 from layoutalg.cute.expressions import Evaluated, evaluate
 from layoutalg.cute.nested_tuples import leaves_of
-from layoutalg.cute.printing import text
+from layoutalg.cute.printing import MOST_BITS, text
 from layoutalg.show.terminal import Cell, OwnerGrid, render
 from layoutalg.viz.picture import Picture, picture_of
 
@@ -127,7 +129,7 @@ def describe_expression(expression: str, style: str | None = None) -> Expression
         "expression": expression,
         "calls": [_call_facts(call, style) for call in found.calls],
         "result": _written(found.value, style),
-        "texts": {kind: text(found.value, kind) for kind in ("c++", "python", "mlir")},
+        "texts": {kind: _written(found.value, kind) for kind in ("c++", "python", "mlir")},
     }
     if isinstance(found.value, CuteLayout):
         facts["size"] = found.value.size
@@ -149,6 +151,8 @@ def _call_facts(call: Explanation, style: str | None) -> dict[str, Any]:
 
 def _written(value: Any, style: str | None) -> str:
     """A value as it is written in the style that was asked for; unless one was, as everywhere in layoutalg."""
+    if type(value) is int and value.bit_length() > MOST_BITS:
+        return number_text(value)
     if style is not None:
         return text(value, style)
     if isinstance(value, tuple):
@@ -209,5 +213,5 @@ def value_grid(layout: CuteLayout, width: int = 80) -> OwnerGrid:
 def _cell(layout: CuteLayout, index: int) -> Cell:
     value = layout(index)
     if isinstance(value, int):
-        return Cell(str(value), value if value >= 0 else None)
+        return Cell(number_text(value), value if 0 <= value <= MOST_CUTE_STRIDE else None)
     return Cell(str(value).replace(" ", ""), index)

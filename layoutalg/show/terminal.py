@@ -36,6 +36,7 @@ from layoutalg.core.fragments import places
 from layoutalg.core.layout import Layout
 from layoutalg.core.limits import MOST_TERMINAL_COLUMNS as _MOST_COLUMNS
 from layoutalg.core.limits import MOST_TERMINAL_ROWS as _MOST_ROWS
+from layoutalg.core.messages import number_text
 from layoutalg.core.whole_numbers import instance_of, whole_number
 from layoutalg.viz.colours import hexes, hue_of, shades
 from layoutalg.viz.folding import Band, ExtentRun, fold
@@ -91,10 +92,10 @@ class OwnerGrid:
         for shown, there, what, cut in zip(self.shown, self.of, ("rows", "columns"), self.cut, strict=True):
             if cut:
                 parts.append(
-                    f"the first {shown} of {there} {what} of cells (the owners jump, so that they do not fold)"
+                    f"the first {shown} of {number_text(there)} {what} of cells (the owners jump, so that they do not fold)"
                 )
             elif shown < there:
-                parts.append(f"{shown} of {there} {what} of cells")
+                parts.append(f"{shown} of {number_text(there)} {what} of cells")
         return "; ".join(parts)
 
     @property

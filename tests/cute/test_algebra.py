@@ -14,6 +14,8 @@ from layoutalg.core import CompositionError, ConversionError, DistributionError,
 from layoutalg.cute import CuteLayout, ScaledBasis, Swizzle, parse_cute
 
 WIDE = "(8,64):(64,1)"
+MANY = CuteLayout((2**61,) * 400, (1,) * 400)
+"""2^24400 elements: a number of over 4,300 digits."""
 
 
 # Printed by CUTLASS's headers (commit 7107b055), compiled with g++; coordinates by CuTe DSL 4.8.1.
@@ -126,6 +128,27 @@ def test_sizes_that_closed_forms_do_not_reach_are_refused_at_once(call: Callable
     assert time.process_time() - start < 0.2
 
 
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda: str(cute.explain("size", MANY)),
+        lambda: cute.composition(MANY, MANY),
+        lambda: cute.composition(MANY, f"Sw<3,4,3> o 8 o {MANY}"),
+        lambda: str(cute.explain("logical_product", MANY, "4:1")),
+        lambda: str(cute.explain("logical_divide", MANY, "4:1")),
+        lambda: cute.complement(MANY, MANY),
+        lambda: MANY.addresses(),
+        lambda: CuteLayout((32, MANY.shape), (1, MANY.stride)).how_read(),
+        lambda: cute.tile_to_shape("(3,4):(1,3)", (MANY.shape, 4)),
+    ],
+)
+def test_numbers_that_python_does_not_print_are_said_by_their_length(call: Callable[[], Any]) -> None:
+    try:
+        assert call() is not None
+    except LayoutError as error:
+        assert str(error)
+
+
 def test_a_layout_of_a_thousand_factors_composes_in_a_moment() -> None:
     extents = (2,) * 60
     strides = tuple(1 << (59 - k) for k in range(60))
@@ -142,6 +165,13 @@ def test_a_tile_that_names_fewer_modes_drops_the_others_and_none_keeps_one() -> 
     assert str(cute.zipped_divide(whole, (2, None))) == "((2,1),(2,6,8)):((48,0),(96,8,1))"
     with pytest.raises(CompositionError, match="a tile of 4 modes: it has 3"):
         cute.composition(whole, (1, 1, 1, 1))
+
+
+def test_products_by_mode_take_a_tuple_of_one_and_a_number() -> None:
+    # CuTe refuses (8) by 6 (Mismatched Ranks); printed of (8) by (6) it is ((8,(2,3))):((2,(1,16))).
+    assert str(cute.blocked_product("(8):(2)", "6:1")) == str(cute.blocked_product("(8):(2)", "(6):(1)"))
+    assert str(cute.blocked_product("(8):(2)", "(6):(1)")) == "((8,(2,3))):((2,(1,16)))"
+    assert str(cute.raked_product("(8):(2)", "6:1")) == "(((2,3),8)):(((1,16),2))"
 
 
 def test_a_tuple_of_one_is_not_its_number() -> None:
@@ -227,9 +257,9 @@ def test_an_explanation_has_the_definition_the_steps_and_the_result() -> None:
         "the complement of the tile 4:2 up to size(A) = 64",
         "A is composed with the tile and its complement",
         "the factors of A, merged; the last one runs on",
-        "leaf 4:2",
-        "leaf 2:1",
-        "leaf 8:8",
+        "leaf 4:2 takes 4 of 64:1, 2 apart",
+        "leaf 2:1 takes 2 of 64:1",
+        "leaf 8:8 takes 8 of 64:1, 8 apart",
     ]
     assert explanation.result == cute.logical_divide("(8,8):(1,8)", "4:2")
     assert hash(explanation) == hash(cute.explain("logical_divide", "(8,8):(1,8)", "4:2"))
@@ -237,4 +267,12 @@ def test_an_explanation_has_the_definition_the_steps_and_the_result() -> None:
 
 def test_every_operation_of_the_package_can_be_explained() -> None:
     functions = {name for name in cute.__all__ if name.islower() and callable(getattr(cute, name))}
-    assert functions - set(cute.OPERATIONS) == {"evaluate", "explain", "from_cute", "parse_cute", "text", "to_cute"}
+    assert functions - set(cute.OPERATIONS) == {
+        "atom",
+        "evaluate",
+        "explain",
+        "from_cute",
+        "parse_cute",
+        "text",
+        "to_cute",
+    }

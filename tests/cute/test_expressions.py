@@ -124,6 +124,14 @@ def test_the_command_refuses_in_one_line(capsys: Capture) -> None:
         assert capsys.readouterr().err.count("\n") == 1
 
 
+def test_values_over_64_bits_are_drawn_and_sizes_of_any_length_are_said(capsys: Capture) -> None:
+    long = "4000000000000000000"
+    assert main(["cute", f"logical_product({long}:1, {long}:1)"]) == 0
+    assert "12000000000000000015" in capsys.readouterr().out
+    assert main(["cute", f"size(({','.join([long] * 400)}))", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["result"] == "(a number of 7441 digits)"
+
+
 def test_layouts_without_addresses_are_drawn_by_their_values(capsys: Capture) -> None:
     assert main(["cute", "composition((4,2):(1,8), 4:-1)"]) == 0
     assert "-3" in capsys.readouterr().out

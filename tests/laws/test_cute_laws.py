@@ -10,7 +10,7 @@ import pickle
 from math import prod
 from typing import Any
 
-from hypothesis import assume, given
+from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
 from layoutalg import cute
@@ -200,6 +200,8 @@ def test_a_swizzle_on_the_left_is_applied_last(swizzle: Swizzle, a: CuteLayout, 
     assert cute.parse_cute(str(found)) == found
 
 
+# Random layouts seldom are so: 8:1 goes on above the bits that the swizzle touches, and reaches those of 2:2.
+@example(Swizzle(1, 0, 1), CuteLayout((2, 8, 3), (2, 1, 0)))
 @given(SWIZZLES, layouts(most=256))
 def test_a_swizzle_on_the_right_is_applied_first(swizzle: Swizzle, a: CuteLayout) -> None:
     found = answer("composition", a, swizzle)
@@ -208,6 +210,9 @@ def test_a_swizzle_on_the_right_is_applied_first(swizzle: Swizzle, a: CuteLayout
         assert values(found) == [value(a, definitions.swizzle(triple, i)) for i in range(a.size)]
 
 
+# Past the end of A, where its last factor runs on into the bits that the swizzle touches.
+@example(Swizzle(2, 0, 2), CuteLayout((16, 2), (2, 1)), CuteLayout(16, 16), 0)
+@example(Swizzle(1, 0, 3), CuteLayout((8, 2), (2, 1)), CuteLayout((6, 8), (8, 4)), 0)
 @given(SWIZZLES, layouts(most=64), layouts(most=64), st.integers(0, 16))
 def test_a_layout_after_a_swizzled_one(swizzle: Swizzle, a: CuteLayout, b: CuteLayout, offset: int) -> None:
     inner = cute.composition(swizzle, offset, b)
@@ -216,6 +221,7 @@ def test_a_layout_after_a_swizzled_one(swizzle: Swizzle, a: CuteLayout, b: CuteL
         assert values(found) == [value(a, value(inner, i)) for i in range(b.size)]
 
 
+@example(Swizzle(2, 4, 2), CuteLayout((6, 2), (24, 24)))
 @given(SWIZZLES, layouts())
 def test_inverses_of_swizzled_layouts(swizzle: Swizzle, a: CuteLayout) -> None:
     swizzled = cute.composition(swizzle, a)
@@ -232,14 +238,22 @@ def test_casts_of_swizzled_layouts(swizzle: Swizzle, a: CuteLayout, n: int, offs
     assert narrow is None or definitions.is_downcast(swizzled, n, narrow)
 
 
-@given(layouts(), layouts(), SWIZZLES)
-def test_common_layouts_of_swizzled_ones(a: CuteLayout, b: CuteLayout, swizzle: Swizzle) -> None:
-    first, second = cute.composition(swizzle, a), cute.composition(swizzle, b)
+@example(CuteLayout(8, 1), CuteLayout(8, 1), Swizzle(0, 4, 3), 64)
+@given(layouts(), layouts(), SWIZZLES, st.sampled_from((0, 0, 8)))
+def test_common_layouts_of_swizzled_ones(a: CuteLayout, b: CuteLayout, swizzle: Swizzle, offset: int) -> None:
+    first, second = cute.composition(swizzle, offset, a), cute.composition(swizzle, offset, b)
     for one, other in ((first, b), (a, second), (first, second)):
         found = answer("max_common_layout", one, other)
         if found is not None:
             places = values(found)
-            assert [value(one, x) for x in places] == [value(other, x) for x in places]
+            order = [
+                swizzled(swizzle, offset + i) if one is first and other is second else i for i in range(len(places))
+            ]
+            assert [value(one, x) for x in places] == [value(other, x) for x in places] == order
+
+
+def swizzled(swizzle: Swizzle, x: int) -> int:
+    return definitions.swizzle((swizzle.bits, swizzle.base, swizzle.shift), x)
 
 
 @given(layouts(most=60), layouts(most=36))
