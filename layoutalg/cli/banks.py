@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import click
+from click.core import ParameterSource
 
 from layoutalg.cli.arguments import (
     as_option,
@@ -21,6 +22,9 @@ if TYPE_CHECKING:
     from layoutalg.instructions import Instruction
 
 __all__ = ["banks"]
+
+_HALF = 16
+"""The bits of an element of a matrix instruction, where nothing is said."""
 
 
 @click.command(short_help="Count the bank conflicts of an access.")
@@ -51,7 +55,8 @@ def banks(
     MEMORY says the address of each element (`row-major` for no padding and no swizzle), LAYOUT who holds it; both are
     attributes, types or layouts, of any notation. One may be `-` for standard input. Of CuTe's texts, MEMORY is memory, and
     LAYOUT is threads and values of a tile of SHAPE, unless `--as` says otherwise of it. LAYOUT may be the name of an
-    instruction, such as `ldmatrix.x4.trans` (with `--element f16`): what it fills or stores, and its conflicts.
+    instruction, such as `ldmatrix.x4.trans`: what it fills or stores, and its conflicts, of elements of 16 bits unless
+    `--element` says otherwise.
     """
     from layoutalg.core.agreement import agree
     from layoutalg.core.elements import element_bits
@@ -63,7 +68,9 @@ def banks(
         raise click.UsageError("only one of MEMORY and LAYOUT may be '-': standard input is one text")
     holder = read_text(layout, reading)
     if isinstance(holder, Instruction):
-        _matrices(holder, memory, shape, element_bits(element), (count, width), as_json=as_json)
+        given = click.get_current_context().get_parameter_source("element") is not ParameterSource.DEFAULT
+        bits = element_bits(element) if given else _HALF
+        _matrices(holder, memory, shape, bits, (count, width), as_json=as_json)
         return
     how = ""
     if reading is None and holder.how_read():
@@ -105,7 +112,9 @@ def _matrices(
     from layoutalg.memory import matrix_load, matrix_store
 
     if used.family not in ("ldmatrix", "stmatrix"):
-        raise LayoutError(f"{used}: conflicts are counted of ldmatrix and stmatrix, or of a layout, such as {used}.C")
+        held = [part.role for part in used.parts if part.space == "registers"]
+        example = f", such as {used}.{held[-1]}" if held else ""
+        raise LayoutError(f"{used}: conflicts are counted of ldmatrix and stmatrix, or of a layout{example}")
     where: str | Layout = memory
     if memory == "row-major":
         if shape is None or len(shape) != 2:

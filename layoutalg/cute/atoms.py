@@ -19,6 +19,7 @@ from dataclasses import dataclass
 from layoutalg.core.errors import LayoutError
 from layoutalg.core.layout import Layout
 from layoutalg.core.messages import shown
+from layoutalg.core.whole_numbers import instance_of
 from layoutalg.cute.cute_layout import CuteLayout, to_cute
 from layoutalg.cute.reading import parse_cute
 from layoutalg.instructions.instruction import Instruction
@@ -54,6 +55,7 @@ class Atom:
         >>> print(atom("SM90_64x8x16_F32F16F16_SS")["ALayout"])
         ((32,4),(64,16)):((0,0),(1,64))
         """
+        instance_of(name, str, "name of a layout")
         if name == "ThrID":
             return parse_cute(self.instruction.thread_id or f"{self.instruction.threads}:1")
         found = self.instruction.traits().get(name)

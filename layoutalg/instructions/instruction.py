@@ -108,7 +108,7 @@ class Instruction(Notation):
     reading: str = ""
     """Whose reading of the operands this is; empty: the vendor's own, or the only one."""
     others: tuple[tuple[str, tuple[InstructionOperand, ...]], ...] = ()
-    """Other readings: whose, and the operands that they see differently."""
+    """Other readings: whose, and the operands that they see differently (none where they agree and have a name for it)."""
     thread_id: str = ""
     """Which lane of the warp each thread is, as CuTe writes it, where an instruction runs on fewer."""
     more_traits: tuple[tuple[str, Layout | str], ...] = ()
@@ -132,6 +132,7 @@ class Instruction(Notation):
         Traceback (most recent call last):
         layoutalg.core.errors.LayoutError: SM80_16x8x16_F32F16F16F32_TN has no operand 'E': it has A, B, C
         """
+        instance_of(role, str, "operand")
         for part in self.parts:
             if part.role == role:
                 return part
@@ -149,13 +150,13 @@ class Instruction(Notation):
 
     @property
     def readings(self) -> tuple[str, ...]:
-        """Whose other readings of the operands there are.
+        """Who reads operands in another way.
 
         >>> from layoutalg.instructions import instruction
         >>> instruction("SM80_16x8x16_F32F16F16F32_TN").readings
         ('IREE',)
         """
-        return tuple(whose for whose, _ in self.others)
+        return tuple(whose for whose, parts in self.others if parts)
 
     def read_by(self, whose: str) -> Instruction:
         """The same instruction as someone else reads it: the operands that differ are theirs.
@@ -166,12 +167,12 @@ class Instruction(Notation):
         >>> print(instruction("SM80_16x8x16_F32F16F16F32_TN").read_by("IREE")["A"].layout)
         d0 = 2@reg:4 8@lane:4, d1 = 2@reg:2 4@lane 2@reg
         """
+        instance_of(whose, str, "reading")
         if not whose or whose == self.reading:
             return self
-        instance_of(whose, str, "reading")
         found = dict(self.others).get(whose)
         if found is None:
-            known = ", ".join(self.readings) or "no other"
+            known = ", ".join(who for who, _ in self.others) or "no other"
             raise LayoutError(f"{self.name} has no reading {shown(whose)}: it has {known}")
         theirs = {one.role: one for one in found}
         return replace(self, parts=tuple(theirs.get(one.role, one) for one in self.parts), reading=whose)

@@ -64,6 +64,9 @@ _PATTERNS = (
 _IREE = re.compile(r"(?:iree/)?(?:NV_MMA_SYNC|MFMA|WMMA|WMMAR[34])_[A-Z0-9]+_\d+x")
 """How names begin that are IREE's: the operands are then as IREE reads them."""
 
+_UNSPECIFIED = re.compile(r"wmma\.(?:load|store|mma)\b", re.IGNORECASE)
+"""PTX's older instruction: the distribution of its fragments is unspecified (PTX ISA 9.2, 9.7.14.4)."""
+
 _LONGEST_NAME = 400
 _MOST_LISTED = 12
 
@@ -150,6 +153,10 @@ def row_of(name: str) -> Row:
         listed = ", ".join(fitting[:_MOST_LISTED])
         more = f" and {len(fitting) - _MOST_LISTED} more" if len(fitting) > _MOST_LISTED else ""
         raise LayoutError(f"{shown(name)} fits {len(fitting)} instructions: say which: {listed}{more}")
+    if _UNSPECIFIED.match(wanted):
+        raise LayoutError(
+            f"{shown(name)}: PTX leaves open who holds what of wmma's fragments; of mma.sync's it says so"
+        )
     near = cast("tuple[str, ...]", _called("layoutalg.instructions.suggestions:nearest")(wanted))
     hint = f"; did you mean {', '.join(near)}?" if near else ""
     raise LayoutError(f"no instruction {shown(name)} is known{hint}")
@@ -196,7 +203,7 @@ def instruction(name: str, reading: str = "") -> Instruction:
 
 def _reading_of(name: str, found: Instruction) -> str:
     """Whose reading a name means: IREE's names IREE's, a mnemonic the vendor's, where CUTLASS's atom does more than that."""
-    if _IREE.match(name) and "IREE" in found.readings:
+    if _IREE.match(name) and "IREE" in dict(found.others):
         return "IREE"
     return "PTX" if "PTX" in found.readings and not name.startswith("SM") else ""
 
@@ -213,20 +220,25 @@ def _parametrised(name: str) -> Instruction | None:
 
 _MEANT = re.compile(
     r"(?:cute::)?(?:SM[0-9]+[_:]|wgmma\b|mma\.|tcgen05\b|(?:ld|st|mov)matrix\b|dp[24]a\b|cp\.async\b|dpas\b"
-    r"|(?i:v_)?(?i:mfma|smfmac|wmma|swmmac)[_.]|(?:__builtin_amdgcn_|llvm\.amdgcn\.|intel_sub_group_|__spirv_Subgroup2DBlock)"
-    r"|(?:gfx\w{3,8}|[cr]dna\d)/)\S*"
+    r"|(?:v_)?(?:mfma|smfmac|wmma|swmmac)[_.]|(?:__builtin_amdgcn_|llvm\.amdgcn\.|intel_sub_group_|__spirv_Subgroup2DBlock)"
+    r"|(?:gfx\w{3,8}|[cr]dna\d)/)\S*",
+    re.IGNORECASE,
 )
-_ROLE = re.compile(r"\.(A|B|C|E|SFA|SFB|source|destination|layout)\Z")
+_ROLE = re.compile(r"\.([A-Z]|SFA|SFB|source|destination|layout)\Z")
+"""The role of an operand as the last word: letters are capitals (vISA has types `b`, `d` and `f`)."""
 _TEXT = re.compile(r"[A-Za-z_][A-Za-z0-9_:./]*(?:<[^<>\n]{0,300}>)?(?:\([0-9, ]*\))?(?:@\w+)?(?:\.[A-Za-z]+)?")
 
 
 def looks_like_name(text: str) -> bool:
     """Whether a text can only be meant as the name of an instruction: one word that begins as the names do.
 
-    >>> looks_like_name("mma.m16n8k16"), looks_like_name("gpu.barrier")
-    (True, False)
+    >>> looks_like_name("mma.m16n8k16"), looks_like_name("ldmatirx.x4"), looks_like_name("gpu.barrier")
+    (True, True, False)
     """
-    return len(text) <= _LONGEST_NAME and _MEANT.fullmatch(text.strip()) is not None
+    word = text.strip()
+    if len(word) > _LONGEST_NAME:
+        return False
+    return _MEANT.fullmatch(word) is not None or bool(_called("layoutalg.instructions.suggestions:respelled")(word))
 
 
 def read_instruction(reader: Reader) -> Instruction | OperandOf:

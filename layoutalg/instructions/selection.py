@@ -30,9 +30,20 @@ _MOST_FILTERS = 16
 _LONGEST = 60
 _INTEL = {"xe": "", "xe2": "bmg lnl", "xe-hpc": "pvc", "xe-hpg": "dg2 acm", "arc": "dg2 acm bmg", "battlemage": "bmg"}
 """Intel's words for chips, by the beginnings of their names here."""
-_ELEMENT = re.compile(r"[a-z]{1,3}\d{1,2}\w{0,8}")
+_ELEMENT = re.compile(r"(?:[bcefisu]|bf|fp|gc|iu|tf|ue|xf)\d{1,2}\w{0,8}")
 """How the name of a type of elements looks: `f16`, `iu8`, `f8f6f4`, `f8E8M0FNU`."""
+_SHAPE = re.compile(r"m?(\d{1,4})[xn](\d{1,4})(?:[xk](\d{1,4}))?")
+"""m, n and perhaps k: `16x8x16`, or PTX's `m16n8k16`."""
 _RDNA = {"rdna3": "gfx11", "rdna4": "gfx120", "cdna": "gfx9", "rdna": "gfx1"}
+_NVIDIA = {
+    "volta": (70,),
+    "turing": (75,),
+    "ampere": (80, 86),
+    "ada": (89,),
+    "hopper": (90,),
+    "blackwell": (100, 103, 120, 121),
+}
+"""NVIDIA's generations, by compute capability."""
 
 
 def known_instructions(*filters: str) -> tuple[Instruction, ...]:
@@ -92,8 +103,8 @@ def _filter(word: str) -> Callable[[Row], bool]:
     chips = _chips(given, words["chip"])
     if chips:
         return lambda row: not chips.isdisjoint(row.chips)
-    if re.fullmatch(r"\d+(?:x\d+){1,2}", given):
-        sizes = tuple(map(int, given.split("x")))
+    if (shape := _SHAPE.fullmatch(given)) is not None:
+        sizes = tuple(int(size) for size in shape.groups() if size)
         return lambda row: row.build().shape[: len(sizes)] == sizes
     if _ELEMENT.fullmatch(given) and given in _elements():
         return lambda row: given in {element.lower() for element in row.build().types.values()}
@@ -113,13 +124,19 @@ def _family(row: Row) -> str:
 
 
 def _chips(given: str, known: tuple[str, ...]) -> frozenset[str]:
-    """The chips that a word means; the beginning of a name is enough from 4 letters on."""
+    """The chips that a word means; the beginning of a name is enough from 4 letters on.
+
+    PTX's targets `sm_90` and `sm_90a` are one chip, so either word means both.
+    """
     intel = [chip for chip in known if not chip.startswith(("gfx", "sm_"))]
     if given in _INTEL:
         return frozenset(chip for chip in intel if chip.startswith(tuple(_INTEL[given].split(" "))))
+    if given in _NVIDIA:
+        return frozenset(chip for number in _NVIDIA[given] for chip in _chips(f"sm_{number}", known))
     given = re.sub(r"^sm(?=\d)", "sm_", _RDNA.get(given) or GENERATIONS.get(given, given))
     if given in known:
-        return frozenset((given,))
+        targets = (given.removesuffix("a"), f"{given.removesuffix('a')}a") if given.startswith("sm_") else (given,)
+        return frozenset(targets) & frozenset(known)
     return frozenset(chip for chip in known if len(given) >= 4 and chip.startswith(given))
 
 

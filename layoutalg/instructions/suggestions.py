@@ -13,17 +13,22 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from difflib import SequenceMatcher
+from difflib import SequenceMatcher, get_close_matches
 from functools import lru_cache
 from typing import TYPE_CHECKING
+
+from layoutalg.core.whole_numbers import instance_of
 
 if TYPE_CHECKING:
     from layoutalg.instructions.registry import Row
 
-__all__ = ["chips_text", "nearest", "said_of"]
+__all__ = ["chips_text", "nearest", "respelled", "said_of"]
 
 _AMX = re.compile(r"(?i:_?_?(?:tile_?)?(?:t?dp(?:b[su]{2}d|bf16ps|fp16ps)|tile_?(?:load|store|zero)\w*|amx\w*))")
 _WORD = re.compile(r"[a-z]+|\d+")
+_MNEMONIC = re.compile(r"([A-Za-z]\w{1,15})(\.[\w.:]+)")
+_HEADS = ("mma", "wgmma", "tcgen05", "ldmatrix", "stmatrix", "movmatrix", "dpas")
+"""First words of mnemonics that are recognized when they are misspelt."""
 _COMPARED = 24
 """Names that are compared letter by letter."""
 _LONGEST = 120
@@ -73,6 +78,19 @@ def nearest(name: str, most: int = 3) -> tuple[str, ...]:
     return tuple(best.values())[:most]
 
 
+def respelled(word: str) -> str:
+    """A mnemonic whose first word is misspelt, with the word that was meant; "" for other texts.
+
+    >>> respelled("ldmatirx.x4"), respelled("gpu.barrier")
+    ('ldmatrix.x4', '')
+    """
+    instance_of(word, str, "word")
+    mnemonic = _MNEMONIC.fullmatch(word)
+    head = mnemonic[1].lower() if mnemonic is not None else ""
+    meant = get_close_matches(head, _HEADS, 1, 0.75) if head and head not in _HEADS else []
+    return f"{meant[0]}{mnemonic[2]}" if mnemonic is not None and meant else ""
+
+
 def said_of(text: str) -> str:
     """What a word stands for that is not the name of one instruction, or which names are near; "" where nothing is.
 
@@ -92,10 +110,10 @@ def said_of(text: str) -> str:
     except LayoutError:
         words = _WORD.findall(word.lower())
         known = any(one in name for one in words if one.isalpha() and len(one) > 1 for name, _, _ in _names())
-        near = nearest(word) if known and len(words) > 1 else ()
+        near = nearest(respelled(word) or word) if (known or respelled(word)) and len(words) > 1 else ()
         return f"no instruction has this name; did you mean {', '.join(near)}?" if near else ""
     kinds = [kind for kind, words in filter_words().items() if word.lower() in {one.lower() for one in words}]
-    what = {"family": "is a family of", "kind": "is said of"}.get((kinds or ["chip"])[0], "has")
+    what = {"family": "is a family of", "kind": "is the kind of"}.get((kinds or ["chip"])[0], "has")
     listed = _listed(found, chips=what != "has")
     return f"{word} {what} {len(found)} instructions: {listed}; `layoutalg list {word}` has all of them"
 

@@ -39,9 +39,9 @@ from layoutalg.core.work_items import cover, machine_for
 from layoutalg.instructions.instruction import Instruction
 from layoutalg.instructions.registry import instruction
 from layoutalg.memory.accesses import MOST_ACCESSES
-from layoutalg.memory.addresses import Memory, Numbers, addresses_of, memory_text
+from layoutalg.memory.addresses import Addresses, Memory, Numbers, addresses_of, memory_text
 from layoutalg.memory.conflicts import Banks, Conflicts, count_conflicts
-from layoutalg.notations import value_of
+from layoutalg.notations import has_value, value_of
 
 __all__ = ["MatrixAccess", "matrix_load", "matrix_store"]
 
@@ -167,16 +167,22 @@ def _access(
     tile = Layout([(Factor(sizes[0], 1, "reg"),), (Factor(sizes[1], sizes[0], "reg"),)])
     table = addresses_of(memory, tile, max(1, bits // 8)).reshape(sizes)
     _check_rows(table, columns, bits, memory)
-    conflicts = _count(table, block, columns, Banks.checked(*hardware, bits))
+    checked = Banks.checked(*hardware, bits)
+    if checked.banks * checked.width < _ROW_BYTES:
+        raise ConversionError(
+            f"{checked.banks} banks of {checked.width} bytes cannot serve a row of {_ROW_BYTES} bytes in a cycle"
+        )
+    conflicts = _count(table, block, columns, checked)
     return MatrixAccess(found, layout, sizes[0] // rows * (sizes[1] // across), block, conflicts)
 
 
 def _sizes(memory: Memory, shape: Sequence[int] | None) -> tuple[int, int]:
-    if shape is None:
-        if isinstance(memory, Distributed | str):
-            shape = tuple(int(str(size)) for size in value_of(memory).tensor_shape())
-        else:
-            shape = memory.table().shape
+    if isinstance(memory, Addresses):
+        shape = memory.table().shape if shape is None else shape
+    elif not has_value(memory):
+        raise ConversionError(f"memory {shown(memory)}: expected a layout onto addresses, or its text")
+    elif shape is None:
+        shape = tuple(int(str(size)) for size in value_of(memory).tensor_shape())
     given = whole_numbers(list(as_sizes(shape)), "shape", 1, 2**24, 2)
     return given[0], given[1]
 

@@ -155,3 +155,20 @@ def test_loads_of_128_bits_exchange_rows_and_columns_among_8_lanes(name: str) ->
 def test_transposed_loads_that_nobody_describes_are_refused(name: str) -> None:
     with pytest.raises(DistributionError, match="compared with hardware"):
         la.instruction(name).operands()
+
+
+def test_readings_are_those_that_differ() -> None:
+    alike = la.instruction("MFMA_F32_16x16x16_F16")
+    assert (alike.readings, alike.reading) == ((), "IREE")
+    assert la.instruction("rdna4/v_wmma_f32_16x16x16_f16/w32").readings == ("IREE", "Triton")
+
+
+def test_the_note_on_indices_does_not_hide_the_index_expressions() -> None:
+    [e] = [one for one in la.instruction("v_smfmac_f32_16x16x32_f16").operands() if one.name.startswith("E")]
+    assert dict(e.notes)["indices"] == "4 bits for each four of A"
+    assert "index" not in dict(e.notes)
+
+
+def test_a_wave_that_a_chip_does_not_have_is_refused_for_that_chip() -> None:
+    with pytest.raises(la.LayoutError, match="on gfx942: waves have 64 lanes, not 32"):
+        la.instruction("gfx942/v_mfma_f32_16x16x16_f16/w32")

@@ -43,6 +43,10 @@ def test_filters_combine() -> None:
         ("mi300x", "gfx942"),
         ("xe", "Intel"),
         ("xe-hpc", "pvc"),
+        ("hopper", "sm_90"),
+        ("sm_90a", "sm_90"),
+        ("sm_100", "sm_100a"),
+        ("m16n8k16", "16x8x16"),
     ],
 )
 def test_a_chip_and_a_family_have_several_words(word: str, same: str) -> None:
@@ -54,8 +58,14 @@ def test_gfx12_is_rdna_4_and_gfx1250() -> None:
 
 
 def test_the_chips_of_an_instruction_are_those_that_find_it() -> None:
-    for chip in ("gfx908", "gfx90a", "gfx950", "gfx1100", "gfx1201", "gfx1250", "bmg", "sm_90a"):
+    for chip in ("gfx908", "gfx90a", "gfx950", "gfx1100", "gfx1201", "gfx1250", "bmg", "sm_80"):
         assert names(chip) == {row.name for row in rows().values() if chip in row.chips} != set()
+
+
+def test_a_chip_of_nvidia_has_the_instructions_of_both_its_targets() -> None:
+    of_both = {row.name for row in rows().values() if {"sm_90", "sm_90a"} & set(row.chips)}
+    assert names("sm_90") == of_both
+    assert {"SM80_16x8x16_F32F16F16F32_TN", "SM90_64x128x16_F32F16F16_SS", "SM75_U32x4_LDSM_N"} <= of_both
 
 
 @pytest.mark.parametrize("word", ["foo", "", "gfx", "x" * 500, "16x16x16x16", "f17", "sm_"])
@@ -99,6 +109,11 @@ def test_list_prints_a_table_and_json(capsys: pytest.CaptureFixture[str]) -> Non
         ("mma.sync.aligned.m16n8k16", "mma.sync.aligned.m16n8k16.row.col.f16.f16.f16.f16, "),
         ("SM80_16x8x16_F32F16F16F32", "did you mean SM80_16x8x16_F32F16F16F32_TN"),
         ("mfma16x16", "did you mean "),
+        ("m16n8k16", "m16n8k16 has 17 instructions: SM80_16x8x16_F16F16F16F16_TN, "),
+        ("ldmatirx.x4", "did you mean ldmatrix.sync.aligned.m8n8.x4.shared.b16"),
+        ("wgma.m64n128k16", "did you mean wgmma.mma_async.sync.aligned.m64n128k16."),
+        ("SM80_16x8x16_F32F16F16F32_TN.D", "has no operand 'D': it has A, B, C"),
+        ("wmma.load.a.sync.aligned.row.m16n16k16.f16", "PTX leaves open who holds what of wmma's fragments"),
     ],
 )
 def test_a_word_that_is_not_one_instruction_s_name_is_answered_with_names(
@@ -108,6 +123,26 @@ def test_a_word_that_is_not_one_instruction_s_name_is_answered_with_names(
     shown = capsys.readouterr()
     assert words in shown.err
     assert not shown.out
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "ldmatrix.x4",
+        "tcgen05.ld.32x32b.x4",
+        "mma.m16n8k16.f32.f16.f16.f32",
+        "SM80_16x8x16_F32F16F16F32_TN",
+        "ds_read_b64_tr_b16",
+        "v_wmma_f32_16x16x16_f16",
+        "dpas.bmg.f16",
+    ],
+)
+def test_names_may_be_in_capitals_or_small_letters(name: str) -> None:
+    assert la.parse(name.upper()) == la.parse(name.lower()) == la.instruction(name)
+
+
+def test_names_of_dimensions_are_still_names_of_dimensions() -> None:
+    assert str(la.parse("sm80_tile = 4@lane")) == "sm80_tile = 4@lane"
 
 
 def test_texts_of_other_notations_are_refused_as_ever() -> None:

@@ -117,3 +117,18 @@ def test_what_it_cannot_load_is_refused_in_words(arguments: tuple[str, str], wor
         matrix_load(*arguments)
     with pytest.raises(la.LayoutError, match="element_bits 8: expected 16"):
         matrix_load("ldmatrix.x4.trans", "(16,16):(16,1)", element_bits=8)
+
+
+@pytest.mark.parametrize("memory", [None, 1, b"x", ["d0"], {}, object(), np.array([1, 2]), float("nan")])
+def test_what_is_no_memory_is_refused(memory: object) -> None:
+    for ask, name in ((la.matrix_load, "ldmatrix.x4"), (la.matrix_store, "stmatrix.x4")):
+        with pytest.raises(la.LayoutError):
+            ask(name, memory)  # type: ignore[arg-type]
+
+
+def test_banks_that_serve_less_than_a_row_are_refused() -> None:
+    for hardware in ({"banks": 1}, {"banks": 2, "width": 4}):
+        with pytest.raises(la.LayoutError, match="cannot serve a row of 16 bytes"):
+            la.matrix_load("ldmatrix.x4", "d0 = 16@addr:16, d1 = 16@addr", **hardware)
+    wide = la.matrix_load("ldmatrix.x1", "d0 = 8@addr:8, d1 = 8@addr", banks=4)
+    assert (wide.conflicts.cycles, wide.conflicts.ways) == (8, 1)

@@ -141,7 +141,8 @@ def find(name: str) -> Instruction | None:
     entry = fitting[0]
     waves = _waves(entry)
     if said.wave and said.wave not in waves:
-        raise LayoutError(f"{entry.mnemonic} on {entry.chips[0]}: waves have {waves[0]} lanes, not {said.wave}")
+        chip = said.chip or entry.chips[0]
+        raise LayoutError(f"{entry.mnemonic} on {chip}: waves have {waves[0]} lanes, not {said.wave}")
     wave = said.wave or waves[0]
     from layoutalg.instructions.registry import rows as all_rows
 
@@ -195,7 +196,7 @@ def _parts(entry: Entry, wave: int) -> tuple[tuple[InstructionOperand, ...], _Re
             InstructionOperand(role, element, layout, source=source, confirmed=agree, notes=_said(entry, wave, role))
         )
     if name.sparse:
-        notes = (("index", "4 bits for each four of A"),)
+        notes = (("indices", "4 bits for each four of A"),)
         parts.append(InstructionOperand("E", "i4", index_layout(layouts[0]), source=source, notes=notes))
     if name.scaled:
         parts += _scales(name.m, name.n, name.k // 32)
