@@ -32,8 +32,9 @@ BATCH = 40
 TRIPLES = {"nvidia": "nvptx64-nvidia-cuda", "amd": "amdgcn-amd-amdhsa"}
 SEEN = {
     "shuffle": 1, "permute": 1, "permute_constant": 0.5, "select": 1, "select_sg": 1, "condition": 1, "condition_table": 3,
-    "condition_sg": 1, "half": 0.5, "byte": 0.25, "pattern": 1, "pattern_terms": 0.75, "store": 1, "load": 1, "payload": 1,
-    "masked": 0, "masked_run": 3, "address": 1, "address_terms": 0.5, "address_sg": 0.75,
+    "condition_sg": 1, "half": 0.5, "joined": 1, "byte_loaded": 1, "regrouped": 1, "paired": 0.5, "pattern": 1,
+    "pattern_terms": 0.75, "store": 1, "load": 1, "payload": 1, "masked": 0, "masked_run": 3,
+    "address": 1, "address_terms": 0.25, "address_joined": 0.5, "address_sg": 0.75,
     "barrier": 1, "fence": 0.5, "memory": 1, "apart": 1, "piece": 1, "upper": 0.5,
 }  # fmt: skip
 """What kernels with one kind of step have in their listings for sm_80 and gfx942, by the charge that it is (prices.py)."""

@@ -12,7 +12,7 @@ for the bits of 15 XOR distances (2, 4, 4 and 2 for lane bits 0 to 3, each 8 tim
 
 Prices are a least-squares fit, none negative, of relative errors, drawn a little to what single steps were seen to cost
 (`SEEN`; for NVIDIA's and AMD's chips, that of `gpu_listings`), so that a charge that is rare in the family keeps a sensible
-price. They are rounded to quarters. What is fitted is a family of random conversions with their candidates; other random
+price. They are rounded to twentieths. What is fitted is a family of random conversions with their candidates; other random
 ones, and the named `CONVERSIONS`, are held out. No listing shows that lanes wait: what they are charged for that
 (`Compiler.waits`) is added after.
 """
@@ -50,6 +50,8 @@ Conversion = tuple[str, int, str, str]
 
 FITTED, HELD_OUT = 300, 150
 """How many random conversions are fitted, and how many held out."""
+MIXED, NARROW = (8, 16, 32, 32, 64), (8, 8, 16)
+"""The bits of elements that conversions are drawn from: of all sizes, and below a word, with the ways that only those have."""
 BATCH = 40
 """Kernels in one module: compilers are slow to start."""
 DRAWN = 0.2
@@ -110,6 +112,8 @@ class Compiler:
     count: Callable[[Sequence[Chain]], list[float]]
     seen: dict[str, float]
     waits: dict[str, float]
+    narrow: int = 0
+    """How many conversions of elements below a word are fitted besides: where parts of words have accesses of their own."""
 
 
 # --- Intel
@@ -230,14 +234,16 @@ def _others(newtools: Path) -> dict[str, Compiler]:
         waits,
     ) in (  # a shuffle passes 32 lanes a clock, for 4 schedulers or 4 ALUs of 16 lanes
         ("sm_80", 32, ptxas, "LLVM 22, ptxas", {"waits": 4.0, "shuffle": 1.0}),
+        ("sm_90", 32, ptxas, "LLVM 22, ptxas", {"waits": 4.0, "shuffle": 1.0}),
         ("gfx942", 64, shutil.which("llc-22"), "LLVM 22", {"waits": 2.0, "shuffle": 1.0}),
+        ("gfx950", 64, shutil.which("llc-22"), "LLVM 22", {"waits": 2.0, "shuffle": 1.0}),
     ):
         if program is not None and shutil.which("llc-22") is not None:
             count = partial(beyond_the_copy, partial(gpu["counts"], chip=chip))
             if "ptxas" in version:
                 release = re.search(r"release ([\d.]+)", _run([program, "--version"], newtools.parent))
                 version = f"{version} {release[1] if release else ''}".rstrip()
-            found[chip] = Compiler(version, (lanes,), count, gpu["SEEN"], waits)
+            found[chip] = Compiler(version, (lanes,), count, gpu["SEEN"], waits, narrow=150)
     return found
 
 
@@ -280,12 +286,12 @@ def random_pair(rng: random.Random, lanes: int, registers: int, subgroups: int) 
     return one, other
 
 
-def family(seed: int, count: int, target: str, lanes: int, each: int = 2) -> list[Chain]:
+def family(seed: int, count: int, target: str, lanes: int, each: int = 2, sizes: Sequence[int] = MIXED) -> list[Chain]:
     """The plans of random conversions and their next candidates, `each` of one conversion at most."""
     rng = random.Random(seed)
     found: list[Chain] = []
     while len(found) < count:
-        bits = rng.choice([8, 16, 32, 32, 64])
+        bits = rng.choice(sizes)
         most = {8: 6, 16: 5, 32: 5, 64: 3}[bits]
         pair = random_pair(rng, lanes, most, rng.choice([0, 0, 0, 1, 2]))
         plan = la.convert(*pair, element_bits=bits, target=target)
@@ -306,7 +312,7 @@ def table_of(chains: Sequence[Chain]) -> NDArray[np.float64]:
 def fit(
     charges: NDArray[np.float64], instructions: NDArray[np.float64], usual: dict[str, float]
 ) -> NDArray[np.float64]:
-    """The price of each charge: least squares of relative errors, none negative, drawn to what was seen; in quarters."""
+    """The price of each charge: least squares of relative errors, none negative, drawn to what was seen; in twentieths."""
     weights = 1 / np.maximum(instructions, 15)
     seen = np.array([usual.get(name, 0) for name in CHARGES], float)
     left = charges * weights[:, None]
@@ -316,7 +322,7 @@ def fit(
     for _ in range(1000):  # one coordinate after another, none below 0
         for j in range(len(prices)):
             prices[j] = max(0.0, prices[j] + (wanted[j] - squares[j] @ prices) / squares[j, j])
-    return np.round(prices * 4) / 4
+    return np.round(prices * 20) / 20
 
 
 def errors(predicted: NDArray[np.float64], instructions: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -337,9 +343,11 @@ def judged(predicted: NDArray[np.float64], instructions: NDArray[np.float64]) ->
 def fitted(compiler: Compiler, target: str, lanes: int) -> dict[str, object]:
     """The row of the table for a chip and a size of subgroups."""
     chains = [family(seed, count, target, lanes) for seed, count in ((1, FITTED), (2, HELD_OUT))]
+    chains[0] += family(3, compiler.narrow, target, lanes, 5, NARROW)
+    count = len(chains[0])
     counts = np.array(compiler.count([*chains[0], *chains[1]]))
     known, held = (table_of(one) for one in chains)
-    prices = fit(known, counts[:FITTED], compiler.seen)
+    prices = fit(known, counts[:count], compiler.seen)
     found = {
         name: float(price)
         for name, price, seen in zip(CHARGES, prices, known.any(axis=0), strict=True)
@@ -347,9 +355,9 @@ def fitted(compiler: Compiler, target: str, lanes: int) -> dict[str, object]:
     }
     vector = np.array([found.get(name, 0) for name in CHARGES])
     return {
-        "kernels": FITTED,
-        "fitted": judged(known @ vector, counts[:FITTED]),
-        "held_out": judged(held @ vector, counts[FITTED:]),
+        "kernels": count,
+        "fitted": judged(known @ vector, counts[:count]),
+        "held_out": judged(held @ vector, counts[count:]),
         "waits": compiler.waits,
         "prices": {name: price for name, price in found.items() if price},
     }

@@ -20,14 +20,18 @@ numbers becomes moves for each bit of the distance where lanes are columns of on
   the shifts, the masks and joins, and the selects by which they are written; permute_constant: different masks of these;
   permute_half: where lanes differ in whole halves, the selects and moves of halves that are written instead
 - region: moves between regions of the register file; region_word: words that such moves take and make
-- half, byte: parts of 16 and 8 bits that words are packed from or unpacked into, one by one
+- half, byte: parts of 16 and 8 bits that words are packed from or unpacked into, one by one; joined: byte permutes that do it,
+  one for each further word that parts of a word come from, at least one; byte_loaded: bytes that came with others by loads of
+  16 bits
 - result: words of the result that no instruction writes where they are wanted; renamed: those that were given in another
-  register, once each, and all of their message once more
+  register, once each, and all of their message once more; regrouped: those that were loaded several at once, and are not
+  so in four registers of the result; paired: halves of elements of 64 bits that steps other than loads made
 - store, load: messages to shared memory; store_word, load_word: their words; payload: words of stores that are copied;
   narrow: parts of words that are moved by themselves; upper: those that are stored and not lowest in their register;
   masked: stores in which some lanes take no part
 - masked_run: those one after another by the same lanes, once: one branch is written round them, but for Intel's
-- address, address_terms, address_sg: different addresses, and the terms they are computed from; offset: messages further on;
+- address, address_terms, address_sg: different addresses, and the terms they are computed from; address_joined: those of the
+  lane's number where sums and joins are part of other operations (NVIDIA's and AMD's); offset: messages further on;
   apart: those of them whose distance is joined by XOR with bits that lanes differ in; piece: further parts of messages, each
   as wide as its address is aligned
 - barrier, fence, memory: barriers of several subgroups, of one, and conversions that use shared memory at all; waits: rounds
@@ -37,7 +41,7 @@ numbers becomes moves for each bit of the distance where lanes are columns of on
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from functools import lru_cache
 from itertools import groupby
@@ -57,12 +61,15 @@ CHARGES = (
     "select", "select_sg", "condition", "condition_table", "condition_sg",
     "permute", "permute_by_lane", "permute_shift", "permute_logic", "permute_select", "permute_constant",
     "permute_half",
-    "region", "region_word", "half", "byte", "result", "renamed",
+    "region", "region_word", "half", "byte", "joined", "byte_loaded", "result", "renamed", "regrouped", "paired",
     "store", "load", "store_word", "load_word", "payload", "narrow", "upper", "masked", "masked_run",
-    "address", "address_terms", "address_sg", "offset", "apart", "piece", "barrier", "fence", "memory", "waits",
+    "address", "address_terms", "address_joined", "address_sg", "offset", "apart", "piece",
+    "barrier", "fence", "memory", "waits",
 )  # fmt: skip
 """The names of all charges."""
 _BYTES = WORD // 8
+_GROUP = 4
+"""The registers that are loaded or stored at once on NVIDIA's and AMD's chips, at most."""
 _MESSAGE = 8
 """The words of a message to shared memory, at most."""
 _LOOKED_UP = 6
@@ -75,7 +82,7 @@ def charges_of(programs: Sequence[Program]) -> Counter[str]:
     for program in chain:
         instance_of(program, Program, "a program", ConversionError)
     found: Counter[str] = Counter()
-    once = _Once(set(), set(), set(), set(), set(), set())
+    once = _Once(set(), set(), set(), set(), set(), set(), set())
     for number, program in enumerate(chain):
         kinds: dict[type, list[Any]] = {}
         for step in program.steps:
@@ -103,6 +110,7 @@ def charges_of(programs: Sequence[Program]) -> Counter[str]:
         terms, by_subgroup = _address_terms(address)
         found["address_terms"] += terms
         found["address_sg"] += by_subgroup
+    found["address_joined"] = _joined_terms(once.reached, chain[0].lanes) if chain else 0
     uses = sum(program.slm_bytes > 0 for program in chain)
     if uses:
         found["memory"] = 1
@@ -123,6 +131,7 @@ class _Once(NamedTuple):
     patterns: set[tuple[object, ...]]
     maps: set[tuple[int, ...]]
     addresses: set[Address]
+    reached: set[tuple[Address, int]]
 
 
 def _of_selects(program: Program, steps: Sequence[Select], found: Counter[str], once: _Once) -> None:
@@ -289,6 +298,36 @@ def _address_terms(address: Address) -> tuple[int, int]:
     return for_lane, sum(1 for axis, *_ in address.factors if axis == "sg")
 
 
+def _joined_terms(addresses: Iterable[tuple[Address, int]], lanes: int) -> int:
+    """The operations for addresses where a sum or a join is part of a multiplication, a shift or a mask; equal ones once.
+
+    >>> _joined_terms([(Address(factors=(("lane", 1, 4, 4), ("lane", 4, 8, 9))), 32)], 32)
+    4
+    """
+    found: dict[object, int] = {}
+    for address, bits in addresses:
+        unit = max(bits // 8, 1)
+        for axis, divisor, extent, stride in address.factors:
+            if axis == "lane":
+                found[divisor, extent, stride * unit] = _of_factor(divisor, extent, stride * unit, lanes)
+        if address.xor and any(address.lane):
+            masks, everyone = shifts(address.lane), (1 << len(address.lane)) - 1
+            bare = sum(mask == everyone for mask in masks.values())  # not masked: joined by an operation of its own
+            shifted = sum(shift != 0 for shift in masks)
+            found[address.lane, unit] = shifted + len(masks) - bare + min(bare, len(masks) - 1) + (unit > 1)
+    return sum(found.values())
+
+
+def _of_factor(divisor: int, extent: int, stride: int, lanes: int) -> int:
+    """The operations for a part of a lane's number: a mask, a shift, and a shift or a multiplication, which adds too."""
+    if divisor * extent < lanes:
+        in_place = stride & (stride - 1) == 0 or stride % divisor == 0
+        return 1 + (stride != divisor) if in_place else 3
+    if divisor == 1 or stride == divisor:
+        return int(stride > 1)
+    return 2
+
+
 def _of_accesses(program: Program, found: Counter[str], once: _Once) -> None:
     given = len(program.pack) // program.parts
     accesses = [step for step in program.steps if isinstance(step, (Store, Load))]
@@ -310,7 +349,9 @@ def _of_accesses(program: Program, found: Counter[str], once: _Once) -> None:
                 found["upper"] += sum([cell * step.bits % WORD != 0 for cell in cells if cell >= 0])
             found["masked"] += step.where is not None
             found["payload"] += _copied(words, given)
-        once.addresses.add(replace(step.address, base=0))
+        address = replace(step.address, base=0)
+        once.addresses.add(address)
+        once.reached.add((address, step.bits))
 
 
 def _reached(address: Address) -> int:
@@ -342,7 +383,7 @@ def _of_packing(program: Program, before: Program | None, found: Counter[str]) -
     if before is not None:  # what it unpacks and this one packs again is one thing
         pack = tuple([before.unpack[cell] if cell >= 0 else -1 for cell in pack])
     if program.steps or before is not None:
-        _of_parts(pack, parts, found)
+        _of_parts(pack, parts, found, set() if before is None else _narrow(before))
 
 
 def _of_result(chain: Sequence[Program], found: Counter[str]) -> None:
@@ -352,7 +393,7 @@ def _of_result(chain: Sequence[Program], found: Counter[str]) -> None:
     if parts > 1:
         if not last.steps and len(chain) == 1:  # what is packed and unpacked at once is one thing
             rest = tuple([last.pack[place] if place >= 0 else -1 for place in rest])
-        rest = _of_parts(rest, parts, found)
+        rest = _of_parts(rest, parts, found, _narrow(last))
     given = len(last.pack) // parts if len(chain) == 1 else 0
     received = {
         step.to
@@ -362,6 +403,10 @@ def _of_result(chain: Sequence[Program], found: Counter[str]) -> None:
     found["result"] += sum(word in received for word in rest)
     made = [word for word in rest if word >= given]
     found["result"] += len(made) - len(set(made))
+    loads = {word: step.to for step in last.steps if isinstance(step, Load) for word in step.to}
+    found["regrouped"] += sum([not _together(rest, place, loads.get(word, ())) for place, word in enumerate(rest)])
+    if last.element_bits > WORD:
+        found["paired"] += len(set(made).difference(loads))
     size = min(_MESSAGE, last.element_bits // 2)  # messages of at most 16 elements
     for start in range(0, len(rest), size):
         piece = rest[start : start + size]
@@ -382,7 +427,27 @@ def _copied(words: Sequence[int], given: int) -> int:
     return sum(0 <= word < given for word in words)
 
 
-def _of_parts(cells: Sequence[int], parts: int, found: Counter[str]) -> list[int]:
+def _together(words: Sequence[int], place: int, loaded: Sequence[int]) -> bool:
+    """Whether a word of the result lies beside those that were loaded with it, in a group of registers; alone: always.
+
+    >>> _together((4, 5, 6, 7), 1, (4, 5, 6, 7)), _together((4, 6, 5, 7), 1, (4, 5, 6, 7)), _together((4, 5), 0, (4,))
+    (True, False, True)
+    """
+    count = min(len(loaded), _GROUP)
+    if count < 2:
+        return True
+    first = loaded.index(words[place]) // count * count
+    start = place // count * count
+    return tuple(words[start : start + count]) == tuple(loaded[first : first + count])
+
+
+def _narrow(program: Program) -> set[int]:
+    """The words that are loads of several elements, but of fewer than a word has."""
+    loads = [step for step in program.steps if isinstance(step, Load) and program.element_bits < step.bits < WORD]
+    return {word for step in loads for word in step.to}
+
+
+def _of_parts(cells: Sequence[int], parts: int, found: Counter[str], narrow: set[int]) -> list[int]:
     """Charge for the words that are put together; the others, by their number, and -1 for those."""
     words: list[int] = []
     for start in range(0, len(cells), parts):
@@ -392,5 +457,9 @@ def _of_parts(cells: Sequence[int], parts: int, found: Counter[str]) -> list[int
         else:
             live = sum(cell >= 0 for cell in one)
             found["narrow" if live == 1 else "half" if parts == 2 else "byte"] += live
+            if live > 1:
+                found["joined"] += max(len({cell // parts for cell in one if cell >= 0}) - 1, 1)
+            if parts > 2:
+                found["byte_loaded"] += sum([cell >= 0 and cell // parts in narrow for cell in one])
             words.append(-1)
     return words

@@ -35,8 +35,6 @@ _ALIKE = {
     "acm-g11": "dg2",
     "ats-m150": "dg2",
     "gfx90a": "gfx942",
-    "gfx950": "gfx942",
-    "sm_90": "sm_80",
 }
 """Chips that have the prices of another one: the same instructions, by their makers' guides."""
 

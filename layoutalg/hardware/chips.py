@@ -14,7 +14,8 @@ instructions it has, or `benchmarks/prices.py` counts its own into `hardware/dat
 lnl is Lunar Lake, an Xe2 chip like bmg; acm is the family name of dg2. What their cores can do in a clock is in `xe`.
 
 Shared memory of a workgroup: 128 KiB per Xe core on pvc, bmg and lnl, 64 KiB on the Arc chips of dg2 (Intel); 64 KiB of LDS
-(AMD's guides), 160 KiB on gfx950 (AMD CDNA 4 architecture white paper); 48 KiB without opting in (NVIDIA's guide). Its banks:
+(AMD's guides), 160 KiB on gfx950 (LLVM's test `lds-limit-diagnostics.ll`: a word more is refused, by llc 22 to 24 too); 48 KiB
+without opting in (NVIDIA's guide). Its banks:
 32 of 4 bytes (CUDA C++ Best Practices Guide, "Shared Memory"; AMD's guides for LDS), 64 on gfx950 (`hardware.shared_memory` has
 which lanes they serve together); Intel publishes none, and 32 is assumed. What instructions cost is in
 `layoutalg.conversion.cost`.

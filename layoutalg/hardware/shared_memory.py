@@ -1,11 +1,10 @@
 """Which lanes the banks of shared memory serve together, chip by chip.
 
 Banks are a word wide. What lanes access is served in phases of as many lanes as fill all banks once, but of no more lanes than
-there are banks (half wavefronts: AMD OpenCL Optimization Guide, "Local Memory"), in the order of their numbers. Reads of 16
-bytes on AMD's chips have another order, in fours:
+there are banks, in the order of their numbers. Reads of 16 bytes on AMD's chips have another order, in fours:
 
-    gfx942    0-3 and 20-23, 4-7 and 16-19, 8-11 and 28-31, 12-15 and 24-27; the same from 32 on
-    gfx950    0-3, 12-15, 20-23 and 24-27; 4-11, 16-19 and 28-31; the same from 32 on
+    gfx942, gfx1100   0-3 and 20-23, 4-7 and 16-19, 8-11 and 28-31, 12-15 and 24-27; the same from 32 on
+    gfx950            0-3, 12-15, 20-23 and 24-27; 4-11, 16-19 and 28-31; the same from 32 on
 
 >>> served("sm_80", 16, 32, reading=True).banks, served("gfx942", 16, 64, reading=True).order[:8]
 (32, (0, 1, 2, 3, 20, 21, 22, 23))
@@ -13,9 +12,13 @@ bytes on AMD's chips have another order, in fours:
 (64, 32)
 
 Sources: CUDA C++ Best Practices Guide, "Shared Memory"; NVIDIA developer forum 77228 (128 bytes a clock, accesses of 16 bytes
-by quarters of a warp); ROCm/rocm-systems PR 3114 (gfx942: 32 banks, 128 bytes a clock; gfx950: 64, 256); triton PR 11365 and
-IREE PR 24428 for the orders. For writes of gfx950 none was found: they are taken as gfx942's. So is the order of gfx950's
-transposed reads: as that of its reads of 8 bytes.
+by quarters of a warp). AMD's banks and phases were measured for reads of 4, 8 and 16 bytes on gfx942, gfx950 and gfx1100
+(nod-ai/amd-shark-ai, docs/empirical-lds/lds_summary.md); triton PR 11365 and IREE PR 24428 have the same orders,
+ROCm/rocm-systems PR 3114 the same bytes a clock (gfx942: 128; gfx950: 256).
+
+Unconfirmed: no source was found for gfx950's writes, which are taken as gfx942's (32 banks, in the order of lanes: ROCm's
+documentation of CK Tile, "LDS bank conflicts"), for the order of its transposed reads, taken as that of its reads of 8 bytes,
+nor for gfx90a, taken to serve lanes in their order.
 """
 
 from __future__ import annotations
@@ -31,6 +34,7 @@ _QUAD = 4
 _READS_OF_16: dict[str, tuple[int, ...]] = {
     "gfx942": (0, 5, 1, 4, 2, 7, 3, 6),
     "gfx950": (0, 3, 5, 6, 1, 2, 4, 7),
+    "gfx1100": (0, 5, 1, 4, 2, 7, 3, 6),
 }
 """The order of fours of lanes, within each 32."""
 
