@@ -123,6 +123,11 @@ class CuteLayout(Notation):
             whole_numbers((self.subgroup_size,), "subgroup_size", 1, MAX_EXTENT)
         object.__setattr__(self, "reading", checked_reading(self.reading))
 
+    def __repr__(self) -> str:
+        beside = [(name, getattr(self, name)) for name in ("swizzle", "offset", "tile", "subgroup_size")]
+        said = [f", {name}={value}" for name, value in beside if value not in (None, 0)]
+        return f"CuteLayout({self.shape!r}, {self.stride!r}{''.join(said)})"
+
     def __str__(self) -> str:
         text = f"{tuple_text(self.shape)}:{tuple_text(self.stride)}"
         return text if self.swizzle is None else f"Sw<{','.join(map(str, self.swizzle))}> o {self.offset} o {text}"

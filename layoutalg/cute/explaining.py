@@ -49,7 +49,7 @@ class Explanation:
     """What an operation did: its name, its arguments, its definition in one line, its steps and its result.
 
     >>> explain("coalesce", "(2,(1,6)):(1,(6,2))").result
-    CuteLayout(shape=12, stride=1, swizzle=None, offset=0, tile=None, subgroup_size=None)
+    CuteLayout(12, 1)
     """
 
     operation: str

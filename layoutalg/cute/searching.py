@@ -4,7 +4,7 @@ The values have an axis for each leaf of the shape. They must be the sum of what
 must be digits: the longest run of equal steps is the first digit, and what is left must repeat.
 
 >>> layout_of_values(np.array([0, 1, 7, 8]), 4)
-CuteLayout(shape=(2, 2), stride=(1, 7), swizzle=None, offset=0, tile=None, subgroup_size=None)
+CuteLayout((2, 2), (1, 7))
 >>> layout_of_values(np.array([0, 1, 7, 9]), 4)
 
 Law: the answer is None exactly where no layout whose shape refines the given one, leaf by leaf, has the values.

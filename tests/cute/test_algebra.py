@@ -174,6 +174,11 @@ def test_products_by_mode_take_a_tuple_of_one_and_a_number() -> None:
     assert str(cute.raked_product("(8):(2)", "6:1")) == "(((2,3),8)):(((1,16),2))"
 
 
+def test_a_blocked_product_is_the_product_with_the_block_on_the_right() -> None:
+    block, copies = parse_cute("(2,2)"), parse_cute("(3,4)")
+    assert la.from_cute(cute.blocked_product(block, copies)) == la.from_cute(copies) * la.from_cute(block)
+
+
 def test_a_tuple_of_one_is_not_its_number() -> None:
     assert parse_cute("(8):(4)") != parse_cute("8:4")
     assert str(cute.composition("(8):(4)", "(4):(2)")) == "(4):(8)"

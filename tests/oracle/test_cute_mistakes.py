@@ -49,6 +49,21 @@ def flat(shape: Any, stride: Any) -> Leaves:
     return [leaf for n, s in zip(shape, stride, strict=True) for leaf in flat(n, s)]
 
 
+def swizzle(text: str) -> tuple[int, int, int]:
+    """The numbers of `Sw<1,0,-1>`."""
+    bits, base, shift = map(int, text.removeprefix("Sw<").removesuffix(">").split(","))
+    return bits, base, shift
+
+
+def swizzled(numbers: tuple[int, int, int], x: int) -> int:
+    """Bit after bit: those from base + shift on flip those from base on; a negative shift goes the other way."""
+    bits, base, shift = numbers
+    for k in range(base, base + bits):
+        read, changed = (k + shift, k) if shift >= 0 else (k, k - shift)
+        x ^= (x >> read & 1) << changed
+    return x
+
+
 def size(leaves: Leaves) -> int:
     return prod(n for n, _ in leaves)
 
@@ -66,7 +81,7 @@ def arguments(text: str) -> list[str]:
     """The arguments of a call, at commas that stand in no parentheses."""
     parts, depth = [""], 0
     for letter in text:
-        depth += {"(": 1, ")": -1}.get(letter, 0)
+        depth += {"(": 1, "<": 1, ")": -1, ">": -1}.get(letter, 0)
         if letter == "," and not depth:
             parts.append("")
         else:
@@ -84,6 +99,9 @@ def truth(operation: str, given: list[str]) -> list[int]:
         return sorted({value(a, i) * n + k for i in range(size(a)) for k in range(n)})
     if operation == "coalesce":
         return [value(a, i) for i in range(size(a))]
+    if given[1].startswith("Sw<"):
+        assert operation == "composition"
+        return [value(a, swizzled(swizzle(given[1]), i)) for i in range(size(a))]
     b = flat(*pair(given[1]))
     if operation == "composition":
         return [value(a, value(b, i)) for i in range(size(b))]
@@ -111,7 +129,8 @@ def answer_of(who: str, operation: str, given: list[str]) -> str:
         [said] = evaluate([f"{operation}<{given[1]}>({cpp_layout(*pair(given[0]))})"], ALGEBRA)
         return said.replace("_", "") if isinstance(said, str) else f"refused: {said.words}"
     if who == "C++":
-        [said] = evaluate([f"{operation}({', '.join(cpp_layout(*pair(one)) for one in given)})"], ALGEBRA)
+        written = [f"{one.replace('Sw', 'Swizzle')}{{}}" if one[0] == "S" else cpp_layout(*pair(one)) for one in given]
+        [said] = evaluate([f"{operation}({', '.join(written)})"], ALGEBRA)
         return said.replace("_", "") if isinstance(said, str) else f"refused: {said.words}"
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -125,7 +144,9 @@ def answer_of(who: str, operation: str, given: list[str]) -> str:
     return f"{found.shape}:{found.stride}".replace(" ", "").replace(",)", ")")
 
 
-ALGEBRA = "#include <cute/layout.hpp>"
+ALGEBRA = """#include <cute/layout.hpp>
+#include <cute/layout_composed.hpp>
+#include <cute/swizzle_layout.hpp>"""
 
 
 def test_the_page_has_a_line_of_each_library() -> None:
@@ -139,13 +160,15 @@ def test_the_answer_is_still_wrong(who: str, operation: str, given: str, answer:
     parts = arguments(given)
     found = answer_of(who, operation, parts)
     assert found == answer, f"{who} says {found} now: say so on the page"
-    right, leaves = truth(operation, parts), flat(*pair(answer))
+    outer, _, inner = answer.rpartition(" o 0 o ")
+    right, leaves = truth(operation, parts), flat(*pair(inner))
     if operation == "logical_product":
         copies = size(flat(*(one[1] for one in pair(answer))))
         assert said == f"{right[0]} copies, and the answer has {copies}"
         assert copies != right[0]
         return
     theirs = [value(leaves, i) for i in range(size(leaves))]
+    theirs = [swizzled(swizzle(outer), x) for x in theirs] if outer else theirs
     if operation in ("upcast", "downcast"):
         assert said == f"{len(right)} places, and the answer has {len(set(theirs))}"
         assert sorted(set(theirs)) != right
