@@ -149,5 +149,5 @@ def _unknown(word: str) -> LayoutError:
     words = filter_words()
     said = "; ".join(f"a {name} ({', '.join(words[name])})" for name in ("kind", "family", "vendor", "chip"))
     return LayoutError(
-        f"filter {shown(word, 60)}: expected {said}; an element type, such as f16; or a shape, such as 16x16x16"
+        f"filter {shown(word, 60)}: expected {said}; a generation, such as hopper; an element type, such as f16; or a shape, such as 16x16x16"
     )
