@@ -16,7 +16,7 @@ def list_instructions(filters: tuple[str, ...], as_json: bool) -> None:
     """List instructions that all FILTERS fit: name, shape, types, chips, threads, and where the layouts come from.
 
     A filter is a kind (mma, copy), a family (WMMA, mma.sync), a vendor, a chip or the beginning of its name (sm_80, gfx12,
-    bmg), a generation (cdna3, rdna4, xe), an element type (f16, fp8) or a shape (16x16x16).
+    bmg), a generation (hopper, cdna3, rdna4, xe), an element type (f16, fp8) or a shape (16x16x16, m16n8k16).
     """
     from layoutalg.instructions.selection import known_instructions
     from layoutalg.show.instruction_table import instruction_facts, print_instructions

@@ -65,7 +65,7 @@ _IREE = re.compile(r"(?:iree/)?(?:NV_MMA_SYNC|MFMA|WMMA|WMMAR[34])_[A-Z0-9]+_\d+
 """How names begin that are IREE's: the operands are then as IREE reads them."""
 
 _UNSPECIFIED = re.compile(r"wmma\.(?:load|store|mma)\b", re.IGNORECASE)
-"""PTX's older instruction: the distribution of its fragments is unspecified (PTX ISA 9.2, 9.7.14.4)."""
+"""PTX's older instruction: the distribution of its fragments is unspecified (PTX ISA 9.2, 9.7.14.4.1)."""
 
 _LONGEST_NAME = 400
 _MOST_LISTED = 12
@@ -154,9 +154,7 @@ def row_of(name: str) -> Row:
         more = f" and {len(fitting) - _MOST_LISTED} more" if len(fitting) > _MOST_LISTED else ""
         raise LayoutError(f"{shown(name)} fits {len(fitting)} instructions: say which: {listed}{more}")
     if _UNSPECIFIED.match(wanted):
-        raise LayoutError(
-            f"{shown(name)}: PTX leaves open who holds what of wmma's fragments; of mma.sync's it says so"
-        )
+        raise LayoutError(f"{shown(name)}: PTX leaves open who holds what of wmma's fragments; mma.sync has layouts")
     near = cast("tuple[str, ...]", _called("layoutalg.instructions.suggestions:nearest")(wanted))
     hint = f"; did you mean {', '.join(near)}?" if near else ""
     raise LayoutError(f"no instruction {shown(name)} is known{hint}")

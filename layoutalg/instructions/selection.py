@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from functools import lru_cache
+from functools import lru_cache, partial
 
 from layoutalg.core.errors import LayoutError
 from layoutalg.core.messages import shown
@@ -104,11 +104,22 @@ def _filter(word: str) -> Callable[[Row], bool]:
     if chips:
         return lambda row: not chips.isdisjoint(row.chips)
     if (shape := _SHAPE.fullmatch(given)) is not None:
-        sizes = tuple(int(size) for size in shape.groups() if size)
-        return lambda row: row.build().shape[: len(sizes)] == sizes
+        return partial(_has_shape, tuple(int(size) for size in shape.groups() if size))
     if _ELEMENT.fullmatch(given) and given in _elements():
         return lambda row: given in {element.lower() for element in row.build().types.values()}
     raise _unknown(word)
+
+
+def _has_shape(sizes: tuple[int, ...], row: Row) -> bool:
+    """Whether an instruction has these sizes; most names say theirs, so that few are built."""
+    if row.kind != "mma" or (re.search(r"\d[xn,]\d", row.name) and f"{sizes[0]}{sizes[1]}" not in _joined(row.name)):
+        return False
+    return row.build().shape[: len(sizes)] == sizes
+
+
+def _joined(name: str) -> str:
+    """A name without what stands between its sizes."""
+    return re.sub(r"(?<=\d)[xn,](?=\d)", "", name)
 
 
 def _kind(row: Row) -> str:
@@ -149,5 +160,6 @@ def _unknown(word: str) -> LayoutError:
     words = filter_words()
     said = "; ".join(f"a {name} ({', '.join(words[name])})" for name in ("kind", "family", "vendor", "chip"))
     return LayoutError(
-        f"filter {shown(word, 60)}: expected {said}; an element type, such as f16; or a shape, such as 16x16x16"
+        f"filter {shown(word, 60)}: expected {said}; a generation, such as hopper; an element type, such as f16; or a shape, "
+        "such as 16x16x16"
     )

@@ -335,7 +335,9 @@ def _grid(
     elif not machine:
         label = axes
     elif "lane" in moved:
-        label = ("lane", "reg")
+        # Of a row that a lane gives the address of, the place behind the address: there is no register.
+        behind = tuple(axis for axis in moved if axis not in MACHINE)
+        label = ("lane", *behind) if behind and "reg" not in moved else ("lane", "reg")
     else:
         label = ("sg", "reg") if "sg" in moved else ("reg",)
     replicas = layout.canonical().replicas

@@ -21,6 +21,7 @@ from layoutalg.cli import main
 from layoutalg.viz import Picture
 from layoutalg.viz.colours import HUES, hexes, ink, ramp, shades
 from layoutalg.viz.folding import ExtentRun, fold
+from layoutalg.viz.grid import tensor_grid
 from layoutalg.viz.picture import picture_of
 
 SVG = "{http://www.w3.org/2000/svg}"
@@ -565,3 +566,11 @@ def test_memory_that_a_swizzle_leaves_no_factors_is_drawn_by_its_addresses(text:
     for cell in picture.scene().cells:
         element, owner, _ = said(cell.sentence)
         assert owner == {"addr": memory(*element)}
+
+
+def test_a_row_behind_a_lane_s_address_is_labelled_by_lane_and_place() -> None:
+    source, destination = la.instruction("ldmatrix.x4").operands()
+    labels = tensor_grid(source).labels()
+    assert labels.tolist() == [[f"{row}:{place}" for place in range(8)] for row in range(32)]
+    assert tensor_grid(source).forms.endswith("cells: lane:addr")
+    assert tensor_grid(destination).forms.endswith("cells: lane:register")
