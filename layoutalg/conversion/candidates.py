@@ -172,16 +172,16 @@ def candidates_of(
     lengths = [sum(len(program.steps) for program in programs) for _, programs in found]
     if min(lengths) > MOST_STEPS:
         raise SizeError(f"{min(lengths)} steps: at most {MOST_STEPS}; convert a smaller part of the tensor at a time")
-    best: dict[str, Candidate] = {}
+    best: dict[str, tuple[Candidate, int]] = {}
     least = min([passes(programs) for _, programs in found])
     for (name, programs), length in zip(found, lengths, strict=True):
         if length > MOST_STEPS:
             continue
-        one = Candidate(name, programs, cost.of_chain(programs) + cost.of_passage(passes(programs), least))
-        best[name] = min(best.get(name, one), one, key=lambda one: one.cost)
-    candidates = sorted(
-        best.values(), key=lambda one: (one.cost, cost.instructions_of(one.programs) if cost.unit else 0)
-    )
+        price, instructions = cost.priced(programs)
+        one = Candidate(name, programs, price + cost.of_passage(passes(programs), least))
+        if name not in best or one.cost < best[name][0].cost:
+            best[name] = one, instructions if cost.unit else 0
+    candidates = [one for one, _ in sorted(best.values(), key=lambda found: (found[0].cost, found[1]))]
     if not any(program.steps or program.moves for program in candidates[0].programs):
         candidates[0] = Candidate(_NOTHING, candidates[0].programs, 0)
     return tuple(candidates)

@@ -76,8 +76,11 @@ _LOOKED_UP = 6
 """The operations that look up a lane's number in a constant."""
 
 
-def charges_of(programs: Sequence[Program]) -> Counter[str]:
-    """What programs that are executed one after another are charged for: how often each of `CHARGES`."""
+def charges_of(programs: Sequence[Program], *, waits: bool = True) -> Counter[str]:
+    """What programs that are executed one after another are charged for: how often each of `CHARGES`.
+
+    Without `waits` nobody asks how long lanes wait for a bank, and it is not counted.
+    """
     chain = listed(programs, "programs", error=ConversionError)
     for program in chain:
         instance_of(program, Program, "a program", ConversionError)
@@ -95,7 +98,7 @@ def charges_of(programs: Sequence[Program]) -> Counter[str]:
             found["region"] += len(step.moves)
             found["region_word"] += len(step.words) + len(step.to)
         if Store in kinds or Load in kinds:
-            _of_accesses(program, found, once)
+            _of_accesses(program, found, once, waits=waits)
         _of_packing(program, chain[number - 1] if number else None, found)
     if chain:
         _of_result(chain, found)
@@ -328,50 +331,65 @@ def _of_factor(divisor: int, extent: int, stride: int, lanes: int) -> int:
     return 2
 
 
-def _of_accesses(program: Program, found: Counter[str], once: _Once) -> None:
+def _of_accesses(program: Program, found: Counter[str], once: _Once, *, waits: bool) -> None:
     given = len(program.pack) // program.parts
     accesses = [step for step in program.steps if isinstance(step, (Store, Load))]
     masks = [step.where if isinstance(step, Store) else None for step in program.steps]
     found["masked_run"] += sum([mask is not None for mask, _ in groupby(masks)])
-    for step, ways in zip(accesses, program_ways(program), strict=True):
-        words, kind = (step.words, "store") if isinstance(step, Store) else (step.to, "load")
+    reached: dict[tuple[object, ...], _Reached] = {}
+    for step in accesses:
+        at, bits, words, kind = step.address, step.bits, step[0], "store" if isinstance(step, Store) else "load"
+        key = at.xor, at.lane, at.sg, at.factors, bits
+        if key not in reached:
+            address = replace(at, base=0)
+            once.addresses.add(address)
+            once.reached.add((address, bits))
+            reached[key] = _reached(address)
         messages = -(-len(words) // _MESSAGE)
         found[kind] += messages
         found[f"{kind}_word"] += len(words)
-        found["waits"] += (ways - 1) * len(words)
-        found["offset"] += messages - 1 + (step.address.base != 0)
-        found["apart"] += bool(step.address.xor and step.address.base & _reached(step.address))
-        found["piece"] += 0 if step.matrix else _pieces(step.address, len(words), step.bits) - messages
-        found["narrow"] += len(words) if step.bits < WORD else 0
+        found["offset"] += messages - 1 + (at.base != 0)
+        found["apart"] += bool(at.xor and at.base & reached[key].terms)
+        found["piece"] += 0 if step.matrix else _pieces(at.base | reached[key].strides, len(words), bits) - messages
+        found["narrow"] += len(words) if bits < WORD else 0
         if isinstance(step, Store):
-            if step.bits < WORD:
+            if bits < WORD:
                 cells = [program.pack[word * program.parts] for word in words if word < given]
-                found["upper"] += sum([cell * step.bits % WORD != 0 for cell in cells if cell >= 0])
+                found["upper"] += sum([cell * bits % WORD != 0 for cell in cells if cell >= 0])
             found["masked"] += step.where is not None
             found["payload"] += _copied(words, given)
-        address = replace(step.address, base=0)
-        once.addresses.add(address)
-        once.reached.add((address, step.bits))
+    if waits:
+        found["waits"] += sum(
+            [(ways - 1) * len(step[0]) for step, ways in zip(accesses, program_ways(program), strict=True)]
+        )
 
 
-def _reached(address: Address) -> int:
-    """The bits that a XOR of an address's terms may have."""
-    found = 0
+class _Reached(NamedTuple):
+    """The bits that a XOR of an address's terms may have, and those of all terms and strides."""
+
+    terms: int
+    strides: int
+
+
+def _reached(address: Address) -> _Reached:
+    terms = 0
     for term in (*address.lane, *address.sg):
-        found |= term
-    return found
+        terms |= term
+    strides = terms
+    for *_, stride in address.factors:
+        strides |= stride
+    return _Reached(terms, strides)
 
 
-@lru_cache(maxsize=4096)
-def _pieces(address: Address, count: int, bits: int) -> int:
+def _pieces(places: int, count: int, bits: int) -> int:
     """The accesses that move consecutive places, each of up to 16 bytes and at a multiple of its size.
 
-    >>> _pieces(Address(0, xor=True, lane=(4,)), 4, 32), _pieces(Address(0, xor=True, lane=(2,)), 4, 32)
+    `places` has the bits of whatever is added to an address.
+
+    >>> _pieces(4, 4, 32), _pieces(2, 4, 32)
     (1, 2)
     """
-    multiple = 16 * 8 // bits | address.base | _reached(address)
-    for *_, stride in address.factors:
-        multiple |= stride
+    multiple = 16 * 8 // bits | places
     return -(-count // (multiple & -multiple))
 
 

@@ -114,29 +114,28 @@ class Cost:
         >>> cost_of(None).of_chain([repeat, repeat])
         16
         """
-        chain, found = self._listed(programs)
-        if found is None:
-            return sum(map(self._of, chain))
-        charges = charges_of(chain)
-        if not self.unit:
-            return round(sum([found.prices[name] * count for name, count in charges.items()]))
-        issued = _issued(found.instructions, charges)
-        messages = sum([charges[name] for name in ("shuffle", "store", "load", "barrier")])
-        cycles = charges["shuffle"] * self.served + sum([program_cycles(program, self.name) for program in chain])
-        return round(max(issued, (issued - messages) * self.alu, cycles * self.unit))
+        return self.priced(programs)[0]
 
-    def instructions_of(self, programs: Sequence[Program]) -> int:
-        """How many instructions a chip's listing has for programs in a row; 0 where none was counted.
+    def priced(self, programs: Sequence[Program]) -> tuple[int, int]:
+        """What programs cost that are executed one after another, and how many instructions a chip's listing has for them.
 
-        Ways that cost the same are ordered by it.
+        The second is 0 where none was counted. Ways that cost the same are ordered by it.
 
         >>> from layoutalg.conversion.program.steps import Address
         >>> way = Program(1, 32, 32, 1, 1, (0,), (Store((0,), Address()), Load((1,), Address())), (1,), 64)
-        >>> cost_of("sm_80").instructions_of([way]), cost_of("generic").instructions_of([way])
-        (2, 0)
+        >>> cost_of("sm_80").priced([way]), cost_of("generic").priced([way])[1]
+        ((8, 2), 0)
         """
         chain, found = self._listed(programs)
-        return 0 if found is None else round(_issued(found.instructions, charges_of(chain)))
+        if found is None:
+            return sum(map(self._of, chain)), 0
+        charges = charges_of(chain, waits=not self.unit)
+        issued = _issued(found.instructions, charges)
+        if not self.unit:
+            return round(_issued(found.prices, charges)), round(issued)
+        messages = sum([charges[name] for name in ("shuffle", "store", "load", "barrier")])
+        cycles = charges["shuffle"] * self.served + sum([program_cycles(program, self.name) for program in chain])
+        return round(max(issued, (issued - messages) * self.alu, cycles * self.unit)), round(issued)
 
     def _listed(self, programs: Sequence[Program]) -> tuple[Sequence[Program], Listings | None]:
         """The programs, checked, and the chip's prices for their lanes, where its instructions were counted."""

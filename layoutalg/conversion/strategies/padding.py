@@ -73,14 +73,19 @@ def _cycles(weights: tuple[int, ...], size: int, by: Served) -> int:
     if by.order:
         starts = [starts[lane] for lane in by.order[: len(starts)]]
     together = min(by.together(size), len(starts))
+    whole = max(size, _BYTES) if all(weight % size == 0 for weight in weights) else 0
+    slots = by.banks * _BYTES // whole if whole else by.banks  # aligned accesses fill the same banks, or others
     found = 0
     for first in range(0, len(starts), together):
-        banks = [0] * by.banks
-        for word in {
-            word for at in starts[first : first + together] for word in range(at // 4, (at + size - 1) // 4 + 1)
-        }:
-            banks[word % by.banks] += 1
-        found += max(banks)
+        some = starts[first : first + together]
+        if whole:
+            units = {at // whole for at in some}
+        else:
+            units = {word for at in some for word in range(at // _BYTES, (at + size - 1) // _BYTES + 1)}
+        counts = [0] * slots
+        for one in units:
+            counts[one % slots] += 1
+        found += max(counts)
     return found
 
 
@@ -100,16 +105,19 @@ def placed(
     inside = {bit: bits // 8 << i for i, bit in enumerate(chunk)}
     unit = bits // 8 << len(chunk)
     best: tuple[tuple[int, int, int], Placed] | None = None
-    least = sum(side.times * max(1, _distinct(side) // side.by.together(side.size)) for side in sides)
+    leasts = [side.times * max(1, _distinct(side) // side.by.together(side.size)) for side in sides]
+    least = sum(leasts)
     for order in dict.fromkeys(_orders(upper, sides, prefer)):
         for line, pad in _lines(len(order), unit):
             weights = dict(inside)
             for i, bit in enumerate(order):
                 weights[bit] = (unit << i) + (pad * unit << i - line if i >= line else 0)
             of_lanes = [tuple([weights[bit] if bit >= 0 else 0 for bit in side.lanes]) for side in sides]
-            cycles = 0
-            for side, lanes in zip(sides, of_lanes, strict=True):
-                cycles += side.times * cycles_of(lanes, side.size, side.taking, side.by)
+            cycles = least
+            for side, lanes, fewest in zip(sides, of_lanes, leasts, strict=True):
+                cycles += side.times * cycles_of(lanes, side.size, side.taking, side.by) - fewest
+                if best is not None and cycles > best[0][0]:
+                    break
             if best is not None and cycles > best[0][0]:
                 continue
             size = sum(weights.values()) + bits // 8
