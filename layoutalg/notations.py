@@ -141,12 +141,12 @@ _ROWS = (
     NotationText(
         "instruction",
         re.compile(
-            r"(?:cute::)?SM[0-9]+[_:](?!\w*\s*=)|mma\.|(?:wgmma|tcgen05|(?:ld|st|mov)matrix|dp[24]a|cp\.async)\b(?!\s*=)"
+            r"(?!\w+[ \t]*=)(?:(?:cute::)?SM[0-9]+[_:]|mma\.|(?:wgmma|tcgen05|(?:ld|st|mov)matrix|dp[24]a|cp\.async)\b"
             r"|(?:(?:UMMA|GMMA)::)?(?:Layout_(?:MN|K)_|tmem_frg_[12]sm<)|UniversalCopy<|(?:ld|st)\.global\."
             r"|v_(?:mfma|smfmac|wmma|swmmac)_|(?:s?mfma|smfmac|wmma|swmmac)[._]\w|(?:ds|global)_(?:read|load)_"
             r"|(?:__builtin_amdgcn_|llvm\.amdgcn\.|rocdl\.)(?:s?mfma|smfmac|wmma|swmmac|ds|global)"
             r"|(?:gfx\w{3,8}|[cr]dna\d|mi\d{3}x?a?)/|dpas\.|intel_sub_group_\w+_matrix_mad_|(?:intel_sub_group_2d_block_)?(?:read|write)"
-            r"_(?:trans\w{3,5}_)?\d{1,2}b_|xevm\.block(?:load|store)2d|__spirv_Subgroup2DBlock|(?:load|store)_block2d",
+            r"_(?:trans\w{3,5}_)?\d{1,2}b_|xevm\.block(?:load|store)2d|__spirv_Subgroup2DBlock|(?:load|store)_block2d)",
             re.IGNORECASE,
         ),
         "layoutalg.instructions.registry:read_instruction",
