@@ -117,7 +117,7 @@ class Views:
         self.generic = indices.vendor in FIXED_WIDTH
         """Whether alignments are written in the generic form, which LLVM 22 to 24 read alike."""
         widths, size = _widths(chain), shared_bytes(chain)
-        self.views: Mapping[int, Value] = {widths[0]: shared}
+        self.views: Mapping[int, Value] = dict.fromkeys(widths[:1], shared)  # none where nothing that is stored is loaded
         if len(widths) > 1:
             start = indices.constant(0, "index")
             found = {8: shared}
