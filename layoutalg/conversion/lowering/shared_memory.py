@@ -117,7 +117,8 @@ class Views:
         self.generic = indices.vendor in FIXED_WIDTH
         """Whether alignments are written in the generic form, which LLVM 22 to 24 read alike."""
         widths, size = _widths(chain), shared_bytes(chain)
-        self.views: Mapping[int, Value] = dict.fromkeys(widths[:1], shared)  # none where nothing that is stored is loaded
+        self.views: Mapping[int, Value] = dict.fromkeys(widths[:1], shared)
+        """By the bits of its places; none where the program only allocates."""
         if len(widths) > 1:
             start = indices.constant(0, "index")
             found = {8: shared}
