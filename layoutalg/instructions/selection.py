@@ -24,7 +24,7 @@ from layoutalg.instructions.amd.names import GENERATIONS
 from layoutalg.instructions.instruction import Instruction
 from layoutalg.instructions.registry import Row, rows
 
-__all__ = ["filter_words", "known_instructions", "selected"]
+__all__ = ["filter_words", "is_element", "known_instructions", "selected"]
 
 _MOST_FILTERS = 16
 _LONGEST = 60
@@ -108,6 +108,15 @@ def _filter(word: str) -> Callable[[Row], bool]:
     if _ELEMENT.fullmatch(given) and given in _elements():
         return lambda row: given in {element.lower() for element in row.build().types.values()}
     raise _unknown(word)
+
+
+def is_element(word: str) -> bool:
+    """Whether a word looks like a type of elements.
+
+    >>> is_element("bf16"), is_element("gfx942")
+    (True, False)
+    """
+    return _ELEMENT.fullmatch(word.lower()) is not None
 
 
 def _has_shape(sizes: tuple[int, ...], row: Row) -> bool:

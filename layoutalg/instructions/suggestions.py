@@ -94,15 +94,24 @@ def respelled(word: str) -> str:
 def said_of(text: str) -> str:
     """What a word stands for that is not the name of one instruction, or which names are near; "" where nothing is.
 
-    >>> said_of("d0")
-    ''
+    A type of elements alone, such as `f32`, is not taken for the instructions that have it.
+
+    >>> said_of("d0"), said_of("f32")
+    ('', '')
     """
+    from layoutalg.instructions.selection import is_element
+
+    word = text.strip()
+    if not re.fullmatch(r"[A-Za-z_][\w.:/-]{1,119}", word) or is_element(word):
+        return ""
+    return _said_of_word(word)
+
+
+@lru_cache(maxsize=256)
+def _said_of_word(word: str) -> str:
     from layoutalg.core.errors import LayoutError
     from layoutalg.instructions.selection import filter_words, selected
 
-    word = text.strip()
-    if not re.fullmatch(r"[A-Za-z_][\w.:/-]{1,119}", word):
-        return ""
     if _AMX.fullmatch(word):
         return f"{word} works on AMX's tiles, which are read as types: !x86.amx.tile<16x32xbf16>"
     try:
