@@ -26,6 +26,8 @@ RIGHT: dict[str, tuple[tuple[str, ...], ...]] = {
     "same": ((_A, _B),),
     "banks": (("d0 = 16@addr:4", "d0 = 16@lane"),),
     "convert": ((_A, _B),),
+    "cute": (("logical_divide((8,8):(1,8), 4:2)",),),
+    "list": (("gfx942", "f64"),),
     "verify": (("k.mlir",),),
     "check": (("k.mlir",), ("--before", "k.mlir", "--after", "k.mlir")),
     "propagate": (("k.mlir",),),
