@@ -42,7 +42,7 @@ RIGHT: dict[str, tuple[tuple[str, ...], ...]] = {
 """Arguments that each command takes; `k.mlir` is a kernel."""
 SLOW = ("--time", "--native", "--listing", "--build", "--jobs", "--run", "--check")
 """Options that ask a compiler, start processes or take more than a tenth of a second: random lines have them."""
-MANY_WORKGROUPS = ("4096x4096", "256x256x256")
+MANY_WORKGROUPS = ("4096x4096", "256x256x256", "48x32x64")
 """Grids that are run: minutes, with a bar."""
 WORDS = tuple(
     dict.fromkeys(
