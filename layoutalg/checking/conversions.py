@@ -22,10 +22,11 @@ from layoutalg.conversion.price import Price, redundant
 from layoutalg.conversion.triton_way import TritonPrice, triton_says
 from layoutalg.core.llvm_versions import DEFAULT_LLVM
 from layoutalg.core.notation import Distributed, Machine
-from layoutalg.flow.compiler_mistakes import mending_conversions
+from layoutalg.flow.compiler_mistakes import conversions_of_reductions
 from layoutalg.flow.conversions import conversions_in
 from layoutalg.flow.written_layouts import called
 from layoutalg.ir.places import Place, place_of
+from layoutalg.xegpu import SliceAttr
 
 if TYPE_CHECKING:
     from layoutalg.flow.graph import Flow
@@ -89,12 +90,12 @@ def conversions_of(
     One that moves nothing is redundant, unless that version of LLVM crashes without it.
     """
     remaking = Remaking(flow, held, target)
-    mending = mending_conversions(flow)
+    reduced = conversions_of_reductions(flow)
     for one in conversions_in(flow, machine, held):
         shape, ends = one.value.shape, (one.source, one.result)
         nothing = redundant(*ends, shape)
-        mends = mending.get(one.user) if nothing else None
-        needed = mends is not None and llvm in mends.versions
+        without = reduced.get(one.user) if nothing and not isinstance(one.result, SliceAttr) else None
+        needed = without is not None and llvm in without.versions
         asked = not nothing and called(one.user) == "ttg.convert_layout" and one.user.operands[0] in flow
         yield CheckedConversion(
             place_of(one.user),

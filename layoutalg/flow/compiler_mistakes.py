@@ -42,8 +42,8 @@ __all__ = [
     "Followers",
     "ReductionMistake",
     "compiler_mistake",
+    "conversions_of_reductions",
     "followers_of",
-    "mending_conversions",
     "moves_others",
     "neighbouring",
     "reached_from",
@@ -170,27 +170,18 @@ def reduction_mistakes(flow: Flow) -> Iterator[ReductionMistake]:
                     yield ReductionMistake(statement, reduction, first.operation, mistake)
 
 
-def mending_conversions(flow: Flow) -> dict[Operation, CompilerMistake]:
-    """The conversions of a reduction's result to a layout that is no slice: without them, these versions crash.
-
-    A conversion that moves nothing may be one, and then it is not redundant.
-    """
+def conversions_of_reductions(flow: Flow) -> dict[Operation, CompilerMistake]:
+    """The conversions of what a reduction makes, and how LLVM would crash without one whose result is not a slice."""
     found: dict[Operation, CompilerMistake] = {}
     reductions = [one for function in flow.functions for one in function.walk() if one.name in _WANT_SLICES]
     followers = followers_of(flow) if reductions else {}
     for reduction in reductions:
+        words = "what a reduction makes is taken in a layout that is not a slice"
+        mistake = CompilerMistake("compiler.reduction", _WANT_SLICES[reduction.name], words)
         for first in reduction.results[0].uses:
-            for use in reached_from(first, followers):
-                user = use.operation
-                if user.name == "xegpu.convert_layout" and not isinstance(_target_of(user), SliceAttr):
-                    words = "what a reduction makes is taken in a layout that is not a slice"
-                    found[user] = CompilerMistake("compiler.reduction", _WANT_SLICES[reduction.name], words)
+            users = (use.operation for use in reached_from(first, followers))
+            found |= {user: mistake for user in users if user.name == "xegpu.convert_layout"}
     return found
-
-
-def _target_of(conversion: Operation) -> Distributed | None:
-    written = conversion.properties.get("target_layout")
-    return None if written is None else parse_attribute(str(written))
 
 
 def right_for_matrix(user: Operation, attribute: Distributed | None, shape: tuple[int, ...]) -> Iterator[LayoutAttr]:
