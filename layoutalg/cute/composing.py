@@ -53,7 +53,7 @@ def composition(a: CuteLike | Swizzle, b: Tiler | Swizzle, inner: CuteLike | Non
     layout): `Sw o offset o layout`.
 
     Raises `CompositionError` where no layout of B's shape is A after B, with the leaf that does not fit; `ConversionError` for
-    what is no layout.
+    an argument that is not a layout.
 
     >>> print(composition("(6,2):(8,2)", "(4,3):(3,1)"), composition("(4,2):(1,10)", "12:1"), composition("1:5", "4:2"))
     ((2,2),3):((24,2),8) (4,3):(1,10) 4:10
@@ -279,7 +279,7 @@ def _check_modes(outer: CuteLayout, inner: CuteLayout, modes: list[tuple[int, ..
 
 
 def _by_values(outer: CuteLayout, inner: CuteLayout, problem: str, say: Say | None) -> CuteLayout:
-    """The layout that has the values of A after B, found among them; refused where there is none."""
+    """The layout with the values of A after B, found by trying; refused where no layout has them."""
     size = inner.size
     where = f"{outer} o {inner}: {problem}"
     if size > MOST_CUTE_VALUES:

@@ -70,7 +70,7 @@ def as_shape(value: object, what: str, low: int = 1, deep: int = 0) -> IntTuple:
 
 
 def as_profile(value: object, what: str, deep: int = 0) -> Any:
-    """A profile: a tuple (of tuples), of which only the form matters."""
+    """A profile: a tuple, perhaps of tuples. Only its nesting counts."""
     given = value
     if isinstance(value, (tuple, list)) and deep <= MAX_NESTING:
         return tuple([as_profile(one, what, deep + 1) for one in cast("Sequence[object]", value)])

@@ -88,9 +88,9 @@ def is_plain(leaves: Sequence[tuple[int, Stride]]) -> bool:
 
 
 def plain_leaves(shape: IntTuple, stride: StrideTuple, what: object) -> list[Leaf]:
-    """The factors, each of which moves by a number of elements that is not negative.
+    """The factors, all with whole strides from 0 on.
 
-    Raises `ConversionError` that names the factor which does not; `what` is the layout.
+    Raises `ConversionError` that names the first other factor; `what` is the layout.
 
     >>> plain_leaves((4, 2), (1, -4), "(4,2):(1,-4)")
     Traceback (most recent call last):

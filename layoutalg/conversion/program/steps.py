@@ -179,7 +179,7 @@ class Address:
         return (" ^ " if self.xor else " + ").join([str(self.base), *texts] if self.base or not texts else texts)
 
     def scaled(self, times: int) -> Address:
-        """The same place, counted in units of which a place has so many.
+        """The same place in smaller units, `times` of them to one of these.
 
         >>> str(Address(1, factors=(("lane", 1, 4, 9),)).scaled(4))
         '4 + 36*(lane % 4)'

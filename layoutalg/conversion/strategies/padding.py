@@ -55,7 +55,7 @@ class Placed(NamedTuple):
 
 
 def cycles_of(weights: tuple[int, ...], size: int, taking: int = 0, by: Served = _IN_ORDER) -> int:
-    """The cycles of one access of `size` bytes by lanes of which each bit of the number adds so many bytes to the address.
+    """The cycles of one access of `size` bytes, where bit i of the lane adds `weights[i]` bytes to the address.
 
     As many lanes are served together as fill all banks once; `taking` of them take part (0: all).
     """
