@@ -262,7 +262,8 @@ def max_common_layout(a: CuteLike, b: CuteLike) -> CuteLayout:
 
     Under one and the same swizzle it is that of the layouts inside: a(R(i)) = b(R(i)) = Sw(offset + i).
 
-    Raises `CompositionError` where a after the right inverse of b isn't a layout, and where a and b have different offsets.
+    Raises `CompositionError` where a after the right inverse of b isn't a layout, and where one has an offset
+    and the other another swizzle or offset.
 
     >>> print(max_common_layout("(4,8):(1,4)", "(4,8):(1,16)"), max_common_layout("4:2", "4:1"))
     4:1 1:0
