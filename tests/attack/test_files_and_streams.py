@@ -235,5 +235,6 @@ def test_an_interrupt_ends_the_program_and_leaves_the_old_file(tmp_path: Path) -
     process.send_signal(signal.SIGINT)
     _, err = process.communicate(timeout=120)
     assert b"Traceback" not in err
-    assert process.returncode in (0, 2, 130)  # 0: it had ended before
+    # 0: it had ended before. -2: an import was interrupted, whose `exec` makes Python end by the signal after our refusal.
+    assert process.returncode in (0, 2, 130, -signal.SIGINT)
     assert process.returncode == 0 or _changed(before, tmp_path) == []
