@@ -19,8 +19,9 @@ import zlib
 _MINUTES = os.environ.get("LAYOUTALG_ATTACK_MINUTES")
 SHARE = float(_MINUTES) / 28 if _MINUTES else 0.005
 """The share of the full attack that this run does."""
-PARTS = max(2, min(os.cpu_count() or 2, 8)) if _MINUTES else 1
-"""Into how many tests an attack is split, so that processors share it. Each part has its costs: some run all examples first."""
+PARTS = max(2, min(os.cpu_count() or 2, 8)) if SHARE >= 0.1 else 1
+"""Into how many tests an attack is split, so that processors share it; a short run's are not, for each part has its costs:
+some run all examples first."""
 WHOLE = bool(os.environ.get("LAYOUTALG_EXHAUSTIVE"))
 """Whether what is finite (`isolated.Sweep`) is tried completely, as `make exhaustive` does."""
 _FRESH = zlib.crc32(
