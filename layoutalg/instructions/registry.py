@@ -217,8 +217,9 @@ def _parametrised(name: str) -> Instruction | None:
 
 
 _MEANT = re.compile(
-    r"(?:cute::)?(?:SM[0-9]+[_:]|wgmma\b|mma\.|tcgen05\b|(?:ld|st|mov)matrix\b|dp[24]a\b|cp\.async\b|dpas\b"
-    r"|(?:v_)?(?:mfma|smfmac|wmma|swmmac)[_.]|(?:__builtin_amdgcn_|llvm\.amdgcn\.|intel_sub_group_|__spirv_Subgroup2DBlock)"
+    r"(?:(?:pvc|bmg|lnl|ptl|xe\d?|sm_?\d+\w?|gfx\w{3,8})[./])?"
+    r"(?:(?:cute::)?(?:SM[0-9]+[_:]|wgmma\b|mma\.|tcgen05\b|(?:ld|st|mov)matrix\b|dp[24]a\b|cp\.async\b|dpas\b"
+    r"|(?:v_)?(?:mfma|smfmac|wmma|swmmac)[_.]|(?:__builtin_amdgcn_|llvm\.amdgcn\.|intel_sub_group_|__spirv_Subgroup2DBlock))"
     r"|(?:gfx\w{3,8}|[cr]dna\d)/)\S*",
     re.IGNORECASE,
 )
@@ -228,10 +229,12 @@ _TEXT = re.compile(r"[A-Za-z_][A-Za-z0-9_:./]*(?:<[^<>\n]{0,300}>)?(?:\([0-9, ]*
 
 
 def looks_like_name(text: str) -> bool:
-    """Whether a text can only be meant as the name of an instruction: one word that begins as the names do.
+    """Whether a text can only be meant as the name of an instruction: one word that begins as the names do, or with a chip.
 
     >>> looks_like_name("mma.m16n8k16"), looks_like_name("ldmatirx.x4"), looks_like_name("gpu.barrier")
     (True, True, False)
+    >>> looks_like_name("bmg.dpas.f16")
+    True
     """
     word = text.strip()
     if len(word) > _LONGEST_NAME:
