@@ -26,7 +26,7 @@ from functools import lru_cache
 from math import prod
 from typing import Literal, NamedTuple
 
-from layoutalg.conversion.cost import cost_of, passes
+from layoutalg.conversion.cost import cost_of
 from layoutalg.conversion.layouts import machine_counts
 from layoutalg.conversion.levels import crossing
 from layoutalg.conversion.normalize import filled, leaves_empty, normalized, trimmed, with_starts
@@ -151,13 +151,14 @@ def candidates_of(
     level: str = "workgroup",
     workgroups: int = 1,
     regions: bool = False,
+    pressure: str = "all",
 ) -> tuple[Candidate, ...]:
     """All ways, the cheapest first.
 
     `slm_limit` counts for one workgroup, and none of its memory is used at level "subgroup" (see `conversion.levels`).
     With `regions`, moves between register regions are weighed too.
     """
-    cost = cost_of(target)
+    cost = cost_of(target, pressure)
     most = 0 if level == "subgroup" else workgroups * (cost.slm_bytes if slm_limit is None else slm_limit)
     matrices = target_info(target).vendor not in ("intel", "amd")
     memory = _Memory(most, sparing=slm_limit is None, matrices=matrices, forms=target if cost.unit else "")
@@ -173,12 +174,11 @@ def candidates_of(
     if min(lengths) > MOST_STEPS:
         raise SizeError(f"{min(lengths)} steps: at most {MOST_STEPS}; convert a smaller part of the tensor at a time")
     best: dict[str, tuple[Candidate, int]] = {}
-    least = min([passes(programs) for _, programs in found])
     for (name, programs), length in zip(found, lengths, strict=True):
         if length > MOST_STEPS:
             continue
         price, instructions = cost.priced(programs)
-        one = Candidate(name, programs, price + cost.of_passage(passes(programs), least))
+        one = Candidate(name, programs, price)
         if name not in best or one.cost < best[name][0].cost:
             best[name] = one, instructions if cost.unit else 0
     candidates = [one for one, _ in sorted(best.values(), key=lambda found: (found[0].cost, found[1]))]
