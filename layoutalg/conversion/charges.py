@@ -12,7 +12,8 @@ numbers becomes moves for each bit of the distance where lanes are columns of on
 
 `conversion.prices` has what each costs. The names of charges are the columns of its tables:
 
-- shuffle, broadcast: steps; xor_1, xor_2, xor_4, xor_8, xor_16: the bits of XOR distances, added up; indexed: shuffles that are
+- lane_swap: swaps of rows of lanes
+- shuffle, broadcast: steps; dpp: those that AMD's ALUs do (`program.dpp`); xor_1, xor_2, xor_4, xor_8, xor_16: the bits of XOR distances, added up; indexed: shuffles that are
   neither; pattern, pattern_terms: different lane patterns of those, and the operations that compute their lane numbers
 - select, select_sg: selects by lane and by subgroup; condition, condition_table: different sets of lanes, those that are one
   comparison and those that are looked up in a constant; condition_sg: different sets of subgroups
@@ -49,15 +50,27 @@ from typing import Any, NamedTuple
 
 from layoutalg.conversion.lowering.indices import linear_terms, shifts
 from layoutalg.conversion.program.access_conflicts import program_ways
+from layoutalg.conversion.program.dpp import dpp_control
 from layoutalg.conversion.program.program import Program
-from layoutalg.conversion.program.steps import WORD, Address, Barrier, Load, Permute, Regions, Select, Shuffle, Store
+from layoutalg.conversion.program.steps import (
+    WORD,
+    Address,
+    Barrier,
+    LaneSwap,
+    Load,
+    Permute,
+    Regions,
+    Select,
+    Shuffle,
+    Store,
+)
 from layoutalg.core.errors import ConversionError
 from layoutalg.core.whole_numbers import instance_of, listed
 
 __all__ = ["CHARGES", "charges_of"]
 
 CHARGES = (
-    "shuffle", "broadcast", "xor_1", "xor_2", "xor_4", "xor_8", "xor_16", "indexed", "pattern", "pattern_terms",
+    "shuffle", "broadcast", "dpp", "lane_swap", "xor_1", "xor_2", "xor_4", "xor_8", "xor_16", "indexed", "pattern", "pattern_terms",
     "select", "select_sg", "condition", "condition_table", "condition_sg",
     "permute", "permute_by_lane", "permute_shift", "permute_logic", "permute_select", "permute_constant",
     "permute_half",
@@ -93,6 +106,7 @@ def charges_of(programs: Sequence[Program], *, waits: bool = True) -> Counter[st
         _of_selects(program, kinds.get(Select, []), found, once)
         _of_shuffles(kinds.get(Shuffle, []), found, once)
         _of_permutes(kinds.get(Permute, []), found, once)
+        found["lane_swap"] += len(kinds.get(LaneSwap, ()))
         found[_barrier(program)] += len(kinds.get(Barrier, ()))
         for step in kinds.get(Regions, ()):
             found["region"] += len(step.moves)
@@ -162,6 +176,8 @@ def _of_shuffles(steps: Sequence[Shuffle], found: Counter[str], once: _Once) -> 
         else:
             for name in _bits_of(distance):
                 found[name] += count
+        if not (sg or others or constant) and dpp_control(lanes) is not None:
+            found["dpp"] += count
 
 
 def _of_permutes(steps: Sequence[Permute], found: Counter[str], once: _Once) -> None:

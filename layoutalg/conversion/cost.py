@@ -43,7 +43,7 @@ from layoutalg.conversion.charges import charges_of
 from layoutalg.conversion.prices import Listings, prices_of
 from layoutalg.conversion.program.access_conflicts import program_cycles, program_ways
 from layoutalg.conversion.program.program import Program
-from layoutalg.conversion.program.steps import Barrier, Load, Permute, Regions, Select, Shuffle, Store
+from layoutalg.conversion.program.steps import Barrier, LaneSwap, Load, Permute, Regions, Select, Shuffle, Store
 from layoutalg.core.errors import ConversionError
 from layoutalg.core.whole_numbers import instance_of, listed, whole_number
 from layoutalg.hardware.chips import target_info
@@ -85,6 +85,8 @@ class Cost:
     """
     served: int = 1
     """The cycles of that unit that a shuffle takes."""
+    rows: bool = False
+    """Whether shuffles among neighbours, and of one lane's word for all, are the ALUs' (AMD's: DPP, `v_readlane_b32`)."""
     alu: int = 1
     """Per instruction of the ALUs, where `unit` is known. NVIDIA: 64 lanes per clock and multiprocessor (same table)."""
     counted: bool = False
@@ -133,8 +135,11 @@ class Cost:
         issued = _issued(found.instructions, charges)
         if not self.unit:
             return round(_issued(found.prices, charges)), round(issued)
-        messages = sum([charges[name] for name in ("shuffle", "store", "load", "barrier")])
-        cycles = charges["shuffle"] * self.served + sum([program_cycles(program, self.name) for program in chain])
+        in_alu = charges["dpp"] + charges["broadcast"] if self.rows else 0
+        messages = -in_alu + sum([charges[name] for name in ("shuffle", "store", "load", "barrier")])
+        cycles = (charges["shuffle"] - in_alu) * self.served + sum(
+            [program_cycles(program, self.name) for program in chain]
+        )
         return round(max(issued, (issued - messages) * self.alu, cycles * self.unit)), round(issued)
 
     def _listed(self, programs: Sequence[Program]) -> tuple[Sequence[Program], Listings | None]:
@@ -163,6 +168,7 @@ class Cost:
         found = (program.moves + sum(len(step.moves) for step in regions)) * self.move
         found += counts.get(Select, 0) * self.select + counts.get(Permute, 0) * self.permute
         found += (counts.get(Shuffle, 0) - broadcasts) * self.shuffle + broadcasts * self.broadcast
+        found += counts.get(LaneSwap, 0) * self.move
         found += counts.get(Barrier, 0) * self.barrier
         accesses = [step for step in program.steps if isinstance(step, (Store, Load))] if program.slm_bytes else []
         if accesses:
@@ -225,4 +231,5 @@ def cost_of(target: str | None) -> Cost:
         unit=unit,
         alu=alu,
         served=served,
+        rows=counted and chip.vendor == "amd",
     )
