@@ -26,7 +26,7 @@ from layoutalg.conversion.lowering.fragment_vectors import (
     vector_of,
     vector_sizes,
 )
-from layoutalg.conversion.lowering.indices import Indices, linear_terms, named
+from layoutalg.conversion.lowering.indices import FIXED_WIDTH, Indices, linear_terms, named
 from layoutalg.conversion.lowering.permutes import BYTES, joined_bytes, permuted
 from layoutalg.conversion.lowering.rows import moved_by_dpp, swapped_lanes
 from layoutalg.conversion.lowering.shared_memory import Memory, Place, Pointers, Views
@@ -149,7 +149,20 @@ class _Body:
         values = [self._cell(cell) for cell in cells]
         if len(values) == 1:
             return values[0]
+        if self.indices.vendor == "nvidia" and not self._is_word(cells) and (chosen := self._bytes_of_words(cells)):
+            return self._truncated(joined_bytes(self.indices, [*chosen, *chosen]), "i16")
         return element_at(self.indices, bitcast(self.indices, vector_of(self.indices, values), 1, "i16"), 0)
+
+    def _bytes_of_words(self, cells: tuple[int, ...]) -> list[tuple[Value, int]]:
+        """The word of the source in which each byte lies, and where; none where some word isn't whole."""
+        found: list[tuple[Value, int]] = []
+        for cell in cells:
+            first = cell - cell % BYTES
+            word = tuple(range(first, first + BYTES))
+            if cell < 0 or word[-1] >= len(self.source) or not self._is_word(word):
+                return []
+            found.append((self._joined(word), cell % BYTES))
+        return found
 
     def _joined(self, cells: tuple[int, ...]) -> Value:
         """A word of these source cells, low part first."""
@@ -160,6 +173,14 @@ class _Body:
             if piece not in self.views:
                 self.views[piece] = bitcast(self.indices, piece, length(piece) // len(cells), "i32")
             return element_at(self.indices, self.views[piece], position // len(cells))
+        if (
+            len(cells) == BYTES
+            and cells[2:] == (-1, -1)
+            and self.indices.vendor in FIXED_WIDTH
+            and self._is_word(cells[:2])
+        ):
+            half = self._low(cells[:2])  # as it lies there: a word of four bytes would be put together one by one
+            return self.writer.value(f"arith.extui %s : {half.kind} to i32", (half,), "i32")
         joined = together(self.indices, [self._cell(cell) for cell in cells])
         return element_at(self.indices, bitcast(self.indices, joined, 1, "i32"), 0)
 
@@ -386,6 +407,15 @@ class _Body:
         if parts > 1 and whole and len(cells) % parts == 0 and all(cell % parts == 0 for cell in cells[::parts]):
             words = vector_of(self.indices, [self._final(cell // parts) for cell in cells[::parts]])
             return bitcast(self.indices, words, len(cells), self.cell)
+        if (
+            parts == BYTES
+            and whole
+            and len(cells) == 2
+            and cells[0] % parts == 0
+            and self._is_made_word(cells[0] // parts)
+        ):
+            half = self._truncated(self._final(cells[0] // parts), "i16")
+            return bitcast(self.indices, vector_of(self.indices, [half]), 2, self.cell)
         values = [self._part(cell) for cell in cells]
         if halves == 1:
             return together(self.indices, values)
@@ -403,6 +433,9 @@ class _Body:
             joined_bytes(self.indices, [(self._word(-1, cell // BYTES), cell % BYTES) for cell in one]) for one in words
         ]
         return bitcast(self.indices, vector_of(self.indices, joined), len(cells), self.cell)
+
+    def _is_made_word(self, word: int) -> bool:
+        return self.indices.vendor in FIXED_WIDTH and word in self.words and self.words[word] not in self.partial
 
     def _is_loaded_pair(self, word: int) -> bool:
         return word in self.narrow and self.narrow[word].element != self.cell
