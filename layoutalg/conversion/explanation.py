@@ -107,6 +107,25 @@ def _rows(plan: ConversionPlan) -> Iterator[tuple[str, str]]:
             f"{counted(candidate.cost, 'issue slot')} on {plan.target}, {cost_of(plan.target).origin}: {candidate.name}"
         )
         yield ("cost", cost) if i == 0 else ("instead", f"{cost} ({candidate.work})")
+    yield from _rate(plan)
+
+
+def _rate(plan: ConversionPlan) -> Iterator[tuple[str, str]]:
+    """Which published rate makes a way cheaper than one that has fewer instructions."""
+    cost = cost_of(plan.target)
+    if not cost.unit or plan.kind == "identity":
+        return
+    counts = [cost.priced(one.programs)[1] for one in plan.candidates]
+    shortest = min(range(len(counts)), key=counts.__getitem__)
+    other = plan.candidates[shortest]
+    if counts[shortest] < counts[0] and other.cost > plan.candidates[0].cost:
+        alus = other.cost <= counts[shortest] * cost.alu
+        unit, rate = ("ALUs", "64 lanes") if alus else ("unit of shared memory", "128 bytes")
+        yield (
+            "rate",
+            f"{counts[0]} instructions, and {counts[shortest]} instead by: {other.name}; "
+            f"that takes the {unit} {counted(other.cost, 'slot')}, at {rate} a clock",
+        )
 
 
 def _accesses(what: str, widths: list[tuple[int, int]]) -> str:
