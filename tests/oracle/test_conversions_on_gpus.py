@@ -112,7 +112,7 @@ def steps_of_all_kinds(chip: str, seed: int) -> Chain:
         mask = rng.choice([rng.getrandbits(lanes), sum(1 << lane for lane in range(lanes) if lane >> 1 & 1)])
         pattern = rng.choice([
             tuple(lane ^ rng.randrange(lanes) for lane in range(lanes)),
-            tuple(lane ^ distance for distance in [rng.choice([1, 2, 3, 5, 7, 8, 15])] for lane in range(lanes)),
+            tuple(lane ^ distance % lanes for distance in [rng.choice([1, 2, 3, 5, 7, 8, 15])] for lane in range(lanes)),
             tuple(lane & ~3 | (lane * lane + turn) & 3 for turn in [rng.randrange(4)] for lane in range(lanes)),
             tuple(lane & -16 | (lane - turn) % min(lanes, 16) for turn in [rng.randrange(16)] for lane in range(lanes)),
             tuple((lane + 3) % lanes for lane in range(lanes)),
