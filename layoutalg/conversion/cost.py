@@ -126,7 +126,7 @@ class Cost:
         >>> from layoutalg.conversion.program.steps import Address
         >>> way = Program(1, 32, 32, 1, 1, (0,), (Store((0,), Address()), Load((1,), Address())), (1,), 64)
         >>> cost_of("sm_80").priced([way]), cost_of("generic").priced([way])[1]
-        ((8, 2), 0)
+        ((8, 3), 0)
         """
         chain, found = self._listed(programs)
         if found is None:
