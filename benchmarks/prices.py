@@ -114,6 +114,10 @@ class Compiler:
     waits: dict[str, float]
     narrow: int = 0
     """How many conversions of elements below a word are fitted besides: where parts of words have accesses of their own."""
+    chosen: int = 0
+    """How many defaults are fitted besides."""
+    ignored: frozenset[str] = frozenset()
+    """Charges that are not fitted."""
 
 
 # --- Intel
@@ -243,7 +247,16 @@ def _others(newtools: Path) -> dict[str, Compiler]:
             if "ptxas" in version:
                 release = re.search(r"release ([\d.]+)", _run([program, "--version"], newtools.parent))
                 version = f"{version} {release[1] if release else ''}".rstrip()
-            found[chip] = Compiler(version, (lanes,), count, gpu["SEEN"], waits, narrow=150)
+            found[chip] = Compiler(
+                version,
+                (lanes,),
+                count,
+                gpu["SEEN"],
+                waits,
+                150,
+                250,
+                frozenset(gpu["IGNORED"][gpu["vendor_of"](chip)]),
+            )
     return found
 
 
@@ -333,10 +346,12 @@ def errors(predicted: NDArray[np.float64], instructions: NDArray[np.float64]) ->
 def judged(predicted: NDArray[np.float64], instructions: NDArray[np.float64]) -> dict[str, float]:
     """How good costs are, in three numbers."""
     off = np.abs(errors(predicted, instructions))
+    near = (off <= 0.15) | (np.abs(predicted - instructions) <= 1)
     return {
         "mean_error": round(float(off.mean()), 3),
         "worst_error": round(float(off.max()), 3),
         "within_15_percent": round(float((off <= 0.15).mean()), 3),
+        "or_one_instruction": round(float(near.mean()), 3),
     }
 
 
@@ -344,14 +359,18 @@ def fitted(compiler: Compiler, target: str, lanes: int) -> dict[str, object]:
     """The row of the table for a chip and a size of subgroups."""
     chains = [family(seed, count, target, lanes) for seed, count in ((1, FITTED), (2, HELD_OUT))]
     chains[0] += family(3, compiler.narrow, target, lanes, 5, NARROW)
+    chains[0] += family(4, compiler.chosen, target, lanes, 1)
     count = len(chains[0])
     counts = np.array(compiler.count([*chains[0], *chains[1]]))
     known, held = (table_of(one) for one in chains)
-    prices = fit(known, counts[:count], compiler.seen)
+    for one in (known, held):
+        one[:, [CHARGES.index(name) for name in compiler.ignored]] = 0
+    usual = {name: price for name, price in compiler.seen.items() if name not in compiler.ignored}
+    prices = fit(known, counts[:count], usual)
     found = {
         name: float(price)
         for name, price, seen in zip(CHARGES, prices, known.any(axis=0), strict=True)
-        if name != "waits" and (seen or compiler.seen.get(name))
+        if name != "waits" and (seen or usual.get(name))
     }
     vector = np.array([found.get(name, 0) for name in CHARGES])
     return {

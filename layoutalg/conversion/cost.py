@@ -48,7 +48,7 @@ from layoutalg.conversion.charges import charges_of
 from layoutalg.conversion.prices import Listings, prices_of
 from layoutalg.conversion.program.access_conflicts import program_cycles, program_ways
 from layoutalg.conversion.program.program import Program
-from layoutalg.conversion.program.steps import Barrier, Load, Permute, Regions, Select, Shuffle, Store
+from layoutalg.conversion.program.steps import Barrier, LaneSwap, Load, Permute, Regions, Select, Shuffle, Store
 from layoutalg.core.errors import ConversionError
 from layoutalg.core.messages import shown
 from layoutalg.core.whole_numbers import instance_of, listed
@@ -145,7 +145,7 @@ class Cost:
         >>> from layoutalg.conversion.program.steps import Address
         >>> way = Program(1, 32, 32, 1, 1, (0,), (Store((0,), Address()), Load((1,), Address())), (1,), 64)
         >>> cost_of("sm_80").priced([way]), cost_of("generic").priced([way])[1]
-        ((8, 2), 0)
+        ((8, 3), 0)
         """
         chain, found = self._listed(programs)
         if found is None:
@@ -166,8 +166,10 @@ class Cost:
         issued = _issued(found.instructions, charges)
         if known is None or not self.unit:
             return Parts(_issued(found.prices, charges), 0, 0, 0)
-        messages = sum([charges[name] for name in ("shuffle", "store", "load", "barrier")])
-        cycles = charges["shuffle"] * known.shuffle + sum([program_cycles(program, self.name) for program in chain])
+        in_alu = charges["dpp"] + charges["broadcast"] if known.rows else 0
+        shuffles = charges["shuffle"] - in_alu
+        messages = shuffles + sum([charges[name] for name in ("store", "load", "barrier")])
+        cycles = shuffles * known.shuffle + sum([program_cycles(program, self.name) for program in chain])
         return Parts(issued, (issued - messages) * known.alu, cycles * self.unit, cycles)
 
     def _listed(self, programs: Sequence[Program]) -> tuple[Sequence[Program], Listings | None]:
@@ -187,6 +189,7 @@ class Cost:
         found = (program.moves + sum(len(step.moves) for step in regions)) * self.move
         found += counts.get(Select, 0) * self.select + counts.get(Permute, 0) * self.permute
         found += (counts.get(Shuffle, 0) - broadcasts) * self.shuffle + broadcasts * self.broadcast
+        found += counts.get(LaneSwap, 0) * self.move
         found += counts.get(Barrier, 0) * self.barrier
         accesses = [step for step in program.steps if isinstance(step, (Store, Load))] if program.slm_bytes else []
         if accesses:

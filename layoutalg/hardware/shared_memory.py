@@ -67,6 +67,8 @@ class Rates(NamedTuple):
     alu: int
     least: int
     source: str
+    rows: bool = False
+    """Whether shuffles among neighbours, and of one lane's word for all, are the ALUs' (AMD's: DPP, `v_readlane_b32`)."""
 
     @property
     def slots(self) -> float:
@@ -83,7 +85,7 @@ _NVIDIA = Rates(
     128, 4, 1, 1, 2, CYCLE_BYTES,
     "PMC10448217, table 3 (bytes); CUDA C++ Programming Guide, throughput of native instructions (shuffles, ALUs)",
 )  # fmt: skip
-_AMD = Rates(128, 4, 4, 2, 1, CYCLE_BYTES, "ROCm/rocm-systems PR 3114; four SIMDs, an instruction in four clocks")
+_AMD = Rates(128, 4, 4, 2, 1, CYCLE_BYTES, "ROCm/rocm-systems PR 3114; four SIMDs, an instruction in four clocks", True)
 _RATES: dict[str, Rates] = {
     "sm_80": _NVIDIA,
     "sm_90": _NVIDIA,
