@@ -41,6 +41,7 @@ from numpy.typing import NDArray
 
 import layoutalg as la
 from layoutalg.conversion.charges import CHARGES, charges_of
+from layoutalg.conversion.cost import cost_of
 from layoutalg.conversion.lowering.emit import emit_kernel
 from layoutalg.conversion.prices import DATA, prices_of
 from layoutalg.conversion.program.program import Program
@@ -150,6 +151,25 @@ def spirv(text: str) -> bytes:
     )
 
 
+def sized(binary: bytes, chains: Sequence[Chain]) -> bytes:
+    """The SPIR-V of `merged`, in which each kernel k0, k1, ... has the subgroups of its conversion.
+
+    LLVM 22 writes SubgroupSize 16 for some kernels whose function says 32, copies among them. Their listings would be those of
+    16 lanes.
+    """
+    words, at = np.frombuffer(binary, "<u4").copy(), 5  # after the header
+    lanes: dict[int, int] = {}
+    while at < len(words):
+        length, code = divmod(int(words[at]), 1 << 16)
+        if code == 15 and words[at + 1] == 6:  # OpEntryPoint Kernel: its function and its name
+            name = words[at + 3 : at + length].tobytes().partition(b"\0")[0].decode()
+            lanes[int(words[at + 2])] = chains[int(name[1:])][0].lanes
+        if code == 16 and words[at + 2] == 35:  # OpExecutionMode SubgroupSize
+            words[at + 3] = lanes[int(words[at + 1])]
+        at += length
+    return words.tobytes()
+
+
 def merged(chains: Sequence[Chain]) -> str:
     """One module of the kernels k0, k1, ... of several conversions."""
     texts = [
@@ -172,7 +192,8 @@ def intel_listings(chains: Sequence[Chain], device: str, ocloc: str) -> list[lis
             folder = Path(name)
             (folder / "k.mlir").write_text(merged(batch))
             _run(["mlir-opt-22", "k.mlir", f"--gpu-lower-to-xevm-pipeline={options}", "-o", "lowered.mlir"], folder)
-            (folder / "k.spv").write_bytes(spirv((folder / "lowered.mlir").read_text()))
+            binary = spirv((folder / "lowered.mlir").read_text())
+            (folder / "k.spv").write_bytes(sized(binary, batch))
             _run([ocloc, "compile", "-file", "k.spv", "-spirv_input", "-device", device, "-out_dir", "bin"], folder)
             library = Path("/usr/lib/x86_64-linux-gnu/libiga64.so.1")  # Debian's disassembler opens it by another name
             if library.exists():
@@ -300,7 +321,7 @@ def random_pair(rng: random.Random, lanes: int, registers: int, subgroups: int) 
 
 
 def family(seed: int, count: int, target: str, lanes: int, each: int = 2, sizes: Sequence[int] = MIXED) -> list[Chain]:
-    """The plans of random conversions and their next candidates, `each` of one conversion at most."""
+    """The plans of random conversions, their next candidates, and one of the others; `each` and one of a conversion at most."""
     rng = random.Random(seed)
     found: list[Chain] = []
     while len(found) < count:
@@ -309,7 +330,8 @@ def family(seed: int, count: int, target: str, lanes: int, each: int = 2, sizes:
         pair = random_pair(rng, lanes, most, rng.choice([0, 0, 0, 1, 2]))
         plan = la.convert(*pair, element_bits=bits, target=target)
         if plan.kind != "identity":
-            found += [one.programs for one in plan.candidates[:each]]
+            ways = [one.programs for one in plan.candidates]
+            found += [*ways[:each], *rng.sample(ways[each:], min(1, len(ways[each:])))]
     return found[:count]
 
 
@@ -383,13 +405,14 @@ def fitted(compiler: Compiler, target: str, lanes: int) -> dict[str, object]:
 
 
 def named(target: str) -> tuple[list[str], list[Chain], list[int]]:
-    """The named conversions on a chip, their programs, and what the plans cost."""
+    """The named conversions on a chip, their programs, and the instructions that their prices say."""
     plans = [
         la.convert(source, destination, element_bits=bits, target=target)
         for _, bits, source, destination in CONVERSIONS
     ]
     names = [f"{name}, {bits} bits" for name, bits, *_ in CONVERSIONS]
-    return names, [plan.programs for plan in plans], [plan.cost for plan in plans]
+    costs = [cost_of(target).priced(plan.programs)[1] for plan in plans]
+    return names, [plan.programs for plan in plans], costs
 
 
 def check(compiler: Compiler, target: str, lanes: int) -> None:

@@ -10,9 +10,9 @@ A 16x16 tile of f32 in 16 lanes, a row per register, is to become a column per r
 >>> bool((plan.apply(tile.T[None]) == tile[None]).all())      # [sg, lane, reg]
 True
 
-Here every lane needs a word from each of 15 others, so 15 shuffles are the minimum. On pvc 36 instructions through shared memory
-do it, lines of 16 words with a padding of 4 that keeps lanes from meeting in a bank; inside registers and lanes, 32 shuffles that
-exchange a bit at a time take fewer instructions than the 15. Without a target, the fewest shuffles are taken:
+Here every lane needs a word from each of 15 others, so 15 shuffles are the minimum. On pvc a way through shared memory has fewer
+instructions; its lines are padded, so that lanes meet in no bank. Inside registers and lanes, 32 shuffles that exchange a bit at
+a time take fewer instructions than the 15. Without a target, the fewest shuffles are taken:
 
 >>> convert(rows, columns, target="pvc", level="subgroup").shuffles, convert(rows, columns).shuffles
 (32, 15)
