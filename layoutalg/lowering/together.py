@@ -44,7 +44,9 @@ from layoutalg.conversion.lowering.shared_memory import ALIGNMENT
 
 __all__ = ["together"]
 
-_BUFFER = re.compile(r"= builtin\.unrealized_conversion_cast to memref<(\d+)xi(\d+), [^>]*> \{subgroups = (\d+) : i64\}")
+_BUFFER = re.compile(
+    r"= builtin\.unrealized_conversion_cast to memref<(\d+)xi(\d+), [^>]*> \{subgroups = (\d+) : i64\}"
+)
 _NAME = re.compile(r"%[\w$.-]+")
 _OPERATION = re.compile(r'(?:%[^=]* = )?"?([a-z_]+\.[\w.]+)"?')
 _BARRIER = "gpu.barrier"
