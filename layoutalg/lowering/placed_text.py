@@ -25,10 +25,12 @@ from itertools import pairwise
 from xdsl.ir import Operation
 
 from layoutalg.conversion.lowering.shared_memory import ALIGNMENT
+from layoutalg.core.errors import SizeError
 from layoutalg.ir import read_module
 from layoutalg.ir.dialects.gpu import FuncOp
 from layoutalg.ir.places import line_of
 from layoutalg.lowering.shared_memory import SharedMemory
+from layoutalg.lowering.together import together
 
 __all__ = ["Placed", "placed"]
 
@@ -36,6 +38,7 @@ _PLACEHOLDER = re.compile(
     r"( *)(%[\w$.-]+) = builtin\.unrealized_conversion_cast to (memref<(\d+)xi32, [^>]*>) \{subgroups = (\d+) : i64\}"
 )
 _ACCESS = re.compile(r"(?:memref|vector)\.(load|store) (?:%[\w$.-]+, )?(%[\w$.-]+)\[")
+_BARRIER = "gpu.barrier"
 _LABEL = re.compile(r"\^bb[0-9]+(?:\(.*\))?:")
 _HEAD = [
     "gpu.module @outline {",
@@ -57,8 +60,23 @@ class Placed:
 def placed(body: str, shared: str, limit: int) -> Placed:
     """Give the buffers of a kernel's text their places in the argument named `shared`.
 
+    Conversions store together where that saves barriers (see `together`).
+
     Raises `SizeError` where they take more than `limit` bytes.
     """
+    merged = together(body, limit)
+    if merged == body:
+        return _placed(body, shared, limit)
+    try:
+        found = _placed(merged, shared, limit)
+    except SizeError:  # other buffers are in use at the same time
+        return _placed(body, shared, limit)
+    alone = _placed(body, shared, limit)
+    return found if found.body.count(_BARRIER) < alone.body.count(_BARRIER) else alone
+
+
+def _placed(body: str, shared: str, limit: int) -> Placed:
+    """The buffers in their places, with the operations in their order."""
     lines = body.splitlines()
     outline, numbers = _outline(lines)
     if len(outline) == len(_HEAD):
