@@ -46,6 +46,7 @@ __all__ = ["convert"]
     "--workgroups", type=int, default=1, help="Workgroups of a cluster, which share the subgroups.  [default: 1]"
 )
 @click.option("--regions", is_flag=True, help="Weigh moves between register regions too (Intel's chips).")
+@click.option("--portable", is_flag=True, help="Keep to functions that every compiler has (Intel's chips).")
 @click.option("--emit", "emitted", is_flag=True, help="Print the code, a function on one lane's fragment.")
 @output_option("Write the code to a file.")
 @click.option("--picture", type=click.Path(path_type=Path), help="Draw the conversion to a file, FILE.svg.")
@@ -62,6 +63,7 @@ def convert(
     level: str,
     workgroups: int,
     regions: bool,
+    portable: bool,
     emitted: bool,
     output: Path | None,
     picture: Path | None,
@@ -101,6 +103,7 @@ def convert(
         level=level,
         workgroups=workgroups,
         regions=regions,
+        portable=portable,
     )
     how = readings(pair, shape, machine)
     facts: dict[str, Any] = {
@@ -110,6 +113,7 @@ def convert(
         "target": plan.target,
         "level": plan.level,
         "workgroups": plan.workgroups,
+        "portable": plan.portable,
         "kind": plan.kind,
         "shuffles": _fact(plan.shuffles),
         "lower_bound": _fact(plan.lower_bound),

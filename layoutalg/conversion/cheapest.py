@@ -38,6 +38,7 @@ def cheapest_of(
     level: str = "workgroup",
     workgroups: int = 1,
     regions: bool = False,
+    portable: bool = False,
 ) -> Candidate:
     """The first of `candidates_of` the same."""
     cost = cost_of(target)
@@ -48,7 +49,7 @@ def cheapest_of(
             found = _exchange(pattern, cost)
             if found is not None:
                 return found
-    return candidates_of(source, destination, element_bits, target, slm_limit, level, workgroups, regions)[0]
+    return candidates_of(source, destination, element_bits, target, slm_limit, level, workgroups, regions, portable)[0]
 
 
 @lru_cache(maxsize=64)

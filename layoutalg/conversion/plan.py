@@ -47,6 +47,7 @@ def convert(
     level: str = "workgroup",
     workgroups: int = 1,
     regions: bool = False,
+    portable: bool = False,
 ) -> ConversionPlan:
     """The plan from one layout of a tensor to another: each a `Layout`, a value of any notation, or its text.
 
@@ -59,6 +60,8 @@ def convert(
     that stay where they are may be symbols: then the plan is a `SymbolicPlan`.
     With `regions`, for Intel's targets, moves between regions of registers are weighed too: a transpose is a few strided moves.
     They are emitted as inline assembly, which `--gpu-lower-to-xevm-pipeline` alone does not take (docs/conversions.md).
+    On Intel's chips what goes through shared memory may take block messages, by names that only Intel's graphics compiler
+    knows; a plan that is `portable` does without, and its text says what that costs.
 
     Raises `ConversionError` for layouts of different tensors or on different machines, for elements that are not 8, 16, 32 or
     64 bits, and for `regions` on other chips; `PlanError` for an unknown target; `SizeError` for a plan of more than 2^16
@@ -80,6 +83,7 @@ def convert(
         level,
         workgroups,
         regions,
+        portable,
         "" if ends.lanes is not None or symbols else LANES_MISSING,
     )
     _ = plan.chosen  # worked out once, and kept: what can't be planned is an error here
