@@ -176,9 +176,18 @@ def merged(chains: Sequence[Chain]) -> str:
         emit_kernel(chain, f"i{chain[0].element_bits}", f"k{i}", llvm=22).rstrip().splitlines()
         for i, chain in enumerate(chains)
     ]
-    inside = ["\n".join(lines[2:-2]) for lines in texts]
+    declared = dict.fromkeys([line for lines in texts for line in lines if line.startswith("    llvm.func ")])
+    inside = ["\n".join([line for line in lines[2:-2] if line not in declared]) for lines in texts]
     return "\n".join(
-        ["builtin.module attributes {gpu.container_module} {", "  gpu.module @kernels {", *inside, "  }", "}", ""]
+        [
+            "builtin.module attributes {gpu.container_module} {",
+            "  gpu.module @kernels {",
+            *declared,
+            *inside,
+            "  }",
+            "}",
+            "",
+        ]
     )
 
 
