@@ -96,10 +96,12 @@ def block_messages() -> str:
             places = [f"p[get_sub_group_local_id() + {i} * get_sub_group_size()]" for i in range(count)]
             values = [f"v.s{i:x}" if count > 1 else "v" for i in range(count)]
             stores = " ".join(f"{place} = {value};" for place, value in zip(places, values, strict=True))
-            name = f"{count}_local{ending}"
+            ending_of = f"_{count}_local{ending}"
+            read = f"{vector} __builtin_IB_simd_block_read{ending_of}(local {kind} *p)"
+            write = f"void __builtin_IB_simd_block_write{ending_of}(local {kind} *p, {vector} v)"
             lines += [
-                f"{inline} {vector} __builtin_IB_simd_block_read_{name}(local {kind} *p) {{ return ({vector})({', '.join(places)}); }}",
-                f"{inline} void __builtin_IB_simd_block_write_{name}(local {kind} *p, {vector} v) {{ {stores} }}",
+                f"{inline} {read} {{ return ({vector})({', '.join(places)}); }}",
+                f"{inline} {write} {{ {stores} }}",
             ]
     return "\n".join(lines) + "\n"
 
