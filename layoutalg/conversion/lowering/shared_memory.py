@@ -229,8 +229,8 @@ class Views:
             shared = next(iter(self.views.values()))
             form = f"memref.extract_aligned_pointer_as_index %s : {shared.kind} -> index"
             number = self.writer.value(form, (shared,), "index")
-            number = self.writer.value("arith.index_cast %s : index to i32", (number,), "i32")
-            return named("slm", self.writer.value(f"llvm.inttoptr %s : i32 to {_POINTER}", (number,), _POINTER))
+            number = self.writer.value("arith.index_cast %s : index to i64", (number,), "i64")
+            return named("slm", self.writer.value(f"llvm.inttoptr %s : i64 to {_POINTER}", (number,), _POINTER))
 
         start, at = self.indices.once("slm", first), step.address.scaled(step.bits // 8)
         if at == Address():
