@@ -26,6 +26,7 @@ from functools import lru_cache
 from math import prod
 from typing import Literal, NamedTuple
 
+from layoutalg.conversion.bound import bound_of
 from layoutalg.conversion.cost import cost_of, passes
 from layoutalg.conversion.layouts import machine_counts
 from layoutalg.conversion.levels import crossing
@@ -44,6 +45,7 @@ from layoutalg.conversion.strategies.linear_memory import memory_of_maps
 from layoutalg.conversion.strategies.memory_forms import through_forms
 from layoutalg.conversion.strategies.multi_hop import relayed
 from layoutalg.conversion.strategies.padded import through_padded_memory
+from layoutalg.conversion.strategies.passed_on import passed_on
 from layoutalg.conversion.strategies.regions.moves import by_regions
 from layoutalg.conversion.strategies.table_bounds import fewest_by_table
 from layoutalg.conversion.strategies.tables import Slots, exchange_by_table, slot_tables, stays_by_table
@@ -51,7 +53,7 @@ from layoutalg.conversion.strategies.through_memory import fewest_bytes, through
 from layoutalg.conversion.strategies.words_by_pair import exchange_by_pair
 from layoutalg.core.errors import ConversionError, LayoutError, SizeError
 from layoutalg.core.layout import MACHINE, Layout
-from layoutalg.core.limits import MOST_BROADCASTS, MOST_SLOTS, MOST_STEPS
+from layoutalg.core.limits import MOST_BROADCASTS, MOST_SLOTS, MOST_SLOTS_TRIED, MOST_STEPS
 from layoutalg.core.plurals import counted
 from layoutalg.core.whole_numbers import instance_of
 from layoutalg.hardware.chips import target_info
@@ -295,6 +297,17 @@ def _ways(
             found += _by_broadcasts(slot_tables(source, destination), element_bits)
             for number, way in enumerate(gathered_first(a, b, element_bits)):
                 found.append((f"{_INSIDE}, gathered into words first{', by broadcasts' * number}", way))
+        if (
+            element_bits < WORD
+            and stays_in_subgroup(a, b)
+            and slots <= MOST_SLOTS_TRIED
+            and pattern_of(a, b, element_bits) is None
+        ):
+            tables = slot_tables(source, destination)
+            if any(_moves_words(way) for _, way in found):
+                found += _by_passing_on(
+                    tables, element_bits, bound_of(source, destination, element_bits).shuffles, found
+                )
         return found
     if source.flips is not None or destination.flips is not None:
         return _ways_of_maps(source, destination, element_bits, memory)
@@ -374,10 +387,25 @@ def _ways_by_table(source: Layout, destination: Layout, element_bits: int) -> li
     if program.count(Shuffle) and (shared := exchange_by_pair(*tables, element_bits)) is not None:
         found.append((f"{_INSIDE}, words filled by pairs of lanes", (shared,)))
         fewest = min(program.count(Shuffle), shared.count(Shuffle))
-        over = relayed(*tables, element_bits, fewest_by_table(*tables, element_bits), fewest)
+        least = fewest_by_table(*tables, element_bits)
+        over = relayed(*tables, element_bits, least, fewest)
         if over is not None:
             found.append((f"{_INSIDE}, over other lanes", (over,)))
+        found += _by_passing_on(tables, element_bits, least, found)
     return found
+
+
+def _by_passing_on(
+    tables: tuple[Slots, Slots], element_bits: int, least: int, others: Sequence[tuple[str, tuple[Program, ...]]]
+) -> list[tuple[str, tuple[Program, ...]]]:
+    """The way of `strategies.passed_on`, where it takes fewer shuffles than any of the others that are inside a subgroup."""
+    counts = [
+        sum(program.count(Shuffle) for program in way)
+        for _, way in others
+        if not any(program.slm_bytes for program in way)
+    ]
+    program = passed_on(*tables, element_bits, least, min(counts, default=least))
+    return [] if program is None else [(f"{_INSIDE}, passed on", (program,))]
 
 
 def _ways_by_bits(a: View, b: View, element_bits: int, memory: _Memory) -> list[tuple[str, tuple[Program, ...]]]:
