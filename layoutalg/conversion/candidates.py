@@ -404,7 +404,14 @@ def _by_passing_on(
         for _, way in others
         if not any(program.slm_bytes for program in way)
     ]
-    program = passed_on(*tables, element_bits, least, min(counts, default=least))
+    patterns = {
+        step.lanes: None
+        for _, way in others[:3]
+        if len(way) == 1
+        for step in way[0].steps
+        if isinstance(step, Shuffle) and not step.sg and not step.others
+    }
+    program = passed_on(*tables, element_bits, least, min(counts, default=least), tuple(patterns))
     return [] if program is None else [(f"{_INSIDE}, passed on", (program,))]
 
 

@@ -17,7 +17,7 @@ from tests.random_layouts import bits_pair, mixed_pair
     [
         ("d0 = 2@reg, d1 = 4@lane", "d0 = 2@lane:2, d1 = 4@reg | replicas 2@lane", 16, 2),
         ("d0 = 1, d1 = 4@lane | replicas 2@lane:4", "d0 = 1, d1 = 4@reg | replicas 8@lane", 16, 2),
-        ("d0 = 1, d1 = 3@lane:2 2@lane", "d0 = 1, d1 = 3@reg 2@lane | replicas 3@lane:2", 32, 2),
+        ("d0 = 5@lane 3@reg", "d0 = 3@reg 5@lane", 8, 2),
     ],
 )
 def test_copies_are_passed_on(source: str, destination: str, bits: int, shuffles: int) -> None:

@@ -18,6 +18,7 @@ the next trial.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from random import Random
 from typing import NamedTuple
 
@@ -37,14 +38,17 @@ __all__ = ["passed_on"]
 _MOST_TRIED = 1 << 15
 """Lanes that are asked for an element, of all trials of one part for one number of shuffles."""
 _MOST_LANES, _MOST_WISHES, _MOST_SHUFFLES = 16, 128, 8
-_AGAIN = 3
-"""Trials with the same rotations in another order."""
+_AGAIN = 4
+"""Trials from one choice of patterns: in another order, or with another lane heard by the one that lacks an element."""
 
 
-def passed_on(source: Slots, destination: Slots, element_bits: int, least: int, most: int) -> Program | None:
+def passed_on(
+    source: Slots, destination: Slots, element_bits: int, least: int, most: int, patterns: Sequence[Sequence[int]] = ()
+) -> Program | None:
     """The program with at least `least` and fewer than `most` shuffles, from `tables.slot_tables`; None where none is found.
 
-    For conversions that stay in their subgroups, all of which do the same.
+    For conversions that stay in their subgroups, all of which do the same. `patterns` say whom each lane hears in shuffles
+    of other ways, to choose from.
     """
     if element_bits >= WORD or not 0 < least < most or least > _MOST_SHUFFLES or source.shape[1] > 64:
         return None
@@ -54,14 +58,16 @@ def passed_on(source: Slots, destination: Slots, element_bits: int, least: int, 
         return None
     parts = WORD // element_bits
     known: dict[bytes, _Part] = {}
+    pools: dict[bytes, list[list[int]]] = {}
     members: list[tuple[list[int], bytes, list[int]]] = []
-    for lanes in _apart(before, after):
+    for lanes in _parts_of(before, after):
         local = _renamed(before[lanes], after[lanes])
         part = _Part.of(*local)
         if part is None:
             return None
         key = local[0].tobytes() + local[1].tobytes()
         known[key] = part
+        pools.setdefault(key, [_inside(one, lanes) for one in patterns])
         names = np.full(int(max(one.max(initial=0) for one in local)) + 1, -1, np.int64)
         for whole, one in zip((before[lanes], after[lanes]), local, strict=True):
             names[one[one >= 0]] = whole[one >= 0]
@@ -69,7 +75,7 @@ def passed_on(source: Slots, destination: Slots, element_bits: int, least: int, 
     for number in range(least, min(most, least + 2, _MOST_SHUFFLES + 1)):
         found: dict[bytes, _Schedule] = {}
         for key, part in known.items():
-            schedule = _scheduled(part, number, parts)
+            schedule = _scheduled(part, number, parts, pools[key])
             if schedule is None:
                 break
             found[key] = schedule
@@ -100,6 +106,27 @@ def _renamed(before: Slots, after: Slots) -> tuple[Slots, Slots]:
     rank[np.argsort(first)] = np.arange(len(values)) - int(empty)
     numbered = rank[places.reshape(-1)]
     return numbered[: before.size].reshape(before.shape), numbered[before.size :].reshape(after.shape)
+
+
+def _inside(pattern: Sequence[int], lanes: list[int]) -> list[int]:
+    """A pattern of all lanes, among some of them; one that hears another lane hears itself."""
+    number = {lane: i for i, lane in enumerate(lanes)}
+    return [number.get(pattern[lane], i) for i, lane in enumerate(lanes)]
+
+
+def _parts_of(before: Slots, after: Slots) -> list[list[int]]:
+    """The parts of each layer, where all that lanes hold and want is there in as many lanes: a layer has one of each."""
+    alike: dict[bytes, list[int]] = {}
+    for lane, row in enumerate(np.concatenate([before, after], 1)):
+        alike.setdefault(row.tobytes(), []).append(lane)
+    layers = list(alike.values())
+    if len({len(several) for several in layers}) > 1:
+        return _apart(before, after)
+    found: list[list[int]] = []
+    for layer in map(list, zip(*layers, strict=True)):
+        layer.sort()
+        found += [[layer[i] for i in part] for part in _apart(before[layer], after[layer])]
+    return found
 
 
 def _apart(before: Slots, after: Slots) -> list[list[int]]:
@@ -152,30 +179,30 @@ class _Schedule(NamedTuple):
     shown: list[list[set[int]]]
 
 
-def _scheduled(part: _Part, number: int, parts: int) -> _Schedule | None:
-    """A schedule of so many rounds, if one is found."""
+def _scheduled(part: _Part, number: int, parts: int, known: list[list[int]]) -> _Schedule | None:
+    """A schedule of so many rounds, if one is found: rotations, what other ways do (`known`), and changes of these."""
     random = Random(0)
-    tried = max(_MOST_TRIED // (number * part.lanes * len(part.wishes) * _AGAIN), 4)
-    groups = rotations(part.lanes)
-    seen: set[tuple[int, ...]] = set()
-    for trial in range(4 * tried):
-        group = trial % len(groups)
-        turns = [random.randrange(1, part.lanes) for _ in range(number)]
-        if (group, *turns) in seen:
-            continue
-        seen.add((group, *turns))
-        if len(seen) > tried:
-            break
-        heard: list[list[int]] = [np.argsort(groups[group][:, turn]).tolist() for turn in turns]
-        order = random.sample(part.wishes, len(part.wishes))
-        for _ in range(_AGAIN):
-            shown, stuck = _shown(part, heard, order, parts)
-            if stuck is None:
-                return _Schedule(heard, shown)
-            if order[0] == stuck:
-                break
-            order.remove(stuck)
-            order.insert(0, stuck)
+    left = _MOST_TRIED // (number * part.lanes * len(part.wishes)) + 1
+    pools = [known] * (len(known) > 1)
+    pools += [[np.argsort(group[:, turn]).tolist() for turn in range(1, part.lanes)] for group in rotations(part.lanes)]
+    holders: dict[int, list[int]] = {}
+    for lane, has in enumerate(part.held):
+        for element in has:
+            holders.setdefault(element, []).append(lane)
+    while left > 0:
+        for pool in pools:
+            drawn = random.sample(pool, number) if len(pool) >= number else random.choices(pool, k=number)
+            heard = [list(one) for one in drawn]
+            order = random.sample(part.wishes, len(part.wishes))
+            for _ in range(_AGAIN):
+                left -= 1
+                shown, stuck = _shown(part, heard, order, parts)
+                if stuck is None:
+                    return _Schedule(heard, shown)
+                if order[0] == stuck:  # with these nothing brings it
+                    heard[random.randrange(number)][stuck[0]] = random.choice(holders[stuck[1]])
+                order.remove(stuck)
+                order.insert(0, stuck)
     return None
 
 
