@@ -45,6 +45,13 @@ __all__ = ["convert"]
 @click.option(
     "--workgroups", type=int, default=1, help="Workgroups of a cluster, which share the subgroups.  [default: 1]"
 )
+@click.option(
+    "--pressure",
+    type=click.Choice(["all", "alone"]),
+    default="all",
+    show_default=True,
+    help="Whether all subgroups of a core convert at once, or one while the others compute.",
+)
 @click.option("--regions", is_flag=True, help="Weigh moves between register regions too (Intel's chips).")
 @click.option("--emit", "emitted", is_flag=True, help="Print the code, a function on one lane's fragment.")
 @output_option("Write the code to a file.")
@@ -61,6 +68,7 @@ def convert(
     slm_limit: int | None,
     level: str,
     workgroups: int,
+    pressure: str,
     regions: bool,
     emitted: bool,
     output: Path | None,
@@ -101,6 +109,7 @@ def convert(
         level=level,
         workgroups=workgroups,
         regions=regions,
+        pressure=pressure,
     )
     how = readings(pair, shape, machine)
     facts: dict[str, Any] = {
@@ -122,6 +131,8 @@ def convert(
         "bank_conflicts": plan.bank_conflicts,
         "barriers": plan.barriers,
         "cost": None if plan.unpriced else _fact(plan.cost),
+        "pressure": plan.pressure,
+        "pressures": plan.pressures,
         "price": paid.facts,
         **({} if triton is None else {"triton": triton.facts}),
         **({"readings": how} if how else {}),

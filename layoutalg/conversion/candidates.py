@@ -27,12 +27,23 @@ from math import prod
 from typing import Literal, NamedTuple
 
 from layoutalg.conversion.bound import bound_of
-from layoutalg.conversion.cost import cost_of, passes
+from layoutalg.conversion.cost import cost_of
 from layoutalg.conversion.layouts import machine_counts
 from layoutalg.conversion.levels import crossing
 from layoutalg.conversion.normalize import filled, leaves_empty, normalized, trimmed, with_starts
 from layoutalg.conversion.program.program import Program
-from layoutalg.conversion.program.steps import WORD, Barrier, Load, Permute, Regions, Select, Shuffle, Step, Store
+from layoutalg.conversion.program.steps import (
+    WORD,
+    Barrier,
+    LaneSwap,
+    Load,
+    Permute,
+    Regions,
+    Select,
+    Shuffle,
+    Step,
+    Store,
+)
 from layoutalg.conversion.strategies.bit_exchange.pattern import pattern_of
 from layoutalg.conversion.strategies.bit_exchange.ways import ways
 from layoutalg.conversion.strategies.blocks import Blocks, split
@@ -40,6 +51,7 @@ from layoutalg.conversion.strategies.broadcasts import broadcasts
 from layoutalg.conversion.strategies.cross_subgroup import across_subgroups
 from layoutalg.conversion.strategies.exchange import exchange, stays_in_subgroup
 from layoutalg.conversion.strategies.gathers import gathered_first
+from layoutalg.conversion.strategies.lane_swaps import SWAPPING, by_lane_swaps
 from layoutalg.conversion.strategies.linear import exchange_of_maps
 from layoutalg.conversion.strategies.linear_memory import memory_of_maps
 from layoutalg.conversion.strategies.memory_forms import through_forms
@@ -67,6 +79,7 @@ _NOTHING, _INSIDE, _THROUGH_MEMORY = (
     "an exchange in registers and lanes",
     "everything goes through shared memory",
 )
+_SWAPS = "swaps of lane bits 4 and 5 with registers"
 _PLAIN = "in the destination's order"
 
 
@@ -100,7 +113,7 @@ class Candidate:
         """
         if any(program.slm_bytes for program in self.programs):
             return "shared memory"
-        if self.count(Shuffle):
+        if self.count(Shuffle) or self.count(LaneSwap):
             return "shuffles"
         return "registers" if self.moves or any(program.steps for program in self.programs) else "identity"
 
@@ -129,7 +142,14 @@ class Candidate:
         >>> la.convert("d0 = 2@lane 2@lane:2", "d0 = 2@lane:2 2@lane").candidates[0].work
         '1 shuffle'
         """
-        named = {"shuffle": Shuffle, "select": Select, "byte permute": Permute, "store": Store, "load": Load}
+        named = {
+            "shuffle": Shuffle,
+            "select": Select,
+            "byte permute": Permute,
+            "lane swap": LaneSwap,
+            "store": Store,
+            "load": Load,
+        }
         counts = {name: self.count(kind) for name, kind in named.items()} | {"register move": self.moves}
         others = Counter(type(step).__name__.lower() for program in self.programs for step in program.steps)
         known = {kind.__name__.lower() for kind in (*named.values(), Barrier, Regions)}
@@ -153,13 +173,14 @@ def candidates_of(
     level: str = "workgroup",
     workgroups: int = 1,
     regions: bool = False,
+    pressure: str = "all",
 ) -> tuple[Candidate, ...]:
     """All ways, the cheapest first.
 
     `slm_limit` counts for one workgroup, and none of its memory is used at level "subgroup" (see `conversion.levels`).
     With `regions`, moves between register regions are weighed too.
     """
-    cost = cost_of(target)
+    cost = cost_of(target, pressure)
     most = 0 if level == "subgroup" else workgroups * (cost.slm_bytes if slm_limit is None else slm_limit)
     matrices = target_info(target).vendor not in ("intel", "amd")
     memory = _Memory(most, sparing=slm_limit is None, matrices=matrices, forms=target if cost.unit else "")
@@ -175,12 +196,11 @@ def candidates_of(
     if min(lengths) > MOST_STEPS:
         raise SizeError(f"{min(lengths)} steps: at most {MOST_STEPS}; convert a smaller part of the tensor at a time")
     best: dict[str, tuple[Candidate, int]] = {}
-    least = min([passes(programs) for _, programs in found])
     for (name, programs), length in zip(found, lengths, strict=True):
         if length > MOST_STEPS:
             continue
         price, instructions = cost.priced(programs)
-        one = Candidate(name, programs, price + cost.of_passage(passes(programs), least))
+        one = Candidate(name, programs, price)
         if name not in best or one.cost < best[name][0].cost:
             best[name] = one, instructions if cost.unit else 0
     candidates = [one for one, _ in sorted(best.values(), key=lambda found: (found[0].cost, found[1]))]
@@ -359,7 +379,7 @@ def _ways_of_maps(
 
 def _moves_words(programs: Sequence[Program]) -> bool:
     """Whether words go to other lanes."""
-    return any(program.count(Shuffle) for program in programs)
+    return any(program.count(Shuffle) + program.count(LaneSwap) for program in programs)
 
 
 def _row_by_row(source: Layout, destination: Layout, element_bits: int, limit: int) -> Program:
@@ -421,6 +441,8 @@ def _ways_by_bits(a: View, b: View, element_bits: int, memory: _Memory) -> list[
         pattern = pattern_of(a, b, element_bits)
         if pattern is not None:
             found = [(way.name, (way.make(),)) for way in ways(pattern)]
+            if memory.forms in SWAPPING:
+                found += _ways_by_swaps(a, b, element_bits)
         else:
             program = exchange(a, b, element_bits)
             found = [(_INSIDE, (program,))] if len(program.steps) <= MOST_STEPS else []
@@ -445,6 +467,19 @@ def _ways_by_bits(a: View, b: View, element_bits: int, memory: _Memory) -> list[
         if not found:
             raise
     return found
+
+
+def _ways_by_swaps(a: View, b: View, element_bits: int) -> list[tuple[str, tuple[Program, ...]]]:
+    """Lane bits 4 and 5 by swaps, the others by any exchange that is left to do."""
+    swapped = by_lane_swaps(a, b, element_bits)
+    if swapped is None:
+        return []
+    program, left = swapped
+    if left == b:
+        return [(_SWAPS, (program,))]
+    pattern = pattern_of(left, b, element_bits)
+    rest = [] if pattern is None else ways(pattern)
+    return [(f"{_SWAPS}, then {way.name}", (program, way.make())) for way in rest]
 
 
 def _by_broadcasts(

@@ -12,8 +12,10 @@ numbers becomes moves for each bit of the distance where lanes are columns of on
 
 `conversion.prices` has what each costs. The names of charges are the columns of its tables:
 
-- shuffle, broadcast: steps; xor_1, xor_2, xor_4, xor_8, xor_16: the bits of XOR distances, added up; indexed: shuffles that are
-  neither; pattern, pattern_terms: different lane patterns of those, and the operations that compute their lane numbers
+- shuffle, broadcast: steps; dpp: those that AMD's ALUs do (`program.dpp`); lane_swap: swaps of rows of lanes; xor_1, xor_2,
+  xor_4, xor_8, xor_16: the bits of XOR distances, added up; indexed: shuffles that are neither; pattern, pattern_terms:
+  different lane patterns of those, and the operations that compute their lane numbers; near, near_terms: the same of `dpp`;
+  pattern_ops, near_ops, looked_up: what is left of linear maps on NVIDIA's and AMD's chips, and those that are in a table
 - select, select_sg: selects by lane and by subgroup; condition, condition_table: different sets of lanes, those that are one
   comparison and those that are looked up in a constant; condition_sg: different sets of subgroups
 - permute, permute_by_lane: byte permutes, those whose selectors differ by lane; permute_shift, permute_logic, permute_select:
@@ -22,49 +24,70 @@ numbers becomes moves for each bit of the distance where lanes are columns of on
 - region: moves between regions of the register file; region_word: words that such moves take and make
 - half, byte: parts of 16 and 8 bits that words are packed from or unpacked into, one by one; joined: byte permutes that do it,
   one for each further word that parts of a word come from, at least one; byte_loaded: bytes that came with others by loads of
-  16 bits
+  16 bits; low_half: words that two bytes are alone in, as they lie in a register
 - result: words of the result that no instruction writes where they are wanted; renamed: those that were given in another
-  register, once each, and all of their message once more; regrouped: those that were loaded several at once, and are not
-  so in four registers of the result; paired: halves of elements of 64 bits that steps other than loads made
+  register, once each, and all of their message once more; group_moved: those of a group of four that did not lie so; regrouped:
+  those that were loaded several at once, and are not so in four registers of the result; paired: halves of elements of 64 bits
+  that selects and permutes made, paired_sent: shuffles, paired_matrix: loads of matrices; paired_alone: those of one element
 - store, load: messages to shared memory; store_word, load_word: their words; payload: words of stores that are copied;
-  narrow: parts of words that are moved by themselves; upper: those that are stored and not lowest in their register;
+  narrow: parts of words that are moved by themselves; upper, upper_byte: those that are stored and not lowest in their
+  register;
   masked: stores in which some lanes take no part
 - masked_run: those one after another by the same lanes, once: one branch is written round them, but for Intel's
-- address, address_terms, address_sg: different addresses, and the terms they are computed from; address_joined: those of the
-  lane's number where sums and joins are part of other operations (NVIDIA's and AMD's); offset: messages further on;
+- ds_access, ds_base, ds_copied: accesses on AMD's chips, where two may be one instruction (`paired_accesses`)
+- address, address_terms, address_sg: different addresses, and the terms they are computed from; address_...: the operations
+  that are left of them (`address_charges`); offset: messages further on;
   apart: those of them whose distance is joined by XOR with bits that lanes differ in; piece: further parts of messages, each
   as wide as its address is aligned
-- barrier, fence, memory: barriers of several subgroups, of one, and conversions that use shared memory at all; waits: rounds
-  that lanes wait for a bank
+- barrier, fence, memory: barriers of several subgroups, of one, and conversions that use shared memory at all,
+  memory_of_several: of several subgroups; waits: rounds that lanes wait for a bank
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import lru_cache
 from itertools import groupby
 from typing import Any, NamedTuple
 
+from layoutalg.conversion.address_charges import address_operations
 from layoutalg.conversion.lowering.indices import linear_terms, shifts
+from layoutalg.conversion.paired_accesses import paired_accesses
+from layoutalg.conversion.permute_charges import permute_halves, permute_masks, permute_written
 from layoutalg.conversion.program.access_conflicts import program_ways
+from layoutalg.conversion.program.dpp import dpp_control
 from layoutalg.conversion.program.program import Program
-from layoutalg.conversion.program.steps import WORD, Address, Barrier, Load, Permute, Regions, Select, Shuffle, Store
+from layoutalg.conversion.program.steps import (
+    WORD,
+    Address,
+    Barrier,
+    LaneSwap,
+    Load,
+    Permute,
+    Regions,
+    Select,
+    Shuffle,
+    Store,
+)
 from layoutalg.core.errors import ConversionError
 from layoutalg.core.whole_numbers import instance_of, listed
 
 __all__ = ["CHARGES", "charges_of"]
 
 CHARGES = (
-    "shuffle", "broadcast", "xor_1", "xor_2", "xor_4", "xor_8", "xor_16", "indexed", "pattern", "pattern_terms",
+    "shuffle", "broadcast", "dpp", "lane_swap", "xor_1", "xor_2", "xor_4", "xor_8", "xor_16", "indexed",
+    "pattern", "pattern_terms", "near", "near_terms", "near_ops", "pattern_ops", "looked_up",
     "select", "select_sg", "condition", "condition_table", "condition_sg",
     "permute", "permute_by_lane", "permute_shift", "permute_logic", "permute_select", "permute_constant",
-    "permute_half",
-    "region", "region_word", "half", "byte", "joined", "byte_loaded", "result", "renamed", "regrouped", "paired",
-    "store", "load", "store_word", "load_word", "payload", "narrow", "upper", "masked", "masked_run",
-    "address", "address_terms", "address_joined", "address_sg", "offset", "apart", "piece",
-    "barrier", "fence", "memory", "waits",
+    "permute_half", "region", "region_word",
+    "half", "byte", "joined", "byte_loaded", "low_half", "result", "renamed", "group_moved", "regrouped",
+    "paired", "paired_sent", "paired_alone", "paired_matrix",
+    "store", "load", "store_word", "load_word", "payload", "narrow", "upper", "upper_byte", "masked", "masked_run",
+    "ds_access", "ds_base", "ds_copied", "address", "address_terms", "address_sg", "address_shift", "address_mask",
+    "address_bare", "address_times", "address_add", "address_or", "address_flip", "address_of_sg", "address_scaled",
+    "address_reversed", "offset", "apart", "piece", "barrier", "fence", "memory", "memory_of_several", "waits",
 )  # fmt: skip
 """The names of all charges."""
 _BYTES = WORD // 8
@@ -85,7 +108,7 @@ def charges_of(programs: Sequence[Program], *, waits: bool = True) -> Counter[st
     for program in chain:
         instance_of(program, Program, "a program", ConversionError)
     found: Counter[str] = Counter()
-    once = _Once(set(), set(), set(), set(), set(), set(), set())
+    once = _Once(*[set() for _ in range(9)])
     for number, program in enumerate(chain):
         kinds: dict[type, list[Any]] = {}
         for step in program.steps:
@@ -93,6 +116,7 @@ def charges_of(programs: Sequence[Program], *, waits: bool = True) -> Counter[st
         _of_selects(program, kinds.get(Select, []), found, once)
         _of_shuffles(kinds.get(Shuffle, []), found, once)
         _of_permutes(kinds.get(Permute, []), found, once)
+        found["lane_swap"] += len(kinds.get(LaneSwap, ()))
         found[_barrier(program)] += len(kinds.get(Barrier, ()))
         for step in kinds.get(Regions, ()):
             found["region"] += len(step.moves)
@@ -100,12 +124,20 @@ def charges_of(programs: Sequence[Program], *, waits: bool = True) -> Counter[st
         if Store in kinds or Load in kinds:
             _of_accesses(program, found, once, waits=waits)
         _of_packing(program, chain[number - 1] if number else None, found)
+    for program in chain[:-1]:
+        found.update(paired_accesses(program, ()))
     if chain:
         _of_result(chain, found)
     for mask in once.lanes:
         found[_condition(mask, chain[0].lanes)] += 1
     found["condition_sg"] = len(once.subgroups)
     found["permute_constant"] = len(once.constants)
+    found["near"] = len(once.near)
+    found["near_terms"] = sum(map(_terms, once.near_maps))
+    if chain:
+        for name, maps in (("near_ops", once.near_maps), ("pattern_ops", once.maps)):
+            found[name] = sum([_map_operations(columns, chain[0].lanes) for columns in maps])
+        found["looked_up"] = (() in once.near_maps) + (() in once.maps)
     found["pattern"] = len(once.patterns)
     found["pattern_terms"] = sum(map(_terms, once.maps))
     found["address"] = len(once.addresses)
@@ -113,10 +145,12 @@ def charges_of(programs: Sequence[Program], *, waits: bool = True) -> Counter[st
         terms, by_subgroup = _address_terms(address)
         found["address_terms"] += terms
         found["address_sg"] += by_subgroup
-    found["address_joined"] = _joined_terms(once.reached, chain[0].lanes) if chain else 0
+    if chain:
+        found.update(address_operations(once.reached, chain[0].lanes))
     uses = sum(program.slm_bytes > 0 for program in chain)
     if uses:
         found["memory"] = 1
+        found["memory_of_several"] = chain[0].subgroups > 1
         found[_barrier(chain[0])] += uses - 1
     return +found
 
@@ -133,6 +167,8 @@ class _Once(NamedTuple):
     constants: set[int]
     patterns: set[tuple[object, ...]]
     maps: set[tuple[int, ...]]
+    near: set[tuple[object, ...]]
+    near_maps: set[tuple[int, ...]]
     addresses: set[Address]
     reached: set[tuple[Address, int]]
 
@@ -157,18 +193,23 @@ def _of_shuffles(steps: Sequence[Shuffle], found: Counter[str], once: _Once) -> 
         elif sg or others or distance is None or distance >> 4:
             found["indexed"] += count
             found["xor_16"] += count * (distance is not None)
-            once.patterns.add((lanes, sg, others))
-            once.maps.update([_linear(one) for one in (lanes, *[one for _, one in others])])
+            near = not (sg or others) and dpp_control(lanes) is not None
+            (once.near if near else once.patterns).add((lanes, sg, others))
+            (once.near_maps if near else once.maps).update(
+                [_linear(one) for one in (lanes, *[one for _, one in others])]
+            )
         else:
             for name in _bits_of(distance):
                 found[name] += count
+        if not (sg or others or constant) and dpp_control(lanes) is not None:
+            found["dpp"] += count
 
 
 def _of_permutes(steps: Sequence[Permute], found: Counter[str], once: _Once) -> None:
     found["permute"] += len(steps)
     for (selectors, same), count in Counter([(step.selectors, step.low == step.high) for step in steps]).items():
-        masks = _masks(selectors)
-        halves = _halves(selectors) if len(masks) > 1 else None
+        masks = permute_masks(selectors)
+        halves = permute_halves(selectors) if len(masks) > 1 else None
         found["permute_by_lane"] += count * (len(masks) > 1)
         if halves is not None:
             found["permute_half"] += count * halves[0]
@@ -177,74 +218,10 @@ def _of_permutes(steps: Sequence[Permute], found: Counter[str], once: _Once) -> 
         found["permute_select"] += count * (len(masks) - 1)
         once.lanes.update([mask for _, mask in masks[1:]])
         for selector, _ in masks:
-            written = _written(selector, same)
+            written = permute_written(selector, same)
             found["permute_shift"] += count * written.shifts
             found["permute_logic"] += count * written.logic
             once.constants.update(written.constants)
-
-
-@lru_cache(maxsize=1024)
-def _masks(selectors: tuple[int, ...]) -> tuple[tuple[int, int], ...]:
-    """The different selectors, each with the lanes that have it, the most frequent first."""
-    masks: dict[int, int] = {}
-    for lane, selector in enumerate(selectors):
-        masks[selector] = masks.get(selector, 0) | 1 << lane
-    return tuple(sorted(masks.items(), key=lambda one: -one[1].bit_count()))
-
-
-@lru_cache(maxsize=1024)
-def _halves(selectors: tuple[int, ...]) -> tuple[int, tuple[int, ...]] | None:
-    """Selects and moves of single halves, and their conditions, where all selectors move whole halves of words."""
-    if any(half & 1 or (half >> 4 & 7) != (half & 7) + 1 for one in set(selectors) for half in (one & 0xFF, one >> 8)):
-        return None
-    count, conditions = 0, list[int]()
-    for place in (0, 8):
-        masks = _masks(tuple([selector >> place & 7 for selector in selectors]))
-        count += max(len(masks) - 1, 1)
-        conditions += [mask for _, mask in masks[1:]]
-    return count, tuple(dict.fromkeys(conditions))
-
-
-class _Written(NamedTuple):
-    """How many shifts, and how many other operations, bytes of two words are written with, and by which masks."""
-
-    shifts: int
-    logic: int
-    constants: tuple[int, ...]
-
-
-@lru_cache(maxsize=4096)
-def _written(selector: int, same: bool) -> _Written:
-    """How the bytes of two words are put together that a selector says.
-
-    >>> _written(0x5410, False), _written(0x1032, True)
-    (_Written(shifts=1, logic=1, constants=(65535,)), _Written(shifts=1, logic=0, constants=()))
-    """
-    masks: dict[tuple[bool, int], int] = {}
-    for place in range(_BYTES):
-        byte = selector >> 4 * place & 7
-        key = byte >= _BYTES and not same, place - byte % _BYTES
-        masks[key] = masks.get(key, 0) | 0xFF << 8 * place
-    if len(masks) == 1:
-        [((_, shift), mask)] = masks.items()
-        return _Written(int(shift != 0), int(mask != _left(shift)), () if mask == _left(shift) else (mask,))
-    shifted = [shift for _, shift in masks if shift]
-    if (
-        len({word for word, _ in masks}) == 1
-        and len(masks) == 2
-        and len(shifted) == 2
-        and abs(shifted[0] - shifted[1]) == 4
-    ):
-        return _Written(1, 0, ())  # a rotation
-    constants = tuple(dict.fromkeys(mask for (_, shift), mask in masks.items() if mask != _left(shift)))
-    masked = sum(mask != _left(shift) for (_, shift), mask in masks.items())
-    joins = len(masks) - 1
-    return _Written(len(shifted), masked + joins - min(masked, -(-joins // 2)), constants)
-
-
-def _left(shift: int) -> int:
-    """The bits of a word that a shift by so many bytes leaves."""
-    return (0xFFFFFFFF << 8 * shift if shift > 0 else 0xFFFFFFFF >> -8 * shift) & 0xFFFFFFFF
 
 
 @lru_cache(maxsize=4096)
@@ -293,42 +270,19 @@ def _terms(columns: tuple[int, ...]) -> int:
 
 
 @lru_cache(maxsize=1024)
+def _map_operations(columns: tuple[int, ...], lanes: int) -> int:
+    """The operations that NVIDIA's and AMD's compilers leave of a linear map: a shift, or a mask with its join."""
+    found = address_operations([(Address(xor=True, lane=columns), _BYTES * 2)], lanes)
+    return sum([found[name] for name in ("address_shift", "address_mask", "address_bare")])
+
+
+@lru_cache(maxsize=1024)
 def _address_terms(address: Address) -> tuple[int, int]:
     """About how many operations compute an address, those of the lane's number and those of the subgroup's."""
     if address.xor:
         return _terms(address.lane) if any(address.lane) else 0, _terms(address.sg) if any(address.sg) else 0
     for_lane = sum(1 + (divisor > 1) + (stride > 1) for axis, divisor, _, stride in address.factors if axis == "lane")
     return for_lane, sum(1 for axis, *_ in address.factors if axis == "sg")
-
-
-def _joined_terms(addresses: Iterable[tuple[Address, int]], lanes: int) -> int:
-    """The operations for addresses where a sum or a join is part of a multiplication, a shift or a mask; equal ones once.
-
-    >>> _joined_terms([(Address(factors=(("lane", 1, 4, 4), ("lane", 4, 8, 9))), 32)], 32)
-    4
-    """
-    found: dict[object, int] = {}
-    for address, bits in addresses:
-        unit = max(bits // 8, 1)
-        for axis, divisor, extent, stride in address.factors:
-            if axis == "lane":
-                found[divisor, extent, stride * unit] = _of_factor(divisor, extent, stride * unit, lanes)
-        if address.xor and any(address.lane):
-            masks, everyone = shifts(address.lane), (1 << len(address.lane)) - 1
-            bare = sum(mask == everyone for mask in masks.values())  # not masked: joined by an operation of its own
-            shifted = sum(shift != 0 for shift in masks)
-            found[address.lane, unit] = shifted + len(masks) - bare + min(bare, len(masks) - 1) + (unit > 1)
-    return sum(found.values())
-
-
-def _of_factor(divisor: int, extent: int, stride: int, lanes: int) -> int:
-    """The operations for a part of a lane's number: a mask, a shift, and a shift or a multiplication, which adds too."""
-    if divisor * extent < lanes:
-        in_place = stride & (stride - 1) == 0 or stride % divisor == 0
-        return 1 + (stride != divisor) if in_place else 3
-    if divisor == 1 or stride == divisor:
-        return int(stride > 1)
-    return 2
 
 
 def _of_accesses(program: Program, found: Counter[str], once: _Once, *, waits: bool) -> None:
@@ -355,7 +309,9 @@ def _of_accesses(program: Program, found: Counter[str], once: _Once, *, waits: b
         if isinstance(step, Store):
             if bits < WORD:
                 cells = [program.pack[word * program.parts] for word in words if word < given]
-                found["upper"] += sum([cell * bits % WORD != 0 for cell in cells if cell >= 0])
+                found["upper_byte" if bits == _BYTES * 2 else "upper"] += sum(
+                    [cell * bits % WORD != 0 for cell in cells if cell >= 0]
+                )
             found["masked"] += step.where is not None
             found["payload"] += _copied(words, given)
     if waits:
@@ -413,6 +369,8 @@ def _of_result(chain: Sequence[Program], found: Counter[str]) -> None:
             rest = tuple([last.pack[place] if place >= 0 else -1 for place in rest])
         rest = _of_parts(rest, parts, found, _narrow(last))
     given = len(last.pack) // parts if len(chain) == 1 else 0
+    found.update(paired_accesses(last, rest))
+    found["group_moved"] += sum([_moved_in_group(rest[i : i + _GROUP], given) for i in range(0, len(rest), _GROUP)])
     received = {
         step.to
         for step in last.steps
@@ -424,7 +382,14 @@ def _of_result(chain: Sequence[Program], found: Counter[str]) -> None:
     loads = {word: step.to for step in last.steps if isinstance(step, Load) for word in step.to}
     found["regrouped"] += sum([not _together(rest, place, loads.get(word, ())) for place, word in enumerate(rest)])
     if last.element_bits > WORD:
-        found["paired"] += len(set(made).difference(loads))
+        sent = {step.to for step in last.steps if isinstance(step, Shuffle)} if len(chain) == 1 else set[int]()
+        alone = set(made).difference(loads)
+        found["paired_alone"] += len(alone) if last.registers == 1 else 0
+        matrices = {word for step in last.steps if isinstance(step, Load) and step.matrix for word in step.to}
+        found["paired_matrix"] += len(matrices.intersection(made))
+        alone = alone if last.registers > 1 else set[int]()
+        found["paired_sent"] += len(alone & sent)
+        found["paired"] += len(alone - sent)
     size = min(_MESSAGE, last.element_bits // 2)  # messages of at most 16 elements
     for start in range(0, len(rest), size):
         piece = rest[start : start + size]
@@ -432,6 +397,19 @@ def _of_result(chain: Sequence[Program], found: Counter[str]) -> None:
         if moved:
             copied = _copied(piece, given)
             found["renamed"] += len(moved) + (copied if len(moved) * 2 >= len(piece) else 0) if copied else 0
+
+
+def _moved_in_group(words: Sequence[int], given: int) -> int:
+    """How many words of a group of registers that were given are copied: all, or those that lay elsewhere in their group.
+
+    >>> _moved_in_group((4, 5, 6, 7), 8), _moved_in_group((0, 2, 1, 3), 8), _moved_in_group((0, 9, 1, 8), 8)
+    (0, 4, 1)
+    """
+    held = [(place, word) for place, word in enumerate(words) if 0 <= word < given]
+    if len(held) == len(words):
+        run = words[0] % len(words) == 0 and all(word == words[0] + place for place, word in held)
+        return 0 if run else len(words)
+    return sum(word % _GROUP != place for place, word in held)
 
 
 def _copied(words: Sequence[int], given: int) -> int:
@@ -469,11 +447,15 @@ def _of_parts(cells: Sequence[int], parts: int, found: Counter[str], narrow: set
     """Charge for the words that are put together; the others, by their number, and -1 for those."""
     words: list[int] = []
     for start in range(0, len(cells), parts):
-        one = cells[start : start + parts]
-        if one[0] >= 0 and one[0] % parts == 0 and tuple(one) == tuple(range(one[0], one[0] + len(one))):
+        one = tuple(cells[start : start + parts])
+        if one[0] >= 0 and one[0] % parts == 0 and one == tuple(range(one[0], one[0] + len(one))):
             words.append(one[0] // parts)
         else:
             live = sum(cell >= 0 for cell in one)
+            if parts > 2 and live == 2 and one[2:] == (-1, -1) and one[0] % 2 == 0 and one[1] == one[0] + 1:
+                found["low_half"] += 1
+                words.append(-1)
+                continue
             found["narrow" if live == 1 else "half" if parts == 2 else "byte"] += live
             if live > 1:
                 found["joined"] += max(len({cell // parts for cell in one if cell >= 0}) - 1, 1)

@@ -23,9 +23,12 @@ from layoutalg.conversion.strategies.bit_exchange.pattern import Pattern, patter
 from layoutalg.conversion.strategies.bit_exchange.ways import ways
 from layoutalg.core.layout import Layout
 from layoutalg.core.limits import MOST_STEPS
+from layoutalg.hardware.shared_memory import CYCLE_BYTES, rates
 from layoutalg.memory.machine_bits import view
 
 __all__ = ["cheapest_of"]
+
+_WORD_BYTES = 4
 
 
 @lru_cache(maxsize=64)
@@ -38,17 +41,18 @@ def cheapest_of(
     level: str = "workgroup",
     workgroups: int = 1,
     regions: bool = False,
+    pressure: str = "all",
 ) -> Candidate:
     """The first of `candidates_of` the same."""
-    cost = cost_of(target)
-    if workgroups == 1 and not regions and not cost.unit:
+    cost, known = cost_of(target, pressure), rates(target)
+    if workgroups == 1 and not regions and (known is None or not known.shuffle):
         a, b = view(source), view(destination)
         pattern = None if a is None or b is None else pattern_of(a, b, element_bits)
         if pattern is not None and (pattern.exchanged or pattern.moving_bits):
             found = _exchange(pattern, cost)
             if found is not None:
                 return found
-    return candidates_of(source, destination, element_bits, target, slm_limit, level, workgroups, regions)[0]
+    return candidates_of(source, destination, element_bits, target, slm_limit, level, workgroups, regions, pressure)[0]
 
 
 @lru_cache(maxsize=64)
@@ -66,5 +70,5 @@ def _exchange(pattern: Pattern, cost: Cost) -> Candidate | None:
                 found = Candidate(way.name, (program,), price)
     # Through memory every word goes twice, as full as it can be.
     words, lanes = 2 * ((1 << pattern.register_bits) // pattern.parts), 1 << pattern.lane_bits
-    through_memory = words * max(lanes // 16, 1) * cost.passage if cost.counted else words * cost.word
+    through_memory = words * lanes * _WORD_BYTES / CYCLE_BYTES * cost.unit if cost.counted else words * cost.word
     return found if found is not None and found.cost <= through_memory else None

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from layoutalg.conversion.bound import Bound, bound_of
 from layoutalg.conversion.candidates import Candidate, candidates_of
 from layoutalg.conversion.cheapest import cheapest_of
-from layoutalg.conversion.cost import cost_of
+from layoutalg.conversion.cost import PRESSURES, cost_of
 from layoutalg.conversion.layouts import check_tensor, machine_counts
 from layoutalg.conversion.levels import check_level
 from layoutalg.conversion.normalize import leaves_empty, normalized
@@ -66,6 +66,7 @@ class ConversionPlan:
     level: str = "workgroup"
     workgroups: int = 1
     regions: bool = False
+    pressure: str = "all"
     unpriced: str = field(default="", repr=False)
     """Why there is no cost, where the layouts do not say how many lanes there are."""
 
@@ -74,7 +75,7 @@ class ConversionPlan:
         check_tensor(a, b)
         element_size(self.element_bits)
         instance_of(self.unpriced, str, "unpriced")
-        cost_of(self.target)
+        cost_of(self.target, self.pressure)
         if limit is not None and (type(limit) is not int or not 0 <= limit <= 2**40):
             raise ConversionError(f"slm_limit={shown(limit)}: expected a number of bytes, from 0 (none) to 2^40")
         counts = [machine_counts(one) for one in (a, b)]
@@ -93,9 +94,9 @@ class ConversionPlan:
             )
 
     @property
-    def _asked(self) -> tuple[Layout, Layout, int, str, int | None, str, int, bool]:
+    def _asked(self) -> tuple[Layout, Layout, int, str, int | None, str, int, bool, str]:
         """The fields in their order, which is that of `candidates_of`'s parameters."""
-        settings = self.slm_limit, self.level, self.workgroups, self.regions
+        settings = self.slm_limit, self.level, self.workgroups, self.regions, self.pressure
         return self.source, self.destination, self.element_bits, self.target, *settings
 
     @property
@@ -207,6 +208,16 @@ class ConversionPlan:
         True
         """
         return self.kind != "shuffles" or self.shuffles <= self.lower_bound
+
+    @property
+    def pressures(self) -> dict[str, int]:
+        """What the chosen way costs in each regime (see `conversion.cost`), in issue slots; empty where no rate is known.
+
+        >>> la.convert("d0 = 16@reg, d1 = 16@lane", "d0 = 16@lane, d1 = 16@reg", target="bmg").pressures["all"]
+        128
+        """
+        both = {one: cost_of(self.target, one).parts(self.programs) for one in PRESSURES}
+        return {one: parts.slots for one, parts in both.items() if parts is not None} if not self.unpriced else {}
 
     @property
     def slm_bytes(self) -> int:

@@ -1,19 +1,24 @@
 """What a conversion costs on a chip: issue slots of one subgroup.
 
-Costs rank candidates; they are not timings. Where the chip's compiler was asked, they begin with the number of machine
-instructions that its listing has for the conversion, by the prices of `conversion.prices`. A listing does not say how long the
-unit of shared memory is busy, so that is charged besides, in one of two ways.
+Costs rank candidates; they are not timings. Where the chip's compiler was asked, they are made of the machine instructions that
+its listing has for the conversion, by the prices of `conversion.prices`, and of the cycles of the unit of shared memory, by the
+chip's published or measured rates (`hardware.shared_memory`). The busiest of three says the cost: the engine that issues
+(the instructions), the ALUs, or the unit of shared memory, in two regimes:
 
-On Intel's chips a word that goes through memory, where another way needs no memory, is charged for its way there and for its
-way back (`Cost.passage`: 8 slots each). Where all ways need memory, each is charged its instructions.
-
-On NVIDIA's and AMD's chips shuffles use the same unit, and its rate is published. All subgroups convert at once; the busiest
-of three says the cost: the scheduler (the instructions), the ALUs, or the unit of shared memory (its cycles):
+- `all`: every subgroup of the core converts at once, so the unit serves all engines in turn.
+- `alone`: one subgroup converts while the others compute, so it has the unit for itself.
 
 >>> from layoutalg.conversion.program.steps import Address
 >>> conflicts = Program(1, 32, 32, 1, 1, (0,), (Store((0,), Address(xor=True, lane=(32,))), Load((1,), Address())), (1,), 256)
->>> cost_of("sm_80").of(conflicts), cost_of("sm_80").unit
-(12, 4)
+>>> cost_of("sm_80").of(conflicts), cost_of("sm_80", "alone").of(conflicts)
+(12, 3)
+
+A store in which two lanes meet, and a load, take 3 cycles: 3 of 4 engines' slots at once. On bmg and pvc a conversion of 16
+lanes that stores and loads a word has half a cycle for each, 4 slots of the 8 engines:
+
+>>> word = Program(1, 16, 32, 1, 1, (0,), (Store((0,), Address()), Load((1,), Address())), (1,), 64)
+>>> cost_of("bmg").parts([word]).memory, cost_of("pvc").parts([word]).memory, cost_of("bmg", "alone").parts([word]).memory
+(8.0, 2.0, 1.0)
 
 >>> cost_of("pvc").origin, cost_of("generic").origin
 ('from listings', 'estimated')
@@ -37,18 +42,45 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal, NamedTuple
 
 from layoutalg.conversion.charges import charges_of
 from layoutalg.conversion.prices import Listings, prices_of
 from layoutalg.conversion.program.access_conflicts import program_cycles, program_ways
 from layoutalg.conversion.program.program import Program
-from layoutalg.conversion.program.steps import Barrier, Load, Permute, Regions, Select, Shuffle, Store
+from layoutalg.conversion.program.steps import Barrier, LaneSwap, Load, Permute, Regions, Select, Shuffle, Store
 from layoutalg.core.errors import ConversionError
-from layoutalg.core.whole_numbers import instance_of, listed, whole_number
+from layoutalg.core.messages import shown
+from layoutalg.core.whole_numbers import instance_of, listed
 from layoutalg.hardware.chips import target_info
+from layoutalg.hardware.shared_memory import rates
 
-__all__ = ["Cost", "cost_of", "passes"]
+__all__ = ["PRESSURES", "Cost", "Parts", "Pressure", "cost_of"]
+
+Pressure = Literal["all", "alone"]
+PRESSURES: tuple[Pressure, ...] = ("all", "alone")
+"""The regimes: every subgroup of a core converts at once, or one while the others compute."""
+
+
+class Parts(NamedTuple):
+    """What a conversion keeps busy, in issue slots of a subgroup: the engine that issues, the ALUs, the unit of shared memory.
+
+    `cycles` are those of that unit, of 128 bytes each.
+    """
+
+    issued: float
+    alu: float
+    memory: float
+    cycles: float
+
+    @property
+    def slots(self) -> int:
+        """The cost: what the busiest takes.
+
+        >>> Parts(59, 27, 128, 16).slots
+        128
+        """
+        return round(max(self.issued, self.alu, self.memory))
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,19 +106,8 @@ class Cost:
     broadcast: int = 2
     """A shuffle in which all lanes read the same one."""
     at_once: int = 0
-    passage: int = 0
-    """Per word, stored or loaded, that passes through shared memory though another way needs none (0: `word` says it)."""
-    unit: int = 0
-    """Per cycle of the unit of shared memory, which moves 128 bytes or shuffles 32 lanes, while all subgroups use it.
-
-    NVIDIA: 128 bytes per clock and multiprocessor (PMC10448217, table 3), or a shuffle of 32 lanes (CUDA C++ Programming Guide,
-    throughput of native instructions), for four schedulers. AMD: 128 bytes per clock and compute unit (ROCm/rocm-systems 3114),
-    for four SIMDs whose instructions take four clocks. 0: `passage` says it.
-    """
-    served: int = 1
-    """The cycles of that unit that a shuffle takes."""
-    alu: int = 1
-    """Per instruction of the ALUs, where `unit` is known. NVIDIA: 64 lanes per clock and multiprocessor (same table)."""
+    unit: float = 0
+    """Per cycle of the unit of shared memory, 128 bytes, by the chip's rates and in the regime; 0 where none are known."""
     counted: bool = False
     """Whether programs have the prices of `conversion.prices`; the others here are then round figures for single steps."""
 
@@ -124,18 +145,32 @@ class Cost:
         >>> from layoutalg.conversion.program.steps import Address
         >>> way = Program(1, 32, 32, 1, 1, (0,), (Store((0,), Address()), Load((1,), Address())), (1,), 64)
         >>> cost_of("sm_80").priced([way]), cost_of("generic").priced([way])[1]
-        ((8, 2), 0)
+        ((8, 3), 0)
         """
         chain, found = self._listed(programs)
         if found is None:
             return sum(map(self._of, chain)), 0
-        charges = charges_of(chain, waits=not self.unit)
+        parts = self._parts(chain, found)
+        return parts.slots, round(parts.issued)
+
+    def parts(self, programs: Sequence[Program]) -> Parts | None:
+        """What engine, ALUs and shared memory are busy for; None where no listing or no rate is known.
+
+        >>> cost_of("generic").parts([Program(1, 1, 32, 1, 1, (0,), (), (0,))])
+        """
+        chain, found = self._listed(programs)
+        return None if found is None or not self.unit else self._parts(chain, found)
+
+    def _parts(self, chain: Sequence[Program], found: Listings) -> Parts:
+        charges, known = charges_of(chain, waits=not self.unit), rates(self.name)
         issued = _issued(found.instructions, charges)
-        if not self.unit:
-            return round(_issued(found.prices, charges)), round(issued)
-        messages = sum([charges[name] for name in ("shuffle", "store", "load", "barrier")])
-        cycles = charges["shuffle"] * self.served + sum([program_cycles(program, self.name) for program in chain])
-        return round(max(issued, (issued - messages) * self.alu, cycles * self.unit)), round(issued)
+        if known is None or not self.unit:
+            return Parts(_issued(found.prices, charges), 0, 0, 0)
+        in_alu = charges["dpp"] + charges["broadcast"] if known.rows else 0
+        shuffles = charges["shuffle"] - in_alu
+        messages = shuffles + sum([charges[name] for name in ("store", "load", "barrier")])
+        cycles = shuffles * known.shuffle + sum([program_cycles(program, self.name) for program in chain])
+        return Parts(issued, (issued - messages) * known.alu, cycles * self.unit, cycles)
 
     def _listed(self, programs: Sequence[Program]) -> tuple[Sequence[Program], Listings | None]:
         """The programs, checked, and the chip's prices for their lanes, where its instructions were counted."""
@@ -143,15 +178,6 @@ class Cost:
         for program in chain:
             instance_of(program, Program, "program", ConversionError)
         return chain, prices_of(self.name, chain[0].lanes) if self.counted and chain else None
-
-    def of_passage(self, passed: int, least: int) -> int:
-        """What so many words are charged for their way through shared memory; nothing if all ways pass some (`least` of them).
-
-        >>> cost_of("pvc").of_passage(32, 0), cost_of("pvc").of_passage(32, 24), cost_of(None).of_passage(32, 0)
-        (256, 0, 0)
-        """
-        words, others = whole_number(passed, "passed =", 0), whole_number(least, "least =", 0)
-        return 0 if others else words * self.passage
 
     def _of(self, program: Program) -> int:
         kinds: dict[type, list[Any]] = {}
@@ -163,6 +189,7 @@ class Cost:
         found = (program.moves + sum(len(step.moves) for step in regions)) * self.move
         found += counts.get(Select, 0) * self.select + counts.get(Permute, 0) * self.permute
         found += (counts.get(Shuffle, 0) - broadcasts) * self.shuffle + broadcasts * self.broadcast
+        found += counts.get(LaneSwap, 0) * self.move
         found += counts.get(Barrier, 0) * self.barrier
         accesses = [step for step in program.steps if isinstance(step, (Store, Load))] if program.slm_bytes else []
         if accesses:
@@ -177,31 +204,15 @@ def _issued(instructions: Mapping[str, float], charges: Mapping[str, int]) -> fl
     return sum([instructions[name] * count for name, count in charges.items()])
 
 
-def passes(programs: Sequence[Program]) -> int:
-    """The words that a lane stores to shared memory and loads from it, those of 32 lanes twice.
-
-    >>> from layoutalg.conversion.program.steps import Address
-    >>> passes([Program(1, 16, 32, 1, 1, (0,), (Store((0,), Address()), Load((1,), Address())), (1,), 64)])
-    2
-    """
-    found = 0
-    for program in listed(programs, "programs", error=ConversionError):
-        instance_of(program, Program, "a program", ConversionError)
-        if program.slm_bytes:
-            words = sum(len(step[0]) for step in program.steps if isinstance(step, (Store, Load)))
-            found += words * max(program.lanes // 16, 1)
-    return found
-
-
 def _is_broadcast(step: Shuffle) -> bool:
     """Whether all lanes read the same one, in every subgroup."""
     return not any(step.sg) and not step.others and len(set(step.lanes)) == 1
 
 
-def cost_of(target: str | None) -> Cost:
-    """The prices of a chip; None for a GPU in general.
+def cost_of(target: str | None, pressure: str = "all") -> Cost:
+    """The prices of a chip; None for a GPU in general. `pressure` names the regime: "all" or "alone".
 
-    Raises `PlanError` for an unknown chip, naming the known ones.
+    Raises `PlanError` for an unknown chip, naming the known ones, and `ConversionError` for another regime.
 
     >>> cost_of("i486")
     Traceback (most recent call last):
@@ -209,20 +220,12 @@ def cost_of(target: str | None) -> Cost:
     gfx942, gfx950, gfx1100, sm_80, sm_90, generic
     """
     chip = target_info("generic" if target is None else target)
-    counted = prices_of(chip.name, chip.subgroup_size) is not None
+    if pressure not in PRESSURES:
+        raise ConversionError(f"pressure={shown(pressure)}: expected {' or '.join(map(repr, PRESSURES))}")
+    known, counted = rates(chip.name), prices_of(chip.name, chip.subgroup_size) is not None
+    unit = 0 if known is None or not counted else known.slots if pressure == "all" else known.alone
     if chip.has_dpas:  # Intel's: lanes are registers of one file, and a shuffle is an indirect move with its address
-        return Cost(chip.name, 3, slm_bytes=chip.slm_bytes, broadcast=1, at_once=16, passage=8, counted=counted)
+        return Cost(chip.name, 3, slm_bytes=chip.slm_bytes, broadcast=1, at_once=16, unit=unit, counted=counted)
     if target is None or chip.name == "generic":
         return Cost(chip.name, shuffle=32, broadcast=8, message=64, word=32, barrier=128, slm_bytes=chip.slm_bytes)
-    unit, alu, served = (0, 1, 1) if not counted else (4, 2, 1) if chip.vendor == "nvidia" else (1, 1, 2)
-    return Cost(
-        chip.name,
-        shuffle=8,
-        message=16,
-        word=8,
-        slm_bytes=chip.slm_bytes,
-        counted=counted,
-        unit=unit,
-        alu=alu,
-        served=served,
-    )
+    return Cost(chip.name, shuffle=8, message=16, word=8, slm_bytes=chip.slm_bytes, counted=counted, unit=unit)

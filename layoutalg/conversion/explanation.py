@@ -22,13 +22,16 @@ from layoutalg.conversion.levels import changes
 from layoutalg.conversion.program.steps import BANKS, WORD, Load, Shuffle, Store
 from layoutalg.core.errors import SizeError
 from layoutalg.core.plurals import counted
+from layoutalg.hardware.shared_memory import CYCLE_BYTES, rates
 from layoutalg.memory.machine_bits import Place, View, view
 
 if TYPE_CHECKING:
+    from layoutalg.conversion.candidates import Candidate
     from layoutalg.conversion.conversion_plan import ConversionPlan
 
 __all__ = ["explain"]
 
+_REGIMES = {"all": "where all subgroups convert at once", "alone": "where the others compute"}
 _COPIES = {"source": "the nearest copy is read", "destination": "each gets a copy"}
 _UNITS = {8: "bytes", 16: "halves", 32: "words"}
 _WORDS = {"sg": "subgroup", "lane": "lane", "reg": "register"}
@@ -106,7 +109,47 @@ def _rows(plan: ConversionPlan) -> Iterator[tuple[str, str]]:
         cost = (
             f"{counted(candidate.cost, 'issue slot')} on {plan.target}, {cost_of(plan.target).origin}: {candidate.name}"
         )
-        yield ("cost", cost) if i == 0 else ("instead", f"{cost} ({candidate.work})")
+        busy = _busy(plan, candidate)
+        yield ("cost", cost) if i == 0 else ("instead", f"{cost} ({'; '.join([candidate.work, *busy])})")
+        if i == 0:
+            yield from [("", text) for text in busy]
+            yield from _pressures(plan)
+
+
+def _busy(plan: ConversionPlan, candidate: Candidate) -> list[str]:
+    """How many instructions a way's listing has, and how long shared memory is busy; nothing where that is not known."""
+    found = cost_of(plan.target, plan.pressure).parts(candidate.programs)
+    if found is None or not candidate.cost:
+        return []
+    texts = [counted(round(found.issued), "instruction")]
+    if found.alu > found.issued:
+        texts.append(f"ALUs {counted(round(found.alu), 'slot')}")
+    if found.cycles:
+        cycles = f"{_cycles(found.cycles)} of {CYCLE_BYTES} bytes"
+        texts.append(f"shared memory {counted(round(found.memory), 'slot')} ({cycles})")
+    return [", ".join(texts)]
+
+
+def _pressures(plan: ConversionPlan) -> Iterator[tuple[str, str]]:
+    """What the chosen way costs in each regime, the rate behind it, and why a way with fewer instructions is not taken."""
+    known, prices = rates(plan.target), cost_of(plan.target, plan.pressure)
+    listed = [(parts, one) for one in plan.candidates if (parts := prices.parts(one.programs)) is not None]
+    if known is None or not listed or not plan.cost or not any(parts.cycles for parts, _ in listed):
+        return
+    costs = [f"{counted(slots, 'slot')} {_REGIMES[one]}" for one, slots in plan.pressures.items()]
+    yield "pressure", "; ".join(costs)
+    engines = counted(known.engines, "engine") + f", {known.clocks} clocks an instruction" * (known.clocks > 1)
+    yield "rate", f"{known.bytes} bytes of shared memory a clock, {engines} ({known.source})"
+    fewest, one = min(((parts, one) for parts, one in listed), key=lambda found: round(found[0].issued))
+    if round(fewest.issued) < round(listed[0][0].issued):
+        busy = "shared memory" if fewest.memory >= fewest.alu else "the ALUs"
+        taken = counted(one.cost, "slot")
+        yield "shorter", f"{counted(round(fewest.issued), 'instruction')}, but {taken} of {busy}: {one.name}"
+
+
+def _cycles(cycles: float) -> str:
+    """A number of cycles; half ones where there are."""
+    return counted(int(cycles), "cycle") if cycles == int(cycles) else f"{cycles:g} cycles"
 
 
 def _accesses(what: str, widths: list[tuple[int, int]]) -> str:

@@ -5,16 +5,17 @@ A 16x16 tile of f32 in 16 lanes, a row per register, is to become a column per r
 >>> rows, columns = Layout.parse("d0 = 16@reg, d1 = 16@lane"), Layout.parse("d0 = 16@lane, d1 = 16@reg")
 >>> plan = convert(rows, columns, element_bits=32, target="pvc")
 >>> plan.kind, plan.shuffles, plan.lower_bound, plan.slm_bytes
-('shuffles', 32, 15, 0)
+('shared memory', 0, 15, 1264)
 >>> tile = np.arange(256, dtype=np.int32).reshape(16, 16)
 >>> bool((plan.apply(tile.T[None]) == tile[None]).all())      # [sg, lane, reg]
 True
 
-Here every lane needs a word from each of 15 others, so 15 shuffles are the minimum; on pvc 32 shuffles that exchange a bit at a
-time take fewer instructions, so they are chosen. Without a target, the fewest shuffles are:
+Here every lane needs a word from each of 15 others, so 15 shuffles are the minimum. On pvc a way through shared memory has fewer
+instructions; its lines are padded, so that lanes meet in no bank. Inside registers and lanes, 32 shuffles that exchange a bit at
+a time take fewer instructions than the 15. Without a target, the fewest shuffles are taken:
 
->>> convert(rows, columns).shuffles
-15
+>>> convert(rows, columns, target="pvc", level="subgroup").shuffles, convert(rows, columns).shuffles
+(32, 15)
 
 `conversion.candidates` knows the ways to convert, and takes the cheapest (`conversion.cost`). A plan (`conversion_plan`) is one
 to three programs (`conversion.program`), executed one after another; `apply` executes them, `emit` writes them as MLIR. Where
@@ -47,6 +48,7 @@ def convert(
     level: str = "workgroup",
     workgroups: int = 1,
     regions: bool = False,
+    pressure: str = "all",
 ) -> ConversionPlan:
     """The plan from one layout of a tensor to another: each a `Layout`, a value of any notation, or its text.
 
@@ -59,10 +61,12 @@ def convert(
     that stay where they are may be symbols: then the plan is a `SymbolicPlan`.
     With `regions`, for Intel's targets, moves between regions of registers are weighed too: a transpose is a few strided moves.
     They are emitted as inline assembly, which `--gpu-lower-to-xevm-pipeline` alone does not take (docs/conversions.md).
+    `pressure` says who else wants shared memory: "all" (every subgroup of a core converts at once) or "alone" (one converts
+    while the others compute); the plan prints what it costs in both (see `conversion.cost`).
 
     Raises `ConversionError` for layouts of different tensors or on different machines, for elements that are not 8, 16, 32 or
-    64 bits, and for `regions` on other chips; `PlanError` for an unknown target; `SizeError` for a plan of more than 2^16
-    steps, and where what has to be in shared memory at a time is more than the limit.
+    64 bits, for `regions` on other chips, and for another `pressure`; `PlanError` for an unknown target; `SizeError` for a plan
+    of more than 2^16 steps, and where what has to be in shared memory at a time is more than the limit.
 
     >>> from layoutalg.xegpu import LayoutAttr
     >>> plain, vnni = (LayoutAttr(lane_layout=(1, 16), lane_data=(n, 1)) for n in (1, 2))
@@ -75,11 +79,12 @@ def convert(
         ends.source,
         ends.result,
         element_bits,
-        cost_of(target).name,
+        cost_of(target, pressure).name,
         slm_limit,
         level,
         workgroups,
         regions,
+        pressure,
         "" if ends.lanes is not None or symbols else LANES_MISSING,
     )
     _ = plan.chosen  # worked out once, and kept: what can't be planned is an error here

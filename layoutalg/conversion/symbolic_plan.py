@@ -107,6 +107,15 @@ class SymbolicPlan(ConversionPlan):
         return "registers" if kind == "identity" and self.source != self.destination else kind
 
     @property
+    def pressures(self) -> dict[str, Extent]:  # type: ignore[override]
+        """What all blocks cost in each regime.
+
+        >>> la.convert("d0 = n@reg, d1 = 2@lane 2@lane:2", "d0 = n@reg, d1 = 2@lane:2 2@lane", target="sm_80").pressures["all"]
+        8*n
+        """
+        return {one: self._of_all(slots) for one, slots in self.block.pressures.items()}
+
+    @property
     def shuffles(self) -> Extent:
         """Shuffles of all blocks.
 

@@ -1,4 +1,4 @@
-"""Which lanes the banks of shared memory serve together, chip by chip.
+"""Which lanes the banks of shared memory serve together, and how fast, chip by chip.
 
 Banks are a word wide. What lanes access is served in phases of as many lanes as fill all banks once, but of no more lanes than
 there are banks, in the order of their numbers. Reads of 16 bytes on AMD's chips have another order, in fours:
@@ -10,6 +10,12 @@ there are banks, in the order of their numbers. Reads of 16 bytes on AMD's chips
 (32, (0, 1, 2, 3, 20, 21, 22, 23))
 >>> served("gfx950", 8, 64, reading=True).banks, served("gfx950", 8, 64, reading=False).banks
 (64, 32)
+
+A core has several engines that issue instructions, and one unit of shared memory. With 8 engines and 128 bytes a clock, as on
+bmg, a word of 16 lanes, 64 bytes, takes half a clock, in which the engines have 4 issue slots:
+
+>>> rates("bmg").slots * 64 / 128, rates("pvc").slots, rates("sm_80").slots, rates("gfx942").slots
+(4.0, 2.0, 4.0, 1.0)
 
 Sources: CUDA C++ Best Practices Guide, "Shared Memory"; NVIDIA developer forum 77228 (128 bytes a clock, accesses of 16 bytes
 by quarters of a warp). AMD's banks and phases were measured for reads of 4, 8 and 16 bytes on gfx942, gfx950 and gfx1100
@@ -28,7 +34,10 @@ from typing import NamedTuple
 
 from layoutalg.hardware.chips import target_info
 
-__all__ = ["Served", "served"]
+__all__ = ["CYCLE_BYTES", "Rates", "Served", "rates", "served"]
+
+CYCLE_BYTES = 128
+"""The bytes of a cycle of shared memory, as cycles are counted here: those of 32 banks."""
 
 _QUAD = 4
 _READS_OF_16: dict[str, tuple[int, ...]] = {
@@ -37,6 +46,70 @@ _READS_OF_16: dict[str, tuple[int, ...]] = {
     "gfx1100": (0, 5, 1, 4, 2, 7, 3, 6),
 }
 """The order of fours of lanes, within each 32."""
+
+
+class Rates(NamedTuple):
+    """What a core of a chip does in a clock, and who says so.
+
+    `bytes` of shared memory pass in a clock (measured or stated). `engines` issue an instruction in every `clocks`th clock. A
+    shuffle takes `shuffle` cycles of the unit of shared memory (0: it is a move of the ALUs, whose registers lanes are columns
+    of); an instruction of the ALUs takes `alu` issue slots. Where no lanes meet, a message takes the unit for no less than
+    `least` bytes.
+
+    >>> rates("bmg").alone, rates("gfx942").alone
+    (1.0, 0.25)
+    """
+
+    bytes: int
+    engines: int
+    clocks: int
+    shuffle: int
+    alu: int
+    least: int
+    source: str
+    rows: bool = False
+    """Whether shuffles among neighbours, and of one lane's word for all, are the ALUs' (AMD's: DPP, `v_readlane_b32`)."""
+
+    @property
+    def slots(self) -> float:
+        """The issue slots of a core in a cycle: what a cycle costs while all subgroups want the unit at once."""
+        return CYCLE_BYTES / self.bytes * self.engines / self.clocks
+
+    @property
+    def alone(self) -> float:
+        """The issue slots of one engine in a cycle: what a cycle costs one subgroup while the others compute."""
+        return self.slots / self.engines
+
+
+_NVIDIA = Rates(
+    128, 4, 1, 1, 2, CYCLE_BYTES,
+    "PMC10448217, table 3 (bytes); CUDA C++ Programming Guide, throughput of native instructions (shuffles, ALUs)",
+)  # fmt: skip
+_AMD = Rates(128, 4, 4, 2, 1, CYCLE_BYTES, "ROCm/rocm-systems PR 3114; four SIMDs, an instruction in four clocks", True)
+_RATES: dict[str, Rates] = {
+    "sm_80": _NVIDIA,
+    "sm_90": _NVIDIA,
+    "gfx90a": _AMD,
+    "gfx942": _AMD,
+    "gfx950": _AMD,
+    "bmg": Rates(128, 8, 1, 0, 1, 64, "measured: 127 on B580, 112 on Arc Pro B70"),
+    "lnl": Rates(128, 8, 1, 0, 1, 64, "as bmg, the same core: assumed"),
+    "pvc": Rates(512, 8, 1, 0, 1, 64, "Hot Chips 34: 512 bytes a clock of L1, which it is a part of: assumed"),
+} | dict.fromkeys(
+    ("dg2", "acm", "acm-g10", "acm-g11", "ats-m150"),
+    Rates(128, 16, 1, 0, 1, 32, "128 bytes a clock for 16 engines, as bmg has for 8: assumed"),
+)  # fmt: skip
+
+
+def rates(chip: str) -> Rates | None:
+    """The rates of a chip; None where nobody published or measured them.
+
+    Raises `PlanError` for an unknown chip.
+
+    >>> print(rates("gfx1100"))
+    None
+    """
+    return _RATES.get(target_info(chip).name)
 
 
 class Served(NamedTuple):

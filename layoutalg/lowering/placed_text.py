@@ -25,17 +25,22 @@ from itertools import pairwise
 from xdsl.ir import Operation
 
 from layoutalg.conversion.lowering.shared_memory import ALIGNMENT
+from layoutalg.core.errors import SizeError
 from layoutalg.ir import read_module
 from layoutalg.ir.dialects.gpu import FuncOp
 from layoutalg.ir.places import line_of
 from layoutalg.lowering.shared_memory import SharedMemory
+from layoutalg.lowering.together import together
 
 __all__ = ["Placed", "placed"]
 
 _PLACEHOLDER = re.compile(
-    r"( *)(%[\w$.-]+) = builtin\.unrealized_conversion_cast to (memref<(\d+)xi32, [^>]*>) \{subgroups = (\d+) : i64\}"
+    r"( *)(%[\w$.-]+) = builtin\.unrealized_conversion_cast to (memref<(\d+)xi(\d+), [^>]*>) \{subgroups = (\d+) : i64\}"
 )
 _ACCESS = re.compile(r"(?:memref|vector)\.(load|store) (?:%[\w$.-]+, )?(%[\w$.-]+)\[")
+_LOOK = re.compile(r"(%[\w$.-]+) = memref\.view (%[\w$.-]+)\[.*\]\[\] : (memref<[^>]*>) to (memref<[^>]*>)")
+"""Another width of a buffer of bytes."""
+_BARRIER = "gpu.barrier"
 _LABEL = re.compile(r"\^bb[0-9]+(?:\(.*\))?:")
 _HEAD = [
     "gpu.module @outline {",
@@ -57,8 +62,23 @@ class Placed:
 def placed(body: str, shared: str, limit: int) -> Placed:
     """Give the buffers of a kernel's text their places in the argument named `shared`.
 
+    Conversions store together where that saves barriers (see `together`).
+
     Raises `SizeError` where they take more than `limit` bytes.
     """
+    merged = together(body, limit)
+    if merged == body:
+        return _placed(body, shared, limit)
+    try:
+        found = _placed(merged, shared, limit)
+    except SizeError:  # other buffers are in use at the same time
+        return _placed(body, shared, limit)
+    alone = _placed(body, shared, limit)
+    return found if found.body.count(_BARRIER) < alone.body.count(_BARRIER) else alone
+
+
+def _placed(body: str, shared: str, limit: int) -> Placed:
+    """The buffers in their places, with the operations in their order."""
     lines = body.splitlines()
     outline, numbers = _outline(lines)
     if len(outline) == len(_HEAD):
@@ -80,6 +100,9 @@ def placed(body: str, shared: str, limit: int) -> Placed:
 def _outline(lines: list[str]) -> tuple[list[str], list[int]]:
     """What decides about shared memory, and which line of the text each of its lines is."""
     kinds = {found[2]: found[3] for line in lines if (found := _PLACEHOLDER.fullmatch(line)) is not None}
+    if kinds:
+        looks = [found for line in lines if (found := _LOOK.fullmatch(line.strip())) is not None]
+        kinds |= {found[1]: found[4] for found in looks if found[2] in kinds}
     outline, numbers = list(_HEAD), [-1] * len(_HEAD)
     if not kinds:
         return outline, numbers
@@ -118,6 +141,9 @@ def _outlined(line: str, kinds: dict[str, str], number: int) -> str:
         }[kind]
     if line.startswith("scf.condition("):
         return "scf.condition(%t)"
+    look = _LOOK.fullmatch(line)
+    if look is not None and look[2] in kinds:
+        return f"{look[1]} = memref.view {look[2]}[%z][] : {look[3]} to {look[4]}"
     found = _ACCESS.search(line)
     if found is None or found[2] not in kinds:
         return ""
@@ -141,10 +167,10 @@ def _inserted(function: FuncOp, outline: list[str], numbers: list[int]) -> list[
 
 def _view(found: re.Match[str], shared: str, start: int, size: int) -> list[str]:
     """The lines that make a buffer: its part of the bytes, or the part of this subgroup."""
-    indent, name, kind, words, subgroups = found.groups()
+    indent, name, kind, count, bits, subgroups = found.groups()
     place = f"{name}_start"
     lines = [f"{indent}{place} = arith.constant {start} : index"]
-    each = -(-4 * int(words) // ALIGNMENT) * ALIGNMENT
+    each = -(-int(count) * int(bits) // (8 * ALIGNMENT)) * ALIGNMENT
     if int(subgroups) > 1:
         lines += [
             f"{indent}{name}_sg = gpu.subgroup_id : index",

@@ -95,9 +95,10 @@ def test_the_emitted_assembly_does_what_the_program_does() -> None:
 
 @pytest.mark.parametrize(("bits", "moves"), [(32, 64), (16, 32), (8, 16)])
 def test_a_transpose_of_16x16_is_strided_moves(bits: int, moves: int) -> None:
-    plan = la.convert(
-        "d0 = 16@reg, d1 = 16@lane", "d0 = 16@lane, d1 = 16@reg", element_bits=bits, target="pvc", regions=True
-    )
+    plan = la.convert(  # at 32 bits memory has fewer instructions; without it, this is the way
+        "d0 = 16@reg, d1 = 16@lane", "d0 = 16@lane, d1 = 16@reg", element_bits=bits, target="pvc", regions=True,
+        level="subgroup",
+    )  # fmt: skip
     assert (plan.kind, plan.shuffles, plan.selects) == ("registers", 0, 0)
     assert plan.emit().count("mov (M1_NM") == moves
 

@@ -354,8 +354,8 @@ def test_each_subgroup_has_bytes_of_its_own_where_each_converts_for_itself() -> 
 
 
 def test_indices_are_computed_once_for_all_conversions_of_a_kernel() -> None:
-    module = read_module(on_fragments("f32", (16, 16), lanes([1, 16]), lanes([4, 4]), 16))
-    twice = on_fragments("f32", (16, 16), lanes([1, 16]), lanes([4, 4]), 16)
+    module = read_module(on_fragments("f32", (4, 16), lanes([1, 16]), lanes([2, 8]), 4))  # by shuffles
+    twice = on_fragments("f32", (4, 16), lanes([1, 16]), lanes([2, 8]), 4)
     line = next(one for one in twice.splitlines() if "convert_layout" in one)
     second = line.replace("%y =", "%z =")
     doubled = read_module(twice.replace(line, f"{line}\n{second}"))

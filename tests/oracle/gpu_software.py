@@ -6,7 +6,8 @@ workgroup at once. Nothing of layoutalg is used. What an instruction does is wri
 - `shfl.sync`, `prmt`: PTX ISA, "Data Movement and Conversion Instructions".
 - `ldmatrix`, `stmatrix`: PTX ISA, "Warp Level Matrix Load Instruction: ldmatrix" and "Warp Level Matrix Store Instruction".
 - `ds_read_b64_tr_b16`: AMD's CDNA 4 instruction set guide, 11.4; the map as in ROCm/rocm-systems PR 10175.
-- `ds_bpermute_b32`, `ds_swizzle_b32`, `v_perm_b32`, `v_readlane_b32`, `v_mbcnt`: AMD's CDNA 3 instruction set guide.
+- `v_permlane16_swap_b32`, `v_permlane32_swap_b32`: CDNA 4 instruction set guide.
+- DPP, `ds_bpermute_b32`, `ds_swizzle_b32`, `v_perm_b32`, `v_readlane_b32`, `v_mbcnt`: AMD's CDNA 3 instruction set guide.
 
 A value is an array `[work-item]`, a vector `[work-item, element]`, integers without a sign. Kernels have no loops: blocks are
 executed in the order of the text, each for the work-items that jump to it.
@@ -314,6 +315,8 @@ def _call(rest: str, group: Workgroup) -> Array | None:
         return _matrices(matrix[1] == "ld", int(matrix[2]), matrix[3] is not None, found[2], group)
     if found[1].startswith("llvm.amdgcn.ds.read.tr16.b64"):
         return _transposed_among_16(found[2], group)
+    if (rows := re.fullmatch(r"llvm\.amdgcn\.permlane(16|32)\.swap", found[1])) is not None:
+        return _swapped_rows(int(rows[1]), found[2], group)
     name, listed = found[1], _ATTRIBUTES.sub("", found[2])
     operands = [_value(one.split(" ")[1], one.split(" ")[0], group) for one in listed.split(", ")] if listed else []
     if "barrier" in name or name == "llvm.nvvm.bar.warp.sync":
@@ -369,6 +372,34 @@ def _transposed_among_16(listed: str, group: Workgroup) -> Array:
             at = int(starts[(item & ~15 | item >> 2 & 3) + 4 * n]) + 2 * (item & 3)
             made[item, n] = group.shared[at : at + 2].view("<u2")[0]
     return made
+
+
+def _swapped_rows(size: int, listed: str, group: Workgroup) -> Array:
+    """`v_permlane16_swap_b32` and `v_permlane32_swap_b32`: row by row, odd ones of the first for even ones of the second."""
+    assert group.active.all(), "rows that not all lanes swap"
+    first, second = (np.array(_value(one.split(" ")[1], "i32", group)) for one in listed.split(", ")[:2])
+    for row in range(0, group.items, 2 * size):
+        even, odd = slice(row, row + size), slice(row + size, row + 2 * size)
+        first[odd], second[even] = second[even].copy(), first[odd].copy()
+    return np.stack([first, second], -1)
+
+
+def _dpp(group: Workgroup, old: Array, value: Array, control: Array, rows: Array, banks: Array, bound: Array) -> Array:
+    """`v_mov_b32_dpp`: quad_perm, row_ror, row_mirror, row_half_mirror, row_newbcast."""
+    assert int(rows[0]) == int(banks[0]) == 15
+    number, found = int(control[0]), np.zeros(group.items, np.int64)
+    for lane in range(group.width):
+        if number < 256:
+            source = lane - lane % 4 + (number >> lane % 4 * 2) % 4
+        elif 0x120 < number < 0x130:
+            source = lane - lane % 16 + (lane % 16 - (number - 0x120)) % 16
+        elif number >= 0x150:
+            source = lane - lane % 16 + number - 0x150
+        else:
+            size = {0x140: 16, 0x141: 8}[number]
+            source = lane - lane % size + (size - 1 - lane % size)
+        found[lane :: group.width] = source
+    return group.of_lane(value, found)
 
 
 def _shfl(group: Workgroup, members: Array, value: Array, b: Array, c: Array, *, butterfly: bool) -> Array:
@@ -446,4 +477,5 @@ _INTRINSICS: dict[str, Callable[..., Array]] = {
     "amdgcn.readlane": _readlane,
     "amdgcn.readlane.i32": _readlane,
     "amdgcn.perm": _perm,
+    "amdgcn.update.dpp.i32": _dpp,
 }

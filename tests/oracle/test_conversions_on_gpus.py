@@ -11,6 +11,7 @@ import random
 import runpy
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -23,11 +24,12 @@ import layoutalg as la
 from layoutalg import Layout
 from layoutalg.conversion.lowering.emit import emit_function, emit_kernel
 from layoutalg.conversion.program.program import Program
-from layoutalg.conversion.program.steps import Barrier, Load, Permute, Select, Shuffle, Step, Store
+from layoutalg.conversion.program.steps import Address, Barrier, LaneSwap, Load, Permute, Select, Shuffle, Step, Store
 from layoutalg.conversion.strategies.memory_forms import through_forms
 from layoutalg.core.errors import ConversionError
 from layoutalg.memory.machine_bits import view
 from layoutalg.simulate.launching import launch
+from tests.conversion.test_lane_swaps import pair as swapped_pair
 from tests.conversion.test_xor_conversions import xor_layout
 from tests.oracle.gpu_software import run_kernel
 from tests.oracle.toolchains import require, require_module, require_new
@@ -112,7 +114,9 @@ def steps_of_all_kinds(chip: str, seed: int) -> Chain:
         mask = rng.choice([rng.getrandbits(lanes), sum(1 << lane for lane in range(lanes) if lane >> 1 & 1)])
         pattern = rng.choice([
             tuple(lane ^ rng.randrange(lanes) for lane in range(lanes)),
-            tuple(lane ^ 5 for lane in range(lanes)),
+            tuple(lane ^ distance % lanes for distance in [rng.choice([1, 2, 3, 5, 7, 8, 15])] for lane in range(lanes)),
+            tuple(lane & ~3 | (lane * lane + turn) & 3 for turn in [rng.randrange(4)] for lane in range(lanes)),
+            tuple(lane & -16 | (lane - turn) % min(lanes, 16) for turn in [rng.randrange(16)] for lane in range(lanes)),
             tuple((lane + 3) % lanes for lane in range(lanes)),
             (rng.randrange(lanes),) * lanes,
         ])  # fmt: skip
@@ -275,6 +279,45 @@ def test_every_form_of_access_does_what_its_program_says(chip: str, version: int
     found = [*chains_of_bars(chip), *chains_of_forms(chip, version, 16)]
     assert {"rows", "columns", "halves", ""} >= {step.matrix for chain in found for step in accesses(chain)}
     agree(chip, found, version, simulated=len(found) if version == 22 else 0)
+
+
+@pytest.mark.parametrize("version", [22, 23, 24])
+def test_swaps_of_lanes_do_what_their_programs_say(version: int) -> None:
+    (require if version == 22 else require_new)(f"mlir-opt-{version}")
+    rng, found = random.Random(version), list[Chain]()
+    while len(found) < 12:
+        plan = la.convert(*swapped_pair(rng), element_bits=rng.choice([8, 16, 32, 64]), target="gfx950")
+        found += [way.programs for way in plan.candidates if way.count(LaneSwap)]
+    agree("gfx950", found, version, simulated=6 if version == 22 else 0)
+
+
+def test_two_bits_of_four_registers_are_four_instructions_on_gfx950() -> None:
+    require("mlir-opt-22")
+    plan = la.convert("d0 = 4@reg, d1 = 64@lane", "d0 = 4@lane:16, d1 = 4@reg 16@lane", target="gfx950")
+    whole, copy = GPU["counted"]([plan.programs, copy_of(32, 4, 64)], "gfx950")
+    assert whole - copy - Counter({"s_nop": 9}) == Counter({"v_permlane16_swap_b32": 2, "v_permlane32_swap_b32": 2})
+
+
+def test_neighbours_exchange_words_without_shared_memory() -> None:
+    """XOR by 1, 2, 3, 7, 8 and 15 is one `v_mov_b32` by DPP each."""
+    require("mlir-opt-22")
+    distances = (1, 2, 3, 7, 8, 15)
+    steps = tuple([Shuffle(6 + i, i, tuple(lane ^ far for lane in range(64))) for i, far in enumerate(distances)])
+    chain = (Program(1, 64, 32, 6, 6, tuple(range(6)), steps, tuple(range(6, 12))),)
+    agree("gfx942", [chain], 22, simulated=1)
+    lines = GPU["listings"]([text_of(chain, "gfx942", "k")], "gfx942")["k"]
+    assert sum("row_mask" in line for line in lines) == len(distances)
+    assert not any(line.startswith("ds_") for line in lines)
+
+
+def test_pairs_of_bytes_that_are_loaded_are_a_permute_a_word_on_nvidia() -> None:
+    """One joins them; ptxas may clear the upper half of a load by another one (7 were written byte by byte)."""
+    store = Store((0,), Address(0, factors=(("lane", 1, 32, 1),)))
+    loads = [Load((to,), Address(at, factors=(("lane", 1, 32, 2),)), 16) for to, at in ((1, 0), (2, 1))]
+    chain = (Program(1, 32, 8, 4, 4, (0, 1, 2, 3), (store, Barrier("subgroup"), *loads), (4, 5, 8, 9), 128),)
+    swapped = (replace(chain[0], unpack=(9, 4, 8, 5)),)
+    agree("sm_80", [chain, swapped], 22, simulated=2)
+    assert max([one["PRMT"] for one in counted((chain, swapped))]) <= 2
 
 
 @pytest.mark.parametrize(

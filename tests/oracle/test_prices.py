@@ -32,7 +32,14 @@ def compiled(device: str, chains: list[Any]) -> list[float]:
     return BENCHMARK["compilers"]()[device].count(chains)
 
 
-def off(costs: list[int], counts: list[float]) -> list[float]:
+def listed(device: str, chain: Any) -> float:
+    """The instructions that a conversion has by its prices; without the cycles of shared memory, which no listing shows."""
+    parts = cost_of(device).parts(chain)
+    assert parts is not None
+    return parts.issued
+
+
+def off(costs: list[float], counts: list[float]) -> list[float]:
     return [abs(cost - count) / max(count, 5) for cost, count in zip(costs, counts, strict=True)]
 
 
@@ -41,7 +48,7 @@ def named(device: str, conversions: tuple[tuple[str, int, str, str], ...]) -> di
     plans = [la.convert(*pair, element_bits=bits, target=device) for _, bits, *pair in conversions]
     names = [f"{name}, {bits} bits" for name, bits, *_ in conversions]
     counts = compiled(device, [plan.programs for plan in plans])
-    return dict(zip(names, off([plan.cost for plan in plans], counts), strict=True))
+    return dict(zip(names, off([listed(device, plan.programs) for plan in plans], counts), strict=True))
 
 
 def test_some_costs_are_within_15_percent_of_the_listing() -> None:
@@ -61,7 +68,7 @@ def test_all_named_costs_are_within_15_percent_of_the_listing(device: str) -> No
 @pytest.mark.parametrize("device", ["pvc", "bmg"])
 def test_three_of_four_random_costs_are_within_15_percent_of_the_listing(device: str) -> None:
     chains = BENCHMARK["family"](3, 150, device, 16)
-    costs = [cost_of(device).of_chain(chain) for chain in chains]
+    costs = [listed(device, chain) for chain in chains]
     shares = off(costs, compiled(device, chains))
     assert np.mean(np.array(shares) <= 0.15) >= 0.75
 

@@ -29,7 +29,7 @@ __all__ = ["Family", "draw_exchange", "draw_registers", "families", "numbers_tex
 _LEFT = 150
 _STRIP, _DROP, _ROW = 25, 40, 23
 _EMPTY, _BLACK = "#f2f2f2", "#000000"
-_NAMES = {"Select": "select", "Permute": "byte permute"}
+_NAMES = {"Select": "select", "Permute": "byte permute", "LaneSwap": "lane swap"}
 
 
 def numbers_text(numbers: Iterable[int]) -> str:

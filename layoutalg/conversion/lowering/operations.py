@@ -26,17 +26,20 @@ from layoutalg.conversion.lowering.fragment_vectors import (
     vector_of,
     vector_sizes,
 )
-from layoutalg.conversion.lowering.indices import Indices, linear_terms, named
-from layoutalg.conversion.lowering.permutes import permuted
+from layoutalg.conversion.lowering.indices import FIXED_WIDTH, Indices, linear_terms, named
+from layoutalg.conversion.lowering.permutes import BYTES, joined_bytes, permuted
+from layoutalg.conversion.lowering.rows import moved_by_dpp, swapped_lanes
 from layoutalg.conversion.lowering.shared_memory import Memory, Place, Pointers, Views
 from layoutalg.conversion.lowering.visa import assembly
 from layoutalg.conversion.lowering.writer import Value, typed
+from layoutalg.conversion.program.dpp import dpp_control
 from layoutalg.conversion.program.liveness import Liveness, liveness_of_chain
 from layoutalg.conversion.program.program import Program
 from layoutalg.conversion.program.steps import (
     WORD,
     Address,
     Barrier,
+    LaneSwap,
     Load,
     Permute,
     Regions,
@@ -80,7 +83,8 @@ def write_chain(
             indices.writer.do("gpu.barrier")  # before what others may still load is written over
         used = used or program.slm_bytes > 0
         body = _Body(program, needed, memory if program.slm_bytes else None, indices, pieces, calls)
-        pieces = body.results(sizes if program is chain[-1] else vector_sizes(program.registers))
+        last = program is chain[-1]
+        pieces = body.results(sizes if last else vector_sizes(program.registers), last=last)
     return pieces
 
 
@@ -145,7 +149,20 @@ class _Body:
         values = [self._cell(cell) for cell in cells]
         if len(values) == 1:
             return values[0]
+        if self.indices.vendor == "nvidia" and not self._is_word(cells) and (chosen := self._bytes_of_words(cells)):
+            return self._truncated(joined_bytes(self.indices, [*chosen, *chosen]), "i16")
         return element_at(self.indices, bitcast(self.indices, vector_of(self.indices, values), 1, "i16"), 0)
+
+    def _bytes_of_words(self, cells: tuple[int, ...]) -> list[tuple[Value, int]]:
+        """The word of the source in which each byte lies, and where; none where some word isn't whole."""
+        found: list[tuple[Value, int]] = []
+        for cell in cells:
+            first = cell - cell % BYTES
+            word = tuple(range(first, first + BYTES))
+            if cell < 0 or word[-1] >= len(self.source) or not self._is_word(word):
+                return []
+            found.append((self._joined(word), cell % BYTES))
+        return found
 
     def _joined(self, cells: tuple[int, ...]) -> Value:
         """A word of these source cells, low part first."""
@@ -156,6 +173,14 @@ class _Body:
             if piece not in self.views:
                 self.views[piece] = bitcast(self.indices, piece, length(piece) // len(cells), "i32")
             return element_at(self.indices, self.views[piece], position // len(cells))
+        if (
+            len(cells) == BYTES
+            and cells[2:] == (-1, -1)
+            and self.indices.vendor in FIXED_WIDTH
+            and self._is_word(cells[:2])
+        ):
+            half = self._low(cells[:2])  # as it lies there: a word of four bytes would be put together one by one
+            return self.writer.value(f"arith.extui %s : {half.kind} to i32", (half,), "i32")
         joined = together(self.indices, [self._cell(cell) for cell in cells])
         return element_at(self.indices, bitcast(self.indices, joined, 1, "i32"), 0)
 
@@ -209,6 +234,10 @@ class _Body:
             case Permute(to, low, high):
                 words = (self._word(position, low), self._word(position, high))
                 self.words[to] = named(f"w{to}", permuted(self.indices, *words, step.selectors))
+            case LaneSwap(to, (one, other), bit):
+                given = self._word(position, one), self._word(position, other)
+                for word_made, found in zip(to, swapped_lanes(self.indices, *given, bit), strict=True):
+                    self.words[word_made] = named(f"w{word_made}", found)
             case Regions():
                 self._moved(position, step)
             case Store():
@@ -219,7 +248,7 @@ class _Body:
                 self._wait(scope)
             case _:
                 raise ConversionError(
-                    f"step {position} is {step!r}: expected Select, Shuffle, Permute, Regions, Store, Load or Barrier"
+                    f"step {position} is {step!r}: expected Select, Shuffle, Permute, LaneSwap, Regions, Store, Load or Barrier"
                 )
 
     def _moved(self, position: int, step: Regions) -> None:
@@ -274,6 +303,9 @@ class _Body:
                 raise ConversionError(
                     f"step {position} shuffles {list(lanes)}: expected {count} lanes from 0 to {count - 1}"
                 )
+        near = None if self.indices.vendor != "amd" or any(step.sg) or step.others else dpp_control(step.lanes)
+        if near is not None and not self._from_one_lane(step):
+            return moved_by_dpp(self.indices, word, near)
         if any(step.sg):
             terms = linear_terms(step.lanes)
             if terms is None or step.others:
@@ -355,15 +387,17 @@ class _Body:
                 if not self.needed.has(word, self.program.parts):
                     self.partial.add(found)
 
-    def results(self, sizes: Sequence[int]) -> list[Value]:
+    def results(self, sizes: Sequence[int], *, last: bool) -> list[Value]:
         """The destination fragment, in pieces of these sizes."""
+        permuted_bytes = last and self.indices.vendor == "nvidia" and self.program.parts == BYTES
         program = self.program
         halves = program.element_bits // program.cell_bits
         found: list[Value] = []
         start = 0
         for size in sizes:
             cells = program.unpack[start * halves : (start + size) * halves]
-            found.append(named("result", self._piece(cells, halves)))
+            joined = self._of_loaded_bytes(cells) if permuted_bytes else None
+            found.append(named("result", self._piece(cells, halves) if joined is None else joined))
             start += size
         return found
 
@@ -373,12 +407,38 @@ class _Body:
         if parts > 1 and whole and len(cells) % parts == 0 and all(cell % parts == 0 for cell in cells[::parts]):
             words = vector_of(self.indices, [self._final(cell // parts) for cell in cells[::parts]])
             return bitcast(self.indices, words, len(cells), self.cell)
+        if (
+            parts == BYTES
+            and whole
+            and len(cells) == 2
+            and cells[0] % parts == 0
+            and self._is_made_word(cells[0] // parts)
+        ):
+            half = self._truncated(self._final(cells[0] // parts), "i16")
+            return bitcast(self.indices, vector_of(self.indices, [half]), 2, self.cell)
         values = [self._part(cell) for cell in cells]
         if halves == 1:
             return together(self.indices, values)
         return together(
             self.indices, [self._double(low, high) for low, high in zip(values[::2], values[1::2], strict=True)]
         )
+
+    def _of_loaded_bytes(self, cells: tuple[int, ...]) -> Value | None:
+        """A piece of bytes that came two and two by loads, by byte permutes; None elsewhere. (LLVM 22 makes 7 where 1 does.)"""
+        words = [cells[i : i + BYTES] for i in range(0, len(cells), BYTES)]
+        sources = {cell // BYTES for cell in cells}
+        if min(cells) < 0 or len(cells) % BYTES or not any(self._is_loaded_pair(word) for word in sources):
+            return None
+        joined = [
+            joined_bytes(self.indices, [(self._word(-1, cell // BYTES), cell % BYTES) for cell in one]) for one in words
+        ]
+        return bitcast(self.indices, vector_of(self.indices, joined), len(cells), self.cell)
+
+    def _is_made_word(self, word: int) -> bool:
+        return self.indices.vendor in FIXED_WIDTH and word in self.words and self.words[word] not in self.partial
+
+    def _is_loaded_pair(self, word: int) -> bool:
+        return word in self.narrow and self.narrow[word].element != self.cell
 
     def _part(self, cell: int) -> Value:
         """What is in part `cell % parts` of word `cell // parts` at the end."""
@@ -425,6 +485,8 @@ def _read_whole(program: Program) -> set[int]:
                 found.update(step.reads)
             case Shuffle(_, word):
                 found.add(word)
+            case LaneSwap(_, words):
+                found.update(words)
             case Store(words, bits=32):
                 found.update(words)
             case _:

@@ -27,7 +27,7 @@ from layoutalg.conversion.lowering.indices import Indices, linear_terms, named
 from layoutalg.conversion.lowering.writer import Value
 from layoutalg.conversion.program.steps import WORD
 
-__all__ = ["amd_selector", "permuted"]
+__all__ = ["BYTES", "amd_selector", "joined_bytes", "permuted"]
 
 BYTES = WORD // 8
 
@@ -57,6 +57,30 @@ def permuted(indices: Indices, low: Value, high: Value, selectors: Sequence[int]
             return _halves(indices, low, high, selectors)
         case _:
             return by_lane(indices, selectors, lambda selector: _bytes_of(indices, low, high, selector))
+
+
+def joined_bytes(indices: Indices, chosen: Sequence[tuple[Value, int]]) -> Value:
+    """The word of four bytes, each of some word, the lowest first: one permute fewer than there are words, at least one.
+
+    >>> from layoutalg.conversion.lowering.writer import Writer
+    >>> writer = Writer([Value("i32", name="a"), Value("i32", name="b")])
+    >>> a, b = writer.arguments
+    >>> made = joined_bytes(Indices(writer, 1, 32, "sm_80"), [(a, 0), (a, 1), (b, 0), (b, 1)])
+    >>> print(writer.text())
+    %c21520 = arith.constant 21520 : i32
+    %0 = llvm.call_intrinsic "llvm.nvvm.prmt"(%a, %b, %c21520) : (i32, i32, i32) -> i32
+    """
+    first, *others = list(dict.fromkeys(word for word, _ in chosen))
+    own = [byte if word is first else place for place, (word, byte) in enumerate(chosen)]
+    found = first
+    for other in others:
+        selector = sum(
+            (BYTES + byte if word is other else own[place]) << 4 * place for place, (word, byte) in enumerate(chosen)
+        )
+        found, own = permuted(indices, found, other, (selector,)), list(range(BYTES))
+    if not others and own != list(range(BYTES)):
+        found = permuted(indices, found, found, (sum(byte << 4 * place for place, byte in enumerate(own)),))
+    return found
 
 
 def _intrinsic(indices: Indices, name: str, operands: tuple[Value, ...]) -> Value:

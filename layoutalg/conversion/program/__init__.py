@@ -10,6 +10,19 @@ and loads wait.
 
 from layoutalg.conversion.program.program import Program
 from layoutalg.conversion.program.regions import Move, Regions
-from layoutalg.conversion.program.steps import Address, Barrier, Load, Permute, Select, Shuffle, Step, Store
+from layoutalg.conversion.program.steps import Address, Barrier, LaneSwap, Load, Permute, Select, Shuffle, Step, Store
 
-__all__ = ["Address", "Barrier", "Load", "Move", "Permute", "Program", "Regions", "Select", "Shuffle", "Step", "Store"]
+__all__ = [
+    "Address",
+    "Barrier",
+    "LaneSwap",
+    "Load",
+    "Move",
+    "Permute",
+    "Program",
+    "Regions",
+    "Select",
+    "Shuffle",
+    "Step",
+    "Store",
+]

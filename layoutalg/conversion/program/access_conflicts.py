@@ -19,7 +19,7 @@ import numpy as np
 from layoutalg.conversion.program.matrices import matrix_access
 from layoutalg.conversion.program.program import Program
 from layoutalg.conversion.program.steps import BANKS, WORD, Address, Load, Store
-from layoutalg.hardware.shared_memory import Served, served
+from layoutalg.hardware.shared_memory import CYCLE_BYTES, Served, rates, served
 from layoutalg.memory.conflicts import Banks, Conflicts, count_conflicts
 
 __all__ = ["access_ways", "program_cycles", "program_ways"]
@@ -63,14 +63,29 @@ def program_ways(program: Program, chip: str = "generic") -> list[int]:
     return [one.ways for one in _accesses(program, chip)]
 
 
-def program_cycles(program: Program, chip: str = "generic") -> int:
+def program_cycles(program: Program, chip: str = "generic") -> float:
     """The cycles of shared memory that the stores and loads of one subgroup take, of the one that needs the most.
+
+    Where lanes do not meet, a message takes its bytes alone, if the chip's rates say so (`hardware.shared_memory`).
 
     >>> store = Store((0, 1), Address(xor=True, lane=(2, 4, 8, 16, 32)))
     >>> program_cycles(Program(1, 32, 32, 2, 2, (0, 1), (store,), (0, 1)))
     2
+    >>> store = Store((0,), Address(xor=True, lane=(1, 2, 4, 8)))
+    >>> program_cycles(Program(1, 16, 32, 1, 1, (0,), (store,), (0,)), "bmg")
+    0.5
     """
-    return sum([one.cycles for one in _accesses(program, chip)])
+    found = _accesses(program, chip)
+    known = rates(chip)
+    if known is None or known.least == CYCLE_BYTES:
+        return sum([one.cycles for one in found])
+    steps = [step for step in program.steps if isinstance(step, (Store, Load))]
+    cycles = 0.0
+    for step, one in zip(steps, found, strict=True):
+        count = len(step.words if isinstance(step, Store) else step.to)
+        moved = max(count * step.bits // 8 * program.lanes, known.least)
+        cycles += min(one.cycles, moved / CYCLE_BYTES) if one.ways == 1 else one.cycles
+    return cycles
 
 
 def _accesses(program: Program, chip: str) -> list[Conflicts]:

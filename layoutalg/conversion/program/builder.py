@@ -29,6 +29,7 @@ from layoutalg.conversion.program.steps import (
     WORD,
     Address,
     Barrier,
+    LaneSwap,
     Load,
     Permute,
     Regions,
@@ -66,7 +67,7 @@ class Builder:
         self._masks: set[int] = set()
         self._alike: list[int] = []
         """Selects of which a side is a select by the same mask."""
-        self._accesses: list[tuple[int, Store | Load | Barrier | Regions]] = []
+        self._accesses: list[tuple[int, Store | Load | Barrier | Regions | LaneSwap]] = []
         """Each with the number of words that are there before it."""
 
     @property
@@ -159,6 +160,21 @@ class Builder:
         self._accesses.append((first, step._replace(to=tuple(words))))
         return words
 
+    def lane_swap(self, one: int, other: int, bit: int) -> tuple[int, int]:
+        """The two words that change places with a bit of the lane's number (see `LaneSwap`).
+
+        >>> Builder(1, 64, 32, pack=[0, 1]).lane_swap(0, 1, 5)
+        (2, 3)
+        """
+        first = len(self._on)
+        words = first, first + 1
+        self._on += words
+        self._off += words
+        self._asked += [0, 0]
+        self._checked()
+        self._accesses.append((first, LaneSwap(words, (one, other), bit)))
+        return words
+
     def repeat(self, steps: Iterable[Step], names: list[int], offset: int) -> None:
         """Add the steps of another program, `offset` bytes further on in shared memory; `names[w]` is its word w here.
 
@@ -179,6 +195,8 @@ class Builder:
                     names += self.load(len(to), replace(address, base=address.base + offset * 8 // bits), bits, matrix)
                 case Barrier(scope):
                     self.barrier(scope)
+                case LaneSwap(_, (one, other), bit):
+                    names += self.lane_swap(names[one], names[other], bit)
                 case Regions():
                     names += self.regions(step._replace(words=tuple([names[word] for word in step.words])))
 
@@ -236,7 +254,7 @@ class Builder:
         wanted = {place // parts for place in unpack if place >= 0}
         for _, step in self._accesses:
             wanted.update(() if isinstance(step, Barrier) else step[0])
-            wanted.update(step.words if isinstance(step, Regions) else ())
+            wanted.update(step.words if isinstance(step, (Regions, LaneSwap)) else ())
         used = wanted.union(on[given:], off[given:])
         unused = [word for word in range(given, words) if word not in used]
         if not unused:
@@ -268,6 +286,9 @@ class Builder:
                 case Regions(to, words):
                     made = tuple([names[word] for word in to])
                     found.append(access._replace(to=made, words=tuple([names[word] for word in words])))
+                    first += len(to)
+                case LaneSwap(to, (one, other)):
+                    found.append(access._replace(to=(names[to[0]], names[to[1]]), words=(names[one], names[other])))
                     first += len(to)
                 case Barrier():
                     found.append(access)

@@ -21,7 +21,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from layoutalg.conversion.program.program import Program
-from layoutalg.conversion.program.steps import Permute, Regions, Select, Shuffle, Store
+from layoutalg.conversion.program.steps import LaneSwap, Permute, Regions, Select, Shuffle, Store
 
 __all__ = ["Liveness", "liveness_of", "liveness_of_chain"]
 
@@ -60,6 +60,8 @@ def liveness_of(program: Program, wanted: Iterable[int] | None = None) -> Livene
                 words.add(word)
             case Permute(to, low, high) if to in words or to in touched:
                 words |= {low, high}
+            case LaneSwap(to, read) if not words.union(touched).isdisjoint(to):
+                words |= set(read)
             case Regions(to, read) if not words.union(touched).isdisjoint(to):
                 words |= set(read)
             case Store(stored, _, _):

@@ -34,6 +34,7 @@ from layoutalg.conversion.program.matrices import matrix_bytes
 from layoutalg.conversion.program.steps import (
     WORD,
     Barrier,
+    LaneSwap,
     Load,
     Permute,
     Regions,
@@ -162,6 +163,8 @@ class Program:
                     words[to] = np.take_along_axis(words[word], step.sources(self.subgroups), 1)
                 case Permute(to, low, high):
                     words[to] = step.permuted(words[low], words[high])
+                case LaneSwap(made, (one, other)):
+                    words.update(zip(made, step.swapped(words[one], words[other]), strict=True))
                 case Regions(made, read):
                     words.update(zip(made, step.moved([words[word] for word in read]), strict=True))
                 case Store(stored, address, where, bits, matrix):

@@ -24,6 +24,7 @@ __all__ = [
     "WORD",
     "Address",
     "Barrier",
+    "LaneSwap",
     "Load",
     "Permute",
     "Regions",
@@ -139,6 +140,33 @@ class Permute(NamedTuple):
         wanted = np.array(self.selectors, np.int64)[:, None] >> np.arange(0, 16, 4) & 7
         chosen = np.take_along_axis(both, np.broadcast_to(wanted, (*both.shape[:2], 4)), -1)
         return np.ascontiguousarray(chosen).view("<u4")[..., 0]
+
+
+class LaneSwap(NamedTuple):
+    """Two words change places with a bit of the lane's number: words `to` are those of the lanes without and with that bit.
+
+    Word `to[0]` is, of the lanes whose bit `bit` is 0, word `words[0]` where the own bit is 0 and `words[1]` where it is 1;
+    word `to[1]` likewise of the lanes whose bit is 1. It is `v_permlane16_swap_b32` (bit 4) and `v_permlane32_swap_b32`
+    (bit 5) on AMD's gfx950 (CDNA 4 instruction set guide).
+
+    >>> LaneSwap((2, 3), (0, 1), 4).words
+    (0, 1)
+    """
+
+    to: tuple[int, int]
+    words: tuple[int, int]
+    bit: int
+
+    def swapped(self, one: NDArray[np.uint32], other: NDArray[np.uint32]) -> list[NDArray[np.uint32]]:
+        """What it makes of two words, `[sg, lane]`.
+
+        >>> [row.tolist() for row in LaneSwap((2, 3), (0, 1), 1).swapped(*np.array([[[0, 1, 2, 3]], [[4, 5, 6, 7]]], "u4"))]
+        [[[0, 1, 4, 5]], [[2, 3, 6, 7]]]
+        """
+        lane: NDArray[np.int64] = np.arange(one.shape[1], dtype=np.int64)
+        mask = 1 << self.bit
+        upper: NDArray[np.bool_] = lane & mask != 0
+        return [np.where(upper, other[:, source], one[:, source]) for source in (lane & ~mask, lane | mask)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -261,4 +289,4 @@ class Barrier(NamedTuple):
     scope: str = "workgroup"
 
 
-Step: TypeAlias = Select | Shuffle | Permute | Regions | Store | Load | Barrier
+Step: TypeAlias = Select | Shuffle | Permute | LaneSwap | Regions | Store | Load | Barrier

@@ -23,14 +23,16 @@ from xdsl.ir import Operation
 
 from layoutalg.ir.dialects.llvm import FenceOp
 from layoutalg.simulate.compiling import Compiling, Step, compiled_by
-from layoutalg.simulate.machine import Array, Run, fail
+from layoutalg.simulate.machine import Array, Run, fail, uniform
 from layoutalg.simulate.operations.declared import pointwise, undefined
-from layoutalg.simulate.values import byte_permutes, exchange, matrices
+from layoutalg.simulate.values import byte_permutes, dpp, exchange, matrices
 
 __all__: list[str] = []
 
 _WARP = 32
 _TRANSPOSED = "llvm.amdgcn.ds.read.tr16.b64"
+_DPP = "llvm.amdgcn.update.dpp.i32"
+_SWAPS = re.compile(r"llvm\.amdgcn\.permlane(16|32)\.swap")
 _PERMUTES = {"llvm.nvvm.prmt": byte_permutes.nvidia, "llvm.amdgcn.perm": byte_permutes.amd}
 
 
@@ -63,13 +65,16 @@ def call_intrinsic(op: Any, compiling: Compiling) -> Step:
         return _wait
     if (matrix := _MATRIX.fullmatch(name)) is not None:
         return _matrices(op, compiling, matrix[1] == "ld", int(matrix[2]), transposed=matrix[3] is not None)
+    if (rows := _SWAPS.fullmatch(name)) is not None:
+        return _swapped_rows(op, compiling, int(rows[1]))
+    if name == _DPP:
+        return _dpp(op, compiling)
     if name == _TRANSPOSED:
         return _transposed_halves(op, compiling)
     function = _PERMUTES.get(name)
     if function is None:
-        fail(
-            op, f"{name} is not simulated; {', '.join((*_PERMUTES, _WAITS))}, {_TRANSPOSED}, ldmatrix and stmatrix are"
-        )
+        known = ", ".join((*_PERMUTES, _WAITS, _DPP, _TRANSPOSED))
+        fail(op, f"{name} is not simulated; {known}, permlane swaps, ldmatrix and stmatrix are")
     kinds = [str(value.type) for value in (*op.operands, *op.results)]
     if kinds != ["i32"] * 4:
         fail(op, f"{name} takes three i32 and gives one; here ({', '.join(kinds)})")
@@ -80,10 +85,50 @@ def call_intrinsic(op: Any, compiling: Compiling) -> Step:
     return pointwise(permuted)
 
 
-def _together(run: Run, op: Operation) -> None:
+def _together(run: Run, op: Operation, what: str = "moves matrices") -> None:
     """What all lanes do together, all lanes must execute."""
     if run.active is not None:
-        undefined(run, op, ~np.asarray(run.active), "not all lanes execute what moves matrices")
+        undefined(run, op, ~np.asarray(run.active), f"not all lanes execute what {what}")
+
+
+def _swapped_rows(op: Any, compiling: Compiling, rows: int) -> Step:
+    """`v_permlane16_swap_b32` and `..32..`: odd rows of the first word change places with even rows of the second.
+
+    Source: AMD's CDNA 4 instruction set guide.
+    """
+    if compiling.lanes != 2 * _WARP:
+        fail(op, f"rows are swapped among {2 * _WARP} lanes; here there are {compiling.lanes}")
+    lane = np.arange(compiling.lanes)
+    odd, lower, upper = lane & rows != 0, (lane & ~rows)[None, None], (lane | rows)[None, None]
+
+    def step(run: Run, values: list[Any]) -> tuple[Any]:
+        _together(run, op, "swaps rows of lanes")
+        one, other = (run.machine.spread(np.asarray(value)) for value in values[:2])
+        first = np.where(odd, exchange.take_lanes(other, lower), one)
+        return ((first, np.where(odd, other, exchange.take_lanes(one, upper))),)
+
+    return step
+
+
+def _dpp(op: Any, compiling: Compiling) -> Step:
+    """`v_mov_b32_dpp` among the lanes of a quad or a row, all rows and banks of them.
+
+    Source: AMD's CDNA 3 instruction set guide, "DPP".
+    """
+    lane = np.arange(compiling.lanes)
+
+    def step(run: Run, values: list[Any]) -> tuple[Array]:
+        _together(run, op, "moves words among neighbours")
+        control, rows, banks = (uniform(op, value, "a control", run.active) for value in values[2:5])
+        source = dpp.sources(control, lane)
+        if source is None or (rows, banks) != (15, 15):
+            fail(
+                op,
+                f"control {control:#x}, rows {rows:#x}, banks {banks:#x}: expected a quad, a turn, a mirror, all lanes",
+            )
+        return (exchange.take_lanes(run.machine.spread(np.asarray(values[1])), source[None, None]),)
+
+    return step
 
 
 def _halves_at(run: Run, op: Operation, address: Array, lanes: Array, columns: Array, row: int) -> Array:

@@ -1,0 +1,138 @@
+"""The operations that NVIDIA's and AMD's compilers leave of addresses in shared memory, whatever they were written as.
+
+An address is a sum, or XOR, of parts of the numbers of lane and subgroup. A part is shifted to its place, masked where other
+bits would come along, and joined to the others; a mask and a join are mostly one instruction, shifts by one distance are
+computed once, and so is an address that differs from another one by a power of two (the access scales it). Lane bits 0 and 1
+times 4, and bits 2 to 4 times 36, of words:
+
+>>> sorted(address_operations([(Address(factors=(("lane", 1, 4, 4), ("lane", 4, 8, 36))), 32)], 32).items())
+[('address_add', 1), ('address_mask', 2), ('address_scaled', 1), ('address_shift', 1), ('address_times', 1)]
+
+Where no two parts have a bit in common, a join is an `or`, and parts that are shifted equally far are one.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+from layoutalg.conversion.program.steps import Address
+
+__all__ = ["address_operations"]
+
+_REVERSED = 3
+"""The bits in reverse order that LLVM takes for a reversal of bits, in 8 or 16 of them."""
+_MOST_SCALED = 4
+"""The bits that an access shifts its address by, at most: 16 bytes."""
+
+
+class _Part(NamedTuple):
+    """Bits `mask` of an axis's number, shifted up by `shift` (down where it is negative) and multiplied by an odd number."""
+
+    axis: str
+    shift: int
+    mask: int
+    times: int
+
+
+def address_operations(reached: Iterable[tuple[Address, int]], lanes: int) -> Counter[str]:
+    """How often each operation is computed for addresses without their constants, each with the bits of its places."""
+    found: Counter[str] = Counter()
+    shifted: set[tuple[str, int]] = set()
+    known: set[tuple[tuple[_Part, ...], bool]] = set()
+    for address, bits in reached:
+        parts, scale = _scaled(_parts(address.scaled(max(bits // 8, 1)), lanes))
+        key = tuple(sorted(parts)), address.xor
+        if not parts or key in known or _is_item(parts, lanes):
+            continue
+        known.add(key)
+        found["address_scaled"] += scale > 0
+        spans = [_span(part) for part in parts]
+        apart = sum(spans) == _joined(spans) and all(part.times == 1 for part in parts)
+        if apart:
+            parts = _merged(parts)
+        single = [part for part in parts if part.mask & (part.mask - 1) == 0]
+        places = [part.mask.bit_length() for part in single]
+        sums = Counter([2 * at + part.shift for at, part in zip(places, single, strict=True)])
+        found["address_reversed"] += max(sums.values(), default=0) >= _REVERSED
+        bare = 0
+        for part in parts:
+            whole = part.mask == _everyone(part.axis, lanes)
+            found["address_mask"] += not whole
+            bare += whole
+            if part.times > 1:
+                found["address_times"] += 1
+            if part.shift and (part.axis, part.shift) not in shifted:
+                shifted.add((part.axis, part.shift))
+                found["address_shift"] += 1
+            found["address_of_sg"] += part.axis == "sg"
+        joins = len(parts) - 1
+        found["address_bare"] += min(bare, joins)
+        found["address_or" if apart else "address_flip" if address.xor else "address_add"] += joins
+    return +found
+
+
+def _everyone(axis: str, lanes: int) -> int:
+    return lanes - 1 if axis == "lane" else -1
+
+
+def _parts(address: Address, lanes: int) -> list[_Part]:
+    """The parts of an address."""
+    if address.xor:
+        masks: dict[tuple[str, int], int] = {}
+        for axis, columns in (("lane", address.lane), ("sg", address.sg)):
+            for bit, column in enumerate(columns):
+                for place in range(column.bit_length()):
+                    if column >> place & 1:
+                        masks[axis, place - bit] = masks.get((axis, place - bit), 0) | 1 << bit
+        return [_Part(axis, shift, mask, 1) for (axis, shift), mask in masks.items()]
+    found: list[_Part] = []
+    for axis, divisor, extent, stride in address.factors:
+        if extent < 2 or not stride:
+            continue
+        low = (divisor & -divisor).bit_length() - 1
+        up = (stride & -stride).bit_length() - 1
+        most = lanes if axis == "lane" else 1 << 30
+        mask = (min(extent * divisor, most) - 1) >> low << low
+        found.append(_Part(axis, up - low, mask, stride >> up))
+    return found
+
+
+def _scaled(parts: list[_Part]) -> tuple[list[_Part], int]:
+    """The parts without the power of two that all have, and its exponent."""
+    if not parts:
+        return parts, 0
+    scale = min([part.shift + (part.mask & -part.mask).bit_length() - 1 for part in parts])
+    scale = min(max(scale, 0), _MOST_SCALED)
+    return [part._replace(shift=part.shift - scale) for part in parts], scale
+
+
+def _is_item(parts: Sequence[_Part], lanes: int) -> bool:
+    """Whether it is the number of the work-item in its workgroup, which a kernel has computed already."""
+    spans = [_span(part) for part in parts if part.times == 1 and part.shift == (part.axis == "sg") * _width(lanes)]
+    everything = _joined(spans)
+    return len(spans) == len(parts) and not everything & (everything + 1) and everything >= lanes - 1
+
+
+def _width(lanes: int) -> int:
+    return (lanes - 1).bit_length()
+
+
+def _span(part: _Part) -> int:
+    """The bits that a part may have, for one that is not multiplied."""
+    return part.mask << part.shift if part.shift >= 0 else part.mask >> -part.shift
+
+
+def _joined(spans: Iterable[int]) -> int:
+    found = 0
+    for span in spans:
+        found |= span
+    return found
+
+
+def _merged(parts: Iterable[_Part]) -> list[_Part]:
+    masks: dict[tuple[str, int], int] = {}
+    for part in parts:
+        masks[part.axis, part.shift] = masks.get((part.axis, part.shift), 0) | part.mask
+    return [_Part(axis, shift, mask, 1) for (axis, shift), mask in masks.items()]
