@@ -35,8 +35,8 @@ from layoutalg.core.limits import MOST_STEPS
 
 __all__ = ["passed_on"]
 
-_MOST_TRIED = 1 << 15
-"""Lanes that are asked for an element, of all trials of one part for one number of shuffles."""
+_MOST_TRIED = 1 << 14
+"""Lanes that are asked for an element, in all trials of one conversion: some milliseconds."""
 _MOST_LANES, _MOST_WISHES, _MOST_SHUFFLES = 16, 128, 8
 _AGAIN = 4
 """Trials from one choice of patterns: in another order, or with another lane heard by the one that lacks an element."""
@@ -72,10 +72,11 @@ def passed_on(
         for whole, one in zip((before[lanes], after[lanes]), local, strict=True):
             names[one[one >= 0]] = whole[one >= 0]
         members.append((lanes, key, names.tolist()))
+    budget = _MOST_TRIED
     for number in range(least, min(most, least + 2, _MOST_SHUFFLES + 1)):
         found: dict[bytes, _Schedule] = {}
         for key, part in known.items():
-            schedule = _scheduled(part, number, parts, pools[key])
+            schedule, budget = _scheduled(part, number, parts, pools[key], budget)
             if schedule is None:
                 break
             found[key] = schedule
@@ -179,31 +180,38 @@ class _Schedule(NamedTuple):
     shown: list[list[set[int]]]
 
 
-def _scheduled(part: _Part, number: int, parts: int, known: list[list[int]]) -> _Schedule | None:
-    """A schedule of so many rounds, if one is found: rotations, what other ways do (`known`), and changes of these."""
+def _scheduled(
+    part: _Part, number: int, parts: int, known: list[list[int]], budget: int
+) -> tuple[_Schedule | None, int]:
+    """A schedule of so many rounds, if one is found: rotations, what other ways do (`known`), and changes of these.
+
+    Also what is left of the budget, of which each trial takes a lane for each lane, wish and round.
+    """
     random = Random(0)
-    left = _MOST_TRIED // (number * part.lanes * len(part.wishes)) + 1
+    price = number * part.lanes * len(part.wishes)
     pools = [known] * (len(known) > 1)
     pools += [[np.argsort(group[:, turn]).tolist() for turn in range(1, part.lanes)] for group in rotations(part.lanes)]
     holders: dict[int, list[int]] = {}
     for lane, has in enumerate(part.held):
         for element in has:
             holders.setdefault(element, []).append(lane)
-    while left > 0:
+    while budget >= price:
         for pool in pools:
             drawn = random.sample(pool, number) if len(pool) >= number else random.choices(pool, k=number)
             heard = [list(one) for one in drawn]
             order = random.sample(part.wishes, len(part.wishes))
             for _ in range(_AGAIN):
-                left -= 1
+                if budget < price:
+                    return None, budget
+                budget -= price
                 shown, stuck = _shown(part, heard, order, parts)
                 if stuck is None:
-                    return _Schedule(heard, shown)
+                    return _Schedule(heard, shown), budget
                 if order[0] == stuck:  # with these nothing brings it
                     heard[random.randrange(number)][stuck[0]] = random.choice(holders[stuck[1]])
                 order.remove(stuck)
                 order.insert(0, stuck)
-    return None
+    return None, budget
 
 
 def _shown(
