@@ -45,7 +45,7 @@ _AGAIN = 4
 def passed_on(
     source: Slots, destination: Slots, element_bits: int, least: int, most: int, patterns: Sequence[Sequence[int]] = ()
 ) -> Program | None:
-    """The program with at least `least` and fewer than `most` shuffles, from `tables.slot_tables`; None where none is found.
+    """The program with fewer than `most` shuffles, of which `least` is a bound, from `tables.slot_tables`; None where none is found.
 
     For conversions that stay in their subgroups, all of which do the same. `patterns` say whom each lane hears in shuffles
     of other ways, to choose from.
@@ -118,8 +118,8 @@ def _inside(pattern: Sequence[int], lanes: list[int]) -> list[int]:
 def _parts_of(before: Slots, after: Slots) -> list[list[int]]:
     """The parts of each layer, where all that lanes hold and want is there in as many lanes: a layer has one of each."""
     alike: dict[bytes, list[int]] = {}
-    for lane, row in enumerate(np.concatenate([before, after], 1)):
-        alike.setdefault(row.tobytes(), []).append(lane)
+    for lane, (has, wants) in enumerate(zip(before, after, strict=True)):
+        alike.setdefault(has.tobytes() + wants.tobytes(), []).append(lane)
     layers = list(alike.values())
     if len({len(several) for several in layers}) > 1:
         return _apart(before, after)
