@@ -45,7 +45,7 @@ _AGAIN = 4
 def passed_on(
     source: Slots, destination: Slots, element_bits: int, least: int, most: int, patterns: Sequence[Sequence[int]] = ()
 ) -> Program | None:
-    """The program with fewer than `most` shuffles, of which `least` is a bound, from `tables.slot_tables`; None where none is found.
+    """The program with fewer than `most` shuffles, from `tables.slot_tables`; None where none is found. `least` is a bound.
 
     For conversions that stay in their subgroups, all of which do the same. `patterns` say whom each lane hears in shuffles
     of other ways, to choose from.
