@@ -166,16 +166,19 @@ def candidates_of(
     workgroups: int = 1,
     regions: bool = False,
     pressure: str = "all",
+    portable: bool = False,
 ) -> tuple[Candidate, ...]:
     """All ways, the cheapest first.
 
     `slm_limit` counts for one workgroup, and none of its memory is used at level "subgroup" (see `conversion.levels`).
-    With `regions`, moves between register regions are weighed too.
+    With `regions`, moves between register regions are weighed too; `portable` ways need no function of one compiler alone.
     """
     cost = cost_of(target, pressure)
     most = 0 if level == "subgroup" else workgroups * (cost.slm_bytes if slm_limit is None else slm_limit)
     matrices = target_info(target).vendor not in ("intel", "amd")
-    memory = _Memory(most, sparing=slm_limit is None, matrices=matrices, forms=target if cost.unit else "")
+    memory = _Memory(
+        most, sparing=slm_limit is None, matrices=matrices, forms=target if cost.unit else "", blocks=not portable
+    )
     source, destination, starts = normalized(source, destination)
     found = _ways_within(source, destination, element_bits, memory, level)
     if regions and found[0][0] != _NOTHING:
@@ -227,13 +230,15 @@ def repeated_candidates(candidates: Sequence[Candidate], blocks: Blocks | None, 
 class _Memory(NamedTuple):
     """The shared memory that may be used: `most` bytes; if it is to be spared, no more than the widest accesses need.
 
-    `matrices` says that those may be loads of 8x8 matrices; `forms` is the chip whose accesses are weighed, if any.
+    `matrices` says that those may be loads of 8x8 matrices; `forms` is the chip whose accesses are weighed, if any,
+    `blocks` whether block messages are among them.
     """
 
     most: int
     sparing: bool
     matrices: bool
     forms: str
+    blocks: bool
 
     def by_bits(self, a: View, b: View, element_bits: int) -> int:
         if not self.sparing:
@@ -398,7 +403,9 @@ def _ways_by_bits(a: View, b: View, element_bits: int, memory: _Memory) -> list[
         if plain != found[-1][1][0]:
             found.append((f"{_THROUGH_MEMORY}, {_PLAIN}", (plain,)))
         if memory.forms:
-            for name, program in through_forms(a, b, element_bits, memory.forms, limit, memory.most):
+            for name, program in through_forms(
+                a, b, element_bits, memory.forms, limit, memory.most, blocks=memory.blocks
+            ):
                 found.append((f"{_THROUGH_MEMORY}, {name}", (program,)))
             orders: tuple[Literal["source", "destination"], ...] = ("source", "destination")
             for order in orders:
