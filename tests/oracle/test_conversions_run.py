@@ -488,6 +488,10 @@ def planned() -> Iterator[Case]:
     for number, (a, b, bits, limit) in enumerate(NAMED):
         plan = la.convert(la.Layout.parse(a), la.Layout.parse(b), element_bits=bits, slm_limit=limit)
         yield converting(f"named{number}", plan.programs, plan.source, plan.destination, f"i{bits}")
+    for number, (a, b, bits) in enumerate(OFFSET):
+        plan = la.convert(a, b, element_bits=bits)
+        assert plan.slm_bytes
+        yield Case(f"offset{number}", plan.programs, f"i{bits}")
 
 
 NAMED = [
@@ -534,6 +538,12 @@ NAMED = [
     ("d0 = 2@sg 2@reg, d1 = 16@lane", "d0 = 2@lane 2@sg, d1 = 2@lane:2 4@lane:4 2@reg", 8, None),
     ("d0 = 3@sg 5@reg, d1 = 16@lane", "d0 = 5@reg 3@sg, d1 = 16@lane", 8, None),
 ]
+OFFSET = [
+    ("d0 = 2@sg 4@lane | offset 4@lane", "d0 = 4@lane 2@sg", 32),
+    ("d0 = 2@sg 3@lane | offset 5@lane", "d0 = 3@lane 2@sg | offset 1@sg", 16),
+    ("d0 = 3@sg 8@lane, d1 = 2@reg | offset 1@sg 8@lane", "d0 = 8@lane 3@sg, d1 = 2@reg | offset 7@lane", 8),
+]
+"""Lanes and subgroups that are counted from where a layout starts; tests/conversion/test_any_layout.py says what holds what."""
 IN_SUBGROUPS = [
     ("d0 = 16@reg, d1 = 16@lane | replicas 2@sg", "d0 = 16@lane, d1 = 16@reg | replicas 2@sg", 8),
     ("d0 = 2@sg, d1 = 8@reg, d2 = 16@lane", "d0 = 2@sg, d1 = 8@lane, d2 = 8@reg 2@lane:8", 16),
