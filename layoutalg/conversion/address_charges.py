@@ -40,13 +40,17 @@ def address_operations(reached: Iterable[tuple[Address, int]], lanes: int) -> Co
     """How often each operation is computed for addresses without their constants, each with the bits of its places."""
     found: Counter[str] = Counter()
     shifted: set[tuple[str, int]] = set()
-    known: set[tuple[tuple[_Part, ...], bool]] = set()
+    moved: set[tuple[str, int]] = set()
+    known: set[tuple[tuple[_Part, ...], bool, tuple[tuple[str, int], ...]]] = set()
     for address, bits in reached:
         parts, scale = _scaled(_parts(address.scaled(max(bits // 8, 1)), lanes))
-        key = tuple(sorted(parts)), address.xor
-        if not parts or key in known or _is_item(parts, lanes):
+        key = tuple(sorted(parts)), address.xor, address.plus
+        if not parts or key in known or (not address.plus and _is_item(parts, lanes)):
             continue
         known.add(key)
+        for more in address.plus:  # once for all addresses that count an axis from there
+            found["address_add"] += more not in moved
+            moved.add(more)
         found["address_scaled"] += scale > 0
         spans = [_span(part) for part in parts]
         apart = sum(spans) == _joined(spans) and all(part.times == 1 for part in parts)

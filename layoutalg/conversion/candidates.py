@@ -30,7 +30,7 @@ from layoutalg.conversion.bound import bound_of
 from layoutalg.conversion.cost import cost_of
 from layoutalg.conversion.layouts import machine_counts
 from layoutalg.conversion.levels import crossing
-from layoutalg.conversion.normalize import filled, leaves_empty, normalized, trimmed, with_starts
+from layoutalg.conversion.normalize import filled, leaves_empty, normalized, shifted, trimmed, with_starts
 from layoutalg.conversion.program.program import Program
 from layoutalg.conversion.program.steps import (
     WORD,
@@ -369,7 +369,10 @@ def _ways_of_maps(
 
 
 def _row_by_row(source: Layout, destination: Layout, element_bits: int, limit: int) -> Program:
-    """The program through padded memory; what a layout leaves empty is as if it held copies, which are not stored."""
+    """The program through padded memory; what a layout leaves empty is as if it held copies, which are not stored.
+
+    Both are planned as if they began at 0.
+    """
     counts = [machine_counts(one) for one in (source, destination)]
     most = {axis: max(one[axis] for one in counts) for axis in ("sg", "lane")}
     sides = (source, destination)
@@ -378,7 +381,7 @@ def _row_by_row(source: Layout, destination: Layout, element_bits: int, limit: i
     whole = [filled(one, most | {"reg": own["reg"]}) for one, own in zip(sides, counts, strict=True)]
     larger = {axis: max(machine_counts(one)[axis] for one in whole) for axis in most}
     whole = [filled(one, larger) for one in whole]
-    program = through_padded_memory(whole[0], whole[1], element_bits, limit)
+    program = shifted(through_padded_memory(whole[0], whole[1], element_bits, limit), source, destination)
     return trimmed(program, most["sg"], most["lane"], (counts[0]["reg"], counts[1]["reg"]))
 
 

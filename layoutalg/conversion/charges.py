@@ -47,7 +47,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Container, Sequence
-from dataclasses import replace
 from functools import lru_cache
 from itertools import groupby
 from typing import Any, NamedTuple
@@ -284,7 +283,8 @@ def _address_terms(address: Address) -> tuple[int, int]:
     if address.xor:
         return _terms(address.lane) if any(address.lane) else 0, _terms(address.sg) if any(address.sg) else 0
     for_lane = sum(1 + (divisor > 1) + (stride > 1) for axis, divisor, _, stride in address.factors if axis == "lane")
-    return for_lane, sum(1 for axis, *_ in address.factors if axis == "sg")
+    more = [axis for axis, _ in address.plus]
+    return for_lane + more.count("lane"), sum(1 for axis, *_ in address.factors if axis == "sg") + more.count("sg")
 
 
 def _of_accesses(program: Program, found: Counter[str], once: _Once, *, waits: bool) -> None:
@@ -295,9 +295,9 @@ def _of_accesses(program: Program, found: Counter[str], once: _Once, *, waits: b
     reached: dict[tuple[object, ...], _Reached] = {}
     for step in accesses:
         at, bits, words, kind = step.address, step.bits, step[0], "store" if isinstance(step, Store) else "load"
-        key = at.xor, at.lane, at.sg, at.factors, bits
+        key = at.based(0), bits
         if key not in reached:
-            address = replace(at, base=0)
+            address = at.based(0)
             once.addresses.add(address)
             once.reached.add((address, bits))
             reached[key] = _reached(address)

@@ -3,6 +3,8 @@
 - Registers that both leave empty below their first are left out: a layout that starts at register 2 is one that starts at 0.
 - A factor that the source has nowhere (`2@_`) is one value for all of its digits: the destination's part of it is replicas.
 - Lanes and subgroups that a layout leaves empty (gaps, offsets) hold nothing; the machine is as large as the larger one.
+  Elements that go through memory do so as if both layouts began at 0, in a program whose lanes are then counted from where
+  each layout begins (`shifted`).
 
 >>> found = normalized(Layout.parse("d0 = 4@lane 2@_"), Layout.parse("d0 = 2@lane:2 2@lane 2@reg | offset 3@reg"))
 >>> print(found.source, "to", found.destination, found.starts)
@@ -11,20 +13,20 @@ d0 = 4@lane to d0 = 4@lane | replicas 2@reg (0, 3)
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from math import prod
+from math import lcm, prod
 from typing import NamedTuple
 
 from layoutalg.conversion.program.program import Program
-from layoutalg.conversion.program.steps import WORD, Store
+from layoutalg.conversion.program.steps import WORD, Address, Load, Step, Store
 from layoutalg.conversion.strategies.common_factors import common_factors
 from layoutalg.core.errors import ConversionError
 from layoutalg.core.factors import Factor
 from layoutalg.core.layout import MACHINE, Layout
 from layoutalg.memory.accesses import held_elements
 
-__all__ = ["Normalized", "filled", "leaves_empty", "normalized", "trimmed", "with_starts"]
+__all__ = ["Normalized", "filled", "leaves_empty", "normalized", "shifted", "trimmed", "with_starts"]
 
 
 class Normalized(NamedTuple):
@@ -136,19 +138,15 @@ def with_starts(programs: Sequence[Program], starts: tuple[int, int]) -> tuple[P
 
 
 def filled(layout: Layout, counts: dict[str, int]) -> Layout:
-    """The layout with copies where it has gaps, up to so many of each axis: one that has an inverse.
+    """The layout with copies where it has gaps, up to so many of each axis, and no offsets: one that has an inverse.
 
     (What is stored in memory is stored by the lanes, subgroups and registers that have it, which are the first of its copies.)
 
-    Raises `ConversionError` where the numbers that hold something are no digits, or start above 0.
+    Raises `ConversionError` where the numbers that hold something are no digits.
 
     >>> filled(Layout.parse("d0 = 4@lane:2"), {"lane": 8})
     Layout.parse('d0 = 4@lane:2 | replicas 2@lane')
     """
-    for axis, start in layout.offsets.items():
-        raise ConversionError(
-            f"{layout}: starts at {start} of {axis}, and elements go through shared memory; expected layouts that start at 0"
-        )
     copies: list[Factor] = []
     for axis, count in counts.items():
         place = 1
@@ -188,3 +186,45 @@ def trimmed(program: Program, subgroups: int, lanes: int, registers: tuple[int, 
         steps=steps,
         unpack=program.unpack[: registers[1] * cells],
     )
+
+
+def shifted(program: Program, source: Layout, destination: Layout) -> Program:
+    """A program of layouts without offsets, through memory, for those that begin where these two do.
+
+    Lane l stores what lane l - s did, for a source that starts at lane s; lanes below it store nothing. It loads what lane
+    l - t did, for a destination that starts at t: addresses add -t to its number, modulo what they have of it, so that lanes
+    below load from the same places as others.
+
+    >>> from layoutalg.conversion.strategies.padded import through_padded_memory
+    >>> layout = filled(Layout.parse("d0 = 3@lane"), {"lane": 4})
+    >>> ends = (Layout.parse("d0 = 3@lane | offset 1@lane"), Layout.parse("d0 = 3@lane | offset 2@lane"))
+    >>> store, _, load = shifted(through_padded_memory(layout, layout, 32), *ends).steps
+    >>> bin(store.where[0]), str(store.address), str(load.address)
+    ('0b1110', '((lane + 2) % 3)', '((lane + 1) % 3)')
+    """
+    first, last = (layout.offsets for layout in (source, destination))
+    if not first and not last:
+        return program
+    everyone = (1 << program.lanes) - 1
+    steps: list[Step] = []
+    for step in program.steps:
+        if isinstance(step, Store) and first:
+            masks = step.where or (everyone,) * program.subgroups
+            masks = ((0,) * first.get("sg", 0) + masks)[: program.subgroups]
+            where = tuple([mask << first.get("lane", 0) & everyone for mask in masks])
+            steps.append(step._replace(where=where, address=_counted_from(step.address, first)))
+        elif isinstance(step, Load):
+            steps.append(step._replace(address=_counted_from(step.address, last)))
+        else:
+            steps.append(step)
+    return replace(program, steps=tuple(steps))
+
+
+def _counted_from(address: Address, starts: Mapping[str, int]) -> Address:
+    """The address that lanes and subgroups have who are counted from there, modulo what it has of their numbers."""
+    plus: list[tuple[str, int]] = []
+    for axis, start in starts.items():
+        period = lcm(*(divisor * extent for one, divisor, extent, _ in address.factors if one == axis))
+        if start % period:
+            plus.append((axis, -start % period))
+    return replace(address, plus=tuple(plus))

@@ -50,7 +50,7 @@ def paired_accesses(program: Program, result: Sequence[int]) -> Counter[str]:
         while start < len(words):
             most = min((bits | start) & -(bits | start), _WIDEST // size_of)
             count = 1 << min(most, len(words) - start).bit_length() - 1
-            kind = waited, isinstance(step, Load), at.xor, at.lane, at.sg, at.factors, step.bits, count
+            kind = waited, isinstance(step, Load), at.xor, at.lane, at.sg, at.factors, at.plus, step.bits, count
             lists.setdefault(kind, []).append(((at.base + start) * size_of, words[start : start + count]))
             start += count
     bases: set[tuple[object, ...]] = set()

@@ -3,7 +3,9 @@
 Lanes, registers and messages: Intel's vISA documentation in the graphics compiler's repository (DPAS.md; the register file),
 the SPIR-V and OpenCL extension texts SPV_INTEL_subgroup_matrix_multiply_accumulate rev 1, SPV_INTEL_2d_block_io rev 1,
 cl_intel_subgroup_matrix_multiply_accumulate 1.1.0 and _tf32 1.0.0, cl_intel_subgroup_2d_block_io 1.1.0; which of it the
-Debian 12 graphics compiler (IGC 1.0.12504) turns into `dpas` was tried with ocloc. Wavefronts and warps: AMD's CDNA 2, CDNA 3
+Debian 12 graphics compiler (IGC 1.0.12504) turns into `dpas` was tried with ocloc. The sizes of subgroups that a kernel may
+ask for: Intel's LLVM (`DeviceConfigFile.td`) for pvc and dg2 (acm), Intel's graph compiler (`sg_sizes` in its tests) for bmg;
+lnl is an Xe2 chip as bmg is. Wavefronts and warps: AMD's CDNA 2, CDNA 3
 and RDNA 3 instruction set guides, NVIDIA's CUDA C++ Programming Guide.
 
 A new chip is a row of `_CHIPS` here, with a `BlockTable` of its own where its 2D messages differ. A chip with DPAS that GEMMs
@@ -72,6 +74,8 @@ class TargetInfo:
     `grf_bytes` is the size of one general register, `grf_count` how many a thread has, `grf_most` how many with the large
     register file; 0 for chips without DPAS. `slm_bytes` is the shared memory of a workgroup. `cluster` is the most
     workgroups that reach each other's shared memory (CUDA C++ Programming Guide, "Thread Block Clusters"): 1 where none does.
+    `asked_sizes` are the lanes of a subgroup that a kernel may ask for (cl_intel_required_subgroup_size); where there are none,
+    it doesn't ask.
 
     >>> target_info("pvc").grf_count * target_info("pvc").grf_bytes
     8192
@@ -86,6 +90,7 @@ class TargetInfo:
     banks: int = 32
     cluster: int = 1
     blocks: BlockTable | None = None
+    asked_sizes: tuple[int, ...] = ()
 
     @property
     def grf_most(self) -> int:
@@ -122,11 +127,11 @@ class TargetInfo:
 
 
 def _xe_hpc(name: str) -> TargetInfo:
-    return TargetInfo(name, 16, 64, 128, SurfaceLimits(), slm_bytes=131072, blocks=XE_BLOCKS)
+    return TargetInfo(name, 16, 64, 128, SurfaceLimits(), slm_bytes=131072, blocks=XE_BLOCKS, asked_sizes=(16, 32))
 
 
 def _xe_hpg(name: str) -> TargetInfo:
-    return TargetInfo(name, 8, 32, 128, slm_bytes=65536)
+    return TargetInfo(name, 8, 32, 128, slm_bytes=65536, asked_sizes=(8, 16, 32))
 
 
 _CHIPS = {

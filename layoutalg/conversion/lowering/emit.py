@@ -38,7 +38,10 @@ What LLVM takes on the way to SPIR-V for Intel GPUs, as it was found by asking L
 - `gpu.barrier` is a barrier of the workgroup, in LLVM 23 and 24 with `scope <subgroup>` too. A barrier inside a subgroup is,
   for Intel's GPUs, a call of `__spirv_ControlBarrier` that becomes OpControlBarrier; their compilers make no instruction of it.
 - `gpu.shuffle`, in all its modes, needs `intel_reqd_sub_group_size` on a `gpu.func` around it, equal to its width; in a
-  `func.func` it is "explicitly marked illegal". `gpu.lane_id` is SubgroupLocalInvocationId, `gpu.subgroup_id` SubgroupId.
+  `func.func` it is "explicitly marked illegal". `gpu.lane_id` is
+  SubgroupLocalInvocationId, `gpu.subgroup_id` SubgroupId.
+- Intel's compiler takes a subgroup size that its chip has not, says nothing, and makes threads of another one (for 4 lanes on
+  pvc, of 16), where a kernel means something else by its subgroups: refused here.
 - A reversal of bits that its optimizer finds in masks and shifts stops the backend (see `indices`), a loaded vector that it
   shortens makes the binary invalid (see `program.liveness`).
 - No operation calls a `gpu.func` that is not a kernel, and nothing is inlined into a `gpu.func`: a compiler takes the body, a
@@ -92,8 +95,8 @@ def emit_function(
     the version of LLVM that reads it.
 
     Raises `ConversionError` for an element type of another size than the program's, for programs that do not fit together,
-    a name that is not an identifier, or lanes that the target's warps or wavefronts do not have; `LayoutError` for a version
-    that is not known.
+    a name that is not an identifier, or lanes that the target's warps, wavefronts or subgroups do not have; `LayoutError` for
+    a version that is not known.
 
     >>> swap = Program(1, 16, 16, 6, 2, pack=(0, 1), steps=(), unpack=(1, 0))
     >>> print(emit_function(swap, "bf16", "swap").splitlines()[2].strip().partition(" attributes")[0])
@@ -257,12 +260,28 @@ def _checked(
     if not isinstance(name, str) or _NAME.fullmatch(name) is None:  # pyright: ignore[reportUnnecessaryIsInstance]
         raise ConversionError(f"name {shown(name)}: expected letters, digits and _, such as convert")
     chip = target_info(target)
-    if chip.vendor in FIXED_WIDTH and chip.subgroup_size % chain[0].lanes:
+    lanes = chain[0].lanes
+    if chip.vendor in FIXED_WIDTH and chip.subgroup_size % lanes:
         raise ConversionError(
-            f"subgroups of {chain[0].lanes} lanes on {chip}: expected {chip.subgroup_size}, or a part of them; "
+            f"subgroups of {lanes} lanes on {chip}: expected {chip.subgroup_size}, or a part of them; "
             "plan with machine=Machine(lanes=...)"
         )
+    if chip.asked_sizes and lanes not in chip.asked_sizes:
+        sizes = [str(size) for size in chip.asked_sizes]
+        raise ConversionError(
+            f"subgroups of {lanes} lanes on {chip}: a kernel may ask for {', '.join(sizes[:-1])} or {sizes[-1]}; "
+            + _other_lanes(lanes, chip.asked_sizes)
+        )
     return chain, f"i{bits}"
+
+
+def _other_lanes(lanes: int, sizes: Sequence[int]) -> str:
+    """What to do about a number of lanes that a chip has not."""
+    more = [size for size in sizes if size % lanes == 0]
+    if not more:
+        return "expected layouts that say as many"
+    copies = f"{more[0] // lanes}@lane:{lanes}"
+    return f"expected layouts that say as many; where the others hold copies, | replicas {copies} in both"
 
 
 def _written(chain: Sequence[Program], name: str, indices: Indices, rest: str) -> str:

@@ -299,15 +299,16 @@ class Indices:
     def _address(self, address: Address) -> Value:
         if address.xor:
             return self._joined((("lane", address.lane), ("sg", address.sg)), address.base)
-        moving = self._once(address.factors, lambda: self._factors(address.factors))
+        moving = self._once((address.factors, address.plus), lambda: self._factors(address.factors, dict(address.plus)))
         return self.binary("addi", moving, self.constant(address.base)) if address.base else moving
 
-    def _factors(self, factors: tuple[tuple[str, int, int, int], ...]) -> Value:
-        """The sum of factors of numbers, each times its stride."""
+    def _factors(self, factors: tuple[tuple[str, int, int, int], ...], plus: dict[str, int]) -> Value:
+        """The sum of factors of numbers, with what is added to each axis's, each times its stride."""
         single = [factor for factor in factors if factor[2] == 2]
         parts: list[Value] = []
         for axis, divisor, extent, stride in factors:
-            count = self.counts[axis]
+            more = plus.get(axis, 0)
+            count = self.counts[axis] + more
             if extent == 1 or stride == 0 or divisor >= count:
                 continue
             masked = -(-count // divisor) > extent
@@ -318,15 +319,24 @@ class Indices:
                 and stride % divisor == 0
                 and _power(divisor, extent)
             ):
-                part = self._masked(self.number(axis), (extent - 1) * divisor)  # where it is, without a shift
+                part = self._masked(
+                    self._beyond(self.number(axis), more), (extent - 1) * divisor
+                )  # where it is, without a shift
                 parts.append(self._multiplied(part, stride // divisor))
                 continue
             moved = [(d.bit_length(), s.bit_length()) for other, d, _, s in single if other == axis]
-            value = self._divided(self._veiled(axis) if reverses(moved) else self.number(axis), divisor)
+            number = self._veiled(axis) if reverses(moved) else self.number(axis)
+            value = self._divided(self._beyond(number, more), divisor)
             if masked:
                 value = self._remainder(value, extent)
             parts.append(self._multiplied(value, stride))
         return self._folded("addi", parts) if parts else self.constant(0)
+
+    def _beyond(self, number: Value, more: int) -> Value:
+        """The number that comes so many after this one."""
+        if not more:
+            return number
+        return self._once(("beyond", number, more), lambda: self.binary("addi", number, self.constant(more)))
 
     def _joined(self, maps: tuple[tuple[str, tuple[int, ...]], ...], base: int) -> Value:
         """The XOR of a constant and of linear maps of numbers."""

@@ -11,7 +11,6 @@ What counts conflicts of layouts in general is `layoutalg.memory.conflicts`; thi
 
 from __future__ import annotations
 
-from dataclasses import replace
 from functools import lru_cache
 
 import numpy as np
@@ -103,9 +102,9 @@ def _accesses(program: Program, chip: str) -> list[Conflicts]:
                 at = Address(factors=(("lane", 1, program.lanes, count),))
             base = 0 if at.xor else at.base % (WORD // bits)  # inside a word
             together = served(chip, count * bits // 8, program.lanes, reading=isinstance(step, Load))
-            key = count, base, at.xor, at.lane, at.sg, at.factors, where, bits, together
+            anywhere = at.based(base)
+            key = count, anywhere, where, bits, together
             if key not in known:
-                anywhere = replace(at, base=base)
                 known[key] = _conflicts(anywhere, count, program.subgroups, program.lanes, where, bits, together)
             found.append(known[key])
     return found

@@ -174,12 +174,15 @@ class Address:
     """An address, counted in what is moved there, from the numbers of lane and subgroup: sums of factors, or XORs of bits.
 
     With `xor`, bit i of the lane's number brings in `lane[i]`, bit i of the subgroup's `sg[i]`, all joined by XOR with `base`.
-    Otherwise `factors` are (axis, divisor, extent, stride): `(number // divisor) % extent * stride` is added to `base`.
+    Otherwise `factors` are (axis, divisor, extent, stride): `(number // divisor) % extent * stride` is added to `base`, where
+    the number is that of the axis with what `plus` adds to it: (axis, number) for axes that do not count from 0.
 
     >>> Address(1, xor=True, lane=(2, 4)).of(np.array([0]), np.array([0, 1, 2, 3])).tolist()
     [[1, 3, 5, 7]]
     >>> Address(0, factors=(("lane", 1, 2, 10), ("sg", 1, 4, 1))).of(np.array([3]), np.array([0, 1])).tolist()
     [[3, 13]]
+    >>> Address(0, factors=(("lane", 1, 4, 10),), plus=(("lane", 3),)).of(np.array([0]), np.array([0, 1, 2])).tolist()
+    [[30, 0, 10]]
     """
 
     base: int = 0
@@ -187,6 +190,7 @@ class Address:
     lane: tuple[int, ...] = ()
     sg: tuple[int, ...] = ()
     factors: tuple[tuple[str, int, int, int], ...] = ()
+    plus: tuple[tuple[str, int], ...] = ()
 
     def __str__(self) -> str:
         """The address as an expression.
@@ -195,14 +199,18 @@ class Address:
         '3 ^ lane[0] ^ 5*lane[1]'
         >>> str(Address(0, factors=(("lane", 1, 2, 10), ("sg", 2, 4, 1))))
         '10*(lane % 2) + (sg // 2 % 4)'
+        >>> str(Address(0, factors=(("lane", 2, 4, 1),), plus=(("lane", 5),)))
+        '((lane + 5) // 2 % 4)'
         """
         terms: list[tuple[int, str]] = []
         if self.xor:
             for axis, columns in (("lane", self.lane), ("sg", self.sg)):
                 terms += [(column, f"{axis}[{bit}]") for bit, column in enumerate(columns) if column]
         else:
+            more = dict(self.plus)
             for axis, divisor, extent, stride in self.factors:
-                terms.append((stride, f"({axis} % {extent})" if divisor == 1 else f"({axis} // {divisor} % {extent})"))
+                number = f"({axis} + {more[axis]})" if axis in more else axis
+                terms.append((stride, f"({number}{f' // {divisor}' * (divisor > 1)} % {extent})"))
         texts = [text if times == 1 else f"{times}*{text}" for times, text in terms]
         return (" ^ " if self.xor else " + ").join([str(self.base), *texts] if self.base or not texts else texts)
 
@@ -214,15 +222,15 @@ class Address:
         """
         factors = tuple([(axis, divisor, extent, stride * times) for axis, divisor, extent, stride in self.factors])
         lane, sg = (tuple([term * times for term in terms]) for terms in (self.lane, self.sg))
-        return Address(self.base * times, self.xor, lane, sg, factors)
+        return Address(self.base * times, self.xor, lane, sg, factors, self.plus)
 
     def based(self, base: int) -> Address:
         """The same address with another constant.
 
         >>> Address(8, xor=True, lane=(1,)).based(0)
-        Address(base=0, xor=True, lane=(1,), sg=(), factors=())
+        Address(base=0, xor=True, lane=(1,), sg=(), factors=(), plus=())
         """
-        return Address(base, self.xor, self.lane, self.sg, self.factors)
+        return Address(base, self.xor, self.lane, self.sg, self.factors, self.plus)
 
     def of(self, sg: NDArray[np.int64], lane: NDArray[np.int64]) -> NDArray[np.int64]:
         """The addresses of some subgroups' lanes: `[subgroup, lane]`.
@@ -236,8 +244,9 @@ class Address:
                 for bit, term in enumerate(terms):
                     found = found ^ (numbers >> bit & 1) * term
             return found
+        more = dict(self.plus)
         for axis, divisor, extent, stride in self.factors:
-            numbers = sg[:, None] if axis == "sg" else lane[None, :]
+            numbers = (sg[:, None] if axis == "sg" else lane[None, :]) + more.get(axis, 0)
             found = found + numbers // divisor % extent * stride
         return found
 
