@@ -25,6 +25,7 @@ __all__ = [
     "LONGEST_SHOWN",
     "LONGEST_SILENCE",
     "LONGEST_SOURCE_LINE",
+    "LONGEST_USUAL",
     "MAX_COPIES",
     "MAX_ENTRIES",
     "MAX_EXTENT",
@@ -157,6 +158,8 @@ MOST_DIGITS = 4300
 """Digits of a number that Python prints and reads; it refuses longer ones (`sys.int_info.default_max_str_digits`)."""
 LONGEST_NAME = 64
 """Characters of the name of an axis, a dimension or a symbol."""
+LONGEST_USUAL = 1024
+"""Characters of a text of the usual form, which is read at once; a longer one is read word by word."""
 LONGEST_SHOWN = 60
 """Characters of a value that a message shows."""
 LONGEST_SILENCE = 60
