@@ -115,6 +115,7 @@ __all__ = [
     "MOST_SCALAR_OPERATIONS",
     "MOST_SHADOW_STAMPS",
     "MOST_SHARED_BYTES",
+    "MOST_SENT",
     "MOST_SLOTS",
     "MOST_SLOTS_TRIED",
     "MOST_SOFT_OPERATIONS",
@@ -296,6 +297,8 @@ MOST_STEPS = 2**16
 """Steps of a conversion."""
 MOST_BROADCASTS = 2**8
 """Shuffles of a conversion that selects nothing before them."""
+MOST_SENT = 64
+"""Broadcasts for one conversion that are tried where no element is to have copies."""
 MOST_RELAYED = 2**11
 """Elements whose ways over other lanes are searched."""
 MOST_LOOKED_UP = 64
