@@ -11,7 +11,7 @@ chip's published or measured rates (`hardware.shared_memory`). The busiest of th
 >>> from layoutalg.conversion.program.steps import Address
 >>> conflicts = Program(1, 32, 32, 1, 1, (0,), (Store((0,), Address(xor=True, lane=(32,))), Load((1,), Address())), (1,), 256)
 >>> cost_of("sm_80").of(conflicts), cost_of("sm_80", "alone").of(conflicts)
-(12, 3)
+(12, 5)
 
 A store in which two lanes meet, and a load, take 3 cycles: 3 of 4 engines' slots at once. On bmg and pvc a conversion of 16
 lanes that stores and loads a word has half a cycle for each, 4 slots of the 8 engines:
