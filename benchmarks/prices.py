@@ -49,14 +49,12 @@ from layoutalg.conversion.program.program import Program
 Chain = tuple[Program, ...]
 Conversion = tuple[str, int, str, str]
 
-FITTED, HELD_OUT = 300, 150
+FITTED, HELD_OUT = 400, 150
 """How many random conversions are fitted, and how many held out."""
 MIXED, NARROW = (8, 16, 32, 32, 64), (8, 8, 16)
 """The bits of elements that conversions are drawn from: of all sizes, and below a word, with the ways that only those have."""
 BATCH = 40
 """Kernels in one module: compilers are slow to start."""
-DRAWN = 0.2
-"""How much prices are drawn to `SEEN`."""
 SEEN: dict[str, float] = {
     "broadcast": 1, "xor_1": 2, "xor_2": 4, "xor_4": 4, "xor_8": 2, "indexed": 3, "pattern": 1, "pattern_terms": 1,
     "select": 1, "select_sg": 1, "condition": 1, "condition_table": 2, "condition_sg": 5, "permute_shift": 1,
@@ -119,6 +117,16 @@ class Compiler:
     """How many defaults are fitted besides."""
     ignored: frozenset[str] = frozenset()
     """Charges that are not fitted."""
+    drawn: float = 0.2
+    """How much prices are drawn to `seen`."""
+    once: tuple[str, ...] = ()
+    """Steps that subgroups of 32 lanes do not take twice; the others are seen to cost twice as much, if there are any."""
+
+    def usual(self, lanes: int) -> dict[str, float]:
+        """What single steps were seen to cost in subgroups of so many lanes."""
+        twice = 2 if self.once and lanes == 32 else 1
+        found = {name: price * (1 if name in self.once else twice) for name, price in self.seen.items()}
+        return {name: price for name, price in found.items() if name not in self.ignored}
 
 
 # --- Intel
@@ -176,9 +184,18 @@ def merged(chains: Sequence[Chain]) -> str:
         emit_kernel(chain, f"i{chain[0].element_bits}", f"k{i}", llvm=22).rstrip().splitlines()
         for i, chain in enumerate(chains)
     ]
-    inside = ["\n".join(lines[2:-2]) for lines in texts]
+    declared = dict.fromkeys([line for lines in texts for line in lines if line.startswith("    llvm.func ")])
+    inside = ["\n".join([line for line in lines[2:-2] if line not in declared]) for lines in texts]
     return "\n".join(
-        ["builtin.module attributes {gpu.container_module} {", "  gpu.module @kernels {", *inside, "  }", "}", ""]
+        [
+            "builtin.module attributes {gpu.container_module} {",
+            "  gpu.module @kernels {",
+            *declared,
+            *inside,
+            "  }",
+            "}",
+            "",
+        ]
     )
 
 
@@ -240,7 +257,18 @@ def _intel(device: str, ocloc: str, version: str, lanes: tuple[int, ...] = (16, 
 
     # Debian's compiler copies the words that regions take and make (tests/oracle/test_register_regions.py).
     seen = SEEN | ({"region_word": 0.5} if device == "dg2" else {})
-    return Compiler(version, lanes, lambda chains: beyond_the_copy(count, chains), seen, {"waits": 1})
+    once = ("barrier", "fence", "memory", "store", "load", "condition_sg")
+    return Compiler(
+        version,
+        lanes,
+        lambda chains: beyond_the_copy(count, chains),
+        seen,
+        {"waits": 1},
+        narrow=200,
+        chosen=200,
+        drawn=0.02,
+        once=once,
+    )
 
 
 def _others(newtools: Path) -> dict[str, Compiler]:
@@ -345,14 +373,14 @@ def table_of(chains: Sequence[Chain]) -> NDArray[np.float64]:
 
 
 def fit(
-    charges: NDArray[np.float64], instructions: NDArray[np.float64], usual: dict[str, float]
+    charges: NDArray[np.float64], instructions: NDArray[np.float64], usual: dict[str, float], drawn: float
 ) -> NDArray[np.float64]:
     """The price of each charge: least squares of relative errors, none negative, drawn to what was seen; in twentieths."""
     weights = 1 / np.maximum(instructions, 15)
     seen = np.array([usual.get(name, 0) for name in CHARGES], float)
     left = charges * weights[:, None]
-    squares = left.T @ left + DRAWN * np.eye(len(CHARGES))
-    wanted = left.T @ (instructions * weights) + DRAWN * seen
+    squares = left.T @ left + drawn * np.eye(len(CHARGES))
+    wanted = left.T @ (instructions * weights) + drawn * seen
     prices = seen.copy()
     for _ in range(1000):  # one coordinate after another, none below 0
         for j in range(len(prices)):
@@ -387,8 +415,8 @@ def fitted(compiler: Compiler, target: str, lanes: int) -> dict[str, object]:
     known, held = (table_of(one) for one in chains)
     for one in (known, held):
         one[:, [CHARGES.index(name) for name in compiler.ignored]] = 0
-    usual = {name: price for name, price in compiler.seen.items() if name not in compiler.ignored}
-    prices = fit(known, counts[:count], usual)
+    usual = compiler.usual(lanes)
+    prices = fit(known, counts[:count], usual, compiler.drawn)
     found = {
         name: float(price)
         for name, price, seen in zip(CHARGES, prices, known.any(axis=0), strict=True)

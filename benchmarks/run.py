@@ -109,6 +109,11 @@ def forgotten() -> tuple[()]:
     return ()
 
 
+CHIPS = {"bmg": 32, "sm_80": 32, "sm_90": 32, "gfx942": 64, "gfx950": 64}
+"""Chips for which a transposed tile is planned, and their lanes."""
+
+XEGPU = "#xegpu.layout<sg_layout = [8, 4], sg_data = [16, 16], lane_layout = [1, 16], lane_data = [1, 1]>"
+
 ROWS = (
     "import, in a new process",
     "import and first map of 128x128, in a new process",
@@ -125,6 +130,9 @@ ROWS = (
     "numpy copy of the 128x128 map's bytes",
     "numpy copy of the 4096x4096 map's bytes",
     "parse and layout of a nested attribute",
+    "parse an XeGPU attribute",
+    "parse a layout's text",
+    "from an XeGPU text to its map of 128x128",
     "to_xegpu",
     "to_nested",
     "to_cute",
@@ -134,7 +142,9 @@ ROWS = (
     "same, equal layouts",
     "same, different layouts",
     "same, an XeGPU and a nested attribute",
+    "same, layouts of unequal machines",
     "plan a conversion, 16 lanes x 64 registers",
+    *(f"plan a conversion for {chip}" for chip in CHIPS),
     "plan a conversion by tables, 16 lanes x 255 registers",
     "picture of 4096x4096, folded: SVG",
     "the same, interactive (two directions)",
@@ -183,6 +193,16 @@ def layoutalg_column() -> Column:
     def planned(layouts: tuple[Any, ...]) -> Measure:
         return Measure(lambda: la.convert(*layouts, element_bits=32, target="pvc"), forgotten)
 
+    def transposed(chip: str) -> Measure:
+        lanes = CHIPS[chip]
+        pair = parsed(f"d0 = {lanes}@reg, d1 = {lanes}@lane", f"d0 = {lanes}@lane, d1 = {lanes}@reg")
+        return Measure(lambda: la.convert(*pair, element_bits=32, target=chip), forgotten)
+
+    unequal = (  # its threads leave elements to nobody, so that places are counted through
+        la.NestedLayoutAttr((1, 1), (1, 1), (4, 1), (16, 16), (1, 1), (0, 0), (16, 1)),
+        la.Layout.parse("d0 = 64@lane, d1 = 16@reg"),
+    )
+
     return {
         "construct, 4 factors": Measure(lambda: la.Layout(FACTORS)),
         "compose, 2 factors": Measure(la.compose, lambda: parsed(*two)),
@@ -195,6 +215,9 @@ def layoutalg_column() -> Column:
         "numpy copy of the 128x128 map's bytes": Measure(small_copy.copy),
         "numpy copy of the 4096x4096 map's bytes": Measure(large_copy.copy),
         "parse and layout of a nested attribute": Measure(lambda: la.parse(NESTED).layout((64, 64))),
+        "parse an XeGPU attribute": Measure(lambda: la.parse(XEGPU)),
+        "parse a layout's text": Measure(lambda: la.Layout.parse("d0 = 8@lane:2 2@reg, d1 = 16@reg")),
+        "from an XeGPU text to its map of 128x128": Measure(lambda: la.parse(XEGPU).layout((128, 128)).fragment_map()),
         "to_xegpu": Measure(la.to_xegpu, lambda: parsed("d0 = 2@sg:4 2@reg:8 8@reg, d1 = 4@sg 16@lane")),
         "to_nested": Measure(la.to_nested, lambda: parsed(nested)),
         "to_cute": Measure(la.to_cute, lambda: parsed(nested)),
@@ -204,7 +227,9 @@ def layoutalg_column() -> Column:
         "same, equal layouts": Measure(la.same, lambda: parsed(nested, nested)),
         "same, different layouts": Measure(la.same, lambda: parsed(nested, "d0 = 64@reg, d1 = 2@sg 32@lane")),
         "same, an XeGPU and a nested attribute": Measure(lambda a, b: la.same(a, b, (64, 64)), attributes),
+        "same, layouts of unequal machines": Measure(la.same, lambda: unequal),
         "plan a conversion, 16 lanes x 64 registers": planned(exchanged),
+        **{f"plan a conversion for {chip}": transposed(chip) for chip in CHIPS},
         "plan a conversion by tables, 16 lanes x 255 registers": planned(tabled),
         "picture of 4096x4096, folded: SVG": Measure(picture.svg),
         "the same, interactive (two directions)": Measure(picture.html),

@@ -53,6 +53,7 @@ __all__ = ["convert"]
     help="Whether all subgroups of a core convert at once, or one while the others compute.",
 )
 @click.option("--regions", is_flag=True, help="Weigh moves between register regions too (Intel's chips).")
+@click.option("--portable", is_flag=True, help="Keep to functions that every compiler has (Intel's chips).")
 @click.option("--emit", "emitted", is_flag=True, help="Print the code, a function on one lane's fragment.")
 @output_option("Write the code to a file.")
 @click.option("--picture", type=click.Path(path_type=Path), help="Draw the conversion to a file, FILE.svg.")
@@ -70,6 +71,7 @@ def convert(
     workgroups: int,
     pressure: str,
     regions: bool,
+    portable: bool,
     emitted: bool,
     output: Path | None,
     picture: Path | None,
@@ -110,6 +112,7 @@ def convert(
         workgroups=workgroups,
         regions=regions,
         pressure=pressure,
+        portable=portable,
     )
     how = readings(pair, shape, machine)
     facts: dict[str, Any] = {
@@ -119,6 +122,7 @@ def convert(
         "target": plan.target,
         "level": plan.level,
         "workgroups": plan.workgroups,
+        "portable": plan.portable,
         "kind": plan.kind,
         "shuffles": _fact(plan.shuffles),
         "lower_bound": _fact(plan.lower_bound),

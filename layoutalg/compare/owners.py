@@ -17,7 +17,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import product
 from math import prod
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -41,7 +40,8 @@ class Places:
     """Which threads and registers hold each element of a tensor of `shape`: those that nobody holds are not in `table`."""
 
     shape: tuple[int, ...]
-    table: dict[tuple[int, ...], list[Owner]]
+    rows: NDArray[Any]
+    """An element's coordinates, then its subgroup, lane and register: a row for each place, in ascending order."""
 
     @staticmethod
     def of_map(held: NDArray[Any], shape: Sequence[int]) -> Places:
@@ -54,13 +54,10 @@ class Places:
             raise SizeError(f"{subgroups * lanes} threads with {registers} registers: over 2^18 to count through")
         import numpy as np
 
-        table: dict[tuple[int, ...], list[Owner]] = {}
-        for owner, element in zip(
-            np.ndindex(subgroups, lanes, registers), held.reshape(prod(held.shape[:-1]), rank).tolist(), strict=True
-        ):
-            if min(element, default=0) >= 0:
-                table.setdefault(tuple(element), []).append(owner)
-        return Places(tuple(shape), table)
+        owners = np.indices((subgroups, lanes, registers)).reshape(3, -1).T
+        elements = held.reshape(-1, rank)
+        kept = (elements >= 0).all(1)
+        return Places(tuple(shape), _ascending(np.concatenate((elements[kept], owners[kept]), 1)))
 
     @staticmethod
     def of_layout(layout: Layout, shape: Sequence[int]) -> Places:
@@ -71,20 +68,59 @@ class Places:
         count = prod(shape) * prod([f.extent for f in layout.replicas])
         if count > _MOST_ENTRIES:
             raise SizeError(f"{count} places: over 2^18 to count through (of {layout})")
-        copies = copies_of(layout, MACHINE)
-        table: dict[tuple[int, ...], list[Owner]] = {}
-        for element in product(*map(range, shape)):
-            start = first_owners(layout, element, MACHINE)
-            table[element] = [tuple([x + y for x, y in zip(start, copy, strict=True)]) for copy in copies]
-        return Places(tuple(shape), table)
+        import numpy as np
+
+        copies = np.array(copies_of(layout, MACHINE), object).reshape(-1, 3)
+        # Python's own numbers: a place far away may be over 2^63.
+        far = any(abs(reach) > _NEAR for reach in (*layout.spans().values(), *layout.offsets.values()))
+        kind: Any = object if far else np.int64
+        elements = np.indices(tuple(shape)).reshape(len(shape), prod(shape)).T
+        starts: Any = np.zeros((len(elements), len(MACHINE)), kind) + np.array(
+            [layout.offsets.get(axis, 0) for axis in MACHINE], kind
+        )
+        for d, factors in reversed([*enumerate(layout.dims)]):
+            rest: Any = elements[:, d].astype(kind)
+            for extent, stride, axis in reversed(factors):
+                if axis is not None:
+                    starts[:, MACHINE.index(axis)] += rest % extent * stride
+                rest = rest // extent
+        owners: Any = (starts[:, None, :] + copies.astype(kind)).reshape(-1, len(MACHINE))
+        return Places(tuple(shape), _ascending(np.concatenate((elements.repeat(len(copies), 0), owners), 1)))
 
     def owners(self, element: tuple[int, ...]) -> list[Owner]:
         """Every (subgroup, lane, register) that holds an element, ascending."""
-        return sorted(self.table.get(element, []))
+        rank = len(self.shape)
+        found = self.rows[(self.rows[:, :rank] == element).all(1), rank:]
+        return [tuple(owner) for owner in found.tolist()]
 
-    def without_registers(self) -> dict[tuple[int, ...], set[Owner]]:
-        """The work-items that hold each element, whatever the register."""
-        return {element: {owner[:2] for owner in owners} for element, owners in self.table.items()}
+    def first_difference(self, other: Places) -> tuple[int, ...] | None:
+        """The first element, row-major, that has other owners in `other`; None where there is none.
+
+        >>> one, two = (Places.of_layout(Layout.parse(text), (4,)) for text in ("d0 = 4@lane", "d0 = 2@lane 2@reg"))
+        >>> one.first_difference(two), one.first_difference(one)
+        ((1,), None)
+        """
+        count, rank = min(len(self.rows), len(other.rows)), len(self.shape)
+        differ = (self.rows[:count] != other.rows[:count]).any(1)
+        at = int(differ.argmax()) if differ.any() else count
+        rest = [rows[at, :rank].tolist() for rows in (self.rows, other.rows) if at < len(rows)]
+        return tuple(min(rest)) if rest else None
+
+    def without_registers(self) -> NDArray[Any]:
+        """The work-items that hold each element, whatever the register: rows of coordinates, a subgroup and a lane."""
+        rows = self.rows[:, :-1]
+        changed = (rows[1:] != rows[:-1]).any(1)
+        return rows[[True, *changed.tolist()][: len(rows)]]
+
+
+_NEAR = 2**61
+"""How far a place may be that 64 bits hold, with an offset."""
+
+
+def _ascending(rows: NDArray[Any]) -> NDArray[Any]:
+    import numpy as np
+
+    return rows[np.lexsort(rows.T[::-1])]
 
 
 def first_owners(layout: Layout, element: Sequence[int], axes: Sequence[str]) -> Owner:

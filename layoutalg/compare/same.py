@@ -294,13 +294,12 @@ def _compare_places(one: Layout | Places, two: Layout | Places) -> Same:
         if isinstance(layout, Layout) and (set(layout.axes) - set(MACHINE) or any(layout.origins)):
             raise ConversionError(f"same: {layout} is not a map of a tensor onto the machine, and threads are")
     a, b = (p if isinstance(p, Places) else Places.of_layout(p, shape) for p in (one, two))
-    for element in sorted({*a.table, *b.table}):
-        first, second = a.owners(element), b.owners(element)
-        if first != second:
-            break
-    else:
+    element = a.first_difference(b)
+    if element is None:
         return _YES
-    note = _REORDERED if a.without_registers() == b.without_registers() else ""
+    first, second = a.owners(element), b.owners(element)
+    held, others = a.without_registers(), b.without_registers()
+    note = _REORDERED if held.shape == others.shape and (held == others).all() else ""
     if not note and len(first) != len(second) and first and second:
         note = _copies_note(len(first), len(second))
     counts = len(first), len(second)

@@ -26,6 +26,7 @@ from functools import lru_cache
 from math import prod
 from typing import Literal, NamedTuple
 
+from layoutalg.conversion.bound import bound_of
 from layoutalg.conversion.cost import cost_of
 from layoutalg.conversion.layouts import machine_counts
 from layoutalg.conversion.levels import crossing
@@ -46,7 +47,6 @@ from layoutalg.conversion.program.steps import (
 from layoutalg.conversion.strategies.bit_exchange.pattern import pattern_of
 from layoutalg.conversion.strategies.bit_exchange.ways import ways
 from layoutalg.conversion.strategies.blocks import Blocks, split
-from layoutalg.conversion.strategies.broadcasts import broadcasts
 from layoutalg.conversion.strategies.cross_subgroup import across_subgroups
 from layoutalg.conversion.strategies.exchange import exchange, stays_in_subgroup
 from layoutalg.conversion.strategies.gathers import gathered_first
@@ -54,16 +54,14 @@ from layoutalg.conversion.strategies.lane_swaps import SWAPPING, by_lane_swaps
 from layoutalg.conversion.strategies.linear import exchange_of_maps
 from layoutalg.conversion.strategies.linear_memory import memory_of_maps
 from layoutalg.conversion.strategies.memory_forms import through_forms
-from layoutalg.conversion.strategies.multi_hop import relayed
 from layoutalg.conversion.strategies.padded import through_padded_memory
 from layoutalg.conversion.strategies.regions.moves import by_regions
-from layoutalg.conversion.strategies.table_bounds import fewest_by_table
-from layoutalg.conversion.strategies.tables import Slots, exchange_by_table, slot_tables, stays_by_table
+from layoutalg.conversion.strategies.tables import slot_tables
 from layoutalg.conversion.strategies.through_memory import fewest_bytes, through_memory
-from layoutalg.conversion.strategies.words_by_pair import exchange_by_pair
+from layoutalg.conversion.ways_by_table import INSIDE, by_broadcasts, by_passing_on, moves_words, ways_by_table
 from layoutalg.core.errors import ConversionError, LayoutError, SizeError
 from layoutalg.core.layout import MACHINE, Layout
-from layoutalg.core.limits import MOST_BROADCASTS, MOST_SLOTS, MOST_STEPS
+from layoutalg.core.limits import MOST_SLOTS, MOST_SLOTS_TRIED, MOST_STEPS
 from layoutalg.core.plurals import counted
 from layoutalg.core.whole_numbers import instance_of
 from layoutalg.hardware.chips import target_info
@@ -72,11 +70,7 @@ from layoutalg.memory.machine_bits import View, view
 __all__ = ["Candidate", "candidates_of", "repeated_candidates"]
 
 _REGIONS = "moves between register regions, as inline assembly"
-_NOTHING, _INSIDE, _THROUGH_MEMORY = (
-    "nothing moves",
-    "an exchange in registers and lanes",
-    "everything goes through shared memory",
-)
+_NOTHING, _THROUGH_MEMORY = "nothing moves", "everything goes through shared memory"
 _SWAPS = "swaps of lane bits 4 and 5 with registers"
 _PLAIN = "in the destination's order"
 
@@ -172,22 +166,25 @@ def candidates_of(
     workgroups: int = 1,
     regions: bool = False,
     pressure: str = "all",
+    portable: bool = False,
 ) -> tuple[Candidate, ...]:
     """All ways, the cheapest first.
 
     `slm_limit` counts for one workgroup, and none of its memory is used at level "subgroup" (see `conversion.levels`).
-    With `regions`, moves between register regions are weighed too.
+    With `regions`, moves between register regions are weighed too; `portable` ways need no function of one compiler alone.
     """
     cost = cost_of(target, pressure)
     most = 0 if level == "subgroup" else workgroups * (cost.slm_bytes if slm_limit is None else slm_limit)
     matrices = target_info(target).vendor not in ("intel", "amd")
-    memory = _Memory(most, sparing=slm_limit is None, matrices=matrices, forms=target if cost.unit else "")
+    memory = _Memory(
+        most, sparing=slm_limit is None, matrices=matrices, forms=target if cost.unit else "", blocks=not portable
+    )
     source, destination, starts = normalized(source, destination)
     found = _ways_within(source, destination, element_bits, memory, level)
     if regions and found[0][0] != _NOTHING:
         found += _ways_by_regions(source, destination, element_bits, target)
     if any(starts):
-        found = [(_INSIDE if name == _NOTHING else name, with_starts(programs, starts)) for name, programs in found]
+        found = [(INSIDE if name == _NOTHING else name, with_starts(programs, starts)) for name, programs in found]
     if workgroups > 1:
         found = [(name, tuple(_in_cluster(program) for program in programs)) for name, programs in found]
     lengths = [sum(len(program.steps) for program in programs) for _, programs in found]
@@ -224,7 +221,7 @@ def repeated_candidates(candidates: Sequence[Candidate], blocks: Blocks | None, 
         programs = blocks.programs(one.programs, limit)
         idle = not any(program.steps or program.moves for program in programs)
         name = (
-            one.name if idle else f"{_INSIDE if one.name == _NOTHING else one.name}, for each of {blocks.count} blocks"
+            one.name if idle else f"{INSIDE if one.name == _NOTHING else one.name}, for each of {blocks.count} blocks"
         )
         found.append(Candidate(name, programs, blocks.count * one.cost))
     return tuple(sorted(found, key=lambda one: one.cost))
@@ -233,13 +230,15 @@ def repeated_candidates(candidates: Sequence[Candidate], blocks: Blocks | None, 
 class _Memory(NamedTuple):
     """The shared memory that may be used: `most` bytes; if it is to be spared, no more than the widest accesses need.
 
-    `matrices` says that those may be loads of 8x8 matrices; `forms` is the chip whose accesses are weighed, if any.
+    `matrices` says that those may be loads of 8x8 matrices; `forms` is the chip whose accesses are weighed, if any,
+    `blocks` whether block messages are among them.
     """
 
     most: int
     sparing: bool
     matrices: bool
     forms: str
+    blocks: bool
 
     def by_bits(self, a: View, b: View, element_bits: int) -> int:
         if not self.sparing:
@@ -311,10 +310,15 @@ def _ways(
         slots = prod(
             max(one) for one in zip(*(machine_counts(one).values() for one in (source, destination)), strict=True)
         )
-        if stays_in_subgroup(a, b) and slots <= MOST_SLOTS and any(one.axis == "lane" for one in theirs.replicas):
-            found += _by_broadcasts(slot_tables(source, destination), element_bits)
+        if not stays_in_subgroup(a, b):
+            return found
+        if slots <= MOST_SLOTS and any(one.axis == "lane" for one in theirs.replicas):
+            found += by_broadcasts(slot_tables(source, destination), element_bits)
             for number, way in enumerate(gathered_first(a, b, element_bits)):
-                found.append((f"{_INSIDE}, gathered into words first{', by broadcasts' * number}", way))
+                found.append((f"{INSIDE}, gathered into words first{', by broadcasts' * number}", way))
+        if element_bits < WORD and slots <= MOST_SLOTS_TRIED and pattern_of(a, b, element_bits) is None:
+            least = bound_of(source, destination, element_bits).shuffles
+            found += by_passing_on(slot_tables(source, destination), element_bits, least, found)
         return found
     if source.flips is not None or destination.flips is not None:
         return _ways_of_maps(source, destination, element_bits, memory)
@@ -327,11 +331,11 @@ def _ways(
         return found  # words are words: the whole has nothing that its blocks have not
     inside: list[tuple[str, tuple[Program, ...]]] = []
     try:
-        inside = _ways_by_table(source, destination, element_bits)
+        inside = ways_by_table(source, destination, element_bits)
     except SizeError as error:  # more than can be scheduled
         refused = refused or error
     found += inside
-    if not inside or _moves_words(inside[0][1]):
+    if not inside or moves_words(inside[0][1]):
         try:
             program = _row_by_row(source, destination, element_bits, memory.of(source, element_bits))
             found.append((f"{_THROUGH_MEMORY}, row by row", (program,)))
@@ -348,13 +352,13 @@ def _ways_of_maps(
     found: list[tuple[str, tuple[Program, ...]]] = []
     program = exchange_of_maps(source, destination, element_bits)
     if program is not None and len(program.steps) <= MOST_STEPS:
-        found.append((f"{_INSIDE}, as a linear map", (program,)))
+        found.append((f"{INSIDE}, as a linear map", (program,)))
     refused: LayoutError | None = None
     try:
-        found += _ways_by_table(source, destination, element_bits)
+        found += ways_by_table(source, destination, element_bits)
     except SizeError as error:
         refused = error
-    if not found or _moves_words(found[0][1]):
+    if not found or moves_words(found[0][1]):
         try:
             program = memory_of_maps(source, destination, element_bits, memory.most)
             found.append((_THROUGH_MEMORY, (program,)))
@@ -362,11 +366,6 @@ def _ways_of_maps(
             if not found:
                 raise refused or error from None
     return found
-
-
-def _moves_words(programs: Sequence[Program]) -> bool:
-    """Whether words go to other lanes."""
-    return any(program.count(Shuffle) + program.count(LaneSwap) for program in programs)
 
 
 def _row_by_row(source: Layout, destination: Layout, element_bits: int, limit: int) -> Program:
@@ -386,23 +385,6 @@ def _row_by_row(source: Layout, destination: Layout, element_bits: int, limit: i
     return trimmed(program, most["sg"], most["lane"], (counts[0]["reg"], counts[1]["reg"]))
 
 
-def _ways_by_table(source: Layout, destination: Layout, element_bits: int) -> list[tuple[str, tuple[Program, ...]]]:
-    """The ways inside a subgroup, slot by slot: none where elements cross subgroups."""
-    tables = slot_tables(source, destination)
-    if not stays_by_table(*tables):
-        return []
-    program = exchange_by_table(*tables, element_bits)
-    found = [(f"{_INSIDE}, scheduled from tables", (program,))]
-    found += _by_broadcasts(tables, element_bits, min(MOST_BROADCASTS, 4 * program.count(Shuffle)))
-    if program.count(Shuffle) and (shared := exchange_by_pair(*tables, element_bits)) is not None:
-        found.append((f"{_INSIDE}, words filled by pairs of lanes", (shared,)))
-        fewest = min(program.count(Shuffle), shared.count(Shuffle))
-        over = relayed(*tables, element_bits, fewest_by_table(*tables, element_bits), fewest)
-        if over is not None:
-            found.append((f"{_INSIDE}, over other lanes", (over,)))
-    return found
-
-
 def _ways_by_bits(a: View, b: View, element_bits: int, memory: _Memory) -> list[tuple[str, tuple[Program, ...]]]:
     limit = memory.by_bits(a, b, element_bits)
     if stays_in_subgroup(a, b):
@@ -413,8 +395,8 @@ def _ways_by_bits(a: View, b: View, element_bits: int, memory: _Memory) -> list[
                 found += _ways_by_swaps(a, b, element_bits)
         else:
             program = exchange(a, b, element_bits)
-            found = [(_INSIDE, (program,))] if len(program.steps) <= MOST_STEPS else []
-        if found and not _moves_words(found[0][1]):
+            found = [(INSIDE, (program,))] if len(program.steps) <= MOST_STEPS else []
+        if found and not moves_words(found[0][1]):
             return found
     else:
         found = [(_cross_subgroup_name(way), way) for way in across_subgroups(a, b, element_bits, limit)]
@@ -424,7 +406,9 @@ def _ways_by_bits(a: View, b: View, element_bits: int, memory: _Memory) -> list[
         if plain != found[-1][1][0]:
             found.append((f"{_THROUGH_MEMORY}, {_PLAIN}", (plain,)))
         if memory.forms:
-            for name, program in through_forms(a, b, element_bits, memory.forms, limit, memory.most):
+            for name, program in through_forms(
+                a, b, element_bits, memory.forms, limit, memory.most, blocks=memory.blocks
+            ):
                 found.append((f"{_THROUGH_MEMORY}, {name}", (program,)))
             orders: tuple[Literal["source", "destination"], ...] = ("source", "destination")
             for order in orders:
@@ -450,16 +434,6 @@ def _ways_by_swaps(a: View, b: View, element_bits: int) -> list[tuple[str, tuple
     return [(f"{_SWAPS}, then {way.name}", (program, way.make())) for way in rest]
 
 
-def _by_broadcasts(
-    tables: tuple[Slots, Slots], element_bits: int, most: int = MOST_BROADCASTS
-) -> list[tuple[str, tuple[Program, ...]]]:
-    try:
-        program = broadcasts(*tables, element_bits, most)
-    except SizeError:
-        return []
-    return [] if program is None else [(f"{_INSIDE}, by broadcasts", (program,))]
-
-
 def _ways_of_blocks(
     source: Layout, destination: Layout, element_bits: int, memory: _Memory
 ) -> list[tuple[str, tuple[Program, ...]]]:
@@ -471,7 +445,7 @@ def _ways_of_blocks(
         try:
             return [
                 (
-                    _INSIDE if name == _NOTHING else f"{name}, for each of {blocks.count} blocks",
+                    INSIDE if name == _NOTHING else f"{name}, for each of {blocks.count} blocks",
                     blocks.programs(programs, memory.of(source, element_bits)),
                 )
                 for name, programs in _ways(blocks.source, blocks.destination, element_bits, memory)

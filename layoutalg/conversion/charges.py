@@ -46,7 +46,7 @@ numbers becomes moves for each bit of the distance where lanes are columns of on
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from functools import lru_cache
 from itertools import groupby
 from typing import Any, NamedTuple
@@ -94,6 +94,8 @@ _GROUP = 4
 """The registers that are loaded or stored at once on NVIDIA's and AMD's chips, at most."""
 _MESSAGE = 8
 """The words of a message to shared memory, at most."""
+_LINE = 4
+"""The words that a block load moves at once for each of 16 lanes."""
 _LOOKED_UP = 6
 """The operations that look up a lane's number in a constant."""
 
@@ -300,12 +302,14 @@ def _of_accesses(program: Program, found: Counter[str], once: _Once, *, waits: b
             once.reached.add((address, bits))
             reached[key] = _reached(address)
         messages = -(-len(words) // _MESSAGE)
+        if step.matrix == "block" and kind == "load":
+            messages = -(-len(words) * bits // (_LINE * WORD))
         found[kind] += messages
         found[f"{kind}_word"] += len(words)
         found["offset"] += messages - 1 + (at.base != 0)
         found["apart"] += bool(at.xor and at.base & reached[key].terms)
         found["piece"] += 0 if step.matrix else _pieces(at.base | reached[key].strides, len(words), bits) - messages
-        found["narrow"] += len(words) if bits < WORD else 0
+        found["narrow"] += len(words) if bits < WORD and not step.matrix else 0
         if isinstance(step, Store):
             if bits < WORD:
                 cells = [program.pack[word * program.parts] for word in words if word < given]
@@ -367,7 +371,7 @@ def _of_result(chain: Sequence[Program], found: Counter[str]) -> None:
     if parts > 1:
         if not last.steps and len(chain) == 1:  # what is packed and unpacked at once is one thing
             rest = tuple([last.pack[place] if place >= 0 else -1 for place in rest])
-        rest = _of_parts(rest, parts, found, _narrow(last))
+        rest = _of_parts(rest, parts, found, _narrow(last), _lines(last))
     given = len(last.pack) // parts if len(chain) == 1 else 0
     found.update(paired_accesses(last, rest))
     found["group_moved"] += sum([_moved_in_group(rest[i : i + _GROUP], given) for i in range(0, len(rest), _GROUP)])
@@ -381,6 +385,8 @@ def _of_result(chain: Sequence[Program], found: Counter[str]) -> None:
     found["result"] += len(made) - len(set(made))
     loads = {word: step.to for step in last.steps if isinstance(step, Load) for word in step.to}
     found["regrouped"] += sum([not _together(rest, place, loads.get(word, ())) for place, word in enumerate(rest)])
+    lines = _lines(last)
+    found["result"] += 2 * sum([not _together(rest, place, lines.get(word, ())) for place, word in enumerate(rest)])
     if last.element_bits > WORD:
         sent = {step.to for step in last.steps if isinstance(step, Shuffle)} if len(chain) == 1 else set[int]()
         alone = set(made).difference(loads)
@@ -437,13 +443,21 @@ def _together(words: Sequence[int], place: int, loaded: Sequence[int]) -> bool:
     return tuple(words[start : start + count]) == tuple(loaded[first : first + count])
 
 
+def _lines(program: Program) -> dict[int, tuple[int, ...]]:
+    """The words that block loads make, each with those of its load: Intel's compiler copies them to other places twice."""
+    loads = [step for step in program.steps if isinstance(step, Load) and step.matrix == "block"]
+    return {word: step.to for step in loads for word in step.to}
+
+
 def _narrow(program: Program) -> set[int]:
     """The words that are loads of several elements, but of fewer than a word has."""
     loads = [step for step in program.steps if isinstance(step, Load) and program.element_bits < step.bits < WORD]
     return {word for step in loads for word in step.to}
 
 
-def _of_parts(cells: Sequence[int], parts: int, found: Counter[str], narrow: set[int]) -> list[int]:
+def _of_parts(
+    cells: Sequence[int], parts: int, found: Counter[str], narrow: set[int], lines: Container[int] = ()
+) -> list[int]:
     """Charge for the words that are put together; the others, by their number, and -1 for those."""
     words: list[int] = []
     for start in range(0, len(cells), parts):
@@ -456,7 +470,8 @@ def _of_parts(cells: Sequence[int], parts: int, found: Counter[str], narrow: set
                 found["low_half"] += 1
                 words.append(-1)
                 continue
-            found["narrow" if live == 1 else "half" if parts == 2 else "byte"] += live
+            whole = parts == 2 or any(cell // parts in lines for cell in one)  # lines of bytes: a move for each
+            found["narrow" if live == 1 else "half" if whole else "byte"] += live
             if live > 1:
                 found["joined"] += max(len({cell // parts for cell in one if cell >= 0}) - 1, 1)
             if parts > 2:

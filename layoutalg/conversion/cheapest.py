@@ -42,6 +42,7 @@ def cheapest_of(
     workgroups: int = 1,
     regions: bool = False,
     pressure: str = "all",
+    portable: bool = False,
 ) -> Candidate:
     """The first of `candidates_of` the same."""
     cost, known = cost_of(target, pressure), rates(target)
@@ -52,7 +53,8 @@ def cheapest_of(
             found = _exchange(pattern, cost)
             if found is not None:
                 return found
-    return candidates_of(source, destination, element_bits, target, slm_limit, level, workgroups, regions, pressure)[0]
+    settings = slm_limit, level, workgroups, regions, pressure, portable
+    return candidates_of(source, destination, element_bits, target, *settings)[0]
 
 
 @lru_cache(maxsize=64)

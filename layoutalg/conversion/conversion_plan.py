@@ -67,6 +67,7 @@ class ConversionPlan:
     workgroups: int = 1
     regions: bool = False
     pressure: str = "all"
+    portable: bool = False
     unpriced: str = field(default="", repr=False)
     """Why there is no cost, where the layouts do not say how many lanes there are."""
 
@@ -88,15 +89,16 @@ class ConversionPlan:
         normalized(a, b)
         check_level(self.level, self.workgroups, max(count["sg"] for count in counts), self.target)
         object.__setattr__(self, "regions", as_flag(self.regions, "regions"))
+        object.__setattr__(self, "portable", as_flag(self.portable, "portable"))
         if self.regions and not target_info(self.target).grf_bytes:
             raise ConversionError(
                 f"regions=True: {self.target} has no register regions; expected a target of Intel's, such as pvc or bmg"
             )
 
     @property
-    def _asked(self) -> tuple[Layout, Layout, int, str, int | None, str, int, bool, str]:
+    def _asked(self) -> tuple[Layout, Layout, int, str, int | None, str, int, bool, str, bool]:
         """The fields in their order, which is that of `candidates_of`'s parameters."""
-        settings = self.slm_limit, self.level, self.workgroups, self.regions, self.pressure
+        settings = self.slm_limit, self.level, self.workgroups, self.regions, self.pressure, self.portable
         return self.source, self.destination, self.element_bits, self.target, *settings
 
     @property

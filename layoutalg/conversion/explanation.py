@@ -15,6 +15,7 @@ cost         32 issue slots on generic, estimated: an exchange in registers and 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from layoutalg.conversion.cost import cost_of
@@ -22,6 +23,7 @@ from layoutalg.conversion.levels import changes
 from layoutalg.conversion.program.steps import BANKS, WORD, Load, Shuffle, Store
 from layoutalg.core.errors import SizeError
 from layoutalg.core.plurals import counted
+from layoutalg.hardware.chips import target_info
 from layoutalg.hardware.shared_memory import CYCLE_BYTES, rates
 from layoutalg.memory.machine_bits import Place, View, view
 
@@ -105,6 +107,7 @@ def _rows(plan: ConversionPlan) -> Iterator[tuple[str, str]]:
     if plan.unpriced:
         yield "cost", f"none: {plan.unpriced}"
         return
+    yield from _portability(plan)
     for i, candidate in enumerate(plan.candidates):
         cost = (
             f"{counted(candidate.cost, 'issue slot')} on {plan.target}, {cost_of(plan.target).origin}: {candidate.name}"
@@ -150,6 +153,28 @@ def _pressures(plan: ConversionPlan) -> Iterator[tuple[str, str]]:
 def _cycles(cycles: float) -> str:
     """A number of cycles; half ones where there are."""
     return counted(int(cycles), "cycle") if cycles == int(cycles) else f"{cycles:g} cycles"
+
+
+def _portability(plan: ConversionPlan) -> Iterator[tuple[str, str]]:
+    """What block messages gain, where the plan has some or keeps to what every compiler takes."""
+    blocks = any(
+        isinstance(step, (Store, Load)) and step.matrix == "block"
+        for program in plan.programs
+        for step in program.steps
+    )
+    if not blocks and not (plan.portable and target_info(plan.target).has_dpas):
+        return
+    other = replace(plan, portable=not plan.portable)
+    if blocks:
+        more = counted(other.cost - plan.cost, "issue slot")
+        yield (
+            "portable",
+            f"no: block messages, which only Intel's graphics compiler knows; portable=True costs {more} more",
+        )
+    elif plan.cost > other.cost:
+        yield "portable", f"yes: with block messages of Intel's chips it would cost {plan.cost - other.cost} less"
+    else:
+        yield "portable", "yes: that costs nothing"
 
 
 def _accesses(what: str, widths: list[tuple[int, int]]) -> str:

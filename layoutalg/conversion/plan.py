@@ -10,9 +10,9 @@ A 16x16 tile of f32 in 16 lanes, a row per register, is to become a column per r
 >>> bool((plan.apply(tile.T[None]) == tile[None]).all())      # [sg, lane, reg]
 True
 
-Here every lane needs a word from each of 15 others, so 15 shuffles are the minimum. On pvc a way through shared memory has fewer
-instructions; its lines are padded, so that lanes meet in no bank. Inside registers and lanes, 32 shuffles that exchange a bit at
-a time take fewer instructions than the 15. Without a target, the fewest shuffles are taken:
+Here every lane needs a word from each of 15 others, so 15 shuffles are the minimum. On pvc a way through shared memory has
+fewer instructions. Inside registers and lanes, 32 shuffles that exchange a bit at a time take fewer than the 15. Without a
+target, the fewest shuffles are taken:
 
 >>> convert(rows, columns, target="pvc", level="subgroup").shuffles, convert(rows, columns).shuffles
 (32, 15)
@@ -49,6 +49,7 @@ def convert(
     workgroups: int = 1,
     regions: bool = False,
     pressure: str = "all",
+    portable: bool = False,
 ) -> ConversionPlan:
     """The plan from one layout of a tensor to another: each a `Layout`, a value of any notation, or its text.
 
@@ -63,6 +64,8 @@ def convert(
     They are emitted as inline assembly, which `--gpu-lower-to-xevm-pipeline` alone does not take (docs/conversions.md).
     `pressure` says who else wants shared memory: "all" (every subgroup of a core converts at once) or "alone" (one converts
     while the others compute); the plan prints what it costs in both (see `conversion.cost`).
+    On Intel's chips what goes through shared memory may take block messages, by names that only Intel's graphics compiler
+    knows; a plan that is `portable` does without, and its text says what that costs.
 
     Raises `ConversionError` for layouts of different tensors or on different machines, for elements that are not 8, 16, 32 or
     64 bits, for `regions` on other chips, and for another `pressure`; `PlanError` for an unknown target; `SizeError` for a plan
@@ -85,6 +88,7 @@ def convert(
         workgroups,
         regions,
         pressure,
+        portable,
         "" if ends.lanes is not None or symbols else LANES_MISSING,
     )
     _ = plan.chosen  # worked out once, and kept: what can't be planned is an error here

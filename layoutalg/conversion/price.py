@@ -95,7 +95,7 @@ class Price:
         """
         if self.slots is None or self.source is None or self.result is None or self.element_bits is None:
             raise ConversionError(f"no plan: {self.problem or 'a price without layouts'}")
-        return ConversionPlan(self.source, self.result, self.element_bits, self.chip)
+        return ConversionPlan(self.source, self.result, self.element_bits, self.chip, portable=True)
 
     @property
     def facts(self) -> dict[str, Any]:
@@ -204,7 +204,7 @@ def _fragment(layout: Layout) -> str:
 
 @lru_cache(maxsize=_CACHED)
 def _slots(source: Layout, result: Layout, bits: int, chip: str) -> int:
-    return ConversionPlan(source, result, bits, chip).cost
+    return ConversionPlan(source, result, bits, chip, portable=True).cost
 
 
 def _on_chip(

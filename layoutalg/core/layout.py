@@ -41,7 +41,7 @@ from layoutalg.core.extents import Extent
 from layoutalg.core.notation import Machine, Notation, Operand, one_operand, own_sizes
 from layoutalg.core.reader import Reader
 from layoutalg.core.relation import MACHINE, Relation
-from layoutalg.core.text import read_parts
+from layoutalg.core.text import read_parts, read_usual
 
 if TYPE_CHECKING:
     from layoutalg.core.fragments import Indices, Selection
@@ -274,6 +274,10 @@ class Layout(Relation, Notation):
 
 def read_layout(reader: Reader) -> Layout:
     """Read one layout and leave the reader behind it."""
+    usual = read_usual(reader.text) if reader.position == 0 else None
+    if usual is not None:
+        reader.position = len(reader.text)
+        return Layout.as_written(usual.dims, usual.replicas, (), usual.names, usual.origins)
     dims, replicas, offsets, names, origins, flips = read_parts(reader)
     return Layout(dims, replicas, offsets, names=names, origins=origins, flips=flips)
 

@@ -25,6 +25,7 @@ __all__ = [
     "LONGEST_SHOWN",
     "LONGEST_SILENCE",
     "LONGEST_SOURCE_LINE",
+    "LONGEST_USUAL",
     "MAX_COPIES",
     "MAX_ENTRIES",
     "MAX_EXTENT",
@@ -112,6 +113,7 @@ __all__ = [
     "MOST_REPLICA_SHIFTS",
     "MOST_REPORTED",
     "MOST_SCALAR_OPERATIONS",
+    "MOST_SENT",
     "MOST_SHADOW_STAMPS",
     "MOST_SHARED_BYTES",
     "MOST_SLOTS",
@@ -157,6 +159,8 @@ MOST_DIGITS = 4300
 """Digits of a number that Python prints and reads; it refuses longer ones (`sys.int_info.default_max_str_digits`)."""
 LONGEST_NAME = 64
 """Characters of the name of an axis, a dimension or a symbol."""
+LONGEST_USUAL = 1024
+"""Characters of a text of the usual form, which is read at once; a longer one is read word by word."""
 LONGEST_SHOWN = 60
 """Characters of a value that a message shows."""
 LONGEST_SILENCE = 60
@@ -293,6 +297,8 @@ MOST_STEPS = 2**16
 """Steps of a conversion."""
 MOST_BROADCASTS = 2**8
 """Shuffles of a conversion that selects nothing before them."""
+MOST_SENT = 64
+"""Broadcasts for one conversion that are tried where no element is to have copies."""
 MOST_RELAYED = 2**11
 """Elements whose ways over other lanes are searched."""
 MOST_LOOKED_UP = 64

@@ -29,7 +29,7 @@ from layoutalg.core.factors import (
     natural_order,
     size_of,
 )
-from layoutalg.core.limits import MAX_SIZE
+from layoutalg.core.limits import MAX_EXTENT, MAX_SIZE, MAX_START, MOST_GIVEN
 from layoutalg.core.messages import number_text, shown
 from layoutalg.core.replicas import merge_replicas, same_replicas
 from layoutalg.core.text import LayoutParts, layout_text
@@ -403,18 +403,46 @@ def _same_with_xor(a: Relation, b: Relation) -> bool:
 
 
 _set = object.__setattr__
+_new = cast("Any", tuple).__new__
 
 
 def _factors(
     dims: Iterable[Iterable[FactorLike]], replicas: Iterable[FactorLike], xor: bool
 ) -> tuple[tuple[tuple[Factor, ...], ...], tuple[Factor, ...]]:
     """Check the factors that a caller gave; raises `XorFoundError` for one that flips places unless `xor`."""
-    checked = tuple(
-        [tuple([as_factor(f, xor) for f in listed(factors, "factors")]) for factors in listed(dims, "dimensions")]
-    )
+    checked = tuple([_checked(factors, xor) for factors in listed(dims, "dimensions")])
     if isinstance(replicas, tuple) and not replicas:
         return checked, ()
     return checked, tuple([as_factor(f, xor) for f in listed(replicas, "replicas")])
+
+
+_KNOWN = frozenset((*MACHINE, "addr", *default_names(8)))
+"""Axes whose names need no check."""
+
+
+def _checked(factors: Iterable[FactorLike], xor: bool) -> tuple[Factor, ...]:
+    """The factors of one dimension; the usual ones are known at a glance, `as_factor` looks at the others."""
+    # A Factor that a caller made by hand was not checked; an XorFactor cannot be taken apart. bool is not int here.
+    given: Any = factors
+    if (given.__class__ is not list and given.__class__ is not tuple) or len(given) > MOST_GIVEN:
+        given = listed(factors, "factors")
+    found: list[Factor] = []
+    for one in given:
+        kind = one.__class__
+        if (kind is tuple or kind is Factor) and len(one) == 3:
+            extent, stride, axis = one
+            if (
+                extent.__class__ is int
+                and stride.__class__ is int
+                and 0 < extent <= MAX_EXTENT
+                and 0 < stride <= MAX_START
+                and axis.__class__ is str
+                and axis in _KNOWN
+            ):
+                found.append(one if kind is Factor else _new(Factor, one))
+                continue
+        found.append(as_factor(one, xor))
+    return tuple(found)
 
 
 def _fill(

@@ -11,15 +11,34 @@ d0 = 2@sg:4 16@reg, d1 = 4@sg 16@lane
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
+from math import prod
 from typing import NamedTuple
 
 from layoutalg.core.extents import Extent, extent_text, read_extent
 from layoutalg.core.factors import Factor, Place, Places, XorFactor, xor_factor
-from layoutalg.core.limits import LONGEST_NAME, MAX_START, MOST_DIMENSIONS, MOST_FACTORS, MOST_SYMBOLIC
+from layoutalg.core.limits import (
+    LONGEST_NAME,
+    LONGEST_USUAL,
+    MAX_SIZE,
+    MAX_START,
+    MOST_DIMENSIONS,
+    MOST_FACTORS,
+    MOST_SYMBOLIC,
+)
 from layoutalg.core.reader import Reader
 
-__all__ = ["LayoutParts", "layout_text", "read_parts"]
+__all__ = ["LayoutParts", "layout_text", "read_parts", "read_usual"]
+
+_GAP = r"[ \t\r\n]*+"
+_NAME = "[A-Za-z][A-Za-z0-9_]{0,40}+"
+_FACTOR = rf"[1-9][0-9]{{0,8}}@(?:{_NAME}|_)(?::[1-9][0-9]{{0,17}})?+"
+_LIST = rf"{_FACTOR}(?:[ \t\r\n]++{_FACTOR})*+{_GAP}"
+_CLAUSE = rf"{_NAME}{_GAP}={_GAP}(?:1{_GAP}(?=[,|]|\Z)|{_LIST})"
+_USUAL = re.compile(rf"{_GAP}{_CLAUSE}(?:,{_GAP}{_CLAUSE})*+(?:\|{_GAP}replicas[ \t\r\n]++{_LIST})?+")
+"""A text of numbers alone, with replicas or without; whatever else is read word by word."""
+_EACH = re.compile(r"([0-9]+)@([A-Za-z0-9_]+)(?::([0-9]+))?")
 
 
 class LayoutParts(NamedTuple):
@@ -102,6 +121,40 @@ def read_parts(reader: Reader) -> LayoutParts:
     if flips is None and any(type(f) is XorFactor for factors in (*dims.values(), replicas) for f in factors):
         flips = ()
     return LayoutParts(tuple(dims.values()), tuple(replicas), offsets, tuple(dims), starts, flips)
+
+
+def read_usual(text: str) -> LayoutParts | None:
+    """What a whole text of the usual form says, read at once; None for any other, which `read_parts` reads or refuses.
+
+    >>> read_usual("d0 = 8@lane").names, read_usual("d0 = M@lane"), read_usual("d0 = 8@lane | offset 3@sg")
+    (('d0',), None, None)
+    """
+    if len(text) > LONGEST_USUAL or _USUAL.fullmatch(text) is None:
+        return None
+    clauses, _, copies = text.partition("|")
+    dims: dict[str, tuple[Factor, ...]] = {}
+    count = 0
+    for clause in clauses.split(","):
+        name, _, factors = clause.partition("=")
+        dims[name.strip()] = found = _usual_factors(factors)
+        count += 1
+        if len(found) > 2 and prod([f[0] for f in found]) > MAX_SIZE:
+            return None
+    if len(dims) != count or count > MOST_DIMENSIONS:
+        return None
+    replicas = _usual_factors(copies) if copies else ()
+    if any(f[2] is None for f in replicas):
+        return None
+    return LayoutParts(tuple(dims.values()), replicas, {}, tuple(dims), (0,) * count)
+
+
+def _usual_factors(text: str) -> tuple[Factor, ...]:
+    return tuple(
+        [
+            Factor(int(extent)) if axis == "_" else Factor(int(extent), int(stride) if stride else 1, axis)
+            for extent, axis, stride in _EACH.findall(text)
+        ]
+    )
 
 
 def _factors(reader: Reader) -> tuple[Factor, ...]:

@@ -197,7 +197,7 @@ def _replace(conversion: Operation, exchanges: Exchanges, machine: Machine, targ
             raise ConversionError("both layouts are needed to know which elements move")
         _lane_layout(result)
         sizes = converted_shape(shape, source)
-        plan = convert(source, result, sizes, machine=machine, element_bits=bits, target=target)
+        plan = convert(source, result, sizes, machine=machine, element_bits=bits, target=target, portable=True)
     made.replace_all_uses_with(exchanged(exchanges, plan, value, made.type, conversion))
     conversion.detach()
     conversion.erase()
@@ -209,7 +209,7 @@ def _shuffled(op: Operation, count: int, bits: int, machine: Machine, target: st
     layouts = [f"d0 = {count}@reg {lanes}@lane", f"d0 = {lanes}@lane {count}@reg"]
     if "unpack" in str(op.properties.get("mode")).lower():
         layouts.reverse()
-    return convert(layouts[0], layouts[1], element_bits=bits, target=target)
+    return convert(layouts[0], layouts[1], element_bits=bits, target=target, portable=True)
 
 
 def _finding(operation: Operation, message: str) -> Finding:

@@ -72,7 +72,7 @@ def _cheapest(layout: Layout, bits: int, way: Way, chip: TargetInfo, writer: str
             continue
         try:
             ends = (other, layout) if way != "store" else (layout, other)
-            plan = convert(*ends, element_bits=bits, target=chip.name)
+            plan = convert(*ends, element_bits=bits, target=chip.name, portable=True)
         except LayoutError:
             continue
         whole = slots_of(found[0], chip) + plan.cost

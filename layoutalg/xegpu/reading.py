@@ -16,7 +16,7 @@ from typing import Any, TypeAlias
 
 from layoutalg.core.elements import read_element
 from layoutalg.core.errors import LayoutError, VerificationError
-from layoutalg.core.limits import MAX_EXTENT
+from layoutalg.core.limits import MAX_EXTENT, MAX_NESTING
 from layoutalg.core.limits import MOST_DIMENSIONS as _MOST_DIMENSIONS
 from layoutalg.core.reader import Reader, did_you_mean
 from layoutalg.xegpu.attributes import DistributeLayout, LayoutAttr, SliceAttr
@@ -43,6 +43,11 @@ Value: TypeAlias = (
 )
 
 _FIELDS = ("sg_layout", "sg_data", "inst_data", "lane_layout", "lane_data", "order")
+_NUMBERS = "[0-9]{1,9}(?:, ?[0-9]{1,9}){0,15}+"
+_GIVEN = rf"(?:{'|'.join(_FIELDS)}) ?= ?\[{_NUMBERS}\]"
+_USUAL = re.compile(rf"#xegpu\.layout<{_GIVEN}(?:,[ \n]{{0,20}}+{_GIVEN}){{0,5}}+>")
+"""The usual text, read at once; whatever else goes through the `Reader` word by word."""
+_FIELD = re.compile(r"([a-z_]+) ?= ?\[([0-9, ]+)\]")
 
 
 def parse_attribute(text: str, aliases: Mapping[str, Any] | None = None, llvm: int | None = None) -> Value:
@@ -69,6 +74,9 @@ def read_notation(reader: Reader, llvm: int | None = None) -> Value:
     alias = reader.accept_alias()
     if alias is not None:
         return alias
+    usual = _usual_layout(reader)
+    if usual is not None:
+        return usual
     start = reader.skip()
     sigil = "#" if reader.accept("#") else "!" if reader.accept("!") else ""
     word = reader.word("an attribute or type, such as #xegpu.layout<...>")
@@ -98,6 +106,19 @@ def read_notation(reader: Reader, llvm: int | None = None) -> Value:
     if inside:
         reader.expect(">")
     return value
+
+
+def _usual_layout(reader: Reader) -> LayoutAttr | None:
+    """The attribute that the usual text of `#xegpu.layout` means, read at once; None, and nothing read, for any other."""
+    usual = _USUAL.match(reader.text, reader.position)
+    if usual is None or reader.depth >= MAX_NESTING:
+        return None
+    found = _FIELD.findall(usual.group())
+    fields = {name: tuple(map(int, numbers.split(","))) for name, numbers in found}
+    if len(fields) != len(found):
+        return None
+    reader.position = usual.end()
+    return LayoutAttr(**fields)
 
 
 def _layout(reader: Reader) -> LayoutAttr:

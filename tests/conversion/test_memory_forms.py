@@ -1,4 +1,4 @@
-"""Conversions by the accesses of NVIDIA's and AMD's chips: right in every form, and without bank conflicts where it is said.
+"""Conversions by the accesses of NVIDIA's, AMD's and Intel's chips: right in every form, without conflicts where it is said.
 
 The counts of clocks are those of the laboratory's bank model (a phase at a time, a word of each bank), which this package did
 not compute.
@@ -13,18 +13,18 @@ import pytest
 
 from layoutalg import Layout
 from layoutalg.conversion import convert
-from layoutalg.conversion.program.access_conflicts import program_cycles
+from layoutalg.conversion.program.access_conflicts import program_cycles, program_ways
 from layoutalg.conversion.program.matrices import matrix_bytes
 from layoutalg.conversion.program.program import Program
 from layoutalg.conversion.program.steps import Address, Load, Store
 from layoutalg.conversion.strategies.memory_forms import through_forms
 from layoutalg.conversion.strategies.padding import cycles_of
-from layoutalg.hardware.shared_memory import served
+from layoutalg.hardware.shared_memory import CYCLE_BYTES, rates, served
 from layoutalg.memory.machine_bits import view
 from tests.conversion.brute_force import numbers, values
 from tests.random_layouts import bits_pair
 
-LANES = {"sm_80": 5, "sm_90": 5, "gfx942": 6, "gfx950": 6}
+LANES = {"sm_80": 5, "sm_90": 5, "gfx942": 6, "gfx950": 6, "pvc": 4, "bmg": 4}
 TRANSPOSE = "d0 = {0}@lane, d1 = {0}@reg", "d0 = {0}@reg, d1 = {0}@lane"
 TILES = "d0 = {1}@lane:16, d1 = 16@lane, d2 = 16@reg", "d0 = {1}@lane:16, d1 = 16@reg, d2 = 16@lane"
 MFMA_16 = "d0 = 4@lane:16 4@reg, d1 = 16@lane", "d0 = 16@lane, d1 = 4@lane:16 4@reg"
@@ -58,6 +58,17 @@ def test_every_form_brings_every_element_where_it_is_wanted(chip: str, seed: int
         assert b is not None
         for name, program in through_forms(a, b, bits, chip, limit):
             assert (program.run(held) == wanted).all(), (name, source, destination, bits)
+            blocks = [step for step in program.steps if isinstance(step, (Store, Load)) and step.matrix == "block"]
+            assert not blocks or (program.lanes == 16 and all(_alone(step, program) for step in blocks))
+        for _, program in through_forms(a, b, bits, chip, limit, blocks=False):
+            assert not any(getattr(step, "matrix", "") == "block" for step in program.steps)
+
+
+def _alone(step: Store | Load, program: Program) -> bool:
+    """Whether a block's address is the same in all lanes, a multiple of 16 bytes, and its end within the memory."""
+    at = step.address.of(np.arange(program.subgroups), np.arange(16)) * step.bits // 8
+    inside = at.max() + len(step[0]) * 16 * step.bits // 8 <= program.slm_bytes
+    return bool((at == at[:, :1]).all() and not (at % 16).any() and inside)
 
 
 @pytest.mark.parametrize(
@@ -105,6 +116,12 @@ def test_placement_counts_clocks_as_the_plan_does(chip: str) -> None:
         step = Load(words, at, unit * 8) if reading else Store(words, at, None, unit * 8)
         program = Program(1, 1 << lanes, 32, count, count, words, (step,), words)
         found = cycles_of(weights, size, 0, served(chip, size, 1 << lanes, reading=reading))
+        known = rates(chip)
+        assert known is not None
+        if known.least < CYCLE_BYTES and program_ways(program, chip) == [
+            1
+        ]:  # messages of fewer bytes than all banks have, on Intel's chips
+            found = min(found, max(size << lanes, known.least) / CYCLE_BYTES)
         assert found == program_cycles(program, chip), (weights, size, reading)
 
 

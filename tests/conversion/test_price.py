@@ -108,7 +108,7 @@ def test_the_price_is_that_of_the_plan_between_the_layouts_that_are_priced() -> 
             found = la.price(COLUMNS, ROWS, (32, 32), element, chip=chip)
             assert found.source is not None
             assert found.result is not None
-            plan = la.convert(found.source, found.result, element_bits=bits, target=chip)
+            plan = la.convert(found.source, found.result, element_bits=bits, target=chip, portable=True)
             assert (found.slots, found.plan.cost) == (plan.cost, plan.cost)
 
 

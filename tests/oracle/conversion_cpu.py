@@ -5,7 +5,7 @@ at once, and launched one after another. Fragments go in and out as bytes, `[wor
 (The runtime obeys the sub-group size only where it optimizes: with `-cl-opt-disable`, built ten times faster, kernels crash.)
 
     python -m tests.oracle.conversion_cpu DIRECTORY      reads kernel.spv, jobs.json, *.in.npy, caller.cl if there is one;
-                                                         writes *.out.npy
+                                                         or builtins.cl; writes *.out.npy
 """
 
 from __future__ import annotations
@@ -67,18 +67,43 @@ def run_batch(jobs: Sequence[Job], directory: Path) -> dict[str, Array]:
 
 def merged(texts: Sequence[str]) -> str:
     """One module that holds the kernels of several, whose texts are two lines, the kernel, two braces."""
-    inside = ["\n".join(text.rstrip().splitlines()[2:-2]) for text in texts]
-    first = texts[0].splitlines()[:2]
-    return "\n".join([*first, *inside, "  }", "}"]) + "\n"
+    inside = [text.rstrip().splitlines()[2:-2] for text in texts]
+    declared = dict.fromkeys([line for lines in inside for line in lines if line.startswith("    llvm.func ")])
+    kept = [line for lines in inside for line in lines if line not in declared]
+    return "\n".join([*texts[0].splitlines()[:2], *declared, *kept, "  }", "}"]) + "\n"
 
 
 def lower_batch(jobs: Sequence[Job], directory: Path) -> Path:
     """The SPIR-V of all kernels, which spirv-val accepts."""
     texts = [_text(job.programs, job.element, job.name) for job in jobs]
+    if any("__builtin_IB_simd_block" in text for text in texts):
+        (directory / "builtins.cl").write_text(block_messages())
     return spirv_of(merged([_text(FIRST, "i32", "leading"), *texts]), directory)
 
 
 _text = cache(partial(emit_kernel, llvm=22))
+
+
+def block_messages() -> str:
+    """The block messages of Intel's graphics compiler, as cl_intel_subgroup_local_block_io says what they do.
+
+    Value i of a lane is number `lane + i * lanes` from the address on.
+    """
+    lines, inline = ["#pragma OPENCL EXTENSION cl_intel_subgroups : enable"], "__attribute__((always_inline))"
+    for kind, ending, most in (("uchar", "_b", 16), ("ushort", "_h", 16), ("uint", "", 8)):
+        for count in (1 << i for i in range(most.bit_length())):
+            vector = f"{kind}{count}" if count > 1 else kind
+            places = [f"p[get_sub_group_local_id() + {i} * get_sub_group_size()]" for i in range(count)]
+            values = [f"v.s{i:x}" if count > 1 else "v" for i in range(count)]
+            stores = " ".join(f"{place} = {value};" for place, value in zip(places, values, strict=True))
+            ending_of = f"_{count}_local{ending}"
+            read = f"{vector} __builtin_IB_simd_block_read{ending_of}(local {kind} *p)"
+            write = f"void __builtin_IB_simd_block_write{ending_of}(local {kind} *p, {vector} v)"
+            lines += [
+                f"{inline} {read} {{ return ({vector})({', '.join(places)}); }}",
+                f"{inline} {write} {{ {stores} }}",
+            ]
+    return "\n".join(lines) + "\n"
 
 
 def run_functions(jobs: Sequence[Job], directory: Path) -> dict[str, Array]:
@@ -171,6 +196,11 @@ def main(directory: Path) -> None:
         program.compile("")
         calling.compile("-cl-std=CL1.2")
         program = pyopencl.link_program(context, [program, calling])
+    elif (directory / "builtins.cl").exists():
+        builtins = pyopencl.Program(context, (directory / "builtins.cl").read_text())
+        program.compile("")
+        builtins.compile("-cl-std=CL1.2")
+        program = pyopencl.link_program(context, [program, builtins])
     else:
         program.build()
     for job in json.loads((directory / "jobs.json").read_text()):

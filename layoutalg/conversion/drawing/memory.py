@@ -119,7 +119,7 @@ class _Side:
         size, count = step.bits // 8, len(step.words if isinstance(step, Store) else step.to)
         at = step.address.of(np.arange(self.program.subgroups), np.arange(self.program.lanes))
         if step.matrix:
-            return matrix_bytes(step.matrix, at * _BYTES, count)
+            return matrix_bytes(step.matrix, at * size, count, step.bits)
         return (at[..., None, None] + np.arange(count)[:, None]) * size + np.arange(size)
 
     def active(self, step: Store | Load) -> NDArray[np.bool_]:
@@ -132,6 +132,13 @@ class _Side:
     def phases(self, step: Store | Load, sg: int) -> Iterator[tuple[list[int], dict[int, dict[int, list[int]]]]]:
         """The lanes of a subgroup that are served together, and for each bank the words they come for, with their lanes."""
         at, active = self.bytes_of(step)[sg], self.active(step)[sg]
+        if step.matrix == "block":  # a line for each place of a lane
+            for line in (at[:, i] // _BYTES for i in range(at.shape[1])):
+                found: dict[int, dict[int, list[int]]] = {}
+                for lane, word in enumerate(line[:, 0].tolist()):
+                    found.setdefault(word % BANKS, {}).setdefault(word, []).append(lane)
+                yield list(range(len(line))), found
+            return
         if step.matrix:  # the banks serve rows, of the lanes that say where
             count, mask = matrix_access(step.matrix, at.shape[1], self.program.lanes)
             rows = step.address.of(np.arange(sg, sg + 1), np.arange(self.program.lanes))[0]

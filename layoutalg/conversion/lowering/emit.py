@@ -59,7 +59,7 @@ from math import gcd
 from layoutalg.conversion.lowering.fragment_vectors import cast, vector_sizes
 from layoutalg.conversion.lowering.indices import FIXED_WIDTH, Indices, named
 from layoutalg.conversion.lowering.operations import BARRIER_IN_SUBGROUP, write_chain
-from layoutalg.conversion.lowering.shared_memory import ALIGNMENT, SHARED, shared_bytes, shared_type
+from layoutalg.conversion.lowering.shared_memory import ALIGNMENT, SHARED, declared_blocks, shared_bytes, shared_type
 from layoutalg.conversion.lowering.writer import Value, Writer, typed
 from layoutalg.conversion.program.liveness import liveness_of_chain
 from layoutalg.conversion.program.program import Program
@@ -295,6 +295,7 @@ def _written(chain: Sequence[Program], name: str, indices: Indices, rest: str) -
     barrier = f"    llvm.func spir_funccc @{BARRIER_IN_SUBGROUP}(i32, i32, i32) attributes {{convergent}}"
     if f"@{BARRIER_IN_SUBGROUP}(" in body:
         shared.append(barrier)
+    shared += [f"    {line}" for line in declared_blocks(chain)]
     lines = (
         "builtin.module attributes {gpu.container_module} {",
         f"  gpu.module @{name} {{",

@@ -373,7 +373,7 @@ class _Body:
         memory = self._memory(position)
         if step.matrix:
             for word, found in zip(step.to, memory.read_matrices(step), strict=True):
-                self.words[word] = named(f"w{word}", found)
+                (self.words if step.bits == WORD else self.narrow)[word] = named(f"w{word}", found)
             return
         whole = step.bits == WORD and all(self.needed.has(word, self.program.parts) for word in step.to)
         for place in memory.places(step.address, len(step.to), step.bits, vectors=whole):

@@ -25,20 +25,34 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple, Protocol
 
-from layoutalg.conversion.lowering.fragment_vectors import vector_sizes
+from layoutalg.conversion.lowering.fragment_vectors import element_at, together, vector_sizes
 from layoutalg.conversion.lowering.indices import FIXED_WIDTH, Indices, named
 from layoutalg.conversion.lowering.writer import Value, typed
 from layoutalg.conversion.program.program import Program
 from layoutalg.conversion.program.steps import WORD, Address, Load, Store
 from layoutalg.core.errors import ConversionError
 
-__all__ = ["ALIGNMENT", "SHARED", "Memory", "Place", "Pointers", "Views", "shared_bytes", "shared_type"]
+__all__ = [
+    "ALIGNMENT",
+    "SHARED",
+    "Memory",
+    "Place",
+    "Pointers",
+    "Views",
+    "declared_blocks",
+    "shared_bytes",
+    "shared_type",
+]
 
 ALIGNMENT = 64
 """The bytes to which shared local memory is aligned, the most that a vector of words needs."""
 SHARED = 3
 """The address space of shared local memory."""
 _POINTER = f"!llvm.ptr<{SHARED}>"
+_OF_BLOCKS = "{convergent, no_unwind, will_return}"
+_ENDINGS = {8: "_b", 16: "_h", 32: ""}
+_BLOCKS = {(1 << i, bits) for bits, most in ((8, 5), (16, 5), (32, 4)) for i in range(most)}
+"""How many places of how many bits a block message moves for each lane: the names that libigc has."""
 _WIDEST = 16
 """The bytes that a lane moves at once, at most."""
 
@@ -99,6 +113,34 @@ class Memory(Protocol):
     def write_matrices(self, step: Store, words: Sequence[Value]) -> None:
         """Store words as matrices."""
         ...
+
+
+def _block(step: Load | Store) -> tuple[str, str]:
+    """The function of Intel's graphics compiler that moves a block, and the type of what a lane has of it.
+
+    Raises `ConversionError` for what is no block.
+    """
+    count, bits = len(step[0]), step.bits
+    if step.matrix != "block" or (count, bits) not in _BLOCKS:
+        raise ConversionError(f"{step} in a memref: loads and stores of matrices take a pointer, as emit() has it")
+    what = "read" if isinstance(step, Load) else "write"
+    return f"__builtin_IB_simd_block_{what}_{count}_local{_ENDINGS[bits]}", typed(count, f"i{bits}")
+
+
+def declared_blocks(chain: Sequence[Program]) -> list[str]:
+    """The declarations of the functions that move blocks, each once.
+
+    >>> store = Store((0,), Address(), matrix="block")
+    >>> declared_blocks([Program(1, 16, 32, 1, 1, (0,), (store,), (0,), 64)])[0].partition(" attributes")[0]
+    'llvm.func spir_funccc @__builtin_IB_simd_block_write_1_local(!llvm.ptr<3>, i32)'
+    """
+    found: dict[str, None] = {}
+    for step in [step for program in chain for step in program.steps]:
+        if isinstance(step, (Load, Store)) and step.matrix == "block":
+            name, kind = _block(step)
+            takes, gives = (_POINTER, f" -> {kind}") if isinstance(step, Load) else (f"{_POINTER}, {kind}", "")
+            found[f"llvm.func spir_funccc @{name}({takes}){gives} attributes {_OF_BLOCKS}"] = None
+    return list(found)
 
 
 def _multiple(address: Address, start: int, size_of: int) -> int:
@@ -164,12 +206,38 @@ class Views:
         return self.writer.value(form, (shared, place.at), f"i{bits}", None if size == 1 else size)
 
     def read_matrices(self, step: Load) -> list[Value]:
-        """Raises `ConversionError`: instructions for matrices take a pointer."""
-        raise ConversionError(f"{step} in a memref: loads of matrices take a pointer, as emit() has it")
+        """The places that a block load moves.
+
+        Raises `ConversionError` for matrices: their instructions take a pointer.
+        """
+        name, kind = _block(step)
+        size = len(step.to) if len(step.to) > 1 else None
+        form = f"llvm.call spir_funccc @{name}(%s) {_OF_BLOCKS} : ({_POINTER}) -> {kind}"
+        made = self.writer.value(form, (self._pointer(step),), f"i{step.bits}", size)
+        return [element_at(self.indices, made, i) for i in range(len(step.to))]
 
     def write_matrices(self, step: Store, words: Sequence[Value]) -> None:
-        """Raises `ConversionError`, as `read_matrices` does."""
-        raise ConversionError(f"{step} of {len(words)} words in a memref: stores of matrices take a pointer")
+        """Store a block; raises `ConversionError` as `read_matrices` does."""
+        name, kind = _block(step)
+        form = f"llvm.call spir_funccc @{name}(%s, %s) {_OF_BLOCKS} : ({_POINTER}, {kind}) -> ()"
+        self.writer.do(form, (self._pointer(step), together(self.indices, words)))
+
+    def _pointer(self, step: Load | Store) -> Value:
+        """The pointer to where a block begins."""
+
+        def first() -> Value:
+            shared = next(iter(self.views.values()))
+            form = f"memref.extract_aligned_pointer_as_index %s : {shared.kind} -> index"
+            number = self.writer.value(form, (shared,), "index")
+            number = self.writer.value("arith.index_cast %s : index to i64", (number,), "i64")
+            return named("slm", self.writer.value(f"llvm.inttoptr %s : i64 to {_POINTER}", (number,), _POINTER))
+
+        start, at = self.indices.once("slm", first), step.address.scaled(step.bits // 8)
+        if at == Address():
+            return start
+        place = self.indices.address(at)
+        form = f"llvm.getelementptr %s[%s] : ({_POINTER}, i32) -> {_POINTER}, i8"
+        return self.writer.value(form, (start, place), _POINTER)
 
     def _aligned(self, place: Place) -> str:
         text = f"alignment = {place.aligned}"

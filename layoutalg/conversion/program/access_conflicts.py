@@ -98,6 +98,8 @@ def _accesses(program: Program, chip: str) -> list[Conflicts]:
             if step.matrix:
                 count, mask = matrix_access(step.matrix, count, program.lanes)
                 where = (mask,) * program.subgroups
+            if step.matrix == "block":
+                at = Address(factors=(("lane", 1, program.lanes, count),))
             base = 0 if at.xor else at.base % (WORD // bits)  # inside a word
             together = served(chip, count * bits // 8, program.lanes, reading=isinstance(step, Load))
             anywhere = at.based(base)

@@ -196,7 +196,7 @@ def _fits(fragments: Any, shape: tuple[int, ...], bits: int) -> bool:
 def _bytes_at(places: NDArray[np.int64], count: int, bits: int, matrix: str) -> NDArray[np.int64]:
     """The bytes of so many consecutive places of memory, from those given on: `[sg, lane, place, byte]`."""
     if matrix:
-        return matrix_bytes(matrix, places * (WORD // 8), count)
+        return matrix_bytes(matrix, places * (bits // 8), count, bits)
     return (places[..., None, None] + np.arange(count)[:, None]) * (bits // 8) + np.arange(bits // 8)
 
 

@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 from layoutalg.conversion.program.builder import Builder
 from layoutalg.conversion.program.program import Program
 from layoutalg.conversion.program.steps import WORD
-from layoutalg.core.limits import MOST_BROADCASTS, MOST_STEPS
+from layoutalg.core.limits import MOST_BROADCASTS, MOST_SENT, MOST_STEPS
 
 __all__ = ["broadcasts"]
 
@@ -43,11 +43,19 @@ def broadcasts(source: Slots, destination: Slots, element_bits: int, most: int =
     parts = max(WORD // element_bits, 1)
     if found is None or found.shuffles > most * parts:
         return None
+    if found.shuffles > MOST_SENT * parts and not _has_copies(destination):
+        return None  # each shuffle then brings one lane its word, and there are cheaper ways for so many
     for together in (parts, 1) if parts > 1 else (1,):
         program = _program(source, found, destination.shape[2], element_bits, found.words(together), parts, most)
         if program is not None:
             return program
     return None
+
+
+def _has_copies(slots: Slots) -> bool:
+    """Whether some element stands in more than one slot of its subgroup."""
+    ordered = np.sort(slots.reshape(len(slots), -1), axis=1)
+    return bool(((ordered[:, 1:] == ordered[:, :-1]) & (ordered[:, 1:] >= 0)).any())
 
 
 class _Sources:

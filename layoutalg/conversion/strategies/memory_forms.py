@@ -16,7 +16,11 @@ two bits in registers. So a transpose of 32 x 32 words stores rows of four words
 Transposed matrices take the half in a row from the lane's bits 2 to 4, and its bits 0 and 1 from the number of the row; where
 registers have those bits one above the other in words, byte permutes bring them there (`byte_exchange`). Bytes go in
 pairs, as halves, and a permute picks one of the two. gfx950 transposes blocks of 4x4 halves among 16 lanes
-(`ds_read_b64_tr_b16`). What is not in a row is placed by `padding`, so that lanes meet in no bank.
+(`ds_read_b64_tr_b16`).
+
+Intel's block messages move a place of each lane side by side, a register after the other. So the other side stores or loads 16
+bytes of what its lanes have in registers; padded lines would be no blocks. What is not in a row is placed by `padding`, so that
+lanes meet in no bank.
 """
 
 from __future__ import annotations
@@ -41,6 +45,8 @@ MOST_BYTES = 1 << 20
 """The bytes of shared memory where nothing is said: more than any chip has."""
 _ROW_BITS, _MATRIX_BITS = 3, 2
 """The bits of a row's number in a matrix, and of a matrix's number in an instruction."""
+_BLOCK_BITS = 3
+"""The bits of a register's number in a block message, at most: 8 words; of narrower places there are 16."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,10 +103,18 @@ class _Problem:
 
 
 def through_forms(
-    source: View, destination: View, element_bits: int, target: str, limit: int | None = None, most: int = MOST_BYTES
+    source: View,
+    destination: View,
+    element_bits: int,
+    target: str,
+    limit: int | None = None,
+    most: int = MOST_BYTES,
+    *,
+    blocks: bool = True,
 ) -> list[tuple[str, Program]]:
     """The ways by the accesses that a chip has, each with its name; none where no form fits, or all need over `most` bytes.
 
+    Without `blocks` Intel's block messages are none of them: only its graphics compiler knows their names.
     Elements go in as many rounds as fit into `limit` bytes, without what padding adds to them.
     """
     wide = 1 if element_bits > WORD else 0
@@ -108,14 +122,14 @@ def through_forms(
     cell = (("reg", 0),) * wide
     problem = _Problem((*cell, *before), (*cell, *after), source, destination, element_bits, wide, target)
     found: list[tuple[str, Program]] = []
-    for name, chunk, first, second in _forms(problem):
+    for name, chunk, first, second in _forms(problem, blocks):
         program = _program(problem, chunk, first, second, limit)
         if program.slm_bytes <= most and all(program != other for _, other in found):
             found.append((name, program))
     return found
 
 
-def _forms(problem: _Problem) -> list[tuple[str, tuple[int, ...], _Side, _Side]]:
+def _forms(problem: _Problem, blocks: bool) -> list[tuple[str, tuple[int, ...], _Side, _Side]]:
     """What fits: a name, the bits of an address in a chunk, low ones first, and how each side accesses it."""
     chip = target_info(problem.target)
     found: list[tuple[str, tuple[int, ...], _Side, _Side]] = []
@@ -140,6 +154,16 @@ def _forms(problem: _Problem) -> list[tuple[str, tuple[int, ...], _Side, _Side]]
     for chunk in _chunks(problem):
         stores, loads = (_vectors(problem, chunk, after=after) for after in (False, True))
         found.append((f"{_width(problem, stores)} stores and {_width(problem, loads)} loads", chunk, stores, loads))
+    if blocks and chip.has_dpas and chip.subgroup_size == 16 and widths == (4, 4):
+        found += _blocks_on_both_sides(problem)
+        for after in (True, False):
+            for chunk, wide in _lines_of_lanes(problem, after=after):
+                own = _vectors(problem, chunk, after=not after)
+                if own.parts or problem.bits == WORD:
+                    if after:
+                        found.append((f"{_width(problem, own)} stores and block loads", chunk, own, wide))
+                    else:
+                        found.append((f"block stores and {_width(problem, own)} loads", chunk, wide, own))
     return found
 
 
@@ -181,6 +205,25 @@ def _blocks(problem: _Problem) -> list[tuple[tuple[int, ...], _Side]]:
     loads = _Side((registers[0],), (registers[1],), (*lanes[2:4], *registers[:2], *lanes[4:]), "halves")
     wider = [bit for bit in problem.registers(False) if bit not in lanes[:2]]
     return [(one, loads) for one in (lanes[:2], *[(*lanes[:2], bit) for bit in wider[:1]])]
+
+
+def _lines_of_lanes(problem: _Problem, *, after: bool) -> list[tuple[tuple[int, ...], _Side]]:
+    """The chunks that a block message moves: a place for each lane, side by side, and so for a few registers."""
+    lanes, registers = problem.lanes(after), problem.registers(after)
+    if -1 in lanes or (not after and storing(problem.source) is not None):
+        return []
+    vector = tuple(registers[: _BLOCK_BITS + (problem.bits < WORD)])
+    return [((*lanes, *vector), _Side((), vector, (), "block"))]
+
+
+def _blocks_on_both_sides(problem: _Problem) -> list[tuple[str, tuple[int, ...], _Side, _Side]]:
+    """Where the lanes of both sides are the same bits: what is in registers on both sides goes in one message, by words."""
+    lanes, stored = problem.lanes(True), problem.registers(False)
+    if problem.bits < WORD or -1 in lanes or lanes != problem.lanes(False) or storing(problem.source) is not None:
+        return []
+    vector = tuple([bit for bit in problem.registers(True) if bit in stored][:_BLOCK_BITS])
+    side = _Side((), vector, (), "block")
+    return [("block stores and block loads", (*lanes, *vector), side, side)]
 
 
 def _matrix_bits(problem: _Problem, registers: Sequence[int]) -> list[int]:
@@ -260,6 +303,10 @@ def _touch(problem: _Problem, side: _Side, upper: Sequence[int], *, after: bool)
     if side.matrix == "halves":
         apart = [bit for bit in problem.registers(after) if bit not in side.rows]
         return Touch(8, 1 << len(apart), side.rows, 64, served(problem.target, 8, 64, reading=True))
+    if side.matrix == "block":  # in a line, all at once
+        lanes, size = problem.lanes(after), problem.bits // 8
+        count = 1 << len(problem.registers(after))
+        return Touch(size, count, lanes, 1 << len(lanes), served(problem.target, size, 1 << len(lanes), reading=after))
     if side.matrix:
         taking = 1 << _ROW_BITS + len(side.vector)
         apart = [bit for bit in own if bit not in side.rows]
@@ -288,7 +335,7 @@ class _Access:
         apart = [bit for bit in own if bit not in inside and bit not in side.vector]
         self._apart = [(1 << places[bit][1], self._scaled(weights[bit])) for bit in apart]
         self._rounds = sums([1 << places[bit][1] for bit in rounds])
-        lanes = side.rows if side.matrix else problem.lanes(after)
+        lanes = side.rows if side.matrix else problem.lanes(after)  # a block's address is the same for all
         terms = [0 if bit < 0 else self._scaled(weights[bit]) for bit in lanes]
         terms += [0] * (view.widths["lane"] - len(terms))
         subgroups = [0] * view.widths["sg"]

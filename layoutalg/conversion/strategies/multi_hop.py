@@ -33,7 +33,7 @@ from layoutalg.conversion.strategies.words_by_pair import gathered
 from layoutalg.core.errors import SizeError
 from layoutalg.core.limits import MOST_RELAYED, MOST_STEPS
 
-__all__ = ["relayed"]
+__all__ = ["relayed", "rotations"]
 
 _TRIES = 6
 """Choices of rotations that are tried for each number of shuffles."""
@@ -111,6 +111,16 @@ class _Group(NamedTuple):
 def _groups(lanes: int) -> list[_Group]:
     """All ways to see lanes as digits, one digit first."""
     return [_Group.of(radices) for radices in _radices(lanes)][:_MOST_GROUPS]
+
+
+@lru_cache(maxsize=64)
+def rotations(lanes: int) -> list[Slots]:
+    """The lane that each lane sends to at each distance, `[lane, distance]`, for all ways to see lanes as digits.
+
+    >>> [one[1].tolist() for one in rotations(4)]
+    [[1, 2, 3, 0], [1, 0, 3, 2]]
+    """
+    return [group.reach for group in _groups(lanes)]
 
 
 def _radices(number: int) -> list[tuple[int, ...]]:

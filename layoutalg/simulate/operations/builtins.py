@@ -39,6 +39,7 @@ __all__: list[str] = []
 _PRODUCT = re.compile(r"intel_sub_group_(bf16|f16|tf32|[iu][48])_(bf16|f16|tf32|[iu][48])_matrix_mad_k(8|16|32|64)")
 _REDUCTION = re.compile(r"sub_group_reduce_(add|max|min)")
 _BLOCK = re.compile(r"intel_sub_group_block_(read|write)(?:_(uc|us|ui|ul))?(2|4|8|16)?")
+_LOCAL_BLOCK = re.compile(r"__builtin_IB_simd_block_(read|write)_(1|2|4|8|16)_local(?:_([bhl]))?")
 _SUBGROUP = 3
 """SPIR-V's number of the scope Subgroup."""
 _WIDTHS = {"char": 8, "short": 16, "int": 32, "long": 64, "half": 16, "float": 32, "double": 64}
@@ -51,6 +52,9 @@ def call(op: Any, compiling: Compiling) -> Step:
     if not isinstance(callee, SymbolRefAttr):
         fail(op, "a call of an address is not simulated; of a function by its name is")
     symbol = callee.string_value()
+    local = _LOCAL_BLOCK.fullmatch(symbol)
+    if local is not None:
+        return _local_block(op, compiling, symbol, local)
     builtin = demangled(symbol)
     if builtin is not None:
         for pattern, compiler in _BUILTINS:
@@ -154,17 +158,34 @@ def _fused(op: Any, compiling: Compiling, builtin: Builtin, found: re.Match[str]
 
 def _block(op: Any, compiling: Compiling, builtin: Builtin, found: re.Match[str]) -> Step:
     """`intel_sub_group_block_read8` and its kin: lane i has the elements i, i + lanes, i + 2 * lanes ... from an address on."""
+    bits = {"uc": 8, "us": 16, "ul": 64}.get(found[2], 32)
+    writes = found[1] == "write"
+    return _block_message(op, compiling, builtin.name, writes, int(found[3] or 1), bits, 16 if writes else 4)
+
+
+def _local_block(op: Any, compiling: Compiling, symbol: str, found: re.Match[str]) -> Step:
+    """The same in shared local memory, by the graphics compiler's own names, at multiples of 16 bytes.
+
+    (cl_intel_subgroup_local_block_io says the alignment; the names are libigc's.)
+    """
+    writes = found[1] == "write"
+    if len(op.operands) != 1 + writes or len(op.results) != 1 - writes or str(op.operands[0].type) != "!llvm.ptr<3>":
+        given = ", ".join([str(operand.type) for operand in op.operands])
+        fail(op, f"@{symbol} takes a pointer !llvm.ptr<3>{' and a value' * writes}, and is given ({given})")
+    bits = {"b": 8, "h": 16, "l": 64}.get(found[3], 32)
+    return _block_message(op, compiling, symbol, writes, int(found[2]), bits, 16)
+
+
+def _block_message(op: Any, compiling: Compiling, name: str, writes: bool, count: int, bits: int, least: int) -> Step:
+    """A block message of so many elements of `bits` for each lane, at an address that is a multiple of `least` bytes."""
     if compiling.level != "lane":
         fail(op, f"this kernel is at {compiling.level} level, where a value is not spread over lanes")
-    writes, count = found[1] == "write", int(found[3] or 1)
     kind: Attribute = op.operands[1].type if writes else op.results[0].type
     dtype, shape = dtype_of(kind), value_shape(kind)
-    bits = {"uc": 8, "us": 16, "ul": 64}.get(found[2], 32)
     if dtype.itemsize * 8 != bits or shape not in ((count,), () if count == 1 else (count,)):
-        fail(op, f"{builtin.name} moves {count} x {bits} bits for each lane, not {kind}")
+        fail(op, f"{name} moves {count} x {bits} bits for each lane, not {kind}")
     lanes = compiling.lanes
     steps = (np.arange(count)[None] * lanes + np.arange(lanes)[:, None]) * dtype.itemsize
-    least = 16 if writes else 4
 
     def addresses(run: Run, base: Array) -> Array:
         first = uniform_in_subgroup(op, base, "the address")
