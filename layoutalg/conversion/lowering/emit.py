@@ -40,8 +40,9 @@ What LLVM takes on the way to SPIR-V for Intel GPUs, as it was found by asking L
 - `gpu.shuffle`, in all its modes, needs `intel_reqd_sub_group_size` on a `gpu.func` around it, equal to its width; in a
   `func.func` it is "explicitly marked illegal". `gpu.lane_id` is
   SubgroupLocalInvocationId, `gpu.subgroup_id` SubgroupId.
-- Intel's compiler takes a subgroup size that its chip has not, says nothing, and makes threads of another one (for 4 lanes on
-  pvc, of 16), where a kernel means something else by its subgroups: refused here.
+- Intel's compiler refuses a subgroup size that its chip has not ("Unsupported required sub group size"; on pvc, for 8 lanes,
+  "which is unsupported on this platform"), and so does this. (IGC 1.0.12504 doesn't see what the first kernel of a module asks
+  for: it gets 16 lanes.)
 - A reversal of bits that its optimizer finds in masks and shifts stops the backend (see `indices`), a loaded vector that it
   shortens makes the binary invalid (see `program.liveness`).
 - No operation calls a `gpu.func` that is not a kernel, and nothing is inlined into a `gpu.func`: a compiler takes the body, a
