@@ -136,7 +136,7 @@ def convert(
         "barriers": plan.barriers,
         "cost": None if plan.unpriced else _fact(plan.cost),
         "pressure": plan.pressure,
-        "pressures": plan.pressures,
+        "pressures": {one: _fact(slots) for one, slots in plan.pressures.items()},
         "price": paid.facts,
         **({} if triton is None else {"triton": triton.facts}),
         **({"readings": how} if how else {}),
@@ -166,7 +166,7 @@ def convert(
     # The code may go on to a compiler: what is said of it is comments there.
     lines = [
         *str(plan).splitlines(),
-        *([] if isinstance(plan, SymbolicPlan) or plan.unpriced else [f"{'price':12} {paid}"]),
+        *([] if isinstance(plan, SymbolicPlan) or plan.unpriced else [f"{'price':12} {paid}{_regime(plan.pressure)}"]),
         *([] if triton is None else [f"{'triton':12} {triton.text}"]),
         *[f"{'reading':12} {one}" for one in how],
     ]
@@ -176,6 +176,11 @@ def convert(
     for path in (output, picture):
         if path is not None:
             print(f"{'// ' if emitted else ''}written to {path}")
+
+
+def _regime(pressure: str) -> str:
+    """What the price supposes, where the plan beside it supposes something else."""
+    return "" if pressure == "all" else "; all subgroups convert at once"
 
 
 def _fact(count: Any) -> int | str:

@@ -342,6 +342,10 @@ def test_convert_prints_plan_and_code(capsys: Capture, tmp_path: Path) -> None:
     assert "lane l reads lane l XOR t" in drawn.read_text()
     blocks = [tile.replace("d0", "d2 = n@reg:16, d0") for tile in (TILE, COLUMNS)]
     assert json.loads(out(capsys, "convert", *blocks, "--target", "generic", "--json"))["shuffles"] == "15*n"
+    priced = json.loads(out(capsys, "convert", *blocks, "--target", "sm_80", "--json"))
+    assert priced["pressures"]["all"] == priced["cost"]
+    text = out(capsys, "convert", TILE, COLUMNS, "--target", "bmg", "--pressure", "alone")
+    assert "; all subgroups convert at once" in text.splitlines()[-1]
     attributes = [f"#xegpu.layout<lane_layout = [1, 16], lane_data = [{n}, 1]>" for n in (1, 2)]
     assert "identity" in out(capsys, "convert", *attributes, "16x16", "--element", "f16")
 
