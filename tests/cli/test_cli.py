@@ -381,7 +381,7 @@ SMALL_NESTED = (
 def test_convert_reads_standard_input_and_counts_threads(capsys: Capture, monkeypatch: pytest.MonkeyPatch) -> None:
     rows = "d0 = 2@sg 4@lane:8, d1 = 2@reg 8@lane"
     monkeypatch.setattr("sys.stdin", io.StringIO(SMALL_NESTED))
-    found = json.loads(out(capsys, "convert", "-", rows, "--subgroup-size", "32", "--json"))
+    found = json.loads(out(capsys, "convert", "-", rows, "--subgroup-size", "32", "--target", "generic", "--json"))
     assert (found["kind"], found["slm_bytes"]) == ("shuffles", 0)
     # Two more subgroups that hold nothing of their own repeat the others.
     more = json.loads(
@@ -394,6 +394,8 @@ def test_convert_reads_standard_input_and_counts_threads(capsys: Capture, monkey
             "32",
             "--workgroup-size",
             "128",
+            "--target",
+            "generic",
             "--json",
         )
     )

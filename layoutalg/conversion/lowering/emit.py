@@ -67,6 +67,7 @@ from layoutalg.core.elements import element_bits
 from layoutalg.core.errors import ConversionError, VerificationError
 from layoutalg.core.llvm_versions import DEFAULT_LLVM, rules
 from layoutalg.core.messages import shown
+from layoutalg.core.plurals import counted
 from layoutalg.hardware.chips import target_info
 
 __all__ = ["emit_function", "emit_kernel"]
@@ -264,13 +265,13 @@ def _checked(
     lanes = chain[0].lanes
     if chip.vendor in FIXED_WIDTH and chip.subgroup_size % lanes:
         raise ConversionError(
-            f"subgroups of {lanes} lanes on {chip}: expected {chip.subgroup_size}, or a part of them; "
+            f"subgroups of {counted(lanes, 'lane')} on {chip}: expected {chip.subgroup_size}, or a part of them; "
             "plan with machine=Machine(lanes=...)"
         )
     if chip.asked_sizes and lanes not in chip.asked_sizes:
         sizes = [str(size) for size in chip.asked_sizes]
         raise ConversionError(
-            f"subgroups of {lanes} lanes on {chip}: a kernel may ask for {', '.join(sizes[:-1])} or {sizes[-1]}; "
+            f"subgroups of {counted(lanes, 'lane')} on {chip}: a kernel may ask for {', '.join(sizes[:-1])} or {sizes[-1]}; "
             + _other_lanes(lanes, chip.asked_sizes)
         )
     return chain, f"i{bits}"
