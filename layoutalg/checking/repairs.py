@@ -9,7 +9,7 @@ message can deliver it, a sum that every lane gets. Otherwise a conversion comes
 ...   func.return }''')
 >>> for repair in checked.mistakes[0].repairs:
 ...     print(repair.kind, repair.value, repair.cost)
-convert %y 45
+convert %y 128
 """
 
 from __future__ import annotations

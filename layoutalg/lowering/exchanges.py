@@ -61,6 +61,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Exchanges", "exchange", "moved_bits", "programs_here", "way_to"]
 
+_BYTES, _WORD_BYTES = 16, 4
 _WIDER = {"i1": "i8", "index": "i64"}
 """Elements that are moved as others: to these before, and back afterwards."""
 
@@ -221,6 +222,8 @@ def _written(
     """The steps, at the end of the text of `indices.writer`."""
     element = pieces[0].element
     moved = [_moved(indices, piece, element, f"i{plan.element_bits}") for piece in pieces]
+    if shared is not None:
+        moved = [part for piece in moved for part in _short(indices, piece)]
     made = write_chain(programs, shared, indices, moved, sizes)
     return [_returned(indices, piece, element) for piece in made]
 
@@ -364,6 +367,23 @@ def _moved(indices: Indices, piece: Value, element: str, integer: str) -> Value:
         operation = "extui" if element == "i1" else "index_cast"
         return indices.writer.value(f"arith.{operation} %s : {piece.kind} to {wider}", (piece,), integer, piece.size)
     return cast(indices, piece, integer)
+
+
+def _short(indices: Indices, piece: Value) -> list[Value]:
+    """A piece of bytes in pieces of at most 16: of more, LLVM 22 makes no SPIR-V where they are taken one by one."""
+    if piece.element != "i8" or piece.size is None or piece.size <= _BYTES or piece.size % _BYTES:
+        return [piece]
+    count = piece.size // _WORD_BYTES
+    words = indices.writer.value(f"vector.bitcast %s : {piece.kind} to vector<{count}xi32>", (piece,), "i32", count)
+    taken = _BYTES // _WORD_BYTES
+    found: list[Value] = []
+    for start in range(0, count, taken):
+        places = ", ".join(map(str, range(start, start + taken)))
+        form = f"vector.shuffle %s, %s [{places}] : {words.kind}, {words.kind}"
+        part = indices.writer.value(form, (words, words), "i32", taken)
+        form = f"vector.bitcast %s : {part.kind} to vector<{_BYTES}xi8>"
+        found.append(indices.writer.value(form, (part,), "i8", _BYTES))
+    return found
 
 
 def _returned(indices: Indices, piece: Value, element: str) -> Value:

@@ -69,7 +69,7 @@ class Exchanged:
     >>> from layoutalg.conversion.price import price
     >>> found = price(rows, columns)
     >>> print(Exchanged(None, "xegpu.convert_layout", rows, columns, found.plan, found))
-    xegpu.convert_layout: d0 = 4@reg, d1 = 4@lane to d0 = 4@lane, d1 = 4@reg: shared memory, 14 issue slots on pvc; 4 lanes in a
+    xegpu.convert_layout: d0 = 4@reg, d1 = 4@lane to d0 = 4@lane, d1 = 4@reg: shared memory, 20 issue slots on pvc; 4 lanes in a
     subgroup; a lane holds 4x1 before and 1x4 after
     """
 

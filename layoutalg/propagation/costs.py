@@ -16,7 +16,7 @@ A conversion costs what `layoutalg.price` says, and nothing between two names of
 >>> columns = if_accepted(LayoutAttr(lane_layout=(1, 16), lane_data=(1, 1)), (16, 16))
 >>> pairs = if_accepted(LayoutAttr(lane_layout=(1, 16), lane_data=(2, 1)), (16, 16))
 >>> prices.conversion(columns, rows, 32), prices.conversion(columns, pairs, 32)
-(45, 0)
+(128, 0)
 
 What stands in a loop is paid as often as the loop runs: its trip count where that is constant, 16 where it isn't.
 """

@@ -18,7 +18,7 @@ in another layout than the value has is converted, or made again where the value
 >>> asked = DemandOptions("lane", "pvc", 24, Machine(lanes=16))
 >>> network = network_of(flow, candidates_of(flow, asked), asked)
 >>> network.problem.costs, [table.tolist() for table in network.problem.conversions]
-(((0,), (16,), (16,)), [[[0]], [[45]], [[]]])
+(((0,), (16,), (16,)), [[[0]], [[128]], [[]]])
 """
 
 from __future__ import annotations

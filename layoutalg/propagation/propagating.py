@@ -15,9 +15,9 @@ text:3:8 %x 16x16xf32: #xegpu.layout<lane_layout = [1, 16], lane_data = [1, 1]>,
 text:5:8 %e 16x16xf32: #xegpu.layout<lane_layout = [1, 16], lane_data = [1, 1]>, as math.exp makes it (64)
 text:6:8 %s 16x16xf32: #xegpu.layout<lane_layout = [16, 1], lane_data = [1, 1]>, written there (16)
 >>> print(done.conversions[0])
-text:5:8 %e converted for arith.addf: 45
+text:5:8 %e converted for arith.addf: 128
 >>> done.cost, done.bound, done.is_optimal
-(149, 149, True)
+(232, 232, True)
 
 The anchors are what the user wrote, which stays, and what loads, stores and products take. Costs are issue slots of one
 subgroup on the target, for one run of the function; `bound` says that no choice among the layouts that came into question

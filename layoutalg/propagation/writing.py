@@ -24,7 +24,7 @@ map.
 >>> network = network_of(flow, candidates_of(flow, asked), asked)
 >>> written = write(flow, network, solve(network.problem), asked)
 >>> [(placed.kind, placed.cost) for placed in written.placed]
-[('convert', 45)]
+[('convert', 128)]
 >>> print(write_module(module, llvm=24).splitlines()[3].strip()[:79])
 %0 = xegpu.convert_layout %a <{input_layout = #xegpu.layout<lane_layout = [1, 1
 """

@@ -17,9 +17,9 @@ text: lane level, pvc, LLVM 24
      5  %s     16x16xf32  #2        16  written there
 <BLANKLINE>
 conversions
-     3  %x     #1 to #2, for arith.addf: 45 (16 lanes in a subgroup; a lane holds 16x1 before and 1x16 after)
+     3  %x     #1 to #2, for arith.addf: 128 (16 lanes in a subgroup; a lane holds 16x1 before and 1x16 after)
 <BLANKLINE>
-cost 85 issue slots of a subgroup: 40 in operations, 45 in conversions; the minimum
+cost 168 issue slots of a subgroup: 40 in operations, 128 in conversions; the minimum
 """
 
 from __future__ import annotations

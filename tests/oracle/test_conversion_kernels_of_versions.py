@@ -59,7 +59,8 @@ def test_the_kernels_of_all_versions_move_the_same_elements(name: str, llvm: int
 
 def test_llvm_24_refuses_the_kernel_of_llvm_22() -> None:
     text = plan_of("a transpose").emit(kernel=True, llvm=22)
-    assert "Value shape must match mask shape" in run([require_new("mlir-opt-24")], text).stderr
+    said = run([require_new("mlir-opt-24")], text).stderr
+    assert "Value shape must match mask shape" in said or "'alignment' cannot be parsed" in said
 
 
 def test_a_version_that_is_not_known_is_refused() -> None:

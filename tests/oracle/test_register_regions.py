@@ -38,7 +38,8 @@ SIZES = {"f32": 32, "f16": 16, "i8": 8}
 
 def plan_of(name: str) -> ConversionPlan:
     (source, destination), element = CASES[name]
-    return la.convert(source, destination, element_bits=SIZES[element], target="pvc", regions=True)
+    bits = SIZES[element]
+    return la.convert(source, destination, element_bits=bits, target="pvc", regions=True, level="subgroup")
 
 
 def without(plan: ConversionPlan) -> Program:

@@ -12,7 +12,7 @@ has, and no conversion stands there, the price of the conversion is added: someb
 ...   %c = arith.addf %b, %a {layout_result_0 = #xegpu.layout<lane_layout = [16, 1], lane_data = [1, 1]>} : vector<16x16xf32>
 ...   func.return }''')
 >>> priced(module, "lane", "pvc", 24)
-Priced(work=32, conversions=196, missing=196)
+Priced(work=32, conversions=128, missing=128)
 """
 
 from __future__ import annotations
