@@ -411,7 +411,8 @@ def _ways_by_bits(a: View, b: View, element_bits: int, memory: _Memory) -> list[
             ):
                 found.append((f"{_THROUGH_MEMORY}, {name}", (program,)))
             orders: tuple[Literal["source", "destination"], ...] = ("source", "destination")
-            for order in orders:
+            # Intel's forms have padding of their own, and are as good; more ways take longer to weigh.
+            for order in () if target_info(memory.forms).has_dpas else orders:
                 program = through_memory(a, b, element_bits, limit, padded=order)
                 if program.slm_bytes <= memory.most:
                     found.append((f"{_THROUGH_MEMORY}, in the {order}'s order with padding", (program,)))

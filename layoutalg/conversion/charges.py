@@ -295,20 +295,21 @@ def _of_accesses(program: Program, found: Counter[str], once: _Once, *, waits: b
     reached: dict[tuple[object, ...], _Reached] = {}
     for step in accesses:
         at, bits, words, kind = step.address, step.bits, step[0], "store" if isinstance(step, Store) else "load"
-        key = at.based(0), bits
-        if key not in reached:
+        key = at.xor, at.lane, at.sg, at.factors, at.plus, bits
+        own = reached.get(key)
+        if own is None:
             address = at.based(0)
             once.addresses.add(address)
             once.reached.add((address, bits))
-            reached[key] = _reached(address)
+            own = reached[key] = _reached(address)
         messages = -(-len(words) // _MESSAGE)
         if step.matrix == "block" and kind == "load":
             messages = -(-len(words) * bits // (_LINE * WORD))
         found[kind] += messages
         found[f"{kind}_word"] += len(words)
         found["offset"] += messages - 1 + (at.base != 0)
-        found["apart"] += bool(at.xor and at.base & reached[key].terms)
-        found["piece"] += 0 if step.matrix else _pieces(at.base | reached[key].strides, len(words), bits) - messages
+        found["apart"] += bool(at.xor and at.base & own.terms)
+        found["piece"] += 0 if step.matrix else _pieces(at.base | own.strides, len(words), bits) - messages
         found["narrow"] += len(words) if bits < WORD and not step.matrix else 0
         if isinstance(step, Store):
             if bits < WORD:
@@ -380,13 +381,14 @@ def _of_result(chain: Sequence[Program], found: Counter[str]) -> None:
         for step in last.steps
         if isinstance(step, Shuffle) and not step.sg and not step.others and _pattern(step.lanes)[0] is not None
     }
-    found["result"] += sum(word in received for word in rest)
+    if received:
+        found["result"] += sum([word in received for word in rest])
     made = [word for word in rest if word >= given]
     found["result"] += len(made) - len(set(made))
     loads = {word: step.to for step in last.steps if isinstance(step, Load) for word in step.to}
-    found["regrouped"] += sum([not _together(rest, place, loads.get(word, ())) for place, word in enumerate(rest)])
-    lines = _lines(last)
-    found["result"] += 2 * sum([not _together(rest, place, lines.get(word, ())) for place, word in enumerate(rest)])
+    for kind, weight, groups in (("regrouped", 1, loads), ("result", 2, _lines(last))):
+        apart = [not _together(rest, place, groups[word]) for place, word in enumerate(rest) if word in groups]
+        found[kind] += weight * sum(apart)
     if last.element_bits > WORD:
         sent = {step.to for step in last.steps if isinstance(step, Shuffle)} if len(chain) == 1 else set[int]()
         alone = set(made).difference(loads)
@@ -424,7 +426,7 @@ def _copied(words: Sequence[int], given: int) -> int:
     >>> _copied((4, 5, 6, 7), 8), _copied((4, 6), 8), _copied((9, 4), 8)
     (0, 2, 1)
     """
-    if all(word == words[0] + i for i, word in enumerate(words)):
+    if tuple(words) == tuple(range(words[0], words[0] + len(words))):
         return 0
     return sum(0 <= word < given for word in words)
 
@@ -456,7 +458,11 @@ def _narrow(program: Program) -> set[int]:
 
 
 def _of_parts(
-    cells: Sequence[int], parts: int, found: Counter[str], narrow: set[int], lines: Container[int] = ()
+    cells: Sequence[int],
+    parts: int,
+    found: Counter[str],
+    narrow: set[int],
+    lines: Container[int] = (),
 ) -> list[int]:
     """Charge for the words that are put together; the others, by their number, and -1 for those."""
     words: list[int] = []
@@ -465,7 +471,7 @@ def _of_parts(
         if one[0] >= 0 and one[0] % parts == 0 and one == tuple(range(one[0], one[0] + len(one))):
             words.append(one[0] // parts)
         else:
-            live = sum(cell >= 0 for cell in one)
+            live = len(one) - sum(map((0).__gt__, one))
             if parts > 2 and live == 2 and one[2:] == (-1, -1) and one[0] % 2 == 0 and one[1] == one[0] + 1:
                 found["low_half"] += 1
                 words.append(-1)

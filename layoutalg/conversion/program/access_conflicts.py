@@ -102,9 +102,11 @@ def _accesses(program: Program, chip: str) -> list[Conflicts]:
                 at = Address(factors=(("lane", 1, program.lanes, count),))
             base = 0 if at.xor else at.base % (WORD // bits)  # inside a word
             together = served(chip, count * bits // 8, program.lanes, reading=isinstance(step, Load))
-            anywhere = at.based(base)
-            key = count, anywhere, where, bits, together
-            if key not in known:
-                known[key] = _conflicts(anywhere, count, program.subgroups, program.lanes, where, bits, together)
-            found.append(known[key])
+            key = count, base, at.xor, at.lane, at.sg, at.factors, at.plus, where, bits, together
+            one = known.get(key)
+            if one is None:
+                anywhere = at.based(base)
+                one = _conflicts(anywhere, count, program.subgroups, program.lanes, where, bits, together)
+                known[key] = one
+            found.append(one)
     return found

@@ -275,7 +275,8 @@ class Builder:
         found: list[Step] = []
         first = self.given
         for before, access in self._accesses:
-            self._add_made(found, first, before, names)
+            if first < before:
+                self._add_made(found, first, before, names)
             first = before
             match access:
                 case Store(words):
@@ -292,14 +293,16 @@ class Builder:
                     first += len(to)
                 case Barrier():
                     found.append(access)
-        self._add_made(found, first, len(names), names)
+        if first < len(names):
+            self._add_made(found, first, len(names), names)
         return found
 
     def _add_made(self, found: list[Step], first: int, end: int, names: list[int]) -> None:
         """The steps that make the words of a range: first all as selects by lane, which most of them are."""
         called = names[first:end]
-        kept = [name >= 0 for name in called]
-        on, off = (map(names.__getitem__, compress(read[first:end], kept)) for read in (self._on, self._off))
+        kept = list(map((0).__le__, called))
+        on = map(names.__getitem__, compress(self._on[first:end], kept))
+        off = map(names.__getitem__, compress(self._off[first:end], kept))
         asked = list(compress(self._asked[first:end], kept))
         start = len(found)
         found += map(_SELECT, zip(compress(called, kept), on, off, repeat("lane"), asked, strict=False))
