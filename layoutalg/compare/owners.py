@@ -37,7 +37,7 @@ _WORDS = {"sg": "subgroup", "lane": "lane", "reg": "register"}
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Places:
-    """Which threads and registers hold each element of a tensor of `shape`: those that nobody holds are not in `table`."""
+    """Which threads and registers hold each element of a tensor of `shape`: those that nobody holds are not in `rows`."""
 
     shape: tuple[int, ...]
     rows: NDArray[Any]
@@ -70,22 +70,20 @@ class Places:
             raise SizeError(f"{count} places: over 2^18 to count through (of {layout})")
         import numpy as np
 
-        copies = np.array(copies_of(layout, MACHINE), object).reshape(-1, 3)
-        # Python's own numbers: a place far away may be over 2^63.
-        far = any(abs(reach) > _NEAR for reach in (*layout.spans().values(), *layout.offsets.values()))
-        kind: Any = object if far else np.int64
+        from layoutalg.core.fragments import every_place
+
         elements = np.indices(tuple(shape)).reshape(len(shape), prod(shape)).T
-        starts: Any = np.zeros((len(elements), len(MACHINE)), kind) + np.array(
-            [layout.offsets.get(axis, 0) for axis in MACHINE], kind
-        )
-        for d, factors in reversed([*enumerate(layout.dims)]):
-            rest: Any = elements[:, d].astype(kind)
-            for extent, stride, axis in reversed(factors):
-                if axis is not None:
-                    starts[:, MACHINE.index(axis)] += rest % extent * stride
-                rest = rest // extent
-        owners: Any = (starts[:, None, :] + copies.astype(kind)).reshape(-1, len(MACHINE))
-        return Places(tuple(shape), _ascending(np.concatenate((elements.repeat(len(copies), 0), owners), 1)))
+        owners: Any
+        if any(abs(reach) > _NEAR for reach in (*layout.spans().values(), *layout.offsets.values())):
+            copies = copies_of(layout, MACHINE)  # Python's own numbers: a place may be over 2^63
+            starts = [first_owners(layout, element, MACHINE) for element in elements.tolist()]
+            owners = np.array(starts, object)[:, None, :] + np.array(copies, object)
+        else:
+            places = every_place(layout)
+            nowhere = np.zeros((len(elements), 1), np.int64)
+            owners = np.stack(np.broadcast_arrays(*[places.get(axis, nowhere) for axis in MACHINE]), -1)
+        rows = np.concatenate((elements.repeat(owners.shape[1], 0), owners.reshape(-1, len(MACHINE))), 1)
+        return Places(tuple(shape), _ascending(rows))
 
     def owners(self, element: tuple[int, ...]) -> list[Owner]:
         """Every (subgroup, lane, register) that holds an element, ascending."""
