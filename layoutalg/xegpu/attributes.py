@@ -22,7 +22,7 @@ from math import prod
 from layoutalg.core.errors import DistributionError, VerificationError
 from layoutalg.core.extents import Extent
 from layoutalg.core.layout import Layout
-from layoutalg.core.limits import MAX_EXTENT, MAX_NESTING, MOST_BLOCKS_REPORTED, MOST_DIMENSIONS
+from layoutalg.core.limits import MAX_EXTENT, MAX_NESTING, MOST_BLOCKS_REPORTED
 from layoutalg.core.llvm_versions import DEFAULT_LLVM, Rules, rules
 from layoutalg.core.messages import number_text, shown
 from layoutalg.core.notation import (
@@ -39,6 +39,7 @@ from layoutalg.core.whole_numbers import as_flag, as_ints, one_of
 from layoutalg.core.work_items import cover
 from layoutalg.xegpu.distribution import Distribution, as_numbers, as_shape, shortened
 from layoutalg.xegpu.fragments import FragmentType, lane_fragment, subgroup_fragment
+from layoutalg.xegpu.usual import is_usual
 
 __all__ = ["DistributeLayout", "LayoutAttr", "SliceAttr", "fragment_notes"]
 
@@ -323,7 +324,7 @@ class LayoutAttr(DistributeLayout):
     order: Ints | None = None
 
     def __post_init__(self) -> None:
-        if self._is_usual():
+        if is_usual(self.sg_layout, self.sg_data, self.inst_data, self.lane_layout, self.lane_data, self.order):
             return
         for field in fields(self):
             value = getattr(self, field.name)
@@ -331,35 +332,6 @@ class LayoutAttr(DistributeLayout):
                 object.__setattr__(self, field.name, as_ints(field.name, value))
         self._verify_ranks()
         self._verify_sizes()
-
-    def _is_usual(self) -> bool:
-        """Whether the fields are tuples that keep every rule below; whoever does not is told which one."""
-        sg, inst, lane, order = self.sg_layout, self.inst_data, self.lane_layout, self.order
-        level = inst if sg is None else sg
-        if level is None:
-            level = lane
-        if level is None or (sg is None and self.sg_data is not None) or (lane is None and self.lane_data is not None):
-            return False
-        rank = len(level) if type(level) is tuple else 0
-        if not 0 < rank <= MOST_DIMENSIONS:
-            return False
-        for sizes in (sg, self.sg_data, inst, lane, self.lane_data):
-            if sizes is None:
-                continue
-            if type(sizes) is not tuple or len(sizes) != rank:
-                return False
-            for size in sizes:
-                if type(size) is not int or not 0 < size <= MAX_EXTENT:
-                    return False
-        for sizes in (sg, lane):
-            if sizes is not None and prod(sizes) > MAX_EXTENT:
-                return False
-        return order is None or (
-            type(order) is tuple
-            and (sg is not None or lane is not None)
-            and set(map(type, order)) == {int}
-            and sorted(order) == list(range(rank))
-        )
 
     def _verify_ranks(self) -> None:
         """LLVM's rules, in its order and its words (mlir-opt-22)."""

@@ -15,6 +15,7 @@ import pytest
 
 import layoutalg as la
 from layoutalg.compare import same
+from layoutalg.compare.owners import Places
 from layoutalg.compare.same import Same
 from layoutalg.core import (
     ConversionError,
@@ -40,6 +41,21 @@ MACHINE = ("sg", "lane", "reg")
 
 def first_difference(a: Layout, b: Layout) -> tuple[int, ...] | None:
     return next((x for x in product(*map(range, a.shape)) if a.owners(x) != b.owners(x)), None)
+
+
+def test_a_layout_is_written_out_as_its_owners_are_one_by_one() -> None:
+    rng = random.Random(11)
+    for _ in range(60):
+        layout = machine_layout(rng)
+        layout = Layout(layout.dims, layout.replicas, offsets={rng.choice(MACHINE): rng.choice([0, 3, 2**61, 2**62])})
+        start = [layout.offsets.get(axis, 0) for axis in MACHINE]
+        moved = Layout(layout.dims, layout.replicas)
+        want = {
+            (*element, *[a + b for a, b in zip(start, moved_owner, strict=True)])
+            for element in product(*map(range, layout.shape))
+            for moved_owner in moved.owners(element)
+        }
+        assert list(map(tuple, Places.of_layout(layout, layout.shape).rows.tolist())) == sorted(want)
 
 
 def held(layout: Layout) -> set[tuple[Any, Any]]:
