@@ -92,7 +92,7 @@ class Places:
         return [tuple(owner) for owner in found.tolist()]
 
     def first_difference(self, other: Places) -> tuple[int, ...] | None:
-        """The first element, row-major, that has other owners in `other`; None where there is none.
+        """The first element, row-major, that has other owners in `other`; None if both have the same owners.
 
         >>> one, two = (Places.of_layout(Layout.parse(text), (4,)) for text in ("d0 = 4@lane", "d0 = 2@lane 2@reg"))
         >>> one.first_difference(two), one.first_difference(one)

@@ -411,8 +411,9 @@ def _ways_by_bits(a: View, b: View, element_bits: int, memory: _Memory) -> list[
             ):
                 found.append((f"{_THROUGH_MEMORY}, {name}", (program,)))
             orders: tuple[Literal["source", "destination"], ...] = ("source", "destination")
-            # Intel's forms have padding of their own, and are as good; more ways take longer to weigh.
-            for order in () if target_info(memory.forms).has_dpas else orders:
+            if target_info(memory.forms).has_dpas:  # its forms are as good, and every way takes time to weigh
+                orders = ()
+            for order in orders:
                 program = through_memory(a, b, element_bits, limit, padded=order)
                 if program.slm_bytes <= memory.most:
                     found.append((f"{_THROUGH_MEMORY}, in the {order}'s order with padding", (program,)))

@@ -1,9 +1,9 @@
 """What a conversion costs on a chip: issue slots of one subgroup.
 
 Costs rank candidates; they are not timings. Where the chip's compiler was asked, they are made of the machine instructions that
-its listing has for the conversion, by the prices of `conversion.prices`, and of the cycles of the unit of shared memory, by the
-chip's published or measured rates (`hardware.shared_memory`). The busiest of three says the cost: the engine that issues
-(the instructions), the ALUs, or the unit of shared memory, in two regimes:
+its listing has for the conversion, by the prices of `conversion.prices`, and of the cycles for which shared memory is busy, by
+the chip's rates (`hardware.shared_memory`). The cost is that of the busiest of three: the engine that issues the instructions,
+the ALUs, or the unit of shared memory. There are two regimes:
 
 - `all`: every subgroup of the core converts at once, so the unit serves all engines in turn.
 - `alone`: one subgroup converts while the others compute, so it has the unit for itself.
@@ -13,8 +13,9 @@ chip's published or measured rates (`hardware.shared_memory`). The busiest of th
 >>> cost_of("sm_80").of(conflicts), cost_of("sm_80", "alone").of(conflicts)
 (12, 5)
 
-A store in which two lanes meet, and a load, take 3 cycles: 3 of 4 engines' slots at once. On bmg and pvc a conversion of 16
-lanes that stores and loads a word has half a cycle for each, 4 slots of the 8 engines:
+The store takes 2 cycles, since two lanes meet in a bank, the load takes one. In 3 cycles the 4 engines could issue 12
+instructions; alone, the subgroup pays for its own 5. On bmg and pvc a word of 16 lanes takes half a cycle on each way, in which
+the 8 engines could issue 4 instructions:
 
 >>> word = Program(1, 16, 32, 1, 1, (0,), (Store((0,), Address()), Load((1,), Address())), (1,), 64)
 >>> cost_of("bmg").parts([word]).memory, cost_of("pvc").parts([word]).memory, cost_of("bmg", "alone").parts([word]).memory

@@ -2,7 +2,7 @@
 
 Where some factor is no power of two there are only such ways: a schedule from tables, words that are filled by pairs of lanes,
 and, where these take more shuffles than the bound, what goes over other lanes. Here each of 15 lanes has 15 elements of 16
-bits, all of which but one go to other lanes:
+bits, keeps one, and gives the other 14 to other lanes:
 
 >>> rows, columns = Layout.parse("d0 = 15@reg, d1 = 15@lane"), Layout.parse("d0 = 15@lane, d1 = 15@reg")
 >>> for name, (program,) in ways_by_table(rows, columns, 16):

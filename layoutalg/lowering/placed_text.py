@@ -24,19 +24,15 @@ from itertools import pairwise
 
 from xdsl.ir import Operation
 
-from layoutalg.conversion.lowering.shared_memory import ALIGNMENT
 from layoutalg.core.errors import SizeError
 from layoutalg.ir import read_module
 from layoutalg.ir.dialects.gpu import FuncOp
 from layoutalg.ir.places import line_of
-from layoutalg.lowering.shared_memory import SharedMemory
+from layoutalg.lowering.shared_memory import PLACEHOLDER, SharedMemory, buffer_bytes
 from layoutalg.lowering.together import together
 
 __all__ = ["Placed", "placed"]
 
-_PLACEHOLDER = re.compile(
-    r"( *)(%[\w$.-]+) = builtin\.unrealized_conversion_cast to (memref<(\d+)xi(\d+), [^>]*>) \{subgroups = (\d+) : i64\}"
-)
 _ACCESS = re.compile(r"(?:memref|vector)\.(load|store) (?:%[\w$.-]+, )?(%[\w$.-]+)\[")
 _LOOK = re.compile(r"(%[\w$.-]+) = memref\.view (%[\w$.-]+)\[.*\]\[\] : (memref<[^>]*>) to (memref<[^>]*>)")
 """Another width of a buffer of bytes."""
@@ -92,14 +88,14 @@ def _placed(body: str, shared: str, limit: int) -> Placed:
     for number, line in enumerate(lines):
         indent = line[: len(line) - len(line.lstrip())]
         written += [f"{indent}gpu.barrier"] * before.count(number)
-        found = _PLACEHOLDER.fullmatch(line)
+        found = PLACEHOLDER.fullmatch(line)
         written += [line] if found is None else _view(found, shared, next(starts), made.bytes)
     return Placed("\n".join(written), made.bytes, made.barriers)
 
 
 def _outline(lines: list[str]) -> tuple[list[str], list[int]]:
     """What decides about shared memory, and which line of the text each of its lines is."""
-    kinds = {found[2]: found[3] for line in lines if (found := _PLACEHOLDER.fullmatch(line)) is not None}
+    kinds = {found[2]: found[3] for line in lines if (found := PLACEHOLDER.fullmatch(line)) is not None}
     if kinds:
         looks = [found for line in lines if (found := _LOOK.fullmatch(line.strip())) is not None]
         kinds |= {found[1]: found[4] for found in looks if found[2] in kinds}
@@ -170,7 +166,7 @@ def _view(found: re.Match[str], shared: str, start: int, size: int) -> list[str]
     indent, name, kind, count, bits, subgroups = found.groups()
     place = f"{name}_start"
     lines = [f"{indent}{place} = arith.constant {start} : index"]
-    each = -(-int(count) * int(bits) // (8 * ALIGNMENT)) * ALIGNMENT
+    each = buffer_bytes(int(count), int(bits))
     if int(subgroups) > 1:
         lines += [
             f"{indent}{name}_sg = gpu.subgroup_id : index",

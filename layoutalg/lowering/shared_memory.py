@@ -24,6 +24,7 @@ The law: between two accesses to one byte by different work-items, one of them a
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from math import prod
@@ -39,9 +40,12 @@ from layoutalg.lowering.insertion import Insertion
 from layoutalg.simulate.memory.views import is_shared
 
 __all__ = [
+    "LOOKS",
+    "PLACEHOLDER",
     "SHARED",
     "Shared",
     "SharedMemory",
+    "buffer_bytes",
     "colours",
     "declared_bytes",
     "is_barrier",
@@ -53,7 +57,7 @@ SHARED = 3
 ALIGNMENT = 64
 """Every buffer begins at a multiple of so many bytes."""
 _SPACE = IntegerAttr(SHARED, 64)
-_LOOKS = ("memref.view", "memref.subview", "memref.cast", "memref.reinterpret_cast", "xegpu.create_mem_desc")
+LOOKS = ("memref.view", "memref.subview", "memref.cast", "memref.reinterpret_cast", "xegpu.create_mem_desc")
 _LOADS = ("memref.load", "vector.load", "xegpu.load_matrix", "vector.transfer_read")
 _BRANCHES = ("scf.if", "scf.index_switch", "affine.if")
 _MOST_TRIED = 32
@@ -81,7 +85,7 @@ class _Buffer:
 
     @property
     def bytes(self) -> int:
-        return -(-self.size // ALIGNMENT) * ALIGNMENT * self.subgroups
+        return buffer_bytes(self.size, 8) * self.subgroups
 
 
 def colours(
@@ -139,6 +143,21 @@ def is_barrier(operation: Operation) -> bool:
     if operation.name != "gpu.barrier" or operation.properties.get("address_spaces") is not None:
         return False
     return "workgroup" in str(operation.properties.get("scope", "workgroup")).lower()
+
+
+PLACEHOLDER = re.compile(
+    r"( *)(%[\w$.-]+) = builtin\.unrealized_conversion_cast to (memref<(\d+)xi(\d+), [^>]*>) \{subgroups = (\d+) : i64\}"
+)
+"""A line with a `placeholder`: its indent, name and type, how many places of how many bits, and how many subgroups have one."""
+
+
+def buffer_bytes(places: int, bits: int) -> int:
+    """The bytes that a buffer takes, up to where the next one may begin.
+
+    >>> buffer_bytes(17, 32)
+    128
+    """
+    return -(-places * bits // (8 * ALIGNMENT)) * ALIGNMENT
 
 
 def placeholder(kind: str, subgroups: int = 1) -> str:
@@ -265,7 +284,7 @@ def _declared(function: Operation) -> Sequence[SSAValue]:
 def _accesses(look: Operation) -> Iterator[tuple[Operation, bool]]:
     """What uses a buffer, through whatever look at it, and whether that loads alone."""
     for use in look.results[0].uses:
-        if use.operation.name in _LOOKS:
+        if use.operation.name in LOOKS:
             yield from _accesses(use.operation)
         else:
             yield use.operation, use.operation.name in _LOADS

@@ -40,13 +40,10 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
-from layoutalg.conversion.lowering.shared_memory import ALIGNMENT
+from layoutalg.lowering.shared_memory import LOOKS, PLACEHOLDER, buffer_bytes
 
 __all__ = ["together"]
 
-_BUFFER = re.compile(
-    r"= builtin\.unrealized_conversion_cast to memref<(\d+)xi(\d+), [^>]*> \{subgroups = (\d+) : i64\}"
-)
 _NAME = re.compile(r"%[\w$.-]+")
 _OPERATION = re.compile(r'(?:%[^=]* = )?"?([a-z_]+\.[\w.]+)"?')
 _BARRIER = "gpu.barrier"
@@ -62,7 +59,6 @@ _LOADS = frozenset(
         "xegpu.prefetch_nd",
     }
 )
-_LOOKS = ("memref.view", "memref.subview", "memref.cast", "memref.reinterpret_cast", "xegpu.create_mem_desc")
 _PURE_DIALECTS = ("arith.", "math.", "index.")
 _PURE = frozenset(
     {
@@ -118,13 +114,14 @@ class _Buffers:
         takes = _NAME.findall(tail if makes else text)
         line = _Line(text, "" if found is None else found[1], tuple(makes), tuple(takes))
         line.buffer = next((self.looks[name] for name in takes if name in self.looks), "")
-        made = _BUFFER.search(text)
-        if made is not None and makes:
-            words, bits, subgroups = map(int, made.groups())
-            self.looks[makes[0]] = makes[0]
-            self.sizes[makes[0]] = -(-words * bits // 8 // ALIGNMENT) * ALIGNMENT * subgroups
+        made = PLACEHOLDER.fullmatch(text)
+        if made is not None:
+            name, _, *numbers = made.groups()[1:]
+            places, bits, subgroups = map(int, numbers)
+            self.looks[name] = name
+            self.sizes[name] = buffer_bytes(places, bits) * subgroups
         elif line.buffer:
-            self.looks.update(dict.fromkeys(makes if line.name in _LOOKS else (), line.buffer))
+            self.looks.update(dict.fromkeys(makes if line.name in LOOKS else (), line.buffer))
         return line
 
 

@@ -12,17 +12,23 @@ The law: what is usual, the rules accept. What is not may still be right.
 from __future__ import annotations
 
 from math import prod
-from typing import Any
+from typing import Any, TypeAlias
 
 from layoutalg.core.limits import MAX_EXTENT, MOST_DIMENSIONS
 
 __all__ = ["is_usual"]
 
 
-def is_usual(sg_layout: Any, sg_data: Any, inst_data: Any, lane_layout: Any, lane_data: Any, order: Any) -> bool:
+_Field: TypeAlias = tuple[Any, ...] | None
+"""What a field should be. Callers may give anything."""
+
+
+def is_usual(
+    sg_layout: _Field, sg_data: _Field, inst_data: _Field, lane_layout: _Field, lane_data: _Field, order: _Field
+) -> bool:
     """Whether the fields of a layout, None where one is not said, are tuples that keep every rule.
 
-    >>> is_usual((8, 0), None, None, None, None, None), is_usual(None, None, None, [1, 16], None, None)
+    >>> is_usual((8, 0), None, None, None, None, None), is_usual(None, None, None, (1, 2**40), None, None)
     (False, False)
     """
     if (sg_layout is None and sg_data is not None) or (lane_layout is None and lane_data is not None):

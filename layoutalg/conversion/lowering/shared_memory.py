@@ -118,7 +118,7 @@ class Memory(Protocol):
 def _block(step: Load | Store) -> tuple[str, str]:
     """The function of Intel's graphics compiler that moves a block, and the type of what a lane has of it.
 
-    Raises `ConversionError` for what is no block.
+    Raises `ConversionError` for another kind of access.
     """
     count, bits = len(step[0]), step.bits
     if step.matrix != "block" or (count, bits) not in _BLOCKS:

@@ -65,8 +65,8 @@ def _map(matrix: str, lanes: int, count: int) -> tuple[Numbers, Numbers]:
 def matrix_access(matrix: str, count: int, lanes: int) -> tuple[int, int]:
     """The words at each address that the banks serve for it, and the mask of the lanes whose addresses count.
 
-    A matrix is a transaction of eight rows of 16 bytes (NVIDIA developer forum, 278716). What a block
-    moves is one line, of which each lane takes its share.
+    A matrix is a transaction of eight rows of 16 bytes (NVIDIA developer forum, 278716). A block is one line of memory, and
+    each lane has an equal part of it.
 
     >>> matrix_access("rows", 2, 32)
     (4, 65535)

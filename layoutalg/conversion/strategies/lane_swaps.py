@@ -10,9 +10,8 @@ instruction a word and bit, no select, no memory. Four registers of 64 lanes cha
 >>> program.count(LaneSwap), left.places == view(destination).places
 (4, True)
 
-Every register bit that is wanted at lane bit 4 or 5 is swapped there, which also frees what was there for its register. Bits
-that go elsewhere are left to the conversion from the layout that swaps reach. Parts of a word are register bits that no swap
-takes.
+Every register bit that is wanted at lane bit 4 or 5 is swapped with it. What the swaps leave is another conversion, from the
+layout that they reach. Words keep their parts: those are register bits that are not swapped.
 """
 
 from __future__ import annotations

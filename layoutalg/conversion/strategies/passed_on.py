@@ -47,8 +47,8 @@ def passed_on(
 ) -> Program | None:
     """The program with fewer than `most` shuffles, from `tables.slot_tables`; None where none is found. `least` is a bound.
 
-    For conversions that stay in their subgroups, all of which do the same. `patterns` say whom each lane hears in shuffles
-    of other ways, to choose from.
+    The conversion stays in its subgroups, and all subgroups do the same. `patterns` say whom each lane hears in other ways'
+    shuffles: these are tried too.
     """
     if element_bits >= WORD or not 0 < least < most or least > _MOST_SHUFFLES or source.shape[1] > 64:
         return None
@@ -185,7 +185,7 @@ def _scheduled(
 ) -> tuple[_Schedule | None, int]:
     """A schedule of so many rounds, if one is found: rotations, what other ways do (`known`), and changes of these.
 
-    Also what is left of the budget, of which each trial takes a lane for each lane, wish and round.
+    Also what is left of the budget: a trial costs the product of lanes, wishes and rounds.
     """
     random = Random(0)
     price = number * part.lanes * len(part.wishes)
