@@ -312,6 +312,8 @@ def test_neighbours_exchange_words_without_shared_memory() -> None:
 
 def test_pairs_of_bytes_that_are_loaded_are_a_permute_a_word_on_nvidia() -> None:
     """One joins them; ptxas may clear the upper half of a load by another one (7 were written byte by byte)."""
+    require("mlir-opt-22")
+    require_module("triton")
     store = Store((0,), Address(0, factors=(("lane", 1, 32, 1),)))
     loads = [Load((to,), Address(at, factors=(("lane", 1, 32, 2),)), 16) for to, at in ((1, 0), (2, 1))]
     chain = (Program(1, 32, 8, 4, 4, (0, 1, 2, 3), (store, Barrier("subgroup"), *loads), (4, 5, 8, 9), 128),)
