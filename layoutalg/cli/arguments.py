@@ -89,8 +89,9 @@ class OneOf(click.ParamType):  # pyright: ignore[reportMissingTypeArgument] (old
 
 def _chips(*, dpas: bool = False) -> Sequence[str]:
     from layoutalg.hardware.chips import target_names
+    from layoutalg.hardware.xe_products import product_names
 
-    return target_names(dpas=dpas)
+    return (*target_names(dpas=dpas), *product_names())
 
 
 CHIP = OneOf(_chips)

@@ -42,7 +42,18 @@ __all__ = ["gemm"]
 @click.option("--b", default=None, help="Element type of B (A's unless given).")
 @click.option("--c", default=None, help="Element type of C in memory (that of the accumulators unless given).")
 @click.option(
-    "--target", type=OneOf(target_names), default="pvc", show_default=True, help="The chip; amx: any CPU with AMX."
+    "--target",
+    type=OneOf(target_names),
+    metavar="CHIP",
+    default="pvc",
+    show_default=True,
+    help="pvc, bmg, lnl or ptl, or a product such as b570 or max1100; spr, gnr, or amx for any CPU with AMX.",
+)
+@click.option(
+    "--chip",
+    type=click.Path(path_type=Path),
+    cls=GpuOption,
+    help="A file in TOML with the numbers of a board of your own; its kernels are those of the chip that it is like.",
 )
 @planner_options
 @llvm_option("The version that the kernel is for.")
@@ -97,14 +108,15 @@ def gemm(
 
 def _gpu_gemm(sizes: tuple[int, int, int], target: str, asked: Asked, options: dict[str, Any]) -> None:
     from layoutalg.gemm import plan_gemm
+    from layoutalg.hardware import read_chip
     from layoutalg.show.gemm import gemm_report
     from layoutalg.show.plan_report import row
 
-    static = options.pop("static")
+    static, file = options.pop("static"), options.pop("chip")
     options["a"] = "f16" if options["a"] is None else options["a"]
     for name in ("tile", "subgroups"):
         options[name] = None if options[name] is None else as_shape(options[name])
-    plan = plan_gemm(*sizes, target=target, **options)
+    plan = plan_gemm(*sizes, target=target, chip=None if file is None else read_chip(file), **options)
     level = asked.level or "lane"
     text = plan.emit(level, static=static) if asked.wants_text else ""
     if asked.wants_only_text:

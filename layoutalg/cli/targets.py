@@ -127,10 +127,11 @@ class Asked:
 
 
 def target_names() -> Sequence[str]:
-    """The targets: GPUs with DPAS, and those of AMX."""
+    """The targets: GPUs with DPAS and their products, and those of AMX."""
     from layoutalg.hardware.chips import target_names as gpus
+    from layoutalg.hardware.xe_products import product_names
 
-    return (*gpus(dpas=True), *amx_targets())
+    return (*gpus(dpas=True), *product_names(), *amx_targets())
 
 
 def amx_targets() -> Sequence[str]:

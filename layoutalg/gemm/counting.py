@@ -117,7 +117,7 @@ def _of_kind(problem: Problem, tiling: Tiling, loads: int) -> tuple[int, int]:
         if narrow:
             return loads // 2, moved * 3 // 2 + 3
         return (loads // 2, 0) if wide else (loads, moved)
-    found = measured(problem.target, tiling.registers, tile.m, tile.n, tile.k * 16 // problem.dpas.k)
+    found = measured(problem.dpas.target.name, tiling.registers, tile.m, tile.n, tile.k * 16 // problem.dpas.k)
     waits, extra = (1 + loads, 0) if found is None else (found.waits, found.extra)
     if tiling.prefetch != "shared":
         extra = 0

@@ -40,7 +40,7 @@ from layoutalg.gemm.registers import Registers, registers
 from layoutalg.gemm.search import Found, search
 from layoutalg.gemm.tiling import Tile, Tiling
 from layoutalg.gemm.versions import checked_version
-from layoutalg.hardware import Dpas
+from layoutalg.hardware import Dpas, XeChip
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -58,7 +58,8 @@ LEVELS = ("lane", "subgroup", "workgroup")
 class Gemm(Distributed):
     """A planned product: the problem, and every choice made for it. `emit` writes the kernel, `simulate` runs it.
 
-    `llvm` is the version that the kernel is written for: 22 lowers small messages alone, 23 and 24 large ones.
+    `llvm` is the version that the kernel is written for: 22 lowers small messages alone, 23 and 24 large ones. `board` is a
+    product of your own, whose numbers were used instead of the target's.
 
     >>> la.plan_gemm(512, 512, 512).llvm
     24
@@ -67,6 +68,7 @@ class Gemm(Distributed):
     problem: Problem
     tiling: Tiling
     llvm: int = DEFAULT_LLVM
+    board: XeChip | None = None
 
     @property
     def m(self) -> int:
@@ -327,7 +329,7 @@ class Gemm(Distributed):
         >>> la.plan_gemm(4096, 4096, 4096, target="bmg").candidates.best.tiling.tile
         Tile(m=32, n=64, k=64)
         """
-        return search(self.problem, llvm=self.llvm)
+        return search(self.problem, llvm=self.llvm, chip=self.board)
 
     @property
     def parameters(self) -> tuple[tuple[str, str], ...]:

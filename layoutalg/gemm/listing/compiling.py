@@ -28,15 +28,23 @@ from layoutalg.core.llvm_versions import DEFAULT_LLVM
 from layoutalg.core.messages import shortened, shown
 from layoutalg.core.whole_numbers import instance_of
 from layoutalg.gemm.listing.reading import Program, read_assembly
+from layoutalg.hardware.xe_products import product_target
 from layoutalg.ir.installed import program_path
 
 __all__ = ["Compiled", "compile_kernel", "compiler_version"]
 
-CHIPS = {"pvc": ("pvc", "pvc"), "bmg": ("bmg", "bmg"), "lnl": ("bmg", "lnl-m"), "lnl-m": ("bmg", "lnl-m")}
+CHIPS = {
+    "pvc": ("pvc", "pvc"),
+    "bmg": ("bmg", "bmg"),
+    "lnl": ("bmg", "lnl-m"),
+    "lnl-m": ("bmg", "lnl-m"),
+    "ptl": ("bmg", "ptl-h"),
+}
 """The chips whose kernels go through this route: the one that LLVM lowers for, and ocloc's name of the device.
 
 LLVM 23 and 24 lower dpas for pvc and bmg alone ("failed to legalize operation 'xegpu.dpas'" for lnl and lnl-m). A kernel for
-lnl, the same generation as bmg, is lowered for bmg; its SPIR-V is then compiled for lnl-m.
+lnl, the same generation as bmg, is lowered for bmg; its SPIR-V is then compiled for lnl-m. So it is for ptl, whose messages
+and matrix instructions are the same. A product is compiled as its target.
 """
 VERSIONS = (23, 24)
 _LARGE = "-ze-opt-large-register-file"
@@ -115,13 +123,14 @@ def compile_kernel(
 
     >>> compile_kernel("module {}", "gfx942")
     Traceback (most recent call last):
-    layoutalg.core.errors.PlanError: chip 'gfx942': kernels are compiled for pvc, bmg, lnl or lnl-m
+    layoutalg.core.errors.PlanError: chip 'gfx942': kernels are compiled for pvc, bmg, lnl, lnl-m or ptl
     >>> compile_kernel("module {}", llvm=22)
     Traceback (most recent call last):
     layoutalg.core.errors.PlanError: LLVM 22: machine code is made with LLVM 23 or 24 (22 leaves SPIR-V)
     """
     instance_of(text, str, "kernel", PlanError)
-    if type(chip) is not str or chip not in CHIPS:
+    chip_of = product_target(chip)
+    if not isinstance(chip_of, str) or chip_of not in CHIPS:
         *first, last = CHIPS
         raise PlanError(f"chip {shown(chip)}: kernels are compiled for {', '.join(first)} or {last}")
     if type(registers) is not int or registers not in (128, 256):
@@ -131,7 +140,7 @@ def compile_kernel(
     if type(level) is not str or level not in _LEVELS:
         raise PlanError(f"level {shown(level)}: expected one of {', '.join(_LEVELS)}")
     lowering, ocloc = _installed(f"mlir-opt-{llvm}"), _current_ocloc()
-    lowered_for, device = CHIPS[chip]
+    lowered_for, device = CHIPS[chip_of]
     with tempfile.TemporaryDirectory(prefix="layoutalg-listing-") as name:
         folder = Path(name)
         (folder / "kernel.mlir").write_text(text, encoding="utf-8")
