@@ -217,8 +217,8 @@ def cost_of(target: str | None, pressure: str = "all") -> Cost:
 
     >>> cost_of("i486")
     Traceback (most recent call last):
-    layoutalg.core.errors.PlanError: target 'i486': expected one of pvc, bmg, lnl, dg2, acm, acm-g10, acm-g11, ats-m150, gfx90a,
-    gfx942, gfx950, gfx1100, sm_80, sm_90, generic
+    layoutalg.core.errors.PlanError: target 'i486': expected one of pvc, bmg, lnl, ptl, dg2, acm, acm-g10, acm-g11, ats-m150,
+    gfx90a, gfx942, gfx950, gfx1100, sm_80, sm_90, generic
     """
     chip = target_info("generic" if target is None else target)
     if pressure not in PRESSURES:

@@ -10,8 +10,8 @@ and RDNA 3 instruction set guides, NVIDIA's CUDA C++ Programming Guide.
 
 A new chip is a row of `_CHIPS` here, with a `BlockTable` of its own where its 2D messages differ. A chip with DPAS that GEMMs
 are planned for has a row in `hardware.xe_products` too. Prices of conversions: `_ALIKE` in `conversion.prices` says which
-chip's instructions it has, or `benchmarks/prices.py` counts its own into `hardware/data/prices.json`. Where a listing is wanted,
-`CHIPS` in `gemm.listing.compiling` has its name for the graphics compiler.
+chip's instructions it has, or `benchmarks/prices.py` counts its own into `hardware/data/prices.json`. Where a listing is
+wanted, `CHIPS` in `gemm.listing.compiling` has its name for the graphics compiler.
 
 lnl is Lunar Lake, an Xe2 chip like bmg; ptl is Panther Lake, an Xe3 chip, to which the graphics compiler gives the same
 messages; acm is the family name of dg2. What their cores can do in a clock is in `xe_products`.

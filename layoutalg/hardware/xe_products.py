@@ -132,7 +132,7 @@ def _like(row: XeChip, changed: dict[str, Any], cited: dict[str, str]) -> XeChip
     """
     if "cores" in changed and "l3_clock_bytes" not in changed:
         changed = changed | {"l3_clock_bytes": row.l3_clock_bytes // row.cores * changed["cores"]}
-    return replace(row, **changed, cited=tuple((row.sources | cited).items()))
+    return replace(row, **changed, cited=tuple((dict(row.cited) | cited).items()))
 
 
 def _arc(product: str, cores: int, clock_ghz: float, memory: float, board: str, l3: tuple[int, str]) -> XeChip:
