@@ -41,7 +41,7 @@ __all__ = ["passed_on"]
 
 _MOST_TRIED = 1 << 14
 """Lanes that are asked for an element, in all trials of one conversion: some milliseconds."""
-_MOST_LANES, _MOST_WISHES, _MOST_SHUFFLES = 16, 128, 8
+_MOST_LANES, _MOST_WISHES, _MOST_SHUFFLES = 16, 128, 12
 _MOST_KINDS = 8
 """Subgroups that do different things."""
 _MOST_PART, _MOST_ROUTES, _MOST_CHANGED, _STARTS = 64, 512, 1 << 16, 2
