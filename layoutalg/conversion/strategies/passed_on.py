@@ -44,8 +44,8 @@ _MOST_TRIED = 1 << 14
 _MOST_LANES, _MOST_WISHES, _MOST_SHUFFLES = 16, 128, 12
 _MOST_KINDS = 8
 """Subgroups that do different things."""
-_MOST_PART, _MOST_ROUTES, _MOST_CHANGED, _STARTS = 64, 512, 1 << 16, 2
-"""Lanes and wishes of a part whose routes are changed; lanes that are asked for an element; how often it begins anew."""
+_MOST_PART, _MOST_ROUTES, _MOST_CHANGED, _TURNED = 64, 512, 1 << 16, 5
+"""Lanes and wishes of a part whose routes are changed; lanes asked for an element; starts from rotations."""
 _AGAIN = 4
 """Trials from one choice of patterns: in another order, or with another lane heard by the one that lacks an element."""
 
@@ -160,9 +160,15 @@ class _Tried:
 def _changed(part: _Part, number: int, parts: int, budget: int) -> tuple[Schedule | None, int]:
     """A schedule in which every lane hears whom it likes, if one is found; what is left of the budget."""
     random, left = Random(0), budget
-    for _ in range(_STARTS):
-        start = [[random.randrange(part.lanes) for _ in range(part.lanes)] for _ in range(number)]
-        share = min(left, -(-budget // _STARTS))
+    lanes = range(part.lanes)
+    turned = rotations(part.lanes)
+    for number_of in range(1 + _TURNED):
+        if number_of:  # lanes that hear others in the same way everywhere: the digits of their numbers rotated
+            group = turned[-(number_of % 2)]
+            start = [group[:, random.randrange(part.lanes)].tolist() for _ in range(number)]
+        else:
+            start = [[random.choice(lanes) for _ in lanes] for _ in range(number)]
+        share = min(left, -(-budget // (2 * _TURNED if number_of else 2)))
         schedule, kept = rerouted(part.held, part.wishes, number, parts, start, share)
         left -= share - kept
         if schedule is not None or left <= 0:
