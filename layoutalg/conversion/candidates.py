@@ -20,14 +20,14 @@ Equal maps need nothing, whatever they were written in.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache
+from functools import lru_cache, partial
 from math import prod
 from typing import Literal, NamedTuple
 
 from layoutalg.conversion.bound import bound_of
-from layoutalg.conversion.cost import cost_of
+from layoutalg.conversion.cost import Cost, cost_of
 from layoutalg.conversion.layouts import machine_counts
 from layoutalg.conversion.levels import crossing
 from layoutalg.conversion.normalize import filled, leaves_empty, normalized, shifted, trimmed, with_starts
@@ -44,8 +44,8 @@ from layoutalg.conversion.program.steps import (
     Step,
     Store,
 )
-from layoutalg.conversion.strategies.bit_exchange.pattern import pattern_of
-from layoutalg.conversion.strategies.bit_exchange.ways import ways
+from layoutalg.conversion.strategies.bit_exchange.pattern import Pattern, pattern_of
+from layoutalg.conversion.strategies.bit_exchange.ways import Way, ways
 from layoutalg.conversion.strategies.blocks import Blocks, split
 from layoutalg.conversion.strategies.cross_subgroup import across_subgroups
 from layoutalg.conversion.strategies.exchange import exchange, stays_in_subgroup
@@ -53,7 +53,7 @@ from layoutalg.conversion.strategies.gathers import gathered_first
 from layoutalg.conversion.strategies.lane_swaps import SWAPPING, by_lane_swaps
 from layoutalg.conversion.strategies.linear import exchange_of_maps
 from layoutalg.conversion.strategies.linear_memory import memory_of_maps
-from layoutalg.conversion.strategies.memory_forms import through_forms
+from layoutalg.conversion.strategies.memory_forms import forms_of
 from layoutalg.conversion.strategies.padded import through_padded_memory
 from layoutalg.conversion.strategies.regions.moves import by_regions
 from layoutalg.conversion.strategies.tables import slot_tables
@@ -174,11 +174,7 @@ def candidates_of(
     With `regions`, moves between register regions are weighed too; `portable` ways need no function of one compiler alone.
     """
     cost = cost_of(target, pressure)
-    most = 0 if level == "subgroup" else workgroups * (cost.slm_bytes if slm_limit is None else slm_limit)
-    matrices = target_info(target).vendor not in ("intel", "amd")
-    memory = _Memory(
-        most, sparing=slm_limit is None, matrices=matrices, forms=target if cost.unit else "", blocks=not portable
-    )
+    memory = Memory.of_chip(cost, slm_limit, level, workgroups, portable)
     source, destination, starts = normalized(source, destination)
     found = _ways_within(source, destination, element_bits, memory, level)
     if regions and found[0][0] != _NOTHING:
@@ -227,7 +223,7 @@ def repeated_candidates(candidates: Sequence[Candidate], blocks: Blocks | None, 
     return tuple(sorted(found, key=lambda one: one.cost))
 
 
-class _Memory(NamedTuple):
+class Memory(NamedTuple):
     """The shared memory that may be used: `most` bytes; if it is to be spared, no more than the widest accesses need.
 
     `matrices` says that those may be loads of 8x8 matrices; `forms` is the chip whose accesses are weighed, if any,
@@ -240,6 +236,14 @@ class _Memory(NamedTuple):
     forms: str
     blocks: bool
 
+    @staticmethod
+    def of_chip(cost: Cost, slm_limit: int | None, level: str, workgroups: int, portable: bool) -> Memory:
+        """The memory that a chip's workgroups have, or what a limit leaves, for what `candidates_of` is asked."""
+        most = 0 if level == "subgroup" else workgroups * (cost.slm_bytes if slm_limit is None else slm_limit)
+        matrices = target_info(cost.name).vendor not in ("intel", "amd")
+        forms = cost.name if cost.unit else ""
+        return Memory(most, sparing=slm_limit is None, matrices=matrices, forms=forms, blocks=not portable)
+
     def by_bits(self, a: View, b: View, element_bits: int) -> int:
         if not self.sparing:
             return self.most
@@ -250,7 +254,7 @@ class _Memory(NamedTuple):
 
 
 def _ways_within(
-    source: Layout, destination: Layout, element_bits: int, memory: _Memory, level: str
+    source: Layout, destination: Layout, element_bits: int, memory: Memory, level: str
 ) -> list[tuple[str, tuple[Program, ...]]]:
     """The ways that a level and a limit of shared memory leave."""
     if memory.most:
@@ -293,7 +297,7 @@ def _in_cluster(program: Program) -> Program:
 
 
 def _ways(
-    source: Layout, destination: Layout, element_bits: int, memory: _Memory
+    source: Layout, destination: Layout, element_bits: int, memory: Memory
 ) -> list[tuple[str, tuple[Program, ...]]]:
     """The programs of all ways, each with its name."""
     ours, theirs = source.canonical(), destination.canonical()
@@ -346,7 +350,7 @@ def _ways(
 
 
 def _ways_of_maps(
-    source: Layout, destination: Layout, element_bits: int, memory: _Memory
+    source: Layout, destination: Layout, element_bits: int, memory: Memory
 ) -> list[tuple[str, tuple[Program, ...]]]:
     """The ways for layouts with XOR: as a linear map, slot by slot, through memory."""
     found: list[tuple[str, tuple[Program, ...]]] = []
@@ -385,59 +389,92 @@ def _row_by_row(source: Layout, destination: Layout, element_bits: int, limit: i
     return trimmed(program, most["sg"], most["lane"], (counts[0]["reg"], counts[1]["reg"]))
 
 
-def _ways_by_bits(a: View, b: View, element_bits: int, memory: _Memory) -> list[tuple[str, tuple[Program, ...]]]:
-    limit = memory.by_bits(a, b, element_bits)
+def _ways_by_bits(a: View, b: View, element_bits: int, memory: Memory) -> list[tuple[str, tuple[Program, ...]]]:
     if stays_in_subgroup(a, b):
         pattern = pattern_of(a, b, element_bits)
         if pattern is not None:
-            found = [(way.name, (way.make(),)) for way in ways(pattern)]
-            if memory.forms in SWAPPING:
-                found += _ways_by_swaps(a, b, element_bits)
+            found = [(one.name, one.make()) for one in exchanges(a, b, element_bits, pattern, memory)]
         else:
             program = exchange(a, b, element_bits)
             found = [(INSIDE, (program,))] if len(program.steps) <= MOST_STEPS else []
         if found and not moves_words(found[0][1]):
             return found
     else:
+        limit = memory.by_bits(a, b, element_bits)
         found = [(_cross_subgroup_name(way), way) for way in across_subgroups(a, b, element_bits, limit)]
     try:
-        found.append((_THROUGH_MEMORY, (through_memory(a, b, element_bits, limit),)))
-        plain = through_memory(a, b, element_bits, limit, arranged=False)
-        if plain != found[-1][1][0]:
-            found.append((f"{_THROUGH_MEMORY}, {_PLAIN}", (plain,)))
-        if memory.forms:
-            for name, program in through_forms(
-                a, b, element_bits, memory.forms, limit, memory.most, blocks=memory.blocks
-            ):
-                found.append((f"{_THROUGH_MEMORY}, {name}", (program,)))
-            orders: tuple[Literal["source", "destination"], ...] = ("source", "destination")
-            if target_info(memory.forms).has_dpas:  # its forms are as good, and every way takes time to weigh
-                orders = ()
-            for order in orders:
-                program = through_memory(a, b, element_bits, limit, padded=order)
-                if program.slm_bytes <= memory.most:
-                    found.append((f"{_THROUGH_MEMORY}, in the {order}'s order with padding", (program,)))
+        for group in memory_ways(a, b, element_bits, memory):
+            alike: list[tuple[Program, ...]] = []
+            for one in group:
+                way = one.make()
+                if way not in alike and all(program.slm_bytes <= memory.most for program in way):
+                    found.append((one.name, way))
+                    alike.append(way)
     except SizeError:
         if not found:
             raise
     return found
 
 
-def _ways_by_swaps(a: View, b: View, element_bits: int) -> list[tuple[str, tuple[Program, ...]]]:
+class Unmade(NamedTuple):
+    """A way that is not made yet: its name, what makes it, and the exchange that it is, if it is one (no swaps with it)."""
+
+    name: str
+    make: Callable[[], tuple[Program, ...]]
+    exchange: Way | None = None
+
+
+def exchanges(a: View, b: View, element_bits: int, pattern: Pattern, memory: Memory) -> list[Unmade]:
+    """The exchanges in registers and lanes that are weighed, by swaps of lanes too."""
+    found = [Unmade(way.name, partial(_alone, way.make), way) for way in ways(pattern)]
+    if memory.forms in SWAPPING:
+        found += _ways_by_swaps(a, b, element_bits)
+    return found
+
+
+def memory_ways(a: View, b: View, element_bits: int, memory: Memory) -> Iterator[list[Unmade]]:
+    """The ways through memory that are weighed, in groups: what makes the same program as one before it in its group goes."""
+    limit, chip = memory.by_bits(a, b, element_bits), memory.forms
+    plain = partial(through_memory, a, b, element_bits, limit, arranged=False)
+    yield [
+        Unmade(_THROUGH_MEMORY, partial(_alone, partial(through_memory, a, b, element_bits, limit))),
+        Unmade(f"{_THROUGH_MEMORY}, {_PLAIN}", partial(_alone, plain)),
+    ]
+    if not chip:
+        return
+    forms = forms_of(a, b, element_bits, chip, limit, blocks=memory.blocks)
+    yield [Unmade(f"{_THROUGH_MEMORY}, {name}", partial(_alone, make)) for name, make in forms]
+    orders: tuple[Literal["source", "destination"], ...] = ("source", "destination")
+    if target_info(chip).has_dpas:  # its forms are as good, and every way takes time to weigh
+        orders = ()
+    for order in orders:
+        make = partial(through_memory, a, b, element_bits, limit, padded=order)
+        yield [Unmade(f"{_THROUGH_MEMORY}, in the {order}'s order with padding", partial(_alone, make))]
+
+
+def _alone(make: Callable[[], Program]) -> tuple[Program, ...]:
+    return (make(),)
+
+
+def _ways_by_swaps(a: View, b: View, element_bits: int) -> list[Unmade]:
     """Lane bits 4 and 5 by swaps, the others by any exchange that is left to do."""
     swapped = by_lane_swaps(a, b, element_bits)
     if swapped is None:
         return []
     program, left = swapped
     if left == b:
-        return [(_SWAPS, (program,))]
+        return [Unmade(_SWAPS, lambda: (program,))]
     pattern = pattern_of(left, b, element_bits)
     rest = [] if pattern is None else ways(pattern)
-    return [(f"{_SWAPS}, then {way.name}", (program, way.make())) for way in rest]
+    return [Unmade(f"{_SWAPS}, then {way.name}", partial(_behind, program, way.make)) for way in rest]
+
+
+def _behind(program: Program, make: Callable[[], Program]) -> tuple[Program, ...]:
+    return program, make()
 
 
 def _ways_of_blocks(
-    source: Layout, destination: Layout, element_bits: int, memory: _Memory
+    source: Layout, destination: Layout, element_bits: int, memory: Memory
 ) -> list[tuple[str, tuple[Program, ...]]]:
     """The ways to convert one block of what registers have on both sides, for all blocks (see `strategies.blocks`)."""
     for odd in (True, False):  # bits where there are bits, then the smallest block
