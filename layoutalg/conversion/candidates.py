@@ -20,14 +20,13 @@ Equal maps need nothing, whatever they were written in.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache, partial
+from functools import lru_cache
 from math import prod
-from typing import Literal, NamedTuple
 
 from layoutalg.conversion.bound import bound_of
-from layoutalg.conversion.cost import Cost, cost_of
+from layoutalg.conversion.cost import cost_of
 from layoutalg.conversion.layouts import machine_counts
 from layoutalg.conversion.levels import crossing
 from layoutalg.conversion.normalize import filled, leaves_empty, normalized, shifted, trimmed, with_starts
@@ -44,20 +43,17 @@ from layoutalg.conversion.program.steps import (
     Step,
     Store,
 )
-from layoutalg.conversion.strategies.bit_exchange.pattern import Pattern, pattern_of
-from layoutalg.conversion.strategies.bit_exchange.ways import Way, ways
+from layoutalg.conversion.strategies.bit_exchange.pattern import pattern_of
 from layoutalg.conversion.strategies.blocks import Blocks, split
 from layoutalg.conversion.strategies.cross_subgroup import across_subgroups
 from layoutalg.conversion.strategies.exchange import exchange, stays_in_subgroup
 from layoutalg.conversion.strategies.gathers import gathered_first
-from layoutalg.conversion.strategies.lane_swaps import SWAPPING, by_lane_swaps
 from layoutalg.conversion.strategies.linear import exchange_of_maps
 from layoutalg.conversion.strategies.linear_memory import memory_of_maps
-from layoutalg.conversion.strategies.memory_forms import forms_of
 from layoutalg.conversion.strategies.padded import through_padded_memory
 from layoutalg.conversion.strategies.regions.moves import by_regions
 from layoutalg.conversion.strategies.tables import slot_tables
-from layoutalg.conversion.strategies.through_memory import fewest_bytes, through_memory
+from layoutalg.conversion.ways_by_bits import THROUGH_MEMORY, Memory, exchanges, memory_ways
 from layoutalg.conversion.ways_by_table import INSIDE, by_broadcasts, by_passing_on, moves_words, ways_by_table
 from layoutalg.core.errors import ConversionError, LayoutError, SizeError
 from layoutalg.core.layout import MACHINE, Layout
@@ -70,9 +66,7 @@ from layoutalg.memory.machine_bits import View, view
 __all__ = ["Candidate", "candidates_of", "repeated_candidates"]
 
 _REGIONS = "moves between register regions, as inline assembly"
-_NOTHING, _THROUGH_MEMORY = "nothing moves", "everything goes through shared memory"
-_SWAPS = "swaps of lane bits 4 and 5 with registers"
-_PLAIN = "in the destination's order"
+_NOTHING = "nothing moves"
 
 
 @dataclass(frozen=True, slots=True)
@@ -223,36 +217,6 @@ def repeated_candidates(candidates: Sequence[Candidate], blocks: Blocks | None, 
     return tuple(sorted(found, key=lambda one: one.cost))
 
 
-class Memory(NamedTuple):
-    """The shared memory that may be used: `most` bytes; if it is to be spared, no more than the widest accesses need.
-
-    `matrices` says that those may be loads of 8x8 matrices; `forms` is the chip whose accesses are weighed, if any,
-    `blocks` whether block messages are among them.
-    """
-
-    most: int
-    sparing: bool
-    matrices: bool
-    forms: str
-    blocks: bool
-
-    @staticmethod
-    def of_chip(cost: Cost, slm_limit: int | None, level: str, workgroups: int, portable: bool) -> Memory:
-        """The memory that a chip's workgroups have, or what a limit leaves, for what `candidates_of` is asked."""
-        most = 0 if level == "subgroup" else workgroups * (cost.slm_bytes if slm_limit is None else slm_limit)
-        matrices = target_info(cost.name).vendor not in ("intel", "amd")
-        forms = cost.name if cost.unit else ""
-        return Memory(most, sparing=slm_limit is None, matrices=matrices, forms=forms, blocks=not portable)
-
-    def by_bits(self, a: View, b: View, element_bits: int) -> int:
-        if not self.sparing:
-            return self.most
-        return min(self.most, fewest_bytes(a, b, element_bits, matrices=self.matrices))
-
-    def of(self, layout: Layout, element_bits: int) -> int:
-        return min(self.most, -(-prod(layout.shape) * element_bits // 8)) if self.sparing else self.most
-
-
 def _ways_within(
     source: Layout, destination: Layout, element_bits: int, memory: Memory, level: str
 ) -> list[tuple[str, tuple[Program, ...]]]:
@@ -342,7 +306,7 @@ def _ways(
     if not inside or moves_words(inside[0][1]):
         try:
             program = _row_by_row(source, destination, element_bits, memory.of(source, element_bits))
-            found.append((f"{_THROUGH_MEMORY}, row by row", (program,)))
+            found.append((f"{THROUGH_MEMORY}, row by row", (program,)))
         except LayoutError as error:
             if not found:
                 raise refused or error from None  # a block needs less than the whole: what it lacks is what is wanted
@@ -365,7 +329,7 @@ def _ways_of_maps(
     if not found or moves_words(found[0][1]):
         try:
             program = memory_of_maps(source, destination, element_bits, memory.most)
-            found.append((_THROUGH_MEMORY, (program,)))
+            found.append((THROUGH_MEMORY, (program,)))
         except LayoutError as error:
             if not found:
                 raise refused or error from None
@@ -414,63 +378,6 @@ def _ways_by_bits(a: View, b: View, element_bits: int, memory: Memory) -> list[t
         if not found:
             raise
     return found
-
-
-class Unmade(NamedTuple):
-    """A way that is not made yet: its name, what makes it, and the exchange that it is, if it is one (no swaps with it)."""
-
-    name: str
-    make: Callable[[], tuple[Program, ...]]
-    exchange: Way | None = None
-
-
-def exchanges(a: View, b: View, element_bits: int, pattern: Pattern, memory: Memory) -> list[Unmade]:
-    """The exchanges in registers and lanes that are weighed, by swaps of lanes too."""
-    found = [Unmade(way.name, partial(_alone, way.make), way) for way in ways(pattern)]
-    if memory.forms in SWAPPING:
-        found += _ways_by_swaps(a, b, element_bits)
-    return found
-
-
-def memory_ways(a: View, b: View, element_bits: int, memory: Memory) -> Iterator[list[Unmade]]:
-    """The ways through memory that are weighed, in groups: what makes the same program as one before it in its group goes."""
-    limit, chip = memory.by_bits(a, b, element_bits), memory.forms
-    plain = partial(through_memory, a, b, element_bits, limit, arranged=False)
-    yield [
-        Unmade(_THROUGH_MEMORY, partial(_alone, partial(through_memory, a, b, element_bits, limit))),
-        Unmade(f"{_THROUGH_MEMORY}, {_PLAIN}", partial(_alone, plain)),
-    ]
-    if not chip:
-        return
-    forms = forms_of(a, b, element_bits, chip, limit, blocks=memory.blocks)
-    yield [Unmade(f"{_THROUGH_MEMORY}, {name}", partial(_alone, make)) for name, make in forms]
-    orders: tuple[Literal["source", "destination"], ...] = ("source", "destination")
-    if target_info(chip).has_dpas:  # its forms are as good, and every way takes time to weigh
-        orders = ()
-    for order in orders:
-        make = partial(through_memory, a, b, element_bits, limit, padded=order)
-        yield [Unmade(f"{_THROUGH_MEMORY}, in the {order}'s order with padding", partial(_alone, make))]
-
-
-def _alone(make: Callable[[], Program]) -> tuple[Program, ...]:
-    return (make(),)
-
-
-def _ways_by_swaps(a: View, b: View, element_bits: int) -> list[Unmade]:
-    """Lane bits 4 and 5 by swaps, the others by any exchange that is left to do."""
-    swapped = by_lane_swaps(a, b, element_bits)
-    if swapped is None:
-        return []
-    program, left = swapped
-    if left == b:
-        return [Unmade(_SWAPS, lambda: (program,))]
-    pattern = pattern_of(left, b, element_bits)
-    rest = [] if pattern is None else ways(pattern)
-    return [Unmade(f"{_SWAPS}, then {way.name}", partial(_behind, program, way.make)) for way in rest]
-
-
-def _behind(program: Program, make: Callable[[], Program]) -> tuple[Program, ...]:
-    return program, make()
 
 
 def _ways_of_blocks(

@@ -18,12 +18,13 @@ from __future__ import annotations
 
 from functools import lru_cache
 
-from layoutalg.conversion.candidates import Candidate, Memory, candidates_of, exchanges, memory_ways
+from layoutalg.conversion.candidates import Candidate, candidates_of
 from layoutalg.conversion.cost import Cost, cost_of
 from layoutalg.conversion.normalize import normalized
 from layoutalg.conversion.prices import prices_of
 from layoutalg.conversion.strategies.bit_exchange.pattern import Pattern, pattern_of
 from layoutalg.conversion.strategies.bit_exchange.ways import Way, ways
+from layoutalg.conversion.ways_by_bits import Memory, exchanges, memory_ways
 from layoutalg.core.errors import LayoutError
 from layoutalg.core.layout import Layout
 from layoutalg.core.limits import MOST_STEPS
@@ -112,6 +113,8 @@ def _first(a: View, b: View, element_bits: int, pattern: Pattern, memory: Memory
         if sum([len(program.steps) for program in programs]) > MOST_STEPS:
             return None
         if all(program.slm_bytes <= memory.most for program in programs):
+            if lowest is not None and cost.in_memory(programs) > lowest:
+                continue
             price, instructions = cost.priced(programs)
             made[number] = Candidate(way.name, programs, price), instructions
             lowest = price if lowest is None else min(lowest, price)
