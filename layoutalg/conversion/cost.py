@@ -45,7 +45,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple
 
-from layoutalg.conversion.charges import charges_of
+from layoutalg.conversion.charges import PAIRED, charges_of
 from layoutalg.conversion.prices import Listings, prices_of
 from layoutalg.conversion.program.access_conflicts import program_cycles, program_ways
 from layoutalg.conversion.program.program import Program
@@ -162,8 +162,21 @@ class Cost:
         chain, found = self._listed(programs)
         return None if found is None or not self.unit else self._parts(chain, found)
 
+    def in_memory(self, programs: Sequence[Program]) -> int:
+        """What the stores and loads of programs cost at least, however many instructions they are; 0 where no rate is known.
+
+        >>> from layoutalg.conversion.program.steps import Address
+        >>> word = Program(1, 32, 32, 1, 1, (0,), (Store((0,), Address()), Load((1,), Address())), (1,), 64)
+        >>> cost_of("sm_80").in_memory([word]), cost_of("generic").in_memory([word])
+        (8, 0)
+        """
+        if not self.unit:
+            return 0
+        return round(sum([program_cycles(program, self.name) for program in programs]) * self.unit)
+
     def _parts(self, chain: Sequence[Program], found: Listings) -> Parts:
-        charges, known = charges_of(chain, waits=not self.unit), rates(self.name)
+        pairs = any(found.prices[name] for name in PAIRED)
+        charges, known = charges_of(chain, waits=not self.unit, pairs=pairs), rates(self.name)
         issued = _issued(found.instructions, charges)
         if known is None or not self.unit:
             return Parts(_issued(found.prices, charges), 0, 0, 0)
