@@ -34,6 +34,7 @@ numbers becomes moves for each bit of the distance where lanes are columns of on
   register;
   masked: stores in which some lanes take no part
 - masked_run: those one after another by the same lanes, once: one branch is written round them, but for Intel's
+- block: messages of blocks, each of which takes its address from a register of its own
 - ds_access, ds_base, ds_copied: accesses on AMD's chips, where two may be one instruction (`paired_accesses`)
 - address, address_terms, address_sg: different addresses, and the terms they are computed from; address_...: the operations
   that are left of them (`address_charges`); offset: messages further on;
@@ -84,7 +85,7 @@ CHARGES = (
     "half", "byte", "joined", "byte_loaded", "low_half", "result", "renamed", "group_moved", "regrouped",
     "paired", "paired_sent", "paired_alone", "paired_matrix",
     "store", "load", "store_word", "load_word", "payload", "narrow", "upper", "upper_byte", "masked", "masked_run",
-    "ds_access", "ds_base", "ds_copied", "address", "address_terms", "address_sg", "address_shift", "address_mask",
+    "block", "ds_access", "ds_base", "ds_copied", "address", "address_terms", "address_sg", "address_shift", "address_mask",
     "address_bare", "address_times", "address_add", "address_or", "address_flip", "address_of_sg", "address_scaled",
     "address_reversed", "offset", "apart", "piece", "barrier", "fence", "memory", "memory_of_several", "waits",
 )  # fmt: skip
@@ -309,6 +310,7 @@ def _of_accesses(program: Program, found: Counter[str], once: _Once, *, waits: b
         if step.matrix == "block" and kind == "load":
             messages = -(-len(words) * bits // (_LINE * WORD))
         found[kind] += messages
+        found["block"] += step.matrix == "block"
         found[f"{kind}_word"] += len(words)
         found["offset"] += messages - 1 + (at.base != 0)
         found["apart"] += bool(at.xor and at.base & own.terms)

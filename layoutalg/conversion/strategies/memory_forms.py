@@ -31,7 +31,7 @@ from functools import partial
 
 from layoutalg.conversion.program.builder import Builder
 from layoutalg.conversion.program.program import Program
-from layoutalg.conversion.program.steps import VECTOR, WORD, Address
+from layoutalg.conversion.program.steps import BANKS, VECTOR, WORD, Address
 from layoutalg.conversion.strategies.byte_exchange import merged, with_parts
 from layoutalg.conversion.strategies.padding import Touch, placed
 from layoutalg.conversion.strategies.renaming import packed, sums, unpacked, with_cells
@@ -168,13 +168,15 @@ def _forms(problem: _Problem, blocks: bool) -> list[tuple[str, tuple[int, ...], 
     if blocks and chip.has_dpas and chip.subgroup_size == 16 and widths == (4, 4):
         found += _blocks_on_both_sides(problem)
         for after in (True, False):
-            for chunk, wide in _lines_of_lanes(problem, after=after):
+            lines = _lines_of_lanes(problem, after=after)
+            for chunk, wide in lines:
                 own = _vectors(problem, chunk, after=not after)
                 if own.parts or problem.bits == WORD:
+                    block = f"{'' if chunk is lines[0][0] else 'padded '}block"
                     if after:
-                        found.append((f"{_width(problem, own)} stores and block loads", chunk, own, wide))
+                        found.append((f"{_width(problem, own)} stores and {block} loads", chunk, own, wide))
                     else:
-                        found.append((f"block stores and {_width(problem, own)} loads", chunk, wide, own))
+                        found.append((f"{block} stores and {_width(problem, own)} loads", chunk, wide, own))
     return found
 
 
@@ -219,12 +221,17 @@ def _blocks(problem: _Problem) -> list[tuple[tuple[int, ...], _Side]]:
 
 
 def _lines_of_lanes(problem: _Problem, *, after: bool) -> list[tuple[tuple[int, ...], _Side]]:
-    """The chunks that a block message moves: a place for each lane, side by side, and so for a few registers."""
+    """The chunks that a block message moves: a place for each lane, side by side, and so for a few registers.
+
+    As many registers as there may be, and those that fill all banks once, behind which there may be padding.
+    """
     lanes, registers = problem.lanes(after), problem.registers(after)
     if -1 in lanes or (not after and storing(problem.source) is not None):
         return []
-    vector = tuple(registers[: _BLOCK_BITS + (problem.bits < WORD)])
-    return [((*lanes, *vector), _Side((), vector, (), "block"))]
+    most = _BLOCK_BITS + (problem.bits < WORD)
+    filling = (BANKS * WORD // problem.bits).bit_length() - 1 - len(lanes)
+    sides = [_Side((), tuple(registers[:count]), (), "block") for count in (most, filling)]
+    return [((*lanes, *side.vector), side) for side in dict.fromkeys(sides)]
 
 
 def _blocks_on_both_sides(problem: _Problem) -> list[tuple[str, tuple[int, ...], _Side, _Side]]:
