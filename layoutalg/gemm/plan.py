@@ -45,6 +45,7 @@ from layoutalg.hardware import Dpas
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
+    from layoutalg.gemm.launch import Launch
     from layoutalg.gemm.layouts import Layouts
     from layoutalg.gemm.listing import Listing
     from layoutalg.viz.picture import Picture
@@ -362,32 +363,54 @@ class Gemm(Distributed):
         """
         return (*self.sizes, *(self.problem.strides if self.problem.batch > 1 else ()))
 
-    def emit(self, level: str = "lane", *, llvm: int | None = None, static: bool = False) -> str:
+    def emit(
+        self, level: str = "lane", *, llvm: int | None = None, static: bool = False, pointers: bool | None = None
+    ) -> str:
         """The kernel as MLIR text, for the plan's version of LLVM or another one.
 
-        It takes the addresses of A, B and C (i64, multiples of 64), that of the bias if there is one, and `arguments`, and
-        runs on `grid` workgroups of `workgroup` work-items. `static` writes the sizes into it. Level `workgroup` is for LLVM's
+        It takes the addresses of A, B and C (multiples of 64 bytes), that of the bias if there is one, and `arguments`, and
+        runs on `grid` workgroups of `workgroup` work-items; `launch` has all of it. At lane level addresses are pointers, so
+        that any host passes its buffers; with `pointers=False`, and at the other levels, they are numbers (i64). `static`
+        writes the sizes into the kernel. Level `workgroup` is for LLVM's
         pipeline with `xegpu-op-level=workgroup`, `subgroup` for its pass `xegpu-blocking` and then `xegpu-op-level=subgroup`.
 
         Raises:
             PlanError: for other levels and versions, and for kernels that this version of LLVM cannot lower from the level;
-                says in LLVM's words why, and which level and version can.
+                says in LLVM's words why, and which level and version can. For pointers at other levels than `lane`.
 
-        >>> la.plan_gemm(64, 64, 64, tile=(32, 32), k_step=16).emit("lane").count("xegpu.dpas")
+        >>> gemm = la.plan_gemm(64, 64, 64, tile=(32, 32), k_step=16)
+        >>> gemm.emit("lane").count("xegpu.dpas")
         8
+        >>> "%pointer_a: !llvm.ptr<1>" in gemm.emit(), "%a: i64" in gemm.emit(pointers=False)
+        (True, True)
         """
         level = one_of(level, LEVELS, "level", PlanError)
         static = as_flag(static, "static", PlanError)
+        pointers = level == "lane" if pointers is None else as_flag(pointers, "pointers", PlanError)
+        if pointers and level != "lane":
+            raise PlanError(f"pointers at level {level!r}: kernels take pointers at level 'lane', i64 at the others")
         if llvm is not None and (version := checked_version(llvm)) != self.llvm:
-            return replace(self, llvm=version).emit(level, static=static)
+            return replace(self, llvm=version).emit(level, static=static, pointers=pointers)
         from layoutalg.gemm.emission.lane import emit_lane
         from layoutalg.gemm.emission.refusals import check_level
         from layoutalg.gemm.emission.subgroup import emit_subgroup
         from layoutalg.gemm.emission.workgroup import emit_workgroup
 
         check_level(self, level)
-        emitters = {"lane": emit_lane, "subgroup": emit_subgroup, "workgroup": emit_workgroup}
-        return emitters[level](self, static=static)
+        if level == "lane":
+            return emit_lane(self, static=static, pointers=pointers)
+        return (emit_subgroup if level == "subgroup" else emit_workgroup)(self, static=static)
+
+    @property
+    def launch(self) -> Launch:
+        """What a host program has to know to launch the kernel at lane level: names, sizes, arguments, memory, flags.
+
+        >>> [argument.name for argument in la.plan_gemm(64, 64, 64).launch.arguments if argument.kind == "pointer"]
+        ['a', 'b', 'c']
+        """
+        from layoutalg.gemm.launch import launch_of_gemm
+
+        return launch_of_gemm(self)
 
     def listing(self) -> Listing:
         """The machine code of the kernel, made by the installed compilers: every instruction of its loop by name.
