@@ -171,8 +171,8 @@ def launch_of_gemm(plan: Gemm) -> Launch:
     problem = plan.problem
     several = problem.batch > 1
     memory = {
-        matrix.name.lower(): _in_memory(
-            replace(matrix, element=element), stride if several else matrix.rows * matrix.pitch, problem.batch, use
+        matrix.name.lower(): replace(
+            _in_memory(matrix, stride if several else matrix.rows * matrix.pitch, problem.batch, use), element=element
         )
         for matrix, element, stride, use in zip(
             plan.matrices,
@@ -186,7 +186,8 @@ def launch_of_gemm(plan: Gemm) -> Launch:
         from layoutalg.gemm.matrix_in_memory import Matrix
 
         count = problem.count(problem.bias)
-        memory["bias"] = _in_memory(Matrix("bias", 1, count, count, problem.c), count, 1, "in")
+        bias = _in_memory(Matrix("bias", 1, count, count, plan.element_of("C")), count, 1, "in")
+        memory["bias"] = replace(bias, element=problem.c)
     arguments = _arguments(plan.parameters, memory, plan.arguments)
     lanes, registers = plan.dpas.subgroup_size, plan.tiling.registers
     return Launch("gemm", plan.grid, plan.workgroup, lanes, registers, plan.target, plan.llvm, arguments)

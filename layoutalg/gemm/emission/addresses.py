@@ -21,7 +21,7 @@ POINTER = "!llvm.ptr<1>"
 
 
 def signature(parameters: Sequence[tuple[str, str]], pointers: int) -> tuple[str, list[str]]:
-    """The arguments as a gpu.func has them, the first `pointers` of them as pointers; and the lines that its body begins with."""
+    """The arguments as a gpu.func has them, the first `pointers` of them as pointers; the first lines of its body."""
     taken = [
         f"%pointer_{name}: {POINTER}" if place < pointers else f"%{name}: {kind}"
         for place, (name, kind) in enumerate(parameters)
