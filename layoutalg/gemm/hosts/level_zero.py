@@ -26,7 +26,7 @@ def level_zero(plan: Gemm | Attention) -> str:
         c_type = "int32_t" if kind == "i32" else "int64_t"
         numbers.append(f"  {{ const {c_type} {name} = {value}; set(kernel, {place}, sizeof {name}, &{name}); }}\n")
     return (
-        f"/* {plan.problem}\n   Usage: host [{launch.kernel}.zebin or {launch.kernel}.spv] */\n#include <level_zero/ze_api.h>\n"
+        f"/* {plan.problem}\n   Written by layoutalg. Usage: host [{launch.kernel}.zebin or {launch.kernel}.spv] */\n#include <level_zero/ze_api.h>\n"
         + reference_of(plan)
         + _PROGRAM.replace("@FLAGS@", dict(launch.flags)["level-zero"])
         .replace("@KERNEL@", launch.kernel)

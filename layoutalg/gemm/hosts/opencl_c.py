@@ -29,7 +29,7 @@ def opencl_c(plan: Gemm | Attention) -> str:
         c_type = "cl_int" if kind == "i32" else "cl_long"
         numbers.append(f"  {{ const {c_type} {name} = {value}; set(kernel, {place}, sizeof {name}, &{name}); }}\n")
     return (
-        f"/* {plan.problem}\n   Usage: host [{launch.kernel}.spv or {launch.kernel}.zebin [builtins.cl]] */\n"
+        f"/* {plan.problem}\n   Written by layoutalg. Usage: host [{launch.kernel}.spv or {launch.kernel}.zebin [builtins.cl]] */\n"
         "#define CL_TARGET_OPENCL_VERSION 300\n#include <CL/cl.h>\n"
         + reference_of(plan)
         + _PROGRAM.replace("@FLAGS@", dict(launch.flags)["opencl"])

@@ -33,7 +33,7 @@ def pyopencl(plan: Gemm | Attention) -> str:
     numbers = ", ".join(f"np.{'int32' if kind == 'i32' else 'int64'}({value})" for _, kind, value in numbers_of(plan))
     result = next(one.name for one, memory in held if memory.use != "in")
     return (
-        f'"""{plan.problem}\n\nUsage: python host.py [{launch.kernel}.spv or {launch.kernel}.zebin [builtins.cl]]\n"""\n'
+        f'"""{plan.problem}\n\nWritten by layoutalg. Usage: python host.py [{launch.kernel}.spv or {launch.kernel}.zebin [builtins.cl]]\n"""\n'
         + _BEGIN.replace("@MATRICES@", matrices)
         + (_gemm(plan) if isinstance(plan, Gemm) else _attention(plan))
         + _PROGRAM.replace("@FLAGS@", repr(dict(launch.flags)["opencl"].split()))
@@ -67,7 +67,7 @@ def _gemm(plan: Gemm) -> str:
     end = {
         "relu": "np.maximum(x, 0)",
         "silu": "0.5 * x * (1 + np.tanh(0.5 * x))",
-        "gelu": "0.5 * x * (1 + np.tanh(x * (0.7978845608028654 + 0.03567740641276754 * x * x)))",
+        "gelu": "0.5 * x * (1 + np.tanh(x * (0.7978845608028654 + 0.035677408136300125 * x * x)))",
     }
     if problem.activation:
         lines.append(f"    x = {end[problem.activation]}")

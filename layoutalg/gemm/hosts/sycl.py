@@ -1,4 +1,4 @@
-"""A host in C++ for SYCL, which any C++17 compiler makes: the kernel comes as SPIR-V, so no code of this file is for the device.
+"""A host in C++ for SYCL, which any C++17 compiler makes: the kernel comes as SPIR-V, so no code here is for the device.
 
 It takes the extension sycl_ext_oneapi_kernel_compiler_spirv of Intel's SYCL; ranges list z first there. SPIR-V that calls
 Intel's builtins needs a GPU that has them.
@@ -30,7 +30,7 @@ def sycl(plan: Gemm | Attention) -> str:
     ]
     flag = dict(launch.flags)["sycl"]
     return (
-        f"/* {plan.problem}\n   Usage: host [{launch.kernel}.spv] */\n#include <sycl/sycl.hpp>\n\n"
+        f"/* {plan.problem}\n   Written by layoutalg. Usage: host [{launch.kernel}.spv] */\n#include <sycl/sycl.hpp>\n\n"
         "#include <cstddef>\n#include <cstdint>\n#include <exception>\n#include <fstream>\n#include <iterator>\n"
         "#include <vector>\n\n"
         + reference_of(plan)
