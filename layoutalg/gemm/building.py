@@ -1,6 +1,6 @@
 """A planned kernel as a file that a host loads: SPIR-V, or a zebin with the machine code of one chip.
 
-    gemm.spv      LLVM alone makes it; the device's own compiler does the rest, and has to be told the registers (`launch.flags`)
+    gemm.spv      LLVM alone makes it; the device's compiler does the rest, and has to be told the registers (`launch.flags`)
     gemm.zebin    LLVM and Intel's graphics compiler; nothing is left to do
 
 An existing file is overwritten only where it is a kernel too: SPIR-V or ELF.

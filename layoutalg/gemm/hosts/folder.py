@@ -40,7 +40,7 @@ _BUILD = {
 _NEEDS = {
     "opencl-c": "a C compiler, OpenCL's headers and its loader (Debian: opencl-c-headers, ocl-icd-opencl-dev)",
     "pyopencl": "Python with pyopencl and numpy",
-    "sycl": "a C++17 compiler and Intel's SYCL (pip install intel-sycl-rt: headers and library; CPATH and LIBRARY_PATH name them)",
+    "sycl": "a C++17 compiler and Intel's SYCL (pip install intel-sycl-rt; CPATH and LIBRARY_PATH name its folders)",
     "level-zero": "a C compiler, Level Zero's headers and its loader (Debian: libze-dev)",
 }
 
@@ -74,7 +74,7 @@ def folder_files(plan: Gemm | Attention, route: str) -> dict[str, str]:
         f"{launch.subgroup_size}; a thread has {launch.registers} registers"
         + (" (for SPIR-V the host passes the flag that asks for them).\n" if flag else ".\n")
         + (
-            "On a device without matrix instructions give OpenCL C with bodies for the builtins: make run BUILTINS=builtins.cl\n"
+            "On a device without matrix instructions name OpenCL C with Intel's builtins: make run BUILTINS=builtins.cl\n"
             if route in ("opencl-c", "pyopencl")
             else ""
         )
@@ -83,7 +83,7 @@ def folder_files(plan: Gemm | Attention, route: str) -> dict[str, str]:
 
 
 def write_folder(plan: Gemm | Attention, route: str, folder: Path) -> tuple[tuple[str, ...], str]:
-    """Write the files and, where LLVM is installed, the kernel's SPIR-V; the names, and why there is no SPIR-V ("" if there is).
+    """Write the files and, where LLVM is installed, the kernel's SPIR-V; the names, and why there is none ("" if there is).
 
     Raises `PlanError`: for other routes, where the folder cannot be written, and where a file is another's.
     """

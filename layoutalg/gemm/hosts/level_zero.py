@@ -20,13 +20,17 @@ __all__ = ["level_zero"]
 def level_zero(plan: Gemm | Attention) -> str:
     """The text of the program."""
     launch = plan.launch
+    name = launch.kernel
     count = len(matrices_of(plan))
     numbers: list[str] = []
-    for place, (name, kind, value) in enumerate(numbers_of(plan), count):
+    for place, (argument, kind, value) in enumerate(numbers_of(plan), count):
         c_type = "int32_t" if kind == "i32" else "int64_t"
-        numbers.append(f"  {{ const {c_type} {name} = {value}; set(kernel, {place}, sizeof {name}, &{name}); }}\n")
+        numbers.append(
+            f"  {{ const {c_type} {argument} = {value}; set(kernel, {place}, sizeof {argument}, &{argument}); }}\n"
+        )
     return (
-        f"/* {plan.problem}\n   Written by layoutalg. Usage: host [{launch.kernel}.zebin or {launch.kernel}.spv] */\n#include <level_zero/ze_api.h>\n"
+        f"/* {plan.problem}\n   Written by layoutalg. Usage: host [{name}.zebin or {name}.spv] */\n"
+        "#include <level_zero/ze_api.h>\n"
         + reference_of(plan)
         + _PROGRAM.replace("@FLAGS@", dict(launch.flags)["level-zero"])
         .replace("@KERNEL@", launch.kernel)

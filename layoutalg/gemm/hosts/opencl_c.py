@@ -23,13 +23,16 @@ __all__ = ["opencl_c"]
 def opencl_c(plan: Gemm | Attention) -> str:
     """The text of the program."""
     launch = plan.launch
+    name = launch.kernel
     count = len(matrices_of(plan))
     numbers: list[str] = []
-    for place, (name, kind, value) in enumerate(numbers_of(plan), count):
+    for place, (argument, kind, value) in enumerate(numbers_of(plan), count):
         c_type = "cl_int" if kind == "i32" else "cl_long"
-        numbers.append(f"  {{ const {c_type} {name} = {value}; set(kernel, {place}, sizeof {name}, &{name}); }}\n")
+        numbers.append(
+            f"  {{ const {c_type} {argument} = {value}; set(kernel, {place}, sizeof {argument}, &{argument}); }}\n"
+        )
     return (
-        f"/* {plan.problem}\n   Written by layoutalg. Usage: host [{launch.kernel}.spv or {launch.kernel}.zebin [builtins.cl]] */\n"
+        f"/* {plan.problem}\n   Written by layoutalg. Usage: host [{name}.spv or {name}.zebin [builtins.cl]] */\n"
         "#define CL_TARGET_OPENCL_VERSION 300\n#include <CL/cl.h>\n"
         + reference_of(plan)
         + _PROGRAM.replace("@FLAGS@", dict(launch.flags)["opencl"])

@@ -25,6 +25,7 @@ def pyopencl(plan: Gemm | Attention) -> str:
     from layoutalg.gemm.plan import Gemm
 
     launch = plan.launch
+    name = launch.kernel
     held = matrices_of(plan)
     fields = ("element", "rows", "columns", "pitch", "stride", "count", "bytes")
     matrices = "".join(
@@ -33,7 +34,7 @@ def pyopencl(plan: Gemm | Attention) -> str:
     numbers = ", ".join(f"np.{'int32' if kind == 'i32' else 'int64'}({value})" for _, kind, value in numbers_of(plan))
     result = next(one.name for one, memory in held if memory.use != "in")
     return (
-        f'"""{plan.problem}\n\nWritten by layoutalg. Usage: python host.py [{launch.kernel}.spv or {launch.kernel}.zebin [builtins.cl]]\n"""\n'
+        f'"""{plan.problem}\n\nWritten by layoutalg. Usage: python host.py [{name}.spv or {name}.zebin [builtins.cl]]\n"""\n'
         + _BEGIN.replace("@MATRICES@", matrices)
         + (_gemm(plan) if isinstance(plan, Gemm) else _attention(plan))
         + _PROGRAM.replace("@FLAGS@", repr(dict(launch.flags)["opencl"].split()))
