@@ -27,7 +27,8 @@ PLANS: list[Gemm | Attention] = [
 def test_arguments_are_those_of_the_kernel(plan: Gemm | Attention) -> None:
     launch, text = plan.launch, plan.emit()
     found = re.search(r"gpu\.func @(\w+)\((.*)\) kernel", text)
-    assert found is not None and found[1] == launch.kernel
+    assert found is not None
+    assert found[1] == launch.kernel
     taken = [argument.partition(": ") for argument in found[2].split(", ")]
     kinds = {"pointer": "!llvm.ptr<1>"}
     assert [kind for _, _, kind in taken] == [kinds.get(one.kind, one.kind) for one in launch.arguments]
@@ -42,15 +43,22 @@ def test_arguments_are_those_of_the_kernel(plan: Gemm | Attention) -> None:
 def test_memory_by_hand() -> None:
     """A row of 40 f16 is 80 bytes, so every fourth row begins at a multiple of 64: 7 rows take 8, 320 elements."""
     a, b, c, bias = (one.memory for one in PLANS[0].launch.arguments[:4])
-    assert a is not None and (a.stride, a.bytes, a.count, a.use) == (320, 3 * 640, 3, "in")
-    assert b is not None and (b.stride, b.bytes) == (40 * 64, 3 * 5120)
-    assert c is not None and (c.element, c.stride, c.use) == ("f32", 7 * 64, "in and out")
-    assert bias is not None and (bias.element, bias.columns, bias.bytes) == ("f32", 64, 256)
+    assert a is not None
+    assert (a.stride, a.bytes, a.count, a.use) == (320, 3 * 640, 3, "in")
+    assert b is not None
+    assert (b.stride, b.bytes) == (40 * 64, 3 * 5120)
+    assert c is not None
+    assert (c.element, c.stride, c.use) == ("f32", 7 * 64, "in and out")
+    assert bias is not None
+    assert (bias.element, bias.columns, bias.bytes) == ("f32", 64, 256)
     signed, unsigned, sums = (one.memory for one in PLANS[1].launch.arguments[:3])
-    assert signed is not None and unsigned is not None and sums is not None
+    assert signed is not None
+    assert unsigned is not None
+    assert sums is not None
     assert (signed.element, unsigned.element, sums.element) == ("s8", "u8", "s32")
     _, keys, _, _ = (one.memory for one in PLANS[2].launch.arguments[:4])
-    assert keys is not None and (keys.count, keys.stride, keys.bytes) == (4, 6400, 4 * 12800)
+    assert keys is not None
+    assert (keys.count, keys.stride, keys.bytes) == (4, 6400, 4 * 12800)
 
 
 @pytest.mark.parametrize("level", ["subgroup", "workgroup"])

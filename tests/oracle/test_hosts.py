@@ -1,7 +1,7 @@
 """Host programs, compiled with warnings as errors and executed.
 
-OpenCL's hosts run on Intel's CPU runtime: the SPIR-V is linked with plain bodies for the builtins (`xe_shim`), which the hosts
-take as a second file; the reference is the host's own. SYCL's and Level Zero's are compiled, and Level Zero's is started, to see
+OpenCL's hosts run on Intel's CPU runtime: the SPIR-V is linked with plain bodies for the builtins (`xe_shim`), which hosts
+take as a second file; the reference is the host's own. SYCL's and Level Zero's are compiled; Level Zero's is started, to see
 that it says which call fails.
 """
 
@@ -40,7 +40,7 @@ PLANS: dict[str, Gemm | Attention] = {
         batch=2,
         activation="silu",
         **{**SMALL, "tile": (8, 32), "k_step": 16},
-    ),  # fmt: skip
+    ),
     "attention": plan_attention(40, 100, 32, heads=4, kv_heads=2, batch=2, causal=True),
 }
 LOADER = (f"-L{LIBRARIES}", f"-Wl,-rpath-link,{LIBRARIES}", "-l:libOpenCL.so.1")

@@ -7,7 +7,7 @@
 
 Every program knows one plan alone: sizes, strides, types and the epilogue stand in its text, from `plan.launch`. It fills the
 matrices, launches once, compares with a reference that the host computes in f64, launches ten times more, and prints the
-largest error and the milliseconds of one launch. It ends with 0 where the result is right, 1 where it is wrong, and another code
+largest error and the milliseconds of one launch. It ends with 0 where the result is right, 1 where it is wrong, and another
 where a call fails.
 
 >>> text = host_of(la.plan_gemm(64, 64, 64), "opencl-c")
