@@ -28,7 +28,7 @@ _Command = TypeVar("_Command", bound=Callable[..., Any])
 
 def host_option(form: type[click.Option]) -> Callable[[_Command], _Command]:
     """The option `--host`."""
-    routes = OneOf.at("layoutalg.gemm.hosts:ROUTES")
+    routes = OneOf.at("layoutalg.gemm.hosts.routes:ROUTES")
     said = "Write a folder (-o) with the kernel, a host program for it, a Makefile and a README."
     return click.option("--host", type=routes, cls=form, help=said)
 

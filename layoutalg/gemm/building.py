@@ -54,6 +54,10 @@ def build_kernel(plan: Gemm | Attention, path: str | os.PathLike[str]) -> Kernel
 
     Raises `PlanError`: for other endings, where a compiler is missing or refuses the kernel, and where the file cannot be
     written or is not a kernel.
+
+    >>> build_kernel(la.plan_gemm(64, 64, 64), "no-such-folder/gemm.spv")
+    Traceback (most recent call last):
+    layoutalg.core.errors.PlanError: path = 'no-such-folder/gemm.spv': there is no folder 'no-such-folder'
     """
     file = as_path(path, "path =", PlanError)
     form = _FORMS.get(file.suffix)

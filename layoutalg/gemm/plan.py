@@ -423,7 +423,7 @@ class Gemm(Distributed):
         >>> "clEnqueueNDRangeKernel" in la.plan_gemm(64, 64, 64).host("opencl-c")
         True
         """
-        from layoutalg.gemm.hosts import host_of
+        from layoutalg.gemm.hosts.routes import host_of
 
         return host_of(self, route)
 

@@ -425,7 +425,7 @@ class Attention(Distributed):
         >>> "clEnqueueNDRangeKernel" in plan_attention(64, 64, 64).host("opencl-c")
         True
         """
-        from layoutalg.gemm.hosts import host_of
+        from layoutalg.gemm.hosts.routes import host_of
 
         return host_of(self, route)
 

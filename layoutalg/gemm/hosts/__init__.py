@@ -10,40 +10,19 @@ matrices, launches once, compares with a reference that the host computes in f64
 largest error and the milliseconds of one launch. It ends with 0 where the result is right, 1 where it is wrong, and another
 where a call fails.
 
+>>> from layoutalg.gemm.hosts import host_of
 >>> text = host_of(la.plan_gemm(64, 64, 64), "opencl-c")
 >>> text.count("int main("), "clEnqueueNDRangeKernel" in text
 (1, True)
 """
 
-from __future__ import annotations
-
 from typing import TYPE_CHECKING
 
-from layoutalg.core.errors import PlanError
-from layoutalg.core.whole_numbers import one_of
+from layoutalg.core.lazy import lazy_names
 
 if TYPE_CHECKING:
-    from layoutalg.gemm.attention import Attention
-    from layoutalg.gemm.plan import Gemm
+    from layoutalg.gemm.hosts.routes import ROUTES, host_of
 
 __all__ = ["ROUTES", "host_of"]
-
-ROUTES = ("opencl-c", "pyopencl", "sycl", "level-zero")
-"""The interfaces that hosts are written for."""
-
-
-def host_of(plan: Gemm | Attention, route: str) -> str:
-    """The text of a program that launches the plan's kernel.
-
-    Raises `PlanError` for other routes.
-    """
-    route = one_of(route, ROUTES, "host", PlanError)
-    if route == "opencl-c":
-        from layoutalg.gemm.hosts.opencl_c import opencl_c as write
-    elif route == "pyopencl":
-        from layoutalg.gemm.hosts.python_opencl import pyopencl as write
-    elif route == "sycl":
-        from layoutalg.gemm.hosts.sycl import sycl as write
-    else:
-        from layoutalg.gemm.hosts.level_zero import level_zero as write
-    return write(plan)
+_HOMES = {"ROUTES": "routes", "host_of": "routes"}
+__getattr__ = lazy_names(__name__, globals(), _HOMES)

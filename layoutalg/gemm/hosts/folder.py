@@ -22,7 +22,7 @@ from layoutalg.core.errors import PlanError
 from layoutalg.core.files import write_files
 from layoutalg.core.messages import one_line, shown
 from layoutalg.gemm.building import build_kernel
-from layoutalg.gemm.hosts import host_of
+from layoutalg.gemm.hosts.routes import host_of
 
 if TYPE_CHECKING:
     from layoutalg.gemm.attention import Attention
