@@ -43,8 +43,12 @@ from layoutalg.gemm.versions import checked_version
 from layoutalg.hardware import Dpas, XeChip
 
 if TYPE_CHECKING:
+    import os
+
     from numpy.typing import ArrayLike, NDArray
 
+    from layoutalg.gemm.building import KernelFile
+    from layoutalg.gemm.launch import Launch
     from layoutalg.gemm.layouts import Layouts
     from layoutalg.gemm.listing import Listing
     from layoutalg.viz.picture import Picture
@@ -364,32 +368,81 @@ class Gemm(Distributed):
         """
         return (*self.sizes, *(self.problem.strides if self.problem.batch > 1 else ()))
 
-    def emit(self, level: str = "lane", *, llvm: int | None = None, static: bool = False) -> str:
+    def emit(
+        self, level: str = "lane", *, llvm: int | None = None, static: bool = False, pointers: bool | None = None
+    ) -> str:
         """The kernel as MLIR text, for the plan's version of LLVM or another one.
 
-        It takes the addresses of A, B and C (i64, multiples of 64), that of the bias if there is one, and `arguments`, and
-        runs on `grid` workgroups of `workgroup` work-items. `static` writes the sizes into it. Level `workgroup` is for LLVM's
+        It takes the addresses of A, B and C (multiples of 64 bytes), that of the bias if there is one, and `arguments`, and
+        runs on `grid` workgroups of `workgroup` work-items; `launch` has all of it. At lane level addresses are pointers, so
+        that any host passes its buffers; with `pointers=False`, and at the other levels, they are numbers (i64). `static`
+        writes the sizes into the kernel. Level `workgroup` is for LLVM's
         pipeline with `xegpu-op-level=workgroup`, `subgroup` for its pass `xegpu-blocking` and then `xegpu-op-level=subgroup`.
 
         Raises:
             PlanError: for other levels and versions, and for kernels that this version of LLVM cannot lower from the level;
-                says in LLVM's words why, and which level and version can.
+                says in LLVM's words why, and which level and version can. For pointers at other levels than `lane`.
 
-        >>> la.plan_gemm(64, 64, 64, tile=(32, 32), k_step=16).emit("lane").count("xegpu.dpas")
+        >>> gemm = la.plan_gemm(64, 64, 64, tile=(32, 32), k_step=16)
+        >>> gemm.emit("lane").count("xegpu.dpas")
         8
+        >>> "%pointer_a: !llvm.ptr<1>" in gemm.emit(), "%a: i64" in gemm.emit(pointers=False)
+        (True, True)
         """
         level = one_of(level, LEVELS, "level", PlanError)
         static = as_flag(static, "static", PlanError)
+        pointers = level == "lane" if pointers is None else as_flag(pointers, "pointers", PlanError)
+        if pointers and level != "lane":
+            raise PlanError(f"pointers at level {level!r}: kernels take pointers at level 'lane', i64 at the others")
         if llvm is not None and (version := checked_version(llvm)) != self.llvm:
-            return replace(self, llvm=version).emit(level, static=static)
+            return replace(self, llvm=version).emit(level, static=static, pointers=pointers)
         from layoutalg.gemm.emission.lane import emit_lane
         from layoutalg.gemm.emission.refusals import check_level
         from layoutalg.gemm.emission.subgroup import emit_subgroup
         from layoutalg.gemm.emission.workgroup import emit_workgroup
 
         check_level(self, level)
-        emitters = {"lane": emit_lane, "subgroup": emit_subgroup, "workgroup": emit_workgroup}
-        return emitters[level](self, static=static)
+        if level == "lane":
+            return emit_lane(self, static=static, pointers=pointers)
+        return (emit_subgroup if level == "subgroup" else emit_workgroup)(self, static=static)
+
+    @property
+    def launch(self) -> Launch:
+        """What a host program has to know to launch the kernel at lane level: names, sizes, arguments, memory, flags.
+
+        >>> [argument.name for argument in la.plan_gemm(64, 64, 64).launch.arguments if argument.kind == "pointer"]
+        ['a', 'b', 'c']
+        """
+        from layoutalg.gemm.launch import launch_of_gemm
+
+        return launch_of_gemm(self)
+
+    def host(self, route: str = "opencl-c") -> str:
+        """A complete program that loads the kernel's binary, launches it, checks the result and times it.
+
+        `route` is "opencl-c" (C), "pyopencl" (Python), "sycl" (C++) or "level-zero" (C). Raises `PlanError` for others.
+
+        >>> "clEnqueueNDRangeKernel" in la.plan_gemm(64, 64, 64).host("opencl-c")
+        True
+        """
+        from layoutalg.gemm.hosts.routes import host_of
+
+        return host_of(self, route)
+
+    def build(self, path: str | os.PathLike[str]) -> KernelFile:
+        """Write the kernel at lane level as a host loads it: SPIR-V for a name that ends with .spv, machine code for .zebin.
+
+        Raises:
+            PlanError: for other names, where a compiler is not installed or refuses the kernel, and where the file cannot be
+                written or is there and not a kernel.
+
+        >>> la.plan_gemm(64, 64, 64).build("gemm.so")
+        Traceback (most recent call last):
+        layoutalg.core.errors.PlanError: path = 'gemm.so': expected a name that ends with .spv or .zebin
+        """
+        from layoutalg.gemm.building import build_kernel
+
+        return build_kernel(self, path)
 
     def listing(self) -> Listing:
         """The machine code of the kernel, made by the installed compilers: every instruction of its loop by name.

@@ -72,14 +72,15 @@ def execute(
         inputs["bias"] = held("bias", bias, (problem.count(problem.bias or "row"),), problem.c)
     for array in inputs.values():
         array.flags.writeable = False
-    names = [name if name == "bias" else name.upper() for name, kind in gemm.parameters if kind == "i64"]
+    pointers = [argument.name for argument in gemm.launch.arguments if argument.kind == "pointer"]
+    names = [name if name == "bias" else name.upper() for name in pointers]
     addresses = {name: memory.bind(name, array) for name, array in inputs.items()}
     rows = result.reshape(-1, in_c.pitch)
     extent = rows.shape[0] - result.shape[1] + in_c.rows, in_c.columns
     addresses["C"] = memory.bind("C", rows, extent=extent, initialised=c is not None)
     executed = run_kernel(
         gemm.emit(level) if text is None else text,
-        [*(addresses[name] for name in names if name in addresses), *gemm.arguments],
+        [*(addresses[name] for name in names), *gemm.arguments],
         gemm.grid,
         memory,
         target=gemm.target,

@@ -22,7 +22,7 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from layoutalg.show.plan_report import PlanReport, PlanRow, columns, explained_table, row, runners_up_table
+from layoutalg.show.plan_report import PlanReport, PlanRow, columns, explained_table, launch_rows, row, runners_up_table
 
 if TYPE_CHECKING:
     from layoutalg.gemm import Gemm
@@ -50,7 +50,7 @@ def gemm_report(
     from layoutalg.gemm.roofline import roofline
 
     line = roofline(plan.problem, plan.tiling, counted(plan.problem, plan.tiling, plan.llvm).total)
-    tables = [_choices(plan), _operands(plan), _layouts(plan), _step(plan), _time(line)]
+    tables = [_choices(plan), _operands(plan), _layouts(plan), launch_rows(plan.launch), _step(plan), _time(line)]
     if explain:
         around = (
             row(

@@ -33,15 +33,19 @@ from layoutalg.core.errors import PlanError
 from layoutalg.core.llvm_versions import DEFAULT_LLVM
 from layoutalg.core.messages import number_text, shown
 from layoutalg.core.notation import Distributed, Machine, Operand, one_operand, own_sizes
-from layoutalg.core.whole_numbers import one_of, whole_number
+from layoutalg.core.whole_numbers import as_flag, one_of, whole_number
 from layoutalg.gemm.attention.problem import AttentionProblem
 from layoutalg.gemm.attention.steps import KEYS, MASKED_KEYS, Share, Step, Steps, all_steps, shared, steps_of
 from layoutalg.hardware import BlockLoad, BlockStore, Dpas, block_load, block_store
 
 if TYPE_CHECKING:
+    import os
+
     from numpy.typing import ArrayLike, NDArray
 
     from layoutalg.conversion import ConversionPlan
+    from layoutalg.gemm.building import KernelFile
+    from layoutalg.gemm.launch import Launch
 
 __all__ = ["Attention", "plan_attention"]
 
@@ -382,11 +386,11 @@ class Attention(Distributed):
         own, other = problem.queries * problem.d, problem.keys * problem.d
         return problem.queries, problem.keys, *((own, other, own) if self.grid[2] > 1 else ())
 
-    def emit(self, level: str = "lane", *, llvm: int | None = None) -> str:
+    def emit(self, level: str = "lane", *, llvm: int | None = None, pointers: bool = True) -> str:
         """The kernel as MLIR text, for the plan's version of LLVM or another one.
 
-        It takes the addresses of Q, K, V and O (i64, multiples of 64) and `arguments`, and runs on `grid` workgroups of
-        `workgroup` work-items.
+        It takes the addresses of Q, K, V and O (multiples of 64 bytes) and `arguments`, and runs on `grid` workgroups of
+        `workgroup` work-items. Addresses are pointers, so that any host passes its buffers; without `pointers` they are i64.
 
         Raises:
             PlanError: for other levels and versions.
@@ -397,10 +401,48 @@ class Attention(Distributed):
         if type(level) is not str or level not in LEVELS:
             raise PlanError(f"level {shown(level)}: attention is planned for the level 'lane'")
         if llvm is not None and (version := _version(llvm)) != self.llvm:
-            return replace(self, llvm=version).emit(level)
+            return replace(self, llvm=version).emit(level, pointers=pointers)
         from layoutalg.gemm.attention.emission import emit_lane
 
-        return emit_lane(self)
+        return emit_lane(self, pointers=as_flag(pointers, "pointers", PlanError))
+
+    @property
+    def launch(self) -> Launch:
+        """What a host program has to know to launch the kernel: names, sizes, arguments, memory, flags.
+
+        >>> plan_attention(1000, 256, 64, heads=8).launch.global_size
+        (1024, 1, 8)
+        """
+        from layoutalg.gemm.launch import launch_of_attention
+
+        return launch_of_attention(self)
+
+    def host(self, route: str = "opencl-c") -> str:
+        """A complete program that loads the kernel's binary, launches it, checks the result and times it.
+
+        `route` is "opencl-c" (C), "pyopencl" (Python), "sycl" (C++) or "level-zero" (C). Raises `PlanError` for others.
+
+        >>> "clEnqueueNDRangeKernel" in plan_attention(64, 64, 64).host("opencl-c")
+        True
+        """
+        from layoutalg.gemm.hosts.routes import host_of
+
+        return host_of(self, route)
+
+    def build(self, path: str | os.PathLike[str]) -> KernelFile:
+        """Write the kernel at lane level as a host loads it: SPIR-V for a name that ends with .spv, machine code for .zebin.
+
+        Raises:
+            PlanError: for other names, where a compiler is not installed or refuses the kernel, and where the file cannot be
+                written or is there and not a kernel.
+
+        >>> plan_attention(64, 64, 64).build("gemm.so")
+        Traceback (most recent call last):
+        layoutalg.core.errors.PlanError: path = 'gemm.so': expected a name that ends with .spv or .zebin
+        """
+        from layoutalg.gemm.building import build_kernel
+
+        return build_kernel(self, path)
 
     def simulate(
         self,

@@ -14,6 +14,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from layoutalg.conversion.lowering.writer import Value
+from layoutalg.gemm.emission.addresses import signature
 from layoutalg.gemm.emission.function import FunctionWriter
 
 if TYPE_CHECKING:
@@ -26,11 +27,15 @@ KERNEL = "gemm"
 
 
 class KernelWriter(FunctionWriter):
-    """One kernel while it is written. `static` writes the sizes as constants; else they are the kernel's arguments."""
+    """One kernel while it is written. `static` writes the sizes as constants; else they are the kernel's arguments.
 
-    def __init__(self, gemm: Gemm, *, static: bool = False) -> None:
+    With `pointers` its matrices are arguments of a pointer type, else numbers of 64 bits.
+    """
+
+    def __init__(self, gemm: Gemm, *, static: bool = False, pointers: bool = False) -> None:
         self.gemm = gemm
         self.static = static
+        self.pointers = pointers
         self.arguments = {name: Value(kind, name=name) for name, kind in gemm.parameters}
         super().__init__(tuple(self.arguments.values()))
         self.functions: dict[str, str] = {}
@@ -55,7 +60,8 @@ class KernelWriter(FunctionWriter):
         """The whole module."""
         problem, tiling = self.gemm.problem, self.gemm.tiling
         lanes = problem.dpas.subgroup_size
-        parameters = ", ".join(f"%{name}: {kind}" for name, kind in self.gemm.parameters)
+        count = len(self.gemm.parameters) - len(self.gemm.arguments)
+        parameters, first = signature(self.gemm.parameters, count if self.pointers else 0)
         attributes = (
             f"intel_reqd_sub_group_size = {lanes} : i32, known_block_size = array<i32: {lanes * tiling.count}, 1, 1>"
         )
@@ -65,6 +71,7 @@ class KernelWriter(FunctionWriter):
             f"  gpu.module @{KERNEL} {{",
             *(f"    {declaration}" for declaration in self.functions.values()),
             f"    gpu.func @{KERNEL}({parameters}) kernel attributes {{{attributes}}} {{",
+            *(f"      {line}" for line in first),
             self.writer.text("      "),
             "      gpu.return",
             "    }",

@@ -45,14 +45,14 @@ _Held = dict[tuple[int, int], Value]
 """The accumulators by row and column block."""
 
 
-def emit_lane(gemm: Gemm, *, static: bool = False) -> str:
+def emit_lane(gemm: Gemm, *, static: bool = False, pointers: bool = True) -> str:
     """The text of the kernel.
 
     >>> from layoutalg.gemm import plan_gemm
     >>> "gpu.func @gemm(" in emit_lane(plan_gemm(64, 64, 64))
     True
     """
-    kernel = KernelWriter(gemm, static=static)
+    kernel = KernelWriter(gemm, static=static, pointers=pointers)
     bases = addresses(kernel)
     places = Places.of(kernel)
     step = _Step(kernel, places, bases)

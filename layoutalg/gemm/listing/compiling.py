@@ -31,7 +31,7 @@ from layoutalg.gemm.listing.reading import Program, read_assembly
 from layoutalg.hardware.xe_products import product_target
 from layoutalg.ir.installed import program_path
 
-__all__ = ["Compiled", "compile_kernel", "compiler_version"]
+__all__ = ["Compiled", "compile_kernel", "compiler_version", "kernel_binary"]
 
 CHIPS = {
     "pvc": ("pvc", "pvc"),
@@ -49,6 +49,8 @@ and matrix instructions are the same. A product is compiled as its target.
 VERSIONS = (23, 24)
 _LARGE = "-ze-opt-large-register-file"
 _SECONDS = 120.0
+ELF, SPIRV = b"\x7fELF", b"\x03\x02\x23\x07"
+"""How machine code and SPIR-V begin."""
 _LEVELS = ("lane", "subgroup", "workgroup")
 
 
@@ -178,6 +180,42 @@ def compile_kernel(
     )
 
 
+def kernel_binary(text: str, chip: str, registers: int, form: str, *, llvm: int = DEFAULT_LLVM) -> bytes:
+    """A kernel at lane level as a host loads it: `form` is "spv", or "zebin" with machine code for the chip.
+
+    Raises `PlanError` as `compile_kernel` does.
+
+    >>> kernel_binary("module {}", "gfx942", 128, "spv")
+    Traceback (most recent call last):
+    layoutalg.core.errors.PlanError: chip 'gfx942': kernels are compiled for pvc, bmg, lnl or lnl-m
+    """
+    if chip not in CHIPS:
+        *first, last = CHIPS
+        raise PlanError(f"chip {shown(chip)}: kernels are compiled for {', '.join(first)} or {last}")
+    if form == "zebin" and llvm not in VERSIONS:
+        raise PlanError(f"LLVM {shown(llvm)}: machine code is made with LLVM 23 or 24 (22 leaves SPIR-V)")
+    lowered_for, device = CHIPS[chip]
+    flags = [_LARGE] if registers == 256 else []
+    by_llvm = form == "zebin" and device == lowered_for
+    with tempfile.TemporaryDirectory(prefix="layoutalg-build-") as name:
+        folder = Path(name)
+        (folder / "kernel.mlir").write_text(text, encoding="utf-8")
+        ocloc = _current_ocloc() if form == "zebin" else ""
+        options = f"xegpu-op-level=lane zebin-chip={lowered_for}"
+        options += f" igc-cmd-options={_LARGE}" if by_llvm and flags else ""
+        options += "" if by_llvm else f" binary-format={'bin' if llvm == 22 else 'isa'}"
+        pipeline = f"--gpu-lower-to-xevm-pipeline={options}"
+        _run([_installed(f"mlir-opt-{llvm}"), "kernel.mlir", pipeline, "-o", "lowered.mlir"], folder, ocloc, _SECONDS)
+        made = _binary((folder / "lowered.mlir").read_text(encoding="utf-8"), ELF if by_llvm else SPIRV)
+        if form == "zebin" and not by_llvm:
+            (folder / "kernel.spv").write_bytes(made)
+            again = ["compile", "-spirv_input", "-file", "kernel.spv", "-output_no_suffix", "-output", "device"]
+            given = ["-options", _LARGE] if flags else []
+            _run([ocloc, *again, "-device", device, *given], folder, ocloc, _SECONDS)
+            made = (folder / "device.bin").read_bytes()
+    return made
+
+
 def compiler_version() -> str:
     """The version of the graphics compiler's driver, as `ocloc` says it; "" where it is not installed.
 
@@ -258,7 +296,7 @@ def _run(command: list[str], folder: Path, ocloc: str, seconds: float) -> str:
     return output
 
 
-def _binary(lowered: str) -> bytes:
+def _binary(lowered: str, begins: bytes = ELF) -> bytes:
     """The longest string attribute, which is the binary: bytes that are not printable are written \\XX."""
     strings = re.findall(r'"((?:[^"\\]|\\.)*)"', lowered, re.DOTALL)
     text = max(strings, key=len, default="")
@@ -269,7 +307,7 @@ def _binary(lowered: str) -> bytes:
         return (escapes[code] if code in escapes else bytes.fromhex(code)).decode("latin1")
 
     binary = re.sub(r'\\([0-9A-Fa-f]{2}|[nt\\"])', plain, text).encode("latin1")
-    if not binary.startswith(b"\x7fELF"):
+    if not binary.startswith(begins):
         raise PlanError(
             "the lowered kernel has no machine code in it: expected a module with a gpu.module that has a kernel"
         )

@@ -1,0 +1,165 @@
+"""A host in C for Level Zero: SPIR-V or a zebin, on the first device of the first driver.
+
+>>> "zeModuleCreate" in level_zero(la.plan_gemm(64, 64, 64))
+True
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from layoutalg.gemm.hosts.reference import matrices_of, numbers_of, reference_of
+
+if TYPE_CHECKING:
+    from layoutalg.gemm.attention import Attention
+    from layoutalg.gemm.plan import Gemm
+
+__all__ = ["level_zero"]
+
+
+def level_zero(plan: Gemm | Attention) -> str:
+    """The text of the program."""
+    launch = plan.launch
+    name = launch.kernel
+    count = len(matrices_of(plan))
+    numbers: list[str] = []
+    for place, (argument, kind, value) in enumerate(numbers_of(plan), count):
+        c_type = "int32_t" if kind == "i32" else "int64_t"
+        numbers.append(
+            f"  {{ const {c_type} {argument} = {value}; set(kernel, {place}, sizeof {argument}, &{argument}); }}\n"
+        )
+    return (
+        f"/* {plan.problem}\n   Written by layoutalg. Usage: host [{name}.zebin or {name}.spv] */\n"
+        "#include <level_zero/ze_api.h>\n"
+        + reference_of(plan)
+        + _PROGRAM.replace("@FLAGS@", dict(launch.flags)["level-zero"])
+        .replace("@KERNEL@", launch.kernel)
+        .replace("@NUMBERS@", "".join(numbers).rstrip())
+        .replace("@GROUPS@", ", ".join(map(str, launch.grid)))
+        .replace("@LOCAL@", ", ".join(map(str, launch.workgroup)))
+    )
+
+
+_PROGRAM = r"""
+static void must(ze_result_t code, const char *call) {
+  if (code == ZE_RESULT_SUCCESS) return;
+  fprintf(stderr, "%s: Level Zero error 0x%x\n", call, (unsigned)code);
+  exit(2);
+}
+
+static unsigned char *file(const char *name, size_t *bytes) {
+  FILE *opened = fopen(name, "rb");
+  long size = -1;
+  unsigned char *data;
+  if (opened == NULL || fseek(opened, 0, SEEK_END) != 0 || (size = ftell(opened)) < 4 || fseek(opened, 0, SEEK_SET) != 0) {
+    fprintf(stderr, "%s: cannot be read, or is no kernel\n", name);
+    exit(2);
+  }
+  data = (unsigned char *)malloc((size_t)size);
+  if (data == NULL || fread(data, 1, (size_t)size, opened) != (size_t)size) {
+    fprintf(stderr, "%s: cannot be read\n", name);
+    exit(2);
+  }
+  fclose(opened);
+  *bytes = (size_t)size;
+  return data;
+}
+
+static void set(ze_kernel_handle_t kernel, uint32_t place, size_t size, const void *value) {
+  must(zeKernelSetArgumentValue(kernel, place, size, value), "zeKernelSetArgumentValue");
+}
+
+int main(int argc, char **argv) {
+  const char *name = argc > 1 ? argv[1] : "@KERNEL@.zebin";
+  const uint32_t spirv = 0x07230203;
+  const ze_group_count_t groups = {@GROUPS@};
+  ze_driver_handle_t driver;
+  ze_device_handle_t device;
+  ze_context_handle_t context;
+  ze_command_list_handle_t list;
+  ze_module_handle_t module;
+  ze_module_build_log_handle_t log = NULL;
+  ze_kernel_handle_t kernel;
+  ze_device_properties_t properties;
+  uint32_t one = 1;
+  size_t bytes = 0;
+  unsigned char *data[MATRICES], *result, *binary = file(name, &bytes);
+  void *memory[MATRICES];
+
+  must(zeInit(ZE_INIT_FLAG_GPU_ONLY), "zeInit");
+  must(zeDriverGet(&one, &driver), "zeDriverGet");
+  if (one == 0) must(ZE_RESULT_ERROR_UNINITIALIZED, "zeDriverGet: no driver");
+  one = 1;
+  must(zeDeviceGet(driver, &one, &device), "zeDeviceGet");
+  if (one == 0) must(ZE_RESULT_ERROR_UNINITIALIZED, "zeDeviceGet: no device");
+  memset(&properties, 0, sizeof properties);
+  properties.stype = ZE_STRUCTURE_TYPE_DEVICE_PROPERTIES;
+  must(zeDeviceGetProperties(device, &properties), "zeDeviceGetProperties");
+  printf("%s\n", properties.name);
+  const ze_context_desc_t of_context = {ZE_STRUCTURE_TYPE_CONTEXT_DESC, NULL, 0};
+  must(zeContextCreate(driver, &of_context, &context), "zeContextCreate");
+  ze_command_queue_desc_t of_queue;
+  memset(&of_queue, 0, sizeof of_queue);
+  of_queue.stype = ZE_STRUCTURE_TYPE_COMMAND_QUEUE_DESC;
+  of_queue.mode = ZE_COMMAND_QUEUE_MODE_SYNCHRONOUS;
+  must(zeCommandListCreateImmediate(context, device, &of_queue, &list), "zeCommandListCreateImmediate");
+
+  ze_module_desc_t of_module;
+  memset(&of_module, 0, sizeof of_module);
+  of_module.stype = ZE_STRUCTURE_TYPE_MODULE_DESC;
+  of_module.format = memcmp(binary, &spirv, 4) == 0 ? ZE_MODULE_FORMAT_IL_SPIRV : ZE_MODULE_FORMAT_NATIVE;
+  of_module.inputSize = bytes;
+  of_module.pInputModule = binary;
+  of_module.pBuildFlags = "@FLAGS@";
+  const ze_result_t code = zeModuleCreate(context, device, &of_module, &module, &log);
+  if (code != ZE_RESULT_SUCCESS && log != NULL) {
+    static char words[16384];
+    size_t length = sizeof words - 1;
+    if (zeModuleBuildLogGetString(log, &length, words) == ZE_RESULT_SUCCESS) fprintf(stderr, "%s\n", words);
+  }
+  must(code, "zeModuleCreate");
+  if (log != NULL) must(zeModuleBuildLogDestroy(log), "zeModuleBuildLogDestroy");
+  const ze_kernel_desc_t of_kernel = {ZE_STRUCTURE_TYPE_KERNEL_DESC, NULL, 0, "@KERNEL@"};
+  must(zeKernelCreate(module, &of_kernel, &kernel), "zeKernelCreate");
+  must(zeKernelSetGroupSize(kernel, @LOCAL@), "zeKernelSetGroupSize");
+
+  ze_device_mem_alloc_desc_t of_memory;
+  memset(&of_memory, 0, sizeof of_memory);
+  of_memory.stype = ZE_STRUCTURE_TYPE_DEVICE_MEM_ALLOC_DESC;
+  for (int i = 0; i < MATRICES; i++) {
+    data[i] = (unsigned char *)malloc(matrices[i].bytes);
+    if (data[i] == NULL) must(ZE_RESULT_ERROR_OUT_OF_HOST_MEMORY, "malloc");
+    fill(i, data[i]);
+    must(zeMemAllocDevice(context, &of_memory, matrices[i].bytes, 64, device, &memory[i]), "zeMemAllocDevice");
+    must(zeCommandListAppendMemoryCopy(list, memory[i], data[i], matrices[i].bytes, NULL, 0, NULL),
+         "zeCommandListAppendMemoryCopy");
+    set(kernel, (uint32_t)i, sizeof memory[i], &memory[i]);
+  }
+@NUMBERS@
+
+  must(zeCommandListAppendLaunchKernel(list, kernel, &groups, NULL, 0, NULL), "zeCommandListAppendLaunchKernel");
+  must(zeCommandListAppendBarrier(list, NULL, 0, NULL), "zeCommandListAppendBarrier");
+  result = (unsigned char *)malloc(matrices[RESULT].bytes);
+  if (result == NULL) must(ZE_RESULT_ERROR_OUT_OF_HOST_MEMORY, "malloc");
+  must(zeCommandListAppendMemoryCopy(list, result, memory[RESULT], matrices[RESULT].bytes, NULL, 0, NULL),
+       "zeCommandListAppendMemoryCopy");
+  const int wrong = check((const unsigned char *const *)data, result);
+
+  const double begin = now();
+  for (int i = 0; i < LAUNCHES; i++)
+    must(zeCommandListAppendLaunchKernel(list, kernel, &groups, NULL, 0, NULL), "zeCommandListAppendLaunchKernel");
+  printf("%.4f ms a launch, mean of %d\n", (now() - begin) / LAUNCHES, (int)LAUNCHES);
+
+  for (int i = 0; i < MATRICES; i++) {
+    must(zeMemFree(context, memory[i]), "zeMemFree");
+    free(data[i]);
+  }
+  free(result);
+  free(binary);
+  must(zeKernelDestroy(kernel), "zeKernelDestroy");
+  must(zeModuleDestroy(module), "zeModuleDestroy");
+  must(zeCommandListDestroy(list), "zeCommandListDestroy");
+  must(zeContextDestroy(context), "zeContextDestroy");
+  return wrong;
+}
+"""

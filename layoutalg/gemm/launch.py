@@ -1,0 +1,233 @@
+"""How a planned kernel is launched: everything that a host program has to know, as one value.
+
+The kernel's name, the grid and the workgroup, the register file with the flags that ask for it, and the arguments in their
+order. A matrix is a pointer to memory that the host allocates: which elements, how many rows and columns, how far apart, how
+many bytes, and at which multiple of bytes it begins. Batches are `stride` elements apart, which may be more than rows x pitch.
+
+By hand: 3 matrices of 7x40 f16 are 280 elements each, 560 bytes. The next one begins at a multiple of 64 bytes in whole rows
+of 80 bytes: 8 rows, 640 bytes, 320 elements. So A takes 3 * 640 bytes.
+
+>>> launch = la.plan_gemm(7, 64, 40, batch=3).launch
+>>> print(launch.arguments[0])
+a: pointer, in, 3 x 7x40 f16, pitch 40, stride 320, 1920 bytes at a multiple of 64
+>>> print(launch.arguments[4], launch.arguments[9], sep="; ")
+n: i32, 64; stride_a: i64, 320
+
+The law: the arguments are those of the emitted kernel in its order, pointers first, and their numbers are the plan's.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from layoutalg.gemm.problem import ALIGNMENT
+
+if TYPE_CHECKING:
+    from layoutalg.gemm.attention import Attention
+    from layoutalg.gemm.matrix_in_memory import Matrix
+    from layoutalg.gemm.plan import Gemm
+
+__all__ = ["InMemory", "Launch", "LaunchArgument", "launch_of_attention", "launch_of_gemm"]
+
+_LARGE_FILE = 256
+_FLAGS = {"opencl": "-cl-intel-256-GRF-per-thread", "sycl": "-ze-opt-large-register-file"}
+"""What asks Intel's compilers for 256 registers a thread (compute-runtime's and IGC's options); SYCL passes Level Zero's on.
+
+Without it the compiler of a SPIR-V kernel takes 128 registers, warns, and keeps the rest in memory.
+"""
+
+
+@dataclass(frozen=True)
+class InMemory:
+    """The matrices behind a pointer; pitch and stride in elements, size and alignment in bytes.
+
+    `pitch` is from row to row, `stride` from matrix to matrix; `use` is "in", "out" or "in and out".
+
+    >>> InMemory("f16", 7, 40, 40, 320, 3, 1920, 64, "in").as_json()["stride"]
+    320
+    """
+
+    element: str
+    rows: int
+    columns: int
+    pitch: int
+    stride: int
+    count: int
+    bytes: int
+    alignment: int
+    use: str
+
+    def as_json(self) -> dict[str, Any]:
+        """The numbers by name.
+
+        >>> la.plan_gemm(64, 64, 64).launch.arguments[2].memory.as_json()["use"]
+        'out'
+        """
+        return asdict(self)
+
+    def __str__(self) -> str:
+        many = f"{self.count} x " if self.count > 1 else ""
+        stride = f", stride {self.stride}" if self.count > 1 else ""
+        return (
+            f"{self.use}, {many}{self.rows}x{self.columns} {self.element}, pitch {self.pitch}{stride}, {self.bytes} bytes "
+            f"at a multiple of {self.alignment}"
+        )
+
+
+@dataclass(frozen=True)
+class LaunchArgument:
+    """One argument: a pointer with what lies there, or a number of type i32 or i64.
+
+    >>> str(LaunchArgument("m", "i32", 64))
+    'm: i32, 64'
+    """
+
+    name: str
+    kind: str
+    value: int | None = None
+    memory: InMemory | None = None
+
+    def as_json(self) -> dict[str, Any]:
+        """The argument by name: `value` for a number, `memory` for a pointer.
+
+        >>> LaunchArgument("m", "i32", 64).as_json()
+        {'name': 'm', 'kind': 'i32', 'value': 64}
+        """
+        named: dict[str, Any] = {"name": self.name, "kind": self.kind}
+        return named | ({"value": self.value} if self.memory is None else {"memory": self.memory.as_json()})
+
+    def __str__(self) -> str:
+        return f"{self.name}: {self.kind}, {self.value if self.memory is None else self.memory}"
+
+
+@dataclass(frozen=True)
+class Launch:
+    """What launches a kernel at lane level. `grid` counts workgroups, `workgroup` work-items; `registers` are of a thread.
+
+    `flags` are options for the compiler of a SPIR-V kernel, by route; a zebin needs none.
+
+    >>> launch = la.plan_gemm(4096, 4096, 4096, target="bmg").launch
+    >>> launch.kernel, launch.grid, launch.workgroup, launch.global_size, launch.registers
+    ('gemm', (16, 16, 1), (512, 1, 1), (8192, 16, 1), 256)
+    >>> dict(launch.flags)["opencl"]
+    '-cl-intel-256-GRF-per-thread'
+    """
+
+    kernel: str
+    grid: tuple[int, int, int]
+    workgroup: tuple[int, int, int]
+    subgroup_size: int
+    registers: int
+    chip: str
+    llvm: int
+    arguments: tuple[LaunchArgument, ...]
+
+    @property
+    def flags(self) -> tuple[tuple[str, str], ...]:
+        """Options of the compiler by route: OpenCL, SYCL and Level Zero; "" where none is needed.
+
+        >>> la.plan_gemm(64, 64, 64, registers=128, tile=(8, 16)).launch.flags
+        (('opencl', ''), ('sycl', ''), ('level-zero', ''))
+        """
+        large = self.registers == _LARGE_FILE
+        routes = (("opencl", _FLAGS["opencl"]), ("sycl", _FLAGS["sycl"]), ("level-zero", _FLAGS["sycl"]))
+        return tuple((route, flag if large else "") for route, flag in routes)
+
+    @property
+    def global_size(self) -> tuple[int, int, int]:
+        """Work-items of the whole grid, x first, as OpenCL asks for them (SYCL lists z first).
+
+        >>> la.plan_gemm(64, 64, 64, tile=(16, 32), subgroups=(1, 1)).launch.global_size
+        (32, 4, 1)
+        """
+        (x, y, z), (i, j, k) = self.grid, self.workgroup
+        return x * i, y * j, z * k
+
+    def as_json(self) -> dict[str, Any]:
+        """Everything by name.
+
+        >>> la.plan_gemm(64, 64, 64).launch.as_json()["arguments"][3]
+        {'name': 'm', 'kind': 'i32', 'value': 64}
+        """
+        names = ("kernel", "grid", "workgroup", "subgroup_size", "registers", "chip", "llvm")
+        made: dict[str, Any] = {name: getattr(self, name) for name in names}
+        arguments = [argument.as_json() for argument in self.arguments]
+        return {**made, "global_size": self.global_size, "flags": dict(self.flags), "arguments": arguments}
+
+    def json(self) -> str:
+        """The same as JSON text.
+
+        >>> la.plan_gemm(64, 64, 64).launch.json()[:19]
+        '{"kernel": "gemm", '
+        """
+        return json.dumps(self.as_json())
+
+
+def launch_of_gemm(plan: Gemm) -> Launch:
+    """The launch of a planned product."""
+    problem = plan.problem
+    several = problem.batch > 1
+    memory = {
+        matrix.name.lower(): replace(
+            _in_memory(matrix, stride if several else matrix.rows * matrix.pitch, problem.batch, use), element=element
+        )
+        for matrix, element, stride, use in zip(
+            plan.matrices,
+            (problem.a, problem.b, problem.c),  # s8 and u8, where MLIR has i8 for both
+            problem.strides,
+            ("in", "in", "in and out" if problem.beta else "out"),
+            strict=True,
+        )
+    }
+    if problem.bias:
+        from layoutalg.gemm.matrix_in_memory import Matrix
+
+        count = problem.count(problem.bias)
+        bias = _in_memory(Matrix("bias", 1, count, count, plan.element_of("C")), count, 1, "in")
+        memory["bias"] = replace(bias, element=problem.c)
+    arguments = _arguments(plan.parameters, memory, plan.arguments)
+    lanes, registers = plan.dpas.subgroup_size, plan.tiling.registers
+    return Launch("gemm", plan.grid, plan.workgroup, lanes, registers, plan.target, plan.llvm, arguments)
+
+
+def launch_of_attention(plan: Attention) -> Launch:
+    """The launch of a planned attention.
+
+    >>> from layoutalg.gemm.attention import plan_attention
+    >>> print(plan_attention(64, 64, 64, heads=8, kv_heads=2).launch.arguments[1])
+    k: pointer, in, 2 x 64x64 f16, pitch 64, stride 4096, 16384 bytes at a multiple of 64
+    """
+    problem = plan.problem
+    memory = {
+        matrix.name.lower(): _in_memory(
+            matrix,
+            matrix.rows * matrix.pitch,
+            problem.batch * (problem.kv_heads if matrix.name in "KV" else problem.heads),
+            "out" if matrix.name == "O" else "in",
+        )
+        for matrix in problem.matrices
+    }
+    arguments = _arguments(plan.parameters, memory, plan.arguments)
+    lanes, chip = plan.dpas.subgroup_size, problem.target
+    return Launch("attention", plan.grid, plan.workgroup, lanes, plan.registers, chip, plan.llvm, arguments)
+
+
+def _in_memory(matrix: Matrix, stride: int, count: int, use: str) -> InMemory:
+    size = count * stride * matrix.element_bytes
+    shape = matrix.element, matrix.rows, matrix.columns, matrix.pitch
+    return InMemory(*shape, stride, count, size, ALIGNMENT, use)
+
+
+def _arguments(
+    parameters: Iterable[tuple[str, str]], memory: dict[str, InMemory], numbers: Sequence[int]
+) -> tuple[LaunchArgument, ...]:
+    values = iter(numbers)
+    return tuple(
+        LaunchArgument(name, "pointer", memory=memory[name])
+        if name in memory
+        else LaunchArgument(name, kind, next(values))
+        for name, kind in parameters
+    )
