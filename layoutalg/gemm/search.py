@@ -55,6 +55,10 @@ DEPTHS = (1, 2, 4)
 (listings of 32x64 on pvc: 1.44 and 1.42 per dpas) and twice as much on its way, 256 KiB for a workgroup of 256x256."""
 PARTS = (2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64)
 """In how many parts k is computed where C has too few tiles for the chip (`layoutalg.gemm.split_k`)."""
+_DEEP = 1024
+"""Less deep products are not split unless asked: their time is that of two launches, which the model knows least of."""
+_WORTH = 0.9
+"""A split takes this part of the time without one, or less: it needs a workspace and a second kernel."""
 GRID = (1, 2, 4, 8, 16, 32, 64)
 _LARGEST = (8, 4)
 """The workgroup whose subgroups prefetch the least each: what doesn't fit here fits nowhere."""
@@ -229,16 +233,19 @@ def _search(problem: Problem, choices: Choices, llvm: int, chip: XeChip) -> Foun
     found = times(problem, forms, chip)
     order = _order(forms, found)
     if choices.split_k is None and _might_split(problem, found, int(order[0])):
-        forms = _in_parts(problem, forms, found, chip)
-        found = times(problem, forms, chip)
-        order = _order(forms, found)
+        more = _in_parts(problem, forms, found, chip)
+        split = times(problem, more, chip)
+        best = _order(more, split)
+        if split.clocks[best[0]] < _WORTH * found.clocks[order[0]]:
+            forms, found, order = more, split, best
     return Found(problem, chip, forms, found, order)
 
 
 def _might_split(problem: Problem, found: Times, best: int) -> bool:
     """Whether work split over k could be faster: a tenth and more above what no split changes."""
     least = found.parts["peak"][best], found.limits["memory"][best]
-    return problem.acc in ("f32", "s32") and bool(found.clocks[best] > 1.1 * max(least))
+    deep = problem.k >= _DEEP and problem.acc in ("f32", "s32")
+    return deep and bool(_WORTH * found.clocks[best] > max(least))
 
 
 def _in_parts(problem: Problem, forms: Forms, found: Times, chip: XeChip) -> Forms:

@@ -66,7 +66,8 @@ def part_steps(k: int, k_step: int, parts: int) -> int:
     >>> part_steps(256, 32, 3)
     3
     """
-    return -(-(-(-k // k_step)) // parts)
+    steps = -(-k // k_step)
+    return -(-steps // parts)
 
 
 def check_split(problem: Problem, tiling: Tiling) -> None:

@@ -92,7 +92,10 @@ def in_memory(kernel: KernelWriter) -> str:
 def _bias(
     kernel: KernelWriter, row: Value, column: Value, high: int, last: tuple[int, int]
 ) -> Callable[[int, int], Value | None]:
-    """What gives the bias of a block in the type of the arithmetic; each number is loaded once. Blocks are `high`, up to `last`."""
+    """What gives the bias of a block in the type of the arithmetic; each number is loaded once.
+
+    Blocks are `high` rows each, up to block `last`.
+    """
     unit, kind = kernel.gemm.dpas, kernel.gemm.problem.bias
     if kind is None:
         return lambda i, j: None
