@@ -147,15 +147,16 @@ def _simulated(plan: Gemm, text: str, seed: int) -> PlanRow:
     """The kernel's result on random matrices, against the stated model and against the definition in f64."""
     import numpy as np
 
-    from layoutalg.gemm.numerics import computed, exact, random_inputs
+    from layoutalg.gemm.numerics import exact, random_inputs
     from layoutalg.gemm.run import check_size
+    from layoutalg.gemm.split_k import computed_by
 
     check_size(plan)
     inputs = random_inputs(plan.problem, np.random.default_rng(seed))
     with progress_bar("workgroups") as progress:
         found = plan.simulate(*inputs, text=text, progress=progress)
     wanted = exact(plan.problem, *inputs)
-    modelled = found.tobytes() == computed(plan.problem, *inputs).tobytes()
+    modelled = found.tobytes() == computed_by(plan, *inputs).tobytes()
     return compared_row("simulated", found, wanted, modelled)
 
 

@@ -139,7 +139,7 @@ def instructions(problem: Problem, tiling: Tiling, rows: Grids, columns: Grids, 
 def asked(problem: Problem, tiling: Tiling, rows: Grids, columns: Grids) -> tuple[Grids, NDArray[np.bool_]]:
     """The prefetches of a subgroup in a step, for many grids of subgroups at once, and whether some ask for A, others for B.
 
-    It is what `sharing` says of one plan: the form of block with the fewest messages.
+    It is what `sharing` says of one plan: blocks of one size with the fewest messages, or those of A and of B apart.
     """
     instance_of(problem, Problem, "problem")
     rows, columns = rows.astype(np.int64), columns.astype(np.int64)  # costs take up to 62 bits
@@ -152,18 +152,25 @@ def asked(problem: Problem, tiling: Tiling, rows: Grids, columns: Grids) -> tupl
     if tiling.prefetch == "lines":
         total = sum(height * lines for height, lines in slices)
         return -(-total // (problem.dpas.subgroup_size * count)), np.ones(count.shape, np.bool_)
+    together, of_a, total = _fewest(problem, slices, count)
+    apart = _fewest(problem, slices[:1], count)[0] + _fewest(problem, slices[1:], count)[0]
+    mixed = (of_a % count != 0) & (of_a < total) & (together <= apart)
+    return np.minimum(together, apart), mixed
+
+
+def _fewest(problem: Problem, slices: list[tuple[Grids, Grids]], count: Grids) -> tuple[Grids, Grids, Grids]:
+    """The messages of a subgroup for blocks of one size, the blocks of the first slice, and all blocks."""
     fits = np.ones((_HEIGHTS.size, count.size), np.bool_)
     parts: list[Grids] = []
     for height, lines in slices:
         fits &= (height % _HEIGHTS == 0) & (lines % _ABREAST == 0)
         parts.append(height // _HEIGHTS * lines // _ABREAST)
-    of_a, total = parts[0], parts[0] + parts[1]
+    first, total = parts[0], sum(parts[1:], parts[0])
     rounds = -(-total // count)
     second = _ABREAST if xe_chip(problem.target).immediate_offsets else rounds
     cost = np.where(fits, (rounds * _ABREAST * 2**20 + second) * 64 + _HEIGHTS, 2**62)
     best = np.argmin(cost, axis=0), np.arange(count.size)
-    of_a, total, rounds = of_a[best], total[best], rounds[best]
-    return rounds * _ABREAST[best[0], 0], (of_a % count != 0) & (of_a < total)
+    return rounds[best] * _ABREAST[best[0], 0], first[best], total[best]
 
 
 def _slice(extent: Grids, deep: int, line: int, *, down: bool) -> tuple[Grids, Grids]:

@@ -188,6 +188,9 @@ def launch_of_gemm(plan: Gemm) -> Launch:
         count = problem.count(problem.bias)
         bias = _in_memory(Matrix("bias", 1, count, count, plan.element_of("C")), count, 1, "in")
         memory["bias"] = replace(bias, element=problem.c)
+    if plan.workspace_bytes:
+        elements = plan.workspace_bytes // 4
+        memory["workspace"] = InMemory(problem.acc, 1, elements, elements, elements, 1, plan.workspace_bytes, ALIGNMENT, "scratch")
     arguments = _arguments(plan.parameters, memory, plan.arguments)
     lanes, registers = plan.dpas.subgroup_size, plan.tiling.registers
     return Launch("gemm", plan.grid, plan.workgroup, lanes, registers, plan.target, plan.llvm, arguments)

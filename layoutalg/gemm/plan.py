@@ -38,6 +38,7 @@ from layoutalg.gemm.problem import Problem
 from layoutalg.gemm.product import mlir_type
 from layoutalg.gemm.registers import Registers, registers
 from layoutalg.gemm.search import Found, search
+from layoutalg.gemm.split_k import part_steps, reduction_grid, workspace_bytes
 from layoutalg.gemm.tiling import Tile, Tiling
 from layoutalg.gemm.versions import checked_version
 from layoutalg.hardware import Dpas, XeChip
@@ -188,13 +189,33 @@ class Gemm(Distributed):
 
     @property
     def grid(self) -> tuple[int, int, int]:
-        """Workgroups to launch: x over n, y over m, z over the batch.
+        """Workgroups to launch: x over n, y over m, z over the parts of k and the batch.
 
         >>> la.plan_gemm(40, 80, 48, tile=(32, 32), subgroups=(1, 1), batch=5).grid
         (3, 2, 5)
         """
         whole = self.tiling.workgroup_tile
-        return -(-self.n // whole.n), -(-self.m // whole.m), self.problem.batch
+        return -(-self.n // whole.n), -(-self.m // whole.m), self.problem.batch * self.tiling.split_k
+
+    @property
+    def reduction_grid(self) -> tuple[int, int, int]:
+        """Workgroups of the second kernel, `gemm_reduce`, which adds the parts of k; (0, 0, 0) where nothing is split.
+
+        Each is one subgroup. It takes the arguments of the first kernel, and is launched behind it in the same queue.
+
+        >>> la.plan_gemm(64, 64, 4096, split_k=4).reduction_grid
+        (4, 8, 1)
+        """
+        return reduction_grid(self.problem, self.tiling)
+
+    @property
+    def workspace_bytes(self) -> int:
+        """Bytes of the argument `workspace`, at a multiple of 64: the sums of all parts; 0 where nothing is split.
+
+        >>> la.plan_gemm(64, 64, 4096, split_k=4).workspace_bytes
+        65536
+        """
+        return workspace_bytes(self.problem, self.tiling)
 
     @property
     def workgroup(self) -> tuple[int, int, int]:
@@ -207,12 +228,12 @@ class Gemm(Distributed):
 
     @property
     def k_steps(self) -> int:
-        """Steps of the loop over k.
+        """Steps of the loop over k, of the longest part where k is in parts.
 
         >>> la.plan_gemm(72, 200, 136, k_step=16).k_steps
         9
         """
-        return -(-self.k // self.tile.k)
+        return part_steps(self.k, self.tile.k, self.tiling.split_k)
 
     @property
     def dpas_per_step(self) -> int:
@@ -240,7 +261,8 @@ class Gemm(Distributed):
         >>> la.plan_gemm(64, 64, 64, tile=(32, 32), subgroups=(1, 1)).dpas_total
         128
         """
-        return self.dpas_per_step * self.k_steps * self.subgroups_total
+        steps = -(-self.k // self.tile.k)
+        return self.dpas_per_step * steps * self.subgroups_total // self.tiling.split_k
 
     @property
     def bytes_per_step(self) -> int:
@@ -343,6 +365,7 @@ class Gemm(Distributed):
         ['bias', 'm', 'n', 'k', 'lda', 'ldb', 'ldc', 'stride_a', 'stride_b', 'stride_c']
         """
         addresses = ("a", "b", "c", *(("bias",) if self.problem.bias else ()))
+        addresses += ("workspace",) if self.tiling.split_k > 1 else ()
         strides = ("stride_a", "stride_b", "stride_c") if self.problem.batch > 1 else ()
         return (
             *((name, "i64") for name in addresses),
@@ -373,10 +396,11 @@ class Gemm(Distributed):
     ) -> str:
         """The kernel as MLIR text, for the plan's version of LLVM or another one.
 
-        It takes the addresses of A, B and C (multiples of 64 bytes), that of the bias if there is one, and `arguments`, and
-        runs on `grid` workgroups of `workgroup` work-items; `launch` has all of it. At lane level addresses are pointers, so
-        that any host passes its buffers; with `pointers=False`, and at the other levels, they are numbers (i64). `static`
-        writes the sizes into the kernel. Level `workgroup` is for LLVM's
+        It takes the addresses of A, B and C (multiples of 64 bytes), that of the bias if there is one, that of a workspace of
+        `workspace_bytes` where k is in parts (then the module has a second kernel, `gemm_reduce`), and `arguments`, and runs on
+        `grid` workgroups of `workgroup` work-items; `launch` has all of it. At lane level addresses are pointers, so that any
+        host passes its buffers; with `pointers=False`, and at the other levels, they are numbers (i64). `static` writes the
+        sizes into the kernel. Level `workgroup` is for LLVM's
         pipeline with `xegpu-op-level=workgroup`, `subgroup` for its pass `xegpu-blocking` and then `xegpu-op-level=subgroup`.
 
         Raises:
@@ -402,6 +426,10 @@ class Gemm(Distributed):
         from layoutalg.gemm.emission.workgroup import emit_workgroup
 
         check_level(self, level)
+        if self.tiling.split_k > 1 and level != "lane":
+            raise PlanError(
+                f"level {level!r} with k in {self.tiling.split_k} parts: level 'lane' has it; split_k = 1 has every level"
+            )
         if level == "lane":
             return emit_lane(self, static=static, pointers=pointers)
         return (emit_subgroup if level == "subgroup" else emit_workgroup)(self, static=static)

@@ -18,6 +18,7 @@ from layoutalg.gemm.options import GemmOptions, GpuProductOptions, ProductOption
 from layoutalg.gemm.plan import Gemm
 from layoutalg.gemm.problem import Problem
 from layoutalg.gemm.search import Choices, search
+from layoutalg.gemm.split_k import check_split
 from layoutalg.gemm.versions import checked_version
 from layoutalg.hardware import XeChip
 
@@ -68,11 +69,12 @@ def plan_gemm(
     """Plan C = activation(alpha * A B + beta * C + bias) for row-major matrices.
 
     A is m x k (in memory k x m with `trans_a`), B is k x n (n x k with `trans_b`). `tile` is (m, n) of the block of C that one
-    subgroup computes, `k_step` the depth of a step, `subgroups` (rows, columns) of a workgroup; `registers`, `prefetch` and
-    `distance` are those of `Tiling`. What is not given is chosen. `lda`, `ldb`, `ldc` are the elements from one row to the next
-    in memory: where a row's bytes don't suit the hardware, padding the rows in memory does. Targets `amx`, `spr` and `gnr` are
-    CPUs: their plan is that of `plan_amx`, which has options of its own. `a` is f16 unless given, and bf16 for CPUs. A target
-    may be a product: `"b570"`. `chip` is a board of your own (`la.hardware.read_chip`), whose target is then the plan's.
+    subgroup computes, `k_step` the depth of a step, `subgroups` (rows, columns) of a workgroup; `registers`, `prefetch`,
+    `distance` and `split_k` are those of `Tiling`. What is not given is chosen. `lda`, `ldb`, `ldc` are the elements from one
+    row to the next in memory: where a row's bytes don't suit the hardware, padding the rows in memory does. Targets `amx`,
+    `spr` and `gnr` are CPUs: their plan is that of `plan_amx`, which has options of its own. `a` is f16 unless given, and bf16
+    for CPUs. A target may be a product: `"b570"`. `chip` is a board of your own (`la.hardware.read_chip`), whose target is
+    then the plan's.
 
     Raises:
         PlanError: for types, targets, tiles and sizes that are not planned; says what would fit.
@@ -111,7 +113,9 @@ as a 2D block message needs; a leading dimension lda = 56 would fit
         )
     choices = Choices(**chosen)  # pyright: ignore[reportArgumentType]  it makes pairs of any sequences
     version = checked_version(llvm)
-    return Gemm(problem, search(problem, choices, version, chip).best.tiling, version, chip)
+    tiling = search(problem, choices, version, chip).best.tiling
+    check_split(problem, tiling)
+    return Gemm(problem, tiling, version, chip)
 
 
 def _target_of(target: str, chip: XeChip | None) -> str:

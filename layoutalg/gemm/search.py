@@ -23,7 +23,7 @@ question has the same answer always.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from functools import lru_cache
 from itertools import product
 
@@ -43,7 +43,7 @@ from layoutalg.gemm.registers import registers
 from layoutalg.gemm.rejections import reason
 from layoutalg.gemm.roofline import Forms, Roofline, Times, roofline, times
 from layoutalg.gemm.sharing import takes_whole_lines
-from layoutalg.gemm.tiling import REGISTERS, Tile, Tiling, pair, register_file
+from layoutalg.gemm.tiling import MOST_PARTS, REGISTERS, Tile, Tiling, pair, register_file
 from layoutalg.hardware import XeChip, xe_chip
 
 __all__ = ["Candidate", "Choices", "Found", "refused", "search"]
@@ -53,6 +53,12 @@ COLUMNS = (16, 32, 48, 64)
 DEPTHS = (1, 2, 4)
 """Instructions along k in one step of the loop: 128 bytes of a row at most. Twice as deep steps have 1 % fewer instructions
 (listings of 32x64 on pvc: 1.44 and 1.42 per dpas) and twice as much on its way, 256 KiB for a workgroup of 256x256."""
+PARTS = (2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64)
+"""In how many parts k is computed where C has too few tiles for the chip (`layoutalg.gemm.split_k`)."""
+_DEEP = 1024
+"""Less deep products are not split unless asked: their time is that of two launches, which the model knows least of."""
+_WORTH = 0.9
+"""A split takes this part of the time without one, or less: it needs a workspace and a second kernel."""
 GRID = (1, 2, 4, 8, 16, 32, 64)
 _LARGEST = (8, 4)
 """The workgroup whose subgroups prefetch the least each: what doesn't fit here fits nowhere."""
@@ -74,6 +80,7 @@ class Choices:
     registers: int | None = None
     prefetch: str | None = None
     distance: int | None = None
+    split_k: int | None = None
 
     def __post_init__(self) -> None:
         for name in ("tile", "subgroups"):
@@ -88,6 +95,8 @@ class Choices:
             one_of(self.prefetch, PREFETCHES, "prefetch", PlanError)
         if self.distance is not None:
             object.__setattr__(self, "distance", whole_number("distance", self.distance, 64))
+        if self.split_k is not None:
+            object.__setattr__(self, "split_k", whole_number("split_k", self.split_k, MOST_PARTS))
 
 
 @dataclass(frozen=True)
@@ -222,7 +231,35 @@ def _search(problem: Problem, choices: Choices, llvm: int, chip: XeChip) -> Foun
     """The search for arguments that are checked."""
     forms = _forms(problem, choices, llvm, chip)
     found = times(problem, forms, chip)
-    return Found(problem, chip, forms, found, _order(forms, found))
+    order = _order(forms, found)
+    if choices.split_k is None and _might_split(problem, found, int(order[0])):
+        more = _in_parts(problem, forms, found, chip)
+        split = times(problem, more, chip)
+        best = _order(more, split)
+        if split.clocks[best[0]] < _WORTH * found.clocks[order[0]]:
+            forms, found, order = more, split, best
+    return Found(problem, chip, forms, found, order)
+
+
+def _might_split(problem: Problem, found: Times, best: int) -> bool:
+    """Whether work split over k could be faster: a tenth and more above what no split changes."""
+    least = found.parts["peak"][best], found.limits["memory"][best]
+    deep = problem.k >= _DEEP and problem.acc in ("f32", "s32")
+    return deep and bool(_WORTH * found.clocks[best] > max(least))
+
+
+def _in_parts(problem: Problem, forms: Forms, found: Times, chip: XeChip) -> Forms:
+    """The forms, and behind them those with k in parts: at least two steps each, where one launch leaves cores without work."""
+    columns = np.array([getattr(forms, one.name) for one in fields(forms)])
+    steps, room = np.ceil(problem.k / forms.k), chip.cores * found.resident
+    blocks = [columns]
+    for parts in PARTS:
+        each = np.ceil(steps / parts)
+        fits = (each >= 2) & (np.ceil(steps / each) == parts) & (found.workgroups * parts <= 2 * room)
+        some = columns[:, fits].copy()
+        some[-1] = parts
+        blocks.append(some)
+    return Forms(*np.concatenate(blocks, axis=1))
 
 
 def _order(forms: Forms, found: Times) -> NDArray[np.intp]:
@@ -248,7 +285,8 @@ def _forms(problem: Problem, choices: Choices, llvm: int, chip: XeChip) -> Forms
         m, n, k, held, prefetch, distance = (np.full(count, float(one)) for one in fixed)
         rows, columns = (grids[side].astype(np.int64) for side in (0, 1))
         counts = instructions(_loop_of(problem), form, rows, columns, llvm).astype(np.float64)
-        blocks.append(np.array((m, n, k, *grids, held, prefetch, distance, counts)))
+        parts = np.full(count, float(choices.split_k or 1))
+        blocks.append(np.array((m, n, k, *grids, held, prefetch, distance, counts, parts)))
     return Forms(*np.concatenate(blocks, axis=1))
 
 

@@ -88,6 +88,7 @@ def _choices(plan: Gemm) -> Sequence[PlanRow]:
             grid=plan.grid,
             k_steps=plan.k_steps,
         ),
+        *_parts(plan),
         row("prefetch", _PREFETCH[tiling.prefetch], prefetch={"form": tiling.prefetch, "distance": tiling.distance}),
         row(
             "registers",
@@ -98,6 +99,26 @@ def _choices(plan: Gemm) -> Sequence[PlanRow]:
             _needed=registers,
         ),
         row("written for", "LLVM {llvm}, products as {instruction}", llvm=plan.llvm, instruction=plan.instruction),
+    ]
+
+
+def _parts(plan: Gemm) -> Sequence[PlanRow]:
+    """Where k is in parts: how many, and the second kernel; JSON says 1 otherwise."""
+    if plan.tiling.split_k == 1:
+        return [row(split_k={"parts": 1})]
+    return [
+        row(
+            "split over k",
+            "{split_k[parts]} parts, a workspace of {split_k[workspace_bytes]:bytes}; then gemm_reduce on {split_k[grid]:x} "
+            "adds them in order",
+            split_k={
+                "parts": plan.tiling.split_k,
+                "workspace_bytes": plan.workspace_bytes,
+                "kernel": "gemm_reduce",
+                "grid": plan.reduction_grid,
+                "workgroup": [plan.dpas.subgroup_size, 1, 1],
+            },
+        )
     ]
 
 

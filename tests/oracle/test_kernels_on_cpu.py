@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from layoutalg.core.errors import PlanError
 from layoutalg.gemm import Gemm, plan_gemm
 from layoutalg.gemm.attention import plan_attention
-from layoutalg.gemm.numerics import computed
+from layoutalg.gemm.split_k import computed_by
 from tests.gemm.attention_runs import random_arrays
 from tests.gemm.random_operands import operands, same_bits
 from tests.oracle.kernel_cpu import run_kernels_on_cpu
@@ -37,7 +37,7 @@ def check(plans: list[Gemm], directory: Path, level: str = "lane") -> None:
     given = [operands(gemm) for gemm in plans]
     launches = [launch_of(gemm, *arrays, level=level) for gemm, arrays in zip(plans, given, strict=True)]
     for gemm, arrays, after in zip(plans, given, run_kernels_on_cpu(launches, directory), strict=True):
-        found, model = result_of(gemm, after), computed(gemm.problem, *arrays)
+        found, model = result_of(gemm, after), computed_by(gemm, *arrays)
         assert same_bits(found, model), f"{gemm.problem}, {gemm.tiling}: {where(found, model)}"
         assert same_bits(gemm.simulate(*arrays, level=level), found), f"{gemm.problem}, {gemm.tiling}: the simulator"
 
@@ -59,6 +59,15 @@ FEW: tuple[tuple[Size, dict[str, Any]], ...] = (
 
 def test_real_work_items_compute_what_the_model_says(tmp_path: Path) -> None:
     check([plan_gemm(*size, **choices) for size, choices in FEW], tmp_path)
+
+
+def test_work_split_over_k_and_its_reduction_compute_what_the_model_says(tmp_path: Path) -> None:
+    few: tuple[tuple[Size, dict[str, Any]], ...] = (
+        ((8, 64, 328), {"tile": (8, 16), "split_k": 3, "prefetch": "shared"}),
+        ((20, 80, 160), {"tile": (8, 32), "split_k": 5, "c": "f16", "bias": "row", "beta": 0.5, "activation": "relu"}),
+        ((12, 64, 256), {"tile": (8, 16), "split_k": 2, "a": "s8", "bias": "column", "batch": 2}),
+    )
+    check([plan_gemm(*size, k_step=32, subgroups=(1, 2), **choices) for size, choices in few], tmp_path)
 
 
 @pytest.mark.parametrize("llvm", [22, 23])

@@ -34,6 +34,7 @@ from layoutalg.gemm.emission.operands import Loads
 from layoutalg.gemm.emission.places import Places, hidden
 from layoutalg.gemm.emission.prefetching import Prefetch, prefetches
 from layoutalg.gemm.emission.products import multiply
+from layoutalg.gemm.emission.split_k import Part, reduction
 from layoutalg.hardware import xe_chip
 
 if TYPE_CHECKING:
@@ -53,21 +54,30 @@ def emit_lane(gemm: Gemm, *, static: bool = False, pointers: bool = True) -> str
     True
     """
     kernel = KernelWriter(gemm, static=static, pointers=pointers)
-    bases = addresses(kernel)
+    bases = addresses(kernel, gemm.tiling.split_k)
     places = Places.of(kernel)
     step = _Step(kernel, places, bases)
     ahead = prefetches(kernel, places, bases)
-    zero, depth = kernel.constant(0, "i32"), _depth(kernel)
+    part = Part.of(kernel) if gemm.tiling.split_k > 1 else None
+    zero, depth = (kernel.constant(0, "i32"), _depth(kernel)) if part is None else (part.begin, part.end)
+    if part is not None:
+        ahead = tuple(part.moved(kernel, prefetch) for prefetch in ahead)
     zeros = kernel.constant(0.0 if gemm.accumulator[0] in "fb" else 0, gemm.accumulator, gemm.dpas.m)
     kernel.named("zeros", zeros)
     held = {(i, j): zeros for i in range(gemm.blocks[0]) for j in range(gemm.blocks[1])}
     if ahead:
         asked = [start for prefetch in ahead for start in prefetch.starts]
-        asked = _ask_first(kernel, ahead, asked, depth)
-        last = _steps_before_the_last(kernel, depth)
+        length = depth if part is None else kernel.named("length", kernel.op("subi", depth, part.begin))
+        asked = _ask_first(kernel, ahead, asked, length, part)
+        last = _steps_before_the_last(kernel, length)
+        if part is not None:
+            last = kernel.op("addi", part.begin, last)
         held = _loop(kernel, zero, last, held, step, ahead, asked)
         zero = last
     held = _loop(kernel, zero, depth, held, step)
+    if part is not None:
+        part.store(kernel, held, places.row, places.column)
+        return kernel.text(reduction(gemm, static=static, pointers=pointers))
     finish(kernel, bases["C"], held, places.row, places.column)
     return kernel.text()
 
@@ -125,7 +135,7 @@ def _steps_before_the_last(kernel: KernelWriter, depth: Value) -> Value:
 
 
 def _ask_first(
-    kernel: KernelWriter, ahead: Sequence[Prefetch], asked: Sequence[Value], depth: Value
+    kernel: KernelWriter, ahead: Sequence[Prefetch], asked: Sequence[Value], depth: Value, part: Part | None
 ) -> Sequence[Value]:
     """Ask for the steps from the second to those that the first step of the loop asks for; the first is loaded at once."""
     step, distance = kernel.gemm.tile.k, kernel.gemm.tiling.distance
@@ -136,7 +146,8 @@ def _ask_first(
     counter = Value("i32", name="counter")
     form, results, arguments = _carrying(asked)
     with kernel.region(form, _operands(counter, k_step, end, k_step, arguments, asked), results, (counter, *arguments)):
-        following = _ask(kernel, ahead, arguments, counter)
+        k = counter if part is None else kernel.op("addi", counter, part.begin)
+        following = _ask(kernel, ahead, arguments, k)
         _yield(kernel, following)
     return results
 
