@@ -34,6 +34,7 @@ from layoutalg.core.elements import element_bits
 from layoutalg.core.errors import PlanError
 from layoutalg.core.llvm_versions import DEFAULT_LLVM
 from layoutalg.core.whole_numbers import as_flag, instance_of, whole_number
+from layoutalg.gemm.edges import loop_edges
 from layoutalg.gemm.measured import measured
 from layoutalg.gemm.messages import messages
 from layoutalg.gemm.problem import Problem
@@ -48,6 +49,9 @@ _LOOP = 3
 """The counter is added to and compared, and the loop jumps."""
 _PREFETCH = 7
 """What a shared prefetch takes: the compiler writes its payload in every step, and its place moves on."""
+
+_LANE_LOAD = 8
+"""What an element costs that a lane loads itself, besides the message: its address, its mask, and its place in the fragment."""
 
 Grids: TypeAlias = NDArray[np.int64]
 _FORMS = [(height, abreast) for height in (1, 2, 4, 8, 16, 32) for abreast in (1, 2, 4, 8)]
@@ -88,7 +92,8 @@ def counted(problem: Problem, tiling: Tiling, llvm: int = DEFAULT_LLVM, *, by_ru
 @lru_cache(maxsize=8192)
 def _counted(problem: Problem, tiling: Tiling, llvm: int, by_rule: bool) -> Counted:
     tile, unit = tiling.tile, problem.dpas
-    loads = messages(problem, tiling, llvm)
+    edges = loop_edges(problem)
+    loads = [message for message in messages(problem, tiling, llvm) if message.operand not in edges]
     dpas = (tile.m // unit.m) * (tile.n // unit.n) * (tile.k // unit.k)
     ahead, mixed = _asked_by(problem, tiling)
     addresses, syncs = payloads(problem, loads), 1 + len(loads)
@@ -99,8 +104,16 @@ def _counted(problem: Problem, tiling: Tiling, llvm: int, by_rule: bool) -> Coun
         addresses += _PREFETCH * ahead - 1
     elif tiling.prefetch == "lines":
         addresses += ahead
+    if edges:
+        addresses += _LANE_LOAD * sum(_elements(problem, tiling, name) for name in edges)
     control = _LOOP + {"none": 0, "shared": int(mixed), "lines": 1}[tiling.prefetch]
     return Counted(dpas, len(loads), ahead, syncs, addresses, control)
+
+
+def _elements(problem: Problem, tiling: Tiling, operand: str) -> int:
+    """The elements of A or B that a lane needs in a step."""
+    tile = tiling.tile
+    return tile.k * (tile.m if operand == "A" else tile.n) // problem.dpas.subgroup_size
 
 
 def _of_kind(problem: Problem, tiling: Tiling, loads: int) -> tuple[int, int]:

@@ -159,7 +159,7 @@ def messages(problem: Problem, tiling: Tiling, llvm: int = DEFAULT_LLVM) -> tupl
     found = _messages(kind, tiling.tile, tiling.registers, llvm)
     every, bits = found[0].every, found[0].load.bits
     reached = problem.lda * every * bits // 8
-    if every > 1 and reached > LIMITS.width_most:
+    if every > 1 and reached > LIMITS.width_most and "A" not in problem.edges:
         raise PlanError(
             f"trans_a: rows of A of {bits} bits are read two at a time, {reached} bytes apart, and a 2D block message reaches "
             f"{LIMITS.width_most}; a leading dimension lda = {LIMITS.width_most // every * 8 // bits} would fit"

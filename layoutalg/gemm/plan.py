@@ -163,13 +163,15 @@ class Gemm(Distributed):
 
     @cached_property
     def messages(self) -> tuple[Message, ...]:
-        """The load messages of a step.
+        """The block messages of a step that load A and B; those of `problem.edges` are loaded element by element.
 
         >>> gemm = la.plan_gemm(64, 64, 64, tile=(16, 32), k_step=32, registers=256)
         >>> [message.load.name for message in gemm.messages]
         ['read_16b_16r16x2c', 'read_transform_16b_32r16x2c']
         """
-        return messages(self.problem, self.tiling, self.llvm)
+        edges = self.problem.edges
+        found = messages(self.problem, self.tiling, self.llvm)
+        return tuple(message for message in found if message.operand not in edges) if edges else found
 
     @property
     def blocks(self) -> tuple[int, int]:
@@ -243,7 +245,7 @@ class Gemm(Distributed):
         >>> la.plan_gemm(64, 64, 64, tile=(16, 32), k_step=32).bytes_per_step
         3072
         """
-        return sum(message.bytes for message in self.messages)
+        return sum(message.bytes for message in messages(self.problem, self.tiling, self.llvm))
 
     @property
     def fragments(self) -> tuple[Fragment, Fragment, Fragment]:
