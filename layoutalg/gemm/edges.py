@@ -9,8 +9,9 @@ By hand, in f16: of 4095x1000x333 A has rows of 666 bytes, no multiple of 16. B 
 are. So A alone is an edge:
 
 >>> from layoutalg.gemm.problem import Problem
->>> print(*Problem.of(4095, 1000, 333).edges.values())
-its rows of 666 bytes are not a multiple of 4 bytes, as a 2D block message needs; 336 columns would fit (the added ones hold zeros)
+>>> Problem.of(4095, 1000, 333).edges["A"]
+'its rows of 666 bytes are not a multiple of 4 bytes, as a 2D block message needs; 336 columns would fit (the added ones hold \
+zeros)'
 
 Matrices of a batch follow each other without a gap, so the second one may begin where no block message can:
 
@@ -25,16 +26,19 @@ plan of the same numbers in padded rows.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from math import gcd
 from types import MappingProxyType
+from typing import TypeVar
 
 from layoutalg.gemm.matrix_in_memory import Matrix, unreachable
 from layoutalg.gemm.product import Product
 from layoutalg.hardware import SurfaceLimits
 
-__all__ = ["edges", "loop_edges", "reasons"]
+__all__ = ["edges", "loop_edges", "padded"]
 
 LIMITS = SurfaceLimits()
+_Product = TypeVar("_Product", bound=Product)
 
 
 def edges(problem: Product) -> Mapping[str, str]:
@@ -57,16 +61,18 @@ def loop_edges(problem: Product) -> tuple[str, ...]:
     return tuple(name for name in edges(problem) if name != "C")
 
 
-def reasons(problem: Product) -> list[str]:
-    """A sentence for every matrix that lanes move: why, and what would buy block messages.
+def padded(problem: _Product) -> _Product:
+    """The product with sizes such that every row in memory is whole cache lines of 64 bytes: what padding would make of it.
 
     >>> from layoutalg.gemm.problem import Problem
-    >>> reasons(Problem.of(64, 64, 64, ldc=65))
-    ['lanes store C element by element: its rows are 260 bytes apart, which is not a multiple of 16 bytes, as a 2D block \
-message needs; a leading dimension ldc = 68 would fit']
+    >>> str(padded(Problem.of(4095, 8, 333))), dict(padded(Problem.of(4095, 8, 333)).edges)
+    ('C[4095, 32] f32 = A[4095, 352] f16 * B[352, 32] f16 on pvc', {})
     """
-    verbs = {"A": "load", "B": "load", "C": "load and store" if problem.beta else "store"}
-    return [f"lanes {verbs[name]} {name} element by element: {why}" for name, why in edges(problem).items()]
+    line = LIMITS.base_alignment // min(matrix.element_bytes for matrix in problem.matrices)
+    n, k = (-(-size // line) * line for size in (problem.n, problem.k))
+    m = -(-problem.m // line) * line if problem.trans_a else problem.m
+    pitches = {"lda": m if problem.trans_a else k, "ldb": k if problem.trans_b else n, "ldc": n}
+    return replace(problem, m=m, n=n, k=k, **pitches)
 
 
 def _between_matrices(matrix: Matrix, batch: int) -> str:

@@ -367,9 +367,10 @@ class Gemm(Distributed):
     def emit(self, level: str = "lane", *, llvm: int | None = None, static: bool = False) -> str:
         """The kernel as MLIR text, for the plan's version of LLVM or another one.
 
-        It takes the addresses of A, B and C (i64, multiples of 64), that of the bias if there is one, and `arguments`, and
-        runs on `grid` workgroups of `workgroup` work-items. `static` writes the sizes into it. Level `workgroup` is for LLVM's
-        pipeline with `xegpu-op-level=workgroup`, `subgroup` for its pass `xegpu-blocking` and then `xegpu-op-level=subgroup`.
+        It takes the addresses of A, B and C (i64, multiples of `problem.alignments`), that of the bias if there is one (in C's
+        type, at a multiple of C's alignment), and `arguments`, and runs on `grid` workgroups of `workgroup` work-items.
+        `static` writes the sizes into it. Level `workgroup` is for LLVM's pipeline with `xegpu-op-level=workgroup`, `subgroup`
+        for its pass `xegpu-blocking` and then `xegpu-op-level=subgroup`.
 
         Raises:
             PlanError: for other levels and versions, and for kernels that this version of LLVM cannot lower from the level;

@@ -24,7 +24,7 @@ from layoutalg.gemm.edges import edges
 from layoutalg.gemm.matrix_in_memory import check_pitch
 from layoutalg.gemm.options import GpuProductOptions
 from layoutalg.gemm.product import Product, checked_fields, element_named
-from layoutalg.hardware import Dpas, dpas, target_info
+from layoutalg.hardware import Dpas, SurfaceLimits, dpas, target_info
 
 __all__ = ["RESULTS", "TYPES", "Problem"]
 
@@ -37,6 +37,9 @@ RESULTS = {
     "s32": ("s32", "f32"),
 }
 """The types that C may have in memory, for each type of accumulators; the first is the default."""
+
+ALIGNMENT = SurfaceLimits().base_alignment
+"""Alignment of a matrix's address, in bytes."""
 
 
 @dataclass(frozen=True)
@@ -114,3 +117,13 @@ class Problem(Product):
         (['A'], [])
         """
         return edges(self)
+
+    @property
+    def alignments(self) -> tuple[int, int, int]:
+        """At a multiple of how many bytes A, B and C must begin: of 64 for block messages, of an element for lanes.
+
+        >>> Problem.of(64, 64, 50).alignments
+        (2, 64, 64)
+        """
+        of_a, of_b, of_c = (one.element_bytes if one.name in self.edges else ALIGNMENT for one in self.matrices)
+        return of_a, of_b, of_c

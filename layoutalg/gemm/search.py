@@ -217,8 +217,8 @@ def _check(problem: Problem, choices: Choices) -> None:
     if choices.prefetch not in (None, "none"):
         for name in loop_edges(problem):
             raise PlanError(
-                f"prefetch {choices.prefetch}: lanes load {name} themselves, and nothing is prefetched then; prefetch none would "
-                f"do. Of {name}, {edges(problem)[name]}"
+                f"prefetch {choices.prefetch}: lanes load {name}, and nothing is prefetched; prefetch none would do. "
+                f"Of {name}, {edges(problem)[name]}"
             )
         if choices.prefetch == "lines":
             check_lines(problem)
