@@ -172,12 +172,15 @@ def launch_of_gemm(plan: Gemm) -> Launch:
     several = problem.batch > 1
     memory = {
         matrix.name.lower(): replace(
-            _in_memory(matrix, stride if several else matrix.rows * matrix.pitch, problem.batch, use), element=element
+            _in_memory(matrix, stride if several else matrix.rows * matrix.pitch, problem.batch, use),
+            element=element,
+            alignment=alignment,
         )
-        for matrix, element, stride, use in zip(
+        for matrix, element, stride, alignment, use in zip(
             plan.matrices,
             (problem.a, problem.b, problem.c),  # s8 and u8, where MLIR has i8 for both
             problem.strides,
+            problem.alignments,
             ("in", "in", "in and out" if problem.beta else "out"),
             strict=True,
         )
@@ -187,7 +190,7 @@ def launch_of_gemm(plan: Gemm) -> Launch:
 
         count = problem.count(problem.bias)
         bias = _in_memory(Matrix("bias", 1, count, count, plan.element_of("C")), count, 1, "in")
-        memory["bias"] = replace(bias, element=problem.c)
+        memory["bias"] = replace(bias, element=problem.c, alignment=problem.alignments[2])
     if plan.workspace_bytes:
         elements = plan.workspace_bytes // 4
         memory["workspace"] = InMemory(problem.acc, 1, elements, elements, elements, 1, plan.workspace_bytes, ALIGNMENT, "scratch")

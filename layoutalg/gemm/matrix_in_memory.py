@@ -22,7 +22,7 @@ from layoutalg.core.messages import shown
 from layoutalg.core.whole_numbers import found_whole
 from layoutalg.hardware import SurfaceLimits
 
-__all__ = ["Matrix", "check_matrix", "whole_number"]
+__all__ = ["Matrix", "check_matrix", "check_pitch", "unreachable", "whole_number"]
 
 LIMITS = SurfaceLimits()
 
@@ -78,11 +78,36 @@ def check_matrix(matrix: Matrix) -> None:
 
     Raises `PlanError`: names the matrix, the bytes, the limit and what would fit.
     """
-    size, width, pitch = matrix.element_bytes, matrix.width_bytes, matrix.pitch_bytes
-    problem = ""
+    check_pitch(matrix)
+    if problem := unreachable(matrix):
+        raise PlanError(f"{matrix}: {problem}")
+
+
+def check_pitch(matrix: Matrix) -> None:
+    """Refuse rows that lie on top of one another.
+
+    Raises `PlanError`: says how long a row is.
+
+    >>> check_pitch(Matrix("A", rows=64, columns=20, pitch=16, element="f16"))
+    Traceback (most recent call last):
+    layoutalg.core.errors.PlanError: A is 64x20 f16 with 16 elements from row to row: a row has 20 elements, so the leading \
+dimension is 20 at least
+    """
     if matrix.pitch < matrix.columns:
         problem = f"a row has {matrix.columns} elements, so the leading dimension is {matrix.columns} at least"
-    elif width < LIMITS.width_least:
+        raise PlanError(f"{matrix}: {problem}")
+
+
+def unreachable(matrix: Matrix) -> str:
+    """Why no 2D block message reaches a matrix, and what would fit; nothing where one does.
+
+    >>> unreachable(Matrix("A", rows=64, columns=40, pitch=50, element="f16"))
+    'its rows are 100 bytes apart, which is not a multiple of 16 bytes, as a 2D block message needs; a leading dimension \
+lda = 56 would fit'
+    """
+    size, width, pitch = matrix.element_bytes, matrix.width_bytes, matrix.pitch_bytes
+    problem = ""
+    if width < LIMITS.width_least:
         fit = _up(LIMITS.width_least, LIMITS.pitch_multiple) // size
         problem = (
             f"its rows of {width} bytes are shorter than the {LIMITS.width_least} bytes that a 2D block message needs; "
@@ -112,8 +137,7 @@ def check_matrix(matrix: Matrix) -> None:
         )
     elif matrix.rows > LIMITS.height_most:
         problem = f"a 2D block message reaches {LIMITS.height_most} rows; {LIMITS.height_most} rows would fit"
-    if problem:
-        raise PlanError(f"{matrix}: {problem}")
+    return problem
 
 
 def _up(value: int, multiple: int) -> int:

@@ -170,13 +170,15 @@ class Gemm(Distributed):
 
     @cached_property
     def messages(self) -> tuple[Message, ...]:
-        """The load messages of a step.
+        """The block messages of a step that load A and B; those of `problem.edges` are loaded element by element.
 
         >>> gemm = la.plan_gemm(64, 64, 64, tile=(16, 32), k_step=32, registers=256)
         >>> [message.load.name for message in gemm.messages]
         ['read_16b_16r16x2c', 'read_transform_16b_32r16x2c']
         """
-        return messages(self.problem, self.tiling, self.llvm)
+        edges = self.problem.edges
+        found = messages(self.problem, self.tiling, self.llvm)
+        return tuple(message for message in found if message.operand not in edges) if edges else found
 
     @property
     def blocks(self) -> tuple[int, int]:
@@ -271,7 +273,7 @@ class Gemm(Distributed):
         >>> la.plan_gemm(64, 64, 64, tile=(16, 32), k_step=32).bytes_per_step
         3072
         """
-        return sum(message.bytes for message in self.messages)
+        return sum(message.bytes for message in messages(self.problem, self.tiling, self.llvm))
 
     @property
     def fragments(self) -> tuple[Fragment, Fragment, Fragment]:
@@ -396,11 +398,11 @@ class Gemm(Distributed):
     ) -> str:
         """The kernel as MLIR text, for the plan's version of LLVM or another one.
 
-        It takes the addresses of A, B and C (multiples of 64 bytes), that of the bias if there is one, that of a workspace of
-        `workspace_bytes` where k is in parts (then the module has a second kernel, `gemm_reduce`), and `arguments`, and runs on
-        `grid` workgroups of `workgroup` work-items; `launch` has all of it. At lane level addresses are pointers, so that any
-        host passes its buffers; with `pointers=False`, and at the other levels, they are numbers (i64). `static` writes the
-        sizes into the kernel. Level `workgroup` is for LLVM's
+        It takes the addresses of A, B and C (multiples of `problem.alignments`), that of the bias if there is one (in C's type,
+        at a multiple of C's alignment), that of a workspace of `workspace_bytes` where k is in parts (then the module has a
+        second kernel, `gemm_reduce`), and `arguments`, and runs on `grid` workgroups of `workgroup` work-items; `launch` has all
+        of it. At lane level addresses are pointers, so that any host passes its buffers; with `pointers=False`, and at the
+        other levels, they are numbers (i64). `static` writes the sizes into the kernel. Level `workgroup` is for LLVM's
         pipeline with `xegpu-op-level=workgroup`, `subgroup` for its pass `xegpu-blocking` and then `xegpu-op-level=subgroup`.
 
         Raises:

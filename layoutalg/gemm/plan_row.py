@@ -6,8 +6,8 @@
 
 A product that cannot be planned has a row too: `error` says why, and what would be planned is None.
 
->>> row_of({"m": 64, "n": 64, "k": 50})["error"][:63]
-'A is 64x50 f16: its rows are 100 bytes apart, which is not a mu'
+>>> row_of({"m": 64, "n": 64, "k": 50, "lda": 40})["error"][51:]
+'row has 50 elements, so the leading dimension is 50 at least'
 """
 
 from __future__ import annotations

@@ -71,10 +71,10 @@ def plan_gemm(
     A is m x k (in memory k x m with `trans_a`), B is k x n (n x k with `trans_b`). `tile` is (m, n) of the block of C that one
     subgroup computes, `k_step` the depth of a step, `subgroups` (rows, columns) of a workgroup; `registers`, `prefetch`,
     `distance` and `split_k` are those of `Tiling`. What is not given is chosen. `lda`, `ldb`, `ldc` are the elements from one
-    row to the next in memory: where a row's bytes don't suit the hardware, padding the rows in memory does. Targets `amx`,
-    `spr` and `gnr` are CPUs: their plan is that of `plan_amx`, which has options of its own. `a` is f16 unless given, and bf16
-    for CPUs. A target may be a product: `"b570"`. `chip` is a board of your own (`la.hardware.read_chip`), whose target is
-    then the plan's.
+    row to the next in memory. Where a matrix doesn't suit block messages, lanes move its elements (`problem.edges` says why,
+    and what would fit). Targets `amx`, `spr` and `gnr` are CPUs: their plan is that of `plan_amx`, which has options of its
+    own. `a` is f16 unless given, and bf16 for CPUs. A target may be a product: `"b570"`. `chip` is a board of your own
+    (`la.hardware.read_chip`), whose target is then the plan's.
 
     Raises:
         PlanError: for types, targets, tiles and sizes that are not planned; says what would fit.
@@ -83,10 +83,9 @@ def plan_gemm(
     1
     >>> plan_gemm(64, 64, 64).problem.a, plan_gemm(64, 64, 64, target="spr").problem.a
     ('f16', 'bf16')
-    >>> plan_gemm(64, 64, 50)
-    Traceback (most recent call last):
-    layoutalg.core.errors.PlanError: A is 64x50 f16: its rows are 100 bytes apart, which is not a multiple of 16 bytes, \
-as a 2D block message needs; a leading dimension lda = 56 would fit
+    >>> plan_gemm(64, 64, 50).problem.edges["A"]
+    'its rows are 100 bytes apart, which is not a multiple of 16 bytes, as a 2D block message needs; a leading dimension \
+lda = 56 would fit'
     """
     check_names("plan_gemm", options, GemmOptions)
     target = _target_of(target, chip)

@@ -35,6 +35,7 @@ from layoutalg.core.llvm_versions import DEFAULT_LLVM
 from layoutalg.core.whole_numbers import instance_of, one_of
 from layoutalg.core.whole_numbers import whole_number as whole
 from layoutalg.gemm.counting import asked, instructions
+from layoutalg.gemm.edges import edges, loop_edges
 from layoutalg.gemm.matrix_in_memory import whole_number
 from layoutalg.gemm.options import PREFETCHES
 from layoutalg.gemm.problem import Problem
@@ -42,7 +43,7 @@ from layoutalg.gemm.ranking import Numbers, Ranked, longest
 from layoutalg.gemm.registers import registers
 from layoutalg.gemm.rejections import reason
 from layoutalg.gemm.roofline import Forms, Roofline, Times, roofline, times
-from layoutalg.gemm.sharing import takes_whole_lines
+from layoutalg.gemm.sharing import check_lines, takes_whole_lines
 from layoutalg.gemm.tiling import MOST_PARTS, REGISTERS, Tile, Tiling, pair, register_file
 from layoutalg.hardware import XeChip, xe_chip
 
@@ -59,6 +60,8 @@ _DEEP = 1024
 """Less deep products are not split unless asked: their time is that of two launches, which the model knows least of."""
 _WORTH = 0.9
 """A split takes this part of the time without one, or less: it needs a workspace and a second kernel."""
+_EDGE_ROWS, _EDGE_COLUMNS = (8, 16, 32), (16, 32)
+"""Tiles where lanes load A or B themselves: every element of a fragment has instructions of its own."""
 GRID = (1, 2, 4, 8, 16, 32, 64)
 _LARGEST = (8, 4)
 """The workgroup whose subgroups prefetch the least each: what doesn't fit here fits nowhere."""
@@ -220,6 +223,14 @@ def _check(problem: Problem, choices: Choices) -> None:
         if size % step:
             name = f"tile {rows}x{columns}" if what == "tile" else f"k_step = {size}"
             raise PlanError(f"{name}: {size} is no multiple of {step}; {unit.builtin} is {unit.m}x{unit.n}x{unit.k}")
+    if choices.prefetch not in (None, "none"):
+        for name in loop_edges(problem):
+            raise PlanError(
+                f"prefetch {choices.prefetch}: lanes load {name}, and nothing is prefetched; prefetch none would do. "
+                f"Of {name}, {edges(problem)[name]}"
+            )
+        if choices.prefetch == "lines":
+            check_lines(problem)
     down, across = choices.subgroups or (1, 1)
     most = xe_chip(problem.target).threads(choices.registers or min(REGISTERS))
     if down * across > most:
@@ -244,7 +255,7 @@ def _search(problem: Problem, choices: Choices, llvm: int, chip: XeChip) -> Foun
 def _might_split(problem: Problem, found: Times, best: int) -> bool:
     """Whether work split over k could be faster: a tenth and more above what no split changes."""
     least = found.parts["peak"][best], found.limits["memory"][best]
-    deep = problem.k >= _DEEP and problem.acc in ("f32", "s32")
+    deep = problem.k >= _DEEP and problem.acc in ("f32", "s32") and not problem.edges
     return deep and bool(_WORTH * found.clocks[best] > max(least))
 
 
@@ -300,6 +311,7 @@ def _grids(room: int) -> Numbers:
 def _loop_of(problem: Problem) -> Problem:
     """A problem with the same loop: registers and instructions don't depend on sizes, so what is known of one serves all."""
     sizes = dict.fromkeys(("m", "n", "k", "lda", "ldb", "ldc"), 4096)
+    sizes |= {f"ld{name.lower()}": 4097 for name in edges(problem)}
     return replace(problem, **sizes, batch=1, alpha=1.0, beta=0.0, bias=None, activation=None)
 
 
@@ -320,12 +332,14 @@ def _loops(problem: Problem, choices: Choices, llvm: int) -> Iterator[Tiling]:
 def _tried(problem: Problem, choices: Choices, llvm: int) -> Iterator[tuple[Tiling, str, int]]:
     """Every loop that is tried, why it does not fit (nothing where it does), and by how many registers."""
     unit = problem.dpas
-    tiles = [choices.tile] if choices.tile else [(m, n) for m in ROWS for n in COLUMNS]
+    slow = bool(loop_edges(problem))
+    sides = (_EDGE_ROWS, _EDGE_COLUMNS) if slow else (ROWS, COLUMNS)
+    tiles = [choices.tile] if choices.tile else list(product(*sides))
     deepest = -(-problem.k // unit.k)
     # Steps of one instruction are for products that are not much deeper: the loop's own instructions would be a tenth.
-    steps = [depth for depth in DEPTHS if depth <= deepest and (depth > 1 or deepest <= 4)]
+    steps = [1] if slow else [depth for depth in DEPTHS if depth <= deepest and (depth > 1 or deepest <= 4)]
     depths = [choices.k_step] if choices.k_step else [unit.k * depth for depth in steps]
-    prefetches = (choices.prefetch,) if choices.prefetch else PREFETCHES
+    prefetches = (choices.prefetch,) if choices.prefetch else ("none",) if slow else PREFETCHES
     files = (choices.registers,) if choices.registers else REGISTERS
     for (m, n), k, held in product(tiles, depths, files):
         tile = Tile(m, n, k)

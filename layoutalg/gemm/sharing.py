@@ -41,6 +41,7 @@ __all__ = [
     "LINE_BYTES",
     "Shares",
     "Slice",
+    "check_lines",
     "line_elements",
     "lines_of_lanes",
     "shared_blocks",
@@ -184,13 +185,26 @@ def lines_of_lanes(problem: Problem, tiling: Tiling) -> Shares:
     Raises `PlanError`: rows are no whole number of lines apart.
     """
     of_a, of_b = (part.rows * part.lines for part in slices(problem, tiling))
+    check_lines(problem)
+    lanes = problem.dpas.subgroup_size * tiling.count
+    return Shares(1, 1, (of_a, of_b), -(-(of_a + of_b) // lanes))
+
+
+def check_lines(problem: Problem) -> None:
+    """Refuse to prefetch lines of rows that are no whole number of lines apart.
+
+    Raises `PlanError`: names the matrix, and what would fit.
+
+    >>> check_lines(Problem.of(64, 80, 64))
+    Traceback (most recent call last):
+    layoutalg.core.errors.PlanError: prefetch lines: B is 64x80 f16: its rows are 160 bytes apart, no whole number of cache \
+lines of 64 bytes, so no lane could ask for one line of a row; ldb = 96 would do, or prefetch shared
+    """
     for matrix in problem.matrices[:2]:
         if matrix.pitch_bytes % LINE_BYTES:
             fit = -(-matrix.pitch_bytes // LINE_BYTES) * LINE_BYTES // matrix.element_bytes
             raise PlanError(
-                f"prefetch lines: the rows of {matrix} are {matrix.pitch_bytes} bytes apart, no whole number of cache lines of "
+                f"prefetch lines: {matrix}: its rows are {matrix.pitch_bytes} bytes apart, no whole number of cache lines of "
                 f"{LINE_BYTES} bytes, so no lane could ask for one line of a row; ld{matrix.name.lower()} = {fit} would do, or "
                 "prefetch shared"
             )
-    lanes = problem.dpas.subgroup_size * tiling.count
-    return Shares(1, 1, (of_a, of_b), -(-(of_a + of_b) // lanes))

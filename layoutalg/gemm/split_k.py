@@ -85,6 +85,11 @@ def check_split(problem: Problem, tiling: Tiling) -> None:
         return
     if problem.acc not in ("f32", "s32"):
         raise PlanError(f"split_k = {parts}: parts are added in f32 or s32, and the accumulators are {problem.acc}")
+    if problem.edges:
+        raise PlanError(
+            f"split_k = {parts}: lanes move {' and '.join(problem.edges)} element by element, and such a product is not split; "
+            "problem.edges says what would make block messages fit"
+        )
     step = tiling.tile.k
     steps, each = -(-problem.k // step), part_steps(problem.k, step, parts)
     if (full := -(-steps // each)) != parts:

@@ -49,8 +49,10 @@ def gemm_report(
     from layoutalg.gemm.numerics import stated
     from layoutalg.gemm.roofline import roofline
 
-    line = roofline(plan.problem, plan.tiling, counted(plan.problem, plan.tiling, plan.llvm).total)
-    tables = [_choices(plan), _operands(plan), _layouts(plan), launch_rows(plan.launch), _step(plan), _time(line)]
+    instructions = counted(plan.problem, plan.tiling, plan.llvm).total
+    line = roofline(plan.problem, plan.tiling, instructions, plan.board)
+    edges = _edges(plan)
+    tables = [_choices(plan), edges, _operands(plan), _layouts(plan), launch_rows(plan.launch), _step(plan), _time(line)]
     if explain:
         around = (
             row(
@@ -122,6 +124,30 @@ def _parts(plan: Gemm) -> Sequence[PlanRow]:
     ]
 
 
+def _edges(plan: Gemm) -> Sequence[PlanRow]:
+    """Which matrices lanes move element by element and what would fit, and how far apart the matrices of a batch are."""
+    from layoutalg.gemm.edges import padded
+    from layoutalg.gemm.search import search
+
+    problem, rows = plan.problem, list[PlanRow]()
+    names = [matrix.name for matrix in plan.matrices]
+    if problem.edges:
+        rows.append(row("edge kernel", "lanes move {_names} element by element", _names=" and ".join(problem.edges)))
+    rows += [columns(f"  {name}", why) for name, why in problem.edges.items()]
+    if problem.edges and not (whole := padded(problem)).edges:
+        best = search(whole, llvm=plan.llvm, chip=plan.board)
+        seconds = best.roofline(best[0].tiling, best[0].instructions).seconds
+        text = "with rows of whole 64 bytes ({_sizes:x}) {padded_seconds:seconds} would be predicted"
+        rows.append(row("  padded", text, padded_seconds=seconds, _sizes=(whole.m, whole.n, whole.k)))
+    if problem.batch > 1:
+        strides = dict(zip(names, problem.strides, strict=True))
+        text = "one matrix follows the other without a gap; elements apart: {_apart:number}"
+        rows.append(row("batch", text, strides=strides, _apart=strides))
+    alignments = dict(zip(names, problem.alignments, strict=True))
+    rows.append(row("addresses", "multiples of {_alignments:bytes}", alignments=alignments, _alignments=alignments))
+    return [*rows, row(edges=dict(problem.edges))]
+
+
 def _operands(plan: Gemm) -> Sequence[PlanRow]:
     rows = [
         columns("operand", "in memory", "messages of a step", "a lane's operands", "layout of one"),
@@ -137,7 +163,7 @@ def _operands(plan: Gemm) -> Sequence[PlanRow]:
             row(
                 matrix.name,
                 "{_memory.rows}x{_memory.columns} {_memory.element}, row {_memory.pitch}",
-                names or "(stored at the end)",
+                names or ("(stored at the end)" if matrix.name == "C" else "(by lanes)"),
                 "{count} {vector}",
                 "{layout}",
                 at=f"fragments.{fragment.name}",

@@ -189,7 +189,7 @@ def test_other_accumulators_have_the_same_loop(element: str, acc: str) -> None:
     ("prefetch", "more", "words"),
     [
         ("shared", {"k_step": 16}, "whole cache lines"),
-        ("lines", {"k_step": 32, "ldb": 72}, "whole cache lines"),
+        ("lines", {"k_step": 32, "ldb": 72}, "whole number of cache lines of 64 bytes.*ldb = 96"),
     ],
 )
 def test_prefetches_of_parts_of_lines_are_refused(prefetch: str, more: dict[str, int], words: str) -> None:

@@ -20,6 +20,7 @@ from layoutalg.conversion.lowering.writer import Value
 from layoutalg.core.errors import PlanError
 from layoutalg.core.llvm_versions import rules
 from layoutalg.gemm.emission.arithmetic import arithmetic, as_computed
+from layoutalg.gemm.emission.edges import Lanes, numbers_of_columns
 from layoutalg.gemm.emission.kernel import KernelWriter
 from layoutalg.gemm.emission.operands import descriptor
 from layoutalg.gemm.problem import Problem
@@ -65,15 +66,21 @@ def finish(
     element = in_memory(kernel)
     rows = unit.m if rows is None else rows
     kind = f"!xegpu.tensor_desc<{rows}x{unit.n}x{element}>"
-    described = kernel.named("matrix_c", descriptor(kernel, matrix, base, kind))
+    lanes = Lanes(kernel, "C", base, (row, column), element) if "C" in problem.edges else None
+    described = base if lanes else kernel.named("matrix_c", descriptor(kernel, matrix, base, kind))
     bias = _bias(kernel, row, column, rows, max(held))
     for (i, j), accumulator in held.items():
         place = (kernel.plus(row, i * rows), kernel.plus(column, j * unit.n))
         before = None
-        if problem.beta:
+        if problem.beta and lanes:
+            before = lanes.load((i * unit.m, j * unit.n))
+        elif problem.beta:
             form = f"xegpu.load_nd %s[%s, %s] : {kind} -> vector<{rows}x{element}>"
             before = kernel.writer.value(form, (described, *place), element, rows)
         value = arithmetic(kernel, problem, accumulator, bias(i, j), before, stored=element)
+        if lanes:
+            lanes.store(value, (i * unit.m, j * unit.n))
+            continue
         kernel.writer.do(f"xegpu.store_nd %s, %s[%s, %s] : {value.kind}, {kind}", (value, described, *place))
 
 
@@ -121,18 +128,24 @@ def _bias_of_columns(kernel: KernelWriter, column: Value, high: int) -> Value:
     They are read as a matrix of one row, which has the width and the pitch of C and so what a block message needs.
     """
     unit, element = kernel.gemm.dpas, in_memory(kernel)
-    kind = f"!xegpu.tensor_desc<1x{unit.n}x{element}>"
-    sizes = [kernel.constant(1), *(kernel.index(kernel.arguments[name]) for name in ("n", "ldc"))]
-    form = f"xegpu.create_nd_tdesc %s, shape : [%s, %s], strides : [%s, 1] : i64 -> {kind}"
-    described = kernel.once("bias", lambda: kernel.writer.value(form, (kernel.arguments["bias"], *sizes), kind))
-    place = (described, kernel.constant(0), column)
-    loaded = kernel.writer.value(f"xegpu.load_nd %s[%s, %s] : {kind} -> vector<1x{element}>", place, element, 1)
-    number = kernel.writer.value(f"vector.extract %s[0] : {element} from {loaded.kind}", (loaded,), element)
+    number = _number_of_column(kernel, column, element)
     number = as_computed(kernel, kernel.gemm.problem, number)
     made = Value(number.element, high)
     return kernel.writer.value(
         f"vector.broadcast %s : {number.kind} to {made.kind}", (number,), made.element, made.size
     )
+
+
+def _number_of_column(kernel: KernelWriter, column: Value, element: str) -> Value:
+    if "C" in kernel.gemm.problem.edges:
+        return numbers_of_columns(kernel, column, element)
+    kind = f"!xegpu.tensor_desc<1x{kernel.gemm.dpas.n}x{element}>"
+    sizes = [kernel.constant(1), *(kernel.index(kernel.arguments[name]) for name in ("n", "ldc"))]
+    form = f"xegpu.create_nd_tdesc %s, shape : [%s, %s], strides : [%s, 1] : i64 -> {kind}"
+    described = kernel.once("bias", lambda: kernel.writer.value(form, (kernel.arguments["bias"], *sizes), kind))
+    place = (described, kernel.constant(0), column)
+    loaded = kernel.writer.value(f"xegpu.load_nd %s[%s, %s] : {kind} -> vector<1x{element}>", place, element, 1)
+    return kernel.writer.value(f"vector.extract %s[0] : {element} from {loaded.kind}", (loaded,), element)
 
 
 def _bias_of_rows(kernel: KernelWriter, row: Value) -> Value:

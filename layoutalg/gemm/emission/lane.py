@@ -27,7 +27,9 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from layoutalg.conversion.lowering.writer import Value
+from layoutalg.gemm.edges import loop_edges
 from layoutalg.gemm.emission.batch import addresses
+from layoutalg.gemm.emission.edges import Lanes
 from layoutalg.gemm.emission.epilogue import finish
 from layoutalg.gemm.emission.kernel import KernelWriter
 from layoutalg.gemm.emission.operands import Loads
@@ -94,6 +96,11 @@ class _Step:
         # without immediate offsets each 32 of k has its own descriptor, over an address that the compiler takes for another
         # one: every message keeps its own payload, and a step changes one number in it instead of writing a new one
         self.loads = Loads(kernel, bases, row, column, apart=not immediate)
+        zero = kernel.constant(0)
+        self.lanes = {
+            name: Lanes(kernel, name, bases[name], (row, zero) if name == "A" else (zero, column))
+            for name in loop_edges(kernel.gemm.problem)
+        }
 
     @property
     def unit(self) -> int:
@@ -104,11 +111,18 @@ class _Step:
         """The step at `counter`: the messages of a depth just before its first product."""
         kernel, gemm = self.kernel, self.kernel.gemm
         operands = self.loads.at(counter)
+        step = operands.depth.at(0) if self.lanes else None
         waiting = list(gemm.messages)
         for depth in range(gemm.tile.k // gemm.dpas.k):
             for message in [message for message in waiting if any(piece.depth == depth for piece in message.pieces)]:
                 waiting.remove(message)
                 operands.load(message)
+            if "A" in self.lanes:
+                for i in range(gemm.blocks[0]):
+                    operands["A", i, depth] = self.lanes["A"].load((i * gemm.dpas.m, depth * gemm.dpas.k), step)
+            if "B" in self.lanes:
+                for j in range(gemm.blocks[1]):
+                    operands["B", j, depth] = self.lanes["B"].load((depth * gemm.dpas.k, j * gemm.dpas.n), step)
             for i, j in held:
                 made = multiply(kernel, operands["A", i, depth], operands["B", j, depth], held[i, j])
                 held = held | {(i, j): kernel.named(f"c{i}x{j}", made)}
