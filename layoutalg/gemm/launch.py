@@ -193,7 +193,9 @@ def launch_of_gemm(plan: Gemm) -> Launch:
         memory["bias"] = replace(bias, element=problem.c, alignment=problem.alignments[2])
     if plan.workspace_bytes:
         elements = plan.workspace_bytes // 4
-        memory["workspace"] = InMemory(problem.acc, 1, elements, elements, elements, 1, plan.workspace_bytes, ALIGNMENT, "scratch")
+        memory["workspace"] = InMemory(
+            problem.acc, 1, elements, elements, elements, 1, plan.workspace_bytes, ALIGNMENT, "scratch"
+        )
     arguments = _arguments(plan.parameters, memory, plan.arguments)
     lanes, registers = plan.dpas.subgroup_size, plan.tiling.registers
     return Launch("gemm", plan.grid, plan.workgroup, lanes, registers, plan.target, plan.llvm, arguments)

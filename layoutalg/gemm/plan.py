@@ -400,8 +400,8 @@ class Gemm(Distributed):
 
         It takes the addresses of A, B and C (multiples of `problem.alignments`), that of the bias if there is one (in C's type,
         at a multiple of C's alignment), that of a workspace of `workspace_bytes` where k is in parts (then the module has a
-        second kernel, `gemm_reduce`), and `arguments`, and runs on `grid` workgroups of `workgroup` work-items; `launch` has all
-        of it. At lane level addresses are pointers, so that any host passes its buffers; with `pointers=False`, and at the
+        second kernel, `gemm_reduce`), and `arguments`, and runs on `grid` workgroups of `workgroup` work-items; `launch` has
+        all of it. At lane level addresses are pointers, so that any host passes its buffers; with `pointers=False`, and at the
         other levels, they are numbers (i64). `static` writes the sizes into the kernel. Level `workgroup` is for LLVM's
         pipeline with `xegpu-op-level=workgroup`, `subgroup` for its pass `xegpu-blocking` and then `xegpu-op-level=subgroup`.
 

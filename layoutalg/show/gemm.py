@@ -52,7 +52,15 @@ def gemm_report(
     instructions = counted(plan.problem, plan.tiling, plan.llvm).total
     line = roofline(plan.problem, plan.tiling, instructions, plan.board)
     edges = _edges(plan)
-    tables = [_choices(plan), edges, _operands(plan), _layouts(plan), launch_rows(plan.launch), _step(plan), _time(line)]
+    tables = [
+        _choices(plan),
+        edges,
+        _operands(plan),
+        _layouts(plan),
+        launch_rows(plan.launch),
+        _step(plan),
+        _time(line),
+    ]
     if explain:
         around = (
             row(
