@@ -1,8 +1,8 @@
 """Which host programs there are, and the one that writes each.
 
 >>> text = host_of(la.plan_gemm(64, 64, 64), "pyopencl")
->>> text.splitlines()[0]
-'"""C[64, 64] f32 = A[64, 64] f16 * B[64, 64] f16 on pvc'
+>>> text.splitlines()[0].lstrip('"')
+'C[64, 64] f32 = A[64, 64] f16 * B[64, 64] f16 on pvc'
 """
 
 from __future__ import annotations
