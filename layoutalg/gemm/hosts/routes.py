@@ -29,7 +29,7 @@ def host_of(plan: Gemm | Attention, route: str) -> str:
 
     >>> host_of(la.plan_gemm(64, 64, 64), "cuda")
     Traceback (most recent call last):
-    layoutalg.core.errors.PlanError: host 'cuda': expected one of opencl-c, pyopencl, sycl, level-zero
+    layoutalg.core.errors.PlanError: host 'cuda': expected 'opencl-c', 'pyopencl', 'sycl' or 'level-zero'
     """
     route = one_of(route, ROUTES, "host", PlanError)
     if route == "opencl-c":
