@@ -1,8 +1,8 @@
 """Which host programs there are, and the one that writes each.
 
 >>> text = host_of(la.plan_gemm(64, 64, 64), "pyopencl")
->>> text.splitlines()[0]
-'"""C[64, 64] f32 = A[64, 64] f16 * B[64, 64] f16 on pvc'
+>>> text.splitlines()[0].lstrip('"')
+'C[64, 64] f32 = A[64, 64] f16 * B[64, 64] f16 on pvc'
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ def host_of(plan: Gemm | Attention, route: str) -> str:
 
     >>> host_of(la.plan_gemm(64, 64, 64), "cuda")
     Traceback (most recent call last):
-    layoutalg.core.errors.PlanError: host 'cuda': expected one of opencl-c, pyopencl, sycl, level-zero
+    layoutalg.core.errors.PlanError: host 'cuda': expected 'opencl-c', 'pyopencl', 'sycl' or 'level-zero'
     """
     route = one_of(route, ROUTES, "host", PlanError)
     if route == "opencl-c":
