@@ -125,10 +125,11 @@ def _by_maps(own: Slots, lowest: Slots, registers: Slots) -> Slots:
 
     A lane that reads itself, while others read across, may be the only exception of a map.
     """
-    numbers = np.arange(own.shape[1]).reshape(-1, 1)
-    mixed = (own != lowest).any((0, 1)) & ((own >= 0) & (own != numbers)).any((0, 1))
+    numbers: Slots = np.arange(own.shape[1], dtype=np.int64).reshape(-1, 1)
+    differ: Marks = np.any(own != lowest, axis=(0, 1))
+    crossing: Marks = np.any((own >= 0) & (own != numbers), axis=(0, 1))
     found = own.copy()
-    for slot in np.flatnonzero(mixed).tolist():
+    for slot in np.flatnonzero(differ & crossing).tolist():
         for register in np.unique(registers[..., slot]).tolist():
             where = registers[..., slot] == register
             first, second = (np.where(where, one[..., slot], -1) for one in (own, lowest))
