@@ -166,7 +166,9 @@ def compile_kernel(
         described = (folder / "dump" / ".ze_info").read_text(encoding="utf-8", errors="replace")
         assembly = listings[0].read_text(encoding="utf-8", errors="replace")
         kernel = listings[0].name.removeprefix(".text.").removesuffix(".asm")
-    facts = {field: int(value) for field, value in re.findall(r"(\w+):\s+(\d+)\s*$", described, re.MULTILINE)}
+    facts: dict[str, int] = {}
+    for field, value in re.findall(r"(\w+):\s+(\d+)\s*$", described, re.MULTILINE):
+        facts[field] = max(int(value), facts.get(field, 0))  # of several kernels the most: none may spill
     return Compiled(
         kernel,
         chip,
