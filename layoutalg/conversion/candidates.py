@@ -354,6 +354,7 @@ def _row_by_row(source: Layout, destination: Layout, element_bits: int, limit: i
 
 
 def _ways_by_bits(a: View, b: View, element_bits: int, memory: Memory) -> list[tuple[str, tuple[Program, ...]]]:
+    found: list[tuple[str, tuple[Program, ...]]]
     if stays_in_subgroup(a, b):
         pattern = pattern_of(a, b, element_bits)
         if pattern is not None:
