@@ -43,6 +43,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from math import fsum
 from typing import Any, Literal, NamedTuple
 
 from layoutalg.conversion.charges import PAIRED, charges_of
@@ -215,7 +216,7 @@ class Cost:
 
 
 def _issued(instructions: Mapping[str, float], charges: Mapping[str, int]) -> float:
-    return sum([instructions[name] * count for name, count in charges.items()])
+    return fsum([instructions[name] * count for name, count in charges.items()])  # whatever order the charges come in
 
 
 def _is_broadcast(step: Shuffle) -> bool:

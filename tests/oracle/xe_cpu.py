@@ -90,9 +90,7 @@ def attention_launch(plan: Attention, q: Array, k: Array, v: Array) -> CpuLaunch
     result = np.full(q.shape, np.nan, numpy_type(plan.problem.out))
     arrays = [np.ascontiguousarray(array) for array in (q, k, v)]
     sizes = [np.int32(size) for size in plan.arguments]
-    return CpuLaunch(
-        rounded_once(plan.emit()), (*arrays, result, *sizes), plan.grid, plan.workgroup, plan.llvm
-    )
+    return CpuLaunch(rounded_once(plan.emit()), (*arrays, result, *sizes), plan.grid, plan.workgroup, plan.llvm)
 
 
 def _in_memory(gemm: Gemm, name: str, values: Array | None) -> Array:
