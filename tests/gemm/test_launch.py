@@ -78,8 +78,17 @@ def test_two_kernels_by_hand() -> None:
     assert launch.as_json()["then"] == [
         {"kernel": "gemm_reduce", "grid": (3, 1, 2), "workgroup": (16, 1, 1), "global_size": (48, 1, 2)}
     ]
-    assert "then: gemm_reduce: 48x1x2 work-items" in re.sub(r"then\s+", "then: ", str(PLANS[3]))
     assert all(plan.launch.then == () and plan.launch.as_json()["then"] == [] for plan in (*PLANS[:3], PLANS[4]))
+
+
+def test_the_printed_plan_has_the_second_launch(capsys: pytest.CaptureFixture[str]) -> None:
+    """Two parts of 8 x 48 f32 are 3072 bytes."""
+    assert main(["gemm", "8", "40", "256", "--split-k", "2", "--runners-up", "0"]) == 0
+    text = capsys.readouterr().out
+    assert re.search(
+        r"^ +then +gemm_reduce: 48x1x1 work-items, 16x1x1 in a workgroup, with the same arguments$", text, re.M
+    )
+    assert re.search(r"^ +workspace +pointer: scratch, 2 x 8x40 f32, pitch 48, stride 384, 3072 bytes", text, re.M)
 
 
 def test_edges_by_hand() -> None:
