@@ -17,8 +17,9 @@ Where k is in parts, `then` has the second kernel, which takes the same argument
 a workspace. It is scratch: the host allocates it, fills nothing in and reads nothing from it.
 
 >>> launch = la.plan_gemm(64, 64, 4096, split_k=4).launch
->>> print(*launch.then, launch.arguments[3], sep="\n")
+>>> print(launch.then[0])
 gemm_reduce: 64x8x1 work-items, 16x1x1 in a workgroup
+>>> print(launch.arguments[3])
 workspace: pointer, scratch, 4 x 64x64 f32, pitch 64, stride 4096, 65536 bytes at a multiple of 64
 
 The law: the arguments are those of each emitted kernel in its order, pointers first, and their numbers are the plan's.
