@@ -2,18 +2,27 @@
 
 The kernel's name, the grid and the workgroup, the register file with the flags that ask for it, and the arguments in their
 order. A matrix is a pointer to memory that the host allocates: which elements, how many rows and columns, how far apart, how
-many bytes, and at which multiple of bytes it begins. Batches are `stride` elements apart, which may be more than rows x pitch.
+many bytes, and at which multiple of bytes it begins. Matrices of a batch follow each other without a gap.
 
-By hand: 3 matrices of 7x40 f16 are 280 elements each, 560 bytes. The next one begins at a multiple of 64 bytes in whole rows
-of 80 bytes: 8 rows, 640 bytes, 320 elements. So A takes 3 * 640 bytes.
+By hand: 3 matrices of 7x40 f16 are 280 elements each, 560 bytes, so A takes 3 * 560 bytes. The second one begins at byte 560,
+where no block message can, so lanes move A, and A may begin at any element.
 
 >>> launch = la.plan_gemm(7, 64, 40, batch=3).launch
 >>> print(launch.arguments[0])
-a: pointer, in, 3 x 7x40 f16, pitch 40, stride 320, 1920 bytes at a multiple of 64
+a: pointer, in, 3 x 7x40 f16, pitch 40, stride 280, 1680 bytes at a multiple of 2
 >>> print(launch.arguments[4], launch.arguments[9], sep="; ")
-n: i32, 64; stride_a: i64, 320
+n: i32, 64; stride_a: i64, 280
 
-The law: the arguments are those of the emitted kernel in its order, pointers first, and their numbers are the plan's.
+Where k is in parts, `then` has the second kernel, which takes the same arguments after the first has ended, and a pointer is to
+a workspace. It is scratch: the host allocates it, fills nothing in and reads nothing from it.
+
+>>> launch = la.plan_gemm(64, 64, 4096, split_k=4).launch
+>>> print(launch.then[0])
+gemm_reduce: 64x8x1 work-items, 16x1x1 in a workgroup
+>>> print(launch.arguments[3])
+workspace: pointer, scratch, 4 x 64x64 f32, pitch 64, stride 4096, 65536 bytes at a multiple of 64
+
+The law: the arguments are those of each emitted kernel in its order, pointers first, and their numbers are the plan's.
 """
 
 from __future__ import annotations
@@ -24,13 +33,14 @@ from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from layoutalg.gemm.problem import ALIGNMENT
+from layoutalg.gemm.split_k import pitch_of_parts
 
 if TYPE_CHECKING:
     from layoutalg.gemm.attention import Attention
     from layoutalg.gemm.matrix_in_memory import Matrix
     from layoutalg.gemm.plan import Gemm
 
-__all__ = ["InMemory", "Launch", "LaunchArgument", "launch_of_attention", "launch_of_gemm"]
+__all__ = ["InMemory", "KernelLaunch", "Launch", "LaunchArgument", "launch_of_attention", "launch_of_gemm"]
 
 _LARGE_FILE = 256
 _FLAGS = {"opencl": "-cl-intel-256-GRF-per-thread", "sycl": "-ze-opt-large-register-file"}
@@ -44,10 +54,11 @@ Without it the compiler of a SPIR-V kernel takes 128 registers, warns, and keeps
 class InMemory:
     """The matrices behind a pointer; pitch and stride in elements, size and alignment in bytes.
 
-    `pitch` is from row to row, `stride` from matrix to matrix; `use` is "in", "out" or "in and out".
+    `pitch` is from row to row, `stride` from matrix to matrix; `use` is "in", "out", "in and out" or, for what needs no initial
+    value and is no result, "scratch".
 
-    >>> InMemory("f16", 7, 40, 40, 320, 3, 1920, 64, "in").as_json()["stride"]
-    320
+    >>> InMemory("f16", 7, 40, 40, 280, 3, 1680, 2, "in").as_json()["stride"]
+    280
     """
 
     element: str
@@ -104,10 +115,46 @@ class LaunchArgument:
 
 
 @dataclass(frozen=True)
+class KernelLaunch:
+    """One kernel of the binary and its sizes: `grid` counts workgroups, `workgroup` work-items.
+
+    >>> print(KernelLaunch("gemm_reduce", (4, 8, 1), (16, 1, 1)))
+    gemm_reduce: 64x8x1 work-items, 16x1x1 in a workgroup
+    """
+
+    kernel: str
+    grid: tuple[int, int, int]
+    workgroup: tuple[int, int, int]
+
+    @property
+    def global_size(self) -> tuple[int, int, int]:
+        """Work-items of the whole grid, x first.
+
+        >>> KernelLaunch("gemm_reduce", (4, 8, 1), (16, 1, 1)).global_size
+        (64, 8, 1)
+        """
+        (x, y, z), (i, j, k) = self.grid, self.workgroup
+        return x * i, y * j, z * k
+
+    def as_json(self) -> dict[str, Any]:
+        """The kernel and its sizes by name.
+
+        >>> KernelLaunch("gemm_reduce", (4, 8, 1), (16, 1, 1)).as_json()["global_size"]
+        (64, 8, 1)
+        """
+        return {**asdict(self), "global_size": self.global_size}
+
+    def __str__(self) -> str:
+        items, group = ("x".join(map(str, sizes)) for sizes in (self.global_size, self.workgroup))
+        return f"{self.kernel}: {items} work-items, {group} in a workgroup"
+
+
+@dataclass(frozen=True)
 class Launch:
     """What launches a kernel at lane level. `grid` counts workgroups, `workgroup` work-items; `registers` are of a thread.
 
-    `flags` are options for the compiler of a SPIR-V kernel, by route; a zebin needs none.
+    `flags` are options for the compiler of a SPIR-V kernel, by route; a zebin needs none. `then` are the kernels that follow in
+    the same queue, each after the one before has ended, with the same arguments; `in_order` has all of them.
 
     >>> launch = la.plan_gemm(4096, 4096, 4096, target="bmg").launch
     >>> launch.kernel, launch.grid, launch.workgroup, launch.global_size, launch.registers
@@ -124,6 +171,16 @@ class Launch:
     chip: str
     llvm: int
     arguments: tuple[LaunchArgument, ...]
+    then: tuple[KernelLaunch, ...] = ()
+
+    @property
+    def in_order(self) -> tuple[KernelLaunch, ...]:
+        """All kernels in the order in which they are launched.
+
+        >>> [one.kernel for one in la.plan_gemm(64, 64, 4096, split_k=4).launch.in_order]
+        ['gemm', 'gemm_reduce']
+        """
+        return KernelLaunch(self.kernel, self.grid, self.workgroup), *self.then
 
     @property
     def flags(self) -> tuple[tuple[str, str], ...]:
@@ -143,8 +200,7 @@ class Launch:
         >>> la.plan_gemm(64, 64, 64, tile=(16, 32), subgroups=(1, 1)).launch.global_size
         (32, 4, 1)
         """
-        (x, y, z), (i, j, k) = self.grid, self.workgroup
-        return x * i, y * j, z * k
+        return self.in_order[0].global_size
 
     def as_json(self) -> dict[str, Any]:
         """Everything by name.
@@ -155,7 +211,9 @@ class Launch:
         names = ("kernel", "grid", "workgroup", "subgroup_size", "registers", "chip", "llvm")
         made: dict[str, Any] = {name: getattr(self, name) for name in names}
         arguments = [argument.as_json() for argument in self.arguments]
-        return {**made, "global_size": self.global_size, "flags": dict(self.flags), "arguments": arguments}
+        then = [one.as_json() for one in self.then]
+        sizes = {"global_size": self.global_size, "flags": dict(self.flags)}
+        return {**made, **sizes, "arguments": arguments, "then": then}
 
     def json(self) -> str:
         """The same as JSON text.
@@ -168,11 +226,12 @@ class Launch:
 
 def launch_of_gemm(plan: Gemm) -> Launch:
     """The launch of a planned product."""
+    from layoutalg.gemm.emission.kernel import KERNEL, REDUCE
+
     problem = plan.problem
-    several = problem.batch > 1
     memory = {
         matrix.name.lower(): replace(
-            _in_memory(matrix, stride if several else matrix.rows * matrix.pitch, problem.batch, use),
+            _in_memory(matrix, stride, problem.batch, use),
             element=element,
             alignment=alignment,
         )
@@ -192,13 +251,13 @@ def launch_of_gemm(plan: Gemm) -> Launch:
         bias = _in_memory(Matrix("bias", 1, count, count, plan.element_of("C")), count, 1, "in")
         memory["bias"] = replace(bias, element=problem.c, alignment=problem.alignments[2])
     if plan.workspace_bytes:
-        elements = plan.workspace_bytes // 4
-        memory["workspace"] = InMemory(
-            problem.acc, 1, elements, elements, elements, 1, plan.workspace_bytes, ALIGNMENT, "scratch"
-        )
+        parts, pitch = plan.tiling.split_k * problem.batch, pitch_of_parts(problem.n)
+        sums = problem.m, problem.n, pitch, problem.m * pitch, parts
+        memory["workspace"] = InMemory(problem.acc, *sums, plan.workspace_bytes, ALIGNMENT, "scratch")
     arguments = _arguments(plan.parameters, memory, plan.arguments)
     lanes, registers = plan.dpas.subgroup_size, plan.tiling.registers
-    return Launch("gemm", plan.grid, plan.workgroup, lanes, registers, plan.target, plan.llvm, arguments)
+    then = (KernelLaunch(REDUCE, plan.reduction_grid, (lanes, 1, 1)),) if plan.workspace_bytes else ()
+    return Launch(KERNEL, plan.grid, plan.workgroup, lanes, registers, plan.target, plan.llvm, arguments, then)
 
 
 def launch_of_attention(plan: Attention) -> Launch:

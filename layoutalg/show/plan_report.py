@@ -152,6 +152,7 @@ def launch_rows(launch: Launch) -> Sequence[PlanRow]:
             launch=launch.as_json(),
             _flags=flags,
         ),
+        *(columns("  then", f"{one}, with the same arguments") for one in launch.then),
         *(columns(one.name, f"pointer: {one.memory}") for one in launch.arguments if one.memory is not None),
         columns("numbers", numbers),
     ]

@@ -41,6 +41,8 @@ PLANS: dict[str, Gemm | Attention] = {
         activation="silu",
         **{**SMALL, "tile": (8, 32), "k_step": 16},
     ),
+    "split": plan_gemm(40, 80, 256, bias="row", beta=0.5, batch=2, split_k=2, **{**SMALL, "tile": (8, 16)}),
+    "edges": plan_gemm(37, 29, 51, batch=3, bias="column", activation="relu", **SMALL),
     "attention": plan_attention(40, 100, 32, heads=4, kv_heads=2, batch=2, causal=True),
 }
 LOADER = (f"-L{LIBRARIES}", f"-Wl,-rpath-link,{LIBRARIES}", "-l:libOpenCL.so.1")
@@ -109,7 +111,7 @@ def test_the_host_in_c_computes_what_its_reference_says(name: str, tmp_path: Pat
     assert_right(launched([str(host), *map(str, files)], tmp_path))
 
 
-@pytest.mark.parametrize("name", ["tf32", "attention"])
+@pytest.mark.parametrize("name", ["tf32", "split", "edges", "attention"])
 def test_the_host_in_python_computes_what_numpy_says(name: str, tmp_path: Path) -> None:
     require_module("pyopencl")
     files = binary_with_builtins(PLANS[name], tmp_path)
@@ -134,11 +136,25 @@ def test_a_wrong_kernel_is_seen(route: str, tmp_path: Path) -> None:
     assert " WRONG" in done.stdout
 
 
+def test_a_host_that_leaves_the_second_kernel_out_is_wrong(tmp_path: Path) -> None:
+    """The workspace is then filled, and C is as it was."""
+    require_module("pyopencl")
+    files = binary_with_builtins(PLANS["split"], tmp_path)
+    text = PLANS["split"].host("pyopencl")
+    line = next(line for line in text.splitlines(keepends=True) if line.startswith("    ('gemm_reduce', "))
+    (tmp_path / "host.py").write_text(text.replace(line, ""))
+    done = launched([sys.executable, "host.py", *map(str, files)], tmp_path)
+    assert done.returncode == 1, done.stdout + done.stderr
+    assert " WRONG" in done.stdout
+
+
 def test_the_host_in_c_says_which_call_fails(tmp_path: Path) -> None:
     require_module("pyopencl")
     require_header("CL/cl.h", "opencl-c-headers")
     text = (
-        PLANS["integers"].host("opencl-c").replace('clCreateKernel(program, "gemm"', 'clCreateKernel(program, "other"')
+        PLANS["integers"]
+        .host("opencl-c")
+        .replace('kernel_names[KERNELS] = {"gemm"', 'kernel_names[KERNELS] = {"other"')
     )
     files = binary_with_builtins(PLANS["integers"], tmp_path)
     done = launched([str(compiled(text, tmp_path, *LOADER)), *map(str, files)], tmp_path)
@@ -158,7 +174,7 @@ def test_the_host_for_level_zero_compiles(name: str, tmp_path: Path) -> None:
     assert re.search(r"ze\w+(: no \w+)?: Level Zero error 0x\w+", done.stderr)
 
 
-@pytest.mark.parametrize("name", ["batch", "attention"])
+@pytest.mark.parametrize("name", ["batch", "split", "attention"])
 def test_the_host_for_sycl_compiles(name: str, tmp_path: Path) -> None:
     """Intel's headers come with 172 MB, which `make toolchains` leaves out; pip install intel-sycl-rt brings them."""
     root = Path(sysconfig.get_path("data"))

@@ -72,6 +72,7 @@ def folder_files(plan: Gemm | Attention, route: str) -> dict[str, str]:
         f"It prints the largest error against a reference in f64 and the milliseconds of a launch. The grid is "
         f"{'x'.join(map(str, launch.grid))} workgroups\nof {launch.workgroup[0]} work-items with sub-groups of "
         f"{launch.subgroup_size}; a thread has {launch.registers} registers"
+        + "".join(f"; then {one}" for one in launch.then)
         + (" (for SPIR-V the host passes the flag that asks for them).\n" if flag else ".\n")
         + (
             "On a device without matrix instructions name OpenCL C with Intel's builtins: make run BUILTINS=builtins.cl\n"

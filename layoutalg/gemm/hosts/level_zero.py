@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from layoutalg.gemm.hosts.reference import matrices_of, numbers_of, reference_of
+from layoutalg.gemm.hosts.reference import kernels_of, matrices_of, numbers_of, reference_of, scratch_of
 
 if TYPE_CHECKING:
     from layoutalg.gemm.attention import Attention
@@ -21,24 +21,32 @@ def level_zero(plan: Gemm | Attention) -> str:
     """The text of the program."""
     launch = plan.launch
     name = launch.kernel
-    count = len(matrices_of(plan))
+    count, scratch = len(matrices_of(plan)), scratch_of(plan)
     numbers: list[str] = []
-    for place, (argument, kind, value) in enumerate(numbers_of(plan), count):
+    for place, (argument, kind, value) in enumerate(numbers_of(plan), count + len(scratch)):
         c_type = "int32_t" if kind == "i32" else "int64_t"
         numbers.append(
-            f"  {{ const {c_type} {argument} = {value}; set(kernel, {place}, sizeof {argument}, &{argument}); }}\n"
+            f"  {{ const {c_type} {argument} = {value}; set(kernels, {place}, sizeof {argument}, &{argument}); }}\n"
         )
+    allocated = [_ALLOCATED.format(bytes=memory.bytes, place=place) for place, memory in enumerate(scratch, count)]
     return (
         f"/* {plan.problem}\n   Written by layoutalg. Usage: host [{name}.zebin or {name}.spv] */\n"
         "#include <level_zero/ze_api.h>\n"
         + reference_of(plan)
+        + kernels_of(plan, "grid")
         + _PROGRAM.replace("@FLAGS@", dict(launch.flags)["level-zero"])
         .replace("@KERNEL@", launch.kernel)
         .replace("@NUMBERS@", "".join(numbers).rstrip())
-        .replace("@GROUPS@", ", ".join(map(str, launch.grid)))
-        .replace("@LOCAL@", ", ".join(map(str, launch.workgroup)))
+        .replace("@SCRATCH@\n", "".join(allocated))
+        .replace("@FREE@\n", '  must(zeMemFree(context, workspace), "zeMemFree");\n' * len(scratch))
     )
 
+
+_ALLOCATED = """\
+  void *workspace; /* any bytes, kernels alone read it */
+  must(zeMemAllocDevice(context, &of_memory, {bytes}, 64, device, &workspace), "zeMemAllocDevice");
+  set(kernels, {place}, sizeof workspace, &workspace);
+"""
 
 _PROGRAM = r"""
 static void must(ze_result_t code, const char *call) {
@@ -65,21 +73,30 @@ static unsigned char *file(const char *name, size_t *bytes) {
   return data;
 }
 
-static void set(ze_kernel_handle_t kernel, uint32_t place, size_t size, const void *value) {
-  must(zeKernelSetArgumentValue(kernel, place, size, value), "zeKernelSetArgumentValue");
+static void set(const ze_kernel_handle_t *kernels, uint32_t place, size_t size, const void *value) {
+  for (int i = 0; i < KERNELS; i++)
+    must(zeKernelSetArgumentValue(kernels[i], place, size, value), "zeKernelSetArgumentValue");
+}
+
+/* Each kernel begins when the one before has ended. */
+static void launch(ze_command_list_handle_t list, const ze_kernel_handle_t *kernels) {
+  for (int i = 0; i < KERNELS; i++) {
+    const ze_group_count_t groups = {(uint32_t)grid[i][0], (uint32_t)grid[i][1], (uint32_t)grid[i][2]};
+    if (i > 0) must(zeCommandListAppendBarrier(list, NULL, 0, NULL), "zeCommandListAppendBarrier");
+    must(zeCommandListAppendLaunchKernel(list, kernels[i], &groups, NULL, 0, NULL), "zeCommandListAppendLaunchKernel");
+  }
 }
 
 int main(int argc, char **argv) {
   const char *name = argc > 1 ? argv[1] : "@KERNEL@.zebin";
   const uint32_t spirv = 0x07230203;
-  const ze_group_count_t groups = {@GROUPS@};
   ze_driver_handle_t driver;
   ze_device_handle_t device;
   ze_context_handle_t context;
   ze_command_list_handle_t list;
   ze_module_handle_t module;
   ze_module_build_log_handle_t log = NULL;
-  ze_kernel_handle_t kernel;
+  ze_kernel_handle_t kernels[KERNELS];
   ze_device_properties_t properties;
   uint32_t one = 1;
   size_t bytes = 0;
@@ -119,9 +136,12 @@ int main(int argc, char **argv) {
   }
   must(code, "zeModuleCreate");
   if (log != NULL) must(zeModuleBuildLogDestroy(log), "zeModuleBuildLogDestroy");
-  const ze_kernel_desc_t of_kernel = {ZE_STRUCTURE_TYPE_KERNEL_DESC, NULL, 0, "@KERNEL@"};
-  must(zeKernelCreate(module, &of_kernel, &kernel), "zeKernelCreate");
-  must(zeKernelSetGroupSize(kernel, @LOCAL@), "zeKernelSetGroupSize");
+  for (int i = 0; i < KERNELS; i++) {
+    const ze_kernel_desc_t of_kernel = {ZE_STRUCTURE_TYPE_KERNEL_DESC, NULL, 0, kernel_names[i]};
+    must(zeKernelCreate(module, &of_kernel, &kernels[i]), "zeKernelCreate");
+    must(zeKernelSetGroupSize(kernels[i], (uint32_t)workgroup[i][0], (uint32_t)workgroup[i][1], (uint32_t)workgroup[i][2]),
+         "zeKernelSetGroupSize");
+  }
 
   ze_device_mem_alloc_desc_t of_memory;
   memset(&of_memory, 0, sizeof of_memory);
@@ -133,11 +153,12 @@ int main(int argc, char **argv) {
     must(zeMemAllocDevice(context, &of_memory, matrices[i].bytes, 64, device, &memory[i]), "zeMemAllocDevice");
     must(zeCommandListAppendMemoryCopy(list, memory[i], data[i], matrices[i].bytes, NULL, 0, NULL),
          "zeCommandListAppendMemoryCopy");
-    set(kernel, (uint32_t)i, sizeof memory[i], &memory[i]);
+    set(kernels, (uint32_t)i, sizeof memory[i], &memory[i]);
   }
+@SCRATCH@
 @NUMBERS@
 
-  must(zeCommandListAppendLaunchKernel(list, kernel, &groups, NULL, 0, NULL), "zeCommandListAppendLaunchKernel");
+  launch(list, kernels);
   must(zeCommandListAppendBarrier(list, NULL, 0, NULL), "zeCommandListAppendBarrier");
   result = (unsigned char *)malloc(matrices[RESULT].bytes);
   if (result == NULL) must(ZE_RESULT_ERROR_OUT_OF_HOST_MEMORY, "malloc");
@@ -146,17 +167,20 @@ int main(int argc, char **argv) {
   const int wrong = check((const unsigned char *const *)data, result);
 
   const double begin = now();
-  for (int i = 0; i < LAUNCHES; i++)
-    must(zeCommandListAppendLaunchKernel(list, kernel, &groups, NULL, 0, NULL), "zeCommandListAppendLaunchKernel");
+  for (int i = 0; i < LAUNCHES; i++) {
+    launch(list, kernels);
+    must(zeCommandListAppendBarrier(list, NULL, 0, NULL), "zeCommandListAppendBarrier");
+  }
   printf("%.4f ms a launch, mean of %d\n", (now() - begin) / LAUNCHES, (int)LAUNCHES);
 
   for (int i = 0; i < MATRICES; i++) {
     must(zeMemFree(context, memory[i]), "zeMemFree");
     free(data[i]);
   }
+@FREE@
   free(result);
   free(binary);
-  must(zeKernelDestroy(kernel), "zeKernelDestroy");
+  for (int i = 0; i < KERNELS; i++) must(zeKernelDestroy(kernels[i]), "zeKernelDestroy");
   must(zeModuleDestroy(module), "zeModuleDestroy");
   must(zeCommandListDestroy(list), "zeCommandListDestroy");
   must(zeContextDestroy(context), "zeContextDestroy");

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from layoutalg.gemm.hosts.reference import matrices_of, numbers_of, reference_of
+from layoutalg.gemm.hosts.reference import kernels_of, matrices_of, numbers_of, reference_of, scratch_of
 
 if TYPE_CHECKING:
     from layoutalg.gemm.attention import Attention
@@ -24,24 +24,32 @@ def opencl_c(plan: Gemm | Attention) -> str:
     """The text of the program."""
     launch = plan.launch
     name = launch.kernel
-    count = len(matrices_of(plan))
+    count, scratch = len(matrices_of(plan)), scratch_of(plan)
     numbers: list[str] = []
-    for place, (argument, kind, value) in enumerate(numbers_of(plan), count):
+    for place, (argument, kind, value) in enumerate(numbers_of(plan), count + len(scratch)):
         c_type = "cl_int" if kind == "i32" else "cl_long"
         numbers.append(
-            f"  {{ const {c_type} {argument} = {value}; set(kernel, {place}, sizeof {argument}, &{argument}); }}\n"
+            f"  {{ const {c_type} {argument} = {value}; set(kernels, {place}, sizeof {argument}, &{argument}); }}\n"
         )
+    allocated = [_ALLOCATED.format(bytes=memory.bytes, place=place) for place, memory in enumerate(scratch, count)]
     return (
         f"/* {plan.problem}\n   Written by layoutalg. Usage: host [{name}.spv or {name}.zebin [builtins.cl]] */\n"
         "#define CL_TARGET_OPENCL_VERSION 300\n#include <CL/cl.h>\n"
         + reference_of(plan)
+        + kernels_of(plan, "global_size")
         + _PROGRAM.replace("@FLAGS@", dict(launch.flags)["opencl"])
         .replace("@KERNEL@", launch.kernel)
         .replace("@NUMBERS@", "".join(numbers).rstrip())
-        .replace("@GLOBAL@", ", ".join(map(str, launch.global_size)))
-        .replace("@LOCAL@", ", ".join(map(str, launch.workgroup)))
+        .replace("@SCRATCH@\n", "".join(allocated))
+        .replace("@FREE@\n", '  must(clReleaseMemObject(workspace), "clReleaseMemObject");\n' * len(scratch))
     )
 
+
+_ALLOCATED = """\
+  cl_mem workspace = clCreateBuffer(context, CL_MEM_READ_WRITE, {bytes}, NULL, &code); /* any bytes, kernels alone read it */
+  must(code, "clCreateBuffer");
+  set(kernels, {place}, sizeof workspace, &workspace);
+"""
 
 _PROGRAM = r"""
 static void must(cl_int code, const char *call) {
@@ -86,8 +94,14 @@ static void built(cl_program program, cl_device_id device, cl_int code, const ch
   must(code, call);
 }
 
-static void set(cl_kernel kernel, cl_uint place, size_t size, const void *value) {
-  must(clSetKernelArg(kernel, place, size, value), "clSetKernelArg");
+static void set(const cl_kernel *kernels, cl_uint place, size_t size, const void *value) {
+  for (int i = 0; i < KERNELS; i++) must(clSetKernelArg(kernels[i], place, size, value), "clSetKernelArg");
+}
+
+static void launch(cl_command_queue queue, const cl_kernel *kernels) { /* the queue keeps the order */
+  for (int i = 0; i < KERNELS; i++)
+    must(clEnqueueNDRangeKernel(queue, kernels[i], 3, NULL, global_size[i], workgroup[i], 0, NULL, NULL),
+         "clEnqueueNDRangeKernel");
 }
 
 static cl_program program_of(cl_context context, cl_device_id device, int gpu, const char *name, const char *builtins) {
@@ -131,7 +145,6 @@ static cl_program program_of(cl_context context, cl_device_id device, int gpu, c
 }
 
 int main(int argc, char **argv) {
-  const size_t global[3] = {@GLOBAL@}, local[3] = {@LOCAL@};
   const char *name = argc > 1 ? argv[1] : "@KERNEL@.spv";
   cl_int code = CL_SUCCESS;
   cl_device_id device = device_of(CL_DEVICE_TYPE_GPU);
@@ -151,8 +164,11 @@ int main(int argc, char **argv) {
   cl_command_queue queue = clCreateCommandQueueWithProperties(context, device, NULL, &code);
   must(code, "clCreateCommandQueueWithProperties");
   cl_program program = program_of(context, device, gpu, name, argc > 2 ? argv[2] : NULL);
-  cl_kernel kernel = clCreateKernel(program, "@KERNEL@", &code);
-  must(code, "clCreateKernel");
+  cl_kernel kernels[KERNELS];
+  for (int i = 0; i < KERNELS; i++) {
+    kernels[i] = clCreateKernel(program, kernel_names[i], &code);
+    must(code, "clCreateKernel");
+  }
 
   for (int i = 0; i < MATRICES; i++) {
     data[i] = (unsigned char *)malloc(matrices[i].bytes);
@@ -160,11 +176,12 @@ int main(int argc, char **argv) {
     fill(i, data[i]);
     buffers[i] = clCreateBuffer(context, CL_MEM_READ_WRITE | CL_MEM_COPY_HOST_PTR, matrices[i].bytes, data[i], &code);
     must(code, "clCreateBuffer");
-    set(kernel, (cl_uint)i, sizeof buffers[i], &buffers[i]);
+    set(kernels, (cl_uint)i, sizeof buffers[i], &buffers[i]);
   }
+@SCRATCH@
 @NUMBERS@
 
-  must(clEnqueueNDRangeKernel(queue, kernel, 3, NULL, global, local, 0, NULL, NULL), "clEnqueueNDRangeKernel");
+  launch(queue, kernels);
   result = (unsigned char *)malloc(matrices[RESULT].bytes);
   if (result == NULL) must(CL_OUT_OF_HOST_MEMORY, "malloc");
   must(clEnqueueReadBuffer(queue, buffers[RESULT], CL_TRUE, 0, matrices[RESULT].bytes, result, 0, NULL, NULL),
@@ -172,8 +189,7 @@ int main(int argc, char **argv) {
   const int wrong = check((const unsigned char *const *)data, result);
 
   const double begin = now();
-  for (int i = 0; i < LAUNCHES; i++)
-    must(clEnqueueNDRangeKernel(queue, kernel, 3, NULL, global, local, 0, NULL, NULL), "clEnqueueNDRangeKernel");
+  for (int i = 0; i < LAUNCHES; i++) launch(queue, kernels);
   must(clFinish(queue), "clFinish");
   printf("%.4f ms a launch, mean of %d\n", (now() - begin) / LAUNCHES, (int)LAUNCHES);
 
@@ -181,8 +197,9 @@ int main(int argc, char **argv) {
     must(clReleaseMemObject(buffers[i]), "clReleaseMemObject");
     free(data[i]);
   }
+@FREE@
   free(result);
-  must(clReleaseKernel(kernel), "clReleaseKernel");
+  for (int i = 0; i < KERNELS; i++) must(clReleaseKernel(kernels[i]), "clReleaseKernel");
   must(clReleaseProgram(program), "clReleaseProgram");
   must(clReleaseCommandQueue(queue), "clReleaseCommandQueue");
   must(clReleaseContext(context), "clReleaseContext");

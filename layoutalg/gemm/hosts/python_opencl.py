@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from layoutalg.gemm.hosts.reference import EPSILONS, matrices_of, numbers_of
+from layoutalg.gemm.hosts.reference import EPSILONS, matrices_of, numbers_of, scratch_of
 
 if TYPE_CHECKING:
     from layoutalg.gemm.attention import Attention
@@ -32,17 +32,18 @@ def pyopencl(plan: Gemm | Attention) -> str:
         f"    {one.name!r}: ({', '.join(repr(getattr(memory, field)) for field in fields)}),\n" for one, memory in held
     )
     numbers = ", ".join(f"np.{'int32' if kind == 'i32' else 'int64'}({value})" for _, kind, value in numbers_of(plan))
+    scratch = "".join(f"cl.Buffer(context, cl.mem_flags.READ_WRITE, {memory.bytes}), " for memory in scratch_of(plan))
+    kernels = "".join(f"    ({one.kernel!r}, {one.global_size}, {one.workgroup}),\n" for one in launch.in_order)
     result = next(one.name for one, memory in held if memory.use != "in")
     return (
         f'"""{plan.problem}\n\nWritten by layoutalg. Usage: python host.py [{name}.spv or {name}.zebin [builtins.cl]]\n"""\n'
-        + _BEGIN.replace("@MATRICES@", matrices)
+        + _BEGIN.replace("@MATRICES@", matrices).replace("@KERNELS@", kernels)
         + (_gemm(plan) if isinstance(plan, Gemm) else _attention(plan))
         + _PROGRAM.replace("@FLAGS@", repr(dict(launch.flags)["opencl"].split()))
         .replace("@KERNEL@", launch.kernel)
         .replace("@NUMBERS@", numbers)
         .replace("@RESULT@", repr(result))
-        .replace("@GLOBAL@", repr(launch.global_size))
-        .replace("@LOCAL@", repr(launch.workgroup))
+        .replace("@SCRATCH@", scratch)
     )
 
 
@@ -113,6 +114,9 @@ import pyopencl as cl
 MATRICES = {
 @MATRICES@}
 TYPES = {"f16": "f2", "bf16": "u2", "tf32": "f4", "f32": "f4", "s8": "i1", "u8": "u1", "s32": "i4"}
+# in the order of their launches, with the same arguments: name, work-items, work-items of a workgroup
+KERNELS = (
+@KERNELS@)
 LAUNCHES = 10
 
 
@@ -189,25 +193,33 @@ def program_of(context, device, name, builtins):
         return cl.link_program(context, [program, source])
 
 
+def launch(queue, kernels):
+    for kernel, items, group in kernels:  # the queue keeps the order
+        cl.enqueue_nd_range_kernel(queue, kernel, items, group)
+
+
 def main(name="@KERNEL@.spv", builtins=None):
     device = device_of()
     print(device.name)
     context = cl.Context([device])
     queue = cl.CommandQueue(context)
-    kernel = cl.Kernel(program_of(context, device, name, builtins), "@KERNEL@")
+    program = program_of(context, device, name, builtins)
+    kernels = [(cl.Kernel(program, kernel), *sizes) for kernel, *sizes in KERNELS]
     random = np.random.default_rng(0)
     before = {name: filled(name, random) for name in MATRICES}
     flags = cl.mem_flags.READ_WRITE | cl.mem_flags.COPY_HOST_PTR
     buffers = {name: cl.Buffer(context, flags, hostbuf=memory) for name, memory in before.items()}
-    kernel.set_args(*buffers.values(), @NUMBERS@)
-    cl.enqueue_nd_range_kernel(queue, kernel, @GLOBAL@, @LOCAL@)
+    arguments = [*buffers.values(), @SCRATCH@@NUMBERS@]
+    for kernel, _, _ in kernels:
+        kernel.set_args(*arguments)
+    launch(queue, kernels)
     after = np.empty_like(before[@RESULT@])
     cl.enqueue_copy(queue, after, buffers[@RESULT@])
     queue.finish()
     right = check(before, after)
     begin = time.perf_counter()
     for _ in range(LAUNCHES):
-        cl.enqueue_nd_range_kernel(queue, kernel, @GLOBAL@, @LOCAL@)
+        launch(queue, kernels)
     queue.finish()
     print(f"{(time.perf_counter() - begin) / LAUNCHES * 1e3:.4f} ms a launch, mean of {LAUNCHES}")
     return 0 if right else 1

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from layoutalg.gemm.attention import Attention
     from layoutalg.gemm.plan import Gemm
 
-__all__ = ["EPSILONS", "matrices_of", "numbers_of", "reference_of"]
+__all__ = ["EPSILONS", "kernels_of", "matrices_of", "numbers_of", "reference_of", "scratch_of"]
 
 EPSILONS = {"f16": "0x1p-10", "bf16": "0x1p-7", "f32": "0x1p-22", "s32": "0x0p0"}
 _ACTIVATIONS = {
@@ -32,8 +32,40 @@ _ACTIVATIONS = {
 
 
 def matrices_of(plan: Gemm | Attention) -> tuple[tuple[LaunchArgument, InMemory], ...]:
-    """The arguments that are pointers, with what is there."""
-    return tuple((one, one.memory) for one in plan.launch.arguments if one.memory is not None)
+    """The arguments that are pointers to inputs and to the result, with what is there; they come first.
+
+    >>> [one.name for one, _ in matrices_of(la.plan_gemm(64, 64, 4096, split_k=4))]
+    ['a', 'b', 'c']
+    """
+    held = tuple((one, one.memory) for one in plan.launch.arguments if one.memory is not None)
+    return tuple((one, memory) for one, memory in held if memory.use != "scratch")
+
+
+def scratch_of(plan: Gemm | Attention) -> tuple[InMemory, ...]:
+    """What the pointers behind the matrices are to: memory that hosts allocate, and neither fill nor read.
+
+    >>> [memory.bytes for memory in scratch_of(la.plan_gemm(64, 64, 4096, split_k=4))]
+    [65536]
+    """
+    return tuple(one.memory for one in plan.launch.arguments if one.memory is not None and one.memory.use == "scratch")
+
+
+def kernels_of(plan: Gemm | Attention, sizes: str) -> str:
+    """What a host in C launches, in order: the kernels' names and two tables of sizes, one of them `sizes` of each.
+
+    >>> print(kernels_of(la.plan_gemm(64, 64, 4096, split_k=4), "grid").splitlines()[1])
+    static const char *const kernel_names[KERNELS] = {"gemm", "gemm_reduce"};
+    """
+    kernels = plan.launch.in_order
+    tables = {"names": [f'"{one.kernel}"' for one in kernels]}
+    for name in (sizes, "workgroup"):
+        tables[name] = [f"{{{', '.join(map(str, getattr(one, name)))}}}" for one in kernels]
+    text = {name: ", ".join(rows) for name, rows in tables.items()}
+    return (
+        f"enum {{ KERNELS = {len(kernels)} }}; /* launched in this order, with the same arguments */\n"
+        f"static const char *const kernel_names[KERNELS] = {{{text['names']}}};\n"
+        f"static const size_t {sizes}[KERNELS][3] = {{{text[sizes]}}}, workgroup[KERNELS][3] = {{{text['workgroup']}}};\n"
+    )
 
 
 def numbers_of(plan: Gemm | Attention) -> tuple[tuple[str, str, int], ...]:

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from layoutalg.gemm.hosts.reference import matrices_of, numbers_of, reference_of
+from layoutalg.gemm.hosts.reference import matrices_of, numbers_of, reference_of, scratch_of
 
 if TYPE_CHECKING:
     from layoutalg.gemm.attention import Attention
@@ -23,16 +23,22 @@ __all__ = ["sycl"]
 def sycl(plan: Gemm | Attention) -> str:
     """The text of the program."""
     launch = plan.launch
-    count = len(matrices_of(plan))
+    count, scratch = len(matrices_of(plan)), scratch_of(plan)
     numbers = [
         f"        handler.set_arg({place}, std::{'int32' if kind == 'i32' else 'int64'}_t{{{value}}});  // {name}\n"
-        for place, (name, kind, value) in enumerate(numbers_of(plan), count)
+        for place, (name, kind, value) in enumerate(numbers_of(plan), count + len(scratch))
+    ]
+    numbers = [f"        handler.set_arg({count}, workspace);\n" for _ in scratch] + numbers
+    launches = [
+        f'    {{bundle.ext_oneapi_get_kernel("{one.kernel}"), sycl::nd_range<3>('
+        f"{{{', '.join(map(str, one.global_size[::-1]))}}}, {{{', '.join(map(str, one.workgroup[::-1]))}}})}},\n"
+        for one in launch.in_order
     ]
     flag = dict(launch.flags)["sycl"]
     return (
         f"/* {plan.problem}\n   Written by layoutalg. Usage: host [{launch.kernel}.spv] */\n#include <sycl/sycl.hpp>\n\n"
         "#include <cstddef>\n#include <cstdint>\n#include <exception>\n#include <fstream>\n#include <iterator>\n"
-        "#include <vector>\n\n"
+        "#include <utility>\n#include <vector>\n\n"
         + reference_of(plan)
         + _PROGRAM.replace("@KERNEL@", launch.kernel)
         .replace("@NUMBERS@", "".join(numbers).rstrip())
@@ -40,10 +46,19 @@ def sycl(plan: Gemm | Attention) -> str:
             "@OPTIONS@",
             f'from_spirv::properties{{from_spirv::build_options{{"{flag}"}}}}' if flag else "from_spirv::properties{}",
         )
-        .replace("@GLOBAL@", ", ".join(map(str, launch.global_size[::-1])))
-        .replace("@LOCAL@", ", ".join(map(str, launch.workgroup[::-1])))
+        .replace("@LAUNCHES@", "".join(launches).rstrip())
+        .replace("@SCRATCH@\n", "".join(_ALLOCATED.format(bytes=memory.bytes) for memory in scratch))
+        .replace("@FREE@\n", "  sycl::free(workspace, queue);\n" * len(scratch))
     )
 
+
+_ALLOCATED = """\
+  void *workspace = sycl::aligned_alloc_device(64, {bytes}, queue);  // any bytes, kernels alone read it
+  if (workspace == nullptr) {{
+    std::fprintf(stderr, "{bytes} bytes for workspace: no memory\\n");
+    return 2;
+  }}
+"""
 
 _PROGRAM = r"""
 namespace from_spirv = sycl::ext::oneapi::experimental;
@@ -62,7 +77,6 @@ static int run(const char *name) {
   std::printf("%s\n", queue.get_device().get_info<sycl::info::device::name>().c_str());
   auto source = from_spirv::create_kernel_bundle_from_source(queue.get_context(), from_spirv::source_language::spirv, binary);
   auto bundle = queue.get_device().is_gpu() ? from_spirv::build(source, @OPTIONS@) : from_spirv::build(source);
-  sycl::kernel kernel = bundle.ext_oneapi_get_kernel("@KERNEL@");
 
   std::vector<std::vector<unsigned char>> kept;
   const unsigned char *data[MATRICES];
@@ -78,13 +92,17 @@ static int run(const char *name) {
     queue.memcpy(memory[i], kept.back().data(), matrices[i].bytes);
   }
   for (int i = 0; i < MATRICES; i++) data[i] = kept[static_cast<std::size_t>(i)].data();
-  const sycl::nd_range<3> range{{@GLOBAL@}, {@LOCAL@}};
+@SCRATCH@
+  const std::vector<std::pair<sycl::kernel, sycl::nd_range<3>>> kernels = {
+@LAUNCHES@
+  };
   const auto launch = [&] {
-    queue.submit([&](sycl::handler &handler) {
+    for (const auto &one : kernels)  // the queue keeps the order
+      queue.submit([&](sycl::handler &handler) {
         for (int i = 0; i < MATRICES; i++) handler.set_arg(i, memory[i]);
 @NUMBERS@
-        handler.parallel_for(range, kernel);
-    });
+        handler.parallel_for(one.second, one.first);
+      });
   };
   launch();
   std::vector<unsigned char> result(matrices[RESULT].bytes);
@@ -97,6 +115,7 @@ static int run(const char *name) {
   queue.wait_and_throw();
   std::printf("%.4f ms a launch, mean of %d\n", (now() - begin) / LAUNCHES, static_cast<int>(LAUNCHES));
   for (void *one : memory) sycl::free(one, queue);
+@FREE@
   return wrong;
 }
 
