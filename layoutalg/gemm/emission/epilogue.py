@@ -127,7 +127,7 @@ def _bias_of_columns(kernel: KernelWriter, column: Value, high: int) -> Value:
 
     They are read as a matrix of one row, which has the width and the pitch of C and so what a block message needs.
     """
-    unit, element = kernel.gemm.dpas, in_memory(kernel)
+    element = in_memory(kernel)
     number = _number_of_column(kernel, column, element)
     number = as_computed(kernel, kernel.gemm.problem, number)
     made = Value(number.element, high)
