@@ -35,6 +35,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from layoutalg.core.elements import element_bits
 from layoutalg.core.errors import PlanError
+from layoutalg.core.whole_numbers import whole_number
 from layoutalg.gemm.problem import Problem
 from layoutalg.gemm.product import mlir_type
 from layoutalg.gemm.tiling import Tiling
@@ -63,9 +64,12 @@ _TALLEST = 2**24
 def part_steps(k: int, k_step: int, parts: int) -> int:
     """The steps of the longest part.
 
+    Raises `LayoutError` for what is not a size.
+
     >>> part_steps(256, 32, 3)
     3
     """
+    k, k_step, parts = whole_number(k, "k =", 1), whole_number(k_step, "k_step =", 1), whole_number(parts, "parts =", 1)
     steps = -(-k // k_step)
     return -(-steps // parts)
 

@@ -152,8 +152,7 @@ def _edges(plan: Gemm) -> Sequence[PlanRow]:
         text = "one matrix follows the other without a gap; elements apart: {_apart:number}"
         rows.append(row("batch", text, strides=strides, _apart=strides))
     alignments = dict(zip(names, problem.alignments, strict=True))
-    rows.append(row("addresses", "multiples of {_alignments:bytes}", alignments=alignments, _alignments=alignments))
-    return [*rows, row(edges=dict(problem.edges))]
+    return [*rows, row(alignments=alignments, edges=dict(problem.edges))]  # the launch's rows say alignments in words
 
 
 def _operands(plan: Gemm) -> Sequence[PlanRow]:

@@ -82,7 +82,7 @@ def test_a_refused_prefetch_names_the_pitch() -> None:
     """G8: nobody asked for a tile; the rows of B are 96 bytes apart."""
     with pytest.raises(PlanError, match=r"prefetch lines: B is 160x48 bf16: its rows are 96 bytes apart.*ldb = 64"):
         plan_gemm(40, 48, 160, "bf16", prefetch="lines")
-    with pytest.raises(PlanError, match=r"prefetch shared: lanes load A .* prefetch none would do.*lda = 56"):
+    with pytest.raises(PlanError, match=r"prefetch shared: lanes load A, .* prefetch none would do.*lda = 56"):
         plan_gemm(64, 64, 50, prefetch="shared")
 
 

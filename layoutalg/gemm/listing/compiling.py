@@ -189,7 +189,7 @@ def kernel_binary(text: str, chip: str, registers: int, form: str, *, llvm: int 
 
     >>> kernel_binary("module {}", "gfx942", 128, "spv")
     Traceback (most recent call last):
-    layoutalg.core.errors.PlanError: chip 'gfx942': kernels are compiled for pvc, bmg, lnl or lnl-m
+    layoutalg.core.errors.PlanError: chip 'gfx942': kernels are compiled for pvc, bmg, lnl, lnl-m or ptl
     """
     if chip not in CHIPS:
         *first, last = CHIPS
