@@ -45,7 +45,8 @@ def edges(problem: Product) -> Mapping[str, str]:
     """The matrices that no block message reaches, by name, and for each why and what would fit."""
     found: dict[str, str] = {}
     for matrix in problem.matrices:
-        why = unreachable(matrix) or _between_matrices(matrix, problem.batch) or _every_second_row(problem, matrix)
+        multiple = _multiple(matrix, problem.batch)
+        why = _every_second_row(problem, matrix) or unreachable(matrix, multiple) or _between_matrices(matrix, multiple)
         if why:
             found[matrix.name] = why
     return MappingProxyType(found)
@@ -75,17 +76,22 @@ def padded(problem: _Product) -> _Product:
     return replace(problem, m=m, n=n, k=k, **pitches)
 
 
-def _between_matrices(matrix: Matrix, batch: int) -> str:
+def _multiple(matrix: Matrix, batch: int) -> int:
+    """The bytes from row to row are a multiple of this, so that block messages reach every matrix of a batch."""
+    if batch == 1:
+        return LIMITS.pitch_multiple
+    return max(LIMITS.pitch_multiple, LIMITS.base_alignment // gcd(LIMITS.base_alignment, matrix.rows))
+
+
+def _between_matrices(matrix: Matrix, multiple: int) -> str:
     """Why the second matrix of a batch begins where no block message can."""
-    apart = matrix.rows * matrix.pitch_bytes
-    if batch == 1 or apart % LIMITS.base_alignment == 0:
+    if matrix.pitch_bytes % multiple == 0:
         return ""
-    step = LIMITS.base_alignment // gcd(LIMITS.base_alignment, matrix.rows)
-    step = max(step, LIMITS.pitch_multiple)
-    fit = -(-matrix.pitch_bytes // step) * step // matrix.element_bytes
+    fit = -(-matrix.pitch_bytes // multiple) * multiple // matrix.element_bytes
     return (
-        f"of a batch each is {apart} bytes behind the one before, which is not a multiple of {LIMITS.base_alignment} bytes, "
-        f"where a 2D block message can begin; a leading dimension ld{matrix.name.lower()} = {fit} would fit"
+        f"of a batch each is {matrix.rows * matrix.pitch_bytes} bytes behind the one before, which is not a multiple of "
+        f"{LIMITS.base_alignment} bytes, where a 2D block message can begin; a leading dimension "
+        f"ld{matrix.name.lower()} = {fit} would fit"
     )
 
 
@@ -94,7 +100,9 @@ def _every_second_row(problem: Product, matrix: Matrix) -> str:
     reached = 2 * matrix.pitch_bytes
     if matrix.name != "A" or not problem.trans_a or matrix.element_bytes > 1 or reached <= LIMITS.width_most:
         return ""
+    most = LIMITS.width_most // 2
+    fit = f"{most} columns" if matrix.columns > most else f"a leading dimension lda = {most}"
     return (
         f"its rows are read two at a time, {reached} bytes apart, and a 2D block message reaches {LIMITS.width_most}; "
-        f"a leading dimension lda = {LIMITS.width_most // 2} would fit"
+        f"{fit} would fit"
     )

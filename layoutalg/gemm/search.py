@@ -241,6 +241,8 @@ def _check(problem: Problem, choices: Choices) -> None:
 def _search(problem: Problem, choices: Choices, llvm: int, chip: XeChip) -> Found:
     """The search for arguments that are checked."""
     forms = _forms(problem, choices, llvm, chip)
+    if choices.split_k is not None:
+        forms = _those_with_parts(problem, forms, choices.split_k)
     found = times(problem, forms, chip)
     order = _order(forms, found)
     if choices.split_k is None and _might_split(problem, found, int(order[0])):
@@ -261,16 +263,32 @@ def _might_split(problem: Problem, found: Times, best: int) -> bool:
 
 def _in_parts(problem: Problem, forms: Forms, found: Times, chip: XeChip) -> Forms:
     """The forms, and behind them those with k in parts: at least two steps each, where one launch leaves cores without work."""
-    columns = np.array([getattr(forms, one.name) for one in fields(forms)])
-    steps, room = np.ceil(problem.k / forms.k), chip.cores * found.resident
+    columns, room = _columns(forms), chip.cores * found.resident
     blocks = [columns]
     for parts in PARTS:
-        each = np.ceil(steps / parts)
-        fits = (each >= 2) & (np.ceil(steps / each) == parts) & (found.workgroups * parts <= 2 * room)
+        each, full = _parts(problem, forms, parts)
+        fits = (each >= 2) & (full == parts) & (found.workgroups * parts <= 2 * room)
         some = columns[:, fits].copy()
         some[-1] = parts
         blocks.append(some)
     return Forms(*np.concatenate(blocks, axis=1))
+
+
+def _those_with_parts(problem: Problem, forms: Forms, parts: int) -> Forms:
+    """The forms whose steps make so many parts; all where none does, and `check_split` says what would do."""
+    fits = _parts(problem, forms, parts)[1] == parts
+    return Forms(*_columns(forms)[:, fits]) if fits.any() else forms
+
+
+def _parts(problem: Problem, forms: Forms, parts: int) -> tuple[Numbers, Numbers]:
+    """The steps of the longest of so many parts, and how many parts such steps make."""
+    steps = np.ceil(problem.k / forms.k)
+    each = np.ceil(steps / parts)
+    return each, np.ceil(steps / each)
+
+
+def _columns(forms: Forms) -> Numbers:
+    return np.array([getattr(forms, one.name) for one in fields(forms)])
 
 
 def _order(forms: Forms, found: Times) -> NDArray[np.intp]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,7 @@ from layoutalg.core.errors import PlanError
 from layoutalg.gemm import plan_gemm
 from layoutalg.gemm.counting import counted
 from layoutalg.gemm.numerics import computed
+from layoutalg.gemm.problem import Problem
 from layoutalg.show.gemm import gemm_report
 from tests.gemm.random_operands import operands, same_bits
 from tests.gemm.random_products import random_product
@@ -97,3 +99,28 @@ def test_the_model_prices_the_loads_of_lanes() -> None:
     assert steps[1].loads == steps[0].loads - 1 + 16
     assert steps[1].total > 3 * steps[0].total
     assert slow.emit().count("xegpu.load %") == 16
+
+
+SAID_TO_FIT: tuple[tuple[tuple[int, int, int], dict[str, Any], str], ...] = (
+    ((79, 81, 32), {"batch": 2}, "C"),
+    ((89, 105, 45), {"a": "s8", "batch": 2}, "B"),
+    ((64, 65, 100), {"batch": 7}, "A"),
+    ((8, 8, 3), {"batch": 3}, "B"),
+    ((64, 64, 64), {"lda": 2**24 - 1}, "A"),
+    ((2**24 - 1, 64, 64), {"a": "s8", "trans_a": True}, "A"),
+    ((64, 64, 64), {"a": "s8", "trans_a": True, "lda": 2**24 - 1}, "A"),
+)  # fmt: skip
+
+
+@pytest.mark.parametrize(("sizes", "options", "name"), SAID_TO_FIT)
+def test_what_is_said_to_fit_does(sizes: tuple[int, int, int], options: dict[str, Any], name: str) -> None:
+    why = Problem.of(*sizes, **options).edges[name]
+    number = int(re.findall(r"(\d+)(?: columns)? would fit", why)[0])
+    m, n, k = sizes
+    if "columns would fit" not in why:
+        options = options | {f"ld{name.lower()}": number}
+    elif name == "A":
+        m, k = (number, k) if options.get("trans_a") else (m, number)
+    else:
+        n = number
+    assert name not in Problem.of(m, n, k, **options).edges, why

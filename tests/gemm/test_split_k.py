@@ -190,3 +190,10 @@ def test_a_split_that_does_not_fit_is_refused(given: dict[str, Any], said: str) 
 def test_other_levels_are_refused_with_what_has_them() -> None:
     with pytest.raises(PlanError, match="level 'lane' has it; split_k = 1 has every level"):
         plan_gemm(64, 64, 4096, split_k=4).emit("workgroup")
+
+
+def test_steps_are_chosen_that_make_the_parts_asked_for() -> None:
+    """4096 is 64 steps of 64, of which 3 a part are 22 parts; of 128 steps of 32 5 a part are 26."""
+    gemm = plan_gemm(8, 64, 4096, "bf16", target="ptl", split_k=26)
+    assert gemm.tile.k == 32
+    assert gemm.grid[2] == 26

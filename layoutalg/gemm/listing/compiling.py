@@ -131,10 +131,7 @@ def compile_kernel(
     layoutalg.core.errors.PlanError: LLVM 22: machine code is made with LLVM 23 or 24 (22 leaves SPIR-V)
     """
     instance_of(text, str, "kernel", PlanError)
-    chip_of = product_target(chip)
-    if not isinstance(chip_of, str) or chip_of not in CHIPS:
-        *first, last = CHIPS
-        raise PlanError(f"chip {shown(chip)}: kernels are compiled for {', '.join(first)} or {last}")
+    lowered_for, device = _chip(chip)
     if type(registers) is not int or registers not in (128, 256):
         raise PlanError(f"registers {shown(registers)}: a thread has 128 or 256")
     if type(llvm) is not int or llvm not in VERSIONS:
@@ -142,7 +139,6 @@ def compile_kernel(
     if type(level) is not str or level not in _LEVELS:
         raise PlanError(f"level {shown(level)}: expected one of {', '.join(_LEVELS)}")
     lowering, ocloc = _installed(f"mlir-opt-{llvm}"), _current_ocloc()
-    lowered_for, device = CHIPS[chip_of]
     with tempfile.TemporaryDirectory(prefix="layoutalg-listing-") as name:
         folder = Path(name)
         (folder / "kernel.mlir").write_text(text, encoding="utf-8")
@@ -191,12 +187,9 @@ def kernel_binary(text: str, chip: str, registers: int, form: str, *, llvm: int 
     Traceback (most recent call last):
     layoutalg.core.errors.PlanError: chip 'gfx942': kernels are compiled for pvc, bmg, lnl, lnl-m or ptl
     """
-    if chip not in CHIPS:
-        *first, last = CHIPS
-        raise PlanError(f"chip {shown(chip)}: kernels are compiled for {', '.join(first)} or {last}")
+    lowered_for, device = _chip(chip)
     if form == "zebin" and llvm not in VERSIONS:
         raise PlanError(f"LLVM {shown(llvm)}: machine code is made with LLVM 23 or 24 (22 leaves SPIR-V)")
-    lowered_for, device = CHIPS[chip]
     flags = [_LARGE] if registers == 256 else []
     by_llvm = form == "zebin" and device == lowered_for
     with tempfile.TemporaryDirectory(prefix="layoutalg-build-") as name:
@@ -216,6 +209,15 @@ def kernel_binary(text: str, chip: str, registers: int, form: str, *, llvm: int 
             _run([ocloc, *again, "-device", device, *given], folder, ocloc, _SECONDS)
             made = (folder / "device.bin").read_bytes()
     return made
+
+
+def _chip(name: object) -> tuple[str, str]:
+    """What LLVM lowers for and ocloc's device, of a chip or a product."""
+    target = product_target(name)
+    if not isinstance(target, str) or target not in CHIPS:
+        *first, last = CHIPS
+        raise PlanError(f"chip {shown(name)}: kernels are compiled for {', '.join(first)} or {last}")
+    return CHIPS[target]
 
 
 def compiler_version() -> str:
