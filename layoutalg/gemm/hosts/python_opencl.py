@@ -12,9 +12,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from layoutalg.gemm.hosts.reference import EPSILONS, matrices_of, numbers_of, scratch_of
+from layoutalg.gemm.problem import Problem
 
 if TYPE_CHECKING:
-    from layoutalg.gemm.attention import Attention
+    from layoutalg.gemm.attention import Attention, AttentionProblem
     from layoutalg.gemm.plan import Gemm
 
 __all__ = ["pyopencl"]
@@ -22,11 +23,9 @@ __all__ = ["pyopencl"]
 
 def pyopencl(plan: Gemm | Attention) -> str:
     """The text of the program."""
-    from layoutalg.gemm.plan import Gemm
-
     launch = plan.launch
     name = launch.kernel
-    held = matrices_of(plan)
+    held, problem = matrices_of(plan), plan.problem
     fields = ("element", "rows", "columns", "pitch", "stride", "count", "bytes")
     matrices = "".join(
         f"    {one.name!r}: ({', '.join(repr(getattr(memory, field)) for field in fields)}),\n" for one, memory in held
@@ -38,7 +37,7 @@ def pyopencl(plan: Gemm | Attention) -> str:
     return (
         f'"""{plan.problem}\n\nWritten by layoutalg. Usage: python host.py [{name}.spv or {name}.zebin [builtins.cl]]\n"""\n'
         + _BEGIN.replace("@MATRICES@", matrices).replace("@KERNELS@", kernels)
-        + (_gemm(plan) if isinstance(plan, Gemm) else _attention(plan))
+        + (_gemm(problem) if isinstance(problem, Problem) else _attention(problem))
         + _PROGRAM.replace("@FLAGS@", repr(dict(launch.flags)["opencl"].split()))
         .replace("@KERNEL@", launch.kernel)
         .replace("@NUMBERS@", numbers)
@@ -47,8 +46,7 @@ def pyopencl(plan: Gemm | Attention) -> str:
     )
 
 
-def _gemm(plan: Gemm) -> str:
-    problem = plan.problem
+def _gemm(problem: Problem) -> str:
     a = "a[:, rows].T" if problem.trans_a else "a[rows]"
     b = ".T" if problem.trans_b else ""
     lines = [
@@ -79,8 +77,7 @@ def _gemm(plan: Gemm) -> str:
     return "\n".join([*lines, f"    return x, {each!r} * size", "", "", ""])
 
 
-def _attention(plan: Attention) -> str:
-    problem = plan.problem
+def _attention(problem: AttentionProblem) -> str:
     group = problem.heads // problem.kv_heads
     each = 2 * float.fromhex(EPSILONS[problem.type]) + float.fromhex(EPSILONS[problem.out])
     mask = (

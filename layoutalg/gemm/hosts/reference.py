@@ -16,9 +16,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from layoutalg.gemm.launch import InMemory, LaunchArgument
+from layoutalg.gemm.problem import Problem
 
 if TYPE_CHECKING:
-    from layoutalg.gemm.attention import Attention
+    from layoutalg.gemm.attention import Attention, AttentionProblem
     from layoutalg.gemm.plan import Gemm
 
 __all__ = ["EPSILONS", "kernels_of", "matrices_of", "numbers_of", "reference_of", "scratch_of"]
@@ -79,16 +80,14 @@ def numbers_of(plan: Gemm | Attention) -> tuple[tuple[str, str, int], ...]:
 
 def reference_of(plan: Gemm | Attention) -> str:
     """Declarations and functions: `matrices`, `fill`, `check`."""
-    from layoutalg.gemm.plan import Gemm
-
-    held = matrices_of(plan)
+    held, problem = matrices_of(plan), plan.problem
     rows = [
         f'  {{"{one.name}", {memory.element.upper()}, {memory.rows}, {memory.columns}, {memory.pitch}, {memory.stride}, '
         f"{memory.count}, {memory.bytes}}}"
         for one, memory in held
     ]
     result = next(place for place, (_, memory) in enumerate(held) if memory.use != "in")
-    expected, operations = _of_gemm(plan) if isinstance(plan, Gemm) else _of_attention(plan)
+    expected, operations = _of_gemm(problem) if isinstance(problem, Problem) else _of_attention(problem)
     limit = f"{max(64, 2**27 // operations)}"
     return (
         _TYPES
@@ -102,8 +101,7 @@ def reference_of(plan: Gemm | Attention) -> str:
     )
 
 
-def _of_gemm(plan: Gemm) -> tuple[str, int]:
-    problem = plan.problem
+def _of_gemm(problem: Problem) -> tuple[str, int]:
     a = "k, r" if problem.trans_a else "r, k"
     b = "c, k" if problem.trans_b else "k, c"
     lines = [
@@ -142,8 +140,7 @@ def _of_gemm(plan: Gemm) -> tuple[str, int]:
     return "\n".join(lines), problem.k
 
 
-def _of_attention(plan: Attention) -> tuple[str, int]:
-    problem = plan.problem
+def _of_attention(problem: AttentionProblem) -> tuple[str, int]:
     group = problem.heads // problem.kv_heads
     last = f"(long long)r + {problem.shift}" if problem.causal else f"{problem.keys - 1}"
     shared = f"z / {group}" if group > 1 else "z"
