@@ -81,7 +81,11 @@ def _choices(plan: Gemm) -> Sequence[PlanRow]:
     names = ("m", "n", "k", "a", "b", "c", "acc", "trans_a", "trans_b", "batch", "lda", "ldb", "ldc")
     epilogue = ("alpha", "beta", "bias", "activation")
     return [
-        row(problem={name: getattr(problem, name) for name in (*names, *epilogue)}, target=plan.target),
+        row(
+            problem={name: getattr(problem, name) for name in (*names, *epilogue)},
+            target=plan.target,
+            board=plan.board and plan.board.product,
+        ),
         row(
             "tiles",
             "workgroup {workgroup_tile:x}, subgroup {tile[0]}x{tile[1]}, instruction {_unit.m}x{_unit.n}x{_unit.k}; "

@@ -23,6 +23,7 @@ from layoutalg.core.files import write_files
 from layoutalg.core.messages import one_line, shown
 from layoutalg.gemm.building import build_kernel
 from layoutalg.gemm.hosts.routes import host_of
+from layoutalg.hardware import xe_chip
 
 if TYPE_CHECKING:
     from layoutalg.gemm.attention import Attention
@@ -61,8 +62,8 @@ def folder_files(plan: Gemm | Attention, route: str) -> dict[str, str]:
         f"# {_MARK}: {plan.problem}\n"
         f"BUILTINS =\n\nrun: {kernel}.spv {'' if route == 'pyopencl' else 'host'}\n\t{run} {kernel}.spv $(BUILTINS)\n"
         f"{built}"
-        f"{kernel}.zebin: {kernel}.spv\n\tocloc compile -spirv_input -file {kernel}.spv -device {launch.chip}{options} "
-        f"-output_no_suffix -output {kernel}.zebin\n.PHONY: run\n"
+        f"{kernel}.zebin: {kernel}.spv\n\tocloc compile -spirv_input -file {kernel}.spv "
+        f"-device {xe_chip(launch.chip).device}{options} -output_no_suffix -output {kernel}.zebin\n.PHONY: run\n"
     )
     readme = (
         f"# {plan.problem}\n\n"
