@@ -198,7 +198,7 @@ def kernel_binary(text: str, chip: str, registers: int, form: str, *, llvm: int 
         ocloc = _current_ocloc() if form == "zebin" else ""
         options = f"xegpu-op-level=lane zebin-chip={lowered_for}"
         options += f" igc-cmd-options={_LARGE}" if by_llvm and flags else ""
-        options += "" if by_llvm else f" binary-format={'bin' if llvm == 22 else 'isa'}"
+        options += "" if by_llvm else f" binary-format={'isa' if llvm in VERSIONS else 'bin'}"
         pipeline = f"--gpu-lower-to-xevm-pipeline={options}"
         _run([_installed(f"mlir-opt-{llvm}"), "kernel.mlir", pipeline, "-o", "lowered.mlir"], folder, ocloc, _SECONDS)
         made = _binary((folder / "lowered.mlir").read_text(encoding="utf-8"), ELF if by_llvm else SPIRV)
