@@ -171,9 +171,8 @@ class Cost:
         >>> cost_of("sm_80").in_memory([word]), cost_of("generic").in_memory([word])
         (8, 0)
         """
-        if not self.unit:
-            return 0
-        return round(sum([program_cycles(program, self.name) for program in programs]) * self.unit)
+        chain = _chain(programs)
+        return round(sum([program_cycles(program, self.name) for program in chain]) * self.unit) if self.unit else 0
 
     def _parts(self, chain: Sequence[Program], found: Listings) -> Parts:
         pairs = any(found.prices[name] for name in PAIRED)
@@ -189,9 +188,7 @@ class Cost:
 
     def _listed(self, programs: Sequence[Program]) -> tuple[Sequence[Program], Listings | None]:
         """The programs, checked, and the chip's prices for their lanes, where its instructions were counted."""
-        chain = listed(programs, "programs", error=ConversionError)
-        for program in chain:
-            instance_of(program, Program, "program", ConversionError)
+        chain = _chain(programs)
         return chain, prices_of(self.name, chain[0].lanes) if self.counted and chain else None
 
     def _of(self, program: Program) -> int:
@@ -213,6 +210,14 @@ class Cost:
                 words = step.words if isinstance(step, Store) else step.to
                 found += self.message + len(words) * served * self.word * ways
         return found
+
+
+def _chain(programs: Sequence[Program]) -> Sequence[Program]:
+    """The programs, checked."""
+    chain = listed(programs, "programs", error=ConversionError)
+    for program in chain:
+        instance_of(program, Program, "program", ConversionError)
+    return chain
 
 
 def _issued(instructions: Mapping[str, float], charges: Mapping[str, int]) -> float:

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING
 from layoutalg.core.errors import PlanError
 from layoutalg.core.files import as_path, write_file
 from layoutalg.core.messages import one_line, shown
+from layoutalg.gemm.launch import checked_launch
 from layoutalg.gemm.listing.compiling import ELF, SPIRV, kernel_binary
 
 if TYPE_CHECKING:
@@ -52,8 +53,8 @@ class KernelFile:
 def build_kernel(plan: Gemm | Attention, path: str | os.PathLike[str]) -> KernelFile:
     """Write the plan's kernel to `path`, whose ending says the form: `.spv` or `.zebin`.
 
-    Raises `PlanError`: for other endings, where a compiler is missing or refuses the kernel, and where the file cannot be
-    written or is not a kernel.
+    Raises `PlanError`: for what is no plan, for other endings, where a compiler is missing or refuses the kernel, and where the
+    file cannot be written or is not a kernel.
 
     >>> build_kernel(la.plan_gemm(64, 64, 64), "no-such-folder/gemm.spv")
     Traceback (most recent call last):
@@ -67,7 +68,7 @@ def build_kernel(plan: Gemm | Attention, path: str | os.PathLike[str]) -> Kernel
         raise PlanError(f"path = {shown(str(file))}: there is no folder {shown(str(file.parent))}")
     if not _is_ours(file):
         raise PlanError(f"{shown(str(file))}: is there, and is not a kernel; choose another path")
-    launch = plan.launch
+    launch = checked_launch(plan)
     binary = kernel_binary(plan.emit(), launch.chip, launch.registers, form, llvm=launch.llvm)
     try:
         write_file(file, binary)

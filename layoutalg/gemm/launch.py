@@ -32,6 +32,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+from layoutalg.core.errors import PlanError
+from layoutalg.core.messages import shown
 from layoutalg.gemm.problem import ALIGNMENT
 from layoutalg.gemm.split_k import pitch_of_parts
 
@@ -40,7 +42,15 @@ if TYPE_CHECKING:
     from layoutalg.gemm.matrix_in_memory import Matrix
     from layoutalg.gemm.plan import Gemm
 
-__all__ = ["InMemory", "KernelLaunch", "Launch", "LaunchArgument", "launch_of_attention", "launch_of_gemm"]
+__all__ = [
+    "InMemory",
+    "KernelLaunch",
+    "Launch",
+    "LaunchArgument",
+    "checked_launch",
+    "launch_of_attention",
+    "launch_of_gemm",
+]
 
 _LARGE_FILE = 256
 _FLAGS = {"opencl": "-cl-intel-256-GRF-per-thread", "sycl": "-ze-opt-large-register-file"}
@@ -222,6 +232,21 @@ class Launch:
         '{"kernel": "gemm", '
         """
         return json.dumps(self.as_json())
+
+
+def checked_launch(plan: Gemm | Attention) -> Launch:
+    """The launch of what a caller gave for a plan.
+
+    Raises `PlanError` for what is no plan for a GPU.
+
+    >>> checked_launch(64)
+    Traceback (most recent call last):
+    layoutalg.core.errors.PlanError: plan 64: expected a plan of plan_gemm or plan_attention for a GPU
+    """
+    launch: object = None if isinstance(plan, type) else getattr(plan, "launch", None)
+    if not isinstance(launch, Launch):
+        raise PlanError(f"plan {shown(plan)}: expected a plan of plan_gemm or plan_attention for a GPU")
+    return launch
 
 
 def launch_of_gemm(plan: Gemm) -> Launch:

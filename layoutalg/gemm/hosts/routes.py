@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from layoutalg.core.errors import PlanError
 from layoutalg.core.whole_numbers import one_of
+from layoutalg.gemm.launch import checked_launch
 
 if TYPE_CHECKING:
     from layoutalg.gemm.attention import Attention
@@ -25,12 +26,13 @@ ROUTES = ("opencl-c", "pyopencl", "sycl", "level-zero")
 def host_of(plan: Gemm | Attention, route: str) -> str:
     """The text of a program that launches the plan's kernel.
 
-    Raises `PlanError` for other routes.
+    Raises `PlanError` for other routes, and for what is no plan.
 
     >>> host_of(la.plan_gemm(64, 64, 64), "cuda")
     Traceback (most recent call last):
     layoutalg.core.errors.PlanError: host 'cuda': expected 'opencl-c', 'pyopencl', 'sycl' or 'level-zero'
     """
+    checked_launch(plan)
     route = one_of(route, ROUTES, "host", PlanError)
     if route == "opencl-c":
         from layoutalg.gemm.hosts.opencl_c import opencl_c as write
