@@ -32,6 +32,7 @@ from layoutalg.core.llvm_versions import DEFAULT_LLVM
 from layoutalg.core.notation import Distributed, Machine, Operand, PictureOptions, own_sizes, product_operands
 from layoutalg.core.whole_numbers import as_flag, one_of
 from layoutalg.gemm.fragments import Fragment
+from layoutalg.gemm.launched import Launched
 from layoutalg.gemm.matrix_in_memory import Matrix
 from layoutalg.gemm.messages import Message, messages
 from layoutalg.gemm.problem import Problem
@@ -44,11 +45,8 @@ from layoutalg.gemm.versions import checked_version
 from layoutalg.hardware import Dpas, XeChip
 
 if TYPE_CHECKING:
-    import os
-
     from numpy.typing import ArrayLike, NDArray
 
-    from layoutalg.gemm.building import KernelFile
     from layoutalg.gemm.launch import Launch
     from layoutalg.gemm.layouts import Layouts
     from layoutalg.gemm.listing import Listing
@@ -60,7 +58,7 @@ LEVELS = ("lane", "subgroup", "workgroup")
 
 
 @dataclass(frozen=True)
-class Gemm(Distributed):
+class Gemm(Distributed, Launched):
     """A planned product: the problem, and every choice made for it. `emit` writes the kernel, `simulate` runs it.
 
     `llvm` is the version that the kernel is written for: 22 lowers small messages alone, 23 and 24 large ones. `board` is a
@@ -446,33 +444,6 @@ class Gemm(Distributed):
         from layoutalg.gemm.launch import launch_of_gemm
 
         return launch_of_gemm(self)
-
-    def host(self, route: str = "opencl-c") -> str:
-        """A complete program that loads the kernel's binary, launches it, checks the result and times it.
-
-        `route` is "opencl-c" (C), "pyopencl" (Python), "sycl" (C++) or "level-zero" (C). Raises `PlanError` for others.
-
-        >>> "clEnqueueNDRangeKernel" in la.plan_gemm(64, 64, 64).host("opencl-c")
-        True
-        """
-        from layoutalg.gemm.hosts.routes import host_of
-
-        return host_of(self, route)
-
-    def build(self, path: str | os.PathLike[str]) -> KernelFile:
-        """Write the kernel at lane level as a host loads it: SPIR-V for a name that ends with .spv, machine code for .zebin.
-
-        Raises:
-            PlanError: for other names, where a compiler is not installed or refuses the kernel, and where the file cannot be
-                written or is there and not a kernel.
-
-        >>> la.plan_gemm(64, 64, 64).build("gemm.so")
-        Traceback (most recent call last):
-        layoutalg.core.errors.PlanError: path = 'gemm.so': expected a name that ends with .spv or .zebin
-        """
-        from layoutalg.gemm.building import build_kernel
-
-        return build_kernel(self, path)
 
     def listing(self) -> Listing:
         """The machine code of the kernel, made by the installed compilers: every instruction of its loop by name.

@@ -36,15 +36,13 @@ from layoutalg.core.notation import Distributed, Machine, Operand, one_operand, 
 from layoutalg.core.whole_numbers import as_flag, one_of, whole_number
 from layoutalg.gemm.attention.problem import AttentionProblem
 from layoutalg.gemm.attention.steps import KEYS, MASKED_KEYS, Share, Step, Steps, all_steps, shared, steps_of
+from layoutalg.gemm.launched import Launched
 from layoutalg.hardware import BlockLoad, BlockStore, Dpas, block_load, block_store
 
 if TYPE_CHECKING:
-    import os
-
     from numpy.typing import ArrayLike, NDArray
 
     from layoutalg.conversion import ConversionPlan
-    from layoutalg.gemm.building import KernelFile
     from layoutalg.gemm.launch import Launch
 
 __all__ = ["Attention", "plan_attention"]
@@ -62,7 +60,7 @@ _MOST_ROUNDS = 2
 
 
 @dataclass(frozen=True)
-class Attention(Distributed):
+class Attention(Distributed, Launched):
     """A planned attention: `rows` queries for a subgroup, `subgroups` in a workgroup. `emit` writes it, `simulate` runs it.
 
     >>> plan_attention(256, 256, 64).rows, plan_attention(256, 256, 192).rows
@@ -416,33 +414,6 @@ class Attention(Distributed):
         from layoutalg.gemm.launch import launch_of_attention
 
         return launch_of_attention(self)
-
-    def host(self, route: str = "opencl-c") -> str:
-        """A complete program that loads the kernel's binary, launches it, checks the result and times it.
-
-        `route` is "opencl-c" (C), "pyopencl" (Python), "sycl" (C++) or "level-zero" (C). Raises `PlanError` for others.
-
-        >>> "clEnqueueNDRangeKernel" in plan_attention(64, 64, 64).host("opencl-c")
-        True
-        """
-        from layoutalg.gemm.hosts.routes import host_of
-
-        return host_of(self, route)
-
-    def build(self, path: str | os.PathLike[str]) -> KernelFile:
-        """Write the kernel at lane level as a host loads it: SPIR-V for a name that ends with .spv, machine code for .zebin.
-
-        Raises:
-            PlanError: for other names, where a compiler is not installed or refuses the kernel, and where the file cannot be
-                written or is there and not a kernel.
-
-        >>> plan_attention(64, 64, 64).build("gemm.so")
-        Traceback (most recent call last):
-        layoutalg.core.errors.PlanError: path = 'gemm.so': expected a name that ends with .spv or .zebin
-        """
-        from layoutalg.gemm.building import build_kernel
-
-        return build_kernel(self, path)
 
     def simulate(
         self,

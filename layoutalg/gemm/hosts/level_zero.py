@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from layoutalg.gemm.hosts.reference import kernels_of, matrices_of, numbers_of, reference_of, scratch_of
+from layoutalg.gemm.hosts.reference import READ_FILE, kernels_of, numbers_in_c, reference_of, scratch_of
 
 if TYPE_CHECKING:
     from layoutalg.gemm.attention import Attention
@@ -21,22 +21,17 @@ def level_zero(plan: Gemm | Attention) -> str:
     """The text of the program."""
     launch = plan.launch
     name = launch.kernel
-    count, scratch = len(matrices_of(plan)), scratch_of(plan)
-    numbers: list[str] = []
-    for place, (argument, kind, value) in enumerate(numbers_of(plan), count + len(scratch)):
-        c_type = "int32_t" if kind == "i32" else "int64_t"
-        numbers.append(
-            f"  {{ const {c_type} {argument} = {value}; set(kernels, {place}, sizeof {argument}, &{argument}); }}\n"
-        )
-    allocated = [_ALLOCATED.format(bytes=memory.bytes, place=place) for place, memory in enumerate(scratch, count)]
+    scratch = scratch_of(plan)
+    allocated = [_ALLOCATED.format(bytes=count, place=place) for place, count in scratch]
     return (
         f"/* {plan.problem}\n   Written by layoutalg. Usage: host [{name}.zebin or {name}.spv] */\n"
         "#include <level_zero/ze_api.h>\n"
         + reference_of(plan)
         + kernels_of(plan, "grid")
+        + READ_FILE
         + _PROGRAM.replace("@FLAGS@", dict(launch.flags)["level-zero"])
         .replace("@KERNEL@", launch.kernel)
-        .replace("@NUMBERS@", "".join(numbers).rstrip())
+        .replace("@NUMBERS@", numbers_in_c(plan, {"i32": "int32_t", "i64": "int64_t"}))
         .replace("@SCRATCH@\n", "".join(allocated))
         .replace("@FREE@\n", '  must(zeMemFree(context, workspace), "zeMemFree");\n' * len(scratch))
     )
@@ -53,24 +48,6 @@ static void must(ze_result_t code, const char *call) {
   if (code == ZE_RESULT_SUCCESS) return;
   fprintf(stderr, "%s: Level Zero error 0x%x\n", call, (unsigned)code);
   exit(2);
-}
-
-static unsigned char *file(const char *name, size_t *bytes) {
-  FILE *opened = fopen(name, "rb");
-  long size = -1;
-  unsigned char *data;
-  if (opened == NULL || fseek(opened, 0, SEEK_END) != 0 || (size = ftell(opened)) < 4 || fseek(opened, 0, SEEK_SET) != 0) {
-    fprintf(stderr, "%s: cannot be read, or is no kernel\n", name);
-    exit(2);
-  }
-  data = (unsigned char *)malloc((size_t)size);
-  if (data == NULL || fread(data, 1, (size_t)size, opened) != (size_t)size) {
-    fprintf(stderr, "%s: cannot be read\n", name);
-    exit(2);
-  }
-  fclose(opened);
-  *bytes = (size_t)size;
-  return data;
 }
 
 static void set(const ze_kernel_handle_t *kernels, uint32_t place, size_t size, const void *value) {

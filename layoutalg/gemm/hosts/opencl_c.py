@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from layoutalg.gemm.hosts.reference import kernels_of, matrices_of, numbers_of, reference_of, scratch_of
+from layoutalg.gemm.hosts.reference import READ_FILE, kernels_of, numbers_in_c, reference_of, scratch_of
 
 if TYPE_CHECKING:
     from layoutalg.gemm.attention import Attention
@@ -24,22 +24,17 @@ def opencl_c(plan: Gemm | Attention) -> str:
     """The text of the program."""
     launch = plan.launch
     name = launch.kernel
-    count, scratch = len(matrices_of(plan)), scratch_of(plan)
-    numbers: list[str] = []
-    for place, (argument, kind, value) in enumerate(numbers_of(plan), count + len(scratch)):
-        c_type = "cl_int" if kind == "i32" else "cl_long"
-        numbers.append(
-            f"  {{ const {c_type} {argument} = {value}; set(kernels, {place}, sizeof {argument}, &{argument}); }}\n"
-        )
-    allocated = [_ALLOCATED.format(bytes=memory.bytes, place=place) for place, memory in enumerate(scratch, count)]
+    scratch = scratch_of(plan)
+    allocated = [_ALLOCATED.format(bytes=count, place=place) for place, count in scratch]
     return (
         f"/* {plan.problem}\n   Written by layoutalg. Usage: host [{name}.spv or {name}.zebin [builtins.cl]] */\n"
         "#define CL_TARGET_OPENCL_VERSION 300\n#include <CL/cl.h>\n"
         + reference_of(plan)
         + kernels_of(plan, "global_size")
+        + READ_FILE
         + _PROGRAM.replace("@FLAGS@", dict(launch.flags)["opencl"])
         .replace("@KERNEL@", launch.kernel)
-        .replace("@NUMBERS@", "".join(numbers).rstrip())
+        .replace("@NUMBERS@", numbers_in_c(plan, {"i32": "cl_int", "i64": "cl_long"}))
         .replace("@SCRATCH@\n", "".join(allocated))
         .replace("@FREE@\n", '  must(clReleaseMemObject(workspace), "clReleaseMemObject");\n' * len(scratch))
     )
@@ -56,24 +51,6 @@ static void must(cl_int code, const char *call) {
   if (code == CL_SUCCESS) return;
   fprintf(stderr, "%s: OpenCL error %d\n", call, code);
   exit(2);
-}
-
-static unsigned char *file(const char *name, size_t *bytes) {
-  FILE *opened = fopen(name, "rb");
-  long size = -1;
-  unsigned char *data;
-  if (opened == NULL || fseek(opened, 0, SEEK_END) != 0 || (size = ftell(opened)) < 4 || fseek(opened, 0, SEEK_SET) != 0) {
-    fprintf(stderr, "%s: cannot be read, or is no kernel\n", name);
-    exit(2);
-  }
-  data = (unsigned char *)calloc((size_t)size + 1, 1);
-  if (data == NULL || fread(data, 1, (size_t)size, opened) != (size_t)size) {
-    fprintf(stderr, "%s: cannot be read\n", name);
-    exit(2);
-  }
-  fclose(opened);
-  *bytes = (size_t)size;
-  return data;
 }
 
 static cl_device_id device_of(cl_device_type type) {

@@ -30,8 +30,8 @@ def pyopencl(plan: Gemm | Attention) -> str:
     matrices = "".join(
         f"    {one.name!r}: ({', '.join(repr(getattr(memory, field)) for field in fields)}),\n" for one, memory in held
     )
-    numbers = ", ".join(f"np.{'int32' if kind == 'i32' else 'int64'}({value})" for _, kind, value in numbers_of(plan))
-    scratch = "".join(f"cl.Buffer(context, cl.mem_flags.READ_WRITE, {memory.bytes}), " for memory in scratch_of(plan))
+    numbers = ", ".join(f"np.{'int32' if kind == 'i32' else 'int64'}({value})" for *_, kind, value in numbers_of(plan))
+    scratch = "".join(f"cl.Buffer(context, cl.mem_flags.READ_WRITE, {count}), " for _, count in scratch_of(plan))
     kernels = "".join(f"    ({one.kernel!r}, {one.global_size}, {one.workgroup}),\n" for one in launch.in_order)
     result = next(one.name for one, memory in held if memory.use != "in")
     return (

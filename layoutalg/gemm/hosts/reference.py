@@ -22,7 +22,16 @@ if TYPE_CHECKING:
     from layoutalg.gemm.attention import Attention, AttentionProblem
     from layoutalg.gemm.plan import Gemm
 
-__all__ = ["EPSILONS", "kernels_of", "matrices_of", "numbers_of", "reference_of", "scratch_of"]
+__all__ = [
+    "EPSILONS",
+    "READ_FILE",
+    "kernels_of",
+    "matrices_of",
+    "numbers_in_c",
+    "numbers_of",
+    "reference_of",
+    "scratch_of",
+]
 
 EPSILONS = {"f16": "0x1p-10", "bf16": "0x1p-7", "f32": "0x1p-22", "s32": "0x0p0"}
 _ACTIVATIONS = {
@@ -42,13 +51,14 @@ def matrices_of(plan: Gemm | Attention) -> tuple[tuple[LaunchArgument, InMemory]
     return tuple((one, memory) for one, memory in held if memory.use != "scratch")
 
 
-def scratch_of(plan: Gemm | Attention) -> tuple[InMemory, ...]:
-    """What the pointers behind the matrices are to: memory that hosts allocate, and neither fill nor read.
+def scratch_of(plan: Gemm | Attention) -> tuple[tuple[int, int], ...]:
+    """Memory that hosts allocate, and neither fill nor read: its place among the arguments, and its bytes.
 
-    >>> [memory.bytes for memory in scratch_of(la.plan_gemm(64, 64, 4096, split_k=4))]
-    [65536]
+    >>> scratch_of(la.plan_gemm(64, 64, 4096, split_k=4))
+    ((3, 65536),)
     """
-    return tuple(one.memory for one in plan.launch.arguments if one.memory is not None and one.memory.use == "scratch")
+    held = ((place, one.memory) for place, one in enumerate(plan.launch.arguments) if one.memory is not None)
+    return tuple((place, memory.bytes) for place, memory in held if memory.use == "scratch")
 
 
 def kernels_of(plan: Gemm | Attention, sizes: str) -> str:
@@ -69,13 +79,26 @@ def kernels_of(plan: Gemm | Attention, sizes: str) -> str:
     )
 
 
-def numbers_of(plan: Gemm | Attention) -> tuple[tuple[str, str, int], ...]:
-    """The arguments that are numbers: name, kind and value.
+def numbers_of(plan: Gemm | Attention) -> tuple[tuple[int, str, str, int], ...]:
+    """The arguments that are numbers: place among the arguments, name, kind and value.
 
     >>> numbers_of(la.plan_gemm(40, 80, 48))[0]
-    ('m', 'i32', 40)
+    (3, 'm', 'i32', 40)
     """
-    return tuple((one.name, one.kind, one.value) for one in plan.launch.arguments if one.value is not None)
+    held = enumerate(plan.launch.arguments)
+    return tuple((place, one.name, one.kind, one.value) for place, one in held if one.value is not None)
+
+
+def numbers_in_c(plan: Gemm | Attention, types: dict[str, str]) -> str:
+    """The lines of a host in C that set the numbers by its function `set`; `types` has the C type of i32 and of i64.
+
+    >>> numbers_in_c(la.plan_gemm(40, 80, 48), {"i32": "cl_int"}).splitlines()[0]
+    '  { const cl_int m = 40; set(kernels, 3, sizeof m, &m); }'
+    """
+    return "\n".join(
+        f"  {{ const {types[kind]} {name} = {value}; set(kernels, {place}, sizeof {name}, &{name}); }}"
+        for place, name, kind, value in numbers_of(plan)
+    )
 
 
 def reference_of(plan: Gemm | Attention) -> str:
@@ -262,6 +285,27 @@ static double now(void) {
 }
 
 """
+READ_FILE = r"""
+/* The bytes of a file, with a 0 after them. */
+static unsigned char *file(const char *name, size_t *bytes) {
+  FILE *opened = fopen(name, "rb");
+  long size = -1;
+  unsigned char *data;
+  if (opened == NULL || fseek(opened, 0, SEEK_END) != 0 || (size = ftell(opened)) < 4 || fseek(opened, 0, SEEK_SET) != 0) {
+    fprintf(stderr, "%s: cannot be read, or is no kernel\n", name);
+    exit(2);
+  }
+  data = (unsigned char *)calloc((size_t)size + 1, 1);
+  if (data == NULL || fread(data, 1, (size_t)size, opened) != (size_t)size) {
+    fprintf(stderr, "%s: cannot be read\n", name);
+    exit(2);
+  }
+  fclose(opened);
+  *bytes = (size_t)size;
+  return data;
+}
+"""
+"""A function of hosts in C that reads the kernel, or source."""
 _CHECK = """
 /* Prints the largest error; 0 where all elements that were looked at are within rounding. `data` is what was there before. */
 static int check(const unsigned char *const *data, const unsigned char *result) {

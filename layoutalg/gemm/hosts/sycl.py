@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from layoutalg.gemm.hosts.reference import matrices_of, numbers_of, reference_of, scratch_of
+from layoutalg.gemm.hosts.reference import numbers_of, reference_of, scratch_of
 
 if TYPE_CHECKING:
     from layoutalg.gemm.attention import Attention
@@ -23,12 +23,12 @@ __all__ = ["sycl"]
 def sycl(plan: Gemm | Attention) -> str:
     """The text of the program."""
     launch = plan.launch
-    count, scratch = len(matrices_of(plan)), scratch_of(plan)
+    scratch = scratch_of(plan)
     numbers = [
         f"        handler.set_arg({place}, std::{'int32' if kind == 'i32' else 'int64'}_t{{{value}}});  // {name}\n"
-        for place, (name, kind, value) in enumerate(numbers_of(plan), count + len(scratch))
+        for place, name, kind, value in numbers_of(plan)
     ]
-    numbers = [f"        handler.set_arg({count}, workspace);\n" for _ in scratch] + numbers
+    numbers = [f"        handler.set_arg({place}, workspace);\n" for place, _ in scratch] + numbers
     launches = [
         f'    {{bundle.ext_oneapi_get_kernel("{one.kernel}"), sycl::nd_range<3>('
         f"{{{', '.join(map(str, one.global_size[::-1]))}}}, {{{', '.join(map(str, one.workgroup[::-1]))}}})}},\n"
@@ -47,7 +47,7 @@ def sycl(plan: Gemm | Attention) -> str:
             f'from_spirv::properties{{from_spirv::build_options{{"{flag}"}}}}' if flag else "from_spirv::properties{}",
         )
         .replace("@LAUNCHES@", "".join(launches).rstrip())
-        .replace("@SCRATCH@\n", "".join(_ALLOCATED.format(bytes=memory.bytes) for memory in scratch))
+        .replace("@SCRATCH@\n", "".join(_ALLOCATED.format(bytes=count) for _, count in scratch))
         .replace("@FREE@\n", "  sycl::free(workspace, queue);\n" * len(scratch))
     )
 
