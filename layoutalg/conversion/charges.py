@@ -34,7 +34,7 @@ numbers becomes moves for each bit of the distance where lanes are columns of on
   register;
   masked: stores in which some lanes take no part
 - masked_run: those one after another by the same lanes, once: one branch is written round them, but for Intel's
-- block: messages of blocks, each of which takes its address from a register of its own
+- block: block messages; each takes its address from a register of its own
 - ds_access, ds_base, ds_copied: accesses on AMD's chips, where two may be one instruction (`paired_accesses`)
 - address, address_terms, address_sg: different addresses, and the terms they are computed from; address_...: the operations
   that are left of them (`address_charges`); offset: messages further on;

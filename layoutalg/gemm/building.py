@@ -53,8 +53,8 @@ class KernelFile:
 def build_kernel(plan: Gemm | Attention, path: str | os.PathLike[str]) -> KernelFile:
     """Write the plan's kernel to `path`, whose ending says the form: `.spv` or `.zebin`.
 
-    Raises `PlanError`: for what is no plan, for other endings, where a compiler is missing or refuses the kernel, and where the
-    file cannot be written or is not a kernel.
+    Raises `PlanError`: for other endings, where a compiler is missing or refuses the kernel, where the file cannot be written
+    or exists and isn't a kernel, and where `plan` isn't a plan.
 
     >>> build_kernel(la.plan_gemm(64, 64, 64), "no-such-folder/gemm.spv")
     Traceback (most recent call last):

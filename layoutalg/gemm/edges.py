@@ -16,8 +16,8 @@ zeros)'
 Matrices of a batch follow each other without a gap, so the second one may begin where no block message can:
 
 >>> print(*Problem.of(1, 64, 72, "tf32", batch=3).edges.values())
-of a batch each is 288 bytes behind the one before, which is not a multiple of 64 bytes, where a 2D block message can begin; \
-a leading dimension lda = 80 would fit
+in a batch each begins 288 bytes behind the one before, which is not a multiple of 64 bytes, where a 2D block message can \
+begin; a leading dimension lda = 80 would fit
 
 The law: a plan without edges is what it would be if there were none; a plan with edges has the same C, bit for bit, as the
 plan of the same numbers in padded rows.
@@ -89,7 +89,7 @@ def _between_matrices(matrix: Matrix, multiple: int) -> str:
         return ""
     fit = -(-matrix.pitch_bytes // multiple) * multiple // matrix.element_bytes
     return (
-        f"of a batch each is {matrix.rows * matrix.pitch_bytes} bytes behind the one before, which is not a multiple of "
+        f"in a batch each begins {matrix.rows * matrix.pitch_bytes} bytes behind the one before, which is not a multiple of "
         f"{LIMITS.base_alignment} bytes, where a 2D block message can begin; a leading dimension "
         f"ld{matrix.name.lower()} = {fit} would fit"
     )

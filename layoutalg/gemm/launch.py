@@ -14,7 +14,7 @@ a: pointer, in, 3 x 7x40 f16, pitch 40, stride 280, 1680 bytes at a multiple of 
 n: i32, 64; stride_a: i64, 280
 
 Where k is in parts, `then` has the second kernel, which takes the same arguments after the first has ended, and a pointer is to
-a workspace. It is scratch: the host allocates it, fills nothing in and reads nothing from it.
+a workspace. It is scratch: the host allocates it, and neither fills nor reads it.
 
 >>> launch = la.plan_gemm(64, 64, 4096, split_k=4).launch
 >>> print(launch.then[0])
@@ -34,6 +34,7 @@ from typing import TYPE_CHECKING, Any
 
 from layoutalg.core.errors import PlanError
 from layoutalg.core.messages import shown
+from layoutalg.gemm.listing.compiling import LARGE
 from layoutalg.gemm.problem import ALIGNMENT
 from layoutalg.gemm.split_k import pitch_of_parts
 
@@ -53,7 +54,7 @@ __all__ = [
 ]
 
 _LARGE_FILE = 256
-_FLAGS = {"opencl": "-cl-intel-256-GRF-per-thread", "sycl": "-ze-opt-large-register-file"}
+_FLAGS = {"opencl": "-cl-intel-256-GRF-per-thread", "sycl": LARGE}
 """What asks Intel's compilers for 256 registers a thread (compute-runtime's and IGC's options); SYCL passes Level Zero's on.
 
 Without it the compiler of a SPIR-V kernel takes 128 registers, warns, and keeps the rest in memory.
@@ -64,8 +65,8 @@ Without it the compiler of a SPIR-V kernel takes 128 registers, warns, and keeps
 class InMemory:
     """The matrices behind a pointer; pitch and stride in elements, size and alignment in bytes.
 
-    `pitch` is from row to row, `stride` from matrix to matrix; `use` is "in", "out", "in and out" or, for what needs no initial
-    value and is no result, "scratch".
+    `pitch` is from row to row, `stride` from matrix to matrix; `use` is "in", "out", "in and out", or "scratch": a
+    workspace without initial values, whose contents are not a result.
 
     >>> InMemory("f16", 7, 40, 40, 280, 3, 1680, 2, "in").as_json()["stride"]
     280
@@ -237,7 +238,7 @@ class Launch:
 def checked_launch(plan: Gemm | Attention) -> Launch:
     """The launch of what a caller gave for a plan.
 
-    Raises `PlanError` for what is no plan for a GPU.
+    Raises `PlanError` where `plan` isn't a plan for a GPU.
 
     >>> checked_launch(64)
     Traceback (most recent call last):

@@ -50,6 +50,7 @@ from layoutalg.gemm.options import PREFETCHES
 from layoutalg.gemm.problem import Problem
 from layoutalg.gemm.product import mlir_type
 from layoutalg.gemm.ranking import Numbers, Predicted
+from layoutalg.gemm.split_k import pitch_of_parts
 from layoutalg.gemm.tiling import Tile, Tiling
 from layoutalg.hardware import XeChip, xe_chip
 
@@ -258,7 +259,7 @@ def times(problem: Problem, forms: Forms, chip: XeChip | None = None) -> Times:
     abreast = np.minimum(forms.parts, np.maximum(1.0, slots / (grid_m * grid_n)))  # parts of k in one wave
     spanned = (full + some) * abreast * problem.k / forms.parts * (down * high * of_a + across * wide * of_b)
     lost = max(0.0, 1 - chip.l3_bytes / once)
-    sums = np.where(split, forms.parts * problem.batch * problem.m * (-(-problem.n // 16) * 16) * _SUM_BYTES, 0.0)
+    sums = np.where(split, forms.parts * problem.batch * problem.m * pitch_of_parts(problem.n) * _SUM_BYTES, 0.0)
     memory_bytes = result + once + lost * np.maximum(0.0, spanned - once) + sums
     memory = memory_bytes / chip.memory_clock_bytes
 

@@ -20,6 +20,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import asdict
 from typing import TYPE_CHECKING
 
 from layoutalg.show.plan_report import PlanReport, PlanRow, columns, explained_table, launch_rows, row, runners_up_table
@@ -51,10 +52,9 @@ def gemm_report(
 
     instructions = counted(plan.problem, plan.tiling, plan.llvm).total
     line = roofline(plan.problem, plan.tiling, instructions, plan.board)
-    edges = _edges(plan)
     tables = [
         _choices(plan),
-        edges,
+        _edges(plan),
         _operands(plan),
         _layouts(plan),
         launch_rows(plan.launch),
@@ -120,20 +120,13 @@ def _parts(plan: Gemm) -> Sequence[PlanRow]:
     """Where k is in parts: how many, and the second kernel; JSON says 1 otherwise."""
     if plan.tiling.split_k == 1:
         return [row(split_k={"parts": 1})]
-    return [
-        row(
-            "split over k",
-            "{split_k[parts]} parts, a workspace of {split_k[workspace_bytes]:bytes}; then gemm_reduce on {split_k[grid]:x} "
-            "adds them in order",
-            split_k={
-                "parts": plan.tiling.split_k,
-                "workspace_bytes": plan.workspace_bytes,
-                "kernel": "gemm_reduce",
-                "grid": plan.reduction_grid,
-                "workgroup": [plan.dpas.subgroup_size, 1, 1],
-            },
-        )
-    ]
+    [second] = plan.launch.then
+    text = (
+        "{split_k[parts]} parts, a workspace of {split_k[workspace_bytes]:bytes}; then {split_k[kernel]} on {split_k[grid]:x} "
+        "adds them in order"
+    )
+    of_parts = {"parts": plan.tiling.split_k, "workspace_bytes": plan.workspace_bytes}
+    return [row("split over k", text, split_k={**of_parts, **asdict(second)})]
 
 
 def _edges(plan: Gemm) -> Sequence[PlanRow]:

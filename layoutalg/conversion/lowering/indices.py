@@ -82,8 +82,9 @@ def _power(*numbers: int) -> bool:
 def rounded_down(factors: Sequence[tuple[int, int, int]], count: int) -> tuple[int, int] | None:
     """Two factors (divisor, extent, stride) as one product without its low bits: what a number is multiplied by, and the bits.
 
-    Lines of 128 bytes with 16 behind each, of which two lanes have halves: 64 * l + 16 * (l // 2) is 72 * l, rounded down to a
-    multiple of 16. None where there is no such product for all numbers below `count`.
+    By hand: two lanes share a line of 128 bytes, and 16 bytes of padding follow each line. Lane l begins at
+    64 * l + 16 * (l // 2), which is 72 * l rounded down to a multiple of 16. None where there is no such product for all
+    numbers below `count`.
 
     >>> rounded_down([(1, 16, 64), (2, 8, 16)], 16), rounded_down([(1, 16, 64), (2, 8, 32)], 16)
     ((72, 16), (80, 32))

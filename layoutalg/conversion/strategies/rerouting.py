@@ -47,8 +47,8 @@ def rerouted(
 ) -> tuple[Schedule | None, int]:
     """A schedule that brings each wish `(lane, element)` in so many rounds with words of `room` elements, if one is found.
 
-    `start` says whom each lane hears at first, by round. Also what is left of the budget: a lane that is asked for an element
-    costs one.
+    `start` has the lane that each lane hears at first, by round. Returns the schedule (None where none was found) and the
+    budget that is left; each lane that is asked for an element costs one.
     """
     routing = _Routing(held, wishes, [list(one) for one in start], room, budget)
     routing.route(set(range(len(wishes))))

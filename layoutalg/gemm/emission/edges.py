@@ -1,8 +1,8 @@
 """Matrices that no block message reaches, moved element by element: each lane its own, under a mask.
 
-A fragment's layout says which element is in which register of which lane. The row and the column of register r in lane l are a
-number of r plus a number of l, so a lane computes its own part once and a register adds a constant. By hand, A of f16: lane l
-has column l, and register r is row r; element (row + r, step + l) is `(row + r) * lda + step + l` elements behind the base:
+A layout is separable: the row of register r in lane l is one number for r plus one for l, and so is the column. A lane computes
+its part once, and a register adds a constant. By hand, A of f16: lane l has column l, and register r is row r, so element
+(row + r, step + l) is at offset `(row + r) * lda + step + l` in elements:
 
 >>> from layoutalg.gemm import plan_gemm
 >>> kernel = KernelWriter(plan_gemm(64, 64, 50, tile=(8, 16)))
@@ -22,6 +22,7 @@ from collections.abc import Callable, Sequence
 
 from layoutalg.conversion.lowering.writer import Value
 from layoutalg.core.factors import Factor
+from layoutalg.core.fragments import fragment_map
 from layoutalg.gemm.emission.kernel import KernelWriter
 from layoutalg.gemm.emission.operands import surface
 
@@ -49,6 +50,8 @@ class Lanes:
         rows, columns, self.pitch = surface(kernel, self.matrix)
         self.ends = (columns, rows) if self.transposed else (rows, columns)
         self.corner = corner
+        self.of_registers = fragment_map(self.layout, lane=0).reshape(-1, 2).tolist()
+        """Row and column of each register in lane 0; a lane adds its own part."""
 
     @property
     def moved(self) -> str:
@@ -87,16 +90,13 @@ class Lanes:
         )
 
     def _places(self, offset: tuple[int, int], step: Value | None) -> Sequence[tuple[Value, Value]]:
-        """For every register: how many elements behind the base this lane's element is, and whether it is in the matrix."""
+        """For every register: the offset of this lane's element in the matrix, in elements, and whether it is inside."""
         kernel = self.kernel
         along = {"A": 1, "B": 0, "C": None}[self.operand]
         starts = [self._start(axis, step if axis == along else None) for axis in (0, 1)]
         found: list[tuple[Value, Value]] = []
-        for register in range(int(self.layout.axes["reg"])):
-            place = [
-                kernel.plus(start, offset[axis] + digits(self.layout.dims[axis], "reg", register))
-                for axis, start in enumerate(starts)
-            ]
+        for own in self.of_registers:
+            place = [kernel.plus(start, more + part) for start, more, part in zip(starts, offset, own, strict=True)]
             row, column = place[::-1] if self.transposed else place
             begin = self._begin(row)
             inside = [self._inside(one, end) for one, end in zip(place, self.ends, strict=True)]
@@ -104,7 +104,7 @@ class Lanes:
         return found
 
     def _begin(self, row: Value) -> Value:
-        """How many elements behind the base a row begins."""
+        """The offset at which a row begins, in elements."""
         return self._shared("row", (row,), lambda: self.kernel.op("muli", row, self.pitch))
 
     def _start(self, axis: int, step: Value | None) -> Value:
@@ -128,21 +128,6 @@ class Lanes:
     def _shared(self, name: str, of: tuple[Value, ...], make: Callable[[], Value]) -> Value:
         """A value that the fragments of a region share."""
         return self.kernel.once((self.operand, name, *of), make, named=False)
-
-
-def digits(factors: Sequence[Factor], axis: str, position: int) -> int:
-    """The part of a coordinate that a position along one axis of the machine decides.
-
-    >>> from layoutalg.hardware import dpas
-    >>> [digits(dpas("s8", "s8", "s32").a.dims[1], "reg", register) for register in range(4)]
-    [0, 1, 0, 1]
-    """
-    total, weight = 0, 1
-    for factor in reversed(factors):
-        if factor.axis == axis:
-            total += weight * (position // int(factor.stride) % int(factor.extent))
-        weight *= int(factor.extent)
-    return total
 
 
 def _lane_part(kernel: KernelWriter, factors: Sequence[Factor]) -> Value | None:

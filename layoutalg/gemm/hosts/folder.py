@@ -85,7 +85,7 @@ def folder_files(plan: Gemm | Attention, route: str) -> dict[str, str]:
 
 
 def write_folder(plan: Gemm | Attention, route: str, folder: Path) -> tuple[tuple[str, ...], str]:
-    """Write the files and, where LLVM is installed, the kernel's SPIR-V; the names, and why there is none ("" if there is).
+    """Write the files and, where LLVM is installed, the kernel's SPIR-V. Returns the names, and why SPIR-V is missing or "".
 
     Raises `PlanError`: for other routes, where the folder cannot be written, and where a file is another's.
     """

@@ -26,7 +26,7 @@ ROUTES = ("opencl-c", "pyopencl", "sycl", "level-zero")
 def host_of(plan: Gemm | Attention, route: str) -> str:
     """The text of a program that launches the plan's kernel.
 
-    Raises `PlanError` for other routes, and for what is no plan.
+    Raises `PlanError` for other routes, and where `plan` isn't a plan.
 
     >>> host_of(la.plan_gemm(64, 64, 64), "cuda")
     Traceback (most recent call last):

@@ -47,7 +47,8 @@ lnl, the same generation as bmg, is lowered for bmg; its SPIR-V is then compiled
 and matrix instructions are the same. A product is compiled as its target.
 """
 VERSIONS = (23, 24)
-_LARGE = "-ze-opt-large-register-file"
+LARGE = "-ze-opt-large-register-file"
+"""Asks Intel's graphics compiler for 256 registers a thread."""
 _SECONDS = 120.0
 ELF, SPIRV = b"\x7fELF", b"\x03\x02\x23\x07"
 """How machine code and SPIR-V begin."""
@@ -143,7 +144,7 @@ def compile_kernel(
         folder = Path(name)
         (folder / "kernel.mlir").write_text(text, encoding="utf-8")
         options = f"xegpu-op-level={level} zebin-chip={lowered_for}" + (
-            f" igc-cmd-options={_LARGE}" * (registers == 256)
+            f" igc-cmd-options={LARGE}" * (registers == 256)
         )
         blocking = "gpu.module(xegpu-blocking,canonicalize,cse)," if level == "subgroup" else ""
         pipeline = f"--pass-pipeline=builtin.module({blocking}gpu-lower-to-xevm-pipeline{{{options}}})"
@@ -152,9 +153,7 @@ def compile_kernel(
         disassemble = [ocloc, "disasm", "-dump", "dump", "-file"]
         _run([*disassemble, "kernel.bin", "-device", lowered_for], folder, ocloc, seconds)
         if device != lowered_for:
-            again = ["compile", "-spirv_input", "-file", "dump/.spv", "-output_no_suffix", "-output", "device"]
-            flags = ["-options", _LARGE] if registers == 256 else []
-            _run([ocloc, *again, "-device", device, *flags], folder, ocloc, seconds)
+            _compile_spirv("dump/.spv", device, registers, folder, ocloc, seconds)
             _run([*disassemble, "device.bin", "-device", device], folder, ocloc, seconds)
         listings = sorted((folder / "dump").glob(".text.*.asm"))
         if not listings:
@@ -190,25 +189,29 @@ def kernel_binary(text: str, chip: str, registers: int, form: str, *, llvm: int 
     lowered_for, device = _chip(chip)
     if form == "zebin" and llvm not in VERSIONS:
         raise PlanError(f"LLVM {shown(llvm)}: machine code is made with LLVM 23 or 24 (22 leaves SPIR-V)")
-    flags = [_LARGE] if registers == 256 else []
     by_llvm = form == "zebin" and device == lowered_for
     with tempfile.TemporaryDirectory(prefix="layoutalg-build-") as name:
         folder = Path(name)
         (folder / "kernel.mlir").write_text(text, encoding="utf-8")
         ocloc = _current_ocloc() if form == "zebin" else ""
         options = f"xegpu-op-level=lane zebin-chip={lowered_for}"
-        options += f" igc-cmd-options={_LARGE}" if by_llvm and flags else ""
+        options += f" igc-cmd-options={LARGE}" if by_llvm and registers == 256 else ""
         options += "" if by_llvm else f" binary-format={'isa' if llvm in VERSIONS else 'bin'}"
         pipeline = f"--gpu-lower-to-xevm-pipeline={options}"
         _run([_installed(f"mlir-opt-{llvm}"), "kernel.mlir", pipeline, "-o", "lowered.mlir"], folder, ocloc, _SECONDS)
         made = _binary((folder / "lowered.mlir").read_text(encoding="utf-8"), ELF if by_llvm else SPIRV)
         if form == "zebin" and not by_llvm:
             (folder / "kernel.spv").write_bytes(made)
-            again = ["compile", "-spirv_input", "-file", "kernel.spv", "-output_no_suffix", "-output", "device"]
-            given = ["-options", _LARGE] if flags else []
-            _run([ocloc, *again, "-device", device, *given], folder, ocloc, _SECONDS)
+            _compile_spirv("kernel.spv", device, registers, folder, ocloc, _SECONDS)
             made = (folder / "device.bin").read_bytes()
     return made
+
+
+def _compile_spirv(file: str, device: str, registers: int, folder: Path, ocloc: str, seconds: float) -> None:
+    """Machine code for another device than LLVM's, as `device.bin`."""
+    command = [ocloc, "compile", "-spirv_input", "-file", file, "-output_no_suffix", "-output", "device"]
+    flags = ["-options", LARGE] if registers == 256 else []
+    _run([*command, "-device", device, *flags], folder, ocloc, seconds)
 
 
 def _chip(name: object) -> tuple[str, str]:
