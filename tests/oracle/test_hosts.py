@@ -21,7 +21,7 @@ from layoutalg.gemm import Gemm, plan_gemm
 from layoutalg.gemm.attention import Attention, plan_attention
 from tests.oracle.kernel_cpu import LIBRARIES
 from tests.oracle.spirv import imports_of
-from tests.oracle.toolchains import MISSING, absent, require, require_module, require_new, run
+from tests.oracle.toolchains import absent, require, require_module, require_new, run
 from tests.oracle.xe_shim import builtins_of, plain_source
 
 SMALL: dict[str, Any] = {"tile": (16, 32), "k_step": 32, "subgroups": (1, 2), "prefetch": "none"}
@@ -180,7 +180,7 @@ def test_the_host_for_sycl_compiles(name: str, tmp_path: Path) -> None:
     root = Path(sysconfig.get_path("data"))
     library = next(iter(sorted((root / "lib").glob("libsycl.so.?"))), None)
     if library is None or not (root / "include" / "sycl").is_dir():
-        pytest.skip(f"{MISSING}: intel-sycl-rt (pip install intel-sycl-rt)")
+        pytest.skip("Intel's SYCL is not installed: pip install intel-sycl-rt")
     assert shutil.which("g++") is not None, "g++"
     (tmp_path / "host.cpp").write_text(PLANS[name].host("sycl"))
     include = ["-isystem", str(root / "include"), f"-L{root / 'lib'}", f"-l:{library.name}"]
