@@ -5,6 +5,8 @@ Targets are Intel's GPUs, here, and CPUs with AMX (`cli.amx`).
 
 from __future__ import annotations
 
+from dataclasses import replace
+from math import prod
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -21,6 +23,7 @@ from layoutalg.cli.targets import (
     checked_options,
     compared_row,
     emit_names,
+    model_text,
     planner_options,
     print_report,
     target_names,
@@ -75,6 +78,13 @@ __all__ = ["gemm"]
 )
 @output_option("Write the kernel to a file, at lane level (AMX: whole) unless --emit says otherwise.")
 @click.option("--run", is_flag=True, help="Execute the kernel in the simulator on random matrices.")
+@click.option(
+    "--sample",
+    type=click.IntRange(min=1),
+    metavar="COUNT",
+    cls=GpuOption,
+    help="Execute so many workgroups, drawn by --seed, and compare what they compute; others must not write.",
+)
 @click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="For the random matrices.")
 @click.option("--check", is_flag=True, help="Ask LLVM, if it is installed, whether it accepts and lowers the kernel.")
 @click.option("--listing", is_flag=True, help="Compile the kernel with what is installed, and name each instruction.")
@@ -118,7 +128,9 @@ def _gpu_gemm(sizes: tuple[int, int, int], target: str, asked: Asked, options: d
     from layoutalg.show.gemm import gemm_report
     from layoutalg.show.plan_report import row
 
-    static, file, host, build = (options.pop(name) for name in ("static", "chip", "host", "build"))
+    static, file, host, build, sample = (options.pop(name) for name in ("static", "chip", "host", "build", "sample"))
+    if sample is not None:
+        asked = replace(asked, run=True)
     options["a"] = "f16" if options["a"] is None else options["a"]
     for name in ("tile", "subgroups"):
         options[name] = None if options[name] is None else as_shape(options[name])
@@ -129,7 +141,9 @@ def _gpu_gemm(sizes: tuple[int, int, int], target: str, asked: Asked, options: d
         print(text, end="")
         return
     results: list[PlanRow] = []
-    if asked.run:
+    if sample is not None:
+        results.append(_sampled(plan, text, asked.seed, sample))
+    elif asked.run:
         results.append(_simulated(plan, text, asked.seed))
     if asked.check:
         results.append(row(f"LLVM {plan.llvm}", "{llvm_says}", llvm_says=_llvm_sentence(plan, text, level)))
@@ -158,6 +172,35 @@ def _simulated(plan: Gemm, text: str, seed: int) -> PlanRow:
     wanted = exact(plan.problem, *inputs)
     modelled = found.tobytes() == computed_by(plan, *inputs).tobytes()
     return compared_row("simulated", found, wanted, modelled)
+
+
+def _sampled(plan: Gemm, text: str, seed: int, count: int) -> PlanRow:
+    """The same of some workgroups alone, and whether anything was written outside of their tiles."""
+    import numpy as np
+
+    from layoutalg.gemm.numerics import random_inputs
+    from layoutalg.gemm.run import check_size
+    from layoutalg.gemm.sampling import drawn, run_sample
+    from layoutalg.show.plan_report import row
+
+    workgroups = drawn(plan, count, seed)
+    check_size(plan)
+    inputs = random_inputs(plan.problem, np.random.default_rng(seed))
+    with progress_bar("workgroups") as progress:
+        found = run_sample(plan, workgroups, *inputs, text=text, progress=progress)
+    said = model_text(found.as_modelled) + ("" if found.untouched else "; elements OUTSIDE of these tiles are written")
+    return row(
+        "simulated",
+        "{sampled} of {workgroups} workgroups, drawn by seed {seed}: " + said + "; largest difference from numpy "
+        "{largest_difference:.3g} (largest element {largest_value:.3g})",
+        sampled=len(workgroups),
+        workgroups=prod(plan.grid),
+        seed=seed,
+        as_modelled=found.as_modelled,
+        untouched=found.untouched,
+        largest_difference=found.largest_difference,
+        largest_value=found.largest_value,
+    )
 
 
 def _llvm_sentence(plan: Gemm, text: str, level: str) -> str:
