@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from layoutalg.cli.arguments import OneOf, as_shape, json_option, llvm_option, output_option
+from layoutalg.cli.arguments import OneOf, as_shape, json_option, llvm_option, output_option, planner_chips
 from layoutalg.cli.hosts import check_host, host_option, launched_rows
 from layoutalg.cli.targets import (
     AmxOption,
@@ -47,7 +47,7 @@ __all__ = ["gemm"]
 @click.option("--c", default=None, help="Element type of C in memory (that of the accumulators unless given).")
 @click.option(
     "--target",
-    type=OneOf(target_names),
+    type=OneOf(target_names, lambda: planner_chips(able=False)),
     metavar="CHIP",
     default="pvc",
     show_default=True,
