@@ -29,6 +29,7 @@ from layoutalg.cli.targets import (
     target_names,
     written_rows,
 )
+from layoutalg.core.errors import PlanError
 from layoutalg.core.progress import progress_bar
 
 if TYPE_CHECKING:
@@ -58,6 +59,19 @@ __all__ = ["gemm"]
     type=click.Path(path_type=Path),
     cls=GpuOption,
     help="A file in TOML with the numbers of a board of your own; its kernels are those of the chip that it is like.",
+)
+@click.option(
+    "--measured",
+    type=click.Path(path_type=Path),
+    cls=GpuOption,
+    help="A file of measured times: the fastest tiling in it for this problem is planned. --measure adds to it.",
+)
+@click.option(
+    "--measure",
+    type=click.IntRange(1, 64),
+    metavar="COUNT",
+    cls=GpuOption,
+    help="Build, check and time so many of the best candidates on this machine's GPU (pyopencl), into --measured.",
 )
 @planner_options
 @llvm_option("The version that the kernel is for.")
@@ -129,18 +143,22 @@ def _gpu_gemm(sizes: tuple[int, int, int], target: str, asked: Asked, options: d
     from layoutalg.show.plan_report import row
 
     static, file, host, build, sample = (options.pop(name) for name in ("static", "chip", "host", "build", "sample"))
+    measure, measured = options.pop("measure"), options.pop("measured")
     if sample is not None:
         asked = replace(asked, run=True)
     options["a"] = "f16" if options["a"] is None else options["a"]
     for name in ("tile", "subgroups"):
         options[name] = None if options[name] is None else as_shape(options[name])
-    plan = plan_gemm(*sizes, target=target, chip=None if file is None else read_chip(file), **options)
+    chip = None if file is None else read_chip(file)
+    if measure is not None:
+        _measure(plan_gemm(*sizes, target=target, chip=chip, **options), options, measure, measured)
+    plan = plan_gemm(*sizes, target=target, chip=chip, measured=measured, **options)
     level = asked.level or "lane"
     text = plan.emit(level, static=static) if asked.wants_text else ""
     if asked.wants_only_text and build is None:
         print(text, end="")
         return
-    results: list[PlanRow] = []
+    results: list[PlanRow] = [] if measured is None else [_measured_row(plan, measured)]
     if sample is not None:
         results.append(_sampled(plan, text, asked.seed, sample))
     elif asked.run:
@@ -155,6 +173,40 @@ def _gpu_gemm(sizes: tuple[int, int, int], target: str, asked: Asked, options: d
         results[:0] = written_rows("kernel", text, asked.output, asked.level)
     report = gemm_report(plan, results, runners_up=asked.runners_up, explain=asked.explain)
     print_report(report, asked.as_json, "" if made is None else f"\n{made.text()}")
+
+
+def _measure(plan: Gemm, options: dict[str, Any], count: int, file: Path | None) -> None:
+    """Time the best candidates among those that have what was chosen, and keep the times."""
+    from layoutalg.gemm.measuring import measured_by, this_machine, top_plans, write_measured
+    from layoutalg.gemm.options import TilingOptions, part
+    from layoutalg.gemm.search import Choices
+
+    if file is None:
+        raise PlanError("--measure: needs --measured FILE, where the times are kept")
+    choices = Choices(**part(TilingOptions, options))  # pyright: ignore[reportArgumentType]  it makes pairs of any sequences
+    plans = top_plans(plan.problem, count, choices, llvm=plan.llvm, chip=plan.board)
+    with progress_bar("candidates") as progress:
+        rows = measured_by(this_machine, plans, progress)
+    write_measured(file, rows)
+
+
+def _measured_row(plan: Gemm, file: Path) -> PlanRow:
+    """What the file says of the tiling that is planned."""
+    from layoutalg.gemm.measuring import fastest, read_measured
+    from layoutalg.gemm.search import Choices
+    from layoutalg.show.plan_report import row
+
+    rows = read_measured(file)
+    best = fastest(rows, plan.problem, Choices.of(plan.tiling), llvm=plan.llvm)
+    if best is None:
+        return row("measured", "{measured_file} has no time for this problem; the model chose", measured_file=str(file))
+    return row(
+        "measured",
+        "{measured_seconds:seconds} a launch on {measured_device}, the fastest in {measured_file}",
+        measured_seconds=best.seconds,
+        measured_device=best.device,
+        measured_file=str(file),
+    )
 
 
 def _simulated(plan: Gemm, text: str, seed: int) -> PlanRow:
