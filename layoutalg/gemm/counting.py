@@ -52,10 +52,10 @@ _PREFETCH = 7
 """What a shared prefetch takes: the compiler writes its payload in every step, and its place moves on."""
 
 _LINES = {True: 4, False: 7}
-"""What a prefetch of lines takes besides its message: a mask of the lanes that ask (a comparison, two jumps), and its place moves on.
-On chips without immediate offsets (False) the compiler moves its address too, and waits for all but the first one."""
+"""What a prefetch of lines takes besides its message: a mask of the lanes that ask (a comparison, two jumps), and its place
+moves on. On chips without immediate offsets (False) the compiler moves its address too, and waits for all but the first."""
 _MORE_SHARED = 4
-"""What each shared prefetch takes more without immediate offsets, moves and waits, beyond those of the grid of `measured`, 8x4.
+"""What each shared prefetch takes more without immediate offsets (moves, waits), beyond those of the grid of `measured`, 8x4.
 
 Both were measured at tiles of 8x16 to 48x32 in grids of 1x1 to 8x4, f16 and tf32 (LLVM 24, ocloc 26.27.039122, 2026-11-27): with
 lines all loops as said, with shared blocks within 12 %."""
