@@ -57,8 +57,8 @@ moves on. On chips without immediate offsets (False) the compiler moves its addr
 _MORE_SHARED = 4
 """What each shared prefetch takes more without immediate offsets (moves, waits), beyond those of the grid of `measured`, 8x4.
 
-Both were measured at tiles of 8x16 to 48x32 in grids of 1x1 to 8x4, f16 and tf32 (LLVM 24, ocloc 26.27.039122, 2026-11-27): with
-lines all loops as said, with shared blocks within 12 %."""
+Both were measured at tiles of 8x16 to 48x32 in grids of 1x1 to 8x4, f16 and tf32 (LLVM 24, ocloc 26.27.039122, 2026-11-27):
+with lines all loops as said, with shared blocks within 12 %."""
 _LANE_LOAD = 22
 """What an element costs that a lane loads itself, besides the message: its address of 64 bits, its mask, its place in the
 fragment. Measured on bmg with f16 and bf16 (LLVM 24, ocloc 26.27.039122, 2026-11-27), the load included: 21 for A in tiles of
