@@ -179,10 +179,10 @@ def sized(binary: bytes, chains: Sequence[Chain]) -> bytes:
     return words.tobytes()
 
 
-def merged(chains: Sequence[Chain]) -> str:
-    """One module of the kernels k0, k1, ... of several conversions."""
+def merged(chains: Sequence[Chain], device: str) -> str:
+    """One module of the kernels k0, k1, ... of several conversions, as they are emitted for a chip."""
     texts = [
-        emit_kernel(chain, f"i{chain[0].element_bits}", f"k{i}", llvm=22).rstrip().splitlines()
+        emit_kernel(chain, f"i{chain[0].element_bits}", f"k{i}", device, 22).rstrip().splitlines()
         for i, chain in enumerate(chains)
     ]
     declared = dict.fromkeys([line for lines in texts for line in lines if line.startswith("    llvm.func ")])
@@ -208,7 +208,7 @@ def intel_listings(chains: Sequence[Chain], device: str, ocloc: str) -> list[lis
         batch = chains[start : start + BATCH]
         with TemporaryDirectory() as name:
             folder = Path(name)
-            (folder / "k.mlir").write_text(merged(batch))
+            (folder / "k.mlir").write_text(merged(batch, device))
             _run(["mlir-opt-22", "k.mlir", f"--gpu-lower-to-xevm-pipeline={options}", "-o", "lowered.mlir"], folder)
             binary = spirv((folder / "lowered.mlir").read_text())
             (folder / "k.spv").write_bytes(sized(binary, batch))
