@@ -34,7 +34,7 @@ from typing import NamedTuple
 
 from layoutalg.hardware.chips import target_info
 
-__all__ = ["CYCLE_BYTES", "Rates", "Served", "rates", "served"]
+__all__ = ["CYCLE_BYTES", "Rates", "Served", "rates", "served", "widest"]
 
 CYCLE_BYTES = 128
 """The bytes of a cycle of shared memory, as cycles are counted here: those of 32 banks."""
@@ -127,6 +127,21 @@ class Served(NamedTuple):
     def together(self, size: int) -> int:
         """How many lanes are served together whose accesses have so many bytes."""
         return max(min(self.banks * 4 // size, self.most), 1)
+
+
+@lru_cache(maxsize=64)
+def widest(chip: str) -> int:
+    """The bytes that a lane moves in one access, at most.
+
+    32 on Intel's chips of 16 lanes (IGC 2.40's listings for bmg and pvc have `load.slm.d32x8`), 16 elsewhere.
+
+    Raises `PlanError` for an unknown chip.
+
+    >>> widest("pvc"), widest("dg2"), widest("sm_80")
+    (32, 16, 16)
+    """
+    info = target_info(chip)
+    return 32 if info.has_dpas and info.subgroup_size == 16 else 16
 
 
 @lru_cache(maxsize=1024)

@@ -31,13 +31,13 @@ from functools import partial
 
 from layoutalg.conversion.program.builder import Builder
 from layoutalg.conversion.program.program import Program
-from layoutalg.conversion.program.steps import BANKS, VECTOR, WORD, Address
+from layoutalg.conversion.program.steps import BANKS, WORD, Address
 from layoutalg.conversion.strategies.byte_exchange import merged, with_parts
 from layoutalg.conversion.strategies.padding import Touch, placed
 from layoutalg.conversion.strategies.renaming import packed, sums, unpacked, with_cells
 from layoutalg.conversion.strategies.through_memory import keeps_subgroups, storing, sum_factors
 from layoutalg.hardware.chips import target_info
-from layoutalg.hardware.shared_memory import served
+from layoutalg.hardware.shared_memory import served, widest
 from layoutalg.memory.machine_bits import Place, View
 
 __all__ = ["forms_of", "through_forms"]
@@ -87,6 +87,11 @@ class _Problem:
     def within(self) -> int:
         """The bits that tell the cells of a word apart."""
         return (WORD // self.bits).bit_length() - 1
+
+    @property
+    def most(self) -> int:
+        """The bits that tell the cells of an access apart, at most."""
+        return (widest(self.target) * 8 // self.bits).bit_length() - 1
 
     def registers(self, after: bool) -> list[int]:
         """The bits that are in registers on a side, low ones first."""
@@ -255,14 +260,13 @@ def _vectors(problem: _Problem, chunk: Sequence[int], *, after: bool) -> _Side:
     wide = next((i for i, bit in enumerate(chunk) if bit not in registers), len(chunk))
     if wide < problem.within:
         return _Side((), ())
-    words = min(wide, problem.within + VECTOR.bit_length() - 1)
+    words = min(wide, problem.most)
     return _Side(tuple(chunk[: problem.within]), tuple(chunk[problem.within : words]))
 
 
 def _chunks(problem: _Problem) -> list[tuple[int, ...]]:
-    """Chunks of up to 16 bytes of what a side has in registers, low bits first: in words of both sides, or of one."""
-    within = problem.within
-    most = within + VECTOR.bit_length() - 1
+    """Chunks, as wide as an access may be, of what a side has in registers, low bits first: in words of both sides, or of one."""
+    within, most = problem.within, problem.most
     stored, loaded = (problem.registers(after) for after in (False, True))
     found: list[tuple[int, ...]] = []
     for own, other in ((loaded, stored), (stored, loaded)):
