@@ -179,10 +179,10 @@ def sized(binary: bytes, chains: Sequence[Chain]) -> bytes:
     return words.tobytes()
 
 
-def merged(chains: Sequence[Chain], device: str) -> str:
+def merged(chains: Sequence[Chain], device: str, llvm: int) -> str:
     """One module of the kernels k0, k1, ... of several conversions, as they are emitted for a chip."""
     texts = [
-        emit_kernel(chain, f"i{chain[0].element_bits}", f"k{i}", device, 22).rstrip().splitlines()
+        emit_kernel(chain, f"i{chain[0].element_bits}", f"k{i}", device, llvm).rstrip().splitlines()
         for i, chain in enumerate(chains)
     ]
     declared = dict.fromkeys([line for lines in texts for line in lines if line.startswith("    llvm.func ")])
@@ -200,16 +200,18 @@ def merged(chains: Sequence[Chain], device: str) -> str:
     )
 
 
-def intel_listings(chains: Sequence[Chain], device: str, ocloc: str) -> list[list[str]]:
-    """The lines of each kernel's listing."""
+def intel_listings(
+    chains: Sequence[Chain], device: str, ocloc: str, mlir: str = "mlir-opt-22", llvm: int = 22
+) -> list[list[str]]:
+    """The lines of each kernel's listing, by way of the `mlir-opt` of a version."""
     found: list[list[str]] = []
-    options = "xegpu-op-level=lane zebin-chip=pvc binary-format=bin"
+    options = f"xegpu-op-level=lane zebin-chip=pvc binary-format={'bin' if llvm == 22 else 'isa'}"
     for start in range(0, len(chains), BATCH):
         batch = chains[start : start + BATCH]
         with TemporaryDirectory() as name:
             folder = Path(name)
-            (folder / "k.mlir").write_text(merged(batch, device))
-            _run(["mlir-opt-22", "k.mlir", f"--gpu-lower-to-xevm-pipeline={options}", "-o", "lowered.mlir"], folder)
+            (folder / "k.mlir").write_text(merged(batch, device, llvm))
+            _run([mlir, "k.mlir", f"--gpu-lower-to-xevm-pipeline={options}", "-o", "lowered.mlir"], folder)
             binary = spirv((folder / "lowered.mlir").read_text())
             (folder / "k.spv").write_bytes(sized(binary, batch))
             _run([ocloc, "compile", "-file", "k.spv", "-spirv_input", "-device", device, "-out_dir", "bin"], folder)
