@@ -35,8 +35,10 @@ What LLVM takes on the way to SPIR-V for Intel GPUs, as it was found by asking L
 - Shared local memory is a `memref.global` in address space 3. A `memref.alloca` or `llvm.alloca` there becomes an invalid
   OpVariable, `memref.alloc` a call of malloc, a `workgroup(...)` attribution one more argument of the kernel;
   `#gpu.address_space<workgroup>` is not converted ("conversion of memref memory space ... to integer address space failed").
-- `gpu.barrier` is a barrier of the workgroup, in LLVM 23 and 24 with `scope <subgroup>` too. A barrier inside a subgroup is,
-  for Intel's GPUs, a call of `__spirv_ControlBarrier` that becomes OpControlBarrier; their compilers make no instruction of it.
+- `gpu.barrier` is a barrier of the workgroup, in LLVM 23 and 24 with `scope <subgroup>` too, and orders all memory unless
+  `memfence` says less, which LLVM 22 does not read. For Intel's GPUs a barrier inside a subgroup, and one that orders shared
+  memory alone for LLVM 22, is a call of `__spirv_ControlBarrier` that becomes OpControlBarrier. Of the one their compiler makes
+  no instruction (it keeps the order; a thread's messages to shared memory arrive in it), of the other one fence, not two.
 - `gpu.shuffle`, in all its modes, needs `intel_reqd_sub_group_size` on a `gpu.func` around it, equal to its width; in a
   `func.func` it is "explicitly marked illegal". `gpu.lane_id` is
   SubgroupLocalInvocationId, `gpu.subgroup_id` SubgroupId.
@@ -58,7 +60,7 @@ from math import gcd
 
 from layoutalg.conversion.lowering.fragment_vectors import cast, vector_sizes
 from layoutalg.conversion.lowering.indices import FIXED_WIDTH, Indices, named
-from layoutalg.conversion.lowering.operations import BARRIER_IN_SUBGROUP, write_chain
+from layoutalg.conversion.lowering.operations import CONTROL_BARRIER, write_chain
 from layoutalg.conversion.lowering.shared_memory import ALIGNMENT, SHARED, declared_blocks, shared_bytes, shared_type
 from layoutalg.conversion.lowering.writer import Value, Writer, typed
 from layoutalg.conversion.program.liveness import liveness_of_chain
@@ -293,8 +295,8 @@ def _written(chain: Sequence[Program], name: str, indices: Indices, rest: str) -
     takes = ", ".join(f"{names[argument]}: {argument.kind}" for argument in writer.arguments)
     shared = _declared(chain, indices, name)
     body = writer.text(_INDENT)
-    barrier = f"    llvm.func spir_funccc @{BARRIER_IN_SUBGROUP}(i32, i32, i32) attributes {{convergent}}"
-    if f"@{BARRIER_IN_SUBGROUP}(" in body:
+    barrier = f"    llvm.func spir_funccc @{CONTROL_BARRIER}(i32, i32, i32) attributes {{convergent}}"
+    if f"@{CONTROL_BARRIER}(" in body:
         shared.append(barrier)
     shared += [f"    {line}" for line in declared_blocks(chain)]
     lines = (

@@ -121,6 +121,8 @@ class Indices:
         """The lanes that execute together: `lanes`, or several subgroups' where the chip's number is fixed."""
         self.strict = rules(llvm).strict_properties
         """Whether the reader wants alignments without braces."""
+        self.barriers_of_spaces = rules(llvm).barriers_of_spaces
+        """Whether a barrier can say that it orders shared memory alone."""
         self._made: dict[object, Value] = {}
 
     def once(self, key: object, make: Callable[[], Value]) -> Value:
