@@ -57,13 +57,24 @@ MIXED, NARROW = (8, 16, 32, 32, 64), (8, 8, 16)
 BATCH = 40
 """Kernels in one module: compilers are slow to start."""
 SEEN: dict[str, float] = {
-    "broadcast": 1, "xor_1": 2, "xor_2": 4, "xor_4": 4, "xor_8": 2, "indexed": 3, "pattern": 1, "pattern_terms": 1,
+    "broadcast": 1, "xor_1": 2, "xor_2": 4, "xor_4": 4, "xor_8": 2, "indexed": 3, "looked_up": 5, "map_mask": 1,
+    "map_shift": 1, "map_join": 1, "map_reversed": 8, "byte_sent": 10, "bytes_sent": 20, "half_sent": 2,
     "select": 1, "select_sg": 1, "condition": 1, "condition_table": 2, "condition_sg": 5, "permute_shift": 1,
     "permute_logic": 1, "permute_select": 1, "permute_constant": 1, "half": 1, "byte": 3, "result": 1, "renamed": 1,
-    "store": 1, "load": 1, "payload": 1, "narrow": 1, "masked": 4, "address": 1, "address_terms": 1, "address_sg": 1,
-    "offset": 1, "barrier": 9, "fence": 4, "memory": 1, "region": 1, "permute_half": 1,
+    "store": 1, "load": 1, "payload": 1, "stored_byte": 1, "narrow": 1, "masked": 4, "sum_mask": 1, "sum_shift": 1,
+    "sum_times": 1, "sum_chosen": 2, "sum_join": 1, "sum_flip": 1, "sum_reversed": 8, "sum_scaled": 1, "scalar": 1, "scalar_times": 1,
+    "scalar_chosen": 3, "scalar_reversed": 8, "veiled": 2, "offset": 1, "offset_computed": 1, "rearranged": 1, "barrier": 8, "memory": 1, "region": 1,
+    "permute_half": 1,
 }  # fmt: skip
 """What kernels with one kind of step have in their listings for pvc and bmg, 16 lanes."""
+
+IGNORED = frozenset(
+    ("dpp", "lane_swap", "ds_access", "ds_base", "ds_copied", "pattern", "near", "near_ops", "pattern_ops", "address",
+     "address_shift", "address_mask", "address_bare", "address_times", "address_add", "address_or", "address_flip",
+     "address_of_sg", "address_scaled", "address_reversed", "group_moved", "regrouped", "paired_wide", "paired_matrix", "masked_run",
+     "piece", "memory_of_several", "store_word", "load_word")
+)  # fmt: skip
+"""Charges that say nothing about Intel's chips, or say what others say better."""
 
 CONVERSIONS: tuple[Conversion, ...] = (
     *(
@@ -260,7 +271,7 @@ def _intel(device: str, ocloc: str, version: str, lanes: tuple[int, ...] = (16, 
 
     # Debian's compiler copies the words that regions take and make (tests/oracle/test_register_regions.py).
     seen = SEEN | ({"region_word": 0.5} if device == "dg2" else {})
-    once = ("barrier", "fence", "memory", "store", "load", "condition_sg")
+    once = ("barrier", "memory", "condition_sg", "scalar", "scalar_times", "scalar_chosen", "scalar_reversed")
     return Compiler(
         version,
         lanes,

@@ -46,7 +46,7 @@ from dataclasses import dataclass
 from math import fsum
 from typing import Any, Literal, NamedTuple
 
-from layoutalg.conversion.charges import PAIRED, charges_of
+from layoutalg.conversion.charges import charges_of
 from layoutalg.conversion.prices import Listings, prices_of
 from layoutalg.conversion.program.access_conflicts import program_cycles, program_ways
 from layoutalg.conversion.program.program import Program
@@ -175,8 +175,7 @@ class Cost:
         return round(sum([program_cycles(program, self.name) for program in chain]) * self.unit) if self.unit else 0
 
     def _parts(self, chain: Sequence[Program], found: Listings) -> Parts:
-        pairs = any(found.prices[name] for name in PAIRED)
-        charges, known = charges_of(chain, waits=not self.unit, pairs=pairs), rates(self.name)
+        charges, known = charges_of(chain, waits=not self.unit, vendor=found.vendor), rates(self.name)
         issued = _issued(found.instructions, charges)
         if known is None or not self.unit:
             return Parts(_issued(found.prices, charges), 0, 0, 0)
