@@ -475,7 +475,10 @@ def _wait(scope: str, indices: Indices, calls: bool) -> None:
         case ("subgroup", "amd"):
             writer.do('llvm.fence syncscope("wavefront") acq_rel')
         case (_, "intel") if calls and (scope == "subgroup" or not indices.barriers_of_spaces):
-            number, order = indices.constant(_SUBGROUP if scope == "subgroup" else _WORKGROUP), indices.constant(_SHARED_IN_ORDER)
+            number, order = (
+                indices.constant(_SUBGROUP if scope == "subgroup" else _WORKGROUP),
+                indices.constant(_SHARED_IN_ORDER),
+            )
             form = f"llvm.call spir_funccc @{CONTROL_BARRIER}(%s, %s, %s) {{convergent}} : (i32, i32, i32) -> ()"
             writer.do(form, (number, number, order))
         case (_, "intel") if indices.barriers_of_spaces:

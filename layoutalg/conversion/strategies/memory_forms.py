@@ -18,7 +18,7 @@ registers have those bits one above the other in words, byte permutes bring them
 pairs, as halves, and a permute picks one of the two. gfx950 transposes blocks of 4x4 halves among 16 lanes
 (`ds_read_b64_tr_b16`).
 
-Intel's block messages move a place of each lane side by side, a register after the other. So the other side stores or loads 16
+Intel's block messages move a place of each lane side by side, a register after the other. So the other side stores or loads 32
 bytes of what its lanes have in registers; padded lines would be no blocks. What is not in a row is placed by `padding`, so that
 lanes meet in no bank.
 """
@@ -265,7 +265,7 @@ def _vectors(problem: _Problem, chunk: Sequence[int], *, after: bool) -> _Side:
 
 
 def _chunks(problem: _Problem) -> list[tuple[int, ...]]:
-    """Chunks, as wide as an access may be, of what a side has in registers, low bits first: in words of both sides, or of one."""
+    """Chunks of up to the widest access of what a side has in registers, low bits first: in words of both sides, or of one."""
     within, most = problem.within, problem.most
     stored, loaded = (problem.registers(after) for after in (False, True))
     found: list[tuple[int, ...]] = []
