@@ -13,39 +13,39 @@ numbers becomes moves for each bit of the distance where lanes are columns of on
 `conversion.prices` has what each costs. The names of charges are the columns of its tables:
 
 - shuffle, broadcast: steps; dpp: those that AMD's ALUs do (`program.dpp`); lane_swap: swaps of rows of lanes; xor_1, xor_2,
-  xor_4, xor_8, xor_16: the bits of XOR distances, added up; indexed: shuffles that are neither; pattern, near:
-  different lane patterns of those, and of `dpp`; pattern_ops, near_ops: what is left of linear maps on NVIDIA's and AMD's
-  chips; map_...: the same on Intel's (`intel_address_charges`); looked_up: maps that are in a table
-- byte_sent, half_sent, bytes_sent: shuffles of words that hold one byte, one element of 16 bits, or several bytes, and no more
+  xor_4, xor_8, xor_16: the bits of XOR distances, added up; indexed: shuffles that are neither; pattern, near: different lane
+  patterns of those, and of `dpp`; pattern_ops, near_ops: what is left of linear maps on NVIDIA's and AMD's chips; map_...:
+  the same on Intel's (`intel_address_charges`); looked_up: maps that are in a table
+- byte_sent, half_sent, bytes_sent: shuffles of words that hold one byte, one element of 16 bits, or several bytes, and no
+  more
 - select, select_sg: selects by lane and by subgroup; condition, condition_table: different sets of lanes, those that are one
   comparison and those that are looked up in a constant; condition_sg: different sets of subgroups
 - permute, permute_by_lane: byte permutes, those whose selectors differ by lane; permute_shift, permute_logic, permute_select:
   the shifts, the masks and joins, and the selects by which they are written; permute_constant: different masks of these;
   permute_half: where lanes differ in whole halves, the selects and moves of halves that are written instead
 - region: moves between regions of the register file; region_word: words that such moves take and make
-- half, byte: parts of 16 and 8 bits that words are packed from or unpacked into, one by one; joined: byte permutes that do it,
-  one for each further word that parts of a word come from, at least one; byte_loaded: bytes that came with others by loads of
-  16 bits; low_half: words that two bytes are alone in, as they lie in a register
+- half, byte: parts of 16 and 8 bits that words are packed from or unpacked into, one by one; joined: byte permutes that do
+  it, one for each further word that parts of a word come from, at least one; byte_loaded: bytes that came with others by
+  loads of 16 bits; low_half: words that two bytes are alone in, as they lie in a register
 - result: words of the result that no instruction writes where they are wanted; renamed: those that were given in another
-  register, once each, and all of their message once more; group_moved: those of a group of four that did not lie so; regrouped:
-  those that were loaded several at once, and are not so in four registers of the result; rearranged: in a message of it; paired: halves of elements of 64 bits
-  that selects and permutes made, paired_sent: shuffles, paired_matrix: loads of matrices; paired_alone: those of one element; paired_wide:
-  those of more than four elements
+  register, once each, and all of their message once more; group_moved: those of a group of four that did not lie so;
+  regrouped: those that were loaded several at once, and are not so in four registers of the result; rearranged: in a message
+  of it; paired: halves of elements of 64 bits that selects and permutes made, paired_sent: shuffles, paired_matrix: loads of
+  matrices; paired_alone: those of one element; paired_wide: those of more than four elements
 - store, load: messages to shared memory; store_word, load_word: their words; payload: words of stores that are copied;
   narrow: parts of words that are moved by themselves; upper, upper_byte: those that are stored and not lowest in their
-  register;
-  masked: stores in which some lanes take no part
+  register; masked: stores in which some lanes take no part
 - masked_run: those one after another by the same lanes, once: one branch is written round them, but for Intel's
 - stored_byte: bytes that are stored: each becomes a word before
 - block: block messages; each takes its address from a register of its own; block_memory: conversions that have any
 - ds_access, ds_base, ds_copied: accesses on AMD's chips, where two may be one instruction (`paired_accesses`)
-- address: different addresses; address_...: the operations that are left of them (`address_charges`); on Intel's chips sum_...,
-  those of the subgroup's number alone, scalar..., and veiled: numbers that are hidden (`intel_address_charges`)
+- address: different addresses; address_...: the operations that are left of them (`address_charges`); on Intel's chips
+  sum_..., those of the subgroup's number alone, scalar..., and veiled: numbers that are hidden (`intel_address_charges`)
 - crowded: registers that messages read, beyond those that there are: pvc waits before it writes one of them again
 - offset: messages further on; offset_computed: those of them that no message of Intel's chips brings along, since they are
-  joined by XOR, those of bytes, or of more than two subgroups, whose addresses could overflow, or added to a pointer;
-  apart: those of them whose distance is joined by XOR with bits that lanes differ in; piece: further parts of messages, each
-  as wide as its address is aligned
+  joined by XOR, those of bytes, or of more than two subgroups, whose addresses could overflow, or added to a pointer; apart:
+  those of them whose distance is joined by XOR with bits that lanes differ in; piece: further parts of messages, each as wide
+  as its address is aligned
 - barrier, fence, memory: barriers of several subgroups, of one, and conversions that use shared memory at all,
   memory_of_several: of several subgroups; waits: rounds that lanes wait for a bank
 """
@@ -78,31 +78,28 @@ from layoutalg.conversion.program.steps import (
     Shuffle,
     Store,
 )
+from layoutalg.conversion.word_places import GROUP, copied_words, moved_in_group, together
 from layoutalg.core.errors import ConversionError
 from layoutalg.core.whole_numbers import instance_of, listed
 
 __all__ = ["CHARGES", "charges_of"]
 
 CHARGES = (
-    "shuffle", "broadcast", "dpp", "lane_swap", "xor_1", "xor_2", "xor_4", "xor_8", "xor_16", "indexed",
-    "pattern", "near", "near_ops", "pattern_ops", "looked_up", "map_mask", "map_shift", "map_join", "map_reversed",
-    "byte_sent", "half_sent", "bytes_sent",
-    "select", "select_sg", "condition", "condition_table", "condition_sg",
-    "permute", "permute_by_lane", "permute_shift", "permute_logic", "permute_select", "permute_constant",
-    "permute_half", "region", "region_word",
-    "half", "byte", "joined", "byte_loaded", "low_half", "result", "renamed", "group_moved", "regrouped", "rearranged",
-    "paired", "paired_sent", "paired_alone", "paired_wide", "paired_matrix",
-    "store", "load", "store_word", "load_word", "payload", "narrow", "upper", "upper_byte", "masked", "masked_run",
-    "stored_byte", "block", "block_memory", "ds_access", "ds_base", "ds_copied", "address", "address_shift",
-    "address_mask", "address_bare", "address_times", "address_add", "address_or", "address_flip", "address_of_sg",
-    "address_scaled", "address_reversed", "sum_mask", "sum_shift", "sum_times", "sum_chosen", "sum_join", "sum_flip", "sum_reversed",
-    "sum_scaled", "scalar", "scalar_times", "scalar_chosen", "scalar_reversed", "veiled", "crowded", "offset", "offset_computed", "apart", "piece",
-    "barrier", "fence", "memory", "memory_of_several", "waits",
+    "shuffle", "broadcast", "dpp", "lane_swap", "xor_1", "xor_2", "xor_4", "xor_8", "xor_16", "indexed", "pattern",
+    "near", "near_ops", "pattern_ops", "looked_up", "map_mask", "map_shift", "map_join", "map_reversed", "byte_sent",
+    "half_sent", "bytes_sent", "select", "select_sg", "condition", "condition_table", "condition_sg", "permute",
+    "permute_by_lane", "permute_shift", "permute_logic", "permute_select", "permute_constant", "permute_half", "region",
+    "region_word", "half", "byte", "joined", "byte_loaded", "low_half", "result", "renamed", "group_moved", "regrouped",
+    "rearranged", "paired", "paired_sent", "paired_alone", "paired_wide", "paired_matrix", "store", "load", "store_word",
+    "load_word", "payload", "narrow", "upper", "upper_byte", "masked", "masked_run", "stored_byte", "block",
+    "block_memory", "ds_access", "ds_base", "ds_copied", "address", "address_shift", "address_mask", "address_bare",
+    "address_times", "address_add", "address_or", "address_flip", "address_of_sg", "address_scaled", "address_reversed",
+    "sum_mask", "sum_shift", "sum_times", "sum_chosen", "sum_join", "sum_flip", "sum_reversed", "sum_scaled", "scalar",
+    "scalar_times", "scalar_chosen", "scalar_reversed", "veiled", "crowded", "offset", "offset_computed", "apart",
+    "piece", "barrier", "fence", "memory", "memory_of_several", "waits",
 )  # fmt: skip
 """The names of all charges."""
 _BYTES = WORD // 8
-_GROUP = 4
-"""The registers that are loaded or stored at once on NVIDIA's and AMD's chips, at most."""
 _MESSAGE = 128
 """The words of a message to shared memory, at most: 8 of 16 lanes, 4 of 32; and 4 of more lanes."""
 _LINE = 4
@@ -332,7 +329,7 @@ def _of_accesses(program: Program, found: Counter[str], once: _Once, *, waits: b
                     [cell * bits % WORD != 0 for cell in cells if cell >= 0]
                 )
             found["masked"] += step.where is not None
-            found["payload"] += _copied(words, given)
+            found["payload"] += copied_words(words, given)
     if waits:
         found["waits"] += sum(
             [(ways - 1) * len(step[0]) for step, ways in zip(accesses, program_ways(program), strict=True)]
@@ -392,7 +389,7 @@ def _of_result(chain: Sequence[Program], kinds: Mapping[type, list[Any]], found:
     given = len(last.pack) // parts if len(chain) == 1 else 0
     if pairs and (all_loads or Store in kinds):
         found.update(paired_accesses(last, rest))
-    found["group_moved"] += sum([_moved_in_group(rest[i : i + _GROUP], given) for i in range(0, len(rest), _GROUP)])
+    found["group_moved"] += sum([moved_in_group(rest[i : i + GROUP], given) for i in range(0, len(rest), GROUP)])
     received = {step.to for step in shuffles if not step.sg and not step.others and _pattern(step.lanes)[0] is not None}
     if received:
         found["result"] += sum([word in received for word in rest])
@@ -400,11 +397,11 @@ def _of_result(chain: Sequence[Program], kinds: Mapping[type, list[Any]], found:
     found["result"] += len(made) - len(set(made))
     loads = {word: step.to for step in all_loads for word in step.to}
     for kind, weight, groups, most in (
-        ("regrouped", 1, loads, _GROUP),
+        ("regrouped", 1, loads, GROUP),
         ("rearranged", 1, loads, _most(last)),
-        ("result", 2, _lines(last), _GROUP),
+        ("result", 2, _lines(last), GROUP),
     ):
-        apart = [not _together(rest, place, groups[word], most) for place, word in enumerate(rest) if word in groups]
+        apart = [not together(rest, place, groups[word], most) for place, word in enumerate(rest) if word in groups]
         found[kind] += weight * sum(apart)
     if last.element_bits > WORD:
         sent = {step.to for step in shuffles} if len(chain) == 1 else set[int]()
@@ -412,7 +409,7 @@ def _of_result(chain: Sequence[Program], kinds: Mapping[type, list[Any]], found:
         found["paired_alone"] += len(alone) if last.registers == 1 else 0
         matrices = {word for step in all_loads if step.matrix for word in step.to}
         found["paired_matrix"] += len(matrices.intersection(made))
-        found["paired_wide"] += len(alone) if last.registers > _GROUP else 0
+        found["paired_wide"] += len(alone) if last.registers > GROUP else 0
         alone = alone if last.registers > 1 else set[int]()
         found["paired_sent"] += len(alone & sent)
         found["paired"] += len(alone - sent)
@@ -422,47 +419,9 @@ def _of_result(chain: Sequence[Program], kinds: Mapping[type, list[Any]], found:
         piece = rest[start : start + size]
         moved = [word for place, word in enumerate(piece, start) if 0 <= word < given and word != place]
         if moved:
-            copied = _copied(piece, given)
+            copied = copied_words(piece, given)
             count = (len(moved) if twice else 0) + (copied if len(moved) * 2 >= len(piece) else 0) if copied else 0
             found["renamed"] += -(-count // 2) if last.element_bits > WORD else count  # an instruction copies 64 bits
-
-
-def _moved_in_group(words: Sequence[int], given: int) -> int:
-    """How many words of a group of registers that were given are copied: all, or those that lay elsewhere in their group.
-
-    >>> _moved_in_group((4, 5, 6, 7), 8), _moved_in_group((0, 2, 1, 3), 8), _moved_in_group((0, 9, 1, 8), 8)
-    (0, 4, 1)
-    """
-    held = [(place, word) for place, word in enumerate(words) if 0 <= word < given]
-    if len(held) == len(words):
-        run = words[0] % len(words) == 0 and all(word == words[0] + place for place, word in held)
-        return 0 if run else len(words)
-    return sum(word % _GROUP != place for place, word in held)
-
-
-def _copied(words: Sequence[int], given: int) -> int:
-    """How many words of a message are copied, since registers that were given do not lie there one after another.
-
-    >>> _copied((4, 5, 6, 7), 8), _copied((4, 6), 8), _copied((9, 4), 8)
-    (0, 2, 1)
-    """
-    if tuple(words) == tuple(range(words[0], words[0] + len(words))):
-        return 0
-    return sum(0 <= word < given for word in words)
-
-
-def _together(words: Sequence[int], place: int, loaded: Sequence[int], most: int) -> bool:
-    """Whether a word of the result lies beside those that were loaded with it, in a group of registers; alone: always.
-
-    >>> _together((4, 5, 6, 7), 1, (4, 5, 6, 7), 4), _together((4, 6, 5, 7), 1, (4, 5, 6, 7), 4), _together((4, 5), 0, (4,), 4)
-    (True, False, True)
-    """
-    count = min(len(loaded), most)
-    if count < 2:
-        return True
-    first = loaded.index(words[place]) // count * count
-    start = place // count * count
-    return tuple(words[start : start + count]) == tuple(loaded[first : first + count])
 
 
 def _lines(program: Program) -> dict[int, tuple[int, ...]]:

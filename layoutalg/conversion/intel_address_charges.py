@@ -113,7 +113,9 @@ def _of_address(address: Address, lanes: int, subgroups: int) -> _Own:
             own = _of_factor(axis, divisor, extent, stride, counts[axis])
             once |= own
             products += any(operation[0] == "sum_times" for operation in own)
-    more["sum_flip" if address.xor else "sum_join"] = _joins(parts - products)  # a product is added to another part (`mad`)
+    more["sum_flip" if address.xor else "sum_join"] = _joins(
+        parts - products
+    )  # a product is added to another part (`mad`)
     if subgroups > 1:
         more["sum_reversed"], more["scalar_reversed"] = _backwards(moves["lane"]), _backwards(moves["sg"])
     return _Own(frozenset(once), more, frozenset([axis for axis, moved in moves.items() if reverses(moved)]), parts)
