@@ -112,10 +112,11 @@ def through_forms(
     most: int = MOST_BYTES,
     *,
     blocks: bool = True,
+    everyone: bool = False,
 ) -> list[tuple[str, Program]]:
     """The ways of `forms_of`, made: those that differ, and need no more than `most` bytes."""
     found: list[tuple[str, Program]] = []
-    for name, make in forms_of(source, destination, element_bits, target, limit, blocks=blocks):
+    for name, make in forms_of(source, destination, element_bits, target, limit, blocks=blocks, everyone=everyone):
         program = make()
         if program.slm_bytes <= most and all(program != other for _, other in found):
             found.append((name, program))
@@ -123,19 +124,27 @@ def through_forms(
 
 
 def forms_of(
-    source: View, destination: View, element_bits: int, target: str, limit: int | None = None, *, blocks: bool = True
+    source: View,
+    destination: View,
+    element_bits: int,
+    target: str,
+    limit: int | None = None,
+    *,
+    blocks: bool = True,
+    everyone: bool = False,
 ) -> list[tuple[str, Callable[[], Program]]]:
     """The ways by the accesses that a chip has, each with its name and what makes it; none where no form fits.
 
     Without `blocks` Intel's block messages are none of them: only its graphics compiler knows their names.
     Elements go in as many rounds as fit into `limit` bytes, without what padding adds to them. Two may make the same program.
+    `everyone` stores, or of those that hold the same, one (see `through_memory.storing`).
     """
     wide = 1 if element_bits > WORD else 0
     before, after = (tuple([with_cells(place, wide) for place in one.places]) for one in (source, destination))
     cell = (("reg", 0),) * wide
     problem = _Problem((*cell, *before), (*cell, *after), source, destination, element_bits, wide, target)
     return [
-        (name, partial(_program, problem, chunk, first, second, limit))
+        (name, partial(_program, problem, chunk, first, second, limit, everyone=everyone))
         for name, chunk, first, second in _forms(problem, blocks)
     ]
 
@@ -276,7 +285,9 @@ def _chunks(problem: _Problem) -> list[tuple[int, ...]]:
     return list(dict.fromkeys([*whole, *shorter]))  # AMD's chips load twice 8 bytes at once
 
 
-def _program(problem: _Problem, chunk: tuple[int, ...], stores: _Side, loads: _Side, limit: int | None) -> Program:
+def _program(
+    problem: _Problem, chunk: tuple[int, ...], stores: _Side, loads: _Side, limit: int | None, *, everyone: bool
+) -> Program:
     """The program, in as many rounds as a limit of memory makes necessary, and registers allow."""
     moved = {*chunk, *stores.vector, *loads.vector, *stores.parts, *loads.parts, *stores.rows, *loads.rows}
     count, bits = len(problem.before), problem.bits
@@ -294,7 +305,7 @@ def _program(problem: _Problem, chunk: tuple[int, ...], stores: _Side, loads: _S
     writing = _Access(problem, stores, place.weights, rounds, after=False)
     reading = _Access(problem, loads, place.weights, rounds, after=True)
     builder, words = _packed(problem, stores)
-    where = storing(problem.source)
+    where = None if everyone else storing(problem.source)
     arrived: dict[int, int] = {}
     for number in range(1 << len(rounds)):
         if number:
