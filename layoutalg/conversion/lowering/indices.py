@@ -100,6 +100,21 @@ def rounded_down(factors: Sequence[tuple[int, int, int]], count: int) -> tuple[i
     return (times, other) if wanted else None
 
 
+def fixed_bits(mask: int, count: int) -> tuple[int, int] | None:
+    """The bits that all numbers of a set have alike, and their values, where no other number below `count` has them so.
+
+    >>> fixed_bits(0b00010001, 8), fixed_bits(0b00110001, 8)
+    ((3, 0), None)
+    """
+    ones, zeros, members = -1, 0, 0
+    for number in range(count):
+        if mask >> number & 1:
+            ones, zeros, members = ones & number, zeros | number, members + 1
+    care = ((1 << (count - 1).bit_length()) - 1) & ~(ones ^ zeros)
+    wanted = ones & care
+    return (care, wanted) if members == sum(number & care == wanted for number in range(count)) else None
+
+
 class Indices:
     """The values of one function that depend on nothing but the numbers of lane and subgroup, each computed once.
 
@@ -233,6 +248,10 @@ class Indices:
             return self._compared("eq", number, self.constant(mask.bit_length() - 1))
         if mask & (mask + 1) == 0:
             return self._compared("ult", number, self.constant(mask.bit_length()))
+        bits = fixed_bits(mask, count) if self.vendor in FIXED_WIDTH else None
+        if bits is not None:
+            care, wanted = bits
+            return self._compared("eq", self._masked(number, care), self.constant(wanted))
         found = self._looked_up(axis, mask, 1)
         return self._compared("ne", found, self.constant(0))
 

@@ -299,7 +299,7 @@ def _program(
     touched = [_touch(problem, side, upper, after=bool(i)) for i, side in enumerate((stores, loads))]
     orders = [sorted(upper, key=lambda bit: _rank(side[bit])) for side in (problem.after, problem.before)]
     amd = target_info(problem.target).vendor == "amd"
-    place = placed(chunk, upper, bits, touched, orders, masks_shifted=amd)
+    place = placed(chunk, upper, bits, touched, orders, amd, *(_joined(problem, loads, upper) if amd else ()))
     size = -(-place.size // 16) * 16
     scope = "subgroup" if keeps_subgroups(problem.source, problem.destination) else "workgroup"
     writing = _Access(problem, stores, place.weights, rounds, after=False)
@@ -320,6 +320,16 @@ def _program(
     unpack = _unpacked(problem, loads, builder, arrived)
     registers = 1 << problem.source.widths["reg"], 1 << problem.destination.widths["reg"]
     return builder.program(*registers, unpack, slm_bytes=size)
+
+
+def _joined(problem: _Problem, loads: _Side, upper: Sequence[int]) -> tuple[list[int], int]:
+    """The bits that tell loads apart which AMD's chips join two and two, and the words that are copied where they should not be."""
+    words = 1 << len(loads.vector)
+    apart = [bit for bit in problem.registers(True) if bit not in (*loads.parts, *loads.vector)]
+    if loads.matrix or words > VECTOR // 2 or not (loads.parts or problem.bits == WORD):
+        return [], 0
+    joined = [bit for bit in apart if bit in upper]
+    return (joined, words << len(apart) - 1) if len(joined) > 1 and joined[0] == apart[0] else ([], 0)
 
 
 def _rank(place: Place) -> tuple[int, int]:
