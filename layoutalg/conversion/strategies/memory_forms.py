@@ -93,6 +93,11 @@ class _Problem:
         side = self.after if after else self.before
         return sorted([i for i, (axis, _) in enumerate(side) if axis == "reg"], key=lambda i: side[i][1])
 
+    def subgroups(self, after: bool) -> tuple[int, ...]:
+        """Which bit each of the subgroup's number is on a side, as `lane`."""
+        side, view = (self.after, self.destination) if after else (self.before, self.source)
+        return tuple([side.index(("sg", i)) if ("sg", i) in side else -1 for i in range(view.widths["sg"])])
+
     def lane(self, bit: int, after: bool) -> int:
         """Which bit the lane's is on a side; -1 where lanes that it tells apart hold copies."""
         side = self.after if after else self.before
@@ -297,6 +302,8 @@ def _program(
         rounds.append(both.pop())
     upper = [bit for bit in range(count) if bit not in chunk and bit not in rounds]
     touched = [_touch(problem, side, upper, after=bool(i)) for i, side in enumerate((stores, loads))]
+    if not target_info(problem.target).has_dpas:
+        touched = [one._replace(groups=problem.subgroups(bool(i))) for i, one in enumerate(touched)]
     orders = [sorted(upper, key=lambda bit: _rank(side[bit])) for side in (problem.after, problem.before)]
     amd = target_info(problem.target).vendor == "amd"
     place = placed(chunk, upper, bits, touched, orders, amd, *(_joined(problem, loads, upper) if amd else ()))

@@ -36,7 +36,8 @@ class Touch(NamedTuple):
     """What one side's accesses touch: the bytes of one, how often, and which bit each bit of the lane's number is.
 
     `lanes` has an index of an address bit's owner for each bit of the lane's number, or -1 for a bit that changes nothing.
-    `taking` counts the lanes, from 0 on, whose addresses matter; `by` says which are served together.
+    `taking` counts the lanes, from 0 on, whose addresses matter; `by` says which are served together. `groups` are the same as
+    `lanes` for the subgroup's number, where its operations are counted.
     """
 
     size: int
@@ -44,6 +45,7 @@ class Touch(NamedTuple):
     lanes: tuple[int, ...]
     taking: int
     by: Served
+    groups: tuple[int, ...] = ()
 
 
 class Placed(NamedTuple):
@@ -124,7 +126,8 @@ def placed(
             if best is not None and cycles > best[0][0]:
                 continue
             size = sum(weights.values()) + bits // 8
-            operations = _operations(tuple(of_lanes), masks_shifted)
+            of_groups = [tuple([weights[bit] if bit >= 0 else 0 for bit in side.groups]) for side in sides]
+            operations = _operations(tuple(of_lanes), masks_shifted) + _operations(tuple(of_groups), masks_shifted)
             if joined and min(joined, key=weights.__getitem__) != joined[0]:
                 operations += copied
             score = cycles, operations, size
