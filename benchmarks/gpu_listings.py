@@ -44,9 +44,9 @@ SEEN = {
 
 _ELSEWHERE = {"xor_1", "xor_2", "xor_4", "xor_8", "xor_16", "renamed", "waits", "store_word", "load_word",
               "narrow", "permute_shift", "permute_logic", "result", "map_mask", "map_shift", "map_join",
-              "map_reversed", "sum_mask", "sum_shift", "sum_times", "sum_chosen", "sum_join", "sum_flip",
-              "sum_reversed", "sum_scaled", "scalar", "scalar_times", "scalar_chosen", "scalar_reversed", "veiled",
-              "crowded", "stored_byte", "block", "block_memory", "offset_computed", "rearranged"}  # fmt: skip
+              "sum_mask", "sum_shift", "sum_times", "sum_chosen", "sum_join", "sum_flip", "sum_scaled", "scalar",
+              "scalar_times", "scalar_chosen", "veiled", "crowded", "stored_byte", "block", "block_memory",
+              "offset_computed", "rearranged", "rearranged_wide", "payload_wide"}  # fmt: skip
 IGNORED = {
     "nvidia": _ELSEWHERE
     | {"paired", "paired_sent", "paired_alone", "dpp", "lane_swap", "ds_access", "ds_base", "ds_copied"},

@@ -53,6 +53,8 @@ MIXED, NARROW = (8, 16, 32, 32, 64), (8, 8, 16)
 """The bits of elements that conversions are drawn from: of all sizes, and below a word, with the ways that only those have."""
 MOST = {8: 6, 16: 5, 32: 5, 64: 3}
 """The bits of the registers' numbers, at most."""
+DRAWN = 0.2
+"""How much prices are drawn to what was seen."""
 DEFAULTS, WEIGHT = 400, 2.0
 """How many defaults are fitted besides, and what their errors count."""
 INTEL: dict[str, Any] = runpy.run_path(str(Path(__file__).with_name("intel_listings.py")))
@@ -108,15 +110,14 @@ class Compiler:
     """How many conversions of elements below a word are fitted besides: where parts of words have accesses of their own."""
     ignored: frozenset[str] = frozenset()
     """Charges that are not fitted."""
-    drawn: float = 0.2
-    """How much prices are drawn to `seen`."""
-    once: tuple[str, ...] = ()
-    """Steps that subgroups of 32 lanes do not take twice; the others are seen to cost twice as much, if there are any."""
+    seen_of_32: dict[str, float] | None = None
+    """What single steps were seen to cost in subgroups of 32 lanes, where those take the others twice."""
 
     def usual(self, lanes: int) -> dict[str, float]:
         """What single steps were seen to cost in subgroups of so many lanes."""
-        twice = 2 if self.once and lanes == 32 else 1
-        found = {name: price * (1 if name in self.once else twice) for name, price in self.seen.items()}
+        found = self.seen
+        if self.seen_of_32 is not None and lanes == 32:
+            found = {name: price * 2 for name, price in found.items()} | self.seen_of_32
         return {name: price for name, price in found.items() if name not in self.ignored}
 
 
@@ -155,7 +156,7 @@ def _intel(device: str, ocloc: str, version: str, lanes: tuple[int, ...] = (16, 
     # Debian's compiler copies the words that regions take and make (tests/oracle/test_register_regions.py).
     seen = INTEL["SEEN"] | ({"region_word": 0.5} if device == "dg2" else {})
     return Compiler(
-        version, lanes, partial(beyond_the_copy, count), seen, {"waits": 1}, 200, INTEL["IGNORED"], 0.02, INTEL["ONCE"]
+        version, lanes, partial(beyond_the_copy, count), seen, {"waits": 1}, 200, INTEL["IGNORED"], INTEL["SEEN_OF_32"]
     )
 
 
@@ -276,14 +277,13 @@ def fit(
     instructions: NDArray[np.float64],
     weights: NDArray[np.float64],
     usual: dict[str, float],
-    drawn: float,
 ) -> NDArray[np.float64]:
     """The price of each charge: least squares of relative errors, none negative, drawn to what was seen; in twentieths."""
     weights = weights / np.maximum(instructions, 15)
     seen = np.array([usual.get(name, 0) for name in CHARGES], float)
     left = charges * weights[:, None]
-    squares = left.T @ left + drawn * np.eye(len(CHARGES))
-    wanted = left.T @ (instructions * weights) + drawn * seen
+    squares = left.T @ left + DRAWN * np.eye(len(CHARGES))
+    wanted = left.T @ (instructions * weights) + DRAWN * seen
     prices = seen.copy()
     for _ in range(1000):  # one coordinate after another, none below 0
         for j in range(len(prices)):
@@ -320,7 +320,7 @@ def fitted(compiler: Compiler, target: str, lanes: int) -> dict[str, object]:
     for one in (known, held):
         one[:, [CHARGES.index(name) for name in compiler.ignored]] = 0
     usual = compiler.usual(lanes)
-    prices = fit(known, counts[:count], weights, usual, compiler.drawn)
+    prices = fit(known, counts[:count], weights, usual)
     found = {
         name: float(price)
         for name, price, seen in zip(CHARGES, prices, known.any(axis=0), strict=True)

@@ -30,11 +30,12 @@ numbers becomes moves for each bit of the distance where lanes are columns of on
 - result: words of the result that no instruction writes where they are wanted; renamed: those that were given in another
   register, once each, and all of their message once more; group_moved: those of a group of four that did not lie so;
   regrouped: those that were loaded several at once, and are not so in four registers of the result; rearranged: in a message
-  of it; paired: halves of elements of 64 bits that selects and permutes made, paired_sent: shuffles, paired_matrix: loads of
-  matrices; paired_alone: those of one element; paired_wide: those of more than four elements
-- store, load: messages to shared memory; store_word, load_word: their words; payload: words of stores that are copied;
-  narrow: parts of words that are moved by themselves; upper, upper_byte: those that are stored and not lowest in their
-  register; masked: stores in which some lanes take no part
+  of it, rearranged_wide: of loads of 8 words or more; paired: halves of elements of 64 bits that selects and permutes made,
+  paired_sent: shuffles, paired_matrix: loads of matrices; paired_alone: those of one element; paired_wide: those of more than
+  four elements
+- store, load: messages to shared memory; store_word, load_word: their words; payload: words of stores that are copied,
+  payload_wide: of 8 words or more; narrow: parts of words that are moved by themselves; upper, upper_byte: those that are
+  stored and not lowest in their register; masked: stores in which some lanes take no part
 - masked_run: those one after another by the same lanes, once: one branch is written round them, but for Intel's
 - stored_byte: bytes that are stored: each becomes a word before
 - block: block messages; each takes its address from a register of its own; block_memory: conversions that have any
@@ -86,20 +87,22 @@ __all__ = ["CHARGES", "charges_of"]
 
 CHARGES = (
     "shuffle", "broadcast", "dpp", "lane_swap", "xor_1", "xor_2", "xor_4", "xor_8", "xor_16", "indexed", "pattern",
-    "near", "near_ops", "pattern_ops", "looked_up", "map_mask", "map_shift", "map_join", "map_reversed", "byte_sent",
-    "half_sent", "bytes_sent", "select", "select_sg", "condition", "condition_table", "condition_sg", "permute",
-    "permute_by_lane", "permute_shift", "permute_logic", "permute_select", "permute_constant", "permute_half", "region",
-    "region_word", "half", "byte", "joined", "byte_loaded", "low_half", "result", "renamed", "group_moved", "regrouped",
-    "rearranged", "paired", "paired_sent", "paired_alone", "paired_wide", "paired_matrix", "store", "load", "store_word",
-    "load_word", "payload", "narrow", "upper", "upper_byte", "masked", "masked_run", "stored_byte", "block",
-    "block_memory", "ds_access", "ds_base", "ds_copied", "address", "address_shift", "address_mask", "address_bare",
-    "address_times", "address_add", "address_or", "address_flip", "address_of_sg", "address_scaled", "address_reversed",
-    "sum_mask", "sum_shift", "sum_times", "sum_chosen", "sum_join", "sum_flip", "sum_reversed", "sum_scaled", "scalar",
-    "scalar_times", "scalar_chosen", "scalar_reversed", "veiled", "crowded", "offset", "offset_computed", "apart",
+    "near", "near_ops", "pattern_ops", "looked_up", "map_mask", "map_shift", "map_join", "byte_sent", "half_sent",
+    "bytes_sent", "select", "select_sg", "condition", "condition_table", "condition_sg", "permute", "permute_by_lane",
+    "permute_shift", "permute_logic", "permute_select", "permute_constant", "permute_half", "region", "region_word",
+    "half", "byte", "joined", "byte_loaded", "low_half", "result", "renamed", "group_moved", "regrouped", "rearranged",
+    "rearranged_wide", "paired", "paired_sent", "paired_alone", "paired_wide", "paired_matrix", "store", "load",
+    "store_word", "load_word", "payload", "payload_wide", "narrow", "upper", "upper_byte", "masked", "masked_run",
+    "stored_byte", "block", "block_memory", "ds_access", "ds_base", "ds_copied", "address", "address_shift",
+    "address_mask", "address_bare", "address_times", "address_add", "address_or", "address_flip", "address_of_sg",
+    "address_scaled", "address_reversed", "sum_mask", "sum_shift", "sum_times", "sum_chosen", "sum_join", "sum_flip",
+    "sum_scaled", "scalar", "scalar_times", "scalar_chosen", "veiled", "crowded", "offset", "offset_computed", "apart",
     "piece", "barrier", "fence", "memory", "memory_of_several", "waits",
 )  # fmt: skip
 """The names of all charges."""
 _BYTES = WORD // 8
+_WIDE = 8
+"""The words of a message from which on Intel's compiler copies all of them, and then puts them into another order."""
 _MESSAGE = 128
 """The words of a message to shared memory, at most: 8 of 16 lanes, 4 of 32; and 4 of more lanes."""
 _LINE = 4
@@ -329,7 +332,9 @@ def _of_accesses(program: Program, found: Counter[str], once: _Once, *, waits: b
                     [cell * bits % WORD != 0 for cell in cells if cell >= 0]
                 )
             found["masked"] += step.where is not None
-            found["payload"] += copied_words(words, given)
+            copied = copied_words(words, given)
+            found["payload"] += copied
+            found["payload_wide"] += copied if len(words) >= _WIDE else 0
     if waits:
         found["waits"] += sum(
             [(ways - 1) * len(step[0]) for step, ways in zip(accesses, program_ways(program), strict=True)]
@@ -399,6 +404,7 @@ def _of_result(chain: Sequence[Program], kinds: Mapping[type, list[Any]], found:
     for kind, weight, groups, most in (
         ("regrouped", 1, loads, GROUP),
         ("rearranged", 1, loads, _most(last)),
+        ("rearranged_wide", 1, {word: to for word, to in loads.items() if len(to) >= _WIDE}, _most(last)),
         ("result", 2, _lines(last), GROUP),
     ):
         apart = [not together(rest, place, groups[word], most) for place, word in enumerate(rest) if word in groups]

@@ -8,12 +8,11 @@ bits 0 and 1 times 4, and bit 2 times 36: a mask and a shift, a choice, one join
 >>> sorted(found.items())
 [('sum_chosen', 1), ('sum_join', 1), ('sum_mask', 1), ('sum_scaled', 1), ('sum_shift', 1)]
 
-What is computed from the subgroup's number alone is one number for all lanes. Bits that change places in the reverse order are
-hidden from LLVM, as `Indices` says. Where there are several subgroups IGC sees through that, and writes a reversal of two
-bits, with moves of bytes before and after:
+What is computed from the subgroup's number alone is one number for all lanes. A number whose bits change places in the reverse
+order is hidden from LLVM, as `Indices` says, which IGC sees through where there are several subgroups:
 
->>> sorted(number_operations([(2, 1, 4, 8)], [], 16, 2).items())
-[('map_join', 1), ('map_mask', 3), ('map_reversed', 1), ('map_shift', 2)]
+>>> [number_operations([(2, 1, 4, 8)], [], 16, subgroups)["veiled"] for subgroups in (1, 2)]
+[1, 0]
 
 Source: listings of IGC 2.40 for pvc and bmg.
 """
@@ -30,8 +29,6 @@ from layoutalg.conversion.program.steps import Address
 
 __all__ = ["number_operations"]
 
-_REVERSED = 2
-"""The bits in reverse order that IGC takes for a reversal of bits."""
 _BYTE = 8
 
 
@@ -46,7 +43,7 @@ def number_operations(
     veiled: set[str] = set()
     once: set[_Operation] = set()
     for columns in maps:
-        own = _of_map(columns, lanes, subgroups)
+        own = _of_map(columns, lanes)
         once |= own.once
         found.update(own.more)
         veiled |= own.hidden
@@ -75,12 +72,11 @@ class _Own(NamedTuple):
 
 
 @lru_cache(maxsize=1024)
-def _of_map(columns: tuple[int, ...], lanes: int, subgroups: int) -> _Own:
+def _of_map(columns: tuple[int, ...], lanes: int) -> _Own:
     """The operations of a linear map of the lane's number."""
     once, moved = _of_bits(columns, _width(lanes), "lane", "map_mask", "map_shift")
     parts = len(shifts(columns))
-    more = Counter(map_join=_joins(parts), map_reversed=int(subgroups > 1 and _backwards(moved)))
-    return _Own(frozenset(once), more, frozenset(["lane"] if reverses(moved) else []), parts)
+    return _Own(frozenset(once), Counter(map_join=_joins(parts)), frozenset(["lane"] if reverses(moved) else []), parts)
 
 
 @lru_cache(maxsize=4096)
@@ -116,8 +112,6 @@ def _of_address(address: Address, lanes: int, subgroups: int) -> _Own:
     more["sum_flip" if address.xor else "sum_join"] = _joins(
         parts - products
     )  # a product is added to another part (`mad`)
-    if subgroups > 1:
-        more["sum_reversed"], more["scalar_reversed"] = _backwards(moves["lane"]), _backwards(moves["sg"])
     return _Own(frozenset(once), more, frozenset([axis for axis, moved in moves.items() if reverses(moved)]), parts)
 
 
@@ -158,17 +152,6 @@ def _of_bits(
     return found, [
         (one.bit_length(), one.bit_length() + distance) for distance, one in groups.items() if one & (one - 1) == 0
     ]
-
-
-def _backwards(moved: list[tuple[int, int]]) -> bool:
-    """Whether the lowest two bits go to neighbours the other way round, and no third bit goes along with them.
-
-    >>> _backwards([(1, 4), (2, 3)]), _backwards([(2, 4), (3, 3)]), _backwards([(1, 4), (2, 3), (4, 1)])
-    (True, False, False)
-    """
-    ends = dict(moved)
-    place = ends.get(1, 0)
-    return ends.get(2) == place - 1 and sum(bit + end == 1 + place for bit, end in moved) == _REVERSED
 
 
 def _joins(parts: int) -> int:
