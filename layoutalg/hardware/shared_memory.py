@@ -130,18 +130,19 @@ class Served(NamedTuple):
 
 
 @lru_cache(maxsize=64)
-def widest(chip: str) -> int:
-    """The bytes that a lane moves in one access, at most.
+def widest(chip: str, lanes: int) -> int:
+    """The bytes that each of so many lanes moves in one access, at most.
 
-    32 on Intel's chips of 16 lanes (IGC 2.40's listings for bmg and pvc have `load.slm.d32x8`), 16 elsewhere.
+    32 for 16 lanes on Intel's chips that have so many (IGC 2.40's listings for bmg and pvc have `load.slm.d32x8`; for 32 lanes
+    no message is wider than 16 bytes of each), 16 elsewhere. Four lanes with 32 bytes each are taken to be served together.
 
     Raises `PlanError` for an unknown chip.
 
-    >>> widest("pvc"), widest("dg2"), widest("sm_80")
-    (32, 16, 16)
+    >>> widest("pvc", 16), widest("pvc", 32), widest("dg2", 8), widest("sm_80", 32)
+    (32, 16, 16, 16)
     """
     info = target_info(chip)
-    return 32 if info.has_dpas and info.subgroup_size == 16 else 16
+    return 32 if info.has_dpas and info.subgroup_size == 16 and lanes <= 16 else 16
 
 
 @lru_cache(maxsize=1024)

@@ -91,7 +91,8 @@ class _Problem:
     @property
     def most(self) -> int:
         """The bits that tell the cells of an access apart, at most."""
-        return (widest(self.target) * 8 // self.bits).bit_length() - 1
+        lanes = 1 << max(view.widths["lane"] for view in (self.source, self.destination))
+        return (widest(self.target, lanes) * 8 // self.bits).bit_length() - 1
 
     def registers(self, after: bool) -> list[int]:
         """The bits that are in registers on a side, low ones first."""
