@@ -100,13 +100,11 @@ def rounded_down(factors: Sequence[tuple[int, int, int]], count: int) -> tuple[i
     return (times, other) if wanted else None
 
 
-def of_items(
-    factors: tuple[tuple[str, int, int, int], ...], lanes: int
-) -> tuple[tuple[str, int, int, int], ...]:
+def of_items(factors: tuple[tuple[str, int, int, int], ...], lanes: int) -> tuple[tuple[str, int, int, int], ...]:
     """Factors of a lane's number that go on with the subgroup's are those of the work-item's number in its workgroup.
 
     >>> of_items((("lane", 4, 16, 2), ("sg", 1, 4, 32)), 64), of_items((("lane", 1, 64, 1), ("sg", 1, 4, 32)), 64)
-    ((('item', 4, 64, 2),), (('lane', 1, 64, 1), ('sg', 1, 4, 32)))
+    ((('thread', 4, 64, 2),), (('lane', 1, 64, 1), ('sg', 1, 4, 32)))
     """
     last = [one for one in factors if one[0] == "lane" and one[1] * one[2] == lanes]
     groups = [one for one in factors if one[0] == "sg" and one[1] == 1]
@@ -114,7 +112,7 @@ def of_items(
         for some in (last, *[[one] for one in last]):
             if some and sum(lanes // divisor * stride for _, divisor, _, stride in some) == group[3]:
                 rest = [one for one in factors if one not in some and one != group]
-                return (*[("item", one[1], one[2] * group[2], one[3]) for one in some], *rest)
+                return (*[("thread", one[1], one[2] * group[2], one[3]) for one in some], *rest)
     return factors
 
 
@@ -148,7 +146,7 @@ class Indices:
         self, writer: Writer, subgroups: int, lanes: int, chip: str = "generic", llvm: int = DEFAULT_LLVM
     ) -> None:
         self.writer = writer
-        self.counts = {"sg": subgroups, "lane": lanes, "item": subgroups * lanes}
+        self.counts = {"sg": subgroups, "lane": lanes, "thread": subgroups * lanes}
         self.vendor = target_info(chip).vendor
         self.width = target_info(chip).subgroup_size if self.vendor in FIXED_WIDTH else lanes
         """The lanes that execute together: `lanes`, or several subgroups' where the chip's number is fixed."""
@@ -204,13 +202,13 @@ class Indices:
             if axis == "lane":
                 found = self._executing()
                 return found if self.width == self.counts["lane"] else self._masked(found, self.counts["lane"] - 1)
-            if axis == "item":
+            if axis == "thread":
                 return self._as_i32(self.writer.value("gpu.thread_id x", (), "index"))
             if self.vendor in FIXED_WIDTH:
-                return self._divided(self.number("item"), self.counts["lane"])
+                return self._divided(self.number("thread"), self.counts["lane"])
             return self._as_i32(self.writer.value("gpu.subgroup_id : index", (), "index"))
 
-        return self._once(axis, lambda: named({"sg": "subgroup", "item": "thread"}.get(axis, axis), make()))
+        return self._once(axis, lambda: named("subgroup" if axis == "sg" else axis, make()))
 
     def _executing(self) -> Value:
         """The number of this lane among those that execute together."""
@@ -439,10 +437,15 @@ class Indices:
         by_axis = dict(maps)
         lanes, subgroups = (by_axis.get(axis, ()) for axis in ("lane", "sg"))
         width = (self.counts["lane"] - 1).bit_length()
-        if not any(lanes) or not any(subgroups) or len(by_axis) < len(maps) or self.counts["lane"] & self.counts["lane"] - 1:
+        if (
+            not any(lanes)
+            or not any(subgroups)
+            or len(by_axis) < len(maps)
+            or self.counts["lane"] & self.counts["lane"] - 1
+        ):
             return maps
         whole = (*lanes[:width], *[0] * (width - len(lanes)), *subgroups)
-        return (("item", whole),) if len(shifts(whole)) < len(shifts(lanes)) + len(shifts(subgroups)) else maps
+        return (("thread", whole),) if len(shifts(whole)) < len(shifts(lanes)) + len(shifts(subgroups)) else maps
 
     def _masked(self, number: Value, mask: int) -> Value:
         return self.binary("andi", number, self.constant(mask))

@@ -311,7 +311,8 @@ def _program(
         touched = [one._replace(groups=problem.subgroups(bool(i))) for i, one in enumerate(touched)]
     orders = [sorted(upper, key=lambda bit: _rank(side[bit])) for side in (problem.after, problem.before)]
     amd = target_info(problem.target).vendor == "amd"
-    place = placed(chunk, upper, bits, touched, orders, amd, *(_joined(problem, loads, upper) if amd else ()))
+    joined, copied = _joined(problem, loads, upper) if amd else ([], 0)
+    place = placed(chunk, upper, bits, touched, orders, amd, joined, copied)
     size = -(-place.size // 16) * 16
     scope = "subgroup" if keeps_subgroups(problem.source, problem.destination) else "workgroup"
     writing = _Access(problem, stores, place.weights, rounds, after=False)
