@@ -132,7 +132,7 @@ def least_of(way: Way | None, pattern: Pattern, cost: Cost) -> int:
     >>> views = [view(Layout.parse(text)) for text in ("d0 = 16@reg, d1 = 16@lane", "d0 = 16@lane, d1 = 16@reg")]
     >>> pattern = pattern_of(views[0], views[1], 32)
     >>> [(least_of(way, pattern, cost_of("pvc")), cost_of("pvc").of(way.make())) for way in ways(pattern)]
-    [(148, 213), (176, 191)]
+    [(156, 228), (189, 195)]
     """
     return _at_least(way, pattern, cost)[0]
 
