@@ -12,10 +12,10 @@ counts twice (`slots`). An example to check by hand: a 16x16 tile of 32 bits in 
 for the bits of 15 XOR distances (2, 4, 4 and 2 for lane bits 0 to 3, each 8 times) and 4 comparisons, 228 instructions.
 
 Prices are a least-squares fit, none negative, of relative errors, drawn a little to what single steps were seen to cost
-(`SEEN`; for NVIDIA's and AMD's chips, that of `gpu_listings`), so that a charge that is rare in the family keeps a sensible
-price. They are rounded to twentieths. What is fitted is a family of random conversions with their candidates; other random
-ones, and the named `CONVERSIONS`, are held out. No listing shows that lanes wait: what they are charged for that
-(`Compiler.waits`) is added after.
+(`SEEN` of `intel_listings` and `gpu_listings`), so that a charge that is rare in the family keeps a sensible price. They are
+rounded to twentieths. What is fitted is a family of random conversions with their candidates, and the defaults of more of
+them, which count twice; the defaults of others, and the named `CONVERSIONS`, are held out. No listing shows that lanes wait:
+what they are charged for that (`Compiler.waits`) is added after.
 """
 
 from __future__ import annotations
@@ -27,14 +27,12 @@ import random
 import re
 import runpy
 import shutil
-import subprocess
 import sys
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
@@ -43,7 +41,6 @@ from numpy.typing import NDArray
 import layoutalg as la
 from layoutalg.conversion.charges import CHARGES, charges_of
 from layoutalg.conversion.cost import cost_of
-from layoutalg.conversion.lowering.emit import emit_kernel
 from layoutalg.conversion.prices import DATA, prices_of
 from layoutalg.conversion.program.program import Program
 
@@ -54,17 +51,14 @@ FITTED, HELD_OUT = 400, 150
 """How many random conversions are fitted, and how many held out."""
 MIXED, NARROW = (8, 16, 32, 32, 64), (8, 8, 16)
 """The bits of elements that conversions are drawn from: of all sizes, and below a word, with the ways that only those have."""
-BATCH = 40
-"""Kernels in one module: compilers are slow to start."""
-SEEN: dict[str, float] = {
-    "broadcast": 1, "xor_1": 2, "xor_2": 4, "xor_4": 4, "xor_8": 2, "indexed": 3, "pattern": 1, "pattern_terms": 1,
-    "select": 1, "select_sg": 1, "condition": 1, "condition_table": 2, "condition_sg": 5, "permute_shift": 1,
-    "permute_logic": 1, "permute_select": 1, "permute_constant": 1, "half": 1, "byte": 3, "result": 1, "renamed": 1,
-    "store": 1, "load": 1, "payload": 1, "narrow": 1, "masked": 4, "address": 1, "address_terms": 1, "address_sg": 1,
-    "offset": 1, "barrier": 9, "fence": 4, "memory": 1, "region": 1, "permute_half": 1,
-}  # fmt: skip
-"""What kernels with one kind of step have in their listings for pvc and bmg, 16 lanes."""
-
+MOST = {8: 6, 16: 5, 32: 5, 64: 3}
+"""The bits of the registers' numbers, at most."""
+DRAWN = 0.2
+"""How much prices are drawn to what was seen."""
+DEFAULTS, WEIGHT = 400, 2.0
+"""How many defaults are fitted besides, and what their errors count."""
+INTEL: dict[str, Any] = runpy.run_path(str(Path(__file__).with_name("intel_listings.py")))
+intel_listings, slots = INTEL["intel_listings"], INTEL["slots"]
 CONVERSIONS: tuple[Conversion, ...] = (
     *(
         ("transpose 8x8, twice", bits, "d0 = 8@reg, d1 = 2@lane:8 8@lane", "d0 = 8@lane, d1 = 2@lane:8 8@reg")
@@ -114,117 +108,20 @@ class Compiler:
     waits: dict[str, float]
     narrow: int = 0
     """How many conversions of elements below a word are fitted besides: where parts of words have accesses of their own."""
-    chosen: int = 0
-    """How many defaults are fitted besides."""
     ignored: frozenset[str] = frozenset()
     """Charges that are not fitted."""
-    drawn: float = 0.2
-    """How much prices are drawn to `seen`."""
-    once: tuple[str, ...] = ()
-    """Steps that subgroups of 32 lanes do not take twice; the others are seen to cost twice as much, if there are any."""
+    seen_of_32: dict[str, float] | None = None
+    """What single steps were seen to cost in subgroups of 32 lanes, where those take the others twice."""
 
     def usual(self, lanes: int) -> dict[str, float]:
         """What single steps were seen to cost in subgroups of so many lanes."""
-        twice = 2 if self.once and lanes == 32 else 1
-        found = {name: price * (1 if name in self.once else twice) for name, price in self.seen.items()}
+        found = self.seen
+        if self.seen_of_32 is not None and lanes == 32:
+            found = {name: price * 2 for name, price in found.items()} | self.seen_of_32
         return {name: price for name, price in found.items() if name not in self.ignored}
 
 
-# --- Intel
-
-
-def _run(command: Sequence[str], folder: Path, **environment: str) -> str:
-    done = subprocess.run(
-        command, cwd=folder, env={**os.environ, **environment}, capture_output=True, text=True, timeout=600, check=False
-    )
-    if done.returncode:
-        raise RuntimeError(f"{' '.join(command)}\n{done.stdout[-2000:]}{done.stderr[-2000:]}")
-    return done.stdout + done.stderr
-
-
-def slots(listing: Iterable[str]) -> int:
-    """The instructions of a listing of Intel's disassembler, those of 32 lanes twice; the padding at its end not."""
-    lines = [line for line in listing if re.match(r"\(|\s{4,}[a-z]", line) and not re.match(r"\s+illegal\b", line)]
-    return sum(2 if "(32|M0)" in line else 1 for line in lines)
-
-
-def spirv(text: str) -> bytes:
-    """The binary in the gpu.binary of a lowered module."""
-    found = re.search(r'\b(?:bin|assembly) = "((?:[^"\\]|\\.)*)"', text, re.DOTALL)
-    if found is None:
-        raise RuntimeError("no gpu.binary in the lowered module")
-    plain = {"\\\\": b"\\", '\\"': b'"', "\\n": b"\n", "\\t": b"\t"}
-    parts = re.findall(r"\\[0-9A-Fa-f]{2}|\\.|[^\\]+", found[1], re.DOTALL)
-    return b"".join(
-        plain.get(part) or (bytes.fromhex(part[1:]) if part.startswith("\\") else part.encode()) for part in parts
-    )
-
-
-def sized(binary: bytes, chains: Sequence[Chain]) -> bytes:
-    """The SPIR-V of `merged`, in which each kernel k0, k1, ... has the subgroups of its conversion.
-
-    LLVM 22 writes SubgroupSize 16 for some kernels whose function says 32, copies among them. Their listings would be those of
-    16 lanes.
-    """
-    words, at = np.frombuffer(binary, "<u4").copy(), 5  # after the header
-    lanes: dict[int, int] = {}
-    while at < len(words):
-        length, code = divmod(int(words[at]), 1 << 16)
-        if code == 15 and words[at + 1] == 6:  # OpEntryPoint Kernel: its function and its name
-            name = words[at + 3 : at + length].tobytes().partition(b"\0")[0].decode()
-            lanes[int(words[at + 2])] = chains[int(name[1:])][0].lanes
-        if code == 16 and words[at + 2] == 35:  # OpExecutionMode SubgroupSize
-            words[at + 3] = lanes[int(words[at + 1])]
-        at += length
-    return words.tobytes()
-
-
-def merged(chains: Sequence[Chain]) -> str:
-    """One module of the kernels k0, k1, ... of several conversions."""
-    texts = [
-        emit_kernel(chain, f"i{chain[0].element_bits}", f"k{i}", llvm=22).rstrip().splitlines()
-        for i, chain in enumerate(chains)
-    ]
-    declared = dict.fromkeys([line for lines in texts for line in lines if line.startswith("    llvm.func ")])
-    inside = ["\n".join([line for line in lines[2:-2] if line not in declared]) for lines in texts]
-    return "\n".join(
-        [
-            "builtin.module attributes {gpu.container_module} {",
-            "  gpu.module @kernels {",
-            *declared,
-            *inside,
-            "  }",
-            "}",
-            "",
-        ]
-    )
-
-
-def intel_listings(chains: Sequence[Chain], device: str, ocloc: str) -> list[list[str]]:
-    """The lines of each kernel's listing."""
-    found: list[list[str]] = []
-    options = "xegpu-op-level=lane zebin-chip=pvc binary-format=bin"
-    for start in range(0, len(chains), BATCH):
-        batch = chains[start : start + BATCH]
-        with TemporaryDirectory() as name:
-            folder = Path(name)
-            (folder / "k.mlir").write_text(merged(batch))
-            _run(["mlir-opt-22", "k.mlir", f"--gpu-lower-to-xevm-pipeline={options}", "-o", "lowered.mlir"], folder)
-            binary = spirv((folder / "lowered.mlir").read_text())
-            (folder / "k.spv").write_bytes(sized(binary, batch))
-            _run([ocloc, "compile", "-file", "k.spv", "-spirv_input", "-device", device, "-out_dir", "bin"], folder)
-            library = Path("/usr/lib/x86_64-linux-gnu/libiga64.so.1")  # Debian's disassembler opens it by another name
-            if library.exists():
-                (folder / "libiga64.so").symlink_to(library)
-            binary = next((folder / "bin").glob("*.bin"))
-            search = {} if "newtools" in ocloc else {"LD_LIBRARY_PATH": str(folder)}
-            _run([ocloc, "disasm", "-file", str(binary), "-dump", "dis", "-device", device], folder, **search)
-            for i in range(len(batch)):
-                file = next(
-                    path for path in (f".text.k{i}.asm", f"k{i}_KernelHeap.asm") if (folder / "dis" / path).exists()
-                )
-                found.append((folder / "dis" / file).read_text().splitlines())
-    return found
+# --- the compilers
 
 
 def identity(subgroups: int, lanes: int, bits: int, registers: int) -> Chain:
@@ -257,18 +154,9 @@ def _intel(device: str, ocloc: str, version: str, lanes: tuple[int, ...] = (16, 
         return [float(slots(lines)) for lines in intel_listings(chains, device, ocloc)]
 
     # Debian's compiler copies the words that regions take and make (tests/oracle/test_register_regions.py).
-    seen = SEEN | ({"region_word": 0.5} if device == "dg2" else {})
-    once = ("barrier", "fence", "memory", "store", "load", "condition_sg")
+    seen = INTEL["SEEN"] | ({"region_word": 0.5} if device == "dg2" else {})
     return Compiler(
-        version,
-        lanes,
-        lambda chains: beyond_the_copy(count, chains),
-        seen,
-        {"waits": 1},
-        narrow=200,
-        chosen=200,
-        drawn=0.02,
-        once=once,
+        version, lanes, partial(beyond_the_copy, count), seen, {"waits": 1}, 200, INTEL["IGNORED"], INTEL["SEEN_OF_32"]
     )
 
 
@@ -295,7 +183,7 @@ def _others(newtools: Path) -> dict[str, Compiler]:
         if program is not None and shutil.which("llc-22") is not None:
             count = partial(beyond_the_copy, partial(gpu["counts"], chip=chip))
             if "ptxas" in version:
-                release = re.search(r"release ([\d.]+)", _run([program, "--version"], newtools.parent))
+                release = re.search(r"release ([\d.]+)", INTEL["run"]([program, "--version"], newtools.parent))
                 version = f"{version} {release[1] if release else ''}".rstrip()
             found[chip] = Compiler(
                 version,
@@ -304,7 +192,6 @@ def _others(newtools: Path) -> dict[str, Compiler]:
                 gpu["SEEN"],
                 waits,
                 150,
-                250,
                 frozenset(gpu["IGNORED"][gpu["vendor_of"](chip)]),
             )
     return found
@@ -355,13 +242,25 @@ def family(seed: int, count: int, target: str, lanes: int, each: int = 2, sizes:
     found: list[Chain] = []
     while len(found) < count:
         bits = rng.choice(sizes)
-        most = {8: 6, 16: 5, 32: 5, 64: 3}[bits]
-        pair = random_pair(rng, lanes, most, rng.choice([0, 0, 0, 1, 2]))
+        pair = random_pair(rng, lanes, MOST[bits], rng.choice([0, 0, 0, 1, 2]))
         plan = la.convert(*pair, element_bits=bits, target=target)
         if plan.kind != "identity":
             ways = [one.programs for one in plan.candidates]
             found += [*ways[:each], *rng.sample(ways[each:], min(1, len(ways[each:])))]
     return found[:count]
+
+
+def defaults(seed: int, count: int, target: str, lanes: int) -> list[Chain]:
+    """The plans of random conversions, as `layoutalg.convert` gives them by default."""
+    rng = random.Random(seed)
+    found: list[Chain] = []
+    while len(found) < count:
+        bits = rng.choice(MIXED)
+        pair = random_pair(rng, lanes, MOST[bits], rng.choice([0, 0, 0, 1, 2]))
+        plan = la.convert(*pair, element_bits=bits, target=target)
+        if plan.kind != "identity":
+            found.append(plan.programs)
+    return found
 
 
 # --- the fit
@@ -374,14 +273,17 @@ def table_of(chains: Sequence[Chain]) -> NDArray[np.float64]:
 
 
 def fit(
-    charges: NDArray[np.float64], instructions: NDArray[np.float64], usual: dict[str, float], drawn: float
+    charges: NDArray[np.float64],
+    instructions: NDArray[np.float64],
+    weights: NDArray[np.float64],
+    usual: dict[str, float],
 ) -> NDArray[np.float64]:
     """The price of each charge: least squares of relative errors, none negative, drawn to what was seen; in twentieths."""
-    weights = 1 / np.maximum(instructions, 15)
+    weights = weights / np.maximum(instructions, 15)
     seen = np.array([usual.get(name, 0) for name in CHARGES], float)
     left = charges * weights[:, None]
-    squares = left.T @ left + drawn * np.eye(len(CHARGES))
-    wanted = left.T @ (instructions * weights) + drawn * seen
+    squares = left.T @ left + DRAWN * np.eye(len(CHARGES))
+    wanted = left.T @ (instructions * weights) + DRAWN * seen
     prices = seen.copy()
     for _ in range(1000):  # one coordinate after another, none below 0
         for j in range(len(prices)):
@@ -408,16 +310,17 @@ def judged(predicted: NDArray[np.float64], instructions: NDArray[np.float64]) ->
 
 def fitted(compiler: Compiler, target: str, lanes: int) -> dict[str, object]:
     """The row of the table for a chip and a size of subgroups."""
-    chains = [family(seed, count, target, lanes) for seed, count in ((1, FITTED), (2, HELD_OUT))]
+    chains = [family(1, FITTED, target, lanes), defaults(2, HELD_OUT, target, lanes)]
     chains[0] += family(3, compiler.narrow, target, lanes, 5, NARROW)
-    chains[0] += family(4, compiler.chosen, target, lanes, 1)
+    weights = np.array([1.0] * len(chains[0]) + [WEIGHT] * DEFAULTS)
+    chains[0] += defaults(4, DEFAULTS, target, lanes)
     count = len(chains[0])
     counts = np.array(compiler.count([*chains[0], *chains[1]]))
     known, held = (table_of(one) for one in chains)
     for one in (known, held):
         one[:, [CHARGES.index(name) for name in compiler.ignored]] = 0
     usual = compiler.usual(lanes)
-    prices = fit(known, counts[:count], usual, compiler.drawn)
+    prices = fit(known, counts[:count], weights, usual)
     found = {
         name: float(price)
         for name, price, seen in zip(CHARGES, prices, known.any(axis=0), strict=True)
@@ -470,7 +373,7 @@ def check(compiler: Compiler, target: str, lanes: int) -> None:
         for name, cost, count, off in zip(names, costs, counts, errors(np.array(costs), counts), strict=True):
             print(f"  {name:42} cost {cost:5}   listing {count:7.1f}   {off:+.0%}")
         print("  named   ", judged(np.array(costs, float), counts))
-    chains = family(2, HELD_OUT, target, lanes)
+    chains = defaults(2, HELD_OUT, target, lanes)
     found = prices_of(target, lanes)
     if found is None:
         return

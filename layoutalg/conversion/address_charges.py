@@ -17,6 +17,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
+from layoutalg.conversion.lowering.indices import of_items, shifts
 from layoutalg.conversion.program.steps import Address
 
 __all__ = ["address_operations"]
@@ -82,17 +83,21 @@ def _everyone(axis: str, lanes: int) -> int:
 
 
 def _parts(address: Address, lanes: int) -> list[_Part]:
-    """The parts of an address."""
+    """The parts of an address; those of lane and subgroup as parts of the work-item's number, where these are fewer."""
     if address.xor:
-        masks: dict[tuple[str, int], int] = {}
-        for axis, columns in (("lane", address.lane), ("sg", address.sg)):
-            for bit, column in enumerate(columns):
-                for place in range(column.bit_length()):
-                    if column >> place & 1:
-                        masks[axis, place - bit] = masks.get((axis, place - bit), 0) | 1 << bit
-        return [_Part(axis, shift, mask, 1) for (axis, shift), mask in masks.items()]
+        apart = [
+            _Part(axis, shift, mask, 1)
+            for axis, terms in (("lane", address.lane), ("sg", address.sg))
+            for shift, mask in shifts(terms).items()
+        ]
+        if not any(address.lane) or not any(address.sg):
+            return apart
+        width = _width(lanes)
+        whole = (*address.lane[:width], *[0] * (width - len(address.lane)), *address.sg)
+        items = [_Part("item", shift, mask, 1) for shift, mask in shifts(whole).items()]
+        return items if len(items) < len(apart) else apart
     found: list[_Part] = []
-    for axis, divisor, extent, stride in address.factors:
+    for axis, divisor, extent, stride in of_items(address.factors, lanes) if not address.plus else address.factors:
         if extent < 2 or not stride:
             continue
         low = (divisor & -divisor).bit_length() - 1

@@ -13,33 +13,40 @@ numbers becomes moves for each bit of the distance where lanes are columns of on
 `conversion.prices` has what each costs. The names of charges are the columns of its tables:
 
 - shuffle, broadcast: steps; dpp: those that AMD's ALUs do (`program.dpp`); lane_swap: swaps of rows of lanes; xor_1, xor_2,
-  xor_4, xor_8, xor_16: the bits of XOR distances, added up; indexed: shuffles that are neither; pattern, pattern_terms:
-  different lane patterns of those, and the operations that compute their lane numbers; near, near_terms: the same of `dpp`;
-  pattern_ops, near_ops, looked_up: what is left of linear maps on NVIDIA's and AMD's chips, and those that are in a table
+  xor_4, xor_8, xor_16: the bits of XOR distances, added up; indexed: shuffles that are neither; pattern, near: different lane
+  patterns of those, and of `dpp`; pattern_ops, near_ops: what is left of linear maps on NVIDIA's and AMD's chips; map_...:
+  the same on Intel's (`intel_address_charges`); looked_up: maps that are in a table
+- byte_sent, half_sent, bytes_sent: shuffles of words that hold one byte, one element of 16 bits, or several bytes, and no
+  more
 - select, select_sg: selects by lane and by subgroup; condition, condition_table: different sets of lanes, those that are one
   comparison and those that are looked up in a constant; condition_sg: different sets of subgroups
 - permute, permute_by_lane: byte permutes, those whose selectors differ by lane; permute_shift, permute_logic, permute_select:
   the shifts, the masks and joins, and the selects by which they are written; permute_constant: different masks of these;
   permute_half: where lanes differ in whole halves, the selects and moves of halves that are written instead
 - region: moves between regions of the register file; region_word: words that such moves take and make
-- half, byte: parts of 16 and 8 bits that words are packed from or unpacked into, one by one; joined: byte permutes that do it,
-  one for each further word that parts of a word come from, at least one; byte_loaded: bytes that came with others by loads of
-  16 bits; low_half: words that two bytes are alone in, as they lie in a register
+- half, byte: parts of 16 and 8 bits that words are packed from or unpacked into, one by one; joined: byte permutes that do
+  it, one for each further word that parts of a word come from, at least one; byte_loaded: bytes that came with others by
+  loads of 16 bits; low_half: words that two bytes are alone in, as they lie in a register
 - result: words of the result that no instruction writes where they are wanted; renamed: those that were given in another
-  register, once each, and all of their message once more; group_moved: those of a group of four that did not lie so; regrouped:
-  those that were loaded several at once, and are not so in four registers of the result; paired: halves of elements of 64 bits
-  that selects and permutes made, paired_sent: shuffles, paired_matrix: loads of matrices; paired_alone: those of one element
-- store, load: messages to shared memory; store_word, load_word: their words; payload: words of stores that are copied;
-  narrow: parts of words that are moved by themselves; upper, upper_byte: those that are stored and not lowest in their
-  register;
-  masked: stores in which some lanes take no part
+  register, once each, and all of their message once more; group_moved: those of a group of four that did not lie so;
+  regrouped: those that were loaded several at once, and are not so in four registers of the result; rearranged: in a message
+  of it, rearranged_wide: of loads of 8 words or more; paired: halves of elements of 64 bits that selects and permutes made,
+  paired_sent: shuffles, paired_matrix: loads of matrices; paired_alone: those of one element; paired_wide: those of more than
+  four elements
+- store, load: messages to shared memory; store_word, load_word: their words; payload: words of stores that are copied,
+  payload_wide: of 8 words or more; narrow: parts of words that are moved by themselves; upper, upper_byte: those that are
+  stored and not lowest in their register; masked: stores in which some lanes take no part
 - masked_run: those one after another by the same lanes, once: one branch is written round them, but for Intel's
-- block: block messages; each takes its address from a register of its own
+- stored_byte: bytes that are stored: each becomes a word before
+- block: block messages; each takes its address from a register of its own; block_memory: conversions that have any
 - ds_access, ds_base, ds_copied: accesses on AMD's chips, where two may be one instruction (`paired_accesses`)
-- address, address_terms, address_sg: different addresses, and the terms they are computed from; address_...: the operations
-  that are left of them (`address_charges`); offset: messages further on;
-  apart: those of them whose distance is joined by XOR with bits that lanes differ in; piece: further parts of messages, each
-  as wide as its address is aligned
+- address: different addresses; address_...: the operations that are left of them (`address_charges`); on Intel's chips
+  sum_..., those of the subgroup's number alone, scalar..., and veiled: numbers that are hidden (`intel_address_charges`)
+- crowded: registers that messages read, beyond those that there are: pvc waits before it writes one of them again
+- offset: messages further on; offset_computed: those of them that no message of Intel's chips brings along, since they are
+  joined by XOR, those of bytes, or of more than two subgroups, whose addresses could overflow, or added to a pointer; apart:
+  those of them whose distance is joined by XOR with bits that lanes differ in; piece: further parts of messages, each as wide
+  as its address is aligned
 - barrier, fence, memory: barriers of several subgroups, of one, and conversions that use shared memory at all,
   memory_of_several: of several subgroups; waits: rounds that lanes wait for a bank
 """
@@ -53,7 +60,8 @@ from itertools import groupby
 from typing import Any, NamedTuple
 
 from layoutalg.conversion.address_charges import address_operations
-from layoutalg.conversion.lowering.indices import linear_terms, shifts
+from layoutalg.conversion.intel_address_charges import number_operations
+from layoutalg.conversion.lowering.indices import linear_terms
 from layoutalg.conversion.paired_accesses import paired_accesses
 from layoutalg.conversion.permute_charges import permute_halves, permute_masks, permute_written
 from layoutalg.conversion.program.access_conflicts import program_ways
@@ -71,43 +79,45 @@ from layoutalg.conversion.program.steps import (
     Shuffle,
     Store,
 )
+from layoutalg.conversion.word_places import GROUP, copied_words, moved_in_group, together
 from layoutalg.core.errors import ConversionError
 from layoutalg.core.whole_numbers import instance_of, listed
 
-__all__ = ["CHARGES", "PAIRED", "charges_of"]
+__all__ = ["CHARGES", "charges_of"]
 
 CHARGES = (
-    "shuffle", "broadcast", "dpp", "lane_swap", "xor_1", "xor_2", "xor_4", "xor_8", "xor_16", "indexed",
-    "pattern", "pattern_terms", "near", "near_terms", "near_ops", "pattern_ops", "looked_up",
-    "select", "select_sg", "condition", "condition_table", "condition_sg",
-    "permute", "permute_by_lane", "permute_shift", "permute_logic", "permute_select", "permute_constant",
-    "permute_half", "region", "region_word",
-    "half", "byte", "joined", "byte_loaded", "low_half", "result", "renamed", "group_moved", "regrouped",
-    "paired", "paired_sent", "paired_alone", "paired_matrix",
-    "store", "load", "store_word", "load_word", "payload", "narrow", "upper", "upper_byte", "masked", "masked_run",
-    "block", "ds_access", "ds_base", "ds_copied", "address", "address_terms", "address_sg", "address_shift", "address_mask",
-    "address_bare", "address_times", "address_add", "address_or", "address_flip", "address_of_sg", "address_scaled",
-    "address_reversed", "offset", "apart", "piece", "barrier", "fence", "memory", "memory_of_several", "waits",
+    "shuffle", "broadcast", "dpp", "lane_swap", "xor_1", "xor_2", "xor_4", "xor_8", "xor_16", "indexed", "pattern",
+    "near", "near_ops", "pattern_ops", "looked_up", "map_mask", "map_shift", "map_join", "byte_sent", "half_sent",
+    "bytes_sent", "select", "select_sg", "condition", "condition_table", "condition_sg", "permute", "permute_by_lane",
+    "permute_shift", "permute_logic", "permute_select", "permute_constant", "permute_half", "region", "region_word",
+    "half", "byte", "joined", "byte_loaded", "low_half", "result", "renamed", "group_moved", "regrouped", "rearranged",
+    "rearranged_wide", "paired", "paired_sent", "paired_alone", "paired_wide", "paired_matrix", "store", "load",
+    "store_word", "load_word", "payload", "payload_wide", "narrow", "upper", "upper_byte", "masked", "masked_run",
+    "stored_byte", "block", "block_memory", "ds_access", "ds_base", "ds_copied", "address", "address_shift",
+    "address_mask", "address_bare", "address_times", "address_add", "address_or", "address_flip", "address_of_sg",
+    "address_scaled", "address_reversed", "sum_mask", "sum_shift", "sum_times", "sum_chosen", "sum_join", "sum_flip",
+    "sum_scaled", "scalar", "scalar_times", "scalar_chosen", "veiled", "crowded", "offset", "offset_computed", "apart",
+    "piece", "barrier", "fence", "memory", "memory_of_several", "waits",
 )  # fmt: skip
 """The names of all charges."""
-PAIRED = "ds_access", "ds_base", "ds_copied"
-"""Those that `paired_accesses` counts."""
 _BYTES = WORD // 8
-_GROUP = 4
-"""The registers that are loaded or stored at once on NVIDIA's and AMD's chips, at most."""
-_MESSAGE = 8
-"""The words of a message to shared memory, at most."""
+_WIDE = 8
+"""The words of a message from which on Intel's compiler copies all of them, and then puts them into another order."""
+_MESSAGE = 128
+"""The words of a message to shared memory, at most: 8 of 16 lanes, 4 of 32; and 4 of more lanes."""
 _LINE = 4
 """The words that a block load moves at once for each of 16 lanes."""
-_LOOKED_UP = 6
-"""The operations that look up a lane's number in a constant."""
+_REGISTERS, _REGISTER = 128, 16
+"""The registers of Intel's chips of 16 lanes, and the words of one."""
 
 
-def charges_of(programs: Sequence[Program], *, waits: bool = True, pairs: bool = True) -> Counter[str]:
+def charges_of(programs: Sequence[Program], *, waits: bool = True, vendor: str | None = None) -> Counter[str]:
     """What programs that are executed one after another are charged for: how often each of `CHARGES`.
 
-    Without `waits` nobody asks how long lanes wait for a bank, and it is not counted; without `pairs`, `PAIRED` are not.
+    Without `waits` nobody asks how long lanes wait for a bank, and it is not counted. For the chips of one `vendor`, "intel",
+    "nvidia" or "amd", what is left of addresses and paired accesses elsewhere is not counted.
     """
+    pairs, intel, other = vendor in (None, "amd"), vendor in (None, "intel"), vendor != "intel"
     chain = listed(programs, "programs", error=ConversionError)
     for program in chain:
         instance_of(program, Program, "a program", ConversionError)
@@ -119,7 +129,7 @@ def charges_of(programs: Sequence[Program], *, waits: bool = True, pairs: bool =
         for step in program.steps:
             kinds.setdefault(step.__class__, []).append(step)
         _of_selects(program, kinds.get(Select, []), found, once)
-        _of_shuffles(kinds.get(Shuffle, []), found, once)
+        _of_shuffles(program, kinds.get(Shuffle, []), found, once)
         _of_permutes(kinds.get(Permute, []), found, once)
         found["lane_swap"] += len(kinds.get(LaneSwap, ()))
         found[_barrier(program)] += len(kinds.get(Barrier, ()))
@@ -138,20 +148,20 @@ def charges_of(programs: Sequence[Program], *, waits: bool = True, pairs: bool =
     found["condition_sg"] = len(once.subgroups)
     found["permute_constant"] = len(once.constants)
     found["near"] = len(once.near)
-    found["near_terms"] = sum(map(_terms, once.near_maps))
-    if chain:
+    if chain and other:
         for name, maps in (("near_ops", once.near_maps), ("pattern_ops", once.maps)):
             found[name] = sum([_map_operations(columns, chain[0].lanes) for columns in maps])
-        found["looked_up"] = (() in once.near_maps) + (() in once.maps)
-    found["pattern"] = len(once.patterns)
-    found["pattern_terms"] = sum(map(_terms, once.maps))
-    found["address"] = len(once.addresses)
-    for address in once.addresses:
-        terms, by_subgroup = _address_terms(address)
-        found["address_terms"] += terms
-        found["address_sg"] += by_subgroup
-    if chain:
         found.update(address_operations(once.reached, chain[0].lanes))
+    if chain and intel:
+        maps = (once.maps | once.near_maps).difference([()])
+        found.update(number_operations(maps, once.reached, chain[0].lanes, chain[0].subgroups))
+        found["crowded"] = max(_message_registers(chain) - _REGISTERS, 0)
+    found["looked_up"] = (() in once.near_maps) + (() in once.maps)
+    found["pattern"] = len(once.patterns)
+    found["address"] = len(once.addresses)
+    found["block_memory"] = found["block"] > 0
+    if found["block"]:
+        found["offset_computed"] = found["offset"]
     uses = sum(program.slm_bytes > 0 for program in chain)
     if uses:
         found["memory"] = 1
@@ -189,8 +199,13 @@ def _of_selects(program: Program, steps: Sequence[Select], found: Counter[str], 
             once.subgroups.add(mask & (1 << program.subgroups) - 1)
 
 
-def _of_shuffles(steps: Sequence[Shuffle], found: Counter[str], once: _Once) -> None:
+def _of_shuffles(program: Program, steps: Sequence[Shuffle], found: Counter[str], once: _Once) -> None:
     found["shuffle"] += len(steps)
+    if program.parts > 1:
+        for step in steps:
+            live = sum([cell >= 0 for cell in program.pack[step.word * program.parts :][: program.parts]])
+            if 0 < live < program.parts:
+                found[f"{'half' if program.parts == 2 else 'byte'}{'s' * (live > 1)}_sent"] += 1
     for (lanes, sg, others), count in Counter([step[2:] for step in steps]).items():
         distance, constant = _pattern(lanes)
         if not sg and not others and constant:
@@ -261,38 +276,29 @@ def _linear(lanes: tuple[int, ...]) -> tuple[int, ...]:
 
 
 @lru_cache(maxsize=1024)
-def _terms(columns: tuple[int, ...]) -> int:
-    """How many operations compute a linear map: a mask and a shift for each distance that bits move, and an XOR between two.
-
-    >>> _terms((1, 2, 4)), _terms((2, 1)), _terms(())
-    (0, 5, 6)
-    """
-    if not columns:
-        return _LOOKED_UP
-    masks = shifts(columns)
-    everyone = (1 << len(columns)) - 1
-    return sum((mask != everyone) + (shift != 0) for shift, mask in masks.items()) + max(len(masks) - 1, 0)
-
-
-@lru_cache(maxsize=1024)
 def _map_operations(columns: tuple[int, ...], lanes: int) -> int:
     """The operations that NVIDIA's and AMD's compilers leave of a linear map: a shift, or a mask with its join."""
     found = address_operations([(Address(xor=True, lane=columns), _BYTES * 2)], lanes)
     return sum([found[name] for name in ("address_shift", "address_mask", "address_bare")])
 
 
-@lru_cache(maxsize=1024)
-def _address_terms(address: Address) -> tuple[int, int]:
-    """About how many operations compute an address, those of the lane's number and those of the subgroup's."""
-    if address.xor:
-        return _terms(address.lane) if any(address.lane) else 0, _terms(address.sg) if any(address.sg) else 0
-    for_lane = sum(1 + (divisor > 1) + (stride > 1) for axis, divisor, _, stride in address.factors if axis == "lane")
-    more = [axis for axis, _ in address.plus]
-    return for_lane + more.count("lane"), sum(1 for axis, *_ in address.factors if axis == "sg") + more.count("sg")
+def _most(program: Program) -> int:
+    """The words of each lane in a message, at most."""
+    return max(min(_MESSAGE // program.lanes, 8), 4)
+
+
+def _message_registers(chain: Sequence[Program]) -> int:
+    """The registers of Intel's chips that the addresses and words of all messages take."""
+    words = 0
+    for program in chain:
+        for step in program.steps:
+            if isinstance(step, (Store, Load)):
+                words += 1 + (len(step.words) if isinstance(step, Store) else 0)
+    return words * -(-chain[0].lanes // _REGISTER) if chain else 0
 
 
 def _of_accesses(program: Program, found: Counter[str], once: _Once, *, waits: bool) -> None:
-    given = len(program.pack) // program.parts
+    given, most = len(program.pack) // program.parts, _most(program)
     accesses = [step for step in program.steps if isinstance(step, (Store, Load))]
     masks = [step.where if isinstance(step, Store) else None for step in program.steps]
     found["masked_run"] += sum([mask is not None for mask, _ in groupby(masks)])
@@ -306,24 +312,29 @@ def _of_accesses(program: Program, found: Counter[str], once: _Once, *, waits: b
             once.addresses.add(address)
             once.reached.add((address, bits))
             own = reached[key] = _reached(address)
-        messages = -(-len(words) // _MESSAGE)
+        messages = -(-len(words) // most)
         if step.matrix == "block" and kind == "load":
             messages = -(-len(words) * bits // (_LINE * WORD))
         found[kind] += messages
         found["block"] += step.matrix == "block"
         found[f"{kind}_word"] += len(words)
         found["offset"] += messages - 1 + (at.base != 0)
+        if at.xor or bits < _BYTES * 4 or program.subgroups > 2:
+            found["offset_computed"] += messages - 1 + (at.base != 0)
         found["apart"] += bool(at.xor and at.base & own.terms)
         found["piece"] += 0 if step.matrix else _pieces(at.base | own.strides, len(words), bits) - messages
         found["narrow"] += len(words) if bits < WORD and not step.matrix else 0
         if isinstance(step, Store):
+            found["stored_byte"] += len(words) if bits < _BYTES * 4 else 0
             if bits < WORD:
                 cells = [program.pack[word * program.parts] for word in words if word < given]
                 found["upper_byte" if bits == _BYTES * 2 else "upper"] += sum(
                     [cell * bits % WORD != 0 for cell in cells if cell >= 0]
                 )
             found["masked"] += step.where is not None
-            found["payload"] += _copied(words, given)
+            copied = copied_words(words, given)
+            found["payload"] += copied
+            found["payload_wide"] += copied if len(words) >= _WIDE else 0
     if waits:
         found["waits"] += sum(
             [(ways - 1) * len(step[0]) for step, ways in zip(accesses, program_ways(program), strict=True)]
@@ -383,15 +394,20 @@ def _of_result(chain: Sequence[Program], kinds: Mapping[type, list[Any]], found:
     given = len(last.pack) // parts if len(chain) == 1 else 0
     if pairs and (all_loads or Store in kinds):
         found.update(paired_accesses(last, rest))
-    found["group_moved"] += sum([_moved_in_group(rest[i : i + _GROUP], given) for i in range(0, len(rest), _GROUP)])
+    found["group_moved"] += sum([moved_in_group(rest[i : i + GROUP], given) for i in range(0, len(rest), GROUP)])
     received = {step.to for step in shuffles if not step.sg and not step.others and _pattern(step.lanes)[0] is not None}
     if received:
         found["result"] += sum([word in received for word in rest])
     made = [word for word in rest if word >= given]
     found["result"] += len(made) - len(set(made))
     loads = {word: step.to for step in all_loads for word in step.to}
-    for kind, weight, groups in (("regrouped", 1, loads), ("result", 2, _lines(last))):
-        apart = [not _together(rest, place, groups[word]) for place, word in enumerate(rest) if word in groups]
+    for kind, weight, groups, most in (
+        ("regrouped", 1, loads, GROUP),
+        ("rearranged", 1, loads, _most(last)),
+        ("rearranged_wide", 1, {word: to for word, to in loads.items() if len(to) >= _WIDE}, _most(last)),
+        ("result", 2, _lines(last), GROUP),
+    ):
+        apart = [not together(rest, place, groups[word], most) for place, word in enumerate(rest) if word in groups]
         found[kind] += weight * sum(apart)
     if last.element_bits > WORD:
         sent = {step.to for step in shuffles} if len(chain) == 1 else set[int]()
@@ -399,54 +415,19 @@ def _of_result(chain: Sequence[Program], kinds: Mapping[type, list[Any]], found:
         found["paired_alone"] += len(alone) if last.registers == 1 else 0
         matrices = {word for step in all_loads if step.matrix for word in step.to}
         found["paired_matrix"] += len(matrices.intersection(made))
+        found["paired_wide"] += len(alone) if last.registers > GROUP else 0
         alone = alone if last.registers > 1 else set[int]()
         found["paired_sent"] += len(alone & sent)
         found["paired"] += len(alone - sent)
-    size = min(_MESSAGE, last.element_bits // 2)  # messages of at most 16 elements
+    size = min(8, last.element_bits // 2)  # messages of 8 words, and of at most 16 elements
+    twice = 2 * len(rest) * -(-last.lanes // _REGISTER) < _REGISTERS  # else there is no room for copies of what stays
     for start in range(0, len(rest), size):
         piece = rest[start : start + size]
         moved = [word for place, word in enumerate(piece, start) if 0 <= word < given and word != place]
         if moved:
-            copied = _copied(piece, given)
-            found["renamed"] += len(moved) + (copied if len(moved) * 2 >= len(piece) else 0) if copied else 0
-
-
-def _moved_in_group(words: Sequence[int], given: int) -> int:
-    """How many words of a group of registers that were given are copied: all, or those that lay elsewhere in their group.
-
-    >>> _moved_in_group((4, 5, 6, 7), 8), _moved_in_group((0, 2, 1, 3), 8), _moved_in_group((0, 9, 1, 8), 8)
-    (0, 4, 1)
-    """
-    held = [(place, word) for place, word in enumerate(words) if 0 <= word < given]
-    if len(held) == len(words):
-        run = words[0] % len(words) == 0 and all(word == words[0] + place for place, word in held)
-        return 0 if run else len(words)
-    return sum(word % _GROUP != place for place, word in held)
-
-
-def _copied(words: Sequence[int], given: int) -> int:
-    """How many words of a message are copied, since registers that were given do not lie there one after another.
-
-    >>> _copied((4, 5, 6, 7), 8), _copied((4, 6), 8), _copied((9, 4), 8)
-    (0, 2, 1)
-    """
-    if tuple(words) == tuple(range(words[0], words[0] + len(words))):
-        return 0
-    return sum(0 <= word < given for word in words)
-
-
-def _together(words: Sequence[int], place: int, loaded: Sequence[int]) -> bool:
-    """Whether a word of the result lies beside those that were loaded with it, in a group of registers; alone: always.
-
-    >>> _together((4, 5, 6, 7), 1, (4, 5, 6, 7)), _together((4, 6, 5, 7), 1, (4, 5, 6, 7)), _together((4, 5), 0, (4,))
-    (True, False, True)
-    """
-    count = min(len(loaded), _GROUP)
-    if count < 2:
-        return True
-    first = loaded.index(words[place]) // count * count
-    start = place // count * count
-    return tuple(words[start : start + count]) == tuple(loaded[first : first + count])
+            copied = copied_words(piece, given)
+            count = (len(moved) if twice else 0) + (copied if len(moved) * 2 >= len(piece) else 0) if copied else 0
+            found["renamed"] += -(-count // 2) if last.element_bits > WORD else count  # an instruction copies 64 bits
 
 
 def _lines(program: Program) -> dict[int, tuple[int, ...]]:

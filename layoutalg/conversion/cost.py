@@ -11,10 +11,10 @@ the ALUs, or the unit of shared memory. There are two regimes:
 >>> from layoutalg.conversion.program.steps import Address
 >>> conflicts = Program(1, 32, 32, 1, 1, (0,), (Store((0,), Address(xor=True, lane=(32,))), Load((1,), Address())), (1,), 256)
 >>> cost_of("sm_80").of(conflicts), cost_of("sm_80", "alone").of(conflicts)
-(12, 5)
+(12, 4)
 
 The store takes 2 cycles, since two lanes meet in a bank, the load takes one. In 3 cycles the 4 engines could issue 12
-instructions; alone, the subgroup pays for its own 5. On bmg and pvc a word of 16 lanes takes half a cycle on each way, in which
+instructions; alone, the subgroup pays for its own 4. On bmg and pvc a word of 16 lanes takes half a cycle on each way, in which
 the 8 engines could issue 4 instructions:
 
 >>> word = Program(1, 16, 32, 1, 1, (0,), (Store((0,), Address()), Load((1,), Address())), (1,), 64)
@@ -23,6 +23,13 @@ the 8 engines could issue 4 instructions:
 
 >>> cost_of("pvc").origin, cost_of("generic").origin
 ('from listings', 'estimated')
+
+Ways are ordered by that cost and their instructions together (`rank`): none is taken that has more instructions than it saves
+slots of shared memory. On sm_80 two registers of 64 bits that 16 lanes hold, wanted by every lane of 16, are 64 shuffles, 100
+instructions and 256 slots, or 1 store and 16 loads, 19 instructions and 272 slots; 81 instructions are more than 16 slots.
+
+>>> rank(256, 100) > rank(272, 19)
+True
 
 Elsewhere a slot is one instruction of the ALUs for the whole subgroup, and three estimates make the prices: the unit of
 shared memory, which also carries shuffles, is an eighth as wide as the ALUs; a shuffle passes it once, a word that goes through
@@ -46,7 +53,7 @@ from dataclasses import dataclass
 from math import fsum
 from typing import Any, Literal, NamedTuple
 
-from layoutalg.conversion.charges import PAIRED, charges_of
+from layoutalg.conversion.charges import charges_of
 from layoutalg.conversion.prices import Listings, prices_of
 from layoutalg.conversion.program.access_conflicts import program_cycles, program_ways
 from layoutalg.conversion.program.program import Program
@@ -57,7 +64,7 @@ from layoutalg.core.whole_numbers import instance_of, listed
 from layoutalg.hardware.chips import target_info
 from layoutalg.hardware.shared_memory import rates
 
-__all__ = ["PRESSURES", "Cost", "Parts", "Pressure", "cost_of"]
+__all__ = ["PRESSURES", "Cost", "Parts", "Pressure", "cost_of", "rank"]
 
 Pressure = Literal["all", "alone"]
 PRESSURES: tuple[Pressure, ...] = ("all", "alone")
@@ -142,18 +149,18 @@ class Cost:
     def priced(self, programs: Sequence[Program]) -> tuple[int, int]:
         """What programs cost that are executed one after another, and how many instructions a chip's listing has for them.
 
-        The second is 0 where none was counted. Ways that cost the same are ordered by it.
+        The second is 0 where none was counted, or no rate is known. Ways are ordered by both (`rank`).
 
         >>> from layoutalg.conversion.program.steps import Address
         >>> way = Program(1, 32, 32, 1, 1, (0,), (Store((0,), Address()), Load((1,), Address())), (1,), 64)
         >>> cost_of("sm_80").priced([way]), cost_of("generic").priced([way])[1]
-        ((8, 3), 0)
+        ((8, 2), 0)
         """
         chain, found = self._listed(programs)
         if found is None:
             return sum(map(self._of, chain)), 0
         parts = self._parts(chain, found)
-        return parts.slots, round(parts.issued)
+        return parts.slots, round(parts.issued) if self.unit else 0
 
     def parts(self, programs: Sequence[Program]) -> Parts | None:
         """What engine, ALUs and shared memory are busy for; None where no listing or no rate is known.
@@ -175,8 +182,7 @@ class Cost:
         return round(sum([program_cycles(program, self.name) for program in chain]) * self.unit) if self.unit else 0
 
     def _parts(self, chain: Sequence[Program], found: Listings) -> Parts:
-        pairs = any(found.prices[name] for name in PAIRED)
-        charges, known = charges_of(chain, waits=not self.unit, pairs=pairs), rates(self.name)
+        charges, known = charges_of(chain, waits=not self.unit, vendor=found.vendor), rates(self.name)
         issued = _issued(found.instructions, charges)
         if known is None or not self.unit:
             return Parts(_issued(found.prices, charges), 0, 0, 0)
@@ -210,6 +216,15 @@ class Cost:
                 words = step.words if isinstance(step, Store) else step.to
                 found += self.message + len(words) * served * self.word * ways
         return found
+
+
+def rank(slots: int, instructions: int) -> tuple[int, int]:
+    """What ways are ordered by, the best first: their slots and instructions together, then the slots.
+
+    >>> rank(64, 20) < rank(60, 60), rank(64, 123) < rank(288, 42)
+    (True, True)
+    """
+    return slots + instructions, slots
 
 
 def _chain(programs: Sequence[Program]) -> Sequence[Program]:

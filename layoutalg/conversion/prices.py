@@ -7,7 +7,7 @@ prices are, and read when it is first needed:
 
 >>> found = prices_of("pvc", 16)
 >>> found.instructions["select"], found.chip, found.lanes
-(0.9, 'pvc', 16)
+(1.05, 'pvc', 16)
 >>> prices_of("lnl", 16).chip, prices_of("generic", 32)
 ('bmg', None)
 """
@@ -49,6 +49,7 @@ class Listings:
     """
 
     chip: str
+    vendor: str
     lanes: int
     instructions: dict[str, float]
     prices: dict[str, float]
@@ -77,7 +78,15 @@ def prices_of(target: str, lanes: int) -> Listings | None:
     prices = {name: instructions[name] + waits[name] for name in CHARGES}
     held = row["held_out"]
     return Listings(
-        chip, size, instructions, prices, table["compiler"], table["date"], row["kernels"], held["within_15_percent"]
+        chip,
+        target_info(chip).vendor,
+        size,
+        instructions,
+        prices,
+        table["compiler"],
+        table["date"],
+        row["kernels"],
+        held["within_15_percent"],
     )
 
 

@@ -111,7 +111,7 @@ class SymbolicPlan(ConversionPlan):
         """What all blocks cost in each regime.
 
         >>> la.convert("d0 = n@reg, d1 = 2@lane 2@lane:2", "d0 = n@reg, d1 = 2@lane:2 2@lane", target="sm_80").pressures["all"]
-        7*n
+        8*n
         """
         return {one: self._of_all(slots) for one, slots in self.block.pressures.items()}
 

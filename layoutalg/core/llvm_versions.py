@@ -63,6 +63,7 @@ class Rules:
     `shuffles_in_functions`: shuffles in functions that are not kernels.
     `dynamic_descriptors`: descriptors of a memref whose sizes are not in its type; without, the passes crash.
     `chunked_messages`: `xegpu.load` and `xegpu.store` with `chunk_size`.
+    `barriers_of_spaces`: `gpu.barrier memfence [...]` names the address spaces that it orders; otherwise it orders all.
     `payload_per_message`: the graphics compiler used with it keeps an address payload for each message; the old one that
     distributions have beside LLVM 22 builds each anew from one per shape (IGC 1.0.12504 and 2.40.14).
 
@@ -88,6 +89,7 @@ class Rules:
     shuffles_in_functions: bool = False
     dynamic_descriptors: bool = False
     chunked_messages: bool = True
+    barriers_of_spaces: bool = False
     payload_per_message: bool = False
 
 
@@ -107,6 +109,7 @@ _LLVM_23 = replace(
     large_blocks=True,
     spirv_bf16=True,
     shuffles_in_functions=True,
+    barriers_of_spaces=True,
     payload_per_message=True,
 )
 _LLVM_24 = replace(

@@ -34,7 +34,7 @@ from typing import NamedTuple
 
 from layoutalg.hardware.chips import target_info
 
-__all__ = ["CYCLE_BYTES", "Rates", "Served", "rates", "served"]
+__all__ = ["CYCLE_BYTES", "Rates", "Served", "rates", "served", "widest"]
 
 CYCLE_BYTES = 128
 """The bytes of a cycle of shared memory, as cycles are counted here: those of 32 banks."""
@@ -127,6 +127,22 @@ class Served(NamedTuple):
     def together(self, size: int) -> int:
         """How many lanes are served together whose accesses have so many bytes."""
         return max(min(self.banks * 4 // size, self.most), 1)
+
+
+@lru_cache(maxsize=64)
+def widest(chip: str, lanes: int) -> int:
+    """The bytes that each of so many lanes moves in one access, at most.
+
+    32 for 16 lanes on Intel's chips that have so many (IGC 2.40's listings for bmg and pvc have `load.slm.d32x8`; for 32 lanes
+    no message is wider than 16 bytes of each), 16 elsewhere. Four lanes with 32 bytes each are taken to be served together.
+
+    Raises `PlanError` for an unknown chip.
+
+    >>> widest("pvc", 16), widest("pvc", 32), widest("dg2", 8), widest("sm_80", 32)
+    (32, 16, 16, 16)
+    """
+    info = target_info(chip)
+    return 32 if info.has_dpas and info.subgroup_size == 16 and lanes <= 16 else 16
 
 
 @lru_cache(maxsize=1024)

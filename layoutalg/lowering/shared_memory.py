@@ -140,8 +140,9 @@ def _bytes(kind: Attribute) -> int:
 
 
 def is_barrier(operation: Operation) -> bool:
-    """Whether all work-items of the workgroup wait here, and see all of each other's stores."""
-    if operation.name != "gpu.barrier" or operation.properties.get("address_spaces") is not None:
+    """Whether all work-items of the workgroup wait here, and see all of each other's stores to shared memory."""
+    spaces = operation.properties.get("address_spaces")
+    if operation.name != "gpu.barrier" or (spaces is not None and "<workgroup>" not in str(spaces)):
         return False
     return "workgroup" in str(operation.properties.get("scope", "workgroup")).lower()
 

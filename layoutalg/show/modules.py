@@ -10,7 +10,7 @@
 >>> found.conversions[0].words
 'element (0, 1) is in lane 1, register 0 in the first and in lane 0, register 1 in the second'
 >>> print(found.conversions[0].cost)
-0 shuffles, 1,264 bytes of shared memory, 1 barrier, 128 issue slots on pvc; 16 lanes in a subgroup; a lane holds 16x1
+0 shuffles, 1,504 bytes of shared memory, 1 barrier, 128 issue slots on pvc; 16 lanes in a subgroup; a lane holds 16x1
 before and 1x16 after
 
 Many operations have the same layout of the same shape: each such pair is described once.

@@ -51,7 +51,7 @@ def test_every_layout_has_a_line(width: int, kernel: str, capsys: Capture, monke
         "4 %7 = xegpu.convert_layout input_layout 16x16xf32 #a 16 lanes, 16x1 each",
         "target_layout 16x16xf32 #2 16 lanes, 1x16 each",
         "element (0, 1) is in lane 1, register 0 in the first and in lane 0, register 1 in the second",
-        "0 shuffles, 1,264 bytes of shared memory, 1 barrier, 128 issue slots on pvc; 16 lanes in a",
+        "0 shuffles, 1,504 bytes of shared memory, 1 barrier, 128 issue slots on pvc; 16 lanes in a",
         "5 %8 = xegpu.convert_layout 16x16xf32, #2 to #2 the same map",
         "LLVM 24 refuses: 'xegpu.convert_layout' op invalid input layout, data cannot be evenly distributed.",
     ):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 from xdsl.dialects.builtin import DYNAMIC_INDEX, DenseArrayBase, f16, i64
 from xdsl.dialects.test import TestOp as AnyOp
 
@@ -171,6 +172,13 @@ def test_a_kernel_declares_the_bytes_of_its_buffers() -> None:
 
 def test_a_barrier_of_the_workgroup_is_one() -> None:
     assert is_barrier(read_module("gpu.barrier").body.block.first_op)
+
+
+@pytest.mark.parametrize(
+    ("spaces", "orders"), [("workgroup", True), ("global", False), ("private", False)], ids=lambda value: str(value)
+)
+def test_a_barrier_that_names_what_it_orders_is_one_for_shared_memory(spaces: str, orders: bool) -> None:
+    assert is_barrier(read_module(f"gpu.barrier memfence [#gpu.address_space<{spaces}>]").body.block.first_op) == orders
 
 
 def test_a_message_does_not_begin_inside_a_word() -> None:

@@ -45,6 +45,8 @@ class Job:
     element: str
     fragments: Array
     """`[workgroup, subgroup, lane, register]`, elements of the program's size."""
+    target: str = "generic"
+    """The chip that the kernel is emitted for."""
 
     @property
     def shape(self) -> tuple[int, int, int, int]:
@@ -75,7 +77,7 @@ def merged(texts: Sequence[str]) -> str:
 
 def lower_batch(jobs: Sequence[Job], directory: Path) -> Path:
     """The SPIR-V of all kernels, which spirv-val accepts."""
-    texts = [_text(job.programs, job.element, job.name) for job in jobs]
+    texts = [_text(job.programs, job.element, job.name, job.target) for job in jobs]
     if any("__builtin_IB_simd_block" in text for text in texts):
         (directory / "builtins.cl").write_text(block_messages())
     return spirv_of(merged([_text(FIRST, "i32", "leading"), *texts]), directory)

@@ -10,9 +10,10 @@ from __future__ import annotations
 import random
 import runpy
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import cache
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +30,7 @@ from layoutalg.conversion.strategies.memory_forms import through_forms
 from layoutalg.core.errors import ConversionError
 from layoutalg.memory.machine_bits import view
 from layoutalg.simulate.launching import launch
+from tests.conversion.brute_force import numbers, values
 from tests.conversion.test_lane_swaps import pair as swapped_pair
 from tests.conversion.test_xor_conversions import xor_layout
 from tests.oracle.gpu_software import run_kernel
@@ -84,6 +86,7 @@ WIDTHS = {"sm_80": 32, "gfx942": 64}
 FORMS = WIDTHS | {"sm_90": 32, "gfx950": 64}
 """The same, of the chips whose accesses to shared memory differ."""
 WORKGROUPS = 2
+NO_SOURCES: Mapping[Chain, Layout] = {}
 ROWS, COLUMNS = "d0 = 32@reg, d1 = 32@lane", "d0 = 32@lane, d1 = 32@reg"
 
 
@@ -93,14 +96,14 @@ def fits(layout: Layout, width: int) -> bool:
     return width % lanes == 0 and lanes * subgroups % width == 0
 
 
-def chains(chip: str, seed: int, count: int) -> list[Chain]:
-    """The plans of random pairs, for kernels that the chip has lanes for; of powers of two, and others."""
-    rng, found = random.Random(seed), list[Chain]()
+def chains(chip: str, seed: int, count: int) -> dict[Chain, Layout]:
+    """The plans of random pairs, for kernels that the chip has lanes for, and their sources; of powers of two, and others."""
+    rng, found = random.Random(seed), dict[Chain, Layout]()
     while len(found) < count:
         source, target = bits_pair(rng, 3) if rng.random() < 0.8 else mixed_pair(rng)
         if fits(source, WIDTHS[chip]):
             bits = rng.choice([8, 16, 32, 64])
-            found.append(la.convert(source, target, element_bits=bits, target=chip).programs)
+            found[la.convert(source, target, element_bits=bits, target=chip).programs] = source
     return found
 
 
@@ -139,10 +142,13 @@ def applied(chain: Chain, fragments: Array) -> Array:
     return fragments
 
 
-def fragments_of(chain: Chain, seed: int) -> Array:
-    """Random bits, `[workgroup, subgroup, lane, register]`."""
+def fragments_of(chain: Chain, seed: int, source: Layout | None = None) -> Array:
+    """Random bits, `[workgroup, subgroup, lane, register]`; the same ones wherever the source has the same element."""
     first = chain[0]
     shape = WORKGROUPS, first.subgroups, first.lanes, first.source_registers
+    if source is not None:
+        each = [values(int(np.prod(source.shape)), first.element_bits, seed + i) for i in range(WORKGROUPS)]
+        return np.stack([one[numbers(source)] for one in each])
     return np.random.default_rng(seed).integers(0, 2**first.element_bits, shape, f"u{first.element_bits // 8}")
 
 
@@ -150,12 +156,17 @@ def text_of(chain: Chain, chip: str, name: str) -> str:
     return emit_kernel(chain, f"i{chain[0].element_bits}", name, chip)
 
 
-def agree(chip: str, found: Sequence[Chain], version: int, simulated: int = 0) -> None:
-    """The kernels do in software (the first ones in the simulator too) what their programs say."""
+def agree(
+    chip: str, found: Sequence[Chain], version: int, simulated: int = 0, sources: Mapping[Chain, Layout] = NO_SOURCES
+) -> None:
+    """The kernels do in software (the first ones in the simulator too) what their programs say.
+
+    What all that hold an element store must be the same: then `sources` has the layout that says who holds what.
+    """
     texts = [text_of(chain, chip, f"k{i}") for i, chain in enumerate(found)]
     ir = GPU["lowered"](texts, chip, version)
     for i, chain in enumerate(found):
-        given, last = fragments_of(chain, i), chain[-1]
+        given, last = fragments_of(chain, i, sources.get(chain)), chain[-1]
         expected = np.stack([applied(chain, one) for one in given])
         items = last.subgroups * last.lanes
         assert np.array_equal(run_kernel(ir, f"k{i}", given, expected.shape, items, FORMS[chip]), expected), chain
@@ -169,7 +180,8 @@ def agree(chip: str, found: Sequence[Chain], version: int, simulated: int = 0) -
 @pytest.mark.parametrize("chip", WIDTHS)
 def test_kernels_do_in_software_what_their_programs_say(chip: str) -> None:
     require("mlir-opt-22")
-    agree(chip, [*(steps_of_all_kinds(chip, seed) for seed in range(12)), *chains(chip, 1, 60)], 22, simulated=20)
+    planned = chains(chip, 1, 60)
+    agree(chip, [*(steps_of_all_kinds(chip, seed) for seed in range(12)), *planned], 22, simulated=20, sources=planned)
 
 
 @pytest.mark.exhaustive
@@ -178,8 +190,9 @@ def test_kernels_do_in_software_what_their_programs_say(chip: str) -> None:
 @pytest.mark.parametrize("chip", WIDTHS)
 def test_ten_thousand_kernels_do_in_software_what_their_programs_say(chip: str, version: int, seed: int) -> None:
     (require if version == 22 else require_new)(f"mlir-opt-{version}")
-    found = [*(steps_of_all_kinds(chip, 100 * seed + i) for i in range(50)), *chains(chip, 10 * version + seed, 350)]
-    agree(chip, found, version, simulated=100 if version == 22 else 0)
+    planned = chains(chip, 10 * version + seed, 350)
+    found = [*(steps_of_all_kinds(chip, 100 * seed + i) for i in range(50)), *planned]
+    agree(chip, found, version, simulated=100 if version == 22 else 0, sources=planned)
 
 
 def chains_with_xor(chip: str, seed: int, count: int) -> list[Chain]:
@@ -253,16 +266,17 @@ def test_lanes_of_a_subgroup_wait_for_one_another_without_an_instruction(chip: s
         assert not any("barrier" in line for line in GPU["listings"]([text], chip)["k"])
 
 
-def chains_of_forms(chip: str, seed: int, count: int) -> list[Chain]:
-    """Random pairs of powers of two by every form of access to shared memory that fits them."""
-    rng, found = random.Random(f"forms {chip} {seed}"), list[Chain]()
+def chains_of_forms(chip: str, seed: int, count: int) -> dict[Chain, Layout]:
+    """Random pairs of powers of two by every form of access to shared memory that fits them, and their sources."""
+    rng, found = random.Random(f"forms {chip} {seed}"), dict[Chain, Layout]()
     while len(found) < count:
         source, target = bits_pair(rng, 5)
         a, b = view(source), view(target)
         if a is not None and b is not None and source.axes.get("lane", 1) == FORMS[chip]:
             bits = rng.choice([8, 16, 16, 32, 64])
-            found += [(program,) for _, program in through_forms(a, b, bits, chip)]
-    return found[:count]
+            copies = len(found) % 2 == 1  # some are stored by all that hold the same
+            found |= {(program,): source for _, program in through_forms(a, b, bits, chip, everyone=copies)}
+    return dict(islice(found.items(), count))
 
 
 def chains_of_bars(chip: str) -> list[Chain]:
@@ -276,9 +290,10 @@ def chains_of_bars(chip: str) -> list[Chain]:
 def test_every_form_of_access_does_what_its_program_says(chip: str, version: int) -> None:
     """`ldmatrix`, `stmatrix`, transposed loads, narrow stores: by definitions that know nothing of this package."""
     (require if version == 22 else require_new)(f"mlir-opt-{version}")
-    found = [*chains_of_bars(chip), *chains_of_forms(chip, version, 16)]
+    of_forms = chains_of_forms(chip, version, 16)
+    found = [*chains_of_bars(chip), *of_forms]
     assert {"rows", "columns", "halves", ""} >= {step.matrix for chain in found for step in accesses(chain)}
-    agree(chip, found, version, simulated=len(found) if version == 22 else 0)
+    agree(chip, found, version, simulated=len(found) if version == 22 else 0, sources=of_forms)
 
 
 @pytest.mark.parametrize("version", [22, 23, 24])
@@ -347,7 +362,8 @@ def accesses(chain: Chain) -> list[Store | Load]:
 @pytest.mark.parametrize("chip", FORMS)
 def test_two_thousand_programs_of_forms(chip: str, seed: int) -> None:
     require("mlir-opt-22")
-    agree(chip, chains_of_forms(chip, 100 + seed, 50), 22, simulated=10)
+    found = chains_of_forms(chip, 100 + seed, 50)
+    agree(chip, list(found), 22, simulated=10, sources=found)
 
 
 # Machine code.

@@ -17,7 +17,7 @@ import pytest
 
 import layoutalg as la
 from layoutalg.conversion import cost_of
-from tests.oracle.toolchains import require, require_new
+from tests.oracle.toolchains import require, require_module, require_new
 
 BENCHMARK: dict[str, Any] = runpy.run_path(str(Path(__file__).parents[2] / "benchmarks" / "prices.py"))
 CONVERSIONS: tuple[tuple[str, int, str, str], ...] = BENCHMARK["CONVERSIONS"]
@@ -76,6 +76,27 @@ def test_three_of_four_random_costs_are_within_15_percent_of_the_listing(device:
 
 
 @pytest.mark.exhaustive
+@pytest.mark.parametrize(
+    ("chip", "lanes"), [("pvc", 16), ("pvc", 32), ("bmg", 16), ("bmg", 32), ("sm_80", 32), ("gfx942", 64)]
+)
+def test_most_defaults_are_within_15_percent_or_one_instruction_of_the_listing(chip: str, lanes: int) -> None:
+    """The aim is nine of ten; what is missed most are kernels of 20 instructions, 4 off."""
+    require("mlir-opt-22")
+    if chip == "sm_80":
+        require_module("triton")
+        require("llc-22")
+    elif chip == "gfx942":
+        require("llc-22")
+    else:
+        require_new("ocloc")
+    chains = BENCHMARK["defaults"](6, 100, chip, lanes)
+    parts = [cost_of(chip).parts(chain) for chain in chains]
+    costs = np.array([round(one.issued) for one in parts if one is not None])
+    counts = np.array(BENCHMARK["compilers"]()[chip].count(chains))
+    assert BENCHMARK["judged"](costs, counts)["or_one_instruction"] >= 0.85
+
+
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("device", ["pvc", "bmg"])
 def test_candidates_are_in_the_order_of_their_listings(device: str) -> None:
     """Of two that differ by more than the prices are off, and pass as many words through memory, the cheaper one is shorter."""
@@ -94,6 +115,7 @@ def test_no_candidate_is_cheaper_than_the_plan(target: str | None) -> None:
     for _ in range(20):
         pair = BENCHMARK["random_pair"](rng, rng.choice([4, 16, 32]), 4, rng.choice([0, 1]))
         plan = la.convert(*pair, element_bits=rng.choice([8, 16, 32, 64]), target=target)
-        assert plan.cost == min(one.cost for one in plan.candidates)
+        best, *others = [sum(cost_of(target).priced(one.programs)) for one in plan.candidates]
+        assert all(best <= other for other in others)
         assert plan.programs == plan.candidates[0].programs
         assert all(type(one.cost) is int and one.cost >= 0 for one in plan.candidates)

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from layoutalg.conversion.lowering.emit import emit_kernel
 from layoutalg.conversion.program.program import Program
 from layoutalg.conversion.program.steps import Address, Barrier, Load, Step, Store
+from layoutalg.simulate import SimulationError
 from layoutalg.simulate.launching import launch
 from tests.oracle.test_conversions_run import CASES, Case
 
@@ -53,3 +54,30 @@ def _swapped_subgroups() -> Iterator[Step]:
     yield Store((0,), Address(0, xor=True, lane=(1, 2, 4, 8), sg=(16,)))
     yield Barrier("subgroup")
     yield Load((1,), Address(16, xor=True, lane=(1, 2, 4, 8), sg=(16,)))
+
+
+@pytest.mark.parametrize("llvm", [22, 23, 24])
+def test_a_barrier_of_the_workgroup_orders_shared_memory_for_all_its_subgroups(llvm: int) -> None:
+    store, _, load = _swapped_subgroups()
+    swapped = Program(2, 16, 32, 1, 1, (0,), (store, Barrier(), load), (1,), slm_bytes=128)
+    text = emit_kernel(swapped, name="swapped", target="pvc", llvm=llvm)
+    barrier = "llvm.call spir_funccc @_Z22__spirv_ControlBarrieriii" if llvm == 22 else "gpu.barrier memfence"
+    [line] = [line for line in text.splitlines() if barrier in line]
+    given = np.arange(32, dtype="u4").reshape(1, 2, 16, 1)
+    for kernel, rules in ((text, set[str]()), (text.replace(line, ""), {"run.race"})):
+        target = np.zeros_like(given)
+        outcome = launch(kernel, [given, target], (1, 1, 1))
+        assert {finding.rule for finding in outcome.findings} == rules
+        assert np.array_equal(target, given[:, ::-1])
+
+
+@pytest.mark.parametrize(
+    ("scopes", "order", "named"), [("22", 0, "orders shared memory"), ("33", 0x208, "orders"), ("23", 264, "scope 3")]
+)
+def test_a_control_barrier_that_orders_something_else_is_not_simulated(scopes: str, order: int, named: str) -> None:
+    text = f"""gpu.module @k {{ llvm.func spir_funccc @_Z22__spirv_ControlBarrieriii(i32, i32, i32)
+      gpu.func @f() kernel attributes {{known_block_size = array<i32: 16, 1, 1>, intel_reqd_sub_group_size = 16 : i32}} {{
+        %x = arith.constant {scopes[0]} : i32 %y = arith.constant {scopes[1]} : i32 %o = arith.constant {order} : i32
+        llvm.call spir_funccc @_Z22__spirv_ControlBarrieriii(%x, %y, %o) : (i32, i32, i32) -> () gpu.return }} }}"""
+    with pytest.raises(SimulationError, match=named):
+        launch(text, [], (1, 1, 1))

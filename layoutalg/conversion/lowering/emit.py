@@ -35,8 +35,10 @@ What LLVM takes on the way to SPIR-V for Intel GPUs, as it was found by asking L
 - Shared local memory is a `memref.global` in address space 3. A `memref.alloca` or `llvm.alloca` there becomes an invalid
   OpVariable, `memref.alloc` a call of malloc, a `workgroup(...)` attribution one more argument of the kernel;
   `#gpu.address_space<workgroup>` is not converted ("conversion of memref memory space ... to integer address space failed").
-- `gpu.barrier` is a barrier of the workgroup, in LLVM 23 and 24 with `scope <subgroup>` too. A barrier inside a subgroup is,
-  for Intel's GPUs, a call of `__spirv_ControlBarrier` that becomes OpControlBarrier; their compilers make no instruction of it.
+- `gpu.barrier` is a barrier of the workgroup, in LLVM 23 and 24 with `scope <subgroup>` too, and orders all memory unless
+  `memfence` says less, which LLVM 22 does not read. For Intel's GPUs a barrier inside a subgroup, and one that orders shared
+  memory alone for LLVM 22, is a call of `__spirv_ControlBarrier` that becomes OpControlBarrier. Of the one their compiler makes
+  no instruction (it keeps the order; a thread's messages to shared memory arrive in it), of the other one fence, not two.
 - `gpu.shuffle`, in all its modes, needs `intel_reqd_sub_group_size` on a `gpu.func` around it, equal to its width; in a
   `func.func` it is "explicitly marked illegal". `gpu.lane_id` is
   SubgroupLocalInvocationId, `gpu.subgroup_id` SubgroupId.
@@ -58,7 +60,7 @@ from math import gcd
 
 from layoutalg.conversion.lowering.fragment_vectors import cast, vector_sizes
 from layoutalg.conversion.lowering.indices import FIXED_WIDTH, Indices, named
-from layoutalg.conversion.lowering.operations import BARRIER_IN_SUBGROUP, write_chain
+from layoutalg.conversion.lowering.operations import CONTROL_BARRIER, write_chain
 from layoutalg.conversion.lowering.shared_memory import ALIGNMENT, SHARED, declared_blocks, shared_bytes, shared_type
 from layoutalg.conversion.lowering.writer import Value, Writer, typed
 from layoutalg.conversion.program.liveness import liveness_of_chain
@@ -150,8 +152,9 @@ def emit_kernel(
             f"a workgroup of {workgroup} work-items on {target}: expected a multiple of the {indices.width} that execute "
             "together; a function is emitted for it (kernel=False)"
         )
-    memory = (_Pointers if indices.vendor in FIXED_WIDTH else _Messages if chunked else _FarPointers)(indices, cell)
-    needed, takes = _source_messages(chain, cell)
+    own = {"nvidia": _Pointers, "amd": _Offsets}
+    memory = own.get(indices.vendor, _Messages if chunked else _FarPointers)(indices, cell)
+    needed, takes = _source_messages(chain, cell, shortened=indices.vendor not in FIXED_WIDTH)
     loaded: list[Value] = []
     for place, size, wanted in zip(memory.places(source, takes), takes, needed, strict=True):
         loaded.append(named("source", memory.load(place, size)) if wanted else indices.constant(0, cell))
@@ -214,6 +217,22 @@ class _Pointers:
 
     def store(self, value: Value, place: tuple[Value, ...]) -> None:
         self.writer.do(f"llvm.store %s, %s : {value.kind}, !llvm.ptr<1>", (value, *place))
+
+
+class _Offsets(_Pointers):
+    """The same by a distance of 32 bits without a sign, in bytes: AMD's chips add it to the address of the array themselves."""
+
+    def places(self, base: Value, sizes: Sequence[int]) -> list[tuple[Value, ...]]:
+        """Pointers to the vectors of this work-item's fragment."""
+        if not sizes:
+            return []
+        size = sum(sizes) * int(self.cell[1:]) // 8
+        whole = self.indices.binary("muli", self.indices.work_item(), self.indices.constant(size))
+        far = self.writer.value("arith.extui %s : i32 to i64", (whole,), "i64")
+        form = "llvm.getelementptr %s[%s] : (!llvm.ptr<1>, i64) -> !llvm.ptr<1>, i8"
+        first = named("place", self.writer.value(form, (self._pointer(base), far), "!llvm.ptr<1>"))
+        starts = [sum(sizes[:i]) for i in range(1, len(sizes))]
+        return [(first,), *((self._beyond(first, str(start), "", ()),) for start in starts)]
 
 
 class _FarPointers(_Pointers):
@@ -293,8 +312,8 @@ def _written(chain: Sequence[Program], name: str, indices: Indices, rest: str) -
     takes = ", ".join(f"{names[argument]}: {argument.kind}" for argument in writer.arguments)
     shared = _declared(chain, indices, name)
     body = writer.text(_INDENT)
-    barrier = f"    llvm.func spir_funccc @{BARRIER_IN_SUBGROUP}(i32, i32, i32) attributes {{convergent}}"
-    if f"@{BARRIER_IN_SUBGROUP}(" in body:
+    barrier = f"    llvm.func spir_funccc @{CONTROL_BARRIER}(i32, i32, i32) attributes {{convergent}}"
+    if f"@{CONTROL_BARRIER}(" in body:
         shared.append(barrier)
     shared += [f"    {line}" for line in declared_blocks(chain)]
     lines = (
@@ -359,8 +378,11 @@ def _messages(count: int, cell: str) -> list[int]:
     return [size] * (count // size) if count else []
 
 
-def _source_messages(chain: Sequence[Program], cell: str) -> tuple[list[bool], list[int]]:
-    """The vectors that a kernel loads, and whether they are needed: single elements where some are not (see `liveness`)."""
+def _source_messages(chain: Sequence[Program], cell: str, *, shortened: bool) -> tuple[list[bool], list[int]]:
+    """The vectors that a kernel loads, and whether they are needed.
+
+    Where some elements are not, and `shortened` vectors make the binary invalid (see `liveness`), single elements.
+    """
     cells = liveness_of_chain(chain)[0].cells
     halves = chain[0].element_bits // chain[0].cell_bits
     count = chain[0].source_registers
@@ -369,9 +391,10 @@ def _source_messages(chain: Sequence[Program], cell: str) -> tuple[list[bool], l
     takes: list[int] = []
     for size in _messages(count, cell):
         start = sum(takes)
-        whole = all(map(all, parts[start : start + size]))
+        wanted = [any(one) for one in parts[start : start + size]]
+        whole = all(map(all, parts[start : start + size])) or not shortened
         takes += [size] if whole else [1] * size
-        needed += [True] if whole else map(any, parts[start : start + size])
+        needed += [any(wanted)] if whole else wanted
     return needed, takes
 
 

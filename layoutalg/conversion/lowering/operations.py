@@ -49,12 +49,14 @@ from layoutalg.conversion.program.steps import (
 )
 from layoutalg.core.errors import ConversionError
 
-__all__ = ["BARRIER_IN_SUBGROUP", "write_chain"]
+__all__ = ["CONTROL_BARRIER", "write_chain"]
 
-BARRIER_IN_SUBGROUP = "_Z22__spirv_ControlBarrieriii"
+CONTROL_BARRIER = "_Z22__spirv_ControlBarrieriii"
 """OpControlBarrier by its name in SPIR-V's friendly LLVM IR: `gpu.barrier` is one of the workgroup, whatever its scope says."""
-_SUBGROUP, _SHARED_IN_ORDER = 3, 0x110
-"""SPIR-V's scope Subgroup, and its semantics AcquireRelease | WorkgroupMemory."""
+_WORKGROUP, _SUBGROUP = 2, 3
+"""SPIR-V's scopes."""
+_SHARED_IN_ORDER = 0x108
+"""SPIR-V's semantics AcquireRelease | WorkgroupMemory: whoever waits sees what the others stored to shared memory."""
 
 
 def write_chain(
@@ -70,7 +72,8 @@ def write_chain(
 
     `source` are vectors of integers of the element's size (or single ones), the registers of the source in order; so are
     those that are returned, of these sizes. `shared` is a memref of `shared_type`, or a pointer. With `calls` a barrier
-    inside a subgroup is, for Intel's GPUs, a call of `BARRIER_IN_SUBGROUP`, which the module has to declare.
+    inside a subgroup is, for Intel's GPUs, a call of `CONTROL_BARRIER`, which the module has to declare; for LLVM 22 one of
+    the workgroup too.
 
     Raises `ConversionError` for a program that makes no sense: a word that is read and not made, lanes that are not there.
     """
@@ -80,7 +83,7 @@ def write_chain(
         memory = Views(indices, shared, chain) if shared.kind.startswith("memref") else Pointers(indices, shared)
     for program, needed in zip(chain, liveness_of_chain(chain), strict=True):
         if program.slm_bytes and used:
-            indices.writer.do("gpu.barrier")  # before what others may still load is written over
+            _wait("workgroup", indices, calls)  # before what others may still load is written over
         used = used or program.slm_bytes > 0
         body = _Body(program, needed, memory if program.slm_bytes else None, indices, pieces, calls)
         last = program is chain[-1]
@@ -103,7 +106,7 @@ class _Body:
         source: Sequence[Value],
         calls: bool,
     ) -> None:
-        self.calls = calls and indices.vendor == "intel"
+        self.calls = calls
         self.program = program
         self.needed = needed
         self.indices = indices
@@ -245,7 +248,7 @@ class _Body:
             case Load():
                 self._load(position, step)
             case Barrier(scope):
-                self._wait(scope)
+                _wait(scope, self.indices, self.calls)
             case _:
                 raise ConversionError(
                     f"step {position} is {step!r}: expected Select, Shuffle, Permute, LaneSwap, Regions, Store, Load or Barrier"
@@ -278,23 +281,6 @@ class _Body:
             for i in range(length(piece)):
                 word = next(names)
                 self.words[word] = named(f"w{word}", element_at(self.indices, piece, i))
-
-    def _wait(self, scope: str) -> None:
-        """A barrier; in a warp or wavefront, whose lanes execute together, it keeps LLVM from moving loads before stores."""
-        match (scope, self.indices.vendor):
-            case ("subgroup", "nvidia"):
-                everyone = self.indices.constant(0xFFFFFFFF)
-                self.writer.do('llvm.call_intrinsic "llvm.nvvm.bar.warp.sync"(%s) : (i32) -> ()', (everyone,))
-            case ("subgroup", "amd"):
-                self.writer.do('llvm.fence syncscope("wavefront") acq_rel')
-            case ("subgroup", _) if self.calls:
-                subgroup, order = (self.indices.constant(number) for number in (_SUBGROUP, _SHARED_IN_ORDER))
-                form = (
-                    f"llvm.call spir_funccc @{BARRIER_IN_SUBGROUP}(%s, %s, %s) {{convergent}} : (i32, i32, i32) -> ()"
-                )
-                self.writer.do(form, (subgroup, subgroup, order))
-            case _:
-                self.writer.do("gpu.barrier")
 
     def _shuffled(self, position: int, word: Value, step: Shuffle) -> Value:
         count = self.program.lanes
@@ -474,6 +460,31 @@ class _Body:
     def _double(self, low: Value, high: Value) -> Value:
         above = self.indices.binary("shli", self._extended(high), self.indices.constant(WORD, "i64"))
         return self.indices.binary("ori", self._extended(low), above)
+
+
+def _wait(scope: str, indices: Indices, calls: bool) -> None:
+    """A barrier that orders shared memory.
+
+    In a warp or wavefront, whose lanes execute together, it keeps LLVM from moving loads before stores.
+    """
+    writer = indices.writer
+    match (scope, indices.vendor):
+        case ("subgroup", "nvidia"):
+            everyone = indices.constant(0xFFFFFFFF)
+            writer.do('llvm.call_intrinsic "llvm.nvvm.bar.warp.sync"(%s) : (i32) -> ()', (everyone,))
+        case ("subgroup", "amd"):
+            writer.do('llvm.fence syncscope("wavefront") acq_rel')
+        case (_, "intel") if calls and (scope == "subgroup" or not indices.barriers_of_spaces):
+            number, order = (
+                indices.constant(_SUBGROUP if scope == "subgroup" else _WORKGROUP),
+                indices.constant(_SHARED_IN_ORDER),
+            )
+            form = f"llvm.call spir_funccc @{CONTROL_BARRIER}(%s, %s, %s) {{convergent}} : (i32, i32, i32) -> ()"
+            writer.do(form, (number, number, order))
+        case (_, "intel") if indices.barriers_of_spaces:
+            writer.do("gpu.barrier memfence [#gpu.address_space<workgroup>]")
+        case _:
+            writer.do("gpu.barrier")
 
 
 def _read_whole(program: Program) -> set[int]:

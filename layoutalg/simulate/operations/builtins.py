@@ -40,8 +40,10 @@ _PRODUCT = re.compile(r"intel_sub_group_(bf16|f16|tf32|[iu][48])_(bf16|f16|tf32|
 _REDUCTION = re.compile(r"sub_group_reduce_(add|max|min)")
 _BLOCK = re.compile(r"intel_sub_group_block_(read|write)(?:_(uc|us|ui|ul))?(2|4|8|16)?")
 _LOCAL_BLOCK = re.compile(r"__builtin_IB_simd_block_(read|write)_(1|2|4|8|16)_local(?:_([bhl]))?")
-_SUBGROUP = 3
-"""SPIR-V's number of the scope Subgroup."""
+_WORKGROUP, _SUBGROUP = 2, 3
+"""SPIR-V's numbers of the scopes Workgroup and Subgroup."""
+_ORDERING, _WORKGROUP_MEMORY = 0x1E, 0x100
+"""SPIR-V's memory semantics: Acquire, Release, AcquireRelease and SequentiallyConsistent; those of shared memory."""
 _WIDTHS = {"char": 8, "short": 16, "int": 32, "long": 64, "half": 16, "float": 32, "double": 64}
 
 
@@ -213,13 +215,24 @@ def _block_message(op: Any, compiling: Compiling, name: str, writes: bool, count
 
 
 def _barrier(op: Any, compiling: Compiling, builtin: Builtin, found: re.Match[str]) -> Step:
-    """`__spirv_ControlBarrier` with the scope Subgroup for both: its lanes wait for one another."""
-    scopes = [getattr(getattr(operand.owner, "value", None), "value", None) for operand in op.operands[:2]]
-    if [getattr(scope, "data", None) for scope in scopes] != [_SUBGROUP, _SUBGROUP]:
-        fail(op, f"{builtin.name} is simulated for scope {_SUBGROUP}, the subgroup; use gpu.barrier for the workgroup")
+    """`__spirv_ControlBarrier` of a subgroup or a workgroup that orders shared memory: all wait for one another."""
+    constants = [getattr(getattr(operand.owner, "value", None), "value", None) for operand in op.operands]
+    scopes, orders = [getattr(constant, "data", None) for constant in constants[:2]], constants[2:]
+    if scopes not in ([_SUBGROUP] * 2, [_WORKGROUP] * 2):
+        fail(op, f"{builtin.name} is simulated for scope {_SUBGROUP}, the subgroup, and {_WORKGROUP}, the workgroup")
+    order = [getattr(constant, "data", None) for constant in orders]
+    if not all(isinstance(one, int) and one & _ORDERING and one & _WORKGROUP_MEMORY for one in order):
+        fail(
+            op,
+            f"{builtin.name} is simulated where it orders shared memory, such as by AcquireRelease | WorkgroupMemory, "
+            f"{0x108:#x}",
+        )
 
     def step(run: Run, values: list[Any]) -> tuple[()]:
-        run.memory.meet_in_subgroups(run, op)
+        if scopes[0] == _SUBGROUP:
+            run.memory.meet_in_subgroups(run, op)
+        else:
+            run.memory.barrier(run, op)
         return ()
 
     return step

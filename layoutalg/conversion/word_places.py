@@ -1,0 +1,54 @@
+"""Whether words lie in registers as messages and groups of registers want them, and how many are copied where they do not.
+
+A message takes registers that lie one after another. Words 4 and 5 lie so; word 6 before 4 does not, and both are copied:
+
+>>> copied_words((4, 5), 8), copied_words((6, 4), 8)
+(0, 2)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+__all__ = ["GROUP", "copied_words", "moved_in_group", "together"]
+
+GROUP = 4
+"""The registers that are loaded or stored at once on NVIDIA's and AMD's chips, at most."""
+
+
+def moved_in_group(words: Sequence[int], given: int) -> int:
+    """How many words of a group of registers that were given are copied: all, or those that lay elsewhere in their group.
+
+    >>> moved_in_group((4, 5, 6, 7), 8), moved_in_group((0, 2, 1, 3), 8), moved_in_group((0, 9, 1, 8), 8)
+    (0, 4, 1)
+    """
+    held = [(place, word) for place, word in enumerate(words) if 0 <= word < given]
+    if len(held) == len(words):
+        run = words[0] % len(words) == 0 and all(word == words[0] + place for place, word in held)
+        return 0 if run else len(words)
+    return sum(word % GROUP != place for place, word in held)
+
+
+def copied_words(words: Sequence[int], given: int) -> int:
+    """How many words of a message are copied, since registers that were given do not lie there one after another.
+
+    >>> copied_words((4, 5, 6, 7), 8), copied_words((4, 6), 8), copied_words((9, 4), 8)
+    (0, 2, 1)
+    """
+    if tuple(words) == tuple(range(words[0], words[0] + len(words))):
+        return 0
+    return sum(0 <= word < given for word in words)
+
+
+def together(words: Sequence[int], place: int, loaded: Sequence[int], most: int) -> bool:
+    """Whether a word of the result lies beside those that were loaded with it, in a group of registers; alone: always.
+
+    >>> together((4, 5, 6, 7), 1, (4, 5, 6, 7), 4), together((4, 6, 5, 7), 1, (4, 5, 6, 7), 4), together((4, 5), 0, (4,), 4)
+    (True, False, True)
+    """
+    count = min(len(loaded), most)
+    if count < 2:
+        return True
+    first = loaded.index(words[place]) // count * count
+    start = place // count * count
+    return tuple(words[start : start + count]) == tuple(loaded[first : first + count])
