@@ -143,8 +143,8 @@ def test_a_transpose_is_as_short_as_the_shortest_that_was_found_by_hand(chip: st
     assert gathered <= 17, chip
 
 
-DEFAULT_BARS = (("16x16", 32, 25), ("32x16", 32, 48), ("16x16", 16, 22), ("16x16", 8, 21))
-"""Transposes, the bits of their elements, and the instructions of the default, with its barrier."""
+DEFAULT_BARS = (("16x16", 32, 26), ("32x16", 32, 48), ("16x16", 16, 23), ("16x16", 8, 21))
+"""Transposes, the bits of their elements, and the most instructions of the default, with its barrier."""
 
 
 @pytest.mark.parametrize("version", [22, 24])

@@ -289,6 +289,10 @@ def _chunks(problem: _Problem) -> list[tuple[int, ...]]:
         if len(common) >= within:
             words = common[:within]
             found.append(tuple([*words, *[bit for bit in (*common, *own) if bit not in words]][: len(own)]))
+            if (
+                len(common) > within and most > within + VECTOR.bit_length() - 1
+            ):  # of 32 bytes, words may lie out of order
+                found.append(tuple(dict.fromkeys(found[-1]))[: most - 1])
         found.append(tuple(own))
     whole = [tuple(dict.fromkeys(one))[:most] for one in found]
     shorter = [one[:-1] for one in whole if len(one) == most] if target_info(problem.target).vendor == "amd" else []
