@@ -96,7 +96,7 @@ def _first(a: View, b: View, element_bits: int, pattern: Pattern, memory: Memory
 
     Ways of one name are one, the first of the best.
     """
-    listed = [(one, *_at_least(one.exchange, pattern, cost)) for one in exchanges(a, b, element_bits, pattern, memory)]
+    listed = [(one, *least_of(one.exchange, pattern, cost)) for one in exchanges(a, b, element_bits, pattern, memory)]
     if memory.most:
         passed = _least_through_memory(pattern, cost)
         listed += [(one, passed, 0) for group in memory_ways(a, b, element_bits, memory) for one in group]
@@ -125,20 +125,15 @@ def _first(a: View, b: View, element_bits: int, pattern: Pattern, memory: Memory
     return min(best.values(), key=lambda found: found[1])[0]
 
 
-def least_of(way: Way | None, pattern: Pattern, cost: Cost) -> int:
-    """What an exchange costs at least, by its shuffles and selects alone; 0 for None.
+def least_of(way: Way | None, pattern: Pattern, cost: Cost) -> tuple[int, int]:
+    """What an exchange costs at least, and the instructions that it has, by its shuffles and selects alone; 0 for None.
 
     >>> from layoutalg.conversion.strategies.bit_exchange.ways import Way, ways
     >>> views = [view(Layout.parse(text)) for text in ("d0 = 16@reg, d1 = 16@lane", "d0 = 16@lane, d1 = 16@reg")]
     >>> pattern = pattern_of(views[0], views[1], 32)
     >>> [(least_of(way, pattern, cost_of("pvc")), cost_of("pvc").of(way.make())) for way in ways(pattern)]
-    [(156, 228), (189, 195)]
+    [((148, 148), 213), ((176, 176), 191)]
     """
-    return _at_least(way, pattern, cost)[0]
-
-
-def _at_least(way: Way | None, pattern: Pattern, cost: Cost) -> tuple[int, int]:
-    """What an exchange costs at least, and the instructions that it has at least."""
     found, known = prices_of(cost.name, 1 << pattern.lane_bits), rates(cost.name)
     if way is None or found is None or known is None:
         return 0, 0

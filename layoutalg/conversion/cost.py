@@ -60,7 +60,7 @@ from layoutalg.conversion.program.program import Program
 from layoutalg.conversion.program.steps import Barrier, LaneSwap, Load, Permute, Regions, Select, Shuffle, Store
 from layoutalg.core.errors import ConversionError
 from layoutalg.core.messages import shown
-from layoutalg.core.whole_numbers import instance_of, listed
+from layoutalg.core.whole_numbers import instance_of, listed, whole_number
 from layoutalg.hardware.chips import target_info
 from layoutalg.hardware.shared_memory import rates
 
@@ -224,7 +224,8 @@ def rank(slots: int, instructions: int) -> tuple[int, int]:
     >>> rank(64, 20) < rank(60, 60), rank(64, 123) < rank(288, 42)
     (True, True)
     """
-    return slots + instructions, slots
+    least = whole_number(slots, "slots =", 0)
+    return least + whole_number(instructions, "instructions =", 0), least
 
 
 def _chain(programs: Sequence[Program]) -> Sequence[Program]:

@@ -146,7 +146,7 @@ class Indices:
         self, writer: Writer, subgroups: int, lanes: int, chip: str = "generic", llvm: int = DEFAULT_LLVM
     ) -> None:
         self.writer = writer
-        self.counts = {"sg": subgroups, "lane": lanes, "thread": subgroups * lanes}
+        self.counts = {"sg": subgroups, "lane": lanes}
         self.vendor = target_info(chip).vendor
         self.width = target_info(chip).subgroup_size if self.vendor in FIXED_WIDTH else lanes
         """The lanes that execute together: `lanes`, or several subgroups' where the chip's number is fixed."""
@@ -209,6 +209,9 @@ class Indices:
             return self._as_i32(self.writer.value("gpu.subgroup_id : index", (), "index"))
 
         return self._once(axis, lambda: named("subgroup" if axis == "sg" else axis, make()))
+
+    def _count(self, axis: str) -> int:
+        return self.counts["sg"] * self.counts["lane"] if axis == "thread" else self.counts[axis]
 
     def _executing(self) -> Value:
         """The number of this lane among those that execute together."""
@@ -379,7 +382,7 @@ class Indices:
             factors = tuple([factor for factor in factors if factor[0] != "lane"])
         for axis, divisor, extent, stride in factors:
             more = plus.get(axis, 0)
-            count = self.counts[axis] + more
+            count = self._count(axis) + more
             if extent == 1 or stride == 0 or divisor >= count:
                 continue
             masked = -(-count // divisor) > extent
@@ -419,7 +422,7 @@ class Indices:
         if self.vendor in FIXED_WIDTH:
             maps = self._of_items(maps)
         for axis, terms in maps:
-            bits = (self.counts[axis] - 1).bit_length()
+            bits = (self._count(axis) - 1).bit_length()
             groups = shifts(terms[:bits])
             moved = [
                 (mask.bit_length(), mask.bit_length() + shift)

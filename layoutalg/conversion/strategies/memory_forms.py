@@ -340,7 +340,7 @@ def _program(
 
 
 def _joined(problem: _Problem, loads: _Side, upper: Sequence[int]) -> tuple[list[int], int]:
-    """The bits that tell loads apart which AMD's chips join two and two, and the words that are copied where they should not be."""
+    """The bits that tell apart loads which AMD's chips join two and two, and the words that are copied if they join others."""
     words = 1 << len(loads.vector)
     apart = [bit for bit in problem.registers(True) if bit not in (*loads.parts, *loads.vector)]
     if loads.matrix or words > VECTOR // 2 or not (loads.parts or problem.bits == WORD):
