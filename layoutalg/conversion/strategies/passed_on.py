@@ -13,8 +13,9 @@ other lanes are heard.
 Lanes that have nothing to do with each other are looked at alone, and those that do the same once. Who hears whom is tried:
 in each shuffle all lanes of such a part rotate their numbers, or digits of them. Then every element that a lane wants looks
 for the way that adds fewest elements to words, a word that has it already being free; one that finds no room goes first in
-the next trial. Where none of these does, every lane hears whom it likes (`rerouting`): first among the lanes of one layer,
-where all that is held and wanted is there several times, then among all.
+the next trial. Where none of these does, every lane hears whom it likes (`rerouting`), as long as the exchange still looks the
+same from many lanes (`symmetries`), then without that: first among the lanes of one layer, where all that is held and wanted
+is there several times, then among all.
 
 Subgroups that do different things have a schedule each, and share its shuffles.
 """
@@ -33,6 +34,7 @@ from layoutalg.conversion.program.steps import WORD
 from layoutalg.conversion.strategies.choosing import Slots
 from layoutalg.conversion.strategies.multi_hop import rotations
 from layoutalg.conversion.strategies.rerouting import Schedule, rerouted
+from layoutalg.conversion.strategies.symmetries import Symmetry, symmetries
 from layoutalg.conversion.strategies.words_by_pair import gathered
 from layoutalg.core.errors import SizeError
 from layoutalg.core.limits import MOST_STEPS
@@ -41,11 +43,11 @@ __all__ = ["passed_on"]
 
 _MOST_TRIED = 1 << 14
 """Lanes that are asked for an element, in all trials of one conversion: some milliseconds."""
-_MOST_LANES, _MOST_WISHES, _MOST_SHUFFLES = 16, 128, 12
+_MOST_LANES, _MOST_WISHES, _MOST_SHUFFLES = 16, 128, 24
 _MOST_KINDS = 8
 """Subgroups that do different things."""
-_MOST_PART, _MOST_ROUTES, _MOST_CHANGED, _TURNED = 64, 512, 1 << 16, 5
-"""Lanes and wishes of a part whose routes are changed; lanes asked for an element; starts from rotations."""
+_MOST_PART, _MOST_MISSED, _MOST_ROUTES, _MOST_CHANGED, _TIMES = 64, 4096, 512, 1 << 16, 3
+"""Lanes and wishes of a part whose routes are changed; wishes that are routed; lanes asked for an element; starts."""
 _AGAIN = 4
 """Trials from one choice of patterns: in another order, or with another lane heard by the one that lacks an element."""
 
@@ -107,6 +109,7 @@ class _Tried:
     ) -> None:
         self.parts: dict[bytes, _Part | None] = {}
         self.pools: dict[bytes, list[list[int]]] = {}
+        self.groups: dict[bytes, list[Symmetry]] = {}
         self.done = done
         layered, whole = _parts_of(before, after), _apart(before, after)
         self.ways = [
@@ -147,7 +150,9 @@ class _Tried:
                 if part.lanes <= _MOST_LANES and len(part.wishes) <= _MOST_WISHES:
                     schedule, budget = _scheduled(part, number, parts, self.pools[key], budget)
                 if schedule is None:
-                    schedule, left = _changed(part, number, parts, left)
+                    if key not in self.groups:
+                        self.groups[key] = part.groups()
+                    schedule, left = _changed(part, self.groups[key], number, parts, left)
                 if schedule is None:
                     break
                 self.done[key, number] = schedule
@@ -157,22 +162,22 @@ class _Tried:
         return None, budget
 
 
-def _changed(part: _Part, number: int, parts: int, budget: int) -> tuple[Schedule | None, int]:
-    """A schedule in which every lane hears whom it likes, if one is found; what is left of the budget."""
+def _changed(
+    part: _Part, groups: Sequence[Symmetry], number: int, parts: int, budget: int
+) -> tuple[Schedule | None, int]:
+    """A schedule in which every lane hears whom it likes, if one is found; what is left of the budget.
+
+    First the schedules that look the same from many lanes, and longer each time.
+    """
     random, left = Random(0), budget
-    lanes = range(part.lanes)
-    turned = rotations(part.lanes)
-    for number_of in range(1 + _TURNED):
-        if number_of:  # lanes that hear others in the same way everywhere: the digits of their numbers rotated
-            group = turned[-(number_of % 2)]
-            start = [group[:, random.randrange(part.lanes)].tolist() for _ in range(number)]
-        else:
-            start = [[random.choice(lanes) for _ in lanes] for _ in range(number)]
-        share = min(left, -(-budget // (2 * _TURNED if number_of else 2)))
-        schedule, kept = rerouted(part.held, part.wishes, number, parts, start, share)
-        left -= share - kept
-        if schedule is not None or left <= 0:
-            return schedule, left
+    for time in range(_TIMES):
+        for group in groups:
+            start = [[random.randrange(part.lanes) for _ in group.first] for _ in range(number)]
+            share = min(left, budget >> _TIMES - time + 1)
+            schedule, kept = rerouted(part.held, part.missing, parts, start, share, group)
+            left -= share - kept
+            if schedule is not None or left <= 0:
+                return schedule, left
     return None, left
 
 
@@ -237,10 +242,11 @@ def _apart(before: Slots, after: Slots) -> list[list[int]]:
 
 
 class _Part(NamedTuple):
-    """Lanes that exchange among themselves: what is needed of what each holds, and what each misses, as (lane, element)."""
+    """Lanes that exchange among themselves: what each holds, and what each misses, also as (lane, element)."""
 
     lanes: int
     held: list[set[int]]
+    missing: list[set[int]]
     wishes: list[tuple[int, int]]
 
     @staticmethod
@@ -249,9 +255,14 @@ class _Part(NamedTuple):
         if len(before) > _MOST_PART:
             return None
         held: list[set[int]] = [set(row) - {-1} for row in before.tolist()]
-        rows: list[list[int]] = after.tolist()
-        wishes = [(lane, e) for lane, row in enumerate(rows) for e in sorted(set(row) - {-1} - held[lane])]
-        return _Part(len(before), held, wishes) if len(wishes) <= _MOST_ROUTES else None
+        missing = [set(row) - {-1} - has for row, has in zip(after.tolist(), held, strict=True)]
+        wishes = [(lane, e) for lane, several in enumerate(missing) for e in sorted(several)]
+        return _Part(len(before), held, missing, wishes) if len(wishes) <= _MOST_MISSED else None
+
+    def groups(self) -> list[Symmetry]:
+        """The ways to see many lanes as one that leave few enough routes to find."""
+        found = symmetries(self.held, self.missing)
+        return [one for one in found if sum(len(self.missing[lane]) for lane in one.first) <= _MOST_ROUTES]
 
 
 def _scheduled(
