@@ -46,8 +46,10 @@ _MOST_TRIED = 1 << 14
 _MOST_LANES, _MOST_WISHES, _MOST_SHUFFLES = 16, 128, 24
 _MOST_KINDS = 8
 """Subgroups that do different things."""
-_MOST_PART, _MOST_MISSED, _MOST_ROUTES, _MOST_CHANGED, _TIMES = 64, 4096, 512, 1 << 16, 3
-"""Lanes and wishes of a part whose routes are changed; wishes that are routed; lanes asked for an element; starts."""
+_MOST_PART, _MOST_MISSED, _MOST_ROUTES = 64, 4096, 512
+"""Lanes and wishes of a part whose routes are changed; wishes for which a route is looked for."""
+_MOST_CHANGED, _FIRST_START = 1 << 17, 1 << 11
+"""Lanes asked for an element while routes change: in all, and before another start is tried for the first time."""
 _AGAIN = 4
 """Trials from one choice of patterns: in another order, or with another lane heard by the one that lacks an element."""
 
@@ -64,7 +66,7 @@ def passed_on(
     """The program with fewer than `most` shuffles, from `tables.slot_tables`; None where none is found. `least` is a bound.
 
     The conversion stays in its subgroups. `patterns` say whom each lane hears in other ways' shuffles: these are tried too.
-    `changes` is the budget for every lane hearing whom it likes, half of it for layers.
+    `changes` is the budget for every lane hearing whom it likes: half of it for layers, and half of all for one shuffle more.
     """
     if element_bits >= WORD or not 0 < least < most or least > _MOST_SHUFFLES or source.shape[1] > 64:
         return None
@@ -81,7 +83,8 @@ def passed_on(
     for number in range(least, min(most, least + 2, _MOST_SHUFFLES + 1)):
         found: list[list[_Members]] = []
         for one in tried:
-            schedules, budget = one.scheduled(number, WORD // element_bits, budget, changes // (2 * len(kinds)))
+            share = changes // len(kinds) >> number - least
+            schedules, budget = one.scheduled(number, WORD // element_bits, budget, share)
             if schedules is None:
                 break
             found.append(schedules)
@@ -136,10 +139,10 @@ class _Tried:
     def scheduled(self, number: int, parts: int, budget: int, changes: int) -> tuple[list[_Members] | None, int]:
         """A schedule of so many rounds for each part, if they are found; what is left of the budget for rotations.
 
-        Each way to see parts has a budget of its own for `changes`.
+        Each way to see parts has its share of `changes`.
         """
         for members in self.ways:
-            left = changes
+            left = changes // len(self.ways)
             for key in dict.fromkeys(key for _, key, _ in members):
                 part = self.parts[key]
                 if part is None:
@@ -169,15 +172,16 @@ def _changed(
 
     First the schedules that look the same from many lanes, and longer each time.
     """
-    random, left = Random(0), budget
-    for time in range(_TIMES):
+    random, left, share = Random(0), budget, _FIRST_START
+    while groups and left > 0:
         for group in groups:
             start = [[random.randrange(part.lanes) for _ in group.first] for _ in range(number)]
-            share = min(left, budget >> _TIMES - time + 1)
-            schedule, kept = rerouted(part.held, part.missing, parts, start, share, group)
-            left -= share - kept
+            limit = min(left, share)
+            schedule, kept = rerouted(part.held, part.missing, parts, start, limit, group)
+            left -= max(limit - kept, 1)
             if schedule is not None or left <= 0:
                 return schedule, left
+        share *= 2
     return None, left
 
 

@@ -32,7 +32,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from random import Random
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from layoutalg.conversion.strategies.symmetries import Symmetry
 
@@ -72,6 +72,8 @@ def rerouted(
 
 _Hop = tuple[int, int, int]
 """In which round, who hears, whom."""
+_Route = tuple[_Hop, Any] | None
+"""The first hop of a route, and the route that is left: to the same of these."""
 
 
 class _Routing:
@@ -86,7 +88,7 @@ class _Routing:
         budget: int,
         symmetry: Symmetry,
     ) -> None:
-        self.held, self.heard, self.room, self.budget, self.symmetry = held, heard, room, budget, symmetry
+        self.held, self.room, self.budget, self.symmetry = held, room, budget, symmetry
         self.wishes = [(lane, element) for lane in symmetry.first for element in sorted(missing[lane])]
         orbits = range(len(symmetry.first))
         self.random = Random(0)
@@ -100,19 +102,29 @@ class _Routing:
         for lane, elements in enumerate(held):
             for element in elements:
                 self.holders.setdefault(element, []).append(lane)
+        # Of every lane: whom it hears, the word that stands for its own, and what elements are called there.
+        self.heard = [[0] * len(held) for _ in heard]
+        for round_, others in enumerate(heard):
+            for orbit, other in enumerate(others):
+                self._hear(round_, symmetry.first[orbit], other)
+        self.words = [[words[orbit] for orbit in symmetry.orbit] for words in self.shown]
+        self.called = [symmetry.back[member] for member in symmetry.member]
 
     def schedule(self) -> Schedule:
         """What all lanes do: as the first of their orbits, renumbered."""
-        orbit, member, elements = self.symmetry.orbit, self.symmetry.member, self.symmetry.elements
-        lanes = range(len(self.held))
-        heard = [[self._hears(round_, lane) for lane in lanes] for round_ in range(len(self.heard))]
+        elements = [self.symmetry.elements[member] for member in self.symmetry.member]
         shown = [
-            [{elements[member[lane]][one] for one in words[orbit[lane]]} for lane in lanes] for words in self.shown
+            [{own[one] for one in word} for own, word in zip(elements, words, strict=True)] for words in self.words
         ]
-        return Schedule(heard, shown)
+        return Schedule(self.heard, shown)
 
-    def _hears(self, round_: int, lane: int) -> int:
-        return self.symmetry.lanes[self.symmetry.member[lane]][self.heard[round_][self.symmetry.orbit[lane]]]
+    def _hear(self, round_: int, lane: int, other: int) -> None:
+        """Let a lane hear another one, and those of its orbit accordingly."""
+        orbit = self.symmetry.orbit[lane]
+        back = self.symmetry.from_lane[self.symmetry.member[lane]]
+        first, others = self.symmetry.first[orbit], self.heard[round_]
+        for moved in self.symmetry.lanes:
+            others[moved[first]] = moved[back[other]]
 
     def route(self, wishes: set[int]) -> None:
         """Look for a route for each of these wishes, in a random order."""
@@ -128,38 +140,39 @@ class _Routing:
 
     def _found(self, lane: int, element: int) -> list[_Hop] | None:
         """The hops of the route that takes fewest places, from the last round back."""
-        orbit, member, lanes, back = (
-            self.symmetry.orbit,
-            self.symmetry.member,
-            self.symmetry.lanes,
-            self.symmetry.back,
-        )
-        costs: dict[int, tuple[int, tuple[_Hop, ...]]] = {lane: (0, ())}
-        best, way = _FAR, ()
+        held, called, room = self.held, self.called, self.room
+        costs: dict[int, tuple[int, _Route]] = {lane: (0, None)}
+        best: int = _FAR
+        way: _Route = None
         for round_ in range(len(self.heard) - 1, -1, -1):
-            others, words = self.heard[round_], self.shown[round_]
+            others, words = self.heard[round_], self.words[round_]
+            asked = 0
             for at, (cost, hops) in list(costs.items()):
-                other = lanes[member[at]][others[orbit[at]]]
-                self.budget -= 1
-                word = words[orbit[other]]
-                if back[member[other]][element] not in word:
-                    if len(word) >= self.room:
-                        continue
-                    cost += 1
                 if cost >= best:
                     continue
-                if element in self.held[other]:
-                    best, way = cost, (*hops, (round_, at, other))
+                asked += 1
+                other = others[at]
+                word = words[other]
+                if called[other][element] not in word:
+                    cost += 1
+                    if cost >= best or len(word) >= room:
+                        continue
+                if element in held[other]:
+                    best, way = cost, ((round_, at, other), hops)
                 elif other not in costs or costs[other][0] > cost:
-                    costs[other] = cost, (*hops, (round_, at, other))
-        return None if best == _FAR else list(way)
+                    costs[other] = cost, ((round_, at, other), hops)
+            self.budget -= asked
+        found: list[_Hop] = []
+        while way is not None:
+            hop, way = way
+            found.append(hop)
+        return found[::-1] if found else None
 
     def _place(self, hop: _Hop, wish: int) -> tuple[dict[int, int], int, set[int]]:
         """The word that a hop takes, what the wish's element is called there, and those that hear for the same lane."""
         round_, at, other = hop
-        orbit = self.symmetry.orbit
-        called = self.symmetry.back[self.symmetry.member[other]][self.wishes[wish][1]]
-        return self.shown[round_][orbit[other]], called, self.users[round_][orbit[at]]
+        called = self.called[other][self.wishes[wish][1]]
+        return self.words[round_][other], called, self.users[round_][self.symmetry.orbit[at]]
 
     def _add(self, wish: int, hops: list[_Hop]) -> None:
         self.routes[wish] = hops
@@ -188,8 +201,8 @@ class _Routing:
         at = lane
         for round_ in range(rounds - 1, last, -1):
             if self.random.random() < 0.5:
-                at = self._hears(round_, at)
-        before = self._hears(last, at)
+                at = self.heard[round_][at]
+        before = self.heard[last][at]
         if element in self.held[before] or self.random.random() < 0.2:
             self._change_word(last, before, element)
             return
@@ -203,32 +216,32 @@ class _Routing:
         other = self.random.choice(knowing)
         if other == at:
             return
-        orbit, member = self.symmetry.orbit[at], self.symmetry.member[at]
-        self._try(set(self.users[last][orbit]), (last, orbit, self.symmetry.from_lane[member][other]))
+        self._try(set(self.users[last][self.symmetry.orbit[at]]), (last, at, other))
 
     def _change_word(self, round_: int, lane: int, element: int) -> None:
-        orbit = self.symmetry.orbit
-        word = self.shown[round_][orbit[lane]]
-        if self.symmetry.back[self.symmetry.member[lane]][element] in word or len(word) < self.room:
+        word = self.words[round_][lane]
+        if self.called[lane][element] in word or len(word) < self.room:
             return
         gone = self.random.choice(sorted(word))
+        orbit = self.symmetry.orbit
+        hears = {orbit[at] for at, other in enumerate(self.heard[round_]) if orbit[other] == orbit[lane]}
         wishes = {
             wish
-            for at, other in enumerate(self.heard[round_])
-            if orbit[other] == orbit[lane]
-            for wish in self.users[round_][at]
+            for one in hears
+            for wish in self.users[round_][one]
             for hop in self.routes[wish]
             if hop[0] == round_ and orbit[hop[2]] == orbit[lane] and self._place(hop, wish)[1] == gone
         }
         self._try(wishes, None)
 
     def _try(self, broken: set[int], hop: _Hop | None) -> None:
-        """Look for other routes where some break; `hop` says whom the first lane of which orbit hears from now on."""
+        """Look for other routes where some break; `hop` says who hears whom from now on."""
         stuck = set(self.stuck)
         old = {wish: self._remove(wish) for wish in broken}
-        heard = [list(others) for others in self.heard]
+        before = 0
         if hop is not None:
-            self.heard[hop[0]][hop[1]] = hop[2]
+            before = self.heard[hop[0]][hop[1]]
+            self._hear(*hop)
         # Those that had none look first: they are what the change is for.
         self.route(stuck)
         self.route(broken)
@@ -236,7 +249,8 @@ class _Routing:
             return
         for wish in broken | stuck:
             self._remove(wish)
-        self.heard = heard
+        if hop is not None:
+            self._hear(hop[0], hop[1], before)
         for wish, hops in old.items():
             self._add(wish, hops)
         self.stuck = stuck

@@ -73,15 +73,16 @@ def symmetries(held: Sequence[set[int]], missing: Sequence[set[int]]) -> list[Sy
     lanes = len(held)
     size = max((max(one, default=-1) for one in (*held, *missing)), default=-1) + 1
     kinds = _Kinds.of(held, missing, size)
+    groups = [(group, kinds.perhaps(group)) for group in reversed(rotations(lanes))]
     found: dict[tuple[tuple[int, ...], ...], Symmetry] = {}
-    for group in reversed(rotations(lanes)):
-        turns = [turn for turn in kinds.perhaps(group) if turn == 0 or kinds.renamed(group[:, turn]) is not None]
+    for group, turns in sorted(groups, key=lambda one: -len(one[1])):
         moved: list[list[int]] = group[:, turns].T.tolist()
         key = tuple(sorted(map(tuple, moved)))
-        if len(turns) > 1 and key not in found:
+        if len(turns) > 1 and key not in found and len(found) < _MOST_GROUPS:
             elements = [kinds.renamed(group[:, turn]) for turn in turns]
-            found[key] = Symmetry.of(moved, [one for one in elements if one is not None])
-    largest = sorted(found.values(), key=lambda one: -len(one.lanes))[:_MOST_GROUPS]
+            both = [(one, other) for one, other in zip(moved, elements, strict=True) if other is not None]
+            found[key] = Symmetry.of([one for one, _ in both], [other for _, other in both])
+    largest = sorted(found.values(), key=lambda one: -len(one.lanes))
     return [*largest, Symmetry.of([list(range(lanes))], [list(range(size))])]
 
 
