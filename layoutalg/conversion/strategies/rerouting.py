@@ -12,8 +12,10 @@ wants, and hears two words. So one of the words has two elements, and whoever sh
 >>> knows = held
 >>> for heard, shown in zip(schedule.heard, schedule.shown, strict=True):
 ...     knows = [own | shown[other] for own, other in zip(knows, heard, strict=True)]
->>> all(own >= wanted for own, wanted in zip(knows, missing, strict=True)), max(len(word) for shown in schedule.shown for word in shown)
-(True, 2)
+>>> all(own >= wanted for own, wanted in zip(knows, missing, strict=True))
+True
+>>> max(len(word) for shown in schedule.shown for word in shown)
+2
 
 A route says from which lane, in which rounds and over whom an element comes. It takes a place in each word that does not have
 the element yet. While some wish has no route, one lane hears another one in some round, or one element leaves a full word;

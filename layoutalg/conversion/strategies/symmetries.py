@@ -53,6 +53,11 @@ class Symmetry(NamedTuple):
 
     @staticmethod
     def of(lanes: list[list[int]], elements: list[list[int]]) -> Symmetry:
+        """The group of these renumberings, each of which moves every lane, or none.
+
+        >>> Symmetry.of([[0, 1, 2, 3], [1, 0, 3, 2]], [[0], [0]]).first
+        [0, 2]
+        """
         orbit, member, first = [-1] * len(lanes[0]), [0] * len(lanes[0]), list[int]()
         for lane in range(len(lanes[0])):
             if orbit[lane] < 0:
@@ -127,7 +132,8 @@ class _Kinds(NamedTuple):
         if any((image[order] != own).any() for image, own in zip((*images, self.keys[2]), self.keys, strict=True)):
             return None
         found = [-1] * self.size
-        for other, kind in enumerate(order.tolist()):
+        kinds: list[int] = order.tolist()
+        for other, kind in enumerate(kinds):
             for element, goes in zip(self.elements[kind], self.elements[other], strict=True):
                 found[element] = goes
         return found
