@@ -13,9 +13,9 @@ other lanes are heard.
 Lanes that have nothing to do with each other are looked at alone, and those that do the same once. Who hears whom is tried:
 in each shuffle all lanes of such a part rotate their numbers, or digits of them. Then every element that a lane wants looks
 for the way that adds fewest elements to words, a word that has it already being free; one that finds no room goes first in
-the next trial. Where none of these does, every lane hears whom it likes (`rerouting`), as long as the exchange still looks the
-same from many lanes (`symmetries`), then without that: first among the lanes of one layer, where all that is held and wanted
-is there several times, then among all.
+the next trial. Where none of these does, every lane hears whom it likes (`rerouting`): all words, or what does not fill words
+(`full_words`); so that the exchange looks the same from many lanes (`symmetries`), or not; among the lanes of one layer, where
+all that is held and wanted is there several times, then among all.
 
 Subgroups that do different things have a schedule each, and share its shuffles.
 """
@@ -32,9 +32,9 @@ from layoutalg.conversion.program.builder import Builder
 from layoutalg.conversion.program.program import Program
 from layoutalg.conversion.program.steps import WORD
 from layoutalg.conversion.strategies.choosing import Slots
+from layoutalg.conversion.strategies.full_words import in_full_words, routed
 from layoutalg.conversion.strategies.multi_hop import rotations
-from layoutalg.conversion.strategies.rerouting import Schedule, rerouted
-from layoutalg.conversion.strategies.symmetries import Symmetry, symmetries
+from layoutalg.conversion.strategies.rerouting import Schedule
 from layoutalg.conversion.strategies.words_by_pair import gathered
 from layoutalg.core.errors import SizeError
 from layoutalg.core.limits import MOST_STEPS
@@ -43,13 +43,11 @@ __all__ = ["passed_on"]
 
 _MOST_TRIED = 1 << 14
 """Lanes that are asked for an element, in all trials of one conversion: some milliseconds."""
-_MOST_LANES, _MOST_WISHES, _MOST_SHUFFLES = 16, 128, 24
+_MOST_LANES, _MOST_WISHES, _MOST_SHUFFLES = 16, 128, 64
 _MOST_KINDS = 8
 """Subgroups that do different things."""
-_MOST_PART, _MOST_MISSED, _MOST_ROUTES = 64, 4096, 512
-"""Lanes and wishes of a part whose routes are changed; wishes for which a route is looked for."""
-_MOST_CHANGED, _FIRST_START = 1 << 17, 1 << 11
-"""Lanes asked for an element while routes change: in all, and before another start is tried for the first time."""
+_MOST_PART, _MOST_MISSED, _MOST_CHANGED = 64, 4096, 1 << 17
+"""Lanes and wishes of a part whose routes are changed; lanes asked for an element."""
 _AGAIN = 4
 """Trials from one choice of patterns: in another order, or with another lane heard by the one that lacks an element."""
 
@@ -66,7 +64,7 @@ def passed_on(
     """The program with fewer than `most` shuffles, from `tables.slot_tables`; None where none is found. `least` is a bound.
 
     The conversion stays in its subgroups. `patterns` say whom each lane hears in other ways' shuffles: these are tried too.
-    `changes` is the budget for every lane hearing whom it likes: half of it for layers, and half of all for one shuffle more.
+    `changes` is the budget for every lane hearing whom it likes: a quarter as much for layers, and half of all for one shuffle more.
     """
     if element_bits >= WORD or not 0 < least < most or least > _MOST_SHUFFLES or source.shape[1] > 64:
         return None
@@ -80,10 +78,11 @@ def passed_on(
     done: dict[tuple[bytes, int], Schedule] = {}
     tried = [_Tried(before, after, patterns, done) for _, before, after in kinds.values()]
     budget = _MOST_TRIED
+    different = len({tuple(one.parts) for one in tried})
     for number in range(least, min(most, least + 2, _MOST_SHUFFLES + 1)):
         found: list[list[_Members]] = []
         for one in tried:
-            share = changes // len(kinds) >> number - least
+            share = changes // different >> number - least
             schedules, budget = one.scheduled(number, WORD // element_bits, budget, share)
             if schedules is None:
                 break
@@ -112,7 +111,6 @@ class _Tried:
     ) -> None:
         self.parts: dict[bytes, _Part | None] = {}
         self.pools: dict[bytes, list[list[int]]] = {}
-        self.groups: dict[bytes, list[Symmetry]] = {}
         self.done = done
         layered, whole = _parts_of(before, after), _apart(before, after)
         self.ways = [
@@ -142,7 +140,7 @@ class _Tried:
         Each way to see parts has its share of `changes`.
         """
         for members in self.ways:
-            left = changes // len(self.ways)
+            left = changes // 4 if len(self.ways) > 1 and members is self.ways[0] else changes
             for key in dict.fromkeys(key for _, key, _ in members):
                 part = self.parts[key]
                 if part is None:
@@ -153,9 +151,7 @@ class _Tried:
                 if part.lanes <= _MOST_LANES and len(part.wishes) <= _MOST_WISHES:
                     schedule, budget = _scheduled(part, number, parts, self.pools[key], budget)
                 if schedule is None:
-                    if key not in self.groups:
-                        self.groups[key] = part.groups()
-                    schedule, left = _changed(part, self.groups[key], number, parts, left)
+                    schedule, left = _changed(part, number, parts, left)
                 if schedule is None:
                     break
                 self.done[key, number] = schedule
@@ -165,24 +161,12 @@ class _Tried:
         return None, budget
 
 
-def _changed(
-    part: _Part, groups: Sequence[Symmetry], number: int, parts: int, budget: int
-) -> tuple[Schedule | None, int]:
-    """A schedule in which every lane hears whom it likes, if one is found; what is left of the budget.
-
-    First the schedules that look the same from many lanes, and longer each time.
-    """
-    random, left, share = Random(0), budget, _FIRST_START
-    while groups and left > 0:
-        for group in groups:
-            start = [[random.randrange(part.lanes) for _ in group.first] for _ in range(number)]
-            limit = min(left, share)
-            schedule, kept = rerouted(part.held, part.missing, parts, start, limit, group)
-            left -= max(limit - kept, 1)
-            if schedule is not None or left <= 0:
-                return schedule, left
-        share *= 2
-    return None, left
+def _changed(part: _Part, number: int, parts: int, budget: int) -> tuple[Schedule | None, int]:
+    """A schedule in which every lane hears whom it likes, if one is found; what is left of the budget."""
+    schedule, left = in_full_words(part.held, part.missing, number, parts, budget // 2)
+    if schedule is not None:
+        return schedule, left + budget - budget // 2
+    return routed(part.held, part.missing, number, parts, left + budget - budget // 2)
 
 
 def _renamed(before: Slots, after: Slots) -> tuple[Slots, Slots]:
@@ -262,11 +246,6 @@ class _Part(NamedTuple):
         missing = [set(row) - {-1} - has for row, has in zip(after.tolist(), held, strict=True)]
         wishes = [(lane, e) for lane, several in enumerate(missing) for e in sorted(several)]
         return _Part(len(before), held, missing, wishes) if len(wishes) <= _MOST_MISSED else None
-
-    def groups(self) -> list[Symmetry]:
-        """The ways to see many lanes as one that leave few enough routes to find."""
-        found = symmetries(self.held, self.missing)
-        return [one for one in found if sum(len(self.missing[lane]) for lane in one.first) <= _MOST_ROUTES]
 
 
 def _scheduled(

@@ -15,6 +15,16 @@ is unchanged. So are XORs of the two bits of a lane's number. One lane stands fo
 Only rotations of a lane's number and of its digits are tried. They move every lane or none, so a group of n renumberings
 divides the lanes into orbits of n. The law: a schedule in which the first lane of each orbit does something, and the others
 what is the same after their renumbering, is right for all if it is right for these.
+
+Elements with the same holders that the same lanes miss keep their order; but where lanes miss copies of the same, half of the
+renumberings may turn it round. Two lanes miss elements 0, 1 and 2 of two others. If each had to do what the other does, both
+would have to hear the same; so one hears 0 and 1, the other 2 and 1, and then they tell each other what is left:
+
+>>> for one in symmetries([set(), set(), {0, 1, 2}, {0, 1, 2}], [{0, 1, 2}, {0, 1, 2}, set(), set()]):
+...     print(one.lanes, one.elements)
+[[0, 1, 2, 3], [1, 0, 3, 2]] [[0, 1, 2], [0, 1, 2]]
+[[0, 1, 2, 3], [1, 0, 3, 2]] [[0, 1, 2], [2, 1, 0]]
+[[0, 1, 2, 3]] [[0, 1, 2]]
 """
 
 from __future__ import annotations
@@ -70,7 +80,7 @@ class Symmetry(NamedTuple):
 def symmetries(held: Sequence[set[int]], missing: Sequence[set[int]]) -> list[Symmetry]:
     """The groups that leave what at most 64 lanes hold and miss as it is, the largest first; that of nothing is the last.
 
-    Elements are numbers from 0. Those with the same holders that the same lanes miss keep their order.
+    Elements are numbers from 0.
 
     >>> [len(one.lanes) for one in symmetries([{0}, {1}, set()], [{1}, {0}, {0}])]
     [1]
@@ -79,16 +89,44 @@ def symmetries(held: Sequence[set[int]], missing: Sequence[set[int]]) -> list[Sy
     size = max((max(one, default=-1) for one in (*held, *missing)), default=-1) + 1
     kinds = _Kinds.of(held, missing, size)
     groups = [(group, kinds.perhaps(group)) for group in reversed(rotations(lanes))]
-    found: dict[tuple[tuple[int, ...], ...], Symmetry] = {}
-    for group, turns in sorted(groups, key=lambda one: -len(one[1])):
-        moved: list[list[int]] = group[:, turns].T.tolist()
+    found: dict[tuple[tuple[int, ...], ...], list[Symmetry]] = {}
+    for group, perhaps in sorted(groups, key=lambda one: -len(one[1])):
+        goes = {turn: kinds.renamed(group[:, turn]) for turn in perhaps}
+        turns = {turn: one for turn, one in goes.items() if one is not None}
+        moved: list[list[int]] = group[:, list(turns)].T.tolist()
         key = tuple(sorted(map(tuple, moved)))
         if len(turns) > 1 and key not in found and len(found) < _MOST_GROUPS:
-            elements = [kinds.renamed(group[:, turn]) for turn in turns]
-            both = [(one, other) for one, other in zip(moved, elements, strict=True) if other is not None]
-            found[key] = Symmetry.of([one for one, _ in both], [other for _, other in both])
-    largest = sorted(found.values(), key=lambda one: -len(one.lanes))
+            found[key] = [Symmetry.of(moved, [kinds.elements_of(one) for one in turns.values()])]
+            back = _turning_back(group, turns)
+            if back and kinds.several:
+                elements = [kinds.elements_of(one, back=turn in back) for turn, one in turns.items()]
+                found[key].append(Symmetry.of(moved, elements))
+    largest = sorted((one for several in found.values() for one in several), key=lambda one: -len(one.lanes))
     return [*largest, Symmetry.of([list(range(lanes))], [list(range(size))])]
+
+
+def _turning_back(group: Slots, turns: dict[int, list[int]]) -> set[int]:
+    """Half of a group of rotations, none of them the sum of two others of it, with one that leaves all kinds; or nothing."""
+    sums: list[list[int]] = group.tolist()
+    still = [turn for turn, kinds in turns.items() if turn and kinds == sorted(kinds)]
+    for first in still[:1]:
+        signs = {0: 1}
+        for turn in (first, *turns):
+            if turn in signs:
+                continue
+            multiple, times = turn, 1
+            while multiple not in signs:
+                multiple, times = sums[multiple][turn], times + 1
+            sign = -1 if turn == first or signs[multiple] < 0 else 1
+            if sign**times != signs[multiple]:
+                return set()
+            multiple, reached = turn, dict(signs)
+            for number in range(1, times):
+                reached |= {sums[multiple][one]: sign**number * own for one, own in signs.items()}
+                multiple = sums[multiple][turn]
+            signs = reached
+        return {turn for turn, sign in signs.items() if sign < 0}
+    return set()
 
 
 class _Kinds(NamedTuple):
@@ -126,16 +164,29 @@ class _Kinds(NamedTuple):
         return np.flatnonzero(sums == sums[0]).tolist()
 
     def renamed(self, moved: Slots) -> list[int] | None:
-        """Where each element goes if lanes go where `moved` says; None where some kind has no counterpart."""
+        """Where each kind goes if lanes go where `moved` says; None where some kind has no counterpart."""
         images = [self._images(one, moved[:, None])[:, 0] for one in (self.holders, self.wanters)]
         order = np.lexsort(images)
         if any((image[order] != own).any() for image, own in zip((*images, self.keys[2]), self.keys, strict=True)):
             return None
-        found = [-1] * self.size
+        found = [0] * len(order)
         kinds: list[int] = order.tolist()
         for other, kind in enumerate(kinds):
-            for element, goes in zip(self.elements[kind], self.elements[other], strict=True):
-                found[element] = goes
+            found[kind] = other
+        return found
+
+    @property
+    def several(self) -> bool:
+        """Whether there is more than one element of some kind."""
+        return any(len(one) > 1 for one in self.elements)
+
+    def elements_of(self, kinds: list[int], *, back: bool = False) -> list[int]:
+        """Where each element goes if kinds go so: in their order, or back from the last."""
+        found = [-1] * self.size
+        for own, kind in zip(self.elements, kinds, strict=True):
+            others = self.elements[kind]
+            for element, other in zip(own, reversed(others) if back else others, strict=True):
+                found[element] = other
         return found
 
     @staticmethod
