@@ -64,7 +64,7 @@ def passed_on(
     """The program with fewer than `most` shuffles, from `tables.slot_tables`; None where none is found. `least` is a bound.
 
     The conversion stays in its subgroups. `patterns` say whom each lane hears in other ways' shuffles: these are tried too.
-    `changes` is the budget for every lane hearing whom it likes: a quarter as much for layers, and half of all for one shuffle more.
+    `changes` is the budget for every lane hearing whom it likes; layers have a quarter more, one shuffle more has half.
     """
     if element_bits >= WORD or not 0 < least < most or least > _MOST_SHUFFLES or source.shape[1] > 64:
         return None
@@ -163,10 +163,11 @@ class _Tried:
 
 def _changed(part: _Part, number: int, parts: int, budget: int) -> tuple[Schedule | None, int]:
     """A schedule in which every lane hears whom it likes, if one is found; what is left of the budget."""
-    schedule, left = in_full_words(part.held, part.missing, number, parts, budget // 2)
+    some = budget // 4
+    schedule, left = in_full_words(part.held, part.missing, number, parts, some)
     if schedule is not None:
-        return schedule, left + budget - budget // 2
-    return routed(part.held, part.missing, number, parts, left + budget - budget // 2)
+        return schedule, budget - some + left
+    return routed(part.held, part.missing, number, parts, budget - some + left)
 
 
 def _renamed(before: Slots, after: Slots) -> tuple[Slots, Slots]:
