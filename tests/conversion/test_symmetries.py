@@ -9,7 +9,7 @@ import pytest
 
 from layoutalg.conversion.strategies.rerouting import rerouted
 from layoutalg.conversion.strategies.symmetries import Symmetry, symmetries
-from tests.conversion.brute_force import crosses, numbers
+from tests.conversion.brute_force import carry_out, crosses, numbers
 from tests.random_layouts import bits_pair, mixed_pair
 
 Exchange = tuple[list[set[int]], list[set[int]]]
@@ -61,18 +61,13 @@ def test_groups_leave_what_lanes_hold_and_miss_as_it_is() -> None:
 
 
 def _arrives(held: Sequence[set[int]], missing: Sequence[set[int]], room: int, rounds: int, group: Symmetry) -> bool:
-    """Whether a schedule is found; every lane must show what it knows, and know at the end what it missed."""
+    """Whether a schedule is found."""
     start = [[(lane + turn + 1) % len(held) for lane in group.first] for turn in range(rounds)]
     schedule, left = rerouted(held, missing, room, start, 1000, group)
     assert 0 <= left <= 1000
-    if schedule is None:
-        return False
-    knows = [set(has) for has in held]
-    for heard, shown in zip(schedule.heard, schedule.shown, strict=True):
-        assert all(len(word) <= room and word <= own for word, own in zip(shown, knows, strict=True))
-        knows = [own | shown[other] for own, other in zip(knows, heard, strict=True)]
-    assert all(lacks <= own for lacks, own in zip(missing, knows, strict=True))
-    return True
+    if schedule is not None:
+        carry_out(schedule, held, missing, room)
+    return schedule is not None
 
 
 def _found(seed: str, count: int) -> int:

@@ -71,9 +71,9 @@ def in_full_words(
         holds, lacks = ([{numbers[e] for e in one if e in numbers} for one in side] for side in (held, missing))
         first = max((len(one) for one in lacks), default=0)
         rest = [one - inside for one in missing]
-        if not first or -(-max(map(len, rest)) // room) > number - first:
+        if not first or first - (-max(map(len, rest)) // room) > number:
             continue
-        direct = _direct(holds, lacks, first)
+        direct = _direct(holds, lacks, first if any(rest) else number)
         if direct is None:
             continue
         shown = [[{e for number in one for e in words[number]} for one in several] for several in direct.shown]
