@@ -43,6 +43,11 @@ def _is_unchanged(held: list[set[int]], missing: list[set[int]], group: Symmetry
     return True
 
 
+def _after(one: tuple[tuple[int, ...], ...], other: tuple[tuple[int, ...], ...]) -> tuple[tuple[int, ...], ...]:
+    """What two renumberings do, of lanes and of elements (-1: those that nobody misses)."""
+    return tuple(tuple(ours[i] if i >= 0 else -1 for i in theirs) for ours, theirs in zip(one, other, strict=True))
+
+
 def test_groups_leave_what_lanes_hold_and_miss_as_it_is() -> None:
     larger = 0
     for held, missing in _exchanges("groups", 60, 64):
@@ -51,8 +56,9 @@ def test_groups_leave_what_lanes_hold_and_miss_as_it_is() -> None:
         for group in groups:
             assert _is_unchanged(held, missing, group)
             # They are closed, and divide the lanes into orbits of their number.
-            members = {tuple(one) for one in group.lanes}
-            assert {tuple(one[lane] for lane in other) for one in members for other in members} == members
+            members = {(tuple(one), tuple(other)) for one, other in zip(group.lanes, group.elements, strict=True)}
+            some = [*members][:8]
+            assert {_after(one, other) for one in some for other in some} <= members
             assert len(group.first) * len(members) == len(held)
             for lane, (orbit, member) in enumerate(zip(group.orbit, group.member, strict=True)):
                 assert group.lanes[member][group.first[orbit]] == lane

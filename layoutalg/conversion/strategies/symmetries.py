@@ -106,27 +106,28 @@ def symmetries(held: Sequence[set[int]], missing: Sequence[set[int]]) -> list[Sy
 
 
 def _turning_back(group: Slots, turns: dict[int, list[int]]) -> set[int]:
-    """Half of a group of rotations, none of them the sum of two others of it, with one that leaves all kinds; or nothing."""
+    """The rotations of a group after which kinds are turned round: half of them, one that leaves all kinds where they are too.
+
+    The sum of two of these turns nothing round, so the others are a group by themselves. Empty where there is no such half.
+    """
     sums: list[list[int]] = group.tolist()
-    still = [turn for turn, kinds in turns.items() if turn and kinds == sorted(kinds)]
-    for first in still[:1]:
-        signs = {0: 1}
-        for turn in (first, *turns):
-            if turn in signs:
-                continue
-            multiple, times = turn, 1
-            while multiple not in signs:
-                multiple, times = sums[multiple][turn], times + 1
-            sign = -1 if turn == first or signs[multiple] < 0 else 1
-            if sign**times != signs[multiple]:
-                return set()
-            multiple, reached = turn, dict(signs)
-            for number in range(1, times):
-                reached |= {sums[multiple][one]: sign**number * own for one, own in signs.items()}
-                multiple = sums[multiple][turn]
-            signs = reached
-        return {turn for turn, sign in signs.items() if sign < 0}
-    return set()
+    first = next((turn for turn, kinds in turns.items() if turn and kinds == sorted(kinds)), 0)
+    signs = {0: 1}
+    for turn in (first, *turns):
+        if turn in signs:
+            continue
+        multiple, times = turn, 1
+        while multiple not in signs:
+            multiple, times = sums[multiple][turn], times + 1
+        sign = -1 if turn == first or signs[multiple] < 0 else 1
+        if sign**times != signs[multiple]:
+            return set()
+        multiple, reached = turn, dict(signs)
+        for number in range(1, times):
+            reached |= {sums[multiple][one]: sign**number * own for one, own in signs.items()}
+            multiple = sums[multiple][turn]
+        signs = reached
+    return {turn for turn, sign in signs.items() if sign < 0}
 
 
 class _Kinds(NamedTuple):
