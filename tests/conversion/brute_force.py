@@ -6,6 +6,7 @@ What each slot holds comes from `fragment_map`, which the compilers' tables chec
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,7 @@ from numpy.typing import NDArray
 import layoutalg as la
 from layoutalg.conversion import ConversionPlan, Load, Select, Shuffle, Store, convert
 from layoutalg.conversion.program.program import Program
+from layoutalg.conversion.strategies.rerouting import Schedule
 
 Slots = NDArray[np.int64]
 L = la.Layout.parse
@@ -108,6 +110,15 @@ def crosses(source: Slots, destination: Slots) -> bool:
         set(after.ravel().tolist()) - set(before.ravel().tolist())
         for before, after in zip(source, destination, strict=True)
     )
+
+
+def carry_out(schedule: Schedule, held: Sequence[set[int]], missing: Sequence[set[int]], room: int) -> None:
+    """Every lane must show what it knows, no more than there is room for, and know at the end what it missed."""
+    knows = [set(has) for has in held]
+    for heard, shown in zip(schedule.heard, schedule.shown, strict=True):
+        assert all(len(word) <= room and word <= own for word, own in zip(shown, knows, strict=True))
+        knows = [own | shown[other] for own, other in zip(knows, heard, strict=True)]
+    assert all(lacks <= own for lacks, own in zip(missing, knows, strict=True))
 
 
 def check_arrival(program: Program, a: la.Layout, b: la.Layout, bits: int, seed: int) -> None:

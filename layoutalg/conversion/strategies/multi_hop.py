@@ -109,8 +109,9 @@ class _Group(NamedTuple):
 
 @lru_cache(maxsize=64)
 def _groups(lanes: int) -> list[_Group]:
-    """All ways to see lanes as digits, one digit first."""
-    return [_Group.of(radices) for radices in _radices(lanes)][:_MOST_GROUPS]
+    """The ways to see lanes as digits, one digit first, and the most digits last."""
+    found = _radices(lanes)
+    return [_Group.of(radices) for radices in (*found[: _MOST_GROUPS - 1], *found[_MOST_GROUPS - 1 :][-1:])]
 
 
 @lru_cache(maxsize=64)

@@ -13,8 +13,9 @@ other lanes are heard.
 Lanes that have nothing to do with each other are looked at alone, and those that do the same once. Who hears whom is tried:
 in each shuffle all lanes of such a part rotate their numbers, or digits of them. Then every element that a lane wants looks
 for the way that adds fewest elements to words, a word that has it already being free; one that finds no room goes first in
-the next trial. Where none of these does, every lane hears whom it likes (`rerouting`): first among the lanes of one layer,
-where all that is held and wanted is there several times, then among all.
+the next trial. Where none of these does, every lane hears whom it likes (`rerouting`): all words, or what does not fill words
+(`full_words`); so that the exchange looks the same from many lanes (`symmetries`), or not; among the lanes of one layer, where
+all that is held and wanted is there several times, then among all.
 
 Subgroups that do different things have a schedule each, and share its shuffles.
 """
@@ -31,8 +32,9 @@ from layoutalg.conversion.program.builder import Builder
 from layoutalg.conversion.program.program import Program
 from layoutalg.conversion.program.steps import WORD
 from layoutalg.conversion.strategies.choosing import Slots
+from layoutalg.conversion.strategies.full_words import in_full_words, routed
 from layoutalg.conversion.strategies.multi_hop import rotations
-from layoutalg.conversion.strategies.rerouting import Schedule, rerouted
+from layoutalg.conversion.strategies.rerouting import Schedule
 from layoutalg.conversion.strategies.words_by_pair import gathered
 from layoutalg.core.errors import SizeError
 from layoutalg.core.limits import MOST_STEPS
@@ -41,11 +43,11 @@ __all__ = ["passed_on"]
 
 _MOST_TRIED = 1 << 14
 """Lanes that are asked for an element, in all trials of one conversion: some milliseconds."""
-_MOST_LANES, _MOST_WISHES, _MOST_SHUFFLES = 16, 128, 12
+_MOST_LANES, _MOST_WISHES, _MOST_SHUFFLES = 16, 128, 64
 _MOST_KINDS = 8
 """Subgroups that do different things."""
-_MOST_PART, _MOST_ROUTES, _MOST_CHANGED, _TURNED = 64, 512, 1 << 16, 5
-"""Lanes and wishes of a part whose routes are changed; lanes asked for an element; starts from rotations."""
+_MOST_PART, _MOST_MISSED, _MOST_CHANGED = 64, 4096, 1 << 17
+"""Lanes and wishes of a part whose routes are changed; lanes asked for an element."""
 _AGAIN = 4
 """Trials from one choice of patterns: in another order, or with another lane heard by the one that lacks an element."""
 
@@ -62,7 +64,7 @@ def passed_on(
     """The program with fewer than `most` shuffles, from `tables.slot_tables`; None where none is found. `least` is a bound.
 
     The conversion stays in its subgroups. `patterns` say whom each lane hears in other ways' shuffles: these are tried too.
-    `changes` is the budget for every lane hearing whom it likes, half of it for layers.
+    `changes` is the budget for every lane hearing whom it likes; layers have a quarter more, one shuffle more has half.
     """
     if element_bits >= WORD or not 0 < least < most or least > _MOST_SHUFFLES or source.shape[1] > 64:
         return None
@@ -76,10 +78,12 @@ def passed_on(
     done: dict[tuple[bytes, int], Schedule] = {}
     tried = [_Tried(before, after, patterns, done) for _, before, after in kinds.values()]
     budget = _MOST_TRIED
+    different = len({tuple(one.parts) for one in tried})
     for number in range(least, min(most, least + 2, _MOST_SHUFFLES + 1)):
         found: list[list[_Members]] = []
         for one in tried:
-            schedules, budget = one.scheduled(number, WORD // element_bits, budget, changes // (2 * len(kinds)))
+            share = changes // different >> number - least
+            schedules, budget = one.scheduled(number, WORD // element_bits, budget, share)
             if schedules is None:
                 break
             found.append(schedules)
@@ -133,10 +137,10 @@ class _Tried:
     def scheduled(self, number: int, parts: int, budget: int, changes: int) -> tuple[list[_Members] | None, int]:
         """A schedule of so many rounds for each part, if they are found; what is left of the budget for rotations.
 
-        Each way to see parts has a budget of its own for `changes`.
+        Each way to see parts has its share of `changes`.
         """
         for members in self.ways:
-            left = changes
+            left = changes // 4 if len(self.ways) > 1 and members is self.ways[0] else changes
             for key in dict.fromkeys(key for _, key, _ in members):
                 part = self.parts[key]
                 if part is None:
@@ -159,21 +163,11 @@ class _Tried:
 
 def _changed(part: _Part, number: int, parts: int, budget: int) -> tuple[Schedule | None, int]:
     """A schedule in which every lane hears whom it likes, if one is found; what is left of the budget."""
-    random, left = Random(0), budget
-    lanes = range(part.lanes)
-    turned = rotations(part.lanes)
-    for number_of in range(1 + _TURNED):
-        if number_of:  # lanes that hear others in the same way everywhere: the digits of their numbers rotated
-            group = turned[-(number_of % 2)]
-            start = [group[:, random.randrange(part.lanes)].tolist() for _ in range(number)]
-        else:
-            start = [[random.choice(lanes) for _ in lanes] for _ in range(number)]
-        share = min(left, -(-budget // (2 * _TURNED if number_of else 2)))
-        schedule, kept = rerouted(part.held, part.wishes, number, parts, start, share)
-        left -= share - kept
-        if schedule is not None or left <= 0:
-            return schedule, left
-    return None, left
+    some = budget // 4
+    schedule, left = in_full_words(part.held, part.missing, number, parts, some)
+    if schedule is not None:
+        return schedule, budget - some + left
+    return routed(part.held, part.missing, number, parts, budget - some + left)
 
 
 def _renamed(before: Slots, after: Slots) -> tuple[Slots, Slots]:
@@ -237,10 +231,11 @@ def _apart(before: Slots, after: Slots) -> list[list[int]]:
 
 
 class _Part(NamedTuple):
-    """Lanes that exchange among themselves: what is needed of what each holds, and what each misses, as (lane, element)."""
+    """Lanes that exchange among themselves: what each holds, and what each misses, also as (lane, element)."""
 
     lanes: int
     held: list[set[int]]
+    missing: list[set[int]]
     wishes: list[tuple[int, int]]
 
     @staticmethod
@@ -249,9 +244,9 @@ class _Part(NamedTuple):
         if len(before) > _MOST_PART:
             return None
         held: list[set[int]] = [set(row) - {-1} for row in before.tolist()]
-        rows: list[list[int]] = after.tolist()
-        wishes = [(lane, e) for lane, row in enumerate(rows) for e in sorted(set(row) - {-1} - held[lane])]
-        return _Part(len(before), held, wishes) if len(wishes) <= _MOST_ROUTES else None
+        missing = [set(row) - {-1} - has for row, has in zip(after.tolist(), held, strict=True)]
+        wishes = [(lane, e) for lane, several in enumerate(missing) for e in sorted(several)]
+        return _Part(len(before), held, missing, wishes) if len(wishes) <= _MOST_MISSED else None
 
 
 def _scheduled(

@@ -9,8 +9,8 @@ many may hear the same. Elements are moved whole, over as many lanes as one like
   elements with too few holders);
 - **reached**: what a lane knows after s shuffles comes from at most 2^s lanes, itself included, since each shuffle adds what
   one other lane knows;
-- **filled**: a word has no more elements than the lane that shows it knows. Where no lane holds more than e elements that
-  somebody needs, words of the first shuffle have e at most, those of the second 2e, and so on up to P;
+- **filled**: a word has no more elements for a lane than whoever shows it knows. Where no lane holds more than e elements that
+  a lane wants, words of the first shuffle have e of these at most, those of the second 2e, and so on up to P;
 - **heard twice**: a lane hears s words directly from holders. Of the elements that it alone wants, and that have one holder,
   what does not fit into these (`c` elements of one holder fill words of P and a rest) is heard by some other lane first. All
   that is heard must have room: at most s * P elements in each lane.
@@ -37,6 +37,9 @@ from layoutalg.conversion.strategies.choosing import Slots
 from layoutalg.conversion.strategies.tables import stays_by_table
 
 __all__ = ["fewest_by_table"]
+
+_MOST_COMPARED = 1 << 25
+"""Products of two lanes and an element: some milliseconds."""
 
 
 def fewest_by_table(source: Slots, destination: Slots, element_bits: int) -> int:
@@ -73,7 +76,8 @@ def _fewest(before: Slots, after: Slots, element_bits: int) -> int:
     received = np.bincount(lane, minlength=lanes)
     fewest = -(-int(received.max()) * cells // room)
     fewest = max(fewest, -(-_shown(holder, element, np.unique(need), lanes, size) * cells // room))
-    fewest = max(fewest, _filled(int(received.max()) * cells, holder[np.isin(element, need)], room) if room > 1 else 0)
+    if room > 1:
+        fewest = max(fewest, _filled(received, _most_at_once(holder, element, lane, need, lanes), room))
     # Copies are in groups of lanes, mostly: lanes of one group hold the same, as far as anybody needs it.
     needed = np.zeros(size, np.bool_)
     needed[need] = True
@@ -100,11 +104,24 @@ def _fewest(before: Slots, after: Slots, element_bits: int) -> int:
         fewest += 1
 
 
-def _filled(wanted: int, holders: Slots, room: int) -> int:
-    """The shuffles that bring so many elements, where words fill up as lanes get to know more."""
-    knows, heard, shuffles = int(np.bincount(holders).max(initial=0)), 0, 0
-    while heard < wanted:
-        word = min(room, knows)
+def _most_at_once(holder: Slots, element: Slots, lane: Slots, need: Slots, lanes: int) -> Slots:
+    """The most elements that each lane wants and one other lane holds; where that takes long to count, more."""
+    needed, number = np.unique(need, return_inverse=True)
+    there = np.isin(element, needed)
+    holder, element = holder[there], np.searchsorted(needed, element[there])
+    if lanes * lanes * len(needed) > _MOST_COMPARED:
+        return np.full(lanes, np.bincount(holder).max(initial=0), np.int64)
+    held, wanted = (np.zeros((lanes, len(needed)), np.float32) for _ in range(2))
+    held[holder, element] = 1
+    wanted[lane, number.reshape(-1)] = 1
+    return (wanted @ held.T).max(1).astype(np.int64)
+
+
+def _filled(wanted: Slots, at_once: Slots, room: int) -> int:
+    """The shuffles that bring each lane so many elements, where words fill up as others get to know more of them."""
+    knows, heard, shuffles = np.maximum(at_once, 1), np.zeros_like(wanted), 0
+    while (heard < wanted).any():
+        word = np.minimum(room, knows)
         heard, knows, shuffles = heard + word, knows + word, shuffles + 1
     return shuffles
 
