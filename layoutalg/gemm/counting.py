@@ -40,6 +40,7 @@ from layoutalg.gemm.measured import measured
 from layoutalg.gemm.messages import Message, messages
 from layoutalg.gemm.problem import Problem
 from layoutalg.gemm.registers import payloads
+from layoutalg.gemm.roles import in_loop
 from layoutalg.gemm.sharing import LINE_BYTES
 from layoutalg.gemm.tiling import Tiling
 from layoutalg.hardware import xe_chip
@@ -89,7 +90,7 @@ def counted(problem: Problem, tiling: Tiling, llvm: int = DEFAULT_LLVM, *, by_ru
     instance_of(problem, Problem, "problem", PlanError)
     instance_of(tiling, Tiling, "tiling", PlanError)
     by_rule = as_flag(by_rule, "by_rule", PlanError)
-    return _counted(problem, tiling, whole_number(llvm, "llvm =", 22, 99, PlanError), by_rule)
+    return _counted(*in_loop(problem, tiling), whole_number(llvm, "llvm =", 22, 99, PlanError), by_rule)
 
 
 @lru_cache(maxsize=8192)

@@ -38,6 +38,7 @@ from layoutalg.core.llvm_versions import DEFAULT_LLVM, rules
 from layoutalg.core.whole_numbers import instance_of, whole_number
 from layoutalg.gemm.problem import Problem
 from layoutalg.gemm.product import mlir_type
+from layoutalg.gemm.roles import in_loop
 from layoutalg.gemm.tiling import Tile, Tiling
 from layoutalg.hardware import BlockLoad, Dpas, block_load, dpas
 from layoutalg.hardware.messages import Part, parts_of
@@ -147,13 +148,15 @@ class Message:
 def messages(problem: Problem, tiling: Tiling, llvm: int = DEFAULT_LLVM) -> tuple[Message, ...]:
     """The messages of a step: those of A, then those of B, each in the order of k.
 
-    LLVM 22 lowers no load of more than 16 elements per lane; for it the messages are as small as the operands.
+    LLVM 22 lowers no load of more than 16 elements per lane; for it the messages are as small as the operands. Where A and B
+    change roles (`layoutalg.gemm.roles`) they are the messages of the loop's operands: of B, then of A.
 
     Raises `PlanError`: for storage that no message brings.
     """
     instance_of(problem, Problem, "problem", PlanError)
     instance_of(tiling, Tiling, "tiling", PlanError)
     llvm = whole_number(llvm, "llvm =", 22, 99, PlanError)
+    problem, tiling = in_loop(problem, tiling)
     kind = _Kind(problem.a, problem.b, problem.acc, problem.target, problem.trans_a, problem.trans_b)
     return _messages(kind, tiling.tile, tiling.registers, llvm)
 

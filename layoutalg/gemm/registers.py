@@ -55,6 +55,7 @@ from layoutalg.core.whole_numbers import instance_of, whole_number
 from layoutalg.gemm.messages import Message, messages
 from layoutalg.gemm.problem import Problem
 from layoutalg.gemm.product import mlir_type
+from layoutalg.gemm.roles import in_loop
 from layoutalg.gemm.sharing import lines_of_lanes
 from layoutalg.gemm.tiling import Tiling
 from layoutalg.hardware import target_info, xe_chip
@@ -158,10 +159,10 @@ class Registers:
 
 
 def registers(problem: Problem, tiling: Tiling, llvm: int = DEFAULT_LLVM) -> Registers:
-    """The registers of a step, against those that a thread has."""
+    """The registers of a step, against those that a thread has; where A and B change roles, `a` is of the loop's A."""
     instance_of(problem, Problem, "problem", PlanError)
     instance_of(tiling, Tiling, "tiling", PlanError)
-    return _registers(problem, tiling, whole_number(llvm, "llvm =", 22, 99, PlanError))
+    return _registers(*in_loop(problem, tiling), whole_number(llvm, "llvm =", 22, 99, PlanError))
 
 
 @lru_cache(maxsize=4096)

@@ -37,11 +37,12 @@ from layoutalg.core.whole_numbers import whole_number as whole
 from layoutalg.gemm.counting import asked, instructions
 from layoutalg.gemm.edges import edges, loop_edges
 from layoutalg.gemm.matrix_in_memory import whole_number
-from layoutalg.gemm.options import PREFETCHES
+from layoutalg.gemm.options import PREFETCHES, TRANSPOSES
 from layoutalg.gemm.problem import Problem
 from layoutalg.gemm.ranking import Numbers, Ranked, longest
 from layoutalg.gemm.registers import registers
 from layoutalg.gemm.rejections import reason
+from layoutalg.gemm.roles import ROLES, check_roles, exchanged, takes_roles
 from layoutalg.gemm.roofline import Forms, Roofline, Times, roofline, times
 from layoutalg.gemm.sharing import check_lines, takes_whole_lines
 from layoutalg.gemm.tiling import MOST_PARTS, REGISTERS, Tile, Tiling, pair, register_file
@@ -84,6 +85,7 @@ class Choices:
     prefetch: str | None = None
     distance: int | None = None
     split_k: int | None = None
+    transpose: str | None = None
 
     def __post_init__(self) -> None:
         for name in ("tile", "subgroups"):
@@ -100,6 +102,8 @@ class Choices:
             object.__setattr__(self, "distance", whole_number("distance", self.distance, 64))
         if self.split_k is not None:
             object.__setattr__(self, "split_k", whole_number("split_k", self.split_k, MOST_PARTS))
+        if self.transpose is not None:
+            one_of(self.transpose, TRANSPOSES, "transpose", PlanError)
 
 
 @dataclass(frozen=True)
@@ -207,7 +211,11 @@ def search(
     instance_of(choices, Choices, "choices", PlanError)
     chip = xe_chip(problem.target) if chip is None else chip
     instance_of(chip, XeChip, "chip", PlanError)
-    _check(problem, choices)
+    if choices.transpose == ROLES:
+        check_roles(problem)
+        _check(exchanged(problem), _in_loop(choices))
+    else:
+        _check(problem, choices)
     return _search(problem, choices, whole(llvm, "llvm =", 22, 99, PlanError), chip)
 
 
@@ -267,16 +275,16 @@ def _in_parts(problem: Problem, forms: Forms, found: Times, chip: XeChip) -> For
     blocks = [columns]
     for parts in PARTS:
         each, full = _parts(problem, forms, parts)
-        fits = (each >= 2) & (full == parts) & (found.workgroups * parts <= 2 * room)
+        fits = (forms.transpose == 0) & (each >= 2) & (full == parts) & (found.workgroups * parts <= 2 * room)
         some = columns[:, fits].copy()
-        some[-1] = parts
+        some[_PARTS] = parts
         blocks.append(some)
     return Forms(*np.concatenate(blocks, axis=1))
 
 
 def _those_with_parts(problem: Problem, forms: Forms, parts: int) -> Forms:
     """The forms whose steps make so many parts; all where none does, and `check_split` says what would do."""
-    fits = _parts(problem, forms, parts)[1] == parts
+    fits = (_parts(problem, forms, parts)[1] == parts) & ((forms.transpose == 0) | (parts == 1))
     return Forms(*_columns(forms)[:, fits]) if fits.any() else forms
 
 
@@ -287,8 +295,12 @@ def _parts(problem: Problem, forms: Forms, parts: int) -> tuple[Numbers, Numbers
     return each, np.ceil(steps / each)
 
 
+_NAMES = [one.name for one in fields(Forms)]
+_PARTS = _NAMES.index("parts")
+
+
 def _columns(forms: Forms) -> Numbers:
-    return np.array([getattr(forms, one.name) for one in fields(forms)])
+    return np.array([getattr(forms, name) for name in _NAMES])
 
 
 def _order(forms: Forms, found: Times) -> NDArray[np.intp]:
@@ -301,8 +313,36 @@ def _order(forms: Forms, found: Times) -> NDArray[np.intp]:
     return np.lexsort(keys)
 
 
+def _in_loop(choices: Choices) -> Choices:
+    """What a caller chose of C, as choices for the loop of C^T."""
+    tile, subgroups = (chosen and chosen[::-1] for chosen in (choices.tile, choices.subgroups))
+    return replace(choices, tile=tile, subgroups=subgroups, transpose="registers")
+
+
 def _forms(problem: Problem, choices: Choices, llvm: int, chip: XeChip) -> Forms:
-    """All tilings that fit, with the instructions of a step of each."""
+    """All tilings that fit, with the instructions of a step of each; with C^T in the loop where that is possible."""
+    if choices.transpose == "registers" or not takes_roles(problem):
+        return _forms_of_loop(problem, choices, llvm, chip)
+    loop, of_loop = exchanged(problem), _in_loop(choices)
+    try:
+        _check(loop, of_loop)
+        found = _columns(_forms_of_loop(loop, of_loop, llvm, chip))
+    except PlanError:
+        if choices.transpose == ROLES:
+            raise
+        return _forms_of_loop(problem, choices, llvm, chip)
+    order = [
+        _NAMES.index({"m": "n", "n": "m", "rows": "columns", "columns": "rows"}.get(name, name)) for name in _NAMES
+    ]
+    found = found[order]
+    found[_NAMES.index("transpose")] = TRANSPOSES.index(ROLES)
+    if choices.transpose is None:
+        found = np.concatenate((_columns(_forms_of_loop(problem, choices, llvm, chip)), found), axis=1)
+    return Forms(*found)
+
+
+def _forms_of_loop(problem: Problem, choices: Choices, llvm: int, chip: XeChip) -> Forms:
+    """All tilings of the loop that fit, with the instructions of a step of each."""
     blocks: list[Numbers] = []
     for form in _loops(problem, choices, llvm):
         grids = np.array([choices.subgroups]).T if choices.subgroups else _grids(chip.threads(form.registers))
@@ -315,7 +355,7 @@ def _forms(problem: Problem, choices: Choices, llvm: int, chip: XeChip) -> Forms
         rows, columns = (grids[side].astype(np.int64) for side in (0, 1))
         counts = instructions(_loop_of(problem), form, rows, columns, llvm).astype(np.float64)
         parts = np.full(count, float(choices.split_k or 1))
-        blocks.append(np.array((m, n, k, *grids, held, prefetch, distance, counts, parts)))
+        blocks.append(np.array((m, n, k, *grids, held, prefetch, distance, counts, parts, np.zeros(count))))
     return Forms(*np.concatenate(blocks, axis=1))
 
 

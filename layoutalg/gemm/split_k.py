@@ -87,6 +87,11 @@ def check_split(problem: Problem, tiling: Tiling) -> None:
     parts = tiling.split_k
     if parts == 1:
         return
+    if tiling.transpose != "registers":
+        raise PlanError(
+            f"split_k = {parts} with transpose {tiling.transpose}: the parts are added as they lie in C; transpose registers "
+            "has parts, split_k = 1 every way to transpose"
+        )
     if problem.acc not in ("f32", "s32"):
         raise PlanError(f"split_k = {parts}: parts are added in f32 or s32, and the accumulators are {problem.acc}")
     if problem.edges:

@@ -103,14 +103,16 @@ def _choices(plan: Gemm) -> Sequence[PlanRow]:
             k_steps=plan.k_steps,
         ),
         *_parts(plan),
+        *_transposition(plan),
         row("prefetch", _PREFETCH[tiling.prefetch], prefetch={"form": tiling.prefetch, "distance": tiling.distance}),
         row(
             "registers",
-            "A {_needed.a}, B {_needed.b}, C {_needed.c}; {used} of {available}",
+            "A {_of[0]}, B {_of[1]}, C {_needed.c}; {used} of {available}",
             at="registers",
             used=registers.used,
             available=registers.available,
             _needed=registers,
+            _of=(registers.a, registers.b) if plan.loop is plan else (registers.b, registers.a),
         ),
         row("written for", "LLVM {llvm}, products as {instruction}", llvm=plan.llvm, instruction=plan.instruction),
     ]
@@ -127,6 +129,18 @@ def _parts(plan: Gemm) -> Sequence[PlanRow]:
     )
     of_parts = {"parts": plan.tiling.split_k, "workspace_bytes": plan.workspace_bytes}
     return [row("split over k", text, split_k={**of_parts, **asdict(second)})]
+
+
+_TRANSPOSE = {
+    "registers": "A in registers, from messages that transpose",
+    "roles": "none needed: the loop computes C^T = B^T A^T, and lanes store rows of C",
+}
+
+
+def _transposition(plan: Gemm) -> Sequence[PlanRow]:
+    """How a transposed A comes to its operands."""
+    found = row(transpose=plan.tiling.transpose)
+    return [row("transposes", _TRANSPOSE[plan.tiling.transpose]), found] if plan.problem.trans_a else [found]
 
 
 def _edges(plan: Gemm) -> Sequence[PlanRow]:

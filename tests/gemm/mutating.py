@@ -58,6 +58,7 @@ def made(text: str, kind: Callable[[list[Operation]], Iterator[Change]], most: i
 
 def _mistakes(operations: list[Operation]) -> Iterator[Change]:
     yield from _loads_and_stores(operations)
+    yield from _stores_of_lanes(operations)
     yield from _descriptors(operations)
     yield from _pieces(operations)
     yield from _products(operations)
@@ -110,6 +111,27 @@ def _loads_and_stores(operations: list[Operation]) -> Iterator[Change]:
                         f"load {which + 1}: the place of the one before",
                         setting(load, position, before.operands[position]),
                     )
+
+
+def _stores_of_lanes(operations: list[Operation]) -> Iterator[Change]:
+    stores = named(operations, "llvm.store")
+    for which, store in enumerate(stores):
+        yield f"lane store {which} is missing", without(store)
+        for other in stores[:which]:
+            if store.parent is other.parent:
+                yield f"lane store {which}: what another stores", setting(store, 0, other.operands[0])
+                yield f"lane store {which}: where another stores", setting(store, 1, other.operands[1])
+                break
+    for which, branch in enumerate(named(operations, "scf.if")):
+        condition = branch.operands[0].owner
+        if isinstance(condition, Operation) and condition.name == "arith.andi" and which % 3 == 0:
+            yield f"branch {which}: columns behind C", setting(branch, 0, condition.operands[0])
+            yield f"branch {which}: rows below C", setting(branch, 0, condition.operands[1])
+    for which, load in enumerate(named(operations, "llvm.load")):
+        for other in named(operations, "llvm.load")[:which]:
+            if load.parent is other.parent and load.operands[0] is not other.operands[0]:
+                yield f"lane load {which}: where another loads", setting(load, 0, other.operands[0])
+                break
 
 
 def _unpacked(load: Operation) -> Callable[[], None]:

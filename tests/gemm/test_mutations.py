@@ -27,6 +27,16 @@ KINDS: dict[str, dict[str, Any]] = {
     "packed, for LLVM 22": {**SMALL, "k_step": 16, "llvm": 22},
     "A transposed": {**SMALL, "trans_a": True, "lda": 48},
     "B transposed": {**SMALL, "trans_b": True},
+    "both transposed": {**SMALL, "trans_a": True, "trans_b": True, "lda": 48, "transpose": "roles"},
+    "both transposed, a bias of rows": {
+        **SMALL,
+        "trans_a": True,
+        "trans_b": True,
+        "lda": 48,
+        "transpose": "roles",
+        "bias": "row",
+        "beta": 2.0,
+    },
     "s8": {**SMALL, "a": "s8", "k": 104, "k_step": 64, "lda": 128, "ldb": 128},
     "tf32": {**SMALL, "a": "tf32", "k": 92, "k_step": 16},
     "a bias of rows": {

@@ -36,6 +36,7 @@ from layoutalg.gemm.emission.operands import Loads
 from layoutalg.gemm.emission.places import Places, hidden
 from layoutalg.gemm.emission.prefetching import Prefetch, prefetches
 from layoutalg.gemm.emission.products import multiply
+from layoutalg.gemm.emission.rows_of_lanes import store_rows
 from layoutalg.gemm.emission.split_k import Part, reduction
 from layoutalg.hardware import xe_chip
 
@@ -56,6 +57,7 @@ def emit_lane(gemm: Gemm, *, static: bool = False, pointers: bool = True) -> str
     True
     """
     kernel = KernelWriter(gemm, static=static, pointers=pointers)
+    gemm = kernel.gemm
     bases = addresses(kernel, gemm.tiling.split_k)
     places = Places.of(kernel)
     step = _Step(kernel, places, bases)
@@ -80,7 +82,7 @@ def emit_lane(gemm: Gemm, *, static: bool = False, pointers: bool = True) -> str
     if part is not None:
         part.store(kernel, held, places.row, places.column)
         return kernel.text(reduction(gemm, static=static, pointers=pointers))
-    finish(kernel, bases["C"], held, places.row, places.column)
+    (store_rows if kernel.turned else finish)(kernel, bases["C"], held, places.row, places.column)
     return kernel.text()
 
 

@@ -25,6 +25,7 @@ from layoutalg.gemm.listing.annotating import Block, Loop, annotated
 from layoutalg.gemm.listing.compiling import Compiled, compile_kernel
 from layoutalg.gemm.listing.reading import Counts
 from layoutalg.gemm.problem import Problem
+from layoutalg.gemm.roles import in_loop
 from layoutalg.gemm.tiling import Tiling
 
 __all__ = ["Listing", "listing_of"]
@@ -178,6 +179,7 @@ def listing_of(
     """
     instance_of(problem, Problem, "problem", PlanError)
     instance_of(tiling, Tiling, "tiling", PlanError)
+    problem, tiling = in_loop(problem, tiling)
     made = compile_kernel(text, problem.target, tiling.registers, llvm=llvm, seconds=seconds)
     return Listing(problem, tiling, made, annotated(made.program, problem, tiling.tile), counted(problem, tiling, llvm))
 
