@@ -40,6 +40,7 @@ from layoutalg.gemm.problem import Problem
 from layoutalg.gemm.product import mlir_type
 from layoutalg.gemm.roles import in_loop
 from layoutalg.gemm.tiling import Tile, Tiling
+from layoutalg.gemm.turning import turns
 from layoutalg.hardware import BlockLoad, Dpas, block_load, dpas
 from layoutalg.hardware.messages import Part, parts_of
 
@@ -149,7 +150,8 @@ def messages(problem: Problem, tiling: Tiling, llvm: int = DEFAULT_LLVM) -> tupl
     """The messages of a step: those of A, then those of B, each in the order of k.
 
     LLVM 22 lowers no load of more than 16 elements per lane; for it the messages are as small as the operands. Where A and B
-    change roles (`layoutalg.gemm.roles`) they are the messages of the loop's operands: of B, then of A.
+    change roles (`layoutalg.gemm.roles`) they are the messages of the loop's operands: of B, then of A. Where a workgroup
+    transposes A (`layoutalg.gemm.turning`), they are those of B alone.
 
     Raises `PlanError`: for storage that no message brings.
     """
@@ -158,7 +160,7 @@ def messages(problem: Problem, tiling: Tiling, llvm: int = DEFAULT_LLVM) -> tupl
     llvm = whole_number(llvm, "llvm =", 22, 99, PlanError)
     problem, tiling = in_loop(problem, tiling)
     kind = _Kind(problem.a, problem.b, problem.acc, problem.target, problem.trans_a, problem.trans_b)
-    return _messages(kind, tiling.tile, tiling.registers, llvm)
+    return _messages(kind, tiling.tile, tiling.registers, llvm, turns(tiling))
 
 
 class _Kind(NamedTuple):
@@ -186,7 +188,11 @@ def _dpas(a: str, b: str, acc: str, target: str) -> Dpas:
 
 
 @lru_cache(maxsize=4096)
-def _messages(kind: _Kind, tile: Tile, registers: int, llvm: int) -> tuple[Message, ...]:
+def _messages(kind: _Kind, tile: Tile, registers: int, llvm: int, turned: bool) -> tuple[Message, ...]:
+    if turned:
+        found = tuple(_of_b(kind, tile, registers, llvm))
+        _check_whole(kind, tile, found, "B")
+        return found
     of_a = _of_transposed_a(kind, tile) if kind.trans_a else _of_a(kind, tile, registers, llvm)
     of_b = _of_transposed_b(kind, tile) if kind.trans_b else _of_b(kind, tile, registers, llvm)
     found = (*of_a, *of_b)
@@ -298,7 +304,7 @@ def _operands(
     return found
 
 
-def _check_whole(kind: _Kind, tile: Tile, found: Iterable[Message]) -> None:
+def _check_whole(kind: _Kind, tile: Tile, found: Iterable[Message], operands: str = "AB") -> None:
     """Refuse messages that do not bring every register of every operand once."""
     unit = kind.dpas
     have: dict[tuple[str, int, int], list[int]] = {}
@@ -306,6 +312,8 @@ def _check_whole(kind: _Kind, tile: Tile, found: Iterable[Message]) -> None:
         for piece in message.pieces:
             have.setdefault((message.operand, piece.block, piece.depth), []).extend(piece.places)
     for operand, layout, blocks in (("A", unit.a, tile.m // unit.m), ("B", unit.b, tile.n // unit.n)):
+        if operand not in operands:
+            continue
         every = list(range(int(layout.axes["reg"])))
         for block in range(blocks):
             for depth in range(tile.k // unit.k):

@@ -38,9 +38,10 @@ BIASES = ("row", "column")
 PREFETCHES = ("none", "shared", "lines")
 """`shared`: the subgroups of a workgroup share the blocks of the next step out, one 2-D prefetch each; `lines`: each lane asks
 for one cache line."""
-TRANSPOSES = ("registers", "roles")
+TRANSPOSES = ("registers", "roles", "slm")
 """How a transposed A comes to its operands. `registers`: as messages bring it, put together in registers; `roles`: where B is
-transposed too, the loop computes C^T = B^T A^T, and needs no transposition."""
+transposed too, the loop computes C^T = B^T A^T, and needs no transposition; `slm`: a workgroup transposes it once, in shared
+local memory."""
 ORDERS = ("columns", "rows")
 """Which register blocks of a cache block come first: those of a column of C, or those of a row."""
 

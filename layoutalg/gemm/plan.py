@@ -41,6 +41,7 @@ from layoutalg.gemm.roles import in_loop, other_name
 from layoutalg.gemm.search import Found, search
 from layoutalg.gemm.split_k import part_steps, reduction_grid, workspace_bytes
 from layoutalg.gemm.tiling import Tile, Tiling
+from layoutalg.gemm.turning import share_bytes
 from layoutalg.gemm.versions import checked_version
 from layoutalg.hardware import Dpas, XeChip
 
@@ -285,7 +286,8 @@ class Gemm(Distributed, Launched):
         >>> la.plan_gemm(64, 64, 64, tile=(16, 32), k_step=32).bytes_per_step
         3072
         """
-        return sum(message.bytes for message in messages(self.problem, self.tiling, self.llvm))
+        by_messages = sum(message.bytes for message in messages(self.problem, self.tiling, self.llvm))
+        return by_messages + share_bytes(self.problem, self.tiling)
 
     @property
     def fragments(self) -> tuple[Fragment, Fragment, Fragment]:

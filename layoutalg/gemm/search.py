@@ -46,6 +46,7 @@ from layoutalg.gemm.roles import ROLES, check_roles, exchanged, takes_roles
 from layoutalg.gemm.roofline import Forms, Roofline, Times, roofline, times
 from layoutalg.gemm.sharing import check_lines, takes_whole_lines
 from layoutalg.gemm.tiling import MOST_PARTS, REGISTERS, Tile, Tiling, pair, register_file
+from layoutalg.gemm.turning import SLM, check_turning, takes_turning, why_no_share
 from layoutalg.hardware import XeChip, xe_chip
 
 __all__ = ["Candidate", "Choices", "Found", "refused", "search"]
@@ -216,6 +217,8 @@ def search(
         _check(exchanged(problem), _in_loop(choices))
     else:
         _check(problem, choices)
+    if choices.transpose == SLM:
+        check_turning(problem)
     return _search(problem, choices, whole(llvm, "llvm =", 22, 99, PlanError), chip)
 
 
@@ -321,6 +324,8 @@ def _in_loop(choices: Choices) -> Choices:
 
 def _forms(problem: Problem, choices: Choices, llvm: int, chip: XeChip) -> Forms:
     """All tilings that fit, with the instructions of a step of each; with C^T in the loop where that is possible."""
+    if choices.transpose in (None, SLM) and takes_turning(problem):
+        return _with_turning(problem, choices, llvm, chip)
     if choices.transpose == "registers" or not takes_roles(problem):
         return _forms_of_loop(problem, choices, llvm, chip)
     loop, of_loop = exchanged(problem), _in_loop(choices)
@@ -341,6 +346,18 @@ def _forms(problem: Problem, choices: Choices, llvm: int, chip: XeChip) -> Forms
     return Forms(*found)
 
 
+def _with_turning(problem: Problem, choices: Choices, llvm: int, chip: XeChip) -> Forms:
+    """The tilings whose workgroups transpose A; and the others, where the caller leaves the choice."""
+    asked = choices.transpose == SLM
+    found = [] if asked else [_columns(_forms_of_loop(problem, replace(choices, transpose="registers"), llvm, chip))]
+    try:
+        found.append(_columns(_forms_of_loop(problem, replace(choices, transpose=SLM), llvm, chip)))
+    except PlanError:
+        if asked:
+            raise
+    return Forms(*np.concatenate(found, axis=1))
+
+
 def _forms_of_loop(problem: Problem, choices: Choices, llvm: int, chip: XeChip) -> Forms:
     """All tilings of the loop that fit, with the instructions of a step of each."""
     blocks: list[Numbers] = []
@@ -349,13 +366,22 @@ def _forms_of_loop(problem: Problem, choices: Choices, llvm: int, chip: XeChip) 
         if form.prefetch == "lines":
             ahead, _ = asked(_loop_of(problem), form, *grids.astype(np.int64))
             grids = grids[:, ahead <= registers(_loop_of(problem), form, llvm).most_asked]
+        if form.transpose == SLM:
+            grids = grids[
+                :, [not why_no_share(problem.dpas.k, form.tile, (int(r), int(c)), form.registers) for r, c in grids.T]
+            ]
         count = grids.shape[1]
+        if count == 0:
+            continue
         fixed = (form.tile.m, form.tile.n, form.tile.k, form.registers, PREFETCHES.index(form.prefetch), form.distance)
         m, n, k, held, prefetch, distance = (np.full(count, float(one)) for one in fixed)
         rows, columns = (grids[side].astype(np.int64) for side in (0, 1))
         counts = instructions(_loop_of(problem), form, rows, columns, llvm).astype(np.float64)
         parts = np.full(count, float(choices.split_k or 1))
-        blocks.append(np.array((m, n, k, *grids, held, prefetch, distance, counts, parts, np.zeros(count))))
+        turned = np.full(count, float(TRANSPOSES.index(form.transpose)))
+        blocks.append(np.array((m, n, k, *grids, held, prefetch, distance, counts, parts, turned)))
+    if not blocks:  # no workgroup of one of the loops can share A
+        raise PlanError(_least_share(problem, choices))
     return Forms(*np.concatenate(blocks, axis=1))
 
 
@@ -397,15 +423,19 @@ def _tried(problem: Problem, choices: Choices, llvm: int) -> Iterator[tuple[Tili
     # Steps of one instruction are for products that are not much deeper: the loop's own instructions would be a tenth.
     steps = [1] if slow else [depth for depth in DEPTHS if depth <= deepest and (depth > 1 or deepest <= 4)]
     depths = [choices.k_step] if choices.k_step else [unit.k * depth for depth in steps]
-    prefetches = (choices.prefetch,) if choices.prefetch else ("none",) if slow else PREFETCHES
-    files = (choices.registers,) if choices.registers else REGISTERS
+    turned = choices.transpose == SLM
+    prefetches = (choices.prefetch,) if choices.prefetch else ("none",) if slow else PREFETCHES[: 2 if turned else 3]
+    files = (choices.registers,) if choices.registers else REGISTERS[-1:] if turned else REGISTERS
     for (m, n), k, held in product(tiles, depths, files):
         tile = Tile(m, n, k)
         alone = -(-m * n * unit.c_bits // 8 // unit.target.grf_bytes)
-        if 4 * alone < held == REGISTERS[-1] and not choices.registers:
+        if 4 * alone < held == REGISTERS[-1] and not choices.registers and not turned:
             continue  # it fits twice as often into threads of 128
         for prefetch in prefetches:
-            form = Tiling(tile, (1, 1), held, prefetch, choices.distance or 1)
+            form = Tiling(tile, (1, 1), held, prefetch, choices.distance or 1, transpose=SLM if turned else "registers")
+            if turned and prefetch == "lines":
+                yield form, "lanes ask for lines of A and B, and workgroups that transpose A ask for blocks of B", 1
+                continue
             if alone >= held:
                 yield form, f"its accumulators alone are {alone} registers, and a thread has {held}", alone - held
                 continue
@@ -423,6 +453,14 @@ def _tried(problem: Problem, choices: Choices, llvm: int) -> Iterator[tuple[Tili
             else:
                 over = max(1, needed.used - held)
                 yield form, f"with {prefetch} prefetch its {needed.used} registers of {held} leave too few", over
+
+
+def _least_share(problem: Problem, choices: Choices) -> str:
+    """Why no workgroup can share A, for the tile that was asked for."""
+    m, n = choices.tile or (32, 64)
+    tile = Tile(m, n, choices.k_step or 64)
+    why = why_no_share(problem.dpas.k, tile, choices.subgroups or _LARGEST, choices.registers or REGISTERS[-1])
+    return f"transpose {SLM}: {why or 'no workgroup has subgroups that share its tile of A evenly'}"
 
 
 def refused(problem: Problem, llvm: int = DEFAULT_LLVM) -> tuple[tuple[Tiling, str], ...]:

@@ -133,13 +133,17 @@ def _parts(plan: Gemm) -> Sequence[PlanRow]:
 
 _TRANSPOSE = {
     "registers": "A in registers, from messages that transpose",
+    "slm": "A once a workgroup, in {shared_bytes:bytes} of shared local memory",
     "roles": "none needed: the loop computes C^T = B^T A^T, and lanes store rows of C",
 }
 
 
 def _transposition(plan: Gemm) -> Sequence[PlanRow]:
     """How a transposed A comes to its operands."""
-    found = row(transpose=plan.tiling.transpose)
+    from layoutalg.gemm.turning import turned_by, turns
+
+    shared = turned_by(plan.problem, plan.tiling).shared_bytes if turns(plan.tiling) else 0
+    found = row(transpose=plan.tiling.transpose, shared_bytes=shared)
     return [row("transposes", _TRANSPOSE[plan.tiling.transpose]), found] if plan.problem.trans_a else [found]
 
 
@@ -167,6 +171,8 @@ def _edges(plan: Gemm) -> Sequence[PlanRow]:
 
 
 def _operands(plan: Gemm) -> Sequence[PlanRow]:
+    from layoutalg.gemm.turning import turns
+
     rows = [
         columns("operand", "in memory", "messages of a step", "a lane's operands", "layout of one"),
         row(messages=[]),
@@ -174,6 +180,7 @@ def _operands(plan: Gemm) -> Sequence[PlanRow]:
     for message in plan.messages:
         pieces, offset = len(message.pieces), message.offset
         rows.append(row(at="messages[]", operand=message.operand, name=message.load.name, offset=offset, pieces=pieces))
+    by_other_means = "(by the workgroup)" if turns(plan.tiling) else "(by lanes)"
     loads = Counter((message.operand, message.load.name) for message in plan.messages)
     for matrix, fragment in zip(plan.matrices, plan.fragments, strict=True):
         names = ", ".join(f"{count} {name}" for (operand, name), count in loads.items() if operand == matrix.name)
@@ -181,7 +188,7 @@ def _operands(plan: Gemm) -> Sequence[PlanRow]:
             row(
                 matrix.name,
                 "{_memory.rows}x{_memory.columns} {_memory.element}, row {_memory.pitch}",
-                names or ("(stored at the end)" if matrix.name == "C" else "(by lanes)"),
+                names or ("(stored at the end)" if matrix.name == "C" else by_other_means),
                 "{count} {vector}",
                 "{layout}",
                 at=f"fragments.{fragment.name}",

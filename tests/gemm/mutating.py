@@ -59,6 +59,7 @@ def made(text: str, kind: Callable[[list[Operation]], Iterator[Change]], most: i
 def _mistakes(operations: list[Operation]) -> Iterator[Change]:
     yield from _loads_and_stores(operations)
     yield from _stores_of_lanes(operations)
+    yield from _shared_memory(operations)
     yield from _descriptors(operations)
     yield from _pieces(operations)
     yield from _products(operations)
@@ -132,6 +133,19 @@ def _stores_of_lanes(operations: list[Operation]) -> Iterator[Change]:
             if load.parent is other.parent and load.operands[0] is not other.operands[0]:
                 yield f"lane load {which}: where another loads", setting(load, 0, other.operands[0])
                 break
+
+
+def _shared_memory(operations: list[Operation]) -> Iterator[Change]:
+    for which, barrier in enumerate(named(operations, "gpu.barrier")):
+        yield f"barrier {which} is missing", without(barrier)
+    for which, place in enumerate(named(operations, "llvm.getelementptr")):
+        yield f"place {which} in shared memory: not moved on", skipping(place, 0)
+    for which, negation in enumerate(named(operations, "arith.subi")):
+        yield f"difference {which}: what is taken away", skipping(negation, 1)
+    reads = [one for one in named(operations, "llvm.call") if "simd_block" in str(one.properties.get("callee"))]
+    for which, (read, before) in enumerate(zip(reads[1:], reads, strict=False)):
+        if read.parent is before.parent:
+            yield f"read {which + 1}: where the one before reads", setting(read, 0, before.operands[0])
 
 
 def _unpacked(load: Operation) -> Callable[[], None]:

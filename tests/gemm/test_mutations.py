@@ -27,6 +27,14 @@ KINDS: dict[str, dict[str, Any]] = {
     "packed, for LLVM 22": {**SMALL, "k_step": 16, "llvm": 22},
     "A transposed": {**SMALL, "trans_a": True, "lda": 48},
     "B transposed": {**SMALL, "trans_b": True},
+    "A transposed by workgroups": {
+        **SMALL,
+        "subgroups": (2, 2),
+        "k_step": 64,
+        "trans_a": True,
+        "lda": 48,
+        "transpose": "slm",
+    },
     "both transposed": {**SMALL, "trans_a": True, "trans_b": True, "lda": 48, "transpose": "roles"},
     "both transposed, a bias of rows": {
         **SMALL,

@@ -84,6 +84,17 @@ def test_products_with_both_transposed_compute_what_the_model_says(llvm: int, tm
     check([plan_gemm(*size, **both, **choices, **padded) for size, choices in few], tmp_path)
 
 
+@pytest.mark.parametrize("llvm", [24, *(pytest.param(version, marks=pytest.mark.exhaustive) for version in (22, 23))])
+def test_workgroups_that_transpose_a_compute_what_the_model_says(llvm: int, tmp_path: Path) -> None:
+    """Real subgroups meet at the barrier: one that reads before another has stored would be seen."""
+    few: tuple[tuple[Size, dict[str, Any]], ...] = (
+        ((40, 72, 136), {"tile": (16, 16), "subgroups": (2, 1), "k_step": 32, "prefetch": "shared", "bias": "row"}),
+        ((96, 40, 100), {"tile": (16, 16), "subgroups": (2, 1), "k_step": 64, "a": "s8", "batch": 2}),
+    )
+    slm: dict[str, Any] = {"trans_a": True, "transpose": "slm", "llvm": llvm, "lda": 128, "ldb": 128}
+    check([plan_gemm(*size, **slm, **choices, ldc=96) for size, choices in few], tmp_path)
+
+
 @pytest.mark.parametrize("llvm", [22, 23])
 def test_kernels_for_other_versions_compute_the_same(llvm: int, tmp_path: Path) -> None:
     check([plan_gemm(40, 80, 96, "bf16", c="bf16", bias="row", llvm=llvm, **SMALL)], tmp_path)
