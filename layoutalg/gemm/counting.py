@@ -37,13 +37,13 @@ from layoutalg.core.llvm_versions import DEFAULT_LLVM
 from layoutalg.core.whole_numbers import as_flag, instance_of, whole_number
 from layoutalg.gemm.edges import loop_edges
 from layoutalg.gemm.measured import measured
-from layoutalg.gemm.messages import Message, messages
+from layoutalg.gemm.messages import Message, messages, messages_of_scratch
 from layoutalg.gemm.problem import Problem
 from layoutalg.gemm.registers import payloads
 from layoutalg.gemm.roles import in_loop
 from layoutalg.gemm.sharing import LINE_BYTES
 from layoutalg.gemm.tiling import Tiling
-from layoutalg.gemm.turning import stores_of_lane, turns
+from layoutalg.gemm.turning import SCRATCH, stores_of_lane, turns
 from layoutalg.hardware import xe_chip
 
 __all__ = ["Counted", "asked", "counted", "instructions"]
@@ -54,7 +54,7 @@ _PREFETCH = 7
 """What a shared prefetch takes: the compiler writes its payload in every step, and its place moves on."""
 
 _TURNED_STORE = 6
-"""What a store of a transposed A takes on chips without immediate offsets; on others it is 2, with its address."""
+"""What a store of a transposed A to shared memory takes on chips without immediate offsets; on others 2, with its address."""
 _LANE_LOAD = 22
 """What an element costs that a lane loads itself, besides the message: its address of 64 bits, its mask, its place in the
 fragment. Measured on bmg with f16 and bf16 (LLVM 24, ocloc 26.27.039122, 2026-11-27), the load included: 21 for A in tiles of
@@ -108,7 +108,7 @@ def _counted(problem: Problem, tiling: Tiling, llvm: int, by_rule: bool) -> Coun
     ahead, mixed = _asked_by(problem, tiling)
     addresses, syncs = payloads(problem, loads), 1 + len(loads)
     if turns(tiling):
-        return _of_turned(problem, tiling, len(loads), ahead)
+        return _of_turned(problem, tiling, len(loads), ahead, llvm)
     if not by_rule:
         syncs, extra = _of_kind(problem, tiling, len(loads))
         addresses += extra
@@ -121,22 +121,29 @@ def _counted(problem: Problem, tiling: Tiling, llvm: int, by_rule: bool) -> Coun
     return Counted(dpas, len(loads) + by_lanes, ahead, syncs, addresses, control)
 
 
-def _of_turned(problem: Problem, tiling: Tiling, of_b: int, ahead: int) -> Counted:
-    """The instructions of a step where the workgroup transposes A: a call reads two operands with two messages.
+def _of_turned(problem: Problem, tiling: Tiling, of_b: int, ahead: int, llvm: int) -> Counted:
+    """The instructions of a step where the workgroup transposes A.
 
-    Measured on bmg and pvc at 65 and 68 tilings of 8x64 to 64x32 (LLVM 24, ocloc 26.27.039122, 2026-11-27). On bmg all are
-    within 14 %. On pvc, where the compiler writes payloads anew and waits for each, the rule is one of least squares: nine of
-    ten are within 15 %, all within 21 %.
+    Measured on bmg and pvc (LLVM 24, ocloc 26.27.039122, 2026-11-27). In shared memory, where a call reads two operands with
+    two messages, at 65 and 68 tilings of 8x64 to 64x32: on bmg all are within 14 %; on pvc, where the compiler writes payloads anew
+    and waits for each, the rule is one of least squares, nine of ten are within 15 % and all within 21 %. In a scratch at 14
+    loops of each chip: within 8 %.
     """
-    tile, unit = tiling.tile, problem.dpas
+    tile, unit, offsets = tiling.tile, problem.dpas, xe_chip(problem.target).immediate_offsets
     dpas = (tile.m // unit.m) * (tile.n // unit.n) * (tile.k // unit.k)
-    reads, stores = (tile.m // unit.m) * (tile.k // unit.k), stores_of_lane(problem, tiling)
-    syncs = 2 + dpas // 4
-    if xe_chip(problem.target).immediate_offsets:
-        addresses = 10 + stores + reads // 2 + (_PREFETCH * ahead + 1 if ahead else 0)
+    stores = stores_of_lane(problem, tiling)
+    if tiling.transpose == SCRATCH:
+        reads = len(messages_of_scratch(problem, tiling, llvm))
+        syncs = 7 + dpas // 11 if offsets else 1 + dpas // 5
+        addresses = 12 if offsets else 13 + 4 * stores
+        addresses += ahead * (_PREFETCH if offsets else 11)
     else:
-        each = 2.1 if ahead else 0.92
-        addresses = round(1 + (_TURNED_STORE - 1) * stores + each * reads + 6 * ahead + 0.92 * dpas) - syncs
+        reads = (tile.m // unit.m) * (tile.k // unit.k)
+        syncs = 2 + dpas // 4
+        addresses = 10 + stores + reads // 2 + (_PREFETCH * ahead + 1 if ahead else 0)
+        if not offsets:
+            each = 2.1 if ahead else 0.92
+            addresses = round(1 + (_TURNED_STORE - 1) * stores + each * reads + 6 * ahead + 0.92 * dpas) - syncs
     return Counted(dpas, of_b + 1 + reads, ahead, syncs, addresses, _LOOP, stores)
 
 
@@ -177,8 +184,9 @@ def instructions(problem: Problem, tiling: Tiling, rows: Grids, columns: Grids, 
     each = {"none": 0, "shared": 1 + _PREFETCH, "lines": 2}[tiling.prefetch]
     jumps = mixed.astype(np.int64) - of_both if tiling.prefetch == "shared" else 0
     if turns(tiling):
-        each = 8 if xe_chip(problem.target).immediate_offsets else 7
-        store = 2 if xe_chip(problem.target).immediate_offsets else _TURNED_STORE
+        offsets, scratch = xe_chip(problem.target).immediate_offsets, tiling.transpose == SCRATCH
+        each = 8 if offsets else 12 if scratch else 7
+        store = 2 - scratch if offsets else _TURNED_STORE - scratch
         jumps = store * (one.stores // columns - one.stores)
     return one.total + each * (ahead - alone) + jumps
 

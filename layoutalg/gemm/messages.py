@@ -27,7 +27,7 @@ The law: every register of every operand of the tile comes from one register of 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -44,7 +44,7 @@ from layoutalg.gemm.turning import turns
 from layoutalg.hardware import BlockLoad, Dpas, block_load, dpas
 from layoutalg.hardware.messages import Part, parts_of
 
-__all__ = ["Message", "Piece", "messages"]
+__all__ = ["Message", "Piece", "messages", "messages_of_scratch"]
 
 _SPARE_FOR_WIDE = 128
 """Registers of 64 bytes that the accumulators must leave for A to come in messages of 2 KiB. Measured with IGC 2.40.14: the
@@ -161,6 +161,18 @@ def messages(problem: Problem, tiling: Tiling, llvm: int = DEFAULT_LLVM) -> tupl
     problem, tiling = in_loop(problem, tiling)
     kind = _Kind(problem.a, problem.b, problem.acc, problem.target, problem.trans_a, problem.trans_b)
     return _messages(kind, tiling.tile, tiling.registers, llvm, turns(tiling))
+
+
+def messages_of_scratch(problem: Problem, tiling: Tiling, llvm: int = DEFAULT_LLVM) -> tuple[Message, ...]:
+    """The messages that read A from a scratch where it lies as it should: those of a product whose A is not transposed.
+
+    >>> from layoutalg.gemm.problem import Problem
+    >>> tiling = Tiling(Tile(32, 64, 64), (8, 4), 256, transpose="scratch")
+    >>> [one.load.name for one in messages_of_scratch(Problem.of(64, 64, 64, trans_a=True), tiling)]
+    ['read_16b_32r16x2c', 'read_16b_32r16x2c']
+    """
+    plain, loads = replace(problem, trans_a=False, lda=problem.k), replace(tiling, transpose="registers")
+    return tuple(message for message in messages(plain, loads, llvm) if message.operand == "A")
 
 
 class _Kind(NamedTuple):

@@ -38,10 +38,10 @@ BIASES = ("row", "column")
 PREFETCHES = ("none", "shared", "lines")
 """`shared`: the subgroups of a workgroup share the blocks of the next step out, one 2-D prefetch each; `lines`: each lane asks
 for one cache line."""
-TRANSPOSES = ("registers", "roles", "slm")
+TRANSPOSES = ("registers", "roles", "slm", "scratch")
 """How a transposed A comes to its operands. `registers`: as messages bring it, put together in registers; `roles`: where B is
 transposed too, the loop computes C^T = B^T A^T, and needs no transposition; `slm`: a workgroup transposes it once, in shared
-local memory."""
+local memory; `scratch`: the same in a scratch in global memory, which the caller has to ask for."""
 ORDERS = ("columns", "rows")
 """Which register blocks of a cache block come first: those of a column of C, or those of a row."""
 

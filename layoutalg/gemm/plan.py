@@ -225,7 +225,7 @@ class Gemm(Distributed, Launched):
 
     @property
     def workspace_bytes(self) -> int:
-        """Bytes of the argument `workspace`, at a multiple of 64: the sums of all parts; 0 where nothing is split.
+        """Bytes of the argument `workspace`, at a multiple of 64: the sums of all parts, or a scratch to transpose A; else 0.
 
         >>> la.plan_gemm(64, 64, 4096, split_k=4).workspace_bytes
         65536
@@ -372,7 +372,7 @@ class Gemm(Distributed, Launched):
         ['bias', 'm', 'n', 'k', 'lda', 'ldb', 'ldc', 'stride_a', 'stride_b', 'stride_c']
         """
         addresses = ("a", "b", "c", *(("bias",) if self.problem.bias else ()))
-        addresses += ("workspace",) if self.tiling.split_k > 1 else ()
+        addresses += ("workspace",) if self.workspace_bytes else ()
         strides = ("stride_a", "stride_b", "stride_c") if self.problem.batch > 1 else ()
         return (
             *((name, "i64") for name in addresses),

@@ -46,7 +46,7 @@ from layoutalg.gemm.roles import ROLES, check_roles, exchanged, takes_roles
 from layoutalg.gemm.roofline import Forms, Roofline, Times, roofline, times
 from layoutalg.gemm.sharing import check_lines, takes_whole_lines
 from layoutalg.gemm.tiling import MOST_PARTS, REGISTERS, Tile, Tiling, pair, register_file
-from layoutalg.gemm.turning import SLM, check_turning, takes_turning, why_no_share
+from layoutalg.gemm.turning import SCRATCH, SLM, check_turning, takes_turning, turns, why_no_share
 from layoutalg.hardware import XeChip, xe_chip
 
 __all__ = ["Candidate", "Choices", "Found", "refused", "search"]
@@ -217,8 +217,8 @@ def search(
         _check(exchanged(problem), _in_loop(choices))
     else:
         _check(problem, choices)
-    if choices.transpose == SLM:
-        check_turning(problem)
+    if choices.transpose in (SLM, SCRATCH):
+        check_turning(problem, choices.transpose)
     return _search(problem, choices, whole(llvm, "llvm =", 22, 99, PlanError), chip)
 
 
@@ -324,7 +324,7 @@ def _in_loop(choices: Choices) -> Choices:
 
 def _forms(problem: Problem, choices: Choices, llvm: int, chip: XeChip) -> Forms:
     """All tilings that fit, with the instructions of a step of each; with C^T in the loop where that is possible."""
-    if choices.transpose in (None, SLM) and takes_turning(problem):
+    if choices.transpose in (None, SLM, SCRATCH) and takes_turning(problem):
         return _with_turning(problem, choices, llvm, chip)
     if choices.transpose == "registers" or not takes_roles(problem):
         return _forms_of_loop(problem, choices, llvm, chip)
@@ -348,10 +348,12 @@ def _forms(problem: Problem, choices: Choices, llvm: int, chip: XeChip) -> Forms
 
 def _with_turning(problem: Problem, choices: Choices, llvm: int, chip: XeChip) -> Forms:
     """The tilings whose workgroups transpose A; and the others, where the caller leaves the choice."""
-    asked = choices.transpose == SLM
+    asked = choices.transpose is not None
     found = [] if asked else [_columns(_forms_of_loop(problem, replace(choices, transpose="registers"), llvm, chip))]
     try:
-        found.append(_columns(_forms_of_loop(problem, replace(choices, transpose=SLM), llvm, chip)))
+        found.append(
+            _columns(_forms_of_loop(problem, replace(choices, transpose=choices.transpose or SLM), llvm, chip))
+        )
     except PlanError:
         if asked:
             raise
@@ -366,7 +368,7 @@ def _forms_of_loop(problem: Problem, choices: Choices, llvm: int, chip: XeChip) 
         if form.prefetch == "lines":
             ahead, _ = asked(_loop_of(problem), form, *grids.astype(np.int64))
             grids = grids[:, ahead <= registers(_loop_of(problem), form, llvm).most_asked]
-        if form.transpose == SLM:
+        if turns(form):
             grids = grids[
                 :, [not why_no_share(problem.dpas.k, form.tile, (int(r), int(c)), form.registers) for r, c in grids.T]
             ]
@@ -423,7 +425,7 @@ def _tried(problem: Problem, choices: Choices, llvm: int) -> Iterator[tuple[Tili
     # Steps of one instruction are for products that are not much deeper: the loop's own instructions would be a tenth.
     steps = [1] if slow else [depth for depth in DEPTHS if depth <= deepest and (depth > 1 or deepest <= 4)]
     depths = [choices.k_step] if choices.k_step else [unit.k * depth for depth in steps]
-    turned = choices.transpose == SLM
+    turned = choices.transpose if choices.transpose in (SLM, SCRATCH) else None
     prefetches = (choices.prefetch,) if choices.prefetch else ("none",) if slow else PREFETCHES[: 2 if turned else 3]
     files = (choices.registers,) if choices.registers else REGISTERS[-1:] if turned else REGISTERS
     for (m, n), k, held in product(tiles, depths, files):
@@ -432,7 +434,7 @@ def _tried(problem: Problem, choices: Choices, llvm: int) -> Iterator[tuple[Tili
         if 4 * alone < held == REGISTERS[-1] and not choices.registers and not turned:
             continue  # it fits twice as often into threads of 128
         for prefetch in prefetches:
-            form = Tiling(tile, (1, 1), held, prefetch, choices.distance or 1, transpose=SLM if turned else "registers")
+            form = Tiling(tile, (1, 1), held, prefetch, choices.distance or 1, transpose=turned or "registers")
             if turned and prefetch == "lines":
                 yield form, "lanes ask for lines of A and B, and workgroups that transpose A ask for blocks of B", 1
                 continue
@@ -460,7 +462,7 @@ def _least_share(problem: Problem, choices: Choices) -> str:
     m, n = choices.tile or (32, 64)
     tile = Tile(m, n, choices.k_step or 64)
     why = why_no_share(problem.dpas.k, tile, choices.subgroups or _LARGEST, choices.registers or REGISTERS[-1])
-    return f"transpose {SLM}: {why or 'no workgroup has subgroups that share its tile of A evenly'}"
+    return f"transpose {choices.transpose}: {why or 'no workgroup has subgroups that share its tile of A evenly'}"
 
 
 def refused(problem: Problem, llvm: int = DEFAULT_LLVM) -> tuple[tuple[Tiling, str], ...]:

@@ -16,6 +16,10 @@ subgroup reads its 4x4 operands in 8 calls.
 >>> share.place(operand=(5, 3), row=2)
 5952
 
+With `transpose="scratch"` the two buffers are a matrix in global memory instead, one for each workgroup, with A's rows as rows:
+the same stores, and ordinary block messages that read it. It has fewer messages, but only if the scratch stays in the cache of
+its core is it fast, and nobody has measured that. Shared memory is there, so it is what the search chooses.
+
 The law: the places of all rows of all operands of the workgroup's tile are the multiples of 32 below `buffer_bytes`, each once.
 """
 
@@ -32,9 +36,11 @@ from layoutalg.gemm.tiling import Tile, Tiling
 from layoutalg.hardware import BlockLoad, block_load
 
 __all__ = [
+    "SCRATCH",
     "SLM",
     "TurnedShare",
     "check_turning",
+    "scratch_shape",
     "share_bytes",
     "stores_of_lane",
     "takes_turning",
@@ -43,7 +49,7 @@ __all__ = [
     "why_no_share",
 ]
 
-SLM = "slm"
+SLM, SCRATCH = "slm", "scratch"
 ROW_BYTES = 32
 """A row of an operand A, of f16 and of bytes alike."""
 ROWS, COLUMNS = 32, 16
@@ -85,7 +91,7 @@ class TurnedShare:
 
 def turns(tiling: Tiling) -> bool:
     """Whether a tiling has its workgroups transpose A."""
-    return tiling.transpose == SLM
+    return tiling.transpose in (SLM, SCRATCH)
 
 
 def share_bytes(problem: Problem, tiling: Tiling) -> int:
@@ -97,6 +103,18 @@ def share_bytes(problem: Problem, tiling: Tiling) -> int:
     if not turns(tiling):
         return 0
     return tiling.tile.m * tiling.tile.k * element_bits(mlir_type(problem.a)) // 8 // tiling.subgroups[1]
+
+
+def scratch_shape(problem: Problem, tiling: Tiling) -> tuple[int, int, int]:
+    """The scratch in global memory: how many matrices, one a workgroup, and their rows and columns; zeros where there is none.
+
+    >>> scratch_shape(Problem.of(512, 512, 64, trans_a=True), Tiling(Tile(32, 64, 64), (8, 4), 256, transpose="scratch"))
+    (4, 512, 64)
+    """
+    if tiling.transpose != SCRATCH:
+        return 0, 0, 0
+    whole = tiling.workgroup_tile
+    return -(-problem.m // whole.m) * -(-problem.n // whole.n) * problem.batch, 2 * whole.m, whole.k
 
 
 def stores_of_lane(problem: Problem, tiling: Tiling) -> int:
@@ -113,7 +131,7 @@ def turned_by(problem: Problem, tiling: Tiling) -> TurnedShare:
 
     Raises `PlanError`: says what this way of transposing is for, and what would fit.
     """
-    check_turning(problem)
+    check_turning(problem, tiling.transpose)
     why = why_no_share(problem.dpas.k, tiling.tile, tiling.subgroups, tiling.registers)
     if why:
         raise PlanError(f"transpose {tiling.transpose}: {why}")
@@ -170,7 +188,7 @@ def takes_turning(problem: Problem) -> bool:
     return not why_not(problem)
 
 
-def check_turning(problem: Problem) -> None:
+def check_turning(problem: Problem, transpose: str = SLM) -> None:
     """Refuse products whose A no workgroup transposes.
 
     Raises `PlanError`: says why.
@@ -180,4 +198,4 @@ def check_turning(problem: Problem) -> None:
     layoutalg.core.errors.PlanError: transpose slm: workgroups transpose A where A alone lies transposed in memory
     """
     if why := why_not(problem):
-        raise PlanError(f"transpose {SLM}: {why}")
+        raise PlanError(f"transpose {transpose}: {why}")

@@ -134,6 +134,7 @@ def _parts(plan: Gemm) -> Sequence[PlanRow]:
 _TRANSPOSE = {
     "registers": "A in registers, from messages that transpose",
     "slm": "A once a workgroup, in {shared_bytes:bytes} of shared local memory",
+    "scratch": "A once a workgroup, in a scratch in global memory: the argument workspace, {workspace_bytes:bytes} in all",
     "roles": "none needed: the loop computes C^T = B^T A^T, and lanes store rows of C",
 }
 
@@ -142,8 +143,9 @@ def _transposition(plan: Gemm) -> Sequence[PlanRow]:
     """How a transposed A comes to its operands."""
     from layoutalg.gemm.turning import turned_by, turns
 
-    shared = turned_by(plan.problem, plan.tiling).shared_bytes if turns(plan.tiling) else 0
-    found = row(transpose=plan.tiling.transpose, shared_bytes=shared)
+    in_shared = turns(plan.tiling) and not plan.workspace_bytes
+    shared = turned_by(plan.problem, plan.tiling).shared_bytes if in_shared else 0
+    found = row(transpose=plan.tiling.transpose, shared_bytes=shared, workspace_bytes=plan.workspace_bytes)
     return [row("transposes", _TRANSPOSE[plan.tiling.transpose]), found] if plan.problem.trans_a else [found]
 
 

@@ -35,6 +35,14 @@ KINDS: dict[str, dict[str, Any]] = {
         "lda": 48,
         "transpose": "slm",
     },
+    "A transposed in a scratch": {
+        **SMALL,
+        "subgroups": (2, 2),
+        "k_step": 64,
+        "trans_a": True,
+        "lda": 48,
+        "transpose": "scratch",
+    },
     "both transposed": {**SMALL, "trans_a": True, "trans_b": True, "lda": 48, "transpose": "roles"},
     "both transposed, a bias of rows": {
         **SMALL,

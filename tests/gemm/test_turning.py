@@ -18,15 +18,15 @@ from layoutalg.gemm.turning import turned_by
 from tests.gemm.random_operands import operands, same_bits
 
 
-def turned(m: int, n: int, k: int, a: str = "f16", **options: Any) -> Gemm:
-    return plan_gemm(m, n, k, a, trans_a=True, transpose="slm", **options)
+def turned(m: int, n: int, k: int, a: str = "f16", transpose: str = "slm", **options: Any) -> Gemm:
+    return plan_gemm(m, n, k, a, trans_a=True, transpose=transpose, **options)
 
 
 CASES: tuple[tuple[tuple[int, int, int], dict[str, Any]], ...] = (
     ((64, 64, 64), {"tile": (32, 16), "subgroups": (1, 1), "k_step": 32}),
     ((72, 200, 136), {"target": "bmg", "tile": (32, 32), "k_step": 64, "subgroups": (2, 2), "prefetch": "shared"}),
     ((72, 200, 136), {"tile": (24, 16), "k_step": 64, "subgroups": (2, 3), "prefetch": "none", "lda": 96}),
-    ((8, 48, 4), {"a": "bf16", "c": "bf16", "tile": (8, 16), "k_step": 64, "subgroups": (2, 1), "lda": 32, "m": 32}),
+    ((32, 48, 4), {"a": "bf16", "c": "bf16", "tile": (8, 16), "k_step": 64, "subgroups": (2, 1)}),
     ((40, 48, 80), {"a": "bf16", "c": "bf16", "bias": "row", "alpha": 0.3, "beta": 1.7, "activation": "silu"}),
     ((112, 208, 144), {"a": "s8", "b": "u8", "bias": "column", "beta": 1, "tile": (32, 32), "subgroups": (2, 4)}),
     ((96, 80, 200), {"a": "u8", "batch": 2, "tile": (16, 16), "subgroups": (2, 1), "k_step": 64, "ldb": 128}),
@@ -34,20 +34,21 @@ CASES: tuple[tuple[tuple[int, int, int], dict[str, Any]], ...] = (
 )
 
 
+@pytest.mark.parametrize("way", ["slm", "scratch"])
 @pytest.mark.parametrize(("size", "options"), CASES, ids=str)
-def test_c_has_the_bits_of_the_model(size: tuple[int, int, int], options: dict[str, Any]) -> None:
-    m = options.get("m", size[0])
-    gemm = turned(m, *size[1:], **{name: value for name, value in options.items() if name != "m"})
-    assert gemm.tiling.transpose == "slm"
+def test_c_has_the_bits_of_the_model(size: tuple[int, int, int], options: dict[str, Any], way: str) -> None:
+    gemm = turned(*size, transpose=way, **options)
+    assert gemm.tiling.transpose == way
     given = operands(gemm)
     found = gemm.simulate(*given)
     assert same_bits(found, computed_by(gemm, *given))
     assert same_bits(found, gemm.simulate(*given, text=gemm.emit(static=True)))
 
 
+@pytest.mark.parametrize("way", ["slm", "scratch"])
 @pytest.mark.parametrize("size", [(72, 40, 33), (40, 136, 200), (200, 72, 64)])
-def test_the_sums_are_those_of_numpy(size: tuple[int, int, int]) -> None:
-    gemm = turned(*size, tile=(16, 32), subgroups=(2, 2), k_step=64)
+def test_the_sums_are_those_of_numpy(size: tuple[int, int, int], way: str) -> None:
+    gemm = turned(*size, transpose=way, tile=(16, 32), subgroups=(2, 2), k_step=64)
     m, n, k = size
     a, b = np.arange(k * m).reshape(k, m) % 7 - 3, np.arange(k * n).reshape(k, n) % 5 - 2
     assert (gemm.simulate(a, b) == a.T @ b).all()
@@ -76,7 +77,7 @@ def test_every_row_of_every_operand_has_a_place_of_its_own(kind: str, tile: Tile
 @pytest.mark.parametrize("chip", ["bmg", "pvc"])
 @pytest.mark.parametrize("kind", ["f16", "bf16", "s8"])
 def test_large_products_take_this_way_by_themselves(kind: str, chip: str) -> None:
-    gemm = plan_gemm(4096, 4096, 4096, kind, trans_a=True, target=chip)
+    gemm: Gemm = plan_gemm(4096, 4096, 4096, kind, trans_a=True, target=chip)
     step = counted(gemm.problem, gemm.tiling)
     assert gemm.tiling.transpose == "slm"
     assert step.per_dpas < (2.3 if chip == "bmg" else 3.4)
@@ -110,6 +111,16 @@ def test_what_workgroups_cannot_transpose_is_refused_with_a_reason(options: dict
     chosen: dict[str, Any] = {"m": 512, "n": 512, "k": 512, "trans_a": True, "transpose": "slm", **options}
     with pytest.raises(PlanError, match=words):
         plan_gemm(**chosen)
+
+
+def test_a_scratch_is_one_more_pointer() -> None:
+    gemm = turned(512, 512, 64, transpose="scratch", tile=(32, 64), subgroups=(8, 4), k_step=64, batch=3)
+    [workspace] = [one.memory for one in gemm.launch.arguments if one.name == "workspace"]
+    assert workspace is not None
+    assert (workspace.count, workspace.rows, workspace.columns) == (12, 512, 64)
+    assert workspace.bytes == gemm.workspace_bytes == 12 * 65536
+    assert (gemm.launch.then, gemm.reduction_grid) == ((), (0, 0, 0))
+    assert "workspace" in gemm.host("opencl-c")
 
 
 def test_the_report_says_what_it_takes() -> None:

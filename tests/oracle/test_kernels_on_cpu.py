@@ -91,8 +91,9 @@ def test_workgroups_that_transpose_a_compute_what_the_model_says(llvm: int, tmp_
         ((40, 72, 136), {"tile": (16, 16), "subgroups": (2, 1), "k_step": 32, "prefetch": "shared", "bias": "row"}),
         ((96, 40, 100), {"tile": (16, 16), "subgroups": (2, 1), "k_step": 64, "a": "s8", "batch": 2}),
     )
-    slm: dict[str, Any] = {"trans_a": True, "transpose": "slm", "llvm": llvm, "lda": 128, "ldb": 128}
-    check([plan_gemm(*size, **slm, **choices, ldc=96) for size, choices in few], tmp_path)
+    turned: dict[str, Any] = {"trans_a": True, "llvm": llvm, "lda": 128, "ldb": 128, "ldc": 96}
+    ways = ((way, *one) for way, one in zip(("slm", "slm", "scratch", "scratch"), (*few, *few), strict=True))
+    check([plan_gemm(*size, **turned, **choices, transpose=way) for way, size, choices in ways], tmp_path)
 
 
 @pytest.mark.parametrize("llvm", [22, 23])

@@ -38,7 +38,7 @@ from layoutalg.gemm.emission.prefetching import Prefetch, prefetches
 from layoutalg.gemm.emission.products import multiply
 from layoutalg.gemm.emission.rows_of_lanes import store_rows
 from layoutalg.gemm.emission.split_k import Part, reduction
-from layoutalg.gemm.emission.turning import Turning
+from layoutalg.gemm.emission.turning import turning_of
 from layoutalg.gemm.turning import turns
 from layoutalg.hardware import xe_chip
 
@@ -105,7 +105,7 @@ class _Step:
             name: Lanes(kernel, name, bases[name], (row, zero) if name == "A" else (zero, column))
             for name in loop_edges(kernel.gemm.problem)
         }
-        self.turning = Turning(kernel, places, bases["A"]) if turns(kernel.gemm.tiling) else None
+        self.turning = turning_of(kernel, places, bases["A"]) if turns(kernel.gemm.tiling) else None
         if self.turning is not None:
             self.turning.begin(zero)
 
@@ -126,9 +126,9 @@ class _Step:
             for message in [message for message in waiting if any(piece.depth == depth for piece in message.pieces)]:
                 waiting.remove(message)
                 operands.load(message)
-            if self.turning is not None and depth % 2 == 0:
-                for i in range(gemm.blocks[0]):
-                    operands["A", i, depth], operands["A", i, depth + 1] = self.turning.read(i, depth)
+            if self.turning is not None:
+                for (i, where), operand in self.turning.read(depth).items():
+                    operands["A", i, where] = operand
             if "A" in self.lanes:
                 for i in range(gemm.blocks[0]):
                     operands["A", i, depth] = self.lanes["A"].load((i * gemm.dpas.m, depth * gemm.dpas.k), step)
