@@ -125,9 +125,9 @@ def _of_turned(problem: Problem, tiling: Tiling, of_b: int, ahead: int, llvm: in
     """The instructions of a step where the workgroup transposes A.
 
     Measured on bmg and pvc (LLVM 24, ocloc 26.27.039122, 2026-11-27). In shared memory, where a call reads two operands with
-    two messages, at 65 and 68 tilings of 8x64 to 64x32: on bmg all are within 14 %; on pvc, where the compiler writes payloads anew
-    and waits for each, the rule is one of least squares, nine of ten are within 15 % and all within 21 %. In a scratch at 14
-    loops of each chip: within 8 %.
+    two messages, at 65 and 68 tilings of 8x64 to 64x32: on bmg all are within 14 %; on pvc, where the compiler writes payloads
+    anew and waits for each, the rule is one of least squares, nine of ten are within 15 % and all within 21 %. In a scratch at
+    14 loops of each chip: within 8 %.
     """
     tile, unit, offsets = tiling.tile, problem.dpas, xe_chip(problem.target).immediate_offsets
     dpas = (tile.m // unit.m) * (tile.n // unit.n) * (tile.k // unit.k)

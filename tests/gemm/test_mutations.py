@@ -29,16 +29,14 @@ KINDS: dict[str, dict[str, Any]] = {
     "B transposed": {**SMALL, "trans_b": True},
     "A transposed by workgroups": {
         **SMALL,
-        "subgroups": (2, 2),
-        "k_step": 64,
+        "subgroups": (2, 1),
         "trans_a": True,
         "lda": 48,
         "transpose": "slm",
     },
     "A transposed in a scratch": {
         **SMALL,
-        "subgroups": (2, 2),
-        "k_step": 64,
+        "subgroups": (2, 1),
         "trans_a": True,
         "lda": 48,
         "transpose": "scratch",
