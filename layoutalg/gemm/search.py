@@ -212,14 +212,15 @@ def search(
     instance_of(choices, Choices, "choices", PlanError)
     chip = xe_chip(problem.target) if chip is None else chip
     instance_of(chip, XeChip, "chip", PlanError)
+    llvm = whole(llvm, "llvm =", 22, 99, PlanError)
     if choices.transpose == ROLES:
         check_roles(problem)
         _check(exchanged(problem), _in_loop(choices))
     else:
         _check(problem, choices)
     if choices.transpose in (SLM, SCRATCH):
-        check_turning(problem, choices.transpose)
-    return _search(problem, choices, whole(llvm, "llvm =", 22, 99, PlanError), chip)
+        check_turning(problem, choices.transpose, llvm)
+    return _search(problem, choices, llvm, chip)
 
 
 def _check(problem: Problem, choices: Choices) -> None:
@@ -324,7 +325,7 @@ def _in_loop(choices: Choices) -> Choices:
 
 def _forms(problem: Problem, choices: Choices, llvm: int, chip: XeChip) -> Forms:
     """All tilings that fit, with the instructions of a step of each; with C^T in the loop where that is possible."""
-    if choices.transpose in (None, SLM, SCRATCH) and takes_turning(problem):
+    if choices.transpose in (None, SLM, SCRATCH) and takes_turning(problem, llvm):
         return _with_turning(problem, choices, llvm, chip)
     if choices.transpose == "registers" or not takes_roles(problem):
         return _forms_of_loop(problem, choices, llvm, chip)

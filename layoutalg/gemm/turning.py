@@ -30,6 +30,7 @@ from functools import lru_cache
 
 from layoutalg.core.elements import element_bits
 from layoutalg.core.errors import PlanError
+from layoutalg.core.llvm_versions import DEFAULT_LLVM, rules
 from layoutalg.gemm.problem import Problem
 from layoutalg.gemm.product import mlir_type
 from layoutalg.gemm.tiling import Tile, Tiling
@@ -163,8 +164,10 @@ def why_no_share(unit: int, tile: Tile, subgroups: tuple[int, int], registers: i
     return ""
 
 
-def why_not(problem: Problem) -> str:
+def why_not(problem: Problem, llvm: int) -> str:
     """Why no workgroup transposes a product's A, and what would; "" where one can."""
+    if not rules(llvm).large_blocks:
+        return f"LLVM {llvm} lowers no message as large as a subgroup's share; llvm = 23 and 24 do"
     if not problem.trans_a or problem.trans_b:
         return "workgroups transpose A where A alone lies transposed in memory"
     if problem.dpas.k not in (16, 32):
@@ -179,17 +182,17 @@ def why_not(problem: Problem) -> str:
     return ""
 
 
-def takes_turning(problem: Problem) -> bool:
+def takes_turning(problem: Problem, llvm: int = DEFAULT_LLVM) -> bool:
     """Whether workgroups can transpose the product's A.
 
     >>> [takes_turning(Problem.of(64, 64, 64, kind, trans_a=True)) for kind in ("f16", "s8", "tf32")]
     [True, True, False]
     """
-    return not why_not(problem)
+    return not why_not(problem, llvm)
 
 
-def check_turning(problem: Problem, transpose: str = SLM) -> None:
-    """Refuse products whose A no workgroup transposes.
+def check_turning(problem: Problem, transpose: str = SLM, llvm: int = DEFAULT_LLVM) -> None:
+    """Refuse products whose A no workgroup transposes, and versions of LLVM that cannot lower it.
 
     Raises `PlanError`: says why.
 
@@ -197,5 +200,5 @@ def check_turning(problem: Problem, transpose: str = SLM) -> None:
     Traceback (most recent call last):
     layoutalg.core.errors.PlanError: transpose slm: workgroups transpose A where A alone lies transposed in memory
     """
-    if why := why_not(problem):
+    if why := why_not(problem, llvm):
         raise PlanError(f"transpose {transpose}: {why}")

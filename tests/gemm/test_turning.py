@@ -103,6 +103,7 @@ REFUSED: tuple[tuple[dict[str, Any], str], ...] = (
     ({"tile": (8, 64), "subgroups": (1, 1), "k_step": 32}, "no whole number"),
     ({"tile": (32, 64), "prefetch": "lines"}, "blocks of B"),
     ({"split_k": 2}, "split_k = 2 with transpose slm"),
+    ({"llvm": 22}, "LLVM 22 lowers no message as large"),
 )
 
 
@@ -111,6 +112,12 @@ def test_what_workgroups_cannot_transpose_is_refused_with_a_reason(options: dict
     chosen: dict[str, Any] = {"m": 512, "n": 512, "k": 512, "trans_a": True, "transpose": "slm", **options}
     with pytest.raises(PlanError, match=words):
         plan_gemm(**chosen)
+
+
+def test_another_version_of_llvm_refuses_what_it_cannot_lower() -> None:
+    assert plan_gemm(4096, 4096, 4096, trans_a=True, llvm=22).tiling.transpose == "registers"
+    with pytest.raises(PlanError, match="LLVM 22 lowers no message"):
+        turned(512, 512, 512).emit(llvm=22)
 
 
 def test_a_scratch_is_one_more_pointer() -> None:

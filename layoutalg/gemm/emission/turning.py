@@ -29,7 +29,7 @@ from layoutalg.gemm.emission.kernel import KernelWriter
 from layoutalg.gemm.emission.operands import HINTS, as_elements, cut, descriptor_type, surface
 from layoutalg.gemm.emission.places import Places, another
 from layoutalg.gemm.messages import messages_of_scratch
-from layoutalg.gemm.turning import COLUMNS, ROWS, SCRATCH, stores_of_lane, turned_by
+from layoutalg.gemm.turning import COLUMNS, ROWS, SCRATCH, check_turning, stores_of_lane, turned_by
 from layoutalg.hardware import xe_chip
 
 __all__ = ["Turning", "turning_of"]
@@ -278,5 +278,7 @@ class _InScratch(Turning):
 
 def turning_of(kernel: KernelWriter, places: Places, base: Value) -> Turning:
     """How the kernel's workgroups transpose A, which begins at `base`."""
+    gemm = kernel.gemm
+    check_turning(gemm.problem, gemm.tiling.transpose, gemm.llvm)
     kind = _InScratch if kernel.gemm.tiling.transpose == SCRATCH else _InSharedMemory
     return kind(kernel, places, base)
