@@ -9,7 +9,7 @@ jumps (3); the prefetch writes its payload and moves its place on (6), and the l
 >>> problem = Problem.of(4096, 4096, 4096, target="bmg")
 >>> step = counted(problem, Tiling(Tile(32, 64, 64), (8, 4), 256, "shared"))
 >>> step
-Counted(dpas=64, loads=6, prefetches=1, syncs=5, addresses=8, control=4)
+Counted(dpas=64, loads=6, prefetches=1, syncs=5, addresses=8, control=4, stores=0)
 >>> step.total, step.per_dpas
 (88, 1.375)
 
