@@ -9,12 +9,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 from layoutalg.core import Layout
 from layoutalg.core.notation import Distributed, Machine, Operand, one_operand, own_sizes
 
-__all__ = ["Fragment"]
+if TYPE_CHECKING:
+    from layoutalg.gemm.plan import Gemm
+
+__all__ = ["Fragment", "fragments_of"]
 
 
 @dataclass(frozen=True)
@@ -45,3 +49,38 @@ class Fragment(Distributed):
         name = f"{self.name}, {'x'.join(map(str, self.block))}x{self.element}"
         own_sizes(name, self.layout.shape, shape)
         return one_operand(name, self.layout, self.block)
+
+    def turned(self, name: str) -> Fragment:
+        """The same registers as a fragment of the transposed matrix.
+
+        >>> from layoutalg.gemm import plan_gemm
+        >>> str(plan_gemm(64, 64, 64).fragments[2].turned("C").layout)
+        'd0 = 16@lane, d1 = 8@reg'
+        """
+        return replace(self, name=name, block=self.block[::-1], layout=self.layout.permute((1, 0)))
+
+
+def fragments_of(gemm: Gemm) -> tuple[Fragment, Fragment, Fragment]:
+    """What a subgroup of a plan holds of A, B and C in a step.
+
+    Where A and B change roles, they are those of the loop, as parts of A, B and C: A is what DPAS takes as B, transposed.
+
+    >>> from layoutalg.gemm import plan_gemm
+    >>> plan = plan_gemm(64, 64, 64, trans_a=True, trans_b=True, tile=(32, 32), k_step=32, transpose="roles")
+    >>> [(one.name, one.block, one.count) for one in plan.fragments]
+    [('A', (16, 16), 4), ('B', (16, 8), 8), ('C', (16, 8), 8)]
+    """
+    if gemm.loop is not gemm:
+        of_b, of_a, of_c = fragments_of(gemm.loop)
+        return of_a.turned("A"), of_b.turned("B"), of_c.turned("C")
+    unit, (rows, columns), lanes = gemm.dpas, gemm.blocks, gemm.dpas.subgroup_size
+    deep = gemm.tile.k // unit.k
+
+    def fragment(name: str, block: tuple[int, int], count: int, element: str, layout: Layout) -> Fragment:
+        return Fragment(name, block, count, element, layout, f"vector<{block[0] * block[1] // lanes}x{element}>")
+
+    return (
+        fragment("A", (unit.m, unit.k), rows * deep, gemm.element_of("A"), unit.a),
+        fragment("B", (unit.k, unit.n), columns * deep, gemm.element_of("B"), unit.b),
+        fragment("C", (unit.m, unit.n), rows * columns, gemm.accumulator, unit.c),
+    )

@@ -37,6 +37,7 @@ from layoutalg.core.messages import shown
 from layoutalg.gemm.listing.compiling import LARGE
 from layoutalg.gemm.problem import ALIGNMENT
 from layoutalg.gemm.split_k import pitch_of_parts
+from layoutalg.gemm.turning import scratch_shape, turns
 
 if TYPE_CHECKING:
     from layoutalg.gemm.attention import Attention
@@ -276,13 +277,17 @@ def launch_of_gemm(plan: Gemm) -> Launch:
         count = problem.count(problem.bias)
         bias = _in_memory(Matrix("bias", 1, count, count, plan.element_of("C")), count, 1, "in")
         memory["bias"] = replace(bias, element=problem.c, alignment=problem.alignments[2])
-    if plan.workspace_bytes:
+    if turns(plan.tiling) and plan.workspace_bytes:
+        count, rows, columns = scratch_shape(problem, plan.tiling)
+        shape = rows, columns, columns, rows * columns, count
+        memory["workspace"] = InMemory(problem.a, *shape, plan.workspace_bytes, ALIGNMENT, "scratch")
+    elif plan.workspace_bytes:
         parts, pitch = plan.tiling.split_k * problem.batch, pitch_of_parts(problem.n)
         sums = problem.m, problem.n, pitch, problem.m * pitch, parts
         memory["workspace"] = InMemory(problem.acc, *sums, plan.workspace_bytes, ALIGNMENT, "scratch")
     arguments = _arguments(plan.parameters, memory, plan.arguments)
     lanes, registers = plan.dpas.subgroup_size, plan.tiling.registers
-    then = (KernelLaunch(REDUCE, plan.reduction_grid, (lanes, 1, 1)),) if plan.workspace_bytes else ()
+    then = (KernelLaunch(REDUCE, plan.reduction_grid, (lanes, 1, 1)),) if plan.tiling.split_k > 1 else ()
     return Launch(KERNEL, plan.grid, plan.workgroup, lanes, registers, plan.target, plan.llvm, arguments, then)
 
 

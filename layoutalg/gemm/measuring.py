@@ -64,7 +64,7 @@ _MOST_MEASURED = 64
 _SECONDS = 120
 """How long a host program may take, with the device's compiler."""
 _VERSION = 1
-_FIELDS = ("subgroups", "registers", "prefetch", "distance", "split_k")
+_FIELDS = ("subgroups", "registers", "prefetch", "distance", "split_k", "transpose")
 _TIME = re.compile(r"^([0-9]+\.[0-9]+) ms a launch, mean of [0-9]+$", re.MULTILINE)
 _GPU = """
 import sys

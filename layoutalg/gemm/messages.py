@@ -27,7 +27,7 @@ The law: every register of every operand of the tile comes from one register of 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -38,11 +38,13 @@ from layoutalg.core.llvm_versions import DEFAULT_LLVM, rules
 from layoutalg.core.whole_numbers import instance_of, whole_number
 from layoutalg.gemm.problem import Problem
 from layoutalg.gemm.product import mlir_type
+from layoutalg.gemm.roles import in_loop
 from layoutalg.gemm.tiling import Tile, Tiling
+from layoutalg.gemm.turning import turns
 from layoutalg.hardware import BlockLoad, Dpas, block_load, dpas
 from layoutalg.hardware.messages import Part, parts_of
 
-__all__ = ["Message", "Piece", "messages"]
+__all__ = ["Message", "Piece", "messages", "messages_of_scratch"]
 
 _SPARE_FOR_WIDE = 128
 """Registers of 64 bytes that the accumulators must leave for A to come in messages of 2 KiB. Measured with IGC 2.40.14: the
@@ -147,15 +149,30 @@ class Message:
 def messages(problem: Problem, tiling: Tiling, llvm: int = DEFAULT_LLVM) -> tuple[Message, ...]:
     """The messages of a step: those of A, then those of B, each in the order of k.
 
-    LLVM 22 lowers no load of more than 16 elements per lane; for it the messages are as small as the operands.
+    LLVM 22 lowers no load of more than 16 elements per lane; for it the messages are as small as the operands. Where A and B
+    change roles (`layoutalg.gemm.roles`) they are the messages of the loop's operands: of B, then of A. Where a workgroup
+    transposes A (`layoutalg.gemm.turning`), they are those of B alone.
 
     Raises `PlanError`: for storage that no message brings.
     """
     instance_of(problem, Problem, "problem", PlanError)
     instance_of(tiling, Tiling, "tiling", PlanError)
     llvm = whole_number(llvm, "llvm =", 22, 99, PlanError)
+    problem, tiling = in_loop(problem, tiling)
     kind = _Kind(problem.a, problem.b, problem.acc, problem.target, problem.trans_a, problem.trans_b)
-    return _messages(kind, tiling.tile, tiling.registers, llvm)
+    return _messages(kind, tiling.tile, tiling.registers, llvm, turns(tiling))
+
+
+def messages_of_scratch(problem: Problem, tiling: Tiling, llvm: int = DEFAULT_LLVM) -> tuple[Message, ...]:
+    """The messages that read A from a scratch where it lies as it should: those of a product whose A is not transposed.
+
+    >>> from layoutalg.gemm.problem import Problem
+    >>> tiling = Tiling(Tile(32, 64, 64), (8, 4), 256, transpose="scratch")
+    >>> [one.load.name for one in messages_of_scratch(Problem.of(64, 64, 64, trans_a=True), tiling)]
+    ['read_16b_32r16x2c', 'read_16b_32r16x2c']
+    """
+    plain, loads = replace(problem, trans_a=False, lda=problem.k), replace(tiling, transpose="registers")
+    return tuple(message for message in messages(plain, loads, llvm) if message.operand == "A")
 
 
 class _Kind(NamedTuple):
@@ -183,7 +200,11 @@ def _dpas(a: str, b: str, acc: str, target: str) -> Dpas:
 
 
 @lru_cache(maxsize=4096)
-def _messages(kind: _Kind, tile: Tile, registers: int, llvm: int) -> tuple[Message, ...]:
+def _messages(kind: _Kind, tile: Tile, registers: int, llvm: int, turned: bool) -> tuple[Message, ...]:
+    if turned:
+        found = tuple(_of_b(kind, tile, registers, llvm))
+        _check_whole(kind, tile, found, "B")
+        return found
     of_a = _of_transposed_a(kind, tile) if kind.trans_a else _of_a(kind, tile, registers, llvm)
     of_b = _of_transposed_b(kind, tile) if kind.trans_b else _of_b(kind, tile, registers, llvm)
     found = (*of_a, *of_b)
@@ -295,7 +316,7 @@ def _operands(
     return found
 
 
-def _check_whole(kind: _Kind, tile: Tile, found: Iterable[Message]) -> None:
+def _check_whole(kind: _Kind, tile: Tile, found: Iterable[Message], operands: str = "AB") -> None:
     """Refuse messages that do not bring every register of every operand once."""
     unit = kind.dpas
     have: dict[tuple[str, int, int], list[int]] = {}
@@ -303,6 +324,8 @@ def _check_whole(kind: _Kind, tile: Tile, found: Iterable[Message]) -> None:
         for piece in message.pieces:
             have.setdefault((message.operand, piece.block, piece.depth), []).extend(piece.places)
     for operand, layout, blocks in (("A", unit.a, tile.m // unit.m), ("B", unit.b, tile.n // unit.n)):
+        if operand not in operands:
+            continue
         every = list(range(int(layout.axes["reg"])))
         for block in range(blocks):
             for depth in range(tile.k // unit.k):

@@ -19,6 +19,7 @@ __all__ = [
     "BIASES",
     "ORDERS",
     "PREFETCHES",
+    "TRANSPOSES",
     "AmxOptions",
     "AmxProductOptions",
     "BlockingOptions",
@@ -37,6 +38,10 @@ BIASES = ("row", "column")
 PREFETCHES = ("none", "shared", "lines")
 """`shared`: the subgroups of a workgroup share the blocks of the next step out, one 2-D prefetch each; `lines`: each lane asks
 for one cache line."""
+TRANSPOSES = ("registers", "roles", "slm", "scratch")
+"""How a transposed A comes to its operands. `registers`: as messages bring it, put together in registers; `roles`: where B is
+transposed too, the loop computes C^T = B^T A^T, and needs no transposition; `slm`: a workgroup transposes it once, in shared
+local memory; `scratch`: the same in a scratch in global memory, which the caller has to ask for."""
 ORDERS = ("columns", "rows")
 """Which register blocks of a cache block come first: those of a column of C, or those of a row."""
 
@@ -97,6 +102,7 @@ class TilingOptions(TypedDict, total=False):
     split_k: Annotated[
         int | None, Option("Parts of k that workgroups of their own compute; a second kernel adds them.")
     ]
+    transpose: Annotated[str | None, Option("How a transposed A comes to its operands.", TRANSPOSES)]
 
 
 class GemmOptions(GpuProductOptions, TilingOptions, total=False):

@@ -15,10 +15,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from itertools import product
 from typing import TYPE_CHECKING
 
 from layoutalg.core.notation import Operand, PictureOptions
 from layoutalg.gemm.options import check_names
+from layoutalg.gemm.turning import turns
 from layoutalg.viz.colours import hexes, hue_of, shades
 from layoutalg.viz.panels import DARK, PALE, Axis, Look, Panel, PanelPicture, first_marked, product_panel
 from layoutalg.viz.picture import picture_of
@@ -110,6 +112,7 @@ def _workgroup(plan: Gemm) -> Panel:
 def _subgroup(plan: Gemm) -> Panel:
     """One subgroup's tile: a cell for every operand of a matrix instruction, coloured by the message that brings it."""
     unit, (rows, columns), deep = plan.dpas, plan.blocks, plan.tile.k // plan.dpas.k
+    block_rows, block_columns = plan.fragments[2].block
     looks: dict[str, dict[tuple[int, int], Look]] = {"A": {}, "B": {}, "C": {}}
     for number, message in enumerate(plan.messages):
         fill = hexes(shades([hue_of(number)], [0.3]))[0]
@@ -118,10 +121,17 @@ def _subgroup(plan: Gemm) -> Panel:
             last = piece.start + piece.count - 1
             sentence = f"message {number}, {message.load.name}: registers {piece.start} to {last} of each lane"
             looks[message.operand][place] = Look(fill, str(number), sentence)
+    without = "transposed by the workgroup" if turns(plan.tiling) else "loaded by lanes, element by element"
+    for place in product(range(rows), range(deep)):
+        looks["A"].setdefault(place, Look(PALE, "", without))
+    for place in product(range(deep), range(columns)):
+        looks["B"].setdefault(place, Look(PALE, "", without))
     for i in range(rows):
         for j in range(columns):
-            high, right = (i + 1) * unit.m - 1, (j + 1) * unit.n - 1
-            sentence = f"accumulators of rows {i * unit.m}..{high}, columns {j * unit.n}..{right}; {deep} dpas a step"
+            high, right = (i + 1) * block_rows - 1, (j + 1) * block_columns - 1
+            sentence = (
+                f"accumulators of rows {i * block_rows}..{high}, columns {j * block_columns}..{right}; {deep} dpas each"
+            )
             looks["C"][i, j] = Look(PALE, f"{i},{j}", sentence)
     shape = f"{unit.m}x{unit.n}x{unit.k}"
     loads = f"and {len(plan.messages)} load messages a step, numbered"

@@ -26,21 +26,22 @@ from functools import cached_property
 from math import prod
 from typing import TYPE_CHECKING, Any, Unpack
 
-from layoutalg.core import Layout
 from layoutalg.core.errors import PlanError
 from layoutalg.core.llvm_versions import DEFAULT_LLVM
 from layoutalg.core.notation import Distributed, Machine, Operand, PictureOptions, own_sizes, product_operands
 from layoutalg.core.whole_numbers import as_flag, one_of
-from layoutalg.gemm.fragments import Fragment
+from layoutalg.gemm.fragments import Fragment, fragments_of
 from layoutalg.gemm.launched import Launched
 from layoutalg.gemm.matrix_in_memory import Matrix
 from layoutalg.gemm.messages import Message, messages
 from layoutalg.gemm.problem import Problem
 from layoutalg.gemm.product import mlir_type
 from layoutalg.gemm.registers import Registers, registers
+from layoutalg.gemm.roles import in_loop, other_name
 from layoutalg.gemm.search import Found, search
 from layoutalg.gemm.split_k import part_steps, reduction_grid, workspace_bytes
 from layoutalg.gemm.tiling import Tile, Tiling
+from layoutalg.gemm.turning import share_bytes
 from layoutalg.gemm.versions import checked_version
 from layoutalg.hardware import Dpas, XeChip
 
@@ -176,6 +177,8 @@ class Gemm(Distributed, Launched):
         """
         edges = self.problem.edges
         found = messages(self.problem, self.tiling, self.llvm)
+        if self.loop is not self:
+            return tuple(replace(message, operand=other_name(message.operand)) for message in found)
         return tuple(message for message in found if message.operand not in edges) if edges else found
 
     @property
@@ -185,7 +188,19 @@ class Gemm(Distributed, Launched):
         >>> la.plan_gemm(64, 64, 64, tile=(16, 32)).blocks
         (2, 2)
         """
+        if self.loop is not self:
+            return self.loop.blocks[1], self.loop.blocks[0]
         return self.tile.m // self.dpas.m, self.tile.n // self.dpas.n
+
+    @property
+    def loop(self) -> Gemm:
+        """The plan that the loop has: this one, or that of C^T = B^T A^T where A and B change roles (`gemm.roles`).
+
+        >>> la.plan_gemm(64, 96, 64, trans_a=True, trans_b=True, transpose="roles").loop.m
+        96
+        """
+        problem, tiling = in_loop(self.problem, self.tiling)
+        return self if tiling is self.tiling else replace(self, problem=problem, tiling=tiling)
 
     @property
     def grid(self) -> tuple[int, int, int]:
@@ -210,7 +225,7 @@ class Gemm(Distributed, Launched):
 
     @property
     def workspace_bytes(self) -> int:
-        """Bytes of the argument `workspace`, at a multiple of 64: the sums of all parts; 0 where nothing is split.
+        """Bytes of the argument `workspace`, at a multiple of 64: the sums of all parts, or a scratch to transpose A; else 0.
 
         >>> la.plan_gemm(64, 64, 4096, split_k=4).workspace_bytes
         65536
@@ -271,7 +286,8 @@ class Gemm(Distributed, Launched):
         >>> la.plan_gemm(64, 64, 64, tile=(16, 32), k_step=32).bytes_per_step
         3072
         """
-        return sum(message.bytes for message in messages(self.problem, self.tiling, self.llvm))
+        by_messages = sum(message.bytes for message in messages(self.problem, self.tiling, self.llvm))
+        return by_messages + share_bytes(self.problem, self.tiling)
 
     @property
     def fragments(self) -> tuple[Fragment, Fragment, Fragment]:
@@ -280,17 +296,7 @@ class Gemm(Distributed, Launched):
         >>> [(f.name, f.count, f.vector) for f in la.plan_gemm(64, 64, 64, tile=(16, 32), k_step=16).fragments]
         [('A', 2, 'vector<8xf16>'), ('B', 2, 'vector<16xf16>'), ('C', 4, 'vector<8xf32>')]
         """
-        unit, (rows, columns), lanes = self.dpas, self.blocks, self.dpas.subgroup_size
-        deep = self.tile.k // unit.k
-
-        def fragment(name: str, block: tuple[int, int], count: int, element: str, layout: Layout) -> Fragment:
-            return Fragment(name, block, count, element, layout, f"vector<{block[0] * block[1] // lanes}x{element}>")
-
-        return (
-            fragment("A", (unit.m, unit.k), rows * deep, self.element_of("A"), unit.a),
-            fragment("B", (unit.k, unit.n), columns * deep, self.element_of("B"), unit.b),
-            fragment("C", (unit.m, unit.n), rows * columns, self.accumulator, unit.c),
-        )
+        return fragments_of(self)
 
     def heading(self) -> str:
         """The problem and the tile.
@@ -314,7 +320,8 @@ class Gemm(Distributed, Launched):
         counts = ((rows, deep), (deep, columns), (rows, columns))
         layouts = [f.layout.tile(count) for f, count in zip(self.fragments, counts, strict=True)]
         elements = [fragment.element for fragment in self.fragments]
-        return product_operands(layouts, elements, sizes, (self.dpas.m, self.dpas.n, self.dpas.k))
+        unit = self.fragments[2].block
+        return product_operands(layouts, elements, sizes, (*unit, self.dpas.k))
 
     def picture(self, shape: Sequence[int] | None = None, **options: Unpack[PictureOptions]) -> Picture:
         """The grid, a workgroup, a subgroup and the walk along k, to show in a notebook or to save.
@@ -365,7 +372,7 @@ class Gemm(Distributed, Launched):
         ['bias', 'm', 'n', 'k', 'lda', 'ldb', 'ldc', 'stride_a', 'stride_b', 'stride_c']
         """
         addresses = ("a", "b", "c", *(("bias",) if self.problem.bias else ()))
-        addresses += ("workspace",) if self.tiling.split_k > 1 else ()
+        addresses += ("workspace",) if self.workspace_bytes else ()
         strides = ("stride_a", "stride_b", "stride_c") if self.problem.batch > 1 else ()
         return (
             *((name, "i64") for name in addresses),
@@ -432,7 +439,8 @@ class Gemm(Distributed, Launched):
             )
         if level == "lane":
             return emit_lane(self, static=static, pointers=pointers)
-        return (emit_subgroup if level == "subgroup" else emit_workgroup)(self, static=static)
+        plain = replace(self, tiling=replace(self.tiling, transpose="registers"))  # these kernels transpose whole tiles
+        return (emit_subgroup if level == "subgroup" else emit_workgroup)(plain, static=static)
 
     @property
     def launch(self) -> Launch:

@@ -46,6 +46,7 @@ _OF_PLAN = (
     "prefetch",
     "distance",
     "split_k",
+    "transpose",
     "workgroups",
     "waves",
     "dpas",
@@ -73,7 +74,8 @@ def arguments_of(given: object) -> Arguments:
     >>> arguments_of({"m": 64, "n": 64, "k": 64, "colour": "red"})
     Traceback (most recent call last):
     layoutalg.core.errors.PlanError: problem with 'colour': expected m, n, k, a, b, c, acc, target, lda, ldb, ldc, trans_a,
-    trans_b, batch, alpha, beta, bias, activation, tile, subgroups, k_step, registers, prefetch, distance, split_k
+    trans_b, batch, alpha, beta, bias, activation, tile, subgroups, k_step, registers, prefetch, distance, split_k,
+    transpose
     """
     if isinstance(given, Problem):
         return {name: getattr(given, name) for name in _OF_PROBLEM}
@@ -133,6 +135,7 @@ def row_of(arguments: Arguments, llvm: int = DEFAULT_LLVM) -> Row:
         "prefetch": tiling.prefetch,
         "distance": tiling.distance,
         "split_k": tiling.split_k,
+        "transpose": tiling.transpose,
         "workgroups": line.workgroups,
         "waves": line.waves,
         "dpas": plan.dpas_total,

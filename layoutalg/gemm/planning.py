@@ -73,12 +73,12 @@ def plan_gemm(
 
     A is m x k (in memory k x m with `trans_a`), B is k x n (n x k with `trans_b`). `tile` is (m, n) of the block of C that one
     subgroup computes, `k_step` the depth of a step, `subgroups` (rows, columns) of a workgroup; `registers`, `prefetch`,
-    `distance` and `split_k` are those of `Tiling`. What is not given is chosen. `lda`, `ldb`, `ldc` are the elements from one
-    row to the next in memory. Where a matrix doesn't suit block messages, lanes move its elements (`problem.edges` says why,
-    and what would fit). Targets `amx`, `spr` and `gnr` are CPUs: their plan is that of `plan_amx`, which has options of its
-    own. `a` is f16 unless given, and bf16 for CPUs. A target may be a product: `"b570"`. `chip` is a board of your own
-    (`la.hardware.read_chip`), whose target is then the plan's. `measured` is a file of times (`layoutalg.gemm.measuring`): the
-    fastest tiling that was measured for this problem is taken, where there is one.
+    `distance`, `split_k` and `transpose` are those of `Tiling`. What is not given is chosen. `lda`, `ldb`, `ldc` are the
+    elements from one row to the next in memory. Where a matrix doesn't suit block messages, lanes move its elements
+    (`problem.edges` says why, and what would fit). Targets `amx`, `spr` and `gnr` are CPUs: their plan is that of `plan_amx`,
+    which has options of its own. `a` is f16 unless given, and bf16 for CPUs. A target may be a product: `"b570"`. `chip` is a
+    board of your own (`la.hardware.read_chip`), whose target is then the plan's. `measured` is a file of times
+    (`layoutalg.gemm.measuring`): the fastest tiling that was measured for this problem is taken, where there is one.
 
     Raises:
         PlanError: for types, targets, tiles and sizes that are not planned; says what would fit.

@@ -55,8 +55,10 @@ from layoutalg.core.whole_numbers import instance_of, whole_number
 from layoutalg.gemm.messages import Message, messages
 from layoutalg.gemm.problem import Problem
 from layoutalg.gemm.product import mlir_type
+from layoutalg.gemm.roles import in_loop
 from layoutalg.gemm.sharing import lines_of_lanes
 from layoutalg.gemm.tiling import Tiling
+from layoutalg.gemm.turning import ROW_BYTES, share_bytes, turns
 from layoutalg.hardware import target_info, xe_chip
 
 __all__ = ["Registers", "payloads", "registers"]
@@ -70,6 +72,8 @@ _MOST_ADDRESSES = {128: 21, 256: 32}
 loop of 56x48x256 in s8 spills 448 bytes of 256."""
 _MOST_TF32 = {128: 112, 256: 240}
 """Of C and operands as they are written, where the compiler has no loads of B to move apart: 56x48x32 has 244 and spills."""
+_TURNING = 6
+"""Registers for the places of a lane's reads and stores in shared memory and for the message that loads its share."""
 _LANES_ASK = 10
 """Registers of one prefetch of lines: addresses of 16 lanes, 64 bits each, how far they move, and copies of both."""
 _MOST_TF32_LINES = 200
@@ -158,10 +162,10 @@ class Registers:
 
 
 def registers(problem: Problem, tiling: Tiling, llvm: int = DEFAULT_LLVM) -> Registers:
-    """The registers of a step, against those that a thread has."""
+    """The registers of a step, against those that a thread has; where A and B change roles, `a` is of the loop's A."""
     instance_of(problem, Problem, "problem", PlanError)
     instance_of(tiling, Tiling, "tiling", PlanError)
-    return _registers(problem, tiling, whole_number(llvm, "llvm =", 22, 99, PlanError))
+    return _registers(*in_loop(problem, tiling), whole_number(llvm, "llvm =", 22, 99, PlanError))
 
 
 @lru_cache(maxsize=4096)
@@ -173,7 +177,9 @@ def _registers(problem: Problem, tiling: Tiling, llvm: int) -> Registers:
     depths = range(tile.k // problem.dpas.k)
     held = [{operand: _held(loads, operand, depth) for operand in "AB"} for depth in depths]
     most = max(held, key=lambda one: one["A"] + one["B"])
-    if problem.trans_a:  # what the messages bring, and the rows that are put together from it
+    if turns(tiling):  # two operands along k of each row block, and the share of the next step
+        most["A"] = (tile.m * 2 * ROW_BYTES + share_bytes(problem, tiling)) // size
+    elif problem.trans_a:  # what the messages bring, and the rows that are put together from it
         most["A"] *= 2
     together = {(one.first, one.last) for one in loads}
     alone = all(not (first < other <= last) for first, last in together for other, _ in together)
@@ -188,6 +194,7 @@ def _registers(problem: Problem, tiling: Tiling, llvm: int) -> Registers:
     # With one payload per shape, a loop of 32x64x64 with 40 messages and a shared prefetch does not spill (IGC 1.0.12504).
     shapes = {(one.operand, one.load) for one in asked}
     addresses = payloads(problem, asked) if rules(llvm).payload_per_message else len(shapes)
+    addresses += _TURNING if turns(tiling) else 0
     return Registers(
         most["A"],
         most["B"],

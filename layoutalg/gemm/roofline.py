@@ -46,7 +46,7 @@ from layoutalg.core.elements import element_bits
 from layoutalg.core.errors import LayoutError
 from layoutalg.core.messages import shown
 from layoutalg.core.whole_numbers import instance_of
-from layoutalg.gemm.options import PREFETCHES
+from layoutalg.gemm.options import PREFETCHES, TRANSPOSES
 from layoutalg.gemm.problem import Problem
 from layoutalg.gemm.product import mlir_type
 from layoutalg.gemm.ranking import Numbers, Predicted
@@ -81,6 +81,7 @@ class Forms:
     distance: Numbers
     instructions: Numbers
     parts: Numbers
+    transpose: Numbers
 
     @classmethod
     def of(cls, tilings: list[tuple[Tiling, float]]) -> Forms:
@@ -94,6 +95,7 @@ class Forms:
                 t.distance,
                 count,
                 t.split_k,
+                TRANSPOSES.index(t.transpose),
             )
             for t, count in tilings
         ]
@@ -111,9 +113,11 @@ class Forms:
             self.prefetch,
             self.distance,
             self.parts,
+            self.transpose,
         )
-        m, n, k, rows, across, registers, prefetch, distance, parts = (int(column[row]) for column in columns)
-        return Tiling(Tile(m, n, k), (rows, across), registers, PREFETCHES[prefetch], distance, parts)
+        m, n, k, rows, across, registers, prefetch, distance, parts, turned = (int(column[row]) for column in columns)
+        form, transpose = PREFETCHES[prefetch], TRANSPOSES[turned]
+        return Tiling(Tile(m, n, k), (rows, across), registers, form, distance, parts, transpose)
 
     @property
     def count(self) -> Numbers:

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 from numpy.typing import ArrayLike, NDArray
 
-from layoutalg.core.elements import numpy_type
+from layoutalg.core.elements import element_bits, numpy_type
 from layoutalg.core.errors import SizeError
 from layoutalg.core.limits import MOST_DPAS as MAX_DPAS
 from layoutalg.core.limits import MOST_GEMM_BYTES as MAX_BYTES
@@ -84,12 +84,13 @@ def execute(
     extent = rows.shape[0] - result.shape[1] + in_c.rows, in_c.columns
     addresses["C"] = memory.bind("C", rows, extent=extent, initialised=c is not None)
     if gemm.workspace_bytes:
-        workspace = poisoned((gemm.workspace_bytes // 4,), numpy_type(gemm.accumulator))
+        element = gemm.accumulator if gemm.tiling.split_k > 1 else gemm.element_of("A")
+        workspace = poisoned((gemm.workspace_bytes * 8 // element_bits(element),), numpy_type(element))
         addresses["WORKSPACE"] = memory.bind("workspace", workspace, initialised=False)
     kernel = gemm.emit(level) if text is None else text
     given = [*(addresses[name] for name in names if name in addresses), *gemm.arguments]
     more: dict[str, Any] = {"target": gemm.target, "work": _work(gemm)}
-    if not gemm.workspace_bytes:
+    if gemm.tiling.split_k == 1:
         executed = run_kernel(
             kernel, given, gemm.grid, memory, progress=progress, counted=counted, workgroups=workgroups, **more
         )

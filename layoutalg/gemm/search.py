@@ -37,14 +37,16 @@ from layoutalg.core.whole_numbers import whole_number as whole
 from layoutalg.gemm.counting import asked, instructions
 from layoutalg.gemm.edges import edges, loop_edges
 from layoutalg.gemm.matrix_in_memory import whole_number
-from layoutalg.gemm.options import PREFETCHES
+from layoutalg.gemm.options import PREFETCHES, TRANSPOSES
 from layoutalg.gemm.problem import Problem
 from layoutalg.gemm.ranking import Numbers, Ranked, longest
 from layoutalg.gemm.registers import registers
 from layoutalg.gemm.rejections import reason
+from layoutalg.gemm.roles import ROLES, check_roles, exchanged, takes_roles
 from layoutalg.gemm.roofline import Forms, Roofline, Times, roofline, times
 from layoutalg.gemm.sharing import check_lines, takes_whole_lines
 from layoutalg.gemm.tiling import MOST_PARTS, REGISTERS, Tile, Tiling, pair, register_file
+from layoutalg.gemm.turning import SCRATCH, SLM, check_turning, takes_turning, turns, why_no_share
 from layoutalg.hardware import XeChip, xe_chip
 
 __all__ = ["Candidate", "Choices", "Found", "refused", "search"]
@@ -84,6 +86,7 @@ class Choices:
     prefetch: str | None = None
     distance: int | None = None
     split_k: int | None = None
+    transpose: str | None = None
 
     @classmethod
     def of(cls, tiling: Tiling) -> Choices:
@@ -94,7 +97,7 @@ class Choices:
         """
         tile, prefetched = tiling.tile, tiling.prefetch != "none"
         distance = tiling.distance if prefetched else None
-        chosen = tiling.subgroups, tile.k, tiling.registers, tiling.prefetch, distance, tiling.split_k
+        chosen = tiling.subgroups, tile.k, tiling.registers, tiling.prefetch, distance, tiling.split_k, tiling.transpose
         return cls((tile.m, tile.n), *chosen)
 
     def __post_init__(self) -> None:
@@ -112,6 +115,8 @@ class Choices:
             object.__setattr__(self, "distance", whole_number("distance", self.distance, 64))
         if self.split_k is not None:
             object.__setattr__(self, "split_k", whole_number("split_k", self.split_k, MOST_PARTS))
+        if self.transpose is not None:
+            one_of(self.transpose, TRANSPOSES, "transpose", PlanError)
 
 
 @dataclass(frozen=True)
@@ -219,8 +224,15 @@ def search(
     instance_of(choices, Choices, "choices", PlanError)
     chip = xe_chip(problem.target) if chip is None else chip
     instance_of(chip, XeChip, "chip", PlanError)
-    _check(problem, choices)
-    return _search(problem, choices, whole(llvm, "llvm =", 22, 99, PlanError), chip)
+    llvm = whole(llvm, "llvm =", 22, 99, PlanError)
+    if choices.transpose == ROLES:
+        check_roles(problem)
+        _check(exchanged(problem), _in_loop(choices))
+    else:
+        _check(problem, choices)
+    if choices.transpose in (SLM, SCRATCH):
+        check_turning(problem, choices.transpose, llvm)
+    return _search(problem, choices, llvm, chip)
 
 
 def _check(problem: Problem, choices: Choices) -> None:
@@ -279,16 +291,16 @@ def _in_parts(problem: Problem, forms: Forms, found: Times, chip: XeChip) -> For
     blocks = [columns]
     for parts in PARTS:
         each, full = _parts(problem, forms, parts)
-        fits = (each >= 2) & (full == parts) & (found.workgroups * parts <= 2 * room)
+        fits = (forms.transpose == 0) & (each >= 2) & (full == parts) & (found.workgroups * parts <= 2 * room)
         some = columns[:, fits].copy()
-        some[-1] = parts
+        some[_PARTS] = parts
         blocks.append(some)
     return Forms(*np.concatenate(blocks, axis=1))
 
 
 def _those_with_parts(problem: Problem, forms: Forms, parts: int) -> Forms:
     """The forms whose steps make so many parts; all where none does, and `check_split` says what would do."""
-    fits = _parts(problem, forms, parts)[1] == parts
+    fits = (_parts(problem, forms, parts)[1] == parts) & ((forms.transpose == 0) | (parts == 1))
     return Forms(*_columns(forms)[:, fits]) if fits.any() else forms
 
 
@@ -299,8 +311,12 @@ def _parts(problem: Problem, forms: Forms, parts: int) -> tuple[Numbers, Numbers
     return each, np.ceil(steps / each)
 
 
+_NAMES = [one.name for one in fields(Forms)]
+_PARTS = _NAMES.index("parts")
+
+
 def _columns(forms: Forms) -> Numbers:
-    return np.array([getattr(forms, one.name) for one in fields(forms)])
+    return np.array([getattr(forms, name) for name in _NAMES])
 
 
 def _order(forms: Forms, found: Times) -> NDArray[np.intp]:
@@ -313,21 +329,74 @@ def _order(forms: Forms, found: Times) -> NDArray[np.intp]:
     return np.lexsort(keys)
 
 
+def _in_loop(choices: Choices) -> Choices:
+    """What a caller chose of C, as choices for the loop of C^T."""
+    tile, subgroups = (chosen and chosen[::-1] for chosen in (choices.tile, choices.subgroups))
+    return replace(choices, tile=tile, subgroups=subgroups, transpose="registers")
+
+
 def _forms(problem: Problem, choices: Choices, llvm: int, chip: XeChip) -> Forms:
-    """All tilings that fit, with the instructions of a step of each."""
+    """All tilings that fit, with the instructions of a step of each; with C^T in the loop where that is possible."""
+    if choices.transpose in (None, SLM, SCRATCH) and takes_turning(problem, llvm):
+        return _with_turning(problem, choices, llvm, chip)
+    if choices.transpose == "registers" or not takes_roles(problem):
+        return _forms_of_loop(problem, choices, llvm, chip)
+    loop, of_loop = exchanged(problem), _in_loop(choices)
+    try:
+        _check(loop, of_loop)
+        found = _columns(_forms_of_loop(loop, of_loop, llvm, chip))
+    except PlanError:
+        if choices.transpose == ROLES:
+            raise
+        return _forms_of_loop(problem, choices, llvm, chip)
+    order = [
+        _NAMES.index({"m": "n", "n": "m", "rows": "columns", "columns": "rows"}.get(name, name)) for name in _NAMES
+    ]
+    found = found[order]
+    found[_NAMES.index("transpose")] = TRANSPOSES.index(ROLES)
+    if choices.transpose is None:
+        found = np.concatenate((_columns(_forms_of_loop(problem, choices, llvm, chip)), found), axis=1)
+    return Forms(*found)
+
+
+def _with_turning(problem: Problem, choices: Choices, llvm: int, chip: XeChip) -> Forms:
+    """The tilings whose workgroups transpose A; and the others, where the caller leaves the choice."""
+    asked = choices.transpose is not None
+    found = [] if asked else [_columns(_forms_of_loop(problem, replace(choices, transpose="registers"), llvm, chip))]
+    try:
+        found.append(
+            _columns(_forms_of_loop(problem, replace(choices, transpose=choices.transpose or SLM), llvm, chip))
+        )
+    except PlanError:
+        if asked:
+            raise
+    return Forms(*np.concatenate(found, axis=1))
+
+
+def _forms_of_loop(problem: Problem, choices: Choices, llvm: int, chip: XeChip) -> Forms:
+    """All tilings of the loop that fit, with the instructions of a step of each."""
     blocks: list[Numbers] = []
     for form in _loops(problem, choices, llvm):
         grids = np.array([choices.subgroups]).T if choices.subgroups else _grids(chip.threads(form.registers))
         if form.prefetch == "lines":
             ahead, _ = asked(_loop_of(problem), form, *grids.astype(np.int64))
             grids = grids[:, ahead <= registers(_loop_of(problem), form, llvm).most_asked]
+        if turns(form):
+            grids = grids[
+                :, [not why_no_share(problem.dpas.k, form.tile, (int(r), int(c)), form.registers) for r, c in grids.T]
+            ]
         count = grids.shape[1]
+        if count == 0:
+            continue
         fixed = (form.tile.m, form.tile.n, form.tile.k, form.registers, PREFETCHES.index(form.prefetch), form.distance)
         m, n, k, held, prefetch, distance = (np.full(count, float(one)) for one in fixed)
         rows, columns = (grids[side].astype(np.int64) for side in (0, 1))
         counts = instructions(_loop_of(problem), form, rows, columns, llvm).astype(np.float64)
         parts = np.full(count, float(choices.split_k or 1))
-        blocks.append(np.array((m, n, k, *grids, held, prefetch, distance, counts, parts)))
+        turned = np.full(count, float(TRANSPOSES.index(form.transpose)))
+        blocks.append(np.array((m, n, k, *grids, held, prefetch, distance, counts, parts, turned)))
+    if not blocks:  # no workgroup of one of the loops can share A
+        raise PlanError(_least_share(problem, choices))
     return Forms(*np.concatenate(blocks, axis=1))
 
 
@@ -369,15 +438,19 @@ def _tried(problem: Problem, choices: Choices, llvm: int) -> Iterator[tuple[Tili
     # Steps of one instruction are for products that are not much deeper: the loop's own instructions would be a tenth.
     steps = [1] if slow else [depth for depth in DEPTHS if depth <= deepest and (depth > 1 or deepest <= 4)]
     depths = [choices.k_step] if choices.k_step else [unit.k * depth for depth in steps]
-    prefetches = (choices.prefetch,) if choices.prefetch else ("none",) if slow else PREFETCHES
-    files = (choices.registers,) if choices.registers else REGISTERS
+    turned = choices.transpose if choices.transpose in (SLM, SCRATCH) else None
+    prefetches = (choices.prefetch,) if choices.prefetch else ("none",) if slow else PREFETCHES[: 2 if turned else 3]
+    files = (choices.registers,) if choices.registers else REGISTERS[-1:] if turned else REGISTERS
     for (m, n), k, held in product(tiles, depths, files):
         tile = Tile(m, n, k)
         alone = -(-m * n * unit.c_bits // 8 // unit.target.grf_bytes)
-        if 4 * alone < held == REGISTERS[-1] and not choices.registers:
+        if 4 * alone < held == REGISTERS[-1] and not choices.registers and not turned:
             continue  # it fits twice as often into threads of 128
         for prefetch in prefetches:
-            form = Tiling(tile, (1, 1), held, prefetch, choices.distance or 1)
+            form = Tiling(tile, (1, 1), held, prefetch, choices.distance or 1, transpose=turned or "registers")
+            if turned and prefetch == "lines":
+                yield form, "lanes ask for lines of A and B, and workgroups that transpose A ask for blocks of B", 1
+                continue
             if alone >= held:
                 yield form, f"its accumulators alone are {alone} registers, and a thread has {held}", alone - held
                 continue
@@ -395,6 +468,14 @@ def _tried(problem: Problem, choices: Choices, llvm: int) -> Iterator[tuple[Tili
             else:
                 over = max(1, needed.used - held)
                 yield form, f"with {prefetch} prefetch its {needed.used} registers of {held} leave too few", over
+
+
+def _least_share(problem: Problem, choices: Choices) -> str:
+    """Why no workgroup can share A, for the tile that was asked for."""
+    m, n = choices.tile or (32, 64)
+    tile = Tile(m, n, choices.k_step or 64)
+    why = why_no_share(problem.dpas.k, tile, choices.subgroups or _LARGEST, choices.registers or REGISTERS[-1])
+    return f"transpose {choices.transpose}: {why or 'no workgroup has subgroups that share its tile of A evenly'}"
 
 
 def refused(problem: Problem, llvm: int = DEFAULT_LLVM) -> tuple[tuple[Tiling, str], ...]:

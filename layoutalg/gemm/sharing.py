@@ -35,6 +35,7 @@ from layoutalg.core.elements import element_bits
 from layoutalg.core.errors import PlanError
 from layoutalg.gemm.problem import Problem
 from layoutalg.gemm.tiling import Tiling
+from layoutalg.gemm.turning import turns
 from layoutalg.hardware import xe_chip
 
 __all__ = [
@@ -149,6 +150,8 @@ def shared_blocks(problem: Problem, tiling: Tiling) -> Shares:
 
 def shared_rounds(problem: Problem, tiling: Tiling) -> tuple[Shares, ...]:
     """The rounds of 2-D prefetches: blocks of one size, or those of A and then those of B where that is fewer messages."""
+    if turns(tiling):  # the share of A is loaded a step ahead
+        return (_fewest(problem, tiling, slices(problem, tiling)[1:]),)
     together = shared_blocks(problem, tiling)
     of_a, of_b = (_fewest(problem, tiling, (part,)) for part in slices(problem, tiling))
     if of_a.messages + of_b.messages >= together.messages:

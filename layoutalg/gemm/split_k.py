@@ -28,6 +28,7 @@ would change from run to run.
 from __future__ import annotations
 
 from dataclasses import replace
+from math import prod
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -39,6 +40,7 @@ from layoutalg.core.whole_numbers import whole_number
 from layoutalg.gemm.problem import Problem
 from layoutalg.gemm.product import mlir_type
 from layoutalg.gemm.tiling import Tiling
+from layoutalg.gemm.turning import scratch_shape
 
 if TYPE_CHECKING:
     from layoutalg.gemm.plan import Gemm
@@ -87,6 +89,11 @@ def check_split(problem: Problem, tiling: Tiling) -> None:
     parts = tiling.split_k
     if parts == 1:
         return
+    if tiling.transpose != "registers":
+        raise PlanError(
+            f"split_k = {parts} with transpose {tiling.transpose}: the parts are added as they lie in C; transpose registers "
+            "has parts, split_k = 1 every way to transpose"
+        )
     if problem.acc not in ("f32", "s32"):
         raise PlanError(f"split_k = {parts}: parts are added in f32 or s32, and the accumulators are {problem.acc}")
     if problem.edges:
@@ -123,9 +130,9 @@ def pitch_of_parts(n: int) -> int:
 
 
 def workspace_bytes(problem: Problem, tiling: Tiling) -> int:
-    """Bytes of the workspace; 0 where nothing is split."""
+    """Bytes of the workspace: of the parts' sums, or of the scratch where workgroups transpose A; else 0."""
     if tiling.split_k == 1:
-        return 0
+        return prod(scratch_shape(problem, tiling)) * element_bits(mlir_type(problem.a)) // 8
     rows = tiling.split_k * problem.batch * problem.m
     return rows * pitch_of_parts(problem.n) * element_bits(mlir_type(problem.acc)) // 8
 

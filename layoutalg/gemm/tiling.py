@@ -18,7 +18,7 @@ from layoutalg.core.errors import LayoutError, PlanError
 from layoutalg.core.messages import shown
 from layoutalg.core.whole_numbers import found_whole, instance_of, listed, one_of
 from layoutalg.gemm.matrix_in_memory import whole_number
-from layoutalg.gemm.options import PREFETCHES
+from layoutalg.gemm.options import PREFETCHES, TRANSPOSES
 
 __all__ = ["MOST_PARTS", "REGISTERS", "Tile", "Tiling", "pair", "register_file"]
 
@@ -58,7 +58,8 @@ class Tiling:
     """The tile of a subgroup, the subgroups of a workgroup (rows, columns), registers per thread, and how data is prefetched.
 
     `distance` is how many steps ahead a prefetch asks; without prefetch it says nothing. `split_k` is in how many parts k is
-    computed, each by workgroups of its own (`layoutalg.gemm.split_k`).
+    computed, each by workgroups of its own (`layoutalg.gemm.split_k`). `transpose` is how a transposed A comes to its operands
+    (`options.TRANSPOSES`); it says nothing of other products.
 
     Raises `PlanError` for values that no kernel has.
 
@@ -72,9 +73,11 @@ class Tiling:
     prefetch: str = "none"
     distance: int = 1
     split_k: int = 1
+    transpose: str = "registers"
 
     def __post_init__(self) -> None:
         one_of(self.prefetch, PREFETCHES, "prefetch", PlanError)
+        one_of(self.transpose, TRANSPOSES, "transpose", PlanError)
         instance_of(self.tile, Tile, "tile", PlanError)
         if max(self.tile.m, self.tile.n, self.tile.k) > _LONGEST:
             raise PlanError(f"tile {shown(str(self.tile))}: a subgroup's tile and its step are at most {_LONGEST} long")
@@ -106,7 +109,10 @@ class Tiling:
         steps = f"{self.distance} step{'s' * (self.distance > 1)} ahead"
         ahead = "no prefetch" if self.prefetch == "none" else f"{self.prefetch} prefetch {steps}"
         parts = f", k in {self.split_k} parts" if self.split_k > 1 else ""
-        return f"{self.tile} per subgroup, {rows}x{columns} subgroups, {self.registers} registers, {ahead}{parts}"
+        turned = f", transpose {self.transpose}" if self.transpose != "registers" else ""
+        return (
+            f"{self.tile} per subgroup, {rows}x{columns} subgroups, {self.registers} registers, {ahead}{parts}{turned}"
+        )
 
 
 def pair(name: str, given: object) -> tuple[int, int]:

@@ -103,14 +103,16 @@ def _choices(plan: Gemm) -> Sequence[PlanRow]:
             k_steps=plan.k_steps,
         ),
         *_parts(plan),
+        *_transposition(plan),
         row("prefetch", _PREFETCH[tiling.prefetch], prefetch={"form": tiling.prefetch, "distance": tiling.distance}),
         row(
             "registers",
-            "A {_needed.a}, B {_needed.b}, C {_needed.c}; {used} of {available}",
+            "A {_of[0]}, B {_of[1]}, C {_needed.c}; {used} of {available}",
             at="registers",
             used=registers.used,
             available=registers.available,
             _needed=registers,
+            _of=(registers.a, registers.b) if plan.loop is plan else (registers.b, registers.a),
         ),
         row("written for", "LLVM {llvm}, products as {instruction}", llvm=plan.llvm, instruction=plan.instruction),
     ]
@@ -127,6 +129,24 @@ def _parts(plan: Gemm) -> Sequence[PlanRow]:
     )
     of_parts = {"parts": plan.tiling.split_k, "workspace_bytes": plan.workspace_bytes}
     return [row("split over k", text, split_k={**of_parts, **asdict(second)})]
+
+
+_TRANSPOSE = {
+    "registers": "A in registers, from messages that transpose",
+    "slm": "A once a workgroup, in {shared_bytes:bytes} of shared local memory",
+    "scratch": "A once a workgroup, in a scratch in global memory: the argument workspace, {workspace_bytes:bytes} in all",
+    "roles": "none needed: the loop computes C^T = B^T A^T, and lanes store rows of C",
+}
+
+
+def _transposition(plan: Gemm) -> Sequence[PlanRow]:
+    """How a transposed A comes to its operands."""
+    from layoutalg.gemm.turning import turned_by, turns
+
+    in_shared = turns(plan.tiling) and not plan.workspace_bytes
+    shared = turned_by(plan.problem, plan.tiling).shared_bytes if in_shared else 0
+    found = row(transpose=plan.tiling.transpose, shared_bytes=shared, workspace_bytes=plan.workspace_bytes)
+    return [row("transposes", _TRANSPOSE[plan.tiling.transpose]), found] if plan.problem.trans_a else [found]
 
 
 def _edges(plan: Gemm) -> Sequence[PlanRow]:
@@ -153,6 +173,8 @@ def _edges(plan: Gemm) -> Sequence[PlanRow]:
 
 
 def _operands(plan: Gemm) -> Sequence[PlanRow]:
+    from layoutalg.gemm.turning import turns
+
     rows = [
         columns("operand", "in memory", "messages of a step", "a lane's operands", "layout of one"),
         row(messages=[]),
@@ -160,6 +182,7 @@ def _operands(plan: Gemm) -> Sequence[PlanRow]:
     for message in plan.messages:
         pieces, offset = len(message.pieces), message.offset
         rows.append(row(at="messages[]", operand=message.operand, name=message.load.name, offset=offset, pieces=pieces))
+    by_other_means = "(by the workgroup)" if turns(plan.tiling) else "(by lanes)"
     loads = Counter((message.operand, message.load.name) for message in plan.messages)
     for matrix, fragment in zip(plan.matrices, plan.fragments, strict=True):
         names = ", ".join(f"{count} {name}" for (operand, name), count in loads.items() if operand == matrix.name)
@@ -167,7 +190,7 @@ def _operands(plan: Gemm) -> Sequence[PlanRow]:
             row(
                 matrix.name,
                 "{_memory.rows}x{_memory.columns} {_memory.element}, row {_memory.pitch}",
-                names or ("(stored at the end)" if matrix.name == "C" else "(by lanes)"),
+                names or ("(stored at the end)" if matrix.name == "C" else by_other_means),
                 "{count} {vector}",
                 "{layout}",
                 at=f"fragments.{fragment.name}",

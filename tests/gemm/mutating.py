@@ -58,6 +58,8 @@ def made(text: str, kind: Callable[[list[Operation]], Iterator[Change]], most: i
 
 def _mistakes(operations: list[Operation]) -> Iterator[Change]:
     yield from _loads_and_stores(operations)
+    yield from _stores_of_lanes(operations)
+    yield from _shared_memory(operations)
     yield from _descriptors(operations)
     yield from _pieces(operations)
     yield from _products(operations)
@@ -110,6 +112,40 @@ def _loads_and_stores(operations: list[Operation]) -> Iterator[Change]:
                         f"load {which + 1}: the place of the one before",
                         setting(load, position, before.operands[position]),
                     )
+
+
+def _stores_of_lanes(operations: list[Operation]) -> Iterator[Change]:
+    stores = named(operations, "llvm.store")
+    for which, store in enumerate(stores):
+        yield f"lane store {which} is missing", without(store)
+        for other in stores[:which]:
+            if store.parent is other.parent:
+                yield f"lane store {which}: what another stores", setting(store, 0, other.operands[0])
+                yield f"lane store {which}: where another stores", setting(store, 1, other.operands[1])
+                break
+    for which, branch in enumerate(named(operations, "scf.if")):
+        condition = branch.operands[0].owner
+        if isinstance(condition, Operation) and condition.name == "arith.andi" and which % 3 == 0:
+            yield f"branch {which}: columns behind C", setting(branch, 0, condition.operands[0])
+            yield f"branch {which}: rows below C", setting(branch, 0, condition.operands[1])
+    for which, load in enumerate(named(operations, "llvm.load")):
+        for other in named(operations, "llvm.load")[:which]:
+            if load.parent is other.parent and load.operands[0] is not other.operands[0]:
+                yield f"lane load {which}: where another loads", setting(load, 0, other.operands[0])
+                break
+
+
+def _shared_memory(operations: list[Operation]) -> Iterator[Change]:
+    for which, barrier in enumerate(named(operations, "gpu.barrier")):
+        yield f"barrier {which} is missing", without(barrier)
+    for which, place in enumerate(named(operations, "llvm.getelementptr")):
+        yield f"place {which} in shared memory: not moved on", skipping(place, 0)
+    for which, negation in enumerate(named(operations, "arith.subi")):
+        yield f"difference {which}: what is taken away", skipping(negation, 1)
+    reads = [one for one in named(operations, "llvm.call") if "simd_block" in str(one.properties.get("callee"))]
+    for which, (read, before) in enumerate(zip(reads[1:], reads, strict=False)):
+        if read.parent is before.parent:
+            yield f"read {which + 1}: where the one before reads", setting(read, 0, before.operands[0])
 
 
 def _unpacked(load: Operation) -> Callable[[], None]:

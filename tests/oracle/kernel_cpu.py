@@ -159,7 +159,12 @@ def launch_all(jobs: Sequence[tuple[Path, Launch]], directory: Path) -> list[lis
         require(str(library))
     names = {name for binary in {binary for binary, _ in jobs} for name in imports_of(binary.read_bytes())}
     builtins = builtins_of(sorted(names))
-    (directory / "plain.cl").write_text(plain_source(builtins) if builtins else "")
+    plain = plain_source(builtins) if builtins else ""
+    if any(name.startswith("__builtin_IB_simd_block") for name in names):
+        from tests.oracle.conversion_cpu import block_messages  # which imports this module
+
+        plain += block_messages()
+    (directory / "plain.cl").write_text(plain)
     (directory / "icd").mkdir(exist_ok=True)
     (directory / "icd" / "intel.icd").write_text(f"{library}\n")
     written: list[dict[str, Any]] = []

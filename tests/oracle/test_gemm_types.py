@@ -11,9 +11,13 @@ from typing import Any
 import pytest
 
 from layoutalg.gemm import plan_gemm
+from layoutalg.gemm.counting import counted
 from layoutalg.gemm.listing import compile_kernel, counts
 from tests.oracle.toolchains import require, require_new, run
 
+BOTH: dict[str, Any] = {"trans_a": True, "trans_b": True}
+ROLES: dict[str, Any] = {"transpose": "roles", "tile": (64, 32), "subgroups": (4, 8)}
+SLM: dict[str, Any] = {"transpose": "slm"}
 CASES: dict[str, tuple[dict[str, Any], dict[str, float]]] = {
     "s8": ({"a": "s8", "k_step": 128}, {"bmg": 1.5, "pvc": 1.55}),
     "u8 x s8": ({"a": "u8", "b": "s8", "k_step": 128}, {"bmg": 1.5, "pvc": 1.55}),
@@ -22,12 +26,37 @@ CASES: dict[str, tuple[dict[str, Any], dict[str, float]]] = {
     "f16, B transposed": ({"trans_b": True}, {"bmg": 1.75, "pvc": 2.0}),
     "s8, B transposed": ({"a": "s8", "trans_b": True, "k_step": 128}, {"bmg": 1.75, "pvc": 2.0}),
     "tf32, B transposed": ({"a": "tf32", "trans_b": True, "k_step": 32}, {"bmg": 1.75, "pvc": 2.0}),
-    "f16, A transposed": ({"trans_a": True, "k_step": 32}, {"bmg": 4.2, "pvc": 4.9}),
-    "s8, A transposed": ({"a": "s8", "trans_a": True, "k_step": 64}, {"bmg": 9.0, "pvc": 9.5}),
+    "f16, A transposed": ({"trans_a": True, "transpose": "registers", "k_step": 32}, {"bmg": 4.2, "pvc": 4.9}),
+    "s8, A transposed": (
+        {"a": "s8", "trans_a": True, "transpose": "registers", "k_step": 64},
+        {"bmg": 9.0, "pvc": 9.5},
+    ),
     "tf32, A transposed": ({"a": "tf32", "trans_a": True, "k_step": 32}, {"bmg": 1.9, "pvc": 2.2}),
-    "s8, both transposed": ({"a": "s8", "trans_a": True, "trans_b": True, "k_step": 64}, {"bmg": 9.0, "pvc": 9.8}),
+    "s8, both transposed": ({**BOTH, "a": "s8", "k_step": 64, "transpose": "registers"}, {"bmg": 9.0, "pvc": 9.8}),
+    "f16, roles": ({**BOTH, **ROLES}, {"bmg": 1.4, "pvc": 1.45}),
+    "bf16, roles, epilogue": (
+        {**BOTH, **ROLES, "a": "bf16", "c": "bf16", "beta": 1.0, "bias": "row"},
+        {"bmg": 1.4, "pvc": 1.45},
+    ),
+    "s8, roles": ({**BOTH, **ROLES, "a": "s8", "k_step": 128}, {"bmg": 1.5, "pvc": 1.55}),
+    "f16, shared memory": ({"trans_a": True, **SLM}, {"bmg": 2.2, "pvc": 3.25}),
+    "bf16, shared memory": ({"trans_a": True, **SLM, "a": "bf16", "prefetch": "none"}, {"bmg": 2.1, "pvc": 3.1}),
+    "s8, shared memory": ({"trans_a": True, **SLM, "a": "s8", "k_step": 128}, {"bmg": 2.35, "pvc": 3.3}),
+    "f16, scratch": ({"trans_a": True, "transpose": "scratch"}, {"bmg": 1.8, "pvc": 2.15}),
+    "s8, scratch": ({"trans_a": True, "transpose": "scratch", "a": "s8", "k_step": 128}, {"bmg": 1.8, "pvc": 2.1}),
+    "tf32, roles": ({**BOTH, **ROLES, "a": "tf32", "k_step": 32}, {"bmg": 1.5, "pvc": 1.6}),
 }
-QUICK = [("s8", "bmg", 24), ("tf32", "pvc", 23), ("f16, B transposed", "pvc", 24), ("f16, A transposed", "bmg", 24)]
+QUICK = [
+    ("s8", "bmg", 24),
+    ("bf16, roles, epilogue", "bmg", 24),
+    ("f16, roles", "pvc", 23),
+    ("f16, shared memory", "bmg", 24),
+    ("f16, scratch", "pvc", 24),
+    ("s8, shared memory", "pvc", 23),
+    ("tf32", "pvc", 23),
+    ("f16, B transposed", "pvc", 24),
+    ("f16, A transposed", "bmg", 24),
+]
 ALL = [(name, target, llvm) for name in CASES for target in ("bmg", "pvc") for llvm in (23, 24)]
 
 
@@ -48,8 +77,12 @@ def check(name: str, target: str, llvm: int) -> None:
     assert (found.registers, found.lanes) == (256, 16)
     loop = counts(found.program.inner_loop)
     assert loop.dpas == gemm.dpas_per_step
-    assert loop.loads == len(gemm.messages)
+    said = counted(gemm.problem, gemm.tiling, llvm)
+    assert (loop.loads, loop.stores) == (said.loads, said.stores)
+    assert "transpose" in options or loop.loads == len(gemm.messages)
     assert loop.per_dpas <= limits[target]
+    within = {"roles": 0.05, "slm": 0.15, "scratch": 0.1}.get(options.get("transpose", ""), 1.0)
+    assert abs(loop.total - said.total) <= within * loop.total
 
 
 @pytest.mark.parametrize(("name", "target", "llvm"), QUICK)

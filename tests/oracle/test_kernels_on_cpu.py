@@ -71,6 +71,32 @@ def test_work_split_over_k_and_its_reduction_compute_what_the_model_says(tmp_pat
     check([plan_gemm(*size, k_step=32, subgroups=(1, 2), **choices) for size, choices in few], tmp_path)
 
 
+@pytest.mark.parametrize("llvm", [24, *(pytest.param(version, marks=pytest.mark.exhaustive) for version in (22, 23))])
+def test_products_with_both_transposed_compute_what_the_model_says(llvm: int, tmp_path: Path) -> None:
+    """The loop computes C^T; lanes store rows of C, and none outside of it."""
+    few: tuple[tuple[Size, dict[str, Any]], ...] = (
+        ((40, 72, 96), {"tile": (16, 16), "subgroups": (2, 1), "prefetch": "shared"}),
+        ((40, 80, 48), {"tile": (32, 16), "a": "bf16", "c": "bf16", "bias": "row", "beta": 0.5, "batch": 2}),
+        ((72, 40, 64), {"tile": (16, 8), "a": "s8", "b": "u8", "bias": "column", "beta": 1}),
+    )
+    both: dict[str, Any] = {"trans_a": True, "trans_b": True, "transpose": "roles", "llvm": llvm}
+    padded = {"lda": 80, "ldb": 96}
+    check([plan_gemm(*size, **both, **choices, **padded) for size, choices in few], tmp_path)
+
+
+@pytest.mark.parametrize("llvm", [24, pytest.param(23, marks=pytest.mark.exhaustive)])
+def test_workgroups_that_transpose_a_compute_what_the_model_says(llvm: int, tmp_path: Path) -> None:
+    """Real subgroups meet at the barrier: one that reads before another has stored would be seen."""
+    few: tuple[tuple[Size, dict[str, Any]], ...] = (
+        ((40, 72, 136), {"tile": (16, 16), "subgroups": (1, 2), "k_step": 64, "prefetch": "shared", "bias": "row"}),
+        ((96, 80, 100), {"tile": (16, 16), "subgroups": (1, 2), "k_step": 64, "a": "s8", "batch": 2}),
+    )
+    turned: dict[str, Any] = {"trans_a": True, "llvm": llvm, "lda": 128, "ldb": 128, "ldc": 96}
+    ways = ("slm", "scratch") if llvm == 24 else ("scratch", "slm")
+    pairs = zip(ways, few, strict=True)
+    check([plan_gemm(*size, **turned, **choices, transpose=way) for way, (size, choices) in pairs], tmp_path)
+
+
 @pytest.mark.parametrize("llvm", [22, 23])
 def test_kernels_for_other_versions_compute_the_same(llvm: int, tmp_path: Path) -> None:
     check([plan_gemm(40, 80, 96, "bf16", c="bf16", bias="row", llvm=llvm, **SMALL)], tmp_path)

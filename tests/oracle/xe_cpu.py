@@ -68,7 +68,7 @@ def launch_of(
     kernel = gemm.emit(level, llvm=version) if text is None else text
     given = rounded_once(kernel), (*arrays, *sizes), gemm.grid, gemm.workgroup, version
     block = (gemm.dpas.subgroup_size, 1, 1)
-    then = ("gemm_reduce", gemm.reduction_grid, block) if gemm.workspace_bytes else None
+    then = ("gemm_reduce", gemm.reduction_grid, block) if gemm.tiling.split_k > 1 else None
     return CpuLaunch(*given, level=level, then=then)
 
 

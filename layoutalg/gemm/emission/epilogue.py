@@ -26,7 +26,7 @@ from layoutalg.gemm.emission.operands import descriptor
 from layoutalg.gemm.problem import Problem
 from layoutalg.gemm.product import with_fractions
 
-__all__ = ["check_epilogue", "finish", "in_memory"]
+__all__ = ["bias_of_blocks", "check_epilogue", "finish", "in_memory"]
 
 
 def check_epilogue(problem: Problem) -> None:
@@ -68,7 +68,7 @@ def finish(
     kind = f"!xegpu.tensor_desc<{rows}x{unit.n}x{element}>"
     lanes = Lanes(kernel, "C", base, (row, column), element) if "C" in problem.edges else None
     described = base if lanes else kernel.named("matrix_c", descriptor(kernel, matrix, base, kind))
-    bias = _bias(kernel, row, column, rows, max(held))
+    bias = bias_of_blocks(kernel, row, column, rows, max(held))
     for (i, j), accumulator in held.items():
         place = (kernel.plus(row, i * rows), kernel.plus(column, j * unit.n))
         before = None
@@ -96,7 +96,7 @@ def in_memory(kernel: KernelWriter) -> str:
     return "i16" if as_words else element
 
 
-def _bias(
+def bias_of_blocks(
     kernel: KernelWriter, row: Value, column: Value, high: int, last: tuple[int, int]
 ) -> Callable[[int, int], Value | None]:
     """What gives the bias of a block in the type of the arithmetic; each number is loaded once.
@@ -137,7 +137,7 @@ def _bias_of_columns(kernel: KernelWriter, column: Value, high: int) -> Value:
 
 
 def _number_of_column(kernel: KernelWriter, column: Value, element: str) -> Value:
-    if "C" in kernel.gemm.problem.edges:
+    if "C" in kernel.gemm.problem.edges or kernel.turned:
         return numbers_of_columns(kernel, column, element)
     kind = f"!xegpu.tensor_desc<1x{kernel.gemm.dpas.n}x{element}>"
     sizes = [kernel.constant(1), *(kernel.index(kernel.arguments[name]) for name in ("n", "ldc"))]

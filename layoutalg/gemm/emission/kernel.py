@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 from layoutalg.conversion.lowering.writer import Value
 from layoutalg.gemm.emission.addresses import signature
 from layoutalg.gemm.emission.function import FunctionWriter
+from layoutalg.gemm.roles import other_name
 
 if TYPE_CHECKING:
     from layoutalg.gemm.plan import Gemm
@@ -32,14 +33,17 @@ KERNEL = "gemm"
 class KernelWriter(FunctionWriter):
     """One kernel while it is written. `static` writes the sizes as constants; else they are the kernel's arguments.
 
-    With `pointers` its matrices are arguments of a pointer type, else numbers of 64 bits.
+    With `pointers` its matrices are arguments of a pointer type, else numbers of 64 bits. Where A and B change roles, `gemm` is
+    the plan of the loop (`Gemm.loop`), and `arguments` are by their names there: its "a" is the argument `b`.
     """
 
     def __init__(self, gemm: Gemm, *, static: bool = False, pointers: bool = False) -> None:
-        self.gemm = gemm
+        self.launched = gemm
+        self.gemm = gemm.loop
         self.static = static
         self.pointers = pointers
-        self.arguments = {name: Value(kind, name=name) for name, kind in gemm.parameters}
+        named = other_name if self.turned else str
+        self.arguments = {named(name): Value(kind, name=name) for name, kind in gemm.parameters}
         super().__init__(tuple(self.arguments.values()))
         self.functions: dict[str, str] = {}
         """Declarations of functions that the kernel calls: name to text."""
@@ -47,11 +51,16 @@ class KernelWriter(FunctionWriter):
         """Attributes that the text names: `#name = text`."""
         self._sizes: dict[Value, Value] = {}
 
+    @property
+    def turned(self) -> bool:
+        """Whether A and B have changed roles, so that C of the loop lies transposed in memory."""
+        return self.gemm is not self.launched
+
     def index(self, argument: Value) -> Value:
         """An argument of the kernel as an index, or the number that it will have in a static kernel; made once."""
         if argument not in self._sizes:
             numbers = dict(
-                zip([name for name, kind in self.gemm.parameters if kind == "i32"], self.gemm.sizes, strict=True)
+                zip([n for n, kind in self.launched.parameters if kind == "i32"], self.launched.sizes, strict=True)
             )
             if self.static and argument.name in numbers:
                 self._sizes[argument] = self.constant(numbers[argument.name])
@@ -62,8 +71,9 @@ class KernelWriter(FunctionWriter):
     def function(self, name: str, subgroups: int) -> list[str]:
         """The lines of the kernel, with so many subgroups in a workgroup."""
         lanes = self.gemm.problem.dpas.subgroup_size
-        count = len(self.gemm.parameters) - len(self.gemm.arguments)
-        parameters, first = signature(self.gemm.parameters, count if self.pointers else 0)
+        plan = self.launched
+        count = len(plan.parameters) - len(plan.arguments)
+        parameters, first = signature(plan.parameters, count if self.pointers else 0)
         attributes = (
             f"intel_reqd_sub_group_size = {lanes} : i32, known_block_size = array<i32: {lanes * subgroups}, 1, 1>"
         )

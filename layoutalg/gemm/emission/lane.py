@@ -36,7 +36,10 @@ from layoutalg.gemm.emission.operands import Loads
 from layoutalg.gemm.emission.places import Places, hidden
 from layoutalg.gemm.emission.prefetching import Prefetch, prefetches
 from layoutalg.gemm.emission.products import multiply
+from layoutalg.gemm.emission.rows_of_lanes import store_rows
 from layoutalg.gemm.emission.split_k import Part, reduction
+from layoutalg.gemm.emission.turning import turning_of
+from layoutalg.gemm.turning import turns
 from layoutalg.hardware import xe_chip
 
 if TYPE_CHECKING:
@@ -56,6 +59,7 @@ def emit_lane(gemm: Gemm, *, static: bool = False, pointers: bool = True) -> str
     True
     """
     kernel = KernelWriter(gemm, static=static, pointers=pointers)
+    gemm = kernel.gemm
     bases = addresses(kernel, gemm.tiling.split_k)
     places = Places.of(kernel)
     step = _Step(kernel, places, bases)
@@ -80,7 +84,7 @@ def emit_lane(gemm: Gemm, *, static: bool = False, pointers: bool = True) -> str
     if part is not None:
         part.store(kernel, held, places.row, places.column)
         return kernel.text(reduction(gemm, static=static, pointers=pointers))
-    finish(kernel, bases["C"], held, places.row, places.column)
+    (store_rows if kernel.turned else finish)(kernel, bases["C"], held, places.row, places.column)
     return kernel.text()
 
 
@@ -101,6 +105,9 @@ class _Step:
             name: Lanes(kernel, name, bases[name], (row, zero) if name == "A" else (zero, column))
             for name in loop_edges(kernel.gemm.problem)
         }
+        self.turning = turning_of(kernel, places, bases["A"]) if turns(kernel.gemm.tiling) else None
+        if self.turning is not None:
+            self.turning.begin(zero)
 
     @property
     def unit(self) -> int:
@@ -112,11 +119,16 @@ class _Step:
         kernel, gemm = self.kernel, self.kernel.gemm
         operands = self.loads.at(counter)
         step = operands.depth.at(0) if self.lanes else None
+        if self.turning is not None:
+            self.turning.load(operands.depth.at(gemm.tile.k))
         waiting = list(gemm.messages)
         for depth in range(gemm.tile.k // gemm.dpas.k):
             for message in [message for message in waiting if any(piece.depth == depth for piece in message.pieces)]:
                 waiting.remove(message)
                 operands.load(message)
+            if self.turning is not None:
+                for (i, where), operand in self.turning.read(depth).items():
+                    operands["A", i, where] = operand
             if "A" in self.lanes:
                 for i in range(gemm.blocks[0]):
                     operands["A", i, depth] = self.lanes["A"].load((i * gemm.dpas.m, depth * gemm.dpas.k), step)
@@ -126,6 +138,8 @@ class _Step:
             for i, j in held:
                 made = multiply(kernel, operands["A", i, depth], operands["B", j, depth], held[i, j])
                 held = held | {(i, j): kernel.named(f"c{i}x{j}", made)}
+        if self.turning is not None:
+            self.turning.end()
         return held
 
 
@@ -180,7 +194,9 @@ def _loop(
     The counter is i32 and becomes an index once, which costs 3 instructions a loop; a counter of type index, 64 bits, costs
     more in every step.
     """
-    gemm, carried = kernel.gemm, [*held.values(), *asked]
+    gemm, turning = kernel.gemm, step.turning
+    buffers = [] if turning is None else turning.carried
+    carried = [*held.values(), *asked, *buffers]
     form, results, arguments = _carrying(carried)
     for (i, j), inside, outside in zip(held, arguments, results, strict=False):
         inside.name, outside.name = f"c{i}x{j}", f"tile{i}x{j}"
@@ -192,8 +208,12 @@ def _loop(
         if ahead:
             k = counter if step.unit == 1 else kernel.op("muli", counter, kernel.constant(step.unit, "i32"))
             following = _ask(kernel, ahead, arguments[len(held) :], k, gemm.tile.k * gemm.tiling.distance)
+        if turning is not None:
+            turning.carried = arguments[-len(buffers) :]
         inside = step.write(counter, dict(zip(held, arguments, strict=False)))
-        _yield(kernel, [*inside.values(), *following])
+        _yield(kernel, [*inside.values(), *following, *(turning.carried if turning is not None else ())])
+    if turning is not None:
+        turning.carried = results[-len(buffers) :]
     return dict(zip(held, results, strict=False))
 
 

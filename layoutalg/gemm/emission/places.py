@@ -1,7 +1,8 @@
 """Where a subgroup works, and what the compiler must not see of it.
 
-Workgroups count over C, x to the right and y down; the subgroups of a workgroup count row-major. By hand: with 2x4 subgroups of
-32x64, subgroup 6 of the first workgroup is in row 1 and column 2: its tile begins at row 32 * 1 and column 64 * 2.
+Workgroups count over C, x to the right and y down (of C^T the other way round); the subgroups of a workgroup count row-major.
+By hand: with 2x4 subgroups of 32x64, subgroup 6 of the first workgroup is in row 1 and column 2: its tile begins at row 32 * 1
+and column 64 * 2.
 
 >>> from layoutalg.gemm import plan_gemm
 >>> kernel = KernelWriter(plan_gemm(512, 512, 512, tile=(32, 64), subgroups=(2, 4), registers=256))
@@ -43,9 +44,10 @@ class Places:
     def of(cls, kernel: KernelWriter) -> Places:
         """The places of the kernel's tiling."""
         tiling, whole = kernel.gemm.tiling, kernel.gemm.tiling.workgroup_tile
+        axes = "xy" if kernel.turned else "yx"
         row, column = (
             kernel.named(f"workgroup_{name}", kernel.op("muli", _block(kernel, axis), kernel.constant(size)))
-            for name, axis, size in (("row", "y", whole.m), ("column", "x", whole.n))
+            for name, axis, size in (("row", axes[0], whole.m), ("column", axes[1], whole.n))
         )
         if tiling.count == 1:
             return cls(row, column, row, column, None)

@@ -14,7 +14,7 @@ no loop of the kernel has a dpas
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from layoutalg.core.errors import PlanError
@@ -25,9 +25,13 @@ from layoutalg.gemm.listing.annotating import Block, Loop, annotated
 from layoutalg.gemm.listing.compiling import Compiled, compile_kernel
 from layoutalg.gemm.listing.reading import Counts
 from layoutalg.gemm.problem import Problem
+from layoutalg.gemm.roles import in_loop
 from layoutalg.gemm.tiling import Tiling
+from layoutalg.gemm.turning import turns
 
 __all__ = ["Listing", "listing_of"]
+
+_UNNAMED = "A comes through shared memory: the registers of its operands have no names, and so the products have none"
 
 
 @dataclass(frozen=True)
@@ -178,8 +182,12 @@ def listing_of(
     """
     instance_of(problem, Problem, "problem", PlanError)
     instance_of(tiling, Tiling, "tiling", PlanError)
+    problem, tiling = in_loop(problem, tiling)
     made = compile_kernel(text, problem.target, tiling.registers, llvm=llvm, seconds=seconds)
-    return Listing(problem, tiling, made, annotated(made.program, problem, tiling.tile), counted(problem, tiling, llvm))
+    loop = annotated(made.program, problem, tiling.tile)
+    if turns(tiling):
+        loop = replace(loop, problems=(_UNNAMED,))
+    return Listing(problem, tiling, made, loop, counted(problem, tiling, llvm))
 
 
 def _rest(seen: Counts) -> int:
