@@ -66,7 +66,7 @@ def plan_gemm(
     chip: XeChip | None = None,
     **options: Unpack[GemmOptions],
 ) -> Gemm | AmxGemm:
-    """Plan C = activation(alpha * A B + beta * C + bias) for row-major matrices.
+    """Plan C = activation(alpha * scale * A B + beta * C + bias) for row-major matrices.
 
     A is m x k (in memory k x m with `trans_a`), B is k x n (n x k with `trans_b`). `tile` is (m, n) of the block of C that one
     subgroup computes, `k_step` the depth of a step, `subgroups` (rows, columns) of a workgroup; `registers`, `prefetch`,

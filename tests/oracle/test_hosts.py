@@ -28,6 +28,7 @@ SMALL: dict[str, Any] = {"tile": (16, 32), "k_step": 32, "subgroups": (1, 2), "p
 PLANS: dict[str, Gemm | Attention] = {
     "batch": plan_gemm(40, 80, 96, batch=3, bias="column", activation="gelu", alpha=1.25, beta=0.5, lda=104, **SMALL),
     "integers": plan_gemm(40, 80, 160, "s8", "u8", trans_b=True, bias="row", **SMALL),
+    "scales": plan_gemm(40, 80, 160, "s8", c="f16", scale="both", bias="column", beta=1, activation="silu", **SMALL),
     "tf32": plan_gemm(
         40,
         80,

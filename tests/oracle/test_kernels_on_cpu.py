@@ -53,6 +53,7 @@ FEW: tuple[tuple[Size, dict[str, Any]], ...] = (
     ((64, 128, 96), {**SMALL, "subgroups": (2, 2), "prefetch": "shared"}),
     ((40, 80, 160), {**SMALL, "a": "s8", "b": "u8", "trans_b": True}),
     ((40, 80, 48), {**SMALL, "a": "bf16", "c": "bf16", "trans_a": True, "bias": "column"}),
+    ((37, 40, 64), {**SMALL, "a": "s8", "c": "f16", "scale": "both", "bias": "column", "activation": "silu"}),
     ((40, 80, 48), {**SMALL, "a": "tf32", "tile": (8, 32), "k_step": 16, "batch": 2, "alpha": 0.5, "beta": 1.5}),
 )  # fmt: skip
 """One of each kind of kernel, in small tiles where that shows as much: a dpas costs the CPU's compiler 30 ms."""
@@ -66,7 +67,10 @@ def test_work_split_over_k_and_its_reduction_compute_what_the_model_says(tmp_pat
     few: tuple[tuple[Size, dict[str, Any]], ...] = (
         ((8, 64, 328), {"tile": (8, 16), "split_k": 3, "prefetch": "shared"}),
         ((20, 80, 160), {"tile": (8, 32), "split_k": 5, "c": "f16", "bias": "row", "beta": 0.5, "activation": "relu"}),
-        ((12, 64, 256), {"tile": (8, 16), "split_k": 2, "a": "s8", "bias": "column", "batch": 2}),
+        (
+            (12, 64, 256),
+            {"tile": (8, 16), "split_k": 2, "a": "s8", "c": "bf16", "scale": "both", "beta": 1, "batch": 2},
+        ),
     )
     check([plan_gemm(*size, k_step=32, subgroups=(1, 2), **choices) for size, choices in few], tmp_path)
 
@@ -78,7 +82,7 @@ def test_kernels_for_other_versions_compute_the_same(llvm: int, tmp_path: Path) 
 
 EDGES: tuple[tuple[Size, dict[str, Any]], ...] = (
     ((9, 17, 20), {}),
-    ((33, 1, 40), {"a": "bf16", "c": "bf16", "target": "bmg"}),
+    ((33, 1, 40), {"a": "bf16", "c": "bf16", "target": "bmg", "scale": "column", "bias": "row"}),
     ((5, 70, 33), {"a": "tf32", "trans_b": True, "batch": 3, "bias": "column", "beta": 0.5}),
 )  # fmt: skip
 

@@ -56,6 +56,9 @@ def _gemm(problem: Problem) -> str:
         f"    left, right = {a}, b{b}",
         f"    x, size = {problem.alpha!r} * (left @ right), {abs(problem.alpha)!r} * (abs(left) @ abs(right))",
     ]
+    for side in problem.scaled:
+        place = "rows, None" if side == "row" else "None, :"
+        lines += [f"    scale = values['{side}_scale'][0][0][{place}]", "    x, size = x * scale, size * abs(scale)"]
     if problem.bias:
         place = "rows, None" if problem.bias == "row" else "None, :"
         lines += [f"    bias = values['bias'][0][0][{place}]", "    x, size = x + bias, size + abs(bias)"]

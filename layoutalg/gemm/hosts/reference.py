@@ -138,6 +138,12 @@ def _of_gemm(problem: Problem) -> tuple[str, int]:
         f"  double x = {problem.alpha!r} * sum;",
         f"  size *= {abs(problem.alpha)!r};",
     ]
+    for place, side in enumerate(problem.scaled, 4 if problem.bias else 3):
+        index = "r" if side == "row" else "c"
+        lines += [
+            f"  x *= load(&matrices[{place}], data[{place}], 0, 0, {index}); /* one for every {side} */",
+            f"  size *= fabs(load(&matrices[{place}], data[{place}], 0, 0, {index}));",
+        ]
     if problem.bias:
         place = "r" if problem.bias == "row" else "c"
         lines += [
