@@ -56,7 +56,6 @@ from layoutalg.core.elements import numpy_type
 from layoutalg.core.errors import PlanError
 from layoutalg.core.whole_numbers import instance_of
 from layoutalg.gemm.operand_arrays import check_given, held_scales, numbers
-from layoutalg.gemm.options import BIASES
 from layoutalg.gemm.problem import Problem
 from layoutalg.gemm.product import Product, fuses_scale, mlir_type
 
@@ -198,7 +197,9 @@ def exact_after_sums(
         return x / (1 + np.exp(-argument))
 
 
-def random_inputs(problem: Problem, random: np.random.Generator) -> tuple[Array | None, ...]:
+def random_inputs(
+    problem: Problem, random: np.random.Generator
+) -> tuple[Array, Array, Array | None, Array | None, Array | None, Array | None]:
     """Random A, B, C, bias, scales of rows and of columns, as they lie in memory; None for what is not read."""
 
     def drawn(kind: str, shape: tuple[int, ...]) -> Array:
@@ -217,7 +218,8 @@ def random_inputs(problem: Problem, random: np.random.Generator) -> tuple[Array 
         drawn(problem.b, of_b),
         drawn(problem.c, of_c) if problem.beta else None,
         drawn(problem.c, (problem.count(problem.bias),)) if problem.bias else None,
-        *(scales(problem.count(side)) if side in problem.scaled else None for side in BIASES),
+        scales(problem.m) if "row" in problem.scaled else None,
+        scales(problem.n) if "column" in problem.scaled else None,
     )
 
 

@@ -194,7 +194,8 @@ SCALED: list[tuple[tuple[int, int, int], dict[str, Any]]] = [
 @pytest.mark.parametrize(("size", "choices"), SCALED, ids=str)
 def test_scales_have_the_bits_of_the_steps_in_numpy(size: tuple[int, int, int], choices: dict[str, Any]) -> None:
     m, n, k = size
-    gemm = plan_gemm(m, n, k, **{"a": "s8", "c": "f32", **SMALL, **choices})
+    more: dict[str, Any] = {"a": "s8", "c": "f32", **SMALL, **choices}
+    gemm = plan_gemm(m, n, k, **more)
     given = operands(gemm)
     found, expected = gemm.simulate(*given), scaled_reference(gemm, given)
     assert same_bits(found, expected)
@@ -219,14 +220,15 @@ def test_scales_belong_to_every_matrix_of_a_batch_and_follow_the_bias_among_the_
 
 def test_a_scale_that_is_missing_or_not_planned_is_said() -> None:
     ones = np.ones((64, 64))
-    for given, words in (
+    cases: tuple[tuple[dict[str, Any], str], ...] = (
         ({}, "row_scale: the plan has one for every row of C; an array of 64 numbers is needed"),
         ({"row_scale": np.ones(63)}, "row_scale is planned as 64, and the array is 63"),
         (
             {"row_scale": np.ones(64), "column_scale": np.ones(64)},
             "column_scale: the plan has none; plan with scale='column' or",
         ),
-    ):
+    )
+    for given, words in cases:
         with pytest.raises(PlanError, match=words):
             plan_gemm(64, 64, 64, scale="row").simulate(ones, ones, **given)
     for level in ("workgroup", "subgroup"):
