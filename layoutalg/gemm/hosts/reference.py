@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 
 from layoutalg.gemm.launch import InMemory, LaunchArgument
 from layoutalg.gemm.problem import Problem
+from layoutalg.gemm.weights.problem import WeightsProblem
 
 if TYPE_CHECKING:
     from layoutalg.gemm.attention import Attention, AttentionProblem
@@ -110,7 +111,10 @@ def reference_of(plan: Gemm | Attention) -> str:
         for one, memory in held
     ]
     result = next(place for place, (_, memory) in enumerate(held) if memory.use != "in")
-    expected, operations = _of_gemm(problem) if isinstance(problem, Problem) else _of_attention(problem)
+    if isinstance(problem, WeightsProblem):
+        expected, operations = _of_gemm(problem.product, problem)
+    else:
+        expected, operations = _of_gemm(problem) if isinstance(problem, Problem) else _of_attention(problem)
     limit = f"{max(64, 2**27 // operations)}"
     return (
         _TYPES
@@ -124,14 +128,16 @@ def reference_of(plan: Gemm | Attention) -> str:
     )
 
 
-def _of_gemm(problem: Problem) -> tuple[str, int]:
+def _of_gemm(problem: Problem, weights: WeightsProblem | None = None) -> tuple[str, int]:
     a = "k, r" if problem.trans_a else "r, k"
     b = "c, k" if problem.trans_b else "k, c"
+    right = f"load(&matrices[1], data[1], z, {b})" if weights is None else "weight(data, k, c)"
     lines = [
+        *([] if weights is None else [_weight(weights)]),
         "static double expected(const unsigned char *const *data, size_t z, size_t r, size_t c, double *tolerance) {",
         "  double sum = 0, size = 0;",
         f"  for (size_t k = 0; k < {problem.k}; k++) {{",
-        f"    const double product = load(&matrices[0], data[0], z, {a}) * load(&matrices[1], data[1], z, {b});",
+        f"    const double product = load(&matrices[0], data[0], z, {a}) * {right};",
         "    sum += product;",
         "    size += fabs(product);",
         "  }",
@@ -167,6 +173,19 @@ def _of_gemm(problem: Problem) -> tuple[str, int]:
         "",
     ]
     return "\n".join(lines), problem.k
+
+
+def _weight(problem: WeightsProblem) -> str:
+    """A function that takes a weight out of its word."""
+    product, bits = problem.product, problem.bits
+    scales = 3 + len(product.scaled) + (product.bias is not None)
+    scale, point = (f"load(&matrices[{at}], data[{at}], 0, k / {problem.group}, c)" for at in (scales, scales + 1))
+    return f"""static double weight(const unsigned char *const *data, size_t k, size_t c) {{
+  const uint32_t word = (uint32_t)load(&matrices[1], data[1], 0, k / {32 // bits}, c);
+  const uint32_t q = word >> ({bits} * (k % {32 // bits} / 2) + 16 * (k % 2)) & {(1 << bits) - 1};
+  return (q - {point if problem.zeros else f"{1 << bits - 1}.0"}) * {scale};
+}}
+"""
 
 
 def _of_attention(problem: AttentionProblem) -> tuple[str, int]:
@@ -205,7 +224,7 @@ _TYPES = """#include <math.h>
 #include <string.h>
 #include <time.h>
 
-typedef enum { F16, BF16, TF32, F32, I8, S8, U8, I32, S32 } Element;
+typedef enum { F16, BF16, TF32, F32, I8, S8, U8, I32, S32, U32 } Element;
 typedef struct {
   const char *name;
   Element element;
@@ -244,6 +263,7 @@ static double load(const Matrix *matrix, const unsigned char *data, size_t z, si
     case F32: memcpy(&four, data + 4 * place, 4); return of_bits(four);
     case I32:
     case S32: memcpy(&four, data + 4 * place, 4); return (int32_t)four;
+    case U32: memcpy(&four, data + 4 * place, 4); return four;
     case I8:
     case S8: return (int8_t)data[place];
     case U8: return data[place];
@@ -258,7 +278,7 @@ static void store(const Matrix *matrix, unsigned char *data, size_t z, size_t r,
   const uint32_t bits = bits_of(value);
   const uint16_t upper = (uint16_t)(bits >> 16);
   const uint16_t narrow = (uint16_t)(value == 0 ? 0 : (bits >> 16 & 0x8000) | (((bits >> 13) - (112u << 10)) & 0x7fff));
-  const uint32_t whole = (uint32_t)eighths;
+  const uint32_t whole = (uint32_t)eighths, mixed = 2654435761u * (whole + 9); /* words of weights: all their bits count */
   switch (matrix->element) {
     case F16: memcpy(data + 2 * place, &narrow, 2); break;
     case BF16: memcpy(data + 2 * place, &upper, 2); break;
@@ -266,6 +286,7 @@ static void store(const Matrix *matrix, unsigned char *data, size_t z, size_t r,
     case F32: memcpy(data + 4 * place, &bits, 4); break;
     case I32:
     case S32: memcpy(data + 4 * place, &whole, 4); break;
+    case U32: memcpy(data + 4 * place, &mixed, 4); break;
     case I8:
     case S8: data[place] = (unsigned char)eighths; break;
     case U8: data[place] = (unsigned char)(eighths + 8); break;

@@ -2,7 +2,7 @@
 
 >>> from layoutalg.gemm.weights import plan_weights
 >>> plan_weights(8, 4096, 4096, group=128, target="bmg").tiling.tile
-Tile(m=8, n=64, k=128)
+Tile(m=8, n=32, k=128)
 """
 
 from layoutalg.gemm.weights.plan import WeightsGemm, plan_weights

@@ -4,7 +4,7 @@
 >>> for argument in launch_of_weights(plan_weights(8, 64, 256, "bf16", group=64)).arguments[:4]:
 ...     print(argument)
 a: pointer, in, 8x256 bf16, pitch 256, 4096 bytes at a multiple of 64
-b: pointer, in, 32x64 i32, pitch 64, 8192 bytes at a multiple of 64
+b: pointer, in, 32x64 u32, pitch 64, 8192 bytes at a multiple of 64
 c: pointer, out, 8x64 f32, pitch 64, 2048 bytes at a multiple of 64
 group_scales: pointer, in, 4x64 f32, pitch 64, 1024 bytes at a multiple of 64
 
@@ -32,7 +32,8 @@ def launch_of_weights(plan: WeightsGemm) -> Launch:
     problem = plan.problem
     product = launch_of_gemm(Gemm(problem.product, plan.tiling, plan.llvm))
     known = {one.name: one.memory for one in product.arguments if one.memory is not None}
-    known |= {"b": _in_memory(problem.words), "group_scales": _in_memory(problem.scales)}
+    words = replace(_in_memory(problem.words), element="u32")
+    known |= {"b": words, "group_scales": _in_memory(problem.scales)}
     known |= {"group_zeros": _in_memory(problem.scales)} if problem.zeros else {}
     values = dict(zip(("m", "n", "k", "lda", "ldc"), plan.arguments, strict=True))
     arguments = tuple(

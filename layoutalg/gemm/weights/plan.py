@@ -213,7 +213,7 @@ class WeightsGemm(Launched):
         """What a host program has to know to launch the kernel.
 
         >>> print(plan_weights(8, 64, 256).launch.arguments[1])
-        b: pointer, in, 32x64 i32, pitch 64, 8192 bytes at a multiple of 64
+        b: pointer, in, 32x64 u32, pitch 64, 8192 bytes at a multiple of 64
         """
         from layoutalg.gemm.weights.launching import launch_of_weights
 
@@ -295,7 +295,7 @@ def plan_weights(
         PlanError: for types, targets, sizes and tiles that are not planned; says what would fit.
 
     >>> plan_weights(1, 4096, 4096, target="bmg").tiling.tile, plan_weights(512, 4096, 4096, target="bmg").tiling.tile
-    (Tile(m=8, n=32, k=128), Tile(m=32, n=32, k=128))
+    (Tile(m=8, n=32, k=128), Tile(m=16, n=64, k=128))
     >>> plan_weights(8, 64, 256, "bf16", "u8")
     Traceback (most recent call last):
     layoutalg.core.errors.PlanError: b = 'u8' with a = 'bf16': 8 bits do not fit into the fraction of a bf16; b = 'u4' or \

@@ -102,6 +102,12 @@ class WeightsProblem:
             raise PlanError(
                 f"k = {product.k} with groups of {group}: k is a multiple of the group; {fitting} would fit"
             )
+        if product.n < 16 or product.n % 4:
+            fitting = max(16, -(-product.n // 4) * 4)
+            raise PlanError(
+                f"n = {product.n}: rows of words are 64 bytes at least and a multiple of 16, so n is 16, 20, 24, ...; "
+                f"{fitting} would fit"
+            )
         made = cls(product, b, group, zeros)
         for matrix in (product.matrices[0], made.words, product.matrices[2]):
             check_matrix(matrix)
