@@ -11,13 +11,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from layoutalg.gemm.hosts.reference import EPSILONS, matrices_of, numbers_of, scratch_of
+from layoutalg.gemm.hosts.reference import EPSILONS, matrices_of, numbers_of, scratch_of, weights_of
 from layoutalg.gemm.problem import Problem
-from layoutalg.gemm.weights.problem import WeightsProblem
 
 if TYPE_CHECKING:
     from layoutalg.gemm.attention import Attention, AttentionProblem
     from layoutalg.gemm.plan import Gemm
+    from layoutalg.gemm.weights.problem import WeightsProblem
 
 __all__ = ["pyopencl"]
 
@@ -47,9 +47,9 @@ def pyopencl(plan: Gemm | Attention) -> str:
     )
 
 
-def _expected(problem: Problem | WeightsProblem | AttentionProblem) -> str:
-    if isinstance(problem, WeightsProblem):
-        return _weights(problem) + _gemm(problem.product, "weights(values)")
+def _expected(problem: Problem | AttentionProblem) -> str:
+    if (weights := weights_of(problem)) is not None:
+        return _weights(weights) + _gemm(weights.product, "weights(values)")
     return _gemm(problem) if isinstance(problem, Problem) else _attention(problem)
 
 

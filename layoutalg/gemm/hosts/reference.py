@@ -13,15 +13,15 @@ every type of floats. Large results are checked in part, evenly spread.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from layoutalg.gemm.launch import InMemory, LaunchArgument
 from layoutalg.gemm.problem import Problem
-from layoutalg.gemm.weights.problem import WeightsProblem
 
 if TYPE_CHECKING:
     from layoutalg.gemm.attention import Attention, AttentionProblem
     from layoutalg.gemm.plan import Gemm
+    from layoutalg.gemm.weights.problem import WeightsProblem
 
 __all__ = [
     "EPSILONS",
@@ -32,6 +32,7 @@ __all__ = [
     "numbers_of",
     "reference_of",
     "scratch_of",
+    "weights_of",
 ]
 
 EPSILONS = {"f16": "0x1p-10", "bf16": "0x1p-7", "f32": "0x1p-22", "s32": "0x0p0"}
@@ -111,8 +112,8 @@ def reference_of(plan: Gemm | Attention) -> str:
         for one, memory in held
     ]
     result = next(place for place, (_, memory) in enumerate(held) if memory.use != "in")
-    if isinstance(problem, WeightsProblem):
-        expected, operations = _of_gemm(problem.product, problem)
+    if (weights := weights_of(problem)) is not None:
+        expected, operations = _of_gemm(weights.product, weights)
     else:
         expected, operations = _of_gemm(problem) if isinstance(problem, Problem) else _of_attention(problem)
     limit = f"{max(64, 2**27 // operations)}"
@@ -126,6 +127,15 @@ def reference_of(plan: Gemm | Attention) -> str:
         + expected
         + _CHECK.replace("LIMIT", limit)
     )
+
+
+def weights_of(problem: object) -> WeightsProblem | None:
+    """The problem, if it has words of quantised weights: by what it has, because plans know hosts and hosts no plan's class.
+
+    >>> weights_of(la.plan_weights(8, 64, 128).problem) is None, weights_of(la.plan_gemm(64, 64, 64).problem) is None
+    (False, True)
+    """
+    return cast("WeightsProblem", problem) if hasattr(problem, "words") else None
 
 
 def _of_gemm(problem: Problem, weights: WeightsProblem | None = None) -> tuple[str, int]:

@@ -79,6 +79,11 @@ def computed(
 
     Raises:
         PlanError: an array is missing, or has another shape than the problem.
+
+    >>> from layoutalg.gemm.weights import quantise
+    >>> weights = quantise(np.full((32, 32), 0.5), 8, group=32)
+    >>> computed(WeightsProblem.of(1, 32, 32, b="u8", group=32), np.ones((1, 32)), weights)[0, 0].round(3)
+    np.float32(16.0)
     """
     instance_of(problem, WeightsProblem, "problem", PlanError)
     weights, product = check_weights(problem, weights), problem.product
