@@ -32,6 +32,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from layoutalg.core.errors import PlanError
+from layoutalg.core.limits import MOST_WEIGHTS
 from layoutalg.core.messages import shown
 from layoutalg.core.whole_numbers import as_flag, found_whole
 from layoutalg.gemm.matrix_in_memory import whole_number
@@ -41,8 +42,8 @@ __all__ = ["GROUPS", "QuantisedWeights", "checked_bits", "checked_group", "quant
 GROUPS = (32, 64, 128)
 """Neighbours along k with one scale: a step of the loop, whose words come with one message."""
 _BITS = (4, 8)
-_MOST = 2**28
-"""Weights in one matrix: an array of them in f32 has 1 GiB."""
+_PIECE = 2**22
+"""Weights that are quantised at a time: they and what is made of them on the way take some hundred MB."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -132,23 +133,33 @@ def quantise(weights: ArrayLike, bits: int = 4, *, group: int = 128, zeros: bool
     True
     """
     bits, group, zeros = checked_bits(bits), checked_group(group), as_flag(zeros, "zeros", PlanError)
-    given = _matrix("weights", weights).astype(np.float64)
+    given = _matrix("weights", weights)
     k, n = given.shape
     if k % group:
         raise PlanError(f"weights are {k}x{n}: {k} rows are not a multiple of the group of {group}")
-    groups = given.reshape(-1, group, n)
+    values = np.empty((k // group, group, n), np.uint8)
+    scales, points = (np.empty((k // group, n), np.float32) for _ in range(2))
+    step = max(1, _PIECE // (group * n))
+    for first in range(0, k // group, step):
+        piece = slice(first, first + step)
+        rows = given[first * group : (first + step) * group].astype(np.float64)
+        values[piece], scales[piece], points[piece] = _nearest(rows.reshape(-1, group, n), bits, zeros=zeros)
+    return QuantisedWeights(values.reshape(k, n), scales, points if zeros else None, bits)
+
+
+def _nearest(groups: NDArray[Any], bits: int, *, zeros: bool) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
+    """The values, scales and zero points of groups [number, group, n]."""
     last, middle = (1 << bits) - 1, 1 << bits - 1
     if zeros:
         least, most = np.minimum(groups.min(axis=1), 0), np.maximum(groups.max(axis=1), 0)
         scales = (most - least) / last
     else:
-        least, scales = np.zeros(groups.shape[::2]), np.abs(groups).max(axis=1) / (middle - 1)
-    scales = np.where(scales == 0, 1, scales).astype(np.float32)
+        least, scales = np.zeros(groups[:, 0].shape), np.abs(groups).max(axis=1) / (middle - 1)
+    scales = scales.astype(np.float32)
+    scales[scales == 0] = 1
     points = np.clip(np.rint(-least / scales), 0, last) if zeros else np.full(scales.shape, float(middle))
     values = np.clip(np.rint(groups / scales[:, None]) + points[:, None], 0, last)
-    return QuantisedWeights(
-        values.reshape(k, n).astype(np.uint8), scales, points.astype(np.float32) if zeros else None, bits
-    )
+    return values, scales, points
 
 
 def checked_bits(bits: object) -> int:
@@ -172,13 +183,14 @@ def _matrix(name: str, given: Any) -> NDArray[Any]:
         made = np.asarray(given)
     except (ValueError, TypeError, RecursionError) as problem:
         raise PlanError(f"{name}: {problem}") from None
-    if made.ndim != 2 or not 0 < made.size <= _MOST:
+    if made.ndim != 2 or not 0 < made.size <= MOST_WEIGHTS:
         raise PlanError(
-            f"{name}: an array of shape {shown(made.shape)}; expected a matrix [k, n] of at most {_MOST} numbers"
+            f"{name}: an array of shape {shown(made.shape)}; expected a matrix [k, n] of at most {MOST_WEIGHTS} numbers"
         )
     if made.dtype.kind not in "biuf" and made.dtype.name != "bfloat16":
         raise PlanError(f"{name}: an array of {made.dtype}; numbers are needed")
-    made = made.astype(np.float64) if made.dtype.kind not in "biu" else made.astype(np.int64)
-    if not np.isfinite(made).all():
-        raise PlanError(f"{name}: not all numbers are finite")
+    with np.errstate(over="ignore"):
+        finite = made.dtype.kind in "biu" or np.isfinite(made.astype(np.float32)).all()
+    if not finite:
+        raise PlanError(f"{name}: not all numbers are finite in f32")
     return made
