@@ -21,8 +21,8 @@ so d = -16 * 1032 - 16 * 72 = -17664, t = -17664 + 16 * 1033 + 16 * 73 = 32, and
 np.float32(16.0)
 
 The biases take bits: partial sums are near 1024 times the sum of A, and f32 keeps 24 bits of them. With random numbers the
-rounding is 5e-5 of a typical result for f16 and 4 bits, 5e-6 for 8 bits, 2e-6 for bf16; rounding to 4 bits itself changes 1e-1, to
-8 bits 6e-3. An infinite a gives NaN: d and t have both signs of it.
+rounding is 5e-5 of a typical result for f16 and 4 bits, 5e-6 for 8 bits, 2e-6 for bf16; rounding to 4 bits itself changes
+1e-1, to 8 bits 6e-3. An infinite a gives NaN: d and t have both signs of it.
 """
 
 from __future__ import annotations
