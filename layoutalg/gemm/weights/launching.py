@@ -35,7 +35,7 @@ def launch_of_weights(plan: WeightsGemm) -> Launch:
     words = replace(_in_memory(problem.words), element="u32")
     known |= {"b": words, "group_scales": _in_memory(problem.scales)}
     known |= {"group_zeros": _in_memory(problem.scales)} if problem.zeros else {}
-    values = dict(zip(("m", "n", "k", "lda", "ldc"), plan.arguments, strict=True))
+    values: dict[str, int] = dict(zip(("m", "n", "k", "lda", "ldc"), plan.arguments, strict=True))
     arguments = tuple(
         LaunchArgument(name, "pointer", memory=known[name])
         if name in known

@@ -37,7 +37,7 @@ from layoutalg.core.errors import PlanError
 from layoutalg.core.messages import shown
 from layoutalg.core.whole_numbers import instance_of
 from layoutalg.gemm.numerics import exact_after_sums, finished, fused
-from layoutalg.gemm.operand_arrays import check_given, held, held_scales
+from layoutalg.gemm.operand_arrays import check_given, held, held_scales, numbers
 from layoutalg.gemm.weights.emission import PAIRS
 from layoutalg.gemm.weights.problem import WeightsProblem
 from layoutalg.gemm.weights.quantised import QuantisedWeights
@@ -103,8 +103,8 @@ def computed(
             group = slice(number * problem.group, (number + 1) * problem.group)
             part = left[:, group]
             begin = dpas_chain(part, (-(biases + middle)).astype(kind), nothing)
-            numbers = (biases + weights.values[group].astype(np.int64)).astype(kind)
-            sums = dpas_chain(part, numbers, np.broadcast_to(begin, total.shape))
+            added = (biases + weights.values[group].astype(np.int64)).astype(kind)
+            sums = dpas_chain(part, added, np.broadcast_to(begin, total.shape))
             scale = weights.scales[number][None, :]
             if weights.zeros is not None:
                 points, of_a = scale * weights.zeros[number], begin
@@ -135,6 +135,9 @@ def exact(
     """
     instance_of(problem, WeightsProblem, "problem", PlanError)
     weights, product = check_weights(problem, weights), problem.product
+    check_given(product, c, bias=bias)
+    c = None if c is None else numbers("C", c, (product.m, product.n))
+    bias = None if bias is None else numbers("bias", bias, (product.count(product.bias or "row"),))
     values, scales = (
         weights.values.astype(np.float64),
         np.repeat(weights.scales.astype(np.float64), problem.group, axis=0),

@@ -26,14 +26,14 @@ scale (unless a zero point is a fraction).
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from layoutalg.core.errors import PlanError
 from layoutalg.core.limits import MOST_WEIGHTS
-from layoutalg.core.messages import shown
+from layoutalg.core.messages import one_line, shown
 from layoutalg.core.whole_numbers import as_flag, found_whole
 from layoutalg.gemm.matrix_in_memory import whole_number
 
@@ -179,10 +179,14 @@ def checked_group(group: object) -> int:
 
 
 def _matrix(name: str, given: Any) -> NDArray[Any]:
+    if not hasattr(given, "__array__"):  # numpy writes a range out
+        rows = _entries(name, given)
+        if rows == 0 or rows * _entries(name, given[0]) > MOST_WEIGHTS:
+            raise PlanError(f"{name}: expected a matrix [k, n] of at most {MOST_WEIGHTS} numbers")
     try:
         made = np.asarray(given)
-    except (ValueError, TypeError, RecursionError) as problem:
-        raise PlanError(f"{name}: {problem}") from None
+    except (ValueError, TypeError, RecursionError, OverflowError) as problem:
+        raise PlanError(one_line(f"{name}: {problem}")) from None
     if made.ndim != 2 or not 0 < made.size <= MOST_WEIGHTS:
         raise PlanError(
             f"{name}: an array of shape {shown(made.shape)}; expected a matrix [k, n] of at most {MOST_WEIGHTS} numbers"
@@ -194,3 +198,10 @@ def _matrix(name: str, given: Any) -> NDArray[Any]:
     if not finite:
         raise PlanError(f"{name}: not all numbers are finite in f32")
     return made
+
+
+def _entries(name: str, given: object) -> int:
+    """The entries of a list or a row of one."""
+    if not isinstance(given, (list, tuple)):
+        raise PlanError(f"{name} {shown(given)}: expected an array [k, n], or a list of rows")
+    return len(cast("list[object]", given))

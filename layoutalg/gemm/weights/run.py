@@ -42,7 +42,7 @@ def arrays_of(
     weights = check_weights(plan.problem, weights)
     check_given(product, c, bias=bias)
     scales = held_scales(product, row_scale, column_scale)
-    found = {f"{side}_scale": scale.ravel() for side, scale in scales.items()}
+    found: dict[str, NDArray[Any]] = {f"{side}_scale": scale.ravel() for side, scale in scales.items()}
     left = held("A", a, (product.m, product.k), product.a)
     found["a"] = np.full((product.m, product.lda), np.nan, left.dtype)
     found["a"][:, : product.k] = left
