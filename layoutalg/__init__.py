@@ -70,6 +70,7 @@ if TYPE_CHECKING:  # what type checkers need to know of the table below
     from layoutalg.gemm.attention import plan_attention as plan_attention
     from layoutalg.gemm.packed import plan_packed as plan_packed
     from layoutalg.gemm.sweep import sweep as sweep
+    from layoutalg.gemm.weights import plan_weights as plan_weights, quantise as quantise
     from layoutalg.hardware import block_load as block_load, block_store as block_store, dpas as dpas, gather as gather
     from layoutalg.instructions import (
         Instruction as Instruction,
@@ -143,6 +144,7 @@ _NAMES = {
     "gemm.attention": ("plan_attention",),
     "gemm.packed": ("plan_packed",),
     "gemm.sweep": ("sweep",),
+    "gemm.weights": ("plan_weights", "quantise"),
     "hardware": ("block_load", "block_store", "dpas", "gather"),
     "instructions": ("Instruction", "instruction", "known_instructions"),
     "ir.findings": ("Finding",),

@@ -41,6 +41,7 @@ PACKAGES = [
             "module",
             "gemm",
             "gemm.attention",
+            "gemm.weights",
             "viz",
         )
     ),

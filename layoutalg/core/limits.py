@@ -140,6 +140,7 @@ __all__ = [
     "MOST_UNREAD",
     "MOST_VECTOR_ELEMENTS",
     "MOST_WEIGHED",
+    "MOST_WEIGHTS",
     "MOST_WORDS",
     "MOST_WORK",
     "MOST_WORKGROUPS",
@@ -435,3 +436,5 @@ MOST_COORDINATES = 2**24
 """Coordinates along a dimension whose addresses are asked for."""
 MOST_BOXES = 2_000
 """Operations in the picture of a function."""
+MOST_WEIGHTS = 2**28
+"""Weights of a matrix that is quantised: the largest layers of large models have as many."""

@@ -271,6 +271,9 @@ def launch_of_gemm(plan: Gemm) -> Launch:
             strict=True,
         )
     }
+    for side in problem.scaled:
+        count = problem.count(side)
+        memory[f"{side}_scale"] = InMemory("f32", 1, count, count, count, 1, 4 * count, 4, "in")
     if problem.bias:
         from layoutalg.gemm.matrix_in_memory import Matrix
 

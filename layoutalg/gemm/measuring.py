@@ -14,11 +14,12 @@ two columns of subgroups are faster than two rows:
 >>> def stand_in(plan: Gemm) -> Timing:
 ...     return Timing(2e-6 if plan.tiling.subgroups == (1, 2) else 3e-6, "stand-in")
 >>> rows = measured_by(stand_in, top_plans(problem, 5))
->>> write_measured("times.json", rows)
->>> best = fastest(read_measured("times.json"), problem)
+>>> file = Path(tempfile.mkdtemp()) / "times.json"
+>>> write_measured(file, rows)
+>>> best = fastest(read_measured(file), problem)
 >>> best.seconds, best.tiling.subgroups, best.device
 (2e-06, (1, 2), 'stand-in')
->>> plan_gemm(64, 64, 64, target="bmg", measured="times.json").tiling == best.tiling
+>>> plan_gemm(64, 64, 64, target="bmg", measured=file).tiling == best.tiling
 True
 """
 

@@ -23,12 +23,16 @@ By hand: a row (1, 1, 1, 0, ...) times a column (2^24, 1, 1, 0, ...) is 2^24 + 2
 Behind the loop the epilogue computes in f32 (integers in s32 stay integers), element by element, in this order:
 
     x = acc                       exactly from f16 and bf16, rounded to f32 from s32
+    x = x * scale                 for each scale there is, rounded to f32: of the row, then of the column (both are f32)
     x = fma(alpha, x, bias)       the bias is +0 where there is none; nothing for alpha = 1 without a bias
     x = fma(beta, C, x)           nothing for beta = 0, where C isn't read
     relu: x < 0 ? 0 : x           keeps NaN and -0
     silu: x / (1 + exp(-x))
     gelu: x / (1 + exp(-(x * fma(x * x, c2, c1))))    its form with tanh; c1 = 2 sqrt(2/pi), c2 = 0.044715 c1
     C = x                         rounded once to the type of C
+
+A scale that an addition follows is part of it, with one rounding: for alpha = 1 the last scale and the bias are
+x = fma(scale, x, bias), and without a bias the last scale and C with beta = 1 are x = fma(scale, x, C).
 
 alpha, beta, c1 and c2 are rounded to f32 first; where a step has an fma, it is rounded once. What a device leaves open is exp
 and the division: OpenCL allows 3 and 2.5 units of the last place in f32. Here exp is computed in f64 and rounded once, and the
@@ -41,7 +45,7 @@ simulator runs the emitted kernel by the same rules, and the tests compare both.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from math import isfinite, pi, sqrt
 from typing import Any
 
@@ -51,9 +55,9 @@ from numpy.typing import ArrayLike, NDArray
 from layoutalg.core.elements import numpy_type
 from layoutalg.core.errors import PlanError
 from layoutalg.core.whole_numbers import instance_of
-from layoutalg.gemm.operand_arrays import check_given, numbers
+from layoutalg.gemm.operand_arrays import check_given, held_scales, numbers
 from layoutalg.gemm.problem import Problem
-from layoutalg.gemm.product import Product, mlir_type
+from layoutalg.gemm.product import Product, fuses_scale, mlir_type
 
 __all__ = [
     "accumulated",
@@ -87,6 +91,8 @@ def stated(problem: Problem) -> tuple[str, ...]:
     ...     print(line)
     acc = f32(acc + f32(a[k] * b[k] + a[k+1] * b[k+1])), in the order of k; acc = bf16(acc) after every 16
     x = f32(acc); x = fma(0.5, x, bias); x = x < 0 ? 0 : x; C = bf16(x)
+    >>> print(stated(Problem.of(64, 64, 64, "s8", c="f16", scale="both", bias="column", activation="silu"))[1])
+    x = f32(acc); x = x * row_scale; x = fma(column_scale, x, bias); x = x / (1 + exp(-x)); C = f16(x)
     """
     if problem.acc == "s32":
         total = "acc = acc + a[k] * b[k], exact modulo 2^32"
@@ -96,19 +102,21 @@ def stated(problem: Problem) -> tuple[str, ...]:
         total = "acc = f32(acc + f32(a[k] * b[k] + a[k+1] * b[k+1])), in the order of k"
     if problem.acc in ("f16", "bf16"):
         total += f"; acc = {problem.acc}(acc) after every {problem.dpas.k}"
-    steps = stated_steps(problem)
+    scales = [f"{side}_scale" for side in problem.scaled]
+    fused = scales.pop() if fuses_scale(problem) else ""
+    steps = [*(f"x = x * {one}" for one in scales), *stated_steps(problem, fused)]
     if not steps:
         return total, "C = acc" if problem.c == problem.acc else f"C = {problem.c}(acc)"
     return total, "; ".join(["x = f32(acc)", *steps, f"C = {problem.c}(x)"])
 
 
-def stated_steps(problem: Product) -> list[str]:
-    """The steps of an epilogue between `x = f32(acc)` and the rounding to C's type."""
+def stated_steps(problem: Product, fused: str = "") -> list[str]:
+    """The steps of an epilogue behind the scales, before it rounds to C's type; an addition takes the scale `fused` along."""
     steps: list[str] = []
     if problem.alpha != 1 or problem.bias:
-        steps.append(f"x = fma({problem.alpha:g}, x, {'bias' if problem.bias else '0'})")
+        steps.append(f"x = fma({fused or format(problem.alpha, 'g')}, x, {'bias' if problem.bias else '0'})")
     if problem.beta:
-        steps.append(f"x = fma({problem.beta:g}, C, x)")
+        steps.append(f"x = fma({fused}, x, C)" if fused and not problem.bias else f"x = fma({problem.beta:g}, C, x)")
     if problem.activation:
         ends = {"relu": "x < 0 ? 0 : x", "silu": "x / (1 + exp(-x))", "gelu": "x / (1 + exp(-x (c1 + c2 x^2)))"}
         steps.append(f"x = {ends[problem.activation]}")
@@ -116,14 +124,21 @@ def stated_steps(problem: Product) -> list[str]:
 
 
 def computed(
-    problem: Problem, a: ArrayLike, b: ArrayLike, c: ArrayLike | None = None, bias: ArrayLike | None = None
+    problem: Problem,
+    a: ArrayLike,
+    b: ArrayLike,
+    c: ArrayLike | None = None,
+    bias: ArrayLike | None = None,
+    row_scale: ArrayLike | None = None,
+    column_scale: ArrayLike | None = None,
 ) -> Array:
     """C, as the planned kernel computes it from the matrices as they lie in memory (k x m with `trans_a`).
 
-    Of a batch all arrays but the bias have another dimension in front. `c` is C before the launch, for a beta that is not 0.
+    Of a batch all arrays but the bias and scales have another dimension in front. `c` is C before the launch, for a beta that
+    is not 0.
 
     Raises:
-        PlanError: `c` or `bias` is missing, or given where the problem has none.
+        PlanError: `c`, `bias` or a scale is missing, or given where the problem has none.
 
     >>> ones = np.ones((64, 64))
     >>> computed(Problem.of(64, 64, 64, alpha=0.5, beta=2, bias="row"), ones, ones, ones, np.arange(64))[5, 7]
@@ -131,19 +146,29 @@ def computed(
     """
     instance_of(problem, Problem, "problem", PlanError)
     check_given(problem, c, bias=bias)
+    scales = held_scales(problem, row_scale, column_scale)
     batch = (problem.batch,) if problem.batch > 1 else ()
     if c is not None:
         c = numbers("C", c, (*batch, problem.m, problem.n))
     if bias is not None:
         bias = numbers("bias", bias, (problem.count(problem.bias or "row"),))
-    return finished(problem, accumulated(problem, a, b), c, bias)
+    return finished(problem, accumulated(problem, a, b), c, bias, scales)
 
 
 def exact(
-    problem: Problem, a: ArrayLike, b: ArrayLike, c: ArrayLike | None = None, bias: ArrayLike | None = None
+    problem: Problem,
+    a: ArrayLike,
+    b: ArrayLike,
+    c: ArrayLike | None = None,
+    bias: ArrayLike | None = None,
+    row_scale: ArrayLike | None = None,
+    column_scale: ArrayLike | None = None,
 ) -> NDArray[np.float64]:
     """C in f64, straight from the definition: what the kernel's rounding is measured against."""
-    return exact_after_sums(problem, exact_sums(problem, a, b), c, bias)
+    sums = exact_sums(problem, a, b)
+    for scale in held_scales(problem, row_scale, column_scale).values():
+        sums = sums * scale.astype(np.float64)
+    return exact_after_sums(problem, sums, c, bias)
 
 
 def exact_sums(problem: Product, a: ArrayLike, b: ArrayLike) -> NDArray[np.float64]:
@@ -172,14 +197,19 @@ def exact_after_sums(
         return x / (1 + np.exp(-argument))
 
 
-def random_inputs(problem: Problem, random: np.random.Generator) -> tuple[Array, Array, Array | None, Array | None]:
-    """Random A, B, C and bias in the shapes that they have in memory; None for a C or a bias that is not read."""
+def random_inputs(
+    problem: Problem, random: np.random.Generator
+) -> tuple[Array, Array, Array | None, Array | None, Array | None, Array | None]:
+    """Random A, B, C, bias, scales of rows and of columns, as they lie in memory; None for what is not read."""
 
     def drawn(kind: str, shape: tuple[int, ...]) -> Array:
         dtype = numpy_type(mlir_type(kind))
         if dtype.kind == "f" or kind == "bf16":
             return random.standard_normal(shape).astype(dtype)
         return random.integers(0 if kind[0] == "u" else -128, 256 if kind[0] == "u" else 128, shape)
+
+    def scales(count: int) -> Array:  # sums of bytes then fit into f16
+        return ((random.random(count) + 0.5) / sqrt(problem.k)).astype(np.float32)
 
     batch = (problem.batch,) if problem.batch > 1 else ()
     of_a, of_b, of_c = ((*batch, matrix.rows, matrix.columns) for matrix in problem.matrices)
@@ -188,6 +218,8 @@ def random_inputs(problem: Problem, random: np.random.Generator) -> tuple[Array,
         drawn(problem.b, of_b),
         drawn(problem.c, of_c) if problem.beta else None,
         drawn(problem.c, (problem.count(problem.bias),)) if problem.bias else None,
+        scales(problem.m) if "row" in problem.scaled else None,
+        scales(problem.n) if "column" in problem.scaled else None,
     )
 
 
@@ -279,8 +311,14 @@ def _link_by_link(left: Array, right: Array, *, out: Array) -> None:
         out += left[:, j : j + 1] * right[j]
 
 
-def finished(problem: Problem, accumulators: Array, c: ArrayLike | None = None, bias: ArrayLike | None = None) -> Array:
-    """What the epilogue makes of the accumulators: an array of C's type.
+def finished(
+    problem: Problem,
+    accumulators: Array,
+    c: ArrayLike | None = None,
+    bias: ArrayLike | None = None,
+    scales: Mapping[str, Array] | None = None,
+) -> Array:
+    """What the epilogue makes of the accumulators: an array of C's type. `scales` are those of `held_scales`.
 
     >>> finished(Problem.of(64, 64, 64, c="f16", activation="relu"), np.array([[-1.5, 2.0001]], np.float32))
     array([[0., 2.]], dtype=float16)
@@ -291,7 +329,12 @@ def finished(problem: Problem, accumulators: Array, c: ArrayLike | None = None, 
     before = None if c is None else np.asarray(c).astype(result)
     with np.errstate(all="ignore"):
         sums = accumulators if problem.c == "s32" else accumulators.astype(np.float32)
-        return after_sums(problem, sums, before, bias).astype(result)
+        *alone, last = (scales or {}).values() or (None,)
+        if last is not None and not fuses_scale(problem):
+            alone, last = [*alone, last], None
+        for scale in alone:
+            sums = sums * scale
+        return after_sums(problem, sums, before, bias, fused_scale=last).astype(result)
 
 
 def exp_rounded_once(x: Array) -> Array:
@@ -305,8 +348,13 @@ def after_sums(
     c: Array | None,
     bias: Array | None,
     exp: Callable[[Array], Array] = exp_rounded_once,
+    *,
+    fused_scale: Array | None = None,
 ) -> Array:
-    """An epilogue in f32, before rounding to C's type. Where C and sums are both s32, everything stays s32."""
+    """An epilogue in f32 behind the scales, before rounding to C's type. Where C and sums are both s32, everything stays s32.
+
+    `fused_scale` is a scale that the first addition takes along.
+    """
     if bias is not None and problem.bias == "row":
         bias = bias[:, None]
     if sums.dtype == np.int32:
@@ -317,9 +365,11 @@ def after_sums(
     if problem.alpha != 1:
         x = fused(problem.alpha, x, np.float32(0) if bias is None else bias)
     elif bias is not None:
-        x = x + bias.astype(np.float32)
+        added = bias.astype(np.float32)
+        x = x + added if fused_scale is None else fused(fused_scale, x, added)
     if c is not None:
-        x = fused(problem.beta, c, x)
+        takes = fused_scale is not None and bias is None
+        x = fused(fused_scale, x, c) if takes else fused(problem.beta, c, x)
     return _activated(problem.activation, x, exp)
 
 

@@ -18,7 +18,7 @@ from layoutalg.core.elements import numpy_type
 from layoutalg.core.errors import PlanError
 from layoutalg.gemm.product import Product, mlir_type
 
-__all__ = ["POISON", "check_given", "held", "numbers", "poisoned"]
+__all__ = ["POISON", "check_given", "held", "held_scales", "numbers", "poisoned"]
 
 POISON = 85
 """What fills the padding of integers: far from the values that tests multiply, and 85 * 85 is odd. Floats have NaN."""
@@ -76,6 +76,32 @@ def check_given(problem: Product, c: object, verb: str = "adds", **vectors: obje
             raise PlanError(f"{name}: the plan has none; plan with {name}='row' or {name}='column'")
         count = problem.count(side)
         raise PlanError(f"{name}: the plan {verb} one for every {side} of C; an array of {count} numbers is needed")
+
+
+def held_scales(problem: Product, row: ArrayLike | None, column: ArrayLike | None) -> dict[str, NDArray[Any]]:
+    """The scales of a GPU's plan by side, in f32: of rows [m, 1], of columns [1, n], in the order of the multiplications.
+
+    Raises `PlanError`: scales that the problem does not read, or none where it does.
+
+    >>> from layoutalg.gemm import Problem
+    >>> held_scales(Problem.of(64, 64, 64, scale="row"), None, None)
+    Traceback (most recent call last):
+    layoutalg.core.errors.PlanError: row_scale: the plan has one for every row of C; an array of 64 numbers is needed
+    """
+    found: dict[str, NDArray[Any]] = {}
+    for side, given in (("row", row), ("column", column)):
+        name = f"{side}_scale"
+        if side in problem.scaled:
+            count = problem.count(side)
+            if given is None:
+                raise PlanError(
+                    f"{name}: the plan has one for every {side} of C; an array of {count} numbers is needed"
+                )
+            factors = held(name, given, (count,), "f32")
+            found[side] = factors[:, None] if side == "row" else factors[None, :]
+        elif given is not None:
+            raise PlanError(f"{name}: the plan has none; plan with scale='{side}' or scale='both'")
+    return found
 
 
 def held(name: str, values: ArrayLike, shape: tuple[int, ...], element: str) -> NDArray[Any]:

@@ -19,6 +19,7 @@ __all__ = [
     "BIASES",
     "ORDERS",
     "PREFETCHES",
+    "SCALES",
     "TRANSPOSES",
     "AmxOptions",
     "AmxProductOptions",
@@ -35,6 +36,8 @@ __all__ = [
 ACTIVATIONS = ("relu", "gelu", "silu")
 BIASES = ("row", "column")
 """A bias has one number for every row of C, or one for every column."""
+SCALES = ("row", "column", "both")
+"""Sums are multiplied by a number of their row, of their column, or by both, one after the other."""
 PREFETCHES = ("none", "shared", "lines")
 """`shared`: the subgroups of a workgroup share the blocks of the next step out, one 2-D prefetch each; `lines`: each lane asks
 for one cache line."""
@@ -69,6 +72,7 @@ class ProductOptions(TypedDict, total=False):
     alpha: Annotated[float, Option("What A B is multiplied by.", default=1.0)]
     beta: Annotated[float, Option("What the old C is multiplied by and added.", default=0.0)]
     bias: Annotated[str | None, Option("Add a number for every row, or for every column.", BIASES)]
+    scale: Annotated[str | None, Option("Multiply by a number for every row, for every column, or both.", SCALES)]
     activation: Annotated[str | None, Option("What is applied at the end.", ACTIVATIONS)]
     lda: Annotated[int | None, Option("Elements from one row of A in memory to the next (no padding unless given).")]
     ldb: Annotated[int | None, Option("Elements from one row of B in memory to the next (no padding unless given).")]
@@ -114,13 +118,11 @@ class GemmOptions(GpuProductOptions, TilingOptions, total=False):
 
 
 class AmxProductOptions(ProductOptions, total=False):
-    """What a product for AMX has besides.
+    """The options of a product for AMX: those of any product.
 
     >>> AmxProductOptions(scale="row")["scale"]
     'row'
     """
-
-    scale: Annotated[str | None, Option("Multiply by a number for every row, or for every column.", BIASES)]
 
 
 class BlockingOptions(TypedDict, total=False):

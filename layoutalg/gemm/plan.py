@@ -372,6 +372,7 @@ class Gemm(Distributed, Launched):
         ['bias', 'm', 'n', 'k', 'lda', 'ldb', 'ldc', 'stride_a', 'stride_b', 'stride_c']
         """
         addresses = ("a", "b", "c", *(("bias",) if self.problem.bias else ()))
+        addresses += tuple(f"{side}_scale" for side in self.problem.scaled)
         addresses += ("workspace",) if self.workspace_bytes else ()
         strides = ("stride_a", "stride_b", "stride_c") if self.problem.batch > 1 else ()
         return (
@@ -404,11 +405,12 @@ class Gemm(Distributed, Launched):
         """The kernel as MLIR text, for the plan's version of LLVM or another one.
 
         It takes the addresses of A, B and C (multiples of `problem.alignments`), that of the bias if there is one (in C's type,
-        at a multiple of C's alignment), that of a workspace of `workspace_bytes` where k is in parts (then the module has a
-        second kernel, `gemm_reduce`), and `arguments`, and runs on `grid` workgroups of `workgroup` work-items; `launch` has
-        all of it. At lane level addresses are pointers, so that any host passes its buffers; with `pointers=False`, and at the
-        other levels, they are numbers (i64). `static` writes the sizes into the kernel. Level `workgroup` is for LLVM's
-        pipeline with `xegpu-op-level=workgroup`, `subgroup` for its pass `xegpu-blocking` and then `xegpu-op-level=subgroup`.
+        at a multiple of C's alignment), those of scales (f32), that of a workspace of `workspace_bytes` where k is in parts
+        (then the module has a second kernel, `gemm_reduce`), and `arguments`, and runs on `grid` workgroups of `workgroup`
+        work-items; `launch` has all of it. At lane level addresses are pointers, so that any host passes its buffers; with
+        `pointers=False`, and at the other levels, they are numbers (i64). `static` writes the sizes into the kernel. Level
+        `workgroup` is for LLVM's pipeline with `xegpu-op-level=workgroup`, `subgroup` for its pass `xegpu-blocking` and then
+        `xegpu-op-level=subgroup`.
 
         Raises:
             PlanError: for other levels and versions, and for kernels that this version of LLVM cannot lower from the level;
@@ -437,6 +439,8 @@ class Gemm(Distributed, Launched):
             raise PlanError(
                 f"level {level!r} with k in {self.tiling.split_k} parts: level 'lane' has it; split_k = 1 has every level"
             )
+        if self.problem.scaled and level != "lane":
+            raise PlanError(f"level {level!r} with scale = {self.problem.scale!r}: level 'lane' has scales")
         if level == "lane":
             return emit_lane(self, static=static, pointers=pointers)
         plain = replace(self, tiling=replace(self.tiling, transpose="registers"))  # these kernels transpose whole tiles
@@ -473,6 +477,8 @@ class Gemm(Distributed, Launched):
         b: ArrayLike,
         c: ArrayLike | None = None,
         bias: ArrayLike | None = None,
+        row_scale: ArrayLike | None = None,
+        column_scale: ArrayLike | None = None,
         *,
         text: str | None = None,
         level: str = "lane",
@@ -481,8 +487,8 @@ class Gemm(Distributed, Launched):
         """Run the emitted kernel on arrays in the shapes that they have in memory; returns C [m, n].
 
         A is m x k (k x m with `trans_a`), B is k x n (n x k with `trans_b`); of a batch each has another dimension in front.
-        `c` is C before the launch, where beta is not 0; `bias` has a number for every row or column. `text` is the kernel to
-        run, by default what `emit(level)` gives. `progress` is told the part that is done.
+        `c` is C before the launch, where beta is not 0; `bias` has a number for every row or column, and so have scales.
+        `text` is the kernel to run, by default what `emit(level)` gives. `progress` is told the part that is done.
 
         >>> gemm = la.plan_gemm(8, 32, 32)
         >>> a = np.eye(8, 32, dtype=np.float16)
@@ -492,4 +498,4 @@ class Gemm(Distributed, Launched):
         """
         from layoutalg.gemm.run import execute
 
-        return execute(self, a, b, c, bias, text=text, level=level, progress=progress)[0]
+        return execute(self, a, b, c, bias, row_scale, column_scale, text=text, level=level, progress=progress)[0]

@@ -74,7 +74,7 @@ def arguments_of(given: object) -> Arguments:
     >>> arguments_of({"m": 64, "n": 64, "k": 64, "colour": "red"})
     Traceback (most recent call last):
     layoutalg.core.errors.PlanError: problem with 'colour': expected m, n, k, a, b, c, acc, target, lda, ldb, ldc, trans_a,
-    trans_b, batch, alpha, beta, bias, activation, tile, subgroups, k_step, registers, prefetch, distance, split_k,
+    trans_b, batch, alpha, beta, bias, scale, activation, tile, subgroups, k_step, registers, prefetch, distance, split_k,
     transpose
     """
     if isinstance(given, Problem):

@@ -69,7 +69,7 @@ def plan_gemm(
     measured: str | os.PathLike[str] | None = None,
     **options: Unpack[GemmOptions],
 ) -> Gemm | AmxGemm:
-    """Plan C = activation(alpha * A B + beta * C + bias) for row-major matrices.
+    """Plan C = activation(alpha * scale * A B + beta * C + bias) for row-major matrices.
 
     A is m x k (in memory k x m with `trans_a`), B is k x n (n x k with `trans_b`). `tile` is (m, n) of the block of C that one
     subgroup computes, `k_step` the depth of a step, `subgroups` (rows, columns) of a workgroup; `registers`, `prefetch`,
@@ -111,6 +111,8 @@ lda = 56 would fit'
         if (acc := options.get("acc")) not in (None, plan.problem.acc):
             raise PlanError(f"acc = {shown(acc)}: AMX adds products of {plan.problem.a} in {plan.problem.acc}")
         return plan
+    if a in (None, "f16", "bf16") and b in ("u4", "u8"):
+        raise PlanError(f"b = {shown(b)} with A of {a or 'f16'}: quantised weights, which plan_weights plans")
     problem = Problem.of(m, n, k, "f16" if a is None else a, b, c, target, **part(GpuProductOptions, options))
     if problem.dpas.target.surface is None:
         raise PlanError(

@@ -1,4 +1,4 @@
-"""What is asked: C = activation(alpha * A B + beta * C + bias), with types, storage and chip.
+"""What is asked: C = activation(alpha * scale * A B + beta * C + bias), with types, storage and chip.
 
 A is m x k, B is k x n and C is m x n. `trans_a` says that A lies in memory as k x m, `trans_b` that B lies there as n x k; all
 are row-major, with a leading dimension (elements from one row in memory to the next). The types of A and B are those of the
@@ -23,10 +23,10 @@ from layoutalg.core.messages import shown
 from layoutalg.gemm.edges import edges
 from layoutalg.gemm.matrix_in_memory import check_pitch
 from layoutalg.gemm.options import GpuProductOptions
-from layoutalg.gemm.product import Product, checked_fields, element_named
+from layoutalg.gemm.product import Product, checked_fields, element_named, with_fractions
 from layoutalg.hardware import Dpas, SurfaceLimits, dpas, target_info
 
-__all__ = ["RESULTS", "TYPES", "Problem"]
+__all__ = ["RESULTS", "TYPES", "Problem", "check_epilogue"]
 
 TYPES = ("f16", "bf16", "tf32", "s8", "u8")
 """The types of A and B that products are planned for."""
@@ -34,7 +34,7 @@ RESULTS = {
     "f32": ("f32", "f16", "bf16"),
     "f16": ("f16", "f32"),
     "bf16": ("bf16", "f32"),
-    "s32": ("s32", "f32"),
+    "s32": ("s32", "f32", "f16", "bf16"),
 }
 """The types that C may have in memory, for each type of accumulators; the first is the default."""
 
@@ -65,7 +65,8 @@ class Problem(Product):
         """A product, checked. B has A's type unless given; the accumulators are f32 or s32, and C has their type.
 
         Raises:
-            PlanError: for types, targets and sizes that are not planned, and for rows that overlap; says what would fit.
+            PlanError: for types, targets, sizes and epilogues that are not planned, and for rows that overlap; says what
+                would fit.
 
         >>> Problem.of(64, 64, 64, "f64")
         Traceback (most recent call last):
@@ -85,6 +86,7 @@ class Problem(Product):
             offer = ", ".join(RESULTS[acc])
             raise PlanError(f"c = {shown(c)}: accumulators of {acc} are stored as {offer}")
         made = cls(a=a, b=b, c=c, target=target, **checked_fields(m, n, k, {**options, "acc": acc}))
+        check_epilogue(made)
         if target_info(target).surface is not None:
             for matrix in made.matrices:
                 check_pitch(matrix)
@@ -127,3 +129,20 @@ class Problem(Product):
         """
         of_a, of_b, of_c = (one.element_bytes if one.name in self.edges else ALIGNMENT for one in self.matrices)
         return of_a, of_b, of_c
+
+
+def check_epilogue(problem: Problem) -> None:
+    """Refuse arithmetic that integers can't do.
+
+    Raises `PlanError`: C is s32 and the epilogue needs fractions; says what would fit.
+
+    >>> Problem.of(64, 64, 64, "s8", alpha=0.5)
+    Traceback (most recent call last):
+    layoutalg.core.errors.PlanError: c = 's32' with alpha = 0.5: s32 is stored as the sum of integers, alpha = 1, beta = 0 or \
+1, no scale, activation None or relu; c = 'f32', 'f16' or 'bf16' takes the others
+    """
+    if problem.c == "s32" and (wrong := with_fractions(problem)):
+        raise PlanError(
+            f"c = 's32' with {' and '.join(wrong)}: s32 is stored as the sum of integers, alpha = 1, beta = 0 or 1, "
+            "no scale, activation None or relu; c = 'f32', 'f16' or 'bf16' takes the others"
+        )

@@ -1,7 +1,7 @@
 """What every matrix product has, for GPUs and for AMX: sizes, types, storage, and what is computed behind the sums.
 
-C = activation(alpha * A B + beta * C + bias), row-major. A is m x k (in memory k x m with `trans_a`), B is k x n (n x k with
-`trans_b`). Which types and targets there are is said by `Problem` and `AmxProblem`.
+C = activation(alpha * scale * A B + beta * C + bias), row-major. A is m x k (in memory k x m with `trans_a`), B is k x n (n x k
+with `trans_b`). Which types and targets there are is said by `Problem` and `AmxProblem`.
 
 >>> from layoutalg.gemm.problem import Problem
 >>> product: Product = Problem.of(64, 128, 64, "s8", c="f32", trans_b=True, alpha=0.5)
@@ -18,11 +18,11 @@ from typing import Any
 
 from layoutalg.core.errors import PlanError
 from layoutalg.core.messages import shown
-from layoutalg.core.whole_numbers import as_flag, instance_of, one_of
+from layoutalg.core.whole_numbers import as_flag, one_of
 from layoutalg.gemm.matrix_in_memory import Matrix, whole_number
-from layoutalg.gemm.options import ACTIVATIONS, BIASES
+from layoutalg.gemm.options import ACTIVATIONS, BIASES, SCALES
 
-__all__ = ["Product", "checked_fields", "element_named", "mlir_type", "with_fractions"]
+__all__ = ["Product", "checked_fields", "element_named", "fuses_scale", "mlir_type", "with_fractions"]
 
 _MLIR_TYPES = {"tf32": "f32", "s8": "i8", "u8": "i8", "s32": "i32"}
 _SPELLINGS = {"i8": "s8", "ui8": "u8", "si8": "s8", "i32": "s32", "si32": "s32"}
@@ -39,7 +39,8 @@ class Product:
     """A product to be planned; sizes and leading dimensions in elements.
 
     `alpha` is the factor of the sums, `beta` that of C before (which isn't read where it is 0). `bias` says what has a number
-    that is added: a row, a column, or nothing. `activation` is relu, gelu, silu, or nothing.
+    that is added: a row, a column, or nothing; `scale` what has one (f32) that sums are multiplied by: also both, or nothing.
+    `activation` is relu, gelu, silu, or nothing.
 
     >>> Product(8, 16, 32, "f16", "f16", "f32", "f32", "pvc", lda=32, ldb=16, ldc=16).batch
     1
@@ -62,6 +63,7 @@ class Product:
     alpha: float = 1.0
     beta: float = 0.0
     bias: str | None = None
+    scale: str | None = None
     activation: str | None = None
 
     @property
@@ -99,17 +101,27 @@ class Product:
         """
         return self.m if one_of(side, BIASES, "side", PlanError) == "row" else self.n
 
-    def written(self, before: str = "") -> str:
-        """The problem in a line; `before` is what the sums are multiplied by first, as text.
+    @property
+    def scaled(self) -> tuple[str, ...]:
+        """What has a number that sums are multiplied by, in the order of the multiplications.
+
+        >>> from layoutalg.gemm import Problem
+        >>> Problem.of(64, 96, 32, scale="both").scaled
+        ('row', 'column')
+        """
+        return {None: (), "both": BIASES}.get(self.scale, (str(self.scale),))
+
+    def written(self) -> str:
+        """The problem in a line.
 
         >>> from layoutalg.gemm import Problem
         >>> print(Problem.of(64, 96, 32, trans_b=True, batch=4, alpha=0.5, bias="column", activation="relu").written())
         4 x C[64, 96] f32 = relu(0.5 A[64, 32] f16 * B[96, 32]^T f16 + bias[column]) on pvc
         """
-        instance_of(before, str, "text before the product", PlanError)
         of_a = f"A[{self.k}, {self.m}]^T" if self.trans_a else f"A[{self.m}, {self.k}]"
         of_b = f"B[{self.n}, {self.k}]^T" if self.trans_b else f"B[{self.k}, {self.n}]"
-        right = f"{before}{of_a} {self.a} * {of_b} {self.b}"
+        scales = "".join(f"scale[{side}] * " for side in self.scaled)
+        right = f"{scales}{of_a} {self.a} * {of_b} {self.b}"
         if self.alpha != 1:
             right = f"{self.alpha:g} {right}"
         if self.beta:
@@ -141,7 +153,7 @@ def checked_fields(m: object, n: object, k: object, given: Mapping[str, Any]) ->
     if "batch" in given:
         checked["batch"] = whole_number("batch", given["batch"], _MOST_BATCHES)
     checked |= {name: _factor(name, given[name]) for name in ("alpha", "beta") if name in given}
-    for name, names in (("bias", BIASES), ("scale", BIASES), ("activation", ACTIVATIONS)):
+    for name, names in (("bias", BIASES), ("scale", SCALES), ("activation", ACTIVATIONS)):
         if given.get(name) is not None:
             checked[name] = one_of(given[name], names, name, PlanError)
     return {**given, **checked}
@@ -156,11 +168,22 @@ def _factor(name: str, value: object) -> float:
     return float(value)
 
 
+def fuses_scale(product: Product) -> bool:
+    """Whether the last scale and the addition behind it are one fma on GPUs: compilers there may join a product and a sum.
+
+    >>> from layoutalg.gemm import Problem
+    >>> fuses_scale(Problem.of(64, 96, 32, scale="row", bias="row")), fuses_scale(Problem.of(64, 96, 32, scale="row"))
+    (True, False)
+    """
+    return product.scale is not None and product.alpha == 1 and (product.bias is not None or product.beta == 1)
+
+
 def with_fractions(product: Product) -> list[str]:
     """The parts of an epilogue that give integer sums a fraction, such as "alpha = 0.5"."""
     parts = (
         ("alpha", product.alpha, product.alpha == 1),
         ("beta", product.beta, product.beta in (0, 1)),
+        ("scale", product.scale, product.scale is None),
         ("activation", product.activation, product.activation in (None, "relu")),
     )
     return [f"{name} = {value!r}" for name, value, stays_whole in parts if not stays_whole]

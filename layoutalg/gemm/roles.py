@@ -47,6 +47,8 @@ def why_not(problem: Problem) -> str:
         return (
             f"lanes move {names} element by element, and A and B change roles where block messages reach all matrices"
         )
+    if problem.scaled:
+        return f"scale = {problem.scale!r}: the loop of C^T has no scales; transpose registers has them"
     if problem.n % _TOGETHER:
         fit = -(-problem.n // _TOGETHER) * _TOGETHER
         why = f"a lane stores {_TOGETHER} neighbours of a row of C, and n = {problem.n} is no multiple of that"

@@ -2,8 +2,8 @@
 
 Padding is filled so that reading it shows: with NaN, or with 85 between integers. So is C before the launch, unless the
 epilogue reads it; an element that the kernel leaves out, and one that it computes from what lies behind a row, shows in the
-result. A, B and the bias are inputs, the padding of C's rows belongs to nobody: a kernel that writes there is refused, and so
-is one that reads or writes outside of its matrices.
+result. A, B, the bias and scales are inputs, the padding of C's rows belongs to nobody: a kernel that writes there is refused,
+and so is one that reads or writes outside of its matrices.
 
 >>> from layoutalg.gemm import plan_gemm
 >>> gemm = plan_gemm(8, 32, 40, lda=48, bias="column", activation="relu")
@@ -24,7 +24,7 @@ from layoutalg.core.errors import SizeError
 from layoutalg.core.limits import MOST_DPAS as MAX_DPAS
 from layoutalg.core.limits import MOST_GEMM_BYTES as MAX_BYTES
 from layoutalg.core.limits import MOST_WORK
-from layoutalg.gemm.operand_arrays import check_given, held, poisoned
+from layoutalg.gemm.operand_arrays import check_given, held, held_scales, poisoned
 
 if TYPE_CHECKING:
     from layoutalg.gemm.matrix_in_memory import Matrix
@@ -41,6 +41,8 @@ def execute(
     b: ArrayLike,
     c: ArrayLike | None = None,
     bias: ArrayLike | None = None,
+    row_scale: ArrayLike | None = None,
+    column_scale: ArrayLike | None = None,
     *,
     text: str | None = None,
     level: str = "lane",
@@ -53,12 +55,13 @@ def execute(
     Where k is in parts, the reduction is launched behind it; what is counted is the product's kernel.
 
     A is m x k (k x m with `trans_a`), B is k x n (n x k with `trans_b`), C is m x n; of a batch each has another dimension in
-    front. `c` is C before the launch, for a beta that is not 0; `bias` has m or n numbers. `text` is the kernel to run, by
-    default what the plan emits at this level. `progress` is told the part of the workgroups that is done. With
+    front. `c` is C before the launch, for a beta that is not 0; `bias` and scales have m or n numbers. `text` is the kernel to
+    run, by default what the plan emits at this level. `progress` is told the part of the workgroups that is done. With
     `workgroups` only those of these numbers run (`gemm.sampling` knows what they compute), where k is not in parts.
 
     Raises:
-        PlanError: an array has another shape than the plan, or values that its type can't hold; `c` or `bias` is missing.
+        PlanError: an array has another shape than the plan, or values that its type can't hold; `c`, `bias` or a scale is
+            missing.
         SizeError: the matrices are too large to be laid out.
     """
     from layoutalg.gemm.emission.kernel import KERNEL, REDUCE
@@ -73,12 +76,14 @@ def execute(
         "A": _lay_out(in_a, a, batch, strides[0], problem.a),
         "B": _lay_out(in_b, b, batch, strides[1], problem.b),
     }
+    scales = held_scales(problem, row_scale, column_scale)
+    inputs |= {f"{side}_scale": scale.ravel() for side, scale in scales.items()}
     if bias is not None:
         inputs["bias"] = held("bias", bias, (problem.count(problem.bias or "row"),), problem.c)
     for array in inputs.values():
         array.flags.writeable = False
     pointers = [argument.name for argument in gemm.launch.arguments if argument.kind == "pointer"]
-    names = [name if name == "bias" else name.upper() for name in pointers]
+    names = [name.upper() if name.upper() in ("A", "B", "C", "WORKSPACE") else name for name in pointers]
     addresses = {name: memory.bind(name, array) for name, array in inputs.items()}
     rows = result.reshape(-1, in_c.pitch)
     extent = rows.shape[0] - result.shape[1] + in_c.rows, in_c.columns

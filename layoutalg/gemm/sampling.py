@@ -103,24 +103,28 @@ def run_sample(
     b: ArrayLike,
     c: ArrayLike | None = None,
     bias: ArrayLike | None = None,
+    row_scale: ArrayLike | None = None,
+    column_scale: ArrayLike | None = None,
     *,
     text: str | None = None,
     progress: Callable[[float], None] | None = None,
 ) -> SampleRun:
     """Run these workgroups of a kernel at lane level, and compare their tiles; arguments are those of `Gemm.simulate`."""
-    found, _ = execute(gemm, a, b, c, bias, text=text, progress=progress, workgroups=workgroups)
+    found, _ = execute(
+        gemm, a, b, c, bias, row_scale, column_scale, text=text, progress=progress, workgroups=workgroups
+    )
     shape = (gemm.problem.batch, gemm.m, gemm.n)
     before = laid_out_c(gemm, c)[:, : gemm.m, : gemm.n]
     whole = found.reshape(shape)
     left, right = (np.asarray(one).reshape(-1, *np.shape(one)[-2:]) for one in (a, b))
     old = None if c is None else np.asarray(c).reshape(shape)
-    added = None if bias is None else np.asarray(bias)
+    vectors = [None if one is None else np.asarray(one) for one in (bias, row_scale, column_scale)]
     same, others = True, np.ones(shape, np.bool_)
     difference = value = 0.0
     for tile in (tile_of(gemm, number) for number in workgroups):
         here = tile.matrix, tile.rows, tile.columns
         others[here] = False
-        given = _of_tile(gemm, tile, left, right, old, added)
+        given = _of_tile(gemm, tile, left, right, old, vectors)
         part, wanted = whole[here], exact(*given)
         same &= part.tobytes() == computed(*given).tobytes()
         difference = max(difference, float(abs(part.astype(wanted.dtype) - wanted).max()))
@@ -136,9 +140,9 @@ def _of_tile(
     left: NDArray[Any],
     right: NDArray[Any],
     old: NDArray[Any] | None,
-    added: NDArray[Any] | None,
+    vectors: Sequence[NDArray[Any] | None],
 ) -> tuple[Any, ...]:
-    """A tile of C as a product of its own: the problem, its A and B as they lie in memory, C before, and the bias."""
+    """A tile of C as a product of its own: the problem, A and B as they lie in memory, C before, the bias, the scales."""
     problem, rows, columns = gemm.problem, tile.rows, tile.columns
     one = replace(problem, m=rows.stop - rows.start, n=columns.stop - columns.start, batch=1)
     return (
@@ -146,5 +150,8 @@ def _of_tile(
         left[tile.matrix][:, rows] if problem.trans_a else left[tile.matrix][rows],
         right[tile.matrix][columns] if problem.trans_b else right[tile.matrix][:, columns],
         None if old is None else old[tile.matrix, rows, columns],
-        None if added is None else added[rows if problem.bias == "row" else columns],
+        *(
+            None if vector is None else vector[rows if side == "row" else columns]
+            for vector, side in zip(vectors, (problem.bias, "row", "column"), strict=True)
+        ),
     )

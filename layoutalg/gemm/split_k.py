@@ -37,6 +37,7 @@ from numpy.typing import ArrayLike, NDArray
 from layoutalg.core.elements import element_bits
 from layoutalg.core.errors import PlanError
 from layoutalg.core.whole_numbers import whole_number
+from layoutalg.gemm.operand_arrays import held_scales
 from layoutalg.gemm.problem import Problem
 from layoutalg.gemm.product import mlir_type
 from layoutalg.gemm.tiling import Tiling
@@ -154,7 +155,13 @@ def reduction_grid(problem: Problem, tiling: Tiling) -> tuple[int, int, int]:
 
 
 def computed_by(
-    gemm: Gemm, a: ArrayLike, b: ArrayLike, c: ArrayLike | None = None, bias: ArrayLike | None = None
+    gemm: Gemm,
+    a: ArrayLike,
+    b: ArrayLike,
+    c: ArrayLike | None = None,
+    bias: ArrayLike | None = None,
+    row_scale: ArrayLike | None = None,
+    column_scale: ArrayLike | None = None,
 ) -> NDArray[Any]:
     """C as the plan computes it, bit for bit: `numerics.computed`, with k in parts where the plan has parts.
 
@@ -166,7 +173,7 @@ def computed_by(
 
     problem, tiling = gemm.problem, gemm.tiling
     if tiling.split_k == 1:
-        return computed(problem, a, b, c, bias)
+        return computed(problem, a, b, c, bias, row_scale, column_scale)
     whole = part_steps(problem.k, tiling.tile.k, tiling.split_k) * tiling.tile.k
     left, right = np.asarray(a), np.asarray(b)
     total: NDArray[Any] | None = None
@@ -181,4 +188,4 @@ def computed_by(
         with np.errstate(all="ignore"):
             total = sums if total is None else total + sums
     assert total is not None  # k is at least 1
-    return finished(problem, total, c, bias)
+    return finished(problem, total, c, bias, held_scales(problem, row_scale, column_scale))

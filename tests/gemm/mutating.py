@@ -298,6 +298,8 @@ def _epilogue(operations: list[Operation]) -> Iterator[Change]:
         yield f"fma {which}: what is added and what is multiplied exchanged", exchanging(fma, 1, 2)
         yield f"fma {which}: nothing is multiplied", skipping(fma, 2)
         yield f"fma {which}: nothing is added", skipping(fma, 1)
+    for which, product in enumerate(named(operations, "arith.mulf")):
+        yield f"product {which}: nothing is multiplied", skipping(product, 0)
     for which, choice in enumerate(named(operations, "arith.select")):
         if "vector" in str(choice.operands[0].type):
             yield f"choice {which}: the other one", exchanging(choice, 1, 2)

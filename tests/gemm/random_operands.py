@@ -23,12 +23,14 @@ def random_numbers(kind: str, shape: tuple[int, ...], rng: np.random.Generator) 
 
 
 class Operands(NamedTuple):
-    """What a plan is simulated with: A and B as they lie in memory, C and the bias where the problem reads them."""
+    """What a plan is simulated with: A and B as they lie in memory, C, the bias and scales where the problem reads them."""
 
     a: Array
     b: Array
     c: Array | None
     bias: Array | None
+    row_scale: Array | None = None
+    column_scale: Array | None = None
 
 
 def operands(gemm: Gemm) -> Operands:
@@ -41,7 +43,10 @@ def operands(gemm: Gemm) -> Operands:
     )
     c = random_numbers(problem.c, (*front, gemm.m, gemm.n), rng) if problem.beta else None
     count = gemm.m if problem.bias == "row" else gemm.n
-    return Operands(a, b, c, random_numbers(problem.c, (count,), rng) if problem.bias else None)
+    bias = random_numbers(problem.c, (count,), rng) if problem.bias else None
+    counts = (("row", gemm.m), ("column", gemm.n))
+    scales = (random_numbers("f32", (count,), rng) / 64 if side in problem.scaled else None for side, count in counts)
+    return Operands(a, b, c, bias, *scales)
 
 
 def same_bits(found: Array, expected: Array) -> bool:

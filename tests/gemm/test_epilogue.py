@@ -9,8 +9,10 @@ import numpy as np
 import pytest
 
 from layoutalg.core.errors import PlanError
-from layoutalg.gemm import plan_gemm
+from layoutalg.gemm import Gemm, plan_gemm
 from layoutalg.gemm.numerics import computed
+from layoutalg.gemm.split_k import computed_by
+from tests.gemm.random_operands import Operands, operands, same_bits
 from tests.gemm.running import DTYPES, exactly, inputs, reals, run
 
 RAGGED: dict[str, Any] = {"m": 37, "n": 40, "k": 48, "ldc": 48}
@@ -83,9 +85,16 @@ def test_integers_stay_integers(bias: str | None) -> None:
 
 @pytest.mark.parametrize(("alpha", "beta", "activation"), [(0.5, 0, None), (1, 0.5, None), (1, 0, "gelu")])
 def test_fractions_in_integers_are_refused_with_what_would_fit(alpha: float, beta: float, activation: Any) -> None:
-    gemm = plan_gemm(64, 64, 64, "s8", alpha=alpha, beta=beta, activation=activation)
-    with pytest.raises(PlanError, match="c = 'f32' takes the others"):
-        gemm.emit("lane")
+    with pytest.raises(PlanError, match="c = 'f32', 'f16' or 'bf16' takes the others"):
+        plan_gemm(64, 64, 64, "s8", alpha=alpha, beta=beta, activation=activation)
+
+
+@pytest.mark.parametrize("scale", ["row", "column", "both"])
+def test_scales_of_integers_are_refused_with_what_would_fit(scale: str) -> None:
+    with pytest.raises(
+        PlanError, match=f"c = 's32' with scale = '{scale}'.*c = 'f32', 'f16' or 'bf16' takes the others"
+    ):
+        plan_gemm(64, 64, 64, "s8", scale=scale)
 
 
 def test_every_matrix_of_a_batch_has_its_own_place() -> None:
@@ -96,8 +105,19 @@ def test_every_matrix_of_a_batch_has_its_own_place() -> None:
 
 def test_no_product_feeds_a_sum_that_a_compiler_could_contract() -> None:
     """A sum or difference whose operand is a product may become one fma, with other bits."""
-    for bias, alpha, beta, activation in product((None, "row"), (1, 0.3), (0, 1, 0.7), (None, "relu", "gelu", "silu")):
-        gemm = plan_gemm(64, 64, 64, bias=bias, alpha=alpha, beta=beta, activation=activation, tile=(8, 16))
+    ends = (
+        ("relu", None),
+        ("gelu", None),
+        ("silu", None),
+        (None, None),
+        ("gelu", "both"),
+        ("silu", "row"),
+        (None, "column"),
+        ("relu", "both"),
+    )
+    for bias, alpha, beta, (activation, scale) in product((None, "row"), (1, 0.3), (0, 1, 0.7), ends):
+        choices: dict[str, Any] = {"bias": bias, "alpha": alpha, "beta": beta, "activation": activation, "scale": scale}
+        gemm = plan_gemm(64, 64, 64, **choices, tile=(8, 16))
         products: set[str] = set()
         for line in gemm.emit("lane").splitlines():
             result, _, operation = line.strip().partition(" = ")
@@ -130,3 +150,89 @@ def test_the_bits_are_those_of_the_stated_numerics(choices: dict[str, Any]) -> N
     given = reals(gemm)
     model = computed(gemm.problem, given.a[0], given.b[0], given.c[0] if gemm.problem.beta else None, given.bias)
     assert np.array_equal(run(gemm, given)[0], model)
+
+
+def scaled_reference(gemm: Gemm, given: Operands) -> Any:
+    """What the documentation says, step by step in numpy's f32; an fma is a sum of an exact product in long double."""
+
+    def fma(x: Any, y: Any, z: Any) -> Any:
+        wide = x.astype(np.longdouble) * y.astype(np.longdouble) + z.astype(np.longdouble)
+        return wide.astype(np.float32)
+
+    problem, one = gemm.problem, np.float32
+    x = (given.a.astype(np.int64) @ given.b.astype(np.int64)).astype(one)
+    scales = [
+        scale.reshape(shape)
+        for scale, shape in ((given.row_scale, (-1, 1)), (given.column_scale, (1, -1)))
+        if scale is not None
+    ]
+    last = scales.pop() if problem.alpha == 1 and (problem.bias or problem.beta == 1) else None
+    for scale in scales:
+        x = x * scale
+    bias = given.bias
+    if bias is not None:
+        added = bias.astype(one).reshape((-1, 1) if problem.bias == "row" else (1, -1))
+        x = fma(one(problem.alpha) if last is None else last, x, added)
+    if problem.beta:
+        assert given.c is not None
+        before = given.c.astype(one)
+        x = fma(last, x, before) if last is not None and bias is None else fma(one(problem.beta), before, x)
+    x = np.where(x < 0, one(0), x) if problem.activation == "relu" else x
+    return x.astype(DTYPES[problem.c])
+
+
+SCALED: list[tuple[tuple[int, int, int], dict[str, Any]]] = [
+    ((37, 40, 64), {"scale": "both", "c": "f16", "bias": "column", "activation": "relu"}),
+    ((37, 40, 64), {"scale": "both", "c": "bf16", "b": "u8", "ldc": 48}),
+    ((9, 17, 33), {"scale": "both", "bias": "row", "beta": 1}),
+    ((24, 48, 64), {"scale": "row", "beta": 1, "llvm": 22}),
+    ((24, 48, 64), {"scale": "column", "alpha": 0.3, "bias": "column", "beta": 0.7, "c": "bf16", "llvm": 22}),
+    ((20, 64, 256), {"scale": "both", "c": "f16", "bias": "row", "split_k": 2, "tile": (8, 16)}),
+]
+
+
+@pytest.mark.parametrize(("size", "choices"), SCALED, ids=str)
+def test_scales_have_the_bits_of_the_steps_in_numpy(size: tuple[int, int, int], choices: dict[str, Any]) -> None:
+    m, n, k = size
+    more: dict[str, Any] = {"a": "s8", "c": "f32", **SMALL, **choices}
+    gemm = plan_gemm(m, n, k, **more)
+    given = operands(gemm)
+    found, expected = gemm.simulate(*given), scaled_reference(gemm, given)
+    assert same_bits(found, expected)
+    assert same_bits(computed_by(gemm, *given), expected)
+
+
+def test_scales_belong_to_every_matrix_of_a_batch_and_follow_the_bias_among_the_arguments() -> None:
+    gemm = plan_gemm(24, 48, 64, "s8", c="f16", batch=2, scale="both", bias="row", **SMALL)
+    names = [argument.name for argument in gemm.launch.arguments if argument.kind == "pointer"]
+    assert names == ["a", "b", "c", "bias", "row_scale", "column_scale"]
+    rows, columns = (argument.memory for argument in gemm.launch.arguments[4:6])
+    assert rows is not None
+    assert columns is not None
+    assert (rows.element, rows.columns, rows.bytes, rows.alignment) == ("f32", 24, 96, 4)
+    assert (columns.element, columns.columns, columns.bytes, columns.use) == ("f32", 48, 192, "in")
+    given = operands(gemm)
+    both = gemm.simulate(*given)
+    for z in range(2):
+        one = plan_gemm(24, 48, 64, "s8", c="f16", scale="both", bias="row", **SMALL)
+        assert same_bits(one.simulate(given.a[z], given.b[z], *given[2:]), both[z])
+
+
+def test_a_scale_that_is_missing_or_not_planned_is_said() -> None:
+    ones = np.ones((64, 64))
+    cases: tuple[tuple[dict[str, Any], str], ...] = (
+        ({}, "row_scale: the plan has one for every row of C; an array of 64 numbers is needed"),
+        ({"row_scale": np.ones(63)}, "row_scale is planned as 64, and the array is 63"),
+        (
+            {"row_scale": np.ones(64), "column_scale": np.ones(64)},
+            "column_scale: the plan has none; plan with scale='column' or",
+        ),
+    )
+    for given, words in cases:
+        with pytest.raises(PlanError, match=words):
+            plan_gemm(64, 64, 64, scale="row").simulate(ones, ones, **given)
+    for level in ("workgroup", "subgroup"):
+        with pytest.raises(PlanError, match="level 'lane' has scales"):
+            plan_gemm(64, 64, 64, scale="row").emit(level)
+    with pytest.raises(PlanError, match="expected 'row' or 'column'"):
+        plan_gemm(64, 64, 64, scale="both", target="amx")

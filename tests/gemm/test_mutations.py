@@ -75,6 +75,7 @@ KINDS: dict[str, dict[str, Any]] = {
         "beta": 2.0,
         "c": "f16",
     },
+    "scales and a bias": {**SMALL, "tile": (8, 16), "k_step": 16, "scale": "both", "bias": "column"},
     "a batch": {**SMALL, "tile": (8, 16), "k_step": 16, "batch": 2},
     "shared prefetch": {**SMALL, "tile": (8, 16), "subgroups": (2, 2), "prefetch": "shared"},
     "workgroup level": {**SMALL, "tile": (16, 32), "subgroups": (2, 2)},
@@ -115,6 +116,10 @@ def by_links(gemm: Gemm, given: Operands) -> Array:
         bias = given.bias.astype(np.float32)
         total = np.float32(problem.alpha) * total + (bias[:, None] if problem.bias == "row" else bias)
         total = np.float32(problem.beta) * given.c.astype(np.float32) + total
+    if given.row_scale is not None and given.column_scale is not None and given.bias is not None:
+        wide = np.longdouble  # the last scale and the bias are one fma
+        product = (total * given.row_scale[:, None]).astype(wide) * given.column_scale.astype(wide)
+        total = (product + given.bias.astype(wide)).astype(np.float32)
     if problem.activation:
         total = np.maximum(total, np.float32(0))
     return total.astype(np.float16) if problem.c == "f16" else total

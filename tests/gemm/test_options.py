@@ -35,8 +35,6 @@ def test_a_keyword_that_no_planner_has_is_refused_as_python_refuses_it() -> None
     for plan in (la.plan_gemm, la.plan_amx):
         with pytest.raises(TypeError, match=rf"{plan.__name__}\(\) got an unexpected keyword argument 'trans_c'"):
             plan(64, 64, 64, trans_c=True)  # pyright: ignore[reportCallIssue]
-    with pytest.raises(TypeError, match="scale"):
-        la.plan_gemm(64, 64, 64, scale="row")  # pyright: ignore[reportCallIssue]
 
 
 def test_a_problem_for_amx_is_one_product() -> None:

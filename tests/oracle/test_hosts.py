@@ -19,15 +19,17 @@ import pytest
 
 from layoutalg.gemm import Gemm, plan_gemm
 from layoutalg.gemm.attention import Attention, plan_attention
+from layoutalg.gemm.weights import plan_weights
 from tests.oracle.kernel_cpu import LIBRARIES
 from tests.oracle.spirv import imports_of
 from tests.oracle.toolchains import absent, require, require_module, require_new, run
 from tests.oracle.xe_shim import builtins_of, plain_source
 
 SMALL: dict[str, Any] = {"tile": (16, 32), "k_step": 32, "subgroups": (1, 2), "prefetch": "none"}
-PLANS: dict[str, Gemm | Attention] = {
+PLANS: dict[str, Any] = {
     "batch": plan_gemm(40, 80, 96, batch=3, bias="column", activation="gelu", alpha=1.25, beta=0.5, lda=104, **SMALL),
     "integers": plan_gemm(40, 80, 160, "s8", "u8", trans_b=True, bias="row", **SMALL),
+    "scales": plan_gemm(40, 80, 160, "s8", c="f16", scale="both", bias="column", beta=1, activation="silu", **SMALL),
     "tf32": plan_gemm(
         40,
         80,
@@ -43,6 +45,8 @@ PLANS: dict[str, Gemm | Attention] = {
     ),
     "split": plan_gemm(40, 80, 256, bias="row", beta=0.5, batch=2, split_k=2, **{**SMALL, "tile": (8, 16)}),
     "edges": plan_gemm(37, 29, 51, batch=3, bias="column", activation="relu", **SMALL),
+    "weights": plan_weights(13, 48, 128, group=64, zeros=True, bias="row", tile=(8, 16), subgroups=(1, 2)),
+    "bytes of weights": plan_weights(8, 32, 64, b="u8", c="f16", group=32, tile=(8, 16), subgroups=(1, 1)),
     "attention": plan_attention(40, 100, 32, heads=4, kv_heads=2, batch=2, causal=True),
 }
 LOADER = (f"-L{LIBRARIES}", f"-Wl,-rpath-link,{LIBRARIES}", "-l:libOpenCL.so.1")
@@ -111,7 +115,7 @@ def test_the_host_in_c_computes_what_its_reference_says(name: str, tmp_path: Pat
     assert_right(launched([str(host), *map(str, files)], tmp_path))
 
 
-@pytest.mark.parametrize("name", ["tf32", "split", "edges", "attention"])
+@pytest.mark.parametrize("name", ["tf32", "split", "edges", "weights", "attention"])
 def test_the_host_in_python_computes_what_numpy_says(name: str, tmp_path: Path) -> None:
     require_module("pyopencl")
     files = binary_with_builtins(PLANS[name], tmp_path)

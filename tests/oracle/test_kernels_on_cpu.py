@@ -18,11 +18,15 @@ from layoutalg.core.errors import PlanError
 from layoutalg.gemm import Gemm, plan_gemm
 from layoutalg.gemm.attention import plan_attention
 from layoutalg.gemm.split_k import computed_by
+from layoutalg.gemm.weights import plan_weights
+from layoutalg.gemm.weights.numerics import computed
+from layoutalg.gemm.weights.run import arrays_of
 from tests.gemm.attention_runs import random_arrays
-from tests.gemm.random_operands import operands, same_bits
+from tests.gemm.random_operands import operands, random_numbers, same_bits
 from tests.gemm.random_products import random_product
-from tests.oracle.kernel_cpu import run_kernels_on_cpu
-from tests.oracle.xe_cpu import attention_launch, launch_of, result_of
+from tests.gemm.test_weights import others, random_weights
+from tests.oracle.kernel_cpu import CpuLaunch, run_kernels_on_cpu
+from tests.oracle.xe_cpu import attention_launch, launch_of, result_of, rounded_once
 
 Array = NDArray[Any]
 Size = tuple[int, int, int]
@@ -48,11 +52,19 @@ def where(found: Array, expected: Array) -> str:
     return f"{len(wrong)} elements differ, first at {wrong[:1].tolist()}" if len(wrong) else "types or signs differ"
 
 
+WEIGHTS: tuple[tuple[str, str, int, bool, tuple[int, int], dict[str, Any]], ...] = (
+    ("f16", "u4", 32, False, (8, 32), {}),
+    ("f16", "u4", 64, True, (32, 16), {"c": "f16", "bias": "column", "activation": "silu"}),
+    ("f16", "u8", 32, True, (8, 16), {"scale": "both", "beta": 1.0, "llvm": 23}),
+    ("bf16", "u4", 32, True, (16, 16), {"target": "bmg"}),
+)
+
 SMALL: dict[str, Any] = {"tile": (16, 32), "k_step": 32, "subgroups": (1, 2), "prefetch": "none"}
 FEW: tuple[tuple[Size, dict[str, Any]], ...] = (
     ((64, 128, 96), {**SMALL, "subgroups": (2, 2), "prefetch": "shared"}),
     ((40, 80, 160), {**SMALL, "a": "s8", "b": "u8", "trans_b": True}),
     ((40, 80, 48), {**SMALL, "a": "bf16", "c": "bf16", "trans_a": True, "bias": "column"}),
+    ((37, 40, 64), {**SMALL, "a": "s8", "c": "f16", "scale": "both", "bias": "column", "activation": "silu"}),
     ((40, 80, 48), {**SMALL, "a": "tf32", "tile": (8, 32), "k_step": 16, "batch": 2, "alpha": 0.5, "beta": 1.5}),
 )  # fmt: skip
 """One of each kind of kernel, in small tiles where that shows as much: a dpas costs the CPU's compiler 30 ms."""
@@ -66,7 +78,10 @@ def test_work_split_over_k_and_its_reduction_compute_what_the_model_says(tmp_pat
     few: tuple[tuple[Size, dict[str, Any]], ...] = (
         ((8, 64, 328), {"tile": (8, 16), "split_k": 3, "prefetch": "shared"}),
         ((20, 80, 160), {"tile": (8, 32), "split_k": 5, "c": "f16", "bias": "row", "beta": 0.5, "activation": "relu"}),
-        ((12, 64, 256), {"tile": (8, 16), "split_k": 2, "a": "s8", "bias": "column", "batch": 2}),
+        (
+            (12, 64, 256),
+            {"tile": (8, 16), "split_k": 2, "a": "s8", "c": "bf16", "scale": "both", "beta": 1, "batch": 2},
+        ),
     )
     check([plan_gemm(*size, k_step=32, subgroups=(1, 2), **choices) for size, choices in few], tmp_path)
 
@@ -104,7 +119,7 @@ def test_kernels_for_other_versions_compute_the_same(llvm: int, tmp_path: Path) 
 
 EDGES: tuple[tuple[Size, dict[str, Any]], ...] = (
     ((9, 17, 20), {}),
-    ((33, 1, 40), {"a": "bf16", "c": "bf16", "target": "bmg"}),
+    ((33, 1, 40), {"a": "bf16", "c": "bf16", "target": "bmg", "scale": "column", "bias": "row"}),
     ((5, 70, 33), {"a": "tf32", "trans_b": True, "batch": 3, "bias": "column", "beta": 0.5}),
 )  # fmt: skip
 
@@ -141,6 +156,27 @@ def check_attention(shapes: list[tuple[int, int, int, dict[str, Any]]], director
     launches = [attention_launch(plan, *arrays) for plan, arrays in zip(plans, given, strict=True)]
     for plan, arrays, after in zip(plans, given, run_kernels_on_cpu(launches, directory), strict=True):
         assert same_bits(after[3], plan.simulate(*arrays)), plan.problem
+
+
+def test_quantised_weights_compute_what_the_model_says(tmp_path: Path) -> None:
+    """Words as operands of the matrix instruction, with and without zero points; small tiles, one group or two."""
+    plans = [
+        plan_weights(13, 32, 64, a, b, group=group, zeros=zeros, tile=tile, subgroups=(1, 1), **more)
+        for a, b, group, zeros, tile, more in WEIGHTS
+    ]
+    launches: list[CpuLaunch] = []
+    for plan in plans:
+        left = random_numbers(plan.problem.product.a, (13, 64), np.random.default_rng(1))
+        arrays = arrays_of(plan, left, random_weights(plan.problem), **others(plan.problem))
+        given = [arrays[one.name] for one in plan.launch.arguments if one.memory is not None]
+        sizes = [np.int32(size) for size in plan.arguments]
+        launches.append(CpuLaunch(rounded_once(plan.emit()), (*given, *sizes), plan.grid, plan.workgroup, plan.llvm))
+    for plan, after in zip(plans, run_kernels_on_cpu(launches, tmp_path), strict=True):
+        left = random_numbers(plan.problem.product.a, (13, 64), np.random.default_rng(1))
+        given = random_weights(plan.problem), others(plan.problem)
+        found, model = after[2], computed(plan.problem, left, given[0], **given[1])
+        assert same_bits(found, model), f"{plan.problem}, {plan.tiling}: {where(found, model)}"
+        assert same_bits(plan.simulate(left, given[0], **given[1]), found), plan.problem
 
 
 def plannable(size: Size, **choices: Any) -> list[Gemm]:

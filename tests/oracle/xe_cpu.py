@@ -42,13 +42,15 @@ def launch_of(
     b: Array,
     c: Array | None = None,
     bias: Array | None = None,
+    row_scale: Array | None = None,
+    column_scale: Array | None = None,
     *,
     text: str | None = None,
     llvm: int | None = None,
     level: str = "lane",
 ) -> CpuLaunch:
     """The launch that computes C from matrices as they lie in memory, of a batch with another dimension in front."""
-    given = {"a": a, "b": b, "c": c, "bias": bias}
+    given = {"a": a, "b": b, "c": c, "bias": bias, "row_scale": row_scale, "column_scale": column_scale}
     if gemm.workspace_bytes:
         poison = np.int32(POISON) if gemm.accumulator == "i32" else np.float32(np.nan)
         given["workspace"] = np.full(gemm.workspace_bytes // 4, poison)
@@ -57,7 +59,7 @@ def launch_of(
         if kind == "i64" and name in given:
             arrays.append(
                 np.ascontiguousarray(given[name])
-                if name in ("bias", "workspace")
+                if name not in ("a", "b", "c")
                 else _in_memory(gemm, name, given[name])
             )
     kinds = [kind for name, kind in gemm.parameters if name not in given]

@@ -23,7 +23,7 @@ from layoutalg.core.errors import PlanError
 from layoutalg.core.messages import shown
 from layoutalg.core.whole_numbers import one_of
 from layoutalg.gemm.matrix_in_memory import whole_number
-from layoutalg.gemm.options import AmxProductOptions
+from layoutalg.gemm.options import BIASES, AmxProductOptions
 from layoutalg.gemm.product import Product, checked_fields, element_named, mlir_type, with_fractions
 
 __all__ = ["RESULTS", "TARGETS", "TYPES", "AmxProblem"]
@@ -44,8 +44,6 @@ class AmxProblem(Product):
     >>> AmxProblem.of(40, 80, 160, "u8").acc
     's32'
     """
-
-    scale: str | None = None
 
     @classmethod
     def of(
@@ -91,6 +89,8 @@ class AmxProblem(Product):
                 "target 'spr' with f16: Sapphire Rapids has no amx-fp16; bf16 is planned, and f16 for 'gnr'"
             )
         whole_number("batch", self.batch, 1)
+        if self.scale is not None:
+            one_of(self.scale, BIASES, "scale", PlanError)
         checked = checked_fields(self.m, self.n, self.k, vars(self)) | {"a": a, "b": b, "c": c, "target": target}
         for name, value in checked.items():
             object.__setattr__(self, name, value)
@@ -169,8 +169,7 @@ class AmxProblem(Product):
         """Refuse an epilogue with fractions where C holds the sums themselves."""
         if self.c != "s32":
             return
-        scaled = [] if self.scale is None else [f"scale = {self.scale!r}"]
-        if wrong := [*with_fractions(self), *scaled]:
+        if wrong := with_fractions(self):
             raise PlanError(
                 f"c = 's32' with {' and '.join(wrong)}: s32 is stored as the sum of integers, alpha = 1, beta = 0 or 1, "
                 "no scale, activation None or relu; c = 'f32', 's8' or 'u8' takes the others"
@@ -182,4 +181,4 @@ class AmxProblem(Product):
         >>> print(AmxProblem.of(64, 96, 32, "s8", c="u8", trans_b=True, scale="column", bias="column", activation="relu"))
         C[64, 96] u8 = relu(scale[column] * A[64, 32] s8 * B[96, 32]^T s8 + bias[column]) on amx
         """
-        return self.written(f"scale[{self.scale}] * " if self.scale else "")
+        return self.written()

@@ -3,7 +3,7 @@
 It is arithmetic in f32 on vectors of any shape, with one rounding to the type of C at the end:
 
     x = accumulator                      exactly (f16, bf16), rounded to f32 (s32)
-    x = x * scale                        where there is one
+    x = x * scale                        for each that there is: of the row, then of the column (`fuses_scale`: below)
     x = fma(alpha, x, bias)              bias is +0 where there isn't one; nothing is done for alpha = 1 without a bias
     x = fma(beta, C, x)                  C as it was in memory; it isn't read for beta = 0
     x = x < 0 ? 0 : x                    relu; it keeps NaN
@@ -13,6 +13,9 @@ It is arithmetic in f32 on vectors of any shape, with one rounding to the type o
 
 alpha, beta and the constants of gelu are rounded to f32. Every fma is written as one, and no compiler may contract the others:
 the bits don't depend on it. exp and the division are the device's. fma(1, x, y) is written x + y, which has the same bits.
+
+A product that is added could be joined by a compiler, so it is one fma where alpha = 1: the last scale and the bias are
+fma(scale, x, bias), or without a bias the last scale and C with beta = 1, fma(scale, x, C).
 
 Integers stay integers where C is s32: acc + bias + C, modulo 2^32; a factor that is not a whole number needs C of f32. Where C
 is of bytes, x is clamped to their range first; NaN becomes 0. By hand: 2.5 becomes 2, 300 becomes 127 in s8 and 255 in u8.
@@ -31,7 +34,7 @@ By hand, for alpha = 2, a bias of 0.5, beta = 1 and C = 1: an accumulator of 3 b
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from math import pi, sqrt
 
 import numpy as np
@@ -39,7 +42,7 @@ import numpy as np
 from layoutalg.conversion.lowering.writer import Value
 from layoutalg.gemm.emission.elementwise import binary, chosen, constant_like, convert, elementwise, exp, fma
 from layoutalg.gemm.emission.function import FunctionWriter
-from layoutalg.gemm.product import Product, mlir_type
+from layoutalg.gemm.product import Product, fuses_scale, mlir_type
 
 __all__ = ["BYTES", "GELU", "arithmetic", "as_computed"]
 
@@ -57,17 +60,21 @@ def arithmetic(
     before: Value | None = None,
     *,
     scale: Value | None = None,
+    scales: Sequence[Value] = (),
     stored: str | None = None,
     exp: Callable[[FunctionWriter, Value], Value] = exp,
 ) -> Value:
     """The element of C in its type for an accumulator, from the bias (in the type of the arithmetic) and the element before.
 
-    The values are vectors of one shape; `scale` is of f32. `stored` is the element that is written where it isn't the one of
+    The values are vectors of one shape; scales are of f32: those of a GPU's plan are `scales`, the last may be fused, and
+    `scale` is never. `stored` is the element that is written where it isn't the one of
     C: i16 for the bits of a bf16. `exp` writes the operations of an exp. Nothing is converted where nothing is computed and C
     has the accumulators' type.
     """
     element = _element(problem)
-    computes = problem.alpha != 1 or problem.activation or any(one is not None for one in (bias, before, scale))
+    computes = (
+        problem.alpha != 1 or problem.activation or any(one is not None for one in (bias, before, scale, *scales))
+    )
     if not computes and accumulator.element == element:
         return accumulator
     value = as_computed(function, problem, accumulator)
@@ -79,13 +86,17 @@ def arithmetic(
         return _relu(function, value) if problem.activation == "relu" else value
     if scale is not None:
         value = binary(function, "mulf", value, scale)
+    fused = scales[-1] if scales and fuses_scale(problem) else None
+    for one in scales if fused is None else scales[:-1]:
+        value = binary(function, "mulf", value, one)
     if problem.alpha != 1:
         added = constant_like(function, 0.0, value) if bias is None else bias
         value = fma(function, _factor(function, problem.alpha, value), value, added)
     elif bias is not None:
-        value = binary(function, "addf", value, bias)
+        value = binary(function, "addf", value, bias) if fused is None else fma(function, fused, value, bias)
     if before is not None and problem.beta == 1:
-        value = binary(function, "addf", before, value)
+        fused = fused if bias is None else None
+        value = binary(function, "addf", before, value) if fused is None else fma(function, fused, value, before)
     elif before is not None:
         value = fma(function, _factor(function, problem.beta, value), before, value)
     return _narrowed(function, problem, _activated(function, problem.activation, value, exp), stored or element)

@@ -146,13 +146,13 @@ def _lane_part(kernel: KernelWriter, factors: Sequence[Factor]) -> Value | None:
     return total
 
 
-def numbers_of_columns(kernel: KernelWriter, column: Value, element: str) -> Value:
-    """The bias of this lane's column, from a column on; columns outside of C are not read and give 0."""
+def numbers_of_columns(kernel: KernelWriter, name: str, column: Value, element: str) -> Value:
+    """The number of this lane's column in the argument `name`, from a column on; outside of C none is read: 0."""
     writer = kernel.writer
     lane = kernel.once("lane", lambda: writer.value("gpu.lane_id", (), "index"))
     place = kernel.op("addi", column, lane)
     inside = writer.value("arith.cmpi ult, %s, %s : index", (place, kernel.index(kernel.arguments["n"])), "i1")
     form = f"xegpu.load %s[%s], %s : i64, index, i1 -> {element}"
-    loaded = writer.value(form, (kernel.arguments["bias"], place, inside), element)
+    loaded = writer.value(form, (kernel.arguments[name], place, inside), element)
     zero = kernel.constant(0 if element[0] == "i" else 0.0, element)
     return writer.value(f"arith.select %s, %s, %s : {element}", (inside, loaded, zero), element)

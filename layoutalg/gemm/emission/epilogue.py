@@ -17,35 +17,14 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from layoutalg.conversion.lowering.writer import Value
-from layoutalg.core.errors import PlanError
 from layoutalg.core.llvm_versions import rules
 from layoutalg.gemm.emission.arithmetic import arithmetic, as_computed
 from layoutalg.gemm.emission.edges import Lanes, numbers_of_columns
 from layoutalg.gemm.emission.kernel import KernelWriter
 from layoutalg.gemm.emission.operands import descriptor
-from layoutalg.gemm.problem import Problem
-from layoutalg.gemm.product import with_fractions
+from layoutalg.gemm.problem import check_epilogue
 
-__all__ = ["bias_of_blocks", "check_epilogue", "finish", "in_memory"]
-
-
-def check_epilogue(problem: Problem) -> None:
-    """Refuse arithmetic that integers can't do.
-
-    Raises `PlanError`: C is s32 and the epilogue needs fractions; says what would fit.
-
-    >>> check_epilogue(Problem.of(64, 64, 64, "s8", alpha=0.5))
-    Traceback (most recent call last):
-    layoutalg.core.errors.PlanError: c = 's32' with alpha = 0.5: s32 is stored as the sum of integers, alpha = 1, beta = 0 or \
-1, activation None or relu; c = 'f32' takes the others
-    """
-    if problem.c != "s32":
-        return
-    if wrong := with_fractions(problem):
-        raise PlanError(
-            f"c = 's32' with {' and '.join(wrong)}: s32 is stored as the sum of integers, alpha = 1, beta = 0 or 1, "
-            "activation None or relu; c = 'f32' takes the others"
-        )
+__all__ = ["finish", "in_memory", "numbers_of_blocks"]
 
 
 def finish(
@@ -68,7 +47,9 @@ def finish(
     kind = f"!xegpu.tensor_desc<{rows}x{unit.n}x{element}>"
     lanes = Lanes(kernel, "C", base, (row, column), element) if "C" in problem.edges else None
     described = base if lanes else kernel.named("matrix_c", descriptor(kernel, matrix, base, kind))
-    bias = bias_of_blocks(kernel, row, column, rows, max(held))
+    corner, last = (row, column), max(held)
+    bias = numbers_of_blocks(kernel, "bias", problem.bias, corner, rows, last)
+    scales = [numbers_of_blocks(kernel, f"{side}_scale", side, corner, rows, last) for side in problem.scaled]
     for (i, j), accumulator in held.items():
         place = (kernel.plus(row, i * rows), kernel.plus(column, j * unit.n))
         before = None
@@ -77,7 +58,8 @@ def finish(
         elif problem.beta:
             form = f"xegpu.load_nd %s[%s, %s] : {kind} -> vector<{rows}x{element}>"
             before = kernel.writer.value(form, (described, *place), element, rows)
-        value = arithmetic(kernel, problem, accumulator, bias(i, j), before, stored=element)
+        factors = [factor for scale in scales if (factor := scale(i, j)) is not None]
+        value = arithmetic(kernel, problem, accumulator, bias(i, j), before, scales=factors, stored=element)
         if lanes:
             lanes.store(value, (i * unit.m, j * unit.n))
             continue
@@ -96,21 +78,21 @@ def in_memory(kernel: KernelWriter) -> str:
     return "i16" if as_words else element
 
 
-def bias_of_blocks(
-    kernel: KernelWriter, row: Value, column: Value, high: int, last: tuple[int, int]
+def numbers_of_blocks(
+    kernel: KernelWriter, name: str, side: str | None, corner: tuple[Value, Value], high: int, last: tuple[int, int]
 ) -> Callable[[int, int], Value | None]:
-    """What gives the bias of a block in the type of the arithmetic; each number is loaded once.
+    """What gives a block's numbers of the argument `name`, in the type of the arithmetic; each number is loaded once.
 
-    Blocks are `high` rows each, up to block `last`.
+    There is one for each row or column, or (side None) nothing. Blocks are `high` rows each, up to block `last`.
     """
-    unit, kind = kernel.gemm.dpas, kernel.gemm.problem.bias
-    if kind is None:
+    (row, column), unit = corner, kernel.gemm.dpas
+    if side is None:
         return lambda i, j: None
-    if kind == "column":
-        blocks = [_bias_of_columns(kernel, kernel.plus(column, j * unit.n), high) for j in range(last[1] + 1)]
+    if side == "column":
+        blocks = [_of_columns(kernel, name, kernel.plus(column, j * unit.n), high) for j in range(last[1] + 1)]
         return lambda i, j: blocks[j]
     lanes = unit.subgroup_size
-    loaded = [_bias_of_rows(kernel, kernel.plus(row, start)) for start in range(0, (last[0] + 1) * high, lanes)]
+    loaded = [_of_rows(kernel, name, kernel.plus(row, start)) for start in range(0, (last[0] + 1) * high, lanes)]
     rows: dict[int, Value] = {}
 
     def of_rows(i: int, j: int) -> Value:
@@ -122,13 +104,20 @@ def bias_of_blocks(
     return of_rows
 
 
-def _bias_of_columns(kernel: KernelWriter, column: Value, high: int) -> Value:
+def _element(kernel: KernelWriter, name: str) -> str:
+    """A bias has C's type in memory, scales are f32."""
+    return in_memory(kernel) if name == "bias" else "f32"
+
+
+def _of_columns(kernel: KernelWriter, name: str, column: Value, high: int) -> Value:
     """The numbers of a block's columns: a lane has one column, and its number for all rows.
 
-    They are read as a matrix of one row, which has the width and the pitch of C and so what a block message needs.
+    A bias is read as a matrix of one row, which has the width and the pitch of C and so what a block message needs. Scales may
+    be wider than C, and no message is that wide: they are gathered.
     """
-    element = in_memory(kernel)
-    number = _number_of_column(kernel, column, element)
+    element = _element(kernel, name)
+    gathered = name != "bias" or kernel.turned or "C" in kernel.gemm.problem.edges
+    number = (numbers_of_columns if gathered else _row_of_matrix)(kernel, name, column, element)
     number = as_computed(kernel, kernel.gemm.problem, number)
     made = Value(number.element, high)
     return kernel.writer.value(
@@ -136,29 +125,27 @@ def _bias_of_columns(kernel: KernelWriter, column: Value, high: int) -> Value:
     )
 
 
-def _number_of_column(kernel: KernelWriter, column: Value, element: str) -> Value:
-    if "C" in kernel.gemm.problem.edges or kernel.turned:
-        return numbers_of_columns(kernel, column, element)
+def _row_of_matrix(kernel: KernelWriter, name: str, column: Value, element: str) -> Value:
     kind = f"!xegpu.tensor_desc<1x{kernel.gemm.dpas.n}x{element}>"
-    sizes = [kernel.constant(1), *(kernel.index(kernel.arguments[name]) for name in ("n", "ldc"))]
+    sizes = [kernel.constant(1), *(kernel.index(kernel.arguments[size]) for size in ("n", "ldc"))]
     form = f"xegpu.create_nd_tdesc %s, shape : [%s, %s], strides : [%s, 1] : i64 -> {kind}"
-    described = kernel.once("bias", lambda: kernel.writer.value(form, (kernel.arguments["bias"], *sizes), kind))
+    described = kernel.once(name, lambda: kernel.writer.value(form, (kernel.arguments[name], *sizes), kind))
     place = (described, kernel.constant(0), column)
     loaded = kernel.writer.value(f"xegpu.load_nd %s[%s, %s] : {kind} -> vector<1x{element}>", place, element, 1)
     return kernel.writer.value(f"vector.extract %s[0] : {element} from {loaded.kind}", (loaded,), element)
 
 
-def _bias_of_rows(kernel: KernelWriter, row: Value) -> Value:
+def _of_rows(kernel: KernelWriter, name: str, row: Value) -> Value:
     """The numbers of as many rows as there are lanes: lane l has that of row l. Rows outside of C are not read and give 0.
 
     A gather, because the m numbers may be fewer than a block message needs.
     """
-    writer, element = kernel.writer, in_memory(kernel)
+    writer, element = kernel.writer, _element(kernel, name)
     lane = kernel.once("lane", lambda: kernel.writer.value("gpu.lane_id", (), "index"))
     place = kernel.op("addi", row, lane)
     inside = writer.value("arith.cmpi ult, %s, %s : index", (place, kernel.index(kernel.arguments["m"])), "i1")
     form = f"xegpu.load %s[%s], %s : i64, index, i1 -> {element}"
-    loaded = writer.value(form, (kernel.arguments["bias"], place, inside), element)
+    loaded = writer.value(form, (kernel.arguments[name], place, inside), element)
     loaded = as_computed(kernel, kernel.gemm.problem, loaded)
     zero = kernel.constant(0 if loaded.element == "i32" else 0.0, loaded.element)
     return writer.value(f"arith.select %s, %s, %s : {loaded.kind}", (inside, loaded, zero), loaded.element)

@@ -20,9 +20,10 @@ from collections.abc import Mapping
 from layoutalg.conversion.lowering.writer import Value
 from layoutalg.core.elements import element_bits
 from layoutalg.gemm.emission.arithmetic import arithmetic
-from layoutalg.gemm.emission.epilogue import bias_of_blocks, check_epilogue, in_memory
+from layoutalg.gemm.emission.epilogue import in_memory, numbers_of_blocks
 from layoutalg.gemm.emission.kernel import KernelWriter
 from layoutalg.gemm.emission.operands import as_elements, cut
+from layoutalg.gemm.problem import check_epilogue
 
 __all__ = ["store_rows"]
 
@@ -38,7 +39,7 @@ def store_rows(
     problem, unit = kernel.gemm.problem, kernel.gemm.dpas
     check_epilogue(problem)
     element = in_memory(kernel)
-    bias = bias_of_blocks(kernel, row, column, unit.m, max(held))
+    bias = numbers_of_blocks(kernel, "bias", problem.bias, (row, column), unit.m, max(held))
     numbers = {place: bias(*place) for place in held}
     lane = kernel.once("lane", lambda: kernel.writer.value("gpu.lane_id", (), "index"))
     first, pitch = kernel.op("addi", column, lane), kernel.index(kernel.arguments["ldc"])

@@ -24,10 +24,11 @@ from layoutalg.core.llvm_versions import rules
 from layoutalg.gemm.emission.arithmetic import arithmetic, as_computed
 from layoutalg.gemm.emission.batch import addresses
 from layoutalg.gemm.emission.elementwise import Tile, constant_like, elementwise, like
-from layoutalg.gemm.emission.epilogue import check_epilogue, in_memory
+from layoutalg.gemm.emission.epilogue import in_memory
 from layoutalg.gemm.emission.kernel import KernelWriter
 from layoutalg.gemm.emission.operands import descriptor
 from layoutalg.gemm.layouts import layout_of_bias
+from layoutalg.gemm.problem import check_epilogue
 from layoutalg.gemm.tiling import Tile as Sizes
 from layoutalg.xegpu import LayoutAttr
 

@@ -11,12 +11,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from layoutalg.gemm.hosts.reference import EPSILONS, matrices_of, numbers_of, scratch_of
+from layoutalg.gemm.hosts.reference import EPSILONS, matrices_of, numbers_of, scratch_of, weights_of
 from layoutalg.gemm.problem import Problem
 
 if TYPE_CHECKING:
     from layoutalg.gemm.attention import Attention, AttentionProblem
     from layoutalg.gemm.plan import Gemm
+    from layoutalg.gemm.weights.problem import WeightsProblem
 
 __all__ = ["pyopencl"]
 
@@ -37,7 +38,7 @@ def pyopencl(plan: Gemm | Attention) -> str:
     return (
         f'"""{plan.problem}\n\nWritten by layoutalg. Usage: python host.py [{name}.spv or {name}.zebin [builtins.cl]]\n"""\n'
         + _BEGIN.replace("@MATRICES@", matrices).replace("@KERNELS@", kernels)
-        + (_gemm(problem) if isinstance(problem, Problem) else _attention(problem))
+        + _expected(problem)
         + _PROGRAM.replace("@FLAGS@", repr(dict(launch.flags)["opencl"].split()))
         .replace("@KERNEL@", launch.kernel)
         .replace("@NUMBERS@", numbers)
@@ -46,16 +47,40 @@ def pyopencl(plan: Gemm | Attention) -> str:
     )
 
 
-def _gemm(problem: Problem) -> str:
+def _expected(problem: Problem | AttentionProblem) -> str:
+    if (weights := weights_of(problem)) is not None:
+        return _weights(weights) + _gemm(weights.product, "weights(values)")
+    return _gemm(problem) if isinstance(problem, Problem) else _attention(problem)
+
+
+def _weights(problem: WeightsProblem) -> str:
+    bits = problem.bits
+    point = f"np.repeat(values['group_zeros'][0], {problem.group}, axis=0)" if problem.zeros else str(1 << bits - 1)
+    return f"""def weights(values):
+    \"\"\"The weights [k, n], taken out of their words: (q - z) * s.\"\"\"
+    words = values["b"][0].astype(np.uint32)
+    places = {bits} * np.arange({16 // bits}, dtype=np.uint32)[:, None] + np.array([0, 16], np.uint32)
+    q = words[:, None, :] >> places.reshape(1, -1, 1) & np.uint32({(1 << bits) - 1})
+    q = q.reshape(-1, words.shape[1]).astype(np.float64)
+    return (q - {point}) * np.repeat(values["group_scales"][0], {problem.group}, axis=0)
+
+
+"""
+
+
+def _gemm(problem: Problem, right: str = "values['b'][z]") -> str:
     a = "a[:, rows].T" if problem.trans_a else "a[rows]"
     b = ".T" if problem.trans_b else ""
     lines = [
         "def expected(values, z, rows):",
         '    """These rows of the result, and how far rounding may take it."""',
-        "    a, b = values['a'][z], values['b'][z]",
+        f"    a, b = values['a'][z], {right}",
         f"    left, right = {a}, b{b}",
         f"    x, size = {problem.alpha!r} * (left @ right), {abs(problem.alpha)!r} * (abs(left) @ abs(right))",
     ]
+    for side in problem.scaled:
+        place = "rows, None" if side == "row" else "None, :"
+        lines += [f"    scale = values['{side}_scale'][0][0][{place}]", "    x, size = x * scale, size * abs(scale)"]
     if problem.bias:
         place = "rows, None" if problem.bias == "row" else "None, :"
         lines += [f"    bias = values['bias'][0][0][{place}]", "    x, size = x + bias, size + abs(bias)"]
@@ -110,7 +135,7 @@ import pyopencl as cl
 # element, rows, columns, pitch, stride from matrix to matrix, matrices, bytes
 MATRICES = {
 @MATRICES@}
-TYPES = {"f16": "f2", "bf16": "u2", "tf32": "f4", "f32": "f4", "s8": "i1", "u8": "u1", "s32": "i4"}
+TYPES = {"f16": "f2", "bf16": "u2", "tf32": "f4", "f32": "f4", "s8": "i1", "u8": "u1", "s32": "i4", "u32": "u4"}
 # in the order of their launches, with the same arguments: name, work-items, work-items of a workgroup
 KERNELS = (
 @KERNELS@)
@@ -138,7 +163,9 @@ def filled(name, random):
     memory = np.full(MATRICES[name][-1], 0xFF, np.uint8)
     cells = shaped(name, memory)
     eighths = random.integers(0 if cells.dtype == np.uint8 else -8, 9, cells.shape)
-    if MATRICES[name][0] == "bf16":
+    if MATRICES[name][0] == "u32":
+        cells[:] = random.integers(0, 2**32, cells.shape, np.uint32)
+    elif MATRICES[name][0] == "bf16":
         cells[:] = ((eighths / 8).astype(np.float32).view(np.uint32) >> 16).astype(np.uint16)
     else:
         cells[:] = eighths if cells.dtype.kind in "iu" else eighths / 8

@@ -13,7 +13,7 @@ every type of floats. Large results are checked in part, evenly spread.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from layoutalg.gemm.launch import InMemory, LaunchArgument
 from layoutalg.gemm.problem import Problem
@@ -21,6 +21,7 @@ from layoutalg.gemm.problem import Problem
 if TYPE_CHECKING:
     from layoutalg.gemm.attention import Attention, AttentionProblem
     from layoutalg.gemm.plan import Gemm
+    from layoutalg.gemm.weights.problem import WeightsProblem
 
 __all__ = [
     "EPSILONS",
@@ -31,6 +32,7 @@ __all__ = [
     "numbers_of",
     "reference_of",
     "scratch_of",
+    "weights_of",
 ]
 
 EPSILONS = {"f16": "0x1p-10", "bf16": "0x1p-7", "f32": "0x1p-22", "s32": "0x0p0"}
@@ -110,7 +112,10 @@ def reference_of(plan: Gemm | Attention) -> str:
         for one, memory in held
     ]
     result = next(place for place, (_, memory) in enumerate(held) if memory.use != "in")
-    expected, operations = _of_gemm(problem) if isinstance(problem, Problem) else _of_attention(problem)
+    if (weights := weights_of(problem)) is not None:
+        expected, operations = _of_gemm(weights.product, weights)
+    else:
+        expected, operations = _of_gemm(problem) if isinstance(problem, Problem) else _of_attention(problem)
     limit = f"{max(64, 2**27 // operations)}"
     return (
         _TYPES
@@ -124,20 +129,37 @@ def reference_of(plan: Gemm | Attention) -> str:
     )
 
 
-def _of_gemm(problem: Problem) -> tuple[str, int]:
+def weights_of(problem: object) -> WeightsProblem | None:
+    """The problem, if it has words of quantised weights: by what it has, because plans know hosts and hosts no plan's class.
+
+    >>> weights_of(la.plan_weights(8, 64, 128).problem) is None, weights_of(la.plan_gemm(64, 64, 64).problem) is None
+    (False, True)
+    """
+    return cast("WeightsProblem", problem) if hasattr(problem, "words") else None
+
+
+def _of_gemm(problem: Problem, weights: WeightsProblem | None = None) -> tuple[str, int]:
     a = "k, r" if problem.trans_a else "r, k"
     b = "c, k" if problem.trans_b else "k, c"
+    right = f"load(&matrices[1], data[1], z, {b})" if weights is None else "weight(data, k, c)"
     lines = [
+        *([] if weights is None else [_weight(weights)]),
         "static double expected(const unsigned char *const *data, size_t z, size_t r, size_t c, double *tolerance) {",
         "  double sum = 0, size = 0;",
         f"  for (size_t k = 0; k < {problem.k}; k++) {{",
-        f"    const double product = load(&matrices[0], data[0], z, {a}) * load(&matrices[1], data[1], z, {b});",
+        f"    const double product = load(&matrices[0], data[0], z, {a}) * {right};",
         "    sum += product;",
         "    size += fabs(product);",
         "  }",
         f"  double x = {problem.alpha!r} * sum;",
         f"  size *= {abs(problem.alpha)!r};",
     ]
+    for place, side in enumerate(problem.scaled, 4 if problem.bias else 3):
+        index = "r" if side == "row" else "c"
+        lines += [
+            f"  x *= load(&matrices[{place}], data[{place}], 0, 0, {index}); /* one for every {side} */",
+            f"  size *= fabs(load(&matrices[{place}], data[{place}], 0, 0, {index}));",
+        ]
     if problem.bias:
         place = "r" if problem.bias == "row" else "c"
         lines += [
@@ -161,6 +183,19 @@ def _of_gemm(problem: Problem) -> tuple[str, int]:
         "",
     ]
     return "\n".join(lines), problem.k
+
+
+def _weight(problem: WeightsProblem) -> str:
+    """A function that takes a weight out of its word."""
+    product, bits = problem.product, problem.bits
+    scales = 3 + len(product.scaled) + (product.bias is not None)
+    scale, point = (f"load(&matrices[{at}], data[{at}], 0, k / {problem.group}, c)" for at in (scales, scales + 1))
+    return f"""static double weight(const unsigned char *const *data, size_t k, size_t c) {{
+  const uint32_t word = (uint32_t)load(&matrices[1], data[1], 0, k / {32 // bits}, c);
+  const uint32_t q = word >> ({bits} * (k % {32 // bits} / 2) + 16 * (k % 2)) & {(1 << bits) - 1};
+  return (q - {point if problem.zeros else f"{1 << bits - 1}.0"}) * {scale};
+}}
+"""
 
 
 def _of_attention(problem: AttentionProblem) -> tuple[str, int]:
@@ -199,7 +234,7 @@ _TYPES = """#include <math.h>
 #include <string.h>
 #include <time.h>
 
-typedef enum { F16, BF16, TF32, F32, I8, S8, U8, I32, S32 } Element;
+typedef enum { F16, BF16, TF32, F32, I8, S8, U8, I32, S32, U32 } Element;
 typedef struct {
   const char *name;
   Element element;
@@ -238,6 +273,7 @@ static double load(const Matrix *matrix, const unsigned char *data, size_t z, si
     case F32: memcpy(&four, data + 4 * place, 4); return of_bits(four);
     case I32:
     case S32: memcpy(&four, data + 4 * place, 4); return (int32_t)four;
+    case U32: memcpy(&four, data + 4 * place, 4); return four;
     case I8:
     case S8: return (int8_t)data[place];
     case U8: return data[place];
@@ -252,7 +288,7 @@ static void store(const Matrix *matrix, unsigned char *data, size_t z, size_t r,
   const uint32_t bits = bits_of(value);
   const uint16_t upper = (uint16_t)(bits >> 16);
   const uint16_t narrow = (uint16_t)(value == 0 ? 0 : (bits >> 16 & 0x8000) | (((bits >> 13) - (112u << 10)) & 0x7fff));
-  const uint32_t whole = (uint32_t)eighths;
+  const uint32_t whole = (uint32_t)eighths, mixed = 2654435761u * (whole + 9); /* words of weights: all their bits count */
   switch (matrix->element) {
     case F16: memcpy(data + 2 * place, &narrow, 2); break;
     case BF16: memcpy(data + 2 * place, &upper, 2); break;
@@ -260,6 +296,7 @@ static void store(const Matrix *matrix, unsigned char *data, size_t z, size_t r,
     case F32: memcpy(data + 4 * place, &bits, 4); break;
     case I32:
     case S32: memcpy(data + 4 * place, &whole, 4); break;
+    case U32: memcpy(data + 4 * place, &mixed, 4); break;
     case I8:
     case S8: data[place] = (unsigned char)eighths; break;
     case U8: data[place] = (unsigned char)(eighths + 8); break;

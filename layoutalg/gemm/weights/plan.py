@@ -1,0 +1,337 @@
+"""Products with quantised weights planned: from the problem to the numbers that the kernel is made of.
+
+As in any product, workgroups share C, and a subgroup keeps its tile of C in registers. A step of the loop is one group of k:
+words of 4 or 8 bits come with plain block messages and become operands of the matrix instruction in registers
+(`layoutalg.gemm.weights.emission`).
+
+Small enough to check by hand, 8 x 64 x 256 in u4 with one subgroup of 8x64: two groups of 128. A step has 8 blocks of k for
+each of 4 blocks of columns, 32 DPAS, and 8 more for what the biases added. Its words come with 4 messages of 16x16 (1 KiB), A
+with 4 of 8x32, the scales with 4.
+
+>>> plan = plan_weights(8, 64, 256, tile=(8, 64), subgroups=(1, 1))
+>>> plan.grid, plan.k_steps, plan.dpas_per_step, plan.more_dpas_per_step, plan.loads_per_step
+((1, 1, 1), 2, 32, 8, 12)
+
+Instructions of a step, for a DPAS of the product, from listings (LLVM 24, ocloc 26.27, groups of 128, none spills):
+
+| | bmg u4 | pvc u4 | bmg u8 | pvc u8 |
+|---|---|---|---|---|
+| 8x64 | 13.8 | 14.2 | 16.3 | 17.7 |
+| 8x64 with zero points | 15.4 | 16.7 | | |
+| 32x32 | 5.8 | 6.2 | 6.4 | 6.9 |
+| 32x32 with zero points | 7.4 | 8.0 | | |
+
+The laws: every element of C belongs to one subgroup; the loop of the machine code has `dpas_per_step + more_dpas_per_step`
+DPAS; what a plan computes depends on the problem alone (`layoutalg.gemm.weights.numerics`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Unpack
+
+from layoutalg.core.errors import PlanError
+from layoutalg.core.llvm_versions import DEFAULT_LLVM
+from layoutalg.core.messages import shown
+from layoutalg.core.whole_numbers import as_flag
+from layoutalg.gemm.launched import Launched
+from layoutalg.gemm.options import check_names
+from layoutalg.gemm.tiling import Tile, Tiling, pair
+from layoutalg.gemm.versions import checked_version
+from layoutalg.gemm.weights.problem import WeightsEpilogue, WeightsProblem
+from layoutalg.hardware import Dpas, xe_chip
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike, NDArray
+
+    from layoutalg.gemm.launch import Launch
+    from layoutalg.gemm.weights.quantised import QuantisedWeights
+
+__all__ = ["WeightsGemm", "plan_weights"]
+
+_REGISTERS = 256
+TILES = ((8, 16), (8, 32), (8, 64), (16, 16), (16, 32), (16, 64), (32, 16), (32, 32))
+"""Tiles of a subgroup whose listings have no spill, with every type, group and both kinds of zero points."""
+_SPARE = {True: 3.0, False: 4.5}
+"""Instructions beside the written ones, for each message: payloads and waits. By whether messages have immediate offsets."""
+_LOOP = 5
+_MOST_SUBGROUPS = 32
+"""Subgroups that a core runs at once with 256 registers each."""
+
+
+@dataclass(frozen=True)
+class WeightsGemm(Launched):
+    """A planned product with quantised weights. `emit` writes the kernel, `simulate` runs it, `launch` is for hosts.
+
+    >>> print(plan_weights(8, 64, 256, tile=(8, 64)).tiling.tile)
+    8x64x128
+    """
+
+    problem: WeightsProblem
+    tiling: Tiling
+    llvm: int = DEFAULT_LLVM
+
+    @property
+    def target(self) -> str:
+        """The chip.
+
+        >>> plan_weights(8, 64, 256).target
+        'pvc'
+        """
+        return self.problem.target
+
+    @property
+    def dpas(self) -> Dpas:
+        """The matrix instruction.
+
+        >>> plan_weights(8, 64, 256).dpas.builtin
+        'intel_sub_group_f16_f16_matrix_mad_k16'
+        """
+        return self.problem.dpas
+
+    @property
+    def grid(self) -> tuple[int, int, int]:
+        """Workgroups to launch: x over n, y over m.
+
+        >>> plan_weights(40, 256, 256, tile=(32, 32), subgroups=(1, 2)).grid
+        (4, 2, 1)
+        """
+        whole, product = self.tiling.workgroup_tile, self.problem.product
+        return -(-product.n // whole.n), -(-product.m // whole.m), 1
+
+    @property
+    def workgroup(self) -> tuple[int, int, int]:
+        """Work-items of one workgroup.
+
+        >>> plan_weights(8, 64, 256, subgroups=(1, 2)).workgroup
+        (32, 1, 1)
+        """
+        return self.dpas.subgroup_size * self.tiling.count, 1, 1
+
+    @property
+    def k_steps(self) -> int:
+        """Steps of the loop: groups.
+
+        >>> plan_weights(8, 64, 256, group=64).k_steps
+        4
+        """
+        return self.problem.product.k // self.problem.group
+
+    @property
+    def dpas_per_step(self) -> int:
+        """DPAS instructions of a step that multiply weights.
+
+        >>> plan_weights(8, 64, 256, tile=(8, 64)).dpas_per_step
+        32
+        """
+        tile, unit = self.tiling.tile, self.dpas
+        return (tile.m // unit.m) * (tile.n // unit.n) * (tile.k // unit.k)
+
+    @property
+    def more_dpas_per_step(self) -> int:
+        """DPAS of a step that take the biases away, and those that add rows of A for zero points.
+
+        >>> plan_weights(8, 64, 256, zeros=True).more_dpas_per_step
+        16
+        """
+        tile, unit = self.tiling.tile, self.dpas
+        chains = 2 if self.problem.zeros and not self.problem.uniform else 1
+        return chains * (tile.m // unit.m) * (tile.k // unit.k)
+
+    @property
+    def loads_per_step(self) -> int:
+        """Block messages of a step: A, words, scales and zero points.
+
+        >>> plan_weights(32, 64, 256, tile=(32, 32)).loads_per_step
+        12
+        """
+        from layoutalg.gemm.weights.emission import loads
+
+        return loads(self)
+
+    @property
+    def instructions(self) -> float:
+        """Instructions of a step, as predicted; listings are within 15 %.
+
+        >>> plan_weights(8, 64, 256, tile=(8, 64), target="bmg").instructions
+        445.0
+        """
+        problem, tile, unit = self.problem, self.tiling.tile, self.dpas
+        blocks, across = tile.m // unit.m, tile.n // unit.n
+        each = {("f16", 4): 5, ("f16", 8): 3, ("bf16", 4): 7}[problem.product.a, problem.bits]
+        words = across * problem.group * problem.bits // 32 * each
+        ends = blocks * across * unit.m * (2 if problem.zeros else 1)
+        spare = 1 + _SPARE[xe_chip(problem.target).immediate_offsets]
+        return self.dpas_per_step + self.more_dpas_per_step + words + ends + spare * self.loads_per_step + _LOOP
+
+    @property
+    def seconds(self) -> dict[str, float]:
+        """What each of these would take alone, in seconds: instructions, the matrix engines, and memory.
+
+        The subgroups are spread over the chip's engines, whole ones. From published and assumed numbers of the chip; nothing
+        ran on one.
+
+        >>> plan = plan_weights(1, 4096, 4096, target="bmg")
+        >>> max(plan.seconds, key=plan.seconds.get)
+        'memory'
+        """
+        chip, steps = xe_chip(self.problem.target), self.k_steps
+        subgroups = self.grid[0] * self.grid[1] * self.tiling.count
+        each = -(-subgroups // (chip.cores * chip.engines)) * steps
+        unit = chip.dpas_clocks(self.problem.product.a, 2 * self.dpas.m * self.dpas.n * self.dpas.k)
+        clocks = {
+            "instructions": each * self.instructions,
+            "matrix": each * unit * (self.dpas_per_step + self.more_dpas_per_step),
+            "memory": self.problem.bytes / chip.memory_clock_bytes,
+        }
+        return {name: taken / (chip.clock_ghz * 1e9) for name, taken in clocks.items()}
+
+    @property
+    def parameters(self) -> tuple[tuple[str, str], ...]:
+        """The names and types of the kernel's arguments; `b` are the words of the weights.
+
+        >>> [name for name, _ in plan_weights(8, 64, 256, zeros=True, bias="row").parameters][:6]
+        ['a', 'b', 'c', 'bias', 'group_scales', 'group_zeros']
+        """
+        from layoutalg.gemm.weights.emission import written
+
+        return written(self).parameters
+
+    @property
+    def arguments(self) -> tuple[int, ...]:
+        """What the kernel is launched with after its addresses: m, n, k, lda, ldc.
+
+        >>> plan_weights(8, 64, 256).arguments
+        (8, 64, 256, 256, 64)
+        """
+        product = self.problem.product
+        return product.m, product.n, product.k, product.lda, product.ldc
+
+    @property
+    def launch(self) -> Launch:
+        """What a host program has to know to launch the kernel.
+
+        >>> print(plan_weights(8, 64, 256).launch.arguments[1])
+        b: pointer, in, 32x64 u32, pitch 64, 8192 bytes at a multiple of 64
+        """
+        from layoutalg.gemm.weights.launching import launch_of_weights
+
+        return launch_of_weights(self)
+
+    def emit(self, *, pointers: bool = True) -> str:
+        """The kernel as MLIR text, at lane level.
+
+        Its addresses are pointers, or with `pointers=False` numbers (i64): `launch` says what lies there.
+
+        >>> plan_weights(8, 64, 256, tile=(8, 64)).emit().count("xegpu.dpas")
+        40
+        """
+        from layoutalg.gemm.weights.emission import emit_weights
+
+        return emit_weights(self, pointers=as_flag(pointers, "pointers", PlanError))
+
+    def simulate(
+        self,
+        a: ArrayLike,
+        weights: QuantisedWeights,
+        c: ArrayLike | None = None,
+        bias: ArrayLike | None = None,
+        row_scale: ArrayLike | None = None,
+        column_scale: ArrayLike | None = None,
+        *,
+        text: str | None = None,
+        progress: Callable[[float], None] | None = None,
+    ) -> NDArray[Any]:
+        """Run the emitted kernel on A [m, k] and weights; returns C [m, n]. `text` is the kernel to run instead.
+
+        Raises:
+            PlanError: weights of another size or kind than the plan's, an array that is missing or of another shape.
+
+        >>> from layoutalg.gemm.weights import quantise
+        >>> weights = quantise(np.eye(128, 64), 4, group=128)
+        >>> plan_weights(8, 64, 128).simulate(np.ones((8, 128)), weights)[0, :3].round(3)
+        array([1., 1., 1.], dtype=float32)
+        """
+        from layoutalg.gemm.weights.run import execute
+
+        return execute(self, a, weights, c, bias, row_scale, column_scale, text=text, progress=progress)
+
+    def __str__(self) -> str:
+        alone = ", ".join(f"{name} {taken * 1e6:.1f} us" for name, taken in self.seconds.items())
+        return "\n".join((
+            f"{self.problem}: {self.tiling}",
+            f"a step: {self.dpas_per_step} + {self.more_dpas_per_step} dpas, {self.loads_per_step} loads, "
+            f"{self.instructions:.0f} instructions, {self.instructions / self.dpas_per_step:.1f} for each dpas of the product",
+            f"each alone: {alone} (computed from published and assumed numbers; nothing ran on the chip)",
+            *map(str, (*self.launch.in_order, *self.launch.arguments)),
+        ))  # fmt: skip
+
+
+def plan_weights(
+    m: int,
+    n: int,
+    k: int,
+    a: str = "f16",
+    b: str = "u4",
+    c: str | None = None,
+    target: str = "pvc",
+    *,
+    group: int = 128,
+    zeros: bool = False,
+    tile: Sequence[int] | None = None,
+    subgroups: Sequence[int] | None = None,
+    llvm: int = DEFAULT_LLVM,
+    **options: Unpack[WeightsEpilogue],
+) -> WeightsGemm:
+    """Plan C = activation(alpha * scale * A W + beta * C + bias) with quantised weights W for Intel GPUs.
+
+    A is m x k in f16 or bf16. W is k x n in 4 bits (b = "u4") or 8 bits ("u8", with A of f16), with one scale for every `group`
+    neighbours along k of a column: 32, 64 or 128; k is a multiple of it. `zeros` says that groups have zero points too; without
+    them the middle stands for zero. `quantise` makes such weights. `tile` is (rows, columns) of a subgroup, `subgroups` (rows,
+    columns) of a workgroup; what is not given is chosen. The other options are those of `plan_gemm`.
+
+    Raises:
+        PlanError: for types, targets, sizes and tiles that are not planned; says what would fit.
+
+    >>> plan_weights(1, 4096, 4096, target="bmg").tiling.tile, plan_weights(512, 4096, 4096, target="bmg").tiling.tile
+    (Tile(m=8, n=32, k=128), Tile(m=16, n=64, k=128))
+    >>> plan_weights(8, 64, 256, "bf16", "u8")
+    Traceback (most recent call last):
+    layoutalg.core.errors.PlanError: b = 'u8' with a = 'bf16': 8 bits do not fit into the fraction of a bf16; b = 'u4' or \
+a = 'f16' is planned
+    """
+    check_names("plan_weights", options, WeightsEpilogue)
+    problem = WeightsProblem.of(m, n, k, a, b, c, target, group=group, zeros=zeros, **options)
+    version = checked_version(llvm)
+    if version == 22:
+        raise PlanError("LLVM 22 does not lower loads of more than 16 elements: weights are planned for LLVM 23 and 24")
+    if tile is None:
+        tiles = TILES
+    else:
+        tiles = (pair("tile", tile),)
+        if tiles[0] not in TILES:
+            offer = ", ".join(f"{rows}x{columns}" for rows, columns in TILES)
+            raise PlanError(f"tile {tiles[0][0]}x{tiles[0][1]}: weights are planned with tiles of {offer}")
+    grid = None if subgroups is None else pair("subgroups", subgroups)
+    if grid is not None and grid[0] * grid[1] > _MOST_SUBGROUPS:
+        raise PlanError(
+            f"subgroups {shown(grid)}: a core runs {_MOST_SUBGROUPS} at once with {_REGISTERS} registers each"
+        )
+    plans = [WeightsGemm(problem, _tiling(problem, one, grid), version) for one in tiles]
+    return min(plans, key=_order)
+
+
+def _order(plan: WeightsGemm) -> tuple[float, float, int]:
+    """The slowest part first; then the instructions, which hide the waits for memory; then the larger tile."""
+    taken = plan.seconds
+    return round(max(taken.values()) * 1e9), round(taken["instructions"] * 1e9), -plan.dpas_per_step
+
+
+def _tiling(problem: WeightsProblem, tile: tuple[int, int], grid: tuple[int, int] | None) -> Tiling:
+    """The tile with its workgroup: up to 4 subgroups down, which share words, and up to 4 across, which share A."""
+    product = problem.product
+    if grid is None:
+        down, across = (min(4, -(-size // side)) for size, side in zip((product.m, product.n), tile, strict=True))
+        grid = (1 << down.bit_length() - 1, 1 << across.bit_length() - 1)
+    return Tiling(Tile(*tile, problem.group), grid, _REGISTERS)

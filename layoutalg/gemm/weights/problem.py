@@ -1,0 +1,191 @@
+"""What is asked: a product whose B is quantised weights, C = activation(alpha * scale * A W + beta * C + bias).
+
+A is m x k in f16 or bf16, W is k x n: (q - z) * s, with whole numbers q of 4 or 8 bits (`u4`, `u8`), a scale s for every group
+of neighbouring k and column, and a zero point z alike or in the middle. `product` is the same product with W in A's type: its
+sizes, its A and C in memory, and what is computed behind the sums are those of any product.
+
+By hand: of 4 bits, 128 x 64 weights with groups of 32 are 16 x 64 words and 4 x 64 scales.
+
+>>> problem = WeightsProblem.of(8, 64, 128, group=32)
+>>> print(problem)
+C[8, 64] f32 = A[8, 128] f16 * W[128, 64] u4 in groups of 32 on pvc
+>>> print(problem.words); print(problem.scales)
+B is 16x64 i32
+group_scales is 4x64 f32
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Annotated, TypedDict, Unpack
+
+from layoutalg.core.errors import PlanError
+from layoutalg.core.messages import shown
+from layoutalg.core.whole_numbers import as_flag, one_of
+from layoutalg.gemm.matrix_in_memory import Matrix, check_matrix
+from layoutalg.gemm.options import ACTIVATIONS, BIASES, SCALES, Option
+from layoutalg.gemm.problem import Problem
+from layoutalg.gemm.weights.quantised import checked_group
+from layoutalg.hardware import Dpas, target_info
+
+__all__ = ["WeightsEpilogue", "WeightsProblem"]
+
+_BITS = {"u4": 4, "u8": 8}
+_ACTIVATIONS_OF = ("f16", "bf16")
+
+
+class WeightsEpilogue(TypedDict, total=False):
+    """What is computed behind the sums, and how A and C lie in memory; as `GpuProductOptions` has it.
+
+    >>> WeightsEpilogue(bias="column", activation="silu")["bias"]
+    'column'
+    """
+
+    alpha: Annotated[float, Option("What A B is multiplied by.", default=1.0)]
+    beta: Annotated[float, Option("What the old C is multiplied by and added.", default=0.0)]
+    bias: Annotated[str | None, Option("Add a number for every row, or for every column.", BIASES)]
+    scale: Annotated[str | None, Option("Multiply by a number for every row, for every column, or both.", SCALES)]
+    activation: Annotated[str | None, Option("What is applied at the end.", ACTIVATIONS)]
+    lda: Annotated[int | None, Option("Elements from one row of A in memory to the next (no padding unless given).")]
+    ldc: Annotated[int | None, Option("Elements from one row of C to the next (n unless given).")]
+
+
+@dataclass(frozen=True)
+class WeightsProblem:
+    """A product with quantised weights to be planned. `WeightsProblem.of` checks it and fills in what is not given.
+
+    >>> WeightsProblem.of(8, 64, 128, "bf16").bits
+    4
+    """
+
+    product: Problem
+    b: str = "u4"
+    group: int = 128
+    zeros: bool = False
+
+    @classmethod
+    def of(
+        cls,
+        m: int,
+        n: int,
+        k: int,
+        a: str = "f16",
+        b: str = "u4",
+        c: str | None = None,
+        target: str = "pvc",
+        *,
+        group: int = 128,
+        zeros: bool = False,
+        **options: Unpack[WeightsEpilogue],
+    ) -> WeightsProblem:
+        """A product, checked.
+
+        Raises:
+            PlanError: for types, targets, sizes and epilogues that are not planned; says what would fit.
+
+        >>> WeightsProblem.of(8, 64, 100)
+        Traceback (most recent call last):
+        layoutalg.core.errors.PlanError: k = 100 with groups of 128: k is a multiple of the group; 128 would fit
+        """
+        one_of(a, _ACTIVATIONS_OF, "a", PlanError)
+        one_of(b, tuple(_BITS), "b", PlanError)
+        if (a, b) == ("bf16", "u8"):
+            raise PlanError(
+                "b = 'u8' with a = 'bf16': 8 bits do not fit into the fraction of a bf16; b = 'u4' or a = 'f16' is planned"
+            )
+        group, zeros = checked_group(group), as_flag(zeros, "zeros", PlanError)
+        product = Problem.of(m, n, k, a, a, c, target, **options)
+        if target_info(product.target).surface is None:
+            raise PlanError(f"target {shown(target)} has no 2D block messages, which bring the words of the weights")
+        if product.k % group:
+            fitting = -(-product.k // group) * group
+            raise PlanError(
+                f"k = {product.k} with groups of {group}: k is a multiple of the group; {fitting} would fit"
+            )
+        if product.n < 16 or product.n % 4:
+            fitting = max(16, -(-product.n // 4) * 4)
+            raise PlanError(
+                f"n = {product.n}: rows of words are 64 bytes at least and a multiple of 16, so n is 16, 20, 24, ...; "
+                f"{fitting} would fit"
+            )
+        made = cls(product, b, group, zeros)
+        for matrix in (product.matrices[0], made.words, product.matrices[2]):
+            check_matrix(matrix)
+        return made
+
+    @property
+    def bits(self) -> int:
+        """Bits of a weight.
+
+        >>> WeightsProblem.of(8, 64, 128, b="u8").bits
+        8
+        """
+        return _BITS[self.b]
+
+    @property
+    def target(self) -> str:
+        """The chip.
+
+        >>> WeightsProblem.of(8, 64, 128, target="bmg").target
+        'bmg'
+        """
+        return self.product.target
+
+    @property
+    def dpas(self) -> Dpas:
+        """The matrix instruction, which multiplies in A's type.
+
+        >>> WeightsProblem.of(8, 64, 128).dpas.builtin
+        'intel_sub_group_f16_f16_matrix_mad_k16'
+        """
+        return self.product.dpas
+
+    @property
+    def words(self) -> Matrix:
+        """The weights in memory, as words of neighbours along k (`QuantisedWeights.words`).
+
+        >>> print(WeightsProblem.of(8, 64, 128, b="u8").words)
+        B is 32x64 i32
+        """
+        n = self.product.n
+        return Matrix("B", self.product.k * self.bits // 32, n, n, "i32")
+
+    @property
+    def scales(self) -> Matrix:
+        """The scales in memory; zero points lie alike.
+
+        >>> WeightsProblem.of(8, 64, 128).scales.rows
+        1
+        """
+        n = self.product.n
+        return Matrix("group_scales", self.product.k // self.group, n, n, "f32")
+
+    @property
+    def uniform(self) -> bool:
+        """Whether all weights are made with one bias (`layoutalg.gemm.weights.numerics`).
+
+        >>> WeightsProblem.of(8, 64, 128).uniform, WeightsProblem.of(8, 64, 128, "bf16").uniform
+        (False, True)
+        """
+        return self.b == "u8" or self.product.a == "bf16"
+
+    @property
+    def bytes(self) -> int:
+        """Bytes of A, the words, scales, zero points and C.
+
+        >>> WeightsProblem.of(8, 64, 128).bytes
+        8448
+        """
+        of_a, _, of_c = self.product.matrices
+        groups = (2 if self.zeros else 1) * self.scales.rows * self.scales.columns
+        return sum(one.rows * one.columns * one.element_bytes for one in (of_a, of_c, self.words)) + 4 * groups
+
+    def __str__(self) -> str:
+        product = self.product
+        written = product.written()
+        was = f"B[{product.k}, {product.n}] {product.b}"
+        points = " and zero points" if self.zeros else ""
+        made = f"W[{product.k}, {product.n}] {self.b}{points}"
+        return written.replace(was, made).replace(
+            f" on {product.target}", f" in groups of {self.group} on {product.target}"
+        )

@@ -1,0 +1,112 @@
+"""Run the kernel of a product with quantised weights on arrays: laid out as the launch says, C read back.
+
+Padding of A's rows is NaN, so that reading it shows; so is C, unless the epilogue reads it. What is read may not be written.
+
+>>> from layoutalg.gemm.weights import plan_weights, quantise
+>>> plan = plan_weights(8, 64, 128, lda=136)
+>>> bool((execute(plan, np.ones((8, 128)), quantise(np.zeros((128, 64)))) == 0).all())
+True
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from layoutalg.core.errors import SizeError
+from layoutalg.core.limits import MOST_DPAS, MOST_GEMM_BYTES, MOST_WORK
+from layoutalg.gemm.operand_arrays import check_given, held, held_scales
+from layoutalg.gemm.weights.numerics import check_weights
+from layoutalg.gemm.weights.quantised import QuantisedWeights
+
+if TYPE_CHECKING:
+    from layoutalg.gemm.weights.plan import WeightsGemm
+
+__all__ = ["arrays_of", "execute"]
+
+
+def arrays_of(
+    plan: WeightsGemm,
+    a: ArrayLike,
+    weights: QuantisedWeights,
+    c: ArrayLike | None = None,
+    bias: ArrayLike | None = None,
+    row_scale: ArrayLike | None = None,
+    column_scale: ArrayLike | None = None,
+) -> dict[str, NDArray[Any]]:
+    """What lies behind each pointer of the launch, by name; rows of A and C have their pitch."""
+    product = plan.problem.product
+    weights = check_weights(plan.problem, weights)
+    check_given(product, c, bias=bias)
+    scales = held_scales(product, row_scale, column_scale)
+    found: dict[str, NDArray[Any]] = {f"{side}_scale": scale.ravel() for side, scale in scales.items()}
+    left = held("A", a, (product.m, product.k), product.a)
+    found["a"] = np.full((product.m, product.lda), np.nan, left.dtype)
+    found["a"][:, : product.k] = left
+    before = held("C", np.zeros((product.m, product.n)) if c is None else c, (product.m, product.n), product.c)
+    found["c"] = np.full((product.m, product.ldc), np.nan, before.dtype)
+    if c is not None:
+        found["c"][:, : product.n] = before
+    if bias is not None:
+        found["bias"] = held("bias", bias, (product.count(product.bias or "row"),), product.c)
+    found["b"], found["group_scales"] = weights.words.view(np.int32), weights.scales
+    if weights.zeros is not None:
+        found["group_zeros"] = weights.zeros
+    return found
+
+
+def execute(
+    plan: WeightsGemm,
+    a: ArrayLike,
+    weights: QuantisedWeights,
+    c: ArrayLike | None = None,
+    bias: ArrayLike | None = None,
+    row_scale: ArrayLike | None = None,
+    column_scale: ArrayLike | None = None,
+    *,
+    text: str | None = None,
+    progress: Callable[[float], None] | None = None,
+) -> NDArray[Any]:
+    """C after the launch.
+
+    Raises:
+        PlanError: what is given does not suit the plan.
+        SizeError: the matrices are too large to be laid out.
+    """
+    from layoutalg.simulate import Memory, run_kernel
+
+    product = plan.problem.product
+    subgroups = plan.grid[0] * plan.grid[1] * plan.tiling.count
+    dpas = subgroups * plan.k_steps * (plan.dpas_per_step + plan.more_dpas_per_step)
+    if dpas > MOST_DPAS:
+        raise SizeError(f"{dpas} dpas instructions; at most {MOST_DPAS} are simulated")
+    if plan.problem.bytes > MOST_GEMM_BYTES:
+        raise SizeError(f"{plan.problem}: {plan.problem.bytes} bytes; at most {MOST_GEMM_BYTES} are simulated")
+    arrays, memory = arrays_of(plan, a, weights, c, bias, row_scale, column_scale), Memory()
+    addresses: list[int] = []
+    for argument in plan.launch.arguments:
+        if argument.memory is None:
+            continue
+        array, extent = arrays[argument.name], None
+        if argument.name in ("a", "b", "c"):
+            extent = argument.memory.rows, argument.memory.columns
+        result = argument.name == "c"
+        if not result:
+            array = np.ascontiguousarray(array)
+            array = array if array is not arrays[argument.name] else array.copy()
+            array.flags.writeable = False
+        addresses.append(memory.bind(argument.name, array, extent=extent, initialised=not result or c is not None))
+    unit = plan.dpas
+    run_kernel(
+        plan.emit() if text is None else text,
+        [*addresses, *plan.arguments],
+        plan.grid,
+        memory,
+        target=plan.target,
+        work=max(MOST_WORK, 8 * dpas * unit.m * unit.n * unit.k),
+        progress=progress,
+    )
+    return arrays["c"][:, : product.n].copy()
