@@ -1,14 +1,16 @@
 """The kernel of a planned attention at lane level: MLIR text in the form that was measured.
 
-A subgroup has 16 queries, as two blocks of 8 rows. All its steps over keys have this body; only steps with a mask have the part
-in brackets:
+A subgroup has 16 queries, as two blocks of 8 rows. Of every row it knows a number m that is near the largest score: at first
+the largest of the first 16 keys. All its steps over keys have this body; only steps with a mask have the part in brackets:
 
-    S  = Q K^T                       dpas, every block of 16 keys over the depth d
-   [S  = -inf where a query may not see the key]
-    m' = max(m, scale * the largest of S in the row)
-    P  = exp2(scale * S - m')        a number from 0 to 1
-    l  = l * exp2(m - m') + P        each lane sums its own keys
-    O  = O * exp2(m - m') + P V      dpas
+    Z  = Q K^T - m                   dpas, every block of 16 keys over the depth d, on accumulators that begin at -m
+   [Z  = -inf where a query may not see the key]
+    where a row has Z above 8 / c:   seldom; all other rows stay as they are
+        m' = the largest of Q K^T in the row, f = exp2(c * (m - m'))
+        l  = l * f, O = O * f, Z = Q K^T - m'
+    P  = exp2(c * Z)                 a number from 0 to 2^8; c is scale * log2(e)
+    l  = l + P 1                     dpas on a matrix of ones: the sum of the row, in all lanes
+    O  = O + P V                     dpas
 
 Steps with a mask come first: the keys that steps of 64 leave over and, with a causal mask, those on the diagonal. They have 32
 keys, which leaves registers for the mask. The loop over all the other keys has neither masks nor special cases:
@@ -43,8 +45,6 @@ LARGEST = "_Z20sub_group_reduce_maxf"
 """OpenCL's sub_group_reduce_max of a float: the graphics compiler makes one tree of the calls for eight rows."""
 
 _MINUS_INFINITY = "0xFF800000"
-_LEAST = "0xFF7FFFFF"
-"""The least finite f32, where the running maximum begins: -inf less -inf would be NaN."""
 _BEHIND = 2**24
 """A row behind every matrix."""
 _CACHED = ", ".join(f"l{level}_hint = #xegpu.cache_hint<cached>" for level in (1, 2, 3))
@@ -75,15 +75,15 @@ def emit_lane(plan: Attention) -> str:
 
 @dataclass(frozen=True)
 class _State:
-    """What a step hands to the next: O by blocks of rows and columns; of every row the maximum and the sums of each lane."""
+    """What a step hands to the next: O by blocks of rows and columns; of every row -m and the sum of its weights."""
 
     o: tuple[tuple[Value, ...], ...]
-    largest: tuple[Value, ...]
+    less: tuple[Value, ...]
     sums: tuple[Value, ...]
 
     @property
     def values(self) -> list[Value]:
-        return [*(block for row in self.o for block in row), *self.largest, *self.sums]
+        return [*(block for row in self.o for block in row), *self.less, *self.sums]
 
     def renewed(self) -> _State:
         """New values of the same kinds in the same places: arguments or results of a loop."""
@@ -93,7 +93,7 @@ class _State:
 
         return _State(
             tuple(tuple(new(block, f"o{i}x{x}") for x, block in enumerate(row)) for i, row in enumerate(self.o)),
-            tuple(new(value, f"m{i}") for i, value in enumerate(self.largest)),
+            tuple(new(value, f"m{i}") for i, value in enumerate(self.less)),
             tuple(new(value, f"l{i}") for i, value in enumerate(self.sums)),
         )
 
@@ -112,12 +112,10 @@ class _Kernel:
     def write(self) -> None:
         self._places()
         self._descriptors()
-        start = _State(
-            tuple(tuple(self.floats("0.0", "zeros") for _ in range(self.depths)) for _ in range(self.row_blocks)),
-            tuple(self.floats(_LEAST, "least") for _ in range(self.row_blocks)),
-            tuple(self.floats("0.0", "zeros") for _ in range(self.row_blocks)),
-        )
         self._ahead()
+        self._uneven()
+        zeros = self.floats("0.0", "zeros")
+        start = _State(((zeros,) * self.depths,) * self.row_blocks, self._first_maxima(), (zeros,) * self.row_blocks)
         begun = self._loop("masked", self.full, self.end, self.plan.keys_per_masked_step, start, masked=True)
         ended = self._loop("seen", self.number(0), self.full, self.plan.keys_per_step, begun, masked=False)
         self._store(ended)
@@ -343,41 +341,140 @@ class _Kernel:
         if not masked:
             for matrix, start, column in self.ahead:
                 self._prefetch(matrix, self.binary("addi", row, start), column)
-        scores = self._scores(places)
-        if masked:
-            scores = self._masked(scores, key)
-        largest: list[Value] = []
-        sums: list[Value] = []
-        weights: list[list[Value]] = []
-        o: list[list[Value]] = []
-        for i, of_rows in enumerate(scores):
-            found = self.binary("mulf", self._largest(of_rows), self.scale)
-            largest.append(self.larger(state.largest[i], found, f"m{i}"))
-            factor = self.exp2(self.binary("subf", state.largest[i], largest[i]), f"f{i}")
-            total, rounded = self._weights(i, of_rows, largest[i], (state.sums[i], factor))
-            sums.append(total)
-            weights.append(rounded)
-            o.append([self.binary("mulf", held, factor, f"o{i}x{x}") for x, held in enumerate(state.o[i])])
+        low = key if masked else None
+        scores, state = self._bounded(self._scores(places, state.less, low), state, places, low)
+        weights = [[self._weight(score, f"p{i}x{j}") for j, score in enumerate(of)] for i, of in enumerate(scores)]
+        sums = list(state.sums)
+        for j in range(len(places)):
+            for i in range(self.row_blocks):
+                sums[i] = self.dpas(weights[i][j], self.ones, sums[i], f"l{i}")
+        o = [list(of_rows) for of_rows in state.o]
         self._accumulate(o, weights, places)
-        return _State(tuple(map(tuple, o)), tuple(largest), tuple(sums))
+        return _State(tuple(map(tuple, o)), state.less, tuple(sums))
 
-    def _weights(
-        self, i: int, scores: list[Value], largest: Value, before: tuple[Value, Value]
-    ) -> tuple[Value, list[Value]]:
-        """P of eight rows, rounded for DPAS, and the sums of each lane: of P as it is before that.
+    def _weight(self, score: Value, name: str) -> Value:
+        """P of eight rows, rounded for DPAS."""
+        return self._rounded(self.exp2(self.binary("mulf", score, self.scale), name), self.problem.type)
 
-        Each block is added and rounded as soon as it is there. Otherwise a head of 128 spills.
+    # The number m of each row
+
+    def _uneven(self) -> None:
+        """A number that is 0 in every lane, which the graphics compiler does not see: a size of matrices is not negative.
+
+        Numbers that are equal in all lanes it keeps in one, and spreads them again in every step. What DPAS accumulates on, and
+        the matrix of ones, must be there as whole registers.
         """
-        less = self.let(f"arith.negf %s : {largest.kind}", (largest,), "f32", _ROWS)
-        total: Value | None = None
-        rounded: list[Value] = []
-        for j, score in enumerate(scores):
-            weight = self.exp2(self.fma(score, self.scale, less), f"p{i}x{j}")
-            added = self.fma(*before, weight, f"l{i}") if total is None else self.binary("addf", total, weight, f"l{i}")
-            total = added
-            rounded.append(self._rounded(weight, self.problem.type))
-        assert total is not None
-        return total, rounded
+        sign = self.binary("shrsi", self.arguments["keys"], self.number(31), "sign")
+        self.nothing = self.binary("muli", self.lane, sign, "nothing")
+        one = "1006648320" if self.problem.type == "f16" else "1065369472"
+        pair = self.binary("xori", self.constant(one, "i32", name="pair_of_ones"), self.nothing)
+        spread, element = self.spread(pair), self.problem.type
+        form = f"vector.bitcast %s : {spread.kind} to vector<16x{element}>"
+        self.ones = self.let(form, (spread,), element, 16, "ones")
+
+    def _kept(self, value: Value, name: str) -> Value:
+        """Numbers of eight rows that are equal in all lanes, as registers that DPAS can accumulate on."""
+        bits = self.let(f"arith.bitcast %s : {value.kind} to vector<{_ROWS}xi32>", (value,), "i32", _ROWS)
+        bits = self.binary("xori", bits, self.spread(self.nothing))
+        return self.let(f"arith.bitcast %s : {bits.kind} to {value.kind}", (bits,), "f32", _ROWS, name)
+
+    def _first_maxima(self) -> tuple[Value, ...]:
+        """-m to begin with: of the largest score among the first 16 keys, which every query sees that sees any.
+
+        Where all of them are -inf, the next 16 are asked. A row that sees no key has m = 0.
+        """
+        kind, count = f"vector<{_ROWS}xf32>", self.row_blocks
+        kinds = ", ".join([kind] * count)
+        key, after = Value("i32", name="first_key"), Value("i32", name="next_key")
+        results = [Value("i32"), *(Value("f32", _ROWS, f"first{i}") for i in range(count))]
+        found: list[Value] = [Value("f32", _ROWS) for _ in range(count)]
+        zero = self.number(0)
+        types = f"i32, {kinds}"
+        with self.writer.region(f"scf.while (%s = %s) : (i32) -> ({types}) {{", (key, zero), results, (key,)):
+            of_rows = self._scores([self.cast(key, "index")], None, key)
+            largest = [self._largest(scores) for scores in of_rows]
+            behind = self.binary("addi", key, self.number(_LANES))
+            more = self.let("arith.cmpi slt, %s, %s : i32", (behind, self.end), "i1")
+            least = self._of_all(largest, smallest=True)
+            none = self.let("arith.cmpf oeq, %s, %s : f32", (least, self.constant(_MINUS_INFINITY, "f32")), "i1")
+            again = self.binary("andi", more, none)
+            marks = ", ".join(["%s"] * (count + 1))
+            self.writer.do(f"scf.condition(%s) {marks} : {types}", (again, behind, *largest))
+            blocks = ", ".join(f"%s: {value.kind}" for value in (after, *found))
+            self.writer.between(f"}} do {{\n^bb0({blocks}):", (after, *found), (after, *found))
+            self.writer.do("scf.yield %s : i32", (after,))
+        low, zeros = self.floats(_MINUS_INFINITY, "hidden"), self.floats("0.0", "zeros")
+        begun: list[Value] = []
+        for i, largest in enumerate(results[1:]):
+            seen = self.let(f"arith.cmpf ogt, %s, %s : {kind}", (largest, low), "i1", _ROWS)
+            less = self.let(f"arith.negf %s : {kind}", (largest,), "f32", _ROWS)
+            begun.append(self._kept(self.select(seen, less, zeros), f"m{i}"))
+        return tuple(begun)
+
+    def _bounded(
+        self, scores: list[list[Value]], state: _State, places: list[Value], low: Value | None
+    ) -> tuple[list[list[Value]], _State]:
+        """Scores less m that are at most 8 / c: where one is above that, m of its row becomes the largest score of the step."""
+        worst = self._of_all([score for of_rows in scores for score in of_rows], smallest=False)
+        limit = self.constant(f"{self.plan.limit:.9e}", "f32", name="limit")
+        above = self.let("arith.cmpf ugt, %s, %s : f32", (worst, limit), "i1", name="above")
+        flat = [score for of_rows in scores for score in of_rows]
+        results = [Value("f32", _ROWS, score.name) for score in flat]
+        after = state.renewed()
+        kinds = ", ".join(value.kind for value in (*flat, *state.values))
+        marks = ", ".join(["%s"] * (len(flat) + len(state.values)))
+        with self.writer.region(f"scf.if %s -> ({kinds}) {{", (above,), (*results, *after.values)):
+            again, changed = self._rescaled(scores, state, places, low)
+            values = [*(score for of_rows in again for score in of_rows), *changed.values]
+            self.writer.do(f"scf.yield {marks} : {kinds}", values)
+            self.writer.between("} else {")
+            self.writer.do(f"scf.yield {marks} : {kinds}", (*flat, *state.values))
+        each = len(places)
+        return [results[i * each : (i + 1) * each] for i in range(self.row_blocks)], after
+
+    def _rescaled(
+        self, scores: list[list[Value]], state: _State, places: list[Value], low: Value | None
+    ) -> tuple[list[list[Value]], _State]:
+        """A new m for rows with a score above the limit; the scores are computed again.
+
+        Scores less the old m would not do: if that was -1e9, a score of 3 is lost in the difference.
+        """
+        limit = self.floats(f"{self.plan.limit:.9e}", "limits")
+        found = [self._largest(of_rows) for of_rows in scores]
+        largest = [self._largest(of_rows) for of_rows in self._scores(places, None, low)]
+        less: list[Value] = []
+        sums: list[Value] = []
+        o: list[tuple[Value, ...]] = []
+        for i, most in enumerate(found):
+            above = self.let(f"arith.cmpf ogt, %s, %s : {most.kind}", (most, limit), "i1", _ROWS)
+            new = self._kept(self.let(f"arith.negf %s : {most.kind}", (largest[i],), "f32", _ROWS), "new")
+            less.append(self.select(above, new, state.less[i], f"m{i}"))
+            change = self.binary("mulf", self.binary("subf", less[i], state.less[i]), self.scale)
+            factor = self.exp2(change, f"f{i}")
+            sums.append(self.binary("mulf", state.sums[i], factor, f"l{i}"))
+            o.append(tuple(self.binary("mulf", held, factor, f"o{i}x{x}") for x, held in enumerate(state.o[i])))
+        return self._scores(places, less, low), _State(tuple(o), tuple(less), tuple(sums))
+
+    def _of_all(self, values: Sequence[Value], *, smallest: bool) -> Value:
+        """The largest or the smallest of all numbers of the subgroup. A number that is none is passed over, or is the result."""
+        one = "ult" if smallest else "ugt"
+
+        def chosen(left: Value, right: Value) -> Value:
+            is_it = self.let(f"arith.cmpf {one}, %s, %s : {left.kind}", (left, right), "i1", left.size)
+            return self.select(is_it, left, right)
+
+        found = values[0]
+        for more in values[1:]:
+            found = chosen(found, more)
+        while found.size is not None and found.size > 2:
+            half = found.size // 2
+            found = chosen(self.part(found, 0, half), self.part(found, half, half))
+        found = chosen(*(self.let(f"vector.extract %s[{n}] : f32 from {found.kind}", (found,), "f32") for n in (0, 1)))
+        if smallest:
+            found = self.let("arith.negf %s : f32", (found,), "f32")
+        call = f"llvm.call spir_funccc @{LARGEST}(%s) {{convergent, no_unwind, will_return}} : (f32) -> f32"
+        found = self.let(call, (found,), "f32")
+        return self.let("arith.negf %s : f32", (found,), "f32") if smallest else found
 
     def dpas(self, a: Value, b: Value, c: Value, name: str) -> Value:
         form = f"xegpu.dpas %s, %s, %s : {a.kind}, {b.kind}, {c.kind} -> {c.kind}"
@@ -388,20 +485,23 @@ class _Kernel:
             return value
         return self.let(f"arith.truncf %s : {value.kind} to vector<{_ROWS}x{element}>", (value,), element, _ROWS)
 
-    def _scores(self, places: list[Value]) -> list[list[Value]]:
-        """S = Q K^T: blocks of 8 queries by 16 keys.
+    def _scores(
+        self, places: list[Value], less: Sequence[Value] | None, low: Value | None
+    ) -> list[list[Value]]:
+        """Q K^T, or Q K^T - m: blocks of 8 queries by 16 keys. `low` is the first key where some keys may be hidden.
 
         Depth is the outer loop: Q is read again in every step (from the nearest cache), a block of columns at a time, so that
         its registers are free for O and S.
         """
-        scores = [[self.floats("0.0", "zeros")] * len(places) for _ in range(self.row_blocks)]
+        begin = (self.floats("0.0", "zeros"),) * self.row_blocks if less is None else less
+        scores = [[start] * len(places) for start in begin]
         for first, count in self.pairs():
             for half, queries in enumerate(self.queries(first, count)):
                 for j, place in enumerate(places):
                     block = self.keys(place, first + half)
                     for i, rows in enumerate(queries):
                         scores[i][j] = self.dpas(rows, block, scores[i][j], f"s{i}x{j}")
-        return scores
+        return scores if low is None else self._masked(scores, low)
 
     def _masked(self, scores: list[list[Value]], key: Value) -> list[list[Value]]:
         """-inf for keys that do not exist or, with a causal mask, that the query may not see."""
@@ -455,7 +555,7 @@ class _Kernel:
         row, out = self.row_index, self.problem.out
         one, zero = self.floats("1.0", "ones"), self.floats("0.0", "zeros")
         for i in range(self.row_blocks):
-            total = self._summed(state.sums[i])
+            total = state.sums[i]
             seen = self.let(f"arith.cmpf ogt, %s, %s : {total.kind}", (total, zero), "i1", _ROWS)
             inverse = self.select(seen, self.binary("divf", one, total), zero, "inverse")
             at = self.at(row, _ROWS * i)
@@ -464,16 +564,3 @@ class _Kernel:
                 self.writer.do(
                     f"xegpu.store_nd %s, %s[%s, {16 * x}] : {value.kind}, {matrix.kind}", (value, matrix, at)
                 )
-
-    def _summed(self, sums: Value) -> Value:
-        """The sum over the lanes: neighbours first, then pairs of pairs, the same in every lane."""
-        width = self.number(_LANES)
-        for distance in (1, 2, 4, 8):
-            other: list[Value] = []
-            for mine in self.rows_of(sums):
-                theirs, valid = Value("f32"), Value("i1")
-                operands = (mine, self.number(distance), width)
-                self.writer.values("gpu.shuffle xor %s, %s, %s : f32", operands, (theirs, valid))
-                other.append(theirs)
-            sums = self.binary("addf", sums, self.gathered(other))
-        return sums

@@ -34,8 +34,8 @@ from layoutalg.core.llvm_versions import DEFAULT_LLVM
 from layoutalg.core.messages import number_text, shown
 from layoutalg.core.notation import Distributed, Machine, Operand, one_operand, own_sizes
 from layoutalg.core.whole_numbers import one_of, whole_number
-from layoutalg.gemm.attention.problem import AttentionProblem
-from layoutalg.gemm.attention.steps import KEYS, MASKED_KEYS, Share, Step, Steps, all_steps, shared, steps_of
+from layoutalg.gemm.attention.problem import AttentionProblem, as_f32
+from layoutalg.gemm.attention.steps import MASKED_KEYS, Share, Step, Steps, all_steps, keys_of_step, shared, steps_of
 from layoutalg.hardware import BlockLoad, BlockStore, Dpas, block_load, block_store
 
 if TYPE_CHECKING:
@@ -79,7 +79,7 @@ class Attention(Distributed):
         >>> plan_attention(64, 64, 64).keys_per_step
         64
         """
-        return KEYS
+        return keys_of_step(self.problem.d)
 
     @property
     def keys_per_masked_step(self) -> int:
@@ -89,6 +89,15 @@ class Attention(Distributed):
         32
         """
         return MASKED_KEYS
+
+    @property
+    def limit(self) -> float:
+        """How far a score may be above the m of its row, as f32: 8 / (scale * log2(e)), so that a weight is at most 2^8.
+
+        >>> plan_attention(64, 64, 64, scale=1.0).limit
+        5.545177459716797
+        """
+        return as_f32(8 / self.problem.exponent_scale)
 
     @property
     def dpas(self) -> Dpas:
@@ -148,7 +157,7 @@ class Attention(Distributed):
         >>> plan_attention(1024, 1024, 128).share
         Share(blocks=8, columns=4, rounds=2)
         """
-        return shared(self.depth_blocks, self.subgroups) if self.prefetch == "shared" else None
+        return shared(self.problem.d, self.subgroups) if self.prefetch == "shared" else None
 
     @property
     def grid(self) -> tuple[int, int, int]:
@@ -469,7 +478,7 @@ needs rows of a multiple of 16 bytes; zeros up to 56 fit
     else:
         subgroups = whole_number(subgroups, "subgroups =", 1, _MOST_IN_WORKGROUP, PlanError)
     if prefetch is None:
-        few = shared(-(-problem.d // 16), subgroups).rounds <= _MOST_ROUNDS
+        few = shared(problem.d, subgroups).rounds <= _MOST_ROUNDS
         prefetch = "shared" if few else "none"
     return Attention(problem, rows, subgroups, _version(llvm), one_of(prefetch, PREFETCHES, "prefetch", PlanError))
 

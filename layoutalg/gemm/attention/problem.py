@@ -172,7 +172,7 @@ class AttentionProblem:
         >>> AttentionProblem.of(64, 64, 64).exponent_scale
         0.1803368777036667
         """
-        return _as_f32(self.scale * log2(e))
+        return as_f32(self.scale * log2(e))
 
     def __str__(self) -> str:
         many = "" if self.heads * self.batch == 1 else f"{self.batch} x {self.heads} heads of "
@@ -212,7 +212,7 @@ def _head_size(d: object) -> int:
     return number
 
 
-def _as_f32(value: float) -> float:
+def as_f32(value: float) -> float:
     return struct.unpack("f", struct.pack("f", value))[0]
 
 
