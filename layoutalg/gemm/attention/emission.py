@@ -441,7 +441,7 @@ class _Kernel:
         """
         limit = self.floats(f"{self.plan.limit:.9e}", "limits")
         found = [self._largest(of_rows) for of_rows in scores]
-        largest = [self._largest(of_rows) for of_rows in self._scores(places, None, low)]
+        largest = self._largest_of(places, low)
         less: list[Value] = []
         sums: list[Value] = []
         o: list[tuple[Value, ...]] = []
@@ -454,6 +454,15 @@ class _Kernel:
             sums.append(self.binary("mulf", state.sums[i], factor, f"l{i}"))
             o.append(tuple(self.binary("mulf", held, factor, f"o{i}x{x}") for x, held in enumerate(state.o[i])))
         return self._scores(places, less, low), _State(tuple(o), tuple(less), tuple(sums))
+
+    def _largest_of(self, places: list[Value], low: Value | None) -> list[Value]:
+        """The largest score of each row, from scores computed anew, 16 keys at a time to need few registers."""
+        most: list[Value] = []
+        for j, place in enumerate(places):
+            start = None if low is None else self.binary("addi", low, self.number(_LANES * j)) if j else low
+            blocks = [score for (score,) in self._scores([place], None, start)]
+            most = [self.larger(*pair) for pair in zip(most, blocks, strict=True)] if most else blocks
+        return [self._largest([score]) for score in most]
 
     def _of_all(self, values: Sequence[Value], *, smallest: bool) -> Value:
         """The largest or the smallest of all numbers of the subgroup. A number that is none is passed over, or is the result."""
