@@ -322,27 +322,51 @@ class _Kernel:
     # One step
 
     def _loop(self, name: str, low: Value, high: Value, keys: int, state: _State, *, masked: bool) -> _State:
-        inner, results = state.renewed(), state.renewed()
-        key = Value("i32", name=f"{name}_key")
-        kinds = ", ".join(value.kind for value in state.values)
-        carried = ", ".join(["%s = %s"] * len(state.values))
-        pairs = [value for pair in zip(inner.values, state.values, strict=True) for value in pair]
-        form = f"scf.for %s = %s to %s step %s iter_args({carried}) -> ({kinds}) : i32 {{"
-        arguments = (key, *inner.values)
-        with self.writer.region(form, (key, low, high, self.number(keys), *pairs), results.values, arguments):
-            after = self._step(key, inner, keys, masked=masked)
-            marks = ", ".join(["%s"] * len(after.values))
-            self.writer.do(f"scf.yield {marks} : {kinds}", after.values)
-        return results
+        """Steps from one key to another; one that gives a row another m is done again with it, but only once."""
+        once, no = self.number(1), self.number(0)
+        states = [state.renewed() for _ in range(3)]
+        before, inside, results = ([Value("i32"), Value("i32"), *of.values] for of in states)
+        before[0].name, inside[0].name, inside[1].name = f"{name}_at", f"{name}_key", "again"
+        kinds = ", ".join(value.kind for value in before)
+        carried = ", ".join(["%s = %s"] * len(before))
+        pairs = [value for pair in zip(before, (low, no, *state.values), strict=True) for value in pair]
+        marks = ", ".join(["%s"] * len(before))
+        with self.writer.region(f"scf.while ({carried}) : ({kinds}) -> ({kinds}) {{", pairs, results, before):
+            more = self.let("arith.cmpi slt, %s, %s : i32", (before[0], high), "i1")
+            self.writer.do(f"scf.condition(%s) {marks} : {kinds}", (more, *before))
+            arguments = ", ".join(f"%s: {value.kind}" for value in inside)
+            self.writer.between(f"}} do {{\n^bb0({arguments}):", inside, inside)
+            key, again = inside[:2]
+            after = [Value("i32"), Value("i32"), *states[1].renewed().values]
+            above, scores, places, start = self._scored(key, states[1], keys, masked=masked)
+            change = self.binary("andi", above, self._less(again, once), "change")
+            with self.writer.region(f"scf.if %s -> ({kinds}) {{", (change,), after):
+                changed = self._rescaled(scores, states[1], places, start)
+                self.writer.do(f"scf.yield {marks} : {kinds}", (key, once, *changed.values))
+                self.writer.between("} else {")
+                done = self._added(scores, states[1], places)
+                behind = self.binary("addi", key, self.number(keys))
+                self.writer.do(f"scf.yield {marks} : {kinds}", (behind, no, *done.values))
+            self.writer.do(f"scf.yield {marks} : {kinds}", after)
+        return states[2]
 
-    def _step(self, key: Value, state: _State, keys: int, *, masked: bool) -> _State:
+    def _scored(
+        self, key: Value, state: _State, keys: int, *, masked: bool
+    ) -> tuple[Value, list[list[Value]], list[Value], Value | None]:
+        """Whether a score of this step is too far above m, the scores less m, the places of keys, and where a mask begins."""
         row = self.cast(key, "index")
         places = [self.at(row, start) for start in range(0, keys, _LANES)]
         if not masked:
             for matrix, start, column in self.ahead:
                 self._prefetch(matrix, self.binary("addi", row, start), column)
         low = key if masked else None
-        scores, state = self._bounded(self._scores(places, state.less, low), state, places, low)
+        scores = self._scores(places, state.less, low)
+        worst = self._of_all([score for of_rows in scores for score in of_rows], smallest=False)
+        limit = self.constant(f"{self.plan.limit:.9e}", "f32", name="limit")
+        return self.let("arith.cmpf ugt, %s, %s : f32", (worst, limit), "i1", name="above"), scores, places, low
+
+    def _added(self, scores: list[list[Value]], state: _State, places: list[Value]) -> _State:
+        """The step's weights, in the sums and in O."""
         weights = [[self._weight(score, f"p{i}x{j}") for j, score in enumerate(of)] for i, of in enumerate(scores)]
         sums = list(state.sums)
         for j in range(len(places)):
@@ -411,31 +435,10 @@ class _Kernel:
             begun.append(self._kept(self.select(seen, less, zeros), f"m{i}"))
         return tuple(begun)
 
-    def _bounded(
-        self, scores: list[list[Value]], state: _State, places: list[Value], low: Value | None
-    ) -> tuple[list[list[Value]], _State]:
-        """Scores less m that are at most 8 / c: where one is above that, m of its row becomes the largest score of the step."""
-        worst = self._of_all([score for of_rows in scores for score in of_rows], smallest=False)
-        limit = self.constant(f"{self.plan.limit:.9e}", "f32", name="limit")
-        above = self.let("arith.cmpf ugt, %s, %s : f32", (worst, limit), "i1", name="above")
-        flat = [score for of_rows in scores for score in of_rows]
-        results = [Value("f32", _ROWS, score.name) for score in flat]
-        after = state.renewed()
-        kinds = ", ".join(value.kind for value in (*flat, *state.values))
-        marks = ", ".join(["%s"] * (len(flat) + len(state.values)))
-        with self.writer.region(f"scf.if %s -> ({kinds}) {{", (above,), (*results, *after.values)):
-            again, changed = self._rescaled(scores, state, places, low)
-            values = [*(score for of_rows in again for score in of_rows), *changed.values]
-            self.writer.do(f"scf.yield {marks} : {kinds}", values)
-            self.writer.between("} else {")
-            self.writer.do(f"scf.yield {marks} : {kinds}", (*flat, *state.values))
-        each = len(places)
-        return [results[i * each : (i + 1) * each] for i in range(self.row_blocks)], after
-
     def _rescaled(
         self, scores: list[list[Value]], state: _State, places: list[Value], low: Value | None
-    ) -> tuple[list[list[Value]], _State]:
-        """A new m for rows with a score above the limit; the scores are computed again.
+    ) -> _State:
+        """A new m for rows with a score above the limit. Then the step is done again.
 
         Scores less the old m would not do: if that was -1e9, a score of 3 is lost in the difference.
         """
@@ -453,7 +456,7 @@ class _Kernel:
             factor = self.exp2(change, f"f{i}")
             sums.append(self.binary("mulf", state.sums[i], factor, f"l{i}"))
             o.append(tuple(self.binary("mulf", held, factor, f"o{i}x{x}") for x, held in enumerate(state.o[i])))
-        return self._scores(places, less, low), _State(tuple(o), tuple(less), tuple(sums))
+        return _State(tuple(o), tuple(less), tuple(sums))
 
     def _largest_of(self, places: list[Value], low: Value | None) -> list[Value]:
         """The largest score of each row, from scores computed anew, 16 keys at a time to need few registers."""

@@ -1,7 +1,9 @@
 """The machine code of a planned attention, each instruction of its loop with what it is for.
 
 After scheduling the instructions of a step stand in no order that the kernel's text has, so they are named by what they are: a
-transposed message brings K, one that packs pairs of rows brings V, `math.exp` is the exp2 of a weight or of a factor.
+transposed message brings K, one that packs pairs of rows brings V, `math.exp` is the exp2 of a weight.
+
+The loop has a part that a step seldom executes: the one that gives a row another m. A uniform jump skips it, and it isn't listed.
 
 >>> from layoutalg.gemm.listing import read_assembly
 >>> one = read_assembly("math.exp (16|M0)  r62.0<1>:f  r62.0<1;1,0>:f").instructions[0]
@@ -14,12 +16,12 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from layoutalg.gemm.listing import Compiled, Instruction, compile_kernel
+from layoutalg.gemm.listing import Compiled, Instruction, Program, compile_kernel
 
 if TYPE_CHECKING:
     from layoutalg.gemm.attention.plan import Attention
 
-__all__ = ["annotated", "compiled", "purpose"]
+__all__ = ["annotated", "compiled", "purpose", "usual_path"]
 
 _ROWS = {
     "math": "P = exp2(..), one row",
@@ -62,10 +64,30 @@ def purpose(one: Instruction) -> str:
     return (_ROWS if one.lanes >= 16 else _ROW_OF_EACH).get(name, "maximum")
 
 
+def usual_path(program: Program) -> tuple[Instruction, ...]:
+    """The instructions of the loop without those that a forward jump skips.
+
+    >>> from layoutalg.gemm.listing import read_assembly
+    >>> text = "L0:\\n(W&f0.0) jmpi L1\\nadd (1|M0) r1 r1 1:w\\nL1:\\ndpas.8x8 (16|M0) r5 r5 r13 r21\\n(W) jmpi L0"
+    >>> [one.mnemonic for one in usual_path(read_assembly(text))]
+    ['jmpi', 'dpas.8x8', 'jmpi']
+    """
+    if program.inner is None:
+        return ()
+    taken: list[Instruction] = []
+    position, stop = program.inner.start, program.inner.stop
+    while position < stop:
+        one = program.instructions[position]
+        taken.append(one)
+        target = program.labels.get(one.operands[-1].text, 0) if one.is_jump and one.operands else 0
+        position = target if position < target < stop else position + 1
+    return tuple(taken)
+
+
 def annotated(found: Compiled) -> list[str]:
     """The lines of the loop, each with what it is for behind it.
 
     >>> annotated(Compiled("attention", "bmg", 24, "", "L0:\\ndpas.8x8 (16|M0) r5 r5 r13 r21\\n(W) jmpi L0", 256, 0, 0, 16))
     ['dpas.8x8 (16|M0) r5 r5 r13 r21  // S += Q K^T or O += P V', '(W) jmpi L0  // loop']
     """
-    return [f"{one.text.partition('//')[0].strip()}  // {purpose(one)}" for one in found.program.inner_loop]
+    return [f"{one.text.partition('//')[0].strip()}  // {purpose(one)}" for one in usual_path(found.program)]
