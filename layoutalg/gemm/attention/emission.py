@@ -6,8 +6,8 @@ the largest of the first 16 keys. All its steps over keys have this body; only s
     Z  = Q K^T - m                   dpas, every block of 16 keys over the depth d, on accumulators that begin at -m
    [Z  = -inf where a query may not see the key]
     where a row has Z above 8 / c:   seldom; all other rows stay as they are
-        m' = the largest of Q K^T in the row, f = exp2(c * (m - m'))
-        l  = l * f, O = O * f, Z = Q K^T - m'
+        m' = m + the largest Z of the row, f = exp2(c * (m - m'))
+        l  = l * f, O = O * f; and the step begins again with m'
     P  = exp2(c * Z)                 a number from 0 to 2^8; c is scale * log2(e)
     l  = l + P 1                     dpas on a matrix of ones: the sum of the row, in all lanes
     O  = O + P V                     dpas
@@ -38,13 +38,15 @@ from layoutalg.conversion.lowering.writer import Value
 if TYPE_CHECKING:
     from layoutalg.gemm.attention.plan import Attention
 
-__all__ = ["emit_lane"]
+__all__ = ["MARGIN", "TRIES", "emit_lane"]
 
 KERNEL = "attention"
 LARGEST = "_Z20sub_group_reduce_maxf"
 """OpenCL's sub_group_reduce_max of a float: the graphics compiler makes one tree of the calls for eight rows."""
 
 _MINUS_INFINITY = "0xFF800000"
+TRIES, MARGIN = 8, 2.0**-20
+"""How often a step may give rows another m, and which part of m stays off the rise, but for the last time."""
 _BEHIND = 2**24
 """A row behind every matrix."""
 _CACHED = ", ".join(f"l{level}_hint = #xegpu.cache_hint<cached>" for level in (1, 2, 3))
@@ -322,8 +324,8 @@ class _Kernel:
     # One step
 
     def _loop(self, name: str, low: Value, high: Value, keys: int, state: _State, *, masked: bool) -> _State:
-        """Steps from one key to another; one that gives a row another m is done again with it, but only once."""
-        once, no = self.number(1), self.number(0)
+        """Steps from one key to another; one that gives a row another m is done again with it."""
+        most, no = self.number(TRIES), self.number(0)
         states = [state.renewed() for _ in range(3)]
         before, inside, results = ([Value("i32"), Value("i32"), *of.values] for of in states)
         before[0].name, inside[0].name, inside[1].name = f"{name}_at", f"{name}_key", "again"
@@ -338,11 +340,11 @@ class _Kernel:
             self.writer.between(f"}} do {{\n^bb0({arguments}):", inside, inside)
             key, again = inside[:2]
             after = [Value("i32"), Value("i32"), *states[1].renewed().values]
-            above, scores, places, start = self._scored(key, states[1], keys, masked=masked)
-            change = self.binary("andi", above, self._less(again, once), "change")
+            above, scores, places = self._scored(key, states[1], keys, masked=masked)
+            change = self.binary("andi", above, self._less(again, most), "change")
             with self.writer.region(f"scf.if %s -> ({kinds}) {{", (change,), after):
-                changed = self._rescaled(scores, states[1], places, start)
-                self.writer.do(f"scf.yield {marks} : {kinds}", (key, once, *changed.values))
+                changed = self._rescaled(scores, states[1], again)
+                self.writer.do(f"scf.yield {marks} : {kinds}", (key, self.binary("addi", again, self.number(1)), *changed.values))
                 self.writer.between("} else {")
                 done = self._added(scores, states[1], places)
                 behind = self.binary("addi", key, self.number(keys))
@@ -352,8 +354,8 @@ class _Kernel:
 
     def _scored(
         self, key: Value, state: _State, keys: int, *, masked: bool
-    ) -> tuple[Value, list[list[Value]], list[Value], Value | None]:
-        """Whether a score of this step is too far above m, the scores less m, the places of keys, and where a mask begins."""
+    ) -> tuple[Value, list[list[Value]], list[Value]]:
+        """Whether a score of this step is too far above m, the scores less m, and the places of keys."""
         row = self.cast(key, "index")
         places = [self.at(row, start) for start in range(0, keys, _LANES)]
         if not masked:
@@ -363,7 +365,7 @@ class _Kernel:
         scores = self._scores(places, state.less, low)
         worst = self._of_all([score for of_rows in scores for score in of_rows], smallest=False)
         limit = self.constant(f"{self.plan.limit:.9e}", "f32", name="limit")
-        return self.let("arith.cmpf ugt, %s, %s : f32", (worst, limit), "i1", name="above"), scores, places, low
+        return self.let("arith.cmpf ugt, %s, %s : f32", (worst, limit), "i1", name="above"), scores, places
 
     def _added(self, scores: list[list[Value]], state: _State, places: list[Value]) -> _State:
         """The step's weights, in the sums and in O."""
@@ -436,36 +438,31 @@ class _Kernel:
         return tuple(begun)
 
     def _rescaled(
-        self, scores: list[list[Value]], state: _State, places: list[Value], low: Value | None
+        self, scores: list[list[Value]], state: _State, again: Value
     ) -> _State:
-        """A new m for rows with a score above the limit. Then the step is done again.
+        """A higher m for rows with a score above the limit. Then the step is done again.
 
-        Scores less the old m would not do: if that was -1e9, a score of 3 is lost in the difference.
+        The score less m has the error of the larger of both, so m rises by a little less than it says: to be above all scores
+        would let every weight vanish. The last time it rises by all of it.
         """
         limit = self.floats(f"{self.plan.limit:.9e}", "limits")
-        found = [self._largest(of_rows) for of_rows in scores]
-        largest = self._largest_of(places, low)
+        last = self._less(self.number(TRIES - 2), again)
+        margin = self.spread(self.select(last, self.constant("0.0", "f32"), self.constant(f"{MARGIN:.9e}", "f32")))
         less: list[Value] = []
         sums: list[Value] = []
         o: list[tuple[Value, ...]] = []
-        for i, most in enumerate(found):
-            above = self.let(f"arith.cmpf ogt, %s, %s : {most.kind}", (most, limit), "i1", _ROWS)
-            new = self._kept(self.let(f"arith.negf %s : {most.kind}", (largest[i],), "f32", _ROWS), "new")
+        for i, of_rows in enumerate(scores):
+            found = self._largest(of_rows)
+            above = self.let(f"arith.cmpf ogt, %s, %s : {found.kind}", (found, limit), "i1", _ROWS)
+            size = self.let(f"math.absf %s : {found.kind}", (state.less[i],), "f32", _ROWS)
+            rise = self._kept(self.binary("subf", found, self.binary("mulf", size, margin)), "rise")
+            new = self.binary("subf", state.less[i], rise)
             less.append(self.select(above, new, state.less[i], f"m{i}"))
             change = self.binary("mulf", self.binary("subf", less[i], state.less[i]), self.scale)
             factor = self.exp2(change, f"f{i}")
             sums.append(self.binary("mulf", state.sums[i], factor, f"l{i}"))
             o.append(tuple(self.binary("mulf", held, factor, f"o{i}x{x}") for x, held in enumerate(state.o[i])))
         return _State(tuple(o), tuple(less), tuple(sums))
-
-    def _largest_of(self, places: list[Value], low: Value | None) -> list[Value]:
-        """The largest score of each row, from scores computed anew, 16 keys at a time to need few registers."""
-        most: list[Value] = []
-        for j, place in enumerate(places):
-            start = None if low is None else self.binary("addi", low, self.number(_LANES * j)) if j else low
-            blocks = [score for (score,) in self._scores([place], None, start)]
-            most = [self.larger(*pair) for pair in zip(most, blocks, strict=True)] if most else blocks
-        return [self._largest([score]) for score in most]
 
     def _of_all(self, values: Sequence[Value], *, smallest: bool) -> Value:
         """The largest or the smallest of all numbers of the subgroup. A number that is none is passed over, or is the result."""

@@ -7,8 +7,8 @@ query may see; if all are -inf, among the next 16, as long as a row of the subgr
 
 1. Z = Q K^T - m by DPAS on accumulators of -m: 16 columns of d after the other, in each the pairs of neighbours in order (see
    `simulate.products`). Z = -inf for keys that do not exist or that the query may not see.
-2. In rows with a Z above 8 / c (rounded to f32), m' is the largest score of the step, by DPAS on zeros. Then with f = exp2(c *
-   (m - m')) the row has l = l * f, O = O * f and Z = Q K^T - m'. Other rows stay as they are.
+2. In rows with a Z above 8 / c (rounded to f32), m rises: m' = m + (the largest Z - |m| * 2^-20), f = exp2(c * (m - m')), l = l * f,
+   O = O * f, and 1 is done again for them, at most 8 times and the last time without the 2^-20. Other rows stay as they are.
 3. P = exp2(c * Z), rounded to the type of Q. It is at most 2^8.
 4. l = l + P 1 and O = O + P V by DPAS, 16 keys after the other; 1 is a matrix of ones.
 
@@ -37,6 +37,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from layoutalg.core.elements import numpy_type
 from layoutalg.gemm.attention.arrays import heads_of, laid_out
+from layoutalg.gemm.attention.emission import MARGIN, TRIES
 from layoutalg.gemm.attention.steps import visible
 
 if TYPE_CHECKING:
@@ -134,13 +135,16 @@ def _rows(
     o, sums = np.zeros((*shape, plan.problem.d), np.float32), zeros
     less = -_first(scores_of, zeros, seen, plan.rows)
     for key, count in steps:
-        scores = scores_of(key, count, less)
-        above = scores.max(-1, keepdims=True) > limit
-        if above.any():
-            after = np.where(above, -scores_of(key, count, zeros).max(-1, keepdims=True), less)
+        for number in range(TRIES + 1):
+            scores = scores_of(key, count, less)
+            most = scores.max(-1, keepdims=True)
+            above = most > limit
+            if number == TRIES or not above.any():
+                break
+            margin = np.float32(MARGIN if number < TRIES - 1 else 0)
+            after = np.where(above, less - (most - abs(less) * margin), less)
             factor = exp2((after - less) * scale)
             less, sums, o = after, sums * factor, o * factor
-            scores = scores_of(key, count, less)
         weights = exp2(scores * scale).astype(q.dtype)
         sums = dpas_chain(weights, np.ones((len(q), count, 1), q.dtype), sums)
         o = dpas_chain(weights, _keys(v, key, count), o)
