@@ -340,36 +340,39 @@ class _Kernel:
             self.writer.between(f"}} do {{\n^bb0({arguments}):", inside, inside)
             key, again = inside[:2]
             after = [Value("i32"), Value("i32"), *states[1].renewed().values]
-            above, scores, places = self._scored(key, states[1], keys, masked=masked)
+            above, most_of_rows, weights, places = self._weighed(key, states[1], keys, masked=masked)
             change = self.binary("andi", above, self._less(again, most), "change")
             with self.writer.region(f"scf.if %s -> ({kinds}) {{", (change,), after):
-                changed = self._rescaled(scores, states[1], again)
+                changed = self._rescaled(most_of_rows, states[1], again)
                 self.writer.do(f"scf.yield {marks} : {kinds}", (key, self.binary("addi", again, self.number(1)), *changed.values))
                 self.writer.between("} else {")
-                done = self._added(scores, states[1], places)
+                done = self._added(weights, states[1], places)
                 behind = self.binary("addi", key, self.number(keys))
                 self.writer.do(f"scf.yield {marks} : {kinds}", (behind, no, *done.values))
             self.writer.do(f"scf.yield {marks} : {kinds}", after)
         return states[2]
 
-    def _scored(
+    def _weighed(
         self, key: Value, state: _State, keys: int, *, masked: bool
-    ) -> tuple[Value, list[list[Value]], list[Value]]:
-        """Whether a score of this step is too far above m, the scores less m, and the places of keys."""
+    ) -> tuple[Value, list[Value], list[list[Value]], list[Value]]:
+        """Whether a score of this step is too far above m; each lane's largest scores less m; P; the places of the keys.
+
+        All that needs the scores is here, before the step knows: from behind a jump the graphics compiler reads copies of them.
+        """
         row = self.cast(key, "index")
         places = [self.at(row, start) for start in range(0, keys, _LANES)]
         if not masked:
             for matrix, start, column in self.ahead:
                 self._prefetch(matrix, self.binary("addi", row, start), column)
-        low = key if masked else None
-        scores = self._scores(places, state.less, low)
-        worst = self._of_all([score for of_rows in scores for score in of_rows], smallest=False)
+        scores = self._scores(places, state.less, key if masked else None)
+        most = [self._largest_in_lanes(of_rows) for of_rows in scores]
         limit = self.constant(f"{self.plan.limit:.9e}", "f32", name="limit")
-        return self.let("arith.cmpf ugt, %s, %s : f32", (worst, limit), "i1", name="above"), scores, places
-
-    def _added(self, scores: list[list[Value]], state: _State, places: list[Value]) -> _State:
-        """The step's weights, in the sums and in O."""
+        above = self.let("arith.cmpf ugt, %s, %s : f32", (self._of_all(most, smallest=False), limit), "i1", name="above")
         weights = [[self._weight(score, f"p{i}x{j}") for j, score in enumerate(of)] for i, of in enumerate(scores)]
+        return above, most, weights, places
+
+    def _added(self, weights: list[list[Value]], state: _State, places: list[Value]) -> _State:
+        """The step's weights, in the sums and in O."""
         sums = list(state.sums)
         for j in range(len(places)):
             for i in range(self.row_blocks):
@@ -418,7 +421,7 @@ class _Kernel:
         types = f"i32, {kinds}"
         with self.writer.region(f"scf.while (%s = %s) : (i32) -> ({types}) {{", (key, zero), results, (key,)):
             of_rows = self._scores([self.cast(key, "index")], None, key)
-            largest = [self._largest(scores) for scores in of_rows]
+            largest = [self._largest(self._largest_in_lanes(scores)) for scores in of_rows]
             behind = self.binary("addi", key, self.number(_LANES))
             more = self.let("arith.cmpi slt, %s, %s : i32", (behind, self.end), "i1")
             least = self._of_all(largest, smallest=True)
@@ -438,7 +441,7 @@ class _Kernel:
         return tuple(begun)
 
     def _rescaled(
-        self, scores: list[list[Value]], state: _State, again: Value
+        self, most: list[Value], state: _State, again: Value
     ) -> _State:
         """A higher m for rows with a score above the limit. Then the step is done again.
 
@@ -451,8 +454,8 @@ class _Kernel:
         less: list[Value] = []
         sums: list[Value] = []
         o: list[tuple[Value, ...]] = []
-        for i, of_rows in enumerate(scores):
-            found = self._largest(of_rows)
+        for i, of_lanes in enumerate(most):
+            found = self._largest(of_lanes)
             above = self.let(f"arith.cmpf ogt, %s, %s : {found.kind}", (found, limit), "i1", _ROWS)
             size = self.let(f"math.absf %s : {found.kind}", (state.less[i],), "f32", _ROWS)
             rise = self._kept(self.binary("subf", found, self.binary("mulf", size, margin)), "rise")
@@ -465,8 +468,8 @@ class _Kernel:
         return _State(tuple(o), tuple(less), tuple(sums))
 
     def _of_all(self, values: Sequence[Value], *, smallest: bool) -> Value:
-        """The largest or the smallest of all numbers of the subgroup. A number that is none is passed over, or is the result."""
-        one = "ult" if smallest else "ugt"
+        """The largest or the smallest of all numbers of the subgroup. A NaN hides no number: it is passed over, or is the result."""
+        one = "olt" if smallest else "ogt"
 
         def chosen(left: Value, right: Value) -> Value:
             is_it = self.let(f"arith.cmpf {one}, %s, %s : {left.kind}", (left, right), "i1", left.size)
@@ -474,7 +477,7 @@ class _Kernel:
 
         found = values[0]
         for more in values[1:]:
-            found = chosen(found, more)
+            found = chosen(more, found)
         while found.size is not None and found.size > 2:
             half = found.size // 2
             found = chosen(self.part(found, 0, half), self.part(found, half, half))
@@ -535,11 +538,15 @@ class _Kernel:
         form = f"vector.broadcast %s : {value.kind} to vector<{_ROWS}x{value.kind}>"
         return self.let(form, (value,), value.element, _ROWS)
 
-    def _largest(self, scores: list[Value]) -> Value:
-        """The largest score of each row, in every lane."""
+    def _largest_in_lanes(self, scores: list[Value]) -> Value:
+        """The largest score of each row among those of a lane. A NaN hides no number behind it."""
         found = scores[0]
         for more in scores[1:]:
-            found = self.larger(found, more)
+            found = self.larger(more, found)
+        return found
+
+    def _largest(self, found: Value) -> Value:
+        """The largest score of each row, in every lane."""
         call = f"llvm.call spir_funccc @{LARGEST}(%s) {{convergent, no_unwind, will_return}} : (f32) -> f32"
         return self.gathered([self.let(call, (row,), "f32") for row in self.rows_of(found)])
 

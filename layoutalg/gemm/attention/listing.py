@@ -65,7 +65,7 @@ def purpose(one: Instruction) -> str:
 
 
 def usual_path(program: Program) -> tuple[Instruction, ...]:
-    """The instructions of the loop without those that a forward jump skips.
+    """The instructions of the loop on the way through it that has the most DPAS: that of a step in which no row gets another m.
 
     >>> from layoutalg.gemm.listing import read_assembly
     >>> text = "L0:\\n(W&f0.0) jmpi L1\\nadd (1|M0) r1 r1 1:w\\nL1:\\ndpas.8x8 (16|M0) r5 r5 r13 r21\\n(W) jmpi L0"
@@ -74,14 +74,22 @@ def usual_path(program: Program) -> tuple[Instruction, ...]:
     """
     if program.inner is None:
         return ()
-    taken: list[Instruction] = []
-    position, stop = program.inner.start, program.inner.stop
-    while position < stop:
-        one = program.instructions[position]
-        taken.append(one)
-        target = program.labels.get(one.operands[-1].text, 0) if one.is_jump and one.operands else 0
-        position = target if position < target < stop else position + 1
-    return tuple(taken)
+    stop = program.inner.stop
+
+    def onward(begin: int, taken: int) -> list[Instruction]:
+        """The way from an instruction on, where of the jumps that depend on something the one at `taken` jumps."""
+        way: list[Instruction] = []
+        position = begin
+        while position < stop:
+            one = program.instructions[position]
+            way.append(one)
+            target = program.labels.get(one.operands[-1].text, 0) if one.is_jump and one.operands else 0
+            follows = position < target < stop and (position == taken or "f" not in one.predicate)
+            position = target if follows else position + 1
+        return way
+
+    ways = [onward(program.inner.start, taken) for taken in program.inner]
+    return tuple(max(ways, key=lambda way: (sum(one.kind == "dpas" for one in way), -len(way))))
 
 
 def annotated(found: Compiled) -> list[str]:
