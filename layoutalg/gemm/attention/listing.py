@@ -14,6 +14,7 @@ The loop has a part that a step seldom executes: the one that gives a row anothe
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from layoutalg.gemm.listing import Compiled, Instruction, Program, compile_kernel
@@ -65,16 +66,20 @@ def purpose(one: Instruction) -> str:
 
 
 def usual_path(program: Program) -> tuple[Instruction, ...]:
-    """The instructions of the loop on the way through it that has the most DPAS: that of a step in which no row gets another m.
+    """The instructions of the loop (the last of those with the most DPAS: the one with a mask comes first).
+
+    Of the ways through it the one with the most DPAS, as a step goes in which no row gets another m.
 
     >>> from layoutalg.gemm.listing import read_assembly
     >>> text = "L0:\\n(W&f0.0) jmpi L1\\nadd (1|M0) r1 r1 1:w\\nL1:\\ndpas.8x8 (16|M0) r5 r5 r13 r21\\n(W) jmpi L0"
     >>> [one.mnemonic for one in usual_path(read_assembly(text))]
     ['jmpi', 'dpas.8x8', 'jmpi']
     """
-    if program.inner is None:
+    loops = {len(_dpas(program.instructions[loop.start : loop.stop])): loop for loop in program.loops}
+    loop = loops.get(max(loops, default=0))
+    if loop is None:
         return ()
-    stop = program.inner.stop
+    stop = loop.stop
 
     def onward(begin: int, taken: int) -> list[Instruction]:
         """The way from an instruction on, where of the jumps that depend on something the one at `taken` jumps."""
@@ -88,8 +93,12 @@ def usual_path(program: Program) -> tuple[Instruction, ...]:
             position = target if follows else position + 1
         return way
 
-    ways = [onward(program.inner.start, taken) for taken in program.inner]
-    return tuple(max(ways, key=lambda way: (sum(one.kind == "dpas" for one in way), -len(way))))
+    ways = [onward(loop.start, taken) for taken in loop]
+    return tuple(max(ways, key=lambda way: (len(_dpas(way)), -len(way))))
+
+
+def _dpas(instructions: Sequence[Instruction]) -> list[Instruction]:
+    return [one for one in instructions if one.kind == "dpas"]
 
 
 def annotated(found: Compiled) -> list[str]:
