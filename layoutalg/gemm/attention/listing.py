@@ -66,25 +66,20 @@ def purpose(one: Instruction) -> str:
 
 
 def usual_path(program: Program) -> tuple[Instruction, ...]:
-    """The instructions of the loop (the last of those with the most DPAS: the one with a mask comes first).
+    """The instructions of the loop without a mask, on the way through it where no row gets another m.
 
-    Of the ways through it the one with the most DPAS, as a step goes in which no row gets another m.
+    Of all ways through a loop it has the most DPAS, and with as many a way with a mask is longer.
 
     >>> from layoutalg.gemm.listing import read_assembly
     >>> text = "L0:\\n(W&f0.0) jmpi L1\\nadd (1|M0) r1 r1 1:w\\nL1:\\ndpas.8x8 (16|M0) r5 r5 r13 r21\\n(W) jmpi L0"
     >>> [one.mnemonic for one in usual_path(read_assembly(text))]
     ['jmpi', 'dpas.8x8', 'jmpi']
     """
-    loops = {len(_dpas(program.instructions[loop.start : loop.stop])): loop for loop in program.loops}
-    loop = loops.get(max(loops, default=0))
-    if loop is None:
-        return ()
-    stop = loop.stop
 
-    def onward(begin: int, taken: int) -> list[Instruction]:
-        """The way from an instruction on, where of the jumps that depend on something the one at `taken` jumps."""
+    def onward(loop: range, taken: int) -> list[Instruction]:
+        """The way through a loop where of the jumps that depend on something the one at `taken` jumps."""
         way: list[Instruction] = []
-        position = begin
+        position, stop = loop.start, loop.stop
         while position < stop:
             one = program.instructions[position]
             way.append(one)
@@ -93,8 +88,9 @@ def usual_path(program: Program) -> tuple[Instruction, ...]:
             position = target if follows else position + 1
         return way
 
-    ways = [onward(loop.start, taken) for taken in loop]
-    return tuple(max(ways, key=lambda way: (len(_dpas(way)), -len(way))))
+    jumps = {place for place, one in enumerate(program.instructions) if one.is_jump}
+    ways = [onward(loop, taken) for loop in program.loops for taken in jumps.intersection(loop)]
+    return tuple(max(ways, key=lambda way: (len(_dpas(way)), -len(way)), default=()))
 
 
 def _dpas(instructions: Sequence[Instruction]) -> list[Instruction]:
