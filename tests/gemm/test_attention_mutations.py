@@ -18,7 +18,7 @@ Change = Callable[[str], str]
 CAUSAL = plan_attention(40, 203, 32, heads=2, kv_heads=1, subgroups=2, causal=True)
 """Small, and everything is there: several workgroups, keys that are left over, a head of K for two of Q."""
 ALL_SEEN = plan_attention(8, 70, 32)
-MASKED, SEEN, END = "%masked_key = ", "%seen_key = ", "gpu.shuffle"
+MASKED, SEEN, END = "%masked_at = ", "%seen_at = ", "xegpu.store_nd"
 """Where the loops begin, and what comes behind them."""
 
 

@@ -225,7 +225,7 @@ class Attention(Distributed):
         blocks, pairs = keys // unit.n, -(-deep // 2)
         loads = {"Q": pairs, "K": blocks * deep, "V": keys // self.loads["V"].rows * pairs}
         moved = (self.rows + 2 * keys) * deep * unit.k * 2
-        return Step(keys, 2 * self.row_blocks * blocks * deep, loads, moved)
+        return Step(keys, self.row_blocks * blocks * (2 * deep + 1), loads, moved)
 
     @property
     def dpas_total(self) -> int:
@@ -235,7 +235,19 @@ class Attention(Distributed):
         4096
         """
         steps = self.steps_total
-        return steps.seen * self.step.dpas + steps.masked * self.masked_step.dpas
+        return steps.seen * self.step.dpas + steps.masked * self.masked_step.dpas + self._all * self._first.dpas
+
+    @property
+    def _all(self) -> int:
+        """Subgroups of the whole grid."""
+        return self._subgroups_along * self.grid[2]
+
+    @property
+    def _first(self) -> Step:
+        """What a subgroup does to know where its rows begin: the scores of the first 16 keys."""
+        unit, deep = self.dpas, self.depth_blocks
+        moved = (self.rows + unit.n) * deep * unit.k * 2
+        return Step(unit.n, self.row_blocks * deep, {"Q": -(-deep // 2), "K": deep}, moved)
 
     @property
     def messages_total(self) -> int:
@@ -245,7 +257,8 @@ class Attention(Distributed):
         1408
         """
         steps = self.steps_total
-        return steps.seen * self.step.messages + steps.masked * self.masked_step.messages
+        steps_alone = steps.seen * self.step.messages + steps.masked * self.masked_step.messages
+        return steps_alone + self._all * self._first.messages
 
     @property
     def prefetches_total(self) -> int:
@@ -265,7 +278,8 @@ class Attention(Distributed):
         1179648
         """
         steps = self.steps_total
-        return steps.seen * self.step.bytes + steps.masked * self.masked_step.bytes
+        steps_alone = steps.seen * self.step.bytes + steps.masked * self.masked_step.bytes
+        return steps_alone + self._all * self._first.bytes
 
     @property
     def instructions(self) -> dict[str, int]:
