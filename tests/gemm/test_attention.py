@@ -239,8 +239,8 @@ def test_a_prefetched_line_is_asked_for_once_and_in_time(d: int, element: str) -
     assert executed.lines is not None
     lines = executed.lines
     assert len(lines.asked_twice) == len(lines.late) == len(lines.never_loaded) == 0
-    # All of K and V but the keys behind the last whole step of 64, in each workgroup.
-    assert (lines.asked == 1).sum() == 2 * (300 // 64 * 64) * d * 2 // 64 * plan.grid[0]
+    # All of K and V but the keys behind the last whole step, in each workgroup.
+    assert (lines.asked == 1).sum() == 2 * (300 // plan.keys_per_step * plan.keys_per_step) * d * 2 // 64 * plan.grid[0]
 
 
 def test_planning_does_not_depend_on_the_size() -> None:
