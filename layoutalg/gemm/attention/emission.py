@@ -22,8 +22,8 @@ Sizes are arguments of the kernel; head size, types, scale and mask are part of 
 
 >>> from layoutalg.gemm.attention import plan_attention
 >>> text = emit_lane(plan_attention(256, 256, 64))
->>> text.count("xegpu.dpas"), text.count("scf.for")
-(96, 2)
+>>> text.count("xegpu.dpas"), text.count("scf.while"), text.count("scf.if")
+(116, 3, 2)
 """
 
 from __future__ import annotations
@@ -344,7 +344,9 @@ class _Kernel:
             change = self.binary("andi", above, self._less(again, most), "change")
             with self.writer.region(f"scf.if %s -> ({kinds}) {{", (change,), after):
                 changed = self._rescaled(most_of_rows, states[1], again)
-                self.writer.do(f"scf.yield {marks} : {kinds}", (key, self.binary("addi", again, self.number(1)), *changed.values))
+                self.writer.do(
+                    f"scf.yield {marks} : {kinds}", (key, self.binary("addi", again, self.number(1)), *changed.values)
+                )
                 self.writer.between("} else {")
                 done = self._added(weights, states[1], places)
                 behind = self.binary("addi", key, self.number(keys))
@@ -367,7 +369,9 @@ class _Kernel:
         scores = self._scores(places, state.less, key if masked else None)
         most = [self._largest_in_lanes(of_rows) for of_rows in scores]
         limit = self.constant(f"{self.plan.limit:.9e}", "f32", name="limit")
-        above = self.let("arith.cmpf ugt, %s, %s : f32", (self._of_all(most, smallest=False), limit), "i1", name="above")
+        above = self.let(
+            "arith.cmpf ugt, %s, %s : f32", (self._of_all(most, smallest=False), limit), "i1", name="above"
+        )
         weights = [[self._weight(score, f"p{i}x{j}") for j, score in enumerate(of)] for i, of in enumerate(scores)]
         return above, most, weights, places
 
@@ -440,9 +444,7 @@ class _Kernel:
             begun.append(self._kept(self.select(seen, less, zeros), f"m{i}"))
         return tuple(begun)
 
-    def _rescaled(
-        self, most: list[Value], state: _State, again: Value
-    ) -> _State:
+    def _rescaled(self, most: list[Value], state: _State, again: Value) -> _State:
         """A higher m for rows with a score above the limit. Then the step is done again.
 
         The score less m has the error of the larger of both, so m rises by a little less than it says: to be above all scores
@@ -497,9 +499,7 @@ class _Kernel:
             return value
         return self.let(f"arith.truncf %s : {value.kind} to vector<{_ROWS}x{element}>", (value,), element, _ROWS)
 
-    def _scores(
-        self, places: list[Value], less: Sequence[Value] | None, low: Value | None
-    ) -> list[list[Value]]:
+    def _scores(self, places: list[Value], less: Sequence[Value] | None, low: Value | None) -> list[list[Value]]:
         """Q K^T, or Q K^T - m: blocks of 8 queries by 16 keys. `low` is the first key where some keys may be hidden.
 
         Depth is the outer loop: Q is read again in every step (from the nearest cache), a block of columns at a time, so that

@@ -9,12 +9,12 @@ O += P V. S is what a product leaves in registers and P is what the next one tak
 (True, 'identity')
 
 Small enough to check by hand: 16 queries are 2 blocks of 8 rows, 64 keys are 4 blocks of 16, d = 64 is 4 blocks of 16. So a
-step has 2*4*4 DPAS for S and as many for O. It loads Q with 2 messages of 16x32, K with 4*4 messages of 16 keys by 16, and V
+step has 2*4*4 DPAS for S, as many for O, and 2*4 for the sums of rows. It loads Q with 2 messages of 16x32, K with 4*4 messages of 16 keys by 16, and V
 with 2*2 messages of 32x32: 22 messages, and 2 KiB + 8 KiB + 8 KiB.
 
 >>> step = attention.step
 >>> step.dpas, step.messages, step.bytes
-(64, 22, 18432)
+(72, 22, 18432)
 
 1000 keys are 15 steps of 64, and 40 are left over: 2 steps of 32 with a mask, which come first.
 
@@ -207,7 +207,7 @@ class Attention(Distributed):
         """A step of the loop over keys that all queries see, which is nearly all of the work.
 
         >>> plan_attention(256, 256, 64).step.dpas
-        64
+        72
         """
         return self._step(self.keys_per_step)
 
@@ -216,7 +216,7 @@ class Attention(Distributed):
         """A step with a mask.
 
         >>> plan_attention(256, 256, 64).masked_step.dpas
-        32
+        36
         """
         return self._step(self.keys_per_masked_step)
 
@@ -232,7 +232,7 @@ class Attention(Distributed):
         """DPAS instructions that the whole grid executes.
 
         >>> plan_attention(256, 256, 64).dpas_total
-        4096
+        4736
         """
         steps = self.steps_total
         return steps.seen * self.step.dpas + steps.masked * self.masked_step.dpas + self._all * self._first.dpas
@@ -254,7 +254,7 @@ class Attention(Distributed):
         """Load messages that the whole grid sends.
 
         >>> plan_attention(256, 256, 64).messages_total
-        1408
+        1504
         """
         steps = self.steps_total
         steps_alone = steps.seen * self.step.messages + steps.masked * self.masked_step.messages
@@ -275,7 +275,7 @@ class Attention(Distributed):
         """Bytes that those messages bring into registers.
 
         >>> plan_attention(256, 256, 64).bytes_total
-        1179648
+        1245184
         """
         steps = self.steps_total
         steps_alone = steps.seen * self.step.bytes + steps.masked * self.masked_step.bytes
