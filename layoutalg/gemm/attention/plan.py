@@ -155,7 +155,7 @@ class Attention(Distributed):
         """What the subgroups of a workgroup prefetch for one another in a step; None where nothing is prefetched.
 
         >>> plan_attention(1024, 1024, 128).share
-        Share(blocks=8, columns=4, rounds=2)
+        Share(blocks=4, columns=4, rounds=1)
         """
         return shared(self.problem.d, self.subgroups) if self.prefetch == "shared" else None
 
@@ -297,7 +297,7 @@ class Attention(Distributed):
         """Those instructions for each DPAS of the two products; those that sum rows don't count as useful.
 
         >>> round(plan_attention(256, 256, 64).instructions_per_dpas, 1)
-        6.7
+        6.6
         """
         sums = self.row_blocks * (self.keys_per_step // self.dpas.n)
         return sum(self.instructions.values()) / (self.step.dpas - sums)
@@ -309,14 +309,15 @@ class Attention(Distributed):
         Of Q, K and V the loop holds what one message brings, and the next one's.
 
         >>> plan_attention(256, 256, 128).registers_needed
-        {'O': 128, 'maxima': 1, 'sums': 16, 'S': 64, 'loads': 32}
+        {'O': 128, 'maxima': 16, 'sums': 16, 'ones': 8, 'S': 32, 'loads': 32}
         """
         size, rows = self.dpas.target.grf_bytes, self.rows
         lanes = self.dpas.subgroup_size
         return {
             "O": rows * self.depth_blocks * self.dpas.n * 4 // size,
-            "maxima": -(-rows * 4 // size),
+            "maxima": rows * lanes * 4 // size,
             "sums": rows * lanes * 4 // size,
+            "ones": self.dpas.k * self.dpas.n * 2 // size,
             "S": rows * self.keys_per_step * 4 // size,
             "loads": 2 * rows * 2 * self.dpas.k * 2 // size,
         }
@@ -416,7 +417,7 @@ class Attention(Distributed):
             PlanError: for other levels and versions.
 
         >>> plan_attention(64, 64, 64).emit().count("xegpu.dpas")
-        96
+        116
         """
         if type(level) is not str or level not in LEVELS:
             raise PlanError(f"level {shown(level)}: attention is planned for the level 'lane'")
