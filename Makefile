@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 PYTEST_FLAGS ?= -n auto -q
 ATTACK_MINUTES ?= 10
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
-DEBIAN := mlir-22-tools llvm-22 spirv-tools intel-opencl-icd libigc-tools chromium librsvg2-bin fonts-dejavu-core
+DEBIAN := mlir-22-tools llvm-22 spirv-tools intel-opencl-icd libigc-tools chromium librsvg2-bin fonts-dejavu-core opencl-c-headers libze-dev
 SUDO := $(shell [ "$$(id -u)" = 0 ] || echo sudo)
 
 .PHONY: demo test test-all test-lowest times exhaustive oracle-full attack sdist-test lint format bench toolchains picture notebooks notebooks-stored docs clean help
@@ -13,7 +13,7 @@ SUDO := $(shell [ "$$(id -u)" = 0 ] || echo sudo)
 help:
 	@echo "make demo        plan, emit, simulate and check a GEMM"
 	@echo "make test        run the quick tests by turns, some of every family: a minute on two cores (TESTS=tests/core: of that folder)"
-	@echo "make test-all    run nearly all tests, those with compilers too; of long families a second, by turns"
+	@echo "make test-all    run nearly all tests, those with compilers too; of long families half a second, by turns"
 	@echo "make test-lowest run quick tests with the lowest allowed version of every dependency"
 	@echo "make exhaustive  run every case of every test, and what takes too long for every change: hostile texts of 16 MB, more generated kernels, every single change of a call or a command line"
 	@echo "make times       measure what tests take: tests/times.json, by which the turns are taken"

@@ -2,6 +2,7 @@
 
     python benchmarks/prices.py                   fit every chip whose compiler is here; write the table of the package
     python benchmarks/prices.py pvc bmg           these chips only
+    python benchmarks/prices.py --only block bmg  fit the price of one charge, with the others as committed
     python benchmarks/prices.py --check           fit nothing: set the committed prices beside the listings
     python benchmarks/prices.py --check --old     the same for pvc with Debian's compiler
 
@@ -432,6 +433,23 @@ def fitted(compiler: Compiler, target: str, lanes: int) -> dict[str, object]:
     }
 
 
+def fitted_alone(compiler: Compiler, target: str, lanes: int, name: str) -> float:
+    """The price of one charge beside the committed ones: least squares over random conversions that have it."""
+    chains = [chain for chain in family(5, FITTED, target, lanes, 4) if charges_of(chain)[name]]
+    if not chains:
+        return 0.0
+    found = prices_of(target, lanes)
+    assert found is not None
+    counts, charges = np.array(compiler.count(chains)), table_of(chains)
+    vector = np.array([0 if one == name else found.instructions[one] for one in CHARGES])
+    own, weights = charges[:, CHARGES.index(name)], 1 / np.maximum(counts, 15) ** 2
+    price = max(0.0, float((weights * own * (counts - charges @ vector)).sum() / (weights * own**2).sum()))
+    price = round(price * 20) / 20
+    for text, value in (("before", found.instructions[name]), ("after", price)):
+        print(target, lanes, name, len(chains), text, judged(np.round(charges @ vector + own * value), counts))
+    return price
+
+
 def named(target: str) -> tuple[list[str], list[Chain], list[int]]:
     """The named conversions on a chip, their programs, and the instructions that their prices say."""
     plans = [
@@ -465,6 +483,7 @@ def main(arguments: Sequence[str]) -> None:
     parser.add_argument("chips", nargs="*")
     parser.add_argument("--check", action="store_true")
     parser.add_argument("--old", action="store_true")
+    parser.add_argument("--only", choices=CHARGES, metavar="CHARGE")
     asked = parser.parse_args(arguments)
     here = compilers(old=asked.old)
     chips = asked.chips or list(here)
@@ -473,6 +492,13 @@ def main(arguments: Sequence[str]) -> None:
         if chip not in here:
             sys.exit(f"no compiler for {chip} is here; there are those for {', '.join(here) or 'no chip'}")
         compiler = here[chip]
+        if asked.only:
+            for lanes in compiler.lanes:
+                price = fitted_alone(compiler, chip, lanes, asked.only)
+                if price:
+                    table[chip]["lanes"][str(lanes)]["prices"][asked.only] = price
+            DATA.write_text(json.dumps(dict(sorted(table.items())), indent=1) + "\n", encoding="utf-8")
+            continue
         if not (asked.check or asked.old):
             rows = {str(lanes): fitted(compiler, chip, lanes) for lanes in compiler.lanes}
             table[chip] = {"compiler": compiler.version, "date": datetime.now(UTC).date().isoformat(), "lanes": rows}

@@ -19,6 +19,7 @@ import tempfile
 import warnings
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -34,6 +35,12 @@ BITS = {"i1": 8, "i8": 8, "f16": 16, "f32": 32, "f64": 64}
 WAITING = ("s_waitcnt", "s_nop")
 
 Row = Mapping[str, Any]
+
+
+@cache
+def _hashed() -> None:
+    """Have Triton hash its library, 500 MB, here and once: else every forked child does it again."""
+    require_module("triton.runtime.cache").triton_key()
 
 
 def of_triton(row: Row, source: str, result: str) -> Counter[str] | None:
@@ -59,6 +66,7 @@ def of_triton(row: Row, source: str, result: str) -> Counter[str] | None:
         found = re.findall(r"/\*[0-9a-f]{4,}\*/\s+(?:@!?U?P\w+ )?([A-Z].*?)\s*;", code)
         return [GPU["operation"](one) for one in found if not one.startswith("NOP")][:-1]
 
+    _hashed()
     answer = forked(question, 120)
     return None if answer is None else Counter(answer)
 

@@ -3,8 +3,8 @@
     python -m tests.shares quick [folders and options of pytest]
     python -m tests.shares all [folders and options of pytest]
 
-`quick` takes a minute: a little of every family, without those that ask compilers or take long. `all` takes a second of every
-family, at least one case, and of a file's long tests without cases as many as fit into a second, by turns. (`--sample SECONDS`
+`quick` takes a minute: a little of every family, without those that ask compilers or take long. `all` takes half a second of
+every family, at least one case, and of a file's long tests without cases as many as fit into it, by turns. (`--sample SECONDS`
 for more or less.) The closing lines say how many of how many tests ran.
 """
 
@@ -20,7 +20,7 @@ from tempfile import TemporaryDirectory
 
 ASKED = {
     "quick": ("--sample=0.05", "-m", "not slow", "--ignore=tests/oracle"),
-    "all": ("--sample=1",),
+    "all": ("--sample=0.5",),
 }
 REST = {
     "quick": "`make test-all` runs nearly all, and those that ask compilers; `make exhaustive` runs all.",

@@ -34,6 +34,7 @@ __all__ = [
     "as_numbers",
     "as_option",
     "as_shape",
+    "chip_names",
     "element_option",
     "format_option",
     "json_option",
@@ -87,14 +88,16 @@ class OneOf(click.ParamType):  # pyright: ignore[reportMissingTypeArgument] (old
         return f"[{'|'.join(map(str, self.names()))}]"
 
 
-def _chips(*, dpas: bool = False) -> Sequence[str]:
+def chip_names(*, dpas: bool = False) -> Sequence[str]:
+    """The targets, of those with DPAS alone where that is asked, and Intel's products."""
     from layoutalg.hardware.chips import target_names
+    from layoutalg.hardware.xe_products import product_names
 
-    return target_names(dpas=dpas)
+    return (*target_names(dpas=dpas), *product_names())
 
 
-CHIP = OneOf(_chips)
-DPAS_CHIP = OneOf(lambda: _chips(dpas=True))
+CHIP = OneOf(chip_names)
+DPAS_CHIP = OneOf(lambda: chip_names(dpas=True))
 _LLVM_VERSION = OneOf(llvm_versions)
 
 

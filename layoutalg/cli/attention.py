@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from layoutalg.cli.arguments import DPAS_CHIP, OneOf, json_option, llvm_option, output_option
+from layoutalg.cli.hosts import check_host, host_option, launched_rows
 from layoutalg.cli.targets import model_text, print_report, written_rows
 from layoutalg.core.progress import progress_bar
 
@@ -41,6 +42,8 @@ _PREFETCHES = OneOf.at("layoutalg.gemm.attention.plan:PREFETCHES")
 @llvm_option("The version of LLVM that the kernel is for.")
 @click.option("--emit", "level", type=_LEVELS, help="Print the kernel (with -o: write it).")
 @output_option("Write the kernel to a file.")
+@click.option("--build", type=click.Path(path_type=Path), help="Write the kernel's binary, NAME.spv or NAME.zebin.")
+@host_option(click.Option)
 @click.option("--run", is_flag=True, help="Execute the kernel in the simulator on random arrays.")
 @click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="For the random arrays.")
 @click.option(
@@ -56,6 +59,8 @@ def attention(
     seed: int,
     listing: bool,
     as_json: bool,
+    build: Path | None,
+    host: str | None,
     **options: Any,
 ) -> None:
     """Plan O = softmax(scale * Q K^T) V, print the plan, and write, run and compile its kernel.
@@ -66,9 +71,11 @@ def attention(
     from layoutalg.show.attention import attention_report
     from layoutalg.show.plan_report import row
 
+    if host is not None:
+        check_host(output, level)
     plan = plan_attention(queries, keys, **options)
     text = plan.emit(level or "lane")
-    if level is not None and not (output or run or listing or as_json):
+    if level is not None and not (output or run or listing or as_json or build):
         print(text, end="")
         return
     results: list[PlanRow] = []
@@ -78,7 +85,9 @@ def attention(
     if listing:
         compiled, loop = _listing(plan)
         results += [compiled, row(loop=loop)]
-    results[:0] = written_rows("kernel", text, output, level)
+    results += launched_rows(plan, build, host, output)
+    if host is None:
+        results[:0] = written_rows("kernel", text, output, level)
     print_report(attention_report(plan, results), as_json, "\n".join(loop), label=10, margin="")
 
 

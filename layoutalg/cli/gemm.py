@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from layoutalg.cli.arguments import OneOf, as_shape, json_option, llvm_option, output_option
+from layoutalg.cli.hosts import check_host, host_option, launched_rows
 from layoutalg.cli.targets import (
     AmxOption,
     Asked,
@@ -42,7 +43,18 @@ __all__ = ["gemm"]
 @click.option("--b", default=None, help="Element type of B (A's unless given).")
 @click.option("--c", default=None, help="Element type of C in memory (that of the accumulators unless given).")
 @click.option(
-    "--target", type=OneOf(target_names), default="pvc", show_default=True, help="The chip; amx: any CPU with AMX."
+    "--target",
+    type=OneOf(target_names),
+    metavar="CHIP",
+    default="pvc",
+    show_default=True,
+    help="pvc, bmg, lnl or ptl, or a product such as b570 or max1100; spr, gnr, or amx for any CPU with AMX.",
+)
+@click.option(
+    "--chip",
+    type=click.Path(path_type=Path),
+    cls=GpuOption,
+    help="A file in TOML with the numbers of a board of your own; its kernels are those of the chip that it is like.",
 )
 @planner_options
 @llvm_option("The version that the kernel is for.")
@@ -53,8 +65,11 @@ __all__ = ["gemm"]
     "--time", "timed", is_flag=True, cls=AmxOption, help="Measure operations per second, on a CPU that has AMX."
 )
 @click.option(
-    "--build", type=click.Path(path_type=Path), cls=AmxOption, help="Write a shared library and its C header."
+    "--build",
+    type=click.Path(path_type=Path),
+    help="Write the kernel's binary, NAME.spv or NAME.zebin (AMX: a shared library and its C header).",
 )
+@host_option(GpuOption)
 @click.option(
     "--emit", "level", type=OneOf(emit_names), help="Print the kernel (with -o: write it); AMX has whole and parts."
 )
@@ -86,6 +101,8 @@ def gemm(
 ) -> None:
     """Plan C[M, N] = A[M, K] * B[K, N] and print the plan; write, run, check and list its kernel."""
     given = checked_options(context, target, level, options)
+    if given.get("host") is not None:
+        check_host(output, level)
     asked = Asked(level, output, run, seed, check, listing, explain, runners_up, as_json)
     if target in amx_targets():
         from layoutalg.cli.amx import amx_gemm
@@ -97,17 +114,18 @@ def gemm(
 
 def _gpu_gemm(sizes: tuple[int, int, int], target: str, asked: Asked, options: dict[str, Any]) -> None:
     from layoutalg.gemm import plan_gemm
+    from layoutalg.hardware import read_chip
     from layoutalg.show.gemm import gemm_report
     from layoutalg.show.plan_report import row
 
-    static = options.pop("static")
+    static, file, host, build = (options.pop(name) for name in ("static", "chip", "host", "build"))
     options["a"] = "f16" if options["a"] is None else options["a"]
     for name in ("tile", "subgroups"):
         options[name] = None if options[name] is None else as_shape(options[name])
-    plan = plan_gemm(*sizes, target=target, **options)
+    plan = plan_gemm(*sizes, target=target, chip=None if file is None else read_chip(file), **options)
     level = asked.level or "lane"
     text = plan.emit(level, static=static) if asked.wants_text else ""
-    if asked.wants_only_text:
+    if asked.wants_only_text and build is None:
         print(text, end="")
         return
     results: list[PlanRow] = []
@@ -118,7 +136,9 @@ def _gpu_gemm(sizes: tuple[int, int, int], target: str, asked: Asked, options: d
     made = plan.listing() if asked.listing else None
     if made is not None:
         results.append(row(listing=made.as_json()))
-    results[:0] = written_rows("kernel", text, asked.output, asked.level)
+    results += launched_rows(plan, build, host, asked.output)
+    if host is None:
+        results[:0] = written_rows("kernel", text, asked.output, asked.level)
     report = gemm_report(plan, results, runners_up=asked.runners_up, explain=asked.explain)
     print_report(report, asked.as_json, "" if made is None else f"\n{made.text()}")
 
@@ -127,15 +147,16 @@ def _simulated(plan: Gemm, text: str, seed: int) -> PlanRow:
     """The kernel's result on random matrices, against the stated model and against the definition in f64."""
     import numpy as np
 
-    from layoutalg.gemm.numerics import computed, exact, random_inputs
+    from layoutalg.gemm.numerics import exact, random_inputs
     from layoutalg.gemm.run import check_size
+    from layoutalg.gemm.split_k import computed_by
 
     check_size(plan)
     inputs = random_inputs(plan.problem, np.random.default_rng(seed))
     with progress_bar("workgroups") as progress:
         found = plan.simulate(*inputs, text=text, progress=progress)
     wanted = exact(plan.problem, *inputs)
-    modelled = found.tobytes() == computed(plan.problem, *inputs).tobytes()
+    modelled = found.tobytes() == computed_by(plan, *inputs).tobytes()
     return compared_row("simulated", found, wanted, modelled)
 
 

@@ -24,7 +24,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from math import prod
-from typing import Literal, NamedTuple
 
 from layoutalg.conversion.bound import bound_of
 from layoutalg.conversion.cost import cost_of
@@ -45,19 +44,16 @@ from layoutalg.conversion.program.steps import (
     Store,
 )
 from layoutalg.conversion.strategies.bit_exchange.pattern import pattern_of
-from layoutalg.conversion.strategies.bit_exchange.ways import ways
 from layoutalg.conversion.strategies.blocks import Blocks, split
 from layoutalg.conversion.strategies.cross_subgroup import across_subgroups
 from layoutalg.conversion.strategies.exchange import exchange, stays_in_subgroup
 from layoutalg.conversion.strategies.gathers import gathered_first
-from layoutalg.conversion.strategies.lane_swaps import SWAPPING, by_lane_swaps
 from layoutalg.conversion.strategies.linear import exchange_of_maps
 from layoutalg.conversion.strategies.linear_memory import memory_of_maps
-from layoutalg.conversion.strategies.memory_forms import through_forms
 from layoutalg.conversion.strategies.padded import through_padded_memory
 from layoutalg.conversion.strategies.regions.moves import by_regions
 from layoutalg.conversion.strategies.tables import slot_tables
-from layoutalg.conversion.strategies.through_memory import fewest_bytes, through_memory
+from layoutalg.conversion.ways_by_bits import THROUGH_MEMORY, Memory, exchanges, memory_ways
 from layoutalg.conversion.ways_by_table import INSIDE, by_broadcasts, by_passing_on, moves_words, ways_by_table
 from layoutalg.core.errors import ConversionError, LayoutError, SizeError
 from layoutalg.core.layout import MACHINE, Layout
@@ -70,9 +66,7 @@ from layoutalg.memory.machine_bits import View, view
 __all__ = ["Candidate", "candidates_of", "repeated_candidates"]
 
 _REGIONS = "moves between register regions, as inline assembly"
-_NOTHING, _THROUGH_MEMORY = "nothing moves", "everything goes through shared memory"
-_SWAPS = "swaps of lane bits 4 and 5 with registers"
-_PLAIN = "in the destination's order"
+_NOTHING = "nothing moves"
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,11 +168,7 @@ def candidates_of(
     With `regions`, moves between register regions are weighed too; `portable` ways need no function of one compiler alone.
     """
     cost = cost_of(target, pressure)
-    most = 0 if level == "subgroup" else workgroups * (cost.slm_bytes if slm_limit is None else slm_limit)
-    matrices = target_info(target).vendor not in ("intel", "amd")
-    memory = _Memory(
-        most, sparing=slm_limit is None, matrices=matrices, forms=target if cost.unit else "", blocks=not portable
-    )
+    memory = Memory.of_chip(cost, slm_limit, level, workgroups, portable)
     source, destination, starts = normalized(source, destination)
     found = _ways_within(source, destination, element_bits, memory, level)
     if regions and found[0][0] != _NOTHING:
@@ -227,30 +217,8 @@ def repeated_candidates(candidates: Sequence[Candidate], blocks: Blocks | None, 
     return tuple(sorted(found, key=lambda one: one.cost))
 
 
-class _Memory(NamedTuple):
-    """The shared memory that may be used: `most` bytes; if it is to be spared, no more than the widest accesses need.
-
-    `matrices` says that those may be loads of 8x8 matrices; `forms` is the chip whose accesses are weighed, if any,
-    `blocks` whether block messages are among them.
-    """
-
-    most: int
-    sparing: bool
-    matrices: bool
-    forms: str
-    blocks: bool
-
-    def by_bits(self, a: View, b: View, element_bits: int) -> int:
-        if not self.sparing:
-            return self.most
-        return min(self.most, fewest_bytes(a, b, element_bits, matrices=self.matrices))
-
-    def of(self, layout: Layout, element_bits: int) -> int:
-        return min(self.most, -(-prod(layout.shape) * element_bits // 8)) if self.sparing else self.most
-
-
 def _ways_within(
-    source: Layout, destination: Layout, element_bits: int, memory: _Memory, level: str
+    source: Layout, destination: Layout, element_bits: int, memory: Memory, level: str
 ) -> list[tuple[str, tuple[Program, ...]]]:
     """The ways that a level and a limit of shared memory leave."""
     if memory.most:
@@ -293,7 +261,7 @@ def _in_cluster(program: Program) -> Program:
 
 
 def _ways(
-    source: Layout, destination: Layout, element_bits: int, memory: _Memory
+    source: Layout, destination: Layout, element_bits: int, memory: Memory
 ) -> list[tuple[str, tuple[Program, ...]]]:
     """The programs of all ways, each with its name."""
     ours, theirs = source.canonical(), destination.canonical()
@@ -338,7 +306,7 @@ def _ways(
     if not inside or moves_words(inside[0][1]):
         try:
             program = _row_by_row(source, destination, element_bits, memory.of(source, element_bits))
-            found.append((f"{_THROUGH_MEMORY}, row by row", (program,)))
+            found.append((f"{THROUGH_MEMORY}, row by row", (program,)))
         except LayoutError as error:
             if not found:
                 raise refused or error from None  # a block needs less than the whole: what it lacks is what is wanted
@@ -346,7 +314,7 @@ def _ways(
 
 
 def _ways_of_maps(
-    source: Layout, destination: Layout, element_bits: int, memory: _Memory
+    source: Layout, destination: Layout, element_bits: int, memory: Memory
 ) -> list[tuple[str, tuple[Program, ...]]]:
     """The ways for layouts with XOR: as a linear map, slot by slot, through memory."""
     found: list[tuple[str, tuple[Program, ...]]] = []
@@ -361,7 +329,7 @@ def _ways_of_maps(
     if not found or moves_words(found[0][1]):
         try:
             program = memory_of_maps(source, destination, element_bits, memory.most)
-            found.append((_THROUGH_MEMORY, (program,)))
+            found.append((THROUGH_MEMORY, (program,)))
         except LayoutError as error:
             if not found:
                 raise refused or error from None
@@ -385,59 +353,36 @@ def _row_by_row(source: Layout, destination: Layout, element_bits: int, limit: i
     return trimmed(program, most["sg"], most["lane"], (counts[0]["reg"], counts[1]["reg"]))
 
 
-def _ways_by_bits(a: View, b: View, element_bits: int, memory: _Memory) -> list[tuple[str, tuple[Program, ...]]]:
-    limit = memory.by_bits(a, b, element_bits)
+def _ways_by_bits(a: View, b: View, element_bits: int, memory: Memory) -> list[tuple[str, tuple[Program, ...]]]:
+    found: list[tuple[str, tuple[Program, ...]]]
     if stays_in_subgroup(a, b):
         pattern = pattern_of(a, b, element_bits)
         if pattern is not None:
-            found = [(way.name, (way.make(),)) for way in ways(pattern)]
-            if memory.forms in SWAPPING:
-                found += _ways_by_swaps(a, b, element_bits)
+            found = [(one.name, one.make()) for one in exchanges(a, b, element_bits, pattern, memory)]
         else:
             program = exchange(a, b, element_bits)
             found = [(INSIDE, (program,))] if len(program.steps) <= MOST_STEPS else []
         if found and not moves_words(found[0][1]):
             return found
     else:
+        limit = memory.by_bits(a, b, element_bits)
         found = [(_cross_subgroup_name(way), way) for way in across_subgroups(a, b, element_bits, limit)]
     try:
-        found.append((_THROUGH_MEMORY, (through_memory(a, b, element_bits, limit),)))
-        plain = through_memory(a, b, element_bits, limit, arranged=False)
-        if plain != found[-1][1][0]:
-            found.append((f"{_THROUGH_MEMORY}, {_PLAIN}", (plain,)))
-        if memory.forms:
-            for name, program in through_forms(
-                a, b, element_bits, memory.forms, limit, memory.most, blocks=memory.blocks
-            ):
-                found.append((f"{_THROUGH_MEMORY}, {name}", (program,)))
-            orders: tuple[Literal["source", "destination"], ...] = ("source", "destination")
-            if target_info(memory.forms).has_dpas:  # its forms are as good, and every way takes time to weigh
-                orders = ()
-            for order in orders:
-                program = through_memory(a, b, element_bits, limit, padded=order)
-                if program.slm_bytes <= memory.most:
-                    found.append((f"{_THROUGH_MEMORY}, in the {order}'s order with padding", (program,)))
+        for group in memory_ways(a, b, element_bits, memory):
+            alike: list[tuple[Program, ...]] = []
+            for one in group:
+                way = one.make()
+                if way not in alike and all(program.slm_bytes <= memory.most for program in way):
+                    found.append((one.name, way))
+                    alike.append(way)
     except SizeError:
         if not found:
             raise
     return found
 
 
-def _ways_by_swaps(a: View, b: View, element_bits: int) -> list[tuple[str, tuple[Program, ...]]]:
-    """Lane bits 4 and 5 by swaps, the others by any exchange that is left to do."""
-    swapped = by_lane_swaps(a, b, element_bits)
-    if swapped is None:
-        return []
-    program, left = swapped
-    if left == b:
-        return [(_SWAPS, (program,))]
-    pattern = pattern_of(left, b, element_bits)
-    rest = [] if pattern is None else ways(pattern)
-    return [(f"{_SWAPS}, then {way.name}", (program, way.make())) for way in rest]
-
-
 def _ways_of_blocks(
-    source: Layout, destination: Layout, element_bits: int, memory: _Memory
+    source: Layout, destination: Layout, element_bits: int, memory: Memory
 ) -> list[tuple[str, tuple[Program, ...]]]:
     """The ways to convert one block of what registers have on both sides, for all blocks (see `strategies.blocks`)."""
     for odd in (True, False):  # bits where there are bits, then the smallest block

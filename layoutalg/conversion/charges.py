@@ -34,6 +34,7 @@ numbers becomes moves for each bit of the distance where lanes are columns of on
   register;
   masked: stores in which some lanes take no part
 - masked_run: those one after another by the same lanes, once: one branch is written round them, but for Intel's
+- block: block messages; each takes its address from a register of its own
 - ds_access, ds_base, ds_copied: accesses on AMD's chips, where two may be one instruction (`paired_accesses`)
 - address, address_terms, address_sg: different addresses, and the terms they are computed from; address_...: the operations
   that are left of them (`address_charges`); offset: messages further on;
@@ -46,7 +47,7 @@ numbers becomes moves for each bit of the distance where lanes are columns of on
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Container, Sequence
+from collections.abc import Container, Mapping, Sequence
 from functools import lru_cache
 from itertools import groupby
 from typing import Any, NamedTuple
@@ -73,7 +74,7 @@ from layoutalg.conversion.program.steps import (
 from layoutalg.core.errors import ConversionError
 from layoutalg.core.whole_numbers import instance_of, listed
 
-__all__ = ["CHARGES", "charges_of"]
+__all__ = ["CHARGES", "PAIRED", "charges_of"]
 
 CHARGES = (
     "shuffle", "broadcast", "dpp", "lane_swap", "xor_1", "xor_2", "xor_4", "xor_8", "xor_16", "indexed",
@@ -84,11 +85,13 @@ CHARGES = (
     "half", "byte", "joined", "byte_loaded", "low_half", "result", "renamed", "group_moved", "regrouped",
     "paired", "paired_sent", "paired_alone", "paired_matrix",
     "store", "load", "store_word", "load_word", "payload", "narrow", "upper", "upper_byte", "masked", "masked_run",
-    "ds_access", "ds_base", "ds_copied", "address", "address_terms", "address_sg", "address_shift", "address_mask",
+    "block", "ds_access", "ds_base", "ds_copied", "address", "address_terms", "address_sg", "address_shift", "address_mask",
     "address_bare", "address_times", "address_add", "address_or", "address_flip", "address_of_sg", "address_scaled",
     "address_reversed", "offset", "apart", "piece", "barrier", "fence", "memory", "memory_of_several", "waits",
 )  # fmt: skip
 """The names of all charges."""
+PAIRED = "ds_access", "ds_base", "ds_copied"
+"""Those that `paired_accesses` counts."""
 _BYTES = WORD // 8
 _GROUP = 4
 """The registers that are loaded or stored at once on NVIDIA's and AMD's chips, at most."""
@@ -100,18 +103,19 @@ _LOOKED_UP = 6
 """The operations that look up a lane's number in a constant."""
 
 
-def charges_of(programs: Sequence[Program], *, waits: bool = True) -> Counter[str]:
+def charges_of(programs: Sequence[Program], *, waits: bool = True, pairs: bool = True) -> Counter[str]:
     """What programs that are executed one after another are charged for: how often each of `CHARGES`.
 
-    Without `waits` nobody asks how long lanes wait for a bank, and it is not counted.
+    Without `waits` nobody asks how long lanes wait for a bank, and it is not counted; without `pairs`, `PAIRED` are not.
     """
     chain = listed(programs, "programs", error=ConversionError)
     for program in chain:
         instance_of(program, Program, "a program", ConversionError)
     found: Counter[str] = Counter()
     once = _Once(*[set() for _ in range(9)])
+    kinds: dict[type, list[Any]] = {}
     for number, program in enumerate(chain):
-        kinds: dict[type, list[Any]] = {}
+        kinds = {}
         for step in program.steps:
             kinds.setdefault(step.__class__, []).append(step)
         _of_selects(program, kinds.get(Select, []), found, once)
@@ -125,10 +129,10 @@ def charges_of(programs: Sequence[Program], *, waits: bool = True) -> Counter[st
         if Store in kinds or Load in kinds:
             _of_accesses(program, found, once, waits=waits)
         _of_packing(program, chain[number - 1] if number else None, found)
-    for program in chain[:-1]:
+    for program in chain[:-1] if pairs else ():
         found.update(paired_accesses(program, ()))
     if chain:
-        _of_result(chain, found)
+        _of_result(chain, kinds, found, pairs=pairs)
     for mask in once.lanes:
         found[_condition(mask, chain[0].lanes)] += 1
     found["condition_sg"] = len(once.subgroups)
@@ -306,6 +310,7 @@ def _of_accesses(program: Program, found: Counter[str], once: _Once, *, waits: b
         if step.matrix == "block" and kind == "load":
             messages = -(-len(words) * bits // (_LINE * WORD))
         found[kind] += messages
+        found["block"] += step.matrix == "block"
         found[f"{kind}_word"] += len(words)
         found["offset"] += messages - 1 + (at.base != 0)
         found["apart"] += bool(at.xor and at.base & own.terms)
@@ -365,8 +370,10 @@ def _of_packing(program: Program, before: Program | None, found: Counter[str]) -
         _of_parts(pack, parts, found, set() if before is None else _narrow(before))
 
 
-def _of_result(chain: Sequence[Program], found: Counter[str]) -> None:
-    """Results that are put together from parts, or copied to their place."""
+def _of_result(chain: Sequence[Program], kinds: Mapping[type, list[Any]], found: Counter[str], *, pairs: bool) -> None:
+    """Results that are put together from parts, or copied to their place; `kinds` are the last program's steps."""
+    shuffles: list[Shuffle] = kinds.get(Shuffle, [])
+    all_loads: list[Load] = kinds.get(Load, [])
     last = chain[-1]
     parts, rest = last.parts, last.unpack
     if parts > 1:
@@ -374,26 +381,23 @@ def _of_result(chain: Sequence[Program], found: Counter[str]) -> None:
             rest = tuple([last.pack[place] if place >= 0 else -1 for place in rest])
         rest = _of_parts(rest, parts, found, _narrow(last), _lines(last))
     given = len(last.pack) // parts if len(chain) == 1 else 0
-    found.update(paired_accesses(last, rest))
+    if pairs and (all_loads or Store in kinds):
+        found.update(paired_accesses(last, rest))
     found["group_moved"] += sum([_moved_in_group(rest[i : i + _GROUP], given) for i in range(0, len(rest), _GROUP)])
-    received = {
-        step.to
-        for step in last.steps
-        if isinstance(step, Shuffle) and not step.sg and not step.others and _pattern(step.lanes)[0] is not None
-    }
+    received = {step.to for step in shuffles if not step.sg and not step.others and _pattern(step.lanes)[0] is not None}
     if received:
         found["result"] += sum([word in received for word in rest])
     made = [word for word in rest if word >= given]
     found["result"] += len(made) - len(set(made))
-    loads = {word: step.to for step in last.steps if isinstance(step, Load) for word in step.to}
+    loads = {word: step.to for step in all_loads for word in step.to}
     for kind, weight, groups in (("regrouped", 1, loads), ("result", 2, _lines(last))):
         apart = [not _together(rest, place, groups[word]) for place, word in enumerate(rest) if word in groups]
         found[kind] += weight * sum(apart)
     if last.element_bits > WORD:
-        sent = {step.to for step in last.steps if isinstance(step, Shuffle)} if len(chain) == 1 else set[int]()
+        sent = {step.to for step in shuffles} if len(chain) == 1 else set[int]()
         alone = set(made).difference(loads)
         found["paired_alone"] += len(alone) if last.registers == 1 else 0
-        matrices = {word for step in last.steps if isinstance(step, Load) and step.matrix for word in step.to}
+        matrices = {word for step in all_loads if step.matrix for word in step.to}
         found["paired_matrix"] += len(matrices.intersection(made))
         alone = alone if last.registers > 1 else set[int]()
         found["paired_sent"] += len(alone & sent)

@@ -2,8 +2,9 @@
 
 A 16x16 tile of 32 bits, transposed, takes 15 shuffles. A bit at a time it would take 32, and through memory every word would
 be stored and loaded; by the prices of a GPU in general neither can be cheaper, so only one program is made. Where a chip's
-listings were counted, every way in registers and lanes is made, and memory only if it could be cheaper; NVIDIA's and AMD's,
-where memory may be, have all ways made.
+listings were counted and its rates are known, each way has a least cost that is known before it is made: an exchange that of
+its shuffles and selects (`least_of`), memory that of passing all words both ways. Those that could be cheapest are made first,
+and no others once one is below them.
 
 >>> rows, columns = Layout.parse("d0 = 16@reg, d1 = 16@lane"), Layout.parse("d0 = 16@lane, d1 = 16@reg")
 >>> found = cheapest_of(rows, columns, 32, "generic", None)
@@ -19,16 +20,22 @@ from functools import lru_cache
 
 from layoutalg.conversion.candidates import Candidate, candidates_of
 from layoutalg.conversion.cost import Cost, cost_of
+from layoutalg.conversion.normalize import normalized
+from layoutalg.conversion.prices import prices_of
 from layoutalg.conversion.strategies.bit_exchange.pattern import Pattern, pattern_of
-from layoutalg.conversion.strategies.bit_exchange.ways import ways
+from layoutalg.conversion.strategies.bit_exchange.ways import Way, ways
+from layoutalg.conversion.ways_by_bits import Memory, exchanges, memory_ways
+from layoutalg.core.errors import LayoutError
 from layoutalg.core.layout import Layout
 from layoutalg.core.limits import MOST_STEPS
 from layoutalg.hardware.shared_memory import CYCLE_BYTES, rates
-from layoutalg.memory.machine_bits import view
+from layoutalg.memory.machine_bits import View, view
 
 __all__ = ["cheapest_of"]
 
 _WORD_BYTES = 4
+_ROUNDING = 1e-6
+"""Sums of prices in another order differ by less."""
 
 
 @lru_cache(maxsize=64)
@@ -45,16 +52,25 @@ def cheapest_of(
     portable: bool = False,
 ) -> Candidate:
     """The first of `candidates_of` the same."""
-    cost, known = cost_of(target, pressure), rates(target)
-    if workgroups == 1 and not regions and (known is None or not known.shuffle):
-        a, b = view(source), view(destination)
-        pattern = None if a is None or b is None else pattern_of(a, b, element_bits)
-        if pattern is not None and (pattern.exchanged or pattern.moving_bits):
-            found = _exchange(pattern, cost)
+    cost = cost_of(target, pressure)
+    if workgroups == 1 and not regions and (cost.unit or not cost.counted):
+        a, b, _ = normalized(source, destination)
+        pair = view(a), view(b)
+        pattern = None if pair[0] is None or pair[1] is None else pattern_of(pair[0], pair[1], element_bits)
+        if pair[0] is not None and pair[1] is not None and pattern is not None and _moves(pattern):
+            memory = Memory.of_chip(cost, slm_limit, level, workgroups, portable)
+            if not cost.counted:
+                found = _exchange(pattern, cost)
+            else:
+                found = _first(pair[0], pair[1], element_bits, pattern, memory, cost)
             if found is not None:
                 return found
     settings = slm_limit, level, workgroups, regions, pressure, portable
     return candidates_of(source, destination, element_bits, target, *settings)[0]
+
+
+def _moves(pattern: Pattern) -> bool:
+    return bool(pattern.exchanged) or pattern.moving_bits > 0
 
 
 @lru_cache(maxsize=64)
@@ -62,7 +78,7 @@ def _exchange(pattern: Pattern, cost: Cost) -> Candidate | None:
     """The cheapest exchange in registers and lanes, where none through memory can be cheaper."""
     found: Candidate | None = None
     for way in ways(pattern):
-        least = 0 if cost.counted else way.shuffles * cost.shuffle + way.selects * cost.select
+        least = way.shuffles * cost.shuffle + way.selects * cost.select
         if found is None or least < found.cost:
             program = way.make()
             if len(program.steps) > MOST_STEPS:
@@ -71,8 +87,72 @@ def _exchange(pattern: Pattern, cost: Cost) -> Candidate | None:
             if found is None or price < found.cost:
                 found = Candidate(way.name, (program,), price)
     # Through memory every word goes twice, as full as it can be.
-    words, lanes = 2 * ((1 << pattern.register_bits) // pattern.parts), 1 << pattern.lane_bits
-    # Of ways that cost the same, the one with fewer instructions is taken: where these were counted, memory may be that one.
-    passed = int(words * lanes * _WORD_BYTES / CYCLE_BYTES * cost.unit) - 1
-    through_memory = passed if cost.counted else words * cost.word
+    through_memory = 2 * ((1 << pattern.register_bits) // pattern.parts) * cost.word
     return found if found is not None and found.cost <= through_memory else None
+
+
+def _first(a: View, b: View, element_bits: int, pattern: Pattern, memory: Memory, cost: Cost) -> Candidate | None:
+    """The cheapest way by counted instructions and known rates; None where some way cannot be made.
+
+    Ways of one name are one, the first of the cheapest; of those that cost the same, that with fewer instructions is taken.
+    """
+    listed = [(one, least_of(one.exchange, pattern, cost)) for one in exchanges(a, b, element_bits, pattern, memory)]
+    if memory.most:
+        passed = _least_through_memory(pattern, cost)
+        listed += [(one, passed) for group in memory_ways(a, b, element_bits, memory) for one in group]
+    made: dict[int, tuple[Candidate, int]] = {}
+    lowest: int | None = None
+    for number in sorted(range(len(listed)), key=lambda i: listed[i][1]):
+        way, least = listed[number]
+        if lowest is not None and least > lowest:
+            break
+        try:
+            programs = way.make()
+        except LayoutError:
+            return None
+        if sum([len(program.steps) for program in programs]) > MOST_STEPS:
+            return None
+        if all(program.slm_bytes <= memory.most for program in programs):
+            if lowest is not None and cost.in_memory(programs) > lowest:
+                continue
+            price, instructions = cost.priced(programs)
+            made[number] = Candidate(way.name, programs, price), instructions
+            lowest = price if lowest is None else min(lowest, price)
+    best: dict[str, tuple[Candidate, int]] = {}
+    for _, (one, instructions) in sorted(made.items()):
+        if one.name not in best or one.cost < best[one.name][0].cost:
+            best[one.name] = one, instructions
+    return min(best.values(), key=lambda found: (found[0].cost, found[1]))[0]
+
+
+def least_of(way: Way | None, pattern: Pattern, cost: Cost) -> int:
+    """What an exchange costs at least, by its shuffles and selects alone; 0 for None.
+
+    >>> from layoutalg.conversion.strategies.bit_exchange.ways import Way, ways
+    >>> views = [view(Layout.parse(text)) for text in ("d0 = 16@reg, d1 = 16@lane", "d0 = 16@lane, d1 = 16@reg")]
+    >>> pattern = pattern_of(views[0], views[1], 32)
+    >>> [(least_of(way, pattern, cost_of("pvc")), cost_of("pvc").of(way.make())) for way in ways(pattern)]
+    [(148, 213), (176, 191)]
+    """
+    found, known = prices_of(cost.name, 1 << pattern.lane_bits), rates(cost.name)
+    if way is None or found is None or known is None:
+        return 0
+    price = found.instructions
+    issued = way.shuffles * price["shuffle"] + way.selects * price["select"]
+    for distance, count in way.distances:
+        names = ("indexed",) if distance >> 4 else [f"xor_{1 << bit}" for bit in range(4) if distance >> bit & 1]
+        issued += count * sum([price[name] for name in names])
+    shuffles = 0 if known.rows else way.shuffles * known.shuffle * cost.unit
+    in_alu = (
+        (issued - way.shuffles) * known.alu if price["shuffle"] >= 1 else 0
+    )  # else more shuffles could be fewer of these
+    return round(max(issued, in_alu, shuffles) - _ROUNDING)
+
+
+def _least_through_memory(pattern: Pattern, cost: Cost) -> int:
+    """Every word goes twice, as full as it can be; 0 where shuffles take the memory too, and it is seldom that dear."""
+    words, lanes = 2 * ((1 << pattern.register_bits) // pattern.parts), 1 << pattern.lane_bits
+    known = rates(cost.name)
+    if known is None or known.shuffle:
+        return 0
+    return int(words * lanes * _WORD_BYTES / CYCLE_BYTES * cost.unit) - 1

@@ -43,9 +43,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from math import fsum
 from typing import Any, Literal, NamedTuple
 
-from layoutalg.conversion.charges import charges_of
+from layoutalg.conversion.charges import PAIRED, charges_of
 from layoutalg.conversion.prices import Listings, prices_of
 from layoutalg.conversion.program.access_conflicts import program_cycles, program_ways
 from layoutalg.conversion.program.program import Program
@@ -162,8 +163,20 @@ class Cost:
         chain, found = self._listed(programs)
         return None if found is None or not self.unit else self._parts(chain, found)
 
+    def in_memory(self, programs: Sequence[Program]) -> int:
+        """What the stores and loads of programs cost at least, however many instructions they are; 0 where no rate is known.
+
+        >>> from layoutalg.conversion.program.steps import Address
+        >>> word = Program(1, 32, 32, 1, 1, (0,), (Store((0,), Address()), Load((1,), Address())), (1,), 64)
+        >>> cost_of("sm_80").in_memory([word]), cost_of("generic").in_memory([word])
+        (8, 0)
+        """
+        chain = _chain(programs)
+        return round(sum([program_cycles(program, self.name) for program in chain]) * self.unit) if self.unit else 0
+
     def _parts(self, chain: Sequence[Program], found: Listings) -> Parts:
-        charges, known = charges_of(chain, waits=not self.unit), rates(self.name)
+        pairs = any(found.prices[name] for name in PAIRED)
+        charges, known = charges_of(chain, waits=not self.unit, pairs=pairs), rates(self.name)
         issued = _issued(found.instructions, charges)
         if known is None or not self.unit:
             return Parts(_issued(found.prices, charges), 0, 0, 0)
@@ -175,9 +188,7 @@ class Cost:
 
     def _listed(self, programs: Sequence[Program]) -> tuple[Sequence[Program], Listings | None]:
         """The programs, checked, and the chip's prices for their lanes, where its instructions were counted."""
-        chain = listed(programs, "programs", error=ConversionError)
-        for program in chain:
-            instance_of(program, Program, "program", ConversionError)
+        chain = _chain(programs)
         return chain, prices_of(self.name, chain[0].lanes) if self.counted and chain else None
 
     def _of(self, program: Program) -> int:
@@ -201,8 +212,16 @@ class Cost:
         return found
 
 
+def _chain(programs: Sequence[Program]) -> Sequence[Program]:
+    """The programs, checked."""
+    chain = listed(programs, "programs", error=ConversionError)
+    for program in chain:
+        instance_of(program, Program, "program", ConversionError)
+    return chain
+
+
 def _issued(instructions: Mapping[str, float], charges: Mapping[str, int]) -> float:
-    return sum([instructions[name] * count for name, count in charges.items()])
+    return fsum([instructions[name] * count for name, count in charges.items()])  # whatever order the charges come in
 
 
 def _is_broadcast(step: Shuffle) -> bool:
@@ -217,8 +236,8 @@ def cost_of(target: str | None, pressure: str = "all") -> Cost:
 
     >>> cost_of("i486")
     Traceback (most recent call last):
-    layoutalg.core.errors.PlanError: target 'i486': expected one of pvc, bmg, lnl, dg2, acm, acm-g10, acm-g11, ats-m150, gfx90a,
-    gfx942, gfx950, gfx1100, sm_80, sm_90, generic
+    layoutalg.core.errors.PlanError: target 'i486': expected one of pvc, bmg, lnl, ptl, dg2, acm, acm-g10, acm-g11, ats-m150,
+    gfx90a, gfx942, gfx950, gfx1100, sm_80, sm_90, generic
     """
     chip = target_info("generic" if target is None else target)
     if pressure not in PRESSURES:

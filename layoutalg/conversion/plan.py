@@ -5,7 +5,7 @@ A 16x16 tile of f32 in 16 lanes, a row per register, is to become a column per r
 >>> rows, columns = Layout.parse("d0 = 16@reg, d1 = 16@lane"), Layout.parse("d0 = 16@lane, d1 = 16@reg")
 >>> plan = convert(rows, columns, element_bits=32, target="pvc")
 >>> plan.kind, plan.shuffles, plan.lower_bound, plan.slm_bytes
-('shared memory', 0, 15, 1264)
+('shared memory', 0, 15, 1136)
 >>> tile = np.arange(256, dtype=np.int32).reshape(16, 16)
 >>> bool((plan.apply(tile.T[None]) == tile[None]).all())      # [sg, lane, reg]
 True

@@ -30,6 +30,7 @@ DATA = Path(__file__).parents[1] / "hardware" / "data" / "prices.json"
 """The committed table: for each chip its compilers, and for each size of a subgroup the prices and what they were fitted to."""
 _ALIKE = {
     "lnl": "bmg",
+    "ptl": "bmg",
     "acm": "dg2",
     "acm-g10": "dg2",
     "acm-g11": "dg2",

@@ -50,14 +50,17 @@ def ways_by_table(source: Layout, destination: Layout, element_bits: int) -> lis
     program = exchange_by_table(*tables, element_bits)
     found = [(f"{INSIDE}, scheduled from tables", (program,))]
     found += by_broadcasts(tables, element_bits, min(MOST_BROADCASTS, 4 * program.count(Shuffle)))
-    if program.count(Shuffle) and (shared := exchange_by_pair(*tables, element_bits)) is not None:
+    if not program.count(Shuffle) or element_bits >= WORD:
+        return found
+    least = fewest_by_table(*tables, element_bits)
+    shared = exchange_by_pair(*tables, element_bits)
+    if shared is not None:
         found.append((f"{INSIDE}, words filled by pairs of lanes", (shared,)))
         fewest = min(program.count(Shuffle), shared.count(Shuffle))
-        least = fewest_by_table(*tables, element_bits)
         over = relayed(*tables, element_bits, least, fewest)
         if over is not None:
             found.append((f"{INSIDE}, over other lanes", (over,)))
-        found += by_passing_on(tables, element_bits, least, found)
+    found += by_passing_on(tables, element_bits, least, found)
     return found
 
 

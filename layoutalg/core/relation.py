@@ -92,19 +92,15 @@ class Relation:
             checked, moves = _factors(dims, replicas, True)
         rank = len(checked)
         for factors in checked:
-            if len(factors) > 2 and all(type(f.extent) is int for f in factors) and size_of(factors) > MAX_SIZE:
+            if len(factors) > 2 and _whole_size(factors) > MAX_SIZE:
                 raise LayoutError(f"a dimension of {number_text(size_of(factors))} elements: expected at most 2^62")
         for factor in moves:
             if factor[2] is None and factor.extent != 1:
                 raise LayoutError(f"replica {factor}: a replica needs an axis to be repeated along")
-        starts = (0,) * rank if origins is None else tuple([as_whole(o, "origin") for o in listed(origins, "origins")])
-        labels = (
-            default_names(rank) if names is None else tuple([as_name(n, "dimension") for n in listed(names, "names")])
-        )
-        if len(labels) != rank or len(starts) != rank:
-            raise LayoutError(f"{rank} dimensions with {len(labels)} names and {len(starts)} origins")
-        if len(set(labels)) != rank:
-            raise LayoutError(f"dimension names {list(labels)}: a name stands twice")
+        if names is None and origins is None:
+            labels, starts = default_names(rank), (0,) * rank
+        else:
+            labels, starts = _labels(rank, names, origins)
         kept = () if offsets is _NONE else _starts(offsets)
         order = None if codomain is None else tuple([as_name(a, "axis") for a in listed(codomain, "codomain")])
         if flips is None:
@@ -443,6 +439,27 @@ def _checked(factors: Iterable[FactorLike], xor: bool) -> tuple[Factor, ...]:
                 continue
         found.append(as_factor(one, xor))
     return tuple(found)
+
+
+def _whole_size(factors: tuple[Factor, ...]) -> int:
+    """The elements of a dimension; 0 where an extent is a symbol."""
+    size = 1
+    for factor in factors:
+        size *= factor[0] if type(factor[0]) is int else 0
+    return size
+
+
+def _labels(
+    rank: int, names: Iterable[str] | None, origins: Iterable[int] | None
+) -> tuple[tuple[str, ...], tuple[int, ...]]:
+    """The names and origins that a caller gave, checked."""
+    starts = (0,) * rank if origins is None else tuple([as_whole(o, "origin") for o in listed(origins, "origins")])
+    labels = default_names(rank) if names is None else tuple([as_name(n, "dimension") for n in listed(names, "names")])
+    if len(labels) != rank or len(starts) != rank:
+        raise LayoutError(f"{rank} dimensions with {len(labels)} names and {len(starts)} origins")
+    if len(set(labels)) != rank:
+        raise LayoutError(f"dimension names {list(labels)}: a name stands twice")
+    return labels, starts
 
 
 def _fill(

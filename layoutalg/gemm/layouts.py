@@ -122,7 +122,7 @@ def _lanes(name: str, bits: int, lanes: int) -> LayoutAttr:
 def _block_of_load(gemm: Gemm, name: str, unit: tuple[int, int]) -> tuple[int, int]:
     """What one load brings: the block of the plan's messages, or what divides all of them; for LLVM 22 one operand of dpas."""
     transposed = gemm.problem.trans_a if name == "A" else gemm.problem.trans_b
-    if transposed or not rules(gemm.llvm).large_blocks:
+    if transposed or name in gemm.problem.edges or not rules(gemm.llvm).large_blocks:
         return unit
     loads = [message.load for message in gemm.messages if message.operand == name]
     return gcd(*(load.rows for load in loads)), gcd(*(load.width * load.count for load in loads))

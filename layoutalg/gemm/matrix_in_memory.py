@@ -22,7 +22,7 @@ from layoutalg.core.messages import shown
 from layoutalg.core.whole_numbers import found_whole
 from layoutalg.hardware import SurfaceLimits
 
-__all__ = ["Matrix", "check_matrix", "whole_number"]
+__all__ = ["Matrix", "check_matrix", "check_pitch", "unreachable", "whole_number"]
 
 LIMITS = SurfaceLimits()
 
@@ -78,12 +78,39 @@ def check_matrix(matrix: Matrix) -> None:
 
     Raises `PlanError`: names the matrix, the bytes, the limit and what would fit.
     """
-    size, width, pitch = matrix.element_bytes, matrix.width_bytes, matrix.pitch_bytes
-    problem = ""
+    check_pitch(matrix)
+    if problem := unreachable(matrix):
+        raise PlanError(f"{matrix}: {problem}")
+
+
+def check_pitch(matrix: Matrix) -> None:
+    """Refuse rows that lie on top of one another.
+
+    Raises `PlanError`: says how long a row is.
+
+    >>> check_pitch(Matrix("A", rows=64, columns=20, pitch=16, element="f16"))
+    Traceback (most recent call last):
+    layoutalg.core.errors.PlanError: A is 64x20 f16 with 16 elements from row to row: a row has 20 elements, so the leading \
+dimension is 20 at least
+    """
     if matrix.pitch < matrix.columns:
         problem = f"a row has {matrix.columns} elements, so the leading dimension is {matrix.columns} at least"
-    elif width < LIMITS.width_least:
-        fit = _up(LIMITS.width_least, LIMITS.pitch_multiple) // size
+        raise PlanError(f"{matrix}: {problem}")
+
+
+def unreachable(matrix: Matrix, multiple: int = LIMITS.pitch_multiple) -> str:
+    """Why no 2D block message reaches a matrix, and what would fit; nothing where one does.
+
+    What would fit has rows that are a multiple of `multiple` bytes apart.
+
+    >>> unreachable(Matrix("A", rows=64, columns=40, pitch=50, element="f16"))
+    'its rows are 100 bytes apart, which is not a multiple of 16 bytes, as a 2D block message needs; a leading dimension \
+lda = 56 would fit'
+    """
+    size, width, pitch = matrix.element_bytes, matrix.width_bytes, matrix.pitch_bytes
+    problem = ""
+    if width < LIMITS.width_least:
+        fit = _up(LIMITS.width_least, multiple) // size
         problem = (
             f"its rows of {width} bytes are shorter than the {LIMITS.width_least} bytes that a 2D block message needs; "
             f"{fit} columns would fit"
@@ -94,26 +121,25 @@ def check_matrix(matrix: Matrix) -> None:
             f"{LIMITS.width_most // size} columns would fit"
         )
     elif width % LIMITS.width_multiple:
-        fit = _up(width, LIMITS.pitch_multiple) // size
+        fit = _up(width, multiple) // size
         problem = (
             f"its rows of {width} bytes are not a multiple of {LIMITS.width_multiple} bytes, as a 2D block message needs; "
             f"{fit} columns would fit (the added ones hold zeros)"
-        )
-    elif pitch % LIMITS.pitch_multiple:
-        fit = _up(pitch, LIMITS.pitch_multiple) // size
-        problem = (
-            f"its rows are {pitch} bytes apart, which is not a multiple of {LIMITS.pitch_multiple} bytes, as a 2D block "
-            f"message needs; a leading dimension ld{matrix.name.lower()} = {fit} would fit"
         )
     elif pitch > LIMITS.width_most:
         problem = (
             f"its rows are {pitch} bytes apart, more than the {LIMITS.width_most} bytes that a 2D block message "
             f"reaches; a leading dimension of {LIMITS.width_most // size} would fit"
         )
+    elif pitch % LIMITS.pitch_multiple:
+        fit = _up(pitch, multiple) // size
+        problem = (
+            f"its rows are {pitch} bytes apart, which is not a multiple of {LIMITS.pitch_multiple} bytes, as a 2D block "
+            f"message needs; a leading dimension ld{matrix.name.lower()} = {fit} would fit"
+        )
     elif matrix.rows > LIMITS.height_most:
         problem = f"a 2D block message reaches {LIMITS.height_most} rows; {LIMITS.height_most} rows would fit"
-    if problem:
-        raise PlanError(f"{matrix}: {problem}")
+    return problem
 
 
 def _up(value: int, multiple: int) -> int:

@@ -22,7 +22,7 @@ __all__ = ["DEPTHS", "Measured", "measured"]
 
 DEPTHS = (32, 64, 128)
 """How deep the loops of the table are."""
-_SAME = {"lnl": "bmg"}
+_SAME = {"lnl": "bmg", "ptl": "bmg"}
 """lnl has the machine code of bmg: their listings are equal."""
 
 _TABLE = """\

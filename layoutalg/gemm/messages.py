@@ -36,7 +36,6 @@ from layoutalg.core.errors import PlanError
 from layoutalg.core.layout import Layout
 from layoutalg.core.llvm_versions import DEFAULT_LLVM, rules
 from layoutalg.core.whole_numbers import instance_of, whole_number
-from layoutalg.gemm.matrix_in_memory import LIMITS
 from layoutalg.gemm.problem import Problem
 from layoutalg.gemm.product import mlir_type
 from layoutalg.gemm.tiling import Tile, Tiling
@@ -156,15 +155,7 @@ def messages(problem: Problem, tiling: Tiling, llvm: int = DEFAULT_LLVM) -> tupl
     instance_of(tiling, Tiling, "tiling", PlanError)
     llvm = whole_number(llvm, "llvm =", 22, 99, PlanError)
     kind = _Kind(problem.a, problem.b, problem.acc, problem.target, problem.trans_a, problem.trans_b)
-    found = _messages(kind, tiling.tile, tiling.registers, llvm)
-    every, bits = found[0].every, found[0].load.bits
-    reached = problem.lda * every * bits // 8
-    if every > 1 and reached > LIMITS.width_most:
-        raise PlanError(
-            f"trans_a: rows of A of {bits} bits are read two at a time, {reached} bytes apart, and a 2D block message reaches "
-            f"{LIMITS.width_most}; a leading dimension lda = {LIMITS.width_most // every * 8 // bits} would fit"
-        )
-    return found
+    return _messages(kind, tiling.tile, tiling.registers, llvm)
 
 
 class _Kind(NamedTuple):

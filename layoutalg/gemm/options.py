@@ -94,6 +94,9 @@ class TilingOptions(TypedDict, total=False):
     registers: Annotated[int | None, Option("Registers of a thread, 128 or 256.")]
     prefetch: Annotated[str | None, Option("How data is prefetched.", PREFETCHES)]
     distance: Annotated[int | None, Option("How many steps ahead a prefetch asks.")]
+    split_k: Annotated[
+        int | None, Option("Parts of k that workgroups of their own compute; a second kernel adds them.")
+    ]
 
 
 class GemmOptions(GpuProductOptions, TilingOptions, total=False):

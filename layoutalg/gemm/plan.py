@@ -32,19 +32,22 @@ from layoutalg.core.llvm_versions import DEFAULT_LLVM
 from layoutalg.core.notation import Distributed, Machine, Operand, PictureOptions, own_sizes, product_operands
 from layoutalg.core.whole_numbers import as_flag, one_of
 from layoutalg.gemm.fragments import Fragment
+from layoutalg.gemm.launched import Launched
 from layoutalg.gemm.matrix_in_memory import Matrix
 from layoutalg.gemm.messages import Message, messages
 from layoutalg.gemm.problem import Problem
 from layoutalg.gemm.product import mlir_type
 from layoutalg.gemm.registers import Registers, registers
 from layoutalg.gemm.search import Found, search
+from layoutalg.gemm.split_k import part_steps, reduction_grid, workspace_bytes
 from layoutalg.gemm.tiling import Tile, Tiling
 from layoutalg.gemm.versions import checked_version
-from layoutalg.hardware import Dpas
+from layoutalg.hardware import Dpas, XeChip
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
+    from layoutalg.gemm.launch import Launch
     from layoutalg.gemm.layouts import Layouts
     from layoutalg.gemm.listing import Listing
     from layoutalg.viz.picture import Picture
@@ -55,10 +58,11 @@ LEVELS = ("lane", "subgroup", "workgroup")
 
 
 @dataclass(frozen=True)
-class Gemm(Distributed):
+class Gemm(Distributed, Launched):
     """A planned product: the problem, and every choice made for it. `emit` writes the kernel, `simulate` runs it.
 
-    `llvm` is the version that the kernel is written for: 22 lowers small messages alone, 23 and 24 large ones.
+    `llvm` is the version that the kernel is written for: 22 lowers small messages alone, 23 and 24 large ones. `board` is a
+    product of your own, whose numbers were used instead of the target's.
 
     >>> la.plan_gemm(512, 512, 512).llvm
     24
@@ -67,6 +71,7 @@ class Gemm(Distributed):
     problem: Problem
     tiling: Tiling
     llvm: int = DEFAULT_LLVM
+    board: XeChip | None = None
 
     @property
     def m(self) -> int:
@@ -163,13 +168,15 @@ class Gemm(Distributed):
 
     @cached_property
     def messages(self) -> tuple[Message, ...]:
-        """The load messages of a step.
+        """The block messages of a step that load A and B; those of `problem.edges` are loaded element by element.
 
         >>> gemm = la.plan_gemm(64, 64, 64, tile=(16, 32), k_step=32, registers=256)
         >>> [message.load.name for message in gemm.messages]
         ['read_16b_16r16x2c', 'read_transform_16b_32r16x2c']
         """
-        return messages(self.problem, self.tiling, self.llvm)
+        edges = self.problem.edges
+        found = messages(self.problem, self.tiling, self.llvm)
+        return tuple(message for message in found if message.operand not in edges) if edges else found
 
     @property
     def blocks(self) -> tuple[int, int]:
@@ -182,13 +189,33 @@ class Gemm(Distributed):
 
     @property
     def grid(self) -> tuple[int, int, int]:
-        """Workgroups to launch: x over n, y over m, z over the batch.
+        """Workgroups to launch: x over n, y over m, z over the parts of k and the batch.
 
         >>> la.plan_gemm(40, 80, 48, tile=(32, 32), subgroups=(1, 1), batch=5).grid
         (3, 2, 5)
         """
         whole = self.tiling.workgroup_tile
-        return -(-self.n // whole.n), -(-self.m // whole.m), self.problem.batch
+        return -(-self.n // whole.n), -(-self.m // whole.m), self.problem.batch * self.tiling.split_k
+
+    @property
+    def reduction_grid(self) -> tuple[int, int, int]:
+        """Workgroups of the second kernel, `gemm_reduce`, which adds the parts of k; (0, 0, 0) where nothing is split.
+
+        Each is one subgroup. It takes the arguments of the first kernel, and is launched behind it in the same queue.
+
+        >>> la.plan_gemm(64, 64, 4096, split_k=4).reduction_grid
+        (4, 8, 1)
+        """
+        return reduction_grid(self.problem, self.tiling)
+
+    @property
+    def workspace_bytes(self) -> int:
+        """Bytes of the argument `workspace`, at a multiple of 64: the sums of all parts; 0 where nothing is split.
+
+        >>> la.plan_gemm(64, 64, 4096, split_k=4).workspace_bytes
+        65536
+        """
+        return workspace_bytes(self.problem, self.tiling)
 
     @property
     def workgroup(self) -> tuple[int, int, int]:
@@ -201,12 +228,12 @@ class Gemm(Distributed):
 
     @property
     def k_steps(self) -> int:
-        """Steps of the loop over k.
+        """Steps of the loop over k, of the longest part where k is in parts.
 
         >>> la.plan_gemm(72, 200, 136, k_step=16).k_steps
         9
         """
-        return -(-self.k // self.tile.k)
+        return part_steps(self.k, self.tile.k, self.tiling.split_k)
 
     @property
     def dpas_per_step(self) -> int:
@@ -234,7 +261,8 @@ class Gemm(Distributed):
         >>> la.plan_gemm(64, 64, 64, tile=(32, 32), subgroups=(1, 1)).dpas_total
         128
         """
-        return self.dpas_per_step * self.k_steps * self.subgroups_total
+        steps = -(-self.k // self.tile.k)
+        return self.dpas_per_step * steps * self.subgroups_total // self.tiling.split_k
 
     @property
     def bytes_per_step(self) -> int:
@@ -243,7 +271,7 @@ class Gemm(Distributed):
         >>> la.plan_gemm(64, 64, 64, tile=(16, 32), k_step=32).bytes_per_step
         3072
         """
-        return sum(message.bytes for message in self.messages)
+        return sum(message.bytes for message in messages(self.problem, self.tiling, self.llvm))
 
     @property
     def fragments(self) -> tuple[Fragment, Fragment, Fragment]:
@@ -327,7 +355,7 @@ class Gemm(Distributed):
         >>> la.plan_gemm(4096, 4096, 4096, target="bmg").candidates.best.tiling.tile
         Tile(m=32, n=64, k=64)
         """
-        return search(self.problem, llvm=self.llvm)
+        return search(self.problem, llvm=self.llvm, chip=self.board)
 
     @property
     def parameters(self) -> tuple[tuple[str, str], ...]:
@@ -337,6 +365,7 @@ class Gemm(Distributed):
         ['bias', 'm', 'n', 'k', 'lda', 'ldb', 'ldc', 'stride_a', 'stride_b', 'stride_c']
         """
         addresses = ("a", "b", "c", *(("bias",) if self.problem.bias else ()))
+        addresses += ("workspace",) if self.tiling.split_k > 1 else ()
         strides = ("stride_a", "stride_b", "stride_c") if self.problem.batch > 1 else ()
         return (
             *((name, "i64") for name in addresses),
@@ -362,32 +391,59 @@ class Gemm(Distributed):
         """
         return (*self.sizes, *(self.problem.strides if self.problem.batch > 1 else ()))
 
-    def emit(self, level: str = "lane", *, llvm: int | None = None, static: bool = False) -> str:
+    def emit(
+        self, level: str = "lane", *, llvm: int | None = None, static: bool = False, pointers: bool | None = None
+    ) -> str:
         """The kernel as MLIR text, for the plan's version of LLVM or another one.
 
-        It takes the addresses of A, B and C (i64, multiples of 64), that of the bias if there is one, and `arguments`, and
-        runs on `grid` workgroups of `workgroup` work-items. `static` writes the sizes into it. Level `workgroup` is for LLVM's
+        It takes the addresses of A, B and C (multiples of `problem.alignments`), that of the bias if there is one (in C's type,
+        at a multiple of C's alignment), that of a workspace of `workspace_bytes` where k is in parts (then the module has a
+        second kernel, `gemm_reduce`), and `arguments`, and runs on `grid` workgroups of `workgroup` work-items; `launch` has
+        all of it. At lane level addresses are pointers, so that any host passes its buffers; with `pointers=False`, and at the
+        other levels, they are numbers (i64). `static` writes the sizes into the kernel. Level `workgroup` is for LLVM's
         pipeline with `xegpu-op-level=workgroup`, `subgroup` for its pass `xegpu-blocking` and then `xegpu-op-level=subgroup`.
 
         Raises:
             PlanError: for other levels and versions, and for kernels that this version of LLVM cannot lower from the level;
-                says in LLVM's words why, and which level and version can.
+                says in LLVM's words why, and which level and version can. For pointers at other levels than `lane`.
 
-        >>> la.plan_gemm(64, 64, 64, tile=(32, 32), k_step=16).emit("lane").count("xegpu.dpas")
+        >>> gemm = la.plan_gemm(64, 64, 64, tile=(32, 32), k_step=16)
+        >>> gemm.emit("lane").count("xegpu.dpas")
         8
+        >>> "%pointer_a: !llvm.ptr<1>" in gemm.emit(), "%a: i64" in gemm.emit(pointers=False)
+        (True, True)
         """
         level = one_of(level, LEVELS, "level", PlanError)
         static = as_flag(static, "static", PlanError)
+        pointers = level == "lane" if pointers is None else as_flag(pointers, "pointers", PlanError)
+        if pointers and level != "lane":
+            raise PlanError(f"pointers at level {level!r}: kernels take pointers at level 'lane', i64 at the others")
         if llvm is not None and (version := checked_version(llvm)) != self.llvm:
-            return replace(self, llvm=version).emit(level, static=static)
+            return replace(self, llvm=version).emit(level, static=static, pointers=pointers)
         from layoutalg.gemm.emission.lane import emit_lane
         from layoutalg.gemm.emission.refusals import check_level
         from layoutalg.gemm.emission.subgroup import emit_subgroup
         from layoutalg.gemm.emission.workgroup import emit_workgroup
 
         check_level(self, level)
-        emitters = {"lane": emit_lane, "subgroup": emit_subgroup, "workgroup": emit_workgroup}
-        return emitters[level](self, static=static)
+        if self.tiling.split_k > 1 and level != "lane":
+            raise PlanError(
+                f"level {level!r} with k in {self.tiling.split_k} parts: level 'lane' has it; split_k = 1 has every level"
+            )
+        if level == "lane":
+            return emit_lane(self, static=static, pointers=pointers)
+        return (emit_subgroup if level == "subgroup" else emit_workgroup)(self, static=static)
+
+    @property
+    def launch(self) -> Launch:
+        """What a host program has to know to launch the kernel at lane level: names, sizes, arguments, memory, flags.
+
+        >>> [argument.name for argument in la.plan_gemm(64, 64, 64).launch.arguments if argument.kind == "pointer"]
+        ['a', 'b', 'c']
+        """
+        from layoutalg.gemm.launch import launch_of_gemm
+
+        return launch_of_gemm(self)
 
     def listing(self) -> Listing:
         """The machine code of the kernel, made by the installed compilers: every instruction of its loop by name.

@@ -6,8 +6,8 @@
 
 A product that cannot be planned has a row too: `error` says why, and what would be planned is None.
 
->>> row_of({"m": 64, "n": 64, "k": 50})["error"][:63]
-'A is 64x50 f16: its rows are 100 bytes apart, which is not a mu'
+>>> row_of({"m": 64, "n": 64, "k": 50, "lda": 40})["error"][51:]
+'row has 50 elements, so the leading dimension is 50 at least'
 """
 
 from __future__ import annotations
@@ -45,6 +45,7 @@ _OF_PLAN = (
     "registers",
     "prefetch",
     "distance",
+    "split_k",
     "workgroups",
     "waves",
     "dpas",
@@ -72,7 +73,7 @@ def arguments_of(given: object) -> Arguments:
     >>> arguments_of({"m": 64, "n": 64, "k": 64, "colour": "red"})
     Traceback (most recent call last):
     layoutalg.core.errors.PlanError: problem with 'colour': expected m, n, k, a, b, c, acc, target, lda, ldb, ldc, trans_a,
-    trans_b, batch, alpha, beta, bias, activation, tile, subgroups, k_step, registers, prefetch, distance
+    trans_b, batch, alpha, beta, bias, activation, tile, subgroups, k_step, registers, prefetch, distance, split_k
     """
     if isinstance(given, Problem):
         return {name: getattr(given, name) for name in _OF_PROBLEM}
@@ -131,6 +132,7 @@ def row_of(arguments: Arguments, llvm: int = DEFAULT_LLVM) -> Row:
         "registers": tiling.registers,
         "prefetch": tiling.prefetch,
         "distance": tiling.distance,
+        "split_k": tiling.split_k,
         "workgroups": line.workgroups,
         "waves": line.waves,
         "dpas": plan.dpas_total,

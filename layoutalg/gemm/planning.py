@@ -11,13 +11,16 @@ from typing import Literal, Unpack, overload
 from layoutalg.core.errors import PlanError
 from layoutalg.core.llvm_versions import DEFAULT_LLVM
 from layoutalg.core.messages import shown
+from layoutalg.core.whole_numbers import instance_of
 from layoutalg.gemm.amx.plan import AmxGemm, plan_amx
 from layoutalg.gemm.amx.problem import TARGETS as AMX_TARGETS
 from layoutalg.gemm.options import GemmOptions, GpuProductOptions, ProductOptions, TilingOptions, check_names, part
 from layoutalg.gemm.plan import Gemm
 from layoutalg.gemm.problem import Problem
 from layoutalg.gemm.search import Choices, search
+from layoutalg.gemm.split_k import check_split
 from layoutalg.gemm.versions import checked_version
+from layoutalg.hardware import XeChip
 
 __all__ = ["plan_gemm"]
 
@@ -47,6 +50,7 @@ def plan_gemm(
     target: str = ...,
     *,
     llvm: int = ...,
+    chip: XeChip | None = ...,
     **options: Unpack[GemmOptions],
 ) -> Gemm: ...
 def plan_gemm(
@@ -59,15 +63,18 @@ def plan_gemm(
     target: str = "pvc",
     *,
     llvm: int = DEFAULT_LLVM,
+    chip: XeChip | None = None,
     **options: Unpack[GemmOptions],
 ) -> Gemm | AmxGemm:
     """Plan C = activation(alpha * A B + beta * C + bias) for row-major matrices.
 
     A is m x k (in memory k x m with `trans_a`), B is k x n (n x k with `trans_b`). `tile` is (m, n) of the block of C that one
-    subgroup computes, `k_step` the depth of a step, `subgroups` (rows, columns) of a workgroup; `registers`, `prefetch` and
-    `distance` are those of `Tiling`. What is not given is chosen. `lda`, `ldb`, `ldc` are the elements from one row to the next
-    in memory: where a row's bytes don't suit the hardware, padding the rows in memory does. Targets `amx`, `spr` and `gnr` are
-    CPUs: their plan is that of `plan_amx`, which has options of its own. `a` is f16 unless given, and bf16 for CPUs.
+    subgroup computes, `k_step` the depth of a step, `subgroups` (rows, columns) of a workgroup; `registers`, `prefetch`,
+    `distance` and `split_k` are those of `Tiling`. What is not given is chosen. `lda`, `ldb`, `ldc` are the elements from one
+    row to the next in memory. Where a matrix doesn't suit block messages, lanes move its elements (`problem.edges` says why,
+    and what would fit). Targets `amx`, `spr` and `gnr` are CPUs: their plan is that of `plan_amx`, which has options of its
+    own. `a` is f16 unless given, and bf16 for CPUs. A target may be a product: `"b570"`. `chip` is a board of your own
+    (`la.hardware.read_chip`), whose target is then the plan's.
 
     Raises:
         PlanError: for types, targets, tiles and sizes that are not planned; says what would fit.
@@ -76,12 +83,12 @@ def plan_gemm(
     1
     >>> plan_gemm(64, 64, 64).problem.a, plan_gemm(64, 64, 64, target="spr").problem.a
     ('f16', 'bf16')
-    >>> plan_gemm(64, 64, 50)
-    Traceback (most recent call last):
-    layoutalg.core.errors.PlanError: A is 64x50 f16: its rows are 100 bytes apart, which is not a multiple of 16 bytes, \
-as a 2D block message needs; a leading dimension lda = 56 would fit
+    >>> plan_gemm(64, 64, 50).problem.edges["A"]
+    'its rows are 100 bytes apart, which is not a multiple of 16 bytes, as a 2D block message needs; a leading dimension \
+lda = 56 would fit'
     """
     check_names("plan_gemm", options, GemmOptions)
+    target = _target_of(target, chip)
     chosen = part(TilingOptions, options)
     if isinstance(target, str) and target in AMX_TARGETS:  # pyright: ignore[reportUnnecessaryIsInstance]
         for name, given in chosen.items():
@@ -105,4 +112,16 @@ as a 2D block message needs; a leading dimension lda = 56 would fit
         )
     choices = Choices(**chosen)  # pyright: ignore[reportArgumentType]  it makes pairs of any sequences
     version = checked_version(llvm)
-    return Gemm(problem, search(problem, choices, version).best.tiling, version)
+    tiling = search(problem, choices, version, chip).best.tiling
+    check_split(problem, tiling)
+    return Gemm(problem, tiling, version, chip)
+
+
+def _target_of(target: str, chip: XeChip | None) -> str:
+    """The target that a board's kernels are for, where a board is given."""
+    if chip is None:
+        return target
+    instance_of(chip, XeChip, "chip", PlanError)
+    if target not in ("pvc", chip.target):  # "pvc" is the default
+        raise PlanError(f"target {shown(target)}: chip is {chip.product}, whose kernels are those of {chip.target}")
+    return chip.target

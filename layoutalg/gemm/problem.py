@@ -13,14 +13,15 @@ By hand: of a product of 64x32 and 32x128 where B lies transposed, B takes 128 r
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from math import gcd
 from typing import Unpack
 
 from layoutalg.core.errors import PlanError, VerificationError
 from layoutalg.core.messages import shown
-from layoutalg.gemm.matrix_in_memory import check_matrix
+from layoutalg.gemm.edges import edges
+from layoutalg.gemm.matrix_in_memory import check_pitch
 from layoutalg.gemm.options import GpuProductOptions
 from layoutalg.gemm.product import Product, checked_fields, element_named
 from layoutalg.hardware import Dpas, SurfaceLimits, dpas, target_info
@@ -64,8 +65,7 @@ class Problem(Product):
         """A product, checked. B has A's type unless given; the accumulators are f32 or s32, and C has their type.
 
         Raises:
-            PlanError: for types, targets and sizes that are not planned, and for matrices that no message reaches; says what
-                would fit.
+            PlanError: for types, targets and sizes that are not planned, and for rows that overlap; says what would fit.
 
         >>> Problem.of(64, 64, 64, "f64")
         Traceback (most recent call last):
@@ -87,7 +87,7 @@ class Problem(Product):
         made = cls(a=a, b=b, c=c, target=target, **checked_fields(m, n, k, {**options, "acc": acc}))
         if target_info(target).surface is not None:
             for matrix in made.matrices:
-                check_matrix(matrix)
+                check_pitch(matrix)
         return made
 
     @cached_property
@@ -101,18 +101,29 @@ class Problem(Product):
 
     @property
     def strides(self) -> tuple[int, int, int]:
-        """Elements from one matrix of a batch to the next, for A, B and C: whole rows.
+        """Elements from one matrix of a batch to the next, for A, B and C: they follow each other without a gap.
 
-        Each matrix begins at a multiple of 64 bytes, as block messages need it; up to three rows between them are padding.
-
-        >>> Problem.of(64, 64, 64, batch=3, lda=72).strides
-        (4608, 4096, 4096)
+        >>> Problem.of(1, 64, 72, "tf32", batch=3, ldb=80).strides
+        (72, 5760, 64)
         """
-        of_a, of_b, of_c = (
-            _up(matrix.rows, ALIGNMENT // gcd(ALIGNMENT, matrix.pitch_bytes)) * matrix.pitch for matrix in self.matrices
-        )
+        of_a, of_b, of_c = (matrix.rows * matrix.pitch for matrix in self.matrices)
         return of_a, of_b, of_c
 
+    @cached_property
+    def edges(self) -> Mapping[str, str]:
+        """The matrices that no 2D block message reaches, by name: why, and what would fit. Lanes move their elements.
 
-def _up(value: int, multiple: int) -> int:
-    return -(-value // multiple) * multiple
+        >>> list(Problem.of(64, 64, 50).edges), list(Problem.of(64, 64, 64).edges)
+        (['A'], [])
+        """
+        return edges(self)
+
+    @property
+    def alignments(self) -> tuple[int, int, int]:
+        """At a multiple of how many bytes A, B and C must begin: of 64 for block messages, of an element for lanes.
+
+        >>> Problem.of(64, 64, 50).alignments
+        (2, 64, 64)
+        """
+        of_a, of_b, of_c = (one.element_bytes if one.name in self.edges else ALIGNMENT for one in self.matrices)
+        return of_a, of_b, of_c

@@ -58,6 +58,8 @@ def _because(problem: Problem, forms: Forms, found: Times, name: str, row: int, 
         what = {"none": "that nothing prefetched", "lines": "that is prefetched into L3 only"}
         kind = PREFETCHES[int(forms.prefetch[row])]
         return f"every step waits {clocks:.0f} clocks for data {what.get(kind, 'that is prefetched too late')}"
+    if name == "reduction":
+        return f"k is in {forms.parts[row]:.0f} parts, which a second kernel adds"
     if name == "ends":
         waves = int(found.waves[row])
         return f"{waves} wave{'s' * (waves != 1)} begin with empty caches and end with storing C"

@@ -28,6 +28,8 @@ The rules, and what they leave out:
 - Memory gives every matrix once while A and B fit into L3 together. Beyond that, every wave reads the rows and columns that it
   spans, except for the part of A and B that L3 has room for (as if it replaced lines at random).
 - While the cores wait for a step's data, memory gives nothing.
+- Where k is in parts, the sums are written to memory and read from L3 by a second kernel, which costs the time between two
+  kernels of a queue (2 microseconds, assumed), a latency of memory and its bytes from L3.
 
 The clock is the product's highest; chips slow down under load. On B580 the fastest published kernels reach 82 % of the peak.
 """
@@ -48,6 +50,7 @@ from layoutalg.gemm.options import PREFETCHES
 from layoutalg.gemm.problem import Problem
 from layoutalg.gemm.product import mlir_type
 from layoutalg.gemm.ranking import Numbers, Predicted
+from layoutalg.gemm.split_k import pitch_of_parts
 from layoutalg.gemm.tiling import Tile, Tiling
 from layoutalg.hardware import XeChip, xe_chip
 
@@ -56,6 +59,10 @@ __all__ = ["CAVEAT", "LIMITS", "Forms", "Roofline", "Times", "roofline", "times"
 LIMITS = ("matrix", "issue", "L1", "L3", "memory")
 """What can limit a kernel: the matrix engines, the instructions, bytes from L1, from L3, from memory."""
 CAVEAT = "computed from published and assumed numbers; nothing ran on the chip; published kernels reach 70 to 82 % of the peak"
+_SUM_BYTES = 4
+"""Bytes of a sum in the workspace of work split over k."""
+_SECOND_LAUNCH = 2e-6
+"""Seconds between the end of a kernel and the start of the next one in its queue (assumed: nothing was measured)."""
 _MEMORY_LATENCIES = 2
 """Memory is about twice as far away as L3 (assumed)."""
 
@@ -73,6 +80,7 @@ class Forms:
     prefetch: Numbers
     distance: Numbers
     instructions: Numbers
+    parts: Numbers
 
     @classmethod
     def of(cls, tilings: list[tuple[Tiling, float]]) -> Forms:
@@ -85,6 +93,7 @@ class Forms:
                 PREFETCHES.index(t.prefetch),
                 t.distance,
                 count,
+                t.split_k,
             )
             for t, count in tilings
         ]
@@ -92,9 +101,19 @@ class Forms:
 
     def tiling(self, row: int) -> Tiling:
         """One of the tilings."""
-        columns = (self.m, self.n, self.k, self.rows, self.columns, self.registers, self.prefetch, self.distance)
-        m, n, k, rows, across, registers, prefetch, distance = (int(column[row]) for column in columns)
-        return Tiling(Tile(m, n, k), (rows, across), registers, PREFETCHES[prefetch], distance)
+        columns = (
+            self.m,
+            self.n,
+            self.k,
+            self.rows,
+            self.columns,
+            self.registers,
+            self.prefetch,
+            self.distance,
+            self.parts,
+        )
+        m, n, k, rows, across, registers, prefetch, distance, parts = (int(column[row]) for column in columns)
+        return Tiling(Tile(m, n, k), (rows, across), registers, PREFETCHES[prefetch], distance, parts)
 
     @property
     def count(self) -> Numbers:
@@ -188,8 +207,9 @@ def times(problem: Problem, forms: Forms, chip: XeChip | None = None) -> Times:
 
     high, wide = forms.workgroup_m, forms.workgroup_n
     grid_m, grid_n = np.ceil(problem.m / high), np.ceil(problem.n / wide)
-    workgroups = grid_m * grid_n * problem.batch
-    steps = np.ceil(problem.k / forms.k)
+    workgroups = grid_m * grid_n * problem.batch * forms.parts
+    steps = np.ceil(np.ceil(problem.k / forms.k) / forms.parts)
+    split = forms.parts > 1
     room = chip.engines * chip.engine_threads * 128 / forms.registers
     resident = np.maximum(1.0, np.floor(room / forms.count))
 
@@ -198,7 +218,7 @@ def times(problem: Problem, forms: Forms, chip: XeChip | None = None) -> Times:
     shared = forms.k * (high * of_a + wide * of_b)
     held = np.where(forms.prefetch > 0, 1 + forms.distance, 1.0)
     step_l3 = np.where(resident * shared * held <= chip.l1_bytes, shared, step_l1)
-    tile_c = high * wide * of_c * (2 if problem.beta else 1)
+    tile_c = high * wide * np.where(split, _SUM_BYTES, of_c * (2 if problem.beta else 1))
 
     def wave(count: Numbers) -> dict[str, Numbers]:
         """The clocks of a step by limit, of its wait, and of the ends, where a core has so many workgroups."""
@@ -236,9 +256,11 @@ def times(problem: Problem, forms: Forms, chip: XeChip | None = None) -> Times:
     result = problem.batch * problem.m * problem.n * of_c * (2 if problem.beta else 1)
     across = np.minimum(grid_n, slots)
     down = np.minimum(grid_m, np.ceil(slots / grid_n))
-    spanned = (full + some) * problem.k * (down * high * of_a + across * wide * of_b)
+    abreast = np.minimum(forms.parts, np.maximum(1.0, slots / (grid_m * grid_n)))  # parts of k in one wave
+    spanned = (full + some) * abreast * problem.k / forms.parts * (down * high * of_a + across * wide * of_b)
     lost = max(0.0, 1 - chip.l3_bytes / once)
-    memory_bytes = result + once + lost * np.maximum(0.0, spanned - once)
+    sums = np.where(split, forms.parts * problem.batch * problem.m * pitch_of_parts(problem.n) * _SUM_BYTES, 0.0)
+    memory_bytes = result + once + lost * np.maximum(0.0, spanned - once) + sums
     memory = memory_bytes / chip.memory_clock_bytes
 
     peak = problem.flops / (chip.cores * chip.rate(problem.a)) + 0 * forms.m
@@ -251,8 +273,13 @@ def times(problem: Problem, forms: Forms, chip: XeChip | None = None) -> Times:
         "waiting": (steps - 1) * summed("waiting"),  # no prefetch asks for the first step: its wait is one of the ends
         "ends": summed("ends"),
     }
+    if split.any():
+        # started behind the first kernel; all parts are loaded at once, from L3, where they were just written
+        second = _SECOND_LAUNCH * chip.clock_ghz * 1e9 + _MEMORY_LATENCIES * chip.l3_latency
+        parts["reduction"] = np.where(split, second + (sums + result) / chip.l3_clock_bytes, 0.0)
     inside = np.sum(list(parts.values()), axis=0)
-    parts["memory"] = np.maximum(0.0, memory + parts["waiting"] - inside)
+    after = parts.get("reduction", 0.0)  # memory has given its bytes before
+    parts["memory"] = np.maximum(0.0, memory + parts["waiting"] - (inside - after))
     limits = {name: steps * summed(name) for name in ("matrix", "issue", "L1", "L3")} | {"memory": memory}
     shown = {
         name: np.where(full > 0, whole[name], remaining[name]) for name in ("matrix", "issue", "L1", "L3", "waiting")

@@ -49,6 +49,8 @@ def execute(
 ) -> tuple[NDArray[Any], Executed | None]:
     """C after the launch, and what the launch executed, if that is to be `counted` ("messages" or "lines").
 
+    Where k is in parts, the reduction is launched behind it; what is counted is the product's kernel.
+
     A is m x k (k x m with `trans_a`), B is k x n (n x k with `trans_b`), C is m x n; of a batch each has another dimension in
     front. `c` is C before the launch, for a beta that is not 0; `bias` has m or n numbers. `text` is the kernel to run, by
     default what the plan emits at this level. `progress` is told the part of the workgroups that is done.
@@ -57,6 +59,7 @@ def execute(
         PlanError: an array has another shape than the plan, or values that its type can't hold; `c` or `bias` is missing.
         SizeError: the matrices are too large to be laid out.
     """
+    from layoutalg.gemm.emission.kernel import KERNEL, REDUCE
     from layoutalg.simulate import Memory, run_kernel
 
     problem, (in_a, in_b, in_c) = gemm.problem, gemm.matrices
@@ -72,21 +75,25 @@ def execute(
         inputs["bias"] = held("bias", bias, (problem.count(problem.bias or "row"),), problem.c)
     for array in inputs.values():
         array.flags.writeable = False
-    names = [name if name == "bias" else name.upper() for name, kind in gemm.parameters if kind == "i64"]
+    pointers = [argument.name for argument in gemm.launch.arguments if argument.kind == "pointer"]
+    names = [name if name == "bias" else name.upper() for name in pointers]
     addresses = {name: memory.bind(name, array) for name, array in inputs.items()}
     rows = result.reshape(-1, in_c.pitch)
     extent = rows.shape[0] - result.shape[1] + in_c.rows, in_c.columns
     addresses["C"] = memory.bind("C", rows, extent=extent, initialised=c is not None)
-    executed = run_kernel(
-        gemm.emit(level) if text is None else text,
-        [*(addresses[name] for name in names if name in addresses), *gemm.arguments],
-        gemm.grid,
-        memory,
-        target=gemm.target,
-        progress=progress,
-        work=_work(gemm),
-        counted=counted,
-    )
+    if gemm.workspace_bytes:
+        workspace = poisoned((gemm.workspace_bytes // 4,), numpy_type(gemm.accumulator))
+        addresses["WORKSPACE"] = memory.bind("workspace", workspace, initialised=False)
+    kernel = gemm.emit(level) if text is None else text
+    given = [*(addresses[name] for name in names if name in addresses), *gemm.arguments]
+    more: dict[str, Any] = {"target": gemm.target, "work": _work(gemm)}
+    if not gemm.workspace_bytes:
+        executed = run_kernel(kernel, given, gemm.grid, memory, progress=progress, counted=counted, **more)
+    else:
+        executed = run_kernel(
+            kernel, given, gemm.grid, memory, kernel=KERNEL, progress=progress, counted=counted, **more
+        )
+        run_kernel(kernel, given, gemm.reduction_grid, memory, kernel=REDUCE, **more)
     found = result[:, : in_c.rows, : in_c.columns].copy()
     return found if batch > 1 else found[0], executed
 

@@ -23,7 +23,7 @@ question has the same answer always.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from functools import lru_cache
 from itertools import product
 
@@ -35,6 +35,7 @@ from layoutalg.core.llvm_versions import DEFAULT_LLVM
 from layoutalg.core.whole_numbers import instance_of, one_of
 from layoutalg.core.whole_numbers import whole_number as whole
 from layoutalg.gemm.counting import asked, instructions
+from layoutalg.gemm.edges import edges, loop_edges
 from layoutalg.gemm.matrix_in_memory import whole_number
 from layoutalg.gemm.options import PREFETCHES
 from layoutalg.gemm.problem import Problem
@@ -42,8 +43,8 @@ from layoutalg.gemm.ranking import Numbers, Ranked, longest
 from layoutalg.gemm.registers import registers
 from layoutalg.gemm.rejections import reason
 from layoutalg.gemm.roofline import Forms, Roofline, Times, roofline, times
-from layoutalg.gemm.sharing import takes_whole_lines
-from layoutalg.gemm.tiling import REGISTERS, Tile, Tiling, pair, register_file
+from layoutalg.gemm.sharing import check_lines, takes_whole_lines
+from layoutalg.gemm.tiling import MOST_PARTS, REGISTERS, Tile, Tiling, pair, register_file
 from layoutalg.hardware import XeChip, xe_chip
 
 __all__ = ["Candidate", "Choices", "Found", "refused", "search"]
@@ -53,6 +54,14 @@ COLUMNS = (16, 32, 48, 64)
 DEPTHS = (1, 2, 4)
 """Instructions along k in one step of the loop: 128 bytes of a row at most. Twice as deep steps have 1 % fewer instructions
 (listings of 32x64 on pvc: 1.44 and 1.42 per dpas) and twice as much on its way, 256 KiB for a workgroup of 256x256."""
+PARTS = (2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64)
+"""In how many parts k is computed where C has too few tiles for the chip (`layoutalg.gemm.split_k`)."""
+_DEEP = 1024
+"""Less deep products are not split unless asked: their time is that of two launches, which the model knows least of."""
+_WORTH = 0.9
+"""A split takes this part of the time without one, or less: it needs a workspace and a second kernel."""
+_EDGE_ROWS, _EDGE_COLUMNS = (8, 16, 32), (16, 32)
+"""Tiles where lanes load A or B themselves: every element of a fragment has instructions of its own."""
 GRID = (1, 2, 4, 8, 16, 32, 64)
 _LARGEST = (8, 4)
 """The workgroup whose subgroups prefetch the least each: what doesn't fit here fits nowhere."""
@@ -74,6 +83,7 @@ class Choices:
     registers: int | None = None
     prefetch: str | None = None
     distance: int | None = None
+    split_k: int | None = None
 
     def __post_init__(self) -> None:
         for name in ("tile", "subgroups"):
@@ -88,6 +98,8 @@ class Choices:
             one_of(self.prefetch, PREFETCHES, "prefetch", PlanError)
         if self.distance is not None:
             object.__setattr__(self, "distance", whole_number("distance", self.distance, 64))
+        if self.split_k is not None:
+            object.__setattr__(self, "split_k", whole_number("split_k", self.split_k, MOST_PARTS))
 
 
 @dataclass(frozen=True)
@@ -211,6 +223,14 @@ def _check(problem: Problem, choices: Choices) -> None:
         if size % step:
             name = f"tile {rows}x{columns}" if what == "tile" else f"k_step = {size}"
             raise PlanError(f"{name}: {size} is no multiple of {step}; {unit.builtin} is {unit.m}x{unit.n}x{unit.k}")
+    if choices.prefetch not in (None, "none"):
+        for name in loop_edges(problem):
+            raise PlanError(
+                f"prefetch {choices.prefetch}: lanes load {name}, and nothing is prefetched; prefetch none would do. "
+                f"Of {name}, {edges(problem)[name]}"
+            )
+        if choices.prefetch == "lines":
+            check_lines(problem)
     down, across = choices.subgroups or (1, 1)
     most = xe_chip(problem.target).threads(choices.registers or min(REGISTERS))
     if down * across > most:
@@ -221,8 +241,54 @@ def _check(problem: Problem, choices: Choices) -> None:
 def _search(problem: Problem, choices: Choices, llvm: int, chip: XeChip) -> Found:
     """The search for arguments that are checked."""
     forms = _forms(problem, choices, llvm, chip)
+    if choices.split_k is not None:
+        forms = _those_with_parts(problem, forms, choices.split_k)
     found = times(problem, forms, chip)
-    return Found(problem, chip, forms, found, _order(forms, found))
+    order = _order(forms, found)
+    if choices.split_k is None and _might_split(problem, found, int(order[0])):
+        more = _in_parts(problem, forms, found, chip)
+        split = times(problem, more, chip)
+        best = _order(more, split)
+        if split.clocks[best[0]] < _WORTH * found.clocks[order[0]]:
+            forms, found, order = more, split, best
+    return Found(problem, chip, forms, found, order)
+
+
+def _might_split(problem: Problem, found: Times, best: int) -> bool:
+    """Whether work split over k could be faster: a tenth and more above what no split changes."""
+    least = found.parts["peak"][best], found.limits["memory"][best]
+    deep = problem.k >= _DEEP and problem.acc in ("f32", "s32") and not problem.edges
+    return deep and bool(_WORTH * found.clocks[best] > max(least))
+
+
+def _in_parts(problem: Problem, forms: Forms, found: Times, chip: XeChip) -> Forms:
+    """The forms, and behind them those with k in parts: at least two steps each, where one launch leaves cores without work."""
+    columns, room = _columns(forms), chip.cores * found.resident
+    blocks = [columns]
+    for parts in PARTS:
+        each, full = _parts(problem, forms, parts)
+        fits = (each >= 2) & (full == parts) & (found.workgroups * parts <= 2 * room)
+        some = columns[:, fits].copy()
+        some[-1] = parts
+        blocks.append(some)
+    return Forms(*np.concatenate(blocks, axis=1))
+
+
+def _those_with_parts(problem: Problem, forms: Forms, parts: int) -> Forms:
+    """The forms whose steps make so many parts; all where none does, and `check_split` says what would do."""
+    fits = _parts(problem, forms, parts)[1] == parts
+    return Forms(*_columns(forms)[:, fits]) if fits.any() else forms
+
+
+def _parts(problem: Problem, forms: Forms, parts: int) -> tuple[Numbers, Numbers]:
+    """The steps of the longest of so many parts, and how many parts such steps make."""
+    steps = np.ceil(problem.k / forms.k)
+    each = np.ceil(steps / parts)
+    return each, np.ceil(steps / each)
+
+
+def _columns(forms: Forms) -> Numbers:
+    return np.array([getattr(forms, one.name) for one in fields(forms)])
 
 
 def _order(forms: Forms, found: Times) -> NDArray[np.intp]:
@@ -248,7 +314,8 @@ def _forms(problem: Problem, choices: Choices, llvm: int, chip: XeChip) -> Forms
         m, n, k, held, prefetch, distance = (np.full(count, float(one)) for one in fixed)
         rows, columns = (grids[side].astype(np.int64) for side in (0, 1))
         counts = instructions(_loop_of(problem), form, rows, columns, llvm).astype(np.float64)
-        blocks.append(np.array((m, n, k, *grids, held, prefetch, distance, counts)))
+        parts = np.full(count, float(choices.split_k or 1))
+        blocks.append(np.array((m, n, k, *grids, held, prefetch, distance, counts, parts)))
     return Forms(*np.concatenate(blocks, axis=1))
 
 
@@ -262,6 +329,7 @@ def _grids(room: int) -> Numbers:
 def _loop_of(problem: Problem) -> Problem:
     """A problem with the same loop: registers and instructions don't depend on sizes, so what is known of one serves all."""
     sizes = dict.fromkeys(("m", "n", "k", "lda", "ldb", "ldc"), 4096)
+    sizes |= {f"ld{name.lower()}": 4097 for name in edges(problem)}
     return replace(problem, **sizes, batch=1, alpha=1.0, beta=0.0, bias=None, activation=None)
 
 
@@ -282,12 +350,14 @@ def _loops(problem: Problem, choices: Choices, llvm: int) -> Iterator[Tiling]:
 def _tried(problem: Problem, choices: Choices, llvm: int) -> Iterator[tuple[Tiling, str, int]]:
     """Every loop that is tried, why it does not fit (nothing where it does), and by how many registers."""
     unit = problem.dpas
-    tiles = [choices.tile] if choices.tile else [(m, n) for m in ROWS for n in COLUMNS]
+    slow = bool(loop_edges(problem))
+    sides = (_EDGE_ROWS, _EDGE_COLUMNS) if slow else (ROWS, COLUMNS)
+    tiles = [choices.tile] if choices.tile else list(product(*sides))
     deepest = -(-problem.k // unit.k)
     # Steps of one instruction are for products that are not much deeper: the loop's own instructions would be a tenth.
-    steps = [depth for depth in DEPTHS if depth <= deepest and (depth > 1 or deepest <= 4)]
+    steps = [1] if slow else [depth for depth in DEPTHS if depth <= deepest and (depth > 1 or deepest <= 4)]
     depths = [choices.k_step] if choices.k_step else [unit.k * depth for depth in steps]
-    prefetches = (choices.prefetch,) if choices.prefetch else PREFETCHES
+    prefetches = (choices.prefetch,) if choices.prefetch else ("none",) if slow else PREFETCHES
     files = (choices.registers,) if choices.registers else REGISTERS
     for (m, n), k, held in product(tiles, depths, files):
         tile = Tile(m, n, k)

@@ -12,6 +12,16 @@ other 256.
 >>> shared_blocks(problem, tiling), lines_of_lanes(problem, tiling)
 (Shares(rows=32, lines=1, counts=(16, 8), rounds=1), Shares(rows=1, lines=1, counts=(512, 256), rounds=2))
 
+Where A is a few rows, blocks of both would be as low as A's: A and B then have rounds of their own (`shared_rounds`). By hand,
+1x8 subgroups of 8x64 need 8x2 lines of A and 64x16 of B: 2 + 128 blocks of 8 rows, 17 rounds; apart 8 blocks of 2 rows, one
+round, and 32 blocks of 32 rows, 4 rounds.
+
+>>> few = Problem.of(8, 4096, 4096, target="bmg"), Tiling(Tile(8, 64, 64), (1, 8))
+>>> shared_blocks(*few).rounds
+17
+>>> shared_rounds(*few)
+(Shares(rows=2, lines=1, counts=(8, 0), rounds=1), Shares(rows=32, lines=1, counts=(0, 32), rounds=4))
+
 The laws: every line that a workgroup needs in a step belongs to one block; the blocks of a round are as many as those who ask,
 or fewer in the last round.
 """
@@ -31,9 +41,11 @@ __all__ = [
     "LINE_BYTES",
     "Shares",
     "Slice",
+    "check_lines",
     "line_elements",
     "lines_of_lanes",
     "shared_blocks",
+    "shared_rounds",
     "slices",
     "takes_whole_lines",
 ]
@@ -131,8 +143,22 @@ def _slice(problem: Problem, tiling: Tiling, operand: str, extent: int, along: i
 
 
 def shared_blocks(problem: Problem, tiling: Tiling) -> Shares:
-    """The blocks of 2-D prefetches: with the fewest messages, and of these the smallest, so that all have work."""
-    parts, apart = slices(problem, tiling), xe_chip(problem.target).immediate_offsets
+    """The blocks of 2-D prefetches of one size: with the fewest messages, and of these the smallest, so that all have work."""
+    return _fewest(problem, tiling, slices(problem, tiling))
+
+
+def shared_rounds(problem: Problem, tiling: Tiling) -> tuple[Shares, ...]:
+    """The rounds of 2-D prefetches: blocks of one size, or those of A and then those of B where that is fewer messages."""
+    together = shared_blocks(problem, tiling)
+    of_a, of_b = (_fewest(problem, tiling, (part,)) for part in slices(problem, tiling))
+    if of_a.messages + of_b.messages >= together.messages:
+        return (together,)
+    return of_a, of_b
+
+
+def _fewest(problem: Problem, tiling: Tiling, parts: tuple[Slice, ...]) -> Shares:
+    """The blocks of one size of some slices."""
+    apart = xe_chip(problem.target).immediate_offsets
     best: tuple[tuple[int, int, int], Shares] | None = None
     for lines in (1,) if apart else (1, 2, 4, 8):  # apart, more lines than one are never fewer messages
         if any(part.lines % lines for part in parts):
@@ -140,8 +166,9 @@ def shared_blocks(problem: Problem, tiling: Tiling) -> Shares:
         for rows in (32, 16, 8, 4, 2, 1):
             if any(part.rows % rows for part in parts):
                 continue
-            of_a, of_b = (part.rows // rows * part.lines // lines for part in parts)
-            shares = Shares(rows, lines, (of_a, of_b), -(-(of_a + of_b) // tiling.count))
+            blocks = {part.operand: part.rows // rows * part.lines // lines for part in parts}
+            counts = blocks.get("A", 0), blocks.get("B", 0)
+            shares = Shares(rows, lines, counts, -(-sum(counts) // tiling.count))
             # bmg: 1.55 and 1.58 for 32x32, 128 deep, with lines apart and side by side; pvc: 1.77 and 1.69 (IGC 2.40)
             cost = shares.messages, lines if apart else shares.rounds, rows
             if best is None or cost < best[0]:
@@ -158,13 +185,26 @@ def lines_of_lanes(problem: Problem, tiling: Tiling) -> Shares:
     Raises `PlanError`: rows are no whole number of lines apart.
     """
     of_a, of_b = (part.rows * part.lines for part in slices(problem, tiling))
+    check_lines(problem)
+    lanes = problem.dpas.subgroup_size * tiling.count
+    return Shares(1, 1, (of_a, of_b), -(-(of_a + of_b) // lanes))
+
+
+def check_lines(problem: Problem) -> None:
+    """Refuse to prefetch lines of rows that are no whole number of lines apart.
+
+    Raises `PlanError`: names the matrix, and what would fit.
+
+    >>> check_lines(Problem.of(64, 80, 64))
+    Traceback (most recent call last):
+    layoutalg.core.errors.PlanError: prefetch lines: B is 64x80 f16: its rows are 160 bytes apart, no whole number of cache \
+lines of 64 bytes, so no lane could ask for one line of a row; ldb = 96 would do, or prefetch shared
+    """
     for matrix in problem.matrices[:2]:
         if matrix.pitch_bytes % LINE_BYTES:
             fit = -(-matrix.pitch_bytes // LINE_BYTES) * LINE_BYTES // matrix.element_bytes
             raise PlanError(
-                f"prefetch lines: the rows of {matrix} are {matrix.pitch_bytes} bytes apart, no whole number of cache lines of "
+                f"prefetch lines: {matrix}: its rows are {matrix.pitch_bytes} bytes apart, no whole number of cache lines of "
                 f"{LINE_BYTES} bytes, so no lane could ask for one line of a row; ld{matrix.name.lower()} = {fit} would do, or "
                 "prefetch shared"
             )
-    lanes = problem.dpas.subgroup_size * tiling.count
-    return Shares(1, 1, (of_a, of_b), -(-(of_a + of_b) // lanes))

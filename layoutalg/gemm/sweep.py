@@ -1,10 +1,10 @@
 """Thousands of products planned at once, on as many workers as there are, resumable, with nothing lost.
 
->>> rows = sweep([(4096, 4096, 4096), (8, 4096, 64), (64, 64, 50)])
+>>> rows = sweep([(4096, 4096, 4096), (8, 4096, 64), {"m": 64, "n": 64, "k": 50, "lda": 40}])
 >>> [(row["m"], row["tile"], row["limit"]) for row in rows[:2]]
 [(4096, '32x64x64', 'issue'), (8, '8x32x64', 'memory')]
->>> rows[2]["error"][:52]
-'A is 64x50 f16: its rows are 100 bytes apart, which '
+>>> rows[2]["error"][51:]
+'row has 50 elements, so the leading dimension is 50 at least'
 
 A row has numbers and texts only, so `pandas.DataFrame(rows)` makes a table of them. `executor` is any executor of
 `concurrent.futures`: a `ProcessPoolExecutor`, or the one of a Dask cluster (`Client(...).get_executor()`).

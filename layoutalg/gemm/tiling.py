@@ -20,9 +20,11 @@ from layoutalg.core.whole_numbers import found_whole, instance_of, listed, one_o
 from layoutalg.gemm.matrix_in_memory import whole_number
 from layoutalg.gemm.options import PREFETCHES
 
-__all__ = ["REGISTERS", "Tile", "Tiling", "pair", "register_file"]
+__all__ = ["MOST_PARTS", "REGISTERS", "Tile", "Tiling", "pair", "register_file"]
 
 REGISTERS = (128, 256)
+MOST_PARTS = 64
+"""Parts of k: the reduction loads as many numbers at once, a register each."""
 _LARGEST = 2**24
 _LONGEST = 1024
 """The longest side of a subgroup's tile, and the deepest step: registers hold less, and every block of it is planned."""
@@ -55,7 +57,8 @@ class Tile:
 class Tiling:
     """The tile of a subgroup, the subgroups of a workgroup (rows, columns), registers per thread, and how data is prefetched.
 
-    `distance` is how many steps ahead a prefetch asks; without prefetch it says nothing.
+    `distance` is how many steps ahead a prefetch asks; without prefetch it says nothing. `split_k` is in how many parts k is
+    computed, each by workgroups of its own (`layoutalg.gemm.split_k`).
 
     Raises `PlanError` for values that no kernel has.
 
@@ -68,6 +71,7 @@ class Tiling:
     registers: int = 128
     prefetch: str = "none"
     distance: int = 1
+    split_k: int = 1
 
     def __post_init__(self) -> None:
         one_of(self.prefetch, PREFETCHES, "prefetch", PlanError)
@@ -77,6 +81,7 @@ class Tiling:
         object.__setattr__(self, "subgroups", pair("subgroups", self.subgroups))
         object.__setattr__(self, "registers", register_file(self.registers))
         object.__setattr__(self, "distance", whole_number("distance", self.distance, 64))
+        object.__setattr__(self, "split_k", whole_number("split_k", self.split_k, MOST_PARTS))
 
     @property
     def count(self) -> int:
@@ -100,7 +105,8 @@ class Tiling:
         rows, columns = self.subgroups
         steps = f"{self.distance} step{'s' * (self.distance > 1)} ahead"
         ahead = "no prefetch" if self.prefetch == "none" else f"{self.prefetch} prefetch {steps}"
-        return f"{self.tile} per subgroup, {rows}x{columns} subgroups, {self.registers} registers, {ahead}"
+        parts = f", k in {self.split_k} parts" if self.split_k > 1 else ""
+        return f"{self.tile} per subgroup, {rows}x{columns} subgroups, {self.registers} registers, {ahead}{parts}"
 
 
 def pair(name: str, given: object) -> tuple[int, int]:

@@ -9,7 +9,8 @@ from layoutalg.hardware.amx_chips import AmxChip, amx_chip
 from layoutalg.hardware.block_messages import BlockLoad, BlockStore, block_load, block_store, gather, row_fragment
 from layoutalg.hardware.chips import SurfaceLimits, TargetInfo, target_info
 from layoutalg.hardware.dpas import Dpas, dpas, dpas_instructions
-from layoutalg.hardware.xe import XeChip, xe_chip
+from layoutalg.hardware.xe import XeChip
+from layoutalg.hardware.xe_products import read_chip, xe_chip
 
 __all__ = [
     "AmxChip",
@@ -25,6 +26,7 @@ __all__ = [
     "dpas",
     "dpas_instructions",
     "gather",
+    "read_chip",
     "row_fragment",
     "target_info",
     "xe_chip",

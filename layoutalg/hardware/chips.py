@@ -9,11 +9,12 @@ lnl is an Xe2 chip as bmg is. Wavefronts and warps: AMD's CDNA 2, CDNA 3
 and RDNA 3 instruction set guides, NVIDIA's CUDA C++ Programming Guide.
 
 A new chip is a row of `_CHIPS` here, with a `BlockTable` of its own where its 2D messages differ. A chip with DPAS that GEMMs
-are planned for has a row in `hardware.xe` too. Prices of conversions: `_ALIKE` in `conversion.prices` says which chip's
-instructions it has, or `benchmarks/prices.py` counts its own into `hardware/data/prices.json`. Where a listing is wanted,
-`CHIPS` in `gemm.listing.compiling` has its name for the graphics compiler.
+are planned for has a row in `hardware.xe_products` too. Prices of conversions: `_ALIKE` in `conversion.prices` says which
+chip's instructions it has, or `benchmarks/prices.py` counts its own into `hardware/data/prices.json`. Where a listing is
+wanted, `CHIPS` in `gemm.listing.compiling` has its name for the graphics compiler.
 
-lnl is Lunar Lake, an Xe2 chip like bmg; acm is the family name of dg2. What their cores can do in a clock is in `xe`.
+lnl is Lunar Lake, an Xe2 chip like bmg; ptl is Panther Lake, an Xe3 chip, to which the graphics compiler gives the same
+messages; acm is the family name of dg2. What their cores can do in a clock is in `xe_products`.
 
 Shared memory of a workgroup: 128 KiB per Xe core on pvc, bmg and lnl, 64 KiB on the Arc chips of dg2 (Intel); 64 KiB of LDS
 (AMD's guides), 160 KiB on gfx950 (LLVM's test `lds-limit-diagnostics.ll`: a word more is refused, by llc 22 to 24 too); 48 KiB
@@ -36,6 +37,7 @@ from layoutalg.core.errors import PlanError
 from layoutalg.core.messages import shown
 from layoutalg.core.whole_numbers import as_flag, whole_number
 from layoutalg.hardware.block_tables import XE_BLOCKS, BlockTable
+from layoutalg.hardware.xe_products import product_target
 
 __all__ = ["SurfaceLimits", "TargetInfo", "target_info", "target_names"]
 
@@ -137,7 +139,7 @@ def _xe_hpg(name: str) -> TargetInfo:
 _CHIPS = {
     chip.name: chip
     for chip in (
-        *map(_xe_hpc, ("pvc", "bmg", "lnl")),
+        *map(_xe_hpc, ("pvc", "bmg", "lnl", "ptl")),
         *map(_xe_hpg, ("dg2", "acm", "acm-g10", "acm-g11", "ats-m150")),
         TargetInfo("gfx90a", 64),
         TargetInfo("gfx942", 64),
@@ -151,21 +153,22 @@ _CHIPS = {
 
 
 def target_info(name: str, *, dpas: bool = False) -> TargetInfo:
-    """The chip of a name; with `dpas` it must have that instruction.
+    """The chip of a name, which may be that of a product (`xe_products`); with `dpas` it must have that instruction.
 
     Raises `PlanError` for one that is not in the table, and for one without DPAS where that is asked for.
 
     >>> target_info("h100")
     Traceback (most recent call last):
-    layoutalg.core.errors.PlanError: target 'h100': expected one of pvc, bmg, lnl, dg2, acm, acm-g10, acm-g11, ats-m150, gfx90a,
-    gfx942, gfx950, gfx1100, sm_80, sm_90, generic
+    layoutalg.core.errors.PlanError: target 'h100': expected one of pvc, bmg, lnl, ptl, dg2, acm, acm-g10, acm-g11, ats-m150,
+    gfx90a, gfx942, gfx950, gfx1100, sm_80, sm_90, generic
     >>> target_info("gfx942", dpas=True)
     Traceback (most recent call last):
-    layoutalg.core.errors.PlanError: target 'gfx942' has no DPAS: expected one of pvc, bmg, lnl, dg2, acm, acm-g10, acm-g11,
-    ats-m150
+    layoutalg.core.errors.PlanError: target 'gfx942' has no DPAS: expected one of pvc, bmg, lnl, ptl, dg2, acm, acm-g10,
+    acm-g11, ats-m150
     """
     dpas = as_flag(dpas, "dpas")
-    found = _CHIPS.get(name) if isinstance(name, str) else None  # pyright: ignore[reportUnnecessaryIsInstance]
+    asked = product_target(name)
+    found = _CHIPS.get(asked) if isinstance(asked, str) else None
     if found is not None and (found.has_dpas or not dpas):
         return found
     names = ", ".join(target_names(dpas=dpas))

@@ -94,6 +94,7 @@ _RATES: dict[str, Rates] = {
     "gfx950": _AMD,
     "bmg": Rates(128, 8, 1, 0, 1, 64, "measured: 127 on B580, 112 on Arc Pro B70"),
     "lnl": Rates(128, 8, 1, 0, 1, 64, "as bmg, the same core: assumed"),
+    "ptl": Rates(128, 8, 1, 0, 1, 64, "as bmg: assumed"),
     "pvc": Rates(128, 8, 1, 0, 1, 64, "assumed, none is published: 32 banks of 4 bytes, as bmg's rate says"),
 } | dict.fromkeys(
     ("dg2", "acm", "acm-g10", "acm-g11", "ats-m150"),

@@ -35,6 +35,7 @@ from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.utils.hints import isa
 
 from layoutalg.core.errors import SizeError
+from layoutalg.core.whole_numbers import whole_number
 from layoutalg.ir.dialects.gpu import FuncOp
 from layoutalg.lowering.insertion import Insertion
 from layoutalg.simulate.memory.views import is_shared
@@ -154,9 +155,12 @@ PLACEHOLDER = re.compile(
 def buffer_bytes(places: int, bits: int) -> int:
     """The bytes that a buffer takes, up to where the next one may begin.
 
+    Raises `LayoutError` for what is no number of places or bits.
+
     >>> buffer_bytes(17, 32)
     128
     """
+    places, bits = whole_number(places, "places =", 0), whole_number(bits, "bits =", 1, 1024)
     return -(-places * bits // (8 * ALIGNMENT)) * ALIGNMENT
 
 

@@ -18,7 +18,7 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING
 
-from layoutalg.show.plan_report import PlanReport, PlanRow, row
+from layoutalg.show.plan_report import PlanReport, PlanRow, launch_rows, row
 
 if TYPE_CHECKING:
     from layoutalg.gemm.attention import Attention
@@ -76,6 +76,7 @@ def attention_report(plan: Attention, results: Sequence[PlanRow] = ()) -> PlanRe
             for name, layout in plan.layouts.items()
         ),
         row(kernel_for=f"LLVM {plan.llvm}"),
+        *launch_rows(plan.launch),
     ]
     return PlanReport("", [[*rows, *results]])
 

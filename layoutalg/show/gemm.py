@@ -20,9 +20,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import asdict
 from typing import TYPE_CHECKING
 
-from layoutalg.show.plan_report import PlanReport, PlanRow, columns, explained_table, row, runners_up_table
+from layoutalg.show.plan_report import PlanReport, PlanRow, columns, explained_table, launch_rows, row, runners_up_table
 
 if TYPE_CHECKING:
     from layoutalg.gemm import Gemm
@@ -49,8 +50,17 @@ def gemm_report(
     from layoutalg.gemm.numerics import stated
     from layoutalg.gemm.roofline import roofline
 
-    line = roofline(plan.problem, plan.tiling, counted(plan.problem, plan.tiling, plan.llvm).total)
-    tables = [_choices(plan), _operands(plan), _layouts(plan), _step(plan), _time(line)]
+    instructions = counted(plan.problem, plan.tiling, plan.llvm).total
+    line = roofline(plan.problem, plan.tiling, instructions, plan.board)
+    tables = [
+        _choices(plan),
+        _edges(plan),
+        _operands(plan),
+        _layouts(plan),
+        launch_rows(plan.launch),
+        _step(plan),
+        _time(line),
+    ]
     if explain:
         around = (
             row(
@@ -71,7 +81,11 @@ def _choices(plan: Gemm) -> Sequence[PlanRow]:
     names = ("m", "n", "k", "a", "b", "c", "acc", "trans_a", "trans_b", "batch", "lda", "ldb", "ldc")
     epilogue = ("alpha", "beta", "bias", "activation")
     return [
-        row(problem={name: getattr(problem, name) for name in (*names, *epilogue)}, target=plan.target),
+        row(
+            problem={name: getattr(problem, name) for name in (*names, *epilogue)},
+            target=plan.target,
+            board=plan.board and plan.board.product,
+        ),
         row(
             "tiles",
             "workgroup {workgroup_tile:x}, subgroup {tile[0]}x{tile[1]}, instruction {_unit.m}x{_unit.n}x{_unit.k}; "
@@ -88,6 +102,7 @@ def _choices(plan: Gemm) -> Sequence[PlanRow]:
             grid=plan.grid,
             k_steps=plan.k_steps,
         ),
+        *_parts(plan),
         row("prefetch", _PREFETCH[tiling.prefetch], prefetch={"form": tiling.prefetch, "distance": tiling.distance}),
         row(
             "registers",
@@ -99,6 +114,42 @@ def _choices(plan: Gemm) -> Sequence[PlanRow]:
         ),
         row("written for", "LLVM {llvm}, products as {instruction}", llvm=plan.llvm, instruction=plan.instruction),
     ]
+
+
+def _parts(plan: Gemm) -> Sequence[PlanRow]:
+    """Where k is in parts: how many, and the second kernel; JSON says 1 otherwise."""
+    if plan.tiling.split_k == 1:
+        return [row(split_k={"parts": 1})]
+    [second] = plan.launch.then
+    text = (
+        "{split_k[parts]} parts, a workspace of {split_k[workspace_bytes]:bytes}; then {split_k[kernel]} on {split_k[grid]:x} "
+        "adds them in order"
+    )
+    of_parts = {"parts": plan.tiling.split_k, "workspace_bytes": plan.workspace_bytes}
+    return [row("split over k", text, split_k={**of_parts, **asdict(second)})]
+
+
+def _edges(plan: Gemm) -> Sequence[PlanRow]:
+    """Which matrices lanes move element by element and what would fit, and how far apart the matrices of a batch are."""
+    from layoutalg.gemm.edges import padded
+    from layoutalg.gemm.search import search
+
+    problem, rows = plan.problem, list[PlanRow]()
+    names = [matrix.name for matrix in plan.matrices]
+    if problem.edges:
+        rows.append(row("edge kernel", "lanes move {_names} element by element", _names=" and ".join(problem.edges)))
+    rows += [columns(f"  {name}", why) for name, why in problem.edges.items()]
+    if problem.edges and not (whole := padded(problem)).edges:
+        best = search(whole, llvm=plan.llvm, chip=plan.board)
+        seconds = best.roofline(best[0].tiling, best[0].instructions).seconds
+        text = "with rows of whole 64 bytes ({_sizes:x}) {padded_seconds:seconds} would be predicted"
+        rows.append(row("  padded", text, padded_seconds=seconds, _sizes=(whole.m, whole.n, whole.k)))
+    if problem.batch > 1:
+        strides = dict(zip(names, problem.strides, strict=True))
+        text = "one matrix follows the other without a gap; elements apart: {_apart:number}"
+        rows.append(row("batch", text, strides=strides, _apart=strides))
+    alignments = dict(zip(names, problem.alignments, strict=True))
+    return [*rows, row(alignments=alignments, edges=dict(problem.edges))]  # the launch's rows say alignments in words
 
 
 def _operands(plan: Gemm) -> Sequence[PlanRow]:
@@ -116,7 +167,7 @@ def _operands(plan: Gemm) -> Sequence[PlanRow]:
             row(
                 matrix.name,
                 "{_memory.rows}x{_memory.columns} {_memory.element}, row {_memory.pitch}",
-                names or "(stored at the end)",
+                names or ("(stored at the end)" if matrix.name == "C" else "(by lanes)"),
                 "{count} {vector}",
                 "{layout}",
                 at=f"fragments.{fragment.name}",

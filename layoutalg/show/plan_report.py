@@ -35,9 +35,10 @@ if TYPE_CHECKING:
     from layoutalg.gemm import Gemm
     from layoutalg.gemm.amx import AmxGemm
     from layoutalg.gemm.amx.costs import AmxRoofline
+    from layoutalg.gemm.launch import Launch
     from layoutalg.gemm.roofline import Roofline
 
-__all__ = ["PlanReport", "PlanRow", "columns", "explained_table", "row", "runners_up_table"]
+__all__ = ["PlanReport", "PlanRow", "columns", "explained_table", "launch_rows", "row", "runners_up_table"]
 
 _UNITS = {"seconds": seconds_text, "bytes": bytes_text, "percent": percent_text, "number": str}
 _ASKED_FOR = "predicted to be the best; the plan was asked for otherwise"
@@ -133,6 +134,28 @@ def _object_at(made: dict[str, Any], path: str) -> dict[str, Any]:
             made.setdefault(name, []).append({})
             made = made[name][-1]
     return made
+
+
+def launch_rows(launch: Launch) -> Sequence[PlanRow]:
+    """The arguments in their order, with what lies behind each pointer.
+
+    >>> rows = launch_rows(la.plan_gemm(64, 64, 64).launch)
+    >>> PlanReport("", [rows]).as_json()["launch"]["kernel"]
+    'gemm'
+    """
+    numbers = ", ".join(f"{one.name} {one.value} ({one.kind})" for one in launch.arguments if one.memory is None)
+    flags = ", ".join(dict.fromkeys(flag for _, flag in launch.flags if flag)) or "no flag"
+    return [
+        row(
+            "launch",
+            "{launch[kernel]}: {launch[global_size]:x} work-items, {launch[workgroup]:x} in a workgroup; for SPIR-V: {_flags}",
+            launch=launch.as_json(),
+            _flags=flags,
+        ),
+        *(columns("  then", f"{one}, with the same arguments") for one in launch.then),
+        *(columns(one.name, f"pointer: {one.memory}") for one in launch.arguments if one.memory is not None),
+        columns("numbers", numbers),
+    ]
 
 
 def explained_table(line: Roofline | AmxRoofline, computed: Sequence[str], *between: PlanRow) -> Sequence[PlanRow]:

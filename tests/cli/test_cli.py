@@ -134,7 +134,7 @@ def test_large_and_odd_layouts_fit_on_a_screen(capsys: Capture, monkeypatch: pyt
         ("show", "d0 = 8@lane", "--blocks"),
         ("gemm", "0", "1", "1"),
         ("gemm", "x", "1", "1"),
-        ("gemm", "64", "64", "50"),
+        ("gemm", "64", "64", "50", "--prefetch", "shared"),
         ("gemm", "64", "64", "64", "--a", "f64"),
         ("gemm", "64", "64", "64", "--target", "h100"),
         ("gemm", "64", "64", "64", "--tile", "7x7"),

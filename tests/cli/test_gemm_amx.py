@@ -140,9 +140,9 @@ def test_the_help_lists_the_options_by_target(capsys: Capture) -> None:
     shared, rest = text.split("Options for GPUs:")
     gpus, cpus = rest.split("Options for CPUs with AMX (targets amx, spr, gnr):")
     for part, options in (
-        (shared, ("--target", "--trans-a", "--emit", "--llvm", "--run")),
-        (gpus, ("--tile", "--subgroups", "--prefetch", "--static")),
-        (cpus, ("--blocking", "--blocks", "--order", "--pack-a / --no-pack-a", "--native", "--build", "--time")),
+        (shared, ("--target", "--trans-a", "--emit", "--llvm", "--run", "--build")),
+        (gpus, ("--tile", "--subgroups", "--prefetch", "--static", "--host", "--chip")),
+        (cpus, ("--blocking", "--blocks", "--order", "--pack-a / --no-pack-a", "--native", "--time")),
     ):
         for option in options:
             assert f"  {option}" in part

@@ -7,10 +7,10 @@ from random import Random
 import numpy as np
 import pytest
 
-from layoutalg.conversion import Shuffle, convert
+from layoutalg.conversion import Shuffle
 from layoutalg.conversion.strategies.passed_on import passed_on
 from layoutalg.core.layout import Layout
-from tests.conversion.brute_force import check_arrival, crosses, fewest_planned, numbers, values
+from tests.conversion.brute_force import L, check, check_arrival, crosses, fewest_planned, numbers, values
 from tests.random_layouts import bits_pair, mixed_pair
 
 
@@ -20,10 +20,20 @@ from tests.random_layouts import bits_pair, mixed_pair
         ("d0 = 2@reg, d1 = 4@lane", "d0 = 2@lane:2, d1 = 4@reg | replicas 2@lane", 16, 2),
         ("d0 = 1, d1 = 4@lane | replicas 2@lane:4", "d0 = 1, d1 = 4@reg | replicas 8@lane", 16, 2),
         ("d0 = 5@lane 3@reg", "d0 = 3@reg 5@lane", 8, 2),
+        ("d0 = 2@lane:3 3@lane", "d0 = 2@lane 3@reg | replicas 3@lane:2", 16, 2),
+        ("d0 = 3@lane 2@lane:3 | replicas 2@lane:6", "d0 = 2@lane 3@reg | replicas 6@lane:2", 16, 2),
+        ("d0 = 3@lane 2@reg 2@lane:3 | replicas 2@sg", "d0 = 3@reg 2@lane 2@sg | replicas 3@lane:2", 16, 2),
+        ("d0 = 3@lane, d1 = 3@reg 2@lane:3 2@reg:3 | replicas 3@sg", "d0 = 3@sg, d1 = 3@lane 2@lane:3 2@reg", 8, 1),
     ],
 )
 def test_copies_are_passed_on(source: str, destination: str, bits: int, shuffles: int) -> None:
-    plan = convert(source, destination, element_bits=bits)
+    plan, before, after = check(L(source), L(destination), bits, 0)
+    data = values(int(max(before.max(), after.max())) + 1, bits, 0)
+    for way in plan.candidates:
+        found = data[before]
+        for program in way.programs:
+            found = program.run(found)
+        assert (found == data[after]).all(), way.name
     assert fewest_planned(plan) == plan.lower_bound == shuffles
 
 
@@ -37,7 +47,7 @@ def _arrives(seed: int, count: int) -> int:
             continue
         for bits in (8, 16):
             least = rng.randint(1, 5)
-            program = passed_on(before, after, bits, least, least + 3)
+            program = passed_on(before, after, bits, least, least + 3, changes=500)
             if program is not None:
                 assert program.count(Shuffle) < least + 3
                 check_arrival(program, Layout(a.dims, a.replicas), b, bits, seed + number)
@@ -46,7 +56,7 @@ def _arrives(seed: int, count: int) -> int:
 
 
 def test_what_is_passed_on_arrives() -> None:
-    assert _arrives(0, 400) > 100
+    assert _arrives(0, 60) > 15
 
 
 @pytest.mark.exhaustive
@@ -58,7 +68,7 @@ def test_what_is_passed_on_arrives_in_all_cases(seed: int) -> None:
 def test_any_elements_anywhere_arrive() -> None:
     """Tables that no layout has: copies of any number anywhere, slots that are empty, lanes that want nothing."""
     rng, executed = Random("any elements anywhere"), 0
-    for number in range(300):
+    for number in range(100):
         lanes, registers, slots, elements = (
             rng.randint(2, 9),
             *(rng.randint(1, 4) for _ in range(2)),
@@ -68,13 +78,13 @@ def test_any_elements_anywhere_arrive() -> None:
         there = [-1, *np.unique(before[before >= 0]).tolist()]
         after = np.array([[rng.choice(there) for _ in range(slots)] for _ in range(lanes)], np.int64)
         bits = rng.choice([8, 16])
-        program = passed_on(before[None], after[None], bits, rng.randint(1, 4), 9)
+        program = passed_on(before[None], after[None], bits, rng.randint(1, 4), 9, changes=500)
         if program is not None:
             data = values(elements, bits, number)
             found = program.run(np.where(before < 0, 0, data[before])[None])[0]
             assert (found == data[after])[after >= 0].all(), (before, after, bits)
             executed += 1
-    assert executed > 100
+    assert executed > 25
 
 
 def test_what_is_too_much_to_try_is_left() -> None:

@@ -10,7 +10,7 @@ import numpy as np
 from layoutalg.core.errors import PlanError
 from layoutalg.gemm.counting import asked, counted, instructions
 from layoutalg.gemm.problem import Problem
-from layoutalg.gemm.sharing import lines_of_lanes, shared_blocks
+from layoutalg.gemm.sharing import lines_of_lanes, shared_rounds
 from layoutalg.gemm.tiling import Tile, Tiling
 
 GRIDS = np.array([[1, 1], [2, 2], [8, 4], [4, 8], [1, 16], [16, 1], [8, 2]]).T
@@ -31,16 +31,18 @@ def test_prefetches_of_many_grids_are_those_of_each_plan() -> None:
         for place, grid in enumerate(GRIDS.T.tolist()):
             tiling = replace(form, subgroups=(grid[0], grid[1]))
             try:
-                shares = (shared_blocks if form.prefetch == "shared" else lines_of_lanes)(problem, tiling)
+                shared = form.prefetch == "shared"
+                all_rounds = shared_rounds(problem, tiling) if shared else (lines_of_lanes(problem, tiling),)
             except PlanError:
                 continue
-            assert ahead[place] == shares.messages, tiling
+            assert ahead[place] == sum(shares.messages for shares in all_rounds), tiling
             if form.prefetch == "shared":
                 rounds = [
-                    range(start, min(start + tiling.count, shares.total))
+                    (shares, range(start, min(start + tiling.count, shares.total)))
+                    for shares in all_rounds
                     for start in range(0, shares.total, tiling.count)
                 ]
-                assert mixed[place] == any(one.start < shares.counts[0] < one.stop for one in rounds), tiling
+                assert mixed[place] == any(one.start < shares.counts[0] < one.stop for shares, one in rounds), tiling
             compared += 1
     assert compared > 400
 

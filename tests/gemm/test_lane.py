@@ -12,7 +12,7 @@ import pytest
 from layoutalg.core.errors import PlanError
 from layoutalg.gemm import Gemm, plan_gemm
 from layoutalg.gemm.run import execute
-from layoutalg.gemm.sharing import shared_blocks, slices
+from layoutalg.gemm.sharing import shared_blocks, shared_rounds, slices
 from layoutalg.ir import read_module, write_module
 from tests.gemm.test_gemm import operands, pairwise
 
@@ -66,7 +66,7 @@ def test_what_the_loop_loads_is_asked_for_once_and_in_time(shape: tuple[Any, ...
     found = {finding.rule for finding in executed.lines.findings(1)}
     assert found <= {"prefetch.outside"}, found
     if form == "shared":
-        messages = shared_blocks(gemm.problem, gemm.tiling).messages
+        messages = sum(shares.messages for shares in shared_rounds(gemm.problem, gemm.tiling))
         assert executed.total("prefetch").messages == messages * gemm.subgroups_total * (gemm.k_steps - 1)
 
 
@@ -98,6 +98,38 @@ def test_the_blocks_of_all_subgroups_are_the_slices_each_line_once(rows: int, co
             for block, row, line in product(range(count), range(shares.rows), range(shares.lines))
         ]
         assert sorted(lines) == list(product(range(part.rows), range(part.lines)))
+
+
+@pytest.mark.parametrize("chip", ["bmg", "pvc"])
+@pytest.mark.parametrize(
+    ("tile", "grid"), [((8, 64), (1, 8)), ((8, 16), (1, 4)), ((16, 32), (1, 1)), ((24, 32), (1, 2))]
+)
+def test_of_few_rows_blocks_of_a_and_b_are_chosen_apart(
+    tile: tuple[int, int], grid: tuple[int, int], chip: str
+) -> None:
+    gemm = plan_gemm(
+        tile[0], 512, 256, tile=tile, subgroups=grid, k_step=64, registers=128, prefetch="shared", target=chip
+    )
+    problem, tiling = gemm.problem, gemm.tiling
+    parts, rounds = slices(problem, tiling), shared_rounds(problem, tiling)
+    for place, part in enumerate(parts):
+        lines = [
+            (block // (part.lines // shares.lines) * shares.rows + row,
+             block % (part.lines // shares.lines) * shares.lines + line)
+            for shares in rounds
+            for block, row, line in product(range(shares.counts[place]), range(shares.rows), range(shares.lines))
+        ]  # fmt: skip
+        assert sorted(lines) == list(product(range(part.rows), range(part.lines)))
+    together = shared_blocks(problem, tiling).messages
+    messages = sum(shares.messages for shares in rounds)
+    assert messages < together if len(rounds) == 2 else messages == together
+    a, b = operands(tile[0], 512, 256, "f16")
+    result, executed = execute(gemm, a, b, counted="lines")
+    assert np.array_equal(result, pairwise(a, b))
+    assert executed is not None
+    assert executed.lines is not None
+    assert {finding.rule for finding in executed.lines.findings(1)} <= {"prefetch.outside"}
+    assert executed.total("prefetch").messages == messages * gemm.subgroups_total * (gemm.k_steps - 1)
 
 
 def test_messages_of_each_32_of_k_stand_just_before_their_products() -> None:
@@ -157,7 +189,7 @@ def test_other_accumulators_have_the_same_loop(element: str, acc: str) -> None:
     ("prefetch", "more", "words"),
     [
         ("shared", {"k_step": 16}, "whole cache lines"),
-        ("lines", {"k_step": 32, "ldb": 72}, "whole cache lines"),
+        ("lines", {"k_step": 32, "ldb": 72}, "whole number of cache lines of 64 bytes.*ldb = 96"),
     ],
 )
 def test_prefetches_of_parts_of_lines_are_refused(prefetch: str, more: dict[str, int], words: str) -> None:

@@ -16,7 +16,6 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from layoutalg.core.errors import PlanError
 from layoutalg.gemm.messages import Message, messages
 from layoutalg.gemm.problem import Problem
 from layoutalg.gemm.tiling import Tile, Tiling
@@ -133,11 +132,3 @@ def test_a_comes_in_two_blocks_where_the_accumulators_leave_room(
 ) -> None:
     """Which loops are shorter with which messages was measured; here is what follows for the tiles of the measurement."""
     assert shapes("A", tile, registers, **options) == of_a
-
-
-def test_rows_two_at_a_time_must_be_within_reach() -> None:
-    wide = Problem.of(64, 64, 64, "s8", trans_a=True, lda=2**23 + 16)
-    with pytest.raises(PlanError, match=r"16777248 bytes apart.*lda = 8388608 would fit"):
-        messages(wide, Tiling(Tile(8, 16, 32)))
-    messages(Problem.of(64, 64, 64, "s8", trans_a=True, lda=2**23), Tiling(Tile(8, 16, 32)))
-    messages(Problem.of(64, 64, 64, trans_a=True, lda=2**23), Tiling(Tile(8, 16, 32)))

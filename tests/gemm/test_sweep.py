@@ -28,7 +28,7 @@ pytestmark = pytest.mark.filterwarnings("ignore:.*use of fork:DeprecationWarning
 SHAPES: list[Any] = [(64 * i, 32 * j, 64) for i in (1, 3, 16) for j in (2, 5)]
 MIXED: list[Any] = [
     *SHAPES,
-    (64, 64, 50),
+    {"m": 64, "n": 64, "k": 50, "lda": 40},
     {"m": 128, "n": 128, "k": 128, "a": "s8", "target": "bmg"},
     Problem.of(256, 256, 256, "bf16", target="lnl"),
     {"m": 128, "n": 128},
@@ -52,7 +52,7 @@ def test_rows_are_numbers_and_texts_in_the_order_of_the_problems(rows: list[dict
         assert all(value is None or type(value) in (int, float, str, bool) for value in row.values())
         json.dumps(row)
     assert [bool(row["error"]) for row in rows] == [False] * 6 + [True, False, False, True, False]
-    assert "rows are 100 bytes apart" in rows[6]["error"]
+    assert "the leading dimension is 50 at least" in rows[6]["error"]
     assert rows[9]["error"] == "no k: a problem has m, n and k"
     assert (rows[10]["tile"].rpartition("x")[0], rows[10]["subgroups"], rows[10]["registers"]) == ("8x16", "2x2", 128)
 
@@ -265,7 +265,9 @@ def test_a_dask_cluster_plans_and_survives_the_loss_of_a_worker(rows: list[dict[
 
 def test_the_command_prints_rows_and_says_what_cannot_be_planned(tmp_path: Path, capsys: Any) -> None:
     file, output = tmp_path / "problems.txt", tmp_path / "rows.jsonl"
-    file.write_text('# sizes\n4096 4096 4096\n\n{"m": 64, "n": 64, "k": 64, "target": "pvc"}\n64x64x50\n')
+    file.write_text(
+        '# sizes\n4096 4096 4096\n\n{"m": 64, "n": 64, "k": 64, "target": "pvc"}\n{"m": 64, "n": 64, "k": 50, "lda": 40}\n'
+    )
     assert main(["sweep", str(file), "--target", "bmg", "-o", str(output), "--json"]) == 1
     found = json.loads(capsys.readouterr().out)["rows"]
     assert [row["target"] for row in found] == ["bmg", "pvc", "bmg"]
@@ -275,7 +277,7 @@ def test_the_command_prints_rows_and_says_what_cannot_be_planned(tmp_path: Path,
     printed = capsys.readouterr().out.splitlines()
     assert printed[0].split()[:3] == ["m", "n", "k"]
     assert "32x64x64" in printed[1]
-    assert "a leading dimension lda = 56 would fit" in printed[3]
+    assert "the leading dimension is 50 at least" in printed[3]
     file.write_text("64 64 64\n128 128 128\n")
     assert main(["sweep", str(file), "--jobs", "2"]) == 0
     assert capsys.readouterr().out.count("f16 f16 f32") == 2

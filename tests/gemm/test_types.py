@@ -13,7 +13,6 @@ import pytest
 from ml_dtypes import bfloat16
 from numpy.typing import NDArray
 
-from layoutalg.core.errors import PlanError
 from layoutalg.gemm import Gemm, plan_gemm
 from layoutalg.lowering.matrix_instruction import instruction
 
@@ -140,8 +139,3 @@ def test_integers_are_multiplied_by_functions_that_the_graphics_compiler_has(
     text = plan(64, 64, 64, *types, (False, False)).emit("lane")
     assert text.count(f"llvm.func spir_funccc @{symbol}(") == 1
     assert f"llvm.call spir_funccc @{symbol}(" in text
-
-
-def test_rows_shorter_than_a_message_needs_are_refused_with_what_would_fit() -> None:
-    with pytest.raises(PlanError, match=r"A is 160x40 i8: its rows of 40 bytes.*64 columns would fit"):
-        plan_gemm(40, 80, 160, "s8", trans_a=True)

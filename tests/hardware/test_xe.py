@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import fields
 from pathlib import Path
 from typing import Any
@@ -9,13 +10,15 @@ from typing import Any
 import pytest
 
 import layoutalg as la
-from layoutalg.hardware import dpas_instructions, target_info, xe_chip
+from layoutalg.hardware import dpas_instructions, read_chip, target_info, xe_chip
+from layoutalg.hardware.xe_products import chip_from_text
 from tests.oracle.toolchains import require_new, run
 
-CHIPS = ("pvc", "bmg", "lnl", "dg2", "acm", "acm-g10", "acm-g11", "ats-m150")
+PRODUCTS = ("b580", "b570", "b50", "b60", "b65", "b70", "max1550", "max1100", "140v", "b390")
+CHIPS = ("pvc", "bmg", "lnl", "ptl", "dg2", "acm", "acm-g10", "acm-g11", "ats-m150", *PRODUCTS)
 
 # TOP/s in the types that Intel gives for each product: B580 233 in int8; Core Ultra 288V 67; a Max 1550 of two stacks 839 in
-# f16 and 1678 in int8; A770 275 (its 512 engines at 2.1 GHz); A380 66 at 2.0 GHz.
+# f16 and 1678 in int8; A770 275 (its 512 engines at 2.1 GHz); A380 66 at 2.0 GHz; the boards of Xe2 and Panther Lake in int8.
 PUBLISHED = [
     ("bmg", "s8", 233),
     ("bmg", "f16", 116.7),
@@ -25,6 +28,13 @@ PUBLISHED = [
     ("pvc", "tf32", 419 / 2),
     ("dg2", "s8", 275),
     ("acm-g11", "s8", 66),
+    ("b570", "s8", 203),
+    ("b50", "s8", 170),
+    ("b60", "s8", 197),
+    ("b65", "s8", 197),
+    ("b70", "s8", 367),
+    ("max1100", "s8", 711),  # 56 of the 128 cores of a Max 1550, at 1.55 GHz
+    ("b390", "s8", 122.9),  # Intel says 120
 ]
 
 
@@ -36,7 +46,7 @@ def test_the_peak_is_the_published_one(name: str, element: str, tera: float) -> 
 @pytest.mark.parametrize("name", CHIPS)
 def test_every_number_has_a_source(name: str) -> None:
     chip = xe_chip(name)
-    told = {field.name for field in fields(chip)} - {"product", "device", "cited"}
+    told = {field.name for field in fields(chip)} - {"product", "device", "target", "cited"}
     assert set(chip.sources) == told
     assert all(len(source) > 20 for source in chip.sources.values())
 
@@ -71,9 +81,53 @@ def test_the_compiler_knows_the_device_and_its_large_register_file(name: str, tm
     assert "grf_count:       256" in told
 
 
+def test_a_product_is_planned_as_its_target_with_its_own_numbers() -> None:
+    bmg, b70 = (la.plan_gemm(4096, 4096, 4096, target=name, tile=(32, 64), k_step=64) for name in ("bmg", "b70"))
+    assert bmg.emit() == b70.emit()
+    assert target_info("b70") is target_info("bmg")
+    clocks = [plan.candidates.best.clocks for plan in (bmg, b70)]
+    assert clocks[1] < clocks[0] * 0.7  # 32 cores for 20
+
+
+def test_a_board_of_ones_own_takes_what_it_does_not_say_from_the_chip_that_it_is_like(tmp_path: Path) -> None:
+    file = tmp_path / "board.toml"
+    file.write_text('like = "b580"\nproduct = "half"\ncores = 10\nmemory_bandwidth = 228.0\n')
+    half = read_chip(file)
+    assert (half.cores, half.l3_clock_bytes, half.target) == (10, 640, "bmg")
+    assert half.sources["cores"] == str(file)
+    assert half.sources["l1_bytes"] == xe_chip("b580").sources["l1_bytes"]
+    plan = la.plan_gemm(4096, 4096, 4096, chip=half)
+    assert (plan.target, plan.candidates.chip) == ("bmg", half)
+    whole = la.plan_gemm(4096, 4096, 4096, target="bmg")
+    assert plan.candidates.best.clocks == pytest.approx(2 * whole.candidates.best.clocks, rel=0.05)
+    with pytest.raises(la.PlanError, match="target 'lnl': chip is half, whose kernels are those of bmg"):
+        la.plan_gemm(64, 64, 64, target="lnl", chip=half)
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("", 'expected like = "NAME"'),
+        ("like = 5", "like: target 5 is not a Xe chip"),
+        ('like = "sm_90"', "like: target 'sm_90' is not a Xe chip"),
+        ('like = "bmg"\ncores = 0', "cores = 0: expected a whole number from 1 to 1024"),
+        ('like = "bmg"\ncores = true', "cores = True: expected a whole number"),
+        ('like = "bmg"\nclock_ghz = nan', "clock_ghz = nan: expected a number from 0.1 to 10.0"),
+        ('like = "bmg"\nmemory_bandwidth = inf', "memory_bandwidth = inf: expected a number"),
+        ('like = "bmg"\nengines = 16', "'engines': expected like, product, cores"),
+        ('like = "bmg"\nproduct = "\\u001b"', "product = '\\x1b': expected a name"),
+        ("like = ", "not TOML"),
+        ("like = " + "[" * 100_000, "not TOML"),
+    ],
+)
+def test_what_a_file_says_wrongly_is_named(text: str, said: str) -> None:
+    with pytest.raises(la.PlanError, match="board.toml: .*" + re.escape(said)):
+        chip_from_text(text, "board.toml")
+
+
 @pytest.mark.parametrize("wrong", ["gfx942", "generic", "B580", None, 5, ["bmg"]])
 def test_what_is_not_a_xe_chip_is_refused(wrong: Any) -> None:
-    with pytest.raises(la.PlanError, match="is not a Xe chip: expected one of pvc, bmg, lnl, dg2"):
+    with pytest.raises(la.PlanError, match="is not a Xe chip: expected one of pvc, bmg, lnl, ptl, dg2"):
         xe_chip(wrong)
 
 

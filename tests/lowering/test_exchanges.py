@@ -203,7 +203,7 @@ def test_a_conversion_where_not_all_come_is_refused(who: str, kind: str, crossin
     [x] = next(op for op in module.walk() if op.name == "arith.constant" and "dense" in str(op)).results
     crossed = ("d0 = 2@sg 16@lane, d1 = 8@reg", "d0 = 2@lane:8 2@sg 8@lane, d1 = 8@reg")
     inside = ("d0 = 16@lane, d1 = 8@reg", "d0 = 8@reg 2@lane:8, d1 = 8@lane")
-    plan = la.convert(*(crossed if crossing else inside), target="pvc")
+    plan = la.convert(*(crossed if crossing else inside), target="pvc", portable=True)
     if message is None:
         assert len(Exchanges(kernel).exchange(plan, [x], place)) == 1
     else:

@@ -61,6 +61,10 @@ class Launch:
     grid: Size = (1, 1, 1)
     block: Size = (16, 1, 1)
     local: tuple[int, ...] = ()
+    then: tuple[str, Size, Size] | None = None
+    """Another kernel of the module, launched behind it with the same arguments: its name, grid and block."""
+    pointers: bool = False
+    """Whether the kernel takes its arrays as pointers; else as addresses, numbers of 64 bits."""
 
 
 @dataclass(frozen=True)
@@ -74,12 +78,17 @@ class CpuLaunch:
     llvm: int = 24
     local: tuple[int, ...] = ()
     level: str = "lane"
+    then: tuple[str, Size, Size] | None = None
 
     @property
     def kernel(self) -> str:
         found = re.search(r"gpu\.func @(\w+)", self.text)
         assert found is not None, "no gpu.func in the text"
         return found[1]
+
+    @property
+    def pointers(self) -> bool:
+        return "%pointer_" in self.text
 
 
 def module_of(functions: Sequence[str]) -> str:
@@ -110,7 +119,15 @@ def run_kernels_on_cpu(launches: Sequence[CpuLaunch], directory: Path) -> list[l
         [
             (
                 binaries[launch.llvm, launch.level, launch.text],
-                Launch(launch.kernel, launch.arguments, launch.grid, launch.block, launch.local),
+                Launch(
+                    launch.kernel,
+                    launch.arguments,
+                    launch.grid,
+                    launch.block,
+                    launch.local,
+                    launch.then,
+                    launch.pointers,
+                ),
             )
             for launch in launches
         ],
@@ -155,7 +172,8 @@ def launch_all(jobs: Sequence[tuple[Path, Launch]], directory: Path) -> list[lis
                 given.append(None)
             else:
                 given.append([argument.dtype.name, argument.item()])
-        sizes = {"grid": launch.grid, "block": launch.block, "local": launch.local}
+        names = ("grid", "block", "local", "then", "pointers")
+        sizes = {name: getattr(launch, name) for name in names}
         written.append({"name": launch.kernel, "binary": str(binary.absolute()), "arguments": given, **sizes})
     (directory / "launches.json").write_text(json.dumps(written))
     environment = {"OCL_ICD_VENDORS": str(directory / "icd"), "LD_LIBRARY_PATH": str(LIBRARIES)}
@@ -213,7 +231,14 @@ def main(directory: Path) -> None:
         values.extend(pyopencl.LocalMemory(count) for count in job["local"])
         size = [count * items for count, items in zip(job["grid"], job["block"], strict=True)]
         kernel = pyopencl.Kernel(program_of(job["binary"]), job["name"])
+        if job["pointers"]:
+            values = [pyopencl.SVM(buffers[at]) if at in buffers else value for at, value in enumerate(values)]
         kernel(queue, tuple(size), tuple(job["block"]), *values)
+        if job["then"] is not None:
+            name, grid, block = job["then"]
+            behind = pyopencl.Kernel(program_of(job["binary"]), name)
+            size = [count * items for count, items in zip(grid, block, strict=True)]
+            behind(queue, tuple(size), tuple(block), *values)
         queue.finish()
         for position, buffer in buffers.items():
             np.save(directory / f"{number}.{position}.out.npy", buffer)

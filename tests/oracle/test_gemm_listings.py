@@ -220,3 +220,13 @@ def test_messages_of_every_f16_loop_are_as_predicted(chip: str) -> None:
         if tiling.prefetch == "shared" and tiling.tile.k >= 64 and abs(seen.total - said.total) > 0.05 * seen.total:
             wrong.append((tiling, seen.total, said.total))
     assert not wrong
+
+
+@pytest.mark.parametrize("ending", ["spv", "zebin"])
+def test_a_product_has_the_binary_of_its_target(ending: str, tmp_path: Path) -> None:
+    choices: dict[str, Any] = {"tile": (8, 16), "k_step": 16, "subgroups": (1, 1), "registers": 128, "prefetch": "none"}
+    for product, target in (("b570", "bmg"), ("140v", "lnl")):
+        files = [tmp_path / f"{name}.{ending}" for name in (product, target)]
+        for file in files:
+            plan_gemm(64, 64, 64, target=file.stem, **choices).build(file)
+        assert files[0].read_bytes() == files[1].read_bytes()

@@ -139,6 +139,26 @@ def test_a_transpose_is_as_short_as_the_shortest_that_was_found_by_hand(chip: st
     assert gathered <= 17, chip
 
 
+DEFAULT_BARS = (("16x16", 32, 32), ("16x16", 16, 37), ("16x16", 8, 40))
+
+
+@pytest.mark.parametrize("chip", CHIPS)
+def test_the_default_of_a_transpose_is_short_and_its_lanes_meet_in_no_bank(chip: str) -> None:
+    plans = [
+        la.convert(*[text.format("") for text in TRANSPOSES[name]], element_bits=bits, target=chip)
+        for name, bits, _ in DEFAULT_BARS
+    ]
+    assert [plan.bank_conflicts for plan in plans] == [1] * len(plans)
+
+    def counts(chains: list[Any]) -> list[float]:
+        return [float(BENCHMARK["slots"](lines)) for lines in BENCHMARK["intel_listings"](chains, chip, ocloc)]
+
+    require("mlir-opt-22")
+    ocloc = require_new("ocloc")
+    found = BENCHMARK["beyond_the_copy"](counts, [plan.programs for plan in plans])
+    assert all(count <= most for count, (*_, most) in zip(found, DEFAULT_BARS, strict=True)), (chip, found)
+
+
 @pytest.mark.parametrize("chip", CHIPS)
 def test_the_graphics_compiler_knows_every_block_message(chip: str) -> None:
     programs = [form[1] for _, form in cases()[:: 1 if chip == "bmg" else 4]]

@@ -49,10 +49,17 @@ def launch_of(
 ) -> CpuLaunch:
     """The launch that computes C from matrices as they lie in memory, of a batch with another dimension in front."""
     given = {"a": a, "b": b, "c": c, "bias": bias}
+    if gemm.workspace_bytes:
+        poison = np.int32(POISON) if gemm.accumulator == "i32" else np.float32(np.nan)
+        given["workspace"] = np.full(gemm.workspace_bytes // 4, poison)
     arrays: list[Array] = []
     for name, kind in gemm.parameters:
         if kind == "i64" and name in given:
-            arrays.append(np.ascontiguousarray(bias) if name == "bias" else _in_memory(gemm, name, given[name]))
+            arrays.append(
+                np.ascontiguousarray(given[name])
+                if name in ("bias", "workspace")
+                else _in_memory(gemm, name, given[name])
+            )
     kinds = [kind for name, kind in gemm.parameters if name not in given]
     sizes = [
         np.int64(size) if kind == "i64" else np.int32(size) for size, kind in zip(gemm.arguments, kinds, strict=True)
@@ -60,7 +67,9 @@ def launch_of(
     version = gemm.llvm if llvm is None else llvm
     kernel = gemm.emit(level, llvm=version) if text is None else text
     given = rounded_once(kernel), (*arrays, *sizes), gemm.grid, gemm.workgroup, version
-    return CpuLaunch(*given, level=level)
+    block = (gemm.dpas.subgroup_size, 1, 1)
+    then = ("gemm_reduce", gemm.reduction_grid, block) if gemm.workspace_bytes else None
+    return CpuLaunch(*given, level=level, then=then)
 
 
 def result_of(gemm: Gemm, after: Sequence[Array]) -> Array:

@@ -16,6 +16,8 @@ of 64 bytes holds 16 units, one for each lane; a block begins a register and fil
 
 Both forms are written from cl_intel_subgroup_2d_block_io, cl_intel_subgroup_matrix_multiply_accumulate and the vISA manual, and
 know nothing of layoutalg.
+
+    python -m tests.oracle.xe_shim gemm.spv > builtins.cl      the plain bodies of what a SPIR-V file calls
 """
 
 from __future__ import annotations
@@ -357,3 +359,12 @@ def _length(kind: str) -> int:
 
 def _scalar(kind: str) -> str:
     return re.sub(r"\d+$", "", kind)
+
+
+if __name__ == "__main__":
+    from pathlib import Path
+    from sys import argv
+
+    from tests.oracle.spirv import imports_of
+
+    print(plain_source(builtins_of(imports_of(Path(argv[1]).read_bytes()))), end="")

@@ -79,6 +79,27 @@ def _power(*numbers: int) -> bool:
     return not any(number & (number - 1) for number in numbers)
 
 
+def rounded_down(factors: Sequence[tuple[int, int, int]], count: int) -> tuple[int, int] | None:
+    """Two factors (divisor, extent, stride) as one product without its low bits: what a number is multiplied by, and the bits.
+
+    By hand: two lanes share a line of 128 bytes, and 16 bytes of padding follow each line. Lane l begins at
+    64 * l + 16 * (l // 2), which is 72 * l rounded down to a multiple of 16. None where there is no such product for all
+    numbers below `count`.
+
+    >>> rounded_down([(1, 16, 64), (2, 8, 16)], 16), rounded_down([(1, 16, 64), (2, 8, 32)], 16)
+    ((72, 16), (80, 32))
+    >>> rounded_down([(1, 16, 64), (4, 4, 6)], 16)
+    """
+    if len(factors) != 2 or count > MAX_NUMBERS or factors[0][0] != 1 or factors[0][1] < count:
+        return None
+    (_, _, one), (divisor, extent, other) = factors
+    if divisor < 2 or other % divisor or other & -other != other or divisor * extent < count:
+        return None
+    times = one + other // divisor
+    wanted = all(number * times & -other == number * one + number // divisor * other for number in range(count))
+    return (times, other) if wanted else None
+
+
 class Indices:
     """The values of one function that depend on nothing but the numbers of lane and subgroup, each computed once.
 
@@ -306,6 +327,16 @@ class Indices:
         """The sum of factors of numbers, with what is added to each axis's, each times its stride."""
         single = [factor for factor in factors if factor[2] == 2]
         parts: list[Value] = []
+        of_lanes = [factor[1:] for factor in factors if factor[0] == "lane"]
+        rounded = None if self.vendor in FIXED_WIDTH or plus else rounded_down(of_lanes, self.counts["lane"])
+        if rounded is not None:
+            product = self.binary("muli", self.number("lane"), self.constant(rounded[0]))
+            parts.append(
+                self.binary(
+                    "andi", product, self.constant((1 << (self.counts["lane"] * rounded[0]).bit_length()) - rounded[1])
+                )
+            )
+            factors = tuple([factor for factor in factors if factor[0] != "lane"])
         for axis, divisor, extent, stride in factors:
             more = plus.get(axis, 0)
             count = self.counts[axis] + more

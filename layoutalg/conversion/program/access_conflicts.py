@@ -93,20 +93,26 @@ def _accesses(program: Program, chip: str) -> list[Conflicts]:
     known: dict[object, Conflicts] = {}  # where an access begins rotates the banks, for all lanes alike
     for step in program.steps:
         if isinstance(step, (Store, Load)):
-            words, where = (step.words, step.where) if isinstance(step, Store) else (step.to, None)
-            at, bits, count = step.address, step.bits, len(words)
-            if step.matrix:
-                count, mask = matrix_access(step.matrix, count, program.lanes)
-                where = (mask,) * program.subgroups
-            if step.matrix == "block":
-                at = Address(factors=(("lane", 1, program.lanes, count),))
+            reading = isinstance(step, Load)
+            at, bits, count, where = step.address, step.bits, len(step[0]), None if reading else step.where
             base = 0 if at.xor else at.base % (WORD // bits)  # inside a word
-            together = served(chip, count * bits // 8, program.lanes, reading=isinstance(step, Load))
-            key = count, base, at.xor, at.lane, at.sg, at.factors, at.plus, where, bits, together
+            key = reading, count, base, at.xor, at.lane, at.sg, at.factors, at.plus, where, bits, step.matrix
             one = known.get(key)
             if one is None:
-                anywhere = at.based(base)
-                one = _conflicts(anywhere, count, program.subgroups, program.lanes, where, bits, together)
-                known[key] = one
+                one = known[key] = _access(program, step, chip)
             found.append(one)
     return found
+
+
+def _access(program: Program, step: Store | Load, chip: str) -> Conflicts:
+    """What one store or load costs."""
+    reading = isinstance(step, Load)
+    at, bits, count, where = step.address, step.bits, len(step[0]), None if reading else step.where
+    if step.matrix:
+        count, mask = matrix_access(step.matrix, count, program.lanes)
+        where = (mask,) * program.subgroups
+    if step.matrix == "block":
+        at = Address(factors=(("lane", 1, program.lanes, count),))
+    anywhere = at.based(0 if at.xor else at.base % (WORD // bits))
+    together = served(chip, count * bits // 8, program.lanes, reading=reading)
+    return _conflicts(anywhere, count, program.subgroups, program.lanes, where, bits, together)

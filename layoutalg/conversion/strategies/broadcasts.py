@@ -11,7 +11,8 @@ which lane is the same everywhere, so these shuffles are broadcasts, and what ar
 (4, 0, [(0, 0, 0, 0), (1, 1, 1, 1), (2, 2, 2, 2), (3, 3, 3, 3)])
 
 The exchange with the fewest shuffles takes 3 of them and 12 selects: a lane does not read itself. Here each shuffle sends one
-register of the source, whatever the lane, and a lane that holds the element itself reads itself. So nothing is chosen before
+register of the source, whatever the lane, and a lane that holds the element itself reads itself, unless that spoils a map
+(`lane_maps`). So nothing is chosen before
 the shuffles; after them, only in slots that some lanes fill from one register of the source and others from another.
 """
 
@@ -25,6 +26,7 @@ from numpy.typing import NDArray
 from layoutalg.conversion.program.builder import Builder
 from layoutalg.conversion.program.program import Program
 from layoutalg.conversion.program.steps import WORD
+from layoutalg.conversion.strategies.lane_maps import affine_through
 from layoutalg.core.limits import MOST_BROADCASTS, MOST_SENT, MOST_STEPS
 
 __all__ = ["broadcasts"]
@@ -89,7 +91,7 @@ class _Sources:
         # One lane for all, where there is one and some lane needs it; else the own lane, where it has the element.
         alike = (np.where(wanted, lane, lane.max(1, keepdims=True)) == lane.max(1, keepdims=True)).all((0, 1))
         alike &= ~(own | ~wanted).all((0, 1))
-        return _Sources(register, np.where(own & wanted & ~alike, numbers, lane))
+        return _Sources(register, _by_maps(np.where(own & wanted & ~alike, numbers, lane), lane, register))
 
     @property
     def shuffles(self) -> int:
@@ -116,6 +118,28 @@ class _Sources:
             alike.setdefault(frozenset(columns[register]), []).append(register)
         found = [tuple(several[i : i + parts]) for several in alike.values() for i in range(0, len(several), parts)]
         return sorted(found)
+
+
+def _by_maps(own: Slots, lowest: Slots, registers: Slots) -> Slots:
+    """The lanes to read, `own` or in some slots `lowest`: where only the latter are an affine map of the lane's number.
+
+    A lane that reads itself, while others read across, may be the only exception of a map.
+    """
+    numbers: Slots = np.arange(own.shape[1], dtype=np.int64).reshape(-1, 1)
+    differ: Marks = np.any(own != lowest, axis=(0, 1))
+    crossing: Marks = np.any((own >= 0) & (own != numbers), axis=(0, 1))
+    found = own.copy()
+    for slot in np.flatnonzero(differ & crossing).tolist():
+        for register in np.unique(registers[..., slot]).tolist():
+            where = registers[..., slot] == register
+            first, second = (np.where(where, one[..., slot], -1) for one in (own, lowest))
+            if register >= 0 and not _is_affine(first) and _is_affine(second):
+                found[..., slot] = np.where(where, lowest[..., slot], found[..., slot])
+    return found
+
+
+def _is_affine(pattern: Slots) -> bool:
+    return all(affine_through(tuple(row)) is not None for row in pattern.tolist())
 
 
 def _program(
@@ -186,6 +210,9 @@ def _read(builder: Builder, word: int, pattern: Slots) -> int:
         return word
     read = pattern[pattern >= 0]
     full = np.where(pattern < 0, read[0] if (read == read[0]).all() else own, pattern)
+    if (pattern < 0).any():
+        maps = [affine_through(tuple(row)) for row in pattern.tolist()]
+        full = np.array([row if one is None else one for row, one in zip(full.tolist(), maps, strict=True)])
     rows: dict[tuple[int, ...], int] = {}
     for sg, row in enumerate(full.tolist()):
         rows[tuple(row)] = rows.get(tuple(row), 0) | 1 << sg

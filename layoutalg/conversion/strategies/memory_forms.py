@@ -25,12 +25,13 @@ lanes meet in no bank.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 from layoutalg.conversion.program.builder import Builder
 from layoutalg.conversion.program.program import Program
-from layoutalg.conversion.program.steps import VECTOR, WORD, Address
+from layoutalg.conversion.program.steps import BANKS, VECTOR, WORD, Address
 from layoutalg.conversion.strategies.byte_exchange import merged, with_parts
 from layoutalg.conversion.strategies.padding import Touch, placed
 from layoutalg.conversion.strategies.renaming import packed, sums, unpacked, with_cells
@@ -39,7 +40,7 @@ from layoutalg.hardware.chips import target_info
 from layoutalg.hardware.shared_memory import served
 from layoutalg.memory.machine_bits import Place, View
 
-__all__ = ["through_forms"]
+__all__ = ["forms_of", "through_forms"]
 
 MOST_BYTES = 1 << 20
 """The bytes of shared memory where nothing is said: more than any chip has."""
@@ -112,21 +113,31 @@ def through_forms(
     *,
     blocks: bool = True,
 ) -> list[tuple[str, Program]]:
-    """The ways by the accesses that a chip has, each with its name; none where no form fits, or all need over `most` bytes.
+    """The ways of `forms_of`, made: those that differ, and need no more than `most` bytes."""
+    found: list[tuple[str, Program]] = []
+    for name, make in forms_of(source, destination, element_bits, target, limit, blocks=blocks):
+        program = make()
+        if program.slm_bytes <= most and all(program != other for _, other in found):
+            found.append((name, program))
+    return found
+
+
+def forms_of(
+    source: View, destination: View, element_bits: int, target: str, limit: int | None = None, *, blocks: bool = True
+) -> list[tuple[str, Callable[[], Program]]]:
+    """The ways by the accesses that a chip has, each with its name and what makes it; none where no form fits.
 
     Without `blocks` Intel's block messages are none of them: only its graphics compiler knows their names.
-    Elements go in as many rounds as fit into `limit` bytes, without what padding adds to them.
+    Elements go in as many rounds as fit into `limit` bytes, without what padding adds to them. Two may make the same program.
     """
     wide = 1 if element_bits > WORD else 0
     before, after = (tuple([with_cells(place, wide) for place in one.places]) for one in (source, destination))
     cell = (("reg", 0),) * wide
     problem = _Problem((*cell, *before), (*cell, *after), source, destination, element_bits, wide, target)
-    found: list[tuple[str, Program]] = []
-    for name, chunk, first, second in _forms(problem, blocks):
-        program = _program(problem, chunk, first, second, limit)
-        if program.slm_bytes <= most and all(program != other for _, other in found):
-            found.append((name, program))
-    return found
+    return [
+        (name, partial(_program, problem, chunk, first, second, limit))
+        for name, chunk, first, second in _forms(problem, blocks)
+    ]
 
 
 def _forms(problem: _Problem, blocks: bool) -> list[tuple[str, tuple[int, ...], _Side, _Side]]:
@@ -157,13 +168,15 @@ def _forms(problem: _Problem, blocks: bool) -> list[tuple[str, tuple[int, ...], 
     if blocks and chip.has_dpas and chip.subgroup_size == 16 and widths == (4, 4):
         found += _blocks_on_both_sides(problem)
         for after in (True, False):
-            for chunk, wide in _lines_of_lanes(problem, after=after):
+            lines = _lines_of_lanes(problem, after=after)
+            for chunk, wide in lines:
                 own = _vectors(problem, chunk, after=not after)
                 if own.parts or problem.bits == WORD:
+                    block = f"{'' if chunk is lines[0][0] else 'padded '}block"
                     if after:
-                        found.append((f"{_width(problem, own)} stores and block loads", chunk, own, wide))
+                        found.append((f"{_width(problem, own)} stores and {block} loads", chunk, own, wide))
                     else:
-                        found.append((f"block stores and {_width(problem, own)} loads", chunk, wide, own))
+                        found.append((f"{block} stores and {_width(problem, own)} loads", chunk, wide, own))
     return found
 
 
@@ -208,12 +221,17 @@ def _blocks(problem: _Problem) -> list[tuple[tuple[int, ...], _Side]]:
 
 
 def _lines_of_lanes(problem: _Problem, *, after: bool) -> list[tuple[tuple[int, ...], _Side]]:
-    """The chunks that a block message moves: a place for each lane, side by side, and so for a few registers."""
+    """The chunks that a block message moves: a place for each lane, side by side, and so for a few registers.
+
+    As many registers as there may be, and those that fill all banks once, behind which there may be padding.
+    """
     lanes, registers = problem.lanes(after), problem.registers(after)
     if -1 in lanes or (not after and storing(problem.source) is not None):
         return []
-    vector = tuple(registers[: _BLOCK_BITS + (problem.bits < WORD)])
-    return [((*lanes, *vector), _Side((), vector, (), "block"))]
+    most = _BLOCK_BITS + (problem.bits < WORD)
+    filling = (BANKS * WORD // problem.bits).bit_length() - 1 - len(lanes)
+    sides = [_Side((), tuple(registers[:count]), (), "block") for count in (most, filling)]
+    return [((*lanes, *side.vector), side) for side in dict.fromkeys(sides)]
 
 
 def _blocks_on_both_sides(problem: _Problem) -> list[tuple[str, tuple[int, ...], _Side, _Side]]:

@@ -19,7 +19,7 @@ from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
-from layoutalg.conversion.program.steps import BANKS, WORD
+from layoutalg.conversion.program.steps import BANKS, VECTOR, WORD
 from layoutalg.conversion.strategies.renaming import sums
 from layoutalg.conversion.strategies.through_memory import sum_factors
 from layoutalg.hardware.shared_memory import Served
@@ -111,7 +111,7 @@ def placed(
         for line, pad in _lines(len(order), unit):
             weights = dict(inside)
             for i, bit in enumerate(order):
-                weights[bit] = (unit << i) + (pad * unit << i - line if i >= line else 0)
+                weights[bit] = (unit << i) + (pad << i - line if i >= line else 0)
             of_lanes = [tuple([weights[bit] if bit >= 0 else 0 for bit in side.lanes]) for side in sides]
             cycles = least
             for side, lanes, fewest in zip(sides, of_lanes, leasts, strict=True):
@@ -136,11 +136,16 @@ def _distinct(side: Touch) -> int:
 
 
 def _lines(count: int, unit: int) -> Iterator[tuple[int, int]]:
-    """Lines of 2^n units and the units that are left out behind each: none, then those that change banks."""
+    """Lines of 2^n units and the bytes that are left out behind each: none, then those that change banks.
+
+    A unit that fills all banks is a line of its own: 16 bytes are left out behind it, or a few times as many.
+    """
     yield count, 0
-    for line in sorted(range(1, count), key=lambda n: abs((unit << n) - BANKS * _BYTES)):
-        for pad in (1, 2, 4, 8):
-            if pad * unit < BANKS * _BYTES and pad <= 1 << line:
+    filling = unit >= BANKS * _BYTES
+    step = VECTOR * _BYTES if filling else unit
+    for line in sorted(range(0 if filling else 1, count), key=lambda n: abs((unit << n) - BANKS * _BYTES)):
+        for pad in (step, 2 * step, 4 * step, 8 * step):
+            if pad < BANKS * _BYTES and pad <= unit << line:
                 yield line, pad
 
 

@@ -13,7 +13,10 @@ other lanes are heard.
 Lanes that have nothing to do with each other are looked at alone, and those that do the same once. Who hears whom is tried:
 in each shuffle all lanes of such a part rotate their numbers, or digits of them. Then every element that a lane wants looks
 for the way that adds fewest elements to words, a word that has it already being free; one that finds no room goes first in
-the next trial.
+the next trial. Where none of these does, every lane hears whom it likes (`rerouting`): first among the lanes of one layer,
+where all that is held and wanted is there several times, then among all.
+
+Subgroups that do different things have a schedule each, and share its shuffles.
 """
 
 from __future__ import annotations
@@ -29,6 +32,7 @@ from layoutalg.conversion.program.program import Program
 from layoutalg.conversion.program.steps import WORD
 from layoutalg.conversion.strategies.choosing import Slots
 from layoutalg.conversion.strategies.multi_hop import rotations
+from layoutalg.conversion.strategies.rerouting import Schedule, rerouted
 from layoutalg.conversion.strategies.words_by_pair import gathered
 from layoutalg.core.errors import SizeError
 from layoutalg.core.limits import MOST_STEPS
@@ -37,62 +41,139 @@ __all__ = ["passed_on"]
 
 _MOST_TRIED = 1 << 14
 """Lanes that are asked for an element, in all trials of one conversion: some milliseconds."""
-_MOST_LANES, _MOST_WISHES, _MOST_SHUFFLES = 16, 128, 8
+_MOST_LANES, _MOST_WISHES, _MOST_SHUFFLES = 16, 128, 12
+_MOST_KINDS = 8
+"""Subgroups that do different things."""
+_MOST_PART, _MOST_ROUTES, _MOST_CHANGED, _TURNED = 64, 512, 1 << 16, 5
+"""Lanes and wishes of a part whose routes are changed; lanes asked for an element; starts from rotations."""
 _AGAIN = 4
 """Trials from one choice of patterns: in another order, or with another lane heard by the one that lacks an element."""
 
 
 def passed_on(
-    source: Slots, destination: Slots, element_bits: int, least: int, most: int, patterns: Sequence[Sequence[int]] = ()
+    source: Slots,
+    destination: Slots,
+    element_bits: int,
+    least: int,
+    most: int,
+    patterns: Sequence[Sequence[int]] = (),
+    changes: int = _MOST_CHANGED,
 ) -> Program | None:
     """The program with fewer than `most` shuffles, from `tables.slot_tables`; None where none is found. `least` is a bound.
 
-    The conversion stays in its subgroups, and all subgroups do the same. `patterns` say whom each lane hears in other ways'
-    shuffles: these are tried too.
+    The conversion stays in its subgroups. `patterns` say whom each lane hears in other ways' shuffles: these are tried too.
+    `changes` is the budget for every lane hearing whom it likes, half of it for layers.
     """
     if element_bits >= WORD or not 0 < least < most or least > _MOST_SHUFFLES or source.shape[1] > 64:
         return None
-    alike = [_renamed(before, after) for before, after in zip(source, destination, strict=True)]
-    before, after = alike[0]
-    if any(not np.array_equal(b, before) or not np.array_equal(a, after) for b, a in alike[1:]):
+    kinds: dict[bytes, tuple[int, Slots, Slots]] = {}
+    for sg, tables in enumerate(zip(source, destination, strict=True)):
+        before, after = _renamed(*tables)
+        key = before.tobytes() + after.tobytes()
+        kinds[key] = kinds.get(key, (0,))[0] | 1 << sg, before, after
+    if len(kinds) > _MOST_KINDS:
         return None
-    parts = WORD // element_bits
-    known: dict[bytes, _Part] = {}
-    pools: dict[bytes, list[list[int]]] = {}
-    members: list[tuple[list[int], bytes, list[int]]] = []
-    for lanes in _parts_of(before, after):
-        local = _renamed(before[lanes], after[lanes])
-        part = _Part.of(*local)
-        if part is None:
-            return None
-        key = local[0].tobytes() + local[1].tobytes()
-        known[key] = part
-        pools.setdefault(key, [_inside(one, lanes) for one in patterns])
-        names = np.full(int(max(one.max(initial=0) for one in local)) + 1, -1, np.int64)
-        for whole, one in zip((before[lanes], after[lanes]), local, strict=True):
-            names[one[one >= 0]] = whole[one >= 0]
-        members.append((lanes, key, names.tolist()))
+    done: dict[tuple[bytes, int], Schedule] = {}
+    tried = [_Tried(before, after, patterns, done) for _, before, after in kinds.values()]
     budget = _MOST_TRIED
     for number in range(least, min(most, least + 2, _MOST_SHUFFLES + 1)):
-        found: dict[bytes, _Schedule] = {}
-        for key, part in known.items():
-            schedule, budget = _scheduled(part, number, parts, pools[key], budget)
-            if schedule is None:
+        found: list[list[_Members]] = []
+        for one in tried:
+            schedules, budget = one.scheduled(number, WORD // element_bits, budget, changes // (2 * len(kinds)))
+            if schedules is None:
                 break
-            found[key] = schedule
+            found.append(schedules)
         else:
             try:
-                return _program(
-                    source,
-                    before,
-                    after,
-                    element_bits,
-                    number,
-                    [(lanes, names, found[key]) for lanes, key, names in members],
-                )
+                return _program(source, destination.shape[2], element_bits, number, list(kinds.values()), found)
             except SizeError:
                 return None
     return None
+
+
+class _Members(NamedTuple):
+    """Lanes that exchange among themselves, what a schedule's elements are called in the tables, and the schedule."""
+
+    lanes: list[int]
+    names: list[int]
+    schedule: Schedule
+
+
+class _Tried:
+    """Lanes of one subgroup: the parts to schedule, in layers and without them; what each part looks like is kept once."""
+
+    def __init__(
+        self, before: Slots, after: Slots, patterns: Sequence[Sequence[int]], done: dict[tuple[bytes, int], Schedule]
+    ) -> None:
+        self.parts: dict[bytes, _Part | None] = {}
+        self.pools: dict[bytes, list[list[int]]] = {}
+        self.done = done
+        layered, whole = _parts_of(before, after), _apart(before, after)
+        self.ways = [
+            self._members(before, after, lanes, patterns)
+            for lanes in ([layered] if layered == whole else [layered, whole])
+        ]
+
+    def _members(
+        self, before: Slots, after: Slots, parts: list[list[int]], patterns: Sequence[Sequence[int]]
+    ) -> list[tuple[list[int], bytes, list[int]]]:
+        members: list[tuple[list[int], bytes, list[int]]] = []
+        for lanes in parts:
+            local = _renamed(before[lanes], after[lanes])
+            key = local[0].tobytes() + local[1].tobytes()
+            if key not in self.parts:
+                self.parts[key] = _Part.of(*local)
+                self.pools[key] = [_inside(one, lanes) for one in patterns]
+            names = np.full(int(max(one.max(initial=0) for one in local)) + 1, -1, np.int64)
+            for whole, one in zip((before[lanes], after[lanes]), local, strict=True):
+                names[one[one >= 0]] = whole[one >= 0]
+            members.append((lanes, key, names.tolist()))
+        return members
+
+    def scheduled(self, number: int, parts: int, budget: int, changes: int) -> tuple[list[_Members] | None, int]:
+        """A schedule of so many rounds for each part, if they are found; what is left of the budget for rotations.
+
+        Each way to see parts has a budget of its own for `changes`.
+        """
+        for members in self.ways:
+            left = changes
+            for key in dict.fromkeys(key for _, key, _ in members):
+                part = self.parts[key]
+                if part is None:
+                    break
+                if (key, number) in self.done:
+                    continue
+                schedule = None
+                if part.lanes <= _MOST_LANES and len(part.wishes) <= _MOST_WISHES:
+                    schedule, budget = _scheduled(part, number, parts, self.pools[key], budget)
+                if schedule is None:
+                    schedule, left = _changed(part, number, parts, left)
+                if schedule is None:
+                    break
+                self.done[key, number] = schedule
+            else:
+                found = [_Members(lanes, names, self.done[key, number]) for lanes, key, names in members]
+                return found, budget
+        return None, budget
+
+
+def _changed(part: _Part, number: int, parts: int, budget: int) -> tuple[Schedule | None, int]:
+    """A schedule in which every lane hears whom it likes, if one is found; what is left of the budget."""
+    random, left = Random(0), budget
+    lanes = range(part.lanes)
+    turned = rotations(part.lanes)
+    for number_of in range(1 + _TURNED):
+        if number_of:  # lanes that hear others in the same way everywhere: the digits of their numbers rotated
+            group = turned[-(number_of % 2)]
+            start = [group[:, random.randrange(part.lanes)].tolist() for _ in range(number)]
+        else:
+            start = [[random.choice(lanes) for _ in lanes] for _ in range(number)]
+        share = min(left, -(-budget // (2 * _TURNED if number_of else 2)))
+        schedule, kept = rerouted(part.held, part.wishes, number, parts, start, share)
+        left -= share - kept
+        if schedule is not None or left <= 0:
+            return schedule, left
+    return None, left
 
 
 def _renamed(before: Slots, after: Slots) -> tuple[Slots, Slots]:
@@ -165,24 +246,17 @@ class _Part(NamedTuple):
     @staticmethod
     def of(before: Slots, after: Slots) -> _Part | None:
         """None where there is too much to try."""
-        if len(before) > _MOST_LANES:
+        if len(before) > _MOST_PART:
             return None
         held: list[set[int]] = [set(row) - {-1} for row in before.tolist()]
         rows: list[list[int]] = after.tolist()
         wishes = [(lane, e) for lane, row in enumerate(rows) for e in sorted(set(row) - {-1} - held[lane])]
-        return _Part(len(before), held, wishes) if len(wishes) <= _MOST_WISHES else None
-
-
-class _Schedule(NamedTuple):
-    """Whom each lane hears, and the elements that each lane shows, by round and lane."""
-
-    heard: list[list[int]]
-    shown: list[list[set[int]]]
+        return _Part(len(before), held, wishes) if len(wishes) <= _MOST_ROUTES else None
 
 
 def _scheduled(
     part: _Part, number: int, parts: int, known: list[list[int]], budget: int
-) -> tuple[_Schedule | None, int]:
+) -> tuple[Schedule | None, int]:
     """A schedule of so many rounds, if one is found: rotations, what other ways do (`known`), and changes of these.
 
     Also what is left of the budget: a trial costs the product of lanes, wishes and rounds.
@@ -206,7 +280,7 @@ def _scheduled(
                 budget -= price
                 shown, stuck = _shown(part, heard, order, parts)
                 if stuck is None:
-                    return _Schedule(heard, shown), budget
+                    return Schedule(heard, shown), budget
                 if order[0] == stuck:  # with these nothing brings it
                     heard[random.randrange(number)][stuck[0]] = random.choice(holders[stuck[1]])
                 order.remove(stuck)
@@ -242,39 +316,80 @@ def _shown(
 
 def _program(
     source: Slots,
-    before: Slots,
-    after: Slots,
+    slots: int,
     element_bits: int,
     number: int,
-    schedules: list[tuple[list[int], list[int], _Schedule]],
+    kinds: list[tuple[int, Slots, Slots]],
+    schedules: list[list[_Members]],
 ) -> Program:
-    """The program of a schedule for each part; the list between says what a part's elements are called."""
+    """The program of a schedule for each part of each kind of subgroup: a mask of these, and their tables."""
     subgroups, lanes, registers = source.shape
-    parts, slots = WORD // element_bits, after.shape[1]
+    parts = WORD // element_bits
     pack = [*range(registers), *[-1] * (-registers % parts)]
     builder = Builder(subgroups, lanes, element_bits, pack, most=MOST_STEPS)
-    where = np.full((lanes, int(max(before.max(initial=0), after.max(initial=0))) + 1), -1, np.int64)
-    for register in reversed(range(registers)):
-        held = before[:, register]
-        where[np.flatnonzero(held >= 0), held[held >= 0]] = register
+    sides = [_Side.of(before, after, members) for (_, before, after), members in zip(kinds, schedules, strict=True)]
+    masks = [mask for mask, _, _ in kinds]
     for round_ in range(number):
+        sent = [side.sent(round_, parts) for side in sides]
+        words = [gathered(builder, cells[None])[0] for cells, _, _ in sent]
+        first, *patterns = [tuple(heard) for _, _, heard in sent]
+        others = [(mask, heard) for mask, heard in zip(masks[1:], patterns, strict=True) if heard != first]
+        arrived = builder.shuffle(_by_kind(builder, masks, words), first, others=tuple(others))
+        for side, (_, elements, heard) in zip(sides, sent, strict=True):
+            side.hear(arrived, parts, elements, heard)
+    made = [gathered(builder, side.wanted(parts)) for side in sides]
+    words = [_by_kind(builder, masks, several) for several in zip(*made, strict=True)]
+    return builder.program(registers, slots, [words[slot // parts] * parts + slot % parts for slot in range(slots)])
+
+
+def _by_kind(builder: Builder, masks: Sequence[int], words: Sequence[int]) -> int:
+    """The word that is, in the subgroups of each mask, the word beside it."""
+    found = words[0]
+    for mask, word in zip(masks[1:], words[1:], strict=True):
+        if word != found:
+            found = builder.select(word, found, "sg", mask)
+    return found
+
+
+class _Side(NamedTuple):
+    """What one kind of subgroup does: where each lane has each element (`word * parts + part`), and what it wants."""
+
+    where: Slots
+    after: Slots
+    members: list[_Members]
+
+    @staticmethod
+    def of(before: Slots, after: Slots, members: list[_Members]) -> _Side:
+        where = np.full((len(before), int(max(before.max(initial=0), after.max(initial=0))) + 1), -1, np.int64)
+        for register in reversed(range(before.shape[1])):
+            held = before[:, register]
+            where[np.flatnonzero(held >= 0), held[held >= 0]] = register
+        return _Side(where, after, members)
+
+    def sent(self, round_: int, parts: int) -> tuple[Slots, Slots, list[int]]:
+        """The cells in each lane's word, the elements in them, and whom each lane hears."""
+        lanes = len(self.where)
         cells, elements = (np.full((lanes, parts), -1, np.int64) for _ in range(2))
         heard = list(range(lanes))
-        for members, names, schedule in schedules:
+        for members, names, schedule in self.members:
             for number_of, lane in enumerate(members):
                 heard[lane] = members[schedule.heard[round_][number_of]]
                 for element in sorted(names[one] for one in schedule.shown[round_][number_of]):
-                    cell = int(where[lane, element])
+                    cell = int(self.where[lane, element])
                     free = [i for i in range(parts) if elements[lane, i] < 0]
                     at = cell % parts if cell % parts in free else free[0]
                     cells[lane, at], elements[lane, at] = cell, element
-        word = gathered(builder, cells[None])[0]
-        arrived = builder.shuffle(word, tuple(heard))
+        return cells, elements, heard
+
+    def hear(self, arrived: int, parts: int, elements: Slots, heard: list[int]) -> None:
+        """Keep what comes with a word that arrives."""
         for lane, other in enumerate(heard):
             for at, element in enumerate(elements[other].tolist()):
-                if element >= 0 and where[lane, element] < 0:
-                    where[lane, element] = arrived * parts + at
-    wanted = np.where(after < 0, -1, np.take_along_axis(where, np.maximum(after, 0), 1))
-    table = np.pad(wanted, ((0, 0), (0, -slots % parts)), constant_values=-1).reshape(lanes, -1, parts)
-    made = gathered(builder, table.transpose(1, 0, 2))
-    return builder.program(registers, slots, [made[slot // parts] * parts + slot % parts for slot in range(slots)])
+                if element >= 0 and self.where[lane, element] < 0:
+                    self.where[lane, element] = arrived * parts + at
+
+    def wanted(self, parts: int) -> Slots:
+        """The cells of the destination's words, `[word, lane, part]`."""
+        found = np.where(self.after < 0, -1, np.take_along_axis(self.where, np.maximum(self.after, 0), 1))
+        table = np.pad(found, ((0, 0), (0, -found.shape[1] % parts)), constant_values=-1)
+        return table.reshape(len(found), -1, parts).transpose(1, 0, 2)

@@ -34,6 +34,7 @@ from typing import TYPE_CHECKING
 
 from layoutalg.conversion.lowering.region_writer import RegionWriter
 from layoutalg.conversion.lowering.writer import Value
+from layoutalg.gemm.emission.addresses import signature
 
 if TYPE_CHECKING:
     from layoutalg.gemm.attention.plan import Attention
@@ -56,12 +57,13 @@ _ROWS = 8
 _LANES = 16
 
 
-def emit_lane(plan: Attention) -> str:
+def emit_lane(plan: Attention, *, pointers: bool = True) -> str:
     """The text of the kernel."""
     arguments = [Value(kind, name=name) for name, kind in plan.parameters]
     kernel = _Kernel(plan, RegionWriter(arguments))
     kernel.write()
-    signature = ", ".join(f"%{value.name}: {value.kind}" for value in arguments)
+    taken, first = signature(plan.parameters, 4 if pointers else 0)
+    begun = "".join(f"      {line}\n" for line in first)
     lanes, *_ = plan.workgroup
     attributes = f"intel_reqd_sub_group_size = {_LANES} : i32, known_block_size = array<i32: {lanes}, 1, 1>"
     effects = "{convergent, no_unwind, will_return}"
@@ -69,7 +71,8 @@ def emit_lane(plan: Attention) -> str:
         f"builtin.module attributes {{gpu.container_module}} {{\n"
         f"  gpu.module @{KERNEL} {{\n"
         f"    llvm.func spir_funccc @{LARGEST}(f32) -> f32 attributes {effects}\n"
-        f"    gpu.func @{KERNEL}({signature}) kernel attributes {{{attributes}}} {{\n"
+        f"    gpu.func @{KERNEL}({taken}) kernel attributes {{{attributes}}} {{\n"
+        f"{begun}"
         f"{kernel.writer.text('      ')}\n"
         f"    }}\n  }}\n}}\n"
     )

@@ -33,15 +33,17 @@ from layoutalg.core.errors import PlanError
 from layoutalg.core.llvm_versions import DEFAULT_LLVM
 from layoutalg.core.messages import number_text, shown
 from layoutalg.core.notation import Distributed, Machine, Operand, one_operand, own_sizes
-from layoutalg.core.whole_numbers import one_of, whole_number
+from layoutalg.core.whole_numbers import as_flag, one_of, whole_number
 from layoutalg.gemm.attention.problem import AttentionProblem, as_f32
 from layoutalg.gemm.attention.steps import MASKED_KEYS, Share, Step, Steps, all_steps, keys_of_step, shared, steps_of
+from layoutalg.gemm.launched import Launched
 from layoutalg.hardware import BlockLoad, BlockStore, Dpas, block_load, block_store
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
     from layoutalg.conversion import ConversionPlan
+    from layoutalg.gemm.launch import Launch
 
 __all__ = ["Attention", "plan_attention"]
 
@@ -58,7 +60,7 @@ _MOST_ROUNDS = 2
 
 
 @dataclass(frozen=True)
-class Attention(Distributed):
+class Attention(Distributed, Launched):
     """A planned attention: `rows` queries for a subgroup, `subgroups` in a workgroup. `emit` writes it, `simulate` runs it.
 
     >>> plan_attention(256, 256, 64).rows, plan_attention(256, 256, 192).rows
@@ -407,11 +409,11 @@ class Attention(Distributed):
         own, other = problem.queries * problem.d, problem.keys * problem.d
         return problem.queries, problem.keys, *((own, other, own) if self.grid[2] > 1 else ())
 
-    def emit(self, level: str = "lane", *, llvm: int | None = None) -> str:
+    def emit(self, level: str = "lane", *, llvm: int | None = None, pointers: bool = True) -> str:
         """The kernel as MLIR text, for the plan's version of LLVM or another one.
 
-        It takes the addresses of Q, K, V and O (i64, multiples of 64) and `arguments`, and runs on `grid` workgroups of
-        `workgroup` work-items.
+        It takes the addresses of Q, K, V and O (multiples of 64 bytes) and `arguments`, and runs on `grid` workgroups of
+        `workgroup` work-items. Addresses are pointers, so that any host passes its buffers; without `pointers` they are i64.
 
         Raises:
             PlanError: for other levels and versions.
@@ -422,10 +424,21 @@ class Attention(Distributed):
         if type(level) is not str or level not in LEVELS:
             raise PlanError(f"level {shown(level)}: attention is planned for the level 'lane'")
         if llvm is not None and (version := _version(llvm)) != self.llvm:
-            return replace(self, llvm=version).emit(level)
+            return replace(self, llvm=version).emit(level, pointers=pointers)
         from layoutalg.gemm.attention.emission import emit_lane
 
-        return emit_lane(self)
+        return emit_lane(self, pointers=as_flag(pointers, "pointers", PlanError))
+
+    @property
+    def launch(self) -> Launch:
+        """What a host program has to know to launch the kernel: names, sizes, arguments, memory, flags.
+
+        >>> plan_attention(1000, 256, 64, heads=8).launch.global_size
+        (1024, 1, 8)
+        """
+        from layoutalg.gemm.launch import launch_of_attention
+
+        return launch_of_attention(self)
 
     def simulate(
         self,

@@ -19,11 +19,15 @@ from layoutalg.gemm.emission.kernel import KernelWriter
 __all__ = ["addresses"]
 
 
-def addresses(kernel: KernelWriter) -> dict[str, Value]:
-    """The addresses of this workgroup's A, B and C, by their names; without a batch they are the arguments."""
+def addresses(kernel: KernelWriter, parts: int = 1) -> dict[str, Value]:
+    """The addresses of this workgroup's A, B and C, by their names; without a batch they are the arguments.
+
+    Where k is in `parts`, z counts the parts of the first matrix, then those of the second.
+    """
     if kernel.gemm.problem.batch == 1:
         return {name: kernel.arguments[name.lower()] for name in "ABC"}
-    number = kernel.cast(kernel.writer.value("gpu.block_id z", (), "index"), "i64")
+    z = kernel.once("z", lambda: kernel.writer.value("gpu.block_id z", (), "index"), named=False)
+    number = kernel.cast(z if parts == 1 else kernel.op("divui", z, kernel.constant(parts)), "i64")
     found: dict[str, Value] = {}
     for matrix in kernel.gemm.matrices:
         name = matrix.name.lower()

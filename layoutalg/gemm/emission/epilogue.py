@@ -20,6 +20,7 @@ from layoutalg.conversion.lowering.writer import Value
 from layoutalg.core.errors import PlanError
 from layoutalg.core.llvm_versions import rules
 from layoutalg.gemm.emission.arithmetic import arithmetic, as_computed
+from layoutalg.gemm.emission.edges import Lanes, numbers_of_columns
 from layoutalg.gemm.emission.kernel import KernelWriter
 from layoutalg.gemm.emission.operands import descriptor
 from layoutalg.gemm.problem import Problem
@@ -47,21 +48,39 @@ def check_epilogue(problem: Problem) -> None:
         )
 
 
-def finish(kernel: KernelWriter, base: Value, held: Mapping[tuple[int, int], Value], row: Value, column: Value) -> None:
-    """Store the tile whose blocks are `held`, by (row block, column block); its corner is at `row`, `column`."""
+def finish(
+    kernel: KernelWriter,
+    base: Value,
+    held: Mapping[tuple[int, int], Value],
+    row: Value,
+    column: Value,
+    *,
+    rows: int | None = None,
+) -> None:
+    """Store the tile whose blocks are `held`, by (row block, column block); its corner is at `row`, `column`.
+
+    A block has `rows` rows, those of a DPAS unless given.
+    """
     unit, matrix, problem = kernel.gemm.dpas, kernel.gemm.matrices[2], kernel.gemm.problem
     check_epilogue(problem)
     element = in_memory(kernel)
-    kind = f"!xegpu.tensor_desc<{unit.m}x{unit.n}x{element}>"
-    described = kernel.named("matrix_c", descriptor(kernel, matrix, base, kind))
-    bias = _bias(kernel, row, column)
+    rows = unit.m if rows is None else rows
+    kind = f"!xegpu.tensor_desc<{rows}x{unit.n}x{element}>"
+    lanes = Lanes(kernel, "C", base, (row, column), element) if "C" in problem.edges else None
+    described = base if lanes else kernel.named("matrix_c", descriptor(kernel, matrix, base, kind))
+    bias = _bias(kernel, row, column, rows, max(held))
     for (i, j), accumulator in held.items():
-        place = (kernel.plus(row, i * unit.m), kernel.plus(column, j * unit.n))
+        place = (kernel.plus(row, i * rows), kernel.plus(column, j * unit.n))
         before = None
-        if problem.beta:
-            form = f"xegpu.load_nd %s[%s, %s] : {kind} -> vector<{unit.m}x{element}>"
-            before = kernel.writer.value(form, (described, *place), element, unit.m)
+        if problem.beta and lanes:
+            before = lanes.load((i * unit.m, j * unit.n))
+        elif problem.beta:
+            form = f"xegpu.load_nd %s[%s, %s] : {kind} -> vector<{rows}x{element}>"
+            before = kernel.writer.value(form, (described, *place), element, rows)
         value = arithmetic(kernel, problem, accumulator, bias(i, j), before, stored=element)
+        if lanes:
+            lanes.store(value, (i * unit.m, j * unit.n))
+            continue
         kernel.writer.do(f"xegpu.store_nd %s, %s[%s, %s] : {value.kind}, {kind}", (value, described, *place))
 
 
@@ -77,45 +96,56 @@ def in_memory(kernel: KernelWriter) -> str:
     return "i16" if as_words else element
 
 
-def _bias(kernel: KernelWriter, row: Value, column: Value) -> Callable[[int, int], Value | None]:
-    """What gives the bias of a block in the type of the arithmetic; each number is loaded once."""
+def _bias(
+    kernel: KernelWriter, row: Value, column: Value, high: int, last: tuple[int, int]
+) -> Callable[[int, int], Value | None]:
+    """What gives the bias of a block in the type of the arithmetic; each number is loaded once.
+
+    Blocks are `high` rows each, up to block `last`.
+    """
     unit, kind = kernel.gemm.dpas, kernel.gemm.problem.bias
     if kind is None:
         return lambda i, j: None
     if kind == "column":
-        blocks = [_bias_of_columns(kernel, kernel.plus(column, j * unit.n)) for j in range(kernel.gemm.blocks[1])]
+        blocks = [_bias_of_columns(kernel, kernel.plus(column, j * unit.n), high) for j in range(last[1] + 1)]
         return lambda i, j: blocks[j]
-    lanes, tile = unit.subgroup_size, kernel.gemm.tile
-    loaded = [_bias_of_rows(kernel, kernel.plus(row, start)) for start in range(0, tile.m, lanes)]
+    lanes = unit.subgroup_size
+    loaded = [_bias_of_rows(kernel, kernel.plus(row, start)) for start in range(0, (last[0] + 1) * high, lanes)]
     rows: dict[int, Value] = {}
 
     def of_rows(i: int, j: int) -> Value:
         if i not in rows:
-            first = i * unit.m
-            rows[i] = _given_to_all(kernel, loaded[first // lanes], first % lanes, unit.m)
+            first = i * high
+            rows[i] = _given_to_all(kernel, loaded[first // lanes], first % lanes, high)
         return rows[i]
 
     return of_rows
 
 
-def _bias_of_columns(kernel: KernelWriter, column: Value) -> Value:
+def _bias_of_columns(kernel: KernelWriter, column: Value, high: int) -> Value:
     """The numbers of a block's columns: a lane has one column, and its number for all rows.
 
     They are read as a matrix of one row, which has the width and the pitch of C and so what a block message needs.
     """
-    unit, element = kernel.gemm.dpas, in_memory(kernel)
-    kind = f"!xegpu.tensor_desc<1x{unit.n}x{element}>"
+    element = in_memory(kernel)
+    number = _number_of_column(kernel, column, element)
+    number = as_computed(kernel, kernel.gemm.problem, number)
+    made = Value(number.element, high)
+    return kernel.writer.value(
+        f"vector.broadcast %s : {number.kind} to {made.kind}", (number,), made.element, made.size
+    )
+
+
+def _number_of_column(kernel: KernelWriter, column: Value, element: str) -> Value:
+    if "C" in kernel.gemm.problem.edges:
+        return numbers_of_columns(kernel, column, element)
+    kind = f"!xegpu.tensor_desc<1x{kernel.gemm.dpas.n}x{element}>"
     sizes = [kernel.constant(1), *(kernel.index(kernel.arguments[name]) for name in ("n", "ldc"))]
     form = f"xegpu.create_nd_tdesc %s, shape : [%s, %s], strides : [%s, 1] : i64 -> {kind}"
     described = kernel.once("bias", lambda: kernel.writer.value(form, (kernel.arguments["bias"], *sizes), kind))
     place = (described, kernel.constant(0), column)
     loaded = kernel.writer.value(f"xegpu.load_nd %s[%s, %s] : {kind} -> vector<1x{element}>", place, element, 1)
-    number = kernel.writer.value(f"vector.extract %s[0] : {element} from {loaded.kind}", (loaded,), element)
-    number = as_computed(kernel, kernel.gemm.problem, number)
-    made = Value(number.element, unit.m)
-    return kernel.writer.value(
-        f"vector.broadcast %s : {number.kind} to {made.kind}", (number,), made.element, made.size
-    )
+    return kernel.writer.value(f"vector.extract %s[0] : {element} from {loaded.kind}", (loaded,), element)
 
 
 def _bias_of_rows(kernel: KernelWriter, row: Value) -> Value:

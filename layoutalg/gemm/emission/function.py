@@ -52,11 +52,11 @@ class FunctionWriter:
         text = _float(number) if element[0] in "fb" else str(number)
         return f"{f'dense<{text}>' if element != kind else text} : {kind}"
 
-    def once(self, name: str, make: Callable[[], Value], *, named: bool = True) -> Value:
+    def once(self, name: object, make: Callable[[], Value], *, named: bool = True) -> Value:
         """A value that parts of a region share, made by the first that asks."""
         key = ("once", name)
         if key not in self._once:
-            self._once[key] = self.named(name, make()) if named else make()
+            self._once[key] = self.named(str(name), make()) if named else make()
         return self._once[key]
 
     def named(self, name: str, value: Value) -> Value:

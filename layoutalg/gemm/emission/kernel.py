@@ -11,26 +11,34 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from layoutalg.conversion.lowering.writer import Value
+from layoutalg.gemm.emission.addresses import signature
 from layoutalg.gemm.emission.function import FunctionWriter
 
 if TYPE_CHECKING:
     from layoutalg.gemm.plan import Gemm
 
-__all__ = ["KERNEL", "KernelWriter"]
+__all__ = ["KERNEL", "REDUCE", "KernelWriter"]
 
+REDUCE = "gemm_reduce"
+"""The name of the second kernel, where k is in parts."""
 KERNEL = "gemm"
 """The name of the kernel, and of its gpu.module."""
 
 
 class KernelWriter(FunctionWriter):
-    """One kernel while it is written. `static` writes the sizes as constants; else they are the kernel's arguments."""
+    """One kernel while it is written. `static` writes the sizes as constants; else they are the kernel's arguments.
 
-    def __init__(self, gemm: Gemm, *, static: bool = False) -> None:
+    With `pointers` its matrices are arguments of a pointer type, else numbers of 64 bits.
+    """
+
+    def __init__(self, gemm: Gemm, *, static: bool = False, pointers: bool = False) -> None:
         self.gemm = gemm
         self.static = static
+        self.pointers = pointers
         self.arguments = {name: Value(kind, name=name) for name, kind in gemm.parameters}
         super().__init__(tuple(self.arguments.values()))
         self.functions: dict[str, str] = {}
@@ -51,23 +59,31 @@ class KernelWriter(FunctionWriter):
                 self._sizes[argument] = self.named(f"size_{argument.name}", self.cast(argument, "index"))
         return self._sizes[argument]
 
-    def text(self) -> str:
-        """The whole module."""
-        problem, tiling = self.gemm.problem, self.gemm.tiling
-        lanes = problem.dpas.subgroup_size
-        parameters = ", ".join(f"%{name}: {kind}" for name, kind in self.gemm.parameters)
+    def function(self, name: str, subgroups: int) -> list[str]:
+        """The lines of the kernel, with so many subgroups in a workgroup."""
+        lanes = self.gemm.problem.dpas.subgroup_size
+        count = len(self.gemm.parameters) - len(self.gemm.arguments)
+        parameters, first = signature(self.gemm.parameters, count if self.pointers else 0)
         attributes = (
-            f"intel_reqd_sub_group_size = {lanes} : i32, known_block_size = array<i32: {lanes * tiling.count}, 1, 1>"
+            f"intel_reqd_sub_group_size = {lanes} : i32, known_block_size = array<i32: {lanes * subgroups}, 1, 1>"
         )
+        return [
+            f"    gpu.func @{name}({parameters}) kernel attributes {{{attributes}}} {{",
+            *(f"      {line}" for line in first),
+            self.writer.text("      "),
+            "      gpu.return",
+            "    }",
+        ]
+
+    def text(self, others: Sequence[str] = ()) -> str:
+        """The whole module; `others` are the lines of other kernels in it."""
         lines = [
             *(f"#{name} = {attribute}" for name, attribute in self.aliases.items()),
             "builtin.module attributes {gpu.container_module} {",
             f"  gpu.module @{KERNEL} {{",
             *(f"    {declaration}" for declaration in self.functions.values()),
-            f"    gpu.func @{KERNEL}({parameters}) kernel attributes {{{attributes}}} {{",
-            self.writer.text("      "),
-            "      gpu.return",
-            "    }",
+            *self.function(KERNEL, self.gemm.tiling.count),
+            *others,
             "  }",
             "}",
         ]

@@ -27,13 +27,16 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from layoutalg.conversion.lowering.writer import Value
+from layoutalg.gemm.edges import loop_edges
 from layoutalg.gemm.emission.batch import addresses
+from layoutalg.gemm.emission.edges import Lanes
 from layoutalg.gemm.emission.epilogue import finish
 from layoutalg.gemm.emission.kernel import KernelWriter
 from layoutalg.gemm.emission.operands import Loads
 from layoutalg.gemm.emission.places import Places, hidden
 from layoutalg.gemm.emission.prefetching import Prefetch, prefetches
 from layoutalg.gemm.emission.products import multiply
+from layoutalg.gemm.emission.split_k import Part, reduction
 from layoutalg.hardware import xe_chip
 
 if TYPE_CHECKING:
@@ -45,29 +48,38 @@ _Held = dict[tuple[int, int], Value]
 """The accumulators by row and column block."""
 
 
-def emit_lane(gemm: Gemm, *, static: bool = False) -> str:
+def emit_lane(gemm: Gemm, *, static: bool = False, pointers: bool = True) -> str:
     """The text of the kernel.
 
     >>> from layoutalg.gemm import plan_gemm
     >>> "gpu.func @gemm(" in emit_lane(plan_gemm(64, 64, 64))
     True
     """
-    kernel = KernelWriter(gemm, static=static)
-    bases = addresses(kernel)
+    kernel = KernelWriter(gemm, static=static, pointers=pointers)
+    bases = addresses(kernel, gemm.tiling.split_k)
     places = Places.of(kernel)
     step = _Step(kernel, places, bases)
     ahead = prefetches(kernel, places, bases)
-    zero, depth = kernel.constant(0, "i32"), _depth(kernel)
+    part = Part.of(kernel) if gemm.tiling.split_k > 1 else None
+    zero, depth = (kernel.constant(0, "i32"), _depth(kernel)) if part is None else (part.begin, part.end)
+    if part is not None:
+        ahead = tuple(part.moved(kernel, prefetch) for prefetch in ahead)
     zeros = kernel.constant(0.0 if gemm.accumulator[0] in "fb" else 0, gemm.accumulator, gemm.dpas.m)
     kernel.named("zeros", zeros)
     held = {(i, j): zeros for i in range(gemm.blocks[0]) for j in range(gemm.blocks[1])}
     if ahead:
         asked = [start for prefetch in ahead for start in prefetch.starts]
-        asked = _ask_first(kernel, ahead, asked, depth)
-        last = _steps_before_the_last(kernel, depth)
+        length = depth if part is None else kernel.named("length", kernel.op("subi", depth, part.begin))
+        asked = _ask_first(kernel, ahead, asked, length, part)
+        last = _steps_before_the_last(kernel, length)
+        if part is not None:
+            last = kernel.op("addi", part.begin, last)
         held = _loop(kernel, zero, last, held, step, ahead, asked)
         zero = last
     held = _loop(kernel, zero, depth, held, step)
+    if part is not None:
+        part.store(kernel, held, places.row, places.column)
+        return kernel.text(reduction(gemm, static=static, pointers=pointers))
     finish(kernel, bases["C"], held, places.row, places.column)
     return kernel.text()
 
@@ -84,6 +96,11 @@ class _Step:
         # without immediate offsets each 32 of k has its own descriptor, over an address that the compiler takes for another
         # one: every message keeps its own payload, and a step changes one number in it instead of writing a new one
         self.loads = Loads(kernel, bases, row, column, apart=not immediate)
+        zero = kernel.constant(0)
+        self.lanes = {
+            name: Lanes(kernel, name, bases[name], (row, zero) if name == "A" else (zero, column))
+            for name in loop_edges(kernel.gemm.problem)
+        }
 
     @property
     def unit(self) -> int:
@@ -94,11 +111,18 @@ class _Step:
         """The step at `counter`: the messages of a depth just before its first product."""
         kernel, gemm = self.kernel, self.kernel.gemm
         operands = self.loads.at(counter)
+        step = operands.depth.at(0) if self.lanes else None
         waiting = list(gemm.messages)
         for depth in range(gemm.tile.k // gemm.dpas.k):
             for message in [message for message in waiting if any(piece.depth == depth for piece in message.pieces)]:
                 waiting.remove(message)
                 operands.load(message)
+            if "A" in self.lanes:
+                for i in range(gemm.blocks[0]):
+                    operands["A", i, depth] = self.lanes["A"].load((i * gemm.dpas.m, depth * gemm.dpas.k), step)
+            if "B" in self.lanes:
+                for j in range(gemm.blocks[1]):
+                    operands["B", j, depth] = self.lanes["B"].load((depth * gemm.dpas.k, j * gemm.dpas.n), step)
             for i, j in held:
                 made = multiply(kernel, operands["A", i, depth], operands["B", j, depth], held[i, j])
                 held = held | {(i, j): kernel.named(f"c{i}x{j}", made)}
@@ -125,7 +149,7 @@ def _steps_before_the_last(kernel: KernelWriter, depth: Value) -> Value:
 
 
 def _ask_first(
-    kernel: KernelWriter, ahead: Sequence[Prefetch], asked: Sequence[Value], depth: Value
+    kernel: KernelWriter, ahead: Sequence[Prefetch], asked: Sequence[Value], depth: Value, part: Part | None
 ) -> Sequence[Value]:
     """Ask for the steps from the second to those that the first step of the loop asks for; the first is loaded at once."""
     step, distance = kernel.gemm.tile.k, kernel.gemm.tiling.distance
@@ -136,7 +160,8 @@ def _ask_first(
     counter = Value("i32", name="counter")
     form, results, arguments = _carrying(asked)
     with kernel.region(form, _operands(counter, k_step, end, k_step, arguments, asked), results, (counter, *arguments)):
-        following = _ask(kernel, ahead, arguments, counter)
+        k = counter if part is None else kernel.op("addi", counter, part.begin)
+        following = _ask(kernel, ahead, arguments, k)
         _yield(kernel, following)
     return results
 

@@ -120,7 +120,7 @@ def over(kernel: KernelWriter, value: Value, number: int) -> Value:
 
 def counter_unit(loads: Sequence[Message]) -> int:
     """How many elements of k the loop's counter counts as one."""
-    return max(message.depth_unit for message in loads)
+    return max((message.depth_unit for message in loads), default=1)
 
 
 class Depth:
@@ -218,6 +218,10 @@ class Operands:
 
     def __getitem__(self, place: tuple[str, int, int]) -> Value:
         return self._whole[place]
+
+    def __setitem__(self, place: tuple[str, int, int], operand: Value) -> None:
+        numbers = place[1:] if place[0] == "A" else place[:0:-1]
+        self._whole[place] = self.kernel.named(f"{place[0].lower()}{numbers[0]}x{numbers[1]}", operand)
 
     def load(self, message: Message) -> None:
         """Write a load, and the cuts of the operands that are complete with it."""

@@ -29,7 +29,7 @@ from layoutalg.conversion.lowering.writer import Value
 from layoutalg.gemm.emission.kernel import KernelWriter
 from layoutalg.gemm.emission.operands import HINTS, surface
 from layoutalg.gemm.emission.places import Places, another, hidden
-from layoutalg.gemm.sharing import LINE_BYTES, Shares, Slice, line_elements, lines_of_lanes, shared_blocks, slices
+from layoutalg.gemm.sharing import LINE_BYTES, Shares, Slice, line_elements, lines_of_lanes, shared_rounds, slices
 
 __all__ = ["Prefetch", "prefetches"]
 
@@ -56,19 +56,17 @@ class Prefetch:
 
 def prefetches(kernel: KernelWriter, places: Places, bases: Mapping[str, Value]) -> tuple[Prefetch, ...]:
     """The prefetches of a step, in the form of the tiling."""
-    form = kernel.gemm.tiling.prefetch
+    asked, form = (kernel.gemm.problem, kernel.gemm.tiling), kernel.gemm.tiling.prefetch
     if form == "none":
         return ()
-    write, shares = (_shared, shared_blocks) if form == "shared" else (_lines, lines_of_lanes)
-    return tuple(
-        write(kernel, places, bases, number) for number in range(shares(kernel.gemm.problem, kernel.gemm.tiling).rounds)
-    )
+    write, rounds = (_shared, shared_rounds(*asked)) if form == "shared" else (_lines, (lines_of_lanes(*asked),))
+    return tuple(write(kernel, places, bases, shares, number) for shares in rounds for number in range(shares.rounds))
 
 
-def _shared(kernel: KernelWriter, places: Places, bases: Mapping[str, Value], number: int) -> Prefetch:
+def _shared(kernel: KernelWriter, places: Places, bases: Mapping[str, Value], shares: Shares, number: int) -> Prefetch:
     """The 2-D prefetch of one round: blocks `number * subgroups` and on, one for each subgroup."""
     gemm, count = kernel.gemm, kernel.gemm.tiling.count
-    shares, line = shared_blocks(gemm.problem, gemm.tiling), line_elements(gemm.problem)
+    line = line_elements(gemm.problem)
     block = _Number(kernel, number * count if places.subgroup is None else places.subgroup)
     if places.subgroup is not None:
         block = block.plus(number * count)
@@ -78,7 +76,7 @@ def _shared(kernel: KernelWriter, places: Places, bases: Mapping[str, Value], nu
         for part, begin, behind in zip(
             slices(gemm.problem, gemm.tiling), (0, shares.counts[0]), (shares.counts[0], shares.total), strict=True
         )
-        if first < behind and begin < end
+        if begin < behind and first < behind and begin < end
     ]
     of_a = None
     if len(sides) == 2:
@@ -134,13 +132,12 @@ def _shared(kernel: KernelWriter, places: Places, bases: Mapping[str, Value], nu
     return Prefetch(tuple(starts), tuple(moves), write)
 
 
-def _lines(kernel: KernelWriter, places: Places, bases: Mapping[str, Value], number: int) -> Prefetch:
+def _lines(kernel: KernelWriter, places: Places, bases: Mapping[str, Value], shares: Shares, number: int) -> Prefetch:
     """The lines of one round: `number * lanes` and on, one for each lane of the workgroup.
 
     Unlike a 2-D message this one knows no edges, so each lane compares the step with the last one that has its line.
     """
     gemm, lanes = kernel.gemm, kernel.gemm.dpas.subgroup_size
-    shares = lines_of_lanes(gemm.problem, gemm.tiling)
     count = lanes * gemm.tiling.count
     lane = kernel.once("lane", lambda: kernel.writer.value("gpu.lane_id", (), "index"))
     if places.subgroup is not None:

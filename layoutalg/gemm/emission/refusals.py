@@ -113,6 +113,8 @@ def check_level(gemm: Gemm, level: str) -> None:
             f"level {level!r}: LLVM knows subgroups of 16 lanes alone, and {gemm.target} has {gemm.dpas.subgroup_size}; "
             "level 'lane' is planned for it"
         )
+    for name, why in gemm.problem.edges.items():
+        raise PlanError(f"level {level!r}: lanes move {name} element by element, at level 'lane' alone: {why}")
     for refusal in REFUSALS:
         if gemm.llvm in refusal.words and refusal.concerns(gemm.problem):
             words = refusal.words[gemm.llvm][("workgroup", "subgroup").index(level)]

@@ -28,19 +28,30 @@ from layoutalg.core.llvm_versions import DEFAULT_LLVM
 from layoutalg.core.messages import shortened, shown
 from layoutalg.core.whole_numbers import instance_of
 from layoutalg.gemm.listing.reading import Program, read_assembly
+from layoutalg.hardware.xe_products import product_target
 from layoutalg.ir.installed import program_path
 
-__all__ = ["Compiled", "compile_kernel", "compiler_version"]
+__all__ = ["Compiled", "compile_kernel", "compiler_version", "kernel_binary"]
 
-CHIPS = {"pvc": ("pvc", "pvc"), "bmg": ("bmg", "bmg"), "lnl": ("bmg", "lnl-m"), "lnl-m": ("bmg", "lnl-m")}
+CHIPS = {
+    "pvc": ("pvc", "pvc"),
+    "bmg": ("bmg", "bmg"),
+    "lnl": ("bmg", "lnl-m"),
+    "lnl-m": ("bmg", "lnl-m"),
+    "ptl": ("bmg", "ptl-h"),
+}
 """The chips whose kernels go through this route: the one that LLVM lowers for, and ocloc's name of the device.
 
 LLVM 23 and 24 lower dpas for pvc and bmg alone ("failed to legalize operation 'xegpu.dpas'" for lnl and lnl-m). A kernel for
-lnl, the same generation as bmg, is lowered for bmg; its SPIR-V is then compiled for lnl-m.
+lnl, the same generation as bmg, is lowered for bmg; its SPIR-V is then compiled for lnl-m. So it is for ptl, whose messages
+and matrix instructions are the same. A product is compiled as its target.
 """
 VERSIONS = (23, 24)
-_LARGE = "-ze-opt-large-register-file"
+LARGE = "-ze-opt-large-register-file"
+"""Asks Intel's graphics compiler for 256 registers a thread."""
 _SECONDS = 120.0
+ELF, SPIRV = b"\x7fELF", b"\x03\x02\x23\x07"
+"""How machine code and SPIR-V begin."""
 _LEVELS = ("lane", "subgroup", "workgroup")
 
 
@@ -115,15 +126,13 @@ def compile_kernel(
 
     >>> compile_kernel("module {}", "gfx942")
     Traceback (most recent call last):
-    layoutalg.core.errors.PlanError: chip 'gfx942': kernels are compiled for pvc, bmg, lnl or lnl-m
+    layoutalg.core.errors.PlanError: chip 'gfx942': kernels are compiled for pvc, bmg, lnl, lnl-m or ptl
     >>> compile_kernel("module {}", llvm=22)
     Traceback (most recent call last):
     layoutalg.core.errors.PlanError: LLVM 22: machine code is made with LLVM 23 or 24 (22 leaves SPIR-V)
     """
     instance_of(text, str, "kernel", PlanError)
-    if type(chip) is not str or chip not in CHIPS:
-        *first, last = CHIPS
-        raise PlanError(f"chip {shown(chip)}: kernels are compiled for {', '.join(first)} or {last}")
+    lowered_for, device = _chip(chip)
     if type(registers) is not int or registers not in (128, 256):
         raise PlanError(f"registers {shown(registers)}: a thread has 128 or 256")
     if type(llvm) is not int or llvm not in VERSIONS:
@@ -131,12 +140,11 @@ def compile_kernel(
     if type(level) is not str or level not in _LEVELS:
         raise PlanError(f"level {shown(level)}: expected one of {', '.join(_LEVELS)}")
     lowering, ocloc = _installed(f"mlir-opt-{llvm}"), _current_ocloc()
-    lowered_for, device = CHIPS[chip]
     with tempfile.TemporaryDirectory(prefix="layoutalg-listing-") as name:
         folder = Path(name)
         (folder / "kernel.mlir").write_text(text, encoding="utf-8")
         options = f"xegpu-op-level={level} zebin-chip={lowered_for}" + (
-            f" igc-cmd-options={_LARGE}" * (registers == 256)
+            f" igc-cmd-options={LARGE}" * (registers == 256)
         )
         blocking = "gpu.module(xegpu-blocking,canonicalize,cse)," if level == "subgroup" else ""
         pipeline = f"--pass-pipeline=builtin.module({blocking}gpu-lower-to-xevm-pipeline{{{options}}})"
@@ -145,9 +153,7 @@ def compile_kernel(
         disassemble = [ocloc, "disasm", "-dump", "dump", "-file"]
         _run([*disassemble, "kernel.bin", "-device", lowered_for], folder, ocloc, seconds)
         if device != lowered_for:
-            again = ["compile", "-spirv_input", "-file", "dump/.spv", "-output_no_suffix", "-output", "device"]
-            flags = ["-options", _LARGE] if registers == 256 else []
-            _run([ocloc, *again, "-device", device, *flags], folder, ocloc, seconds)
+            _compile_spirv("dump/.spv", device, registers, folder, ocloc, seconds)
             _run([*disassemble, "device.bin", "-device", device], folder, ocloc, seconds)
         listings = sorted((folder / "dump").glob(".text.*.asm"))
         if not listings:
@@ -155,7 +161,9 @@ def compile_kernel(
         described = (folder / "dump" / ".ze_info").read_text(encoding="utf-8", errors="replace")
         assembly = listings[0].read_text(encoding="utf-8", errors="replace")
         kernel = listings[0].name.removeprefix(".text.").removesuffix(".asm")
-    facts = {field: int(value) for field, value in re.findall(r"(\w+):\s+(\d+)\s*$", described, re.MULTILINE)}
+    facts: dict[str, int] = {}
+    for field, value in re.findall(r"(\w+):\s+(\d+)\s*$", described, re.MULTILINE):
+        facts[field] = max(int(value), facts.get(field, 0))  # of several kernels the most: none may spill
     return Compiled(
         kernel,
         chip,
@@ -167,6 +175,52 @@ def compile_kernel(
         private=facts.get("private_size", 0),
         lanes=facts.get("simd_size", 0),
     )
+
+
+def kernel_binary(text: str, chip: str, registers: int, form: str, *, llvm: int = DEFAULT_LLVM) -> bytes:
+    """A kernel at lane level as a host loads it: `form` is "spv", or "zebin" with machine code for the chip.
+
+    Raises `PlanError` as `compile_kernel` does.
+
+    >>> kernel_binary("module {}", "gfx942", 128, "spv")
+    Traceback (most recent call last):
+    layoutalg.core.errors.PlanError: chip 'gfx942': kernels are compiled for pvc, bmg, lnl, lnl-m or ptl
+    """
+    lowered_for, device = _chip(chip)
+    if form == "zebin" and llvm not in VERSIONS:
+        raise PlanError(f"LLVM {shown(llvm)}: machine code is made with LLVM 23 or 24 (22 leaves SPIR-V)")
+    by_llvm = form == "zebin" and device == lowered_for
+    with tempfile.TemporaryDirectory(prefix="layoutalg-build-") as name:
+        folder = Path(name)
+        (folder / "kernel.mlir").write_text(text, encoding="utf-8")
+        ocloc = _current_ocloc() if form == "zebin" else ""
+        options = f"xegpu-op-level=lane zebin-chip={lowered_for}"
+        options += f" igc-cmd-options={LARGE}" if by_llvm and registers == 256 else ""
+        options += "" if by_llvm else f" binary-format={'isa' if llvm in VERSIONS else 'bin'}"
+        pipeline = f"--gpu-lower-to-xevm-pipeline={options}"
+        _run([_installed(f"mlir-opt-{llvm}"), "kernel.mlir", pipeline, "-o", "lowered.mlir"], folder, ocloc, _SECONDS)
+        made = _binary((folder / "lowered.mlir").read_text(encoding="utf-8"), ELF if by_llvm else SPIRV)
+        if form == "zebin" and not by_llvm:
+            (folder / "kernel.spv").write_bytes(made)
+            _compile_spirv("kernel.spv", device, registers, folder, ocloc, _SECONDS)
+            made = (folder / "device.bin").read_bytes()
+    return made
+
+
+def _compile_spirv(file: str, device: str, registers: int, folder: Path, ocloc: str, seconds: float) -> None:
+    """Machine code for another device than LLVM's, as `device.bin`."""
+    command = [ocloc, "compile", "-spirv_input", "-file", file, "-output_no_suffix", "-output", "device"]
+    flags = ["-options", LARGE] if registers == 256 else []
+    _run([*command, "-device", device, *flags], folder, ocloc, seconds)
+
+
+def _chip(name: object) -> tuple[str, str]:
+    """What LLVM lowers for and ocloc's device, of a chip or a product."""
+    target = product_target(name)
+    if not isinstance(target, str) or target not in CHIPS:
+        *first, last = CHIPS
+        raise PlanError(f"chip {shown(name)}: kernels are compiled for {', '.join(first)} or {last}")
+    return CHIPS[target]
 
 
 def compiler_version() -> str:
@@ -249,7 +303,7 @@ def _run(command: list[str], folder: Path, ocloc: str, seconds: float) -> str:
     return output
 
 
-def _binary(lowered: str) -> bytes:
+def _binary(lowered: str, begins: bytes = ELF) -> bytes:
     """The longest string attribute, which is the binary: bytes that are not printable are written \\XX."""
     strings = re.findall(r'"((?:[^"\\]|\\.)*)"', lowered, re.DOTALL)
     text = max(strings, key=len, default="")
@@ -260,7 +314,7 @@ def _binary(lowered: str) -> bytes:
         return (escapes[code] if code in escapes else bytes.fromhex(code)).decode("latin1")
 
     binary = re.sub(r'\\([0-9A-Fa-f]{2}|[nt\\"])', plain, text).encode("latin1")
-    if not binary.startswith(b"\x7fELF"):
+    if not binary.startswith(begins):
         raise PlanError(
             "the lowered kernel has no machine code in it: expected a module with a gpu.module that has a kernel"
         )

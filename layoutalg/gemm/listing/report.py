@@ -174,7 +174,7 @@ def listing_of(
     >>> from layoutalg.gemm.tiling import Tile
     >>> listing_of(Problem.of(64, 64, 64, target="dg2"), Tiling(Tile(16, 16, 16)), "module {}")
     Traceback (most recent call last):
-    layoutalg.core.errors.PlanError: chip 'dg2': kernels are compiled for pvc, bmg, lnl or lnl-m
+    layoutalg.core.errors.PlanError: chip 'dg2': kernels are compiled for pvc, bmg, lnl, lnl-m or ptl
     """
     instance_of(problem, Problem, "problem", PlanError)
     instance_of(tiling, Tiling, "tiling", PlanError)

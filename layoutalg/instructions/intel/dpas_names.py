@@ -35,7 +35,7 @@ _BUILTIN = re.compile(r"intel_sub_group_([a-z0-9]+)_([a-z0-9]+)_matrix_mad_k(\d+
 
 
 def rows() -> tuple[Row, ...]:
-    """One row for each choice of types on 16 lanes (pvc, bmg, lnl), and on 8 (dg2 and its like).
+    """One row for each choice of types on 16 lanes (pvc, bmg, lnl, ptl), and on 8 (dg2 and its like).
 
     >>> [row.name for row in rows()][:2]
     ['dpas.f16.f16.f32', 'dpas.f16.f16.f16']

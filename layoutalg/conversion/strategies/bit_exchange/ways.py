@@ -47,21 +47,34 @@ _HALVES = "an exchange in registers and lanes, a bit at a time"
 
 
 class Way(NamedTuple):
-    """A way to exchange: its name, the shuffles and selects that its program has at least, and what makes that."""
+    """A way to exchange: its name, the shuffles and selects that its program has at least, and what makes that.
+
+    `distances` are the XOR distances of shuffles, where they are known before the program is made, each as often as it is
+    used; without them nothing is known but how many shuffles there are.
+    """
 
     name: str
     shuffles: int
     selects: int
     make: Callable[[], Program]
+    distances: tuple[tuple[int, int], ...] = ()
 
 
 def ways(pattern: Pattern) -> list[Way]:
-    """All ways, that with the fewest shuffles first."""
+    """All ways, that with the fewest shuffles first.
+
+    Of whole words, k exchanged bits take k selects a word at least: a register of the result takes its words from 2^k
+    registers, a lane of a select has a word that one lane of the result wants, and to tell 2^k sources apart, which are
+    equally frequent, takes k selects of two on average (the average length of a prefix code).
+    """
     bits, shared, moving = len(pattern.exchanged), pattern.shared, pattern.moving_bits > 0
     best = schedule(bits, shared, moving=moving)
+    selects = bits << pattern.register_bits if pattern.parts == 1 else 0
 
     def by_hops(name: str, hops: tuple[Hop, ...]) -> Way:
-        return Way(name, len(hops) * pattern.words, 0, lambda: _Exchange(pattern).by_hops(hops))
+        known = pattern.parts == 1 and not moving  # all words of a class go equally far
+        distances = tuple([(pattern.reach(hop.mask), pattern.words) for hop in hops if known])
+        return Way(name, len(hops) * pattern.words, selects, lambda: _Exchange(pattern).by_hops(hops), distances)
 
     found = [by_hops(FEWEST, best)]
     if not bits:
@@ -78,7 +91,8 @@ def ways(pattern: Pattern) -> list[Way]:
         found.append(Way(_PARTS, halves * inside, 0, lambda: _Exchange(pattern).by_halves(words=False)))
     if bits > inside and (bits > 1 or moving):
         selects = 3 * halves * (bits - inside)
-        found.append(Way(_HALVES, halves * bits, selects, lambda: _Exchange(pattern).by_halves(words=True)))
+        distances = tuple([(1 << one.from_lane, halves) for one in pattern.exchanged]) if not moving else ()
+        found.append(Way(_HALVES, halves * bits, selects, lambda: _Exchange(pattern).by_halves(words=True), distances))
     return found
 
 

@@ -1,0 +1,227 @@
+"""A host in Python, with pyopencl and numpy alone: SPIR-V or a zebin, on the first GPU there is, else on any device.
+
+The reference is numpy's, in f64, for whole rows. A second file on the command line is OpenCL C that is linked to the kernel, as
+in the host in C.
+
+>>> "import pyopencl" in pyopencl(la.plan_gemm(64, 64, 64))
+True
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from layoutalg.gemm.hosts.reference import EPSILONS, matrices_of, numbers_of, scratch_of
+from layoutalg.gemm.problem import Problem
+
+if TYPE_CHECKING:
+    from layoutalg.gemm.attention import Attention, AttentionProblem
+    from layoutalg.gemm.plan import Gemm
+
+__all__ = ["pyopencl"]
+
+
+def pyopencl(plan: Gemm | Attention) -> str:
+    """The text of the program."""
+    launch = plan.launch
+    name = launch.kernel
+    held, problem = matrices_of(plan), plan.problem
+    fields = ("element", "rows", "columns", "pitch", "stride", "count", "bytes")
+    matrices = "".join(
+        f"    {one.name!r}: ({', '.join(repr(getattr(memory, field)) for field in fields)}),\n" for one, memory in held
+    )
+    numbers = ", ".join(f"np.{'int32' if kind == 'i32' else 'int64'}({value})" for *_, kind, value in numbers_of(plan))
+    scratch = "".join(f"cl.Buffer(context, cl.mem_flags.READ_WRITE, {count}), " for _, count in scratch_of(plan))
+    kernels = "".join(f"    ({one.kernel!r}, {one.global_size}, {one.workgroup}),\n" for one in launch.in_order)
+    result = next(one.name for one, memory in held if memory.use != "in")
+    return (
+        f'"""{plan.problem}\n\nWritten by layoutalg. Usage: python host.py [{name}.spv or {name}.zebin [builtins.cl]]\n"""\n'
+        + _BEGIN.replace("@MATRICES@", matrices).replace("@KERNELS@", kernels)
+        + (_gemm(problem) if isinstance(problem, Problem) else _attention(problem))
+        + _PROGRAM.replace("@FLAGS@", repr(dict(launch.flags)["opencl"].split()))
+        .replace("@KERNEL@", launch.kernel)
+        .replace("@NUMBERS@", numbers)
+        .replace("@RESULT@", repr(result))
+        .replace("@SCRATCH@", scratch)
+    )
+
+
+def _gemm(problem: Problem) -> str:
+    a = "a[:, rows].T" if problem.trans_a else "a[rows]"
+    b = ".T" if problem.trans_b else ""
+    lines = [
+        "def expected(values, z, rows):",
+        '    """These rows of the result, and how far rounding may take it."""',
+        "    a, b = values['a'][z], values['b'][z]",
+        f"    left, right = {a}, b{b}",
+        f"    x, size = {problem.alpha!r} * (left @ right), {abs(problem.alpha)!r} * (abs(left) @ abs(right))",
+    ]
+    if problem.bias:
+        place = "rows, None" if problem.bias == "row" else "None, :"
+        lines += [f"    bias = values['bias'][0][0][{place}]", "    x, size = x + bias, size + abs(bias)"]
+    if problem.beta:
+        lines += [
+            f"    before = {problem.beta!r} * values['c'][z][rows]",
+            "    x, size = x + before, size + abs(before)",
+        ]
+    end = {
+        "relu": "np.maximum(x, 0)",
+        "silu": "0.5 * x * (1 + np.tanh(0.5 * x))",
+        "gelu": "0.5 * x * (1 + np.tanh(x * (0.7978845608028654 + 0.035677408136300125 * x * x)))",
+    }
+    if problem.activation:
+        lines.append(f"    x = {end[problem.activation]}")
+    each = float.fromhex(EPSILONS[problem.c])
+    if problem.acc in ("f16", "bf16"):
+        each += float.fromhex(EPSILONS[problem.acc]) * max(1.0, (problem.k / 2) ** 0.5)
+    return "\n".join([*lines, f"    return x, {each!r} * size", "", "", ""])
+
+
+def _attention(problem: AttentionProblem) -> str:
+    group = problem.heads // problem.kv_heads
+    each = 2 * float.fromhex(EPSILONS[problem.type]) + float.fromhex(EPSILONS[problem.out])
+    mask = (
+        f"    scores[np.arange({problem.keys})[None, :] > rows[:, None] + {problem.shift}] = -np.inf\n"
+        if problem.causal
+        else ""
+    )
+    return f"""def expected(values, z, rows):
+    \"\"\"These rows of the result, and how far rounding may take it.\"\"\"
+    q, k, v = values["q"][z], values["k"][z // {group}], values["v"][z // {group}]
+    scores = {problem.scale!r} * (q[rows] @ k.T)
+{mask}    largest = scores.max(axis=1, keepdims=True)
+    weights = np.exp(scores - np.where(np.isfinite(largest), largest, 0))
+    sums = weights.sum(axis=1, keepdims=True)
+    weights = weights / np.where(sums > 0, sums, 1)
+    return weights @ v, {each!r} * (weights @ abs(v))
+
+
+"""
+
+
+_BEGIN = """
+import sys
+import time
+import warnings
+
+import numpy as np
+import pyopencl as cl
+
+# element, rows, columns, pitch, stride from matrix to matrix, matrices, bytes
+MATRICES = {
+@MATRICES@}
+TYPES = {"f16": "f2", "bf16": "u2", "tf32": "f4", "f32": "f4", "s8": "i1", "u8": "u1", "s32": "i4"}
+# in the order of their launches, with the same arguments: name, work-items, work-items of a workgroup
+KERNELS = (
+@KERNELS@)
+LAUNCHES = 10
+
+
+def shaped(name, memory):
+    \"\"\"The matrices [matrix, row, column] in memory, without what pads them.\"\"\"
+    element, rows, columns, pitch, stride, count, _ = MATRICES[name]
+    each = np.dtype(TYPES[element]).itemsize
+    strides = (stride * each, pitch * each, each)
+    return np.ndarray((count, rows, columns), TYPES[element], memory.data, 0, strides)
+
+
+def numbers(name, memory):
+    \"\"\"The values in f64.\"\"\"
+    found = shaped(name, memory)
+    if MATRICES[name][0] == "bf16":
+        found = (found.astype(np.uint32) << 16).view(np.float32)
+    return found.astype(np.float64)
+
+
+def filled(name, random):
+    \"\"\"Bytes with small multiples of 1/8 in the matrices, and bytes of ones (NaN) around them.\"\"\"
+    memory = np.full(MATRICES[name][-1], 0xFF, np.uint8)
+    cells = shaped(name, memory)
+    eighths = random.integers(0 if cells.dtype == np.uint8 else -8, 9, cells.shape)
+    if MATRICES[name][0] == "bf16":
+        cells[:] = ((eighths / 8).astype(np.float32).view(np.uint32) >> 16).astype(np.uint16)
+    else:
+        cells[:] = eighths if cells.dtype.kind in "iu" else eighths / 8
+    return memory
+
+
+"""
+_PROGRAM = """def check(before, after):
+    \"\"\"Whether the rows that are looked at, at most 64 of a matrix and of 16 matrices, are within rounding.\"\"\"
+    values = {name: numbers(name, memory) for name, memory in before.items()}
+    found = numbers(@RESULT@, after)
+    count, height, width = found.shape
+    rows = np.unique(np.linspace(0, height - 1, min(height, 64)).astype(int))
+    chosen = np.unique(np.linspace(0, count - 1, min(count, 16)).astype(int))
+    largest, value, wrong = 0.0, 0.0, 0
+    for z in chosen:
+        wanted, tolerance = expected(values, z, rows)
+        error = abs(found[z][rows] - wanted)
+        wrong += int((~(error <= tolerance)).sum())
+        largest, value = float(np.maximum(largest, error.max())), max(value, float(abs(wanted).max()))
+    checked = f"{len(chosen) * len(rows) * width} of {found.size} elements checked"
+    verdict = f"{wrong} WRONG" if wrong else "all right"
+    print(f"largest error {largest:.3g} (largest element {value:.3g}), {checked}: {verdict}")
+    return wrong == 0
+
+
+def device_of():
+    devices = [device for platform in cl.get_platforms() for device in platform.get_devices()]
+    if not devices:
+        sys.exit("no OpenCL device found")
+    return next((device for device in devices if device.type & cl.device_type.GPU), devices[0])
+
+
+def program_of(context, device, name, builtins):
+    with open(name, "rb") as file:
+        binary = file.read()
+    if binary[:4] != (0x07230203).to_bytes(4, "little"):
+        return cl.Program(context, [device], [binary]).build()
+    options = @FLAGS@ if device.type & cl.device_type.GPU else []
+    program = cl.Program(context, binary)
+    if builtins is None:
+        return program.build(options)
+    with open(builtins, encoding="utf-8") as file:
+        source = cl.Program(context, file.read())
+    with warnings.catch_warnings():  # pyopencl says that linked programs are not cached
+        warnings.simplefilter("ignore")
+        source.compile(["-cl-std=CL1.2"])
+        program.compile(options)
+        return cl.link_program(context, [program, source])
+
+
+def launch(queue, kernels):
+    for kernel, items, group in kernels:  # the queue keeps the order
+        cl.enqueue_nd_range_kernel(queue, kernel, items, group)
+
+
+def main(name="@KERNEL@.spv", builtins=None):
+    device = device_of()
+    print(device.name)
+    context = cl.Context([device])
+    queue = cl.CommandQueue(context)
+    program = program_of(context, device, name, builtins)
+    kernels = [(cl.Kernel(program, kernel), *sizes) for kernel, *sizes in KERNELS]
+    random = np.random.default_rng(0)
+    before = {name: filled(name, random) for name in MATRICES}
+    flags = cl.mem_flags.READ_WRITE | cl.mem_flags.COPY_HOST_PTR
+    buffers = {name: cl.Buffer(context, flags, hostbuf=memory) for name, memory in before.items()}
+    arguments = [*buffers.values(), @SCRATCH@@NUMBERS@]
+    for kernel, _, _ in kernels:
+        kernel.set_args(*arguments)
+    launch(queue, kernels)
+    after = np.empty_like(before[@RESULT@])
+    cl.enqueue_copy(queue, after, buffers[@RESULT@])
+    queue.finish()
+    right = check(before, after)
+    begin = time.perf_counter()
+    for _ in range(LAUNCHES):
+        launch(queue, kernels)
+    queue.finish()
+    print(f"{(time.perf_counter() - begin) / LAUNCHES * 1e3:.4f} ms a launch, mean of {LAUNCHES}")
+    return 0 if right else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main(*sys.argv[1:3]))
+"""

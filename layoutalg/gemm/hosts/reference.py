@@ -1,0 +1,334 @@
+"""The part of a host in C that knows the problem: matrices, their first values, and what the result has to be.
+
+C and C++ compile it without a warning. Values are small multiples of 1/8, so that sums of products are exact in f32 for any k
+that fits: what is left is the rounding of the result, and a wrong element shows. Padding holds bytes of ones, which are NaN in
+every type of floats. Large results are checked in part, evenly spread.
+
+    elements checked = min(all, 2^27 / operations of one element), no less than 64
+
+>>> text = reference_of(la.plan_gemm(40, 80, 48, bias="row"))
+>>> print(next(line for line in text.splitlines() if "BIAS" in line))
+  x += load(&matrices[3], data[3], 0, 0, r); /* BIAS: one for every row */
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from layoutalg.gemm.launch import InMemory, LaunchArgument
+from layoutalg.gemm.problem import Problem
+
+if TYPE_CHECKING:
+    from layoutalg.gemm.attention import Attention, AttentionProblem
+    from layoutalg.gemm.plan import Gemm
+
+__all__ = [
+    "EPSILONS",
+    "READ_FILE",
+    "kernels_of",
+    "matrices_of",
+    "numbers_in_c",
+    "numbers_of",
+    "reference_of",
+    "scratch_of",
+]
+
+EPSILONS = {"f16": "0x1p-10", "bf16": "0x1p-7", "f32": "0x1p-22", "s32": "0x0p0"}
+_ACTIVATIONS = {
+    "relu": "x < 0 ? 0 : x",
+    "silu": "0.5 * x * (1 + tanh(0.5 * x))",
+    "gelu": "0.5 * x * (1 + tanh(x * (0.7978845608028654 + 0.035677408136300125 * x * x)))",
+}
+
+
+def matrices_of(plan: Gemm | Attention) -> tuple[tuple[LaunchArgument, InMemory], ...]:
+    """The arguments that are pointers to inputs and to the result, with what is there; they come first.
+
+    >>> [one.name for one, _ in matrices_of(la.plan_gemm(64, 64, 4096, split_k=4))]
+    ['a', 'b', 'c']
+    """
+    held = tuple((one, one.memory) for one in plan.launch.arguments if one.memory is not None)
+    return tuple((one, memory) for one, memory in held if memory.use != "scratch")
+
+
+def scratch_of(plan: Gemm | Attention) -> tuple[tuple[int, int], ...]:
+    """Memory that hosts allocate, and neither fill nor read: its place among the arguments, and its bytes.
+
+    >>> scratch_of(la.plan_gemm(64, 64, 4096, split_k=4))
+    ((3, 65536),)
+    """
+    held = ((place, one.memory) for place, one in enumerate(plan.launch.arguments) if one.memory is not None)
+    return tuple((place, memory.bytes) for place, memory in held if memory.use == "scratch")
+
+
+def kernels_of(plan: Gemm | Attention, sizes: str) -> str:
+    """What a host in C launches, in order: the kernels' names and two tables of sizes, one of them `sizes` of each.
+
+    >>> print(kernels_of(la.plan_gemm(64, 64, 4096, split_k=4), "grid").splitlines()[1])
+    static const char *const kernel_names[KERNELS] = {"gemm", "gemm_reduce"};
+    """
+    kernels = plan.launch.in_order
+    tables = {"names": [f'"{one.kernel}"' for one in kernels]}
+    for name in (sizes, "workgroup"):
+        tables[name] = [f"{{{', '.join(map(str, getattr(one, name)))}}}" for one in kernels]
+    text = {name: ", ".join(rows) for name, rows in tables.items()}
+    return (
+        f"enum {{ KERNELS = {len(kernels)} }}; /* launched in this order, with the same arguments */\n"
+        f"static const char *const kernel_names[KERNELS] = {{{text['names']}}};\n"
+        f"static const size_t {sizes}[KERNELS][3] = {{{text[sizes]}}}, workgroup[KERNELS][3] = {{{text['workgroup']}}};\n"
+    )
+
+
+def numbers_of(plan: Gemm | Attention) -> tuple[tuple[int, str, str, int], ...]:
+    """The arguments that are numbers: place among the arguments, name, kind and value.
+
+    >>> numbers_of(la.plan_gemm(40, 80, 48))[0]
+    (3, 'm', 'i32', 40)
+    """
+    held = enumerate(plan.launch.arguments)
+    return tuple((place, one.name, one.kind, one.value) for place, one in held if one.value is not None)
+
+
+def numbers_in_c(plan: Gemm | Attention, types: dict[str, str]) -> str:
+    """The lines of a host in C that set the numbers by its function `set`; `types` has the C type of i32 and of i64.
+
+    >>> numbers_in_c(la.plan_gemm(40, 80, 48), {"i32": "cl_int"}).splitlines()[0]
+    '  { const cl_int m = 40; set(kernels, 3, sizeof m, &m); }'
+    """
+    return "\n".join(
+        f"  {{ const {types[kind]} {name} = {value}; set(kernels, {place}, sizeof {name}, &{name}); }}"
+        for place, name, kind, value in numbers_of(plan)
+    )
+
+
+def reference_of(plan: Gemm | Attention) -> str:
+    """Declarations and functions: `matrices`, `fill`, `check`."""
+    held, problem = matrices_of(plan), plan.problem
+    rows = [
+        f'  {{"{one.name}", {memory.element.upper()}, {memory.rows}, {memory.columns}, {memory.pitch}, {memory.stride}, '
+        f"{memory.count}, {memory.bytes}}}"
+        for one, memory in held
+    ]
+    result = next(place for place, (_, memory) in enumerate(held) if memory.use != "in")
+    expected, operations = _of_gemm(problem) if isinstance(problem, Problem) else _of_attention(problem)
+    limit = f"{max(64, 2**27 // operations)}"
+    return (
+        _TYPES
+        + f"enum {{ MATRICES = {len(held)}, RESULT = {result}, LAUNCHES = 10 }};\n"
+        + "static const Matrix matrices[MATRICES] = {\n"
+        + ",\n".join(rows)
+        + "};\n"
+        + _VALUES
+        + expected
+        + _CHECK.replace("LIMIT", limit)
+    )
+
+
+def _of_gemm(problem: Problem) -> tuple[str, int]:
+    a = "k, r" if problem.trans_a else "r, k"
+    b = "c, k" if problem.trans_b else "k, c"
+    lines = [
+        "static double expected(const unsigned char *const *data, size_t z, size_t r, size_t c, double *tolerance) {",
+        "  double sum = 0, size = 0;",
+        f"  for (size_t k = 0; k < {problem.k}; k++) {{",
+        f"    const double product = load(&matrices[0], data[0], z, {a}) * load(&matrices[1], data[1], z, {b});",
+        "    sum += product;",
+        "    size += fabs(product);",
+        "  }",
+        f"  double x = {problem.alpha!r} * sum;",
+        f"  size *= {abs(problem.alpha)!r};",
+    ]
+    if problem.bias:
+        place = "r" if problem.bias == "row" else "c"
+        lines += [
+            f"  x += load(&matrices[3], data[3], 0, 0, {place}); /* BIAS: one for every {problem.bias} */",
+            f"  size += fabs(load(&matrices[3], data[3], 0, 0, {place}));",
+        ]
+    if problem.beta:
+        lines += [
+            f"  x += {problem.beta!r} * load(&matrices[2], data[2], z, r, c);",
+            f"  size += fabs({problem.beta!r} * load(&matrices[2], data[2], z, r, c));",
+        ]
+    if problem.activation:
+        lines.append(f"  x = {_ACTIVATIONS[problem.activation]};")
+    narrow = problem.acc in ("f16", "bf16")
+    sums = f" + {EPSILONS[problem.acc]} * {max(1.0, (problem.k / 2) ** 0.5):.1f}" if narrow else ""
+    lines += [
+        f"  *tolerance = ({EPSILONS[problem.c]}{sums}) * size;"
+        + (" /* sums are rounded to the accumulators' type */" if narrow else ""),
+        "  return x;",
+        "}",
+        "",
+    ]
+    return "\n".join(lines), problem.k
+
+
+def _of_attention(problem: AttentionProblem) -> tuple[str, int]:
+    group = problem.heads // problem.kv_heads
+    last = f"(long long)r + {problem.shift}" if problem.causal else f"{problem.keys - 1}"
+    shared = f"z / {group}" if group > 1 else "z"
+    text = f"""static double expected(const unsigned char *const *data, size_t z, size_t r, size_t c, double *tolerance) {{
+  static double scores[{problem.keys}];
+  const long long last = {last};
+  const size_t of_keys = {shared};
+  double largest = -1e300, sum = 0, x = 0, size = 0;
+  for (long long j = 0; j <= last; j++) {{
+    double score = 0;
+    for (size_t i = 0; i < {problem.d}; i++)
+      score += load(&matrices[0], data[0], z, r, i) * load(&matrices[1], data[1], of_keys, (size_t)j, i);
+    scores[j] = {problem.scale!r} * score;
+    if (scores[j] > largest) largest = scores[j];
+  }}
+  for (long long j = 0; j <= last; j++) {{
+    const double weight = exp(scores[j] - largest), value = load(&matrices[2], data[2], of_keys, (size_t)j, c);
+    sum += weight;
+    x += weight * value;
+    size += weight * fabs(value);
+  }}
+  *tolerance = sum > 0 ? (2 * {EPSILONS[problem.type]} + {EPSILONS[problem.out]}) * size / sum : 0;
+  return sum > 0 ? x / sum : 0;
+}}
+"""
+    return text, problem.keys * (problem.d + 8)
+
+
+_TYPES = """#include <math.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+typedef enum { F16, BF16, TF32, F32, I8, S8, U8, I32, S32 } Element;
+typedef struct {
+  const char *name;
+  Element element;
+  size_t rows, columns, pitch, stride, count, bytes; /* pitch and stride in elements */
+} Matrix;
+
+"""
+_VALUES = """
+static float of_bits(uint32_t bits) {
+  float value;
+  memcpy(&value, &bits, sizeof value);
+  return value;
+}
+
+static uint32_t bits_of(float value) {
+  uint32_t bits;
+  memcpy(&bits, &value, sizeof bits);
+  return bits;
+}
+
+static double half(uint16_t bits) {
+  const int exponent = bits >> 10 & 31;
+  const double fraction = bits & 1023, sign = bits >> 15 ? -1 : 1;
+  if (exponent == 31) return fraction ? (double)NAN : sign * (double)INFINITY;
+  return sign * (exponent ? ldexp(1024 + fraction, exponent - 25) : ldexp(fraction, -24));
+}
+
+static double load(const Matrix *matrix, const unsigned char *data, size_t z, size_t r, size_t c) {
+  const size_t place = z * matrix->stride + r * matrix->pitch + c;
+  uint16_t two;
+  uint32_t four;
+  switch (matrix->element) {
+    case F16: memcpy(&two, data + 2 * place, 2); return half(two);
+    case BF16: memcpy(&two, data + 2 * place, 2); return of_bits((uint32_t)two << 16);
+    case TF32:
+    case F32: memcpy(&four, data + 4 * place, 4); return of_bits(four);
+    case I32:
+    case S32: memcpy(&four, data + 4 * place, 4); return (int32_t)four;
+    case I8:
+    case S8: return (int8_t)data[place];
+    case U8: return data[place];
+  }
+  return NAN;
+}
+
+/* A small multiple of 1/8, which every type of floats holds exactly. */
+static void store(const Matrix *matrix, unsigned char *data, size_t z, size_t r, size_t c, int eighths) {
+  const size_t place = z * matrix->stride + r * matrix->pitch + c;
+  const float value = (float)eighths / 8;
+  const uint32_t bits = bits_of(value);
+  const uint16_t upper = (uint16_t)(bits >> 16);
+  const uint16_t narrow = (uint16_t)(value == 0 ? 0 : (bits >> 16 & 0x8000) | (((bits >> 13) - (112u << 10)) & 0x7fff));
+  const uint32_t whole = (uint32_t)eighths;
+  switch (matrix->element) {
+    case F16: memcpy(data + 2 * place, &narrow, 2); break;
+    case BF16: memcpy(data + 2 * place, &upper, 2); break;
+    case TF32:
+    case F32: memcpy(data + 4 * place, &bits, 4); break;
+    case I32:
+    case S32: memcpy(data + 4 * place, &whole, 4); break;
+    case I8:
+    case S8: data[place] = (unsigned char)eighths; break;
+    case U8: data[place] = (unsigned char)(eighths + 8); break;
+  }
+}
+
+static void fill(int which, unsigned char *data) {
+  const Matrix *matrix = &matrices[which];
+  uint32_t seed = 2463534242u + (uint32_t)which;
+  memset(data, 0xff, matrix->bytes);
+  for (size_t z = 0; z < matrix->count; z++)
+    for (size_t r = 0; r < matrix->rows; r++)
+      for (size_t c = 0; c < matrix->columns; c++) {
+        seed = seed * 1664525u + 1013904223u;
+        store(matrix, data, z, r, c, (int)((seed >> 16) % 17) - 8);
+      }
+}
+
+static double now(void) {
+  struct timespec time;
+  timespec_get(&time, TIME_UTC);
+  return 1e3 * (double)time.tv_sec + 1e-6 * (double)time.tv_nsec;
+}
+
+"""
+READ_FILE = r"""
+/* The bytes of a file, with a 0 after them. */
+static unsigned char *file(const char *name, size_t *bytes) {
+  FILE *opened = fopen(name, "rb");
+  long size = -1;
+  unsigned char *data;
+  if (opened == NULL || fseek(opened, 0, SEEK_END) != 0 || (size = ftell(opened)) < 4 || fseek(opened, 0, SEEK_SET) != 0) {
+    fprintf(stderr, "%s: cannot be read, or is no kernel\n", name);
+    exit(2);
+  }
+  data = (unsigned char *)calloc((size_t)size + 1, 1);
+  if (data == NULL || fread(data, 1, (size_t)size, opened) != (size_t)size) {
+    fprintf(stderr, "%s: cannot be read\n", name);
+    exit(2);
+  }
+  fclose(opened);
+  *bytes = (size_t)size;
+  return data;
+}
+"""
+"""A function of hosts in C that reads the kernel, or source."""
+_CHECK = """
+/* Prints the largest error; 0 where all elements that were looked at are within rounding. `data` is what was there before. */
+static int check(const unsigned char *const *data, const unsigned char *result) {
+  const Matrix *matrix = &matrices[RESULT];
+  const size_t all = matrix->count * matrix->rows * matrix->columns, limit = LIMIT;
+  const size_t step = all > limit ? all / limit | 1 : 1;
+  size_t checked = 0, wrong = 0;
+  double largest = 0, value = 0;
+  for (size_t place = 0; place < all; place += step, checked++) {
+    const size_t c = place % matrix->columns, r = place / matrix->columns % matrix->rows;
+    const size_t z = place / matrix->columns / matrix->rows;
+    double tolerance = 0;
+    const double wanted = expected(data, z, r, c, &tolerance), found = load(matrix, result, z, r, c);
+    const double error = fabs(found - wanted);
+    if (fabs(wanted) > value) value = fabs(wanted);
+    if (!(error <= tolerance)) {
+      if (wrong++ == 0) printf("matrix %zu, row %zu, column %zu: %g, expected %g\\n", z, r, c, found, wanted);
+    }
+    if (error > largest || error != error) largest = error;
+  }
+  printf("largest error %.3g (largest element %.3g), %zu of %zu elements checked: ", largest, value, checked, all);
+  if (wrong) printf("%zu WRONG\\n", wrong);
+  else printf("all right\\n");
+  return wrong != 0;
+}
+"""

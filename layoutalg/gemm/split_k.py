@@ -1,0 +1,177 @@
+"""Work split over k: several workgroups compute one tile of C, each a part of k, and a second kernel adds the parts.
+
+A product with a small C and a deep k has few tiles, and few workgroups leave most of the chip idle. With `split_k` parts the
+grid has as many times the workgroups (z counts the parts of a matrix, then the matrices of a batch). Each writes its sums to a
+workspace; the second kernel, `gemm_reduce`, adds them in the order of k and does what the epilogue says. So the result has the
+same bits in every run.
+
+By hand, 8 x 40 x 256 in f16 with steps of 32 and 3 parts: 8 steps, so parts of 3, 3 and 2 steps, which begin at 0, 96 and 192.
+The workspace has 3 matrices of 8 rows of 48 elements (40, up to whole lines of 64 bytes) in the accumulators' type, f32.
+
+>>> gemm = la.plan_gemm(8, 40, 256, tile=(8, 16), k_step=32, subgroups=(1, 1), split_k=3)
+>>> gemm.grid, gemm.k_steps, gemm.workspace_bytes == 3 * 8 * 48 * 4
+((3, 1, 3), 3, True)
+>>> gemm.reduction_grid, [name for name, _ in gemm.parameters[:4]]
+((3, 1, 1), ['a', 'b', 'c', 'workspace'])
+
+The law: with whole numbers that are exact in f32 the result does not depend on the number of parts. In general each part is a
+chain of sums of its own (`layoutalg.gemm.numerics`), and the parts are added one after the other, rounded to f32 each time:
+
+>>> a, b = np.ones((8, 256), np.float16), np.arange(256 * 40).reshape(256, 40) % 7
+>>> bool((gemm.simulate(a, b) == a.astype(int) @ b).all())
+True
+
+Both kernels take the same arguments. Atomic additions would need no second kernel, but the order of the parts, and so the bits,
+would change from run to run.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from layoutalg.core.elements import element_bits
+from layoutalg.core.errors import PlanError
+from layoutalg.core.whole_numbers import whole_number
+from layoutalg.gemm.problem import Problem
+from layoutalg.gemm.product import mlir_type
+from layoutalg.gemm.tiling import Tiling
+
+if TYPE_CHECKING:
+    from layoutalg.gemm.plan import Gemm
+
+__all__ = [
+    "check_split",
+    "computed_by",
+    "part_steps",
+    "pitch_of_parts",
+    "reduced_rows",
+    "reduction_grid",
+    "workspace_bytes",
+]
+
+_WHOLE = 16
+"""Elements of 32 bits in a cache line: the workspace's rows are whole lines, as block messages need at least."""
+_LOADED = 64
+"""Registers of 64 bytes for what the reduction loads at once: a lane has one number of each row of each part."""
+_TALLEST = 2**24
+"""Rows of the surface of a block message (`SurfaceLimits.height_most`)."""
+
+
+def part_steps(k: int, k_step: int, parts: int) -> int:
+    """The steps of the longest part.
+
+    Raises `LayoutError` for what is not a size.
+
+    >>> part_steps(256, 32, 3)
+    3
+    """
+    k, k_step, parts = whole_number(k, "k =", 1), whole_number(k_step, "k_step =", 1), whole_number(parts, "parts =", 1)
+    steps = -(-k // k_step)
+    return -(-steps // parts)
+
+
+def check_split(problem: Problem, tiling: Tiling) -> None:
+    """Refuse a split that leaves a part empty, or sums that no workspace holds.
+
+    Raises `PlanError`: says which number of parts would do.
+
+    >>> from layoutalg.gemm.tiling import Tile
+    >>> check_split(Problem.of(64, 64, 128), Tiling(Tile(8, 16, 32), split_k=3))
+    Traceback (most recent call last):
+    layoutalg.core.errors.PlanError: split_k = 3: k = 128 is 4 steps of 32, and parts of 2 steps are 2; split_k = 2 would do
+    """
+    parts = tiling.split_k
+    if parts == 1:
+        return
+    if problem.acc not in ("f32", "s32"):
+        raise PlanError(f"split_k = {parts}: parts are added in f32 or s32, and the accumulators are {problem.acc}")
+    if problem.edges:
+        raise PlanError(
+            f"split_k = {parts}: lanes move {' and '.join(problem.edges)} element by element, and such a product is not split; "
+            "problem.edges says what would make block messages fit"
+        )
+    step = tiling.tile.k
+    steps, each = -(-problem.k // step), part_steps(problem.k, step, parts)
+    if (full := -(-steps // each)) != parts:
+        raise PlanError(
+            f"split_k = {parts}: k = {problem.k} is {steps} steps of {step}, and parts of {each} steps are {full}; "
+            f"split_k = {full} would do"
+        )
+    if problem.m * parts > _TALLEST:
+        raise PlanError(
+            f"split_k = {parts}: the parts of {problem.m} rows are {problem.m * parts} rows of the workspace, and a block "
+            f"message reaches {_TALLEST}; split_k = {max(1, _TALLEST // problem.m)} would do"
+        )
+    if problem.batch * parts > 65535:
+        raise PlanError(
+            f"split_k = {parts} with batch = {problem.batch}: {problem.batch * parts} workgroups along z of the grid, at most "
+            "65535 are launched"
+        )
+
+
+def pitch_of_parts(n: int) -> int:
+    """Elements from one row of the workspace to the next.
+
+    >>> pitch_of_parts(40)
+    48
+    """
+    return -(-n // _WHOLE) * _WHOLE
+
+
+def workspace_bytes(problem: Problem, tiling: Tiling) -> int:
+    """Bytes of the workspace; 0 where nothing is split."""
+    if tiling.split_k == 1:
+        return 0
+    rows = tiling.split_k * problem.batch * problem.m
+    return rows * pitch_of_parts(problem.n) * element_bits(mlir_type(problem.acc)) // 8
+
+
+def reduced_rows(parts: int) -> int:
+    """The rows of C that a subgroup of the reduction has: so few that all parts of them are loaded at once.
+
+    >>> [reduced_rows(parts) for parts in (2, 8, 9, 16, 64)]
+    [8, 8, 4, 4, 1]
+    """
+    return next(rows for rows in (8, 4, 2, 1) if rows * parts <= _LOADED or rows == 1)
+
+
+def reduction_grid(problem: Problem, tiling: Tiling) -> tuple[int, int, int]:
+    """Workgroups of the reduction, one subgroup each; (0, 0, 0) where nothing is split."""
+    if tiling.split_k == 1:
+        return 0, 0, 0
+    return -(-problem.n // problem.dpas.n), -(-problem.m // reduced_rows(tiling.split_k)), problem.batch
+
+
+def computed_by(
+    gemm: Gemm, a: ArrayLike, b: ArrayLike, c: ArrayLike | None = None, bias: ArrayLike | None = None
+) -> NDArray[Any]:
+    """C as the plan computes it, bit for bit: `numerics.computed`, with k in parts where the plan has parts.
+
+    >>> gemm = la.plan_gemm(8, 64, 256, tile=(8, 16), k_step=32, subgroups=(1, 1), split_k=2)
+    >>> computed_by(gemm, np.ones((8, 256)), np.ones((256, 64)))[0, 0]
+    np.float32(256.0)
+    """
+    from layoutalg.gemm.numerics import accumulated, computed, finished
+
+    problem, tiling = gemm.problem, gemm.tiling
+    if tiling.split_k == 1:
+        return computed(problem, a, b, c, bias)
+    whole = part_steps(problem.k, tiling.tile.k, tiling.split_k) * tiling.tile.k
+    left, right = np.asarray(a), np.asarray(b)
+    total: NDArray[Any] | None = None
+    for begin in range(0, problem.k, whole):
+        part = slice(begin, min(problem.k, begin + whole))
+        one = replace(problem, k=part.stop - part.start)
+        sums = accumulated(
+            one,
+            left[..., part, :] if problem.trans_a else left[..., part],
+            right[..., part] if problem.trans_b else right[..., part, :],
+        )
+        with np.errstate(all="ignore"):
+            total = sums if total is None else total + sums
+    assert total is not None  # k is at least 1
+    return finished(problem, total, c, bias)
