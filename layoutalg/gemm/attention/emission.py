@@ -343,10 +343,10 @@ class _Kernel:
             self.writer.between(f"}} do {{\n^bb0({arguments}):", inside, inside)
             key, again = inside[:2]
             after = [Value("i32"), Value("i32"), *states[1].renewed().values]
-            above, most_of_rows, weights, places = self._weighed(key, states[1], keys, masked=masked)
+            above, weights, places = self._weighed(key, states[1], keys, masked=masked)
             change = self.binary("andi", above, self._less(again, most), "change")
             with self.writer.region(f"scf.if %s -> ({kinds}) {{", (change,), after):
-                changed = self._rescaled(most_of_rows, states[1], again)
+                changed = self._rescaled(self._most_anew(key, states[1], keys, masked=masked), states[1], again)
                 self.writer.do(
                     f"scf.yield {marks} : {kinds}", (key, self.binary("addi", again, self.number(1)), *changed.values)
                 )
@@ -359,7 +359,7 @@ class _Kernel:
 
     def _weighed(
         self, key: Value, state: _State, keys: int, *, masked: bool
-    ) -> tuple[Value, list[Value], list[list[Value]], list[Value]]:
+    ) -> tuple[Value, list[list[Value]], list[Value]]:
         """Whether a score of this step is too far above m; each lane's largest scores less m; P; the places of the keys.
 
         All that needs the scores is here, before the step knows: from behind a jump the graphics compiler reads copies of them.
@@ -376,7 +376,16 @@ class _Kernel:
             "arith.cmpf ugt, %s, %s : f32", (self._of_all(most, smallest=False), limit), "i1", name="above"
         )
         weights = [[self._weight(score, f"p{i}x{j}") for j, score in enumerate(of)] for i, of in enumerate(scores)]
-        return above, most, weights, places
+        return above, weights, places
+
+    def _most_anew(self, key: Value, state: _State, keys: int, *, masked: bool) -> list[Value]:
+        hidden = self.binary("addi", key, self.sign)
+        row = self.cast(hidden, "index")
+        own, self.row_index = self.row_index, self.cast(self.binary("addi", self.row, self.sign), "index")
+        places = [self.at(row, start) for start in range(0, keys, _LANES)]
+        scores = self._scores(places, state.less, key if masked else None)
+        self.row_index = own
+        return [self._largest_in_lanes(of_rows) for of_rows in scores]
 
     def _added(self, weights: list[list[Value]], state: _State, places: list[Value]) -> _State:
         """The step's weights, in the sums and in O."""
@@ -400,8 +409,8 @@ class _Kernel:
         Numbers that are equal in all lanes it keeps in one, and spreads them again in every step. What DPAS accumulates on, and
         the matrix of ones, must be there as whole registers.
         """
-        sign = self.binary("shrsi", self.arguments["keys"], self.number(31), "sign")
-        self.nothing = self.binary("muli", self.lane, sign, "nothing")
+        self.sign = self.binary("shrsi", self.arguments["keys"], self.number(31), "sign")
+        self.nothing = self.binary("muli", self.lane, self.sign, "nothing")
         one = "1006648320" if self.problem.type == "f16" else "1065369472"
         pair = self.binary("xori", self.constant(one, "i32", name="pair_of_ones"), self.nothing)
         spread, element = self.spread(pair), self.problem.type
