@@ -3,7 +3,7 @@
 After scheduling the instructions of a step stand in no order that the kernel's text has, so they are named by what they are: a
 transposed message brings K, one that packs pairs of rows brings V, `math.exp` is the exp2 of a weight.
 
-The loop has a part that a step seldom executes: the one that gives a row another m. A uniform jump skips it, and it isn't listed.
+The loop has a part that a step seldom executes: it gives a row another m. A uniform jump skips it, and it isn't listed.
 
 >>> from layoutalg.gemm.listing import read_assembly
 >>> one = read_assembly("math.exp (16|M0)  r62.0<1>:f  r62.0<1;1,0>:f").instructions[0]
@@ -26,12 +26,9 @@ __all__ = ["annotated", "compiled", "purpose", "usual_path"]
 
 _ROWS = {
     "math": "P = exp2(..), one row",
-    "mad": "scale * S - m, or l * f + P, one row",
-    "mul": "O * f, one row",
+    "mul": "scale * (S - m), one row",
     "sel": "the larger score, one row",
-    "add": "l + P, one row",
 }
-_ROW_OF_EACH = {"math": "f = exp2(m - m') of 8 rows", "mul": "scale * max(S) of 8 rows", "add": "m - m' of 8 rows"}
 _NARROWED = re.compile(r":(hf|bf)\b")
 
 
@@ -47,22 +44,21 @@ def purpose(one: Instruction) -> str:
     """What an instruction of the loop is for."""
     name = one.mnemonic.partition(".")[0]
     if one.kind == "dpas":
-        begins = one.operands[1].text.startswith("null")
-        return "S = Q K^T, first 16 of d" if begins else "S += Q K^T or O += P V"
+        return "S - m += Q K^T, l += P 1 or O += P V"
     if one.kind == "load":
         return "load of K" if ".d32t" in one.message else "load of V" if ".d16v" in one.message else "load of Q"
     if one.kind == "prefetch":
         return "prefetch of K and V"
     if one.kind == "sync":
         return "wait"
-    if one.is_jump or name == "cmp":
+    if one.is_jump or name in ("cmp", "not"):
         return "loop"
     if one.lanes == 1:
         return "address" if name in ("mov", "add") else "maximum"
     if name == "mov":
         destination = one.operands[0].text if one.operands else ""
         return "P rounded, one row" if _NARROWED.search(destination) else "maximum or address"
-    return (_ROWS if one.lanes >= 16 else _ROW_OF_EACH).get(name, "maximum")
+    return _ROWS.get(name, "maximum") if one.lanes >= 16 else "maximum"
 
 
 def usual_path(program: Program) -> tuple[Instruction, ...]:
@@ -101,6 +97,6 @@ def annotated(found: Compiled) -> list[str]:
     """The lines of the loop, each with what it is for behind it.
 
     >>> annotated(Compiled("attention", "bmg", 24, "", "L0:\\ndpas.8x8 (16|M0) r5 r5 r13 r21\\n(W) jmpi L0", 256, 0, 0, 16))
-    ['dpas.8x8 (16|M0) r5 r5 r13 r21  // S += Q K^T or O += P V', '(W) jmpi L0  // loop']
+    ['dpas.8x8 (16|M0) r5 r5 r13 r21  // S - m += Q K^T, l += P 1 or O += P V', '(W) jmpi L0  // loop']
     """
     return [f"{one.text.partition('//')[0].strip()}  // {purpose(one)}" for one in usual_path(found.program)]

@@ -2,13 +2,14 @@
 
 All numbers are f32 unless said otherwise, every operation rounds once, and c is scale * log2(e) rounded to f32. A subgroup
 takes its keys in steps: those that need a mask first, 32 at a time, then the others from key 0 on, 64 (or 32) at a time. Every
-row has a number m. At first it is the largest score, not scaled, among the first 16 keys, where keys count that exist and that the
-query may see; if all are -inf, among the next 16, as long as a row of the subgroup has no other; and 0 if there is none. In a step:
+row has a number m. At first it is the largest score, not scaled, among the first 16 keys: those that exist and that the query
+may see. As long as a row of the subgroup has none above -inf, the next 16 keys count too. If there is none, m = 0. In a step:
 
 1. Z = Q K^T - m by DPAS on accumulators of -m: 16 columns of d after the other, in each the pairs of neighbours in order (see
    `simulate.products`). Z = -inf for keys that do not exist or that the query may not see.
-2. In rows with a Z above 8 / c (rounded to f32), m rises: m' = m + (the largest Z - |m| * 2^-20), f = exp2(c * (m - m')), l = l * f,
-   O = O * f, and 1 is done again for them, at most 8 times and the last time without the 2^-20. Other rows stay as they are.
+2. In rows with a Z above 8 / c (rounded to f32), m rises: m' = m + (the largest Z - |m| * 2^-20), f = exp2(c * (m - m')),
+   l = l * f, O = O * f, and 1 is done again for them, at most 8 times and the last time without the 2^-20. Other rows keep
+   their m.
 3. P = exp2(c * Z), rounded to the type of Q. It is at most 2^8.
 4. l = l + P 1 and O = O + P V by DPAS, 16 keys after the other; 1 is a matrix of ones.
 
@@ -133,18 +134,19 @@ def _rows(
 
     zeros = np.zeros((*shape, 1), np.float32)
     o, sums = np.zeros((*shape, plan.problem.d), np.float32), zeros
-    less = -_first(scores_of, zeros, seen, plan.rows)
+    less: Array = -_first(scores_of, zeros, seen, plan.rows)
     for key, count in steps:
-        for number in range(TRIES + 1):
-            scores = scores_of(key, count, less)
-            most = scores.max(-1, keepdims=True)
+        scores = scores_of(key, count, less)
+        for number in range(TRIES):
+            most: Array = scores.max(-1, keepdims=True)
             above = most > limit
-            if number == TRIES or not above.any():
+            if not above.any():
                 break
             margin = np.float32(MARGIN if number < TRIES - 1 else 0)
-            after = np.where(above, less - (most - abs(less) * margin), less)
+            after: Array = np.where(above, less - (most - abs(less) * margin), less)
             factor = exp2((after - less) * scale)
             less, sums, o = after, sums * factor, o * factor
+            scores = scores_of(key, count, less)
         weights = exp2(scores * scale).astype(q.dtype)
         sums = dpas_chain(weights, np.ones((len(q), count, 1), q.dtype), sums)
         o = dpas_chain(weights, _keys(v, key, count), o)
@@ -153,17 +155,16 @@ def _rows(
 
 def _first(scores_of: Callable[[int, int, Array], Array], zeros: Array, seen: Array, rows: int) -> Array:
     """The first m of every row; its subgroup asks for 16 keys more while it has a row without a score above -inf."""
-    found = scores_of(0, _LANES, zeros).max(-1, keepdims=True)
-    end = np.maximum.reduceat(seen, np.arange(0, len(seen), rows)).repeat(rows)[: len(seen), None]
-    key = _LANES
-    while key < seen.max():
-        starts = np.arange(0, len(seen), rows)
-        none = np.maximum.reduceat(found == -np.inf, starts, axis=1).repeat(rows, axis=1)[:, : len(seen)]
+    starts = np.arange(0, len(seen), rows)
+    end = np.maximum.reduceat(seen, starts).repeat(rows)[: len(seen), None]
+    found: Array = scores_of(0, _LANES, zeros).max(-1, keepdims=True)
+    for key in range(_LANES, int(seen.max()), _LANES):
+        none: Array = np.maximum.reduceat(np.equal(found, -np.inf), starts, axis=1).repeat(rows, axis=1)[:, : len(seen)]
         more = none & (end > key)
         if not more.any():
             break
-        found = np.where(more, scores_of(key, _LANES, zeros).max(-1, keepdims=True), found)
-        key += _LANES
+        new: Array = scores_of(key, _LANES, zeros).max(-1, keepdims=True)
+        found = np.where(more, np.where(found > new, found, new), found)
     return np.where(found > -np.inf, found, np.float32(0))
 
 

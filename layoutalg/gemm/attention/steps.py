@@ -1,7 +1,7 @@
 """Which keys a subgroup goes through, in which steps.
 
-A step of 64 keys (32 for heads of more than 64) has no mask, so all queries of the subgroup must see all its keys. What is left
-goes in steps of 32 keys with a mask; they come first.
+A step of 64 keys (32 for some heads, see `keys_of_step`) has no mask, so all queries of the subgroup must see all its keys.
+What is left goes in steps of 32 keys with a mask; they come first.
 
 By hand, with a causal mask and as many keys as queries: the 16 queries from 64 on see the keys 0 to 64 at least and 79 at most.
 The keys 0 to 63 are one step without a mask, and 64 to 79 are one with a mask.
@@ -19,19 +19,43 @@ from layoutalg.core.errors import PlanError
 from layoutalg.core.whole_numbers import instance_of, whole_number
 from layoutalg.gemm.attention.problem import AttentionProblem
 
-__all__ = ["MASKED_KEYS", "Share", "Step", "Steps", "all_steps", "keys_of_step", "shared", "steps_of", "visible"]
+__all__ = [
+    "MASKED_KEYS",
+    "Share",
+    "Step",
+    "Steps",
+    "all_steps",
+    "keys_of_step",
+    "rows_of_subgroup",
+    "shared",
+    "steps_of",
+    "visible",
+]
 
 MASKED_KEYS = 32
 """Keys of a step with a mask, which needs registers."""
 
 
 def keys_of_step(d: int) -> int:
-    """Keys of a step without a mask, for heads of `d`: as many as registers allow.
+    """Keys of a step without a mask, for heads of `d`: 64 where the registers of a subgroup allow it, else 32.
 
-    >>> keys_of_step(64), keys_of_step(128)
-    (64, 32)
+    By the listings of the current graphics compiler, which spills with 64 keys and O of 6 blocks of 16 columns or more for 16
+    queries, of 16 blocks for 8 queries.
+
+    >>> keys_of_step(64), keys_of_step(128), keys_of_step(192), keys_of_step(256)
+    (64, 32, 64, 32)
     """
-    return 64 if whole_number(d, "d =", error=PlanError) <= 64 else 32
+    columns = -(-whole_number(d, "d =", error=PlanError) // 16)
+    return 64 if columns <= (5 if rows_of_subgroup(d) == 16 else 14) else 32
+
+
+def rows_of_subgroup(d: int) -> int:
+    """Queries of a subgroup for heads of `d`: 16, or 8 where the O of 16 does not fit the registers.
+
+    >>> rows_of_subgroup(128), rows_of_subgroup(136)
+    (16, 8)
+    """
+    return 16 if whole_number(d, "d =", error=PlanError) <= 128 else 8
 
 
 @dataclass(frozen=True)
@@ -95,7 +119,7 @@ def shared(d: int, subgroups: int) -> Share:
     """How the blocks of a step over heads of `d` are shared; in the last round some subgroups may have none.
 
     >>> shared(64, 8), shared(144, 8)
-    (Share(blocks=4, columns=2, rounds=1), Share(blocks=5, columns=5, rounds=2))
+    (Share(blocks=4, columns=2, rounds=1), Share(blocks=10, columns=5, rounds=3))
     """
     subgroups = whole_number(subgroups, "subgroups =", error=PlanError)
     keys = keys_of_step(d)
