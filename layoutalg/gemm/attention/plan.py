@@ -1,7 +1,7 @@
 """Attention planned: from the problem to the numbers that the kernel is made of.
 
 A subgroup has 16 queries (8 for heads of more than 128) and keeps their rows of O in registers while it goes through the keys.
-The workgroups of the grid share the queries; z counts heads. A step takes 64 keys: S = Q K^T, the running maximum, P = 2^(...),
+The workgroups of the grid share the queries; z counts heads. A step takes 64 keys: S = Q K^T, P = 2^(...) and
 O += P V. S is what a product leaves in registers and P is what the next one takes, and both have one layout:
 
 >>> attention = la.plan_attention(256, 1000, 64)
