@@ -30,6 +30,7 @@ __all__ = [
     "CHIP",
     "DPAS_CHIP",
     "FORMATS",
+    "PLANNER_CHIP",
     "OneOf",
     "as_numbers",
     "as_option",
@@ -42,6 +43,7 @@ __all__ = [
     "machine_options",
     "machine_said",
     "output_option",
+    "planner_chips",
     "print_json",
     "read_module_file",
     "read_text",
@@ -61,6 +63,8 @@ FORMATS = ("text", "json", "sarif", "github")
 class OneOf(click.ParamType):  # pyright: ignore[reportMissingTypeArgument] (older versions of click have none)
     """One of the names in a table; the table is loaded when a name is given.
 
+    Names that are `unlisted` are taken too, and offered to nobody: what they are given to knows why it refuses them.
+
     >>> OneOf(lambda: ("a", "b")).convert("c", None, None)
     Traceback (most recent call last):
     click.exceptions.BadParameter: 'c': expected one of a, b
@@ -68,8 +72,9 @@ class OneOf(click.ParamType):  # pyright: ignore[reportMissingTypeArgument] (old
 
     name = "name"
 
-    def __init__(self, names: Callable[[], Sequence[object]]) -> None:
+    def __init__(self, names: Callable[[], Sequence[object]], unlisted: Callable[[], Sequence[object]] = tuple) -> None:
         self.names = names
+        self.unlisted = unlisted
 
     @classmethod
     def at(cls, place: str) -> OneOf:
@@ -78,7 +83,7 @@ class OneOf(click.ParamType):  # pyright: ignore[reportMissingTypeArgument] (old
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         """The name's own value in the table."""
-        found = [one for one in self.names() if str(one) == str(value)]
+        found = [one for one in (*self.names(), *self.unlisted()) if str(one) == str(value)]
         if found:
             return found[0]
         return self.fail(f"{shown(str(value))}: expected one of {', '.join(map(str, self.names()))}", param, ctx)
@@ -96,8 +101,16 @@ def chip_names(*, dpas: bool = False) -> Sequence[str]:
     return (*target_names(dpas=dpas), *product_names())
 
 
+def planner_chips(*, able: bool = True) -> Sequence[str]:
+    """The chips with DPAS that products are planned for, or the others: those without 2D block messages."""
+    from layoutalg.hardware.chips import target_info
+
+    return tuple(name for name in chip_names(dpas=True) if (target_info(name).surface is not None) is able)
+
+
 CHIP = OneOf(chip_names)
 DPAS_CHIP = OneOf(lambda: chip_names(dpas=True))
+PLANNER_CHIP = OneOf(planner_chips, lambda: planner_chips(able=False))
 _LLVM_VERSION = OneOf(llvm_versions)
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from layoutalg.cli.arguments import DPAS_CHIP, OneOf, json_option, llvm_option, output_option
+from layoutalg.cli.arguments import PLANNER_CHIP, OneOf, json_option, llvm_option, output_option
 from layoutalg.cli.hosts import check_host, host_option, launched_rows
 from layoutalg.cli.targets import model_text, print_report, written_rows
 from layoutalg.core.progress import progress_bar
@@ -36,7 +36,7 @@ _PREFETCHES = OneOf.at("layoutalg.gemm.attention.plan:PREFETCHES")
 @click.option("--batch", type=int, default=1, show_default=True, help="Batches of heads.")
 @click.option("--causal", is_flag=True, help="Query i sees the keys 0 to i + KEYS - QUERIES alone.")
 @click.option("--scale", type=float, help="What scores are multiplied by (1/sqrt(d) unless given).")
-@click.option("--target", type=DPAS_CHIP, default="bmg", show_default=True, help="The chip.")
+@click.option("--target", type=PLANNER_CHIP, default="bmg", show_default=True, help="The chip.")
 @click.option("--subgroups", type=int, help="Subgroups of a workgroup (chosen unless given).")
 @click.option("--prefetch", type=_PREFETCHES, help="Whether subgroups prefetch for one another (chosen unless given).")
 @llvm_option("The version of LLVM that the kernel is for.")

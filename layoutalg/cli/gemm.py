@@ -5,12 +5,14 @@ Targets are Intel's GPUs, here, and CPUs with AMX (`cli.amx`).
 
 from __future__ import annotations
 
+from dataclasses import replace
+from math import prod
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from layoutalg.cli.arguments import OneOf, as_shape, json_option, llvm_option, output_option
+from layoutalg.cli.arguments import OneOf, as_shape, json_option, llvm_option, output_option, planner_chips
 from layoutalg.cli.hosts import check_host, host_option, launched_rows
 from layoutalg.cli.targets import (
     AmxOption,
@@ -21,11 +23,13 @@ from layoutalg.cli.targets import (
     checked_options,
     compared_row,
     emit_names,
+    model_text,
     planner_options,
     print_report,
     target_names,
     written_rows,
 )
+from layoutalg.core.errors import PlanError
 from layoutalg.core.progress import progress_bar
 
 if TYPE_CHECKING:
@@ -44,7 +48,7 @@ __all__ = ["gemm"]
 @click.option("--c", default=None, help="Element type of C in memory (that of the accumulators unless given).")
 @click.option(
     "--target",
-    type=OneOf(target_names),
+    type=OneOf(target_names, lambda: planner_chips(able=False)),
     metavar="CHIP",
     default="pvc",
     show_default=True,
@@ -55,6 +59,19 @@ __all__ = ["gemm"]
     type=click.Path(path_type=Path),
     cls=GpuOption,
     help="A file in TOML with the numbers of a board of your own; its kernels are those of the chip that it is like.",
+)
+@click.option(
+    "--measured",
+    type=click.Path(path_type=Path),
+    cls=GpuOption,
+    help="A file of measured times: the fastest tiling in it for this problem is planned. --measure adds to it.",
+)
+@click.option(
+    "--measure",
+    type=click.IntRange(1, 64),
+    metavar="COUNT",
+    cls=GpuOption,
+    help="Build, check and time so many of the best candidates on this machine's GPU (pyopencl), into --measured.",
 )
 @planner_options
 @llvm_option("The version that the kernel is for.")
@@ -75,6 +92,13 @@ __all__ = ["gemm"]
 )
 @output_option("Write the kernel to a file, at lane level (AMX: whole) unless --emit says otherwise.")
 @click.option("--run", is_flag=True, help="Execute the kernel in the simulator on random matrices.")
+@click.option(
+    "--sample",
+    type=click.IntRange(min=1),
+    metavar="COUNT",
+    cls=GpuOption,
+    help="Execute so many workgroups, drawn by --seed, and compare what they compute; others must not write.",
+)
 @click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="For the random matrices.")
 @click.option("--check", is_flag=True, help="Ask LLVM, if it is installed, whether it accepts and lowers the kernel.")
 @click.option("--listing", is_flag=True, help="Compile the kernel with what is installed, and name each instruction.")
@@ -118,18 +142,26 @@ def _gpu_gemm(sizes: tuple[int, int, int], target: str, asked: Asked, options: d
     from layoutalg.show.gemm import gemm_report
     from layoutalg.show.plan_report import row
 
-    static, file, host, build = (options.pop(name) for name in ("static", "chip", "host", "build"))
+    static, file, host, build, sample = (options.pop(name) for name in ("static", "chip", "host", "build", "sample"))
+    measure, measured = options.pop("measure"), options.pop("measured")
+    if sample is not None:
+        asked = replace(asked, run=True)
     options["a"] = "f16" if options["a"] is None else options["a"]
     for name in ("tile", "subgroups"):
         options[name] = None if options[name] is None else as_shape(options[name])
-    plan = plan_gemm(*sizes, target=target, chip=None if file is None else read_chip(file), **options)
+    chip = None if file is None else read_chip(file)
+    if measure is not None:
+        _measure(plan_gemm(*sizes, target=target, chip=chip, **options), options, measure, measured)
+    plan = plan_gemm(*sizes, target=target, chip=chip, measured=measured, **options)
     level = asked.level or "lane"
     text = plan.emit(level, static=static) if asked.wants_text else ""
     if asked.wants_only_text and build is None:
         print(text, end="")
         return
-    results: list[PlanRow] = []
-    if asked.run:
+    results: list[PlanRow] = [] if measured is None else [_measured_row(plan, measured)]
+    if sample is not None:
+        results.append(_sampled(plan, text, asked.seed, sample))
+    elif asked.run:
         results.append(_simulated(plan, text, asked.seed))
     if asked.check:
         results.append(row(f"LLVM {plan.llvm}", "{llvm_says}", llvm_says=_llvm_sentence(plan, text, level)))
@@ -141,6 +173,40 @@ def _gpu_gemm(sizes: tuple[int, int, int], target: str, asked: Asked, options: d
         results[:0] = written_rows("kernel", text, asked.output, asked.level)
     report = gemm_report(plan, results, runners_up=asked.runners_up, explain=asked.explain)
     print_report(report, asked.as_json, "" if made is None else f"\n{made.text()}")
+
+
+def _measure(plan: Gemm, options: dict[str, Any], count: int, file: Path | None) -> None:
+    """Time the best candidates among those that have what was chosen, and keep the times."""
+    from layoutalg.gemm.measuring import measured_by, this_machine, top_plans, write_measured
+    from layoutalg.gemm.options import TilingOptions, part
+    from layoutalg.gemm.search import Choices
+
+    if file is None:
+        raise PlanError("--measure: needs --measured FILE, where the times are kept")
+    choices = Choices(**part(TilingOptions, options))  # pyright: ignore[reportArgumentType]  it makes pairs of any sequences
+    plans = top_plans(plan.problem, count, choices, llvm=plan.llvm, chip=plan.board)
+    with progress_bar("candidates") as progress:
+        rows = measured_by(this_machine, plans, progress)
+    write_measured(file, rows)
+
+
+def _measured_row(plan: Gemm, file: Path) -> PlanRow:
+    """What the file says of the tiling that is planned."""
+    from layoutalg.gemm.measuring import fastest, read_measured
+    from layoutalg.gemm.search import Choices
+    from layoutalg.show.plan_report import row
+
+    rows = read_measured(file)
+    best = fastest(rows, plan.problem, Choices.of(plan.tiling), llvm=plan.llvm)
+    if best is None:
+        return row("measured", "{measured_file} has no time for this problem; the model chose", measured_file=str(file))
+    return row(
+        "measured",
+        "{measured_seconds:seconds} a launch on {measured_device}, the fastest in {measured_file}",
+        measured_seconds=best.seconds,
+        measured_device=best.device,
+        measured_file=str(file),
+    )
 
 
 def _simulated(plan: Gemm, text: str, seed: int) -> PlanRow:
@@ -158,6 +224,35 @@ def _simulated(plan: Gemm, text: str, seed: int) -> PlanRow:
     wanted = exact(plan.problem, *inputs)
     modelled = found.tobytes() == computed_by(plan, *inputs).tobytes()
     return compared_row("simulated", found, wanted, modelled)
+
+
+def _sampled(plan: Gemm, text: str, seed: int, count: int) -> PlanRow:
+    """The same of some workgroups alone, and whether anything was written outside of their tiles."""
+    import numpy as np
+
+    from layoutalg.gemm.numerics import random_inputs
+    from layoutalg.gemm.run import check_size
+    from layoutalg.gemm.sampling import drawn, run_sample
+    from layoutalg.show.plan_report import row
+
+    workgroups = drawn(plan, count, seed)
+    check_size(plan)
+    inputs = random_inputs(plan.problem, np.random.default_rng(seed))
+    with progress_bar("workgroups") as progress:
+        found = run_sample(plan, workgroups, *inputs, text=text, progress=progress)
+    said = model_text(found.as_modelled) + ("" if found.untouched else "; elements OUTSIDE of these tiles are written")
+    return row(
+        "simulated",
+        "{sampled} of {workgroups} workgroups, drawn by seed {seed}: " + said + "; largest difference from numpy "
+        "{largest_difference:.3g} (largest element {largest_value:.3g})",
+        sampled=len(workgroups),
+        workgroups=prod(plan.grid),
+        seed=seed,
+        as_modelled=found.as_modelled,
+        untouched=found.untouched,
+        largest_difference=found.largest_difference,
+        largest_value=found.largest_value,
+    )
 
 
 def _llvm_sentence(plan: Gemm, text: str, level: str) -> str:

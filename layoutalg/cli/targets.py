@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, get_args, get_type_hints
 import click
 from click.core import ParameterSource
 
-from layoutalg.cli.arguments import OneOf, chip_names, print_json
+from layoutalg.cli.arguments import OneOf, planner_chips, print_json
 from layoutalg.core.errors import PlanError
 from layoutalg.gemm.options import AmxOptions, GemmOptions, Option
 
@@ -127,8 +127,8 @@ class Asked:
 
 
 def target_names() -> Sequence[str]:
-    """The targets: GPUs with DPAS and their products, and those of AMX."""
-    return (*chip_names(dpas=True), *amx_targets())
+    """The targets: GPUs with DPAS and 2D block messages, their products, and those of AMX."""
+    return (*planner_chips(), *amx_targets())
 
 
 def amx_targets() -> Sequence[str]:

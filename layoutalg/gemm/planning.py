@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import Literal, Unpack, overload
 
 from layoutalg.core.errors import PlanError
@@ -51,6 +52,7 @@ def plan_gemm(
     *,
     llvm: int = ...,
     chip: XeChip | None = ...,
+    measured: str | os.PathLike[str] | None = ...,
     **options: Unpack[GemmOptions],
 ) -> Gemm: ...
 def plan_gemm(
@@ -64,6 +66,7 @@ def plan_gemm(
     *,
     llvm: int = DEFAULT_LLVM,
     chip: XeChip | None = None,
+    measured: str | os.PathLike[str] | None = None,
     **options: Unpack[GemmOptions],
 ) -> Gemm | AmxGemm:
     """Plan C = activation(alpha * A B + beta * C + bias) for row-major matrices.
@@ -74,10 +77,12 @@ def plan_gemm(
     row to the next in memory. Where a matrix doesn't suit block messages, lanes move its elements (`problem.edges` says why,
     and what would fit). Targets `amx`, `spr` and `gnr` are CPUs: their plan is that of `plan_amx`, which has options of its
     own. `a` is f16 unless given, and bf16 for CPUs. A target may be a product: `"b570"`. `chip` is a board of your own
-    (`la.hardware.read_chip`), whose target is then the plan's.
+    (`la.hardware.read_chip`), whose target is then the plan's. `measured` is a file of times (`layoutalg.gemm.measuring`): the
+    fastest tiling that was measured for this problem is taken, where there is one.
 
     Raises:
         PlanError: for types, targets, tiles and sizes that are not planned; says what would fit.
+        LayoutError: `measured` is no such file.
 
     >>> plan_gemm(64, 64, 64, tile=(8, 16), k_step=16).dpas_per_step
     1
@@ -97,6 +102,8 @@ lda = 56 would fit'
                     f"{name} = {shown(given)}: a choice for GPUs; for target {target!r} plan_amx takes blocking, blocks, order "
                     "and pack_a"
                 )
+        if measured is not None:
+            raise PlanError(f"measured: times are kept for GPUs; target {target!r} has a model fitted to measurements")
         if (batch := options.get("batch", 1)) != 1:
             raise PlanError(f"batch = {shown(batch)}: for target {target!r} one product is planned at a time")
         shared = part(ProductOptions, options)
@@ -112,6 +119,11 @@ lda = 56 would fit'
         )
     choices = Choices(**chosen)  # pyright: ignore[reportArgumentType]  it makes pairs of any sequences
     version = checked_version(llvm)
+    if measured is not None:
+        from layoutalg.gemm.measuring import fastest, read_measured
+
+        best = fastest(read_measured(measured), problem, choices, llvm=version)
+        choices = choices if best is None else Choices.of(best.tiling)
     tiling = search(problem, choices, version, chip).best.tiling
     check_split(problem, tiling)
     return Gemm(problem, tiling, version, chip)

@@ -14,7 +14,7 @@ is one that reads or writes outside of its matrices.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from numpy.typing import ArrayLike, NDArray
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from layoutalg.simulate import Executed
     from layoutalg.simulate.counting import Counted
 
-__all__ = ["check_size", "execute"]
+__all__ = ["check_size", "execute", "laid_out_c"]
 
 
 def execute(
@@ -46,6 +46,7 @@ def execute(
     level: str = "lane",
     progress: Callable[[float], None] | None = None,
     counted: Counted | None = None,
+    workgroups: Sequence[int] | None = None,
 ) -> tuple[NDArray[Any], Executed | None]:
     """C after the launch, and what the launch executed, if that is to be `counted` ("messages" or "lines").
 
@@ -53,7 +54,8 @@ def execute(
 
     A is m x k (k x m with `trans_a`), B is k x n (n x k with `trans_b`), C is m x n; of a batch each has another dimension in
     front. `c` is C before the launch, for a beta that is not 0; `bias` has m or n numbers. `text` is the kernel to run, by
-    default what the plan emits at this level. `progress` is told the part of the workgroups that is done.
+    default what the plan emits at this level. `progress` is told the part of the workgroups that is done. With
+    `workgroups` only those of these numbers run (`gemm.sampling` knows what they compute), where k is not in parts.
 
     Raises:
         PlanError: an array has another shape than the plan, or values that its type can't hold; `c` or `bias` is missing.
@@ -66,7 +68,7 @@ def execute(
     check_given(problem, c, bias=bias)
     check_size(gemm)
     memory, batch, strides = Memory(), problem.batch, problem.strides
-    result = _poisoned(in_c, batch, strides[2]) if c is None else _lay_out(in_c, c, batch, strides[2], problem.c)
+    result = laid_out_c(gemm, c)
     inputs = {
         "A": _lay_out(in_a, a, batch, strides[0], problem.a),
         "B": _lay_out(in_b, b, batch, strides[1], problem.b),
@@ -88,7 +90,9 @@ def execute(
     given = [*(addresses[name] for name in names if name in addresses), *gemm.arguments]
     more: dict[str, Any] = {"target": gemm.target, "work": _work(gemm)}
     if not gemm.workspace_bytes:
-        executed = run_kernel(kernel, given, gemm.grid, memory, progress=progress, counted=counted, **more)
+        executed = run_kernel(
+            kernel, given, gemm.grid, memory, progress=progress, counted=counted, workgroups=workgroups, **more
+        )
     else:
         executed = run_kernel(
             kernel, given, gemm.grid, memory, kernel=KERNEL, progress=progress, counted=counted, **more
@@ -116,6 +120,14 @@ def check_size(gemm: Gemm) -> None:
         if size > MAX_BYTES:
             many = f"{gemm.problem.batch} x " if gemm.problem.batch > 1 else ""
             raise SizeError(f"{many}{matrix}: {size} bytes; at most {MAX_BYTES} are simulated")
+
+
+def laid_out_c(gemm: Gemm, c: ArrayLike | None) -> NDArray[Any]:
+    """C in memory before the launch [batch, row, pitch]: what is given, or what shows where nobody writes to it."""
+    matrix, stride = gemm.matrices[2], gemm.problem.strides[2]
+    if c is None:
+        return _poisoned(matrix, gemm.problem.batch, stride)
+    return _lay_out(matrix, c, gemm.problem.batch, stride, gemm.problem.c)
 
 
 def _poisoned(matrix: Matrix, batch: int, stride: int) -> NDArray[Any]:

@@ -85,6 +85,18 @@ class Choices:
     distance: int | None = None
     split_k: int | None = None
 
+    @classmethod
+    def of(cls, tiling: Tiling) -> Choices:
+        """All that a tiling has.
+
+        >>> search(Problem.of(64, 64, 64), Choices.of(Tiling(Tile(8, 32, 16)))).best.tiling.tile.k
+        16
+        """
+        tile, prefetched = tiling.tile, tiling.prefetch != "none"
+        distance = tiling.distance if prefetched else None
+        chosen = tiling.subgroups, tile.k, tiling.registers, tiling.prefetch, distance, tiling.split_k
+        return cls((tile.m, tile.n), *chosen)
+
     def __post_init__(self) -> None:
         for name in ("tile", "subgroups"):
             given = getattr(self, name)

@@ -140,10 +140,12 @@ def run_on(
     carry_on: bool = False,
     counted: Counted | None = None,
     repeats: int = 1,
+    workgroups: Sequence[int] | None = None,
 ) -> RunOutcome:
     """Run a compiled kernel on every workgroup of a grid; `counted` says what is counted (see `Executed`).
 
     The grid is run `repeats` times at once. Arguments are one number each, or one for each workgroup of all grids.
+    With `workgroups` these alone are run; workgroup x + X (y + Y z) of a grid of X x Y x Z is at (x, y, z).
 
     `progress` is told the part that is done, from 0 to 1. Findings stop the launch, after the group of workgroups
     that has them, unless it is to `carry_on`.
@@ -181,12 +183,14 @@ def run_on(
     together = _together(total, prod(compiled.compiling.block), held)
     slm = shared_bytes(compiled.function, target_info(compiled.compiling.target).slm_bytes)
     together = max(1, min(together, MOST_SHARED_BYTES // max(1, slm)))
+    parts = _stretches(_numbers_of(workgroups, total), together)
     launched = LaunchMemory(memory, whole, tracked=_may_write(compiled.function, given))
     budget = budget or Budget()
     shared: dict[Any, Any] = {}
 
-    def part(first: int) -> Run:
-        machine = compiled.machine(sizes, first, min(together, total - first), repeats)
+    def part(stretch: range) -> Run:
+        first = stretch.start
+        machine = compiled.machine(sizes, first, len(stretch), repeats)
         own = launched.of_group(machine)
         run = Run(machine, own, slots=compiled.compiling.slots(), budget=budget, shared=shared)
         if counted is not None:
@@ -200,8 +204,36 @@ def run_on(
             run.findings.append(problem.finding)
         return run
 
-    runs = _in_order(part, range(0, total, together), budget, 1 if _depends_on_order(compiled) else threads)
-    return _collected(runs, total, together, progress, carry_on)
+    runs = _in_order(part, parts, budget, 1 if _depends_on_order(compiled) else threads)
+    return _collected(runs, parts, progress, carry_on)
+
+
+def _numbers_of(workgroups: Sequence[int] | None, total: int) -> Sequence[int]:
+    """The numbers of the workgroups that are run, each once, in their order."""
+    if workgroups is None:
+        return range(total)
+    given = listed(workgroups, "workgroups")
+    numbers = sorted({whole_number(number, "a workgroup's number", 0) for number in given})
+    if not numbers or numbers[-1] >= total:
+        raise LayoutError(f"workgroups {shown(given)}: expected numbers from 0 to {total - 1}, at least one")
+    return numbers
+
+
+def _stretches(numbers: Sequence[int], together: int) -> list[range]:
+    """Numbers that follow each other, at most so many together.
+
+    >>> _stretches([0, 1, 2, 5, 6], 2)
+    [range(0, 2), range(2, 3), range(5, 7)]
+    """
+    if isinstance(numbers, range):
+        return [range(first, min(first + together, numbers.stop)) for first in range(0, numbers.stop, together)]
+    found: list[range] = []
+    for number in numbers:
+        if found and number == found[-1].stop and len(found[-1]) < together:
+            found[-1] = range(found[-1].start, number + 1)
+        else:
+            found.append(range(number, number + 1))
+    return found
 
 
 def _of_group(value: Any, first: int, count: int) -> Any:
@@ -217,16 +249,16 @@ def _together(total: int, items: int, held: int) -> int:
     return min(fitting, -(-total // THREADS)) if total * items > GROUP // 4 else fitting
 
 
-def _in_order(part: Callable[[int], Run], firsts: range, budget: Budget, threads: int) -> Iterator[Run]:
+def _in_order(part: Callable[[range], Run], parts: list[range], budget: Budget, threads: int) -> Iterator[Run]:
     """The runs of all groups, in order; on several threads, where there are several groups."""
-    if threads < 2 or len(firsts) < 2:
-        yield from map(part, firsts)
+    if threads < 2 or len(parts) < 2:
+        yield from map(part, parts)
         return
     waiting: deque[Future[Run]] = deque()
     with ThreadPoolExecutor(threads) as pool:
         try:
-            for first in firsts:
-                waiting.append(pool.submit(part, first))
+            for stretch in parts:
+                waiting.append(pool.submit(part, stretch))
                 if len(waiting) > threads:
                     yield waiting.popleft().result()
             while waiting:
@@ -238,11 +270,13 @@ def _in_order(part: Callable[[int], Run], firsts: range, budget: Budget, threads
             raise
 
 
-def _collected(runs: Iterator[Run], total: int, together: int, progress: Progress | None, carry_on: bool) -> RunOutcome:
+def _collected(runs: Iterator[Run], parts: list[range], progress: Progress | None, carry_on: bool) -> RunOutcome:
+    total, done = sum(map(len, parts)), 0
     findings: dict[tuple[Any, ...], Finding] = {}
     traces: dict[str, list[list[Array]]] = {}
     counts: list[Executed] = []
-    for number, run in enumerate(runs, 1):
+    for part, run in zip(parts, runs, strict=True):
+        done += len(part)
         for finding in run.findings:
             findings.setdefault((finding.rule, finding.place, finding.operation), finding)
             if not carry_on and finding.level == "error":
@@ -256,7 +290,7 @@ def _collected(runs: Iterator[Run], total: int, together: int, progress: Progres
         if run.counter is not None:
             counts.append(run.counter.executed(run.memory.describe))
         if progress is not None:
-            progress(min(number * together, total) / total)
+            progress(done / total)
     joined = {name: tuple(np.concatenate(parts) for parts in times) for name, times in traces.items()}
     return RunOutcome(tuple(findings.values()), joined, Executed.joined(counts) if counts else None)
 

@@ -43,15 +43,17 @@ def run_kernel(
     progress: Callable[[float], None] | None = None,
     work: int = MOST_WORK,
     counted: Counted | None = None,
+    workgroups: Sequence[int] | None = None,
 ) -> Executed | None:
     """Launch a kernel on `grid` workgroups; arguments are integers (addresses that `memory` gave, sizes).
 
     Without a name, the text's only kernel is launched. `progress` is told the part that is done. `work` is what
     the launch may cost, in units of about half a nanosecond. With `counted` ("messages", or "lines" for the cache lines too)
-    the result says what was executed.
+    the result says what was executed. With `workgroups` only those of these numbers run: x + X (y + Y z) in a grid X x Y x Z.
 
     Raises:
         ParseError: the text can't be read.
+        LayoutError: a workgroup that the grid does not have.
         SimulationError: the kernel can't be simulated, or does what the hardware would not; names the operation and
             its line.
 
@@ -72,4 +74,14 @@ def run_kernel(
     work = whole_number(work, "work", 0)
     operations = max(MAX_OPERATIONS, work // (MOST_WORK // MAX_OPERATIONS)) if work > MOST_WORK else MAX_OPERATIONS
     spent = Budget(operations, work)
-    return run_on(compiled, arguments, grid, memory, budget=spent, progress=progress, counted=counted).executed
+    ran = run_on(
+        compiled,
+        arguments,
+        grid,
+        memory,
+        budget=spent,
+        progress=progress,
+        counted=counted,
+        workgroups=workgroups,
+    )
+    return ran.executed
