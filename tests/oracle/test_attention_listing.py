@@ -48,6 +48,9 @@ def check_listing(target: str, d: int, **more: Any) -> None:
         ("bmg", 128, {"llvm": 23, "causal": True, "heads": 4}),
         ("pvc", 128, {"causal": True, "out": "f16"}),
         ("bmg", 128, {"prefetch": "none"}),
+        ("pvc", 80, {"subgroups": 2, "prefetch": "shared"}),
+        ("bmg", 224, {"causal": True}),
+        ("pvc", 256, {"type": "bf16"}),
     ],
     ids=str,
 )
@@ -59,7 +62,7 @@ def test_the_loop_is_what_was_planned(target: str, d: int, more: dict[str, Any])
 @pytest.mark.parametrize("llvm", [23, 24])
 @pytest.mark.parametrize("causal", [False, True])
 @pytest.mark.parametrize("element", ["f16", "bf16"])
-@pytest.mark.parametrize("d", [32, 40, 64, 96, 128, 136, 192, 256])
+@pytest.mark.parametrize("d", [32, 40, 64, 80, 96, 128, 136, 192, 224, 256])
 @pytest.mark.parametrize("target", ["bmg", "pvc"])
 def test_every_head_size_fits_the_registers(target: str, d: int, element: str, causal: bool, llvm: int) -> None:
     check_listing(target, d, type=element, causal=causal, llvm=llvm)

@@ -64,7 +64,8 @@ def purpose(one: Instruction) -> str:
 def usual_path(program: Program) -> tuple[Instruction, ...]:
     """The instructions of the loop without a mask, on the way through it where no row gets another m.
 
-    Of all ways through a loop it has the most DPAS, and with as many a way with a mask is longer.
+    Of all ways through a loop it has the most DPAS: a step that changes m sums no rows. A way with a mask may have as many, but
+    no prefetches, and it is longer where there are none.
 
     >>> from layoutalg.gemm.listing import read_assembly
     >>> text = "L0:\\n(W&f0.0) jmpi L1\\nadd (1|M0) r1 r1 1:w\\nL1:\\ndpas.8x8 (16|M0) r5 r5 r13 r21\\n(W) jmpi L0"
@@ -86,11 +87,11 @@ def usual_path(program: Program) -> tuple[Instruction, ...]:
 
     jumps = {place for place, one in enumerate(program.instructions) if one.is_jump}
     ways = [onward(loop, taken) for loop in program.loops for taken in jumps.intersection(loop)]
-    return tuple(max(ways, key=lambda way: (len(_dpas(way)), -len(way)), default=()))
+    return tuple(max(ways, key=lambda way: (_how_many(way, "dpas"), _how_many(way, "prefetch"), -len(way)), default=()))
 
 
-def _dpas(instructions: Sequence[Instruction]) -> list[Instruction]:
-    return [one for one in instructions if one.kind == "dpas"]
+def _how_many(instructions: Sequence[Instruction], kind: str) -> int:
+    return sum(one.kind == kind for one in instructions)
 
 
 def annotated(found: Compiled) -> list[str]:
