@@ -119,22 +119,22 @@ def _simulated(plan: Attention, text: str, seed: int) -> PlanRow:
 
 def _listing(plan: Attention) -> tuple[PlanRow, list[str]]:
     """What the installed compilers make of the kernel, in numbers, and the lines of its loop."""
-    from layoutalg.gemm.attention.listing import annotated, compiled
+    from layoutalg.gemm.attention.listing import annotated, compiled, usual_path
     from layoutalg.gemm.listing import counts
     from layoutalg.show.plan_report import row
 
     found = compiled(plan)
-    counted = counts(found.program.inner_loop)
+    counted = counts(usual_path(found.program))
     spilled = "{spilled} bytes spilled" if found.spilled else "no spill"
     said = row(
         "listing",
-        "{instructions_per_dpas:.2f} instructions per dpas ({instructions} and {dpas}), {loads} loads, "
+        "{instructions_per_dpas:.2f} instructions per dpas of S and O ({instructions} and {dpas} dpas in all), {loads} loads, "
         + spilled
         + ", {unresolved} unresolved calls ({compiler})",
         at="listing",
         compiler=found.compiler,
         instructions=counted.total,
-        instructions_per_dpas=round(counted.per_dpas, 3),
+        instructions_per_dpas=round(counted.total / plan.useful_dpas, 3),
         dpas=counted.dpas,
         loads=counted.loads,
         spilled=found.spilled,

@@ -6,10 +6,10 @@
 problem   O[64, 64] f32 = softmax(0.125 Q[64, 64] K[64, 64]^T) V[64, 64] f16 on bmg
 subgroup  16 queries, all of their row of O; 4 subgroups per workgroup
 grid      1x1x1 workgroups of 64x1x1 work-items
-step      64 keys: 64 dpas, loads 2 of Q, 16 of K, 4 of V, 18432 bytes
+step      64 keys: 72 dpas, loads 2 of Q, 16 of K, 4 of V, 18432 bytes
 ...
 >>> report.as_json()["step"]
-{'keys': 64, 'dpas': 64, 'loads': {'Q': 2, 'K': 16, 'V': 4}, 'bytes': 18432}
+{'keys': 64, 'dpas': 72, 'loads': {'Q': 2, 'K': 16, 'V': 4}, 'bytes': 18432}
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ def attention_report(plan: Attention, results: Sequence[PlanRow] = ()) -> PlanRe
         ),
         row(
             "predicted",
-            "{instructions_per_dpas:.2f} instructions per dpas: {instructions:number}",
+            "{instructions_per_dpas:.2f} instructions per dpas of S and O: {instructions:number}",
             instructions=plan.instructions,
             instructions_per_dpas=round(plan.instructions_per_dpas, 3),
         ),

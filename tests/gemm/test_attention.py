@@ -96,6 +96,29 @@ def test_large_scores_do_not_overflow() -> None:
     run_and_compare(plan_attention(32, 100, 64), spread=30.0)
 
 
+@pytest.mark.parametrize("first", [-3e4, -1e2, 1e2])
+def test_scores_that_rise_at_every_step_or_begin_far_below(first: float) -> None:
+    """The first 16 keys have one score, the others rise by 20 a step: every step gives every row another maximum."""
+    plan = plan_attention(16, 300, 64, causal=True, scale=1.0)
+    q, k = np.zeros((16, 64), np.float16), np.zeros((300, 64), np.float16)
+    q[:, 0] = 1
+    k[:, 0] = np.arange(300) // 32 * 20.0
+    k[:16, 0] = first
+    v = random_arrays(plan)[2]
+    found = plan.simulate(q, k, v)
+    assert same_bits(found, model(plan, q, k, v))
+    assert np.abs(found - defined(plan.problem, q, k, v)).max() < 3e-3
+
+
+def test_first_keys_with_scores_of_minus_infinity() -> None:
+    plan = plan_attention(16, 100, 64)
+    q, k, v = np.ones((16, 64), np.float16), -np.ones((100, 64), np.float16), random_arrays(plan)[2]
+    k[:40] = -np.inf
+    found = plan.simulate(q, k, v)
+    assert same_bits(found, model(plan, q, k, v))
+    assert np.abs(found - v[40:].astype(np.float64).mean(0)).max() < 3e-3
+
+
 def test_keys_that_do_not_exist_never_count() -> None:
     """With scores far below 0 for every key, a key of zeros beyond the end would win."""
     plan = plan_attention(16, 40, 64, scale=1.0)
@@ -239,8 +262,8 @@ def test_a_prefetched_line_is_asked_for_once_and_in_time(d: int, element: str) -
     assert executed.lines is not None
     lines = executed.lines
     assert len(lines.asked_twice) == len(lines.late) == len(lines.never_loaded) == 0
-    # All of K and V but the keys behind the last whole step of 64, in each workgroup.
-    assert (lines.asked == 1).sum() == 2 * (300 // 64 * 64) * d * 2 // 64 * plan.grid[0]
+    # All of K and V but the keys behind the last whole step, in each workgroup.
+    assert (lines.asked == 1).sum() == 2 * (300 // plan.keys_per_step * plan.keys_per_step) * d * 2 // 64 * plan.grid[0]
 
 
 def test_planning_does_not_depend_on_the_size() -> None:

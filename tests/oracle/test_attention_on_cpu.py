@@ -87,20 +87,34 @@ def expected_with(powers: Array, plan: Attention, arrays: tuple[Array, Array, Ar
     return model(plan, *arrays, exp2=looked_up)
 
 
-def check_on_cpu(plans: Sequence[Attention], directory: Path) -> None:
+def higher_scores(plan: Attention) -> tuple[Array, Array, Array]:
+    """Random arrays with larger scores behind key 16, and larger still where steps without a mask are: rows get another m."""
+    q, k, v = random_arrays(plan, 0, 2.0)
+    k[..., 16:, :] *= 2
+    k[..., 40:64, :] *= 2
+    return q, k, v
+
+
+def scores_of_minus_infinity(plan: Attention) -> tuple[Array, Array, Array]:
+    """The first 40 keys have scores of -inf, the others of -d."""
+    q, k, v = random_arrays(plan)
+    k[...], q[...] = -1, 1
+    k[..., :40, :] = -np.inf
+    return q, k, v
+
+
+def check_on_cpu(pairs: Sequence[tuple[Attention, tuple[Array, Array, Array]]], directory: Path) -> None:
     for name in ("mlir-opt-23", "mlir-opt-24"):
         require_new(name)
-    arrays = [random_arrays(plan, number, 2.0) for number, plan in enumerate(plans)]
-    pairs = list(zip(plans, arrays, strict=True))
     exponents = [exponents_of(plan, given) for plan, given in pairs]
     done = run_kernels_on_cpu([*(launch_of(*pair) for pair in pairs), *map(launch_of_exp2, exponents)], directory)
-    for (plan, given), after, (_, powers) in zip(pairs, done, done[len(pairs) :], strict=False):
+    for (plan, given), asked, after, (_, powers) in zip(pairs, exponents, done, done[len(pairs) :], strict=False):
         q, k, v, o = after
         laid = laid_out(plan, *given)
         assert same_bits(q, laid.q)
         assert same_bits(k, laid.k)
         assert same_bits(v, laid.v)
-        assert np.allclose(powers, exp2_of_simulator(exponents[plans.index(plan)]), rtol=2**-12, atol=1e-37)
+        assert np.allclose(powers, exp2_of_simulator(asked), rtol=2**-12, atol=1e-37)
         assert same_bits(heads_of(plan, o), expected_with(powers, plan, given)), plan.problem
 
 
@@ -122,7 +136,13 @@ QUICK: list[dict[str, Any]] = [
 
 @pytest.mark.parametrize("case", QUICK, ids=str)
 def test_the_spirv_gives_the_models_bits(case: dict[str, Any], tmp_path: Path) -> None:
-    check_on_cpu([plan_attention(**case)], tmp_path)
+    plan = plan_attention(**case)
+    check_on_cpu([(plan, given) for given in (random_arrays(plan, 0, 2.0), higher_scores(plan))], tmp_path)
+
+
+def test_first_keys_without_a_score(tmp_path: Path) -> None:
+    plan = plan_attention(**QUICK[0])
+    check_on_cpu([(plan, scores_of_minus_infinity(plan))], tmp_path)
 
 
 FULL: list[dict[str, Any]] = [
@@ -141,4 +161,5 @@ FULL: list[dict[str, Any]] = [
 @pytest.mark.exhaustive
 @pytest.mark.parametrize("case", FULL, ids=str)
 def test_the_spirv_of_every_kind_gives_the_models_bits(case: dict[str, Any], tmp_path: Path) -> None:
-    check_on_cpu([plan_attention(**case)], tmp_path)
+    plan = plan_attention(**case)
+    check_on_cpu([(plan, random_arrays(plan, 0, 2.0))], tmp_path)

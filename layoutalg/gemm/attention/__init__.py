@@ -5,7 +5,8 @@
 (2, 1, 1)
 """
 
-from layoutalg.gemm.attention.plan import Attention, plan_attention
+from layoutalg.gemm.attention.plan import Attention
+from layoutalg.gemm.attention.planning import plan_attention
 from layoutalg.gemm.attention.problem import AttentionProblem
 from layoutalg.gemm.attention.steps import Step, Steps
 

@@ -1,27 +1,32 @@
 """The kernel of a planned attention at lane level: MLIR text in the form that was measured.
 
-A subgroup has 16 queries, as two blocks of 8 rows. All its steps over keys have this body; only steps with a mask have the part
-in brackets:
+A subgroup has 16 queries, as two blocks of 8 rows. Of every row it keeps a number m near the largest score: at first the
+largest of the first 16 keys. All its steps over keys have this body; only steps with a mask have the part in brackets:
 
-    S  = Q K^T                       dpas, every block of 16 keys over the depth d
-   [S  = -inf where a query may not see the key]
-    m' = max(m, scale * the largest of S in the row)
-    P  = exp2(scale * S - m')        a number from 0 to 1
-    l  = l * exp2(m - m') + P        each lane sums its own keys
-    O  = O * exp2(m - m') + P V      dpas
+    Z  = Q K^T - m                   dpas, every block of 16 keys over the depth d, on accumulators that begin at -m
+   [Z  = -inf where a query may not see the key]
+    P  = exp2(c * Z)                 c is scale * log2(e)
+    if a row has Z above 8 / c:      seldom, and by a uniform jump
+        Z  = Q K^T - m               again
+        m' = m + the largest Z of the row, f = exp2(c * (m - m')); rows with no Z above 8 / c keep their m
+        l  = l * f, O = O * f; and the step begins again with m'
+    else:                            P is a number from 0 to 2^8
+        l  = l + P 1                 dpas on a matrix of ones: the sum of the row, in all lanes
+        O  = O + P V                 dpas
 
-Steps with a mask come first: the keys that steps of 64 leave over and, with a causal mask, those on the diagonal. They have 32
-keys, which leaves registers for the mask. The loop over all the other keys has neither masks nor special cases:
+Where m changes, the scores are computed a second time: scores that are kept for it take registers in every step, and heads of
+128 have none left. Steps with a mask come first: the keys that steps of 64 leave over and, with a causal mask, those on the
+diagonal. They have 32 keys, which leaves registers for the mask. The loop over all the other keys has no mask:
 
-    %masked = scf.for %key = %full to %end step 32 iter_args(zeros) { ... }
-    %seen = scf.for %key = 0 to %full step 64 iter_args(%masked) { ... }
+    %masked = scf.while (%masked_at = %full) to %end, 32 keys further in each step
+    %seen = scf.while (%seen_at = 0) to %full, 64 keys further in each step
 
 Sizes are arguments of the kernel; head size, types, scale and mask are part of it.
 
 >>> from layoutalg.gemm.attention import plan_attention
 >>> text = emit_lane(plan_attention(256, 256, 64))
->>> text.count("xegpu.dpas"), text.count("scf.for")
-(96, 2)
+>>> text.count("xegpu.dpas"), text.count("scf.while"), text.count("scf.if")
+(164, 3, 2)
 """
 
 from __future__ import annotations
@@ -32,27 +37,23 @@ from typing import TYPE_CHECKING
 
 from layoutalg.conversion.lowering.region_writer import RegionWriter
 from layoutalg.conversion.lowering.writer import Value
+from layoutalg.gemm.attention.writing import CACHED, LANES, ROWS, TWO, KernelWriter
 from layoutalg.gemm.emission.addresses import signature
 
 if TYPE_CHECKING:
     from layoutalg.gemm.attention.plan import Attention
 
-__all__ = ["emit_lane"]
+__all__ = ["MARGIN", "TRIES", "emit_lane"]
 
 KERNEL = "attention"
 LARGEST = "_Z20sub_group_reduce_maxf"
 """OpenCL's sub_group_reduce_max of a float: the graphics compiler makes one tree of the calls for eight rows."""
 
 _MINUS_INFINITY = "0xFF800000"
-_LEAST = "0xFF7FFFFF"
-"""The least finite f32, where the running maximum begins: -inf less -inf would be NaN."""
+TRIES, MARGIN = 8, 2.0**-20
+"""How often a step may give rows another m, and which part of m stays off the rise, but for the last time."""
 _BEHIND = 2**24
 """A row behind every matrix."""
-_CACHED = ", ".join(f"l{level}_hint = #xegpu.cache_hint<cached>" for level in (1, 2, 3))
-_TWO = ", #xegpu.block_tdesc_attr<array_length = 2 : i64>"
-_ROWS = 8
-"""Rows of one DPAS: a block of rows in registers is `vector<8x..>` in each lane, a register for each row."""
-_LANES = 16
 
 
 def emit_lane(plan: Attention, *, pointers: bool = True) -> str:
@@ -63,7 +64,7 @@ def emit_lane(plan: Attention, *, pointers: bool = True) -> str:
     taken, first = signature(plan.parameters, 4 if pointers else 0)
     begun = "".join(f"      {line}\n" for line in first)
     lanes, *_ = plan.workgroup
-    attributes = f"intel_reqd_sub_group_size = {_LANES} : i32, known_block_size = array<i32: {lanes}, 1, 1>"
+    attributes = f"intel_reqd_sub_group_size = {LANES} : i32, known_block_size = array<i32: {lanes}, 1, 1>"
     effects = "{convergent, no_unwind, will_return}"
     return (
         f"builtin.module attributes {{gpu.container_module}} {{\n"
@@ -78,15 +79,15 @@ def emit_lane(plan: Attention, *, pointers: bool = True) -> str:
 
 @dataclass(frozen=True)
 class _State:
-    """What a step hands to the next: O by blocks of rows and columns; of every row the maximum and the sums of each lane."""
+    """What a step hands to the next: O by blocks of rows and columns; of every row -m and the sum of its weights."""
 
     o: tuple[tuple[Value, ...], ...]
-    largest: tuple[Value, ...]
+    less: tuple[Value, ...]
     sums: tuple[Value, ...]
 
     @property
     def values(self) -> list[Value]:
-        return [*(block for row in self.o for block in row), *self.largest, *self.sums]
+        return [*(block for row in self.o for block in row), *self.less, *self.sums]
 
     def renewed(self) -> _State:
         """New values of the same kinds in the same places: arguments or results of a loop."""
@@ -96,89 +97,23 @@ class _State:
 
         return _State(
             tuple(tuple(new(block, f"o{i}x{x}") for x, block in enumerate(row)) for i, row in enumerate(self.o)),
-            tuple(new(value, f"m{i}") for i, value in enumerate(self.largest)),
+            tuple(new(value, f"m{i}") for i, value in enumerate(self.less)),
             tuple(new(value, f"l{i}") for i, value in enumerate(self.sums)),
         )
 
 
-class _Kernel:
-    def __init__(self, plan: Attention, writer: RegionWriter) -> None:
-        self.plan = plan
-        self.problem = plan.problem
-        self.writer = writer
-        self.arguments = {str(value.name): value for value in writer.arguments}
-        self.constants: dict[tuple[str, str], Value] = {}
-        self.row_blocks = plan.row_blocks
-        self.depths = plan.depth_blocks
-        self.scale = self.floats(f"{plan.problem.exponent_scale:.9e}", "scale")
-
+class _Kernel(KernelWriter):
     def write(self) -> None:
         self._places()
-        self._descriptors()
-        start = _State(
-            tuple(tuple(self.floats("0.0", "zeros") for _ in range(self.depths)) for _ in range(self.row_blocks)),
-            tuple(self.floats(_LEAST, "least") for _ in range(self.row_blocks)),
-            tuple(self.floats("0.0", "zeros") for _ in range(self.row_blocks)),
-        )
+        self.describe()
         self._ahead()
+        self._uneven()
+        zeros = self.floats("0.0", "zeros")
+        start = _State(((zeros,) * self.depths,) * self.row_blocks, self._first_maxima(), (zeros,) * self.row_blocks)
         begun = self._loop("masked", self.full, self.end, self.plan.keys_per_masked_step, start, masked=True)
         ended = self._loop("seen", self.number(0), self.full, self.plan.keys_per_step, begun, masked=False)
         self._store(ended)
         self.writer.do("gpu.return")
-
-    # Values
-
-    def let(self, form: str, operands: Sequence[Value], element: str, size: int | None = None, name: str = "") -> Value:
-        value = self.writer.value(form, operands, element, size)
-        value.name = name or None
-        return value
-
-    def constant(self, text: str, element: str, size: int | None = None, name: str = "") -> Value:
-        kind = element if size is None else f"vector<{size}x{element}>"
-        if (text, kind) not in self.constants:
-            with self.writer.at_entry():
-                self.constants[text, kind] = self.let(f"arith.constant {text} : {kind}", (), element, size, name)
-        return self.constants[text, kind]
-
-    def number(self, number: int, element: str = "i32") -> Value:
-        name = f"c{number}".replace("-", "m") + ("" if element == "index" else f"_{element}")
-        return self.constant(str(number), element, name=name)
-
-    def floats(self, text: str, name: str) -> Value:
-        return self.constant(f"dense<{text}>", "f32", _ROWS, name)
-
-    def binary(self, operation: str, left: Value, right: Value, name: str = "") -> Value:
-        return self.let(f"arith.{operation} %s, %s : {left.kind}", (left, right), left.element, left.size, name)
-
-    def cast(self, value: Value, element: str, name: str = "") -> Value:
-        return self.let(f"arith.index_cast %s : {value.kind} to {element}", (value,), element, name=name)
-
-    def larger(self, left: Value, right: Value, name: str = "") -> Value:
-        """Compared and selected: of both forms of a maximum the one that becomes one instruction (`sel`)."""
-        is_larger = self.let(f"arith.cmpf ogt, %s, %s : {left.kind}", (left, right), "i1", left.size)
-        return self.select(is_larger, left, right, name)
-
-    def select(self, condition: Value, left: Value, right: Value, name: str = "") -> Value:
-        kinds = left.kind if condition.size is None else f"{condition.kind}, {left.kind}"
-        return self.let(f"arith.select %s, %s, %s : {kinds}", (condition, left, right), left.element, left.size, name)
-
-    def exp2(self, value: Value, name: str) -> Value:
-        """`afn` allows the hardware's own exp2 (math.exp), without a treatment of denormal numbers around it."""
-        return self.let(f"math.exp2 %s fastmath<afn> : {value.kind}", (value,), value.element, value.size, name)
-
-    def fma(self, factor: Value, other: Value, added: Value, name: str = "") -> Value:
-        form = f"math.fma %s, %s, %s : {factor.kind}"
-        return self.let(form, (factor, other, added), factor.element, factor.size, name)
-
-    def gathered(self, parts: Sequence[Value]) -> Value:
-        """Numbers of eight rows as one value."""
-        marks = ", ".join(["%s"] * len(parts))
-        kind = f"vector<{len(parts)}xf32>"
-        return self.let(f"vector.from_elements {marks} : {kind}", parts, "f32", len(parts))
-
-    def rows_of(self, value: Value) -> list[Value]:
-        """The numbers of the eight rows."""
-        return [self.let(f"vector.extract %s[{row}] : f32 from {value.kind}", (value,), "f32") for row in range(_ROWS)]
 
     # Where this subgroup's rows are, and which keys they see
 
@@ -210,40 +145,6 @@ class _Kernel:
             seen = self.binary("maxsi", there, self.number(0))
         return self.binary("andi", seen, self.number(-self.plan.keys_per_step), name)
 
-    def _descriptors(self) -> None:
-        """Of every matrix one descriptor for each shape of message: the last one of a row may have to bring one block."""
-        queries, keys = (self.cast(self.arguments[name], "index", f"{name}_index") for name in ("queries", "keys"))
-        head = self.let("gpu.block_id z", (), "index") if self.plan.grid[2] > 1 else None
-        self.described: dict[tuple[str, int], Value] = {}
-        d, store, element = self.problem.d, self.plan.store, self.problem.type
-        shapes = [("O", 1, f"{store.rows}x{store.width}x{self.problem.out}", d)]
-        for name, load in self.plan.loads.items():
-            if load.transpose:
-                shapes.append((name, 1, f"{load.rows}x{load.width // 2}xi32", d // 2))
-                continue
-            shapes += [(name, 2, f"{load.rows}x{load.width}x{element}{_TWO}", d)] * (self.depths > 1)
-            shapes += [(name, 1, f"{load.rows}x{load.width}x{element}", d)] * (self.depths % 2)
-        self.pointers = {name: self._of_head(name, head) for name in "QKVO"}
-        for name, count, shape, width in shapes:
-            kind = f"!xegpu.tensor_desc<{shape}>"
-            form = f"xegpu.create_nd_tdesc %s, shape : [%s, {width}], strides : [{width}, 1] : i64 -> {kind}"
-            operands = (self.pointers[name], keys if name in "KV" else queries)
-            self.described[name, count] = self.let(form, operands, kind, name=f"matrix_{name.lower()}")
-
-    def _of_head(self, name: str, head: Value | None) -> Value:
-        """Where the matrix of this head begins."""
-        pointer = self.arguments[name.lower()]
-        if head is None:
-            return pointer
-        group = self.problem.heads // self.problem.kv_heads
-        if name in "KV" and group > 1:
-            head = self.binary("divui", head, self.number(group, "index"))
-        element = self.problem.out if name == "O" else self.problem.type
-        stride = self.arguments["stride_kv" if name in "KV" else f"stride_{name.lower()}"]
-        size = self.number(4 if element == "f32" else 2, "i64")
-        elements = self.binary("muli", self.cast(head, "i64"), stride)
-        return self.binary("addi", pointer, self.binary("muli", elements, size))
-
     # Prefetches
 
     def _ahead(self) -> None:
@@ -260,12 +161,12 @@ class _Kernel:
         if self.problem.causal:
             full = self._whole_steps(self._seen_by(self.first, "seen_by_workgroup"), "full_ahead")
         height = self.cast(self.binary("maxsi", full, self.number(1)), "index", "height_ahead")
-        d, kind = self.problem.d, f"!xegpu.tensor_desc<32x16x{self.problem.type}{_TWO}>"
+        d, kind = self.problem.d, f"!xegpu.tensor_desc<32x16x{self.problem.type}{TWO}>"
         for first in range(0, 2 * share.blocks, self.plan.subgroups):
             number = self.binary("addi", self.subgroup, self.number(first)) if first else self.subgroup
             behind = first + self.plan.subgroups
             if first < share.blocks < behind:
-                of_k = self._less(number, self.number(share.blocks))
+                of_k = self.less(number, self.number(share.blocks))
                 pointer = self.select(of_k, self.pointers["K"], self.pointers["V"])
             else:
                 pointer = self.pointers["K" if behind <= share.blocks else "V"]
@@ -273,7 +174,7 @@ class _Kernel:
             row = self.binary("muli", self.binary("divui", block, self.number(share.columns)), self.number(32))
             column = self.binary("muli", self.binary("remui", block, self.number(share.columns)), self.number(32))
             if behind > 2 * share.blocks:  # who has no block asks behind the matrix, which asks for nothing
-                row = self.select(self._less(number, self.number(2 * share.blocks)), row, self.number(_BEHIND))
+                row = self.select(self.less(number, self.number(2 * share.blocks)), row, self.number(_BEHIND))
             form = f"xegpu.create_nd_tdesc %s, shape : [%s, {d}], strides : [{d}, 1] : i64 -> {kind}"
             described = self.let(form, (pointer, height), kind, name="matrix_ahead")
             row, column = self.cast(row, "index", "row_ahead"), self.cast(column, "index", "column_ahead")
@@ -281,166 +182,240 @@ class _Kernel:
             self.ahead.append((described, self.at(row, self.plan.keys_per_step), column))
 
     def _prefetch(self, matrix: Value, row: Value, column: Value) -> None:
-        self.writer.do(f"xegpu.prefetch_nd %s[%s, %s] <{{{_CACHED}}}> : {matrix.kind}", (matrix, row, column))
-
-    # Loads
-
-    def load(self, name: str, count: int, place: tuple[Value, int], result: tuple[str, int], word: str = "") -> Value:
-        """A message of `count` blocks side by side, at a row and a column."""
-        matrix, (row, column), (element, size) = self.described[name, count], place, result
-        properties = ", ".join(filter(None, (_CACHED, word)))
-        form = f"xegpu.load_nd %s[%s, {column}] <{{{properties}}}> : {matrix.kind} -> vector<{size}x{element}>"
-        return self.let(form, (matrix, row), element, size, name.lower())
-
-    def part(self, value: Value, start: int, count: int) -> Value:
-        """Some neighbouring elements of a value."""
-        if count == value.size:
-            return value
-        places = ", ".join(str(start + place) for place in range(count))
-        form = f"vector.shuffle %s, %s [{places}] : {value.kind}, {value.kind}"
-        return self.let(form, (value, value), value.element, count)
-
-    def at(self, base: Value, offset: int) -> Value:
-        """A row as an index, some rows further on."""
-        if not offset:
-            return base
-        return self.binary("addi", base, self.number(offset, "index"))
-
-    def pairs(self) -> list[tuple[int, int]]:
-        """The blocks along d by messages: the first one's number and how many there are, 2 or 1."""
-        return [(first, min(2, self.depths - first)) for first in range(0, self.depths, 2)]
-
-    def queries(self, first: int, count: int) -> list[list[Value]]:
-        """Blocks of 16 columns of Q as DPAS wants A, each in blocks of 8 rows."""
-        rows = self.plan.rows
-        held = self.load("Q", count, (self.row_index, 16 * first), (self.problem.type, count * rows))
-        starts = [half * rows for half in range(count)]
-        return [[self.part(held, start + i * _ROWS, _ROWS) for i in range(self.row_blocks)] for start in starts]
-
-    def keys(self, row: Value, depth: int) -> Value:
-        """16 keys as DPAS wants B, 16 deep. The message transposes pairs of elements as numbers of 32 bits."""
-        word = "transpose = array<i64: 1, 0>"
-        held = self.load("K", 1, (row, 8 * depth), ("i32", 8), word)
-        element = self.problem.type
-        return self.let(f"vector.bitcast %s : {held.kind} to vector<16x{element}>", (held,), element, 16)
+        self.writer.do(f"xegpu.prefetch_nd %s[%s, %s] <{{{CACHED}}}> : {matrix.kind}", (matrix, row, column))
 
     # One step
 
     def _loop(self, name: str, low: Value, high: Value, keys: int, state: _State, *, masked: bool) -> _State:
-        inner, results = state.renewed(), state.renewed()
-        key = Value("i32", name=f"{name}_key")
-        kinds = ", ".join(value.kind for value in state.values)
-        carried = ", ".join(["%s = %s"] * len(state.values))
-        pairs = [value for pair in zip(inner.values, state.values, strict=True) for value in pair]
-        form = f"scf.for %s = %s to %s step %s iter_args({carried}) -> ({kinds}) : i32 {{"
-        arguments = (key, *inner.values)
-        with self.writer.region(form, (key, low, high, self.number(keys), *pairs), results.values, arguments):
-            after = self._step(key, inner, keys, masked=masked)
-            marks = ", ".join(["%s"] * len(after.values))
-            self.writer.do(f"scf.yield {marks} : {kinds}", after.values)
-        return results
+        """Steps from one key to another; one that gives a row another m is done again with it."""
+        most, no = self.number(TRIES), self.number(0)
+        states = [state.renewed() for _ in range(3)]
+        before, inside, results = ([Value("i32"), Value("i32"), *of.values] for of in states)
+        before[0].name, inside[0].name, inside[1].name = f"{name}_at", f"{name}_key", "again"
+        kinds = ", ".join(value.kind for value in before)
+        carried = ", ".join(["%s = %s"] * len(before))
+        pairs = [value for pair in zip(before, (low, no, *state.values), strict=True) for value in pair]
+        marks = ", ".join(["%s"] * len(before))
+        with self.writer.region(f"scf.while ({carried}) : ({kinds}) -> ({kinds}) {{", pairs, results, before):
+            more = self.let("arith.cmpi slt, %s, %s : i32", (before[0], high), "i1")
+            self.writer.do(f"scf.condition(%s) {marks} : {kinds}", (more, *before))
+            arguments = ", ".join(f"%s: {value.kind}" for value in inside)
+            self.writer.between(f"}} do {{\n^bb0({arguments}):", inside, inside)
+            key, again = inside[:2]
+            after = [Value("i32"), Value("i32"), *states[1].renewed().values]
+            above, weights, places = self._weighed(key, states[1], keys, masked=masked)
+            change = self.binary("andi", above, self.less(again, most), "change")
+            with self.writer.region(f"scf.if %s -> ({kinds}) {{", (change,), after):
+                changed = self._rescaled(self._most_anew(key, states[1], keys, masked=masked), states[1], again)
+                self.writer.do(
+                    f"scf.yield {marks} : {kinds}", (key, self.binary("addi", again, self.number(1)), *changed.values)
+                )
+                self.writer.between("} else {")
+                done = self._added(weights, states[1], places)
+                behind = self.binary("addi", key, self.number(keys))
+                self.writer.do(f"scf.yield {marks} : {kinds}", (behind, no, *done.values))
+            self.writer.do(f"scf.yield {marks} : {kinds}", after)
+        return states[2]
 
-    def _step(self, key: Value, state: _State, keys: int, *, masked: bool) -> _State:
+    def _weighed(
+        self, key: Value, state: _State, keys: int, *, masked: bool
+    ) -> tuple[Value, list[list[Value]], list[Value]]:
+        """Whether a score of this step is too far above m; P; the places of the keys.
+
+        P is made before the step knows: from behind a jump the graphics compiler reads copies of the scores.
+        """
         row = self.cast(key, "index")
-        places = [self.at(row, start) for start in range(0, keys, _LANES)]
+        places = [self.at(row, start) for start in range(0, keys, LANES)]
         if not masked:
             for matrix, start, column in self.ahead:
                 self._prefetch(matrix, self.binary("addi", row, start), column)
-        scores = self._scores(places)
-        if masked:
-            scores = self._masked(scores, key)
-        largest: list[Value] = []
-        sums: list[Value] = []
-        weights: list[list[Value]] = []
-        o: list[list[Value]] = []
-        for i, of_rows in enumerate(scores):
-            found = self.binary("mulf", self._largest(of_rows), self.scale)
-            largest.append(self.larger(state.largest[i], found, f"m{i}"))
-            factor = self.exp2(self.binary("subf", state.largest[i], largest[i]), f"f{i}")
-            total, rounded = self._weights(i, of_rows, largest[i], (state.sums[i], factor))
-            sums.append(total)
-            weights.append(rounded)
-            o.append([self.binary("mulf", held, factor, f"o{i}x{x}") for x, held in enumerate(state.o[i])])
-        self._accumulate(o, weights, places)
-        return _State(tuple(map(tuple, o)), tuple(largest), tuple(sums))
+        scores = self._scores(self.row_index, places, state.less, key if masked else None)
+        most = [self._largest_in_lanes(of_rows) for of_rows in scores]
+        limit = self.constant(f"{self.plan.limit:.9e}", "f32", name="limit")
+        largest = self._of_all(most, smallest=False)
+        above = self.let("arith.cmpf ugt, %s, %s : f32", (largest, limit), "i1", name="above")
+        weights = [[self._weight(score, f"p{i}x{j}") for j, score in enumerate(of)] for i, of in enumerate(scores)]
+        return above, weights, places
 
-    def _weights(
-        self, i: int, scores: list[Value], largest: Value, before: tuple[Value, Value]
-    ) -> tuple[Value, list[Value]]:
-        """P of eight rows, rounded for DPAS, and the sums of each lane: of P as it is before that.
+    def _most_anew(self, key: Value, state: _State, keys: int, *, masked: bool) -> list[Value]:
+        """Each lane's largest scores less m, computed a second time.
 
-        Each block is added and rounded as soon as it is there. Otherwise a head of 128 spills.
+        The places hide a 0 from the graphics compiler: it would take them for the same messages and keep what they loaded.
         """
-        less = self.let(f"arith.negf %s : {largest.kind}", (largest,), "f32", _ROWS)
-        total: Value | None = None
-        rounded: list[Value] = []
-        for j, score in enumerate(scores):
-            weight = self.exp2(self.fma(score, self.scale, less), f"p{i}x{j}")
-            added = self.fma(*before, weight, f"l{i}") if total is None else self.binary("addf", total, weight, f"l{i}")
-            total = added
-            rounded.append(self._rounded(weight, self.problem.type))
-        assert total is not None
-        return total, rounded
+        row = self.cast(self.binary("addi", key, self.nought), "index")
+        queries = self.cast(self.binary("addi", self.row, self.nought), "index")
+        places = [self.at(row, start) for start in range(0, keys, LANES)]
+        scores = self._scores(queries, places, state.less, key if masked else None)
+        return [self._largest_in_lanes(of_rows) for of_rows in scores]
 
-    def dpas(self, a: Value, b: Value, c: Value, name: str) -> Value:
-        form = f"xegpu.dpas %s, %s, %s : {a.kind}, {b.kind}, {c.kind} -> {c.kind}"
-        return self.let(form, (a, b, c), c.element, c.size, name)
+    def _added(self, weights: list[list[Value]], state: _State, places: list[Value]) -> _State:
+        """The step's weights, in the sums and in O."""
+        sums = list(state.sums)
+        for j in range(len(places)):
+            for i in range(self.row_blocks):
+                sums[i] = self.dpas(weights[i][j], self.ones, sums[i], f"l{i}")
+        o = [list(of_rows) for of_rows in state.o]
+        self._accumulate(o, weights, places)
+        return _State(tuple(map(tuple, o)), state.less, tuple(sums))
 
-    def _rounded(self, value: Value, element: str) -> Value:
-        if element == "f32":
-            return value
-        return self.let(f"arith.truncf %s : {value.kind} to vector<{_ROWS}x{element}>", (value,), element, _ROWS)
+    def _weight(self, score: Value, name: str) -> Value:
+        """P of eight rows, rounded for DPAS."""
+        return self.rounded(self.exp2(self.binary("mulf", score, self.scale), name), self.problem.type)
 
-    def _scores(self, places: list[Value]) -> list[list[Value]]:
-        """S = Q K^T: blocks of 8 queries by 16 keys.
+    # The number m of each row
+
+    def _uneven(self) -> None:
+        """A number that is 0 in every lane, which the graphics compiler does not see: a size of matrices is not negative.
+
+        Numbers that are equal in all lanes it keeps in one, and spreads them again in every step. What DPAS accumulates on, and
+        the matrix of ones, must be there as whole registers.
+        """
+        self.nought = self.binary("shrsi", self.arguments["keys"], self.number(31), "nought")
+        self.nothing = self.binary("muli", self.lane, self.nought, "nothing")
+        one = "1006648320" if self.problem.type == "f16" else "1065369472"
+        pair = self.binary("xori", self.constant(one, "i32", name="pair_of_ones"), self.nothing)
+        spread, element = self.spread(pair), self.problem.type
+        form = f"vector.bitcast %s : {spread.kind} to vector<16x{element}>"
+        self.ones = self.let(form, (spread,), element, 16, "ones")
+
+    def _kept(self, value: Value, name: str) -> Value:
+        """Numbers of eight rows that are equal in all lanes, as registers that DPAS can accumulate on."""
+        bits = self.let(f"arith.bitcast %s : {value.kind} to vector<{ROWS}xi32>", (value,), "i32", ROWS)
+        bits = self.binary("xori", bits, self.spread(self.nothing))
+        return self.let(f"arith.bitcast %s : {bits.kind} to {value.kind}", (bits,), "f32", ROWS, name)
+
+    def _first_maxima(self) -> tuple[Value, ...]:
+        """-m to begin with: of the largest score among the first 16 keys, which every query sees that sees any.
+
+        While a row has none above -inf, 16 keys more are asked. A row that sees no key has m = 0.
+        """
+        kind, count = f"vector<{ROWS}xf32>", self.row_blocks
+        low, zeros = self.floats(_MINUS_INFINITY, "hidden"), self.floats("0.0", "zeros")
+        key, after = Value("i32", name="first_key"), Value("i32", name="next_key")
+        known, found, results = ([Value("f32", ROWS, f"{n}{i}") for i in range(count)] for n in ("known", "", "first"))
+        for value in found:
+            value.name = None
+        types = ", ".join(["i32", *[kind] * count])
+        marks = ", ".join(["%s"] * (count + 1))
+        inits = [value for pair in zip((key, *known), (self.number(0), *[low] * count), strict=True) for value in pair]
+        carried = ", ".join(["%s = %s"] * (count + 1))
+        form = f"scf.while ({carried}) : ({types}) -> ({types}) {{"
+        with self.writer.region(form, inits, [Value("i32"), *results], (key, *known)):
+            of_rows = self._scores(self.row_index, [self.cast(key, "index")], None, key)
+            new = [self._largest(self._largest_in_lanes(scores)) for scores in of_rows]
+            largest = [self.larger(before, one) for before, one in zip(known, new, strict=True)]
+            behind = self.binary("addi", key, self.number(LANES))
+            more = self.let("arith.cmpi slt, %s, %s : i32", (behind, self.end), "i1")
+            least = self._of_all(largest, smallest=True)
+            none = self.let("arith.cmpf oeq, %s, %s : f32", (least, self.constant(_MINUS_INFINITY, "f32")), "i1")
+            again = self.binary("andi", more, none)
+            self.writer.do(f"scf.condition(%s) {marks} : {types}", (again, behind, *largest))
+            blocks = ", ".join(f"%s: {value.kind}" for value in (after, *found))
+            self.writer.between(f"}} do {{\n^bb0({blocks}):", (after, *found), (after, *found))
+            self.writer.do(f"scf.yield {marks} : {types}", (after, *found))
+        begun: list[Value] = []
+        for i, largest in enumerate(results):
+            seen = self.let(f"arith.cmpf ogt, %s, %s : {kind}", (largest, low), "i1", ROWS)
+            less = self.let(f"arith.negf %s : {kind}", (largest,), "f32", ROWS)
+            begun.append(self._kept(self.select(seen, less, zeros), f"m{i}"))
+        return tuple(begun)
+
+    def _rescaled(self, most: list[Value], state: _State, again: Value) -> _State:
+        """A higher m for rows with a score above the limit. Then the step is done again.
+
+        The score less m has the error of the larger of both, so m rises by a little less than it says: to be above all scores
+        would let every weight vanish. The last time it rises by all of it.
+        """
+        limit = self.floats(f"{self.plan.limit:.9e}", "limits")
+        last = self.less(self.number(TRIES - 2), again)
+        margin = self.spread(self.select(last, self.constant("0.0", "f32"), self.constant(f"{MARGIN:.9e}", "f32")))
+        less: list[Value] = []
+        sums: list[Value] = []
+        o: list[tuple[Value, ...]] = []
+        for i, of_lanes in enumerate(most):
+            found = self._largest(of_lanes)
+            above = self.let(f"arith.cmpf ogt, %s, %s : {found.kind}", (found, limit), "i1", ROWS)
+            size = self.let(f"math.absf %s : {found.kind}", (state.less[i],), "f32", ROWS)
+            rise = self._kept(self.binary("subf", found, self.binary("mulf", size, margin)), "rise")
+            new = self.binary("subf", state.less[i], rise)
+            less.append(self.select(above, new, state.less[i], f"m{i}"))
+            change = self.binary("mulf", self.binary("subf", less[i], state.less[i]), self.scale)
+            factor = self.exp2(change, f"f{i}")
+            sums.append(self.binary("mulf", state.sums[i], factor, f"l{i}"))
+            o.append(tuple(self.binary("mulf", held, factor, f"o{i}x{x}") for x, held in enumerate(state.o[i])))
+        return _State(tuple(o), tuple(less), tuple(sums))
+
+    def _of_all(self, values: Sequence[Value], *, smallest: bool) -> Value:
+        """The largest or the smallest of all numbers of the subgroup. A NaN is passed over, or is the result."""
+        one = "olt" if smallest else "ogt"
+
+        def chosen(left: Value, right: Value) -> Value:
+            is_it = self.let(f"arith.cmpf {one}, %s, %s : {left.kind}", (left, right), "i1", left.size)
+            return self.select(is_it, left, right)
+
+        found = values[0]
+        for more in values[1:]:
+            found = chosen(more, found)
+        while found.size is not None and found.size > 2:
+            half = found.size // 2
+            found = chosen(self.part(found, 0, half), self.part(found, half, half))
+        found = chosen(*(self.let(f"vector.extract %s[{n}] : f32 from {found.kind}", (found,), "f32") for n in (0, 1)))
+        if smallest:
+            found = self.let("arith.negf %s : f32", (found,), "f32")
+        call = f"llvm.call spir_funccc @{LARGEST}(%s) {{convergent, no_unwind, will_return}} : (f32) -> f32"
+        found = self.let(call, (found,), "f32")
+        return self.let("arith.negf %s : f32", (found,), "f32") if smallest else found
+
+    def _scores(
+        self, row: Value, places: list[Value], less: Sequence[Value] | None, low: Value | None
+    ) -> list[list[Value]]:
+        """Q K^T, or Q K^T - m: blocks of 8 queries by 16 keys. `low` is the first key where some keys may be hidden.
 
         Depth is the outer loop: Q is read again in every step (from the nearest cache), a block of columns at a time, so that
         its registers are free for O and S.
         """
-        scores = [[self.floats("0.0", "zeros")] * len(places) for _ in range(self.row_blocks)]
+        begin = (self.floats("0.0", "zeros"),) * self.row_blocks if less is None else less
+        scores = [[start] * len(places) for start in begin]
         for first, count in self.pairs():
-            for half, queries in enumerate(self.queries(first, count)):
+            for half, queries in enumerate(self.queries(row, first, count)):
                 for j, place in enumerate(places):
                     block = self.keys(place, first + half)
                     for i, rows in enumerate(queries):
                         scores[i][j] = self.dpas(rows, block, scores[i][j], f"s{i}x{j}")
-        return scores
+        return scores if low is None else self._masked(scores, low)
 
     def _masked(self, scores: list[list[Value]], key: Value) -> list[list[Value]]:
         """-inf for keys that do not exist or, with a causal mask, that the query may not see."""
         low = self.floats(_MINUS_INFINITY, "hidden")
         own = self.binary("addi", key, self.lane, "own_key")
-        starts = [_LANES * j for j in range(len(scores[0]))]
+        starts = [LANES * j for j in range(len(scores[0]))]
         columns = [self.binary("addi", own, self.number(start)) if start else own for start in starts]
         if not self.problem.causal:
-            there = [self._less(column, self.arguments["keys"]) for column in columns]
+            there = [self.less(column, self.arguments["keys"]) for column in columns]
             return [[self.select(here, s, low) for here, s in zip(there, row, strict=True)] for row in scores]
         past = [self.spread(self.binary("subi", column, self.seen)) for column in columns]
         masked: list[list[Value]] = []
         for i, row in enumerate(scores):
-            more = self.constant(f"dense<{[_ROWS * i + r for r in range(_ROWS)]}>", "i32", _ROWS, f"rows{i}")
-            masked.append([self.select(self._less(p, more), s, low) for p, s in zip(past, row, strict=True)])
+            more = self.constant(f"dense<{[ROWS * i + r for r in range(ROWS)]}>", "i32", ROWS, f"rows{i}")
+            masked.append([self.select(self.less(p, more), s, low) for p, s in zip(past, row, strict=True)])
         return masked
 
-    def _less(self, left: Value, right: Value) -> Value:
-        return self.let(f"arith.cmpi slt, %s, %s : {left.kind}", (left, right), "i1", left.size)
-
-    def spread(self, value: Value) -> Value:
-        form = f"vector.broadcast %s : {value.kind} to vector<{_ROWS}x{value.kind}>"
-        return self.let(form, (value,), value.element, _ROWS)
-
-    def _largest(self, scores: list[Value]) -> Value:
-        """The largest score of each row, in every lane."""
+    def _largest_in_lanes(self, scores: list[Value]) -> Value:
+        """The largest score of each row among those of a lane. A NaN hides no number behind it."""
         found = scores[0]
         for more in scores[1:]:
-            found = self.larger(found, more)
+            found = self.larger(more, found)
+        return found
+
+    def _largest(self, found: Value) -> Value:
+        """The largest score of each row, in every lane."""
         call = f"llvm.call spir_funccc @{LARGEST}(%s) {{convergent, no_unwind, will_return}} : (f32) -> f32"
         return self.gathered([self.let(call, (row,), "f32") for row in self.rows_of(found)])
 
     def _accumulate(self, o: list[list[Value]], weights: list[list[Value]], places: list[Value]) -> None:
         """O += P V. What lanes and registers hold of P is what DPAS wants of A, so nothing moves."""
         height = self.plan.loads["V"].rows
-        blocks = height // _LANES
+        blocks = height // LANES
         for j in range(0, len(places), blocks):
             for first, count in self.pairs():
                 held = self.load("V", count, (places[j], 16 * first), (self.problem.type, count * height), "packed")
@@ -458,25 +433,12 @@ class _Kernel:
         row, out = self.row_index, self.problem.out
         one, zero = self.floats("1.0", "ones"), self.floats("0.0", "zeros")
         for i in range(self.row_blocks):
-            total = self._summed(state.sums[i])
-            seen = self.let(f"arith.cmpf ogt, %s, %s : {total.kind}", (total, zero), "i1", _ROWS)
+            total = state.sums[i]
+            seen = self.let(f"arith.cmpf ogt, %s, %s : {total.kind}", (total, zero), "i1", ROWS)
             inverse = self.select(seen, self.binary("divf", one, total), zero, "inverse")
-            at = self.at(row, _ROWS * i)
+            at = self.at(row, ROWS * i)
             for x in range(self.depths):
-                value = self._rounded(self.binary("mulf", state.o[i][x], inverse), out)
+                value = self.rounded(self.binary("mulf", state.o[i][x], inverse), out)
                 self.writer.do(
                     f"xegpu.store_nd %s, %s[%s, {16 * x}] : {value.kind}, {matrix.kind}", (value, matrix, at)
                 )
-
-    def _summed(self, sums: Value) -> Value:
-        """The sum over the lanes: neighbours first, then pairs of pairs, the same in every lane."""
-        width = self.number(_LANES)
-        for distance in (1, 2, 4, 8):
-            other: list[Value] = []
-            for mine in self.rows_of(sums):
-                theirs, valid = Value("f32"), Value("i1")
-                operands = (mine, self.number(distance), width)
-                self.writer.values("gpu.shuffle xor %s, %s, %s : f32", operands, (theirs, valid))
-                other.append(theirs)
-            sums = self.binary("addf", sums, self.gathered(other))
-        return sums

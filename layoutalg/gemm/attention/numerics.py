@@ -1,17 +1,20 @@
 """What an attention kernel computes, bit for bit: the order of every sum, and where numbers are rounded.
 
 All numbers are f32 unless said otherwise, every operation rounds once, and c is scale * log2(e) rounded to f32. A subgroup
-takes its keys in steps: those that need a mask first, 32 at a time, then the others from key 0 on, 64 at a time. In a step:
+takes its keys in steps: those that need a mask first, 32 at a time, then the others from key 0 on, 64 (or 32) at a time. Every
+row has a number m. At first it is the largest score, not scaled, among the first 16 keys: those that exist and that the query
+may see. As long as a row of the subgroup has none above -inf, the next 16 keys count too. If there is none, m = 0. In a step:
 
-1. S = Q K^T by DPAS: 16 columns of d after the other, in each the pairs of neighbours in order (see `simulate.products`).
-2. S = -inf for keys that do not exist or that the query may not see.
-3. m' = max(m, c * max(S)). At first m is the least finite f32.
-4. f = exp2(m - m'); P = exp2(fma(S, c, -m')).
-5. The sums l, of 16 lanes: l = fma(l, f, P) for the first 16 keys of the step, l = l + P for the others, 16 at a time.
-6. P is rounded to the type of Q, after the sums. O = O * f, then O + P V by DPAS, 16 keys after the other.
+1. Z = Q K^T - m by DPAS on accumulators of -m: 16 columns of d after the other, in each the pairs of neighbours in order (see
+   `simulate.products`). Z = -inf for keys that do not exist or that the query may not see.
+2. In rows with a Z above 8 / c (rounded to f32), m rises: m' = m + (the largest Z - |m| * 2^-20), f = exp2(c * (m - m')),
+   l = l * f, O = O * f, and 1 is done again for them, at most 8 times and the last time without the 2^-20. Other rows keep
+   their m.
+3. P = exp2(c * Z), rounded to the type of Q. It is at most 2^8.
+4. l = l + P 1 and O = O + P V by DPAS, 16 keys after the other; 1 is a matrix of ones.
 
-At the end the lanes are added: neighbours, pairs of neighbours, fours, eights. The result is O * (1 / l), or 0 where l is 0
-(a query that sees no key), rounded to the type of O.
+At the end the result is O * (1 / l), or 0 where l is 0 (a query that sees no key), rounded to the type of O. What a row gives
+depends on no other row, but for one thing: where the first 16 keys are all -inf, its subgroup looks further.
 
 exp2 is exact to half a unit of the last place in the simulator. A GPU's own exp2 (native_exp2 in OpenCL, `math.exp` in Xe's
 machine code) is not defined to the bit, nor is its division: OpenCL leaves the first to the device and allows the second 2.5
@@ -35,29 +38,22 @@ from numpy.typing import ArrayLike, NDArray
 
 from layoutalg.core.elements import numpy_type
 from layoutalg.gemm.attention.arrays import heads_of, laid_out
+from layoutalg.gemm.attention.emission import MARGIN, TRIES
 from layoutalg.gemm.attention.steps import visible
 
 if TYPE_CHECKING:
     from layoutalg.gemm.attention.plan import Attention
 
-__all__ = ["exact", "exp2_of_simulator", "model", "sum_of_lanes"]
+__all__ = ["exact", "exp2_of_simulator", "model"]
 
 Array = NDArray[Any]
 _LANES = 16
-_LEAST = np.finfo(np.float32).min
 
 
 def exp2_of_simulator(value: Array) -> Array:
     """2 to the power of f32 numbers, rounded once."""
     with np.errstate(under="ignore", over="ignore"):
         return np.exp2(value.astype(np.float64)).astype(np.float32)
-
-
-def sum_of_lanes(value: Array) -> Array:
-    """The sum over the last axis of 16 lanes: neighbours first, then pairs of neighbours."""
-    while value.shape[-1] > 1:
-        value = value[..., 0::2] + value[..., 1::2]
-    return value[..., 0]
 
 
 def model(
@@ -127,30 +123,49 @@ def _rows(
 ) -> Array:
     """O of some queries, all heads at once; `seen` says how many keys each query sees."""
     from layoutalg.simulate.products import dpas_chain
-    from layoutalg.simulate.values.elements import element
-    from layoutalg.simulate.values.floats import fused
 
-    f32, scale = element("f32"), np.array(plan.problem.exponent_scale, np.float32)
+    scale, limit = np.float32(plan.problem.exponent_scale), np.float32(plan.limit)
     shape = q.shape[:2]
-    o = np.zeros((*shape, plan.problem.d), np.float32)
-    largest, sums = np.full((*shape, 1), _LEAST, np.float32), np.zeros((*shape, _LANES), np.float32)
+
+    def scores_of(key: int, count: int, less: Array) -> Array:
+        begin = np.broadcast_to(less, (*shape, count)).copy()
+        found = dpas_chain(q, np.swapaxes(_keys(k, key, count), 1, 2), begin)
+        return np.where(np.arange(key, key + count) >= seen[:, None], np.float32(-np.inf), found)
+
+    zeros = np.zeros((*shape, 1), np.float32)
+    o, sums = np.zeros((*shape, plan.problem.d), np.float32), zeros
+    less: Array = -_first(scores_of, zeros, seen, plan.rows)
     for key, count in steps:
-        part, values = _keys(k, key, count), _keys(v, key, count)
-        scores = dpas_chain(q, np.swapaxes(part, 1, 2), np.zeros((*shape, count), np.float32))
-        hidden = np.arange(key, key + count) >= seen[:, None]
-        scores = np.where(hidden, np.float32(-np.inf), scores)
-        found = scores.max(-1, keepdims=True) * scale
-        after = np.where(largest > found, largest, found)
-        factor = exp2(largest - after)
-        weights = exp2(fused(scores, scale, -after, f32))
-        blocks = weights.reshape(*shape, -1, _LANES)
-        sums = fused(sums, factor, blocks[:, :, 0], f32)
-        for block in range(1, blocks.shape[2]):
-            sums = sums + blocks[:, :, block]
-        o = dpas_chain(weights.astype(q.dtype), values, o * factor)
-        largest = after
-    total = sum_of_lanes(sums)[..., None]
-    return o * np.where(total > 0, np.float32(1) / total, np.float32(0))
+        scores = scores_of(key, count, less)
+        for number in range(TRIES):
+            most: Array = scores.max(-1, keepdims=True)
+            above = most > limit
+            if not above.any():
+                break
+            margin = np.float32(MARGIN if number < TRIES - 1 else 0)
+            after: Array = np.where(above, less - (most - abs(less) * margin), less)
+            factor = exp2((after - less) * scale)
+            less, sums, o = after, sums * factor, o * factor
+            scores = scores_of(key, count, less)
+        weights = exp2(scores * scale).astype(q.dtype)
+        sums = dpas_chain(weights, np.ones((len(q), count, 1), q.dtype), sums)
+        o = dpas_chain(weights, _keys(v, key, count), o)
+    return o * np.where(sums > 0, np.float32(1) / sums, np.float32(0))
+
+
+def _first(scores_of: Callable[[int, int, Array], Array], zeros: Array, seen: Array, rows: int) -> Array:
+    """The first m of every row; its subgroup asks for 16 keys more while it has a row without a score above -inf."""
+    starts = np.arange(0, len(seen), rows)
+    end = np.maximum.reduceat(seen, starts).repeat(rows)[: len(seen), None]
+    found: Array = scores_of(0, _LANES, zeros).max(-1, keepdims=True)
+    for key in range(_LANES, int(seen.max()), _LANES):
+        none: Array = np.maximum.reduceat(np.equal(found, -np.inf), starts, axis=1).repeat(rows, axis=1)[:, : len(seen)]
+        more = none & (end > key)
+        if not more.any():
+            break
+        new: Array = scores_of(key, _LANES, zeros).max(-1, keepdims=True)
+        found = np.where(more, np.where(found > new, found, new), found)
+    return np.where(found > -np.inf, found, np.float32(0))
 
 
 def _keys(matrix: Array, key: int, count: int) -> Array:

@@ -1,20 +1,20 @@
 """Attention planned: from the problem to the numbers that the kernel is made of.
 
 A subgroup has 16 queries (8 for heads of more than 128) and keeps their rows of O in registers while it goes through the keys.
-The workgroups of the grid share the queries; z counts heads. A step takes 64 keys: S = Q K^T, the running maximum, P = 2^(...),
+The workgroups of the grid share the queries; z counts heads. A step takes 64 keys: S = Q K^T, P = 2^(...) and
 O += P V. S is what a product leaves in registers and P is what the next one takes, and both have one layout:
 
->>> attention = plan_attention(256, 1000, 64)
+>>> attention = la.plan_attention(256, 1000, 64)
 >>> attention.layouts["S"] == attention.layouts["P"], attention.exchange.kind
 (True, 'identity')
 
 Small enough to check by hand: 16 queries are 2 blocks of 8 rows, 64 keys are 4 blocks of 16, d = 64 is 4 blocks of 16. So a
-step has 2*4*4 DPAS for S and as many for O. It loads Q with 2 messages of 16x32, K with 4*4 messages of 16 keys by 16, and V
-with 2*2 messages of 32x32: 22 messages, and 2 KiB + 8 KiB + 8 KiB.
+step has 2*4*4 DPAS for S, as many for O, and 2*4 for the sums of rows. It loads Q with 2 messages of 16x32, K with 4*4
+messages of 16 keys by 16, and V with 2*2 messages of 32x32: 22 messages, and 2 KiB + 8 KiB + 8 KiB.
 
 >>> step = attention.step
 >>> step.dpas, step.messages, step.bytes
-(64, 22, 18432)
+(72, 22, 18432)
 
 1000 keys are 15 steps of 64, and 40 are left over: 2 steps of 32 with a mask, which come first.
 
@@ -33,9 +33,9 @@ from layoutalg.core.errors import PlanError
 from layoutalg.core.llvm_versions import DEFAULT_LLVM
 from layoutalg.core.messages import number_text, shown
 from layoutalg.core.notation import Distributed, Machine, Operand, one_operand, own_sizes
-from layoutalg.core.whole_numbers import as_flag, one_of, whole_number
-from layoutalg.gemm.attention.problem import AttentionProblem
-from layoutalg.gemm.attention.steps import KEYS, MASKED_KEYS, Share, Step, Steps, all_steps, shared, steps_of
+from layoutalg.core.whole_numbers import as_flag, whole_number
+from layoutalg.gemm.attention.problem import AttentionProblem, as_f32
+from layoutalg.gemm.attention.steps import MASKED_KEYS, Share, Step, Steps, all_steps, keys_of_step, shared, steps_of
 from layoutalg.gemm.launched import Launched
 from layoutalg.hardware import BlockLoad, BlockStore, Dpas, block_load, block_store
 
@@ -45,25 +45,20 @@ if TYPE_CHECKING:
     from layoutalg.conversion import ConversionPlan
     from layoutalg.gemm.launch import Launch
 
-__all__ = ["Attention", "plan_attention"]
+__all__ = ["Attention", "version_of"]
 
 VERSIONS = (23, 24)
 LEVELS = ("lane",)
 
 _REGISTERS = 256
-_MOST_SUBGROUPS = 8
-_MOST_IN_WORKGROUP = 32
-"""Subgroups that a core runs at once with 256 registers each."""
 PREFETCHES = ("none", "shared")
-_MOST_ROUNDS = 2
-"""Prefetches of a subgroup in a step, where nothing is said: each takes 8 instructions."""
 
 
 @dataclass(frozen=True)
 class Attention(Distributed, Launched):
     """A planned attention: `rows` queries for a subgroup, `subgroups` in a workgroup. `emit` writes it, `simulate` runs it.
 
-    >>> plan_attention(256, 256, 64).rows, plan_attention(256, 256, 192).rows
+    >>> la.plan_attention(256, 256, 64).rows, la.plan_attention(256, 256, 192).rows
     (16, 8)
     """
 
@@ -78,25 +73,34 @@ class Attention(Distributed, Launched):
     def keys_per_step(self) -> int:
         """Keys of a step of the loop over keys that all queries of a subgroup see.
 
-        >>> plan_attention(64, 64, 64).keys_per_step
+        >>> la.plan_attention(64, 64, 64).keys_per_step
         64
         """
-        return KEYS
+        return keys_of_step(self.problem.d)
 
     @property
     def keys_per_masked_step(self) -> int:
         """Keys of a step with a mask.
 
-        >>> plan_attention(64, 64, 64).keys_per_masked_step
+        >>> la.plan_attention(64, 64, 64).keys_per_masked_step
         32
         """
         return MASKED_KEYS
 
     @property
+    def limit(self) -> float:
+        """How far a score may be above the m of its row, as f32: 8 / (scale * log2(e)), so that a weight is at most 2^8.
+
+        >>> la.plan_attention(64, 64, 64, scale=1.0).limit
+        5.545177459716797
+        """
+        return as_f32(8 / self.problem.exponent_scale)
+
+    @property
     def dpas(self) -> Dpas:
         """The matrix instruction of both products.
 
-        >>> plan_attention(64, 64, 64).dpas.builtin
+        >>> la.plan_attention(64, 64, 64).dpas.builtin
         'intel_sub_group_f16_f16_matrix_mad_k16'
         """
         return self.problem.dpas
@@ -105,7 +109,7 @@ class Attention(Distributed, Launched):
     def depth_blocks(self) -> int:
         """Blocks of 16 along d; the last one may reach past it, where reads give 0 and writes are dropped.
 
-        >>> plan_attention(64, 64, 72).depth_blocks
+        >>> la.plan_attention(64, 64, 72).depth_blocks
         5
         """
         return -(-self.problem.d // self.dpas.k)
@@ -114,7 +118,7 @@ class Attention(Distributed, Launched):
     def row_blocks(self) -> int:
         """Blocks of 8 queries that a subgroup has.
 
-        >>> plan_attention(64, 64, 64).row_blocks
+        >>> la.plan_attention(64, 64, 64).row_blocks
         2
         """
         return self.rows // self.dpas.m
@@ -123,7 +127,7 @@ class Attention(Distributed, Launched):
     def loads(self) -> dict[str, BlockLoad]:
         """The messages that bring Q, K and V; K as pairs of elements, 32 bits, which the hardware transposes.
 
-        >>> {name: load.name for name, load in plan_attention(64, 64, 64).loads.items()}
+        >>> {name: load.name for name, load in la.plan_attention(64, 64, 64).loads.items()}
         {'Q': 'read_16b_16r16x2c', 'K': 'read_transpose_32b_16r8x1c', 'V': 'read_transform_16b_32r16x2c'}
         """
         lanes, k = self.dpas.subgroup_size, self.dpas.k
@@ -137,7 +141,7 @@ class Attention(Distributed, Launched):
     def store(self) -> BlockStore:
         """The message that takes a block of O away.
 
-        >>> plan_attention(64, 64, 64, out="f16").store.bits
+        >>> la.plan_attention(64, 64, 64, out="f16").store.bits
         16
         """
         bits = 32 if self.problem.out == "f32" else 16
@@ -147,16 +151,16 @@ class Attention(Distributed, Launched):
     def share(self) -> Share | None:
         """What the subgroups of a workgroup prefetch for one another in a step; None where nothing is prefetched.
 
-        >>> plan_attention(1024, 1024, 128).share
-        Share(blocks=8, columns=4, rounds=2)
+        >>> la.plan_attention(1024, 1024, 128).share
+        Share(blocks=4, columns=4, rounds=1)
         """
-        return shared(self.depth_blocks, self.subgroups) if self.prefetch == "shared" else None
+        return shared(self.problem.d, self.subgroups) if self.prefetch == "shared" else None
 
     @property
     def grid(self) -> tuple[int, int, int]:
         """Workgroups to launch: x over the queries, z over heads and batch (heads are neighbours).
 
-        >>> plan_attention(1000, 256, 64, heads=8, batch=2).grid
+        >>> la.plan_attention(1000, 256, 64, heads=8, batch=2).grid
         (8, 1, 16)
         """
         return self._subgroups_along // self.subgroups, 1, self.problem.heads * self.problem.batch
@@ -171,7 +175,7 @@ class Attention(Distributed, Launched):
     def workgroup(self) -> tuple[int, int, int]:
         """Work-items of one workgroup.
 
-        >>> plan_attention(1000, 256, 64).workgroup
+        >>> la.plan_attention(1000, 256, 64).workgroup
         (128, 1, 1)
         """
         return self.dpas.subgroup_size * self.subgroups, 1, 1
@@ -181,7 +185,7 @@ class Attention(Distributed, Launched):
 
         Raises `PlanError` for what is not a row.
 
-        >>> plan_attention(256, 256, 64, causal=True).steps_of(240)
+        >>> la.plan_attention(256, 256, 64, causal=True).steps_of(240)
         Steps(masked=2, seen=3)
         """
         return steps_of(self.problem, self.rows, whole_number(row, "row =", 0, 2**32, PlanError))
@@ -190,7 +194,7 @@ class Attention(Distributed, Launched):
     def steps_total(self) -> Steps:
         """The steps of all subgroups of the grid.
 
-        >>> plan_attention(256, 256, 64, heads=2, causal=True).steps_total
+        >>> la.plan_attention(256, 256, 64, heads=2, causal=True).steps_total
         Steps(masked=48, seen=48)
         """
         return all_steps(self.problem, self.rows, self._subgroups_along) * self.grid[2]
@@ -199,8 +203,8 @@ class Attention(Distributed, Launched):
     def step(self) -> Step:
         """A step of the loop over keys that all queries see, which is nearly all of the work.
 
-        >>> plan_attention(256, 256, 64).step.dpas
-        64
+        >>> la.plan_attention(256, 256, 64).step.dpas
+        72
         """
         return self._step(self.keys_per_step)
 
@@ -208,8 +212,8 @@ class Attention(Distributed, Launched):
     def masked_step(self) -> Step:
         """A step with a mask.
 
-        >>> plan_attention(256, 256, 64).masked_step.dpas
-        32
+        >>> la.plan_attention(256, 256, 64).masked_step.dpas
+        36
         """
         return self._step(self.keys_per_masked_step)
 
@@ -218,33 +222,46 @@ class Attention(Distributed, Launched):
         blocks, pairs = keys // unit.n, -(-deep // 2)
         loads = {"Q": pairs, "K": blocks * deep, "V": keys // self.loads["V"].rows * pairs}
         moved = (self.rows + 2 * keys) * deep * unit.k * 2
-        return Step(keys, 2 * self.row_blocks * blocks * deep, loads, moved)
+        return Step(keys, self.row_blocks * blocks * (2 * deep + 1), loads, moved)
 
     @property
     def dpas_total(self) -> int:
-        """DPAS instructions that the whole grid executes.
+        """DPAS instructions that the whole grid executes, where no row gets another m after the first keys.
 
-        >>> plan_attention(256, 256, 64).dpas_total
-        4096
+        >>> la.plan_attention(256, 256, 64).dpas_total
+        4736
         """
         steps = self.steps_total
-        return steps.seen * self.step.dpas + steps.masked * self.masked_step.dpas
+        return steps.seen * self.step.dpas + steps.masked * self.masked_step.dpas + self._all * self._first.dpas
+
+    @property
+    def _all(self) -> int:
+        """Subgroups of the whole grid."""
+        return self._subgroups_along * self.grid[2]
+
+    @property
+    def _first(self) -> Step:
+        """What a subgroup does to know where its rows begin: the scores of the first 16 keys."""
+        unit, deep = self.dpas, self.depth_blocks
+        moved = (self.rows + unit.n) * deep * unit.k * 2
+        return Step(unit.n, self.row_blocks * deep, {"Q": -(-deep // 2), "K": deep}, moved)
 
     @property
     def messages_total(self) -> int:
-        """Load messages that the whole grid sends.
+        """Load messages that the whole grid sends, where no row gets another m after the first keys.
 
-        >>> plan_attention(256, 256, 64).messages_total
-        1408
+        >>> la.plan_attention(256, 256, 64).messages_total
+        1504
         """
         steps = self.steps_total
-        return steps.seen * self.step.messages + steps.masked * self.masked_step.messages
+        steps_alone = steps.seen * self.step.messages + steps.masked * self.masked_step.messages
+        return steps_alone + self._all * self._first.messages
 
     @property
     def prefetches_total(self) -> int:
         """Prefetch messages that the whole grid sends: one round before the first step, and one in each step without a mask.
 
-        >>> plan_attention(256, 256, 64).prefetches_total
+        >>> la.plan_attention(256, 256, 64).prefetches_total
         80
         """
         rounds = 0 if self.share is None else self.share.rounds
@@ -254,17 +271,18 @@ class Attention(Distributed, Launched):
     def bytes_total(self) -> int:
         """Bytes that those messages bring into registers.
 
-        >>> plan_attention(256, 256, 64).bytes_total
-        1179648
+        >>> la.plan_attention(256, 256, 64).bytes_total
+        1245184
         """
         steps = self.steps_total
-        return steps.seen * self.step.bytes + steps.masked * self.masked_step.bytes
+        steps_alone = steps.seen * self.step.bytes + steps.masked * self.masked_step.bytes
+        return steps_alone + self._all * self._first.bytes
 
     @property
     def instructions(self) -> dict[str, int]:
         """Instructions of a step in the machine code of the current graphics compiler, by what they are for (see `counting`).
 
-        >>> plan_attention(256, 256, 64).instructions["weights"]
+        >>> la.plan_attention(256, 256, 64).instructions["weights"]
         192
         """
         from layoutalg.gemm.attention.counting import loop_instructions
@@ -272,13 +290,22 @@ class Attention(Distributed, Launched):
         return loop_instructions(self)
 
     @property
-    def instructions_per_dpas(self) -> float:
-        """Those instructions for each DPAS.
+    def useful_dpas(self) -> int:
+        """DPAS of a step for the two products alone, without those that sum rows.
 
-        >>> round(plan_attention(256, 256, 64).instructions_per_dpas, 1)
-        9.0
+        >>> la.plan_attention(256, 256, 64).useful_dpas
+        64
         """
-        return sum(self.instructions.values()) / self.step.dpas
+        return self.step.dpas - self.row_blocks * (self.keys_per_step // self.dpas.n)
+
+    @property
+    def instructions_per_dpas(self) -> float:
+        """Those instructions for each of the useful DPAS.
+
+        >>> round(la.plan_attention(256, 256, 64).instructions_per_dpas, 1)
+        6.8
+        """
+        return sum(self.instructions.values()) / self.useful_dpas
 
     @property
     def registers_needed(self) -> dict[str, int]:
@@ -286,15 +313,16 @@ class Attention(Distributed, Launched):
 
         Of Q, K and V the loop holds what one message brings, and the next one's.
 
-        >>> plan_attention(256, 256, 128).registers_needed
-        {'O': 128, 'maxima': 1, 'sums': 16, 'S': 64, 'loads': 32}
+        >>> la.plan_attention(256, 256, 128).registers_needed
+        {'O': 128, 'maxima': 16, 'sums': 16, 'ones': 8, 'S': 32, 'loads': 32}
         """
         size, rows = self.dpas.target.grf_bytes, self.rows
         lanes = self.dpas.subgroup_size
         return {
             "O": rows * self.depth_blocks * self.dpas.n * 4 // size,
-            "maxima": -(-rows * 4 // size),
+            "maxima": rows * lanes * 4 // size,
             "sums": rows * lanes * 4 // size,
+            "ones": self.dpas.k * self.dpas.n * 2 // size,
             "S": rows * self.keys_per_step * 4 // size,
             "loads": 2 * rows * 2 * self.dpas.k * 2 // size,
         }
@@ -303,7 +331,7 @@ class Attention(Distributed, Launched):
     def layouts(self) -> dict[str, Layout]:
         """Who holds which element of a subgroup's tiles in a step; K and V as they lie in memory, keys by d.
 
-        >>> for name, layout in plan_attention(16, 64, 32).layouts.items():
+        >>> for name, layout in la.plan_attention(16, 64, 32).layouts.items():
         ...     print(name, layout)
         Q d0 = 2@reg:16 8@reg, d1 = 2@reg:8 16@lane
         K d0 = 4@reg:32 16@lane, d1 = 2@reg:16 16@reg
@@ -327,7 +355,7 @@ class Attention(Distributed, Launched):
     def exchange(self) -> ConversionPlan:
         """What it takes to turn the S of a subgroup into its P: nothing.
 
-        >>> plan_attention(256, 256, 64).exchange.shuffles
+        >>> la.plan_attention(256, 256, 64).exchange.shuffles
         0
         """
         from layoutalg.conversion import convert
@@ -337,7 +365,7 @@ class Attention(Distributed, Launched):
     def heading(self) -> str:
         """The problem.
 
-        >>> plan_attention(64, 64, 64).heading()
+        >>> la.plan_attention(64, 64, 64).heading()
         'O[64, 64] f32 = softmax(0.125 Q[64, 64] K[64, 64]^T) V[64, 64] f16 on bmg: one subgroup, one step'
         """
         return f"{self.problem}: one subgroup, one step"
@@ -345,7 +373,7 @@ class Attention(Distributed, Launched):
     def operands(self, shape: Sequence[int] | None = None, machine: Machine | None = None) -> tuple[Operand, ...]:
         """What one subgroup holds of every operand in a step, to draw.
 
-        >>> [part.name for part in plan_attention(64, 64, 64).operands()]
+        >>> [part.name for part in la.plan_attention(64, 64, 64).operands()]
         ['Q, 16x64xf16', 'K, 64x64xf16', 'S, 16x64xf32', 'P, 16x64xf16', 'V, 64x64xf16', 'O, 16x64xf32']
         """
         own_sizes(str(self.problem), (self.rows, self.keys_per_step, self.problem.d), shape)
@@ -362,7 +390,7 @@ class Attention(Distributed, Launched):
     def parameters(self) -> tuple[tuple[str, str], ...]:
         """Names and types of the kernel's arguments: addresses, sizes and, for several heads, the elements between them.
 
-        >>> [name for name, _ in plan_attention(64, 64, 64, heads=2).parameters]
+        >>> [name for name, _ in la.plan_attention(64, 64, 64, heads=2).parameters]
         ['q', 'k', 'v', 'o', 'queries', 'keys', 'stride_q', 'stride_kv', 'stride_o']
         """
         strides = ("stride_q", "stride_kv", "stride_o") if self.grid[2] > 1 else ()
@@ -377,7 +405,7 @@ class Attention(Distributed, Launched):
     def arguments(self) -> tuple[int, ...]:
         """What the kernel is launched with after its addresses.
 
-        >>> plan_attention(40, 100, 64, heads=2).arguments
+        >>> la.plan_attention(40, 100, 64, heads=2).arguments
         (40, 100, 2560, 6400, 2560)
         """
         problem = self.problem
@@ -393,12 +421,12 @@ class Attention(Distributed, Launched):
         Raises:
             PlanError: for other levels and versions.
 
-        >>> plan_attention(64, 64, 64).emit().count("xegpu.dpas")
-        96
+        >>> la.plan_attention(64, 64, 64).emit().count("xegpu.dpas")
+        164
         """
         if type(level) is not str or level not in LEVELS:
             raise PlanError(f"level {shown(level)}: attention is planned for the level 'lane'")
-        if llvm is not None and (version := _version(llvm)) != self.llvm:
+        if llvm is not None and (version := version_of(llvm)) != self.llvm:
             return replace(self, llvm=version).emit(level, pointers=pointers)
         from layoutalg.gemm.attention.emission import emit_lane
 
@@ -408,7 +436,7 @@ class Attention(Distributed, Launched):
     def launch(self) -> Launch:
         """What a host program has to know to launch the kernel: names, sizes, arguments, memory, flags.
 
-        >>> plan_attention(1000, 256, 64, heads=8).launch.global_size
+        >>> la.plan_attention(1000, 256, 64, heads=8).launch.global_size
         (1024, 1, 8)
         """
         from layoutalg.gemm.launch import launch_of_attention
@@ -430,7 +458,7 @@ class Attention(Distributed, Launched):
 
         >>> import numpy as np
         >>> ones = np.ones((8, 64), np.float16)
-        >>> bool((plan_attention(8, 8, 64).simulate(ones, ones, ones) == 1).all())
+        >>> bool((la.plan_attention(8, 8, 64).simulate(ones, ones, ones) == 1).all())
         True
         """
         from layoutalg.gemm.attention.run import execute
@@ -438,56 +466,8 @@ class Attention(Distributed, Launched):
         return execute(self, q, k, v, text, progress=progress)[0]
 
 
-def plan_attention(
-    queries: int,
-    keys: int,
-    d: int = 64,
-    type: str = "f16",
-    out: str = "f32",
-    target: str = "bmg",
-    *,
-    heads: int = 1,
-    kv_heads: int | None = None,
-    batch: int = 1,
-    causal: bool = False,
-    scale: float | None = None,
-    subgroups: int | None = None,
-    prefetch: str | None = None,
-    llvm: int = DEFAULT_LLVM,
-) -> Attention:
-    """Plan O = softmax(scale * Q K^T) V for every head: the kernel of flash attention, in which S is never in memory.
-
-    `d` is the size of a head, `type` the type of Q, K and V, `out` that of O. `kv_heads` heads of K and V serve several of Q
-    each. With `causal`, query i sees the keys 0 to i + keys - queries; a query that sees none gives 0. The scale is 1/sqrt(d)
-    unless given. `subgroups` are those of a workgroup, which read the same keys: 8, or fewer for fewer queries. With `prefetch`
-    "shared" each asks for a part of the next step's keys, for all of them: the default, unless one would ask more than twice.
-
-    Raises:
-        PlanError: for types, targets and sizes that are not planned; says what would fit.
-
-    >>> plan_attention(4096, 4096, 128, "bf16", heads=32, causal=True).grid
-    (32, 1, 32)
-    >>> plan_attention(64, 64, 50)
-    Traceback (most recent call last):
-    layoutalg.core.errors.PlanError: d = 50: attention is planned for heads of 32 to 256 in steps of 8; a 2D block message \
-needs rows of a multiple of 16 bytes; zeros up to 56 fit
-    """
-    problem = AttentionProblem.of(
-        queries, keys, d, type, out, target, heads=heads, kv_heads=kv_heads, batch=batch, causal=causal, scale=scale
-    )
-    rows = 16 if problem.d <= 128 else 8
-    needed = -(-problem.queries // rows)
-    if subgroups is None:
-        subgroups = min(_MOST_SUBGROUPS, 1 << (needed - 1).bit_length())
-    else:
-        subgroups = whole_number(subgroups, "subgroups =", 1, _MOST_IN_WORKGROUP, PlanError)
-    if prefetch is None:
-        few = shared(-(-problem.d // 16), subgroups).rounds <= _MOST_ROUNDS
-        prefetch = "shared" if few else "none"
-    return Attention(problem, rows, subgroups, _version(llvm), one_of(prefetch, PREFETCHES, "prefetch", PlanError))
-
-
-def _version(llvm: object) -> int:
+def version_of(llvm: object) -> int:
+    """The version of LLVM that a kernel is for; raises `PlanError` for others than those that attention is planned for."""
     number = whole_number(llvm, "llvm =", 0, None, PlanError)
     if number == 22:
         raise PlanError(

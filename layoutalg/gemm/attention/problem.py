@@ -25,7 +25,7 @@ from layoutalg.gemm.matrix_in_memory import Matrix, check_matrix, whole_number
 from layoutalg.hardware import Dpas, dpas, target_info
 from layoutalg.hardware.chips import target_names
 
-__all__ = ["OUTPUTS", "TYPES", "AttentionProblem"]
+__all__ = ["OUTPUTS", "TYPES", "AttentionProblem", "as_f32"]
 
 TYPES = ("f16", "bf16")
 """The types of Q, K and V; P is rounded to the same type."""
@@ -172,7 +172,7 @@ class AttentionProblem:
         >>> AttentionProblem.of(64, 64, 64).exponent_scale
         0.1803368777036667
         """
-        return _as_f32(self.scale * log2(e))
+        return as_f32(self.scale * log2(e))
 
     def __str__(self) -> str:
         many = "" if self.heads * self.batch == 1 else f"{self.batch} x {self.heads} heads of "
@@ -212,7 +212,12 @@ def _head_size(d: object) -> int:
     return number
 
 
-def _as_f32(value: float) -> float:
+def as_f32(value: float) -> float:
+    """A number rounded to f32.
+
+    >>> as_f32(0.1)
+    0.10000000149011612
+    """
     return struct.unpack("f", struct.pack("f", value))[0]
 
 

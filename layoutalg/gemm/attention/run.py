@@ -44,7 +44,7 @@ def execute(
     >>> from layoutalg.gemm.attention import plan_attention
     >>> plan, ones = plan_attention(16, 32, 64), np.ones((32, 64))
     >>> executed = execute(plan, ones[:16], ones, ones, counted="messages")[1]
-    >>> executed.dpas == plan.dpas_total == 32
+    >>> executed.dpas == plan.dpas_total == 44
     True
     """
     from layoutalg.simulate import Memory, run_kernel

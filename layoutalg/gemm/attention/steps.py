@@ -1,7 +1,7 @@
 """Which keys a subgroup goes through, in which steps.
 
-A step of 64 keys has no mask, so all queries of the subgroup must see all its keys. What is left goes in steps of 32 keys with
-a mask; they come first.
+A step of 64 keys (32 for some heads, see `keys_of_step`) has no mask, so all queries of the subgroup must see all its keys.
+What is left goes in steps of 32 keys with a mask; they come first.
 
 By hand, with a causal mask and as many keys as queries: the 16 queries from 64 on see the keys 0 to 64 at least and 79 at most.
 The keys 0 to 63 are one step without a mask, and 64 to 79 are one with a mask.
@@ -19,10 +19,43 @@ from layoutalg.core.errors import PlanError
 from layoutalg.core.whole_numbers import instance_of, whole_number
 from layoutalg.gemm.attention.problem import AttentionProblem
 
-__all__ = ["KEYS", "MASKED_KEYS", "Share", "Step", "Steps", "all_steps", "shared", "steps_of", "visible"]
+__all__ = [
+    "MASKED_KEYS",
+    "Share",
+    "Step",
+    "Steps",
+    "all_steps",
+    "keys_of_step",
+    "rows_of_subgroup",
+    "shared",
+    "steps_of",
+    "visible",
+]
 
-KEYS, MASKED_KEYS = 64, 32
-"""Keys of a step. A mask needs registers: with 64 keys under it a head of 128 would spill."""
+MASKED_KEYS = 32
+"""Keys of a step with a mask, which needs registers."""
+
+
+def keys_of_step(d: int) -> int:
+    """Keys of a step without a mask, for heads of `d`: 64 where the registers of a subgroup allow it, else 32.
+
+    By the listings of the current graphics compiler, which spills with 64 keys and O of 6 blocks of 16 columns or more for 16
+    queries, of 16 blocks for 8 queries.
+
+    >>> keys_of_step(64), keys_of_step(128), keys_of_step(192), keys_of_step(256)
+    (64, 32, 64, 32)
+    """
+    columns = -(-whole_number(d, "d =", error=PlanError) // 16)
+    return 64 if columns <= (5 if rows_of_subgroup(d) == 16 else 14) else 32
+
+
+def rows_of_subgroup(d: int) -> int:
+    """Queries of a subgroup for heads of `d`: 16, or 8 where the O of 16 does not fit the registers.
+
+    >>> rows_of_subgroup(128), rows_of_subgroup(136)
+    (16, 8)
+    """
+    return 16 if whole_number(d, "d =", error=PlanError) <= 128 else 8
 
 
 @dataclass(frozen=True)
@@ -82,30 +115,30 @@ class Share:
     rounds: int
 
 
-def shared(depth_blocks: int, subgroups: int) -> Share:
-    """How the blocks of a step are shared; in the last round some subgroups may have none.
+def shared(d: int, subgroups: int) -> Share:
+    """How the blocks of a step over heads of `d` are shared; in the last round some subgroups may have none.
 
-    >>> shared(4, 8), shared(5, 8)
-    (Share(blocks=4, columns=2, rounds=1), Share(blocks=6, columns=3, rounds=2))
+    >>> shared(64, 8), shared(144, 8)
+    (Share(blocks=4, columns=2, rounds=1), Share(blocks=10, columns=5, rounds=3))
     """
-    depth_blocks = whole_number(depth_blocks, "depth_blocks =", error=PlanError)
     subgroups = whole_number(subgroups, "subgroups =", error=PlanError)
-    columns = -(-depth_blocks // 2)
-    blocks = KEYS // 32 * columns
+    keys = keys_of_step(d)
+    columns = -(-d // 32)
+    blocks = keys // 32 * columns
     return Share(blocks, columns, -(-2 * blocks // subgroups))
 
 
 def visible(problem: AttentionProblem, rows: int, row: int) -> tuple[int, int]:
     """Of the subgroup with `rows` queries from `row` on: how many keys go without a mask, and where its keys end."""
     first, last = problem.last_key(row) + 1, problem.last_key(row + rows - 1) + 1
-    full = max(first, 0) // KEYS * KEYS
+    full = max(first, 0) // (keys := keys_of_step(problem.d)) * keys
     return full, max(last, full)
 
 
 def steps_of(problem: AttentionProblem, rows: int, row: int) -> Steps:
     """The steps of the subgroup with `rows` queries from `row` on."""
     full, end = visible(problem, rows, row)
-    return Steps(-(-(end - full) // MASKED_KEYS), full // KEYS)
+    return Steps(-(-(end - full) // MASKED_KEYS), full // keys_of_step(problem.d))
 
 
 def all_steps(problem: AttentionProblem, rows: int, count: int) -> Steps:
@@ -117,12 +150,12 @@ def all_steps(problem: AttentionProblem, rows: int, count: int) -> Steps:
     if not problem.causal:
         return steps_of(problem, rows, 0) * count
     # With a causal mask the first subgroups may see nothing, and the next one a part. From then on the keys grow with the rows
-    # until the queries end: the steps repeat every 64 rows, with one more each time.
+    # until the queries end: the steps repeat every 64 rows (or 32: as many as a step has keys), with one more each time.
     unseen = max(0, -problem.shift)
     begin = min(count, -(-unseen // rows))
     end = max(begin, problem.queries // rows)
     total = Steps(0, 0)
-    period = KEYS // rows
+    period = keys_of_step(problem.d) // rows
     for place in range(begin, min(begin + period, end)):
         times = -(-(end - place) // period)
         one = steps_of(problem, rows, place * rows)

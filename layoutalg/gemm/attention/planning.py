@@ -1,0 +1,75 @@
+"""Planning attention: the form is the same for all heads, so what is left to choose is how many subgroups share their keys.
+
+The queries of a subgroup and the keys of a step follow from the size of a head (see `steps`), by what registers allow.
+
+>>> plan_attention(100, 256, 64).subgroups, plan_attention(1000, 256, 64).subgroups
+(8, 8)
+>>> plan_attention(40, 256, 64).subgroups
+4
+"""
+
+from __future__ import annotations
+
+from layoutalg.core.errors import PlanError
+from layoutalg.core.llvm_versions import DEFAULT_LLVM
+from layoutalg.core.whole_numbers import one_of, whole_number
+from layoutalg.gemm.attention.plan import PREFETCHES, Attention, version_of
+from layoutalg.gemm.attention.problem import AttentionProblem
+from layoutalg.gemm.attention.steps import rows_of_subgroup, shared
+
+__all__ = ["plan_attention"]
+
+_MOST_SUBGROUPS = 8
+_MOST_IN_WORKGROUP = 32
+"""Subgroups that a core runs at once with 256 registers each."""
+_MOST_ROUNDS = 2
+"""Prefetches of a subgroup in a step, where nothing is said: each takes 8 instructions."""
+
+
+def plan_attention(
+    queries: int,
+    keys: int,
+    d: int = 64,
+    type: str = "f16",
+    out: str = "f32",
+    target: str = "bmg",
+    *,
+    heads: int = 1,
+    kv_heads: int | None = None,
+    batch: int = 1,
+    causal: bool = False,
+    scale: float | None = None,
+    subgroups: int | None = None,
+    prefetch: str | None = None,
+    llvm: int = DEFAULT_LLVM,
+) -> Attention:
+    """Plan O = softmax(scale * Q K^T) V for every head: the kernel of flash attention, in which S is never in memory.
+
+    `d` is the size of a head, `type` the type of Q, K and V, `out` that of O. `kv_heads` heads of K and V serve several of Q
+    each. With `causal`, query i sees the keys 0 to i + keys - queries; a query that sees none gives 0. The scale is 1/sqrt(d)
+    unless given. `subgroups` are those of a workgroup, which read the same keys: 8, or fewer for fewer queries. With `prefetch`
+    "shared" each asks for a part of the next step's keys, for all of them: the default, unless one would ask more than twice.
+
+    Raises:
+        PlanError: for types, targets and sizes that are not planned; says what would fit.
+
+    >>> plan_attention(4096, 4096, 128, "bf16", heads=32, causal=True).grid
+    (32, 1, 32)
+    >>> plan_attention(64, 64, 50)
+    Traceback (most recent call last):
+    layoutalg.core.errors.PlanError: d = 50: attention is planned for heads of 32 to 256 in steps of 8; a 2D block message \
+needs rows of a multiple of 16 bytes; zeros up to 56 fit
+    """
+    problem = AttentionProblem.of(
+        queries, keys, d, type, out, target, heads=heads, kv_heads=kv_heads, batch=batch, causal=causal, scale=scale
+    )
+    rows = rows_of_subgroup(problem.d)
+    needed = -(-problem.queries // rows)
+    if subgroups is None:
+        subgroups = min(_MOST_SUBGROUPS, 1 << (needed - 1).bit_length())
+    else:
+        subgroups = whole_number(subgroups, "subgroups =", 1, _MOST_IN_WORKGROUP, PlanError)
+    if prefetch is None:
+        few = shared(problem.d, subgroups).rounds <= _MOST_ROUNDS
+        prefetch = "shared" if few else "none"
+    return Attention(problem, rows, subgroups, version_of(llvm), one_of(prefetch, PREFETCHES, "prefetch", PlanError))
