@@ -1,4 +1,4 @@
-"""The ways to convert one layout to another, and which is cheapest.
+"""The ways to convert one layout to another, and which is best.
 
 Where all factors are powers of two, the two layouts say which bit of the machine becomes which (`strategies.renaming`), and
 the exchanges follow (`bit_exchange`, `exchange` where lanes hold copies); what many lanes want may be broadcast (`broadcasts`,
@@ -26,7 +26,7 @@ from functools import lru_cache
 from math import prod
 
 from layoutalg.conversion.bound import bound_of
-from layoutalg.conversion.cost import cost_of
+from layoutalg.conversion.cost import cost_of, rank
 from layoutalg.conversion.layouts import machine_counts
 from layoutalg.conversion.levels import crossing
 from layoutalg.conversion.normalize import filled, leaves_empty, normalized, shifted, trimmed, with_starts
@@ -162,7 +162,7 @@ def candidates_of(
     pressure: str = "all",
     portable: bool = False,
 ) -> tuple[Candidate, ...]:
-    """All ways, the cheapest first.
+    """All ways, the best first (`cost.rank`).
 
     `slm_limit` counts for one workgroup, and none of its memory is used at level "subgroup" (see `conversion.levels`).
     With `regions`, moves between register regions are weighed too; `portable` ways need no function of one compiler alone.
@@ -180,22 +180,21 @@ def candidates_of(
     lengths = [sum(len(program.steps) for program in programs) for _, programs in found]
     if min(lengths) > MOST_STEPS:
         raise SizeError(f"{min(lengths)} steps: at most {MOST_STEPS}; convert a smaller part of the tensor at a time")
-    best: dict[str, tuple[Candidate, int]] = {}
+    best: dict[str, tuple[Candidate, tuple[int, int]]] = {}
     for (name, programs), length in zip(found, lengths, strict=True):
         if length > MOST_STEPS:
             continue
-        price, instructions = cost.priced(programs)
-        one = Candidate(name, programs, price)
-        if name not in best or one.cost < best[name][0].cost:
-            best[name] = one, instructions if cost.unit else 0
-    candidates = [one for one, _ in sorted(best.values(), key=lambda found: (found[0].cost, found[1]))]
+        price = cost.priced(programs)
+        if name not in best or rank(*price) < best[name][1]:
+            best[name] = Candidate(name, programs, price[0]), rank(*price)
+    candidates = [one for one, _ in sorted(best.values(), key=lambda found: found[1])]
     if not any(program.steps or program.moves for program in candidates[0].programs):
         candidates[0] = Candidate(_NOTHING, candidates[0].programs, 0)
     return tuple(candidates)
 
 
 def repeated_candidates(candidates: Sequence[Candidate], blocks: Blocks | None, limit: int) -> tuple[Candidate, ...]:
-    """The ways to convert one block, for all blocks, in the order of their costs; None stands for one block.
+    """The ways to convert one block, for all blocks, in the same order; None stands for one block.
 
     Raises `SizeError` where the only way has too many steps.
     """
@@ -214,7 +213,7 @@ def repeated_candidates(candidates: Sequence[Candidate], blocks: Blocks | None, 
             one.name if idle else f"{INSIDE if one.name == _NOTHING else one.name}, for each of {blocks.count} blocks"
         )
         found.append(Candidate(name, programs, blocks.count * one.cost))
-    return tuple(sorted(found, key=lambda one: one.cost))
+    return tuple(found)
 
 
 def _ways_within(

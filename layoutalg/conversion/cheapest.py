@@ -19,7 +19,7 @@ from __future__ import annotations
 from functools import lru_cache
 
 from layoutalg.conversion.candidates import Candidate, candidates_of
-from layoutalg.conversion.cost import Cost, cost_of
+from layoutalg.conversion.cost import Cost, cost_of, rank
 from layoutalg.conversion.normalize import normalized
 from layoutalg.conversion.prices import prices_of
 from layoutalg.conversion.strategies.bit_exchange.pattern import Pattern, pattern_of
@@ -92,19 +92,19 @@ def _exchange(pattern: Pattern, cost: Cost) -> Candidate | None:
 
 
 def _first(a: View, b: View, element_bits: int, pattern: Pattern, memory: Memory, cost: Cost) -> Candidate | None:
-    """The cheapest way by counted instructions and known rates; None where some way cannot be made.
+    """The best way by counted instructions and known rates (`cost.rank`); None where some way cannot be made.
 
-    Ways of one name are one, the first of the cheapest; of those that cost the same, that with fewer instructions is taken.
+    Ways of one name are one, the first of the best.
     """
-    listed = [(one, least_of(one.exchange, pattern, cost)) for one in exchanges(a, b, element_bits, pattern, memory)]
+    listed = [(one, *_at_least(one.exchange, pattern, cost)) for one in exchanges(a, b, element_bits, pattern, memory)]
     if memory.most:
         passed = _least_through_memory(pattern, cost)
-        listed += [(one, passed) for group in memory_ways(a, b, element_bits, memory) for one in group]
-    made: dict[int, tuple[Candidate, int]] = {}
-    lowest: int | None = None
-    for number in sorted(range(len(listed)), key=lambda i: listed[i][1]):
-        way, least = listed[number]
-        if lowest is not None and least > lowest:
+        listed += [(one, passed, 0) for group in memory_ways(a, b, element_bits, memory) for one in group]
+    made: dict[int, tuple[Candidate, tuple[int, int]]] = {}
+    lowest: tuple[int, int] | None = None
+    for number in sorted(range(len(listed)), key=lambda i: sum(listed[i][1:])):
+        way, *least = listed[number]
+        if lowest is not None and sum(least) > lowest[0]:
             break
         try:
             programs = way.make()
@@ -113,16 +113,16 @@ def _first(a: View, b: View, element_bits: int, pattern: Pattern, memory: Memory
         if sum([len(program.steps) for program in programs]) > MOST_STEPS:
             return None
         if all(program.slm_bytes <= memory.most for program in programs):
-            if lowest is not None and cost.in_memory(programs) > lowest:
+            if lowest is not None and cost.in_memory(programs) > lowest[0]:
                 continue
-            price, instructions = cost.priced(programs)
-            made[number] = Candidate(way.name, programs, price), instructions
-            lowest = price if lowest is None else min(lowest, price)
-    best: dict[str, tuple[Candidate, int]] = {}
-    for _, (one, instructions) in sorted(made.items()):
-        if one.name not in best or one.cost < best[one.name][0].cost:
-            best[one.name] = one, instructions
-    return min(best.values(), key=lambda found: (found[0].cost, found[1]))[0]
+            price = cost.priced(programs)
+            made[number] = Candidate(way.name, programs, price[0]), rank(*price)
+            lowest = min(lowest or rank(*price), rank(*price))
+    best: dict[str, tuple[Candidate, tuple[int, int]]] = {}
+    for _, (one, order) in sorted(made.items()):
+        if one.name not in best or order < best[one.name][1]:
+            best[one.name] = one, order
+    return min(best.values(), key=lambda found: found[1])[0]
 
 
 def least_of(way: Way | None, pattern: Pattern, cost: Cost) -> int:
@@ -134,9 +134,14 @@ def least_of(way: Way | None, pattern: Pattern, cost: Cost) -> int:
     >>> [(least_of(way, pattern, cost_of("pvc")), cost_of("pvc").of(way.make())) for way in ways(pattern)]
     [(148, 213), (176, 191)]
     """
+    return _at_least(way, pattern, cost)[0]
+
+
+def _at_least(way: Way | None, pattern: Pattern, cost: Cost) -> tuple[int, int]:
+    """What an exchange costs at least, and the instructions that it has at least."""
     found, known = prices_of(cost.name, 1 << pattern.lane_bits), rates(cost.name)
     if way is None or found is None or known is None:
-        return 0
+        return 0, 0
     price = found.instructions
     issued = way.shuffles * price["shuffle"] + way.selects * price["select"]
     for distance, count in way.distances:
@@ -146,7 +151,7 @@ def least_of(way: Way | None, pattern: Pattern, cost: Cost) -> int:
     in_alu = (
         (issued - way.shuffles) * known.alu if price["shuffle"] >= 1 else 0
     )  # else more shuffles could be fewer of these
-    return round(max(issued, in_alu, shuffles) - _ROUNDING)
+    return round(max(issued, in_alu, shuffles) - _ROUNDING), round(issued - _ROUNDING)
 
 
 def _least_through_memory(pattern: Pattern, cost: Cost) -> int:

@@ -24,6 +24,13 @@ the 8 engines could issue 4 instructions:
 >>> cost_of("pvc").origin, cost_of("generic").origin
 ('from listings', 'estimated')
 
+Ways are ordered by that cost and their instructions together (`rank`): none is taken that has more instructions than it saves
+slots of shared memory. On sm_80 two registers of 64 bits that 16 lanes hold, wanted by every lane of 16, are 64 shuffles, 100
+instructions and 256 slots, or 1 store and 16 loads, 19 instructions and 272 slots; 81 instructions are more than 16 slots.
+
+>>> rank(256, 100) > rank(272, 19)
+True
+
 Elsewhere a slot is one instruction of the ALUs for the whole subgroup, and three estimates make the prices: the unit of
 shared memory, which also carries shuffles, is an eighth as wide as the ALUs; a shuffle passes it once, a word that goes through
 memory twice; a message waits for as long as 16 instructions, a barrier for 32. One lane's word for all lanes is cheaper than a
@@ -57,7 +64,7 @@ from layoutalg.core.whole_numbers import instance_of, listed
 from layoutalg.hardware.chips import target_info
 from layoutalg.hardware.shared_memory import rates
 
-__all__ = ["PRESSURES", "Cost", "Parts", "Pressure", "cost_of"]
+__all__ = ["PRESSURES", "Cost", "Parts", "Pressure", "cost_of", "rank"]
 
 Pressure = Literal["all", "alone"]
 PRESSURES: tuple[Pressure, ...] = ("all", "alone")
@@ -142,7 +149,7 @@ class Cost:
     def priced(self, programs: Sequence[Program]) -> tuple[int, int]:
         """What programs cost that are executed one after another, and how many instructions a chip's listing has for them.
 
-        The second is 0 where none was counted. Ways that cost the same are ordered by it.
+        The second is 0 where none was counted, or no rate is known. Ways are ordered by both (`rank`).
 
         >>> from layoutalg.conversion.program.steps import Address
         >>> way = Program(1, 32, 32, 1, 1, (0,), (Store((0,), Address()), Load((1,), Address())), (1,), 64)
@@ -153,7 +160,7 @@ class Cost:
         if found is None:
             return sum(map(self._of, chain)), 0
         parts = self._parts(chain, found)
-        return parts.slots, round(parts.issued)
+        return parts.slots, round(parts.issued) if self.unit else 0
 
     def parts(self, programs: Sequence[Program]) -> Parts | None:
         """What engine, ALUs and shared memory are busy for; None where no listing or no rate is known.
@@ -210,6 +217,15 @@ class Cost:
                 words = step.words if isinstance(step, Store) else step.to
                 found += self.message + len(words) * served * self.word * ways
         return found
+
+
+def rank(slots: int, instructions: int) -> tuple[int, int]:
+    """What ways are ordered by, the best first: their slots and instructions together, then the slots.
+
+    >>> rank(64, 20) < rank(60, 60), rank(64, 123) < rank(288, 42)
+    (True, True)
+    """
+    return slots + instructions, slots
 
 
 def _chain(programs: Sequence[Program]) -> Sequence[Program]:

@@ -148,6 +148,11 @@ def _pressures(plan: ConversionPlan) -> Iterator[tuple[str, str]]:
         busy = "shared memory" if fewest.memory >= fewest.alu else "the ALUs"
         taken = counted(one.cost, "slot")
         yield "shorter", f"{counted(round(fewest.issued), 'instruction')}, but {taken} of {busy}: {one.name}"
+    fewest, one = min(listed, key=lambda found: found[0].slots)
+    more = round(fewest.issued) - round(listed[0][0].issued)
+    if fewest.slots < listed[0][0].slots:
+        saved = counted(listed[0][0].slots - fewest.slots, "slot")
+        yield "fewer slots", f"{saved} less, but {counted(more, 'instruction')} more: {one.name}"
 
 
 def _cycles(cycles: float) -> str:

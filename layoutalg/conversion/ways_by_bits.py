@@ -32,7 +32,7 @@ from layoutalg.conversion.strategies.bit_exchange.pattern import Pattern, patter
 from layoutalg.conversion.strategies.bit_exchange.ways import Way, ways
 from layoutalg.conversion.strategies.lane_swaps import SWAPPING, by_lane_swaps
 from layoutalg.conversion.strategies.memory_forms import forms_of
-from layoutalg.conversion.strategies.through_memory import fewest_bytes, through_memory
+from layoutalg.conversion.strategies.through_memory import fewest_bytes, storing, through_memory
 from layoutalg.core.layout import Layout
 from layoutalg.hardware.chips import target_info
 from layoutalg.memory.machine_bits import View
@@ -41,7 +41,8 @@ __all__ = ["THROUGH_MEMORY", "Memory", "Unmade", "exchanges", "memory_ways"]
 
 THROUGH_MEMORY = "everything goes through shared memory"
 _SWAPS = "swaps of lane bits 4 and 5 with registers"
-_PLAIN = "in the destination's order"
+_PLAIN = ", in the destination's order"
+_COPIES = ", stored by all that hold it"
 
 
 class Memory(NamedTuple):
@@ -95,21 +96,34 @@ def exchanges(a: View, b: View, element_bits: int, pattern: Pattern, memory: Mem
 def memory_ways(a: View, b: View, element_bits: int, memory: Memory) -> Iterator[list[Unmade]]:
     """The ways through memory that are weighed, in groups: what makes the same program as one before it in its group goes."""
     limit, chip = memory.by_bits(a, b, element_bits), memory.forms
-    plain = partial(through_memory, a, b, element_bits, limit, arranged=False)
     yield [
-        Unmade(THROUGH_MEMORY, partial(_alone, partial(through_memory, a, b, element_bits, limit))),
-        Unmade(f"{THROUGH_MEMORY}, {_PLAIN}", partial(_alone, plain)),
+        _way("", through_memory, a, b, element_bits, limit),
+        _way(_PLAIN, through_memory, a, b, element_bits, limit, arranged=False),
     ]
     if not chip:
         return
-    forms = forms_of(a, b, element_bits, chip, limit, blocks=memory.blocks)
-    yield [Unmade(f"{THROUGH_MEMORY}, {name}", partial(_alone, make)) for name, make in forms]
-    orders: tuple[Literal["source", "destination"], ...] = ("source", "destination")
-    if target_info(chip).has_dpas:  # its forms are as good, and every way takes time to weigh
-        orders = ()
-    for order in orders:
-        make = partial(through_memory, a, b, element_bits, limit, padded=order)
-        yield [Unmade(f"{THROUGH_MEMORY}, in the {order}'s order with padding", partial(_alone, make))]
+    intel = target_info(chip).has_dpas
+    for everyone in (False, True):
+        if everyone and (intel or storing(a) is None):
+            return
+        also = _COPIES if everyone else ""
+        if everyone:
+            yield [
+                _way(also, through_memory, a, b, element_bits, limit, everyone=True),
+                _way(_PLAIN + also, through_memory, a, b, element_bits, limit, arranged=False, everyone=True),
+            ]
+        forms = forms_of(a, b, element_bits, chip, limit, blocks=memory.blocks, everyone=everyone)
+        yield [_way(f", {name}{also}", make) for name, make in forms]
+        orders: tuple[Literal["source", "destination"], ...] = ("source", "destination")
+        if intel:  # its forms are as good, and every way takes time to weigh
+            orders = ()
+        for order in orders:
+            name = f", in the {order}'s order with padding{also}"
+            yield [_way(name, through_memory, a, b, element_bits, limit, padded=order, everyone=everyone)]
+
+
+def _way(name: str, make: Callable[..., Program], *values: object, **named: object) -> Unmade:
+    return Unmade(THROUGH_MEMORY + name, partial(_alone, partial(make, *values, **named)))
 
 
 def _alone(make: Callable[[], Program]) -> tuple[Program, ...]:

@@ -150,8 +150,9 @@ def emit_kernel(
             f"a workgroup of {workgroup} work-items on {target}: expected a multiple of the {indices.width} that execute "
             "together; a function is emitted for it (kernel=False)"
         )
-    memory = (_Pointers if indices.vendor in FIXED_WIDTH else _Messages if chunked else _FarPointers)(indices, cell)
-    needed, takes = _source_messages(chain, cell)
+    own = {"nvidia": _Pointers, "amd": _Offsets}
+    memory = own.get(indices.vendor, _Messages if chunked else _FarPointers)(indices, cell)
+    needed, takes = _source_messages(chain, cell, shortened=indices.vendor not in FIXED_WIDTH)
     loaded: list[Value] = []
     for place, size, wanted in zip(memory.places(source, takes), takes, needed, strict=True):
         loaded.append(named("source", memory.load(place, size)) if wanted else indices.constant(0, cell))
@@ -214,6 +215,22 @@ class _Pointers:
 
     def store(self, value: Value, place: tuple[Value, ...]) -> None:
         self.writer.do(f"llvm.store %s, %s : {value.kind}, !llvm.ptr<1>", (value, *place))
+
+
+class _Offsets(_Pointers):
+    """The same by a distance of 32 bits without a sign, in bytes: AMD's chips add it to the address of the array themselves."""
+
+    def places(self, base: Value, sizes: Sequence[int]) -> list[tuple[Value, ...]]:
+        """Pointers to the vectors of this work-item's fragment."""
+        if not sizes:
+            return []
+        size = sum(sizes) * int(self.cell[1:]) // 8
+        whole = self.indices.binary("muli", self.indices.work_item(), self.indices.constant(size))
+        far = self.writer.value("arith.extui %s : i32 to i64", (whole,), "i64")
+        form = "llvm.getelementptr %s[%s] : (!llvm.ptr<1>, i64) -> !llvm.ptr<1>, i8"
+        first = named("place", self.writer.value(form, (self._pointer(base), far), "!llvm.ptr<1>"))
+        starts = [sum(sizes[:i]) for i in range(1, len(sizes))]
+        return [(first,), *((self._beyond(first, str(start), "", ()),) for start in starts)]
 
 
 class _FarPointers(_Pointers):
@@ -359,8 +376,11 @@ def _messages(count: int, cell: str) -> list[int]:
     return [size] * (count // size) if count else []
 
 
-def _source_messages(chain: Sequence[Program], cell: str) -> tuple[list[bool], list[int]]:
-    """The vectors that a kernel loads, and whether they are needed: single elements where some are not (see `liveness`)."""
+def _source_messages(chain: Sequence[Program], cell: str, *, shortened: bool) -> tuple[list[bool], list[int]]:
+    """The vectors that a kernel loads, and whether they are needed.
+
+    Where some elements are not, and `shortened` vectors make the binary invalid (see `liveness`), single elements.
+    """
     cells = liveness_of_chain(chain)[0].cells
     halves = chain[0].element_bits // chain[0].cell_bits
     count = chain[0].source_registers
@@ -369,9 +389,10 @@ def _source_messages(chain: Sequence[Program], cell: str) -> tuple[list[bool], l
     takes: list[int] = []
     for size in _messages(count, cell):
         start = sum(takes)
-        whole = all(map(all, parts[start : start + size]))
+        wanted = [any(one) for one in parts[start : start + size]]
+        whole = all(map(all, parts[start : start + size])) or not shortened
         takes += [size] if whole else [1] * size
-        needed += [True] if whole else map(any, parts[start : start + size])
+        needed += [any(wanted)] if whole else wanted
     return needed, takes
 
 

@@ -100,6 +100,39 @@ def rounded_down(factors: Sequence[tuple[int, int, int]], count: int) -> tuple[i
     return (times, other) if wanted else None
 
 
+def of_items(
+    factors: tuple[tuple[str, int, int, int], ...], lanes: int
+) -> tuple[tuple[str, int, int, int], ...]:
+    """Factors of a lane's number that go on with the subgroup's are those of the work-item's number in its workgroup.
+
+    >>> of_items((("lane", 4, 16, 2), ("sg", 1, 4, 32)), 64), of_items((("lane", 1, 64, 1), ("sg", 1, 4, 32)), 64)
+    ((('item', 4, 64, 2),), (('lane', 1, 64, 1), ('sg', 1, 4, 32)))
+    """
+    last = [one for one in factors if one[0] == "lane" and one[1] * one[2] == lanes]
+    groups = [one for one in factors if one[0] == "sg" and one[1] == 1]
+    for group in groups[:1]:
+        for some in (last, *[[one] for one in last]):
+            if some and sum(lanes // divisor * stride for _, divisor, _, stride in some) == group[3]:
+                rest = [one for one in factors if one not in some and one != group]
+                return (*[("item", one[1], one[2] * group[2], one[3]) for one in some], *rest)
+    return factors
+
+
+def fixed_bits(mask: int, count: int) -> tuple[int, int] | None:
+    """The bits that all numbers of a set have alike, and their values, where no other number below `count` has them so.
+
+    >>> fixed_bits(0b00010001, 8), fixed_bits(0b00110001, 8)
+    ((3, 0), None)
+    """
+    ones, zeros, members = -1, 0, 0
+    for number in range(count):
+        if mask >> number & 1:
+            ones, zeros, members = ones & number, zeros | number, members + 1
+    care = ((1 << (count - 1).bit_length()) - 1) & ~(ones ^ zeros)
+    wanted = ones & care
+    return (care, wanted) if members == sum(number & care == wanted for number in range(count)) else None
+
+
 class Indices:
     """The values of one function that depend on nothing but the numbers of lane and subgroup, each computed once.
 
@@ -115,7 +148,7 @@ class Indices:
         self, writer: Writer, subgroups: int, lanes: int, chip: str = "generic", llvm: int = DEFAULT_LLVM
     ) -> None:
         self.writer = writer
-        self.counts = {"sg": subgroups, "lane": lanes}
+        self.counts = {"sg": subgroups, "lane": lanes, "item": subgroups * lanes}
         self.vendor = target_info(chip).vendor
         self.width = target_info(chip).subgroup_size if self.vendor in FIXED_WIDTH else lanes
         """The lanes that execute together: `lanes`, or several subgroups' where the chip's number is fixed."""
@@ -163,18 +196,19 @@ class Indices:
         return self.writer.value(f"arith.cmpi {predicate}, %s, %s : {left.kind}", (left, right), "i1")
 
     def number(self, axis: str) -> Value:
-        """The number of this lane or subgroup, as i32."""
+        """The number of this lane or subgroup, or of the work-item in its workgroup, as i32."""
 
         def make() -> Value:
             if axis == "lane":
                 found = self._executing()
                 return found if self.width == self.counts["lane"] else self._masked(found, self.counts["lane"] - 1)
+            if axis == "item":
+                return self._as_i32(self.writer.value("gpu.thread_id x", (), "index"))
             if self.vendor in FIXED_WIDTH:
-                item = self._as_i32(self.writer.value("gpu.thread_id x", (), "index"))
-                return self._divided(item, self.counts["lane"])
+                return self._divided(self.number("item"), self.counts["lane"])
             return self._as_i32(self.writer.value("gpu.subgroup_id : index", (), "index"))
 
-        return self._once(axis, lambda: named("lane" if axis == "lane" else "subgroup", make()))
+        return self._once(axis, lambda: named({"sg": "subgroup", "item": "thread"}.get(axis, axis), make()))
 
     def _executing(self) -> Value:
         """The number of this lane among those that execute together."""
@@ -233,6 +267,10 @@ class Indices:
             return self._compared("eq", number, self.constant(mask.bit_length() - 1))
         if mask & (mask + 1) == 0:
             return self._compared("ult", number, self.constant(mask.bit_length()))
+        bits = fixed_bits(mask, count) if self.vendor in FIXED_WIDTH else None
+        if bits is not None:
+            care, wanted = bits
+            return self._compared("eq", self._masked(number, care), self.constant(wanted))
         found = self._looked_up(axis, mask, 1)
         return self._compared("ne", found, self.constant(0))
 
@@ -325,6 +363,8 @@ class Indices:
 
     def _factors(self, factors: tuple[tuple[str, int, int, int], ...], plus: dict[str, int]) -> Value:
         """The sum of factors of numbers, with what is added to each axis's, each times its stride."""
+        if self.vendor in FIXED_WIDTH and not plus:
+            factors = of_items(factors, self.counts["lane"])
         single = [factor for factor in factors if factor[2] == 2]
         parts: list[Value] = []
         of_lanes = [factor[1:] for factor in factors if factor[0] == "lane"]
@@ -376,6 +416,8 @@ class Indices:
 
     def _linear(self, maps: tuple[tuple[str, tuple[int, ...]], ...]) -> Value:
         parts: list[Value] = []
+        if self.vendor in FIXED_WIDTH:
+            maps = self._of_items(maps)
         for axis, terms in maps:
             bits = (self.counts[axis] - 1).bit_length()
             groups = shifts(terms[:bits])
@@ -389,6 +431,16 @@ class Indices:
                 part = number if mask == (1 << bits) - 1 else self._masked(number, mask)
                 parts.append(self._shifted(part, shift))
         return self._folded("xori", parts) if parts else self.constant(0)
+
+    def _of_items(self, maps: tuple[tuple[str, tuple[int, ...]], ...]) -> tuple[tuple[str, tuple[int, ...]], ...]:
+        """Maps of the lane's and the subgroup's number as one of the work-item's, where that takes fewer shifts and masks."""
+        by_axis = dict(maps)
+        lanes, subgroups = (by_axis.get(axis, ()) for axis in ("lane", "sg"))
+        width = (self.counts["lane"] - 1).bit_length()
+        if not any(lanes) or not any(subgroups) or len(by_axis) < len(maps) or self.counts["lane"] & self.counts["lane"] - 1:
+            return maps
+        whole = (*lanes[:width], *[0] * (width - len(lanes)), *subgroups)
+        return (("item", whole),) if len(shifts(whole)) < len(shifts(lanes)) + len(shifts(subgroups)) else maps
 
     def _masked(self, number: Value, mask: int) -> Value:
         return self.binary("andi", number, self.constant(mask))

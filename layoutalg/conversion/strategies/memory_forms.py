@@ -93,6 +93,11 @@ class _Problem:
         side = self.after if after else self.before
         return sorted([i for i, (axis, _) in enumerate(side) if axis == "reg"], key=lambda i: side[i][1])
 
+    def subgroups(self, after: bool) -> tuple[int, ...]:
+        """Which bit each of the subgroup's number is on a side, as `lane`."""
+        side, view = (self.after, self.destination) if after else (self.before, self.source)
+        return tuple([side.index(("sg", i)) if ("sg", i) in side else -1 for i in range(view.widths["sg"])])
+
     def lane(self, bit: int, after: bool) -> int:
         """Which bit the lane's is on a side; -1 where lanes that it tells apart hold copies."""
         side = self.after if after else self.before
@@ -112,10 +117,11 @@ def through_forms(
     most: int = MOST_BYTES,
     *,
     blocks: bool = True,
+    everyone: bool = False,
 ) -> list[tuple[str, Program]]:
     """The ways of `forms_of`, made: those that differ, and need no more than `most` bytes."""
     found: list[tuple[str, Program]] = []
-    for name, make in forms_of(source, destination, element_bits, target, limit, blocks=blocks):
+    for name, make in forms_of(source, destination, element_bits, target, limit, blocks=blocks, everyone=everyone):
         program = make()
         if program.slm_bytes <= most and all(program != other for _, other in found):
             found.append((name, program))
@@ -123,19 +129,27 @@ def through_forms(
 
 
 def forms_of(
-    source: View, destination: View, element_bits: int, target: str, limit: int | None = None, *, blocks: bool = True
+    source: View,
+    destination: View,
+    element_bits: int,
+    target: str,
+    limit: int | None = None,
+    *,
+    blocks: bool = True,
+    everyone: bool = False,
 ) -> list[tuple[str, Callable[[], Program]]]:
     """The ways by the accesses that a chip has, each with its name and what makes it; none where no form fits.
 
     Without `blocks` Intel's block messages are none of them: only its graphics compiler knows their names.
     Elements go in as many rounds as fit into `limit` bytes, without what padding adds to them. Two may make the same program.
+    `everyone` stores, or of those that hold the same, one (see `through_memory.storing`).
     """
     wide = 1 if element_bits > WORD else 0
     before, after = (tuple([with_cells(place, wide) for place in one.places]) for one in (source, destination))
     cell = (("reg", 0),) * wide
     problem = _Problem((*cell, *before), (*cell, *after), source, destination, element_bits, wide, target)
     return [
-        (name, partial(_program, problem, chunk, first, second, limit))
+        (name, partial(_program, problem, chunk, first, second, limit, everyone=everyone))
         for name, chunk, first, second in _forms(problem, blocks)
     ]
 
@@ -276,7 +290,9 @@ def _chunks(problem: _Problem) -> list[tuple[int, ...]]:
     return list(dict.fromkeys([*whole, *shorter]))  # AMD's chips load twice 8 bytes at once
 
 
-def _program(problem: _Problem, chunk: tuple[int, ...], stores: _Side, loads: _Side, limit: int | None) -> Program:
+def _program(
+    problem: _Problem, chunk: tuple[int, ...], stores: _Side, loads: _Side, limit: int | None, *, everyone: bool
+) -> Program:
     """The program, in as many rounds as a limit of memory makes necessary, and registers allow."""
     moved = {*chunk, *stores.vector, *loads.vector, *stores.parts, *loads.parts, *stores.rows, *loads.rows}
     count, bits = len(problem.before), problem.bits
@@ -286,15 +302,17 @@ def _program(problem: _Problem, chunk: tuple[int, ...], stores: _Side, loads: _S
         rounds.append(both.pop())
     upper = [bit for bit in range(count) if bit not in chunk and bit not in rounds]
     touched = [_touch(problem, side, upper, after=bool(i)) for i, side in enumerate((stores, loads))]
+    if not target_info(problem.target).has_dpas:
+        touched = [one._replace(groups=problem.subgroups(bool(i))) for i, one in enumerate(touched)]
     orders = [sorted(upper, key=lambda bit: _rank(side[bit])) for side in (problem.after, problem.before)]
     amd = target_info(problem.target).vendor == "amd"
-    place = placed(chunk, upper, bits, touched, orders, masks_shifted=amd)
+    place = placed(chunk, upper, bits, touched, orders, amd, *(_joined(problem, loads, upper) if amd else ()))
     size = -(-place.size // 16) * 16
     scope = "subgroup" if keeps_subgroups(problem.source, problem.destination) else "workgroup"
     writing = _Access(problem, stores, place.weights, rounds, after=False)
     reading = _Access(problem, loads, place.weights, rounds, after=True)
     builder, words = _packed(problem, stores)
-    where = storing(problem.source)
+    where = None if everyone else storing(problem.source)
     arrived: dict[int, int] = {}
     for number in range(1 << len(rounds)):
         if number:
@@ -309,6 +327,16 @@ def _program(problem: _Problem, chunk: tuple[int, ...], stores: _Side, loads: _S
     unpack = _unpacked(problem, loads, builder, arrived)
     registers = 1 << problem.source.widths["reg"], 1 << problem.destination.widths["reg"]
     return builder.program(*registers, unpack, slm_bytes=size)
+
+
+def _joined(problem: _Problem, loads: _Side, upper: Sequence[int]) -> tuple[list[int], int]:
+    """The bits that tell loads apart which AMD's chips join two and two, and the words that are copied where they should not be."""
+    words = 1 << len(loads.vector)
+    apart = [bit for bit in problem.registers(True) if bit not in (*loads.parts, *loads.vector)]
+    if loads.matrix or words > VECTOR // 2 or not (loads.parts or problem.bits == WORD):
+        return [], 0
+    joined = [bit for bit in apart if bit in upper]
+    return (joined, words << len(apart) - 1) if len(joined) > 1 and joined[0] == apart[0] else ([], 0)
 
 
 def _rank(place: Place) -> tuple[int, int]:

@@ -36,7 +36,8 @@ class Touch(NamedTuple):
     """What one side's accesses touch: the bytes of one, how often, and which bit each bit of the lane's number is.
 
     `lanes` has an index of an address bit's owner for each bit of the lane's number, or -1 for a bit that changes nothing.
-    `taking` counts the lanes, from 0 on, whose addresses matter; `by` says which are served together.
+    `taking` counts the lanes, from 0 on, whose addresses matter; `by` says which are served together. `groups` are the same as
+    `lanes` for the subgroup's number, where its operations are counted.
     """
 
     size: int
@@ -44,6 +45,7 @@ class Touch(NamedTuple):
     lanes: tuple[int, ...]
     taking: int
     by: Served
+    groups: tuple[int, ...] = ()
 
 
 class Placed(NamedTuple):
@@ -96,11 +98,14 @@ def placed(
     sides: Sequence[Touch],
     prefer: Sequence[Sequence[int]],
     masks_shifted: bool,
+    joined: Sequence[int] = (),
+    copied: int = 0,
 ) -> Placed:
     """The placement with the fewest cycles, of those the one whose addresses take the fewest operations, then the smallest.
 
     `chunk` are the bits inside a chunk, low ones first, `upper` the others; `prefer` are orders of them to be tried. With
-    `masks_shifted` a chip shifts and masks in one operation.
+    `masks_shifted` a chip shifts and masks in one operation. Accesses that the bits `joined` tell apart are joined two and two,
+    nearest first: unless those are the ones that the first of the bits tells apart, `copied` words are copied.
     """
     inside = {bit: bits // 8 << i for i, bit in enumerate(chunk)}
     unit = bits // 8 << len(chunk)
@@ -121,7 +126,11 @@ def placed(
             if best is not None and cycles > best[0][0]:
                 continue
             size = sum(weights.values()) + bits // 8
-            score = cycles, _operations(tuple(of_lanes), masks_shifted), size
+            of_groups = [tuple([weights[bit] if bit >= 0 else 0 for bit in side.groups]) for side in sides]
+            operations = _operations(tuple(of_lanes), masks_shifted) + _operations(tuple(of_groups), masks_shifted)
+            if joined and min(joined, key=weights.__getitem__) != joined[0]:
+                operations += copied
+            score = cycles, operations, size
             if best is None or score < best[0]:
                 best = score, Placed(weights, size, cycles)
         if best is not None and best[0][0] <= least and best[0][1] <= _FEW:
@@ -191,4 +200,6 @@ def _operations(of_lanes: tuple[tuple[int, ...], ...], masks_shifted: bool) -> i
                 found.add((divisor,))
             if masked:
                 found.add((divisor, extent, int(in_place), 0))
+            if masks_shifted and extent == 2 and stride & (stride - 1):  # LLVM selects between 0 and the stride
+                found.add((divisor, extent, stride, 0))
     return len(found)

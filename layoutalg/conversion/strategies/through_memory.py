@@ -10,7 +10,8 @@ lane[0] ^ 2*lane[1] ^ 4*lane[2] ^ 16*lane[3] ^ 8*sg[0]
 >>> print(load.address)
 lane[0] ^ 2*lane[1] ^ 4*lane[2] ^ 8*lane[3] ^ 16*sg[0]
 
-Every element has its place in memory once, at its own size: of lanes and subgroups that hold the same, one stores. Which bit
+Every element has its place in memory once, at its own size: of lanes and subgroups that hold the same, one stores, or all do,
+which needs no branch: what they store in one place is the same. Which bit
 of an element's number makes which bit of its address is found by `memory.bank_matrix`: the widest accesses first, then the
 fewest bank conflicts. A side that has the lowest address bits in registers moves several elements at a time, as a word or more:
 
@@ -89,11 +90,13 @@ def through_memory(
     *,
     arranged: bool = True,
     padded: Literal["", "source", "destination"] = "",
+    everyone: bool = False,
 ) -> Program:
     """The program that moves every element through memory, `limit` bytes at a time (None: all at once).
 
     Without `arranged` the elements lie as the destination numbers them: its registers lowest, then its lanes. With `padded`
     they lie so, or as the source numbers them, what both have in registers first, in lines with 16 bytes behind each.
+    `everyone` stores, or of those that hold the same, one.
 
     Raises `SizeError` where a round would need more than `limit` however small.
     """
@@ -116,7 +119,7 @@ def through_memory(
     number = {value: x for x, value in enumerate(sums([1 << bit for bit in before.words]))}  # by a register's number
     pack = packed(before.words, before.inside, parts)
     builder = Builder(1 << destination.widths["sg"], 1 << destination.widths["lane"], element_bits, pack)
-    where = storing(source)
+    where = None if everyone else storing(source)
     arrived: dict[int, int] = {}
     for count, (round_in, round_out) in enumerate(zip(before.rounds, after.rounds, strict=True)):
         if count:
