@@ -28,7 +28,7 @@ def drawn(rng: random.Random, subgroups: int, lanes: int) -> Address:
 
 def test_lane_by_lane_is_as_by_arrays() -> None:
     rng, compared = random.Random(27), 0
-    for _ in range(1500):
+    for _ in range(900):
         lanes, subgroups = rng.choice([8, 12, 16, 24, 32, 64]), rng.choice([1, 1, 2, 3, 4])
         count, bits = rng.choice([1, 2, 4, 8]), rng.choice([8, 16, 32, 32])
         address = drawn(rng, subgroups, lanes)
@@ -42,4 +42,4 @@ def test_lane_by_lane_is_as_by_arrays() -> None:
         if one is not None:
             compared += 1
             assert one == access_conflicts._counted(*given), given
-    assert compared > 1000
+    assert compared > 600

@@ -100,9 +100,7 @@ def rounded_down(factors: Sequence[tuple[int, int, int]], count: int) -> tuple[i
     return (times, other) if wanted else None
 
 
-def of_items(
-    factors: tuple[tuple[str, int, int, int], ...], lanes: int
-) -> tuple[tuple[str, int, int, int], ...]:
+def of_items(factors: tuple[tuple[str, int, int, int], ...], lanes: int) -> tuple[tuple[str, int, int, int], ...]:
     """Factors of a lane's number that go on with the subgroup's are those of the work-item's number in its workgroup.
 
     >>> of_items((("lane", 4, 16, 2), ("sg", 1, 4, 32)), 64), of_items((("lane", 1, 64, 1), ("sg", 1, 4, 32)), 64)
@@ -437,7 +435,12 @@ class Indices:
         by_axis = dict(maps)
         lanes, subgroups = (by_axis.get(axis, ()) for axis in ("lane", "sg"))
         width = (self.counts["lane"] - 1).bit_length()
-        if not any(lanes) or not any(subgroups) or len(by_axis) < len(maps) or self.counts["lane"] & self.counts["lane"] - 1:
+        if (
+            not any(lanes)
+            or not any(subgroups)
+            or len(by_axis) < len(maps)
+            or self.counts["lane"] & self.counts["lane"] - 1
+        ):
             return maps
         whole = (*lanes[:width], *[0] * (width - len(lanes)), *subgroups)
         return (("item", whole),) if len(shifts(whole)) < len(shifts(lanes)) + len(shifts(subgroups)) else maps

@@ -11,7 +11,7 @@ What counts conflicts of layouts in general is `layoutalg.memory.conflicts`; thi
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -23,7 +23,7 @@ from layoutalg.conversion.program.steps import BANKS, WORD, Address, Load, Store
 from layoutalg.hardware.shared_memory import CYCLE_BYTES, Served, rates, served
 from layoutalg.memory.conflicts import Banks, count_conflicts
 
-__all__ = ["access_ways", "program_cycles", "program_ways"]
+__all__ = ["access_cycles", "access_ways", "program_cycles", "program_ways"]
 
 _FEW = 1024
 """The places that the lanes of a subgroup access at once, up to which they are counted one by one."""
@@ -158,7 +158,8 @@ def _moves(address: Address, axis: str, count: int) -> list[int]:
 
 def program_ways(program: Program, chip: str = "generic") -> list[int]:
     """The most cycles that a phase of each store and load takes, in their order; 1 is free of conflicts."""
-    return [one.ways for one in _accesses(program, chip)]
+    steps = [step for step in program.steps if isinstance(step, (Store, Load))]
+    return [one.ways for one in _accesses(steps, program.subgroups, program.lanes, chip)]
 
 
 def program_cycles(program: Program, chip: str = "generic") -> float:
@@ -173,45 +174,48 @@ def program_cycles(program: Program, chip: str = "generic") -> float:
     >>> program_cycles(Program(1, 16, 32, 1, 1, (0,), (store,), (0,)), "bmg")
     0.5
     """
-    found = _accesses(program, chip)
+    steps = [step for step in program.steps if isinstance(step, (Store, Load))]
+    return sum(access_cycles(steps, program.subgroups, program.lanes, chip))
+
+
+def access_cycles(steps: Sequence[Store | Load], subgroups: int, lanes: int, chip: str) -> list[float]:
+    """The cycles of each store and load, as `program_cycles` adds them up."""
+    found = _accesses(steps, subgroups, lanes, chip)
     known = rates(chip)
     if known is None or known.least == CYCLE_BYTES:
-        return sum([one.cycles for one in found])
-    steps = [step for step in program.steps if isinstance(step, (Store, Load))]
-    cycles = 0.0
+        return [one.cycles for one in found]
+    cycles: list[float] = []
     for step, one in zip(steps, found, strict=True):
-        count = len(step.words if isinstance(step, Store) else step.to)
-        moved = max(count * step.bits // 8 * program.lanes, known.least)
-        cycles += min(one.cycles, moved / CYCLE_BYTES) if one.ways == 1 else one.cycles
+        moved = max(len(step[0]) * step.bits // 8 * lanes, known.least)
+        cycles.append(min(one.cycles, moved / CYCLE_BYTES) if one.ways == 1 else one.cycles)
     return cycles
 
 
-def _accesses(program: Program, chip: str) -> list[Waits]:
-    """What each store and load of a program costs, in their order."""
+def _accesses(steps: Sequence[Store | Load], subgroups: int, lanes: int, chip: str) -> list[Waits]:
+    """What each store and load costs, in their order."""
     found: list[Waits] = []
     known: dict[object, Waits] = {}  # where an access begins rotates the banks, for all lanes alike
-    for step in program.steps:
-        if isinstance(step, (Store, Load)):
-            reading = isinstance(step, Load)
-            at, bits, count, where = step.address, step.bits, len(step[0]), None if reading else step.where
-            base = 0 if at.xor else at.base % (WORD // bits)  # inside a word
-            key = reading, count, base, at.xor, at.lane, at.sg, at.factors, at.plus, where, bits, step.matrix
-            one = known.get(key)
-            if one is None:
-                one = known[key] = _access(program, step, chip)
-            found.append(one)
+    for step in steps:
+        reading = step.__class__ is Load
+        at, bits, count, where = step.address, step.bits, len(step[0]), None if reading else step.where
+        base = 0 if at.xor else at.base % (WORD // bits)  # inside a word
+        key = reading, count, base, at.xor, at.lane, at.sg, at.factors, at.plus, where, bits, step.matrix
+        one = known.get(key)
+        if one is None:
+            one = known[key] = _access(step, subgroups, lanes, chip)
+        found.append(one)
     return found
 
 
-def _access(program: Program, step: Store | Load, chip: str) -> Waits:
+def _access(step: Store | Load, subgroups: int, lanes: int, chip: str) -> Waits:
     """What one store or load costs."""
     reading = isinstance(step, Load)
     at, bits, count, where = step.address, step.bits, len(step[0]), None if reading else step.where
     if step.matrix:
-        count, mask = matrix_access(step.matrix, count, program.lanes)
-        where = (mask,) * program.subgroups
+        count, mask = matrix_access(step.matrix, count, lanes)
+        where = (mask,) * subgroups
     if step.matrix == "block":
-        at = Address(factors=(("lane", 1, program.lanes, count),))
+        at = Address(factors=(("lane", 1, lanes, count),))
     anywhere = at.based(0 if at.xor else at.base % (WORD // bits))
-    together = served(chip, count * bits // 8, program.lanes, reading=reading)
-    return _conflicts(anywhere, count, program.subgroups, program.lanes, where, bits, together)
+    together = served(chip, count * bits // 8, lanes, reading=reading)
+    return _conflicts(anywhere, count, subgroups, lanes, where, bits, together)

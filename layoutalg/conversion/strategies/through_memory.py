@@ -47,7 +47,16 @@ from layoutalg.core.errors import SizeError
 from layoutalg.memory.bank_matrix import TileBits, bank_rows
 from layoutalg.memory.machine_bits import Place, View
 
-__all__ = ["BANK_BITS", "VECTOR_BITS", "fewest_bytes", "keeps_subgroups", "storing", "sum_factors", "through_memory"]
+__all__ = [
+    "BANK_BITS",
+    "VECTOR_BITS",
+    "fewest_bytes",
+    "fits",
+    "keeps_subgroups",
+    "storing",
+    "sum_factors",
+    "through_memory",
+]
 
 BANK_BITS, VECTOR_BITS = BANKS.bit_length() - 1, VECTOR.bit_length() - 1
 
@@ -139,6 +148,20 @@ def through_memory(
     return builder.program(
         *registers, unpack, slm_bytes=-(-places * bits // WORD) * (WORD // 8) if padded else bits // 8 * size
     )
+
+
+def fits(source: View, destination: View, element_bits: int, limit: int) -> bool:
+    """Whether `limit` bytes are enough for a round, however small.
+
+    >>> from layoutalg.memory.machine_bits import view
+    >>> both = [view(Layout.parse(text)) for text in ("d0 = 4@reg, d1 = 4@lane", "d0 = 4@reg, d1 = 2@lane 2@lane:2")]
+    >>> fits(*both, 32, 16), fits(*both, 32, 12)
+    (True, False)
+    """
+    wide = 1 if element_bits > WORD else 0
+    pairs = list(zip(source.places, destination.places, strict=True))
+    between = sum(not a[0] == b[0] == "reg" for a, b in pairs)
+    return min(element_bits, WORD) // 8 << between <= limit
 
 
 def storing(layout: View) -> tuple[int, ...] | None:
