@@ -33,7 +33,7 @@ from layoutalg.conversion.strategies.bit_exchange.ways import Way, ways
 from layoutalg.conversion.strategies.foreseen import Foreseen
 from layoutalg.conversion.strategies.lane_swaps import SWAPPING, by_lane_swaps
 from layoutalg.conversion.strategies.memory_forms import forms_of
-from layoutalg.conversion.strategies.through_memory import fewest_bytes, storing, through_memory
+from layoutalg.conversion.strategies.through_memory import fewest_bytes, foreseen, storing, through_memory
 from layoutalg.core.layout import Layout
 from layoutalg.hardware.chips import target_info
 from layoutalg.memory.machine_bits import View
@@ -126,7 +126,8 @@ def memory_ways(a: View, b: View, element_bits: int, memory: Memory) -> Iterator
 
 
 def _way(name: str, make: Callable[..., Program], *values: object, **named: object) -> Unmade:
-    return Unmade(THROUGH_MEMORY + name, partial(_alone, partial(make, *values, **named)))
+    known = (partial(foreseen, *values, **named),) if values else ()
+    return Unmade(THROUGH_MEMORY + name, partial(_alone, partial(make, *values, **named)), foreseen=known)
 
 
 def _alone(make: Callable[[], Program]) -> tuple[Program, ...]:

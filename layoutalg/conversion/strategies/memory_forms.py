@@ -27,8 +27,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
+from typing import Any
 
 from layoutalg.conversion.program.builder import Builder
 from layoutalg.conversion.program.program import Program
@@ -38,6 +39,7 @@ from layoutalg.conversion.strategies.foreseen import Foreseen, Side, least_charg
 from layoutalg.conversion.strategies.padding import Touch, placed
 from layoutalg.conversion.strategies.renaming import packed, sums, unpacked, with_cells
 from layoutalg.conversion.strategies.through_memory import keeps_subgroups, storing, sum_factors
+from layoutalg.core.lazy import once
 from layoutalg.hardware.chips import target_info
 from layoutalg.hardware.shared_memory import served
 from layoutalg.memory.machine_bits import Place, View
@@ -302,6 +304,7 @@ class _Form:
     loads: _Side
     limit: int | None
     everyone: bool
+    kept: dict[str, Any] = field(default_factory=dict[str, Any], compare=False, repr=False)
 
     def rounds(self) -> list[int]:
         """The bits that tell rounds apart, as many as a limit of memory makes necessary, and registers allow."""
@@ -318,7 +321,7 @@ class _Form:
         """What is known without a place for anything."""
         rounds = 1 << len(self.rounds())
         sides = [_foreseen(self.problem, side, after=bool(i)) for i, side in enumerate((self.stores, self.loads))]
-        return Foreseen(least_charges(*sides, rounds, 1 << self.problem.destination.widths["sg"]))
+        return Foreseen(least_charges(sides[0], sides[1], rounds, 1 << self.problem.destination.widths["sg"]))
 
     def placed(self) -> Foreseen:
         """What is known with the places of chunks: the accesses too."""
@@ -330,7 +333,7 @@ class _Form:
 
     def _accesses(self) -> tuple[list[int], int, _Access, _Access]:
         """The bits that tell rounds apart, the bytes of memory, and the accesses of both sides."""
-        return _accesses_of(self)
+        return once(self.kept, "accesses", lambda: _accesses_of(self))
 
     def __call__(self) -> Program:
         problem, stores, loads = self.problem, self.stores, self.loads
@@ -363,8 +366,8 @@ def _accesses_of(form: _Form) -> tuple[list[int], int, _Access, _Access]:
         touched = [one._replace(groups=problem.subgroups(bool(i))) for i, one in enumerate(touched)]
     orders = [sorted(upper, key=lambda bit: _rank(side[bit])) for side in (problem.after, problem.before)]
     amd = target_info(problem.target).vendor == "amd"
-    joined = _joined(problem, form.loads, upper) if amd else ()
-    place = placed(chunk, upper, problem.bits, touched, orders, amd, *joined)
+    joined, copied = _joined(problem, form.loads, upper) if amd else ([], 0)
+    place = placed(chunk, upper, problem.bits, touched, orders, amd, joined, copied)
     writing, reading = (_Access(problem, side, place.weights, rounds, after=bool(i)) for i, side in enumerate(sides))
     return rounds, -(-place.size // 16) * 16, writing, reading
 
@@ -381,7 +384,7 @@ def _foreseen(problem: _Problem, side: _Side, *, after: bool) -> Side:
 
 
 def _joined(problem: _Problem, loads: _Side, upper: Sequence[int]) -> tuple[list[int], int]:
-    """The bits that tell loads apart which AMD's chips join two and two, and the words that are copied where they should not be."""
+    """The bits that tell loads apart which AMD's chips join two and two, and the words that are copied elsewhere."""
     words = 1 << len(loads.vector)
     apart = [bit for bit in problem.registers(True) if bit not in (*loads.parts, *loads.vector)]
     if loads.matrix or words > VECTOR // 2 or not (loads.parts or problem.bits == WORD):
