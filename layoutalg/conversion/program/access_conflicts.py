@@ -196,7 +196,7 @@ def _accesses(steps: Sequence[Store | Load], subgroups: int, lanes: int, chip: s
     found: list[Waits] = []
     known: dict[object, Waits] = {}  # where an access begins rotates the banks, for all lanes alike
     for step in steps:
-        reading = step.__class__ is Load
+        reading = isinstance(step, Load)
         at, bits, count, where = step.address, step.bits, len(step[0]), None if reading else step.where
         base = 0 if at.xor else at.base % (WORD // bits)  # inside a word
         key = reading, count, base, at.xor, at.lane, at.sg, at.factors, at.plus, where, bits, step.matrix

@@ -28,7 +28,7 @@ _LINE = 4
 class Side(NamedTuple):
     """The accesses of one side: how many, of how many places of `bits` each; `copied` of these lie in other registers first."""
 
-    count: int
+    times: int
     words: int
     bits: int = WORD
     matrix: str = ""
@@ -49,10 +49,10 @@ def least_charges(stores: Side, loads: Side, rounds: int, subgroups: int) -> dic
         messages = -(-side.words // _MESSAGE)
         if side.matrix == "block" and kind == "load":
             messages = -(-side.words * side.bits // (_LINE * WORD))
-        found[kind] = messages * side.count
-        found[f"{kind}_word"] = side.words * side.count
-        found["offset"] += messages * side.count  # but for those at the beginning of each round
-        found["block"] += side.count * (side.matrix == "block")
+        found[kind] = messages * side.times
+        found[f"{kind}_word"] = side.words * side.times
+        found["offset"] += messages * side.times  # but for those at the beginning of each round
+        found["block"] += side.times * (side.matrix == "block")
     found["offset"] = max(found["offset"], 0)
-    found["payload"] = stores.copied * stores.count
+    found["payload"] = stores.copied * stores.times
     return found
