@@ -3,8 +3,8 @@
 A 16x16 tile of 32 bits, transposed, takes 15 shuffles. A bit at a time it would take 32, and through memory every word would
 be stored and loaded; by the prices of a GPU in general neither can be cheaper, so only one program is made. Where a chip's
 listings were counted and its rates are known, each way has a least cost that is known before it is made: an exchange that of
-its shuffles and selects (`least_of`), memory that of passing all words both ways. Those that could be cheapest are made first,
-and no others once one is below them.
+its shuffles and selects (`least_of`), memory that of its accesses (`strategies.foreseen`). Those that could be
+cheapest are made first, and no others once one is below them.
 
 >>> rows, columns = Layout.parse("d0 = 16@reg, d1 = 16@lane"), Layout.parse("d0 = 16@lane, d1 = 16@reg")
 >>> found = cheapest_of(rows, columns, 32, "generic", None)
@@ -101,7 +101,7 @@ def _first(a: View, b: View, element_bits: int, pattern: Pattern, memory: Memory
 
     Ways of one name are one, the first of the best.
     """
-    listed = [(one, *_at_least(one.exchange, pattern, cost)) for one in exchanges(a, b, element_bits, pattern, memory)]
+    listed = [(one, *least_of(one.exchange, pattern, cost)) for one in exchanges(a, b, element_bits, pattern, memory)]
     if memory.most:
         passed = _least_through_memory(pattern, cost)
         if not fits(a, b, element_bits, memory.by_bits(a, b, element_bits)):
@@ -139,20 +139,15 @@ def _first(a: View, b: View, element_bits: int, pattern: Pattern, memory: Memory
     return min(best.values(), key=lambda found: found[1])[0]
 
 
-def least_of(way: Way | None, pattern: Pattern, cost: Cost) -> int:
-    """What an exchange costs at least, by its shuffles and selects alone; 0 for None.
+def least_of(way: Way | None, pattern: Pattern, cost: Cost) -> tuple[int, int]:
+    """What an exchange costs at least, by its shuffles and selects alone, and the instructions that it has; 0 for None.
 
     >>> from layoutalg.conversion.strategies.bit_exchange.ways import Way, ways
     >>> views = [view(Layout.parse(text)) for text in ("d0 = 16@reg, d1 = 16@lane", "d0 = 16@lane, d1 = 16@reg")]
     >>> pattern = pattern_of(views[0], views[1], 32)
-    >>> [(least_of(way, pattern, cost_of("pvc")), cost_of("pvc").of(way.make())) for way in ways(pattern)]
+    >>> [(least_of(way, pattern, cost_of("pvc"))[0], cost_of("pvc").of(way.make())) for way in ways(pattern)]
     [(148, 213), (176, 191)]
     """
-    return _at_least(way, pattern, cost)[0]
-
-
-def _at_least(way: Way | None, pattern: Pattern, cost: Cost) -> tuple[int, int]:
-    """What an exchange costs at least, and the instructions that it has at least."""
     found, known = prices_of(cost.name, 1 << pattern.lane_bits), rates(cost.name)
     if way is None or found is None or known is None:
         return 0, 0
