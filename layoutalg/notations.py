@@ -21,6 +21,7 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from difflib import get_close_matches
+from functools import lru_cache
 from typing import NoReturn, cast
 
 from layoutalg.core.errors import ConversionError, LayoutError, ParseError
@@ -76,11 +77,15 @@ class NotationText:
         #xegpu.layout<lane_layout = [16]>
         """
         instance_of(reader, Reader, "reader")
-        read = self.reader
-        if isinstance(read, str):
-            module, _, name = read.partition(":")
-            read = cast("Callable[[Reader], Notation]", getattr(imported(module), name))
+        read = _found(self.reader) if isinstance(self.reader, str) else self.reader
         return read(reader)
+
+
+@lru_cache(maxsize=64)
+def _found(place: str) -> Callable[[Reader], Notation]:
+    """The function at `"package.module:name"`, imported when it is first asked for."""
+    module, _, name = place.partition(":")
+    return cast("Callable[[Reader], Notation]", getattr(imported(module), name))
 
 
 _ROWS = (

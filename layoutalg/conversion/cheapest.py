@@ -3,8 +3,8 @@
 A 16x16 tile of 32 bits, transposed, takes 15 shuffles. A bit at a time it would take 32, and through memory every word would
 be stored and loaded; by the prices of a GPU in general neither can be cheaper, so only one program is made. Where a chip's
 listings were counted and its rates are known, each way has a least cost that is known before it is made: an exchange that of
-its shuffles and selects (`least_of`), memory that of passing all words both ways. Those that could be cheapest are made first,
-and no others once one is below them.
+its shuffles and selects (`least_of`), memory that of its accesses (`strategies.foreseen`). Those that could be
+cheapest are made first, and no others once one is below them.
 
 >>> rows, columns = Layout.parse("d0 = 16@reg, d1 = 16@lane"), Layout.parse("d0 = 16@lane, d1 = 16@reg")
 >>> found = cheapest_of(rows, columns, 32, "generic", None)
@@ -17,18 +17,23 @@ Programs depend on the bits of both layouts alone: conversions that rename bits 
 from __future__ import annotations
 
 from functools import lru_cache
+from heapq import heapify, heappop, heappush
+from math import fsum
 
 from layoutalg.conversion.candidates import Candidate, candidates_of
 from layoutalg.conversion.cost import Cost, cost_of, rank
 from layoutalg.conversion.normalize import normalized
 from layoutalg.conversion.prices import prices_of
+from layoutalg.conversion.program.access_conflicts import access_cycles
 from layoutalg.conversion.strategies.bit_exchange.pattern import Pattern, pattern_of
 from layoutalg.conversion.strategies.bit_exchange.ways import Way, ways
+from layoutalg.conversion.strategies.foreseen import Foreseen
+from layoutalg.conversion.strategies.through_memory import fits
 from layoutalg.conversion.ways_by_bits import Memory, exchanges, memory_ways
 from layoutalg.core.errors import LayoutError
 from layoutalg.core.layout import Layout
 from layoutalg.core.limits import MOST_STEPS
-from layoutalg.hardware.shared_memory import CYCLE_BYTES, rates
+from layoutalg.hardware.shared_memory import rates, served
 from layoutalg.memory.machine_bits import View, view
 
 __all__ = ["cheapest_of"]
@@ -99,13 +104,22 @@ def _first(a: View, b: View, element_bits: int, pattern: Pattern, memory: Memory
     listed = [(one, *least_of(one.exchange, pattern, cost)) for one in exchanges(a, b, element_bits, pattern, memory)]
     if memory.most:
         passed = _least_through_memory(pattern, cost)
+        if not fits(a, b, element_bits, memory.by_bits(a, b, element_bits)):
+            return None
         listed += [(one, passed, 0) for group in memory_ways(a, b, element_bits, memory) for one in group]
     made: dict[int, tuple[Candidate, tuple[int, int]]] = {}
     lowest: tuple[int, int] | None = None
-    for number in sorted(range(len(listed)), key=lambda i: sum(listed[i][1:])):
-        way, *least = listed[number]
-        if lowest is not None and sum(least) > lowest[0]:
+    waiting = [(slots + instructions, number, 0) for number, (_, slots, instructions) in enumerate(listed)]
+    heapify(waiting)
+    while waiting:
+        least, number, asked = heappop(waiting)
+        if lowest is not None and least > lowest[0]:
             break
+        way, slots, _ = listed[number]
+        if asked < len(way.foreseen):
+            more = _foreseen(way.foreseen[asked](), pattern, slots, cost)
+            heappush(waiting, (max(least, more), number, asked + 1))
+            continue
         try:
             programs = way.make()
         except LayoutError:
@@ -113,7 +127,7 @@ def _first(a: View, b: View, element_bits: int, pattern: Pattern, memory: Memory
         if sum([len(program.steps) for program in programs]) > MOST_STEPS:
             return None
         if all(program.slm_bytes <= memory.most for program in programs):
-            if lowest is not None and cost.in_memory(programs) > lowest[0]:
+            if lowest is not None and not way.foreseen and cost.in_memory(programs) > lowest[0]:
                 continue
             price = cost.priced(programs)
             made[number] = Candidate(way.name, programs, price[0]), rank(*price)
@@ -126,13 +140,13 @@ def _first(a: View, b: View, element_bits: int, pattern: Pattern, memory: Memory
 
 
 def least_of(way: Way | None, pattern: Pattern, cost: Cost) -> tuple[int, int]:
-    """What an exchange costs at least, and the instructions that it has, by its shuffles and selects alone; 0 for None.
+    """What an exchange costs at least, by its shuffles and selects alone, and the instructions that it has; 0 for None.
 
     >>> from layoutalg.conversion.strategies.bit_exchange.ways import Way, ways
     >>> views = [view(Layout.parse(text)) for text in ("d0 = 16@reg, d1 = 16@lane", "d0 = 16@lane, d1 = 16@reg")]
     >>> pattern = pattern_of(views[0], views[1], 32)
-    >>> [(least_of(way, pattern, cost_of("pvc")), cost_of("pvc").of(way.make())) for way in ways(pattern)]
-    [((156, 156), 228), ((189, 189), 195)]
+    >>> [(least_of(way, pattern, cost_of("pvc"))[0], cost_of("pvc").of(way.make())) for way in ways(pattern)]
+    [(156, 228), (189, 195)]
     """
     found, known = prices_of(cost.name, 1 << pattern.lane_bits), rates(cost.name)
     if way is None or found is None or known is None:
@@ -150,9 +164,22 @@ def least_of(way: Way | None, pattern: Pattern, cost: Cost) -> tuple[int, int]:
 
 
 def _least_through_memory(pattern: Pattern, cost: Cost) -> int:
-    """Every word goes twice, as full as it can be; 0 where shuffles take the memory too, and it is seldom that dear."""
-    words, lanes = 2 * ((1 << pattern.register_bits) // pattern.parts), 1 << pattern.lane_bits
-    known = rates(cost.name)
-    if known is None or known.shuffle:
-        return 0
-    return int(words * lanes * _WORD_BYTES / CYCLE_BYTES * cost.unit) - 1
+    """Every word goes twice, as full as it can be, past as many banks as a chip stores to and loads from."""
+    words, lanes = (1 << pattern.register_bits) // pattern.parts, 1 << pattern.lane_bits
+    banks = [served(cost.name, _WORD_BYTES, lanes, reading=reading).banks for reading in (False, True)]
+    return round(sum([words * lanes / one for one in banks]) * cost.unit - _ROUNDING)
+
+
+def _foreseen(found: Foreseen, pattern: Pattern, slots: int, cost: Cost) -> int:
+    """What a way ranks at, at least, that costs so many slots at least, by what is known of it before it is made."""
+    listings = prices_of(cost.name, 1 << pattern.lane_bits)
+    if listings is None or min(listings.instructions.values()) < 0:
+        return slots
+    issued = fsum([listings.instructions[name] * count for name, count in found.charges.items()])
+    memory = float(slots)
+    if found.accesses is not None:
+        steps = [step for step, _ in found.accesses]
+        cycles = access_cycles(steps, pattern.subgroups, 1 << pattern.lane_bits, cost.name)
+        memory = sum([one * times for one, (_, times) in zip(cycles, found.accesses, strict=True)]) * cost.unit
+    least = round(max(issued, memory) - _ROUNDING)
+    return rank(max(least, slots), round(issued - _ROUNDING))[0]

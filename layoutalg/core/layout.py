@@ -74,6 +74,9 @@ class Layout(Relation, Notation):
         >>> Layout.parse("d0 = 8@lane, d1 = 4@reg | replicas 2@lane:8 | offset 3@sg").axes
         {'sg': 1, 'lane': 16, 'reg': 4}
         """
+        usual = read_usual(text) if text.__class__ is str else None
+        if usual is not None:
+            return Layout.as_written(usual.dims, usual.replicas, (), usual.names, usual.origins)
         reader = Reader(text)
         layout = read_layout(reader)
         reader.finish()

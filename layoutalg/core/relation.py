@@ -10,8 +10,8 @@ A `Relation` is a `Layout` without its operations. The algebra, the views and th
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from typing import Any, NoReturn, Self, cast
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, NoReturn, Self
 
 from layoutalg.core.errors import ConversionError, LayoutError
 from layoutalg.core.extents import Condition, Extent, add, conditions, multiply
@@ -21,39 +21,39 @@ from layoutalg.core.factors import (
     Place,
     XorFactor,
     XorFoundError,
-    as_factor,
     as_name,
     as_places,
-    default_names,
     merge_factors,
     natural_order,
     size_of,
 )
-from layoutalg.core.limits import MAX_EXTENT, MAX_SIZE, MAX_START, MOST_GIVEN
-from layoutalg.core.messages import number_text, shown
+from layoutalg.core.given import MACHINE, default_labels, given_factors, given_labels, given_replicas, given_starts
+from layoutalg.core.messages import shown
 from layoutalg.core.replicas import merge_replicas, same_replicas
 from layoutalg.core.text import LayoutParts, layout_text
-from layoutalg.core.whole_numbers import as_whole, listed
+from layoutalg.core.whole_numbers import listed
 from layoutalg.core.xor.digits import spans as xor_spans
 from layoutalg.core.xor.forms import canonical_form, equality_form, plain_replicas
 
 __all__ = ["MACHINE", "Relation", "as_layout"]
 
-MACHINE = ("sg", "lane", "reg")
-"""The axes of a GPU's machine, outermost first: subgroup, lane, register."""
-
-
 _NONE: tuple[tuple[str, int], ...] = ()
 
 
-class Relation:
+class _Unfinished:
+    """The parts of a relation while they are put in: plain assignments, which a relation refuses, take a third of the time."""
+
+    __slots__ = ("_canonical", "_codomain", "_offsets", "_origins", "_working", "dims", "flips", "names", "replicas")
+
+
+class Relation(_Unfinished):
     """The data of a layout: immutable, hashable, `==` by meaning (see `Layout` for the arguments).
 
     >>> Layout.parse("d0 = 4@lane") == Layout.parse("d0 = 2@lane:2 2@lane")
     True
     """
 
-    __slots__ = ("_canonical", "_codomain", "_offsets", "_origins", "_working", "dims", "flips", "names", "replicas")
+    __slots__ = ()
 
     dims: tuple[tuple[Factor, ...], ...]
     """The factors of each dimension, major to minor."""
@@ -82,35 +82,29 @@ class Relation:
         flips: Iterable[Place] | None = None,
     ) -> None:
         try:
-            checked, moves = _factors(dims, replicas, flips is not None)
+            checked = given_factors(dims, flips is not None)
+            copies = () if replicas is _NONE else given_replicas(replicas, flips is not None)
         except XorFoundError as found:
             if type(found.args[0]) is XorFactor:  # taken from a layout, whose flips would be lost
                 raise LayoutError(
                     f"{found.args[0]} flips places (XOR): expected the layout's flips beside it"
                 ) from None
             flips = ()
-            checked, moves = _factors(dims, replicas, True)
-        rank = len(checked)
-        for factors in checked:
-            if len(factors) > 2 and _whole_size(factors) > MAX_SIZE:
-                raise LayoutError(f"a dimension of {number_text(size_of(factors))} elements: expected at most 2^62")
-        for factor in moves:
-            if factor[2] is None and factor.extent != 1:
-                raise LayoutError(f"replica {factor}: a replica needs an axis to be repeated along")
+            checked, copies = given_factors(dims, True), given_replicas(replicas, True)
         if names is None and origins is None:
-            labels, starts = default_names(rank), (0,) * rank
+            labels, starts = default_labels(len(checked))
         else:
-            labels, starts = _labels(rank, names, origins)
-        kept = () if offsets is _NONE else _starts(offsets)
+            labels, starts = given_labels(len(checked), names, origins)
+        kept = () if offsets is _NONE else given_starts(offsets)
         order = None if codomain is None else tuple([as_name(a, "axis") for a in listed(codomain, "codomain")])
         if flips is None:
-            _fill(self, checked, moves, kept, labels, starts, order)
-        else:
-            _fill(self, checked, moves, kept, labels, starts, order, tuple(as_places(flips)))
-            form = self.canonical()  # every flipped place has a factor that says so, and equal layouts answer alike
-            _fill(self, form.dims, form.replicas, form._offsets, labels, starts, order, form.flips)
-            _set(self, "_working", {})
-            _set(self, "_canonical", form)
+            _fill(self, checked, copies, kept, labels, starts, order)
+            return
+        _fill(self, checked, copies, kept, labels, starts, order, tuple(as_places(flips)))
+        form = self.canonical()  # every flipped place has a factor that says so, and equal layouts answer alike
+        _fill(self, form.dims, form.replicas, form._offsets, labels, starts, order, form.flips)
+        _set(self, "_working", {})
+        _set(self, "_canonical", form)
 
     @classmethod
     def of_parts(
@@ -161,7 +155,7 @@ class Relation:
         Layout.parse('d0 = 16@lane')
         """
         layout = object.__new__(cls)
-        _fill(layout, dims, replicas, (), default_names(len(dims)), (0,) * len(dims), None)
+        _fill(layout, dims, replicas, (), *default_labels(len(dims)), None)
         if merged:
             _set(layout, "_canonical", layout)
         return layout
@@ -399,67 +393,7 @@ def _same_with_xor(a: Relation, b: Relation) -> bool:
 
 
 _set = object.__setattr__
-_new = cast("Any", tuple).__new__
-
-
-def _factors(
-    dims: Iterable[Iterable[FactorLike]], replicas: Iterable[FactorLike], xor: bool
-) -> tuple[tuple[tuple[Factor, ...], ...], tuple[Factor, ...]]:
-    """Check the factors that a caller gave; raises `XorFoundError` for one that flips places unless `xor`."""
-    checked = tuple([_checked(factors, xor) for factors in listed(dims, "dimensions")])
-    if isinstance(replicas, tuple) and not replicas:
-        return checked, ()
-    return checked, tuple([as_factor(f, xor) for f in listed(replicas, "replicas")])
-
-
-_KNOWN = frozenset((*MACHINE, "addr", *default_names(8)))
-"""Axes whose names need no check."""
-
-
-def _checked(factors: Iterable[FactorLike], xor: bool) -> tuple[Factor, ...]:
-    """The factors of one dimension; the usual ones are known at a glance, `as_factor` looks at the others."""
-    # A Factor that a caller made by hand was not checked; an XorFactor cannot be taken apart. bool is not int here.
-    given: Any = factors
-    if (given.__class__ is not list and given.__class__ is not tuple) or len(given) > MOST_GIVEN:
-        given = listed(factors, "factors")
-    found: list[Factor] = []
-    for one in given:
-        kind = one.__class__
-        if (kind is tuple or kind is Factor) and len(one) == 3:
-            extent, stride, axis = one
-            if (
-                extent.__class__ is int
-                and stride.__class__ is int
-                and 0 < extent <= MAX_EXTENT
-                and 0 < stride <= MAX_START
-                and axis.__class__ is str
-                and axis in _KNOWN
-            ):
-                found.append(one if kind is Factor else _new(Factor, one))
-                continue
-        found.append(as_factor(one, xor))
-    return tuple(found)
-
-
-def _whole_size(factors: tuple[Factor, ...]) -> int:
-    """The elements of a dimension; 0 where an extent is a symbol."""
-    size = 1
-    for factor in factors:
-        size *= factor[0] if type(factor[0]) is int else 0
-    return size
-
-
-def _labels(
-    rank: int, names: Iterable[str] | None, origins: Iterable[int] | None
-) -> tuple[tuple[str, ...], tuple[int, ...]]:
-    """The names and origins that a caller gave, checked."""
-    starts = (0,) * rank if origins is None else tuple([as_whole(o, "origin") for o in listed(origins, "origins")])
-    labels = default_names(rank) if names is None else tuple([as_name(n, "dimension") for n in listed(names, "names")])
-    if len(labels) != rank or len(starts) != rank:
-        raise LayoutError(f"{rank} dimensions with {len(labels)} names and {len(starts)} origins")
-    if len(set(labels)) != rank:
-        raise LayoutError(f"dimension names {list(labels)}: a name stands twice")
-    return labels, starts
+_become: Callable[[object, type], None] = vars(object)["__class__"].__set__
 
 
 def _fill(
@@ -472,24 +406,18 @@ def _fill(
     codomain: tuple[str, ...] | None,
     flips: tuple[Place, ...] | None = None,
 ) -> None:
-    _set(layout, "flips", flips)
-    _set(layout, "dims", dims)
-    _set(layout, "replicas", replicas)
-    _set(layout, "_offsets", offsets)
-    _set(layout, "names", names)
-    _set(layout, "_origins", origins)
-    _set(layout, "_codomain", codomain)
-    _set(layout, "_canonical", None)
-
-
-def _starts(offsets: object) -> tuple[tuple[str, int], ...]:
-    """The offsets that a caller gave, sorted, without those of 0."""
-    try:
-        pairs: dict[Any, Any] = dict(cast("Any", offsets))
-    except (TypeError, ValueError):
-        raise LayoutError(f"offsets {shown(offsets)}: expected an offset per axis, such as {{'addr': 64}}") from None
-    found = [(as_name(axis, "axis"), as_whole(start, f"offset of {axis}")) for axis, start in pairs.items()]
-    return tuple(sorted((axis, start) for axis, start in found if start))
+    parts: Any = layout
+    kind = layout.__class__
+    _become(parts, _Unfinished)
+    parts.flips = flips
+    parts.dims = dims
+    parts.replicas = replicas
+    parts._offsets = offsets
+    parts.names = names
+    parts._origins = origins
+    parts._codomain = codomain
+    parts._canonical = None
+    parts.__class__ = kind
 
 
 def as_layout(value: object, what: str = "layout") -> None:

@@ -14,7 +14,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from math import prod
-from typing import NamedTuple
+from typing import Any, NamedTuple, cast
 
 from layoutalg.core.extents import Extent, extent_text, read_extent
 from layoutalg.core.factors import Factor, Place, Places, XorFactor, xor_factor
@@ -38,6 +38,7 @@ _LIST = rf"{_FACTOR}(?:[ \t\r\n]++{_FACTOR})*+{_GAP}"
 _CLAUSE = rf"{_NAME}{_GAP}={_GAP}(?:1{_GAP}(?=[,|]|\Z)|{_LIST})"
 _USUAL = re.compile(rf"{_GAP}{_CLAUSE}(?:,{_GAP}{_CLAUSE})*+(?:\|{_GAP}replicas[ \t\r\n]++{_LIST})?+")
 """A text of numbers alone, with replicas or without; whatever else is read word by word."""
+_new = cast("Any", tuple).__new__
 _EACH = re.compile(r"([0-9]+)@([A-Za-z0-9_]+)(?::([0-9]+))?")
 
 
@@ -151,7 +152,7 @@ def read_usual(text: str) -> LayoutParts | None:
 def _usual_factors(text: str) -> tuple[Factor, ...]:
     return tuple(
         [
-            Factor(int(extent)) if axis == "_" else Factor(int(extent), int(stride) if stride else 1, axis)
+            _new(Factor, (int(extent), int(stride) if stride else 1, axis) if axis != "_" else (int(extent), 0, None))
             for extent, axis, stride in _EACH.findall(text)
         ]
     )

@@ -11,7 +11,9 @@ What counts conflicts of layouts in general is `layoutalg.memory.conflicts`; thi
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from functools import lru_cache
+from typing import NamedTuple
 
 import numpy as np
 
@@ -19,9 +21,12 @@ from layoutalg.conversion.program.matrices import matrix_access
 from layoutalg.conversion.program.program import Program
 from layoutalg.conversion.program.steps import BANKS, WORD, Address, Load, Store
 from layoutalg.hardware.shared_memory import CYCLE_BYTES, Served, rates, served
-from layoutalg.memory.conflicts import Banks, Conflicts, count_conflicts
+from layoutalg.memory.conflicts import Banks, count_conflicts
 
-__all__ = ["access_ways", "program_cycles", "program_ways"]
+__all__ = ["access_cycles", "access_ways", "program_cycles", "program_ways"]
+
+_FEW = 1024
+"""The places that the lanes of a subgroup access at once, up to which they are counted one by one."""
 
 
 def access_ways(
@@ -37,6 +42,13 @@ def access_ways(
     return _conflicts(address, count, subgroups, lanes, where, bits, Served(BANKS, ())).ways
 
 
+class Waits(NamedTuple):
+    """What a store or load costs: the most cycles that a phase takes, and those of all phases of the slowest subgroup."""
+
+    ways: int
+    cycles: int
+
+
 @lru_cache(maxsize=4096)
 def _conflicts(
     address: Address,
@@ -46,7 +58,22 @@ def _conflicts(
     where: tuple[int, ...] | None,
     bits: int,
     together: Served,
-) -> Conflicts:
+) -> Waits:
+    few = lanes * count <= _FEW and count & (count - 1) == 0
+    found = _counted_lane_by_lane(address, count, subgroups, lanes, where, bits, together) if few else None
+    return found or _counted(address, count, subgroups, lanes, where, bits, together)
+
+
+def _counted(
+    address: Address,
+    count: int,
+    subgroups: int,
+    lanes: int,
+    where: tuple[int, ...] | None,
+    bits: int,
+    together: Served,
+) -> Waits:
+    """What `memory.conflicts` says of an access of any size."""
     table = (address.of(np.arange(subgroups), np.arange(lanes))[..., None] + np.arange(count)).reshape(-1)
     held = np.arange(table.size).reshape(subgroups, lanes, count)
     if where is not None:
@@ -54,12 +81,85 @@ def _conflicts(
         held = np.where(active[..., None], held, -1)
     if together.order:
         held = held[:, list(together.order)]
-    return count_conflicts(held, table, Banks(together.banks, WORD // 8, bits), count, together.most)
+    found = count_conflicts(held, table, Banks(together.banks, WORD // 8, bits), count, together.most)
+    return Waits(found.ways, found.cycles)
+
+
+def _counted_lane_by_lane(
+    address: Address,
+    count: int,
+    subgroups: int,
+    lanes: int,
+    where: tuple[int, ...] | None,
+    bits: int,
+    together: Served,
+) -> Waits | None:
+    """The same for a small subgroup, for which numpy's arrays take longer than the counting; None where no lane takes part.
+
+    Subgroups whose addresses lie a number of words apart meet in other banks, but meet as often: one of them is counted.
+    """
+    cell, order = bits // 8, together.order or range(lanes)
+    of_lanes, of_subgroups = (_moves(address, axis, size) for axis, size in (("lane", lanes), ("sg", subgroups)))
+    add: Callable[[int, int], int] = int.__xor__ if address.xor else int.__add__
+    masks = (-1,) * subgroups if where is None else where
+    if where is None:
+        starts = [*[add(at, of_subgroups[0]) for at in of_lanes], *[add(of_lanes[0], more) for more in of_subgroups]]
+    else:
+        every = [
+            (at, more, mask >> i & 1)
+            for more, mask in zip(of_subgroups, masks, strict=True)
+            for i, at in enumerate(of_lanes)
+        ]
+        starts = [add(at, more) for at, more, active in every if active]
+    joined = 0
+    for at in starts:
+        joined |= at
+    size = min(count, joined & -joined) if joined else count  # so many places at once: all starts are multiples
+    alike = size == count or not address.xor
+    rows = {
+        (more * cell % (WORD // 8) if alike else more, mask): (more, mask)
+        for more, mask in zip(of_subgroups, masks, strict=True)
+    }
+    phase = min(together.banks * WORD // 8 // (size * cell), lanes, together.most)
+    spread = range(max(1, size * cell * 8 // WORD))
+    ways = cycles = 0
+    for more, mask in rows.values():
+        begun = [add(of_lanes[lane], more) if mask >> lane & 1 else None for lane in order]
+        taken = 0
+        for step in range(0, count, size):
+            for first in range(0, lanes, phase):
+                words = {(at + step) * cell * 8 // WORD for at in begun[first : first + phase] if at is not None}
+                if words:
+                    if len(spread) > 1:
+                        words = {word + i for word in words for i in spread}
+                    met = [word % together.banks for word in words]
+                    worst = max(map(met.count, set(met))) if len(set(met)) < len(met) else 1
+                    ways, taken = max(ways, worst), taken + worst
+        cycles = max(cycles, taken)
+    return Waits(ways, cycles) if ways else None
+
+
+def _moves(address: Address, axis: str, count: int) -> list[int]:
+    """What each number of an axis brings into an address; that of the lanes begins at the address's constant."""
+    base = address.base if axis == "lane" else 0
+    if address.xor:
+        terms = address.lane if axis == "lane" else address.sg
+        found = [base]
+        for term in terms:
+            found += [one ^ term for one in found]
+        return [found[number & len(found) - 1] for number in range(count)]
+    found = [base] * count
+    start = dict(address.plus).get(axis, 0)
+    for name, divisor, extent, stride in address.factors:
+        if name == axis:
+            found = [one + number // divisor % extent * stride for number, one in enumerate(found, start)]
+    return found
 
 
 def program_ways(program: Program, chip: str = "generic") -> list[int]:
     """The most cycles that a phase of each store and load takes, in their order; 1 is free of conflicts."""
-    return [one.ways for one in _accesses(program, chip)]
+    steps = [step for step in program.steps if isinstance(step, (Store, Load))]
+    return [one.ways for one in _accesses(steps, program.subgroups, program.lanes, chip)]
 
 
 def program_cycles(program: Program, chip: str = "generic") -> float:
@@ -74,45 +174,48 @@ def program_cycles(program: Program, chip: str = "generic") -> float:
     >>> program_cycles(Program(1, 16, 32, 1, 1, (0,), (store,), (0,)), "bmg")
     0.5
     """
-    found = _accesses(program, chip)
+    steps = [step for step in program.steps if isinstance(step, (Store, Load))]
+    return sum(access_cycles(steps, program.subgroups, program.lanes, chip))
+
+
+def access_cycles(steps: Sequence[Store | Load], subgroups: int, lanes: int, chip: str) -> list[float]:
+    """The cycles of each store and load, as `program_cycles` adds them up."""
+    found = _accesses(steps, subgroups, lanes, chip)
     known = rates(chip)
     if known is None or known.least == CYCLE_BYTES:
-        return sum([one.cycles for one in found])
-    steps = [step for step in program.steps if isinstance(step, (Store, Load))]
-    cycles = 0.0
+        return [one.cycles for one in found]
+    cycles: list[float] = []
     for step, one in zip(steps, found, strict=True):
-        count = len(step.words if isinstance(step, Store) else step.to)
-        moved = max(count * step.bits // 8 * program.lanes, known.least)
-        cycles += min(one.cycles, moved / CYCLE_BYTES) if one.ways == 1 else one.cycles
+        moved = max(len(step[0]) * step.bits // 8 * lanes, known.least)
+        cycles.append(min(one.cycles, moved / CYCLE_BYTES) if one.ways == 1 else one.cycles)
     return cycles
 
 
-def _accesses(program: Program, chip: str) -> list[Conflicts]:
-    """What each store and load of a program costs, in their order."""
-    found: list[Conflicts] = []
-    known: dict[object, Conflicts] = {}  # where an access begins rotates the banks, for all lanes alike
-    for step in program.steps:
-        if isinstance(step, (Store, Load)):
-            reading = isinstance(step, Load)
-            at, bits, count, where = step.address, step.bits, len(step[0]), None if reading else step.where
-            base = 0 if at.xor else at.base % (WORD // bits)  # inside a word
-            key = reading, count, base, at.xor, at.lane, at.sg, at.factors, at.plus, where, bits, step.matrix
-            one = known.get(key)
-            if one is None:
-                one = known[key] = _access(program, step, chip)
-            found.append(one)
+def _accesses(steps: Sequence[Store | Load], subgroups: int, lanes: int, chip: str) -> list[Waits]:
+    """What each store and load costs, in their order."""
+    found: list[Waits] = []
+    known: dict[object, Waits] = {}  # where an access begins rotates the banks, for all lanes alike
+    for step in steps:
+        reading = isinstance(step, Load)
+        at, bits, count, where = step.address, step.bits, len(step[0]), None if reading else step.where
+        base = 0 if at.xor else at.base % (WORD // bits)  # inside a word
+        key = reading, count, base, at.xor, at.lane, at.sg, at.factors, at.plus, where, bits, step.matrix
+        one = known.get(key)
+        if one is None:
+            one = known[key] = _access(step, subgroups, lanes, chip)
+        found.append(one)
     return found
 
 
-def _access(program: Program, step: Store | Load, chip: str) -> Conflicts:
+def _access(step: Store | Load, subgroups: int, lanes: int, chip: str) -> Waits:
     """What one store or load costs."""
     reading = isinstance(step, Load)
     at, bits, count, where = step.address, step.bits, len(step[0]), None if reading else step.where
     if step.matrix:
-        count, mask = matrix_access(step.matrix, count, program.lanes)
-        where = (mask,) * program.subgroups
+        count, mask = matrix_access(step.matrix, count, lanes)
+        where = (mask,) * subgroups
     if step.matrix == "block":
-        at = Address(factors=(("lane", 1, program.lanes, count),))
+        at = Address(factors=(("lane", 1, lanes, count),))
     anywhere = at.based(0 if at.xor else at.base % (WORD // bits))
-    together = served(chip, count * bits // 8, program.lanes, reading=reading)
-    return _conflicts(anywhere, count, program.subgroups, program.lanes, where, bits, together)
+    together = served(chip, count * bits // 8, lanes, reading=reading)
+    return _conflicts(anywhere, count, subgroups, lanes, where, bits, together)

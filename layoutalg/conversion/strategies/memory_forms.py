@@ -25,17 +25,21 @@ lanes meet in no bank.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
+from typing import Any
 
 from layoutalg.conversion.program.builder import Builder
 from layoutalg.conversion.program.program import Program
-from layoutalg.conversion.program.steps import BANKS, VECTOR, WORD, Address
+from layoutalg.conversion.program.steps import BANKS, VECTOR, WORD, Address, Load, Store
 from layoutalg.conversion.strategies.byte_exchange import merged, with_parts
+from layoutalg.conversion.strategies.foreseen import Foreseen, Side, least_charges
 from layoutalg.conversion.strategies.padding import Touch, placed
 from layoutalg.conversion.strategies.renaming import packed, sums, unpacked, with_cells
 from layoutalg.conversion.strategies.through_memory import keeps_subgroups, storing, sum_factors
+from layoutalg.core.lazy import once
 from layoutalg.hardware.chips import target_info
 from layoutalg.hardware.shared_memory import served, widest
 from layoutalg.memory.machine_bits import Place, View
@@ -143,7 +147,7 @@ def forms_of(
     *,
     blocks: bool = True,
     everyone: bool = False,
-) -> list[tuple[str, Callable[[], Program]]]:
+) -> list[tuple[str, _Form]]:
     """The ways by the accesses that a chip has, each with its name and what makes it; none where no form fits.
 
     Without `blocks` Intel's block messages are none of them: only its graphics compiler knows their names.
@@ -155,7 +159,7 @@ def forms_of(
     cell = (("reg", 0),) * wide
     problem = _Problem((*cell, *before), (*cell, *after), source, destination, element_bits, wide, target)
     return [
-        (name, partial(_program, problem, chunk, first, second, limit, everyone=everyone))
+        (name, _Form(problem, chunk, first, second, limit, everyone))
         for name, chunk, first, second in _forms(problem, blocks)
     ]
 
@@ -289,9 +293,8 @@ def _chunks(problem: _Problem) -> list[tuple[int, ...]]:
         if len(common) >= within:
             words = common[:within]
             found.append(tuple([*words, *[bit for bit in (*common, *own) if bit not in words]][: len(own)]))
-            if (
-                len(common) > within and most > within + VECTOR.bit_length() - 1
-            ):  # of 32 bytes, words may lie out of order
+            wider = most > within + VECTOR.bit_length() - 1  # words of 32 bytes may lie out of order
+            if wider and len(common) > within:
                 found.append(tuple(dict.fromkeys(found[-1]))[: most - 1])
         found.append(tuple(own))
     whole = [tuple(dict.fromkeys(one))[:most] for one in found]
@@ -299,48 +302,97 @@ def _chunks(problem: _Problem) -> list[tuple[int, ...]]:
     return list(dict.fromkeys([*whole, *shorter]))  # AMD's chips load twice 8 bytes at once
 
 
-def _program(
-    problem: _Problem, chunk: tuple[int, ...], stores: _Side, loads: _Side, limit: int | None, *, everyone: bool
-) -> Program:
-    """The program, in as many rounds as a limit of memory makes necessary, and registers allow."""
-    moved = {*chunk, *stores.vector, *loads.vector, *stores.parts, *loads.parts, *stores.rows, *loads.rows}
-    count, bits = len(problem.before), problem.bits
-    both = [bit for bit in problem.registers(True) if problem.before[bit][0] == "reg" and bit not in moved]
-    rounds: list[int] = []
-    while limit is not None and bits // 8 << count - len(rounds) > limit and both:
-        rounds.append(both.pop())
-    upper = [bit for bit in range(count) if bit not in chunk and bit not in rounds]
-    touched = [_touch(problem, side, upper, after=bool(i)) for i, side in enumerate((stores, loads))]
+@dataclass(frozen=True, slots=True)
+class _Form:
+    """A form that fits: what makes its program, and what is known of that before."""
+
+    problem: _Problem
+    chunk: tuple[int, ...]
+    stores: _Side
+    loads: _Side
+    limit: int | None
+    everyone: bool
+    kept: dict[str, Any] = field(default_factory=dict[str, Any], compare=False, repr=False)
+
+    def rounds(self) -> list[int]:
+        """The bits that tell rounds apart, as many as a limit of memory makes necessary, and registers allow."""
+        problem, stores, loads = self.problem, self.stores, self.loads
+        moved = {*self.chunk, *stores.vector, *loads.vector, *stores.parts, *loads.parts, *stores.rows, *loads.rows}
+        count, bits = len(problem.before), problem.bits
+        both = [bit for bit in problem.registers(True) if problem.before[bit][0] == "reg" and bit not in moved]
+        rounds: list[int] = []
+        while self.limit is not None and bits // 8 << count - len(rounds) > self.limit and both:
+            rounds.append(both.pop())
+        return rounds
+
+    def least(self) -> Foreseen:
+        """What is known without a place for anything."""
+        rounds = 1 << len(self.rounds())
+        sides = [_foreseen(self.problem, side, after=bool(i)) for i, side in enumerate((self.stores, self.loads))]
+        return Foreseen(least_charges(sides[0], sides[1], rounds, 1 << self.problem.destination.widths["sg"]))
+
+    def placed(self) -> Foreseen:
+        """What is known with the places of chunks: the accesses too."""
+        _, _, writing, reading = self._accesses()
+        where = None if self.everyone else storing(self.problem.source)
+        stores = writing.alike(partial(Store, where=where, bits=writing.unit, matrix=self.stores.matrix))
+        loads = reading.alike(partial(Load, bits=reading.unit, matrix=self.loads.matrix))
+        return Foreseen(self.least().charges, (*stores, *loads))
+
+    def _accesses(self) -> tuple[list[int], int, _Access, _Access]:
+        """The bits that tell rounds apart, the bytes of memory, and the accesses of both sides."""
+        return once(self.kept, "accesses", lambda: _accesses_of(self))
+
+    def __call__(self) -> Program:
+        problem, stores, loads = self.problem, self.stores, self.loads
+        rounds, size, writing, reading = self._accesses()
+        scope = "subgroup" if keeps_subgroups(problem.source, problem.destination) else "workgroup"
+        builder, words = _packed(problem, stores)
+        where = None if self.everyone else storing(problem.source)
+        arrived: dict[int, int] = {}
+        for number in range(1 << len(rounds)):
+            if number:
+                builder.barrier(scope)
+            for register, address in writing.all(number):
+                stored = [words[register + step] for step in writing.steps]
+                builder.store(stored, address, where, writing.unit, stores.matrix)
+            builder.barrier(scope)
+            for register, address in reading.all(number):
+                loaded = builder.load(len(reading.steps), address, reading.unit, loads.matrix)
+                arrived |= {register + step: word for step, word in zip(reading.steps, loaded, strict=True)}
+        unpack = _unpacked(problem, loads, builder, arrived)
+        registers = 1 << problem.source.widths["reg"], 1 << problem.destination.widths["reg"]
+        return builder.program(*registers, unpack, slm_bytes=size)
+
+
+def _accesses_of(form: _Form) -> tuple[list[int], int, _Access, _Access]:
+    problem, chunk, rounds = form.problem, form.chunk, form.rounds()
+    sides = form.stores, form.loads
+    upper = [bit for bit in range(len(problem.before)) if bit not in chunk and bit not in rounds]
+    touched = [_touch(problem, side, upper, after=bool(i)) for i, side in enumerate(sides)]
     if not target_info(problem.target).has_dpas:
         touched = [one._replace(groups=problem.subgroups(bool(i))) for i, one in enumerate(touched)]
     orders = [sorted(upper, key=lambda bit: _rank(side[bit])) for side in (problem.after, problem.before)]
     amd = target_info(problem.target).vendor == "amd"
-    joined, copied = _joined(problem, loads, upper) if amd else ([], 0)
-    place = placed(chunk, upper, bits, touched, orders, amd, joined, copied)
-    size = -(-place.size // 16) * 16
-    scope = "subgroup" if keeps_subgroups(problem.source, problem.destination) else "workgroup"
-    writing = _Access(problem, stores, place.weights, rounds, after=False)
-    reading = _Access(problem, loads, place.weights, rounds, after=True)
-    builder, words = _packed(problem, stores)
-    where = None if everyone else storing(problem.source)
-    arrived: dict[int, int] = {}
-    for number in range(1 << len(rounds)):
-        if number:
-            builder.barrier(scope)
-        for register, address in writing.all(number):
-            stored = [words[register + step] for step in writing.steps]
-            builder.store(stored, address, where, writing.unit, stores.matrix)
-        builder.barrier(scope)
-        for register, address in reading.all(number):
-            loaded = builder.load(len(reading.steps), address, reading.unit, loads.matrix)
-            arrived |= {register + step: word for step, word in zip(reading.steps, loaded, strict=True)}
-    unpack = _unpacked(problem, loads, builder, arrived)
-    registers = 1 << problem.source.widths["reg"], 1 << problem.destination.widths["reg"]
-    return builder.program(*registers, unpack, slm_bytes=size)
+    joined, copied = _joined(problem, form.loads, upper) if amd else ([], 0)
+    place = placed(chunk, upper, problem.bits, touched, orders, amd, joined, copied)
+    writing, reading = (_Access(problem, side, place.weights, rounds, after=bool(i)) for i, side in enumerate(sides))
+    return rounds, -(-place.size // 16) * 16, writing, reading
+
+
+def _foreseen(problem: _Problem, side: _Side, *, after: bool) -> Side:
+    """The accesses of a side, counted."""
+    inside = {side.picked[0]} if side.picked else set(side.parts)
+    registers = problem.registers(after)
+    apart = [bit for bit in registers if bit not in inside and bit not in side.vector]
+    unit = WORD if side.parts or problem.bits == WORD else problem.bits
+    words = 1 << len(side.vector)
+    whole = problem.within == 0 and not after and list(side.vector) != registers[: len(side.vector)]
+    return Side(1 << len(apart), words, unit, side.matrix, words if whole else 0)
 
 
 def _joined(problem: _Problem, loads: _Side, upper: Sequence[int]) -> tuple[list[int], int]:
-    """The bits that tell apart loads which AMD's chips join two and two, and the words that are copied if they join others."""
+    """The bits that tell loads apart which AMD's chips join two and two, and the words that are copied elsewhere."""
     words = 1 << len(loads.vector)
     apart = [bit for bit in problem.registers(True) if bit not in (*loads.parts, *loads.vector)]
     if loads.matrix or words > VECTOR // 2 or not (loads.parts or problem.bits == WORD):
@@ -409,6 +461,13 @@ class _Access:
         for register, term in self._apart:
             found += [(one + register, at + term) for one, at in found]
         return [(register, Address(at, factors=self._factors)) for register, at in found]
+
+    def alike(self, step: Callable[[tuple[int, ...], Address], Store | Load]) -> list[tuple[Store | Load, int]]:
+        """One access of each kind, made from words and an address, and how many there are: they differ inside a word alone."""
+        words = tuple(range(len(self.steps)))
+        counts = Counter([address.base % (WORD // self.unit) for _, address in self.all(0)])
+        rounds = len(self._rounds)
+        return [(step(words, Address(at, factors=self._factors)), count * rounds) for at, count in counts.items()]
 
 
 def _packed(problem: _Problem, side: _Side) -> tuple[Builder, dict[int, int]]:

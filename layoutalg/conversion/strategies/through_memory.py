@@ -35,19 +35,31 @@ limit of memory, the elements go in several rounds through the same places.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
+from functools import partial
 from itertools import pairwise
 from typing import Literal, NamedTuple
 
 from layoutalg.conversion.program.builder import Builder
 from layoutalg.conversion.program.program import Program
-from layoutalg.conversion.program.steps import BANKS, VECTOR, WORD, Address
+from layoutalg.conversion.program.steps import BANKS, VECTOR, WORD, Address, Load, Store
+from layoutalg.conversion.strategies.foreseen import Foreseen, Side, least_charges
 from layoutalg.conversion.strategies.renaming import packed, sums, unpacked, with_cells
 from layoutalg.core.errors import SizeError
 from layoutalg.memory.bank_matrix import TileBits, bank_rows
 from layoutalg.memory.machine_bits import Place, View
 
-__all__ = ["BANK_BITS", "VECTOR_BITS", "fewest_bytes", "keeps_subgroups", "storing", "sum_factors", "through_memory"]
+__all__ = [
+    "BANK_BITS",
+    "VECTOR_BITS",
+    "fewest_bytes",
+    "fits",
+    "keeps_subgroups",
+    "storing",
+    "sum_factors",
+    "through_memory",
+]
 
 BANK_BITS, VECTOR_BITS = BANKS.bit_length() - 1, VECTOR.bit_length() - 1
 
@@ -100,20 +112,9 @@ def through_memory(
 
     Raises `SizeError` where a round would need more than `limit` however small.
     """
-    wide = 1 if element_bits > WORD else 0
-    bits = min(element_bits, WORD)
+    bits, wide = min(element_bits, WORD), 1 if element_bits > WORD else 0
     scope = "subgroup" if keeps_subgroups(source, destination) else "workgroup"
-    pairs = [(with_cells(a, wide), with_cells(b, wide)) for a, b in zip(source.places, destination.places, strict=True)]
-    pairs = [(("reg", 0), ("reg", 0))] * wide + pairs
-    rounds = _rounds(pairs, bits, limit)
-    pairs = [pair for pair in pairs if pair not in rounds]
-    lanes = source.widths["lane"], destination.widths["lane"]
-    if padded:
-        columns = _plain(pairs, int(padded == "destination"), common=True)
-    else:
-        columns = _columns(pairs, bits, *lanes) if arranged else _plain(pairs)
-    before = _Side.of([a for a, _ in pairs], [a for a, _ in rounds], columns, source, wide, bits, bool(padded))
-    after = _Side.of([b for _, b in pairs], [b for _, b in rounds], columns, destination, wide, bits, bool(padded))
+    size, before, after = _sides(source, destination, element_bits, limit, arranged=arranged, padded=padded)
 
     parts = WORD // bits
     number = {value: x for x, value in enumerate(sums([1 << bit for bit in before.words]))}  # by a register's number
@@ -134,11 +135,74 @@ def through_memory(
     found = [arrived[register] for register in sums([1 << bit for bit in after.words])]
     unpack = unpacked(found, after.words, after.inside, parts, destination.widths["reg"] + wide)
     registers = 1 << source.widths["reg"], 1 << destination.widths["reg"]
-    size = 1 << len(pairs)
     places = _padded(size - 1, bits) + 1 if padded else size
     return builder.program(
         *registers, unpack, slm_bytes=-(-places * bits // WORD) * (WORD // 8) if padded else bits // 8 * size
     )
+
+
+def foreseen(
+    source: View,
+    destination: View,
+    element_bits: int,
+    limit: int | None = None,
+    *,
+    arranged: bool = True,
+    padded: Literal["", "source", "destination"] = "",
+    everyone: bool = False,
+) -> Foreseen:
+    """What is known of the program that `through_memory` makes of the same, before it is made."""
+    _, before, after = _sides(source, destination, element_bits, limit, arranged=arranged, padded=padded)
+    where = None if everyone else storing(source)
+    rounds = len(before.rounds)
+    passed: list[Side] = []
+    accesses: list[tuple[Store | Load, int]] = []
+    for side in (before, after):
+        count, vector = rounds << len(side.registers), tuple(range(len(side.vector)))
+        lie_apart = element_bits >= WORD and side is before and side.vector != [*vector]
+        passed.append(Side(count, len(vector), side.bits, "", len(vector) if lie_apart else 0))
+        one = partial(Store, where=where) if side is before else Load
+        inside = Counter([0 if not side.padded else at % (WORD // side.bits) for _, at in side.accesses()])
+        accesses += [(one(vector, side.address(at), bits=side.bits), times * rounds) for at, times in inside.items()]
+    return Foreseen(least_charges(passed[0], passed[1], rounds, 1 << destination.widths["sg"]), tuple(accesses))
+
+
+def _sides(
+    source: View,
+    destination: View,
+    element_bits: int,
+    limit: int | None,
+    *,
+    arranged: bool,
+    padded: Literal["", "source", "destination"],
+) -> tuple[int, _Side, _Side]:
+    """The places of a round, and the accesses of both sides (see `through_memory`)."""
+    wide, bits = 1 if element_bits > WORD else 0, min(element_bits, WORD)
+    pairs = [(with_cells(a, wide), with_cells(b, wide)) for a, b in zip(source.places, destination.places, strict=True)]
+    pairs = [(("reg", 0), ("reg", 0))] * wide + pairs
+    rounds = _rounds(pairs, bits, limit)
+    pairs = [pair for pair in pairs if pair not in rounds]
+    lanes = source.widths["lane"], destination.widths["lane"]
+    if padded:
+        columns = _plain(pairs, int(padded == "destination"), common=True)
+    else:
+        columns = _columns(pairs, bits, *lanes) if arranged else _plain(pairs)
+    before = _Side.of([a for a, _ in pairs], [a for a, _ in rounds], columns, source, wide, bits, bool(padded))
+    after = _Side.of([b for _, b in pairs], [b for _, b in rounds], columns, destination, wide, bits, bool(padded))
+    return 1 << len(pairs), before, after
+
+
+def fits(source: View, destination: View, element_bits: int, limit: int) -> bool:
+    """Whether `limit` bytes are enough for a round, however small.
+
+    >>> from layoutalg.memory.machine_bits import view
+    >>> both = [view(Layout.parse(text)) for text in ("d0 = 4@reg, d1 = 4@lane", "d0 = 4@reg, d1 = 2@lane 2@lane:2")]
+    >>> fits(*both, 32, 16), fits(*both, 32, 12)
+    (True, False)
+    """
+    pairs = list(zip(source.places, destination.places, strict=True))
+    between = sum(not a[0] == b[0] == "reg" for a, b in pairs)
+    return min(element_bits, WORD) // 8 << between <= limit
 
 
 def storing(layout: View) -> tuple[int, ...] | None:

@@ -1,0 +1,152 @@
+"""The parts of a layout as a caller gives them, checked in one pass.
+
+>>> given_factors([[(2, 4, "sg"), [16, 1, "reg"]]])
+Traceback (most recent call last):
+layoutalg.core.errors.LayoutError: factor [16, 1, 'reg']: expected (extent, stride, axis)
+
+Programs write the same factors again and again, `(16, 1, "lane")` and its like. So a factor of two whole numbers along a usual
+axis is looked at once: from then on the same three values give the same object. What merely equals them is another thing
+(True is no extent, 16.0 is none), and is checked anew:
+
+>>> dims = given_factors([[(2, 4, "sg"), (16, 1, "reg")], [(16, 1, "reg")]])
+>>> dims[0][1] is dims[1][0]
+True
+>>> given_factors([[(16.0, 1, "reg")]])
+Traceback (most recent call last):
+layoutalg.core.errors.LayoutError: extent 16.0: expected a whole number, got float
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any, cast
+
+from layoutalg.core.errors import LayoutError
+from layoutalg.core.factors import Factor, as_factor, as_name, default_names, size_of
+from layoutalg.core.limits import MAX_EXTENT, MAX_SIZE, MAX_START, MOST_GIVEN
+from layoutalg.core.messages import number_text, shown
+from layoutalg.core.whole_numbers import as_whole, listed
+
+__all__ = ["MACHINE", "default_labels", "given_factors", "given_labels", "given_replicas", "given_starts"]
+
+MACHINE = ("sg", "lane", "reg")
+"""The axes of a GPU's machine, outermost first: subgroup, lane, register."""
+
+_AXES = frozenset((*MACHINE, "addr", *default_names(8)))
+"""Axes whose names need no check."""
+_SEEN: dict[tuple[Any, ...], Factor] = {}
+"""Factors that were found right, none of more than `_SMALL` values."""
+_MOST_SEEN = 4096
+_FEW, _SMALL = 3, 1 << 20
+"""So many factors, each of so many values, are never too many elements."""
+_LABELS = [(default_names(rank), (0,) * rank) for rank in range(9)]
+_seen = _SEEN.get
+_new = cast("Any", tuple).__new__
+
+
+def given_factors(dims: Any, xor: bool = False) -> tuple[tuple[Factor, ...], ...]:
+    """The factors of each dimension: an iterable of iterables of what `FactorLike` says.
+
+    Raises `LayoutError` for what is no factor, `XorFoundError` for one that flips places unless `xor`.
+
+    >>> given_factors([[(16, 1, "lane")], []])
+    ((Factor(extent=16, stride=1, axis='lane'),), ())
+    """
+    every: list[tuple[Factor, ...]] = []
+    for given in dims if dims.__class__ is list and len(dims) < MOST_GIVEN else listed(dims, "dimensions"):
+        few = (given.__class__ is list or given.__class__ is tuple) and len(given) <= _FEW
+        found: list[Factor] = []
+        for one in given if few else listed(given, "factors"):
+            # A Factor that a caller made by hand was not checked; an XorFactor cannot be taken apart. bool is not int here.
+            if (
+                (one.__class__ is tuple or one.__class__ is Factor)
+                and len(one) == 3
+                and one[0].__class__ is int
+                and one[1].__class__ is int
+                and one[2].__class__ is str
+            ):
+                factor = _seen(one)
+                if factor is None:
+                    factor = _looked_at(one, xor)
+                    few = few and one[0] <= _SMALL
+            else:
+                factor = as_factor(one, xor)
+                few = False
+            found.append(factor)
+        if not few and len(found) > 2 and _whole_size(found) > MAX_SIZE:
+            raise LayoutError(f"a dimension of {number_text(size_of(found))} elements: expected at most 2^62")
+        every.append(tuple(found))
+    return tuple(every)
+
+
+def given_replicas(replicas: object, xor: bool = False) -> tuple[Factor, ...]:
+    """The factors that belong to no dimension.
+
+    >>> given_replicas([(2, 16, "lane")])
+    (Factor(extent=2, stride=16, axis='lane'),)
+    """
+    copies = tuple([as_factor(one, xor) for one in listed(replicas, "replicas")])
+    for factor in copies:
+        if factor[2] is None and factor.extent != 1:
+            raise LayoutError(f"replica {factor}: a replica needs an axis to be repeated along")
+    return copies
+
+
+def _looked_at(given: tuple[int, int, str], xor: bool) -> Factor:
+    """The factor of two whole numbers and a text, checked; a usual one is known from then on."""
+    extent, stride, axis = given
+    if not (0 < extent <= MAX_EXTENT and 0 < stride <= MAX_START and axis in _AXES):
+        return as_factor(given, xor)
+    factor: Factor = _new(Factor, given)
+    if extent <= _SMALL and len(_SEEN) < _MOST_SEEN:
+        _SEEN[factor] = factor
+    return factor
+
+
+def _whole_size(factors: Iterable[Factor]) -> int:
+    """The elements of a dimension; 0 where an extent is a symbol."""
+    size = 1
+    for factor in factors:
+        size *= factor[0] if type(factor[0]) is int else 0
+    return size
+
+
+def default_labels(rank: int) -> tuple[tuple[str, ...], tuple[int, ...]]:
+    """The names and origins of so many dimensions that have none of their own.
+
+    >>> default_labels(2)
+    (('d0', 'd1'), (0, 0))
+    """
+    return _LABELS[rank] if rank < len(_LABELS) else (default_names(rank), (0,) * rank)
+
+
+def given_labels(
+    rank: int, names: Iterable[str] | None, origins: Iterable[int] | None
+) -> tuple[tuple[str, ...], tuple[int, ...]]:
+    """The names and origins of so many dimensions.
+
+    >>> given_labels(2, ("row", "row"), None)
+    Traceback (most recent call last):
+    layoutalg.core.errors.LayoutError: dimension names ['row', 'row']: a name stands twice
+    """
+    starts = (0,) * rank if origins is None else tuple([as_whole(o, "origin") for o in listed(origins, "origins")])
+    labels = default_names(rank) if names is None else tuple([as_name(n, "dimension") for n in listed(names, "names")])
+    if len(labels) != rank or len(starts) != rank:
+        raise LayoutError(f"{rank} dimensions with {len(labels)} names and {len(starts)} origins")
+    if len(set(labels)) != rank:
+        raise LayoutError(f"dimension names {list(labels)}: a name stands twice")
+    return labels, starts
+
+
+def given_starts(offsets: object) -> tuple[tuple[str, int], ...]:
+    """The offsets, sorted, without those of 0.
+
+    >>> given_starts({"lane": 3, "addr": 0})
+    (('lane', 3),)
+    """
+    try:
+        pairs: dict[Any, Any] = dict(cast("Mapping[Any, Any]", offsets))
+    except (TypeError, ValueError):
+        raise LayoutError(f"offsets {shown(offsets)}: expected an offset per axis, such as {{'addr': 64}}") from None
+    found = [(as_name(axis, "axis"), as_whole(start, f"offset of {axis}")) for axis, start in pairs.items()]
+    return tuple(sorted((axis, start) for axis, start in found if start))
