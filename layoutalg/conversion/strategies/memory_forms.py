@@ -293,8 +293,9 @@ def _chunks(problem: _Problem) -> list[tuple[int, ...]]:
         if len(common) >= within:
             words = common[:within]
             found.append(tuple([*words, *[bit for bit in (*common, *own) if bit not in words]][: len(own)]))
-            wider = most > within + VECTOR.bit_length() - 1  # words of 32 bytes may lie out of order
-            if wider and len(common) > within:
+            if (
+                most > within + VECTOR.bit_length() - 1 and len(common) > within
+            ):  # words of 32 bytes may lie out of order
                 found.append(tuple(dict.fromkeys(found[-1]))[: most - 1])
         found.append(tuple(own))
     whole = [tuple(dict.fromkeys(one))[:most] for one in found]
