@@ -371,9 +371,8 @@ class Gemm(Distributed, Launched):
         >>> [name for name, _ in la.plan_gemm(64, 64, 64, batch=2, bias="row").parameters][3:]
         ['bias', 'm', 'n', 'k', 'lda', 'ldb', 'ldc', 'stride_a', 'stride_b', 'stride_c']
         """
-        addresses = ("a", "b", "c", *(("bias",) if self.problem.bias else ()))
-        addresses += tuple(f"{side}_scale" for side in self.problem.scaled)
-        addresses += ("workspace",) if self.workspace_bytes else ()
+        addresses = ["a", "b", "c", *["bias"] * bool(self.problem.bias)]
+        addresses += [*(f"{side}_scale" for side in self.problem.scaled), *["workspace"] * bool(self.workspace_bytes)]
         strides = ("stride_a", "stride_b", "stride_c") if self.problem.batch > 1 else ()
         return (
             *((name, "i64") for name in addresses),

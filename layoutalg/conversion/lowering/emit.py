@@ -58,9 +58,10 @@ from collections.abc import Sequence
 from itertools import pairwise
 from math import gcd
 
+from layoutalg.conversion.lowering.barriers import CONTROL_BARRIER
 from layoutalg.conversion.lowering.fragment_vectors import cast, vector_sizes
 from layoutalg.conversion.lowering.indices import FIXED_WIDTH, Indices, named
-from layoutalg.conversion.lowering.operations import CONTROL_BARRIER, write_chain
+from layoutalg.conversion.lowering.operations import write_chain
 from layoutalg.conversion.lowering.shared_memory import ALIGNMENT, SHARED, declared_blocks, shared_bytes, shared_type
 from layoutalg.conversion.lowering.writer import Value, Writer, typed
 from layoutalg.conversion.program.liveness import liveness_of_chain

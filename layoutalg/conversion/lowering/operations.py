@@ -18,6 +18,7 @@ from collections.abc import Sequence
 from contextlib import nullcontext
 from itertools import groupby
 
+from layoutalg.conversion.lowering.barriers import write_barrier
 from layoutalg.conversion.lowering.fragment_vectors import (
     bitcast,
     element_at,
@@ -49,14 +50,7 @@ from layoutalg.conversion.program.steps import (
 )
 from layoutalg.core.errors import ConversionError
 
-__all__ = ["CONTROL_BARRIER", "write_chain"]
-
-CONTROL_BARRIER = "_Z22__spirv_ControlBarrieriii"
-"""OpControlBarrier by its name in SPIR-V's friendly LLVM IR: `gpu.barrier` is one of the workgroup, whatever its scope says."""
-_WORKGROUP, _SUBGROUP = 2, 3
-"""SPIR-V's scopes."""
-_SHARED_IN_ORDER = 0x108
-"""SPIR-V's semantics AcquireRelease | WorkgroupMemory: whoever waits sees what the others stored to shared memory."""
+__all__ = ["write_chain"]
 
 
 def write_chain(
@@ -83,7 +77,7 @@ def write_chain(
         memory = Views(indices, shared, chain) if shared.kind.startswith("memref") else Pointers(indices, shared)
     for program, needed in zip(chain, liveness_of_chain(chain), strict=True):
         if program.slm_bytes and used:
-            _wait("workgroup", indices, calls)  # before what others may still load is written over
+            write_barrier(indices, "workgroup", calls=calls)  # before what others may still load is written over
         used = used or program.slm_bytes > 0
         body = _Body(program, needed, memory if program.slm_bytes else None, indices, pieces, calls)
         last = program is chain[-1]
@@ -248,7 +242,7 @@ class _Body:
             case Load():
                 self._load(position, step)
             case Barrier(scope):
-                _wait(scope, self.indices, self.calls)
+                write_barrier(self.indices, scope, calls=self.calls)
             case _:
                 raise ConversionError(
                     f"step {position} is {step!r}: expected Select, Shuffle, Permute, LaneSwap, Regions, Store, Load or Barrier"
@@ -460,31 +454,6 @@ class _Body:
     def _double(self, low: Value, high: Value) -> Value:
         above = self.indices.binary("shli", self._extended(high), self.indices.constant(WORD, "i64"))
         return self.indices.binary("ori", self._extended(low), above)
-
-
-def _wait(scope: str, indices: Indices, calls: bool) -> None:
-    """A barrier that orders shared memory.
-
-    In a warp or wavefront, whose lanes execute together, it keeps LLVM from moving loads before stores.
-    """
-    writer = indices.writer
-    match (scope, indices.vendor):
-        case ("subgroup", "nvidia"):
-            everyone = indices.constant(0xFFFFFFFF)
-            writer.do('llvm.call_intrinsic "llvm.nvvm.bar.warp.sync"(%s) : (i32) -> ()', (everyone,))
-        case ("subgroup", "amd"):
-            writer.do('llvm.fence syncscope("wavefront") acq_rel')
-        case (_, "intel") if calls and (scope == "subgroup" or not indices.barriers_of_spaces):
-            number, order = (
-                indices.constant(_SUBGROUP if scope == "subgroup" else _WORKGROUP),
-                indices.constant(_SHARED_IN_ORDER),
-            )
-            form = f"llvm.call spir_funccc @{CONTROL_BARRIER}(%s, %s, %s) {{convergent}} : (i32, i32, i32) -> ()"
-            writer.do(form, (number, number, order))
-        case (_, "intel") if indices.barriers_of_spaces:
-            writer.do("gpu.barrier memfence [#gpu.address_space<workgroup>]")
-        case _:
-            writer.do("gpu.barrier")
 
 
 def _read_whole(program: Program) -> set[int]:

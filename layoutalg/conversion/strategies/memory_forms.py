@@ -14,13 +14,11 @@ two bits in registers. So a transpose of 32 x 32 words stores rows of four words
 36*(lane % 32) and 4*(lane % 32) + 4*(lane // 8 % 4)
 
 Transposed matrices take the half in a row from the lane's bits 2 to 4, and its bits 0 and 1 from the number of the row; where
-registers have those bits one above the other in words, byte permutes bring them there (`byte_exchange`). Bytes go in
-pairs, as halves, and a permute picks one of the two. gfx950 transposes blocks of 4x4 halves among 16 lanes
-(`ds_read_b64_tr_b16`).
+registers have those bits one above the other in words, byte permutes bring them there (`byte_exchange`). Bytes go in pairs, as
+halves, and a permute picks one of the two. gfx950 transposes 4x4 halves among 16 lanes (`ds_read_b64_tr_b16`).
 
-Intel's block messages move a place of each lane side by side, a register after the other. So the other side stores or loads 32
-bytes of what its lanes have in registers; padded lines would be no blocks. What is not in a row is placed by `padding`, so that
-lanes meet in no bank.
+Intel's block messages move a place of each lane side by side, a register after the other. So the other side moves 32 bytes of a
+lane's registers; padded lines would be no blocks. What is not in a row is placed by `padding`: lanes meet in no bank.
 """
 
 from __future__ import annotations

@@ -1,0 +1,47 @@
+"""Barriers that order shared memory, as each chip and version of LLVM has them.
+
+Lanes of a warp or wavefront execute together: a barrier among them only keeps LLVM from moving loads before stores. For Intel's
+GPUs one inside a subgroup is a call that becomes OpControlBarrier; one of the workgroup names its memory where LLVM can say so.
+
+>>> from layoutalg.conversion.lowering.writer import Writer
+>>> for target in ("sm_80", "bmg"):
+...     write_barrier(indices := Indices(Writer([]), 2, 32, target, 24), "workgroup", calls=False)
+...     print(indices.writer.text().strip())
+gpu.barrier
+gpu.barrier memfence [#gpu.address_space<workgroup>]
+"""
+
+from __future__ import annotations
+
+from layoutalg.conversion.lowering.indices import Indices
+
+__all__ = ["CONTROL_BARRIER", "write_barrier"]
+
+CONTROL_BARRIER = "_Z22__spirv_ControlBarrieriii"
+"""OpControlBarrier by its name in SPIR-V's friendly LLVM IR: `gpu.barrier` is one of the workgroup, whatever its scope says."""
+_WORKGROUP, _SUBGROUP = 2, 3
+"""SPIR-V's scopes."""
+_SHARED_IN_ORDER = 0x108
+"""SPIR-V's semantics AcquireRelease | WorkgroupMemory: whoever waits sees what the others stored to shared memory."""
+
+
+def write_barrier(indices: Indices, scope: str, *, calls: bool) -> None:
+    """Write the barrier of a "subgroup" or of the "workgroup"; `calls`: a function may be called, and is declared."""
+    writer = indices.writer
+    match (scope, indices.vendor):
+        case ("subgroup", "nvidia"):
+            everyone = indices.constant(0xFFFFFFFF)
+            writer.do('llvm.call_intrinsic "llvm.nvvm.bar.warp.sync"(%s) : (i32) -> ()', (everyone,))
+        case ("subgroup", "amd"):
+            writer.do('llvm.fence syncscope("wavefront") acq_rel')
+        case (_, "intel") if calls and (scope == "subgroup" or not indices.barriers_of_spaces):
+            number, order = (
+                indices.constant(_SUBGROUP if scope == "subgroup" else _WORKGROUP),
+                indices.constant(_SHARED_IN_ORDER),
+            )
+            form = f"llvm.call spir_funccc @{CONTROL_BARRIER}(%s, %s, %s) {{convergent}} : (i32, i32, i32) -> ()"
+            writer.do(form, (number, number, order))
+        case (_, "intel") if indices.barriers_of_spaces:
+            writer.do("gpu.barrier memfence [#gpu.address_space<workgroup>]")
+        case _:
+            writer.do("gpu.barrier")
