@@ -177,7 +177,7 @@ def _gpu_gemm(sizes: tuple[int, int, int], target: str, asked: Asked, options: d
 
 def _measure(plan: Gemm, options: dict[str, Any], count: int, file: Path | None) -> None:
     """Time the best candidates among those that have what was chosen, and keep the times."""
-    from layoutalg.gemm.measuring import measured_by, this_machine, top_plans, write_measured
+    from layoutalg.gemm.measuring import measured_by, read_measured, this_machine, top_plans, write_measured
     from layoutalg.gemm.options import TilingOptions, part
     from layoutalg.gemm.search import Choices
 
@@ -185,9 +185,20 @@ def _measure(plan: Gemm, options: dict[str, Any], count: int, file: Path | None)
         raise PlanError("--measure: needs --measured FILE, where the times are kept")
     choices = Choices(**part(TilingOptions, options))  # pyright: ignore[reportArgumentType]  it makes pairs of any sequences
     plans = top_plans(plan.problem, count, choices, llvm=plan.llvm, chip=plan.board)
+    if file.exists():
+        read_measured(file)
+    refused: PlanError | None = None
     with progress_bar("candidates") as progress:
-        rows = measured_by(this_machine, plans, progress)
-    write_measured(file, rows)
+        for number, one in enumerate(plans, 1):  # one that fails takes no other's time along
+            try:
+                write_measured(file, measured_by(this_machine, [one]))
+            except PlanError as problem:
+                refused = problem
+                if number == 1:
+                    raise
+            progress(number / len(plans))
+    if refused is not None:
+        click.echo(f"layoutalg: not every candidate was measured; the last that was refused: {refused}", err=True)
 
 
 def _measured_row(plan: Gemm, file: Path) -> PlanRow:
@@ -199,7 +210,11 @@ def _measured_row(plan: Gemm, file: Path) -> PlanRow:
     rows = read_measured(file)
     best = fastest(rows, plan.problem, Choices.of(plan.tiling), llvm=plan.llvm)
     if best is None:
-        return row("measured", "{measured_file} has no time for this problem; the model chose", measured_file=str(file))
+        return row(
+            "measured",
+            "{measured_file} has no time for this problem with such a tiling; the model chose",
+            measured_file=str(file),
+        )
     return row(
         "measured",
         "{measured_seconds:seconds} a launch on {measured_device}, the fastest in {measured_file}",
@@ -235,8 +250,8 @@ def _sampled(plan: Gemm, text: str, seed: int, count: int) -> PlanRow:
     from layoutalg.gemm.sampling import drawn, run_sample
     from layoutalg.show.plan_report import row
 
-    workgroups = drawn(plan, count, seed)
     check_size(plan)
+    workgroups = drawn(plan, count, seed)
     inputs = random_inputs(plan.problem, np.random.default_rng(seed))
     with progress_bar("workgroups") as progress:
         found = run_sample(plan, workgroups, *inputs, text=text, progress=progress)

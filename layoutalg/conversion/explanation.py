@@ -152,7 +152,7 @@ def _pressures(plan: ConversionPlan) -> Iterator[tuple[str, str]]:
     more = round(fewest.issued) - round(listed[0][0].issued)
     if fewest.slots < listed[0][0].slots:
         saved = counted(listed[0][0].slots - fewest.slots, "slot")
-        yield "fewer slots", f"{saved} less, but {counted(more, 'instruction')} more: {one.name}"
+        yield "fewer slots", f"{saved} fewer, but {counted(more, 'instruction')} more: {one.name}"
 
 
 def _cycles(cycles: float) -> str:

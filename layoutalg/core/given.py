@@ -18,7 +18,7 @@ layoutalg.core.errors.LayoutError: extent 16.0: expected a whole number, got flo
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, cast
 
 from layoutalg.core.errors import LayoutError
@@ -27,7 +27,15 @@ from layoutalg.core.limits import MAX_EXTENT, MAX_SIZE, MAX_START, MOST_GIVEN
 from layoutalg.core.messages import number_text, shown
 from layoutalg.core.whole_numbers import as_whole, listed
 
-__all__ = ["MACHINE", "default_labels", "given_factors", "given_labels", "given_replicas", "given_starts"]
+__all__ = [
+    "MACHINE",
+    "default_labels",
+    "given_factors",
+    "given_labels",
+    "given_replicas",
+    "given_starts",
+    "readable_again",
+]
 
 MACHINE = ("sg", "lane", "reg")
 """The axes of a GPU's machine, outermost first: subgroup, lane, register."""
@@ -77,6 +85,24 @@ def given_factors(dims: Any, xor: bool = False) -> tuple[tuple[Factor, ...], ...
             raise LayoutError(f"a dimension of {number_text(size_of(found))} elements: expected at most 2^62")
         every.append(tuple(found))
     return tuple(every)
+
+
+def readable_again(dims: Any) -> Any:
+    """The same factors of dimensions, in lists where they came as something that can be read once.
+
+    >>> readable_again(iter([iter([(4, 1, "lane")]), ()]))
+    [((4, 1, 'lane'),), ()]
+    """
+    if dims.__class__ is list or dims.__class__ is tuple:
+        for given in dims:
+            if given.__class__ is not list and given.__class__ is not tuple:
+                break
+        else:
+            return dims
+    return [
+        one if isinstance(one, (list, tuple)) else listed(one, "factors")
+        for one in cast("Sequence[Any]", listed(dims, "dimensions"))
+    ]
 
 
 def given_replicas(replicas: object, xor: bool = False) -> tuple[Factor, ...]:

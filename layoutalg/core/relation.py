@@ -27,7 +27,15 @@ from layoutalg.core.factors import (
     natural_order,
     size_of,
 )
-from layoutalg.core.given import MACHINE, default_labels, given_factors, given_labels, given_replicas, given_starts
+from layoutalg.core.given import (
+    MACHINE,
+    default_labels,
+    given_factors,
+    given_labels,
+    given_replicas,
+    given_starts,
+    readable_again,
+)
 from layoutalg.core.messages import shown
 from layoutalg.core.replicas import merge_replicas, same_replicas
 from layoutalg.core.text import LayoutParts, layout_text
@@ -81,6 +89,9 @@ class Relation(_Unfinished):
         codomain: Iterable[str] | None = None,
         flips: Iterable[Place] | None = None,
     ) -> None:
+        if flips is None:  # read a second time where a factor flips places
+            dims = readable_again(dims)
+            replicas = replicas if isinstance(replicas, (list, tuple)) else listed(replicas, "replicas")
         try:
             checked = given_factors(dims, flips is not None)
             copies = () if replicas is _NONE else given_replicas(replicas, flips is not None)
@@ -396,6 +407,9 @@ _set = object.__setattr__
 _become: Callable[[object, type], None] = vars(object)["__class__"].__set__
 
 
+_PARTS = ("flips", "dims", "replicas", "_offsets", "names", "_origins", "_codomain", "_canonical")
+
+
 def _fill(
     layout: Relation,
     dims: tuple[tuple[Factor, ...], ...],
@@ -408,7 +422,12 @@ def _fill(
 ) -> None:
     parts: Any = layout
     kind = layout.__class__
-    _become(parts, _Unfinished)
+    try:
+        _become(parts, _Unfinished)
+    except TypeError:  # a subclass has a dictionary, or slots of its own
+        for name, value in zip(_PARTS, (flips, dims, replicas, offsets, names, origins, codomain, None), strict=True):
+            _set(layout, name, value)
+        return
     parts.flips = flips
     parts.dims = dims
     parts.replicas = replicas

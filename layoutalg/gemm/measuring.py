@@ -2,7 +2,8 @@
 
 The model ranks thousands of tilings without a device. Where a machine has the chip, the first few are built, launched, checked
 against a reference and timed; the file keeps every time with its problem and tiling. A plan that is given the file takes the
-fastest tiling that was measured for the same problem, version of LLVM and choices, and else what the model says.
+fastest tiling that was measured for the same problem, version of LLVM and choices, and else what the model says. Keep a file
+for each device: the fastest row wins whatever device it is of, and nobody checks that the GPU here is the plan's chip.
 
 A device is a function from a plan to a `Timing`. `this_machine` is the one for real use: it runs the host program of the plan
 (`plan.host("pyopencl")`) in a process of its own. Here is one for which
@@ -64,6 +65,7 @@ Device = Callable[[Gemm], "Timing"]
 _MOST_MEASURED = 64
 _SECONDS = 120
 """How long a host program may take, with the device's compiler."""
+_LONGEST = 1e9
 _VERSION = 1
 _FIELDS = ("subgroups", "registers", "prefetch", "distance", "split_k", "transpose")
 _TIME = re.compile(r"^([0-9]+\.[0-9]+) ms a launch, mean of [0-9]+$", re.MULTILINE)
@@ -122,7 +124,7 @@ def measured_by(
 ) -> tuple[Measured, ...]:
     """The times of plans on a device; `progress` is told the part that is done.
 
-    Raises `PlanError` where the device refuses a kernel or finds its result wrong, and for a time that is none.
+    Raises `PlanError` where the device refuses a kernel or finds its result wrong, and for a time that is not above 0.
     """
     rows: list[Measured] = []
     for number, plan in enumerate(plans, 1):
@@ -210,8 +212,8 @@ def _row(file: Path, number: int, given: Any) -> Measured:
         raise PlanError(f"{file}: row {number}: {error}") from None
     except (TypeError, KeyError):
         raise PlanError(f"{file}: row {number}: a field is missing, or of another kind") from None
-    timed = isinstance(seconds, (int, float)) and not isinstance(seconds, bool) and 0 < seconds < inf
-    if not (isinstance(problem, dict) and isinstance(device, str) and timed):
+    timed = isinstance(seconds, (int, float)) and not isinstance(seconds, bool) and 0 < seconds < _LONGEST
+    if not (isinstance(problem, dict) and isinstance(device, str) and device.isprintable() and timed):
         raise PlanError(f"{file}: row {number}: expected a problem, seconds above 0 and the device's name")
     return Measured(json.dumps(problem, sort_keys=True), llvm, tiling, float(seconds), device)
 
@@ -221,8 +223,8 @@ def this_machine(plan: Gemm) -> Timing:
 
     Raises `PlanError` without pyopencl, without a GPU, where a compiler refuses the kernel, and where its result is wrong.
     """
-    name = _output([sys.executable, "-c", _GPU], ".", "--measure")
     with tempfile.TemporaryDirectory() as folder:
+        name = _output([sys.executable, "-c", _GPU], folder, "--measure")
         plan.build(Path(folder) / "gemm.spv")
         host = Path(folder) / "host.py"
         host.write_text(plan.host("pyopencl"), encoding="utf-8")

@@ -404,8 +404,8 @@ class Gemm(Distributed, Launched):
         """The kernel as MLIR text, for the plan's version of LLVM or another one.
 
         It takes the addresses of A, B and C (multiples of `problem.alignments`), that of the bias if there is one (in C's type,
-        at a multiple of C's alignment), those of scales (f32), that of a workspace of `workspace_bytes` where k is in parts
-        (then the module has a second kernel, `gemm_reduce`), and `arguments`, and runs on `grid` workgroups of `workgroup`
+        at a multiple of C's alignment), those of scales (f32), that of a workspace of `workspace_bytes` where there is one (k
+        in parts has a second kernel too, `gemm_reduce`), and `arguments`, and runs on `grid` workgroups of `workgroup`
         work-items; `launch` has all of it. At lane level addresses are pointers, so that any host passes its buffers; with
         `pointers=False`, and at the other levels, they are numbers (i64). `static` writes the sizes into the kernel. Level
         `workgroup` is for LLVM's pipeline with `xegpu-op-level=workgroup`, `subgroup` for its pass `xegpu-blocking` and then
@@ -429,17 +429,12 @@ class Gemm(Distributed, Launched):
         if llvm is not None and (version := checked_version(llvm)) != self.llvm:
             return replace(self, llvm=version).emit(level, static=static, pointers=pointers)
         from layoutalg.gemm.emission.lane import emit_lane
-        from layoutalg.gemm.emission.refusals import check_level
+        from layoutalg.gemm.emission.refusals import check_level, check_plain
         from layoutalg.gemm.emission.subgroup import emit_subgroup
         from layoutalg.gemm.emission.workgroup import emit_workgroup
 
         check_level(self, level)
-        if self.tiling.split_k > 1 and level != "lane":
-            raise PlanError(
-                f"level {level!r} with k in {self.tiling.split_k} parts: level 'lane' has it; split_k = 1 has every level"
-            )
-        if self.problem.scaled and level != "lane":
-            raise PlanError(f"level {level!r} with scale = {self.problem.scale!r}: level 'lane' has scales")
+        check_plain(self, level)
         if level == "lane":
             return emit_lane(self, static=static, pointers=pointers)
         plain = replace(self, tiling=replace(self.tiling, transpose="registers"))  # these kernels transpose whole tiles

@@ -126,7 +126,14 @@ lda = 56 would fit'
 
         best = fastest(read_measured(measured), problem, choices, llvm=version)
         choices = choices if best is None else Choices.of(best.tiling)
-    tiling = search(problem, choices, version, chip).best.tiling
+        try:
+            tiling = search(problem, choices, version, chip).best.tiling
+        except PlanError as refused:
+            raise PlanError(
+                f"measured = {shown(str(measured))}: its fastest tiling is not planned: {refused}"
+            ) from None
+    else:
+        tiling = search(problem, choices, version, chip).best.tiling
     check_split(problem, tiling)
     return Gemm(problem, tiling, version, chip)
 

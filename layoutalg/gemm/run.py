@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from layoutalg.simulate import Executed
     from layoutalg.simulate.counting import Counted
 
-__all__ = ["check_size", "execute", "laid_out_c"]
+__all__ = ["check_bytes", "check_size", "execute", "laid_out_c"]
 
 
 def execute(
@@ -121,10 +121,18 @@ def check_size(gemm: Gemm) -> None:
     """
     if gemm.dpas_total > MAX_DPAS:
         raise SizeError(f"{gemm.dpas_total} dpas instructions; at most {MAX_DPAS} are simulated")
-    for matrix in gemm.matrices:
-        size = matrix.rows * matrix.pitch_bytes * gemm.problem.batch
+    check_bytes(gemm.matrices, gemm.problem.batch)
+
+
+def check_bytes(matrices: Sequence[Matrix], batch: int = 1) -> None:
+    """Refuse matrices that are too large to be laid out, with what pads their rows.
+
+    Raises `SizeError`: names the matrix and the limit.
+    """
+    for matrix in matrices:
+        size = matrix.rows * matrix.pitch_bytes * batch
         if size > MAX_BYTES:
-            many = f"{gemm.problem.batch} x " if gemm.problem.batch > 1 else ""
+            many = f"{batch} x " if batch > 1 else ""
             raise SizeError(f"{many}{matrix}: {size} bytes; at most {MAX_BYTES} are simulated")
 
 

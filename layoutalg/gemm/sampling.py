@@ -63,13 +63,13 @@ class SampleRun:
 
 
 def drawn(gemm: Gemm, count: int, seed: int = 0) -> tuple[int, ...]:
-    """The numbers of so many workgroups, in order; all, where the grid has no more.
+    """The numbers of so many workgroups, in order; all, where the grid has no more. The last one, at both edges, is among them.
 
     Raises `PlanError`: no workgroup is asked for, or k is in parts, which a second kernel adds for the whole of C.
 
     >>> from layoutalg.gemm import plan_gemm
     >>> drawn(plan_gemm(256, 256, 64, tile=(32, 32), subgroups=(1, 1)), 3, seed=1)
-    (29, 32, 48)
+    (29, 32, 63)
     """
     count, seed = whole_number(count, "sample", 1), whole_number(seed, "seed", 0)
     if gemm.tiling.split_k > 1:
@@ -79,8 +79,8 @@ def drawn(gemm: Gemm, count: int, seed: int = 0) -> tuple[int, ...]:
         )
     x, y, z = gemm.grid
     total = x * y * z
-    chosen = np.random.default_rng(seed).choice(total, min(count, total), replace=False)
-    return tuple(sorted(chosen.tolist()))
+    chosen = np.random.default_rng(seed).choice(total - 1, min(count, total) - 1, replace=False)
+    return *sorted(chosen.tolist()), total - 1
 
 
 def tile_of(gemm: Gemm, workgroup: int) -> TileOfC:
@@ -127,8 +127,8 @@ def run_sample(
         given = _of_tile(gemm, tile, left, right, old, vectors)
         part, wanted = whole[here], exact(*given)
         same &= part.tobytes() == computed(*given).tobytes()
-        difference = max(difference, float(abs(part.astype(wanted.dtype) - wanted).max()))
-        value = max(value, float(abs(wanted).max()))
+        difference = float(np.maximum(difference, abs(part.astype(wanted.dtype) - wanted).max()))  # NaN stays
+        value = float(np.maximum(value, abs(wanted).max()))
     bits = f"u{whole.dtype.itemsize}"
     untouched = bool(((whole.view(bits) == np.ascontiguousarray(before).view(bits)) | ~others).all())
     return SampleRun(same, untouched, difference, value)

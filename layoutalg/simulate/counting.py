@@ -17,8 +17,10 @@ import numpy as np
 from numpy.typing import NDArray
 from xdsl.ir import Operation
 
+from layoutalg.core.limits import MEMORY_SPAN
 from layoutalg.simulate.executed import Executed, Kind, Messages
 from layoutalg.simulate.lines import LINE, PIECE, LineLog
+from layoutalg.simulate.memory.regions import SHARED
 
 if TYPE_CHECKING:
     from layoutalg.simulate.machine import Machine
@@ -147,7 +149,7 @@ class Counter:
         inside = wanted.reshape(*shape[:2], -1).sum(axis=2) * size
         each = int(np.prod(shape[2:], dtype=np.int64)) * size
         self.message(active, kind, operation.name, each, inside)
-        if self.log is None or kind == "store":
+        if self.log is None or kind == "store" or not _cached(addresses):
             return
         if kind == "prefetch" and mask is not None:
             asking = np.broadcast_to(self._executing(active), self.shape)
@@ -184,3 +186,8 @@ class Counter:
         )
         lines = None if self.log is None else self.log.lines(self.machine.first, describe)
         return Executed(self._products, messages, lines)
+
+
+def _cached(addresses: Array) -> bool:
+    """Whether an access is to memory that has cache lines: shared memory of a workgroup has none."""
+    return not addresses.size or int(addresses.reshape(-1)[0]) < SHARED * MEMORY_SPAN

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+import layoutalg as la
 from layoutalg import Layout, LayoutError
 
 RIGHT = (2, 1, "reg")
@@ -59,3 +60,26 @@ def test_three_known_factors_are_not_too_many_elements_and_four_are_counted() ->
     for dims in ([[large] * 4], [[(1 << 21, 1, "reg")] * 3], [[(1 << 31, 1, "reg")] * 3]):
         with pytest.raises(LayoutError, match="2\\^62"):
             Layout(dims)
+
+
+def test_what_can_be_read_once_is_read_once():
+    dims = [[(2, 1, "reg")], [(2, 1, [("lane", 1), ("reg", 2)])], [(2, 1, "sg")]]
+    replicas = [(2, 1, [("lane", 2), ("sg", 2)])]
+    whole = la.Layout(dims, replicas)
+    assert la.Layout((one for one in dims), iter(replicas)) == whole
+    assert la.Layout([iter(one) for one in dims], (one for one in replicas)) == whole
+    assert la.Layout(iter(dims[:1])) == la.Layout(dims[:1])
+
+
+def test_a_class_may_be_derived():
+    class Named(la.Layout):
+        pass
+
+    class Slotted(la.Layout):
+        __slots__ = ("mine",)
+
+    for kind in (Named, Slotted):
+        made = kind([[(4, 1, "lane")]])
+        assert type(made) is kind
+        assert str(made) == "d0 = 4@lane"
+        assert made.canonical().dims == la.Layout([[(4, 1, "lane")]]).canonical().dims

@@ -15,6 +15,7 @@ from layoutalg.core.errors import PlanError, SizeError
 from layoutalg.gemm.counting import counted
 from layoutalg.gemm.numerics import computed
 from layoutalg.gemm.run import execute
+from layoutalg.simulate.lines import LINE
 
 TYPES = (("f16", "f16"), ("bf16", "bf16"), ("s8", "s8"), ("u8", "u8"), ("s8", "u8"), ("u8", "s8"), ("tf32", "tf32"))
 STORED = ({}, {"trans_b": True}, {"trans_a": True})
@@ -88,7 +89,10 @@ def test_kernels_have_the_bits_of_the_model(shape, a, b, stored):
     assert executed.dpas == gemm.dpas_total
     if executed.lines is not None:
         lines = executed.lines
-        assert [len(found) for found in (lines.asked_twice, lines.late, lines.not_prefetched(1))] == [0, 0, 0]
+        missing = [lines.describe(int(line) * LINE) for line in lines.not_prefetched(1).line]
+        if gemm.tiling.transpose == "slm":  # a workgroup loads each line of A once, a step before it is used
+            missing = [place for place in missing if "buffer A" not in place]
+        assert (len(lines.asked_twice), len(lines.late), missing) == (0, 0, [])
 
 
 @pytest.mark.parametrize(
@@ -136,6 +140,9 @@ def test_the_plan_counts_what_is_executed(seed):
     steps, stored = gemm.k_steps * gemm.subgroups_total, gemm.blocks[0] * gemm.blocks[1] * gemm.subgroups_total
     assert executed.dpas == gemm.dpas_total == step.dpas * steps
     loads = executed.total("load")
+    if gemm.tiling.transpose == "slm":  # each share of A, and operands from shared memory, are no messages of the plan
+        assert loads.messages == step.loads * steps
+        return
     assert (loads.messages, loads.bytes) == (step.loads * steps, gemm.bytes_per_step * steps)
     names = Counter(message.load.name for message in gemm.messages)
     reads = {name: found.messages for name, found in executed.by_name.items() if name.startswith("read")}

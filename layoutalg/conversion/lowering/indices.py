@@ -111,7 +111,8 @@ def of_items(factors: tuple[tuple[str, int, int, int], ...], lanes: int) -> tupl
     for group in groups[:1]:
         for some in (last, *[[one] for one in last]):
             if some and sum(lanes // divisor * stride for _, divisor, _, stride in some) == group[3]:
-                rest = [one for one in factors if one not in some and one != group]
+                taken = {id(one) for one in (*some, group)}
+                rest = [one for one in factors if id(one) not in taken]
                 return (*[("thread", one[1], one[2] * group[2], one[3]) for one in some], *rest)
     return factors
 

@@ -20,6 +20,7 @@ import numpy as np
 from layoutalg.conversion.program.matrices import matrix_access
 from layoutalg.conversion.program.program import Program
 from layoutalg.conversion.program.steps import BANKS, WORD, Address, Load, Store
+from layoutalg.core.whole_numbers import instance_of, whole_number
 from layoutalg.hardware.shared_memory import CYCLE_BYTES, Served, rates, served
 from layoutalg.memory.conflicts import Banks, count_conflicts
 
@@ -39,7 +40,11 @@ def access_ways(
     >>> access_ways(Address(xor=True, lane=(1, 2, 4)), 1, 1, 8), access_ways(Address(xor=True, lane=(32, 64, 1)), 1, 1, 8)
     (1, 4)
     """
-    return _conflicts(address, count, subgroups, lanes, where, bits, Served(BANKS, ())).ways
+    instance_of(address, Address, "address")
+    sizes = [
+        whole_number(size, name, 1) for name, size in (("count", count), ("subgroups", subgroups), ("lanes", lanes))
+    ]
+    return _conflicts(address, *sizes, where, bits, Served(BANKS, ())).ways
 
 
 class Waits(NamedTuple):
@@ -120,7 +125,7 @@ def _counted_lane_by_lane(
         (more * cell % (WORD // 8) if alike else more, mask): (more, mask)
         for more, mask in zip(of_subgroups, masks, strict=True)
     }
-    phase = min(together.banks * WORD // 8 // (size * cell), lanes, together.most)
+    phase = max(1, min(together.banks * WORD // 8 // (size * cell), lanes, together.most))
     spread = range(max(1, size * cell * 8 // WORD))
     ways = cycles = 0
     for more, mask in rows.values():

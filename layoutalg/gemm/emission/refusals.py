@@ -24,7 +24,7 @@ from layoutalg.gemm.problem import Problem
 if TYPE_CHECKING:
     from layoutalg.gemm.plan import Gemm
 
-__all__ = ["REFUSALS", "Refusal", "check_level"]
+__all__ = ["REFUSALS", "Refusal", "check_level", "check_plain"]
 
 DPAS = "failed to legalize operation 'xegpu.dpas' that was explicitly marked illegal"
 LOAD = "failed to legalize operation 'xegpu.load' that was explicitly marked illegal"
@@ -140,3 +140,32 @@ def _undistributed(gemm: Gemm) -> Iterator[str]:
         words = found[name].check(shape, llvm=gemm.llvm)
         if words is not None:
             yield words
+
+
+def check_plain(gemm: Gemm, level: str) -> None:
+    """Refuse what only kernels at lane level have: k in parts, scales, a scratch, and tiles of C^T that are no blocks of C.
+
+    >>> from layoutalg.gemm import plan_gemm
+    >>> check_plain(plan_gemm(64, 64, 64, trans_a=True, trans_b=True), "subgroup")
+    Traceback (most recent call last):
+    layoutalg.core.errors.PlanError: level 'subgroup' with a tile of 16x8: it computes C in blocks of 8x16; level 'lane' \
+computes C^T
+    """
+    if level == "lane":
+        return
+    tiling, unit = gemm.tiling, gemm.dpas
+    if tiling.split_k > 1:
+        raise PlanError(
+            f"level {level!r} with k in {tiling.split_k} parts: level 'lane' has it; split_k = 1 has every level"
+        )
+    if gemm.problem.scaled:
+        raise PlanError(f"level {level!r} with scale = {gemm.problem.scale!r}: level 'lane' has scales")
+    if tiling.transpose == "scratch":
+        raise PlanError(
+            f"level {level!r} with transpose scratch: level 'lane' has it; transpose registers has every level"
+        )
+    if tiling.tile.m % unit.m or tiling.tile.n % unit.n:
+        raise PlanError(
+            f"level {level!r} with a tile of {tiling.tile.m}x{tiling.tile.n}: it computes C in blocks of {unit.m}x{unit.n}; "
+            "level 'lane' computes C^T"
+        )

@@ -105,7 +105,8 @@ class WeightsProblem:
         if product.n < 16 or product.n % 4:
             fitting = max(16, -(-product.n // 4) * 4)
             raise PlanError(
-                f"n = {product.n}: rows of words are 64 bytes at least and a multiple of 16, so n is 16, 20, 24, ...; "
+                f"n = {product.n}: rows of words are 64 bytes at least and a multiple of 16, so n is 16, 20, 24, ... "
+                "(32, 40, 48, ... for C of 16 bits, whose rows have such bytes too); "
                 f"{fitting} would fit"
             )
         made = cls(product, b, group, zeros)

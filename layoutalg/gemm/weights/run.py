@@ -19,6 +19,7 @@ from numpy.typing import ArrayLike, NDArray
 from layoutalg.core.errors import SizeError
 from layoutalg.core.limits import MOST_DPAS, MOST_GEMM_BYTES, MOST_WORK
 from layoutalg.gemm.operand_arrays import check_given, held, held_scales
+from layoutalg.gemm.run import check_bytes
 from layoutalg.gemm.weights.numerics import check_weights
 from layoutalg.gemm.weights.quantised import QuantisedWeights
 
@@ -85,6 +86,7 @@ def execute(
         raise SizeError(f"{dpas} dpas instructions; at most {MOST_DPAS} are simulated")
     if plan.problem.bytes > MOST_GEMM_BYTES:
         raise SizeError(f"{plan.problem}: {plan.problem.bytes} bytes; at most {MOST_GEMM_BYTES} are simulated")
+    check_bytes((product.matrices[0], plan.problem.words, product.matrices[2]))
     arrays, memory = arrays_of(plan, a, weights, c, bias, row_scale, column_scale), Memory()
     addresses: list[int] = []
     for argument in plan.launch.arguments:
