@@ -94,7 +94,7 @@ class OneOf(click.ParamType):  # pyright: ignore[reportMissingTypeArgument] (old
 
 
 def chip_names(*, dpas: bool = False) -> Sequence[str]:
-    """The targets, of those with DPAS alone where that is asked, and Intel's products."""
+    """The targets (with `dpas`, only those that have DPAS) and Intel's products."""
     from layoutalg.hardware.chips import target_names
     from layoutalg.hardware.xe_products import product_names
 

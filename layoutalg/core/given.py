@@ -5,8 +5,8 @@ Traceback (most recent call last):
 layoutalg.core.errors.LayoutError: factor [16, 1, 'reg']: expected (extent, stride, axis)
 
 Programs write the same factors again and again, `(16, 1, "lane")` and its like. So a factor of two whole numbers along a usual
-axis is looked at once: from then on the same three values give the same object. What merely equals them is another thing
-(True is no extent, 16.0 is none), and is checked anew:
+axis is looked at once: from then on the same three values give the same object. Equal values of
+another type are checked anew, because True and 16.0 are not extents:
 
 >>> dims = given_factors([[(2, 4, "sg"), (16, 1, "reg")], [(16, 1, "reg")]])
 >>> dims[0][1] is dims[1][0]
@@ -43,7 +43,7 @@ MACHINE = ("sg", "lane", "reg")
 _AXES = frozenset((*MACHINE, "addr", *default_names(8)))
 """Axes whose names need no check."""
 _SEEN: dict[tuple[Any, ...], Factor] = {}
-"""Factors that were found right, none of more than `_SMALL` values."""
+"""Factors that were found right, none of more than `_SMALL` values. The first `_MOST_SEEN` stay, so it is bounded."""
 _MOST_SEEN = 4096
 _FEW, _SMALL = 3, 1 << 20
 """So many factors, each of so many values, are never too many elements."""
@@ -55,7 +55,8 @@ _new = cast("Any", tuple).__new__
 def given_factors(dims: Any, xor: bool = False) -> tuple[tuple[Factor, ...], ...]:
     """The factors of each dimension: an iterable of iterables of what `FactorLike` says.
 
-    Raises `LayoutError` for what is no factor, `XorFoundError` for one that flips places unless `xor`.
+    Raises `LayoutError` where something else stands for a factor, and `XorFoundError` for a factor that flips places, unless
+    `xor` is true.
 
     >>> given_factors([[(16, 1, "lane")], []])
     ((Factor(extent=16, stride=1, axis='lane'),), ())

@@ -74,9 +74,9 @@ class Layout(Relation, Notation):
         >>> Layout.parse("d0 = 8@lane, d1 = 4@reg | replicas 2@lane:8 | offset 3@sg").axes
         {'sg': 1, 'lane': 16, 'reg': 4}
         """
-        usual = read_usual(text) if text.__class__ is str else None
+        usual = _usual(text) if text.__class__ is str else None
         if usual is not None:
-            return Layout.as_written(usual.dims, usual.replicas, (), usual.names, usual.origins)
+            return usual
         reader = Reader(text)
         layout = read_layout(reader)
         reader.finish()
@@ -275,12 +275,18 @@ class Layout(Relation, Notation):
         return self.inverse().axis_exprs()
 
 
+def _usual(text: str) -> Layout | None:
+    """The layout of a text in the usual form; None for others, which `Reader` takes."""
+    found = read_usual(text)
+    return None if found is None else Layout.as_written(found.dims, found.replicas, (), found.names, found.origins)
+
+
 def read_layout(reader: Reader) -> Layout:
     """Read one layout and leave the reader behind it."""
-    usual = read_usual(reader.text) if reader.position == 0 else None
+    usual = _usual(reader.text) if reader.position == 0 else None
     if usual is not None:
         reader.position = len(reader.text)
-        return Layout.as_written(usual.dims, usual.replicas, (), usual.names, usual.origins)
+        return usual
     dims, replicas, offsets, names, origins, flips = read_parts(reader)
     return Layout(dims, replicas, offsets, names=names, origins=origins, flips=flips)
 

@@ -82,7 +82,7 @@ def plan_gemm(
 
     Raises:
         PlanError: for types, targets, tiles and sizes that are not planned; says what would fit.
-        LayoutError: `measured` is no such file.
+        LayoutError: `measured` cannot be read, or is not a file of times.
 
     >>> plan_gemm(64, 64, 64, tile=(8, 16), k_step=16).dpas_per_step
     1

@@ -58,7 +58,8 @@ ROWS, COLUMNS = 32, 16
 _MOST_ABREAST = 2
 _REGISTERS = 256
 _MOST_SHARED = 2**16
-"""Bytes of shared memory that a workgroup of any Xe chip has (`CL_DEVICE_LOCAL_MEM_SIZE` of Arc and Max)."""
+"""Bytes of shared memory that a workgroup takes at most: what OpenCL reports on Arc and Max (`CL_DEVICE_LOCAL_MEM_SIZE`),
+half of what a core has (`TargetInfo.slm_bytes`)."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,9 +20,9 @@ from layoutalg.conversion.program.steps import WORD, Load, Store
 __all__ = ["Foreseen", "Side", "least_charges"]
 
 _MESSAGE = 8
-"""The words of a message, at most."""
+"""The words of each lane in a message, at most: `charges` takes no more for any number of lanes."""
 _LINE = 4
-"""The words that a block load moves at once for each lane."""
+"""The words that a block load moves at once for each lane, as in `charges`."""
 
 
 class Side(NamedTuple):

@@ -63,7 +63,7 @@ def rerouted(
     """A schedule that brings each lane what it misses, with words of `room` elements, if one is found; it looks as asked.
 
     `start` has the lane that the first lane of each orbit hears at first, by round. Returns the schedule (None where none was
-    found) and the budget that is left; each lane that is asked for an element costs one.
+    found) and the budget that is left. Asking one lane for an element costs one.
     """
     routing = _Routing(held, missing, [list(one) for one in start], room, budget, symmetry)
     routing.route(set(range(len(routing.wishes))))

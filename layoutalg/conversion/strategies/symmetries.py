@@ -63,7 +63,7 @@ class Symmetry(NamedTuple):
 
     @staticmethod
     def of(lanes: list[list[int]], elements: list[list[int]]) -> Symmetry:
-        """The group of these renumberings, each of which moves every lane, or none.
+        """The group that these renumberings make. Each one moves all lanes, or none.
 
         >>> Symmetry.of([[0, 1, 2, 3], [1, 0, 3, 2]], [[0], [0]]).first
         [0, 2]

@@ -3,14 +3,15 @@
 All numbers are f32 unless said otherwise, every operation rounds once, and c is scale * log2(e) rounded to f32. A subgroup
 takes its keys in steps: those that need a mask first, 32 at a time, then the others from key 0 on, 64 (or 32) at a time. Every
 row has a number m. At first it is the largest score, not scaled, among the first 16 keys: those that exist and that the query
-may see. As long as a row of the subgroup has none above -inf, the next 16 keys count too. If there is none, m = 0. In a step:
+may see. While some row of the subgroup has only -inf, the next 16 keys are looked at too. A row that has no other score has
+m = 0. In a step:
 
 1. Z = Q K^T - m by DPAS on accumulators of -m: 16 columns of d after the other, in each the pairs of neighbours in order (see
    `simulate.products`). Z = -inf for keys that do not exist or that the query may not see.
 2. In rows with a Z above 8 / c (rounded to f32), m rises: m' = m + (the largest Z - |m| * 2^-20), f = exp2(c * (m - m')),
    l = l * f, O = O * f, and 1 is done again for them, at most 8 times and the last time without the 2^-20. Other rows keep
    their m.
-3. P = exp2(c * Z), rounded to the type of Q. It is at most 2^8.
+3. P = exp2(c * Z), rounded to the type of Q. It is at most 2^8 where scaled scores are below about 2^20.
 4. l = l + P 1 and O = O + P V by DPAS, 16 keys after the other; 1 is a matrix of ones.
 
 At the end the result is O * (1 / l), or 0 where l is 0 (a query that sees no key), rounded to the type of O. What a row gives

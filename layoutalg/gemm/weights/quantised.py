@@ -123,7 +123,7 @@ def quantise(weights: ArrayLike, bits: int = 4, *, group: int = 128, zeros: bool
     too, a whole number, so that its least and its largest weight are both numbers; else zero is in the middle.
 
     Raises:
-        PlanError: for arrays that are no matrix of finite numbers, for other numbers of bits and groups.
+        PlanError: for arrays that are not a matrix of finite numbers, and for other numbers of bits and groups.
 
     >>> weights = np.random.default_rng(0).standard_normal((256, 64))
     >>> packed = quantise(weights, 4, group=128)
