@@ -12,7 +12,7 @@ import pytest
 
 import layoutalg as la
 from layoutalg.gemm.attention import plan_attention
-from layoutalg.gemm.attention.listing import compiled
+from layoutalg.gemm.attention.listing import compiled, usual_path
 from layoutalg.gemm.listing import compile_kernel, counts
 from tests.oracle.toolchains import require_new
 from tests.propagation.test_unannotated import LOWERED, computes
@@ -49,8 +49,10 @@ def with_hardware_exp(text: str) -> str:
     return re.sub(r"(math\.exp %\w+) :", r"\1 fastmath<afn> :", text)
 
 
-# The planned loop has 590 instructions for 64 keys on bmg and 638 on pvc. What is lowered has 852 and 913 (1.4 times as many),
-# and 1018 and 1085 where the kernel is unrolled: all of it is counted then, and of the planned one the loop alone.
+# The planned loop takes 442 instructions for 64 keys on bmg and 496 on pvc, on the way that a step usually takes. The lowered
+# one has 852 and 913 (1.93 and 1.84 times as many): it multiplies the output by a factor in each step, the planner
+# only where a row's maximum grew. Where the kernel is unrolled it has 1018 and 1085, because all of it is counted then, its
+# loads of Q, its division and its stores too: 166 and 172 more than a step of the loop.
 # Without `afn` the loop has 1748 on bmg. Steps of 32 keys have 634 each: they multiply the output by a factor twice as often.
 @pytest.mark.parametrize("chip", ["pvc", "bmg"])
 @pytest.mark.parametrize("name", ["attention", "flash_attention"])
@@ -60,14 +62,15 @@ def test_attention_takes_at_most_twice_the_instructions_of_a_planned_one(name: s
     loops = name == "flash_attention"
     kernel = flash_attention(64) if loops else UNANNOTATED[name]
     plan = plan_attention(64, 128 if loops else 64, 64, target=chip, out="f32")
-    planned = counts(compiled(plan).program.inner_loop)
+    planned = counts(usual_path(compiled(plan).program))
     lowered = la.lower(with_hardware_exp(kernel.text), level="lane", target=chip)
     assert lowered.module is not None
     computes(kernel, lowered.module)
     made = compile_kernel(str(lowered), chip, 256, llvm=24)
     assert (made.unresolved, made.spilled) == (0, 0)
     found = counts(made.program.inner_loop if loops else made.program.instructions)
-    # 16 queries and 64 keys of each: S = Q K^T and O += P V, 32 products each.
+    # 16 queries and 64 keys of each: S = Q K^T and O += P V, 32 products each. The planned one also sums the rows of P by dpas.
     assert plan.keys_per_step == 64
-    assert found.dpas == planned.dpas == 64
-    assert found.total <= 2 * planned.total
+    assert (found.dpas, planned.dpas, plan.useful_dpas) == (64, plan.step.dpas, 64)
+    outside = 0 if loops else 160
+    assert found.total - outside <= 2 * planned.total
