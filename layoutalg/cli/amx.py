@@ -104,7 +104,7 @@ def _executed(plan: AmxGemm, seed: int) -> list[PlanRow]:
 
     problem = plan.problem
     for matrix in problem.matrices:
-        if matrix.rows * matrix.pitch_bytes > MOST_GEMM_BYTES:
+        if problem.batch * matrix.rows * matrix.pitch_bytes > MOST_GEMM_BYTES:
             raise SizeError(f"{matrix}: matrices of at most {MOST_GEMM_BYTES} bytes are executed with --native")
     if problem.flops > _MOST_EXECUTED:
         raise SizeError(f"{problem.flops} operations: at most {_MOST_EXECUTED} are executed with --native")

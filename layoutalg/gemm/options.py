@@ -118,11 +118,13 @@ class GemmOptions(GpuProductOptions, TilingOptions, total=False):
 
 
 class AmxProductOptions(ProductOptions, total=False):
-    """The options of a product for AMX: those of any product.
+    """What a product for AMX has besides.
 
-    >>> AmxProductOptions(scale="row")["scale"]
-    'row'
+    >>> AmxProductOptions(scale="row", batch=4)["batch"]
+    4
     """
+
+    batch: Annotated[int, Option("Products of this shape, one behind the other.", default=1)]
 
 
 class BlockingOptions(TypedDict, total=False):

@@ -15,7 +15,14 @@ from layoutalg.core.messages import shown
 from layoutalg.core.whole_numbers import instance_of
 from layoutalg.gemm.amx.plan import AmxGemm, plan_amx
 from layoutalg.gemm.amx.problem import TARGETS as AMX_TARGETS
-from layoutalg.gemm.options import GemmOptions, GpuProductOptions, ProductOptions, TilingOptions, check_names, part
+from layoutalg.gemm.options import (
+    AmxProductOptions,
+    GemmOptions,
+    GpuProductOptions,
+    TilingOptions,
+    check_names,
+    part,
+)
 from layoutalg.gemm.plan import Gemm
 from layoutalg.gemm.problem import Problem
 from layoutalg.gemm.search import Choices, search
@@ -38,7 +45,7 @@ def plan_gemm(  # pyright: ignore[reportOverlappingOverload]  a literal is a str
     target: Literal["amx", "spr", "gnr"],
     acc: str | None = ...,
     llvm: int = ...,
-    **options: Unpack[ProductOptions],
+    **options: Unpack[AmxProductOptions],
 ) -> AmxGemm: ...
 @overload
 def plan_gemm(
@@ -104,9 +111,7 @@ lda = 56 would fit'
                 )
         if measured is not None:
             raise PlanError(f"measured: times are kept for GPUs; target {target!r} has a model fitted to measurements")
-        if (batch := options.get("batch", 1)) != 1:
-            raise PlanError(f"batch = {shown(batch)}: for target {target!r} one product is planned at a time")
-        shared = part(ProductOptions, options)
+        shared = part(AmxProductOptions, options)
         plan = plan_amx(m, n, k, "bf16" if a is None else a, b, c, target, llvm=llvm, **shared)
         if (acc := options.get("acc")) not in (None, plan.problem.acc):
             raise PlanError(f"acc = {shown(acc)}: AMX adds products of {plan.problem.a} in {plan.problem.acc}")

@@ -30,12 +30,25 @@ def way(plan: AmxGemm) -> str:
     return "amx" if native(plan.problem) else "soft"
 
 
-def called(library: AmxLibrary, plan: AmxGemm, given: dict[str, Any], threads: int, *, packed: bool = False) -> Any:
-    """C, from the library's function."""
+def workspace_bytes(library: AmxLibrary, threads: int) -> int:
+    count = getattr(ctypes.CDLL(str(library.path)), f"{library.name}_workspace_bytes")
+    count.restype = ctypes.c_size_t
+    return int(count(threads))
+
+
+def called(
+    library: AmxLibrary,
+    plan: AmxGemm,
+    given: dict[str, Any],
+    threads: int,
+    *,
+    packed: bool = False,
+    within: Buffer | None = None,
+) -> Any:
+    """C, from the library's function; `within` is the workspace."""
     compiled = ctypes.CDLL(str(library.path))
     operands = Operands.of(plan, **given)
     addresses = [ctypes.c_void_p(buffer.address) for buffer in operands.buffers]
-    function = getattr(compiled, library.name)
     if packed:
         count = getattr(compiled, f"{library.name}_packed_bytes")
         count.restype = ctypes.c_size_t
@@ -43,7 +56,12 @@ def called(library: AmxLibrary, plan: AmxGemm, given: dict[str, Any], threads: i
         assert getattr(compiled, f"{library.name}_pack")(addresses[1], ctypes.c_void_p(buffer.address)) == 0
         assert buffer.untouched
         addresses[1] = ctypes.c_void_p(buffer.address)
-        function = getattr(compiled, f"{library.name}_prepacked")
+    ending = "_prepacked" if packed else ""
+    if within is not None:  # a workspace need not begin at a multiple of anything
+        addresses.append(ctypes.c_void_p(within.address + 3))
+        ending += "_in"
+        assert within.array.size >= workspace_bytes(library, threads) + 3
+    function = getattr(compiled, f"{library.name}{ending}")
     assert function(*addresses, threads) == 0
     return operands.result()
 
@@ -52,10 +70,15 @@ PLANS: tuple[tuple[tuple[Any, ...], dict[str, Any]], ...] = (
     ((100, 92, 70), {"blocks": (32, 32, 64), "bias": "column", "c": "bf16", "activation": "relu"}),
     ((61, 130, 99, "s8", "u8"), {"trans_a": True, "c": "s8", "scale": "row", "blocks": (32, 64, 64), "ldc": 131}),
     ((33, 33, 40), {"trans_b": True, "order": "rows", "blocks": (32, 32, 32), "beta": 1.0}),
+    (
+        (40, 36, 70, "u8", "s8"),
+        {"batch": 3, "c": "s8", "scale": "row", "bias": "column", "blocks": (32, 32, 64), "ldc": 40},
+    ),
+    ((17, 50, 33), {"batch": 5, "c": "bf16", "lda": 37, "ldb": 51, "beta": 2.0}),
 )
 
 
-@pytest.mark.parametrize(("size", "given"), PLANS, ids=["bias", "scale", "direct"])
+@pytest.mark.parametrize(("size", "given"), PLANS, ids=["bias", "scale", "direct", "batch of bytes", "batch"])
 def test_one_to_four_threads_and_packed_operands_give_the_same_bits(
     size: tuple[Any, ...], given: dict[str, Any], tmp_path: Path
 ) -> None:
@@ -64,8 +87,12 @@ def test_one_to_four_threads_and_packed_operands_give_the_same_bits(
     library = plan.build(tmp_path / "product.so", name="product", how=way(plan))
     inputs = random_operands(plan.problem, 4)
     expected = computed(plan.problem, **inputs).tobytes()
+    workspace = Buffer.of(np.full(workspace_bytes(library, 4) + 3, 85, np.uint8))
     for threads in (1, 2, 3, 4):
         assert called(library, plan, inputs, threads).tobytes() == expected, threads
+        assert called(library, plan, inputs, threads, within=workspace).tobytes() == expected, threads
+        assert called(library, plan, inputs, threads, packed=True, within=workspace).tobytes() == expected, threads
+        assert workspace.untouched
         assert called(library, plan, inputs, threads, packed=True).tobytes() == expected, threads
 
 
@@ -102,7 +129,10 @@ def test_wrong_arguments_are_codes_with_a_text(tmp_path: Path) -> None:
     assert compiled.one_error(99) == b"unknown code"
     # Nothing but the functions of the header leaves the library.
     names = run([require("nm"), "-D", "--defined-only", str(library.path)]).stdout.split()[2::3]
-    assert sorted(names) == ["one", "one_error", "one_pack", "one_packed_bytes", "one_prepacked"]
+    endings = ("", "_error", "_in", "_pack", "_packed_bytes", "_prepacked", "_prepacked_in", "_workspace_bytes")
+    assert sorted(names) == [f"one{ending}" for ending in endings]
+    assert compiled.one_in(a, b, c, bias, None, 1) == compiled.one_prepacked_in(a, b, c, bias, None, 1) == 1
+    assert compiled.one_workspace_bytes(0) == compiled.one_workspace_bytes(1025) == 0
 
 
 PROGRAM = """
@@ -257,9 +287,9 @@ def test_a_library_that_cannot_be_written_or_loaded_is_refused_in_words(tmp_path
 
 def test_the_sizes_in_the_c_source_are_those_of_the_plan() -> None:
     text = product_header(plan_amx(100, 60, 200, trans_a=True, c="bf16", blocks=(64, 64, 64)), "gemm", "soft")
-    sizes = dict(line.split(" ")[1:3] for line in text.splitlines() if line.startswith("#define P"))
+    sizes = dict(line.split(" ")[1:3] for line in text.splitlines() if line.startswith("#define PA"))
     assert sizes["PANELS_A"] == "7L"
     assert sizes["PANELS_B"] == "4L"
-    assert sizes["PACKED_A_BYTES"] == f"{7 * 7 * 1024}ul"
-    assert sizes["PACKED_B_BYTES"] == f"{4 * 100 * 64}ul"
-    assert "#define SCRATCH_BYTES 16384ul" in text
+    assert sizes["PACKED_A_BYTES"] == f"{7 * 7 * 1024}l"
+    assert sizes["PACKED_B_BYTES"] == f"{4 * 100 * 64}l"
+    assert "#define SCRATCH_BYTES 16384l" in text

@@ -57,6 +57,19 @@ def test_a_name_that_c_has_is_refused(name: str) -> None:
         la.plan_amx(32, 32, 64).build("gemm.so", name=name, how="soft")
 
 
+@pytest.mark.parametrize("name", ["TILES", "OK", "BATCH", "layoutalg_run"])
+def test_a_name_of_the_librarys_own_c_is_refused(name: str) -> None:
+    with pytest.raises(PlanError, match=f"name = '{name}': the C of the library has that name; choose another one"):
+        la.plan_amx(32, 32, 64).build("gemm.so", name=name, how="soft")
+
+
+@pytest.mark.parametrize("name", ["run", "work", "product", "job", "panel"])
+def test_any_other_name_is_taken(name: str) -> None:
+    """These are functions, types and variables of the C that is linked, or were once."""
+    built = la.plan_amx(32, 32, 64).build("gemm.so", name=name, how="soft")
+    assert getattr(ctypes.CDLL(os.path.abspath(built.path)), f"{name}_packed_bytes")() > 0
+
+
 @pytest.mark.parametrize("name", ["bool", "class", "constexpr", "template", "typeof", "asm", "nullptr"])
 def test_a_keyword_of_c_or_of_cpp_is_refused(name: str) -> None:
     with pytest.raises(PlanError, match="expected a C identifier that isn't a keyword"):

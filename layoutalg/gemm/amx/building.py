@@ -6,6 +6,8 @@
     size_t gemm_packed_bytes(void);
     int    gemm_pack(const void *b, void *packed);
     int    gemm_prepacked(const void *a, const void *packed, void *c, int threads);
+    size_t gemm_workspace_bytes(int threads);
+    int    gemm_in(const void *a, const void *b, void *c, void *workspace, int threads);
     const char *gemm_error(int code);
 
 A bias and scales are parameters behind `c`. The functions return 0, or a code that the header explains; the first call asks
@@ -23,6 +25,7 @@ from __future__ import annotations
 import os
 import re
 from dataclasses import dataclass
+from functools import lru_cache
 from math import prod
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -49,6 +52,8 @@ __all__ = ["AmxLibrary", "build_amx", "checked_name", "header", "product_header"
 
 _WORKER_LOOP = Path(__file__).with_name("worker_loop.c")
 _LONGEST_NAME = 60
+_OWN = "layoutalg_"
+"""What the names of the functions in `worker_loop.c` begin with."""
 _KEYWORDS = """alignas alignof and and_eq asm auto bitand bitor bool break case catch char char16_t char32_t char8_t class
 co_await co_return co_yield compl concept const const_cast consteval constexpr constinit continue decltype default delete do
 double dynamic_cast else enum explicit export extern false float for friend goto if inline int long main mutable namespace new
@@ -56,7 +61,7 @@ noexcept not not_eq nullptr operator or or_eq private protected public register 
 signed sizeof static static_assert static_cast struct switch template this thread_local throw true try typedef typeid typename
 typeof typeof_unqual union unsigned using virtual void volatile wchar_t while xor xor_eq"""
 """Those of C (to C23) and of C++ (to C++23), which both include the header, and `main`."""
-_FUNCTIONS = ("prepacked", "pack", "packed_bytes", "error")
+_FUNCTIONS = ("in", "prepacked", "prepacked_in", "pack", "packed_bytes", "workspace_bytes", "error")
 """The functions beside the product itself, as their names end."""
 _CPUID = {
     "fma": "one[2] >> 12",
@@ -119,6 +124,12 @@ def checked_name(name: object) -> str:
     return name
 
 
+@lru_cache(maxsize=1)
+def _own_macros() -> frozenset[str]:
+    """The macros and constants of `worker_loop.c`: no function can have one of their names."""
+    return frozenset(re.findall(r"\b[A-Z][A-Z_]+\b", _WORKER_LOOP.read_text(encoding="utf-8")))
+
+
 def build_amx(plan: AmxGemm, path: str | os.PathLike[str], name: str = "gemm", how: str = "amx") -> AmxLibrary:
     """Write a shared library and its header, `path` with the ending .h. Any machine with LLVM can build one for AMX.
 
@@ -139,6 +150,8 @@ def build_amx(plan: AmxGemm, path: str | os.PathLike[str], name: str = "gemm", h
     if not _is_ours(beside):
         raise PlanError(f"{shown(str(beside))}: is there, and was not written for such a library; choose another path")
     refuse_names_of_c(name, *(f"{name}_{function}" for function in _FUNCTIONS))
+    if name.startswith(_OWN) or name in _own_macros():
+        raise PlanError(f"name = {shown(name)}: the C of the library has that name; choose another one")
     version, note = usable_version(plan.llvm)
     code = machine_code(_renamed(llvm_ir(plan.emit(version, part="parts"), version), name), version, way)
     sources = {
@@ -178,6 +191,10 @@ def header(plan: AmxGemm, name: str, how: str) -> str:
             f"     {matrix.name.lower()}       {matrix.name}[{matrix.rows}, {matrix.columns}], {_C_TYPES[kind]}; a row begins "
             f"{matrix.pitch} elements behind the one before"
         )
+    if problem.batch > 1:
+        lines.append(
+            f"             There are {problem.batch} of each, one behind the other, the padding of the last row included."
+        )
     if problem.beta:
         lines.append(f"             C is read first: the result is added to {problem.beta:g} times what it holds.")
     for given, over, kind in (("bias", problem.bias, problem.bias_type), ("scale", problem.scale, "f32")):
@@ -185,6 +202,7 @@ def header(plan: AmxGemm, name: str, how: str) -> str:
             count = problem.m if over == "row" else problem.n
             lines.append(f"     {given:7} {count} of {_C_TYPES[kind]}, one for every {over} of C")
     more = "".join(f", const void *{given}" for given, over in _vectors(problem) if over)
+    taken = f"const void *a, const void *{{}}, void *c{more}"
     features = ", ".join(_features(problem, how))
     asks = ["   The first call asks the kernel for tile registers."] if how == "amx" else []
     lines += [
@@ -195,6 +213,8 @@ def header(plan: AmxGemm, name: str, how: str) -> str:
         "   `threads` is how many threads work, the calling one included: 1 to 1024. Calls from several threads are safe.",
         f"   {name}_pack puts B into the order that tiles are loaded in, {name}_packed_bytes() bytes; {name}_prepacked takes",
         "   that, so that B is packed once for many products.",
+        f"   {name}_in and {name}_prepacked_in take the memory that they work in, {name}_workspace_bytes(threads) bytes;",
+        "   it serves calls with as many threads or fewer, one at a time. The others allocate it, and free it at the end.",
         "",
         f"   Functions return 0 or a code, and {name}_error says what it means:",
         "     1  a pointer is NULL",
@@ -212,8 +232,11 @@ def header(plan: AmxGemm, name: str, how: str) -> str:
         'extern "C" {',
         "#endif",
         "",
-        f"int {name}(const void *a, const void *b, void *c{more}, int threads);",
-        f"int {name}_prepacked(const void *a, const void *packed, void *c{more}, int threads);",
+        f"int {name}({taken.format('b')}, int threads);",
+        f"int {name}_prepacked({taken.format('packed')}, int threads);",
+        f"int {name}_in({taken.format('b')}, void *workspace, int threads);",
+        f"int {name}_prepacked_in({taken.format('packed')}, void *workspace, int threads);",
+        f"size_t {name}_workspace_bytes(int threads);",
         f"int {name}_pack(const void *b, void *packed);",
         f"size_t {name}_packed_bytes(void);",
         f"const char *{name}_error(int code);",
@@ -243,25 +266,32 @@ def product_header(plan: AmxGemm, name: str, how: str) -> str:
     size = problem.element_bytes
     scratch = 0 if problem.direct else tiling.m_block * tiling.n_block * 4
     sources = {"scratch": "scratch"}
-    arguments = [sources.get(given, f"(job)->{given}") for given in block_arguments(plan)]
+    batched = {"a": "A", "c": "C", "packed_a": "PACKED_A", "packed_b": "PACKED_B"}
+    arguments = [
+        f"(job)->{given} + (z) * {batched[given]}_BYTES" if given in batched else sources.get(given, f"(job)->{given}")
+        for given in block_arguments(plan)
+    ]
     kernel = f"{name}_kernel_gemm"
     features = _features(problem, how)
     lines = [
         f"#define PREFIX(suffix) {name}##suffix",
+        f"#define BATCH {problem.batch}L",
+        *(f"#define {of.name}_BYTES {of.rows * of.pitch_bytes}l" for of in problem.matrices),
         f"#define PANELS_A {0 if shape_a is None else shape_a[0]}L",
         f"#define PANELS_B {plan.packed_b_shape[0]}L",
-        f"#define PACKED_A_BYTES {0 if shape_a is None else prod(shape_a) * size}ul",
-        f"#define PACKED_B_BYTES {prod(plan.packed_b_shape) * size}ul",
-        f"#define SCRATCH_BYTES {-(-scratch // 64) * 64}ul",
+        f"#define PACKED_A_BYTES {0 if shape_a is None else prod(shape_a) * size}l",
+        f"#define PACKED_B_BYTES {prod(plan.packed_b_shape) * size}l",
+        f"#define SCRATCH_BYTES {-(-scratch // 64) * 64}l",
         f"#define BLOCKS_DOWN {down}",
         f"#define BLOCKS_ACROSS {across}",
         f"#define DOWN_FIRST {int(tiling.order == 'columns')}",
         f"#define MORE_PARAMETERS {''.join(f', const void *{given}' for given in vectors)}",
+        f"#define MORE_NAMES {''.join(f', {given}' for given in vectors)}",
         f"#define MORE_ARGUMENTS {''.join(f', .{given} = {given}' for given in vectors)}",
         f"#define MORE_MISSING {''.join(f' || !{given}' for given in vectors)}",
-        f"#define PACK_A(job, panel) {kernel}_pack_a((job)->a, (job)->packed_a, (panel), (panel) + 1)",
+        f"#define PACK_A(a, packed, panel) {kernel}_pack_a((a), (packed), (panel), (panel) + 1)",
         f"#define PACK_B(b, packed, panel) {kernel}_pack_b((b), (packed), (panel), (panel) + 1)",
-        f"#define BLOCK(job, scratch, i, j) {kernel}_block({', '.join(arguments)}, (i), (j))",
+        f"#define BLOCK(job, scratch, z, i, j) {kernel}_block({', '.join(arguments)}, (i), (j))",
         f"#define MISSING_FEATURE {' || '.join(f'!({_CPUID[feature]} & 1)' for feature in features) or '0'}",
         f"#define TILES {int(how == 'amx')}",
         f"#define SOFT {int(how == 'soft')}",

@@ -33,6 +33,7 @@ The rules, and what they leave out:
   bytes.
 - Stores of C, packing, the epilogue and LDTILECFG add to that. A last, smaller step of k stores C once more.
 - Where A, B and C fit into L2 together they are taken to lie there already, else in L3, else in memory.
+- The products of a batch come one after the other, each with packed operands of its own.
 - Cache blocks follow the order too: down a column of them, or along a row. With several cores each has an equal part of them.
 
 The constants were measured on a virtual machine with two cores of a Xeon with AMX (family 6, 48 KiB of L1, 2 MiB of L2, 480 MiB
@@ -156,7 +157,7 @@ def amx_times(problem: AmxProblem, forms: AmxForms, chip: AmxChip | None = None)
     down, across, strips = _register_blocks(problem, forms)
 
     # What is used between two uses of the same tile, in bytes of a cache.
-    whole = m * k * size + k * n * size + m * n * 4
+    whole = problem.batch * (m * k * size + k * n * size + m * n * 4)
     strip, panel, block_c = high * k_block * size, wide * k_block * size, high * wide * 4
     block_a, block_b = m_block * k_block * size, n_block * k_block * size
     lines_a, lines_c = problem.lda * size, problem.ldc * problem.matrices[2].element_bytes
@@ -227,11 +228,12 @@ def amx_times(problem: AmxProblem, forms: AmxForms, chip: AmxChip | None = None)
         "packing": packing,
         "epilogue": epilogue,
     }
-    bytes_a, bytes_b = m * k * size * across, k * n * size * down
+    parts = {name: problem.batch * clocks for name, clocks in parts.items()}
+    bytes_a, bytes_b = problem.batch * m * k * size * across, problem.batch * k * n * size * down
     moved = {
         "A": _by_level(bytes_a, from_a),
         "B": _by_level(bytes_b, from_b),
-        "C": _by_level(m * n * 4 + 0 * tall, from_c + 2 * (passes - 1) * stays),
+        "C": _by_level(problem.batch * m * n * 4 + 0 * tall, from_c + 2 * (passes - 1) * stays),
     }
     limits = {"tile unit": parts["products"]}
     times = AmxTimes(
@@ -354,12 +356,12 @@ def amx_roofline(problem: AmxProblem, tiling: AmxTiling, chip: AmxChip | None = 
     instance_of(chip, AmxChip, "chip", PlanError)
     cores = whole_number(cores, "cores =", 1, chip.cores, PlanError)
     found = amx_times(problem, AmxForms.of([tiling]), chip)
-    blocks = -(-problem.m // tiling.m_block) * -(-problem.n // tiling.n_block)
+    blocks = problem.batch * -(-problem.m // tiling.m_block) * -(-problem.n // tiling.n_block)
     # Cores share out cache blocks; the last round may leave some idle.
     part = -(-blocks // cores) / blocks / (chip.clock(cores) * 1e9)
     memory_bytes = sum(matrix.rows * matrix.columns * matrix.element_bytes for matrix in problem.matrices)
     memory_bytes += problem.m * problem.n * problem.matrices[2].element_bytes if problem.beta else 0
-    memory_bytes = max(memory_bytes, round(float(found.bytes_from("memory")[0])))
+    memory_bytes = max(problem.batch * memory_bytes, round(float(found.bytes_from("memory")[0])))
     limit_seconds = {name: float(found.limits[name][0]) * part for name in AMX_LIMITS[:-1]}
     limit_seconds["memory"] = memory_bytes / (chip.bandwidth(cores) * 1e9)
     part_seconds = {name: float(clocks[0]) * part for name, clocks in found.parts.items()}
@@ -368,7 +370,7 @@ def amx_roofline(problem: AmxProblem, tiling: AmxTiling, chip: AmxChip | None = 
         chip,
         cores,
         problem.flops,
-        tiles[0] * tiles[1] * tiles[2],
+        problem.batch * tiles[0] * tiles[1] * tiles[2],
         round(float(found.bytes_from("L1")[0])),
         round(float(found.bytes_from("L2")[0])),
         round(float(found.bytes_from("L3")[0])),

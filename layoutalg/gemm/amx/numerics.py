@@ -112,8 +112,14 @@ def computed(
 
 
 def accumulated(problem: AmxProblem, a: ArrayLike, b: ArrayLike) -> Array:
-    """The accumulators after the last tile product: f32 or int32."""
+    """The accumulators after the last tile product: f32 or int32; of a batch with another dimension in front."""
     left, right = operands(problem, a, b)
+    if problem.batch > 1:
+        return np.stack([_accumulated(problem, x, y) for x, y in zip(left, right, strict=True)])
+    return _accumulated(problem, left, right)
+
+
+def _accumulated(problem: AmxProblem, left: Array, right: Array) -> Array:
     if problem.acc == "s32":
         return integer_product(left, right)
     short = problem.k_padded - problem.k
@@ -137,7 +143,8 @@ def finished(
     >>> finished(AmxProblem.of(1, 2, 4, "u8", c="s8", scale="column"), np.array([[5, 900]], np.int32), scale=[0.5, 0.5])
     array([[  2, 127]], dtype=int8)
     """
-    before = None if c is None else held("C", c, (problem.m, problem.n), problem.c)
+    of_c = (problem.m, problem.n) if problem.batch == 1 else (problem.batch, problem.m, problem.n)
+    before = None if c is None else held("C", c, of_c, problem.c)
     if bias is not None and problem.bias is not None:
         bias = held("bias", bias, (problem.count(problem.bias),), problem.bias_type)
     added = None if bias is None else np.asarray(bias)

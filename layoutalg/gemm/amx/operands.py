@@ -14,7 +14,8 @@ product that does not read it, and 64 bytes behind each matrix. After the run th
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -107,11 +108,11 @@ class Operands:
         problem = plan.problem
         check_given(problem, c, "has", bias=bias, scale=scale)
         of_a, of_b, of_c = problem.matrices
-        before = _poisoned(of_c, problem.c) if c is None else _laid(of_c, c, problem.c)
+        before = _poisoned(problem, of_c, problem.c) if c is None else _laid(problem, of_c, c, problem.c)
         return cls(
             plan,
-            Buffer.of(_laid(of_a, a, problem.a)),
-            Buffer.of(_laid(of_b, b, problem.b)),
+            Buffer.of(_laid(problem, of_a, a, problem.a)),
+            Buffer.of(_laid(problem, of_b, b, problem.b)),
             Buffer.of(before),
             None if problem.bias is None else _vector("bias", bias, problem.count(problem.bias), problem.bias_type),
             None if problem.scale is None else _vector("scale", scale, problem.count(problem.scale), "f32"),
@@ -123,16 +124,38 @@ class Operands:
         return tuple(buffer for buffer in (self.a, self.b, self.c, self.bias, self.scale) if buffer is not None)
 
     def result(self) -> Array:
-        """C [m, n] after the run.
+        """C [m, n] after the run; [batch, m, n] of a batch.
 
         Raises `PlanError`: the code wrote to the padding of C's rows or behind an array.
         """
         problem = self.plan.problem
-        padding = self.c.array[: problem.m, problem.n :]
-        expected = _poisoned(problem.matrices[2], problem.c)[: problem.m, problem.n :]
+        padding = self.c.array[..., problem.n :]
+        expected = _poisoned(problem, problem.matrices[2], problem.c)[..., problem.n :]
         if padding.tobytes() != expected.tobytes() or not all(buffer.untouched for buffer in self.buffers):
             raise PlanError("the compiled code wrote outside of C: please report this plan as a bug")
-        return self.c.array[:, : problem.n].copy()
+        return self.c.array[..., : problem.n].copy()
+
+    @cached_property
+    def each(self) -> tuple[Operands, ...]:
+        """The operands of each product of the batch: views of the same memory.
+
+        >>> from layoutalg.gemm.amx import plan_amx
+        >>> laid = Operands.of(plan_amx(2, 3, 4, "s8", batch=2), np.ones((2, 2, 4)), np.full((2, 4, 3), 2))
+        >>> [one.a.address - laid.a.address for one in laid.each]
+        [0, 8]
+        """
+        if self.plan.problem.batch == 1:
+            return (self,)
+        plan = replace(self.plan, problem=self.plan.problem.one)
+        return tuple(
+            Operands(
+                plan,
+                *(Buffer(whole.array[i], whole.margin) for whole in (self.a, self.b, self.c)),
+                self.bias,
+                self.scale,
+            )
+            for i in range(self.plan.problem.batch)
+        )
 
 
 def memory_type(element: str) -> np.dtype[Any]:
@@ -152,9 +175,8 @@ def random_operands(problem: AmxProblem, seed: int) -> dict[str, Array]:
         return rng.standard_normal(shape).astype(dtype)
 
     of_a, of_b, of_c = problem.matrices
-    found = {"a": drawn(problem.a, of_a.rows, of_a.columns), "b": drawn(problem.b, of_b.rows, of_b.columns)}
-    if problem.beta:
-        found["c"] = drawn(problem.c, of_c.rows, of_c.columns)
+    kinds = {"a": (problem.a, of_a), "b": (problem.b, of_b)} | ({"c": (problem.c, of_c)} if problem.beta else {})
+    found = {name: drawn(kind, *_shape(problem, of.rows, of.columns)) for name, (kind, of) in kinds.items()}
     if problem.bias:
         found["bias"] = drawn(problem.bias_type, problem.count(problem.bias))
     if problem.scale:
@@ -162,14 +184,19 @@ def random_operands(problem: AmxProblem, seed: int) -> dict[str, Array]:
     return found
 
 
-def _poisoned(matrix: Matrix, kind: str) -> Array:
-    return poisoned((matrix.rows, matrix.pitch), memory_type(kind))
+def _shape(problem: AmxProblem, rows: int, columns: int) -> tuple[int, ...]:
+    """The shape of a matrix, with the batch in front where there is one."""
+    return (rows, columns) if problem.batch == 1 else (problem.batch, rows, columns)
 
 
-def _laid(matrix: Matrix, values: ArrayLike, kind: str) -> Array:
-    given = held(matrix.name, values, (matrix.rows, matrix.columns), kind)
-    made = _poisoned(matrix, kind)
-    made[:, : matrix.columns] = given.view(made.dtype)
+def _poisoned(problem: AmxProblem, matrix: Matrix, kind: str) -> Array:
+    return poisoned(_shape(problem, matrix.rows, matrix.pitch), memory_type(kind))
+
+
+def _laid(problem: AmxProblem, matrix: Matrix, values: ArrayLike, kind: str) -> Array:
+    given = held(matrix.name, values, _shape(problem, matrix.rows, matrix.columns), kind)
+    made = _poisoned(problem, matrix, kind)
+    made[..., : matrix.columns] = given.view(made.dtype)
     return made
 
 

@@ -15,14 +15,13 @@ bytes.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Unpack
 
 from layoutalg.amx import vnni_factor
 from layoutalg.core.errors import PlanError
 from layoutalg.core.messages import shown
 from layoutalg.core.whole_numbers import one_of
-from layoutalg.gemm.matrix_in_memory import whole_number
 from layoutalg.gemm.options import BIASES, AmxProductOptions
 from layoutalg.gemm.product import Product, checked_fields, element_named, mlir_type, with_fractions
 
@@ -88,7 +87,6 @@ class AmxProblem(Product):
             raise PlanError(
                 "target 'spr' with f16: Sapphire Rapids has no amx-fp16; bf16 is planned, and f16 for 'gnr'"
             )
-        whole_number("batch", self.batch, 1)
         if self.scale is not None:
             one_of(self.scale, BIASES, "scale", PlanError)
         checked = checked_fields(self.m, self.n, self.k, vars(self)) | {"a": a, "b": b, "c": c, "target": target}
@@ -136,6 +134,15 @@ class AmxProblem(Product):
         (32, 64)
         """
         return 16 * self.vnni
+
+    @property
+    def one(self) -> AmxProblem:
+        """One product of the batch.
+
+        >>> print(AmxProblem.of(64, 96, 32, batch=3).one)
+        C[64, 96] f32 = A[64, 32] bf16 * B[32, 96] bf16 on amx
+        """
+        return replace(self, batch=1)
 
     @property
     def k_padded(self) -> int:

@@ -153,7 +153,7 @@ def check_size(problem: AmxProblem, how: str | None) -> None:
     Traceback (most recent call last):
     layoutalg.core.errors.SizeError: 137438953472 operations; at most 4294967296 are run with LLVM's scalar loops
     """
-    size = sum(matrix.rows * matrix.pitch_bytes for matrix in problem.matrices)
+    size = problem.batch * sum(matrix.rows * matrix.pitch_bytes for matrix in problem.matrices)
     if size > MOST_NATIVE_BYTES:
         raise SizeError(f"A, B and C of {size} bytes; at most {MOST_NATIVE_BYTES} are run")
     way = chosen_how(problem, how)
@@ -193,5 +193,6 @@ def run_amx(operands: Operands, how: str | None = None) -> AmxRun:
     plan = operands.plan
     way = chosen_how(plan.problem, how)
     version, note = usable_version(plan.llvm)
-    seconds = loaded(plan.emit(version), version, way).call("gemm", [buffer.address for buffer in operands.buffers])
+    code = loaded(plan.emit(version), version, way)
+    seconds = sum(code.call("gemm", [buffer.address for buffer in one.buffers]) for one in operands.each)
     return AmxRun(operands.result(), way, seconds, version, note)

@@ -163,7 +163,7 @@ class AmxFound(Ranked[AmxCandidate]):
         if cores == 1:
             return self.best
         forms, problem = self.forms, self.problem
-        blocks = np.ceil(problem.m / forms.m_block) * np.ceil(problem.n / forms.n_block)
+        blocks = problem.batch * np.ceil(problem.m / forms.m_block) * np.ceil(problem.n / forms.n_block)
         clocks = (self.times.clocks * np.ceil(blocks / cores) / blocks)[self.order]
         near = clocks <= clocks.min() * (1 + _SAME)
         return forms.tiling(int(self.order[int(np.argmax(near))]))
@@ -217,7 +217,7 @@ def _search(problem: AmxProblem, choices: AmxChoices, chip: AmxChip) -> AmxFound
     """The search for arguments that are checked."""
     forms = _forms(problem, choices)
     found = amx_times(problem, forms, chip)
-    blocks = np.ceil(problem.m / forms.m_block) * np.ceil(problem.n / forms.n_block)
+    blocks = problem.batch * np.ceil(problem.m / forms.m_block) * np.ceil(problem.n / forms.n_block)
     loads = (forms.rows + forms.columns) / (forms.rows * forms.columns)
     above = np.log(found.clocks / found.clocks.min())
     coarse, fine = np.floor(above / _SAME_BLOCKING), np.floor(above / _SAME)

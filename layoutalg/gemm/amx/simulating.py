@@ -39,7 +39,9 @@ _ENTRY = "gemm"
 def simulate_amx(
     operands: Operands, *, text: str | None = None, progress: Callable[[float], None] | None = None
 ) -> NDArray[Any]:
-    """C [m, n], as the module computes it from arrays that are laid out. See `AmxGemm.simulate`.
+    """C, as the module computes it from arrays that are laid out, one product of a batch after the other.
+
+    See `AmxGemm.simulate`.
 
     Raises `SimulationError`: the module does what the hardware would not, or touches what isn't its own.
     """
@@ -51,16 +53,17 @@ def simulate_amx(
     instance_of(text, (str, type(None)), "text")
     if progress is not None and not callable(progress):
         raise PlanError(f"progress {shown(progress)}: expected a function that takes a number")
-    plan, memory = operands.plan, Memory()
-    addresses = _bind(plan, operands, memory)
-    module = read_kernel(plan.emit() if text is None else text)
-    if progress is not None:
-        progress(0.0)
-    found = run_host(module, _ENTRY, addresses, memory, budget=Budget(_operations(plan), _work(plan)))
-    for finding in found.findings:
-        if finding.level == "error":
-            raise SimulationError.of(finding)
-    _check_written(plan, memory)
+    module = read_kernel(operands.plan.emit() if text is None else text)
+    for done, one in enumerate(operands.each):
+        if progress is not None:
+            progress(done / len(operands.each))
+        plan, memory = one.plan, Memory()
+        budget = Budget(_operations(plan), _work(plan))
+        found = run_host(module, _ENTRY, _bind(plan, one, memory), memory, budget=budget)
+        for finding in found.findings:
+            if finding.level == "error":
+                raise SimulationError.of(finding)
+        _check_written(plan, memory)
     if progress is not None:
         progress(1.0)
     return operands.result()
@@ -71,11 +74,11 @@ def check_size(plan: AmxGemm) -> None:
 
     Raises `SizeError`: names the matrix or the number of tile products, and the limit.
     """
-    products = _products(plan)
+    products = plan.problem.batch * _products(plan)
     if products > MOST_PRODUCTS:
         raise SizeError(f"{products} tile products; at most {MOST_PRODUCTS} are simulated")
     for matrix in plan.problem.matrices:
-        size = matrix.rows * matrix.pitch_bytes
+        size = plan.problem.batch * matrix.rows * matrix.pitch_bytes
         if size > MOST_GEMM_BYTES:
             raise SizeError(f"{matrix}: {size} bytes; at most {MOST_GEMM_BYTES} are simulated")
 

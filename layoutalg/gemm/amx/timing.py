@@ -132,7 +132,7 @@ def time_amx(plan: AmxGemm, seconds: float = 1.0) -> AmxTiming:
     refusal = native_refusal(amx_feature(problem))
     if refusal is not None:
         raise PlanError(f"time: {refusal}; plan.run computes the product without AMX, and its time would say nothing")
-    size = sum(matrix.rows * matrix.pitch_bytes for matrix in problem.matrices)
+    size = problem.batch * sum(matrix.rows * matrix.pitch_bytes for matrix in problem.matrices)
     if size > MOST_GEMM_BYTES:
         raise SizeError(f"A, B and C of {size} bytes; at most {MOST_GEMM_BYTES} are measured")
     if problem.flops > MOST_TIMED_OPERATIONS:
@@ -141,20 +141,22 @@ def time_amx(plan: AmxGemm, seconds: float = 1.0) -> AmxTiming:
     operands = Operands.of(plan, **random_operands(problem, 0))
     whole = loaded(plan.emit(version), version, "amx")
     multiplied = loaded(plan.emit(version, prepacked_b=True), version, "amx")
-    packed = Buffer.of(np.zeros(plan.packed_b_shape, memory_type(problem.a)))
-    addresses = [buffer.address for buffer in operands.buffers]
-    whole.call("gemm_pack_b", (operands.b.address, packed.address, 0, plan.packed_b_shape[0]))
-    prepacked = [packed.address if buffer is operands.b else buffer.address for buffer in operands.buffers]
+    packed = Buffer.of(np.zeros((problem.batch, *plan.packed_b_shape), memory_type(problem.a)))
+    addresses = [[buffer.address for buffer in one.buffers] for one in operands.each]
+    prepacked = [list(given) for given in addresses]
+    for given, panels in zip(prepacked, packed.array, strict=True):
+        whole.call("gemm_pack_b", (given[1], panels.ctypes.data, 0, plan.packed_b_shape[0]))
+        given[1] = panels.ctypes.data
     share = seconds / 4
     # numpy's threads may spin for a while after a product, so numpy comes last.
-    in_whole = best_seconds(lambda: whole.call("gemm", addresses), share)
-    in_prepacked = best_seconds(lambda: multiplied.call("gemm", prepacked), share)
+    in_whole = best_seconds(lambda: sum(whole.call("gemm", given) for given in addresses), share)
+    in_prepacked = best_seconds(lambda: sum(multiplied.call("gemm", given) for given in prepacked), share)
     clock = measured_clock(version)
     left, right = (
-        buffer.array[:, : matrix.columns]
+        buffer.array[..., : matrix.columns]
         for buffer, matrix in zip((operands.a, operands.b), problem.matrices[:2], strict=True)
     )
-    left, right = (left.T if problem.trans_a else left), (right.T if problem.trans_b else right)
+    left, right = (left.mT if problem.trans_a else left), (right.mT if problem.trans_b else right)
     wide = [left.astype(np.float32), right.astype(np.float32)]
     in_numpy = best_seconds(timed(lambda: wide[0] @ wide[1]), share)
     converted = best_seconds(timed(lambda: left.astype(np.float32) @ right.astype(np.float32)), share)

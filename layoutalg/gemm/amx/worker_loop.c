@@ -4,14 +4,17 @@
    the prototypes of the kernels that LLVM compiled:
 
        PREFIX(x)                  the public name with x behind it
-       PANELS_A, PANELS_B         panels to be packed; PANELS_A is 0 where A is loaded as it lies
-       PACKED_A_BYTES, PACKED_B_BYTES, SCRATCH_BYTES
+       BATCH                      products, one behind the other; A_BYTES, B_BYTES, C_BYTES from one matrix to the next
+       PANELS_A, PANELS_B         panels of a product to be packed; PANELS_A is 0 where A is loaded as it lies
+       PACKED_A_BYTES, PACKED_B_BYTES, SCRATCH_BYTES     the buffers of a product, multiples of 64
        BLOCKS_DOWN, BLOCKS_ACROSS blocks of C; DOWN_FIRST whether neighbours in the walk lie below one another
        MORE_PARAMETERS, MORE_ARGUMENTS, MORE_MISSING     the bias and the scales of the public functions
-       PACK_A(job, panel), PACK_B(b, packed, panel), BLOCK(job, scratch, i, j)     calls of kernels
+       PACK_A(a, packed, panel), PACK_B(b, packed, panel), BLOCK(job, scratch, z, i, j)     calls of kernels
        MISSING_FEATURE            an expression: whether the CPU lacks something
        TILES                      1 where tile instructions are used, and the kernel must permit them
        SOFT                       1 where soft_tiles.c is linked
+
+   Packed operands and scratches lie in one workspace, which the caller may keep between calls.
 
    A worker takes panels from a counter until none is left, waits for the others' panels, and then takes blocks of C from
    another counter. The calling thread is a worker too, so a thread that cannot be made costs time and nothing else. */
@@ -23,10 +26,10 @@
 #include <unistd.h>
 
 struct job {
-    const void *a, *b, *bias, *scale;
-    void *packed_a, *packed_b, *c;
-    char *scratch;
-    long panels, next_panel, packed, next_block, workers;
+    const char *a, *b;
+    const void *bias, *scale;
+    char *packed_a, *packed_b, *c, *scratch;
+    long panels, panels_each, next_panel, packed, next_block, workers;
     pthread_mutex_t lock;
     pthread_cond_t ready;
 };
@@ -35,12 +38,13 @@ struct job {
 
 enum { OK, NULL_POINTER, BAD_THREADS, NO_MEMORY, NO_FEATURE, NO_PERMISSION, BAD_TILE };
 enum { MOST_THREADS = 1024, LINE = 64 };
+#define BLOCKS ((long)BLOCKS_DOWN * BLOCKS_ACROSS)
 
 #define PUBLIC __attribute__((visibility("default")))
 #define TAKEN(counter) __atomic_fetch_add(&(counter), 1, __ATOMIC_RELAXED)
 
 /* CPUID is slow in virtual machines, so a good answer is kept. */
-static int refused(void)
+static int layoutalg_refused(void)
 {
     static int good;
     unsigned one[4] = {0}, seven[4] = {0}, more[4] = {0};
@@ -58,18 +62,20 @@ static int refused(void)
     return OK;
 }
 
-static void *work(void *given)
+static void *layoutalg_work(void *given)
 {
     struct job *job = given;
     char *scratch = job->scratch + TAKEN(job->workers) * SCRATCH_BYTES;
-    long panel, block, done = 0;
+    long panel, block, z, done = 0;
     while ((panel = TAKEN(job->next_panel)) < job->panels) {
+        z = panel / job->panels_each;
+        panel %= job->panels_each;
 #if PANELS_A
         if (panel < PANELS_A)
-            PACK_A(job, panel);
+            PACK_A(job->a + z * A_BYTES, job->packed_a + z * PACKED_A_BYTES, panel);
         else
 #endif
-            PACK_B(job->b, job->packed_b, panel - PANELS_A);
+            PACK_B(job->b + z * B_BYTES, job->packed_b + z * PACKED_B_BYTES, panel - PANELS_A);
         done++;
     }
     pthread_mutex_lock(&job->lock);
@@ -79,93 +85,136 @@ static void *work(void *given)
     while (job->packed < job->panels)
         pthread_cond_wait(&job->ready, &job->lock);
     pthread_mutex_unlock(&job->lock);
-    while ((block = TAKEN(job->next_block)) < (long)BLOCKS_DOWN * BLOCKS_ACROSS) {
+    while ((block = TAKEN(job->next_block)) < BATCH * BLOCKS) {
+        z = block / BLOCKS;
+        block %= BLOCKS;
 #if DOWN_FIRST
-        BLOCK(job, scratch, block % BLOCKS_DOWN, block / BLOCKS_DOWN);
+        BLOCK(job, scratch, z, block % BLOCKS_DOWN, block / BLOCKS_DOWN);
 #else
-        BLOCK(job, scratch, block / BLOCKS_ACROSS, block % BLOCKS_ACROSS);
+        BLOCK(job, scratch, z, block / BLOCKS_ACROSS, block % BLOCKS_ACROSS);
 #endif
     }
     (void)scratch;
     return 0;
 }
 
-static int allocated(void **place, size_t bytes)
+/* More workers than panels or blocks would be idle. */
+static long layoutalg_workers(const struct job *job, int threads)
 {
-    return !bytes || !posix_memalign(place, LINE, bytes);
-}
-
-static int run(struct job *job, int threads)
-{
-    pthread_t others[MOST_THREADS];
-    void *scratch = 0, *packed_a = 0, *packed_b = 0;
-    long most = (long)BLOCKS_DOWN * BLOCKS_ACROSS, started = 0;
-    int code = NO_MEMORY;
+    long most = BATCH * BLOCKS;
     if (job->panels > most)
         most = job->panels;
-    if (threads > most)
-        threads = (int)most;
-    if (allocated(&scratch, (size_t)threads * SCRATCH_BYTES) && allocated(&packed_a, PACKED_A_BYTES) &&
-        (job->packed_b || allocated(&packed_b, PACKED_B_BYTES))) {
-        job->scratch = scratch;
-        job->packed_a = packed_a;
-        if (packed_b)
-            job->packed_b = packed_b;
-        pthread_mutex_init(&job->lock, 0);
-        pthread_cond_init(&job->ready, 0);
-        while (started < threads - 1 && !pthread_create(others + started, 0, work, job))
-            started++;
-        work(job);
-        while (started)
-            pthread_join(others[--started], 0);
-        pthread_cond_destroy(&job->ready);
-        pthread_mutex_destroy(&job->lock);
-        code = OK;
-#if SOFT
-        if (soft_tiles_problem())
-            code = BAD_TILE;
-#endif
-    }
-    free(packed_b);
-    free(packed_a);
-    free(scratch);
-    return code;
+    return threads < most ? threads : most;
 }
 
-static int checked(int missing, int threads)
+static size_t layoutalg_workspace(const struct job *job, int threads)
+{
+    size_t bytes = BATCH * PACKED_A_BYTES + (size_t)layoutalg_workers(job, threads) * SCRATCH_BYTES;
+    return bytes + (job->packed_b ? 0 : BATCH * PACKED_B_BYTES);
+}
+
+static int layoutalg_run(struct job *job, void *given, int threads)
+{
+    pthread_t others[MOST_THREADS];
+    void *made = 0;
+    char *place = given;
+    long started = 0;
+    size_t bytes = layoutalg_workspace(job, threads);
+    if (!given && bytes) {
+        if (posix_memalign(&made, LINE, bytes))
+            return NO_MEMORY;
+        place = made;
+    } else if (given) {
+        place += -(uintptr_t)place % LINE;
+    }
+    threads = (int)layoutalg_workers(job, threads);
+    job->packed_a = place;
+    place += BATCH * PACKED_A_BYTES;
+    if (!job->packed_b) {
+        job->packed_b = place;
+        place += BATCH * PACKED_B_BYTES;
+    }
+    job->scratch = place;
+    pthread_mutex_init(&job->lock, 0);
+    pthread_cond_init(&job->ready, 0);
+    while (started < threads - 1 && !pthread_create(others + started, 0, layoutalg_work, job))
+        started++;
+    layoutalg_work(job);
+    while (started)
+        pthread_join(others[--started], 0);
+    pthread_cond_destroy(&job->ready);
+    pthread_mutex_destroy(&job->lock);
+    free(made);
+#if SOFT
+    if (soft_tiles_problem())
+        return BAD_TILE;
+#endif
+    return OK;
+}
+
+static int layoutalg_checked(int missing, int threads)
 {
     if (missing)
         return NULL_POINTER;
     if (threads < 1 || threads > MOST_THREADS)
         return BAD_THREADS;
-    return refused();
+    return layoutalg_refused();
+}
+
+#define EACH(packs_b) .panels = BATCH * (PANELS_A + (packs_b)*PANELS_B), .panels_each = PANELS_A + (packs_b)*PANELS_B
+
+static int layoutalg_product(const void *a, const void *b, void *c MORE_PARAMETERS, void *given, int threads)
+{
+    struct job job = {.a = a, .b = b, .c = c, EACH(1) MORE_ARGUMENTS};
+    int code = layoutalg_checked(!a || !b || !c MORE_MISSING, threads);
+    return code ? code : layoutalg_run(&job, given, threads);
+}
+
+static int layoutalg_prepacked(const void *a, const void *packed, void *c MORE_PARAMETERS, void *given, int threads)
+{
+    struct job job = {.a = a, .packed_b = (char *)packed, .c = c, EACH(0) MORE_ARGUMENTS};
+    int code = layoutalg_checked(!a || !packed || !c MORE_MISSING, threads);
+    return code ? code : layoutalg_run(&job, given, threads);
 }
 
 PUBLIC int PREFIX()(const void *a, const void *b, void *c MORE_PARAMETERS, int threads)
 {
-    struct job job = {.a = a, .b = b, .c = c, .panels = PANELS_A + PANELS_B MORE_ARGUMENTS};
-    int code = checked(!a || !b || !c MORE_MISSING, threads);
-    return code ? code : run(&job, threads);
+    return layoutalg_product(a, b, c MORE_NAMES, 0, threads);
+}
+
+PUBLIC int PREFIX(_in)(const void *a, const void *b, void *c MORE_PARAMETERS, void *workspace, int threads)
+{
+    return workspace ? layoutalg_product(a, b, c MORE_NAMES, workspace, threads) : NULL_POINTER;
 }
 
 PUBLIC int PREFIX(_prepacked)(const void *a, const void *packed, void *c MORE_PARAMETERS, int threads)
 {
-    struct job job = {.a = a, .packed_b = (void *)packed, .c = c, .panels = PANELS_A MORE_ARGUMENTS};
-    int code = checked(!a || !packed || !c MORE_MISSING, threads);
-    return code ? code : run(&job, threads);
+    return layoutalg_prepacked(a, packed, c MORE_NAMES, 0, threads);
+}
+
+PUBLIC int PREFIX(_prepacked_in)(const void *a, const void *packed, void *c MORE_PARAMETERS, void *workspace, int threads)
+{
+    return workspace ? layoutalg_prepacked(a, packed, c MORE_NAMES, workspace, threads) : NULL_POINTER;
+}
+
+PUBLIC size_t PREFIX(_workspace_bytes)(int threads)
+{
+    struct job job = {EACH(1)};
+    return threads < 1 || threads > MOST_THREADS ? 0 : layoutalg_workspace(&job, threads) + LINE;
 }
 
 PUBLIC int PREFIX(_pack)(const void *b, void *packed)
 {
-    int code = checked(!b || !packed, 1);
-    for (long panel = 0; !code && panel < PANELS_B; panel++)
-        PACK_B(b, packed, panel);
+    int code = layoutalg_checked(!b || !packed, 1);
+    for (long z = 0; !code && z < BATCH; z++)
+        for (long panel = 0; panel < PANELS_B; panel++)
+            PACK_B((const char *)b + z * B_BYTES, (char *)packed + z * PACKED_B_BYTES, panel);
     return code;
 }
 
 PUBLIC size_t PREFIX(_packed_bytes)(void)
 {
-    return PACKED_B_BYTES;
+    return BATCH * PACKED_B_BYTES;
 }
 
 PUBLIC const char *PREFIX(_error)(int code)

@@ -133,6 +133,7 @@ def random_problem(random: Random) -> tuple[tuple[int, int, int], dict[str, Any]
         chosen["blocking"] = (rows, across)
         chosen["blocks"] = (16 * rows * random.randint(1, 3), 16 * across * random.randint(1, 3), depth)
     chosen |= {"order": random.choice((None, "rows", "columns")), "llvm": random.choice((22, 24))}
+    chosen["batch"] = random.choice((1, 1, 1, 2, 3))
     return (m, n, k), chosen
 
 
