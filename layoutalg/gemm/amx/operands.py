@@ -62,6 +62,10 @@ class Buffer:
         margin[:] = POISON
         return cls(array, margin)
 
+    def at(self, place: int) -> Buffer:
+        """One entry of the first dimension, in the same memory."""
+        return Buffer(self.array[place], self.margin)
+
     @property
     def address(self) -> int:
         """Where it begins."""
@@ -148,13 +152,8 @@ class Operands:
             return (self,)
         plan = replace(self.plan, problem=self.plan.problem.one)
         return tuple(
-            Operands(
-                plan,
-                *(Buffer(whole.array[i], whole.margin) for whole in (self.a, self.b, self.c)),
-                self.bias,
-                self.scale,
-            )
-            for i in range(self.plan.problem.batch)
+            replace(self, plan=plan, a=self.a.at(place), b=self.b.at(place), c=self.c.at(place))
+            for place in range(self.plan.problem.batch)
         )
 
 
