@@ -125,6 +125,7 @@ class AmxProductOptions(ProductOptions, total=False):
     """
 
     batch: Annotated[int, Option("Products of this shape, one behind the other.", default=1)]
+    dynamic_m: Annotated[bool, Option("The number of rows is an argument of the code, m at most.", default=False)]
 
 
 class BlockingOptions(TypedDict, total=False):

@@ -156,13 +156,17 @@ def _span(registers: set[int]) -> str:
     return ", ".join(names) if len(names) < 3 else f"{names[0]} to {names[-1]}"
 
 
+def _where(plan: AmxGemm, name: str, strip: Strip) -> str:
+    return "behind the whole ones" if name == "rows" and plan.problem.dynamic_m else f"from {strip.first}"
+
+
 def _edges(plan: AmxGemm) -> str:
     """Where register blocks are not of whole tiles."""
     found: list[str] = []
     whole = (plan.tiling.blocking.rows, plan.tiling.blocking.columns)
     for strips, tiles, name in zip(plan.strips, whole, ("rows", "columns"), strict=True):
         found += [
-            f"{_heights(strip)} {name.removesuffix('s') if strip.size == 1 else name} from {strip.first}"
+            f"{_heights(strip)} {name.removesuffix('s') if strip.size == 1 else name} {_where(plan, name, strip)}"
             for strip in strips
             if strip.heights != (TILE,) * tiles
         ]

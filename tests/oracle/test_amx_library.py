@@ -48,7 +48,7 @@ def called(
     """C, from the library's function; `within` is the workspace."""
     compiled = ctypes.CDLL(str(library.path))
     operands = Operands.of(plan, **given)
-    addresses = [ctypes.c_void_p(buffer.address) for buffer in operands.buffers]
+    addresses = [ctypes.c_void_p(argument) for argument in operands.arguments]
     if packed:
         count = getattr(compiled, f"{library.name}_packed_bytes")
         count.restype = ctypes.c_size_t
@@ -106,6 +106,30 @@ def test_workers_who_run_at_once_give_the_same_bits(size: tuple[int, int, int], 
     expected = called(library, plan, given, 1)
     for threads in (2, 4, 16) * 12:  # a worker that is late by chance hides a mistake once, not every time
         assert (called(library, plan, given, threads) == expected).all(), threads
+
+
+@pytest.mark.parametrize("blocking", [(2, 2), (3, 1), (1, 4)])
+def test_one_library_takes_any_number_of_rows(blocking: tuple[int, int], tmp_path: Path) -> None:
+    require_llvm(24)
+    chosen: dict[str, Any] = {"c": "bf16", "bias": "row", "lda": 72, "blocking": blocking, "blocks": (96, 64, 32)}
+    plan = plan_amx(100, 36, 70, dynamic_m=True, **chosen)
+    library = plan.build(tmp_path / "rows.so", name="rows", how=way(plan))
+    workspace = Buffer.of(np.full(workspace_bytes(library, 3) + 3, 85, np.uint8))
+    for rows in (1, 15, 16, 17, 32, 33, 47, 48, 49, 64, 95, 96, 97, 100):
+        inputs = random_operands(plan.problem.with_rows(rows), rows)
+        expected = computed(plan_amx(rows, 36, 70, **chosen).problem, **inputs)
+        assert same_bits(called(library, plan, inputs, 3), expected), rows
+        assert same_bits(called(library, plan, inputs, 2, packed=True, within=workspace), expected), rows
+        assert workspace.untouched
+    compiled = ctypes.CDLL(str(library.path))
+    compiled.rows_error.restype = ctypes.c_char_p
+    addresses = [ctypes.c_void_p(buffer.address) for buffer in Operands.of(plan, **inputs).buffers]
+    assert compiled.rows(*addresses, ctypes.c_long(101), 1) == compiled.rows(*addresses, ctypes.c_long(0), 1) == 7
+    assert compiled.rows_error(7) == b"rows is not a number from 1 to as many as are planned"
+
+
+def same_bits(one: Any, other: Any) -> bool:
+    return one.dtype == other.dtype and one.shape == other.shape and one.tobytes() == other.tobytes()
 
 
 def test_wrong_arguments_are_codes_with_a_text(tmp_path: Path) -> None:
@@ -288,7 +312,8 @@ def test_a_library_that_cannot_be_written_or_loaded_is_refused_in_words(tmp_path
 def test_the_sizes_in_the_c_source_are_those_of_the_plan() -> None:
     text = product_header(plan_amx(100, 60, 200, trans_a=True, c="bf16", blocks=(64, 64, 64)), "gemm", "soft")
     sizes = dict(line.split(" ")[1:3] for line in text.splitlines() if line.startswith("#define PA"))
-    assert sizes["PANELS_A"] == "7L"
+    assert sizes["PACKS_A"] == "1"
+    assert sizes["PANELS_A(rows)"] == "(((rows)"
     assert sizes["PANELS_B"] == "4L"
     assert sizes["PACKED_A_BYTES"] == f"{7 * 7 * 1024}l"
     assert sizes["PACKED_B_BYTES"] == f"{4 * 100 * 64}l"

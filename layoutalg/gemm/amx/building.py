@@ -43,6 +43,7 @@ from layoutalg.gemm.amx.compiling import (
     usable_version,
 )
 from layoutalg.gemm.amx.running import amx_feature, way_of
+from layoutalg.gemm.amx.tiling import TILE
 
 if TYPE_CHECKING:
     from layoutalg.gemm.amx.plan import AmxGemm
@@ -195,6 +196,8 @@ def header(plan: AmxGemm, name: str, how: str) -> str:
         lines.append(
             f"             There are {problem.batch} of each, one behind the other, the padding of the last row included."
         )
+    if problem.dynamic_m:
+        lines.append(f"     rows    how many rows A and C have, 1 to {problem.m}")
     if problem.beta:
         lines.append(f"             C is read first: the result is added to {problem.beta:g} times what it holds.")
     for given, over, kind in (("bias", problem.bias, problem.bias_type), ("scale", problem.scale, "f32")):
@@ -202,6 +205,7 @@ def header(plan: AmxGemm, name: str, how: str) -> str:
             count = problem.m if over == "row" else problem.n
             lines.append(f"     {given:7} {count} of {_C_TYPES[kind]}, one for every {over} of C")
     more = "".join(f", const void *{given}" for given, over in _vectors(problem) if over)
+    more += ", long rows" * problem.dynamic_m
     taken = f"const void *a, const void *{{}}, void *c{more}"
     features = ", ".join(_features(problem, how))
     asks = ["   The first call asks the kernel for tile registers."] if how == "amx" else []
@@ -222,7 +226,8 @@ def header(plan: AmxGemm, name: str, how: str) -> str:
         "     3  there is no memory for packed operands",
         "     4  this CPU has not the features that the library was compiled for",
         "     5  the kernel does not permit tile registers",
-        "     6  a tile has a size that the hardware refuses (soft tiles only) */",
+        "     6  a tile has a size that the hardware refuses (soft tiles only)",
+        f"     7  rows is not a number from 1 to {problem.m} */",
         f"{_GUARD}{name.upper()}_H",
         f"#define LAYOUTALG_{name.upper()}_H",
         "",
@@ -255,14 +260,16 @@ def product_header(plan: AmxGemm, name: str, how: str) -> str:
     >>> from layoutalg.gemm.amx import plan_amx
     >>> text = product_header(plan_amx(64, 64, 64, blocks=(32, 64, 64)), "gemm", "amx")
     >>> [line for line in text.splitlines() if "BLOCK" in line][:2]
-    ['#define BLOCKS_DOWN 2', '#define BLOCKS_ACROSS 1']
+    ['#define BLOCKS_DOWN(rows) (((rows) + 31) / 32)', '#define BLOCKS_ACROSS 1']
     """
     from layoutalg.gemm.amx.emission.blocks import block_arguments
 
     problem, tiling = plan.problem, plan.tiling
-    down, across = plan.cache_blocks
+    _, across = plan.cache_blocks
     shape_a = plan.packed_a_shape
     vectors = [given for given, over in _vectors(problem) if over]
+    names = [*vectors, *["rows"] * problem.dynamic_m]
+    rows = ", (rows)" if problem.dynamic_m else ""
     size = problem.element_bytes
     scratch = 0 if problem.direct else tiling.m_block * tiling.n_block * 4
     sources = {"scratch": "scratch"}
@@ -273,31 +280,35 @@ def product_header(plan: AmxGemm, name: str, how: str) -> str:
     ]
     kernel = f"{name}_kernel_gemm"
     features = _features(problem, how)
+    more, of_job = (", int64_t", ", (job)->rows") if problem.dynamic_m else ("", "")
     lines = [
         f"#define PREFIX(suffix) {name}##suffix",
         f"#define BATCH {problem.batch}L",
         *(f"#define {of.name}_BYTES {of.rows * of.pitch_bytes}l" for of in problem.matrices),
-        f"#define PANELS_A {0 if shape_a is None else shape_a[0]}L",
+        f"#define MOST_ROWS {problem.m}L",
+        f"#define GIVEN_ROWS {'rows' if problem.dynamic_m else 'MOST_ROWS'}",
+        f"#define PACKS_A {int(shape_a is not None)}",
+        f"#define PANELS_A(rows) {'0L' if shape_a is None else f'(((rows) + {TILE - 1}) / {TILE})'}",
         f"#define PANELS_B {plan.packed_b_shape[0]}L",
         f"#define PACKED_A_BYTES {0 if shape_a is None else prod(shape_a) * size}l",
         f"#define PACKED_B_BYTES {prod(plan.packed_b_shape) * size}l",
         f"#define SCRATCH_BYTES {-(-scratch // 64) * 64}l",
-        f"#define BLOCKS_DOWN {down}",
+        f"#define BLOCKS_DOWN(rows) (((rows) + {tiling.m_block - 1}) / {tiling.m_block})",
         f"#define BLOCKS_ACROSS {across}",
         f"#define DOWN_FIRST {int(tiling.order == 'columns')}",
-        f"#define MORE_PARAMETERS {''.join(f', const void *{given}' for given in vectors)}",
-        f"#define MORE_NAMES {''.join(f', {given}' for given in vectors)}",
+        f"#define MORE_PARAMETERS {''.join(f', const void *{given}' for given in vectors)}{', long rows' * problem.dynamic_m}",
+        f"#define MORE_NAMES {''.join(f', {given}' for given in names)}",
         f"#define MORE_ARGUMENTS {''.join(f', .{given} = {given}' for given in vectors)}",
         f"#define MORE_MISSING {''.join(f' || !{given}' for given in vectors)}",
-        f"#define PACK_A(a, packed, panel) {kernel}_pack_a((a), (packed), (panel), (panel) + 1)",
+        f"#define PACK_A(a, packed, panel, rows) {kernel}_pack_a((a), (packed), (panel), (panel) + 1{rows})",
         f"#define PACK_B(b, packed, panel) {kernel}_pack_b((b), (packed), (panel), (panel) + 1)",
-        f"#define BLOCK(job, scratch, z, i, j) {kernel}_block({', '.join(arguments)}, (i), (j))",
+        f"#define BLOCK(job, scratch, z, i, j) {kernel}_block({', '.join(arguments)}, (i), (j){of_job})",
         f"#define MISSING_FEATURE {' || '.join(f'!({_CPUID[feature]} & 1)' for feature in features) or '0'}",
         f"#define TILES {int(how == 'amx')}",
         f"#define SOFT {int(how == 'soft')}",
-        f"void {kernel}_block({', '.join(['const void *'] * len(arguments))}, int64_t, int64_t);",
+        f"void {kernel}_block({', '.join(['const void *'] * len(arguments))}, int64_t, int64_t{more});",
         f"void {kernel}_pack_b(const void *, void *, int64_t, int64_t);",
-        *([f"void {kernel}_pack_a(const void *, void *, int64_t, int64_t);"] if shape_a is not None else []),
+        *([f"void {kernel}_pack_a(const void *, void *, int64_t, int64_t{more});"] if shape_a is not None else []),
         *(["const char *soft_tiles_problem(void);"] if how == "soft" else []),
     ]
     return "\n".join(lines) + "\n"

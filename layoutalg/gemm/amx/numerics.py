@@ -47,7 +47,7 @@ from numpy.typing import ArrayLike, NDArray
 from layoutalg.amx.execution import float_chains
 from layoutalg.core.errors import PlanError
 from layoutalg.core.whole_numbers import instance_of
-from layoutalg.gemm.amx.operands import memory_type
+from layoutalg.gemm.amx.operands import at_call, memory_type
 from layoutalg.gemm.amx.problem import AmxProblem
 from layoutalg.gemm.numerics import (
     after_sums,
@@ -107,6 +107,7 @@ def computed(
     np.float32(162.0)
     """
     instance_of(problem, AmxProblem, "problem", PlanError)
+    problem = at_call(problem, a)
     check_given(problem, c, "has", bias=bias, scale=scale)
     return finished(problem, accumulated(problem, a, b), c, bias, scale)
 

@@ -14,6 +14,7 @@ product that does not read it, and 64 bytes behind each matrix. After the run th
 
 from __future__ import annotations
 
+from collections.abc import Sized
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
     from layoutalg.gemm.amx.problem import AmxProblem
     from layoutalg.gemm.matrix_in_memory import Matrix
 
-__all__ = ["Buffer", "Operands", "memory_type", "random_operands"]
+__all__ = ["Buffer", "Operands", "at_call", "memory_type", "random_operands"]
 
 Array = NDArray[Any]
 
@@ -81,6 +82,8 @@ class Buffer:
 class Operands:
     """A, B, C, and a bias and scales where the plan has them, as buffers.
 
+    `problem` is the plan's with the rows of these arrays, where the plan leaves their number to the call.
+
     >>> from layoutalg.gemm.amx import plan_amx
     >>> Operands.of(plan_amx(2, 2, 4, "u8"), np.ones((2, 4)), np.full((4, 2), 256))
     Traceback (most recent call last):
@@ -88,6 +91,7 @@ class Operands:
     """
 
     plan: AmxGemm
+    problem: AmxProblem
     a: Buffer
     b: Buffer
     c: Buffer
@@ -109,12 +113,13 @@ class Operands:
         Raises:
             PlanError: an array has another shape than the plan, or values that its type can't hold, or isn't asked for.
         """
-        problem = plan.problem
+        problem = at_call(plan.problem, a)
         check_given(problem, c, "has", bias=bias, scale=scale)
         of_a, of_b, of_c = problem.matrices
         before = _poisoned(problem, of_c, problem.c) if c is None else _laid(problem, of_c, c, problem.c)
         return cls(
             plan,
+            problem,
             Buffer.of(_laid(problem, of_a, a, problem.a)),
             Buffer.of(_laid(problem, of_b, b, problem.b)),
             Buffer.of(before),
@@ -127,12 +132,18 @@ class Operands:
         """In the order of the function's parameters."""
         return tuple(buffer for buffer in (self.a, self.b, self.c, self.bias, self.scale) if buffer is not None)
 
+    @property
+    def arguments(self) -> tuple[int, ...]:
+        """What the function takes: the addresses, and the number of rows where that is an argument."""
+        addresses = tuple(buffer.address for buffer in self.buffers)
+        return (*addresses, self.problem.m) if self.plan.problem.dynamic_m else addresses
+
     def result(self) -> Array:
         """C [m, n] after the run; [batch, m, n] of a batch.
 
         Raises `PlanError`: the code wrote to the padding of C's rows or behind an array.
         """
-        problem = self.plan.problem
+        problem = self.problem
         padding = self.c.array[..., problem.n :]
         expected = _poisoned(problem, problem.matrices[2], problem.c)[..., problem.n :]
         if padding.tobytes() != expected.tobytes() or not all(buffer.untouched for buffer in self.buffers):
@@ -150,11 +161,27 @@ class Operands:
         """
         if self.plan.problem.batch == 1:
             return (self,)
-        plan = replace(self.plan, problem=self.plan.problem.one)
+        one = self.problem.one
+        plan = replace(self.plan, problem=one)
         return tuple(
-            replace(self, plan=plan, a=self.a.at(place), b=self.b.at(place), c=self.c.at(place))
+            replace(self, plan=plan, problem=one, a=self.a.at(place), b=self.b.at(place), c=self.c.at(place))
             for place in range(self.plan.problem.batch)
         )
+
+
+def at_call(problem: AmxProblem, a: ArrayLike) -> AmxProblem:
+    """The problem with the rows of the A that is given, where their number is an argument.
+
+    Raises `PlanError`: A has more rows than are planned, or none.
+
+    >>> from layoutalg.gemm.amx.problem import AmxProblem
+    >>> at_call(AmxProblem.of(64, 16, 32, dynamic_m=True), np.ones((5, 32))).m
+    5
+    """
+    if not problem.dynamic_m:
+        return problem
+    rows = len(a) if isinstance(a, Sized) and np.ndim(a) else 0
+    return problem.with_rows(rows)
 
 
 def memory_type(element: str) -> np.dtype[Any]:

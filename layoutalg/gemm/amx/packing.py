@@ -92,6 +92,8 @@ def must_pack_a(problem: AmxProblem) -> str | None:
     (None, 'k = 33 is not a multiple of 2, the elements of a word')
     """
     instance_of(problem, AmxProblem, "problem", PlanError)
+    if problem.dynamic_m:
+        return "the number of rows is known at the call alone"
     if problem.trans_a:
         return "A lies transposed"
     if problem.k % problem.vnni:

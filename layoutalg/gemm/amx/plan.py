@@ -32,7 +32,7 @@ from layoutalg.core.whole_numbers import as_flag, instance_of, one_of
 from layoutalg.gemm.amx.packing import must_pack_a, packed_a, packed_a_shape, packed_b, packed_b_shape
 from layoutalg.gemm.amx.problem import AmxProblem
 from layoutalg.gemm.amx.search import AmxChoices, AmxFound, search_amx
-from layoutalg.gemm.amx.strips import Strip, cut
+from layoutalg.gemm.amx.strips import Strip, any_rows, cut
 from layoutalg.gemm.amx.tiling import TILE, AmxTiling
 from layoutalg.gemm.options import AmxOptions, AmxProductOptions, BlockingOptions, check_names, part
 from layoutalg.gemm.product import mlir_type
@@ -120,17 +120,22 @@ class AmxGemm(Distributed):
         >>> [len(side) for side in plan_amx(100, 64, 64).strips]
         [2, 1]
         """
-        return cut(self.problem.m, self.problem.n, self.tiling.blocking)
+        blocking = self.tiling.blocking
+        if self.problem.dynamic_m:
+            return any_rows(self.problem.m, blocking.rows), cut(TILE * blocking.rows, self.problem.n, blocking)[1]
+        return cut(self.problem.m, self.problem.n, blocking)
 
     @property
     def register_blocks(self) -> int:
-        """Register blocks of C.
+        """Register blocks of C (with all of its m rows, where their number is an argument).
 
         >>> plan_amx(100, 60, 200, blocking=(2, 2)).register_blocks
         8
         """
-        rows, columns = (sum(strip.count for strip in side) for side in self.strips)
-        return rows * columns
+        columns = sum(strip.count for strip in self.strips[1])
+        if self.problem.dynamic_m:
+            return -(-self.problem.m // (TILE * self.tiling.blocking.rows)) * columns
+        return sum(strip.count for strip in self.strips[0]) * columns
 
     @property
     def cache_blocks(self) -> tuple[int, int]:
@@ -401,7 +406,8 @@ def plan_amx(
 
     `blocking` is (rows, columns) of tiles in a register block, `blocks` (rows, columns, k) of a cache block, `order` which of a
     cache block's register blocks come first ("columns" goes down a column), `pack_a` whether A is copied into whole tiles
-    first. What is not given is chosen. `bias` and `scale` are "row" or "column".
+    first. What is not given is chosen. `bias` and `scale` are "row" or "column". `batch` products lie one behind the other.
+    With `dynamic_m` the code takes the number of rows of A and C, from 1 to m, as an argument.
 
     Raises:
         PlanError: for types, targets, tiles and sizes that are not planned; says what would fit.

@@ -21,7 +21,8 @@ from typing import Unpack
 from layoutalg.amx import vnni_factor
 from layoutalg.core.errors import PlanError
 from layoutalg.core.messages import shown
-from layoutalg.core.whole_numbers import one_of
+from layoutalg.core.whole_numbers import as_flag, one_of
+from layoutalg.core.whole_numbers import whole_number as whole
 from layoutalg.gemm.options import BIASES, AmxProductOptions
 from layoutalg.gemm.product import Product, checked_fields, element_named, mlir_type, with_fractions
 
@@ -40,9 +41,13 @@ _BYTES = ("s8", "u8")
 class AmxProblem(Product):
     """A product to be planned for AMX; sizes and leading dimensions in elements. `AmxProblem.of` fills in what is not given.
 
+    With `dynamic_m` the number of rows of A and C is an argument of the code, from 1 to m.
+
     >>> AmxProblem.of(40, 80, 160, "u8").acc
     's32'
     """
+
+    dynamic_m: bool = False
 
     @classmethod
     def of(
@@ -98,6 +103,13 @@ class AmxProblem(Product):
                     f"{matrix}: a row has {matrix.columns} elements, so the leading dimension is {matrix.columns} at least"
                 )
         self._check_integers()
+        object.__setattr__(self, "dynamic_m", as_flag(self.dynamic_m, "dynamic_m", PlanError))
+        for wrong, name in (
+            (self.trans_a, "trans_a: rows of A in memory would have as many elements"),
+            (self.batch > 1, "batch"),
+        ):
+            if self.dynamic_m and wrong:
+                raise PlanError(f"dynamic_m with {name}; plan with a fixed m, or without it")
 
     @property
     def chip(self) -> str:
@@ -144,6 +156,19 @@ class AmxProblem(Product):
         """
         return replace(self, batch=1)
 
+    def with_rows(self, rows: int) -> AmxProblem:
+        """What one call of code with `dynamic_m` computes: the problem with so many rows, from 1 to m.
+
+        Raises `PlanError`: for more rows, and for another number than m where that is fixed.
+
+        >>> AmxProblem.of(64, 96, 32, dynamic_m=True).with_rows(3).m
+        3
+        """
+        rows = whole(rows, "rows =", 1, self.m, PlanError)
+        if not self.dynamic_m and rows != self.m:
+            raise PlanError(f"rows = {rows}: planned for {self.m}; with dynamic_m the code takes fewer rows too")
+        return replace(self, m=rows, dynamic_m=False)
+
     @property
     def k_padded(self) -> int:
         """K with the zeros that fill its last word.
@@ -164,13 +189,13 @@ class AmxProblem(Product):
 
     @property
     def direct(self) -> bool:
-        """Whether C is the accumulators as they are: nothing is computed behind the sums, and nothing rounded.
+        """Whether tiles are stored to C as they are: nothing is computed behind the sums, nothing rounded, and C has all rows.
 
         >>> AmxProblem.of(64, 64, 64).direct, AmxProblem.of(64, 64, 64, c="bf16").direct
         (True, False)
         """
         computes = self.alpha != 1 or self.beta or self.bias or self.scale or self.activation
-        return self.c == self.acc and not computes
+        return self.c == self.acc and not computes and not self.dynamic_m
 
     def _check_integers(self) -> None:
         """Refuse an epilogue with fractions where C holds the sums themselves."""
@@ -188,4 +213,5 @@ class AmxProblem(Product):
         >>> print(AmxProblem.of(64, 96, 32, "s8", c="u8", trans_b=True, scale="column", bias="column", activation="relu"))
         C[64, 96] u8 = relu(scale[column] * A[64, 32] s8 * B[96, 32]^T s8 + bias[column]) on amx
         """
-        return self.written()
+        written = self.written()
+        return written.replace("C[", "C[up to ", 1).replace("A[", "A[up to ", 1) if self.dynamic_m else written

@@ -194,5 +194,5 @@ def run_amx(operands: Operands, how: str | None = None) -> AmxRun:
     way = chosen_how(plan.problem, how)
     version, note = usable_version(plan.llvm)
     code = loaded(plan.emit(version), version, way)
-    seconds = sum(code.call("gemm", [buffer.address for buffer in one.buffers]) for one in operands.each)
+    seconds = sum(code.call("gemm", one.arguments) for one in operands.each)
     return AmxRun(operands.result(), way, seconds, version, note)

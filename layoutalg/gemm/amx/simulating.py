@@ -29,6 +29,7 @@ from layoutalg.gemm.amx.tiling import TILE
 
 if TYPE_CHECKING:
     from layoutalg.gemm.amx.plan import AmxGemm
+    from layoutalg.gemm.amx.problem import AmxProblem
     from layoutalg.simulate import Memory
 
 __all__ = ["check_size", "simulate_amx"]
@@ -59,11 +60,11 @@ def simulate_amx(
             progress(done / len(operands.each))
         plan, memory = one.plan, Memory()
         budget = Budget(_operations(plan), _work(plan))
-        found = run_host(module, _ENTRY, _bind(plan, one, memory), memory, budget=budget)
+        found = run_host(module, _ENTRY, _bind(one, memory), memory, budget=budget)
         for finding in found.findings:
             if finding.level == "error":
                 raise SimulationError.of(finding)
-        _check_written(plan, memory)
+        _check_written(one.problem, memory)
     if progress is not None:
         progress(1.0)
     return operands.result()
@@ -98,16 +99,16 @@ def _work(plan: AmxGemm) -> int:
     return max(MOST_WORK, (16 << 17) * _products(plan))
 
 
-def _bind(plan: AmxGemm, operands: Operands, memory: Memory) -> list[int]:
-    """The addresses of the arrays; rows of C have padding that nobody may write, and the inputs are read-only."""
-    problem = plan.problem
+def _bind(operands: Operands, memory: Memory) -> list[int]:
+    """What `@gemm` takes: rows of C have padding that nobody may write, and the inputs are read-only."""
+    problem = operands.problem
     addresses = [memory.bind("A", _read_only(operands.a.array)), memory.bind("B", _read_only(operands.b.array))]
     extent = (problem.m, problem.n)
     addresses.append(memory.bind("C", operands.c.array, extent=extent, initialised=problem.beta != 0))
     for name, buffer in (("bias", operands.bias), ("scale", operands.scale)):
         if buffer is not None:
             addresses.append(memory.bind(name, _read_only(buffer.array)))
-    return addresses
+    return [*addresses, *operands.arguments[len(addresses) :]]
 
 
 def _read_only(array: NDArray[Any]) -> NDArray[Any]:
@@ -115,12 +116,11 @@ def _read_only(array: NDArray[Any]) -> NDArray[Any]:
     return array
 
 
-def _check_written(plan: AmxGemm, memory: Memory) -> None:
+def _check_written(problem: AmxProblem, memory: Memory) -> None:
     """Raise where an element of C is as it was before: nobody computed it."""
     from layoutalg.ir.findings import Finding
     from layoutalg.simulate import SimulationError
 
-    problem = plan.problem
     written = memory.buffers[2].written
     if written is None:
         return

@@ -27,7 +27,7 @@ from layoutalg.core.whole_numbers import instance_of, listed
 from layoutalg.core.whole_numbers import whole_number as whole
 from layoutalg.gemm.amx.tiling import TILE, Blocking
 
-__all__ = ["Strip", "cut", "registers_of", "strips"]
+__all__ = ["Strip", "any_rows", "cut", "registers_of", "strips"]
 
 
 @dataclass(frozen=True)
@@ -93,6 +93,20 @@ def registers_of(heights: Sequence[int], widths: Sequence[int]) -> int:
     """
     held, streamed = (heights, widths) if len(heights) <= len(widths) else (widths, heights)
     return len(heights) * len(widths) + len(held) + len(set(streamed))
+
+
+def any_rows(m: int, tiles: int) -> tuple[Strip, ...]:
+    """The strips of a number of rows that is known at the call alone, m at most: whole blocks, and each smaller last one.
+
+    Tiles have all 16 rows. A call has one of the smaller blocks at most, where its whole ones end: `first` says nothing of it.
+
+    >>> [str(strip) for strip in any_rows(100, 3)]
+    ['2 x (16, 16, 16) from 0', '1 x (16,) from 0', '1 x (16, 16) from 0']
+    """
+    m, tiles = whole(m, "rows =", 1, MAX_EXTENT, PlanError), whole(tiles, "tiles =", 1, REGISTERS, PlanError)
+    padded = -(-m // TILE)
+    wholes = [Strip(0, padded // tiles, (TILE,) * tiles)] if padded >= tiles else []
+    return (*wholes, *(Strip(0, 1, (TILE,) * rest) for rest in range(1, min(tiles, padded + 1))))
 
 
 def cut(m: int, n: int, blocking: Blocking) -> tuple[tuple[Strip, ...], tuple[Strip, ...]]:

@@ -5,10 +5,13 @@
 
        PREFIX(x)                  the public name with x behind it
        BATCH                      products, one behind the other; A_BYTES, B_BYTES, C_BYTES from one matrix to the next
-       PANELS_A, PANELS_B         panels of a product to be packed; PANELS_A is 0 where A is loaded as it lies
+       MOST_ROWS, GIVEN_ROWS      the rows of A and C that are planned, and those of a call
+       PANELS_A(rows), PANELS_B   panels of a product to be packed
+       PACKS_A                    0 where A is loaded as it lies
        PACKED_A_BYTES, PACKED_B_BYTES, SCRATCH_BYTES     the buffers of a product, multiples of 64
-       BLOCKS_DOWN, BLOCKS_ACROSS blocks of C; DOWN_FIRST whether neighbours in the walk lie below one another
-       MORE_PARAMETERS, MORE_ARGUMENTS, MORE_MISSING     the bias and the scales of the public functions
+       BLOCKS_DOWN(rows), BLOCKS_ACROSS     blocks of C; DOWN_FIRST whether neighbours in the walk lie below one another
+       MORE_PARAMETERS, MORE_NAMES, MORE_ARGUMENTS, MORE_MISSING
+                                  the bias, the scales and the number of rows of the public functions
        PACK_A(a, packed, panel), PACK_B(b, packed, panel), BLOCK(job, scratch, z, i, j)     calls of kernels
        MISSING_FEATURE            an expression: whether the CPU lacks something
        TILES                      1 where tile instructions are used, and the kernel must permit them
@@ -29,16 +32,16 @@ struct job {
     const char *a, *b;
     const void *bias, *scale;
     char *packed_a, *packed_b, *c, *scratch;
-    long panels, panels_each, next_panel, packed, next_block, workers;
+    long rows, panels, panels_each, next_panel, packed, next_block, workers;
     pthread_mutex_t lock;
     pthread_cond_t ready;
 };
 
 #include "product.h"
 
-enum { OK, NULL_POINTER, BAD_THREADS, NO_MEMORY, NO_FEATURE, NO_PERMISSION, BAD_TILE };
+enum { OK, NULL_POINTER, BAD_THREADS, NO_MEMORY, NO_FEATURE, NO_PERMISSION, BAD_TILE, BAD_ROWS };
 enum { MOST_THREADS = 1024, LINE = 64 };
-#define BLOCKS ((long)BLOCKS_DOWN * BLOCKS_ACROSS)
+#define BLOCKS(rows) ((long)BLOCKS_DOWN(rows) * BLOCKS_ACROSS)
 
 #define PUBLIC __attribute__((visibility("default")))
 #define TAKEN(counter) __atomic_fetch_add(&(counter), 1, __ATOMIC_RELAXED)
@@ -66,16 +69,17 @@ static void *layoutalg_work(void *given)
 {
     struct job *job = given;
     char *scratch = job->scratch + TAKEN(job->workers) * SCRATCH_BYTES;
+    const long down = BLOCKS_DOWN(job->rows), blocks = down * BLOCKS_ACROSS;
     long panel, block, z, done = 0;
     while ((panel = TAKEN(job->next_panel)) < job->panels) {
         z = panel / job->panels_each;
         panel %= job->panels_each;
-#if PANELS_A
-        if (panel < PANELS_A)
-            PACK_A(job->a + z * A_BYTES, job->packed_a + z * PACKED_A_BYTES, panel);
+#if PACKS_A
+        if (panel < PANELS_A(job->rows))
+            PACK_A(job->a + z * A_BYTES, job->packed_a + z * PACKED_A_BYTES, panel, job->rows);
         else
 #endif
-            PACK_B(job->b + z * B_BYTES, job->packed_b + z * PACKED_B_BYTES, panel - PANELS_A);
+            PACK_B(job->b + z * B_BYTES, job->packed_b + z * PACKED_B_BYTES, panel - PANELS_A(job->rows));
         done++;
     }
     pthread_mutex_lock(&job->lock);
@@ -85,11 +89,11 @@ static void *layoutalg_work(void *given)
     while (job->packed < job->panels)
         pthread_cond_wait(&job->ready, &job->lock);
     pthread_mutex_unlock(&job->lock);
-    while ((block = TAKEN(job->next_block)) < BATCH * BLOCKS) {
-        z = block / BLOCKS;
-        block %= BLOCKS;
+    while ((block = TAKEN(job->next_block)) < BATCH * blocks) {
+        z = block / blocks;
+        block %= blocks;
 #if DOWN_FIRST
-        BLOCK(job, scratch, z, block % BLOCKS_DOWN, block / BLOCKS_DOWN);
+        BLOCK(job, scratch, z, block % down, block / down);
 #else
         BLOCK(job, scratch, z, block / BLOCKS_ACROSS, block % BLOCKS_ACROSS);
 #endif
@@ -101,7 +105,7 @@ static void *layoutalg_work(void *given)
 /* More workers than panels or blocks would be idle. */
 static long layoutalg_workers(const struct job *job, int threads)
 {
-    long most = BATCH * BLOCKS;
+    long most = BATCH * BLOCKS(job->rows);
     if (job->panels > most)
         most = job->panels;
     return threads < most ? threads : most;
@@ -152,28 +156,32 @@ static int layoutalg_run(struct job *job, void *given, int threads)
     return OK;
 }
 
-static int layoutalg_checked(int missing, int threads)
+static int layoutalg_checked(int missing, long rows, int threads)
 {
     if (missing)
         return NULL_POINTER;
     if (threads < 1 || threads > MOST_THREADS)
         return BAD_THREADS;
+    if (rows < 1 || rows > MOST_ROWS)
+        return BAD_ROWS;
     return layoutalg_refused();
 }
 
-#define EACH(packs_b) .panels = BATCH * (PANELS_A + (packs_b)*PANELS_B), .panels_each = PANELS_A + (packs_b)*PANELS_B
+#define EACH(given, packs_b)                                                                                          \
+    .rows = (given), .panels = BATCH * (PANELS_A(given) + (packs_b)*PANELS_B),                                        \
+    .panels_each = PANELS_A(given) + (packs_b)*PANELS_B
 
 static int layoutalg_product(const void *a, const void *b, void *c MORE_PARAMETERS, void *given, int threads)
 {
-    struct job job = {.a = a, .b = b, .c = c, EACH(1) MORE_ARGUMENTS};
-    int code = layoutalg_checked(!a || !b || !c MORE_MISSING, threads);
+    struct job job = {.a = a, .b = b, .c = c, EACH(GIVEN_ROWS, 1) MORE_ARGUMENTS};
+    int code = layoutalg_checked(!a || !b || !c MORE_MISSING, GIVEN_ROWS, threads);
     return code ? code : layoutalg_run(&job, given, threads);
 }
 
 static int layoutalg_prepacked(const void *a, const void *packed, void *c MORE_PARAMETERS, void *given, int threads)
 {
-    struct job job = {.a = a, .packed_b = (char *)packed, .c = c, EACH(0) MORE_ARGUMENTS};
-    int code = layoutalg_checked(!a || !packed || !c MORE_MISSING, threads);
+    struct job job = {.a = a, .packed_b = (char *)packed, .c = c, EACH(GIVEN_ROWS, 0) MORE_ARGUMENTS};
+    int code = layoutalg_checked(!a || !packed || !c MORE_MISSING, GIVEN_ROWS, threads);
     return code ? code : layoutalg_run(&job, given, threads);
 }
 
@@ -199,13 +207,13 @@ PUBLIC int PREFIX(_prepacked_in)(const void *a, const void *packed, void *c MORE
 
 PUBLIC size_t PREFIX(_workspace_bytes)(int threads)
 {
-    struct job job = {EACH(1)};
+    struct job job = {EACH(MOST_ROWS, 1)};
     return threads < 1 || threads > MOST_THREADS ? 0 : layoutalg_workspace(&job, threads) + LINE;
 }
 
 PUBLIC int PREFIX(_pack)(const void *b, void *packed)
 {
-    int code = layoutalg_checked(!b || !packed, 1);
+    int code = layoutalg_checked(!b || !packed, MOST_ROWS, 1);
     for (long z = 0; !code && z < BATCH; z++)
         for (long panel = 0; panel < PANELS_B; panel++)
             PACK_B((const char *)b + z * B_BYTES, (char *)packed + z * PACKED_B_BYTES, panel);
@@ -227,6 +235,7 @@ PUBLIC const char *PREFIX(_error)(int code)
         "this CPU has not the features that the library was compiled for",
         "the kernel does not permit tile registers (arch_prctl ARCH_REQ_XCOMP_PERM 18)",
         "the code uses a tile that the hardware refuses",
+        "rows is not a number from 1 to as many as are planned",
     };
-    return code < 0 || code > BAD_TILE ? "unknown code" : texts[code];
+    return code < 0 || code > BAD_ROWS ? "unknown code" : texts[code];
 }

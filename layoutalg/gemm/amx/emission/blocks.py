@@ -1,6 +1,7 @@
 """A cache block of C with all of k: the functions with tiles are called for every pair of strips, then the epilogue.
 
 Blocks are counted by `i` and `j`, and independent of one another. A strip of C that the block doesn't have is an empty range.
+Where the number of rows is an argument, tiles compute all 16 rows of the last one, and the epilogue stores those that C has.
 
 >>> from layoutalg.gemm.amx import plan_amx
 >>> text = block_function(plan_amx(100, 32, 64, blocking=(2, 2), blocks=(64, 32, 64), pack_a=False))
@@ -16,13 +17,17 @@ from typing import TYPE_CHECKING
 from layoutalg.conversion.lowering.writer import Value
 from layoutalg.gemm.amx.emission.finishing import FINISH, finish_arguments
 from layoutalg.gemm.amx.emission.tiles import Phase, phases, tile_name
-from layoutalg.gemm.amx.emission.writer import AmxFunction, call, kinds
+from layoutalg.gemm.amx.emission.writer import ROWS, AmxFunction, call, kinds, rows_argument
 from layoutalg.gemm.amx.strips import Strip
+from layoutalg.gemm.amx.tiling import TILE
 
 if TYPE_CHECKING:
     from layoutalg.gemm.amx.plan import AmxGemm
 
 __all__ = ["BLOCK", "block_arguments", "block_function"]
+
+Ranges = list[tuple[Strip, tuple[Value, Value]]]
+"""Strips, each with the place where it begins and the one behind its end."""
 
 BLOCK = "gemm_block"
 """The name of the function."""
@@ -38,37 +43,61 @@ def block_function(plan: AmxGemm) -> str:
     """The text of the function."""
     problem, tiling = plan.problem, plan.tiling
     names = block_arguments(plan)
-    function = AmxFunction(plan, BLOCK, {name: name for name in names} | {"i": "index", "j": "index"})
+    function = AmxFunction(
+        plan, BLOCK, {name: name for name in names} | {"i": "index", "j": "index"} | rows_argument(plan)
+    )
     given = function.arguments
-    sides = (("row", "i", problem.m, tiling.m_block), ("col", "j", problem.n, tiling.n_block))
+    rows = given.get(ROWS) or function.constant(problem.m)
+    sides = (("row", "i", rows, tiling.m_block), ("col", "j", function.constant(problem.n), tiling.n_block))
     corner: dict[str, tuple[Value, Value]] = {}
     for name, counted, size, block in sides:
         first = function.named(name, function.times(given[counted], block))
-        end = function.named(f"{name}_end", function.op("minui", function.plus(first, block), function.constant(size)))
-        corner[name] = (first, end)
-    ranges = [
-        [(strip, _inside(function, strip, *corner[name])) for strip in strips]
-        for strips, (name, *_) in zip(plan.strips, sides, strict=True)
-    ]
+        corner[name] = (first, function.named(f"{name}_end", function.op("minui", function.plus(first, block), size)))
+    inside = _inside_any if problem.dynamic_m else _inside
+    of_rows, of_columns = (
+        inside(function, plan.strips[0], *corner["row"]),
+        _inside(function, plan.strips[1], *corner["col"]),
+    )
     for phase in phases(plan):
-        _phase(function, phase, ranges[0], ranges[1], corner["row"][0], corner["col"][0])
+        _phase(function, phase, of_rows, of_columns, corner["row"][0], corner["col"][0])
     if not problem.direct:
         call(function, FINISH, [*(given[name] for name in finish_arguments(plan)), *corner["row"], *corner["col"]])
     return function.text()
 
 
-def _inside(function: AmxFunction, strip: Strip, first: Value, end: Value) -> tuple[Value, Value]:
-    """The part of a strip that is in the block."""
-    if strip.first:
-        first = function.op("maxui", first, function.constant(strip.first))
-    return first, function.op("minui", end, function.constant(strip.end))
+def _inside(function: AmxFunction, strips: Sequence[Strip], first: Value, end: Value) -> Ranges:
+    """The part of each strip that is in the block."""
+    found: Ranges = []
+    for strip in strips:
+        begin = function.op("maxui", first, function.constant(strip.first)) if strip.first else first
+        found.append((strip, (begin, function.op("minui", end, function.constant(strip.end)))))
+    return found
+
+
+def _inside_any(function: AmxFunction, strips: Sequence[Strip], first: Value, end: Value) -> Ranges:
+    """The strips of `any_rows` in the block: its whole blocks, and behind them the one that is as high as the rest."""
+    tiles = function.over(function.plus(end, TILE - 1), TILE)
+    high = TILE * function.plan.tiling.blocking.rows
+    padded = function.named("padded", function.times(tiles, TILE))
+    whole = function.named("whole", function.times(function.over(padded, high), high))
+    rest = function.named("rest", function.op("subi", padded, whole))
+    found: Ranges = []
+    for strip in strips:
+        if strip.size == high:
+            found.append((strip, (first, whole)))
+            continue
+        form = "arith.cmpi eq, %s, %s : index"
+        fits = function.writer.value(form, (rest, function.constant(strip.size)), "i1")
+        last = function.writer.value("arith.select %s, %s, %s : index", (fits, padded, whole), "index")
+        found.append((strip, (whole, last)))
+    return found
 
 
 def _phase(
     function: AmxFunction,
     phase: Phase,
-    rows: Sequence[tuple[Strip, tuple[Value, Value]]],
-    columns: Sequence[tuple[Strip, tuple[Value, Value]]],
+    rows: Ranges,
+    columns: Ranges,
     row: Value,
     col: Value,
 ) -> None:

@@ -19,7 +19,8 @@ from layoutalg.gemm.amx.emission.blocks import BLOCK, block_arguments, block_fun
 from layoutalg.gemm.amx.emission.finishing import finish_function
 from layoutalg.gemm.amx.emission.packing import PACK_A, PACK_B, pack_a_function, pack_b_function
 from layoutalg.gemm.amx.emission.tiles import tile_functions
-from layoutalg.gemm.amx.emission.writer import AmxFunction, call, kinds
+from layoutalg.gemm.amx.emission.writer import ROWS, AmxFunction, call, kinds, rows_argument
+from layoutalg.gemm.amx.tiling import TILE
 
 if TYPE_CHECKING:
     from layoutalg.gemm.amx.plan import AmxGemm
@@ -57,8 +58,9 @@ def whole_arguments(plan: AmxGemm, *, prepacked_b: bool = False) -> list[str]:
 def _whole(plan: AmxGemm, prepacked_b: bool) -> str:
     types = kinds(plan)
     arguments = {("b" if name == "packed_b" else name): name for name in whole_arguments(plan, prepacked_b=prepacked_b)}
-    function = AmxFunction(plan, WHOLE, arguments)
+    function = AmxFunction(plan, WHOLE, arguments | rows_argument(plan))
     given = dict(function.arguments)
+    rows = given.get(ROWS)
     if prepacked_b:
         given["packed_b"] = given["b"]
     zero = function.constant(0)
@@ -69,19 +71,27 @@ def _whole(plan: AmxGemm, prepacked_b: bool) -> str:
             given[name] = Value(types[name], name=name)
             function.writer.values(f"memref.alloc() {aligned} : {types[name]}", (), (given[name],))
             made.append(given[name])
+    more = () if rows is None else (rows,)
     if plan.packed_a_shape is not None:
-        call(function, PACK_A, (given["a"], given["packed_a"], zero, function.constant(plan.packed_a_shape[0])))
+        panels = function.constant(plan.packed_a_shape[0]) if rows is None else _blocks(function, rows, TILE)
+        call(function, PACK_A, (given["a"], given["packed_a"], zero, panels, *more))
     if not prepacked_b:
         call(function, PACK_B, (given["b"], given["packed_b"], zero, function.constant(plan.packed_b_shape[0])))
     down, across = plan.cache_blocks
-    sides = [("i", down), ("j", across)]
+    blocks_down = function.constant(down) if rows is None else _blocks(function, rows, plan.tiling.m_block)
+    sides = [("i", blocks_down), ("j", function.constant(across))]
     (outer, outer_count), (inner, inner_count) = sides if plan.tiling.order == "rows" else sides[::-1]
     with (
-        function.each(outer, zero, function.constant(outer_count), 1) as first,
-        function.each(inner, zero, function.constant(inner_count), 1) as second,
+        function.each(outer, zero, outer_count, 1) as first,
+        function.each(inner, zero, inner_count, 1) as second,
     ):
         place = {outer: first, inner: second}
-        call(function, BLOCK, (*(given[name] for name in block_arguments(plan)), place["i"], place["j"]))
+        call(function, BLOCK, (*(given[name] for name in block_arguments(plan)), place["i"], place["j"], *more))
     for buffer in made:
         function.writer.do(f"memref.dealloc %s : {buffer.kind}", (buffer,))
     return function.text()
+
+
+def _blocks(function: AmxFunction, rows: Value, size: int) -> Value:
+    """How many blocks of so many rows there are, the last one included."""
+    return function.over(function.plus(rows, size - 1), size)

@@ -26,7 +26,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from layoutalg.conversion.lowering.writer import Value
-from layoutalg.gemm.amx.emission.writer import AmxFunction
+from layoutalg.gemm.amx.emission.writer import ROWS, AmxFunction, rows_argument
 from layoutalg.gemm.amx.tiling import TILE
 
 if TYPE_CHECKING:
@@ -53,13 +53,14 @@ def pack_b_function(plan: AmxGemm) -> str:
         for word, row in enumerate(words[: -(-deep // problem.vnni)]):
             _store(function, row, packed, (panel, function.plus(first, word)))
 
-    _pieces(function, problem.n, write, down=not problem.trans_b)
+    _pieces(function, _panels(function, problem.n), write, down=not problem.trans_b)
     return function.text()
 
 
 def pack_a_function(plan: AmxGemm) -> str:
     """The function that packs A's panels `first` to before `last`."""
-    function = AmxFunction(plan, PACK_A, {"a": "a", "packed": "packed_a", "first": "index", "last": "index"})
+    places = {"first": "index", "last": "index"} | rows_argument(plan)
+    function = AmxFunction(plan, PACK_A, {"a": "a", "packed": "packed_a"} | places)
     problem, source, packed = plan.problem, function.arguments["a"], function.arguments["packed"]
 
     def copy(panel: Value, step: Value, rows: int, deep: int) -> None:
@@ -78,7 +79,24 @@ def pack_a_function(plan: AmxGemm) -> str:
         for inside, row in enumerate((*rows, *zeros)):
             _store(function, row, packed, (panel, step, function.constant(inside)))
 
-    _pieces(function, problem.m, turn if problem.trans_a else copy, down=problem.trans_a)
+    def copy_some(panel: Value, step: Value, rows: int, deep: int) -> None:
+        """The last panel, where the call says how many rows there are: behind them are zeros."""
+        row, k = function.times(panel, TILE), function.times(step, problem.depth)
+        zero, tile = function.constant(0), function.constant(rows)
+        there = function.op("subi", function.arguments[ROWS], row)
+        with function.every(("inside",), (zero,), (there,), (1,)) as (inside,):
+            found = _row(function, source, (function.op("addi", row, inside), k), deep, problem.depth)
+            _store(function, found, packed, (panel, step, inside))
+        with function.every(("inside",), (there,), (tile,), (1,)) as (inside,):
+            _store(function, function.constant(0, _bits(plan), problem.depth), packed, (panel, step, inside))
+
+    if problem.dynamic_m:
+        first, last = function.arguments["first"], function.arguments["last"]
+        full = function.named("full", function.over(function.arguments[ROWS], TILE))
+        _pieces(function, [(first, function.op("minui", last, full), TILE)], copy)
+        _pieces(function, [(function.op("maxui", first, full), last, TILE)], copy_some)
+        return function.text()
+    _pieces(function, _panels(function, problem.m), turn if problem.trans_a else copy, down=problem.trans_a)
     return function.text()
 
 
@@ -96,12 +114,8 @@ def turned(function: AmxFunction, rows: Sequence[Value]) -> list[Value]:
     return list(rows)
 
 
-def _pieces(function: AmxFunction, size: int, write: Callable[[Value, Value, int, int], None], *, down: bool) -> None:
-    """Loops over panels and steps of k: `write(panel, step, across, deep)` for the whole ones and for the smaller last ones.
-
-    k goes by slowest where it is down the rows of memory (`down`), so that a line that two panels share is read once.
-    """
-    problem = function.plan.problem
+def _panels(function: AmxFunction, size: int) -> list[tuple[Value, Value, int]]:
+    """The panels `first` to before `last`: the whole ones, and the smaller last one, each with its rows (or columns)."""
     given, full, rest = function.arguments, size // TILE, size % TILE
     panels: list[tuple[Value, Value, int]] = []
     if full:
@@ -110,6 +124,21 @@ def _pieces(function: AmxFunction, size: int, write: Callable[[Value, Value, int
     if rest:
         begin = function.op("maxui", given["first"], function.constant(full)) if full else given["first"]
         panels.append((begin, given["last"], rest))
+    return panels
+
+
+def _pieces(
+    function: AmxFunction,
+    panels: Sequence[tuple[Value, Value, int]],
+    write: Callable[[Value, Value, int, int], None],
+    *,
+    down: bool = False,
+) -> None:
+    """Loops over panels and steps of k: `write(panel, step, across, deep)` for the whole ones and for the smaller last ones.
+
+    k goes by slowest where it is down the rows of memory (`down`), so that a line that two panels share is read once.
+    """
+    problem = function.plan.problem
     whole, remainder = divmod(problem.k, problem.depth)
     steps = [(0, whole, problem.depth)] * bool(whole) + [(whole, whole + 1, remainder)] * bool(remainder)
     for begin, end, across in panels:

@@ -22,7 +22,15 @@ from layoutalg.gemm.product import mlir_type
 if TYPE_CHECKING:
     from layoutalg.gemm.amx.plan import AmxGemm
 
-__all__ = ["AmxFunction", "call", "kinds", "memref"]
+__all__ = ["ROWS", "AmxFunction", "call", "kinds", "memref", "rows_argument"]
+
+ROWS = "rows"
+"""The argument that says how many rows A and C have, where a plan leaves that to the call."""
+
+
+def rows_argument(plan: AmxGemm) -> dict[str, str]:
+    """The argument with its kind, where the plan has it."""
+    return {ROWS: "index"} if plan.problem.dynamic_m else {}
 
 
 def memref(shape: Sequence[int], element: str, pitch: int | None = None) -> str:
