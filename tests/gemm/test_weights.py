@@ -82,6 +82,8 @@ CASES: list[tuple[tuple[int, int, int], dict[str, Any]]] = [
     ((37, 80, 192), {**WIDE, "a": "bf16"}),
     ((13, 48, 96), {**SHORT, "a": "bf16", "zeros": True}),
     ((13, 48, 96), {**SHORT, "b": "u8", "zeros": True}),
+    ((5, 64, 768), {**DEEP, "group": 256, "zeros": True}),
+    ((19, 48, 384), {"tile": (16, 32), "group": 384, "a": "bf16"}),
 ]
 
 
@@ -145,7 +147,7 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
     ({"a": "bf16", "b": "u8"}, "8 bits do not fit into the fraction of a bf16"),
     ({"b": "u2"}, "b 'u2': expected 'u4' or 'u8'"),
     ({"a": "s8"}, "a 's8': expected 'f16' or 'bf16'"),
-    ({"group": 100}, "group = 100: 32, 64 or 128 neighbours along k"),
+    ({"group": 100}, "group = 100: 32, 64 or a multiple of 128 neighbours along k"),
     ({"k": 200}, "k = 200 with groups of 128: k is a multiple of the group; 256 would fit"),
     ({"n": 70}, "n = 70: rows of words are 64 bytes at least and a multiple of 16.*; 72 would fit"),
     ({"n": 72, "ldc": 73}, "C is 64x72 f32.*a leading dimension ldc = 76 would fit"),
@@ -162,6 +164,26 @@ def test_what_is_not_planned_is_said(choices: dict[str, Any], words: str) -> Non
     more: dict[str, Any] = {"m": 64, "n": 64, "k": 256, **choices}
     with pytest.raises(PlanError, match=words):
         plan_weights(**more)
+
+
+def test_options_that_products_have_and_weights_have_not_are_refused() -> None:
+    for name, value in (("batch", 2), ("trans_b", True), ("acc", "f16"), ("split_k", 2)):
+        for refusing in (plan_weights, WeightsProblem.of):
+            with pytest.raises(
+                TypeError, match=f"unexpected keyword argument '{name}'; its options are alpha, beta, bias"
+            ):
+                refusing(8, 64, 128, **{name: value})
+
+
+def test_a_large_group_is_the_group_of_128_with_its_scale_repeated() -> None:
+    """The same weights in groups of 128 and of 384, whose three parts have one scale: the same bits."""
+    small, large = (plan_weights(9, 64, 384, group=group, zeros=True, tile=(16, 32)) for group in (128, 384))
+    weights = random_weights(large.problem)
+    repeated = QuantisedWeights(weights.values, np.repeat(weights.scales, 3, 0), np.repeat(weights.zeros, 3, 0), 4)
+    left = np.random.default_rng(4).standard_normal((9, 384)).astype(np.float16)
+    assert same_bits(large.simulate(left, weights), small.simulate(left, repeated))
+    assert large.instructions == small.instructions
+    assert large.problem.bytes < small.problem.bytes
 
 
 def test_weights_of_another_plan_and_arrays_that_do_not_fit_are_refused() -> None:

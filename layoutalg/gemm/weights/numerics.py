@@ -1,6 +1,6 @@
 """What a product with quantised weights computes, bit for bit: the order of the sums of a group, and where it rounds.
 
-For every group of k, with S(x) the chain of sums of the matrix instruction over the group that begins at x
+For every group of k, and every 128 of a larger one, with S(x) the chain of sums of the matrix instruction that begins at x
 (`layoutalg.gemm.numerics`: pairs of products, in the order of k):
 
     d = S(0) of a[k] * -(bias[k] + z)        z is the middle (8, 128) where there are no zero points, else 0
@@ -94,24 +94,25 @@ def computed(
     kind = numpy_type(product.a)
     pairs = PAIRS[product.a, problem.bits]
     biases = np.repeat([pair.bias for pair in pairs], 2)
-    biases = np.resize(biases, problem.group)[:, None]
+    biases = np.resize(biases, problem.step)[:, None]
     middle = 0 if problem.zeros else 1 << problem.bits - 1
     total = np.zeros((product.m, product.n), np.float32)
     nothing = np.zeros((product.m, 1), np.float32)
     with np.errstate(all="ignore"):
-        for number in range(product.k // problem.group):
-            group = slice(number * problem.group, (number + 1) * problem.group)
-            part = left[:, group]
+        for number in range(product.k // problem.step):
+            step = slice(number * problem.step, (number + 1) * problem.step)
+            group = step.start // problem.group
+            part = left[:, step]
             begin = dpas_chain(part, (-(biases + middle)).astype(kind), nothing)
-            added = (biases + weights.values[group].astype(np.int64)).astype(kind)
+            added = (biases + weights.values[step].astype(np.int64)).astype(kind)
             sums = dpas_chain(part, added, np.broadcast_to(begin, total.shape))
-            scale = weights.scales[number][None, :]
+            scale = weights.scales[group][None, :]
             if weights.zeros is not None:
-                points, of_a = scale * weights.zeros[number], begin
+                points, of_a = scale * weights.zeros[group], begin
                 if problem.uniform:
                     points = points * np.float32(1 / pairs[0].bias)
                 else:
-                    of_a = dpas_chain(part, np.full((problem.group, 1), -1).astype(kind), nothing)
+                    of_a = dpas_chain(part, np.full((problem.step, 1), -1).astype(kind), nothing)
                 total = fused(points, of_a, total)
             total = fused(scale, sums, total)
     return finished(product, total, c, bias, scales)

@@ -1,8 +1,8 @@
 """Products with quantised weights planned: from the problem to the numbers that the kernel is made of.
 
-As in any product, workgroups share C, and a subgroup keeps its tile of C in registers. A step of the loop is one group of k:
-words of 4 or 8 bits come with plain block messages and become operands of the matrix instruction in registers
-(`layoutalg.gemm.weights.emission`).
+As in any product, workgroups share C, and a subgroup keeps its tile of C in registers. A step of the loop is one group of k, or
+128 of a larger one: words of 4 or 8 bits come with plain block messages and become operands of the matrix instruction in
+registers (`layoutalg.gemm.weights.emission`).
 
 Small enough to check by hand, 8 x 64 x 256 in u4 with one subgroup of 8x64: two groups of 128. A step has 8 blocks of k for
 each of 4 blocks of columns, 32 DPAS, and 8 more for what the biases added. Its words come with 4 messages of 16x16 (1 KiB), A
@@ -111,12 +111,12 @@ class WeightsGemm(Launched):
 
     @property
     def k_steps(self) -> int:
-        """Steps of the loop: groups.
+        """Steps of the loop: groups, or parts of groups of more than 128.
 
         >>> plan_weights(8, 64, 256, group=64).k_steps
         4
         """
-        return self.problem.product.k // self.problem.group
+        return self.problem.product.k // self.problem.step
 
     @property
     def dpas_per_step(self) -> int:
@@ -160,7 +160,7 @@ class WeightsGemm(Launched):
         problem, tile, unit = self.problem, self.tiling.tile, self.dpas
         blocks, across = tile.m // unit.m, tile.n // unit.n
         each = {("f16", 4): 5, ("f16", 8): 3, ("bf16", 4): 7}[problem.product.a, problem.bits]
-        words = across * problem.group * problem.bits // 32 * each
+        words = across * problem.step * problem.bits // 32 * each
         ends = blocks * across * unit.m * (2 if problem.zeros else 1)
         spare = 1 + _SPARE[xe_chip(problem.target).immediate_offsets]
         return self.dpas_per_step + self.more_dpas_per_step + words + ends + spare * self.loads_per_step + _LOOP
@@ -205,8 +205,7 @@ class WeightsGemm(Launched):
         >>> plan_weights(8, 64, 256).arguments
         (8, 64, 256, 256, 64)
         """
-        product = self.problem.product
-        return product.m, product.n, product.k, product.lda, product.ldc
+        return tuple(self.problem.numbers.values())
 
     @property
     def launch(self) -> Launch:
@@ -287,9 +286,9 @@ def plan_weights(
     """Plan C = activation(alpha * scale * A W + beta * C + bias) with quantised weights W for Intel GPUs.
 
     A is m x k in f16 or bf16. W is k x n in 4 bits (b = "u4") or 8 bits ("u8", with A of f16), with one scale for every `group`
-    neighbours along k of a column: 32, 64 or 128; k is a multiple of it. `zeros` says that groups have zero points too; without
-    them the middle stands for zero. `quantise` makes such weights. `tile` is (rows, columns) of a subgroup, `subgroups` (rows,
-    columns) of a workgroup; what is not given is chosen. The other options are those of `plan_gemm`.
+    neighbours along k of a column: 32, 64 or a multiple of 128, which divides k. `zeros` says that groups have zero points
+    too; without them the middle is zero. `quantise` makes such weights. `tile` is (rows, columns) of a subgroup,
+    `subgroups` (rows, columns) of a workgroup; what is not given is chosen. The other options are those of `plan_gemm`.
 
     Raises:
         PlanError: for types, targets, sizes and tiles that are not planned; says what would fit.
@@ -334,4 +333,4 @@ def _tiling(problem: WeightsProblem, tile: tuple[int, int], grid: tuple[int, int
     if grid is None:
         down, across = (min(4, -(-size // side)) for size, side in zip((product.m, product.n), tile, strict=True))
         grid = (1 << down.bit_length() - 1, 1 << across.bit_length() - 1)
-    return Tiling(Tile(*tile, problem.group), grid, _REGISTERS)
+    return Tiling(Tile(*tile, problem.step), grid, _REGISTERS)
