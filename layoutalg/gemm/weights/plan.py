@@ -37,6 +37,8 @@ from layoutalg.core.messages import shown
 from layoutalg.core.whole_numbers import as_flag
 from layoutalg.gemm.launched import Launched
 from layoutalg.gemm.options import check_names
+from layoutalg.gemm.ranking import longest
+from layoutalg.gemm.roofline import MEMORY_LATENCIES
 from layoutalg.gemm.tiling import Tile, Tiling, pair
 from layoutalg.gemm.versions import checked_version
 from layoutalg.gemm.weights.problem import WeightsEpilogue, WeightsProblem
@@ -140,6 +142,16 @@ class WeightsGemm(Launched):
         return chains * (tile.m // unit.m) * (tile.k // unit.k)
 
     @property
+    def dpas_total(self) -> int:
+        """DPAS instructions of the launch.
+
+        >>> plan_weights(8, 64, 256, tile=(8, 64), subgroups=(1, 1)).dpas_total
+        80
+        """
+        subgroups = self.grid[0] * self.grid[1] * self.tiling.count
+        return subgroups * self.k_steps * (self.dpas_per_step + self.more_dpas_per_step)
+
+    @property
     def loads_per_step(self) -> int:
         """Block messages of a step: A, words, scales and zero points.
 
@@ -167,10 +179,11 @@ class WeightsGemm(Launched):
 
     @property
     def seconds(self) -> dict[str, float]:
-        """What each of these would take alone, in seconds: instructions, the matrix engines, and memory.
+        """What each of these would take alone, in seconds: instructions, the chain of waits, the matrix engines, and memory.
 
-        The subgroups are spread over the chip's engines, whole ones. From published and assumed numbers of the chip; nothing
-        ran on one.
+        The subgroups are spread over the chip's engines, whole ones. Nothing is prefetched: in every step a subgroup waits for
+        memory, twice as far away as L3, before its instructions. From published and assumed numbers of the chip; nothing ran
+        on one.
 
         >>> plan = plan_weights(1, 4096, 4096, target="bmg")
         >>> max(plan.seconds, key=plan.seconds.get)
@@ -178,14 +191,35 @@ class WeightsGemm(Launched):
         """
         chip, steps = xe_chip(self.problem.target), self.k_steps
         subgroups = self.grid[0] * self.grid[1] * self.tiling.count
-        each = -(-subgroups // (chip.cores * chip.engines)) * steps
+        on_engine = -(-subgroups // (chip.cores * chip.engines))
+        each = on_engine * steps
+        rounds = -(-on_engine // (chip.engine_threads * 128 // self.tiling.registers))
         unit = chip.dpas_clocks(self.problem.product.a, 2 * self.dpas.m * self.dpas.n * self.dpas.k)
         clocks = {
             "instructions": each * self.instructions,
+            "waiting": rounds * steps * (MEMORY_LATENCIES * chip.l3_latency + self.instructions),
             "matrix": each * unit * (self.dpas_per_step + self.more_dpas_per_step),
             "memory": self.problem.bytes / chip.memory_clock_bytes,
         }
         return {name: taken / (chip.clock_ghz * 1e9) for name, taken in clocks.items()}
+
+    @property
+    def limit(self) -> str:
+        """What takes longest of `seconds`.
+
+        >>> plan_weights(1, 4096, 4096, target="bmg").limit, plan_weights(1, 512, 4096, target="bmg").limit
+        ('memory', 'waiting')
+        """
+        return longest(self.seconds)
+
+    @property
+    def part_of_bandwidth(self) -> float:
+        """The part of the memory's bandwidth that is predicted to be used.
+
+        >>> round(plan_weights(16, 4096, 4096, target="bmg").part_of_bandwidth, 2)
+        1.0
+        """
+        return self.seconds["memory"] / max(self.seconds.values())
 
     @property
     def parameters(self) -> tuple[tuple[str, str], ...]:
@@ -262,6 +296,7 @@ class WeightsGemm(Launched):
             f"{self.problem}: {self.tiling}",
             f"a step: {self.dpas_per_step} + {self.more_dpas_per_step} dpas, {self.loads_per_step} loads, "
             f"{self.instructions:.0f} instructions, {self.instructions / self.dpas_per_step:.1f} for each dpas of the product",
+            f"predicted {100 * self.part_of_bandwidth:.0f} % of the bandwidth; limit: {self.limit}",
             f"each alone: {alone} (computed from published and assumed numbers; nothing ran on the chip)",
             *map(str, (*self.launch.in_order, *self.launch.arguments)),
         ))  # fmt: skip

@@ -26,7 +26,7 @@ from layoutalg.gemm.weights.quantised import QuantisedWeights
 if TYPE_CHECKING:
     from layoutalg.gemm.weights.plan import WeightsGemm
 
-__all__ = ["arrays_of", "execute"]
+__all__ = ["arrays_of", "check_size", "execute"]
 
 
 def arrays_of(
@@ -59,6 +59,19 @@ def arrays_of(
     return found
 
 
+def check_size(plan: WeightsGemm) -> None:
+    """Refuse a plan whose matrices or work are too large to be simulated.
+
+    Raises `SizeError`: names the matrix or the number of DPAS instructions, and the limit.
+    """
+    problem = plan.problem
+    if plan.dpas_total > MOST_DPAS:
+        raise SizeError(f"{plan.dpas_total} dpas instructions; at most {MOST_DPAS} are simulated")
+    if problem.bytes > MOST_GEMM_BYTES:
+        raise SizeError(f"{problem}: {problem.bytes} bytes; at most {MOST_GEMM_BYTES} are simulated")
+    check_bytes((problem.product.matrices[0], problem.words, problem.product.matrices[2]))
+
+
 def execute(
     plan: WeightsGemm,
     a: ArrayLike,
@@ -79,14 +92,8 @@ def execute(
     """
     from layoutalg.simulate import Memory, run_kernel
 
-    product = plan.problem.product
-    subgroups = plan.grid[0] * plan.grid[1] * plan.tiling.count
-    dpas = subgroups * plan.k_steps * (plan.dpas_per_step + plan.more_dpas_per_step)
-    if dpas > MOST_DPAS:
-        raise SizeError(f"{dpas} dpas instructions; at most {MOST_DPAS} are simulated")
-    if plan.problem.bytes > MOST_GEMM_BYTES:
-        raise SizeError(f"{plan.problem}: {plan.problem.bytes} bytes; at most {MOST_GEMM_BYTES} are simulated")
-    check_bytes((product.matrices[0], plan.problem.words, product.matrices[2]))
+    check_size(plan)
+    product, dpas = plan.problem.product, plan.dpas_total
     arrays, memory = arrays_of(plan, a, weights, c, bias, row_scale, column_scale), Memory()
     addresses: list[int] = []
     for argument in plan.launch.arguments:
