@@ -8,7 +8,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import click
 
@@ -82,7 +82,7 @@ def weights(
         print(text, end="")
         return
     results: list[PlanRow] = [_simulated(plan, text, seed)] if run else []
-    results += launched_rows(plan, build, host, output)
+    results += launched_rows(cast("Any", plan), build, host, output)
     if host is None:
         results[:0] = written_rows("kernel", text, output, level)
     print_report(weights_report(plan, results), as_json, label=13, margin="")
