@@ -58,7 +58,7 @@ def weights_report(plan: WeightsGemm, results: Sequence[PlanRow] = ()) -> PlanRe
         row(
             "predicted",
             "{seconds:seconds}, {part_of_bandwidth:percent} of the bandwidth; limit: {limit}",
-            seconds=max(plan.seconds.values()),
+            seconds=plan.predicted,
             part_of_bandwidth=plan.part_of_bandwidth,
             limit=plan.limit,
         ),

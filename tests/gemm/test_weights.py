@@ -121,6 +121,37 @@ def test_random_reals_have_the_stated_bits_and_are_near_the_definition(
     assert np.abs(found.astype(np.float64) - wanted).max() <= tolerance * np.abs(wanted).max()
 
 
+@pytest.mark.parametrize(
+    ("parts", "more"),
+    [
+        (2, {"group": 32}),
+        (3, {"group": 128, "zeros": True, "c": "f16", "bias": "column", "activation": "silu", "scale": "row"}),
+        (5, {"group": 64, "b": "u8", "beta": 1.0, "target": "bmg"}),
+    ],
+)
+def test_k_in_parts_is_added_in_the_order_of_k(parts: int, more: dict[str, Any]) -> None:
+    plan = plan_weights(5, 64, 640, tile=(8, 32), split_k=parts, **more)
+    assert [one.kernel for one in plan.launch.in_order] == ["gemm", "gemm_reduce"]
+    left = np.random.default_rng(6).standard_normal((5, 640)).astype(np.float16)
+    weights, given = random_weights(plan.problem), others(plan.problem)
+    found = plan.simulate(left, weights, **given)
+    assert same_bits(found, computed(plan.problem, left, weights, **given, parts=parts))
+    wanted = exact(plan.problem, left, weights, **given)
+    assert np.abs(found.astype(np.float64) - wanted).max() <= 2e-3 * np.abs(wanted).max()
+    # whole numbers have no order
+    left, weights = np.round(left), random_weights(plan.problem, whole=True)
+    if "activation" not in more and "beta" not in more:
+        one = plan_weights(5, 64, 640, tile=(8, 32), split_k=1, **more)
+        assert same_bits(plan.simulate(left, weights), one.simulate(left, weights))
+
+
+def test_few_columns_are_split_and_many_are_not() -> None:
+    assert plan_weights(1, 1024, 4096).tiling.split_k > plan_weights(1, 4096, 4096).tiling.split_k > 1
+    assert plan_weights(1, 14336, 4096).tiling.split_k == 1
+    split, alone = plan_weights(1, 4096, 4096), plan_weights(1, 4096, 4096, split_k=1)
+    assert split.predicted < alone.predicted / 2
+
+
 def test_the_tile_and_the_version_change_no_bit() -> None:
     plans = [plan_weights(24, 64, 128, tile=tile, zeros=True) for tile in ((8, 16), (8, 64), (16, 64), (32, 32))]
     plans.append(plan_weights(24, 64, 128, zeros=True, llvm=23, target="bmg"))
@@ -154,6 +185,9 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
     ({"lda": 257}, "A is 64x256 f16.*a leading dimension lda = 264 would fit"),
     ({"tile": (64, 64)}, "tile 64x64: weights are planned with tiles of 8x16"),
     ({"subgroups": (8, 8)}, "a core runs 32 at once"),
+    ({"split_k": 3}, r"split_k = 3: k = 256 is 2 steps of 128; split_k = 2 would do"),
+    ({"k": 128, "split_k": 2}, r"k = 128 is 1 step of 128; split_k = 1 would do"),
+    ({"split_k": 65}, "split_k"),
     ({"llvm": 22}, "weights are planned for LLVM 23 and 24"),
     ({"target": "dg2"}, "has no 2D block messages"),
 ]
@@ -167,7 +201,7 @@ def test_what_is_not_planned_is_said(choices: dict[str, Any], words: str) -> Non
 
 
 def test_options_that_products_have_and_weights_have_not_are_refused() -> None:
-    for name, value in (("batch", 2), ("trans_b", True), ("acc", "f16"), ("split_k", 2)):
+    for name, value in (("batch", 2), ("trans_b", True), ("acc", "f16")):
         for refusing in (plan_weights, WeightsProblem.of):
             with pytest.raises(
                 TypeError, match=f"unexpected keyword argument '{name}'; its options are alpha, beta, bias"

@@ -39,6 +39,7 @@ from layoutalg.gemm.emission.kernel import KernelWriter
 from layoutalg.gemm.emission.operands import HINTS, cut
 from layoutalg.gemm.emission.places import Places, another, hidden
 from layoutalg.gemm.emission.products import multiply
+from layoutalg.gemm.emission.split_k import Part, reduction
 from layoutalg.gemm.plan import Gemm
 
 if TYPE_CHECKING:
@@ -131,17 +132,23 @@ def emit_weights(plan: WeightsGemm, *, pointers: bool = True) -> str:
     zeros = kernel.named("zeros", kernel.constant(0.0, "f32", plan.dpas.m))
     held = {(i, j): zeros for i in range(step.rows) for j in range(step.columns)}
     group = kernel.constant(plan.problem.step, "i32")
-    depth = kernel.named("depth", kernel.op("maxsi", kernel.arguments["k"], group))
+    part = Part.of(kernel) if plan.tiling.split_k > 1 else None
+    first = kernel.constant(0, "i32") if part is None else part.begin
+    depth = kernel.named("depth", kernel.op("maxsi", kernel.arguments["k"], group)) if part is None else part.end
     results, inside = ([Value("f32", plan.dpas.m, f"{name}{i}x{j}") for i, j in held] for name in ("tile", "c"))
     pairs, kinds = ", ".join(["%s = %s"] * len(held)), ", ".join(value.kind for value in results)
     counter = Value("i32", name="counter")
     form = f"scf.for %s = %s to %s step %s iter_args({pairs}) -> ({kinds}) : i32 {{"
-    operands = [counter, kernel.constant(0, "i32"), depth, group]
+    operands = [counter, first, depth, group]
     operands += [value for pair in zip(inside, held.values(), strict=True) for value in pair]
     with kernel.region(form, operands, results, (counter, *inside)):
         found = step.write(counter, dict(zip(held, inside, strict=True)))
         kernel.writer.do(f"scf.yield {', '.join(['%s'] * len(found))} : {kinds}", list(found.values()))
-    finish(kernel, kernel.arguments["c"], dict(zip(held, results, strict=True)), places.row, places.column)
+    found = dict(zip(held, results, strict=True))
+    if part is not None:
+        part.store(kernel, found, places.row, places.column)
+        return kernel.text(reduction(kernel.launched, pointers=pointers))
+    finish(kernel, kernel.arguments["c"], found, places.row, places.column)
     return kernel.text()
 
 

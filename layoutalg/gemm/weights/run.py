@@ -18,7 +18,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from layoutalg.core.errors import SizeError
 from layoutalg.core.limits import MOST_DPAS, MOST_GEMM_BYTES, MOST_WORK
-from layoutalg.gemm.operand_arrays import check_given, held, held_scales
+from layoutalg.gemm.operand_arrays import check_given, held, held_scales, poisoned
 from layoutalg.gemm.run import check_bytes
 from layoutalg.gemm.weights.numerics import check_weights
 from layoutalg.gemm.weights.quantised import QuantisedWeights
@@ -90,6 +90,7 @@ def execute(
         PlanError: what is given does not suit the plan.
         SizeError: the matrices are too large to be laid out.
     """
+    from layoutalg.gemm.emission.kernel import KERNEL, REDUCE
     from layoutalg.simulate import Memory, run_kernel
 
     check_size(plan)
@@ -98,6 +99,10 @@ def execute(
     addresses: list[int] = []
     for argument in plan.launch.arguments:
         if argument.memory is None:
+            continue
+        if argument.name == "workspace":
+            sums = poisoned((argument.memory.bytes // 4,), np.dtype(np.float32))
+            addresses.append(memory.bind("workspace", sums, initialised=False))
             continue
         array, extent = arrays[argument.name], None
         if argument.name in ("a", "b", "c"):
@@ -109,13 +114,9 @@ def execute(
             array.flags.writeable = False
         addresses.append(memory.bind(argument.name, array, extent=extent, initialised=not result or c is not None))
     unit = plan.dpas
-    run_kernel(
-        plan.emit() if text is None else text,
-        [*addresses, *plan.arguments],
-        plan.grid,
-        memory,
-        target=plan.target,
-        work=max(MOST_WORK, 8 * dpas * unit.m * unit.n * unit.k),
-        progress=progress,
-    )
+    kernel, given = plan.emit() if text is None else text, [*addresses, *plan.arguments]
+    more: dict[str, Any] = {"target": plan.target, "work": max(MOST_WORK, 8 * dpas * unit.m * unit.n * unit.k)}
+    run_kernel(kernel, given, plan.grid, memory, kernel=KERNEL, progress=progress, **more)
+    if plan.tiling.split_k > 1:
+        run_kernel(kernel, given, plan.reduction_grid, memory, kernel=REDUCE, **more)
     return arrays["c"][:, : product.n].copy()
