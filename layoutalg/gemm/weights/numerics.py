@@ -10,8 +10,8 @@ For every group of k, and every 128 of a larger one, with S(x) the chain of sums
 
 The biases are what makes a number of A's type of the bits of a q: 1024 and 64 by turns of pairs (f16 and 4 bits), 1024 (f16 and
 8 bits), 128 (bf16 and 4 bits). With one bias alone d / bias stands for e, and f32(s * z) / bias is multiplied by d. Behind
-the last group the epilogue of any product follows. Tiles change no bit. Where k is in parts, each has a c of its own that begins
-at 0, and they are added in their order (`layoutalg.gemm.split_k`).
+the last group the epilogue of any product follows. Tiles change no bit. Where k is in parts, each has a c of its own, from
+0 on, and they are added in their order (`layoutalg.gemm.split_k`).
 
 By hand, 32 ones times weights of q = 9 and s = 0.5, in 4 bits without zero points: the biases are 1024 and 64, 16 times each,
 so d = -16 * 1032 - 16 * 72 = -17664, t = -17664 + 16 * 1033 + 16 * 73 = 32, and c = 0.5 * 32.
