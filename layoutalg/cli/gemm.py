@@ -203,24 +203,28 @@ def _measure(plan: Gemm, options: dict[str, Any], count: int, file: Path | None)
 
 def _measured_row(plan: Gemm, file: Path) -> PlanRow:
     """What the file says of the tiling that is planned."""
-    from layoutalg.gemm.measuring import fastest, read_measured
+    from layoutalg.gemm.measuring import fastest, measured_targets, read_measured
     from layoutalg.gemm.search import Choices
     from layoutalg.show.plan_report import row
 
     rows = read_measured(file)
     best = fastest(rows, plan.problem, Choices.of(plan.tiling), llvm=plan.llvm)
     if best is None:
-        return row(
-            "measured",
-            "{measured_file} has no time for this problem with such a tiling; the model chose",
-            measured_file=str(file),
+        targets = measured_targets(rows)
+        why = (
+            "this problem with such a tiling"
+            if plan.target in targets
+            else f"{plan.target}, only for {', '.join(targets)}"
         )
+        return row("measured", f"{{measured_file}} has no time for {why}; the model chose", measured_file=str(file))
     return row(
         "measured",
-        "{measured_seconds:seconds} a launch on {measured_device}, the fastest in {measured_file}",
+        "{measured_seconds:seconds} a launch on {measured_device}{_driver}, the fastest in {measured_file}",
         measured_seconds=best.seconds,
         measured_device=best.device,
+        measured_driver=best.driver,
         measured_file=str(file),
+        _driver=f" (driver {best.driver})" if best.driver else "",
     )
 
 

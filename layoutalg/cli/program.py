@@ -34,6 +34,7 @@ from layoutalg.cli.same import same
 from layoutalg.cli.show import show
 from layoutalg.cli.sweep import sweep
 from layoutalg.cli.verify import verify
+from layoutalg.cli.weights import weights
 from layoutalg.core.errors import LayoutError
 from layoutalg.core.messages import shortened
 from layoutalg.core.whole_numbers import instance_of, listed
@@ -71,6 +72,7 @@ for _command in (
     migrate,
     gemm,
     attention,
+    weights,
     sweep,
     conformance,
 ):

@@ -110,7 +110,21 @@ def _workers(jobs: int) -> Generator[Executor | None]:
 
 
 def _print(rows: list[Row]) -> None:
-    head = ("m", "n", "k", "types", "chip", "tile", "subgroups", "registers", "prefetch", "limit", "time", "TFLOP/s")
+    head = (
+        "m",
+        "n",
+        "k",
+        "types",
+        "chip",
+        "tile",
+        "subgroups",
+        "registers",
+        "prefetch",
+        "split_k",
+        "limit",
+        "time",
+        "TFLOP/s",
+    )
     table = [head, *(_cells(row) for row in rows)]
     widths = [max(len(line[place]) for line in table) for place in range(len(head))]
     for cells, row in zip(table, ({"error": ""}, *rows), strict=True):
@@ -126,6 +140,6 @@ def _cells(row: Row) -> tuple[str, ...]:
     types = " ".join(str(row[name]) for name in ("a", "b", "c") if row[name] is not None)
     first = (str(row["m"]), str(row["n"]), str(row["k"]), types, str(row["target"] or ""))
     if row["error"]:
-        return (*first, *[""] * 7)
-    told = (str(row[name]) for name in ("tile", "subgroups", "registers", "prefetch", "limit"))
+        return (*first, *[""] * 8)
+    told = (str(row[name]) for name in ("tile", "subgroups", "registers", "prefetch", "split_k", "limit"))
     return (*first, *told, f"{row['microseconds']:.1f} us", f"{row['tflops']:.1f}")

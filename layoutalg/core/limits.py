@@ -325,7 +325,7 @@ MOST_LIVE_BYTES = 2**27
 """Bytes of the values that a workgroup holds at once; operations take a few times as much for a moment."""
 MEMORY_SPAN = 2**40
 """Bytes of the simulator's address space."""
-LAUNCH_GROUP = 2**12
+LAUNCH_GROUP = 2**13
 """Work-items that are simulated at once."""
 MOST_TOGETHER_BYTES = 2**22
 """Bytes of the values of all iterations of a loop on the host that run at once: what a core's cache holds."""

@@ -27,12 +27,13 @@ from typing import TYPE_CHECKING
 
 from layoutalg.core.elements import element_bits
 from layoutalg.core.llvm_versions import rules
+from layoutalg.gemm.roles import other_name
 from layoutalg.xegpu import LayoutAttr, SliceAttr
 
 if TYPE_CHECKING:
     from layoutalg.gemm.plan import Gemm
 
-__all__ = ["Layouts", "layout_of_bias", "layouts"]
+__all__ = ["Layouts", "layout_of_bias", "layouts", "layouts_of_c"]
 
 LINE = 64
 """Bytes of a cache line: prefetches are as wide, so that no two ask for one line."""
@@ -76,12 +77,30 @@ class Layouts:
 
 
 def layouts(gemm: Gemm) -> Layouts:
-    """The layouts of a plan's kernels."""
+    """The layouts of a plan's kernels, of A, B and C as the product has them.
+
+    Where A and B change roles (`layoutalg.gemm.roles`), the loop computes C^T: lanes then have rows of C, and A is what the
+    matrix instruction takes as B, transposed. The kernels above lane level compute C itself, and have `layouts_of_c`.
+
+    >>> from layoutalg.gemm import plan_gemm
+    >>> plan = plan_gemm(64, 64, 64, trans_a=True, trans_b=True, tile=(16, 8), subgroups=(1, 2), transpose="roles")
+    >>> print(layouts(plan).workgroup["C"]); print(layouts(plan).lane["C"])
+    #xegpu.layout<sg_layout = [1, 2], sg_data = [16, 8], inst_data = [16, 8], order = [0, 1]>
+    #xegpu.layout<lane_layout = [16, 1], lane_data = [1, 1]>
+    """
+    if gemm.loop is not gemm:
+        found = layouts(gemm.loop)
+        return Layouts(*(_exchanged(level) for level in (found.workgroup, found.subgroup, found.lane)))
+    return layouts_of_c(gemm)
+
+
+def layouts_of_c(gemm: Gemm) -> Layouts:
+    """The layouts of a kernel that computes C in blocks of C, whatever its tiling says of roles."""
     problem, tile, unit, grid = gemm.problem, gemm.tile, gemm.dpas, gemm.tiling.subgroups
     taken = {"A": (tile.m, tile.k), "B": (tile.k, tile.n), "C": (tile.m, tile.n)}
     units = {"A": (unit.m, unit.k), "B": (unit.k, unit.n), "C": (unit.m, unit.n)}
     whole = {name: LayoutAttr(sg_layout=grid, sg_data=taken[name], inst_data=units[name]) for name in ("A", "B", "C")}
-    lanes = {name: _lanes(name, element_bits(gemm.element_of(name)), unit.subgroup_size) for name in ("A", "B")}
+    lanes = {name: _lanes(name, element_bits(gemm.element_of(name)), units[name], unit.subgroup_size) for name in "AB"}
     lanes["C"] = LayoutAttr(lane_layout=(1, unit.subgroup_size), lane_data=(1, 1))
     for name, transposed in (("A", problem.trans_a), ("B", problem.trans_b)):
         block = _block_of_load(gemm, name, units[name])
@@ -100,6 +119,16 @@ def layouts(gemm: Gemm) -> Layouts:
     return Layouts(*(MappingProxyType(found) for found in (whole, parts, lanes)))
 
 
+def _exchanged(level: Mapping[str, LayoutAttr]) -> Mapping[str, LayoutAttr]:
+    """The layouts of A, B and C from those of the product of C^T; what lies in memory lies as it does there."""
+    order = ("A", "B", "C", "load A", "load B", "prefetch A", "prefetch B")
+    made = {
+        other_name(name) if len(name) == 1 else name[:-1] + other_name(name[-1]): _turned(layout, len(name) == 1)
+        for name, layout in level.items()
+    }
+    return MappingProxyType({name: made[name] for name in order if name in made})
+
+
 def layout_of_bias(bias: str, of_c: LayoutAttr) -> LayoutAttr | SliceAttr:
     """Where a bias is: of columns, what is left of C's layout; of rows, C's cut into single rows.
 
@@ -113,10 +142,11 @@ def layout_of_bias(bias: str, of_c: LayoutAttr) -> LayoutAttr | SliceAttr:
     return replace(of_c, inst_data=(1, *(of_c.inst_data or ())[1:]))
 
 
-def _lanes(name: str, bits: int, lanes: int) -> LayoutAttr:
-    """Lanes have columns; A comes in units of 16 bits, B in units of 32 along k."""
+def _lanes(name: str, bits: int, unit: tuple[int, int], lanes: int) -> LayoutAttr:
+    """Lanes have columns, in two rows where there are 8 (A of tf32); A comes in units of 16 bits, B in units of 32 along k."""
     packed = (1, max(1, 16 // bits)) if name == "A" else (32 // bits, 1)
-    return LayoutAttr(lane_layout=(1, lanes), lane_data=packed)
+    across = min(lanes, unit[1] // packed[1])
+    return LayoutAttr(lane_layout=(lanes // across, across), lane_data=packed)
 
 
 def _block_of_load(gemm: Gemm, name: str, unit: tuple[int, int]) -> tuple[int, int]:

@@ -2,8 +2,9 @@
 
 The model ranks thousands of tilings without a device. Where a machine has the chip, the first few are built, launched, checked
 against a reference and timed; the file keeps every time with its problem and tiling. A plan that is given the file takes the
-fastest tiling that was measured for the same problem, version of LLVM and choices, and else what the model says. Keep a file
-for each device: the fastest row wins whatever device it is of, and nobody checks that the GPU here is the plan's chip.
+fastest tiling that was measured for the same problem, version of LLVM and choices, and else what the model says. A file is of
+one device, whose name and driver it keeps: times of another one are not added. A GPU that is known to have another target than
+the plan is not measured (`hardware.device_target`).
 
 A device is a function from a plan to a `Timing`. `this_machine` is the one for real use: it runs the host program of the plan
 (`plan.host("pyopencl")`) in a process of its own. Here is one for which
@@ -48,12 +49,14 @@ from layoutalg.gemm.problem import Problem
 from layoutalg.gemm.search import Choices, search
 from layoutalg.gemm.tiling import Tile, Tiling
 from layoutalg.hardware import XeChip
+from layoutalg.hardware.xe_products import device_target
 
 __all__ = [
     "Measured",
     "Timing",
     "fastest",
     "measured_by",
+    "measured_targets",
     "read_measured",
     "this_machine",
     "top_plans",
@@ -76,16 +79,17 @@ try:
 except ImportError:
     sys.exit("pyopencl is not installed")
 found = [one for platform in cl.get_platforms() for one in platform.get_devices() if one.type & cl.device_type.GPU]
-sys.exit("no GPU with OpenCL found") if not found else print(found[0].name)
+sys.exit("no GPU with OpenCL found") if not found else print(found[0].name, found[0].driver_version, sep="\\n")
 """
 
 
 @dataclass(frozen=True)
 class Timing:
-    """What a device says of a kernel whose result it has checked: seconds of a launch, and its own name."""
+    """What a device says of a kernel whose result it has checked: seconds of a launch, its own name, its driver's version."""
 
     seconds: float
     device: str
+    driver: str = ""
 
 
 @dataclass(frozen=True)
@@ -97,6 +101,7 @@ class Measured:
     tiling: Tiling
     seconds: float
     device: str
+    driver: str = ""
 
 
 def top_plans(
@@ -131,7 +136,9 @@ def measured_by(
         found = device(plan)
         if not 0 < found.seconds < inf:
             raise PlanError(f"{plan.tiling}: {found.device} says {found.seconds} s; expected more than 0")
-        rows.append(Measured(_key(plan.problem), plan.llvm, plan.tiling, float(found.seconds), found.device))
+        rows.append(
+            Measured(_key(plan.problem), plan.llvm, plan.tiling, float(found.seconds), found.device, found.driver)
+        )
         if progress is not None:
             progress(number / len(plans))
     return tuple(rows)
@@ -140,10 +147,36 @@ def measured_by(
 def fastest(
     rows: Iterable[Measured], problem: Problem, choices: Choices | None = None, *, llvm: int = DEFAULT_LLVM
 ) -> Measured | None:
-    """The fastest row for this problem and version of LLVM whose tiling has what the caller chose; None without one."""
+    """The fastest row for this problem and version of LLVM whose tiling has what the caller chose; None without one.
+
+    Raises `PlanError` where the rows for it are of several devices, or of a GPU that has another target.
+    """
     key, wanted = _key(problem), choices or Choices()
     found = [row for row in rows if (row.problem, row.llvm) == (key, llvm) and _allows(wanted, row.tiling)]
+    devices = list(dict.fromkeys(row.device for row in found))
+    if len(devices) > 1:
+        raise PlanError(f"times of {' and '.join(map(shown, devices))} for one problem; keep a file for each device")
+    for device in devices:
+        _check_target(device, problem.target)
     return min(found, key=lambda row: row.seconds, default=None)
+
+
+def measured_targets(rows: Iterable[Measured]) -> tuple[str, ...]:
+    """The targets whose problems were measured, each once.
+
+    >>> measured_targets(measured_by(lambda plan: Timing(1e-6, "stand-in"), top_plans(Problem.of(64, 64, 64), 2)))
+    ('pvc',)
+    """
+    return tuple(dict.fromkeys(str(json.loads(row.problem).get("target")) for row in rows))
+
+
+def _check_target(device: str, target: str) -> None:
+    """Refuse a GPU that is known to run the kernels of another target."""
+    own = device_target(device)
+    if own not in (None, target):
+        raise PlanError(
+            f"{device} runs kernels for {own}, and the plan is for {target}; target {own!r} is planned for it"
+        )
 
 
 def _allows(choices: Choices, tiling: Tiling) -> bool:
@@ -157,12 +190,16 @@ def _key(problem: Problem) -> str:
 
 
 def write_measured(path: str | os.PathLike[str], rows: Iterable[Measured]) -> None:
-    """Add rows to a file, which may not exist; a row of the same problem, tiling and device is replaced.
+    """Add rows to a file, which may not exist; a row of the same problem and tiling is replaced.
 
-    Raises `LayoutError` for a file that is something else, and where it cannot be written.
+    Raises `LayoutError` for a file that is something else or has times of another device, and where it cannot be written.
     """
     file = as_path(path, "measured =", PlanError)
-    kept = {_place(row): row for row in (*(read_measured(file) if file.exists() else ()), *rows)}
+    every = (*(read_measured(file) if file.exists() else ()), *rows)
+    devices = list(dict.fromkeys(row.device for row in every))
+    if len(devices) > 1:
+        raise PlanError(f"{file}: times of {' and '.join(map(shown, devices))}; keep a file for each device")
+    kept = {_place(row): row for row in every}
     written = [
         {
             "problem": json.loads(row.problem),
@@ -171,6 +208,7 @@ def write_measured(path: str | os.PathLike[str], rows: Iterable[Measured]) -> No
             **{name: getattr(row.tiling, name) for name in _FIELDS},
             "seconds": row.seconds,
             "device": row.device,
+            "driver": row.driver,
         }
         for row in kept.values()
     ]
@@ -207,24 +245,28 @@ def _row(file: Path, number: int, given: Any) -> Measured:
         tile = Tile(*given["tile"])
         tiling = Tiling(tile, **{name: given[name] for name in _FIELDS})
         problem, seconds, device = given["problem"], given["seconds"], given["device"]
+        driver = given.get("driver", "")
         llvm = whole_number(given["llvm"], "llvm", 1)
     except LayoutError as error:
         raise PlanError(f"{file}: row {number}: {error}") from None
-    except (TypeError, KeyError):
+    except (TypeError, KeyError, AttributeError):
         raise PlanError(f"{file}: row {number}: a field is missing, or of another kind") from None
     timed = isinstance(seconds, (int, float)) and not isinstance(seconds, bool) and 0 < seconds < _LONGEST
-    if not (isinstance(problem, dict) and isinstance(device, str) and device.isprintable() and timed):
-        raise PlanError(f"{file}: row {number}: expected a problem, seconds above 0 and the device's name")
-    return Measured(json.dumps(problem, sort_keys=True), llvm, tiling, float(seconds), device)
+    named = all(isinstance(name, str) and name.isprintable() for name in (device, driver))
+    if not (isinstance(problem, dict) and named and timed):
+        raise PlanError(f"{file}: row {number}: expected a problem, seconds above 0 and the names of device and driver")
+    return Measured(json.dumps(problem, sort_keys=True), llvm, tiling, float(seconds), device, driver)
 
 
 def this_machine(plan: Gemm) -> Timing:
     """Build, launch, check and time a plan on this machine's GPU, by its host program in Python.
 
-    Raises `PlanError` without pyopencl, without a GPU, where a compiler refuses the kernel, and where its result is wrong.
+    Raises `PlanError` without pyopencl, without a GPU, for a GPU of another target, where a compiler refuses the kernel, and
+    where its result is wrong.
     """
     with tempfile.TemporaryDirectory() as folder:
-        name = _output([sys.executable, "-c", _GPU], folder, "--measure")
+        name, *versions = _output([sys.executable, "-c", _GPU], folder, "--measure").splitlines() or [""]
+        _check_target(name, plan.target)
         plan.build(Path(folder) / "gemm.spv")
         host = Path(folder) / "host.py"
         host.write_text(plan.host("pyopencl"), encoding="utf-8")
@@ -232,7 +274,7 @@ def this_machine(plan: Gemm) -> Timing:
     timed = _TIME.search(said)
     if timed is None or "all right" not in said:
         raise PlanError(f"{plan.tiling}: {name} says {shown(shortened(one_line(said)))}")
-    return Timing(float(timed[1]) / 1e3, name)
+    return Timing(float(timed[1]) / 1e3, name, " ".join(versions))
 
 
 def _output(command: list[str], folder: str, what: str) -> str:

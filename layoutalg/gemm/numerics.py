@@ -46,7 +46,9 @@ simulator runs the emitted kernel by the same rules, and the tests compare both.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from math import isfinite, pi, sqrt
+from concurrent.futures import ThreadPoolExecutor
+from math import pi, sqrt
+from os import cpu_count
 from typing import Any
 
 import numpy as np
@@ -58,6 +60,7 @@ from layoutalg.core.whole_numbers import instance_of
 from layoutalg.gemm.operand_arrays import check_given, held_scales, numbers
 from layoutalg.gemm.problem import Problem
 from layoutalg.gemm.product import Product, fuses_scale, mlir_type
+from layoutalg.simulate.shared_operands import products_are_exact, sizes_of
 
 __all__ = [
     "accumulated",
@@ -82,6 +85,9 @@ _LINK = {"tf32": 1, "f16": 2, "bf16": 2}
 """Products of a link of the chain."""
 _PIECE = 1 << 16
 """Accumulators that are worked on at a time: they and two temporaries stay in a core's cache."""
+_PIECES_FOR_THREADS = 8
+_THREADS = min(2, cpu_count() or 1)
+"""Threads for so many pieces or more: each piece is computed alone, so that the threads change nothing."""
 
 
 def stated(problem: Problem) -> tuple[str, ...]:
@@ -275,33 +281,29 @@ def _product(problem: Problem, left: Array, right: Array) -> Array:
     narrow = None if problem.acc == "f32" else numpy_type(problem.acc)
     total = np.zeros((problem.m, problem.n), np.float32)
     rows = max(1, _PIECE // problem.n)
-    link = np.matmul if _products_are_exact(left, right) else _link_by_link
-    with np.errstate(all="ignore"):
-        for first in range(0, problem.m, rows):
-            part = total[first : first + rows]
-            here, one = left[first : first + rows], np.empty_like(part)
+    exact = products_are_exact(*map(sizes_of, (left, right)))
+    # A matrix product loses the sign of a link that is -0, which shows beside an accumulator that was rounded to -0.
+    signs = narrow is None or all(values.all() for values in (left[:, : problem.k], right[: problem.k]))
+    link = np.matmul if exact and signs else _link_by_link
+
+    def some_rows(first: int) -> None:
+        part = total[first : first + rows]
+        here, one = left[first : first + rows], np.empty_like(part)
+        with np.errstate(all="ignore"):
             for k in range(0, right.shape[0], each):
                 link(here[:, k : k + each], right[k : k + each], out=one)
                 np.add(part, one, out=part)
                 if narrow is not None and (k + each) % depth == 0:
                     part[:] = part.astype(narrow)
+
+    firsts = range(0, problem.m, rows)
+    if len(firsts) < _PIECES_FOR_THREADS:
+        for first in firsts:
+            some_rows(first)
+    else:
+        with ThreadPoolExecutor(_THREADS) as pool:
+            list(pool.map(some_rows, firsts))
     return total if narrow is None else total.astype(narrow)
-
-
-def _products_are_exact(left: Array, right: Array) -> bool:
-    """Whether every product is exact in f32, and far from overflow: then a link of two is rounded once, in any order.
-
-    Two numbers of at most 12 significant bits have a product of 24. It must be normal where it is not 0.
-    """
-    smallest, largest = 1.0, 1.0
-    for values in (left, right):
-        sizes = np.abs(values)
-        most = float(sizes.max(initial=0))
-        if not isfinite(most):
-            return False
-        largest *= most
-        smallest *= float(sizes.min(initial=most or 1.0, where=sizes > 0))
-    return largest < 2.0**126 and smallest >= 2.0**-126
 
 
 def _link_by_link(left: Array, right: Array, *, out: Array) -> None:

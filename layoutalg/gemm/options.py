@@ -157,12 +157,13 @@ def part(kind: type[_Options], options: Mapping[str, object]) -> _Options:
 
 
 def check_names(function: str, options: Mapping[str, object], kind: type) -> None:
-    """Refuse a keyword that a function has not, as Python does.
+    """Refuse a keyword that a function has not, as Python does, and say which ones it has beside its arguments.
 
-    >>> check_names("plan_gemm", {"colour": "red"}, GemmOptions)
+    >>> check_names("plan_gemm", {"colour": "red"}, GemmOptions)  # doctest: +ELLIPSIS
     Traceback (most recent call last):
-    TypeError: plan_gemm() got an unexpected keyword argument 'colour'
+    TypeError: plan_gemm() got an unexpected keyword argument 'colour'; its options are trans_a, trans_b, ...
     """
     for name in options:
         if name not in kind.__annotations__:
-            raise TypeError(f"{function}() got an unexpected keyword argument {name!r}")
+            accepted = ", ".join(kind.__annotations__)
+            raise TypeError(f"{function}() got an unexpected keyword argument {name!r}; its options are {accepted}")

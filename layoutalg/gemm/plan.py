@@ -337,7 +337,7 @@ class Gemm(Distributed, Launched):
 
     @cached_property
     def layouts(self) -> Layouts:
-        """Every operand's XeGPU layout at workgroup, subgroup and lane level.
+        """Every operand's XeGPU layout at workgroup, subgroup and lane level, as the kernel at lane level computes C.
 
         >>> print(la.plan_gemm(64, 64, 64).layouts.lane["A"])
         #xegpu.layout<lane_layout = [1, 16], lane_data = [1, 1]>

@@ -54,16 +54,16 @@ from layoutalg.gemm.split_k import pitch_of_parts
 from layoutalg.gemm.tiling import Tile, Tiling
 from layoutalg.hardware import XeChip, xe_chip
 
-__all__ = ["CAVEAT", "LIMITS", "Forms", "Roofline", "Times", "roofline", "times"]
+__all__ = ["CAVEAT", "LIMITS", "MEMORY_LATENCIES", "SECOND_LAUNCH", "Forms", "Roofline", "Times", "roofline", "times"]
 
 LIMITS = ("matrix", "issue", "L1", "L3", "memory")
 """What can limit a kernel: the matrix engines, the instructions, bytes from L1, from L3, from memory."""
 CAVEAT = "computed from published and assumed numbers; nothing ran on the chip; published kernels reach 70 to 82 % of the peak"
 _SUM_BYTES = 4
 """Bytes of a sum in the workspace of work split over k."""
-_SECOND_LAUNCH = 2e-6
+SECOND_LAUNCH = 2e-6
 """Seconds between the end of a kernel and the start of the next one in its queue (assumed: nothing was measured)."""
-_MEMORY_LATENCIES = 2
+MEMORY_LATENCIES = 2
 """Memory is about twice as far away as L3 (assumed)."""
 
 
@@ -231,11 +231,11 @@ def times(problem: Problem, forms: Forms, chip: XeChip | None = None) -> Times:
         issue = matrix + turns * (forms.instructions - dpas)
         l1, l3 = count * step_l1 / chip.l1_clock_bytes, count * step_l3 / l3_core
         busy = np.maximum(issue, np.maximum(l1, l3))
-        far = np.where(forms.prefetch == PREFETCHES.index("lines"), 1, _MEMORY_LATENCIES) * chip.l3_latency
+        far = np.where(forms.prefetch == PREFETCHES.index("lines"), 1, MEMORY_LATENCIES) * chip.l3_latency
         # `shared`: between asking for a step and computing it are `distance` steps, each with its wait.
         hidden = forms.prefetch == PREFETCHES.index("shared")
         wait = np.where(hidden, np.maximum(0.0, far / forms.distance - busy), far)
-        first = _MEMORY_LATENCIES * chip.l3_latency + count * shared * np.maximum(1, held - 1) / l3_core
+        first = MEMORY_LATENCIES * chip.l3_latency + count * shared * np.maximum(1, held - 1) / l3_core
         return {
             "matrix": matrix,
             "issue": issue,
@@ -279,7 +279,7 @@ def times(problem: Problem, forms: Forms, chip: XeChip | None = None) -> Times:
     }
     if split.any():
         # started behind the first kernel; all parts are loaded at once, from L3, where they were just written
-        second = _SECOND_LAUNCH * chip.clock_ghz * 1e9 + _MEMORY_LATENCIES * chip.l3_latency
+        second = SECOND_LAUNCH * chip.clock_ghz * 1e9 + MEMORY_LATENCIES * chip.l3_latency
         parts["reduction"] = np.where(split, second + (sums + result) / chip.l3_clock_bytes, 0.0)
     inside = np.sum(list(parts.values()), axis=0)
     after = parts.get("reduction", 0.0)  # memory has given its bytes before

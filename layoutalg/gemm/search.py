@@ -206,6 +206,9 @@ class Found(Ranked[Candidate]):
         )
 
 
+_BLOCKS_OF_B = "lanes ask for lines of A and B, and workgroups that transpose A ask for blocks of B"
+
+
 def search(
     problem: Problem, choices: Choices | None = None, llvm: int = DEFAULT_LLVM, chip: XeChip | None = None
 ) -> Found:
@@ -227,26 +230,31 @@ def search(
     llvm = whole(llvm, "llvm =", 22, 99, PlanError)
     if choices.transpose == ROLES:
         check_roles(problem)
-        _check(exchanged(problem), _in_loop(choices))
-    else:
-        _check(problem, choices)
+    _check(problem, choices)
     if choices.transpose in (SLM, SCRATCH):
         check_turning(problem, choices.transpose, llvm)
+        if choices.prefetch == "lines":
+            raise PlanError(
+                f"prefetch lines with transpose {choices.transpose}: {_BLOCKS_OF_B}; prefetch shared would do"
+            )
     return _search(problem, choices, llvm, chip)
 
 
 def _check(problem: Problem, choices: Choices) -> None:
     """Refuse what no matrix instruction, no message and no workgroup of the chip has."""
     unit = problem.dpas
-    rows, columns = choices.tile or (unit.m, unit.n)
+    block, why = (unit.m, unit.n), f"{unit.builtin} is {unit.m}x{unit.n}x{unit.k}"
+    if choices.transpose == ROLES:
+        problem, block, why = exchanged(problem), block[::-1], f"{why}, and the loop computes C^T"
+    rows, columns = choices.tile or block
     for what, size, step in (
-        ("tile", rows, unit.m),
-        ("tile", columns, unit.n),
+        ("tile", rows, block[0]),
+        ("tile", columns, block[1]),
         ("k_step", choices.k_step or unit.k, unit.k),
     ):
         if size % step:
             name = f"tile {rows}x{columns}" if what == "tile" else f"k_step = {size}"
-            raise PlanError(f"{name}: {size} is no multiple of {step}; {unit.builtin} is {unit.m}x{unit.n}x{unit.k}")
+            raise PlanError(f"{name}: {size} is no multiple of {step}; {why}")
     if choices.prefetch not in (None, "none"):
         for name in loop_edges(problem):
             raise PlanError(
@@ -343,8 +351,8 @@ def _forms(problem: Problem, choices: Choices, llvm: int, chip: XeChip) -> Forms
         return _forms_of_loop(problem, choices, llvm, chip)
     loop, of_loop = exchanged(problem), _in_loop(choices)
     try:
-        _check(loop, of_loop)
-        found = _columns(_forms_of_loop(loop, of_loop, llvm, chip))
+        _check(problem, replace(choices, transpose=ROLES))
+        found = _columns(_forms_of_loop(loop, of_loop, llvm, chip, of_c_turned=True))
     except PlanError:
         if choices.transpose == ROLES:
             raise
@@ -373,10 +381,10 @@ def _with_turning(problem: Problem, choices: Choices, llvm: int, chip: XeChip) -
     return Forms(*np.concatenate(found, axis=1))
 
 
-def _forms_of_loop(problem: Problem, choices: Choices, llvm: int, chip: XeChip) -> Forms:
-    """All tilings of the loop that fit, with the instructions of a step of each."""
+def _forms_of_loop(problem: Problem, choices: Choices, llvm: int, chip: XeChip, *, of_c_turned: bool = False) -> Forms:
+    """All tilings of the loop that fit, with the instructions of a step of each; the loop may be that of C^T."""
     blocks: list[Numbers] = []
-    for form in _loops(problem, choices, llvm):
+    for form in _loops(problem, choices, llvm, of_c_turned=of_c_turned):
         grids = np.array([choices.subgroups]).T if choices.subgroups else _grids(chip.threads(form.registers))
         if form.prefetch == "lines":
             ahead, _ = asked(_loop_of(problem), form, *grids.astype(np.int64))
@@ -414,7 +422,7 @@ def _loop_of(problem: Problem) -> Problem:
     return replace(problem, **sizes, batch=1, alpha=1.0, beta=0.0, bias=None, scale=None, activation=None)
 
 
-def _loops(problem: Problem, choices: Choices, llvm: int) -> Iterator[Tiling]:
+def _loops(problem: Problem, choices: Choices, llvm: int, *, of_c_turned: bool = False) -> Iterator[Tiling]:
     """Every loop that fits: a tile, registers and a form of prefetch, for one subgroup."""
     some, least = False, ""
     best = 0
@@ -423,7 +431,9 @@ def _loops(problem: Problem, choices: Choices, llvm: int) -> Iterator[Tiling]:
             some = True
             yield form
         elif not least or over < best:
-            least, best = f"tile {form.tile.m}x{form.tile.n}: {why}", over
+            sizes = (form.tile.m, form.tile.n)[:: -1 if of_c_turned else 1]
+            named = "" if choices.tile else "no tile fits; the nearest is "
+            least, best = f"{named}tile {sizes[0]}x{sizes[1]}: {why}", over
     if not some:
         raise PlanError(least)
 
@@ -449,7 +459,7 @@ def _tried(problem: Problem, choices: Choices, llvm: int) -> Iterator[tuple[Tili
         for prefetch in prefetches:
             form = Tiling(tile, (1, 1), held, prefetch, choices.distance or 1, transpose=turned or "registers")
             if turned and prefetch == "lines":
-                yield form, "lanes ask for lines of A and B, and workgroups that transpose A ask for blocks of B", 1
+                yield form, _BLOCKS_OF_B, 1
                 continue
             if alone >= held:
                 yield form, f"its accumulators alone are {alone} registers, and a thread has {held}", alone - held

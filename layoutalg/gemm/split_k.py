@@ -47,6 +47,7 @@ if TYPE_CHECKING:
     from layoutalg.gemm.plan import Gemm
 
 __all__ = [
+    "TALLEST",
     "check_split",
     "computed_by",
     "part_steps",
@@ -60,7 +61,7 @@ _WHOLE = 16
 """Elements of 32 bits in a cache line: the workspace's rows are whole lines, as block messages need at least."""
 _LOADED = 64
 """Registers of 64 bytes for what the reduction loads at once: a lane has one number of each row of each part."""
-_TALLEST = 2**24
+TALLEST = 2**24
 """Rows of the surface of a block message (`SurfaceLimits.height_most`)."""
 
 
@@ -109,10 +110,10 @@ def check_split(problem: Problem, tiling: Tiling) -> None:
             f"split_k = {parts}: k = {problem.k} is {steps} steps of {step}, and parts of {each} steps are {full}; "
             f"split_k = {full} would do"
         )
-    if problem.m * parts > _TALLEST:
+    if problem.m * parts > TALLEST:
         raise PlanError(
             f"split_k = {parts}: the parts of {problem.m} rows are {problem.m * parts} rows of the workspace, and a block "
-            f"message reaches {_TALLEST}; split_k = {max(1, _TALLEST // problem.m)} would do"
+            f"message reaches {TALLEST}; split_k = {max(1, TALLEST // problem.m)} would do"
         )
     if problem.batch * parts > 65535:
         raise PlanError(

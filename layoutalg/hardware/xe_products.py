@@ -20,6 +20,7 @@ A board that is not here is a file in TOML that says which row it is `like`, and
 
 from __future__ import annotations
 
+import re
 import tomllib
 from dataclasses import replace
 from os import PathLike
@@ -31,7 +32,7 @@ from layoutalg.core.messages import printable, shortened, shown
 from layoutalg.core.whole_numbers import instance_of
 from layoutalg.hardware.xe import XeChip
 
-__all__ = ["chip_from_text", "product_names", "product_target", "read_chip", "xe_chip"]
+__all__ = ["chip_from_text", "device_target", "product_names", "product_target", "read_chip", "xe_chip"]
 
 _LONGEST_NAME = 80
 
@@ -243,6 +244,25 @@ def product_target(name: object) -> object:
     """
     found = _PRODUCTS.get(name) if isinstance(name, str) else None
     return name if found is None else found.target
+
+
+_MODEL = re.compile(r"\b(?:(?:Max|Flex) \d{3,4}|[AB]\d{2,3}|\d{3}V)\b")
+
+
+def device_target(name: str) -> str | None:
+    """The target of a GPU by the name that its driver gives; None for one whose model is not in the table.
+
+    >>> device_target("Intel(R) Arc(TM) B580 Graphics"), device_target("Intel(R) Data Center GPU Max 1100")
+    ('bmg', 'pvc')
+    >>> device_target("Intel(R) UHD Graphics 770") is None
+    True
+    """
+    models: dict[str, str] = {}
+    for chip in (_CHIPS | _PRODUCTS).values():
+        if found := _MODEL.search(chip.product):
+            models.setdefault(found[0], chip.target)
+    found = _MODEL.search(name)
+    return None if found is None else models.get(found[0])
 
 
 def xe_chip(name: str) -> XeChip:

@@ -60,7 +60,7 @@ COMMANDS = (
     ("convert", LAYOUT, OTHER, "-o", "FILE.out"), ("convert", LAYOUT, OTHER, "--picture", "FILE.svg"),
     ("convert", LAYOUT, OTHER, "-o", "FILE.out", "--picture", "FILE.svg", "--json"),
     ("gemm", "64", "64", "64", "-o", "FILE.out"), ("gemm", "64", "64", "64", "--target", "amx", "-o", "FILE.out"),
-    ("attention", "64", "64", "32", "-o", "FILE.out"),
+    ("attention", "64", "64", "32", "-o", "FILE.out"), ("weights", "8", "64", "128", "-o", "FILE.out"),
 )  # fmt: skip
 """FILE stands for a name without its ending."""
 

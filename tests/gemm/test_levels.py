@@ -5,6 +5,7 @@ The operands are random reals, so the order in which products are added is part 
 
 from __future__ import annotations
 
+import random
 from typing import Any
 
 import numpy as np
@@ -118,3 +119,44 @@ def test_what_a_version_refuses_is_refused_in_its_words(
     with pytest.raises(PlanError, match=words):
         gemm.emit("workgroup")
     gemm.emit("lane")
+
+
+KINDS = ("f16", "bf16", "s8", "tf32")
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_every_layout_tiles_its_block(seed: int) -> None:
+    """Random plans: parts of subgroups fit into the workgroup's block, blocks of messages into those, lanes into blocks.
+
+    The lanes have what the fragments say, of C^T too where A and B change roles.
+    """
+    drawn = random.Random(seed)
+    made = 0
+    while made < 8:
+        sizes = [drawn.choice((8, 16, 40, 64, 96, 128, 200, 256, 512)) for _ in range(3)]
+        turned = {"trans_a": drawn.random() < 0.6, "trans_b": drawn.random() < 0.6}
+        try:
+            plan = plan_gemm(*sizes, drawn.choice(KINDS), target=drawn.choice(("pvc", "bmg")), **turned)
+        except la.LayoutError:
+            continue
+        made += 1
+        whole, found = plan.tiling.workgroup_tile, plan.layouts
+        blocks = {"A": (whole.m, whole.k), "B": (whole.k, whole.n), "C": (whole.m, whole.n)}
+        for name, layout in found.workgroup.items():
+            in_memory = len(name) > 1 and turned.get(f"trans_{name[-1].lower()}", False)
+            block = blocks[name[-1]][:: -1 if in_memory else 1]
+            down, across = layout.sg_layout
+            assert down * across == plan.tiling.count
+            for size, parts, part, unit in zip(block, layout.sg_layout, layout.sg_data, layout.inst_data, strict=True):
+                assert size % part == 0, (plan.tiling, name, layout)
+                assert (parts * part) % size == 0 or size % (parts * part) == 0, (plan.tiling, name, layout)
+                assert part % unit == 0, (plan.tiling, name, layout)
+            lanes = found.lane[name]
+            for unit, some, packed in zip(layout.inst_data, lanes.lane_layout, lanes.lane_data, strict=True):
+                assert unit % (some * packed) == 0, (plan.tiling, name, layout, lanes)
+        for fragment in plan.fragments:
+            assert found.workgroup[fragment.name].inst_data == fragment.block, (plan.tiling, fragment.name)
+            same = la.same(found.lane[fragment.name], fragment.layout, fragment.block)
+            # the registers of a turned block are in the order of its rows, which the attribute cannot say
+            assert same or "another register order" in same.note, (plan.tiling, fragment.name)
+            assert same or plan.loop is not plan, (plan.tiling, fragment.name)

@@ -58,10 +58,36 @@ def test_times_are_added_and_replaced(tmp_path):
     write_measured(file, [slower])
     assert read_measured(file) == (slower, second)
     elsewhere = Measured(first.problem, first.llvm, first.tiling, 2.0, "another device")
-    write_measured(file, [elsewhere])
-    assert read_measured(file) == (slower, second, elsewhere)
+    with pytest.raises(PlanError, match="times of 'stand-in' and 'another device'; keep a file for each device"):
+        write_measured(file, [elsewhere])
+    assert read_measured(file) == (slower, second)
+    with pytest.raises(PlanError, match="keep a file for each device"):
+        fastest([slower, elsewhere], _PROBLEM)
     assert fastest(read_measured(file), _PROBLEM) == second
     assert fastest(read_measured(file), _PROBLEM, Choices(split_k=3)) is None
+
+
+def test_a_gpu_of_another_target_is_refused(tmp_path, monkeypatch):
+    row = measured_by(lambda plan: Timing(1e-6, "Intel(R) Data Center GPU Max 1100", "25.1"), top_plans(_PROBLEM, 1))[0]
+    file = tmp_path / "times.json"
+    write_measured(file, [row])
+    assert read_measured(file)[0].driver == "25.1"
+    with pytest.raises(
+        PlanError, match="Max 1100 runs kernels for pvc, and the plan is for bmg; target 'pvc' is planned"
+    ):
+        plan_gemm(512, 512, 512, target="bmg", measured=file)
+    monkeypatch.setattr(measuring, "_output", lambda *given: "Intel(R) Arc(TM) A770 Graphics\n25.1")
+    with pytest.raises(PlanError, match="A770 Graphics runs kernels for dg2"):
+        this_machine(top_plans(_PROBLEM, 1)[0])
+
+
+def test_a_file_without_a_driver_is_of_an_earlier_version(tmp_path):
+    file = tmp_path / "times.json"
+    write_measured(file, measured_by(stand_in, top_plans(_PROBLEM, 1)))
+    held = json.loads(file.read_text())
+    del held["rows"][0]["driver"]
+    file.write_text(json.dumps(held))
+    assert read_measured(file)[0].driver == ""
 
 
 @pytest.mark.parametrize(
@@ -128,7 +154,7 @@ def test_a_device_that_says_nonsense_is_named(seconds):
 
 def test_the_host_program_is_what_is_asked(monkeypatch):
     """The program prints what is read here; a stand-in takes the place of Python with pyopencl."""
-    plan, said = top_plans(_PROBLEM, 1)[0], {"gpu": "Arc B580\n", "host": ""}
+    plan, said = top_plans(_PROBLEM, 1)[0], {"gpu": "Arc B580\n25.2\n", "host": ""}
     monkeypatch.setattr(plan.__class__, "build", lambda self, path: Path(path).write_bytes(b"spv"))
 
     def run(command, **options):
@@ -139,7 +165,7 @@ def test_the_host_program_is_what_is_asked(monkeypatch):
     monkeypatch.setattr(measuring.subprocess, "run", run)
     right = "largest error 0 (largest element 3), 64 of 64 elements checked: all right"
     said["host"] = f"Arc B580\n{right}\n0.1250 ms a launch, mean of 10"
-    assert this_machine(plan) == Timing(0.000125, "Arc B580")
+    assert this_machine(plan) == Timing(0.000125, "Arc B580", "25.2")
     for wrong in (right, "0.1250 ms a launch, mean of 10", said["host"].replace("all right", "3 WRONG")):
         said["host"] = wrong
         with pytest.raises(PlanError, match="Arc B580 says"):
@@ -171,7 +197,7 @@ def test_the_command_line_measures_and_plans(tmp_path, monkeypatch, capsys):
     assert main([*sizes, "--measured", file]) == 0
     assert "stand-in" in capsys.readouterr().out
     assert main([*sizes[:-1], "pvc", "--measured", file]) == 0
-    assert "the model chose" in capsys.readouterr().out
+    assert "has no time for pvc, only for bmg; the model chose" in capsys.readouterr().out
     assert main(["gemm", "64", "64", "64", "--target", "spr", "--measured", file]) == 2
 
 

@@ -82,6 +82,8 @@ CASES: list[tuple[tuple[int, int, int], dict[str, Any]]] = [
     ((37, 80, 192), {**WIDE, "a": "bf16"}),
     ((13, 48, 96), {**SHORT, "a": "bf16", "zeros": True}),
     ((13, 48, 96), {**SHORT, "b": "u8", "zeros": True}),
+    ((5, 64, 768), {**DEEP, "group": 256, "zeros": True}),
+    ((19, 48, 384), {"tile": (16, 32), "group": 384, "a": "bf16"}),
 ]
 
 
@@ -119,6 +121,37 @@ def test_random_reals_have_the_stated_bits_and_are_near_the_definition(
     assert np.abs(found.astype(np.float64) - wanted).max() <= tolerance * np.abs(wanted).max()
 
 
+@pytest.mark.parametrize(
+    ("parts", "more"),
+    [
+        (2, {"group": 32}),
+        (3, {"group": 128, "zeros": True, "c": "f16", "bias": "column", "activation": "silu", "scale": "row"}),
+        (5, {"group": 64, "b": "u8", "beta": 1.0, "target": "bmg"}),
+    ],
+)
+def test_k_in_parts_is_added_in_the_order_of_k(parts: int, more: dict[str, Any]) -> None:
+    plan = plan_weights(5, 64, 640, tile=(8, 32), split_k=parts, **more)
+    assert [one.kernel for one in plan.launch.in_order] == ["gemm", "gemm_reduce"]
+    left = np.random.default_rng(6).standard_normal((5, 640)).astype(np.float16)
+    weights, given = random_weights(plan.problem), others(plan.problem)
+    found = plan.simulate(left, weights, **given)
+    assert same_bits(found, computed(plan.problem, left, weights, **given, parts=parts))
+    wanted = exact(plan.problem, left, weights, **given)
+    assert np.abs(found.astype(np.float64) - wanted).max() <= 2e-3 * np.abs(wanted).max()
+    # whole numbers have no order
+    left, weights = np.round(left), random_weights(plan.problem, whole=True)
+    if "activation" not in more and "beta" not in more:
+        one = plan_weights(5, 64, 640, tile=(8, 32), split_k=1, **more)
+        assert same_bits(plan.simulate(left, weights), one.simulate(left, weights))
+
+
+def test_few_columns_are_split_and_many_are_not() -> None:
+    assert plan_weights(1, 1024, 4096).tiling.split_k > plan_weights(1, 4096, 4096).tiling.split_k > 1
+    assert plan_weights(1, 14336, 4096).tiling.split_k == 1
+    split, alone = plan_weights(1, 4096, 4096), plan_weights(1, 4096, 4096, split_k=1)
+    assert split.predicted < alone.predicted / 2
+
+
 def test_the_tile_and_the_version_change_no_bit() -> None:
     plans = [plan_weights(24, 64, 128, tile=tile, zeros=True) for tile in ((8, 16), (8, 64), (16, 64), (32, 32))]
     plans.append(plan_weights(24, 64, 128, zeros=True, llvm=23, target="bmg"))
@@ -145,13 +178,16 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
     ({"a": "bf16", "b": "u8"}, "8 bits do not fit into the fraction of a bf16"),
     ({"b": "u2"}, "b 'u2': expected 'u4' or 'u8'"),
     ({"a": "s8"}, "a 's8': expected 'f16' or 'bf16'"),
-    ({"group": 100}, "group = 100: 32, 64 or 128 neighbours along k"),
+    ({"group": 100}, "group = 100: 32, 64 or a multiple of 128 neighbours along k"),
     ({"k": 200}, "k = 200 with groups of 128: k is a multiple of the group; 256 would fit"),
     ({"n": 70}, "n = 70: rows of words are 64 bytes at least and a multiple of 16.*; 72 would fit"),
     ({"n": 72, "ldc": 73}, "C is 64x72 f32.*a leading dimension ldc = 76 would fit"),
     ({"lda": 257}, "A is 64x256 f16.*a leading dimension lda = 264 would fit"),
     ({"tile": (64, 64)}, "tile 64x64: weights are planned with tiles of 8x16"),
     ({"subgroups": (8, 8)}, "a core runs 32 at once"),
+    ({"split_k": 3}, r"split_k = 3: k = 256 is 2 steps of 128; split_k = 2 would do"),
+    ({"k": 128, "split_k": 2}, r"k = 128 is 1 step of 128; split_k = 1 would do"),
+    ({"split_k": 65}, "split_k"),
     ({"llvm": 22}, "weights are planned for LLVM 23 and 24"),
     ({"target": "dg2"}, "has no 2D block messages"),
 ]
@@ -162,6 +198,26 @@ def test_what_is_not_planned_is_said(choices: dict[str, Any], words: str) -> Non
     more: dict[str, Any] = {"m": 64, "n": 64, "k": 256, **choices}
     with pytest.raises(PlanError, match=words):
         plan_weights(**more)
+
+
+def test_options_that_products_have_and_weights_have_not_are_refused() -> None:
+    for name, value in (("batch", 2), ("trans_b", True), ("acc", "f16")):
+        for refusing in (plan_weights, WeightsProblem.of):
+            with pytest.raises(
+                TypeError, match=f"unexpected keyword argument '{name}'; its options are alpha, beta, bias"
+            ):
+                refusing(8, 64, 128, **{name: value})
+
+
+def test_a_large_group_is_the_group_of_128_with_its_scale_repeated() -> None:
+    """The same weights in groups of 128 and of 384, whose three parts have one scale: the same bits."""
+    small, large = (plan_weights(9, 64, 384, group=group, zeros=True, tile=(16, 32)) for group in (128, 384))
+    weights = random_weights(large.problem)
+    repeated = QuantisedWeights(weights.values, np.repeat(weights.scales, 3, 0), np.repeat(weights.zeros, 3, 0), 4)
+    left = np.random.default_rng(4).standard_normal((9, 384)).astype(np.float16)
+    assert same_bits(large.simulate(left, weights), small.simulate(left, repeated))
+    assert large.instructions == small.instructions
+    assert large.problem.bytes < small.problem.bytes
 
 
 def test_weights_of_another_plan_and_arrays_that_do_not_fit_are_refused() -> None:

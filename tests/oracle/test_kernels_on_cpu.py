@@ -57,6 +57,7 @@ WEIGHTS: tuple[tuple[str, str, int, bool, tuple[int, int], dict[str, Any]], ...]
     ("f16", "u4", 64, True, (32, 16), {"c": "f16", "bias": "column", "activation": "silu"}),
     ("f16", "u8", 32, True, (8, 16), {"scale": "both", "beta": 1.0, "llvm": 23}),
     ("bf16", "u4", 32, True, (16, 16), {"target": "bmg"}),
+    ("f16", "u4", 32, True, (8, 32), {"split_k": 2, "bias": "row"}),
 )
 
 SMALL: dict[str, Any] = {"tile": (16, 32), "k_step": 32, "subgroups": (1, 2), "prefetch": "none"}
@@ -168,13 +169,21 @@ def test_quantised_weights_compute_what_the_model_says(tmp_path: Path) -> None:
     for plan in plans:
         left = random_numbers(plan.problem.product.a, (13, 64), np.random.default_rng(1))
         arrays = arrays_of(plan, left, random_weights(plan.problem), **others(plan.problem))
-        given = [arrays[one.name] for one in plan.launch.arguments if one.memory is not None]
+        given = [arrays[one.name] for one in plan.launch.arguments if one.name in arrays]
         sizes = [np.int32(size) for size in plan.arguments]
-        launches.append(CpuLaunch(rounded_once(plan.emit()), (*given, *sizes), plan.grid, plan.workgroup, plan.llvm))
+        if plan.workspace_bytes:
+            given.insert(
+                len(given) - len(plan.problem.of_groups), np.full(plan.workspace_bytes // 4, np.nan, np.float32)
+            )
+        then = [(one.kernel, one.grid, one.workgroup) for one in plan.launch.then]
+        text = rounded_once(plan.emit())
+        launches.append(
+            CpuLaunch(text, (*given, *sizes), plan.grid, plan.workgroup, plan.llvm, then=then[0] if then else None)
+        )
     for plan, after in zip(plans, run_kernels_on_cpu(launches, tmp_path), strict=True):
         left = random_numbers(plan.problem.product.a, (13, 64), np.random.default_rng(1))
         given = random_weights(plan.problem), others(plan.problem)
-        found, model = after[2], computed(plan.problem, left, given[0], **given[1])
+        found, model = after[2], computed(plan.problem, left, given[0], **given[1], parts=plan.tiling.split_k)
         assert same_bits(found, model), f"{plan.problem}, {plan.tiling}: {where(found, model)}"
         assert same_bits(plan.simulate(left, given[0], **given[1]), found), plan.problem
 

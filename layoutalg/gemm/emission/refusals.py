@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from layoutalg.core.errors import PlanError
-from layoutalg.gemm.layouts import layouts
+from layoutalg.gemm.layouts import layouts_of_c
 from layoutalg.gemm.problem import Problem
 
 if TYPE_CHECKING:
@@ -134,7 +134,7 @@ def check_level(gemm: Gemm, level: str) -> None:
 
 def _undistributed(gemm: Gemm) -> Iterator[str]:
     """What the version says of operands that it cannot give to the subgroups."""
-    whole, found = gemm.tiling.workgroup_tile, layouts(gemm).workgroup
+    whole, found = gemm.tiling.workgroup_tile, layouts_of_c(gemm).workgroup
     shapes = {"A": (whole.m, whole.k), "B": (whole.k, whole.n), "C": (whole.m, whole.n)}
     for name, shape in shapes.items():
         words = found[name].check(shape, llvm=gemm.llvm)

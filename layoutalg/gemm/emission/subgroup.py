@@ -21,7 +21,7 @@ from layoutalg.conversion.lowering.writer import Value
 from layoutalg.gemm.emission.kernel import KernelWriter
 from layoutalg.gemm.emission.places import Places
 from layoutalg.gemm.emission.tiles import PrefetchedBlock, write_tiles
-from layoutalg.gemm.layouts import layouts
+from layoutalg.gemm.layouts import layouts_of_c
 from layoutalg.xegpu import LayoutAttr
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ __all__ = ["emit_subgroup"]
 def emit_subgroup(gemm: Gemm, *, static: bool = False, lanes: bool = False) -> str:
     """The text of the kernel; `lanes` writes the lanes into the layouts too, which LLVM would find itself."""
     kernel = KernelWriter(gemm, static=static)
-    places, found = Places.of(kernel), layouts(gemm)
+    places, found = Places.of(kernel), layouts_of_c(gemm)
     corners = {"A": places.workgroup_row, "B": places.workgroup_column}
     asked = {
         name: _own_block(kernel, gemm, name, layout, places.subgroup, corner)

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING
 from layoutalg.conversion.lowering.writer import Value
 from layoutalg.gemm.emission.kernel import KernelWriter
 from layoutalg.gemm.emission.tiles import PrefetchedBlock, write_tiles
-from layoutalg.gemm.layouts import layouts
+from layoutalg.gemm.layouts import layouts_of_c
 from layoutalg.xegpu import LayoutAttr
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ __all__ = ["emit_workgroup"]
 def emit_workgroup(gemm: Gemm, *, static: bool = False, lanes: bool = False) -> str:
     """The text of the kernel; `lanes` writes the lanes into the layouts too, which LLVM would find itself."""
     kernel = KernelWriter(gemm, static=static)
-    made, whole = layouts(gemm), gemm.tiling.workgroup_tile
+    made, whole = layouts_of_c(gemm), gemm.tiling.workgroup_tile
     found = made.with_lanes("workgroup") if lanes else made.workgroup
     rows, columns = _corner(kernel, "row", "y", whole.m), _corner(kernel, "column", "x", whole.n)
     asked = {

@@ -1,7 +1,8 @@
 """The kernel of a product with quantised weights, at lane level.
 
-A step of the loop is one group of k. Words become operands of the matrix instruction without a conversion: bits of a number
-below 2^10 (f16), put into the fraction of 1024, are 1024 + q, and in the fraction's upper part, of 64, they are 64 + q:
+A step of the loop is one group of k, or 128 of a larger one. Words become operands of the matrix instruction without a
+conversion: bits of a number below 2^10 (f16), put into the fraction of 1024, are 1024 + q, and in the fraction's upper part, of
+64, they are 64 + q:
 
     (w & 0x000f000f) | 0x64006400       two weights of the lowest nibbles, 1024 + q
     (w & 0x00f000f0) | 0x54005400       two of the next nibbles, 64 + q, without a shift
@@ -38,10 +39,12 @@ from layoutalg.gemm.emission.kernel import KernelWriter
 from layoutalg.gemm.emission.operands import HINTS, cut
 from layoutalg.gemm.emission.places import Places, another, hidden
 from layoutalg.gemm.emission.products import multiply
+from layoutalg.gemm.emission.split_k import Part, reduction
 from layoutalg.gemm.plan import Gemm
 
 if TYPE_CHECKING:
     from layoutalg.gemm.weights.plan import WeightsGemm
+    from layoutalg.gemm.weights.problem import WeightsProblem
 
 __all__ = ["PAIRS", "Pair", "emit_weights", "loads", "written"]
 
@@ -88,39 +91,37 @@ def twice(number: float, element: str) -> int:
 class _Written(Gemm):
     """The product as the kernel's writer sees it: with the arguments that the weights add."""
 
-    zeros: bool = False
+    weights: WeightsProblem | None = None
 
     @property
     def parameters(self) -> tuple[tuple[str, str], ...]:
+        assert self.weights is not None
         before = [one for one in super().parameters if one[1] == "i64"]
-        groups = ("group_scales", "group_zeros") if self.zeros else ("group_scales",)
-        return (
-            *before,
-            *((name, "i64") for name in groups),
-            *((name, "i32") for name in ("m", "n", "k", "lda", "ldc")),
-        )
+        more = ((name, "i64") for name in self.weights.of_groups)
+        return *before, *more, *((name, "i32") for name in self.weights.numbers)
 
     @property
     def sizes(self) -> tuple[int, ...]:
-        return self.m, self.n, self.k, self.problem.lda, self.problem.ldc
+        assert self.weights is not None
+        return tuple(self.weights.numbers.values())
 
 
 def written(plan: WeightsGemm) -> Gemm:
     """The product with the kernel's arguments: what the writer of kernels, and a launch, ask."""
-    return _Written(plan.problem.product, plan.tiling, plan.llvm, zeros=plan.problem.zeros)
+    return _Written(plan.problem.product, plan.tiling, plan.llvm, weights=plan.problem)
 
 
 def loads(plan: WeightsGemm) -> int:
     """The block messages of a step."""
     problem, tile = plan.problem, plan.tiling.tile
-    of_a = problem.group // (2 * _WIDE) * (2 if _loads_twice(plan) else 1)
-    words = -(-(problem.group * problem.bits // 32) // _MOST_WORDS)
+    of_a = problem.step // (2 * _WIDE) * (2 if _loads_twice(plan) else 1)
+    words = -(-(problem.step * problem.bits // 32) // _MOST_WORDS)
     return of_a + tile.n // plan.dpas.n * (words + (2 if problem.zeros else 1))
 
 
 def _loads_twice(plan: WeightsGemm) -> bool:
     """Whether a group of A is too much to keep for both passes over it."""
-    return plan.tiling.tile.m * plan.problem.group > _KEPT
+    return plan.tiling.tile.m * plan.problem.step > _KEPT
 
 
 def emit_weights(plan: WeightsGemm, *, pointers: bool = True) -> str:
@@ -130,18 +131,24 @@ def emit_weights(plan: WeightsGemm, *, pointers: bool = True) -> str:
     step = _Step(kernel, plan, hidden(kernel, places.row), hidden(kernel, places.column))
     zeros = kernel.named("zeros", kernel.constant(0.0, "f32", plan.dpas.m))
     held = {(i, j): zeros for i in range(step.rows) for j in range(step.columns)}
-    group = kernel.constant(plan.problem.group, "i32")
-    depth = kernel.named("depth", kernel.op("maxsi", kernel.arguments["k"], group))
+    group = kernel.constant(plan.problem.step, "i32")
+    part = Part.of(kernel) if plan.tiling.split_k > 1 else None
+    first = kernel.constant(0, "i32") if part is None else part.begin
+    depth = kernel.named("depth", kernel.op("maxsi", kernel.arguments["k"], group)) if part is None else part.end
     results, inside = ([Value("f32", plan.dpas.m, f"{name}{i}x{j}") for i, j in held] for name in ("tile", "c"))
     pairs, kinds = ", ".join(["%s = %s"] * len(held)), ", ".join(value.kind for value in results)
     counter = Value("i32", name="counter")
     form = f"scf.for %s = %s to %s step %s iter_args({pairs}) -> ({kinds}) : i32 {{"
-    operands = [counter, kernel.constant(0, "i32"), depth, group]
+    operands = [counter, first, depth, group]
     operands += [value for pair in zip(inside, held.values(), strict=True) for value in pair]
     with kernel.region(form, operands, results, (counter, *inside)):
         found = step.write(counter, dict(zip(held, inside, strict=True)))
         kernel.writer.do(f"scf.yield {', '.join(['%s'] * len(found))} : {kinds}", list(found.values()))
-    finish(kernel, kernel.arguments["c"], dict(zip(held, results, strict=True)), places.row, places.column)
+    found = dict(zip(held, results, strict=True))
+    if part is not None:
+        part.store(kernel, found, places.row, places.column)
+        return kernel.text(reduction(kernel.launched, pointers=pointers))
+    finish(kernel, kernel.arguments["c"], found, places.row, places.column)
     return kernel.text()
 
 
@@ -151,7 +158,7 @@ class _Step:
     def __init__(self, kernel: KernelWriter, plan: WeightsGemm, row: Value, column: Value) -> None:
         self.kernel, self.plan, self.row, self.column = kernel, plan, row, column
         problem, tile, unit = plan.problem, plan.tiling.tile, plan.dpas
-        self.rows, self.columns, self.depths = tile.m // unit.m, tile.n // unit.n, problem.group // unit.k
+        self.rows, self.columns, self.depths = tile.m // unit.m, tile.n // unit.n, problem.step // unit.k
         self.element = kernel.gemm.element_of("A")
         self.each = 32 // problem.bits
         """Weights in a word."""
@@ -164,11 +171,10 @@ class _Step:
         # from an address that the compiler takes for another one, or it would keep what it loaded
         self.again = self._described("a", surface, kind, 1) if _loads_twice(plan) else self.of_a
         words = kernel.named("rows_of_words", kernel.op("divui", k, kernel.constant(self.each)))
-        self.high = min(problem.group // self.each, _MOST_WORDS)
+        self.high = min(problem.step // self.each, _MOST_WORDS)
         self.of_b = self._described("b", (words, n, n), f"{self.high}x{unit.n}xi32")
         groups = kernel.named("groups", kernel.op("divui", k, kernel.constant(problem.group)))
-        names = ("group_scales", "group_zeros") if problem.zeros else ("group_scales",)
-        self.of_groups = [self._described(name, (groups, n, n), f"1x{unit.n}xf32") for name in names]
+        self.of_groups = [self._described(name, (groups, n, n), f"1x{unit.n}xf32") for name in problem.of_groups]
         middle = 0 if problem.zeros else 1 << problem.bits - 1
         self.biases = self._operand("biases", [-pair.bias - middle for pair in self.pairs])
         summed = problem.zeros and not problem.uniform
@@ -239,7 +245,7 @@ class _Step:
     def _words(self, step: Value, column: Value) -> list[Value]:
         """The words of a group in a block of columns, one after the other; a message has 16 rows at most."""
         found: list[Value] = []
-        for row in range(0, self.plan.problem.group // self.each, self.high):
+        for row in range(0, self.plan.problem.step // self.each, self.high):
             loaded = self.loaded(self.of_b, self.kernel.plus(step, row), column, "i32")
             for number in range(self.high):
                 form = f"vector.extract %s[{number}] : i32 from {loaded.kind}"

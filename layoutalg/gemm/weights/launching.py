@@ -33,13 +33,11 @@ def launch_of_weights(plan: WeightsGemm) -> Launch:
     product = launch_of_gemm(Gemm(problem.product, plan.tiling, plan.llvm))
     known = {one.name: one.memory for one in product.arguments if one.memory is not None}
     words = replace(_in_memory(problem.words), element="u32")
-    known |= {"b": words, "group_scales": _in_memory(problem.scales)}
-    known |= {"group_zeros": _in_memory(problem.scales)} if problem.zeros else {}
-    values: dict[str, int] = dict(zip(("m", "n", "k", "lda", "ldc"), plan.arguments, strict=True))
+    known |= {"b": words, **dict.fromkeys(problem.of_groups, _in_memory(problem.scales))}
     arguments = tuple(
         LaunchArgument(name, "pointer", memory=known[name])
         if name in known
-        else LaunchArgument(name, kind, values[name])
+        else LaunchArgument(name, kind, problem.numbers[name])
         for name, kind in plan.parameters
     )
     return replace(product, grid=plan.grid, workgroup=plan.workgroup, arguments=arguments)

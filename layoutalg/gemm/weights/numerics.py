@@ -1,6 +1,6 @@
 """What a product with quantised weights computes, bit for bit: the order of the sums of a group, and where it rounds.
 
-For every group of k, with S(x) the chain of sums of the matrix instruction over the group that begins at x
+For every group of k, and every 128 of a larger one, with S(x) the chain of sums of the matrix instruction that begins at x
 (`layoutalg.gemm.numerics`: pairs of products, in the order of k):
 
     d = S(0) of a[k] * -(bias[k] + z)        z is the middle (8, 128) where there are no zero points, else 0
@@ -10,7 +10,8 @@ For every group of k, with S(x) the chain of sums of the matrix instruction over
 
 The biases are what makes a number of A's type of the bits of a q: 1024 and 64 by turns of pairs (f16 and 4 bits), 1024 (f16 and
 8 bits), 128 (bf16 and 4 bits). With one bias alone d / bias stands for e, and f32(s * z) / bias is multiplied by d. Behind
-the last group the epilogue of any product follows. Tiles change no bit.
+the last group the epilogue of any product follows. Tiles change no bit. Where k is in parts, each has a c of its own, from
+0 on, and they are added in their order (`layoutalg.gemm.split_k`).
 
 By hand, 32 ones times weights of q = 9 and s = 0.5, in 4 bits without zero points: the biases are 1024 and 64, 16 times each,
 so d = -16 * 1032 - 16 * 72 = -17664, t = -17664 + 16 * 1033 + 16 * 73 = 32, and c = 0.5 * 32.
@@ -35,9 +36,10 @@ from numpy.typing import ArrayLike, NDArray
 from layoutalg.core.elements import numpy_type
 from layoutalg.core.errors import PlanError
 from layoutalg.core.messages import shown
-from layoutalg.core.whole_numbers import instance_of
+from layoutalg.core.whole_numbers import instance_of, whole_number
 from layoutalg.gemm.numerics import exact_after_sums, finished, fused
 from layoutalg.gemm.operand_arrays import check_given, held, held_scales, numbers
+from layoutalg.gemm.split_k import part_steps
 from layoutalg.gemm.weights.emission import PAIRS
 from layoutalg.gemm.weights.problem import WeightsProblem
 from layoutalg.gemm.weights.quantised import QuantisedWeights
@@ -75,8 +77,10 @@ def computed(
     bias: ArrayLike | None = None,
     row_scale: ArrayLike | None = None,
     column_scale: ArrayLike | None = None,
+    *,
+    parts: int = 1,
 ) -> Array:
-    """C as the planned kernel computes it.
+    """C as the planned kernel computes it; `parts` are those of k, whose sums are added in their order.
 
     Raises:
         PlanError: an array is missing, or has another shape than the problem.
@@ -94,26 +98,29 @@ def computed(
     kind = numpy_type(product.a)
     pairs = PAIRS[product.a, problem.bits]
     biases = np.repeat([pair.bias for pair in pairs], 2)
-    biases = np.resize(biases, problem.group)[:, None]
+    biases = np.resize(biases, problem.step)[:, None]
     middle = 0 if problem.zeros else 1 << problem.bits - 1
-    total = np.zeros((product.m, product.n), np.float32)
+    every = [np.zeros((product.m, product.n), np.float32) for _ in range(whole_number(parts, "parts =", 1))]
+    each = part_steps(product.k, problem.step, parts) * problem.step
     nothing = np.zeros((product.m, 1), np.float32)
     with np.errstate(all="ignore"):
-        for number in range(product.k // problem.group):
-            group = slice(number * problem.group, (number + 1) * problem.group)
-            part = left[:, group]
+        for number in range(product.k // problem.step):
+            step = slice(number * problem.step, (number + 1) * problem.step)
+            group = step.start // problem.group
+            total, part = every[step.start // each], left[:, step]
             begin = dpas_chain(part, (-(biases + middle)).astype(kind), nothing)
-            added = (biases + weights.values[group].astype(np.int64)).astype(kind)
+            added = (biases + weights.values[step].astype(np.int64)).astype(kind)
             sums = dpas_chain(part, added, np.broadcast_to(begin, total.shape))
-            scale = weights.scales[number][None, :]
+            scale = weights.scales[group][None, :]
             if weights.zeros is not None:
-                points, of_a = scale * weights.zeros[number], begin
+                points, of_a = scale * weights.zeros[group], begin
                 if problem.uniform:
                     points = points * np.float32(1 / pairs[0].bias)
                 else:
-                    of_a = dpas_chain(part, np.full((problem.group, 1), -1).astype(kind), nothing)
+                    of_a = dpas_chain(part, np.full((problem.step, 1), -1).astype(kind), nothing)
                 total = fused(points, of_a, total)
-            total = fused(scale, sums, total)
+            every[step.start // each] = fused(scale, sums, total)
+        total = sum(every[1:], every[0])
     return finished(product, total, c, bias, scales)
 
 

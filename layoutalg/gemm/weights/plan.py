@@ -1,8 +1,8 @@
 """Products with quantised weights planned: from the problem to the numbers that the kernel is made of.
 
-As in any product, workgroups share C, and a subgroup keeps its tile of C in registers. A step of the loop is one group of k:
-words of 4 or 8 bits come with plain block messages and become operands of the matrix instruction in registers
-(`layoutalg.gemm.weights.emission`).
+As in any product, workgroups share C, and a subgroup keeps its tile of C in registers. A step of the loop is one group of k, or
+128 of a larger one: words of 4 or 8 bits come with plain block messages and become operands of the matrix instruction in
+registers (`layoutalg.gemm.weights.emission`).
 
 Small enough to check by hand, 8 x 64 x 256 in u4 with one subgroup of 8x64: two groups of 128. A step has 8 blocks of k for
 each of 4 blocks of columns, 32 DPAS, and 8 more for what the biases added. Its words come with 4 messages of 16x16 (1 KiB), A
@@ -22,22 +22,26 @@ Instructions of a step, for a DPAS of the product, from listings (LLVM 24, ocloc
 | 32x32 with zero points | 7.4 | 8.0 | | |
 
 The laws: every element of C belongs to one subgroup; the loop of the machine code has `dpas_per_step + more_dpas_per_step`
-DPAS; what a plan computes depends on the problem alone (`layoutalg.gemm.weights.numerics`).
+DPAS; what a plan computes depends on the problem and the parts of k alone (`layoutalg.gemm.weights.numerics`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Unpack
 
 from layoutalg.core.errors import PlanError
 from layoutalg.core.llvm_versions import DEFAULT_LLVM
 from layoutalg.core.messages import shown
-from layoutalg.core.whole_numbers import as_flag
+from layoutalg.core.plurals import counted
+from layoutalg.core.whole_numbers import as_flag, whole_number
 from layoutalg.gemm.launched import Launched
 from layoutalg.gemm.options import check_names
-from layoutalg.gemm.tiling import Tile, Tiling, pair
+from layoutalg.gemm.ranking import longest
+from layoutalg.gemm.roofline import MEMORY_LATENCIES, SECOND_LAUNCH
+from layoutalg.gemm.split_k import TALLEST, part_steps, reduction_grid, workspace_bytes
+from layoutalg.gemm.tiling import MOST_PARTS, Tile, Tiling, pair
 from layoutalg.gemm.versions import checked_version
 from layoutalg.gemm.weights.problem import WeightsEpilogue, WeightsProblem
 from layoutalg.hardware import Dpas, xe_chip
@@ -56,6 +60,8 @@ TILES = ((8, 16), (8, 32), (8, 64), (16, 16), (16, 32), (16, 64), (32, 16), (32,
 _SPARE = {True: 3.0, False: 4.5}
 """Instructions beside the written ones, for each message: payloads and waits. By whether messages have immediate offsets."""
 _LOOP = 5
+_PARTS = (1, 2, 4, 8, 16, 32, 64)
+"""Parts of k that are tried: a product with few columns has too few subgroups to ask memory for all that it gives."""
 _MOST_SUBGROUPS = 32
 """Subgroups that a core runs at once with 256 registers each."""
 
@@ -92,13 +98,13 @@ class WeightsGemm(Launched):
 
     @property
     def grid(self) -> tuple[int, int, int]:
-        """Workgroups to launch: x over n, y over m.
+        """Workgroups to launch: x over n, y over m, z over the parts of k.
 
         >>> plan_weights(40, 256, 256, tile=(32, 32), subgroups=(1, 2)).grid
         (4, 2, 1)
         """
         whole, product = self.tiling.workgroup_tile, self.problem.product
-        return -(-product.n // whole.n), -(-product.m // whole.m), 1
+        return -(-product.n // whole.n), -(-product.m // whole.m), self.tiling.split_k
 
     @property
     def workgroup(self) -> tuple[int, int, int]:
@@ -110,13 +116,31 @@ class WeightsGemm(Launched):
         return self.dpas.subgroup_size * self.tiling.count, 1, 1
 
     @property
+    def reduction_grid(self) -> tuple[int, int, int]:
+        """Workgroups of the kernel that adds the parts of k; (0, 0, 0) where nothing is split.
+
+        >>> plan_weights(8, 64, 512, split_k=2).reduction_grid, plan_weights(8, 64, 512, split_k=1).reduction_grid
+        ((4, 1, 1), (0, 0, 0))
+        """
+        return reduction_grid(self.problem.product, self.tiling)
+
+    @property
+    def workspace_bytes(self) -> int:
+        """Bytes that the sums of the parts take, where k is in parts.
+
+        >>> plan_weights(8, 64, 512, split_k=2).workspace_bytes == 2 * 8 * 64 * 4
+        True
+        """
+        return workspace_bytes(self.problem.product, self.tiling)
+
+    @property
     def k_steps(self) -> int:
-        """Steps of the loop: groups.
+        """Steps of the loop, of the longest part of k: groups, or parts of groups of more than 128.
 
         >>> plan_weights(8, 64, 256, group=64).k_steps
         4
         """
-        return self.problem.product.k // self.problem.group
+        return part_steps(self.problem.product.k, self.problem.step, self.tiling.split_k)
 
     @property
     def dpas_per_step(self) -> int:
@@ -140,6 +164,16 @@ class WeightsGemm(Launched):
         return chains * (tile.m // unit.m) * (tile.k // unit.k)
 
     @property
+    def dpas_total(self) -> int:
+        """DPAS instructions of the launch.
+
+        >>> plan_weights(8, 64, 256, tile=(8, 64), subgroups=(1, 1)).dpas_total
+        80
+        """
+        steps = self.grid[0] * self.grid[1] * self.tiling.count * (self.problem.product.k // self.problem.step)
+        return steps * (self.dpas_per_step + self.more_dpas_per_step)
+
+    @property
     def loads_per_step(self) -> int:
         """Block messages of a step: A, words, scales and zero points.
 
@@ -160,32 +194,68 @@ class WeightsGemm(Launched):
         problem, tile, unit = self.problem, self.tiling.tile, self.dpas
         blocks, across = tile.m // unit.m, tile.n // unit.n
         each = {("f16", 4): 5, ("f16", 8): 3, ("bf16", 4): 7}[problem.product.a, problem.bits]
-        words = across * problem.group * problem.bits // 32 * each
+        words = across * problem.step * problem.bits // 32 * each
         ends = blocks * across * unit.m * (2 if problem.zeros else 1)
         spare = 1 + _SPARE[xe_chip(problem.target).immediate_offsets]
         return self.dpas_per_step + self.more_dpas_per_step + words + ends + spare * self.loads_per_step + _LOOP
 
     @property
     def seconds(self) -> dict[str, float]:
-        """What each of these would take alone, in seconds: instructions, the matrix engines, and memory.
+        """What each of these would take alone, in seconds: instructions, the chain of waits, the matrix engines, and memory.
 
-        The subgroups are spread over the chip's engines, whole ones. From published and assumed numbers of the chip; nothing
-        ran on one.
+        The subgroups are spread over the chip's engines, whole ones. Nothing is prefetched: in every step a subgroup waits for
+        memory, twice as far away as L3, before its instructions. From published and assumed numbers of the chip; nothing ran
+        on one.
 
         >>> plan = plan_weights(1, 4096, 4096, target="bmg")
         >>> max(plan.seconds, key=plan.seconds.get)
         'memory'
         """
         chip, steps = xe_chip(self.problem.target), self.k_steps
-        subgroups = self.grid[0] * self.grid[1] * self.tiling.count
-        each = -(-subgroups // (chip.cores * chip.engines)) * steps
+        subgroups = self.grid[0] * self.grid[1] * self.grid[2] * self.tiling.count
+        on_engine = -(-subgroups // (chip.cores * chip.engines))
+        each = on_engine * steps
+        rounds = -(-on_engine // (chip.engine_threads * 128 // self.tiling.registers))
         unit = chip.dpas_clocks(self.problem.product.a, 2 * self.dpas.m * self.dpas.n * self.dpas.k)
         clocks = {
             "instructions": each * self.instructions,
+            "waiting": rounds * steps * (MEMORY_LATENCIES * chip.l3_latency + self.instructions),
             "matrix": each * unit * (self.dpas_per_step + self.more_dpas_per_step),
-            "memory": self.problem.bytes / chip.memory_clock_bytes,
+            "memory": (self.problem.bytes + self.workspace_bytes) / chip.memory_clock_bytes,
         }
         return {name: taken / (chip.clock_ghz * 1e9) for name, taken in clocks.items()}
+
+    @property
+    def limit(self) -> str:
+        """What takes longest of `seconds`.
+
+        >>> plan_weights(1, 4096, 4096).limit, plan_weights(1, 4096, 4096, split_k=1).limit
+        ('memory', 'waiting')
+        """
+        return longest(self.seconds)
+
+    @property
+    def part_of_bandwidth(self) -> float:
+        """The part of the memory's bandwidth that is predicted to be used, while `predicted` seconds.
+
+        >>> round(plan_weights(16, 4096, 4096, target="bmg").part_of_bandwidth, 2)
+        1.0
+        """
+        return self.seconds["memory"] / self.predicted
+
+    @property
+    def predicted(self) -> float:
+        """Seconds of the whole: what takes longest of `seconds`, and the kernel that adds the parts of k behind it.
+
+        >>> plan = plan_weights(1, 4096, 4096)
+        >>> plan.tiling.split_k > 1, plan.predicted > max(plan.seconds.values())
+        (True, True)
+        """
+        chip, behind = xe_chip(self.problem.target), 0.0
+        if self.tiling.split_k > 1:
+            clocks = MEMORY_LATENCIES * chip.l3_latency + self.workspace_bytes / chip.l3_clock_bytes
+            behind = SECOND_LAUNCH + clocks / (chip.clock_ghz * 1e9)
+        return max(self.seconds.values()) + behind
 
     @property
     def parameters(self) -> tuple[tuple[str, str], ...]:
@@ -205,8 +275,7 @@ class WeightsGemm(Launched):
         >>> plan_weights(8, 64, 256).arguments
         (8, 64, 256, 256, 64)
         """
-        product = self.problem.product
-        return product.m, product.n, product.k, product.lda, product.ldc
+        return tuple(self.problem.numbers.values())
 
     @property
     def launch(self) -> Launch:
@@ -263,6 +332,7 @@ class WeightsGemm(Launched):
             f"{self.problem}: {self.tiling}",
             f"a step: {self.dpas_per_step} + {self.more_dpas_per_step} dpas, {self.loads_per_step} loads, "
             f"{self.instructions:.0f} instructions, {self.instructions / self.dpas_per_step:.1f} for each dpas of the product",
+            f"predicted {100 * self.part_of_bandwidth:.0f} % of the bandwidth; limit: {self.limit}",
             f"each alone: {alone} (computed from published and assumed numbers; nothing ran on the chip)",
             *map(str, (*self.launch.in_order, *self.launch.arguments)),
         ))  # fmt: skip
@@ -281,15 +351,17 @@ def plan_weights(
     zeros: bool = False,
     tile: Sequence[int] | None = None,
     subgroups: Sequence[int] | None = None,
+    split_k: int | None = None,
     llvm: int = DEFAULT_LLVM,
     **options: Unpack[WeightsEpilogue],
 ) -> WeightsGemm:
     """Plan C = activation(alpha * scale * A W + beta * C + bias) with quantised weights W for Intel GPUs.
 
     A is m x k in f16 or bf16. W is k x n in 4 bits (b = "u4") or 8 bits ("u8", with A of f16), with one scale for every `group`
-    neighbours along k of a column: 32, 64 or 128; k is a multiple of it. `zeros` says that groups have zero points too; without
-    them the middle stands for zero. `quantise` makes such weights. `tile` is (rows, columns) of a subgroup, `subgroups` (rows,
-    columns) of a workgroup; what is not given is chosen. The other options are those of `plan_gemm`.
+    neighbours along k of a column: 32, 64 or a multiple of 128, which divides k. `zeros` says that groups have zero points
+    too; without them the middle is zero. `quantise` makes such weights. `tile` is (rows, columns) of a subgroup,
+    `subgroups` (rows, columns) of a workgroup, `split_k` the parts of k, which a second kernel adds; what is not given is
+    chosen. The other options are those of `plan_gemm`.
 
     Raises:
         PlanError: for types, targets, sizes and tiles that are not planned; says what would fit.
@@ -318,14 +390,31 @@ a = 'f16' is planned
         raise PlanError(
             f"subgroups {shown(grid)}: a core runs {_MOST_SUBGROUPS} at once with {_REGISTERS} registers each"
         )
-    plans = [WeightsGemm(problem, _tiling(problem, one, grid), version) for one in tiles]
+    steps = problem.product.k // problem.step
+    if split_k is None:
+        splits = [parts for parts in _PARTS if parts == -(-steps // part_steps(steps, 1, parts))]
+    else:
+        splits = [whole_number(split_k, "split_k", 1, MOST_PARTS, error=PlanError)]
+        if (full := -(-steps // part_steps(steps, 1, splits[0]))) != splits[0]:
+            said = counted(steps, "step")
+            raise PlanError(
+                f"split_k = {splits[0]}: k = {problem.product.k} is {said} of {problem.step}; split_k = {full} would do"
+            )
+        if problem.product.m * splits[0] > TALLEST:
+            raise PlanError(
+                f"split_k = {splits[0]}: a block message reaches {TALLEST} rows of the workspace; 1 would do"
+            )
+    plans = [
+        WeightsGemm(problem, replace(_tiling(problem, one, grid), split_k=parts), version)
+        for one in tiles
+        for parts in splits
+    ]
     return min(plans, key=_order)
 
 
 def _order(plan: WeightsGemm) -> tuple[float, float, int]:
-    """The slowest part first; then the instructions, which hide the waits for memory; then the larger tile."""
-    taken = plan.seconds
-    return round(max(taken.values()) * 1e9), round(taken["instructions"] * 1e9), -plan.dpas_per_step
+    """The whole time first; then the instructions, which hide the waits for memory; then the larger tile."""
+    return round(plan.predicted * 1e9), round(plan.seconds["instructions"] * 1e9), -plan.dpas_per_step
 
 
 def _tiling(problem: WeightsProblem, tile: tuple[int, int], grid: tuple[int, int] | None) -> Tiling:
@@ -334,4 +423,4 @@ def _tiling(problem: WeightsProblem, tile: tuple[int, int], grid: tuple[int, int
     if grid is None:
         down, across = (min(4, -(-size // side)) for size, side in zip((product.m, product.n), tile, strict=True))
         grid = (1 << down.bit_length() - 1, 1 << across.bit_length() - 1)
-    return Tiling(Tile(*tile, problem.group), grid, _REGISTERS)
+    return Tiling(Tile(*tile, problem.step), grid, _REGISTERS)

@@ -23,9 +23,9 @@ from layoutalg.core.errors import PlanError
 from layoutalg.core.messages import shown
 from layoutalg.core.whole_numbers import as_flag, one_of
 from layoutalg.gemm.matrix_in_memory import Matrix, check_matrix
-from layoutalg.gemm.options import ACTIVATIONS, BIASES, SCALES, Option
+from layoutalg.gemm.options import ACTIVATIONS, BIASES, SCALES, Option, check_names
 from layoutalg.gemm.problem import Problem
-from layoutalg.gemm.weights.quantised import checked_group
+from layoutalg.gemm.weights.quantised import STEPS, checked_group
 from layoutalg.hardware import Dpas, target_info
 
 __all__ = ["WeightsEpilogue", "WeightsProblem"]
@@ -87,6 +87,7 @@ class WeightsProblem:
         Traceback (most recent call last):
         layoutalg.core.errors.PlanError: k = 100 with groups of 128: k is a multiple of the group; 128 would fit
         """
+        check_names("WeightsProblem.of", options, WeightsEpilogue)
         one_of(a, _ACTIVATIONS_OF, "a", PlanError)
         one_of(b, tuple(_BITS), "b", PlanError)
         if (a, b) == ("bf16", "u8"):
@@ -122,6 +123,33 @@ class WeightsProblem:
         8
         """
         return _BITS[self.b]
+
+    @property
+    def step(self) -> int:
+        """Neighbours along k that a step of the loop multiplies: a group, or a part of a large one.
+
+        >>> WeightsProblem.of(8, 64, 128, group=32).step, WeightsProblem.of(8, 64, 1024, group=512).step
+        (32, 128)
+        """
+        return next(step for step in STEPS if self.group % step == 0)
+
+    @property
+    def numbers(self) -> dict[str, int]:
+        """What the kernel is launched with behind its addresses, by name and in their order.
+
+        >>> WeightsProblem.of(8, 64, 128).numbers
+        {'m': 8, 'n': 64, 'k': 128, 'lda': 128, 'ldc': 64}
+        """
+        return {name: getattr(self.product, name) for name in ("m", "n", "k", "lda", "ldc")}
+
+    @property
+    def of_groups(self) -> tuple[str, ...]:
+        """The arguments that have a number for every group and column.
+
+        >>> WeightsProblem.of(8, 64, 128, zeros=True).of_groups
+        ('group_scales', 'group_zeros')
+        """
+        return ("group_scales", "group_zeros") if self.zeros else ("group_scales",)
 
     @property
     def target(self) -> str:

@@ -37,10 +37,10 @@ from layoutalg.core.messages import one_line, shown
 from layoutalg.core.whole_numbers import as_flag, found_whole
 from layoutalg.gemm.matrix_in_memory import whole_number
 
-__all__ = ["GROUPS", "QuantisedWeights", "checked_bits", "checked_group", "quantise"]
+__all__ = ["STEPS", "QuantisedWeights", "checked_bits", "checked_group", "quantise"]
 
-GROUPS = (32, 64, 128)
-"""Neighbours along k with one scale: a step of the loop, whose words come with one message."""
+STEPS = (128, 64, 32)
+"""Neighbours along k of a step of the loop, whose words come with one or two messages: the largest that divides the group."""
 _BITS = (4, 8)
 _PIECE = 2**22
 """Weights that are quantised at a time: they and what is made of them on the way take some hundred MB."""
@@ -119,8 +119,8 @@ class QuantisedWeights:
 def quantise(weights: ArrayLike, bits: int = 4, *, group: int = 128, zeros: bool = False) -> QuantisedWeights:
     """A matrix of weights [k, n] in 4 or 8 bits, each rounded to the nearest number of its group.
 
-    `group` neighbours along k share a scale, 32, 64 or 128; k is a multiple of it. With `zeros` every group has a zero point
-    too, a whole number, so that its least and its largest weight are both numbers; else zero is in the middle.
+    `group` neighbours along k share a scale, 32, 64 or a multiple of 128; k is a multiple of it. With `zeros` every group has a
+    zero point too, a whole number, so that its least and its largest weight are both numbers; else zero is in the middle.
 
     Raises:
         PlanError: for arrays that are not a matrix of finite numbers, and for other numbers of bits and groups.
@@ -171,10 +171,9 @@ def checked_bits(bits: object) -> int:
 
 def checked_group(group: object) -> int:
     """A group that somebody passed. Raises `PlanError` for one that no kernel has."""
-    if found_whole(group) not in GROUPS:
-        raise PlanError(
-            f"group = {shown(group)}: {', '.join(map(str, GROUPS[:-1]))} or {GROUPS[-1]} neighbours along k"
-        )
+    found = found_whole(group)
+    if found not in STEPS and (not isinstance(found, int) or found < 1 or found % STEPS[0]):
+        raise PlanError(f"group = {shown(group)}: 32, 64 or a multiple of {STEPS[0]} neighbours along k share a scale")
     return whole_number("group", group)
 
 

@@ -18,7 +18,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from layoutalg.core.errors import SizeError
 from layoutalg.core.limits import MOST_DPAS, MOST_GEMM_BYTES, MOST_WORK
-from layoutalg.gemm.operand_arrays import check_given, held, held_scales
+from layoutalg.gemm.operand_arrays import check_given, held, held_scales, poisoned
 from layoutalg.gemm.run import check_bytes
 from layoutalg.gemm.weights.numerics import check_weights
 from layoutalg.gemm.weights.quantised import QuantisedWeights
@@ -26,7 +26,7 @@ from layoutalg.gemm.weights.quantised import QuantisedWeights
 if TYPE_CHECKING:
     from layoutalg.gemm.weights.plan import WeightsGemm
 
-__all__ = ["arrays_of", "execute"]
+__all__ = ["arrays_of", "check_size", "execute"]
 
 
 def arrays_of(
@@ -59,6 +59,19 @@ def arrays_of(
     return found
 
 
+def check_size(plan: WeightsGemm) -> None:
+    """Refuse a plan whose matrices or work are too large to be simulated.
+
+    Raises `SizeError`: names the matrix or the number of DPAS instructions, and the limit.
+    """
+    problem = plan.problem
+    if plan.dpas_total > MOST_DPAS:
+        raise SizeError(f"{plan.dpas_total} dpas instructions; at most {MOST_DPAS} are simulated")
+    if problem.bytes > MOST_GEMM_BYTES:
+        raise SizeError(f"{problem}: {problem.bytes} bytes; at most {MOST_GEMM_BYTES} are simulated")
+    check_bytes((problem.product.matrices[0], problem.words, problem.product.matrices[2]))
+
+
 def execute(
     plan: WeightsGemm,
     a: ArrayLike,
@@ -77,20 +90,19 @@ def execute(
         PlanError: what is given does not suit the plan.
         SizeError: the matrices are too large to be laid out.
     """
+    from layoutalg.gemm.emission.kernel import KERNEL, REDUCE
     from layoutalg.simulate import Memory, run_kernel
 
-    product = plan.problem.product
-    subgroups = plan.grid[0] * plan.grid[1] * plan.tiling.count
-    dpas = subgroups * plan.k_steps * (plan.dpas_per_step + plan.more_dpas_per_step)
-    if dpas > MOST_DPAS:
-        raise SizeError(f"{dpas} dpas instructions; at most {MOST_DPAS} are simulated")
-    if plan.problem.bytes > MOST_GEMM_BYTES:
-        raise SizeError(f"{plan.problem}: {plan.problem.bytes} bytes; at most {MOST_GEMM_BYTES} are simulated")
-    check_bytes((product.matrices[0], plan.problem.words, product.matrices[2]))
+    check_size(plan)
+    product, dpas = plan.problem.product, plan.dpas_total
     arrays, memory = arrays_of(plan, a, weights, c, bias, row_scale, column_scale), Memory()
     addresses: list[int] = []
     for argument in plan.launch.arguments:
         if argument.memory is None:
+            continue
+        if argument.name == "workspace":
+            sums = poisoned((argument.memory.bytes // 4,), np.dtype(np.float32))
+            addresses.append(memory.bind("workspace", sums, initialised=False))
             continue
         array, extent = arrays[argument.name], None
         if argument.name in ("a", "b", "c"):
@@ -102,13 +114,9 @@ def execute(
             array.flags.writeable = False
         addresses.append(memory.bind(argument.name, array, extent=extent, initialised=not result or c is not None))
     unit = plan.dpas
-    run_kernel(
-        plan.emit() if text is None else text,
-        [*addresses, *plan.arguments],
-        plan.grid,
-        memory,
-        target=plan.target,
-        work=max(MOST_WORK, 8 * dpas * unit.m * unit.n * unit.k),
-        progress=progress,
-    )
+    kernel, given = plan.emit() if text is None else text, [*addresses, *plan.arguments]
+    more: dict[str, Any] = {"target": plan.target, "work": max(MOST_WORK, 8 * dpas * unit.m * unit.n * unit.k)}
+    run_kernel(kernel, given, plan.grid, memory, kernel=KERNEL, progress=progress, **more)
+    if plan.tiling.split_k > 1:
+        run_kernel(kernel, given, plan.reduction_grid, memory, kernel=REDUCE, **more)
     return arrays["c"][:, : product.n].copy()

@@ -10,6 +10,7 @@ a kernel gives the same bits before and after its distribution, where its depth 
 from __future__ import annotations
 
 from collections.abc import Callable
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -24,6 +25,14 @@ from layoutalg.simulate.compiling import Compiling, Step, compiled_by
 from layoutalg.simulate.conversions import converted
 from layoutalg.simulate.machine import Array, Run, fail
 from layoutalg.simulate.products import added_chain, as_factor
+from layoutalg.simulate.shared_operands import (
+    Sharing,
+    products_are_exact,
+    sharing,
+    sizes_of,
+    sum_of_bytes,
+    sum_of_links,
+)
 from layoutalg.simulate.values.elements import element
 from layoutalg.simulate.values.vectors import bitcast
 
@@ -89,11 +98,16 @@ at subgroup level
     plain = _is_plain(unit.c, (1, 0))
     finished = _finished(unit.acc_type)
     given = element(str(vectors[2].element_type)).dtype
+    together = _together(unit, views)
 
     def step(run: Run, values: list[Any]) -> tuple[Array]:
         if run.counter is not None:
             run.counter.products(run.active, 1)
         batch = np.broadcast_shapes(*(value.shape[:2] for value in values))
+        of_many = together(run, values, batch) if plain else None
+        if of_many is not None:
+            of_many = finished(of_many)
+            return (of_many if of_many.dtype == given else np.ascontiguousarray(of_many).view(given),)
         left, right = of_a(run, values[0], batch), of_b(run, values[1], batch)
         start = of_c(run, values[2], batch) if len(values) > 2 else None
         total = added_chain(left[:, None], right[:, :, None], start, unit.packed, run.scratch)
@@ -105,6 +119,97 @@ at subgroup level
         return (matrix if matrix.dtype == given else np.ascontiguousarray(matrix).view(given),)
 
     return step
+
+
+_LEAST = 2048
+"""Elements of a matrix product for which numpy's routine is worth its call."""
+_MISSES = 8
+"""After so many products without shared operands, those of a group of workgroups are asked no more."""
+
+
+def _together(
+    unit: Dpas, views: list[Callable[[Array], Array] | None]
+) -> Callable[[Run, list[Any], tuple[int, ...]], Array | None]:
+    """A function that makes the product of all subgroups at once, where they share operands; None where they don't.
+
+    The result is [workgroup, subgroup, lane, register], with lanes for columns and registers for rows.
+    """
+    sides = (("row", unit.a, unit.a_type), ("column", unit.b, unit.b_type))
+    owners = {role: (layout.owner_map("lane"), layout.owner_map("reg")) for role, layout, _ in sides}
+    dtype = np.int32 if unit.acc_type == "s32" else np.float32
+
+    def words(run: Run, value: Array, number: int, batch: tuple[int, ...]) -> Array:
+        """An operand of every subgroup [subgroup, lane, register]."""
+        view = views[number]
+        spread = run.machine.spread(value if view is None else view(value))
+        return np.broadcast_to(spread, (*batch, *spread.shape[2:])).reshape(-1, *spread.shape[2:])
+
+    def matrix(run: Run, value: Array, number: int, batch: tuple[int, ...], known: Sharing) -> Array:
+        """The different ones below each other, or side by side; empty where they don't share what they should."""
+        role, _, kind = sides[number]
+
+        def made() -> Array:
+            every = words(run, value, number, batch)
+            if not known.holds(every.view(f"u{every.dtype.itemsize}"), role):
+                return np.empty((0, 0, 0), np.float32)
+            parts = known.parts(every, role)[(slice(None), slice(None), *owners[role])]
+            numbers = as_factor(parts, kind).astype(np.float32, copy=False)
+            if role == "row":  # [apart, part, m, k]
+                return numbers.reshape(len(numbers), -1, numbers.shape[-1])
+            turned = numbers.swapaxes(1, 2)  # [apart, part, k, n]
+            return np.ascontiguousarray(turned).reshape(*turned.shape[:2], -1)
+
+        return converted(run, value, ("together", role, kind, batch, known), made)
+
+    def exact(run: Run, left: Array, right: Array) -> bool:
+        sizes = [converted(run, one, "sizes", lambda one=one: np.array(sizes_of(one))) for one in (left, right)]
+        return products_are_exact((sizes[0][0], sizes[0][1]), (sizes[1][0], sizes[1][1]))
+
+    def room(run: Run, name: str, shape: tuple[int, ...], kind: Any) -> Array:
+        found = run.scratch.get(name)
+        if found is None or found.shape != shape:
+            found = run.scratch[name] = np.empty(shape, kind)
+        return found
+
+    def together(run: Run, values: list[Any], batch: tuple[int, ...]) -> Array | None:
+        misses, known = run.scratch.get("sharing", (0, None))
+        if misses >= _MISSES or prod(batch) * unit.m * unit.n < _LEAST:
+            return None
+        for again in (False, True):
+            if again or known is None or prod(known.sizes) != prod(batch):
+                found = [words(run, values[number], number, batch) for number in (0, 1)]
+                left, right = (one.view(f"u{one.dtype.itemsize}") for one in found)
+                known = sharing(left, right, batch[0])
+            _, rows, columns = known.counts
+            if rows * unit.m * columns * unit.n >= _LEAST:
+                left, right = (matrix(run, values[number], number, batch, known) for number in (0, 1))
+                if left.size and right.size:
+                    break
+        else:
+            run.scratch["sharing"] = misses + 1, None
+            return None
+        run.scratch["sharing"] = 0, known
+        integers = unit.acc_type == "s32"
+        if not integers and not exact(run, left, right):
+            return None
+        shape = len(left), left.shape[1], right.shape[2]
+        total = room(run, "total", shape, dtype)
+        if len(values) > 2:
+            value = run.machine.spread(values[2] if views[2] is None else views[2](values[2]))
+            whole = np.broadcast_to(value, (*batch, *value.shape[2:])).swapaxes(2, 3)
+            known.together(whole.reshape(-1, unit.m, unit.n), total)
+            if not integers and (total.view(np.int32) == np.iinfo(np.int32).min).any():  # -0
+                return None
+        else:
+            total.fill(0)
+        one = room(run, "one", shape[1:], np.float32)
+        if integers:
+            sum_of_bytes(left, right, total, one)
+        else:
+            sum_of_links(left, right, total, unit.packed, one)
+        return known.apart(total, unit.m, unit.n).reshape(*batch, unit.m, unit.n).swapaxes(2, 3)
+
+    return together
 
 
 _HELD = {"s8": "i8", "u8": "i8", "s4": "i4", "u4": "i4", "s32": "i32", "tf32": "f32"}

@@ -1,0 +1,108 @@
+"""`layoutalg weights`: the plan of a product with quantised weights, and its kernel: written, run, launched by a host.
+
+>>> from layoutalg.cli import main
+>>> main(["weights", "8", "64", "100"])
+2
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, cast
+
+import click
+
+from layoutalg.cli.arguments import PLANNER_CHIP, OneOf, as_shape, json_option, llvm_option, output_option
+from layoutalg.cli.hosts import check_host, host_option, launched_rows
+from layoutalg.cli.targets import compared_row, print_report, written_rows
+from layoutalg.core.progress import progress_bar
+
+if TYPE_CHECKING:
+    from layoutalg.gemm.weights import WeightsGemm
+    from layoutalg.show.plan_report import PlanRow
+
+__all__ = ["weights"]
+
+_ACTIVATIONS = OneOf.at("layoutalg.gemm.options:ACTIVATIONS")
+_BIASES = OneOf.at("layoutalg.gemm.options:BIASES")
+_SCALES = OneOf.at("layoutalg.gemm.options:SCALES")
+
+
+@click.command(short_help="Plan a product with weights of 4 or 8 bits; write and run its kernel.")
+@click.argument("m", type=int)
+@click.argument("n", type=int)
+@click.argument("k", type=int)
+@click.option("--a", default="f16", show_default=True, help="Element type of A: f16 or bf16.")
+@click.option("--b", default="u4", show_default=True, help="Bits of the weights: u4 or u8.")
+@click.option("--c", help="Element type of C in memory (f32 unless given).")
+@click.option("--group", type=int, default=128, show_default=True, help="Neighbours along k that share a scale.")
+@click.option("--zeros", is_flag=True, help="Groups have zero points too.")
+@click.option("--target", type=PLANNER_CHIP, default="pvc", show_default=True, help="The chip.")
+@click.option("--alpha", type=float, default=1.0, show_default=True, help="What A W is multiplied by.")
+@click.option("--beta", type=float, default=0.0, show_default=True, help="What the old C is multiplied by and added.")
+@click.option("--bias", type=_BIASES, help="Add a number for every row, or for every column.")
+@click.option("--scale", type=_SCALES, help="Multiply by a number for every row, for every column, or both.")
+@click.option("--activation", type=_ACTIVATIONS, help="What is applied at the end.")
+@click.option("--lda", type=int, help="Elements from one row of A in memory to the next (no padding unless given).")
+@click.option("--ldc", type=int, help="Elements from one row of C to the next (n unless given).")
+@click.option("--tile", help="Rows and columns of C that a subgroup computes, such as 8x32 (chosen unless given).")
+@click.option("--subgroups", help="Rows and columns of subgroups in a workgroup, such as 1x4 (chosen unless given).")
+@click.option("--split-k", type=int, help="Parts of k, which a second kernel adds (chosen unless given).")
+@llvm_option("The version that the kernel is for.")
+@click.option("--emit", "level", type=OneOf(lambda: ("lane",)), help="Print the kernel (with -o: write it).")
+@output_option("Write the kernel to a file.")
+@click.option("--build", type=click.Path(path_type=Path), help="Write the kernel's binary, NAME.spv or NAME.zebin.")
+@host_option(click.Option)
+@click.option("--run", is_flag=True, help="Execute the kernel in the simulator on random A and weights.")
+@click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="For the random arrays.")
+@json_option
+def weights(
+    m: int,
+    n: int,
+    k: int,
+    level: str | None,
+    output: Path | None,
+    build: Path | None,
+    host: str | None,
+    run: bool,
+    seed: int,
+    as_json: bool,
+    **options: Any,
+) -> None:
+    """Plan C[M, N] = A[M, K] * W[K, N] with quantised weights W, print the plan; write, run and build its kernel."""
+    from layoutalg.gemm.weights import plan_weights
+    from layoutalg.show.weights import weights_report
+
+    if host is not None:
+        check_host(output, level)
+    for name in ("tile", "subgroups"):
+        options[name] = None if options[name] is None else as_shape(options[name])
+    plan = plan_weights(m, n, k, **options)
+    text = plan.emit()
+    if level is not None and not (output or run or as_json or build):
+        print(text, end="")
+        return
+    results: list[PlanRow] = [_simulated(plan, text, seed)] if run else []
+    results += launched_rows(cast("Any", plan), build, host, output)
+    if host is None:
+        results[:0] = written_rows("kernel", text, output, level)
+    print_report(weights_report(plan, results), as_json, label=13, margin="")
+
+
+def _simulated(plan: WeightsGemm, text: str, seed: int) -> PlanRow:
+    """The kernel's result on random A and weights, against the stated model and against the definition in f64."""
+    import numpy as np
+
+    from layoutalg.gemm.numerics import random_inputs
+    from layoutalg.gemm.weights import quantise
+    from layoutalg.gemm.weights.numerics import computed, exact
+    from layoutalg.gemm.weights.run import check_size
+
+    check_size(plan)
+    problem, rng = plan.problem, np.random.default_rng(seed)
+    a, b, *others = random_inputs(problem.product, rng)
+    packed = quantise(b, problem.bits, group=problem.group, zeros=problem.zeros)
+    with progress_bar("workgroups") as progress:
+        found = plan.simulate(a, packed, *others, text=text, progress=progress)
+    modelled = found.tobytes() == computed(problem, a, packed, *others, parts=plan.tiling.split_k).tobytes()
+    return compared_row("simulated", found, exact(problem, a, packed, *others), modelled, at="simulated")
