@@ -79,7 +79,7 @@ from layoutalg.conversion.program.steps import (
     Shuffle,
     Store,
 )
-from layoutalg.conversion.word_places import GROUP, copied_words, moved_in_group, together
+from layoutalg.conversion.word_places import GROUP, copied_words, message_words, moved_in_group, together
 from layoutalg.core.errors import ConversionError
 from layoutalg.core.whole_numbers import instance_of, listed
 
@@ -103,8 +103,6 @@ CHARGES = (
 _BYTES = WORD // 8
 _WIDE = 8
 """The words of a message from which on Intel's compiler copies all of them, and then puts them into another order."""
-_MESSAGE = 128
-"""The words of a message to shared memory, at most: 8 of 16 lanes, 4 of 32; and 4 of more lanes."""
 _LINE = 4
 """The words that a block load moves at once for each of 16 lanes."""
 _REGISTERS, _REGISTER = 128, 16
@@ -282,11 +280,6 @@ def _map_operations(columns: tuple[int, ...], lanes: int) -> int:
     return sum([found[name] for name in ("address_shift", "address_mask", "address_bare")])
 
 
-def _most(program: Program) -> int:
-    """The words of each lane in a message, at most."""
-    return max(min(_MESSAGE // program.lanes, 8), 4)
-
-
 def _message_registers(chain: Sequence[Program]) -> int:
     """The registers of Intel's chips that the addresses and words of all messages take."""
     words = 0
@@ -298,7 +291,7 @@ def _message_registers(chain: Sequence[Program]) -> int:
 
 
 def _of_accesses(program: Program, found: Counter[str], once: _Once, *, waits: bool) -> None:
-    given, most = len(program.pack) // program.parts, _most(program)
+    given, most = len(program.pack) // program.parts, message_words(program.lanes)
     accesses = [step for step in program.steps if isinstance(step, (Store, Load))]
     masks = [step.where if isinstance(step, Store) else None for step in program.steps]
     found["masked_run"] += sum([mask is not None for mask, _ in groupby(masks)])
@@ -403,8 +396,8 @@ def _of_result(chain: Sequence[Program], kinds: Mapping[type, list[Any]], found:
     loads = {word: step.to for step in all_loads for word in step.to}
     for kind, weight, groups, most in (
         ("regrouped", 1, loads, GROUP),
-        ("rearranged", 1, loads, _most(last)),
-        ("rearranged_wide", 1, {word: to for word, to in loads.items() if len(to) >= _WIDE}, _most(last)),
+        ("rearranged", 1, loads, message_words(last.lanes)),
+        ("rearranged_wide", 1, {word: to for word, to in loads.items() if len(to) >= _WIDE}, message_words(last.lanes)),
         ("result", 2, _lines(last), GROUP),
     ):
         apart = [not together(rest, place, groups[word], most) for place, word in enumerate(rest) if word in groups]

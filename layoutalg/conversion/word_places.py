@@ -10,10 +10,22 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-__all__ = ["GROUP", "copied_words", "moved_in_group", "together"]
+__all__ = ["GROUP", "copied_words", "message_words", "moved_in_group", "together"]
+
+_MESSAGE = 128
+"""The words of a message to shared memory, at most: 8 of 16 lanes, 4 of 32; and 4 of more lanes."""
 
 GROUP = 4
 """The registers that are loaded or stored at once on NVIDIA's and AMD's chips, at most."""
+
+
+def message_words(lanes: int) -> int:
+    """The words of each of so many lanes in a message to shared memory, at most.
+
+    >>> message_words(16), message_words(32), message_words(64)
+    (8, 4, 4)
+    """
+    return max(min(_MESSAGE // lanes, 8), 4)
 
 
 def moved_in_group(words: Sequence[int], given: int) -> int:

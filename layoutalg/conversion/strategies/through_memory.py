@@ -44,7 +44,7 @@ from typing import Literal, NamedTuple
 from layoutalg.conversion.program.builder import Builder
 from layoutalg.conversion.program.program import Program
 from layoutalg.conversion.program.steps import BANKS, VECTOR, WORD, Address, Load, Store
-from layoutalg.conversion.strategies.foreseen import Foreseen, Side, least_charges
+from layoutalg.conversion.strategies.foreseen import Foreseen, Side, least_charges, wanted_words
 from layoutalg.conversion.strategies.renaming import packed, sums, unpacked, with_cells
 from layoutalg.core.errors import SizeError
 from layoutalg.memory.bank_matrix import TileBits, bank_rows
@@ -154,17 +154,39 @@ def foreseen(
     """What is known of the program that `through_memory` makes of the same, before it is made."""
     _, before, after = _sides(source, destination, element_bits, limit, arranged=arranged, padded=padded)
     where = None if everyone else storing(source)
-    rounds = len(before.rounds)
+    rounds, parts = len(before.rounds), WORD // min(element_bits, WORD)
+    within = parts.bit_length() - 1
     passed: list[Side] = []
     accesses: list[tuple[Store | Load, int]] = []
+    apart = further = 0
     for side in (before, after):
         count, vector = rounds << len(side.registers), tuple(range(len(side.vector)))
-        lie_apart = element_bits >= WORD and side is before and side.vector != [*vector]
-        passed.append(Side(count, len(vector), side.bits, "", len(vector) if lie_apart else 0))
+        own = Side(count, len(vector), side.bits)
+        if side is before:
+            lie_apart = element_bits >= WORD and side.vector != [*vector]
+            first = packed(side.words, side.inside, parts)[::parts] if side.bits < WORD else []
+            upper = sum([cell * side.bits % WORD != 0 for cell in first])
+            own = own._replace(copied=len(vector) if lie_apart else 0, upper=upper)
+        else:
+            cells = 1 << destination.widths["reg"] + (element_bits > WORD)
+            own = wanted_words(own, side.inside, side.moved, within, cells)
+        passed.append(own)
         one = partial(Store, where=where) if side is before else Load
-        inside = Counter([0 if not side.padded else at % (WORD // side.bits) for _, at in side.accesses()])
+        every = side.accesses()
+        inside = Counter([0 if not side.padded else at % (WORD // side.bits) for _, at in every])
         accesses += [(one(vector, side.address(at), bits=side.bits), times * rounds) for at, times in inside.items()]
-    return Foreseen(least_charges(passed[0], passed[1], rounds, 1 << destination.widths["sg"]), tuple(accesses))
+        if not padded:
+            terms = 0
+            for term in (*side.lane, *side.sg):
+                terms |= term
+            apart += rounds * sum([at & terms != 0 for _, at in every])
+            further += count - rounds
+    charges = least_charges(
+        passed[0], passed[1], rounds, 1 << destination.widths["sg"], 1 << destination.widths["lane"]
+    )
+    if not padded:
+        charges |= {"apart": apart, "offset_computed": further}
+    return Foreseen(charges, tuple(accesses))
 
 
 def _sides(
@@ -297,6 +319,8 @@ class _Side(NamedTuple):
     """Those that tell words apart."""
     vector: list[int]
     """The register number of each word that an access moves, from its first on."""
+    moved: list[int]
+    """The register bits that tell these apart."""
     rounds: list[int]
     """The register number that each round adds."""
     padded: bool
@@ -338,6 +362,7 @@ class _Side(NamedTuple):
             inside,
             sorted({*registers.values(), *(bit for _, bit in rounds)}.difference(inside)),
             sums([1 << bit for bit in vector[within:]]),
+            vector[within:],
             sums([1 << bit for _, bit in rounds]),
             padded,
         )
