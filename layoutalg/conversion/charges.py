@@ -79,7 +79,7 @@ from layoutalg.conversion.program.steps import (
     Shuffle,
     Store,
 )
-from layoutalg.conversion.word_places import GROUP, copied_words, message_words, moved_in_group, together
+from layoutalg.conversion.word_places import GROUP, copied_words, message_words, moved_in_group, words_apart
 from layoutalg.core.errors import ConversionError
 from layoutalg.core.whole_numbers import instance_of, listed
 
@@ -400,8 +400,7 @@ def _of_result(chain: Sequence[Program], kinds: Mapping[type, list[Any]], found:
         ("rearranged_wide", 1, {word: to for word, to in loads.items() if len(to) >= _WIDE}, message_words(last.lanes)),
         ("result", 2, _lines(last), GROUP),
     ):
-        apart = [not together(rest, place, groups[word], most) for place, word in enumerate(rest) if word in groups]
-        found[kind] += weight * sum(apart)
+        found[kind] += weight * words_apart(rest, groups, most)
     if last.element_bits > WORD:
         sent = {step.to for step in shuffles} if len(chain) == 1 else set[int]()
         alone = set(made).difference(loads)

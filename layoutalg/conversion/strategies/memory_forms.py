@@ -260,10 +260,12 @@ class _Form:
 
     def least(self) -> Foreseen:
         """What is known without a place for anything."""
-        rounds = 1 << len(self.rounds())
+        return Foreseen(once(self.kept, "charges", self._charges))
+
+    def _charges(self) -> dict[str, int]:
         sides = [_foreseen(self.problem, side, after=bool(i)) for i, side in enumerate((self.stores, self.loads))]
         widths = self.problem.destination.widths
-        return Foreseen(least_charges(sides[0], sides[1], rounds, 1 << widths["sg"], 1 << widths["lane"]))
+        return least_charges(sides[0], sides[1], 1 << len(self.rounds()), 1 << widths["sg"], 1 << widths["lane"])
 
     def placed(self) -> Foreseen:
         """What is known with the places of chunks: the accesses too."""
@@ -393,7 +395,7 @@ class _Access:
         for bit, (axis, number) in enumerate(places):
             if axis == "sg":
                 subgroups[number] = self._scaled(weights[bit])
-        self._factors = (*sum_factors("lane", terms), *sum_factors("sg", subgroups))
+        self._at = Address(factors=(*sum_factors("lane", terms), *sum_factors("sg", subgroups)))
 
     def _scaled(self, distance: int) -> int:
         return distance * 8 // self.unit
@@ -403,14 +405,14 @@ class _Access:
         found = [(self._rounds[number], 0)]
         for register, term in self._apart:
             found += [(one + register, at + term) for one, at in found]
-        return [(register, Address(at, factors=self._factors)) for register, at in found]
+        return [(register, self._at.based(at)) for register, at in found]
 
     def alike(self, step: Callable[[tuple[int, ...], Address], Store | Load]) -> list[tuple[Store | Load, int]]:
         """One access of each kind, made from words and an address, and how many there are: they differ inside a word alone."""
         words = tuple(range(len(self.steps)))
         counts = Counter([address.base % (WORD // self.unit) for _, address in self.all(0)])
         rounds = len(self._rounds)
-        return [(step(words, Address(at, factors=self._factors)), count * rounds) for at, count in counts.items()]
+        return [(step(words, self._at.based(at)), count * rounds) for at, count in counts.items()]
 
 
 def _packed(problem: Problem, side: FormSide) -> tuple[Builder, dict[int, int]]:

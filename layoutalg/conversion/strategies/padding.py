@@ -150,8 +150,8 @@ def placed(
                     break
             if best is not None and cycles > best[0]:
                 continue
-            of_groups = tuple([tuple([weights[place] for place in places]) for places in groups])
-            operations = _operations(tuple(of_lanes), masks_shifted) + _operations(of_groups, masks_shifted)
+            of_groups = [tuple([weights[place] for place in places]) for places in groups]
+            operations = sum([_operations(one, other, masks_shifted) for one, other in (of_lanes, of_groups)])
             if joined and min(joined, key=lambda bit: weights[at[bit]]) != joined[0]:
                 operations += copied
             score = cycles, operations, sum(own) + taken
@@ -220,23 +220,24 @@ def _together(side: Touch) -> list[int]:
     return [bit for bit in side.lanes[:count] if bit >= 0]
 
 
-@lru_cache(maxsize=16384)
-def _operations(of_lanes: tuple[tuple[int, ...], ...], masks_shifted: bool) -> int:
-    """About how many operations compute the addresses of both sides: multiplications, shifts and remainders, each once.
+def _operations(one: tuple[int, ...], other: tuple[int, ...], masks_shifted: bool) -> int:
+    """About how many operations compute the addresses of both sides: multiplications, shifts and remainders, each once."""
+    return len(_operations_of(one, masks_shifted) | _operations_of(other, masks_shifted))
 
-    A sum is part of a multiplication.
-    """
+
+@lru_cache(maxsize=16384)
+def _operations_of(weights: tuple[int, ...], masks_shifted: bool) -> frozenset[tuple[int, ...]]:
+    """The operations that compute the address of one side; a sum is part of a multiplication."""
     found: set[tuple[int, ...]] = set()
-    for weights in of_lanes:
-        count = len(weights)
-        for _, divisor, extent, stride in sum_factors("lane", weights):
-            masked = divisor * extent < 1 << count
-            found.add((divisor, extent, stride))
-            in_place = masked and stride % divisor == 0  # multiplied by less, without a shift
-            if divisor > 1 and not in_place and not (masked and masks_shifted):
-                found.add((divisor,))
-            if masked:
-                found.add((divisor, extent, int(in_place), 0))
-            if masks_shifted and extent == 2 and stride & (stride - 1):  # LLVM selects between 0 and the stride
-                found.add((divisor, extent, stride, 0))
-    return len(found)
+    count = len(weights)
+    for _, divisor, extent, stride in sum_factors("lane", weights):
+        masked = divisor * extent < 1 << count
+        found.add((divisor, extent, stride))
+        in_place = masked and stride % divisor == 0  # multiplied by less, without a shift
+        if divisor > 1 and not in_place and not (masked and masks_shifted):
+            found.add((divisor,))
+        if masked:
+            found.add((divisor, extent, int(in_place), 0))
+        if masks_shifted and extent == 2 and stride & (stride - 1):  # LLVM selects between 0 and the stride
+            found.add((divisor, extent, stride, 0))
+    return frozenset(found)

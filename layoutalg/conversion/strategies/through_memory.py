@@ -122,15 +122,16 @@ def through_memory(
     builder = Builder(1 << destination.widths["sg"], 1 << destination.widths["lane"], element_bits, pack)
     where = None if everyone else storing(source)
     arrived: dict[int, int] = {}
+    stored_at, loaded_at = before.address(), after.address()
     for count, (round_in, round_out) in enumerate(zip(before.rounds, after.rounds, strict=True)):
         if count:
             builder.barrier(scope)
         for base, at in before.accesses():
             stored = [number[round_in + base + v] for v in before.vector]
-            builder.store(stored, before.address(at), where, before.bits)
+            builder.store(stored, stored_at.based(at), where, before.bits)
         builder.barrier(scope)
         for base, at in after.accesses():
-            loaded = builder.load(len(after.vector), after.address(at), after.bits)
+            loaded = builder.load(len(after.vector), loaded_at.based(at), after.bits)
             arrived |= {round_out + base + v: word for v, word in zip(after.vector, loaded, strict=True)}
     found = [arrived[register] for register in sums([1 << bit for bit in after.words])]
     unpack = unpacked(found, after.words, after.inside, parts, destination.widths["reg"] + wide)
@@ -172,9 +173,9 @@ def foreseen(
             own = wanted_words(own, side.inside, side.moved, within, cells)
         passed.append(own)
         one = partial(Store, where=where) if side is before else Load
-        every = side.accesses()
+        every, address = side.accesses(), side.address()
         inside = Counter([0 if not side.padded else at % (WORD // side.bits) for _, at in every])
-        accesses += [(one(vector, side.address(at), bits=side.bits), times * rounds) for at, times in inside.items()]
+        accesses += [(one(vector, address.based(at), bits=side.bits), times * rounds) for at, times in inside.items()]
         if not padded:
             terms = 0
             for term in (*side.lane, *side.sg):
@@ -374,10 +375,11 @@ class _Side(NamedTuple):
             found += [(register + (1 << bit), at + term if self.padded else at ^ term) for register, at in found]
         return found
 
-    def address(self, at: int) -> Address:
+    def address(self) -> Address:
+        """The address of the first access of a round; of others the constant is another one."""
         if not self.padded:
-            return Address(at, xor=True, lane=self.lane, sg=self.sg)
-        return Address(at, factors=(*sum_factors("lane", self.lane), *sum_factors("sg", self.sg)))
+            return Address(0, xor=True, lane=self.lane, sg=self.sg)
+        return Address(0, factors=(*sum_factors("lane", self.lane), *sum_factors("sg", self.sg)))
 
 
 def sum_factors(axis: str, terms: Sequence[int]) -> list[tuple[str, int, int, int]]:
@@ -387,14 +389,18 @@ def sum_factors(axis: str, terms: Sequence[int]) -> list[tuple[str, int, int, in
     ([('lane', 1, 32, 16), ('lane', 8, 4, 16)], [('lane', 1, 2, 8), ('lane', 2, 16, 1)])
     """
     found: list[tuple[str, int, int, int]] = []
-    start = 0
-    while start < len(terms):
-        beyond = [terms[start], *[after - 2 * before for before, after in pairwise(terms[start:])]]
-        end = next((start + i for i, more in enumerate(beyond) if more < 0), len(terms))
-        if end < len(terms):  # up to there every factor needs a remainder: one for each run
-            end = next((start + i for i, more in enumerate(beyond) if i and more), len(terms))
-        found += [
-            (axis, 1 << bit, 1 << end - bit, beyond[bit - start]) for bit in range(start, end) if beyond[bit - start]
-        ]
+    beyond = [after - 2 * before for before, after in pairwise((0, *terms))]
+    start, count = 0, len(terms)
+    while start < count:
+        further, end = terms[start], start + 1
+        while end < count and beyond[end] >= 0:
+            end += 1
+        if end < count:  # up to there every factor needs a remainder: one for each run
+            end = start + 1
+            while not beyond[end]:
+                end += 1
+        if further:
+            found.append((axis, 1 << start, 1 << end - start, further))
+        found += [(axis, 1 << bit, 1 << end - bit, beyond[bit]) for bit in range(start + 1, end) if beyond[bit]]
         start = end
     return found
