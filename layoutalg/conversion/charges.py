@@ -394,13 +394,15 @@ def _of_result(chain: Sequence[Program], kinds: Mapping[type, list[Any]], found:
     made = [word for word in rest if word >= given]
     found["result"] += len(made) - len(set(made))
     loads = {word: step.to for step in all_loads for word in step.to}
+    several = {word: to for word, to in loads.items() if len(to) > 1}
     for kind, weight, groups, most in (
-        ("regrouped", 1, loads, GROUP),
-        ("rearranged", 1, loads, message_words(last.lanes)),
+        ("regrouped", 1, several, GROUP),
+        ("rearranged", 1, several, message_words(last.lanes)),
         ("rearranged_wide", 1, {word: to for word, to in loads.items() if len(to) >= _WIDE}, message_words(last.lanes)),
         ("result", 2, _lines(last), GROUP),
     ):
-        found[kind] += weight * words_apart(rest, groups, most)
+        if groups:
+            found[kind] += weight * words_apart(rest, groups, most)
     if last.element_bits > WORD:
         sent = {step.to for step in shuffles} if len(chain) == 1 else set[int]()
         alone = set(made).difference(loads)

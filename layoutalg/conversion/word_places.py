@@ -61,11 +61,11 @@ def words_apart(words: Sequence[int], loads: Mapping[int, tuple[int, ...]], most
     >>> words_apart((4, 5, 6, 7, 8), both, 4), words_apart((4, 6, 5, 7, 8), both, 4), words_apart((4, 6, 6, 7), both, 2)
     (0, 4, 2)
     """
-    found, place = 0, 0
-    while place < len(words):
+    found, place, end = 0, 0, len(words)
+    while place < end:
         loaded = loads.get(words[place], ())
-        count = min(len(loaded), most)
-        if count > 1:
+        if len(loaded) > 1:
+            count = min(len(loaded), most)
             first = loaded.index(words[place]) // count * count
             start = place // count * count
             group = loaded[first : first + count]

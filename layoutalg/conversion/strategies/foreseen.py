@@ -81,7 +81,7 @@ def least_charges(stores: Side, loads: Side, rounds: int, subgroups: int, lanes:
         found[f"{kind}_word"] = side.words * side.times
         further = max(messages * side.times - rounds, 0)  # but for those at the beginning of each round
         offsets += further
-        computed += further if side.bits < 2 * _BYTE or subgroups > 2 else 0
+        computed += further if side.bits < 2 * _BYTE else 0
         found["block"] += side.times * (side.matrix == "block")
         found["ds_access"] += _least_paired(side)
         narrow += side.words * side.times if side.bits < WORD and not side.matrix else 0
