@@ -284,9 +284,9 @@ def _message_registers(chain: Sequence[Program]) -> int:
     """The registers of Intel's chips that the addresses and words of all messages take."""
     words = 0
     for program in chain:
-        for step in program.steps:
-            if isinstance(step, (Store, Load)):
-                words += 1 + (len(step.words) if isinstance(step, Store) else 0)
+        kinds = list(map(type, program.steps))
+        words += kinds.count(Store) + kinds.count(Load)
+        words += sum([len(step.words) for step in program.steps if isinstance(step, Store)]) if Store in kinds else 0
     return words * -(-chain[0].lanes // _REGISTER) if chain else 0
 
 
