@@ -73,8 +73,10 @@ def test_programs_are_charged_for_what_was_foreseen(chip: str) -> None:
 
 def test_exchanges_have_the_steps_that_were_foreseen() -> None:
     rng, exact = random.Random("exchanges"), 0
-    for _ in range(60):
-        source, destination = drawn(rng, rng.choice([8, 16, 32]))
+    for _ in range(250):
+        source, destination = drawn(rng, rng.choice([8, 16]))
+        if source.widths["sg"]:
+            continue
         pattern = pattern_of(source, destination, rng.choice([8, 16, 32, 64]))
         for way in [] if pattern is None else ways(pattern):
             program = way.make()
