@@ -79,7 +79,7 @@ from layoutalg.conversion.program.steps import (
     Shuffle,
     Store,
 )
-from layoutalg.conversion.word_places import GROUP, copied_words, moved_in_group, together
+from layoutalg.conversion.word_places import GROUP, copied_words, message_words, moved_in_group, words_apart
 from layoutalg.core.errors import ConversionError
 from layoutalg.core.whole_numbers import instance_of, listed
 
@@ -103,8 +103,6 @@ CHARGES = (
 _BYTES = WORD // 8
 _WIDE = 8
 """The words of a message from which on Intel's compiler copies all of them, and then puts them into another order."""
-_MESSAGE = 128
-"""The words of a message to shared memory, at most: 8 of 16 lanes, 4 of 32; and 4 of more lanes."""
 _LINE = 4
 """The words that a block load moves at once for each of 16 lanes."""
 _REGISTERS, _REGISTER = 128, 16
@@ -282,23 +280,18 @@ def _map_operations(columns: tuple[int, ...], lanes: int) -> int:
     return sum([found[name] for name in ("address_shift", "address_mask", "address_bare")])
 
 
-def _most(program: Program) -> int:
-    """The words of each lane in a message, at most."""
-    return max(min(_MESSAGE // program.lanes, 8), 4)
-
-
 def _message_registers(chain: Sequence[Program]) -> int:
     """The registers of Intel's chips that the addresses and words of all messages take."""
     words = 0
     for program in chain:
-        for step in program.steps:
-            if isinstance(step, (Store, Load)):
-                words += 1 + (len(step.words) if isinstance(step, Store) else 0)
+        kinds = list(map(type, program.steps))
+        words += kinds.count(Store) + kinds.count(Load)
+        words += sum([len(step.words) for step in program.steps if isinstance(step, Store)]) if Store in kinds else 0
     return words * -(-chain[0].lanes // _REGISTER) if chain else 0
 
 
 def _of_accesses(program: Program, found: Counter[str], once: _Once, *, waits: bool) -> None:
-    given, most = len(program.pack) // program.parts, _most(program)
+    given, most = len(program.pack) // program.parts, message_words(program.lanes)
     accesses = [step for step in program.steps if isinstance(step, (Store, Load))]
     masks = [step.where if isinstance(step, Store) else None for step in program.steps]
     found["masked_run"] += sum([mask is not None for mask, _ in groupby(masks)])
@@ -401,14 +394,15 @@ def _of_result(chain: Sequence[Program], kinds: Mapping[type, list[Any]], found:
     made = [word for word in rest if word >= given]
     found["result"] += len(made) - len(set(made))
     loads = {word: step.to for step in all_loads for word in step.to}
+    several = {word: to for word, to in loads.items() if len(to) > 1}
     for kind, weight, groups, most in (
-        ("regrouped", 1, loads, GROUP),
-        ("rearranged", 1, loads, _most(last)),
-        ("rearranged_wide", 1, {word: to for word, to in loads.items() if len(to) >= _WIDE}, _most(last)),
+        ("regrouped", 1, several, GROUP),
+        ("rearranged", 1, several, message_words(last.lanes)),
+        ("rearranged_wide", 1, {word: to for word, to in loads.items() if len(to) >= _WIDE}, message_words(last.lanes)),
         ("result", 2, _lines(last), GROUP),
     ):
-        apart = [not together(rest, place, groups[word], most) for place, word in enumerate(rest) if word in groups]
-        found[kind] += weight * sum(apart)
+        if groups:
+            found[kind] += weight * words_apart(rest, groups, most)
     if last.element_bits > WORD:
         sent = {step.to for step in shuffles} if len(chain) == 1 else set[int]()
         alone = set(made).difference(loads)

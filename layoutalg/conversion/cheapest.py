@@ -140,19 +140,19 @@ def _first(a: View, b: View, element_bits: int, pattern: Pattern, memory: Memory
 
 
 def least_of(way: Way | None, pattern: Pattern, cost: Cost) -> tuple[int, int]:
-    """What an exchange costs at least, by its shuffles and selects alone, and the instructions that it has; 0 for None.
+    """What an exchange costs at least, by its shuffles, selects and permutes alone, and its instructions; 0 for None.
 
     >>> from layoutalg.conversion.strategies.bit_exchange.ways import Way, ways
     >>> views = [view(Layout.parse(text)) for text in ("d0 = 16@reg, d1 = 16@lane", "d0 = 16@lane, d1 = 16@reg")]
     >>> pattern = pattern_of(views[0], views[1], 32)
     >>> [(least_of(way, pattern, cost_of("pvc"))[0], cost_of("pvc").of(way.make())) for way in ways(pattern)]
-    [(156, 228), (189, 195)]
+    [(222, 228), (189, 195)]
     """
     found, known = prices_of(cost.name, 1 << pattern.lane_bits), rates(cost.name)
     if way is None or found is None or known is None:
         return 0, 0
     price = found.instructions
-    issued = way.shuffles * price["shuffle"] + way.selects * price["select"]
+    issued = way.shuffles * price["shuffle"] + way.selects * price["select"] + way.permutes * price["permute"]
     for distance, count in way.distances:
         names = ("indexed",) if distance >> 4 else [f"xor_{1 << bit}" for bit in range(4) if distance >> bit & 1]
         issued += count * sum([price[name] for name in names])

@@ -227,4 +227,4 @@ def _counted_from(address: Address, starts: Mapping[str, int]) -> Address:
         period = lcm(*(divisor * extent for one, divisor, extent, _ in address.factors if one == axis))
         if start % period:
             plus.append((axis, -start % period))
-    return replace(address, plus=tuple(plus))
+    return address._replace(plus=tuple(plus))

@@ -8,12 +8,24 @@ A message takes registers that lie one after another. Words 4 and 5 lie so; word
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
-__all__ = ["GROUP", "copied_words", "moved_in_group", "together"]
+__all__ = ["GROUP", "copied_words", "message_words", "moved_in_group", "words_apart"]
+
+_MESSAGE = 128
+"""The words of a message to shared memory, at most: 8 of 16 lanes, 4 of 32; and 4 of more lanes."""
 
 GROUP = 4
 """The registers that are loaded or stored at once on NVIDIA's and AMD's chips, at most."""
+
+
+def message_words(lanes: int) -> int:
+    """The words of each of so many lanes in a message to shared memory, at most.
+
+    >>> message_words(16), message_words(32), message_words(64)
+    (8, 4, 4)
+    """
+    return max(min(_MESSAGE // lanes, 8), 4)
 
 
 def moved_in_group(words: Sequence[int], given: int) -> int:
@@ -40,15 +52,26 @@ def copied_words(words: Sequence[int], given: int) -> int:
     return sum(0 <= word < given for word in words)
 
 
-def together(words: Sequence[int], place: int, loaded: Sequence[int], most: int) -> bool:
-    """Whether a word of the result lies beside those that were loaded with it, in a group of registers; alone: always.
+def words_apart(words: Sequence[int], loads: Mapping[int, tuple[int, ...]], most: int) -> int:
+    """How many words of the result do not lie beside those that were loaded with them, in groups of registers.
 
-    >>> together((4, 5, 6, 7), 1, (4, 5, 6, 7), 4), together((4, 6, 5, 7), 1, (4, 5, 6, 7), 4), together((4, 5), 0, (4,), 4)
-    (True, False, True)
+    `loads` has the words of its load for each that was loaded, at most `most` of which make a group; one alone lies right.
+
+    >>> both = dict.fromkeys((4, 5, 6, 7), (4, 5, 6, 7)) | {8: (8,)}
+    >>> words_apart((4, 5, 6, 7, 8), both, 4), words_apart((4, 6, 5, 7, 8), both, 4), words_apart((4, 6, 6, 7), both, 2)
+    (0, 4, 2)
     """
-    count = min(len(loaded), most)
-    if count < 2:
-        return True
-    first = loaded.index(words[place]) // count * count
-    start = place // count * count
-    return tuple(words[start : start + count]) == tuple(loaded[first : first + count])
+    found, place, end = 0, 0, len(words)
+    while place < end:
+        loaded = loads.get(words[place], ())
+        if len(loaded) > 1:
+            count = min(len(loaded), most)
+            first = loaded.index(words[place]) // count * count
+            start = place // count * count
+            group = loaded[first : first + count]
+            if group == tuple(words[start : start + count]):
+                place = start + len(group)
+                continue
+            found += 1
+        place += 1
+    return found

@@ -5,8 +5,8 @@ Traceback (most recent call last):
 layoutalg.core.errors.LayoutError: factor [16, 1, 'reg']: expected (extent, stride, axis)
 
 Programs write the same factors again and again, `(16, 1, "lane")` and its like. So a factor of two whole numbers along a usual
-axis is looked at once: from then on the same three values give the same object. Equal values of
-another type are checked anew, because True and 16.0 are not extents:
+axis is looked at once: the same three values, soon after, give the same object. Equal values of another type are checked anew,
+because True and 16.0 are not extents:
 
 >>> dims = given_factors([[(2, 4, "sg"), (16, 1, "reg")], [(16, 1, "reg")]])
 >>> dims[0][1] is dims[1][0]
@@ -43,8 +43,8 @@ MACHINE = ("sg", "lane", "reg")
 _AXES = frozenset((*MACHINE, "addr", *default_names(8)))
 """Axes whose names need no check."""
 _SEEN: dict[tuple[Any, ...], Factor] = {}
-"""Factors that were found right, none of more than `_SMALL` values. The first `_MOST_SEEN` stay, so it is bounded."""
-_MOST_SEEN = 4096
+"""Factors that were found right lately, none of more than `_SMALL` values: `_MOST_SEEN` at most, then it begins anew."""
+_MOST_SEEN = 512
 _FEW, _SMALL = 3, 1 << 20
 """So many factors, each of so many values, are never too many elements."""
 _LABELS = [(default_names(rank), (0,) * rank) for rank in range(9)]
@@ -67,21 +67,18 @@ def given_factors(dims: Any, xor: bool = False) -> tuple[tuple[Factor, ...], ...
         found: list[Factor] = []
         for one in given if few else listed(given, "factors"):
             # A Factor that a caller made by hand was not checked; an XorFactor cannot be taken apart. bool is not int here.
-            if (
-                (one.__class__ is tuple or one.__class__ is Factor)
-                and len(one) == 3
-                and one[0].__class__ is int
-                and one[1].__class__ is int
-                and one[2].__class__ is str
-            ):
-                factor = _seen(one)
-                if factor is None:
-                    factor = _looked_at(one, xor)
-                    few = few and one[0] <= _SMALL
-            else:
-                factor = as_factor(one, xor)
-                few = False
-            found.append(factor)
+            kind = one.__class__
+            if (kind is tuple or kind is Factor) and len(one) == 3:
+                extent, stride, axis = one
+                if extent.__class__ is int and stride.__class__ is int and axis.__class__ is str:
+                    factor = _seen(one)
+                    if factor is None:
+                        factor = _looked_at(one, xor)
+                        few = few and extent <= _SMALL
+                    found.append(factor)
+                    continue
+            found.append(as_factor(one, xor))
+            few = False
         if not few and len(found) > 2 and _whole_size(found) > MAX_SIZE:
             raise LayoutError(f"a dimension of {number_text(size_of(found))} elements: expected at most 2^62")
         every.append(tuple(found))
@@ -125,7 +122,9 @@ def _looked_at(given: tuple[int, int, str], xor: bool) -> Factor:
     if not (0 < extent <= MAX_EXTENT and 0 < stride <= MAX_START and axis in _AXES):
         return as_factor(given, xor)
     factor: Factor = _new(Factor, given)
-    if extent <= _SMALL and len(_SEEN) < _MOST_SEEN:
+    if extent <= _SMALL:
+        if len(_SEEN) >= _MOST_SEEN:
+            _SEEN.clear()
         _SEEN[factor] = factor
     return factor
 

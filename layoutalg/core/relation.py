@@ -91,7 +91,8 @@ class Relation(_Unfinished):
     ) -> None:
         if flips is None:  # read a second time where a factor flips places
             dims = readable_again(dims)
-            replicas = replicas if isinstance(replicas, (list, tuple)) else listed(replicas, "replicas")
+            if replicas is not _NONE and not isinstance(replicas, (list, tuple)):
+                replicas = listed(replicas, "replicas")
         try:
             checked = given_factors(dims, flips is not None)
             copies = () if replicas is _NONE else given_replicas(replicas, flips is not None)

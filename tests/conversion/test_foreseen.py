@@ -10,6 +10,9 @@ from layoutalg import Layout
 from layoutalg.conversion.charges import charges_of
 from layoutalg.conversion.cost import cost_of
 from layoutalg.conversion.program.access_conflicts import access_cycles, program_cycles
+from layoutalg.conversion.program.steps import Permute, Select, Shuffle
+from layoutalg.conversion.strategies.bit_exchange.pattern import pattern_of
+from layoutalg.conversion.strategies.bit_exchange.ways import ways
 from layoutalg.conversion.ways_by_bits import Memory, memory_ways
 from layoutalg.memory.machine_bits import View, view
 
@@ -66,3 +69,19 @@ def test_programs_are_charged_for_what_was_foreseen(chip: str) -> None:
                     assert known == cycles, way.name
                     compared += 1
     assert compared > 20
+
+
+def test_exchanges_have_the_steps_that_were_foreseen() -> None:
+    rng, exact = random.Random("exchanges"), 0
+    for _ in range(250):
+        source, destination = drawn(rng, rng.choice([8, 16]))
+        if source.widths["sg"]:
+            continue
+        pattern = pattern_of(source, destination, rng.choice([8, 16, 32, 64]))
+        for way in [] if pattern is None else ways(pattern):
+            program = way.make()
+            counts = [program.count(kind) for kind in (Shuffle, Select, Permute)]
+            foreseen = [way.shuffles, way.selects, way.permutes]
+            assert all(count >= least for count, least in zip(counts, foreseen, strict=True)), way.name
+            exact += counts[1] == way.selects > 0
+    assert exact > 20

@@ -127,12 +127,22 @@ def _counted_lane_by_lane(
     }
     phase = max(1, min(together.banks * WORD // 8 // (size * cell), lanes, together.most))
     spread = range(max(1, size * cell * 8 // WORD))
+    # Places further on by whole words are in other banks, for all lanes alike: one of such steps, or phases, stands for all.
+    alike_steps = count // size if size * cell * 8 % WORD == 0 else 1
+    phases = range(0, lanes, phase)
+    whole_words = size == count or size * cell * 8 % WORD == 0
+    further = [] if address.xor else [of_lanes[first] - of_lanes[0] for first in phases]
+    regular = where is None and not together.order and whole_words and _by_bits(address, lanes)
+    if regular and not any(distance * cell % (WORD // 8) for distance in further):
+        alike_phases, phases = len(phases), phases[:1]
+    else:
+        alike_phases = 1
     ways = cycles = 0
     for more, mask in rows.values():
         begun = [add(of_lanes[lane], more) if mask >> lane & 1 else None for lane in order]
         taken = 0
-        for step in range(0, count, size):
-            for first in range(0, lanes, phase):
+        for step in range(0, count // alike_steps, size):
+            for first in phases:
                 words = {(at + step) * cell * 8 // WORD for at in begun[first : first + phase] if at is not None}
                 if words:
                     if len(spread) > 1:
@@ -140,8 +150,15 @@ def _counted_lane_by_lane(
                     met = [word % together.banks for word in words]
                     worst = max(map(met.count, set(met))) if len(set(met)) < len(met) else 1
                     ways, taken = max(ways, worst), taken + worst
-        cycles = max(cycles, taken)
+        cycles = max(cycles, taken * alike_steps * alike_phases)
     return Waits(ways, cycles) if ways else None
+
+
+def _by_bits(address: Address, lanes: int) -> bool:
+    """Whether each bit of the lane's number brings its own into the address."""
+    if lanes & (lanes - 1) or address.plus:
+        return False
+    return address.xor or not any(n & (n - 1) for axis, *two, _ in address.factors if axis == "lane" for n in two)
 
 
 def _moves(address: Address, axis: str, count: int) -> list[int]:

@@ -18,7 +18,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import replace
 from functools import partial
 from itertools import compress, count, repeat
 from operator import eq
@@ -189,10 +188,10 @@ class Builder:
                 case Permute(_, low, high, selectors):
                     names.append(self.permute(names[low], names[high], selectors))
                 case Store(words, address, where, bits, matrix):
-                    there = replace(address, base=address.base + offset * 8 // bits)
+                    there = address.based(address.base + offset * 8 // bits)
                     self.store([names[word] for word in words], there, where, bits, matrix)
                 case Load(to, address, bits, matrix):
-                    names += self.load(len(to), replace(address, base=address.base + offset * 8 // bits), bits, matrix)
+                    names += self.load(len(to), address.based(address.base + offset * 8 // bits), bits, matrix)
                 case Barrier(scope):
                     self.barrier(scope)
                 case LaneSwap(_, (one, other), bit):

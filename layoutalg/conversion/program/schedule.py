@@ -14,6 +14,8 @@ registers costs no more than one of few.
 
 from __future__ import annotations
 
+from collections import Counter
+from itertools import accumulate
 from typing import NamedTuple
 
 from layoutalg.core.errors import ConversionError, SizeError
@@ -47,12 +49,12 @@ def rounds(lanes: int, items: Items) -> list[list[int]]:
         raise SizeError(
             f"{total} words to schedule between {lanes} lanes: at most {MOST_WORDS}; convert a part at a time"
         )
-    pairs = list(zip(items.senders, items.receivers, strict=True))
-    waiting: dict[tuple[int, int], list[int]] = {}
-    for item, pair in enumerate(pairs):
-        waiting.setdefault(pair, []).append(item)
-    one_by_one = matchings(lanes, {pair: len(several) for pair, several in waiting.items()})
-    found = [[waiting[pair].pop() for pair in matching] for matching in one_by_one]
+    counts = Counter(zip(items.senders, items.receivers, strict=True))
+    one_by_one = matchings(lanes, dict(counts))
+    # Items of a pair follow each other, so they are known by the first; the last one goes first.
+    ends = zip(counts.items(), accumulate(counts.values()), strict=True)
+    waiting = {pair: iter(range(end - 1, end - count - 1, -1)) for (pair, count), end in ends}
+    found = [[next(waiting[pair]) for pair in matching] for matching in one_by_one]
     words = set(zip(items.senders, items.words, strict=True))
     if total == len(words) or len(words) * len(found) > _MOST_WEIGHED:
         return found

@@ -10,7 +10,6 @@ moved: words, halves or bytes.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
@@ -169,8 +168,7 @@ class LaneSwap(NamedTuple):
         return [np.where(upper, other[:, source], one[:, source]) for source in (lane & ~mask, lane | mask)]
 
 
-@dataclass(frozen=True, slots=True)
-class Address:
+class Address(NamedTuple):
     """An address, counted in what is moved there, from the numbers of lane and subgroup: sums of factors, or XORs of bits.
 
     With `xor`, bit i of the lane's number brings in `lane[i]`, bit i of the subgroup's `sg[i]`, all joined by XOR with `base`.
@@ -230,7 +228,7 @@ class Address:
         >>> Address(8, xor=True, lane=(1,)).based(0)
         Address(base=0, xor=True, lane=(1,), sg=(), factors=(), plus=())
         """
-        return Address(base, self.xor, self.lane, self.sg, self.factors, self.plus)
+        return NEW(Address, (base, *self[1:]))
 
     def of(self, sg: NDArray[np.int64], lane: NDArray[np.int64]) -> NDArray[np.int64]:
         """The addresses of some subgroups' lanes: `[subgroup, lane]`.

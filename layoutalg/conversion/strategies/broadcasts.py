@@ -41,8 +41,10 @@ def broadcasts(source: Slots, destination: Slots, element_bits: int, most: int =
 
     That is where it would take more than `most` shuffles, or where subgroups would need shuffles of different registers.
     """
-    found = _Sources.of(source, destination)
     parts = max(WORD // element_bits, 1)
+    if _received(source, destination) > min(MOST_SENT, most) * parts:
+        return None
+    found = _Sources.of(source, destination)
     if found is None or found.shuffles > most * parts:
         return None
     if found.shuffles > MOST_SENT * parts and not _has_copies(destination):
@@ -52,6 +54,16 @@ def broadcasts(source: Slots, destination: Slots, element_bits: int, most: int =
         if program is not None:
             return program
     return None
+
+
+def _received(source: Slots, destination: Slots) -> int:
+    """The elements that some lane has to read from others, where none stands in two slots of a side; 0 where they may."""
+    if source.shape[0] != 1 or source.min(initial=0) < 0 or _has_copies(source) or _has_copies(destination):
+        return 0
+    holder = np.zeros(int(max(source.max(initial=0), destination.max(initial=0))) + 2, np.int64)
+    numbers: Slots = np.arange(source.shape[1], dtype=np.int64).reshape(-1, 1)
+    holder[source[0]] = numbers
+    return int(((destination[0] >= 0) & (holder[destination[0]] != numbers)).sum(1).max(initial=0))
 
 
 def _has_copies(slots: Slots) -> bool:

@@ -33,13 +33,14 @@ from layoutalg.conversion.program.builder import Builder
 from layoutalg.conversion.program.program import Program
 from layoutalg.conversion.program.steps import BANKS, VECTOR, WORD, Address, Load, Store
 from layoutalg.conversion.strategies.byte_exchange import merged, with_parts
-from layoutalg.conversion.strategies.foreseen import Foreseen, Side, least_charges
+from layoutalg.conversion.strategies.foreseen import Foreseen, Side, least_charges, wanted_words
+from layoutalg.conversion.strategies.memory_problem import FormSide, Problem
 from layoutalg.conversion.strategies.padding import Touch, placed
-from layoutalg.conversion.strategies.renaming import packed, sums, unpacked, with_cells
+from layoutalg.conversion.strategies.renaming import packed, sums, unpacked
 from layoutalg.conversion.strategies.through_memory import keeps_subgroups, storing, sum_factors
 from layoutalg.core.lazy import once
 from layoutalg.hardware.chips import target_info
-from layoutalg.hardware.shared_memory import served, widest
+from layoutalg.hardware.shared_memory import served
 from layoutalg.memory.machine_bits import Place, View
 
 __all__ = ["forms_of", "through_forms"]
@@ -50,70 +51,6 @@ _ROW_BITS, _MATRIX_BITS = 3, 2
 """The bits of a row's number in a matrix, and of a matrix's number in an instruction."""
 _BLOCK_BITS = 3
 """The bits of a register's number in a block message, at most: 8 words; of narrower places there are 16."""
-
-
-@dataclass(frozen=True, slots=True)
-class _Side:
-    """How one side accesses memory; bits of a cell's number are known by their place in the list of pairs.
-
-    `parts` are the bits inside a word (of narrow accesses: none), `vector` those that tell the words of an access apart, low
-    ones first. Of matrices, `vector` are the bits that tell them apart, and `rows` what the bits of the lane's number are in
-    the address that it gives (-1: nothing).
-    """
-
-    parts: tuple[int, ...]
-    vector: tuple[int, ...]
-    rows: tuple[int, ...] = ()
-    matrix: str = ""
-    picked: tuple[int, int, int] | None = None
-    """Of bytes that a permute picks from halves: the bits `half` and `coming`, and the bit of the lane's number."""
-
-
-@dataclass(frozen=True, slots=True)
-class _Problem:
-    """A conversion by bits: the places of each bit of a cell's number before and after."""
-
-    before: tuple[Place, ...]
-    after: tuple[Place, ...]
-    source: View
-    destination: View
-    element_bits: int
-    wide: int
-    target: str
-
-    @property
-    def bits(self) -> int:
-        return min(self.element_bits, WORD)
-
-    @property
-    def within(self) -> int:
-        """The bits that tell the cells of a word apart."""
-        return (WORD // self.bits).bit_length() - 1
-
-    @property
-    def most(self) -> int:
-        """The bits that tell the cells of an access apart, at most."""
-        lanes = 1 << max(view.widths["lane"] for view in (self.source, self.destination))
-        return (widest(self.target, lanes) * 8 // self.bits).bit_length() - 1
-
-    def registers(self, after: bool) -> list[int]:
-        """The bits that are in registers on a side, low ones first."""
-        side = self.after if after else self.before
-        return sorted([i for i, (axis, _) in enumerate(side) if axis == "reg"], key=lambda i: side[i][1])
-
-    def subgroups(self, after: bool) -> tuple[int, ...]:
-        """Which bit each of the subgroup's number is on a side, as `lane`."""
-        side, view = (self.after, self.destination) if after else (self.before, self.source)
-        return tuple([side.index(("sg", i)) if ("sg", i) in side else -1 for i in range(view.widths["sg"])])
-
-    def lane(self, bit: int, after: bool) -> int:
-        """Which bit the lane's is on a side; -1 where lanes that it tells apart hold copies."""
-        side = self.after if after else self.before
-        return side.index(("lane", bit)) if ("lane", bit) in side else -1
-
-    def lanes(self, after: bool) -> tuple[int, ...]:
-        view = self.destination if after else self.source
-        return tuple([self.lane(bit, after) for bit in range(view.widths["lane"])])
 
 
 def through_forms(
@@ -152,20 +89,17 @@ def forms_of(
     Elements go in as many rounds as fit into `limit` bytes, without what padding adds to them. Two may make the same program.
     `everyone` stores, or of those that hold the same, one (see `through_memory.storing`).
     """
-    wide = 1 if element_bits > WORD else 0
-    before, after = (tuple([with_cells(place, wide) for place in one.places]) for one in (source, destination))
-    cell = (("reg", 0),) * wide
-    problem = _Problem((*cell, *before), (*cell, *after), source, destination, element_bits, wide, target)
+    problem = Problem.of(source, destination, element_bits, target)
     return [
         (name, _Form(problem, chunk, first, second, limit, everyone))
         for name, chunk, first, second in _forms(problem, blocks)
     ]
 
 
-def _forms(problem: _Problem, blocks: bool) -> list[tuple[str, tuple[int, ...], _Side, _Side]]:
+def _forms(problem: Problem, blocks: bool) -> list[tuple[str, tuple[int, ...], FormSide, FormSide]]:
     """What fits: a name, the bits of an address in a chunk, low ones first, and how each side accesses it."""
     chip = target_info(problem.target)
-    found: list[tuple[str, tuple[int, ...], _Side, _Side]] = []
+    found: list[tuple[str, tuple[int, ...], FormSide, FormSide]] = []
     widths = problem.source.widths["lane"], problem.destination.widths["lane"]
     if chip.vendor == "nvidia" and widths == (5, 5):
         for chunk, loads in _matrices(problem, after=True):
@@ -202,25 +136,25 @@ def _forms(problem: _Problem, blocks: bool) -> list[tuple[str, tuple[int, ...], 
     return found
 
 
-def _width(problem: _Problem, side: _Side) -> str:
+def _width(problem: Problem, side: FormSide) -> str:
     """The bytes of an access, as an adjective."""
     size = problem.bits // 8 << len(side.parts) + len(side.vector)
     return f"{size}-byte"
 
 
-def _matrices(problem: _Problem, *, after: bool) -> list[tuple[tuple[int, ...], _Side]]:
+def _matrices(problem: Problem, *, after: bool) -> list[tuple[tuple[int, ...], FormSide]]:
     """The chunks of 16 bytes that rows of 8x8 matrices may be, and how they are accessed."""
     registers, within = problem.registers(after), problem.within
     lanes = problem.lanes(after)
-    found: list[tuple[tuple[int, ...], _Side]] = []
+    found: list[tuple[tuple[int, ...], FormSide]] = []
     parts = tuple(registers[:within])
     others = registers[within:]
     if len(parts) == within and -1 not in lanes[:2]:
         vector = tuple(_matrix_bits(problem, others))
-        found.append(((*parts, *lanes[:2]), _Side(parts, vector, (*lanes[2:], *vector), "rows")))
+        found.append(((*parts, *lanes[:2]), FormSide(parts, vector, (*lanes[2:], *vector), "rows")))
     if problem.bits == 16 and len(parts) == within and -1 not in lanes[2:]:
         vector = tuple(_matrix_bits(problem, others))
-        found.append((lanes[2:], _Side(parts, vector, (*parts, *lanes[:2], *vector), "columns")))
+        found.append((lanes[2:], FormSide(parts, vector, (*parts, *lanes[:2], *vector), "columns")))
     if problem.bits == 8 and len(parts) == within and -1 not in lanes[2:]:
         half, coming = parts
         for bit in range(2):
@@ -228,21 +162,21 @@ def _matrices(problem: _Problem, *, after: bool) -> list[tuple[tuple[int, ...], 
                 vector = tuple([coming, *_matrix_bits(problem, others)][:_MATRIX_BITS])
                 rows = [half, *[-1 if i == bit else lanes[i] for i in range(2)], *vector]
                 picked = half, coming, bit
-                found.append(((lanes[bit], *lanes[2:]), _Side(parts, vector, tuple(rows), "columns", picked)))
+                found.append(((lanes[bit], *lanes[2:]), FormSide(parts, vector, tuple(rows), "columns", picked)))
     return found
 
 
-def _blocks(problem: _Problem) -> list[tuple[tuple[int, ...], _Side]]:
+def _blocks(problem: Problem) -> list[tuple[tuple[int, ...], FormSide]]:
     """The chunks whose 8 bytes 16 lanes take as transposed blocks of 4x4 halves: of 8 bytes, or of 16 for wider stores."""
     lanes, registers = problem.lanes(True), problem.registers(True)
     if problem.bits != 16 or -1 in lanes[:2] or len(registers) < 2:
         return []
-    loads = _Side((registers[0],), (registers[1],), (*lanes[2:4], *registers[:2], *lanes[4:]), "halves")
+    loads = FormSide((registers[0],), (registers[1],), (*lanes[2:4], *registers[:2], *lanes[4:]), "halves")
     wider = [bit for bit in problem.registers(False) if bit not in lanes[:2]]
     return [(one, loads) for one in (lanes[:2], *[(*lanes[:2], bit) for bit in wider[:1]])]
 
 
-def _lines_of_lanes(problem: _Problem, *, after: bool) -> list[tuple[tuple[int, ...], _Side]]:
+def _lines_of_lanes(problem: Problem, *, after: bool) -> list[tuple[tuple[int, ...], FormSide]]:
     """The chunks that a block message moves: a place for each lane, side by side, and so for a few registers.
 
     As many registers as there may be, and those that fill all banks once, behind which there may be padding.
@@ -252,36 +186,36 @@ def _lines_of_lanes(problem: _Problem, *, after: bool) -> list[tuple[tuple[int, 
         return []
     most = _BLOCK_BITS + (problem.bits < WORD)
     filling = (BANKS * WORD // problem.bits).bit_length() - 1 - len(lanes)
-    sides = [_Side((), tuple(registers[:count]), (), "block") for count in (most, filling)]
+    sides = [FormSide((), tuple(registers[:count]), (), "block") for count in (most, filling)]
     return [((*lanes, *side.vector), side) for side in dict.fromkeys(sides)]
 
 
-def _blocks_on_both_sides(problem: _Problem) -> list[tuple[str, tuple[int, ...], _Side, _Side]]:
+def _blocks_on_both_sides(problem: Problem) -> list[tuple[str, tuple[int, ...], FormSide, FormSide]]:
     """Where the lanes of both sides are the same bits: what is in registers on both sides goes in one message, by words."""
     lanes, stored = problem.lanes(True), problem.registers(False)
     if problem.bits < WORD or -1 in lanes or lanes != problem.lanes(False) or storing(problem.source) is not None:
         return []
     vector = tuple([bit for bit in problem.registers(True) if bit in stored][:_BLOCK_BITS])
-    side = _Side((), vector, (), "block")
+    side = FormSide((), vector, (), "block")
     return [("block stores and block loads", (*lanes, *vector), side, side)]
 
 
-def _matrix_bits(problem: _Problem, registers: Sequence[int]) -> list[int]:
+def _matrix_bits(problem: Problem, registers: Sequence[int]) -> list[int]:
     """The bits that tell the matrices of an instruction apart: of a register's number, the low ones."""
     return list(registers[:_MATRIX_BITS])
 
 
-def _vectors(problem: _Problem, chunk: Sequence[int], *, after: bool) -> _Side:
+def _vectors(problem: Problem, chunk: Sequence[int], *, after: bool) -> FormSide:
     """The widest accesses of a side to chunks of these bits: of words, or of single cells."""
     registers = set(problem.registers(after))
     wide = next((i for i, bit in enumerate(chunk) if bit not in registers), len(chunk))
     if wide < problem.within:
-        return _Side((), ())
+        return FormSide((), ())
     words = min(wide, problem.most)
-    return _Side(tuple(chunk[: problem.within]), tuple(chunk[problem.within : words]))
+    return FormSide(tuple(chunk[: problem.within]), tuple(chunk[problem.within : words]))
 
 
-def _chunks(problem: _Problem) -> list[tuple[int, ...]]:
+def _chunks(problem: Problem) -> list[tuple[int, ...]]:
     """Chunks of up to the widest access of what a side has in registers, low bits first: in words of both sides, or of one."""
     within, most = problem.within, problem.most
     stored, loaded = (problem.registers(after) for after in (False, True))
@@ -305,10 +239,10 @@ def _chunks(problem: _Problem) -> list[tuple[int, ...]]:
 class _Form:
     """A form that fits: what makes its program, and what is known of that before."""
 
-    problem: _Problem
+    problem: Problem
     chunk: tuple[int, ...]
-    stores: _Side
-    loads: _Side
+    stores: FormSide
+    loads: FormSide
     limit: int | None
     everyone: bool
     kept: dict[str, Any] = field(default_factory=dict[str, Any], compare=False, repr=False)
@@ -326,9 +260,12 @@ class _Form:
 
     def least(self) -> Foreseen:
         """What is known without a place for anything."""
-        rounds = 1 << len(self.rounds())
+        return Foreseen(once(self.kept, "charges", self._charges))
+
+    def _charges(self) -> dict[str, int]:
         sides = [_foreseen(self.problem, side, after=bool(i)) for i, side in enumerate((self.stores, self.loads))]
-        return Foreseen(least_charges(sides[0], sides[1], rounds, 1 << self.problem.destination.widths["sg"]))
+        widths = self.problem.destination.widths
+        return least_charges(sides[0], sides[1], 1 << len(self.rounds()), 1 << widths["sg"], 1 << widths["lane"])
 
     def placed(self) -> Foreseen:
         """What is known with the places of chunks: the accesses too."""
@@ -379,18 +316,27 @@ def _accesses_of(form: _Form) -> tuple[list[int], int, _Access, _Access]:
     return rounds, -(-place.size // 16) * 16, writing, reading
 
 
-def _foreseen(problem: _Problem, side: _Side, *, after: bool) -> Side:
+def _foreseen(problem: Problem, side: FormSide, *, after: bool) -> Side:
     """The accesses of a side, counted."""
     inside = {side.picked[0]} if side.picked else set(side.parts)
-    registers = problem.registers(after)
+    registers, within = problem.registers(after), problem.within
     apart = [bit for bit in registers if bit not in inside and bit not in side.vector]
     unit = WORD if side.parts or problem.bits == WORD else problem.bits
     words = 1 << len(side.vector)
-    whole = problem.within == 0 and not after and list(side.vector) != registers[: len(side.vector)]
-    return Side(1 << len(apart), words, unit, side.matrix, words if whole else 0)
+    found = Side(1 << len(apart), words, unit, side.matrix)
+    if not after:
+        whole = within == 0 and list(side.vector) != registers[: len(side.vector)]
+        low = sum([problem.before[bit][1] < within for bit in registers])
+        cells = 1 << len(registers)
+        return found._replace(copied=words if whole else 0, upper=cells - (cells >> low) if unit < WORD else 0)
+    own, parts, vector = ([problem.after[bit][1] for bit in bits] for bits in (registers, side.parts, side.vector))
+    cells = 1 << problem.destination.widths["reg"] + problem.wide
+    if unit < WORD:
+        return found._replace(joined=cells >> within if own[:within] == [*range(within)] else 0)
+    return found if side.picked else wanted_words(found, parts, vector, within, cells)
 
 
-def _joined(problem: _Problem, loads: _Side, upper: Sequence[int]) -> tuple[list[int], int]:
+def _joined(problem: Problem, loads: FormSide, upper: Sequence[int]) -> tuple[list[int], int]:
     """The bits that tell loads apart which AMD's chips join two and two, and the words that are copied elsewhere."""
     words = 1 << len(loads.vector)
     apart = [bit for bit in problem.registers(True) if bit not in (*loads.parts, *loads.vector)]
@@ -404,7 +350,7 @@ def _rank(place: Place) -> tuple[int, int]:
     return ("lane", "reg", "sg").index(place[0]), place[1]
 
 
-def _touch(problem: _Problem, side: _Side, upper: Sequence[int], *, after: bool) -> Touch:
+def _touch(problem: Problem, side: FormSide, upper: Sequence[int], *, after: bool) -> Touch:
     """What the accesses of a side touch in one subgroup and round."""
     own = [bit for bit in problem.registers(after) if bit in upper]
     if side.matrix == "halves":
@@ -430,7 +376,7 @@ class _Access:
     """The accesses of one side, round by round."""
 
     def __init__(
-        self, problem: _Problem, side: _Side, weights: dict[int, int], rounds: Sequence[int], *, after: bool
+        self, problem: Problem, side: FormSide, weights: dict[int, int], rounds: Sequence[int], *, after: bool
     ) -> None:
         view, places = (problem.destination, problem.after) if after else (problem.source, problem.before)
         self.unit = WORD if side.parts or problem.bits == WORD else problem.bits
@@ -449,7 +395,7 @@ class _Access:
         for bit, (axis, number) in enumerate(places):
             if axis == "sg":
                 subgroups[number] = self._scaled(weights[bit])
-        self._factors = (*sum_factors("lane", terms), *sum_factors("sg", subgroups))
+        self._at = Address(factors=(*sum_factors("lane", terms), *sum_factors("sg", subgroups)))
 
     def _scaled(self, distance: int) -> int:
         return distance * 8 // self.unit
@@ -459,17 +405,17 @@ class _Access:
         found = [(self._rounds[number], 0)]
         for register, term in self._apart:
             found += [(one + register, at + term) for one, at in found]
-        return [(register, Address(at, factors=self._factors)) for register, at in found]
+        return [(register, self._at.based(at)) for register, at in found]
 
     def alike(self, step: Callable[[tuple[int, ...], Address], Store | Load]) -> list[tuple[Store | Load, int]]:
         """One access of each kind, made from words and an address, and how many there are: they differ inside a word alone."""
         words = tuple(range(len(self.steps)))
         counts = Counter([address.base % (WORD // self.unit) for _, address in self.all(0)])
         rounds = len(self._rounds)
-        return [(step(words, Address(at, factors=self._factors)), count * rounds) for at, count in counts.items()]
+        return [(step(words, self._at.based(at)), count * rounds) for at, count in counts.items()]
 
 
-def _packed(problem: _Problem, side: _Side) -> tuple[Builder, dict[int, int]]:
+def _packed(problem: Problem, side: FormSide) -> tuple[Builder, dict[int, int]]:
     """A builder and its words, by the numbers of registers without the bits inside a word, which are as a side wants them."""
     places, within, parts = problem.before, problem.within, WORD // problem.bits
     registers = [places[bit][1] for bit in problem.registers(False)]
@@ -483,7 +429,7 @@ def _packed(problem: _Problem, side: _Side) -> tuple[Builder, dict[int, int]]:
     return builder, with_parts(builder, words, have, want, problem.bits)
 
 
-def _unpacked(problem: _Problem, side: _Side, builder: Builder, words: dict[int, int]) -> list[int]:
+def _unpacked(problem: Problem, side: FormSide, builder: Builder, words: dict[int, int]) -> list[int]:
     """Where the cells of the destination are in words that came, perhaps after byte permutes."""
     places, within = problem.after, problem.within
     registers = [places[bit][1] for bit in problem.registers(True)]

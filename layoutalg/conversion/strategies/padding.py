@@ -29,6 +29,8 @@ __all__ = ["Placed", "Touch", "cycles_of", "placed"]
 _BYTES = WORD // 8
 _FEW = 3
 """The operations of addresses up to which no other order is tried."""
+_QUAD_BITS = 2
+"""Where lanes are served in another order, they are so in fours."""
 _IN_ORDER = Served(BANKS, ())
 
 
@@ -82,6 +84,9 @@ def _cycles(weights: tuple[int, ...], size: int, by: Served) -> int:
         some = starts[first : first + together]
         if whole:
             units = {at // whole for at in some}
+            if len({one % slots for one in units}) == len(units):
+                found += 1
+                continue
         else:
             units = {word for at in some for word in range(at // _BYTES, (at + size - 1) // _BYTES + 1)}
         counts = [0] * slots
@@ -109,39 +114,66 @@ def placed(
     """
     inside = {bit: bits // 8 << i for i, bit in enumerate(chunk)}
     unit = bits // 8 << len(chunk)
-    best: tuple[tuple[int, int, int], Placed] | None = None
+    best: tuple[int, int, int] | None = None
+    chosen: tuple[tuple[int, ...], list[int]] | None = None
     leasts = [side.times * max(1, _distinct(side) // side.by.together(side.size)) for side in sides]
     least = sum(leasts)
+    # What the bits of each side add is looked up in a list: those in an order, then those inside a chunk, then nothing.
+    lines = _weights_of_lines(len(upper), unit)
+    meeting = [
+        [{i for i, one in enumerate(own) if one % (side.by.banks * _BYTES) == 0} for side in sides] for own in lines
+    ]
+    after = {bit: len(upper) + i for i, bit in enumerate(chunk)} | {-1: len(upper) + len(chunk)}
+    constant = [*inside.values(), 0]
+    known = [dict[tuple[int, ...], int]() for _ in sides]
+    taken = sum(inside.values()) + bits // 8
+    served = [min(_served_bits(side), side.taking.bit_length() - 1) for side in sides]
     for order in dict.fromkeys(_orders(upper, sides, prefer)):
-        for line, pad in _lines(len(order), unit):
-            weights = dict(inside)
-            for i, bit in enumerate(order):
-                weights[bit] = (unit << i) + (pad << i - line if i >= line else 0)
-            of_lanes = [tuple([weights[bit] if bit >= 0 else 0 for bit in side.lanes]) for side in sides]
+        at = after | {bit: i for i, bit in enumerate(order)}
+        lanes = [[at[bit] for bit in side.lanes] for side in sides]
+        groups = [[at[bit] for bit in side.groups] for side in sides]
+        first = [places[:count] for places, count in zip(lanes, served, strict=True)]
+        for own, all_met in zip(lines, meeting, strict=True):
+            if best is not None and best[0] <= least and not all(map(set[int].isdisjoint, all_met, first)):
+                continue  # two lanes meet in a bank that differ in one of these bits
+            weights = [*own, *constant]
+            of_lanes: list[tuple[int, ...]] = []
             cycles = least
-            for side, lanes, fewest in zip(sides, of_lanes, leasts, strict=True):
-                cycles += side.times * cycles_of(lanes, side.size, side.taking, side.by) - fewest
-                if best is not None and cycles > best[0][0]:
+            for side, places, fewest, counted in zip(sides, lanes, leasts, known, strict=True):
+                one = tuple([weights[place] for place in places])
+                of_lanes.append(one)
+                found = counted.get(one)
+                if found is None:
+                    found = counted[one] = cycles_of(one, side.size, side.taking, side.by)
+                cycles += side.times * found - fewest
+                if best is not None and cycles > best[0]:
                     break
-            if best is not None and cycles > best[0][0]:
+            if best is not None and cycles > best[0]:
                 continue
-            size = sum(weights.values()) + bits // 8
-            of_groups = [tuple([weights[bit] if bit >= 0 else 0 for bit in side.groups]) for side in sides]
-            operations = _operations(tuple(of_lanes), masks_shifted) + _operations(tuple(of_groups), masks_shifted)
-            if joined and min(joined, key=weights.__getitem__) != joined[0]:
+            of_groups = [tuple([weights[place] for place in places]) for places in groups]
+            operations = sum([_operations(one, other, masks_shifted) for one, other in (of_lanes, of_groups)])
+            if joined and min(joined, key=lambda bit: weights[at[bit]]) != joined[0]:
                 operations += copied
-            score = cycles, operations, size
-            if best is None or score < best[0]:
-                best = score, Placed(weights, size, cycles)
-        if best is not None and best[0][0] <= least and best[0][1] <= _FEW:
+            score = cycles, operations, sum(own) + taken
+            if best is None or score < best:
+                best, chosen = score, (order, own)
+        if best is not None and best[0] <= least and best[1] <= _FEW:
             break
     assert best is not None
-    return best[1]
+    assert chosen is not None
+    return Placed(inside | dict(zip(*chosen, strict=True)), best[2], best[0])
 
 
 def _distinct(side: Touch) -> int:
     """The lanes that touch different bytes."""
     return max(1, side.taking >> side.lanes[: side.taking.bit_length() - 1].count(-1))
+
+
+def _weights_of_lines(count: int, unit: int) -> list[list[int]]:
+    """What each of so many bits above a chunk adds to an address, the lowest first: for each of `_lines`."""
+    return [
+        [(unit << i) + (pad << i - line if i >= line else 0) for i in range(count)] for line, pad in _lines(count, unit)
+    ]
 
 
 def _lines(count: int, unit: int) -> Iterator[tuple[int, int]]:
@@ -156,6 +188,11 @@ def _lines(count: int, unit: int) -> Iterator[tuple[int, int]]:
         for pad in (step, 2 * step, 4 * step, 8 * step):
             if pad < BANKS * _BYTES and pad <= unit << line:
                 yield line, pad
+
+
+def _served_bits(side: Touch) -> int:
+    """The low bits of the lane's number such that lanes which differ in these alone are served together."""
+    return _QUAD_BITS if side.by.order else side.by.together(side.size).bit_length() - 1
 
 
 def _orders(upper: Sequence[int], sides: Sequence[Touch], prefer: Sequence[Sequence[int]]) -> Iterator[tuple[int, ...]]:
@@ -183,23 +220,24 @@ def _together(side: Touch) -> list[int]:
     return [bit for bit in side.lanes[:count] if bit >= 0]
 
 
-@lru_cache(maxsize=16384)
-def _operations(of_lanes: tuple[tuple[int, ...], ...], masks_shifted: bool) -> int:
-    """About how many operations compute the addresses of both sides: multiplications, shifts and remainders, each once.
+def _operations(one: tuple[int, ...], other: tuple[int, ...], masks_shifted: bool) -> int:
+    """About how many operations compute the addresses of both sides: multiplications, shifts and remainders, each once."""
+    return len(_operations_of(one, masks_shifted) | _operations_of(other, masks_shifted))
 
-    A sum is part of a multiplication.
-    """
+
+@lru_cache(maxsize=16384)
+def _operations_of(weights: tuple[int, ...], masks_shifted: bool) -> frozenset[tuple[int, ...]]:
+    """The operations that compute the address of one side; a sum is part of a multiplication."""
     found: set[tuple[int, ...]] = set()
-    for weights in of_lanes:
-        count = len(weights)
-        for _, divisor, extent, stride in sum_factors("lane", weights):
-            masked = divisor * extent < 1 << count
-            found.add((divisor, extent, stride))
-            in_place = masked and stride % divisor == 0  # multiplied by less, without a shift
-            if divisor > 1 and not in_place and not (masked and masks_shifted):
-                found.add((divisor,))
-            if masked:
-                found.add((divisor, extent, int(in_place), 0))
-            if masks_shifted and extent == 2 and stride & (stride - 1):  # LLVM selects between 0 and the stride
-                found.add((divisor, extent, stride, 0))
-    return len(found)
+    count = len(weights)
+    for _, divisor, extent, stride in sum_factors("lane", weights):
+        masked = divisor * extent < 1 << count
+        found.add((divisor, extent, stride))
+        in_place = masked and stride % divisor == 0  # multiplied by less, without a shift
+        if divisor > 1 and not in_place and not (masked and masks_shifted):
+            found.add((divisor,))
+        if masked:
+            found.add((divisor, extent, int(in_place), 0))
+        if masks_shifted and extent == 2 and stride & (stride - 1):  # LLVM selects between 0 and the stride
+            found.add((divisor, extent, stride, 0))
+    return frozenset(found)

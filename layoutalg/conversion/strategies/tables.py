@@ -34,6 +34,9 @@ from layoutalg.core.limits import MOST_SLOTS, MOST_STEPS
 from layoutalg.core.limits import MOST_SLOTS_TRIED as _MOST_COMPARED
 from layoutalg.memory.accesses import held_elements
 
+_FEW = 4
+"""Elements for each slot, up to which a mark is made for each."""
+
 __all__ = ["Slots", "exchange_by_table", "origins", "slot_tables", "stays_by_table"]
 
 
@@ -65,9 +68,16 @@ def slot_tables(source: Layout, destination: Layout) -> tuple[Slots, Slots]:
 
 def stays_by_table(source: Slots, destination: Slots) -> bool:
     """Whether every subgroup already has all elements that it needs."""
-    return all(
-        not np.setdiff1d(after[after >= 0], before).size for before, after in zip(source, destination, strict=True)
-    )
+    size = int(max(source.max(initial=0), destination.max(initial=0))) + 2
+    if size > _FEW * source.size:
+        return all(
+            not np.setdiff1d(after[after >= 0], before).size for before, after in zip(source, destination, strict=True)
+        )
+    held = np.zeros((len(source), size), bool)
+    held[:, -1] = True  # what is wanted by none is number -1
+    here = np.arange(len(source)).reshape(-1, 1, 1)
+    held[here, source] = True
+    return bool(held[here, destination].all())
 
 
 def exchange_by_table(source: Slots, destination: Slots, element_bits: int) -> Program:

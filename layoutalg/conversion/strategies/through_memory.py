@@ -44,7 +44,7 @@ from typing import Literal, NamedTuple
 from layoutalg.conversion.program.builder import Builder
 from layoutalg.conversion.program.program import Program
 from layoutalg.conversion.program.steps import BANKS, VECTOR, WORD, Address, Load, Store
-from layoutalg.conversion.strategies.foreseen import Foreseen, Side, least_charges
+from layoutalg.conversion.strategies.foreseen import Foreseen, Side, least_charges, wanted_words
 from layoutalg.conversion.strategies.renaming import packed, sums, unpacked, with_cells
 from layoutalg.core.errors import SizeError
 from layoutalg.memory.bank_matrix import TileBits, bank_rows
@@ -122,15 +122,16 @@ def through_memory(
     builder = Builder(1 << destination.widths["sg"], 1 << destination.widths["lane"], element_bits, pack)
     where = None if everyone else storing(source)
     arrived: dict[int, int] = {}
+    stored_at, loaded_at = before.address(), after.address()
     for count, (round_in, round_out) in enumerate(zip(before.rounds, after.rounds, strict=True)):
         if count:
             builder.barrier(scope)
         for base, at in before.accesses():
             stored = [number[round_in + base + v] for v in before.vector]
-            builder.store(stored, before.address(at), where, before.bits)
+            builder.store(stored, stored_at.based(at), where, before.bits)
         builder.barrier(scope)
         for base, at in after.accesses():
-            loaded = builder.load(len(after.vector), after.address(at), after.bits)
+            loaded = builder.load(len(after.vector), loaded_at.based(at), after.bits)
             arrived |= {round_out + base + v: word for v, word in zip(after.vector, loaded, strict=True)}
     found = [arrived[register] for register in sums([1 << bit for bit in after.words])]
     unpack = unpacked(found, after.words, after.inside, parts, destination.widths["reg"] + wide)
@@ -154,17 +155,39 @@ def foreseen(
     """What is known of the program that `through_memory` makes of the same, before it is made."""
     _, before, after = _sides(source, destination, element_bits, limit, arranged=arranged, padded=padded)
     where = None if everyone else storing(source)
-    rounds = len(before.rounds)
+    rounds, parts = len(before.rounds), WORD // min(element_bits, WORD)
+    within = parts.bit_length() - 1
     passed: list[Side] = []
     accesses: list[tuple[Store | Load, int]] = []
+    apart = further = 0
     for side in (before, after):
         count, vector = rounds << len(side.registers), tuple(range(len(side.vector)))
-        lie_apart = element_bits >= WORD and side is before and side.vector != [*vector]
-        passed.append(Side(count, len(vector), side.bits, "", len(vector) if lie_apart else 0))
+        own = Side(count, len(vector), side.bits)
+        if side is before:
+            lie_apart = element_bits >= WORD and side.vector != [*vector]
+            first = packed(side.words, side.inside, parts)[::parts] if side.bits < WORD else []
+            upper = sum([cell * side.bits % WORD != 0 for cell in first])
+            own = own._replace(copied=len(vector) if lie_apart else 0, upper=upper)
+        else:
+            cells = 1 << destination.widths["reg"] + (element_bits > WORD)
+            own = wanted_words(own, side.inside, side.moved, within, cells)
+        passed.append(own)
         one = partial(Store, where=where) if side is before else Load
-        inside = Counter([0 if not side.padded else at % (WORD // side.bits) for _, at in side.accesses()])
-        accesses += [(one(vector, side.address(at), bits=side.bits), times * rounds) for at, times in inside.items()]
-    return Foreseen(least_charges(passed[0], passed[1], rounds, 1 << destination.widths["sg"]), tuple(accesses))
+        every, address = side.accesses(), side.address()
+        inside = Counter([0 if not side.padded else at % (WORD // side.bits) for _, at in every])
+        accesses += [(one(vector, address.based(at), bits=side.bits), times * rounds) for at, times in inside.items()]
+        if not padded:
+            terms = 0
+            for term in (*side.lane, *side.sg):
+                terms |= term
+            apart += rounds * sum([at & terms != 0 for _, at in every])
+            further += count - rounds
+    charges = least_charges(
+        passed[0], passed[1], rounds, 1 << destination.widths["sg"], 1 << destination.widths["lane"]
+    )
+    if not padded:
+        charges |= {"apart": apart, "offset_computed": further}
+    return Foreseen(charges, tuple(accesses))
 
 
 def _sides(
@@ -297,6 +320,8 @@ class _Side(NamedTuple):
     """Those that tell words apart."""
     vector: list[int]
     """The register number of each word that an access moves, from its first on."""
+    moved: list[int]
+    """The register bits that tell these apart."""
     rounds: list[int]
     """The register number that each round adds."""
     padded: bool
@@ -338,6 +363,7 @@ class _Side(NamedTuple):
             inside,
             sorted({*registers.values(), *(bit for _, bit in rounds)}.difference(inside)),
             sums([1 << bit for bit in vector[within:]]),
+            vector[within:],
             sums([1 << bit for _, bit in rounds]),
             padded,
         )
@@ -349,10 +375,11 @@ class _Side(NamedTuple):
             found += [(register + (1 << bit), at + term if self.padded else at ^ term) for register, at in found]
         return found
 
-    def address(self, at: int) -> Address:
+    def address(self) -> Address:
+        """The address of the first access of a round; of others the constant is another one."""
         if not self.padded:
-            return Address(at, xor=True, lane=self.lane, sg=self.sg)
-        return Address(at, factors=(*sum_factors("lane", self.lane), *sum_factors("sg", self.sg)))
+            return Address(0, xor=True, lane=self.lane, sg=self.sg)
+        return Address(0, factors=(*sum_factors("lane", self.lane), *sum_factors("sg", self.sg)))
 
 
 def sum_factors(axis: str, terms: Sequence[int]) -> list[tuple[str, int, int, int]]:
@@ -362,14 +389,18 @@ def sum_factors(axis: str, terms: Sequence[int]) -> list[tuple[str, int, int, in
     ([('lane', 1, 32, 16), ('lane', 8, 4, 16)], [('lane', 1, 2, 8), ('lane', 2, 16, 1)])
     """
     found: list[tuple[str, int, int, int]] = []
-    start = 0
-    while start < len(terms):
-        beyond = [terms[start], *[after - 2 * before for before, after in pairwise(terms[start:])]]
-        end = next((start + i for i, more in enumerate(beyond) if more < 0), len(terms))
-        if end < len(terms):  # up to there every factor needs a remainder: one for each run
-            end = next((start + i for i, more in enumerate(beyond) if i and more), len(terms))
-        found += [
-            (axis, 1 << bit, 1 << end - bit, beyond[bit - start]) for bit in range(start, end) if beyond[bit - start]
-        ]
+    beyond = [after - 2 * before for before, after in pairwise((0, *terms))]
+    start, count = 0, len(terms)
+    while start < count:
+        further, end = terms[start], start + 1
+        while end < count and beyond[end] >= 0:
+            end += 1
+        if end < count:  # up to there every factor needs a remainder: one for each run
+            end = start + 1
+            while not beyond[end]:
+                end += 1
+        if further:
+            found.append((axis, 1 << start, 1 << end - start, further))
+        found += [(axis, 1 << bit, 1 << end - bit, beyond[bit]) for bit in range(start + 1, end) if beyond[bit]]
         start = end
     return found

@@ -28,6 +28,7 @@ between all lanes do the same: class d goes from lane l to lane T(l) ^ d (see `p
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import NamedTuple
 
 from layoutalg.conversion.program.builder import Builder
@@ -47,7 +48,7 @@ _HALVES = "an exchange in registers and lanes, a bit at a time"
 
 
 class Way(NamedTuple):
-    """A way to exchange: its name, the shuffles and selects that its program has at least, and what makes that.
+    """A way to exchange: its name, the shuffles, selects and permutes that its program has at least, and what makes that.
 
     `distances` are the XOR distances of shuffles, where they are known before the program is made, each as often as it is
     used; without them nothing is known but how many shuffles there are.
@@ -58,18 +59,19 @@ class Way(NamedTuple):
     selects: int
     make: Callable[[], Program]
     distances: tuple[tuple[int, int], ...] = ()
+    permutes: int = 0
 
 
 def ways(pattern: Pattern) -> list[Way]:
     """All ways, that with the fewest shuffles first.
 
-    Of whole words, k exchanged bits take k selects a word at least: a register of the result takes its words from 2^k
-    registers, a lane of a select has a word that one lane of the result wants, and to tell 2^k sources apart, which are
-    equally frequent, takes k selects of two on average (the average length of a prefix code).
+    Every turn of a bit that tells words apart is a select for each word (`_turns`), and none is left out of the program but by
+    the words of class 0 that are turned last at the beginning: no shuffle reads these. A bit that tells parts apart changes
+    places with its lane bit in three byte permutes for two words: one is sent, two are made.
     """
     bits, shared, moving = len(pattern.exchanged), pattern.shared, pattern.moving_bits > 0
     best = schedule(bits, shared, moving=moving)
-    selects = bits << pattern.register_bits if pattern.parts == 1 else 0
+    selects = _turns(pattern)
 
     def by_hops(name: str, hops: tuple[Hop, ...]) -> Way:
         known = pattern.parts == 1 and not moving  # all words of a class go equally far
@@ -88,12 +90,76 @@ def ways(pattern: Pattern) -> list[Way]:
         ):
             if hops != best:
                 found.append(by_hops(name, hops))
-        found.append(Way(_PARTS, halves * inside, 0, lambda: _Exchange(pattern).by_halves(words=False)))
+        permutes = _parts_halved(pattern, inside)
+        selects = _turned(pattern, bits - inside, bits - inside)
+        make = partial(_by_halves, pattern, words=False)
+        found.append(Way(_PARTS, halves * inside, selects, make, permutes=permutes))
     if bits > inside and (bits > 1 or moving):
         selects = 3 * halves * (bits - inside)
         distances = tuple([(1 << one.from_lane, halves) for one in pattern.exchanged]) if not moving else ()
-        found.append(Way(_HALVES, halves * bits, selects, lambda: _Exchange(pattern).by_halves(words=True), distances))
+        permutes = _parts_halved(pattern, inside)
+        make = partial(_by_halves, pattern, words=True)
+        found.append(Way(_HALVES, halves * bits, selects, make, distances, permutes))
     return found
+
+
+def _by_halves(pattern: Pattern, *, words: bool) -> Program:
+    return _Exchange(pattern).by_halves(words=words)
+
+
+def _words(pattern: Pattern) -> int:
+    """The words of a lane."""
+    return max((1 << pattern.register_bits) // pattern.parts, 1)
+
+
+def _parts_halved(pattern: Pattern, bits: int) -> int:
+    """The byte permutes where so many bits that tell parts apart change places with bits of the lane, at least."""
+    words = _words(pattern)
+    return bits * (3 * words // 2 if words > 1 else 1)
+
+
+def _turned(pattern: Pattern, first: int, last: int, late: int = 0) -> int:
+    """The selects of so many bits that are turned at the beginning, `late` of them after the others, and at the end, at least.
+
+    Of the words that are made by a group of bits at the beginning, those are perhaps not needed in which none of these is set.
+    """
+    words = _words(pattern)
+    spared = sum([words >> group for group in (first - late, late) if group])
+    return words * (first + last) - spared
+
+
+def _turns(pattern: Pattern) -> int:
+    """The selects that turn words, where elements go by hops, at least: those of each bit while it tells words apart.
+
+    Of 16-bit elements two share a word: one of four exchanged bits tells parts apart on the way, and one in the end.
+
+    >>> from layoutalg.memory.machine_bits import view
+    >>> from layoutalg.conversion.strategies.bit_exchange.pattern import pattern_of
+    >>> both = view(Layout.parse("d0 = 16@reg, d1 = 16@lane")), view(Layout.parse("d0 = 16@lane, d1 = 16@reg"))
+    >>> _turns(pattern_of(*both, 32)), _turns(pattern_of(*both, 16))
+    (127, 47)
+    """
+    inside = min(pattern.parts.bit_length() - 1, pattern.register_bits)
+    together = _sent_together(pattern, inside)
+    first = [one for one in pattern.exchanged if one.register >= inside or one.register not in together]
+    late = [one for one in first if one.register < inside]
+    last = [one for one in pattern.exchanged if one.register not in together or one.to_register >= inside]
+    return _turned(pattern, len(first), len(last), len(late))
+
+
+def _sent_together(pattern: Pattern, inside: int) -> list[int]:
+    """The bits that tell parts apart while words travel: those that stay in registers, then exchanged ones.
+
+    Of each kind those that tell parts apart already, or will in the end.
+    """
+    to = {one.register: one.to_register for one in pattern.exchanged} | dict(pattern.staying)
+
+    def far(bit: int) -> tuple[int, int]:
+        return (bit >= inside) + (to[bit] >= inside), bit
+
+    staying = sorted((bit for bit, _ in pattern.staying), key=far)[:inside]
+    exchanged = sorted((one.register for one in pattern.exchanged), key=far)[: inside - len(staying)]
+    return staying + exchanged
 
 
 class _Exchange:
@@ -109,24 +175,11 @@ class _Exchange:
         builder = Builder(pattern.subgroups, self.lanes, element_bits, pack)
         self.words = Words(builder, range(inside, width), range(inside))
         self.to = {one.register: one.to_register for one in pattern.exchanged} | dict(pattern.staying)
-        self.sent_together = self._sent_together(inside)
+        self.sent_together = _sent_together(pattern, inside)
         # Classes count those bits first that tell parts of a word apart while it travels.
         self.exchanged = sorted(
             pattern.exchanged, key=lambda one: (one.register not in self.sent_together, one.register)
         )
-
-    def _sent_together(self, inside: int) -> list[int]:
-        """The bits that tell parts apart while words travel: those that stay in registers, then exchanged ones.
-
-        Of each kind those that tell parts apart already, or will in the end.
-        """
-
-        def far(bit: int) -> tuple[int, int]:
-            return (bit >= inside) + (self.to[bit] >= inside), bit
-
-        staying = sorted((bit for bit, _ in self.pattern.staying), key=far)[:inside]
-        exchanged = sorted((one.register for one in self.pattern.exchanged), key=far)[: inside - len(staying)]
-        return staying + exchanged
 
     def by_hops(self, hops: Sequence[Hop]) -> Program:
         """Words turned, sent by these hops, and turned back."""
