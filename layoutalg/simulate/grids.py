@@ -378,7 +378,10 @@ def cluster_of(function: gpu.FuncOp, level: Level) -> int:
         return 1
     x, *others = (int(size) for size in static_numbers(cast("DenseArrayBase", written)))
     if others != [1, 1] or not 1 <= x <= MOST_CLUSTER:
-        fail(function, f"known_cluster_size = {[x, *others]}: clusters of 1 to {MOST_CLUSTER} workgroups along x are simulated")
+        fail(
+            function,
+            f"known_cluster_size = {[x, *others]}: clusters of 1 to {MOST_CLUSTER} workgroups along x are simulated",
+        )
     if x > 1 and level != "lane":
         fail(function, "clusters of workgroups are simulated at lane level alone")
     return x

@@ -43,9 +43,10 @@ from numpy.typing import NDArray
 
 from layoutalg.conversion.program.matrices import matrix_bytes
 from layoutalg.conversion.program.program import Program
-from layoutalg.conversion.program.steps import WORD, Address, Barrier, Load, Store, lane_bits
+from layoutalg.conversion.program.steps import Address, Barrier, Load, Store, lane_bits
+from layoutalg.core.errors import ConversionError
 
-__all__ = ["Place", "Placement", "divided", "in_cluster", "place_of", "placement"]
+__all__ = ["Place", "Placement", "cluster_bytes", "divided", "in_cluster", "place_of", "placement"]
 
 Digits = tuple[tuple[int, int, int], ...]
 """For each digit of the bytes' numbers that says the workgroup: the bytes below it, its extent, and what it counts for."""
@@ -179,6 +180,20 @@ def placement(program: Program, workgroups: int) -> Placement | None:
     return best
 
 
+def cluster_bytes(programs: Sequence[Program], workgroups: int) -> int:
+    """The bytes of shared memory that each workgroup of a cluster needs, for programs one after another.
+
+    Raises `ConversionError` for programs that cannot be placed in a cluster.
+
+    >>> cluster_bytes([Program(2, 32, 32, 1, 1, (0,), (Store((0,), Address(sg=(32,), xor=True)),), (0,), 256)], 2)
+    64
+    """
+    found = [placement(program, workgroups) for program in programs if program.slm_bytes]
+    if any(one is None for one in found):
+        raise ConversionError("matrices are moved in the own workgroup's memory, and here they would be in another's")
+    return max((one.bytes for one in found if one is not None), default=0)
+
+
 def place_of(step: Store | Load, program: Program, found: Placement, workgroups: int) -> Place:
     """Where an access begins, as addresses in bytes.
 
@@ -246,10 +261,10 @@ def _cut(factor: tuple[str, int, int, int], at: Sequence[int]) -> Iterator[tuple
     yield factor
 
 
-def in_cluster(programs: Sequence[Program], workgroups: int) -> tuple[Program, ...] | None:
+def in_cluster(programs: Sequence[Program], workgroups: int, most: int | None = None) -> tuple[Program, ...] | None:
     """Programs with the barriers that a cluster of so many workgroups needs; None where one cannot be placed in it.
 
-    What stays in the workgroups keeps its own barriers; otherwise all of its barriers are the cluster's.
+    `most` are the bytes that each workgroup has. What stays in the workgroups keeps its own barriers; otherwise all of its barriers are the cluster's.
 
     >>> store, load = Store((0,), Address(sg=(32,), lane=(1, 2, 4, 8, 16), xor=True)), Load((1,), Address(sg=(32,), xor=True))
     >>> swap = Program(2, 32, 32, 1, 1, (0,), (store, Barrier(), load), (1,), 256)
@@ -267,7 +282,7 @@ def in_cluster(programs: Sequence[Program], workgroups: int) -> tuple[Program, .
             found.append(program)
             continue
         placed = placement(program, workgroups)
-        if placed is None:
+        if placed is None or (most is not None and placed.bytes > most):
             return None
         steps = _without_outer(program.steps)
         if placed.reaching:
@@ -285,8 +300,10 @@ def in_cluster(programs: Sequence[Program], workgroups: int) -> tuple[Program, .
 def _without_outer(steps: Sequence[Any]) -> tuple[Any, ...]:
     """Steps without barriers before the first access and behind the last one."""
     moving = [number for number, step in enumerate(steps) if isinstance(step, (Store, Load))]
-    return tuple([
-        step
-        for number, step in enumerate(steps)
-        if not isinstance(step, Barrier) or (moving and moving[0] < number < moving[-1])
-    ])
+    return tuple(
+        [
+            step
+            for number, step in enumerate(steps)
+            if not isinstance(step, Barrier) or (moving and moving[0] < number < moving[-1])
+        ]
+    )

@@ -116,12 +116,16 @@ class Regions:
         """
         spans = np.asarray(addresses) // SPAN
         if ((spans <= SHARED) | (spans >= PRIVATE)).any():
-            fail(op, f"{self.describe(int(np.asarray(addresses).reshape(-1)[0]))} is not shared memory of the workgroup")
+            fail(
+                op, f"{self.describe(int(np.asarray(addresses).reshape(-1)[0]))} is not shared memory of the workgroup"
+            )
         wrong = run.where((ranks < 0) | (ranks >= run.machine.cluster))
         if wrong.any():
             rank = int(np.broadcast_to(ranks, wrong.shape)[wrong][0])
             run.report(op, "run.undefined", f"workgroup {rank} of a cluster of {run.machine.cluster}")
-        return np.asarray(addresses + (CLUSTER - SHARED) * SPAN + np.clip(ranks, 0, run.machine.cluster - 1) * RANK_BYTES)
+        return np.asarray(
+            addresses + (CLUSTER - SHARED) * SPAN + np.clip(ranks, 0, run.machine.cluster - 1) * RANK_BYTES
+        )
 
     def share(self, run: Run, op: Operation, key: object, size: int, name: str, values: Array | None = None) -> int:
         """The address of `size` bytes of shared local memory; the same for the same key.

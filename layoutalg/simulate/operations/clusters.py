@@ -60,7 +60,9 @@ def of_cluster(op: Operation, name: str) -> Step | None:
     if _MAPA.fullmatch(name):
         if [str(value.type) for value in (*op.operands, *op.results)] != ["!llvm.ptr<3>", "i32", "!llvm.ptr<7>"]:
             fail(op, f"{name}: expected (!llvm.ptr<3>, i32) -> !llvm.ptr<7>")
-        return lambda run, values: (run.memory.in_cluster(run, op, np.asarray(values[0]), np.asarray(values[1], np.int64)),)
+        return lambda run, values: (
+            run.memory.in_cluster(run, op, np.asarray(values[0]), np.asarray(values[1], np.int64)),
+        )
     if _RANK.fullmatch(name):
         return lambda run, values: (run.machine.cluster_ranks().astype(np.int32),)
     if _SIZE.fullmatch(name):
