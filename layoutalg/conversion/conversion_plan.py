@@ -286,8 +286,9 @@ class ConversionPlan:
         `llvm` is the version of LLVM that reads it. A plan for a cluster is emitted for NVIDIA's chips that have clusters: each
         of its workgroups executes the function, and a kernel says how many are one cluster.
 
-        Raises `ConversionError` for a type of another size, for a cluster on a GPU in general, for tables of more than 64 subgroups or lanes, and for lanes that
-        the target's warps or wavefronts do not have; `LayoutError` for a version that is not known.
+        Raises `ConversionError` for a type of another size, for a cluster on a GPU in general, for tables of more than 64
+        subgroups or lanes, and for lanes that the target's warps or wavefronts do not have; `LayoutError` for a version that is
+        not known.
 
         >>> plan = la.convert(Layout.parse("d0 = 4@reg, d1 = 16@lane"), Layout.parse("d0 = 4@lane, d1 = 4@lane:4 4@reg"))
         >>> plan.emit("f32").count("gpu.shuffle") == plan.shuffles

@@ -376,7 +376,7 @@ def cluster_of(function: gpu.FuncOp, level: Level) -> int:
     written = function.known_cluster_size
     if written is None:
         return 1
-    x, *others = (int(size) for size in static_numbers(cast("DenseArrayBase", written)))
+    x, *others = (int(size) for size in static_numbers(written))
     if others != [1, 1] or not 1 <= x <= MOST_CLUSTER:
         fail(
             function,

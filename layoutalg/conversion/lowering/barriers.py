@@ -26,7 +26,7 @@ _SHARED_IN_ORDER = 0x108
 
 
 def write_barrier(indices: Indices, scope: str, *, calls: bool) -> None:
-    """Write the barrier of a "subgroup", the "workgroup" or the "cluster"; `calls`: a function may be called, and is declared."""
+    """Write the barrier of a "subgroup", "workgroup" or "cluster"; `calls`: a function may be called, and is declared."""
     writer = indices.writer
     match (scope, indices.vendor):
         case ("cluster", "nvidia"):

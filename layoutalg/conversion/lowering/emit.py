@@ -103,8 +103,8 @@ def emit_function(
     the version of LLVM that reads it. The subgroups are those of a cluster of `workgroups`, one after another.
 
     Raises `ConversionError` for an element type of another size than the program's, for programs that do not fit together,
-    a name that is not an identifier, workgroups that do not reach each other's memory on the target, or lanes that the target's warps, wavefronts or subgroups do not have; `LayoutError` for
-    a version that is not known.
+    a name that is not an identifier, workgroups that do not reach each other's memory on the target, or lanes that the
+    target's warps, wavefronts or subgroups do not have; `LayoutError` for a version that is not known.
 
     >>> swap = Program(1, 16, 16, 6, 2, pack=(0, 1), steps=(), unpack=(1, 0))
     >>> print(emit_function(swap, "bf16", "swap").splitlines()[2].strip().partition(" attributes")[0])

@@ -51,6 +51,8 @@ __all__ = ["Place", "Placement", "cluster_bytes", "divided", "in_cluster", "plac
 Digits = tuple[tuple[int, int, int], ...]
 """For each digit of the bytes' numbers that says the workgroup: the bytes below it, its extent, and what it counts for."""
 
+_REACHING = ("", "stores", "loads", "both")
+"""What may reach other workgroups, the best first."""
 _LINE = 64
 """The bytes to which a workgroup's part is rounded up where nothing divides the memory."""
 
@@ -158,26 +160,28 @@ def placement(program: Program, workgroups: int) -> Placement | None:
     `ldmatrix` and `stmatrix` are accesses to the own workgroup's memory (PTX ISA: `.shared{::cta}`).
     """
     per, found = program.subgroups // workgroups, _accesses(program)
-    loads, stores = ([one for one in found if isinstance(one.step, kind)] for kind in (Load, Store))
+    sides = [[one for one in found if type(one.step) is kind] for kind in (Store, Load)]
     whole = -(-program.slm_bytes // (workgroups * _LINE)) * _LINE
+    widest = max((one.step.bits // 8 for one in found), default=1)
     tried: dict[Digits, None] = {}
-    for one in (*loads, *stores):
+    for one in (*sides[1], *sides[0]):
         digits = _digits_of(one.step, workgroups, per)
-        if digits is not None:
+        if digits is not None and all(below % widest == 0 for below, _, _ in digits):
             tried[digits] = None
     tried[((whole, workgroups, 1),)] = None
-    best: Placement | None = None
-    order = ("", "stores", "loads", "both")
+    best: tuple[tuple[int, int], Placement] | None = None
     for digits in tried:
-        reach = [not all(one.is_own(digits, per) for one in side) for side in (stores, loads)]
-        matrices = [any(one.step.matrix for one in side) for side in (stores, loads)]
-        if any(far and matrix for far, matrix in zip(reach, matrices, strict=True)):
+        far = [not all(one.is_own(digits, per) for one in side) for side in sides]
+        if any(reach and one.step.matrix for reach, side in zip(far, sides, strict=True) for one in side):
             continue
-        reaching = {(False, False): "", (True, False): "stores", (False, True): "loads"}.get((*reach,), "both")
-        if best is None or order.index(reaching) < order.index(best.reaching):
-            last = max((int(divided(one.bytes, digits)[1].max()) for one in found), default=-1)
-            best = Placement(digits, -(-(last + 1) // _LINE) * _LINE, reaching)
-    return best
+        number = _REACHING.index(("both" if far[1] else "stores") if far[0] else "loads" if far[1] else "")
+        last = max((int(divided(one.bytes, digits)[1].max()) for one in found), default=-1)
+        made = Placement(digits, -(-(last + 1) // _LINE) * _LINE, _REACHING[number])
+        if best is None or number <= best[0][0]:
+            apart = sum(place_of(one.step, program, made, workgroups).at is None for one in found)
+            if best is None or (number, apart) < best[0]:
+                best = (number, apart), made
+    return None if best is None else best[1]
 
 
 def cluster_bytes(programs: Sequence[Program], workgroups: int) -> int:
@@ -264,7 +268,8 @@ def _cut(factor: tuple[str, int, int, int], at: Sequence[int]) -> Iterator[tuple
 def in_cluster(programs: Sequence[Program], workgroups: int, most: int | None = None) -> tuple[Program, ...] | None:
     """Programs with the barriers that a cluster of so many workgroups needs; None where one cannot be placed in it.
 
-    `most` are the bytes that each workgroup has. What stays in the workgroups keeps its own barriers; otherwise all of its barriers are the cluster's.
+    `most` are the bytes that each workgroup has. What stays in the workgroups keeps its own barriers; otherwise all of its
+    barriers are the cluster's.
 
     >>> store, load = Store((0,), Address(sg=(32,), lane=(1, 2, 4, 8, 16), xor=True)), Load((1,), Address(sg=(32,), xor=True))
     >>> swap = Program(2, 32, 32, 1, 1, (0,), (store, Barrier(), load), (1,), 256)

@@ -15,9 +15,9 @@ before epoch 2 happened before; before that, nothing did.
 >>> clusters.wait().tolist(), clusters.met.tolist()
 ([[1], [1]], [2, 2])
 
-Two more rules, of the CUDA C++ Programming Guide ("Distributed Shared Memory"): nobody may reach the memory of a workgroup that
-may not have started, nor of one that may have ended. The first barrier of a cluster shows that all have started; a workgroup may
-end after a barrier that comes after all that others do in its memory.
+Two more rules, of the CUDA C++ Programming Guide ("Distributed Shared Memory"): nobody may reach the memory of a workgroup
+that may not have started, nor of one that may have ended. The first barrier of a cluster shows that all have started; a
+workgroup may end after a barrier that comes after all that others do in its memory.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ RANK_BYTES = 1 << 32
 
 
 class Reach(NamedTuple):
-    """An access to the shared memory of another workgroup: the operation, who made it, and whose memory it is (in the launch)."""
+    """An access to another workgroup's shared memory: the operation, who made it, and whose memory it is, in the launch."""
 
     operation: Operation
     by: int
@@ -99,7 +99,7 @@ class Clusters:
         return alike & inside & (epoch < self.met[np.clip(group, 0, len(self.met) - 1)])
 
     def reach(self, operation: Operation, groups: Array, owners: Array, epochs: NDArray[np.int64]) -> Reach | None:
-        """Note accesses of workgroups to others' memories (all counted from the first that runs); the first that came too early."""
+        """Note accesses of workgroups to others' memories, counted from the first that runs; one that came too early."""
         others = owners != groups
         if not others.any():
             return None

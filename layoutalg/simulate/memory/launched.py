@@ -361,7 +361,7 @@ class LaunchMemory(Regions):
         return found
 
     def _reached(self, run: Run, op: Operation, ranks: Array, here: Array) -> Array:
-        """How many workgroups further the memory is that an access reaches in its cluster; noted, and refused before all run."""
+        """How many workgroups further the memory is that an access reaches in its cluster."""
         clusters = self.races.clusters
         assert clusters is not None
         count = run.machine.count
