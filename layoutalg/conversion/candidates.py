@@ -190,7 +190,7 @@ def candidates_of(
     for (name, programs), length in zip(found, lengths, strict=True):
         if length > MOST_STEPS:
             continue
-        price = cost.priced(programs)
+        price = cost.priced(programs, workgroups)
         if name not in best or rank(*price) < best[name][1]:
             best[name] = Candidate(name, programs, price[0]), rank(*price)
     candidates = [one for one, _ in sorted(best.values(), key=lambda found: found[1])]

@@ -218,7 +218,7 @@ class ConversionPlan:
         >>> la.convert("d0 = 16@reg, d1 = 16@lane", "d0 = 16@lane, d1 = 16@reg", target="bmg").pressures["all"]
         128
         """
-        both = {one: cost_of(self.target, one).parts(self.programs) for one in PRESSURES}
+        both = {one: cost_of(self.target, one).parts(self.programs, self.workgroups) for one in PRESSURES}
         return {one: parts.slots for one, parts in both.items() if parts is not None} if not self.unpriced else {}
 
     @property
