@@ -291,9 +291,11 @@ def _checked(
     chip = target_info(target)
     lanes = chain[0].lanes
     if chip.vendor in FIXED_WIDTH and chip.subgroup_size % lanes:
+        whole = lanes % chip.subgroup_size == 0
+        instead = f"machine=Machine(lanes={chip.subgroup_size})" if whole else "layouts that say as many"
         raise ConversionError(
-            f"subgroups of {counted(lanes, 'lane')} on {chip}: expected {chip.subgroup_size}, or a part of them; "
-            "plan with machine=Machine(lanes=...)"
+            f"subgroups of {counted(lanes, 'lane')} on {chip}: expected {chip.subgroup_size}, or a part of them that divides "
+            f"it; plan with {instead}"
         )
     if chip.asked_sizes and lanes not in chip.asked_sizes:
         sizes = [str(size) for size in chip.asked_sizes]
