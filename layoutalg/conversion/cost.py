@@ -180,9 +180,10 @@ class Cost:
 
     def _network(self, chain: Sequence[Program], workgroups: int) -> float:
         """What a cluster's other workgroups are reached for, in issue slots."""
-        if workgroups == 1:
+        count = whole_number(workgroups, "workgroups =", 1, error=ConversionError)
+        if count == 1:
             return 0
-        reached = sum([reached_bytes(program, workgroups) for program in chain])
+        reached = sum([reached_bytes(program, count) for program in chain])
         return reached / CLUSTER_BYTES * self.unit
 
     def in_memory(self, programs: Sequence[Program]) -> int:

@@ -303,7 +303,8 @@ def _checked(
             f"subgroups of {counted(lanes, 'lane')} on {chip}: a kernel may ask for {', '.join(sizes[:-1])} or {sizes[-1]}; "
             + _other_lanes(lanes, chip.asked_sizes)
         )
-    check_level("cluster" if workgroups != 1 else "workgroup", workgroups, chain[0].subgroups, target)
+    alone = type(workgroups) is int and workgroups == 1
+    check_level("workgroup" if alone else "cluster", workgroups, chain[0].subgroups, target)
     if workgroups > 1 and chip.vendor != "nvidia":
         raise ConversionError(
             f"a cluster of workgroups on {chip}: NVIDIA's chips have instructions for it; plan with target='sm_90'"

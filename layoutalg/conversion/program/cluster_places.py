@@ -158,7 +158,15 @@ def placement(program: Program, workgroups: int) -> Placement | None:
     """How a program's memory lies in a cluster of so many workgroups; None where matrices would have to reach others.
 
     `ldmatrix` and `stmatrix` are accesses to the own workgroup's memory (PTX ISA: `.shared{::cta}`).
+
+    Raises `ConversionError` for workgroups that do not divide the subgroups.
+
+    >>> placement(Program(3, 32, 32, 1, 1, (0,), (), (0,), 128), 2)
+    Traceback (most recent call last):
+    layoutalg.core.errors.ConversionError: workgroups=2 do not divide 3 subgroups
     """
+    if program.subgroups % workgroups:
+        raise ConversionError(f"workgroups={workgroups} do not divide {program.subgroups} subgroups")
     per, found = program.subgroups // workgroups, _accesses(program)
     sides = [[one for one in found if type(one.step) is kind] for kind in (Store, Load)]
     whole = -(-program.slm_bytes // (workgroups * _LINE)) * _LINE
