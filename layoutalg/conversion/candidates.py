@@ -21,7 +21,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import lru_cache
 from math import prod
 
@@ -30,6 +30,7 @@ from layoutalg.conversion.cost import cost_of, rank
 from layoutalg.conversion.layouts import machine_counts
 from layoutalg.conversion.levels import crossing
 from layoutalg.conversion.normalize import filled, leaves_empty, normalized, shifted, trimmed, with_starts
+from layoutalg.conversion.program.cluster_places import in_cluster
 from layoutalg.conversion.program.program import Program
 from layoutalg.conversion.program.steps import (
     WORD,
@@ -176,7 +177,12 @@ def candidates_of(
     if any(starts):
         found = [(INSIDE if name == _NOTHING else name, with_starts(programs, starts)) for name, programs in found]
     if workgroups > 1:
-        found = [(name, tuple(_in_cluster(program) for program in programs)) for name, programs in found]
+        placed = [(name, in_cluster(programs, workgroups, memory.most // workgroups)) for name, programs in found]
+        found = [(name, programs) for name, programs in placed if programs is not None]
+        if not found:
+            raise SizeError(
+                f"more than {memory.most // workgroups} bytes of shared memory in a workgroup of the cluster"
+            )
     lengths = [sum(len(program.steps) for program in programs) for _, programs in found]
     if min(lengths) > MOST_STEPS:
         raise SizeError(f"{min(lengths)} steps: at most {MOST_STEPS}; convert a smaller part of the tensor at a time")
@@ -184,7 +190,7 @@ def candidates_of(
     for (name, programs), length in zip(found, lengths, strict=True):
         if length > MOST_STEPS:
             continue
-        price = cost.priced(programs)
+        price = cost.priced(programs, workgroups)
         if name not in best or rank(*price) < best[name][1]:
             best[name] = Candidate(name, programs, price[0]), rank(*price)
     candidates = [one for one, _ in sorted(best.values(), key=lambda found: found[1])]
@@ -249,14 +255,6 @@ def _ways_by_regions(
         return []
     program = by_regions(a, b, element_bits, target_info(target).grf_bytes)
     return [] if program is None else [(_REGIONS, (program,))]
-
-
-def _in_cluster(program: Program) -> Program:
-    """A program through the memories of several workgroups: none is used before its workgroup runs, or after.
-
-    (CUDA C++ Programming Guide, "Distributed Shared Memory".)
-    """
-    return replace(program, steps=(Barrier(), *program.steps, Barrier())) if program.slm_bytes else program
 
 
 def _ways(

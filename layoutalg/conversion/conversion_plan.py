@@ -218,7 +218,7 @@ class ConversionPlan:
         >>> la.convert("d0 = 16@reg, d1 = 16@lane", "d0 = 16@lane, d1 = 16@reg", target="bmg").pressures["all"]
         128
         """
-        both = {one: cost_of(self.target, one).parts(self.programs) for one in PRESSURES}
+        both = {one: cost_of(self.target, one).parts(self.programs, self.workgroups) for one in PRESSURES}
         return {one: parts.slots for one, parts in both.items() if parts is not None} if not self.unpriced else {}
 
     @property
@@ -283,10 +283,12 @@ class ConversionPlan:
         `element` is the type of the elements, an integer of their size unless given. For Intel's targets, and for none in
         particular, the function asks for the subgroup size that was planned for; Intel's GPUs have 8, 16 and 32 lanes. For
         AMD's and NVIDIA's it is what `--convert-gpu-to-rocdl` and `--convert-gpu-to-nvvm` take, and byte permutes are theirs.
-        `llvm` is the version of LLVM that reads it.
+        `llvm` is the version of LLVM that reads it. A plan for a cluster is emitted for NVIDIA's chips that have clusters: each
+        of its workgroups executes the function, and a kernel says how many are one cluster.
 
-        Raises `ConversionError` for a type of another size, for tables of more than 64 subgroups or lanes, and for lanes that
-        the target's warps or wavefronts do not have; `LayoutError` for a version that is not known.
+        Raises `ConversionError` for a type of another size, for a cluster on a GPU in general, for tables of more than 64
+        subgroups or lanes, and for lanes that the target's warps or wavefronts do not have; `LayoutError` for a version that is
+        not known.
 
         >>> plan = la.convert(Layout.parse("d0 = 4@reg, d1 = 16@lane"), Layout.parse("d0 = 4@lane, d1 = 4@lane:4 4@reg"))
         >>> plan.emit("f32").count("gpu.shuffle") == plan.shuffles
@@ -294,14 +296,9 @@ class ConversionPlan:
         """
         from layoutalg.conversion.lowering.emit import emit_function, emit_kernel
 
-        if self.workgroups > 1 and self.slm_bytes:
-            raise ConversionError(
-                "this plan stores to the shared memory of other workgroups, for which the gpu dialect has no operation "
-                "(NVIDIA's are nvvm.mapa and nvvm.cluster.arrive/wait): it is planned and executed here, not emitted"
-            )
         kind = f"i{self.element_bits}" if element is None else element
         write = emit_kernel if as_flag(kernel, "kernel") else emit_function
-        return write(self.programs, kind, name, self.target, llvm)
+        return write(self.programs, kind, name, self.target, llvm, self.workgroups)
 
     def substitute(self, **numbers: int) -> ConversionPlan:
         """The plan with numbers for the symbols of its layouts; a plan without symbols is itself.

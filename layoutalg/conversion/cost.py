@@ -56,13 +56,14 @@ from typing import Any, Literal, NamedTuple
 from layoutalg.conversion.charges import charges_of
 from layoutalg.conversion.prices import Listings, prices_of
 from layoutalg.conversion.program.access_conflicts import program_cycles, program_ways
+from layoutalg.conversion.program.cluster_places import reached_bytes
 from layoutalg.conversion.program.program import Program
 from layoutalg.conversion.program.steps import Barrier, LaneSwap, Load, Permute, Regions, Select, Shuffle, Store
 from layoutalg.core.errors import ConversionError
 from layoutalg.core.messages import shown
 from layoutalg.core.whole_numbers import instance_of, listed, whole_number
 from layoutalg.hardware.chips import target_info
-from layoutalg.hardware.shared_memory import rates
+from layoutalg.hardware.shared_memory import CLUSTER_BYTES, rates
 
 __all__ = ["PRESSURES", "Cost", "Parts", "Pressure", "cost_of", "rank"]
 
@@ -81,6 +82,8 @@ class Parts(NamedTuple):
     alu: float
     memory: float
     cycles: float
+    network: float = 0
+    """What goes to and from the shared memory of a cluster's other workgroups (`hardware.shared_memory.CLUSTER_BYTES`)."""
 
     @property
     def slots(self) -> int:
@@ -89,7 +92,7 @@ class Parts(NamedTuple):
         >>> Parts(59, 27, 128, 16).slots
         128
         """
-        return round(max(self.issued, self.alu, self.memory))
+        return round(max(self.issued, self.alu, self.memory, self.network))
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,10 +149,11 @@ class Cost:
         """
         return self.priced(programs)[0]
 
-    def priced(self, programs: Sequence[Program]) -> tuple[int, int]:
+    def priced(self, programs: Sequence[Program], workgroups: int = 1) -> tuple[int, int]:
         """What programs cost that are executed one after another, and how many instructions a chip's listing has for them.
 
-        The second is 0 where none was counted, or no rate is known. Ways are ordered by both (`rank`).
+        The second is 0 where none was counted, or no rate is known. Ways are ordered by both (`rank`). The subgroups may be
+        those of a cluster of `workgroups`.
 
         >>> from layoutalg.conversion.program.steps import Address
         >>> way = Program(1, 32, 32, 1, 1, (0,), (Store((0,), Address()), Load((1,), Address())), (1,), 64)
@@ -159,16 +163,28 @@ class Cost:
         chain, found = self._listed(programs)
         if found is None:
             return sum(map(self._of, chain)), 0
-        parts = self._parts(chain, found)
+        parts = self._parts(chain, found)._replace(network=self._network(chain, workgroups))
         return parts.slots, round(parts.issued) if self.unit else 0
 
-    def parts(self, programs: Sequence[Program]) -> Parts | None:
+    def parts(self, programs: Sequence[Program], workgroups: int = 1) -> Parts | None:
         """What engine, ALUs and shared memory are busy for; None where no listing or no rate is known.
+
+        The subgroups may be those of a cluster of `workgroups`.
 
         >>> cost_of("generic").parts([Program(1, 1, 32, 1, 1, (0,), (), (0,))])
         """
         chain, found = self._listed(programs)
-        return None if found is None or not self.unit else self._parts(chain, found)
+        if found is None or not self.unit:
+            return None
+        return self._parts(chain, found)._replace(network=self._network(chain, workgroups))
+
+    def _network(self, chain: Sequence[Program], workgroups: int) -> float:
+        """What a cluster's other workgroups are reached for, in issue slots."""
+        count = whole_number(workgroups, "workgroups =", 1, error=ConversionError)
+        if count == 1:
+            return 0
+        reached = sum([reached_bytes(program, count) for program in chain])
+        return reached / CLUSTER_BYTES * self.unit
 
     def in_memory(self, programs: Sequence[Program]) -> int:
         """What the stores and loads of programs cost at least, however many instructions they are; 0 where no rate is known.

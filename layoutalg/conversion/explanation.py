@@ -20,11 +20,12 @@ from typing import TYPE_CHECKING
 
 from layoutalg.conversion.cost import cost_of
 from layoutalg.conversion.levels import changes
-from layoutalg.conversion.program.steps import BANKS, WORD, Load, Shuffle, Store
+from layoutalg.conversion.program.cluster_places import placement
+from layoutalg.conversion.program.steps import BANKS, WORD, Barrier, Load, Shuffle, Store
 from layoutalg.core.errors import SizeError
 from layoutalg.core.plurals import counted
 from layoutalg.hardware.chips import target_info
-from layoutalg.hardware.shared_memory import CYCLE_BYTES, rates
+from layoutalg.hardware.shared_memory import CLUSTER_BYTES, CYCLE_BYTES, rates
 from layoutalg.memory.machine_bits import Place, View, view
 
 if TYPE_CHECKING:
@@ -91,6 +92,7 @@ def _rows(plan: ConversionPlan) -> Iterator[tuple[str, str]]:
         yield "memory", f"{accesses}; {conflicts} ({BANKS} banks)"
         unit = " and ".join(dict.fromkeys(_UNITS[one.bits] for one in (stores[0], loads[0])))
         unit += "; x[i] is bit i of x" if "[" in str(stores[0].address) else ""
+        yield from _in_cluster(plan)
         yield "addresses", f"first store at {stores[0].address}, first load at {loads[0].address} ({unit})"
     try:
         bound = plan.lower_bound
@@ -119,9 +121,28 @@ def _rows(plan: ConversionPlan) -> Iterator[tuple[str, str]]:
             yield from _pressures(plan)
 
 
+def _in_cluster(plan: ConversionPlan) -> Iterator[tuple[str, str]]:
+    """Whose memory is reached in a cluster, and what that is emitted as."""
+    if plan.workgroups == 1:
+        return
+    found = [placement(program, plan.workgroups) for program in plan.programs if program.slm_bytes]
+    placed = [one for one in found if one is not None]
+    reaching = {one.reaching for one in placed} - {""}
+    both = "both" in reaching or len(reaching) > 1
+    what = "stores and loads reach" if both else f"{next(iter(reaching))} reach" if reaching else "nothing reaches"
+    size = counted(max(one.bytes for one in placed), "byte")
+    scopes = [step.scope for program in plan.programs for step in program.steps if isinstance(step, Barrier)]
+    waits = f"; {counted(scopes.count('cluster'), 'barrier')} of the cluster" if reaching else ""
+    yield "cluster", f"{plan.workgroups} workgroups, {size} in each; {what} the memory of others{waits}"
+    if target_info(plan.target).vendor == "nvidia":
+        yield "emitted", "pointers by mapa (shared::cluster), barrier.cluster.arrive and .wait, clusters along x"
+    else:
+        yield "emitted", f"not for {plan.target}, which has no instructions; expected sm_90"
+
+
 def _busy(plan: ConversionPlan, candidate: Candidate) -> list[str]:
     """How many instructions a way's listing has, and how long shared memory is busy; nothing where that is not known."""
-    found = cost_of(plan.target, plan.pressure).parts(candidate.programs)
+    found = cost_of(plan.target, plan.pressure).parts(candidate.programs, plan.workgroups)
     if found is None or not candidate.cost:
         return []
     texts = [counted(round(found.issued), "instruction")]
@@ -130,13 +151,18 @@ def _busy(plan: ConversionPlan, candidate: Candidate) -> list[str]:
     if found.cycles:
         cycles = f"{_cycles(found.cycles)} of {CYCLE_BYTES} bytes"
         texts.append(f"shared memory {counted(round(found.memory), 'slot')} ({cycles})")
+    if found.network:
+        rate = f"{CLUSTER_BYTES} bytes a clock to other workgroups, arXiv 2402.13499"
+        texts.append(f"the cluster's network {counted(round(found.network), 'slot')} ({rate})")
     return [", ".join(texts)]
 
 
 def _pressures(plan: ConversionPlan) -> Iterator[tuple[str, str]]:
     """What the chosen way costs in each regime, the rate behind it, and why a way with fewer instructions is not taken."""
     known, prices = rates(plan.target), cost_of(plan.target, plan.pressure)
-    listed = [(parts, one) for one in plan.candidates if (parts := prices.parts(one.programs)) is not None]
+    listed = [
+        (parts, one) for one in plan.candidates if (parts := prices.parts(one.programs, plan.workgroups)) is not None
+    ]
     if known is None or not listed or not plan.cost or not any(parts.cycles for parts, _ in listed):
         return
     costs = [f"{counted(slots, 'slot')} {_REGIMES[one]}" for one, slots in plan.pressures.items()]
@@ -146,6 +172,8 @@ def _pressures(plan: ConversionPlan) -> Iterator[tuple[str, str]]:
     fewest, one = min(((parts, one) for parts, one in listed), key=lambda found: round(found[0].issued))
     if round(fewest.issued) < round(listed[0][0].issued):
         busy = "shared memory" if fewest.memory >= fewest.alu else "the ALUs"
+        if fewest.network > max(fewest.memory, fewest.alu):
+            busy = "the cluster's network"
         taken = counted(one.cost, "slot")
         yield "shorter", f"{counted(round(fewest.issued), 'instruction')}, but {taken} of {busy}: {one.name}"
     fewest, one = min(listed, key=lambda found: found[0].slots)

@@ -32,7 +32,7 @@ from xdsl.utils.hints import isa
 
 from layoutalg.core.errors import LayoutError
 from layoutalg.core.limits import LAUNCH_GROUP as GROUP
-from layoutalg.core.limits import MOST_LIVE_BYTES, MOST_SHARED_BYTES, MOST_WORK_ITEMS, MOST_WORKGROUPS
+from layoutalg.core.limits import MOST_CLUSTER, MOST_LIVE_BYTES, MOST_SHARED_BYTES, MOST_WORK_ITEMS, MOST_WORKGROUPS
 from layoutalg.core.messages import shown
 from layoutalg.core.whole_numbers import listed, one_of, whole_number
 from layoutalg.hardware import target_info
@@ -79,7 +79,8 @@ class CompiledKernel:
     def machine(self, grid: tuple[int, int, int], first: int, count: int, repeats: int = 1) -> Machine:
         """The work-items of `count` workgroups from number `first` on."""
         known = self.compiling
-        return Machine(known.target, grid, known.block, known.lanes, first, count, known.level, repeats)
+        cluster = cluster_of(self.function, known.level)
+        return Machine(known.target, grid, known.block, known.lanes, first, count, known.level, repeats, cluster)
 
 
 @dataclass(frozen=True)
@@ -180,10 +181,15 @@ def run_on(
             compiled.function, f"the values of one workgroup take {held} bytes; at most {MOST_LIVE_BYTES} are simulated"
         )
     total = prod(sizes) * repeats
+    if sizes[0] % whole.cluster:
+        fail(compiled.function, f"{sizes[0]} workgroups along x are not whole clusters of {whole.cluster}")
     together = _together(total, prod(compiled.compiling.block), held)
     slm = shared_bytes(compiled.function, target_info(compiled.compiling.target).slm_bytes)
     together = max(1, min(together, MOST_SHARED_BYTES // max(1, slm)))
+    together = max(whole.cluster, together // whole.cluster * whole.cluster)
     parts = _stretches(_numbers_of(workgroups, total), together)
+    if any(one.start % whole.cluster or len(one) % whole.cluster for one in parts):
+        raise LayoutError(f"workgroups {shown(workgroups)}: expected whole clusters of {whole.cluster}")
     launched = LaunchMemory(memory, whole, tracked=_may_write(compiled.function, given))
     budget = budget or Budget()
     shared: dict[Any, Any] = {}
@@ -198,6 +204,7 @@ def run_on(
         try:
             own_values = [_of_group(value, first, machine.count) for value in given]
             compiled.step(run, [*own_values, *_attributions(compiled.function, run)])
+            own.end(run)
         except SimulationError as problem:
             if problem.finding is None or not problem.finding.rule.startswith("run.") or not carry_on:
                 raise
@@ -353,6 +360,31 @@ def _path(function: gpu.FuncOp) -> str:
     """The name with that of the `gpu.module` around it."""
     around = function.parent_op()
     return f"{around.sym_name.data}::{function.sym_name.data}" if isinstance(around, gpu.ModuleOp) else ""
+
+
+def cluster_of(function: gpu.FuncOp, level: Level) -> int:
+    """How many workgroups of a kernel, next to each other along x, are a cluster: 1 where it does not say.
+
+    Raises:
+        SimulationError: it says sizes of clusters that are not simulated.
+
+    >>> from layoutalg.gemm import plan_gemm
+    >>> from layoutalg.ir import read_module
+    >>> cluster_of(compile_kernel(read_module(plan_gemm(8, 32, 32).emit("lane"))).function, "lane")
+    1
+    """
+    written = function.known_cluster_size
+    if written is None:
+        return 1
+    x, *others = (int(size) for size in static_numbers(written))
+    if others != [1, 1] or not 1 <= x <= MOST_CLUSTER:
+        fail(
+            function,
+            f"known_cluster_size = {[x, *others]}: clusters of 1 to {MOST_CLUSTER} workgroups along x are simulated",
+        )
+    if x > 1 and level != "lane":
+        fail(function, "clusters of workgroups are simulated at lane level alone")
+    return x
 
 
 _NUMBERED = {"gpu.thread_id", "gpu.global_id", "gpu.subgroup_id", "gpu.num_subgroups", "gpu.block_dim", "func.call"}

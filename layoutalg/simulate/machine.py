@@ -117,6 +117,8 @@ class Machine:
     level: Level = "lane"
     repeats: int = 1
     """How often the grid is there: once for each set of arguments."""
+    cluster: int = 1
+    """How many workgroups, next to each other along x, reach each other's shared memory."""
 
     @property
     def subgroups(self) -> int:
@@ -139,6 +141,14 @@ class Machine:
         """The workgroups' numbers along x, y or z."""
         numbers = np.arange(self.first, self.first + self.count, dtype=np.int64).reshape(-1, 1, 1)
         return _digit(numbers if self.repeats == 1 else numbers % prod(self.grid), self.grid, dimension)
+
+    def cluster_ranks(self) -> Array:
+        """The workgroups' numbers in their clusters.
+
+        >>> Machine("sm_90", (8, 1, 1), (32, 1, 1), 32, 0, 8, cluster=4).cluster_ranks().ravel().tolist()
+        [0, 1, 2, 3, 0, 1, 2, 3]
+        """
+        return np.asarray(self.block_ids(0) % self.cluster)
 
     def thread_ids(self, dimension: int) -> Array:
         """The work-items' numbers along x, y or z of their workgroup."""

@@ -11,6 +11,7 @@ SUBJECTS = (
     "layoutalg.simulate.operations.arith",
     "layoutalg.simulate.operations.barriers",
     "layoutalg.simulate.operations.builtins",
+    "layoutalg.simulate.operations.clusters",
     "layoutalg.simulate.operations.control",
     "layoutalg.simulate.operations.dpas",
     "layoutalg.simulate.operations.exchange",

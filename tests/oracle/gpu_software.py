@@ -5,6 +5,7 @@ workgroup at once. Nothing of layoutalg is used. What an instruction does is wri
 
 - `shfl.sync`, `prmt`: PTX ISA, "Data Movement and Conversion Instructions".
 - `ldmatrix`, `stmatrix`: PTX ISA, "Warp Level Matrix Load Instruction: ldmatrix" and "Warp Level Matrix Store Instruction".
+- `mapa`, `barrier.cluster`, `%cluster_ctarank`: PTX ISA; the workgroups of a cluster are executed as one, in step.
 - `ds_read_b64_tr_b16`: AMD's CDNA 4 instruction set guide, 11.4; the map as in ROCm/rocm-systems PR 10175.
 - `v_permlane16_swap_b32`, `v_permlane32_swap_b32`: CDNA 4 instruction set guide.
 - DPP, `ds_bpermute_b32`, `ds_swizzle_b32`, `v_perm_b32`, `v_readlane_b32`, `v_mbcnt`: AMD's CDNA 3 instruction set guide.
@@ -29,6 +30,8 @@ Array = NDArray[Any]
 SOURCE, DESTINATION = 1 << 20, 1 << 40
 """The addresses of a kernel's two arrays in global memory."""
 
+_RANK = 1 << 32
+"""How far apart the memories of a cluster's workgroups are, in pointers that reach all of them (address space 7)."""
 _FUNCTION = re.compile(r"^define \w+ void @(\w+)\(i64 (%\w+), i64 (%\w+)\).*?\{\n(.*?)^\}", re.M | re.S)
 _SHARED = re.compile(r"^@(\w+) = .*addrspace\(3\) global \[(\d+) x i(\d+)\]", re.M)
 _TYPE = re.compile(r"(?:<(\d+) x )?(i\d+|ptr)")
@@ -38,7 +41,7 @@ _ATTRIBUTES = re.compile(r"(?:noundef|signext|zeroext|range\([^)]*\)) ")
 
 @dataclass
 class Workgroup:
-    """One workgroup while it runs: its number, memory, values, and which work-items execute."""
+    """One workgroup while it runs, or `cluster` at once: number, memory, values, and which work-items execute."""
 
     number: int
     width: int
@@ -47,10 +50,21 @@ class Workgroup:
     shared: Array
     active: Array
     values: dict[str, Array] = field(default_factory=dict[str, Array])
+    cluster: int = 1
 
     @property
     def items(self) -> int:
         return len(self.active)
+
+    @property
+    def rank(self) -> Array:
+        """The number of each work-item's workgroup in the cluster."""
+        return np.arange(self.items) // (self.items // self.cluster)
+
+    @property
+    def own(self) -> Array:
+        """Where the shared memory of each work-item's workgroup begins."""
+        return self.rank * (len(self.shared) // self.cluster)
 
     @property
     def lane(self) -> Array:
@@ -62,9 +76,12 @@ class Workgroup:
         return value[np.arange(self.items) - self.lane + lane]
 
     def bytes_at(self, space: int, addresses: Array) -> tuple[Array, Array]:
-        """The array in which addresses lie, and where in it."""
-        if space == 3:
-            found, at = self.shared, addresses.astype(np.int64)
+        """The array in which addresses lie (of the active work-items), and where in it."""
+        if space in (3, 7):
+            size, at = len(self.shared) // self.cluster, addresses.astype(np.int64)
+            rank, at = (self.rank[self.active][:, None], at) if space == 3 else np.divmod(at, _RANK)
+            assert ((at >= 0) & (at < size)).all(), "an address outside the workgroup's shared memory"
+            found, at = self.shared, rank * size + at
         else:
             start = SOURCE if int(addresses.min()) < DESTINATION else DESTINATION
             found, at = self.memory[start], addresses.astype(np.int64) - start
@@ -72,8 +89,13 @@ class Workgroup:
         return found, at
 
 
-def run_kernel(ir: str, name: str, fragments: Array, made: tuple[int, ...], items: int, width: int) -> Array:
-    """What a kernel makes of fragments `[workgroup, subgroup, lane, register]`: an array of the shape `made`."""
+def run_kernel(
+    ir: str, name: str, fragments: Array, made: tuple[int, ...], items: int, width: int, cluster: int = 1
+) -> Array:
+    """What a kernel makes of fragments `[workgroup, subgroup, lane, register]`: an array of the shape `made`.
+
+    With clusters of several workgroups they are `[cluster, subgroup, lane, register]`, and items those of a cluster.
+    """
     _, source, destination, body = next(one for one in _functions(ir) if one[0] == name)
     sizes = [int(count) * int(bits) // 8 for shared, count, bits in _SHARED.findall(ir) if shared == f"{name}_slm"]
     given = np.ascontiguousarray(fragments).view(np.uint8).reshape(-1)
@@ -83,8 +105,9 @@ def run_kernel(ir: str, name: str, fragments: Array, made: tuple[int, ...], item
             number,
             width,
             {SOURCE: given, DESTINATION: result},
-            np.full(sum(sizes), 0xA5, np.uint8),
+            np.full(sum(sizes) * cluster, 0xA5, np.uint8),
             np.ones(items, bool),
+            cluster=cluster,
         )
         for argument, address in ((source, SOURCE), (destination, DESTINATION)):
             group.values[argument] = np.full(items, address, np.uint64)
@@ -317,6 +340,12 @@ def _call(rest: str, group: Workgroup) -> Array | None:
         return _transposed_among_16(found[2], group)
     if (rows := re.fullmatch(r"llvm\.amdgcn\.permlane(16|32)\.swap", found[1])) is not None:
         return _swapped_rows(int(rows[1]), found[2], group)
+    if found[1] == "llvm.nvvm.mapa.shared.cluster":
+        pointer, _, rank = found[2].partition(", ")
+        ranks = _value(rank.rpartition(" ")[2], "i32", group).astype(np.int64)
+        assert (ranks < group.cluster).all(), "a workgroup that the cluster does not have"
+        own = _value(_ATTRIBUTES.sub("", pointer).rpartition(" ")[2], "ptr", group)
+        return own + ranks.astype(np.uint64) * np.uint64(_RANK)
     name, listed = found[1], _ATTRIBUTES.sub("", found[2])
     operands = [_value(one.split(" ")[1], one.split(" ")[0], group) for one in listed.split(", ")] if listed else []
     if "barrier" in name or name == "llvm.nvvm.bar.warp.sync":
@@ -326,8 +355,8 @@ def _call(rest: str, group: Workgroup) -> Array | None:
 
 
 def _pointed(text: str, group: Workgroup) -> Array:
-    """The bytes of shared memory that an operand points to."""
-    return _value(_ATTRIBUTES.sub("", text).rpartition(" ")[2], "ptr", group).astype(np.int64)
+    """The bytes of shared memory that an operand points to, in the own workgroup."""
+    return group.own + _value(_ATTRIBUTES.sub("", text).rpartition(" ")[2], "ptr", group).astype(np.int64)
 
 
 def _matrices(load: bool, count: int, transposed: bool, listed: str, group: Workgroup) -> Array | None:
@@ -462,8 +491,9 @@ def _own(group: Workgroup, numbers: Array) -> Array:
 
 
 _INTRINSICS: dict[str, Callable[..., Array]] = {
-    "nvvm.read.ptx.sreg.ctaid.x": lambda group: _own(group, np.array(group.number)),
-    "nvvm.read.ptx.sreg.tid.x": lambda group: np.arange(group.items),
+    "nvvm.read.ptx.sreg.ctaid.x": lambda group: group.number * group.cluster + group.rank,
+    "nvvm.read.ptx.sreg.tid.x": lambda group: np.arange(group.items) % (group.items // group.cluster),
+    "nvvm.read.ptx.sreg.cluster.ctarank": lambda group: group.rank,
     "nvvm.read.ptx.sreg.laneid": lambda group: group.lane,
     "nvvm.shfl.sync.bfly.i32": lambda *operands: _shfl(*operands, butterfly=True),
     "nvvm.shfl.sync.idx.i32": lambda *operands: _shfl(*operands, butterfly=False),

@@ -26,9 +26,12 @@ _SHARED_IN_ORDER = 0x108
 
 
 def write_barrier(indices: Indices, scope: str, *, calls: bool) -> None:
-    """Write the barrier of a "subgroup" or of the "workgroup"; `calls`: a function may be called, and is declared."""
+    """Write the barrier of a "subgroup", "workgroup" or "cluster"; `calls`: a function may be called, and is declared."""
     writer = indices.writer
     match (scope, indices.vendor):
+        case ("cluster", "nvidia"):
+            for half in ("arrive", "wait"):  # release, and acquire
+                writer.do(f'llvm.call_intrinsic "llvm.nvvm.barrier.cluster.{half}.aligned"() : () -> ()')
         case ("subgroup", "nvidia"):
             everyone = indices.constant(0xFFFFFFFF)
             writer.do('llvm.call_intrinsic "llvm.nvvm.bar.warp.sync"(%s) : (i32) -> ()', (everyone,))

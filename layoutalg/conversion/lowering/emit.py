@@ -58,12 +58,14 @@ from collections.abc import Sequence
 from itertools import pairwise
 from math import gcd
 
+from layoutalg.conversion.levels import check_level
 from layoutalg.conversion.lowering.barriers import CONTROL_BARRIER
 from layoutalg.conversion.lowering.fragment_vectors import cast, vector_sizes
 from layoutalg.conversion.lowering.indices import FIXED_WIDTH, Indices, named
 from layoutalg.conversion.lowering.operations import write_chain
 from layoutalg.conversion.lowering.shared_memory import ALIGNMENT, SHARED, declared_blocks, shared_bytes, shared_type
 from layoutalg.conversion.lowering.writer import Value, Writer, typed
+from layoutalg.conversion.program.cluster_places import cluster_bytes, in_cluster
 from layoutalg.conversion.program.liveness import liveness_of_chain
 from layoutalg.conversion.program.program import Program
 from layoutalg.core.elements import element_bits
@@ -88,6 +90,7 @@ def emit_function(
     name: str = "convert",
     target: str = "generic",
     llvm: int = DEFAULT_LLVM,
+    workgroups: int = 1,
 ) -> str:
     """A function from one work-item's source fragment to its destination fragment, in a module of its own.
 
@@ -97,21 +100,21 @@ def emit_function(
     Several programs are executed one after another, each on the fragments that the one before makes.
 
     For AMD's and NVIDIA's chips the number of the subgroup is that of the work-item along x, divided by the lanes. `llvm` is
-    the version of LLVM that reads it.
+    the version of LLVM that reads it. The subgroups are those of a cluster of `workgroups`, one after another.
 
     Raises `ConversionError` for an element type of another size than the program's, for programs that do not fit together,
-    a name that is not an identifier, or lanes that the target's warps, wavefronts or subgroups do not have; `LayoutError` for
-    a version that is not known.
+    a name that is not an identifier, workgroups that do not reach each other's memory on the target, or lanes that the
+    target's warps, wavefronts or subgroups do not have; `LayoutError` for a version that is not known.
 
     >>> swap = Program(1, 16, 16, 6, 2, pack=(0, 1), steps=(), unpack=(1, 0))
     >>> print(emit_function(swap, "bf16", "swap").splitlines()[2].strip().partition(" attributes")[0])
     gpu.func @swap(%source: vector<4xi16>, %source_1: vector<2xi16>) -> (vector<2xi16>)
     """
-    chain, cell = _checked(programs, element, name, target)
+    chain, cell = _checked(programs, element, name, target, workgroups)
     kind = element if element in _FLOATS else cell
     takes, gives = vector_sizes(chain[0].source_registers), vector_sizes(chain[-1].registers)
     writer = Writer([Value(kind, _size(size), "source") for size in takes])
-    indices = Indices(writer, chain[0].subgroups, chain[0].lanes, target, llvm)
+    indices = Indices(writer, chain[0].subgroups, chain[0].lanes, target, llvm, workgroups)
     source = [cast(indices, argument, cell) for argument in writer.arguments]
     pieces = write_chain(chain, _shared(chain, indices, name), indices, source, gives, calls=True)
     results = [cast(indices, piece, kind) for piece in pieces]
@@ -126,12 +129,14 @@ def emit_kernel(
     name: str = "convert",
     target: str = "generic",
     llvm: int = DEFAULT_LLVM,
+    workgroups: int = 1,
 ) -> str:
     """A kernel that converts a fragment for each work-item, from one array in global memory to another.
 
-    `llvm` is the version of LLVM that reads it.
+    `llvm` is the version of LLVM that reads it. The subgroups are those of a cluster of `workgroups` along x, one after
+    another; a grid is whole clusters.
 
-    Its arguments are two addresses (i64), multiples of 64. A workgroup is `subgroups * lanes` work-items along x; the
+    Its arguments are two addresses (i64), multiples of 64. A workgroup is its subgroups' work-items along x; the
     fragments lie one after another in the order [workgroup, subgroup, lane, register]. For LLVM 22 and 23 they go to and
     from Intel's GPUs by XeGPU's messages of several elements for each lane; LLVM 24 has none, and takes loads of vectors.
 
@@ -143,11 +148,11 @@ def emit_kernel(
     gpu.func @swap(%source: i64, %destination: i64) kernel
     """
     chunked = rules(llvm).chunked_messages
-    chain, cell = _checked(programs, element, name, target)
+    chain, cell = _checked(programs, element, name, target, workgroups)
     source, destination = Value("i64", name="source"), Value("i64", name="destination")
     writer = Writer([source, destination])
-    indices = Indices(writer, chain[0].subgroups, chain[0].lanes, target, llvm)
-    workgroup = chain[0].subgroups * chain[0].lanes
+    indices = Indices(writer, chain[0].subgroups, chain[0].lanes, target, llvm, workgroups)
+    workgroup = chain[0].subgroups // workgroups * chain[0].lanes
     if workgroup % indices.width:
         raise ConversionError(
             f"a workgroup of {workgroup} work-items on {target}: expected a multiple of the {indices.width} that execute "
@@ -164,8 +169,10 @@ def emit_kernel(
     for place, piece in zip(memory.places(destination, gives), pieces, strict=True):
         memory.store(piece, place)
     writer.do("gpu.return")
-    sizes = f"known_block_size = array<i32: {workgroup}, 1, 1>"
-    return _written(chain, name, indices, f" kernel{_attributes(chain, indices, sizes)}")
+    sizes = [f"known_block_size = array<i32: {workgroup}, 1, 1>"]
+    if workgroups > 1:
+        sizes.append(f"known_cluster_size = array<i32: {workgroups}, 1, 1>")
+    return _written(chain, name, indices, f" kernel{_attributes(chain, indices, *sizes)}")
 
 
 class _Messages:
@@ -252,7 +259,7 @@ class _FarPointers(_Pointers):
 
 
 def _checked(
-    programs: Program | Sequence[Program], element: str, name: str, target: str
+    programs: Program | Sequence[Program], element: str, name: str, target: str, workgroups: int
 ) -> tuple[tuple[Program, ...], str]:
     """The programs and the integer type of an element's size, if everything fits together."""
     chain = (programs,) if isinstance(programs, Program) else tuple(programs)
@@ -284,9 +291,11 @@ def _checked(
     chip = target_info(target)
     lanes = chain[0].lanes
     if chip.vendor in FIXED_WIDTH and chip.subgroup_size % lanes:
+        whole = lanes % chip.subgroup_size == 0
+        instead = f"machine=Machine(lanes={chip.subgroup_size})" if whole else "layouts that say as many"
         raise ConversionError(
-            f"subgroups of {counted(lanes, 'lane')} on {chip}: expected {chip.subgroup_size}, or a part of them; "
-            "plan with machine=Machine(lanes=...)"
+            f"subgroups of {counted(lanes, 'lane')} on {chip}: expected {chip.subgroup_size}, or a part of them that divides "
+            f"it; plan with {instead}"
         )
     if chip.asked_sizes and lanes not in chip.asked_sizes:
         sizes = [str(size) for size in chip.asked_sizes]
@@ -294,7 +303,16 @@ def _checked(
             f"subgroups of {counted(lanes, 'lane')} on {chip}: a kernel may ask for {', '.join(sizes[:-1])} or {sizes[-1]}; "
             + _other_lanes(lanes, chip.asked_sizes)
         )
-    return chain, f"i{bits}"
+    alone = type(workgroups) is int and workgroups == 1
+    check_level("workgroup" if alone else "cluster", workgroups, chain[0].subgroups, target)
+    if workgroups > 1 and chip.vendor != "nvidia":
+        raise ConversionError(
+            f"a cluster of workgroups on {chip}: NVIDIA's chips have instructions for it; plan with target='sm_90'"
+        )
+    placed = in_cluster(chain, workgroups) if workgroups > 1 else chain
+    if placed is None:
+        raise ConversionError("a program moves matrices in the memory of other workgroups: expected them in its own")
+    return placed, f"i{bits}"
 
 
 def _other_lanes(lanes: int, sizes: Sequence[int]) -> str:
@@ -348,8 +366,9 @@ def _declared(chain: Sequence[Program], indices: Indices, name: str) -> list[str
         return []
     if indices.vendor in FIXED_WIDTH:
         of_memory = f"addr_space = {SHARED} : i32, alignment = {ALIGNMENT} : i64"
+        size = cluster_bytes(chain, indices.workgroups) if indices.workgroups > 1 else shared_bytes(chain)
         return [
-            f'    "llvm.mlir.global"() <{{{of_memory}, global_type = !llvm.array<{shared_bytes(chain)} x i8>, '
+            f'    "llvm.mlir.global"() <{{{of_memory}, global_type = !llvm.array<{size} x i8>, '
             f'linkage = #llvm.linkage<internal>, sym_name = "{_shared_name(name)}", unnamed_addr = 0 : i64, '
             "visibility_ = 0 : i64}> ({}) : () -> ()"
         ]

@@ -144,9 +144,17 @@ class Indices:
     """
 
     def __init__(
-        self, writer: Writer, subgroups: int, lanes: int, chip: str = "generic", llvm: int = DEFAULT_LLVM
+        self,
+        writer: Writer,
+        subgroups: int,
+        lanes: int,
+        chip: str = "generic",
+        llvm: int = DEFAULT_LLVM,
+        workgroups: int = 1,
     ) -> None:
         self.writer = writer
+        self.workgroups = workgroups
+        """The workgroups of a cluster, whose subgroups are counted one after another."""
         self.counts = {"sg": subgroups, "lane": lanes}
         self.vendor = target_info(chip).vendor
         self.width = target_info(chip).subgroup_size if self.vendor in FIXED_WIDTH else lanes
@@ -203,13 +211,27 @@ class Indices:
             if axis == "lane":
                 found = self._executing()
                 return found if self.width == self.counts["lane"] else self._masked(found, self.counts["lane"] - 1)
+            if axis == "thread" and self.workgroups > 1:
+                first = self._multiplied(self.number("workgroup"), self._items())
+                return self.binary("addi", first, self._thread())
             if axis == "thread":
-                return self._as_i32(self.writer.value("gpu.thread_id x", (), "index"))
+                return self._thread()
+            if axis == "workgroup":  # its number in the cluster
+                form = 'llvm.call_intrinsic "llvm.nvvm.read.ptx.sreg.cluster.ctarank"() : () -> i32'
+                return self.writer.value(form, (), "i32")
             if self.vendor in FIXED_WIDTH:
                 return self._divided(self.number("thread"), self.counts["lane"])
             return self._as_i32(self.writer.value("gpu.subgroup_id : index", (), "index"))
 
         return self._once(axis, lambda: named("subgroup" if axis == "sg" else axis, make()))
+
+    def _thread(self) -> Value:
+        """The number of this work-item in its workgroup."""
+        return self._once("own thread", lambda: self._as_i32(self.writer.value("gpu.thread_id x", (), "index")))
+
+    def _items(self) -> int:
+        """The work-items of a workgroup."""
+        return self.counts["sg"] // self.workgroups * self.counts["lane"]
 
     def _count(self, axis: str) -> int:
         return self.counts["sg"] * self.counts["lane"] if axis == "thread" else self.counts[axis]
@@ -244,6 +266,9 @@ class Indices:
 
         def make() -> Value:
             workgroup = self._as_i32(self.writer.value("gpu.block_id x", (), "index"))
+            if self.workgroups > 1:
+                first = self._multiplied(workgroup, self._items())
+                return named("item", self.binary("addi", first, self._thread()))
             row = self.binary("addi", self._multiplied(workgroup, self.counts["sg"]), self.number("sg"))
             return named("item", self.binary("addi", self._multiplied(row, self.counts["lane"]), self.number("lane")))
 

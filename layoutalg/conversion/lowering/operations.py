@@ -19,6 +19,7 @@ from contextlib import nullcontext
 from itertools import groupby
 
 from layoutalg.conversion.lowering.barriers import write_barrier
+from layoutalg.conversion.lowering.cluster_memory import ClusterPointers
 from layoutalg.conversion.lowering.fragment_vectors import (
     bitcast,
     element_at,
@@ -76,13 +77,21 @@ def write_chain(
     if shared is not None:
         memory = Views(indices, shared, chain) if shared.kind.startswith("memref") else Pointers(indices, shared)
     for program, needed in zip(chain, liveness_of_chain(chain), strict=True):
-        if program.slm_bytes and used:
+        if indices.workgroups > 1 and shared is not None and program.slm_bytes:
+            memory = ClusterPointers(indices, shared, program)
+        if program.slm_bytes and used and not _meets(program):
             write_barrier(indices, "workgroup", calls=calls)  # before what others may still load is written over
         used = used or program.slm_bytes > 0
         body = _Body(program, needed, memory if program.slm_bytes else None, indices, pieces, calls)
         last = program is chain[-1]
         pieces = body.results(sizes if last else vector_sizes(program.registers), last=last)
     return pieces
+
+
+def _meets(program: Program) -> bool:
+    """Whether all workgroups of a cluster wait for each other before the program uses memory."""
+    before = next((step for step in program.steps if isinstance(step, (Store, Load, Barrier))), None)
+    return before == Barrier("cluster")
 
 
 class _Body:

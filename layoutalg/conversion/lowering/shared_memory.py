@@ -35,10 +35,12 @@ from layoutalg.core.errors import ConversionError
 __all__ = [
     "ALIGNMENT",
     "SHARED",
+    "WIDEST",
     "Memory",
     "Place",
     "Pointers",
     "Views",
+    "alignment_of",
     "declared_blocks",
     "shared_bytes",
     "shared_type",
@@ -53,7 +55,7 @@ _OF_BLOCKS = "{convergent, no_unwind, will_return}"
 _ENDINGS = {8: "_b", 16: "_h", 32: ""}
 _BLOCKS = {(1 << i, bits) for bits, most in ((8, 5), (16, 5), (32, 4)) for i in range(most)}
 """How many places of how many bits a block message moves for each lane: the names that libigc has."""
-_WIDEST = 16
+WIDEST = 16
 """The bytes that a lane moves at once, at most."""
 
 
@@ -143,7 +145,7 @@ def declared_blocks(chain: Sequence[Program]) -> list[str]:
     return list(found)
 
 
-def _multiple(address: Address, start: int, size_of: int) -> int:
+def alignment_of(address: Address, start: int, size_of: int) -> int:
     """The bytes to which an access is aligned, whatever the lane."""
     found = ALIGNMENT // size_of | address.base | start
     for term in (*address.lane, *address.sg) if address.xor else [stride for *_, stride in address.factors]:
@@ -178,7 +180,7 @@ class Views:
         start = 0
         for size in vector_sizes(count) if vectors else [1] * count:
             place = first if start == 0 else self.indices.binary("addi", first, self.indices.constant(start))
-            found.append(Place(self.indices.as_index(place), start, size, _multiple(address, start, bits // 8)))
+            found.append(Place(self.indices.as_index(place), start, size, alignment_of(address, start, bits // 8)))
             start += size
         return found
 
@@ -256,7 +258,7 @@ class Pointers:
         found: list[Place] = []
         start = 0
         while start < count:
-            aligned = min(_multiple(address, start, size_of), _WIDEST)
+            aligned = min(alignment_of(address, start, size_of), WIDEST)
             size = 1 << min(aligned // size_of, count - start).bit_length() - 1 if vectors else 1
             found.append(Place(self._beyond(moving, base + start * size_of), start, size, aligned))
             start += size
@@ -264,11 +266,11 @@ class Pointers:
 
     def write(self, value: Value, place: Place, bits: int) -> None:
         """Store a vector, or one integer."""
-        self.writer.do(f"llvm.store %s, %s : {value.kind}, {_POINTER}", (value, place.at))
+        self.writer.do(f"llvm.store %s, %s : {value.kind}, {place.at.kind}", (value, place.at))
 
     def read(self, place: Place, bits: int) -> Value:
         """Load a vector, or one integer."""
-        form = f"llvm.load %s : {_POINTER} -> {typed(place.size, f'i{bits}')}"
+        form = f"llvm.load %s : {place.at.kind} -> {typed(place.size, f'i{bits}')}"
         return self.writer.value(form, (place.at,), f"i{bits}", None if place.size == 1 else place.size)
 
     def read_matrices(self, step: Load) -> list[Value]:

@@ -32,9 +32,10 @@ from layoutalg.core.limits import MEMORY_SPAN as SPAN
 from layoutalg.simulate.machine import Machine, Run, fail
 from layoutalg.simulate.memory.atomics import combined
 from layoutalg.simulate.memory.buffers import Buffer, Memory, full
+from layoutalg.simulate.memory.clusters import RANK_BYTES
 from layoutalg.simulate.memory.named import NamedBarriers
 from layoutalg.simulate.memory.races import Races
-from layoutalg.simulate.memory.regions import Regions
+from layoutalg.simulate.memory.regions import CLUSTER, Regions
 from layoutalg.simulate.memory.stamps import Stamps
 
 __all__ = ["LaunchMemory"]
@@ -251,6 +252,52 @@ class LaunchMemory(Regions):
                 )
         self.races.meet()
 
+    def arrive_in_clusters(self, run: Run, op: Operation) -> None:
+        """All work-items of a cluster arrive at its barrier, and go on; where some are elsewhere, the others wait forever.
+
+        >>> from xdsl.dialects.test import TestOp
+        >>> machine = Machine("sm_90", (2, 1, 1), (32, 1, 1), 32, 0, 2, cluster=2)
+        >>> memory = LaunchMemory(Memory(), machine)
+        >>> run = Run(machine, memory)
+        >>> memory.arrive_in_clusters(run, TestOp())
+        >>> memory.wait_in_clusters(run, TestOp())
+        >>> memory.races.clusters.met.tolist(), run.findings
+        ([2, 2], [])
+        """
+        clusters = self.races.clusters
+        if clusters is None:
+            return self.barrier(run, op)  # a workgroup alone is a cluster of one
+        if clusters.waiting:
+            fail(op, "arrives at the barrier of the cluster again, and has not waited for it", "run.deadlock")
+        if run.active is not None and not np.broadcast_to(run.active, run.machine.items).all():
+            problem = "some work-items of a cluster arrive at its barrier, and others do not come"
+            run.report(op, "run.divergent_barrier", problem)
+        return self.races.arrive_in_clusters(clusters)
+
+    def wait_in_clusters(self, run: Run, op: Operation) -> None:
+        """All work-items of a cluster wait until all have arrived."""
+        clusters = self.races.clusters
+        if clusters is None:
+            return
+        if not clusters.waiting:
+            fail(op, "waits for a barrier of the cluster at which nobody arrived", "run.deadlock")
+        self.races.wait_in_clusters(clusters)
+
+    def end(self, run: Run) -> None:
+        """The workgroups end: none may reach the memory of another one that may have ended before.
+
+        >>> machine = Machine("sm_90", (2, 1, 1), (32, 1, 1), 32, 0, 2, cluster=2)
+        >>> LaunchMemory(Memory(), machine).end(Run(machine, None))
+        """
+        late = None if self.races.clusters is None else self.races.clusters.late()
+        if late is not None:
+            run.report(
+                late.operation,
+                "run.ended",
+                f"workgroup {late.by} reaches the shared memory of workgroup {late.owner}, which may have ended: no barrier "
+                "of the cluster behind",
+            )
+
     def _item(self, run: Run, group: int, number: int) -> str:
         subgroup, lane = divmod(number, run.machine.items[2])
         return self.stamps.who(int(self.races.stamp(run, group, subgroup, lane)))
@@ -272,7 +319,7 @@ class LaunchMemory(Regions):
                 return []
             index = int(addresses.reshape(-1)[0]) // SPAN
             buffer = self.buffer_at(index)
-            if buffer is not None:
+            if buffer is not None and index < CLUSTER:
                 offsets = addresses - index * SPAN
                 if int(offsets.min()) >= 0 and int(offsets.max()) + size <= buffer.size:
                     return [(buffer, None, self._places(run, op, buffer, offsets, size, None))]
@@ -289,6 +336,9 @@ class LaunchMemory(Regions):
         for index in np.unique(spans[here]).tolist():
             buffer, inside = self.buffer_at(index), here & (spans == index)
             offsets = addresses - index * SPAN
+            ranks = None
+            if index >= CLUSTER:
+                ranks, offsets = np.divmod(offsets, RANK_BYTES)
             wrong = inside if buffer is None else inside & (offsets + size > buffer.size)
             if wrong.any():
                 chosen = addresses[wrong]
@@ -302,8 +352,30 @@ class LaunchMemory(Regions):
                 elif buffer.space == "private":
                     inside = np.broadcast_to(inside, (*run.machine.items, *inside.shape[3:]))
                 offsets = np.broadcast_to(offsets, inside.shape)
-                found.append((buffer, inside, self._places(run, op, buffer, offsets, size, inside)))
+                places = self._places(run, op, buffer, offsets, size, inside)
+                if ranks is not None:
+                    places = places + self._reached(run, op, np.broadcast_to(ranks, inside.shape), inside) * (
+                        buffer.size // size
+                    )
+                found.append((buffer, inside, places))
         return found
+
+    def _reached(self, run: Run, op: Operation, ranks: Array, here: Array) -> Array:
+        """How many workgroups further the memory is that an access reaches in its cluster."""
+        clusters = self.races.clusters
+        assert clusters is not None
+        count = run.machine.count
+        groups = np.broadcast_to(np.arange(count).reshape(-1, *(1,) * (here.ndim - 1)), here.shape)[here]
+        owners = groups - groups % clusters.size + ranks[here]
+        early = clusters.reach(op, groups, owners, self.races.own.max(1))
+        if early is not None:
+            run.report(
+                op,
+                "run.not_started",
+                f"workgroup {early.by} reaches the shared memory of workgroup {early.owner}, which may not have started: "
+                "no barrier of the cluster before",
+            )
+        return owners - groups
 
     def _places(self, run: Run, op: Operation, buffer: Buffer, offsets: Array, size: int, here: Array | None) -> Array:
         chosen = offsets if here is None else offsets[here]

@@ -37,6 +37,7 @@ from xdsl.ir import Operation
 from layoutalg.ir.places import line_of
 from layoutalg.simulate.machine import Machine, Run
 from layoutalg.simulate.memory.buffers import Buffer
+from layoutalg.simulate.memory.clusters import Clusters
 from layoutalg.simulate.memory.stamps import Stamps
 
 __all__ = ["Races"]
@@ -70,6 +71,7 @@ class Races:
         self.own = np.ones((machine.count, machine.items[1]), np.int64)
         self.seen = np.zeros((machine.count, machine.items[1], machine.items[1]), np.int64)
         self.named = False
+        self.clusters = Clusters(machine) if machine.cluster > 1 else None
         # Stamps of global memory are read by other groups of workgroups: the numbers are the launch's.
         self.operations, self._numbers = stamps.operations, stamps.numbers
         self._mine: dict[tuple[object, ...], Array] = {}
@@ -115,6 +117,18 @@ class Races:
         self.named = True
         self.seen[group, subgroup] = np.maximum(self.seen[group, subgroup], known)
 
+    def arrive_in_clusters(self, clusters: Clusters) -> None:
+        """All workgroups arrive at a barrier of their cluster, and go on."""
+        done, everyone = self.own.copy(), np.arange(len(self.clock))
+        self.clock = clusters.together(self.clock)
+        self._tick(everyone)
+        self.own[:] = self.clock[:, None]
+        clusters.arrive(done, self.clock)
+
+    def wait_in_clusters(self, clusters: Clusters) -> None:
+        """All workgroups have waited for their cluster: what was before they arrived is ordered before what comes."""
+        self.seen = np.maximum(self.seen, clusters.wait()[:, None, :])
+
     def _tick(self, groups: Array) -> None:
         self._mine.clear()
         self.clock[groups] += 1
@@ -135,7 +149,7 @@ class Races:
         mine = self._stamps(run, op, where, here, together)
         last = shadow.writes[where]
         if last.any():
-            other = self._conflicts(last, mine) & ((last & self.stamps.changed) != 0)
+            other = self._conflicts(buffer, last, mine) & ((last & self.stamps.changed) != 0)
             other &= ~self.stamps.among(mine, last) | ((last & self.stamps.atomic) != 0)
             if other.any():
                 self._report(run, op, "read", buffer, where, last, mine, other)
@@ -164,7 +178,7 @@ class Races:
             changed |= buffer.holds(size)[places] == 0
         each = changed if where.ndim == places.ndim else changed[..., None]
         stamp = mine | np.where(each, self.stamps.changed, 0)
-        conflicts = self._conflicts(last, mine) & each if last.any() else None
+        conflicts = self._conflicts(buffer, last, mine) & each if last.any() else None
         if conflicts is not None:
             stamp = self._kept(last, stamp, each)
         elements[places] = bits
@@ -175,7 +189,7 @@ class Races:
             self._report(run, op, "differ", buffer, where, last, mine, conflicts)
         if shadow.reads is not None:
             readers = shadow.reads[where]
-            other = self._conflicts(readers, mine) & each
+            other = self._conflicts(buffer, readers, mine) & each
             if other.any():
                 self._report(run, op, "write", buffer, where, readers, mine, other)
         self._note(shadow.writes, where, stamp, merge=False)
@@ -188,12 +202,12 @@ class Races:
         mine = self._stamps(run, op, where, here, False)
         last = shadow.writes[where]
         plain = (last & self.stamps.atomic) == 0
-        other = self._conflicts(last, mine) & plain & ((last & self.stamps.changed) != 0)
+        other = self._conflicts(buffer, last, mine) & plain & ((last & self.stamps.changed) != 0)
         if other.any():
             self._report(run, op, "differ", buffer, where, last, mine, other)
         if shadow.reads is not None:
             readers = shadow.reads[where]
-            other = self._conflicts(readers, mine)
+            other = self._conflicts(buffer, readers, mine)
             if other.any():
                 self._report(run, op, "write", buffer, where, readers, mine, other)
         stamp = mine | (self.stamps.changed | self.stamps.atomic)
@@ -203,6 +217,8 @@ class Races:
 
     def _stamps(self, run: Run, op: Operation, where: Array, here: Array | None, together: bool) -> Array:
         """The stamp of everyone who accesses, in the shape of `where`."""
+        if self.clusters is not None and self.clusters.waiting:
+            self.named = True  # between arriving and waiting, what was before is ordered for some alone
         number = self._numbers.get(op)
         if number is None:
             number = self._numbers[op] = len(self.operations)
@@ -239,11 +255,15 @@ class Races:
             lane = np.full((1, 1, 1), stamps.any_lane)
         return np.asarray(stamps.pack(group, epoch, subgroup, lane), np.int64)
 
-    def _conflicts(self, last: Array, mine: Array) -> Array:
+    def _conflicts(self, buffer: Buffer, last: Array, mine: Array) -> Array:
         """Where the last access and this one are not ordered, and not of one work-item."""
         stamps = self.stamps
         same = stamps.same_workgroup(last, mine)
         apart = (last != 0) & ~same
+        if self.clusters is not None and apart.any():
+            its, own, shared = stamps.workgroup(last), stamps.workgroup(mine), buffer.space == "shared"
+            group = own - self.clusters.first
+            apart &= ~self.clusters.ordered(stamps.epoch(last), its, own, group, shared=shared)
         if not self.named:
             recent = same & (stamps.epoch(last) == stamps.epoch(mine))
         else:
@@ -301,6 +321,10 @@ class Races:
         inside = bool(self.stamps.same_workgroup(np.int64(last), np.int64(mine)))
         if inside:
             return "run.race", "with no barrier between"
+        if self.clusters is not None:
+            groups = [int(self.stamps.workgroup(one)) for one in (last, mine)]
+            if len({group // self.clusters.size for group in groups if group != self.stamps.any_workgroup}) < 2:
+                return "run.race", "with no barrier of the cluster between"
         return "run.other_workgroup", f"in the same {'scf.parallel' if self.stamps.alone == 'iteration' else 'launch'}"
 
     def _report(

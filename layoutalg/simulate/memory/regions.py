@@ -23,12 +23,13 @@ from layoutalg.core.limits import MOST_PRIVATE_BYTES
 from layoutalg.hardware import target_info
 from layoutalg.simulate.machine import Run, fail
 from layoutalg.simulate.memory.buffers import Buffer, Memory
+from layoutalg.simulate.memory.clusters import RANK_BYTES
 
 __all__ = ["Regions"]
 
 Array = NDArray[Any]
-SHARED, PRIVATE, CONSTANT = 1 << 20, 2 << 20, 3 << 20
-"""Where the addresses of shared memory, of private memory and of constants begin, in spans."""
+SHARED, PRIVATE, CONSTANT, CLUSTER = 1 << 20, 2 << 20, 3 << 20, 4 << 20
+"""Where the addresses of shared memory, of private memory, of constants, and of shared memory in a cluster begin, in spans."""
 POISON = 0xA5
 """What memory holds before it is written."""
 
@@ -102,6 +103,30 @@ class Regions:
             )
         return (SHARED + 1) * SPAN
 
+    def in_cluster(self, run: Run, op: Operation, addresses: Array, ranks: Array) -> Array:
+        """Where shared memory at these addresses is in the workgroups of these numbers of the cluster.
+
+        >>> from xdsl.dialects.test import TestOp
+        >>> from layoutalg.simulate.machine import Machine
+        >>> machine = Machine("sm_90", (2, 1, 1), (32, 1, 1), 32, 0, 2, cluster=2)
+        >>> memory, run, op = Regions(Memory()), Run(machine, None), TestOp()
+        >>> address = np.full((1, 1, 1), memory.share(run, op, "slm", 64, "slm"))
+        >>> memory.describe(memory.in_cluster(run, op, address + 8, np.ones((1, 1, 1), np.int64)).item())
+        'byte 8 of shared memory slm, of workgroup 1 of the cluster'
+        """
+        spans = np.asarray(addresses) // SPAN
+        if ((spans <= SHARED) | (spans >= PRIVATE)).any():
+            fail(
+                op, f"{self.describe(int(np.asarray(addresses).reshape(-1)[0]))} is not shared memory of the workgroup"
+            )
+        wrong = run.where((ranks < 0) | (ranks >= run.machine.cluster))
+        if wrong.any():
+            rank = int(np.broadcast_to(ranks, wrong.shape)[wrong][0])
+            run.report(op, "run.undefined", f"workgroup {rank} of a cluster of {run.machine.cluster}")
+        return np.asarray(
+            addresses + (CLUSTER - SHARED) * SPAN + np.clip(ranks, 0, run.machine.cluster - 1) * RANK_BYTES
+        )
+
     def share(self, run: Run, op: Operation, key: object, size: int, name: str, values: Array | None = None) -> int:
         """The address of `size` bytes of shared local memory; the same for the same key.
 
@@ -155,7 +180,7 @@ class Regions:
 
     def buffer_at(self, index: int) -> Buffer | None:
         """The buffer of a number of spans."""
-        regions = (self.buffers.buffers, self.shared, self.private, self.constants)
+        regions = (self.buffers.buffers, self.shared, self.private, self.constants, self.shared)
         region, number = divmod(index, SHARED)
         if not 0 <= region < len(regions) or not 1 <= number <= len(regions[region]):
             return None
@@ -173,6 +198,9 @@ class Regions:
         buffer = self.buffer_at(index)
         if buffer is None:
             return f"address {address:#x}, which is in no buffer"
+        if index >= CLUSTER:
+            rank, offset = divmod(offset, RANK_BYTES)
+            return f"{buffer.describe(offset)}, of workgroup {rank} of the cluster"
         return buffer.describe(offset)
 
     def input_at(self, address: int) -> tuple[Array, int] | None:

@@ -24,6 +24,7 @@ from xdsl.ir import Operation
 from layoutalg.ir.dialects.llvm import FenceOp
 from layoutalg.simulate.compiling import Compiling, Step, compiled_by
 from layoutalg.simulate.machine import Array, Run, fail, uniform
+from layoutalg.simulate.operations.clusters import of_cluster
 from layoutalg.simulate.operations.declared import pointwise, undefined
 from layoutalg.simulate.values import byte_permutes, dpp, exchange, matrices
 
@@ -63,6 +64,8 @@ def call_intrinsic(op: Any, compiling: Compiling) -> Step:
     name = str(op.properties["intrin"].data)
     if name == _WAITS:
         return _wait
+    if (cluster := of_cluster(op, name)) is not None:
+        return cluster
     if (matrix := _MATRIX.fullmatch(name)) is not None:
         return _matrices(op, compiling, matrix[1] == "ld", int(matrix[2]), transposed=matrix[3] is not None)
     if (rows := _SWAPS.fullmatch(name)) is not None:
@@ -74,7 +77,7 @@ def call_intrinsic(op: Any, compiling: Compiling) -> Step:
     function = _PERMUTES.get(name)
     if function is None:
         known = ", ".join((*_PERMUTES, _WAITS, _DPP, _TRANSPOSED))
-        fail(op, f"{name} is not simulated; {known}, permlane swaps, ldmatrix and stmatrix are")
+        fail(op, f"{name} is not simulated; {known}, permlane swaps, ldmatrix, stmatrix, and those of clusters are")
     kinds = [str(value.type) for value in (*op.operands, *op.results)]
     if kinds != ["i32"] * 4:
         fail(op, f"{name} takes three i32 and gives one; here ({', '.join(kinds)})")
