@@ -69,16 +69,18 @@ def plan_gemm(
     measured: str | os.PathLike[str] | None = None,
     **options: Unpack[GemmOptions],
 ) -> Gemm | AmxGemm:
-    """Plan C = activation(alpha * scale * A B + beta * C + bias) for row-major matrices.
+    """Plan C = activation(alpha * scale * A B + beta * C + bias) for row-major matrices, or what `epilogue` says.
 
     A is m x k (in memory k x m with `trans_a`), B is k x n (n x k with `trans_b`). `tile` is (m, n) of the block of C that one
     subgroup computes, `k_step` the depth of a step, `subgroups` (rows, columns) of a workgroup; `registers`, `prefetch`,
     `distance`, `split_k` and `transpose` are those of `Tiling`. What is not given is chosen. `lda`, `ldb`, `ldc` are the
-    elements from one row to the next in memory. Where a matrix doesn't suit block messages, lanes move its elements
-    (`problem.edges` says why, and what would fit). Targets `amx`, `spr` and `gnr` are CPUs: their plan is that of `plan_amx`,
-    which has options of its own. `a` is f16 unless given, and bf16 for CPUs. A target may be a product: `"b570"`. `chip` is a
-    board of your own (`la.hardware.read_chip`), whose target is then the plan's. `measured` is a file of times
-    (`layoutalg.gemm.measuring`): the fastest tiling that was measured for this problem is taken, where there is one.
+    elements from one row to the next in memory. `epilogue` is an expression of the sums `acc`, instead of alpha to activation:
+    `gelu(acc * scale + bias) + residual` (`layoutalg.gemm.expressions` has its names and functions). Where a matrix doesn't
+    suit block messages, lanes move its elements (`problem.edges` says why, and what would fit). Targets `amx`, `spr` and `gnr`
+    are CPUs: their plan is that of `plan_amx`, which has options of its own. `a` is f16 unless given, and bf16 for CPUs. A
+    target may be a product: `"b570"`. `chip` is a board of your own (`la.hardware.read_chip`), whose target is then the plan's.
+    `measured` is a file of times (`layoutalg.gemm.measuring`): the fastest tiling that was measured for this problem is taken,
+    where there is one.
 
     Raises:
         PlanError: for types, targets, tiles and sizes that are not planned; says what would fit.
@@ -106,6 +108,10 @@ lda = 56 would fit'
             raise PlanError(f"measured: times are kept for GPUs; target {target!r} has a model fitted to measurements")
         if (batch := options.get("batch", 1)) != 1:
             raise PlanError(f"batch = {shown(batch)}: for target {target!r} one product is planned at a time")
+        if options.get("epilogue") is not None:
+            raise PlanError(
+                f"epilogue: expressions are for GPUs; target {target!r} has alpha, beta, bias, scale, activation"
+            )
         shared = part(ProductOptions, options)
         plan = plan_amx(m, n, k, "bf16" if a is None else a, b, c, target, llvm=llvm, **shared)
         if (acc := options.get("acc")) not in (None, plan.problem.acc):

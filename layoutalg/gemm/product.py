@@ -19,6 +19,7 @@ from typing import Any
 from layoutalg.core.errors import PlanError
 from layoutalg.core.messages import shown
 from layoutalg.core.whole_numbers import as_flag, one_of
+from layoutalg.gemm.expressions import inputs_of, planned, read_epilogue
 from layoutalg.gemm.matrix_in_memory import Matrix, whole_number
 from layoutalg.gemm.options import ACTIVATIONS, BIASES, SCALES
 
@@ -40,7 +41,8 @@ class Product:
 
     `alpha` is the factor of the sums, `beta` that of C before (which isn't read where it is 0). `bias` says what has a number
     that is added: a row, a column, or nothing; `scale` what has one (f32) that sums are multiplied by: also both, or nothing.
-    `activation` is relu, gelu, silu, or nothing.
+    `activation` is relu, gelu, silu, or nothing. `epilogue` is an expression that says what C is instead of all these; bias,
+    scale and beta (1 for a residual) say then what it reads.
 
     >>> Product(8, 16, 32, "f16", "f16", "f32", "f32", "pvc", lda=32, ldb=16, ldc=16).batch
     1
@@ -65,6 +67,7 @@ class Product:
     bias: str | None = None
     scale: str | None = None
     activation: str | None = None
+    epilogue: str | None = None
 
     @property
     def matrices(self) -> tuple[Matrix, Matrix, Matrix]:
@@ -121,6 +124,10 @@ class Product:
         of_a = f"A[{self.k}, {self.m}]^T" if self.trans_a else f"A[{self.m}, {self.k}]"
         of_b = f"B[{self.n}, {self.k}]^T" if self.trans_b else f"B[{self.k}, {self.n}]"
         scales = "".join(f"scale[{side}] * " for side in self.scaled)
+        many = f"{self.batch} x " if self.batch > 1 else ""
+        if self.epilogue is not None:
+            right = f"{self.epilogue} with acc = {of_a} {self.a} * {of_b} {self.b}"
+            return f"{many}C[{self.m}, {self.n}] {self.c} = {right} on {self.target}"
         right = f"{scales}{of_a} {self.a} * {of_b} {self.b}"
         if self.alpha != 1:
             right = f"{self.alpha:g} {right}"
@@ -130,7 +137,6 @@ class Product:
             right += f" + bias[{self.bias}]"
         if self.activation:
             right = f"{self.activation}({right})"
-        many = f"{self.batch} x " if self.batch > 1 else ""
         return f"{many}C[{self.m}, {self.n}] {self.c} = {right} on {self.target}"
 
     def __str__(self) -> str:
@@ -156,7 +162,26 @@ def checked_fields(m: object, n: object, k: object, given: Mapping[str, Any]) ->
     for name, names in (("bias", BIASES), ("scale", SCALES), ("activation", ACTIVATIONS)):
         if given.get(name) is not None:
             checked[name] = one_of(given[name], names, name, PlanError)
+    if given.get("epilogue") is not None:
+        checked |= _of_epilogue(given["epilogue"], {**given, **checked})
     return {**given, **checked}
+
+
+def _of_epilogue(text: object, given: Mapping[str, Any]) -> dict[str, Any]:
+    """An expression as it is printed, and the fields that say what it reads."""
+    for name, plain in (("alpha", 1), ("beta", 0), ("bias", None), ("scale", None), ("activation", None)):
+        if given.get(name, plain) != plain:
+            how = f"write {given[name]}_{name}" if name == "bias" or given[name] in BIASES else "write it there"
+            raise PlanError(f"{name} = {shown(given[name])} with an epilogue: the expression says all of it; {how}")
+    read = read_epilogue(text)
+    planned(str(read))  # refuses numbers that are not finite
+    found = inputs_of(read)
+    sides = {name: [side for side in BIASES if f"{side}_{name}" in found] for name in ("bias", "scale")}
+    return {
+        "epilogue": str(read),
+        "beta": 1.0 if "residual" in found else 0.0,
+        **{name: "both" if len(of) == 2 else of[0] if of else None for name, of in sides.items()},
+    }
 
 
 def _factor(name: str, value: object) -> float:
@@ -175,6 +200,8 @@ def fuses_scale(product: Product) -> bool:
     >>> fuses_scale(Problem.of(64, 96, 32, scale="row", bias="row")), fuses_scale(Problem.of(64, 96, 32, scale="row"))
     (True, False)
     """
+    if product.epilogue is not None:
+        return False
     return product.scale is not None and product.alpha == 1 and (product.bias is not None or product.beta == 1)
 
 
@@ -185,6 +212,7 @@ def with_fractions(product: Product) -> list[str]:
         ("beta", product.beta, product.beta in (0, 1)),
         ("scale", product.scale, product.scale is None),
         ("activation", product.activation, product.activation in (None, "relu")),
+        ("epilogue", product.epilogue, product.epilogue is None),
     )
     return [f"{name} = {value!r}" for name, value, stays_whole in parts if not stays_whole]
 

@@ -25,6 +25,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from layoutalg.core.errors import PlanError
+from layoutalg.gemm.expressions import transposed
 from layoutalg.gemm.problem import Problem
 from layoutalg.gemm.tiling import Tile, Tiling
 
@@ -107,6 +108,7 @@ def exchanged(problem: Problem) -> Problem:
         trans_a=not problem.trans_b,
         trans_b=not problem.trans_a,
         bias=_OTHER[problem.bias],
+        epilogue=None if problem.epilogue is None else transposed(problem.epilogue),
     )
 
 

@@ -411,7 +411,8 @@ def _loop_of(problem: Problem) -> Problem:
     """A problem with the same loop: registers and instructions don't depend on sizes, so what is known of one serves all."""
     sizes = dict.fromkeys(("m", "n", "k", "lda", "ldb", "ldc"), 4096)
     sizes |= {f"ld{name.lower()}": 4097 for name in edges(problem)}
-    return replace(problem, **sizes, batch=1, alpha=1.0, beta=0.0, bias=None, scale=None, activation=None)
+    plain = {"alpha": 1.0, "beta": 0.0, "bias": None, "scale": None, "activation": None, "epilogue": None}
+    return replace(problem, **sizes, batch=1, **plain)  # pyright: ignore[reportArgumentType]
 
 
 def _loops(problem: Problem, choices: Choices, llvm: int) -> Iterator[Tiling]:

@@ -79,7 +79,7 @@ def gemm_report(
 def _choices(plan: Gemm) -> Sequence[PlanRow]:
     problem, tiling, registers = plan.problem, plan.tiling, plan.registers
     names = ("m", "n", "k", "a", "b", "c", "acc", "trans_a", "trans_b", "batch", "lda", "ldb", "ldc")
-    epilogue = ("alpha", "beta", "bias", "scale", "activation")
+    epilogue = ("alpha", "beta", "bias", "scale", "activation", "epilogue")
     return [
         row(
             problem={name: getattr(problem, name) for name in (*names, *epilogue)},

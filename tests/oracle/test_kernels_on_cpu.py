@@ -74,6 +74,18 @@ def test_real_work_items_compute_what_the_model_says(tmp_path: Path) -> None:
     check([plan_gemm(*size, **choices) for size, choices in FEW], tmp_path)
 
 
+EXPRESSIONS: tuple[tuple[Size, dict[str, Any]], ...] = (
+    ((37, 40, 64), {"a": "s8", "c": "f16", "epilogue": "silu(acc * scale + bias) * row_scale + residual"}),
+    ((40, 80, 48), {"c": "bf16", "epilogue": "clamp(tanh(acc), -0.5, 0.75) / (1 + exp(-row_bias)) - min(acc, 2)"}),
+    ((9, 17, 20), {"epilogue": "gelu(acc) - sigmoid(residual) * max(acc, scale)", "target": "bmg"}),
+)
+
+
+def test_expressions_behind_the_sums_compute_what_the_model_says(tmp_path: Path) -> None:
+    small = {**SMALL, "tile": (8, 16)}
+    check([plan_gemm(*size, **small, **choices) for size, choices in EXPRESSIONS], tmp_path)
+
+
 def test_work_split_over_k_and_its_reduction_compute_what_the_model_says(tmp_path: Path) -> None:
     few: tuple[tuple[Size, dict[str, Any]], ...] = (
         ((8, 64, 328), {"tile": (8, 16), "split_k": 3, "prefetch": "shared"}),

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from layoutalg.gemm.expressions import inputs_of, planned, spelled
 from layoutalg.gemm.hosts.reference import EPSILONS, matrices_of, numbers_of, scratch_of, weights_of
 from layoutalg.gemm.problem import Problem
 
@@ -76,8 +77,12 @@ def _gemm(problem: Problem, right: str = "values['b'][z]") -> str:
         '    """These rows of the result, and how far rounding may take it."""',
         f"    a, b = values['a'][z], {right}",
         f"    left, right = {a}, b{b}",
-        f"    x, size = {problem.alpha!r} * (left @ right), {abs(problem.alpha)!r} * (abs(left) @ abs(right))",
     ]
+    if problem.epilogue is not None:
+        return "\n".join([*lines, *_of_epilogue(problem), "", "", ""])
+    lines.append(
+        f"    x, size = {problem.alpha!r} * (left @ right), {abs(problem.alpha)!r} * (abs(left) @ abs(right))",
+    )
     for side in problem.scaled:
         place = "rows, None" if side == "row" else "None, :"
         lines += [f"    scale = values['{side}_scale'][0][0][{place}]", "    x, size = x * scale, size * abs(scale)"]
@@ -100,6 +105,43 @@ def _gemm(problem: Problem, right: str = "values['b'][z]") -> str:
     if problem.acc in ("f16", "bf16"):
         each += float.fromhex(EPSILONS[problem.acc]) * max(1.0, (problem.k / 2) ** 0.5)
     return "\n".join([*lines, f"    return x, {each!r} * size", "", "", ""])
+
+
+_FORMS = {
+    "exp": "np.exp({})",
+    "tanh": "np.tanh({})",
+    "min": "np.where({0} > {1}, {1}, {0})",
+    "max": "np.where({0} < {1}, {1}, {0})",
+}
+
+
+def _of_epilogue(problem: Problem) -> list[str]:
+    """What is expected of an expression, and how far it may be: as far as the rounding of the sums moves it, and its own."""
+    steps = planned(problem.epilogue or "acc")
+    names = sorted(inputs_of(steps) - {"acc"})
+    places = {"residual": "values['c'][z][rows]"}
+    for side, place in (("row", "rows, None"), ("column", "None, :")):
+        places |= {
+            f"{side}_bias": f"values['bias'][0][0][{place}]",
+            f"{side}_scale": f"values['{side}_scale'][0][0][{place}]",
+        }
+    far = 2.0**-22
+    if problem.acc in ("f16", "bf16"):
+        far += float.fromhex(EPSILONS[problem.acc]) * max(1.0, (problem.k / 2) ** 0.5)
+    each, own = float.fromhex(EPSILONS[problem.c]) + 2.0**-18, 2.0**-18
+    others = " + ".join(["1", *(f"abs({name})" for name in names)])
+    body = spelled(steps, {name: name for name in ("acc", *names)}, _FORMS)
+    return [
+        *(f"    {name} = {places[name]}" for name in names),
+        "    def behind(acc):",
+        f"        return {body}  # {problem.epilogue}",
+        "    sums = left @ right",
+        f"    far = {far!r} * (abs(left) @ abs(right))",
+        '    with np.errstate(over="ignore"):',
+        "        x = behind(sums)",
+        "        moved = abs(behind(sums + far) - x) + abs(behind(sums - far) - x)",
+        f"    return x, 2 * moved + {each!r} * abs(x) + {own!r} * ({others})",
+    ]
 
 
 def _attention(problem: AttentionProblem) -> str:

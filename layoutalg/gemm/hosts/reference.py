@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, cast
 
+from layoutalg.gemm.expressions import inputs_of, planned, spelled
 from layoutalg.gemm.launch import InMemory, LaunchArgument
 from layoutalg.gemm.problem import Problem
 
@@ -144,6 +145,7 @@ def _of_gemm(problem: Problem, weights: WeightsProblem | None = None) -> tuple[s
     right = f"load(&matrices[1], data[1], z, {b})" if weights is None else "weight(data, k, c)"
     lines = [
         *([] if weights is None else [_weight(weights)]),
+        *([] if problem.epilogue is None else [_behind(problem.epilogue)]),
         "static double expected(const unsigned char *const *data, size_t z, size_t r, size_t c, double *tolerance) {",
         "  double sum = 0, size = 0;",
         f"  for (size_t k = 0; k < {problem.k}; k++) {{",
@@ -151,9 +153,11 @@ def _of_gemm(problem: Problem, weights: WeightsProblem | None = None) -> tuple[s
         "    sum += product;",
         "    size += fabs(product);",
         "  }",
-        f"  double x = {problem.alpha!r} * sum;",
-        f"  size *= {abs(problem.alpha)!r};",
     ]
+    if problem.epilogue is not None:
+        lines += [*_of_epilogue(problem), "}", ""]
+        return "\n".join(lines), problem.k
+    lines += [f"  double x = {problem.alpha!r} * sum;", f"  size *= {abs(problem.alpha)!r};"]
     for place, side in enumerate(problem.scaled, 4 if problem.bias else 3):
         index = "r" if side == "row" else "c"
         lines += [
@@ -183,6 +187,43 @@ def _of_gemm(problem: Problem, weights: WeightsProblem | None = None) -> tuple[s
         "",
     ]
     return "\n".join(lines), problem.k
+
+
+_FORMS = {"exp": "exp({})", "tanh": "tanh({})", "min": "({0} > {1} ? {1} : {0})", "max": "({0} < {1} ? {1} : {0})"}
+
+
+def _behind(epilogue: str) -> str:
+    """A function that computes an epilogue, as its expression says."""
+    steps = planned(epilogue)
+    names = sorted(inputs_of(steps))
+    parameters = ", ".join(f"double {name}" for name in names)
+    body = spelled(steps, dict(zip(names, names, strict=True)), _FORMS)
+    return f"/* {epilogue} */\nstatic double behind({parameters}) {{\n  return {body};\n}}\n"
+
+
+def _of_epilogue(problem: Problem) -> list[str]:
+    """What is expected of an expression, and how far it may be: as far as the rounding of the sums moves it, and its own."""
+    names = sorted(inputs_of(planned(problem.epilogue or "acc")))
+    places = {"residual": "&matrices[2], data[2], z, r, c"}
+    if problem.bias:
+        places[f"{problem.bias}_bias"] = f"&matrices[3], data[3], 0, 0, {'r' if problem.bias == 'row' else 'c'}"
+    for place, side in enumerate(problem.scaled, 4 if problem.bias else 3):
+        places[f"{side}_scale"] = f"&matrices[{place}], data[{place}], 0, 0, {'r' if side == 'row' else 'c'}"
+    others = [name for name in names if name != "acc"]
+    sizes = " + ".join(["1", *(f"fabs({name})" for name in others)])
+    given = {
+        sign: ", ".join(f"sum{sign}" if name == "acc" else name for name in names) for sign in ("", " + far", " - far")
+    }
+    narrow = problem.acc in ("f16", "bf16")
+    sums = f" + {EPSILONS[problem.acc]} * {max(1.0, (problem.k / 2) ** 0.5):.1f}" if narrow else ""
+    return [
+        *(f"  const double {name} = load({places[name]});" for name in others),
+        f"  const double far = (0x1p-22{sums}) * size;",
+        f"  const double x = behind({given['']});",
+        f"  *tolerance = 2 * (fabs(behind({given[' + far']}) - x) + fabs(behind({given[' - far']}) - x));",
+        f"  *tolerance += ({EPSILONS[problem.c]} + 0x1p-18) * fabs(x) + 0x1p-18 * ({sizes});",
+        "  return x;",
+    ]
 
 
 def _weight(problem: WeightsProblem) -> str:
