@@ -31,19 +31,6 @@ def evaluated(node: Node, values: Mapping[str, Any], kind: Any, exp: Callable[[A
 
     `exp` is that of the device, in f32.
     """
-    exact = kind is np.float64
-    functions: dict[str, Callable[..., Any]] = {
-        "neg": lambda x: -x,
-        "add": lambda x, y: x + y,
-        "sub": lambda x, y: x - y,
-        "mul": lambda x, y: x * y,
-        "div": lambda x, y: x / y,
-        "fma": (lambda x, y, z: x * y + z) if exact else fused,
-        "exp": np.exp if exact else exp_rounded_once if exp is None else exp,
-        "tanh": np.tanh if exact else _tanh_rounded_once,
-        "min": lambda x, y: np.where(x > y, y, x),
-        "max": lambda x, y: np.where(x < y, y, x),
-    }
     known: dict[Node, Any] = {}
 
     def value(one: Node) -> Any:
@@ -53,11 +40,36 @@ def evaluated(node: Node, values: Mapping[str, Any], kind: Any, exp: Callable[[A
             elif one.kind == "name":
                 known[one] = np.asarray(values[one.name]).astype(kind)
             else:
-                known[one] = functions[one.kind](*map(value, one.of))
+                known[one] = _computed(one.kind, [value(part) for part in one.of], kind, exp)
         return known[one]
 
     with np.errstate(all="ignore"):
         return value(node)
+
+
+def _computed(step: str, of: list[Any], kind: Any, exp: Callable[[Any], Any] | None) -> Any:
+    exact = kind is np.float64
+    match step:
+        case "neg":
+            return -of[0]
+        case "add":
+            return of[0] + of[1]
+        case "sub":
+            return of[0] - of[1]
+        case "mul":
+            return of[0] * of[1]
+        case "div":
+            return of[0] / of[1]
+        case "fma":
+            return of[0] * of[1] + of[2] if exact else fused(of[0], of[1], of[2])
+        case "exp":
+            return np.exp(of[0]) if exact else (exp or exp_rounded_once)(of[0])
+        case "tanh":
+            return np.tanh(of[0]) if exact else _tanh_rounded_once(of[0])
+        case "min":
+            return np.where(of[0] > of[1], of[1], of[0])
+        case _:
+            return np.where(of[0] < of[1], of[1], of[0])
 
 
 def exp_rounded_once(x: Array) -> Array:

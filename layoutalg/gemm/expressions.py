@@ -33,7 +33,7 @@ The law: the options alpha, beta, bias, scale and activation are the expression 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from math import pi, sqrt
@@ -265,17 +265,15 @@ def inputs_of(node: Node) -> frozenset[str]:
     """
     if node.kind == "name":
         return frozenset({node.name})
-    return frozenset().union(*(inputs_of(one) for one in node.of))
+    return frozenset(name for one in node.of for name in inputs_of(one))
 
 
 def _steps(node: Node) -> Node:
     """The node in steps: functions as what they are made of, sums of products as fused steps, numbers computed."""
     of = tuple(_steps(one) for one in node.of)
-    if node.kind in _MADE_OF:
-        return _MADE_OF[node.kind](*of)
     if node.kind in ("add", "sub"):
-        return _sum(*of, minus=node.kind == "sub")
-    return _folded(Node(node.kind, node.name, node.value, of))
+        return _sum(of[0], of[1], minus=node.kind == "sub")
+    return _call(node.kind, of) if of else node
 
 
 def _sum(left: Node, right: Node, *, minus: bool) -> Node:
@@ -305,23 +303,32 @@ def _folded(node: Node) -> Node:
     return _number(value)
 
 
+def _step(kind: str, *of: Node) -> Node:
+    return _folded(_made(kind, *of))
+
+
 def _gate(x: Node, argument: Node) -> Node:
     """x / (1 + exp(-argument))."""
-    return _made("div", x, _made("add", _number(1.0), _made("exp", _made("neg", argument))))
+    return _step("div", x, _step("add", _number(1.0), _step("exp", _step("neg", argument))))
 
 
-def _gelu(x: Node) -> Node:
-    first, second = (_number(one) for one in GELU)
-    return _gate(x, _made("mul", x, _made("fma", _made("mul", x, x), second, first)))
-
-
-_MADE_OF: dict[str, Callable[..., Node]] = {
-    "relu": lambda x: _made("max", x, _number(0.0)),
-    "gelu": _gelu,
-    "silu": lambda x: _gate(x, x),
-    "sigmoid": lambda x: _gate(_number(1.0), x),
-    "clamp": lambda x, least, most: _made("min", _made("max", x, least), most),
-}
+def _call(function: str, of: Sequence[Node]) -> Node:
+    """What a function is made of."""
+    x = of[0]
+    match function:
+        case "relu":
+            return _step("max", x, _number(0.0))
+        case "gelu":
+            first, second = (_number(one) for one in GELU)
+            return _gate(x, _step("mul", x, _step("fma", _step("mul", x, x), second, first)))
+        case "silu":
+            return _gate(x, x)
+        case "sigmoid":
+            return _gate(_number(1.0), x)
+        case "clamp":
+            return _step("min", _step("max", x, of[1]), of[2])
+        case _:
+            return _step(function, *of)
 
 
 @lru_cache(maxsize=256)
@@ -360,7 +367,7 @@ def of_options(product: Product, *, scaled: bool = True, fused: bool = False) ->
         x = _made("add", residual, x) if last is None else _made("fma", last, x, residual)
     elif product.beta:
         x = _made("fma", _number(product.beta), residual, x)
-    return x if product.activation is None else _MADE_OF[product.activation](x)
+    return x if product.activation is None else _call(product.activation, (x,))
 
 
 def transposed(text: str) -> str:
