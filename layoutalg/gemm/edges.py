@@ -45,7 +45,7 @@ def edges(problem: Product) -> Mapping[str, str]:
     """The matrices that no block message reaches, by name, and for each why and what would fit."""
     found: dict[str, str] = {}
     for matrix in problem.matrices:
-        multiple = _multiple(matrix, problem.batch)
+        multiple = _multiple(matrix, problem.groups if problem.groups and matrix.name == "B" else problem.batch)
         why = _every_second_row(problem, matrix) or unreachable(matrix, multiple) or _between_matrices(matrix, multiple)
         if why:
             found[matrix.name] = why

@@ -5,6 +5,7 @@ A text has the accumulator `acc`, what the kernel reads besides, numbers, functi
     column_bias, row_bias      a number for every column, or every row, of C, in C's type; `bias` is column_bias
     column_scale, row_scale    the same in f32; `scale` is column_scale
     residual                   C as it was in memory before the launch
+    acc2                       the sums of a second product with the same A (`layoutalg.gemm.gated`)
     relu, gelu, silu, sigmoid, tanh, exp, clamp(x, least, most), min(x, y), max(x, y)
 
 `gelu` is the form with tanh. The text is read by the grammar here, which is never more than that:
@@ -60,7 +61,7 @@ __all__ = [
 
 GELU = (2 * sqrt(2 / pi), 2 * sqrt(2 / pi) * 0.044715)
 """c1 and c2 of gelu: twice the factors of x and of x cubed in the argument of its tanh."""
-NAMES = ("acc", "residual", "row_bias", "column_bias", "row_scale", "column_scale")
+NAMES = ("acc", "acc2", "residual", "row_bias", "column_bias", "row_scale", "column_scale")
 """What an expression may read."""
 _SHORT = {"bias": "column_bias", "scale": "column_scale"}
 _FUNCTIONS = {"relu": 1, "gelu": 1, "silu": 1, "sigmoid": 1, "tanh": 1, "exp": 1, "clamp": 3, "min": 2, "max": 2}

@@ -57,6 +57,7 @@ from layoutalg.core.errors import PlanError
 from layoutalg.core.whole_numbers import instance_of
 from layoutalg.gemm.evaluating import evaluated, exp_rounded_once, fused
 from layoutalg.gemm.expressions import of_options, stated_expression
+from layoutalg.gemm.grouped import by_groups
 from layoutalg.gemm.operand_arrays import check_given, held_scales, numbers
 from layoutalg.gemm.problem import Problem
 from layoutalg.gemm.product import Product, fuses_scale, mlir_type
@@ -135,6 +136,8 @@ def computed(
     bias: ArrayLike | None = None,
     row_scale: ArrayLike | None = None,
     column_scale: ArrayLike | None = None,
+    *,
+    starts: ArrayLike | None = None,
 ) -> Array:
     """C, as the planned kernel computes it from the matrices as they lie in memory (k x m with `trans_a`).
 
@@ -151,6 +154,8 @@ def computed(
     instance_of(problem, Problem, "problem", PlanError)
     check_given(problem, c, bias=bias)
     scales = held_scales(problem, row_scale, column_scale)
+    if problem.groups or starts is not None:
+        return by_groups(problem, starts, computed, a, b, c, bias, row_scale, column_scale)
     batch = (problem.batch,) if problem.batch > 1 else ()
     if c is not None:
         c = numbers("C", c, (*batch, problem.m, problem.n))
@@ -167,8 +172,13 @@ def exact(
     bias: ArrayLike | None = None,
     row_scale: ArrayLike | None = None,
     column_scale: ArrayLike | None = None,
+    *,
+    starts: ArrayLike | None = None,
 ) -> NDArray[np.float64]:
     """C in f64, straight from the definition: what the kernel's rounding is measured against."""
+    if problem.groups or starts is not None:
+        kind = np.dtype(np.float64)
+        return by_groups(problem, starts, exact, a, b, c, bias, row_scale, column_scale, kind=kind)
     scales = held_scales(problem, row_scale, column_scale)
     return exact_after_sums(problem, exact_sums(problem, a, b), c, bias, scales)
 
@@ -211,11 +221,11 @@ def random_inputs(
     of_a, of_b, of_c = ((*batch, matrix.rows, matrix.columns) for matrix in problem.matrices)
     return (
         drawn(problem.a, of_a),
-        drawn(problem.b, of_b),
+        drawn(problem.b, (problem.groups, *of_b) if problem.groups else of_b),
         drawn(problem.c, of_c) if problem.beta else None,
         drawn(problem.c, (problem.count(problem.bias),)) if problem.bias else None,
         scales(problem.m) if "row" in problem.scaled else None,
-        scales(problem.n) if "column" in problem.scaled else None,
+        scales(problem.count("column")) if "column" in problem.scaled else None,
     )
 
 
@@ -269,8 +279,8 @@ def _product(problem: Problem, left: Array, right: Array) -> Array:
     left = np.pad(left, ((0, 0), (0, short)))
     right = np.pad(right, ((0, short), (0, 0)))
     narrow = None if problem.acc == "f32" else numpy_type(problem.acc)
-    total = np.zeros((problem.m, problem.n), np.float32)
-    rows = max(1, _PIECE // problem.n)
+    total = np.zeros((problem.m, right.shape[1]), np.float32)
+    rows = max(1, _PIECE // right.shape[1])
     link = np.matmul if _products_are_exact(left, right) else _link_by_link
     with np.errstate(all="ignore"):
         for first in range(0, problem.m, rows):
@@ -352,7 +362,10 @@ def _named(
     problem: Product, sums: Array, c: Array | None, bias: Array | None, scales: Mapping[str, Array]
 ) -> dict[str, Array]:
     """What an epilogue reads, by its names; arrays that go with those of C."""
-    found = {"acc": sums, **{f"{side}_scale": scale for side, scale in scales.items()}}
+    found = {"acc": sums}
+    if problem.gated:
+        found = {"acc": sums[..., : problem.n], "acc2": sums[..., problem.n :]}
+    found |= {f"{side}_scale": scale for side, scale in scales.items()}
     if c is not None:
         found["residual"] = c
     if bias is not None:

@@ -17,6 +17,8 @@ from typing import Annotated, TypedDict, TypeVar, cast
 __all__ = [
     "ACTIVATIONS",
     "BIASES",
+    "GATES",
+    "MOST_GROUPS",
     "ORDERS",
     "PREFETCHES",
     "SCALES",
@@ -36,6 +38,10 @@ __all__ = [
 ]
 
 ACTIVATIONS = ("relu", "gelu", "silu")
+GATES = ("relu", "gelu", "silu", "sigmoid")
+"""What the first of two products is put through before it multiplies the second."""
+MOST_GROUPS = 4096
+"""Groups of a launch: the search for a group is written out, 12 steps for these."""
 BIASES = ("row", "column")
 """A bias has one number for every row of C, or one for every column."""
 SCALES = ("row", "column", "both")
@@ -111,6 +117,12 @@ class GpuProductOptions(ProductOptions, GpuEpilogueOptions, total=False):
 
     acc: Annotated[str | None, Option("Type of the accumulators (f32, or s32 for integers).")]
     batch: Annotated[int, Option("Products of this shape in one launch.", default=1)]
+    gated: Annotated[
+        str | None, Option("B has two matrices of N columns side by side; C is GATED(A B1) * (A B2).", GATES)
+    ]
+    groups: Annotated[
+        int | None, Option("Rows of A belong to so many groups, by an array of starts; B has a matrix for each.")
+    ]
 
 
 class TilingOptions(TypedDict, total=False):

@@ -57,6 +57,7 @@ def arithmetic(
     bias: Value | None = None,
     before: Value | None = None,
     *,
+    second: Value | None = None,
     scale: Value | None = None,
     scales: Sequence[Value] = (),
     stored: str | None = None,
@@ -65,9 +66,9 @@ def arithmetic(
     """The element of C in its type for an accumulator, from the bias (in the type of the arithmetic) and the element before.
 
     The values are vectors of one shape; scales are of f32: those of a GPU's plan are `scales`, the last may be fused, and
-    `scale` is never. `stored` is the element that is written where it isn't the one of
-    C: i16 for the bits of a bf16. `exp` writes the operations of an exp. Nothing is converted where nothing is computed and C
-    has the accumulators' type.
+    `scale` is never. `second` is the accumulator of the other product of a gated pair. `stored` is the element that is written
+    where it isn't the one of C: i16 for the bits of a bf16. `exp` writes the operations of an exp. Nothing is converted where
+    nothing is computed and C has the accumulators' type.
     """
     element = _element(problem)
     computes = (
@@ -86,6 +87,8 @@ def arithmetic(
         value = value if before is None else binary(function, "addi", before, value)
         return _relu(function, value) if problem.activation == "relu" else value
     given = {"acc": value, "residual": before, f"{problem.bias}_bias": bias}
+    if second is not None:
+        given["acc2"] = as_computed(function, problem, second)
     if scale is not None:
         given["acc"] = binary(function, "mulf", value, scale)
     given |= {f"{side}_scale": one for side, one in zip(problem.scaled, scales, strict=bool(scales))}
