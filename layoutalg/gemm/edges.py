@@ -38,6 +38,8 @@ from layoutalg.hardware import SurfaceLimits
 __all__ = ["edges", "loop_edges", "padded"]
 
 LIMITS = SurfaceLimits()
+_COLUMN = 4
+"""Bytes: the place of a block in a row is a multiple of these."""
 _Product = TypeVar("_Product", bound=Product)
 
 
@@ -46,7 +48,12 @@ def edges(problem: Product) -> Mapping[str, str]:
     found: dict[str, str] = {}
     for matrix in problem.matrices:
         multiple = _multiple(matrix, problem.groups if problem.groups and matrix.name == "B" else problem.batch)
-        why = _every_second_row(problem, matrix) or unreachable(matrix, multiple) or _between_matrices(matrix, multiple)
+        why = (
+            _every_second_row(problem, matrix)
+            or unreachable(matrix, multiple)
+            or _between_matrices(matrix, multiple)
+            or _between_products(problem, matrix)
+        )
         if why:
             found[matrix.name] = why
     return MappingProxyType(found)
@@ -92,6 +99,20 @@ def _between_matrices(matrix: Matrix, multiple: int) -> str:
         f"in a batch each begins {matrix.rows * matrix.pitch_bytes} bytes behind the one before, which is not a multiple of "
         f"{LIMITS.base_alignment} bytes, where a 2D block message can begin; a leading dimension "
         f"ld{matrix.name.lower()} = {fit} would fit"
+    )
+
+
+def _between_products(problem: Product, matrix: Matrix) -> str:
+    """Why the second of a gated pair's products begins where no block message can."""
+    if matrix.name != "B" or problem.trans_b or not (problem.gated or problem.halves):
+        return ""
+    n = problem.n // (2 if problem.halves else 1)
+    if n * matrix.element_bytes % _COLUMN == 0:
+        return ""
+    each = _COLUMN // matrix.element_bytes
+    return (
+        f"the second product begins {n * matrix.element_bytes} bytes behind the first, and a 2D block message begins at a multiple "
+        f"of {_COLUMN} bytes of a row; n = {-(-n // each) * each} would fit"
     )
 
 

@@ -11,7 +11,7 @@ A workgroup finds its group by itself. With T rows of C in a workgroup, group g 
 
 on. It has at most v[g + 1] - v[g] blocks of T rows, because ceil(x / T) + floor(y / T) <= floor((x + y) / T) + 1. So v grows
 with g, the group of place y is the last one with v[g] <= y, found in log2(groups) steps, and m // T + groups places are enough.
-A place behind the last row of its group has nothing to do: at most one for each group, and those behind the last one.
+A place behind the last row of its group has nothing to do (at most one for each group), nor has one before the first group.
 
 By hand, T = 32: groups of 40, 0 and 30 rows have starts 0, 40, 40, 70 and v = 0, 2, 3, 5. Places 0 and 1 have rows 0 and 32 of
 the first group, place 2 nothing, place 3 has row 40, and place 4 nothing.
@@ -49,9 +49,9 @@ _Problem = TypeVar("_Problem", bound="Problem")
 
 def place(y: int, starts: Sequence[int], tall: int) -> tuple[int, int | None]:
     """The group of the y-th place of the grid, and the first of its rows; None where it has nothing to do."""
-    group = max(g for g in range(len(starts) - 1) if starts[g] // tall + g <= y)
+    group = max((g for g in range(len(starts) - 1) if starts[g] // tall + g <= y), default=0)
     row = starts[group] + (y - starts[group] // tall - group) * tall
-    return group, row if row < starts[group + 1] else None
+    return group, row if starts[group] <= row < starts[group + 1] else None
 
 
 def check_grouped(problem: Product) -> None:

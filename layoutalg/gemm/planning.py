@@ -82,12 +82,18 @@ def plan_gemm(
     `measured` is a file of times (`layoutalg.gemm.measuring`): the fastest tiling that was measured for this problem is taken,
     where there is one.
 
+    With `gated` ("silu", ...) B has two matrices side by side, k x 2n, and C is silu(A B1) * (A B2) (`layoutalg.gemm.gated`).
+    With `groups` the m rows of A belong to so many groups, by an array of starts that the kernel reads, and B has a matrix for
+    each (`layoutalg.gemm.grouped`).
+
     Raises:
         PlanError: for types, targets, tiles and sizes that are not planned; says what would fit.
         LayoutError: `measured` cannot be read, or is not a file of times.
 
     >>> plan_gemm(64, 64, 64, tile=(8, 16), k_step=16).dpas_per_step
     1
+    >>> plan_gemm(64, 64, 64, groups=8, gated="silu").grid[1]  # 64 rows in blocks of 8, and one block for every group
+    16
     >>> plan_gemm(64, 64, 64).problem.a, plan_gemm(64, 64, 64, target="spr").problem.a
     ('f16', 'bf16')
     >>> plan_gemm(64, 64, 50).problem.edges["A"]
@@ -112,6 +118,11 @@ lda = 56 would fit'
             raise PlanError(
                 f"epilogue: expressions are for GPUs; target {target!r} has alpha, beta, bias, scale, activation"
             )
+        for name in ("gated", "groups"):
+            if options.get(name) is not None:
+                raise PlanError(
+                    f"{name} = {shown(options[name])}: planned for GPUs; target {target!r} has one product at a time"
+                )
         shared = part(ProductOptions, options)
         plan = plan_amx(m, n, k, "bf16" if a is None else a, b, c, target, llvm=llvm, **shared)
         if (acc := options.get("acc")) not in (None, plan.problem.acc):

@@ -262,8 +262,8 @@ def _of_pair(problem: Problem, choices: Choices, llvm: int, chip: XeChip) -> Fou
     order = found.order[fits[found.order]]
     if not order.size:
         raise PlanError(
-            f"a gated pair with what was chosen: tiles are multiples of {unit} columns, and prefetches ask for whole cache lines, "
-            f"{line} elements, of both products; prefetch none would do"
+            f"a gated pair with what was chosen: tiles are multiples of {unit} columns, and prefetches ask for whole cache "
+            f"lines, {line} elements, of both products; prefetch none would do"
         )
     return replace(found, problem=problem, forms=replace(found.forms, n=half), order=order)
 

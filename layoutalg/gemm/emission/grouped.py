@@ -33,8 +33,10 @@ def group_of_workgroup(kernel: KernelWriter) -> tuple[dict[str, Value], Value]:
         step >>= 1
     start, end = _start(kernel, group), _start(kernel, kernel.plus(group, 1))
     block = kernel.op("subi", y, _first_place(kernel, group, start, tall))
-    row = kernel.op("addi", start, kernel.op("muli", block, kernel.constant(tall, "i32")))
-    kernel.busy = kernel.writer.value("arith.cmpi slt, %s, %s : i32", (row, end), "i1")
+    behind = kernel.op("muli", block, kernel.constant(tall, "i32"))
+    row = kernel.op("addi", start, behind)
+    # unsigned: places before the first group have nothing to do either
+    kernel.busy = kernel.writer.value("arith.cmpi ult, %s, %s : i32", (behind, kernel.op("subi", end, start)), "i1")
     kernel.busy.name = "busy"
     last = kernel.named("end", kernel.op("maxsi", end, kernel.constant(1, "i32")))
     row = kernel.writer.value("arith.select %s, %s, %s : i32", (kernel.busy, row, last), "i32")

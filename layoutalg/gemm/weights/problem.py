@@ -79,6 +79,8 @@ class WeightsProblem:
             )
         group, zeros = checked_group(group), as_flag(zeros, "zeros", PlanError)
         product = Problem.of(m, n, k, a, a, c, target, **options)
+        if product.gated:
+            raise PlanError("epilogue with acc2: gated pairs are planned for weights that are not quantised")
         if target_info(product.target).surface is None:
             raise PlanError(f"target {shown(target)} has no 2D block messages, which bring the words of the weights")
         if product.k % group:
