@@ -38,8 +38,6 @@ from layoutalg.hardware import SurfaceLimits
 __all__ = ["edges", "loop_edges", "padded"]
 
 LIMITS = SurfaceLimits()
-_COLUMN = 4
-"""Bytes: the place of a block in a row is a multiple of these."""
 _Product = TypeVar("_Product", bound=Product)
 
 
@@ -107,12 +105,12 @@ def _between_products(problem: Product, matrix: Matrix) -> str:
     if matrix.name != "B" or problem.trans_b or not (problem.gated or problem.halves):
         return ""
     n = problem.n // (2 if problem.halves else 1)
-    if n * matrix.element_bytes % _COLUMN == 0:
+    each = LIMITS.x_multiple(8 * matrix.element_bytes)
+    if n % each == 0:
         return ""
-    each = _COLUMN // matrix.element_bytes
     return (
-        f"the second product begins {n * matrix.element_bytes} bytes behind the first, and a 2D block message begins at a multiple "
-        f"of {_COLUMN} bytes of a row; n = {-(-n // each) * each} would fit"
+        f"the second product begins {n * matrix.element_bytes} bytes behind the first in a row, and a 2D block message begins at "
+        f"a multiple of {each * matrix.element_bytes} bytes; n = {-(-n // each) * each} would fit"
     )
 
 

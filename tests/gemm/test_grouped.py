@@ -157,25 +157,27 @@ def test_other_levels_refuse_groups() -> None:
 
 
 def _of_search(operations: list[Any]) -> Any:
-    """Mistakes in the search for a group: a start of another, nothing added, another comparison's side."""
-    yield from _searched(operations)
+    """Mistakes in the search for a group: a start of another, nothing added, a choice that is always the same.
 
-
-def _searched(operations: list[Any]) -> Any:
+    Some change no meaning and are left out: a start is read that a minsi leaves out here, of six groups; a workgroup without
+    rows goes through all of k, where it reads and stores nothing (the rows it has are compared with the end of the group).
+    """
     end = next(number for number, one in enumerate(operations) if one.name == "scf.for")
     before = operations[:end]
     for which, load in enumerate(loads := named(before, "llvm.load")):
         for other in loads[:which]:
             if load.operands[0] is not other.operands[0]:
                 yield f"start {which}: another one's", setting(load, 0, other.operands[0])
-    for name in ("arith.addi", "arith.muli", "arith.subi", "arith.minsi", "arith.divui"):
+    for name in ("arith.addi", "arith.muli", "arith.subi", "arith.divui"):
         for which, one in enumerate(named(before, name)):
-            if str(one.results[0].type) == "i32" and "k" not in {value.name_hint for value in one.operands}:
-                yield f"{name} {which}: the first alone", skipping(one, 0)
+            if str(one.results[0].type) == "i32":
+                if all(value.name_hint is None or "start" not in value.name_hint for value in one.operands[:1]):
+                    yield f"{name} {which}: the first alone", skipping(one, 0)
                 yield f"{name} {which}: the second alone", skipping(one, 1)
     for which, one in enumerate(named(before, "arith.select")):
-        yield f"choice {which}: always the second", skipping(one, 2)
-        yield f"choice {which}: always the first", skipping(one, 1)
+        if one.operands[1].name_hint != "k":
+            yield f"choice {which}: always the second", skipping(one, 2)
+            yield f"choice {which}: always the first", skipping(one, 1)
 
 
 def caught(plan: Gemm, text: str, runs: list[tuple[tuple[Any, ...], list[int], Array]]) -> bool:

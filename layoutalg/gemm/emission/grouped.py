@@ -27,10 +27,11 @@ def group_of_workgroup(kernel: KernelWriter) -> tuple[dict[str, Value], Value]:
     """The addresses of A, of the group's B, and of C by name, and the workgroup's first row."""
     groups, tall = kernel.behind.groups, kernel.launched.tiling.workgroup_tile.m
     y = kernel.named("place", kernel.cast(kernel.writer.value("gpu.block_id y", (), "index"), "i32"))
-    group, step = kernel.constant(0, "i32"), 1 << (groups - 1).bit_length() >> 1
+    group, step = None, 1 << (groups - 1).bit_length() >> 1
     while step:
         group = kernel.named("group", _further(kernel, group, step, y, tall))
         step >>= 1
+    group = kernel.constant(0, "i32") if group is None else group
     start, end = _start(kernel, group), _start(kernel, kernel.plus(group, 1))
     block = kernel.op("subi", y, _first_place(kernel, group, start, tall))
     behind = kernel.op("muli", block, kernel.constant(tall, "i32"))
@@ -54,13 +55,16 @@ def group_of_workgroup(kernel: KernelWriter) -> tuple[dict[str, Value], Value]:
     return bases, kernel.named("workgroup_row", kernel.cast(row, "index"))
 
 
-def _further(kernel: KernelWriter, group: Value, step: int, y: Value, tall: int) -> Value:
-    """The group `step` further, if it is there and the place is not before it; else the group."""
-    other = kernel.plus(group, step)
+def _further(kernel: KernelWriter, group: Value | None, step: int, y: Value, tall: int) -> Value:
+    """The group `step` further (from the first, without one), if it is there and the place is not before it; else the group."""
     last = kernel.constant(kernel.behind.groups - 1, "i32")
-    there = kernel.op("minsi", other, last)  # what is read is always there
+    other = kernel.constant(step, "i32") if group is None else kernel.plus(group, step)
+    there = other if group is None else kernel.op("minsi", other, last)  # what is read is always there
     first = _first_place(kernel, there, _start(kernel, there), tall)
     begun = kernel.writer.value("arith.cmpi sle, %s, %s : i32", (first, y), "i1")
+    if group is None:  # the first step leads to a group that is there
+        form = "arith.select %s, %s, %s : i32"
+        return kernel.writer.value(form, (begun, other, kernel.constant(0, "i32")), "i32")
     inside = kernel.writer.value("arith.cmpi sle, %s, %s : i32", (other, last), "i1")
     return kernel.writer.value("arith.select %s, %s, %s : i32", (kernel.op("andi", begun, inside), other, group), "i32")
 
