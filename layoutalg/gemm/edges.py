@@ -109,8 +109,8 @@ def _between_products(problem: Product, matrix: Matrix) -> str:
     if n % each == 0:
         return ""
     return (
-        f"the second product begins {n * matrix.element_bytes} bytes behind the first in a row, and a 2D block message begins at "
-        f"a multiple of {each * matrix.element_bytes} bytes; n = {-(-n // each) * each} would fit"
+        f"the second product begins {n * matrix.element_bytes} bytes behind the first in a row, and a 2D block message begins "
+        f"at a multiple of {each * matrix.element_bytes} bytes; n = {-(-n // each) * each} would fit"
     )
 
 

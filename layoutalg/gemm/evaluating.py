@@ -48,7 +48,9 @@ def evaluated(node: Node, values: Mapping[str, Any], kind: Any, exp: Callable[[A
 
 
 def _computed(step: str, of: list[Any], kind: Any, exp: Callable[[Any], Any] | None) -> Any:
+    """One step of arrays."""
     exact = kind is np.float64
+    numpys: Any = np
     match step:
         case "neg":
             return -of[0]
@@ -63,9 +65,9 @@ def _computed(step: str, of: list[Any], kind: Any, exp: Callable[[Any], Any] | N
         case "fma":
             return of[0] * of[1] + of[2] if exact else fused(of[0], of[1], of[2])
         case "exp":
-            return np.exp(of[0]) if exact else (exp or exp_rounded_once)(of[0])
+            return numpys.exp(of[0]) if exact else (exp or exp_rounded_once)(of[0])
         case "tanh":
-            return np.tanh(of[0]) if exact else _tanh_rounded_once(of[0])
+            return numpys.tanh(of[0]) if exact else _tanh_rounded_once(of[0])
         case "min":
             return np.where(of[0] > of[1], of[1], of[0])
         case _:

@@ -37,7 +37,8 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from math import pi, sqrt
+from math import exp, pi, sqrt, tanh
+from struct import pack, unpack
 from typing import TYPE_CHECKING
 
 from layoutalg.core.errors import PlanError
@@ -291,17 +292,45 @@ def _negative(node: Node) -> Node:
 
 
 def _folded(node: Node) -> Node:
-    """A number where only numbers are given: what the kernel would compute, in f32."""
+    """A number where only numbers are given, rounded to f32.
+
+    >>> _folded(_made("div", _number(1.0), _number(4.0)))
+    0.25
+    """
     if not node.of or any(one.kind != "number" for one in node.of):
         return node
-    import numpy as np
+    x, y = node.of[0].value, node.of[-1].value
+    try:
+        match node.kind:
+            case "neg":
+                value = -x
+            case "add":
+                value = x + y
+            case "sub":
+                value = x - y
+            case "mul":
+                value = x * y
+            case "div":
+                value = x / y
+            case "fma":
+                value = x * node.of[1].value + y
+            case "exp":
+                value = exp(x)
+            case "tanh":
+                value = tanh(x)
+            case "min":
+                value = y if x > y else x
+            case _:
+                value = y if x < y else x
+        return _number(_rounded(value))
+    except (ZeroDivisionError, OverflowError):
+        raise PlanError(f"epilogue: {node} is no number of f32, which are finite") from None
 
-    from layoutalg.gemm.evaluating import evaluated
 
-    value = float(evaluated(node, {}, np.float32))
-    if not abs(value) <= _LARGEST:
-        raise PlanError(f"epilogue: {node} is {value:g}; numbers of f32 are finite")
-    return _number(value)
+def _rounded(value: float) -> float:
+    """The nearest f32; raises `OverflowError` where that is infinite."""
+    found: float = unpack("<f", pack("<f", value))[0]
+    return found
 
 
 def _step(kind: str, *of: Node) -> Node:

@@ -28,7 +28,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -44,7 +44,6 @@ if TYPE_CHECKING:
 __all__ = ["by_groups", "check_grouped", "checked_starts", "place", "random_starts"]
 
 Array = NDArray[Any]
-_Problem = TypeVar("_Problem", bound="Problem")
 
 
 def place(y: int, starts: Sequence[int], tall: int) -> tuple[int, int | None]:
@@ -103,7 +102,7 @@ def checked_starts(problem: Product, starts: ArrayLike | None) -> NDArray[np.int
 
 
 def by_groups(
-    problem: _Problem,
+    problem: Problem,
     starts: ArrayLike | None,
     computed: Callable[..., Array],
     a: ArrayLike,

@@ -118,10 +118,10 @@ lda = 56 would fit'
             raise PlanError(
                 f"epilogue: expressions are for GPUs; target {target!r} has alpha, beta, bias, scale, activation"
             )
-        for name in ("gated", "groups"):
-            if options.get(name) is not None:
+        for name, given in (("gated", options.get("gated")), ("groups", options.get("groups"))):
+            if given is not None:
                 raise PlanError(
-                    f"{name} = {shown(options[name])}: planned for GPUs; target {target!r} has one product at a time"
+                    f"{name} = {shown(given)}: planned for GPUs; target {target!r} has one product at a time"
                 )
         shared = part(ProductOptions, options)
         plan = plan_amx(m, n, k, "bf16" if a is None else a, b, c, target, llvm=llvm, **shared)

@@ -146,14 +146,15 @@ def _of_tile(
 ) -> tuple[Any, ...]:
     """A tile of C as a product of its own: the problem, A and B as they lie in memory, C before, the bias, the scales."""
     problem, rows, columns = gemm.problem, tile.rows, tile.columns
-    of_b = np.arange(columns.start, columns.stop)
+    right = right[tile.matrix] if problem.trans_b else right[tile.matrix].T  # columns of B first
+    of_b = right[columns]
     if problem.gated:
-        of_b = np.concatenate((of_b, of_b + problem.n))
+        of_b = np.concatenate((of_b, right[columns.start + problem.n : columns.stop + problem.n]))
     one = replace(problem, m=rows.stop - rows.start, n=columns.stop - columns.start, batch=1)
     return (
         one,
         left[tile.matrix][:, rows] if problem.trans_a else left[tile.matrix][rows],
-        right[tile.matrix][of_b] if problem.trans_b else right[tile.matrix][:, of_b],
+        of_b if problem.trans_b else of_b.T,
         None if old is None else old[tile.matrix, rows, columns],
         *(
             None if vector is None else vector[rows if side == "row" else columns]

@@ -87,8 +87,8 @@ REFUSED = {
     "bias": "has no acc",
     "acc + bias + row_bias": "has row_bias and column_bias",
     "acc * 1e40": "has 1e40",
-    "acc * (1 / 0)": "numbers of f32 are finite",
-    "acc * (3e38 * 2)": "numbers of f32 are finite",
+    "acc * (1 / 0)": "is no number of f32",
+    "acc * (3e38 * 2)": "is no number of f32",
     "(" * 60 + "acc" + ")" * 60: "at most 24 parentheses",
     "gelu(" * 12 + "acc" + ")" * 12: "more than 1000 steps",
     "acc" + " + 1" * 400: "at most 400",
@@ -164,9 +164,9 @@ def test_random_expressions_compute_what_the_model_says() -> None:
             m, n, k = (int(size) for size in rng.integers(1, 40, 3))
             plan = plan_gemm(m, n, k, c=c, epilogue=text, tile=(8, 16), subgroups=(1, 1))
         except PlanError as refused:  # only for what the grammar does not have
-            assert any(said in str(refused) for said in ("has no acc", "are finite", "1000 steps", "characters")), (
-                refused
-            )
+            assert any(
+                said in str(refused) for said in ("has no acc", "is no number of f32", "1000 steps", "characters")
+            ), refused
             continue
         given = operands(plan)
         found = plan.simulate(*given)

@@ -171,7 +171,7 @@ def _of_search(operations: list[Any]) -> Any:
     for name in ("arith.addi", "arith.muli", "arith.subi", "arith.divui"):
         for which, one in enumerate(named(before, name)):
             if str(one.results[0].type) == "i32":
-                if all(value.name_hint is None or "start" not in value.name_hint for value in one.operands[:1]):
+                if not all("start" in (value.name_hint or "") for value in one.operands):
                     yield f"{name} {which}: the first alone", skipping(one, 0)
                 yield f"{name} {which}: the second alone", skipping(one, 1)
     for which, one in enumerate(named(before, "arith.select")):

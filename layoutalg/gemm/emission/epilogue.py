@@ -47,7 +47,7 @@ def finish(
     kind = f"!xegpu.tensor_desc<{rows}x{unit.n}x{element}>"
     lanes = Lanes(kernel, "C", base, (row, column), element) if "C" in problem.edges else None
     described = base if lanes else kernel.named("matrix_c", descriptor(kernel, matrix, base, kind))
-    second = {}
+    second: dict[tuple[int, int], Value] = {}
     if problem.gated:
         half = (max(held)[1] + 1) // 2
         second = {(i, j - half): value for (i, j), value in held.items() if j >= half}
@@ -64,8 +64,10 @@ def finish(
             form = f"xegpu.load_nd %s[%s, %s] : {kind} -> vector<{rows}x{element}>"
             before = kernel.writer.value(form, (described, *place), element, rows)
         factors = [factor for scale in scales if (factor := scale(i, j)) is not None]
-        more = {"second": second.get((i, j)), "scales": factors, "stored": element}
-        value = arithmetic(kernel, problem, accumulator, bias(i, j), before, **more)
+        other = second.get((i, j))
+        value = arithmetic(
+            kernel, problem, accumulator, bias(i, j), before, second=other, scales=factors, stored=element
+        )
         if lanes:
             lanes.store(value, (i * unit.m, j * unit.n))
             continue
