@@ -35,7 +35,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from layoutalg.core.elements import numpy_type
 from layoutalg.core.errors import PlanError
+from layoutalg.core.whole_numbers import listed, whole_number
 from layoutalg.gemm.operand_arrays import numbers, poisoned
+from layoutalg.gemm.options import MOST_GROUPS
 
 if TYPE_CHECKING:
     from layoutalg.gemm.problem import Problem
@@ -47,7 +49,14 @@ Array = NDArray[Any]
 
 
 def place(y: int, starts: Sequence[int], tall: int) -> tuple[int, int | None]:
-    """The group of the y-th place of the grid, and the first of its rows; None where it has nothing to do."""
+    """The group of the y-th place of the grid, and the first of its rows; None where it has nothing to do.
+
+    Raises `LayoutError` for what are not whole numbers, and where no group starts.
+    """
+    y, tall = whole_number(y, "y =", 0), whole_number(tall, "tall =", 1)
+    starts = [whole_number(start, "starts: ", 0) for start in listed(starts, "starts", MOST_GROUPS + 1)]
+    if len(starts) < 2:
+        raise PlanError(f"starts {starts}: expected where each group starts, and where the last one ends")
     group = max((g for g in range(len(starts) - 1) if starts[g] // tall + g <= y), default=0)
     row = starts[group] + (y - starts[group] // tall - group) * tall
     return group, row if starts[group] <= row < starts[group + 1] else None

@@ -157,7 +157,8 @@ def checked_fields(m: object, n: object, k: object, given: Mapping[str, Any]) ->
     """
     trans_a, trans_b = (as_flag(given.get(name, False), name, PlanError) for name in ("trans_a", "trans_b"))
     m, n, k = whole_number("m", m), whole_number("n", n), whole_number("k", k)
-    behind = _behind(given)
+    again = "halves" in given  # the fields of a product that was made
+    behind = {} if again else _behind(given)
     wide = 2 * n if behind.get("gated") else n
     pitches = {"lda": m if trans_a else k, "ldb": k if trans_b else wide, "ldc": n}
     checked: dict[str, Any] = {"m": m, "n": n, "k": k}
@@ -171,7 +172,9 @@ def checked_fields(m: object, n: object, k: object, given: Mapping[str, Any]) ->
     for name, names in (("bias", BIASES), ("scale", SCALES), ("activation", ACTIVATIONS)):
         if given.get(name) is not None:
             checked[name] = one_of(given[name], names, name, PlanError)
-    checked["groups"] = 0 if given.get("groups") is None else whole_number("groups", given["groups"], MOST_GROUPS)
+    if not again:
+        groups = given.get("groups")
+        checked["groups"] = 0 if groups is None else whole_number("groups", groups, MOST_GROUPS)
     return {**given, **checked, **behind}
 
 

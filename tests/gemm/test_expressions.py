@@ -79,7 +79,7 @@ REFUSED = {
     "clamp(acc, 1)": "clamp of 2; expected clamp of 3 numbers",
     "min(acc,)": "column 9 has ')'",
     "gelu(acc": "expected )",
-    "acc + beta": "has 'beta'; expected acc, residual",
+    "acc + beta": "has 'beta'; expected acc, acc2, residual",
     "acc ** 2": "column 6 has '*'",
     "acc.real": "column 4 has '.'",
     "__import__('os') + acc": "column 12 has",
