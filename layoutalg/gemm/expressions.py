@@ -236,7 +236,8 @@ def read_epilogue(text: object) -> Node:
     >>> read_epilogue("relu(acc) + bios")
     Traceback (most recent call last):
     layoutalg.core.errors.PlanError: epilogue 'relu(acc) + bios': column 13 has 'bios'; expected acc, acc2, residual, \
-row_bias, column_bias, row_scale, column_scale, bias, scale, or one of the functions relu, gelu, silu, sigmoid, tanh, exp, clamp, min, max
+row_bias, column_bias, row_scale, column_scale, bias, scale, or one of the functions relu, gelu, silu, sigmoid, tanh, exp, \
+clamp, min, max
     """
     if not isinstance(text, str):
         raise PlanError(f"epilogue is of type {type(text).__name__}: expected a text, such as 'relu(acc + bias)'")

@@ -159,4 +159,6 @@ def random_starts(problem: Product, random: np.random.Generator) -> NDArray[np.i
     inner = np.sort(random.integers(0, problem.m + 1, problem.groups + 1))
     again = random.random(problem.groups + 1) < 0.25  # twice the same start is an empty group
     inner[1:] = np.where(again[1:], inner[:-1], inner[1:])
+    if inner.min() == inner.max():  # one row at least
+        inner[0], inner[-1] = 0, problem.m
     return np.sort(inner).astype(np.int32)
