@@ -65,15 +65,13 @@ def _computed(step: str, of: list[Any], kind: Any, exp: Callable[[Any], Any] | N
         case "fma":
             return of[0] * of[1] + of[2] if exact else fused(of[0], of[1], of[2])
         case "exp":
-            rounded: Any = exp or exp_rounded_once
-            return numpys.exp(of[0]) if exact else rounded(of[0])
+            return numpys.exp(of[0]) if exact else (exp or exp_rounded_once)(of[0])
         case "tanh":
-            once: Any = _tanh_rounded_once
-            return numpys.tanh(of[0]) if exact else once(of[0])
+            return numpys.tanh(of[0]) if exact else _tanh_rounded_once(of[0])
         case "min":
-            return np.where(of[0] > of[1], of[1], of[0])
+            return numpys.where(of[0] > of[1], of[1], of[0])
         case _:
-            return np.where(of[0] < of[1], of[1], of[0])
+            return numpys.where(of[0] < of[1], of[1], of[0])
 
 
 def exp_rounded_once(x: Array) -> Array:
