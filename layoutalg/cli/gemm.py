@@ -232,16 +232,21 @@ def _simulated(plan: Gemm, text: str, seed: int) -> PlanRow:
     """The kernel's result on random matrices, against the stated model and against the definition in f64."""
     import numpy as np
 
+    from layoutalg.gemm.grouped import random_starts
     from layoutalg.gemm.numerics import exact, random_inputs
     from layoutalg.gemm.run import check_size
     from layoutalg.gemm.split_k import computed_by
 
     check_size(plan)
-    inputs = random_inputs(plan.problem, np.random.default_rng(seed))
+    random = np.random.default_rng(seed)
+    inputs = random_inputs(plan.problem, random)
+    starts = random_starts(plan.problem, random) if plan.problem.groups else None
     with progress_bar("workgroups") as progress:
-        found = plan.simulate(*inputs, text=text, progress=progress)
-    wanted = exact(plan.problem, *inputs)
-    modelled = found.tobytes() == computed_by(plan, *inputs).tobytes()
+        found = plan.simulate(*inputs, starts=starts, text=text, progress=progress)
+    wanted = exact(plan.problem, *inputs, starts=starts)
+    modelled = found.tobytes() == computed_by(plan, *inputs, starts=starts).tobytes()
+    if starts is not None:  # what no group has stays as it was
+        found, wanted = found[starts[0] : starts[-1]], wanted[starts[0] : starts[-1]]
     return compared_row("simulated", found, wanted, modelled)
 
 

@@ -192,6 +192,8 @@ def _of_kind(problem: Problem, tiling: Tiling, loads: int) -> tuple[int, int]:
 
 def instructions(problem: Problem, tiling: Tiling, rows: Grids, columns: Grids, llvm: int = DEFAULT_LLVM) -> Grids:
     """The instructions of one step for many grids of subgroups at once: `counted(...).total` of each."""
+    if problem.gated:
+        problem, tiling = in_loop(problem, tiling)
     single = replace(tiling, subgroups=(1, 1))
     one = counted(problem, single, llvm)
     (ahead, mixed), (alone, of_both) = asked(problem, tiling, rows, columns), _asked_by(problem, single)
@@ -230,17 +232,22 @@ def asked(problem: Problem, tiling: Tiling, rows: Grids, columns: Grids) -> tupl
     if turns(tiling):
         return _fewest(problem, slices[1:], count)[0], np.zeros(count.shape, np.bool_)
     together, of_a, total = _fewest(problem, slices, count)
-    apart = _fewest(problem, slices[:1], count)[0] + _fewest(problem, slices[1:], count)[0]
+    apart = _fewest(problem, slices[:1], count, of_b=False)[0] + _fewest(problem, slices[1:], count)[0]
     mixed = (of_a % count != 0) & (of_a < total) & (together <= apart)
     return np.minimum(together, apart), mixed
 
 
-def _fewest(problem: Problem, slices: list[tuple[Grids, Grids]], count: Grids) -> tuple[Grids, Grids, Grids]:
+def _fewest(
+    problem: Problem, slices: list[tuple[Grids, Grids]], count: Grids, *, of_b: bool = True
+) -> tuple[Grids, Grids, Grids]:
     """The messages of a subgroup for blocks of one size, the blocks of the first slice, and all blocks."""
     fits = np.ones((_HEIGHTS.size, count.size), np.bool_)
     parts: list[Grids] = []
-    for height, lines in slices:
-        fits &= (height % _HEIGHTS == 0) & (lines % _ABREAST == 0)
+    for number, (height, lines) in enumerate(slices):
+        down, beside = height, lines
+        if problem.halves and of_b and number == len(slices) - 1:
+            down, beside = (height // 2, lines) if problem.trans_b else (height, lines // 2)
+        fits &= (down % _HEIGHTS == 0) & (beside % _ABREAST == 0)
         parts.append(height // _HEIGHTS * lines // _ABREAST)
     first, total = parts[0], sum(parts[1:], parts[0])
     rounds = -(-total // count)

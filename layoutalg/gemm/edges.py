@@ -45,8 +45,13 @@ def edges(problem: Product) -> Mapping[str, str]:
     """The matrices that no block message reaches, by name, and for each why and what would fit."""
     found: dict[str, str] = {}
     for matrix in problem.matrices:
-        multiple = _multiple(matrix, problem.batch)
-        why = _every_second_row(problem, matrix) or unreachable(matrix, multiple) or _between_matrices(matrix, multiple)
+        multiple = _multiple(matrix, problem.groups if problem.groups and matrix.name == "B" else problem.batch)
+        why = (
+            _every_second_row(problem, matrix)
+            or unreachable(matrix, multiple)
+            or _between_matrices(matrix, multiple)
+            or _between_products(problem, matrix)
+        )
         if why:
             found[matrix.name] = why
     return MappingProxyType(found)
@@ -92,6 +97,20 @@ def _between_matrices(matrix: Matrix, multiple: int) -> str:
         f"in a batch each begins {matrix.rows * matrix.pitch_bytes} bytes behind the one before, which is not a multiple of "
         f"{LIMITS.base_alignment} bytes, where a 2D block message can begin; a leading dimension "
         f"ld{matrix.name.lower()} = {fit} would fit"
+    )
+
+
+def _between_products(problem: Product, matrix: Matrix) -> str:
+    """Why the second of a gated pair's products begins where no block message can."""
+    if matrix.name != "B" or problem.trans_b or not (problem.gated or problem.halves):
+        return ""
+    n = problem.n // (2 if problem.halves else 1)
+    each = LIMITS.x_multiple(8 * matrix.element_bytes)
+    if n % each == 0:
+        return ""
+    return (
+        f"the second product begins {n * matrix.element_bytes} bytes behind the first in a row, and a 2D block message begins "
+        f"at a multiple of {each * matrix.element_bytes} bytes; n = {-(-n // each) * each} would fit"
     )
 
 

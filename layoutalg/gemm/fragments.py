@@ -70,7 +70,7 @@ def fragments_of(gemm: Gemm) -> tuple[Fragment, Fragment, Fragment]:
     >>> [(one.name, one.block, one.count) for one in plan.fragments]
     [('A', (16, 16), 4), ('B', (16, 8), 8), ('C', (16, 8), 8)]
     """
-    if gemm.loop is not gemm:
+    if gemm.exchanged:
         of_b, of_a, of_c = fragments_of(gemm.loop)
         return of_a.turned("A"), of_b.turned("B"), of_c.turned("C")
     unit, (rows, columns), lanes = gemm.dpas, gemm.blocks, gemm.dpas.subgroup_size
@@ -81,6 +81,8 @@ def fragments_of(gemm: Gemm) -> tuple[Fragment, Fragment, Fragment]:
 
     return (
         fragment("A", (unit.m, unit.k), rows * deep, gemm.element_of("A"), unit.a),
-        fragment("B", (unit.k, unit.n), columns * deep, gemm.element_of("B"), unit.b),
+        fragment(
+            "B", (unit.k, unit.n), columns * deep * (2 if gemm.problem.gated else 1), gemm.element_of("B"), unit.b
+        ),
         fragment("C", (unit.m, unit.n), rows * columns, gemm.accumulator, unit.c),
     )

@@ -258,7 +258,7 @@ def launch_of_gemm(plan: Gemm) -> Launch:
     problem = plan.problem
     memory = {
         matrix.name.lower(): replace(
-            _in_memory(matrix, stride, problem.batch, use),
+            _in_memory(matrix, stride, problem.groups if problem.groups and matrix.name == "B" else problem.batch, use),
             element=element,
             alignment=alignment,
         )
@@ -279,7 +279,11 @@ def launch_of_gemm(plan: Gemm) -> Launch:
 
         count = problem.count(problem.bias)
         bias = _in_memory(Matrix("bias", 1, count, count, plan.element_of("C")), count, 1, "in")
-        memory["bias"] = replace(bias, element=problem.c, alignment=problem.alignments[2])
+        alignment = plan.matrices[2].element_bytes if problem.groups else problem.alignments[2]
+        memory["bias"] = replace(bias, element=problem.c, alignment=alignment)
+    if problem.groups:
+        count = problem.groups + 1
+        memory["starts"] = InMemory("s32", 1, count, count, count, 1, 4 * count, 4, "in")
     if turns(plan.tiling) and plan.workspace_bytes:
         count, rows, columns = scratch_shape(problem, plan.tiling)
         shape = rows, columns, columns, rows * columns, count

@@ -159,7 +159,7 @@ def messages(problem: Problem, tiling: Tiling, llvm: int = DEFAULT_LLVM) -> tupl
     instance_of(tiling, Tiling, "tiling", PlanError)
     llvm = whole_number(llvm, "llvm =", 22, 99, PlanError)
     problem, tiling = in_loop(problem, tiling)
-    kind = _Kind(problem.a, problem.b, problem.acc, problem.target, problem.trans_a, problem.trans_b)
+    kind = _Kind(problem.a, problem.b, problem.acc, problem.target, problem.trans_a, problem.trans_b, problem.halves)
     return _messages(kind, tiling.tile, tiling.registers, llvm, turns(tiling))
 
 
@@ -184,6 +184,7 @@ class _Kind(NamedTuple):
     target: str
     trans_a: bool
     trans_b: bool
+    halves: bool = False
 
     @property
     def dpas(self) -> Dpas:
@@ -240,7 +241,8 @@ def _of_b(kind: _Kind, tile: Tile, registers: int, llvm: int) -> Iterator[Messag
     for k, deep in _parts(tile.k, deepest):
         column = 0
         while column < tile.n:
-            count = next(c for c in (4, 2, 1) if c <= most and column + c * unit.n <= tile.n)
+            end = tile.n // 2 if kind.halves and column < tile.n // 2 else tile.n
+            count = next(c for c in (4, 2, 1) if c <= most and column + c * unit.n <= end)
             yield _message(kind, "B", k, column, deep, unit.n, count)
             column += count * unit.n
 

@@ -47,7 +47,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from math import pi, sqrt
+from math import sqrt
 from os import cpu_count
 from typing import Any
 
@@ -57,6 +57,9 @@ from numpy.typing import ArrayLike, NDArray
 from layoutalg.core.elements import numpy_type
 from layoutalg.core.errors import PlanError
 from layoutalg.core.whole_numbers import instance_of
+from layoutalg.gemm.evaluating import evaluated, exp_rounded_once, fused
+from layoutalg.gemm.expressions import of_options, stated_expression
+from layoutalg.gemm.grouped import by_groups
 from layoutalg.gemm.operand_arrays import check_given, held_scales, numbers
 from layoutalg.gemm.problem import Problem
 from layoutalg.gemm.product import Product, fuses_scale, mlir_type
@@ -108,6 +111,8 @@ def stated(problem: Problem) -> tuple[str, ...]:
         total = "acc = f32(acc + f32(a[k] * b[k] + a[k+1] * b[k+1])), in the order of k"
     if problem.acc in ("f16", "bf16"):
         total += f"; acc = {problem.acc}(acc) after every {problem.dpas.k}"
+    if problem.epilogue is not None:
+        return total, f"x = f32(acc); x = {stated_expression(problem).replace('acc', 'x')}; C = {problem.c}(x)"
     scales = [f"{side}_scale" for side in problem.scaled]
     fused = scales.pop() if fuses_scale(problem) else ""
     steps = [*(f"x = x * {one}" for one in scales), *stated_steps(problem, fused)]
@@ -137,6 +142,8 @@ def computed(
     bias: ArrayLike | None = None,
     row_scale: ArrayLike | None = None,
     column_scale: ArrayLike | None = None,
+    *,
+    starts: ArrayLike | None = None,
 ) -> Array:
     """C, as the planned kernel computes it from the matrices as they lie in memory (k x m with `trans_a`).
 
@@ -153,6 +160,8 @@ def computed(
     instance_of(problem, Problem, "problem", PlanError)
     check_given(problem, c, bias=bias)
     scales = held_scales(problem, row_scale, column_scale)
+    if problem.groups or starts is not None:
+        return by_groups(problem, starts, computed, a, b, c, bias, row_scale, column_scale)
     batch = (problem.batch,) if problem.batch > 1 else ()
     if c is not None:
         c = numbers("C", c, (*batch, problem.m, problem.n))
@@ -169,12 +178,15 @@ def exact(
     bias: ArrayLike | None = None,
     row_scale: ArrayLike | None = None,
     column_scale: ArrayLike | None = None,
+    *,
+    starts: ArrayLike | None = None,
 ) -> NDArray[np.float64]:
     """C in f64, straight from the definition: what the kernel's rounding is measured against."""
-    sums = exact_sums(problem, a, b)
-    for scale in held_scales(problem, row_scale, column_scale).values():
-        sums = sums * scale.astype(np.float64)
-    return exact_after_sums(problem, sums, c, bias)
+    if problem.groups or starts is not None:
+        kind = np.dtype(np.float64)
+        return by_groups(problem, starts, exact, a, b, c, bias, row_scale, column_scale, kind=kind)
+    scales = held_scales(problem, row_scale, column_scale)
+    return exact_after_sums(problem, exact_sums(problem, a, b), c, bias, scales)
 
 
 def exact_sums(problem: Product, a: ArrayLike, b: ArrayLike) -> NDArray[np.float64]:
@@ -185,22 +197,16 @@ def exact_sums(problem: Product, a: ArrayLike, b: ArrayLike) -> NDArray[np.float
 
 
 def exact_after_sums(
-    problem: Product, sums: NDArray[np.float64], c: ArrayLike | None = None, bias: ArrayLike | None = None
+    problem: Product,
+    sums: NDArray[np.float64],
+    c: ArrayLike | None = None,
+    bias: ArrayLike | None = None,
+    scales: Mapping[str, Array] | None = None,
 ) -> NDArray[np.float64]:
-    """An epilogue in f64, straight from the definition."""
-    x = problem.alpha * sums
-    if c is not None:
-        x = x + problem.beta * np.asarray(c).astype(np.float64)
-    if bias is not None:
-        added = np.asarray(bias).astype(np.float64)
-        x = x + (added[:, None] if problem.bias == "row" else added)
-    if problem.activation == "relu":
-        return np.maximum(x, 0)
-    if problem.activation is None:
-        return x
-    argument = x if problem.activation == "silu" else 2 * sqrt(2 / pi) * (x + 0.044715 * x**3)
-    with np.errstate(over="ignore"):
-        return x / (1 + np.exp(-argument))
+    """An epilogue in f64, straight from the definition; without `scales` the sums have theirs already."""
+    before, added = (None if one is None else np.asarray(one) for one in (c, bias))
+    steps = of_options(problem, scaled=scales is not None)
+    return evaluated(steps, _named(problem, sums, before, added, scales or {}), np.float64)
 
 
 def random_inputs(
@@ -221,11 +227,11 @@ def random_inputs(
     of_a, of_b, of_c = ((*batch, matrix.rows, matrix.columns) for matrix in problem.matrices)
     return (
         drawn(problem.a, of_a),
-        drawn(problem.b, of_b),
+        drawn(problem.b, (problem.groups, *of_b) if problem.groups else of_b),
         drawn(problem.c, of_c) if problem.beta else None,
         drawn(problem.c, (problem.count(problem.bias),)) if problem.bias else None,
         scales(problem.m) if "row" in problem.scaled else None,
-        scales(problem.n) if "column" in problem.scaled else None,
+        scales(problem.count("column")) if "column" in problem.scaled else None,
     )
 
 
@@ -279,8 +285,8 @@ def _product(problem: Problem, left: Array, right: Array) -> Array:
     left = np.pad(left, ((0, 0), (0, short)))
     right = np.pad(right, ((0, short), (0, 0)))
     narrow = None if problem.acc == "f32" else numpy_type(problem.acc)
-    total = np.zeros((problem.m, problem.n), np.float32)
-    rows = max(1, _PIECE // problem.n)
+    total = np.zeros((problem.m, right.shape[1]), np.float32)
+    rows = max(1, _PIECE // right.shape[1])
     exact = products_are_exact(*map(sizes_of, (left, right)))
     # A matrix product loses the sign of a link that is -0, which shows beside an accumulator that was rounded to -0.
     signs = narrow is None or all(values.all() for values in (left[:, : problem.k], right[: problem.k]))
@@ -330,18 +336,7 @@ def finished(
         bias = np.asarray(bias).astype(result)
     before = None if c is None else np.asarray(c).astype(result)
     with np.errstate(all="ignore"):
-        sums = accumulators if problem.c == "s32" else accumulators.astype(np.float32)
-        *alone, last = (scales or {}).values() or (None,)
-        if last is not None and not fuses_scale(problem):
-            alone, last = [*alone, last], None
-        for scale in alone:
-            sums = sums * scale
-        return after_sums(problem, sums, before, bias, fused_scale=last).astype(result)
-
-
-def exp_rounded_once(x: Array) -> Array:
-    """exp of f32, computed in f64 and rounded once: what no device is far from."""
-    return np.exp(x.astype(np.float64)).astype(np.float32)
+        return after_sums(problem, accumulators, before, bias, scales=scales or {}).astype(result)
 
 
 def after_sums(
@@ -351,57 +346,30 @@ def after_sums(
     bias: Array | None,
     exp: Callable[[Array], Array] = exp_rounded_once,
     *,
-    fused_scale: Array | None = None,
+    scales: Mapping[str, Array] | None = None,
 ) -> Array:
-    """An epilogue in f32 behind the scales, before rounding to C's type. Where C and sums are both s32, everything stays s32.
+    """An epilogue in f32, before rounding to C's type. Where C and sums are both s32, everything stays s32.
 
-    `fused_scale` is a scale that the first addition takes along.
+    `scales` are a GPU's, by side: the last of them is joined with the addition behind it (`fuses_scale`).
     """
-    if bias is not None and problem.bias == "row":
-        bias = bias[:, None]
-    if sums.dtype == np.int32:
-        for added in (bias, c):
+    if sums.dtype == np.int32 and problem.c == "s32":
+        for added in (bias if bias is None or problem.bias == "column" else bias[:, None], c):
             sums = sums if added is None else sums + added
         return np.maximum(sums, 0) if problem.activation == "relu" else sums
-    x = sums.astype(np.float32)
-    if problem.alpha != 1:
-        x = fused(problem.alpha, x, np.float32(0) if bias is None else bias)
-    elif bias is not None:
-        added = bias.astype(np.float32)
-        x = x + added if fused_scale is None else fused(fused_scale, x, added)
+    steps = of_options(problem, scaled=scales is not None, fused=fuses_scale(problem))
+    return evaluated(steps, _named(problem, sums.astype(np.float32), c, bias, scales or {}), np.float32, exp)
+
+
+def _named(
+    problem: Product, sums: Array, c: Array | None, bias: Array | None, scales: Mapping[str, Array]
+) -> dict[str, Array]:
+    """What an epilogue reads, by its names; arrays that go with those of C."""
+    found = {"acc": sums}
+    if problem.gated:
+        found = {"acc": sums[..., : problem.n], "acc2": sums[..., problem.n :]}
+    found |= {f"{side}_scale": scale for side, scale in scales.items()}
     if c is not None:
-        takes = fused_scale is not None and bias is None
-        x = fused(fused_scale, x, c) if takes else fused(problem.beta, c, x)
-    return _activated(problem.activation, x, exp)
-
-
-def fused(factor: Any, x: Array, y: Any) -> Array:
-    """f32(factor * x + y), rounded once. The product of two numbers of 24 bits is exact in f64.
-
-    The sum there is rounded to odd where it lost something (Boldo and Melquiond), so that f32 sees on which side it was.
-
-    >>> fused(3, np.array([1 / 3], np.float32), -1)
-    array([2.9802322e-08], dtype=float32)
-    """
-    product = np.asarray(factor).astype(np.float32).astype(np.float64) * x.astype(np.float64)
-    other = np.asarray(y).astype(np.float64)
-    total = product + other
-    part = total - product
-    lost = (product - (total - part)) + (other - part)
-    bits = total.view(np.int64)
-    inward = (lost < 0) == (total > 0)
-    inexact = (lost != 0) & np.isfinite(total) & np.isfinite(lost)
-    bits = np.where(inexact, (bits - inward) | 1, bits)
-    return bits.view(np.float64).astype(np.float32)
-
-
-def _activated(activation: str | None, x: Array, exp: Callable[[Array], Array]) -> Array:
-    if activation is None:
-        return x
-    if activation == "relu":
-        return np.where(x < 0, np.float32(0), x)
-    argument = x
-    if activation == "gelu":
-        first = 2 * sqrt(2 / pi)
-        argument = x * fused(first * 0.044715, x * x, np.float32(first))
-    return x / (np.float32(1) + exp(-argument))
+        found["residual"] = c
+    if bias is not None:
+        found[f"{problem.bias}_bias"] = bias[:, None] if problem.bias == "row" else bias
+    return found

@@ -17,6 +17,8 @@ from typing import Annotated, TypedDict, TypeVar, cast
 __all__ = [
     "ACTIVATIONS",
     "BIASES",
+    "GATES",
+    "MOST_GROUPS",
     "ORDERS",
     "PREFETCHES",
     "SCALES",
@@ -24,7 +26,9 @@ __all__ = [
     "AmxOptions",
     "AmxProductOptions",
     "BlockingOptions",
+    "EpilogueOptions",
     "GemmOptions",
+    "GpuEpilogueOptions",
     "GpuProductOptions",
     "Option",
     "ProductOptions",
@@ -34,6 +38,10 @@ __all__ = [
 ]
 
 ACTIVATIONS = ("relu", "gelu", "silu")
+GATES = ("relu", "gelu", "silu", "sigmoid")
+"""What the first of two products is put through before it multiplies the second."""
+MOST_GROUPS = 4096
+"""Groups of a launch: the search for a group is written out, 12 steps for these."""
 BIASES = ("row", "column")
 """A bias has one number for every row of C, or one for every column."""
 SCALES = ("row", "column", "both")
@@ -60,7 +68,35 @@ class Option:
     default: object = None
 
 
-class ProductOptions(TypedDict, total=False):
+class EpilogueOptions(TypedDict, total=False):
+    """What is computed behind the sums, and how A and C lie in memory: what products of any weights have too.
+
+    >>> EpilogueOptions(bias="column", activation="silu")["bias"]
+    'column'
+    """
+
+    alpha: Annotated[float, Option("What A B is multiplied by.", default=1.0)]
+    beta: Annotated[float, Option("What the old C is multiplied by and added.", default=0.0)]
+    bias: Annotated[str | None, Option("Add a number for every row, or for every column.", BIASES)]
+    scale: Annotated[str | None, Option("Multiply by a number for every row, for every column, or both.", SCALES)]
+    activation: Annotated[str | None, Option("What is applied at the end.", ACTIVATIONS)]
+    lda: Annotated[int | None, Option("Elements from one row of A in memory to the next (no padding unless given).")]
+    ldc: Annotated[int | None, Option("Elements from one row of C to the next (n unless given).")]
+
+
+class GpuEpilogueOptions(EpilogueOptions, total=False):
+    """The same on GPUs, where an expression may say all of it (`layoutalg.gemm.expressions`).
+
+    >>> GpuEpilogueOptions(epilogue="gelu(acc + bias)")["epilogue"]
+    'gelu(acc + bias)'
+    """
+
+    epilogue: Annotated[
+        str | None, Option("What C is, such as 'gelu(acc * scale + bias) + residual'; instead of alpha to activation.")
+    ]
+
+
+class ProductOptions(EpilogueOptions, total=False):
     """Storage and epilogue of any product; leading dimensions in elements.
 
     >>> ProductOptions(trans_b=True, alpha=0.5)["alpha"]
@@ -69,17 +105,10 @@ class ProductOptions(TypedDict, total=False):
 
     trans_a: Annotated[bool, Option("A lies in memory as K x M.")]
     trans_b: Annotated[bool, Option("B lies in memory as N x K.")]
-    alpha: Annotated[float, Option("What A B is multiplied by.", default=1.0)]
-    beta: Annotated[float, Option("What the old C is multiplied by and added.", default=0.0)]
-    bias: Annotated[str | None, Option("Add a number for every row, or for every column.", BIASES)]
-    scale: Annotated[str | None, Option("Multiply by a number for every row, for every column, or both.", SCALES)]
-    activation: Annotated[str | None, Option("What is applied at the end.", ACTIVATIONS)]
-    lda: Annotated[int | None, Option("Elements from one row of A in memory to the next (no padding unless given).")]
     ldb: Annotated[int | None, Option("Elements from one row of B in memory to the next (no padding unless given).")]
-    ldc: Annotated[int | None, Option("Elements from one row of C to the next (n unless given).")]
 
 
-class GpuProductOptions(ProductOptions, total=False):
+class GpuProductOptions(ProductOptions, GpuEpilogueOptions, total=False):
     """What a product for a GPU has besides.
 
     >>> GpuProductOptions(batch=2, beta=1.0)["batch"]
@@ -88,6 +117,12 @@ class GpuProductOptions(ProductOptions, total=False):
 
     acc: Annotated[str | None, Option("Type of the accumulators (f32, or s32 for integers).")]
     batch: Annotated[int, Option("Products of this shape in one launch.", default=1)]
+    gated: Annotated[
+        str | None, Option("B has two matrices of N columns side by side; C is GATED(A B1) * (A B2).", GATES)
+    ]
+    groups: Annotated[
+        int | None, Option("Rows of A belong to so many groups, by an array of starts; B has a matrix for each.")
+    ]
 
 
 class TilingOptions(TypedDict, total=False):

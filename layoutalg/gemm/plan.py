@@ -37,7 +37,7 @@ from layoutalg.gemm.messages import Message, messages
 from layoutalg.gemm.problem import Problem
 from layoutalg.gemm.product import mlir_type
 from layoutalg.gemm.registers import Registers, registers
-from layoutalg.gemm.roles import in_loop, other_name
+from layoutalg.gemm.roles import ROLES, in_loop, other_name
 from layoutalg.gemm.search import Found, search
 from layoutalg.gemm.split_k import part_steps, reduction_grid, workspace_bytes
 from layoutalg.gemm.tiling import Tile, Tiling
@@ -177,7 +177,7 @@ class Gemm(Distributed, Launched):
         """
         edges = self.problem.edges
         found = messages(self.problem, self.tiling, self.llvm)
-        if self.loop is not self:
+        if self.exchanged:
             return tuple(replace(message, operand=other_name(message.operand)) for message in found)
         return tuple(message for message in found if message.operand not in edges) if edges else found
 
@@ -188,13 +188,23 @@ class Gemm(Distributed, Launched):
         >>> la.plan_gemm(64, 64, 64, tile=(16, 32)).blocks
         (2, 2)
         """
-        if self.loop is not self:
+        if self.exchanged:
             return self.loop.blocks[1], self.loop.blocks[0]
         return self.tile.m // self.dpas.m, self.tile.n // self.dpas.n
 
     @property
+    def exchanged(self) -> bool:
+        """Whether A and B change roles in the loop.
+
+        >>> la.plan_gemm(64, 96, 64, trans_a=True, trans_b=True, transpose="roles").exchanged
+        True
+        """
+        return self.tiling.transpose == ROLES
+
+    @property
     def loop(self) -> Gemm:
-        """The plan that the loop has: this one, or that of C^T = B^T A^T where A and B change roles (`gemm.roles`).
+        """The plan that the loop has: this one, that of C^T = B^T A^T where A and B change roles (`gemm.roles`), or that of
+        twice as many columns for a gated pair (`gemm.gated`).
 
         >>> la.plan_gemm(64, 96, 64, trans_a=True, trans_b=True, transpose="roles").loop.m
         96
@@ -210,6 +220,8 @@ class Gemm(Distributed, Launched):
         (3, 2, 5)
         """
         whole = self.tiling.workgroup_tile
+        if self.problem.groups:
+            return -(-self.n // whole.n), self.m // whole.m + self.problem.groups, 1
         return -(-self.n // whole.n), -(-self.m // whole.m), self.problem.batch * self.tiling.split_k
 
     @property
@@ -258,7 +270,7 @@ class Gemm(Distributed, Launched):
         8
         """
         rows, columns = self.blocks
-        return rows * columns * (self.tile.k // self.dpas.k)
+        return rows * columns * (self.tile.k // self.dpas.k) * (2 if self.problem.gated else 1)
 
     @property
     def subgroups_total(self) -> int:
@@ -372,8 +384,10 @@ class Gemm(Distributed, Launched):
         ['bias', 'm', 'n', 'k', 'lda', 'ldb', 'ldc', 'stride_a', 'stride_b', 'stride_c']
         """
         addresses = ["a", "b", "c", *["bias"] * bool(self.problem.bias)]
-        addresses += [*(f"{side}_scale" for side in self.problem.scaled), *["workspace"] * bool(self.workspace_bytes)]
+        addresses += [f"{side}_scale" for side in self.problem.scaled]
+        addresses += [*["starts"] * bool(self.problem.groups), *["workspace"] * bool(self.workspace_bytes)]
         strides = ("stride_a", "stride_b", "stride_c") if self.problem.batch > 1 else ()
+        strides = ("stride_b",) if self.problem.groups else strides
         return (
             *((name, "i64") for name in addresses),
             *((name, "i32") for name in ("m", "n", "k", "lda", "ldb", "ldc")),
@@ -396,6 +410,8 @@ class Gemm(Distributed, Launched):
         >>> la.plan_gemm(40, 80, 48).arguments
         (40, 80, 48, 48, 80, 80)
         """
+        if self.problem.groups:
+            return (*self.sizes, self.problem.strides[1])
         return (*self.sizes, *(self.problem.strides if self.problem.batch > 1 else ()))
 
     def emit(
@@ -474,6 +490,7 @@ class Gemm(Distributed, Launched):
         row_scale: ArrayLike | None = None,
         column_scale: ArrayLike | None = None,
         *,
+        starts: ArrayLike | None = None,
         text: str | None = None,
         level: str = "lane",
         progress: Callable[[float], None] | None = None,
@@ -482,7 +499,8 @@ class Gemm(Distributed, Launched):
 
         A is m x k (k x m with `trans_a`), B is k x n (n x k with `trans_b`); of a batch each has another dimension in front.
         `c` is C before the launch, where beta is not 0; `bias` has a number for every row or column, and so have scales.
-        `text` is the kernel to run, by default what `emit(level)` gives. `progress` is told the part that is done.
+        With groups B is groups x k x n, and `starts` are the first rows of the groups, and the end of the last one. `text` is
+        the kernel to run, by default what `emit(level)` gives. `progress` is told the part that is done.
 
         >>> gemm = la.plan_gemm(8, 32, 32)
         >>> a = np.eye(8, 32, dtype=np.float16)
@@ -492,4 +510,5 @@ class Gemm(Distributed, Launched):
         """
         from layoutalg.gemm.run import execute
 
-        return execute(self, a, b, c, bias, row_scale, column_scale, text=text, level=level, progress=progress)[0]
+        given = a, b, c, bias, row_scale, column_scale
+        return execute(self, *given, starts=starts, text=text, level=level, progress=progress)[0]

@@ -76,16 +76,22 @@ def plan_gemm(
     measured: str | os.PathLike[str] | None = None,
     **options: Unpack[GemmOptions],
 ) -> Gemm | AmxGemm:
-    """Plan C = activation(alpha * scale * A B + beta * C + bias) for row-major matrices.
+    """Plan C = activation(alpha * scale * A B + beta * C + bias) for row-major matrices, or what `epilogue` says.
 
     A is m x k (in memory k x m with `trans_a`), B is k x n (n x k with `trans_b`). `tile` is (m, n) of the block of C that one
     subgroup computes, `k_step` the depth of a step, `subgroups` (rows, columns) of a workgroup; `registers`, `prefetch`,
     `distance`, `split_k` and `transpose` are those of `Tiling`. What is not given is chosen. `lda`, `ldb`, `ldc` are the
-    elements from one row to the next in memory. Where a matrix doesn't suit block messages, lanes move its elements
-    (`problem.edges` says why, and what would fit). Targets `amx`, `spr` and `gnr` are CPUs: their plan is that of `plan_amx`,
-    which has options of its own. `a` is f16 unless given, and bf16 for CPUs. A target may be a product: `"b570"`. `chip` is a
-    board of your own (`la.hardware.read_chip`), whose target is then the plan's. `measured` is a file of times
-    (`layoutalg.gemm.measuring`): the fastest tiling that was measured for this problem is taken, where there is one.
+    elements from one row to the next in memory. `epilogue` is an expression of the sums `acc`, instead of alpha to activation:
+    `gelu(acc * scale + bias) + residual` (`layoutalg.gemm.expressions` has its names and functions). Where a matrix doesn't
+    suit block messages, lanes move its elements (`problem.edges` says why, and what would fit). Targets `amx`, `spr` and `gnr`
+    are CPUs: their plan is that of `plan_amx`, which has options of its own. `a` is f16 unless given, and bf16 for CPUs. A
+    target may be a product: `"b570"`. `chip` is a board of your own (`la.hardware.read_chip`), whose target is then the plan's.
+    `measured` is a file of times (`layoutalg.gemm.measuring`): the fastest tiling that was measured for this problem is taken,
+    where there is one.
+
+    With `gated` ("silu", ...) B has two matrices side by side, k x 2n, and C is silu(A B1) * (A B2) (`layoutalg.gemm.gated`).
+    With `groups` the m rows of A belong to so many groups, by an array of starts that the kernel reads, and B has a matrix for
+    each (`layoutalg.gemm.grouped`).
 
     Raises:
         PlanError: for types, targets, tiles and sizes that are not planned; says what would fit.
@@ -93,6 +99,8 @@ def plan_gemm(
 
     >>> plan_gemm(64, 64, 64, tile=(8, 16), k_step=16).dpas_per_step
     1
+    >>> plan_gemm(64, 64, 64, groups=8, gated="silu").grid[1]  # 64 rows in blocks of 8, and one block for every group
+    16
     >>> plan_gemm(64, 64, 64).problem.a, plan_gemm(64, 64, 64, target="spr").problem.a
     ('f16', 'bf16')
     >>> plan_gemm(64, 64, 50).problem.edges["A"]
@@ -111,6 +119,15 @@ lda = 56 would fit'
                 )
         if measured is not None:
             raise PlanError(f"measured: times are kept for GPUs; target {target!r} has a model fitted to measurements")
+        if options.get("epilogue") is not None:
+            raise PlanError(
+                f"epilogue: expressions are for GPUs; target {target!r} has alpha, beta, bias, scale, activation"
+            )
+        for name, given in (("gated", options.get("gated")), ("groups", options.get("groups"))):
+            if given is not None:
+                raise PlanError(
+                    f"{name} = {shown(given)}: planned for GPUs; target {target!r} has one product at a time"
+                )
         shared = part(AmxProductOptions, options)
         plan = plan_amx(m, n, k, "bf16" if a is None else a, b, c, target, llvm=llvm, **shared)
         if (acc := options.get("acc")) not in (None, plan.problem.acc):

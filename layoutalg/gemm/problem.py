@@ -21,6 +21,8 @@ from typing import Unpack
 from layoutalg.core.errors import PlanError, VerificationError
 from layoutalg.core.messages import shown
 from layoutalg.gemm.edges import edges
+from layoutalg.gemm.gated import check_gated
+from layoutalg.gemm.grouped import check_grouped
 from layoutalg.gemm.matrix_in_memory import check_pitch
 from layoutalg.gemm.options import GpuProductOptions
 from layoutalg.gemm.product import Product, checked_fields, element_named, with_fractions
@@ -87,6 +89,10 @@ class Problem(Product):
             raise PlanError(f"c = {shown(c)}: accumulators of {acc} are stored as {offer}")
         made = cls(a=a, b=b, c=c, target=target, **checked_fields(m, n, k, {**options, "acc": acc}))
         check_epilogue(made)
+        if made.gated:
+            check_gated(made)
+        if made.groups:
+            check_grouped(made)
         if target_info(target).surface is not None:
             for matrix in made.matrices:
                 check_pitch(matrix)

@@ -19,8 +19,9 @@ from typing import Any
 from layoutalg.core.errors import PlanError
 from layoutalg.core.messages import shown
 from layoutalg.core.whole_numbers import as_flag, one_of
+from layoutalg.gemm.expressions import inputs_of, planned, read_epilogue
 from layoutalg.gemm.matrix_in_memory import Matrix, whole_number
-from layoutalg.gemm.options import ACTIVATIONS, BIASES, SCALES
+from layoutalg.gemm.options import ACTIVATIONS, BIASES, GATES, MOST_GROUPS, SCALES
 
 __all__ = ["Product", "checked_fields", "element_named", "fuses_scale", "mlir_type", "with_fractions"]
 
@@ -40,7 +41,9 @@ class Product:
 
     `alpha` is the factor of the sums, `beta` that of C before (which isn't read where it is 0). `bias` says what has a number
     that is added: a row, a column, or nothing; `scale` what has one (f32) that sums are multiplied by: also both, or nothing.
-    `activation` is relu, gelu, silu, or nothing.
+    `activation` is relu, gelu, silu, or nothing. `epilogue` is an expression that says what C is instead of all these; bias,
+    scale and beta (1 for a residual) say then what it reads. With `gated` it has two products (`layoutalg.gemm.gated`), whose
+    loop has the two `halves` of B's columns apart; with `groups` the rows belong to so many groups (`layoutalg.gemm.grouped`).
 
     >>> Product(8, 16, 32, "f16", "f16", "f32", "f32", "pvc", lda=32, ldb=16, ldc=16).batch
     1
@@ -65,6 +68,10 @@ class Product:
     bias: str | None = None
     scale: str | None = None
     activation: str | None = None
+    epilogue: str | None = None
+    gated: bool = False
+    halves: bool = False
+    groups: int = 0
 
     @property
     def matrices(self) -> tuple[Matrix, Matrix, Matrix]:
@@ -75,7 +82,8 @@ class Product:
         ['A is 48x40 f32', 'B is 48x80 f32', 'C is 40x80 f32']
         """
         of_a = (self.k, self.m) if self.trans_a else (self.m, self.k)
-        of_b = (self.n, self.k) if self.trans_b else (self.k, self.n)
+        wide = self.n * (2 if self.gated else 1)
+        of_b = (wide, self.k) if self.trans_b else (self.k, wide)
         return (
             Matrix("A", *of_a, self.lda, mlir_type(self.a)),
             Matrix("B", *of_b, self.ldb, mlir_type(self.b)),
@@ -90,16 +98,16 @@ class Product:
         >>> Problem.of(64, 64, 64).flops
         524288
         """
-        return 2 * self.m * self.n * self.k * self.batch
+        return 2 * self.m * self.n * self.k * self.batch * (2 if self.gated else 1)
 
     def count(self, side: str) -> int:
-        """How many numbers a bias has (or scales have), one for every "row" or every "column" of C.
+        """How many numbers a bias has (or scales have), one for every "row" or every "column" of C, of each group.
 
         >>> from layoutalg.gemm import Problem
         >>> Problem.of(64, 96, 32).count("column")
         96
         """
-        return self.m if one_of(side, BIASES, "side", PlanError) == "row" else self.n
+        return self.m if one_of(side, BIASES, "side", PlanError) == "row" else self.n * max(1, self.groups)
 
     @property
     def scaled(self) -> tuple[str, ...]:
@@ -119,8 +127,14 @@ class Product:
         4 x C[64, 96] f32 = relu(0.5 A[64, 32] f16 * B[96, 32]^T f16 + bias[column]) on pvc
         """
         of_a = f"A[{self.k}, {self.m}]^T" if self.trans_a else f"A[{self.m}, {self.k}]"
-        of_b = f"B[{self.n}, {self.k}]^T" if self.trans_b else f"B[{self.k}, {self.n}]"
+        wide, each = self.n * (2 if self.gated else 1), f"{self.groups}, " if self.groups else ""
+        of_b = f"B[{each}{wide}, {self.k}]^T" if self.trans_b else f"B[{each}{self.k}, {wide}]"
         scales = "".join(f"scale[{side}] * " for side in self.scaled)
+        many = f"{self.batch} x " if self.batch > 1 else ""
+        if self.epilogue is not None:
+            names = "acc, acc2" if self.gated else "acc"
+            right = f"{self.epilogue} with {names} = {of_a} {self.a} * {of_b} {self.b}"
+            return f"{many}C[{self.m}, {self.n}] {self.c} = {right} on {self.target}"
         right = f"{scales}{of_a} {self.a} * {of_b} {self.b}"
         if self.alpha != 1:
             right = f"{self.alpha:g} {right}"
@@ -130,7 +144,6 @@ class Product:
             right += f" + bias[{self.bias}]"
         if self.activation:
             right = f"{self.activation}({right})"
-        many = f"{self.batch} x " if self.batch > 1 else ""
         return f"{many}C[{self.m}, {self.n}] {self.c} = {right} on {self.target}"
 
     def __str__(self) -> str:
@@ -144,7 +157,10 @@ def checked_fields(m: object, n: object, k: object, given: Mapping[str, Any]) ->
     """
     trans_a, trans_b = (as_flag(given.get(name, False), name, PlanError) for name in ("trans_a", "trans_b"))
     m, n, k = whole_number("m", m), whole_number("n", n), whole_number("k", k)
-    pitches = {"lda": m if trans_a else k, "ldb": k if trans_b else n, "ldc": n}
+    again = "halves" in given  # the fields of a product that was made
+    behind = {} if again else _behind(given)
+    wide = 2 * n if behind.get("gated") else n
+    pitches = {"lda": m if trans_a else k, "ldb": k if trans_b else wide, "ldc": n}
     checked: dict[str, Any] = {"m": m, "n": n, "k": k}
     for name, least in pitches.items():
         pitch = given.get(name)
@@ -156,7 +172,39 @@ def checked_fields(m: object, n: object, k: object, given: Mapping[str, Any]) ->
     for name, names in (("bias", BIASES), ("scale", SCALES), ("activation", ACTIVATIONS)):
         if given.get(name) is not None:
             checked[name] = one_of(given[name], names, name, PlanError)
-    return {**given, **checked}
+    if not again:
+        groups = given.get("groups")
+        checked["groups"] = 0 if groups is None else whole_number("groups", groups, MOST_GROUPS)
+    return {**given, **checked, **behind}
+
+
+def _behind(given: Mapping[str, Any]) -> dict[str, Any]:
+    """An expression, or the one that `gated` is short for, and the fields that say what it reads."""
+    text, gate = given.get("epilogue"), given.get("gated")
+    if gate is not None:
+        one_of(gate, GATES, "gated", PlanError)
+        if text is not None:
+            raise PlanError(f"gated = {shown(gate)} with an epilogue: write {gate}(acc) * acc2 in it")
+        text = f"{gate}(acc) * acc2"
+    return {"gated": False} if text is None else _of_epilogue(text, given)
+
+
+def _of_epilogue(text: object, given: Mapping[str, Any]) -> dict[str, Any]:
+    """An expression as it is printed, and the fields that say what it reads."""
+    for name, plain in (("alpha", 1), ("beta", 0), ("bias", None), ("scale", None), ("activation", None)):
+        if given.get(name, plain) != plain:
+            how = f"write {given[name]}_{name}" if name == "bias" or given[name] in BIASES else "write it there"
+            raise PlanError(f"{name} = {shown(given[name])} with an epilogue: the expression says all of it; {how}")
+    read = read_epilogue(text)
+    planned(str(read))  # refuses numbers that are not finite
+    found = inputs_of(read)
+    sides = {name: [side for side in BIASES if f"{side}_{name}" in found] for name in ("bias", "scale")}
+    return {
+        "epilogue": str(read),
+        "gated": "acc2" in found,
+        "beta": 1.0 if "residual" in found else 0.0,
+        **{name: "both" if len(of) == 2 else of[0] if of else None for name, of in sides.items()},
+    }
 
 
 def _factor(name: str, value: object) -> float:
@@ -175,6 +223,8 @@ def fuses_scale(product: Product) -> bool:
     >>> fuses_scale(Problem.of(64, 96, 32, scale="row", bias="row")), fuses_scale(Problem.of(64, 96, 32, scale="row"))
     (True, False)
     """
+    if product.epilogue is not None:
+        return False
     return product.scale is not None and product.alpha == 1 and (product.bias is not None or product.beta == 1)
 
 
@@ -185,6 +235,7 @@ def with_fractions(product: Product) -> list[str]:
         ("beta", product.beta, product.beta in (0, 1)),
         ("scale", product.scale, product.scale is None),
         ("activation", product.activation, product.activation in (None, "relu")),
+        ("epilogue", product.epilogue, product.epilogue is None),
     )
     return [f"{name} = {value!r}" for name, value, stays_whole in parts if not stays_whole]
 

@@ -218,7 +218,10 @@ def payloads(problem: Problem, loads: Sequence[Message]) -> int:
     [2, 6]
     """
     offsets = xe_chip(problem.target).immediate_offsets
-    return len({(one.operand, one.load) for one in loads}) if offsets else len(loads)
+    if not offsets:
+        return len(loads)
+    kinds = {(one.operand, one.load) for one in loads}
+    return len(kinds) + (sum(operand == "B" for operand, _ in kinds) if problem.halves else 0)  # each half has its own
 
 
 class _Load:

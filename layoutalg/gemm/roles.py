@@ -25,6 +25,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 from layoutalg.core.errors import PlanError
+from layoutalg.gemm.expressions import transposed
+from layoutalg.gemm.gated import doubled, loop_of
 from layoutalg.gemm.problem import Problem
 from layoutalg.gemm.tiling import Tile, Tiling
 
@@ -47,6 +49,8 @@ def why_not(problem: Problem) -> str:
         return (
             f"lanes move {names} element by element, and A and B change roles where block messages reach all matrices"
         )
+    if problem.gated or problem.groups:
+        return "gated and grouped products lie as the loop takes them"
     if problem.scaled:
         return f"scale = {problem.scale!r}: the loop of C^T has no scales; transpose registers has them"
     if problem.n % _TOGETHER:
@@ -107,6 +111,7 @@ def exchanged(problem: Problem) -> Problem:
         trans_a=not problem.trans_b,
         trans_b=not problem.trans_a,
         bias=_OTHER[problem.bias],
+        epilogue=None if problem.epilogue is None else transposed(problem.epilogue),
     )
 
 
@@ -118,7 +123,9 @@ def turned(tiling: Tiling) -> Tiling:
 
 
 def in_loop(problem: Problem, tiling: Tiling) -> tuple[Problem, Tiling]:
-    """The product and the tiling that the loop has: those of C^T where the roles are exchanged."""
+    """The product and the tiling that the loop has: those of C^T where the roles are exchanged, twice as wide for a pair."""
+    if problem.gated:
+        return loop_of(problem), doubled(tiling)
     if tiling.transpose != ROLES:
         return problem, tiling
     check_roles(problem)

@@ -50,6 +50,7 @@ from layoutalg.gemm.options import PREFETCHES, TRANSPOSES
 from layoutalg.gemm.problem import Problem
 from layoutalg.gemm.product import mlir_type
 from layoutalg.gemm.ranking import Numbers, Predicted
+from layoutalg.gemm.roles import in_loop
 from layoutalg.gemm.split_k import pitch_of_parts
 from layoutalg.gemm.tiling import Tile, Tiling
 from layoutalg.hardware import XeChip, xe_chip
@@ -206,11 +207,14 @@ def times(problem: Problem, forms: Forms, chip: XeChip | None = None) -> Times:
     chip = xe_chip(problem.target) if chip is None else chip
     unit = problem.dpas
     of_a, of_b, of_c = (element_bits(mlir_type(name)) / 8 for name in (problem.a, problem.b, problem.c))
+    of_c /= 2 if problem.halves else 1
+    groups = max(1, min(problem.groups, problem.m))
     dpas_clocks = chip.dpas_clocks(problem.a, 2 * unit.m * unit.n * unit.k)
     l3_core = chip.l3_clock_bytes / chip.cores
 
     high, wide = forms.workgroup_m, forms.workgroup_n
     grid_m, grid_n = np.ceil(problem.m / high), np.ceil(problem.n / wide)
+    grid_m = grid_m + np.ceil((groups - 1) / 2)  # a group ends in a block that is half full, as sizes are
     workgroups = grid_m * grid_n * problem.batch * forms.parts
     steps = np.ceil(np.ceil(problem.k / forms.k) / forms.parts)
     split = forms.parts > 1
@@ -256,7 +260,7 @@ def times(problem: Problem, forms: Forms, chip: XeChip | None = None) -> Times:
     def summed(name: str) -> Numbers:
         return full * whole[name] + some * remaining[name]
 
-    once = problem.batch * (problem.m * problem.k * of_a + problem.k * problem.n * of_b)
+    once = problem.batch * (problem.m * problem.k * of_a + groups * problem.k * problem.n * of_b)
     result = problem.batch * problem.m * problem.n * of_c * (2 if problem.beta else 1)
     across = np.minimum(grid_n, slots)
     down = np.minimum(grid_m, np.ceil(slots / grid_n))
@@ -315,6 +319,8 @@ def roofline(problem: Problem, tiling: Tiling, instructions: float, chip: XeChip
     """
     instance_of(problem, Problem, "problem")
     instance_of(tiling, Tiling, "tiling")
+    if problem.gated:
+        problem, tiling = in_loop(problem, tiling)
     chip = xe_chip(problem.target) if chip is None else chip
     instance_of(chip, XeChip, "chip")
     if type(instructions) not in (int, float, np.float64, np.int64) or not 0 <= instructions < 2**53:

@@ -24,11 +24,13 @@ from layoutalg.core.errors import SizeError
 from layoutalg.core.limits import MOST_DPAS as MAX_DPAS
 from layoutalg.core.limits import MOST_GEMM_BYTES as MAX_BYTES
 from layoutalg.core.limits import MOST_WORK
-from layoutalg.gemm.operand_arrays import check_given, held, held_scales, poisoned
+from layoutalg.gemm.grouped import checked_starts
+from layoutalg.gemm.operand_arrays import check_given, held, held_scales, numbers, poisoned
 
 if TYPE_CHECKING:
     from layoutalg.gemm.matrix_in_memory import Matrix
     from layoutalg.gemm.plan import Gemm
+    from layoutalg.gemm.problem import Problem
     from layoutalg.simulate import Executed
     from layoutalg.simulate.counting import Counted
 
@@ -44,6 +46,7 @@ def execute(
     row_scale: ArrayLike | None = None,
     column_scale: ArrayLike | None = None,
     *,
+    starts: ArrayLike | None = None,
     text: str | None = None,
     level: str = "lane",
     progress: Callable[[float], None] | None = None,
@@ -74,8 +77,12 @@ def execute(
     result = laid_out_c(gemm, c)
     inputs = {
         "A": _lay_out(in_a, a, batch, strides[0], problem.a),
-        "B": _lay_out(in_b, b, batch, strides[1], problem.b),
+        "B": _lay_out(in_b, b, batch, strides[1], problem.b)
+        if not problem.groups
+        else _of_groups(problem, b, strides[1]),
     }
+    if problem.groups or starts is not None:
+        inputs["starts"] = checked_starts(problem, starts)
     scales = held_scales(problem, row_scale, column_scale)
     inputs |= {f"{side}_scale": scale.ravel() for side, scale in scales.items()}
     if bias is not None:
@@ -108,6 +115,13 @@ def execute(
     return found if batch > 1 else found[0], executed
 
 
+def _of_groups(problem: Problem, b: ArrayLike, stride: int) -> NDArray[Any]:
+    """The matrices of all groups in memory."""
+    matrix = problem.matrices[1]
+    given = numbers("B", b, (problem.groups, matrix.rows, matrix.columns))
+    return _lay_out(matrix, given if problem.groups > 1 else given[0], problem.groups, stride, problem.b)
+
+
 def _work(gemm: Gemm) -> int:
     """What the launch may cost: a few times what the plan's own kernel does, and no less than any launch."""
     unit = gemm.dpas
@@ -122,6 +136,8 @@ def check_size(gemm: Gemm) -> None:
     if gemm.dpas_total > MAX_DPAS:
         raise SizeError(f"{gemm.dpas_total} dpas instructions; at most {MAX_DPAS} are simulated")
     check_bytes(gemm.matrices, gemm.problem.batch)
+    if gemm.problem.groups:
+        check_bytes(gemm.matrices[1:2], gemm.problem.groups)
 
 
 def check_bytes(matrices: Sequence[Matrix], batch: int = 1) -> None:

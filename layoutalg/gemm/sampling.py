@@ -71,6 +71,8 @@ def drawn(gemm: Gemm, count: int, seed: int = 0) -> tuple[int, ...]:
     >>> drawn(plan_gemm(256, 256, 64, tile=(32, 32), subgroups=(1, 1)), 3, seed=1)
     (29, 32, 63)
     """
+    if gemm.problem.groups:
+        raise PlanError("sample: which tile of C a workgroup has depends on the starts of the groups; run all of it")
     count, seed = whole_number(count, "sample", 1), whole_number(seed, "seed", 0)
     if gemm.tiling.split_k > 1:
         raise PlanError(
@@ -144,11 +146,15 @@ def _of_tile(
 ) -> tuple[Any, ...]:
     """A tile of C as a product of its own: the problem, A and B as they lie in memory, C before, the bias, the scales."""
     problem, rows, columns = gemm.problem, tile.rows, tile.columns
+    right = right[tile.matrix] if problem.trans_b else right[tile.matrix].T  # columns of B first
+    of_b = right[columns]
+    if problem.gated:
+        of_b = np.concatenate((of_b, right[columns.start + problem.n : columns.stop + problem.n]))
     one = replace(problem, m=rows.stop - rows.start, n=columns.stop - columns.start, batch=1)
     return (
         one,
         left[tile.matrix][:, rows] if problem.trans_a else left[tile.matrix][rows],
-        right[tile.matrix][columns] if problem.trans_b else right[tile.matrix][:, columns],
+        of_b if problem.trans_b else of_b.T,
         None if old is None else old[tile.matrix, rows, columns],
         *(
             None if vector is None else vector[rows if side == "row" else columns]

@@ -36,6 +36,7 @@ from layoutalg.core.whole_numbers import instance_of, one_of
 from layoutalg.core.whole_numbers import whole_number as whole
 from layoutalg.gemm.counting import asked, instructions
 from layoutalg.gemm.edges import edges, loop_edges
+from layoutalg.gemm.gated import loop_of
 from layoutalg.gemm.matrix_in_memory import whole_number
 from layoutalg.gemm.options import PREFETCHES, TRANSPOSES
 from layoutalg.gemm.problem import Problem
@@ -44,7 +45,7 @@ from layoutalg.gemm.registers import registers
 from layoutalg.gemm.rejections import reason
 from layoutalg.gemm.roles import ROLES, check_roles, exchanged, takes_roles
 from layoutalg.gemm.roofline import Forms, Roofline, Times, roofline, times
-from layoutalg.gemm.sharing import check_lines, takes_whole_lines
+from layoutalg.gemm.sharing import check_lines, line_elements, takes_whole_lines
 from layoutalg.gemm.tiling import MOST_PARTS, REGISTERS, Tile, Tiling, pair, register_file
 from layoutalg.gemm.turning import SCRATCH, SLM, check_turning, takes_turning, turns, why_no_share
 from layoutalg.hardware import XeChip, xe_chip
@@ -228,6 +229,13 @@ def search(
     chip = xe_chip(problem.target) if chip is None else chip
     instance_of(chip, XeChip, "chip", PlanError)
     llvm = whole(llvm, "llvm =", 22, 99, PlanError)
+    if choices.split_k not in (None, 1) and (problem.gated or problem.groups):
+        raise PlanError(
+            f"split_k = {choices.split_k}: gated and grouped products are not split over k; split_k = 1 would do"
+        )
+    if problem.gated:
+        check_turns_nothing(choices.transpose)
+        return _of_pair(problem, choices, llvm, chip)
     if choices.transpose == ROLES:
         check_roles(problem)
     _check(problem, choices)
@@ -238,6 +246,31 @@ def search(
                 f"prefetch lines with transpose {choices.transpose}: {_BLOCKS_OF_B}; prefetch shared would do"
             )
     return _search(problem, choices, llvm, chip)
+
+
+def check_turns_nothing(transpose: str | None) -> None:
+    """Refuse ways to transpose for products that have nothing transposed."""
+    if transpose not in (None, "registers"):
+        raise PlanError(f"transpose {transpose}: A of a gated pair lies as m x k; transpose registers would do")
+
+
+def _of_pair(problem: Problem, choices: Choices, llvm: int, chip: XeChip) -> Found:
+    """The tilings of a gated pair: those of its loop whose halves are whole blocks, and prefetch whole cache lines."""
+    tile = choices.tile
+    of_loop = replace(choices, tile=None if tile is None else (tile[0], 2 * tile[1]), split_k=1)
+    loop = loop_of(problem)
+    _check(problem, choices)
+    found = _search(loop, of_loop, llvm, chip)
+    unit, line = problem.dpas.n, line_elements(problem)
+    half = found.forms.n / 2
+    fits = (half % unit == 0) & ((found.forms.prefetch == 0) | (half * found.forms.columns % line == 0))
+    order = found.order[fits[found.order]]
+    if not order.size:
+        raise PlanError(
+            f"a gated pair with what was chosen: tiles are multiples of {unit} columns, and prefetches ask for whole cache "
+            f"lines, {line} elements, of both products; prefetch none would do"
+        )
+    return replace(found, problem=problem, forms=replace(found.forms, n=half), order=order)
 
 
 def _check(problem: Problem, choices: Choices) -> None:
@@ -289,7 +322,7 @@ def _search(problem: Problem, choices: Choices, llvm: int, chip: XeChip) -> Foun
 def _might_split(problem: Problem, found: Times, best: int) -> bool:
     """Whether work split over k could be faster: a tenth and more above what no split changes."""
     least = found.parts["peak"][best], found.limits["memory"][best]
-    deep = problem.k >= _DEEP and problem.acc in ("f32", "s32") and not problem.edges
+    deep = problem.k >= _DEEP and not problem.groups and problem.acc in ("f32", "s32") and not problem.edges
     return deep and bool(_WORTH * found.clocks[best] > max(least))
 
 
@@ -419,7 +452,8 @@ def _loop_of(problem: Problem) -> Problem:
     """A problem with the same loop: registers and instructions don't depend on sizes, so what is known of one serves all."""
     sizes = dict.fromkeys(("m", "n", "k", "lda", "ldb", "ldc"), 4096)
     sizes |= {f"ld{name.lower()}": 4097 for name in edges(problem)}
-    return replace(problem, **sizes, batch=1, alpha=1.0, beta=0.0, bias=None, scale=None, activation=None)
+    plain = {"alpha": 1.0, "beta": 0.0, "bias": None, "scale": None, "activation": None, "epilogue": None}
+    return replace(problem, **sizes, batch=1, groups=0, **plain)  # pyright: ignore[reportArgumentType]
 
 
 def _loops(problem: Problem, choices: Choices, llvm: int, *, of_c_turned: bool = False) -> Iterator[Tiling]:
@@ -443,6 +477,8 @@ def _tried(problem: Problem, choices: Choices, llvm: int) -> Iterator[tuple[Tili
     unit = problem.dpas
     slow = bool(loop_edges(problem))
     sides = (_EDGE_ROWS, _EDGE_COLUMNS) if slow else (ROWS, COLUMNS)
+    if problem.halves:
+        sides = sides[0], tuple(2 * columns for columns in sides[1])
     tiles = [choices.tile] if choices.tile else list(product(*sides))
     deepest = -(-problem.k // unit.k)
     # Steps of one instruction are for products that are not much deeper: the loop's own instructions would be a tenth.

@@ -164,10 +164,10 @@ def _fewest(problem: Problem, tiling: Tiling, parts: tuple[Slice, ...]) -> Share
     apart = xe_chip(problem.target).immediate_offsets
     best: tuple[tuple[int, int, int], Shares] | None = None
     for lines in (1,) if apart else (1, 2, 4, 8):  # apart, more lines than one are never fewer messages
-        if any(part.lines % lines for part in parts):
+        if any(_lines_together(problem, part) % lines for part in parts):
             break
         for rows in (32, 16, 8, 4, 2, 1):
-            if any(part.rows % rows for part in parts):
+            if any(_rows_together(problem, part) % rows for part in parts):
                 continue
             blocks = {part.operand: part.rows // rows * part.lines // lines for part in parts}
             counts = blocks.get("A", 0), blocks.get("B", 0)
@@ -180,6 +180,15 @@ def _fewest(problem: Problem, tiling: Tiling, parts: tuple[Slice, ...]) -> Share
                 break  # smaller blocks are more messages
     assert best is not None  # blocks of one row and one line always fit
     return best[1]
+
+
+def _lines_together(problem: Problem, part: Slice) -> int:
+    """Cache lines side by side in a slice: of a pair of products, those of one."""
+    return part.lines // 2 if problem.halves and part.operand == "B" and part.along == 0 else part.lines
+
+
+def _rows_together(problem: Problem, part: Slice) -> int:
+    return part.rows // 2 if problem.halves and part.operand == "B" and part.along == 1 else part.rows
 
 
 def lines_of_lanes(problem: Problem, tiling: Tiling) -> Shares:

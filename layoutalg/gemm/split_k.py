@@ -163,6 +163,8 @@ def computed_by(
     bias: ArrayLike | None = None,
     row_scale: ArrayLike | None = None,
     column_scale: ArrayLike | None = None,
+    *,
+    starts: ArrayLike | None = None,
 ) -> NDArray[Any]:
     """C as the plan computes it, bit for bit: `numerics.computed`, with k in parts where the plan has parts.
 
@@ -174,7 +176,7 @@ def computed_by(
 
     problem, tiling = gemm.problem, gemm.tiling
     if tiling.split_k == 1:
-        return computed(problem, a, b, c, bias, row_scale, column_scale)
+        return computed(problem, a, b, c, bias, row_scale, column_scale, starts=starts)
     whole = part_steps(problem.k, tiling.tile.k, tiling.split_k) * tiling.tile.k
     left, right = np.asarray(a), np.asarray(b)
     total: NDArray[Any] | None = None

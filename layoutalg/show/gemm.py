@@ -79,7 +79,7 @@ def gemm_report(
 def _choices(plan: Gemm) -> Sequence[PlanRow]:
     problem, tiling, registers = plan.problem, plan.tiling, plan.registers
     names = ("m", "n", "k", "a", "b", "c", "acc", "trans_a", "trans_b", "batch", "lda", "ldb", "ldc")
-    epilogue = ("alpha", "beta", "bias", "scale", "activation")
+    epilogue = ("alpha", "beta", "bias", "scale", "activation", "epilogue", "gated", "groups")
     return [
         row(
             problem={name: getattr(problem, name) for name in (*names, *epilogue)},
@@ -102,6 +102,7 @@ def _choices(plan: Gemm) -> Sequence[PlanRow]:
             grid=plan.grid,
             k_steps=plan.k_steps,
         ),
+        *_pair_and_groups(plan),
         *_parts(plan),
         *_transposition(plan),
         row("prefetch", _PREFETCH[tiling.prefetch], prefetch={"form": tiling.prefetch, "distance": tiling.distance}),
@@ -116,6 +117,23 @@ def _choices(plan: Gemm) -> Sequence[PlanRow]:
         ),
         row("written for", "LLVM {llvm}, products as {instruction}", llvm=plan.llvm, instruction=plan.instruction),
     ]
+
+
+def _pair_and_groups(plan: Gemm) -> Sequence[PlanRow]:
+    """What a gated pair and a grouped product have besides."""
+    found: list[PlanRow] = []
+    if plan.problem.gated:
+        text = (
+            "B has two matrices of {problem[n]} columns side by side: acc is A times the first, acc2 A times the second"
+        )
+        found.append(row("gated", text))
+    if plan.problem.groups:
+        text = (
+            "{problem[groups]}, whose rows of A and C are starts[g] to starts[g + 1]; workgroups find theirs; y of the grid is "
+            "m / {workgroup_tile[0]} + {problem[groups]}"
+        )
+        found.append(row("groups", text))
+    return found
 
 
 def _parts(plan: Gemm) -> Sequence[PlanRow]:

@@ -43,6 +43,17 @@ PLANS: dict[str, Any] = {
         activation="silu",
         **{**SMALL, "tile": (8, 32), "k_step": 16},
     ),
+    "expression": plan_gemm(
+        40,
+        80,
+        96,
+        c="f16",
+        epilogue="gelu(acc * row_scale + bias) + residual * 0.5 - clamp(tanh(acc), -1, 0.5)",
+        **SMALL,
+    ),
+    "gated": plan_gemm(40, 80, 96, c="f16", gated="silu", **SMALL),
+    "groups": plan_gemm(50, 48, 64, groups=5, epilogue="relu(acc * scale + bias) + residual", c="f16", **SMALL),
+    "gated groups": plan_gemm(37, 29, 51, groups=9, gated="gelu", **{**SMALL, "tile": (8, 16)}),
     "split": plan_gemm(40, 80, 256, bias="row", beta=0.5, batch=2, split_k=2, **{**SMALL, "tile": (8, 16)}),
     "edges": plan_gemm(37, 29, 51, batch=3, bias="column", activation="relu", **SMALL),
     "weights": plan_weights(13, 48, 128, group=64, zeros=True, bias="row", tile=(8, 16), subgroups=(1, 2)),
@@ -115,7 +126,9 @@ def test_the_host_in_c_computes_what_its_reference_says(name: str, tmp_path: Pat
     assert_right(launched([str(host), *map(str, files)], tmp_path))
 
 
-@pytest.mark.parametrize("name", ["tf32", "split", "edges", "weights", "attention"])
+@pytest.mark.parametrize(
+    "name", ["tf32", "expression", "gated groups", "groups", "split", "edges", "weights", "attention"]
+)
 def test_the_host_in_python_computes_what_numpy_says(name: str, tmp_path: Path) -> None:
     require_module("pyopencl")
     files = binary_with_builtins(PLANS[name], tmp_path)

@@ -17,6 +17,8 @@ from numpy.typing import NDArray
 from layoutalg.core.errors import PlanError
 from layoutalg.gemm import Gemm, plan_gemm
 from layoutalg.gemm.attention import plan_attention
+from layoutalg.gemm.grouped import random_starts
+from layoutalg.gemm.numerics import random_inputs
 from layoutalg.gemm.split_k import computed_by
 from layoutalg.gemm.weights import plan_weights
 from layoutalg.gemm.weights.numerics import computed
@@ -73,6 +75,44 @@ FEW: tuple[tuple[Size, dict[str, Any]], ...] = (
 
 def test_real_work_items_compute_what_the_model_says(tmp_path: Path) -> None:
     check([plan_gemm(*size, **choices) for size, choices in FEW], tmp_path)
+
+
+EXPRESSIONS: tuple[tuple[Size, dict[str, Any]], ...] = (
+    ((37, 40, 64), {"a": "s8", "c": "f16", "epilogue": "silu(acc * scale + bias) * row_scale + residual"}),
+    ((40, 80, 48), {"c": "bf16", "epilogue": "clamp(tanh(acc), -0.5, 0.75) / (1 + exp(-row_bias)) - min(acc, 2)"}),
+    ((9, 17, 20), {"epilogue": "gelu(acc) - sigmoid(residual) * max(acc, scale)", "target": "bmg"}),
+)
+
+
+def test_expressions_behind_the_sums_compute_what_the_model_says(tmp_path: Path) -> None:
+    small = {**SMALL, "tile": (8, 16)}
+    check([plan_gemm(*size, **small, **choices) for size, choices in EXPRESSIONS], tmp_path)
+
+
+PAIRS_AND_GROUPS: tuple[tuple[Size, dict[str, Any]], ...] = (
+    (
+        (20, 40, 64),
+        {"gated": "silu", "c": "f16", "tile": (8, 16), "k_step": 32, "subgroups": (1, 2), "prefetch": "shared"},
+    ),
+    ((9, 17, 20), {"gated": "gelu", "a": "bf16", "trans_b": True, "target": "bmg", "ldb": 64}),
+    ((50, 40, 64), {"groups": 7, "tile": (8, 16), "k_step": 32, "subgroups": (2, 1), "bias": "column"}),
+    ((30, 24, 40), {"groups": 4, "gated": "silu", "a": "bf16", "c": "bf16", "target": "bmg"}),
+)
+
+
+def test_gated_pairs_and_groups_compute_what_the_model_says(tmp_path: Path) -> None:
+    """Rows of a group, and nothing of rows that no group has; sizes of groups are odd, some are empty."""
+    plans = [plan_gemm(*size, **choices) for size, choices in PAIRS_AND_GROUPS]
+    rng = np.random.default_rng(0)
+    given = [random_inputs(plan.problem, rng) for plan in plans]
+    some: list[Array | None] = [random_starts(plan.problem, rng) if plan.problem.groups else None for plan in plans]
+    launches = [
+        launch_of(plan, *arrays, starts=starts) for plan, arrays, starts in zip(plans, given, some, strict=True)
+    ]
+    for plan, arrays, starts, after in zip(plans, given, some, run_kernels_on_cpu(launches, tmp_path), strict=True):
+        found, model = result_of(plan, after), computed_by(plan, *arrays, starts=starts)
+        assert same_bits(found, model), f"{plan.problem}, {plan.tiling}: {where(found, model)}"
+        assert same_bits(plan.simulate(*arrays, starts=starts), found), plan.problem
 
 
 def test_work_split_over_k_and_its_reduction_compute_what_the_model_says(tmp_path: Path) -> None:

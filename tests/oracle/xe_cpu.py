@@ -22,7 +22,7 @@ Array = NDArray[Any]
 
 POISON = 99
 """What fills the padding of matrices of integers; of floats it is NaN."""
-_EXP = re.compile(r"^( *)%(\w+) = math\.(exp2?) (%\w+)(?: fastmath<\w+>)? : (vector<\w+x)?f32(>?)$", re.MULTILINE)
+_EXP = re.compile(r"^( *)%(\w+) = math\.(exp2?|tanh) (%\w+)(?: fastmath<\w+>)? : (vector<\w+x)?f32(>?)$", re.MULTILINE)
 
 
 def rounded_once(text: str) -> str:
@@ -45,12 +45,14 @@ def launch_of(
     row_scale: Array | None = None,
     column_scale: Array | None = None,
     *,
+    starts: Array | None = None,
     text: str | None = None,
     llvm: int | None = None,
     level: str = "lane",
 ) -> CpuLaunch:
     """The launch that computes C from matrices as they lie in memory, of a batch with another dimension in front."""
     given = {"a": a, "b": b, "c": c, "bias": bias, "row_scale": row_scale, "column_scale": column_scale}
+    given["starts"] = starts
     if gemm.workspace_bytes:
         poison = np.int32(POISON) if gemm.accumulator == "i32" else np.float32(np.nan)
         given["workspace"] = np.full(gemm.workspace_bytes // 4, poison)
@@ -101,7 +103,8 @@ def _in_memory(gemm: Gemm, name: str, values: Array | None) -> Array:
 
     matrix = gemm.matrices["abc".index(name)]
     kind = np.dtype(numpy_type(matrix.element)) if values is None else values.dtype
-    made = np.full((gemm.problem.batch, matrix.rows, matrix.pitch), POISON if kind.kind in "iu" else np.nan, kind)
+    count = gemm.problem.groups if gemm.problem.groups and name == "b" else gemm.problem.batch
+    made = np.full((count, matrix.rows, matrix.pitch), POISON if kind.kind in "iu" else np.nan, kind)
     if values is not None:
-        made[:, :, : matrix.columns] = values.reshape(gemm.problem.batch, matrix.rows, matrix.columns)
+        made[:, :, : matrix.columns] = values.reshape(count, matrix.rows, matrix.columns)
     return made

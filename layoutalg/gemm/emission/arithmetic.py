@@ -34,20 +34,18 @@ By hand, for alpha = 2, a bias of 0.5, beta = 1 and C = 1: an accumulator of 3 b
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from math import pi, sqrt
+from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 
 from layoutalg.conversion.lowering.writer import Value
 from layoutalg.gemm.emission.elementwise import binary, chosen, constant_like, convert, elementwise, exp, fma
 from layoutalg.gemm.emission.function import FunctionWriter
+from layoutalg.gemm.expressions import Node, of_options
 from layoutalg.gemm.product import Product, fuses_scale, mlir_type
 
-__all__ = ["BYTES", "GELU", "arithmetic", "as_computed"]
+__all__ = ["BYTES", "arithmetic", "as_computed"]
 
-GELU = (2 * sqrt(2 / pi), 2 * sqrt(2 / pi) * 0.044715)
-"""c1 and c2 of gelu: twice the factors of x and of x cubed in the argument of its tanh."""
 BYTES = {"s8": (-128.0, 127.0), "u8": (0.0, 255.0)}
 """The least and the largest number of a byte."""
 
@@ -59,6 +57,7 @@ def arithmetic(
     bias: Value | None = None,
     before: Value | None = None,
     *,
+    second: Value | None = None,
     scale: Value | None = None,
     scales: Sequence[Value] = (),
     stored: str | None = None,
@@ -67,13 +66,16 @@ def arithmetic(
     """The element of C in its type for an accumulator, from the bias (in the type of the arithmetic) and the element before.
 
     The values are vectors of one shape; scales are of f32: those of a GPU's plan are `scales`, the last may be fused, and
-    `scale` is never. `stored` is the element that is written where it isn't the one of
-    C: i16 for the bits of a bf16. `exp` writes the operations of an exp. Nothing is converted where nothing is computed and C
-    has the accumulators' type.
+    `scale` is never. `second` is the accumulator of the other product of a gated pair. `stored` is the element that is written
+    where it isn't the one of C: i16 for the bits of a bf16. `exp` writes the operations of an exp. Nothing is converted where
+    nothing is computed and C has the accumulators' type.
     """
     element = _element(problem)
     computes = (
-        problem.alpha != 1 or problem.activation or any(one is not None for one in (bias, before, scale, *scales))
+        problem.alpha != 1
+        or problem.activation
+        or problem.epilogue
+        or any(one is not None for one in (bias, before, scale, *scales))
     )
     if not computes and accumulator.element == element:
         return accumulator
@@ -84,22 +86,58 @@ def arithmetic(
         value = value if bias is None else binary(function, "addi", value, bias)
         value = value if before is None else binary(function, "addi", before, value)
         return _relu(function, value) if problem.activation == "relu" else value
+    given = {"acc": value, "residual": before, f"{problem.bias}_bias": bias}
+    if second is not None:
+        given["acc2"] = as_computed(function, problem, second)
     if scale is not None:
-        value = binary(function, "mulf", value, scale)
-    fused = scales[-1] if scales and fuses_scale(problem) else None
-    for one in scales if fused is None else scales[:-1]:
-        value = binary(function, "mulf", value, one)
-    if problem.alpha != 1:
-        added = constant_like(function, 0.0, value) if bias is None else bias
-        value = fma(function, _factor(function, problem.alpha, value), value, added)
-    elif bias is not None:
-        value = binary(function, "addf", value, bias) if fused is None else fma(function, fused, value, bias)
-    if before is not None and problem.beta == 1:
-        fused = fused if bias is None else None
-        value = binary(function, "addf", before, value) if fused is None else fma(function, fused, value, before)
-    elif before is not None:
-        value = fma(function, _factor(function, problem.beta, value), before, value)
-    return _narrowed(function, problem, _activated(function, problem.activation, value, exp), stored or element)
+        given["acc"] = binary(function, "mulf", value, scale)
+    given |= {f"{side}_scale": one for side, one in zip(problem.scaled, scales, strict=bool(scales))}
+    steps = of_options(problem, scaled=bool(scales), fused=fuses_scale(problem))
+    return _narrowed(function, problem, _Steps(function, given, value, exp).value(steps), stored or element)
+
+
+class _Steps:
+    """The steps of an expression as operations, each once; numbers are constants like `alike`."""
+
+    def __init__(
+        self,
+        function: FunctionWriter,
+        given: Mapping[str, Value | None],
+        alike: Value,
+        exp: Callable[[FunctionWriter, Value], Value],
+    ) -> None:
+        self.function, self.given, self.alike, self.exp = function, given, alike, exp
+        self._made: dict[Node, Value] = {}
+
+    def value(self, node: Node) -> Value:
+        """The value of a step."""
+        if node not in self._made:
+            self._made[node] = self._step(node)
+        return self._made[node]
+
+    def _step(self, node: Node) -> Value:
+        function = self.function
+        if node.kind == "number":
+            return _factor(function, node.value, self.alike)
+        if node.kind == "name":
+            given = self.given[node.name]
+            assert given is not None, node.name  # the problem says what is read, and `finish` loads it
+            return given
+        of = [self.value(one) for one in node.of]
+        if node.kind in _BINARY:
+            return binary(function, _BINARY[node.kind], of[0], of[1])
+        if node.kind in _CHOICES:
+            return chosen(function, _CHOICES[node.kind], (of[0], of[1]), of[1], of[0])
+        if node.kind == "fma":
+            return fma(function, of[0], of[1], of[2])
+        if node.kind == "exp":
+            return self.exp(function, of[0])
+        name = {"neg": "arith.negf", "tanh": "math.tanh"}[node.kind]
+        return elementwise(function, f"{name} %s : {of[0].kind}", of, of[0].element)
+
+
+_BINARY = {"add": "addf", "sub": "subf", "mul": "mulf", "div": "divf"}
+_CHOICES = {"max": "cmpf olt", "min": "cmpf ogt"}
 
 
 def as_computed(function: FunctionWriter, problem: Product, value: Value) -> Value:
@@ -165,22 +203,6 @@ def _as_half(function: FunctionWriter, value: Value) -> Value:
 
 def _factor(function: FunctionWriter, number: float, value: Value) -> Value:
     return constant_like(function, float(np.float32(number)), value)
-
-
-def _activated(
-    function: FunctionWriter, activation: str | None, value: Value, exp: Callable[[FunctionWriter, Value], Value]
-) -> Value:
-    if activation is None:
-        return value
-    if activation == "relu":
-        return _relu(function, value)
-    argument = value
-    if activation == "gelu":
-        first, second = (_factor(function, number, value) for number in GELU)
-        argument = binary(function, "mulf", value, fma(function, binary(function, "mulf", value, value), second, first))
-    negative = elementwise(function, f"arith.negf %s : {value.kind}", (argument,), value.element)
-    power = exp(function, negative)
-    return binary(function, "divf", value, binary(function, "addf", constant_like(function, 1.0, value), power))
 
 
 def _relu(function: FunctionWriter, value: Value) -> Value:

@@ -40,13 +40,18 @@ def finish(
 
     A block has `rows` rows, those of a DPAS unless given.
     """
-    unit, matrix, problem = kernel.gemm.dpas, kernel.gemm.matrices[2], kernel.gemm.problem
+    unit, matrix, problem = kernel.gemm.dpas, kernel.gemm.matrices[2], kernel.behind
     check_epilogue(problem)
     element = in_memory(kernel)
     rows = unit.m if rows is None else rows
     kind = f"!xegpu.tensor_desc<{rows}x{unit.n}x{element}>"
     lanes = Lanes(kernel, "C", base, (row, column), element) if "C" in problem.edges else None
     described = base if lanes else kernel.named("matrix_c", descriptor(kernel, matrix, base, kind))
+    second: dict[tuple[int, int], Value] = {}
+    if problem.gated:
+        half = (max(held)[1] + 1) // 2
+        second = {(i, j - half): value for (i, j), value in held.items() if j >= half}
+        held = {(i, j): value for (i, j), value in held.items() if j < half}
     corner, last = (row, column), max(held)
     bias = numbers_of_blocks(kernel, "bias", problem.bias, corner, rows, last)
     scales = [numbers_of_blocks(kernel, f"{side}_scale", side, corner, rows, last) for side in problem.scaled]
@@ -59,7 +64,10 @@ def finish(
             form = f"xegpu.load_nd %s[%s, %s] : {kind} -> vector<{rows}x{element}>"
             before = kernel.writer.value(form, (described, *place), element, rows)
         factors = [factor for scale in scales if (factor := scale(i, j)) is not None]
-        value = arithmetic(kernel, problem, accumulator, bias(i, j), before, scales=factors, stored=element)
+        other = second.get((i, j))
+        value = arithmetic(
+            kernel, problem, accumulator, bias(i, j), before, second=other, scales=factors, stored=element
+        )
         if lanes:
             lanes.store(value, (i * unit.m, j * unit.n))
             continue
@@ -116,9 +124,9 @@ def _of_columns(kernel: KernelWriter, name: str, column: Value, high: int) -> Va
     be wider than C, and no message is that wide: they are gathered.
     """
     element = _element(kernel, name)
-    gathered = name != "bias" or kernel.turned or "C" in kernel.gemm.problem.edges
+    gathered = name != "bias" or kernel.turned or "C" in kernel.behind.edges or kernel.behind.groups
     number = (numbers_of_columns if gathered else _row_of_matrix)(kernel, name, column, element)
-    number = as_computed(kernel, kernel.gemm.problem, number)
+    number = as_computed(kernel, kernel.behind, number)
     made = Value(number.element, high)
     return kernel.writer.value(
         f"vector.broadcast %s : {number.kind} to {made.kind}", (number,), made.element, made.size
@@ -146,7 +154,7 @@ def _of_rows(kernel: KernelWriter, name: str, row: Value) -> Value:
     inside = writer.value("arith.cmpi ult, %s, %s : index", (place, kernel.index(kernel.arguments["m"])), "i1")
     form = f"xegpu.load %s[%s], %s : i64, index, i1 -> {element}"
     loaded = writer.value(form, (kernel.arguments[name], place, inside), element)
-    loaded = as_computed(kernel, kernel.gemm.problem, loaded)
+    loaded = as_computed(kernel, kernel.behind, loaded)
     zero = kernel.constant(0 if loaded.element == "i32" else 0.0, loaded.element)
     return writer.value(f"arith.select %s, %s, %s : {loaded.kind}", (inside, loaded, zero), loaded.element)
 

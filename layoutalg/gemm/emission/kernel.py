@@ -21,6 +21,7 @@ from layoutalg.gemm.roles import other_name
 
 if TYPE_CHECKING:
     from layoutalg.gemm.plan import Gemm
+    from layoutalg.gemm.problem import Problem
 
 __all__ = ["KERNEL", "REDUCE", "KernelWriter"]
 
@@ -49,12 +50,19 @@ class KernelWriter(FunctionWriter):
         """Declarations of functions that the kernel calls: name to text."""
         self.aliases: dict[str, str] = {}
         """Attributes that the text names: `#name = text`."""
+        self.busy: Value | None = None
+        """Whether this workgroup has rows, where it looks for its group (`layoutalg.gemm.grouped`)."""
         self._sizes: dict[Value, Value] = {}
 
     @property
     def turned(self) -> bool:
         """Whether A and B have changed roles, so that C of the loop lies transposed in memory."""
-        return self.gemm is not self.launched
+        return self.launched.exchanged
+
+    @property
+    def behind(self) -> Problem:
+        """The problem as it is behind the loop: what is computed there, and which C is stored."""
+        return self.launched.problem if self.launched.problem.gated else self.gemm.problem
 
     def index(self, argument: Value) -> Value:
         """An argument of the kernel as an index, or the number that it will have in a static kernel; made once."""

@@ -31,8 +31,9 @@ from layoutalg.gemm.edges import loop_edges
 from layoutalg.gemm.emission.batch import addresses
 from layoutalg.gemm.emission.edges import Lanes
 from layoutalg.gemm.emission.epilogue import finish
+from layoutalg.gemm.emission.grouped import group_of_workgroup
 from layoutalg.gemm.emission.kernel import KernelWriter
-from layoutalg.gemm.emission.operands import Loads
+from layoutalg.gemm.emission.operands import Loads, other_half
 from layoutalg.gemm.emission.places import Places, hidden
 from layoutalg.gemm.emission.prefetching import Prefetch, prefetches
 from layoutalg.gemm.emission.products import multiply
@@ -60,8 +61,11 @@ def emit_lane(gemm: Gemm, *, static: bool = False, pointers: bool = True) -> str
     """
     kernel = KernelWriter(gemm, static=static, pointers=pointers)
     gemm = kernel.gemm
-    bases = addresses(kernel, gemm.tiling.split_k)
-    places = Places.of(kernel)
+    if kernel.behind.groups:
+        bases, row = group_of_workgroup(kernel)
+    else:
+        bases, row = addresses(kernel, gemm.tiling.split_k), None
+    places = Places.of(kernel, row)
     step = _Step(kernel, places, bases)
     ahead = prefetches(kernel, places, bases)
     part = Part.of(kernel) if gemm.tiling.split_k > 1 else None
@@ -105,6 +109,8 @@ class _Step:
             name: Lanes(kernel, name, bases[name], (row, zero) if name == "A" else (zero, column))
             for name in loop_edges(kernel.gemm.problem)
         }
+        if kernel.gemm.problem.halves and "B" in self.lanes:
+            self.lanes["B2"] = Lanes(kernel, "B", bases["B"], (zero, other_half(kernel, column)))
         self.turning = turning_of(kernel, places, bases["A"]) if turns(kernel.gemm.tiling) else None
         if self.turning is not None:
             self.turning.begin(zero)
@@ -134,7 +140,9 @@ class _Step:
                     operands["A", i, depth] = self.lanes["A"].load((i * gemm.dpas.m, depth * gemm.dpas.k), step)
             if "B" in self.lanes:
                 for j in range(gemm.blocks[1]):
-                    operands["B", j, depth] = self.lanes["B"].load((depth * gemm.dpas.k, j * gemm.dpas.n), step)
+                    half = gemm.blocks[1] // 2 if "B2" in self.lanes and 2 * j >= gemm.blocks[1] else 0
+                    place = depth * gemm.dpas.k, (j - half) * gemm.dpas.n
+                    operands["B", j, depth] = self.lanes["B2" if half else "B"].load(place, step)
             for i, j in held:
                 made = multiply(kernel, operands["A", i, depth], operands["B", j, depth], held[i, j])
                 held = held | {(i, j): kernel.named(f"c{i}x{j}", made)}
@@ -151,6 +159,8 @@ def _depth(kernel: KernelWriter) -> Value:
     64 dpas for k = 4096, and on pvc 1.66 instructions per dpas instead of 1.44).
     """
     k = hidden(kernel, kernel.constant(kernel.gemm.k, "i32")) if kernel.static else kernel.arguments["k"]
+    if kernel.busy is not None:
+        k = kernel.writer.value("arith.select %s, %s, %s : i32", (kernel.busy, k, kernel.constant(0, "i32")), "i32")
     return kernel.named("depth", kernel.op("maxsi", k, kernel.constant(kernel.gemm.tile.k, "i32")))
 
 

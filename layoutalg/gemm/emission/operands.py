@@ -70,7 +70,18 @@ def surface(kernel: KernelWriter, matrix: Matrix) -> tuple[Value, Value, Value]:
         "c": ("m", "n"),
     }[name]
     found = [kernel.index(kernel.arguments[size]) for size in (rows, columns, f"ld{name}")]
+    if name == "b" and problem.halves:
+        found[0 if problem.trans_b else 1] = other_half(kernel, kernel.index(kernel.arguments["n"]))
     return found[0], found[1], found[2]
+
+
+def other_half(kernel: KernelWriter, column: Value) -> Value:
+    """Where a column is in the second of two products whose B lie side by side."""
+
+    def make() -> Value:
+        return kernel.op("addi", column, kernel.index(kernel.arguments["n"]))
+
+    return kernel.once(("other half", column), make, named=False)
 
 
 def descriptor(kernel: KernelWriter, matrix: Matrix, base: Value, kind: str, message: Message | None = None) -> Value:
@@ -164,7 +175,7 @@ class Loads:
         self.apart = apart
         self.unit = counter_unit(kernel.gemm.messages)
         self.described: dict[tuple[str, str, int, int], Value] = {}
-        self.corners: dict[tuple[str, int, int], Value] = {}
+        self.corners: dict[tuple[str, int, int, int], Value] = {}
         corner = {"A": row, "B": column}
         for message in kernel.gemm.messages:
             operand = message.operand
@@ -174,20 +185,30 @@ class Loads:
                 base = another(kernel, bases[operand], key[3])
                 made = descriptor(kernel, matrix, base, key[1], message)
                 self.described[key] = kernel.named(f"matrix_{operand.lower()}", made)
-            place = (operand, message.unit, _parity(message))
+            place = (operand, message.unit, _parity(message), half := self._half(message))
+            at = other_half(kernel, corner[operand]) if half else corner[operand]
             if message.down and place not in self.corners:
-                begin = over(kernel, corner[operand], message.unit)
+                begin = over(kernel, at, message.unit)
                 if place[2]:
                     begin = kernel.op("addi", begin, over(kernel, surface(kernel, matrix)[2], message.unit))
                 self.corners[place] = begin
             elif not message.down:
-                self.corners[place] = corner[operand]
+                self.corners[place] = at
 
     def _key(self, message: Message) -> tuple[str, str, int, int]:
         """Messages with the same key share a descriptor."""
         kind = descriptor_type(message, self.kernel.gemm.element_of(message.operand))
         along = message.offset[0 if message.down else 1]
-        return message.operand, kind, _parity(message), along - _parity(message) if self.apart else 0
+        number = (along - _parity(message) if self.apart else 0) + 5 * bool(self._half(message))
+        return message.operand, kind, _parity(message), number
+
+    def _half(self, message: Message) -> int:
+        """The column of the tile where the second of two products begins, for its messages; else 0."""
+        gemm = self.kernel.gemm
+        if message.operand == "A" or not gemm.problem.halves:
+            return 0
+        columns = message.offset[1 if message.down else 0]
+        return gemm.tile.n // 2 if columns >= gemm.tile.n // 2 else 0
 
     def at(self, counter: Value) -> Operands:
         """The loads of one step, in the loop."""
@@ -195,11 +216,13 @@ class Loads:
 
     def place(self, message: Message, depth: Depth) -> tuple[Value, Value]:
         """Row and column of a message's block in its matrix, as the message counts them."""
-        corner = self.corners[message.operand, message.unit, _parity(message)]
+        half = self._half(message)
+        corner = self.corners[message.operand, message.unit, _parity(message), half]
         down, across = message.offset
         if message.down:
-            return depth.at(down - _parity(message), message.every), self.kernel.plus(corner, across // message.unit)
-        return self.kernel.plus(corner, down), depth.at(across, message.unit)
+            across = (across - half) // message.unit
+            return depth.at(down - _parity(message), message.every), self.kernel.plus(corner, across)
+        return self.kernel.plus(corner, down - half), depth.at(across, message.unit)
 
 
 def _parity(message: Message) -> int:

@@ -41,13 +41,16 @@ class Places:
     subgroup: Value | None
 
     @classmethod
-    def of(cls, kernel: KernelWriter) -> Places:
-        """The places of the kernel's tiling."""
-        tiling, whole = kernel.gemm.tiling, kernel.gemm.tiling.workgroup_tile
-        axes = "xy" if kernel.turned else "yx"
+    def of(cls, kernel: KernelWriter, row_of_group: Value | None = None) -> Places:
+        """The places of the kernel's tiling; the workgroup's row is given where it has found its group."""
+        tiling = kernel.gemm.tiling if kernel.turned else kernel.launched.tiling
+        whole, axes = tiling.workgroup_tile, "xy" if kernel.turned else "yx"
+        given = (("row", axes[0], whole.m), ("column", axes[1], whole.n))
         row, column = (
-            kernel.named(f"workgroup_{name}", kernel.op("muli", _block(kernel, axis), kernel.constant(size)))
-            for name, axis, size in (("row", axes[0], whole.m), ("column", axes[1], whole.n))
+            row_of_group
+            if name == "row" and row_of_group is not None
+            else kernel.named(f"workgroup_{name}", kernel.op("muli", _block(kernel, axis), kernel.constant(size)))
+            for name, axis, size in given
         )
         if tiling.count == 1:
             return cls(row, column, row, column, None)

@@ -188,12 +188,21 @@ def _corner(kernel: KernelWriter, places: Places, part: Slice, block: _Number, s
     corner = places.workgroup_row if part.operand == "A" else places.workgroup_column
     abreast = part.lines // shares.lines
     down, across = block.over(abreast).times(shares.rows), block.rest(abreast).times(line * shares.lines)
+    extent = kernel.gemm.tiling.workgroup_tile.m if part.operand == "A" else kernel.gemm.tiling.workgroup_tile.n
+    if part.operand == "B" and kernel.gemm.problem.halves:
+        corner = _of_half(kernel, corner, (down if part.along == 1 else across).value, extent // 2)
     if part.along == 1:
         return down.plus(corner).value, across.value
-    extent = kernel.gemm.tiling.workgroup_tile.m if part.operand == "A" else kernel.gemm.tiling.workgroup_tile.n
     if extent % line:  # the workgroup begins within a line
         corner = kernel.op("andi", corner, kernel.constant(-line))
     return down.value, across.plus(corner).value
+
+
+def _of_half(kernel: KernelWriter, corner: Value, column: Value, half: int) -> Value:
+    """The corner that a column of a workgroup's two products counts from: the second half of them lies n further."""
+    second = kernel.writer.value("arith.cmpi uge, %s, %s : index", (column, kernel.constant(half)), "i1")
+    further = kernel.op("addi", corner, kernel.plus(kernel.index(kernel.arguments["n"]), -half))
+    return _chosen(kernel, second, (further, corner))
 
 
 @dataclass(frozen=True, slots=True)

@@ -158,6 +158,9 @@ computes C^T
         raise PlanError(
             f"level {level!r} with k in {tiling.split_k} parts: level 'lane' has it; split_k = 1 has every level"
         )
+    if gemm.problem.gated or gemm.problem.groups:
+        kind = "a gated pair" if gemm.problem.gated else "groups"
+        raise PlanError(f"level {level!r} with {kind}: level 'lane' has it")
     if gemm.problem.scaled:
         raise PlanError(f"level {level!r} with scale = {gemm.problem.scale!r}: level 'lane' has scales")
     if tiling.transpose == "scratch":

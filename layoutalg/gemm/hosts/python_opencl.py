@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from layoutalg.gemm.expressions import inputs_of, planned, spelled
 from layoutalg.gemm.hosts.reference import EPSILONS, matrices_of, numbers_of, scratch_of, weights_of
 from layoutalg.gemm.problem import Problem
 
@@ -39,12 +40,22 @@ def pyopencl(plan: Gemm | Attention) -> str:
         f'"""{plan.problem}\n\nWritten by layoutalg. Usage: python host.py [{name}.spv or {name}.zebin [builtins.cl]]\n"""\n'
         + _BEGIN.replace("@MATRICES@", matrices).replace("@KERNELS@", kernels)
         + _expected(problem)
-        + _PROGRAM.replace("@FLAGS@", repr(dict(launch.flags)["opencl"].split()))
+        + _PROGRAM.replace("@STARTS@\n", _starts(problem))
+        .replace("@FLAGS@", repr(dict(launch.flags)["opencl"].split()))
         .replace("@KERNEL@", launch.kernel)
         .replace("@NUMBERS@", numbers)
         .replace("@RESULT@", repr(result))
         .replace("@SCRATCH@", scratch)
     )
+
+
+def _starts(problem: object) -> str:
+    """The line that fills the starts of groups: sizes grow with the group, and the first ones of many are empty."""
+    if not isinstance(problem, Problem) or not problem.groups:
+        return ""
+    count = problem.groups
+    made = f"np.array([{problem.m} * g * g // {count * count} for g in range({count + 1})], np.int32)"
+    return f'    before["starts"] = {made}.view(np.uint8)\n'
 
 
 def _expected(problem: Problem | AttentionProblem) -> str:
@@ -71,22 +82,30 @@ def _weights(problem: WeightsProblem) -> str:
 def _gemm(problem: Problem, right: str = "values['b'][z]") -> str:
     a = "a[:, rows].T" if problem.trans_a else "a[rows]"
     b = ".T" if problem.trans_b else ""
+    one, of_columns = "expected(values, z, rows)", "None, :"
+    if problem.groups:
+        one, of_columns = "of_group(values, z, rows)", f"None, z * {problem.n} : (z + 1) * {problem.n}"
     lines = [
-        "def expected(values, z, rows):",
+        *(_of_groups(problem) if problem.groups else ()),
+        f"def {one}:",
         '    """These rows of the result, and how far rounding may take it."""',
-        f"    a, b = values['a'][z], {right}",
+        f"    a, b = values['a'][{'0' if problem.groups else 'z'}], {right}",
         f"    left, right = {a}, b{b}",
-        f"    x, size = {problem.alpha!r} * (left @ right), {abs(problem.alpha)!r} * (abs(left) @ abs(right))",
     ]
+    if problem.epilogue is not None:
+        return "\n".join([*lines, *_of_epilogue(problem, of_columns), "", "", ""])
+    lines.append(
+        f"    x, size = {problem.alpha!r} * (left @ right), {abs(problem.alpha)!r} * (abs(left) @ abs(right))",
+    )
     for side in problem.scaled:
-        place = "rows, None" if side == "row" else "None, :"
+        place = "rows, None" if side == "row" else of_columns
         lines += [f"    scale = values['{side}_scale'][0][0][{place}]", "    x, size = x * scale, size * abs(scale)"]
     if problem.bias:
-        place = "rows, None" if problem.bias == "row" else "None, :"
+        place = "rows, None" if problem.bias == "row" else of_columns
         lines += [f"    bias = values['bias'][0][0][{place}]", "    x, size = x + bias, size + abs(bias)"]
     if problem.beta:
         lines += [
-            f"    before = {problem.beta!r} * values['c'][z][rows]",
+            f"    before = {problem.beta!r} * values['c'][{'0' if problem.groups else 'z'}][rows]",
             "    x, size = x + before, size + abs(before)",
         ]
     end = {
@@ -100,6 +119,71 @@ def _gemm(problem: Problem, right: str = "values['b'][z]") -> str:
     if problem.acc in ("f16", "bf16"):
         each += float.fromhex(EPSILONS[problem.acc]) * max(1.0, (problem.k / 2) ** 0.5)
     return "\n".join([*lines, f"    return x, {each!r} * size", "", "", ""])
+
+
+_FORMS = {
+    "exp": "np.exp({})",
+    "tanh": "np.tanh({})",
+    "min": "np.where({0} > {1}, {1}, {0})",
+    "max": "np.where({0} < {1}, {1}, {0})",
+}
+
+
+def _of_groups(problem: Problem) -> list[str]:
+    """What is expected where rows belong to groups; those that no group has stay as they were."""
+    return [
+        "def expected(values, z, rows):",
+        '    """These rows of the result, and how far rounding may take it, group by group."""',
+        "    starts = values['starts'][0][0].astype(int)",
+        "    x = values['c'][0][rows].copy()",
+        "    far = np.zeros_like(x)",
+        f"    for group in range({problem.groups}):",
+        "        mine = (rows >= starts[group]) & (rows < starts[group + 1])",
+        "        if mine.any():",
+        "            x[mine], far[mine] = of_group(values, group, rows[mine])",
+        "    return x, far",
+        "",
+        "",
+    ]
+
+
+def _of_epilogue(problem: Problem, of_columns: str) -> list[str]:
+    """What is expected of an expression, and how far it may be: as far as the rounding of the sums moves it, and its own."""
+    steps = planned(problem.epilogue or "acc")
+    names = sorted(inputs_of(steps) - {"acc", "acc2"})
+    places = {"residual": f"values['c'][{'0' if problem.groups else 'z'}][rows]"}
+    for side, place in (("row", "rows, None"), ("column", of_columns)):
+        places |= {
+            f"{side}_bias": f"values['bias'][0][0][{place}]",
+            f"{side}_scale": f"values['{side}_scale'][0][0][{place}]",
+        }
+    far = 2.0**-22
+    if problem.acc in ("f16", "bf16"):
+        far += float.fromhex(EPSILONS[problem.acc]) * max(1.0, (problem.k / 2) ** 0.5)
+    each, own = float.fromhex(EPSILONS[problem.c]) + 2.0**-18, 2.0**-18
+    others = " + ".join(["1", *(f"abs({name})" for name in names)])
+    given = {name: name for name in names} | {"acc": "acc", "acc2": "acc2"}
+    body = spelled(steps, given, _FORMS)
+    parts = {"acc": "", "acc2": ""}
+    if problem.gated:
+        parts = {"acc": f"[:, :{problem.n}]", "acc2": f"[:, {problem.n}:]"}
+    values = ", ".join(f"sums{part}" for part in parts.values())
+    moved: list[str] = []
+    for one in parts if problem.gated else ("acc",):
+        for sign in "+-":
+            given_to = [f"sums{part}" + f" {sign} far{part}" * (name == one) for name, part in parts.items()]
+            moved.append(f"abs(behind({', '.join(given_to)}) - x)")
+    return [
+        *(f"    {name} = {places[name]}" for name in names),
+        "    def behind(acc, acc2):",
+        f"        return {body}  # {problem.epilogue}",
+        "    sums = left @ right",
+        f"    far = {far!r} * (abs(left) @ abs(right))",
+        '    with np.errstate(over="ignore"):',
+        f"        x = behind({values})",
+        f"        moved = {' + '.join(moved)}",
+        f"    return x, 2 * moved + {each!r} * abs(x) + {own!r} * ({others})",
+    ]
 
 
 def _attention(problem: AttentionProblem) -> str:
@@ -231,6 +315,7 @@ def main(name="@KERNEL@.spv", builtins=None):
     kernels = [(cl.Kernel(program, kernel), *sizes) for kernel, *sizes in KERNELS]
     random = np.random.default_rng(0)
     before = {name: filled(name, random) for name in MATRICES}
+@STARTS@
     flags = cl.mem_flags.READ_WRITE | cl.mem_flags.COPY_HOST_PTR
     buffers = {name: cl.Buffer(context, flags, hostbuf=memory) for name, memory in before.items()}
     arguments = [*buffers.values(), @SCRATCH@@NUMBERS@]

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, cast
 
+from layoutalg.gemm.expressions import inputs_of, planned, spelled
 from layoutalg.gemm.launch import InMemory, LaunchArgument
 from layoutalg.gemm.problem import Problem
 
@@ -123,7 +124,7 @@ def reference_of(plan: Gemm | Attention) -> str:
         + "static const Matrix matrices[MATRICES] = {\n"
         + ",\n".join(rows)
         + "};\n"
-        + _VALUES
+        + _VALUES.replace("@STARTS@\n", _starts(problem))
         + expected
         + _CHECK.replace("LIMIT", limit)
     )
@@ -140,28 +141,43 @@ def weights_of(problem: object) -> WeightsProblem | None:
 
 def _of_gemm(problem: Problem, weights: WeightsProblem | None = None) -> tuple[str, int]:
     a = "k, r" if problem.trans_a else "r, k"
-    b = "c, k" if problem.trans_b else "k, c"
-    right = f"load(&matrices[1], data[1], z, {b})" if weights is None else "weight(data, k, c)"
+    z = "g" if problem.groups else "z"
+    right, second = (
+        f"load(&matrices[1], data[1], {z}, {f'{at}, k' if problem.trans_b else f'k, {at}'})"
+        for at in ("c", f"c + {problem.n}")
+    )
+    right = right if weights is None else "weight(data, k, c)"
+    column = f"g * {problem.n} + c" if problem.groups else "c"
+    of_second = (
+        f"    const double other = load(&matrices[0], data[0], z, {a}) * {second};",
+        "    sum2 += other;",
+        "    size2 += fabs(other);",
+    )
     lines = [
         *([] if weights is None else [_weight(weights)]),
+        *([] if problem.epilogue is None else [_behind(problem.epilogue)]),
         "static double expected(const unsigned char *const *data, size_t z, size_t r, size_t c, double *tolerance) {",
-        "  double sum = 0, size = 0;",
+        *_group(problem),
+        f"  double sum = 0, size = 0{', sum2 = 0, size2 = 0' if problem.gated else ''};",
         f"  for (size_t k = 0; k < {problem.k}; k++) {{",
         f"    const double product = load(&matrices[0], data[0], z, {a}) * {right};",
         "    sum += product;",
         "    size += fabs(product);",
+        *(of_second if problem.gated else ()),
         "  }",
-        f"  double x = {problem.alpha!r} * sum;",
-        f"  size *= {abs(problem.alpha)!r};",
     ]
+    if problem.epilogue is not None:
+        lines += [*_of_epilogue(problem), "}", ""]
+        return "\n".join(lines), problem.k
+    lines += [f"  double x = {problem.alpha!r} * sum;", f"  size *= {abs(problem.alpha)!r};"]
     for place, side in enumerate(problem.scaled, 4 if problem.bias else 3):
-        index = "r" if side == "row" else "c"
+        index = "r" if side == "row" else column
         lines += [
             f"  x *= load(&matrices[{place}], data[{place}], 0, 0, {index}); /* one for every {side} */",
             f"  size *= fabs(load(&matrices[{place}], data[{place}], 0, 0, {index}));",
         ]
     if problem.bias:
-        place = "r" if problem.bias == "row" else "c"
+        place = "r" if problem.bias == "row" else column
         lines += [
             f"  x += load(&matrices[3], data[3], 0, 0, {place}); /* BIAS: one for every {problem.bias} */",
             f"  size += fabs(load(&matrices[3], data[3], 0, 0, {place}));",
@@ -183,6 +199,83 @@ def _of_gemm(problem: Problem, weights: WeightsProblem | None = None) -> tuple[s
         "",
     ]
     return "\n".join(lines), problem.k
+
+
+_FORMS = {"exp": "exp({})", "tanh": "tanh({})", "min": "({0} > {1} ? {1} : {0})", "max": "({0} < {1} ? {1} : {0})"}
+
+
+def _behind(epilogue: str) -> str:
+    """A function that computes an epilogue, as its expression says."""
+    steps = planned(epilogue)
+    names = sorted(inputs_of(steps))
+    parameters = ", ".join(f"double {name}" for name in names)
+    body = spelled(steps, dict(zip(names, names, strict=True)), _FORMS)
+    return f"/* {epilogue} */\nstatic double behind({parameters}) {{\n  return {body};\n}}\n"
+
+
+def _of_epilogue(problem: Problem) -> list[str]:
+    """What is expected of an expression, and how far it may be: as far as the rounding of the sums moves it, and its own."""
+    names = sorted(inputs_of(planned(problem.epilogue or "acc")))
+    places = {"residual": "&matrices[2], data[2], z, r, c"}
+    indices = {"row": "r", "column": f"g * {problem.n} + c" if problem.groups else "c"}
+    if problem.bias:
+        places[f"{problem.bias}_bias"] = f"&matrices[3], data[3], 0, 0, {indices[problem.bias]}"
+    for place, side in enumerate(problem.scaled, 4 if problem.bias else 3):
+        places[f"{side}_scale"] = f"&matrices[{place}], data[{place}], 0, 0, {indices[side]}"
+    others = [name for name in names if name not in ("acc", "acc2")]
+    sizes = " + ".join(["1", *(f"fabs({name})" for name in others)])
+    sums_of = {"acc": ("sum", "far"), "acc2": ("sum2", "far2")} if problem.gated else {"acc": ("sum", "far")}
+    plain = {name: sums_of[name][0] if name in sums_of else name for name in names}
+
+    def behind(**moved: str) -> str:
+        return f"behind({', '.join({**plain, **moved}[name] for name in names)})"
+
+    moved = [
+        f"fabs({behind(**{name: f'{value} {sign} {far}'})} - x)"
+        for name, (value, far) in sums_of.items()
+        for sign in "+-"
+        if name in names
+    ]
+    narrow = problem.acc in ("f16", "bf16")
+    sums = f" + {EPSILONS[problem.acc]} * {max(1.0, (problem.k / 2) ** 0.5):.1f}" if narrow else ""
+    return [
+        *(f"  const double {name} = load({places[name]});" for name in others),
+        f"  const double far = (0x1p-22{sums}) * size;",
+        *([f"  const double far2 = (0x1p-22{sums}) * size2;"] if problem.gated else ()),
+        f"  const double x = {behind()};",
+        f"  *tolerance = 2 * ({' + '.join(moved)});",
+        f"  *tolerance += ({EPSILONS[problem.c]} + 0x1p-18) * fabs(x) + 0x1p-18 * ({sizes});",
+        "  return x;",
+    ]
+
+
+def _group(problem: Problem) -> list[str]:
+    """Lines that find the group g of row r; a row that no group has stays as it was."""
+    if not problem.groups:
+        return []
+    place = 3 + (problem.bias is not None) + len(problem.scaled)
+    start = f"load(&matrices[{place}], data[{place}], 0, 0, g"
+    return [
+        "  size_t g = 0;",
+        f"  while (g < {problem.groups} && !({start}) <= (double)r && (double)r < {start} + 1))) g++;",
+        f"  if (g == {problem.groups}) {{ *tolerance = 0; return load(&matrices[2], data[2], 0, r, c); }}",
+    ]
+
+
+def _starts(problem: object) -> str:
+    """What fills the starts of groups: sizes grow with the group, and the first ones of many are empty."""
+    groups = getattr(problem, "groups", 0)
+    if not groups:
+        return ""
+    assert isinstance(problem, Problem)
+    return f"""  if (strcmp(matrix->name, "starts") == 0) {{
+    for (uint64_t g = 0; g <= {groups}; g++) {{
+      const uint32_t start = (uint32_t)(g * g * {problem.m} / {groups * groups});
+      memcpy(data + 4 * g, &start, 4);
+    }}
+    return;
+  }}
+"""
 
 
 def _weight(problem: WeightsProblem) -> str:
@@ -306,6 +399,7 @@ static void store(const Matrix *matrix, unsigned char *data, size_t z, size_t r,
 static void fill(int which, unsigned char *data) {
   const Matrix *matrix = &matrices[which];
   uint32_t seed = 2463534242u + (uint32_t)which;
+@STARTS@
   memset(data, 0xff, matrix->bytes);
   for (size_t z = 0; z < matrix->count; z++)
     for (size_t r = 0; r < matrix->rows; r++)

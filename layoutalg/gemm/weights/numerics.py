@@ -152,6 +152,4 @@ def exact(
     zeros = float(1 << problem.bits - 1)
     points = zeros if weights.zeros is None else np.repeat(weights.zeros.astype(np.float64), problem.group, axis=0)
     sums = held("A", a, (product.m, product.k), product.a).astype(np.float64) @ ((values - points) * scales)
-    for scale in held_scales(product, row_scale, column_scale).values():
-        sums = sums * scale.astype(np.float64)
-    return exact_after_sums(product, sums, c, bias)
+    return exact_after_sums(product, sums, c, bias, held_scales(product, row_scale, column_scale))

@@ -37,13 +37,13 @@ from layoutalg.core.messages import shown
 from layoutalg.core.plurals import counted
 from layoutalg.core.whole_numbers import as_flag, whole_number
 from layoutalg.gemm.launched import Launched
-from layoutalg.gemm.options import check_names
+from layoutalg.gemm.options import GpuEpilogueOptions, check_names
 from layoutalg.gemm.ranking import longest
 from layoutalg.gemm.roofline import MEMORY_LATENCIES, SECOND_LAUNCH
 from layoutalg.gemm.split_k import TALLEST, part_steps, reduction_grid, workspace_bytes
 from layoutalg.gemm.tiling import MOST_PARTS, Tile, Tiling, pair
 from layoutalg.gemm.versions import checked_version
-from layoutalg.gemm.weights.problem import WeightsEpilogue, WeightsProblem
+from layoutalg.gemm.weights.problem import WeightsProblem
 from layoutalg.hardware import Dpas, xe_chip
 
 if TYPE_CHECKING:
@@ -353,7 +353,7 @@ def plan_weights(
     subgroups: Sequence[int] | None = None,
     split_k: int | None = None,
     llvm: int = DEFAULT_LLVM,
-    **options: Unpack[WeightsEpilogue],
+    **options: Unpack[GpuEpilogueOptions],
 ) -> WeightsGemm:
     """Plan C = activation(alpha * scale * A W + beta * C + bias) with quantised weights W for Intel GPUs.
 
@@ -373,7 +373,7 @@ def plan_weights(
     layoutalg.core.errors.PlanError: b = 'u8' with a = 'bf16': 8 bits do not fit into the fraction of a bf16; b = 'u4' or \
 a = 'f16' is planned
     """
-    check_names("plan_weights", options, WeightsEpilogue)
+    check_names("plan_weights", options, GpuEpilogueOptions)
     problem = WeightsProblem.of(m, n, k, a, b, c, target, group=group, zeros=zeros, **options)
     version = checked_version(llvm)
     if version == 22:

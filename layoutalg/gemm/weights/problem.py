@@ -17,37 +17,21 @@ group_scales is 4x64 f32
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Annotated, TypedDict, Unpack
+from typing import Unpack
 
 from layoutalg.core.errors import PlanError
 from layoutalg.core.messages import shown
 from layoutalg.core.whole_numbers import as_flag, one_of
 from layoutalg.gemm.matrix_in_memory import Matrix, check_matrix
-from layoutalg.gemm.options import ACTIVATIONS, BIASES, SCALES, Option, check_names
+from layoutalg.gemm.options import GpuEpilogueOptions, check_names
 from layoutalg.gemm.problem import Problem
 from layoutalg.gemm.weights.quantised import STEPS, checked_group
 from layoutalg.hardware import Dpas, target_info
 
-__all__ = ["WeightsEpilogue", "WeightsProblem"]
+__all__ = ["WeightsProblem"]
 
 _BITS = {"u4": 4, "u8": 8}
 _ACTIVATIONS_OF = ("f16", "bf16")
-
-
-class WeightsEpilogue(TypedDict, total=False):
-    """What is computed behind the sums, and how A and C lie in memory; as `GpuProductOptions` has it.
-
-    >>> WeightsEpilogue(bias="column", activation="silu")["bias"]
-    'column'
-    """
-
-    alpha: Annotated[float, Option("What A B is multiplied by.", default=1.0)]
-    beta: Annotated[float, Option("What the old C is multiplied by and added.", default=0.0)]
-    bias: Annotated[str | None, Option("Add a number for every row, or for every column.", BIASES)]
-    scale: Annotated[str | None, Option("Multiply by a number for every row, for every column, or both.", SCALES)]
-    activation: Annotated[str | None, Option("What is applied at the end.", ACTIVATIONS)]
-    lda: Annotated[int | None, Option("Elements from one row of A in memory to the next (no padding unless given).")]
-    ldc: Annotated[int | None, Option("Elements from one row of C to the next (n unless given).")]
 
 
 @dataclass(frozen=True)
@@ -76,7 +60,7 @@ class WeightsProblem:
         *,
         group: int = 128,
         zeros: bool = False,
-        **options: Unpack[WeightsEpilogue],
+        **options: Unpack[GpuEpilogueOptions],
     ) -> WeightsProblem:
         """A product, checked.
 
@@ -87,7 +71,7 @@ class WeightsProblem:
         Traceback (most recent call last):
         layoutalg.core.errors.PlanError: k = 100 with groups of 128: k is a multiple of the group; 128 would fit
         """
-        check_names("WeightsProblem.of", options, WeightsEpilogue)
+        check_names("WeightsProblem.of", options, GpuEpilogueOptions)
         one_of(a, _ACTIVATIONS_OF, "a", PlanError)
         one_of(b, tuple(_BITS), "b", PlanError)
         if (a, b) == ("bf16", "u8"):
@@ -96,6 +80,8 @@ class WeightsProblem:
             )
         group, zeros = checked_group(group), as_flag(zeros, "zeros", PlanError)
         product = Problem.of(m, n, k, a, a, c, target, **options)
+        if product.gated:
+            raise PlanError("epilogue with acc2: gated pairs are planned for weights that are not quantised")
         if target_info(product.target).surface is None:
             raise PlanError(f"target {shown(target)} has no 2D block messages, which bring the words of the weights")
         if product.k % group:
