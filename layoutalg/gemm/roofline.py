@@ -54,7 +54,7 @@ from layoutalg.gemm.split_k import pitch_of_parts
 from layoutalg.gemm.tiling import Tile, Tiling
 from layoutalg.hardware import XeChip, xe_chip
 
-__all__ = ["CAVEAT", "LIMITS", "Forms", "Roofline", "Times", "roofline", "times"]
+__all__ = ["CAVEAT", "LIMITS", "MEMORY_LATENCIES", "SECOND_LAUNCH", "Forms", "Roofline", "Times", "roofline", "times"]
 
 LIMITS = ("matrix", "issue", "L1", "L3", "memory")
 """What can limit a kernel: the matrix engines, the instructions, bytes from L1, from L3, from memory."""
@@ -65,6 +65,8 @@ _SECOND_LAUNCH = 2e-6
 """Seconds between the end of a kernel and the start of the next one in its queue (assumed: nothing was measured)."""
 _MEMORY_LATENCIES = 2
 """Memory is about twice as far away as L3 (assumed)."""
+MEMORY_LATENCIES, SECOND_LAUNCH = _MEMORY_LATENCIES, _SECOND_LAUNCH
+"""The same, for the times of other plans."""
 
 
 @dataclass(frozen=True)
