@@ -24,11 +24,11 @@ TOLERANCE = {"f32": 3e-3, "f16": 3e-3, "bf16": 3e-2}
 
 def run_and_compare(plan: Decode, lengths: list[int], seed: int = 0, spread: float = 1.0) -> None:
     """The kernels give the model's bits, and both are near the exact result (P has 11 or 8 bits)."""
-    given = random_arrays(plan, lengths, seed, spread)
-    found = plan.simulate(*given, lengths)
-    assert same_bits(found, model(plan, *given, lengths)), plan.problem
+    q, k, v, *table = random_arrays(plan, lengths, seed, spread)
+    found = plan.simulate(q, k, v, lengths, *table)
+    assert same_bits(found, model(plan, q, k, v, lengths, *table)), plan.problem
     tolerance = TOLERANCE["bf16" if plan.problem.type == "bf16" else plan.problem.out] * spread
-    assert np.abs(found.astype(np.float64) - defined(plan.problem, *given, lengths)).max() < tolerance
+    assert np.abs(found.astype(np.float64) - defined(plan.problem, q, k, v, lengths, *table)).max() < tolerance
 
 
 def test_random_problems_give_the_models_bits() -> None:

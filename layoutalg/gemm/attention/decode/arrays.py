@@ -1,4 +1,4 @@
-"""Q, K, V, O and the lengths of decode as arrays: which shapes they have, and how they lie in memory.
+"""Q, K, V, O, the lengths and the table of decode as arrays: which shapes they have, and how they lie in memory.
 
 >>> shapes(la.plan_decode(100, 64, heads=4, kv_heads=2, batch=3, order="nhd"))
 {'Q': (3, 4, 1, 64), 'K': (3, 100, 2, 64), 'V': (3, 100, 2, 64), 'O': (3, 4, 1, 64)}
@@ -21,29 +21,30 @@ from layoutalg.gemm.operand_arrays import numbers
 if TYPE_CHECKING:
     from layoutalg.gemm.attention.decode.plan import Decode
 
-__all__ = ["DecodeArrays", "check_size", "keys_of_heads", "laid_out", "shapes"]
+__all__ = ["DecodeArrays", "check_size", "keys_of", "laid_out", "shapes"]
 
 Array = NDArray[Any]
 
 
 @dataclass(frozen=True, eq=False)
 class DecodeArrays:
-    """Q, K and V in the type of the problem and in the shapes of the plan; the lengths as numbers of 32 bits."""
+    """Q, K and V in the type of the problem and in the shapes of the plan; lengths and table as numbers of 32 bits."""
 
     q: Array
     k: Array
     v: Array
     lengths: Array
+    table: Array | None
 
 
 def shapes(plan: Decode) -> dict[str, tuple[int, ...]]:
     """The shapes of the arrays that the plan is run on, and of its result."""
     problem = plan.problem
     of_q = problem.batch, problem.heads, problem.queries, problem.d
-    if problem.order == "hnd":
-        of_k = problem.batch, problem.kv_heads, problem.keys, problem.d
-    else:
-        of_k = problem.batch, problem.keys, problem.kv_heads, problem.d
+    count, keys = (problem.pages, problem.page) if problem.page else (problem.batch, problem.keys)
+    of_k = (count, problem.kv_heads, keys, problem.d)
+    if problem.order == "nhd":
+        of_k = (count, keys, problem.kv_heads, problem.d)
     return {"Q": of_q, "K": of_k, "V": of_k, "O": of_q}
 
 
@@ -60,11 +61,18 @@ def check_size(plan: Decode) -> None:
             raise SizeError(f"{name}: {size} bytes; at most {MOST_GEMM_BYTES} are simulated")
 
 
-def laid_out(plan: Decode, q: ArrayLike, k: ArrayLike, v: ArrayLike, lengths: ArrayLike | None) -> DecodeArrays:
+def laid_out(
+    plan: Decode,
+    q: ArrayLike,
+    k: ArrayLike,
+    v: ArrayLike,
+    lengths: ArrayLike | None = None,
+    table: ArrayLike | None = None,
+) -> DecodeArrays:
     """The arrays as they lie in memory; without lengths all sequences are full.
 
     Raises:
-        PlanError: an array has another shape than the plan, or values that its type can't hold; a length that is none.
+        PlanError: an array has another shape than the plan, or values that its type can't hold; a length or a page that is none.
         SizeError: they are too large to be simulated.
 
     >>> ones = np.ones((1, 1, 64, 64))
@@ -79,20 +87,50 @@ def laid_out(plan: Decode, q: ArrayLike, k: ArrayLike, v: ArrayLike, lengths: Ar
     if lengths is None:
         lengths = np.full(problem.batch, problem.keys)
     given = numbers("lengths", lengths, (problem.batch,))
-    wrong = ~((given >= 0) & (given <= problem.keys) & (given == np.trunc(given)))
-    if wrong.any():
-        at = int(np.argmax(wrong))
-        raise PlanError(f"lengths: sequence {at} has {given[at]} keys, and the plan has room for 0 to {problem.keys}")
-    return DecodeArrays(*made, given.astype(np.int32))
+    if (at := _first_outside(given, problem.keys)) is not None:
+        raise PlanError(f"lengths: sequence {at[0]} has {given[at]} keys, and the plan has room for 0 to {problem.keys}")
+    if table is None or not problem.page:
+        if table is not None or problem.page:
+            raise PlanError(
+                "table: the plan has no pages, so it takes none"
+                if table is not None
+                else f"table: missing; it says which of {problem.pages} pages each sequence has"
+            )
+        return DecodeArrays(*made, given.astype(np.int32), None)
+    entries = numbers("table", table, (problem.batch, problem.pages_of_sequence))
+    used = np.arange(problem.pages_of_sequence) * problem.page < given[:, None]
+    if (at := _first_outside(np.where(used, entries, 0), problem.pages - 1)) is not None:
+        raise PlanError(
+            f"table: page {at[1]} of sequence {at[0]} is {entries[at]}, and the pool has the pages 0 to {problem.pages - 1}"
+        )
+    with np.errstate(invalid="ignore"):
+        kept = np.clip(np.nan_to_num(entries), -(2**31), 2**31 - 1).astype(np.int32)
+    return DecodeArrays(*made, given.astype(np.int32), kept)
 
 
-def keys_of_heads(plan: Decode, matrix: Array) -> Array:
-    """K or V as [batch, kv_heads, keys, d], whatever the order in memory is.
+def _first_outside(numbers: Array, largest: int) -> tuple[int, ...] | None:
+    """Where the first one is that is not a whole number from 0 to the largest."""
+    wrong = ~((numbers >= 0) & (numbers <= largest) & (numbers == np.trunc(numbers)))
+    if not wrong.any():
+        return None
+    return tuple(int(place) for place in np.argwhere(wrong)[0])
 
-    >>> keys_of_heads(la.plan_decode(5, 64, order="nhd"), np.ones((1, 5, 1, 64))).shape
-    (1, 1, 5, 64)
+
+def keys_of(plan: Decode, arrays: DecodeArrays, matrix: Array, sequence: int) -> Array:
+    """K or V of one sequence as [kv_heads, length, d], wherever its keys are.
+
+    >>> plan, ones = la.plan_decode(5, 64, order="nhd"), np.ones((1, 5, 1, 64))
+    >>> arrays = laid_out(plan, ones[:, :1], ones, ones, [3])
+    >>> keys_of(plan, arrays, arrays.k, 0).shape
+    (1, 3, 64)
     """
-    return matrix if plan.problem.order == "hnd" else np.swapaxes(matrix, 1, 2)
+    problem, length = plan.problem, int(arrays.lengths[sequence])
+    if arrays.table is None:
+        held = matrix[sequence]
+        return (held if problem.order == "hnd" else np.swapaxes(held, 0, 1))[:, :length]
+    pages = matrix[arrays.table[sequence, : -(-length // problem.page)]]
+    heads = np.swapaxes(pages, 0, 1) if problem.order == "hnd" else np.moveaxis(pages, 2, 0)
+    return heads.reshape(problem.kv_heads, -1, problem.d)[:, :length]
 
 
 def _converted(name: str, given: Array, dtype: np.dtype[Any]) -> Array:

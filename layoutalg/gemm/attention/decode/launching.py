@@ -11,7 +11,7 @@ workspace: pointer, scratch, 4 x 4x96 f32, pitch 96, stride 384, 6144 bytes at a
 keys: i32, 1000
 
 Q and O are one matrix of all rows, [batch, heads, queries] by d. In the order "nhd" K and V are a matrix for each sequence,
-whose rows have all heads of a key.
+whose rows have all heads of a key. Pages take the place of sequences.
 """
 
 from __future__ import annotations
@@ -33,15 +33,18 @@ def launch_of_decode(plan: Decode) -> Launch:
     """The launch of a planned decode."""
     problem = plan.problem
     rows, d = problem.batch * problem.heads * problem.queries, problem.d
-    cache = (problem.groups, problem.keys, d)
-    if problem.order == "nhd":
-        cache = (problem.batch, problem.keys, problem.kv_heads * d)
+    count, keys, entries = problem.batch, problem.keys, problem.pages_of_sequence
+    if problem.page:
+        count, keys = problem.pages, problem.page
+    hnd = problem.order == "hnd"
+    cache = (count * problem.kv_heads, keys, d) if hnd else (count, keys, problem.kv_heads * d)
     memory = {
         "q": _matrices(problem.type, 1, rows, d, "in"),
         "k": _matrices(problem.type, *cache, "in"),
         "v": _matrices(problem.type, *cache, "in"),
         "o": _matrices(problem.out, 1, rows, d, "out"),
-        "lengths": InMemory("s32", 1, problem.batch, problem.batch, problem.batch, 1, 4 * problem.batch, 4, "in"),
+        "lengths": _numbers(1, problem.batch),
+        "table": _numbers(problem.batch, entries),
         "workspace": _matrices("f32", plan.parts * problem.groups, problem.rows, plan.workspace_columns, "scratch"),
     }
     numbers = iter(plan.arguments)
@@ -59,3 +62,7 @@ def launch_of_decode(plan: Decode) -> Launch:
 def _matrices(element: str, count: int, rows: int, columns: int, use: str) -> InMemory:
     size = count * rows * columns * element_bits(element) // 8
     return InMemory(element, rows, columns, columns, rows * columns, count, size, ALIGNMENT, use)
+
+
+def _numbers(rows: int, columns: int) -> InMemory:
+    return InMemory("s32", rows, columns, columns, rows * columns, 1, 4 * rows * columns, 4, "in")

@@ -24,7 +24,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from layoutalg.core.elements import numpy_type
-from layoutalg.gemm.attention.decode.arrays import keys_of_heads, laid_out
+from layoutalg.gemm.attention.decode.arrays import keys_of, laid_out
 from layoutalg.gemm.attention.numerics import exp2_of_simulator
 from layoutalg.gemm.numerics import fused
 
@@ -44,6 +44,7 @@ def model(
     k: ArrayLike,
     v: ArrayLike,
     lengths: ArrayLike | None = None,
+    table: ArrayLike | None = None,
     exp2: Callable[[Array], Array] = exp2_of_simulator,
 ) -> Array:
     """O as the kernels of the plan compute it, from arrays as `Decode.simulate` takes them.
@@ -55,16 +56,16 @@ def model(
     np.float16(1.0)
     """
     problem = plan.problem
-    arrays = laid_out(plan, q, k, v, lengths)
+    arrays = laid_out(plan, q, k, v, lengths, table)
     rows = arrays.q.reshape(problem.batch, problem.kv_heads, problem.rows, problem.d)
-    of_k, of_v = keys_of_heads(plan, arrays.k), keys_of_heads(plan, arrays.v)
     out = np.empty(rows.shape, numpy_type(problem.out))
     with np.errstate(all="ignore"):
         for number, length in enumerate(arrays.lengths.tolist()):
+            of_k, of_v = (keys_of(plan, arrays, matrix, number) for matrix in (arrays.k, arrays.v))
             steps, begin, parts = plan.steps_of(length), 0, list[Part]()
             for count in steps:
                 keys = range(begin, begin + count * plan.keys_per_step, plan.keys_per_step)
-                parts.append(_part(plan, rows[number], of_k[number], of_v[number], keys, length, exp2))
+                parts.append(_part(plan, rows[number], of_k, of_v, keys, length, exp2))
                 begin = keys.stop
             o, sums = parts[0][0], parts[0][2]
             if plan.parts > 1:
@@ -74,7 +75,12 @@ def model(
 
 
 def exact(
-    plan: Decode, q: ArrayLike, k: ArrayLike, v: ArrayLike, lengths: ArrayLike | None = None
+    plan: Decode,
+    q: ArrayLike,
+    k: ArrayLike,
+    v: ArrayLike,
+    lengths: ArrayLike | None = None,
+    table: ArrayLike | None = None,
 ) -> NDArray[np.float64]:
     """O in f64, straight from the definition: what the kernel's rounding is measured against.
 
@@ -82,13 +88,13 @@ def exact(
     >>> exact(la.plan_decode(8, 32), ones[:, :, :1], ones, ones, [0]).max()
     np.float64(0.0)
     """
-    problem, arrays = plan.problem, laid_out(plan, q, k, v, lengths)
-    of_k, of_v = keys_of_heads(plan, arrays.k), keys_of_heads(plan, arrays.v)
+    problem, arrays = plan.problem, laid_out(plan, q, k, v, lengths, table)
     out = np.zeros(arrays.q.shape)
     for number, length in enumerate(arrays.lengths.tolist()):
+        both = [keys_of(plan, arrays, matrix, number).astype(np.float64) for matrix in (arrays.k, arrays.v)]
         for head in range(problem.heads):
-            keys, values = (one[number, head // problem.group, :length].astype(np.float64) for one in (of_k, of_v))
-            scores = arrays.q[number, head].astype(np.float64) @ keys.T * problem.scale
+            keys, values = (one[head // problem.group] for one in both)
+            scores: Array = arrays.q[number, head].astype(np.float64) @ keys.T * problem.scale
             last = np.arange(problem.queries)[:, None] + length - problem.queries
             scores = np.where(np.arange(length) > last, -np.inf, scores)
             largest = np.maximum(scores.max(-1, keepdims=True, initial=-np.inf), np.finfo(np.float64).min)

@@ -129,10 +129,11 @@ class Decode(Distributed, Launched):
         {'Q': 'read_16b_8r16x2c', 'K': 'read_transpose_32b_16r8x1c', 'V': 'read_transform_16b_32r16x2c'}
         """
         lanes, k = self.dpas.subgroup_size, self.dpas.k
+        rows = min(self.keys_per_step, self.problem.page or self.keys_per_step)
         return {
             "Q": block_load(self.rows, k, 16, 2, subgroup_size=lanes),
             "K": block_load(self.dpas.n, k, 16, transpose=True, transpose_bits=32, subgroup_size=lanes),
-            "V": block_load(self.keys_per_step, self.dpas.n, 16, 2, transform=True, subgroup_size=lanes),
+            "V": block_load(rows, self.dpas.n, 16, 2, transform=True, subgroup_size=lanes),
         }
 
     @property
@@ -210,6 +211,9 @@ class Decode(Distributed, Launched):
         pairs = -(-deep // 2)
         loads = {"Q": pairs, "K": blocks * deep, "V": self.keys_per_step // self.loads["V"].rows * pairs}
         moved = (self.rows + 2 * self.keys_per_step) * deep * self.dpas.k * 2
+        if self.problem.page:  # every lane reads where the page is
+            loads["table"] = self.keys_per_step // self.loads["V"].rows
+            moved += loads["table"] * self.dpas.subgroup_size * 4
         return Step(self.keys_per_step, self.row_blocks * blocks * (2 * deep + 1), loads, moved)
 
     @property
@@ -310,17 +314,22 @@ class Decode(Distributed, Launched):
         >>> [name for name, _ in la.plan_decode(4096, 64, parts=2).parameters]
         ['q', 'k', 'v', 'o', 'lengths', 'workspace', 'keys']
         """
+        table = ("table",) if self.problem.page else ()
         workspace = ("workspace",) if self.parts > 1 else ()
-        return (*((name, "i64") for name in (*"qkvo", "lengths", *workspace)), ("keys", "i32"))
+        numbers = ("keys", "pages") if self.problem.page else ("keys",)
+        return (
+            *((name, "i64") for name in (*"qkvo", "lengths", *table, *workspace)),
+            *((name, "i32") for name in numbers),
+        )
 
     @property
     def arguments(self) -> tuple[int, ...]:
-        """What the kernels are launched with after their addresses: the keys that a sequence has room for.
+        """What the kernels are launched with after their addresses: the keys that a sequence has room for; the pages of a pool.
 
-        >>> la.plan_decode(4096, 64).arguments
-        (4096,)
+        >>> la.plan_decode(4096, 64).arguments, la.plan_decode(4096, 64, page=16, pages=300).arguments
+        ((4096,), (4096, 300))
         """
-        return (self.problem.keys,)
+        return (self.problem.keys, self.problem.pages) if self.problem.page else (self.problem.keys,)
 
     def emit(self, level: str = "lane", *, llvm: int | None = None, pointers: bool = True) -> str:
         """The kernels as MLIR text, for the plan's version of LLVM or another one.
@@ -358,6 +367,7 @@ class Decode(Distributed, Launched):
         k: ArrayLike,
         v: ArrayLike,
         lengths: ArrayLike | None = None,
+        table: ArrayLike | None = None,
         text: str | None = None,
         *,
         progress: Callable[[float], None] | None = None,
@@ -365,7 +375,9 @@ class Decode(Distributed, Launched):
         """Run the emitted kernels; O is [batch, heads, queries, d], as Q is.
 
         K and V are [batch, kv_heads, keys, d], in the order "nhd" [batch, keys, kv_heads, d]. `lengths` [batch] says how many
-        keys each sequence has: all, unless given. `text` is the kernel to run, by default what `emit()` gives.
+        keys each sequence has: all, unless given. Paged K and V are [pages, kv_heads, page, d] or [pages, page, kv_heads, d], and
+        `table` [batch, pages of a sequence] says which pages a sequence has; entries behind its length may be anything.
+        `text` is the kernel to run, by default what `emit()` gives.
 
         >>> import numpy as np
         >>> ones = np.ones((2, 1, 64, 64), np.float16)
@@ -375,4 +387,4 @@ class Decode(Distributed, Launched):
         """
         from layoutalg.gemm.attention.decode.run import execute
 
-        return execute(self, q, k, v, lengths, text, progress=progress)[0]
+        return execute(self, q, k, v, lengths, table, text, progress=progress)[0]

@@ -11,8 +11,16 @@ last 4 rows of the second one are padding.
 >>> problem.group, problem.rows, problem.last_key(0, 1000)
 (4, 12, 997)
 
-K and V have room for `keys` keys of every sequence, [batch, kv_heads, keys, d] in the order "hnd" and [batch, keys, kv_heads,
+Contiguous K and V have room for `keys` keys of every sequence, [batch, kv_heads, keys, d] in the order "hnd" and [batch, keys, kv_heads,
 d] in "nhd" (the letters are those of FlashInfer). How many of them a sequence has, `lengths` says when the kernel is launched.
+
+Paged K and V are a pool of `pages` pages with `page` keys each, [pages, kv_heads, page, d] or [pages, page, kv_heads, d]. A table
+[batch, ceil(keys / page)] says where the pages of each sequence are, in their order. Key 40 of a sequence in pages of 16 is key 8
+of the third page of its row. In both orders the keys of the pool are rows of one matrix:
+
+>>> paged = DecodeProblem.of(1000, 64, heads=8, kv_heads=2, page=16, pages=80)
+>>> paged.pages_of_sequence, str(paged.matrices[1])
+(63, 'K is 2560x64 f16')
 """
 
 from __future__ import annotations
@@ -29,10 +37,12 @@ from layoutalg.gemm.attention.steps import rows_of_subgroup
 from layoutalg.gemm.matrix_in_memory import Matrix, check_matrix, whole_number
 from layoutalg.hardware import Dpas, target_info
 
-__all__ = ["MOST_QUERIES", "ORDERS", "DecodeProblem"]
+__all__ = ["MOST_QUERIES", "ORDERS", "PAGES", "DecodeProblem"]
 
 ORDERS = ("hnd", "nhd")
 """Whether a head's keys are neighbours in memory, or a key's heads."""
+PAGES = (16, 32, 64, 128)
+"""The keys that a page may have: a message brings 16 of K, so no block of a step is in two pages."""
 MOST_QUERIES = 16
 _MOST_SUBGROUPS = 32
 """Subgroups of a workgroup, which share the rows of a group: as many as a core runs at once."""
@@ -58,6 +68,8 @@ hnd) on bmg
     queries: int
     order: str
     scale: float
+    page: int = 0
+    pages: int = 0
 
     @classmethod
     def of(
@@ -74,8 +86,10 @@ hnd) on bmg
         queries: int = 1,
         order: str = "hnd",
         scale: float | None = None,
+        page: int | None = None,
+        pages: int | None = None,
     ) -> DecodeProblem:
-        """A decode, checked. The scale is 1/sqrt(d) unless given.
+        """A decode, checked. The scale is 1/sqrt(d) unless given; a pool has room for all sequences unless `pages` is given.
 
         Raises:
             PlanError: for types, targets and sizes that are not planned; says what would fit.
@@ -95,8 +109,16 @@ takes any number
                 f"queries = {count}: decode is planned for 1 to {MOST_QUERIES} queries of a sequence; plan_attention takes "
                 "any number"
             )
+        room = whole_number("keys", keys)
+        each = 0 if page is None else whole(page, "page =", 1, None, PlanError)
+        if page is not None and each not in PAGES:
+            raise PlanError(f"page = {shown(page)}: decode is planned for pages of {', '.join(map(str, PAGES))} keys")
+        if pages is not None and page is None:
+            raise PlanError(f"pages = {shown(pages)}: a pool of pages needs page, the keys of each")
+        if each:
+            pages = base.batch * -(-room // each) if pages is None else whole_number("pages", pages)
         made = cls(
-            whole_number("keys", keys),
+            room,
             base.d,
             base.type,
             base.out,
@@ -107,6 +129,8 @@ takes any number
             count,
             one_of(order, ORDERS, "order", PlanError),
             base.scale,
+            each,
+            pages or 0,
         )
         most = _MOST_SUBGROUPS * rows_of_subgroup(made.d)
         if made.rows > most:
@@ -175,28 +199,39 @@ takes any number
 
     @property
     def matrices(self) -> tuple[Matrix, Matrix, Matrix, Matrix]:
-        """Q and O of all sequences, K and V of one head, as they lie in memory.
+        """Q and O of all sequences, K and V of one head or of a pool, as they lie in memory.
 
         >>> [str(matrix) for matrix in DecodeProblem.of(100, 64, heads=8, kv_heads=2).matrices]
         ['Q is 8x64 f16', 'K is 100x64 f16', 'V is 100x64 f16', 'O is 8x64 f32']
         """
-        d, rows = self.d, self.batch * self.heads * self.queries
+        d, rows, keys = self.d, self.batch * self.heads * self.queries, self.keys
+        if self.page:
+            keys = self.pages * self.page * (self.kv_heads if self.order == "hnd" else 1)
         return (
             Matrix("Q", rows, d, d, self.type),
-            Matrix("K", self.keys, d, self.pitch, self.type),
-            Matrix("V", self.keys, d, self.pitch, self.type),
+            Matrix("K", keys, d, self.pitch, self.type),
+            Matrix("V", keys, d, self.pitch, self.type),
             Matrix("O", rows, d, d, self.out),
         )
 
     @property
+    def pages_of_sequence(self) -> int:
+        """Entries of the table for each sequence; 0 without pages.
+
+        >>> DecodeProblem.of(100, 64, page=32).pages_of_sequence
+        4
+        """
+        return -(-self.keys // self.page) if self.page else 0
+
+    @property
     def bytes(self) -> int:
-        """The least that memory has to move where all sequences are full: Q, K, V and O once.
+        """The least that memory has to move where all sequences are full: Q, K, V, O and the table once.
 
         >>> DecodeProblem.of(1024, 128, heads=8, kv_heads=2).bytes == 2 * 2 * 1024 * 128 * 2 + 8 * 128 * (2 + 4)
         True
         """
         of_rows = self.batch * self.heads * self.queries * self.d * (2 + element_bits(self.out) // 8)
-        return of_rows + 2 * self.groups * self.keys * self.d * 2
+        return of_rows + 2 * self.groups * self.keys * self.d * 2 + 4 * self.batch * self.pages_of_sequence
 
     def last_key(self, query: int, length: int) -> int:
         """The last key that a query sees in a sequence of so many keys; below 0 where it sees none.
@@ -213,7 +248,8 @@ takes any number
         sequences = "a sequence" if self.batch == 1 else f"{self.batch} sequences"
         many = "1 query" if self.queries == 1 else f"{self.queries} queries"
         each = "" if self.batch == 1 else " each"
-        shared = f"{self.kv_heads} of K and V, {self.order}"
+        paged = f", {self.pages} pages of {self.page} keys" if self.page else ""
+        shared = f"{self.kv_heads} of K and V, {self.order}{paged}"
         return (
             f"{sequences} of up to {self.keys} keys, {many}{each}: {self.heads} heads of O[{self.d}] {self.out} = "
             f"softmax({self.scale:.6g} Q[{self.d}] K^T) V {self.type} ({shared}) on {self.target}"
@@ -227,6 +263,8 @@ takes any number
         """Every head of K and V begins at a multiple of 64 bytes, as the first one does."""
         limits = target_info(self.target).surface
         assert limits is not None
+        if self.page and (self.order == "hnd" or self.kv_heads == 1):
+            return  # one matrix, which begins where the pool does
         size = 2 * self.d * (self.keys if self.order == "hnd" else 1)
         if self.groups > 1 and size % limits.base_alignment:
             fit = -(-self.d // 32) * 32

@@ -30,6 +30,7 @@ def execute(
     k: ArrayLike,
     v: ArrayLike,
     lengths: ArrayLike | None = None,
+    table: ArrayLike | None = None,
     text: str | None = None,
     *,
     progress: Callable[[float], None] | None = None,
@@ -48,10 +49,12 @@ def execute(
     """
     from layoutalg.simulate import Memory, run_kernel
 
-    arrays = laid_out(plan, q, k, v, lengths)
+    arrays = laid_out(plan, q, k, v, lengths, table)
     memory = Memory()
     result = np.full(arrays.q.shape, np.nan, numpy_type(plan.problem.out))
     inputs = {"q": arrays.q, "k": arrays.k, "v": arrays.v, "lengths": arrays.lengths}
+    if arrays.table is not None:
+        inputs["table"] = arrays.table
     for array in inputs.values():
         array.flags.writeable = False
     addresses = {name: memory.bind(name.upper(), array) for name, array in inputs.items()}

@@ -11,7 +11,7 @@ memory (1 byte a clock) takes 16,384 clocks; it has about 280 instructions. So n
 The rules, from published and assumed numbers of the chip (`hardware.xe`); nothing ran on one:
 
 - A subgroup computes a step, then waits for the next: for K and for V, each as long as memory is away. Its engine meanwhile
-  issues what other subgroups have. The subgroups of a grid are spread evenly over the engines; those beyond what the registers
+  issues what other subgroups have. A page is looked up before, which takes as long as L3 is away. The subgroups of a grid are spread evenly over the engines; those beyond what the registers
   of an engine have room for wait for a place.
 - A core gets no more than its share of what L3 gives in a clock.
 - The second kernel begins 2 microseconds after the first (as for products with k in parts), and waits for L3 once for every
@@ -93,7 +93,8 @@ def times_of(plan: Decode) -> DecodeTimes:
     each, room = -(-subgroups // engines), max(1, chip.threads(plan.registers) // chip.engines)
     together = min(each, room)
     issued = sum(plan.instructions.values()) + plan.step.dpas * (_clocks(plan) - 1)
-    alone = steps * (issued + 2 * far)
+    looked_up = chip.l3_latency if problem.page else 0
+    alone = steps * (issued + 2 * far + looked_up)
     moved = problem.bytes + plan.workspace_bytes
     of_core = -(-plan.parts * problem.groups // chip.cores) * steps * 2 * plan.keys_per_step * problem.d * 2
     clocks = {
