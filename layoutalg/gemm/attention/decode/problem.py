@@ -30,6 +30,7 @@ from dataclasses import dataclass
 from layoutalg.core.elements import element_bits
 from layoutalg.core.errors import PlanError
 from layoutalg.core.messages import shown
+from layoutalg.core.plurals import counted
 from layoutalg.core.whole_numbers import one_of
 from layoutalg.core.whole_numbers import whole_number as whole
 from layoutalg.gemm.attention.problem import AttentionProblem
@@ -248,7 +249,7 @@ takes any number
         sequences = "a sequence" if self.batch == 1 else f"{self.batch} sequences"
         many = "1 query" if self.queries == 1 else f"{self.queries} queries"
         each = "" if self.batch == 1 else " each"
-        paged = f", {self.pages} pages of {self.page} keys" if self.page else ""
+        paged = f", {counted(self.pages, 'page')} of {self.page} keys" if self.page else ""
         shared = f"{self.kv_heads} of K and V, {self.order}{paged}"
         return (
             f"{sequences} of up to {self.keys} keys, {many}{each}: {self.heads} heads of O[{self.d}] {self.out} = "

@@ -10,8 +10,9 @@ memory (1 byte a clock) takes 16,384 clocks; it has about 280 instructions. So n
 
 The rules, from published and assumed numbers of the chip (`hardware.xe`); nothing ran on one:
 
-- A subgroup computes a step, then waits for the next: for K and for V, each as long as memory is away. Its engine meanwhile
-  issues what other subgroups have. A page is looked up before, which takes as long as L3 is away. The subgroups of a grid are spread evenly over the engines; those beyond what the registers
+- A subgroup has 4 KiB of K and V on their way at a time, by the order of the messages in the listings, so it waits for memory
+  once for every 4 KiB of a step. A page is looked up before, which takes as long as L3 is away. Meanwhile its engine issues
+  what other subgroups have. The subgroups of a grid are spread evenly over the engines; those beyond what the registers
   of an engine have room for wait for a place.
 - A core gets no more than its share of what L3 gives in a clock.
 - The second kernel begins 2 microseconds after the first (as for products with k in parts), and waits for L3 once for every
@@ -35,6 +36,8 @@ if TYPE_CHECKING:
 
 __all__ = ["DecodeTimes", "loop_instructions", "times_of"]
 
+_ON_THEIR_WAY = 4096
+"""Bytes that a subgroup has asked for and not yet got: the compiler lets 8 messages of K go before the first DPAS."""
 _MAXIMUM = 51
 """Instructions for the largest scores of 8 rows: 8 selects among a lane's own, and a tree over lanes and rows."""
 
@@ -93,10 +96,11 @@ def times_of(plan: Decode) -> DecodeTimes:
     each, room = -(-subgroups // engines), max(1, chip.threads(plan.registers) // chip.engines)
     together = min(each, room)
     issued = sum(plan.instructions.values()) + plan.step.dpas * (_clocks(plan) - 1)
+    of_step = 2 * plan.keys_per_step * problem.d * 2
     looked_up = chip.l3_latency if problem.page else 0
-    alone = steps * (issued + 2 * far + looked_up)
+    alone = steps * (issued + -(-of_step // _ON_THEIR_WAY) * far + looked_up)
     moved = problem.bytes + plan.workspace_bytes
-    of_core = -(-plan.parts * problem.groups // chip.cores) * steps * 2 * plan.keys_per_step * problem.d * 2
+    of_core = -(-plan.parts * problem.groups // chip.cores) * steps * of_step
     clocks = {
         "memory": moved / chip.memory_clock_bytes,
         "L3": of_core / (chip.l3_clock_bytes / chip.cores),
@@ -121,7 +125,7 @@ def loop_instructions(plan: Decode) -> dict[str, int]:
     """Instructions of one step without a mask, from listings of LLVM 24 and IGC 2.40.14 for heads of 32 to 256.
 
     A register holds one row of a block, so an operation on a block of 8 rows is 8 instructions. A weight is a difference, a
-    product, an exp2 and a rounding. `addresses` and `waits` follow from how the compiler places instructions: they are curves
+    product, an exp2 and a rounding. To look up a page takes about 8, and smaller messages of V 2 for each one more. `addresses` and `waits` follow from how the compiler places instructions: they are curves
     fitted to the listings.
 
     >>> loop_instructions(la.plan_decode(4096, 128))["rescaling"]
@@ -132,9 +136,12 @@ def loop_instructions(plan: Decode) -> dict[str, int]:
         addresses, waits = 1 + (3 * deep + 1) // 2, round(2 + 0.31 * deep**2)
     else:  # on Xe-HPC each place is written into a payload
         addresses, waits = 7 * deep - 8, round(6.4 * deep - 8)
+    loads = plan.step.loads
+    looked_up = {"lookups": 8 * loads["table"] + 2 * (loads["V"] - -(-deep // 2))} if "table" in loads else {}
     return {
         "dpas": plan.step.dpas,
         "loads": plan.step.messages,
+        **looked_up,
         "addresses": addresses,
         "maximum": _MAXIMUM * plan.row_blocks,
         "weights": 4 * rows * keys,
