@@ -33,7 +33,9 @@ _ORDERS = OneOf.at("layoutalg.gemm.attention.decode.problem:ORDERS")
 @click.option("--kv-heads", type=int, help="Heads of K and V, each for several of Q (as many as Q has unless given).")
 @click.option("--batch", type=int, default=1, show_default=True, help="Sequences.")
 @click.option("--queries", type=int, default=1, show_default=True, help="Queries of each sequence, its newest tokens.")
-@click.option("--order", type=_ORDERS, default="hnd", show_default=True, help="Heads before keys in K and V, or keys first.")
+@click.option(
+    "--order", type=_ORDERS, default="hnd", show_default=True, help="Heads before keys in K and V, or keys first."
+)
 @click.option("--page", type=int, help="Keys of a page: K and V are a pool of pages, and a table says where they are.")
 @click.option("--pages", type=int, help="Pages of the pool (room for all sequences unless given).")
 @click.option("--parts", type=int, help="Workgroups that share the keys of a head (chosen unless given).")

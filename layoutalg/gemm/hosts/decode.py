@@ -96,7 +96,9 @@ def decode_in_python(problem: DecodeProblem, each: float) -> tuple[str, str]:
     ]
     if page:
         shape = problem.batch, problem.pages_of_sequence
-        lines.append(f"    'table': {problem.pages - 1} - np.arange({shape[0] * shape[1]}).reshape({shape}) % {problem.pages},")
+        lines.append(
+            f"    'table': {problem.pages - 1} - np.arange({shape[0] * shape[1]}).reshape({shape}) % {problem.pages},"
+        )
         taken = f"""    pages = values['table'][0][sequence][:-(-length // {page})].astype(int)
     cells = values[name].reshape(-1, {f"{problem.kv_heads}, {page}" if hnd else f"{page}, {problem.kv_heads}"}, {problem.d})[pages]
     return cells{"[:, head]" if hnd else "[:, :, head]"}.reshape(-1, {problem.d})[:length]

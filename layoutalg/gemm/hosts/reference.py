@@ -116,7 +116,9 @@ def reference_of(plan: Gemm | Attention) -> str:
     values = _VALUES
     if (decode := decode_of(problem)) is not None:
         expected, operations, filled = decode_in_c(decode, (EPSILONS[decode.type], EPSILONS[decode.out]))
-        values = values.replace("\nstatic void fill(", filled + "\nstatic void fill(").replace(_FILLED, _FILLED + "  filled(which, data);\n")
+        values = values.replace("\nstatic void fill(", filled + "\nstatic void fill(").replace(
+            _FILLED, _FILLED + "  filled(which, data);\n"
+        )
     elif (weights := weights_of(problem)) is not None:
         expected, operations = _of_gemm(weights.product, weights)
     else:

@@ -88,7 +88,9 @@ def laid_out(
         lengths = np.full(problem.batch, problem.keys)
     given = numbers("lengths", lengths, (problem.batch,))
     if (at := _first_outside(given, problem.keys)) is not None:
-        raise PlanError(f"lengths: sequence {at[0]} has {given[at]} keys, and the plan has room for 0 to {problem.keys}")
+        raise PlanError(
+            f"lengths: sequence {at[0]} has {given[at]} keys, and the plan has room for 0 to {problem.keys}"
+        )
     if table is None or not problem.page:
         if table is not None or problem.page:
             raise PlanError(

@@ -151,7 +151,9 @@ class Cache:
         start, row = block * LANES, self.rows[block * LANES // self.span]
         first = kernel.binary("addi", key, kernel.number(start)) if start else key
         left = kernel.binary("minsi", kernel.binary("subi", self.length, first), kernel.number(self.span))
-        end = kernel.select(kernel.less(first, self.length), kernel.binary("addi", row, left), kernel.number(1), "values_end")
+        end = kernel.select(
+            kernel.less(first, self.length), kernel.binary("addi", row, left), kernel.number(1), "values_end"
+        )
         before = dict(kernel.described)
         kernel.described.update(self._described("V", kernel.cast(end, "index")))
         yield place
