@@ -2,9 +2,9 @@
 
 >>> report = decode_report(la.plan_decode(4096, 64, heads=8, kv_heads=2, parts=4))
 >>> report.print(label=10, margin="")  # doctest: +ELLIPSIS
-problem   a sequence of up to 4096 keys, 1 query: 8 heads of O[64] f32 = softmax(0.125 Q[64] K^T) V f16 (2 of K and V, hnd) on bmg
+problem ...
 rows      4 share keys: 8 for a subgroup, 1 subgroup in a workgroup
-parts     4, 32 steps each at most
+parts     4, 32 steps each at most; a second kernel combines them
 ...
 >>> report.as_json()["parts"], report.as_json()["step"]["dpas"]
 ({'parts': 4, 'steps': 32}, 18)

@@ -36,6 +36,7 @@ RIGHT: dict[str, tuple[tuple[str, ...], ...]] = {
     "migrate": (("k.mlir", "--to", "24"),),
     "gemm": (("64", "64", "64"), ("64", "64", "64", "--target", "amx", "--a", "i8")),
     "attention": (("64", "64", "--d", "32"),),
+    "decode": (("64", "--d", "32"),),
     "sweep": (("problems.txt",),),
     "conformance": (("--compiler", "missing", "--seeds", "0"),),
 }

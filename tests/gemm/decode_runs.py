@@ -18,7 +18,7 @@ Array = NDArray[Any]
 
 
 def random_arrays(plan: Decode, lengths: Sequence[int], seed: int = 0, spread: float = 1.0) -> tuple[Array, ...]:
-    """Q, K and V in the plan's type; what no sequence has is NaN. With pages a table follows, with any entries behind a length."""
+    """Q, K and V in the plan's type; what no sequence has is NaN. With pages a table follows, nonsense behind a length."""
     numbers, wanted = np.random.default_rng(seed), shapes(plan)
     problem = plan.problem
     dtype = numpy_type(plan.problem.type)

@@ -95,12 +95,13 @@ def decode_in_python(problem: DecodeProblem, each: float) -> tuple[str, str]:
         f"    'lengths': [int({problem.keys} * (7 * i % 11) // 10) if i else {problem.keys} for i in range({problem.batch})],",
     ]
     if page:
-        shape = problem.batch, problem.pages_of_sequence
+        entries = problem.batch, problem.pages_of_sequence
+        shape = f"{problem.kv_heads}, {page}" if hnd else f"{page}, {problem.kv_heads}"
         lines.append(
-            f"    'table': {problem.pages - 1} - np.arange({shape[0] * shape[1]}).reshape({shape}) % {problem.pages},"
+            f"    'table': {problem.pages - 1} - np.arange({entries[0] * entries[1]}).reshape({entries}) % {problem.pages},"
         )
         taken = f"""    pages = values['table'][0][sequence][:-(-length // {page})].astype(int)
-    cells = values[name].reshape(-1, {f"{problem.kv_heads}, {page}" if hnd else f"{page}, {problem.kv_heads}"}, {problem.d})[pages]
+    cells = values[name].reshape(-1, {shape}, {problem.d})[pages]
     return cells{"[:, head]" if hnd else "[:, :, head]"}.reshape(-1, {problem.d})[:length]
 """
     elif hnd:

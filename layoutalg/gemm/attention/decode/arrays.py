@@ -72,7 +72,8 @@ def laid_out(
     """The arrays as they lie in memory; without lengths all sequences are full.
 
     Raises:
-        PlanError: an array has another shape than the plan, or values that its type can't hold; a length or a page that is none.
+        PlanError: an array has another shape than the plan, or values that its type can't hold; a length or a page
+            is none.
         SizeError: they are too large to be simulated.
 
     >>> ones = np.ones((1, 1, 64, 64))

@@ -3,10 +3,10 @@
 One head's keys of a sequence are a matrix with one descriptor, whose height is the number of keys that the sequence has: a
 message gets zeros for what is behind. So no weight of a key that does not exist meets what memory holds there.
 
-Pages of a pool are rows of one matrix. A step of 32 keys looks up where its page is, or its two pages of 16; all lanes read the
-same number. Scores of keys behind the sequence are masked, whatever the page holds there. But 0 times a NaN is not 0: so in a
-step with a mask V has descriptors of its own, which end where the sequence does. A page that the sequence does not have is never
-looked up: the last one is instead, and its rows are behind every matrix.
+Pages of a pool are rows of one matrix. A step of 32 keys looks up where its page is, or its two pages of 16; all lanes read
+the same number. Scores of keys behind the sequence are masked, whatever the page holds there. But 0 times a NaN is not 0: so in
+a step with a mask V has descriptors of its own, which end where the sequence does. A page that the sequence does not have is
+never looked up: the last one is instead, and its rows are behind every matrix.
 
     rows of page p     p * page (nhd), (p * kv_heads + head) * page (hnd)
 

@@ -375,8 +375,8 @@ class Decode(Distributed, Launched):
         """Run the emitted kernels; O is [batch, heads, queries, d], as Q is.
 
         K and V are [batch, kv_heads, keys, d], in the order "nhd" [batch, keys, kv_heads, d]. `lengths` [batch] says how many
-        keys each sequence has: all, unless given. Paged K and V are [pages, kv_heads, page, d] or [pages, page, kv_heads, d], and
-        `table` [batch, pages of a sequence] says which pages a sequence has; entries behind its length may be anything.
+        keys each sequence has: all, unless given. Paged K and V are [pages, kv_heads, page, d] or [pages, page, kv_heads, d],
+        and `table` [batch, pages of a sequence] says which pages a sequence has; entries behind its length may be anything.
         `text` is the kernel to run, by default what `emit()` gives.
 
         >>> import numpy as np

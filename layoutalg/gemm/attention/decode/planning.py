@@ -47,10 +47,11 @@ def plan_decode(
     """Plan softmax(scale * Q K^T) V for the newest 1 to 16 queries of each of `batch` sequences with up to `keys` keys.
 
     `d` is the size of a head, `type` the type of Q, K and V, `out` that of O. `kv_heads` heads of K and V serve several of Q
-    each. Query i of n sees the keys 0 to length - n + i; one that sees none gives 0, as does an empty sequence. `order` says how
-    K and V lie in memory: "hnd" [batch, kv_heads, keys, d] or "nhd" [batch, keys, kv_heads, d]. The scale is 1/sqrt(d) unless
-    given. With `page` (16, 32, 64 or 128) K and V are a pool of `pages` pages of so many keys, [pages, kv_heads, page, d] or
-    [pages, page, kv_heads, d], and a table says which pages each sequence has. `parts` is how many workgroups share the keys of a head: chosen by the predicted time unless given.
+    each. Query i of n sees the keys 0 to length - n + i; one that sees none gives 0, as does an empty sequence. `order` says
+    how K and V lie in memory: "hnd" [batch, kv_heads, keys, d] or "nhd" [batch, keys, kv_heads, d]. With `page` (16, 32, 64 or
+    128) they are a pool of `pages` pages of so many keys, [pages, kv_heads, page, d] or [pages, page, kv_heads, d], and a table
+    says which pages each sequence has. The scale is 1/sqrt(d) unless given. `parts` is how many workgroups share the keys of a
+    head: chosen by the predicted time unless given.
 
     Raises:
         PlanError: for types, targets and sizes that are not planned; says what would fit.

@@ -11,12 +11,13 @@ last 4 rows of the second one are padding.
 >>> problem.group, problem.rows, problem.last_key(0, 1000)
 (4, 12, 997)
 
-Contiguous K and V have room for `keys` keys of every sequence, [batch, kv_heads, keys, d] in the order "hnd" and [batch, keys, kv_heads,
-d] in "nhd" (the letters are those of FlashInfer). How many of them a sequence has, `lengths` says when the kernel is launched.
+Contiguous K and V have room for `keys` keys of every sequence, [batch, kv_heads, keys, d] in the order "hnd" and [batch, keys,
+kv_heads, d] in "nhd" (the letters are those of FlashInfer). How many of them a sequence has, `lengths` says when the kernel is
+launched.
 
-Paged K and V are a pool of `pages` pages with `page` keys each, [pages, kv_heads, page, d] or [pages, page, kv_heads, d]. A table
-[batch, ceil(keys / page)] says where the pages of each sequence are, in their order. Key 40 of a sequence in pages of 16 is key 8
-of the third page of its row. In both orders the keys of the pool are rows of one matrix:
+Paged K and V are a pool of `pages` pages with `page` keys each, [pages, kv_heads, page, d] or [pages, page, kv_heads, d]. A
+table [batch, ceil(keys / page)] says where the pages of each sequence are, in their order. Key 40 of a sequence in pages of 16
+is key 8 of the third page of its row. In both orders the keys of the pool are rows of one matrix:
 
 >>> paged = DecodeProblem.of(1000, 64, heads=8, kv_heads=2, page=16, pages=80)
 >>> paged.pages_of_sequence, str(paged.matrices[1])

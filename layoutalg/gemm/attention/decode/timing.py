@@ -125,8 +125,8 @@ def loop_instructions(plan: Decode) -> dict[str, int]:
     """Instructions of one step without a mask, from listings of LLVM 24 and IGC 2.40.14 for heads of 32 to 256.
 
     A register holds one row of a block, so an operation on a block of 8 rows is 8 instructions. A weight is a difference, a
-    product, an exp2 and a rounding. To look up a page takes about 8, and smaller messages of V 2 for each one more. `addresses` and `waits` follow from how the compiler places instructions: they are curves
-    fitted to the listings.
+    product, an exp2 and a rounding. To look up a page takes about 8, and smaller messages of V 2 for each one more. `addresses`
+    and `waits` follow from how the compiler places instructions: they are curves fitted to the listings.
 
     >>> loop_instructions(la.plan_decode(4096, 128))["rescaling"]
     72
