@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import click
 
@@ -13,6 +13,7 @@ from layoutalg.cli.targets import model_text, print_report, written_rows
 from layoutalg.core.progress import progress_bar
 
 if TYPE_CHECKING:
+    from layoutalg.gemm.attention import Attention
     from layoutalg.gemm.attention.decode import Decode
     from layoutalg.show.plan_report import PlanRow
 
@@ -81,7 +82,7 @@ def decode(
         results.append(_simulated(plan, text, seed))
     if listing:
         results.append(_listing(plan))
-    results += launched_rows(plan, build, host, output)
+    results += launched_rows(cast("Attention", plan), build, host, output)
     if host is None:
         results[:0] = written_rows("kernel", text, output, level)
     print_report(decode_report(plan, results), as_json, "", label=10, margin="")

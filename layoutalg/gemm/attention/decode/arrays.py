@@ -84,7 +84,9 @@ def laid_out(
     check_size(plan)
     wanted, problem = shapes(plan), plan.problem
     dtype = numpy_type(problem.type)
-    made = [_converted(name, numbers(name, one, wanted[name]), dtype) for name, one in (("Q", q), ("K", k), ("V", v))]
+    of_q, of_k, of_v = (
+        _converted(name, numbers(name, one, wanted[name]), dtype) for name, one in (("Q", q), ("K", k), ("V", v))
+    )
     if lengths is None:
         lengths = np.full(problem.batch, problem.keys)
     given = numbers("lengths", lengths, (problem.batch,))
@@ -99,7 +101,7 @@ def laid_out(
                 if table is not None
                 else f"table: missing; it says which of {problem.pages} pages each sequence has"
             )
-        return DecodeArrays(*made, given.astype(np.int32), None)
+        return DecodeArrays(of_q, of_k, of_v, given.astype(np.int32), None)
     entries = numbers("table", table, (problem.batch, problem.pages_of_sequence))
     used = np.arange(problem.pages_of_sequence) * problem.page < given[:, None]
     if (at := _first_outside(np.where(used, entries, 0), problem.pages - 1)) is not None:
@@ -108,7 +110,7 @@ def laid_out(
         )
     with np.errstate(invalid="ignore"):
         kept = np.clip(np.nan_to_num(entries), -(2**31), 2**31 - 1).astype(np.int32)
-    return DecodeArrays(*made, given.astype(np.int32), kept)
+    return DecodeArrays(of_q, of_k, of_v, given.astype(np.int32), kept)
 
 
 def _first_outside(numbers: Array, largest: int) -> tuple[int, ...] | None:

@@ -95,8 +95,8 @@ def exact(
         for head in range(problem.heads):
             keys, values = (one[head // problem.group] for one in both)
             scores: Array = arrays.q[number, head].astype(np.float64) @ keys.T * problem.scale
-            last = np.arange(problem.queries)[:, None] + length - problem.queries
-            scores = np.where(np.arange(length) > last, -np.inf, scores)
+            last: Array = np.arange(problem.queries)[:, None] + length - problem.queries
+            scores = np.where(np.greater(np.arange(len(keys)), last), -np.inf, scores)
             largest = np.maximum(scores.max(-1, keepdims=True, initial=-np.inf), np.finfo(np.float64).min)
             weights = np.exp(scores - largest)
             out[number, head] = weights @ values / np.maximum(weights.sum(-1, keepdims=True), np.finfo(np.float64).tiny)
