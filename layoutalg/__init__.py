@@ -68,6 +68,7 @@ if TYPE_CHECKING:  # what type checkers need to know of the table below
     from layoutalg.gemm import plan_gemm as plan_gemm
     from layoutalg.gemm.amx import plan_amx as plan_amx
     from layoutalg.gemm.attention import plan_attention as plan_attention
+    from layoutalg.gemm.attention.decode import plan_decode as plan_decode
     from layoutalg.gemm.packed import plan_packed as plan_packed
     from layoutalg.gemm.sweep import sweep as sweep
     from layoutalg.gemm.weights import plan_weights as plan_weights, quantise as quantise
@@ -142,6 +143,7 @@ _NAMES = {
     "gemm": ("plan_gemm",),
     "gemm.amx": ("plan_amx",),
     "gemm.attention": ("plan_attention",),
+    "gemm.attention.decode": ("plan_decode",),
     "gemm.packed": ("plan_packed",),
     "gemm.sweep": ("sweep",),
     "gemm.weights": ("plan_weights", "quantise"),

@@ -41,6 +41,7 @@ PACKAGES = [
             "module",
             "gemm",
             "gemm.attention",
+            "gemm.attention.decode",
             "gemm.weights",
             "viz",
         )

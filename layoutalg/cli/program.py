@@ -23,6 +23,7 @@ from layoutalg.cli.check import check
 from layoutalg.cli.conformance import conformance
 from layoutalg.cli.convert import convert
 from layoutalg.cli.cute import cute
+from layoutalg.cli.decode import decode
 from layoutalg.cli.draw import draw
 from layoutalg.cli.gemm import gemm
 from layoutalg.cli.listing import list_instructions
@@ -73,6 +74,7 @@ for _command in (
     gemm,
     attention,
     weights,
+    decode,
     sweep,
     conformance,
 ):

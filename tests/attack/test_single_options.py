@@ -37,6 +37,7 @@ RIGHT: dict[str, tuple[tuple[str, ...], ...]] = {
     "gemm": (("64", "64", "64"), ("64", "64", "64", "--target", "amx", "--a", "i8")),
     "attention": (("64", "64", "--d", "32"),),
     "weights": (("8", "64", "128"),),
+    "decode": (("64", "--d", "32"),),
     "sweep": (("problems.txt",),),
     "conformance": (("--compiler", "missing", "--seeds", "0"),),
 }
@@ -97,7 +98,7 @@ WORDS = tuple(
 
 
 class SingleOptions(Sweep, CommandLines):
-    most = 130_000
+    most = 150_000
     lasting = ("show 0", "show 2", "draw 0", "draw 2", "gemm 0", "gemm 2", "run 2", "lower 0")
 
     def _fill(self) -> None:

@@ -19,6 +19,7 @@ import pytest
 
 from layoutalg.gemm import Gemm, plan_gemm
 from layoutalg.gemm.attention import Attention, plan_attention
+from layoutalg.gemm.attention.decode import plan_decode
 from layoutalg.gemm.weights import plan_weights
 from tests.oracle.kernel_cpu import LIBRARIES
 from tests.oracle.spirv import imports_of
@@ -59,6 +60,8 @@ PLANS: dict[str, Any] = {
     "weights": plan_weights(13, 48, 128, group=64, zeros=True, bias="row", tile=(8, 16), subgroups=(1, 2)),
     "bytes of weights": plan_weights(8, 32, 64, b="u8", c="f16", group=32, tile=(8, 16), subgroups=(1, 1)),
     "attention": plan_attention(40, 100, 32, heads=4, kv_heads=2, batch=2, causal=True),
+    "decode": plan_decode(100, 64, heads=8, kv_heads=2, batch=3, queries=2, parts=3),
+    "pages": plan_decode(90, 64, out="f16", heads=8, kv_heads=2, batch=3, order="nhd", page=16, pages=20, parts=2),
 }
 LOADER = (f"-L{LIBRARIES}", f"-Wl,-rpath-link,{LIBRARIES}", "-l:libOpenCL.so.1")
 STRICT = ["-O1", "-Wall", "-Wextra", "-Werror"]
@@ -127,7 +130,7 @@ def test_the_host_in_c_computes_what_its_reference_says(name: str, tmp_path: Pat
 
 
 @pytest.mark.parametrize(
-    "name", ["tf32", "expression", "gated groups", "groups", "split", "edges", "weights", "attention"]
+    "name", ["tf32", "expression", "gated groups", "groups", "split", "edges", "weights", "attention", "pages"]
 )
 def test_the_host_in_python_computes_what_numpy_says(name: str, tmp_path: Path) -> None:
     require_module("pyopencl")

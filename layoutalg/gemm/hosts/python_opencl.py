@@ -12,6 +12,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from layoutalg.gemm.expressions import inputs_of, planned, spelled
+from layoutalg.gemm.hosts.decode import decode_in_python, decode_of
 from layoutalg.gemm.hosts.reference import EPSILONS, matrices_of, numbers_of, scratch_of, weights_of
 from layoutalg.gemm.problem import Problem
 
@@ -38,7 +39,7 @@ def pyopencl(plan: Gemm | Attention) -> str:
     result = next(one.name for one, memory in held if memory.use != "in")
     return (
         f'"""{plan.problem}\n\nWritten by layoutalg. Usage: python host.py [{name}.spv or {name}.zebin [builtins.cl]]\n"""\n'
-        + _BEGIN.replace("@MATRICES@", matrices).replace("@KERNELS@", kernels)
+        + _begin(problem).replace("@MATRICES@", matrices).replace("@KERNELS@", kernels)
         + _expected(problem)
         + _PROGRAM.replace("@STARTS@\n", _starts(problem))
         .replace("@FLAGS@", repr(dict(launch.flags)["opencl"].split()))
@@ -58,7 +59,18 @@ def _starts(problem: object) -> str:
     return f'    before["starts"] = {made}.view(np.uint8)\n'
 
 
+def _begin(problem: Problem | AttentionProblem) -> str:
+    """The beginning, which for decode knows what stands in the lengths and the table."""
+    if (decode := decode_of(problem)) is None:
+        return _BEGIN
+    filled = "    if name in NUMBERS:\n        cells[:] = NUMBERS[name]\n    el" + _UNSIGNED.lstrip()
+    return _BEGIN.replace(_UNSIGNED, filled) + decode_in_python(decode, 0.0)[1]
+
+
 def _expected(problem: Problem | AttentionProblem) -> str:
+    if (decode := decode_of(problem)) is not None:
+        each = 2 * float.fromhex(EPSILONS[decode.type]) + float.fromhex(EPSILONS[decode.out])
+        return decode_in_python(decode, each)[0]
     if (weights := weights_of(problem)) is not None:
         return _weights(weights) + _gemm(weights.product, "weights(values)")
     return _gemm(problem) if isinstance(problem, Problem) else _attention(problem)
@@ -208,6 +220,7 @@ def _attention(problem: AttentionProblem) -> str:
 """
 
 
+_UNSIGNED = """    if MATRICES[name][0] == "u32":"""
 _BEGIN = """
 import sys
 import time

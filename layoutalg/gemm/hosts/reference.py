@@ -16,6 +16,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, cast
 
 from layoutalg.gemm.expressions import inputs_of, planned, spelled
+from layoutalg.gemm.hosts.decode import decode_in_c, decode_of
 from layoutalg.gemm.launch import InMemory, LaunchArgument
 from layoutalg.gemm.problem import Problem
 
@@ -113,7 +114,13 @@ def reference_of(plan: Gemm | Attention) -> str:
         for one, memory in held
     ]
     result = next(place for place, (_, memory) in enumerate(held) if memory.use != "in")
-    if (weights := weights_of(problem)) is not None:
+    values = _VALUES
+    if (decode := decode_of(problem)) is not None:
+        expected, operations, filled = decode_in_c(decode, (EPSILONS[decode.type], EPSILONS[decode.out]))
+        values = values.replace("\nstatic void fill(", filled + "\nstatic void fill(").replace(
+            _FILLED, _FILLED + "  filled(which, data);\n"
+        )
+    elif (weights := weights_of(problem)) is not None:
         expected, operations = _of_gemm(weights.product, weights)
     else:
         expected, operations = _of_gemm(problem) if isinstance(problem, Problem) else _of_attention(problem)
@@ -124,7 +131,7 @@ def reference_of(plan: Gemm | Attention) -> str:
         + "static const Matrix matrices[MATRICES] = {\n"
         + ",\n".join(rows)
         + "};\n"
-        + _VALUES.replace("@STARTS@\n", _starts(problem))
+        + values.replace("@STARTS@\n", _starts(problem))
         + expected
         + _CHECK.replace("LIMIT", limit)
     )
@@ -416,6 +423,10 @@ static double now(void) {
 }
 
 """
+_FILLED = """(seed >> 16) % 17) - 8);
+      }
+"""
+"""Where `fill` ends."""
 READ_FILE = r"""
 /* The bytes of a file, with a 0 after them. */
 static unsigned char *file(const char *name, size_t *bytes) {
