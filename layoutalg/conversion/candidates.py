@@ -194,8 +194,7 @@ def candidates_of(
         lowest = min([order for _, order in best.values()])
         mixed = mixed_way(a, b, element_bits, memory, lowest[0], best_in_memory(element_bits, memory))
         if mixed is not None:
-            price = cost.priced([mixed[1]])
-            best[mixed[0]] = Candidate(mixed[0], (mixed[1],), price[0]), rank(*price)
+            best[mixed.name] = Candidate(mixed.name, (mixed.program,), mixed.price[0]), rank(*mixed.price)
     candidates = [one for one, _ in sorted(best.values(), key=lambda found: found[1])]
     if not any(program.steps or program.moves for program in candidates[0].programs):
         candidates[0] = Candidate(_NOTHING, candidates[0].programs, 0)

@@ -108,10 +108,7 @@ def _first_or_mixed(
     found, lowest = first
     best = partial(_in_memory, element_bits, memory, cost)
     mixed = mixed_way(a, b, element_bits, memory, lowest[0], best)
-    if mixed is None:
-        return found
-    price = cost.priced([mixed[1]])
-    return Candidate(mixed[0], (mixed[1],), price[0]) if rank(*price) < lowest else found
+    return found if mixed is None else Candidate(mixed.name, (mixed.program,), mixed.price[0])
 
 
 def _first(

@@ -16,7 +16,8 @@ bits of the lane's number:
 
 Shares are halves and quarters. Each part goes by the exchange and by the way through memory that rank first for it alone. One
 mixed way is weighed at most, that of the share which an estimate finds best, and only where the estimate is well below the best
-of the other ways: for most conversions none is made, and asking takes little time.
+of the other ways: for most conversions none is made, and asking takes little time. One that saves less than a twentieth is not
+taken.
 
 A mixed way is offered where the rates of a chip are known and all subgroups convert at once (`conversion.cost`): while others
 compute, memory takes few slots, and what has the fewest instructions is cheapest.
@@ -39,7 +40,7 @@ from layoutalg.core.limits import MOST_STEPS
 from layoutalg.hardware.shared_memory import rates, served
 from layoutalg.memory.machine_bits import View
 
-__all__ = ["best_in_memory", "mixed_way"]
+__all__ = ["MixedWay", "best_in_memory", "mixed_way"]
 
 _NAMES = {
     (2, 1): "half goes through shared memory while the rest is shuffled",
@@ -52,18 +53,27 @@ _LEAST_WORDS = 16
 saved in 306 random conversions on bmg, sm_80 and gfx942, those with 8 words had a fiftieth.)"""
 _MARGIN = 1.12
 """How much below the best other way an estimate must be: addresses, moves and conflicts come on top of it."""
+_SAVING = 1.05
+"""How much below the best other way a mixed one must rank: it keeps two units busy, and prices are no surer than that."""
 _ADDRESSES = 3
 """What the addresses of both sides take at least, in instructions."""
 _WORD_BYTES, _VECTOR = 4, 4
+
+
+class MixedWay(NamedTuple):
+    """A mixed way: its name, its program, and the price of that (`Cost.priced`)."""
+
+    name: str
+    program: Program
+    price: tuple[int, int]
+
 
 BestInMemory = Callable[[View, View, Pattern], Program | None]
 """The way through memory that ranks first for a conversion; None where none can be made."""
 
 
-def mixed_way(
-    a: View, b: View, element_bits: int, memory: Memory, lowest: int, best: BestInMemory
-) -> tuple[str, Program] | None:
-    """The mixed way that is worth weighing beside others of which the best ranks at `lowest`, and its name; None without one.
+def mixed_way(a: View, b: View, element_bits: int, memory: Memory, lowest: int, best: BestInMemory) -> MixedWay | None:
+    """The mixed way that is better than others of which the best ranks at `lowest`; None without one.
 
     `best` chooses what the parts do that go through memory.
     """
@@ -87,7 +97,10 @@ def mixed_way(
     inside = found.inside if parts is finest else _exchange(ways(pattern), cost)
     limit = max(memory.by_bits(a, b, element_bits), outside.slm_bytes)
     program = mixed(inside, outside, parts, found.shuffled, limit)
-    return (_NAMES[found.parts, found.shuffled], program) if len(program.steps) <= MOST_STEPS else None
+    price = cost.priced([program])
+    if len(program.steps) > MOST_STEPS or rank(*price)[0] * _SAVING >= lowest:
+        return None
+    return MixedWay(_NAMES[found.parts, found.shuffled], program, price)
 
 
 class _Estimate(NamedTuple):
