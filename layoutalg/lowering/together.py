@@ -27,9 +27,9 @@ gpu.barrier
 >>> together(body, 511) == body
 True
 
-Only the barrier of a conversion goes: the one behind a store to its buffer, perhaps with values computed in between, as in a mixed
-way, which shuffles while memory works. A barrier of the kernel's own stays, and nothing moves across it. What moves is free of effects, or a store to the conversion's own buffer, or a load from memory that
-nothing between may write.
+Only the barrier of a conversion goes: the one behind a store to its buffer, perhaps with values computed in between (mixed ways
+shuffle there, while memory works). A barrier of the kernel's own stays, and nothing moves across it. What moves is free of
+effects, or a store to the conversion's own buffer, or a load from memory that nothing between may write.
 
 The law: each work-item executes the same operations but for the barriers, each with the same operands.
 """

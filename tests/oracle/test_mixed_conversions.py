@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 import layoutalg as la
-from layoutalg.conversion import ConversionPlan, cost_of
+from layoutalg.conversion import ConversionPlan, SeveralConversions, convert_several, cost_of
 from layoutalg.conversion.program.program import Program
 from layoutalg.core.layout import Layout
 from layoutalg.simulate.launching import launch
@@ -48,6 +48,42 @@ def test_kernels_do_in_software_what_their_programs_say(chip: str, version: int)
     (require if version == 22 else require_new)(f"mlir-opt-{version}")
     sources: dict[tuple[Program, ...], Layout] = {plan.programs: plan.source for plan in chosen(chip)}
     agree(chip, list(sources), version, simulated=int(version == 22), sources=sources)
+
+
+def in_one_go(chip: str) -> SeveralConversions:
+    """Two random conversions of words that are taken together."""
+    rng, found = Random(f"one go {chip}"), list[ConversionPlan]()
+    while len(found) < 2:
+        texts = pair(rng, LANES[chip], 3 + len(found))
+        if "@sg" not in texts[0]:
+            found.append(la.convert(*texts, target=chip, portable=True))
+    return convert_several(found)
+
+
+@pytest.mark.parametrize("version", [22, 24])
+@pytest.mark.parametrize("chip", ["sm_80", "gfx942"])
+def test_two_conversions_in_one_go_do_in_software_what_their_program_says(chip: str, version: int) -> None:
+    (require if version == 22 else require_new)(f"mlir-opt-{version}")
+    agree(chip, [(in_one_go(chip).program,)], version, simulated=int(version == 22))
+
+
+@pytest.mark.parametrize("version", [22, 23, 24])
+def test_two_conversions_in_one_go_lower_for_intels_chips(version: int) -> None:
+    program = require("mlir-opt-22") if version == 22 else require_new(f"mlir-opt-{version}")
+    text = in_one_go("bmg").emit(kernel=True, llvm=version)
+    done = run([program, PIPELINE.format(chip="bmg")], text)
+    assert done.returncode == 0, done.stderr[:500]
+
+
+def test_real_work_items_do_two_conversions_in_one_go(tmp_path: Path) -> None:
+    both = in_one_go("bmg")
+    program = both.program
+    shape = 1, program.subgroups, program.lanes, program.source_registers
+    given = np.random.default_rng(1).integers(0, 2**32, shape, np.uint32)
+    found = run_on_cpu((program,), given, "i32", tmp_path)
+    first = both.plans[0].programs[0].source_registers
+    parts = both.plans[0].apply(given[0, ..., :first].copy()), both.plans[1].apply(given[0, ..., first:].copy())
+    assert (found[0] == np.concatenate(parts, -1)).all()
 
 
 @pytest.mark.parametrize("version", [22, 23, 24])

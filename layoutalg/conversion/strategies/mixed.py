@@ -27,11 +27,11 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from layoutalg.conversion.program.builder import Builder
 from layoutalg.conversion.program.program import Program
-from layoutalg.conversion.program.steps import WORD, Barrier
+from layoutalg.conversion.program.steps import WORD
 from layoutalg.conversion.strategies.blocks import one_after_another, repeated
 from layoutalg.conversion.strategies.renaming import sums
+from layoutalg.conversion.strategies.side_by_side import side_by_side
 from layoutalg.memory.machine_bits import Place, View
 
 __all__ = ["Parts", "mixed", "parts_of"]
@@ -93,25 +93,8 @@ def mixed(exchange: Program, memory: Program, parts: Parts, shuffled: int, limit
     own = one_after_another(count, exchange.source_registers), one_after_another(count, exchange.registers)
     inside = repeated(exchange, own[0][:shuffled], own[1][:shuffled], limit)
     outside = repeated(memory, own[0][: count - shuffled], own[1][: count - shuffled], limit)
-    cells, width = max(exchange.element_bits // WORD, 1), exchange.parts
-    groups = (parts.before[:shuffled], parts.after[:shuffled]), (parts.before[shuffled:], parts.after[shuffled:])
-    pack: list[int] = []
-    names: list[list[int]] = []
-    for program, (before, _) in zip((inside, outside), groups, strict=True):
-        registers = [register for part in before for register in part]
-        names.append(list(range(len(pack) // width, (len(pack) + len(program.pack)) // width)))
-        pack += [-1 if cell < 0 else registers[cell // cells] * cells + cell % cells for cell in program.pack]
-    builder = Builder(exchange.subgroups, exchange.lanes, exchange.element_bits, pack)
-    waits = next(number for number, step in enumerate(outside.steps) if isinstance(step, Barrier))
-    builder.repeat(outside.steps[:waits], names[1], 0)
-    builder.repeat(inside.steps, names[0], 0)
-    builder.repeat(outside.steps[waits:], names[1], 0)
-    unpack = [-1] * (count * exchange.registers * cells)
-    for program, own_names, (_, after) in zip((inside, outside), names, groups, strict=True):
-        registers = [register for part in after for register in part]
-        for cell, place in enumerate(program.unpack):
-            moved = own_names[place // width] * width + place % width if place >= 0 else -1
-            unpack[registers[cell // cells] * cells + cell % cells] = moved
-    return builder.program(
-        count * exchange.source_registers, count * exchange.registers, unpack, slm_bytes=outside.slm_bytes
+    before, after = (
+        [[register for part in some for register in part] for some in (side[:shuffled], side[shuffled:])]
+        for side in (parts.before, parts.after)
     )
+    return side_by_side([inside, outside], before, after, limit)
