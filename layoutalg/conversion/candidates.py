@@ -4,9 +4,10 @@ Where all factors are powers of two, the two layouts say which bit of the machin
 the exchanges follow (`bit_exchange`, `exchange` where lanes hold copies); what many lanes want may be broadcast (`broadcasts`,
 `gathers`). If asked for, moves of Intel's register file are another way (`regions`). Where a subgroup cannot do it alone, only
 what crosses goes through shared memory, perhaps between two exchanges (`cross_subgroup`), or everything does
-(`through_memory`), which is weighed inside a subgroup too. Other factors that stay in registers make blocks of a smaller
-conversion (`blocks`); what is left of a block goes by tables of elements in a subgroup (`tables`, `words_by_pair`,
-`multi_hop`), or, where elements cross subgroups or are too many to schedule, row by row through memory (`padded`).
+(`through_memory`), which is weighed inside a subgroup too, or some registers do while others are exchanged (`mixed_ways`).
+Other factors that stay in registers make blocks of a smaller conversion (`blocks`); what is left of a block goes by tables of
+elements in a subgroup (`tables`, `words_by_pair`, `multi_hop`), or, where elements cross subgroups or are too many to schedule,
+row by row through memory (`padded`).
 
 >>> source, destination = Layout.parse("d0 = 2@sg 2@reg, d1 = 16@lane"), Layout.parse("d0 = 2@reg 2@sg, d1 = 16@lane")
 >>> for one in candidates_of(source, destination, 32, "generic", None):
@@ -29,6 +30,7 @@ from layoutalg.conversion.bound import bound_of
 from layoutalg.conversion.cost import cost_of, rank
 from layoutalg.conversion.layouts import machine_counts
 from layoutalg.conversion.levels import crossing
+from layoutalg.conversion.mixed_ways import best_in_memory, mixed_way
 from layoutalg.conversion.normalize import filled, leaves_empty, normalized, shifted, trimmed, with_starts
 from layoutalg.conversion.program.cluster_places import in_cluster
 from layoutalg.conversion.program.program import Program
@@ -193,6 +195,12 @@ def candidates_of(
         price = cost.priced(programs, workgroups)
         if name not in best or rank(*price) < best[name][1]:
             best[name] = Candidate(name, programs, price[0]), rank(*price)
+    a, b = view(source), view(destination)
+    if a is not None and b is not None and not any(starts) and workgroups == 1:
+        lowest = min([order for _, order in best.values()])
+        mixed = mixed_way(a, b, element_bits, memory, lowest[0], best_in_memory(element_bits, memory))
+        if mixed is not None:
+            best[mixed.name] = Candidate(mixed.name, (mixed.program,), mixed.price[0]), rank(*mixed.price)
     candidates = [one for one, _ in sorted(best.values(), key=lambda found: found[1])]
     if not any(program.steps or program.moves for program in candidates[0].programs):
         candidates[0] = Candidate(_NOTHING, candidates[0].programs, 0)

@@ -16,15 +16,17 @@ Programs depend on the bits of both layouts alone: conversions that rename bits 
 
 from __future__ import annotations
 
-from functools import lru_cache
+from functools import lru_cache, partial
 from heapq import heapify, heappop, heappush
 from math import fsum
 
 from layoutalg.conversion.candidates import Candidate, candidates_of
 from layoutalg.conversion.cost import Cost, cost_of, rank
+from layoutalg.conversion.mixed_ways import mixed_way
 from layoutalg.conversion.normalize import normalized
 from layoutalg.conversion.prices import prices_of
 from layoutalg.conversion.program.access_conflicts import access_cycles
+from layoutalg.conversion.program.program import Program
 from layoutalg.conversion.strategies.bit_exchange.pattern import Pattern, pattern_of
 from layoutalg.conversion.strategies.bit_exchange.ways import Way, ways
 from layoutalg.conversion.strategies.foreseen import Foreseen
@@ -67,7 +69,7 @@ def cheapest_of(
             if not cost.counted:
                 found = _exchange(pattern, cost)
             else:
-                found = _first(pair[0], pair[1], element_bits, pattern, memory, cost)
+                found = _first_or_mixed(pair[0], pair[1], element_bits, pattern, memory, cost)
             if found is not None:
                 return found
     settings = slm_limit, level, workgroups, regions, pressure, portable
@@ -96,12 +98,28 @@ def _exchange(pattern: Pattern, cost: Cost) -> Candidate | None:
     return found if found is not None and found.cost <= through_memory else None
 
 
-def _first(a: View, b: View, element_bits: int, pattern: Pattern, memory: Memory, cost: Cost) -> Candidate | None:
-    """The best way by counted instructions and known rates (`cost.rank`); None where some way cannot be made.
+def _first_or_mixed(
+    a: View, b: View, element_bits: int, pattern: Pattern, memory: Memory, cost: Cost
+) -> Candidate | None:
+    """The best way, a mixed one among them (`mixed_ways`); None where some way cannot be made."""
+    first = _first(a, b, element_bits, pattern, memory, cost)
+    if first is None:
+        return None
+    found, lowest = first
+    best = partial(_in_memory, element_bits, memory, cost)
+    mixed = mixed_way(a, b, element_bits, memory, lowest[0], best)
+    return found if mixed is None else Candidate(mixed.name, (mixed.program,), mixed.price[0])
 
-    Ways of one name are one, the first of the best.
+
+def _first(
+    a: View, b: View, element_bits: int, pattern: Pattern, memory: Memory, cost: Cost, *, in_memory: bool = False
+) -> tuple[Candidate, tuple[int, int]] | None:
+    """The best way by counted instructions and known rates, and its `cost.rank`; None where some way cannot be made.
+
+    Ways of one name are one, the first of the best. `in_memory`: of those alone that move everything through memory.
     """
-    listed = [(one, *least_of(one.exchange, pattern, cost)) for one in exchanges(a, b, element_bits, pattern, memory)]
+    inside = [] if in_memory else exchanges(a, b, element_bits, pattern, memory)
+    listed = [(one, *least_of(one.exchange, pattern, cost)) for one in inside]
     if memory.most:
         passed = _least_through_memory(pattern, cost)
         if not fits(a, b, element_bits, memory.by_bits(a, b, element_bits)):
@@ -136,7 +154,12 @@ def _first(a: View, b: View, element_bits: int, pattern: Pattern, memory: Memory
     for _, (one, order) in sorted(made.items()):
         if one.name not in best or order < best[one.name][1]:
             best[one.name] = one, order
-    return min(best.values(), key=lambda found: found[1])[0]
+    return min(best.values(), key=lambda found: found[1])
+
+
+def _in_memory(element_bits: int, memory: Memory, cost: Cost, a: View, b: View, pattern: Pattern) -> Program | None:
+    found = _first(a, b, element_bits, pattern, memory, cost, in_memory=True)
+    return None if found is None else found[0].programs[0]
 
 
 def least_of(way: Way | None, pattern: Pattern, cost: Cost) -> tuple[int, int]:

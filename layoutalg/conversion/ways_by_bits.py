@@ -50,7 +50,7 @@ class Memory(NamedTuple):
     """The shared memory that may be used: `most` bytes; if it is to be spared, no more than the widest accesses need.
 
     `matrices` says that those may be loads of 8x8 matrices; `forms` is the chip whose accesses are weighed, if any,
-    `blocks` whether block messages are among them.
+    `blocks` whether block messages are among them. By `cost` parts of mixed ways are chosen.
     """
 
     most: int
@@ -58,6 +58,7 @@ class Memory(NamedTuple):
     matrices: bool
     forms: str
     blocks: bool
+    cost: Cost
 
     @staticmethod
     def of_chip(cost: Cost, slm_limit: int | None, level: str, workgroups: int, portable: bool) -> Memory:
@@ -65,7 +66,7 @@ class Memory(NamedTuple):
         most = 0 if level == "subgroup" else workgroups * (cost.slm_bytes if slm_limit is None else slm_limit)
         matrices = target_info(cost.name).vendor not in ("intel", "amd")
         forms = cost.name if cost.unit else ""
-        return Memory(most, sparing=slm_limit is None, matrices=matrices, forms=forms, blocks=not portable)
+        return Memory(most, sparing=slm_limit is None, matrices=matrices, forms=forms, blocks=not portable, cost=cost)
 
     def by_bits(self, a: View, b: View, element_bits: int) -> int:
         """The bytes that a conversion between two views may use at a time, without padding."""

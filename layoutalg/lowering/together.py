@@ -27,9 +27,9 @@ gpu.barrier
 >>> together(body, 511) == body
 True
 
-Only the barrier of a conversion goes: the one right after a store to its buffer. A barrier of the kernel's own stays, and
-nothing moves across it. What moves is free of effects, or a store to the conversion's own buffer, or a load from memory that
-nothing between may write.
+Only the barrier of a conversion goes: the one behind a store to its buffer, perhaps with values computed in between (mixed ways
+shuffle there, while memory works). A barrier of the kernel's own stays, and nothing moves across it. What moves is free of
+effects, or a store to the conversion's own buffer, or a load from memory that nothing between may write.
 
 The law: each work-item executes the same operations but for the barriers, each with the same operands.
 """
@@ -161,8 +161,7 @@ def _merged(lines: list[_Line], buffers: _Buffers, limit: int) -> list[str]:
         if line.name != _BARRIER:
             written.append(line)
             continue
-        last = written[-1] if written else None
-        own = last.buffer if last is not None and last.name in _STORES else ""
+        own = _stored_last(written)
         moved = None
         if own and gate is not None and bytes_ + buffers.sizes[own] <= limit:
             moved = _moving(written[gate + 1 :], own)
@@ -177,6 +176,12 @@ def _merged(lines: list[_Line], buffers: _Buffers, limit: int) -> list[str]:
         gate, bytes_ = (len(written), buffers.sizes[own]) if own else (None, 0)
         written.append(line)
     return [line.text for line in written]
+
+
+def _stored_last(lines: Sequence[_Line]) -> str:
+    """The buffer of the store behind which only values were computed; empty where something else comes last."""
+    last = next((line for line in reversed(lines) if not line.is_pure), None)
+    return last.buffer if last is not None and last.name in _STORES else ""
 
 
 def _moving(lines: Sequence[_Line], own: str) -> set[int] | None:

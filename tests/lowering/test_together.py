@@ -46,6 +46,7 @@ class Line:
             f"%b{number} = builtin.unrealized_conversion_cast to {KIND} {{subgroups = 1 : i64}}",
             f"%s{number} = arith.addi %v{source}, %one : i32",
             f"memref.store %s{number}, %b{number}[%item] : {KIND}",
+            *[f"%t{number} = arith.addi %v{source}, %s{number} : i32"] * (number % 2),  # as mixed ways shuffle here
             "gpu.barrier",
         ]
         self.lines.append(

@@ -27,7 +27,7 @@ from layoutalg.core.errors import SizeError
 from layoutalg.core.factors import Factor
 from layoutalg.core.layout import Layout
 
-__all__ = ["Blocks", "Piece", "split", "without"]
+__all__ = ["Blocks", "Piece", "one_after_another", "repeated", "split", "without"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,13 +57,18 @@ class Blocks:
         """
         found: list[Program] = []
         for i, program in enumerate(programs):
-            before = self.before if i == 0 else _one_after_another(self.count, program.source_registers)
-            after = self.after if i == len(programs) - 1 else _one_after_another(self.count, program.registers)
-            found.append(_repeated(program, before, after, limit))
+            before = self.before if i == 0 else one_after_another(self.count, program.source_registers)
+            after = self.after if i == len(programs) - 1 else one_after_another(self.count, program.registers)
+            found.append(repeated(program, before, after, limit))
         return tuple(found)
 
 
-def _one_after_another(count: int, registers: int) -> list[list[int]]:
+def one_after_another(count: int, registers: int) -> list[list[int]]:
+    """The registers of blocks whose registers follow one another.
+
+    >>> one_after_another(2, 3)
+    [[0, 1, 2], [3, 4, 5]]
+    """
     return [[v * registers + r for r in range(registers)] for v in range(count)]
 
 
@@ -161,7 +166,7 @@ def _moved_bytes(step: Step) -> int:
             return 1
 
 
-def _repeated(program: Program, before: list[list[int]], after: list[list[int]], limit: int) -> Program:
+def repeated(program: Program, before: list[list[int]], after: list[list[int]], limit: int) -> Program:
     """A program of one block for all of them, in rounds of as many as the limit has room for."""
     cells, parts = max(program.element_bits // WORD, 1), program.parts
     # Blocks side by side begin where accesses are aligned, and where addresses are XORs, at a multiple of what those reach.
