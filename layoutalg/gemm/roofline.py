@@ -66,8 +66,6 @@ SECOND_LAUNCH = 2e-6
 """Seconds between the end of a kernel and the start of the next one in its queue (assumed: nothing was measured)."""
 MEMORY_LATENCIES = 2
 """Memory is about twice as far away as L3 (assumed)."""
-MEMORY_LATENCIES, SECOND_LAUNCH = _MEMORY_LATENCIES, _SECOND_LAUNCH
-"""The same, for the times of other plans."""
 
 
 @dataclass(frozen=True)
