@@ -43,7 +43,10 @@ class Foreseen(NamedTuple):
 
 
 def least_charges(stores: Side, loads: Side, rounds: int, subgroups: int) -> dict[str, int]:
-    """What a program is charged for at least whose elements go in so many rounds (see this module)."""
+    """What a program is charged for at least whose elements go in so many rounds (see this module).
+
+    `subgroups` are those that wait for one another at its barriers.
+    """
     found = {"memory": 1, "barrier" if subgroups > 1 else "fence": 1, "offset": -2 * rounds, "block": 0}
     for kind, side in (("store", stores), ("load", loads)):
         messages = -(-side.words // _MESSAGE)

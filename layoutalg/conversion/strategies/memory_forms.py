@@ -36,7 +36,7 @@ from layoutalg.conversion.strategies.byte_exchange import merged, with_parts
 from layoutalg.conversion.strategies.foreseen import Foreseen, Side, least_charges
 from layoutalg.conversion.strategies.padding import Touch, placed
 from layoutalg.conversion.strategies.renaming import packed, sums, unpacked, with_cells
-from layoutalg.conversion.strategies.through_memory import keeps_subgroups, storing, sum_factors
+from layoutalg.conversion.strategies.through_memory import keeps_subgroups, storing, sum_factors, waiting_subgroups
 from layoutalg.core.lazy import once
 from layoutalg.hardware.chips import target_info
 from layoutalg.hardware.shared_memory import served, widest
@@ -326,9 +326,9 @@ class _Form:
 
     def least(self) -> Foreseen:
         """What is known without a place for anything."""
-        rounds = 1 << len(self.rounds())
         sides = [_foreseen(self.problem, side, after=bool(i)) for i, side in enumerate((self.stores, self.loads))]
-        return Foreseen(least_charges(sides[0], sides[1], rounds, 1 << self.problem.destination.widths["sg"]))
+        waiting = waiting_subgroups(self.problem.source, self.problem.destination)
+        return Foreseen(least_charges(sides[0], sides[1], 1 << len(self.rounds()), waiting))
 
     def placed(self) -> Foreseen:
         """What is known with the places of chunks: the accesses too."""

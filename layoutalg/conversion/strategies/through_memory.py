@@ -59,6 +59,7 @@ __all__ = [
     "storing",
     "sum_factors",
     "through_memory",
+    "waiting_subgroups",
 ]
 
 BANK_BITS, VECTOR_BITS = BANKS.bit_length() - 1, VECTOR.bit_length() - 1
@@ -164,7 +165,9 @@ def foreseen(
         one = partial(Store, where=where) if side is before else Load
         inside = Counter([0 if not side.padded else at % (WORD // side.bits) for _, at in side.accesses()])
         accesses += [(one(vector, side.address(at), bits=side.bits), times * rounds) for at, times in inside.items()]
-    return Foreseen(least_charges(passed[0], passed[1], rounds, 1 << destination.widths["sg"]), tuple(accesses))
+    return Foreseen(
+        least_charges(passed[0], passed[1], rounds, waiting_subgroups(source, destination)), tuple(accesses)
+    )
 
 
 def _sides(
@@ -224,6 +227,11 @@ def keeps_subgroups(source: View, destination: View) -> bool:
     """Whether every subgroup loads what it stored itself, and nothing else."""
     pairs = set(zip(source.places, destination.places, strict=True))
     return all((("sg", bit), ("sg", bit)) in pairs for bit in range(source.widths["sg"]))
+
+
+def waiting_subgroups(source: View, destination: View) -> int:
+    """How many subgroups wait for one another at the barrier between stores and loads; 1 where each waits for itself."""
+    return 1 if keeps_subgroups(source, destination) else 1 << destination.widths["sg"]
 
 
 def _rounds(pairs: Sequence[_Pair], bits: int, limit: int | None) -> list[_Pair]:
