@@ -198,7 +198,7 @@ def _others(newtools: Path) -> dict[str, Compiler]:
                 version,
                 (lanes,),
                 count,
-                gpu["SEEN"],
+                gpu["SEEN"] | (gpu["SEEN_OF_AMD"] if chip.startswith("gfx") else {}),
                 waits,
                 150,
                 frozenset(gpu["IGNORED"][gpu["vendor_of"](chip)]),
