@@ -3,6 +3,7 @@
     python benchmarks/prices.py                   fit every chip whose compiler is here; write the table of the package
     python benchmarks/prices.py pvc bmg           these chips only
     python benchmarks/prices.py --only block bmg  fit the price of one charge, with the others as committed
+    python benchmarks/prices.py --judge           fit nothing: judge the committed prices, and write that into their rows
     python benchmarks/prices.py --check           fit nothing: set the committed prices beside the listings
     python benchmarks/prices.py --check --old     the same for pvc with Debian's compiler
 
@@ -14,8 +15,13 @@ for the bits of 15 XOR distances (2, 4, 4 and 2 for lane bits 0 to 3, each 8 tim
 Prices are a least-squares fit, none negative, of relative errors, drawn a little to what single steps were seen to cost
 (`SEEN` of `intel_listings` and `gpu_listings`), so that a charge that is rare in the family keeps a sensible price. They are
 rounded to twentieths. What is fitted is a family of random conversions with their candidates, and the defaults of more of
-them, which count twice; the defaults of others, and the named `CONVERSIONS`, are held out. No listing shows that lanes wait:
-what they are charged for that (`Compiler.waits`) is added after.
+them, which count twice. Prices choose defaults, so those that judge the new ones are planned with them, by another process,
+from a seed of their own; the named `CONVERSIONS` are held out too. No listing shows that lanes wait: what they are charged for
+that (`Compiler.waits`) is added after.
+
+Every row is fitted so, and says it. All of them, from the repository's root:
+
+    python benchmarks/prices.py pvc bmg dg2 sm_80 sm_90 gfx942 gfx950
 """
 
 from __future__ import annotations
@@ -27,6 +33,7 @@ import random
 import re
 import runpy
 import shutil
+import subprocess
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -57,6 +64,8 @@ DRAWN = 0.2
 """How much prices are drawn to what was seen."""
 DEFAULTS, WEIGHT = 400, 2.0
 """How many defaults are fitted besides, and what their errors count."""
+PROCEDURE = "benchmarks/prices.py: fitted to families 1 and 3 and defaults 4, judged by defaults 2 of the prices"
+"""What each row says of itself: the seeds of its random conversions."""
 INTEL: dict[str, Any] = runpy.run_path(str(Path(__file__).with_name("intel_listings.py")))
 intel_listings, slots = INTEL["intel_listings"], INTEL["slots"]
 CONVERSIONS: tuple[Conversion, ...] = (
@@ -189,7 +198,7 @@ def _others(newtools: Path) -> dict[str, Compiler]:
                 version,
                 (lanes,),
                 count,
-                gpu["SEEN"],
+                gpu["SEEN"] | (gpu["SEEN_OF_AMD"] if chip.startswith("gfx") else {}),
                 waits,
                 150,
                 frozenset(gpu["IGNORED"][gpu["vendor_of"](chip)]),
@@ -310,17 +319,14 @@ def judged(predicted: NDArray[np.float64], instructions: NDArray[np.float64]) ->
 
 def fitted(compiler: Compiler, target: str, lanes: int) -> dict[str, object]:
     """The row of the table for a chip and a size of subgroups."""
-    chains = [family(1, FITTED, target, lanes), defaults(2, HELD_OUT, target, lanes)]
-    chains[0] += family(3, compiler.narrow, target, lanes, 5, NARROW)
-    weights = np.array([1.0] * len(chains[0]) + [WEIGHT] * DEFAULTS)
-    chains[0] += defaults(4, DEFAULTS, target, lanes)
-    count = len(chains[0])
-    counts = np.array(compiler.count([*chains[0], *chains[1]]))
-    known, held = (table_of(one) for one in chains)
-    for one in (known, held):
-        one[:, [CHARGES.index(name) for name in compiler.ignored]] = 0
+    chains = family(1, FITTED, target, lanes) + family(3, compiler.narrow, target, lanes, 5, NARROW)
+    weights = np.array([1.0] * len(chains) + [WEIGHT] * DEFAULTS)
+    chains += defaults(4, DEFAULTS, target, lanes)
+    counts = np.array(compiler.count(chains))
+    known = table_of(chains)
+    known[:, [CHARGES.index(name) for name in compiler.ignored]] = 0
     usual = compiler.usual(lanes)
-    prices = fit(known, counts[:count], weights, usual)
+    prices = fit(known, counts, weights, usual)
     found = {
         name: float(price)
         for name, price, seen in zip(CHARGES, prices, known.any(axis=0), strict=True)
@@ -328,12 +334,20 @@ def fitted(compiler: Compiler, target: str, lanes: int) -> dict[str, object]:
     }
     vector = np.array([found.get(name, 0) for name in CHARGES])
     return {
-        "kernels": count,
-        "fitted": judged(known @ vector, counts[:count]),
-        "held_out": judged(held @ vector, counts[count:]),
+        "kernels": len(chains),
+        "fitted": judged(known @ vector, counts),
         "waits": compiler.waits,
         "prices": {name: price for name, price in found.items() if price},
     }
+
+
+def held_out(compiler: Compiler, target: str, lanes: int) -> dict[str, float]:
+    """How good the committed prices are for the defaults that they choose."""
+    chains = defaults(2, HELD_OUT, target, lanes)
+    found = prices_of(target, lanes)
+    assert found is not None
+    vector = np.array([found.instructions[name] for name in CHARGES])
+    return judged(np.round(table_of(chains) @ vector), np.array(compiler.count(chains)))
 
 
 def fitted_alone(compiler: Compiler, target: str, lanes: int, name: str) -> float:
@@ -373,12 +387,8 @@ def check(compiler: Compiler, target: str, lanes: int) -> None:
         for name, cost, count, off in zip(names, costs, counts, errors(np.array(costs), counts), strict=True):
             print(f"  {name:42} cost {cost:5}   listing {count:7.1f}   {off:+.0%}")
         print("  named   ", judged(np.array(costs, float), counts))
-    chains = defaults(2, HELD_OUT, target, lanes)
-    found = prices_of(target, lanes)
-    if found is None:
-        return
-    vector = np.array([found.instructions[name] for name in CHARGES])
-    print("  held out", judged(np.round(table_of(chains) @ vector), np.array(compiler.count(chains))))
+    if prices_of(target, lanes) is not None:
+        print("  held out", held_out(compiler, target, lanes))
 
 
 def main(arguments: Sequence[str]) -> None:
@@ -386,6 +396,7 @@ def main(arguments: Sequence[str]) -> None:
     parser.add_argument("chips", nargs="*")
     parser.add_argument("--check", action="store_true")
     parser.add_argument("--old", action="store_true")
+    parser.add_argument("--judge", action="store_true")
     parser.add_argument("--only", choices=CHARGES, metavar="CHARGE")
     asked = parser.parse_args(arguments)
     here = compilers(old=asked.old)
@@ -395,6 +406,12 @@ def main(arguments: Sequence[str]) -> None:
         if chip not in here:
             sys.exit(f"no compiler for {chip} is here; there are those for {', '.join(here) or 'no chip'}")
         compiler = here[chip]
+        if asked.judge:
+            for lanes in compiler.lanes:
+                table[chip]["lanes"][str(lanes)]["held_out"] = found = held_out(compiler, chip, lanes)
+                print(chip, lanes, found)
+            DATA.write_text(json.dumps(dict(sorted(table.items())), indent=1) + "\n", encoding="utf-8")
+            continue
         if asked.only:
             for lanes in compiler.lanes:
                 price = fitted_alone(compiler, chip, lanes, asked.only)
@@ -404,13 +421,20 @@ def main(arguments: Sequence[str]) -> None:
             continue
         if not (asked.check or asked.old):
             rows = {str(lanes): fitted(compiler, chip, lanes) for lanes in compiler.lanes}
-            table[chip] = {"compiler": compiler.version, "date": datetime.now(UTC).date().isoformat(), "lanes": rows}
+            about = {"compiler": compiler.version, "date": datetime.now(UTC).date().isoformat(), "procedure": PROCEDURE}
+            for lanes, row in rows.items():  # until they are judged
+                row["held_out"] = table.get(chip, {}).get("lanes", {}).get(lanes, {}).get("held_out", row["fitted"])
+            table[chip] = {**about, "lanes": rows}
             DATA.write_text(json.dumps(dict(sorted(table.items())), indent=1) + "\n", encoding="utf-8")
             for lanes, row in rows.items():
                 print(chip, lanes, row)
             continue
         for lanes in compiler.lanes:
             check(compiler, chip, lanes)
+    if not (asked.check or asked.old or asked.only or asked.judge):
+        subprocess.run(
+            [sys.executable, __file__, "--judge", *chips], check=True
+        )  # a process that has read the new prices
 
 
 if __name__ == "__main__":

@@ -5,7 +5,8 @@ bits would come along, and joined to the others; a mask and a join are mostly on
 computed once, and so is an address that differs from another one by a power of two (the access scales it). Lane bits 0 and 1
 times 4, and bits 2 to 4 times 36, of words:
 
->>> sorted(address_operations([(Address(factors=(("lane", 1, 4, 4), ("lane", 4, 8, 36))), 32)], 32).items())
+>>> found = address_operations([(Address(factors=(("lane", 1, 4, 4), ("lane", 4, 8, 36))), 32)], 32)
+>>> sorted([(name, count) for name, count in found.items() if name.startswith("address")])
 [('address_add', 1), ('address_mask', 2), ('address_scaled', 1), ('address_shift', 1), ('address_times', 1)]
 
 Where no two parts have a bit in common, a join is an `or`, and parts that are shifted equally far are one.
@@ -17,10 +18,10 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-from layoutalg.conversion.lowering.indices import of_items, shifts
+from layoutalg.conversion.lowering.indices import maps_of_items, of_items, shifts
 from layoutalg.conversion.program.steps import Address
 
-__all__ = ["address_operations"]
+__all__ = ["address_operations", "lane_bytes"]
 
 _REVERSED = 3
 """The bits in reverse order that LLVM takes for a reversal of bits, in 8 or 16 of them."""
@@ -37,24 +38,28 @@ class _Part(NamedTuple):
     times: int
 
 
-def address_operations(reached: Iterable[tuple[Address, int]], lanes: int) -> Counter[str]:
+def address_operations(reached: Iterable[tuple[Address, int]], lanes: int, subgroups: int = 1) -> Counter[str]:
     """How often each operation is computed for addresses without their constants, each with the bits of its places."""
     found: Counter[str] = Counter()
     shifted: set[tuple[str, int]] = set()
+    placed: set[tuple[str, int]] = set()
     moved: set[tuple[str, int]] = set()
     known: set[tuple[tuple[_Part, ...], bool, tuple[tuple[str, int], ...]]] = set()
     for address, bits in reached:
-        parts, scale = _scaled(_parts(address.scaled(max(bits // 8, 1)), lanes))
+        whole_parts = _parts(address.scaled(max(bits // 8, 1)), lanes, subgroups)
+        parts, scale = _scaled(whole_parts)
         key = tuple(sorted(parts)), address.xor, address.plus
-        if not parts or key in known or (not address.plus and _is_item(parts, lanes)):
+        if not parts or key in known:
             continue
         known.add(key)
+        _unscaled(whole_parts, address.xor, lanes, subgroups, placed, found)
+        if not address.plus and _is_item(parts, lanes):
+            continue
         for more in address.plus:  # once for all addresses that count an axis from there
             found["address_add"] += more not in moved
             moved.add(more)
         found["address_scaled"] += scale > 0
-        spans = [_span(part) for part in parts]
-        apart = sum(spans) == _joined(spans) and all(part.times == 1 for part in parts)
+        apart = _are_apart(parts)
         if apart:
             parts = _merged(parts)
         single = [part for part in parts if part.mask & (part.mask - 1) == 0]
@@ -63,11 +68,11 @@ def address_operations(reached: Iterable[tuple[Address, int]], lanes: int) -> Co
         found["address_reversed"] += max(sums.values(), default=0) >= _REVERSED
         bare = 0
         for part in parts:
-            whole = part.mask == _everyone(part.axis, lanes)
+            whole = part.mask == _everyone(part.axis, lanes, subgroups)
             found["address_mask"] += not whole
             bare += whole
-            if part.times > 1:
-                found["address_times"] += 1
+            found["address_times"] += part.times > 1 and not _is_chosen(part)
+            found["address_chosen"] += _is_chosen(part)
             if part.shift and (part.axis, part.shift) not in shifted:
                 shifted.add((part.axis, part.shift))
                 found["address_shift"] += 1
@@ -78,32 +83,65 @@ def address_operations(reached: Iterable[tuple[Address, int]], lanes: int) -> Co
     return +found
 
 
-def _everyone(axis: str, lanes: int) -> int:
-    return lanes - 1 if axis == "lane" else -1
+def _unscaled(
+    parts: Sequence[_Part], xor: bool, lanes: int, subgroups: int, placed: set[tuple[str, int]], found: Counter[str]
+) -> None:
+    """The operations of AMD's chips, whose accesses scale no address, and which join three parts at once (`v_or3_b32`)."""
+    apart = _are_apart(parts)
+    joined = _merged(parts) if apart else parts
+    for part in joined:
+        found["ds_mask"] += part.mask != _everyone(part.axis, lanes, subgroups)
+        found["ds_times"] += part.times > 1 and not _is_chosen(part)
+        found["ds_shift"] += part.shift != 0 and (part.axis, part.shift) not in placed
+        placed.add((part.axis, part.shift))
+    joins = len(joined) - 1
+    found["ds_or" if apart else "ds_flip" if xor else "ds_add"] += joins // 2 if apart else joins
 
 
-def _parts(address: Address, lanes: int) -> list[_Part]:
+def _is_chosen(part: _Part) -> bool:
+    """Whether LLVM chooses instead of multiplying: the lowest bit of a number, times what is no power of two."""
+    return part.times > 1 and part.mask == 1
+
+
+def lane_bytes(columns: tuple[int, ...], lanes: int) -> int:
+    """The operations of a linear map of the lane's number, times four: what AMD's `ds_bpermute_b32` reads.
+
+    A part that moves down by two bits needs no shift then, and is joined with its mask (`v_and_or_b32`): two instructions
+    fewer. Three parts are joined at once.
+
+    >>> [lane_bytes(columns, 64) for columns in ((2, 1, 4, 8, 16, 32), (4, 2, 1, 8, 16, 32))]
+    [7, 5]
+    """
+    moves = shifts(columns)
+    everyone = lanes - 1
+    moved = sum([shift + 2 != 0 for shift in moves]) + sum([mask != everyone for mask in moves.values()])
+    return moved + (len(moves) - 1) // 2 - (-2 in moves and len(moves) > 1)
+
+
+def _are_apart(parts: Sequence[_Part]) -> bool:
+    """Whether no two parts have a bit in common."""
+    spans = [_span(part) for part in parts]
+    return sum(spans) == _joined(spans) and all(part.times == 1 for part in parts)
+
+
+def _everyone(axis: str, lanes: int, subgroups: int) -> int:
+    """The bits that a number of an axis may have."""
+    counts = {"lane": lanes, "sg": subgroups}
+    return (1 << _width(counts.get(axis, lanes * subgroups))) - 1
+
+
+def _parts(address: Address, lanes: int, subgroups: int) -> list[_Part]:
     """The parts of an address; those of lane and subgroup as parts of the work-item's number, where these are fewer."""
     if address.xor:
-        apart = [
-            _Part(axis, shift, mask, 1)
-            for axis, terms in (("lane", address.lane), ("sg", address.sg))
-            for shift, mask in shifts(terms).items()
-        ]
-        if not any(address.lane) or not any(address.sg):
-            return apart
-        width = _width(lanes)
-        whole = (*address.lane[:width], *[0] * (width - len(address.lane)), *address.sg)
-        items = [_Part("item", shift, mask, 1) for shift, mask in shifts(whole).items()]
-        return items if len(items) < len(apart) else apart
+        maps = maps_of_items((("lane", address.lane), ("sg", address.sg)), lanes)
+        return [_Part(axis, shift, mask, 1) for axis, terms in maps for shift, mask in shifts(terms).items()]
     found: list[_Part] = []
     for axis, divisor, extent, stride in of_items(address.factors, lanes) if not address.plus else address.factors:
         if extent < 2 or not stride:
             continue
         low = (divisor & -divisor).bit_length() - 1
         up = (stride & -stride).bit_length() - 1
-        most = lanes if axis == "lane" else 1 << 30
-        mask = (min(extent * divisor, most) - 1) >> low << low
+        mask = (min(extent * divisor, _everyone(axis, lanes, subgroups) + 1) - 1) >> low << low
         found.append(_Part(axis, up - low, mask, stride >> up))
     return found
 

@@ -18,8 +18,9 @@ numbers becomes moves for each bit of the distance where lanes are columns of on
   the same on Intel's (`intel_address_charges`); looked_up: maps that are in a table
 - byte_sent, half_sent, bytes_sent: shuffles of words that hold one byte, one element of 16 bits, or several bytes, and no
   more
-- select, select_sg: selects by lane and by subgroup; condition, condition_table: different sets of lanes, those that are one
-  comparison and those that are looked up in a constant; condition_sg: different sets of subgroups
+- select, select_sg: selects by lane and by subgroup; condition, condition_bits, condition_table: different sets of lanes, those
+  that are one comparison, those that have some bits alike, and those that are looked up in a constant; condition_sg: different
+  sets of subgroups
 - permute, permute_by_lane: byte permutes, those whose selectors differ by lane; permute_shift, permute_logic, permute_select:
   the shifts, the masks and joins, and the selects by which they are written; permute_constant: different masks of these;
   permute_half: where lanes differ in whole halves, the selects and moves of halves that are written instead
@@ -28,11 +29,11 @@ numbers becomes moves for each bit of the distance where lanes are columns of on
   it, one for each further word that parts of a word come from, at least one; byte_loaded: bytes that came with others by
   loads of 16 bits; low_half: words that two bytes are alone in, as they lie in a register
 - result: words of the result that no instruction writes where they are wanted; renamed: those that were given in another
-  register, once each, and all of their message once more; group_moved: those of a group of four that did not lie so;
-  regrouped: those that were loaded several at once, and are not so in four registers of the result; rearranged: in a message
-  of it, rearranged_wide: of loads of 8 words or more; paired: halves of elements of 64 bits that selects and permutes made,
-  paired_sent: shuffles, paired_matrix: loads of matrices; paired_alone: those of one element; paired_wide: those of more than
-  four elements
+  register, all of their message once, and once more where some of it change places among themselves; group_moved: those of a
+  group of four that did not lie so; regrouped: those that were loaded several at once, and are not so in four registers of
+  the result; rearranged: in a message of it, rearranged_wide: of loads of 8 words or more; paired: halves of elements of 64
+  bits that selects and permutes made, paired_sent: shuffles, paired_matrix: loads of matrices; paired_alone: those of one
+  element; paired_wide: those of more than four elements, and of four that shuffles made
 - store, load: messages to shared memory; store_word, load_word: their words; payload: words of stores that are copied,
   payload_wide: of 8 words or more; narrow: parts of words that are moved by themselves; upper, upper_byte: those that are
   stored and not lowest in their register; masked: stores in which some lanes take no part
@@ -40,14 +41,16 @@ numbers becomes moves for each bit of the distance where lanes are columns of on
 - stored_byte: bytes that are stored: each becomes a word before
 - block: block messages; each takes its address from a register of its own; block_memory: conversions that have any
 - ds_access, ds_base, ds_copied: accesses on AMD's chips, where two may be one instruction (`paired_accesses`)
-- address: different addresses; address_...: the operations that are left of them (`address_charges`); on Intel's chips
-  sum_..., those of the subgroup's number alone, scalar..., and veiled: numbers that are hidden (`intel_address_charges`)
+- address: different addresses; address_...: the operations that are left of them, on AMD's chips ds_..., and lane_bytes: those
+  of the lanes that shuffles read (`address_charges`); on Intel's chips sum_..., those of the subgroup's number alone,
+  scalar..., and veiled, unveiled: numbers that are hidden, in one subgroup and in several (`intel_address_charges`)
 - crowded: registers that messages read, beyond those that there are: pvc waits before it writes one of them again
 - offset: messages further on; offset_computed: those of them that no message of Intel's chips brings along, since they are
-  joined by XOR, those of bytes, or of more than two subgroups, whose addresses could overflow, or added to a pointer; apart:
+  joined by XOR, those of bytes, of several subgroups where more than four parts are added, so that addresses could overflow,
+  or added to a pointer; apart:
   those of them whose distance is joined by XOR with bits that lanes differ in; piece: further parts of messages, each as wide
   as its address is aligned
-- barrier, fence, memory: barriers of several subgroups, of one, and conversions that use shared memory at all,
+- barrier, fence, memory: barriers of several subgroups, those inside subgroups, and conversions that use shared memory at all,
   memory_of_several: of several subgroups; waits: rounds that lanes wait for a bank
 """
 
@@ -59,9 +62,9 @@ from functools import lru_cache
 from itertools import groupby
 from typing import Any, NamedTuple
 
-from layoutalg.conversion.address_charges import address_operations
-from layoutalg.conversion.intel_address_charges import number_operations
-from layoutalg.conversion.lowering.indices import linear_terms
+from layoutalg.conversion.address_charges import address_operations, lane_bytes
+from layoutalg.conversion.intel_address_charges import address_parts, number_operations
+from layoutalg.conversion.lowering.indices import fixed_bits, linear_terms
 from layoutalg.conversion.paired_accesses import paired_accesses
 from layoutalg.conversion.permute_charges import permute_halves, permute_masks, permute_written
 from layoutalg.conversion.program.access_conflicts import program_ways
@@ -88,15 +91,16 @@ __all__ = ["CHARGES", "charges_of"]
 CHARGES = (
     "shuffle", "broadcast", "dpp", "lane_swap", "xor_1", "xor_2", "xor_4", "xor_8", "xor_16", "indexed", "pattern",
     "near", "near_ops", "pattern_ops", "looked_up", "map_mask", "map_shift", "map_join", "byte_sent", "half_sent",
-    "bytes_sent", "select", "select_sg", "condition", "condition_table", "condition_sg", "permute", "permute_by_lane",
-    "permute_shift", "permute_logic", "permute_select", "permute_constant", "permute_half", "region", "region_word",
-    "half", "byte", "joined", "byte_loaded", "low_half", "result", "renamed", "group_moved", "regrouped", "rearranged",
-    "rearranged_wide", "paired", "paired_sent", "paired_alone", "paired_wide", "paired_matrix", "store", "load",
-    "store_word", "load_word", "payload", "payload_wide", "narrow", "upper", "upper_byte", "masked", "masked_run",
-    "stored_byte", "block", "block_memory", "ds_access", "ds_base", "ds_copied", "address", "address_shift",
-    "address_mask", "address_bare", "address_times", "address_add", "address_or", "address_flip", "address_of_sg",
-    "address_scaled", "address_reversed", "sum_mask", "sum_shift", "sum_times", "sum_chosen", "sum_join", "sum_flip",
-    "sum_scaled", "scalar", "scalar_times", "scalar_chosen", "veiled", "crowded", "offset", "offset_computed", "apart",
+    "bytes_sent", "select", "select_sg", "condition", "condition_bits", "condition_table", "condition_sg", "permute",
+    "permute_by_lane", "permute_shift", "permute_logic", "permute_select", "permute_constant", "permute_half", "region",
+    "region_word", "half", "byte", "joined", "byte_loaded", "low_half", "result", "renamed", "group_moved", "regrouped",
+    "rearranged", "rearranged_wide", "paired", "paired_sent", "paired_alone", "paired_wide", "paired_matrix", "store",
+    "load", "store_word", "load_word", "payload", "payload_wide", "narrow", "upper", "upper_byte", "masked",
+    "masked_run", "stored_byte", "block", "block_memory", "ds_access", "ds_base", "ds_copied", "ds_shift", "ds_mask",
+    "ds_times", "ds_or", "ds_flip", "ds_add", "lane_bytes", "address", "address_shift", "address_mask", "address_bare",
+    "address_times", "address_chosen", "address_add", "address_or", "address_flip", "address_of_sg", "address_scaled",
+    "address_reversed", "sum_mask", "sum_shift", "sum_times", "sum_chosen", "sum_join", "sum_flip", "sum_scaled",
+    "scalar", "scalar_times", "scalar_chosen", "veiled", "unveiled", "crowded", "offset", "offset_computed", "apart",
     "piece", "barrier", "fence", "memory", "memory_of_several", "waits",
 )  # fmt: skip
 """The names of all charges."""
@@ -105,6 +109,8 @@ _WIDE = 8
 """The words of a message from which on Intel's compiler copies all of them, and then puts them into another order."""
 _LINE = 4
 """The words that a block load moves at once for each of 16 lanes."""
+_SEEN_THROUGH = 4
+"""The parts of a sum, at most, that Intel's compiler knows to be no negative number: known bits are looked for in few steps."""
 _REGISTERS, _REGISTER = 128, 16
 """The registers of Intel's chips of 16 lanes, and the words of one."""
 
@@ -130,7 +136,8 @@ def charges_of(programs: Sequence[Program], *, waits: bool = True, vendor: str |
         _of_shuffles(program, kinds.get(Shuffle, []), found, once)
         _of_permutes(kinds.get(Permute, []), found, once)
         found["lane_swap"] += len(kinds.get(LaneSwap, ()))
-        found[_barrier(program)] += len(kinds.get(Barrier, ()))
+        for step in kinds.get(Barrier, ()):
+            found[_barrier(program, step.scope)] += 1
         for step in kinds.get(Regions, ()):
             found["region"] += len(step.moves)
             found["region_word"] += len(step.words) + len(step.to)
@@ -149,7 +156,8 @@ def charges_of(programs: Sequence[Program], *, waits: bool = True, vendor: str |
     if chain and other:
         for name, maps in (("near_ops", once.near_maps), ("pattern_ops", once.maps)):
             found[name] = sum([_map_operations(columns, chain[0].lanes) for columns in maps])
-        found.update(address_operations(once.reached, chain[0].lanes))
+        found["lane_bytes"] = sum([lane_bytes(columns, chain[0].lanes) for columns in once.maps if columns])
+        found.update(address_operations(once.reached, chain[0].lanes, chain[0].subgroups))
     if chain and intel:
         maps = (once.maps | once.near_maps).difference([()])
         found.update(number_operations(maps, once.reached, chain[0].lanes, chain[0].subgroups))
@@ -164,12 +172,13 @@ def charges_of(programs: Sequence[Program], *, waits: bool = True, vendor: str |
     if uses:
         found["memory"] = 1
         found["memory_of_several"] = chain[0].subgroups > 1
-        found[_barrier(chain[0])] += uses - 1
+        found[_barrier(chain[0], "workgroup")] += uses - 1
     return +found
 
 
-def _barrier(program: Program) -> str:
-    return "barrier" if program.subgroups > 1 else "fence"
+def _barrier(program: Program, scope: str) -> str:
+    """What a barrier is charged for: one of several subgroups, or one inside a subgroup, whatever the workgroup has besides."""
+    return "barrier" if program.subgroups > 1 and scope == "workgroup" else "fence"
 
 
 class _Once(NamedTuple):
@@ -258,13 +267,18 @@ def _bits_of(distance: int) -> tuple[str, ...]:
 
 @lru_cache(maxsize=1024)
 def _condition(mask: int, lanes: int) -> str:
-    """Whether a set of lanes is one comparison of the lane's number: with one bit, one lane, or the first ones."""
+    """Whether a set of lanes is one comparison of the lane's number: with one bit, one lane, or the first ones.
+
+    Others that have some bits alike are a comparison of these bits on NVIDIA's and AMD's chips; the rest is looked up.
+    """
     everyone = (1 << lanes) - 1
     for bit in range((lanes - 1).bit_length()):
         pattern = sum(1 << i for i in range(lanes) if i >> bit & 1)
         if mask in (pattern, everyone ^ pattern):
             return "condition"
-    return "condition" if mask & (mask - 1) == 0 or mask & (mask + 1) == 0 else "condition_table"
+    if mask & (mask - 1) == 0 or mask & (mask + 1) == 0:
+        return "condition"
+    return "condition_table" if fixed_bits(mask, lanes) is None else "condition_bits"
 
 
 @lru_cache(maxsize=1024)
@@ -304,7 +318,7 @@ def _of_accesses(program: Program, found: Counter[str], once: _Once, *, waits: b
             address = at.based(0)
             once.addresses.add(address)
             once.reached.add((address, bits))
-            own = reached[key] = _reached(address)
+            own = reached[key] = _reached(address, program)
         messages = -(-len(words) // most)
         if step.matrix == "block" and kind == "load":
             messages = -(-len(words) * bits // (_LINE * WORD))
@@ -312,7 +326,7 @@ def _of_accesses(program: Program, found: Counter[str], once: _Once, *, waits: b
         found["block"] += step.matrix == "block"
         found[f"{kind}_word"] += len(words)
         found["offset"] += messages - 1 + (at.base != 0)
-        if at.xor or bits < _BYTES * 4 or program.subgroups > 2:
+        if at.xor or bits < _BYTES * 4 or own.deep:
             found["offset_computed"] += messages - 1 + (at.base != 0)
         found["apart"] += bool(at.xor and at.base & own.terms)
         found["piece"] += 0 if step.matrix else _pieces(at.base | own.strides, len(words), bits) - messages
@@ -335,20 +349,25 @@ def _of_accesses(program: Program, found: Counter[str], once: _Once, *, waits: b
 
 
 class _Reached(NamedTuple):
-    """The bits that a XOR of an address's terms may have, and those of all terms and strides."""
+    """The bits that a XOR of an address's terms may have, and those of all terms and strides.
+
+    `deep`: so many parts of several subgroups' addresses that Intel's compiler doesn't see that no sum of them overflows.
+    """
 
     terms: int
     strides: int
+    deep: bool
 
 
-def _reached(address: Address) -> _Reached:
+def _reached(address: Address, program: Program) -> _Reached:
     terms = 0
     for term in (*address.lane, *address.sg):
         terms |= term
     strides = terms
     for *_, stride in address.factors:
         strides |= stride
-    return _Reached(terms, strides)
+    deep = program.subgroups > 1 and address_parts(address, program.lanes, program.subgroups) > _SEEN_THROUGH
+    return _Reached(terms, strides, deep)
 
 
 def _pieces(places: int, count: int, bits: int) -> int:
@@ -409,7 +428,8 @@ def _of_result(chain: Sequence[Program], kinds: Mapping[type, list[Any]], found:
         found["paired_alone"] += len(alone) if last.registers == 1 else 0
         matrices = {word for step in all_loads if step.matrix for word in step.to}
         found["paired_matrix"] += len(matrices.intersection(made))
-        found["paired_wide"] += len(alone) if last.registers > GROUP else 0
+        wide = alone if last.registers > GROUP else alone & sent if last.registers == GROUP else ()
+        found["paired_wide"] += len(wide)
         alone = alone if last.registers > 1 else set[int]()
         found["paired_sent"] += len(alone & sent)
         found["paired"] += len(alone - sent)
@@ -420,7 +440,11 @@ def _of_result(chain: Sequence[Program], kinds: Mapping[type, list[Any]], found:
         moved = [word for place, word in enumerate(piece, start) if 0 <= word < given and word != place]
         if moved:
             copied = copied_words(piece, given)
-            count = (len(moved) if twice else 0) + (copied if len(moved) * 2 >= len(piece) else 0) if copied else 0
+            inside = any(
+                word // size == start // size for word in moved
+            )  # else messages are made of whole halves of others
+            again = len(moved) if twice and inside else 0
+            count = again + (copied if len(moved) * 2 >= len(piece) else 0) if copied else 0
             found["renamed"] += -(-count // 2) if last.element_bits > WORD else count  # an instruction copies 64 bits
 
 

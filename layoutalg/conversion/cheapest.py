@@ -169,7 +169,7 @@ def least_of(way: Way | None, pattern: Pattern, cost: Cost) -> tuple[int, int]:
     >>> views = [view(Layout.parse(text)) for text in ("d0 = 16@reg, d1 = 16@lane", "d0 = 16@lane, d1 = 16@reg")]
     >>> pattern = pattern_of(views[0], views[1], 32)
     >>> [(least_of(way, pattern, cost_of("pvc"))[0], cost_of("pvc").of(way.make())) for way in ways(pattern)]
-    [(222, 228), (189, 195)]
+    [(221, 227), (190, 196)]
     """
     found, known = prices_of(cost.name, 1 << pattern.lane_bits), rates(cost.name)
     if way is None or found is None or known is None:

@@ -27,7 +27,7 @@ from typing import NamedTuple, TypeAlias
 from layoutalg.conversion.lowering.indices import reverses, rounded_down, shifts
 from layoutalg.conversion.program.steps import Address
 
-__all__ = ["number_operations"]
+__all__ = ["address_parts", "number_operations"]
 
 _BYTE = 8
 
@@ -49,13 +49,24 @@ def number_operations(
         veiled |= own.hidden
     for address, bits in reached:
         own = _of_address(address, lanes, subgroups)
+        if own.parts == 1:  # what scales a single part to bytes is its own shift
+            own = _of_address(address.scaled(max(bits // _BYTE, 1)), lanes, subgroups)
         once |= own.once
         found.update(own.more)
         veiled |= own.hidden
         found["sum_scaled"] += bits > _BYTE and own.parts > 1
     found.update([operation[0] for operation in once])
-    found["veiled"] = len(veiled) if subgroups == 1 else 0
+    found["veiled" if subgroups == 1 else "unveiled"] = len(veiled)
     return +found
+
+
+def address_parts(address: Address, lanes: int, subgroups: int) -> int:
+    """How many parts of numbers an address joins.
+
+    >>> address_parts(Address(8, factors=(("lane", 1, 4, 4), ("lane", 4, 4, 36), ("sg", 1, 2, 144))), 16, 2)
+    3
+    """
+    return _of_address(address.based(0), lanes, subgroups).parts
 
 
 _Operation: TypeAlias = tuple[str, str, int, int, int]
@@ -130,7 +141,7 @@ def _of_factor(axis: str, divisor: int, extent: int, stride: int, count: int) ->
             found.add((mask, axis, up - low, left & -divisor, 1))
         if up != low:
             found.add((shift, axis, up - low, 0, 1))
-    elif extent == 2:
+    elif extent == 2 and left != -1:  # one bit of a number; its highest is a number of its own
         found.add((chosen, axis, 0, divisor, stride))
     else:
         found.add((times, axis, -low, left, stride))

@@ -117,6 +117,26 @@ def of_items(factors: tuple[tuple[str, int, int, int], ...], lanes: int) -> tupl
     return factors
 
 
+_Maps: TypeAlias = tuple[tuple[str, tuple[int, ...]], ...]
+
+
+def maps_of_items(maps: _Maps, lanes: int) -> _Maps:
+    """Linear maps of the lane's and the subgroup's number as one of the work-item's, where that takes fewer shifts and masks.
+
+    >>> maps_of_items((("lane", (1, 2, 4, 8)), ("sg", (16, 32))), 16)
+    (('thread', (1, 2, 4, 8, 16, 32)),)
+    >>> maps_of_items((("lane", (1, 2, 4, 8)), ("sg", (32, 16))), 16)
+    (('lane', (1, 2, 4, 8)), ('sg', (32, 16)))
+    """
+    by_axis = dict(maps)
+    of_lanes, of_subgroups = (by_axis.get(axis, ()) for axis in ("lane", "sg"))
+    if not any(of_lanes) or not any(of_subgroups) or len(by_axis) < len(maps) or lanes & (lanes - 1):
+        return maps
+    width = (lanes - 1).bit_length()
+    whole = (*of_lanes[:width], *[0] * (width - len(of_lanes)), *of_subgroups)
+    return (("thread", whole),) if len(shifts(whole)) < len(shifts(of_lanes)) + len(shifts(of_subgroups)) else maps
+
+
 def fixed_bits(mask: int, count: int) -> tuple[int, int] | None:
     """The bits that all numbers of a set have alike, and their values, where no other number below `count` has them so.
 
@@ -446,7 +466,7 @@ class Indices:
     def _linear(self, maps: tuple[tuple[str, tuple[int, ...]], ...]) -> Value:
         parts: list[Value] = []
         if self.vendor in FIXED_WIDTH:
-            maps = self._of_items(maps)
+            maps = maps_of_items(maps, self.counts["lane"])
         for axis, terms in maps:
             bits = (self._count(axis) - 1).bit_length()
             groups = shifts(terms[:bits])
@@ -460,21 +480,6 @@ class Indices:
                 part = number if mask == (1 << bits) - 1 else self._masked(number, mask)
                 parts.append(self._shifted(part, shift))
         return self._folded("xori", parts) if parts else self.constant(0)
-
-    def _of_items(self, maps: tuple[tuple[str, tuple[int, ...]], ...]) -> tuple[tuple[str, tuple[int, ...]], ...]:
-        """Maps of the lane's and the subgroup's number as one of the work-item's, where that takes fewer shifts and masks."""
-        by_axis = dict(maps)
-        lanes, subgroups = (by_axis.get(axis, ()) for axis in ("lane", "sg"))
-        width = (self.counts["lane"] - 1).bit_length()
-        if (
-            not any(lanes)
-            or not any(subgroups)
-            or len(by_axis) < len(maps)
-            or self.counts["lane"] & self.counts["lane"] - 1
-        ):
-            return maps
-        whole = (*lanes[:width], *[0] * (width - len(lanes)), *subgroups)
-        return (("thread", whole),) if len(shifts(whole)) < len(shifts(lanes)) + len(shifts(subgroups)) else maps
 
     def _masked(self, number: Value, mask: int) -> Value:
         return self.binary("andi", number, self.constant(mask))

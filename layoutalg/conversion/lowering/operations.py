@@ -155,7 +155,7 @@ class _Body:
         values = [self._cell(cell) for cell in cells]
         if len(values) == 1:
             return values[0]
-        if self.indices.vendor == "nvidia" and not self._is_word(cells) and (chosen := self._bytes_of_words(cells)):
+        if self.indices.vendor in FIXED_WIDTH and not self._is_word(cells) and (chosen := self._bytes_of_words(cells)):
             return self._truncated(joined_bytes(self.indices, [*chosen, *chosen]), "i16")
         return element_at(self.indices, bitcast(self.indices, vector_of(self.indices, values), 1, "i16"), 0)
 

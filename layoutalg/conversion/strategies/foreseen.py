@@ -70,7 +70,10 @@ def wanted_words(loads: Side, parts: list[int], vector: list[int], within: int, 
 
 
 def least_charges(stores: Side, loads: Side, rounds: int, subgroups: int, lanes: int) -> dict[str, int]:
-    """What a program is charged for at least whose elements go in so many rounds (see this module)."""
+    """What a program is charged for at least whose elements go in so many rounds (see this module).
+
+    `subgroups` are those that wait for one another at its barriers.
+    """
     found = {"memory": 1, "barrier" if subgroups > 1 else "fence": 1, "block": 0, "address": 1, "ds_access": 0}
     offsets = computed = narrow = 0
     for kind, side in (("store", stores), ("load", loads)):

@@ -37,7 +37,7 @@ from layoutalg.conversion.strategies.foreseen import Foreseen, Side, least_charg
 from layoutalg.conversion.strategies.memory_problem import FormSide, Problem
 from layoutalg.conversion.strategies.padding import Touch, placed
 from layoutalg.conversion.strategies.renaming import packed, sums, unpacked
-from layoutalg.conversion.strategies.through_memory import keeps_subgroups, storing, sum_factors
+from layoutalg.conversion.strategies.through_memory import keeps_subgroups, storing, sum_factors, waiting_subgroups
 from layoutalg.core.lazy import once
 from layoutalg.hardware.chips import target_info
 from layoutalg.hardware.shared_memory import served
@@ -264,8 +264,9 @@ class _Form:
 
     def _charges(self) -> dict[str, int]:
         sides = [_foreseen(self.problem, side, after=bool(i)) for i, side in enumerate((self.stores, self.loads))]
-        widths = self.problem.destination.widths
-        return least_charges(sides[0], sides[1], 1 << len(self.rounds()), 1 << widths["sg"], 1 << widths["lane"])
+        source, destination = self.problem.source, self.problem.destination
+        waiting, lanes = waiting_subgroups(source, destination), 1 << destination.widths["lane"]
+        return least_charges(sides[0], sides[1], 1 << len(self.rounds()), waiting, lanes)
 
     def placed(self) -> Foreseen:
         """What is known with the places of chunks: the accesses too."""

@@ -59,6 +59,7 @@ __all__ = [
     "storing",
     "sum_factors",
     "through_memory",
+    "waiting_subgroups",
 ]
 
 BANK_BITS, VECTOR_BITS = BANKS.bit_length() - 1, VECTOR.bit_length() - 1
@@ -182,9 +183,8 @@ def foreseen(
                 terms |= term
             apart += rounds * sum([at & terms != 0 for _, at in every])
             further += count - rounds
-    charges = least_charges(
-        passed[0], passed[1], rounds, 1 << destination.widths["sg"], 1 << destination.widths["lane"]
-    )
+    lanes = 1 << destination.widths["lane"]
+    charges = least_charges(passed[0], passed[1], rounds, waiting_subgroups(source, destination), lanes)
     if not padded:
         charges |= {"apart": apart, "offset_computed": further}
     return Foreseen(charges, tuple(accesses))
@@ -247,6 +247,11 @@ def keeps_subgroups(source: View, destination: View) -> bool:
     """Whether every subgroup loads what it stored itself, and nothing else."""
     pairs = set(zip(source.places, destination.places, strict=True))
     return all((("sg", bit), ("sg", bit)) in pairs for bit in range(source.widths["sg"]))
+
+
+def waiting_subgroups(source: View, destination: View) -> int:
+    """How many subgroups wait for one another at the barrier between stores and loads; 1 where each waits for itself."""
+    return 1 if keeps_subgroups(source, destination) else 1 << destination.widths["sg"]
 
 
 def _rounds(pairs: Sequence[_Pair], bits: int, limit: int | None) -> list[_Pair]:
