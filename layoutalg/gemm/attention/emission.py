@@ -31,13 +31,13 @@ Sizes are arguments of the kernel; head size, types, scale and mask are part of 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from layoutalg.conversion.lowering.region_writer import RegionWriter
 from layoutalg.conversion.lowering.writer import Value
-from layoutalg.gemm.attention.writing import CACHED, LANES, ROWS, TWO, KernelWriter
+from layoutalg.gemm.attention.products import LARGEST, MINUS_INFINITY, ProductWriter
+from layoutalg.gemm.attention.writing import CACHED, LANES, ROWS, TWO
 from layoutalg.gemm.emission.addresses import signature
 
 if TYPE_CHECKING:
@@ -46,10 +46,6 @@ if TYPE_CHECKING:
 __all__ = ["MARGIN", "TRIES", "emit_lane"]
 
 KERNEL = "attention"
-LARGEST = "_Z20sub_group_reduce_maxf"
-"""OpenCL's sub_group_reduce_max of a float: the graphics compiler makes one tree of the calls for eight rows."""
-
-_MINUS_INFINITY = "0xFF800000"
 TRIES, MARGIN = 8, 2.0**-20
 """How often a step may give rows another m, and which part of m stays off the rise, but for the last time."""
 _BEHIND = 2**24
@@ -102,12 +98,12 @@ class _State:
         )
 
 
-class _Kernel(KernelWriter):
+class _Kernel(ProductWriter):
     def write(self) -> None:
         self._places()
         self.describe()
         self._ahead()
-        self._uneven()
+        self.uneven()
         zeros = self.floats("0.0", "zeros")
         start = _State(((zeros,) * self.depths,) * self.row_blocks, self._first_maxima(), (zeros,) * self.row_blocks)
         begun = self._loop("masked", self.full, self.end, self.plan.keys_per_masked_step, start, masked=True)
@@ -229,10 +225,10 @@ class _Kernel(KernelWriter):
         if not masked:
             for matrix, start, column in self.ahead:
                 self._prefetch(matrix, self.binary("addi", row, start), column)
-        scores = self._scores(self.row_index, places, state.less, key if masked else None)
-        most = [self._largest_in_lanes(of_rows) for of_rows in scores]
+        scores = self.scores(self.row_index, places, state.less, key if masked else None)
+        most = [self.largest_in_lanes(of_rows) for of_rows in scores]
         limit = self.constant(f"{self.plan.limit:.9e}", "f32", name="limit")
-        largest = self._of_all(most, smallest=False)
+        largest = self.of_all(most, smallest=False)
         above = self.let("arith.cmpf ugt, %s, %s : f32", (largest, limit), "i1", name="above")
         weights = [[self._weight(score, f"p{i}x{j}") for j, score in enumerate(of)] for i, of in enumerate(scores)]
         return above, weights, places
@@ -245,8 +241,8 @@ class _Kernel(KernelWriter):
         row = self.cast(self.binary("addi", key, self.nought), "index")
         queries = self.cast(self.binary("addi", self.row, self.nought), "index")
         places = [self.at(row, start) for start in range(0, keys, LANES)]
-        scores = self._scores(queries, places, state.less, key if masked else None)
-        return [self._largest_in_lanes(of_rows) for of_rows in scores]
+        scores = self.scores(queries, places, state.less, key if masked else None)
+        return [self.largest_in_lanes(of_rows) for of_rows in scores]
 
     def _added(self, weights: list[list[Value]], state: _State, places: list[Value]) -> _State:
         """The step's weights, in the sums and in O."""
@@ -255,7 +251,7 @@ class _Kernel(KernelWriter):
             for i in range(self.row_blocks):
                 sums[i] = self.dpas(weights[i][j], self.ones, sums[i], f"l{i}")
         o = [list(of_rows) for of_rows in state.o]
-        self._accumulate(o, weights, places)
+        self.accumulate(o, weights, places)
         return _State(tuple(map(tuple, o)), state.less, tuple(sums))
 
     def _weight(self, score: Value, name: str) -> Value:
@@ -264,33 +260,13 @@ class _Kernel(KernelWriter):
 
     # The number m of each row
 
-    def _uneven(self) -> None:
-        """A number that is 0 in every lane, which the graphics compiler does not see: a size of matrices is not negative.
-
-        Numbers that are equal in all lanes it keeps in one, and spreads them again in every step. What DPAS accumulates on, and
-        the matrix of ones, must be there as whole registers.
-        """
-        self.nought = self.binary("shrsi", self.arguments["keys"], self.number(31), "nought")
-        self.nothing = self.binary("muli", self.lane, self.nought, "nothing")
-        one = "1006648320" if self.problem.type == "f16" else "1065369472"
-        pair = self.binary("xori", self.constant(one, "i32", name="pair_of_ones"), self.nothing)
-        spread, element = self.spread(pair), self.problem.type
-        form = f"vector.bitcast %s : {spread.kind} to vector<16x{element}>"
-        self.ones = self.let(form, (spread,), element, 16, "ones")
-
-    def _kept(self, value: Value, name: str) -> Value:
-        """Numbers of eight rows that are equal in all lanes, as registers that DPAS can accumulate on."""
-        bits = self.let(f"arith.bitcast %s : {value.kind} to vector<{ROWS}xi32>", (value,), "i32", ROWS)
-        bits = self.binary("xori", bits, self.spread(self.nothing))
-        return self.let(f"arith.bitcast %s : {bits.kind} to {value.kind}", (bits,), "f32", ROWS, name)
-
     def _first_maxima(self) -> tuple[Value, ...]:
         """-m to begin with: of the largest score among the first 16 keys, which every query sees that sees any.
 
         While a row has none above -inf, 16 keys more are asked. A row that sees no key has m = 0.
         """
         kind, count = f"vector<{ROWS}xf32>", self.row_blocks
-        low, zeros = self.floats(_MINUS_INFINITY, "hidden"), self.floats("0.0", "zeros")
+        low, zeros = self.floats(MINUS_INFINITY, "hidden"), self.floats("0.0", "zeros")
         key, after = Value("i32", name="first_key"), Value("i32", name="next_key")
         known, found, results = ([Value("f32", ROWS, f"{n}{i}") for i in range(count)] for n in ("known", "", "first"))
         for value in found:
@@ -301,13 +277,13 @@ class _Kernel(KernelWriter):
         carried = ", ".join(["%s = %s"] * (count + 1))
         form = f"scf.while ({carried}) : ({types}) -> ({types}) {{"
         with self.writer.region(form, inits, [Value("i32"), *results], (key, *known)):
-            of_rows = self._scores(self.row_index, [self.cast(key, "index")], None, key)
-            new = [self._largest(self._largest_in_lanes(scores)) for scores in of_rows]
+            of_rows = self.scores(self.row_index, [self.cast(key, "index")], None, key)
+            new = [self.largest(self.largest_in_lanes(scores)) for scores in of_rows]
             largest = [self.larger(before, one) for before, one in zip(known, new, strict=True)]
             behind = self.binary("addi", key, self.number(LANES))
             more = self.let("arith.cmpi slt, %s, %s : i32", (behind, self.end), "i1")
-            least = self._of_all(largest, smallest=True)
-            none = self.let("arith.cmpf oeq, %s, %s : f32", (least, self.constant(_MINUS_INFINITY, "f32")), "i1")
+            least = self.of_all(largest, smallest=True)
+            none = self.let("arith.cmpf oeq, %s, %s : f32", (least, self.constant(MINUS_INFINITY, "f32")), "i1")
             again = self.binary("andi", more, none)
             self.writer.do(f"scf.condition(%s) {marks} : {types}", (again, behind, *largest))
             blocks = ", ".join(f"%s: {value.kind}" for value in (after, *found))
@@ -317,7 +293,7 @@ class _Kernel(KernelWriter):
         for i, largest in enumerate(results):
             seen = self.let(f"arith.cmpf ogt, %s, %s : {kind}", (largest, low), "i1", ROWS)
             less = self.let(f"arith.negf %s : {kind}", (largest,), "f32", ROWS)
-            begun.append(self._kept(self.select(seen, less, zeros), f"m{i}"))
+            begun.append(self.kept(self.select(seen, less, zeros), f"m{i}"))
         return tuple(begun)
 
     def _rescaled(self, most: list[Value], state: _State, again: Value) -> _State:
@@ -333,10 +309,10 @@ class _Kernel(KernelWriter):
         sums: list[Value] = []
         o: list[tuple[Value, ...]] = []
         for i, of_lanes in enumerate(most):
-            found = self._largest(of_lanes)
+            found = self.largest(of_lanes)
             above = self.let(f"arith.cmpf ogt, %s, %s : {found.kind}", (found, limit), "i1", ROWS)
             size = self.let(f"math.absf %s : {found.kind}", (state.less[i],), "f32", ROWS)
-            rise = self._kept(self.binary("subf", found, self.binary("mulf", size, margin)), "rise")
+            rise = self.kept(self.binary("subf", found, self.binary("mulf", size, margin)), "rise")
             new = self.binary("subf", state.less[i], rise)
             less.append(self.select(above, new, state.less[i], f"m{i}"))
             change = self.binary("mulf", self.binary("subf", less[i], state.less[i]), self.scale)
@@ -344,87 +320,6 @@ class _Kernel(KernelWriter):
             sums.append(self.binary("mulf", state.sums[i], factor, f"l{i}"))
             o.append(tuple(self.binary("mulf", held, factor, f"o{i}x{x}") for x, held in enumerate(state.o[i])))
         return _State(tuple(o), tuple(less), tuple(sums))
-
-    def _of_all(self, values: Sequence[Value], *, smallest: bool) -> Value:
-        """The largest or the smallest of all numbers of the subgroup. A NaN is passed over, or is the result."""
-        one = "olt" if smallest else "ogt"
-
-        def chosen(left: Value, right: Value) -> Value:
-            is_it = self.let(f"arith.cmpf {one}, %s, %s : {left.kind}", (left, right), "i1", left.size)
-            return self.select(is_it, left, right)
-
-        found = values[0]
-        for more in values[1:]:
-            found = chosen(more, found)
-        while found.size is not None and found.size > 2:
-            half = found.size // 2
-            found = chosen(self.part(found, 0, half), self.part(found, half, half))
-        found = chosen(*(self.let(f"vector.extract %s[{n}] : f32 from {found.kind}", (found,), "f32") for n in (0, 1)))
-        if smallest:
-            found = self.let("arith.negf %s : f32", (found,), "f32")
-        call = f"llvm.call spir_funccc @{LARGEST}(%s) {{convergent, no_unwind, will_return}} : (f32) -> f32"
-        found = self.let(call, (found,), "f32")
-        return self.let("arith.negf %s : f32", (found,), "f32") if smallest else found
-
-    def _scores(
-        self, row: Value, places: list[Value], less: Sequence[Value] | None, low: Value | None
-    ) -> list[list[Value]]:
-        """Q K^T, or Q K^T - m: blocks of 8 queries by 16 keys. `low` is the first key where some keys may be hidden.
-
-        Depth is the outer loop: Q is read again in every step (from the nearest cache), a block of columns at a time, so that
-        its registers are free for O and S.
-        """
-        begin = (self.floats("0.0", "zeros"),) * self.row_blocks if less is None else less
-        scores = [[start] * len(places) for start in begin]
-        for first, count in self.pairs():
-            for half, queries in enumerate(self.queries(row, first, count)):
-                for j, place in enumerate(places):
-                    block = self.keys(place, first + half)
-                    for i, rows in enumerate(queries):
-                        scores[i][j] = self.dpas(rows, block, scores[i][j], f"s{i}x{j}")
-        return scores if low is None else self._masked(scores, low)
-
-    def _masked(self, scores: list[list[Value]], key: Value) -> list[list[Value]]:
-        """-inf for keys that do not exist or, with a causal mask, that the query may not see."""
-        low = self.floats(_MINUS_INFINITY, "hidden")
-        own = self.binary("addi", key, self.lane, "own_key")
-        starts = [LANES * j for j in range(len(scores[0]))]
-        columns = [self.binary("addi", own, self.number(start)) if start else own for start in starts]
-        if not self.problem.causal:
-            there = [self.less(column, self.arguments["keys"]) for column in columns]
-            return [[self.select(here, s, low) for here, s in zip(there, row, strict=True)] for row in scores]
-        past = [self.spread(self.binary("subi", column, self.seen)) for column in columns]
-        masked: list[list[Value]] = []
-        for i, row in enumerate(scores):
-            more = self.constant(f"dense<{[ROWS * i + r for r in range(ROWS)]}>", "i32", ROWS, f"rows{i}")
-            masked.append([self.select(self.less(p, more), s, low) for p, s in zip(past, row, strict=True)])
-        return masked
-
-    def _largest_in_lanes(self, scores: list[Value]) -> Value:
-        """The largest score of each row among those of a lane. A NaN hides no number behind it."""
-        found = scores[0]
-        for more in scores[1:]:
-            found = self.larger(more, found)
-        return found
-
-    def _largest(self, found: Value) -> Value:
-        """The largest score of each row, in every lane."""
-        call = f"llvm.call spir_funccc @{LARGEST}(%s) {{convergent, no_unwind, will_return}} : (f32) -> f32"
-        return self.gathered([self.let(call, (row,), "f32") for row in self.rows_of(found)])
-
-    def _accumulate(self, o: list[list[Value]], weights: list[list[Value]], places: list[Value]) -> None:
-        """O += P V. What lanes and registers hold of P is what DPAS wants of A, so nothing moves."""
-        height = self.plan.loads["V"].rows
-        blocks = height // LANES
-        for j in range(0, len(places), blocks):
-            for first, count in self.pairs():
-                held = self.load("V", count, (places[j], 16 * first), (self.problem.type, count * height), "packed")
-                for half in range(count):
-                    for deep in range(blocks):
-                        values = self.part(held, half * height + 16 * deep, 16)
-                        x = first + half
-                        for i in range(self.row_blocks):
-                            o[i][x] = self.dpas(weights[i][j + deep], values, o[i][x], f"o{i}x{x}")
 
     # The end
 
