@@ -14,7 +14,7 @@ largest of the first 16 keys. All its steps over keys have this body; only steps
         l  = l + P 1                 dpas on a matrix of ones: the sum of the row, in all lanes
         O  = O + P V                 dpas
 
-Where m changes, the scores are computed a second time: scores that are kept for it take registers in every step, and heads of
+Where the scores of a subgroup prove too large for that, `large_scores` writes the rest. Where m changes, the scores are computed a second time: scores that are kept for it take registers in every step, and heads of
 128 have none left. Steps with a mask come first: the keys that steps of 64 leave over and, with a causal mask, those on the
 diagonal. They have 32 keys, which leaves registers for the mask. The loop over all the other keys has no mask:
 
@@ -26,17 +26,17 @@ Sizes are arguments of the kernel; head size, types, scale and mask are part of 
 >>> from layoutalg.gemm.attention import plan_attention
 >>> text = emit_lane(plan_attention(256, 256, 64))
 >>> text.count("xegpu.dpas"), text.count("scf.while"), text.count("scf.if")
-(164, 3, 2)
+(200, 4, 3)
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from layoutalg.conversion.lowering.region_writer import RegionWriter
 from layoutalg.conversion.lowering.writer import Value
-from layoutalg.gemm.attention.products import LARGEST, MINUS_INFINITY, ProductWriter
+from layoutalg.gemm.attention.large_scores import marked, write_large
+from layoutalg.gemm.attention.products import LARGEST, MINUS_INFINITY, ProductWriter, State
 from layoutalg.gemm.attention.writing import CACHED, LANES, ROWS, TWO
 from layoutalg.gemm.emission.addresses import signature
 
@@ -73,31 +73,6 @@ def emit_lane(plan: Attention, *, pointers: bool = True) -> str:
     )
 
 
-@dataclass(frozen=True)
-class _State:
-    """What a step hands to the next: O by blocks of rows and columns; of every row -m and the sum of its weights."""
-
-    o: tuple[tuple[Value, ...], ...]
-    less: tuple[Value, ...]
-    sums: tuple[Value, ...]
-
-    @property
-    def values(self) -> list[Value]:
-        return [*(block for row in self.o for block in row), *self.less, *self.sums]
-
-    def renewed(self) -> _State:
-        """New values of the same kinds in the same places: arguments or results of a loop."""
-
-        def new(value: Value, name: str) -> Value:
-            return Value(value.element, value.size, name)
-
-        return _State(
-            tuple(tuple(new(block, f"o{i}x{x}") for x, block in enumerate(row)) for i, row in enumerate(self.o)),
-            tuple(new(value, f"m{i}") for i, value in enumerate(self.less)),
-            tuple(new(value, f"l{i}") for i, value in enumerate(self.sums)),
-        )
-
-
 class _Kernel(ProductWriter):
     def write(self) -> None:
         self._places()
@@ -105,10 +80,10 @@ class _Kernel(ProductWriter):
         self._ahead()
         self.uneven()
         zeros = self.floats("0.0", "zeros")
-        start = _State(((zeros,) * self.depths,) * self.row_blocks, self._first_maxima(), (zeros,) * self.row_blocks)
+        start = State(((zeros,) * self.depths,) * self.row_blocks, *self._first_maxima())
         begun = self._loop("masked", self.full, self.end, self.plan.keys_per_masked_step, start, masked=True)
         ended = self._loop("seen", self.number(0), self.full, self.plan.keys_per_step, begun, masked=False)
-        self._store(ended)
+        self._store(write_large(self, ended, self.number(0), self.end))
         self.writer.do("gpu.return")
 
     # Where this subgroup's rows are, and which keys they see
@@ -182,7 +157,7 @@ class _Kernel(ProductWriter):
 
     # One step
 
-    def _loop(self, name: str, low: Value, high: Value, keys: int, state: _State, *, masked: bool) -> _State:
+    def _loop(self, name: str, low: Value, high: Value, keys: int, state: State, *, masked: bool) -> State:
         """Steps from one key to another; one that gives a row another m is done again with it."""
         most, no = self.number(TRIES), self.number(0)
         states = [state.renewed() for _ in range(3)]
@@ -207,14 +182,14 @@ class _Kernel(ProductWriter):
                     f"scf.yield {marks} : {kinds}", (key, self.binary("addi", again, self.number(1)), *changed.values)
                 )
                 self.writer.between("} else {")
-                done = self._added(weights, states[1], places)
+                done = self.added(weights, states[1], places)
                 behind = self.binary("addi", key, self.number(keys))
                 self.writer.do(f"scf.yield {marks} : {kinds}", (behind, no, *done.values))
             self.writer.do(f"scf.yield {marks} : {kinds}", after)
         return states[2]
 
     def _weighed(
-        self, key: Value, state: _State, keys: int, *, masked: bool
+        self, key: Value, state: State, keys: int, *, masked: bool
     ) -> tuple[Value, list[list[Value]], list[Value]]:
         """Whether a score of this step is too far above m; P; the places of the keys.
 
@@ -230,10 +205,10 @@ class _Kernel(ProductWriter):
         limit = self.constant(f"{self.plan.limit:.9e}", "f32", name="limit")
         largest = self.of_all(most, smallest=False)
         above = self.let("arith.cmpf ugt, %s, %s : f32", (largest, limit), "i1", name="above")
-        weights = [[self._weight(score, f"p{i}x{j}") for j, score in enumerate(of)] for i, of in enumerate(scores)]
+        weights = [[self.weight(score, f"p{i}x{j}") for j, score in enumerate(of)] for i, of in enumerate(scores)]
         return above, weights, places
 
-    def _most_anew(self, key: Value, state: _State, keys: int, *, masked: bool) -> list[Value]:
+    def _most_anew(self, key: Value, state: State, keys: int, *, masked: bool) -> list[Value]:
         """Each lane's largest scores less m, computed a second time.
 
         The places hide a 0 from the graphics compiler: it would take them for the same messages and keep what they loaded.
@@ -244,26 +219,12 @@ class _Kernel(ProductWriter):
         scores = self.scores(queries, places, state.less, key if masked else None)
         return [self.largest_in_lanes(of_rows) for of_rows in scores]
 
-    def _added(self, weights: list[list[Value]], state: _State, places: list[Value]) -> _State:
-        """The step's weights, in the sums and in O."""
-        sums = list(state.sums)
-        for j in range(len(places)):
-            for i in range(self.row_blocks):
-                sums[i] = self.dpas(weights[i][j], self.ones, sums[i], f"l{i}")
-        o = [list(of_rows) for of_rows in state.o]
-        self.accumulate(o, weights, places)
-        return _State(tuple(map(tuple, o)), state.less, tuple(sums))
-
-    def _weight(self, score: Value, name: str) -> Value:
-        """P of eight rows, rounded for DPAS."""
-        return self.rounded(self.exp2(self.binary("mulf", score, self.scale), name), self.problem.type)
-
     # The number m of each row
 
-    def _first_maxima(self) -> tuple[Value, ...]:
-        """-m to begin with: of the largest score among the first 16 keys, which every query sees that sees any.
+    def _first_maxima(self) -> tuple[tuple[Value, ...], tuple[Value, ...]]:
+        """-m to begin with, and l: of the largest score among the first 16 keys, which every query sees that sees any.
 
-        While a row has none above -inf, 16 keys more are asked. A row that sees no key has m = 0.
+        While a row has none above -inf, 16 keys more are asked. A row that sees no key has m = 0, and an l of 1 for its O of 0.
         """
         kind, count = f"vector<{ROWS}xf32>", self.row_blocks
         low, zeros = self.floats(MINUS_INFINITY, "hidden"), self.floats("0.0", "zeros")
@@ -290,13 +251,16 @@ class _Kernel(ProductWriter):
             self.writer.between(f"}} do {{\n^bb0({blocks}):", (after, *found), (after, *found))
             self.writer.do(f"scf.yield {marks} : {types}", (after, *found))
         begun: list[Value] = []
+        sums: list[Value] = []
         for i, largest in enumerate(results):
             seen = self.let(f"arith.cmpf ogt, %s, %s : {kind}", (largest, low), "i1", ROWS)
             less = self.let(f"arith.negf %s : {kind}", (largest,), "f32", ROWS)
             begun.append(self.kept(self.select(seen, less, zeros), f"m{i}"))
-        return tuple(begun)
+            total = self.select(seen, marked(self, less, zeros), self.floats("1.0", "ones"))
+            sums.append(self.kept(total, f"l{i}"))
+        return tuple(begun), tuple(sums)
 
-    def _rescaled(self, most: list[Value], state: _State, again: Value) -> _State:
+    def _rescaled(self, most: list[Value], state: State, again: Value) -> State:
         """A higher m for rows with a score above the limit. Then the step is done again.
 
         The score less m has the error of the larger of both, so m rises by a little less than it says: to be above all scores
@@ -317,13 +281,14 @@ class _Kernel(ProductWriter):
             less.append(self.select(above, new, state.less[i], f"m{i}"))
             change = self.binary("mulf", self.binary("subf", less[i], state.less[i]), self.scale)
             factor = self.exp2(change, f"f{i}")
-            sums.append(self.binary("mulf", state.sums[i], factor, f"l{i}"))
+            scaled = self.binary("mulf", state.sums[i], factor, f"l{i}")
+            sums.append(marked(self, less[i], scaled))
             o.append(tuple(self.binary("mulf", held, factor, f"o{i}x{x}") for x, held in enumerate(state.o[i])))
-        return _State(tuple(o), tuple(less), tuple(sums))
+        return State(tuple(o), tuple(less), tuple(sums))
 
     # The end
 
-    def _store(self, state: _State) -> None:
+    def _store(self, state: State) -> None:
         matrix = self.described["O", 1]
         row, out = self.row_index, self.problem.out
         one, zero = self.floats("1.0", "ones"), self.floats("0.0", "zeros")

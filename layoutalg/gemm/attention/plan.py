@@ -51,6 +51,7 @@ VERSIONS = (23, 24)
 LEVELS = ("lane",)
 
 _REGISTERS = 256
+_LARGEST_SCALED = 2**12
 PREFETCHES = ("none", "shared")
 
 
@@ -95,6 +96,15 @@ class Attention(Distributed, Launched):
         5.545177459716797
         """
         return as_f32(8 / self.problem.exponent_scale)
+
+    @property
+    def largest_m(self) -> float:
+        """How large the m of a row may be, as f32: 2^12 / (scale * log2(e)). Rows with a larger one take the slower way.
+
+        >>> la.plan_attention(64, 64, 64, scale=1.0).largest_m
+        2839.130859375
+        """
+        return as_f32(_LARGEST_SCALED / self.problem.exponent_scale)
 
     @property
     def dpas(self) -> Dpas:
@@ -422,7 +432,7 @@ class Attention(Distributed, Launched):
             PlanError: for other levels and versions.
 
         >>> la.plan_attention(64, 64, 64).emit().count("xegpu.dpas")
-        164
+        200
         """
         if type(level) is not str or level not in LEVELS:
             raise PlanError(f"level {shown(level)}: attention is planned for the level 'lane'")

@@ -19,21 +19,49 @@ vector<8xf32>
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from layoutalg.conversion.lowering.writer import Value
 from layoutalg.gemm.attention.writing import LANES, ROWS, KernelWriter
 
-__all__ = ["LARGEST", "MINUS_INFINITY", "ProductWriter"]
+__all__ = ["LARGEST", "MINUS_INFINITY", "ProductWriter", "State"]
 
 LARGEST = "_Z20sub_group_reduce_maxf"
 """OpenCL's sub_group_reduce_max of a float: the graphics compiler makes one tree of the calls for eight rows."""
 MINUS_INFINITY = "0xFF800000"
 
 
+@dataclass(frozen=True)
+class State:
+    """What a step hands to the next: O by blocks of rows and columns; of every row -m and the sum of its weights."""
+
+    o: tuple[tuple[Value, ...], ...]
+    less: tuple[Value, ...]
+    sums: tuple[Value, ...]
+
+    @property
+    def values(self) -> list[Value]:
+        """All of it, in one order."""
+        return [*(block for row in self.o for block in row), *self.less, *self.sums]
+
+    def renewed(self) -> State:
+        """New values of the same kinds in the same places: arguments or results of a loop."""
+
+        def new(value: Value, name: str) -> Value:
+            return Value(value.element, value.size, name)
+
+        return State(
+            tuple(tuple(new(block, f"o{i}x{x}") for x, block in enumerate(row)) for i, row in enumerate(self.o)),
+            tuple(new(value, f"m{i}") for i, value in enumerate(self.less)),
+            tuple(new(value, f"l{i}") for i, value in enumerate(self.sums)),
+        )
+
+
 class ProductWriter(KernelWriter):
     """Writes products and what scores are asked. Who derives from it says where a subgroup is: `lane`, and `seen`."""
 
     lane: Value
+    row_index: Value
     seen: Value
     """How many keys the subgroup's first query sees, where a mask is causal."""
     nought: Value
@@ -120,6 +148,20 @@ class ProductWriter(KernelWriter):
                         x = first + half
                         for i in range(self.row_blocks):
                             o[i][x] = self.dpas(weights[i][j + deep], values, o[i][x], f"o{i}x{x}")
+
+    def added(self, weights: list[list[Value]], state: State, places: list[Value]) -> State:
+        """The step's weights, in the sums and in O."""
+        sums = list(state.sums)
+        for j in range(len(places)):
+            for i in range(self.row_blocks):
+                sums[i] = self.dpas(weights[i][j], self.ones, sums[i], f"l{i}")
+        o = [list(of_rows) for of_rows in state.o]
+        self.accumulate(o, weights, places)
+        return State(tuple(map(tuple, o)), state.less, tuple(sums))
+
+    def weight(self, score: Value, name: str) -> Value:
+        """P of eight rows, rounded for DPAS."""
+        return self.rounded(self.exp2(self.binary("mulf", score, self.scale), name), self.problem.type)
 
     # Numbers that are equal in all lanes
 

@@ -78,8 +78,11 @@ class KernelWriter:
 
     def larger(self, left: Value, right: Value, name: str = "") -> Value:
         """Compared and selected: of both forms of a maximum the one that becomes one instruction (`sel`)."""
-        is_larger = self.let(f"arith.cmpf ogt, %s, %s : {left.kind}", (left, right), "i1", left.size)
-        return self.select(is_larger, left, right, name)
+        return self.select(self.compared("ogt", left, right), left, right, name)
+
+    def compared(self, order: str, left: Value, right: Value, name: str = "") -> Value:
+        """Whether numbers are above others, or in another order: `ogt`, `olt`, `oge`, `oeq`; `ugt` holds for a NaN as well."""
+        return self.let(f"arith.cmpf {order}, %s, %s : {left.kind}", (left, right), "i1", left.size, name)
 
     def select(self, condition: Value, left: Value, right: Value, name: str = "") -> Value:
         """The left value where the condition holds, else the right one."""
