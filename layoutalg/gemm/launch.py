@@ -306,7 +306,7 @@ def launch_of_attention(plan: Attention) -> Launch:
         matrix.name.lower(): _in_memory(
             matrix,
             matrix.rows * matrix.pitch,
-            problem.batch * (problem.kv_heads if matrix.name in "KV" else problem.heads),
+            problem.count_of(matrix.name),
             "out" if matrix.name == "O" else "in",
         )
         for matrix in problem.matrices

@@ -25,6 +25,8 @@ def random_arrays(plan: Attention, seed: int = 0, spread: float = 1.0) -> tuple[
 def defined(problem: AttentionProblem, q: Array, k: Array, v: Array) -> NDArray[np.float64]:
     """Softmax attention in f64, straight from its definition; 0 for a query that sees no key."""
     q, k, v = (array.astype(np.float64) for array in (q, k, v))
+    if problem.order == "bshd" and q.ndim > 2:
+        q, k, v = (np.swapaxes(array, -3, -2) for array in (q, k, v))
     if problem.heads > 1:
         group = problem.heads // problem.kv_heads
         k, v = (np.repeat(array, group, axis=-3) for array in (k, v))
@@ -35,7 +37,8 @@ def defined(problem: AttentionProblem, q: Array, k: Array, v: Array) -> NDArray[
     seen = np.isfinite(scores).any(-1, keepdims=True)
     largest = np.where(seen, scores.max(-1, keepdims=True), 0)
     weights = np.exp(scores - largest)
-    return weights / np.where(seen, weights.sum(-1, keepdims=True), 1) @ v
+    found = weights / np.where(seen, weights.sum(-1, keepdims=True), 1) @ v
+    return np.swapaxes(found, -3, -2) if problem.order == "bshd" and q.ndim > 2 else found
 
 
 def same_bits(found: Array, expected: Array) -> bool:

@@ -18,9 +18,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from layoutalg.core.elements import numpy_type
 from layoutalg.gemm.attention import Attention, plan_attention
-from layoutalg.gemm.attention.arrays import heads_of, laid_out
+from layoutalg.gemm.attention.arrays import heads_of, in_memory, laid_out, out_of_memory
 from layoutalg.gemm.attention.numerics import exp2_of_simulator, model
 from tests.gemm.attention_runs import Array, random_arrays, same_bits
 from tests.oracle.kernel_cpu import CpuLaunch, run_kernels_on_cpu
@@ -49,10 +48,11 @@ builtin.module attributes {gpu.container_module} {
 
 def launch_of(plan: Attention, arrays: tuple[Array, Array, Array]) -> CpuLaunch:
     laid = laid_out(plan, *arrays)
-    o = np.full(laid.q.shape, np.nan, numpy_type(plan.problem.out))
+    held = zip("QKVO", (laid.q, laid.k, laid.v, None), strict=True)
+    q, k, v, o = (in_memory(plan, name, array) for name, array in held)
     kinds = [np.int32 if kind == "i32" else np.int64 for _, kind in plan.parameters[4:]]
     sizes = [kind(size) for kind, size in zip(kinds, plan.arguments, strict=True)]
-    return CpuLaunch(plan.emit(), (laid.q, laid.k, laid.v, o, *sizes), plan.grid, plan.workgroup, plan.llvm)
+    return CpuLaunch(plan.emit(), (q, k, v, o, *sizes), plan.grid, plan.workgroup, plan.llvm)
 
 
 def exponents_of(plan: Attention, arrays: tuple[Array, Array, Array]) -> Array:
@@ -118,11 +118,10 @@ def check_on_cpu(pairs: Sequence[tuple[Attention, tuple[Array, Array, Array]]], 
     for (plan, given), asked, after, (_, powers) in zip(pairs, exponents, done, done[len(pairs) :], strict=False):
         q, k, v, o = after
         laid = laid_out(plan, *given)
-        assert same_bits(q, laid.q)
-        assert same_bits(k, laid.k)
-        assert same_bits(v, laid.v)
+        for name, held, before in zip("QKV", (q, k, v), (laid.q, laid.k, laid.v), strict=True):
+            assert same_bits(held, in_memory(plan, name, before))
         assert np.allclose(powers, exp2_of_simulator(asked), rtol=2**-12, atol=1e-37, equal_nan=True)
-        assert same_bits(heads_of(plan, o), expected_with(powers, plan, given)), plan.problem
+        assert same_bits(heads_of(plan, out_of_memory(plan, o)), expected_with(powers, plan, given)), plan.problem
 
 
 QUICK: list[dict[str, Any]] = [
@@ -152,6 +151,22 @@ def test_the_spirv_gives_the_models_bits(case: dict[str, Any], tmp_path: Path) -
 def test_first_keys_without_a_score(tmp_path: Path) -> None:
     plan = plan_attention(**QUICK[0])
     check_on_cpu([(plan, scores_of_minus_infinity(plan))], tmp_path)
+
+
+SIDE_BY_SIDE: dict[str, Any] = {
+    "queries": 20,
+    "keys": 60,
+    "d": 64,
+    "heads": 2,
+    "kv_heads": 1,
+    "batch": 2,
+    "order": "bshd",
+}
+
+
+def test_heads_side_by_side_with_gaps_between_rows(tmp_path: Path) -> None:
+    plan = plan_attention(**SIDE_BY_SIDE, causal=True, ldq=192, ldk=64, ldv=96, ldo=144)
+    check_on_cpu([(plan, random_arrays(plan, 0, 2.0))], tmp_path)
 
 
 FULL: list[dict[str, Any]] = [

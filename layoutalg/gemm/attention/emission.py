@@ -14,9 +14,11 @@ largest of the first 16 keys. All its steps over keys have this body; only steps
         l  = l + P 1                 dpas on a matrix of ones: the sum of the row, in all lanes
         O  = O + P V                 dpas
 
-Where the scores of a subgroup prove too large for that, `large_scores` writes the rest. Where m changes, the scores are computed a second time: scores that are kept for it take registers in every step, and heads of
-128 have none left. Steps with a mask come first: the keys that steps of 64 leave over and, with a causal mask, those on the
-diagonal. They have 32 keys, which leaves registers for the mask. The loop over all the other keys has no mask:
+Where the scores of a subgroup prove too large for that, `large_scores` writes the rest. Where m changes, the scores are
+computed a second time: scores that are kept for it take registers in every step, and heads of 128 have none left.
+
+Steps with a mask come first: the keys that steps of 64 leave over and, with a causal mask, those on the diagonal. They have 32
+keys, which leaves registers for the mask. The loop over all the other keys has no mask:
 
     %masked = scf.while (%masked_at = %full) to %end, 32 keys further in each step
     %seen = scf.while (%seen_at = 0) to %full, 64 keys further in each step
@@ -139,15 +141,17 @@ class _Kernel(ProductWriter):
             if first < share.blocks < behind:
                 of_k = self.less(number, self.number(share.blocks))
                 pointer = self.select(of_k, self.pointers["K"], self.pointers["V"])
+                pitch, other = self.pitches["K"], self.pitches["V"]
+                pitch = None if pitch is None or other is None else self.select(of_k, pitch, other)
             else:
-                pointer = self.pointers["K" if behind <= share.blocks else "V"]
+                name = "K" if behind <= share.blocks else "V"
+                pointer, pitch = self.pointers[name], self.pitches[name]
             block = self.binary("remui", number, self.number(share.blocks)) if behind > share.blocks else number
             row = self.binary("muli", self.binary("divui", block, self.number(share.columns)), self.number(32))
             column = self.binary("muli", self.binary("remui", block, self.number(share.columns)), self.number(32))
             if behind > 2 * share.blocks:  # who has no block asks behind the matrix, which asks for nothing
                 row = self.select(self.less(number, self.number(2 * share.blocks)), row, self.number(_BEHIND))
-            form = f"xegpu.create_nd_tdesc %s, shape : [%s, {d}], strides : [{d}, 1] : i64 -> {kind}"
-            described = self.let(form, (pointer, height), kind, name="matrix_ahead")
+            described = self.matrix(pointer, height, d, pitch, kind, "matrix_ahead")
             row, column = self.cast(row, "index", "row_ahead"), self.cast(column, "index", "column_ahead")
             self._prefetch(described, row, column)
             self.ahead.append((described, self.at(row, self.plan.keys_per_step), column))

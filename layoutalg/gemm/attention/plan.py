@@ -400,14 +400,21 @@ class Attention(Distributed, Launched):
     def parameters(self) -> tuple[tuple[str, str], ...]:
         """Names and types of the kernel's arguments: addresses, sizes and, for several heads, the elements between them.
 
+        Arrays with gaps or with heads side by side have four pitches and four strides.
+
         >>> [name for name, _ in la.plan_attention(64, 64, 64, heads=2).parameters]
         ['q', 'k', 'v', 'o', 'queries', 'keys', 'stride_q', 'stride_kv', 'stride_o']
+        >>> [name for name, _ in la.plan_attention(64, 64, 64, ldk=128).parameters]
+        ['q', 'k', 'v', 'o', 'queries', 'keys', 'ldq', 'ldk', 'ldv', 'ldo']
         """
-        strides = ("stride_q", "stride_kv", "stride_o") if self.grid[2] > 1 else ()
+        usual = self.problem.without_gaps
+        strides = ("stride_q", "stride_kv", "stride_o") if usual else tuple(f"stride_{name}" for name in "qkvo")
+        strides = strides if self.grid[2] > 1 else ()
         return (
             *((name, "i64") for name in "qkvo"),
             ("queries", "i32"),
             ("keys", "i32"),
+            *((f"ld{name}", "i32") for name in ("" if usual else "qkvo")),
             *((name, "i64") for name in strides),
         )
 
@@ -419,8 +426,10 @@ class Attention(Distributed, Launched):
         (40, 100, 2560, 6400, 2560)
         """
         problem = self.problem
-        own, other = problem.queries * problem.d, problem.keys * problem.d
-        return problem.queries, problem.keys, *((own, other, own) if self.grid[2] > 1 else ())
+        q, k, v, o = problem.strides
+        strides = (q, k, o) if problem.without_gaps else (q, k, v, o)
+        pitches = () if problem.without_gaps else problem.pitches
+        return problem.queries, problem.keys, *pitches, *(strides if self.grid[2] > 1 else ())
 
     def emit(self, level: str = "lane", *, llvm: int | None = None, pointers: bool = True) -> str:
         """The kernel as MLIR text, for the plan's version of LLVM or another one.
@@ -463,6 +472,8 @@ class Attention(Distributed, Launched):
         progress: Callable[[float], None] | None = None,
     ) -> NDArray[Any]:
         """Run the emitted kernel on arrays [queries, d] and [keys, d], with [batch, heads] or [heads] in front of several.
+
+        In the order "bshd" arrays are [queries, heads, d] and [keys, heads, d], with [batch] in front of several.
 
         `text` is the kernel to run, by default what `emit()` gives. `progress` is told the part that is done.
 

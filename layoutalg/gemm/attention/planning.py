@@ -39,6 +39,11 @@ def plan_attention(
     batch: int = 1,
     causal: bool = False,
     scale: float | None = None,
+    order: str = "bhsd",
+    ldq: int | None = None,
+    ldk: int | None = None,
+    ldv: int | None = None,
+    ldo: int | None = None,
     subgroups: int | None = None,
     prefetch: str | None = None,
     llvm: int = DEFAULT_LLVM,
@@ -47,7 +52,10 @@ def plan_attention(
 
     `d` is the size of a head, `type` the type of Q, K and V, `out` that of O. `kv_heads` heads of K and V serve several of Q
     each. With `causal`, query i sees the keys 0 to i + keys - queries; a query that sees none gives 0. The scale is 1/sqrt(d)
-    unless given. `subgroups` are those of a workgroup, which read the same keys: 8, or fewer for fewer queries. With `prefetch`
+    unless given. `order` says how the arrays lie in memory: "bhsd" (batch, heads, rows, d) or "bshd" (batch, rows, heads, d);
+    `ldq`, `ldk`, `ldv` and `ldo` are the elements from row to row, as many as a row has unless given.
+
+    `subgroups` are those of a workgroup, which read the same keys: 8, or fewer for fewer queries. With `prefetch`
     "shared" each asks for a part of the next step's keys, for all of them: the default, unless one would ask more than twice.
 
     Raises:
@@ -61,7 +69,22 @@ def plan_attention(
 needs rows of a multiple of 16 bytes; zeros up to 56 fit
     """
     problem = AttentionProblem.of(
-        queries, keys, d, type, out, target, heads=heads, kv_heads=kv_heads, batch=batch, causal=causal, scale=scale
+        queries,
+        keys,
+        d,
+        type,
+        out,
+        target,
+        heads=heads,
+        kv_heads=kv_heads,
+        batch=batch,
+        causal=causal,
+        scale=scale,
+        order=order,
+        ldq=ldq,
+        ldk=ldk,
+        ldv=ldv,
+        ldo=ldo,
     )
     rows = rows_of_subgroup(problem.d)
     needed = -(-problem.queries // rows)

@@ -111,6 +111,7 @@ class KernelWriter:
         head = self.let("gpu.block_id z", (), "index") if self.plan.grid[2] > 1 else None
         self.described: dict[tuple[str, int], Value] = {}
         d, store, element = self.problem.d, self.plan.store, self.problem.type
+        self.pitches = {name: self._pitch(name, 1) for name in "QKVO"}
         shapes = [("O", 1, f"{store.rows}x{store.width}x{self.problem.out}", d)]
         for name, load in self.plan.loads.items():
             if load.transpose:
@@ -121,22 +122,48 @@ class KernelWriter:
         self.pointers = {name: self._of_head(name, head) for name in "QKVO"}
         for name, count, shape, width in shapes:
             kind = f"!xegpu.tensor_desc<{shape}>"
+            pitch = self.pitches[name] if width == d else self._pitch(name, 2)
+            matrix, height = self.pointers[name], keys if name in "KV" else queries
+            self.described[name, count] = self.matrix(matrix, height, width, pitch, kind, f"matrix_{name.lower()}")
+
+    def matrix(self, pointer: Value, height: Value, width: int, pitch: Value | None, kind: str, name: str) -> Value:
+        """A descriptor; where no pitch is given, rows follow one another."""
+        if pitch is None:
             form = f"xegpu.create_nd_tdesc %s, shape : [%s, {width}], strides : [{width}, 1] : i64 -> {kind}"
-            operands = (self.pointers[name], keys if name in "KV" else queries)
-            self.described[name, count] = self.let(form, operands, kind, name=f"matrix_{name.lower()}")
+            return self.let(form, (pointer, height), kind, name=name)
+        form = f"xegpu.create_nd_tdesc %s, shape : [%s, {width}], strides : [%s, 1] : i64 -> {kind}"
+        return self.let(form, (pointer, height, pitch), kind, name=name)
+
+    def _pitch(self, name: str, each: int) -> Value | None:
+        """From row to row of a matrix with gaps, in units of `each` elements."""
+        if self.problem.without_gaps:
+            return None
+        pitch = self.arguments[f"ld{name.lower()}"]
+        if each > 1:
+            pitch = self.binary("divui", pitch, self.number(each))
+        return self.cast(pitch, "index", f"pitch_{name.lower()}")
 
     def _of_head(self, name: str, head: Value | None) -> Value:
         """Where the matrix of this head begins."""
         pointer = self.arguments[name.lower()]
         if head is None:
             return pointer
-        group = self.problem.heads // self.problem.kv_heads
+        problem, group = self.problem, self.problem.heads // self.problem.kv_heads
+        matrix = head
+        if problem.order == "bshd":
+            heads = self.number(problem.heads, "index")
+            matrix, head = self.binary("divui", head, heads), self.binary("remui", head, heads)
         if name in "KV" and group > 1:
             head = self.binary("divui", head, self.number(group, "index"))
-        element = self.problem.out if name == "O" else self.problem.type
-        stride = self.arguments["stride_kv" if name in "KV" else f"stride_{name.lower()}"]
+        if problem.order == "bhsd":
+            matrix = head
+        element = problem.out if name == "O" else problem.type
+        stride = self.arguments["stride_kv" if problem.without_gaps and name in "KV" else f"stride_{name.lower()}"]
         size = self.number(4 if element == "f32" else 2, "i64")
-        elements = self.binary("muli", self.cast(head, "i64"), stride)
+        elements = self.binary("muli", self.cast(matrix, "i64"), stride)
+        if problem.order == "bshd":
+            column = self.binary("muli", self.cast(head, "i64"), self.number(problem.d, "i64"))
+            elements = self.binary("addi", elements, column, f"{name.lower()}_of_head")
         return self.binary("addi", pointer, self.binary("muli", elements, size))
 
     def load(self, name: str, count: int, place: tuple[Value, int], result: tuple[str, int], word: str = "") -> Value:
