@@ -36,6 +36,7 @@ _PREFETCHES = OneOf.at("layoutalg.gemm.attention.plan:PREFETCHES")
 @click.option("--kv-heads", type=int, help="Heads of K and V, each for several of Q (as many as Q has unless given).")
 @click.option("--batch", type=int, default=1, show_default=True, help="Batches of heads.")
 @click.option("--causal", is_flag=True, help="Query i sees the keys 0 to i + KEYS - QUERIES alone.")
+@click.option("--window", type=int, help="How many keys a query sees at most, the last ones of those that it may see.")
 @click.option("--scale", type=float, help="What scores are multiplied by (1/sqrt(d) unless given).")
 @click.option(
     "--order",

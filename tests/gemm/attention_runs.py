@@ -34,6 +34,8 @@ def defined(problem: AttentionProblem, q: Array, k: Array, v: Array) -> NDArray[
     if problem.causal:
         query, key = np.arange(problem.queries)[:, None], np.arange(problem.keys)
         scores = np.where(key - query <= problem.keys - problem.queries, scores, -np.inf)
+        if problem.window is not None:
+            scores = np.where(key - query > problem.keys - problem.queries - problem.window, scores, -np.inf)
     seen = np.isfinite(scores).any(-1, keepdims=True)
     largest = np.where(seen, scores.max(-1, keepdims=True), 0)
     weights = np.exp(scores - largest)

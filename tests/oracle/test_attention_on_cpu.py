@@ -164,9 +164,10 @@ SIDE_BY_SIDE: dict[str, Any] = {
 }
 
 
-def test_heads_side_by_side_with_gaps_between_rows(tmp_path: Path) -> None:
+def test_heads_side_by_side_with_gaps_between_rows_and_with_a_window(tmp_path: Path) -> None:
     plan = plan_attention(**SIDE_BY_SIDE, causal=True, ldq=192, ldk=64, ldv=96, ldo=144)
-    check_on_cpu([(plan, random_arrays(plan, 0, 2.0))], tmp_path)
+    window = plan_attention(**SIDE_BY_SIDE, causal=True, window=33)
+    check_on_cpu([(one, random_arrays(one, 0, 2.0)) for one in (plan, window)], tmp_path)
 
 
 FULL: list[dict[str, Any]] = [

@@ -49,7 +49,7 @@ PLANS: dict[str, Any] = {
     "bytes of weights": plan_weights(8, 32, 64, b="u8", c="f16", group=32, tile=(8, 16), subgroups=(1, 1)),
     "attention": plan_attention(40, 100, 32, heads=4, kv_heads=2, batch=2, causal=True),
     "heads side by side": plan_attention(
-        24, 40, 32, heads=4, kv_heads=2, batch=2, causal=True, order="bshd", ldq=160, ldo=144
+        24, 40, 32, heads=4, kv_heads=2, batch=2, causal=True, order="bshd", ldq=160, ldo=144, window=9
     ),
 }
 LOADER = (f"-L{LIBRARIES}", f"-Wl,-rpath-link,{LIBRARIES}", "-l:libOpenCL.so.1")

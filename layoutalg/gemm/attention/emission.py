@@ -83,9 +83,9 @@ class _Kernel(ProductWriter):
         self.uneven()
         zeros = self.floats("0.0", "zeros")
         start = State(((zeros,) * self.depths,) * self.row_blocks, *self._first_maxima())
-        begun = self._loop("masked", self.full, self.end, self.plan.keys_per_masked_step, start, masked=True)
-        ended = self._loop("seen", self.number(0), self.full, self.plan.keys_per_step, begun, masked=False)
-        self._store(write_large(self, ended, self.number(0), self.end))
+        begun = self._loop("masked", self.masked_from, self.end, self.plan.keys_per_masked_step, start, masked=True)
+        ended = self._loop("seen", self.inner, self.full, self.plan.keys_per_step, begun, masked=False)
+        self._store(write_large(self, ended, self.begin, self.end))
         self.writer.do("gpu.return")
 
     # Where this subgroup's rows are, and which keys they see
@@ -106,6 +106,23 @@ class _Kernel(ProductWriter):
             by_last = self.binary("addi", self.seen, self.number(plan.rows - 1), "seen_by_last")
             self.end = self.binary("minsi", by_last, keys, "end")
         self.full = self._whole_steps(self.seen, "full")
+        self.lowest = self.begin = self.inner = self.number(0)
+        self.masked_from = self.full
+        if self.problem.window is not None:
+            self._window()
+
+    def _window(self) -> None:
+        """Where the windows of the first and the last row begin, in steps. Keys with a mask are those before `inner` too."""
+        zero, keys, each = self.number(0), self.plan.keys_per_step, self.plan.keys_per_masked_step
+        first = self.binary("subi", self.seen, self.arguments["window"], "window_of_first")
+        last = self.binary("addi", first, self.number(self.plan.rows - 1), "window_of_last")
+        self.lowest = self.binary("maxsi", first, zero, "lowest")
+        self.begin = self.binary("andi", self.lowest, self.number(-each), "begin")
+        self.full = self.binary("maxsi", self.full, self.begin, "full_in_window")
+        whole = self.binary("addi", self.binary("maxsi", last, zero), self.number(keys - 1))
+        whole = self.binary("andi", whole, self.number(-keys))
+        self.inner = self.binary("minsi", whole, self.full, "inner")
+        self.masked_from = self.select(self.less(self.begin, self.inner), self.begin, self.full, "masked_from")
 
     def _seen_by(self, query: Value, name: str) -> Value:
         """How many keys a query sees by the causal mask, if there are as many."""
@@ -153,7 +170,10 @@ class _Kernel(ProductWriter):
                 row = self.select(self.less(number, self.number(2 * share.blocks)), row, self.number(_BEHIND))
             described = self.matrix(pointer, height, d, pitch, kind, "matrix_ahead")
             row, column = self.cast(row, "index", "row_ahead"), self.cast(column, "index", "column_ahead")
-            self._prefetch(described, row, column)
+            first_step = row
+            if self.problem.window is not None:
+                first_step = self.binary("addi", row, self.cast(self.inner, "index"))
+            self._prefetch(described, first_step, column)
             self.ahead.append((described, self.at(row, self.plan.keys_per_step), column))
 
     def _prefetch(self, matrix: Value, row: Value, column: Value) -> None:
@@ -188,6 +208,9 @@ class _Kernel(ProductWriter):
                 self.writer.between("} else {")
                 done = self.added(weights, states[1], places)
                 behind = self.binary("addi", key, self.number(keys))
+                if masked and self.problem.window is not None:  # from the window's beginning to the diagonal
+                    ended = self.let("arith.cmpi eq, %s, %s : i32", (behind, self.inner), "i1")
+                    behind = self.select(ended, self.full, behind, "behind")
                 self.writer.do(f"scf.yield {marks} : {kinds}", (behind, no, *done.values))
             self.writer.do(f"scf.yield {marks} : {kinds}", after)
         return states[2]
@@ -238,7 +261,7 @@ class _Kernel(ProductWriter):
             value.name = None
         types = ", ".join(["i32", *[kind] * count])
         marks = ", ".join(["%s"] * (count + 1))
-        inits = [value for pair in zip((key, *known), (self.number(0), *[low] * count), strict=True) for value in pair]
+        inits = [value for pair in zip((key, *known), (self.lowest, *[low] * count), strict=True) for value in pair]
         carried = ", ".join(["%s = %s"] * (count + 1))
         form = f"scf.while ({carried}) : ({types}) -> ({types}) {{"
         with self.writer.region(form, inits, [Value("i32"), *results], (key, *known)):
@@ -258,6 +281,10 @@ class _Kernel(ProductWriter):
         sums: list[Value] = []
         for i, largest in enumerate(results):
             seen = self.let(f"arith.cmpf ogt, %s, %s : {kind}", (largest, low), "i1", ROWS)
+            if self.problem.window is not None:  # a row behind the last query may see no key that a step takes
+                own = self.spread(self.binary("subi", self.arguments["queries"], self.row))
+                rows = self.constant(f"dense<{[ROWS * i + r for r in range(ROWS)]}>", "i32", ROWS, f"rows{i}")
+                seen = self.binary("andi", seen, self.less(rows, own))
             less = self.let(f"arith.negf %s : {kind}", (largest,), "f32", ROWS)
             begun.append(self.kept(self.select(seen, less, zeros), f"m{i}"))
             total = self.select(seen, marked(self, less, zeros), self.floats("1.0", "ones"))

@@ -414,6 +414,7 @@ class Attention(Distributed, Launched):
             *((name, "i64") for name in "qkvo"),
             ("queries", "i32"),
             ("keys", "i32"),
+            *((("window", "i32"),) if self.problem.window is not None else ()),
             *((f"ld{name}", "i32") for name in ("" if usual else "qkvo")),
             *((name, "i64") for name in strides),
         )
@@ -429,7 +430,8 @@ class Attention(Distributed, Launched):
         q, k, v, o = problem.strides
         strides = (q, k, o) if problem.without_gaps else (q, k, v, o)
         pitches = () if problem.without_gaps else problem.pitches
-        return problem.queries, problem.keys, *pitches, *(strides if self.grid[2] > 1 else ())
+        window = () if problem.window is None else (problem.window,)
+        return problem.queries, problem.keys, *window, *pitches, *(strides if self.grid[2] > 1 else ())
 
     def emit(self, level: str = "lane", *, llvm: int | None = None, pointers: bool = True) -> str:
         """The kernel as MLIR text, for the plan's version of LLVM or another one.

@@ -44,6 +44,7 @@ def plan_attention(
     ldk: int | None = None,
     ldv: int | None = None,
     ldo: int | None = None,
+    window: int | None = None,
     subgroups: int | None = None,
     prefetch: str | None = None,
     llvm: int = DEFAULT_LLVM,
@@ -51,9 +52,10 @@ def plan_attention(
     """Plan O = softmax(scale * Q K^T) V for every head: the kernel of flash attention, in which S is never in memory.
 
     `d` is the size of a head, `type` the type of Q, K and V, `out` that of O. `kv_heads` heads of K and V serve several of Q
-    each. With `causal`, query i sees the keys 0 to i + keys - queries; a query that sees none gives 0. The scale is 1/sqrt(d)
-    unless given. `order` says how the arrays lie in memory: "bhsd" (batch, heads, rows, d) or "bshd" (batch, rows, heads, d);
-    `ldq`, `ldk`, `ldv` and `ldo` are the elements from row to row, as many as a row has unless given.
+    each. With `causal`, query i sees the keys 0 to i + keys - queries, and with a `window` the last ones of those alone; a
+    query that sees none gives 0. The scale is 1/sqrt(d) unless given. `order` says how the arrays lie in memory: "bhsd"
+    (batch, heads, rows, d) or "bshd" (batch, rows, heads, d); `ldq`, `ldk`, `ldv` and `ldo` are the elements from row to row,
+    as many as a row has unless given.
 
     `subgroups` are those of a workgroup, which read the same keys: 8, or fewer for fewer queries. With `prefetch`
     "shared" each asks for a part of the next step's keys, for all of them: the default, unless one would ask more than twice.
@@ -85,6 +87,7 @@ needs rows of a multiple of 16 bytes; zeros up to 56 fit
         ldk=ldk,
         ldv=ldv,
         ldo=ldo,
+        window=window,
     )
     rows = rows_of_subgroup(problem.d)
     needed = -(-problem.queries // rows)

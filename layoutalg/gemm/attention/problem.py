@@ -4,6 +4,8 @@ For each head of each batch Q is queries x d, K and V are keys x d, and O is que
 (order "bhsd"), or side by side in rows (order "bshd"), and rows may be further apart than they are long (ldq, ldk, ldv, ldo).
 `kv_heads` heads of K and V serve the `heads` of Q in turn (grouped queries). A causal mask lets query i
 see the keys 0 to i + keys - queries: the last query sees all of them, so that a few new queries can be asked of a long past.
+With a window of w, it sees the last w of those: key j where i' - w < j <= i', and i' is i + keys - queries. That is the
+`sliding_window` of Hugging Face's transformers; FlashAttention's `window_size=(w - 1, 0)` aligns and counts alike.
 
 >>> problem = AttentionProblem.of(100, 1000, 64, causal=True)
 >>> problem.scale, problem.last_key(0), problem.last_key(99)
@@ -62,6 +64,7 @@ class AttentionProblem:
     order: str = "bhsd"
     pitches: tuple[int, int, int, int] = (0, 0, 0, 0)
     """Elements from row to row of Q, K, V and O."""
+    window: int | None = None
 
     @classmethod
     def of(
@@ -83,6 +86,7 @@ class AttentionProblem:
         ldk: int | None = None,
         ldv: int | None = None,
         ldo: int | None = None,
+        window: int | None = None,
     ) -> AttentionProblem:
         """An attention, checked. The scale is 1/sqrt(d) unless given.
 
@@ -133,7 +137,10 @@ class AttentionProblem:
             1 / sqrt(d) if scale is None else _scale(scale),
             order,
             (pitch_q, pitch_k, pitch_v, pitch_o),
+            None if window is None else whole_number("window", window),
         )
+        if made.window is not None and not made.causal:
+            raise PlanError(f"window = {made.window}: a window is planned with a causal mask; causal = True would fit")
         for matrix in made.matrices:
             check_pitch(matrix)
             check_matrix(replace(matrix, columns=d))
@@ -217,6 +224,18 @@ class AttentionProblem:
         query = whole(query, "query =", 0, 2**33, PlanError)
         return min(self.keys - 1, query + self.shift) if self.causal else self.keys - 1
 
+    def first_key(self, query: int) -> int:
+        """The first key that a query sees by its window, 0 without one.
+
+        Raises `PlanError` for what is not the number of a query.
+
+        >>> problem = AttentionProblem.of(4, 6, 64, causal=True, window=3)
+        >>> [(problem.first_key(query), problem.last_key(query)) for query in range(4)]
+        [(0, 2), (1, 3), (2, 4), (3, 5)]
+        """
+        query = whole(query, "query =", 0, 2**33, PlanError)
+        return 0 if self.window is None else max(0, query + self.shift + 1 - self.window)
+
     @property
     def exponent_scale(self) -> float:
         """What a score is multiplied by before 2 is raised to it: scale * log2(e), rounded to f32.
@@ -230,6 +249,7 @@ class AttentionProblem:
         many = "" if self.heads * self.batch == 1 else f"{self.batch} x {self.heads} heads of "
         shared = "" if self.heads == self.kv_heads else f" ({self.kv_heads} of K and V)"
         mask = ", causal" if self.causal else ""
+        mask += "" if self.window is None else f", window {self.window}"
         side = "" if self.order == "bhsd" else ", heads side by side"
         return (
             f"{many}O[{self.queries}, {self.d}] {self.out} = softmax({self.scale:.6g} Q[{self.queries}, {self.d}] "

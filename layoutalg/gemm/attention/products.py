@@ -108,7 +108,7 @@ class ProductWriter(KernelWriter):
         return scores if low is None else self.masked(scores, low)
 
     def masked(self, scores: list[list[Value]], key: Value) -> list[list[Value]]:
-        """-inf for keys that do not exist or, with a causal mask, that the query may not see."""
+        """-inf for keys that do not exist or, with a causal mask and a window, that the query may not see."""
         low = self.floats(MINUS_INFINITY, "hidden")
         own = self.binary("addi", key, self.lane, "own_key")
         starts = [LANES * j for j in range(len(scores[0]))]
@@ -116,11 +116,19 @@ class ProductWriter(KernelWriter):
         if not self.problem.causal:
             there = [self.less(column, self.arguments["keys"]) for column in columns]
             return [[self.select(here, s, low) for here, s in zip(there, row, strict=True)] for row in scores]
-        past = [self.spread(self.binary("subi", column, self.seen)) for column in columns]
+        last = [self.binary("subi", column, self.seen) for column in columns]
+        past = [self.spread(one) for one in last]
         masked: list[list[Value]] = []
         for i, row in enumerate(scores):
             more = self.constant(f"dense<{[ROWS * i + r for r in range(ROWS)]}>", "i32", ROWS, f"rows{i}")
             masked.append([self.select(self.less(p, more), s, low) for p, s in zip(past, row, strict=True)])
+        if self.problem.window is None:
+            return masked
+        window = self.arguments["window"]
+        reached = [self.spread(self.binary("addi", one, window, "reached")) for one in last]
+        for i, row in enumerate(masked):
+            less = self.constant(f"dense<{[ROWS * i + r for r in range(ROWS)]}>", "i32", ROWS, f"rows{i}")
+            masked[i] = [self.select(self.less(r, less), low, s) for r, s in zip(reached, row, strict=True)]
         return masked
 
     def largest_in_lanes(self, scores: list[Value]) -> Value:

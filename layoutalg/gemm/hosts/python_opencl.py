@@ -110,6 +110,9 @@ def _attention(problem: AttentionProblem) -> str:
         if problem.causal
         else ""
     )
+    if problem.window is not None:
+        low = problem.shift - problem.window
+        mask += f"    scores[np.arange({problem.keys})[None, :] <= rows[:, None] + {low}] = -np.inf\n"
     name, d = "expected", problem.d
     matrices = f'values["q"][z], values["k"][z // {group}], values["v"][z // {group}]'
     whole = ""
