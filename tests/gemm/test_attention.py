@@ -206,7 +206,6 @@ def brute_force(problem: AttentionProblem, rows: int, row: int) -> tuple[list[in
     return [key for key, who in enumerate(sees) if all(who)], {key for key, who in enumerate(sees) if any(who)}
 
 
-@pytest.mark.parametrize("causal", [False, True])
 @pytest.mark.parametrize("d", [64, 256])
 @pytest.mark.parametrize("window", [1, 7, 64, 100, 333])
 @pytest.mark.parametrize(("queries", "keys"), [(1, 1), (70, 200), (200, 70), (256, 256)])
