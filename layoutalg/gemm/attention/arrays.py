@@ -11,6 +11,7 @@ several heads are [queries, heads, d], several batches [batch, queries, heads, d
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -25,7 +26,17 @@ if TYPE_CHECKING:
     from layoutalg.gemm.attention.plan import Attention
     from layoutalg.gemm.attention.problem import AttentionProblem
 
-__all__ = ["Arrays", "check_size", "heads_of", "in_memory", "laid_out", "out_of_memory", "shapes"]
+__all__ = [
+    "Arrays",
+    "check_size",
+    "heads_of",
+    "in_memory",
+    "in_sequences",
+    "laid_out",
+    "out_of_memory",
+    "shapes",
+    "starts_in_memory",
+]
 
 Array = NDArray[Any]
 
@@ -89,6 +100,18 @@ def laid_out(plan: Attention, q: ArrayLike, k: ArrayLike, v: ArrayLike) -> Array
     ]
     q, k, v = (_by_heads(problem, array, name) for array, name in zip(made, "QKV", strict=True))
     return Arrays(q, k, v)
+
+
+def in_sequences(problem: AttentionProblem) -> list[tuple[AttentionProblem, slice, slice]]:
+    """The sequences of a problem, with their rows of Q and O and of K and V."""
+    of_q, of_k = problem.starts or ((0, problem.queries), (0, problem.keys))
+    slices = ([slice(*pair) for pair in pairwise(one)] for one in (of_q, of_k))
+    return list(zip(problem.sequences, *slices, strict=True))
+
+
+def starts_in_memory(problem: AttentionProblem) -> list[Array]:
+    """The arrays of where packed sequences begin, in queries and in keys; none where nothing is packed."""
+    return [np.array(one, np.int32) for one in problem.starts or ()]
 
 
 def in_memory(plan: Attention, name: str, by_heads: Array | None) -> Array:

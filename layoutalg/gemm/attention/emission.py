@@ -37,8 +37,10 @@ from typing import TYPE_CHECKING
 
 from layoutalg.conversion.lowering.region_writer import RegionWriter
 from layoutalg.conversion.lowering.writer import Value
+from layoutalg.gemm.attention.arguments import pointers_of
 from layoutalg.gemm.attention.large_scores import marked, write_large
 from layoutalg.gemm.attention.products import LARGEST, MINUS_INFINITY, ProductWriter, State
+from layoutalg.gemm.attention.sequences import write_sequence
 from layoutalg.gemm.attention.writing import CACHED, LANES, ROWS, TWO
 from layoutalg.gemm.emission.addresses import signature
 
@@ -59,7 +61,7 @@ def emit_lane(plan: Attention, *, pointers: bool = True) -> str:
     arguments = [Value(kind, name=name) for name, kind in plan.parameters]
     kernel = _Kernel(plan, RegionWriter(arguments))
     kernel.write()
-    taken, first = signature(plan.parameters, 4 if pointers else 0)
+    taken, first = signature(plan.parameters, len(pointers_of(plan)) if pointers else 0)
     begun = "".join(f"      {line}\n" for line in first)
     lanes, *_ = plan.workgroup
     attributes = f"intel_reqd_sub_group_size = {LANES} : i32, known_block_size = array<i32: {lanes}, 1, 1>"
@@ -77,7 +79,17 @@ def emit_lane(plan: Attention, *, pointers: bool = True) -> str:
 
 class _Kernel(ProductWriter):
     def write(self) -> None:
+        if self.problem.starts is not None:
+            write_sequence(self)
         self._places()
+        if self.problem.starts is None:
+            self._body()
+        else:  # a subgroup without a row of the sequence leaves at once
+            with self.writer.region("scf.if %s {", (self.less(self.row, self.arguments["queries"]),)):
+                self._body()
+        self.writer.do("gpu.return")
+
+    def _body(self) -> None:
         self.describe()
         self._ahead()
         self.uneven()
@@ -86,7 +98,6 @@ class _Kernel(ProductWriter):
         begun = self._loop("masked", self.masked_from, self.end, self.plan.keys_per_masked_step, start, masked=True)
         ended = self._loop("seen", self.inner, self.full, self.plan.keys_per_step, begun, masked=False)
         self._store(write_large(self, ended, self.begin, self.end))
-        self.writer.do("gpu.return")
 
     # Where this subgroup's rows are, and which keys they see
 

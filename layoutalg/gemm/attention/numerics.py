@@ -37,14 +37,14 @@ array([2.5, 2.5], dtype=float32)
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from layoutalg.core.elements import numpy_type
-from layoutalg.gemm.attention.arrays import heads_of, laid_out
+from layoutalg.gemm.attention.arrays import heads_of, in_sequences, laid_out
 from layoutalg.gemm.attention.emission import MARGIN, TRIES
 from layoutalg.gemm.attention.large_scores import LEAST_SUM
 from layoutalg.gemm.attention.steps import Stretches, stretches
@@ -86,10 +86,20 @@ def model(
     >>> model(plan, ones[:8], ones, ones)[7, 63]
     np.float16(1.0)
     """
-    problem = plan.problem
     arrays = laid_out(plan, q, k, v)
+    out = np.empty((len(arrays.q), plan.problem.queries, plan.problem.d), numpy_type(plan.problem.out))
+    for one, of_q, of_k in in_sequences(plan.problem):
+        if one.queries:
+            parts = arrays.q[:, of_q], arrays.k[:, of_k], arrays.v[:, of_k]
+            out[:, of_q] = _of_sequence(replace(plan, problem=one), *parts, exp2)
+    return heads_of(plan, out)
+
+
+def _of_sequence(plan: Attention, q: Array, k: Array, v: Array, exp2: Callable[[Array], Array]) -> Array:
+    """O of all heads of one sequence."""
+    problem = plan.problem
     group = problem.heads // problem.kv_heads
-    of_q, of_k, of_v = arrays.q, arrays.k.repeat(group, axis=0), arrays.v.repeat(group, axis=0)
+    of_q, of_k, of_v = q, k.repeat(group, axis=0), v.repeat(group, axis=0)
     starts = range(0, problem.queries, plan.rows)
     whole = len(starts) * plan.rows  # rows behind the last query are zeros, and a subgroup's like the others
     of_q = np.pad(of_q, ((0, 0), (0, whole - problem.queries), (0, 0)))
@@ -113,7 +123,7 @@ def model(
                 slow = _large(plan, rows_of_q[head, again], of_k[head], of_v[head], keys, some, exp2)
                 found[head, again] = slow
             out[:, places] = found.astype(out.dtype)
-    return heads_of(plan, out[:, : problem.queries])
+    return out[:, : problem.queries]
 
 
 def exact(plan: Attention, q: ArrayLike, k: ArrayLike, v: ArrayLike) -> NDArray[np.float64]:
@@ -128,16 +138,18 @@ def exact(plan: Attention, q: ArrayLike, k: ArrayLike, v: ArrayLike) -> NDArray[
     group = problem.heads // problem.kv_heads
     of_q, of_k, of_v = (array.astype(np.float64) for array in (arrays.q, arrays.k, arrays.v))
     of_k, of_v = of_k.repeat(group, axis=0), of_v.repeat(group, axis=0)
-    query, key = np.arange(problem.queries)[:, None], np.arange(problem.keys)
-    hidden = key > query + problem.shift if problem.causal else np.zeros((problem.queries, problem.keys), bool)
-    if problem.window is not None:
-        hidden |= key <= query + problem.shift - problem.window
-    out = np.empty((len(of_q), problem.queries, problem.d))
-    for head, rows in enumerate(of_q):  # the scores of one head at a time
-        scores = np.where(hidden, -np.inf, rows @ of_k[head].T * problem.scale)
-        largest = np.maximum(scores.max(-1, keepdims=True), np.finfo(np.float64).min)
-        weights = np.exp(scores - largest)
-        out[head] = weights @ of_v[head] / np.maximum(weights.sum(-1, keepdims=True), np.finfo(np.float64).tiny)
+    out = np.zeros((len(of_q), problem.queries, problem.d))
+    for one, rows, keys in in_sequences(problem):
+        query, key = np.arange(one.queries)[:, None], np.arange(one.keys)
+        hidden = key > query + one.shift if one.causal else np.zeros((one.queries, one.keys), bool)
+        if one.window is not None:
+            hidden |= key <= query + one.shift - one.window
+        for head in range(len(of_q) if one.keys else 0):  # the scores of one head at a time
+            scores = np.where(hidden, -np.inf, of_q[head, rows] @ of_k[head, keys].T * one.scale)
+            largest = np.maximum(scores.max(-1, keepdims=True), np.finfo(np.float64).min)
+            weights = np.exp(scores - largest)
+            sums = np.maximum(weights.sum(-1, keepdims=True), np.finfo(np.float64).tiny)
+            out[head, rows] = weights @ of_v[head, keys] / sums
     return heads_of(plan, out)
 
 

@@ -10,6 +10,8 @@ The queries of a subgroup and the keys of a step follow from the size of a head 
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from layoutalg.core.errors import PlanError
 from layoutalg.core.llvm_versions import DEFAULT_LLVM
 from layoutalg.core.whole_numbers import one_of, whole_number
@@ -45,6 +47,8 @@ def plan_attention(
     ldv: int | None = None,
     ldo: int | None = None,
     window: int | None = None,
+    starts_q: Iterable[int] | None = None,
+    starts_k: Iterable[int] | None = None,
     subgroups: int | None = None,
     prefetch: str | None = None,
     llvm: int = DEFAULT_LLVM,
@@ -56,6 +60,9 @@ def plan_attention(
     query that sees none gives 0. The scale is 1/sqrt(d) unless given. `order` says how the arrays lie in memory: "bhsd"
     (batch, heads, rows, d) or "bshd" (batch, rows, heads, d); `ldq`, `ldk`, `ldv` and `ldo` are the elements from row to row,
     as many as a row has unless given.
+
+    `starts_q` and `starts_k` say where sequences of different lengths begin that are packed one behind the other: numbers from
+    0 to `queries` and `keys`, one more than there are sequences. The kernel reads them from memory.
 
     `subgroups` are those of a workgroup, which read the same keys: 8, or fewer for fewer queries. With `prefetch`
     "shared" each asks for a part of the next step's keys, for all of them: the default, unless one would ask more than twice.
@@ -88,9 +95,11 @@ needs rows of a multiple of 16 bytes; zeros up to 56 fit
         ldv=ldv,
         ldo=ldo,
         window=window,
+        starts_q=starts_q,
+        starts_k=starts_k,
     )
     rows = rows_of_subgroup(problem.d)
-    needed = -(-problem.queries // rows)
+    needed = -(-max(1, *(one.queries for one in problem.sequences)) // rows)
     if subgroups is None:
         subgroups = min(_MOST_SUBGROUPS, 1 << (needed - 1).bit_length())
     else:

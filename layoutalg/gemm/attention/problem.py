@@ -17,13 +17,16 @@ O[100, 64] f32 = softmax(0.125 Q[100, 64] K[1000, 64]^T, causal) V[1000, 64] f16
 from __future__ import annotations
 
 import struct
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from math import e, inf, log2, sqrt
 
 from layoutalg.core.errors import PlanError
 from layoutalg.core.messages import shown
 from layoutalg.core.whole_numbers import as_flag, one_of
 from layoutalg.core.whole_numbers import whole_number as whole
+from layoutalg.gemm.attention.sequences import Starts, checked_starts
 from layoutalg.gemm.matrix_in_memory import Matrix, check_matrix, check_pitch, whole_number
 from layoutalg.hardware import Dpas, dpas, target_info
 from layoutalg.hardware.chips import target_names
@@ -65,6 +68,8 @@ class AttentionProblem:
     pitches: tuple[int, int, int, int] = (0, 0, 0, 0)
     """Elements from row to row of Q, K, V and O."""
     window: int | None = None
+    starts: tuple[Starts, Starts] | None = None
+    """Where packed sequences begin, in queries and in keys (see `sequences`)."""
 
     @classmethod
     def of(
@@ -87,6 +92,8 @@ class AttentionProblem:
         ldv: int | None = None,
         ldo: int | None = None,
         window: int | None = None,
+        starts_q: Iterable[int] | None = None,
+        starts_k: Iterable[int] | None = None,
     ) -> AttentionProblem:
         """An attention, checked. The scale is 1/sqrt(d) unless given.
 
@@ -141,11 +148,46 @@ class AttentionProblem:
         )
         if made.window is not None and not made.causal:
             raise PlanError(f"window = {made.window}: a window is planned with a causal mask; causal = True would fit")
+        if starts_q is not None or starts_k is not None:
+            made = made._packed(starts_q, starts_k)
         for matrix in made.matrices:
             check_pitch(matrix)
             check_matrix(replace(matrix, columns=d))
         made._check_heads()
         return made
+
+    def _packed(self, starts_q: object, starts_k: object) -> AttentionProblem:
+        if self.order != "bshd" or self.batch > 1:
+            raise PlanError(
+                "packed sequences have one batch in the order 'bshd', because a row of a sequence has all heads"
+            )
+        starts = checked_starts("starts_q", starts_q, self.queries), checked_starts("starts_k", starts_k, self.keys)
+        of_q, of_k = (len(one) - 1 for one in starts)
+        if of_q != of_k:
+            raise PlanError(f"starts_q has {of_q} sequences, and starts_k has {of_k}")
+        if of_q * self.heads > _MOST_HEADS:
+            raise PlanError(f"{of_q} sequences of {self.heads} heads: a grid has at most {_MOST_HEADS} heads in all")
+        for matrix in self.matrices:
+            if matrix.pitch_bytes % 64:
+                fit = -(-matrix.pitch_bytes // 64) * 64 // matrix.element_bytes
+                raise PlanError(
+                    f"{matrix}: its rows are {matrix.pitch_bytes} bytes apart, and a sequence begins at any row, so not at a "
+                    f"multiple of 64 bytes, as a 2D block message needs; ld{matrix.name.lower()} = {fit} would fit"
+                )
+        return replace(self, starts=starts)
+
+    @property
+    def sequences(self) -> tuple[AttentionProblem, ...]:
+        """The problems of packed sequences, each alone; the problem itself where nothing is packed.
+
+        >>> problem = AttentionProblem.of(9, 7, 64, order="bshd", starts_q=(0, 2, 9), starts_k=(0, 4, 7))
+        >>> [(one.queries, one.keys) for one in problem.sequences]
+        [(2, 4), (7, 3)]
+        """
+        if self.starts is None:
+            return (self,)
+        of_q, of_k = ([end - begin for begin, end in pairwise(one)] for one in self.starts)
+        return tuple(replace(self, queries=q, keys=k, starts=None) for q, k in zip(of_q, of_k, strict=True))
 
     @property
     def dpas(self) -> Dpas:
@@ -247,6 +289,8 @@ class AttentionProblem:
 
     def __str__(self) -> str:
         many = "" if self.heads * self.batch == 1 else f"{self.batch} x {self.heads} heads of "
+        if self.starts is not None:
+            many = f"{self.heads} heads of {len(self.starts[0]) - 1} sequences, all together "
         shared = "" if self.heads == self.kv_heads else f" ({self.kv_heads} of K and V)"
         mask = ", causal" if self.causal else ""
         mask += "" if self.window is None else f", window {self.window}"

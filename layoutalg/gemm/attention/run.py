@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from numpy.typing import ArrayLike, NDArray
 
 from layoutalg.core.limits import MOST_WORK
-from layoutalg.gemm.attention.arrays import heads_of, in_memory, laid_out, out_of_memory
+from layoutalg.gemm.attention.arrays import heads_of, in_memory, laid_out, out_of_memory, starts_in_memory
 
 if TYPE_CHECKING:
     from layoutalg.gemm.attention.plan import Attention
@@ -55,6 +55,9 @@ def execute(
         array.flags.writeable = False
     addresses = [memory.bind(name, array) for name, array in zip("QKV", inputs, strict=True)]
     addresses.append(memory.bind("O", result, initialised=False))
+    for name, array in zip(("starts of Q", "starts of K"), starts_in_memory(plan.problem), strict=False):
+        array.flags.writeable = False
+        addresses.append(memory.bind(name, array))
     executed = run_kernel(
         plan.emit() if text is None else text,
         [*addresses, *plan.arguments],

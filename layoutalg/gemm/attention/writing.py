@@ -41,6 +41,9 @@ class KernelWriter:
         self.writer = writer
         self.arguments = {str(value.name): value for value in writer.arguments}
         self.constants: dict[tuple[str, str], Value] = {}
+        self.begins: dict[str, Value] = {}
+        self.head: Value | None = None
+        """Where the rows of a packed sequence begin, by matrix, and the head that a subgroup has of it."""
         self.row_blocks = plan.row_blocks
         self.depths = plan.depth_blocks
         self.scale = self.floats(f"{plan.problem.exponent_scale:.9e}", "scale")
@@ -107,8 +110,13 @@ class KernelWriter:
 
     def describe(self) -> None:
         """Of every matrix one descriptor for each shape of message: the last one of a row may have to bring one block."""
-        queries, keys = (self.cast(self.arguments[name], "index", f"{name}_index") for name in ("queries", "keys"))
-        head = self.let("gpu.block_id z", (), "index") if self.plan.grid[2] > 1 else None
+        sizes = {name: self.arguments[name] for name in ("queries", "keys")}
+        head = self.head
+        if head is not None:  # a sequence may have no row
+            sizes = {name: self.binary("maxsi", size, self.number(1)) for name, size in sizes.items()}
+        elif self.plan.grid[2] > 1:
+            head = self.let("gpu.block_id z", (), "index")
+        queries, keys = (self.cast(size, "index", f"{name}_index") for name, size in sizes.items())
         self.described: dict[tuple[str, int], Value] = {}
         d, store, element = self.problem.d, self.plan.store, self.problem.type
         self.pitches = {name: self._pitch(name, 1) for name in "QKVO"}
@@ -150,21 +158,29 @@ class KernelWriter:
             return pointer
         problem, group = self.problem, self.problem.heads // self.problem.kv_heads
         matrix = head
-        if problem.order == "bshd":
+        if problem.order == "bshd" and not self.begins:
             heads = self.number(problem.heads, "index")
             matrix, head = self.binary("divui", head, heads), self.binary("remui", head, heads)
         if name in "KV" and group > 1:
             head = self.binary("divui", head, self.number(group, "index"))
         if problem.order == "bhsd":
             matrix = head
-        element = problem.out if name == "O" else problem.type
+        if self.begins:
+            row = self.let("arith.extui %s : i32 to i64", (self.begins[name],), "i64")
+            pitch = self.let("arith.extui %s : i32 to i64", (self.arguments[f"ld{name.lower()}"],), "i64")
+            return self._column(name, pointer, self.binary("muli", row, pitch), head)
         stride = self.arguments["stride_kv" if problem.without_gaps and name in "KV" else f"stride_{name.lower()}"]
-        size = self.number(4 if element == "f32" else 2, "i64")
         elements = self.binary("muli", self.cast(matrix, "i64"), stride)
+        return self._column(name, pointer, elements, head)
+
+    def _column(self, name: str, pointer: Value, elements: Value, head: Value) -> Value:
+        """The address some elements further on, at the columns of a head where heads are side by side."""
+        problem = self.problem
         if problem.order == "bshd":
             column = self.binary("muli", self.cast(head, "i64"), self.number(problem.d, "i64"))
             elements = self.binary("addi", elements, column, f"{name.lower()}_of_head")
-        return self.binary("addi", pointer, self.binary("muli", elements, size))
+        wide = name == "O" and problem.out == "f32"
+        return self.binary("addi", pointer, self.binary("muli", elements, self.number(4 if wide else 2, "i64")))
 
     def load(self, name: str, count: int, place: tuple[Value, int], result: tuple[str, int], word: str = "") -> Value:
         """A message of `count` blocks side by side, at a row and a column."""
