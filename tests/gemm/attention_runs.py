@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -24,6 +25,16 @@ def random_arrays(plan: Attention, seed: int = 0, spread: float = 1.0) -> tuple[
 
 def defined(problem: AttentionProblem, q: Array, k: Array, v: Array) -> NDArray[np.float64]:
     """Softmax attention in f64, straight from its definition; 0 for a query that sees no key."""
+    if problem.starts is not None:
+        (starts_q, starts_k), parts = problem.starts, []
+        for one, (low, high), (first, last) in zip(
+            problem.sequences, pairwise(starts_q), pairwise(starts_k), strict=True
+        ):
+            if one.keys == 0:
+                parts.append(np.zeros(q[low:high].shape))
+            elif one.queries:
+                parts.append(defined(one, q[low:high], k[first:last], v[first:last]))
+        return np.concatenate(parts)
     q, k, v = (array.astype(np.float64) for array in (q, k, v))
     if problem.order == "bshd" and q.ndim > 2:
         q, k, v = (np.swapaxes(array, -3, -2) for array in (q, k, v))

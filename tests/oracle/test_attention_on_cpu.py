@@ -19,7 +19,7 @@ import numpy as np
 import pytest
 
 from layoutalg.gemm.attention import Attention, plan_attention
-from layoutalg.gemm.attention.arrays import heads_of, in_memory, laid_out, out_of_memory
+from layoutalg.gemm.attention.arrays import heads_of, in_memory, laid_out, out_of_memory, starts_in_memory
 from layoutalg.gemm.attention.numerics import exp2_of_simulator, model
 from tests.gemm.attention_runs import Array, random_arrays, same_bits
 from tests.oracle.kernel_cpu import CpuLaunch, run_kernels_on_cpu
@@ -50,9 +50,10 @@ def launch_of(plan: Attention, arrays: tuple[Array, Array, Array]) -> CpuLaunch:
     laid = laid_out(plan, *arrays)
     held = zip("QKVO", (laid.q, laid.k, laid.v, None), strict=True)
     q, k, v, o = (in_memory(plan, name, array) for name, array in held)
-    kinds = [np.int32 if kind == "i32" else np.int64 for _, kind in plan.parameters[4:]]
+    starts = starts_in_memory(plan.problem)
+    kinds = [np.int32 if kind == "i32" else np.int64 for _, kind in plan.parameters[4 + len(starts) :]]
     sizes = [kind(size) for kind, size in zip(kinds, plan.arguments, strict=True)]
-    return CpuLaunch(plan.emit(), (q, k, v, o, *sizes), plan.grid, plan.workgroup, plan.llvm)
+    return CpuLaunch(plan.emit(), (q, k, v, o, *starts, *sizes), plan.grid, plan.workgroup, plan.llvm)
 
 
 def exponents_of(plan: Attention, arrays: tuple[Array, Array, Array]) -> Array:
@@ -116,7 +117,7 @@ def check_on_cpu(pairs: Sequence[tuple[Attention, tuple[Array, Array, Array]]], 
     exponents = [exponents_of(plan, given) for plan, given in pairs]
     done = run_kernels_on_cpu([*(launch_of(*pair) for pair in pairs), *map(launch_of_exp2, exponents)], directory)
     for (plan, given), asked, after, (_, powers) in zip(pairs, exponents, done, done[len(pairs) :], strict=False):
-        q, k, v, o = after
+        q, k, v, o, *_ = after
         laid = laid_out(plan, *given)
         for name, held, before in zip("QKV", (q, k, v), (laid.q, laid.k, laid.v), strict=True):
             assert same_bits(held, in_memory(plan, name, before))
@@ -168,6 +169,12 @@ def test_heads_side_by_side_with_gaps_between_rows_and_with_a_window(tmp_path: P
     plan = plan_attention(**SIDE_BY_SIDE, causal=True, ldq=192, ldk=64, ldv=96, ldo=144)
     window = plan_attention(**SIDE_BY_SIDE, causal=True, window=33)
     check_on_cpu([(one, random_arrays(one, 0, 2.0)) for one in (plan, window)], tmp_path)
+
+
+def test_packed_sequences_and_nothing_of_their_neighbours(tmp_path: Path) -> None:
+    starts = {"starts_q": (0, 20, 20, 45), "starts_k": (0, 40, 57, 100)}
+    plan = plan_attention(45, 100, 64, heads=2, kv_heads=1, order="bshd", causal=True, window=37, **starts)
+    check_on_cpu([(plan, random_arrays(plan, 0, 2.0))], tmp_path)
 
 
 FULL: list[dict[str, Any]] = [

@@ -297,7 +297,7 @@ class Attention(Distributed, Launched):
         """
         steps = self.steps_total
         steps_alone = steps.seen * self.step.bytes + steps.masked * self.masked_step.bytes
-        return steps_alone + self._all * self._first.bytes + 4 * self._starts_read
+        return steps_alone + self._all * self._first.bytes + 4 * self.dpas.subgroup_size * self._starts_read
 
     @property
     def instructions(self) -> dict[str, int]:
