@@ -59,7 +59,7 @@ def test_random_sequences_give_the_models_bits(seed: int) -> None:
     lengths_q[0] += 1
     lengths_k[-1] += 1
     window = int(random.integers(1, 120)) if causal and random.integers(2) else None
-    more = {"d": 32 * int(random.integers(1, 9)), "causal": causal, "window": window}
+    more: dict[str, Any] = {"d": 32 * int(random.integers(1, 9)), "causal": causal, "window": window}
     group, subgroups = int(random.integers(1, 4)), int(random.integers(1, 9))
     check(
         packed(lengths_q.tolist(), lengths_k.tolist(), **more, heads=group * 2, kv_heads=2, subgroups=subgroups), seed
