@@ -26,7 +26,8 @@ def random_arrays(plan: Attention, seed: int = 0, spread: float = 1.0) -> tuple[
 def defined(problem: AttentionProblem, q: Array, k: Array, v: Array) -> NDArray[np.float64]:
     """Softmax attention in f64, straight from its definition; 0 for a query that sees no key."""
     if problem.starts is not None:
-        (starts_q, starts_k), parts = problem.starts, []
+        starts_q, starts_k = problem.starts
+        parts: list[NDArray[np.float64]] = []
         for one, (low, high), (first, last) in zip(
             problem.sequences, pairwise(starts_q), pairwise(starts_k), strict=True
         ):

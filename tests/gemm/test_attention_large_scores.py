@@ -134,8 +134,8 @@ def arrays_and_result() -> tuple[tuple[Array, Array, Array], Array]:
     k = random.standard_normal((1, 203, 32)) * 0.1
     q[:, :, 0] = 100 + random.integers(0, 4, (2, 40)) / 16
     k[..., 0] = 6000 + np.arange(203) // 16 / 8
-    arrays = tuple(array.astype(np.float16) for array in (q, k, v))
-    return arrays, model(PLAN, *arrays)  # pyright: ignore[reportReturnType]
+    q, k, v = (array.astype(np.float16) for array in (q, k, v))
+    return (q, k, v), model(PLAN, q, k, v)
 
 
 @pytest.mark.parametrize("mistake", list(MISTAKES)[::3])

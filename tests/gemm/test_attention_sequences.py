@@ -106,8 +106,9 @@ def test_the_text_does_not_depend_on_where_sequences_begin() -> None:
     ids=str,
 )
 def test_sequences_that_cannot_be_planned_are_refused_in_words(arguments: dict[str, Any], words: str) -> None:
+    given: dict[str, Any] = {"order": "bshd", "starts_q": (0, 8), "starts_k": (0, 8), **arguments}
     with pytest.raises(PlanError) as refused:
-        plan_attention(8, 8, 64, **{"order": "bshd", "starts_q": (0, 8), "starts_k": (0, 8), **arguments})
+        plan_attention(8, 8, 64, **given)
     assert words in str(refused.value)
 
 
