@@ -39,7 +39,7 @@ def checked_starts(name: str, given: object, rows: int) -> Starts:
 
     Raises `PlanError`: says which number is at fault.
 
-    >>> checked_starts("starts_q", [0, 5, 3], 3)
+    >>> checked_starts("starts_q", [0, 5, 3], 5)
     Traceback (most recent call last):
     layoutalg.core.errors.PlanError: starts_q[2] = 3: a sequence does not end before it begins, at 5
     """
