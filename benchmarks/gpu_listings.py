@@ -42,7 +42,7 @@ SEEN = {
 }  # fmt: skip
 """What kernels with one kind of step have in their listings for sm_80 and gfx942, by the charge that it is (prices.py)."""
 SEEN_OF_AMD = {"masked_run": 6}
-"""Those that are others on AMD's chips: a condition, two instructions that set and restore who executes, a branch, and more moves."""
+"""Those that are others on AMD's chips: a condition, two that set and restore who executes, a branch, and more moves."""
 
 
 _OF_ADDRESSES = {"address_shift", "address_mask", "address_bare", "address_times", "address_add", "address_or",

@@ -21,6 +21,7 @@ __all__ = ["attention"]
 
 _TYPES = OneOf.at("layoutalg.gemm.attention.problem:TYPES")
 _OUTPUTS = OneOf.at("layoutalg.gemm.attention.problem:OUTPUTS")
+_ORDERS = OneOf.at("layoutalg.gemm.attention.problem:ORDERS")
 _LEVELS = OneOf.at("layoutalg.gemm.attention.plan:LEVELS")
 _PREFETCHES = OneOf.at("layoutalg.gemm.attention.plan:PREFETCHES")
 
@@ -35,7 +36,19 @@ _PREFETCHES = OneOf.at("layoutalg.gemm.attention.plan:PREFETCHES")
 @click.option("--kv-heads", type=int, help="Heads of K and V, each for several of Q (as many as Q has unless given).")
 @click.option("--batch", type=int, default=1, show_default=True, help="Batches of heads.")
 @click.option("--causal", is_flag=True, help="Query i sees the keys 0 to i + KEYS - QUERIES alone.")
+@click.option("--window", type=int, help="How many keys a query sees at most, the last ones of those that it may see.")
 @click.option("--scale", type=float, help="What scores are multiplied by (1/sqrt(d) unless given).")
+@click.option(
+    "--order",
+    type=_ORDERS,
+    default="bhsd",
+    show_default=True,
+    help="How arrays lie in memory: b(atch), h(ead), s (row), d.",
+)
+@click.option("--ldq", type=int, help="Elements from row to row of Q (as many as a row has unless given).")
+@click.option("--ldk", type=int, help="The same of K.")
+@click.option("--ldv", type=int, help="The same of V.")
+@click.option("--ldo", type=int, help="The same of O.")
 @click.option("--target", type=PLANNER_CHIP, default="bmg", show_default=True, help="The chip.")
 @click.option("--subgroups", type=int, help="Subgroups of a workgroup (chosen unless given).")
 @click.option("--prefetch", type=_PREFETCHES, help="Whether subgroups prefetch for one another (chosen unless given).")

@@ -310,11 +310,14 @@ def launch_of_attention(plan: Attention) -> Launch:
         matrix.name.lower(): _in_memory(
             matrix,
             matrix.rows * matrix.pitch,
-            problem.batch * (problem.kv_heads if matrix.name in "KV" else problem.heads),
+            problem.count_of(matrix.name),
             "out" if matrix.name == "O" else "in",
         )
         for matrix in problem.matrices
     }
+    for name, starts in zip(("starts_q", "starts_k"), problem.starts or (), strict=False):
+        count = len(starts)
+        memory[name] = InMemory("s32", 1, count, count, count, 1, 4 * count, 4, "in")
     arguments = _arguments(plan.parameters, memory, plan.arguments)
     lanes, chip = plan.dpas.subgroup_size, problem.target
     return Launch("attention", plan.grid, plan.workgroup, lanes, plan.registers, chip, plan.llvm, arguments)

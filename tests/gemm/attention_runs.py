@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -24,7 +25,20 @@ def random_arrays(plan: Attention, seed: int = 0, spread: float = 1.0) -> tuple[
 
 def defined(problem: AttentionProblem, q: Array, k: Array, v: Array) -> NDArray[np.float64]:
     """Softmax attention in f64, straight from its definition; 0 for a query that sees no key."""
+    if problem.starts is not None:
+        starts_q, starts_k = problem.starts
+        parts: list[NDArray[np.float64]] = []
+        for one, (low, high), (first, last) in zip(
+            problem.sequences, pairwise(starts_q), pairwise(starts_k), strict=True
+        ):
+            if one.keys == 0:
+                parts.append(np.zeros(q[low:high].shape))
+            elif one.queries:
+                parts.append(defined(one, q[low:high], k[first:last], v[first:last]))
+        return np.concatenate(parts)
     q, k, v = (array.astype(np.float64) for array in (q, k, v))
+    if problem.order == "bshd" and q.ndim > 2:
+        q, k, v = (np.swapaxes(array, -3, -2) for array in (q, k, v))
     if problem.heads > 1:
         group = problem.heads // problem.kv_heads
         k, v = (np.repeat(array, group, axis=-3) for array in (k, v))
@@ -32,10 +46,13 @@ def defined(problem: AttentionProblem, q: Array, k: Array, v: Array) -> NDArray[
     if problem.causal:
         query, key = np.arange(problem.queries)[:, None], np.arange(problem.keys)
         scores = np.where(key - query <= problem.keys - problem.queries, scores, -np.inf)
+        if problem.window is not None:
+            scores = np.where(key - query > problem.keys - problem.queries - problem.window, scores, -np.inf)
     seen = np.isfinite(scores).any(-1, keepdims=True)
     largest = np.where(seen, scores.max(-1, keepdims=True), 0)
     weights = np.exp(scores - largest)
-    return weights / np.where(seen, weights.sum(-1, keepdims=True), 1) @ v
+    found = weights / np.where(seen, weights.sum(-1, keepdims=True), 1) @ v
+    return np.swapaxes(found, -3, -2) if problem.order == "bshd" and q.ndim > 2 else found
 
 
 def same_bits(found: Array, expected: Array) -> bool:

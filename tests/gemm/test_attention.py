@@ -12,7 +12,7 @@ from layoutalg.core.errors import PlanError, SizeError
 from layoutalg.gemm.attention import Attention, AttentionProblem, Steps, plan_attention
 from layoutalg.gemm.attention.numerics import exact, model
 from layoutalg.gemm.attention.run import execute
-from layoutalg.gemm.attention.steps import steps_of, visible
+from layoutalg.gemm.attention.steps import keys_of_step, rows_of_subgroup, steps_of, stretches, visible
 from tests.gemm.attention_runs import defined, random_arrays, same_bits
 
 TOLERANCE = {"f32": 3e-3, "f16": 3e-3, "bf16": 3e-2}
@@ -69,6 +69,14 @@ def test_all_kernels_give_the_models_bits(
         (100, 61, {"heads": 4, "kv_heads": 2, "batch": 2, "d": 96, "type": "bf16", "out": "bf16", "causal": True}),
         (20, 200, {"d": 256, "causal": True, "scale": 0.5}),
         (64, 96, {"heads": 3, "subgroups": 2, "causal": True}),
+        (24, 100, {"heads": 2, "kv_heads": 1, "order": "bshd", "batch": 2, "causal": True}),
+        (9, 70, {"heads": 3, "order": "bshd", "d": 96, "ldq": 320, "ldk": 512, "ldv": 304, "ldo": 304, "type": "bf16"}),
+        (24, 40, {"d": 40, "ldq": 48, "ldk": 56, "ldv": 64, "ldo": 44}),
+        (8, 40, {"heads": 2, "ldv": 80, "out": "f16"}),
+        (70, 191, {"causal": True, "window": 33, "heads": 2, "kv_heads": 1}),
+        (40, 140, {"causal": True, "window": 100, "order": "bshd", "d": 128, "type": "bf16"}),
+        (61, 33, {"causal": True, "window": 1, "d": 32}),
+        (24, 300, {"causal": True, "window": 7, "d": 144, "out": "f16"}),
     ],
     ids=str,
 )
@@ -150,7 +158,9 @@ def test_random_problems_give_the_models_bits_and_the_planned_counts(seed: int) 
         heads=kv_heads * group,
         kv_heads=kv_heads,
         batch=int(random.integers(1, 3)),
-        causal=bool(random.integers(2)),
+        causal=(causal := bool(random.integers(2))),
+        window=int(random.integers(1, 200)) if causal and random.integers(2) else None,
+        order=str(random.choice(["bhsd", "bshd"])),
         subgroups=int(random.integers(1, 17)),
         prefetch=str(random.choice(["none", "shared"])),
     )
@@ -194,6 +204,52 @@ def brute_force(problem: AttentionProblem, rows: int, row: int) -> tuple[list[in
         [not problem.causal or key <= query + shift for query in range(row, row + rows)] for key in range(problem.keys)
     ]
     return [key for key, who in enumerate(sees) if all(who)], {key for key, who in enumerate(sees) if any(who)}
+
+
+@pytest.mark.parametrize("d", [64, 256])
+@pytest.mark.parametrize("window", [1, 7, 64, 100, 333])
+@pytest.mark.parametrize(("queries", "keys"), [(1, 1), (70, 200), (200, 70), (256, 256)])
+def test_steps_with_a_window_cover_every_visible_key_once_and_mask_the_others(
+    queries: int, keys: int, window: int, d: int
+) -> None:
+    problem, shift = AttentionProblem.of(queries, keys, d, causal=True, window=window), keys - queries
+    rows, each = rows_of_subgroup(d), keys_of_step(d)
+    for row in range(0, queries, rows):
+        found = stretches(problem, rows, row)
+        seen = [
+            {key for key in range(keys) if query + shift - window < key <= query + shift}
+            for query in range(row, min(row + rows, queries))
+        ]
+        free = set(range(found.inner, found.full))
+        masked = [*range(found.begin, found.inner), *range(found.full, found.end)]
+        assert all(free <= keys_of_row for keys_of_row in seen)
+        assert set[int]().union(*seen) <= free | set(masked)
+        assert len(free) % each == (found.inner - found.begin) % 32 == 0
+        assert steps_of(problem, rows, row) == Steps(
+            sum(-(-len(part) // 32) for part in (range(found.begin, found.inner), range(found.full, found.end))),
+            len(free) // each,
+        )
+
+
+@pytest.mark.parametrize(
+    ("queries", "keys", "window"),
+    [
+        (1000, 1000, 100),
+        (300, 1000, 17),
+        (1000, 300, 33),
+        (999, 999, 1),
+        (64, 64, 4096),
+        (777, 900, 64),
+        (5000, 5000, 1024),
+    ],
+)
+@pytest.mark.parametrize("d", [64, 256])
+def test_the_total_with_a_window_is_the_sum_over_subgroups(queries: int, keys: int, window: int, d: int) -> None:
+    plan = plan_attention(queries, keys, d, causal=True, window=window)
+    total = Steps(0, 0)
+    for place in range(plan.grid[0] * plan.subgroups):
+        total += plan.steps_of(place * plan.rows)
+    assert plan.steps_total == total
 
 
 @pytest.mark.parametrize("causal", [False, True])
@@ -294,6 +350,17 @@ def test_planning_does_not_depend_on_the_size() -> None:
         ({"heads": 0}, "heads = 0: a size"),
         ({"heads": 1000, "batch": 1000}, "at most 65535 heads in all"),
         ({"heads": 2, "d": 40, "queries": 3}, "does not begin at a multiple of 64 bytes"),
+        ({"order": "sbhd"}, "order 'sbhd': expected 'bhsd' or 'bshd'"),
+        (
+            {"heads": 2, "d": 40, "order": "bshd"},
+            "a head of 80 bytes in a row, so the next one does not begin at a multiple of 64",
+        ),
+        ({"window": 64}, "a window is planned with a causal mask; causal = True would fit"),
+        ({"window": 0, "causal": True}, "window = 0: a size is an integer from 1"),
+        ({"ldq": 48}, "a row has 64 elements, so the leading dimension is 64 at least"),
+        ({"ldk": 68}, "its rows are 136 bytes apart, which is not a multiple of 16 bytes"),
+        ({"ldo": 2**23}, "more than the 16777216 bytes that a 2D block message reaches"),
+        ({"batch": 2, "order": "bshd", "ldv": 72, "keys": 3}, "a batch of 432 bytes"),
         ({"causal": "yes"}, "causal = 'yes': expected True or False"),
         ({"scale": 0}, "scale = 0: expected a finite number above 0"),
         ({"scale": float("nan")}, "expected a finite number above 0"),

@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable
 from functools import cache
 
 import pytest
 
 from layoutalg.gemm.attention import Attention, plan_attention
 from layoutalg.gemm.attention.numerics import model
-from layoutalg.simulate import SimulationError
-from tests.gemm.attention_runs import Array, random_arrays, same_bits
-
-Change = Callable[[str], str]
+from tests.gemm.attention_changes import Change, change_is_seen, replaced, swapped
+from tests.gemm.attention_runs import Array, random_arrays
 
 CAUSAL = plan_attention(40, 203, 32, heads=2, kv_heads=1, subgroups=2, causal=True)
 """Small, and everything is there: several workgroups, keys that are left over, a head of K for two of Q."""
@@ -22,38 +18,6 @@ MASKED, SEEN, END = ("%masked_at = ",), ("%seen_at = ",), ("xegpu.store_nd",)
 """Where the loops begin, and what comes behind them."""
 HIGHER, ADDED = (*SEEN, "scf.if"), (*SEEN, "scf.if", "} else {")
 """In the loop without a mask, where rows get another m, and where a step's keys are added."""
-
-
-def place_of(marks: tuple[str, ...], text: str) -> int:
-    """Where the last one of some marks is, each behind the one before."""
-    start = 0
-    for mark in marks:
-        start = text.index(mark, start)
-    return start
-
-
-def replaced(pattern: str, by: str, *, behind: tuple[str, ...] = ()) -> Change:
-    """Other text for the first place that a pattern matches, behind marks."""
-
-    def change(text: str) -> str:
-        start = place_of(behind, text)
-        made, found = re.subn(pattern, by, text[start:], count=1)
-        assert found, pattern
-        return text[:start] + made
-
-    return change
-
-
-def swapped(pattern: str, *, behind: tuple[str, ...] = ()) -> Change:
-    """What the first two matches of a pattern have in their group, exchanged."""
-
-    def change(text: str) -> str:
-        one, other, *_ = re.compile(pattern).finditer(text, place_of(behind, text))
-        assert one[1] != other[1]
-        between = text[one.end(1) : other.start(1)]
-        return text[: one.start(1)] + other[1] + between + one[1] + text[other.end(1) :]
-
-    return change
 
 
 MISTAKES: dict[str, Change] = {
@@ -167,14 +131,7 @@ def arrays_and_result(plan: Attention) -> tuple[tuple[Array, Array, Array], Arra
 
 
 def is_caught(plan: Attention, change: Change) -> bool:
-    text = plan.emit()
-    wrong = change(text)
-    assert wrong != text
-    arrays, expected = arrays_and_result(plan)
-    try:
-        return not same_bits(plan.simulate(*arrays, wrong), expected)
-    except SimulationError:
-        return True
+    return change_is_seen(plan, change, *arrays_and_result(plan))
 
 
 @pytest.mark.parametrize("mistake", list(MISTAKES)[::2])

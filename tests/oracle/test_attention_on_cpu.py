@@ -18,9 +18,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from layoutalg.core.elements import numpy_type
 from layoutalg.gemm.attention import Attention, plan_attention
-from layoutalg.gemm.attention.arrays import heads_of, laid_out
+from layoutalg.gemm.attention.arrays import heads_of, in_memory, laid_out, out_of_memory, starts_in_memory
 from layoutalg.gemm.attention.numerics import exp2_of_simulator, model
 from tests.gemm.attention_runs import Array, random_arrays, same_bits
 from tests.oracle.kernel_cpu import CpuLaunch, run_kernels_on_cpu
@@ -49,10 +48,12 @@ builtin.module attributes {gpu.container_module} {
 
 def launch_of(plan: Attention, arrays: tuple[Array, Array, Array]) -> CpuLaunch:
     laid = laid_out(plan, *arrays)
-    o = np.full(laid.q.shape, np.nan, numpy_type(plan.problem.out))
-    kinds = [np.int32 if kind == "i32" else np.int64 for _, kind in plan.parameters[4:]]
+    held = zip("QKVO", (laid.q, laid.k, laid.v, None), strict=True)
+    q, k, v, o = (in_memory(plan, name, array) for name, array in held)
+    starts = starts_in_memory(plan.problem)
+    kinds = [np.int32 if kind == "i32" else np.int64 for _, kind in plan.parameters[4 + len(starts) :]]
     sizes = [kind(size) for kind, size in zip(kinds, plan.arguments, strict=True)]
-    return CpuLaunch(plan.emit(), (laid.q, laid.k, laid.v, o, *sizes), plan.grid, plan.workgroup, plan.llvm)
+    return CpuLaunch(plan.emit(), (q, k, v, o, *starts, *sizes), plan.grid, plan.workgroup, plan.llvm)
 
 
 def exponents_of(plan: Attention, arrays: tuple[Array, Array, Array]) -> Array:
@@ -95,6 +96,13 @@ def higher_scores(plan: Attention) -> tuple[Array, Array, Array]:
     return q, k, v
 
 
+def large_scores(plan: Attention) -> tuple[Array, Array, Array]:
+    """Random arrays whose scaled scores reach 10^5, so that the exact maximum is taken."""
+    q, k, v = random_arrays(plan, 0, 2.0)
+    q *= 2**13
+    return q, k, v
+
+
 def scores_of_minus_infinity(plan: Attention) -> tuple[Array, Array, Array]:
     """The first 40 keys have scores of -inf, the others of -d."""
     q, k, v = random_arrays(plan)
@@ -109,13 +117,12 @@ def check_on_cpu(pairs: Sequence[tuple[Attention, tuple[Array, Array, Array]]], 
     exponents = [exponents_of(plan, given) for plan, given in pairs]
     done = run_kernels_on_cpu([*(launch_of(*pair) for pair in pairs), *map(launch_of_exp2, exponents)], directory)
     for (plan, given), asked, after, (_, powers) in zip(pairs, exponents, done, done[len(pairs) :], strict=False):
-        q, k, v, o = after
+        q, k, v, o, *_ = after
         laid = laid_out(plan, *given)
-        assert same_bits(q, laid.q)
-        assert same_bits(k, laid.k)
-        assert same_bits(v, laid.v)
-        assert np.allclose(powers, exp2_of_simulator(asked), rtol=2**-12, atol=1e-37)
-        assert same_bits(heads_of(plan, o), expected_with(powers, plan, given)), plan.problem
+        for name, held, before in zip("QKV", (q, k, v), (laid.q, laid.k, laid.v), strict=True):
+            assert same_bits(held, in_memory(plan, name, before))
+        assert np.allclose(powers, exp2_of_simulator(asked), rtol=2**-12, atol=1e-37, equal_nan=True)
+        assert same_bits(heads_of(plan, out_of_memory(plan, o)), expected_with(powers, plan, given)), plan.problem
 
 
 QUICK: list[dict[str, Any]] = [
@@ -137,12 +144,28 @@ QUICK: list[dict[str, Any]] = [
 @pytest.mark.parametrize("case", QUICK, ids=str)
 def test_the_spirv_gives_the_models_bits(case: dict[str, Any], tmp_path: Path) -> None:
     plan = plan_attention(**case)
-    check_on_cpu([(plan, given) for given in (random_arrays(plan, 0, 2.0), higher_scores(plan))], tmp_path)
+    check_on_cpu(
+        [(plan, given) for given in (random_arrays(plan, 0, 2.0), higher_scores(plan), large_scores(plan))], tmp_path
+    )
 
 
 def test_first_keys_without_a_score(tmp_path: Path) -> None:
     plan = plan_attention(**QUICK[0])
     check_on_cpu([(plan, scores_of_minus_infinity(plan))], tmp_path)
+
+
+SIDE_BY_SIDE: dict[str, Any] = {"d": 32, "heads": 2, "kv_heads": 1, "batch": 2, "order": "bshd", "prefetch": "none"}
+
+
+def test_heads_side_by_side_with_gaps_between_rows_and_with_a_window(tmp_path: Path) -> None:
+    plan = plan_attention(20, 70, **SIDE_BY_SIDE, causal=True, window=33, ldq=96, ldk=64, ldv=96, ldo=80)
+    check_on_cpu([(plan, random_arrays(plan, 0, 2.0))], tmp_path)
+
+
+def test_packed_sequences_and_nothing_of_their_neighbours(tmp_path: Path) -> None:
+    starts: dict[str, Any] = {"starts_q": (0, 20, 20, 45), "starts_k": (0, 40, 57, 100)}
+    plan = plan_attention(45, 100, 32, heads=2, order="bshd", causal=True, prefetch="none", **starts)
+    check_on_cpu([(plan, random_arrays(plan, 0, 2.0))], tmp_path)
 
 
 FULL: list[dict[str, Any]] = [

@@ -62,6 +62,9 @@ PLANS: dict[str, Any] = {
     "attention": plan_attention(40, 100, 32, heads=4, kv_heads=2, batch=2, causal=True),
     "decode": plan_decode(100, 64, heads=8, kv_heads=2, batch=3, queries=2, parts=3),
     "pages": plan_decode(90, 64, out="f16", heads=8, kv_heads=2, batch=3, order="nhd", page=16, pages=20, parts=2),
+    "heads side by side": plan_attention(
+        24, 40, 32, heads=4, kv_heads=2, batch=2, causal=True, order="bshd", ldq=160, ldo=144, window=9
+    ),
 }
 LOADER = (f"-L{LIBRARIES}", f"-Wl,-rpath-link,{LIBRARIES}", "-l:libOpenCL.so.1")
 STRICT = ["-O1", "-Wall", "-Wextra", "-Werror"]

@@ -14,9 +14,11 @@ largest of the first 16 keys. All its steps over keys have this body; only steps
         l  = l + P 1                 dpas on a matrix of ones: the sum of the row, in all lanes
         O  = O + P V                 dpas
 
-Where m changes, the scores are computed a second time: scores that are kept for it take registers in every step, and heads of
-128 have none left. Steps with a mask come first: the keys that steps of 64 leave over and, with a causal mask, those on the
-diagonal. They have 32 keys, which leaves registers for the mask. The loop over all the other keys has no mask:
+Where the scores of a subgroup prove too large for that, `large_scores` writes the rest. Where m changes, the scores are
+computed a second time: scores that are kept for it take registers in every step, and heads of 128 have none left.
+
+Steps with a mask come first: the keys that steps of 64 leave over and, with a causal mask, those on the diagonal. They have 32
+keys, which leaves registers for the mask. The loop over all the other keys has no mask:
 
     %masked = scf.while (%masked_at = %full) to %end, 32 keys further in each step
     %seen = scf.while (%seen_at = 0) to %full, 64 keys further in each step
@@ -26,18 +28,20 @@ Sizes are arguments of the kernel; head size, types, scale and mask are part of 
 >>> from layoutalg.gemm.attention import plan_attention
 >>> text = emit_lane(plan_attention(256, 256, 64))
 >>> text.count("xegpu.dpas"), text.count("scf.while"), text.count("scf.if")
-(164, 3, 2)
+(200, 4, 3)
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from layoutalg.conversion.lowering.region_writer import RegionWriter
 from layoutalg.conversion.lowering.writer import Value
-from layoutalg.gemm.attention.writing import CACHED, LANES, ROWS, TWO, KernelWriter
+from layoutalg.gemm.attention.arguments import pointers_of
+from layoutalg.gemm.attention.large_scores import marked, write_large
+from layoutalg.gemm.attention.products import LARGEST, MINUS_INFINITY, ProductWriter, State
+from layoutalg.gemm.attention.sequences import write_sequence
+from layoutalg.gemm.attention.writing import CACHED, LANES, ROWS, TWO
 from layoutalg.gemm.emission.addresses import signature
 
 if TYPE_CHECKING:
@@ -46,10 +50,6 @@ if TYPE_CHECKING:
 __all__ = ["MARGIN", "TRIES", "emit_lane"]
 
 KERNEL = "attention"
-LARGEST = "_Z20sub_group_reduce_maxf"
-"""OpenCL's sub_group_reduce_max of a float: the graphics compiler makes one tree of the calls for eight rows."""
-
-_MINUS_INFINITY = "0xFF800000"
 TRIES, MARGIN = 8, 2.0**-20
 """How often a step may give rows another m, and which part of m stays off the rise, but for the last time."""
 _BEHIND = 2**24
@@ -61,7 +61,7 @@ def emit_lane(plan: Attention, *, pointers: bool = True) -> str:
     arguments = [Value(kind, name=name) for name, kind in plan.parameters]
     kernel = _Kernel(plan, RegionWriter(arguments))
     kernel.write()
-    taken, first = signature(plan.parameters, 4 if pointers else 0)
+    taken, first = signature(plan.parameters, len(pointers_of(plan)) if pointers else 0)
     begun = "".join(f"      {line}\n" for line in first)
     lanes, *_ = plan.workgroup
     attributes = f"intel_reqd_sub_group_size = {LANES} : i32, known_block_size = array<i32: {lanes}, 1, 1>"
@@ -77,43 +77,27 @@ def emit_lane(plan: Attention, *, pointers: bool = True) -> str:
     )
 
 
-@dataclass(frozen=True)
-class _State:
-    """What a step hands to the next: O by blocks of rows and columns; of every row -m and the sum of its weights."""
-
-    o: tuple[tuple[Value, ...], ...]
-    less: tuple[Value, ...]
-    sums: tuple[Value, ...]
-
-    @property
-    def values(self) -> list[Value]:
-        return [*(block for row in self.o for block in row), *self.less, *self.sums]
-
-    def renewed(self) -> _State:
-        """New values of the same kinds in the same places: arguments or results of a loop."""
-
-        def new(value: Value, name: str) -> Value:
-            return Value(value.element, value.size, name)
-
-        return _State(
-            tuple(tuple(new(block, f"o{i}x{x}") for x, block in enumerate(row)) for i, row in enumerate(self.o)),
-            tuple(new(value, f"m{i}") for i, value in enumerate(self.less)),
-            tuple(new(value, f"l{i}") for i, value in enumerate(self.sums)),
-        )
-
-
-class _Kernel(KernelWriter):
+class _Kernel(ProductWriter):
     def write(self) -> None:
+        if self.problem.starts is not None:
+            write_sequence(self)
         self._places()
+        if self.problem.starts is None:
+            self._body()
+        else:  # a subgroup without a row of the sequence leaves at once
+            with self.writer.region("scf.if %s {", (self.less(self.row, self.arguments["queries"]),)):
+                self._body()
+        self.writer.do("gpu.return")
+
+    def _body(self) -> None:
         self.describe()
         self._ahead()
-        self._uneven()
+        self.uneven()
         zeros = self.floats("0.0", "zeros")
-        start = _State(((zeros,) * self.depths,) * self.row_blocks, self._first_maxima(), (zeros,) * self.row_blocks)
-        begun = self._loop("masked", self.full, self.end, self.plan.keys_per_masked_step, start, masked=True)
-        ended = self._loop("seen", self.number(0), self.full, self.plan.keys_per_step, begun, masked=False)
-        self._store(ended)
-        self.writer.do("gpu.return")
+        start = State(((zeros,) * self.depths,) * self.row_blocks, *self._first_maxima())
+        begun = self._loop("masked", self.masked_from, self.end, self.plan.keys_per_masked_step, start, masked=True)
+        ended = self._loop("seen", self.inner, self.full, self.plan.keys_per_step, begun, masked=False)
+        self._store(write_large(self, ended, self.begin, self.end))
 
     # Where this subgroup's rows are, and which keys they see
 
@@ -133,6 +117,23 @@ class _Kernel(KernelWriter):
             by_last = self.binary("addi", self.seen, self.number(plan.rows - 1), "seen_by_last")
             self.end = self.binary("minsi", by_last, keys, "end")
         self.full = self._whole_steps(self.seen, "full")
+        self.lowest = self.begin = self.inner = self.number(0)
+        self.masked_from = self.full
+        if self.problem.window is not None:
+            self._window()
+
+    def _window(self) -> None:
+        """Where the windows of the first and the last row begin, in steps. Keys with a mask are those before `inner` too."""
+        zero, keys, each = self.number(0), self.plan.keys_per_step, self.plan.keys_per_masked_step
+        first = self.binary("subi", self.seen, self.arguments["window"], "window_of_first")
+        last = self.binary("addi", first, self.number(self.plan.rows - 1), "window_of_last")
+        self.lowest = self.binary("maxsi", first, zero, "lowest")
+        self.begin = self.binary("andi", self.lowest, self.number(-each), "begin")
+        self.full = self.binary("maxsi", self.full, self.begin, "full_in_window")
+        whole = self.binary("addi", self.binary("maxsi", last, zero), self.number(keys - 1))
+        whole = self.binary("andi", whole, self.number(-keys))
+        self.inner = self.binary("minsi", whole, self.full, "inner")
+        self.masked_from = self.select(self.less(self.begin, self.inner), self.begin, self.full, "masked_from")
 
     def _seen_by(self, query: Value, name: str) -> Value:
         """How many keys a query sees by the causal mask, if there are as many."""
@@ -168,17 +169,22 @@ class _Kernel(KernelWriter):
             if first < share.blocks < behind:
                 of_k = self.less(number, self.number(share.blocks))
                 pointer = self.select(of_k, self.pointers["K"], self.pointers["V"])
+                pitch, other = self.pitches["K"], self.pitches["V"]
+                pitch = None if pitch is None or other is None else self.select(of_k, pitch, other)
             else:
-                pointer = self.pointers["K" if behind <= share.blocks else "V"]
+                name = "K" if behind <= share.blocks else "V"
+                pointer, pitch = self.pointers[name], self.pitches[name]
             block = self.binary("remui", number, self.number(share.blocks)) if behind > share.blocks else number
             row = self.binary("muli", self.binary("divui", block, self.number(share.columns)), self.number(32))
             column = self.binary("muli", self.binary("remui", block, self.number(share.columns)), self.number(32))
             if behind > 2 * share.blocks:  # who has no block asks behind the matrix, which asks for nothing
                 row = self.select(self.less(number, self.number(2 * share.blocks)), row, self.number(_BEHIND))
-            form = f"xegpu.create_nd_tdesc %s, shape : [%s, {d}], strides : [{d}, 1] : i64 -> {kind}"
-            described = self.let(form, (pointer, height), kind, name="matrix_ahead")
+            described = self.matrix(pointer, height, d, pitch, kind, "matrix_ahead")
             row, column = self.cast(row, "index", "row_ahead"), self.cast(column, "index", "column_ahead")
-            self._prefetch(described, row, column)
+            first_step = row
+            if self.problem.window is not None:
+                first_step = self.binary("addi", row, self.cast(self.inner, "index"))
+            self._prefetch(described, first_step, column)
             self.ahead.append((described, self.at(row, self.plan.keys_per_step), column))
 
     def _prefetch(self, matrix: Value, row: Value, column: Value) -> None:
@@ -186,7 +192,7 @@ class _Kernel(KernelWriter):
 
     # One step
 
-    def _loop(self, name: str, low: Value, high: Value, keys: int, state: _State, *, masked: bool) -> _State:
+    def _loop(self, name: str, low: Value, high: Value, keys: int, state: State, *, masked: bool) -> State:
         """Steps from one key to another; one that gives a row another m is done again with it."""
         most, no = self.number(TRIES), self.number(0)
         states = [state.renewed() for _ in range(3)]
@@ -211,14 +217,17 @@ class _Kernel(KernelWriter):
                     f"scf.yield {marks} : {kinds}", (key, self.binary("addi", again, self.number(1)), *changed.values)
                 )
                 self.writer.between("} else {")
-                done = self._added(weights, states[1], places)
+                done = self.added(weights, states[1], places)
                 behind = self.binary("addi", key, self.number(keys))
+                if masked and self.problem.window is not None:  # from the window's beginning to the diagonal
+                    ended = self.let("arith.cmpi eq, %s, %s : i32", (behind, self.inner), "i1")
+                    behind = self.select(ended, self.full, behind, "behind")
                 self.writer.do(f"scf.yield {marks} : {kinds}", (behind, no, *done.values))
             self.writer.do(f"scf.yield {marks} : {kinds}", after)
         return states[2]
 
     def _weighed(
-        self, key: Value, state: _State, keys: int, *, masked: bool
+        self, key: Value, state: State, keys: int, *, masked: bool
     ) -> tuple[Value, list[list[Value]], list[Value]]:
         """Whether a score of this step is too far above m; P; the places of the keys.
 
@@ -229,15 +238,15 @@ class _Kernel(KernelWriter):
         if not masked:
             for matrix, start, column in self.ahead:
                 self._prefetch(matrix, self.binary("addi", row, start), column)
-        scores = self._scores(self.row_index, places, state.less, key if masked else None)
-        most = [self._largest_in_lanes(of_rows) for of_rows in scores]
+        scores = self.scores(self.row_index, places, state.less, key if masked else None)
+        most = [self.largest_in_lanes(of_rows) for of_rows in scores]
         limit = self.constant(f"{self.plan.limit:.9e}", "f32", name="limit")
-        largest = self._of_all(most, smallest=False)
+        largest = self.of_all(most, smallest=False)
         above = self.let("arith.cmpf ugt, %s, %s : f32", (largest, limit), "i1", name="above")
-        weights = [[self._weight(score, f"p{i}x{j}") for j, score in enumerate(of)] for i, of in enumerate(scores)]
+        weights = [[self.weight(score, f"p{i}x{j}") for j, score in enumerate(of)] for i, of in enumerate(scores)]
         return above, weights, places
 
-    def _most_anew(self, key: Value, state: _State, keys: int, *, masked: bool) -> list[Value]:
+    def _most_anew(self, key: Value, state: State, keys: int, *, masked: bool) -> list[Value]:
         """Each lane's largest scores less m, computed a second time.
 
         The places hide a 0 from the graphics compiler: it would take them for the same messages and keep what they loaded.
@@ -245,82 +254,55 @@ class _Kernel(KernelWriter):
         row = self.cast(self.binary("addi", key, self.nought), "index")
         queries = self.cast(self.binary("addi", self.row, self.nought), "index")
         places = [self.at(row, start) for start in range(0, keys, LANES)]
-        scores = self._scores(queries, places, state.less, key if masked else None)
-        return [self._largest_in_lanes(of_rows) for of_rows in scores]
-
-    def _added(self, weights: list[list[Value]], state: _State, places: list[Value]) -> _State:
-        """The step's weights, in the sums and in O."""
-        sums = list(state.sums)
-        for j in range(len(places)):
-            for i in range(self.row_blocks):
-                sums[i] = self.dpas(weights[i][j], self.ones, sums[i], f"l{i}")
-        o = [list(of_rows) for of_rows in state.o]
-        self._accumulate(o, weights, places)
-        return _State(tuple(map(tuple, o)), state.less, tuple(sums))
-
-    def _weight(self, score: Value, name: str) -> Value:
-        """P of eight rows, rounded for DPAS."""
-        return self.rounded(self.exp2(self.binary("mulf", score, self.scale), name), self.problem.type)
+        scores = self.scores(queries, places, state.less, key if masked else None)
+        return [self.largest_in_lanes(of_rows) for of_rows in scores]
 
     # The number m of each row
 
-    def _uneven(self) -> None:
-        """A number that is 0 in every lane, which the graphics compiler does not see: a size of matrices is not negative.
+    def _first_maxima(self) -> tuple[tuple[Value, ...], tuple[Value, ...]]:
+        """-m to begin with, and l: of the largest score among the first 16 keys, which every query sees that sees any.
 
-        Numbers that are equal in all lanes it keeps in one, and spreads them again in every step. What DPAS accumulates on, and
-        the matrix of ones, must be there as whole registers.
-        """
-        self.nought = self.binary("shrsi", self.arguments["keys"], self.number(31), "nought")
-        self.nothing = self.binary("muli", self.lane, self.nought, "nothing")
-        one = "1006648320" if self.problem.type == "f16" else "1065369472"
-        pair = self.binary("xori", self.constant(one, "i32", name="pair_of_ones"), self.nothing)
-        spread, element = self.spread(pair), self.problem.type
-        form = f"vector.bitcast %s : {spread.kind} to vector<16x{element}>"
-        self.ones = self.let(form, (spread,), element, 16, "ones")
-
-    def _kept(self, value: Value, name: str) -> Value:
-        """Numbers of eight rows that are equal in all lanes, as registers that DPAS can accumulate on."""
-        bits = self.let(f"arith.bitcast %s : {value.kind} to vector<{ROWS}xi32>", (value,), "i32", ROWS)
-        bits = self.binary("xori", bits, self.spread(self.nothing))
-        return self.let(f"arith.bitcast %s : {bits.kind} to {value.kind}", (bits,), "f32", ROWS, name)
-
-    def _first_maxima(self) -> tuple[Value, ...]:
-        """-m to begin with: of the largest score among the first 16 keys, which every query sees that sees any.
-
-        While a row has none above -inf, 16 keys more are asked. A row that sees no key has m = 0.
+        While a row has none above -inf, 16 keys more are asked. A row that sees no key has m = 0, and an l of 1 for its O of 0.
         """
         kind, count = f"vector<{ROWS}xf32>", self.row_blocks
-        low, zeros = self.floats(_MINUS_INFINITY, "hidden"), self.floats("0.0", "zeros")
+        low, zeros = self.floats(MINUS_INFINITY, "hidden"), self.floats("0.0", "zeros")
         key, after = Value("i32", name="first_key"), Value("i32", name="next_key")
         known, found, results = ([Value("f32", ROWS, f"{n}{i}") for i in range(count)] for n in ("known", "", "first"))
         for value in found:
             value.name = None
         types = ", ".join(["i32", *[kind] * count])
         marks = ", ".join(["%s"] * (count + 1))
-        inits = [value for pair in zip((key, *known), (self.number(0), *[low] * count), strict=True) for value in pair]
+        inits = [value for pair in zip((key, *known), (self.lowest, *[low] * count), strict=True) for value in pair]
         carried = ", ".join(["%s = %s"] * (count + 1))
         form = f"scf.while ({carried}) : ({types}) -> ({types}) {{"
         with self.writer.region(form, inits, [Value("i32"), *results], (key, *known)):
-            of_rows = self._scores(self.row_index, [self.cast(key, "index")], None, key)
-            new = [self._largest(self._largest_in_lanes(scores)) for scores in of_rows]
+            of_rows = self.scores(self.row_index, [self.cast(key, "index")], None, key)
+            new = [self.largest(self.largest_in_lanes(scores)) for scores in of_rows]
             largest = [self.larger(before, one) for before, one in zip(known, new, strict=True)]
             behind = self.binary("addi", key, self.number(LANES))
             more = self.let("arith.cmpi slt, %s, %s : i32", (behind, self.end), "i1")
-            least = self._of_all(largest, smallest=True)
-            none = self.let("arith.cmpf oeq, %s, %s : f32", (least, self.constant(_MINUS_INFINITY, "f32")), "i1")
+            least = self.of_all(largest, smallest=True)
+            none = self.let("arith.cmpf oeq, %s, %s : f32", (least, self.constant(MINUS_INFINITY, "f32")), "i1")
             again = self.binary("andi", more, none)
             self.writer.do(f"scf.condition(%s) {marks} : {types}", (again, behind, *largest))
             blocks = ", ".join(f"%s: {value.kind}" for value in (after, *found))
             self.writer.between(f"}} do {{\n^bb0({blocks}):", (after, *found), (after, *found))
             self.writer.do(f"scf.yield {marks} : {types}", (after, *found))
         begun: list[Value] = []
+        sums: list[Value] = []
         for i, largest in enumerate(results):
             seen = self.let(f"arith.cmpf ogt, %s, %s : {kind}", (largest, low), "i1", ROWS)
+            if self.problem.window is not None:  # a row behind the last query may see no key that a step takes
+                own = self.spread(self.binary("subi", self.arguments["queries"], self.row))
+                rows = self.constant(f"dense<{[ROWS * i + r for r in range(ROWS)]}>", "i32", ROWS, f"rows{i}")
+                seen = self.binary("andi", seen, self.less(rows, own))
             less = self.let(f"arith.negf %s : {kind}", (largest,), "f32", ROWS)
-            begun.append(self._kept(self.select(seen, less, zeros), f"m{i}"))
-        return tuple(begun)
+            begun.append(self.kept(self.select(seen, less, zeros), f"m{i}"))
+            total = self.select(seen, marked(self, less, zeros), self.floats("1.0", "ones"))
+            sums.append(self.kept(total, f"l{i}"))
+        return tuple(begun), tuple(sums)
 
-    def _rescaled(self, most: list[Value], state: _State, again: Value) -> _State:
+    def _rescaled(self, most: list[Value], state: State, again: Value) -> State:
         """A higher m for rows with a score above the limit. Then the step is done again.
 
         The score less m has the error of the larger of both, so m rises by a little less than it says: to be above all scores
@@ -333,102 +315,22 @@ class _Kernel(KernelWriter):
         sums: list[Value] = []
         o: list[tuple[Value, ...]] = []
         for i, of_lanes in enumerate(most):
-            found = self._largest(of_lanes)
+            found = self.largest(of_lanes)
             above = self.let(f"arith.cmpf ogt, %s, %s : {found.kind}", (found, limit), "i1", ROWS)
             size = self.let(f"math.absf %s : {found.kind}", (state.less[i],), "f32", ROWS)
-            rise = self._kept(self.binary("subf", found, self.binary("mulf", size, margin)), "rise")
+            rise = self.kept(self.binary("subf", found, self.binary("mulf", size, margin)), "rise")
             new = self.binary("subf", state.less[i], rise)
             less.append(self.select(above, new, state.less[i], f"m{i}"))
             change = self.binary("mulf", self.binary("subf", less[i], state.less[i]), self.scale)
             factor = self.exp2(change, f"f{i}")
-            sums.append(self.binary("mulf", state.sums[i], factor, f"l{i}"))
+            scaled = self.binary("mulf", state.sums[i], factor, f"l{i}")
+            sums.append(marked(self, less[i], scaled))
             o.append(tuple(self.binary("mulf", held, factor, f"o{i}x{x}") for x, held in enumerate(state.o[i])))
-        return _State(tuple(o), tuple(less), tuple(sums))
-
-    def _of_all(self, values: Sequence[Value], *, smallest: bool) -> Value:
-        """The largest or the smallest of all numbers of the subgroup. A NaN is passed over, or is the result."""
-        one = "olt" if smallest else "ogt"
-
-        def chosen(left: Value, right: Value) -> Value:
-            is_it = self.let(f"arith.cmpf {one}, %s, %s : {left.kind}", (left, right), "i1", left.size)
-            return self.select(is_it, left, right)
-
-        found = values[0]
-        for more in values[1:]:
-            found = chosen(more, found)
-        while found.size is not None and found.size > 2:
-            half = found.size // 2
-            found = chosen(self.part(found, 0, half), self.part(found, half, half))
-        found = chosen(*(self.let(f"vector.extract %s[{n}] : f32 from {found.kind}", (found,), "f32") for n in (0, 1)))
-        if smallest:
-            found = self.let("arith.negf %s : f32", (found,), "f32")
-        call = f"llvm.call spir_funccc @{LARGEST}(%s) {{convergent, no_unwind, will_return}} : (f32) -> f32"
-        found = self.let(call, (found,), "f32")
-        return self.let("arith.negf %s : f32", (found,), "f32") if smallest else found
-
-    def _scores(
-        self, row: Value, places: list[Value], less: Sequence[Value] | None, low: Value | None
-    ) -> list[list[Value]]:
-        """Q K^T, or Q K^T - m: blocks of 8 queries by 16 keys. `low` is the first key where some keys may be hidden.
-
-        Depth is the outer loop: Q is read again in every step (from the nearest cache), a block of columns at a time, so that
-        its registers are free for O and S.
-        """
-        begin = (self.floats("0.0", "zeros"),) * self.row_blocks if less is None else less
-        scores = [[start] * len(places) for start in begin]
-        for first, count in self.pairs():
-            for half, queries in enumerate(self.queries(row, first, count)):
-                for j, place in enumerate(places):
-                    block = self.keys(place, first + half)
-                    for i, rows in enumerate(queries):
-                        scores[i][j] = self.dpas(rows, block, scores[i][j], f"s{i}x{j}")
-        return scores if low is None else self._masked(scores, low)
-
-    def _masked(self, scores: list[list[Value]], key: Value) -> list[list[Value]]:
-        """-inf for keys that do not exist or, with a causal mask, that the query may not see."""
-        low = self.floats(_MINUS_INFINITY, "hidden")
-        own = self.binary("addi", key, self.lane, "own_key")
-        starts = [LANES * j for j in range(len(scores[0]))]
-        columns = [self.binary("addi", own, self.number(start)) if start else own for start in starts]
-        if not self.problem.causal:
-            there = [self.less(column, self.arguments["keys"]) for column in columns]
-            return [[self.select(here, s, low) for here, s in zip(there, row, strict=True)] for row in scores]
-        past = [self.spread(self.binary("subi", column, self.seen)) for column in columns]
-        masked: list[list[Value]] = []
-        for i, row in enumerate(scores):
-            more = self.constant(f"dense<{[ROWS * i + r for r in range(ROWS)]}>", "i32", ROWS, f"rows{i}")
-            masked.append([self.select(self.less(p, more), s, low) for p, s in zip(past, row, strict=True)])
-        return masked
-
-    def _largest_in_lanes(self, scores: list[Value]) -> Value:
-        """The largest score of each row among those of a lane. A NaN hides no number behind it."""
-        found = scores[0]
-        for more in scores[1:]:
-            found = self.larger(more, found)
-        return found
-
-    def _largest(self, found: Value) -> Value:
-        """The largest score of each row, in every lane."""
-        call = f"llvm.call spir_funccc @{LARGEST}(%s) {{convergent, no_unwind, will_return}} : (f32) -> f32"
-        return self.gathered([self.let(call, (row,), "f32") for row in self.rows_of(found)])
-
-    def _accumulate(self, o: list[list[Value]], weights: list[list[Value]], places: list[Value]) -> None:
-        """O += P V. What lanes and registers hold of P is what DPAS wants of A, so nothing moves."""
-        height = self.plan.loads["V"].rows
-        blocks = height // LANES
-        for j in range(0, len(places), blocks):
-            for first, count in self.pairs():
-                held = self.load("V", count, (places[j], 16 * first), (self.problem.type, count * height), "packed")
-                for half in range(count):
-                    for deep in range(blocks):
-                        values = self.part(held, half * height + 16 * deep, 16)
-                        x = first + half
-                        for i in range(self.row_blocks):
-                            o[i][x] = self.dpas(weights[i][j + deep], values, o[i][x], f"o{i}x{x}")
+        return State(tuple(o), tuple(less), tuple(sums))
 
     # The end
 
-    def _store(self, state: _State) -> None:
+    def _store(self, state: State) -> None:
         matrix = self.described["O", 1]
         row, out = self.row_index, self.problem.out
         one, zero = self.floats("1.0", "ones"), self.floats("0.0", "zeros")

@@ -34,6 +34,7 @@ from layoutalg.core.llvm_versions import DEFAULT_LLVM
 from layoutalg.core.messages import number_text, shown
 from layoutalg.core.notation import Distributed, Machine, Operand, one_operand, own_sizes
 from layoutalg.core.whole_numbers import as_flag, whole_number
+from layoutalg.gemm.attention.arguments import arguments_of, parameters_of
 from layoutalg.gemm.attention.problem import AttentionProblem, as_f32
 from layoutalg.gemm.attention.steps import MASKED_KEYS, Share, Step, Steps, all_steps, keys_of_step, shared, steps_of
 from layoutalg.gemm.launched import Launched
@@ -51,6 +52,7 @@ VERSIONS = (23, 24)
 LEVELS = ("lane",)
 
 _REGISTERS = 256
+_LARGEST_SCALED = 2**12
 PREFETCHES = ("none", "shared")
 
 
@@ -95,6 +97,15 @@ class Attention(Distributed, Launched):
         5.545177459716797
         """
         return as_f32(8 / self.problem.exponent_scale)
+
+    @property
+    def largest_m(self) -> float:
+        """How large the m of a row may be, as f32: 2^12 / (scale * log2(e)). Rows with a larger one take the slower way.
+
+        >>> la.plan_attention(64, 64, 64, scale=1.0).largest_m
+        2839.130859375
+        """
+        return as_f32(_LARGEST_SCALED / self.problem.exponent_scale)
 
     @property
     def dpas(self) -> Dpas:
@@ -163,13 +174,14 @@ class Attention(Distributed, Launched):
         >>> la.plan_attention(1000, 256, 64, heads=8, batch=2).grid
         (8, 1, 16)
         """
-        return self._subgroups_along // self.subgroups, 1, self.problem.heads * self.problem.batch
+        problem, each = self.problem, self.rows * self.subgroups
+        longest = max(1, *(one.queries for one in problem.sequences))
+        return -(-longest // each), 1, problem.heads * problem.batch * len(problem.sequences)
 
-    @property
-    def _subgroups_along(self) -> int:
-        """Subgroups of one head, those past the last query included."""
-        each = self.rows * self.subgroups
-        return -(-self.problem.queries // each) * self.subgroups
+    def _subgroups_of(self, one: AttentionProblem) -> int:
+        """Subgroups of one head of a sequence, those past the last query included, but not where they leave at once."""
+        each = self.rows * (self.subgroups if self.problem.starts is None else 1)
+        return -(-one.queries // each) * each // self.rows
 
     @property
     def workgroup(self) -> tuple[int, int, int]:
@@ -197,7 +209,10 @@ class Attention(Distributed, Launched):
         >>> la.plan_attention(256, 256, 64, heads=2, causal=True).steps_total
         Steps(masked=48, seen=48)
         """
-        return all_steps(self.problem, self.rows, self._subgroups_along) * self.grid[2]
+        problem, total = self.problem, Steps(0, 0)
+        for one in problem.sequences:
+            total += all_steps(one, self.rows, self._subgroups_of(one))
+        return total * (problem.heads * problem.batch)
 
     @property
     def step(self) -> Step:
@@ -236,8 +251,14 @@ class Attention(Distributed, Launched):
 
     @property
     def _all(self) -> int:
-        """Subgroups of the whole grid."""
-        return self._subgroups_along * self.grid[2]
+        """Subgroups of the whole grid, without those that leave at once."""
+        heads = self.problem.heads * self.problem.batch
+        return sum(self._subgroups_of(one) for one in self.problem.sequences) * heads
+
+    @property
+    def _starts_read(self) -> int:
+        """Numbers that subgroups read to know their packed sequence: four each, also where they leave at once."""
+        return 0 if self.problem.starts is None else 4 * self.grid[0] * self.grid[2] * self.subgroups
 
     @property
     def _first(self) -> Step:
@@ -255,7 +276,7 @@ class Attention(Distributed, Launched):
         """
         steps = self.steps_total
         steps_alone = steps.seen * self.step.messages + steps.masked * self.masked_step.messages
-        return steps_alone + self._all * self._first.messages
+        return steps_alone + self._all * self._first.messages + self._starts_read
 
     @property
     def prefetches_total(self) -> int:
@@ -265,7 +286,7 @@ class Attention(Distributed, Launched):
         80
         """
         rounds = 0 if self.share is None else self.share.rounds
-        return rounds * (self.steps_total.seen + self._subgroups_along * self.grid[2])
+        return rounds * (self.steps_total.seen + self._all)
 
     @property
     def bytes_total(self) -> int:
@@ -276,7 +297,7 @@ class Attention(Distributed, Launched):
         """
         steps = self.steps_total
         steps_alone = steps.seen * self.step.bytes + steps.masked * self.masked_step.bytes
-        return steps_alone + self._all * self._first.bytes
+        return steps_alone + self._all * self._first.bytes + 4 * self.dpas.subgroup_size * self._starts_read
 
     @property
     def instructions(self) -> dict[str, int]:
@@ -390,16 +411,14 @@ class Attention(Distributed, Launched):
     def parameters(self) -> tuple[tuple[str, str], ...]:
         """Names and types of the kernel's arguments: addresses, sizes and, for several heads, the elements between them.
 
+        Arrays with gaps or with heads side by side have four pitches and four strides.
+
         >>> [name for name, _ in la.plan_attention(64, 64, 64, heads=2).parameters]
         ['q', 'k', 'v', 'o', 'queries', 'keys', 'stride_q', 'stride_kv', 'stride_o']
+        >>> [name for name, _ in la.plan_attention(64, 64, 64, ldk=128).parameters]
+        ['q', 'k', 'v', 'o', 'queries', 'keys', 'ldq', 'ldk', 'ldv', 'ldo']
         """
-        strides = ("stride_q", "stride_kv", "stride_o") if self.grid[2] > 1 else ()
-        return (
-            *((name, "i64") for name in "qkvo"),
-            ("queries", "i32"),
-            ("keys", "i32"),
-            *((name, "i64") for name in strides),
-        )
+        return parameters_of(self)
 
     @property
     def arguments(self) -> tuple[int, ...]:
@@ -408,9 +427,7 @@ class Attention(Distributed, Launched):
         >>> la.plan_attention(40, 100, 64, heads=2).arguments
         (40, 100, 2560, 6400, 2560)
         """
-        problem = self.problem
-        own, other = problem.queries * problem.d, problem.keys * problem.d
-        return problem.queries, problem.keys, *((own, other, own) if self.grid[2] > 1 else ())
+        return arguments_of(self)
 
     def emit(self, level: str = "lane", *, llvm: int | None = None, pointers: bool = True) -> str:
         """The kernel as MLIR text, for the plan's version of LLVM or another one.
@@ -422,7 +439,7 @@ class Attention(Distributed, Launched):
             PlanError: for other levels and versions.
 
         >>> la.plan_attention(64, 64, 64).emit().count("xegpu.dpas")
-        164
+        200
         """
         if type(level) is not str or level not in LEVELS:
             raise PlanError(f"level {shown(level)}: attention is planned for the level 'lane'")
@@ -453,6 +470,8 @@ class Attention(Distributed, Launched):
         progress: Callable[[float], None] | None = None,
     ) -> NDArray[Any]:
         """Run the emitted kernel on arrays [queries, d] and [keys, d], with [batch, heads] or [heads] in front of several.
+
+        In the order "bshd" arrays are [queries, heads, d] and [keys, heads, d], with [batch] in front of several.
 
         `text` is the kernel to run, by default what `emit()` gives. `progress` is told the part that is done.
 

@@ -10,6 +10,8 @@ The queries of a subgroup and the keys of a step follow from the size of a head 
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from layoutalg.core.errors import PlanError
 from layoutalg.core.llvm_versions import DEFAULT_LLVM
 from layoutalg.core.whole_numbers import one_of, whole_number
@@ -39,6 +41,14 @@ def plan_attention(
     batch: int = 1,
     causal: bool = False,
     scale: float | None = None,
+    order: str = "bhsd",
+    ldq: int | None = None,
+    ldk: int | None = None,
+    ldv: int | None = None,
+    ldo: int | None = None,
+    window: int | None = None,
+    starts_q: Iterable[int] | None = None,
+    starts_k: Iterable[int] | None = None,
     subgroups: int | None = None,
     prefetch: str | None = None,
     llvm: int = DEFAULT_LLVM,
@@ -46,8 +56,15 @@ def plan_attention(
     """Plan O = softmax(scale * Q K^T) V for every head: the kernel of flash attention, in which S is never in memory.
 
     `d` is the size of a head, `type` the type of Q, K and V, `out` that of O. `kv_heads` heads of K and V serve several of Q
-    each. With `causal`, query i sees the keys 0 to i + keys - queries; a query that sees none gives 0. The scale is 1/sqrt(d)
-    unless given. `subgroups` are those of a workgroup, which read the same keys: 8, or fewer for fewer queries. With `prefetch`
+    each. With `causal`, query i sees the keys 0 to i + keys - queries, and with a `window` the last ones of those alone; a
+    query that sees none gives 0. The scale is 1/sqrt(d) unless given. `order` says how the arrays lie in memory: "bhsd"
+    (batch, heads, rows, d) or "bshd" (batch, rows, heads, d); `ldq`, `ldk`, `ldv` and `ldo` are the elements from row to row,
+    as many as a row has unless given.
+
+    `starts_q` and `starts_k` say where sequences of different lengths begin that are packed one behind the other: numbers from
+    0 to `queries` and `keys`, one more than there are sequences. The kernel reads them from memory.
+
+    `subgroups` are those of a workgroup, which read the same keys: 8, or fewer for fewer queries. With `prefetch`
     "shared" each asks for a part of the next step's keys, for all of them: the default, unless one would ask more than twice.
 
     Raises:
@@ -61,10 +78,28 @@ def plan_attention(
 needs rows of a multiple of 16 bytes; zeros up to 56 fit
     """
     problem = AttentionProblem.of(
-        queries, keys, d, type, out, target, heads=heads, kv_heads=kv_heads, batch=batch, causal=causal, scale=scale
+        queries,
+        keys,
+        d,
+        type,
+        out,
+        target,
+        heads=heads,
+        kv_heads=kv_heads,
+        batch=batch,
+        causal=causal,
+        scale=scale,
+        order=order,
+        ldq=ldq,
+        ldk=ldk,
+        ldv=ldv,
+        ldo=ldo,
+        window=window,
+        starts_q=starts_q,
+        starts_k=starts_k,
     )
     rows = rows_of_subgroup(problem.d)
-    needed = -(-problem.queries // rows)
+    needed = -(-max(1, *(one.queries for one in problem.sequences)) // rows)
     if subgroups is None:
         subgroups = min(_MOST_SUBGROUPS, 1 << (needed - 1).bit_length())
     else:

@@ -9,12 +9,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Literal
 
-import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from layoutalg.core.elements import numpy_type
 from layoutalg.core.limits import MOST_WORK
-from layoutalg.gemm.attention.arrays import heads_of, laid_out
+from layoutalg.gemm.attention.arrays import heads_of, in_memory, laid_out, out_of_memory, starts_in_memory
 
 if TYPE_CHECKING:
     from layoutalg.gemm.attention.plan import Attention
@@ -51,15 +49,15 @@ def execute(
 
     arrays = laid_out(plan, q, k, v)
     memory = Memory()
-    result = np.full(arrays.q.shape, np.nan, numpy_type(plan.problem.out))
-    for array in (arrays.q, arrays.k, arrays.v):
+    result = in_memory(plan, "O", None)
+    inputs = [in_memory(plan, name, array) for name, array in zip("QKV", (arrays.q, arrays.k, arrays.v), strict=True)]
+    for array in inputs:
         array.flags.writeable = False
-    addresses = [
-        memory.bind("Q", arrays.q),
-        memory.bind("K", arrays.k),
-        memory.bind("V", arrays.v),
-        memory.bind("O", result, initialised=False),
-    ]
+    addresses = [memory.bind(name, array) for name, array in zip("QKV", inputs, strict=True)]
+    addresses.append(memory.bind("O", result, initialised=False))
+    for name, array in zip(("starts of Q", "starts of K"), starts_in_memory(plan.problem), strict=False):
+        array.flags.writeable = False
+        addresses.append(memory.bind(name, array))
     executed = run_kernel(
         plan.emit() if text is None else text,
         [*addresses, *plan.arguments],
@@ -70,7 +68,7 @@ def execute(
         work=_work(plan),
         counted=counted,
     )
-    return heads_of(plan, result), executed
+    return heads_of(plan, out_of_memory(plan, result)), executed
 
 
 def _work(plan: Attention) -> int:

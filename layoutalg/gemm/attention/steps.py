@@ -9,11 +9,16 @@ The keys 0 to 63 are one step without a mask, and 64 to 79 are one with a mask.
 >>> problem = AttentionProblem.of(256, 256, 64, causal=True)
 >>> visible(problem, 16, 64), steps_of(problem, 16, 64)
 ((64, 80), Steps(masked=1, seen=1))
+
+With a window the keys before it are left out, and those where it begins have a mask as well:
+
+>>> stretches(AttentionProblem.of(256, 256, 64, causal=True, window=100), 16, 240)
+Stretches(begin=128, inner=192, full=192, end=256)
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from layoutalg.core.errors import PlanError
 from layoutalg.core.whole_numbers import instance_of, whole_number
@@ -24,11 +29,13 @@ __all__ = [
     "Share",
     "Step",
     "Steps",
+    "Stretches",
     "all_steps",
     "keys_of_step",
     "rows_of_subgroup",
     "shared",
     "steps_of",
+    "stretches",
     "visible",
 ]
 
@@ -128,6 +135,43 @@ def shared(d: int, subgroups: int) -> Share:
     return Share(blocks, columns, -(-2 * blocks // subgroups))
 
 
+@dataclass(frozen=True)
+class Stretches:
+    """The keys of a subgroup: those from `inner` to `full` go without a mask, from `begin` to `inner` and from `full` with one.
+
+    >>> Stretches(0, 0, 64, 80).steps(64)
+    Steps(masked=1, seen=1)
+    """
+
+    begin: int
+    inner: int
+    full: int
+    end: int
+
+    def steps(self, keys: int) -> Steps:
+        """In steps of `keys` keys without a mask, and of 32 with one.
+
+        >>> Stretches(96, 128, 192, 200).steps(32)
+        Steps(masked=2, seen=2)
+        """
+        masked = (self.inner - self.begin) // MASKED_KEYS - (self.full - self.end) // MASKED_KEYS
+        return Steps(masked, (self.full - self.inner) // whole_number(keys, "keys =", 1, error=PlanError))
+
+
+def stretches(problem: AttentionProblem, rows: int, row: int) -> Stretches:
+    """The keys of the subgroup with `rows` queries from `row` on.
+
+    >>> stretches(AttentionProblem.of(256, 256, 64, causal=True), 16, 64)
+    Stretches(begin=0, inner=0, full=64, end=80)
+    """
+    keys = keys_of_step(problem.d)
+    full, end = visible(problem, rows, row)
+    begin = problem.first_key(row) // MASKED_KEYS * MASKED_KEYS
+    full = max(full, begin)
+    inner = min(-(-problem.first_key(row + rows - 1) // keys) * keys, full)
+    return Stretches(begin, inner, full, max(end, full))
+
+
 def visible(problem: AttentionProblem, rows: int, row: int) -> tuple[int, int]:
     """Of the subgroup with `rows` queries from `row` on: how many keys go without a mask, and where its keys end."""
     first, last = problem.last_key(row) + 1, problem.last_key(row + rows - 1) + 1
@@ -137,8 +181,7 @@ def visible(problem: AttentionProblem, rows: int, row: int) -> tuple[int, int]:
 
 def steps_of(problem: AttentionProblem, rows: int, row: int) -> Steps:
     """The steps of the subgroup with `rows` queries from `row` on."""
-    full, end = visible(problem, rows, row)
-    return Steps(-(-(end - full) // MASKED_KEYS), full // keys_of_step(problem.d))
+    return stretches(problem, rows, row).steps(keys_of_step(problem.d))
 
 
 def all_steps(problem: AttentionProblem, rows: int, count: int) -> Steps:
@@ -149,11 +192,13 @@ def all_steps(problem: AttentionProblem, rows: int, count: int) -> Steps:
     """
     if not problem.causal:
         return steps_of(problem, rows, 0) * count
+    if problem.window is not None:
+        return _steps_with_window(problem, rows, count, problem.window)
     # With a causal mask the first subgroups may see nothing, and the next one a part. From then on the keys grow with the rows
     # until the queries end: the steps repeat every 64 rows (or 32: as many as a step has keys), with one more each time.
     unseen = max(0, -problem.shift)
     begin = min(count, -(-unseen // rows))
-    end = max(begin, problem.queries // rows)
+    end = max(begin, min(count, problem.queries // rows))
     total = Steps(0, 0)
     period = keys_of_step(problem.d) // rows
     for place in range(begin, min(begin + period, end)):
@@ -161,5 +206,19 @@ def all_steps(problem: AttentionProblem, rows: int, count: int) -> Steps:
         one = steps_of(problem, rows, place * rows)
         total += Steps(one.masked * times, one.seen * times + times * (times - 1) // 2)
     for place in (*range(min(unseen // rows, begin), begin), *range(end, count)):
+        total += steps_of(problem, rows, place * rows)
+    return total
+
+
+def _steps_with_window(problem: AttentionProblem, rows: int, count: int, window: int) -> Steps:
+    """The same with a window: while it reaches back to key 0 there is none. Behind that the steps repeat with the rows."""
+    free = min(count, max(0, (window - problem.shift) // rows))
+    total = all_steps(replace(problem, window=None), rows, free)
+    first = min(count, free + 1)
+    end = max(first, min(count, problem.queries // rows))
+    period = keys_of_step(problem.d) // rows
+    for place in range(first, min(first + period, end)):
+        total += steps_of(problem, rows, place * rows) * -(-(end - place) // period)
+    for place in (*range(free, first), *range(end, count)):
         total += steps_of(problem, rows, place * rows)
     return total

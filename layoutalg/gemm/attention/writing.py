@@ -41,6 +41,9 @@ class KernelWriter:
         self.writer = writer
         self.arguments = {str(value.name): value for value in writer.arguments}
         self.constants: dict[tuple[str, str], Value] = {}
+        self.begins: dict[str, Value] = {}
+        self.head: Value | None = None
+        """Where the rows of a packed sequence begin, by matrix, and the head that a subgroup has of it."""
         self.row_blocks = plan.row_blocks
         self.depths = plan.depth_blocks
         self.scale = self.floats(f"{plan.problem.exponent_scale:.9e}", "scale")
@@ -78,8 +81,11 @@ class KernelWriter:
 
     def larger(self, left: Value, right: Value, name: str = "") -> Value:
         """Compared and selected: of both forms of a maximum the one that becomes one instruction (`sel`)."""
-        is_larger = self.let(f"arith.cmpf ogt, %s, %s : {left.kind}", (left, right), "i1", left.size)
-        return self.select(is_larger, left, right, name)
+        return self.select(self.compared("ogt", left, right), left, right, name)
+
+    def compared(self, order: str, left: Value, right: Value, name: str = "") -> Value:
+        """Whether numbers are above others, or in another order: `ogt`, `olt`, `oge`, `oeq`; `ugt` holds for a NaN as well."""
+        return self.let(f"arith.cmpf {order}, %s, %s : {left.kind}", (left, right), "i1", left.size, name)
 
     def select(self, condition: Value, left: Value, right: Value, name: str = "") -> Value:
         """The left value where the condition holds, else the right one."""
@@ -104,10 +110,16 @@ class KernelWriter:
 
     def describe(self) -> None:
         """Of every matrix one descriptor for each shape of message: the last one of a row may have to bring one block."""
-        queries, keys = (self.cast(self.arguments[name], "index", f"{name}_index") for name in ("queries", "keys"))
-        head = self.let("gpu.block_id z", (), "index") if self.plan.grid[2] > 1 else None
+        sizes = {name: self.arguments[name] for name in ("queries", "keys")}
+        head = self.head
+        if head is not None:  # a sequence may have no row
+            sizes = {name: self.binary("maxsi", size, self.number(1)) for name, size in sizes.items()}
+        elif self.plan.grid[2] > 1:
+            head = self.let("gpu.block_id z", (), "index")
+        queries, keys = (self.cast(size, "index", f"{name}_index") for name, size in sizes.items())
         self.described: dict[tuple[str, int], Value] = {}
         d, store, element = self.problem.d, self.plan.store, self.problem.type
+        self.pitches = {name: self._pitch(name, 1) for name in "QKVO"}
         shapes = [("O", 1, f"{store.rows}x{store.width}x{self.problem.out}", d)]
         for name, load in self.plan.loads.items():
             if load.transpose:
@@ -118,23 +130,57 @@ class KernelWriter:
         self.pointers = {name: self._of_head(name, head) for name in "QKVO"}
         for name, count, shape, width in shapes:
             kind = f"!xegpu.tensor_desc<{shape}>"
+            pitch = self.pitches[name] if width == d else self._pitch(name, 2)
+            matrix, height = self.pointers[name], keys if name in "KV" else queries
+            self.described[name, count] = self.matrix(matrix, height, width, pitch, kind, f"matrix_{name.lower()}")
+
+    def matrix(self, pointer: Value, height: Value, width: int, pitch: Value | None, kind: str, name: str) -> Value:
+        """A descriptor; where no pitch is given, rows follow one another."""
+        if pitch is None:
             form = f"xegpu.create_nd_tdesc %s, shape : [%s, {width}], strides : [{width}, 1] : i64 -> {kind}"
-            operands = (self.pointers[name], keys if name in "KV" else queries)
-            self.described[name, count] = self.let(form, operands, kind, name=f"matrix_{name.lower()}")
+            return self.let(form, (pointer, height), kind, name=name)
+        form = f"xegpu.create_nd_tdesc %s, shape : [%s, {width}], strides : [%s, 1] : i64 -> {kind}"
+        return self.let(form, (pointer, height, pitch), kind, name=name)
+
+    def _pitch(self, name: str, each: int) -> Value | None:
+        """From row to row of a matrix with gaps, in units of `each` elements."""
+        if self.problem.without_gaps:
+            return None
+        pitch = self.arguments[f"ld{name.lower()}"]
+        if each > 1:
+            pitch = self.binary("divui", pitch, self.number(each))
+        return self.cast(pitch, "index", f"pitch_{name.lower()}")
 
     def _of_head(self, name: str, head: Value | None) -> Value:
         """Where the matrix of this head begins."""
         pointer = self.arguments[name.lower()]
         if head is None:
             return pointer
-        group = self.problem.heads // self.problem.kv_heads
+        problem, group = self.problem, self.problem.heads // self.problem.kv_heads
+        matrix = head
+        if problem.order == "bshd" and not self.begins:
+            heads = self.number(problem.heads, "index")
+            matrix, head = self.binary("divui", head, heads), self.binary("remui", head, heads)
         if name in "KV" and group > 1:
             head = self.binary("divui", head, self.number(group, "index"))
-        element = self.problem.out if name == "O" else self.problem.type
-        stride = self.arguments["stride_kv" if name in "KV" else f"stride_{name.lower()}"]
-        size = self.number(4 if element == "f32" else 2, "i64")
-        elements = self.binary("muli", self.cast(head, "i64"), stride)
-        return self.binary("addi", pointer, self.binary("muli", elements, size))
+        if problem.order == "bhsd":
+            matrix = head
+        if self.begins:
+            row = self.let("arith.extui %s : i32 to i64", (self.begins[name],), "i64")
+            pitch = self.let("arith.extui %s : i32 to i64", (self.arguments[f"ld{name.lower()}"],), "i64")
+            return self._column(name, pointer, self.binary("muli", row, pitch), head)
+        stride = self.arguments["stride_kv" if problem.without_gaps and name in "KV" else f"stride_{name.lower()}"]
+        elements = self.binary("muli", self.cast(matrix, "i64"), stride)
+        return self._column(name, pointer, elements, head)
+
+    def _column(self, name: str, pointer: Value, elements: Value, head: Value) -> Value:
+        """The address some elements further on, at the columns of a head where heads are side by side."""
+        problem = self.problem
+        if problem.order == "bshd":
+            column = self.binary("muli", self.cast(head, "i64"), self.number(problem.d, "i64"))
+            elements = self.binary("addi", elements, column, f"{name.lower()}_of_head")
+        wide = name == "O" and problem.out == "f32"
+        return self.binary("addi", pointer, self.binary("muli", elements, self.number(4 if wide else 2, "i64")))
 
     def load(self, name: str, count: int, place: tuple[Value, int], result: tuple[str, int], word: str = "") -> Value:
         """A message of `count` blocks side by side, at a row and a column."""

@@ -206,15 +206,36 @@ def _attention(problem: AttentionProblem) -> str:
         if problem.causal
         else ""
     )
-    return f"""def expected(values, z, rows):
+    if problem.window is not None:
+        low = problem.shift - problem.window
+        mask += f"    scores[np.arange({problem.keys})[None, :] <= rows[:, None] + {low}] = -np.inf\n"
+    name, d = "expected", problem.d
+    matrices = f'values["q"][z], values["k"][z // {group}], values["v"][z // {group}]'
+    whole = ""
+    if problem.order == "bshd":  # a row has all heads
+        name = "of_head"
+        columns = f"[:, {d} * head:{d} * head + {d}]", f"[:, {d} * (head // {group}):{d} * (head // {group}) + {d}]"
+        matrices = ", ".join(f'values["{one}"][z]{columns[one != "q"]}' for one in "qkv")
+        whole = _ALL_HEADS.replace("@HEADS@", str(problem.heads))
+    given = "values, z, rows" if name == "expected" else "values, z, head, rows"
+    return f"""def {name}({given}):
     \"\"\"These rows of the result, and how far rounding may take it.\"\"\"
-    q, k, v = values["q"][z], values["k"][z // {group}], values["v"][z // {group}]
+    q, k, v = {matrices}
     scores = {problem.scale!r} * (q[rows] @ k.T)
 {mask}    largest = scores.max(axis=1, keepdims=True)
     weights = np.exp(scores - np.where(np.isfinite(largest), largest, 0))
     sums = weights.sum(axis=1, keepdims=True)
     weights = weights / np.where(sums > 0, sums, 1)
     return weights @ v, {each!r} * (weights @ abs(v))
+
+
+{whole}"""
+
+
+_ALL_HEADS = """def expected(values, z, rows):
+    \"\"\"These rows of the result, all heads side by side, and how far rounding may take it.\"\"\"
+    parts = [of_head(values, z, head, rows) for head in range(@HEADS@)]
+    return tuple(np.concatenate(side, axis=1) for side in zip(*parts))
 
 
 """

@@ -300,22 +300,28 @@ def _weight(problem: WeightsProblem) -> str:
 
 def _of_attention(problem: AttentionProblem) -> tuple[str, int]:
     group = problem.heads // problem.kv_heads
+    by_rows = problem.order == "bshd"  # a row has all heads: c says which one
+    head = f"c / {problem.d}" if by_rows else "z"
+    of_q, of_kv = (f"{problem.d} * head + i", f"{problem.d} * of_keys + i") if by_rows else ("i", "i")
+    column, own, other = (f"{problem.d} * of_keys + c % {problem.d}", "z", "z") if by_rows else ("c", "head", "of_keys")
     last = f"(long long)r + {problem.shift}" if problem.causal else f"{problem.keys - 1}"
-    shared = f"z / {group}" if group > 1 else "z"
+    low = f"(long long)r + {problem.shift + 1 - (problem.window or 0)}"
+    first = f"{low} > 0 ? {low} : 0" if problem.window is not None else "0"
+    shared = f"head / {group}" if group > 1 else "head"
     text = f"""static double expected(const unsigned char *const *data, size_t z, size_t r, size_t c, double *tolerance) {{
   static double scores[{problem.keys}];
-  const long long last = {last};
-  const size_t of_keys = {shared};
+  const long long first = {first}, last = {last};
+  const size_t head = {head}, of_keys = {shared};
   double largest = -1e300, sum = 0, x = 0, size = 0;
-  for (long long j = 0; j <= last; j++) {{
+  for (long long j = first; j <= last; j++) {{
     double score = 0;
     for (size_t i = 0; i < {problem.d}; i++)
-      score += load(&matrices[0], data[0], z, r, i) * load(&matrices[1], data[1], of_keys, (size_t)j, i);
+      score += load(&matrices[0], data[0], {own}, r, {of_q}) * load(&matrices[1], data[1], {other}, (size_t)j, {of_kv});
     scores[j] = {problem.scale!r} * score;
     if (scores[j] > largest) largest = scores[j];
   }}
-  for (long long j = 0; j <= last; j++) {{
-    const double weight = exp(scores[j] - largest), value = load(&matrices[2], data[2], of_keys, (size_t)j, c);
+  for (long long j = first; j <= last; j++) {{
+    const double weight = exp(scores[j] - largest), value = load(&matrices[2], data[2], {other}, (size_t)j, {column});
     sum += weight;
     x += weight * value;
     size += weight * fabs(value);
