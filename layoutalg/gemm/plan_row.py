@@ -36,7 +36,7 @@ Row: TypeAlias = dict[str, float | int | str | bool | None]
 Arguments: TypeAlias = dict[str, Any]
 """Arguments of `plan_gemm` by name, as JSON has them."""
 
-_OF_PROBLEM = tuple(field.name for field in fields(Problem))
+_OF_PROBLEM = tuple(field.name for field in fields(Problem) if field.name != "halves")
 ARGUMENTS = (*_OF_PROBLEM, *TilingOptions.__annotations__)
 """What a problem of a sweep can say: sizes, types, storage, and what is chosen already."""
 _OF_PLAN = (
