@@ -10,9 +10,9 @@ bits of the lane's number:
 ...     one = next(one for one in plan.candidates if kind in one.name)
 ...     busy = cost_of("bmg").parts(one.programs)
 ...     print(f"{busy.issued:.0f} instructions, {busy.memory:.0f} slots of memory: {one.name.partition(',')[0]}")
-243 instructions, 256 slots of memory: half goes through shared memory while the rest is shuffled
-92 instructions, 512 slots of memory: everything goes through shared memory
-386 instructions, 0 slots of memory: an exchange in registers and lanes
+241 instructions, 256 slots of memory: half goes through shared memory while the rest is shuffled
+90 instructions, 512 slots of memory: everything goes through shared memory
+384 instructions, 0 slots of memory: an exchange in registers and lanes
 
 Shares are halves and quarters. Each part goes by the exchange and by the way through memory that rank first for it alone. One
 mixed way is weighed at most, that of the share which an estimate finds best, and only where the estimate is well below the best
