@@ -3,7 +3,7 @@
 A 16x16 tile of 32 bits, transposed, takes 15 shuffles. A bit at a time it would take 32, and through memory every word would
 be stored and loaded; by the prices of a GPU in general neither can be cheaper, so only one program is made. Where a chip's
 listings were counted and its rates are known, each way has a least cost that is known before it is made: an exchange that of
-its shuffles and selects (`least_of`), memory that of its accesses (`strategies.foreseen`). Those that could be
+its shuffles and selects (`exchange_bounds`), memory that of its accesses (`strategies.foreseen`). Those that could be
 cheapest are made first, and no others once one is below them.
 
 >>> rows, columns = Layout.parse("d0 = 16@reg, d1 = 16@lane"), Layout.parse("d0 = 16@lane, d1 = 16@reg")
@@ -22,27 +22,26 @@ from math import fsum
 
 from layoutalg.conversion.candidates import Candidate, candidates_of
 from layoutalg.conversion.cost import Cost, cost_of, rank
+from layoutalg.conversion.exchange_bounds import ROUNDING, least_of
 from layoutalg.conversion.mixed_ways import mixed_way
 from layoutalg.conversion.normalize import normalized
 from layoutalg.conversion.prices import prices_of
 from layoutalg.conversion.program.access_conflicts import access_cycles
 from layoutalg.conversion.program.program import Program
 from layoutalg.conversion.strategies.bit_exchange.pattern import Pattern, pattern_of
-from layoutalg.conversion.strategies.bit_exchange.ways import Way, ways
+from layoutalg.conversion.strategies.bit_exchange.ways import ways
 from layoutalg.conversion.strategies.foreseen import Foreseen
 from layoutalg.conversion.strategies.through_memory import fits
 from layoutalg.conversion.ways_by_bits import Memory, exchanges, memory_ways
 from layoutalg.core.errors import LayoutError
 from layoutalg.core.layout import Layout
 from layoutalg.core.limits import MOST_STEPS
-from layoutalg.hardware.shared_memory import rates, served
+from layoutalg.hardware.shared_memory import served
 from layoutalg.memory.machine_bits import View, view
 
 __all__ = ["cheapest_of"]
 
 _WORD_BYTES = 4
-_ROUNDING = 1e-6
-"""Sums of prices in another order differ by less."""
 
 
 @lru_cache(maxsize=64)
@@ -162,35 +161,11 @@ def _in_memory(element_bits: int, memory: Memory, cost: Cost, a: View, b: View, 
     return None if found is None else found[0].programs[0]
 
 
-def least_of(way: Way | None, pattern: Pattern, cost: Cost) -> tuple[int, int]:
-    """What an exchange costs at least, by its shuffles, selects and permutes alone, and its instructions; 0 for None.
-
-    >>> from layoutalg.conversion.strategies.bit_exchange.ways import Way, ways
-    >>> views = [view(Layout.parse(text)) for text in ("d0 = 16@reg, d1 = 16@lane", "d0 = 16@lane, d1 = 16@reg")]
-    >>> pattern = pattern_of(views[0], views[1], 32)
-    >>> [(least_of(way, pattern, cost_of("pvc"))[0], cost_of("pvc").of(way.make())) for way in ways(pattern)]
-    [(221, 227), (190, 196)]
-    """
-    found, known = prices_of(cost.name, 1 << pattern.lane_bits), rates(cost.name)
-    if way is None or found is None or known is None:
-        return 0, 0
-    price = found.instructions
-    issued = way.shuffles * price["shuffle"] + way.selects * price["select"] + way.permutes * price["permute"]
-    for distance, count in way.distances:
-        names = ("indexed",) if distance >> 4 else [f"xor_{1 << bit}" for bit in range(4) if distance >> bit & 1]
-        issued += count * sum([price[name] for name in names])
-    shuffles = 0 if known.rows else way.shuffles * known.shuffle * cost.unit
-    in_alu = (
-        (issued - way.shuffles) * known.alu if price["shuffle"] >= 1 else 0
-    )  # else more shuffles could be fewer of these
-    return round(max(issued, in_alu, shuffles) - _ROUNDING), round(issued - _ROUNDING)
-
-
 def _least_through_memory(pattern: Pattern, cost: Cost) -> int:
     """Every word goes twice, as full as it can be, past as many banks as a chip stores to and loads from."""
     words, lanes = (1 << pattern.register_bits) // pattern.parts, 1 << pattern.lane_bits
     banks = [served(cost.name, _WORD_BYTES, lanes, reading=reading).banks for reading in (False, True)]
-    return round(sum([words * lanes / one for one in banks]) * cost.unit - _ROUNDING)
+    return round(sum([words * lanes / one for one in banks]) * cost.unit - ROUNDING)
 
 
 def _foreseen(found: Foreseen, pattern: Pattern, slots: int, cost: Cost) -> int:
@@ -204,5 +179,5 @@ def _foreseen(found: Foreseen, pattern: Pattern, slots: int, cost: Cost) -> int:
         steps = [step for step, _ in found.accesses]
         cycles = access_cycles(steps, pattern.subgroups, 1 << pattern.lane_bits, cost.name)
         memory = sum([one * times for one, (_, times) in zip(cycles, found.accesses, strict=True)]) * cost.unit
-    least = round(max(issued, memory) - _ROUNDING)
-    return rank(max(least, slots), round(issued - _ROUNDING))[0]
+    least = round(max(issued, memory) - ROUNDING)
+    return rank(max(least, slots), round(issued - ROUNDING))[0]

@@ -10,9 +10,9 @@ bits of the lane's number:
 ...     one = next(one for one in plan.candidates if kind in one.name)
 ...     busy = cost_of("bmg").parts(one.programs)
 ...     print(f"{busy.issued:.0f} instructions, {busy.memory:.0f} slots of memory: {one.name.partition(',')[0]}")
-243 instructions, 256 slots of memory: half goes through shared memory while the rest is shuffled
-92 instructions, 512 slots of memory: everything goes through shared memory
-386 instructions, 0 slots of memory: an exchange in registers and lanes
+241 instructions, 256 slots of memory: half goes through shared memory while the rest is shuffled
+90 instructions, 512 slots of memory: everything goes through shared memory
+384 instructions, 0 slots of memory: an exchange in registers and lanes
 
 Shares are halves and quarters. Each part goes by the exchange and by the way through memory that rank first for it alone. One
 mixed way is weighed at most, that of the share which an estimate finds best, and only where the estimate is well below the best
@@ -25,11 +25,12 @@ compute, memory takes few slots, and what has the fewest instructions is cheapes
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from layoutalg.conversion.cost import Cost, rank
 from layoutalg.conversion.cost import Parts as Busy
+from layoutalg.conversion.exchange_bounds import least_busy
 from layoutalg.conversion.prices import Listings, prices_of
 from layoutalg.conversion.program.program import Program
 from layoutalg.conversion.strategies.bit_exchange.pattern import Pattern, pattern_of
@@ -119,7 +120,7 @@ def _least(finest: Parts, element_bits: int, memory: Memory, lowest: int) -> _Es
     if pattern is None or listed is None or not (pattern.exchanged or pattern.moving_bits):
         return None
     known, count = ways(pattern), len(finest.before)
-    least = [_least_busy(way, listed.instructions, memory.cost) for way in known]
+    least = [busy for way in known if (busy := least_busy(way, pattern, memory.cost)) is not None]
     if min([_shares(one, count, pattern, listed, memory.cost)[0][0] for one in least]) * _MARGIN >= lowest:
         return None
     inside = _exchange(known, memory.cost)
@@ -150,16 +151,6 @@ def _shares(busy: Busy, count: int, pattern: Pattern, listed: Listings, cost: Co
             slots = max(issued, times * busy.alu, times * busy.memory + (1 - share) * passed)
             found.append((slots + issued, parts, shuffled))
     return sorted(found)
-
-
-def _least_busy(way: Way, price: Mapping[str, float], cost: Cost) -> Busy:
-    """What an exchange keeps busy at least: its shuffles, with their addresses, and its selects."""
-    known = rates(cost.name)
-    sent = price["shuffle"] + min(price["xor_1"], price["indexed"])
-    issued = way.shuffles * sent + way.selects * price["select"]
-    if known is None or known.rows or not known.shuffle:
-        return Busy(issued, 0, 0, 0)
-    return Busy(issued, way.selects * price["select"] * known.alu, way.shuffles * known.shuffle * cost.unit, 0)
 
 
 def _exchange(known: Sequence[Way], cost: Cost) -> Program:

@@ -1,13 +1,13 @@
 """Several conversions in one go: they store together, wait at one barrier, and the ways that are taken suit one another.
 
 A subgroup needs two conversions at the same time. On bmg the first goes through shared memory, which is then busy for 128 slots
-while the engine that issues instructions does little. Alone, the second goes half through memory too, and takes 67 slots:
+while the engine that issues instructions does little. Alone, the second goes half through memory too, and takes 66 slots:
 
 >>> pairs = ("d0 = 16@lane, d1 = 16@reg", "d0 = 4@reg:4 4@lane, d1 = 4@lane:4 4@reg")
 >>> plans = [la.convert("d0 = 16@reg, d1 = 16@lane", result, target="bmg") for result in pairs]
 >>> both = convert_several(plans)
 >>> both.barriers, both.cost, both.in_turn
-(1, 128, 195)
+(1, 128, 194)
 >>> print(both.chosen[1].work)
 16 shuffles, 48 selects
 

@@ -79,7 +79,7 @@ class CompiledKernel:
     def machine(self, grid: tuple[int, int, int], first: int, count: int, repeats: int = 1) -> Machine:
         """The work-items of `count` workgroups from number `first` on."""
         known = self.compiling
-        cluster = cluster_of(self.function, known.level)
+        cluster = cluster_of(self.function, known.level, known.target)
         return Machine(known.target, grid, known.block, known.lanes, first, count, known.level, repeats, cluster)
 
 
@@ -362,29 +362,35 @@ def _path(function: gpu.FuncOp) -> str:
     return f"{around.sym_name.data}::{function.sym_name.data}" if isinstance(around, gpu.ModuleOp) else ""
 
 
-def cluster_of(function: gpu.FuncOp, level: Level) -> int:
+def cluster_of(function: gpu.FuncOp, level: Level, target: str) -> int:
     """How many workgroups of a kernel, next to each other along x, are a cluster: 1 where it does not say.
 
     Raises:
-        SimulationError: it says sizes of clusters that are not simulated.
+        SimulationError: it says sizes of clusters that are not simulated, or that the target does not have.
 
     >>> from layoutalg.gemm import plan_gemm
     >>> from layoutalg.ir import read_module
-    >>> cluster_of(compile_kernel(read_module(plan_gemm(8, 32, 32).emit("lane"))).function, "lane")
+    >>> cluster_of(compile_kernel(read_module(plan_gemm(8, 32, 32).emit("lane"))).function, "lane", "pvc")
     1
     """
     written = function.known_cluster_size
     if written is None:
         return 1
-    x, *others = (int(size) for size in static_numbers(written))
-    if others != [1, 1] or not 1 <= x <= MOST_CLUSTER:
+    sizes = [int(size) for size in static_numbers(written)]
+    if len(sizes) != 3 or sizes[1:] != [1, 1] or not 1 <= sizes[0] <= MOST_CLUSTER:
         fail(
             function,
-            f"known_cluster_size = {[x, *others]}: clusters of 1 to {MOST_CLUSTER} workgroups along x are simulated",
+            f"known_cluster_size = {sizes}: clusters of 1 to {MOST_CLUSTER} workgroups along x are simulated",
         )
-    if x > 1 and level != "lane":
+    count = sizes[0]
+    if count > target_info(target).cluster:
+        fail(
+            function,
+            f"known_cluster_size = {sizes} on {target}: its workgroups do not reach each other's shared memory",
+        )
+    if count > 1 and level != "lane":
         fail(function, "clusters of workgroups are simulated at lane level alone")
-    return x
+    return count
 
 
 _NUMBERED = {"gpu.thread_id", "gpu.global_id", "gpu.subgroup_id", "gpu.num_subgroups", "gpu.block_dim", "func.call"}

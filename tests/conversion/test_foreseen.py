@@ -9,6 +9,7 @@ import pytest
 from layoutalg import Layout
 from layoutalg.conversion.charges import charges_of
 from layoutalg.conversion.cost import cost_of
+from layoutalg.conversion.exchange_bounds import ROUNDING, least_busy
 from layoutalg.conversion.program.access_conflicts import access_cycles, program_cycles
 from layoutalg.conversion.program.steps import Permute, Select, Shuffle
 from layoutalg.conversion.strategies.bit_exchange.pattern import pattern_of
@@ -85,3 +86,19 @@ def test_exchanges_have_the_steps_that_were_foreseen() -> None:
             assert all(count >= least for count, least in zip(counts, foreseen, strict=True)), way.name
             exact += counts[1] == way.selects > 0
     assert exact > 20
+
+
+@pytest.mark.parametrize("chip", LANES)
+def test_exchanges_keep_everything_busy_for_what_was_foreseen(chip: str) -> None:
+    rng, cost, tight = random.Random(f"busy {chip}"), cost_of(chip), 0
+    for _ in range(40):
+        source, destination = drawn(rng, LANES[chip])
+        pattern = pattern_of(source, destination, rng.choice([8, 16, 32, 32, 64]))
+        for way in [] if pattern is None else ways(pattern):
+            assert pattern is not None
+            least, busy = least_busy(way, pattern, cost), cost.parts([way.make()])
+            assert least is not None
+            assert busy is not None
+            assert all(one <= other + ROUNDING for one, other in zip(least, busy, strict=True)), (way.name, least, busy)
+            tight += least.issued > 0.5 * busy.issued > 0
+    assert tight > 2

@@ -14,6 +14,7 @@ from layoutalg.conversion.cost import rank
 from layoutalg.conversion.program.steps import Barrier, Load, Shuffle, Store
 from layoutalg.core.errors import LayoutError
 from layoutalg.core.layout import Layout
+from layoutalg.simulate.launching import launch
 from tests.conversion.brute_force import numbers, values
 from tests.conversion.test_mixed import LANES, pair
 from tests.random_layouts import bits_pair, mixed_pair
@@ -88,6 +89,23 @@ def test_bytes_for_one_are_used_by_one_after_the_other() -> None:
     assert several.slm_bytes <= limit
     assert several.barriers > 1
     brings_all(several, 3)
+
+
+def test_bytes_of_one_subgroup_are_anothers_in_the_next_conversion() -> None:
+    """Each conversion keeps to the bytes of each subgroup, so its own barriers are a subgroup's; between them all wait."""
+    blocks = "d0 = 2@sg 8@reg 64@lane", "d0 = 2@sg 8@lane:8 8@lane 8@reg"
+    dealt = "d0 = 8@reg 2@sg 64@lane", "d0 = 8@lane 2@sg 8@lane:8 8@reg"
+    plans = [la.convert(*texts, target="gfx942", slm_limit=8192) for texts in (blocks, dealt)]
+    several = convert_several(plans)
+    scopes = [step.scope for step in several.program.steps if isinstance(step, Barrier)]
+    assert scopes == ["subgroup", "workgroup", "subgroup"]
+    data = [values(1024, 32, seed)[numbers(plan.source)] for seed, plan in enumerate(plans)]
+    wanted = [values(1024, 32, seed)[numbers(plan.destination)] for seed, plan in enumerate(plans)]
+    made = np.zeros((2, 64, 16), np.int32)
+    given = np.concatenate(data, -1).view(np.int32)
+    outcome = launch(several.emit(kernel=True), [given, made], (1, 1, 1), target="gfx942")
+    assert outcome.findings == ()
+    assert (made == np.concatenate(wanted, -1).view(np.int32)).all()
 
 
 def test_one_shuffles_while_memory_works_for_the_other() -> None:

@@ -189,3 +189,49 @@ def test_pointers_of_a_cluster_are_made_from_shared_memory() -> None:
         "%its = ", "%c9 = arith.constant 9 : i64\n%wild = llvm.inttoptr %c9 : i64 to !llvm.ptr<3>\n%its = ")  # fmt: skip
     with pytest.raises(SimulationError, match="is not shared memory of the workgroup"):
         run(text)
+
+
+MAPPED = """
+gpu.module @k {
+  llvm.mlir.global internal @word() {addr_space = 3 : i32} : !llvm.array<4 x i8>
+  gpu.func @mapped(%p: memref<1xi32>) kernel attributes {known_block_size = array<i32: 1, 1, 1>SIZES} {
+    %word = llvm.mlir.addressof @word : !llvm.ptr<3>
+    %rank = arith.constant 0 : i32
+    %there = llvm.call_intrinsic "llvm.nvvm.mapa.shared.cluster"(%word, %rank) : (!llvm.ptr<3>, i32) -> !llvm.ptr<7>
+    %seven = arith.constant 7 : i32
+    llvm.store %seven, %there : i32, !llvm.ptr<7>
+    %found = llvm.load %word : !llvm.ptr<3> -> i32
+    %zero = arith.constant 0 : index
+    memref.store %found, %p[%zero] : memref<1xi32>
+    gpu.return } }"""
+
+
+@pytest.mark.parametrize("sizes", ["", ", known_cluster_size = array<i32: 1, 1, 1>"])
+def test_a_workgroup_alone_is_a_cluster_of_one(sizes: str) -> None:
+    outcome = launch(
+        MAPPED.replace("SIZES", sizes), [np.zeros(1, np.int32)], (1, 1, 1), target="sm_90", subgroup_size=1
+    )
+    assert outcome.arguments[0].tolist() == [7]
+    assert outcome.findings == ()
+
+
+@pytest.mark.parametrize("numbers", ["", ": 2", ": 1, 2, 1", ": 0, 1, 1", ": 17, 1, 1", ": 2, 1, 1, 1"])
+def test_other_sizes_of_clusters_are_refused(numbers: str) -> None:
+    text = MAPPED.replace("SIZES", f", known_cluster_size = array<i32{numbers}>")
+    with pytest.raises(SimulationError, match="clusters of 1 to 16 workgroups along x"):
+        launch(text, [np.zeros(1, np.int32)], (2, 2, 1), target="sm_90", subgroup_size=1)
+
+
+def test_clusters_are_refused_on_chips_without() -> None:
+    text = MAPPED.replace("SIZES", ", known_cluster_size = array<i32: 2, 1, 1>")
+    with pytest.raises(SimulationError, match="on sm_80: its workgroups do not reach"):
+        launch(text, [np.zeros(1, np.int32)], (2, 1, 1), target="sm_80", subgroup_size=1)
+
+
+def test_intrinsics_of_clusters_have_their_types() -> None:
+    text = MAPPED.replace("SIZES", "").replace(
+        "%rank = arith.constant 0 : i32",
+        '%rank = llvm.call_intrinsic "llvm.nvvm.read.ptx.sreg.cluster.ctarank"(%word) : (!llvm.ptr<3>) -> i32',
+    )
+    with pytest.raises(SimulationError, match=r"ctarank: expected \(\) -> i32"):
+        launch(text, [np.zeros(1, np.int32)], (1, 1, 1), target="sm_90", subgroup_size=1)

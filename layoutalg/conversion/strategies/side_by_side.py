@@ -13,7 +13,7 @@ Each has registers and bytes of shared memory of its own. Two lanes exchange a w
 [[[4, 3], [2, 1]]]
 
 Shuffles stand behind the first stores: the unit of shared memory works while the lanes do. Where the bytes of all are more than
-a limit, those that fit go first, then others in the same bytes, behind a barrier.
+a limit, those that fit go first, then others in the same bytes, behind a barrier of the workgroup.
 
 The law: it has the steps of all, and no more barriers than they have in turn.
 """
@@ -22,6 +22,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import pairwise
+from typing import Literal
 
 from layoutalg.conversion.program.builder import Builder
 from layoutalg.conversion.program.program import Program
@@ -53,17 +54,15 @@ def side_by_side(
         pack += [-1 if cell < 0 else registers[cell // cells] * cells + cell % cells for cell in program.pack]
     builder = Builder(first.subgroups, first.lanes, first.element_bits, pack)
     groups = _groups(programs, limit)
-    scopes = {step.scope for program in programs for step in program.steps if isinstance(step, Barrier)}
-    scope = "workgroup" if "workgroup" in scopes else "subgroup"
+    between = _between(programs, groups)
     alone = [number for number, program in enumerate(programs) if not program.slm_bytes]
     for turn, group in enumerate(groups or [[]]):
         if turn:
-            builder.barrier(scope)
+            builder.barrier(between)
         pieces = {number: _pieces(programs[number]) for number, _ in group}
         for piece in range(max(map(len, pieces.values()), default=1)):
             if piece:
-                own = {one.scope for number, _ in group for one in _barriers(programs[number])}
-                builder.barrier("workgroup" if "workgroup" in own else "subgroup")
+                builder.barrier(_widest([programs[number] for number, _ in group]))
             for number, start in group:
                 if piece < len(pieces[number]):
                     builder.repeat(pieces[number][piece], names[number], start)
@@ -100,6 +99,24 @@ def _groups(programs: Sequence[Program], limit: int) -> list[list[tuple[int, int
     return found
 
 
+def _between(
+    programs: Sequence[Program], groups: Sequence[Sequence[tuple[int, int]]]
+) -> Literal["workgroup", "subgroup"]:
+    """Who waits before bytes are stored to again.
+
+    Programs may keep to the bytes of each subgroup; but what is one's in a program may be another's in the next one.
+    """
+    each = [[(programs[number], start) for number, start in group] for group in groups]
+    alike = all(one == each[0][: len(one)] for one in each)
+    return _widest(programs) if alike or programs[0].subgroups == 1 else "workgroup"
+
+
+def _widest(programs: Sequence[Program]) -> Literal["workgroup", "subgroup"]:
+    """Who waits at the barriers of programs: the workgroup, if it does at one of them."""
+    scopes = {step.scope for program in programs for step in program.steps if isinstance(step, Barrier)}
+    return "workgroup" if "workgroup" in scopes else "subgroup"
+
+
 def _has_xor(program: Program) -> bool:
     return any(step.address.xor for step in program.steps if isinstance(step, (Store, Load)))
 
@@ -108,7 +125,3 @@ def _pieces(program: Program) -> list[tuple[Step, ...]]:
     """The steps of a program between its barriers."""
     at = [-1, *[number for number, step in enumerate(program.steps) if isinstance(step, Barrier)], len(program.steps)]
     return [program.steps[start + 1 : end] for start, end in pairwise(at)]
-
-
-def _barriers(program: Program) -> list[Barrier]:
-    return [step for step in program.steps if isinstance(step, Barrier)]

@@ -363,7 +363,8 @@ class LaunchMemory(Regions):
     def _reached(self, run: Run, op: Operation, ranks: Array, here: Array) -> Array:
         """How many workgroups further the memory is that an access reaches in its cluster."""
         clusters = self.races.clusters
-        assert clusters is not None
+        if clusters is None:
+            return np.zeros(int(here.sum()), np.int64)  # a workgroup alone is a cluster of one
         count = run.machine.count
         groups = np.broadcast_to(np.arange(count).reshape(-1, *(1,) * (here.ndim - 1)), here.shape)[here]
         owners = groups - groups % clusters.size + ranks[here]

@@ -31,7 +31,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from xdsl.dialects.gpu import DimensionEnum
@@ -43,11 +43,43 @@ from layoutalg.simulate.operations.declared import property_of
 
 __all__ = ["of_cluster"]
 
-_MAPA = re.compile(r"llvm\.nvvm\.mapa\.shared\.cluster")
-_RANK = re.compile(r"llvm\.nvvm\.read\.ptx\.sreg\.cluster\.ctarank")
-_SIZE = re.compile(r"llvm\.nvvm\.read\.ptx\.sreg\.cluster\.nctarank")
-_ARRIVE = re.compile(r"llvm\.nvvm\.barrier\.cluster\.arrive(?:\.aligned)?")
-_WAIT = re.compile(r"llvm\.nvvm\.barrier\.cluster\.wait(?:\.aligned)?")
+
+class _Intrinsic(NamedTuple):
+    """An intrinsic: its names, the types of its operands and results, and its step."""
+
+    name: re.Pattern[str]
+    takes: list[str]
+    gives: list[str]
+    bound: Callable[[Operation], Step]
+
+
+def _mapped(op: Operation) -> Step:
+    return lambda run, values: (run.memory.in_cluster(run, op, np.asarray(values[0]), np.asarray(values[1], np.int64)),)
+
+
+def _rank(op: Operation) -> Step:
+    return lambda run, values: (run.machine.cluster_ranks().astype(np.int32),)
+
+
+def _size(op: Operation) -> Step:
+    return lambda run, values: (_one(run.machine.cluster).astype(np.int32),)
+
+
+def _arrive(op: Operation) -> Step:
+    return lambda run, values: run.memory.arrive_in_clusters(run, op) or ()
+
+
+def _wait(op: Operation) -> Step:
+    return lambda run, values: run.memory.wait_in_clusters(run, op) or ()
+
+
+_INTRINSICS = (
+    _Intrinsic(re.compile(r"llvm\.nvvm\.mapa\.shared\.cluster"), ["!llvm.ptr<3>", "i32"], ["!llvm.ptr<7>"], _mapped),
+    _Intrinsic(re.compile(r"llvm\.nvvm\.read\.ptx\.sreg\.cluster\.ctarank"), [], ["i32"], _rank),
+    _Intrinsic(re.compile(r"llvm\.nvvm\.read\.ptx\.sreg\.cluster\.nctarank"), [], ["i32"], _size),
+    _Intrinsic(re.compile(r"llvm\.nvvm\.barrier\.cluster\.arrive(?:\.aligned)?"), [], [], _arrive),
+    _Intrinsic(re.compile(r"llvm\.nvvm\.barrier\.cluster\.wait(?:\.aligned)?"), [], [], _wait),
+)
 
 
 def of_cluster(op: Operation, name: str) -> Step | None:
@@ -57,21 +89,13 @@ def of_cluster(op: Operation, name: str) -> Step | None:
     >>> of_cluster(TestOp(), "llvm.nvvm.prmt") is None
     True
     """
-    if _MAPA.fullmatch(name):
-        if [str(value.type) for value in (*op.operands, *op.results)] != ["!llvm.ptr<3>", "i32", "!llvm.ptr<7>"]:
-            fail(op, f"{name}: expected (!llvm.ptr<3>, i32) -> !llvm.ptr<7>")
-        return lambda run, values: (
-            run.memory.in_cluster(run, op, np.asarray(values[0]), np.asarray(values[1], np.int64)),
-        )
-    if _RANK.fullmatch(name):
-        return lambda run, values: (run.machine.cluster_ranks().astype(np.int32),)
-    if _SIZE.fullmatch(name):
-        return lambda run, values: (_one(run.machine.cluster).astype(np.int32),)
-    if _ARRIVE.fullmatch(name):
-        return lambda run, values: run.memory.arrive_in_clusters(run, op) or ()
-    if _WAIT.fullmatch(name):
-        return lambda run, values: run.memory.wait_in_clusters(run, op) or ()
-    return None
+    known = next((one for one in _INTRINSICS if one.name.fullmatch(name)), None)
+    if known is None:
+        return None
+    kinds = [[str(value.type) for value in values] for values in (op.operands, op.results)]
+    if kinds != [known.takes, known.gives]:
+        fail(op, f"{name}: expected ({', '.join(known.takes)}) -> {', '.join(known.gives) or '()'}")
+    return known.bound(op)
 
 
 def _one(number: int) -> Array:
