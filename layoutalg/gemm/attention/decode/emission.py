@@ -31,7 +31,7 @@ from typing import TYPE_CHECKING, cast
 from layoutalg.conversion.lowering.region_writer import RegionWriter
 from layoutalg.conversion.lowering.writer import Value
 from layoutalg.gemm.attention.decode.combining import combining
-from layoutalg.gemm.attention.decode.places import KERNEL, Cache, function_text, loaded_number
+from layoutalg.gemm.attention.decode.places import KERNEL, Cache, function_text
 from layoutalg.gemm.attention.writing import LANES, ROWS, TWO, KernelWriter
 
 if TYPE_CHECKING:
@@ -119,7 +119,7 @@ class _Kernel(KernelWriter):
         heads = self.number(problem.kv_heads)
         self.sequence = self.binary("divui", self.z, heads, "sequence")
         self.head = self.binary("remui", self.z, heads, "head")
-        length = loaded_number(self, "lengths", self.sequence, "given_length")
+        length = self.loaded_number("lengths", self.sequence, "given_length")
         length = self.binary("minsi", length, self.arguments["keys"])
         self.length = self.binary("maxsi", length, self.number(0), "length")
         keys = plan.keys_per_step
