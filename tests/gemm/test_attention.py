@@ -400,7 +400,7 @@ def test_levels_and_arrays_that_do_not_fit_are_refused_in_words() -> None:
     for arrays, words in (
         ((ones[:7], ones, ones), "Q is planned as 8x64, and the array is 7x64"),
         ((ones, ones[0], ones), "K is planned as 8x64, and the array is 64"),
-        ((ones, ones, 1e9 * ones), "V has the value 1000000000.0, which float16 cannot hold"),
+        ((ones, ones, 1e9 * ones), "V has the value 1000000000.0, which f16 cannot hold"),
         ((ones, ones, ones.astype(complex)), "V is an array of complex128; numbers are needed"),
         ((None, ones, ones), "Q is planned as 8x64, and the array is a scalar"),
     ):

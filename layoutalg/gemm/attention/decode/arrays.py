@@ -13,10 +13,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from layoutalg.core.elements import numpy_type
 from layoutalg.core.errors import PlanError, SizeError
 from layoutalg.core.limits import MOST_DPAS, MOST_GEMM_BYTES
-from layoutalg.gemm.operand_arrays import numbers
+from layoutalg.gemm.operand_arrays import held, numbers
 
 if TYPE_CHECKING:
     from layoutalg.gemm.attention.decode.plan import Decode
@@ -83,9 +82,9 @@ def laid_out(
     """
     check_size(plan)
     wanted, problem = shapes(plan), plan.problem
-    dtype = numpy_type(problem.type)
     of_q, of_k, of_v = (
-        _converted(name, numbers(name, one, wanted[name]), dtype) for name, one in (("Q", q), ("K", k), ("V", v))
+        np.ascontiguousarray(held(name, one, wanted[name], problem.type))
+        for name, one in (("Q", q), ("K", k), ("V", v))
     )
     if lengths is None:
         lengths = np.full(problem.batch, problem.keys)
@@ -136,12 +135,3 @@ def keys_of(plan: Decode, arrays: DecodeArrays, matrix: Array, sequence: int) ->
     pages = matrix[arrays.table[sequence, : -(-length // problem.page)]]
     heads = np.swapaxes(pages, 0, 1) if problem.order == "hnd" else np.moveaxis(pages, 2, 0)
     return heads.reshape(problem.kv_heads, -1, problem.d)[:, :length]
-
-
-def _converted(name: str, given: Array, dtype: np.dtype[Any]) -> Array:
-    with np.errstate(over="ignore", invalid="ignore"):
-        held = np.ascontiguousarray(given.astype(dtype))
-        lost = np.isinf(held.astype(np.float32)) & np.isfinite(given.astype(np.float64))
-    if lost.any():
-        raise PlanError(f"{name} has the value {given[lost][0]}, which {dtype} cannot hold")
-    return held
