@@ -41,10 +41,14 @@ def checked_starts(name: str, given: object, rows: int) -> Starts:
     Traceback (most recent call last):
     layoutalg.core.errors.PlanError: starts_q[2] = 3: a sequence does not end before it begins, at 5
     """
-    if isinstance(given, (str, bytes)) or not isinstance(given, Iterable):
+    try:
+        numbers = None if isinstance(given, (str, bytes)) else iter(cast("Iterable[object]", given))
+    except TypeError:
+        numbers = None
+    if numbers is None:
         raise PlanError(f"{name} = {shown(given)}: expected where sequences begin, such as (0, {rows})")
     found: list[int] = []
-    for place, one in enumerate(cast("Iterable[object]", given)):
+    for place, one in enumerate(numbers):
         number = found_whole(one)
         if number is None or not 0 <= number <= rows:
             raise PlanError(
