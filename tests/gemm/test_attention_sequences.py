@@ -39,7 +39,7 @@ def check(plan: Attention, seed: int = 0) -> None:
         ([5], [7], {}),
         ([1, 40, 0, 17], [30, 0, 12, 101], {"heads": 2, "kv_heads": 1, "causal": True}),
         ([33, 1, 1], [33, 1, 90], {"d": 128, "type": "bf16", "causal": True, "window": 9, "heads": 2}),
-        ([20, 3], [0, 70], {"d": 144, "ldq": 160, "ldk": 160, "ldv": 160, "ldo": 176, "out": "f16"}),
+        ([20, 3], [0, 70], {"d": 144, "ldq": 160, "ldk": 160, "ldv": 160, "ldo": 192, "out": "f16"}),
         ([0, 0, 8], [3, 0, 64], {"heads": 3, "d": 32, "subgroups": 2}),
     ],
     ids=str,

@@ -72,7 +72,7 @@ def laid_out(
 
     Raises:
         PlanError: an array has another shape than the plan, or values that its type can't hold; a length or a page
-            is none.
+            is out of range.
         SizeError: they are too large to be simulated.
 
     >>> ones = np.ones((1, 1, 64, 64))
@@ -93,14 +93,12 @@ def laid_out(
         raise PlanError(
             f"lengths: sequence {at[0]} has {given[at]} keys, and the plan has room for 0 to {problem.keys}"
         )
-    if table is None or not problem.page:
-        if table is not None or problem.page:
-            raise PlanError(
-                "table: the plan has no pages, so it takes none"
-                if table is not None
-                else f"table: missing; it says which of {problem.pages} pages each sequence has"
-            )
+    if not problem.page:
+        if table is not None:
+            raise PlanError("table: the plan has no pages, so it takes none")
         return DecodeArrays(of_q, of_k, of_v, given.astype(np.int32), None)
+    if table is None:
+        raise PlanError(f"table: missing; it says which of {problem.pages} pages each sequence has")
     entries = numbers("table", table, (problem.batch, problem.pages_of_sequence))
     used = np.arange(problem.pages_of_sequence) * problem.page < given[:, None]
     if (at := _first_outside(np.where(used, entries, 0), problem.pages - 1)) is not None:
@@ -113,7 +111,7 @@ def laid_out(
 
 
 def _first_outside(numbers: Array, largest: int) -> tuple[int, ...] | None:
-    """Where the first one is that is not a whole number from 0 to the largest."""
+    """The place of the first number that is not whole or not from 0 to the largest; None if there is none."""
     wrong = ~((numbers >= 0) & (numbers <= largest) & (numbers == np.trunc(numbers)))
     if not wrong.any():
         return None
