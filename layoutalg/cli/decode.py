@@ -25,7 +25,7 @@ _LEVELS = OneOf.at("layoutalg.gemm.attention.plan:LEVELS")
 _ORDERS = OneOf.at("layoutalg.gemm.attention.decode.problem:ORDERS")
 
 
-@click.command(short_help="Plan attention of a few new queries against many keys; write, run and compile its kernels.")
+@click.command(short_help="Plan attention of a few new queries; write its kernels.")
 @click.argument("keys", type=int)
 @click.option("--d", type=int, default=128, show_default=True, help="The size of a head.")
 @click.option("--type", type=_TYPES, default="f16", show_default=True, help="Element type of Q, K and V.")

@@ -28,7 +28,7 @@ _BIASES = OneOf.at("layoutalg.gemm.options:BIASES")
 _SCALES = OneOf.at("layoutalg.gemm.options:SCALES")
 
 
-@click.command(short_help="Plan a product with weights of 4 or 8 bits; write and run its kernel.")
+@click.command(short_help="Plan a product with quantised weights; write its kernel.")
 @click.argument("m", type=int)
 @click.argument("n", type=int)
 @click.argument("k", type=int)

@@ -152,14 +152,23 @@ class GemmOptions(GpuProductOptions, TilingOptions, total=False):
     """
 
 
-class AmxProductOptions(ProductOptions, total=False):
-    """What a product for AMX has besides.
+class BatchedOptions(ProductOptions, total=False):
+    """What products for AMX and for GPUs have both.
 
-    >>> AmxProductOptions(scale="row", batch=4)["batch"]
+    >>> BatchedOptions(scale="row", batch=4)["batch"]
     4
     """
 
     batch: Annotated[int, Option("Products of this shape, one behind the other.", default=1)]
+
+
+class AmxProductOptions(BatchedOptions, total=False):
+    """What a product for AMX has besides.
+
+    >>> AmxProductOptions(batch=1, dynamic_m=True)["dynamic_m"]
+    True
+    """
+
     dynamic_m: Annotated[bool, Option("The number of rows is an argument of the code, m at most.", default=False)]
 
 

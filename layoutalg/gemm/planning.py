@@ -16,7 +16,7 @@ from layoutalg.core.whole_numbers import instance_of
 from layoutalg.gemm.amx.plan import AmxGemm, plan_amx
 from layoutalg.gemm.amx.problem import TARGETS as AMX_TARGETS
 from layoutalg.gemm.options import (
-    AmxProductOptions,
+    BatchedOptions,
     GemmOptions,
     GpuProductOptions,
     TilingOptions,
@@ -45,7 +45,7 @@ def plan_gemm(  # pyright: ignore[reportOverlappingOverload]  a literal is a str
     target: Literal["amx", "spr", "gnr"],
     acc: str | None = ...,
     llvm: int = ...,
-    **options: Unpack[AmxProductOptions],
+    **options: Unpack[BatchedOptions],
 ) -> AmxGemm: ...
 @overload
 def plan_gemm(
@@ -128,7 +128,7 @@ lda = 56 would fit'
                 raise PlanError(
                     f"{name} = {shown(given)}: planned for GPUs; target {target!r} has one product at a time"
                 )
-        shared = part(AmxProductOptions, options)
+        shared = part(BatchedOptions, options)
         plan = plan_amx(m, n, k, "bf16" if a is None else a, b, c, target, llvm=llvm, **shared)
         if (acc := options.get("acc")) not in (None, plan.problem.acc):
             raise PlanError(f"acc = {shown(acc)}: AMX adds products of {plan.problem.a} in {plan.problem.acc}")

@@ -84,7 +84,7 @@ class _Combining(KernelWriter):
         base = self.binary("addi", self.arguments["workspace"], moved, "parts_of_group")
         self.kind = f"!xegpu.tensor_desc<{self.high}x16xf32>"
         form = f"xegpu.create_nd_tdesc %s, shape : [{height}, {width}], strides : [{width}, 1] : i64 -> {self.kind}"
-        self.held = self.let(form, (base,), self.kind, name="matrix_w")
+        self.of_parts = self.let(form, (base,), self.kind, name="matrix_w")
         zeros, low = self._floats("0.0", "zeros"), self._floats(MINUS_INFINITY, "lowest")
         (most,) = self._loop("largest", [Value("f32", self.high, "most")], [low], self._larger_of)
         some = self.let(f"arith.cmpf ogt, %s, %s : {most.kind}", (most, low), "i1", self.high)
@@ -128,7 +128,7 @@ class _Combining(KernelWriter):
     def _loaded(self, row: Value, column: Value | int, name: str) -> Value:
         at = "%s" if isinstance(column, Value) else str(column)
         form = f"xegpu.load_nd %s[%s, {at}] : {self.kind} -> vector<{self.high}xf32>"
-        operands = (self.held, row, column) if isinstance(column, Value) else (self.held, row)
+        operands = (self.of_parts, row, column) if isinstance(column, Value) else (self.of_parts, row)
         return self.let(form, operands, "f32", self.high, name)
 
     def _larger_of(self, rows: list[Value], carried: Sequence[Value]) -> list[Value]:

@@ -89,7 +89,7 @@ class _Kernel(ProductWriter):
             self.own = self.binary("muli", subgroup, self.number(plan.rows), "own_row")
         heads = self.number(problem.kv_heads)
         self.sequence = self.binary("divui", self.z, heads, "sequence")
-        self.head_of_keys = self.binary("remui", self.z, heads, "head")
+        self.kv_head = self.binary("remui", self.z, heads, "head")
         length = self.loaded_number("lengths", self.sequence, "given_length")
         length = self.binary("minsi", length, self.arguments["keys"])
         self.length = self.binary("maxsi", length, self.number(0), "length")
@@ -126,7 +126,7 @@ class _Kernel(ProductWriter):
             form = f"xegpu.create_nd_tdesc %s, shape : [%s, {d}], strides : [{d}, 1] : i64 -> {kind}"
             self.described["Q", count] = self.let(form, (self.arguments["q"], height), kind, name="matrix_q")
         self.cache = Cache(self, self.decode)
-        self.cache.describe(self.sequence, self.head_of_keys, self.length)
+        self.cache.describe(self.sequence, self.kv_head, self.length)
 
     def _uneven(self) -> None:
         """A number that is 0 in every lane, which the graphics compiler does not see: a size of matrices is not negative.
