@@ -91,13 +91,24 @@ def test_exact_is_the_definition() -> None:
         assert np.allclose(exact(plan, *arrays), defined(plan.problem, *arrays), rtol=1e-12, atol=1e-12)
 
 
-def test_a_number_that_is_none_spoils_its_row_alone() -> None:
-    plan = plan_attention(20, 100)
-    q, k, v = random_arrays(plan)
-    q[3, 5] = np.nan
-    found, expected = plan.simulate(q, k, v), model(plan, q, k, v)
-    assert np.isnan(found[3]).all()
-    assert same_bits(np.delete(found, 3, 0), np.delete(expected, 3, 0))
+@pytest.mark.parametrize(
+    ("array", "value", "more"),
+    [
+        (0, np.nan, {}),
+        *((one, value, {"causal": True, "window": 20}) for one, value in ((0, np.nan), (1, np.nan), (1, np.inf))),
+    ],
+)
+def test_a_nan_is_not_hidden(array: int, value: float, more: dict[str, Any]) -> None:
+    """A number of O is NaN where the definition makes it NaN, as is a score of infinity; all others are as they were."""
+    plan = plan_attention(20, 100, **more)
+    arrays = random_arrays(plan)
+    arrays[array][(3, 85)[array], 5] = value
+    found = plan.simulate(*arrays)
+    assert same_bits(found, model(plan, *arrays))
+    with np.errstate(invalid="ignore"):
+        lost = np.isnan(defined(plan.problem, *arrays))
+    assert lost.any()
+    assert (np.isnan(found) == lost).all()
 
 
 def test_large_scores_do_not_overflow() -> None:
@@ -389,7 +400,7 @@ def test_levels_and_arrays_that_do_not_fit_are_refused_in_words() -> None:
     for arrays, words in (
         ((ones[:7], ones, ones), "Q is planned as 8x64, and the array is 7x64"),
         ((ones, ones[0], ones), "K is planned as 8x64, and the array is 64"),
-        ((ones, ones, 1e9 * ones), "V has the value 1000000000.0, which float16 cannot hold"),
+        ((ones, ones, 1e9 * ones), "V has the value 1000000000.0, which f16 cannot hold"),
         ((ones, ones, ones.astype(complex)), "V is an array of complex128; numbers are needed"),
         ((None, ones, ones), "Q is planned as 8x64, and the array is a scalar"),
     ):

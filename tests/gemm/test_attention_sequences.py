@@ -93,6 +93,7 @@ def test_the_text_does_not_depend_on_where_sequences_begin() -> None:
         ({"starts_q": (0, 9)}, "starts_q[1] = 9: expected a whole number from 0 to 8, the number of rows"),
         ({"starts_q": (0, 2.5, 8)}, "starts_q[1] = 2.5: expected a whole number"),
         ({"starts_q": "08"}, "starts_q = '08': expected where sequences begin, such as (0, 8)"),
+        ({"starts_q": np.array(8)}, "starts_q = array(8): expected where sequences begin"),
         ({"starts_q": ()}, "starts_q goes from nothing"),
         ({"starts_k": None}, "starts_k = None: expected where sequences begin"),
         ({"starts_k": (0, 1, 8)}, "starts_q has 1 sequences, and starts_k has 2"),

@@ -179,6 +179,7 @@ def test_the_bound_is_the_bytes_of_the_matrices_by_hand() -> None:
         ({"keys": 101, "d": 40, "heads": 2}, "keys = 104"),
         ({"keys": 101, "d": 40, "heads": 2, "order": "nhd"}, "so would order 'hnd'"),
         ({"keys": 64, "llvm": 22}, "LLVM 23 and 24"),
+        ({"keys": 2**24, "batch": 2048, "page": 16, "pages": 9}, "2147483648 entries; kernels count up to 2147483647"),
     ],
     ids=str,
 )

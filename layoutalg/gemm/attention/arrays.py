@@ -18,9 +18,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from layoutalg.core.elements import numpy_type
-from layoutalg.core.errors import PlanError, SizeError
+from layoutalg.core.errors import SizeError
 from layoutalg.core.limits import MOST_DPAS, MOST_GEMM_BYTES
-from layoutalg.gemm.operand_arrays import numbers
+from layoutalg.gemm.operand_arrays import held
 
 if TYPE_CHECKING:
     from layoutalg.gemm.attention.plan import Attention
@@ -94,9 +94,9 @@ def laid_out(plan: Attention, q: ArrayLike, k: ArrayLike, v: ArrayLike) -> Array
     """
     check_size(plan)
     problem, wanted = plan.problem, shapes(plan)
-    dtype = numpy_type(problem.type)
     made = [
-        _converted(name, numbers(name, given, wanted[name]), dtype) for name, given in (("Q", q), ("K", k), ("V", v))
+        np.ascontiguousarray(held(name, given, wanted[name], problem.type))
+        for name, given in (("Q", q), ("K", k), ("V", v))
     ]
     q, k, v = (_by_heads(problem, array, name) for array, name in zip(made, "QKV", strict=True))
     return Arrays(q, k, v)
@@ -156,12 +156,3 @@ def _side_by_side(problem: AttentionProblem, by_heads: Array) -> Array:
 def heads_of(plan: Attention, o: Array) -> Array:
     """O of all heads, [heads of all batches, queries, d], in the shape that the plan's arrays have."""
     return _side_by_side(plan.problem, o).reshape(shapes(plan)["O"])
-
-
-def _converted(name: str, given: Array, dtype: np.dtype[Any]) -> Array:
-    with np.errstate(over="ignore", invalid="ignore"):
-        held = np.ascontiguousarray(given.astype(dtype))
-        lost = np.isinf(held.astype(np.float32)) & np.isfinite(given.astype(np.float64))
-    if lost.any():
-        raise PlanError(f"{name} has the value {given[lost][0]}, which {dtype} cannot hold")
-    return held

@@ -336,7 +336,7 @@ class _Kernel(ProductWriter):
         one, zero = self.floats("1.0", "ones"), self.floats("0.0", "zeros")
         for i in range(self.row_blocks):
             total = state.sums[i]
-            seen = self.let(f"arith.cmpf ogt, %s, %s : {total.kind}", (total, zero), "i1", ROWS)
+            seen = self.compared("une", total, zero)
             inverse = self.select(seen, self.binary("divf", one, total), zero, "inverse")
             at = self.at(row, ROWS * i)
             for x in range(self.depths):

@@ -19,8 +19,9 @@ l begins at 0, at 1 in a row that sees no key (with a window also in rows behind
 of the subgroup are computed once more, 32 keys at a time from key 0 on (see `large_scores`): S is summed from 0 on, m is the
 exact maximum, and Z = S - m is one more rounding.
 
-At the end the result is O * (1 / l), or 0 where l is 0, rounded to the type of O. What a row gives depends on other rows in two
-ways only: where the first 16 keys are all -inf, its subgroup looks further, and it takes the slower way together.
+At the end the result is O * (1 / l), or 0 where l is 0, rounded to the type of O. A NaN among the numbers that a row takes
+makes it NaN, and so does a score of infinity. What a row gives depends on other rows in two ways only: where the first 16 keys
+are all -inf, its subgroup looks further, and it takes the slower way together.
 
 exp2 is exact to half a unit of the last place in the simulator. A GPU's own exp2 (native_exp2 in OpenCL, `math.exp` in Xe's
 machine code) is not defined to the bit, nor is its division: OpenCL leaves the first to the device and allows the second 2.5
@@ -225,7 +226,7 @@ def _large(
 
 
 def _divided(o: Array, sums: Array) -> Array:
-    return o * np.where(sums > 0, np.float32(1) / sums, np.float32(0))
+    return o * np.where(sums != 0, np.float32(1) / sums, np.float32(0))
 
 
 def _scores(q: Array, k: Array, seen: _Seen, key: int, count: int, less: Array) -> Array:

@@ -219,11 +219,13 @@ class AttentionProblem:
     def count_of(self, name: str) -> int:
         """How many of those matrices there are of one name: for each head of each batch, or for each batch.
 
+        Raises `PlanError` for another name than Q, K, V and O.
+
         >>> problem = AttentionProblem.of(40, 100, 64, heads=8, kv_heads=2, batch=3)
         >>> problem.count_of("Q"), problem.count_of("K")
         (24, 6)
         """
-        heads = self.kv_heads if name in ("K", "V") else self.heads
+        heads = self.kv_heads if one_of(name, tuple("QKVO"), "matrix", PlanError) in "KV" else self.heads
         return self.batch * heads if self.order == "bhsd" else self.batch
 
     @property

@@ -24,11 +24,13 @@ from dataclasses import dataclass
 from layoutalg.conversion.lowering.writer import Value
 from layoutalg.gemm.attention.writing import LANES, ROWS, KernelWriter
 
-__all__ = ["LARGEST", "MINUS_INFINITY", "ProductWriter", "State"]
+__all__ = ["LARGEST", "MINUS_INFINITY", "ONES", "ProductWriter", "State"]
 
 LARGEST = "_Z20sub_group_reduce_maxf"
 """OpenCL's sub_group_reduce_max of a float: the graphics compiler makes one tree of the calls for eight rows."""
 MINUS_INFINITY = "0xFF800000"
+ONES = {"f16": 0x3C003C00, "bf16": 0x3F803F80}
+"""Two ones in a word."""
 
 
 @dataclass(frozen=True)
@@ -145,17 +147,21 @@ class ProductWriter(KernelWriter):
 
     def accumulate(self, o: list[list[Value]], weights: list[list[Value]], places: list[Value]) -> None:
         """O += P V. What lanes and registers hold of P is what DPAS wants of A, so nothing moves."""
-        height = self.plan.loads["V"].rows
-        blocks = height // LANES
+        blocks = self.plan.loads["V"].rows // LANES
         for j in range(0, len(places), blocks):
-            for first, count in self.pairs():
-                held = self.load("V", count, (places[j], 16 * first), (self.problem.type, count * height), "packed")
-                for half in range(count):
-                    for deep in range(blocks):
-                        values = self.part(held, half * height + 16 * deep, 16)
-                        x = first + half
-                        for i in range(self.row_blocks):
-                            o[i][x] = self.dpas(weights[i][j + deep], values, o[i][x], f"o{i}x{x}")
+            self.accumulate_at(o, weights, j, places[j])
+
+    def accumulate_at(self, o: list[list[Value]], weights: list[list[Value]], j: int, place: Value) -> None:
+        """The same for the keys of one message of V, which begin with the step's `j`-th block of 16."""
+        height = self.plan.loads["V"].rows
+        for first, count in self.pairs():
+            held = self.load("V", count, (place, 16 * first), (self.problem.type, count * height), "packed")
+            for half in range(count):
+                for deep in range(height // LANES):
+                    values = self.part(held, half * height + 16 * deep, 16)
+                    x = first + half
+                    for i in range(self.row_blocks):
+                        o[i][x] = self.dpas(weights[i][j + deep], values, o[i][x], f"o{i}x{x}")
 
     def added(self, weights: list[list[Value]], state: State, places: list[Value]) -> State:
         """The step's weights, in the sums and in O."""
@@ -181,8 +187,8 @@ class ProductWriter(KernelWriter):
         """
         self.nought = self.binary("shrsi", self.arguments["keys"], self.number(31), "nought")
         self.nothing = self.binary("muli", self.lane, self.nought, "nothing")
-        one = "1006648320" if self.problem.type == "f16" else "1065369472"
-        pair = self.binary("xori", self.constant(one, "i32", name="pair_of_ones"), self.nothing)
+        pair = self.constant(str(ONES[self.problem.type]), "i32", name="pair_of_ones")
+        pair = self.binary("xori", pair, self.nothing)
         spread, element = self.spread(pair), self.problem.type
         form = f"vector.bitcast %s : {spread.kind} to vector<16x{element}>"
         self.ones = self.let(form, (spread,), element, 16, "ones")

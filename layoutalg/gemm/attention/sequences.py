@@ -19,11 +19,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, cast
 
-from layoutalg.conversion.lowering.writer import Value
 from layoutalg.core.errors import PlanError
 from layoutalg.core.messages import shown
 from layoutalg.core.whole_numbers import found_whole
-from layoutalg.gemm.emission.addresses import POINTER
 
 if TYPE_CHECKING:
     from layoutalg.gemm.attention.writing import KernelWriter
@@ -43,10 +41,14 @@ def checked_starts(name: str, given: object, rows: int) -> Starts:
     Traceback (most recent call last):
     layoutalg.core.errors.PlanError: starts_q[2] = 3: a sequence does not end before it begins, at 5
     """
-    if isinstance(given, (str, bytes)) or not isinstance(given, Iterable):
+    try:
+        numbers = None if isinstance(given, (str, bytes)) else iter(cast("Iterable[object]", given))
+    except TypeError:
+        numbers = None
+    if numbers is None:
         raise PlanError(f"{name} = {shown(given)}: expected where sequences begin, such as (0, {rows})")
     found: list[int] = []
-    for place, one in enumerate(cast("Iterable[object]", given)):
+    for place, one in enumerate(numbers):
         number = found_whole(one)
         if number is None or not 0 <= number <= rows:
             raise PlanError(
@@ -71,16 +73,8 @@ def write_sequence(kernel: KernelWriter) -> None:
     kernel.head = kernel.binary("remui", place, heads, "head")
     behind = kernel.binary("addi", number, kernel.number(1))
     for array, count, matrices in (("starts_q", "queries", "QO"), ("starts_k", "keys", "KV")):
-        begin = _loaded(kernel, array, number, f"begin_{array[-1]}")
+        begin = kernel.loaded_number(array, number, f"begin_{array[-1]}")
         kernel.arguments[count] = kernel.binary(
-            "subi", _loaded(kernel, array, behind, f"end_{array[-1]}"), begin, count
+            "subi", kernel.loaded_number(array, behind, f"end_{array[-1]}"), begin, count
         )
         kernel.begins |= dict.fromkeys(matrices, begin)
-
-
-def _loaded(kernel: KernelWriter, array: str, place: Value, name: str) -> Value:
-    """One number of an array, the same for all lanes."""
-    far = kernel.binary("muli", kernel.let("arith.extui %s : i32 to i64", (place,), "i64"), kernel.number(4, "i64"))
-    address = kernel.binary("addi", kernel.arguments[array], far)
-    pointer = kernel.let(f"llvm.inttoptr %s : i64 to {POINTER}", (address,), POINTER)
-    return kernel.let(f"llvm.load %s : {POINTER} -> i32", (pointer,), "i32", name=name)

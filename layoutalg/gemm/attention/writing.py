@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING
 
 from layoutalg.conversion.lowering.region_writer import RegionWriter
 from layoutalg.conversion.lowering.writer import Value
+from layoutalg.gemm.emission.addresses import POINTER
 
 if TYPE_CHECKING:
     from layoutalg.gemm.attention.plan import Attention
@@ -105,6 +106,13 @@ class KernelWriter:
     def rows_of(self, value: Value) -> list[Value]:
         """The numbers of the eight rows."""
         return [self.let(f"vector.extract %s[{row}] : f32 from {value.kind}", (value,), "f32") for row in range(ROWS)]
+
+    def loaded_number(self, array: str, place: Value, name: str) -> Value:
+        """One of the whole numbers of an array in memory, the same for all lanes."""
+        far = self.binary("muli", self.let("arith.extui %s : i32 to i64", (place,), "i64"), self.number(4, "i64"))
+        address = self.binary("addi", self.arguments[array], far)
+        pointer = self.let(f"llvm.inttoptr %s : i64 to {POINTER}", (address,), POINTER)
+        return self.let(f"llvm.load %s : {POINTER} -> i32", (pointer,), "i32", name=name)
 
     # Matrices in memory
 

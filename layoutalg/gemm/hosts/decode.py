@@ -1,7 +1,8 @@
 """The parts of a host that know decode: the lengths and the table that it fills in, and what the result has to be.
 
 The first sequence is full, and the b-th has (7 b mod 11) / 10 of the keys, so some are empty. The pages of the pool are handed
-out from its end. Weights of a plan know hosts and hosts no plan's class, so a problem is known by what it has.
+out from its end. Hosts import no class of a plan, because plans import hosts; so a problem of decode is
+known by what it has.
 
 >>> problem = la.plan_decode(100, 64, batch=3, page=16).problem
 >>> lengths_of(decode_of(problem)), decode_of(la.plan_attention(8, 8).problem)

@@ -13,10 +13,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from layoutalg.core.elements import numpy_type
 from layoutalg.core.errors import PlanError, SizeError
 from layoutalg.core.limits import MOST_DPAS, MOST_GEMM_BYTES
-from layoutalg.gemm.operand_arrays import numbers
+from layoutalg.gemm.operand_arrays import held, numbers
 
 if TYPE_CHECKING:
     from layoutalg.gemm.attention.decode.plan import Decode
@@ -73,7 +72,7 @@ def laid_out(
 
     Raises:
         PlanError: an array has another shape than the plan, or values that its type can't hold; a length or a page
-            is none.
+            is out of range.
         SizeError: they are too large to be simulated.
 
     >>> ones = np.ones((1, 1, 64, 64))
@@ -83,9 +82,9 @@ def laid_out(
     """
     check_size(plan)
     wanted, problem = shapes(plan), plan.problem
-    dtype = numpy_type(problem.type)
     of_q, of_k, of_v = (
-        _converted(name, numbers(name, one, wanted[name]), dtype) for name, one in (("Q", q), ("K", k), ("V", v))
+        np.ascontiguousarray(held(name, one, wanted[name], problem.type))
+        for name, one in (("Q", q), ("K", k), ("V", v))
     )
     if lengths is None:
         lengths = np.full(problem.batch, problem.keys)
@@ -94,14 +93,12 @@ def laid_out(
         raise PlanError(
             f"lengths: sequence {at[0]} has {given[at]} keys, and the plan has room for 0 to {problem.keys}"
         )
-    if table is None or not problem.page:
-        if table is not None or problem.page:
-            raise PlanError(
-                "table: the plan has no pages, so it takes none"
-                if table is not None
-                else f"table: missing; it says which of {problem.pages} pages each sequence has"
-            )
+    if not problem.page:
+        if table is not None:
+            raise PlanError("table: the plan has no pages, so it takes none")
         return DecodeArrays(of_q, of_k, of_v, given.astype(np.int32), None)
+    if table is None:
+        raise PlanError(f"table: missing; it says which of {problem.pages} pages each sequence has")
     entries = numbers("table", table, (problem.batch, problem.pages_of_sequence))
     used = np.arange(problem.pages_of_sequence) * problem.page < given[:, None]
     if (at := _first_outside(np.where(used, entries, 0), problem.pages - 1)) is not None:
@@ -114,7 +111,7 @@ def laid_out(
 
 
 def _first_outside(numbers: Array, largest: int) -> tuple[int, ...] | None:
-    """Where the first one is that is not a whole number from 0 to the largest."""
+    """The place of the first number that is not whole or not from 0 to the largest; None if there is none."""
     wrong = ~((numbers >= 0) & (numbers <= largest) & (numbers == np.trunc(numbers)))
     if not wrong.any():
         return None
@@ -136,12 +133,3 @@ def keys_of(plan: Decode, arrays: DecodeArrays, matrix: Array, sequence: int) ->
     pages = matrix[arrays.table[sequence, : -(-length // problem.page)]]
     heads = np.swapaxes(pages, 0, 1) if problem.order == "hnd" else np.moveaxis(pages, 2, 0)
     return heads.reshape(problem.kv_heads, -1, problem.d)[:, :length]
-
-
-def _converted(name: str, given: Array, dtype: np.dtype[Any]) -> Array:
-    with np.errstate(over="ignore", invalid="ignore"):
-        held = np.ascontiguousarray(given.astype(dtype))
-        lost = np.isinf(held.astype(np.float32)) & np.isfinite(given.astype(np.float64))
-    if lost.any():
-        raise PlanError(f"{name} has the value {given[lost][0]}, which {dtype} cannot hold")
-    return held

@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING, cast
 from layoutalg.conversion.lowering.region_writer import RegionWriter
 from layoutalg.conversion.lowering.writer import Value
 from layoutalg.gemm.attention.decode.places import COMBINE, function_text
+from layoutalg.gemm.attention.products import MINUS_INFINITY
 from layoutalg.gemm.attention.writing import KernelWriter
 
 if TYPE_CHECKING:
@@ -33,7 +34,6 @@ __all__ = ["at_once", "combined_rows", "combining"]
 
 _LOADED = 32
 """Registers of each of O, m and l that are loaded at once: a lane has one number of each row of each part."""
-_MINUS_INFINITY = "0xFF800000"
 
 
 def at_once(parts: int) -> int:
@@ -85,7 +85,7 @@ class _Combining(KernelWriter):
         self.kind = f"!xegpu.tensor_desc<{self.high}x16xf32>"
         form = f"xegpu.create_nd_tdesc %s, shape : [{height}, {width}], strides : [{width}, 1] : i64 -> {self.kind}"
         self.of_parts = self.let(form, (base,), self.kind, name="matrix_w")
-        zeros, low = self._floats("0.0", "zeros"), self._floats(_MINUS_INFINITY, "lowest")
+        zeros, low = self._floats("0.0", "zeros"), self._floats(MINUS_INFINITY, "lowest")
         (most,) = self._loop("largest", [Value("f32", self.high, "most")], [low], self._larger_of)
         some = self.let(f"arith.cmpf ogt, %s, %s : {most.kind}", (most, low), "i1", self.high)
         self.near = self.select(some, most, zeros, "near")

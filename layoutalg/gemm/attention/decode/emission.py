@@ -25,24 +25,20 @@ padding are behind the surface of their part, so no message reads or writes them
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, cast
 
 from layoutalg.conversion.lowering.region_writer import RegionWriter
 from layoutalg.conversion.lowering.writer import Value
 from layoutalg.gemm.attention.decode.combining import combining
-from layoutalg.gemm.attention.decode.places import KERNEL, Cache, function_text, loaded_number
-from layoutalg.gemm.attention.writing import LANES, ROWS, TWO, KernelWriter
+from layoutalg.gemm.attention.decode.places import KERNEL, Cache, function_text
+from layoutalg.gemm.attention.products import LARGEST, MINUS_INFINITY, ONES, ProductWriter, State
+from layoutalg.gemm.attention.writing import LANES, ROWS, TWO
 
 if TYPE_CHECKING:
     from layoutalg.gemm.attention import Attention
     from layoutalg.gemm.attention.decode.plan import Decode
 
 __all__ = ["emit_decode"]
-
-LARGEST = "_Z20sub_group_reduce_maxf"
-MINUS_INFINITY = "0xFF800000"
-ONES = {"f16": 0x3C003C00, "bf16": 0x3F803F80}
 
 
 def emit_decode(plan: Decode, *, pointers: bool = True) -> str:
@@ -58,32 +54,7 @@ def emit_decode(plan: Decode, *, pointers: bool = True) -> str:
     return f"builtin.module attributes {{gpu.container_module}} {{\n  gpu.module @{KERNEL} {{\n{called}{body}  }}\n}}\n"
 
 
-@dataclass(frozen=True)
-class _State:
-    """What a step hands to the next: O by blocks of rows and columns; of every row its largest score and its sum."""
-
-    o: tuple[tuple[Value, ...], ...]
-    most: tuple[Value, ...]
-    sums: tuple[Value, ...]
-
-    @property
-    def values(self) -> list[Value]:
-        return [*(block for row in self.o for block in row), *self.most, *self.sums]
-
-    def renewed(self) -> _State:
-        """New values of the same kinds in the same places: arguments or results of a loop."""
-
-        def new(name: str) -> Value:
-            return Value("f32", ROWS, name)
-
-        return _State(
-            tuple(tuple(new(f"o{i}x{x}") for x in range(len(row))) for i, row in enumerate(self.o)),
-            tuple(new(f"m{i}") for i in range(len(self.most))),
-            tuple(new(f"l{i}") for i in range(len(self.sums))),
-        )
-
-
-class _Kernel(KernelWriter):
+class _Kernel(ProductWriter):
     def __init__(self, plan: Decode, writer: RegionWriter) -> None:
         super().__init__(cast("Attention", plan), writer)  # what it asks of a plan, both have
         self.decode = plan
@@ -95,7 +66,7 @@ class _Kernel(KernelWriter):
         self._uneven()
         zeros, low = self.floats("0.0", "zeros"), self.floats(MINUS_INFINITY, "lowest")
         blocks = self.row_blocks
-        start = _State(((zeros,) * self.depths,) * blocks, (low,) * blocks, (zeros,) * blocks)
+        start = State(((zeros,) * self.depths,) * blocks, (low,) * blocks, (zeros,) * blocks)
         begun = self._loop("seen", self.begin, self.stop, start, masked=False)
         masked = self.binary("maxsi", self.begin, self.stop, "masked_from")
         ended = self._loop("masked", masked, self.end, begun, masked=True)
@@ -119,7 +90,7 @@ class _Kernel(KernelWriter):
         heads = self.number(problem.kv_heads)
         self.sequence = self.binary("divui", self.z, heads, "sequence")
         self.kv_head = self.binary("remui", self.z, heads, "head")
-        length = loaded_number(self, "lengths", self.sequence, "given_length")
+        length = self.loaded_number("lengths", self.sequence, "given_length")
         length = self.binary("minsi", length, self.arguments["keys"])
         self.length = self.binary("maxsi", length, self.number(0), "length")
         keys = plan.keys_per_step
@@ -186,7 +157,7 @@ class _Kernel(KernelWriter):
 
     # One step
 
-    def _loop(self, name: str, low: Value, high: Value, state: _State, *, masked: bool) -> _State:
+    def _loop(self, name: str, low: Value, high: Value, state: State, *, masked: bool) -> State:
         """Steps from one key to another."""
         inside, results = state.renewed(), state.renewed()
         key, step = Value("i32", name=f"{name}_key"), self.number(self.decode.keys_per_step)
@@ -199,9 +170,10 @@ class _Kernel(KernelWriter):
             self.writer.do(f"scf.yield {', '.join(['%s'] * len(done.values))} : {kinds}", done.values)
         return results
 
-    def _step(self, key: Value, state: _State, *, masked: bool) -> _State:
+    def _step(self, key: Value, state: State, *, masked: bool) -> State:
+        """One step; `less` of the states is m itself."""
         places = self.cache.places(key, masked=masked)
-        scores = self._scores(places)
+        scores = self.scores(self.row_index, places, None, None)
         if masked:
             scores = self._masked(scores, key)
         zeros, low = self.floats("0.0", "zeros"), self.floats(MINUS_INFINITY, "lowest")
@@ -210,10 +182,10 @@ class _Kernel(KernelWriter):
         o: list[list[Value]] = []
         weights: list[list[Value]] = []
         for i, of_rows in enumerate(scores):
-            larger = self.larger(self._largest(of_rows), state.most[i], f"m{i}")
+            larger = self.larger(self.largest(self.largest_in_lanes(of_rows)), state.less[i], f"m{i}")
             some = self.let(f"arith.cmpf ogt, %s, %s : {larger.kind}", (larger, low), "i1", ROWS)
             near = self.select(some, larger, zeros, f"n{i}")
-            factor = self._power(state.most[i], near, f"f{i}")
+            factor = self._power(state.less[i], near, f"f{i}")
             most.append(larger)
             sums.append(self.binary("mulf", state.sums[i], factor, f"l{i}"))
             o.append([self.binary("mulf", held, factor, f"o{i}x{x}") for x, held in enumerate(state.o[i])])
@@ -223,23 +195,11 @@ class _Kernel(KernelWriter):
             for i in range(self.row_blocks):
                 sums[i] = self.dpas(weights[i][j], self.ones, sums[i], f"l{i}")
         self._accumulate(o, weights, key, places, masked=masked)
-        return _State(tuple(map(tuple, o)), tuple(most), tuple(sums))
+        return State(tuple(map(tuple, o)), tuple(most), tuple(sums))
 
     def _power(self, value: Value, less: Value, name: str) -> Value:
         """exp2(c * (value - less))."""
         return self.exp2(self.binary("mulf", self.binary("subf", value, less), self.scale), name)
-
-    def _scores(self, places: Sequence[Value]) -> list[list[Value]]:
-        """Q K^T: blocks of 8 rows by 16 keys. Q is read again in every step, from the nearest cache."""
-        zeros = self.floats("0.0", "zeros")
-        scores = [[zeros] * len(places) for _ in range(self.row_blocks)]
-        for first, count in self.pairs():
-            for half, queries in enumerate(self.queries(self.row_index, first, count)):
-                for j, place in enumerate(places):
-                    block = self.keys(place, first + half)
-                    for i, rows in enumerate(queries):
-                        scores[i][j] = self.dpas(rows, block, scores[i][j], f"s{i}x{j}")
-        return scores
 
     def _masked(self, scores: list[list[Value]], key: Value) -> list[list[Value]]:
         """-inf for keys behind the sequence, and for those that are newer than the row's query."""
@@ -255,34 +215,18 @@ class _Kernel(KernelWriter):
             for behind, row in zip(self.hidden, scores, strict=True)
         ]
 
-    def _largest(self, scores: Sequence[Value]) -> Value:
-        """The largest score of each row, in every lane."""
-        found = scores[0]
-        for more in scores[1:]:
-            found = self.larger(more, found)
-        call = f"llvm.call spir_funccc @{LARGEST}(%s) {{convergent, no_unwind, will_return}} : (f32) -> f32"
-        return self.gathered([self.let(call, (row,), "f32") for row in self.rows_of(found)])
-
     def _accumulate(
         self, o: list[list[Value]], weights: list[list[Value]], key: Value, places: Sequence[Value], *, masked: bool
     ) -> None:
-        """O += P V. What lanes and registers hold of P is what DPAS wants of A, so nothing moves."""
-        height = self.decode.loads["V"].rows
-        for j in range(0, len(places), height // LANES):
+        """O += P V."""
+        blocks = self.decode.loads["V"].rows // LANES
+        for j in range(0, len(places), blocks):
             with self.cache.values(key, j, places[j], masked=masked) as place:
-                for first, count in self.pairs():
-                    size = (self.asked.type, count * height)
-                    held = self.load("V", count, (place, 16 * first), size, "packed")
-                    for half in range(count):
-                        for deep in range(height // LANES):
-                            values = self.part(held, half * height + 16 * deep, 16)
-                            x = first + half
-                            for i in range(self.row_blocks):
-                                o[i][x] = self.dpas(weights[i][j + deep], values, o[i][x], f"o{i}x{x}")
+                self.accumulate_at(o, weights, j, place)
 
     # The end
 
-    def _keep(self, state: _State) -> None:
+    def _keep(self, state: State) -> None:
         """The part's O, m and l in its matrix of the workspace."""
         problem, plan = self.asked, self.decode
         width = plan.workspace_columns
@@ -298,10 +242,10 @@ class _Kernel(KernelWriter):
         row = self.cast(self.binary("addi", first, self.own), "index", "row_of_part")
         for i in range(self.row_blocks):
             at = self.at(row, ROWS * i)
-            for x, value in enumerate((*state.o[i], state.most[i], state.sums[i])):
+            for x, value in enumerate((*state.o[i], state.less[i], state.sums[i])):
                 self.writer.do(f"xegpu.store_nd %s, %s[%s, {16 * x}] : {value.kind}, {kind}", (value, matrix, at))
 
-    def _store(self, state: _State) -> None:
+    def _store(self, state: State) -> None:
         """O / l; 0 for a row without a key."""
         d, out = self.asked.d, self.asked.out
         height = self.cast(self.binary("addi", self.first, self.number(self.asked.rows)), "index", "o_end")

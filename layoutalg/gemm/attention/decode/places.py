@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING
 from layoutalg.conversion.lowering.region_writer import RegionWriter
 from layoutalg.conversion.lowering.writer import Value
 from layoutalg.gemm.attention.writing import LANES, TWO, KernelWriter
-from layoutalg.gemm.emission.addresses import POINTER, signature
+from layoutalg.gemm.emission.addresses import signature
 
 if TYPE_CHECKING:
     from layoutalg.gemm.attention.decode.plan import Decode
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 _BEHIND = 2**24
 """A row behind every matrix."""
 
-__all__ = ["COMBINE", "KERNEL", "Cache", "function_text", "loaded_number"]
+__all__ = ["COMBINE", "KERNEL", "Cache", "function_text"]
 
 KERNEL, COMBINE = "decode", "decode_combine"
 
@@ -47,14 +47,6 @@ def function_text(plan: Decode, name: str, subgroups: int, writer: RegionWriter,
     return (
         f"    gpu.func @{name}({taken}) kernel attributes {{{attributes}}} {{\n{begun}{writer.text('      ')}\n    }}\n"
     )
-
-
-def loaded_number(kernel: KernelWriter, array: str, place: Value, name: str) -> Value:
-    """One of the whole numbers of an array in memory, the same for all lanes."""
-    far = kernel.binary("muli", kernel.let("arith.extui %s : i32 to i64", (place,), "i64"), kernel.number(4, "i64"))
-    address = kernel.binary("addi", kernel.arguments[array], far)
-    pointer = kernel.let(f"llvm.inttoptr %s : i64 to {POINTER}", (address,), POINTER)
-    return kernel.let(f"llvm.load %s : {POINTER} -> i32", (pointer,), "i32", name=name)
 
 
 class Cache:
@@ -131,7 +123,7 @@ class Cache:
         number = kernel.binary("divui", key, kernel.number(problem.page), "number_of_page")
         if masked:
             number = kernel.binary("minsi", number, self.last_page)
-        page = loaded_number(kernel, "table", kernel.binary("addi", self.entries, number), "page")
+        page = kernel.loaded_number("table", kernel.binary("addi", self.entries, number), "page")
         if problem.order == "hnd":
             page = kernel.binary("addi", kernel.binary("muli", page, kernel.number(problem.kv_heads)), self.head)
         row = kernel.binary("muli", page, kernel.number(problem.page), "row_of_page")

@@ -46,6 +46,8 @@ ORDERS = ("hnd", "nhd")
 PAGES = (16, 32, 64, 128)
 """The keys that a page may have: a message brings 16 of K, so no block of a step is in two pages."""
 MOST_QUERIES = 16
+_MOST_ENTRIES = 2**31 - 1
+"""Entries of the table: a kernel counts them in 32 bits."""
 _MOST_SUBGROUPS = 32
 """Subgroups of a workgroup, which share the rows of a group: as many as a core runs at once."""
 
@@ -142,6 +144,12 @@ takes any number
             )
         for matrix in made.matrices:
             check_matrix(matrix)
+        entries = made.batch * made.pages_of_sequence
+        if entries > _MOST_ENTRIES:
+            raise PlanError(
+                f"table: {made.batch} sequences of {made.pages_of_sequence} pages are {entries} entries; kernels count up to "
+                f"{_MOST_ENTRIES} of them"
+            )
         made._check_heads()
         return made
 

@@ -39,7 +39,8 @@ def execute(
     """O as the kernels compute it, and with `counted` what the first launch executed (see `simulate.executed`).
 
     Raises:
-        PlanError: an array has another shape than the plan, or values that its type can't hold; a length that is none.
+        PlanError: an array has another shape than the plan, or values that its type can't hold; a length or a page is out of
+            range.
         SizeError: the arrays are too large to be laid out.
 
     >>> plan, ones = la.plan_decode(100, 64, heads=2, kv_heads=1, parts=2), np.ones((1, 1, 100, 64))
