@@ -15,6 +15,7 @@ from layoutalg.core.messages import shown
 from layoutalg.core.whole_numbers import instance_of
 from layoutalg.gemm.amx.plan import AmxGemm, plan_amx
 from layoutalg.gemm.amx.problem import TARGETS as AMX_TARGETS
+from layoutalg.gemm.choices import Choices
 from layoutalg.gemm.options import (
     AmxProductOptions,
     GemmOptions,
@@ -25,7 +26,7 @@ from layoutalg.gemm.options import (
 )
 from layoutalg.gemm.plan import Gemm
 from layoutalg.gemm.problem import Problem
-from layoutalg.gemm.search import Choices, search
+from layoutalg.gemm.search import search
 from layoutalg.gemm.split_k import check_split
 from layoutalg.gemm.versions import checked_version
 from layoutalg.hardware import XeChip

@@ -12,9 +12,9 @@ import layoutalg as la
 from layoutalg.cli.gemm import gemm
 from layoutalg.gemm.amx.problem import AmxProblem
 from layoutalg.gemm.amx.search import AmxChoices
+from layoutalg.gemm.choices import Choices
 from layoutalg.gemm.options import AmxOptions, GemmOptions
 from layoutalg.gemm.problem import Problem
-from layoutalg.gemm.search import Choices
 
 
 @pytest.mark.parametrize(("kind", "homes"), [(GemmOptions, (Problem, Choices)), (AmxOptions, (AmxProblem, AmxChoices))])
