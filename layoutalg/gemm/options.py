@@ -163,6 +163,14 @@ class AmxProductOptions(ProductOptions, total=False):
     dynamic_m: Annotated[bool, Option("The number of rows is an argument of the code, m at most.", default=False)]
 
 
+class AnyTargetOptions(GemmOptions, AmxProductOptions, total=False):
+    """The options of `plan_gemm` for all of its targets.
+
+    >>> AnyTargetOptions(dynamic_m=True)["dynamic_m"]
+    True
+    """
+
+
 class BlockingOptions(TypedDict, total=False):
     """What a caller may choose of an `AmxTiling`; None leaves it to the search.
 
@@ -196,7 +204,7 @@ def check_names(function: str, options: Mapping[str, object], kind: type) -> Non
 
     >>> check_names("plan_gemm", {"colour": "red"}, GemmOptions)  # doctest: +ELLIPSIS
     Traceback (most recent call last):
-    TypeError: plan_gemm() got an unexpected keyword argument 'colour'; its options are trans_a, trans_b, ...
+    TypeError: plan_gemm() got an unexpected keyword argument 'colour'; its options are alpha, beta, ...
     """
     for name in options:
         if name not in kind.__annotations__:

@@ -18,6 +18,7 @@ from layoutalg.gemm.amx.problem import TARGETS as AMX_TARGETS
 from layoutalg.gemm.choices import Choices
 from layoutalg.gemm.options import (
     AmxProductOptions,
+    AnyTargetOptions,
     GemmOptions,
     GpuProductOptions,
     TilingOptions,
@@ -75,7 +76,7 @@ def plan_gemm(
     llvm: int = DEFAULT_LLVM,
     chip: XeChip | None = None,
     measured: str | os.PathLike[str] | None = None,
-    **options: Unpack[GemmOptions],
+    **options: Unpack[AnyTargetOptions],
 ) -> Gemm | AmxGemm:
     """Plan C = activation(alpha * scale * A B + beta * C + bias) for row-major matrices, or what `epilogue` says.
 
@@ -108,7 +109,7 @@ def plan_gemm(
     'its rows are 100 bytes apart, which is not a multiple of 16 bytes, as a 2D block message needs; a leading dimension \
 lda = 56 would fit'
     """
-    check_names("plan_gemm", options, GemmOptions)
+    check_names("plan_gemm", options, AnyTargetOptions)
     target = _target_of(target, chip)
     chosen = part(TilingOptions, options)
     if isinstance(target, str) and target in AMX_TARGETS:  # pyright: ignore[reportUnnecessaryIsInstance]
@@ -135,7 +136,14 @@ lda = 56 would fit'
             raise PlanError(f"acc = {shown(acc)}: AMX adds products of {plan.problem.a} in {plan.problem.acc}")
         return plan
     if a in (None, "f16", "bf16") and b in ("u4", "u8"):
-        raise PlanError(f"b = {shown(b)} with A of {a or 'f16'}: quantised weights, which plan_weights plans")
+        raise PlanError(
+            f"b = {shown(b)} with A of {a or 'f16'}: quantised weights, which plan_weights and `layoutalg weights` plan"
+        )
+    if options.get("dynamic_m", False) is not False:
+        raise PlanError(
+            f"dynamic_m = {shown(options.get('dynamic_m'))}: planned for CPUs with AMX; a kernel for {shown(target)} takes "
+            "m among its arguments always"
+        )
     problem = Problem.of(m, n, k, "f16" if a is None else a, b, c, target, **part(GpuProductOptions, options))
     if problem.dpas.target.surface is None:
         raise PlanError(
