@@ -127,9 +127,7 @@ lda = 56 would fit'
             )
         for name, given in (("gated", options.get("gated")), ("groups", options.get("groups"))):
             if given is not None:
-                raise PlanError(
-                    f"{name} = {shown(given)}: planned for GPUs; target {target!r} has one product at a time"
-                )
+                raise PlanError(f"{name} = {shown(given)}: planned for GPUs; target {target!r} has plain products")
         shared = part(AmxProductOptions, options)
         plan = plan_amx(m, n, k, "bf16" if a is None else a, b, c, target, llvm=llvm, **shared)
         if (acc := options.get("acc")) not in (None, plan.problem.acc):
