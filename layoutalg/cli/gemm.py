@@ -177,9 +177,9 @@ def _gpu_gemm(sizes: tuple[int, int, int], target: str, asked: Asked, options: d
 
 def _measure(plan: Gemm, options: dict[str, Any], count: int, file: Path | None) -> None:
     """Time the best candidates among those that have what was chosen, and keep the times."""
+    from layoutalg.gemm.choices import Choices
     from layoutalg.gemm.measuring import measured_by, read_measured, this_machine, top_plans, write_measured
     from layoutalg.gemm.options import TilingOptions, part
-    from layoutalg.gemm.search import Choices
 
     if file is None:
         raise PlanError("--measure: needs --measured FILE, where the times are kept")
@@ -203,8 +203,8 @@ def _measure(plan: Gemm, options: dict[str, Any], count: int, file: Path | None)
 
 def _measured_row(plan: Gemm, file: Path) -> PlanRow:
     """What the file says of the tiling that is planned."""
+    from layoutalg.gemm.choices import Choices
     from layoutalg.gemm.measuring import fastest, measured_targets, read_measured
-    from layoutalg.gemm.search import Choices
     from layoutalg.show.plan_report import row
 
     rows = read_measured(file)

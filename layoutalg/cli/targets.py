@@ -19,7 +19,7 @@ from click.core import ParameterSource
 
 from layoutalg.cli.arguments import OneOf, planner_chips, print_json
 from layoutalg.core.errors import PlanError
-from layoutalg.gemm.options import AmxOptions, GemmOptions, Option
+from layoutalg.gemm.options import AmxOptions, GemmOptions
 
 __all__ = [
     "UNLIKE",
@@ -30,6 +30,7 @@ __all__ = [
     "amx_targets",
     "checked_options",
     "compared_row",
+    "declared_options",
     "emit_names",
     "model_text",
     "planner_options",
@@ -84,12 +85,24 @@ def planner_options(command: _Command) -> _Command:
     gpu, amx = (get_type_hints(kind, include_extras=True) for kind in (GemmOptions, AmxOptions))
     for name, hint in reversed((gpu | amx).items()):
         form = GpuOption if name not in amx else AmxOption if name not in gpu else click.Option
-        kind, said = get_args(hint)
-        command = _planner_option(name, kind, said, form)(command)
+        command = _planner_option(name, hint, form)(command)
     return command
 
 
-def _planner_option(name: str, hint: Any, said: Option, form: type[click.Option]) -> Callable[[_Command], _Command]:
+def declared_options(kind: type, *names: str) -> Callable[[_Command], _Command]:
+    """The options that a planner declares (`layoutalg.gemm.options`), or those of these names."""
+    hints = get_type_hints(kind, include_extras=True)
+
+    def declared(command: _Command) -> _Command:
+        for name in reversed(names or tuple(hints)):
+            command = _planner_option(name, hints[name], click.Option)(command)
+        return command
+
+    return declared
+
+
+def _planner_option(name: str, declared: Any, form: type[click.Option]) -> Callable[[_Command], _Command]:
+    hint, said = get_args(declared)
     kinds, spelled = set(get_args(hint) or (hint,)), name.replace("_", "-")
     facts: dict[str, Any] = {"cls": form, "help": said.help}
     if kinds == {bool}:

@@ -14,18 +14,15 @@ import click
 
 from layoutalg.cli.arguments import PLANNER_CHIP, OneOf, as_shape, json_option, llvm_option, output_option
 from layoutalg.cli.hosts import check_host, host_option, launched_rows
-from layoutalg.cli.targets import compared_row, print_report, written_rows
+from layoutalg.cli.targets import compared_row, declared_options, print_report, written_rows
 from layoutalg.core.progress import progress_bar
+from layoutalg.gemm.options import GpuEpilogueOptions, TilingOptions
 
 if TYPE_CHECKING:
     from layoutalg.gemm.weights import WeightsGemm
     from layoutalg.show.plan_report import PlanRow
 
 __all__ = ["weights"]
-
-_ACTIVATIONS = OneOf.at("layoutalg.gemm.options:ACTIVATIONS")
-_BIASES = OneOf.at("layoutalg.gemm.options:BIASES")
-_SCALES = OneOf.at("layoutalg.gemm.options:SCALES")
 
 
 @click.command(short_help="Plan a product with quantised weights; write its kernel.")
@@ -38,16 +35,8 @@ _SCALES = OneOf.at("layoutalg.gemm.options:SCALES")
 @click.option("--group", type=int, default=128, show_default=True, help="Neighbours along k that share a scale.")
 @click.option("--zeros", is_flag=True, help="Groups have zero points too.")
 @click.option("--target", type=PLANNER_CHIP, default="pvc", show_default=True, help="The chip.")
-@click.option("--alpha", type=float, default=1.0, show_default=True, help="What A W is multiplied by.")
-@click.option("--beta", type=float, default=0.0, show_default=True, help="What the old C is multiplied by and added.")
-@click.option("--bias", type=_BIASES, help="Add a number for every row, or for every column.")
-@click.option("--scale", type=_SCALES, help="Multiply by a number for every row, for every column, or both.")
-@click.option("--activation", type=_ACTIVATIONS, help="What is applied at the end.")
-@click.option("--lda", type=int, help="Elements from one row of A in memory to the next (no padding unless given).")
-@click.option("--ldc", type=int, help="Elements from one row of C to the next (n unless given).")
-@click.option("--tile", help="Rows and columns of C that a subgroup computes, such as 8x32 (chosen unless given).")
-@click.option("--subgroups", help="Rows and columns of subgroups in a workgroup, such as 1x4 (chosen unless given).")
-@click.option("--split-k", type=int, help="Parts of k, which a second kernel adds (chosen unless given).")
+@declared_options(GpuEpilogueOptions)
+@declared_options(TilingOptions, "tile", "subgroups", "split_k")
 @llvm_option("The version that the kernel is for.")
 @click.option("--emit", "level", type=OneOf(lambda: ("lane",)), help="Print the kernel (with -o: write it).")
 @output_option("Write the kernel to a file.")

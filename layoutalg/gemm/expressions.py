@@ -69,7 +69,6 @@ _FUNCTIONS = {"relu": 1, "gelu": 1, "silu": 1, "sigmoid": 1, "tanh": 1, "exp": 1
 _LONGEST, _DEEPEST = 400, 24
 """Characters of a text, and parentheses in each other: far from what a compiler or a register file minds."""
 _MOST_STEPS = 1000
-_LARGEST = 3.4028234e38
 _TOKEN = re.compile(r"\s*(?:(\d+\.?\d*(?:[eE][+-]?\d+)?|\.\d+(?:[eE][+-]?\d+)?)|([A-Za-z_]\w*)|([-+*/(),]))", re.ASCII)
 
 
@@ -109,7 +108,7 @@ _SIGNS = {"add": ("+", 1), "sub": ("-", 1), "mul": ("*", 2), "div": ("/", 2)}
 def _text(node: Node, around: int) -> str:
     """The node as it is written, in parentheses where what is around it binds closer."""
     if node.kind == "number":
-        text = f"{node.value:.9g}"
+        text = _digits(node.value)
         return f"({text})" if text[0] == "-" and around > 1 else text
     if node.kind == "name":
         return node.name
@@ -121,6 +120,12 @@ def _text(node: Node, around: int) -> str:
         text = f"{_text(node.of[0], binds)} {sign} {_text(node.of[1], binds + 1)}"
         return f"({text})" if around > binds else text
     return f"{node.kind}({', '.join(_text(one, 0) for one in node.of)})"
+
+
+def _digits(value: float) -> str:
+    """As few digits as say which number it is: a plan keeps the text that is printed. 17 do always."""
+    texts = (f"{value:.{digits}g}" for digits in range(6, 18))
+    return next(text for text in texts if float(text) == value)
 
 
 class _Reader:
@@ -194,8 +199,10 @@ class _Reader:
         kind, text, column = self.tokens[self.place]
         if kind == "number":
             self.place += 1
-            if float(text) > _LARGEST:
-                raise self.error(column, text, "a number of f32, whose largest is 3.4028234e38")
+            try:
+                _rounded(float(text))
+            except OverflowError:
+                raise self.error(column, text, "a number of f32, whose largest is 3.4028235e38") from None
             return _number(float(text))
         if text in _FUNCTIONS:
             self.place += 1

@@ -13,12 +13,12 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from layoutalg.core import Layout
-from layoutalg.core.notation import Distributed, Machine, Operand, one_operand, own_sizes
+from layoutalg.core.notation import Distributed, Machine, Operand, one_operand, own_sizes, product_operands
 
 if TYPE_CHECKING:
     from layoutalg.gemm.plan import Gemm
 
-__all__ = ["Fragment", "fragments_of"]
+__all__ = ["Fragment", "fragments_of", "operands_of"]
 
 
 @dataclass(frozen=True)
@@ -86,3 +86,20 @@ def fragments_of(gemm: Gemm) -> tuple[Fragment, Fragment, Fragment]:
         ),
         fragment("C", (unit.m, unit.n), rows * columns, gemm.accumulator, unit.c),
     )
+
+
+def operands_of(gemm: Gemm, shape: Sequence[int] | None = None) -> tuple[Operand, ...]:
+    """A, B and C of a subgroup in a step, as layouts to draw; registers count through the blocks, row by row.
+
+    Raises `DistributionError` for a shape: a plan has its own sizes.
+
+    >>> from layoutalg.gemm import plan_gemm
+    >>> [part.layout.shape for part in operands_of(plan_gemm(64, 64, 64, tile=(16, 32), k_step=32))]
+    [(16, 32), (32, 32), (16, 32)]
+    """
+    sizes = (gemm.tile.m, gemm.tile.n, gemm.tile.k)
+    own_sizes(str(gemm.problem), sizes, shape)
+    (rows, columns), deep, fragments = gemm.blocks, gemm.tile.k // gemm.dpas.k, gemm.fragments
+    counts = ((rows, deep), (deep, columns), (rows, columns))
+    layouts = [one.layout.tile(count) for one, count in zip(fragments, counts, strict=True)]
+    return product_operands(layouts, [one.element for one in fragments], sizes, (*fragments[2].block, gemm.dpas.k))

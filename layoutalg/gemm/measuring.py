@@ -44,9 +44,10 @@ from layoutalg.core.files import as_path, read_file, write_file
 from layoutalg.core.llvm_versions import DEFAULT_LLVM
 from layoutalg.core.messages import one_line, shortened, shown
 from layoutalg.core.whole_numbers import whole_number
+from layoutalg.gemm.choices import Choices
 from layoutalg.gemm.plan import Gemm
 from layoutalg.gemm.problem import Problem
-from layoutalg.gemm.search import Choices, search
+from layoutalg.gemm.search import search
 from layoutalg.gemm.tiling import Tile, Tiling
 from layoutalg.hardware import XeChip
 from layoutalg.hardware.xe_products import device_target

@@ -106,6 +106,7 @@ class ProductOptions(EpilogueOptions, total=False):
     trans_a: Annotated[bool, Option("A lies in memory as K x M.")]
     trans_b: Annotated[bool, Option("B lies in memory as N x K.")]
     ldb: Annotated[int | None, Option("Elements from one row of B in memory to the next (no padding unless given).")]
+    batch: Annotated[int, Option("Products of this shape at once; their matrices lie one behind the other.", default=1)]
 
 
 class GpuProductOptions(ProductOptions, GpuEpilogueOptions, total=False):
@@ -116,7 +117,6 @@ class GpuProductOptions(ProductOptions, GpuEpilogueOptions, total=False):
     """
 
     acc: Annotated[str | None, Option("Type of the accumulators (f32, or s32 for integers).")]
-    batch: Annotated[int, Option("Products of this shape in one launch.", default=1)]
     gated: Annotated[
         str | None, Option("B has two matrices of N columns side by side; C is GATED(A B1) * (A B2).", GATES)
     ]
@@ -132,7 +132,7 @@ class TilingOptions(TypedDict, total=False):
     (32, 64)
     """
 
-    tile: Annotated[Sequence[int] | None, Option("The tile of C that a subgroup computes, such as 32x64.")]
+    tile: Annotated[Sequence[int] | None, Option("The tile of C that a subgroup computes, such as 32x32.")]
     subgroups: Annotated[Sequence[int] | None, Option("Subgroups of a workgroup, rows x columns, such as 8x4.")]
     k_step: Annotated[int | None, Option("How deep a step of the loop is.")]
     registers: Annotated[int | None, Option("Registers of a thread, 128 or 256.")]
@@ -152,24 +152,22 @@ class GemmOptions(GpuProductOptions, TilingOptions, total=False):
     """
 
 
-class BatchedOptions(ProductOptions, total=False):
-    """What products for AMX and for GPUs have both.
+class AmxProductOptions(ProductOptions, total=False):
+    """What a product for AMX has besides.
 
-    >>> BatchedOptions(scale="row", batch=4)["batch"]
+    >>> AmxProductOptions(scale="row", batch=4)["batch"]
     4
     """
 
-    batch: Annotated[int, Option("Products of this shape, one behind the other.", default=1)]
+    dynamic_m: Annotated[bool, Option("The number of rows is an argument of the code, m at most.", default=False)]
 
 
-class AmxProductOptions(BatchedOptions, total=False):
-    """What a product for AMX has besides.
+class AnyTargetOptions(GemmOptions, AmxProductOptions, total=False):
+    """The options of `plan_gemm` for all of its targets.
 
-    >>> AmxProductOptions(batch=1, dynamic_m=True)["dynamic_m"]
+    >>> AnyTargetOptions(dynamic_m=True)["dynamic_m"]
     True
     """
-
-    dynamic_m: Annotated[bool, Option("The number of rows is an argument of the code, m at most.", default=False)]
 
 
 class BlockingOptions(TypedDict, total=False):
@@ -205,7 +203,7 @@ def check_names(function: str, options: Mapping[str, object], kind: type) -> Non
 
     >>> check_names("plan_gemm", {"colour": "red"}, GemmOptions)  # doctest: +ELLIPSIS
     Traceback (most recent call last):
-    TypeError: plan_gemm() got an unexpected keyword argument 'colour'; its options are trans_a, trans_b, ...
+    TypeError: plan_gemm() got an unexpected keyword argument 'colour'; its options are alpha, beta, ...
     """
     for name in options:
         if name not in kind.__annotations__:

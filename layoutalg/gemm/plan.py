@@ -28,9 +28,10 @@ from typing import TYPE_CHECKING, Any, Unpack
 
 from layoutalg.core.errors import PlanError
 from layoutalg.core.llvm_versions import DEFAULT_LLVM
-from layoutalg.core.notation import Distributed, Machine, Operand, PictureOptions, own_sizes, product_operands
+from layoutalg.core.notation import Distributed, Machine, Operand, PictureOptions
 from layoutalg.core.whole_numbers import as_flag, one_of
-from layoutalg.gemm.fragments import Fragment, fragments_of
+from layoutalg.gemm.arguments import distances, parameters_of
+from layoutalg.gemm.fragments import Fragment, fragments_of, operands_of
 from layoutalg.gemm.launched import Launched
 from layoutalg.gemm.matrix_in_memory import Matrix
 from layoutalg.gemm.messages import Message, messages
@@ -326,14 +327,7 @@ class Gemm(Distributed, Launched):
         >>> [part.layout.shape for part in la.plan_gemm(64, 64, 64, tile=(16, 32), k_step=32).operands()]
         [(16, 32), (32, 32), (16, 32)]
         """
-        sizes = (self.tile.m, self.tile.n, self.tile.k)
-        own_sizes(str(self.problem), sizes, shape)
-        (rows, columns), deep = self.blocks, self.tile.k // self.dpas.k
-        counts = ((rows, deep), (deep, columns), (rows, columns))
-        layouts = [f.layout.tile(count) for f, count in zip(self.fragments, counts, strict=True)]
-        elements = [fragment.element for fragment in self.fragments]
-        unit = self.fragments[2].block
-        return product_operands(layouts, elements, sizes, (*unit, self.dpas.k))
+        return operands_of(self, shape)
 
     def picture(self, shape: Sequence[int] | None = None, **options: Unpack[PictureOptions]) -> Picture:
         """The grid, a workgroup, a subgroup and the walk along k, to show in a notebook or to save.
@@ -383,16 +377,7 @@ class Gemm(Distributed, Launched):
         >>> [name for name, _ in la.plan_gemm(64, 64, 64, batch=2, bias="row").parameters][3:]
         ['bias', 'm', 'n', 'k', 'lda', 'ldb', 'ldc', 'stride_a', 'stride_b', 'stride_c']
         """
-        addresses = ["a", "b", "c", *["bias"] * bool(self.problem.bias)]
-        addresses += [f"{side}_scale" for side in self.problem.scaled]
-        addresses += [*["starts"] * bool(self.problem.groups), *["workspace"] * bool(self.workspace_bytes)]
-        strides = ("stride_a", "stride_b", "stride_c") if self.problem.batch > 1 else ()
-        strides = ("stride_b",) if self.problem.groups else strides
-        return (
-            *((name, "i64") for name in addresses),
-            *((name, "i32") for name in ("m", "n", "k", "lda", "ldb", "ldc")),
-            *((name, "i64") for name in strides),
-        )
+        return parameters_of(self)
 
     @property
     def sizes(self) -> tuple[int, ...]:
@@ -410,9 +395,7 @@ class Gemm(Distributed, Launched):
         >>> la.plan_gemm(40, 80, 48).arguments
         (40, 80, 48, 48, 80, 80)
         """
-        if self.problem.groups:
-            return (*self.sizes, self.problem.strides[1])
-        return (*self.sizes, *(self.problem.strides if self.problem.batch > 1 else ()))
+        return (*self.sizes, *distances(self.problem).values())
 
     def emit(
         self, level: str = "lane", *, llvm: int | None = None, static: bool = False, pointers: bool | None = None

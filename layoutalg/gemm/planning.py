@@ -15,8 +15,10 @@ from layoutalg.core.messages import shown
 from layoutalg.core.whole_numbers import instance_of
 from layoutalg.gemm.amx.plan import AmxGemm, plan_amx
 from layoutalg.gemm.amx.problem import TARGETS as AMX_TARGETS
+from layoutalg.gemm.choices import Choices
 from layoutalg.gemm.options import (
-    BatchedOptions,
+    AmxProductOptions,
+    AnyTargetOptions,
     GemmOptions,
     GpuProductOptions,
     TilingOptions,
@@ -25,7 +27,7 @@ from layoutalg.gemm.options import (
 )
 from layoutalg.gemm.plan import Gemm
 from layoutalg.gemm.problem import Problem
-from layoutalg.gemm.search import Choices, search
+from layoutalg.gemm.search import search
 from layoutalg.gemm.split_k import check_split
 from layoutalg.gemm.versions import checked_version
 from layoutalg.hardware import XeChip
@@ -45,7 +47,7 @@ def plan_gemm(  # pyright: ignore[reportOverlappingOverload]  a literal is a str
     target: Literal["amx", "spr", "gnr"],
     acc: str | None = ...,
     llvm: int = ...,
-    **options: Unpack[BatchedOptions],
+    **options: Unpack[AmxProductOptions],
 ) -> AmxGemm: ...
 @overload
 def plan_gemm(
@@ -74,7 +76,7 @@ def plan_gemm(
     llvm: int = DEFAULT_LLVM,
     chip: XeChip | None = None,
     measured: str | os.PathLike[str] | None = None,
-    **options: Unpack[GemmOptions],
+    **options: Unpack[AnyTargetOptions],
 ) -> Gemm | AmxGemm:
     """Plan C = activation(alpha * scale * A B + beta * C + bias) for row-major matrices, or what `epilogue` says.
 
@@ -107,7 +109,7 @@ def plan_gemm(
     'its rows are 100 bytes apart, which is not a multiple of 16 bytes, as a 2D block message needs; a leading dimension \
 lda = 56 would fit'
     """
-    check_names("plan_gemm", options, GemmOptions)
+    check_names("plan_gemm", options, AnyTargetOptions)
     target = _target_of(target, chip)
     chosen = part(TilingOptions, options)
     if isinstance(target, str) and target in AMX_TARGETS:  # pyright: ignore[reportUnnecessaryIsInstance]
@@ -125,16 +127,21 @@ lda = 56 would fit'
             )
         for name, given in (("gated", options.get("gated")), ("groups", options.get("groups"))):
             if given is not None:
-                raise PlanError(
-                    f"{name} = {shown(given)}: planned for GPUs; target {target!r} has one product at a time"
-                )
-        shared = part(BatchedOptions, options)
+                raise PlanError(f"{name} = {shown(given)}: planned for GPUs; target {target!r} has plain products")
+        shared = part(AmxProductOptions, options)
         plan = plan_amx(m, n, k, "bf16" if a is None else a, b, c, target, llvm=llvm, **shared)
         if (acc := options.get("acc")) not in (None, plan.problem.acc):
             raise PlanError(f"acc = {shown(acc)}: AMX adds products of {plan.problem.a} in {plan.problem.acc}")
         return plan
     if a in (None, "f16", "bf16") and b in ("u4", "u8"):
-        raise PlanError(f"b = {shown(b)} with A of {a or 'f16'}: quantised weights, which plan_weights plans")
+        raise PlanError(
+            f"b = {shown(b)} with A of {a or 'f16'}: quantised weights, which plan_weights and `layoutalg weights` plan"
+        )
+    if options.get("dynamic_m", False) is not False:
+        raise PlanError(
+            f"dynamic_m = {shown(options.get('dynamic_m'))}: planned for CPUs with AMX; a kernel for {shown(target)} takes "
+            "m among its arguments always"
+        )
     problem = Problem.of(m, n, k, "f16" if a is None else a, b, c, target, **part(GpuProductOptions, options))
     if problem.dpas.target.surface is None:
         raise PlanError(

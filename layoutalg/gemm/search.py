@@ -32,12 +32,12 @@ from numpy.typing import NDArray
 
 from layoutalg.core.errors import PlanError
 from layoutalg.core.llvm_versions import DEFAULT_LLVM
-from layoutalg.core.whole_numbers import instance_of, one_of
+from layoutalg.core.whole_numbers import instance_of
 from layoutalg.core.whole_numbers import whole_number as whole
+from layoutalg.gemm.choices import Choices, check_choices, check_turns_nothing
 from layoutalg.gemm.counting import asked, instructions
 from layoutalg.gemm.edges import edges, loop_edges
 from layoutalg.gemm.gated import loop_of
-from layoutalg.gemm.matrix_in_memory import whole_number
 from layoutalg.gemm.options import PREFETCHES, TRANSPOSES
 from layoutalg.gemm.problem import Problem
 from layoutalg.gemm.ranking import Numbers, Ranked, longest
@@ -45,12 +45,12 @@ from layoutalg.gemm.registers import registers
 from layoutalg.gemm.rejections import reason
 from layoutalg.gemm.roles import ROLES, check_roles, exchanged, takes_roles
 from layoutalg.gemm.roofline import Forms, Roofline, Times, roofline, times
-from layoutalg.gemm.sharing import check_lines, line_elements, takes_whole_lines
-from layoutalg.gemm.tiling import MOST_PARTS, REGISTERS, Tile, Tiling, pair, register_file
+from layoutalg.gemm.sharing import line_elements, takes_whole_lines
+from layoutalg.gemm.tiling import REGISTERS, Tile, Tiling
 from layoutalg.gemm.turning import SCRATCH, SLM, check_turning, takes_turning, turns, why_no_share
 from layoutalg.hardware import XeChip, xe_chip
 
-__all__ = ["Candidate", "Choices", "Found", "refused", "search"]
+__all__ = ["Candidate", "Found", "refused", "search"]
 
 ROWS = (8, 16, 24, 32, 40, 48, 56, 64)
 COLUMNS = (16, 32, 48, 64)
@@ -68,56 +68,6 @@ _EDGE_ROWS, _EDGE_COLUMNS = (8, 16, 32), (16, 32)
 GRID = (1, 2, 4, 8, 16, 32, 64)
 _LARGEST = (8, 4)
 """The workgroup whose subgroups prefetch the least each: what doesn't fit here fits nowhere."""
-
-
-@dataclass(frozen=True)
-class Choices:
-    """What a caller has chosen already; None leaves the choice to the search. The fields are those of `Tiling`.
-
-    Raises `PlanError` for values that no kernel has.
-
-    >>> Choices(registers=256).prefetch is None
-    True
-    """
-
-    tile: tuple[int, int] | None = None
-    subgroups: tuple[int, int] | None = None
-    k_step: int | None = None
-    registers: int | None = None
-    prefetch: str | None = None
-    distance: int | None = None
-    split_k: int | None = None
-    transpose: str | None = None
-
-    @classmethod
-    def of(cls, tiling: Tiling) -> Choices:
-        """All that a tiling has.
-
-        >>> search(Problem.of(64, 64, 64), Choices.of(Tiling(Tile(8, 32, 16)))).best.tiling.tile.k
-        16
-        """
-        tile, prefetched = tiling.tile, tiling.prefetch != "none"
-        distance = tiling.distance if prefetched else None
-        chosen = tiling.subgroups, tile.k, tiling.registers, tiling.prefetch, distance, tiling.split_k, tiling.transpose
-        return cls((tile.m, tile.n), *chosen)
-
-    def __post_init__(self) -> None:
-        for name in ("tile", "subgroups"):
-            given = getattr(self, name)
-            if given is not None:
-                object.__setattr__(self, name, pair(name, given))
-        if self.k_step is not None:
-            object.__setattr__(self, "k_step", whole_number("k_step", self.k_step))
-        if self.registers is not None:
-            object.__setattr__(self, "registers", register_file(self.registers))
-        if self.prefetch is not None:
-            one_of(self.prefetch, PREFETCHES, "prefetch", PlanError)
-        if self.distance is not None:
-            object.__setattr__(self, "distance", whole_number("distance", self.distance, 64))
-        if self.split_k is not None:
-            object.__setattr__(self, "split_k", whole_number("split_k", self.split_k, MOST_PARTS))
-        if self.transpose is not None:
-            one_of(self.transpose, TRANSPOSES, "transpose", PlanError)
 
 
 @dataclass(frozen=True)
@@ -238,7 +188,7 @@ def search(
         return _of_pair(problem, choices, llvm, chip)
     if choices.transpose == ROLES:
         check_roles(problem)
-    _check(problem, choices)
+    check_choices(problem, choices)
     if choices.transpose in (SLM, SCRATCH):
         check_turning(problem, choices.transpose, llvm)
         if choices.prefetch == "lines":
@@ -248,18 +198,12 @@ def search(
     return _search(problem, choices, llvm, chip)
 
 
-def check_turns_nothing(transpose: str | None) -> None:
-    """Refuse ways to transpose for products that have nothing transposed."""
-    if transpose not in (None, "registers"):
-        raise PlanError(f"transpose {transpose}: A of a gated pair lies as m x k; transpose registers would do")
-
-
 def _of_pair(problem: Problem, choices: Choices, llvm: int, chip: XeChip) -> Found:
     """The tilings of a gated pair: those of its loop whose halves are whole blocks, and prefetch whole cache lines."""
     tile = choices.tile
     of_loop = replace(choices, tile=None if tile is None else (tile[0], 2 * tile[1]), split_k=1)
     loop = loop_of(problem)
-    _check(problem, choices)
+    check_choices(problem, choices)
     found = _search(loop, of_loop, llvm, chip)
     unit, line = problem.dpas.n, line_elements(problem)
     half = found.forms.n / 2
@@ -271,35 +215,6 @@ def _of_pair(problem: Problem, choices: Choices, llvm: int, chip: XeChip) -> Fou
             f"lines, {line} elements, of both products; prefetch none would do"
         )
     return replace(found, problem=problem, forms=replace(found.forms, n=half), order=order)
-
-
-def _check(problem: Problem, choices: Choices) -> None:
-    """Refuse what no matrix instruction, no message and no workgroup of the chip has."""
-    unit = problem.dpas
-    block, why = (unit.m, unit.n), f"{unit.builtin} is {unit.m}x{unit.n}x{unit.k}"
-    if choices.transpose == ROLES:
-        problem, block, why = exchanged(problem), block[::-1], f"{why}, and the loop computes C^T"
-    rows, columns = choices.tile or block
-    for what, size, step in (
-        ("tile", rows, block[0]),
-        ("tile", columns, block[1]),
-        ("k_step", choices.k_step or unit.k, unit.k),
-    ):
-        if size % step:
-            name = f"tile {rows}x{columns}" if what == "tile" else f"k_step = {size}"
-            raise PlanError(f"{name}: {size} is no multiple of {step}; {why}")
-    if choices.prefetch not in (None, "none"):
-        for name in loop_edges(problem):
-            raise PlanError(
-                f"prefetch {choices.prefetch}: lanes load {name}, and nothing is prefetched; prefetch none would do. "
-                f"Of {name}, {edges(problem)[name]}"
-            )
-        if choices.prefetch == "lines":
-            check_lines(problem)
-    down, across = choices.subgroups or (1, 1)
-    most = xe_chip(problem.target).threads(choices.registers or min(REGISTERS))
-    if down * across > most:
-        raise PlanError(f"subgroups {down}x{across}: a workgroup has at most {most} on {problem.target}")
 
 
 @lru_cache(maxsize=256)
@@ -384,7 +299,7 @@ def _forms(problem: Problem, choices: Choices, llvm: int, chip: XeChip) -> Forms
         return _forms_of_loop(problem, choices, llvm, chip)
     loop, of_loop = exchanged(problem), _in_loop(choices)
     try:
-        _check(problem, replace(choices, transpose=ROLES))
+        check_choices(problem, replace(choices, transpose=ROLES))
         found = _columns(_forms_of_loop(loop, of_loop, llvm, chip, of_c_turned=True))
     except PlanError:
         if choices.transpose == ROLES:

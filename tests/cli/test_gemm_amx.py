@@ -101,7 +101,6 @@ def test_a_run_simulates_against_the_model_and_writes_the_module(capsys: Capture
         ((*AMX, "--tile", "32x32"), "--tile: target amx has no such option; it is for GPUs"),
         ((*AMX, "--static"), "--static: target amx has no such option; it is for GPUs"),
         ((*AMX, "--groups", "2"), "--groups: target amx has no such option"),
-        (("gemm", "64", "64", "64", "--dynamic-m"), "--dynamic-m: target pvc has no such option; it is for CPUs"),
         (("gemm", "64", "64", "64", "--blocking", "2x2"), "--blocking: target pvc has no such option; it is for CPUs"),
         (("gemm", "64", "64", "64", "--no-pack-a"), "--pack-a: target pvc has no such option"),
         (("gemm", "64", "64", "64", "--native"), "--native: target pvc has no such option"),

@@ -38,6 +38,13 @@ def test_it_is_run_and_compared(capsys: pytest.CaptureFixture[str]) -> None:
     assert facts["part_of_bandwidth"] == plan.part_of_bandwidth
 
 
+def test_an_expression_is_computed_by_the_kernel_that_adds_parts_of_k(capsys: pytest.CaptureFixture[str]) -> None:
+    text = "gelu(acc * scale + bias) * row_scale + residual"
+    assert main(["weights", "7", "20", "384", "--split-k", "2", "--epilogue", text, "--run", "--json"]) == 0
+    facts = json.loads(capsys.readouterr().out)
+    assert facts["simulated"]["as_modelled"] is True
+
+
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [

@@ -10,6 +10,7 @@ import pytest
 from layoutalg.cli import main
 from layoutalg.core.errors import LayoutError, PlanError
 from layoutalg.gemm import measuring, plan_gemm
+from layoutalg.gemm.choices import Choices
 from layoutalg.gemm.measuring import (
     Measured,
     Timing,
@@ -21,7 +22,6 @@ from layoutalg.gemm.measuring import (
     write_measured,
 )
 from layoutalg.gemm.problem import Problem
-from layoutalg.gemm.search import Choices
 
 _PROBLEM = Problem.of(512, 512, 512, target="bmg")
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import fields
-from typing import get_args, get_type_hints
+from typing import Any, get_args, get_type_hints
 
 import click
 import pytest
@@ -12,9 +12,9 @@ import layoutalg as la
 from layoutalg.cli.gemm import gemm
 from layoutalg.gemm.amx.problem import AmxProblem
 from layoutalg.gemm.amx.search import AmxChoices
+from layoutalg.gemm.choices import Choices
 from layoutalg.gemm.options import AmxOptions, GemmOptions
 from layoutalg.gemm.problem import Problem
-from layoutalg.gemm.search import Choices
 
 
 @pytest.mark.parametrize(("kind", "homes"), [(GemmOptions, (Problem, Choices)), (AmxOptions, (AmxProblem, AmxChoices))])
@@ -37,7 +37,16 @@ def test_a_keyword_that_no_planner_has_is_refused_as_python_refuses_it() -> None
             plan(64, 64, 64, trans_c=True)  # pyright: ignore[reportCallIssue]
 
 
-def test_a_problem_for_amx_is_one_product() -> None:
+@pytest.mark.parametrize(
+    "more", [{"batch": 0}, {"epilogue": "acc * 2"}, {"gated": True}, {"groups": 4}, {"halves": True}], ids=str
+)
+def test_a_problem_for_amx_has_what_amx_computes(more: dict[str, Any]) -> None:
     problem = la.plan_amx(16, 16, 32).problem
-    with pytest.raises(la.LayoutError, match="batch = 2"):
-        AmxProblem(**(vars(problem) | {"batch": 2}))
+    with pytest.raises(la.LayoutError, match=f"{next(iter(more))} = "):
+        AmxProblem(**(vars(problem) | more))
+
+
+def test_rows_are_dynamic_where_the_target_has_that() -> None:
+    assert la.plan_gemm(64, 64, 64, target="amx", dynamic_m=True).problem.dynamic_m
+    with pytest.raises(la.LayoutError, match="dynamic_m = True: planned for CPUs with AMX"):
+        la.plan_gemm(64, 64, 64, dynamic_m=True)  # pyright: ignore[reportArgumentType, reportCallIssue]

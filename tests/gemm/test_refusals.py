@@ -10,12 +10,13 @@ import pytest
 
 import layoutalg as la
 from layoutalg.gemm import Problem, Tile, Tiling
+from layoutalg.gemm.choices import Choices
 from layoutalg.gemm.counting import counted
 from layoutalg.gemm.messages import messages
 from layoutalg.gemm.numerics import computed
 from layoutalg.gemm.registers import registers
 from layoutalg.gemm.roofline import roofline
-from layoutalg.gemm.search import Choices, search
+from layoutalg.gemm.search import search
 from layoutalg.hardware import xe_chip
 from layoutalg.simulate import Executed
 

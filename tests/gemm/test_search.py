@@ -11,11 +11,12 @@ from math import ceil
 import pytest
 
 import layoutalg as la
+from layoutalg.gemm.choices import Choices
 from layoutalg.gemm.counting import counted
 from layoutalg.gemm.problem import Problem
 from layoutalg.gemm.registers import registers
 from layoutalg.gemm.roofline import LIMITS, Forms, roofline, times
-from layoutalg.gemm.search import Choices, refused, search
+from layoutalg.gemm.search import refused, search
 from layoutalg.gemm.tiling import Tile, Tiling
 from layoutalg.hardware import xe_chip
 

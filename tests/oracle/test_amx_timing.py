@@ -13,9 +13,10 @@ from layoutalg.gemm.amx.timing import measured_clock
 from tests.oracle.amx_code import native, require_llvm
 
 
-def test_a_timing_is_below_the_peak_and_above_a_thousandth_of_it() -> None:
+@pytest.mark.parametrize("dynamic_m", [False, True])
+def test_a_timing_is_below_the_peak_and_above_a_thousandth_of_it(dynamic_m: bool) -> None:
     require_llvm(24)
-    plan = plan_amx(256, 256, 256)
+    plan = plan_amx(256, 256, 256, dynamic_m=dynamic_m)
     if not native(plan.problem):
         with pytest.raises(PlanError, match=r"^time: this .*; plan\.run computes the product without AMX"):
             plan.time(0.1)

@@ -7,6 +7,7 @@ import pytest
 
 from layoutalg.gemm import plan_gemm
 from layoutalg.gemm.numerics import computed, random_inputs
+from layoutalg.simulate import Memory, run_kernel
 from layoutalg.simulate.operations import dpas
 from layoutalg.simulate.shared_operands import sharing
 
@@ -68,6 +69,44 @@ def test_a_negative_zero_in_the_accumulator_keeps_its_sign() -> None:
     assert np.signbit(found).all()
     assert (found == 0).all()
     assert computed(plan.problem, left, right).tobytes() == found.tobytes()
+
+
+MIXED = """
+gpu.module @kernels {
+  gpu.func @mixed(%c: i64) kernel attributes {
+      intel_reqd_sub_group_size = 16 : i32, known_block_size = array<i32: 16, 1, 1>} {
+    %one = arith.constant true
+    %x = gpu.block_id x
+    %lane = gpu.lane_id
+    %wide = arith.constant 16 : index
+    %start = arith.muli %x, %wide : index
+    %at = arith.addi %start, %lane : index
+    %byte = arith.index_cast %x : index to i8
+    %bytes = vector.broadcast %byte : i8 to vector<16xi8>
+    %ones = arith.constant dense<1> : vector<32xi8>
+    %integers = xegpu.dpas %bytes, %ones : vector<16xi8>, vector<32xi8> -> vector<8xi32>
+    %word = arith.index_cast %x : index to i32
+    %half = arith.sitofp %word : i32 to f16
+    %halves = vector.broadcast %half : f16 to vector<8xf16>
+    %quarters = arith.constant dense<2.500000e-01> : vector<16xf16>
+    %begin = arith.constant dense<5.000000e-01> : vector<8xf32>
+    %floats = xegpu.dpas %halves, %quarters, %begin
+        : vector<8xf16>, vector<16xf16>, vector<8xf32> -> vector<8xf32>
+    %converted = arith.sitofp %integers : vector<8xi32> to vector<8xf32>
+    %sum = arith.addf %floats, %converted : vector<8xf32>
+    %first = vector.extract %sum[0] : f32 from vector<8xf32>
+    xegpu.store %first, %c[%at], %one : f32, i64, index, i1
+    gpu.return
+  }
+}
+"""
+
+
+def test_a_kernel_may_multiply_integers_and_floats() -> None:
+    """Workgroup x has 32 products of x and 1 in integers, 16 of x and 0.25 and a half in f32."""
+    c, memory = np.zeros(64 * 16, np.float32), Memory()
+    run_kernel(MIXED, [memory.bind("c", c, initialised=False)], (64, 1, 1), memory)
+    assert c.tolist() == [32 * x + 4 * x + 0.5 for x in range(64) for _ in range(16)]
 
 
 @pytest.mark.parametrize("workgroups", [1, 3])

@@ -78,6 +78,11 @@ class AmxProblem(Product):
         return cls(a=a, b=a if b is None else b, c=acc if c is None else c, acc=acc, target=target, **fields)
 
     def __post_init__(self) -> None:
+        for name in ("epilogue", "gated", "halves", "groups"):
+            if given := getattr(self, name):
+                raise PlanError(
+                    f"{name} = {shown(given)}: planned for GPUs; AMX has alpha, beta, bias, scale, activation"
+                )
         a, b = element_named("a", self.a, TYPES), element_named("b", self.b, TYPES)
         if a != b and not (a in _BYTES and b in _BYTES):
             raise PlanError(f"A is {a} and B is {b}: tile products multiply bf16 by bf16, f16 by f16, and bytes")

@@ -142,14 +142,14 @@ def time_amx(plan: AmxGemm, seconds: float = 1.0) -> AmxTiming:
     whole = loaded(plan.emit(version), version, "amx")
     multiplied = loaded(plan.emit(version, prepacked_b=True), version, "amx")
     packed = Buffer.of(np.zeros((problem.batch, *plan.packed_b_shape), memory_type(problem.a)))
-    addresses = [[buffer.address for buffer in one.buffers] for one in operands.each]
-    prepacked = [list(given) for given in addresses]
+    arguments = [one.arguments for one in operands.each]
+    prepacked = [list(given) for given in arguments]
     for given, panels in zip(prepacked, packed.array, strict=True):
         whole.call("gemm_pack_b", (given[1], panels.ctypes.data, 0, plan.packed_b_shape[0]))
         given[1] = panels.ctypes.data
     share = seconds / 4
     # numpy's threads may spin for a while after a product, so numpy comes last.
-    in_whole = best_seconds(lambda: sum(whole.call("gemm", given) for given in addresses), share)
+    in_whole = best_seconds(lambda: sum(whole.call("gemm", given) for given in arguments), share)
     in_prepacked = best_seconds(lambda: sum(multiplied.call("gemm", given) for given in prepacked), share)
     clock = measured_clock(version)
     left, right = (

@@ -173,16 +173,20 @@ static int layoutalg_checked(int missing, long rows, int threads)
 
 static int layoutalg_product(const void *a, const void *b, void *c MORE_PARAMETERS, void *given, int threads)
 {
-    struct job job = {.a = a, .b = b, .c = c, EACH(GIVEN_ROWS, 1) MORE_ARGUMENTS};
     int code = layoutalg_checked(!a || !b || !c MORE_MISSING, GIVEN_ROWS, threads);
-    return code ? code : layoutalg_run(&job, given, threads);
+    if (code)
+        return code;
+    struct job job = {.a = a, .b = b, .c = c, EACH(GIVEN_ROWS, 1) MORE_ARGUMENTS};
+    return layoutalg_run(&job, given, threads);
 }
 
 static int layoutalg_prepacked(const void *a, const void *packed, void *c MORE_PARAMETERS, void *given, int threads)
 {
-    struct job job = {.a = a, .packed_b = (char *)packed, .c = c, EACH(GIVEN_ROWS, 0) MORE_ARGUMENTS};
     int code = layoutalg_checked(!a || !packed || !c MORE_MISSING, GIVEN_ROWS, threads);
-    return code ? code : layoutalg_run(&job, given, threads);
+    if (code)
+        return code;
+    struct job job = {.a = a, .packed_b = (char *)packed, .c = c, EACH(GIVEN_ROWS, 0) MORE_ARGUMENTS};
+    return layoutalg_run(&job, given, threads);
 }
 
 PUBLIC int PREFIX()(const void *a, const void *b, void *c MORE_PARAMETERS, int threads)

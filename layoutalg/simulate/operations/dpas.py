@@ -167,7 +167,7 @@ def _together(
 
     def room(run: Run, name: str, shape: tuple[int, ...], kind: Any) -> Array:
         found = run.scratch.get(name)
-        if found is None or found.shape != shape:
+        if found is None or found.shape != shape or found.dtype != kind:  # kernels may add integers and floats
             found = run.scratch[name] = np.empty(shape, kind)
         return found
 
