@@ -116,6 +116,7 @@ __all__ = [
     "MOST_SENT",
     "MOST_SHADOW_STAMPS",
     "MOST_SHARED_BYTES",
+    "MOST_SIMULATED_BATCH",
     "MOST_SLOTS",
     "MOST_SLOTS_TRIED",
     "MOST_SOFT_OPERATIONS",
@@ -363,6 +364,8 @@ MOST_KERNEL_TEXT = 2**21
 """Characters of the text of a kernel that is run: reading takes up to 200 bytes for each."""
 MOST_KERNEL_OPERATIONS = 2**14
 """Operations with results in the text of a kernel that is run: reading takes about 0.4 ms for each."""
+MOST_SIMULATED_BATCH = 1024
+"""Products of a batch for AMX that are simulated one by one: about a minute."""
 MOST_DPAS = 2**28
 """Multiplications of tiles of a GEMM that is run."""
 

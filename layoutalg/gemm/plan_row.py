@@ -37,6 +37,8 @@ Arguments: TypeAlias = dict[str, Any]
 """Arguments of `plan_gemm` by name, as JSON has them."""
 
 _OF_PROBLEM = tuple(field.name for field in fields(Problem) if field.name != "halves")
+_SAID_BY_EPILOGUE = ("alpha", "beta", "bias", "scale", "activation", "gated")
+"""The fields of a problem that follow from its expression."""
 ARGUMENTS = (*_OF_PROBLEM, *TilingOptions.__annotations__)
 """What a problem of a sweep can say: sizes, types, storage, and what is chosen already."""
 _OF_PLAN = (
@@ -74,11 +76,13 @@ def arguments_of(given: object) -> Arguments:
     >>> arguments_of({"m": 64, "n": 64, "k": 64, "colour": "red"})
     Traceback (most recent call last):
     layoutalg.core.errors.PlanError: problem with 'colour': expected m, n, k, a, b, c, acc, target, lda, ldb, ldc, trans_a,
-    trans_b, batch, alpha, beta, bias, scale, activation, tile, subgroups, k_step, registers, prefetch, distance, split_k,
-    transpose
+    trans_b, batch, alpha, beta, bias, scale, activation, epilogue, gated, groups, tile, subgroups, k_step, registers, prefetch,
+    distance, split_k, transpose
     """
     if isinstance(given, Problem):
-        return {name: getattr(given, name) for name in _OF_PROBLEM}
+        said = _SAID_BY_EPILOGUE if given.epilogue is not None else ("gated",)
+        left_out = (*said, *["groups"] * (given.groups == 0))
+        return {name: getattr(given, name) for name in _OF_PROBLEM if name not in left_out}
     if isinstance(given, Mapping):
         named = cast("Mapping[object, object]", given)
         for name in named:

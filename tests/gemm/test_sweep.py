@@ -45,6 +45,14 @@ def rows() -> list[dict[str, Any]]:
     return la.sweep(MIXED)
 
 
+@pytest.mark.parametrize(
+    "more", [{}, {"gated": "silu"}, {"groups": 4}, {"epilogue": "relu(acc + column_bias)"}, {"beta": 1.0}]
+)
+def test_a_problem_is_planned_as_its_arguments_are(more: dict[str, Any]) -> None:
+    made, named = la.sweep([Problem.of(64, 64, 64, **more), {"m": 64, "n": 64, "k": 64, **more}])
+    assert (made["error"], made) == ("", named)
+
+
 def test_rows_are_numbers_and_texts_in_the_order_of_the_problems(rows: list[dict[str, Any]]) -> None:
     assert [row["m"] for row in rows[:7]] == [64, 64, 192, 192, 1024, 1024, 64]
     for row in rows:

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from layoutalg.core.errors import PlanError, SizeError
 from layoutalg.core.limits import MOST_DPAS as MOST_PRODUCTS
-from layoutalg.core.limits import MOST_GEMM_BYTES, MOST_OPERATIONS, MOST_WORK
+from layoutalg.core.limits import MOST_GEMM_BYTES, MOST_OPERATIONS, MOST_SIMULATED_BATCH, MOST_WORK
 from layoutalg.core.messages import shown
 from layoutalg.core.whole_numbers import instance_of
 from layoutalg.gemm.amx.operands import Operands
@@ -75,6 +75,10 @@ def check_size(plan: AmxGemm) -> None:
 
     Raises `SizeError`: names the matrix or the number of tile products, and the limit.
     """
+    if plan.problem.batch > MOST_SIMULATED_BATCH:
+        raise SizeError(
+            f"batch = {plan.problem.batch}: at most {MOST_SIMULATED_BATCH} products are simulated, one by one"
+        )
     products = plan.problem.batch * _products(plan)
     if products > MOST_PRODUCTS:
         raise SizeError(f"{products} tile products; at most {MOST_PRODUCTS} are simulated")
