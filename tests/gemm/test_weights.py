@@ -241,7 +241,7 @@ def test_weights_of_another_plan_and_arrays_that_do_not_fit_are_refused() -> Non
         QuantisedWeights(np.full((32, 16), 16), np.ones((1, 16)))  # pyright: ignore[reportArgumentType]
     with pytest.raises(PlanError, match="not all numbers are finite"):
         quantise(np.full((128, 16), np.nan))
-    with pytest.raises(PlanError, match="quantised weights, which plan_weights plans"):
+    with pytest.raises(PlanError, match="quantised weights, which plan_weights and `layoutalg weights` plan"):
         plan_gemm(8, 64, 128, "f16", "u4")
 
 
