@@ -222,10 +222,10 @@ def test_a_dump_with_several_kernels_says_so(gemm: list[str], capsys: Capture) -
 
 @pytest.mark.slow
 def test_an_interrupt_ends_cleanly(tmp_path: Path) -> None:
-    plan = la.plan_gemm(1024, 1024, 1024)
+    plan = la.plan_gemm(1024, 1024, 4096)  # long enough that it has not ended when the signal comes
     (tmp_path / "k.mlir").write_text(plan.emit("lane"))
-    for name in "AB":
-        np.save(tmp_path / f"{name}.npy", np.zeros((1024, 1024), np.float16))
+    for name, shape in (("A", (1024, 4096)), ("B", (4096, 1024))):
+        np.save(tmp_path / f"{name}.npy", np.zeros(shape, np.float16))
     given = ("A.npy", "B.npy", "C:1024x1024xf32", *map(str, plan.arguments))
     options = [part for one in given for part in ("--arg", one)]
     grid = "x".join(map(str, plan.grid))
