@@ -235,8 +235,9 @@ def test_an_interrupt_ends_cleanly(tmp_path: Path) -> None:
     process.send_signal(signal.SIGINT)
     _, err = process.communicate(timeout=60)
     assert b"Traceback" not in err
-    assert process.returncode in (0, 130)  # 0: it had ended before
-    assert process.returncode == 0 or (not (tmp_path / "C.npy").exists() and err.strip() == b"layoutalg: interrupted")
+    # 0: it had ended before. The signal's own number, which a shell reports as 130 too: Python was on its way in or out.
+    assert process.returncode in (0, 130, -signal.SIGINT)
+    assert process.returncode != 130 or (not (tmp_path / "C.npy").exists() and err.strip() == b"layoutalg: interrupted")
 
 
 WORKGROUP = """\
