@@ -18,7 +18,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-from layoutalg.conversion.lowering.indices import maps_of_items, of_items, shifts
+from layoutalg.conversion.lowering.number_maps import maps_of_items, of_items, shifts
 from layoutalg.conversion.program.steps import Address
 
 __all__ = ["address_operations", "lane_bytes"]

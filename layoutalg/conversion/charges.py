@@ -63,7 +63,7 @@ from typing import Any, NamedTuple
 
 from layoutalg.conversion.address_charges import address_operations, lane_bytes
 from layoutalg.conversion.intel_address_charges import address_parts, number_operations
-from layoutalg.conversion.lowering.indices import fixed_bits, linear_terms
+from layoutalg.conversion.lowering.number_maps import fixed_bits, linear_terms
 from layoutalg.conversion.paired_accesses import paired_accesses
 from layoutalg.conversion.permute_charges import permute_halves, permute_masks, permute_written
 from layoutalg.conversion.program.access_conflicts import program_ways

@@ -24,7 +24,7 @@ from collections.abc import Iterable
 from functools import lru_cache
 from typing import NamedTuple, TypeAlias
 
-from layoutalg.conversion.lowering.indices import reverses, rounded_down, shifts
+from layoutalg.conversion.lowering.number_maps import reverses, rounded_down, shifts
 from layoutalg.conversion.program.steps import Address
 
 __all__ = ["address_parts", "number_operations"]

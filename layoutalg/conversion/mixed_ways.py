@@ -74,9 +74,9 @@ BestInMemory = Callable[[View, View, Pattern], Program | None]
 
 
 def mixed_way(a: View, b: View, element_bits: int, memory: Memory, lowest: int, best: BestInMemory) -> MixedWay | None:
-    """The mixed way that is better than others of which the best ranks at `lowest`; None without one.
+    """A mixed way that beats the best other way, whose rank is `lowest`; None where no mixed way does.
 
-    `best` chooses what the parts do that go through memory.
+    `best` chooses how the parts that use shared memory do so.
     """
     known, cost = rates(memory.cost.name), memory.cost
     if not memory.most or known is None or cost.unit != known.slots:

@@ -55,7 +55,8 @@ def copied_words(words: Sequence[int], given: int) -> int:
 def words_apart(words: Sequence[int], loads: Mapping[int, tuple[int, ...]], most: int) -> int:
     """How many words of the result do not lie beside those that were loaded with them, in groups of registers.
 
-    `loads` has the words of its load for each that was loaded, at most `most` of which make a group; one alone lies right.
+    `loads` maps each loaded word to the words of its load. A group has `most` words at most. A word that was loaded alone lies
+    right anywhere.
 
     >>> both = dict.fromkeys((4, 5, 6, 7), (4, 5, 6, 7)) | {8: (8,)}
     >>> words_apart((4, 5, 6, 7, 8), both, 4), words_apart((4, 6, 5, 7, 8), both, 4), words_apart((4, 6, 6, 7), both, 2)

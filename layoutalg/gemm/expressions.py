@@ -252,7 +252,7 @@ clamp, min, max
         raise PlanError(f"epilogue of {len(text)} characters: at most {_LONGEST} are read")
     made = _read(text)
     if _count(made) > _MOST_STEPS:
-        raise PlanError(f"epilogue {shown(text)}: its functions in each other are more than {_MOST_STEPS} steps")
+        raise PlanError(f"epilogue {shown(text)}: nested functions take more than {_MOST_STEPS} steps")
     found = inputs_of(made)
     if "acc" not in found:
         raise PlanError(f"epilogue {shown(text)}: has no acc, the sums of the product")

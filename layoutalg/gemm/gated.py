@@ -1,8 +1,8 @@
 """Gated pairs: two products of one A in one loop, and one C of both, such as silu(a) * b.
 
-B has both, side by side: 2n columns, of which the first n make `acc` and the others `acc2` (transposed it has 2n rows, the
-first product's before the other's), as frameworks keep the gate and the up projection of a layer in one array. A step loads A
-once and both parts of B; a subgroup has two accumulators for each element of its tile, and stores n columns.
+B has 2n columns: A times the first n of them is `acc`, A times the others `acc2`. (A transposed B has 2n rows.) Frameworks keep
+the gate and the up projection of a layer in one such array. A step loads A once and both parts of B. A subgroup has two
+accumulators for each element of its tile of C.
 
 By hand: a tile of 8x32 of C is 8x64 in the loop, whose columns 0 to 31 are those of C in the first part of B, and 32 to 63 the
 same ones in the second, which begins n columns further.

@@ -22,14 +22,15 @@ from layoutalg.show.plan_report import PlanReport, PlanRow, launch_rows, row
 
 if TYPE_CHECKING:
     from layoutalg.gemm.attention import Attention
+    from layoutalg.gemm.attention.decode import Decode
     from layoutalg.gemm.attention.plan import Step
 
-__all__ = ["attention_report"]
+__all__ = ["attention_report", "layout_rows", "registers_row", "step_row"]
 
 
 def attention_report(plan: Attention, results: Sequence[PlanRow] = ()) -> PlanReport:
     """The plan, and below it what was done with it, in one table."""
-    problem, steps, needed = plan.problem, plan.steps_total, plan.registers_needed
+    problem, steps = plan.problem, plan.steps_total
     rounds = 0 if plan.share is None else plan.share.rounds
     ahead = "{prefetch[in_step]} of 32 keys by 32 columns in a step, shared by the subgroups" if rounds else "none"
     kind = plan.exchange.kind
@@ -42,8 +43,8 @@ def attention_report(plan: Attention, results: Sequence[PlanRow] = ()) -> PlanRe
             subgroups=plan.subgroups,
         ),
         row("grid", "{grid:x} workgroups of {workgroup:x} work-items", grid=plan.grid, workgroup=plan.workgroup),
-        _step("step", plan.step, "step"),
-        _step("masked", plan.masked_step, "masked_step"),
+        step_row("step", plan.step, "step"),
+        step_row("masked", plan.masked_step, "masked_step"),
         row(
             "steps",
             "{steps[seen]} without a mask, {steps[masked]} with one, {dpas_total} dpas in all",
@@ -52,14 +53,7 @@ def attention_report(plan: Attention, results: Sequence[PlanRow] = ()) -> PlanRe
             bytes_total=plan.bytes_total,
         ),
         row("prefetch", ahead, prefetch={"form": plan.prefetch, "in_step": rounds}),
-        row(
-            "registers",
-            "{_used} of {available}: {needed:number}",
-            at="registers",
-            needed=needed,
-            available=plan.registers,
-            _used=sum(needed.values()),
-        ),
+        registers_row(plan),
         row(
             "predicted",
             "{instructions_per_dpas:.2f} instructions per dpas of S and O: {instructions:number}",
@@ -71,16 +65,48 @@ def attention_report(plan: Attention, results: Sequence[PlanRow] = ()) -> PlanRe
             "nothing moves: both have one layout" if kind == "identity" else "{movement_of_p}",
             movement_of_p=kind,
         ),
-        *(
-            row(name, "{_layout}", at="layouts", _layout=layout, **{name: str(layout)})
-            for name, layout in plan.layouts.items()
-        ),
+        *layout_rows(plan),
         row(kernel_for=f"LLVM {plan.llvm}"),
         *launch_rows(plan.launch),
     ]
     return PlanReport("", [[*rows, *results]])
 
 
-def _step(label: str, step: Step, at: str) -> PlanRow:
+def step_row(label: str, step: Step, at: str) -> PlanRow:
+    """What a step multiplies and loads.
+
+    >>> step_row("step", la.plan_decode(64, 64).step, "step").facts["dpas"]
+    18
+    """
     loads = ", ".join(f"{{loads[{name}]}} of {name}" for name in step.loads)
     return row(label, f"{{keys}} keys: {{dpas}} dpas, loads {loads}, {{bytes}} bytes", at=at, **asdict(step))
+
+
+def registers_row(plan: Attention | Decode) -> PlanRow:
+    """What the registers of a thread hold.
+
+    >>> registers_row(la.plan_attention(64, 64)).facts["available"]
+    256
+    """
+    needed = plan.registers_needed
+    used = sum(needed.values())
+    return row(
+        "registers",
+        "{_used} of {available}: {needed:number}",
+        at="registers",
+        needed=needed,
+        available=plan.registers,
+        _used=used,
+    )
+
+
+def layout_rows(plan: Attention | Decode) -> Sequence[PlanRow]:
+    """A row for each operand of a step.
+
+    >>> len(layout_rows(la.plan_decode(64, 64)))
+    6
+    """
+    return [
+        row(name, "{_layout}", at="layouts", _layout=layout, **{name: str(layout)})
+        for name, layout in plan.layouts.items()
+    ]

@@ -13,9 +13,9 @@ parts     4, 32 steps each at most; a second kernel combines them
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict
 from typing import TYPE_CHECKING
 
+from layoutalg.show.attention import layout_rows, registers_row, step_row
 from layoutalg.show.plan_report import PlanReport, PlanRow, launch_rows, row
 
 if TYPE_CHECKING:
@@ -26,8 +26,7 @@ __all__ = ["decode_report"]
 
 def decode_report(plan: Decode, results: Sequence[PlanRow] = ()) -> PlanReport:
     """The plan, and below it what was done with it, in one table."""
-    problem, step, times, needed = plan.problem, plan.step, plan.times, plan.registers_needed
-    loads = ", ".join(f"{{loads[{name}]}} of {name}" for name in step.loads)
+    problem, times = plan.problem, plan.times
     rows = [
         row("problem", "{problem}", problem=str(problem), target=problem.target),
         row(
@@ -45,15 +44,8 @@ def decode_report(plan: Decode, results: Sequence[PlanRow] = ()) -> PlanReport:
             steps=max(plan.steps_of(problem.keys)),
         ),
         row("grid", "{grid:x} workgroups of {workgroup:x} work-items", grid=plan.grid, workgroup=plan.workgroup),
-        row("step", f"{{keys}} keys: {{dpas}} dpas, loads {loads}, {{bytes}} bytes", at="step", **asdict(step)),
-        row(
-            "registers",
-            "{_used} of {available}: {needed:number}",
-            at="registers",
-            needed=needed,
-            available=plan.registers,
-            _used=sum(needed.values()),
-        ),
+        step_row("step", plan.step, "step"),
+        registers_row(plan),
         row(
             "predicted",
             "{_issued} instructions in a step: {instructions:number}",
@@ -78,10 +70,7 @@ def decode_report(plan: Decode, results: Sequence[PlanRow] = ()) -> PlanReport:
             _alone=", ".join(f"{name} {taken * 1e6:.1f} us" for name, taken in times.limits.items()),
         ),
         row("caveat", "{caveat}", caveat="computed from published and assumed numbers; nothing ran on the chip"),
-        *(
-            row(name, "{_layout}", at="layouts", _layout=layout, **{name: str(layout)})
-            for name, layout in plan.layouts.items()
-        ),
+        *layout_rows(plan),
         row(kernel_for=f"LLVM {plan.llvm}"),
         *launch_rows(plan.launch),
     ]

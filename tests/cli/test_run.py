@@ -222,10 +222,10 @@ def test_a_dump_with_several_kernels_says_so(gemm: list[str], capsys: Capture) -
 
 @pytest.mark.slow
 def test_an_interrupt_ends_cleanly(tmp_path: Path) -> None:
-    plan = la.plan_gemm(1024, 1024, 4096)  # long enough that it has not ended when the signal comes
+    plan = la.plan_gemm(1024, 1024, 1024)
     (tmp_path / "k.mlir").write_text(plan.emit("lane"))
-    for name, shape in (("A", (1024, 4096)), ("B", (4096, 1024))):
-        np.save(tmp_path / f"{name}.npy", np.zeros(shape, np.float16))
+    for name in "AB":
+        np.save(tmp_path / f"{name}.npy", np.zeros((1024, 1024), np.float16))
     given = ("A.npy", "B.npy", "C:1024x1024xf32", *map(str, plan.arguments))
     options = [part for one in given for part in ("--arg", one)]
     grid = "x".join(map(str, plan.grid))
@@ -235,9 +235,10 @@ def test_an_interrupt_ends_cleanly(tmp_path: Path) -> None:
     process.send_signal(signal.SIGINT)
     _, err = process.communicate(timeout=60)
     assert b"Traceback" not in err
-    # 0: it had ended before. The signal's own number, which a shell reports as 130 too: Python was on its way in or out.
+    # 0: it had ended before. A shell reports 130 for SIGINT's own number too: where the interrupt comes while Python executes a
+    # text, as dataclasses do when a module is imported, `python -m` ends by the signal, although the program caught it.
     assert process.returncode in (0, 130, -signal.SIGINT)
-    assert process.returncode != 130 or (not (tmp_path / "C.npy").exists() and err.strip() == b"layoutalg: interrupted")
+    assert process.returncode == 0 or (not (tmp_path / "C.npy").exists() and err.strip() == b"layoutalg: interrupted")
 
 
 WORKGROUP = """\

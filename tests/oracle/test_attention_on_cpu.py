@@ -157,13 +157,11 @@ def test_first_keys_without_a_score(tmp_path: Path) -> None:
 SIDE_BY_SIDE: dict[str, Any] = {"d": 32, "heads": 2, "kv_heads": 1, "batch": 2, "order": "bshd", "prefetch": "none"}
 
 
-@pytest.mark.exhaustive  # a minute each; the simulator runs the same forms always
 def test_heads_side_by_side_with_gaps_between_rows_and_with_a_window(tmp_path: Path) -> None:
     plan = plan_attention(20, 70, **SIDE_BY_SIDE, causal=True, window=33, ldq=96, ldk=64, ldv=96, ldo=80)
     check_on_cpu([(plan, random_arrays(plan, 0, 2.0))], tmp_path)
 
 
-@pytest.mark.exhaustive  # a minute each; the simulator runs the same forms always
 def test_packed_sequences_and_nothing_of_their_neighbours(tmp_path: Path) -> None:
     starts: dict[str, Any] = {"starts_q": (0, 20, 20, 45), "starts_k": (0, 40, 57, 100)}
     plan = plan_attention(45, 100, 32, heads=2, order="bshd", causal=True, prefetch="none", **starts)

@@ -1,7 +1,7 @@
-"""Shared memory of a cluster in a function's text: the own workgroup's behind its pointer, others' behind `mapa`.
+"""Shared memory of a cluster in a function's text: a workgroup's own has a pointer, that of others takes `mapa`.
 
-`conversion.program.cluster_places` says which workgroup has a byte. What is in the own one is moved as ever; the memory of
-another is a pointer into address space 7 (PTX: `shared::cluster`), made from the own one and the number of the workgroup:
+`conversion.program.cluster_places` says which workgroup has a byte. Its own bytes a workgroup moves as ever. For another's it
+makes a pointer into address space 7 (PTX: `shared::cluster`), from its own pointer and the other's number:
 
 >>> from layoutalg.conversion.lowering.writer import Writer
 >>> from layoutalg.conversion.program.steps import Barrier
@@ -30,10 +30,9 @@ from layoutalg.conversion.lowering.indices import Indices, named
 from layoutalg.conversion.lowering.shared_memory import SHARED, WIDEST, Place, Pointers, alignment_of
 from layoutalg.conversion.lowering.writer import Value
 from layoutalg.conversion.program import cluster_places
-from layoutalg.conversion.program.cluster_places import place_of, placement
+from layoutalg.conversion.program.cluster_places import place_of, placed
 from layoutalg.conversion.program.program import Program
 from layoutalg.conversion.program.steps import Address, Load, Store
-from layoutalg.core.errors import ConversionError
 
 __all__ = ["ClusterPointers"]
 
@@ -48,11 +47,7 @@ class ClusterPointers(Pointers):
 
     def __init__(self, indices: Indices, shared: Value, program: Program) -> None:
         super().__init__(indices, shared)
-        found = placement(program, indices.workgroups)
-        if found is None:
-            raise ConversionError(
-                "matrices are moved in the own workgroup's memory, and here they would be in another's"
-            )
+        found = placed(program, indices.workgroups)
         self.digits = found.digits
         self.known: dict[tuple[Address, int, int], cluster_places.Place] = {}
         for step in program.steps:

@@ -65,7 +65,7 @@ from layoutalg.conversion.lowering.indices import FIXED_WIDTH, Indices, named
 from layoutalg.conversion.lowering.operations import write_chain
 from layoutalg.conversion.lowering.shared_memory import ALIGNMENT, SHARED, declared_blocks, shared_bytes, shared_type
 from layoutalg.conversion.lowering.writer import Value, Writer, typed
-from layoutalg.conversion.program.cluster_places import cluster_bytes, in_cluster
+from layoutalg.conversion.program.cluster_places import MATRICES_STAY, cluster_bytes, in_cluster
 from layoutalg.conversion.program.liveness import liveness_of_chain
 from layoutalg.conversion.program.program import Program
 from layoutalg.core.elements import element_bits
@@ -311,7 +311,7 @@ def _checked(
         )
     placed = in_cluster(chain, workgroups) if workgroups > 1 else chain
     if placed is None:
-        raise ConversionError("a program moves matrices in the memory of other workgroups: expected them in its own")
+        raise ConversionError(MATRICES_STAY)
     return placed, f"i{bits}"
 
 

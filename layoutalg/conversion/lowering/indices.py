@@ -1,15 +1,6 @@
 """What the code of a conversion computes from the numbers of lane and subgroup: conditions, other lanes, addresses.
 
-Lane 5 of 16 (0b0101) with the bits of its number swapped end for end is lane 10. No table is needed for that: a map that
-XORs one term for every bit of the number that is set, here 8, 4, 2, 1 for the bits 0 to 3, is made of masks and shifts.
-
-    (l & 1) << 3  ^  (l & 2) << 1  ^  (l & 4) >> 1  ^  (l & 8) >> 3
-
->>> linear_terms((0, 8, 4, 12, 2, 10, 6, 14, 1, 9, 5, 13, 3, 11, 7, 15))
-(8, 4, 2, 1)
->>> shifts((8, 4, 2, 1))
-{3: 1, 1: 2, -1: 4, -3: 8}
-
+An address is a sum or an XOR of what each number moves it by; which masks, shifts and products that takes says `number_maps`.
 What has no such form is looked up in constants. The law: each value is computed once for each function, and is the one
 that `Program.run` uses.
 """
@@ -19,6 +10,16 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TypeAlias
 
+from layoutalg.conversion.lowering.number_maps import (
+    are_powers,
+    fixed_bits,
+    linear_terms,
+    maps_of_items,
+    of_items,
+    reverses,
+    rounded_down,
+    shifts,
+)
 from layoutalg.conversion.lowering.writer import Value, Writer
 from layoutalg.conversion.program.steps import Address
 from layoutalg.core.errors import ConversionError
@@ -27,7 +28,7 @@ from layoutalg.core.llvm_versions import DEFAULT_LLVM, rules
 from layoutalg.core.whole_numbers import instance_of
 from layoutalg.hardware.chips import target_info
 
-__all__ = ["FIXED_WIDTH", "Indices", "linear_terms", "named", "reverses", "shifts"]
+__all__ = ["FIXED_WIDTH", "Indices", "named"]
 
 FIXED_WIDTH = ("nvidia", "amd")
 """Vendors whose chips have one subgroup size, which a kernel does not ask for: a warp, a wavefront."""
@@ -40,116 +41,6 @@ def named(name: str, value: Value) -> Value:
     instance_of(value, Value, "value")
     value.name = name
     return value
-
-
-def linear_terms(numbers: Sequence[int]) -> tuple[int, ...] | None:
-    """The term for each bit of i, if `numbers[i] ^ numbers[0]` is the XOR of the terms of the bits of i; else None."""
-    count = len(numbers)
-    if count & (count - 1):
-        return None
-    terms = tuple(numbers[1 << bit] ^ numbers[0] for bit in range(count.bit_length() - 1))
-    expected = [numbers[0]]
-    for term in terms:
-        expected += [number ^ term for number in expected]
-    return terms if expected == list(numbers) else None
-
-
-def shifts(terms: Sequence[int]) -> dict[int, int]:
-    """The masks of a linear map: `{shift: mask}` stands for `(number & mask) << shift`, all of them XORed."""
-    masks: dict[int, int] = {}
-    for bit, term in enumerate(terms):
-        for place in range(term.bit_length() - 1, -1, -1):
-            if term >> place & 1:
-                masks[place - bit] = masks.get(place - bit, 0) | 1 << bit
-    return masks
-
-
-def reverses(moved: Sequence[tuple[int, int]]) -> bool:
-    """Whether some bits, that are moved each by itself from a place to another, are moved in the reverse order.
-
-    >>> reverses([(0, 2), (2, 0)]), reverses([(0, 1), (1, 2)])
-    (True, False)
-    """
-    sums = [source + target for source, target in moved]
-    return len(set(sums)) < len(sums)
-
-
-def _power(*numbers: int) -> bool:
-    """Whether all are powers of two."""
-    return not any(number & (number - 1) for number in numbers)
-
-
-def rounded_down(factors: Sequence[tuple[int, int, int]], count: int) -> tuple[int, int] | None:
-    """Two factors (divisor, extent, stride) as one product without its low bits: what a number is multiplied by, and the bits.
-
-    By hand: two lanes share a line of 128 bytes, and 16 bytes of padding follow each line. Lane l begins at
-    64 * l + 16 * (l // 2), which is 72 * l rounded down to a multiple of 16. None where there is no such product for all
-    numbers below `count`.
-
-    >>> rounded_down([(1, 16, 64), (2, 8, 16)], 16), rounded_down([(1, 16, 64), (2, 8, 32)], 16)
-    ((72, 16), (80, 32))
-    >>> rounded_down([(1, 16, 64), (4, 4, 6)], 16)
-    """
-    if len(factors) != 2 or count > MAX_NUMBERS or factors[0][0] != 1 or factors[0][1] < count:
-        return None
-    (_, _, one), (divisor, extent, other) = factors
-    if divisor < 2 or other % divisor or other & -other != other or divisor * extent < count:
-        return None
-    times = one + other // divisor
-    wanted = all(number * times & -other == number * one + number // divisor * other for number in range(count))
-    return (times, other) if wanted else None
-
-
-def of_items(factors: tuple[tuple[str, int, int, int], ...], lanes: int) -> tuple[tuple[str, int, int, int], ...]:
-    """Factors of a lane's number that go on with the subgroup's are those of the work-item's number in its workgroup.
-
-    >>> of_items((("lane", 4, 16, 2), ("sg", 1, 4, 32)), 64), of_items((("lane", 1, 64, 1), ("sg", 1, 4, 32)), 64)
-    ((('thread', 4, 64, 2),), (('lane', 1, 64, 1), ('sg', 1, 4, 32)))
-    """
-    last = [one for one in factors if one[0] == "lane" and one[1] * one[2] == lanes]
-    groups = [one for one in factors if one[0] == "sg" and one[1] == 1]
-    for group in groups[:1]:
-        for some in (last, *[[one] for one in last]):
-            if some and sum(lanes // divisor * stride for _, divisor, _, stride in some) == group[3]:
-                taken = {id(one) for one in (*some, group)}
-                rest = [one for one in factors if id(one) not in taken]
-                return (*[("thread", one[1], one[2] * group[2], one[3]) for one in some], *rest)
-    return factors
-
-
-_Maps: TypeAlias = tuple[tuple[str, tuple[int, ...]], ...]
-
-
-def maps_of_items(maps: _Maps, lanes: int) -> _Maps:
-    """Linear maps of the lane's and the subgroup's number as one of the work-item's, where that takes fewer shifts and masks.
-
-    >>> maps_of_items((("lane", (1, 2, 4, 8)), ("sg", (16, 32))), 16)
-    (('thread', (1, 2, 4, 8, 16, 32)),)
-    >>> maps_of_items((("lane", (1, 2, 4, 8)), ("sg", (32, 16))), 16)
-    (('lane', (1, 2, 4, 8)), ('sg', (32, 16)))
-    """
-    by_axis = dict(maps)
-    of_lanes, of_subgroups = (by_axis.get(axis, ()) for axis in ("lane", "sg"))
-    if not any(of_lanes) or not any(of_subgroups) or len(by_axis) < len(maps) or lanes & (lanes - 1):
-        return maps
-    width = (lanes - 1).bit_length()
-    whole = (*of_lanes[:width], *[0] * (width - len(of_lanes)), *of_subgroups)
-    return (("thread", whole),) if len(shifts(whole)) < len(shifts(of_lanes)) + len(shifts(of_subgroups)) else maps
-
-
-def fixed_bits(mask: int, count: int) -> tuple[int, int] | None:
-    """The bits that all numbers of a set have alike, and their values, where no other number below `count` has them so.
-
-    >>> fixed_bits(0b00010001, 8), fixed_bits(0b00110001, 8)
-    ((3, 0), None)
-    """
-    ones, zeros, members = -1, 0, 0
-    for number in range(count):
-        if mask >> number & 1:
-            ones, zeros, members = ones & number, zeros | number, members + 1
-    care = ((1 << (count - 1).bit_length()) - 1) & ~(ones ^ zeros)
-    wanted = ones & care
-    return (care, wanted) if members == sum(number & care == wanted for number in range(count)) else None
 
 
 class Indices:
@@ -437,7 +328,7 @@ class Indices:
                 and masked
                 and divisor > 1
                 and stride % divisor == 0
-                and _power(divisor, extent)
+                and are_powers(divisor, extent)
             ):
                 part = self._masked(
                     self._beyond(self.number(axis), more), (extent - 1) * divisor

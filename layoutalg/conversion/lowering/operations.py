@@ -28,7 +28,8 @@ from layoutalg.conversion.lowering.fragment_vectors import (
     vector_of,
     vector_sizes,
 )
-from layoutalg.conversion.lowering.indices import FIXED_WIDTH, Indices, linear_terms, named
+from layoutalg.conversion.lowering.indices import FIXED_WIDTH, Indices, named
+from layoutalg.conversion.lowering.number_maps import linear_terms
 from layoutalg.conversion.lowering.permutes import BYTES, joined_bytes, permuted
 from layoutalg.conversion.lowering.rows import moved_by_dpp, swapped_lanes
 from layoutalg.conversion.lowering.shared_memory import Memory, Place, Pointers, Views

@@ -23,7 +23,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from layoutalg.conversion.lowering.indices import Indices, linear_terms, named
+from layoutalg.conversion.lowering.indices import Indices, named
+from layoutalg.conversion.lowering.number_maps import linear_terms
 from layoutalg.conversion.lowering.writer import Value
 from layoutalg.conversion.program.steps import WORD
 

@@ -10,9 +10,10 @@ digit of the byte's number says whose they are; what is left is the place there:
 
 The digit is chosen so that every workgroup loads from its own memory, if there is one ("stores": stores reach the others), else
 so that every workgroup stores to its own ("loads"); else both may reach others ("both"). A load waits for its answer, for the
-whole way there and back (180 cycles on H800, 29 in the own memory: arXiv 2402.13499), while a store is sent and the barrier of
-the cluster, which comes anyway, waits for all of them: that stores are better is an assumption. Accesses to the memory of other
-workgroups should be of 32 bytes side by side (NVIDIA Hopper Tuning Guide, "Distributed Shared Memory"), whichever they are.
+whole way there and back: 180 cycles on H800, and 29 in its own workgroup's memory (arXiv 2402.13499). A store is sent, and the
+barrier of the cluster, which comes anyway, waits for all of them. So we assume that stores are better. Accesses to the memory
+of other workgroups should be of 32 bytes side by side (NVIDIA Hopper Tuning Guide, "Distributed Shared Memory"), loads as well
+as stores.
 
 By hand, two workgroups of one warp, whose lanes swap a word: each stores into the 128 bytes that the other one loads from.
 
@@ -46,11 +47,25 @@ from layoutalg.conversion.program.program import Program
 from layoutalg.conversion.program.steps import Address, Barrier, Load, Store, lane_bits
 from layoutalg.core.errors import ConversionError
 
-__all__ = ["Place", "Placement", "cluster_bytes", "divided", "in_cluster", "place_of", "placement", "reached_bytes"]
+__all__ = [
+    "MATRICES_STAY",
+    "Place",
+    "Placement",
+    "cluster_bytes",
+    "divided",
+    "in_cluster",
+    "place_of",
+    "placed",
+    "placement",
+    "reached_bytes",
+]
 
 Digits = tuple[tuple[int, int, int], ...]
 """For each digit of the bytes' numbers that says the workgroup: the bytes below it, its extent, and what it counts for."""
 
+MATRICES_STAY = (
+    "ldmatrix and stmatrix reach the shared memory of their own workgroup alone, and this program needs another's"
+)
 _REACHING = ("", "stores", "loads", "both")
 """What may reach other workgroups, the best first."""
 _LINE = 64
@@ -192,6 +207,17 @@ def placement(program: Program, workgroups: int) -> Placement | None:
     return None if best is None else best[1]
 
 
+def placed(program: Program, workgroups: int) -> Placement:
+    """The same for a program that has to have a place.
+
+    Raises `ConversionError` for one that has none.
+    """
+    found = placement(program, workgroups)
+    if found is None:
+        raise ConversionError(MATRICES_STAY)
+    return found
+
+
 def cluster_bytes(programs: Sequence[Program], workgroups: int) -> int:
     """The bytes of shared memory that each workgroup of a cluster needs, for programs one after another.
 
@@ -200,10 +226,7 @@ def cluster_bytes(programs: Sequence[Program], workgroups: int) -> int:
     >>> cluster_bytes([Program(2, 32, 32, 1, 1, (0,), (Store((0,), Address(sg=(32,), xor=True)),), (0,), 256)], 2)
     64
     """
-    found = [placement(program, workgroups) for program in programs if program.slm_bytes]
-    if any(one is None for one in found):
-        raise ConversionError("matrices are moved in the own workgroup's memory, and here they would be in another's")
-    return max((one.bytes for one in found if one is not None), default=0)
+    return max((placed(program, workgroups).bytes for program in programs if program.slm_bytes), default=0)
 
 
 def reached_bytes(program: Program, workgroups: int) -> int:

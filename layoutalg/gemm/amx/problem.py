@@ -109,12 +109,12 @@ class AmxProblem(Product):
                 )
         self._check_integers()
         object.__setattr__(self, "dynamic_m", as_flag(self.dynamic_m, "dynamic_m", PlanError))
-        for wrong, name in (
-            (self.trans_a, "trans_a: rows of A in memory would have as many elements"),
-            (self.batch > 1, "batch"),
-        ):
-            if self.dynamic_m and wrong:
-                raise PlanError(f"dynamic_m with {name}; plan with a fixed m, or without it")
+        if self.dynamic_m and self.trans_a:
+            raise PlanError("dynamic_m with trans_a: a row of a transposed A has m elements, so m must be fixed")
+        if self.dynamic_m and self.batch > 1:
+            raise PlanError(
+                f"dynamic_m with batch = {self.batch}: where the second product begins depends on m, so m must be fixed"
+            )
 
     @property
     def chip(self) -> str:

@@ -32,9 +32,10 @@ from layoutalg.core import Layout
 from layoutalg.core.errors import PlanError
 from layoutalg.core.llvm_versions import DEFAULT_LLVM
 from layoutalg.core.messages import number_text, shown
-from layoutalg.core.notation import Distributed, Machine, Operand, one_operand, own_sizes
+from layoutalg.core.notation import Distributed, Machine, Operand, own_sizes
 from layoutalg.core.whole_numbers import as_flag, whole_number
 from layoutalg.gemm.attention.arguments import arguments_of, parameters_of
+from layoutalg.gemm.attention.held import drawn_operands, layouts_of
 from layoutalg.gemm.attention.problem import AttentionProblem, as_f32
 from layoutalg.gemm.attention.steps import MASKED_KEYS, Share, Step, Steps, all_steps, keys_of_step, shared, steps_of
 from layoutalg.gemm.launched import Launched
@@ -361,16 +362,8 @@ class Attention(Distributed, Launched):
         V d0 = 4@reg:32 16@reg, d1 = 2@reg:16 16@lane
         O d0 = 2@reg:16 8@reg, d1 = 2@reg:8 16@lane
         """
-        unit, keys = self.dpas, self.keys_per_step // self.dpas.n
-        rows, depth = self.row_blocks, self.depth_blocks
-        return {
-            "Q": unit.a.tile((rows, depth)),
-            "K": unit.b.permute((1, 0)).tile((keys, depth)),
-            "S": unit.c.tile((rows, keys)),
-            "P": unit.a.tile((rows, keys)),
-            "V": unit.b.tile((keys, depth)),
-            "O": unit.c.tile((rows, depth)),
-        }
+        keys = self.keys_per_step // self.dpas.n
+        return layouts_of(self.dpas, rows=self.row_blocks, keys=keys, depth=self.depth_blocks)
 
     @property
     def exchange(self) -> ConversionPlan:
@@ -398,14 +391,7 @@ class Attention(Distributed, Launched):
         ['Q, 16x64xf16', 'K, 64x64xf16', 'S, 16x64xf32', 'P, 16x64xf16', 'V, 64x64xf16', 'O, 16x64xf32']
         """
         own_sizes(str(self.problem), (self.rows, self.keys_per_step, self.problem.d), shape)
-        unit = {"K": (self.dpas.n, self.dpas.k), "V": (self.dpas.k, self.dpas.n)}
-        drawn: list[Operand] = []
-        for name, layout in self.layouts.items():
-            element = "f32" if name in "SO" else self.problem.type
-            by = "x".join(map(str, layout.shape))
-            tile = unit.get(name, (self.dpas.m, self.dpas.n))
-            drawn += one_operand(f"{name}, {by}x{element}", layout, tile)
-        return tuple(drawn)
+        return drawn_operands(self.dpas, self.layouts, self.problem.type)
 
     @property
     def parameters(self) -> tuple[tuple[str, str], ...]:

@@ -211,7 +211,7 @@ def all_steps(problem: AttentionProblem, rows: int, count: int) -> Steps:
 
 
 def _steps_with_window(problem: AttentionProblem, rows: int, count: int, window: int) -> Steps:
-    """The same with a window: while it reaches back to key 0 there is none. Behind that the steps repeat with the rows."""
+    """The same with a window. The first rows see fewer keys than it has, as if there were none; then the steps repeat."""
     free = min(count, max(0, (window - problem.shift) // rows))
     total = all_steps(replace(problem, window=None), rows, free)
     first = min(count, free + 1)

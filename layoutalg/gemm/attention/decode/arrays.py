@@ -111,7 +111,7 @@ def laid_out(
 
 
 def _first_outside(numbers: Array, largest: int) -> tuple[int, ...] | None:
-    """The place of the first number that is not whole or not from 0 to the largest; None if there is none."""
+    """Where the first wrong number stands: one that is not whole, or outside of 0 to `largest`. None if all are right."""
     wrong = ~((numbers >= 0) & (numbers <= largest) & (numbers == np.trunc(numbers)))
     if not wrong.any():
         return None

@@ -1,0 +1,44 @@
+"""Who holds what in a step of attention: Q, K, S, P, V and O of one subgroup, for long runs of queries and for decode.
+
+Both products are DPAS. S is what the first leaves in registers, P is what the second takes, and both have one layout: so
+nothing moves between them. By hand, for 8 rows, 16 keys and heads of 16 on pvc: S is one result of DPAS, row r in register r,
+key j in lane j.
+
+>>> from layoutalg.hardware import dpas
+>>> held = layouts_of(dpas("f16", "f16", "f32"), rows=1, keys=1, depth=1)
+>>> print(held["S"], "=", held["P"])
+d0 = 8@reg, d1 = 16@lane = d0 = 8@reg, d1 = 16@lane
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from layoutalg.core import Layout
+from layoutalg.core.notation import Operand, one_operand
+from layoutalg.hardware import Dpas
+
+__all__ = ["drawn_operands", "layouts_of"]
+
+
+def layouts_of(unit: Dpas, *, rows: int, keys: int, depth: int) -> dict[str, Layout]:
+    """The layouts of a subgroup's tiles, of so many blocks of rows, of 16 keys, and of 16 of d; K and V lie keys by d."""
+    return {
+        "Q": unit.a.tile((rows, depth)),
+        "K": unit.b.permute((1, 0)).tile((keys, depth)),
+        "S": unit.c.tile((rows, keys)),
+        "P": unit.a.tile((rows, keys)),
+        "V": unit.b.tile((keys, depth)),
+        "O": unit.c.tile((rows, depth)),
+    }
+
+
+def drawn_operands(unit: Dpas, layouts: Mapping[str, Layout], element: str) -> tuple[Operand, ...]:
+    """The layouts with their names, shapes and types, and the matrix instruction's tiles, to draw; `element` is Q's."""
+    tiles = {"K": (unit.n, unit.k), "V": (unit.k, unit.n)}
+    found: list[Operand] = []
+    for name, layout in layouts.items():
+        by = "x".join(map(str, layout.shape))
+        kind = "f32" if name in "SO" else element
+        found += one_operand(f"{name}, {by}x{kind}", layout, tiles.get(name, (unit.m, unit.n)))
+    return tuple(found)
