@@ -31,7 +31,7 @@ from typing import TYPE_CHECKING, Any
 from layoutalg.core import Layout
 from layoutalg.core.errors import PlanError
 from layoutalg.core.llvm_versions import DEFAULT_LLVM
-from layoutalg.core.messages import number_text, shown
+from layoutalg.core.messages import shown
 from layoutalg.core.notation import Distributed, Machine, Operand, own_sizes
 from layoutalg.core.whole_numbers import as_flag, whole_number
 from layoutalg.gemm.attention.arguments import arguments_of, parameters_of
@@ -39,6 +39,7 @@ from layoutalg.gemm.attention.held import drawn_operands, layouts_of
 from layoutalg.gemm.attention.problem import AttentionProblem, as_f32
 from layoutalg.gemm.attention.steps import MASKED_KEYS, Share, Step, Steps, all_steps, keys_of_step, shared, steps_of
 from layoutalg.gemm.launched import Launched
+from layoutalg.gemm.versions import version_with_large_blocks
 from layoutalg.hardware import BlockLoad, BlockStore, Dpas, block_load, block_store
 
 if TYPE_CHECKING:
@@ -47,9 +48,8 @@ if TYPE_CHECKING:
     from layoutalg.conversion import ConversionPlan
     from layoutalg.gemm.launch import Launch
 
-__all__ = ["Attention", "version_of"]
+__all__ = ["Attention"]
 
-VERSIONS = (23, 24)
 LEVELS = ("lane",)
 
 _REGISTERS = 256
@@ -429,7 +429,7 @@ class Attention(Distributed, Launched):
         """
         if type(level) is not str or level not in LEVELS:
             raise PlanError(f"level {shown(level)}: attention is planned for the level 'lane'")
-        if llvm is not None and (version := version_of(llvm)) != self.llvm:
+        if llvm is not None and (version := version_with_large_blocks(llvm, "attention is")) != self.llvm:
             return replace(self, llvm=version).emit(level, pointers=pointers)
         from layoutalg.gemm.attention.emission import emit_lane
 
@@ -469,17 +469,3 @@ class Attention(Distributed, Launched):
         from layoutalg.gemm.attention.run import execute
 
         return execute(self, q, k, v, text, progress=progress)[0]
-
-
-def version_of(llvm: object) -> int:
-    """The version of LLVM that a kernel is for; raises `PlanError` for others than those that attention is planned for."""
-    number = whole_number(llvm, "llvm =", 0, None, PlanError)
-    if number == 22:
-        raise PlanError(
-            "LLVM 22 does not lower loads of more than 16 elements: attention is planned for LLVM 23 and 24"
-        )
-    if number not in VERSIONS:
-        raise PlanError(
-            f"llvm = {number_text(number)}: attention is planned for LLVM {' and '.join(map(str, VERSIONS))}"
-        )
-    return number

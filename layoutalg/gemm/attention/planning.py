@@ -15,9 +15,10 @@ from collections.abc import Iterable
 from layoutalg.core.errors import PlanError
 from layoutalg.core.llvm_versions import DEFAULT_LLVM
 from layoutalg.core.whole_numbers import one_of, whole_number
-from layoutalg.gemm.attention.plan import PREFETCHES, Attention, version_of
+from layoutalg.gemm.attention.plan import PREFETCHES, Attention
 from layoutalg.gemm.attention.problem import AttentionProblem
 from layoutalg.gemm.attention.steps import rows_of_subgroup, shared
+from layoutalg.gemm.versions import version_with_large_blocks
 
 __all__ = ["plan_attention"]
 
@@ -107,4 +108,10 @@ needs rows of a multiple of 16 bytes; zeros up to 56 fit
     if prefetch is None:
         few = shared(problem.d, subgroups).rounds <= _MOST_ROUNDS
         prefetch = "shared" if few else "none"
-    return Attention(problem, rows, subgroups, version_of(llvm), one_of(prefetch, PREFETCHES, "prefetch", PlanError))
+    return Attention(
+        problem,
+        rows,
+        subgroups,
+        version_with_large_blocks(llvm, "attention is"),
+        one_of(prefetch, PREFETCHES, "prefetch", PlanError),
+    )

@@ -42,7 +42,7 @@ from layoutalg.gemm.ranking import longest
 from layoutalg.gemm.roofline import MEMORY_LATENCIES, SECOND_LAUNCH
 from layoutalg.gemm.split_k import TALLEST, part_steps, reduction_grid, workspace_bytes
 from layoutalg.gemm.tiling import MOST_PARTS, Tile, Tiling, pair
-from layoutalg.gemm.versions import checked_version
+from layoutalg.gemm.versions import version_with_large_blocks
 from layoutalg.gemm.weights.problem import WeightsProblem
 from layoutalg.hardware import Dpas, xe_chip
 
@@ -375,9 +375,7 @@ a = 'f16' is planned
     """
     check_names("plan_weights", options, GpuEpilogueOptions)
     problem = WeightsProblem.of(m, n, k, a, b, c, target, group=group, zeros=zeros, **options)
-    version = checked_version(llvm)
-    if version == 22:
-        raise PlanError("LLVM 22 does not lower loads of more than 16 elements: weights are planned for LLVM 23 and 24")
+    version = version_with_large_blocks(llvm, "weights are")
     if tile is None:
         tiles = TILES
     else:

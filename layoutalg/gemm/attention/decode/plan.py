@@ -38,9 +38,10 @@ from layoutalg.core.notation import Distributed, Machine, Operand, own_sizes
 from layoutalg.core.whole_numbers import as_flag, whole_number
 from layoutalg.gemm.attention.decode.problem import DecodeProblem
 from layoutalg.gemm.attention.held import drawn_operands, layouts_of
-from layoutalg.gemm.attention.plan import LEVELS, version_of
+from layoutalg.gemm.attention.plan import LEVELS
 from layoutalg.gemm.attention.steps import MASKED_KEYS, Step
 from layoutalg.gemm.launched import Launched
+from layoutalg.gemm.versions import version_with_large_blocks
 from layoutalg.hardware import BlockLoad, Dpas, block_load
 
 if TYPE_CHECKING:
@@ -330,7 +331,7 @@ class Decode(Distributed, Launched):
         """
         if type(level) is not str or level not in LEVELS:
             raise PlanError(f"level {shown(level)}: decode is planned for the level 'lane'")
-        if llvm is not None and (version := version_of(llvm)) != self.llvm:
+        if llvm is not None and (version := version_with_large_blocks(llvm, "attention is")) != self.llvm:
             return replace(self, llvm=version).emit(level, pointers=pointers)
         from layoutalg.gemm.attention.decode.emission import emit_decode
 

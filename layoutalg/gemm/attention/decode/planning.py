@@ -14,8 +14,8 @@ from layoutalg.core.llvm_versions import DEFAULT_LLVM
 from layoutalg.core.whole_numbers import whole_number
 from layoutalg.gemm.attention.decode.plan import Decode
 from layoutalg.gemm.attention.decode.problem import DecodeProblem
-from layoutalg.gemm.attention.plan import version_of
 from layoutalg.gemm.attention.steps import rows_of_subgroup
+from layoutalg.gemm.versions import version_with_large_blocks
 
 __all__ = ["plan_decode"]
 
@@ -78,7 +78,7 @@ def plan_decode(
         pages=pages,
     )
     rows = 8 if problem.rows <= 8 else rows_of_subgroup(problem.d)
-    version = version_of(llvm)
+    version = version_with_large_blocks(llvm, "attention is")
     if parts is not None:
         return Decode(problem, rows, _parts(parts), version)
     one = Decode(problem, rows, 1, version)
