@@ -581,8 +581,20 @@ def directory(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def binary(directory: Path) -> Path:
-    return lower_batch([case.job() for case in CASES], directory)
+def chosen(request: pytest.FixtureRequest) -> list[Case]:
+    """The cases of the tests that run: compilers are given no others."""
+    names = set[str]()
+    for item in request.session.items:
+        if isinstance(item, pytest.Function) and item.path == request.path and hasattr(item, "callspec"):
+            case = item.callspec.params.get("case")
+            if isinstance(case, Case):
+                names.add(case.name)
+    return [case for case in CASES if case.name in names]
+
+
+@pytest.fixture(scope="module")
+def binary(directory: Path, chosen: list[Case]) -> Path:
+    return lower_batch([case.job() for case in chosen], directory)
 
 
 @pytest.fixture(scope="module")
@@ -591,19 +603,19 @@ def kernels(binary: Path, directory: Path) -> dict[str, str]:
 
 
 @pytest.fixture(scope="module")
-def ran(binary: Path, directory: Path) -> dict[str, Array]:
+def ran(binary: Path, directory: Path, chosen: list[Case]) -> dict[str, Array]:
     assert binary.parent == directory
-    return launch_batch([case.job() for case in CASES], directory)
+    return launch_batch([case.job() for case in chosen], directory)
 
 
 @pytest.fixture(scope="module")
-def machine_code(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Listing]:
+def machine_code(tmp_path_factory: pytest.TempPathFactory, chosen: list[Case]) -> dict[str, Listing]:
     """PVC has subgroups of 16 and 32 lanes, DG2 of 8."""
     found: dict[str, Listing] = {}
     for device, sizes in (("pvc", (16, 32)), ("dg2", (8,))):
         directory = tmp_path_factory.mktemp(device)
-        jobs = [case.job() for case in CASES if case.lanes in sizes]
-        found |= listings_of(lower_batch(jobs, directory), directory, device)
+        if jobs := [case.job() for case in chosen if case.lanes in sizes]:
+            found |= listings_of(lower_batch(jobs, directory), directory, device)
     return found
 
 

@@ -31,6 +31,22 @@ _INPUTS = {
 
 def forked(question: Callable[[], Any], seconds: int = 30) -> Any:
     """What a question answers as JSON, asked in a child of its own; None where the child died or raised."""
+    return forked_each([question], seconds)[0]
+
+
+def forked_each(questions: Sequence[Callable[[], Any]], seconds: int = 30) -> list[Any]:
+    """What each question answers as JSON; None where it raised, or where the child died: another child takes those after it."""
+    answers: list[Any] = []
+    while len(answers) < len(questions):
+        found = _answered(questions[len(answers) :], seconds)
+        answers += found
+        if len(answers) < len(questions):
+            answers.append(None)
+    return answers
+
+
+def _answered(questions: Sequence[Callable[[], Any]], seconds: int) -> list[Any]:
+    """The answers of one child, up to the question of which it died."""
     read, write = os.pipe()
     child = os.fork()
     if not child:
@@ -40,16 +56,22 @@ def forked(question: Callable[[], Any], seconds: int = 30) -> Any:
             os.dup2(silent, 1)
             os.dup2(silent, 2)
             resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-            signal.alarm(seconds)
             with os.fdopen(write, "w") as pipe:
-                pipe.write(json.dumps(question()))
+                for question in questions:
+                    signal.alarm(seconds)
+                    try:
+                        said = json.dumps(question())
+                    except Exception:
+                        said = "null"
+                    pipe.write(said + "\n")
+                    pipe.flush()
         finally:
             os._exit(0)
     os.close(write)
     with os.fdopen(read) as pipe:
-        answer = pipe.read()
+        lines = pipe.read().split("\n")[:-1]  # the last is empty, or cut
     os.waitpid(child, 0)
-    return json.loads(answer) if answer else None
+    return [json.loads(line) for line in lines]
 
 
 def refusal(text: str) -> str | None:
