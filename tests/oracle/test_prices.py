@@ -81,7 +81,7 @@ def test_three_of_four_random_costs_are_within_15_percent_of_the_listing(device:
     ("chip", "lanes"), [("pvc", 16), ("pvc", 32), ("bmg", 16), ("bmg", 32), ("sm_80", 32), ("gfx942", 64)]
 )
 def test_most_defaults_are_within_15_percent_or_one_instruction_of_the_listing(chip: str, lanes: int) -> None:
-    """The aim is nine of ten; what is missed most are kernels of 20 instructions, 4 off."""
+    """Nine of ten; what is missed most are kernels of 20 instructions, 4 off."""
     require("mlir-opt-22")
     if chip == "sm_80":
         require_module("triton")
@@ -94,7 +94,7 @@ def test_most_defaults_are_within_15_percent_or_one_instruction_of_the_listing(c
     parts = [cost_of(chip).parts(chain) for chain in chains]
     costs = np.array([round(one.issued) for one in parts if one is not None])
     counts = np.array(BENCHMARK["compilers"]()[chip].count(chains))
-    assert BENCHMARK["judged"](costs, counts)["or_one_instruction"] >= 0.85
+    assert BENCHMARK["judged"](costs, counts)["or_one_instruction"] >= 0.9
 
 
 @pytest.mark.exhaustive
