@@ -27,8 +27,8 @@ the 8 engines could issue 4 instructions:
 Ways are ordered by the sum of that cost and their instructions (`rank`): the cost is what a conversion takes where every
 subgroup converts at once, the instructions are what it takes from subgroups that compute meanwhile, and kernels have both.
 By the cost alone, ways within 15 % of it being equal, five of 98 of Triton's conversions would take 129, 16, 15, 35 and 82
-instructions instead of 39, 4, 8, 18 and 53, to save 24, 25, 17, 20 and 17 % of slots; four would take two or three fewer.
-On sm_80 two registers of 64 bits that 16 lanes hold, wanted by every lane of 16, are 64 shuffles, 100 instructions and 256 slots,
+instructions instead of 39, 4, 8, 18 and 53, to save 24, 25, 17, 20 and 17 % of slots; four would take two or three fewer. On
+sm_80 two registers of 64 bits that 16 lanes hold, wanted by every lane of 16, are 64 shuffles, 100 instructions and 256 slots,
 or 1 store and 16 loads, 19 instructions and 272 slots; 81 instructions are more than 16 slots.
 
 >>> rank(256, 100) > rank(272, 19)
