@@ -46,7 +46,8 @@ SEEN_OF_AMD = {"masked_run": 6}
 
 
 _OF_ADDRESSES = {"address_shift", "address_mask", "address_bare", "address_times", "address_add", "address_or",
-                 "address_flip", "address_of_sg", "address_scaled", "address_reversed", "pattern_ops"}  # fmt: skip
+                 "address_flip", "address_of_sg", "address_scaled", "address_reversed", "reversed_map",
+                 "pattern_ops"}  # fmt: skip
 _OF_AMD = {"ds_access", "ds_base", "ds_copied", "ds_shift", "ds_mask", "ds_times", "ds_or", "ds_flip", "ds_add",
            "lane_bytes", "dpp", "lane_swap"}  # fmt: skip
 _ELSEWHERE = {"xor_1", "xor_2", "xor_4", "xor_8", "xor_16", "renamed", "waits", "store_word", "load_word",

@@ -21,10 +21,8 @@ from typing import NamedTuple
 from layoutalg.conversion.lowering.number_maps import maps_of_items, of_items, shifts
 from layoutalg.conversion.program.steps import Address
 
-__all__ = ["address_operations", "lane_bytes"]
+__all__ = ["address_operations", "is_reversed_map", "lane_bytes"]
 
-_REVERSED = 3
-"""The bits in reverse order that LLVM takes for a reversal of bits, in 8 or 16 of them."""
 _MOST_SCALED = 4
 """The bits that an access shifts its address by, at most: 16 bytes."""
 
@@ -62,13 +60,10 @@ def address_operations(reached: Iterable[tuple[Address, int]], lanes: int, subgr
         apart = _are_apart(parts)
         if apart:
             parts = _merged(parts)
-        single = [part for part in parts if part.mask & (part.mask - 1) == 0]
-        places = [part.mask.bit_length() for part in single]
-        sums = Counter([2 * at + part.shift for at, part in zip(places, single, strict=True)])
-        found["address_reversed"] += max(sums.values(), default=0) >= _REVERSED
+        found["address_reversed"] += _is_reversed(whole_parts)
         bare = 0
         for part in parts:
-            whole = part.mask == _everyone(part.axis, lanes, subgroups)
+            whole = _is_whole(part, lanes, subgroups, scale)
             found["address_mask"] += not whole
             bare += whole
             found["address_times"] += part.times > 1 and not _is_chosen(part)
@@ -90,12 +85,39 @@ def _unscaled(
     apart = _are_apart(parts)
     joined = _merged(parts) if apart else parts
     for part in joined:
-        found["ds_mask"] += part.mask != _everyone(part.axis, lanes, subgroups)
+        found["ds_mask"] += not _is_whole(part, lanes, subgroups)
         found["ds_times"] += part.times > 1 and not _is_chosen(part)
         found["ds_shift"] += part.shift != 0 and (part.axis, part.shift) not in placed
         placed.add((part.axis, part.shift))
     joins = len(joined) - 1
     found["ds_or" if apart else "ds_flip" if xor else "ds_add"] += joins // 2 if apart else joins
+
+
+def _is_reversed(parts: Sequence[_Part]) -> bool:
+    """Whether LLVM takes the first parts for a number whose bits are in reverse order.
+
+    It does where the lowest bit goes to some place, and the one that is joined to it as far below that place as it lay above
+    the lowest: bit 0 to 5 and bit 1 to 4 are six bits in reverse order, masked. For sm_80, LLVM 22 turns that into a reversal
+    of 16 bits, which takes seven instructions.
+    """
+    top = parts[0].shift if parts[0].mask == 1 and parts[0].times == 1 else 0
+    return top > 0 and len(parts) > 1 and _goes_to(parts[1], parts[0].axis, top)
+
+
+def is_reversed_map(columns: tuple[int, ...]) -> bool:
+    """Whether LLVM takes the first bits of a linear map of the lane's number for one in reverse order.
+
+    >>> is_reversed_map((2, 1, 4)), is_reversed_map((4, 1, 2))
+    (True, False)
+    """
+    parts = [_Part("lane", shift, mask, 1) for shift, mask in shifts(columns).items()]
+    return bool(parts) and _is_reversed(parts)
+
+
+def _goes_to(part: _Part, axis: str, top: int) -> bool:
+    """Whether a part is one bit that lies as far below a place as it lay above the lowest."""
+    bit = part.mask.bit_length() - 1
+    return part.axis == axis and part.mask == 1 << bit and part.times == 1 and 2 * bit + part.shift == top
 
 
 def _is_chosen(part: _Part) -> bool:
@@ -106,22 +128,38 @@ def _is_chosen(part: _Part) -> bool:
 def lane_bytes(columns: tuple[int, ...], lanes: int) -> int:
     """The operations of a linear map of the lane's number, times four: what AMD's `ds_bpermute_b32` reads.
 
-    A part that moves down by two bits needs no shift then, and is joined with its mask (`v_and_or_b32`): two instructions
-    fewer. Three parts are joined at once.
+    A part that moves down by two bits needs no shift then. Joins take part in instructions with another join (`v_or3_b32`), a
+    mask or a shift. Who reads ignores the two lowest bits, so a part that moves down to the lowest place is cut out at once
+    (`v_bfe_u32`), or needs no mask.
 
-    >>> [lane_bytes(columns, 64) for columns in ((2, 1, 4, 8, 16, 32), (4, 2, 1, 8, 16, 32))]
-    [7, 5]
+    >>> [lane_bytes(columns, 64) for columns in ((2, 1, 4, 8, 16, 32), (4, 2, 1, 8, 16, 32), (16, 2, 4, 1, 8, 32))]
+    [7, 5, 8]
     """
     moves = shifts(columns)
-    everyone = lanes - 1
-    moved = sum([shift + 2 != 0 for shift in moves]) + sum([mask != everyone for mask in moves.values()])
-    return moved + (len(moves) - 1) // 2 - (-2 in moves and len(moves) > 1)
+    everyone, joins = lanes - 1, len(moves) - 1
+    found = sum([shift + 2 != 0 for shift in moves]) + sum([mask != everyone for mask in moves.values()])
+    lowest = sum([shift < -2 and _is_run(mask >> -shift) for shift, mask in moves.items()])
+    return found + joins // 2 - lowest - (-2 in moves and joins > 0 and joins % 2 == 0)
+
+
+def _is_run(mask: int) -> bool:
+    """Whether a mask is the lowest bits."""
+    return mask & (mask + 1) == 0
 
 
 def _are_apart(parts: Sequence[_Part]) -> bool:
     """Whether no two parts have a bit in common."""
     spans = [_span(part) for part in parts]
     return sum(spans) == _joined(spans) and all(part.times == 1 for part in parts)
+
+
+def _is_whole(part: _Part, lanes: int, subgroups: int, scale: int = 0) -> bool:
+    """Whether a part needs no mask: all that is left of a number, unless the subgroup's, which is the work-item's shifted down.
+
+    Of that, two shifts become one, with a mask for what the first one has dropped.
+    """
+    everyone, down = _everyone(part.axis, lanes, subgroups), max(-part.shift - scale, 0)
+    return part.mask == everyone >> down << down and (part.axis != "sg" or part.times > 1)
 
 
 def _everyone(axis: str, lanes: int, subgroups: int) -> int:
@@ -159,7 +197,8 @@ def _is_item(parts: Sequence[_Part], lanes: int) -> bool:
     """Whether it is the number of the work-item in its workgroup, which a kernel has computed already."""
     spans = [_span(part) for part in parts if part.times == 1 and part.shift == (part.axis == "sg") * _width(lanes)]
     everything = _joined(spans)
-    return len(spans) == len(parts) and not everything & (everything + 1) and everything >= lanes - 1
+    once = len(spans) == len(parts) and sum(spans) == everything
+    return once and not everything & (everything + 1) and everything >= lanes - 1
 
 
 def _width(lanes: int) -> int:

@@ -14,8 +14,9 @@ numbers becomes moves for each bit of the distance where lanes are columns of on
 
 - shuffle, broadcast: steps; dpp: those that AMD's ALUs do (`program.dpp`); lane_swap: swaps of rows of lanes; xor_1, xor_2,
   xor_4, xor_8, xor_16: the bits of XOR distances, added up; indexed: shuffles that are neither; pattern, near: different lane
-  patterns of those, and of `dpp`; pattern_ops, near_ops: what is left of linear maps on NVIDIA's and AMD's chips; map_...:
-  the same on Intel's (`intel_address_charges`); looked_up: maps that are in a table
+  patterns of those, and of `dpp`; pattern_ops, near_ops: what is left of linear maps on NVIDIA's and AMD's chips; reversed_map:
+  those that LLVM takes for bits in reverse order (`address_charges`); map_...: the same on Intel's (`intel_address_charges`);
+  looked_up: maps that are in a table
 - byte_sent, half_sent, bytes_sent: shuffles of words that hold one byte, one element of 16 bits, or several bytes, and no
   more
 - select, select_sg: selects by lane and by subgroup; condition, condition_bits, condition_table: different sets of lanes, those
@@ -33,7 +34,7 @@ numbers becomes moves for each bit of the distance where lanes are columns of on
   group of four that did not lie so; regrouped: those that were loaded several at once, and are not so in four registers of
   the result; rearranged: in a message of it, rearranged_wide: of loads of 8 words or more; paired: halves of elements of 64
   bits that selects and permutes made, paired_sent: shuffles, paired_matrix: loads of matrices; paired_alone: those of one
-  element; paired_wide: those of more than four elements, and of four that shuffles made
+  element; paired_wide: those of more than four elements; of four, those that shuffles made, and half of the others
 - store, load: messages to shared memory; store_word, load_word: their words; payload: words of stores that are copied,
   payload_wide: of 8 words or more; narrow: parts of words that are moved by themselves; upper, upper_byte: those that are
   stored and not lowest in their register; masked: stores in which some lanes take no part
@@ -61,7 +62,7 @@ from functools import lru_cache
 from itertools import groupby
 from typing import Any, NamedTuple
 
-from layoutalg.conversion.address_charges import address_operations, lane_bytes
+from layoutalg.conversion.address_charges import address_operations, is_reversed_map, lane_bytes
 from layoutalg.conversion.intel_address_charges import address_parts, number_operations
 from layoutalg.conversion.lowering.number_maps import fixed_bits, linear_terms
 from layoutalg.conversion.paired_accesses import paired_accesses
@@ -89,8 +90,9 @@ __all__ = ["CHARGES", "charges_of"]
 
 CHARGES = (
     "shuffle", "broadcast", "dpp", "lane_swap", "xor_1", "xor_2", "xor_4", "xor_8", "xor_16", "indexed", "pattern",
-    "near", "near_ops", "pattern_ops", "looked_up", "map_mask", "map_shift", "map_join", "byte_sent", "half_sent",
-    "bytes_sent", "select", "select_sg", "condition", "condition_bits", "condition_table", "condition_sg", "permute",
+    "near", "near_ops", "pattern_ops", "reversed_map", "looked_up", "map_mask", "map_shift", "map_join", "byte_sent",
+    "half_sent", "bytes_sent", "select", "select_sg", "condition", "condition_bits", "condition_table", "condition_sg",
+    "permute",
     "permute_by_lane", "permute_shift", "permute_logic", "permute_select", "permute_constant", "permute_half", "region",
     "region_word", "half", "byte", "joined", "byte_loaded", "low_half", "result", "renamed", "group_moved", "regrouped",
     "rearranged", "rearranged_wide", "paired", "paired_sent", "paired_alone", "paired_wide", "paired_matrix", "store",
@@ -157,6 +159,7 @@ def charges_of(programs: Sequence[Program], *, waits: bool = True, vendor: str |
             found[name] = sum([_map_operations(columns, chain[0].lanes) for columns in maps])
         found["lane_bytes"] = sum([lane_bytes(columns, chain[0].lanes) for columns in once.maps if columns])
         found.update(address_operations(once.reached, chain[0].lanes, chain[0].subgroups))
+        found["reversed_map"] = sum(map(is_reversed_map, once.maps | once.near_maps))
     if chain and intel:
         maps = (once.maps | once.near_maps).difference([()])
         found.update(number_operations(maps, once.reached, chain[0].lanes, chain[0].subgroups))
@@ -427,8 +430,8 @@ def _of_result(chain: Sequence[Program], kinds: Mapping[type, list[Any]], found:
         found["paired_alone"] += len(alone) if last.registers == 1 else 0
         matrices = {word for step in all_loads if step.matrix for word in step.to}
         found["paired_matrix"] += len(matrices.intersection(made))
-        wide = alone if last.registers > GROUP else alone & sent if last.registers == GROUP else ()
-        found["paired_wide"] += len(wide)
+        if last.registers >= GROUP:
+            found["paired_wide"] += len(alone) if last.registers > GROUP else len(alone & sent) + len(alone - sent) // 2
         alone = alone if last.registers > 1 else set[int]()
         found["paired_sent"] += len(alone & sent)
         found["paired"] += len(alone - sent)

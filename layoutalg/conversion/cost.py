@@ -11,7 +11,7 @@ the ALUs, or the unit of shared memory. There are two regimes:
 >>> from layoutalg.conversion.program.steps import Address
 >>> conflicts = Program(1, 32, 32, 1, 1, (0,), (Store((0,), Address(xor=True, lane=(32,))), Load((1,), Address())), (1,), 256)
 >>> cost_of("sm_80").of(conflicts), cost_of("sm_80", "alone").of(conflicts)
-(12, 5)
+(12, 4)
 
 The store takes 2 cycles, since two lanes meet in a bank, the load takes one. In 3 cycles the 4 engines could issue 12
 instructions; alone, the subgroup pays for its own 4. On bmg and pvc a word of 16 lanes takes half a cycle on each way, in which
@@ -24,9 +24,10 @@ the 8 engines could issue 4 instructions:
 >>> cost_of("pvc").origin, cost_of("generic").origin
 ('from listings', 'estimated')
 
-Ways are ordered by that cost and their instructions together (`rank`), since slots of instructions are lost to the subgroups
-that compute meanwhile, whichever unit is busiest. By the cost alone, ways within 15 % of it being equal, four of 98 of Triton's
-conversions would take 129, 35, 82 and 16 instructions instead of 39, 18, 53 and 4, to save 23, 20, 17 and 25 % of slots. On
+Ways are ordered by the sum of that cost and their instructions (`rank`): the cost is what a conversion takes where every
+subgroup converts at once, the instructions are what it takes from subgroups that compute meanwhile, and kernels have both.
+By the cost alone, ways within 15 % of it being equal, five of 98 of Triton's conversions would take 129, 16, 15, 35 and 82
+instructions instead of 39, 4, 8, 18 and 53, to save 24, 25, 17, 20 and 17 % of slots; four would take two or three fewer. On
 sm_80 two registers of 64 bits that 16 lanes hold, wanted by every lane of 16, are 64 shuffles, 100 instructions and 256 slots,
 or 1 store and 16 loads, 19 instructions and 272 slots; 81 instructions are more than 16 slots.
 
@@ -160,7 +161,7 @@ class Cost:
         >>> from layoutalg.conversion.program.steps import Address
         >>> way = Program(1, 32, 32, 1, 1, (0,), (Store((0,), Address()), Load((1,), Address())), (1,), 64)
         >>> cost_of("sm_80").priced([way]), cost_of("generic").priced([way])[1]
-        ((8, 3), 0)
+        ((8, 2), 0)
         """
         chain, found = self._listed(programs)
         if found is None:
@@ -237,13 +238,13 @@ class Cost:
 
 
 def rank(slots: int, instructions: int) -> tuple[int, int]:
-    """What ways are ordered by, the best first: their slots and instructions together, then the slots.
+    """What ways are ordered by, the best first: the sum of their slots and instructions, then the instructions.
 
-    >>> rank(64, 20) < rank(60, 60), rank(64, 123) < rank(288, 42)
-    (True, True)
+    >>> rank(64, 20) < rank(60, 60), rank(64, 123) < rank(288, 42), rank(80, 18) < rank(64, 34)
+    (True, True, True)
     """
-    least = whole_number(slots, "slots =", 0)
-    return least + whole_number(instructions, "instructions =", 0), least
+    listed = whole_number(instructions, "instructions =", 0)
+    return whole_number(slots, "slots =", 0) + listed, listed
 
 
 def _chain(programs: Sequence[Program]) -> Sequence[Program]:

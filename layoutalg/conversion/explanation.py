@@ -171,7 +171,7 @@ def _pressures(plan: ConversionPlan) -> Iterator[tuple[str, str]]:
     yield "rate", f"{known.bytes} bytes of shared memory a clock, {engines} ({known.source})"
     fewest, one = min(((parts, one) for parts, one in listed), key=lambda found: round(found[0].issued))
     if round(fewest.issued) < round(listed[0][0].issued):
-        busy = "shared memory" if fewest.memory >= fewest.alu else "the ALUs"
+        busy = "shared memory" if fewest.memory >= fewest.alu else f"the ALUs, {known.alu} an instruction"
         if fewest.network > max(fewest.memory, fewest.alu):
             busy = "the cluster's network"
         taken = counted(one.cost, "slot")

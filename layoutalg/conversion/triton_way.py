@@ -4,7 +4,7 @@
 >>> operand = f"#ttg.dot_op<{{opIdx = 0, parent = {mma}, kWidth = 1}}>"
 >>> found = triton_price(mma, operand, (16, 16), "f32", "sm_80")
 >>> found.conversion.kind, found.conversion.shuffles, found.slots
-('shuffles', 8, 48)
+('shuffles', 8, 47)
 
 `triton_program` is the conversion that Triton emits (`layoutalg.triton.conversions`) as a program of this room: it runs, and is
 charged as ours are (`conversion.cost`). Where Triton packs elements below 32 bits by byte permutes, the program has its

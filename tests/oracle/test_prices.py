@@ -7,6 +7,7 @@ random ones here, are none of those that the prices were fitted to.
 from __future__ import annotations
 
 import random
+import re
 import runpy
 from itertools import pairwise
 from pathlib import Path
@@ -80,7 +81,7 @@ def test_three_of_four_random_costs_are_within_15_percent_of_the_listing(device:
     ("chip", "lanes"), [("pvc", 16), ("pvc", 32), ("bmg", 16), ("bmg", 32), ("sm_80", 32), ("gfx942", 64)]
 )
 def test_most_defaults_are_within_15_percent_or_one_instruction_of_the_listing(chip: str, lanes: int) -> None:
-    """The aim is nine of ten; what is missed most are kernels of 20 instructions, 4 off."""
+    """Nine of ten; what is missed most are kernels of 20 instructions, 4 off."""
     require("mlir-opt-22")
     if chip == "sm_80":
         require_module("triton")
@@ -93,7 +94,7 @@ def test_most_defaults_are_within_15_percent_or_one_instruction_of_the_listing(c
     parts = [cost_of(chip).parts(chain) for chain in chains]
     costs = np.array([round(one.issued) for one in parts if one is not None])
     counts = np.array(BENCHMARK["compilers"]()[chip].count(chains))
-    assert BENCHMARK["judged"](costs, counts)["or_one_instruction"] >= 0.85
+    assert BENCHMARK["judged"](costs, counts)["or_one_instruction"] >= 0.9
 
 
 @pytest.mark.exhaustive
@@ -119,3 +120,28 @@ def test_no_candidate_is_cheaper_than_the_plan(target: str | None) -> None:
         assert all(best <= other for other in others)
         assert plan.programs == plan.candidates[0].programs
         assert all(type(one.cost) is int and one.cost >= 0 for one in plan.candidates)
+
+
+@pytest.mark.parametrize(("target", "lanes"), [("bmg", 16), ("sm_80", 32), ("gfx942", 64)])
+def test_a_plan_that_takes_a_longer_way_says_the_rate(target: str, lanes: int) -> None:
+    """Wherever another way has fewer instructions: that way, what it keeps busy for longer, and who published the rate."""
+    rng, longer = random.Random(lanes), 0
+    while longer < 10:
+        pair = BENCHMARK["random_pair"](rng, lanes, 4, rng.choice([0, 1]))
+        plan = la.convert(*pair, element_bits=rng.choice([8, 16, 32, 64]), target=target)
+        ways = {one.name: cost_of(target).parts(one.programs) for one in plan.candidates}
+        fewest = min(round(parts.issued) for parts in ways.values() if parts is not None)
+        said = dict(line.split(maxsplit=1) for line in str(plan).splitlines() if line[:7] in ("rate   ", "shorter"))
+        taken = ways[plan.chosen.name]
+        assert taken is not None
+        assert ("shorter" in said) == (fewest < round(taken.issued))
+        if "shorter" in said:
+            unit = "(?:shared memory|the ALUs, 2 an instruction)"
+            shorter = re.fullmatch(rf"(\d+) instructions?, but (\d+) slots of {unit}: (.+)", said["shorter"])
+            assert shorter is not None, said
+            other = ways[shorter[3]]
+            assert other is not None
+            assert (int(shorter[1]), int(shorter[2])) == (fewest, other.slots)
+            assert other.slots > plan.cost
+            assert re.fullmatch(r"128 bytes of shared memory a clock, .+ \(.+\)", said["rate"])
+            longer += 1
