@@ -307,6 +307,10 @@ class _Exchange:
         """What arrives in each round, `[round, cell]`: what each kind of subgroup has `sent`, by cell and round."""
         number = max(len(kind.patterns) for kind in kinds)
         arrived: list[int] = []
+        if len(kinds) == 1:
+            for lanes, *words in zip(kinds[0].patterns, *sent[0], strict=False):
+                arrived += [self.builder.shuffle(word, lanes) for word in words]
+            return np.array(arrived, np.int64).reshape(number, cells)
         for round_ in range(number):
             busy = [k for k, kind in enumerate(kinds) if round_ < len(kind.patterns)]
             lanes, *patterns = (kinds[k].patterns[round_] for k in busy)
