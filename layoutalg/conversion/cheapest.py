@@ -139,7 +139,7 @@ def _first(
             break
         way, slots, _ = listed[number]
         if asked < len(way.foreseen):
-            more = _foreseen(way.foreseen[asked](), pattern, slots, cost)
+            more = min([_foreseen(one, pattern, slots, cost) for one in way.foreseen[asked]()])
             heappush(waiting, (max(least, more), number, asked + 1))
             continue
         try:

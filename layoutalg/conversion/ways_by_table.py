@@ -30,7 +30,15 @@ from layoutalg.core.errors import SizeError
 from layoutalg.core.layout import Layout
 from layoutalg.core.limits import MOST_BROADCASTS
 
-__all__ = ["INSIDE", "SCHEDULED", "broadcasts_weighed", "by_broadcasts", "by_passing_on", "moves_words", "ways_by_table"]
+__all__ = [
+    "INSIDE",
+    "SCHEDULED",
+    "broadcasts_weighed",
+    "by_broadcasts",
+    "by_passing_on",
+    "moves_words",
+    "ways_by_table",
+]
 
 INSIDE = "an exchange in registers and lanes"
 

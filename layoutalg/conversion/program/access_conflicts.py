@@ -220,7 +220,15 @@ def _accesses(steps: Sequence[Store | Load], subgroups: int, lanes: int, chip: s
     for step in steps:
         at, bits = step.address, step.bits
         base = 0 if at.xor else at[0] % (WORD // bits)  # inside a word
-        key = step.__class__, len(step[0]), base, at[1:], step.where if isinstance(step, Store) else None, bits, step.matrix
+        key = (
+            step.__class__,
+            len(step[0]),
+            base,
+            at[1:],
+            step.where if isinstance(step, Store) else None,
+            bits,
+            step.matrix,
+        )
         one = known.get(key)
         if one is None:
             one = known[key] = _access(step, subgroups, lanes, chip)
