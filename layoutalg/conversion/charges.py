@@ -309,8 +309,7 @@ def _of_accesses(program: Program, found: Counter[str], once: _Once, *, waits: b
     masks = [step.where if isinstance(step, Store) else None for step in program.steps]
     found["masked_run"] += sum([mask is not None for mask, _ in groupby(masks)])
     reached: dict[tuple[object, ...], _Reached] = {}
-    known: tuple[object, ...] | None = None
-    own = _NOWHERE
+    known, own = (), _Reached(0, 0, deep=False)
     offset = computed = apart = pieces = 0
     for step in accesses:
         stores = isinstance(step, Store)
@@ -351,8 +350,7 @@ def _of_accesses(program: Program, found: Counter[str], once: _Once, *, waits: b
             copied = copied_words(words, given)
             found["payload"] += copied
             found["payload_wide"] += copied if count >= _WIDE else 0
-    for name, count in (("offset", offset), ("offset_computed", computed), ("apart", apart), ("piece", pieces)):
-        found[name] += count
+    found.update(offset=offset, offset_computed=computed, apart=apart, piece=pieces)
     if waits:
         found["waits"] += sum(
             [(ways - 1) * len(step[0]) for step, ways in zip(accesses, program_ways(program), strict=True)]
@@ -368,9 +366,6 @@ class _Reached(NamedTuple):
     terms: int
     strides: int
     deep: bool
-
-
-_NOWHERE = _Reached(0, 0, deep=False)
 
 
 def _reached(address: Address, program: Program) -> _Reached:
