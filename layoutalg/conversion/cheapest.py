@@ -72,7 +72,7 @@ def cheapest_of(
                 found = _first_or_mixed(pair[0], pair[1], element_bits, pattern, memory, cost)
             if found is not None:
                 return found
-        if (pair[0] is None or pair[1] is None) and cost.unit and not any(starts):
+        if cost.unit and not any(starts):
             found = cheapest_by_table(a, b, element_bits, memory)
             if found is not None:
                 return found

@@ -27,6 +27,7 @@ from layoutalg.conversion.ways_by_table import SCHEDULED, broadcasts_weighed
 from layoutalg.core.errors import LayoutError
 from layoutalg.core.layout import Layout
 from layoutalg.core.limits import MOST_STEPS
+from layoutalg.memory.machine_bits import view
 
 __all__ = ["cheapest_by_table"]
 
@@ -41,7 +42,8 @@ def cheapest_by_table(source: Layout, destination: Layout, element_bits: int, me
     cost = memory.cost
     if element_bits < WORD or not memory.most or source.flips is not None or destination.flips is not None:
         return None
-    if next(splits(source, destination), None) is not None:
+    bits = view(source) is not None and view(destination) is not None
+    if bits or next(splits(source, destination), None) is not None:
         return None
     try:
         tables = slot_tables(source, destination)
