@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -21,7 +23,8 @@ from layoutalg.cli.arguments import (
 )
 
 if TYPE_CHECKING:
-    from layoutalg.core.notation import Machine
+    from layoutalg.conversion.triton_way import TritonPrice
+    from layoutalg.core.notation import Distributed, Machine
 
 __all__ = ["convert"]
 
@@ -86,7 +89,6 @@ def convert(
     from layoutalg.conversion import convert as plan_conversion
     from layoutalg.conversion.ends import completed
     from layoutalg.conversion.price import price
-    from layoutalg.conversion.triton_way import triton_says
     from layoutalg.core.elements import element_bits
     from layoutalg.core.files import write_files
     from layoutalg.core.notation import Machine
@@ -99,7 +101,7 @@ def convert(
     bits = element_bits(element)
     paid = price(pair[0], pair[1], shape, element, machine, target)
     ends, _ = completed(pair[0], pair[1], shape, machine)
-    triton = triton_says(pair[0], pair[1], shape, element, target)
+    triton = _triton_says(pair, shape, element, target)
     plan = plan_conversion(
         ends[0],
         ends[1],
@@ -176,6 +178,17 @@ def convert(
     for path in (output, picture):
         if path is not None:
             print(f"{'// ' if emitted else ''}written to {path}")
+
+
+def _triton_says(
+    pair: Sequence[Distributed], shape: Sequence[int] | None, element: str, target: str
+) -> TritonPrice | None:
+    """Triton's price between two of its encodings; there are none while nothing has imported them."""
+    if "layoutalg.triton.encodings" not in sys.modules:
+        return None
+    from layoutalg.conversion.triton_way import triton_says
+
+    return triton_says(pair[0], pair[1], shape, element, target)
 
 
 def _regime(pressure: str) -> str:

@@ -14,28 +14,10 @@ import os
 import sys
 from collections.abc import Sequence
 from contextlib import suppress
+from importlib import import_module
 
 import click
 
-from layoutalg.cli.attention import attention
-from layoutalg.cli.banks import banks
-from layoutalg.cli.check import check
-from layoutalg.cli.conformance import conformance
-from layoutalg.cli.convert import convert
-from layoutalg.cli.cute import cute
-from layoutalg.cli.decode import decode
-from layoutalg.cli.draw import draw
-from layoutalg.cli.gemm import gemm
-from layoutalg.cli.listing import list_instructions
-from layoutalg.cli.lower import lower
-from layoutalg.cli.migrate import migrate
-from layoutalg.cli.propagate import propagate
-from layoutalg.cli.run import run
-from layoutalg.cli.same import same
-from layoutalg.cli.show import show
-from layoutalg.cli.sweep import sweep
-from layoutalg.cli.verify import verify
-from layoutalg.cli.weights import weights
 from layoutalg.core.errors import LayoutError
 from layoutalg.core.messages import shortened
 from layoutalg.core.whole_numbers import instance_of, listed
@@ -45,8 +27,42 @@ __all__ = ["cli", "main"]
 _INTERRUPTED = 130
 
 
+_OTHERS = {"list": "listing:list_instructions"}
+"""Where a command is that is not in the module of its name, as a function of its name."""
+_NAMES = (
+    "attention", "banks", "check", "conformance", "convert", "cute", "decode", "draw", "gemm", "list", "lower", "migrate",
+    "propagate", "run", "same", "show", "sweep", "verify", "weights",
+)  # fmt: skip
+
+
+class _Commands(click.Group):
+    """The commands, each imported when it is asked for: `layoutalg show` waits for none of the others."""
+
+    @property
+    def commands(self) -> dict[str, click.Command]:
+        """All commands by their names."""
+        return {name: _command(name) for name in _NAMES}
+
+    @commands.setter
+    def commands(self, given: object) -> None:  # pyright: ignore[reportIncompatibleVariableOverride]
+        """Click's own list, which stays empty."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(_NAMES)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        return _command(cmd_name) if cmd_name in _NAMES else None
+
+
+def _command(name: str) -> click.Command:
+    module, _, function = _OTHERS.get(name, f"{name}:{name}").partition(":")
+    return getattr(import_module(f"layoutalg.cli.{module}"), function)
+
+
 @click.group(
-    invoke_without_command=True, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110}
+    cls=_Commands,
+    invoke_without_command=True,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110},
 )
 @click.version_option(package_name="layoutalg")
 @click.pass_context
@@ -55,30 +71,6 @@ def cli(context: click.Context) -> None:
     if context.invoked_subcommand is None:
         click.echo(context.get_help(), err=True)
         context.exit(2)
-
-
-for _command in (
-    show,
-    draw,
-    same,
-    banks,
-    list_instructions,
-    convert,
-    cute,
-    verify,
-    check,
-    propagate,
-    lower,
-    run,
-    migrate,
-    gemm,
-    attention,
-    weights,
-    decode,
-    sweep,
-    conformance,
-):
-    cli.add_command(_command)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Generator
-from concurrent.futures import Executor, ProcessPoolExecutor
 from contextlib import contextmanager
-from multiprocessing import get_context
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -14,6 +12,7 @@ import click
 from layoutalg.cli.arguments import json_option, llvm_option, output_option, print_json
 
 if TYPE_CHECKING:
+    from concurrent.futures import Executor
     from pathlib import Path
 
     from layoutalg.gemm.plan_row import Row
@@ -102,6 +101,9 @@ def _workers(jobs: int) -> Generator[Executor | None]:
     if jobs == 1:
         yield None
         return
+    from concurrent.futures import ProcessPoolExecutor
+    from multiprocessing import get_context
+
     pool = ProcessPoolExecutor(jobs, mp_context=get_context("spawn"))
     try:
         yield pool

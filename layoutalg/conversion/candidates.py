@@ -21,7 +21,7 @@ Equal maps need nothing, whatever they were written in.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from math import prod
@@ -66,8 +66,9 @@ from layoutalg.core.whole_numbers import instance_of
 from layoutalg.hardware.chips import target_info
 from layoutalg.memory.machine_bits import View, view
 
-__all__ = ["Candidate", "candidates_of", "repeated_candidates"]
+__all__ = ["ROW_BY_ROW", "Candidate", "candidates_of", "repeated_candidates", "row_by_row", "splits"]
 
+ROW_BY_ROW = f"{THROUGH_MEMORY}, row by row"
 _REGIONS = "moves between register regions, as inline assembly"
 _NOTHING = "nothing moves"
 
@@ -310,8 +311,8 @@ def _ways(
     found += inside
     if not inside or moves_words(inside[0][1]):
         try:
-            program = _row_by_row(source, destination, element_bits, memory.of(source, element_bits))
-            found.append((f"{THROUGH_MEMORY}, row by row", (program,)))
+            program = row_by_row(source, destination, element_bits, memory.of(source, element_bits))
+            found.append((ROW_BY_ROW, (program,)))
         except LayoutError as error:
             if not found:
                 raise refused or error from None  # a block needs less than the whole: what it lacks is what is wanted
@@ -341,7 +342,7 @@ def _ways_of_maps(
     return found
 
 
-def _row_by_row(source: Layout, destination: Layout, element_bits: int, limit: int) -> Program:
+def row_by_row(source: Layout, destination: Layout, element_bits: int, limit: int) -> Program:
     """The program through padded memory; what a layout leaves empty is as if it held copies, which are not stored.
 
     Both are planned as if they began at 0.
@@ -386,14 +387,23 @@ def _ways_by_bits(a: View, b: View, element_bits: int, memory: Memory) -> list[t
     return found
 
 
+def splits(source: Layout, destination: Layout) -> Iterator[tuple[bool, Blocks]]:
+    """How a conversion falls into blocks: into bits where there are bits (True), then into the smallest ones (False).
+
+    >>> list(splits(Layout.parse("d0 = 3@reg, d1 = 3@lane"), Layout.parse("d0 = 3@lane, d1 = 3@reg")))
+    []
+    """
+    for odd in (True, False):
+        blocks = split(source, destination, odd=odd)
+        if blocks is not None and not (odd and (view(blocks.source) is None or view(blocks.destination) is None)):
+            yield odd, blocks
+
+
 def _ways_of_blocks(
     source: Layout, destination: Layout, element_bits: int, memory: Memory
 ) -> list[tuple[str, tuple[Program, ...]]]:
     """The ways to convert one block of what registers have on both sides, for all blocks (see `strategies.blocks`)."""
-    for odd in (True, False):  # bits where there are bits, then the smallest block
-        blocks = split(source, destination, odd=odd)
-        if blocks is None or (odd and (view(blocks.source) is None or view(blocks.destination) is None)):
-            continue
+    for odd, blocks in splits(source, destination):
         try:
             return [
                 (

@@ -312,29 +312,38 @@ def _of_accesses(program: Program, found: Counter[str], once: _Once, *, waits: b
     masks = [step.where if isinstance(step, Store) else None for step in program.steps]
     found["masked_run"] += sum([mask is not None for mask, _ in groupby(masks)])
     reached: dict[tuple[object, ...], _Reached] = {}
+    known, own = (), _Reached(0, 0, deep=False)
+    offset = computed = apart = pieces = 0
     for step in accesses:
-        at, bits, words, kind = step.address, step.bits, step[0], "store" if isinstance(step, Store) else "load"
-        key = at.xor, at.lane, at.sg, at.factors, at.plus, bits
-        own = reached.get(key)
-        if own is None:
-            address = at.based(0)
-            once.addresses.add(address)
-            once.reached.add((address, bits))
-            own = reached[key] = _reached(address, program)
-        messages = -(-len(words) // most)
-        if step.matrix == "block" and kind == "load":
-            messages = -(-len(words) * bits // (_LINE * WORD))
-        found[kind] += messages
-        found["block"] += step.matrix == "block"
-        found[f"{kind}_word"] += len(words)
-        found["offset"] += messages - 1 + (at.base != 0)
+        stores = isinstance(step, Store)
+        at, bits, words, matrix = step.address, step.bits, step[0], step.matrix
+        key = at[1:], bits
+        if key != known:  # mostly as the access before
+            known, one = key, reached.get(key)
+            if one is None:
+                address = at.based(0)
+                once.addresses.add(address)
+                once.reached.add((address, bits))
+                one = reached[key] = _reached(address, program)
+            own = one
+        base, count = at[0], len(words)
+        messages = -(-count // most)
+        if matrix == "block" and not stores:
+            messages = -(-count * bits // (_LINE * WORD))
+        further = messages - 1 + (base != 0)
+        offset += further
         if at.xor or bits < _BYTES * 4 or own.deep:
-            found["offset_computed"] += messages - 1 + (at.base != 0)
-        found["apart"] += bool(at.xor and at.base & own.terms)
-        found["piece"] += 0 if step.matrix else _pieces(at.base | own.strides, len(words), bits) - messages
-        found["narrow"] += len(words) if bits < WORD and not step.matrix else 0
+            computed += further
+        apart += bool(at.xor and base & own.terms)
+        pieces += 0 if matrix else _pieces(base | own.strides, count, bits) - messages
+        found["store" if stores else "load"] += messages
+        found["store_word" if stores else "load_word"] += count
+        if matrix == "block":
+            found["block"] += 1
+        if bits < WORD and not matrix:
+            found["narrow"] += count
         if isinstance(step, Store):
-            found["stored_byte"] += len(words) if bits < _BYTES * 4 else 0
+            found["stored_byte"] += count if bits < _BYTES * 4 else 0
             if bits < WORD:
                 cells = [program.pack[word * program.parts] for word in words if word < given]
                 found["upper_byte" if bits == _BYTES * 2 else "upper"] += sum(
@@ -343,7 +352,8 @@ def _of_accesses(program: Program, found: Counter[str], once: _Once, *, waits: b
             found["masked"] += step.where is not None
             copied = copied_words(words, given)
             found["payload"] += copied
-            found["payload_wide"] += copied if len(words) >= _WIDE else 0
+            found["payload_wide"] += copied if count >= _WIDE else 0
+    found.update(offset=offset, offset_computed=computed, apart=apart, piece=pieces)
     if waits:
         found["waits"] += sum(
             [(ways - 1) * len(step[0]) for step, ways in zip(accesses, program_ways(program), strict=True)]

@@ -21,6 +21,7 @@ from heapq import heapify, heappop, heappush
 from math import fsum
 
 from layoutalg.conversion.candidates import Candidate, candidates_of
+from layoutalg.conversion.cheapest_by_table import cheapest_by_table
 from layoutalg.conversion.cost import Cost, cost_of, rank
 from layoutalg.conversion.exchange_bounds import ROUNDING, least_of
 from layoutalg.conversion.mixed_ways import mixed_way
@@ -60,15 +61,19 @@ def cheapest_of(
     """The first of `candidates_of` the same."""
     cost = cost_of(target, pressure)
     if workgroups == 1 and not regions and (cost.unit or not cost.counted):
-        a, b, _ = normalized(source, destination)
+        a, b, starts = normalized(source, destination)
         pair = view(a), view(b)
         pattern = None if pair[0] is None or pair[1] is None else pattern_of(pair[0], pair[1], element_bits)
+        memory = Memory.of_chip(cost, slm_limit, level, workgroups, portable)
         if pair[0] is not None and pair[1] is not None and pattern is not None and _moves(pattern):
-            memory = Memory.of_chip(cost, slm_limit, level, workgroups, portable)
             if not cost.counted:
                 found = _exchange(pattern, cost)
             else:
                 found = _first_or_mixed(pair[0], pair[1], element_bits, pattern, memory, cost)
+            if found is not None:
+                return found
+        if cost.unit and not any(starts):
+            found = cheapest_by_table(a, b, element_bits, memory)
             if found is not None:
                 return found
     settings = slm_limit, level, workgroups, regions, pressure, portable
@@ -134,7 +139,7 @@ def _first(
             break
         way, slots, _ = listed[number]
         if asked < len(way.foreseen):
-            more = _foreseen(way.foreseen[asked](), pattern, slots, cost)
+            more = min([_foreseen(one, pattern, slots, cost) for one in way.foreseen[asked]()])
             heappush(waiting, (max(least, more), number, asked + 1))
             continue
         try:

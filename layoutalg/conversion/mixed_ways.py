@@ -83,14 +83,14 @@ def mixed_way(a: View, b: View, element_bits: int, memory: Memory, lowest: int, 
         return None
     if (1 << a.widths["reg"]) * element_bits < _LEAST_WORDS * _WORD_BYTES * 8:
         return None
-    halves, quarters = (parts_of(a, b, element_bits, count) for count in (2, 4))
-    finest = quarters or halves
+    quarters = parts_of(a, b, element_bits, 4)
+    finest = quarters or parts_of(a, b, element_bits, 2)
     if finest is None:
         return None
     found = _least(finest, element_bits, memory, lowest)
     if found is None:
         return None
-    parts = halves if found.parts == 2 else quarters
+    parts = quarters if found.parts == 4 else finest if quarters is None else parts_of(a, b, element_bits, 2)
     pattern = None if parts is None else pattern_of(parts.source, parts.destination, element_bits)
     outside = None if parts is None or pattern is None else best(parts.source, parts.destination, pattern)
     if parts is None or pattern is None or outside is None:

@@ -33,7 +33,13 @@ from layoutalg.conversion.strategies.bit_exchange.ways import Way, ways
 from layoutalg.conversion.strategies.foreseen import Foreseen
 from layoutalg.conversion.strategies.lane_swaps import SWAPPING, by_lane_swaps
 from layoutalg.conversion.strategies.memory_forms import forms_of
-from layoutalg.conversion.strategies.through_memory import fewest_bytes, foreseen, storing, through_memory
+from layoutalg.conversion.strategies.through_memory import (
+    fewest_bytes,
+    foreseen,
+    least_foreseen,
+    storing,
+    through_memory,
+)
 from layoutalg.core.layout import Layout
 from layoutalg.hardware.chips import target_info
 from layoutalg.memory.machine_bits import View
@@ -85,8 +91,8 @@ class Unmade(NamedTuple):
     name: str
     make: Callable[[], tuple[Program, ...]]
     exchange: Way | None = None
-    foreseen: tuple[Callable[[], Foreseen], ...] = ()
-    """What is known of its charges before it is made, what takes less time first."""
+    foreseen: tuple[Callable[[], tuple[Foreseen, ...]], ...] = ()
+    """What is known of its charges before it is made, what takes less time first: each time one of some, at least."""
 
 
 def exchanges(a: View, b: View, element_bits: int, pattern: Pattern, memory: Memory) -> list[Unmade]:
@@ -117,7 +123,15 @@ def memory_ways(a: View, b: View, element_bits: int, memory: Memory) -> Iterator
                 _way(_PLAIN + also, through_memory, a, b, element_bits, limit, arranged=False, everyone=True),
             ]
         forms = forms_of(a, b, element_bits, chip, limit, blocks=memory.blocks, everyone=everyone)
-        yield [_way(f", {name}{also}", form)._replace(foreseen=(form.least, form.placed)) for name, form in forms]
+        yield [
+            Unmade(
+                f"{THROUGH_MEMORY}, {name}{also}",
+                partial(_alone, form),
+                None,
+                (partial(_one, form.least), partial(_one, form.placed)),
+            )
+            for name, form in forms
+        ]
         orders: tuple[Literal["source", "destination"], ...] = ("source", "destination")
         if intel:  # its forms are as good, and every way takes time to weigh
             orders = ()
@@ -127,8 +141,12 @@ def memory_ways(a: View, b: View, element_bits: int, memory: Memory) -> Iterator
 
 
 def _way(name: str, make: Callable[..., Program], *values: object, **named: object) -> Unmade:
-    known = (partial(foreseen, *values, **named),) if values else ()
+    known = (partial(least_foreseen, *values, **named), partial(_one, partial(foreseen, *values, **named)))
     return Unmade(THROUGH_MEMORY + name, partial(_alone, partial(make, *values, **named)), foreseen=known)
+
+
+def _one(known: Callable[[], Foreseen]) -> tuple[Foreseen, ...]:
+    return (known(),)
 
 
 def _alone(make: Callable[[], Program]) -> tuple[Program, ...]:

@@ -30,9 +30,19 @@ from layoutalg.core.errors import SizeError
 from layoutalg.core.layout import Layout
 from layoutalg.core.limits import MOST_BROADCASTS
 
-__all__ = ["INSIDE", "by_broadcasts", "by_passing_on", "moves_words", "ways_by_table"]
+__all__ = [
+    "INSIDE",
+    "SCHEDULED",
+    "broadcasts_weighed",
+    "by_broadcasts",
+    "by_passing_on",
+    "moves_words",
+    "ways_by_table",
+]
 
 INSIDE = "an exchange in registers and lanes"
+
+SCHEDULED = f"{INSIDE}, scheduled from tables"
 
 _PATTERNS_OF = 3
 """Ways whose shuffles say whom lanes may hear where elements are passed on."""
@@ -48,8 +58,8 @@ def ways_by_table(source: Layout, destination: Layout, element_bits: int) -> lis
     if not stays_by_table(*tables):
         return []
     program = exchange_by_table(*tables, element_bits)
-    found = [(f"{INSIDE}, scheduled from tables", (program,))]
-    found += by_broadcasts(tables, element_bits, min(MOST_BROADCASTS, 4 * program.count(Shuffle)))
+    found = [(SCHEDULED, (program,))]
+    found += broadcasts_weighed(tables, element_bits, program.count(Shuffle))
     if not program.count(Shuffle) or element_bits >= WORD:
         return found
     least = fewest_by_table(*tables, element_bits)
@@ -91,6 +101,17 @@ def by_passing_on(
     }
     program = passed_on(*tables, element_bits, least, fewest, tuple(patterns))
     return [] if program is None else [(f"{INSIDE}, passed on", (program,))]
+
+
+def broadcasts_weighed(
+    tables: tuple[Slots, Slots], element_bits: int, shuffles: int
+) -> list[tuple[str, tuple[Program, ...]]]:
+    """The way by broadcasts that is weighed beside one of so many shuffles.
+
+    >>> broadcasts_weighed(slot_tables(Layout.parse("d0 = 3@lane 3@reg"), Layout.parse("d0 = 3@reg 3@lane")), 32, 2)
+    []
+    """
+    return by_broadcasts(tables, element_bits, min(MOST_BROADCASTS, 4 * shuffles))
 
 
 def by_broadcasts(

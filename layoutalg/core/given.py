@@ -34,6 +34,7 @@ __all__ = [
     "given_labels",
     "given_replicas",
     "given_starts",
+    "known_factors",
     "readable_again",
 ]
 
@@ -48,7 +49,6 @@ _MOST_SEEN = 512
 _FEW, _SMALL = 3, 1 << 20
 """So many factors, each of so many values, are never too many elements."""
 _LABELS = [(default_names(rank), (0,) * rank) for rank in range(9)]
-_seen = _SEEN.get
 _new = cast("Any", tuple).__new__
 
 
@@ -61,6 +61,9 @@ def given_factors(dims: Any, xor: bool = False) -> tuple[tuple[Factor, ...], ...
     >>> given_factors([[(16, 1, "lane")], []])
     ((Factor(extent=16, stride=1, axis='lane'),), ())
     """
+    known = known_factors(dims)
+    if known is not None:
+        return known
     every: list[tuple[Factor, ...]] = []
     for given in dims if dims.__class__ is list and len(dims) < MOST_GIVEN else listed(dims, "dimensions"):
         few = (given.__class__ is list or given.__class__ is tuple) and len(given) <= _FEW
@@ -71,17 +74,38 @@ def given_factors(dims: Any, xor: bool = False) -> tuple[tuple[Factor, ...], ...
             if (kind is tuple or kind is Factor) and len(one) == 3:
                 extent, stride, axis = one
                 if extent.__class__ is int and stride.__class__ is int and axis.__class__ is str:
-                    factor = _seen(one)
-                    if factor is None:
-                        factor = _looked_at(one, xor)
-                        few = few and extent <= _SMALL
-                    found.append(factor)
+                    found.append(_looked_at(one, xor))
+                    few = few and extent <= _SMALL
                     continue
             found.append(as_factor(one, xor))
             few = False
         if not few and len(found) > 2 and _whole_size(found) > MAX_SIZE:
             raise LayoutError(f"a dimension of {number_text(size_of(found))} elements: expected at most 2^62")
         every.append(tuple(found))
+    return tuple(every)
+
+
+def known_factors(dims: Any) -> tuple[tuple[Factor, ...], ...] | None:
+    """The factors of a few dimensions of few factors, all of which were found right lately; None for any others.
+
+    >>> given_factors([[(16, 1, "lane")]]) == known_factors([[(16, 1, "lane")]]), known_factors([[(16.0, 1, "lane")]])
+    (True, None)
+    """
+    if dims.__class__ is not list and dims.__class__ is not tuple:
+        return None
+    every: list[tuple[Factor, ...]] = []
+    try:
+        for given in dims:
+            if (given.__class__ is not list and given.__class__ is not tuple) or len(given) > _FEW:
+                return None
+            found: list[Factor] = []
+            for one in given:
+                found.append(_SEEN[one])  # equal values, perhaps of another type: True is 1, and 16.0 is 16
+                if one[0].__class__ is not int or one[1].__class__ is not int:
+                    return None
+            every.append(tuple(found))
+    except (KeyError, TypeError):  # not seen; a list of places has no hash
+        return None
     return tuple(every)
 
 

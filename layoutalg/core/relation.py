@@ -34,6 +34,7 @@ from layoutalg.core.given import (
     given_labels,
     given_replicas,
     given_starts,
+    known_factors,
     readable_again,
 )
 from layoutalg.core.messages import shown
@@ -89,6 +90,10 @@ class Relation(_Unfinished):
         codomain: Iterable[str] | None = None,
         flips: Iterable[Place] | None = None,
     ) -> None:
+        plain = replicas is _NONE and offsets is _NONE and names is origins is codomain is flips is None
+        if plain and (known := known_factors(dims)) is not None:
+            _fill(self, known, (), (), *default_labels(len(known)), None)
+            return
         if flips is None:  # read a second time where a factor flips places
             dims = readable_again(dims)
             if replicas is not _NONE and not isinstance(replicas, (list, tuple)):

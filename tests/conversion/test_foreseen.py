@@ -61,8 +61,10 @@ def test_programs_are_charged_for_what_was_foreseen(chip: str) -> None:
             charges = charges_of(programs)
             cycles = sum(program_cycles(program, chip) for program in programs)
             for stage in way.foreseen:
-                found = stage()
-                assert all(charges[name] >= count for name, count in found.charges.items()), (way.name, found.charges)
+                several = stage()
+                charged = [all(charges[name] >= count for name, count in one.charges.items()) for one in several]
+                assert any(charged), (way.name, several)
+                found = several[0]
                 if found.accesses is not None:
                     steps = [step for step, _ in found.accesses]
                     each = access_cycles(steps, programs[0].subgroups, programs[0].lanes, chip)

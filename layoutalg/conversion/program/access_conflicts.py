@@ -218,10 +218,17 @@ def _accesses(steps: Sequence[Store | Load], subgroups: int, lanes: int, chip: s
     found: list[Waits] = []
     known: dict[object, Waits] = {}  # where an access begins rotates the banks, for all lanes alike
     for step in steps:
-        reading = isinstance(step, Load)
-        at, bits, count, where = step.address, step.bits, len(step[0]), None if reading else step.where
-        base = 0 if at.xor else at.base % (WORD // bits)  # inside a word
-        key = reading, count, base, at.xor, at.lane, at.sg, at.factors, at.plus, where, bits, step.matrix
+        at, bits = step.address, step.bits
+        base = 0 if at.xor else at[0] % (WORD // bits)  # inside a word
+        key = (
+            step.__class__,
+            len(step[0]),
+            base,
+            at[1:],
+            step.where if isinstance(step, Store) else None,
+            bits,
+            step.matrix,
+        )
         one = known.get(key)
         if one is None:
             one = known[key] = _access(step, subgroups, lanes, chip)

@@ -204,9 +204,26 @@ class Builder:
 
         A select between selects by the same mask needs only the side of each that it can see.
         """
-        parts = self.parts
+        return self.named_program(source_registers, registers, unpack, self.named(unpack), slm_bytes)
+
+    def named(self, unpack: Sequence[int]) -> list[int]:
+        """What each word is called in the program of such a result, which is then known but for its steps; -1: left out.
+
+        >>> Builder(1, 2, 32, pack=[0, 1]).named([1])
+        [0, 1]
+        """
         self._see_through()
-        names = self._names(unpack)
+        return self._names(unpack)
+
+    def named_program(
+        self, source_registers: int, registers: int, unpack: Sequence[int], names: list[int], slm_bytes: int = 0
+    ) -> Program:
+        """The program whose words are called so, by `named`.
+
+        >>> Builder(1, 2, 32, pack=[0, 1]).named_program(2, 1, [1], [0, 1]).unpack
+        (1,)
+        """
+        parts = self.parts
         return Program(
             self.subgroups,
             self.lanes,
@@ -218,6 +235,17 @@ class Builder:
             tuple([-1 if place < 0 else names[place // parts] * parts + place % parts for place in unpack]),
             slm_bytes,
         )
+
+    def counts(self, names: Sequence[int]) -> tuple[int, int]:
+        """The shuffles, and the selects by lane, among the words that are called something.
+
+        >>> builder = Builder(1, 2, 32, pack=[0, 1])
+        >>> arrived = builder.shuffle(builder.select(0, 1, "lane", 0b10), (1, 0))
+        >>> builder.counts([0, 1, 2, 3]), builder.counts([0, 1, 2, -1])
+        ((1, 1), (0, 1))
+        """
+        shuffles = sum([names[word] >= 0 and isinstance(step, Shuffle) for word, step in self._moved.items()])
+        return shuffles, sum([asked > 0 <= name for asked, name in zip(self._asked, names, strict=True)])
 
     def _made(self, on: int, off: int, asked: int) -> int:
         made, asks = len(self._on), self._asked

@@ -66,14 +66,16 @@ def through_padded_memory(source: Layout, destination: Layout, element_bits: int
             pack += [*held, *[-1] * (parts - len(held))]
         stores.append((list(range(first, first + len(words))), run))
     builder = Builder(_count(source, "sg"), _count(source, "lane"), element_bits, pack)
+    sizes = [1 << bit for bit in range(inside.bit_length())]
+    stored_at, loaded_at = ({size: side.address(size) for size in sizes} for side in (before, after))
     for words, run in stores:
         size = min(len(run.cells), inside)
-        builder.store(words, before.address(run, size), before.where, size * item // cells)
+        builder.store(words, stored_at[size].based(run.base // size), before.where, size * item // cells)
     builder.barrier()
     loaded: dict[int, int] = {}  # where each part of a word is that was loaded, by the address of its item
     for run in after.runs(inside):
         size = min(len(run.cells), inside)
-        found = builder.load(len(run.cells) // size, after.address(run, size), size * item // cells)
+        found = builder.load(len(run.cells) // size, loaded_at[size].based(run.base // size), size * item // cells)
         places = [word * parts + part * together for word in found for part in range(size)]
         loaded.update(zip(range(run.base, run.base + len(run.cells)), places, strict=True))
     unpack = [loaded[base] + part for base in after.bases for part in range(together)]
@@ -149,25 +151,25 @@ class _Side(NamedTuple):
             where,
         )
 
-    def address(self, run: _Run, size: int) -> Address:
-        """Where an access begins, in places of `size` items."""
-        return Address(run.base // size, factors=tuple([(*factor[:3], factor[3] // size) for factor in self.factors]))
+    def address(self, size: int) -> Address:
+        """Where an access at 0 begins, in places of `size` items."""
+        return Address(factors=tuple([(*factor[:3], factor[3] // size) for factor in self.factors]))
 
     def runs(self, inside: int) -> list[_Run]:
         """The accesses: cells at consecutive, aligned addresses, up to four words of `inside` cells; each address once."""
-        strides = [stride for _, _, _, stride in self.factors]
-        left = sorted({base: cell for cell, base in reversed(list(enumerate(self.bases)))}.values())
+        wide = VECTOR * inside
+        while any(stride % wide for *_, stride in self.factors):
+            wide //= 2
+        cells = sorted({base: cell for cell, base in reversed(list(enumerate(self.bases)))}.values())
+        bases = [self.bases[cell] for cell in cells]
         found: list[_Run] = []
-        while left:
-            start = self.bases[left[0]]
-            run = VECTOR * inside
-            while run > 1 and (
-                [self.bases[cell] for cell in left[:run]] != list(range(start, start + run))
-                or any(n % run for n in (start, *strides))
-            ):
+        first = 0
+        while first < len(cells):
+            start, run = bases[first], wide
+            while run > 1 and (start % run or bases[first : first + run] != [*range(start, start + run)]):
                 run //= 2
-            found.append(_Run(start, left[:run]))
-            del left[:run]
+            found.append(_Run(start, cells[first : first + run]))
+            first += run
         return found
 
 

@@ -37,7 +37,7 @@ from layoutalg.memory.accesses import held_elements
 _FEW = 4
 """Elements for each slot, up to which a mark is made for each."""
 
-__all__ = ["Slots", "exchange_by_table", "origins", "slot_tables", "stays_by_table"]
+__all__ = ["Slots", "Unwritten", "exchange_by_table", "origins", "slot_tables", "stays_by_table"]
 
 
 def slot_tables(source: Layout, destination: Layout) -> tuple[Slots, Slots]:
@@ -87,6 +87,40 @@ def exchange_by_table(source: Slots, destination: Slots, element_bits: int) -> P
 
     Raises `SizeError` for a program of more than 2^16 steps.
     """
+    return Unwritten.of(source, destination, element_bits).program()
+
+
+class Unwritten(NamedTuple):
+    """The program of `exchange_by_table` before its steps are written: how many shuffles and selects it has is known.
+
+    >>> tables = slot_tables(Layout.parse("d0 = 3@reg, d1 = 3@lane"), Layout.parse("d0 = 3@lane, d1 = 3@reg"))
+    >>> found = Unwritten.of(*tables, 32)
+    >>> found.counts, [type(step).__name__ for step in found.program().steps].count("Select")
+    ((2, 10), 10)
+    """
+
+    builder: Builder
+    registers: tuple[int, int]
+    unpack: list[int]
+    names: list[int]
+    """What the builder's words are called (`Builder.named`)."""
+
+    @property
+    def counts(self) -> tuple[int, int]:
+        """The shuffles, and the selects by lane."""
+        return self.builder.counts(self.names)
+
+    def program(self) -> Program:
+        """The program, with its steps."""
+        return self.builder.named_program(*self.registers, self.unpack, self.names)
+
+    @staticmethod
+    def of(source: Slots, destination: Slots, element_bits: int) -> Unwritten:
+        """The exchange of two tables (see `exchange_by_table`)."""
+        return _exchanged(source, destination, element_bits)
+
+
+def _exchanged(source: Slots, destination: Slots, element_bits: int) -> Unwritten:
     subgroups, lanes, registers = source.shape
     cells = 2 if element_bits > WORD else 1
     parts = max(WORD // element_bits, 1)
@@ -103,7 +137,7 @@ def exchange_by_table(source: Slots, destination: Slots, element_bits: int) -> P
         for part, slot in enumerate(slots):
             for i in range(cells):
                 unpack[slot * cells + i] = words[first + i] * parts + part
-    return builder.program(registers, destination.shape[2], unpack)
+    return Unwritten(builder, (registers, destination.shape[2]), unpack, builder.named(unpack))
 
 
 def _scheduled(source: Slots, destination: Slots, parts: int) -> tuple[Packed, list[_Sent]]:
@@ -273,6 +307,10 @@ class _Exchange:
         """What arrives in each round, `[round, cell]`: what each kind of subgroup has `sent`, by cell and round."""
         number = max(len(kind.patterns) for kind in kinds)
         arrived: list[int] = []
+        if len(kinds) == 1:
+            for lanes, *words in zip(kinds[0].patterns, *sent[0], strict=False):
+                arrived += [self.builder.shuffle(word, lanes) for word in words]
+            return np.array(arrived, np.int64).reshape(number, cells)
         for round_ in range(number):
             busy = [k for k, kind in enumerate(kinds) if round_ < len(kind.patterns)]
             lanes, *patterns = (kinds[k].patterns[round_] for k in busy)

@@ -56,6 +56,7 @@ __all__ = [
     "fewest_bytes",
     "fits",
     "keeps_subgroups",
+    "least_foreseen",
     "storing",
     "sum_factors",
     "through_memory",
@@ -141,6 +142,47 @@ def through_memory(
     return builder.program(
         *registers, unpack, slm_bytes=-(-places * bits // WORD) * (WORD // 8) if padded else bits // 8 * size
     )
+
+
+def least_foreseen(
+    source: View,
+    destination: View,
+    element_bits: int,
+    limit: int | None = None,
+    *,
+    padded: str = "",
+    **_: object,
+) -> tuple[Foreseen, ...]:
+    """What is known before anything has a place, which takes little time: `foreseen` is at least as much as one of these.
+
+    A side accesses as many words at once as it can; the other one as many, where they are in registers on both sides.
+
+    >>> from layoutalg.memory.machine_bits import view
+    >>> both = [view(Layout.parse(text)) for text in ("d0 = 16@reg, d1 = 16@lane", "d0 = 16@lane, d1 = 16@reg")]
+    >>> [(one.charges["store"], one.charges["load"]) for one in (*least_foreseen(*both, 32), foreseen(*both, 32))]
+    [(4, 16), (16, 4), (16, 4)]
+    """
+    wide, bits = 1 if element_bits > WORD else 0, min(element_bits, WORD)
+    pairs = [*zip(source.places, destination.places, strict=True), *[(("reg", 0), ("reg", 0))] * wide]
+    bits_of_rounds = len(_rounds(pairs, bits, limit))
+    rounds, within = 1 << bits_of_rounds, (WORD // bits).bit_length() - 1
+    moved = [sum([pair[i][0] == "reg" for pair in pairs]) - bits_of_rounds for i in range(2)]
+    common = sum([a[0] == b[0] == "reg" for a, b in pairs]) - bits_of_rounds
+    waiting, lanes = waiting_subgroups(source, destination), 1 << destination.widths["lane"]
+    widest = VECTOR_BITS + within
+    found: list[Foreseen] = []
+    for most in ((widest, common), (common, widest)) if common < widest else ((widest, widest),):
+        vectors = [min(own, widest, limited) for own, limited in zip(moved, most, strict=True)]
+        words = [1 << max(vector - within, 0) for vector in vectors]
+        stores, loads = (
+            Side(rounds << own - vector, count, run=count)
+            for own, vector, count in zip(moved, vectors, words, strict=True)
+        )
+        charges = least_charges(stores, loads, rounds, waiting, lanes)
+        if not padded:
+            charges["offset_computed"] = stores.times + loads.times - 2 * rounds
+        found.append(Foreseen(charges))
+    return tuple(found)
 
 
 def foreseen(
