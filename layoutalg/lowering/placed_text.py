@@ -29,7 +29,7 @@ from layoutalg.ir import read_module
 from layoutalg.ir.dialects.gpu import FuncOp
 from layoutalg.ir.places import line_of
 from layoutalg.lowering.barrier_lines import BarrierLines
-from layoutalg.lowering.shared_memory import MEETING, PLACEHOLDER, SharedMemory, buffer_bytes
+from layoutalg.lowering.shared_memory import PLACEHOLDER, SharedMemory, buffer_bytes
 from layoutalg.lowering.together import together
 
 __all__ = ["Placed", "placed"]
@@ -38,6 +38,8 @@ _ACCESS = re.compile(r"(?:memref|vector)\.(load|store) (?:%[\w$.-]+, )?(%[\w$.-]
 _LOOK = re.compile(r"(%[\w$.-]+) = memref\.view (%[\w$.-]+)\[.*\]\[\] : (memref<[^>]*>) to (memref<[^>]*>)")
 """Another width of a buffer of bytes."""
 _BARRIER = "gpu.barrier"
+_MEETING = "gpu.barrier scope <subgroup>"
+"""In an outline: each subgroup waits for itself."""
 _LABEL = re.compile(r"\^bb[0-9]+(?:\(.*\))?:")
 _HEAD = [
     "gpu.module @outline {",
@@ -116,7 +118,7 @@ def _outline(lines: list[str], subgroups: int) -> tuple[list[str], list[int]]:
             blocks += 1
         else:
             scope = barriers.scope(line)
-            meeting = f'"{MEETING}"() : () -> ()' if scope == "subgroup" and subgroups > 1 else _BARRIER
+            meeting = _MEETING if scope == "subgroup" and subgroups > 1 else _BARRIER
             text = meeting if scope else _outlined(stripped, kinds, number)
             added = [text] if text and not (blocks and text == "gpu.return") else []
         outline += added
@@ -159,7 +161,7 @@ def _inserted(function: FuncOp, outline: list[str], numbers: list[int]) -> list[
         if operation.name != "gpu.barrier":
             continue
         line = line_of(operation)
-        if not line or outline[line - 1] != "gpu.barrier":
+        if not line or not outline[line - 1].startswith(_BARRIER):
             found.append(numbers[line_of(following) - 1])
     return found
 

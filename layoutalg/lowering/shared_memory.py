@@ -46,7 +46,6 @@ from layoutalg.simulate.memory.views import is_shared
 
 __all__ = [
     "LOOKS",
-    "MEETING",
     "PLACEHOLDER",
     "SHARED",
     "Shared",
@@ -65,8 +64,6 @@ ALIGNMENT = 64
 _SPACE = IntegerAttr(SHARED, 64)
 SPARE = 2048
 """The bytes that a core of Intel's chips has for each subgroup when it is full: 128 KB for 64 of 128 registers."""
-MEETING = "memory.subgroup_meets"
-"""In an outline (see `placed_text`): the lanes of each subgroup wait for one another."""
 LOOKS = ("memref.view", "memref.subview", "memref.cast", "memref.reinterpret_cast", "xegpu.create_mem_desc")
 _LOADS = ("memref.load", "vector.load", "xegpu.load_matrix", "vector.transfer_read")
 _BRANCHES = ("scf.if", "scf.index_switch", "affine.if")
@@ -154,6 +151,12 @@ def is_barrier(operation: Operation) -> bool:
     if operation.name != "gpu.barrier" or (spaces is not None and "<workgroup>" not in str(spaces)):
         return False
     return "workgroup" in str(operation.properties.get("scope", "workgroup")).lower()
+
+
+def _is_meeting(operation: Operation) -> bool:
+    """Whether the lanes of each subgroup wait for one another, and see each other's stores to shared memory."""
+    known = operation.properties
+    return operation.name == "gpu.barrier" and "address_spaces" not in known and "subgroup" in str(known.get("scope"))
 
 
 PLACEHOLDER = re.compile(
@@ -429,7 +432,7 @@ class _Flow:
                     pending = frozenset()
             if is_barrier(operation):
                 pending = frozenset()
-            elif operation.name == MEETING:
+            elif _is_meeting(operation):
                 pending = frozenset([other if other < 0 else ~other for other in pending])
             pending |= frozenset(self.accesses.get(operation, ()))
             if operation.regions:
@@ -449,7 +452,7 @@ def _is_entered(loop: Operation) -> bool:
 def _mattering(function: Operation, accesses: dict[Operation, list[int]]) -> Iterator[Operation]:
     """Barriers and accesses, and what they stand in."""
     for operation in function.walk():
-        if operation in accesses or is_barrier(operation) or operation.name == MEETING:
+        if operation in accesses or operation.name == "gpu.barrier":
             yield operation
             yield from _around(operation)
 
