@@ -75,7 +75,7 @@ def test_two_conversions_between_subgroups_wait_once() -> None:
     both = convert_several(plans)
     assert both.barriers == 1
     assert both.barriers < sum(plan.barriers for plan in plans)
-    kinds = [type(step) for step in both.program.steps]
+    kinds = [type(step) for step in both.programs[0].steps]
     assert max(i for i, kind in enumerate(kinds) if kind is Store) < kinds.index(Barrier)
     assert min(i for i, kind in enumerate(kinds) if kind is Load) > kinds.index(Barrier)
     brings_all(both, 0)
@@ -97,7 +97,7 @@ def test_bytes_of_one_subgroup_are_anothers_in_the_next_conversion() -> None:
     dealt = "d0 = 8@reg 2@sg 64@lane", "d0 = 8@lane 2@sg 8@lane:8 8@reg"
     plans = [la.convert(*texts, target="gfx942", slm_limit=8192) for texts in (blocks, dealt)]
     several = convert_several(plans)
-    scopes = [step.scope for step in several.program.steps if isinstance(step, Barrier)]
+    scopes = [step.scope for step in several.programs[0].steps if isinstance(step, Barrier)]
     assert scopes == ["subgroup", "workgroup", "subgroup"]
     data = [values(1024, 32, seed)[numbers(plan.source)] for seed, plan in enumerate(plans)]
     wanted = [values(1024, 32, seed)[numbers(plan.destination)] for seed, plan in enumerate(plans)]
@@ -112,7 +112,7 @@ def test_one_shuffles_while_memory_works_for_the_other() -> None:
     """On bmg a transpose of 16x16 words takes 128 slots of memory; the other's 70 instructions fit in there."""
     plans = [la.convert(*pair_, target="bmg") for pair_ in (TRANSPOSED, DEALT)]
     both = convert_several(plans)
-    busy = cost_of("bmg").parts([both.program])
+    busy = cost_of("bmg").parts(both.programs)
     assert busy is not None
     assert busy.memory == both.cost == 128
     assert busy.issued < 128
@@ -131,7 +131,7 @@ def test_together_they_rank_no_higher_than_in_turn(chip: str) -> None:
                 plans.append(la.convert(*texts, target=chip))
         both = convert_several(plans)
         in_turn = sum(rank(*cost.priced(plan.programs))[0] for plan in plans)
-        assert rank(*cost.priced([both.program]))[0] <= 1.02 * in_turn, str(both)
+        assert rank(*cost.priced(both.programs))[0] <= 1.02 * in_turn, str(both)
 
 
 @pytest.mark.parametrize(
