@@ -225,7 +225,8 @@ class SeveralConversions:
             lines.append(f"{plan.source} to {plan.destination}: {way.name}")
         if any(plan.unpriced for plan in self.plans):
             return "\n".join(lines)
-        costs = f"{counted(self.cost, 'issue slot')} on {first.target}, {self.in_turn} in turn"
+        beside = "; together they cost no less" if self.is_in_turn else f", {self.in_turn} in turn"
+        costs = f"{counted(self.cost, 'issue slot')} on {first.target}{beside}"
         if self.slm_bytes:
             costs += f"; {counted(self.slm_bytes, 'byte')} of shared memory, {counted(self.barriers, 'barrier')}"
         return "\n".join([*lines, costs])
