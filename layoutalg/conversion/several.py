@@ -15,11 +15,15 @@ Together the first stores before the second shuffles, and loads after it: memory
 the cheapest for itself may be the cheapest beside others: they are chosen so that instructions and slots of memory, of all
 together, are cheapest by the rule of `conversion.cost`.
 
-One program does them all. A work-item's fragment is the registers of all sources, one after another; so is the result:
+One program does them all, where that is cheaper; else one conversion is executed after the other (`is_in_turn`). A work-item's
+fragment is the registers of all sources, one after another; so is the result:
 
 >>> tile = np.arange(256, dtype=np.int32).reshape(1, 16, 16)
 >>> [bool((one == plan.apply(tile)).all()) for one, plan in zip(both.apply([tile, tile]), plans)]
 [True, True]
+
+Each way keeps to its own plan's `slm_limit`. What all have in shared memory at a time is at most the largest of these limits,
+which one of them may fill alone.
 
 The law: `apply` gives what each plan's own `apply` gives.
 """
@@ -29,7 +33,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -90,23 +94,33 @@ class SeveralConversions:
 
     @property
     def chosen(self) -> tuple[Candidate, ...]:
-        """The way of each, the best beside the others.
+        """The way of each, the best beside the others; each plan's own where they are executed in turn.
 
         >>> plan = la.convert("d0 = 2@reg, d1 = 2@lane", "d0 = 2@lane, d1 = 2@reg")
         >>> [one.work for one in convert_several([plan]).chosen]
         ['1 shuffle, 3 selects']
         """
-        return _chosen(self.plans)
+        return _found(self.plans).chosen
 
     @property
-    def program(self) -> Program:
-        """What is executed, on the registers of all.
+    def programs(self) -> tuple[Program, ...]:
+        """What is executed, on the registers of all: one program, or several one after another.
 
         >>> plan = la.convert("d0 = 2@reg, d1 = 2@lane", "d0 = 2@lane, d1 = 2@reg")
-        >>> convert_several([plan, plan]).program.source_registers
-        4
+        >>> [program.source_registers for program in convert_several([plan, plan]).programs]
+        [4]
         """
-        return _program(self.plans)
+        return _found(self.plans).programs
+
+    @property
+    def is_in_turn(self) -> bool:
+        """Whether the conversions are executed one after another, since no way to do them together is cheaper.
+
+        >>> plan = la.convert("d0 = 2@reg, d1 = 2@lane", "d0 = 2@lane, d1 = 2@reg")
+        >>> convert_several([plan, plan]).is_in_turn
+        False
+        """
+        return _found(self.plans).in_turn
 
     @property
     def cost(self) -> int:
@@ -116,7 +130,7 @@ class SeveralConversions:
         >>> convert_several([plan]).cost == plan.cost
         True
         """
-        return self._cost.of(self.program)
+        return self._cost.of_chain(self.programs)
 
     @property
     def in_turn(self) -> int:
@@ -135,7 +149,7 @@ class SeveralConversions:
         >>> convert_several([la.convert("d0 = 4@lane", "d0 = 4@lane")]).slm_bytes
         0
         """
-        return self.program.slm_bytes
+        return max([program.slm_bytes for program in self.programs])
 
     @property
     def barriers(self) -> int:
@@ -145,7 +159,8 @@ class SeveralConversions:
         >>> convert_several([across, across]).barriers
         1
         """
-        return self.program.count(Barrier)
+        between = max(sum([program.slm_bytes > 0 for program in self.programs]) - 1, 0)
+        return sum([program.count(Barrier) for program in self.programs]) + between
 
     @property
     def _cost(self) -> Cost:
@@ -175,7 +190,9 @@ class SeveralConversions:
                     f"a fragment of shape {found}: expected [sg, lane, reg] = {list(shape)} of {plan.element_bits} bits"
                 )
             held.append(np.ascontiguousarray(fragment).view(plain))
-        made = self.program.run(np.concatenate(held, -1))
+        made = np.concatenate(held, -1)
+        for program in self.programs:
+            made = program.run(made)
         ends = np.cumsum([plan.programs[-1].registers for plan in self.plans])[:-1]
         parts = np.split(made, ends, -1)
         return [np.ascontiguousarray(part).view(one.dtype) for part, one in zip(parts, given, strict=True)]
@@ -196,18 +213,20 @@ class SeveralConversions:
         first = self.plans[0]
         kind = f"i{first.element_bits}" if element is None else element
         write = emit_kernel if as_flag(kernel, "kernel") else emit_function
-        return write((self.program,), kind, name, first.target, llvm)
+        return write(self.programs, kind, name, first.target, llvm)
 
     def __str__(self) -> str:
         first = self.plans[0]
         groups, lanes = counted(first.programs[0].subgroups, "subgroup"), counted(first.programs[0].lanes, "lane")
         count = counted(len(self.plans), "conversion")
-        lines = [f"{count} in one go, elements of {first.element_bits} bits over {groups} of {lanes}"]
+        how = "in turn" if self.is_in_turn else "in one go"
+        lines = [f"{count} {how}, elements of {first.element_bits} bits over {groups} of {lanes}"]
         for plan, way in zip(self.plans, self.chosen, strict=True):
             lines.append(f"{plan.source} to {plan.destination}: {way.name}")
         if any(plan.unpriced for plan in self.plans):
             return "\n".join(lines)
-        costs = f"{counted(self.cost, 'issue slot')} on {first.target}, {self.in_turn} in turn"
+        beside = "; together they cost no less" if self.is_in_turn else f", {self.in_turn} in turn"
+        costs = f"{counted(self.cost, 'issue slot')} on {first.target}{beside}"
         if self.slm_bytes:
             costs += f"; {counted(self.slm_bytes, 'byte')} of shared memory, {counted(self.barriers, 'barrier')}"
         return "\n".join([*lines, costs])
@@ -224,15 +243,53 @@ def convert_several(plans: Sequence[ConversionPlan]) -> SeveralConversions:
     (1, True)
     """
     found = SeveralConversions(tuple(listed(plans, "plans", error=ConversionError)))
-    _ = found.program  # worked out once: what can't be done is an error here
+    _ = found.programs  # worked out once: what can't be done is an error here
     return found
 
 
+class _Found(NamedTuple):
+    """What is executed for several plans."""
+
+    chosen: tuple[Candidate, ...]
+    programs: tuple[Program, ...]
+    in_turn: bool
+
+
 @lru_cache(maxsize=64)
-def _program(plans: tuple[ConversionPlan, ...]) -> Program:
-    programs = [one.programs[0] for one in _chosen(plans)]
-    before, after = _runs([one.source_registers for one in programs]), _runs([one.registers for one in programs])
-    return side_by_side(programs, before, after, _limit(plans))
+def _found(plans: tuple[ConversionPlan, ...]) -> _Found:
+    """The cheapest by what is executed: together in one of the ways that look best beside one another, or in turn."""
+    cost, limit = cost_of(plans[0].target, plans[0].pressure), _limit(plans)
+    found: list[_Found] = []
+    for ways in _ways(plans, limit):
+        programs = [one.programs[0] for one in ways]
+        before, after = _runs([one.source_registers for one in programs]), _runs([one.registers for one in programs])
+        found.append(_Found(ways, (side_by_side(programs, before, after, limit),), in_turn=False))
+    if len(plans) > 1 or not found:
+        found.append(_Found(tuple([plan.chosen for plan in plans]), _in_turn(plans), in_turn=True))
+    return min(found, key=lambda one: rank(*cost.priced(one.programs))) if len(found) > 1 else found[0]
+
+
+def _in_turn(plans: Sequence[ConversionPlan]) -> tuple[Program, ...]:
+    """Each plan's own programs, one after another, while the registers of the others stay what they are."""
+    made: list[Program] = []
+    held = [plan.programs[0].source_registers for plan in plans]
+    for number, plan in enumerate(plans):
+        for program in plan.programs:
+            if program.idle and program.source_registers == program.registers:
+                continue
+            moved = [_kept(program, count) for count in held]
+            moved[number] = program
+            before = _runs(held)
+            held[number] = program.registers
+            made.append(side_by_side(moved, before, _runs(held), program.slm_bytes))
+    return tuple(made) or (_kept(plans[0].programs[0], sum(held)),)
+
+
+def _kept(like: Program, registers: int) -> Program:
+    """A program for the work-items of another that changes nothing."""
+    cells = tuple(range(registers * like.element_bits // like.cell_bits))
+    filled = cells + (-1,) * (-len(cells) % like.parts)
+    return Program(like.subgroups, like.lanes, like.element_bits, registers, registers, filled, (), cells)
 
 
 def _runs(sizes: Sequence[int]) -> list[range]:
@@ -241,29 +298,31 @@ def _runs(sizes: Sequence[int]) -> list[range]:
 
 
 def _limit(plans: Sequence[ConversionPlan]) -> int:
-    """The shared memory that all plans may use, in bytes."""
+    """The shared memory that all may use at a time, in bytes: the most that one of them may use alone."""
     most = cost_of(plans[0].target).slm_bytes
-    return min(
+    return max(
         [most if plan.slm_limit is None else plan.slm_limit for plan in plans if plan.level != "subgroup"] or [0]
     )
 
 
-@lru_cache(maxsize=64)
-def _chosen(plans: tuple[ConversionPlan, ...]) -> tuple[Candidate, ...]:
-    """The ways that are cheapest together: each in turn becomes the best beside the others, from several beginnings."""
-    cost, limit = cost_of(plans[0].target, plans[0].pressure), _limit(plans)
+def _ways(plans: Sequence[ConversionPlan], limit: int) -> list[tuple[Candidate, ...]]:
+    """Ways that may be cheapest together: each in turn becomes the best beside the others, from several beginnings."""
+    cost = cost_of(plans[0].target, plans[0].pressure)
     pools: list[list[tuple[Candidate, Parts | None]]] = []
     for plan in plans:
         pool = [one for one in plan.candidates if len(one.programs) == 1 and one.slm_bytes <= limit]
-        if not pool:
-            raise ConversionError(f"{plan.source} to {plan.destination}: no way that is one program, in {limit} bytes")
         pools.append([(one, cost.parts(one.programs)) for one in pool])
+    if not all(pools):
+        return []
     if any(parts is None for pool in pools for _, parts in pool):
-        return tuple([pool[0][0] for pool in pools])
+        return [tuple([pool[0][0] for pool in pools])]
     busy = [[parts for _, parts in pool if parts is not None] for pool in pools]
     begin = [[min(range(len(pool)), key=lambda i, pool=pool, at=at: pool[i][at]) for pool in busy] for at in range(3)]
-    found = min([_descended(busy, start) for start in ([0] * len(busy), *begin)], key=lambda one: _together(busy, one))
-    return tuple([pool[i][0] for pool, i in zip(pools, found, strict=True)])
+    found = sorted(
+        [_descended(busy, start) for start in ([0] * len(busy), *begin)], key=lambda one: _together(busy, one)
+    )
+    best = dict.fromkeys([tuple(one) for one in (found[0], [0] * len(busy))])
+    return [tuple([pool[i][0] for pool, i in zip(pools, one, strict=True)]) for one in best]
 
 
 def _together(busy: Sequence[Sequence[Parts]], chosen: Sequence[int]) -> tuple[int, int]:

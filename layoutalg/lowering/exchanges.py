@@ -224,7 +224,7 @@ def _written(
     moved = [_moved(indices, piece, element, f"i{plan.element_bits}") for piece in pieces]
     if shared is not None:
         moved = [part for piece in moved for part in _short(indices, piece)]
-    made = write_chain(programs, shared, indices, moved, sizes)
+    made = write_chain(programs, shared, indices, moved, sizes, calls=True)
     return [_returned(indices, piece, element) for piece in made]
 
 
@@ -252,7 +252,7 @@ def _called(
         name = kernel.functions[key] = f"{kernel.name}_convert{len(kernel.functions)}"
         arguments = [Value(piece.element, piece.size) for piece in pieces]
         writer = RegionWriter(arguments)
-        indices = LaneIndices(writer, kernel.subgroups, kernel.lanes, kernel.llvm)
+        indices = LaneIndices(writer, kernel.subgroups, kernel.lanes, kernel.llvm, kernel.chip)
         made = _written(indices, plan, programs, None, arguments, sizes)
         places = ", ".join(["%s"] * len(made))
         writer.do(f"func.return {places} : {given}", made)

@@ -36,6 +36,7 @@ from layoutalg.core.layout import Layout
 from layoutalg.core.llvm_versions import DEFAULT_LLVM
 from layoutalg.core.notation import Machine
 from layoutalg.flow.written_layouts import called
+from layoutalg.hardware.chips import target_info
 from layoutalg.ir.findings import Finding
 from layoutalg.ir.places import Place, place_of
 from layoutalg.lowering.fragments import Fragment
@@ -99,8 +100,10 @@ class LaneIndices(Indices):
 
     writer: RegionWriter
 
-    def __init__(self, writer: RegionWriter, subgroups: int, lanes: int, llvm: int = DEFAULT_LLVM) -> None:
-        super().__init__(writer, subgroups, lanes, llvm=llvm)
+    def __init__(
+        self, writer: RegionWriter, subgroups: int, lanes: int, llvm: int = DEFAULT_LLVM, chip: str = "generic"
+    ) -> None:
+        super().__init__(writer, subgroups, lanes, chip, llvm)
         self._here: dict[object, Value] = {}
         self._early: set[Value] = set()
         self._first = 0
@@ -204,7 +207,9 @@ class KernelText:
         self.target = target
         self.llvm = llvm
         self.writer = RegionWriter()
-        self.indices = LaneIndices(self.writer, subgroups, machine.lanes or 1, llvm)
+        self.chip = target if target_info(target).vendor == "intel" else "generic"
+        """The chip whose forms are written: XeGPU's kernels are Intel's."""
+        self.indices = LaneIndices(self.writer, subgroups, machine.lanes or 1, llvm, self.chip)
         self.subgroups = subgroups
         self.is_counted = True
         """Whether it is known how many subgroups a workgroup has: what they share in memory needs it."""
@@ -217,7 +222,7 @@ class KernelText:
         """Operations of the module around the kernel: its shared memory, functions of large conversions."""
         self.functions: dict[object, str] = {}
         """The names of the functions of large conversions."""
-        self.builtins: dict[str, str] = {}
+        self.builtins = self.indices.functions
         """Functions of the graphics compiler that are called, by name: the module declares each once."""
         self.shares = False
         """Whether placeholders of shared memory stand in the text (see `shared_memory`)."""

@@ -31,9 +31,10 @@ from io import StringIO
 from math import prod
 from typing import TYPE_CHECKING, Any, Literal
 
-from xdsl.dialects.builtin import DenseArrayBase, IntegerAttr, MemRefType, ModuleOp, NoneAttr, i8, i32, i64
+from xdsl.dialects.builtin import DenseArrayBase, IntegerAttr, MemRefType, ModuleOp, NoneAttr, StringAttr, i8, i32, i64
 from xdsl.ir import Block, Operation, Region, SSAValue
 
+from layoutalg.conversion.lowering.barriers import NAMED_BARRIER
 from layoutalg.conversion.lowering.writer import Value
 from layoutalg.core.errors import LayoutError
 from layoutalg.core.llvm_versions import DEFAULT_LLVM, rules
@@ -302,7 +303,9 @@ def _body(kernel: Kernel, function: FuncOp) -> Placed:
     kernel.writer.arguments = (*kernel.writer.arguments[:arguments], shared, *kernel.writer.arguments[arguments:])
     text = kernel.writer.text(_INDENT)
     free = max(0, target_info(kernel.target).slm_bytes - declared_bytes(function))
-    return placed(text, kernel.writer.names()[shared], free)
+    named = rules(kernel.llvm).barriers_of_spaces and kernel.chip != "generic"
+    barrier = {"barrier": NAMED_BARRIER} if named else {}
+    return placed(text, kernel.writer.names()[shared], free, subgroups=kernel.subgroups, **barrier)
 
 
 class _LoweredPrinter(ModulePrinter):
@@ -314,7 +317,8 @@ class _LoweredPrinter(ModulePrinter):
         super().__init__(stream, llvm)
         self.kernels = kernels
         self.bodies = bodies
-        self.declared: set[str] = set()
+        self.declared: set[tuple[Operation | None, str]] = set()
+        """Of each module around kernels, the functions that it has."""
 
     def print_op(self, op: Operation) -> None:
         """Write an operation, or a kernel's own text."""
@@ -323,10 +327,21 @@ class _LoweredPrinter(ModulePrinter):
             super().print_op(op)
             return
         body = self.bodies[op]
-        declared = [text for name, text in kernel.builtins.items() if name not in self.declared]
-        self.declared.update(kernel.builtins)
+        around = op.parent_op()
+        if around is not None:
+            self.declared.update((around, name) for name in _symbols(around))
+        declared = [text for name, text in kernel.builtins.items() if (around, name) not in self.declared]
+        self.declared.update((around, name) for name in kernel.builtins)
         lines = [*declared, *kernel.globals, f"{_header(op, kernel, body.bytes)}{{", body.body, "}"]
         self.print_string("\n".join(lines))
+
+
+def _symbols(module: Operation) -> Iterator[str]:
+    """The names of the functions of LLVM's dialect that a module has."""
+    for operation in module.walk():
+        name = operation.properties.get("sym_name") if operation.name == "llvm.func" else None
+        if isinstance(name, StringAttr):
+            yield name.data
 
 
 class _HeaderPrinter(ModulePrinter):

@@ -28,6 +28,7 @@ from layoutalg.core.errors import SizeError
 from layoutalg.ir import read_module
 from layoutalg.ir.dialects.gpu import FuncOp
 from layoutalg.ir.places import line_of
+from layoutalg.lowering.barrier_lines import BarrierLines
 from layoutalg.lowering.shared_memory import PLACEHOLDER, SharedMemory, buffer_bytes
 from layoutalg.lowering.together import together
 
@@ -37,6 +38,8 @@ _ACCESS = re.compile(r"(?:memref|vector)\.(load|store) (?:%[\w$.-]+, )?(%[\w$.-]
 _LOOK = re.compile(r"(%[\w$.-]+) = memref\.view (%[\w$.-]+)\[.*\]\[\] : (memref<[^>]*>) to (memref<[^>]*>)")
 """Another width of a buffer of bytes."""
 _BARRIER = "gpu.barrier"
+_MEETING = "gpu.barrier scope <subgroup>"
+"""In an outline: each subgroup waits for itself."""
 _LABEL = re.compile(r"\^bb[0-9]+(?:\(.*\))?:")
 _HEAD = [
     "gpu.module @outline {",
@@ -55,45 +58,47 @@ class Placed:
     barriers: int
 
 
-def placed(body: str, shared: str, limit: int) -> Placed:
+def placed(body: str, shared: str, limit: int, *, subgroups: int = 1, barrier: str = _BARRIER) -> Placed:
     """Give the buffers of a kernel's text their places in the argument named `shared`.
 
-    Conversions store together where that saves barriers (see `together`).
+    Conversions store together where that saves barriers (see `together`). A workgroup has so many `subgroups`: of one, who
+    waits for it waits for all. `barrier` is how one of the workgroup is written.
 
     Raises `SizeError` where they take more than `limit` bytes.
     """
     merged = together(body, limit)
     if merged == body:
-        return _placed(body, shared, limit)
+        return _placed(body, shared, limit, subgroups, barrier)
     try:
-        found = _placed(merged, shared, limit)
+        found = _placed(merged, shared, limit, subgroups, barrier)
     except SizeError:  # other buffers are in use at the same time
-        return _placed(body, shared, limit)
-    alone = _placed(body, shared, limit)
-    return found if found.body.count(_BARRIER) < alone.body.count(_BARRIER) else alone
+        return _placed(body, shared, limit, subgroups, barrier)
+    apart = _placed(body, shared, limit, subgroups, barrier)
+    fewer = BarrierLines(found.body.splitlines()).counts() < BarrierLines(apart.body.splitlines()).counts()
+    return found if fewer else apart
 
 
-def _placed(body: str, shared: str, limit: int) -> Placed:
+def _placed(body: str, shared: str, limit: int, subgroups: int, barrier: str) -> Placed:
     """The buffers in their places, with the operations in their order."""
     lines = body.splitlines()
-    outline, numbers = _outline(lines)
+    outline, numbers = _outline(lines, subgroups)
     if len(outline) == len(_HEAD):
         return Placed(body, 0, 0)
     module = read_module("\n".join([*outline, "}", "}"]))
     function = next(op for op in module.walk() if isinstance(op, FuncOp))
-    made = SharedMemory(function, limit).finish()
+    made = SharedMemory(function, limit, subgroups).finish()
     before = _inserted(function, outline, numbers)
     starts = iter(made.starts)
     written: list[str] = []
     for number, line in enumerate(lines):
         indent = line[: len(line) - len(line.lstrip())]
-        written += [f"{indent}gpu.barrier"] * before.count(number)
+        written += [f"{indent}{barrier}"] * before.count(number)
         found = PLACEHOLDER.fullmatch(line)
         written += [line] if found is None else _view(found, shared, next(starts), made.bytes)
     return Placed("\n".join(written), made.bytes, made.barriers)
 
 
-def _outline(lines: list[str]) -> tuple[list[str], list[int]]:
+def _outline(lines: list[str], subgroups: int) -> tuple[list[str], list[int]]:
     """What decides about shared memory, and which line of the text each of its lines is."""
     kinds = {found[2]: found[3] for line in lines if (found := PLACEHOLDER.fullmatch(line)) is not None}
     if kinds:
@@ -103,6 +108,7 @@ def _outline(lines: list[str]) -> tuple[list[str], list[int]]:
     if not kinds:
         return outline, numbers
     blocks = 0
+    barriers = BarrierLines(lines)
     for number, line in enumerate(lines):
         stripped = line.strip()
         if _LABEL.fullmatch(stripped):
@@ -111,7 +117,9 @@ def _outline(lines: list[str]) -> tuple[list[str], list[int]]:
             added.append("scf.if %t {")
             blocks += 1
         else:
-            text = _outlined(stripped, kinds, number)
+            scope = barriers.scope(line)
+            meeting = _MEETING if scope == "subgroup" and subgroups > 1 else _BARRIER
+            text = meeting if scope else _outlined(stripped, kinds, number)
             added = [text] if text and not (blocks and text == "gpu.return") else []
         outline += added
         numbers += [number] * len(added)
@@ -123,10 +131,7 @@ def _outline(lines: list[str]) -> tuple[list[str], list[int]]:
 
 def _outlined(line: str, kinds: dict[str, str], number: int) -> str:
     """A line of the outline, empty for one that does not matter."""
-    if (
-        line in ("gpu.barrier", "}", "} else {", "} do {", "gpu.return")
-        or " = builtin.unrealized_conversion_cast to memref" in line
-    ):
+    if line in ("}", "} else {", "} do {", "gpu.return") or " = builtin.unrealized_conversion_cast to memref" in line:
         return line
     if line.endswith("{"):
         kind = next((name for name in ("scf.for", "scf.if", "scf.while") if name in line), "scf.if")
@@ -156,7 +161,7 @@ def _inserted(function: FuncOp, outline: list[str], numbers: list[int]) -> list[
         if operation.name != "gpu.barrier":
             continue
         line = line_of(operation)
-        if not line or outline[line - 1] != "gpu.barrier":
+        if not line or not outline[line - 1].startswith(_BARRIER):
             found.append(numbers[line_of(following) - 1])
     return found
 

@@ -19,7 +19,11 @@ takes more bytes than there are, only the first kind of edge counts, and barrier
 >>> colours(3, must=[], better=[(0, 1), (1, 2)], sizes=[1024, 1024, 1024], limit=1024)
 [0, 0, 0]
 
-The law: between two accesses to one byte by different work-items, one of them a store, there is a barrier on every path.
+A conversion within one subgroup waits for the lanes of its subgroup alone, whose bytes only they use. So that nobody else meets
+them there, another buffer that shares the bytes is divided among the subgroups alike; any other is as after no barrier. That it
+gets bytes of its own is worth `SPARE` bytes for each subgroup at most: a barrier of the workgroup costs a few instructions.
+
+The law: between two accesses to one byte by different work-items, one of them a store, both wait at a barrier, on every path.
 """
 
 from __future__ import annotations
@@ -58,6 +62,8 @@ SHARED = 3
 ALIGNMENT = 64
 """Every buffer begins at a multiple of so many bytes."""
 _SPACE = IntegerAttr(SHARED, 64)
+SPARE = 2048
+"""The bytes that a core of Intel's chips has for each subgroup when it is full: 128 KB for 64 of 128 registers."""
 LOOKS = ("memref.view", "memref.subview", "memref.cast", "memref.reinterpret_cast", "xegpu.create_mem_desc")
 _LOADS = ("memref.load", "vector.load", "xegpu.load_matrix", "vector.transfer_read")
 _BRANCHES = ("scf.if", "scf.index_switch", "affine.if")
@@ -147,6 +153,12 @@ def is_barrier(operation: Operation) -> bool:
     return "workgroup" in str(operation.properties.get("scope", "workgroup")).lower()
 
 
+def _is_meeting(operation: Operation) -> bool:
+    """Whether the lanes of each subgroup wait for one another, and see each other's stores to shared memory."""
+    known = operation.properties
+    return operation.name == "gpu.barrier" and "address_spaces" not in known and "subgroup" in str(known.get("scope"))
+
+
 PLACEHOLDER = re.compile(
     r"( *)(%[\w$.-]+) = builtin\.unrealized_conversion_cast to (memref<(\d+)xi(\d+), [^>]*>) \{subgroups = (\d+) : i64\}"
 )
@@ -197,9 +209,10 @@ class SharedMemory:
     'memref<1024xi8, 3 : i64>'
     """
 
-    def __init__(self, function: FuncOp, limit: int) -> None:
+    def __init__(self, function: FuncOp, limit: int, subgroups: int = 1) -> None:
         self.function = function
         self.limit = limit
+        self.subgroups = subgroups
 
     def buffer(self, kind: str, subgroups: int = 1) -> SSAValue:
         """A memref of this type: one for all, or one for each of `subgroups`."""
@@ -225,9 +238,13 @@ class SharedMemory:
         lives = [_life(home, buffer, order) for home, buffer in zip(homes, buffers, strict=True)]
         sizes = [buffer.bytes for buffer in buffers]
         better: set[tuple[int, int]] = set()
+        spared: set[tuple[int, int]] = set()
+
+        apart = _Apart([(buffer.size, buffer.subgroups) for buffer in buffers])
 
         def follows(number: int, pending: frozenset[int]) -> bool:
-            better.update((other, number) for other in pending)
+            better.update((other, number) for other in pending if other >= 0)
+            spared.update((other, number) for other in apart.in_use(number, pending))
             return False
 
         accesses: dict[Operation, list[int]] = {}
@@ -237,13 +254,16 @@ class SharedMemory:
         flow = _Flow(entries, accesses)
         flow.run(self.function, follows)
         free = self.limit - declared_bytes(self.function)
-        places = colours(len(buffers), list(_overlaps(lives)), sorted(better), sizes, free)
+        must = list(_overlaps(lives))
+        places = colours(len(buffers), [*must, *sorted(spared)], (), sizes, free)
+        if sum(_widths(places, sizes)) > min(free, SPARE * self.subgroups):
+            places = colours(len(buffers), must, sorted(better), sizes, free)
         widths = _widths(places, sizes)
         if sum(widths) > free:
             raise SizeError(
                 f"{sum(widths)} bytes of shared memory are needed at a time; {free} are free beside what the kernel declares"
             )
-        missing = _barriers(flow, self.function, places)
+        missing = _barriers(flow, self.function, places, apart)
         for number in missing:
             home = homes[number]
             block = None if home is None else home[0].parent_block()
@@ -352,7 +372,25 @@ def _overlaps(lives: Sequence[tuple[int, int] | None]) -> Iterator[tuple[int, in
 
 
 _Enter = Callable[[int, frozenset[int]], bool]
-"""Told which buffer is about to be used, and which ones others may still be using; whether a barrier stands before it."""
+"""Told which buffer is about to be used, and which ones others may still be using; whether a barrier stands before it.
+
+Buffer n that other subgroups alone may be using is ~n.
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class _Apart:
+    """How buffers are divided among subgroups: the bytes of each part, and how many parts there are."""
+
+    parts: Sequence[tuple[int, int]]
+
+    def in_use(self, number: int, pending: frozenset[int]) -> Iterator[int]:
+        """The buffers of `pending` in whose bytes a buffer could meet others: not where each subgroup keeps to its own."""
+        for other in pending:
+            if other >= 0:
+                yield other
+            elif self.parts[number][1] == 1 or self.parts[~other] != self.parts[number]:
+                yield ~other
 
 
 class _Flow:
@@ -394,6 +432,8 @@ class _Flow:
                     pending = frozenset()
             if is_barrier(operation):
                 pending = frozenset()
+            elif _is_meeting(operation):
+                pending = frozenset([other if other < 0 else ~other for other in pending])
             pending |= frozenset(self.accesses.get(operation, ()))
             if operation.regions:
                 pending = self._regions(operation, pending, enter)
@@ -412,17 +452,17 @@ def _is_entered(loop: Operation) -> bool:
 def _mattering(function: Operation, accesses: dict[Operation, list[int]]) -> Iterator[Operation]:
     """Barriers and accesses, and what they stand in."""
     for operation in function.walk():
-        if operation in accesses or is_barrier(operation):
+        if operation in accesses or operation.name == "gpu.barrier":
             yield operation
             yield from _around(operation)
 
 
-def _barriers(flow: _Flow, function: Operation, places: Sequence[int]) -> list[int]:
+def _barriers(flow: _Flow, function: Operation, places: Sequence[int], apart: _Apart) -> list[int]:
     """The buffers before whose first use a barrier has to be put in."""
     needed: dict[int, None] = {}
 
     def collide(number: int, pending: frozenset[int]) -> bool:
-        return any(places[other] == places[number] for other in pending)
+        return any(places[other] == places[number] for other in apart.in_use(number, pending))
 
     def add(number: int, pending: frozenset[int]) -> bool:
         if collide(number, pending):

@@ -31,6 +31,9 @@ Only the barrier of a conversion goes: the one behind a store to its buffer, per
 shuffle there, while memory works). A barrier of the kernel's own stays, and nothing moves across it. What moves is free of
 effects, or a store to the conversion's own buffer, or a load from memory that nothing between may write.
 
+A conversion within one subgroup waits for its subgroup alone. Its barrier goes where one of the workgroup or of the subgroup
+stands, never one of the workgroup where one of the subgroup does.
+
 The law: each work-item executes the same operations but for the barriers, each with the same operands.
 """
 
@@ -40,6 +43,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
+from layoutalg.lowering.barrier_lines import BarrierLines
 from layoutalg.lowering.shared_memory import LOOKS, PLACEHOLDER, buffer_bytes
 
 __all__ = ["together"]
@@ -93,6 +97,8 @@ class _Line:
     makes: tuple[str, ...]
     takes: tuple[str, ...]
     buffer: str = ""
+    scope: str = ""
+    """Of a barrier: who waits, "workgroup" or "subgroup"."""
 
     @property
     def is_pure(self) -> bool:
@@ -131,11 +137,15 @@ def together(body: str, limit: int) -> str:
     Buffers are placeholders still (see `shared_memory`). The text stays as it is where nothing can move.
     """
     lines = body.splitlines()
-    if sum(line.strip() == _BARRIER for line in lines) < 2:
+    barriers = BarrierLines(lines)
+    if barriers.counts()[1] < 2:
         return body
     buffers, written = _Buffers(), list[str]()
     for straight in _straight(lines):
-        written += _merged([buffers.read(line) for line in straight], buffers, limit)
+        read = [buffers.read(line) for line in straight]
+        for line in read:
+            line.scope = barriers.scope(line.text)
+        written += _merged(read, buffers, limit)
     return "\n".join(written)
 
 
@@ -158,12 +168,14 @@ def _merged(lines: list[_Line], buffers: _Buffers, limit: int) -> list[str]:
     """Where the last barrier stands, if it is one of a conversion."""
     bytes_ = 0
     for line in lines:
-        if line.name != _BARRIER:
+        if line.name != _BARRIER and not line.scope:
             written.append(line)
             continue
-        own = _stored_last(written)
+        own = _stored_last(written) if line.scope else ""
         moved = None
-        if own and gate is not None and bytes_ + buffers.sizes[own] <= limit:
+        # A barrier of the workgroup is one of each subgroup too, not the other way round.
+        waits = gate is not None and written[gate].scope in ("workgroup", line.scope)
+        if own and gate is not None and waits and bytes_ + buffers.sizes[own] <= limit:
             moved = _moving(written[gate + 1 :], own)
         if moved is not None and gate is not None:
             after = written[gate + 1 :]

@@ -242,7 +242,17 @@ def _across() -> list[ConversionModule]:
     made.append(there_and_back("across_in_turn", "f32", (32, 64), square, turned, 4))
     both = of_subgroups([1, 2], [16, 16], [16, 16], lane_layout=[16, 1])
     made.append(there_and_back("across_and_inside", "f32", (16, 32), of_subgroups([2, 1], [8, 32]), [both], 2))
-    return made
+    return [*made, *_inside()]
+
+
+def _inside() -> list[ConversionModule]:
+    """Each of several subgroups for itself: turned through memory, in parts of one size and of several."""
+    here = of_subgroups([4, 1], [16, 16], [16, 16])
+    turned, dealt = (of_subgroups([4, 1], [16, 16], [16, 16], lane_layout=one) for one in ([16, 1], [4, 4]))
+    return [
+        there_and_back("inside_turned", "f32", (64, 16), here, [turned], 4),
+        there_and_back("inside_in_turn", "f32", (64, 16), here, [turned, dealt, turned], 4),
+    ]
 
 
 def _loops() -> list[ConversionModule]:

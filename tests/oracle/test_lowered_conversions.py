@@ -8,6 +8,7 @@ OpenCL runtime for CPUs.
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
 
@@ -37,12 +38,12 @@ def names_for(version: int) -> list[str]:
 
 @cache
 def lowered(name: str, version: int) -> str:
-    """A kernel at lane level."""
+    """A module with a kernel at lane level."""
     made = la.lower(la.read(MODULES[name].module), llvm=version)
     assert made.module is not None, made.findings
     text = made.module.source
     assert "convert_layout" not in text
-    return kernel_text(text)
+    return text
 
 
 def kernel_text(module: str) -> str:
@@ -50,10 +51,16 @@ def kernel_text(module: str) -> str:
     return module[module.index("gpu.func") : module.rstrip().rindex("}", 0, -1)]
 
 
+def batch(modules: Sequence[str]) -> str:
+    """The kernels of several modules in one, which declares what they declare."""
+    declared = [line for module in modules for line in module.splitlines() if line.strip().startswith("llvm.func ")]
+    return module_of([*dict.fromkeys(declared), *map(kernel_text, modules)])
+
+
 @cache
 def binary(version: int, directory: Path) -> Path:
     """The SPIR-V of all kernels that a version can compile."""
-    module = module_of([lowered(name, version) for name in names_for(version)])
+    module = batch([lowered(name, version) for name in names_for(version)])
     return _spirv(module, version, directory / f"lowered_{version}.spv")
 
 
@@ -110,10 +117,10 @@ def test_the_lowered_kernels_become_machine_code_in_debian(directory: Path) -> N
 def test_the_lowered_kernels_compute_what_the_tensors_mean_on_the_cpu(directory: Path) -> None:
     """Work-items of Intel's CPU runtime; shared memory is an argument, after the others."""
     texts = {name: lowered(name, 22) for name in names_for(22)}
-    texts = {name: text for name, text in texts.items() if len(text) <= LONG}
+    texts = {name: text for name, text in texts.items() if len(kernel_text(text)) <= LONG}
     assert len(texts) >= 30
-    path = _spirv(module_of(list(texts.values())), 22, directory / "run.spv")
-    launches = [launch_of(MODULES[name], text) for name, text in texts.items()]
+    path = _spirv(batch(list(texts.values())), 22, directory / "run.spv")
+    launches = [launch_of(MODULES[name], kernel_text(text)) for name, text in texts.items()]
     after = launch_binaries(dict.fromkeys(texts, path), launches, directory)
     wrong = [name for name, arrays in after.items() if not np.array_equal(arrays[-1], MODULES[name].expected())]
     assert not wrong
@@ -133,8 +140,6 @@ def test_fragments_converted_in_place_are_lowered(version: int, directory: Path)
     assert refused.returncode != 0
     assert "xegpu.convert_layout" in refused.stderr
     made = [la.lower(la.read(text), llvm=version).module for text in texts]
-    functions = [
-        kernel_text(one.source).replace("@k(", f"@k{number}(") for number, one in enumerate(made) if one is not None
-    ]
+    functions = [one.source.replace("@k(", f"@k{number}(") for number, one in enumerate(made) if one is not None]
     assert len(functions) == len(texts)
-    assert _spirv(module_of(functions), version, directory / f"fragments_{version}.spv").stat().st_size
+    assert _spirv(batch(functions), version, directory / f"fragments_{version}.spv").stat().st_size

@@ -83,7 +83,7 @@ def in_one_go(chip: str) -> SeveralConversions:
 @pytest.mark.parametrize("chip", ["sm_80", "gfx942"])
 def test_two_conversions_in_one_go_do_in_software_what_their_program_says(chip: str, version: int) -> None:
     (require if version == 22 else require_new)(f"mlir-opt-{version}")
-    agree(chip, [(in_one_go(chip).program,)], version, simulated=int(version == 22))
+    agree(chip, [in_one_go(chip).programs], version, simulated=int(version == 22))
 
 
 @pytest.mark.parametrize("version", [22, 23, 24])
@@ -96,7 +96,7 @@ def test_two_conversions_in_one_go_lower_for_intels_chips(version: int) -> None:
 
 def test_real_work_items_do_two_conversions_in_one_go(tmp_path: Path) -> None:
     both = in_one_go("bmg")
-    program = both.program
+    [program] = both.programs
     shape = 1, program.subgroups, program.lanes, program.source_registers
     given = np.random.default_rng(1).integers(0, 2**32, shape, np.uint32)
     found = run_on_cpu((program,), given, "i32", tmp_path)

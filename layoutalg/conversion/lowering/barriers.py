@@ -15,18 +15,23 @@ from __future__ import annotations
 
 from layoutalg.conversion.lowering.indices import Indices
 
-__all__ = ["CONTROL_BARRIER", "write_barrier"]
+__all__ = ["CONTROL_BARRIER", "NAMED_BARRIER", "SCOPES", "write_barrier"]
 
 CONTROL_BARRIER = "_Z22__spirv_ControlBarrieriii"
 """OpControlBarrier by its name in SPIR-V's friendly LLVM IR: `gpu.barrier` is one of the workgroup, whatever its scope says."""
-_WORKGROUP, _SUBGROUP = 2, 3
+NAMED_BARRIER = "gpu.barrier memfence [#gpu.address_space<workgroup>]"
+"""A barrier of the workgroup that orders shared memory alone, where LLVM can say so."""
+SCOPES = {2: "workgroup", 3: "subgroup"}
 """SPIR-V's scopes."""
 _SHARED_IN_ORDER = 0x108
 """SPIR-V's semantics AcquireRelease | WorkgroupMemory: whoever waits sees what the others stored to shared memory."""
 
 
 def write_barrier(indices: Indices, scope: str, *, calls: bool) -> None:
-    """Write the barrier of a "subgroup", "workgroup" or "cluster"; `calls`: a function may be called, and is declared."""
+    """Write the barrier of a "subgroup", "workgroup" or "cluster"; `calls`: a function may be called.
+
+    What the module then has to declare is put down in `indices.functions`.
+    """
     writer = indices.writer
     match (scope, indices.vendor):
         case ("cluster", "nvidia"):
@@ -38,13 +43,14 @@ def write_barrier(indices: Indices, scope: str, *, calls: bool) -> None:
         case ("subgroup", "amd"):
             writer.do('llvm.fence syncscope("wavefront") acq_rel')
         case (_, "intel") if calls and (scope == "subgroup" or not indices.barriers_of_spaces):
-            number, order = (
-                indices.constant(_SUBGROUP if scope == "subgroup" else _WORKGROUP),
-                indices.constant(_SHARED_IN_ORDER),
+            [number] = [indices.constant(number) for number, name in SCOPES.items() if name == scope]
+            order = indices.constant(_SHARED_IN_ORDER)
+            indices.functions[CONTROL_BARRIER] = (
+                f"llvm.func spir_funccc @{CONTROL_BARRIER}(i32, i32, i32) attributes {{convergent}}"
             )
             form = f"llvm.call spir_funccc @{CONTROL_BARRIER}(%s, %s, %s) {{convergent}} : (i32, i32, i32) -> ()"
             writer.do(form, (number, number, order))
         case (_, "intel") if indices.barriers_of_spaces:
-            writer.do("gpu.barrier memfence [#gpu.address_space<workgroup>]")
+            writer.do(NAMED_BARRIER)
         case _:
             writer.do("gpu.barrier")

@@ -59,7 +59,6 @@ from itertools import pairwise
 from math import gcd
 
 from layoutalg.conversion.levels import check_level
-from layoutalg.conversion.lowering.barriers import CONTROL_BARRIER
 from layoutalg.conversion.lowering.fragment_vectors import cast, vector_sizes
 from layoutalg.conversion.lowering.indices import FIXED_WIDTH, Indices, named
 from layoutalg.conversion.lowering.operations import write_chain
@@ -331,9 +330,7 @@ def _written(chain: Sequence[Program], name: str, indices: Indices, rest: str) -
     takes = ", ".join(f"{names[argument]}: {argument.kind}" for argument in writer.arguments)
     shared = _declared(chain, indices, name)
     body = writer.text(_INDENT)
-    barrier = f"    llvm.func spir_funccc @{CONTROL_BARRIER}(i32, i32, i32) attributes {{convergent}}"
-    if f"@{CONTROL_BARRIER}(" in body:
-        shared.append(barrier)
+    shared += [f"    {declaration}" for declaration in indices.functions.values()]
     shared += [f"    {line}" for line in declared_blocks(chain)]
     lines = (
         "builtin.module attributes {gpu.container_module} {",

@@ -74,6 +74,8 @@ class Indices:
         """Whether the reader wants alignments without braces."""
         self.barriers_of_spaces = rules(llvm).barriers_of_spaces
         """Whether a barrier can say that it orders shared memory alone."""
+        self.functions: dict[str, str] = {}
+        """Functions that are called, by name: the module has to declare each."""
         self._made: dict[object, Value] = {}
 
     def once(self, key: object, make: Callable[[], Value]) -> Value:

@@ -1,0 +1,130 @@
+"""Kernels in which some conversions wait for their subgroup alone: no race, whatever bytes they share, and no more of them."""
+
+from __future__ import annotations
+
+from itertools import product
+from random import Random
+from typing import Any
+
+import numpy as np
+import pytest
+
+import layoutalg as la
+from layoutalg.lowering.placed_text import Placed, placed
+from layoutalg.lowering.together import together
+
+LANES, SUBGROUPS = 16, 4
+ITEMS = LANES * SUBGROUPS
+BARRIERS = {
+    "workgroup": "gpu.barrier",
+    "subgroup": "llvm.call spir_funccc @_Z22__spirv_ControlBarrieriii(%c3, %c3, %c264) {convergent} : (i32, i32, i32) -> ()",
+}
+
+
+def use(number: int, taken: str, places: int, parts: int, scope: str, other: str) -> list[str]:
+    """Store a word, wait, and load that of the work-item `other` says, from a buffer of so many parts."""
+    at, kind = ("%lane" if parts > 1 else "%item"), f"memref<{places}xi32, 3 : i64>"
+    return [
+        f"%x{number} = builtin.unrealized_conversion_cast to {kind} {{subgroups = {parts} : i64}}",
+        f"memref.store {taken}, %x{number}[{at}] : {kind}",
+        BARRIERS[scope],
+        f"%v{number} = memref.load %x{number}[{other}] : {kind}",
+    ]
+
+
+def random_body(seed: int) -> tuple[list[str], Any, int]:
+    """Conversions one after another, inside subgroups or between them; what is stored at the end; how many of the first."""
+    rng, lines, held, inside = Random(f"barriers {seed}"), list[str](), np.arange(100, 100 + ITEMS), 0
+    taken = "%a"
+    for number in range(rng.randint(2, 6)):
+        turned = held.reshape(SUBGROUPS, LANES)[:, ::-1].reshape(-1)
+        match rng.choice(["own", "own", "shared", "all"]):
+            case "own":  # bytes of its own for each subgroup
+                lines += use(number, taken, rng.choice([16, 16, 48]), SUBGROUPS, "subgroup", "%lane_back")
+                held, inside = turned, inside + 1
+            case "shared":  # each subgroup keeps to its part of one buffer
+                lines += use(number, taken, ITEMS, 1, "subgroup", "%own_back")
+                held, inside = turned, inside + 1
+            case _:
+                lines += use(number, taken, ITEMS, 1, "workgroup", "%item_back")
+                held = held[::-1]
+        taken = f"%v{number}"
+    return [*lines, f"memref.store {taken}, %out[%item] : memref<{ITEMS}xi32>", "gpu.return"], held, inside
+
+
+HEAD = (
+    "%c0 = arith.constant 0 : index",
+    "%item = gpu.thread_id x",
+    f"%lanes = arith.constant {LANES} : index",
+    "%lane = arith.remui %item, %lanes : index",
+    f"%last_lane = arith.constant {LANES - 1} : index",
+    f"%last = arith.constant {ITEMS - 1} : index",
+    "%lane_back = arith.subi %last_lane, %lane : index",
+    "%item_back = arith.subi %last, %item : index",
+    "%first = arith.subi %item, %lane : index",
+    "%own_back = arith.addi %first, %lane_back : index",
+    "%c3 = arith.constant 3 : i32",
+    "%c264 = arith.constant 264 : i32",
+    f"%a = memref.load %in[%item] : memref<{ITEMS}xi32>",
+)
+
+
+def run(found: Placed) -> tuple[Any, set[str]]:
+    text = f"""gpu.module @m {{
+llvm.func spir_funccc @_Z22__spirv_ControlBarrieriii(i32, i32, i32) attributes {{convergent}}
+gpu.func @k(%in: memref<{ITEMS}xi32>, %out: memref<{ITEMS}xi32>) workgroup(%slm : memref<{found.bytes}xi8, 3 : i64>) kernel
+  attributes {{intel_reqd_sub_group_size = {LANES} : i32, known_block_size = array<i32: {ITEMS}, 1, 1>}} {{
+{found.body}
+}} }}"""
+    given, out = np.arange(100, 100 + ITEMS, dtype=np.int32), np.zeros(ITEMS, np.int32)
+    done = la.read(text).run([given, out], (1, 1, 1))
+    return out, {finding.rule for finding in done.findings}
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_conversions_inside_subgroups_and_between_them_do_not_meet(seed: int) -> None:
+    lines, wanted, inside = random_body(seed)
+    for limit in (1024, 1 << 16):
+        found = placed("\n".join([*HEAD, *lines]), "%slm", limit, subgroups=SUBGROUPS)
+        assert found.bytes <= limit
+        assert found.body.count("ControlBarrier") == inside
+        out, rules = run(found)
+        assert not rules, found.body
+        assert (out == wanted).all()
+
+
+@pytest.mark.parametrize(
+    ("sizes", "bytes_", "added"),
+    [
+        ([(64, 4)] * 4, 2048, 0),  # divided alike: a subgroup meets nobody in its part, two places are enough
+        ([(64, 4), (32, 4)] * 2, 1536, 0),
+        ([(64, 4), (64, 1)] * 2, 1536, 0),
+        ([(2048, 1)] * 4, 16384, 1),  # more bytes than a subgroup's share: then all wait once more
+    ],
+)
+def test_bytes_are_shared_with_those_that_are_divided_alike(
+    sizes: list[tuple[int, int]], bytes_: int, added: int
+) -> None:
+    lines, taken = list(HEAD), "%a"
+    for number, (places, parts) in enumerate(sizes):
+        lines += use(number, taken, places, parts, "subgroup", "%lane_back" if parts > 1 else "%own_back")
+        taken = f"%v{number}"
+    lines += [f"memref.store {taken}, %out[%item] : memref<{ITEMS}xi32>", "gpu.return"]
+    found = placed("\n".join(lines), "%slm", 65536, subgroups=SUBGROUPS)
+    assert (found.bytes, found.barriers) == (bytes_, added)
+    assert not run(found)[1]
+
+
+@pytest.mark.parametrize(("first", "second"), list(product(BARRIERS, repeat=2)))
+def test_whom_a_barrier_waits_for_is_enough_for_what_stores_before_it(first: str, second: str) -> None:
+    """Two conversions of one value store together, but not one of the workgroup before a barrier of a subgroup."""
+    back = {"subgroup": "%own_back", "workgroup": "%item_back"}
+    lines = [*use(0, "%a", ITEMS, 1, first, back[first]), *use(1, "%a", ITEMS, 1, second, back[second])]
+    lines += ["%sum = arith.addi %v0, %v1 : i32", f"memref.store %sum, %out[%item] : memref<{ITEMS}xi32>", "gpu.return"]
+    body = "\n".join([*HEAD, *lines])
+    merged = together(body, 1 << 16)
+    waits = [line for line in merged.splitlines() if line in BARRIERS.values()]
+    assert len(waits) == (2 if (first, second) == ("subgroup", "workgroup") else 1)
+    assert waits[0] == BARRIERS[first]
+    found = placed(body, "%slm", 1 << 16, subgroups=SUBGROUPS)
+    assert not run(found)[1]
