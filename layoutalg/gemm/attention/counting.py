@@ -39,8 +39,6 @@ def loop_instructions(plan: Attention) -> dict[str, int]:
             round(2.3 * plan.step.messages + 10.5 * blocks - 31) + 10 * rounds,
             round(2.85 * apart - 12.3),
         )
-    if not plan.problem.without_gaps:  # the pitch of K is an argument, and goes into each message
-        addresses += plan.step.loads["K"]
     return {
         "dpas": plan.step.dpas,
         "loads": plan.step.messages,
