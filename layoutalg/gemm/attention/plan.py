@@ -55,6 +55,7 @@ LEVELS = ("lane",)
 _REGISTERS = 256
 _LARGEST_SCALED = 2**12
 PREFETCHES = ("none", "shared")
+MAXIMA = ("online", "first")
 
 
 @dataclass(frozen=True)
@@ -71,6 +72,8 @@ class Attention(Distributed, Launched):
     llvm: int = DEFAULT_LLVM
     prefetch: str = "none"
     registers: int = _REGISTERS
+    maximum: str = "online"
+    """Whether the m of a row follows its scores ("online"), or is that of its first keys ("first")."""
 
     @property
     def keys_per_step(self) -> int:
