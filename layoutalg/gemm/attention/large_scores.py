@@ -9,7 +9,9 @@ So every row is looked at once, at the end. It is sure if
     |c * m| < 2^12      (c is scale * log2(e)): rounding m changes weights by less than rounding them to f16
     1/4 <= l < inf      m was near the largest score: that key alone has a weight of about 1
 
-In the form with one maximum O has to be finite too (see `one_maximum`). If one row of a subgroup isn't sure, the subgroup takes its keys once more. Each step computes scores from 0 on, takes the exact
+In the form with one maximum O has to be finite too (see `one_maximum`).
+
+If one row of a subgroup isn't sure, the subgroup takes its keys once more. Each step computes scores from 0 on, takes the exact
 maximum of each row, and subtracts it from the rounded score. That difference is exact where it matters (numbers within a factor
 of 2), the largest weight is exactly 1, and l is 1 at least: neither overflows at any size of scores that f32 holds.
 

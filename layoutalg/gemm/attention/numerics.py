@@ -18,8 +18,8 @@ With `maximum="first"` 2 is left out: all steps have the m that rows begin with.
 
 l begins at 0, at 1 in a row that sees no key (with a window also in rows behind the last query), and is infinite from where
 |m| is 2^12 / c (rounded to f32) or more. Where a row of the subgroup has an l below 1/4, infinite or NaN at the end (with
-`maximum="first"` also where its O has a number that isn't finite), all rows of the subgroup are computed once more, 32 keys at a time from key 0 on (see `large_scores`): S is summed from 0 on, m is the
-exact maximum, and Z = S - m is one more rounding.
+`maximum="first"` also where its O has a number that isn't finite), all rows of the subgroup are computed once more, 32 keys at
+a time from key 0 on (see `large_scores`): S is summed from 0 on, m is the exact maximum, and Z = S - m is one more rounding.
 
 At the end the result is O * (1 / l), or 0 where l is 0, rounded to the type of O. A NaN among the numbers that a row takes
 makes it NaN, and so does a score of infinity. What a row gives depends on other rows in two ways only: where the first 16 keys
