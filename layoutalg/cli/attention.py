@@ -24,6 +24,7 @@ _OUTPUTS = OneOf.at("layoutalg.gemm.attention.problem:OUTPUTS")
 _ORDERS = OneOf.at("layoutalg.gemm.attention.problem:ORDERS")
 _LEVELS = OneOf.at("layoutalg.gemm.attention.plan:LEVELS")
 _PREFETCHES = OneOf.at("layoutalg.gemm.attention.plan:PREFETCHES")
+_MAXIMA = OneOf.at("layoutalg.gemm.attention.plan:MAXIMA")
 
 
 @click.command(short_help="Plan flash attention; write, run and compile its kernel.")
@@ -52,6 +53,13 @@ _PREFETCHES = OneOf.at("layoutalg.gemm.attention.plan:PREFETCHES")
 @click.option("--target", type=PLANNER_CHIP, default="bmg", show_default=True, help="The chip.")
 @click.option("--subgroups", type=int, help="Subgroups of a workgroup (chosen unless given).")
 @click.option("--prefetch", type=_PREFETCHES, help="Whether subgroups prefetch for one another (chosen unless given).")
+@click.option(
+    "--maximum",
+    type=_MAXIMA,
+    default="online",
+    show_default=True,
+    help="The maximum of a row: follows the scores, or stays that of the first keys (a shorter loop, or a rerun).",
+)
 @llvm_option("The version of LLVM that the kernel is for.")
 @click.option("--emit", "level", type=_LEVELS, help="Print the kernel (with -o: write it).")
 @output_option("Write the kernel to a file.")

@@ -27,10 +27,16 @@ if TYPE_CHECKING:
 
 __all__ = ["attention_report", "layout_rows", "registers_row", "step_row"]
 
+_MAXIMA = {
+    "online": "{maximum}: follows the scores of a row",
+    "first": "{maximum}: that of a row's first keys; where a weight overflows, a subgroup takes its keys once more",
+}
+_RERUNS = "; {_more:seconds} if all subgroups take their keys once more, slower than online if {break_even:percent} of them do"
+
 
 def attention_report(plan: Attention, results: Sequence[PlanRow] = ()) -> PlanReport:
     """The plan, and below it what was done with it, in one table."""
-    problem, steps = plan.problem, plan.steps_total
+    problem, steps, times = plan.problem, plan.steps_total, plan.times
     rounds = 0 if plan.share is None else plan.share.rounds
     ahead = "{prefetch[in_step]} of 32 keys by 32 columns in a step, shared by the subgroups" if rounds else "none"
     kind = plan.exchange.kind
@@ -52,6 +58,7 @@ def attention_report(plan: Attention, results: Sequence[PlanRow] = ()) -> PlanRe
             dpas_total=plan.dpas_total,
             bytes_total=plan.bytes_total,
         ),
+        row("maximum", _MAXIMA[plan.maximum], maximum=plan.maximum),
         row("prefetch", ahead, prefetch={"form": plan.prefetch, "in_step": rounds}),
         registers_row(plan),
         row(
@@ -60,6 +67,18 @@ def attention_report(plan: Attention, results: Sequence[PlanRow] = ()) -> PlanRe
             instructions=plan.instructions,
             instructions_per_dpas=round(plan.instructions_per_dpas, 3),
         ),
+        row(
+            "time",
+            "{seconds:seconds}, limited by {limit}" + (_RERUNS if plan.maximum == "first" else ""),
+            at="time",
+            seconds=times.seconds,
+            limit=times.limit,
+            limits=dict(times.limits),
+            rerun=times.rerun,
+            break_even=times.break_even,
+            _more=times.seconds + times.rerun,
+        ),
+        row(caveat="computed from published and assumed numbers; nothing ran on the chip"),
         row(
             "S to P",
             "nothing moves: both have one layout" if kind == "identity" else "{movement_of_p}",

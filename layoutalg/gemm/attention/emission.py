@@ -39,6 +39,7 @@ from layoutalg.conversion.lowering.region_writer import RegionWriter
 from layoutalg.conversion.lowering.writer import Value
 from layoutalg.gemm.attention.arguments import pointers_of
 from layoutalg.gemm.attention.large_scores import marked, write_large
+from layoutalg.gemm.attention.one_maximum import write_added, write_steps
 from layoutalg.gemm.attention.products import LARGEST, MINUS_INFINITY, ProductWriter, State
 from layoutalg.gemm.attention.sequences import write_sequence
 from layoutalg.gemm.attention.writing import CACHED, LANES, ROWS, TWO
@@ -95,8 +96,9 @@ class _Kernel(ProductWriter):
         self.uneven()
         zeros = self.floats("0.0", "zeros")
         start = State(((zeros,) * self.depths,) * self.row_blocks, *self._first_maxima())
-        begun = self._loop("masked", self.masked_from, self.end, self.plan.keys_per_masked_step, start, masked=True)
-        ended = self._loop("seen", self.inner, self.full, self.plan.keys_per_step, begun, masked=False)
+        loop = self._loop if self.plan.maximum == "online" else self._loop_of_one_maximum
+        begun = loop("masked", self.masked_from, self.end, self.plan.keys_per_masked_step, start, masked=True)
+        ended = loop("seen", self.inner, self.full, self.plan.keys_per_step, begun, masked=False)
         self._store(write_large(self, ended, self.begin, self.end))
 
     # Where this subgroup's rows are, and which keys they see
@@ -218,13 +220,31 @@ class _Kernel(ProductWriter):
                 )
                 self.writer.between("} else {")
                 done = self.added(weights, states[1], places)
-                behind = self.binary("addi", key, self.number(keys))
-                if masked and self.problem.window is not None:  # from the window's beginning to the diagonal
-                    ended = self.let("arith.cmpi eq, %s, %s : i32", (behind, self.inner), "i1")
-                    behind = self.select(ended, self.full, behind, "behind")
-                self.writer.do(f"scf.yield {marks} : {kinds}", (behind, no, *done.values))
+                self.writer.do(
+                    f"scf.yield {marks} : {kinds}", (self._behind(key, keys, masked=masked), no, *done.values)
+                )
             self.writer.do(f"scf.yield {marks} : {kinds}", after)
         return states[2]
+
+    def _loop_of_one_maximum(
+        self, name: str, low: Value, high: Value, keys: int, state: State, *, masked: bool
+    ) -> State:
+        """The same with the m that rows began with: nothing is asked in a step, and none is done again."""
+
+        def step(key: Value, before: State) -> tuple[Value, State]:
+            scores, places = self._scores_of_step(key, before, keys, masked=masked)
+            done = write_added(self, self._weights(scores), before, places)
+            return self._behind(key, keys, masked=masked), done
+
+        return write_steps(self, name, low, high, state, step)
+
+    def _behind(self, key: Value, keys: int, *, masked: bool) -> Value:
+        """Where the next step begins."""
+        behind = self.binary("addi", key, self.number(keys))
+        if masked and self.problem.window is not None:  # from the window's beginning to the diagonal
+            ended = self.let("arith.cmpi eq, %s, %s : i32", (behind, self.inner), "i1")
+            behind = self.select(ended, self.full, behind, "behind")
+        return behind
 
     def _weighed(
         self, key: Value, state: State, keys: int, *, masked: bool
@@ -233,18 +253,26 @@ class _Kernel(ProductWriter):
 
         P is made before the step knows: from behind a jump the graphics compiler reads copies of the scores.
         """
+        scores, places = self._scores_of_step(key, state, keys, masked=masked)
+        most = [self.largest_in_lanes(of_rows) for of_rows in scores]
+        limit = self.constant(f"{self.plan.limit:.9e}", "f32", name="limit")
+        largest = self.of_all(most, smallest=False)
+        above = self.let("arith.cmpf ugt, %s, %s : f32", (largest, limit), "i1", name="above")
+        return above, self._weights(scores), places
+
+    def _scores_of_step(
+        self, key: Value, state: State, keys: int, *, masked: bool
+    ) -> tuple[list[list[Value]], list[Value]]:
+        """Q K^T - m of a step, whose first part is what it prefetches, and the places of its keys."""
         row = self.cast(key, "index")
         places = [self.at(row, start) for start in range(0, keys, LANES)]
         if not masked:
             for matrix, start, column in self.ahead:
                 self._prefetch(matrix, self.binary("addi", row, start), column)
-        scores = self.scores(self.row_index, places, state.less, key if masked else None)
-        most = [self.largest_in_lanes(of_rows) for of_rows in scores]
-        limit = self.constant(f"{self.plan.limit:.9e}", "f32", name="limit")
-        largest = self.of_all(most, smallest=False)
-        above = self.let("arith.cmpf ugt, %s, %s : f32", (largest, limit), "i1", name="above")
-        weights = [[self.weight(score, f"p{i}x{j}") for j, score in enumerate(of)] for i, of in enumerate(scores)]
-        return above, weights, places
+        return self.scores(self.row_index, places, state.less, key if masked else None), places
+
+    def _weights(self, scores: list[list[Value]]) -> list[list[Value]]:
+        return [[self.weight(score, f"p{i}x{j}") for j, score in enumerate(of)] for i, of in enumerate(scores)]
 
     def _most_anew(self, key: Value, state: State, keys: int, *, masked: bool) -> list[Value]:
         """Each lane's largest scores less m, computed a second time.

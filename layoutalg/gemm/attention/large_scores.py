@@ -9,7 +9,9 @@ So every row is looked at once, at the end. It is sure if
     |c * m| < 2^12      (c is scale * log2(e)): rounding m changes weights by less than rounding them to f16
     1/4 <= l < inf      m was near the largest score: that key alone has a weight of about 1
 
-If one row of a subgroup isn't, the subgroup takes its keys once more. Each step computes scores from 0 on, takes the exact
+In the form with one maximum O has to be finite too (see `one_maximum`).
+
+If one row of a subgroup isn't sure, the subgroup takes its keys once more. Each step computes scores from 0 on, takes the exact
 maximum of each row, and subtracts it from the rounded score. That difference is exact where it matters (numbers within a factor
 of 2), the largest weight is exactly 1, and l is 1 at least: neither overflows at any size of scores that f32 holds.
 
@@ -27,6 +29,7 @@ m begins at the least finite number, so a row of -inf alone has weights of 0.
 from __future__ import annotations
 
 from layoutalg.conversion.lowering.writer import Value
+from layoutalg.gemm.attention.one_maximum import finite
 from layoutalg.gemm.attention.products import LANES, ProductWriter, State
 
 __all__ = ["LEAST", "LEAST_SUM", "marked", "write_large"]
@@ -65,8 +68,10 @@ def _unsure(kernel: ProductWriter, state: State) -> Value:
     least, infinite = kernel.floats(str(LEAST_SUM), "least_sum"), kernel.floats(INFINITY, "infinite")
     zeros, ones = kernel.floats("0.0", "zeros"), kernel.floats("1.0", "ones")
     marks: list[Value] = []
-    for total in state.sums:
+    for total, of_rows in zip(state.sums, state.o, strict=True):
         sure = kernel.binary("andi", kernel.compared("oge", total, least), kernel.compared("olt", total, infinite))
+        if kernel.plan.maximum == "first":
+            sure = kernel.binary("andi", sure, finite(kernel, of_rows))
         marks.append(kernel.select(sure, zeros, ones))
     largest = kernel.of_all(marks, smallest=False)
     return kernel.compared("ogt", largest, kernel.constant("0.0", "f32"), "unsure")

@@ -14,10 +14,12 @@ looked at too. A row that has no other score has m = 0. In a step:
 3. P = exp2(c * Z), rounded to the type of Q.
 4. l = l + P 1 and O = O + P V by DPAS, 16 keys after the other; 1 is a matrix of ones.
 
+With `maximum="first"` 2 is left out: all steps have the m that rows begin with.
+
 l begins at 0, at 1 in a row that sees no key (with a window also in rows behind the last query), and is infinite from where
-|m| is 2^12 / c (rounded to f32) or more. Where a row of the subgroup has an l below 1/4, infinite or NaN at the end, all rows
-of the subgroup are computed once more, 32 keys at a time from key 0 on (see `large_scores`): S is summed from 0 on, m is the
-exact maximum, and Z = S - m is one more rounding.
+|m| is 2^12 / c (rounded to f32) or more. Where a row of the subgroup has an l below 1/4, infinite or NaN at the end (with
+`maximum="first"` also where its O has a number that isn't finite), all rows of the subgroup are computed once more, 32 keys at
+a time from key 0 on (see `large_scores`): S is summed from 0 on, m is the exact maximum, and Z = S - m is one more rounding.
 
 At the end the result is O * (1 / l), or 0 where l is 0, rounded to the type of O. A NaN among the numbers that a row takes
 makes it NaN, and so does a score of infinity. What a row gives depends on other rows in two ways only: where the first 16 keys
@@ -184,7 +186,7 @@ def _rows(
     o, sums = np.zeros((*shape, plan.problem.d), np.float32), np.where(sees, marked(less, zeros), np.float32(1))
     for key, count in steps:
         scores = scores_of(key, count, less)
-        for number in range(TRIES):
+        for number in range(TRIES if plan.maximum == "online" else 0):
             most: Array = scores.max(-1, keepdims=True)
             above = most > limit
             if not above.any():
@@ -198,6 +200,8 @@ def _rows(
         sums = dpas_chain(weights, np.ones((len(q), count, 1), q.dtype), sums)
         o = dpas_chain(weights, _keys(v, key, count), o)
     sure: Array = (sums >= LEAST_SUM) & (sums < np.inf)
+    if plan.maximum == "first":
+        sure &= np.isfinite(o).all(-1, keepdims=True)
     starts = np.arange(0, shape[1], plan.rows, dtype=np.intp)
     unsure: Array = ~np.logical_and.reduceat(sure[..., 0], starts, axis=1).repeat(plan.rows, axis=1)
     return _divided(o, sums), unsure

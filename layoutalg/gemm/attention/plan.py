@@ -46,6 +46,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
     from layoutalg.conversion import ConversionPlan
+    from layoutalg.gemm.attention.timing import AttentionTimes
     from layoutalg.gemm.launch import Launch
 
 __all__ = ["Attention"]
@@ -55,6 +56,7 @@ LEVELS = ("lane",)
 _REGISTERS = 256
 _LARGEST_SCALED = 2**12
 PREFETCHES = ("none", "shared")
+MAXIMA = ("online", "first")
 
 
 @dataclass(frozen=True)
@@ -71,6 +73,8 @@ class Attention(Distributed, Launched):
     llvm: int = DEFAULT_LLVM
     prefetch: str = "none"
     registers: int = _REGISTERS
+    maximum: str = "online"
+    """Whether the m of a row follows its scores ("online"), or is that of its first keys ("first")."""
 
     @property
     def keys_per_step(self) -> int:
@@ -248,11 +252,17 @@ class Attention(Distributed, Launched):
         4736
         """
         steps = self.steps_total
-        return steps.seen * self.step.dpas + steps.masked * self.masked_step.dpas + self._all * self._first.dpas
+        return (
+            steps.seen * self.step.dpas + steps.masked * self.masked_step.dpas + self.subgroups_total * self._first.dpas
+        )
 
     @property
-    def _all(self) -> int:
-        """Subgroups of the whole grid, without those that leave at once."""
+    def subgroups_total(self) -> int:
+        """Subgroups of the whole grid, without those that leave at once.
+
+        >>> la.plan_attention(256, 256, 64, heads=4).subgroups_total
+        64
+        """
         heads = self.problem.heads * self.problem.batch
         return sum(self._subgroups_of(one) for one in self.problem.sequences) * heads
 
@@ -277,7 +287,7 @@ class Attention(Distributed, Launched):
         """
         steps = self.steps_total
         steps_alone = steps.seen * self.step.messages + steps.masked * self.masked_step.messages
-        return steps_alone + self._all * self._first.messages + self._starts_read
+        return steps_alone + self.subgroups_total * self._first.messages + self._starts_read
 
     @property
     def prefetches_total(self) -> int:
@@ -287,7 +297,7 @@ class Attention(Distributed, Launched):
         80
         """
         rounds = 0 if self.share is None else self.share.rounds
-        return rounds * (self.steps_total.seen + self._all)
+        return rounds * (self.steps_total.seen + self.subgroups_total)
 
     @property
     def bytes_total(self) -> int:
@@ -298,7 +308,7 @@ class Attention(Distributed, Launched):
         """
         steps = self.steps_total
         steps_alone = steps.seen * self.step.bytes + steps.masked * self.masked_step.bytes
-        return steps_alone + self._all * self._first.bytes + 4 * self.dpas.subgroup_size * self._starts_read
+        return steps_alone + self.subgroups_total * self._first.bytes + 4 * self.dpas.subgroup_size * self._starts_read
 
     @property
     def instructions(self) -> dict[str, int]:
@@ -328,6 +338,17 @@ class Attention(Distributed, Launched):
         6.8
         """
         return sum(self.instructions.values()) / self.useful_dpas
+
+    @property
+    def times(self) -> AttentionTimes:
+        """How long the kernel takes by the model of `timing`.
+
+        >>> la.plan_attention(4096, 4096, 64, heads=16).times.limit
+        'issue'
+        """
+        from layoutalg.gemm.attention.timing import times_of
+
+        return times_of(self)
 
     @property
     def registers_needed(self) -> dict[str, int]:

@@ -15,7 +15,7 @@ from collections.abc import Iterable
 from layoutalg.core.errors import PlanError
 from layoutalg.core.llvm_versions import DEFAULT_LLVM
 from layoutalg.core.whole_numbers import one_of, whole_number
-from layoutalg.gemm.attention.plan import PREFETCHES, Attention
+from layoutalg.gemm.attention.plan import MAXIMA, PREFETCHES, Attention
 from layoutalg.gemm.attention.problem import AttentionProblem
 from layoutalg.gemm.attention.steps import rows_of_subgroup, shared
 from layoutalg.gemm.versions import version_with_large_blocks
@@ -52,6 +52,7 @@ def plan_attention(
     starts_k: Iterable[int] | None = None,
     subgroups: int | None = None,
     prefetch: str | None = None,
+    maximum: str = "online",
     llvm: int = DEFAULT_LLVM,
 ) -> Attention:
     """Plan O = softmax(scale * Q K^T) V for every head: the kernel of flash attention, in which S is never in memory.
@@ -67,6 +68,9 @@ def plan_attention(
 
     `subgroups` are those of a workgroup, which read the same keys: 8, or fewer for fewer queries. With `prefetch`
     "shared" each asks for a part of the next step's keys, for all of them: the default, unless one would ask more than twice.
+
+    `maximum` is the number that the scores of a row are taken less of: "online" follows the scores, "first" stays with the
+    largest of the first keys. "first" has a shorter loop, but where a weight overflows, a subgroup takes all its keys twice.
 
     Raises:
         PlanError: for types, targets and sizes that are not planned; says what would fit.
@@ -114,4 +118,5 @@ needs rows of a multiple of 16 bytes; zeros up to 56 fit
         subgroups,
         version_with_large_blocks(llvm, "attention is"),
         one_of(prefetch, PREFETCHES, "prefetch", PlanError),
+        maximum=one_of(maximum, MAXIMA, "maximum", PlanError),
     )

@@ -151,12 +151,17 @@ class KernelWriter:
         return self.let(form, (pointer, height, pitch), kind, name=name)
 
     def _pitch(self, name: str, each: int) -> Value | None:
-        """From row to row of a matrix with gaps, in units of `each` elements."""
+        """From row to row of a matrix with gaps, in units of `each` elements.
+
+        The lowering multiplies by the bytes of a unit. Of a number halved and then multiplied by four the graphics compiler
+        makes one that it writes into every message anew; the hidden zero keeps it from that.
+        """
         if self.problem.without_gaps:
             return None
         pitch = self.arguments[f"ld{name.lower()}"]
         if each > 1:
             pitch = self.binary("divui", pitch, self.number(each))
+            pitch = self.binary("xori", pitch, self.binary("shrsi", self.arguments["keys"], self.number(31)))
         return self.cast(pitch, "index", f"pitch_{name.lower()}")
 
     def _of_head(self, name: str, head: Value | None) -> Value:
