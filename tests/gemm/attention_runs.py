@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from itertools import pairwise
 from typing import Any
 
@@ -9,7 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from layoutalg.core.elements import numpy_type
-from layoutalg.gemm.attention import Attention, AttentionProblem
+from layoutalg.core.errors import PlanError
+from layoutalg.gemm.attention import Attention, AttentionProblem, plan_attention
 from layoutalg.gemm.attention.arrays import shapes
 
 Array = NDArray[Any]
@@ -53,6 +55,37 @@ def defined(problem: AttentionProblem, q: Array, k: Array, v: Array) -> NDArray[
     weights = np.exp(scores - largest)
     found = weights / np.where(seen, weights.sum(-1, keepdims=True), 1) @ v
     return np.swapaxes(found, -3, -2) if problem.order == "bshd" and q.ndim > 2 else found
+
+
+def random_plan(draw: random.Random) -> Attention:
+    """Any form: heads apart or side by side, grouped, causal, windows, packed sequences, pitches; drawn again where refused."""
+    while True:
+        packed = draw.random() < 0.25
+        order = "bshd" if packed or draw.random() < 0.4 else "bhsd"
+        d = draw.choice([32, 64, 96, 128] if order == "bshd" else [32, 40, 64, 64, 72, 128, 256])
+        kv_heads = draw.choice([1, 1, 2])
+        more: dict[str, Any] = {"heads": kv_heads * draw.choice([1, 1, 2, 3]), "kv_heads": kv_heads, "order": order}
+        queries, keys = (draw.choice([1, 17, 31, 64, draw.randint(1, 150)]) for _ in range(2))
+        if packed:
+            count = draw.randint(1, 4)
+            for name, rows in (("starts_q", queries), ("starts_k", keys)):
+                more[name] = (0, *sorted(draw.randint(0, rows) for _ in range(count - 1)), rows)
+        else:
+            more["batch"] = draw.choice([1, 1, 2])
+        if draw.random() < 0.6:
+            more |= {"causal": True, "window": draw.choice([None, draw.randint(1, 80)])}
+        for name, heads in zip(("ldq", "ldk", "ldv", "ldo"), ("heads", "kv_heads", "kv_heads", "heads"), strict=True):
+            if draw.random() < 0.3:
+                more[name] = d * (more[heads] if order == "bshd" else 1) + 32 * draw.randint(0, 3)
+        if draw.random() < 0.3:
+            more["scale"] = draw.choice([0.5, 1.0, 2**-7])
+        more |= {"target": draw.choice(["bmg", "pvc"]), "llvm": draw.choice([23, 24])}
+        try:
+            return plan_attention(
+                queries, keys, d, draw.choice(["f16", "bf16"]), draw.choice(["f32", "f16", "bf16"]), **more
+            )
+        except PlanError:
+            continue
 
 
 def same_bits(found: Array, expected: Array) -> bool:
