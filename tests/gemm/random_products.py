@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from layoutalg.core.limits import MOST_GEMM_BYTES
 from layoutalg.gemm import Gemm, plan_gemm
 
 __all__ = ["RandomProduct", "large_product", "random_product"]
@@ -37,7 +38,9 @@ def large_product(seed: int) -> RandomProduct:
     rng = np.random.default_rng(seed)
     m, n, k = (int(rng.choice(LARGE)) if rng.random() < 0.7 else int(rng.integers(1, 5000)) for _ in range(3))
     found = _product((m, n, k), rng, contiguous=False)
-    return found._replace(options=found.options | {"split_k": 1})
+    largest = 4 * max(m, n, k) * (sorted((m, n, k))[1] + 40)  # bytes of a matrix, with its padding
+    batch = max(1, min(found.options["batch"], MOST_GEMM_BYTES // largest))
+    return found._replace(options=found.options | {"split_k": 1, "batch": batch})
 
 
 def _product(sizes: tuple[int, int, int], rng: np.random.Generator, *, contiguous: bool) -> RandomProduct:

@@ -182,12 +182,11 @@ def _together(
                 return np.empty((0, 0, 0), np.float32)
             parts = known.parts(operands, role)
             turned = parts.swapaxes(2, 3) if plain[role] else parts[(slice(None), slice(None), *owners[role])]
-            if role == "column":  # [apart, k, part, n]
-                turned = turned.swapaxes(1, 2)
-            numbers = as_factor(turned, kind).astype(np.float32, copy=False)
-            if role == "row":  # [apart, part, m, k]
-                return numbers.reshape(len(numbers), -1, numbers.shape[-1])
-            return numbers.reshape(*numbers.shape[:2], -1)
+            # [apart, k, part, m or n]: the routine takes two neighbours in k fastest where each is contiguous
+            deep = turned.transpose(0, 3, 1, 2) if role == "row" else turned.swapaxes(1, 2)
+            numbers = as_factor(deep, kind).astype(np.float32, copy=False)
+            numbers = numbers.reshape(*numbers.shape[:2], -1)
+            return numbers.swapaxes(1, 2) if role == "row" else numbers
 
         return converted(run, value, ("together", role, kind, batch, known), made)
 
