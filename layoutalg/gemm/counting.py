@@ -56,17 +56,25 @@ _PREFETCH = 7
 _LINES = {True: 4, False: 7}
 """What a prefetch of lines takes besides its message: a mask of the lanes that ask (a comparison, two jumps), and its place
 moves on. On chips without immediate offsets (False) the compiler moves its address too, and waits for all but the first."""
-_MORE_SHARED = 4
-"""What each shared prefetch takes more without immediate offsets (moves, waits), beyond those of the grid of `measured`, 8x4.
+_MORE_SHARED = {True: 3, False: 4}
+"""What each shared prefetch takes more without immediate offsets (moves, waits), beyond those of the grid of `measured`, 8x4;
+in loops that are 64 deep or more (in f16), and in others. The former don't have the few instructions more of the table then.
 
 Both were measured at tiles of 8x16 to 48x32 in grids of 1x1 to 8x4, f16 and tf32 (LLVM 24, ocloc 26.27.039122, 2026-11-27):
-with lines all loops as said, with shared blocks within 12 %."""
+with lines all loops as said, with shared blocks 55 of 56 within 13 %, half of them within 4 %."""
+_TURNED_B = 2
+"""What a message of a transposed B takes more without immediate offsets where a tile's columns are three blocks of 16, and where
+the subgroups of a workgroup are in one column. Of 12 loops of 8x48 to 64x48, f16 and tf32, all but one (64x48 of tf32, 32 deep)
+are within 10 % then; of 24 loops in grids of 1x1 and 2x1 all are within 15 % (LLVM 24, ocloc 26.27.039122, 2026-11-27)."""
 _TURNED_STORE = 6
 """What a store of a transposed A to shared memory takes on chips without immediate offsets; on others 2, with its address."""
 _LANE_LOAD = 22
 """What an element costs that a lane loads itself, besides the message: its address of 64 bits, its mask, its place in the
 fragment. Measured on bmg with f16 and bf16 (LLVM 24, ocloc 26.27.039122, 2026-11-27), the load included: 21 for A in tiles of
 8x16 and 16x32, 26 for B in a tile of 16x32, 21 for both in a tile of 32x32; none spills."""
+_LANE_LOAD_TURNED = 19
+"""The same for an element of an A that lies transposed, where lanes load neighbours: 17 to 22 in tiles of 8x16 and 32x32, bf16,
+f16 and s8, on bmg and pvc (2026-11-27)."""
 
 Grids: TypeAlias = NDArray[np.int64]
 _FORMS = [(height, abreast) for height in (1, 2, 4, 8, 16, 32) for abreast in (1, 2, 4, 8)]
@@ -110,25 +118,29 @@ def counted(problem: Problem, tiling: Tiling, llvm: int = DEFAULT_LLVM, *, by_ru
 def _counted(problem: Problem, tiling: Tiling, llvm: int, by_rule: bool) -> Counted:
     tile, unit = tiling.tile, problem.dpas
     edges = loop_edges(problem)
-    loads: Sequence[Message] = [message for message in messages(problem, tiling, llvm) if message.operand not in edges]
+    loads = _loads(problem, tiling, llvm)
     by_lanes = sum(_elements(problem, tiling, name) for name in edges)
     dpas = (tile.m // unit.m) * (tile.n // unit.n) * (tile.k // unit.k)
     ahead, mixed = _asked_by(problem, tiling)
     addresses, syncs = payloads(problem, loads), 1 + len(loads)
     if turns(tiling):
         return _of_turned(problem, tiling, len(loads), ahead, llvm)
+    offsets = xe_chip(problem.target).immediate_offsets
     if not by_rule:
         syncs, extra = _of_kind(problem, tiling, len(loads))
         addresses += extra
-    offsets = xe_chip(problem.target).immediate_offsets
+        if _is_odd(problem, tiling) or tiling.subgroups[1] == 1:
+            addresses += _of_turned_b(problem, loads)
     if tiling.prefetch == "shared":
         addresses += _PREFETCH * ahead - 1
-        if not by_rule and not offsets:
-            addresses += _MORE_SHARED * max(0, ahead - _asked_when_measured(problem, tiling))
+        if not by_rule and not offsets and (more := ahead - _asked_when_measured(problem, tiling)) > 0:
+            addresses += _MORE_SHARED[_is_deep(problem, tiling)] * more - _left_out(problem, tiling)
     elif tiling.prefetch == "lines":
         addresses += _LINES[offsets] * ahead
         syncs += 0 if offsets else ahead - 1
     addresses += _LANE_LOAD * by_lanes
+    if problem.trans_a and "A" in edges:
+        addresses -= (_LANE_LOAD - _LANE_LOAD_TURNED) * _elements(problem, tiling, "A")
     control = _LOOP + {"none": 0, "shared": int(mixed), "lines": 1}[tiling.prefetch]
     return Counted(dpas, len(loads) + by_lanes, ahead, syncs, addresses, control)
 
@@ -190,6 +202,39 @@ def _of_kind(problem: Problem, tiling: Tiling, loads: int) -> tuple[int, int]:
     return (round(waits * 1.35), extra + 2) if narrow else (waits, extra)
 
 
+def _loads(problem: Problem, tiling: Tiling, llvm: int) -> list[Message]:
+    """The messages of a step; elements that lanes load are not among them."""
+    edges = loop_edges(problem)
+    return [message for message in messages(problem, tiling, llvm) if message.operand not in edges]
+
+
+def _is_odd(problem: Problem, tiling: Tiling) -> bool:
+    """Whether a tile's columns are three blocks of B."""
+    blocks = tiling.tile.n // problem.dpas.n
+    return blocks > 1 and blocks % 2 == 1
+
+
+def _of_turned_b(problem: Problem, loads: Sequence[Message]) -> int:
+    """What the messages of a transposed B take more, where they do."""
+    if not problem.trans_b or xe_chip(problem.target).immediate_offsets:
+        return 0
+    return _TURNED_B * sum(message.operand == "B" for message in loads)
+
+
+def _is_deep(problem: Problem, tiling: Tiling) -> bool:
+    """Whether a step has 128 bytes along k or more."""
+    return tiling.tile.k * 16 // problem.dpas.k >= 64
+
+
+def _left_out(problem: Problem, tiling: Tiling) -> int:
+    """The instructions of the table that a loop does not have where a subgroup prefetches more than it says."""
+    if problem.trans_a or not _is_deep(problem, tiling):
+        return 0
+    tile = tiling.tile
+    found = measured(problem.dpas.target.name, tiling.registers, tile.m, tile.n, tile.k * 16 // problem.dpas.k)
+    return 0 if found is None else max(0, found.extra)
+
+
 def instructions(problem: Problem, tiling: Tiling, rows: Grids, columns: Grids, llvm: int = DEFAULT_LLVM) -> Grids:
     """The instructions of one step for many grids of subgroups at once: `counted(...).total` of each."""
     if problem.gated:
@@ -205,11 +250,15 @@ def instructions(problem: Problem, tiling: Tiling, rows: Grids, columns: Grids, 
         return one.total + each * (ahead - alone) + store * (one.stores // columns - one.stores)
     each = {"none": 0, "shared": 1 + _PREFETCH, "lines": 1 + _LINES[offsets] + (not offsets)}[tiling.prefetch]
     total = one.total + each * (ahead - alone)
+    if not _is_odd(problem, tiling):
+        total = total - _of_turned_b(problem, _loads(problem, single, llvm)) * (columns > 1)
     if tiling.prefetch != "shared":
         return total
     if not offsets:
-        usual = _asked_when_measured(problem, tiling)
-        total = total + _MORE_SHARED * (np.maximum(0, ahead - usual) - max(0, alone - usual))
+        usual, left_out = _asked_when_measured(problem, tiling), _left_out(problem, tiling)
+        more = _MORE_SHARED[_is_deep(problem, tiling)]
+        total = total + more * (np.maximum(0, ahead - usual) - max(0, alone - usual))
+        total = total - left_out * ((ahead > usual).astype(np.int64) - int(alone > usual))
     return total + (mixed.astype(np.int64) - of_both)
 
 

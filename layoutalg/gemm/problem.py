@@ -48,6 +48,8 @@ ALIGNMENT = SurfaceLimits().base_alignment
 class Problem(Product):
     """A product to be planned; sizes and leading dimensions in elements. `Problem.of` fills in what is not given.
 
+    Raises `PlanError`: as `Problem.of`, and for an epilogue whose inputs the other fields don't say.
+
     >>> Problem.of(40, 80, 160, "s8").acc
     's32'
     """
@@ -79,24 +81,32 @@ class Problem(Product):
         target_info(target, dpas=True)
         acc = options.get("acc")
         acc = ("s32" if a[0] in "su" else "f32") if acc is None else element_named("acc", acc, tuple(RESULTS))
+        c = RESULTS[acc][0] if c is None else c
+        return cls(a=a, b=b, c=c, target=target, **checked_fields(m, n, k, {**options, "acc": acc}))
+
+    def __post_init__(self) -> None:
+        """Check all fields, however the problem was made."""
+        types = {name: element_named(name, getattr(self, name), TYPES) for name in ("a", "b")}
+        types["acc"] = element_named("acc", self.acc, tuple(RESULTS))
+        target_info(self.target, dpas=True)
         try:
-            dpas(a, b, acc, target=target)
+            dpas(types["a"], types["b"], types["acc"], target=self.target)
         except VerificationError as problem:
             raise PlanError(str(problem)) from None
-        c = RESULTS[acc][0] if c is None else element_named("c", c, ("f32", "f16", "bf16", "s32"))
-        if c not in RESULTS[acc]:
-            offer = ", ".join(RESULTS[acc])
-            raise PlanError(f"c = {shown(c)}: accumulators of {acc} are stored as {offer}")
-        made = cls(a=a, b=b, c=c, target=target, **checked_fields(m, n, k, {**options, "acc": acc}))
-        check_epilogue(made)
-        if made.gated:
-            check_gated(made)
-        if made.groups:
-            check_grouped(made)
-        if target_info(target).surface is not None:
-            for matrix in made.matrices:
+        types["c"] = element_named("c", self.c, ("f32", "f16", "bf16", "s32"))
+        if types["c"] not in RESULTS[types["acc"]]:
+            offer = ", ".join(RESULTS[types["acc"]])
+            raise PlanError(f"c = {shown(self.c)}: accumulators of {types['acc']} are stored as {offer}")
+        for name, value in (checked_fields(self.m, self.n, self.k, vars(self)) | types).items():
+            object.__setattr__(self, name, value)
+        check_epilogue(self)
+        if self.gated:
+            check_gated(self)
+        if self.groups:
+            check_grouped(self)
+        if target_info(self.target).surface is not None:
+            for matrix in self.matrices:
                 check_pitch(matrix)
-        return made
 
     @cached_property
     def dpas(self) -> Dpas:

@@ -19,6 +19,7 @@ from typing import Any
 from layoutalg.core.errors import PlanError
 from layoutalg.core.messages import shown
 from layoutalg.core.whole_numbers import as_flag, one_of
+from layoutalg.core.whole_numbers import whole_number as whole
 from layoutalg.gemm.expressions import inputs_of, planned, read_epilogue
 from layoutalg.gemm.matrix_in_memory import Matrix, whole_number
 from layoutalg.gemm.options import ACTIVATIONS, BIASES, GATES, MOST_GROUPS, SCALES
@@ -28,6 +29,7 @@ __all__ = ["Product", "checked_fields", "element_named", "fuses_scale", "mlir_ty
 _MLIR_TYPES = {"tf32": "f32", "s8": "i8", "u8": "i8", "s32": "i32"}
 _SPELLINGS = {"i8": "s8", "ui8": "u8", "si8": "s8", "i32": "s32", "si32": "s32"}
 _MOST_BATCHES = 65535
+_LARGEST_F32 = (2 - 2**-23) * 2.0**127
 
 
 def mlir_type(element: str) -> str:
@@ -157,8 +159,8 @@ def checked_fields(m: object, n: object, k: object, given: Mapping[str, Any]) ->
     """
     trans_a, trans_b = (as_flag(given.get(name, False), name, PlanError) for name in ("trans_a", "trans_b"))
     m, n, k = whole_number("m", m), whole_number("n", n), whole_number("k", k)
-    again = "halves" in given  # the fields of a product that was made
-    behind = {} if again else _behind(given)
+    again = "halves" in given  # the fields of a product
+    behind = _as_said(given) if again else _behind(given)
     wide = 2 * n if behind.get("gated") else n
     pitches = {"lda": m if trans_a else k, "ldb": k if trans_b else wide, "ldc": n}
     checked: dict[str, Any] = {"m": m, "n": n, "k": k}
@@ -189,6 +191,22 @@ def _behind(given: Mapping[str, Any]) -> dict[str, Any]:
     return {"gated": False} if text is None else _of_epilogue(text, given)
 
 
+def _as_said(given: Mapping[str, Any]) -> dict[str, Any]:
+    """The fields of a product behind its sums, where each is there already: an epilogue reads what they say."""
+    flags = {name: as_flag(given[name], name, PlanError) for name in ("gated", "halves")}
+    groups = whole(given["groups"], "groups =", 0, MOST_GROUPS, PlanError)
+    if given["epilogue"] is not None:
+        read = _of_epilogue(given["epilogue"], {name: given[name] for name in ("alpha", "activation")})
+        for name, value in read.items():
+            if given[name] != value:
+                raise PlanError(
+                    f"{name} = {shown(given[name])} with epilogue = {shown(given['epilogue'])}: expected {value!r}"
+                )
+    elif flags["gated"]:
+        raise PlanError("gated = True without an epilogue: it says what is made of both products")
+    return {**flags, "groups": groups}
+
+
 def _of_epilogue(text: object, given: Mapping[str, Any]) -> dict[str, Any]:
     """An expression as it is printed, and the fields that say what it reads."""
     for name, plain in (("alpha", 1), ("beta", 0), ("bias", None), ("scale", None), ("activation", None)):
@@ -211,8 +229,10 @@ def _factor(name: str, value: object) -> float:
     """A factor of the epilogue, which computes in f32."""
     if isinstance(value, bool) or not isinstance(value, (int, float)) or not -inf < value < inf:
         raise PlanError(f"{name} = {shown(value)}: expected a finite number")
-    if abs(value) > 3.4028234e38:
-        raise PlanError(f"{name} = {shown(value)}: the epilogue computes in f32, whose largest number is 3.4028234e38")
+    if abs(value) > _LARGEST_F32:
+        raise PlanError(
+            f"{name} = {shown(value)}: the epilogue computes in f32, whose largest number is {_LARGEST_F32:.8g}"
+        )
     return float(value)
 
 

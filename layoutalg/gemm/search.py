@@ -368,7 +368,7 @@ def _loop_of(problem: Problem) -> Problem:
     sizes = dict.fromkeys(("m", "n", "k", "lda", "ldb", "ldc"), 4096)
     sizes |= {f"ld{name.lower()}": 4097 for name in edges(problem)}
     plain = {"alpha": 1.0, "beta": 0.0, "bias": None, "scale": None, "activation": None, "epilogue": None}
-    return replace(problem, **sizes, batch=1, groups=0, **plain)  # pyright: ignore[reportArgumentType]
+    return replace(problem, **sizes, batch=1, groups=0, gated=False, **plain)  # pyright: ignore[reportArgumentType]
 
 
 def _loops(problem: Problem, choices: Choices, llvm: int, *, of_c_turned: bool = False) -> Iterator[Tiling]:

@@ -10,7 +10,7 @@ By hand, four subgroups in 2x2, numbered along the rows, of one element each:
     A = 1 1 2 2,  B = 10 20 10 20        the number of a subgroup has two digits: A differs along the first, B along the second
     (1, 2) times (10, 20)                is 10 20 / 20 40, the products of all four
 
->>> left, right = np.array([[1], [1], [2], [2]], np.uint16), np.array([[10], [20], [10], [20]], np.uint16)
+>>> left, right = np.uint16([[[1], [1], [2], [2]]]), np.uint16([[[10], [20], [10], [20]]])
 >>> found = sharing(left, right)
 >>> found
 Sharing(sizes=(2, 2), roles=('row', 'column'))
@@ -33,7 +33,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Sharing", "products_are_exact", "sharing", "sizes_of", "sum_of_bytes", "sum_of_links"]
+__all__ = [
+    "Sharing",
+    "Together",
+    "products_are_exact",
+    "settled",
+    "sharing",
+    "sizes_of",
+    "sum_of_bytes",
+    "sum_of_links",
+]
 
 Array = NDArray[Any]
 
@@ -68,13 +77,16 @@ class Sharing:
         return tuple(axis for axis, found in enumerate(self.roles) if found == role)
 
     def holds(self, words: Array, role: str) -> bool:
-        """Whether operands [subgroup, ..] (of A for "row", of B for "column") are the same where they have to be.
+        """Whether operands [workgroup, subgroup, ..] (A for "row", B for "column") are the same where they have to be.
 
         Neighbours are compared, then every second one with the next one that is left: long strides, which numpy likes.
         """
-        left = words.reshape(*self.sizes, *words.shape[1:])
+        left = words.reshape(*self.sizes, *words.shape[2:])
         for axis in reversed(self.axes("column" if role == "row" else "row")):
             while (size := left.shape[axis]) > 1:
+                if left.strides[axis] == 0:  # one operand, seen several times
+                    left = left[_at(axis, slice(0, 1))]
+                    break
                 step = 2 if size % 2 == 0 else size
                 first = left[_at(axis, slice(0, None, step))]
                 for other in range(1, step):
@@ -84,8 +96,8 @@ class Sharing:
         return True
 
     def parts(self, operands: Array, role: str) -> Array:
-        """The different ones of operands [subgroup, ..]: [apart, part, ..]."""
-        rest = operands.shape[1:]
+        """The different ones of operands [workgroup, subgroup, ..]: [apart, part, ..]."""
+        rest = operands.shape[2:]
         whole = operands.reshape(*self.sizes, *rest)[self._first(role)]
         order = *self.axes("apart"), *self.axes(role), *self.axes("column" if role == "row" else "row")
         apart, rows, columns = self.counts
@@ -115,25 +127,62 @@ class Sharing:
         return *self.axes("apart"), *self.axes("row"), count, *self.axes("column"), count + 1
 
 
+@dataclass(frozen=True, eq=False)
+class Together:
+    """Accumulators of subgroups as matrices [apart, row * m, column * n], for as long as products follow products.
+
+    The next product adds to them in place, so one operation alone may have them. None of them is -0, and none becomes it:
+    a sum is -0 only if both parts are.
+
+    >>> known = Sharing((2, 2), ("row", "column"))
+    >>> Together(np.arange(4.0).reshape(1, 2, 2), known, (1, 4), 1, 1).settled().ravel().tolist()
+    [0.0, 1.0, 2.0, 3.0]
+    """
+
+    matrices: Array
+    sharing: Sharing
+    batch: tuple[int, ...]
+    m: int
+    n: int
+
+    def settled(self) -> Array:
+        """A copy as a value of work-items [workgroup, subgroup, lane, register]: lanes have columns, registers rows."""
+        apart = self.sharing.apart(self.matrices, self.m, self.n)
+        return apart.reshape(*self.batch, self.m, self.n).swapaxes(2, 3)
+
+
+def settled(value: Any) -> Any:
+    """A value of work-items, also where it is accumulators that lie together.
+
+    >>> settled(7)
+    7
+    """
+    return value.settled() if isinstance(value, Together) else value
+
+
 def _at(axis: int, where: slice) -> tuple[slice, ...]:
     return *(slice(None),) * axis, where
 
 
-def sharing(left: Array, right: Array, workgroups: int = 1) -> Sharing:
-    """What operands [subgroup, ..] of A and of B, as words of their bits, share; those of so many workgroups in their order.
+def sharing(left: Array, right: Array) -> Sharing:
+    """What operands [workgroup, subgroup, ..] of A and of B, as words of their bits, share.
 
-    >>> sharing(np.array([1, 2, 3])[:, None], np.array([1, 2, 3])[:, None])
+    No digit has subgroups of several workgroups, so that an operand that workgroups share may lie in memory once.
+
+    >>> sharing(np.array([[[1], [2], [3]]]), np.array([[[1], [2], [3]]]))
     Sharing(sizes=(3,), roles=('apart',))
     """
     sizes: list[int] = []
     roles: list[str] = []
-    before, count = 1, len(left)
-    for prime in (*_primes(workgroups), *_primes(count // workgroups)):
+    workgroups, subgroups = left.shape[:2]
+    before, count = 1, workgroups * subgroups
+    for prime in (*_primes(workgroups), *_primes(subgroups)):
         shape = before, prime, count // before // prime
         of_a, of_b = (_differs(words.reshape(*shape, -1)) for words in (left, right))
+        first = before == workgroups
         before *= prime
         role = "apart" if of_a and of_b else "column" if of_b else "row"
-        if roles and roles[-1] == role:
+        if roles and roles[-1] == role and not first:
             sizes[-1] *= prime
         else:
             sizes, roles = [*sizes, prime], [*roles, role]

@@ -6,11 +6,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from layoutalg.core.limits import MOST_GEMM_BYTES
 from layoutalg.gemm import Gemm, plan_gemm
 
-__all__ = ["RandomProduct", "random_product"]
+__all__ = ["RandomProduct", "large_product", "random_product"]
 
 TYPES = ("f16", "bf16", "tf32", "s8", "u8")
+LARGE = (1000, 1023, 1024, 1025, 1536, 2047, 2048, 2560, 3000, 4095, 4096, 5000)
 ODD = (1, 2, 3, 5, 7, 8, 9, 15, 16, 17, 24, 31, 32, 33, 40, 50, 64, 65, 72)
 
 
@@ -28,6 +30,21 @@ def random_product(seed: int, *, contiguous: bool = False) -> RandomProduct:
     """The same for the same seed; `contiguous` pads no row."""
     rng = np.random.default_rng(seed)
     m, n, k = (int(rng.choice(ODD)) if rng.random() < 0.7 else int(rng.integers(1, 130)) for _ in range(3))
+    return _product((m, n, k), rng, contiguous=contiguous)
+
+
+def large_product(seed: int) -> RandomProduct:
+    """Sizes up to some thousands, with what lies behind the loop, pitches and batches as for small ones; k is not in parts."""
+    rng = np.random.default_rng(seed)
+    m, n, k = (int(rng.choice(LARGE)) if rng.random() < 0.7 else int(rng.integers(1, 5000)) for _ in range(3))
+    found = _product((m, n, k), rng, contiguous=False)
+    largest = 4 * max(m, n, k) * (sorted((m, n, k))[1] + 40)  # bytes of a matrix, with its padding
+    batch = max(1, min(found.options["batch"], MOST_GEMM_BYTES // largest))
+    return found._replace(options=found.options | {"split_k": 1, "batch": batch})
+
+
+def _product(sizes: tuple[int, int, int], rng: np.random.Generator, *, contiguous: bool) -> RandomProduct:
+    m, n, k = sizes
     a = str(rng.choice(TYPES))
     options: dict[str, Any] = {"a": a, "target": str(rng.choice(("pvc", "bmg")))}
     if a in ("s8", "u8"):

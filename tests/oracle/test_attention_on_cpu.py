@@ -11,6 +11,7 @@ below 2^-20, on others near 2^-14
 
 from __future__ import annotations
 
+import random
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -21,7 +22,7 @@ import pytest
 from layoutalg.gemm.attention import Attention, plan_attention
 from layoutalg.gemm.attention.arrays import heads_of, in_memory, laid_out, out_of_memory, starts_in_memory
 from layoutalg.gemm.attention.numerics import exp2_of_simulator, model
-from tests.gemm.attention_runs import Array, random_arrays, same_bits
+from tests.gemm.attention_runs import Array, random_arrays, random_plans, same_bits
 from tests.oracle.kernel_cpu import CpuLaunch, run_kernels_on_cpu
 from tests.oracle.toolchains import require_new
 
@@ -203,3 +204,11 @@ FULL: list[dict[str, Any]] = [
 def test_the_spirv_of_every_kind_gives_the_models_bits(case: dict[str, Any], tmp_path: Path) -> None:
     plan = plan_attention(**case)
     check_on_cpu([(plan, random_arrays(plan, 0, 2.0))], tmp_path)
+
+
+@pytest.mark.exhaustive
+@pytest.mark.parametrize("form", range(15))
+def test_the_spirv_of_random_problems_gives_the_models_bits(form: int, tmp_path: Path) -> None:
+    """Four problems of each form; the last one's scores are so large that the kernel takes its keys once more."""
+    *plans, last = random_plans(random.Random(form + 700), 4)
+    check_on_cpu([*((plan, random_arrays(plan, form, 2.0)) for plan in plans), (last, large_scores(last))], tmp_path)

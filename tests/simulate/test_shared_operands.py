@@ -114,9 +114,9 @@ def test_shared_parts_are_found_and_put_together(workgroups: int) -> None:
     """Subgroups in 2x3: A is that of the row, B that of the column, and workgroups have their own."""
     rows, columns = np.divmod(np.arange(6), 3)
     number = np.repeat(np.arange(workgroups), 6)
-    left = (10 * number + np.tile(rows, workgroups))[:, None].astype(np.uint16)
-    right = (10 * number + np.tile(columns, workgroups))[:, None].astype(np.uint16)
-    found = sharing(left, right, workgroups)
+    left = (10 * number + np.tile(rows, workgroups)).reshape(workgroups, 6, 1).astype(np.uint16)
+    right = (10 * number + np.tile(columns, workgroups)).reshape(workgroups, 6, 1).astype(np.uint16)
+    found = sharing(left, right)
     assert found.counts == (workgroups, 2, 3)
     assert found.holds(left, "row")
     assert found.holds(right, "column")

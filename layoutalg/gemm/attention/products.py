@@ -24,7 +24,7 @@ from dataclasses import dataclass
 from layoutalg.conversion.lowering.writer import Value
 from layoutalg.gemm.attention.writing import LANES, ROWS, KernelWriter
 
-__all__ = ["LARGEST", "MINUS_INFINITY", "ONES", "ProductWriter", "State"]
+__all__ = ["LARGEST", "MINUS_INFINITY", "ProductWriter", "State"]
 
 LARGEST = "_Z20sub_group_reduce_maxf"
 """OpenCL's sub_group_reduce_max of a float: the graphics compiler makes one tree of the calls for eight rows."""

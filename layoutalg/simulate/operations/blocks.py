@@ -200,7 +200,7 @@ def _addresses(
 
 
 def _arranged(held: Array, rows: int, width: int) -> Callable[[Array], Array]:
-    """A function from tiles [.., rows, width] to values [.., lane, the vector's axes]: a view where that is possible."""
+    """A function from tiles [.., rows, width], held by lanes, to [.., lane, the vector's axes]: a view where possible."""
     rank = held.ndim - 2
     row, column = held[..., 0], held[..., 1]
     down, across = np.indices((rows, width))
@@ -212,13 +212,16 @@ def _arranged(held: Array, rows: int, width: int) -> Callable[[Array], Array]:
 
 
 def _tiles(
-    run: Run, descriptor: Descriptor, place: list[Array], rows: int, width: int, dtype: np.dtype[Any]
+    run: Run, descriptor: Descriptor, place: list[Array], block: tuple[int, int, int], dtype: np.dtype[Any]
 ) -> Array | None:
-    """The tiles [workgroup, subgroup, rows, width] of a matrix that this launch only reads; None where it is not that simple.
+    """The tiles [workgroup, subgroup, row, column] of a matrix that this launch only reads; None where it is not that simple.
 
-    They are copied as a whole, from a view of the matrix as overlapping windows. Where a tile goes beyond the matrix, the
-    windows are those of a copy with zeros around it.
+    `block` are its rows, the columns of one of its parts, and how many parts lie side by side, which are below each other in
+    the tile. They are copied as a whole, from a view of the matrix as overlapping windows; once for all workgroups at the
+    same place. Where a tile goes beyond the matrix, the windows are those of a copy with zeros around it.
     """
+    rows, each, count = block
+    width = each * count
     whole = descriptor.matrix
     if run.active is not None or whole is None:
         return None
@@ -228,6 +231,7 @@ def _tiles(
     row, column = (np.asarray(start[:, :, 0]) for start in place)
     if not row.size or not column.size:
         return None
+    row, column = (one[:1] if len(one) > 1 and bool((one[1:] == one[:1]).all()) else one for one in (row, column))
     beyond = (
         row.min() < 0
         or column.min() < 0
@@ -246,13 +250,15 @@ def _tiles(
         row = np.clip(row, -rows, matrix.shape[0]) + rows
         column = np.clip(column, -width, matrix.shape[1]) + width
         matrix = padded
+    down, across = matrix.strides
     windows = as_strided(
         matrix,
-        (matrix.shape[0] - rows + 1, matrix.shape[1] - width + 1, rows, width),
-        matrix.strides * 2,
+        (matrix.shape[0] - rows + 1, matrix.shape[1] - width + 1, count, rows, each),
+        (down, across, across * each, down, across),
         writeable=False,
     )
-    return windows[row, column]
+    tiles = windows[row, column]
+    return tiles.reshape(*tiles.shape[:2], count * rows, each)
 
 
 def _matrix(run: Run, address: int, height: int, width: int, pitch: int, dtype: np.dtype[Any]) -> Array | None:
@@ -302,7 +308,8 @@ def load_nd(op: block.LoadNdOp, compiling: Compiling) -> Step:
         held = whole_map(rows, width, count, together, order is not None)
         held = held_as_whole(op, op.value.type, kind, level, held)
     where = _place(op, op.const_offsets)
-    arranged = _arranged(held, rows, width * count)
+    in_parts = np.stack((held[..., 0] + held[..., 1] // width * rows, held[..., 1] % width), axis=-1)
+    arranged = _arranged(in_parts, rows * count, width)
     name = message_name("read", rows, width, size * 8, count, packed, order is not None)
 
     def step(run: Run, values: list[Any]) -> tuple[Array]:
@@ -311,7 +318,7 @@ def load_nd(op: block.LoadNdOp, compiling: Compiling) -> Step:
         if level == "lane":
             check_column(target, op, place[1], size * 8)
         _counted(run, op, "load", name, descriptor, place, (rows, width * count), size)
-        tiles = _tiles(run, descriptor, place, rows, width * count, dtype)
+        tiles = _tiles(run, descriptor, place, (rows, width, count), dtype)
         if tiles is not None:
             return (arranged(tiles),)
         addresses, inside = _addresses(op, descriptor, place, held, size)

@@ -23,6 +23,7 @@ from layoutalg.simulate.compiling import CompiledBlock, Compiling, Step, compile
 from layoutalg.simulate.iterations import iterations_of
 from layoutalg.simulate.machine import Array, Run, fail, uniform
 from layoutalg.simulate.masks import EVERYBODY, NOBODY, Some, merged, split, under
+from layoutalg.simulate.shared_operands import settled
 from layoutalg.simulate.values.elements import Element, element
 
 __all__: list[str] = []
@@ -56,7 +57,7 @@ def for_loop(op: scf.ForOp, compiling: Compiling) -> Step:
             for number in trips:
                 begin()
                 held = execute(run, body, [_counter(number, kind), *held])
-        return held
+        return [settled(value) for value in held]
 
     return step
 
@@ -143,7 +144,8 @@ def _divergent_loop(run: Run, op: scf.ForOp, body: CompiledBlock, values: list[A
             begin()
             here, _ = split(run, trips > trip)
             number = np.asarray(start + by * trip).astype(start.dtype, copy=False)
-            held = merged(here, under(run, here, lambda n=number, h=held: execute(run, body, [n, *h])), held)
+            found = under(run, here, lambda n=number, h=held: execute(run, body, [n, *h]))
+            held = merged(here, map(settled, found), held)
     return held
 
 

@@ -15,11 +15,12 @@ from typing import Any
 
 import numpy as np
 from xdsl.dialects.builtin import VectorType
-from xdsl.ir import Attribute, Operation
+from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.utils.hints import isa
 
 from layoutalg.core.layout import Layout
 from layoutalg.hardware import Dpas, dpas
+from layoutalg.ir.dialects import scf
 from layoutalg.ir.dialects.xegpu import operations as block
 from layoutalg.simulate.compiling import Compiling, Step, compiled_by
 from layoutalg.simulate.conversions import converted
@@ -27,7 +28,9 @@ from layoutalg.simulate.machine import Array, Run, fail
 from layoutalg.simulate.products import added_chain, as_factor
 from layoutalg.simulate.shared_operands import (
     Sharing,
+    Together,
     products_are_exact,
+    settled,
     sharing,
     sizes_of,
     sum_of_bytes,
@@ -99,15 +102,20 @@ at subgroup level
     finished = _finished(unit.acc_type)
     given = element(str(vectors[2].element_type)).dtype
     together = _together(unit, views)
+    goes_on = given.itemsize == 4 and views[2] is None and not compiling.trace and _goes_on(op)
 
-    def step(run: Run, values: list[Any]) -> tuple[Array]:
+    def step(run: Run, values: list[Any]) -> tuple[Any]:
         if run.counter is not None:
             run.counter.products(run.active, 1)
-        batch = np.broadcast_shapes(*(value.shape[:2] for value in values))
+        shapes = (value.batch if isinstance(value, Together) else value.shape[:2] for value in values)
+        batch = np.broadcast_shapes(*shapes)
         of_many = together(run, values, batch) if plain else None
         if of_many is not None:
-            of_many = finished(of_many)
-            return (of_many if of_many.dtype == given else np.ascontiguousarray(of_many).view(given),)
+            if goes_on:
+                return (of_many,)
+            done = finished(of_many.settled())
+            return (done if done.dtype == given else np.ascontiguousarray(done).view(given),)
+        values = [settled(value) for value in values]
         left, right = of_a(run, values[0], batch), of_b(run, values[1], batch)
         start = of_c(run, values[2], batch) if len(values) > 2 else None
         total = added_chain(left[:, None], right[:, :, None], start, unit.packed, run.scratch)
@@ -121,6 +129,27 @@ at subgroup level
     return step
 
 
+def _goes_on(op: Operation) -> bool:
+    """Whether the result is the accumulator of one more product and nothing else, in the same body or its next iteration."""
+    user = _only_use(op, op.results[0])
+    if isinstance(user, block.DpasOp):
+        return True
+    loop = op.parent_op()
+    if not isinstance(user, scf.YieldOp) or not isinstance(loop, scf.ForOp):
+        return False
+    held = loop.body.block.args[1 + list(user.operands).index(op.results[0])]
+    return isinstance(_only_use(op, held), block.DpasOp)
+
+
+def _only_use(op: Operation, value: SSAValue) -> Operation | None:
+    """The only user of a value, beside this operation: a product with the value as its accumulator, or the block's end."""
+    uses = list(value.uses)
+    if len(uses) != 1 or uses[0].operation.parent is not op.parent:
+        return None
+    user = uses[0].operation
+    return None if isinstance(user, block.DpasOp) and user.acc is not value else user
+
+
 _LEAST = 2048
 """Elements of a matrix product for which numpy's routine is worth its call."""
 _MISSES = 8
@@ -129,35 +158,35 @@ _MISSES = 8
 
 def _together(
     unit: Dpas, views: list[Callable[[Array], Array] | None]
-) -> Callable[[Run, list[Any], tuple[int, ...]], Array | None]:
-    """A function that makes the product of all subgroups at once, where they share operands; None where they don't.
-
-    The result is [workgroup, subgroup, lane, register], with lanes for columns and registers for rows.
-    """
+) -> Callable[[Run, list[Any], tuple[int, ...]], Together | None]:
+    """A function that makes the product of all subgroups at once, where they share operands; None where they don't."""
     sides = (("row", unit.a, unit.a_type), ("column", unit.b, unit.b_type))
     owners = {role: (layout.owner_map("lane"), layout.owner_map("reg")) for role, layout, _ in sides}
-    dtype = np.int32 if unit.acc_type == "s32" else np.float32
+    plain = {role: _is_plain(layout, (1, 0)) for role, layout, _ in sides}
+    integers = unit.acc_type == "s32"
+    dtype = np.int32 if integers else np.float32
 
-    def words(run: Run, value: Array, number: int, batch: tuple[int, ...]) -> Array:
-        """An operand of every subgroup [subgroup, lane, register]."""
+    def every(run: Run, value: Array, number: int, batch: tuple[int, ...]) -> Array:
+        """An operand of every subgroup [workgroup, subgroup, lane, register]; it may lie in memory once for several."""
         view = views[number]
         spread = run.machine.spread(value if view is None else view(value))
-        return np.broadcast_to(spread, (*batch, *spread.shape[2:])).reshape(-1, *spread.shape[2:])
+        return spread if spread.shape[:2] == batch else np.broadcast_to(spread, (*batch, *spread.shape[2:]))
 
     def matrix(run: Run, value: Array, number: int, batch: tuple[int, ...], known: Sharing) -> Array:
         """The different ones below each other, or side by side; empty where they don't share what they should."""
         role, _, kind = sides[number]
 
         def made() -> Array:
-            every = words(run, value, number, batch)
-            if not known.holds(every.view(f"u{every.dtype.itemsize}"), role):
+            operands = every(run, value, number, batch)
+            if not known.holds(_words(operands), role):
                 return np.empty((0, 0, 0), np.float32)
-            parts = known.parts(every, role)[(slice(None), slice(None), *owners[role])]
-            numbers = as_factor(parts, kind).astype(np.float32, copy=False)
-            if role == "row":  # [apart, part, m, k]
-                return numbers.reshape(len(numbers), -1, numbers.shape[-1])
-            turned = numbers.swapaxes(1, 2)  # [apart, part, k, n]
-            return np.ascontiguousarray(turned).reshape(*turned.shape[:2], -1)
+            parts = known.parts(operands, role)
+            turned = parts.swapaxes(2, 3) if plain[role] else parts[(slice(None), slice(None), *owners[role])]
+            # [apart, k, part, m or n]: the routine takes two neighbours in k fastest where each is contiguous
+            deep = turned.transpose(0, 3, 1, 2) if role == "row" else turned.swapaxes(1, 2)
+            numbers = as_factor(deep, kind).astype(np.float32, copy=False)
+            numbers = numbers.reshape(*numbers.shape[:2], -1)
+            return numbers.swapaxes(1, 2) if role == "row" else numbers
 
         return converted(run, value, ("together", role, kind, batch, known), made)
 
@@ -165,21 +194,30 @@ def _together(
         sizes = [converted(run, one, "sizes", lambda one=one: np.array(sizes_of(one))) for one in (left, right)]
         return products_are_exact((sizes[0][0], sizes[0][1]), (sizes[1][0], sizes[1][1]))
 
-    def room(run: Run, name: str, shape: tuple[int, ...], kind: Any) -> Array:
-        found = run.scratch.get(name)
-        if found is None or found.shape != shape or found.dtype != kind:  # kernels may add integers and floats
-            found = run.scratch[name] = np.empty(shape, kind)
-        return found
+    def totals(run: Run, values: list[Any], batch: tuple[int, ...], known: Sharing) -> Array | None:
+        """The accumulators as matrices; None where one is -0."""
+        if len(values) > 2 and isinstance(values[2], Together):
+            if values[2].sharing is known and values[2].batch == batch:
+                return values[2].matrices
+            values[2] = values[2].settled()
+        apart, rows, columns = known.counts
+        total = np.empty((apart, rows * unit.m, columns * unit.n), dtype)
+        if len(values) == 2:
+            total.fill(0)
+            return total
+        value = run.machine.spread(values[2] if views[2] is None else views[2](values[2]))
+        whole = np.broadcast_to(value, (*batch, *value.shape[2:])).swapaxes(2, 3)
+        known.together(whole.reshape(-1, unit.m, unit.n), total)
+        return total if integers or not (total.view(np.int32) == _NEGATIVE_ZERO).any() else None
 
-    def together(run: Run, values: list[Any], batch: tuple[int, ...]) -> Array | None:
+    def together(run: Run, values: list[Any], batch: tuple[int, ...]) -> Together | None:
         misses, known = run.scratch.get("sharing", (0, None))
         if misses >= _MISSES or prod(batch) * unit.m * unit.n < _LEAST:
             return None
         for again in (False, True):
             if again or known is None or prod(known.sizes) != prod(batch):
-                found = [words(run, values[number], number, batch) for number in (0, 1)]
-                left, right = (one.view(f"u{one.dtype.itemsize}") for one in found)
-                known = sharing(left, right, batch[0])
+                left, right = (_words(every(run, values[number], number, batch)) for number in (0, 1))
+                known = sharing(left, right)
             _, rows, columns = known.counts
             if rows * unit.m * columns * unit.n >= _LEAST:
                 left, right = (matrix(run, values[number], number, batch, known) for number in (0, 1))
@@ -189,27 +227,32 @@ def _together(
             run.scratch["sharing"] = misses + 1, None
             return None
         run.scratch["sharing"] = 0, known
-        integers = unit.acc_type == "s32"
         if not integers and not exact(run, left, right):
             return None
-        shape = len(left), left.shape[1], right.shape[2]
-        total = room(run, "total", shape, dtype)
-        if len(values) > 2:
-            value = run.machine.spread(values[2] if views[2] is None else views[2](values[2]))
-            whole = np.broadcast_to(value, (*batch, *value.shape[2:])).swapaxes(2, 3)
-            known.together(whole.reshape(-1, unit.m, unit.n), total)
-            if not integers and (total.view(np.int32) == np.iinfo(np.int32).min).any():  # -0
-                return None
-        else:
-            total.fill(0)
-        one = room(run, "one", shape[1:], np.float32)
+        total = totals(run, values, batch, known)
+        if total is None:
+            return None
+        one = run.scratch.get("one")
+        if one is None or one.shape != total.shape[1:]:
+            one = run.scratch["one"] = np.empty(total.shape[1:], np.float32)
         if integers:
             sum_of_bytes(left, right, total, one)
         else:
             sum_of_links(left, right, total, unit.packed, one)
-        return known.apart(total, unit.m, unit.n).reshape(*batch, unit.m, unit.n).swapaxes(2, 3)
+        return Together(total, known, batch, unit.m, unit.n)
 
     return together
+
+
+_NEGATIVE_ZERO = np.iinfo(np.int32).min
+
+
+def _words(operands: Array) -> Array:
+    """Operands [workgroup, subgroup, ..] as words of their bits, as long as how they lie in memory allows."""
+    bits = operands.view(f"u{operands.itemsize}")
+    if bits.strides[2] == bits.itemsize:
+        bits = bits.swapaxes(2, 3)
+    return bits.view(np.uint64) if bits.strides[3] == bits.itemsize and bits.shape[3] * bits.itemsize % 8 == 0 else bits
 
 
 _HELD = {"s8": "i8", "u8": "i8", "s4": "i4", "u4": "i4", "s32": "i32", "tf32": "f32"}

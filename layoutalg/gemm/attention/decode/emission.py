@@ -31,7 +31,7 @@ from layoutalg.conversion.lowering.region_writer import RegionWriter
 from layoutalg.conversion.lowering.writer import Value
 from layoutalg.gemm.attention.decode.combining import combining
 from layoutalg.gemm.attention.decode.places import KERNEL, Cache, function_text
-from layoutalg.gemm.attention.products import LARGEST, MINUS_INFINITY, ONES, ProductWriter, State
+from layoutalg.gemm.attention.products import LARGEST, MINUS_INFINITY, ProductWriter, State
 from layoutalg.gemm.attention.writing import LANES, ROWS, TWO
 
 if TYPE_CHECKING:
@@ -63,7 +63,8 @@ class _Kernel(ProductWriter):
     def write(self) -> None:
         self._places()
         self._describe()
-        self._uneven()
+        self.uneven()
+        self._behind()
         zeros, low = self.floats("0.0", "zeros"), self.floats(MINUS_INFINITY, "lowest")
         blocks = self.row_blocks
         start = State(((zeros,) * self.depths,) * blocks, (low,) * blocks, (zeros,) * blocks)
@@ -128,23 +129,13 @@ class _Kernel(ProductWriter):
         self.cache = Cache(self, self.decode)
         self.cache.describe(self.sequence, self.kv_head, self.length)
 
-    def _uneven(self) -> None:
-        """A number that is 0 in every lane, which the graphics compiler does not see: a size of matrices is not negative.
-
-        Else it keeps a matrix of ones as one number, and spreads it again in every step.
-        """
-        nought = self.binary("shrsi", self.arguments["keys"], self.number(31), "nought")
-        nothing = self.binary("muli", self.lane, nought, "nothing")
-        pair = self.constant(str(ONES[self.asked.type]), "i32", name="pair_of_ones")
-        word = self.binary("ori", pair, nothing, "word_of_ones")
-        held = self.spread(word)
-        form = f"vector.bitcast %s : {held.kind} to vector<{LANES}x{self.asked.type}>"
-        self.ones = self.let(form, (held,), self.asked.type, LANES, "ones")
+    def _behind(self) -> None:
+        """The query of each row, less the number of queries and 1, where a sequence has several."""
         self.hidden: list[Value] = []
         problem = self.asked
         if problem.queries == 1:
             return
-        for i in range(self.row_blocks):  # the query of each row, less the number of queries and 1
+        for i in range(self.row_blocks):
             rows = [ROWS * i + row for row in range(ROWS)]
             if self.decode.subgroups == 1:
                 less = [row % problem.queries - problem.queries + 1 for row in rows]
