@@ -25,7 +25,7 @@ True
 Both kernels take the same arguments. The last subgroup needs a counter for each tile of a subgroup, which is 0 before the first
 launch, and 0 again after each:
 
->>> last = plan_gemm(8, 40, 256, tile=(8, 16), k_step=32, subgroups=(1, 1), split_k=3, reduction="last")
+>>> last = la.plan_gemm(8, 40, 256, tile=(8, 16), k_step=32, subgroups=(1, 1), split_k=3, reduction="last")
 >>> last.reduction_grid, counters(last.problem, last.tiling), [name for name, _ in last.parameters[3:5]]
 ((0, 0, 0), 3, ['workspace', 'counters'])
 

@@ -1,4 +1,4 @@
-"""The parts of k added inside the kernel: of the subgroups that have parts of one tile, the one that is done last adds them all.
+"""The parts of k added inside the kernel: of the subgroups that have parts of one tile, the one that is done last adds them.
 
 A subgroup stores the sums of its part to the workspace and adds 1 to the counter of its tile. Whoever finds all others counted
 is the last: it adds the parts in the order of k, does the epilogue, and puts the counter back to 0 for the next launch. Nobody

@@ -46,7 +46,8 @@ _ZEROED = """\
   const int32_t zero = 0;
   void *{name}; /* zeros, and again after each launch */
   must(zeMemAllocDevice(context, &of_memory, {bytes}, 64, device, &{name}), "zeMemAllocDevice");
-  must(zeCommandListAppendMemoryFill(list, {name}, &zero, sizeof zero, {bytes}, NULL, 0, NULL), "zeCommandListAppendMemoryFill");
+  must(zeCommandListAppendMemoryFill(list, {name}, &zero, sizeof zero, {bytes}, NULL, 0, NULL),
+       "zeCommandListAppendMemoryFill");
   must(zeCommandListAppendBarrier(list, NULL, 0, NULL), "zeCommandListAppendBarrier");
   set(kernels, {place}, sizeof {name}, &{name});
 """

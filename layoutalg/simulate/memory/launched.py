@@ -15,8 +15,9 @@ what. Whatever is wrong is a finding of the run, and the launch goes on: what is
 two work-items write different values to byte 0 of buffer C
 
 Two work-items of a workgroup race where both touch a byte and one puts another value there, without a barrier between.
-Workgroups have no barrier: none may read what another one writes, unless an atomic operation passed it on (`passing`). The lanes of one block message do one thing together.
-Writing the value that is there already is not a race, and neither are atomic operations among themselves.
+Workgroups have no barrier: none may read what another one writes, unless an atomic operation passed it on (`passing`). The
+lanes of one block message do one thing together. Writing the value that is there already is not a race, and neither are atomic
+operations among themselves.
 """
 
 from __future__ import annotations

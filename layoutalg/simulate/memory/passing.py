@@ -1,9 +1,9 @@
 """What subgroups of different workgroups know of one another: atomic operations at the scope of the device pass it on.
 
-Workgroups have no barrier. But an atomic operation that releases leaves at its place all that its subgroup did before and all that
-it knows, and one that acquires learns what it finds there. So the last of several subgroups that count themselves knows what
-every other one did before it counted itself. A release adds to what is at the place, as further read-modify-writes continue it
-(the release sequence of C++ and of OpenCL's memory model).
+Workgroups have no barrier. But an atomic operation that releases leaves at its place all that its subgroup did before and all
+that it knows, and one that acquires learns what it finds there. So the last of several subgroups that count themselves knows
+what every other one did before it counted itself. A release adds to what is at the place, as further read-modify-writes
+continue it (the release sequence of C++ and of OpenCL's memory model).
 
 By hand, subgroups 0, 1 and 2 of a launch in their epochs 4, 5 and 6:
 
@@ -21,12 +21,14 @@ A subgroup's lanes go together: one lane's release is the subgroup's, as on hard
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Mapping
+from types import MappingProxyType
 
 import numpy as np
 from numpy.typing import NDArray
 
 __all__ = ["Passed"]
 
+_NOTHING: Mapping[int, int] = MappingProxyType({})
 _Known = dict[int, int]
 """For subgroups of the launch, by their numbers: the epoch up to which it is known what they did."""
 
@@ -79,10 +81,11 @@ class Passed:
         found = np.array([self.known(number, other) for number, other in unique.tolist()], np.int64)
         return found[inverse.reshape(-1)]
 
-    def covers(self, number: int, place: Hashable) -> bool:
-        """Whether a subgroup knows all that was released at a place."""
+    def covers(self, number: int, place: Hashable, own: Mapping[int, int] = _NOTHING) -> bool:
+        """Whether a subgroup, with what it knows of its own workgroup, knows all that was released at a place."""
         there = self._at.get(place)
-        known = self._of.get(number, {})
+        known = dict(self._of.get(number, {}))
+        _learn(known, own)
         return there is not None and all(
             other == number or known.get(other, 0) >= epoch for other, epoch in there.items()
         )

@@ -247,15 +247,20 @@ class Races:
         count, passed = self.own.shape[1], self.stamps.passed
         everyone = list(zip(flat.tolist(), (groups - self.first).tolist(), subgroups.tolist(), strict=True))
         for place, group, subgroup in everyone:
-            first = (self.first + group) * count
-            own = {first + other: int(self.seen[group, subgroup, other]) for other in range(count) if other != subgroup}
-            epoch = int(self.own[group, subgroup])
-            passed.through((id(buffer.shadow), place), first + subgroup, own, epoch, **order)
+            number, epoch = (self.first + group) * count + subgroup, int(self.own[group, subgroup])
+            passed.through((id(buffer.shadow), place), number, self._of_workgroup(number), epoch, **order)
         if order["release"]:
             # What these subgroups do from now on is not known to those who learn of what they did before.
             self.named = True
             self._tick(np.unique(groups - self.first))
             self.own[groups - self.first, subgroups] = self.clock[groups - self.first]
+
+    def _of_workgroup(self, number: int) -> dict[int, int]:
+        """What a subgroup, by its number in the launch, knows of the others of its workgroup."""
+        count = self.own.shape[1]
+        group, subgroup = divmod(number - self.first * count, count)
+        seen = self.seen[group, subgroup].tolist()
+        return {number - subgroup + other: seen[other] for other in range(count) if other != subgroup}
 
     def _learnt(self, buffer: Buffer, last: Array, mine: Array, where: Array, apart: Array) -> Array:
         """Of accesses of other workgroups those that this one's subgroups have learnt of."""
@@ -263,14 +268,22 @@ class Races:
         last, mine, apart = np.broadcast_arrays(last, mine, apart)
         at = np.broadcast_to(where, apart.shape)[apart]
         its, own = last[apart], mine[apart]
-        theirs, ours = (stamps.workgroup(one) * count + stamps.subgroup(one) for one in (its, own))
-        known = stamps.passed.epochs(np.stack((ours, theirs), axis=1))
+        theirs = stamps.workgroup(its) * count + stamps.subgroup(its)
+        first, subgroup = stamps.workgroup(own) * count, stamps.subgroup(own)
+        # Where the whole workgroup does it, each of its subgroups has to know.
+        ours = [np.where(subgroup < count, first + subgroup, first + one) for one in range(count)]
+        if not (subgroup == stamps.any_subgroup).any():
+            ours = ours[:1]
+        known = np.min([stamps.passed.epochs(np.stack((one, theirs), axis=1)) for one in ours], axis=0)
         alone = (stamps.workgroup(its) != stamps.any_workgroup) & (stamps.subgroup(its) != stamps.any_subgroup)
-        found = alone & (stamps.epoch(its) <= known)
+        here = stamps.workgroup(own) != stamps.any_workgroup
+        found = here & alone & (stamps.epoch(its) <= known)
         # Several subgroups' atomic operations on one place have one stamp; what they left there says who they are.
-        several = ~found & ((its & stamps.atomic) != 0)
-        for number in np.flatnonzero(several).tolist():
-            found[number] = stamps.passed.covers(int(ours[number]), (id(buffer.shadow), int(at[number])))
+        for number in np.flatnonzero(here & ~found & ((its & stamps.atomic) != 0)).tolist():
+            place = id(buffer.shadow), int(at[number])
+            found[number] = all(
+                stamps.passed.covers(int(one[number]), place, self._of_workgroup(int(one[number]))) for one in ours
+            )
         learnt = np.zeros(apart.shape, np.bool_)
         learnt[apart] = found
         return learnt

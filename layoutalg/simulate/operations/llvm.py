@@ -1,4 +1,4 @@
-"""LLVM's pointers, loads, stores and atomic operations, as kernels use them beside the other dialects: an address is a number of 64 bits."""
+"""LLVM's pointers, loads, stores and atomic operations beside the other dialects: an address is a number of 64 bits."""
 
 from __future__ import annotations
 
