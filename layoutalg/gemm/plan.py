@@ -404,10 +404,10 @@ class Gemm(Distributed, Launched):
 
         It takes the addresses of A, B and C (multiples of `problem.alignments`), that of the bias if there is one (in C's type,
         at a multiple of C's alignment), those of scales (f32), that of a workspace of `workspace_bytes` where there is one (k
-        in parts may have a second kernel, `gemm_reduce`, or `counters`), and `arguments`, and runs on `grid` workgroups of `workgroup`
-        work-items; `launch` has all of it. At lane level addresses are pointers, so that any host passes its buffers; with
-        `pointers=False`, and at the other levels, they are numbers (i64). `static` writes the sizes into the kernel. Level
-        `workgroup` is for LLVM's pipeline with `xegpu-op-level=workgroup`, `subgroup` for its pass `xegpu-blocking` and then
+        in parts has counters too, or a second kernel, `gemm_reduce`), and `arguments`, and runs on `grid` workgroups of
+        `workgroup` work-items; `launch` has all of it. At lane level addresses are pointers, so that any host passes its
+        buffers; with `pointers=False`, and at the other levels, they are numbers (i64). `static` writes the sizes into the
+        kernel. Level `workgroup` is for LLVM's pipeline with `xegpu-op-level=workgroup`, `subgroup` for its pass `xegpu-blocking` and then
         `xegpu-op-level=subgroup`.
 
         Raises:

@@ -1,4 +1,4 @@
-"""Parts that the last subgroup of a tile adds: the bits of the second kernel, counters that are 0 again, mistakes that are seen."""
+"""Parts that the last subgroup of a tile adds: the bits of the second kernel, counters that are 0 again, mistakes that show."""
 
 from __future__ import annotations
 
@@ -127,7 +127,7 @@ MISTAKES: dict[str, tuple[str, str]] = {
     "matrices share counters": (r"(%\d+ = arith.divui %2, )%c14(?=[^\n]*\n[^\n]*%grid_dim_y)", r"\1%c32"),
     "columns of workgroups share counters": (r"(arith.addi %\d+, )%block_id_x", r"\1%block_id_y"),
     "subgroups share counters": (r"(arith.muli %\d+, %c2 : index\n *%\d+ = arith.addi %\d+, )%subgroup", r"\1%c0"),
-    "the counters of workgroups overlap": (r"(arith.muli %\d+, )%c2( : index\n *%\d+ = arith.addi %\d+, %subgroup)", r"\1%c1\2"),
+    "counters of workgroups overlap": (r"(arith.muli %\d+, )%c2( : index\n *%\d+ = arith.addi %\d+, %subgroup)", r"\1%c1\2"),
     "counters are two bytes apart": (r"(arith.muli %\d+, )%c4_i64(?=[^\n]*\n[^\n]*%counters)", r"\1%c2_i64"),
     "z is part of the counter's number": (r"(%\d+ = arith.)divui %2, %c14(?=[^\n]*\n[^\n]*%grid_dim_y)", r"\1addi %2, %c0"),
     # The sum

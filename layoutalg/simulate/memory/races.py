@@ -271,7 +271,7 @@ class Races:
         theirs = stamps.workgroup(its) * count + stamps.subgroup(its)
         first, subgroup = stamps.workgroup(own) * count, stamps.subgroup(own)
         # Where the whole workgroup does it, each of its subgroups has to know.
-        ours = [np.where(subgroup < count, first + subgroup, first + one) for one in range(count)]
+        ours: list[Array] = [np.where(subgroup < count, first + subgroup, first + one) for one in range(count)]
         if not (subgroup == stamps.any_subgroup).any():
             ours = ours[:1]
         known = np.min([stamps.passed.epochs(np.stack((one, theirs), axis=1)) for one in ours], axis=0)
