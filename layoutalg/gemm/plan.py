@@ -407,8 +407,8 @@ class Gemm(Distributed, Launched):
         in parts has counters too, or a second kernel, `gemm_reduce`), and `arguments`, and runs on `grid` workgroups of
         `workgroup` work-items; `launch` has all of it. At lane level addresses are pointers, so that any host passes its
         buffers; with `pointers=False`, and at the other levels, they are numbers (i64). `static` writes the sizes into the
-        kernel. Level `workgroup` is for LLVM's pipeline with `xegpu-op-level=workgroup`, `subgroup` for its pass `xegpu-blocking` and then
-        `xegpu-op-level=subgroup`.
+        kernel. Level `workgroup` is for LLVM's pipeline with `xegpu-op-level=workgroup`, `subgroup` for its pass
+        `xegpu-blocking` and then `xegpu-op-level=subgroup`.
 
         Raises:
             PlanError: for other levels and versions, and for kernels that this version of LLVM cannot lower from the level;
