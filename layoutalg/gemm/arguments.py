@@ -13,6 +13,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from layoutalg.gemm.split_k import counters
+
 if TYPE_CHECKING:
     from layoutalg.gemm.plan import Gemm
     from layoutalg.gemm.problem import Problem
@@ -25,6 +27,7 @@ def parameters_of(gemm: Gemm) -> tuple[tuple[str, str], ...]:
     problem = gemm.problem
     addresses = ["a", "b", "c", *["bias"] * bool(problem.bias), *(f"{side}_scale" for side in problem.scaled)]
     addresses += [*["starts"] * bool(problem.groups), *["workspace"] * bool(gemm.workspace_bytes)]
+    addresses += ["counters"] * bool(counters(gemm.problem, gemm.tiling))
     return (
         *((name, "i64") for name in addresses),
         *((name, "i32") for name in ("m", "n", "k", "lda", "ldb", "ldc")),

@@ -16,7 +16,7 @@ from layoutalg.core.errors import PlanError
 from layoutalg.core.whole_numbers import one_of
 from layoutalg.gemm.edges import edges, loop_edges
 from layoutalg.gemm.matrix_in_memory import whole_number
-from layoutalg.gemm.options import PREFETCHES, TRANSPOSES
+from layoutalg.gemm.options import PREFETCHES, REDUCTIONS, TRANSPOSES
 from layoutalg.gemm.problem import Problem
 from layoutalg.gemm.roles import ROLES, exchanged
 from layoutalg.gemm.sharing import check_lines
@@ -44,6 +44,7 @@ class Choices:
     distance: int | None = None
     split_k: int | None = None
     transpose: str | None = None
+    reduction: str | None = None
 
     @classmethod
     def of(cls, tiling: Tiling) -> Choices:
@@ -56,7 +57,7 @@ class Choices:
         tile, prefetched = tiling.tile, tiling.prefetch != "none"
         distance = tiling.distance if prefetched else None
         chosen = tiling.subgroups, tile.k, tiling.registers, tiling.prefetch, distance, tiling.split_k, tiling.transpose
-        return cls((tile.m, tile.n), *chosen)
+        return cls((tile.m, tile.n), *chosen, tiling.reduction if tiling.split_k > 1 else None)
 
     def __post_init__(self) -> None:
         for name in ("tile", "subgroups"):
@@ -73,6 +74,8 @@ class Choices:
             object.__setattr__(self, "distance", whole_number("distance", self.distance, 64))
         if self.split_k is not None:
             object.__setattr__(self, "split_k", whole_number("split_k", self.split_k, MOST_PARTS))
+        if self.reduction is not None:
+            one_of(self.reduction, REDUCTIONS, "reduction", PlanError)
         if self.transpose is not None:
             one_of(self.transpose, TRANSPOSES, "transpose", PlanError)
 

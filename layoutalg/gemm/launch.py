@@ -16,11 +16,18 @@ n: i32, 64; stride_a: i64, 280
 Where k is in parts, `then` has the second kernel, which takes the same arguments after the first has ended, and a pointer is to
 a workspace. It is scratch: the host allocates it, and neither fills nor reads it.
 
->>> launch = la.plan_gemm(64, 64, 4096, split_k=4).launch
+>>> launch = la.plan_gemm(64, 64, 4096, split_k=4, reduction="kernel").launch
 >>> print(launch.then[0])
 gemm_reduce: 64x8x1 work-items, 16x1x1 in a workgroup
 >>> print(launch.arguments[3])
 workspace: pointer, scratch, 4 x 64x64 f32, pitch 64, stride 4096, 65536 bytes at a multiple of 64
+
+With `reduction="last"` there is no second kernel, and a pointer is to counters. The host fills them with zeros once; every
+launch leaves zeros.
+
+>>> launch = la.plan_gemm(64, 64, 4096, tile=(32, 32), subgroups=(1, 1), split_k=4, reduction="last").launch
+>>> print(launch.arguments[4], launch.then)
+counters: pointer, zeros, 1x4 s32, pitch 4, 16 bytes at a multiple of 4 ()
 
 The law: the arguments are those of each emitted kernel in its order, pointers first, and their numbers are the plan's.
 """
@@ -36,7 +43,7 @@ from layoutalg.core.errors import PlanError
 from layoutalg.core.messages import shown
 from layoutalg.gemm.listing.compiling import LARGE
 from layoutalg.gemm.problem import ALIGNMENT
-from layoutalg.gemm.split_k import pitch_of_parts
+from layoutalg.gemm.split_k import counters, pitch_of_parts
 from layoutalg.gemm.turning import scratch_shape, turns
 
 if TYPE_CHECKING:
@@ -66,8 +73,8 @@ Without it the compiler of a SPIR-V kernel takes 128 registers, warns, and keeps
 class InMemory:
     """The matrices behind a pointer; pitch and stride in elements, size and alignment in bytes.
 
-    `pitch` is from row to row, `stride` from matrix to matrix; `use` is "in", "out", "in and out", or "scratch": a
-    workspace without initial values, whose contents are not a result.
+    `pitch` is from row to row, `stride` from matrix to matrix; `use` is "in", "out", "in and out", "scratch": a
+    workspace without initial values, whose contents are not a result, or "zeros": 0 before the first launch and after each.
 
     >>> InMemory("f16", 7, 40, 40, 280, 3, 1680, 2, "in").as_json()["stride"]
     280
@@ -189,7 +196,7 @@ class Launch:
     def in_order(self) -> tuple[KernelLaunch, ...]:
         """All kernels in the order in which they are launched.
 
-        >>> [one.kernel for one in la.plan_gemm(64, 64, 4096, split_k=4).launch.in_order]
+        >>> [one.kernel for one in la.plan_gemm(64, 64, 4096, split_k=4, reduction="kernel").launch.in_order]
         ['gemm', 'gemm_reduce']
         """
         return KernelLaunch(self.kernel, self.grid, self.workgroup), *self.then
@@ -292,9 +299,11 @@ def launch_of_gemm(plan: Gemm) -> Launch:
         parts, pitch = plan.tiling.split_k * problem.batch, pitch_of_parts(problem.n)
         sums = problem.m, problem.n, pitch, problem.m * pitch, parts
         memory["workspace"] = InMemory(problem.acc, *sums, plan.workspace_bytes, ALIGNMENT, "scratch")
+    if count := counters(problem, plan.tiling):
+        memory["counters"] = InMemory("s32", 1, count, count, count, 1, 4 * count, 4, "zeros")
     arguments = _arguments(plan.parameters, memory, plan.arguments)
     lanes, registers = plan.dpas.subgroup_size, plan.tiling.registers
-    then = (KernelLaunch(REDUCE, plan.reduction_grid, (lanes, 1, 1)),) if plan.tiling.split_k > 1 else ()
+    then = (KernelLaunch(REDUCE, plan.reduction_grid, (lanes, 1, 1)),) if any(plan.reduction_grid) else ()
     return Launch(KERNEL, plan.grid, plan.workgroup, lanes, registers, plan.target, plan.llvm, arguments, then)
 
 

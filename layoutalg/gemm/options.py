@@ -21,6 +21,7 @@ __all__ = [
     "MOST_GROUPS",
     "ORDERS",
     "PREFETCHES",
+    "REDUCTIONS",
     "SCALES",
     "TRANSPOSES",
     "AmxOptions",
@@ -49,6 +50,9 @@ SCALES = ("row", "column", "both")
 PREFETCHES = ("none", "shared", "lines")
 """`shared`: the subgroups of a workgroup share the blocks of the next step out, one 2-D prefetch each; `lines`: each lane asks
 for one cache line."""
+REDUCTIONS = ("kernel", "last")
+"""Who adds the parts of a product whose k is split. `kernel`: a second kernel; `last`: of the subgroups that have parts of one
+tile, the one that is done last (`layoutalg.gemm.emission.last_part`). Both add in the order of k, so the bits are the same."""
 TRANSPOSES = ("registers", "roles", "slm", "scratch")
 """How a transposed A comes to its operands. `registers`: as messages bring it, put together in registers; `roles`: where B is
 transposed too, the loop computes C^T = B^T A^T, and needs no transposition; `slm`: a workgroup transposes it once, in shared
@@ -139,7 +143,10 @@ class TilingOptions(TypedDict, total=False):
     prefetch: Annotated[str | None, Option("How data is prefetched.", PREFETCHES)]
     distance: Annotated[int | None, Option("How many steps ahead a prefetch asks.")]
     split_k: Annotated[
-        int | None, Option("Parts of k that workgroups of their own compute; a second kernel adds them.")
+        int | None, Option("Parts of k that workgroups of their own compute, and that are added in their order.")
+    ]
+    reduction: Annotated[
+        str | None, Option("Who adds the parts of k: a second kernel, or the subgroup that is done last.", REDUCTIONS)
     ]
     transpose: Annotated[str | None, Option("How a transposed A comes to its operands.", TRANSPOSES)]
 

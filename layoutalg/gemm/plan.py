@@ -227,11 +227,11 @@ class Gemm(Distributed, Launched):
 
     @property
     def reduction_grid(self) -> tuple[int, int, int]:
-        """Workgroups of the second kernel, `gemm_reduce`, which adds the parts of k; (0, 0, 0) where nothing is split.
+        """Workgroups of the second kernel, `gemm_reduce`, which adds the parts of k; (0, 0, 0) where there is none.
 
         Each is one subgroup. It takes the arguments of the first kernel, and is launched behind it in the same queue.
 
-        >>> la.plan_gemm(64, 64, 4096, split_k=4).reduction_grid
+        >>> la.plan_gemm(64, 64, 4096, split_k=4, reduction="kernel").reduction_grid
         (4, 8, 1)
         """
         return reduction_grid(self.problem, self.tiling)
@@ -404,11 +404,11 @@ class Gemm(Distributed, Launched):
 
         It takes the addresses of A, B and C (multiples of `problem.alignments`), that of the bias if there is one (in C's type,
         at a multiple of C's alignment), those of scales (f32), that of a workspace of `workspace_bytes` where there is one (k
-        in parts has a second kernel too, `gemm_reduce`), and `arguments`, and runs on `grid` workgroups of `workgroup`
-        work-items; `launch` has all of it. At lane level addresses are pointers, so that any host passes its buffers; with
-        `pointers=False`, and at the other levels, they are numbers (i64). `static` writes the sizes into the kernel. Level
-        `workgroup` is for LLVM's pipeline with `xegpu-op-level=workgroup`, `subgroup` for its pass `xegpu-blocking` and then
-        `xegpu-op-level=subgroup`.
+        in parts has counters too, or a second kernel, `gemm_reduce`), and `arguments`, and runs on `grid` workgroups of
+        `workgroup` work-items; `launch` has all of it. At lane level addresses are pointers, so that any host passes its
+        buffers; with `pointers=False`, and at the other levels, they are numbers (i64). `static` writes the sizes into the
+        kernel. Level `workgroup` is for LLVM's pipeline with `xegpu-op-level=workgroup`, `subgroup` for its pass
+        `xegpu-blocking` and then `xegpu-op-level=subgroup`.
 
         Raises:
             PlanError: for other levels and versions, and for kernels that this version of LLVM cannot lower from the level;

@@ -48,6 +48,7 @@ _OF_PLAN = (
     "prefetch",
     "distance",
     "split_k",
+    "reduction",
     "transpose",
     "workgroups",
     "waves",
@@ -77,7 +78,7 @@ def arguments_of(given: object) -> Arguments:
     Traceback (most recent call last):
     layoutalg.core.errors.PlanError: problem with 'colour': expected m, n, k, a, b, c, acc, target, lda, ldb, ldc, trans_a,
     trans_b, batch, alpha, beta, bias, scale, activation, epilogue, gated, groups, tile, subgroups, k_step, registers, prefetch,
-    distance, split_k, transpose
+    distance, split_k, reduction, transpose
     """
     if isinstance(given, Problem):
         said = _SAID_BY_EPILOGUE if given.epilogue is not None else ("gated",)
@@ -139,6 +140,7 @@ def row_of(arguments: Arguments, llvm: int = DEFAULT_LLVM) -> Row:
         "prefetch": tiling.prefetch,
         "distance": tiling.distance,
         "split_k": tiling.split_k,
+        "reduction": tiling.reduction if tiling.split_k > 1 else "none",
         "transpose": tiling.transpose,
         "workgroups": line.workgroups,
         "waves": line.waves,

@@ -28,8 +28,10 @@ The rules, and what they leave out:
 - Memory gives every matrix once while A and B fit into L3 together. Beyond that, every wave reads the rows and columns that it
   spans, except for the part of A and B that L3 has room for (as if it replaced lines at random).
 - While the cores wait for a step's data, memory gives nothing.
-- Where k is in parts, the sums are written to memory and read from L3 by a second kernel, which costs the time between two
-  kernels of a queue (2 microseconds, assumed), a latency of memory and its bytes from L3.
+- Where k is in parts, the sums are written to memory and read from L3. A second kernel costs the time between two kernels of a
+  queue (2 microseconds, assumed), a latency of memory and its bytes from L3. The last subgroup of a tile waits for its sums to
+  be in L3, for its atomic addition there, and for the parts: a latency of L3 each, and one for every time that its registers
+  are full (`split_k.loaded_at_once`). All parts of the workgroup's tile come through its own core.
 
 The clock is the product's highest; chips slow down under load. On B580 the fastest published kernels reach 82 % of the peak.
 """
@@ -46,12 +48,12 @@ from layoutalg.core.elements import element_bits
 from layoutalg.core.errors import LayoutError
 from layoutalg.core.messages import shown
 from layoutalg.core.whole_numbers import instance_of
-from layoutalg.gemm.options import PREFETCHES, TRANSPOSES
+from layoutalg.gemm.options import PREFETCHES, REDUCTIONS, TRANSPOSES
 from layoutalg.gemm.problem import Problem
 from layoutalg.gemm.product import mlir_type
 from layoutalg.gemm.ranking import Numbers, Predicted
 from layoutalg.gemm.roles import in_loop
-from layoutalg.gemm.split_k import pitch_of_parts
+from layoutalg.gemm.split_k import loaded_at_once, pitch_of_parts
 from layoutalg.gemm.tiling import Tile, Tiling
 from layoutalg.hardware import XeChip, xe_chip
 
@@ -64,6 +66,10 @@ _SUM_BYTES = 4
 """Bytes of a sum in the workspace of work split over k."""
 SECOND_LAUNCH = 2e-6
 """Seconds between the end of a kernel and the start of the next one in its queue (assumed: nothing was measured)."""
+_COUNTED = 2
+"""Latencies of L3 until a subgroup knows whether it is the last: of the fence behind its stores, and of the atomic addition.
+Both go to L3, where atomic operations are done, as IGC's code for it shows (`fence.ugm.none.gpu`, `atomic_iadd.ugm`); that each
+takes as long as a load is assumed."""
 MEMORY_LATENCIES = 2
 """Memory is about twice as far away as L3 (assumed)."""
 
@@ -83,6 +89,7 @@ class Forms:
     instructions: Numbers
     parts: Numbers
     transpose: Numbers
+    reduction: Numbers
 
     @classmethod
     def of(cls, tilings: list[tuple[Tiling, float]]) -> Forms:
@@ -97,6 +104,7 @@ class Forms:
                 count,
                 t.split_k,
                 TRANSPOSES.index(t.transpose),
+                REDUCTIONS.index(t.reduction),
             )
             for t, count in tilings
         ]
@@ -115,10 +123,13 @@ class Forms:
             self.distance,
             self.parts,
             self.transpose,
+            self.reduction,
         )
-        m, n, k, rows, across, registers, prefetch, distance, parts, turned = (int(column[row]) for column in columns)
-        form, transpose = PREFETCHES[prefetch], TRANSPOSES[turned]
-        return Tiling(Tile(m, n, k), (rows, across), registers, form, distance, parts, transpose)
+        m, n, k, rows, across, registers, prefetch, distance, parts, turned, added = (
+            int(column[row]) for column in columns
+        )
+        form, transpose, reduction = PREFETCHES[prefetch], TRANSPOSES[turned], REDUCTIONS[added]
+        return Tiling(Tile(m, n, k), (rows, across), registers, form, distance, parts, transpose, reduction)
 
     @property
     def count(self) -> Numbers:
@@ -284,7 +295,15 @@ def times(problem: Problem, forms: Forms, chip: XeChip | None = None) -> Times:
     if split.any():
         # started behind the first kernel; all parts are loaded at once, from L3, where they were just written
         second = SECOND_LAUNCH * chip.clock_ghz * 1e9 + MEMORY_LATENCIES * chip.l3_latency
-        parts["reduction"] = np.where(split, second + (sums + result) / chip.l3_clock_bytes, 0.0)
+        second = second + (sums + result) / chip.l3_clock_bytes
+        blocks = forms.m / unit.m * forms.n / unit.n
+        some, together = loaded_at_once(blocks, forms.registers, forms.parts)
+        rounds = np.ceil(blocks / some) * forms.parts / together
+        tiles = np.ceil(grid_m * grid_n * problem.batch / chip.cores)
+        through_core = tiles * high * wide * (forms.parts * _SUM_BYTES + of_c)
+        last = (_COUNTED + rounds) * chip.l3_latency + through_core / l3_core
+        in_kernel = forms.reduction == REDUCTIONS.index("last")
+        parts["reduction"] = np.where(split, np.where(in_kernel, last, second), 0.0)
     inside = np.sum(list(parts.values()), axis=0)
     after = parts.get("reduction", 0.0)  # memory has given its bytes before
     parts["memory"] = np.maximum(0.0, memory + parts["waiting"] - (inside - after))

@@ -17,15 +17,17 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from layoutalg.core.elements import element_bits, numpy_type
-from layoutalg.core.errors import SizeError
+from layoutalg.core.errors import PlanError, SizeError
 from layoutalg.core.limits import MOST_DPAS as MAX_DPAS
 from layoutalg.core.limits import MOST_GEMM_BYTES as MAX_BYTES
 from layoutalg.core.limits import MOST_WORK
 from layoutalg.gemm.grouped import checked_starts
 from layoutalg.gemm.operand_arrays import check_given, held, held_scales, numbers, poisoned
+from layoutalg.gemm.split_k import counters
 
 if TYPE_CHECKING:
     from layoutalg.gemm.matrix_in_memory import Matrix
@@ -99,10 +101,14 @@ def execute(
         element = gemm.accumulator if gemm.tiling.split_k > 1 else gemm.element_of("A")
         workspace = poisoned((gemm.workspace_bytes * 8 // element_bits(element),), numpy_type(element))
         addresses["WORKSPACE"] = memory.bind("workspace", workspace, initialised=False)
+    counted_parts = np.zeros(counters(problem, gemm.tiling), np.int32)
+    if counted_parts.size:
+        names = [name.upper() if name == "counters" else name for name in names]
+        addresses["COUNTERS"] = memory.bind("counters", counted_parts)
     kernel = gemm.emit(level) if text is None else text
     given = [*(addresses[name] for name in names if name in addresses), *gemm.arguments]
     more: dict[str, Any] = {"target": gemm.target, "work": _work(gemm)}
-    if gemm.tiling.split_k == 1:
+    if not any(gemm.reduction_grid):
         executed = run_kernel(
             kernel, given, gemm.grid, memory, progress=progress, counted=counted, workgroups=workgroups, **more
         )
@@ -111,6 +117,8 @@ def execute(
             kernel, given, gemm.grid, memory, kernel=KERNEL, progress=progress, counted=counted, **more
         )
         run_kernel(kernel, given, gemm.reduction_grid, memory, kernel=REDUCE, **more)
+    if counted_parts.any():
+        raise PlanError("the kernel leaves its counters other than 0, and the next launch would not find who is last")
     found = result[:, : in_c.rows, : in_c.columns].copy()
     return found if batch > 1 else found[0], executed
 

@@ -8,8 +8,8 @@ For 4096x4096x4096 in f16 on B580 the search finds the form that was measured as
 
 The candidates: tiles of 8 to 64 rows and 16 to 64 columns whose accumulators and operands fit into the registers, steps of one
 to four instructions along k, workgroups of 1 to as many subgroups as a core has threads for (powers of two), 128 and 256
-registers, every form of prefetch, one step ahead (another distance is not searched, but taken where it is asked for). What a
-caller fixes (`Choices`) the search leaves alone:
+registers, every form of prefetch, one step ahead (another distance is taken where it is asked for, and searched where C has too
+few tiles for the chip). What a caller fixes (`Choices`) the search leaves alone:
 
 >>> search(Problem.of(64, 64, 64), Choices(tile=(16, 32), registers=128)).best.tiling.tile.n
 32
@@ -38,7 +38,7 @@ from layoutalg.gemm.choices import Choices, check_choices, check_turns_nothing
 from layoutalg.gemm.counting import asked, instructions
 from layoutalg.gemm.edges import edges, loop_edges
 from layoutalg.gemm.gated import loop_of
-from layoutalg.gemm.options import PREFETCHES, TRANSPOSES
+from layoutalg.gemm.options import PREFETCHES, REDUCTIONS, TRANSPOSES
 from layoutalg.gemm.problem import Problem
 from layoutalg.gemm.ranking import Numbers, Ranked, longest
 from layoutalg.gemm.registers import registers
@@ -59,6 +59,8 @@ DEPTHS = (1, 2, 4)
 (listings of 32x64 on pvc: 1.44 and 1.42 per dpas) and twice as much on its way, 256 KiB for a workgroup of 256x256."""
 PARTS = (2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64)
 """In how many parts k is computed where C has too few tiles for the chip (`layoutalg.gemm.split_k`)."""
+DISTANCES = (2, 4)
+"""Further steps ahead that a shared prefetch may ask, where C has too few tiles for the chip."""
 _DEEP = 1024
 """Less deep products are not split unless asked: their time is that of two launches, which the model knows least of."""
 _WORTH = 0.9
@@ -223,10 +225,12 @@ def _search(problem: Problem, choices: Choices, llvm: int, chip: XeChip) -> Foun
     forms = _forms(problem, choices, llvm, chip)
     if choices.split_k is not None:
         forms = _those_with_parts(problem, forms, choices.split_k)
+        if choices.split_k > 1:
+            forms = _added(forms, choices)
     found = times(problem, forms, chip)
     order = _order(forms, found)
     if choices.split_k is None and _might_split(problem, found, int(order[0])):
-        more = _in_parts(problem, forms, found, chip)
+        more = _in_parts(problem, forms, found, chip, choices)
         split = times(problem, more, chip)
         best = _order(more, split)
         if split.clocks[best[0]] < _WORTH * found.clocks[order[0]]:
@@ -241,16 +245,35 @@ def _might_split(problem: Problem, found: Times, best: int) -> bool:
     return deep and bool(_WORTH * found.clocks[best] > max(least))
 
 
-def _in_parts(problem: Problem, forms: Forms, found: Times, chip: XeChip) -> Forms:
-    """The forms, and behind them those with k in parts: at least two steps each, where one launch leaves cores without work."""
+def _added(forms: Forms, choices: Choices) -> Forms:
+    """The forms with every way to add their parts that the caller allows."""
+    ways = REDUCTIONS if choices.reduction is None else (choices.reduction,)
+    blocks: list[Numbers] = []
+    for way in ways:
+        blocks.append(_columns(forms).copy())
+        blocks[-1][_REDUCTION] = REDUCTIONS.index(way)
+    return Forms(*np.concatenate(blocks, axis=1))
+
+
+def _in_parts(problem: Problem, forms: Forms, found: Times, chip: XeChip, choices: Choices) -> Forms:
+    """The forms, and behind them those that ask further ahead, and those with k in parts: at least two steps each, where one
+    launch leaves cores without work. Few subgroups on a core don't hide each other's waits, so the distance counts there."""
     columns, room = _columns(forms), chip.cores * found.resident
+    shared = forms.prefetch == PREFETCHES.index("shared")
     blocks = [columns]
+    for distance in DISTANCES if choices.distance is None else ():
+        further = columns[:, shared].copy()
+        further[_DISTANCE] = distance
+        blocks.append(further)
     for parts in PARTS:
         each, full = _parts(problem, forms, parts)
         fits = (forms.transpose == 0) & (each >= 2) & (full == parts) & (found.workgroups * parts <= 2 * room)
-        some = columns[:, fits].copy()
-        some[_PARTS] = parts
-        blocks.append(some)
+        for distance in (None, *DISTANCES) if choices.distance is None else (None,):
+            some = columns[:, fits if distance is None else fits & shared & (each > distance)].copy()
+            some[_PARTS] = parts
+            if distance is not None:
+                some[_DISTANCE] = distance
+            blocks.append(_columns(_added(Forms(*some), choices)))
     return Forms(*np.concatenate(blocks, axis=1))
 
 
@@ -268,7 +291,7 @@ def _parts(problem: Problem, forms: Forms, parts: int) -> tuple[Numbers, Numbers
 
 
 _NAMES = [one.name for one in fields(Forms)]
-_PARTS = _NAMES.index("parts")
+_PARTS, _REDUCTION, _DISTANCE = (_NAMES.index(name) for name in ("parts", "reduction", "distance"))
 
 
 def _columns(forms: Forms) -> Numbers:
@@ -350,7 +373,8 @@ def _forms_of_loop(problem: Problem, choices: Choices, llvm: int, chip: XeChip, 
         counts = instructions(_loop_of(problem), form, rows, columns, llvm).astype(np.float64)
         parts = np.full(count, float(choices.split_k or 1))
         turned = np.full(count, float(TRANSPOSES.index(form.transpose)))
-        blocks.append(np.array((m, n, k, *grids, held, prefetch, distance, counts, parts, turned)))
+        added = np.zeros(count)
+        blocks.append(np.array((m, n, k, *grids, held, prefetch, distance, counts, parts, turned, added)))
     if not blocks:  # no workgroup of one of the loops can share A
         raise PlanError(_least_share(problem, choices))
     return Forms(*np.concatenate(blocks, axis=1))

@@ -2,13 +2,14 @@
 
 A product with a small C and a deep k has few tiles, and few workgroups leave most of the chip idle. With `split_k` parts the
 grid has as many times the workgroups (z counts the parts of a matrix, then the matrices of a batch). Each writes its sums to a
-workspace; the second kernel, `gemm_reduce`, adds them in the order of k and does what the epilogue says. So the result has the
-same bits in every run.
+workspace. They are added in the order of k, and the epilogue follows, so the result has the same bits in every run. Who adds
+them is `Tiling.reduction`: a second kernel, `gemm_reduce`, or the subgroup that is done last of those that have parts of a tile
+(`layoutalg.gemm.emission.last_part`). The second kernel costs a launch; the last subgroup is alone with all parts of its tile.
 
 By hand, 8 x 40 x 256 in f16 with steps of 32 and 3 parts: 8 steps, so parts of 3, 3 and 2 steps, which begin at 0, 96 and 192.
 The workspace has 3 matrices of 8 rows of 48 elements (40, up to whole lines of 64 bytes) in the accumulators' type, f32.
 
->>> gemm = la.plan_gemm(8, 40, 256, tile=(8, 16), k_step=32, subgroups=(1, 1), split_k=3)
+>>> gemm = la.plan_gemm(8, 40, 256, tile=(8, 16), k_step=32, subgroups=(1, 1), split_k=3, reduction="kernel")
 >>> gemm.grid, gemm.k_steps, gemm.workspace_bytes == 3 * 8 * 48 * 4
 ((3, 1, 3), 3, True)
 >>> gemm.reduction_grid, [name for name, _ in gemm.parameters[:4]]
@@ -21,8 +22,14 @@ chain of sums of its own (`layoutalg.gemm.numerics`), and the parts are added on
 >>> bool((gemm.simulate(a, b) == a.astype(int) @ b).all())
 True
 
-Both kernels take the same arguments. Atomic additions would need no second kernel, but the order of the parts, and so the bits,
-would change from run to run.
+Both kernels take the same arguments. The last subgroup needs a counter for each tile of a subgroup, which is 0 before the first
+launch, and 0 again after each:
+
+>>> last = la.plan_gemm(8, 40, 256, tile=(8, 16), k_step=32, subgroups=(1, 1), split_k=3, reduction="last")
+>>> last.reduction_grid, counters(last.problem, last.tiling), [name for name, _ in last.parameters[3:5]]
+((0, 0, 0), 3, ['workspace', 'counters'])
+
+Atomic additions to C would need neither, but the order of the parts, and so the bits, would change from run to run.
 """
 
 from __future__ import annotations
@@ -40,6 +47,7 @@ from layoutalg.core.whole_numbers import whole_number
 from layoutalg.gemm.operand_arrays import held_scales
 from layoutalg.gemm.problem import Problem
 from layoutalg.gemm.product import mlir_type
+from layoutalg.gemm.ranking import Numbers
 from layoutalg.gemm.tiling import Tiling
 from layoutalg.gemm.turning import scratch_shape
 
@@ -50,6 +58,8 @@ __all__ = [
     "TALLEST",
     "check_split",
     "computed_by",
+    "counters",
+    "loaded_at_once",
     "part_steps",
     "pitch_of_parts",
     "reduced_rows",
@@ -61,6 +71,10 @@ _WHOLE = 16
 """Elements of 32 bits in a cache line: the workspace's rows are whole lines, as block messages need at least."""
 _LOADED = 64
 """Registers of 64 bytes for what the reduction loads at once: a lane has one number of each row of each part."""
+_ADDRESSES = 32
+"""Registers that the last subgroup of a tile has for other things than sums: payloads of messages are one register each."""
+_AT_ONCE = 12
+"""Blocks that a subgroup loads at once: 6 KiB on their way."""
 TALLEST = 2**24
 """Rows of the surface of a block message (`SurfaceLimits.height_most`)."""
 
@@ -148,9 +162,40 @@ def reduced_rows(parts: int) -> int:
     return next(rows for rows in (8, 4, 2, 1) if rows * parts <= _LOADED or rows == 1)
 
 
+def loaded_at_once(blocks: Numbers | int, registers: Numbers | int, parts: Numbers | int) -> tuple[Numbers, Numbers]:
+    """What the last subgroup of a tile loads at once of its `blocks`, which are 8 registers each in a part: how many blocks,
+    and of how many parts.
+
+    The sums of all blocks stay in registers, and addresses take some; the parts loaded at once divide all of them.
+
+    >>> [tuple(int(number) for number in loaded_at_once(*given)) for given in ((1, 128, 8), (3, 128, 64), (16, 256, 6))]
+    [(1, 8), (3, 2), (12, 1)]
+    """
+    blocks, registers, parts = (np.asarray(given, np.float64) for given in (blocks, registers, parts))
+    room = np.clip(np.floor((registers - _ADDRESSES) / 8) - blocks, 1, _AT_ONCE)
+    some = np.minimum(blocks, room)
+    together = np.ones(np.broadcast_shapes(room.shape, parts.shape))
+    for count in range(2, _AT_ONCE + 1):
+        together = np.where((parts % count == 0) & (count * some <= room), count, together)
+    return some, together
+
+
+def counters(problem: Problem, tiling: Tiling) -> int:
+    """Counters (s32) of the parts that are done, one for each tile of a subgroup; 0 where no subgroup is the last.
+
+    >>> from layoutalg.gemm.tiling import Tile
+    >>> counters(Problem.of(64, 64, 256, batch=2), Tiling(Tile(8, 16, 32), (2, 2), split_k=2, reduction="last"))
+    64
+    """
+    if tiling.split_k == 1 or tiling.reduction != "last":
+        return 0
+    whole = tiling.workgroup_tile
+    return problem.batch * -(-problem.m // whole.m) * -(-problem.n // whole.n) * tiling.count
+
+
 def reduction_grid(problem: Problem, tiling: Tiling) -> tuple[int, int, int]:
-    """Workgroups of the reduction, one subgroup each; (0, 0, 0) where nothing is split."""
-    if tiling.split_k == 1:
+    """Workgroups of the second kernel, one subgroup each; (0, 0, 0) where there is none."""
+    if tiling.split_k == 1 or tiling.reduction == "last":
         return 0, 0, 0
     return -(-problem.n // problem.dpas.n), -(-problem.m // reduced_rows(tiling.split_k)), problem.batch
 

@@ -18,7 +18,7 @@ from layoutalg.core.errors import LayoutError, PlanError
 from layoutalg.core.messages import shown
 from layoutalg.core.whole_numbers import found_whole, instance_of, listed, one_of
 from layoutalg.gemm.matrix_in_memory import whole_number
-from layoutalg.gemm.options import PREFETCHES, TRANSPOSES
+from layoutalg.gemm.options import PREFETCHES, REDUCTIONS, TRANSPOSES
 
 __all__ = ["MOST_PARTS", "REGISTERS", "Tile", "Tiling", "pair", "register_file"]
 
@@ -58,8 +58,9 @@ class Tiling:
     """The tile of a subgroup, the subgroups of a workgroup (rows, columns), registers per thread, and how data is prefetched.
 
     `distance` is how many steps ahead a prefetch asks; without prefetch it says nothing. `split_k` is in how many parts k is
-    computed, each by workgroups of its own (`layoutalg.gemm.split_k`). `transpose` is how a transposed A comes to its operands
-    (`options.TRANSPOSES`); it says nothing of other products.
+    computed, each by workgroups of its own (`layoutalg.gemm.split_k`), and `reduction` who adds the parts
+    (`options.REDUCTIONS`). `transpose` is how a transposed A comes to its operands (`options.TRANSPOSES`); it says nothing of
+    other products.
 
     Raises `PlanError` for values that no kernel has.
 
@@ -74,9 +75,11 @@ class Tiling:
     distance: int = 1
     split_k: int = 1
     transpose: str = "registers"
+    reduction: str = "kernel"
 
     def __post_init__(self) -> None:
         one_of(self.prefetch, PREFETCHES, "prefetch", PlanError)
+        one_of(self.reduction, REDUCTIONS, "reduction", PlanError)
         one_of(self.transpose, TRANSPOSES, "transpose", PlanError)
         instance_of(self.tile, Tile, "tile", PlanError)
         if max(self.tile.m, self.tile.n, self.tile.k) > _LONGEST:
@@ -109,6 +112,7 @@ class Tiling:
         steps = f"{self.distance} step{'s' * (self.distance > 1)} ahead"
         ahead = "no prefetch" if self.prefetch == "none" else f"{self.prefetch} prefetch {steps}"
         parts = f", k in {self.split_k} parts" if self.split_k > 1 else ""
+        parts += " added by the last" if self.split_k > 1 and self.reduction == "last" else ""
         turned = f", transpose {self.transpose}" if self.transpose != "registers" else ""
         return (
             f"{self.tile} per subgroup, {rows}x{columns} subgroups, {self.registers} registers, {ahead}{parts}{turned}"

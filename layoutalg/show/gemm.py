@@ -137,16 +137,23 @@ def _pair_and_groups(plan: Gemm) -> Sequence[PlanRow]:
 
 
 def _parts(plan: Gemm) -> Sequence[PlanRow]:
-    """Where k is in parts: how many, and the second kernel; JSON says 1 otherwise."""
+    """Where k is in parts: how many, and who adds them; JSON says 1 otherwise."""
+    from layoutalg.gemm.split_k import counters
+
     if plan.tiling.split_k == 1:
         return [row(split_k={"parts": 1})]
-    [second] = plan.launch.then
-    text = (
-        "{split_k[parts]} parts, a workspace of {split_k[workspace_bytes]:bytes}; then {split_k[kernel]} on {split_k[grid]:x} "
-        "adds them in order"
-    )
-    of_parts = {"parts": plan.tiling.split_k, "workspace_bytes": plan.workspace_bytes}
-    return [row("split over k", text, split_k={**of_parts, **asdict(second)})]
+    text = "{split_k[parts]} parts, a workspace of {split_k[workspace_bytes]:bytes}; "
+    of_parts = {
+        "parts": plan.tiling.split_k,
+        "workspace_bytes": plan.workspace_bytes,
+        "reduction": plan.tiling.reduction,
+    }
+    if not plan.launch.then:
+        count = counters(plan.problem, plan.tiling)
+        text += "of {split_k[counters]} tiles the subgroup that is done last adds them in order"
+        return [row("split over k", text, split_k={**of_parts, "counters": count})]
+    text += "then {split_k[kernel]} on {split_k[grid]:x} adds them in order"
+    return [row("split over k", text, split_k={**of_parts, **asdict(plan.launch.then[0])})]
 
 
 _TRANSPOSE = {

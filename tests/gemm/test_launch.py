@@ -20,10 +20,23 @@ PLANS: list[Gemm | Attention] = [
     plan_gemm(7, 64, 40, batch=3, bias="column", beta=2.0),
     plan_gemm(64, 64, 64, "s8", "u8", trans_b=True, target="bmg"),
     plan_attention(40, 100, 64, heads=4, kv_heads=2, batch=2, causal=True),
-    plan_gemm(8, 40, 256, tile=(8, 16), k_step=32, subgroups=(1, 1), split_k=3, batch=2, bias="row", beta=0.5),
+    plan_gemm(
+        8,
+        40,
+        256,
+        tile=(8, 16),
+        k_step=32,
+        subgroups=(1, 1),
+        split_k=3,
+        batch=2,
+        bias="row",
+        beta=0.5,
+        reduction="kernel",
+    ),
     plan_gemm(37, 29, 51, batch=3, bias="column"),
+    plan_gemm(8, 40, 256, tile=(8, 16), k_step=32, subgroups=(1, 1), split_k=3, batch=2, bias="row", reduction="last"),
 ]
-NAMES = ["batch", "integers", "attention", "split", "edges"]
+NAMES = ["batch", "integers", "attention", "split", "edges", "last"]
 
 
 @pytest.mark.parametrize("plan", PLANS, ids=NAMES)

@@ -60,7 +60,7 @@ def random_plan(draw: random.Random) -> Gemm | None:
             bias=draw.choice([None, "row", "column"]), activation=draw.choice([None, "relu"]),
             tile=draw.choice([(8, 16), (16, 32), (24, 16)]), subgroups=draw.choice([(1, 1), (1, 2), (2, 1)]), k_step=32,
             prefetch=draw.choice(["none", "shared", "lines"]), distance=draw.randint(1, 3),
-            split_k=draw.randint(2, 9), target=draw.choice(["pvc", "bmg"]),
+            split_k=draw.randint(2, 9), reduction=draw.choice(["kernel", "last"]), target=draw.choice(["pvc", "bmg"]),
         )  # fmt: skip
     except PlanError:
         return None
@@ -133,7 +133,18 @@ def test_sizes_as_constants_compute_the_same() -> None:
     ],
 )
 def test_a_mistake_in_the_split_shows(right: str, wrong: str) -> None:
-    gemm = plan_gemm(8, 64, 256, tile=(8, 16), k_step=32, subgroups=(1, 1), split_k=4, prefetch="shared", distance=2)
+    gemm = plan_gemm(
+        8,
+        64,
+        256,
+        tile=(8, 16),
+        k_step=32,
+        subgroups=(1, 1),
+        split_k=4,
+        prefetch="shared",
+        distance=2,
+        reduction="kernel",
+    )
     text = gemm.emit()
     assert text.count(right) >= 1, right
     a, b = np.arange(8 * 256).reshape(8, 256) % 5, np.arange(256 * 64).reshape(256, 64) % 7
@@ -144,7 +155,7 @@ def test_a_mistake_in_the_split_shows(right: str, wrong: str) -> None:
     assert not np.array_equal(found, a @ b)
 
 
-@pytest.mark.parametrize(("target", "least"), [("bmg", 0.9), ("pvc", 0.75)])
+@pytest.mark.parametrize(("target", "least"), [("bmg", 0.95), ("pvc", 0.8)])
 def test_a_deep_product_of_a_small_c_is_split_and_near_the_bound_of_memory(target: str, least: float) -> None:
     gemm = plan_gemm(64, 64, 65536, target=target)
     assert gemm.tiling.split_k > 1

@@ -55,7 +55,10 @@ PLANS: dict[str, Any] = {
     "gated": plan_gemm(40, 80, 96, c="f16", gated="silu", **SMALL),
     "groups": plan_gemm(50, 48, 64, groups=5, epilogue="relu(acc * scale + bias) + residual", c="f16", **SMALL),
     "gated groups": plan_gemm(37, 29, 51, groups=9, gated="gelu", **{**SMALL, "tile": (8, 16)}),
-    "split": plan_gemm(40, 80, 256, bias="row", beta=0.5, batch=2, split_k=2, **{**SMALL, "tile": (8, 16)}),
+    "split": plan_gemm(
+        40, 80, 256, bias="row", beta=0.5, batch=2, split_k=2, reduction="kernel", **{**SMALL, "tile": (8, 16)}
+    ),
+    "last": plan_gemm(40, 80, 256, bias="row", batch=2, split_k=4, reduction="last", **{**SMALL, "tile": (8, 16)}),
     "edges": plan_gemm(37, 29, 51, batch=3, bias="column", activation="relu", **SMALL),
     "weights": plan_weights(13, 48, 128, group=64, zeros=True, bias="row", tile=(8, 16), subgroups=(1, 2)),
     "bytes of weights": plan_weights(8, 32, 64, b="u8", c="f16", group=32, tile=(8, 16), subgroups=(1, 1)),
@@ -133,7 +136,7 @@ def test_the_host_in_c_computes_what_its_reference_says(name: str, tmp_path: Pat
 
 
 @pytest.mark.parametrize(
-    "name", ["tf32", "expression", "gated groups", "groups", "split", "edges", "weights", "attention", "pages"]
+    "name", ["tf32", "expression", "gated groups", "groups", "split", "last", "edges", "weights", "attention", "pages"]
 )
 def test_the_host_in_python_computes_what_numpy_says(name: str, tmp_path: Path) -> None:
     require_module("pyopencl")
@@ -197,7 +200,7 @@ def test_the_host_for_level_zero_compiles(name: str, tmp_path: Path) -> None:
     assert re.search(r"ze\w+(: no \w+)?: Level Zero error 0x\w+", done.stderr)
 
 
-@pytest.mark.parametrize("name", ["batch", "split", "attention"])
+@pytest.mark.parametrize("name", ["batch", "split", "last", "attention"])
 def test_the_host_for_sycl_compiles(name: str, tmp_path: Path) -> None:
     """Intel's headers come with 172 MB, which `make toolchains` leaves out; pip install intel-sycl-rt brings them."""
     root = Path(sysconfig.get_path("data"))

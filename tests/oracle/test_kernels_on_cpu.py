@@ -115,7 +115,8 @@ def test_gated_pairs_and_groups_compute_what_the_model_says(tmp_path: Path) -> N
         assert same_bits(plan.simulate(*arrays, starts=starts), found), plan.problem
 
 
-def test_work_split_over_k_and_its_reduction_compute_what_the_model_says(tmp_path: Path) -> None:
+@pytest.mark.parametrize("reduction", ["kernel", "last"])
+def test_work_split_over_k_and_its_reduction_compute_what_the_model_says(reduction: str, tmp_path: Path) -> None:
     few: tuple[tuple[Size, dict[str, Any]], ...] = (
         ((8, 64, 328), {"tile": (8, 16), "split_k": 3, "prefetch": "shared"}),
         ((20, 80, 160), {"tile": (8, 32), "split_k": 5, "c": "f16", "bias": "row", "beta": 0.5, "activation": "relu"}),
@@ -124,7 +125,8 @@ def test_work_split_over_k_and_its_reduction_compute_what_the_model_says(tmp_pat
             {"tile": (8, 16), "split_k": 2, "a": "s8", "c": "bf16", "scale": "both", "beta": 1, "batch": 2},
         ),
     )
-    check([plan_gemm(*size, k_step=32, subgroups=(1, 2), **choices) for size, choices in few], tmp_path)
+    shape: dict[str, Any] = {"k_step": 32, "subgroups": (1, 2), "reduction": reduction}
+    check([plan_gemm(*size, **shape, **choices) for size, choices in few], tmp_path)
 
 
 @pytest.mark.parametrize("llvm", [24, *(pytest.param(version, marks=pytest.mark.exhaustive) for version in (22, 23))])

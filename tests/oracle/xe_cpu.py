@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from layoutalg.gemm import Gemm
 from layoutalg.gemm.attention import Attention
+from layoutalg.gemm.split_k import counters
 from tests.oracle.kernel_cpu import CpuLaunch, run_kernel_on_cpu
 
 Array = NDArray[Any]
@@ -56,6 +57,7 @@ def launch_of(
     if gemm.workspace_bytes:
         poison = np.int32(POISON) if gemm.accumulator == "i32" else np.float32(np.nan)
         given["workspace"] = np.full(gemm.workspace_bytes // 4, poison)
+    given["counters"] = np.zeros(counters(gemm.problem, gemm.tiling), np.int32)
     arrays: list[Array] = []
     for name, kind in gemm.parameters:
         if kind == "i64" and name in given:
@@ -72,7 +74,7 @@ def launch_of(
     kernel = gemm.emit(level, llvm=version) if text is None else text
     given = rounded_once(kernel), (*arrays, *sizes), gemm.grid, gemm.workgroup, version
     block = (gemm.dpas.subgroup_size, 1, 1)
-    then = ("gemm_reduce", gemm.reduction_grid, block) if gemm.tiling.split_k > 1 else None
+    then = ("gemm_reduce", gemm.reduction_grid, block) if any(gemm.reduction_grid) else None
     return CpuLaunch(*given, level=level, then=then)
 
 

@@ -33,6 +33,7 @@ from layoutalg.gemm.emission.edges import Lanes
 from layoutalg.gemm.emission.epilogue import finish
 from layoutalg.gemm.emission.grouped import group_of_workgroup
 from layoutalg.gemm.emission.kernel import KernelWriter
+from layoutalg.gemm.emission.last_part import add_in_last
 from layoutalg.gemm.emission.operands import Loads, other_half
 from layoutalg.gemm.emission.places import Places, hidden
 from layoutalg.gemm.emission.prefetching import Prefetch, prefetches
@@ -87,6 +88,9 @@ def emit_lane(gemm: Gemm, *, static: bool = False, pointers: bool = True) -> str
     held = _loop(kernel, zero, depth, held, step)
     if part is not None:
         part.store(kernel, held, places.row, places.column)
+        if gemm.tiling.reduction == "last":
+            add_in_last(kernel, places, bases["C"])
+            return kernel.text()
         return kernel.text(reduction(gemm, static=static, pointers=pointers))
     (store_rows if kernel.turned else finish)(kernel, bases["C"], held, places.row, places.column)
     return kernel.text()

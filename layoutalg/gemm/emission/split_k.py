@@ -1,7 +1,9 @@
 """Split over k, as kernels: where a part begins and ends, how it stores its sums, and the kernel that adds the parts.
 
+`last_part` has the other reduction, inside the kernel.
+
 >>> from layoutalg.gemm import plan_gemm
->>> gemm = plan_gemm(8, 64, 256, tile=(8, 16), k_step=32, subgroups=(1, 1), split_k=2)
+>>> gemm = plan_gemm(8, 64, 256, tile=(8, 16), k_step=32, subgroups=(1, 1), split_k=2, reduction="kernel")
 >>> print("\\n".join(reduction(gemm)).count("xegpu.load_nd"), REDUCE)
 2 gemm_reduce
 """
@@ -13,12 +15,12 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from layoutalg.conversion.lowering.writer import Value
-from layoutalg.core.elements import element_bits
 from layoutalg.gemm.emission.batch import addresses
 from layoutalg.gemm.emission.epilogue import finish
 from layoutalg.gemm.emission.kernel import REDUCE, KernelWriter
 from layoutalg.gemm.emission.places import hidden
 from layoutalg.gemm.emission.prefetching import Prefetch
+from layoutalg.gemm.emission.workspace import matrix_of_workspace
 from layoutalg.gemm.split_k import reduced_rows
 
 if TYPE_CHECKING:
@@ -70,7 +72,7 @@ class Part:
         unit, element = kernel.gemm.dpas, kernel.gemm.accumulator
         kind = f"!xegpu.tensor_desc<{unit.m}x{unit.n}x{element}>"
         z = kernel.once("z", lambda: kernel.writer.value("gpu.block_id z", (), "index"))
-        described = _workspace(kernel, kernel.index(kernel.arguments["m"]), z, kind)
+        described = matrix_of_workspace(kernel, kernel.index(kernel.arguments["m"]), z, kind)
         for (i, j), value in held.items():
             place = (kernel.plus(row, i * unit.m), kernel.plus(column, j * unit.n))
             kernel.writer.do(f"xegpu.store_nd %s, %s[%s, %s] : {value.kind}, {kind}", (value, described, *place))
@@ -92,7 +94,7 @@ def reduction(gemm: Gemm, *, static: bool = False, pointers: bool = True) -> Seq
     m = kernel.index(kernel.arguments["m"])
     kind = f"!xegpu.tensor_desc<{rows}x{gemm.dpas.n}x{element}>"
     z = kernel.once("z", lambda: kernel.writer.value("gpu.block_id z", (), "index"))
-    described = _workspace(kernel, kernel.op("muli", m, kernel.constant(parts)), z, kind)
+    described = matrix_of_workspace(kernel, kernel.op("muli", m, kernel.constant(parts)), z, kind)
     loaded: list[Value] = []
     for part in range(parts):
         below = row if part == 0 else kernel.op("addi", row, kernel.op("muli", m, kernel.constant(part)))
@@ -103,18 +105,6 @@ def reduction(gemm: Gemm, *, static: bool = False, pointers: bool = True) -> Seq
         total = kernel.named("sum", kernel.op(add, total, one))
     finish(kernel, addresses(kernel)["C"], {(0, 0): total}, row, column, rows=rows)
     return kernel.function(REDUCE, 1)
-
-
-def _workspace(kernel: KernelWriter, rows: Value, number: Value, kind: str) -> Value:
-    """A descriptor of the `number`-th matrix of so many rows in the workspace; rows are whole cache lines."""
-    n = kernel.index(kernel.arguments["n"])
-    pitch = kernel.named("pitch", kernel.op("andi", kernel.plus(n, 15), kernel.constant(-16)))
-    size = kernel.constant(element_bits(kernel.gemm.accumulator) // 8, "i64")
-    elements = kernel.op("muli", kernel.cast(rows, "i64"), kernel.cast(pitch, "i64"))
-    moved = kernel.op("muli", kernel.op("muli", elements, kernel.cast(number, "i64")), size)
-    base = kernel.named("sums", kernel.op("addi", kernel.arguments["workspace"], moved))
-    form = f"xegpu.create_nd_tdesc %s, shape : [%s, %s], strides : [%s, 1] : i64 -> {kind}"
-    return kernel.named("workspace_matrix", kernel.writer.value(form, (base, rows, pitch, pitch), kind))
 
 
 def _divided(kernel: KernelWriter, value: Value, number: int) -> Value:

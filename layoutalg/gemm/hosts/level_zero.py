@@ -22,7 +22,7 @@ def level_zero(plan: Gemm | Attention) -> str:
     launch = plan.launch
     name = launch.kernel
     scratch = scratch_of(plan)
-    allocated = [_ALLOCATED.format(bytes=count, place=place) for place, count in scratch]
+    allocated = [(_ZEROED if one.zeros else _ALLOCATED).format(**one._asdict()) for one in scratch]
     return (
         f"/* {plan.problem}\n   Written by layoutalg. Usage: host [{name}.zebin or {name}.spv] */\n"
         "#include <level_zero/ze_api.h>\n"
@@ -33,14 +33,23 @@ def level_zero(plan: Gemm | Attention) -> str:
         .replace("@KERNEL@", launch.kernel)
         .replace("@NUMBERS@", numbers_in_c(plan, {"i32": "int32_t", "i64": "int64_t"}))
         .replace("@SCRATCH@\n", "".join(allocated))
-        .replace("@FREE@\n", '  must(zeMemFree(context, workspace), "zeMemFree");\n' * len(scratch))
+        .replace("@FREE@\n", "".join(f'  must(zeMemFree(context, {one.name}), "zeMemFree");\n' for one in scratch))
     )
 
 
 _ALLOCATED = """\
-  void *workspace; /* any bytes, kernels alone read it */
-  must(zeMemAllocDevice(context, &of_memory, {bytes}, 64, device, &workspace), "zeMemAllocDevice");
-  set(kernels, {place}, sizeof workspace, &workspace);
+  void *{name}; /* any bytes, kernels alone read it */
+  must(zeMemAllocDevice(context, &of_memory, {bytes}, 64, device, &{name}), "zeMemAllocDevice");
+  set(kernels, {place}, sizeof {name}, &{name});
+"""
+_ZEROED = """\
+  const int32_t zero = 0;
+  void *{name}; /* zeros, and again after each launch */
+  must(zeMemAllocDevice(context, &of_memory, {bytes}, 64, device, &{name}), "zeMemAllocDevice");
+  must(zeCommandListAppendMemoryFill(list, {name}, &zero, sizeof zero, {bytes}, NULL, 0, NULL),
+       "zeCommandListAppendMemoryFill");
+  must(zeCommandListAppendBarrier(list, NULL, 0, NULL), "zeCommandListAppendBarrier");
+  set(kernels, {place}, sizeof {name}, &{name});
 """
 
 _PROGRAM = r"""

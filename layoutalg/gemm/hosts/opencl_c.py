@@ -25,7 +25,7 @@ def opencl_c(plan: Gemm | Attention) -> str:
     launch = plan.launch
     name = launch.kernel
     scratch = scratch_of(plan)
-    allocated = [_ALLOCATED.format(bytes=count, place=place) for place, count in scratch]
+    allocated = [(_ZEROED if one.zeros else _ALLOCATED).format(**one._asdict()) for one in scratch]
     return (
         f"/* {plan.problem}\n   Written by layoutalg. Usage: host [{name}.spv or {name}.zebin [builtins.cl]] */\n"
         "#define CL_TARGET_OPENCL_VERSION 300\n#include <CL/cl.h>\n"
@@ -36,14 +36,23 @@ def opencl_c(plan: Gemm | Attention) -> str:
         .replace("@KERNEL@", launch.kernel)
         .replace("@NUMBERS@", numbers_in_c(plan, {"i32": "cl_int", "i64": "cl_long"}))
         .replace("@SCRATCH@\n", "".join(allocated))
-        .replace("@FREE@\n", '  must(clReleaseMemObject(workspace), "clReleaseMemObject");\n' * len(scratch))
+        .replace(
+            "@FREE@\n", "".join(f'  must(clReleaseMemObject({one.name}), "clReleaseMemObject");\n' for one in scratch)
+        )
     )
 
 
 _ALLOCATED = """\
-  cl_mem workspace = clCreateBuffer(context, CL_MEM_READ_WRITE, {bytes}, NULL, &code); /* any bytes, kernels alone read it */
+  cl_mem {name} = clCreateBuffer(context, CL_MEM_READ_WRITE, {bytes}, NULL, &code); /* any bytes, kernels alone read it */
   must(code, "clCreateBuffer");
-  set(kernels, {place}, sizeof workspace, &workspace);
+  set(kernels, {place}, sizeof {name}, &{name});
+"""
+_ZEROED = """\
+  const cl_int zero = 0;
+  cl_mem {name} = clCreateBuffer(context, CL_MEM_READ_WRITE, {bytes}, NULL, &code); /* zeros, and again after each launch */
+  must(code, "clCreateBuffer");
+  must(clEnqueueFillBuffer(queue, {name}, &zero, sizeof zero, 0, {bytes}, 0, NULL, NULL), "clEnqueueFillBuffer");
+  set(kernels, {place}, sizeof {name}, &{name});
 """
 
 _PROGRAM = r"""

@@ -34,7 +34,7 @@ def pyopencl(plan: Gemm | Attention) -> str:
         f"    {one.name!r}: ({', '.join(repr(getattr(memory, field)) for field in fields)}),\n" for one, memory in held
     )
     numbers = ", ".join(f"np.{'int32' if kind == 'i32' else 'int64'}({value})" for *_, kind, value in numbers_of(plan))
-    scratch = "".join(f"cl.Buffer(context, cl.mem_flags.READ_WRITE, {count}), " for _, count in scratch_of(plan))
+    scratch = "".join((_ZEROED if one.zeros else _SCRATCH).format(one.bytes) for one in scratch_of(plan))
     kernels = "".join(f"    ({one.kernel!r}, {one.global_size}, {one.workgroup}),\n" for one in launch.in_order)
     result = next(one.name for one, memory in held if memory.use != "in")
     return (
@@ -48,6 +48,10 @@ def pyopencl(plan: Gemm | Attention) -> str:
         .replace("@RESULT@", repr(result))
         .replace("@SCRATCH@", scratch)
     )
+
+
+_SCRATCH = "cl.Buffer(context, cl.mem_flags.READ_WRITE, {}), "
+_ZEROED = "cl.Buffer(context, cl.mem_flags.READ_WRITE | cl.mem_flags.COPY_HOST_PTR, hostbuf=np.zeros({}, np.uint8)), "
 
 
 def _starts(problem: object) -> str:

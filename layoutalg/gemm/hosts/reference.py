@@ -13,7 +13,7 @@ every type of floats. Large results are checked in part, evenly spread.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, NamedTuple, cast
 
 from layoutalg.gemm.expressions import inputs_of, planned, spelled
 from layoutalg.gemm.hosts.decode import decode_in_c, decode_of
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 __all__ = [
     "EPSILONS",
     "READ_FILE",
+    "Scratch",
     "kernels_of",
     "matrices_of",
     "numbers_in_c",
@@ -52,23 +53,42 @@ def matrices_of(plan: Gemm | Attention) -> tuple[tuple[LaunchArgument, InMemory]
     ['a', 'b', 'c']
     """
     held = tuple((one, one.memory) for one in plan.launch.arguments if one.memory is not None)
-    return tuple((one, memory) for one, memory in held if memory.use != "scratch")
+    return tuple((one, memory) for one, memory in held if memory.use not in _OF_KERNELS)
 
 
-def scratch_of(plan: Gemm | Attention) -> tuple[tuple[int, int], ...]:
-    """Memory that hosts allocate, and neither fill nor read: its place among the arguments, and its bytes.
+class Scratch(NamedTuple):
+    """Memory that kernels alone use: its name, its place among the arguments, its bytes, and whether it begins as zeros."""
 
-    >>> scratch_of(la.plan_gemm(64, 64, 4096, split_k=4))
-    ((3, 65536),)
+    name: str
+    place: int
+    bytes: int
+    zeros: bool
+
+
+_OF_KERNELS = ("scratch", "zeros")
+
+
+def scratch_of(plan: Gemm | Attention) -> tuple[Scratch, ...]:
+    """Memory that hosts allocate and never read; they fill it with zeros, or not at all.
+
+    >>> plan = la.plan_gemm(64, 64, 4096, tile=(32, 32), subgroups=(1, 1), split_k=4, reduction="last")
+    >>> for scratch in scratch_of(plan):
+    ...     print(*scratch)
+    workspace 3 65536 False
+    counters 4 16 True
     """
-    held = ((place, one.memory) for place, one in enumerate(plan.launch.arguments) if one.memory is not None)
-    return tuple((place, memory.bytes) for place, memory in held if memory.use == "scratch")
+    held = ((place, one, one.memory) for place, one in enumerate(plan.launch.arguments) if one.memory is not None)
+    return tuple(
+        Scratch(one.name, place, memory.bytes, memory.use == "zeros")
+        for place, one, memory in held
+        if memory.use in _OF_KERNELS
+    )
 
 
 def kernels_of(plan: Gemm | Attention, sizes: str) -> str:
     """What a host in C launches, in order: the kernels' names and two tables of sizes, one of them `sizes` of each.
 
-    >>> print(kernels_of(la.plan_gemm(64, 64, 4096, split_k=4), "grid").splitlines()[1])
+    >>> print(kernels_of(la.plan_gemm(64, 64, 4096, split_k=4, reduction="kernel"), "grid").splitlines()[1])
     static const char *const kernel_names[KERNELS] = {"gemm", "gemm_reduce"};
     """
     kernels = plan.launch.in_order

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from layoutalg.gemm.hosts.reference import numbers_of, reference_of, scratch_of
+from layoutalg.gemm.hosts.reference import Scratch, numbers_of, reference_of, scratch_of
 
 if TYPE_CHECKING:
     from layoutalg.gemm.attention import Attention
@@ -28,7 +28,7 @@ def sycl(plan: Gemm | Attention) -> str:
         f"        handler.set_arg({place}, std::{'int32' if kind == 'i32' else 'int64'}_t{{{value}}});  // {name}\n"
         for place, name, kind, value in numbers_of(plan)
     ]
-    numbers = [f"        handler.set_arg({place}, workspace);\n" for place, _ in scratch] + numbers
+    numbers = [f"        handler.set_arg({place}, {name});\n" for name, place, *_ in scratch] + numbers
     launches = [
         f'    {{bundle.ext_oneapi_get_kernel("{one.kernel}"), sycl::nd_range<3>('
         f"{{{', '.join(map(str, one.global_size[::-1]))}}}, {{{', '.join(map(str, one.workgroup[::-1]))}}})}},\n"
@@ -47,18 +47,26 @@ def sycl(plan: Gemm | Attention) -> str:
             f'from_spirv::properties{{from_spirv::build_options{{"{flag}"}}}}' if flag else "from_spirv::properties{}",
         )
         .replace("@LAUNCHES@", "".join(launches).rstrip())
-        .replace("@SCRATCH@\n", "".join(_ALLOCATED.format(bytes=count) for _, count in scratch))
-        .replace("@FREE@\n", "  sycl::free(workspace, queue);\n" * len(scratch))
+        .replace("@SCRATCH@\n", "".join(_allocated(one) for one in scratch))
+        .replace("@FREE@\n", "".join(f"  sycl::free({one.name}, queue);\n" for one in scratch))
     )
 
 
 _ALLOCATED = """\
-  void *workspace = sycl::aligned_alloc_device(64, {bytes}, queue);  // any bytes, kernels alone read it
-  if (workspace == nullptr) {{
-    std::fprintf(stderr, "{bytes} bytes for workspace: no memory\\n");
+  void *{name} = sycl::aligned_alloc_device(64, {bytes}, queue);  // {said}
+  if ({name} == nullptr) {{
+    std::fprintf(stderr, "{bytes} bytes for {name}: no memory\\n");
     return 2;
   }}
 """
+_ZEROED = "  queue.memset({name}, 0, {bytes});\n"
+
+
+def _allocated(one: Scratch) -> str:
+    said = "zeros, and again after each launch" if one.zeros else "any bytes, kernels alone read it"
+    made = _ALLOCATED.format(name=one.name, bytes=one.bytes, said=said)
+    return made + _ZEROED.format(name=one.name, bytes=one.bytes) * one.zeros
+
 
 _PROGRAM = r"""
 namespace from_spirv = sycl::ext::oneapi::experimental;

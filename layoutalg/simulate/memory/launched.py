@@ -15,8 +15,9 @@ what. Whatever is wrong is a finding of the run, and the launch goes on: what is
 two work-items write different values to byte 0 of buffer C
 
 Two work-items of a workgroup race where both touch a byte and one puts another value there, without a barrier between.
-Workgroups have no barrier: none may read what another one writes. The lanes of one block message do one thing together.
-Writing the value that is there already is not a race, and neither are atomic operations among themselves.
+Workgroups have no barrier: none may read what another one writes, unless an atomic operation passed it on (`passing`). The
+lanes of one block message do one thing together. Writing the value that is there already is not a race, and neither are atomic
+operations among themselves.
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ from layoutalg.simulate.memory.atomics import combined
 from layoutalg.simulate.memory.buffers import Buffer, Memory, full
 from layoutalg.simulate.memory.clusters import RANK_BYTES
 from layoutalg.simulate.memory.named import NamedBarriers
-from layoutalg.simulate.memory.races import Races
+from layoutalg.simulate.memory.races import Order, Races
 from layoutalg.simulate.memory.regions import CLUSTER, Regions
 from layoutalg.simulate.memory.stamps import Stamps
 
@@ -169,10 +170,19 @@ class LaunchMemory(Regions):
             if buffer.written is not None:
                 buffer.holds(size)[places] = full(size)
 
-    def atomic(self, run: Run, op: Operation, addresses: Array, mask: Array | None, values: Array, kind: str) -> Array:
+    def atomic(
+        self,
+        run: Run,
+        op: Operation,
+        addresses: Array,
+        mask: Array | None,
+        values: Array,
+        kind: str,
+        order: Order | None = None,
+    ) -> Array:
         """Read, combine and write elements one after another, in the order of the work-items; what was there before each.
 
-        `kind` is a name of arith's atomic kinds (`addf`, `maxs`, `assign`, ..).
+        `kind` is a name of arith's atomic kinds (`addf`, `maxs`, `assign`, ..), `order` what is passed on between workgroups.
 
         >>> from xdsl.dialects.test import TestOp
         >>> buffers, machine, array = Memory(), Machine("pvc", (1, 1, 1), (2, 1, 1), 2, 0, 1), np.array([5], np.int32)
@@ -195,7 +205,7 @@ class LaunchMemory(Regions):
                 self._writeable(run, op, buffer, places, given, size)
                 continue
             if buffer.space != "private":
-                self.races.atomic(run, op, buffer, places, size, here)
+                self.races.atomic(run, op, buffer, places, size, here, order)
             before = combined(kind, elements, places.reshape(-1), given.reshape(-1)).reshape(places.shape)
             if buffer.written is not None:
                 buffer.holds(size)[places] = full(size)

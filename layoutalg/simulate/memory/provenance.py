@@ -34,6 +34,7 @@ __all__ = ["buffers_of", "shared_bytes", "written_arguments", "written_buffers",
 
 WRITES = {
     "amx.tile_store": 0,
+    "llvm.atomicrmw": 0,
     "llvm.store": 1,
     "memref.atomic_rmw": 1,
     "memref.copy": 1,

@@ -21,14 +21,14 @@ work-item 0 of workgroup 0 writes byte 0 of shared memory slm,
 which work-item 1 of workgroup 0 read at line 0 (test.op) with no barrier between
 
 Named barriers order some subgroups and not others: `seen[workgroup, subgroup, other]` is the epoch up to which the one knows
-what the other did.
+what the other did. What workgroups know of one another is `Passed`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from functools import wraps
-from typing import Any, Concatenate, Literal, ParamSpec, TypeVar
+from typing import Any, Concatenate, Literal, ParamSpec, TypedDict, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -40,11 +40,18 @@ from layoutalg.simulate.memory.buffers import Buffer
 from layoutalg.simulate.memory.clusters import Clusters
 from layoutalg.simulate.memory.stamps import Stamps
 
-__all__ = ["Races"]
+__all__ = ["Order", "Races"]
 
 Array = NDArray[Any]
 P = ParamSpec("P")
 T = TypeVar("T")
+
+
+class Order(TypedDict):
+    """Whether an atomic operation acquires what others released at its place, and whether it releases."""
+
+    acquire: bool
+    release: bool
 
 
 def _one_at_a_time(method: Callable[Concatenate[Races, P], T]) -> Callable[Concatenate[Races, P], T]:
@@ -66,7 +73,7 @@ class Races:
     """
 
     def __init__(self, stamps: Stamps, machine: Machine) -> None:
-        self.stamps = stamps
+        self.stamps, self.first = stamps, machine.first
         self.clock: NDArray[np.int64] = np.ones(machine.count, np.int64)
         self.own = np.ones((machine.count, machine.items[1]), np.int64)
         self.seen = np.zeros((machine.count, machine.items[1], machine.items[1]), np.int64)
@@ -93,6 +100,10 @@ class Races:
         self._tick(arriving)
         self.own[arriving] = self.clock[arriving, None]
         self.seen[arriving] = self.clock[arriving, None, None] - 1
+        if passed := self.stamps.passed:
+            count = self.own.shape[1]
+            for group in (self.first + np.flatnonzero(np.broadcast_to(arriving, len(self.clock)))).tolist():
+                passed.together(range(group * count, (group + 1) * count))
 
     def meet(self) -> None:
         """Each subgroup knows what its own lanes did, and nothing more of the others."""
@@ -149,7 +160,7 @@ class Races:
         mine = self._stamps(run, op, where, here, together)
         last = shadow.writes[where]
         if last.any():
-            other = self._conflicts(buffer, last, mine) & ((last & self.stamps.changed) != 0)
+            other = self._conflicts(buffer, last, mine, where) & ((last & self.stamps.changed) != 0)
             other &= ~self.stamps.among(mine, last) | ((last & self.stamps.atomic) != 0)
             if other.any():
                 self._report(run, op, "read", buffer, where, last, mine, other)
@@ -178,7 +189,7 @@ class Races:
             changed |= buffer.holds(size)[places] == 0
         each = changed if where.ndim == places.ndim else changed[..., None]
         stamp = mine | np.where(each, self.stamps.changed, 0)
-        conflicts = self._conflicts(buffer, last, mine) & each if last.any() else None
+        conflicts = self._conflicts(buffer, last, mine, where) & each if last.any() else None
         if conflicts is not None:
             stamp = self._kept(last, stamp, each)
         elements[places] = bits
@@ -189,31 +200,93 @@ class Races:
             self._report(run, op, "differ", buffer, where, last, mine, conflicts)
         if shadow.reads is not None:
             readers = shadow.reads[where]
-            other = self._conflicts(buffer, readers, mine) & each
+            other = self._conflicts(buffer, readers, mine, where) & each
             if other.any():
                 self._report(run, op, "write", buffer, where, readers, mine, other)
         self._note(shadow.writes, where, stamp, merge=False)
 
     @_one_at_a_time
-    def atomic(self, run: Run, op: Operation, buffer: Buffer, places: Array, size: int, here: Array | None) -> None:
-        """As a write that changes everything, save that atomic operations don't race with one another."""
+    def atomic(
+        self,
+        run: Run,
+        op: Operation,
+        buffer: Buffer,
+        places: Array,
+        size: int,
+        here: Array | None,
+        order: Order | None = None,
+    ) -> None:
+        """As a write that changes everything, save that atomic operations don't race with one another.
+
+        With an order at the scope of the device they pass on what was done before, in the order of the work-items.
+        """
         shadow = buffer.shadow
         where = buffer.stamps(places, size)
         mine = self._stamps(run, op, where, here, False)
         last = shadow.writes[where]
         plain = (last & self.stamps.atomic) == 0
-        other = self._conflicts(buffer, last, mine) & plain & ((last & self.stamps.changed) != 0)
+        if order is not None and buffer.space == "global":
+            self._pass_on(buffer, where, mine, order)
+        other = self._conflicts(buffer, last, mine, where) & plain & ((last & self.stamps.changed) != 0)
         if other.any():
             self._report(run, op, "differ", buffer, where, last, mine, other)
         if shadow.reads is not None:
             readers = shadow.reads[where]
-            other = self._conflicts(buffer, readers, mine)
+            other = self._conflicts(buffer, readers, mine, where)
             if other.any():
                 self._report(run, op, "write", buffer, where, readers, mine, other)
         stamp = mine | (self.stamps.changed | self.stamps.atomic)
         self._note(
             shadow.writes, where, np.where(plain, stamp, self.stamps.merged(stamp, np.where(plain, stamp, last)))
         )
+
+    def _pass_on(self, buffer: Buffer, where: Array, mine: Array, order: Order) -> None:
+        """Let every work-item's subgroup learn what is at its place, and leave there what it knows."""
+        flat = where.reshape(-1) if where.shape == mine.shape else where[..., 0].reshape(-1)
+        groups, subgroups = self.stamps.workgroup(mine).reshape(-1), self.stamps.subgroup(mine).reshape(-1)
+        count, passed = self.own.shape[1], self.stamps.passed
+        everyone = list(zip(flat.tolist(), (groups - self.first).tolist(), subgroups.tolist(), strict=True))
+        for place, group, subgroup in everyone:
+            number, epoch = (self.first + group) * count + subgroup, int(self.own[group, subgroup])
+            passed.through((id(buffer.shadow), place), number, self._of_workgroup(number), epoch, **order)
+        if order["release"]:
+            # What these subgroups do from now on is not known to those who learn of what they did before.
+            self.named = True
+            self._tick(np.unique(groups - self.first))
+            self.own[groups - self.first, subgroups] = self.clock[groups - self.first]
+
+    def _of_workgroup(self, number: int) -> dict[int, int]:
+        """What a subgroup, by its number in the launch, knows of the others of its workgroup."""
+        count = self.own.shape[1]
+        group, subgroup = divmod(number - self.first * count, count)
+        seen = self.seen[group, subgroup].tolist()
+        return {number - subgroup + other: seen[other] for other in range(count) if other != subgroup}
+
+    def _learnt(self, buffer: Buffer, last: Array, mine: Array, where: Array, apart: Array) -> Array:
+        """Of accesses of other workgroups those that this one's subgroups have learnt of."""
+        stamps, count = self.stamps, self.own.shape[1]
+        last, mine, apart = np.broadcast_arrays(last, mine, apart)
+        at = np.broadcast_to(where, apart.shape)[apart]
+        its, own = last[apart], mine[apart]
+        theirs = stamps.workgroup(its) * count + stamps.subgroup(its)
+        first, subgroup = stamps.workgroup(own) * count, stamps.subgroup(own)
+        # Where the whole workgroup does it, each of its subgroups has to know.
+        ours: list[Array] = [np.where(subgroup < count, first + subgroup, first + one) for one in range(count)]
+        if not (subgroup == stamps.any_subgroup).any():
+            ours = ours[:1]
+        known = np.min([stamps.passed.epochs(np.stack((one, theirs), axis=1)) for one in ours], axis=0)
+        alone = (stamps.workgroup(its) != stamps.any_workgroup) & (stamps.subgroup(its) != stamps.any_subgroup)
+        here = stamps.workgroup(own) != stamps.any_workgroup
+        found = here & alone & (stamps.epoch(its) <= known)
+        # Several subgroups' atomic operations on one place have one stamp; what they left there says who they are.
+        for number in np.flatnonzero(here & ~found & ((its & stamps.atomic) != 0)).tolist():
+            place = id(buffer.shadow), int(at[number])
+            found[number] = all(
+                stamps.passed.covers(int(one[number]), place, self._of_workgroup(int(one[number]))) for one in ours
+            )
+        learnt = np.zeros(apart.shape, np.bool_)
+        learnt[apart] = found
+        return learnt
 
     def _stamps(self, run: Run, op: Operation, where: Array, here: Array | None, together: bool) -> Array:
         """The stamp of everyone who accesses, in the shape of `where`."""
@@ -255,7 +328,7 @@ class Races:
             lane = np.full((1, 1, 1), stamps.any_lane)
         return np.asarray(stamps.pack(group, epoch, subgroup, lane), np.int64)
 
-    def _conflicts(self, buffer: Buffer, last: Array, mine: Array) -> Array:
+    def _conflicts(self, buffer: Buffer, last: Array, mine: Array, where: Array) -> Array:
         """Where the last access and this one are not ordered, and not of one work-item."""
         stamps = self.stamps
         same = stamps.same_workgroup(last, mine)
@@ -264,10 +337,12 @@ class Races:
             its, own, shared = stamps.workgroup(last), stamps.workgroup(mine), buffer.space == "shared"
             group = own - self.clusters.first
             apart &= ~self.clusters.ordered(stamps.epoch(last), its, own, group, shared=shared)
+        if stamps.passed and apart.any():
+            apart &= ~self._learnt(buffer, last, mine, where, apart)
         if not self.named:
             recent = same & (stamps.epoch(last) == stamps.epoch(mine))
         else:
-            group = np.where(same, stamps.workgroup(mine) - stamps.workgroup(mine).min(), 0)
+            group = np.where(same, stamps.workgroup(mine) - self.first, 0)
             recent = same & (stamps.epoch(last) > self._known(group, last, mine))
         return apart | (recent & stamps.other_item(last, mine)) if recent.any() else apart
 

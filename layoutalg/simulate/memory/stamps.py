@@ -23,6 +23,8 @@ import numpy as np
 from numpy.typing import NDArray
 from xdsl.ir import Operation
 
+from layoutalg.simulate.memory.passing import Passed
+
 __all__ = ["Stamps"]
 
 Array = NDArray[Any]
@@ -35,7 +37,8 @@ OPERATION_BITS = 16
 class Stamps:
     """How the numbers are put together, for the sizes of one launch.
 
-    `lock` is for threads that compare stamps and put new ones: one at a time. `operations` are those that have a number.
+    `lock` is for threads that compare stamps and put new ones: one at a time. `operations` are those that have a number,
+    `passed` is what atomic operations have passed on between workgroups.
 
     `changed` flags a write that put another value there, `atomic` an atomic operation. `alone` says what a workgroup is that
     is not divided into work-items: a workgroup, or an iteration.
@@ -49,6 +52,7 @@ class Stamps:
         self.lock = RLock()
         self.operations: list[Operation] = []
         self.numbers: dict[Operation, int] = {}
+        self.passed = Passed()
         self.any_lane, self.any_subgroup, self.any_workgroup = lanes + 1, subgroups, workgroups
         self.operation_most = (1 << min(OPERATION_BITS, operations.bit_length())) - 1
         flags = self.operation_most.bit_length()

@@ -1,4 +1,4 @@
-"""LLVM's pointers, loads and stores, as kernels use them beside the other dialects: an address is a number of 64 bits."""
+"""LLVM's pointers, loads, stores and atomic operations beside the other dialects: an address is a number of 64 bits."""
 
 from __future__ import annotations
 
@@ -12,8 +12,10 @@ from xdsl.dialects.llvm import LLVMArrayType
 from xdsl.ir import Attribute, Operation
 
 from layoutalg.ir.assembly import property_of, static_numbers
+from layoutalg.ir.dialects.llvm import COMBINATIONS, AtomicRmwOp
 from layoutalg.simulate.compiling import Compiling, Step, compiled_by, value_shape
 from layoutalg.simulate.machine import Array, Run, fail
+from layoutalg.simulate.memory.races import Order
 from layoutalg.simulate.memory.views import dtype_of, kept_as
 from layoutalg.simulate.numerics import signed_bits, wrap
 from layoutalg.simulate.operations.memref import declaration_of
@@ -102,5 +104,38 @@ def store(op: Any, compiling: Compiling) -> Step:
     def step(run: Run, values: list[Any]) -> tuple[()]:
         run.memory.write(run, op, addresses(values[1]), None, kept_as(values[0], dtype))
         return ()
+
+    return step
+
+
+_KINDS = {
+    "xchg": "assign", "add": "addi", "_and": "andi", "_or": "ori", "_xor": "xori", "max": "maxs", "min": "mins",
+    "umax": "maxu", "umin": "minu", "fadd": "addf", "fmax": "maxnumf", "fmin": "minnumf",
+}  # fmt: skip
+"""LLVM's atomic operations by the names of arith's."""
+_ORDERS = {2: (False, False), 4: (True, False), 5: (False, True), 6: (True, True), 7: (True, True)}
+"""Whether an ordering, by its number, acquires and releases."""
+_DEVICE = ("", "device", "all_svm_devices")
+"""Scopes (SPIR-V's names) that reach every workgroup of a launch; without one it is the whole system."""
+
+
+@compiled_by(AtomicRmwOp)
+def atomicrmw(op: AtomicRmwOp, compiling: Compiling) -> Step:
+    """`llvm.atomicrmw`: read, combine, write; gives what was there. At the scope of the device it orders workgroups."""
+    number = op.bin_op.value.data
+    word = COMBINATIONS[number] if 0 <= number < len(COMBINATIONS) else str(number)
+    if word not in _KINDS:
+        fail(op, f"{word} is not simulated; {', '.join(_KINDS)} are")
+    if value_shape(op.val.type):
+        fail(op, f"a vector, {op.val.type}, is not simulated; a number is")
+    if op.ordering.value.data not in _ORDERS:
+        fail(op, "an ordering is needed: monotonic, acquire, release, acq_rel or seq_cst")
+    kind, dtype = _KINDS[word], dtype_of(op.val.type)
+    scope = "" if op.syncscope is None else op.syncscope.data
+    acquire, release = _ORDERS[op.ordering.value.data]
+    order: Order | None = {"acquire": acquire, "release": release} if scope in _DEVICE and acquire | release else None
+
+    def step(run: Run, values: list[Any]) -> tuple[Array]:
+        return (run.memory.atomic(run, op, values[0], None, kept_as(values[1], dtype), kind, order),)
 
     return step
