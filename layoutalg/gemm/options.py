@@ -183,6 +183,7 @@ class BlockingOptions(TypedDict, total=False):
     ]
     order: Annotated[str | None, Option("Whether register blocks go down a column of C first, or along a row.", ORDERS)]
     pack_a: Annotated[bool | None, Option("Copy A into whole tiles first, or load it as it lies.")]
+    prefetch_b: Annotated[int | None, Option("How many steps of k ahead tiles of B are prefetched; 0: none.")]
 
 
 class AmxOptions(BlockingOptions, AmxProductOptions, total=False):

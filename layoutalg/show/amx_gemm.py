@@ -117,10 +117,11 @@ def _choices(plan: AmxGemm) -> Sequence[PlanRow]:
         row(
             "loops",
             "{cache_blocks:x} cache blocks of {blocks[0]}x{blocks[1]}; in one, {blocks[2]} of k at a time, "
-            "register blocks {_along}",
+            "register blocks {_along}" + ", tiles of B asked for {prefetch_b:#step} ahead" * bool(tiling.prefetch_b),
             cache_blocks=plan.cache_blocks,
             blocks=[tiling.m_block, tiling.n_block, tiling.k_block],
             order=tiling.order,
+            prefetch_b=tiling.prefetch_b,
             _along=_ORDER[tiling.order],
         ),
         columns("", _block_bytes(plan)),

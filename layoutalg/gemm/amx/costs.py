@@ -96,6 +96,8 @@ class AmxForms:
     k_block: Numbers
     by_rows: Numbers
     packed: Numbers
+    prefetched: Numbers
+    """Steps ahead; measured (docs/amx_costs.md) as no faster, so it has no time of its own."""
 
     @classmethod
     def of(cls, tilings: Sequence[AmxTiling]) -> AmxForms:
@@ -103,7 +105,10 @@ class AmxForms:
         for tiling in listed(tilings, "tilings", error=PlanError):
             instance_of(tiling, AmxTiling, "tiling", PlanError)
         table = [
-            (*(t.blocking.rows, t.blocking.columns), t.m_block, t.n_block, t.k_block, t.order == "rows", t.pack_a)
+            (
+                *(t.blocking.rows, t.blocking.columns, t.m_block, t.n_block, t.k_block),
+                *(t.order == "rows", t.pack_a, t.prefetch_b),
+            )
             for t in tilings
         ]
         return cls(*np.array(table, dtype=np.float64).reshape(-1, len(fields(cls))).T)
@@ -113,7 +118,8 @@ class AmxForms:
         sizes = (self.rows, self.columns, self.m_block, self.n_block, self.k_block)
         rows, columns, m_block, n_block, k_block = (int(column[row]) for column in sizes)
         order = "rows" if self.by_rows[row] else "columns"
-        return AmxTiling(Blocking(rows, columns), m_block, n_block, k_block, order, bool(self.packed[row]))
+        packed, ahead = bool(self.packed[row]), int(self.prefetched[row])
+        return AmxTiling(Blocking(rows, columns), m_block, n_block, k_block, order, packed, ahead)
 
 
 @dataclass(frozen=True)
