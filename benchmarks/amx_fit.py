@@ -1,13 +1,14 @@
 """Does the model of AMX order tilings as they are measured? Rank correlations before and after fitting its parts.
 
     taskset -c 1 python benchmarks/amx_fit.py measure times.json     compile and time the tilings of some products, in turns
-    python benchmarks/amx_fit.py fit times.json                      correlations, and the factor of each part of the time
+    python benchmarks/amx_fit.py fit times.json [others.json ..]    correlations, and the factor of each part of the time
 
-For each product tilings are drawn from all that fit, evenly over their predicted times up to four times the least. Each runs in
-turns with the others, so that what else the machine does hits all of them; the least time of each counts, of the clock or of the
-thread, which stands still while others have the core. The time of a tiling is a sum of parts (`AmxTimes.parts`); `fit` finds a
-factor for each part, none negative, that makes the squares of the relative errors least. A product's correlation after fitting is
-found with factors fitted to the others alone.
+For each product tilings are drawn from all that fit, evenly over their predicted times up to four times the least. Each
+runs in turns with the others, so that what else the machine does hits all of them; the least time of each counts, of the
+clock or of the thread, which stands still while others have the core. Several files of the same tilings are taken together,
+the least time of each. The time of a tiling is a sum of parts (`AmxTimes.parts`); `fit` finds a factor for each part, none
+negative, that makes the squares of the relative errors least. A product's correlation after fitting is found with factors
+fitted to the others alone.
 
 It needs a CPU with AMX. So that page faults of the packed buffers don't count: MALLOC_TRIM_THRESHOLD_=4294967296
 MALLOC_MMAP_THRESHOLD_=33554432 MALLOC_TOP_PAD_=268435456.
@@ -102,17 +103,20 @@ def factors(parts: NDArray[np.float64], seconds: NDArray[np.float64]) -> NDArray
     return found
 
 
-def fit(path: Path) -> None:
+def fit(*paths: Path) -> None:
     """Print the correlation of each product before and after fitting, and the factors of all products together."""
     table: list[tuple[tuple[Any, ...], NDArray[np.float64], NDArray[np.float64]]] = []
     names: list[str] = []
-    for one in json.loads(path.read_text()):
+    for runs in zip(*(json.loads(path.read_text()) for path in paths), strict=True):
+        one = runs[0]
+        if any(other["ranks"] != one["ranks"] for other in runs):
+            raise SystemExit("the files have other tilings")
         found = search_amx(problem := problem_of(tuple(one["product"])))
         rows = found.order[one["ranks"]]
         times = amx_times(problem, found.forms)
         names = list(times.parts)
         columns = [np.broadcast_to(part, found.forms.rows.shape)[rows] for part in times.parts.values()]
-        table.append((one["product"], np.stack(columns, axis=1), np.array(one["seconds"])))
+        table.append((one["product"], np.stack(columns, axis=1), np.min([other["seconds"] for other in runs], axis=0)))
     print("| product | tilings | before | after | first of the model | after fitting |\n|---|---|---|---|---|---|")
     before, after = [], []
     for product, parts, seconds in table:
@@ -130,6 +134,9 @@ def fit(path: Path) -> None:
 
 
 if __name__ == "__main__":
-    if len(sys.argv) != 3 or sys.argv[1] not in ("measure", "fit"):
+    if len(sys.argv) < 3 or sys.argv[1] not in ("measure", "fit"):
         raise SystemExit(__doc__)
-    (measure if sys.argv[1] == "measure" else fit)(Path(sys.argv[2]))
+    if sys.argv[1] == "measure":
+        measure(Path(sys.argv[2]))
+    else:
+        fit(*map(Path, sys.argv[2:]))
