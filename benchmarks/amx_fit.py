@@ -7,8 +7,9 @@ For each product tilings are drawn from all that fit, evenly over their predicte
 runs in turns with the others, so that what else the machine does hits all of them; the least time of each counts, of the
 clock or of the thread, which stands still while others have the core. Several files of the same tilings are taken together,
 the least time of each. The time of a tiling is a sum of parts (`AmxTimes.parts`); `fit` finds a factor for each part, none
-negative, that makes the squares of the relative errors least. A product's correlation after fitting is found with factors
-fitted to the others alone.
+negative, that makes the squares of the relative errors least. The table has the rank correlation (Spearman's) of what is
+predicted for arrays as `malloc` places them, for arrays at multiples of 64 bytes, as these are (`aligned`), and with factors
+that were fitted to the other products alone; then how many times slower the first of each is than the fastest of all.
 
 It needs a CPU with AMX. So that page faults of the packed buffers don't count: MALLOC_TRIM_THRESHOLD_=4294967296
 MALLOC_MMAP_THRESHOLD_=33554432 MALLOC_TOP_PAD_=268435456.
@@ -25,7 +26,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from layoutalg.gemm.amx.costs import amx_times
+from layoutalg.gemm.amx.costs import AmxForms, amx_times
 from layoutalg.gemm.amx.operands import Operands, random_operands
 from layoutalg.gemm.amx.plan import AmxGemm
 from layoutalg.gemm.amx.problem import AmxProblem
@@ -43,10 +44,11 @@ PRODUCTS: tuple[tuple[Any, ...], ...] = (
     (384, 768, 1024, "s8"),
 )
 TILINGS, ROUNDS, SECONDS = 24, 40, 0.02
+GHZ = 3.6
 
 
-def problem_of(product: tuple[Any, ...]) -> AmxProblem:
-    return AmxProblem.of(*product, target="gnr")
+def problem_of(product: tuple[Any, ...], *, aligned: bool = False) -> AmxProblem:
+    return AmxProblem.of(*product, target="gnr", aligned=aligned)
 
 
 def drawn(problem: AmxProblem) -> list[int]:
@@ -104,33 +106,36 @@ def factors(parts: NDArray[np.float64], seconds: NDArray[np.float64]) -> NDArray
 
 
 def fit(*paths: Path) -> None:
-    """Print the correlation of each product before and after fitting, and the factors of all products together."""
-    table: list[tuple[tuple[Any, ...], NDArray[np.float64], NDArray[np.float64]]] = []
+    """Print the correlation of each product before and after, and the factors of all products together."""
+    table: list[tuple[tuple[Any, ...], NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]] = []
     names: list[str] = []
     for runs in zip(*(json.loads(path.read_text()) for path in paths), strict=True):
         one = runs[0]
         if any(other["ranks"] != one["ranks"] for other in runs):
             raise SystemExit("the files have other tilings")
-        found = search_amx(problem := problem_of(tuple(one["product"])))
-        rows = found.order[one["ranks"]]
-        times = amx_times(problem, found.forms)
-        names = list(times.parts)
-        columns = [np.broadcast_to(part, found.forms.rows.shape)[rows] for part in times.parts.values()]
-        table.append((one["product"], np.stack(columns, axis=1), np.min([other["seconds"] for other in runs], axis=0)))
-    print("| product | tilings | before | after | first of the model | after fitting |\n|---|---|---|---|---|---|")
-    before, after = [], []
-    for product, parts, seconds in table:
-        others = [(p, s) for name, p, s in table if name != product]
-        fitted = parts @ factors(np.concatenate([p for p, _ in others]), np.concatenate([s for _, s in others]))
-        before.append(correlation(parts.sum(1), seconds))
-        after.append(correlation(fitted, seconds))
-        losses = [seconds[np.argmin(values)] / seconds.min() for values in (parts.sum(1), fitted)]
+        product = tuple(one["product"])
+        found = search_amx(problem_of(product))
+        forms = AmxForms.of([found[rank].tiling for rank in one["ranks"]])
+        times = [amx_times(problem_of(product, aligned=aligned), forms) for aligned in (False, True)]
+        names = list(times[1].parts)
+        parts = np.stack([np.broadcast_to(part, forms.rows.shape) for part in times[1].parts.values()], axis=1)
+        table.append((product, times[0].clocks, parts, np.min([other["seconds"] for other in runs], axis=0)))
+    print("| product | tilings | as from malloc | aligned | fitted | first, as from malloc | aligned | fitted |")
+    print("|---" * 8 + "|")
+    every: list[list[float]] = []
+    for product, unaligned, parts, seconds in table:
+        others = [row for row in table if row[0] != product]
+        weights = factors(np.concatenate([row[2] for row in others]), np.concatenate([row[3] for row in others]))
+        predictions = (unaligned, parts.sum(1), parts @ weights)
+        found = [correlation(one, seconds) for one in predictions]
+        found += [float(seconds[np.argmin(one)] / seconds.min()) for one in predictions]
+        every.append(found)
         size = "x".join(map(str, product[:3])) + " ".join(["", *product[3:]])
-        print(f"| {size} | {len(seconds)} | {before[-1]:.2f} | {after[-1]:.2f} | {losses[0]:.2f} | {losses[1]:.2f} |")
-    print(f"mean before {np.mean(before):.3f}, after {np.mean(after):.3f} (each product by the others' factors)")
-    every = factors(np.concatenate([p for _, p, _ in table]), np.concatenate([s for *_, s in table]))
-    for name, factor in zip(names, every * 3.6e9, strict=True):
-        print(f"{name:14} {factor:.2f}  (1: what the model says at 3.6 GHz)")
+        print(f"| {size} | {len(seconds)} | " + " | ".join(f"{one:.2f}" for one in found) + " |")
+    print("| mean | | " + " | ".join(f"{one:.2f}" for one in np.mean(every, axis=0)) + " |")
+    weights = factors(np.concatenate([row[2] for row in table]), np.concatenate([row[3] for row in table]))
+    for name, factor in zip(names, weights * GHZ * 1e9, strict=True):
+        print(f"{name:14} {factor:.2f}  (1: what the model says at {GHZ} GHz)")
 
 
 if __name__ == "__main__":

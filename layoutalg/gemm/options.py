@@ -160,6 +160,9 @@ class AmxProductOptions(ProductOptions, total=False):
     """
 
     dynamic_m: Annotated[bool, Option("The number of rows is an argument of the code, m at most.", default=False)]
+    aligned: Annotated[
+        bool, Option("A begins at a multiple of 64 bytes, so that loading it as it lies may pay.", default=False)
+    ]
 
 
 class AnyTargetOptions(GemmOptions, AmxProductOptions, total=False):

@@ -29,8 +29,8 @@ The rules, and what they leave out:
   whose distance is a multiple of 4 KiB share few sets, so they take more room.
 - Loads from L1 and L2 run beside products: a step takes the longer of both. Loads from L3 and memory add to it, because the
   core looks only a few steps ahead.
-- A tile whose rows cross cache lines costs `_SPLIT` clocks. A as it lies is taken for such: `malloc` and numpy align to 16
-  bytes.
+- A tile whose rows cross cache lines costs `_SPLIT` clocks. A as it lies is taken for such, because `malloc` and numpy align to
+  16 bytes, unless the problem says that it is `aligned`.
 - Stores of C, packing, the epilogue and LDTILECFG add to that. A last, smaller step of k stores C once more.
 - Where A, B and C fit into L2 together they are taken to lie there already, else in L3, else in memory.
 - The products of a batch come one after the other, each with packed operands of its own.
@@ -197,7 +197,7 @@ def amx_times(problem: AmxProblem, forms: AmxForms, chip: AmxChip | None = None)
     tall, broad = tiles_m / down, tiles_n / across
     product = _product_clocks(chip, m) * tall * broad
     at = (chip.load_l1, chip.load_l2, chip.load_l3, chip.load_memory)
-    split = np.where(forms.packed > 0, 0.0, _SPLIT - chip.load_l1)
+    split = np.where((forms.packed > 0) | problem.on_lines, 0.0, _SPLIT - chip.load_l1)
     near = far = np.zeros_like(tall)
     for (level_a, part_a), (level_b, part_b) in product_of(enumerate(from_a), enumerate(from_b)):
         close, distant = tall * split, np.zeros_like(tall)

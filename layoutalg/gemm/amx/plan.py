@@ -410,7 +410,8 @@ def plan_amx(
     cache block's register blocks come first ("columns" goes down a column), `pack_a` whether A is copied into whole tiles
     first, `prefetch_b` how many steps of k ahead tiles of B are asked for (none unless given). What is not given is chosen.
     `bias` is "row" or "column", and `scale` may be "both". `batch` products lie one behind the other.
-    With `dynamic_m` the code takes the number of rows of A and C, from 1 to m, as an argument.
+    With `dynamic_m` the code takes the number of rows of A and C, from 1 to m, as an argument. `aligned` says that A begins at
+    a multiple of 64 bytes, which makes loading it as it lies cheaper where its rows are multiples of 64 bytes too.
 
     Raises:
         PlanError: for types, targets, tiles and sizes that are not planned; says what would fit.

@@ -57,6 +57,8 @@ class AmxProblem(Product):
     """
 
     dynamic_m: bool = False
+    aligned: bool = False
+    """Whether A begins at a multiple of 64 bytes: then rows of its tiles lie on cache lines where its pitch is one too."""
 
     @classmethod
     def of(
@@ -116,6 +118,7 @@ class AmxProblem(Product):
                 )
         self._check_integers()
         object.__setattr__(self, "dynamic_m", as_flag(self.dynamic_m, "dynamic_m", PlanError))
+        object.__setattr__(self, "aligned", as_flag(self.aligned, "aligned", PlanError))
         if self.dynamic_m and self.trans_a:
             raise PlanError("dynamic_m with trans_a: a row of a transposed A has m elements, so m must be fixed")
         if self.dynamic_m and self.batch > 1:
@@ -131,6 +134,15 @@ class AmxProblem(Product):
         ('spr', 'gnr')
         """
         return ("gnr" if self.a == "f16" else "spr") if self.target == "amx" else self.target
+
+    @property
+    def on_lines(self) -> bool:
+        """Whether the rows of a tile of A as it lies are each on one cache line.
+
+        >>> AmxProblem.of(64, 64, 64, aligned=True).on_lines, AmxProblem.of(64, 64, 60, aligned=True).on_lines
+        (True, False)
+        """
+        return self.aligned and self.lda * self.element_bytes % 64 == 0
 
     @property
     def widens_b(self) -> bool:

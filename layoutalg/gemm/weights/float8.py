@@ -2,8 +2,8 @@
 
 f8E5M2 has the exponent of f16: a byte is the upper half of the f16 with its value, infinities and NaN too. f8E4M3FN (OCP
 8-bit Floating Point Specification, 1.0) has 4 bits of exponent with a bias of 7, no infinities, and a NaN of each sign, 0x7f
-and 0xff. Its exponent and fraction in their places of an f16, whose bias is 15, are the value times 2^-8, subnormals too; so the
-scale of the group is taken 256 times. A word has two pairs of bytes, and a pair is made at once:
+and 0xff. Its exponent and fraction in their places of an f16, whose bias is 15, are the value times 2^-8, subnormals too; so
+the scale of the group is taken 256 times. A word has two pairs of bytes, and a pair is made at once:
 
     E5M2    w & 0xff00ff00                          the upper pair; the lower one of w << 8
     E4M3    y = w >> 1 & 0x3f803f80 | w & 0x80008000
