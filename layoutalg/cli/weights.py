@@ -30,7 +30,7 @@ __all__ = ["weights"]
 @click.argument("n", type=int)
 @click.argument("k", type=int)
 @click.option("--a", default="f16", show_default=True, help="Element type of A: f16 or bf16.")
-@click.option("--b", default="u4", show_default=True, help="Bits of the weights: u4 or u8.")
+@click.option("--b", default="u4", show_default=True, help="The weights: u4, u8, f8E4M3FN or f8E5M2.")
 @click.option("--c", help="Element type of C in memory (f32 unless given).")
 @click.option("--group", type=int, default=128, show_default=True, help="Neighbours along k that share a scale.")
 @click.option("--zeros", is_flag=True, help="Groups have zero points too.")
@@ -83,14 +83,17 @@ def _simulated(plan: WeightsGemm, text: str, seed: int) -> PlanRow:
     import numpy as np
 
     from layoutalg.gemm.numerics import random_inputs
-    from layoutalg.gemm.weights import quantise
+    from layoutalg.gemm.weights import quantise, quantise_float8
     from layoutalg.gemm.weights.numerics import computed, exact
     from layoutalg.gemm.weights.run import check_size
 
     check_size(plan)
     problem, rng = plan.problem, np.random.default_rng(seed)
     a, b, *others = random_inputs(problem.product, rng)
-    packed = quantise(b, problem.bits, group=problem.group, zeros=problem.zeros)
+    if problem.floats:
+        packed = quantise_float8(b, problem.b, group=problem.group)
+    else:
+        packed = quantise(b, problem.bits, group=problem.group, zeros=problem.zeros)
     with progress_bar("workgroups") as progress:
         found = plan.simulate(a, packed, *others, text=text, progress=progress)
     modelled = found.tobytes() == computed(problem, a, packed, *others, parts=plan.tiling.split_k).tobytes()

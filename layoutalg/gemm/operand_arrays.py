@@ -74,6 +74,11 @@ def check_given(problem: Product, c: object, verb: str = "adds", **vectors: obje
             continue
         if side is None:
             raise PlanError(f"{name}: the plan has none; plan with {name}='row' or {name}='column'")
+        if side == "both":
+            sizes = f"{problem.count('row')} and {problem.count('column')}"
+            raise PlanError(
+                f"{name}: the plan {verb} one for every row and for every column of C; a pair of {sizes} numbers is needed"
+            )
         count = problem.count(side)
         raise PlanError(f"{name}: the plan {verb} one for every {side} of C; an array of {count} numbers is needed")
 

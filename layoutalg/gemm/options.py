@@ -167,6 +167,9 @@ class AmxProductOptions(ProductOptions, total=False):
     """
 
     dynamic_m: Annotated[bool, Option("The number of rows is an argument of the code, m at most.", default=False)]
+    aligned: Annotated[
+        bool, Option("A begins at a multiple of 64 bytes, so that loading it as it lies may pay.", default=False)
+    ]
 
 
 class AnyTargetOptions(GemmOptions, AmxProductOptions, total=False):
@@ -190,6 +193,7 @@ class BlockingOptions(TypedDict, total=False):
     ]
     order: Annotated[str | None, Option("Whether register blocks go down a column of C first, or along a row.", ORDERS)]
     pack_a: Annotated[bool | None, Option("Copy A into whole tiles first, or load it as it lies.")]
+    prefetch_b: Annotated[int | None, Option("How many steps of k ahead tiles of B are prefetched; 0: none.")]
 
 
 class AmxOptions(BlockingOptions, AmxProductOptions, total=False):

@@ -82,7 +82,23 @@ def listing_facts(listing: AmxListing) -> dict[str, Any]:
 
 def _choices(plan: AmxGemm) -> Sequence[PlanRow]:
     problem, tiling, blocking, steps = plan.problem, plan.tiling, plan.tiling.blocking, walk(plan.tiling.blocking)
-    names = ("m", "n", "k", "a", "b", "c", "acc", "trans_a", "trans_b", "batch", "dynamic_m", "lda", "ldb", "ldc")
+    names = (
+        "m",
+        "n",
+        "k",
+        "a",
+        "b",
+        "c",
+        "acc",
+        "trans_a",
+        "trans_b",
+        "batch",
+        "dynamic_m",
+        "aligned",
+        "lda",
+        "ldb",
+        "ldc",
+    )
     epilogue = ("alpha", "beta", "bias", "scale", "activation")
     strips = {
         name: [{"first": one.first, "count": one.count, "tiles": list(one.heights)} for one in some]
@@ -117,10 +133,11 @@ def _choices(plan: AmxGemm) -> Sequence[PlanRow]:
         row(
             "loops",
             "{cache_blocks:x} cache blocks of {blocks[0]}x{blocks[1]}; in one, {blocks[2]} of k at a time, "
-            "register blocks {_along}",
+            "register blocks {_along}" + ", tiles of B asked for {prefetch_b:#step} ahead" * bool(tiling.prefetch_b),
             cache_blocks=plan.cache_blocks,
             blocks=[tiling.m_block, tiling.n_block, tiling.k_block],
             order=tiling.order,
+            prefetch_b=tiling.prefetch_b,
             _along=_ORDER[tiling.order],
         ),
         columns("", _block_bytes(plan)),

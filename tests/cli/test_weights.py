@@ -38,6 +38,16 @@ def test_it_is_run_and_compared(capsys: pytest.CaptureFixture[str]) -> None:
     assert facts["part_of_bandwidth"] == plan.part_of_bandwidth
 
 
+@pytest.mark.parametrize("element", ["f8E4M3FN", "f8E5M2"])
+def test_floats_of_8_bits_are_run_and_compared(element: str, capsys: pytest.CaptureFixture[str]) -> None:
+    options = ["--b", element, "--group", "64", "--tile", "8x16", "--split-k", "1"]
+    assert main(["weights", "5", "32", "128", *options, "--run", "--json"]) == 0
+    facts = json.loads(capsys.readouterr().out)
+    assert facts["simulated"]["as_modelled"] is True
+    assert facts["problem"] == f"C[5, 32] f32 = A[5, 128] f16 * W[128, 32] {element} in groups of 64 on pvc"
+    assert facts["step"]["more_dpas"] == 0
+
+
 def test_an_expression_is_computed_by_the_kernel_that_adds_parts_of_k(capsys: pytest.CaptureFixture[str]) -> None:
     text = "gelu(acc * scale + bias) * row_scale + residual"
     assert main(["weights", "7", "20", "384", "--split-k", "2", "--epilogue", text, "--run", "--json"]) == 0

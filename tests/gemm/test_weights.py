@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from layoutalg.core.elements import numpy_type
 from layoutalg.core.errors import LayoutError, PlanError
 from layoutalg.gemm import plan_gemm
-from layoutalg.gemm.weights import QuantisedWeights, WeightsGemm, WeightsProblem, plan_weights, quantise
+from layoutalg.gemm.weights import Float8Weights, QuantisedWeights, WeightsGemm, WeightsProblem, plan_weights, quantise
 from layoutalg.gemm.weights.numerics import computed, exact
 from tests.gemm.random_operands import random_numbers, same_bits
 
@@ -22,10 +22,14 @@ Array = NDArray[Any]
 KINDS = (("f16", "u4"), ("f16", "u8"), ("bf16", "u4"))
 
 
-def random_weights(problem: WeightsProblem, seed: int = 0, *, whole: bool = False) -> QuantisedWeights:
+def random_weights(problem: WeightsProblem, seed: int = 0, *, whole: bool = False) -> Any:
     """Every number of the bits; scales (powers of two if `whole`) and zero points for every group."""
     rng, product = np.random.default_rng(seed), problem.product
     groups = (product.k // problem.group, product.n)
+    if problem.floats:
+        below = {"f8E4M3FN": 11 * 8, "f8E5M2": 19 * 4}[problem.b]  # 16: sums fit into f16
+        values = rng.integers(0, below, (product.k, product.n)) + 128 * rng.integers(0, 2, (product.k, product.n))
+        return Float8Weights(values, rng.random(groups) + 0.1, problem.b)
     values = rng.integers(0, 1 << problem.bits, (product.k, product.n))
     scales = 2.0 ** rng.integers(-3, 2, groups) if whole else rng.random(groups) + 0.1
     zeros = rng.integers(0, 1 << problem.bits, groups) if problem.zeros else None

@@ -69,6 +69,8 @@ def called(
 PLANS: tuple[tuple[tuple[Any, ...], dict[str, Any]], ...] = (
     ((100, 92, 70), {"blocks": (32, 32, 64), "bias": "column", "c": "bf16", "activation": "relu"}),
     ((61, 130, 99, "s8", "u8"), {"trans_a": True, "c": "s8", "scale": "row", "blocks": (32, 64, 64), "ldc": 131}),
+    ((61, 130, 99, "s8", "s8"), {"c": "bf16", "scale": "both", "blocks": (32, 64, 64)}),
+    ((61, 130, 98, "bf16", "s8"), {"trans_b": True, "scale": "column", "blocks": (32, 64, 64), "prefetch_b": 2}),
     ((33, 33, 40), {"trans_b": True, "order": "rows", "blocks": (32, 32, 32), "beta": 1.0}),
     (
         (40, 36, 70, "u8", "s8"),
@@ -78,7 +80,9 @@ PLANS: tuple[tuple[tuple[Any, ...], dict[str, Any]], ...] = (
 )
 
 
-@pytest.mark.parametrize(("size", "given"), PLANS, ids=["bias", "scale", "direct", "batch of bytes", "batch"])
+@pytest.mark.parametrize(
+    ("size", "given"), PLANS, ids=["bias", "scale", "both", "bytes", "direct", "batch of bytes", "batch"]
+)
 def test_one_to_four_threads_and_packed_operands_give_the_same_bits(
     size: tuple[Any, ...], given: dict[str, Any], tmp_path: Path
 ) -> None:

@@ -119,6 +119,9 @@ EPILOGUES: tuple[tuple[str, dict[str, Any]], ...] = (
     ("s8", {"b": "u8", "c": "s8", "scale": "column", "bias": "row", "activation": "relu"}),
     ("u8", {"c": "u8", "scale": "row", "alpha": 2.0, "lda": 70}),
     ("s8", {"c": "s32", "beta": 1, "bias": "column", "trans_a": True}),
+    ("s8", {"c": "bf16", "scale": "both", "bias": "column", "activation": "silu"}),
+    ("bf16", {"b": "s8", "scale": "column", "prefetch_b": 1}),
+    ("f16", {"b": "u8", "c": "f16", "scale": "row", "trans_b": True}),
 )
 
 

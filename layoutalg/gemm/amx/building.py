@@ -200,11 +200,9 @@ def header(plan: AmxGemm, name: str, how: str) -> str:
         lines.append(f"     rows    how many rows A and C have, 1 to {problem.m}")
     if problem.beta:
         lines.append(f"             C is read first: the result is added to {problem.beta:g} times what it holds.")
-    for given, over, kind in (("bias", problem.bias, problem.bias_type), ("scale", problem.scale, "f32")):
-        if over:
-            count = problem.m if over == "row" else problem.n
-            lines.append(f"     {given:7} {count} of {_C_TYPES[kind]}, one for every {over} of C")
-    more = "".join(f", const void *{given}" for given, over in _vectors(problem) if over)
+    for given, over, kind in problem.vectors:
+        lines.append(f"     {given:7} {problem.count(over)} of {_C_TYPES[kind]}, one for every {over} of C")
+    more = "".join(f", const void *{given}" for given, _, _ in problem.vectors)
     more += ", long rows" * problem.dynamic_m
     taken = f"const void *a, const void *{{}}, void *c{more}"
     features = ", ".join(_features(problem, how))
@@ -267,7 +265,7 @@ def product_header(plan: AmxGemm, name: str, how: str) -> str:
     problem, tiling = plan.problem, plan.tiling
     _, across = plan.cache_blocks
     shape_a = plan.packed_a_shape
-    vectors = [given for given, over in _vectors(problem) if over]
+    vectors = [given for given, _, _ in problem.vectors]
     names = [*vectors, *["rows"] * problem.dynamic_m]
     rows = ", (rows)" if problem.dynamic_m else ""
     size = problem.element_bytes
@@ -312,10 +310,6 @@ def product_header(plan: AmxGemm, name: str, how: str) -> str:
         *(["const char *soft_tiles_problem(void);"] if how == "soft" else []),
     ]
     return "\n".join(lines) + "\n"
-
-
-def _vectors(problem: AmxProblem) -> tuple[tuple[str, str | None], tuple[str, str | None]]:
-    return ("bias", problem.bias), ("scale", problem.scale)
 
 
 def _features(problem: AmxProblem, how: str) -> tuple[str, ...]:

@@ -29,8 +29,8 @@ The rules, and what they leave out:
   whose distance is a multiple of 4 KiB share few sets, so they take more room.
 - Loads from L1 and L2 run beside products: a step takes the longer of both. Loads from L3 and memory add to it, because the
   core looks only a few steps ahead.
-- A tile whose rows cross cache lines costs `_SPLIT` clocks. A as it lies is taken for such: `malloc` and numpy align to 16
-  bytes.
+- A tile whose rows cross cache lines costs `_SPLIT` clocks. A as it lies is taken for such, because `malloc` and numpy align to
+  16 bytes, unless the problem says that it is `aligned`.
 - Stores of C, packing, the epilogue and LDTILECFG add to that. A last, smaller step of k stores C once more.
 - Where A, B and C fit into L2 together they are taken to lie there already, else in L3, else in memory.
 - The products of a batch come one after the other, each with packed operands of its own.
@@ -96,6 +96,8 @@ class AmxForms:
     k_block: Numbers
     by_rows: Numbers
     packed: Numbers
+    prefetched: Numbers
+    """Steps ahead; measured (docs/amx_costs.md) as no faster, so it has no time of its own."""
 
     @classmethod
     def of(cls, tilings: Sequence[AmxTiling]) -> AmxForms:
@@ -103,7 +105,10 @@ class AmxForms:
         for tiling in listed(tilings, "tilings", error=PlanError):
             instance_of(tiling, AmxTiling, "tiling", PlanError)
         table = [
-            (*(t.blocking.rows, t.blocking.columns), t.m_block, t.n_block, t.k_block, t.order == "rows", t.pack_a)
+            (
+                *(t.blocking.rows, t.blocking.columns, t.m_block, t.n_block, t.k_block),
+                *(t.order == "rows", t.pack_a, t.prefetch_b),
+            )
             for t in tilings
         ]
         return cls(*np.array(table, dtype=np.float64).reshape(-1, len(fields(cls))).T)
@@ -113,7 +118,8 @@ class AmxForms:
         sizes = (self.rows, self.columns, self.m_block, self.n_block, self.k_block)
         rows, columns, m_block, n_block, k_block = (int(column[row]) for column in sizes)
         order = "rows" if self.by_rows[row] else "columns"
-        return AmxTiling(Blocking(rows, columns), m_block, n_block, k_block, order, bool(self.packed[row]))
+        packed, ahead = bool(self.packed[row]), int(self.prefetched[row])
+        return AmxTiling(Blocking(rows, columns), m_block, n_block, k_block, order, packed, ahead)
 
 
 @dataclass(frozen=True)
@@ -191,7 +197,7 @@ def amx_times(problem: AmxProblem, forms: AmxForms, chip: AmxChip | None = None)
     tall, broad = tiles_m / down, tiles_n / across
     product = _product_clocks(chip, m) * tall * broad
     at = (chip.load_l1, chip.load_l2, chip.load_l3, chip.load_memory)
-    split = np.where(forms.packed > 0, 0.0, _SPLIT - chip.load_l1)
+    split = np.where((forms.packed > 0) | problem.on_lines, 0.0, _SPLIT - chip.load_l1)
     near = far = np.zeros_like(tall)
     for (level_a, part_a), (level_b, part_b) in product_of(enumerate(from_a), enumerate(from_b)):
         close, distant = tall * split, np.zeros_like(tall)

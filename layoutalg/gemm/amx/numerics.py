@@ -25,7 +25,7 @@ The epilogue computes in f32, as `layoutalg.gemm.numerics` says, with two steps 
 vectors of fused steps, whose bits are the same on every CPU.
 
     x = f32(acc)
-    x = x * scale                 one factor for every row or column, rounded to f32
+    x = x * scale                 one factor for every row or column, rounded to f32; of both the row's first
     ...                           alpha, bias, beta * C, activation
     C = x                         rounded once to the type of C: to the nearest, ties to even. s8 and u8 are clamped; NaN is 0
 
@@ -47,7 +47,7 @@ from numpy.typing import ArrayLike, NDArray
 from layoutalg.amx.execution import float_chains
 from layoutalg.core.errors import PlanError
 from layoutalg.core.whole_numbers import instance_of
-from layoutalg.gemm.amx.operands import at_call, memory_type
+from layoutalg.gemm.amx.operands import Scales, at_call, each_scale, memory_type
 from layoutalg.gemm.amx.problem import AmxProblem
 from layoutalg.gemm.numerics import (
     after_sums,
@@ -80,7 +80,7 @@ def stated(problem: AmxProblem) -> tuple[str, ...]:
             f"even = fma(a[k], b[k], even), odd = fma(a[k+1], b[k+1], odd) over {problem.depth} k; "
             "acc = f32(acc + f32(even + odd)); below 2^-126 is 0"
         )
-    steps = ["x = x * scale"] * (problem.scale is not None) + stated_steps(problem)
+    steps = [f"x = x * {name}" for name, _, _ in problem.vectors if name != "bias"] + stated_steps(problem)
     rounded = "nearest integer of x, clamped" if problem.c in ("s8", "u8") else "x"
     if not steps and problem.c not in ("s8", "u8"):
         return total, "C = acc" if problem.c == problem.acc else f"C = {problem.c}(acc)"
@@ -93,11 +93,12 @@ def computed(
     b: ArrayLike,
     c: ArrayLike | None = None,
     bias: ArrayLike | None = None,
-    scale: ArrayLike | None = None,
+    scale: Scales | None = None,
 ) -> Array:
     """C, as the planned code computes it from the matrices as they lie in memory (k x m with `trans_a`).
 
-    `c` is C before, for a beta that is not 0; `bias` and `scale` have a number for every row or every column.
+    `c` is C before, for a beta that is not 0; `bias` and `scale` have a number for every row or every column, and a scale of
+    both is a pair.
 
     Raises:
         PlanError: an array is missing, or given where the problem has none, or of another shape.
@@ -123,6 +124,7 @@ def accumulated(problem: AmxProblem, a: ArrayLike, b: ArrayLike) -> Array:
 def _accumulated(problem: AmxProblem, left: Array, right: Array) -> Array:
     if problem.acc == "s32":
         return integer_product(left, right)
+    right = right.astype(np.float32)  # of bytes: they are numbers of A's type
     short = problem.k_padded - problem.k
     left, right = np.pad(left, ((0, 0), (0, short))), np.pad(right, ((0, short), (0, 0)))
     total = np.zeros((problem.m, problem.n), np.float32)
@@ -137,7 +139,7 @@ def finished(
     accumulators: Array,
     c: ArrayLike | None = None,
     bias: ArrayLike | None = None,
-    scale: ArrayLike | None = None,
+    scale: Scales | None = None,
 ) -> Array:
     """What the epilogue makes of the accumulators: an array of C's type.
 
@@ -153,9 +155,9 @@ def finished(
         if problem.c == "s32":
             return after_sums(problem, accumulators, before, added)
         x = accumulators.astype(np.float32)
-        if scale is not None and problem.scale is not None:
-            factors = held("scale", scale, (problem.count(problem.scale),), "f32")
-            x = x * (factors[:, None] if problem.scale == "row" else factors)
+        for side, given in zip(problem.scaled, each_scale(problem, scale), strict=True):
+            factors = held("scale", given, (problem.count(side),), "f32")
+            x = x * (factors[:, None] if side == "row" else factors)
         if before is not None:
             before = before.view(memory_type(problem.c))
         x = after_sums(problem, x, before, added, exponential)
@@ -193,7 +195,7 @@ def exact(
     b: ArrayLike,
     c: ArrayLike | None = None,
     bias: ArrayLike | None = None,
-    scale: ArrayLike | None = None,
+    scale: Scales | None = None,
 ) -> NDArray[np.float64]:
     """C in f64, straight from the definition, before it is rounded (or clamped) to its type.
 
@@ -202,7 +204,7 @@ def exact(
     np.float64(19.2)
     """
     sums = exact_sums(problem, a, b)
-    if scale is not None:
-        factors = np.asarray(scale).astype(np.float64)
-        sums = sums * (factors[:, None] if problem.scale == "row" else factors)
+    for side, given in zip(problem.scaled, each_scale(problem, scale), strict=True):
+        factors = np.asarray(given).astype(np.float64)
+        sums = sums * (factors[:, None] if side == "row" else factors)
     return exact_after_sums(problem, sums, c, bias)

@@ -17,7 +17,7 @@ from __future__ import annotations
 from collections.abc import Sized
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -32,9 +32,11 @@ if TYPE_CHECKING:
     from layoutalg.gemm.amx.problem import AmxProblem
     from layoutalg.gemm.matrix_in_memory import Matrix
 
-__all__ = ["Buffer", "Operands", "at_call", "memory_type", "random_operands"]
+__all__ = ["Buffer", "Operands", "Scales", "at_call", "each_scale", "memory_type", "random_operands"]
 
 Array = NDArray[Any]
+Scales = ArrayLike | tuple[ArrayLike, ArrayLike]
+"""The scales of rows, of columns, or of both."""
 
 _ALIGNMENT = 64
 
@@ -80,7 +82,7 @@ class Buffer:
 
 @dataclass(frozen=True, eq=False)
 class Operands:
-    """A, B, C, and a bias and scales where the plan has them, as buffers.
+    """A, B, C, and the bias and scales where the plan has them, as buffers.
 
     `problem` is the plan's with the rows of these arrays, where the plan leaves their number to the call.
 
@@ -95,8 +97,8 @@ class Operands:
     a: Buffer
     b: Buffer
     c: Buffer
-    bias: Buffer | None
-    scale: Buffer | None
+    vectors: tuple[Buffer, ...]
+    """The bias and the scales, as `AmxProblem.vectors` has them."""
 
     @classmethod
     def of(
@@ -106,7 +108,7 @@ class Operands:
         b: ArrayLike,
         c: ArrayLike | None = None,
         bias: ArrayLike | None = None,
-        scale: ArrayLike | None = None,
+        scale: Scales | None = None,
     ) -> Operands:
         """Lay arrays out in memory, in the types of the plan.
 
@@ -115,6 +117,7 @@ class Operands:
         """
         problem = at_call(plan.problem, a)
         check_given(problem, c, "has", bias=bias, scale=scale)
+        vectors = (*([] if bias is None else [bias]), *each_scale(problem, scale))
         of_a, of_b, of_c = problem.matrices
         before = _poisoned(problem, of_c, problem.c) if c is None else _laid(problem, of_c, c, problem.c)
         return cls(
@@ -123,14 +126,16 @@ class Operands:
             Buffer.of(_laid(problem, of_a, a, problem.a)),
             Buffer.of(_laid(problem, of_b, b, problem.b)),
             Buffer.of(before),
-            None if problem.bias is None else _vector("bias", bias, problem.count(problem.bias), problem.bias_type),
-            None if problem.scale is None else _vector("scale", scale, problem.count(problem.scale), "f32"),
+            tuple(
+                _vector(name, values, problem.count(over), kind)
+                for (name, over, kind), values in zip(problem.vectors, vectors, strict=True)
+            ),
         )
 
     @property
     def buffers(self) -> tuple[Buffer, ...]:
         """In the order of the function's parameters."""
-        return tuple(buffer for buffer in (self.a, self.b, self.c, self.bias, self.scale) if buffer is not None)
+        return self.a, self.b, self.c, *self.vectors
 
     @property
     def arguments(self) -> tuple[int, ...]:
@@ -189,8 +194,8 @@ def memory_type(element: str) -> np.dtype[Any]:
     return np.dtype(np.uint8) if element == "u8" else numpy_type(mlir_type(element))
 
 
-def random_operands(problem: AmxProblem, seed: int) -> dict[str, Array]:
-    """Random arguments of `plan.run` for a problem: floats of a normal distribution, all bytes, scales around 1/k."""
+def random_operands(problem: AmxProblem, seed: int) -> dict[str, Any]:
+    """Random arguments of `plan.run` for a problem: floats of a normal distribution, all bytes, scales around 1/k in all."""
     rng = np.random.default_rng(seed)
 
     def drawn(kind: str, *shape: int) -> Array:
@@ -202,12 +207,44 @@ def random_operands(problem: AmxProblem, seed: int) -> dict[str, Array]:
 
     of_a, of_b, of_c = problem.matrices
     kinds = {"a": (problem.a, of_a), "b": (problem.b, of_b)} | ({"c": (problem.c, of_c)} if problem.beta else {})
-    found = {name: drawn(kind, *_shape(problem, of.rows, of.columns)) for name, (kind, of) in kinds.items()}
+    found: dict[str, Any] = {
+        name: drawn(kind, *_shape(problem, of.rows, of.columns)) for name, (kind, of) in kinds.items()
+    }
     if problem.bias:
         found["bias"] = drawn(problem.bias_type, problem.count(problem.bias))
     if problem.scale:
-        found["scale"] = (rng.random(problem.count(problem.scale)) + 0.5).astype(np.float32) / np.float32(problem.k)
+        least = (1 / problem.k) ** (1 / len(problem.scaled))
+        scales = [
+            (rng.random(problem.count(side)) + 0.5).astype(np.float32) * np.float32(least) for side in problem.scaled
+        ]
+        found["scale"] = scales[0] if len(scales) == 1 else (scales[0], scales[1])
     return found
+
+
+def each_scale(problem: AmxProblem, scale: Scales | None) -> tuple[ArrayLike, ...]:
+    """The scales of each side, in the order of `problem.scaled`: of both they are a pair.
+
+    Raises `PlanError`: it is no pair.
+
+    >>> from layoutalg.gemm.amx.problem import AmxProblem
+    >>> both = AmxProblem.of(2, 3, 4, "s8", c="f32", scale="both")
+    >>> each_scale(both, (np.ones(2), np.ones(3)))[1].shape
+    (3,)
+    >>> each_scale(both, np.ones(2))
+    Traceback (most recent call last):
+    layoutalg.core.errors.PlanError: scale: the plan has scales of both; expected a pair, 2 numbers for rows and 3 for columns
+    """
+    if scale is None:
+        return ()
+    if problem.scale != "both":
+        return (cast("ArrayLike", scale),)
+    pair = cast("tuple[ArrayLike, ArrayLike]", scale)
+    if not isinstance(scale, (tuple, list)) or len(pair) != 2:
+        rows, columns = map(problem.count, problem.scaled)
+        raise PlanError(
+            f"scale: the plan has scales of both; expected a pair, {rows} numbers for rows and {columns} for columns"
+        )
+    return pair[0], pair[1]
 
 
 def _shape(problem: AmxProblem, rows: int, columns: int) -> tuple[int, ...]:

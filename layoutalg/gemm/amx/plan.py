@@ -45,6 +45,7 @@ if TYPE_CHECKING:
 
     from layoutalg.gemm.amx.building import AmxLibrary
     from layoutalg.gemm.amx.listing import AmxListing
+    from layoutalg.gemm.amx.operands import Scales
     from layoutalg.gemm.amx.running import AmxRun
     from layoutalg.gemm.amx.timing import AmxTiming
     from layoutalg.viz.picture import Picture
@@ -79,7 +80,7 @@ class AmxGemm(Distributed):
 
     @property
     def element(self) -> str:
-        """The MLIR type of an element of A and B.
+        """The MLIR type of an element of A and B, as tiles have them.
 
         >>> plan_amx(64, 64, 64, "u8").element
         'i8'
@@ -110,7 +111,7 @@ class AmxGemm(Distributed):
         >>> print(plan_amx(64, 64, 64).tile_product(4, 12, 8).rhs_type)
         !x86.amx.tile<4x24xbf16>
         """
-        unsigned = (self.problem.a == "u8", self.problem.b == "u8")
+        unsigned = (self.problem.a == "u8", self.problem.b == "u8" and not self.problem.widens_b)
         return TileProduct(rows, columns, depth, self.element, self.element, *unsigned)
 
     @cached_property
@@ -271,7 +272,7 @@ class AmxGemm(Distributed):
         b: ArrayLike,
         c: ArrayLike | None = None,
         bias: ArrayLike | None = None,
-        scale: ArrayLike | None = None,
+        scale: Scales | None = None,
         *,
         text: str | None = None,
         progress: Callable[[float], None] | None = None,
@@ -279,7 +280,8 @@ class AmxGemm(Distributed):
         """Run the emitted module by the rules of Intel's manual; returns C [m, n].
 
         A is m x k (k x m with `trans_a`), B is k x n (n x k with `trans_b`). `c` is C before, where beta is not 0; `bias` and
-        `scale` have a number for every row or column. `text` is the module to run, by default what `emit()` gives.
+        `scale` have a number for every row or column; a `scale` of both is a pair: those of rows, and those of columns. `text`
+        is the module to run, by default what `emit()` gives.
 
         >>> plan_amx(16, 16, 64, "s8").simulate(np.full((16, 64), -2), np.full((64, 16), 3))[0, 0]
         np.int32(-384)
@@ -296,7 +298,7 @@ class AmxGemm(Distributed):
         b: ArrayLike,
         c: ArrayLike | None = None,
         bias: ArrayLike | None = None,
-        scale: ArrayLike | None = None,
+        scale: Scales | None = None,
         *,
         how: str | None = None,
     ) -> AmxRun:
@@ -406,8 +408,10 @@ def plan_amx(
 
     `blocking` is (rows, columns) of tiles in a register block, `blocks` (rows, columns, k) of a cache block, `order` which of a
     cache block's register blocks come first ("columns" goes down a column), `pack_a` whether A is copied into whole tiles
-    first. What is not given is chosen. `bias` and `scale` are "row" or "column". `batch` products lie one behind the other.
-    With `dynamic_m` the code takes the number of rows of A and C, from 1 to m, as an argument.
+    first, `prefetch_b` how many steps of k ahead tiles of B are asked for (none unless given). What is not given is chosen.
+    `bias` is "row" or "column", and `scale` may be "both". `batch` products lie one behind the other.
+    With `dynamic_m` the code takes the number of rows of A and C, from 1 to m, as an argument. `aligned` says that A begins at
+    a multiple of 64 bytes, which makes loading it as it lies cheaper where its rows are multiples of 64 bytes too.
 
     Raises:
         PlanError: for types, targets, tiles and sizes that are not planned; says what would fit.

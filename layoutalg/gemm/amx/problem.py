@@ -5,6 +5,15 @@ n x k. The names are those of the XeGPU planner's `Problem`. A and B are bf16 or
 The tile unit adds in f32 or s32; `c` is the type of C in memory, and of s32 it may be s8 or u8: each number is scaled, rounded
 to the nearest integer and clamped.
 
+Weights of 8 bits come in two ways. B of bytes with A of bytes is multiplied as it is, and `scale` ("row", "column" or "both")
+makes numbers of the sums: rows have the scales of the activations, columns those of the weights. B of bytes with A of bf16 or
+f16 becomes A's type when it is packed, exactly: no byte has more digits than a bf16, which has 8.
+
+>>> print(AmxProblem.of(64, 96, 32, "s8", c="bf16", scale="both"))
+C[64, 96] bf16 = scale[row] * scale[column] * A[64, 32] s8 * B[32, 96] s8 on amx
+>>> AmxProblem.of(64, 96, 32, "bf16", "s8", scale="column").acc
+'f32'
+
 By hand: the bytes of a product of 64x32 and 32x128, where B lies transposed, are added in s32, and B takes 128 rows of 32
 bytes.
 
@@ -23,7 +32,7 @@ from layoutalg.core.errors import PlanError
 from layoutalg.core.messages import shown
 from layoutalg.core.whole_numbers import as_flag, one_of
 from layoutalg.core.whole_numbers import whole_number as whole
-from layoutalg.gemm.options import BIASES, AmxProductOptions
+from layoutalg.gemm.options import AmxProductOptions
 from layoutalg.gemm.product import Product, checked_fields, element_named, mlir_type, with_fractions
 
 __all__ = ["RESULTS", "TARGETS", "TYPES", "AmxProblem"]
@@ -32,7 +41,7 @@ TYPES = ("bf16", "f16", "s8", "u8")
 """The types of A and B."""
 TARGETS = ("amx", "spr", "gnr")
 """Any CPU with AMX, Sapphire Rapids, Granite Rapids."""
-RESULTS = {"f32": ("f32", "bf16", "f16"), "s32": ("s32", "f32", "s8", "u8")}
+RESULTS = {"f32": ("f32", "bf16", "f16"), "s32": ("s32", "f32", "s8", "u8", "bf16", "f16")}
 """The types that C may have in memory, for each type of the accumulators; the first is the default."""
 _BYTES = ("s8", "u8")
 
@@ -48,6 +57,8 @@ class AmxProblem(Product):
     """
 
     dynamic_m: bool = False
+    aligned: bool = False
+    """Whether A begins at a multiple of 64 bytes: then rows of its tiles lie on cache lines where its pitch is one too."""
 
     @classmethod
     def of(
@@ -63,7 +74,7 @@ class AmxProblem(Product):
     ) -> AmxProblem:
         """A product, checked. B has A's type unless given, and C that of the accumulators.
 
-        `bias` and `scale` name what has one number for each: every row of C, or every column.
+        `bias` and `scale` name what has one number for each: every row of C, or every column; scales may be of both.
 
         Raises:
             PlanError: for types, targets, sizes and epilogues that are not planned; says what would fit.
@@ -84,7 +95,7 @@ class AmxProblem(Product):
                     f"{name} = {shown(given)}: planned for GPUs; AMX has alpha, beta, bias, scale, activation"
                 )
         a, b = element_named("a", self.a, TYPES), element_named("b", self.b, TYPES)
-        if a != b and not (a in _BYTES and b in _BYTES):
+        if a != b and b not in _BYTES:
             raise PlanError(f"A is {a} and B is {b}: tile products multiply bf16 by bf16, f16 by f16, and bytes")
         acc = "s32" if a in _BYTES else "f32"
         if not isinstance(self.acc, str) or self.acc != acc:  # pyright: ignore[reportUnnecessaryIsInstance]
@@ -97,8 +108,6 @@ class AmxProblem(Product):
             raise PlanError(
                 "target 'spr' with f16: Sapphire Rapids has no amx-fp16; bf16 is planned, and f16 for 'gnr'"
             )
-        if self.scale is not None:
-            one_of(self.scale, BIASES, "scale", PlanError)
         checked = checked_fields(self.m, self.n, self.k, vars(self)) | {"a": a, "b": b, "c": c, "target": target}
         for name, value in checked.items():
             object.__setattr__(self, name, value)
@@ -109,6 +118,7 @@ class AmxProblem(Product):
                 )
         self._check_integers()
         object.__setattr__(self, "dynamic_m", as_flag(self.dynamic_m, "dynamic_m", PlanError))
+        object.__setattr__(self, "aligned", as_flag(self.aligned, "aligned", PlanError))
         if self.dynamic_m and self.trans_a:
             raise PlanError("dynamic_m with trans_a: a row of a transposed A has m elements, so m must be fixed")
         if self.dynamic_m and self.batch > 1:
@@ -126,8 +136,26 @@ class AmxProblem(Product):
         return ("gnr" if self.a == "f16" else "spr") if self.target == "amx" else self.target
 
     @property
+    def on_lines(self) -> bool:
+        """Whether the rows of a tile of A as it lies are each on one cache line.
+
+        >>> AmxProblem.of(64, 64, 64, aligned=True).on_lines, AmxProblem.of(64, 64, 60, aligned=True).on_lines
+        (True, False)
+        """
+        return self.aligned and self.lda * self.element_bytes % 64 == 0
+
+    @property
+    def widens_b(self) -> bool:
+        """Whether B lies in memory as bytes and becomes A's type when it is packed.
+
+        >>> AmxProblem.of(64, 64, 64, "bf16", "u8").widens_b, AmxProblem.of(64, 64, 64, "s8", "u8").widens_b
+        (True, False)
+        """
+        return self.b in _BYTES and self.a not in _BYTES
+
+    @property
     def element_bytes(self) -> int:
-        """Bytes of an element of A and of B.
+        """Bytes of an element of A, and of B as tiles have it.
 
         >>> AmxProblem.of(64, 64, 64, "bf16").element_bytes
         2
@@ -191,6 +219,19 @@ class AmxProblem(Product):
         'f32'
         """
         return "f32" if self.c in _BYTES else self.c
+
+    @property
+    def vectors(self) -> tuple[tuple[str, str, str], ...]:
+        """The bias and the scales that there are, in the order of the code's arguments: names, "row" or "column", types.
+
+        >>> for scale in ("row", "both"):
+        ...     print(AmxProblem.of(64, 64, 64, "s8", c="f32", scale=scale, bias="column").vectors)
+        (('bias', 'column', 'f32'), ('scale', 'row', 'f32'))
+        (('bias', 'column', 'f32'), ('row_scale', 'row', 'f32'), ('column_scale', 'column', 'f32'))
+        """
+        bias = () if self.bias is None else (("bias", self.bias, self.bias_type),)
+        sides = self.scaled
+        return (*bias, *((f"{side}_scale" if len(sides) > 1 else "scale", side, "f32") for side in sides))
 
     @property
     def direct(self) -> bool:

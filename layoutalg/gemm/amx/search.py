@@ -41,7 +41,7 @@ from layoutalg.gemm.amx.costs import AmxForms, AmxRoofline, AmxTimes, amx_roofli
 from layoutalg.gemm.amx.packing import must_pack_a
 from layoutalg.gemm.amx.problem import AmxProblem
 from layoutalg.gemm.amx.rejections import amx_reason
-from layoutalg.gemm.amx.tiling import BLOCKINGS, TILE, AmxTiling, Blocking
+from layoutalg.gemm.amx.tiling import BLOCKINGS, TILE, AmxTiling, Blocking, checked_prefetch
 from layoutalg.gemm.matrix_in_memory import whole_number
 from layoutalg.gemm.options import ORDERS
 from layoutalg.gemm.ranking import Ranked, longest
@@ -76,6 +76,7 @@ class AmxChoices:
     blocks: Sequence[int] | None = None
     order: str | None = None
     pack_a: bool | None = None
+    prefetch_b: int | None = None
 
     def __post_init__(self) -> None:
         if self.blocking is not None:
@@ -96,6 +97,8 @@ class AmxChoices:
             one_of(self.order, ORDERS, "order", PlanError)
         if self.pack_a is not None:
             object.__setattr__(self, "pack_a", as_flag(self.pack_a, "pack_a", PlanError))
+        if self.prefetch_b is not None:
+            object.__setattr__(self, "prefetch_b", checked_prefetch(self.prefetch_b))
 
 
 _BLOCKS = ("m_block", "n_block", "k_block")
@@ -239,7 +242,7 @@ def _forms(problem: AmxProblem, choices: AmxChoices) -> AmxForms:
             _sides(size, TILE * tiles, None if choices.blocks is None else choices.blocks[side])
             for side, (size, tiles) in enumerate(((problem.m, blocking.rows), (problem.n, blocking.columns)))
         ]
-        axes = ((blocking.rows,), (blocking.columns,), *sides, k_blocks, orders, packed)
+        axes = ((blocking.rows,), (blocking.columns,), *sides, k_blocks, orders, packed, (choices.prefetch_b or 0,))
         table.append(np.array(list(product(*axes)), dtype=np.float64).reshape(-1, len(axes)))
     every = np.concatenate(table)
     if not len(every):

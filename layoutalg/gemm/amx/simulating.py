@@ -109,9 +109,8 @@ def _bind(operands: Operands, memory: Memory) -> list[int]:
     addresses = [memory.bind("A", _read_only(operands.a.array)), memory.bind("B", _read_only(operands.b.array))]
     extent = (problem.m, problem.n)
     addresses.append(memory.bind("C", operands.c.array, extent=extent, initialised=problem.beta != 0))
-    for name, buffer in (("bias", operands.bias), ("scale", operands.scale)):
-        if buffer is not None:
-            addresses.append(memory.bind(name, _read_only(buffer.array)))
+    for (name, _, _), buffer in zip(problem.vectors, operands.vectors, strict=True):
+        addresses.append(memory.bind(name, _read_only(buffer.array)))
     return [*addresses, *operands.arguments[len(addresses) :]]
 
 

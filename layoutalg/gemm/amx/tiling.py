@@ -18,11 +18,16 @@ from dataclasses import dataclass
 
 from layoutalg.amx import REGISTERS, ROWS
 from layoutalg.core.errors import PlanError
+from layoutalg.core.plurals import counted
 from layoutalg.core.whole_numbers import as_flag, instance_of, one_of
+from layoutalg.core.whole_numbers import whole_number as whole
 from layoutalg.gemm.matrix_in_memory import whole_number
 from layoutalg.gemm.options import ORDERS
 
-__all__ = ["BLOCKINGS", "TILE", "AmxTiling", "Blocking"]
+__all__ = ["BLOCKINGS", "TILE", "AmxTiling", "Blocking", "checked_prefetch"]
+
+_FURTHEST = 64
+"""Steps ahead that a prefetch may ask: 64 tiles of a panel are 64 KiB, more than L1 has."""
 
 TILE = ROWS
 """Rows of a tile, and columns of a tile of accumulators, which have 4 bytes each."""
@@ -116,6 +121,8 @@ class AmxTiling:
     k_block: int
     order: str = "columns"
     pack_a: bool = False
+    prefetch_b: int = 0
+    """How many steps of k ahead tiles of B are asked for; 0 asks for none."""
 
     def __post_init__(self) -> None:
         instance_of(self.blocking, Blocking, "blocking", PlanError)
@@ -129,10 +136,22 @@ class AmxTiling:
         object.__setattr__(self, "k_block", whole_number("k_block", self.k_block))
         one_of(self.order, ORDERS, "order", PlanError)
         object.__setattr__(self, "pack_a", as_flag(self.pack_a, "pack_a", PlanError))
+        object.__setattr__(self, "prefetch_b", checked_prefetch(self.prefetch_b))
 
     def __str__(self) -> str:
         packed = "packed" if self.pack_a else "as it lies"
+        ahead = f", B asked for {counted(self.prefetch_b, 'step')} ahead" if self.prefetch_b else ""
         return (
             f"{self.blocking} tiles, blocks of {self.m_block}x{self.n_block}, {self.k_block} of k, {self.order} first, "
-            f"A {packed}"
+            f"A {packed}{ahead}"
         )
+
+
+def checked_prefetch(steps: object) -> int:
+    """How many steps ahead a tile is asked for.
+
+    >>> checked_prefetch(65)
+    Traceback (most recent call last):
+    layoutalg.core.errors.PlanError: prefetch_b = 65: expected a whole number from 0 to 64
+    """
+    return whole(steps, "prefetch_b =", 0, _FURTHEST, PlanError)

@@ -14,12 +14,12 @@ from typing import TYPE_CHECKING
 from layoutalg.gemm.expressions import inputs_of, planned, spelled
 from layoutalg.gemm.hosts.decode import decode_in_python, decode_of
 from layoutalg.gemm.hosts.reference import EPSILONS, matrices_of, numbers_of, scratch_of, weights_of
+from layoutalg.gemm.hosts.weights import FINITE, weights_in_python
 from layoutalg.gemm.problem import Problem
 
 if TYPE_CHECKING:
     from layoutalg.gemm.attention import Attention, AttentionProblem
     from layoutalg.gemm.plan import Gemm
-    from layoutalg.gemm.weights.problem import WeightsProblem
 
 __all__ = ["pyopencl"]
 
@@ -66,7 +66,11 @@ def _starts(problem: object) -> str:
 def _begin(problem: Problem | AttentionProblem) -> str:
     """The beginning, which for decode knows what stands in the lengths and the table."""
     if (decode := decode_of(problem)) is None:
-        return _BEGIN
+        weights = weights_of(problem)
+        if weights is None or not weights.floats:
+            return _BEGIN
+        every = "2**32, cells.shape, np.uint32)"
+        return _BEGIN.replace(every, f"{every} & {FINITE:#x}")
     filled = "    if name in NUMBERS:\n        cells[:] = NUMBERS[name]\n    el" + _UNSIGNED.lstrip()
     return _BEGIN.replace(_UNSIGNED, filled) + decode_in_python(decode, 0.0)[1]
 
@@ -76,23 +80,8 @@ def _expected(problem: Problem | AttentionProblem) -> str:
         each = 2 * float.fromhex(EPSILONS[decode.type]) + float.fromhex(EPSILONS[decode.out])
         return decode_in_python(decode, each)[0]
     if (weights := weights_of(problem)) is not None:
-        return _weights(weights) + _gemm(weights.product, "weights(values)")
+        return weights_in_python(weights) + _gemm(weights.product, "weights(values)")
     return _gemm(problem) if isinstance(problem, Problem) else _attention(problem)
-
-
-def _weights(problem: WeightsProblem) -> str:
-    bits = problem.bits
-    point = f"np.repeat(values['group_zeros'][0], {problem.group}, axis=0)" if problem.zeros else str(1 << bits - 1)
-    return f"""def weights(values):
-    \"\"\"The weights [k, n], taken out of their words: (q - z) * s.\"\"\"
-    words = values["b"][0].astype(np.uint32)
-    places = {bits} * np.arange({16 // bits}, dtype=np.uint32)[:, None] + np.array([0, 16], np.uint32)
-    q = words[:, None, :] >> places.reshape(1, -1, 1) & np.uint32({(1 << bits) - 1})
-    q = q.reshape(-1, words.shape[1]).astype(np.float64)
-    return (q - {point}) * np.repeat(values["group_scales"][0], {problem.group}, axis=0)
-
-
-"""
 
 
 def _gemm(problem: Problem, right: str = "values['b'][z]") -> str:

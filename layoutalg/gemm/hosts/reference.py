@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, NamedTuple, cast
 
 from layoutalg.gemm.expressions import inputs_of, planned, spelled
 from layoutalg.gemm.hosts.decode import decode_in_c, decode_of
+from layoutalg.gemm.hosts.weights import FINITE, weight_in_c
 from layoutalg.gemm.launch import InMemory, LaunchArgument
 from layoutalg.gemm.problem import Problem
 
@@ -142,6 +143,8 @@ def reference_of(plan: Gemm | Attention) -> str:
         )
     elif (weights := weights_of(problem)) is not None:
         expected, operations = _of_gemm(weights.product, weights)
+        if weights.floats:
+            values = values.replace("(whole + 9);", f"(whole + 9) & {FINITE:#x}u;")
     else:
         expected, operations = _of_gemm(problem) if isinstance(problem, Problem) else _of_attention(problem)
     limit = f"{max(64, 2**27 // operations)}"
@@ -181,7 +184,7 @@ def _of_gemm(problem: Problem, weights: WeightsProblem | None = None) -> tuple[s
         "    size2 += fabs(other);",
     )
     lines = [
-        *([] if weights is None else [_weight(weights)]),
+        *([] if weights is None else [weight_in_c(weights)]),
         *([] if problem.epilogue is None else [_behind(problem.epilogue)]),
         "static double expected(const unsigned char *const *data, size_t z, size_t r, size_t c, double *tolerance) {",
         *_group(problem),
@@ -302,19 +305,6 @@ def _starts(problem: object) -> str:
     }}
     return;
   }}
-"""
-
-
-def _weight(problem: WeightsProblem) -> str:
-    """A function that takes a weight out of its word."""
-    product, bits = problem.product, problem.bits
-    scales = 3 + len(product.scaled) + (product.bias is not None)
-    scale, point = (f"load(&matrices[{at}], data[{at}], 0, k / {problem.group}, c)" for at in (scales, scales + 1))
-    return f"""static double weight(const unsigned char *const *data, size_t k, size_t c) {{
-  const uint32_t word = (uint32_t)load(&matrices[1], data[1], 0, k / {32 // bits}, c);
-  const uint32_t q = word >> ({bits} * (k % {32 // bits} / 2) + 16 * (k % 2)) & {(1 << bits) - 1};
-  return (q - {point if problem.zeros else f"{1 << bits - 1}.0"}) * {scale};
-}}
 """
 
 

@@ -5,8 +5,17 @@
 Tile(m=8, n=32, k=128)
 """
 
+from layoutalg.gemm.weights.float8 import Float8Weights, quantise_float8
 from layoutalg.gemm.weights.plan import WeightsGemm, plan_weights
 from layoutalg.gemm.weights.problem import WeightsProblem
 from layoutalg.gemm.weights.quantised import QuantisedWeights, quantise
 
-__all__ = ["QuantisedWeights", "WeightsGemm", "WeightsProblem", "plan_weights", "quantise"]
+__all__ = [
+    "Float8Weights",
+    "QuantisedWeights",
+    "WeightsGemm",
+    "WeightsProblem",
+    "plan_weights",
+    "quantise",
+    "quantise_float8",
+]

@@ -41,6 +41,7 @@ from layoutalg.gemm.emission.places import Places, another, hidden
 from layoutalg.gemm.emission.products import multiply
 from layoutalg.gemm.emission.split_k import Part, reduction
 from layoutalg.gemm.plan import Gemm
+from layoutalg.gemm.weights.float8 import FACTORS, expanded
 
 if TYPE_CHECKING:
     from layoutalg.gemm.weights.plan import WeightsGemm
@@ -121,7 +122,7 @@ def loads(plan: WeightsGemm) -> int:
 
 def _loads_twice(plan: WeightsGemm) -> bool:
     """Whether a group of A is too much to keep for both passes over it."""
-    return plan.tiling.tile.m * plan.problem.step > _KEPT
+    return plan.tiling.tile.m * plan.problem.step > _KEPT and not plan.problem.floats
 
 
 def emit_weights(plan: WeightsGemm, *, pointers: bool = True) -> str:
@@ -162,7 +163,7 @@ class _Step:
         self.element = kernel.gemm.element_of("A")
         self.each = 32 // problem.bits
         """Weights in a word."""
-        self.pairs = PAIRS[problem.product.a, problem.bits]
+        self.pairs = () if problem.floats else PAIRS[problem.product.a, problem.bits]
         m, n, k = (kernel.index(kernel.arguments[name]) for name in ("m", "n", "k"))
         lda = kernel.index(kernel.arguments["lda"])
         blocks = ", #xegpu.block_tdesc_attr<array_length = 2 : i64>"
@@ -176,7 +177,7 @@ class _Step:
         groups = kernel.named("groups", kernel.op("divui", k, kernel.constant(problem.group)))
         self.of_groups = [self._described(name, (groups, n, n), f"1x{unit.n}xf32") for name in problem.of_groups]
         middle = 0 if problem.zeros else 1 << problem.bits - 1
-        self.biases = self._operand("biases", [-pair.bias - middle for pair in self.pairs])
+        self.biases = self._operand("biases", [-pair.bias - middle for pair in self.pairs]) if self.pairs else None
         summed = problem.zeros and not problem.uniform
         self.ones = self._operand("ones", [-1 for _ in self.pairs]) if summed else None
 
@@ -220,6 +221,8 @@ class _Step:
         zeros = kernel.constant(0.0, "f32", plan.dpas.m)
         begin, sums = ([zeros] * self.rows for _ in range(2))
         for depth in range(self.depths):
+            if self.biases is None:
+                break
             begin = [multiply(kernel, of_a[i, depth], self.biases, one) for i, one in enumerate(begin)]
             if self.ones is not None:
                 sums = [multiply(kernel, of_a[i, depth], self.ones, one) for i, one in enumerate(sums)]
@@ -273,6 +276,9 @@ class _Step:
                 loaded = self.loaded(matrix, group, self._column(j), "f32")
                 form = f"vector.extract %s[0] : f32 from {loaded.kind}"
                 numbers.append(kernel.writer.value(form, (loaded,), "f32"))
+            factor = FACTORS.get(self.plan.problem.b, 1)
+            if factor != 1:
+                numbers[0] = kernel.op("mulf", numbers[0], kernel.constant(float(factor), "f32"))
             found[0].append(spread(numbers[0]))
             if len(numbers) == 2:
                 point = kernel.op("mulf", numbers[0], numbers[1])
@@ -282,9 +288,11 @@ class _Step:
         return found
 
     def _weights(self, words: Sequence[Value], depth: int) -> Value:
-        """The operand B at a depth of the group: bias + q, of eight words with two rows each."""
-        kernel, made, count = self.kernel, list[Value](), 8 // len(self.pairs)
+        """The operand B at a depth of the group: bias + q, or a float, of eight words with two rows each."""
+        kernel, made, count = self.kernel, list[Value](), 16 // self.each
         for word in words[depth * count : (depth + 1) * count]:
+            if not self.pairs:
+                made += expanded(kernel, word, self.plan.problem.b)
             shifted = {0: word}
             for pair in self.pairs:
                 if pair.shift not in shifted:

@@ -21,6 +21,11 @@ so d = -16 * 1032 - 16 * 72 = -17664, t = -17664 + 16 * 1033 + 16 * 73 = 32, and
 >>> computed(WeightsProblem.of(1, 32, 32, group=32), np.ones((1, 32)), weights)[0, 0]
 np.float32(16.0)
 
+Floats of 8 bits have no biases (`layoutalg.gemm.weights.float8`), with f = 256 for f8E4M3FN and 1 for f8E5M2:
+
+    t = S(0) of a[k] * (q[k] / f)            q / f is an f16
+    c = fma(f32(s * f), t, c)
+
 The biases take bits: partial sums are near 1024 times the sum of A, and f32 keeps 24 bits of them. With random numbers the
 rounding is 5e-5 of a typical result for f16 and 4 bits, 5e-6 for 8 bits, 2e-6 for bf16; rounding to 4 bits itself changes
 1e-1, to 8 bits 6e-3. An infinite a gives NaN: d and t have both signs of it.
@@ -41,6 +46,7 @@ from layoutalg.gemm.numerics import exact_after_sums, finished, fused
 from layoutalg.gemm.operand_arrays import check_given, held, held_scales, numbers
 from layoutalg.gemm.split_k import part_steps
 from layoutalg.gemm.weights.emission import PAIRS
+from layoutalg.gemm.weights.float8 import FACTORS, Float8Weights
 from layoutalg.gemm.weights.problem import WeightsProblem
 from layoutalg.gemm.weights.quantised import QuantisedWeights
 from layoutalg.simulate.products import dpas_chain
@@ -50,20 +56,29 @@ __all__ = ["check_weights", "computed", "exact"]
 Array = NDArray[Any]
 
 
-def check_weights(problem: WeightsProblem, weights: object) -> QuantisedWeights:
+def check_weights(problem: WeightsProblem, weights: object) -> QuantisedWeights | Float8Weights:
     """The weights that somebody gave for a problem.
 
     Raises `PlanError`: they have another size, group or number of bits, or zero points that are not planned.
     """
-    if not isinstance(weights, QuantisedWeights):
-        raise PlanError(f"weights {shown(weights)}: expected QuantisedWeights, such as quantise makes")
-    given, product = weights, problem.product
-    for name, found, wanted in (
+    product = problem.product
+    if problem.floats:
+        if not isinstance(weights, Float8Weights):
+            raise PlanError(f"weights {shown(weights)}: expected Float8Weights, such as quantise_float8 makes")
+        given, more = weights, [("element", weights.element, problem.b)]
+    else:
+        if not isinstance(weights, QuantisedWeights):
+            raise PlanError(f"weights {shown(weights)}: expected QuantisedWeights, such as quantise makes")
+        given, more = (
+            weights,
+            [("bits", weights.bits, problem.bits), ("zeros", weights.zeros is not None, problem.zeros)],
+        )
+    facts: list[tuple[str, object, object]] = [
         ("shape", given.shape, (product.k, product.n)),
-        ("bits", given.bits, problem.bits),
         ("group", given.group, problem.group),
-        ("zeros", given.zeros is not None, problem.zeros),
-    ):
+        *more,
+    ]
+    for name, found, wanted in facts:
         if found != wanted:
             raise PlanError(f"weights with {name} = {found}: the plan has {wanted}")
     return given
@@ -72,7 +87,7 @@ def check_weights(problem: WeightsProblem, weights: object) -> QuantisedWeights:
 def computed(
     problem: WeightsProblem,
     a: ArrayLike,
-    weights: QuantisedWeights,
+    weights: QuantisedWeights | Float8Weights,
     c: ArrayLike | None = None,
     bias: ArrayLike | None = None,
     row_scale: ArrayLike | None = None,
@@ -96,6 +111,8 @@ def computed(
     scales = held_scales(product, row_scale, column_scale)
     left = held("A", a, (product.m, product.k), product.a)
     kind = numpy_type(product.a)
+    if isinstance(weights, Float8Weights):
+        return finished(product, _of_floats(problem, left, weights, parts), c, bias, scales)
     pairs = PAIRS[product.a, problem.bits]
     biases = np.repeat([pair.bias for pair in pairs], 2)
     biases = np.resize(biases, problem.step)[:, None]
@@ -124,10 +141,24 @@ def computed(
     return finished(product, total, c, bias, scales)
 
 
+def _of_floats(problem: WeightsProblem, left: Array, weights: Float8Weights, parts: int) -> Array:
+    """The sums of floats of 8 bits, groups and parts of k in their order."""
+    product, factor = problem.product, np.float32(FACTORS[problem.b])
+    every = [np.zeros((product.m, product.n), np.float32) for _ in range(whole_number(parts, "parts =", 1))]
+    each, right = part_steps(product.k, problem.step, parts) * problem.step, weights.sixteen
+    with np.errstate(all="ignore"):
+        for first in range(0, product.k, problem.step):
+            step = slice(first, first + problem.step)
+            total = every[first // each]
+            sums = dpas_chain(left[:, step], right[step], np.zeros_like(total))
+            every[first // each] = fused(weights.scales[first // problem.group][None, :] * factor, sums, total)
+        return sum(every[1:], every[0])
+
+
 def exact(
     problem: WeightsProblem,
     a: ArrayLike,
-    weights: QuantisedWeights,
+    weights: QuantisedWeights | Float8Weights,
     c: ArrayLike | None = None,
     bias: ArrayLike | None = None,
     row_scale: ArrayLike | None = None,
@@ -145,11 +176,13 @@ def exact(
     check_given(product, c, bias=bias)
     c = None if c is None else numbers("C", c, (product.m, product.n))
     bias = None if bias is None else numbers("bias", bias, (product.count(product.bias or "row"),))
-    values, scales = (
-        weights.values.astype(np.float64),
-        np.repeat(weights.scales.astype(np.float64), problem.group, axis=0),
-    )
-    zeros = float(1 << problem.bits - 1)
-    points = zeros if weights.zeros is None else np.repeat(weights.zeros.astype(np.float64), problem.group, axis=0)
-    sums = held("A", a, (product.m, product.k), product.a).astype(np.float64) @ ((values - points) * scales)
+    scales = np.repeat(weights.scales.astype(np.float64), problem.group, axis=0)
+    if isinstance(weights, Float8Weights):
+        right = weights.numbers.astype(np.float64) * scales
+    else:
+        zeros = float(1 << problem.bits - 1)
+        points = zeros if weights.zeros is None else np.repeat(weights.zeros.astype(np.float64), problem.group, axis=0)
+        right = (weights.values.astype(np.float64) - points) * scales
+    with np.errstate(invalid="ignore"):
+        sums = held("A", a, (product.m, product.k), product.a).astype(np.float64) @ right
     return exact_after_sums(product, sums, c, bias, held_scales(product, row_scale, column_scale))

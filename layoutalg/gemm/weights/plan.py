@@ -43,6 +43,7 @@ from layoutalg.gemm.roofline import MEMORY_LATENCIES, SECOND_LAUNCH
 from layoutalg.gemm.split_k import TALLEST, part_steps, reduction_grid, workspace_bytes
 from layoutalg.gemm.tiling import MOST_PARTS, Tile, Tiling, pair
 from layoutalg.gemm.versions import version_with_large_blocks
+from layoutalg.gemm.weights.float8 import OPERATIONS
 from layoutalg.gemm.weights.problem import WeightsProblem
 from layoutalg.hardware import Dpas, xe_chip
 
@@ -50,6 +51,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
     from layoutalg.gemm.launch import Launch
+    from layoutalg.gemm.weights.float8 import Float8Weights
     from layoutalg.gemm.weights.quantised import QuantisedWeights
 
 __all__ = ["WeightsGemm", "plan_weights"]
@@ -160,6 +162,8 @@ class WeightsGemm(Launched):
         16
         """
         tile, unit = self.tiling.tile, self.dpas
+        if self.problem.floats:
+            return 0
         chains = 2 if self.problem.zeros and not self.problem.uniform else 1
         return chains * (tile.m // unit.m) * (tile.k // unit.k)
 
@@ -193,7 +197,8 @@ class WeightsGemm(Launched):
         """
         problem, tile, unit = self.problem, self.tiling.tile, self.dpas
         blocks, across = tile.m // unit.m, tile.n // unit.n
-        each = {("f16", 4): 5, ("f16", 8): 3, ("bf16", 4): 7}[problem.product.a, problem.bits]
+        made = {("f16", "u4"): 5, ("f16", "u8"): 3, ("bf16", "u4"): 7}
+        each = OPERATIONS.get(problem.b) or made[problem.product.a, problem.b]
         words = across * problem.step * problem.bits // 32 * each
         ends = blocks * across * unit.m * (2 if problem.zeros else 1)
         spare = 1 + _SPARE[xe_chip(problem.target).immediate_offsets]
@@ -303,7 +308,7 @@ class WeightsGemm(Launched):
     def simulate(
         self,
         a: ArrayLike,
-        weights: QuantisedWeights,
+        weights: QuantisedWeights | Float8Weights,
         c: ArrayLike | None = None,
         bias: ArrayLike | None = None,
         row_scale: ArrayLike | None = None,
@@ -359,7 +364,8 @@ def plan_weights(
 
     A is m x k in f16 or bf16. W is k x n in 4 bits (b = "u4") or 8 bits ("u8", with A of f16), with one scale for every `group`
     neighbours along k of a column: 32, 64 or a multiple of 128, which divides k. `zeros` says that groups have zero points
-    too; without them the middle is zero. `quantise` makes such weights. `tile` is (rows, columns) of a subgroup,
+    too; without them the middle is zero. `quantise` makes such weights. With A of f16, W may also be floats of 8 bits
+    ("f8E4M3FN", "f8E5M2"), which `quantise_float8` makes. `tile` is (rows, columns) of a subgroup,
     `subgroups` (rows, columns) of a workgroup, `split_k` the parts of k, which a second kernel adds; what is not given is
     chosen. The other options are those of `plan_gemm`.
 

@@ -1,7 +1,8 @@
 """What is asked: a product whose B is quantised weights, C = activation(alpha * scale * A W + beta * C + bias).
 
 A is m x k in f16 or bf16, W is k x n: (q - z) * s, with whole numbers q of 4 or 8 bits (`u4`, `u8`), a scale s for every group
-of neighbouring k and column, and a zero point z alike or in the middle. `product` is the same product with W in A's type: its
+of neighbouring k and column, and a zero point z alike or in the middle; or q * s, with floats of 8 bits
+(`layoutalg.gemm.weights.float8`). `product` is the same product with W in A's type: its
 sizes, its A and C in memory, and what is computed behind the sums are those of any product.
 
 By hand: of 4 bits, 128 x 64 weights with groups of 32 are 16 x 64 words and 4 x 64 scales.
@@ -25,12 +26,13 @@ from layoutalg.core.whole_numbers import as_flag, one_of
 from layoutalg.gemm.matrix_in_memory import Matrix, check_matrix
 from layoutalg.gemm.options import GpuEpilogueOptions, check_names
 from layoutalg.gemm.problem import Problem
+from layoutalg.gemm.weights.float8 import FLOATS
 from layoutalg.gemm.weights.quantised import STEPS, checked_group
 from layoutalg.hardware import Dpas, target_info
 
 __all__ = ["WeightsProblem"]
 
-_BITS = {"u4": 4, "u8": 8}
+_BITS = {"u4": 4, "u8": 8} | dict.fromkeys(FLOATS, 8)
 _ACTIVATIONS_OF = ("f16", "bf16")
 
 
@@ -78,7 +80,11 @@ class WeightsProblem:
             raise PlanError(
                 "b = 'u8' with a = 'bf16': 8 bits do not fit into the fraction of a bf16; b = 'u4' or a = 'f16' is planned"
             )
+        if b in FLOATS and a == "bf16":
+            raise PlanError(f"b = {shown(b)} with a = 'bf16': floats of 8 bits become f16; a = 'f16' is planned")
         group, zeros = checked_group(group), as_flag(zeros, "zeros", PlanError)
+        if b in FLOATS and zeros:
+            raise PlanError(f"zeros = True with b = {shown(b)}: floats have no zero points; leave it out")
         product = Problem.of(m, n, k, a, a, c, target, **options)
         if product.gated:
             raise PlanError("epilogue with acc2: gated pairs are planned for weights that are not quantised")
@@ -109,6 +115,15 @@ class WeightsProblem:
         8
         """
         return _BITS[self.b]
+
+    @property
+    def floats(self) -> bool:
+        """Whether weights are floats of 8 bits.
+
+        >>> WeightsProblem.of(8, 64, 128, b="f8E4M3FN").floats
+        True
+        """
+        return self.b in FLOATS
 
     @property
     def step(self) -> int:

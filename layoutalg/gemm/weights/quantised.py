@@ -37,7 +37,7 @@ from layoutalg.core.messages import one_line, shown
 from layoutalg.core.whole_numbers import as_flag, found_whole
 from layoutalg.gemm.matrix_in_memory import whole_number
 
-__all__ = ["STEPS", "QuantisedWeights", "checked_bits", "checked_group", "quantise"]
+__all__ = ["STEPS", "QuantisedWeights", "checked_bits", "checked_group", "matrix", "quantise"]
 
 STEPS = (128, 64, 32)
 """Neighbours along k of a step of the loop, whose words come with one or two messages: the largest that divides the group."""
@@ -67,11 +67,11 @@ class QuantisedWeights:
 
     def __post_init__(self) -> None:
         bits = checked_bits(self.bits)
-        values = _matrix("values", self.values)
+        values = matrix("values", self.values)
         if not np.array_equal(values, np.trunc(values)) or values.min() < 0 or values.max() >= 1 << bits:
             raise PlanError(f"values: expected whole numbers from 0 to {(1 << bits) - 1}, for {bits} bits")
         k, n = values.shape
-        scales = _matrix("scales", self.scales)
+        scales = matrix("scales", self.scales)
         groups = scales.shape[0]
         if scales.shape[1] != n or k % groups:
             raise PlanError(f"scales are {groups}x{scales.shape[1]}, values {k}x{n}: expected k / group x n")
@@ -79,7 +79,7 @@ class QuantisedWeights:
             object.__setattr__(self, name, value)
         object.__setattr__(self, "group", checked_group(k // groups))
         if self.zeros is not None:
-            zeros = _matrix("zeros", self.zeros)
+            zeros = matrix("zeros", self.zeros)
             if zeros.shape != scales.shape:
                 raise PlanError(f"zeros are {zeros.shape[0]}x{zeros.shape[1]}: expected {groups}x{n}, as scales are")
             object.__setattr__(self, "zeros", zeros.astype(np.float32))
@@ -133,7 +133,7 @@ def quantise(weights: ArrayLike, bits: int = 4, *, group: int = 128, zeros: bool
     True
     """
     bits, group, zeros = checked_bits(bits), checked_group(group), as_flag(zeros, "zeros", PlanError)
-    given = _matrix("weights", weights)
+    given = matrix("weights", weights)
     k, n = given.shape
     if k % group:
         raise PlanError(f"weights are {k}x{n}: {k} rows are not a multiple of the group of {group}")
@@ -177,7 +177,8 @@ def checked_group(group: object) -> int:
     return whole_number("group", group)
 
 
-def _matrix(name: str, given: Any) -> NDArray[Any]:
+def matrix(name: str, given: Any) -> NDArray[Any]:
+    """A matrix of finite numbers that somebody gave. Raises `PlanError` for what is none."""
     if not hasattr(given, "__array__"):  # numpy writes a range out
         rows = _entries(name, given)
         if rows == 0 or rows * _entries(name, given[0]) > MOST_WEIGHTS:

@@ -20,6 +20,7 @@ from layoutalg.core.errors import SizeError
 from layoutalg.core.limits import MOST_DPAS, MOST_GEMM_BYTES, MOST_WORK
 from layoutalg.gemm.operand_arrays import check_given, held, held_scales, poisoned
 from layoutalg.gemm.run import check_bytes
+from layoutalg.gemm.weights.float8 import Float8Weights
 from layoutalg.gemm.weights.numerics import check_weights
 from layoutalg.gemm.weights.quantised import QuantisedWeights
 
@@ -32,7 +33,7 @@ __all__ = ["arrays_of", "check_size", "execute"]
 def arrays_of(
     plan: WeightsGemm,
     a: ArrayLike,
-    weights: QuantisedWeights,
+    weights: QuantisedWeights | Float8Weights,
     c: ArrayLike | None = None,
     bias: ArrayLike | None = None,
     row_scale: ArrayLike | None = None,
@@ -40,7 +41,7 @@ def arrays_of(
 ) -> dict[str, NDArray[Any]]:
     """What lies behind each pointer of the launch, by name; rows of A and C have their pitch."""
     product = plan.problem.product
-    weights = check_weights(plan.problem, weights)
+    given = check_weights(plan.problem, weights)
     check_given(product, c, bias=bias)
     scales = held_scales(product, row_scale, column_scale)
     found: dict[str, NDArray[Any]] = {f"{side}_scale": scale.ravel() for side, scale in scales.items()}
@@ -53,9 +54,9 @@ def arrays_of(
         found["c"][:, : product.n] = before
     if bias is not None:
         found["bias"] = held("bias", bias, (product.count(product.bias or "row"),), product.c)
-    found["b"], found["group_scales"] = weights.words.view(np.int32), weights.scales
-    if weights.zeros is not None:
-        found["group_zeros"] = weights.zeros
+    found["b"], found["group_scales"] = given.words.view(np.int32), given.scales
+    if isinstance(given, QuantisedWeights) and given.zeros is not None:
+        found["group_zeros"] = given.zeros
     return found
 
 
@@ -75,7 +76,7 @@ def check_size(plan: WeightsGemm) -> None:
 def execute(
     plan: WeightsGemm,
     a: ArrayLike,
-    weights: QuantisedWeights,
+    weights: QuantisedWeights | Float8Weights,
     c: ArrayLike | None = None,
     bias: ArrayLike | None = None,
     row_scale: ArrayLike | None = None,

@@ -169,6 +169,13 @@ def release(op: Operation, compiling: Compiling) -> Step:
     return lambda run, values: tuple(values[: len(op.results)])
 
 
+@compiled_by("memref.prefetch")
+def prefetch(op: Operation, compiling: Compiling) -> Step:
+    """`memref.prefetch`: nothing moves. An index outside is harmless where the operation becomes an instruction of a CPU."""
+    memref_type(op, op.operands[0].type)
+    return lambda run, values: ()
+
+
 # What becomes of them
 
 

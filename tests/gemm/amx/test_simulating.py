@@ -211,6 +211,12 @@ KINDS: dict[str, dict[str, Any]] = {
     },
     "s8 by u8, A packed": {"size": (40, 72, 150), "types": ("s8", "u8"), "blocking": (1, 2), "blocks": (16, 64, 128)},
     "A transposed": {"size": (48, 40, 100), "trans_a": True, "blocking": (2, 1), "blocks": (32, 16, 64)},
+    "scales of both": {
+        "size": (72, 88, 200), "types": ("s8", "s8"), "c": "bf16", "scale": "both", "blocking": (1, 2), "blocks": (32, 64, 128),
+    },
+    "bytes beside bf16": {
+        "size": (72, 88, 100), "types": ("bf16", "s8"), "scale": "column", "blocking": (1, 2), "blocks": (32, 64, 64),
+    },
     "B transposed": {"size": (36, 80, 136), "types": ("u8", "s8"), "trans_b": True, "blocks": (32, 32, 128)},
 }  # fmt: skip
 ALWAYS_MUTATED = ("bf16 in blocks of k", "scaled to bytes")

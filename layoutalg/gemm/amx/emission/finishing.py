@@ -18,6 +18,7 @@ from layoutalg.gemm.amx.emission.exponential import exponential
 from layoutalg.gemm.amx.emission.writer import AmxFunction, kinds
 from layoutalg.gemm.amx.tiling import TILE
 from layoutalg.gemm.emission.arithmetic import arithmetic, as_computed
+from layoutalg.gemm.emission.elementwise import binary
 from layoutalg.gemm.product import mlir_type
 
 if TYPE_CHECKING:
@@ -31,7 +32,8 @@ FINISH = "gemm_finish"
 
 def finish_arguments(plan: AmxGemm) -> list[str]:
     """What the function takes in memory, by the names of `kinds`."""
-    return [name for name in kinds(plan) if name in ("c", "scratch", "bias", "scale")]
+    taken = ("c", "scratch", *(name for name, _, _ in plan.problem.vectors))
+    return [name for name in kinds(plan) if name in taken]
 
 
 def finish_function(plan: AmxGemm) -> str:
@@ -61,10 +63,8 @@ def _finished(function: AmxFunction, i: Value, j: Value, width: int) -> None:
     total = _loaded(function, given["scratch"], place, function.plan.accumulator, width, "total")
     element = mlir_type(problem.c)
     before = _loaded(function, given["c"], (i, j), element, width, "before") if problem.beta else None
-    found: dict[str, Value | None] = {"bias": None, "scale": None}
-    for name, over, kind in (("bias", problem.bias, problem.bias_type), ("scale", problem.scale, "f32")):
-        if over is None:
-            continue
+    found: dict[str, Value] = {}
+    for name, over, kind in problem.vectors:
         stored = mlir_type(kind)
         if over == "column":
             value = _loaded(function, given[name], (j,), stored, width, name)
@@ -74,7 +74,11 @@ def _finished(function: AmxFunction, i: Value, j: Value, width: int) -> None:
             number = as_computed(function, problem, function.writer.value(form, (given[name], i), stored))
             form = f"vector.broadcast %s : {number.kind} to vector<{width}x{number.element}>"
             found[name] = function.writer.value(form, (number,), number.element, width)
-    result = arithmetic(function, problem, total, found["bias"], before, scale=found["scale"], exp=exponential)
+    scales = [found[name] for name, _, _ in problem.vectors if name != "bias"]
+    if len(scales) > 1:  # the rows' scale is a product of its own, the columns' follows
+        total = binary(function, "mulf", as_computed(function, problem, total), scales[0])
+    scale = scales[-1] if scales else None
+    result = arithmetic(function, problem, total, found.get("bias"), before, scale=scale, exp=exponential)
     form = f"vector.store %s, %s[%s, %s] : {given['c'].kind}, {result.kind}"
     function.writer.do(form, (result, given["c"], i, j))
 

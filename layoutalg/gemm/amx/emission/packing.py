@@ -12,7 +12,7 @@ or four into 16 fours, in two rounds. By hand, the rows 0123 and abcd become 0a1
 
 In a B that lies transposed the elements of a word are neighbours already: 16x16 words at a time are turned in registers
 (`turned`). A is copied, a row of a tile at a time; an A that lies transposed is woven, then turned. What is outside of the
-matrix becomes zero.
+matrix becomes zero. Bytes of B beside an A of bf16 or f16 become A's type as they are loaded: by way of f32, which is exact.
 
 >>> from layoutalg.gemm.amx import plan_amx
 >>> text = pack_b_function(plan_amx(64, 64, 64))
@@ -28,6 +28,8 @@ from typing import TYPE_CHECKING
 from layoutalg.conversion.lowering.writer import Value
 from layoutalg.gemm.amx.emission.writer import ROWS, AmxFunction, rows_argument
 from layoutalg.gemm.amx.tiling import TILE
+from layoutalg.gemm.emission.elementwise import binary, constant_like, convert
+from layoutalg.gemm.product import mlir_type
 
 if TYPE_CHECKING:
     from layoutalg.gemm.amx.plan import AmxGemm
@@ -170,12 +172,23 @@ def _woven(function: AmxFunction, source: Value, place: tuple[Value, Value], dee
 def _row(function: AmxFunction, source: Value, place: tuple[Value, Value], width: int, wanted: int) -> Value:
     """`width` elements of a row of a matrix, and zeros up to the wanted number."""
     plan = function.plan
-    loaded = Value(plan.element, width, "row")
+    of_b = source is function.arguments.get("b")
+    loaded = Value(mlir_type(plan.problem.b if of_b else plan.problem.a), width, "row")
     function.writer.values(f"vector.load %s[%s, %s] : {source.kind}, {loaded.kind}", (source, *place), (loaded,))
-    made = _as(function, loaded, _bits(plan), width)
+    made = _widened(function, loaded) if loaded.element != plan.element else _as(function, loaded, _bits(plan), width)
     if width == wanted:
         return made
     return _shuffled(function, made, function.constant(0, made.element, width), [min(i, width) for i in range(wanted)])
+
+
+def _widened(function: AmxFunction, row: Value) -> Value:
+    """Bytes as the bits of numbers of A's type. The lower half of the f32 of a byte is zero, so its upper half is the bf16."""
+    problem = function.plan.problem
+    number = convert(function, "uitofp" if problem.b == "u8" else "sitofp", row, "f32")
+    if problem.a == "f16":
+        return convert(function, "bitcast", convert(function, "truncf", number, "f16"), "i16")
+    bits = convert(function, "bitcast", number, "i32")
+    return convert(function, "trunci", binary(function, "shrui", bits, constant_like(function, 16, bits)), "i16")
 
 
 def _bits(plan: AmxGemm) -> str:

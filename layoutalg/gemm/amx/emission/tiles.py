@@ -18,6 +18,9 @@ so a block of rows x columns tiles takes rows * columns + min(rows, columns) + 1
       x86.amx.tile_store ..
     }
 
+With `prefetch_b` steps ahead, each tile of B is asked for so early, a line of 64 bytes at a time: `memref.prefetch`, which is
+`prefetcht0`. At the end of a panel its last tile is asked for again: nothing outside of the buffer is.
+
 What LLVM asks for: every accumulator has a `tile_zero` of its own (a shared one is copied through memory), tiles are carried
 by `iter_args`, and no function with tiles calls another: tiles are configured once per function, and lost in a call.
 
@@ -191,6 +194,7 @@ class _Block:
         function, problem = self.function, self.function.plan.problem
         word, packed = function.over(k, problem.vnni), function.plan.tiling.pack_a
         zero = function.constant(0)
+        ahead = self._ahead(word)
         after: dict[tuple[int, int], Value] = {}
 
         def of_a(r: int) -> Value:
@@ -203,6 +207,8 @@ class _Block:
 
         def of_b(c: int) -> Value:
             where = (function.plus(panels[1], c), word, zero)
+            if ahead is not None:
+                self._ask(where[0], ahead)
             return self._load(function.arguments["b"], where, products[0, c].rhs_type, "tile_b")
 
         def multiply(r: int, c: int, left: Value, right: Value) -> None:
@@ -227,6 +233,21 @@ class _Block:
                 for c, right in enumerate(held):
                     multiply(r, c, passing, right)
         return after
+
+    def _ahead(self, word: Value) -> Value | None:
+        """The word of k where the tiles of B begin that are asked for in this step: at the end the last whole ones again."""
+        function, steps = self.function, self.function.plan.tiling.prefetch_b
+        last = function.plan.packed_b_shape[1] - TILE
+        if not steps or self.phase.rest or last < TILE * steps:
+            return None
+        return function.named("ahead", function.op("minui", function.plus(word, TILE * steps), function.constant(last)))
+
+    def _ask(self, panel: Value, ahead: Value) -> None:
+        """Ask for a tile of B."""
+        function, source = self.function, self.function.arguments["b"]
+        form = f"memref.prefetch %s[%s, %s, %s], read, locality<3>, data : {source.kind}"
+        for row in range(TILE):
+            function.writer.do(form, (source, panel, function.plus(ahead, row), function.constant(0)))
 
     def _product(self, r: int, c: int) -> TileProduct:
         return self.function.plan.tile_product(self.heights[r], self.widths[c], self.phase.depth)

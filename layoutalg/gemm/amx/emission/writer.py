@@ -62,14 +62,11 @@ def kinds(plan: AmxGemm) -> dict[str, str]:
         found["packed_a"] = memref(plan.packed_a_shape, plan.element)
     if not problem.direct:
         found["scratch"] = memref((tiling.m_block, tiling.n_block), plan.accumulator)
-    for name, over, element in (("bias", problem.bias, problem.bias_type), ("scale", problem.scale, "f32")):
-        if over is not None:
-            found[name] = memref((problem.m if over == "row" else problem.n,), mlir_type(element))
-    return {
-        name: found[name]
-        for name in ("a", "packed_a", "b", "packed_b", "c", "scratch", "bias", "scale")
-        if name in found
-    }
+    vectors = problem.vectors
+    for name, over, element in vectors:
+        found[name] = memref((problem.count(over),), mlir_type(element))
+    ordered = ("a", "packed_a", "b", "packed_b", "c", "scratch", *(name for name, _, _ in vectors))
+    return {name: found[name] for name in ordered if name in found}
 
 
 class AmxFunction(FunctionWriter):
