@@ -65,6 +65,22 @@ PLANS: dict[str, Any] = {
     "heads side by side": plan_attention(
         24, 40, 32, heads=4, kv_heads=2, batch=2, causal=True, order="bshd", ldq=160, ldo=144, window=9
     ),
+    "sequences": plan_attention(
+        45, 70, 64, heads=2, kv_heads=1, order="bshd", ldv=96, starts_q=(0, 5, 5, 37, 45), starts_k=(0, 40, 47, 70, 70)
+    ),
+    "causal sequences": plan_attention(
+        40,
+        90,
+        32,
+        out="f16",
+        heads=4,
+        kv_heads=2,
+        causal=True,
+        window=11,
+        order="bshd",
+        starts_q=(0, 24, 33, 40),
+        starts_k=(0, 16, 56, 90),
+    ),
 }
 LOADER = (f"-L{LIBRARIES}", f"-Wl,-rpath-link,{LIBRARIES}", "-l:libOpenCL.so.1")
 STRICT = ["-O1", "-Wall", "-Wextra", "-Werror"]
@@ -133,7 +149,20 @@ def test_the_host_in_c_computes_what_its_reference_says(name: str, tmp_path: Pat
 
 
 @pytest.mark.parametrize(
-    "name", ["tf32", "expression", "gated groups", "groups", "split", "edges", "weights", "attention", "pages"]
+    "name",
+    [
+        "tf32",
+        "expression",
+        "gated groups",
+        "groups",
+        "split",
+        "edges",
+        "weights",
+        "attention",
+        "pages",
+        "sequences",
+        "causal sequences",
+    ],
 )
 def test_the_host_in_python_computes_what_numpy_says(name: str, tmp_path: Path) -> None:
     require_module("pyopencl")
