@@ -276,10 +276,9 @@ def _group(problem: Problem) -> list[str]:
 
 def _starts(problem: object) -> str:
     """What fills the starts of groups: sizes grow with the group, and the first ones of many are empty."""
-    groups = getattr(problem, "groups", 0)
-    if not groups:
+    if not isinstance(problem, Problem) or not problem.groups:  # decode has groups of heads
         return ""
-    assert isinstance(problem, Problem)
+    groups = problem.groups
     return f"""  if (strcmp(matrix->name, "starts") == 0) {{
     for (uint64_t g = 0; g <= {groups}; g++) {{
       const uint32_t start = (uint32_t)(g * g * {problem.m} / {groups * groups});
