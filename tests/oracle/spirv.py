@@ -10,6 +10,7 @@ import struct
 from collections.abc import Iterator
 
 EXTENSION, CAPABILITY, TYPE_INT, TYPE_FLOAT, TYPE_VECTOR, DECORATE, F_CONVERT = 10, 17, 21, 22, 23, 71, 115
+CACHE_CONTROLS, CACHE_CONTROL_DECORATIONS = 6441, (6442, 6443)
 LAST_OF_TYPES = 39
 """OpTypeForwardPointer; instructions behind it that have a result have its type first."""
 LINKAGE_ATTRIBUTES, IMPORT, BFLOAT16_TYPE = 41, 1, 5116
@@ -31,6 +32,20 @@ def imports_of(binary: bytes) -> list[str]:
         for code, operands in instructions(binary)
         if code == DECORATE and operands[1] == LINKAGE_ATTRIBUTES and operands[-1] == IMPORT
     ]
+
+
+def without_cache_controls(binary: bytes) -> bytes:
+    """The module without SPV_INTEL_cache_controls, which spirv-link does not know; it changes no result."""
+    made = [binary[:20]]
+    for code, operands in instructions(binary):
+        if code == CAPABILITY and operands[0] == CACHE_CONTROLS:
+            continue
+        if code == EXTENSION and _text(operands) == "SPV_INTEL_cache_controls":
+            continue
+        if code == DECORATE and operands[1] in CACHE_CONTROL_DECORATIONS:
+            continue
+        made.append(struct.pack(f"<{len(operands) + 1}I", (len(operands) + 1) << 16 | code, *operands))
+    return b"".join(made)
 
 
 def without_bf16(binary: bytes) -> bytes:
