@@ -22,7 +22,9 @@ from layoutalg.gemm.attention import numerics as of_attention
 from layoutalg.gemm.attention.decode import numerics as of_decode
 from layoutalg.gemm.weights import numerics as of_weights
 from tests.gemm import decode_runs
+from tests.gemm.amx.mutating import mutants as mistakes_of_amx
 from tests.gemm.attention_runs import random_arrays
+from tests.gemm.mutating import Mutant, mutants
 from tests.gemm.random_operands import operands, same_bits
 from tests.gemm.test_grouped import random_inputs
 from tests.gemm.test_split_k import by_numpy, small_numbers
@@ -34,10 +36,14 @@ Run = Callable[[str], bool]
 
 @dataclass(frozen=True)
 class Form:
-    """A kernel's text, and what says whether a text computes the right result: one run after the other."""
+    """A kernel's text, and what says whether a text computes the right result: one run after the other.
+
+    `mistakes` are those made in its operations, so many at most, where there is something that makes them.
+    """
 
     text: str
     runs: tuple[Run, ...]
+    mistakes: Callable[[str, int], list[Mutant]] | None = None
 
     def verdict(self, text: str) -> str:
         """What becomes of a text: `refused`, `wrong`, or `right` where all runs have the right result."""
@@ -65,7 +71,7 @@ def product(*sizes: tuple[int, int, int], starts: Sequence[Sequence[int]] = (), 
                     plan.simulate(*given, **more, text=text), wanted
                 )
             )
-    return Form(plans[0].emit(), tuple(runs))
+    return Form(plans[0].emit(), tuple(runs), mutants)
 
 
 def in_parts(*sizes: tuple[int, int, int], **options: Any) -> Form:
@@ -79,7 +85,7 @@ def in_parts(*sizes: tuple[int, int, int], **options: Any) -> Form:
         runs.append(
             lambda text, plan=plan, given=given, wanted=wanted: same_bits(plan.simulate(*given, text=text), wanted)
         )
-    return Form(plans[0].emit(), tuple(runs))
+    return Form(plans[0].emit(), tuple(runs), mutants)
 
 
 def quantised(*sizes: tuple[int, int, int], **options: Any) -> Form:
@@ -97,7 +103,7 @@ def quantised(*sizes: tuple[int, int, int], **options: Any) -> Form:
                 plan.simulate(left, weights, **given, text=text), wanted
             )
         )
-    return Form(plans[0].emit(), tuple(runs))
+    return Form(plans[0].emit(), tuple(runs), mutants)
 
 
 def attention(*sizes: tuple[int, int], rising: float = 1.0, large: bool = False, **options: Any) -> Form:
@@ -152,12 +158,13 @@ def amx(*sizes: tuple[int, int, int], rows: Sequence[int] = (), **options: Any) 
         given = dict(la.gemm.amx.operands.random_operands(shape.problem, seed))
         wanted = of_amx.computed(shape.problem, **given)
         runs.append(lambda text, given=given, wanted=wanted: same_bits(plan.simulate(**given, text=text), wanted))
-    return Form(plan.emit(), tuple(runs))
+    return Form(plan.emit(), tuple(runs), mistakes_of_amx)
 
 
 SMALL: dict[str, Any] = {"tile": (8, 16), "subgroups": (1, 2), "k_step": 32, "prefetch": "none"}
 WIDE: dict[str, Any] = {**SMALL, "lda": 96, "ldb": 96, "ldc": 80}
 TURNED: dict[str, Any] = {**WIDE, "trans_a": True, "lda": 48}
+FEW_ROWS: dict[str, Any] = {"tile": (8, 16), "subgroups": (1, 2)}
 TILES: dict[str, Any] = {"tile": (16, 16), "subgroups": (2, 2), "k_step": 64}
 
 FORMS: dict[str, Callable[[], Form]] = {
@@ -175,9 +182,15 @@ FORMS: dict[str, Callable[[], Form]] = {
     "both transposed": lambda: product(
         (40, 72, 88), (34, 40, 72), transpose="roles", trans_b=True, **{**TURNED, "tile": (16, 16)}
     ),
-    "int4 with zeros": lambda: quantised((5, 32, 128), (7, 64, 192), group=64, zeros=True, bias="row", **{"tile": (8, 16), "subgroups": (1, 2)}),
-    "int8 with scales": lambda: quantised((5, 32, 128), (7, 64, 192), b="u8", group=64, c="f16", scale="both", **{"tile": (8, 16), "subgroups": (1, 2)}),
-    "int4, k in parts": lambda: quantised((5, 48, 256), (7, 32, 320), a="bf16", group=64, split_k=2, **{"tile": (8, 16), "subgroups": (1, 2)}),
+    "int4 with zeros": lambda: quantised(
+        (5, 32, 128), (7, 64, 192), group=64, zeros=True, bias="row", **FEW_ROWS,
+    ),
+    "int8 with scales": lambda: quantised(
+        (5, 32, 128), (7, 64, 192), b="u8", group=64, c="f16", scale="both", **FEW_ROWS,
+    ),
+    "int4, k in parts": lambda: quantised(
+        (5, 48, 256), (7, 32, 320), a="bf16", group=64, split_k=2, **FEW_ROWS,
+    ),
     "groups": lambda: product(
         (60, 40, 72), groups=6, c="f16", bias="column", **{**WIDE, "ldc": 48},
         starts=([0, 17, 17, 18, 40, 59, 60], [0, 0, 0, 33, 33, 60, 60], [9, 9, 10, 20, 31, 31, 31], [0] * 7),
@@ -204,6 +217,8 @@ FORMS: dict[str, Callable[[], Form]] = {
     "decode, pages": lambda: decode(140, [71, 64, 140], [140, 1, 33], heads=6, kv_heads=2, parts=2, page=16, order="nhd"),
     "amx, batch": lambda: amx((20, 40, 100), batch=2, blocking=(1, 2), blocks=(16, 32, 64)),
     "amx, any m": lambda: amx((64, 48, 100), dynamic_m=True, blocks=(32, 32, 64), rows=(29, 64, 1)),
-    "amx, bytes with scales": lambda: amx((20, 40, 130), a="u8", b="s8", c="s8", scale="column", bias="row", blocks=(32, 32, 128)),
+    "amx, bytes with scales": lambda: amx(
+        (20, 40, 130), a="u8", b="s8", c="s8", scale="column", bias="row", blocks=(32, 32, 128),
+    ),
 }  # fmt: skip
 """Each form by its name; it is planned when it is asked for."""

@@ -18,7 +18,7 @@ import pytest
 from layoutalg.core.errors import LayoutError
 from layoutalg.ir import read_module
 from tests.gemm.forms import FORMS, Form
-from tests.simulate.mutants import OF_FLOATS, OTHERS, mutated
+from tests.simulate.mutants import OF_FORMS, mutated
 
 EACH, SHORT = 40, 3
 SAME: dict[str, str] = {}
@@ -26,9 +26,16 @@ SAME: dict[str, str] = {}
 
 
 def changes(form: Form, name: str, most: int) -> Iterator[tuple[str, str, str]]:
-    """So many changes that can be read: the line that was, the line that is, and the whole text."""
-    lines, found = form.text.splitlines(), 0
-    for line, now, text in mutated(form.text, 100 * most, crc32(name.encode()), {**OTHERS, **OF_FLOATS}):
+    """So many changes that can be read: the line that was, the line that is, and the whole text.
+
+    Half of them, or fewer where a form has fewer, are mistakes made in the operations (`mutating`), in words.
+    """
+    lines = form.text.splitlines()
+    known = [] if form.mistakes is None else form.mistakes(form.text, most // 2)
+    for mutant in known:
+        yield "the kernel", mutant.mistake, mutant.text
+    found = len(known)
+    for line, now, text in mutated(form.text, 100 * most, crc32(name.encode()), OF_FORMS):
         was = lines[line - 1].strip()
         if found == most:
             return

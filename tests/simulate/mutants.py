@@ -35,14 +35,16 @@ OTHERS = {
     "gpu.lane_id": ("gpu.subgroup_id",),
     " <{packed}>": ("",),
 }
-OF_FLOATS = {
+OF_FORMS: dict[str, tuple[str, ...]] = {
+    **{word: others for word, others in OTHERS.items() if word not in ("arith.addi", "arith.ori", "arith.xori")},
+    "arith.addi": ("arith.muli", "arith.andi"),
     "arith.addf": ("arith.subf", "arith.mulf"),
     "arith.subf": ("arith.addf",),
     "arith.mulf": ("arith.addf",),
     "arith.divf": ("arith.mulf",),
     "cmpf ogt": ("cmpf olt",),
     "cmpf olt": ("cmpf ogt",),
-    "cmpi slt": ("cmpi sle", "cmpi sgt"),
+    "cmpi slt": ("cmpi sgt",),
     "arith.minsi": ("arith.maxsi",),
     "math.exp2": ("math.absf",),
     "math.exp ": ("math.absf ",),
@@ -50,7 +52,7 @@ OF_FLOATS = {
     "arith.maximumf": ("arith.minimumf",),
     " zext": ("",),
 }
-"""What kernels with an epilogue or a softmax have besides, and AMX."""
+"""For planned kernels: what an epilogue, a softmax and AMX have besides. A sum is no exclusive or there, where no bits meet."""
 LEFT_OUT = re.compile(r"^\s*(gpu\.barrier|xegpu\.(store|store_nd|store_matrix)\b|memref\.store|vector\.store)")
 SWAPPED = re.compile(r"= (arith\.(?:subi|shli|shrui|divui|remui|select)|xegpu\.dpas|gpu\.shuffle \w+) ([^:{]*)")
 NUMBER = re.compile(r"(?<![%\w.x<+])-?\d+(?![\w.]*x)(?![\w.])")
