@@ -171,13 +171,15 @@ FORMS: dict[str, Callable[[], Form]] = {
     "edges": lambda: product((21, 29, 51), (9, 37, 43), batch=2, bias="column", **SMALL),
     "odd pitches": lambda: product((24, 40, 48), (13, 56, 40), lda=51, ldb=67, ldc=73, beta=2.0, **SMALL),
     "batch": lambda: product((24, 72, 88), (11, 40, 72), batch=2, **WIDE),
-    "small m, k in parts": lambda: in_parts((5, 40, 256), (7, 72, 224), split_k=3, bias="row", beta=0.5, **SMALL),
+    "small m, k in parts": lambda: in_parts(
+        (13, 40, 256), (7, 72, 224), split_k=3, bias="row", beta=0.5, lda=272, ldb=80, ldc=80, **SMALL
+    ),
     "A transposed by registers": lambda: product((40, 72, 88), (34, 40, 72), transpose="registers", **TURNED),
     "A transposed by workgroups": lambda: product(
-        (40, 32, 88), (34, 48, 72), transpose="slm", **{**TURNED, **TILES}
+        (40, 32, 88), (34, 48, 120), transpose="slm", **{**TURNED, **TILES}
     ),
     "A transposed in a scratch": lambda: product(
-        (40, 32, 88), (34, 48, 72), transpose="scratch", **{**TURNED, **TILES}
+        (40, 32, 88), (34, 48, 120), transpose="scratch", **{**TURNED, **TILES}
     ),
     "both transposed": lambda: product(
         (40, 72, 88), (34, 40, 72), transpose="roles", trans_b=True, **{**TURNED, "tile": (16, 16)}
