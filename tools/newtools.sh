@@ -1,6 +1,6 @@
 #!/bin/sh
 # The compilers that Debian's stable suite does not have yet: LLVM 23 and 24 (mlir-opt, mlir-translate, llc) and Intel's
-# current graphics compiler (ocloc), beside what is installed.
+# current graphics compiler (ocloc) and driver (Level Zero), beside what is installed.
 #
 #     tools/newtools.sh FOLDER        then FOLDER/bin has mlir-opt-23, mlir-opt-24, llc-23, ..., ocloc
 #
@@ -8,7 +8,7 @@
 # from the mirror that this machine already uses; they are unpacked into FOLDER and started with their own dynamic loader.
 # About 290 MB of downloads and 1.1 GB on disk; a minute. What is there already stays.
 #
-# Exit status 0: all there. 3: FOLDER/missing names what the suites no longer have (llvm23, llvm24, igc), a line each; the
+# Exit status 0: all there. 3: FOLDER/missing names what the suites no longer have (llvm23, llvm24, igc, ze), a line each; the
 # rest works. Suites move on, so this is expected to happen. 1: not a Debian machine, or its mirror cannot be reached.
 set -eu
 folder=$(mkdir -p "${1:?usage: tools/newtools.sh FOLDER}" && cd "$1" && pwd)
@@ -58,6 +58,7 @@ rm -f "$folder/apt/updated"
 unpack llvm23 sid mlir-23-tools llvm-23
 unpack llvm24 experimental mlir-24-tools llvm-24
 unpack igc sid intel-opencl-icd intel-ocloc libigc2 libigdfcl2 libigc2-tools
+unpack ze sid libze-intel-gpu1 libze1
 for version in 23 24; do
   for tool in mlir-opt mlir-translate llc; do
     start "$tool-$version" "llvm$version" "usr/lib/llvm-$version/bin/$tool" "usr/lib/llvm-$version/lib"

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from layoutalg.cli.arguments import PLANNER_CHIP, OneOf, json_option, llvm_option, output_option
+from layoutalg.cli.arguments import PLANNER_CHIP, OneOf, as_numbers, json_option, llvm_option, output_option
 from layoutalg.cli.hosts import check_host, host_option, launched_rows
 from layoutalg.cli.targets import model_text, print_report, written_rows
 from layoutalg.core.progress import progress_bar
@@ -25,6 +25,11 @@ _ORDERS = OneOf.at("layoutalg.gemm.attention.problem:ORDERS")
 _LEVELS = OneOf.at("layoutalg.gemm.attention.plan:LEVELS")
 _PREFETCHES = OneOf.at("layoutalg.gemm.attention.plan:PREFETCHES")
 _MAXIMA = OneOf.at("layoutalg.gemm.attention.plan:MAXIMA")
+
+
+def _numbers(_context: click.Context, parameter: click.Parameter, text: str | None) -> tuple[int, ...] | None:
+    """Numbers with commas between them."""
+    return None if text is None else as_numbers(text, f"--{str(parameter.name).replace('_', '-')}: whole numbers")
 
 
 @click.command(short_help="Plan flash attention; write, run and compile its kernel.")
@@ -50,6 +55,13 @@ _MAXIMA = OneOf.at("layoutalg.gemm.attention.plan:MAXIMA")
 @click.option("--ldk", type=int, help="The same of K.")
 @click.option("--ldv", type=int, help="The same of V.")
 @click.option("--ldo", type=int, help="The same of O.")
+@click.option(
+    "--starts-q",
+    callback=_numbers,
+    metavar="0,..",
+    help="Where packed sequences begin in Q, and where the last one ends.",
+)
+@click.option("--starts-k", callback=_numbers, metavar="0,..", help="The same in K and V.")
 @click.option("--target", type=PLANNER_CHIP, default="bmg", show_default=True, help="The chip.")
 @click.option("--subgroups", type=int, help="Subgroups of a workgroup (chosen unless given).")
 @click.option("--prefetch", type=_PREFETCHES, help="Whether subgroups prefetch for one another (chosen unless given).")

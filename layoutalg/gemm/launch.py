@@ -111,6 +111,8 @@ class InMemory:
 class LaunchArgument:
     """One argument: a pointer with what lies there, or a number of type i32 or i64.
 
+    `numbers` are what the host has to write there where the plan says it: where packed sequences begin.
+
     >>> str(LaunchArgument("m", "i32", 64))
     'm: i32, 64'
     """
@@ -119,15 +121,18 @@ class LaunchArgument:
     kind: str
     value: int | None = None
     memory: InMemory | None = None
+    numbers: tuple[int, ...] = ()
 
     def as_json(self) -> dict[str, Any]:
-        """The argument by name: `value` for a number, `memory` for a pointer.
+        """The argument by name: `value` for a number, `memory` for a pointer, with `numbers` where the plan says them.
 
         >>> LaunchArgument("m", "i32", 64).as_json()
         {'name': 'm', 'kind': 'i32', 'value': 64}
         """
         named: dict[str, Any] = {"name": self.name, "kind": self.kind}
-        return named | ({"value": self.value} if self.memory is None else {"memory": self.memory.as_json()})
+        if self.memory is None:
+            return named | {"value": self.value}
+        return named | {"memory": self.memory.as_json()} | ({"numbers": self.numbers} if self.numbers else {})
 
     def __str__(self) -> str:
         return f"{self.name}: {self.kind}, {self.value if self.memory is None else self.memory}"
@@ -324,10 +329,13 @@ def launch_of_attention(plan: Attention) -> Launch:
         )
         for matrix in problem.matrices
     }
-    for name, starts in zip(("starts_q", "starts_k"), problem.starts or (), strict=False):
-        count = len(starts)
+    starts: dict[str, tuple[int, ...]] = dict(zip(("starts_q", "starts_k"), problem.starts or (), strict=False))
+    for name, numbers in starts.items():
+        count = len(numbers)
         memory[name] = InMemory("s32", 1, count, count, count, 1, 4 * count, 4, "in")
-    arguments = _arguments(plan.parameters, memory, plan.arguments)
+    arguments = tuple(
+        replace(one, numbers=starts.get(one.name, ())) for one in _arguments(plan.parameters, memory, plan.arguments)
+    )
     lanes, chip = plan.dpas.subgroup_size, problem.target
     return Launch("attention", plan.grid, plan.workgroup, lanes, plan.registers, chip, plan.llvm, arguments)
 

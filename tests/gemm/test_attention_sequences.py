@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import json
 from functools import cache
 from typing import Any
 
 import numpy as np
 import pytest
 
+from layoutalg.cli import main
 from layoutalg.core.errors import PlanError
 from layoutalg.gemm.attention import Attention, plan_attention
 from layoutalg.gemm.attention.numerics import model
 from layoutalg.gemm.attention.run import execute
+from layoutalg.gemm.hosts import ROUTES
 from tests.gemm.attention_changes import Change, change_is_seen, replaced
 from tests.gemm.attention_runs import Array, defined, random_arrays, same_bits
 
@@ -113,9 +116,23 @@ def test_sequences_that_cannot_be_planned_are_refused_in_words(arguments: dict[s
     assert words in str(refused.value)
 
 
-def test_hosts_are_not_written_for_sequences() -> None:
-    with pytest.raises(PlanError, match="hosts are not written for packed sequences"):
-        packed([5], [7]).host("pyopencl")
+def test_launch_and_command_line_have_where_sequences_begin(capsys: pytest.CaptureFixture[str]) -> None:
+    plan = plan_attention(8, 9, 64, order="bshd", starts_q=(0, 3, 8), starts_k=(0, 9, 9))
+    assert [one.get("numbers") for one in plan.launch.as_json()["arguments"][3:6]] == [None, (0, 3, 8), (0, 9, 9)]
+    sizes = ["attention", "8", "9", "--order", "bshd", "--starts-q"]
+    assert main([*sizes, "0,3,8", "--starts-k", "0,9,9", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["launch"] == json.loads(plan.launch.json())
+    for starts, words in (("0,3", "first sequence begins at 0"), ("0;8", "expected --starts-q: whole numbers")):
+        assert main([*sizes, starts, "--starts-k", "0,9"]) == 2
+        assert words in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("route", ROUTES)
+def test_hosts_write_where_sequences_begin(route: str) -> None:
+    """Two sequences of 3 and 5 queries; 9 and no keys. A host that allocates 3 numbers each fills them with these."""
+    text = plan_attention(8, 9, 64, order="bshd", starts_q=(0, 3, 8), starts_k=(0, 9, 9)).host(route)
+    for name, numbers in (("starts_q", "0, 3, 8"), ("starts_k", "0, 9, 9")):
+        assert (f"'{name}': [{numbers}]" if route == "pyopencl" else f"{name}[3] = {{{numbers}}};") in text
 
 
 # Mistakes

@@ -13,8 +13,10 @@ from layoutalg.cli import main
 from layoutalg.core.errors import PlanError
 from layoutalg.gemm import Gemm, plan_gemm
 from layoutalg.gemm.attention import Attention, plan_attention
+from layoutalg.gemm.attention.decode import plan_decode
 from layoutalg.gemm.hosts import ROUTES
 from layoutalg.gemm.hosts.folder import folder_files, write_folder
+from layoutalg.gemm.weights import plan_weights
 
 PLANS: list[Gemm | Attention] = [
     plan_gemm(7, 64, 40, batch=3, bias="column", beta=2.0),
@@ -134,6 +136,26 @@ def test_hosts_have_no_placeholder_left_and_are_ascii(route: str) -> None:
         assert not re.search(r"@[A-Z]+@", text)
         if route == "pyopencl":
             compile(text, "host.py", "exec")
+
+
+OTHERS: dict[str, Any] = {
+    "decode": plan_decode(100, 64, heads=8, kv_heads=2, batch=3, parts=3),
+    "pages": plan_decode(90, 64, heads=8, kv_heads=2, batch=3, order="nhd", page=16, parts=2),
+    "weights": plan_weights(8, 48, 128, group=64, zeros=True),
+    "groups": plan_gemm(50, 48, 64, groups=5),
+    "gated": plan_gemm(40, 80, 96, gated="silu"),
+    "sequences": plan_attention(8, 9, 64, order="bshd", starts_q=(0, 3, 8), starts_k=(0, 9, 9)),
+}
+
+
+@pytest.mark.parametrize("route", ROUTES)
+@pytest.mark.parametrize("name", OTHERS)
+def test_every_kind_of_plan_has_every_host(name: str, route: str) -> None:
+    text = OTHERS[name].host(route)
+    assert all(f'"{one.name}"' in text or f"'{one.name}'" in text for one in OTHERS[name].launch.arguments[:3])
+    assert not re.search(r"@[A-Z]+@", text)
+    if route == "pyopencl":
+        compile(text, "host.py", "exec")
 
 
 @pytest.mark.parametrize("route", ROUTES)

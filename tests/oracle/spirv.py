@@ -10,8 +10,10 @@ import struct
 from collections.abc import Iterator
 
 EXTENSION, CAPABILITY, TYPE_INT, TYPE_FLOAT, TYPE_VECTOR, DECORATE, F_CONVERT = 10, 17, 21, 22, 23, 71, 115
+CACHE_CONTROLS, CACHE_CONTROL_DECORATIONS = 6441, (6442, 6443)
 LAST_OF_TYPES = 39
 """OpTypeForwardPointer; instructions behind it that have a result have its type first."""
+NAME, ENTRY_POINT, VARIABLE, LOAD, ACCESS_CHAINS, BUILT_IN = 5, 15, 59, 61, (65, 66, 67, 70), 11
 LINKAGE_ATTRIBUTES, IMPORT, BFLOAT16_TYPE = 41, 1, 5116
 
 
@@ -31,6 +33,47 @@ def imports_of(binary: bytes) -> list[str]:
         for code, operands in instructions(binary)
         if code == DECORATE and operands[1] == LINKAGE_ATTRIBUTES and operands[-1] == IMPORT
     ]
+
+
+def without_cache_controls(binary: bytes) -> bytes:
+    """The module without SPV_INTEL_cache_controls, which spirv-link does not know; it changes no result."""
+    made = [binary[:20]]
+    for code, operands in instructions(binary):
+        if code == CAPABILITY and operands[0] == CACHE_CONTROLS:
+            continue
+        if code == EXTENSION and _text(operands) == "SPV_INTEL_cache_controls":
+            continue
+        if code == DECORATE and operands[1] in CACHE_CONTROL_DECORATIONS:
+            continue
+        made.append(struct.pack(f"<{len(operands) + 1}I", (len(operands) + 1) << 16 | code, *operands))
+    return b"".join(made)
+
+
+def with_builtins_once(binary: bytes) -> bytes:
+    """A linked module with one variable for each built-in, where both of its parts had one: a runtime knows them by name."""
+    of_kind: dict[int, int] = {}
+    types: dict[int, int] = {}
+    for code, operands in instructions(binary):
+        if code == DECORATE and operands[1] == BUILT_IN:
+            of_kind[operands[0]] = operands[2]
+        elif code == VARIABLE:
+            types[operands[1]] = operands[0]
+    first: dict[tuple[int, int], int] = {}
+    same = {one: first.setdefault((kind, types[one]), one) for one, kind in of_kind.items()}
+    made = [binary[:20]]
+    for code, operands in instructions(binary):
+        words = list(operands)
+        if code in (NAME, DECORATE) and same.get(words[0], words[0]) != words[0]:
+            continue
+        if code == VARIABLE and same.get(words[1], words[1]) != words[1]:
+            continue
+        if code in (LOAD, *ACCESS_CHAINS):
+            words[2] = same.get(words[2], words[2])
+        elif code == ENTRY_POINT:
+            end = 3 + len(_text(operands[2:])) // 4
+            words = words[:end] + list(dict.fromkeys(same.get(one, one) for one in words[end:]))
+        made.append(struct.pack(f"<{len(words) + 1}I", (len(words) + 1) << 16 | code, *words))
+    return b"".join(made)
 
 
 def without_bf16(binary: bytes) -> bytes:

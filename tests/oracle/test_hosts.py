@@ -1,14 +1,13 @@
 """Host programs, compiled with warnings as errors and executed.
 
 OpenCL's hosts run on Intel's CPU runtime: the SPIR-V is linked with plain bodies for the builtins (`xe_shim`), which hosts
-take as a second file; the reference is the host's own. SYCL's and Level Zero's are compiled; Level Zero's is started, to see
-that it says which call fails.
+take as a second file; the reference is the host's own. SYCL's run there too, with both linked to one file. Level Zero's run
+with Intel's own driver and a chip that it is told to pretend: no kernel runs, and every call is checked.
 """
 
 from __future__ import annotations
 
 import re
-import shutil
 import subprocess
 import sys
 import sysconfig
@@ -22,8 +21,8 @@ from layoutalg.gemm.attention import Attention, plan_attention
 from layoutalg.gemm.attention.decode import plan_decode
 from layoutalg.gemm.weights import plan_weights
 from tests.oracle.kernel_cpu import LIBRARIES
-from tests.oracle.spirv import imports_of
-from tests.oracle.toolchains import absent, require, require_module, require_new, run
+from tests.oracle.spirv import imports_of, with_builtins_once, without_cache_controls
+from tests.oracle.toolchains import absent, require, require_module, require_new, require_unpacked, run
 from tests.oracle.xe_shim import builtins_of, plain_source
 
 SMALL: dict[str, Any] = {"tile": (16, 32), "k_step": 32, "subgroups": (1, 2), "prefetch": "none"}
@@ -68,6 +67,22 @@ PLANS: dict[str, Any] = {
     "pages": plan_decode(90, 64, out="f16", heads=8, kv_heads=2, batch=3, order="nhd", page=16, pages=20, parts=2),
     "heads side by side": plan_attention(
         24, 40, 32, heads=4, kv_heads=2, batch=2, causal=True, order="bshd", ldq=160, ldo=144, window=9
+    ),
+    "sequences": plan_attention(
+        45, 70, 64, heads=2, kv_heads=1, order="bshd", ldv=96, starts_q=(0, 5, 5, 37, 45), starts_k=(0, 40, 47, 70, 70)
+    ),
+    "causal sequences": plan_attention(
+        40,
+        90,
+        32,
+        out="f16",
+        heads=4,
+        kv_heads=2,
+        causal=True,
+        window=11,
+        order="bshd",
+        starts_q=(0, 24, 33, 40),
+        starts_k=(0, 16, 56, 90),
     ),
 }
 LOADER = (f"-L{LIBRARIES}", f"-Wl,-rpath-link,{LIBRARIES}", "-l:libOpenCL.so.1")
@@ -137,7 +152,21 @@ def test_the_host_in_c_computes_what_its_reference_says(name: str, tmp_path: Pat
 
 
 @pytest.mark.parametrize(
-    "name", ["tf32", "expression", "gated groups", "groups", "split", "last", "edges", "weights", "attention", "pages"]
+    "name",
+    [
+        "tf32",
+        "expression",
+        "gated groups",
+        "groups",
+        "split",
+        "last",
+        "edges",
+        "weights",
+        "attention",
+        "pages",
+        "sequences",
+        "causal sequences",
+    ],
 )
 def test_the_host_in_python_computes_what_numpy_says(name: str, tmp_path: Path) -> None:
     require_module("pyopencl")
@@ -201,16 +230,138 @@ def test_the_host_for_level_zero_compiles(name: str, tmp_path: Path) -> None:
     assert re.search(r"ze\w+(: no \w+)?: Level Zero error 0x\w+", done.stderr)
 
 
-@pytest.mark.parametrize("name", ["batch", "split", "last", "attention"])
-def test_the_host_for_sycl_compiles(name: str, tmp_path: Path) -> None:
-    """Intel's headers come with 172 MB, which `make toolchains` leaves out; pip install intel-sycl-rt brings them."""
+# Intel's driver for Level Zero with a pretended chip: it takes the calls and checks them, and no kernel runs
+
+PRETENDED = {
+    "NEOReadDebugKeys": "1", "SetCommandStreamReceiver": "1", "ProductFamilyOverride": "bmg", "UseAubStream": "0",
+    "HardwareInfoOverride": "1x4x8", "UseBindlessMode": "0", "UseExternalAllocatorForSshAndDsh": "0",
+}  # fmt: skip
+"""Debug keys of Intel's compute-runtime: no hardware, nothing behind it, a bmg of one slice. Without the others it crashes."""
+ON_BMG: dict[str, Any] = {
+    "product": plan_gemm(40, 80, 96, batch=3, bias="column", beta=0.5, target="bmg", **SMALL),
+    "split": plan_gemm(40, 80, 256, split_k=2, target="bmg", **{**SMALL, "tile": (8, 16)}),
+    "groups": plan_gemm(50, 48, 64, groups=5, target="bmg", **SMALL),
+    "weights": plan_weights(8, 48, 128, group=64, zeros=True, tile=(8, 16), subgroups=(1, 2), target="bmg"),
+    "sequences": PLANS["sequences"],
+    "pages": PLANS["pages"],
+}
+
+
+def on_pretended_chip(text: str, binary: Path) -> subprocess.CompletedProcess[str]:
+    """The host, compiled and started with Debian's newest driver, its loader and its C library."""
+    require_header("level_zero/ze_api.h", "libze-dev")
+    libraries = "usr/lib/x86_64-linux-gnu"
+    driver = require_unpacked("ze", f"{libraries}/libze_intel_gpu.so.1")
+    compiler = require_unpacked("igc", f"{libraries}/libigdfcl.so.2")
+    host = compiled(text, binary.parent, "-lze_loader")
+    command = [
+        str(driver / "usr/lib64/ld-linux-x86-64.so.2"),
+        "--library-path",
+        f"{compiler / libraries}:{driver / libraries}",
+        str(host),
+        str(binary),
+    ]
+    environment = {"PATH": "/usr/bin:/bin", **PRETENDED}
+    return subprocess.run(
+        command, cwd=binary.parent, env=environment, capture_output=True, text=True, timeout=120, check=False
+    )
+
+
+@pytest.mark.parametrize("kind", ["zebin", "spv"])
+@pytest.mark.parametrize("name", ON_BMG)
+def test_intel_s_driver_takes_every_call_of_the_host_for_level_zero(name: str, kind: str, tmp_path: Path) -> None:
+    """To the last line: it is printed after the launches; C is as it was, so the host says that it is wrong."""
+    plan = ON_BMG[name]
+    require_new(f"mlir-opt-{plan.llvm}")
+    require_new("ocloc")
+    done = on_pretended_chip(plan.host("level-zero"), plan.build(tmp_path / f"kernel.{kind}").path)
+    assert done.returncode == 1, done.stdout + done.stderr
+    assert done.stderr == ""
+    assert " WRONG\n" in done.stdout
+    assert re.search(r"^\d+\.\d+ ms a launch, mean of 10$", done.stdout, re.MULTILINE)
+
+
+REFUSED = {
+    "another workgroup": ("workgroup[KERNELS][3] = {{32,", "workgroup[KERNELS][3] = {{64,", "SetGroupSize", "78000013"),
+    "another name": ('kernel_names[KERNELS] = {"gemm"', 'kernel_names[KERNELS] = {"other"', "Create", "78000011"),
+    "one argument more": ("set(kernels, 4, sizeof m", "set(kernels, 40, sizeof m", "SetArgumentValue", "78000004"),
+}
+"""What Intel's driver refuses: a host that passes these is not taken because the driver takes anything."""
+
+
+@pytest.mark.parametrize("mistake", REFUSED)
+def test_intel_s_driver_refuses_wrong_calls(mistake: str, tmp_path: Path) -> None:
+    plan = ON_BMG["product"]
+    require_new(f"mlir-opt-{plan.llvm}")
+    require_new("ocloc")
+    right, wrong, call, code = REFUSED[mistake]
+    text = plan.host("level-zero")
+    assert right in text
+    done = on_pretended_chip(text.replace(right, wrong), plan.build(tmp_path / "kernel.zebin").path)
+    assert (done.returncode, done.stderr) == (2, f"zeKernel{call}: Level Zero error 0x{code}\n")
+
+
+# SYCL: Intel's headers and runtime, any C++ compiler
+
+
+def sycl_options() -> tuple[list[str], Path]:
+    """What a C++ compiler needs besides, and the folder of the runtime."""
     root = Path(sysconfig.get_path("data"))
     library = next(iter(sorted((root / "lib").glob("libsycl.so.?"))), None)
     if library is None or not (root / "include" / "sycl").is_dir():
-        pytest.skip("Intel's SYCL is not installed: pip install intel-sycl-rt")
-    assert shutil.which("g++") is not None, "g++"
-    (tmp_path / "host.cpp").write_text(PLANS[name].host("sycl"))
-    include = ["-isystem", str(root / "include"), f"-L{root / 'lib'}", f"-l:{library.name}"]
-    command = ["g++", "-std=c++17", *STRICT, "host.cpp", "-o", "host", *include]
-    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=300, check=False)
+        absent("intel-sycl-rt")
+    return ["-isystem", str(root / "include"), f"-L{root / 'lib'}", f"-l:{library.name}"], root / "lib"
+
+
+def compiled_in_cpp(text: str, directory: Path, *options: str) -> None:
+    (directory / "host.cpp").write_text(text)
+    command = [require("g++"), "-std=c++17", *STRICT, "host.cpp", *options]
+    done = subprocess.run(command, cwd=directory, capture_output=True, text=True, timeout=300, check=False)
     assert done.returncode == 0, done.stderr
+
+
+def test_the_hosts_for_sycl_compile(tmp_path: Path) -> None:
+    """All of them, one namespace for each: the headers, which take the time, are read once."""
+    options, _ = sycl_options()
+    texts = [f"namespace host_{number} {{\n{plan.host('sycl')}\n}}" for number, plan in enumerate(PLANS.values())]
+    headers = sorted(set(re.findall(r"^#include .*$", "\n".join(texts), re.MULTILINE)))
+    compiled_in_cpp("\n".join([*headers, *texts]), tmp_path, "-fsyntax-only", *options)
+
+
+def linked(plan: Gemm | Attention, directory: Path) -> Path:
+    """One SPIR-V with the kernel and the plain bodies of what it calls: SYCL does not link two."""
+    binary, source = binary_with_builtins(plan, directory)
+    binary.write_bytes(without_cache_controls(binary.read_bytes()))
+    for command in (
+        [require_new("ocloc"), "compile", "-file", source.name, "-device", "pvc", "-options", "-cl-std=CL1.2"],
+        [require("spirv-link"), "--target-env", "opencl2.2", binary.name, "builtins_pvc.spv", "-o", "linked.spv"],
+    ):
+        done = subprocess.run(command, cwd=directory, capture_output=True, text=True, timeout=120, check=False)
+        assert done.returncode == 0, done.stdout + done.stderr
+    made = directory / "linked.spv"
+    made.write_bytes(with_builtins_once(made.read_bytes()))
+    return made
+
+
+def launched_by_sycl(text: str, binary: Path) -> subprocess.CompletedProcess[str]:
+    options, libraries = sycl_options()
+    if not (libraries / "libintelocl.so").exists():
+        absent(str(libraries / "libintelocl.so"))
+    compiled_in_cpp(text, binary.parent, "-o", "host", *options)
+    environment = {"LD_LIBRARY_PATH": str(libraries), "OCL_ICD_FILENAMES": str(libraries / "libintelocl.so")}
+    command = [str(binary.parent / "host"), str(binary)]
+    return subprocess.run(command, env=environment, capture_output=True, text=True, timeout=120, check=False)
+
+
+@pytest.mark.parametrize("name", ["batch", "split", "groups", "weights", "pages"])
+def test_the_host_for_sycl_computes_what_its_reference_says(name: str, tmp_path: Path) -> None:
+    sycl_options()
+    assert_right(launched_by_sycl(PLANS[name].host("sycl"), linked(PLANS[name], tmp_path)))
+
+
+def test_the_host_for_sycl_sees_a_wrong_kernel(tmp_path: Path) -> None:
+    sycl_options()
+    right, other = plan_gemm(40, 80, 96, **SMALL), plan_gemm(40, 80, 96, alpha=1.001, **SMALL)
+    done = launched_by_sycl(right.host("sycl"), linked(other, tmp_path))
+    assert done.returncode == 1, done.stdout + done.stderr
+    assert " WRONG" in done.stdout

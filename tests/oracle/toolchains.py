@@ -34,16 +34,34 @@ def require(program: str) -> str:
     return path if path is not None else absent(program)
 
 
+def _folders() -> list[Path]:
+    given = os.environ.get("LAYOUTALG_NEWTOOLS")
+    return [*([Path(given)] if given else []), NEWTOOLS]
+
+
+def require_unpacked(name: str, file: str) -> Path:
+    """The folder that packages of newer suites are unpacked into, such as `ze` for Level Zero, if it has a file."""
+    for folder in _folders():
+        if (folder / name / file).exists():
+            return folder / name
+    _skip_if_gone(name, name)
+    return absent(f"{name} of tools/newtools.sh")
+
+
+def _skip_if_gone(package: str, program: str) -> None:
+    for folder in _folders():
+        missing = folder / "missing"
+        if missing.is_file() and package in missing.read_text(encoding="utf-8").split():
+            pytest.skip(f"{GONE}: {program}")
+
+
 def require_new(program: str) -> str:
     """The path of one of the newer compilers, such as `mlir-opt-24`, or of `ocloc` as it is today.
 
     It is looked for in LAYOUTALG_NEWTOOLS, then where `make toolchains` unpacks, then on the PATH (`ocloc` not there: the
     PATH has the system's). A line of the file `missing` beside them, such as `llvm24`, says that no suite has the version now.
     """
-    given = os.environ.get("LAYOUTALG_NEWTOOLS")
-    folders = [Path(given)] if given else []
-    folders.append(NEWTOOLS)
-    for folder in folders:
+    for folder in _folders():
         path = shutil.which(program, path=str(folder / "bin"))
         if path is not None:
             return path
@@ -51,10 +69,7 @@ def require_new(program: str) -> str:
     path = None if program in _PACKAGES else shutil.which(program)
     if path is not None:
         return path
-    for folder in folders:
-        missing = folder / "missing"
-        if missing.is_file() and package in missing.read_text(encoding="utf-8").split():
-            pytest.skip(f"{GONE}: {program}")
+    _skip_if_gone(package, program)
     return absent(program)
 
 

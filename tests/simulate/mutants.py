@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import random
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 
 __all__ = ["mutated"]
 
@@ -35,13 +35,33 @@ OTHERS = {
     "gpu.lane_id": ("gpu.subgroup_id",),
     " <{packed}>": ("",),
 }
+OF_FORMS: dict[str, tuple[str, ...]] = {
+    **{word: others for word, others in OTHERS.items() if word not in ("arith.addi", "arith.ori", "arith.xori")},
+    "arith.addi": ("arith.muli", "arith.andi"),
+    "arith.addf": ("arith.subf", "arith.mulf"),
+    "arith.subf": ("arith.addf",),
+    "arith.mulf": ("arith.addf",),
+    "arith.divf": ("arith.mulf",),
+    "cmpf ogt": ("cmpf olt",),
+    "cmpf olt": ("cmpf ogt",),
+    "cmpi slt": ("cmpi sgt",),
+    "arith.minsi": ("arith.maxsi",),
+    "math.exp2": ("math.absf",),
+    "math.exp ": ("math.absf ",),
+    "math.tanh": ("math.absf",),
+    "arith.maximumf": ("arith.minimumf",),
+    " zext": ("",),
+}
+"""For planned kernels: what an epilogue, a softmax and AMX have besides. A sum is no exclusive or there, where no bits meet."""
 LEFT_OUT = re.compile(r"^\s*(gpu\.barrier|xegpu\.(store|store_nd|store_matrix)\b|memref\.store|vector\.store)")
 SWAPPED = re.compile(r"= (arith\.(?:subi|shli|shrui|divui|remui|select)|xegpu\.dpas|gpu\.shuffle \w+) ([^:{]*)")
 NUMBER = re.compile(r"(?<![%\w.x<+])-?\d+(?![\w.]*x)(?![\w.])")
 VALUE = re.compile(r"%\w+")
 
 
-def mutated(text: str, count: int, seed: int) -> Iterator[tuple[int, str, str]]:
+def mutated(
+    text: str, count: int, seed: int, others: Mapping[str, Sequence[str]] = OTHERS
+) -> Iterator[tuple[int, str, str]]:
     """So many different mistakes: the line, what the line says now, and the whole text."""
     rng = random.Random(seed)
     lines = text.splitlines()
@@ -51,7 +71,7 @@ def mutated(text: str, count: int, seed: int) -> Iterator[tuple[int, str, str]]:
     while len(seen) < count and tries < 100 * count:
         tries += 1
         number = rng.choice(body)
-        changed = _changed(lines, number, rng)
+        changed = _changed(lines, number, rng, others)
         if changed is None or changed == lines[number]:
             continue
         made = "\n".join([*lines[:number], *([changed] if changed else []), *lines[number + 1 :]])
@@ -60,7 +80,7 @@ def mutated(text: str, count: int, seed: int) -> Iterator[tuple[int, str, str]]:
             yield number + 1, changed.strip() or f"without {lines[number].strip()}", made
 
 
-def _changed(lines: list[str], number: int, rng: random.Random) -> str | None:
+def _changed(lines: list[str], number: int, rng: random.Random, others: Mapping[str, Sequence[str]]) -> str | None:
     line = lines[number]
     match rng.randrange(5):
         case 0 if LEFT_OUT.match(line):
@@ -70,11 +90,11 @@ def _changed(lines: list[str], number: int, rng: random.Random) -> str | None:
         case 2:
             return _swapped(line, rng)
         case 3:
-            found = [word for word in OTHERS if word in line]
+            found = [word for word in others if word in line]
             if not found:
                 return None
             word = rng.choice(found)
-            return line.replace(word, rng.choice(OTHERS[word]), 1)
+            return line.replace(word, rng.choice(others[word]), 1)
         case _:
             return _another_value(lines, number, rng)
 

@@ -12,6 +12,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from layoutalg.gemm.expressions import inputs_of, planned, spelled
+from layoutalg.gemm.hosts.attention import attention_in_python, starts_in_python, starts_of
 from layoutalg.gemm.hosts.decode import decode_in_python, decode_of
 from layoutalg.gemm.hosts.reference import EPSILONS, matrices_of, numbers_of, scratch_of, weights_of
 from layoutalg.gemm.hosts.weights import FINITE, weights_in_python
@@ -64,15 +65,18 @@ def _starts(problem: object) -> str:
 
 
 def _begin(problem: Problem | AttentionProblem) -> str:
-    """The beginning, which for decode knows what stands in the lengths and the table."""
-    if (decode := decode_of(problem)) is None:
-        weights = weights_of(problem)
-        if weights is None or not weights.floats:
-            return _BEGIN
+    """The beginning, which knows what stands in the lengths and the table of decode, and in the starts of sequences."""
+    if (decode := decode_of(problem)) is not None:
+        numbers = decode_in_python(decode, 0.0)[1]
+    elif (weights := weights_of(problem)) is not None and weights.floats:
         every = "2**32, cells.shape, np.uint32)"
         return _BEGIN.replace(every, f"{every} & {FINITE:#x}")
+    elif weights is None and not isinstance(problem, Problem) and starts_of(problem):
+        numbers = starts_in_python(problem)
+    else:
+        return _BEGIN
     filled = "    if name in NUMBERS:\n        cells[:] = NUMBERS[name]\n    el" + _UNSIGNED.lstrip()
-    return _BEGIN.replace(_UNSIGNED, filled) + decode_in_python(decode, 0.0)[1]
+    return _BEGIN.replace(_UNSIGNED, filled) + numbers
 
 
 def _expected(problem: Problem | AttentionProblem) -> str:
@@ -81,7 +85,10 @@ def _expected(problem: Problem | AttentionProblem) -> str:
         return decode_in_python(decode, each)[0]
     if (weights := weights_of(problem)) is not None:
         return weights_in_python(weights) + _gemm(weights.product, "weights(values)")
-    return _gemm(problem) if isinstance(problem, Problem) else _attention(problem)
+    if isinstance(problem, Problem):
+        return _gemm(problem)
+    each = 2 * float.fromhex(EPSILONS[problem.type]) + float.fromhex(EPSILONS[problem.out])
+    return attention_in_python(problem, each)
 
 
 def _gemm(problem: Problem, right: str = "values['b'][z]") -> str:
@@ -189,49 +196,6 @@ def _of_epilogue(problem: Problem, of_columns: str) -> list[str]:
         f"        moved = {' + '.join(moved)}",
         f"    return x, 2 * moved + {each!r} * abs(x) + {own!r} * ({others})",
     ]
-
-
-def _attention(problem: AttentionProblem) -> str:
-    group = problem.heads // problem.kv_heads
-    each = 2 * float.fromhex(EPSILONS[problem.type]) + float.fromhex(EPSILONS[problem.out])
-    mask = (
-        f"    scores[np.arange({problem.keys})[None, :] > rows[:, None] + {problem.shift}] = -np.inf\n"
-        if problem.causal
-        else ""
-    )
-    if problem.window is not None:
-        low = problem.shift - problem.window
-        mask += f"    scores[np.arange({problem.keys})[None, :] <= rows[:, None] + {low}] = -np.inf\n"
-    name, d = "expected", problem.d
-    matrices = f'values["q"][z], values["k"][z // {group}], values["v"][z // {group}]'
-    whole = ""
-    if problem.order == "bshd":  # a row has all heads
-        name = "of_head"
-        columns = f"[:, {d} * head:{d} * head + {d}]", f"[:, {d} * (head // {group}):{d} * (head // {group}) + {d}]"
-        matrices = ", ".join(f'values["{one}"][z]{columns[one != "q"]}' for one in "qkv")
-        whole = _ALL_HEADS.replace("@HEADS@", str(problem.heads))
-    given = "values, z, rows" if name == "expected" else "values, z, head, rows"
-    return f"""def {name}({given}):
-    \"\"\"These rows of the result, and how far rounding may take it.\"\"\"
-    q, k, v = {matrices}
-    scores = {problem.scale!r} * (q[rows] @ k.T)
-{mask}    largest = scores.max(axis=1, keepdims=True)
-    weights = np.exp(scores - np.where(np.isfinite(largest), largest, 0))
-    sums = weights.sum(axis=1, keepdims=True)
-    weights = weights / np.where(sums > 0, sums, 1)
-    return weights @ v, {each!r} * (weights @ abs(v))
-
-
-{whole}"""
-
-
-_ALL_HEADS = """def expected(values, z, rows):
-    \"\"\"These rows of the result, all heads side by side, and how far rounding may take it.\"\"\"
-    parts = [of_head(values, z, head, rows) for head in range(@HEADS@)]
-    return tuple(np.concatenate(side, axis=1) for side in zip(*parts))
-
-
-"""
 
 
 _UNSIGNED = """    if MATRICES[name][0] == "u32":"""

@@ -16,13 +16,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple, cast
 
 from layoutalg.gemm.expressions import inputs_of, planned, spelled
+from layoutalg.gemm.hosts.attention import attention_in_c, starts_in_c, starts_of
 from layoutalg.gemm.hosts.decode import decode_in_c, decode_of
 from layoutalg.gemm.hosts.weights import FINITE, weight_in_c
 from layoutalg.gemm.launch import InMemory, LaunchArgument
 from layoutalg.gemm.problem import Problem
 
 if TYPE_CHECKING:
-    from layoutalg.gemm.attention import Attention, AttentionProblem
+    from layoutalg.gemm.attention import Attention
     from layoutalg.gemm.plan import Gemm
     from layoutalg.gemm.weights.problem import WeightsProblem
 
@@ -135,18 +136,22 @@ def reference_of(plan: Gemm | Attention) -> str:
         for one, memory in held
     ]
     result = next(place for place, (_, memory) in enumerate(held) if memory.use != "in")
-    values = _VALUES
+    values, filled = _VALUES, ""
     if (decode := decode_of(problem)) is not None:
         expected, operations, filled = decode_in_c(decode, (EPSILONS[decode.type], EPSILONS[decode.out]))
-        values = values.replace("\nstatic void fill(", filled + "\nstatic void fill(").replace(
-            _FILLED, _FILLED + "  filled(which, data);\n"
-        )
     elif (weights := weights_of(problem)) is not None:
         expected, operations = _of_gemm(weights.product, weights)
         if weights.floats:
             values = values.replace("(whole + 9);", f"(whole + 9) & {FINITE:#x}u;")
+    elif isinstance(problem, Problem):
+        expected, operations = _of_gemm(problem)
     else:
-        expected, operations = _of_gemm(problem) if isinstance(problem, Problem) else _of_attention(problem)
+        expected, operations = attention_in_c(problem, (EPSILONS[problem.type], EPSILONS[problem.out]))
+        filled = starts_in_c(problem) if starts_of(problem) else ""
+    if filled:
+        values = values.replace("\nstatic void fill(", filled + "\nstatic void fill(").replace(
+            _FILLED, _FILLED + "  filled(which, data);\n"
+        )
     limit = f"{max(64, 2**27 // operations)}"
     return (
         _TYPES
@@ -294,10 +299,9 @@ def _group(problem: Problem) -> list[str]:
 
 def _starts(problem: object) -> str:
     """What fills the starts of groups: sizes grow with the group, and the first ones of many are empty."""
-    groups = getattr(problem, "groups", 0)
-    if not groups:
+    if not isinstance(problem, Problem) or not problem.groups:  # decode has groups of heads
         return ""
-    assert isinstance(problem, Problem)
+    groups = problem.groups
     return f"""  if (strcmp(matrix->name, "starts") == 0) {{
     for (uint64_t g = 0; g <= {groups}; g++) {{
       const uint32_t start = (uint32_t)(g * g * {problem.m} / {groups * groups});
@@ -306,41 +310,6 @@ def _starts(problem: object) -> str:
     return;
   }}
 """
-
-
-def _of_attention(problem: AttentionProblem) -> tuple[str, int]:
-    group = problem.heads // problem.kv_heads
-    by_rows = problem.order == "bshd"  # a row has all heads: c says which one
-    head = f"c / {problem.d}" if by_rows else "z"
-    of_q, of_kv = (f"{problem.d} * head + i", f"{problem.d} * of_keys + i") if by_rows else ("i", "i")
-    column, own, other = (f"{problem.d} * of_keys + c % {problem.d}", "z", "z") if by_rows else ("c", "head", "of_keys")
-    last = f"(long long)r + {problem.shift}" if problem.causal else f"{problem.keys - 1}"
-    low = f"(long long)r + {problem.shift + 1 - (problem.window or 0)}"
-    first = f"{low} > 0 ? {low} : 0" if problem.window is not None else "0"
-    shared = f"head / {group}" if group > 1 else "head"
-    text = f"""static double expected(const unsigned char *const *data, size_t z, size_t r, size_t c, double *tolerance) {{
-  static double scores[{problem.keys}];
-  const long long first = {first}, last = {last};
-  const size_t head = {head}, of_keys = {shared};
-  double largest = -1e300, sum = 0, x = 0, size = 0;
-  for (long long j = first; j <= last; j++) {{
-    double score = 0;
-    for (size_t i = 0; i < {problem.d}; i++)
-      score += load(&matrices[0], data[0], {own}, r, {of_q}) * load(&matrices[1], data[1], {other}, (size_t)j, {of_kv});
-    scores[j] = {problem.scale!r} * score;
-    if (scores[j] > largest) largest = scores[j];
-  }}
-  for (long long j = first; j <= last; j++) {{
-    const double weight = exp(scores[j] - largest), value = load(&matrices[2], data[2], {other}, (size_t)j, {column});
-    sum += weight;
-    x += weight * value;
-    size += weight * fabs(value);
-  }}
-  *tolerance = sum > 0 ? (2 * {EPSILONS[problem.type]} + {EPSILONS[problem.out]}) * size / sum : 0;
-  return sum > 0 ? x / sum : 0;
-}}
-"""
-    return text, problem.keys * (problem.d + 8)
 
 
 _TYPES = """#include <math.h>

@@ -26,7 +26,7 @@ ROUTES = ("opencl-c", "pyopencl", "sycl", "level-zero")
 def host_of(plan: Gemm | Attention, route: str) -> str:
     """The text of a program that launches the plan's kernel.
 
-    Raises `PlanError` for other routes, for attention over packed sequences, and where `plan` isn't a plan.
+    Raises `PlanError` for other routes and where `plan` isn't a plan.
 
     >>> host_of(la.plan_gemm(64, 64, 64), "cuda")
     Traceback (most recent call last):
@@ -34,11 +34,6 @@ def host_of(plan: Gemm | Attention, route: str) -> str:
     """
     checked_launch(plan)
     route = one_of(route, ROUTES, "host", PlanError)
-    if getattr(plan.problem, "starts", None) is not None:
-        raise PlanError(
-            "hosts are not written for packed sequences: their inputs are random numbers, and where sequences begin is not; "
-            "plan.launch has what a host needs"
-        )
     if route == "opencl-c":
         from layoutalg.gemm.hosts.opencl_c import opencl_c as write
     elif route == "pyopencl":

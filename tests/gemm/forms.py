@@ -1,0 +1,228 @@
+"""Every form of kernel that is planned, small enough to be run a hundred times, with inputs at which every line counts.
+
+A form has a text and runs: each takes a text, runs it on arrays, and says whether the result has the bits that the stated
+arithmetic gives (`numerics`: numpy, nothing of the kernel). The first run decides about most mistakes; what survives it is run
+on other sizes, other lengths or other values too. Sizes of one run all differ, so that one in the place of another shows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+import layoutalg as la
+from layoutalg.core.errors import LayoutError, ParseError
+from layoutalg.gemm import numerics as of_products
+from layoutalg.gemm.amx import numerics as of_amx
+from layoutalg.gemm.attention import numerics as of_attention
+from layoutalg.gemm.attention.decode import numerics as of_decode
+from layoutalg.gemm.weights import numerics as of_weights
+from tests.gemm import decode_runs
+from tests.gemm.amx.mutating import mutants as mistakes_of_amx
+from tests.gemm.attention_runs import random_arrays
+from tests.gemm.mutating import Mutant, mutants
+from tests.gemm.random_operands import operands, same_bits
+from tests.gemm.test_grouped import random_inputs
+from tests.gemm.test_split_k import by_numpy, small_numbers
+from tests.gemm.test_weights import others, random_weights
+
+Array = NDArray[Any]
+Run = Callable[[str], bool]
+
+
+@dataclass(frozen=True)
+class Form:
+    """A kernel's text, and what says whether a text computes the right result: one run after the other.
+
+    `mistakes` are those made in its operations, so many at most, where there is something that makes them.
+    """
+
+    text: str
+    runs: tuple[Run, ...]
+    mistakes: Callable[[str, int], list[Mutant]] | None = None
+
+    def verdict(self, text: str) -> str:
+        """What becomes of a text: `unread`, `refused`, `wrong`, or `right` where all runs have the right result."""
+        for run in self.runs:
+            try:
+                if not run(text):
+                    return "wrong"
+            except ParseError:
+                return "unread"
+            except LayoutError:
+                return "refused"
+        return "right"
+
+
+def product(*sizes: tuple[int, int, int], starts: Sequence[Sequence[int]] = (), **options: Any) -> Form:
+    """A product, run at several sizes, which have one kernel; with groups at several distributions."""
+    plans = [la.plan_gemm(*size, **options) for size in sizes]
+    runs: list[Run] = []
+    for plan in plans:
+        assert plan.emit() == plans[0].emit(), "a kernel of its own"
+        given = operands(plan) if not starts else random_inputs(plan.problem, np.random.default_rng(0))
+        for where in starts or (None,):
+            more: dict[str, Any] = {} if where is None else {"starts": where}
+            wanted = of_products.computed(plan.problem, *given, starts=where)
+            runs.append(
+                lambda text, plan=plan, given=given, more=more, wanted=wanted: same_bits(
+                    plan.simulate(*given, **more, text=text), wanted
+                )
+            )
+    return Form(plans[0].emit(), tuple(runs), mutants)
+
+
+def in_parts(*sizes: tuple[int, int, int], **options: Any) -> Form:
+    """A product whose k is in parts, of whole numbers, so that no order of the sums hides a mistake."""
+    plans = [la.plan_gemm(*size, **options) for size in sizes]
+    runs: list[Run] = []
+    for seed, plan in enumerate(plans):
+        assert plan.emit() == plans[0].emit(), "a kernel of its own"
+        given = small_numbers(plan, seed)
+        wanted = by_numpy(plan, *given).astype(np.float32)
+        runs.append(
+            lambda text, plan=plan, given=given, wanted=wanted: same_bits(plan.simulate(*given, text=text), wanted)
+        )
+    return Form(plans[0].emit(), tuple(runs), mutants)
+
+
+def quantised(*sizes: tuple[int, int, int], **options: Any) -> Form:
+    """A product with quantised weights; scales are powers of two, so that no order of roundings hides a mistake."""
+    plans = [la.plan_weights(*size, **options) for size in sizes]
+    runs: list[Run] = []
+    for seed, plan in enumerate(plans):
+        assert plan.emit() == plans[0].emit(), "a kernel of its own"
+        weights, given = random_weights(plan.problem, seed), others(plan.problem, seed)
+        left = np.random.default_rng(seed).standard_normal((plan.problem.product.m, plan.problem.product.k))
+        left = left.astype(la.core.elements.numpy_type(plan.problem.product.a))
+        wanted = of_weights.computed(plan.problem, left, weights, **given, parts=plan.tiling.split_k)
+        runs.append(
+            lambda text, plan=plan, left=left, weights=weights, given=given, wanted=wanted: same_bits(
+                plan.simulate(left, weights, **given, text=text), wanted
+            )
+        )
+    return Form(plans[0].emit(), tuple(runs), mutants)
+
+
+def attention(*sizes: tuple[int, int], rising: float = 1.0, large: bool = False, **options: Any) -> Form:
+    """Attention, with scores that rise from step to step where `rising` is above 1; `large` scores are about 10^5."""
+    by_size = [dict(options) for _ in sizes]
+    if "starts" in options:
+        for one, (starts_q, starts_k) in zip(by_size, options["starts"], strict=True):
+            del one["starts"]
+            one |= {"starts_q": starts_q, "starts_k": starts_k}
+    plans = [la.plan_attention(*size, 32, **one) for size, one in zip(sizes, by_size, strict=True)]
+    runs: list[Run] = []
+    for seed, plan in enumerate(plans):
+        assert plan.emit() == plans[0].emit(), "a kernel of its own"
+        q, k, v = random_arrays(plan, seed, spread=2.0)
+        axis = -2 if plan.problem.order == "bhsd" else 0 if plan.problem.batch == 1 else 1
+        if large:
+            q[..., 0] = 100 + np.random.default_rng(seed).integers(0, 4, q.shape[:-1]) / 16
+            k = (k * 0.05).astype(k.dtype)
+            k[..., 0] = 6000 + np.arange(k.shape[axis]) // 16 / 8
+        else:
+            growth = np.arange(k.shape[axis]) * 3 // k.shape[axis] * (rising - 1) + 1
+            k = (k * growth.reshape([-1 if place == axis % k.ndim else 1 for place in range(k.ndim)])).astype(k.dtype)
+        wanted = of_attention.model(plan, q, k, v)
+        runs.append(
+            lambda text, plan=plan, q=q, k=k, v=v, wanted=wanted: same_bits(plan.simulate(q, k, v, text), wanted)
+        )
+    return Form(plans[0].emit(), tuple(runs))
+
+
+def decode(keys: int, *lengths: list[int], **options: Any) -> Form:
+    """Decode, with several sets of lengths."""
+    plan = la.plan_decode(keys, 32, batch=len(lengths[0]), **options)
+    runs: list[Run] = []
+    for seed, one in enumerate(lengths):
+        q, k, v, *table = decode_runs.random_arrays(plan, one, seed, spread=2.0)
+        wanted = of_decode.model(plan, q, k, v, one, *table)
+        runs.append(
+            lambda text, one=one, q=q, k=k, v=v, table=table, wanted=wanted: same_bits(
+                plan.simulate(q, k, v, one, *(table or [None]), text=text), wanted
+            )
+        )
+    return Form(plan.emit(), tuple(runs))
+
+
+def amx(*sizes: tuple[int, int, int], rows: Sequence[int] = (), **options: Any) -> Form:
+    """A product on a CPU; with `rows` its code for any m is run with so many."""
+    plan = la.plan_amx(*sizes[0], **options)
+    of_rows = {**options, "dynamic_m": False, "blocks": None}
+    shapes = [la.plan_amx(m, *sizes[0][1:], **of_rows) for m in rows] or [la.plan_amx(*one, **options) for one in sizes]
+    runs: list[Run] = []
+    for seed, shape in enumerate(shapes):
+        given = dict(la.gemm.amx.operands.random_operands(shape.problem, seed))
+        wanted = of_amx.computed(shape.problem, **given)
+        runs.append(lambda text, given=given, wanted=wanted: same_bits(plan.simulate(**given, text=text), wanted))
+    return Form(plan.emit(), tuple(runs), mistakes_of_amx)
+
+
+SMALL: dict[str, Any] = {"tile": (8, 16), "subgroups": (1, 2), "k_step": 32, "prefetch": "none"}
+WIDE: dict[str, Any] = {**SMALL, "lda": 96, "ldb": 96, "ldc": 80}
+TURNED: dict[str, Any] = {**WIDE, "trans_a": True, "lda": 48}
+FEW_ROWS: dict[str, Any] = {"tile": (8, 16), "subgroups": (1, 2), "lda": 544, "ldc": 80}
+TILES: dict[str, Any] = {"tile": (16, 16), "subgroups": (2, 2), "k_step": 64}
+
+FORMS: dict[str, Callable[[], Form]] = {
+    "edges": lambda: product((21, 29, 51), (9, 37, 43), batch=2, bias="column", **SMALL),
+    "odd pitches": lambda: product((24, 40, 48), (13, 56, 40), lda=51, ldb=67, ldc=73, beta=2.0, **SMALL),
+    "batch": lambda: product((24, 72, 88), (11, 40, 72), batch=2, **WIDE),
+    "small m, k in parts": lambda: in_parts(
+        (13, 40, 256), (7, 72, 224), split_k=3, bias="row", beta=0.5, lda=272, ldb=80, ldc=80, **SMALL
+    ),
+    "A transposed by registers": lambda: product((40, 72, 88), (34, 40, 72), transpose="registers", **TURNED),
+    "A transposed by workgroups": lambda: product(
+        (40, 32, 88), (34, 48, 120), transpose="slm", **{**TURNED, **TILES}
+    ),
+    "A transposed in a scratch": lambda: product(
+        (40, 32, 88), (34, 48, 120), transpose="scratch", **{**TURNED, **TILES}
+    ),
+    "both transposed": lambda: product(
+        (40, 72, 88), (34, 40, 72), transpose="roles", trans_b=True, **{**TURNED, "tile": (16, 16)}
+    ),
+    "int4 with zeros": lambda: quantised(
+        (13, 32, 256), (7, 64, 320), group=64, zeros=True, bias="row", **FEW_ROWS,
+    ),
+    "int8 with scales": lambda: quantised(
+        (13, 32, 256), (7, 64, 320), b="u8", group=64, c="f16", scale="both", **FEW_ROWS,
+    ),
+    "int4, k in parts": lambda: quantised(
+        (13, 48, 512), (7, 32, 448), a="bf16", group=64, split_k=2, **FEW_ROWS,
+    ),
+    "groups": lambda: product(
+        (60, 40, 72), groups=6, c="f16", bias="column", **{**WIDE, "ldc": 48},
+        starts=([0, 17, 17, 18, 40, 59, 60], [0, 0, 0, 33, 33, 60, 60], [9, 9, 10, 20, 31, 31, 31], [0] * 7),
+    ),
+    "gated": lambda: product((24, 40, 72), (11, 32, 88), c="f16", gated="silu", **{**WIDE, "ldc": 48}),
+    "expression": lambda: product(
+        (24, 40, 72), (11, 56, 88), c="f16", **{**WIDE, "ldc": 64},
+        epilogue="gelu(acc * row_scale + bias) + residual * 0.5 - clamp(tanh(acc), -1, 0.5)",
+    ),
+    "attention": lambda: attention((9, 110), (13, 140), rising=3.0),
+    "causal": lambda: attention((40, 203), (37, 190), rising=3.0, causal=True, subgroups=2),
+    "grouped heads": lambda: attention((12, 80), (9, 110), heads=6, kv_heads=2, batch=2, subgroups=1, rising=3.0),
+    "window": lambda: attention((24, 200), (40, 170), causal=True, window=90, subgroups=1, rising=3.0),
+    "sequences": lambda: attention(
+        (56, 150), (40, 130), heads=2, kv_heads=1, subgroups=2, order="bshd", rising=3.0,
+        starts=(((0, 20, 23, 56), (0, 40, 110, 150)), ((0, 3, 40, 40), (0, 80, 130, 130))),
+    ),
+    "heads side by side": lambda: attention(
+        (20, 70), (17, 90), heads=4, kv_heads=2, batch=2, order="bshd", causal=True, ldq=160, ldk=96, ldv=128, ldo=144,
+        subgroups=2, rising=3.0,
+    ),
+    "large scores": lambda: attention((20, 140), (17, 100), heads=2, kv_heads=1, causal=True, subgroups=2, large=True),
+    "decode in parts": lambda: decode(150, [71, 64, 140], [150, 0, 33], heads=10, kv_heads=2, queries=2, parts=3),
+    "decode, pages": lambda: decode(140, [71, 64, 140], [140, 1, 33], heads=6, kv_heads=2, parts=2, page=16, order="nhd"),
+    "amx, batch": lambda: amx((20, 40, 100), batch=2, blocking=(1, 2), blocks=(16, 32, 64)),
+    "amx, any m": lambda: amx((64, 48, 100), dynamic_m=True, blocks=(32, 32, 64), rows=(29, 64, 1)),
+    "amx, bytes with scales": lambda: amx(
+        (20, 40, 130), a="u8", b="s8", c="s8", scale="column", bias="row", blocks=(32, 32, 128),
+    ),
+}  # fmt: skip
+"""Each form by its name; it is planned when it is asked for."""
