@@ -10,6 +10,7 @@ bits. What keeps the comparison fair:
 
 - Every operation is asked of new values, which are built outside the measured time: layoutalg keeps a value's canonical
   form, and would answer faster the second time. Only the row "equality, asked again" asks again.
+- Plans of conversions are asked of a process that has read the chip's prices, and remembers nothing else.
 - A map as one array is asked of each library in the best way that it offers: pycute's layouts take `np.arange`, those of
   tensor-layouts and Triton one element at a time. A user who is in a hurry computes it from the strides or bases instead,
   and so does the row "the same, by hand in numpy": CuTe's modes are added up by broadcasting, Triton's bases are XORed,
@@ -101,10 +102,15 @@ def process_time(code: str) -> float:
     return with_it - without
 
 
+OF_CHIPS = ("layoutalg.hardware.", "layoutalg.conversion.prices")
+"""Modules that remember what depends on a chip alone: a process reads its prices once."""
+
+
 def forgotten() -> tuple[()]:
-    """Empty what layoutalg's functions remember of earlier calls."""
+    """Empty what layoutalg's functions remember of earlier calls, but for the chips' own figures."""
     for cache in [one for one in gc.get_objects() if isinstance(one, functools._lru_cache_wrapper)]:
-        if (cache.__module__ or "").startswith("layoutalg"):
+        home = cache.__module__ or ""
+        if home.startswith("layoutalg") and not home.startswith(OF_CHIPS):
             cache.cache_clear()
     return ()
 

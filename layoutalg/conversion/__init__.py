@@ -7,10 +7,10 @@
 `plan` has `convert`, which gives a `conversion_plan`, or a `symbolic_plan` where extents are symbols. `candidates` weighs the
 ways by `cost` (memory and steps; `charges` and `prices` are those of compilers' listings; `price` answers for a whole
 conversion, and says which are redundant; `triton_way` for Triton's own), `cheapest` finds the best one without making all of
-them (`exchange_bounds`), `several` does several conversions in one go, and `bound` says how few shuffles there can be. `levels`
-says how far elements may go, `normalize` makes layouts with gaps and offsets simpler ones. `strategies` has the ways (how
-elements get from one layout to the other), `program` what is executed, and `lowering` writes it as MLIR; `explanation` and
-`picture` (`drawing`) show the result.
+them (`exchange_bounds`, `cheapest_by_table`), `several` does several conversions in one go, and `bound` says how few shuffles
+there can be. `levels` says how far elements may go, `normalize` makes layouts with gaps and offsets simpler ones. `strategies`
+has the ways (how elements get from one layout to the other), `program` what is executed, and `lowering` writes it as MLIR;
+`explanation` and `picture` (`drawing`) show the result.
 
 The questions about memory (`bank_conflicts`, `coalescing`, `best_swizzle`) live in `layoutalg.memory`; their names are here
 too, where they once were.
