@@ -317,7 +317,7 @@ class _LoweredPrinter(ModulePrinter):
         super().__init__(stream, llvm)
         self.kernels = kernels
         self.bodies = bodies
-        self.declared: set[tuple[Operation | None, str]] = set()
+        self.declared: dict[Operation | None, set[str]] = {}
         """Of each module around kernels, the functions that it has."""
 
     def print_op(self, op: Operation) -> None:
@@ -328,10 +328,10 @@ class _LoweredPrinter(ModulePrinter):
             return
         body = self.bodies[op]
         around = op.parent_op()
-        if around is not None:
-            self.declared.update((around, name) for name in _symbols(around))
-        declared = [text for name, text in kernel.builtins.items() if (around, name) not in self.declared]
-        self.declared.update((around, name) for name in kernel.builtins)
+        if around not in self.declared:
+            self.declared[around] = set() if around is None else set(_symbols(around))
+        declared = [text for name, text in kernel.builtins.items() if name not in self.declared[around]]
+        self.declared[around].update(kernel.builtins)
         lines = [*declared, *kernel.globals, f"{_header(op, kernel, body.bytes)}{{", body.body, "}"]
         self.print_string("\n".join(lines))
 

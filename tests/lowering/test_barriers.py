@@ -12,6 +12,7 @@ import pytest
 import layoutalg as la
 from layoutalg.lowering.placed_text import Placed, placed
 from layoutalg.lowering.together import together
+from tests.lowering.conversion_modules import MODULES
 
 LANES, SUBGROUPS = 16, 4
 ITEMS = LANES * SUBGROUPS
@@ -128,3 +129,18 @@ def test_whom_a_barrier_waits_for_is_enough_for_what_stores_before_it(first: str
     assert waits[0] == BARRIERS[first]
     found = placed(body, "%slm", 1 << 16, subgroups=SUBGROUPS)
     assert not run(found)[1]
+
+
+def test_each_module_of_kernels_declares_the_call_once() -> None:
+    """Two kernels in one module, one in another, and one in a module that declares it itself."""
+    kernel = MODULES["transpose_f16"].module
+    function = kernel[kernel.index("gpu.func") : kernel.rindex("}")]
+    named = [function.replace("@transpose_f16(", f"@k{number}(") for number in range(4)]
+    own = "llvm.func spir_funccc @_Z22__spirv_ControlBarrieriii(i32, i32, i32) attributes {convergent}"
+    groups = [named[:2], named[2:3], [own, *named[3:]]]
+    text = "\n".join([f"gpu.module @m{number} {{ {' '.join(group)} }}" for number, group in enumerate(groups)])
+    made = la.lower(la.read(text)).module
+    assert made is not None
+    parts = made.source.split("gpu.module")[1:]
+    assert [part.count("llvm.func") for part in parts] == [1, 1, 1]
+    assert [part.count("llvm.call") for part in parts] == [4, 2, 2]

