@@ -12,7 +12,7 @@
 from __future__ import annotations
 
 from layoutalg.core.plurals import counted
-from layoutalg.gemm.options import PREFETCHES
+from layoutalg.gemm.options import PREFETCHES, REDUCTIONS
 from layoutalg.gemm.problem import Problem
 from layoutalg.gemm.roofline import Forms, Times
 
@@ -59,7 +59,8 @@ def _because(problem: Problem, forms: Forms, found: Times, name: str, row: int, 
         kind = PREFETCHES[int(forms.prefetch[row])]
         return f"every step waits {clocks:.0f} clocks for data {what.get(kind, 'that is prefetched too late')}"
     if name == "reduction":
-        return f"k is in {forms.parts[row]:.0f} parts, which a second kernel adds"
+        who = {"kernel": "a second kernel adds", "last": "one subgroup of each tile adds"}
+        return f"k is in {forms.parts[row]:.0f} parts, which {who[REDUCTIONS[int(forms.reduction[row])]]}"
     if name == "ends":
         waves = int(found.waves[row])
         return f"{waves} wave{'s' * (waves != 1)} begin with empty caches and end with storing C"

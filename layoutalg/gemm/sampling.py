@@ -65,7 +65,7 @@ class SampleRun:
 def drawn(gemm: Gemm, count: int, seed: int = 0) -> tuple[int, ...]:
     """The numbers of so many workgroups, in order; all, where the grid has no more. The last one, at both edges, is among them.
 
-    Raises `PlanError`: no workgroup is asked for, or k is in parts, which a second kernel adds for the whole of C.
+    Raises `PlanError`: no workgroup is asked for, or k is in parts, which are added when all of them are done.
 
     >>> from layoutalg.gemm import plan_gemm
     >>> drawn(plan_gemm(256, 256, 64, tile=(32, 32), subgroups=(1, 1)), 3, seed=1)
@@ -76,7 +76,7 @@ def drawn(gemm: Gemm, count: int, seed: int = 0) -> tuple[int, ...]:
     count, seed = whole_number(count, "sample", 1), whole_number(seed, "seed", 0)
     if gemm.tiling.split_k > 1:
         raise PlanError(
-            f"sample: k is in {gemm.tiling.split_k} parts, which a second kernel adds for the whole of C; run all of it, or "
+            f"sample: k is in {gemm.tiling.split_k} parts, which are added when all of them are done; run all of it, or "
             "plan with split_k=1"
         )
     x, y, z = gemm.grid

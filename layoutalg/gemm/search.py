@@ -64,7 +64,7 @@ DISTANCES = (2, 4)
 _DEEP = 1024
 """Less deep products are not split unless asked: their time is that of two launches, which the model knows least of."""
 _WORTH = 0.9
-"""A split takes this part of the time without one, or less: it needs a workspace and a second kernel."""
+"""A split takes this part of the time without one, or less: it needs a workspace, and counters or a second kernel."""
 _EDGE_ROWS, _EDGE_COLUMNS = (8, 16, 32), (16, 32)
 """Tiles where lanes load A or B themselves: every element of a fragment has instructions of its own."""
 GRID = (1, 2, 4, 8, 16, 32, 64)

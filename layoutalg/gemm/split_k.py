@@ -1,4 +1,4 @@
-"""Work split over k: several workgroups compute one tile of C, each a part of k, and a second kernel adds the parts.
+"""Work split over k: several workgroups compute one tile of C, each a part of k, and the parts are added.
 
 A product with a small C and a deep k has few tiles, and few workgroups leave most of the chip idle. With `split_k` parts the
 grid has as many times the workgroups (z counts the parts of a matrix, then the matrices of a batch). Each writes its sums to a

@@ -98,7 +98,7 @@ def test_two_kernels_by_hand() -> None:
 
 def test_the_printed_plan_has_the_second_launch(capsys: pytest.CaptureFixture[str]) -> None:
     """Two parts of 8 x 48 f32 are 3072 bytes."""
-    assert main(["gemm", "8", "40", "256", "--split-k", "2", "--runners-up", "0"]) == 0
+    assert main(["gemm", "8", "40", "256", "--split-k", "2", "--reduction", "kernel", "--runners-up", "0"]) == 0
     text = capsys.readouterr().out
     assert re.search(
         r"^ +then +gemm_reduce: 48x1x1 work-items, 16x1x1 in a workgroup, with the same arguments$", text, re.M

@@ -1,0 +1,37 @@
+"""Kernels whose last subgroup adds the parts of k, as work-items of Intel's CPU runtime that come in any order."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+
+from layoutalg.gemm import plan_gemm
+from layoutalg.gemm.split_k import computed_by, counters
+from tests.gemm.random_operands import operands, same_bits
+from tests.oracle.kernel_cpu import run_kernel_on_cpu
+from tests.oracle.xe_cpu import launch_of, result_of
+
+
+def test_the_second_launch_finds_the_counters_as_the_first_did(tmp_path: Path) -> None:
+    """Both write C; the kernel leaves its counters at 0, and its result is that of one launch."""
+    plan = plan_gemm(
+        20,
+        80,
+        224,
+        tile=(16, 16),
+        k_step=16,
+        subgroups=(1, 2),
+        split_k=14,
+        batch=2,
+        reduction="last",
+        prefetch="none",
+    )
+    given = operands(plan)
+    launch = launch_of(plan, *given)
+    assert counters(plan.problem, plan.tiling) == 2 * 2 * 3 * 2
+    after = run_kernel_on_cpu(replace(launch, then=("gemm", plan.grid, plan.workgroup)), tmp_path)
+    assert same_bits(result_of(plan, after), computed_by(plan, *given))
+    assert after[4].dtype == np.int32
+    assert not after[4].any()
