@@ -134,7 +134,19 @@ def test_the_host_in_c_computes_what_its_reference_says(name: str, tmp_path: Pat
 
 
 @pytest.mark.parametrize(
-    "name", ["tf32", "expression", "gated groups", "groups", "split", "edges", "weights", "attention", "pages"]
+    "name",
+    [
+        "tf32",
+        "expression",
+        "gated groups",
+        "groups",
+        "split",
+        "edges",
+        "weights",
+        "floats of 8 bits",
+        "attention",
+        "pages",
+    ],
 )
 def test_the_host_in_python_computes_what_numpy_says(name: str, tmp_path: Path) -> None:
     require_module("pyopencl")
