@@ -167,7 +167,7 @@ class _Step:
         self.element = kernel.gemm.element_of("A")
         self.each = 32 // problem.bits
         """Weights in a word."""
-        self.pairs = () if problem.floats else PAIRS[problem.product.a, problem.bits]
+        self.pairs: tuple[Pair, ...] = () if problem.floats else PAIRS[problem.product.a, problem.bits]
         m, n, k = (kernel.index(kernel.arguments[name]) for name in ("m", "n", "k"))
         lda = kernel.index(kernel.arguments["lda"])
         blocks = ", #xegpu.block_tdesc_attr<array_length = 2 : i64>"
