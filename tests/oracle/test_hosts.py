@@ -162,6 +162,7 @@ def test_the_host_in_c_computes_what_its_reference_says(name: str, tmp_path: Pat
         "last",
         "edges",
         "weights",
+        "floats of 8 bits",
         "attention",
         "pages",
         "sequences",

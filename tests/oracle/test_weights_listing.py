@@ -28,6 +28,7 @@ LIMITS: list[tuple[dict[str, Any], str, float]] = [
 ]
 OTHERS: list[tuple[dict[str, Any], str, float]] = [
     ({"tile": (32, 32), "zeros": True}, "bmg", 7.5),
+    ({"tile": (16, 64), "a": "bf16", "b": "u8", "zeros": True}, "pvc", 24.0),
     ({"tile": (8, 32), "a": "bf16", "zeros": True, "c": "bf16", "bias": "column", "activation": "silu"}, "pvc", 23.0),
     ({"tile": (16, 64), "group": 64, "zeros": True, "scale": "both", "c": "f16"}, "bmg", 12.6),
 ]
@@ -73,7 +74,9 @@ def test_other_forms_and_epilogues_fit(choices: dict[str, Any], chip: str, most:
 @pytest.mark.exhaustive
 @pytest.mark.parametrize("group", [32, 64, 128])
 @pytest.mark.parametrize(
-    "kind", [("f16", "u4"), ("f16", "u8"), ("bf16", "u4"), ("f16", "f8E4M3FN"), ("f16", "f8E5M2")], ids=str
+    "kind",
+    [("f16", "u4"), ("f16", "u8"), ("bf16", "u4"), ("bf16", "u8"), ("f16", "f8E4M3FN"), ("f16", "f8E5M2")],
+    ids=str,
 )
 @pytest.mark.parametrize("tile", TILES, ids=str)
 def test_no_tile_spills(tile: tuple[int, int], kind: tuple[str, str], group: int) -> None:

@@ -30,7 +30,7 @@
 
 struct job {
     const char *a, *b;
-    const void *bias, *scale;
+    const void *bias, *scale, *row_scale, *column_scale;
     char *packed_a, *packed_b, *c, *scratch;
     long rows, panels, panels_each, next_panel, packed, next_block, workers;
     pthread_mutex_t lock;

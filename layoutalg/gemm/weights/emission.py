@@ -8,7 +8,8 @@ conversion: bits of a number below 2^10 (f16), put into the fraction of 1024, ar
     (w & 0x00f000f0) | 0x54005400       two of the next nibbles, 64 + q, without a shift
 
 and w >> 8 has the other two pairs: four `bfn` and a shift make eight weights of 4 bits, two and a shift four of 8 bits. A bf16
-has 7 bits of fraction: 0x43004300 makes 128 + q of the lowest nibbles, and three shifts bring the others there.
+has 7 bits of fraction: 0x43004300 makes 128 + q of the lowest nibbles, and three shifts bring the others there. Of 8 bits it
+takes two: 128 + the lower half of q, and 2048 + 16 times the upper one (0x45004500), each multiplied by the same A.
 
 What was added is taken away by the matrix instruction as well: the sums of a group begin at A times the negative biases (less
 the zero point where it is in the middle), which is one product for all columns of the tile. Zero points of columns are
@@ -47,7 +48,7 @@ if TYPE_CHECKING:
     from layoutalg.gemm.weights.plan import WeightsGemm
     from layoutalg.gemm.weights.problem import WeightsProblem
 
-__all__ = ["PAIRS", "Pair", "emit_weights", "loads", "written"]
+__all__ = ["PAIRS", "UPPER", "Pair", "emit_weights", "loads", "written"]
 
 _WIDE = 16
 """Columns of A that a block of a message has; two blocks are 64 bytes, a cache line."""
@@ -74,8 +75,11 @@ PAIRS: dict[tuple[str, int], tuple[Pair, ...]] = {
     ("f16", 4): tuple(Pair(s, mask, bias) for s in (0, 8) for mask, bias in ((0x000F000F, 1024), (0x00F000F0, 64))),
     ("f16", 8): tuple(Pair(shift, 0x00FF00FF, 1024) for shift in (0, 8)),
     ("bf16", 4): tuple(Pair(shift, 0x000F000F, 128) for shift in (0, 4, 8, 12)),
+    ("bf16", 8): tuple(Pair(shift, 0x000F000F, 128) for shift in (0, 8)),
 }
-"""The pairs of a word in the order of k, by the type of A and the bits of a weight."""
+"""The pairs of a word in the order of k, by the type of A and the bits of a weight; beside bf16 the lower halves of bytes."""
+UPPER = tuple(Pair(shift, 0x000F000F, 2048) for shift in (4, 12))
+"""The pairs of the upper halves of bytes beside bf16, 16 times as much: 2048 + 16 q."""
 
 
 def twice(number: float, element: str) -> int:
@@ -163,7 +167,7 @@ class _Step:
         self.element = kernel.gemm.element_of("A")
         self.each = 32 // problem.bits
         """Weights in a word."""
-        self.pairs = () if problem.floats else PAIRS[problem.product.a, problem.bits]
+        self.pairs: tuple[Pair, ...] = () if problem.floats else PAIRS[problem.product.a, problem.bits]
         m, n, k = (kernel.index(kernel.arguments[name]) for name in ("m", "n", "k"))
         lda = kernel.index(kernel.arguments["lda"])
         blocks = ", #xegpu.block_tdesc_attr<array_length = 2 : i64>"
@@ -177,7 +181,9 @@ class _Step:
         groups = kernel.named("groups", kernel.op("divui", k, kernel.constant(problem.group)))
         self.of_groups = [self._described(name, (groups, n, n), f"1x{unit.n}xf32") for name in problem.of_groups]
         middle = 0 if problem.zeros else 1 << problem.bits - 1
-        self.biases = self._operand("biases", [-pair.bias - middle for pair in self.pairs]) if self.pairs else None
+        self.upper = UPPER if problem.halves else ()
+        more = middle + (UPPER[0].bias if self.upper else 0)
+        self.biases = self._operand("biases", [-pair.bias - more for pair in self.pairs]) if self.pairs else None
         summed = problem.zeros and not problem.uniform
         self.ones = self._operand("ones", [-1 for _ in self.pairs]) if summed else None
 
@@ -234,9 +240,10 @@ class _Step:
         totals = {place: begin[place[0]] for place in held}
         for depth in range(self.depths):
             for j in range(self.columns):
-                weights = kernel.named(f"w{depth}x{j}", self._weights(words[j], depth))
-                for i in range(self.rows):
-                    totals[i, j] = multiply(kernel, of_a[i, depth], weights, totals[i, j])
+                for pairs in (self.pairs, self.upper) if self.upper else (self.pairs,):
+                    weights = kernel.named(f"w{depth}x{j}", self._weights(words[j], depth, pairs))
+                    for i in range(self.rows):
+                        totals[i, j] = multiply(kernel, of_a[i, depth], weights, totals[i, j])
         made: dict[tuple[int, int], Value] = {}
         for (i, j), total in totals.items():
             made[i, j] = kernel.named(f"c{i}x{j}", fma(kernel, scales[j], total, held[i, j]))
@@ -287,14 +294,14 @@ class _Step:
                 found[1].append(spread(point))
         return found
 
-    def _weights(self, words: Sequence[Value], depth: int) -> Value:
+    def _weights(self, words: Sequence[Value], depth: int, pairs: Sequence[Pair]) -> Value:
         """The operand B at a depth of the group: bias + q, or a float, of eight words with two rows each."""
         kernel, made, count = self.kernel, list[Value](), 16 // self.each
         for word in words[depth * count : (depth + 1) * count]:
-            if not self.pairs:
+            if not pairs:
                 made += expanded(kernel, word, self.plan.problem.b)
             shifted = {0: word}
-            for pair in self.pairs:
+            for pair in pairs:
                 if pair.shift not in shifted:
                     shifted[pair.shift] = kernel.op("shrui", word, kernel.constant(pair.shift, "i32"))
                 bits = kernel.op("andi", shifted[pair.shift], kernel.constant(pair.mask, "i32"))

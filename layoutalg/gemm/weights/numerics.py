@@ -9,9 +9,10 @@ For every group of k, and every 128 of a larger one, with S(x) the chain of sums
     c = fma(s, t, c)
 
 The biases are what makes a number of A's type of the bits of a q: 1024 and 64 by turns of pairs (f16 and 4 bits), 1024 (f16 and
-8 bits), 128 (bf16 and 4 bits). With one bias alone d / bias stands for e, and f32(s * z) / bias is multiplied by d. Behind
-the last group the epilogue of any product follows. Tiles change no bit. Where k is in parts, each has a c of its own, from
-0 on, and they are added in their order (`layoutalg.gemm.split_k`).
+8 bits), 128 (bf16 and 4 bits). With such a power of two alone d / bias stands for e, and f32(s * z) / bias is multiplied by d.
+Beside bf16 a byte is multiplied in halves, with biases of 128 and 2048: for every 16 k, t goes on with a[k] * (128 + lower) and
+then with a[k] * (2048 + 16 * upper). Behind the last group the epilogue of any product follows. Tiles change no bit. Where k is
+in parts, each has a c of its own, from 0 on, and they are added in their order (`layoutalg.gemm.split_k`).
 
 By hand, 32 ones times weights of q = 9 and s = 0.5, in 4 bits without zero points: the biases are 1024 and 64, 16 times each,
 so d = -16 * 1032 - 16 * 72 = -17664, t = -17664 + 16 * 1033 + 16 * 73 = 32, and c = 0.5 * 32.
@@ -45,7 +46,7 @@ from layoutalg.core.whole_numbers import instance_of, whole_number
 from layoutalg.gemm.numerics import exact_after_sums, finished, fused
 from layoutalg.gemm.operand_arrays import check_given, held, held_scales, numbers
 from layoutalg.gemm.split_k import part_steps
-from layoutalg.gemm.weights.emission import PAIRS
+from layoutalg.gemm.weights.emission import PAIRS, UPPER
 from layoutalg.gemm.weights.float8 import FACTORS, Float8Weights
 from layoutalg.gemm.weights.problem import WeightsProblem
 from layoutalg.gemm.weights.quantised import QuantisedWeights
@@ -114,7 +115,7 @@ def computed(
     if isinstance(weights, Float8Weights):
         return finished(product, _of_floats(problem, left, weights, parts), c, bias, scales)
     pairs = PAIRS[product.a, problem.bits]
-    biases = np.repeat([pair.bias for pair in pairs], 2)
+    biases = np.repeat([pair.bias + (UPPER[0].bias if problem.halves else 0) for pair in pairs], 2)
     biases = np.resize(biases, problem.step)[:, None]
     middle = 0 if problem.zeros else 1 << problem.bits - 1
     every = [np.zeros((product.m, product.n), np.float32) for _ in range(whole_number(parts, "parts =", 1))]
@@ -126,8 +127,9 @@ def computed(
             group = step.start // problem.group
             total, part = every[step.start // each], left[:, step]
             begin = dpas_chain(part, (-(biases + middle)).astype(kind), nothing)
-            added = (biases + weights.values[step].astype(np.int64)).astype(kind)
-            sums = dpas_chain(part, added, np.broadcast_to(begin, total.shape))
+            sums = _sums(
+                problem, part, weights.values[step].astype(np.int64), biases, np.broadcast_to(begin, total.shape)
+            )
             scale = weights.scales[group][None, :]
             if weights.zeros is not None:
                 points, of_a = scale * weights.zeros[group], begin
@@ -139,6 +141,19 @@ def computed(
             every[step.start // each] = fused(scale, sums, total)
         total = sum(every[1:], every[0])
     return finished(product, total, c, bias, scales)
+
+
+def _sums(problem: WeightsProblem, left: Array, values: Array, biases: Array, begin: Array) -> Array:
+    """The sums of a step: A times biases and values."""
+    kind, depth = numpy_type(problem.product.a), problem.dpas.k
+    if not problem.halves:
+        return dpas_chain(left, (biases + values).astype(kind), begin)
+    lower, upper = (128 + values % 16).astype(kind), (UPPER[0].bias + values // 16 * 16).astype(kind)
+    for first in range(0, len(values), depth):
+        here = slice(first, first + depth)
+        for half in (lower, upper):
+            begin = dpas_chain(left[:, here], half[here], begin)
+    return begin
 
 
 def _of_floats(problem: WeightsProblem, left: Array, weights: Float8Weights, parts: int) -> Array:

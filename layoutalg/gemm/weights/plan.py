@@ -156,7 +156,7 @@ class WeightsGemm(Launched):
 
     @property
     def more_dpas_per_step(self) -> int:
-        """DPAS of a step that take the biases away, and those that add rows of A for zero points.
+        """DPAS of a step that take the biases away, that add rows of A for zero points, and of the upper halves beside bf16.
 
         >>> plan_weights(8, 64, 256, zeros=True).more_dpas_per_step
         16
@@ -165,7 +165,7 @@ class WeightsGemm(Launched):
         if self.problem.floats:
             return 0
         chains = 2 if self.problem.zeros and not self.problem.uniform else 1
-        return chains * (tile.m // unit.m) * (tile.k // unit.k)
+        return chains * (tile.m // unit.m) * (tile.k // unit.k) + (self.dpas_per_step if self.problem.halves else 0)
 
     @property
     def dpas_total(self) -> int:
@@ -197,7 +197,7 @@ class WeightsGemm(Launched):
         """
         problem, tile, unit = self.problem, self.tiling.tile, self.dpas
         blocks, across = tile.m // unit.m, tile.n // unit.n
-        made = {("f16", "u4"): 5, ("f16", "u8"): 3, ("bf16", "u4"): 7}
+        made = {("f16", "u4"): 5, ("f16", "u8"): 3, ("bf16", "u4"): 7, ("bf16", "u8"): 7}
         each = OPERATIONS.get(problem.b) or made[problem.product.a, problem.b]
         words = across * problem.step * problem.bits // 32 * each
         ends = blocks * across * unit.m * (2 if problem.zeros else 1)
@@ -362,7 +362,7 @@ def plan_weights(
 ) -> WeightsGemm:
     """Plan C = activation(alpha * scale * A W + beta * C + bias) with quantised weights W for Intel GPUs.
 
-    A is m x k in f16 or bf16. W is k x n in 4 bits (b = "u4") or 8 bits ("u8", with A of f16), with one scale for every `group`
+    A is m x k in f16 or bf16. W is k x n in 4 bits (b = "u4") or 8 bits ("u8"), with one scale for every `group`
     neighbours along k of a column: 32, 64 or a multiple of 128, which divides k. `zeros` says that groups have zero points
     too; without them the middle is zero. `quantise` makes such weights. With A of f16, W may also be floats of 8 bits
     ("f8E4M3FN", "f8E5M2"), which `quantise_float8` makes. `tile` is (rows, columns) of a subgroup,
@@ -374,10 +374,9 @@ def plan_weights(
 
     >>> plan_weights(1, 4096, 4096, target="bmg").tiling.tile, plan_weights(512, 4096, 4096, target="bmg").tiling.tile
     (Tile(m=8, n=32, k=128), Tile(m=16, n=64, k=128))
-    >>> plan_weights(8, 64, 256, "bf16", "u8")
+    >>> plan_weights(8, 64, 256, "bf16", "f8E5M2")
     Traceback (most recent call last):
-    layoutalg.core.errors.PlanError: b = 'u8' with a = 'bf16': 8 bits do not fit into the fraction of a bf16; b = 'u4' or \
-a = 'f16' is planned
+    layoutalg.core.errors.PlanError: b = 'f8E5M2' with a = 'bf16': floats of 8 bits become f16; a = 'f16' is planned
     """
     check_names("plan_weights", options, GpuEpilogueOptions)
     problem = WeightsProblem.of(m, n, k, a, b, c, target, group=group, zeros=zeros, **options)

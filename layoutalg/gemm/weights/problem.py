@@ -76,10 +76,6 @@ class WeightsProblem:
         check_names("WeightsProblem.of", options, GpuEpilogueOptions)
         one_of(a, _ACTIVATIONS_OF, "a", PlanError)
         one_of(b, tuple(_BITS), "b", PlanError)
-        if (a, b) == ("bf16", "u8"):
-            raise PlanError(
-                "b = 'u8' with a = 'bf16': 8 bits do not fit into the fraction of a bf16; b = 'u4' or a = 'f16' is planned"
-            )
         if b in FLOATS and a == "bf16":
             raise PlanError(f"b = {shown(b)} with a = 'bf16': floats of 8 bits become f16; a = 'f16' is planned")
         group, zeros = checked_group(group), as_flag(zeros, "zeros", PlanError)
@@ -192,12 +188,21 @@ class WeightsProblem:
 
     @property
     def uniform(self) -> bool:
-        """Whether all weights are made with one bias (`layoutalg.gemm.weights.numerics`).
+        """Whether all weights are made with one bias, a power of two (`layoutalg.gemm.weights.numerics`).
 
         >>> WeightsProblem.of(8, 64, 128).uniform, WeightsProblem.of(8, 64, 128, "bf16").uniform
         (False, True)
         """
-        return self.b == "u8" or self.product.a == "bf16"
+        return (self.b == "u8") != (self.product.a == "bf16")
+
+    @property
+    def halves(self) -> bool:
+        """Whether the halves of a byte are multiplied apart: all 8 bits don't fit into the fraction of a bf16.
+
+        >>> WeightsProblem.of(8, 64, 128, "bf16", "u8").halves, WeightsProblem.of(8, 64, 128, "f16", "u8").halves
+        (True, False)
+        """
+        return self.b == "u8" and self.product.a == "bf16"
 
     @property
     def bytes(self) -> int:

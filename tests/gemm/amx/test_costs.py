@@ -181,11 +181,11 @@ def test_forms_and_levels_of_other_kinds_are_refused_in_words() -> None:
 
 
 def test_an_aligned_a_crosses_no_lines_where_its_rows_are_multiples_of_64_bytes() -> None:
-    """By hand, 64x64x64 in bf16 with 2x2 tiles: 4 blocks of 2 steps, each with 2 tiles of A and 2 of B beside 64 clocks of products.
+    """By hand, 64x64x64 in bf16 with 2x2 tiles: 4 blocks of 2 steps, 2 tiles of A and 2 of B beside 64 clocks of products.
 
-    A tile comes from L2 (22 clocks) the first time, from L1 (8) the second: both operands from L2 are 88 clocks, one of them 60,
-    none 32, in 1, 2 and 1 of 4 steps. So 24 clocks are seen in a fourth of the steps; with 37 more for each tile of A, 74 in a
-    step, 70 are seen on average.
+    A tile comes from L2 (22 clocks) the first time, from L1 (8) the second: both operands from L2 are 88 clocks, one of them
+    60, none 32, in 1, 2 and 1 of 4 steps. So 24 clocks are seen in a fourth of the steps; with 37 more for each tile of A, 74
+    in a step, 70 are seen on average.
     """
     tiling = AmxTiling(Blocking(2, 2), 64, 64, 64)
     crossed, aligned, narrow = (
