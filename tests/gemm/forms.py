@@ -202,7 +202,7 @@ FORMS: dict[str, Callable[[], Form]] = {
     "gated": lambda: product((24, 40, 72), (11, 32, 88), c="f16", gated="silu", **{**WIDE, "ldc": 48}),
     "expression": lambda: product(
         (24, 40, 72), (11, 56, 88), c="f16", **{**WIDE, "ldc": 64},
-        epilogue="gelu(acc * row_scale + bias) + residual * 0.5 - clamp(tanh(acc), -1, 0.5)",
+        epilogue="gelu(acc * row_scale + bias) + residual * 0.5 - clamp(tanh(acc), -0.25, 0.5)",
     ),
     "attention": lambda: attention((9, 110), (13, 140), rising=3.0),
     "causal": lambda: attention((40, 203), (37, 190), rising=3.0, causal=True, subgroups=2),

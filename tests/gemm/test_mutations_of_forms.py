@@ -26,10 +26,10 @@ SAME: dict[str, str] = {}
 def changes(form: Form, name: str, most: int) -> Iterator[tuple[str, str]]:
     """What is changed, in words or as the line that was and the line that is, and the whole text.
 
-    Half of them, or fewer where a form has fewer, are mistakes made in the operations (`mutating`).
+    First come mistakes made in the operations (`mutating`), as far as a form has them, then changes of lines.
     """
     lines = form.text.splitlines()
-    for mutant in [] if form.mistakes is None else form.mistakes(form.text, most // 2):
+    for mutant in [] if form.mistakes is None else form.mistakes(form.text, most):
         yield mutant.mistake, mutant.text
     for line, now, text in mutated(form.text, 100 * most, crc32(name.encode()), OF_FORMS):
         was = lines[line - 1].strip()
