@@ -2,8 +2,8 @@
 
 A change is drawn from a line of the emitted kernel (`tests.simulate.mutants`): another number, operands exchanged, another
 operation or value, a store or a barrier left out. Lines of prefetches are left alone: they change no result, and
-`test_mutations` counts what is wrong with them. A change of a line may mean the same for all inputs: `SAME` has reasons, and what
-survives every run without one is printed, and is rare. Mistakes that `mutating` makes in operations never survive.
+`test_mutations` counts what is wrong with them. A change of a line may mean the same for all inputs: `SAME` has reasons, and
+what survives every run without one is printed, and is rare. Mistakes that `mutating` makes in operations never survive.
 """
 
 from __future__ import annotations
@@ -20,8 +20,6 @@ from tests.simulate.mutants import OF_FORMS, mutated
 
 EACH, SHORT = 40, 3
 SAME: dict[str, str] = {
-    r"arith\.andi %\d+, %\d+ : i1 -> %\d+ = arith\.andi %\d+, %\d+ : i1": "a row before m's end: so are those before it",
-    r"vector\.shuffle (%\w+), \1 ": "both operands are one vector: a number and that number plus its length are one place",
     r"%c33_i64 = arith\.constant 33 .* 32 ": "a hidden zero is the sign of a number that has none, shifted by 32 or 33",
 }
 """What may survive of the changes of lines, by the line that was, `->` and the line that is; and why it means the same."""
