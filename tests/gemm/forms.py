@@ -128,7 +128,8 @@ def attention(*sizes: tuple[int, int], rising: float = 1.0, large: bool = False,
         if is_large:
             q[..., 0] = 100 + np.random.default_rng(seed).integers(0, 4, q.shape[:-1]) / 16
             k = (k * 0.05).astype(k.dtype)
-            k[..., 0] = 6000 + np.arange(k.shape[axis]) // 16 / 8
+            ramp = 6000 + np.arange(k.shape[axis]) // 16 / 8
+            k[..., :1] = ramp.reshape([-1 if place == axis % k.ndim else 1 for place in range(k.ndim)])
         else:
             growth = np.arange(k.shape[axis]) * 3 // k.shape[axis] * (rising - 1) + 1
             k = (k * growth.reshape([-1 if place == axis % k.ndim else 1 for place in range(k.ndim)])).astype(k.dtype)
