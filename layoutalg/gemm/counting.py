@@ -63,9 +63,10 @@ in loops that are 64 deep or more (in f16), and in others. The former don't have
 Both were measured at tiles of 8x16 to 48x32 in grids of 1x1 to 8x4, f16 and tf32 (LLVM 24, ocloc 26.27.039122, 2026-11-27):
 with lines all loops as said, with shared blocks 55 of 56 within 13 %, half of them within 4 %."""
 _TURNED_B = 2
-"""What a message of a transposed B takes more without immediate offsets where a tile's columns are three blocks of 16, and where
-the subgroups of a workgroup are in one column. Of 12 loops of 8x48 to 64x48, f16 and tf32, all but one (64x48 of tf32, 32 deep)
-are within 10 % then; of 24 loops in grids of 1x1 and 2x1 all are within 15 % (LLVM 24, ocloc 26.27.039122, 2026-11-27)."""
+"""What a message of a transposed B takes more without immediate offsets where a tile's columns are three blocks of 16, and
+where the subgroups of a workgroup are in one column. Of 12 loops of 8x48 to 64x48, f16 and tf32, all but one (64x48 of tf32, 32
+deep) are within 10 % then; of 24 loops in grids of 1x1 and 2x1 all are within 15 % (LLVM 24, ocloc 26.27.039122,
+2026-11-27)."""
 _TURNED_STORE = 6
 """What a store of a transposed A to shared memory takes on chips without immediate offsets; on others 2, with its address."""
 _LANE_LOAD = 22
@@ -135,6 +136,7 @@ def _counted(problem: Problem, tiling: Tiling, llvm: int, by_rule: bool) -> Coun
         addresses += _PREFETCH * ahead - 1
         if not by_rule and not offsets and (more := ahead - _asked_when_measured(problem, tiling)) > 0:
             addresses += _MORE_SHARED[_is_deep(problem, tiling)] * more - _left_out(problem, tiling)
+            syncs = min(syncs, 1 + len(loads))  # what waits for prefetches is in their price
     elif tiling.prefetch == "lines":
         addresses += _LINES[offsets] * ahead
         syncs += 0 if offsets else ahead - 1
@@ -250,12 +252,14 @@ def instructions(problem: Problem, tiling: Tiling, rows: Grids, columns: Grids, 
         return one.total + each * (ahead - alone) + store * (one.stores // columns - one.stores)
     each = {"none": 0, "shared": 1 + _PREFETCH, "lines": 1 + _LINES[offsets] + (not offsets)}[tiling.prefetch]
     total = one.total + each * (ahead - alone)
+    loads = _loads(problem, single, llvm)
     if not _is_odd(problem, tiling):
-        total = total - _of_turned_b(problem, _loads(problem, single, llvm)) * (columns > 1)
+        total = total - _of_turned_b(problem, loads) * (columns > 1)
     if tiling.prefetch != "shared":
         return total
     if not offsets:
-        usual, left_out = _asked_when_measured(problem, tiling), _left_out(problem, tiling)
+        usual, waits = _asked_when_measured(problem, tiling), _of_kind(problem, tiling, len(loads))[0]
+        left_out = _left_out(problem, tiling) + max(0, waits - 1 - len(loads))
         more = _MORE_SHARED[_is_deep(problem, tiling)]
         total = total + more * (np.maximum(0, ahead - usual) - max(0, alone - usual))
         total = total - left_out * ((ahead > usual).astype(np.int64) - int(alone > usual))

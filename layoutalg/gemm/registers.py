@@ -33,6 +33,8 @@ What was measured (spilled bytes of ze_info; ocloc 26.27.039122, LLVM 24, 2026-1
 | 256 | 64x48x64, lines | 248 | 240 | spills 256, 1152 |
 | 256 | 56x64x64 and 64x64x64 (f32), any | 284 and more | 268, 352 | spills always |
 | 256 | 40x64x64 of tf32, any | 244 | 244 | spills 8384 and more on bmg |
+| 256 | 16x128x32 of tf32, any, and 16x64x32 of a gated pair | 272 | 160 | spills 1536 to 4096 |
+| 256 | 8x64x32 and 16x48x32 of gated pairs of tf32, shared | 200, 208 | 88, 128 | fits |
 | 256 | 48x48x128 of s8, lines, one subgroup in a workgroup | 192 | 184 | spills 1728 on pvc |
 | 128 | 40x32x64 of tf32, shared | 116 | 108 | spills 2624 on bmg |
 | 128 | 48x48x64 with f16 accumulators, shared | 120 | 112 | spills 448 on pvc |
@@ -150,7 +152,7 @@ class Registers:
         if payloads > _MOST_ADDRESSES[self.available]:
             return False
         apart = self.least < written and self.prefetch != "lines"
-        if written > self.most_written and not apart:
+        if written > self.most_written and (not apart or written > self.available):  # tf32
             return False
         if written + addresses <= self.available - _SCALARS:
             return True

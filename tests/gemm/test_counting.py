@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
@@ -50,7 +51,8 @@ def test_prefetches_of_many_grids_are_those_of_each_plan() -> None:
 def test_instructions_of_many_grids_are_those_of_each() -> None:
     forms = [Tiling(Tile(32, 48, 64), (1, 1), 256, prefetch) for prefetch in ("none", "shared", "lines")]
     forms += [Tiling(Tile(m, n, k), (1, 1), 128, "shared") for m, n, k in ((8, 32, 64), (8, 48, 32), (16, 16, 128))]
-    for stored in ({}, {"trans_b": True}, {"a": "s8"}):
+    kinds: tuple[dict[str, Any], ...] = ({}, {"trans_b": True}, {"a": "s8"})
+    for stored in kinds:
         problem = Problem.of(4096, 4096, 4096, target="pvc", **stored)
         for form in forms:
             each = [counted(problem, replace(form, subgroups=(int(r), int(c)))).total for r, c in GRIDS.T]

@@ -67,7 +67,7 @@ def test_what_of_refuses_the_fields_refuse(change: dict[str, Any], said: str) ->
 
 def test_a_target_without_a_matrix_instruction_is_refused() -> None:
     with pytest.raises(ValueError, match="sm_80"):
-        Problem(**(PLAIN | {"target": "sm_80"}))
+        replace(Problem(**PLAIN), target="sm_80")
 
 
 def test_factors_reach_to_the_largest_number_of_f32() -> None:

@@ -1,7 +1,7 @@
 """Machine code of the plans that are chosen for random problems: loops as long as the model says, within 15 %.
 
 `make exhaustive` compiles 60 of them: all types, both storages, groups, gated pairs, prefetched lines, rows that no message
-reaches, one row to thousands. Two of them may be further off, by a quarter: what the graphics compiler keeps in registers
+reaches, one row to thousands. Two of them may be further off, by a fifth: what the graphics compiler keeps in registers
 follows no rule that is known.
 """
 
@@ -18,7 +18,7 @@ from layoutalg.gemm.listing import compile_kernel
 from tests.oracle.toolchains import require_new
 
 WITHIN = 0.15
-MAY_BE_FURTHER, FURTHEST = 2, 0.26
+MAY_BE_FURTHER, FURTHEST = 2, 0.2
 
 
 def random_problem(draw: random.Random) -> Gemm:
