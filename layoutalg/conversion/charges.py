@@ -17,8 +17,7 @@ numbers becomes moves for each bit of the distance where lanes are columns of on
   patterns of those, and of `dpp`; pattern_ops, near_ops: what is left of linear maps on NVIDIA's and AMD's chips; reversed_map:
   those that LLVM takes for bits in reverse order (`address_charges`); map_...: the same on Intel's (`intel_address_charges`);
   looked_up: maps that are in a table
-- byte_sent, half_sent, bytes_sent: shuffles of words that hold one byte, one element of 16 bits, or several bytes, and no
-  more
+- byte_sent, half_sent, bytes_sent: shuffles of words that hold just one byte, one element of 16 bits, or several bytes
 - select, select_sg: selects by lane and by subgroup; condition, condition_bits, condition_table: different sets of lanes, those
   that are one comparison, those that have some bits alike, and those that are looked up in a constant; condition_sg: different
   sets of subgroups
