@@ -144,3 +144,13 @@ def test_each_module_of_kernels_declares_the_call_once() -> None:
     parts = made.source.split("gpu.module")[1:]
     assert [part.count("llvm.func") for part in parts] == [1, 1, 1]
     assert [part.count("llvm.call") for part in parts] == [4, 2, 2]
+
+
+@pytest.mark.parametrize(("order", "added"), [(0x108, 0), (0x110, 0), (0x208, 1), (0x100, 1), (0, 1)])
+def test_a_call_that_does_not_order_shared_memory_is_no_barrier(order: int, added: int) -> None:
+    """A kernel's own OpControlBarrier between two conversions that share bytes: in 256 there is room for one."""
+    between = BARRIERS["subgroup"].replace("%c3", "%c2").replace("%c264", "%o")
+    first, second = (use(n, f"%v{n - 1}" if n else "%a", ITEMS, 1, "workgroup", "%item_back") for n in range(2))
+    lines = ["%c2 = arith.constant 2 : i32", f"%o = arith.constant {order} : i32", *first, between, *second]
+    found = placed("\n".join([*HEAD, *lines, "gpu.return"]), "%slm", 256, subgroups=SUBGROUPS)
+    assert (found.bytes, found.barriers) == (256, added)
