@@ -26,12 +26,12 @@ The law: executed by all lanes of all subgroups, the operations do what `plan.ap
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from xdsl.dialects.builtin import VectorType
+from xdsl.dialects.builtin import StringAttr, VectorType
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.utils.hints import isa
 
@@ -59,7 +59,7 @@ from layoutalg.lowering.shared_memory import Shared, SharedMemory, placeholder
 if TYPE_CHECKING:
     from layoutalg.lowering.kernels import KernelText
 
-__all__ = ["Exchanges", "exchange", "moved_bits", "programs_here", "way_to"]
+__all__ = ["Exchanges", "exchange", "moved_bits", "programs_here", "symbols", "way_to", "written_for"]
 
 _BYTES, _WORD_BYTES = 16, 4
 _WIDER = {"i1": "i8", "index": "i64"}
@@ -80,8 +80,8 @@ def moved_bits(element: str) -> int:
 class _KernelIndices(Indices):
     """Numbers of lanes and subgroups, and what is computed from them: at the beginning of the kernel, once."""
 
-    def __init__(self, start: Insertion, subgroups: int, lanes: int) -> None:
-        super().__init__(start, subgroups, lanes)
+    def __init__(self, start: Insertion, subgroups: int, lanes: int, chip: str) -> None:
+        super().__init__(start, subgroups, lanes, chip)
         self._start = start
 
     def _once(self, key: object, make: Callable[[], Value]) -> Value:
@@ -99,7 +99,9 @@ class Exchanges:
         self.function = function
         self.machine = machine_of(function, target)
         self.target = target
-        self.memory = SharedMemory(function, target_info(target).slm_bytes) if isinstance(function, FuncOp) else None
+        self.memory: SharedMemory | None = None
+        if isinstance(function, FuncOp):
+            self.memory = SharedMemory(function, target_info(target).slm_bytes, self.machine.subgroups or 1)
         self._start = Insertion(function.regions[0].blocks[0])
         self._indices: dict[tuple[int, int], _KernelIndices] = {}
         self._divergence: Divergence | None = None
@@ -138,23 +140,36 @@ class Exchanges:
         indices.writer = writer
         taken = [writer.taken(piece) for piece in fragment]
         moved = [_moved(indices, piece, element, f"i{plan.element_bits}") for piece in taken]
-        made = write_chain(chain, self._shared(chain, writer), indices, moved, gives)
+        made = write_chain(chain, self._shared(chain, writer), indices, moved, gives, calls=True)
         returned = [_returned(indices, piece, element) for piece in made]
         writer.settle()
         return tuple([writer.given(piece) for piece in returned])
 
     def finish(self) -> Shared:
-        """Place what is in shared memory, and put in barriers (see `shared_memory`).
+        """Place what is in shared memory, put in barriers (see `shared_memory`), and declare what is called.
 
         Raises `SizeError` where the kernel has not enough of it.
         """
         self._start.settle()
+        self._declare()
         return Shared(0, (), 0) if self.memory is None else self.memory.finish()
+
+    def _declare(self) -> None:
+        """Put the functions that are called into the module, in front of this one, where it does not have them."""
+        module, block = self.function.parent_op(), self.function.parent_block()
+        if module is None or block is None:
+            return
+        known = set(symbols(module))
+        for indices in self._indices.values():
+            for name, declaration in indices.functions.items():
+                if name not in known:
+                    known.add(name)
+                    Insertion(block, self.function).do(declaration)
 
     def _of(self, subgroups: int, lanes: int) -> _KernelIndices:
         key = (subgroups, lanes)
         if key not in self._indices:
-            self._indices[key] = _KernelIndices(self._start, subgroups, lanes)
+            self._indices[key] = _KernelIndices(self._start, subgroups, lanes, written_for(self.target))
         return self._indices[key]
 
     def _chain(self, plan: ConversionPlan, before: Operation) -> tuple[Program, ...]:
@@ -262,6 +277,23 @@ def _called(
     places = ", ".join(["%s"] * len(pieces))
     kernel.writer.values(f"func.call @{name}({places}) : ({taken}) -> ({given})", pieces, results)
     return results
+
+
+def written_for(target: str) -> str:
+    """The chip whose forms are written: XeGPU's kernels are Intel's.
+
+    >>> written_for("bmg"), written_for("sm_90")
+    ('bmg', 'generic')
+    """
+    return target if target_info(target).vendor == "intel" else "generic"
+
+
+def symbols(module: Operation) -> Iterator[str]:
+    """The names of the functions of LLVM's dialect that a module has."""
+    for operation in module.walk():
+        name = operation.properties.get("sym_name") if operation.name == "llvm.func" else None
+        if isinstance(name, StringAttr):
+            yield name.data
 
 
 def programs_here(
