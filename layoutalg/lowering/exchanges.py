@@ -26,12 +26,12 @@ The law: executed by all lanes of all subgroups, the operations do what `plan.ap
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from xdsl.dialects.builtin import StringAttr, VectorType
+from xdsl.dialects.builtin import VectorType
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.utils.hints import isa
 
@@ -52,6 +52,7 @@ from layoutalg.flow.levels import DEFAULT_TARGET, machine_of
 from layoutalg.hardware import target_info
 from layoutalg.ir.dialects.func import FuncOp as HostFuncOp
 from layoutalg.ir.dialects.gpu import FuncOp
+from layoutalg.lowering.called_functions import declared_functions, written_for
 from layoutalg.lowering.divergence import Differs, Divergence
 from layoutalg.lowering.insertion import Insertion
 from layoutalg.lowering.shared_memory import Shared, SharedMemory, placeholder
@@ -59,7 +60,7 @@ from layoutalg.lowering.shared_memory import Shared, SharedMemory, placeholder
 if TYPE_CHECKING:
     from layoutalg.lowering.kernels import KernelText
 
-__all__ = ["Exchanges", "exchange", "moved_bits", "programs_here", "symbols", "way_to", "written_for"]
+__all__ = ["Exchanges", "exchange", "moved_bits", "programs_here", "way_to"]
 
 _BYTES, _WORD_BYTES = 16, 4
 _WIDER = {"i1": "i8", "index": "i64"}
@@ -159,7 +160,7 @@ class Exchanges:
         module, block = self.function.parent_op(), self.function.parent_block()
         if module is None or block is None:
             return
-        known = set(symbols(module))
+        known = set(declared_functions(module))
         for indices in self._indices.values():
             for name, declaration in indices.functions.items():
                 if name not in known:
@@ -277,23 +278,6 @@ def _called(
     places = ", ".join(["%s"] * len(pieces))
     kernel.writer.values(f"func.call @{name}({places}) : ({taken}) -> ({given})", pieces, results)
     return results
-
-
-def written_for(target: str) -> str:
-    """The chip whose forms are written: XeGPU's kernels are Intel's.
-
-    >>> written_for("bmg"), written_for("sm_90")
-    ('bmg', 'generic')
-    """
-    return target if target_info(target).vendor == "intel" else "generic"
-
-
-def symbols(module: Operation) -> Iterator[str]:
-    """The names of the functions of LLVM's dialect that a module has."""
-    for operation in module.walk():
-        name = operation.properties.get("sym_name") if operation.name == "llvm.func" else None
-        if isinstance(name, StringAttr):
-            yield name.data
 
 
 def programs_here(

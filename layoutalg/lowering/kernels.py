@@ -38,7 +38,7 @@ from layoutalg.core.notation import Machine
 from layoutalg.flow.written_layouts import called
 from layoutalg.ir.findings import Finding
 from layoutalg.ir.places import Place, place_of
-from layoutalg.lowering.exchanges import written_for
+from layoutalg.lowering.called_functions import written_for
 from layoutalg.lowering.fragments import Fragment
 from layoutalg.lowering.line_template import LineTemplate
 from layoutalg.lowering.registers import Term, coordinates, terms

@@ -54,8 +54,8 @@ from layoutalg.ir.verify import verify_module
 from layoutalg.ir.well_formed import MALFORMED
 from layoutalg.ir.writing import ModulePrinter
 from layoutalg.lowering.branches import write_blocks
+from layoutalg.lowering.called_functions import declared_functions
 from layoutalg.lowering.calls import inline_calls, spread_calls
-from layoutalg.lowering.exchanges import symbols
 from layoutalg.lowering.in_place import CONVERSIONS, lower_fragments
 from layoutalg.lowering.kernels import Exchanged, Refused
 from layoutalg.lowering.liveness import HINTS, Live, is_free
@@ -330,7 +330,7 @@ class _LoweredPrinter(ModulePrinter):
         body = self.bodies[op]
         around = op.parent_op()
         if around not in self.declared:
-            self.declared[around] = set() if around is None else set(symbols(around))
+            self.declared[around] = set() if around is None else set(declared_functions(around))
         declared = [text for name, text in kernel.builtins.items() if name not in self.declared[around]]
         self.declared[around].update(kernel.builtins)
         lines = [*declared, *kernel.globals, f"{_header(op, kernel, body.bytes)}{{", body.body, "}"]

@@ -249,7 +249,6 @@ class SharedMemory:
         sizes = [buffer.bytes for buffer in buffers]
         better: set[tuple[int, int]] = set()
         spared: set[tuple[int, int]] = set()
-
         apart = _Apart([(buffer.size, buffer.subgroups) for buffer in buffers])
 
         def follows(number: int, pending: frozenset[int]) -> bool:
@@ -261,7 +260,7 @@ class SharedMemory:
         for number, buffer in enumerate(buffers):
             for user in buffer.loads:
                 accesses.setdefault(user, []).append(number)
-        flow = _Flow(entries, accesses, alone=self.subgroups == 1)
+        flow = _Flow(entries, accesses, self.subgroups == 1)
         flow.run(self.function, follows)
         free = self.limit - declared_bytes(self.function)
         must = list(_overlaps(lives))
@@ -406,11 +405,8 @@ class _Apart:
 class _Flow:
     """Which buffers may still be in use by others, followed along the control flow."""
 
-    def __init__(
-        self, entries: dict[Operation, list[int]], accesses: dict[Operation, list[int]], *, alone: bool
-    ) -> None:
-        self.entries = entries
-        self.accesses = accesses
+    def __init__(self, entries: dict[Operation, list[int]], accesses: dict[Operation, list[int]], alone: bool) -> None:
+        self.entries, self.accesses = entries, accesses
         self.alone = alone
         """Whether a workgroup is one subgroup: who waits for that waits for all."""
         self._matters: set[Operation] = set()

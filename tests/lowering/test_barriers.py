@@ -157,7 +157,7 @@ def test_a_call_that_does_not_order_shared_memory_is_no_barrier(order: int, adde
 
 
 def in_place(name: str) -> str:
-    """A kernel of four subgroups at lane level: each turns a tile of its own in place, there, back and there, and doubles it."""
+    """A kernel of four subgroups at lane level: each turns its tile in place, there, back and there, and doubles it."""
     here, turned = (f"#xegpu.layout<lane_layout = {one}, lane_data = [1, 1]>" for one in ([1, 16], [16, 1]))
     ends = [("16x1", here, turned), ("1x16", turned, here), ("16x1", here, turned)]
     lines = [
