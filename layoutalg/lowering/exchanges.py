@@ -291,7 +291,7 @@ def programs_here(
     >>> plan = la.convert("d0 = 2@sg 16@lane", "d0 = 2@lane:8 2@sg 8@lane")
     >>> programs_here(plan, Machine(lanes=16, subgroups=2), "subgroup")
     Traceback (most recent call last):
-    layoutalg.core.errors.ConversionError: subgroups take different ways here, and shared memory may need a barrier for all of them
+    layoutalg.core.errors.ConversionError: subgroups take different ways here, and shared memory may need a barrier of all
     """
     lanes, subgroups = plan.programs[0].lanes, plan.programs[0].subgroups
     if machine.lanes not in (None, lanes):
@@ -305,7 +305,7 @@ def programs_here(
         if differs == "lane" and (stores or shuffles):
             problem = "lanes take different ways here, and all of a subgroup must take part"
         elif stores and differs == "subgroup":
-            problem = "subgroups take different ways here, and shared memory may need a barrier for all of them"
+            problem = "subgroups take different ways here, and shared memory may need a barrier of all"
         elif stores and not memory:
             problem = "it needs shared memory, which only a gpu.func can have"
         elif stores and machine.subgroups is None:
