@@ -31,9 +31,12 @@ from layoutalg.memory.machine_bits import Place, View, view
 if TYPE_CHECKING:
     from layoutalg.conversion.candidates import Candidate
     from layoutalg.conversion.conversion_plan import ConversionPlan
+    from layoutalg.conversion.cost import Parts
 
 __all__ = ["explain"]
 
+_ACCURACY = 0.15
+"""How near the number of instructions is to the listing's, mostly; or one instruction (docs/conversions.md)."""
 _REGIMES = {"all": "where all subgroups convert at once", "alone": "where the others compute"}
 _COPIES = {"source": "the nearest copy is read", "destination": "each gets a copy"}
 _UNITS = {8: "bytes", 16: "halves", 32: "words"}
@@ -158,7 +161,7 @@ def _busy(plan: ConversionPlan, candidate: Candidate) -> list[str]:
 
 
 def _pressures(plan: ConversionPlan) -> Iterator[tuple[str, str]]:
-    """What the chosen way costs in each regime, the rate behind it, and why a way with fewer instructions is not taken."""
+    """What the chosen way costs in each regime, the rate behind it, and why one with no more instructions is not taken."""
     known, prices = rates(plan.target), cost_of(plan.target, plan.pressure)
     listed = [
         (parts, one) for one in plan.candidates if (parts := prices.parts(one.programs, plan.workgroups)) is not None
@@ -169,18 +172,30 @@ def _pressures(plan: ConversionPlan) -> Iterator[tuple[str, str]]:
     yield "pressure", "; ".join(costs)
     engines = counted(known.engines, "engine") + f", {known.clocks} clocks an instruction" * (known.clocks > 1)
     yield "rate", f"{known.bytes} bytes of shared memory a clock, {engines} ({known.source})"
-    fewest, one = min(((parts, one) for parts, one in listed), key=lambda found: round(found[0].issued))
-    if round(fewest.issued) < round(listed[0][0].issued):
+    taken = listed[0][0]
+    fewest, one = min(listed, key=lambda found: round(found[0].issued))
+    how = "shorter"
+    if round(fewest.issued) == round(taken.issued):
+        alike = [(parts, one) for parts, one in listed if _is_as_short(parts, taken)]
+        fewest, one = min(alike, key=lambda found: round(found[0].issued), default=(taken, one))
+        how = "as short"
+    if fewest is not taken:
         busy = "shared memory" if fewest.memory >= fewest.alu else f"the ALUs, {known.alu} an instruction"
         if fewest.network > max(fewest.memory, fewest.alu):
             busy = "the cluster's network"
-        taken = counted(one.cost, "slot")
-        yield "shorter", f"{counted(round(fewest.issued), 'instruction')}, but {taken} of {busy}: {one.name}"
+        slots = counted(one.cost, "slot")
+        yield how, f"{counted(round(fewest.issued), 'instruction')}, but {slots} of {busy}: {one.name}"
     fewest, one = min(listed, key=lambda found: found[0].slots)
-    more = round(fewest.issued) - round(listed[0][0].issued)
-    if fewest.slots < listed[0][0].slots:
-        saved = counted(listed[0][0].slots - fewest.slots, "slot")
+    more = round(fewest.issued) - round(taken.issued)
+    if fewest.slots < taken.slots:
+        saved = counted(taken.slots - fewest.slots, "slot")
         yield "fewer slots", f"{saved} fewer, but {counted(more, 'instruction')} more: {one.name}"
+
+
+def _is_as_short(one: Parts, taken: Parts) -> bool:
+    """Whether a way that is not taken for its slots alone may have a listing no longer than that of the way taken."""
+    accuracy = max(_ACCURACY * taken.issued, 1)
+    return one.issued - taken.issued <= accuracy < one.slots - taken.slots and one.slots > round(one.issued)
 
 
 def _cycles(cycles: float) -> str:

@@ -86,12 +86,12 @@ def given_factors(dims: Any, xor: bool = False) -> tuple[tuple[Factor, ...], ...
 
 
 def known_factors(dims: Any) -> tuple[tuple[Factor, ...], ...] | None:
-    """The factors of a few dimensions of few factors, all of which were found right lately; None for any others.
+    """The factors of dimensions of few factors, all of which were found right lately; None for any others.
 
     >>> given_factors([[(16, 1, "lane")]]) == known_factors([[(16, 1, "lane")]]), known_factors([[(16.0, 1, "lane")]])
     (True, None)
     """
-    if dims.__class__ is not list and dims.__class__ is not tuple:
+    if (dims.__class__ is not list and dims.__class__ is not tuple) or len(dims) > MOST_GIVEN:
         return None
     every: list[tuple[Factor, ...]] = []
     try:

@@ -1,14 +1,15 @@
 """Barriers in the text of a kernel: who waits at a line, all of the workgroup or each subgroup for itself.
 
 A conversion within one subgroup waits for the subgroup alone, which on Intel's chips is a call of OpControlBarrier whose first
-operand is a constant; one between subgroups waits for all. The scope of a call is looked up where its constant is made:
+operand is a constant; one between subgroups waits for all. The scope of a call is looked up where its constants are made:
 
 >>> lines = BarrierLines(f'''%c3 = arith.constant 3 : i32
-... llvm.call spir_funccc @{CONTROL_BARRIER}(%c3, %c3, %order) {{convergent}} : (i32, i32, i32) -> ()
+... %c264 = arith.constant 264 : i32
+... llvm.call spir_funccc @{CONTROL_BARRIER}(%c3, %c3, %c264) {{convergent}} : (i32, i32, i32) -> ()
 ... gpu.barrier
 ... gpu.barrier memfence [#gpu.address_space<global>]'''.splitlines())
 >>> [lines.scope(line) for line in lines.lines]
-['', 'subgroup', 'workgroup', '']
+['', '', 'subgroup', 'workgroup', '']
 
 A barrier that does not order shared memory is none here.
 """
@@ -19,11 +20,11 @@ import re
 from collections.abc import Sequence
 from functools import cached_property
 
-from layoutalg.conversion.lowering.barriers import CONTROL_BARRIER, NAMED_BARRIER, SCOPES
+from layoutalg.conversion.lowering.barriers import CONTROL_BARRIER, NAMED_BARRIER, called_scope
 
 __all__ = ["BarrierLines"]
 
-_CALL = re.compile(rf"llvm\.call (?:spir_funccc )?@{CONTROL_BARRIER}\((%[\w$.-]+), (%[\w$.-]+), ")
+_CALL = re.compile(rf"llvm\.call (?:spir_funccc )?@{CONTROL_BARRIER}\((%[\w$.-]+), (%[\w$.-]+), (%[\w$.-]+)\)")
 _CONSTANT = re.compile(r"\s*(%[\w$.-]+) = arith\.constant (\d+) : i32")
 
 
@@ -43,10 +44,7 @@ class BarrierLines:
         if stripped in ("gpu.barrier", NAMED_BARRIER):
             return "workgroup"
         found = _CALL.match(stripped) if CONTROL_BARRIER in stripped else None
-        if found is None:
-            return ""
-        said = {self._constants.get(name) for name in found.groups()}
-        return SCOPES.get(said.pop() or 0, "") if len(said) == 1 else ""
+        return "" if found is None else called_scope([self._constants.get(name) for name in found.groups()])
 
     @cached_property
     def _constants(self) -> dict[str, int]:

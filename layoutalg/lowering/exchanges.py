@@ -52,6 +52,7 @@ from layoutalg.flow.levels import DEFAULT_TARGET, machine_of
 from layoutalg.hardware import target_info
 from layoutalg.ir.dialects.func import FuncOp as HostFuncOp
 from layoutalg.ir.dialects.gpu import FuncOp
+from layoutalg.lowering.called_functions import declared_functions, written_for
 from layoutalg.lowering.divergence import Differs, Divergence
 from layoutalg.lowering.insertion import Insertion
 from layoutalg.lowering.shared_memory import Shared, SharedMemory, placeholder
@@ -80,8 +81,8 @@ def moved_bits(element: str) -> int:
 class _KernelIndices(Indices):
     """Numbers of lanes and subgroups, and what is computed from them: at the beginning of the kernel, once."""
 
-    def __init__(self, start: Insertion, subgroups: int, lanes: int) -> None:
-        super().__init__(start, subgroups, lanes)
+    def __init__(self, start: Insertion, subgroups: int, lanes: int, chip: str) -> None:
+        super().__init__(start, subgroups, lanes, chip)
         self._start = start
 
     def _once(self, key: object, make: Callable[[], Value]) -> Value:
@@ -99,7 +100,9 @@ class Exchanges:
         self.function = function
         self.machine = machine_of(function, target)
         self.target = target
-        self.memory = SharedMemory(function, target_info(target).slm_bytes) if isinstance(function, FuncOp) else None
+        self.memory: SharedMemory | None = None
+        if isinstance(function, FuncOp):
+            self.memory = SharedMemory(function, target_info(target).slm_bytes, self.machine.subgroups or 1)
         self._start = Insertion(function.regions[0].blocks[0])
         self._indices: dict[tuple[int, int], _KernelIndices] = {}
         self._divergence: Divergence | None = None
@@ -138,23 +141,36 @@ class Exchanges:
         indices.writer = writer
         taken = [writer.taken(piece) for piece in fragment]
         moved = [_moved(indices, piece, element, f"i{plan.element_bits}") for piece in taken]
-        made = write_chain(chain, self._shared(chain, writer), indices, moved, gives)
+        made = write_chain(chain, self._shared(chain, writer), indices, moved, gives, calls=True)
         returned = [_returned(indices, piece, element) for piece in made]
         writer.settle()
         return tuple([writer.given(piece) for piece in returned])
 
     def finish(self) -> Shared:
-        """Place what is in shared memory, and put in barriers (see `shared_memory`).
+        """Place what is in shared memory, put in barriers (see `shared_memory`), and declare what is called.
 
         Raises `SizeError` where the kernel has not enough of it.
         """
         self._start.settle()
+        self._declare()
         return Shared(0, (), 0) if self.memory is None else self.memory.finish()
+
+    def _declare(self) -> None:
+        """Put the functions that are called into the module, in front of this one, where it does not have them."""
+        module, block = self.function.parent_op(), self.function.parent_block()
+        if module is None or block is None:
+            return
+        known = set(declared_functions(module))
+        for indices in self._indices.values():
+            for name, declaration in indices.functions.items():
+                if name not in known:
+                    known.add(name)
+                    Insertion(block, self.function).do(declaration)
 
     def _of(self, subgroups: int, lanes: int) -> _KernelIndices:
         key = (subgroups, lanes)
         if key not in self._indices:
-            self._indices[key] = _KernelIndices(self._start, subgroups, lanes)
+            self._indices[key] = _KernelIndices(self._start, subgroups, lanes, written_for(self.target))
         return self._indices[key]
 
     def _chain(self, plan: ConversionPlan, before: Operation) -> tuple[Program, ...]:
@@ -275,7 +291,7 @@ def programs_here(
     >>> plan = la.convert("d0 = 2@sg 16@lane", "d0 = 2@lane:8 2@sg 8@lane")
     >>> programs_here(plan, Machine(lanes=16, subgroups=2), "subgroup")
     Traceback (most recent call last):
-    layoutalg.core.errors.ConversionError: subgroups take different ways here, and the conversion has a barrier for all of them
+    layoutalg.core.errors.ConversionError: subgroups take different ways here, and shared memory may need a barrier of all
     """
     lanes, subgroups = plan.programs[0].lanes, plan.programs[0].subgroups
     if machine.lanes not in (None, lanes):
@@ -289,7 +305,7 @@ def programs_here(
         if differs == "lane" and (stores or shuffles):
             problem = "lanes take different ways here, and all of a subgroup must take part"
         elif stores and differs == "subgroup":
-            problem = "subgroups take different ways here, and the conversion has a barrier for all of them"
+            problem = "subgroups take different ways here, and shared memory may need a barrier of all"
         elif stores and not memory:
             problem = "it needs shared memory, which only a gpu.func can have"
         elif stores and machine.subgroups is None:

@@ -20,6 +20,7 @@ The law: the operations are those that reading the writer's text would give, in 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from functools import lru_cache
@@ -35,6 +36,8 @@ from layoutalg.ir import read_module
 __all__ = ["Insertion"]
 
 _FORMS = 1 << 13
+_CALL = re.compile(r"llvm\.call ((?:\w+ )?@[\w$.-]+)\(.*\)")
+"""The call of a function, by name, that gives nothing back: its calling convention and name."""
 
 
 class Insertion(Writer):
@@ -122,7 +125,9 @@ def _template(form: str, kinds: tuple[str, ...]) -> Operation:
     """The operation of a form, in a function whose arguments are its operands."""
     arguments = ", ".join([f"%a{number}: {kind}" for number, kind in enumerate(kinds)])
     line = form % tuple([f"%a{number}" for number in range(len(kinds))]) if kinds else form
-    module = read_module(f"func.func @f({arguments}) {{\n{line}\nfunc.return\n}}")
+    call = _CALL.match(line)  # only a function that the module has can be called
+    declared = "" if call is None else f"llvm.func {call[1]}({', '.join(kinds)})\n"
+    module = read_module(f"{declared}func.func @f({arguments}) {{\n{line}\nfunc.return\n}}")
     made = next((op for op in module.walk() if op.parent_op() not in (None, module)), None)
     if made is None:
         raise LayoutError(f"{line}: expected an operation")

@@ -36,9 +36,9 @@ from layoutalg.core.layout import Layout
 from layoutalg.core.llvm_versions import DEFAULT_LLVM
 from layoutalg.core.notation import Machine
 from layoutalg.flow.written_layouts import called
-from layoutalg.hardware.chips import target_info
 from layoutalg.ir.findings import Finding
 from layoutalg.ir.places import Place, place_of
+from layoutalg.lowering.called_functions import written_for
 from layoutalg.lowering.fragments import Fragment
 from layoutalg.lowering.line_template import LineTemplate
 from layoutalg.lowering.registers import Term, coordinates, terms
@@ -207,8 +207,7 @@ class KernelText:
         self.target = target
         self.llvm = llvm
         self.writer = RegionWriter()
-        self.chip = target if target_info(target).vendor == "intel" else "generic"
-        """The chip whose forms are written: XeGPU's kernels are Intel's."""
+        self.chip = written_for(target)
         self.indices = LaneIndices(self.writer, subgroups, machine.lanes or 1, llvm, self.chip)
         self.subgroups = subgroups
         self.is_counted = True

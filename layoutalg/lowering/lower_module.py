@@ -31,7 +31,7 @@ from io import StringIO
 from math import prod
 from typing import TYPE_CHECKING, Any, Literal
 
-from xdsl.dialects.builtin import DenseArrayBase, IntegerAttr, MemRefType, ModuleOp, NoneAttr, StringAttr, i8, i32, i64
+from xdsl.dialects.builtin import DenseArrayBase, IntegerAttr, MemRefType, ModuleOp, NoneAttr, i8, i32, i64
 from xdsl.ir import Block, Operation, Region, SSAValue
 
 from layoutalg.conversion.lowering.barriers import NAMED_BARRIER
@@ -54,6 +54,7 @@ from layoutalg.ir.verify import verify_module
 from layoutalg.ir.well_formed import MALFORMED
 from layoutalg.ir.writing import ModulePrinter
 from layoutalg.lowering.branches import write_blocks
+from layoutalg.lowering.called_functions import declared_functions
 from layoutalg.lowering.calls import inline_calls, spread_calls
 from layoutalg.lowering.in_place import CONVERSIONS, lower_fragments
 from layoutalg.lowering.kernels import Exchanged, Refused
@@ -329,19 +330,11 @@ class _LoweredPrinter(ModulePrinter):
         body = self.bodies[op]
         around = op.parent_op()
         if around not in self.declared:
-            self.declared[around] = set() if around is None else set(_symbols(around))
+            self.declared[around] = set() if around is None else set(declared_functions(around))
         declared = [text for name, text in kernel.builtins.items() if name not in self.declared[around]]
         self.declared[around].update(kernel.builtins)
         lines = [*declared, *kernel.globals, f"{_header(op, kernel, body.bytes)}{{", body.body, "}"]
         self.print_string("\n".join(lines))
-
-
-def _symbols(module: Operation) -> Iterator[str]:
-    """The names of the functions of LLVM's dialect that a module has."""
-    for operation in module.walk():
-        name = operation.properties.get("sym_name") if operation.name == "llvm.func" else None
-        if isinstance(name, StringAttr):
-            yield name.data
 
 
 class _HeaderPrinter(ModulePrinter):

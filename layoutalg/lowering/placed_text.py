@@ -38,8 +38,8 @@ _ACCESS = re.compile(r"(?:memref|vector)\.(load|store) (?:%[\w$.-]+, )?(%[\w$.-]
 _LOOK = re.compile(r"(%[\w$.-]+) = memref\.view (%[\w$.-]+)\[.*\]\[\] : (memref<[^>]*>) to (memref<[^>]*>)")
 """Another width of a buffer of bytes."""
 _BARRIER = "gpu.barrier"
-_MEETING = "gpu.barrier scope <subgroup>"
-"""In an outline: each subgroup waits for itself."""
+_BARRIERS = {"workgroup": _BARRIER, "subgroup": f"{_BARRIER} scope <subgroup>"}
+"""In an outline: all wait, or each subgroup for itself."""
 _LABEL = re.compile(r"\^bb[0-9]+(?:\(.*\))?:")
 _HEAD = [
     "gpu.module @outline {",
@@ -81,7 +81,7 @@ def placed(body: str, shared: str, limit: int, *, subgroups: int = 1, barrier: s
 def _placed(body: str, shared: str, limit: int, subgroups: int, barrier: str) -> Placed:
     """The buffers in their places, with the operations in their order."""
     lines = body.splitlines()
-    outline, numbers = _outline(lines, subgroups)
+    outline, numbers = _outline(lines)
     if len(outline) == len(_HEAD):
         return Placed(body, 0, 0)
     module = read_module("\n".join([*outline, "}", "}"]))
@@ -98,7 +98,7 @@ def _placed(body: str, shared: str, limit: int, subgroups: int, barrier: str) ->
     return Placed("\n".join(written), made.bytes, made.barriers)
 
 
-def _outline(lines: list[str], subgroups: int) -> tuple[list[str], list[int]]:
+def _outline(lines: list[str]) -> tuple[list[str], list[int]]:
     """What decides about shared memory, and which line of the text each of its lines is."""
     kinds = {found[2]: found[3] for line in lines if (found := PLACEHOLDER.fullmatch(line)) is not None}
     if kinds:
@@ -118,8 +118,7 @@ def _outline(lines: list[str], subgroups: int) -> tuple[list[str], list[int]]:
             blocks += 1
         else:
             scope = barriers.scope(line)
-            meeting = _MEETING if scope == "subgroup" and subgroups > 1 else _BARRIER
-            text = meeting if scope else _outlined(stripped, kinds, number)
+            text = _BARRIERS[scope] if scope else _outlined(stripped, kinds, number)
             added = [text] if text and not (blocks and text == "gpu.return") else []
         outline += added
         numbers += [number] * len(added)

@@ -38,6 +38,7 @@ from xdsl.dialects.builtin import IntegerAttr, MemRefType, NoneAttr, UnrealizedC
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.utils.hints import isa
 
+from layoutalg.conversion.lowering.barriers import CONTROL_BARRIER, called_scope
 from layoutalg.core.errors import SizeError
 from layoutalg.core.whole_numbers import whole_number
 from layoutalg.ir.dialects.gpu import FuncOp
@@ -147,16 +148,25 @@ def _bytes(kind: Attribute) -> int:
 
 def is_barrier(operation: Operation) -> bool:
     """Whether all work-items of the workgroup wait here, and see all of each other's stores to shared memory."""
-    spaces = operation.properties.get("address_spaces")
-    if operation.name != "gpu.barrier" or (spaces is not None and "<workgroup>" not in str(spaces)):
-        return False
-    return "workgroup" in str(operation.properties.get("scope", "workgroup")).lower()
+    return _scope(operation) == "workgroup"
 
 
-def _is_meeting(operation: Operation) -> bool:
-    """Whether the lanes of each subgroup wait for one another, and see each other's stores to shared memory."""
+def _scope(operation: Operation) -> str:
+    """Who waits and sees the others' stores to shared memory: the "workgroup", each "subgroup" for itself, or nobody."""
     known = operation.properties
-    return operation.name == "gpu.barrier" and "address_spaces" not in known and "subgroup" in str(known.get("scope"))
+    if operation.name == "llvm.call" and str(known.get("callee")) == f"@{CONTROL_BARRIER}":
+        return called_scope([_constant(operand) for operand in operation.operands])
+    spaces = known.get("address_spaces")
+    if operation.name != "gpu.barrier" or (spaces is not None and "<workgroup>" not in str(spaces)):
+        return ""
+    scope = str(known.get("scope", "workgroup")).lower()
+    return next((one for one in ("workgroup", "subgroup") if one in scope), "")
+
+
+def _constant(operand: SSAValue) -> int | None:
+    """The whole number that a value is, where an operation says it."""
+    value = operand.owner.properties.get("value") if isinstance(operand.owner, Operation) else None
+    return value.value.data if isinstance(value, IntegerAttr) else None
 
 
 PLACEHOLDER = re.compile(
@@ -239,7 +249,6 @@ class SharedMemory:
         sizes = [buffer.bytes for buffer in buffers]
         better: set[tuple[int, int]] = set()
         spared: set[tuple[int, int]] = set()
-
         apart = _Apart([(buffer.size, buffer.subgroups) for buffer in buffers])
 
         def follows(number: int, pending: frozenset[int]) -> bool:
@@ -251,7 +260,7 @@ class SharedMemory:
         for number, buffer in enumerate(buffers):
             for user in buffer.loads:
                 accesses.setdefault(user, []).append(number)
-        flow = _Flow(entries, accesses)
+        flow = _Flow(entries, accesses, self.subgroups == 1)
         flow.run(self.function, follows)
         free = self.limit - declared_bytes(self.function)
         must = list(_overlaps(lives))
@@ -396,9 +405,10 @@ class _Apart:
 class _Flow:
     """Which buffers may still be in use by others, followed along the control flow."""
 
-    def __init__(self, entries: dict[Operation, list[int]], accesses: dict[Operation, list[int]]) -> None:
-        self.entries = entries
-        self.accesses = accesses
+    def __init__(self, entries: dict[Operation, list[int]], accesses: dict[Operation, list[int]], alone: bool) -> None:
+        self.entries, self.accesses = entries, accesses
+        self.alone = alone
+        """Whether a workgroup is one subgroup: who waits for that waits for all."""
         self._matters: set[Operation] = set()
 
     def run(self, function: Operation, enter: _Enter) -> None:
@@ -430,9 +440,10 @@ class _Flow:
             for number in self.entries.get(operation, ()):
                 if enter(number, pending):
                     pending = frozenset()
-            if is_barrier(operation):
+            scope = _scope(operation)
+            if scope == "workgroup" or (scope and self.alone):
                 pending = frozenset()
-            elif _is_meeting(operation):
+            elif scope:
                 pending = frozenset([other if other < 0 else ~other for other in pending])
             pending |= frozenset(self.accesses.get(operation, ()))
             if operation.regions:
@@ -444,15 +455,14 @@ def _is_entered(loop: Operation) -> bool:
     """Whether the body of a loop is executed at least once, as its bounds say."""
     if loop.name != "scf.for":
         return False
-    bounds = [bound.owner.properties.get("value") for bound in loop.operands[:2] if isinstance(bound.owner, Operation)]
-    known = [bound.value.data for bound in bounds if isinstance(bound, IntegerAttr)]
-    return len(known) == 2 and known[0] < known[1]
+    first, end = [_constant(bound) for bound in loop.operands[:2]]
+    return first is not None and end is not None and first < end
 
 
 def _mattering(function: Operation, accesses: dict[Operation, list[int]]) -> Iterator[Operation]:
     """Barriers and accesses, and what they stand in."""
     for operation in function.walk():
-        if operation in accesses or operation.name == "gpu.barrier":
+        if operation in accesses or _scope(operation):
             yield operation
             yield from _around(operation)
 

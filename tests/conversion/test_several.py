@@ -169,12 +169,12 @@ def exact(cost: Cost, programs: Sequence[Program]) -> float:
             16,
             (
                 (
-                    "d0 = 2@lane:4 2@lane:2 2@lane:32 2@reg 2@reg:2 2@lane:8 2@lane 2@lane:16",
-                    "d0 = 2@lane:8 2@lane:2 2@lane:32 2@reg 2@reg:2 2@lane:4 2@lane 2@lane:16",
+                    "d0 = 2@lane:16 2@lane:32 2@lane 2@lane:8 2@reg 2@lane:2 2@lane:4",
+                    "d0 = 2@lane:16 2@lane:4 2@lane 2@lane:8 2@reg 2@lane:2 2@lane:32",
                 ),
                 (
-                    "d0 = 2@reg:2 2@reg 2@lane:2 2@lane 2@lane:4 2@lane:8 2@lane:16 2@lane:32",
-                    "d0 = 2@lane:16 2@reg 2@lane:2 2@reg:2 2@lane:4 2@lane:8 2@lane 2@lane:32",
+                    "d0 = 2@lane:16 2@lane 2@lane:8 2@lane:32 2@reg 2@lane:2 2@lane:4",
+                    "d0 = 2@reg 2@lane:32 2@lane 2@lane:4 2@lane:16 2@lane:8 2@lane:2",
                 ),
             ),
         ),

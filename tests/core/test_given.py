@@ -83,3 +83,10 @@ def test_a_class_may_be_derived():
         assert type(made) is kind
         assert str(made) == "d0 = 4@lane"
         assert made.canonical().dims == la.Layout([[(4, 1, "lane")]]).canonical().dims
+
+
+def test_dimensions_are_counted_also_where_all_their_factors_are_known() -> None:
+    known = [(2, 1, "reg")]
+    assert Layout([known]).shape == (2,)
+    with pytest.raises(LayoutError, match="expected at most 65536 entries"):
+        Layout([known] * 65537)

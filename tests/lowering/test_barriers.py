@@ -144,3 +144,59 @@ def test_each_module_of_kernels_declares_the_call_once() -> None:
     parts = made.source.split("gpu.module")[1:]
     assert [part.count("llvm.func") for part in parts] == [1, 1, 1]
     assert [part.count("llvm.call") for part in parts] == [4, 2, 2]
+
+
+@pytest.mark.parametrize(("order", "added"), [(0x108, 0), (0x110, 0), (0x208, 1), (0x100, 1), (0, 1)])
+def test_a_call_that_does_not_order_shared_memory_is_no_barrier(order: int, added: int) -> None:
+    """A kernel's own OpControlBarrier between two conversions that share bytes: in 256 there is room for one."""
+    between = BARRIERS["subgroup"].replace("%c3", "%c2").replace("%c264", "%o")
+    first, second = (use(n, f"%v{n - 1}" if n else "%a", ITEMS, 1, "workgroup", "%item_back") for n in range(2))
+    lines = ["%c2 = arith.constant 2 : i32", f"%o = arith.constant {order} : i32", *first, between, *second]
+    found = placed("\n".join([*HEAD, *lines, "gpu.return"]), "%slm", 256, subgroups=SUBGROUPS)
+    assert (found.bytes, found.barriers) == (256, added)
+
+
+def in_place(name: str) -> str:
+    """A kernel of four subgroups at lane level: each turns its tile in place, there, back and there, and doubles it."""
+    here, turned = (f"#xegpu.layout<lane_layout = {one}, lane_data = [1, 1]>" for one in ([1, 16], [16, 1]))
+    ends = [("16x1", here, turned), ("1x16", turned, here), ("16x1", here, turned)]
+    lines = [
+        f"%x{n} = vector.shape_cast %v{n} : vector<16xf16> to vector<{kind}xf16>\n"
+        f"%y{n} = xegpu.convert_layout %x{n} <{{input_layout = {a}, target_layout = {b}}}> : vector<{kind}xf16>\n"
+        f"%z{n} = vector.shape_cast %y{n} : vector<{kind}xf16> to vector<16xf16>\n"
+        f"%v{n + 1} = arith.addf %z{n}, %z{n} : vector<16xf16>"
+        for n, (kind, a, b) in enumerate(ends)
+    ]
+    memory, flat = f"memref<{ITEMS}x16xf16>", "vector<16xf16>"
+    return "\n".join(
+        [
+            f"gpu.func @{name}(%p: {memory}, %q: {memory}) kernel attributes {{",
+            f"known_block_size = array<i32: {ITEMS}, 1, 1>, intel_reqd_sub_group_size = {LANES} : i32}} {{",
+            "%c0 = arith.constant 0 : index",
+            "%item = gpu.thread_id x",
+            f"%v0 = vector.load %p[%item, %c0] : {memory}, {flat}",
+            *lines,
+            f"vector.store %v3, %q[%item, %c0] : {memory}, {flat}",
+            "gpu.return }",
+        ]
+    )
+
+
+def test_fragments_converted_in_place_wait_for_their_subgroup_alone() -> None:
+    """Two kernels of a module that declares the call once; without any one of the barriers there is a race."""
+    made = la.lower(la.read(f"gpu.module @m {{ {in_place('k')} {in_place('other')} }}")).module
+    assert made is not None
+    assert made.source.count("llvm.func") == 1
+    text = la.lower(la.read(f"gpu.module @m {{ {in_place('k')} }}")).module
+    assert text is not None
+    lines = text.source.splitlines()
+    barriers = [number for number, line in enumerate(lines) if "llvm.call" in line or "gpu.barrier" in line]
+    assert ["llvm.call" in lines[number] for number in barriers] == [True] * 3
+    for left_out in (None, *barriers):
+        given, out = np.arange(ITEMS * LANES, dtype=np.float16).reshape(ITEMS, LANES), np.zeros((ITEMS, LANES), "f2")
+        kept = "\n".join([line for number, line in enumerate(lines) if number != left_out])
+        rules = {finding.rule for finding in la.read(kept).run([given, out], (1, 1, 1)).findings}
+        assert rules == (set() if left_out is None else {"run.race"})
+        if left_out is None:
+            tiles = given.reshape(SUBGROUPS, LANES, LANES)
+            assert (out.reshape(tiles.shape) == 8 * tiles.swapaxes(1, 2)).all()

@@ -13,18 +13,22 @@ gpu.barrier memfence [#gpu.address_space<workgroup>]
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from layoutalg.conversion.lowering.indices import Indices
 
-__all__ = ["CONTROL_BARRIER", "NAMED_BARRIER", "SCOPES", "write_barrier"]
+__all__ = ["CONTROL_BARRIER", "NAMED_BARRIER", "called_scope", "write_barrier"]
 
 CONTROL_BARRIER = "_Z22__spirv_ControlBarrieriii"
 """OpControlBarrier by its name in SPIR-V's friendly LLVM IR: `gpu.barrier` is one of the workgroup, whatever its scope says."""
 NAMED_BARRIER = "gpu.barrier memfence [#gpu.address_space<workgroup>]"
 """A barrier of the workgroup that orders shared memory alone, where LLVM can say so."""
-SCOPES = {2: "workgroup", 3: "subgroup"}
+_SCOPES = {2: "workgroup", 3: "subgroup"}
 """SPIR-V's scopes."""
-_SHARED_IN_ORDER = 0x108
-"""SPIR-V's semantics AcquireRelease | WorkgroupMemory: whoever waits sees what the others stored to shared memory."""
+_WORKGROUP_MEMORY, _ACQUIRE_RELEASE, _SEQUENTIALLY_CONSISTENT = 0x100, 0x8, 0x10
+"""SPIR-V's memory semantics: which memory is ordered, and how."""
+_SHARED_IN_ORDER = _ACQUIRE_RELEASE | _WORKGROUP_MEMORY
+"""Whoever waits sees what the others stored to shared memory."""
 
 
 def write_barrier(indices: Indices, scope: str, *, calls: bool) -> None:
@@ -43,7 +47,7 @@ def write_barrier(indices: Indices, scope: str, *, calls: bool) -> None:
         case ("subgroup", "amd"):
             writer.do('llvm.fence syncscope("wavefront") acq_rel')
         case (_, "intel") if calls and (scope == "subgroup" or not indices.barriers_of_spaces):
-            [number] = [indices.constant(number) for number, name in SCOPES.items() if name == scope]
+            [number] = [indices.constant(number) for number, name in _SCOPES.items() if name == scope]
             order = indices.constant(_SHARED_IN_ORDER)
             indices.functions[CONTROL_BARRIER] = (
                 f"llvm.func spir_funccc @{CONTROL_BARRIER}(i32, i32, i32) attributes {{convergent}}"
@@ -54,3 +58,17 @@ def write_barrier(indices: Indices, scope: str, *, calls: bool) -> None:
             writer.do(NAMED_BARRIER)
         case _:
             writer.do("gpu.barrier")
+
+
+def called_scope(operands: Sequence[int | None]) -> str:
+    """Who waits at a call of OpControlBarrier and sees what the others stored to shared memory: "workgroup", "subgroup", or "".
+
+    The operands are the scope of those who wait, that of the memory, and the memory semantics; None for one that is not known.
+
+    >>> called_scope([3, 3, 0x108]), called_scope([2, 2, 0x210]), called_scope([2, None, 0x108])
+    ('subgroup', '', '')
+    """
+    waits, seen, order = operands
+    if waits is None or seen != waits or order is None or not order & _WORKGROUP_MEMORY:
+        return ""
+    return _SCOPES.get(waits, "") if order & (_ACQUIRE_RELEASE | _SEQUENTIALLY_CONSISTENT) else ""
