@@ -217,7 +217,8 @@ def further(problem: Problem, distance: int) -> int:
     >>> further(Problem.of(64, 64, 64, target="bmg"), 1), further(Problem.of(64, 64, 64, target="bmg"), 4)
     (0, 6)
     """
-    if distance == 1 or problem.dpas.k >= 32 or problem.trans_b:
+    instance_of(problem, Problem, "problem", PlanError)
+    if whole_number(distance, "distance", 1, None, PlanError) == 1 or problem.dpas.k >= 32 or problem.trans_b:
         return 0
     return _FURTHER[xe_chip(problem.target).immediate_offsets]
 
