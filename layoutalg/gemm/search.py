@@ -35,7 +35,7 @@ from layoutalg.core.llvm_versions import DEFAULT_LLVM
 from layoutalg.core.whole_numbers import instance_of
 from layoutalg.core.whole_numbers import whole_number as whole
 from layoutalg.gemm.choices import Choices, check_choices, check_turns_nothing
-from layoutalg.gemm.counting import asked, instructions
+from layoutalg.gemm.counting import asked, further, instructions
 from layoutalg.gemm.edges import edges, loop_edges
 from layoutalg.gemm.gated import loop_of
 from layoutalg.gemm.options import PREFETCHES, REDUCTIONS, TRANSPOSES
@@ -260,19 +260,16 @@ def _in_parts(problem: Problem, forms: Forms, found: Times, chip: XeChip, choice
     launch leaves cores without work. Few subgroups on a core don't hide each other's waits, so the distance counts there."""
     columns, room = _columns(forms), chip.cores * found.resident
     shared = forms.prefetch == PREFETCHES.index("shared")
-    blocks = [columns]
-    for distance in DISTANCES if choices.distance is None else ():
-        further = columns[:, shared].copy()
-        further[_DISTANCE] = distance
-        blocks.append(further)
+    more = DISTANCES if choices.distance is None else ()
+    blocks = [columns, *(_further_ahead(problem, columns[:, shared], distance) for distance in more)]
     for parts in PARTS:
         each, full = _parts(problem, forms, parts)
         fits = (forms.transpose == 0) & (each >= 2) & (full == parts) & (found.workgroups * parts <= 2 * room)
-        for distance in (None, *DISTANCES) if choices.distance is None else (None,):
+        for distance in (None, *more):
             some = columns[:, fits if distance is None else fits & shared & (each > distance)].copy()
             some[_PARTS] = parts
             if distance is not None:
-                some[_DISTANCE] = distance
+                some = _further_ahead(problem, some, distance)
             blocks.append(_columns(_added(Forms(*some), choices)))
     return Forms(*np.concatenate(blocks, axis=1))
 
@@ -281,6 +278,17 @@ def _those_with_parts(problem: Problem, forms: Forms, parts: int) -> Forms:
     """The forms whose steps make so many parts; all where none does, and `check_split` says what would do."""
     fits = (_parts(problem, forms, parts)[1] == parts) & ((forms.transpose == 0) | (parts == 1))
     return Forms(*_columns(forms)[:, fits]) if fits.any() else forms
+
+
+def _further_ahead(problem: Problem, columns: Numbers, distance: int) -> Numbers:
+    """The same forms, with prefetches that ask so many steps ahead; loops that transpose A have no price for it."""
+    made = columns.copy()
+    made[_DISTANCE] = distance
+    transpose = made[_NAMES.index("transpose")]
+    prices = {ROLES: exchanged(problem) if takes_roles(problem) else problem, "registers": problem}
+    for way, loop in prices.items():
+        made[_NAMES.index("instructions")] += (transpose == TRANSPOSES.index(way)) * further(loop, distance)
+    return made
 
 
 def _parts(problem: Problem, forms: Forms, parts: int) -> tuple[Numbers, Numbers]:

@@ -9,8 +9,10 @@ from typing import Any
 import numpy as np
 
 from layoutalg.core.errors import PlanError
+from layoutalg.gemm.choices import Choices
 from layoutalg.gemm.counting import asked, counted, instructions
 from layoutalg.gemm.problem import Problem
+from layoutalg.gemm.search import search
 from layoutalg.gemm.sharing import lines_of_lanes, shared_rounds
 from layoutalg.gemm.tiling import Tile, Tiling
 
@@ -57,3 +59,20 @@ def test_instructions_of_many_grids_are_those_of_each() -> None:
         for form in forms:
             each = [counted(problem, replace(form, subgroups=(int(r), int(c)))).total for r, c in GRIDS.T]
             assert instructions(problem, form, *GRIDS).tolist() == each, (stored, form)
+
+
+def test_the_search_counts_loops_that_ask_further_ahead_as_their_plans_do() -> None:
+    """Products of few tiles, where the search takes a distance of 4: A and B as they lie, transposed, exchanged, of bytes."""
+    kinds: tuple[dict[str, Any], ...] = (
+        {},
+        {"a": "tf32"},
+        {"trans_b": True},
+        {"trans_a": True, "trans_b": True},
+        {"a": "s8"},
+    )
+    for given in kinds:
+        for target in ("bmg", "pvc"):
+            problem = Problem.of(64, 64, 8192, target=target, **given)
+            best = search(problem, Choices()).best
+            assert best.tiling.distance > 1, best
+            assert best.instructions == counted(problem, best.tiling).total

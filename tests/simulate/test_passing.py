@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import random
+from time import process_time
+
 import numpy as np
 import pytest
 
 from layoutalg.simulate import Memory, SimulationError, run_kernel
+from layoutalg.simulate.memory.passing import Passed
 
 KERNEL = """
 gpu.module @m {
@@ -111,3 +115,86 @@ def test_combinations_that_are_not_simulated_are_named() -> None:
 def test_what_is_no_atomic_operation_is_refused(spelled: str) -> None:
     with pytest.raises(ValueError, match="atomic operation"):
         run(KERNEL.replace("llvm.atomicrmw add", spelled))
+
+
+ONE_WORD = """
+gpu.module @m {
+  gpu.func @k(%%counter: !llvm.ptr<1>)
+    kernel attributes {intel_reqd_sub_group_size = 16 : i32, known_block_size = array<i32: %d, 1, 1>} {
+    %%zero = arith.constant 0 : i32
+    %%one = arith.constant 1 : i32
+    %%two = arith.constant 2 : i32
+    %%index = gpu.block_id x
+    %%group = arith.index_cast %%index : index to i32
+    %s
+    gpu.return
+  }
+}
+"""
+ADD = 'llvm.atomicrmw add %counter, %one syncscope("device") '
+
+
+def run_word(body: str, workgroups: int, size: int) -> int:
+    memory, counter = Memory(), np.zeros(1, np.int32)
+    run_kernel(ONE_WORD % (size, body), [memory.bind("counter", counter)], (workgroups, 1, 1), memory)
+    return int(counter[0])
+
+
+@pytest.mark.parametrize(("order", "ordered"), [("acq_rel", True), ("monotonic", False), ("acquire", False)])
+def test_a_store_behind_atomic_operations_that_released_nothing_is_found(order: str, ordered: bool) -> None:
+    """Workgroups 0 and 1 count, workgroup 2 counts and sets the counter: it has to know both."""
+    text = f"""
+    %a = arith.cmpi eq, %group, %zero : i32
+    scf.if %a {{ %x = {ADD}{order} : !llvm.ptr<1>, i32 }}
+    %b = arith.cmpi eq, %group, %one : i32
+    scf.if %b {{ %x = {ADD}acq_rel : !llvm.ptr<1>, i32 }}
+    %c = arith.cmpi eq, %group, %two : i32
+    scf.if %c {{
+      %x = {ADD}acq_rel : !llvm.ptr<1>, i32
+      llvm.store %zero, %counter : i32, !llvm.ptr<1>
+    }}"""
+    if ordered:
+        assert run_word(text, 3, 16) == 0
+        return
+    with pytest.raises(SimulationError, match="different values"):
+        run_word(text, 3, 16)
+
+
+def test_many_subgroups_on_one_counter_take_time_for_each_and_not_for_each_pair() -> None:
+    """4096 subgroups: about a second; it was a minute where each had a list of all that it knows."""
+    begin = process_time()
+    assert run_word(f"%x = {ADD}acq_rel : !llvm.ptr<1>, i32", 256, 256) == 256 * 256
+    assert process_time() - begin < 20
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_what_is_known_is_what_vector_clocks_say(seed: int) -> None:
+    """The definition: a clock for each subgroup and each place, which operations take the greatest of."""
+    draw, passed, count = random.Random(seed), Passed(), 5
+    clocks, places = [[0] * count for _ in range(count)], [[0] * count for _ in range(3)]
+    epochs, last = [1] * count, [[0] * count for _ in range(3)]
+    for _ in range(60):
+        who, place = draw.randrange(count), draw.randrange(3)
+        if draw.random() < 0.1:
+            some = draw.sample(range(count), 2)
+            passed.together(some)
+            both = [max(pair) for pair in zip(*(clocks[one] for one in some), strict=True)]
+            for one in some:
+                clocks[one] = list(both)
+            continue
+        acquire, release = draw.random() < 0.6, draw.random() < 0.6
+        passed.through(place, who, {}, epochs[who], acquire=acquire, release=release)
+        last[place][who] = epochs[who]
+        if acquire:
+            clocks[who] = [max(pair) for pair in zip(clocks[who], places[place], strict=True)]
+        if release:
+            places[place] = [max(pair) for pair in zip(places[place], clocks[who], strict=True)]
+            places[place][who] = epochs[who]
+            epochs[who] += 1
+        for one in range(count):
+            known = [passed.known(one, other) for other in range(count)]
+            assert known[:one] + known[one + 1 :] == clocks[one][:one] + clocks[one][one + 1 :]
+            for number, touched in enumerate(last):
+                if any(touched):
+                    knows = all(other == one or clocks[one][other] >= touched[other] for other in range(count))
+                    assert passed.covers(one, number) == knows

@@ -12,7 +12,8 @@ waits, so it does not matter which workgroups a chip runs together, nor in which
 
 The addition is a release of what the subgroup stored and an acquire of what those before it stored, at the scope of the device:
 the graphics compiler writes `fence.ugm.none.gpu`, `atomic_iadd`, `fence.ugm.invalidate.gpu` (IGC 2.40.14). A subgroup is one
-thread, so its first lane's fence orders the block messages of all its lanes. The sums begin at -0, which changes no number.
+thread, so its first lane's fence orders the block messages of all its lanes; by the letter of OpenCL's memory model it orders
+those of that lane alone, so this kernel is for Xe. The sums begin at -0, which changes no number.
 
 >>> from layoutalg.gemm import plan_gemm
 >>> gemm = plan_gemm(8, 64, 256, tile=(8, 16), k_step=32, subgroups=(1, 1), split_k=4, reduction="last")

@@ -17,8 +17,12 @@ from xdsl.irdl import IRDLOperation, irdl_op_definition, operand_def, opt_prop_d
 from xdsl.parser import Parser
 from xdsl.printer import Printer
 
+from layoutalg.core.llvm_versions import rules
 from layoutalg.ir.dialects.type_directives import ElementOf
 from layoutalg.ir.operations.classes import define
+from layoutalg.ir.operations.inherent import parse_inherent
+from layoutalg.ir.operations.old_spellings import note_refused_spelling
+from layoutalg.ir.versions import printed_for
 
 __all__ = ["COMBINATIONS", "LLVM", "AtomicRmwOp", "FenceOp"]
 
@@ -81,11 +85,11 @@ class AtomicRmwOp(IRDLOperation):
         pointer = parser.parse_unresolved_operand()
         parser.parse_punctuation(",")
         value = parser.parse_unresolved_operand()
-        properties |= _order(parser)
+        properties |= _order(parser) | _alignment(parser)
         attributes = parser.parse_optional_attr_dict()
-        for name in ("alignment",):
-            if name in attributes:
-                properties[name] = attributes.pop(name)
+        if "alignment" in attributes:
+            properties["alignment"] = attributes.pop("alignment")
+            note_refused_spelling(parser, (24,), _STRICT)
         parser.parse_punctuation(":")
         kinds = parser.parse_type(), (parser.parse_punctuation(","), parser.parse_type())[1]
         operands = [parser.resolve_operand(one, kind) for one, kind in zip((pointer, value), kinds, strict=True)]
@@ -102,8 +106,12 @@ class AtomicRmwOp(IRDLOperation):
         printer.print_string(", ")
         printer.print_operand(self.val)
         _print_order(printer, self.syncscope, self.ordering.value.data)
-        more = {} if self.alignment is None else {"alignment": self.alignment}
-        printer.print_op_attributes(self.attributes | more)
+        if self.alignment is not None and rules(printed_for(printer)).strict_properties:
+            printer.print_string(f" <alignment = {self.alignment.value.data}>")
+            printer.print_op_attributes(self.attributes)
+        else:
+            more = {} if self.alignment is None else {"alignment": self.alignment}
+            printer.print_op_attributes(self.attributes | more)
         printer.print_string(" : ")
         printer.print_attribute(self.ptr.type)
         printer.print_string(", ")
@@ -123,6 +131,18 @@ def _order(parser: Parser) -> dict[str, Attribute]:
     return properties
 
 
+def _alignment(parser: Parser) -> dict[str, Attribute]:
+    """The alignment as LLVM 24 writes it, `<alignment = 4>`, or as a dictionary of properties."""
+    found = parse_inherent(parser, ())
+    if not found and parser.parse_optional_punctuation("<") is not None:
+        parser.parse_keyword("alignment")
+        parser.parse_punctuation("=")
+        found = {"alignment": IntegerAttr(parser.parse_integer(allow_boolean=False), i64)}
+        parser.parse_punctuation(">")
+        note_refused_spelling(parser, (22, 23), "expected ':'")
+    return found
+
+
 def _print_order(printer: Printer, syncscope: StringAttr | None, number: int) -> None:
     if syncscope is not None:
         printer.print_string(" syncscope(")
@@ -130,6 +150,11 @@ def _print_order(printer: Printer, syncscope: StringAttr | None, number: int) ->
         printer.print_string(")")
     printer.print_string(" " + next((word for word, one in _ORDERINGS.items() if one == number), str(number)))
 
+
+_STRICT = (
+    "custom op 'llvm.atomicrmw' inherent attribute 'alignment' cannot be parsed from attr-dict when strict properties in "
+    "assembly format is enabled"
+)
 
 COMBINATIONS = (
     "xchg", "add", "sub", "_and", "nand", "_or", "_xor", "max", "min", "umax", "umin", "fadd", "fsub", "fmax", "fmin",

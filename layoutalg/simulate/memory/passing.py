@@ -15,11 +15,22 @@ By hand, subgroups 0, 1 and 2 of a launch in their epochs 4, 5 and 6:
 >>> passed.covers(2, "counter"), passed.covers(1, "counter")
 (True, False)
 
-A subgroup's lanes go together: one lane's release is the subgroup's, as on hardware where a subgroup is one thread.
+A place keeps its releases in their order, and a subgroup how many of them it knows: a number for each place, however many
+subgroups have counted themselves there. What a subgroup knew when it released comes with it.
+
+What this cannot see:
+
+- The order is that of this run. A kernel that takes for granted who comes first, and does not ask what the atomic operation
+  gave, may be right in this order alone.
+- A subgroup's lanes go together: one lane's release is the subgroup's, as on hardware where a subgroup is one thread. By the
+  letter of OpenCL's memory model it is the lane's alone.
+- Where several workgroups have read a byte, or written the same value to it, nobody is told apart, and a write by another one
+  is reported even if it learnt of all of them.
 """
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Hashable, Iterable, Mapping
 from types import MappingProxyType
 
@@ -29,8 +40,36 @@ from numpy.typing import NDArray
 __all__ = ["Passed"]
 
 _NOTHING: Mapping[int, int] = MappingProxyType({})
-_Known = dict[int, int]
-"""For subgroups of the launch, by their numbers: the epoch up to which it is known what they did."""
+_Known = dict[Hashable, int]
+"""For places: how many of the releases there are known."""
+
+
+class _Place:
+    """The releases at a place, and who did something atomic there."""
+
+    def __init__(self) -> None:
+        self.releases = 0
+        self.known: _Known = {}  # what those who released knew of other places
+        self.done: dict[
+            int, int
+        ] = {}  # for subgroups: the epoch of their last operation here, whether they released or not
+        self._epochs: dict[int, tuple[list[int], list[int]]] = {}
+
+    def add(self, epochs: Mapping[int, int], known: _Known) -> None:
+        """One more release: the epochs up to which it says what subgroups did, and what it knows of other places."""
+        self.releases += 1
+        for number, epoch in epochs.items():
+            when, up_to = self._epochs.setdefault(number, ([], []))
+            if epoch > (up_to[-1] if up_to else 0):
+                when.append(self.releases)
+                up_to.append(epoch)
+        _learn(self.known, known)
+
+    def epoch(self, number: int, releases: int) -> int:
+        """The epoch up to which the first so many releases say what a subgroup did; 0 if they say nothing."""
+        when, up_to = self._epochs.get(number, ((), ()))
+        found = bisect_right(when, releases)
+        return up_to[found - 1] if found else 0
 
 
 class Passed:
@@ -42,7 +81,7 @@ class Passed:
 
     def __init__(self) -> None:
         self._of: dict[int, _Known] = {}
-        self._at: dict[Hashable, _Known] = {}
+        self._at: dict[Hashable, _Place] = {}
 
     def __bool__(self) -> bool:
         return bool(self._of)
@@ -51,14 +90,16 @@ class Passed:
         self, place: Hashable, number: int, own: Mapping[int, int], epoch: int, *, acquire: bool, release: bool
     ) -> None:
         """Subgroup `number`, in this epoch, has changed a place; `own` is what it knows of its own workgroup."""
-        there = self._at.setdefault(place, {})
+        there = self._at.setdefault(place, _Place())
+        there.done[number] = epoch
+        if not acquire | release:
+            return
         known = self._of.setdefault(number, {})
         if acquire:
-            _learn(known, there)
+            _learn(known, there.known)
+            known[place] = there.releases
         if release:
-            _learn(there, known)
-            _learn(there, own)
-            _learn(there, {number: epoch})
+            there.add({**own, number: epoch}, known)
 
     def together(self, numbers: Iterable[int]) -> None:
         """These subgroups have met at a barrier: each knows what any of them knew."""
@@ -73,7 +114,8 @@ class Passed:
 
     def known(self, number: int, other: int) -> int:
         """The epoch up to which a subgroup knows what another one did; 0 if it knows nothing."""
-        return self._of.get(number, {}).get(other, 0)
+        known = self._of.get(number, {})
+        return max((self._at[place].epoch(other, releases) for place, releases in known.items()), default=0)
 
     def epochs(self, pairs: NDArray[np.int64]) -> NDArray[np.int64]:
         """The same for many pairs (subgroup, other), each a row."""
@@ -82,16 +124,15 @@ class Passed:
         return found[inverse.reshape(-1)]
 
     def covers(self, number: int, place: Hashable, own: Mapping[int, int] = _NOTHING) -> bool:
-        """Whether a subgroup, with what it knows of its own workgroup, knows all that was released at a place."""
+        """Whether a subgroup, with what it knows of its own workgroup, knows all atomic operations on a place."""
         there = self._at.get(place)
-        known = dict(self._of.get(number, {}))
-        _learn(known, own)
         return there is not None and all(
-            other == number or known.get(other, 0) >= epoch for other, epoch in there.items()
+            other == number or max(own.get(other, 0), self.known(number, other)) >= epoch
+            for other, epoch in there.done.items()
         )
 
 
-def _learn(known: _Known, more: Mapping[int, int]) -> None:
-    for number, epoch in more.items():
-        if known.get(number, 0) < epoch:
-            known[number] = epoch
+def _learn(known: _Known, more: _Known) -> None:
+    for place, releases in more.items():
+        if known.get(place, 0) < releases:
+            known[place] = releases

@@ -144,7 +144,9 @@ class Races:
         self._mine.clear()
         self.clock[groups] += 1
         if int(self.clock.max()) >= self.stamps.epochs:
-            raise OverflowError(f"more than {self.stamps.epochs} barriers in one launch of this size are not simulated")
+            raise OverflowError(
+                f"more than {self.stamps.epochs} barriers and releases in one launch of this size are not simulated"
+            )
 
     # Accesses
 
@@ -225,10 +227,10 @@ class Races:
         mine = self._stamps(run, op, where, here, False)
         last = shadow.writes[where]
         plain = (last & self.stamps.atomic) == 0
-        if order is not None and buffer.space == "global":
-            self._pass_on(buffer, where, mine, order)
-        other = self._conflicts(buffer, last, mine, where) & plain & ((last & self.stamps.changed) != 0)
-        if other.any():
+        if buffer.space == "global" and (order is not None or self.stamps.passed):
+            self._pass_on(buffer, where, mine, order or Order(acquire=False, release=False))
+        written = np.where(plain & ((last & self.stamps.changed) != 0), last, 0)
+        if written.any() and (other := self._conflicts(buffer, written, mine, where)).any():
             self._report(run, op, "differ", buffer, where, last, mine, other)
         if shadow.reads is not None:
             readers = shadow.reads[where]
@@ -245,10 +247,11 @@ class Races:
         flat = where.reshape(-1) if where.shape == mine.shape else where[..., 0].reshape(-1)
         groups, subgroups = self.stamps.workgroup(mine).reshape(-1), self.stamps.subgroup(mine).reshape(-1)
         count, passed = self.own.shape[1], self.stamps.passed
-        everyone = list(zip(flat.tolist(), (groups - self.first).tolist(), subgroups.tolist(), strict=True))
-        for place, group, subgroup in everyone:
+        everyone = zip(flat.tolist(), (groups - self.first).tolist(), subgroups.tolist(), strict=True)
+        for place, group, subgroup in dict.fromkeys(everyone):  # its lanes go together
             number, epoch = (self.first + group) * count + subgroup, int(self.own[group, subgroup])
-            passed.through((id(buffer.shadow), place), number, self._of_workgroup(number), epoch, **order)
+            own = self._of_workgroup(number) if order["release"] else {}
+            passed.through((id(buffer.shadow), place), number, own, epoch, **order)
         if order["release"]:
             # What these subgroups do from now on is not known to those who learn of what they did before.
             self.named = True
@@ -279,11 +282,14 @@ class Races:
         here = stamps.workgroup(own) != stamps.any_workgroup
         found = here & alone & (stamps.epoch(its) <= known)
         # Several subgroups' atomic operations on one place have one stamp; what they left there says who they are.
+        covered: dict[tuple[int, int], bool] = {}
         for number in np.flatnonzero(here & ~found & ((its & stamps.atomic) != 0)).tolist():
-            place = id(buffer.shadow), int(at[number])
-            found[number] = all(
-                stamps.passed.covers(int(one[number]), place, self._of_workgroup(int(one[number]))) for one in ours
-            )
+            asked = [(int(at[number]), int(one[number])) for one in ours]
+            for place, one in asked:
+                if (place, one) not in covered:
+                    key = id(buffer.shadow), place
+                    covered[place, one] = stamps.passed.covers(one, key, self._of_workgroup(one))
+            found[number] = all(covered[one] for one in asked)
         learnt = np.zeros(apart.shape, np.bool_)
         learnt[apart] = found
         return learnt

@@ -133,7 +133,8 @@ def atomicrmw(op: AtomicRmwOp, compiling: Compiling) -> Step:
     kind, dtype = _KINDS[word], dtype_of(op.val.type)
     scope = "" if op.syncscope is None else op.syncscope.data
     acquire, release = _ORDERS[op.ordering.value.data]
-    order: Order | None = {"acquire": acquire, "release": release} if scope in _DEVICE and acquire | release else None
+    reaches = scope in _DEVICE
+    order = Order(acquire=acquire and reaches, release=release and reaches)
 
     def step(run: Run, values: list[Any]) -> tuple[Array]:
         return (run.memory.atomic(run, op, values[0], None, kept_as(values[1], dtype), kind, order),)

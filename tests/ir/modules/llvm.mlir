@@ -99,3 +99,24 @@ llvm.func @f(%c: i1, %a: i32) -> i32 {
 ^bb3(%d: i32):
   llvm.return %d : i32
 }
+// -----
+// atomic operations: 22 23 24
+llvm.func @atomic(%p: !llvm.ptr<1>, %v: i32, %x: f32) {
+  %0 = llvm.atomicrmw add %p, %v syncscope("device") acq_rel : !llvm.ptr<1>, i32
+  %1 = llvm.atomicrmw volatile xchg %p, %v seq_cst : !llvm.ptr<1>, i32
+  %2 = llvm.atomicrmw fadd %p, %x monotonic {note} : !llvm.ptr<1>, f32
+  llvm.return
+}
+// -----
+// an aligned atomic operation among other attributes: 22 23
+llvm.func @atomic(%p: !llvm.ptr<1>, %v: i32) {
+  %0 = llvm.atomicrmw _or %p, %v release {alignment = 4 : i64, note} : !llvm.ptr<1>, i32
+  llvm.return
+}
+// -----
+// an aligned atomic operation of today: 24
+llvm.func @atomic(%p: !llvm.ptr<1>, %v: i32) {
+  %0 = llvm.atomicrmw _or %p, %v release <alignment = 4> {note} : !llvm.ptr<1>, i32
+  %1 = llvm.atomicrmw umax %p, %v acquire <{alignment = 8 : i64}> : !llvm.ptr<1>, i32
+  llvm.return
+}
