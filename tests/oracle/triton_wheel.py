@@ -6,6 +6,7 @@ shared memory or of tensor memory. `forked(question)` runs anything in a child: 
 
 from __future__ import annotations
 
+import faulthandler
 import json
 import os
 import re
@@ -52,6 +53,7 @@ def _answered(questions: Sequence[Callable[[], Any]], seconds: int) -> list[Any]
     if not child:
         try:
             os.close(read)
+            faulthandler.disable()
             silent = os.open(os.devnull, os.O_WRONLY)
             os.dup2(silent, 1)
             os.dup2(silent, 2)
