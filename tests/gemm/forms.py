@@ -132,7 +132,7 @@ def attention(*sizes: tuple[int, int], rising: float = 1.0, large: bool = False,
     runs: list[Run] = []
     of_sizes: list[tuple[Any, Scores]] = [(plan, Scores(rising=rising, large=large)) for plan in plans]
     rows = [{"row": 3}, {"row": 12}]
-    others = [Scores(), Scores(large=True), *(Scores(large=True, **one) for one in rows)]
+    others = [Scores(), Scores(), Scores(), Scores(large=True), *(Scores(large=True, **one) for one in rows)]
     others += [Scores(rising=2000.0, middle=middle, **one) for middle in (False, True) for one in rows]
     for seed, (plan, scores) in enumerate([*of_sizes, *((plans[0], one) for one in others)]):
         assert plan.emit() == plans[0].emit(), "a kernel of its own"
