@@ -58,8 +58,13 @@ class Form:
         return "right"
 
 
-def product(*sizes: tuple[int, int, int], starts: Sequence[Sequence[int]] = (), **options: Any) -> Form:
-    """A product, run at several sizes, which have one kernel; with groups at several distributions."""
+def product(
+    *sizes: tuple[int, int, int], starts: Sequence[Sequence[int]] = (), infinite: bool = False, **options: Any
+) -> Form:
+    """A product, run at several sizes, which have one kernel; with groups at several distributions.
+
+    In an `infinite` run at the end B is infinite: what stands in the place of zeros behind k is not to be one of its elements.
+    """
     plans = [la.plan_gemm(*size, **options) for size in sizes]
     runs: list[Run] = []
     for plan in plans:
@@ -73,6 +78,11 @@ def product(*sizes: tuple[int, int, int], starts: Sequence[Sequence[int]] = (), 
                     plan.simulate(*given, **more, text=text), wanted
                 )
             )
+    if infinite:
+        a, b, *more = operands(plans[0])
+        ones, full = np.ones_like(a), np.full_like(b, np.inf)
+        every = of_products.computed(plans[0].problem, ones, full, *more)
+        runs.append(lambda text: same_bits(plans[0].simulate(ones, full, *more, text=text), every))
     return Form(plans[0].emit(), tuple(runs), mutants)
 
 
@@ -111,7 +121,7 @@ def quantised(*sizes: tuple[int, int, int], **options: Any) -> Form:
 def attention(*sizes: tuple[int, int], rising: float = 1.0, large: bool = False, **options: Any) -> Form:
     """Attention, with scores that rise from step to step where `rising` is above 1; `large` scores are about 10^5.
 
-    Every kernel has a part for large scores, so the last run has them.
+    Every kernel has a part for large scores, so the last runs have them: in all rows, in one of 16, and there in late keys.
     """
     by_size = [dict(options) for _ in sizes]
     if "starts" in options:
@@ -120,24 +130,55 @@ def attention(*sizes: tuple[int, int], rising: float = 1.0, large: bool = False,
             one |= {"starts_q": starts_q, "starts_k": starts_k}
     plans = [la.plan_attention(*size, 32, **one) for size, one in zip(sizes, by_size, strict=True)]
     runs: list[Run] = []
-    of_sizes = [(plan, large) for plan in plans]
-    for seed, (plan, is_large) in enumerate(of_sizes if large else [*of_sizes, (plans[0], True)]):
+    of_sizes: list[tuple[Any, Scores]] = [(plan, Scores(rising=rising, large=large)) for plan in plans]
+    rows = [{"row": 3}, {"row": 12}]
+    others = [Scores(), Scores(), Scores(), Scores(large=True), *(Scores(large=True, **one) for one in rows)]
+    others += [Scores(rising=2000.0, middle=middle, **one) for middle in (False, True) for one in rows]
+    for seed, (plan, scores) in enumerate([*of_sizes, *((plans[0], one) for one in others)]):
         assert plan.emit() == plans[0].emit(), "a kernel of its own"
-        q, k, v = random_arrays(plan, seed, spread=2.0)
-        axis = -2 if plan.problem.order == "bhsd" else 0 if plan.problem.batch == 1 else 1
-        if is_large:
-            q[..., 0] = 100 + np.random.default_rng(seed).integers(0, 4, q.shape[:-1]) / 16
-            k = (k * 0.05).astype(k.dtype)
-            ramp = 6000 + np.arange(k.shape[axis]) // 16 / 8
-            k[..., :1] = ramp.reshape([-1 if place == axis % k.ndim else 1 for place in range(k.ndim)])
-        else:
-            growth = np.arange(k.shape[axis]) * 3 // k.shape[axis] * (rising - 1) + 1
-            k = (k * growth.reshape([-1 if place == axis % k.ndim else 1 for place in range(k.ndim)])).astype(k.dtype)
+        q, k, v = with_scores(plan, scores, seed)
         wanted = of_attention.model(plan, q, k, v)
         runs.append(
             lambda text, plan=plan, q=q, k=k, v=v, wanted=wanted: same_bits(plan.simulate(q, k, v, text), wanted)
         )
     return Form(plans[0].emit(), tuple(runs))
+
+
+@dataclass(frozen=True)
+class Scores:
+    """How large scores are: they rise by thirds of the keys, or are about 10^5; in all rows, or in one of each 16.
+
+    With `middle` the last third is as the first.
+    """
+
+    rising: float = 1.0
+    middle: bool = False
+    large: bool = False
+    row: int | None = None
+
+
+def with_scores(plan: Any, scores: Scores, seed: int) -> tuple[Array, Array, Array]:
+    """Q, K and V at random, with such scores."""
+    q, k, v = random_arrays(plan, seed, spread=2.0)
+    axis = -2 if plan.problem.order == "bhsd" else 0 if plan.problem.batch == 1 else 1
+
+    def along(values: Array) -> Array:
+        return values.reshape([-1 if place == axis % k.ndim else 1 for place in range(k.ndim)])
+
+    if scores.large:
+        first = 100 + np.random.default_rng(seed).integers(0, 4, q.shape[:-1]) / 16
+        if scores.row is None:
+            q[..., 0], k = first, (k * 0.05).astype(k.dtype)
+        else:
+            q[..., :1] = np.where(along(np.arange(q.shape[axis]) % 16 == scores.row), first[..., None], 0)
+        k[..., :1] = along(6000 + np.arange(k.shape[axis]) // 16 / 8)
+    else:
+        if scores.row is not None:
+            q = np.where(along(np.arange(q.shape[axis]) % 16 == scores.row), q, q / 2048).astype(q.dtype)
+        third = np.arange(k.shape[axis]) * 3 // k.shape[axis]
+        growth = (third % 2 if scores.middle else third) * (scores.rising - 1) + 1
+        k = (k * along(growth)).astype(k.dtype)
+    return q, k, v
 
 
 def decode(keys: int, *lengths: list[int], **options: Any) -> Form:
@@ -175,7 +216,9 @@ FEW_ROWS: dict[str, Any] = {"tile": (8, 16), "subgroups": (1, 2), "lda": 544, "l
 TILES: dict[str, Any] = {"tile": (16, 16), "subgroups": (2, 2), "k_step": 64}
 
 FORMS: dict[str, Callable[[], Form]] = {
-    "edges": lambda: product((21, 29, 51), (9, 37, 43), batch=2, bias="column", **SMALL),
+    "edges": lambda: product(
+        (21, 29, 51), (9, 37, 43), *((3, 5, k) for k in range(1, 20, 2)), infinite=True, batch=2, bias="column", **SMALL
+    ),
     "odd pitches": lambda: product((24, 40, 48), (13, 56, 40), lda=51, ldb=67, ldc=73, beta=2.0, **SMALL),
     "batch": lambda: product((24, 72, 88), (11, 40, 72), batch=2, **WIDE),
     "small m, k in parts": lambda: in_parts(
@@ -209,8 +252,8 @@ FORMS: dict[str, Callable[[], Form]] = {
         (24, 40, 72), (11, 56, 88), c="f16", **{**WIDE, "ldc": 64},
         epilogue="gelu(acc * row_scale + bias) + residual * 0.5 - clamp(tanh(acc), -0.25, 0.5)",
     ),
-    "attention": lambda: attention((9, 110), (13, 140), rising=3.0),
-    "causal": lambda: attention((40, 203), (37, 190), rising=3.0, causal=True, subgroups=2),
+    "attention": lambda: attention((30, 126), (16, 191), rising=30.0, subgroups=1),
+    "causal": lambda: attention((40, 203), (93, 60), (50, 67), rising=30.0, causal=True, subgroups=2),
     "grouped heads": lambda: attention((12, 80), (9, 110), heads=6, kv_heads=2, batch=2, subgroups=1, rising=3.0),
     "window": lambda: attention((24, 200), (40, 170), causal=True, window=90, subgroups=1, rising=3.0),
     "sequences": lambda: attention(
@@ -224,10 +267,10 @@ FORMS: dict[str, Callable[[], Form]] = {
     "large scores": lambda: attention((20, 140), (17, 100), heads=2, kv_heads=1, causal=True, subgroups=2, large=True),
     "decode in parts": lambda: decode(150, [71, 64, 140], [150, 0, 33], heads=10, kv_heads=2, queries=2, parts=3),
     "decode, pages": lambda: decode(140, [71, 64, 140], [140, 1, 33], heads=6, kv_heads=2, parts=2, page=16, order="nhd"),
-    "amx, batch": lambda: amx((20, 40, 100), batch=2, blocking=(1, 2), blocks=(16, 32, 64)),
+    "amx, batch": lambda: amx((20, 72, 100), batch=2, blocking=(1, 2), blocks=(16, 32, 64)),
     "amx, any m": lambda: amx((64, 48, 100), dynamic_m=True, blocks=(32, 32, 64), rows=(29, 64, 1)),
     "amx, bytes with scales": lambda: amx(
-        (20, 40, 130), a="u8", b="s8", c="s8", scale="column", bias="row", blocks=(32, 32, 128),
+        (20, 72, 130), a="u8", b="s8", c="s8", scale="column", bias="row", blocking=(1, 1), blocks=(32, 32, 128),
     ),
 }  # fmt: skip
 """Each form by its name; it is planned when it is asked for."""

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from ml_dtypes import bfloat16, float8_e4m3fn, float8_e5m2
 from numpy.typing import NDArray
 
 from layoutalg.core.errors import LayoutError, PlanError
@@ -76,6 +77,22 @@ def test_each_weight_is_the_nearest_number_of_its_group(element: str) -> None:
     error = np.abs(scaled - weights.numbers.astype(np.float64).reshape(4, 32, 3))
     assert (error <= nearest * (1 + 1e-12)).all()
     assert np.abs(weights.numbers[:, :2].reshape(4, 32, 2)).max() == finite.max()
+
+
+@pytest.mark.parametrize("element", FLOATS)
+def test_a_number_beside_a_middle_goes_to_the_nearer_side_and_a_middle_to_the_even_byte(element: str) -> None:
+    """Rounded to f32 first, all three would be the middle. The largest number is in the group, so that the scale is 1."""
+    finite = np.unique(every(element)[np.isfinite(every(element))])
+    middles = (finite[1:] + finite[:-1]) / 2
+    given = np.full((32, 3 * len(middles)), finite[-1])
+    given[0] = np.concatenate([np.nextafter(middles, -np.inf), middles, np.nextafter(middles, np.inf)])
+    weights = quantise_float8(given, element, group=32)
+    assert (weights.scales == 1).all()
+    below, between, above = np.split(weights.numbers[0], 3)
+    assert np.array_equal(below, finite[:-1])
+    assert np.array_equal(above, finite[1:])
+    assert not (np.split(weights.values[0], 3)[1] & 1).any()
+    assert np.isin(between, finite).all()
 
 
 CASES: list[dict[str, Any]] = [
@@ -179,5 +196,9 @@ def test_what_is_not_planned_is_said() -> None:
             plan.simulate(np.ones((8, 128)), given)
     with pytest.raises(PlanError, match="element 'f8': expected 'f8E4M3FN' or 'f8E5M2'"):
         quantise_float8(np.ones((128, 64)), "f8")
+    for other in (np.float32, float8_e5m2, bfloat16):  # ones, and not bytes of 1
+        with pytest.raises(PlanError, match="expected bytes, or an array of float8_e4m3fn"):
+            Float8Weights(np.ones((32, 16), other), np.ones((1, 16)))
+    assert (Float8Weights(np.ones((32, 16), float8_e4m3fn), np.ones((1, 16))).numbers == 1).all()
     with pytest.raises(PlanError, match="expected whole numbers from 0 to 255"):
         Float8Weights(np.full((32, 16), 256), np.ones((1, 16)))  # pyright: ignore[reportArgumentType]

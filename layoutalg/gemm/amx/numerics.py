@@ -58,7 +58,7 @@ from layoutalg.gemm.numerics import (
     operands,
     stated_steps,
 )
-from layoutalg.gemm.operand_arrays import check_given, held
+from layoutalg.gemm.operand_arrays import check_given, held, numbers
 
 __all__ = ["accumulated", "computed", "exact", "exponential", "finished", "stated"]
 
@@ -199,12 +199,16 @@ def exact(
 ) -> NDArray[np.float64]:
     """C in f64, straight from the definition, before it is rounded (or clamped) to its type.
 
+    Raises `PlanError`: an array is missing, or given where the problem has none, or scales are not one for each.
+
     >>> ones = np.ones((64, 64))
     >>> exact(AmxProblem.of(64, 64, 64, alpha=0.3), ones, ones)[0, 0].round(9)
     np.float64(19.2)
     """
+    problem = at_call(problem, a)
+    check_given(problem, c, "has", bias=bias, scale=scale)
     sums = exact_sums(problem, a, b)
     for side, given in zip(problem.scaled, each_scale(problem, scale), strict=True):
-        factors = np.asarray(given).astype(np.float64)
+        factors = numbers("scale", given, (problem.count(side),)).astype(np.float64)
         sums = sums * (factors[:, None] if side == "row" else factors)
     return exact_after_sums(problem, sums, c, bias)

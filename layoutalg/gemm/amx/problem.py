@@ -81,7 +81,7 @@ class AmxProblem(Product):
 
         >>> AmxProblem.of(64, 64, 64, "bf16", "f16")
         Traceback (most recent call last):
-        layoutalg.core.errors.PlanError: A is bf16 and B is f16: tile products multiply bf16 by bf16, f16 by f16, and bytes
+        layoutalg.core.errors.PlanError: A is bf16 and B is f16: B has A's type, or is s8 or u8
         """
         a = element_named("a", a, TYPES)
         acc = "s32" if a in _BYTES else "f32"
@@ -96,7 +96,7 @@ class AmxProblem(Product):
                 )
         a, b = element_named("a", self.a, TYPES), element_named("b", self.b, TYPES)
         if a != b and b not in _BYTES:
-            raise PlanError(f"A is {a} and B is {b}: tile products multiply bf16 by bf16, f16 by f16, and bytes")
+            raise PlanError(f"A is {a} and B is {b}: B has A's type, or is s8 or u8")
         acc = "s32" if a in _BYTES else "f32"
         if not isinstance(self.acc, str) or self.acc != acc:  # pyright: ignore[reportUnnecessaryIsInstance]
             raise PlanError(f"acc = {shown(self.acc)}: products of {a} are added in {acc}")

@@ -76,7 +76,8 @@ def folder_files(plan: Gemm | Attention, route: str) -> dict[str, str]:
         + "".join(f"; then {one}" for one in launch.then)
         + (" (for SPIR-V the host passes the flag that asks for them).\n" if flag else ".\n")
         + (
-            "On a device without matrix instructions name OpenCL C with Intel's builtins: make run BUILTINS=builtins.cl\n"
+            "On a device without matrix instructions: make run BUILTINS=builtins.cl, with bodies for Intel's builtins.\n"
+            f"A checkout of layoutalg writes them: python -m tests.oracle.xe_shim .../{kernel}.spv > .../builtins.cl\n"
             if route in ("opencl-c", "pyopencl")
             else ""
         )

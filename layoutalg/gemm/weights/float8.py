@@ -25,8 +25,9 @@ The law: `sixteen` times `FACTORS` is the byte's number, exactly, for all 256 by
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
+import ml_dtypes
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
@@ -53,7 +54,7 @@ class Float8Weights:
     """A k x n matrix of bytes [k, n], floats of 8 bits, with `scales` [k / group, n] in f32.
 
     `values` are bytes, or an array of ml_dtypes' `float8_e4m3fn` or `float8_e5m2`. Raises `PlanError` for arrays that do not
-    belong together.
+    belong together, and for floats of another type.
 
     >>> Float8Weights(np.zeros((64, 16), np.uint8), np.ones((2, 16)), "f8E5M2").group
     32
@@ -70,7 +71,10 @@ class Float8Weights:
         values: Any = self.values
         if getattr(values, "dtype", None) == numpy_type(element):
             values = values.view(np.uint8)
-        held = QuantisedWeights(matrix("values", values), self.scales, None, 8)
+        values = matrix("values", values)
+        if values.dtype.kind not in "biu":  # floats of another type may be whole numbers, and are not bytes
+            raise PlanError(f"values: an array of {values.dtype}; expected bytes, or an array of {numpy_type(element)}")
+        held = QuantisedWeights(values, self.scales, None, 8)
         for name in ("values", "scales", "group"):
             object.__setattr__(self, name, getattr(held, name))
 
@@ -142,12 +146,25 @@ def quantise_float8(weights: ArrayLike, element: str = "f8E4M3FN", *, group: int
     k, n = given.shape
     if k % group:
         raise PlanError(f"weights are {k}x{n}: {k} rows are not a multiple of the group of {group}")
-    kind, largest = numpy_type(element), {"f8E4M3FN": 448.0, "f8E5M2": 57344.0}[element]
+    largest = float(_form(element).max)
     groups = given.astype(np.float64).reshape(-1, group, n)
     scales = (np.abs(groups).max(axis=1) / largest).astype(np.float32)
     scales[scales == 0] = 1
-    values = np.clip(groups / scales[:, None], -largest, largest).astype(kind).view(np.uint8)
+    values = _rounded(np.clip(groups / scales[:, None], -largest, largest), element)
     return Float8Weights(values.reshape(k, n), scales, element)
+
+
+def _rounded(numbers: NDArray[np.float64], element: str) -> NDArray[np.uint8]:
+    """The bytes of the nearest numbers. `astype` alone would round to f32 first, and numbers near a middle to it."""
+    form = _form(element)
+    exponents = np.maximum(np.frexp(numbers)[1] - 1, form.minexp) - form.nmant
+    nearest = np.ldexp(np.rint(np.ldexp(numbers, -exponents)), exponents)
+    return nearest.astype(numpy_type(element)).view(np.uint8)
+
+
+def _form(element: str) -> Any:
+    """The largest number, the bits of the fraction and the least exponent of a type."""
+    return cast("Any", ml_dtypes.finfo(numpy_type(element)))
 
 
 def expanded(kernel: KernelWriter, word: Value, element: str) -> list[Value]:

@@ -13,7 +13,7 @@ from ml_dtypes import bfloat16
 
 from layoutalg.core.errors import PlanError
 from layoutalg.gemm.amx import AmxProblem, plan_amx
-from layoutalg.gemm.amx.numerics import stated
+from layoutalg.gemm.amx.numerics import exact, stated
 
 FLOATS = {"f32": np.float32, "bf16": bfloat16, "f16": np.float16}
 
@@ -99,4 +99,8 @@ def test_scales_of_both_are_a_pair() -> None:
     ):
         with pytest.raises(PlanError, match=words):
             plan.simulate(*ones, scale=scale)
+        with pytest.raises(PlanError, match=words.removeprefix("row_")):
+            exact(plan.problem, *ones, scale=scale)
+    with pytest.raises(PlanError, match="scale: the plan has none"):
+        exact(AmxProblem.of(4, 5, 8, "s8"), *ones, scale=(np.ones(4), np.ones(5)))
     assert AmxProblem.of(4, 5, 8, "s8", c="f32", scale="both").scaled == ("row", "column")
