@@ -137,7 +137,7 @@ def _alignment(parser: Parser) -> dict[str, Attribute]:
     if not found and parser.parse_optional_punctuation("<") is not None:
         parser.parse_keyword("alignment")
         parser.parse_punctuation("=")
-        found = {"alignment": IntegerAttr(parser.parse_integer(allow_boolean=False), i64)}
+        found["alignment"] = IntegerAttr(parser.parse_integer(allow_boolean=False), i64)
         parser.parse_punctuation(">")
         note_refused_spelling(parser, (22, 23), "expected ':'")
     return found
