@@ -234,5 +234,5 @@ def test_a_scale_that_is_missing_or_not_planned_is_said() -> None:
     for level in ("workgroup", "subgroup"):
         with pytest.raises(PlanError, match="level 'lane' has scales"):
             plan_gemm(64, 64, 64, scale="row").emit(level)
-    with pytest.raises(PlanError, match="expected 'row' or 'column'"):
-        plan_gemm(64, 64, 64, scale="both", target="amx")
+    with pytest.raises(PlanError, match="scale 'all': expected 'row', 'column' or 'both'"):
+        plan_gemm(64, 64, 64, scale="all", target="amx")
