@@ -81,6 +81,8 @@ _WORDS: dict[str, str | tuple[str, ...]] = {
     "NEIGHBOURS": f"{_WHOLE} or fixed-length vector of {_WHOLE} values of ranks 1",
     "POINTERS": "LLVM pointer type or LLVM dialect-compatible vector of LLVM pointer type",
     "REALS_OF_LLVM": "floating point LLVM type or LLVM dialect-compatible vector of floating point LLVM type",
+    "ATOMIC_VALUES": "floating point LLVM type or LLVM pointer type or signless integer or LLVM dialect-compatible "
+    "fixed-length vector type",
     "REGISTERS": (
         "fixed-length vector of 8-bit integer or 16-bit integer or 32-bit integer or 32-bit float or tf32 type or "
         "16-bit float or bfloat16 type values of ranks 1"

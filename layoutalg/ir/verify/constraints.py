@@ -288,6 +288,9 @@ _NAMED: dict[str, Predicate] = {
     "floating point LLVM type": _real_of_llvm,
     "LLVM dialect-compatible type": _of_llvm,
     "LLVM dialect-compatible vector type": _vector_of_llvm(_of_llvm),
+    "LLVM dialect-compatible fixed-length vector type": lambda kind: (
+        is_vector(kind) and _of_llvm(kind) and not any(flag.value.data for flag in cast(Any, kind).scalable_dims)
+    ),
     "LLVM dialect-compatible vector of signless integer": _vector_of_llvm(_signless),
     "LLVM dialect-compatible vector of floating point LLVM type": _vector_of_llvm(_real_of_llvm),
     "LLVM dialect-compatible vector of LLVM pointer type": _vector_of_llvm(_pointer()),
