@@ -86,7 +86,7 @@ def given_factors(dims: Any, xor: bool = False) -> tuple[tuple[Factor, ...], ...
 
 
 def known_factors(dims: Any) -> tuple[tuple[Factor, ...], ...] | None:
-    """The factors of dimensions of few factors, all of which were found right lately; None for any others.
+    """The factors of these dimensions, if each was checked a short time ago and no dimension has many; else None.
 
     >>> given_factors([[(16, 1, "lane")]]) == known_factors([[(16, 1, "lane")]]), known_factors([[(16.0, 1, "lane")]])
     (True, None)

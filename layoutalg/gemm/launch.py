@@ -329,7 +329,7 @@ def launch_of_attention(plan: Attention) -> Launch:
         )
         for matrix in problem.matrices
     }
-    starts: dict[str, tuple[int, ...]] = dict(zip(("starts_q", "starts_k"), problem.starts or (), strict=False))
+    starts = problem.named_starts
     for name, numbers in starts.items():
         count = len(numbers)
         memory[name] = InMemory("s32", 1, count, count, count, 1, 4 * count, 4, "in")

@@ -73,7 +73,8 @@ def check_given(problem: Product, c: object, verb: str = "adds", **vectors: obje
         if (given is None) == (side is None):
             continue
         if side is None:
-            raise PlanError(f"{name}: the plan has none; plan with {name}='row' or {name}='column'")
+            both = " or scale='both'" if name == "scale" else ""
+            raise PlanError(f"{name}: the plan has none; plan with {name}='row' or {name}='column'{both}")
         if side == "both":
             sizes = f"{problem.count('row')} and {problem.count('column')}"
             raise PlanError(

@@ -227,7 +227,7 @@ class Gemm(Distributed, Launched):
 
     @property
     def reduction_grid(self) -> tuple[int, int, int]:
-        """Workgroups of the second kernel, `gemm_reduce`, which adds the parts of k; (0, 0, 0) where there is none.
+        """Workgroups of the second kernel, `gemm_reduce`, which adds the parts of k; (0, 0, 0) without one.
 
         Each is one subgroup. It takes the arguments of the first kernel, and is launched behind it in the same queue.
 

@@ -194,7 +194,7 @@ def counters(problem: Problem, tiling: Tiling) -> int:
 
 
 def reduction_grid(problem: Problem, tiling: Tiling) -> tuple[int, int, int]:
-    """Workgroups of the second kernel, one subgroup each; (0, 0, 0) where there is none."""
+    """Workgroups of the second kernel, one subgroup each; (0, 0, 0) without one."""
     if tiling.split_k == 1 or tiling.reduction == "last":
         return 0, 0, 0
     return -(-problem.n // problem.dpas.n), -(-problem.m // reduced_rows(tiling.split_k)), problem.batch

@@ -20,7 +20,7 @@ import re
 from collections.abc import Sequence
 from functools import cached_property
 
-from layoutalg.conversion.lowering.barriers import CONTROL_BARRIER, NAMED_BARRIER, called_scope
+from layoutalg.conversion.lowering.barriers import CONTROL_BARRIER, SHARED_BARRIER, called_scope
 
 __all__ = ["BarrierLines"]
 
@@ -41,7 +41,7 @@ class BarrierLines:
         'workgroup'
         """
         stripped = line.strip()
-        if stripped in ("gpu.barrier", NAMED_BARRIER):
+        if stripped in ("gpu.barrier", SHARED_BARRIER):
             return "workgroup"
         found = _CALL.match(stripped) if CONTROL_BARRIER in stripped else None
         return "" if found is None else called_scope([self._constants.get(name) for name in found.groups()])

@@ -34,7 +34,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from xdsl.dialects.builtin import DenseArrayBase, IntegerAttr, MemRefType, ModuleOp, NoneAttr, i8, i32, i64
 from xdsl.ir import Block, Operation, Region, SSAValue
 
-from layoutalg.conversion.lowering.barriers import NAMED_BARRIER
+from layoutalg.conversion.lowering.barriers import SHARED_BARRIER
 from layoutalg.conversion.lowering.writer import Value
 from layoutalg.core.errors import LayoutError
 from layoutalg.core.llvm_versions import DEFAULT_LLVM, rules
@@ -304,8 +304,8 @@ def _body(kernel: Kernel, function: FuncOp) -> Placed:
     kernel.writer.arguments = (*kernel.writer.arguments[:arguments], shared, *kernel.writer.arguments[arguments:])
     text = kernel.writer.text(_INDENT)
     free = max(0, target_info(kernel.target).slm_bytes - declared_bytes(function))
-    named = rules(kernel.llvm).barriers_of_spaces and kernel.chip != "generic"
-    barrier = {"barrier": NAMED_BARRIER} if named else {}
+    orders_shared = rules(kernel.llvm).barriers_of_spaces and kernel.chip != "generic"
+    barrier = {"barrier": SHARED_BARRIER} if orders_shared else {}
     return placed(text, kernel.writer.names()[shared], free, subgroups=kernel.subgroups, **barrier)
 
 

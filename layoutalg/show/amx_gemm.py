@@ -83,22 +83,8 @@ def listing_facts(listing: AmxListing) -> dict[str, Any]:
 def _choices(plan: AmxGemm) -> Sequence[PlanRow]:
     problem, tiling, blocking, steps = plan.problem, plan.tiling, plan.tiling.blocking, walk(plan.tiling.blocking)
     names = (
-        "m",
-        "n",
-        "k",
-        "a",
-        "b",
-        "c",
-        "acc",
-        "trans_a",
-        "trans_b",
-        "batch",
-        "dynamic_m",
-        "aligned",
-        "lda",
-        "ldb",
-        "ldc",
-    )
+        "m", "n", "k", "a", "b", "c", "acc", "trans_a", "trans_b", "batch", "dynamic_m", "aligned", "lda", "ldb", "ldc"
+    )  # fmt: skip
     epilogue = ("alpha", "beta", "bias", "scale", "activation")
     strips = {
         name: [{"first": one.first, "count": one.count, "tiles": list(one.heights)} for one in some]

@@ -47,7 +47,7 @@ def forked_each(questions: Sequence[Callable[[], Any]], seconds: int = 30) -> li
 
 
 def _answered(questions: Sequence[Callable[[], Any]], seconds: int) -> list[Any]:
-    """The answers of one child, up to the question of which it died."""
+    """What one child answers: all questions, or those before the one that killed it."""
     read, write = os.pipe()
     child = os.fork()
     if not child:

@@ -17,11 +17,11 @@ from collections.abc import Sequence
 
 from layoutalg.conversion.lowering.indices import Indices
 
-__all__ = ["CONTROL_BARRIER", "NAMED_BARRIER", "called_scope", "write_barrier"]
+__all__ = ["CONTROL_BARRIER", "SHARED_BARRIER", "called_scope", "write_barrier"]
 
 CONTROL_BARRIER = "_Z22__spirv_ControlBarrieriii"
 """OpControlBarrier by its name in SPIR-V's friendly LLVM IR: `gpu.barrier` is one of the workgroup, whatever its scope says."""
-NAMED_BARRIER = "gpu.barrier memfence [#gpu.address_space<workgroup>]"
+SHARED_BARRIER = "gpu.barrier memfence [#gpu.address_space<workgroup>]"
 """A barrier of the workgroup that orders shared memory alone, where LLVM can say so."""
 _SCOPES = {2: "workgroup", 3: "subgroup"}
 """SPIR-V's scopes."""
@@ -55,7 +55,7 @@ def write_barrier(indices: Indices, scope: str, *, calls: bool) -> None:
             form = f"llvm.call spir_funccc @{CONTROL_BARRIER}(%s, %s, %s) {{convergent}} : (i32, i32, i32) -> ()"
             writer.do(form, (number, number, order))
         case (_, "intel") if indices.barriers_of_spaces:
-            writer.do(NAMED_BARRIER)
+            writer.do(SHARED_BARRIER)
         case _:
             writer.do("gpu.barrier")
 

@@ -224,7 +224,7 @@ def random_operands(problem: AmxProblem, seed: int) -> dict[str, Any]:
 def each_scale(problem: AmxProblem, scale: Scales | None) -> tuple[ArrayLike, ...]:
     """The scales of each side, in the order of `problem.scaled`: of both they are a pair.
 
-    Raises `PlanError`: it is no pair.
+    Raises `PlanError`: the problem has scales of both sides, and `scale` is not a pair.
 
     >>> from layoutalg.gemm.amx.problem import AmxProblem
     >>> both = AmxProblem.of(2, 3, 4, "s8", c="f32", scale="both")

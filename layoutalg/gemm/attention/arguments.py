@@ -22,7 +22,7 @@ def pointers_of(plan: Attention) -> tuple[str, ...]:
     >>> pointers_of(plan_attention(64, 64, order="bshd", starts_q=(0, 9, 64), starts_k=(0, 9, 64)))
     ('q', 'k', 'v', 'o', 'starts_q', 'starts_k')
     """
-    return ("q", "k", "v", "o", *(() if plan.problem.starts is None else ("starts_q", "starts_k")))
+    return ("q", "k", "v", "o", *plan.problem.named_starts)
 
 
 def parameters_of(plan: Attention) -> tuple[tuple[str, str], ...]:

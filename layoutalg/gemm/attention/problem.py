@@ -177,6 +177,15 @@ class AttentionProblem:
         return replace(self, starts=starts)
 
     @property
+    def named_starts(self) -> dict[str, Starts]:
+        """Where packed sequences begin, by the names of the kernel's arguments; empty where none are packed.
+
+        >>> AttentionProblem.of(9, 7, 64, order="bshd", starts_q=(0, 2, 9), starts_k=(0, 4, 7)).named_starts
+        {'starts_q': (0, 2, 9), 'starts_k': (0, 4, 7)}
+        """
+        return {} if self.starts is None else {"starts_q": self.starts[0], "starts_k": self.starts[1]}
+
+    @property
     def sequences(self) -> tuple[AttentionProblem, ...]:
         """The problems of packed sequences, each alone; the problem itself where nothing is packed.
 

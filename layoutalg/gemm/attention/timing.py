@@ -37,32 +37,42 @@ from layoutalg.hardware import xe_chip
 if TYPE_CHECKING:
     from layoutalg.gemm.attention.plan import Attention
 
-__all__ = ["AttentionTimes", "times_of"]
+__all__ = ["AttentionTimes", "LimitedTimes", "times_of"]
 
 
 @dataclass(frozen=True)
-class AttentionTimes:
+class LimitedTimes:
+    """A kernel's predicted time in seconds: `start`, and what takes longest of `limits`, which has each alone.
+
+    >>> LimitedTimes({"memory": 2e-6, "issue": 3e-6}, 0.0).limit
+    'issue'
+    """
+
+    limits: Mapping[str, float]
+    start: float
+
+    @property
+    def limit(self) -> str:
+        """What limits the kernel.
+
+        >>> la.plan_decode(64, 64).times.limit
+        'waiting'
+        """
+        return max(self.limits, key=lambda name: self.limits[name])
+
+
+@dataclass(frozen=True)
+class AttentionTimes(LimitedTimes):
     """The predicted time in seconds, where scores are such that no step is done again. `limits` has each limit alone.
 
     >>> la.plan_attention(64, 64).times.break_even is None
     True
     """
 
-    limits: Mapping[str, float]
-    start: float
     rerun: float
     """What is added if all subgroups take their keys once more, with the exact maximum."""
     break_even: float | None
     """The part of the subgroups that may do so until the other form is faster; only of `maximum="first"`."""
-
-    @property
-    def limit(self) -> str:
-        """What limits the kernel.
-
-        >>> la.plan_attention(4096, 4096, 128, heads=16, target="pvc").times.limit
-        'issue'
-        """
-        return max(self.limits, key=lambda name: self.limits[name])
 
     @property
     def seconds(self) -> float:

@@ -20,18 +20,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from layoutalg.gemm.attention import AttentionProblem
 
-__all__ = ["attention_in_c", "attention_in_python", "starts_in_c", "starts_in_python", "starts_of"]
-
-_STARTS = ("starts_q", "starts_k")
-
-
-def starts_of(problem: object) -> dict[str, tuple[int, ...]]:
-    """Where packed sequences begin, by the arguments' names; nothing where none are packed.
-
-    >>> starts_of(la.plan_attention(8, 8).problem)
-    {}
-    """
-    return dict(zip(_STARTS, getattr(problem, "starts", None) or (), strict=False))
+__all__ = ["attention_in_c", "attention_in_python", "starts_in_c", "starts_in_python"]
 
 
 def attention_in_c(problem: AttentionProblem, epsilons: tuple[str, str] = ("0", "0")) -> tuple[str, int]:
@@ -92,7 +81,7 @@ def starts_in_c(problem: AttentionProblem) -> str:
             break_long_words=False,
         )
         + "\n"
-        for name, numbers in starts_of(problem).items()
+        for name, numbers in problem.named_starts.items()
     )
     return f"""
 /* Where each sequence begins, in rows of Q and in keys; the last number is where the last one ends. */
@@ -135,7 +124,7 @@ def starts_in_python(problem: AttentionProblem) -> str:
     """`NUMBERS`: what stands in the matrices of whole numbers."""
     lines = [
         fill(f"    {name!r}: {list(numbers)},", 120, subsequent_indent="        ")
-        for name, numbers in starts_of(problem).items()
+        for name, numbers in problem.named_starts.items()
     ]
     return "\n".join(["NUMBERS = {", *lines, "}", "", "", ""])
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from layoutalg.gemm.expressions import inputs_of, planned, spelled
-from layoutalg.gemm.hosts.attention import attention_in_python, starts_in_python, starts_of
+from layoutalg.gemm.hosts.attention import attention_in_python, starts_in_python
 from layoutalg.gemm.hosts.decode import decode_in_python, decode_of
 from layoutalg.gemm.hosts.reference import EPSILONS, matrices_of, numbers_of, scratch_of, weights_of
 from layoutalg.gemm.hosts.weights import FINITE, weights_in_python
@@ -71,7 +71,7 @@ def _begin(problem: Problem | AttentionProblem) -> str:
     elif (weights := weights_of(problem)) is not None and weights.floats:
         every = "2**32, cells.shape, np.uint32)"
         return _BEGIN.replace(every, f"{every} & {FINITE:#x}")
-    elif weights is None and not isinstance(problem, Problem) and starts_of(problem):
+    elif weights is None and not isinstance(problem, Problem) and problem.named_starts:
         numbers = starts_in_python(problem)
     else:
         return _BEGIN

@@ -16,7 +16,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple, cast
 
 from layoutalg.gemm.expressions import inputs_of, planned, spelled
-from layoutalg.gemm.hosts.attention import attention_in_c, starts_in_c, starts_of
+from layoutalg.gemm.hosts.attention import attention_in_c, starts_in_c
 from layoutalg.gemm.hosts.decode import decode_in_c, decode_of
 from layoutalg.gemm.hosts.weights import FINITE, weight_in_c
 from layoutalg.gemm.launch import InMemory, LaunchArgument
@@ -147,7 +147,7 @@ def reference_of(plan: Gemm | Attention) -> str:
         expected, operations = _of_gemm(problem)
     else:
         expected, operations = attention_in_c(problem, (EPSILONS[problem.type], EPSILONS[problem.out]))
-        filled = starts_in_c(problem) if starts_of(problem) else ""
+        filled = starts_in_c(problem) if problem.named_starts else ""
     if filled:
         values = values.replace("\nstatic void fill(", filled + "\nstatic void fill(").replace(
             _FILLED, _FILLED + "  filled(which, data);\n"

@@ -34,7 +34,7 @@ from numpy.typing import ArrayLike, NDArray
 from layoutalg.core.elements import numpy_type
 from layoutalg.core.errors import PlanError
 from layoutalg.core.whole_numbers import one_of
-from layoutalg.gemm.weights.quantised import QuantisedWeights, checked_group, matrix
+from layoutalg.gemm.weights.quantised import QuantisedWeights, checked_group, in_words, matrix
 
 if TYPE_CHECKING:
     from layoutalg.conversion.lowering.writer import Value
@@ -94,7 +94,7 @@ class Float8Weights:
         >>> quantise_float8(np.ones((64, 16)), group=32).words.shape
         (16, 16)
         """
-        return QuantisedWeights(self.values, self.scales, None, 8).words
+        return in_words(self.values, 8)
 
     @property
     def numbers(self) -> NDArray[np.float32]:

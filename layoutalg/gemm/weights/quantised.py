@@ -37,7 +37,7 @@ from layoutalg.core.messages import one_line, shown
 from layoutalg.core.whole_numbers import as_flag, found_whole
 from layoutalg.gemm.matrix_in_memory import whole_number
 
-__all__ = ["STEPS", "QuantisedWeights", "checked_bits", "checked_group", "matrix", "quantise"]
+__all__ = ["STEPS", "QuantisedWeights", "checked_bits", "checked_group", "in_words", "matrix", "quantise"]
 
 STEPS = (128, 64, 32)
 """Neighbours along k of a step of the loop, whose words come with one or two messages: the largest that divides the group."""
@@ -100,10 +100,7 @@ class QuantisedWeights:
         >>> quantise(np.ones((64, 16)), 8, group=32).words.shape
         (16, 16)
         """
-        each = 32 // self.bits
-        rows = self.values.reshape(-1, each // 2, 2, self.values.shape[1]).astype(np.uint32)
-        places = np.arange(each // 2, dtype=np.uint32)[:, None] * self.bits + np.array([0, 16], np.uint32)
-        return np.bitwise_or.reduce(rows << places[None, :, :, None], axis=(1, 2))
+        return in_words(self.values, self.bits)
 
     @property
     def dequantised(self) -> NDArray[np.float32]:
@@ -175,6 +172,14 @@ def checked_group(group: object) -> int:
     if found not in STEPS and (not isinstance(found, int) or found < 1 or found % STEPS[0]):
         raise PlanError(f"group = {shown(group)}: 32, 64 or a multiple of {STEPS[0]} neighbours along k share a scale")
     return whole_number("group", group)
+
+
+def in_words(values: NDArray[np.uint8], bits: int) -> NDArray[np.uint32]:
+    """Numbers [k, n] of so many bits in words, row-major [k * bits / 32, n]: pair i of a word is part i of both halves."""
+    each = 32 // bits
+    rows = values.reshape(-1, each // 2, 2, values.shape[1]).astype(np.uint32)
+    places = np.arange(each // 2, dtype=np.uint32)[:, None] * bits + np.array([0, 16], np.uint32)
+    return np.bitwise_or.reduce(rows << places[None, :, :, None], axis=(1, 2))
 
 
 def matrix(name: str, given: Any) -> NDArray[Any]:

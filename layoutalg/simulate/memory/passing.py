@@ -49,10 +49,10 @@ class _Place:
 
     def __init__(self) -> None:
         self.releases = 0
-        self.known: _Known = {}  # what those who released knew of other places
-        self.done: dict[
-            int, int
-        ] = {}  # for subgroups: the epoch of their last operation here, whether they released or not
+        self.known: _Known = {}
+        """What those who released knew of other places."""
+        self.done: dict[int, int] = {}
+        """By subgroup, the epoch of its last operation here, whether it released or not."""
         self._epochs: dict[int, tuple[list[int], list[int]]] = {}
 
     def add(self, epochs: Mapping[int, int], known: _Known) -> None:

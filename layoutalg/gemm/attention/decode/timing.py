@@ -23,11 +23,11 @@ The rules, from published and assumed numbers of the chip (`hardware.xe`); nothi
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
+from layoutalg.gemm.attention.timing import LimitedTimes
 from layoutalg.gemm.roofline import MEMORY_LATENCIES, SECOND_LAUNCH
 from layoutalg.hardware import xe_chip
 
@@ -43,7 +43,7 @@ _MAXIMUM = 51
 
 
 @dataclass(frozen=True)
-class DecodeTimes:
+class DecodeTimes(LimitedTimes):
     """The predicted time in seconds. `limits` has what each limit alone takes of the first kernel.
 
     >>> times = la.plan_decode(32768, 128, heads=32, kv_heads=8).times
@@ -51,19 +51,8 @@ class DecodeTimes:
     True
     """
 
-    limits: Mapping[str, float]
-    start: float
     combining: float
     bound: float
-
-    @property
-    def limit(self) -> str:
-        """What limits the first kernel.
-
-        >>> la.plan_decode(64, 64).times.limit
-        'waiting'
-        """
-        return max(self.limits, key=lambda name: self.limits[name])
 
     @property
     def seconds(self) -> float:
