@@ -20,7 +20,8 @@ from layoutalg.simulate.shared_operands import sharing
         ("tf32", (128, 256, 32), {}),
         ("s8", (192, 320, 64), {}),
         ("f16", (256, 128, 80), {"acc": "f16", "beta": 2.0}),
-        ("f16", (320, 256, 64), {"split_k": 2}),
+        ("f16", (320, 256, 64), {"split_k": 2, "reduction": "kernel"}),
+        ("f16", (320, 256, 64), {"split_k": 2, "reduction": "last", "tile": (40, 16), "subgroups": (1, 4)}),
         ("bf16", (256, 512, 32), {"acc": "bf16", "c": "bf16"}),
     ],
 )
