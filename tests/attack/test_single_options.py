@@ -98,7 +98,7 @@ WORDS = tuple(
 
 
 class SingleOptions(Sweep, CommandLines):
-    most = 160_000
+    most = 200_000
     lasting = ("show 0", "show 2", "draw 0", "draw 2", "gemm 0", "gemm 2", "run 2", "lower 0")
 
     def _fill(self) -> None:

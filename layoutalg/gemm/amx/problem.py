@@ -89,11 +89,6 @@ class AmxProblem(Product):
         return cls(a=a, b=a if b is None else b, c=acc if c is None else c, acc=acc, target=target, **fields)
 
     def __post_init__(self) -> None:
-        for name in ("epilogue", "gated", "halves", "groups"):
-            if given := getattr(self, name):
-                raise PlanError(
-                    f"{name} = {shown(given)}: planned for GPUs; AMX has alpha, beta, bias, scale, activation"
-                )
         a, b = element_named("a", self.a, TYPES), element_named("b", self.b, TYPES)
         if a != b and b not in _BYTES:
             raise PlanError(f"A is {a} and B is {b}: B has A's type, or is s8 or u8")
@@ -109,6 +104,11 @@ class AmxProblem(Product):
                 "target 'spr' with f16: Sapphire Rapids has no amx-fp16; bf16 is planned, and f16 for 'gnr'"
             )
         checked = checked_fields(self.m, self.n, self.k, vars(self)) | {"a": a, "b": b, "c": c, "target": target}
+        for name in ("epilogue", "gated", "halves", "groups"):
+            if given := checked[name]:
+                raise PlanError(
+                    f"{name} = {shown(given)}: planned for GPUs; AMX has alpha, beta, bias, scale, activation"
+                )
         for name, value in checked.items():
             object.__setattr__(self, name, value)
         for matrix in self.matrices:
