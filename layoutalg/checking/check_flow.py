@@ -138,6 +138,9 @@ class _Checking:
         shared = narrowed(statement.attribute, shape)
         fits = shared is not None and stated_candidate(statement, shape, self.machine) is not None
         notes = ("a dimension of size 1 is taken as shared: every work-item along it has its element",) if fits else ()
+        if theirs and isinstance(statement.attribute, LayoutAttr | SliceAttr):
+            why = statement.attribute.refusal(shape, self.llvm)
+            notes = notes if why is None else (str(why), *notes)
         level: Literal["error", "warning"] = "warning" if fits and statement.name.startswith("layout_") else "error"
         told = f"{words} ({statement.name} of {name})"
         finding = Finding("layouts.fit", told, called(statement.user), place_of(statement.user), source, level, notes)

@@ -271,19 +271,20 @@ def _row(
 
 
 def _verdict(use: LayoutUse, machine: Machine, llvm: int, facts: dict[str, Any]) -> tuple[bool, str]:
-    """Whether a compiler refuses the layout for this shape, and its words."""
+    """Whether a compiler refuses the layout for this shape, its words and why."""
     if use.attribute is None or (use.shape is None and use.attribute.needs_shape):
         return False, ""
     try:
         notes = use.attribute.report(use.sizes, machine, element=use.element or "f32", llvm=llvm)
     except LayoutError:
         return False, ""  # what is wrong with it is said where its layout is asked for
-    for note in notes:
-        if note.refused is not None:
-            facts[note.key] = note.value
-        if note.refused:
-            return True, f"{note.label} {note.text}"
-    return False, ""
+    verdicts = [note for note in notes if note.refused is not None]
+    facts |= {note.key: note.value for note in verdicts}
+    refusing = [note for note in verdicts if note.refused]
+    if not refusing:
+        return False, ""
+    first, *why = refusing
+    return True, " ".join([f"{first.label} {first.text}", *(f"({note.text})" for note in why)])
 
 
 def _meaning(layout: Layout) -> str:

@@ -1,7 +1,7 @@
 """XeGPU: MLIR's dialect for Intel GPUs, as values that know what they mean.
 
 `attributes` has the layouts, `descriptors` and `mem_desc` the types, `words` the smaller attributes, `reading` their text,
-`rfc` the older `sg_map`. `distribution` is the rule of who holds what, `rules` what depends on the version of LLVM,
+`rfc` the older `sg_map`. `distribution` is the rule of who holds what, `refusals` why LLVM does not take a pair,
 `fragments` the vector types, and `from_layout` the way back from a `Layout`. What the chips can do is in `layoutalg.hardware`.
 
 >>> from layoutalg.xegpu import parse_attribute
@@ -16,6 +16,7 @@ from layoutalg.xegpu.fragments import FragmentType
 from layoutalg.xegpu.from_layout import to_xegpu
 from layoutalg.xegpu.mem_desc import MemDescType, MemLayoutAttr
 from layoutalg.xegpu.reading import parse_attribute
+from layoutalg.xegpu.refusals import Refusal
 from layoutalg.xegpu.rfc import SgMapAttr, sg_map_of
 from layoutalg.xegpu.words import EnumAttr, NbarrierType, RangeAttr
 
@@ -29,6 +30,7 @@ __all__ = [
     "MemLayoutAttr",
     "NbarrierType",
     "RangeAttr",
+    "Refusal",
     "ScatterTensorDescAttr",
     "SgMapAttr",
     "SliceAttr",

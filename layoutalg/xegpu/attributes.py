@@ -39,25 +39,12 @@ from layoutalg.core.whole_numbers import as_flag, as_ints, one_of
 from layoutalg.core.work_items import cover
 from layoutalg.xegpu.distribution import Distribution, as_numbers, as_shape, shortened
 from layoutalg.xegpu.fragments import FragmentType, lane_fragment, subgroup_fragment
+from layoutalg.xegpu.refusals import Refusal, refusal
 from layoutalg.xegpu.usual import is_usual
 
-__all__ = ["DistributeLayout", "LayoutAttr", "SliceAttr", "fragment_notes"]
+__all__ = ["DistributeLayout", "LayoutAttr", "SliceAttr"]
 
 Ints = tuple[int, ...]
-
-
-def fragment_notes(fragment: FragmentType, level: str) -> list[Note]:
-    """What a report says of a fragment's type: of one subgroup or one lane (`level`).
-
-    >>> fragment_notes(LayoutAttr(lane_layout=(1, 16)).fragment_type((8, 16), "f16"), "lane")[0].text
-    'per lane: vector<8xf16>'
-    """
-    vectors = f"{fragment.count} x {fragment}" if fragment.count > 1 else str(fragment)
-    return [
-        Note("type", f"per {level}: {vectors}", "fragment_type", str(fragment)),
-        Note("", "", "fragment_count", fragment.count),
-        Note("", "", "fragment_of", level),
-    ]
 
 
 class DistributeLayout(Notation, ABC):
@@ -149,6 +136,24 @@ class DistributeLayout(Notation, ABC):
         (2, 8)
         """
 
+    @abstractmethod
+    def around(self, layout: LayoutAttr) -> DistributeLayout:
+        """The attribute with another layout inside all slices.
+
+        >>> print(SliceAttr(LayoutAttr(lane_layout=(2, 8)), (0,)).around(LayoutAttr(lane_layout=(1, 16))))
+        #xegpu.slice<#xegpu.layout<lane_layout = [1, 16]>, dims = [0]>
+        """
+
+    def refusal(self, shape: Sequence[int], llvm: int = DEFAULT_LLVM) -> Refusal | None:
+        """Why a version of LLVM refuses the attribute on a tensor of `shape`, and what would fit; None where it takes it.
+
+        Raises as `check` does.
+
+        >>> print(LayoutAttr(lane_layout=(1, 16), lane_data=(1, 1)).refusal((8, 8)))
+        dimension 1 has 8 columns: 16 lanes of 1 need a multiple of 16, or exactly 1; 8x16 would fit, or lane_layout = [2, 8]
+        """
+        return refusal(self, shape, llvm)
+
     def blocks(self, shape: Sequence[int], level: str | None = None) -> dict[int, list[tuple[int, ...]]]:
         """The block origins of each id, exactly as LLVM computes them: `{id: [origin, ...]}` in LLVM's order.
 
@@ -221,13 +226,15 @@ class DistributeLayout(Notation, ABC):
         verdict = self.check(shape, llvm)
         text = "accepts" if verdict is None else f"refuses: {verdict}"
         found = [Note(f"LLVM {llvm}", text, "llvm", verdict or "accepts", verdict is not None)]
+        if verdict is not None and (why := self.refusal(shape, llvm)) is not None:
+            found.append(Note("why", str(why), "why", str(why), refused=True))
         level = "lane" if self.distribution().lane_layout is not None else "subgroup"
         try:
             self.layout(shape, machine)
         except DistributionError:
             blocks = blocks or verdict is None
         else:
-            found += fragment_notes(self.fragment_type(shape, asked.element, level), level)
+            found += self.fragment_type(shape, asked.element, level).notes(level)
         if blocks:
             found += self._block_notes(shape)
         return tuple(found)
@@ -412,6 +419,14 @@ class LayoutAttr(DistributeLayout):
         """
         return self
 
+    def around(self, layout: LayoutAttr) -> LayoutAttr:
+        """The other layout: there are no slices.
+
+        >>> print(LayoutAttr(lane_layout=(2, 8)).around(LayoutAttr(lane_layout=(1, 16))))
+        #xegpu.layout<lane_layout = [1, 16]>
+        """
+        return layout
+
     def _asked_on(self, version: Rules) -> str:
         return version.layouts_asked_on
 
@@ -462,6 +477,14 @@ class SliceAttr(DistributeLayout):
         (2, 8)
         """
         return self.parent.parent_layout()
+
+    def around(self, layout: LayoutAttr) -> SliceAttr:
+        """The slice of another layout.
+
+        >>> print(SliceAttr(LayoutAttr(lane_layout=(2, 8)), (1,)).around(LayoutAttr(lane_layout=(4, 4))))
+        #xegpu.slice<#xegpu.layout<lane_layout = [4, 4]>, dims = [1]>
+        """
+        return replace(self, parent=self.parent.around(layout))
 
     def distribution(self) -> Distribution:
         """The parent's fields without the dropped dimensions, ids still taken apart over all of them.

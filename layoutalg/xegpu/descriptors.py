@@ -31,7 +31,7 @@ from layoutalg.core.messages import shown
 from layoutalg.core.notation import Machine, Notation, Note, Operand, ReportRequest, one_operand, own_sizes
 from layoutalg.core.whole_numbers import as_flag, as_ints
 from layoutalg.hardware import block_load
-from layoutalg.xegpu.attributes import DistributeLayout, LayoutAttr, SliceAttr, fragment_notes
+from layoutalg.xegpu.attributes import DistributeLayout, LayoutAttr, SliceAttr
 from layoutalg.xegpu.fragments import FragmentType
 from layoutalg.xegpu.integers import integer_text, verify_integer
 from layoutalg.xegpu.mem_desc import verify_shape
@@ -293,7 +293,7 @@ class TensorDescType(Notation):
         if self.attr is None:
             return ()
         level = "lane" if self.attr.distribution().lane_layout is not None else "subgroup"
-        found = fragment_notes(self.fragment_type(level), level)
+        found = self.fragment_type(level).notes(level)
         mismatch = self.load_mismatch()
         return tuple(found if mismatch is None else [*found, Note("load_nd", mismatch, "load_mismatch", mismatch)])
 

@@ -39,7 +39,7 @@ from layoutalg.core.messages import shown
 from layoutalg.core.whole_numbers import listed
 from layoutalg.core.work_items import level_steps
 
-__all__ = ["Distribution", "Level", "as_numbers", "as_shape", "shortened"]
+__all__ = ["Distribution", "Level", "Misfit", "as_numbers", "as_shape", "shortened"]
 
 _WORK_ITEMS = {"sg": "subgroups", "lane": "lanes"}
 _SHARED = {"sg": "the tensor", "lane": "the tile that the lanes share"}
@@ -99,6 +99,23 @@ class Level:
     def counts(self) -> tuple[int, ...]:
         """The ids per kept dimension."""
         return tuple(self.layout[d] for d in self.kept)
+
+
+@dataclass(frozen=True, slots=True)
+class Misfit:
+    """What does not go round: `size` elements of a dimension among `count` work-items in blocks of `data` (None: of any size).
+
+    `level` is "sg", "inst" or "lane"; `shared`, that one block would do, which all hold; `of`, whose `size` is: a
+    "subgroup", an "instruction" or a "lane", or the tensor's ("").
+    """
+
+    level: str
+    dimension: int
+    size: int
+    count: int
+    data: int | None
+    shared: bool = False
+    of: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,43 +185,51 @@ class Distribution:
 
     def accepts(self, shape: tuple[int, ...], llvm: Rules | None = None) -> bool:
         """Whether a layout fits a shape, by the rule of a version of LLVM (`llvm_versions.Rules`)."""
-        if len(shape) != self.rank:
-            return False
-        version = llvm or rules()
-        return self._fits_each(shape) if version.each_dimension else self._fits_all(shape)
+        return len(shape) == self.rank and self.misfit(shape, llvm or rules()) is None
 
-    def _fits_all(self, shape: tuple[int, ...]) -> bool:
+    def misfit(self, shape: tuple[int, ...], llvm: Rules) -> Misfit | None:
+        """Where a version of LLVM finds that a shape of the layout's rank is not dealt out; None where it is."""
+        return self._misfit_of_each(shape) if llvm.each_dimension else self._misfit_of_all(shape)
+
+    def _misfit_of_all(self, shape: tuple[int, ...]) -> Misfit | None:
         """LLVM 22: each level over all dimensions at once."""
-        sizes = shape
+        sizes, of = shape, ""
         if self.sg_layout is not None:
             if _all_divide(self.sg_layout, sizes):
-                sizes = tuple(s // n for s, n in zip(sizes, self.sg_layout, strict=True))
+                sizes, of = tuple(s // n for s, n in zip(sizes, self.sg_layout, strict=True)), "subgroup"
             elif not _all_divide(sizes, self.sg_layout):
-                return False
+                return _undivided("sg", sizes, self.sg_layout)
         if self.sg_data is not None:
             if not (_all_divide(self.sg_data, sizes) or _all_divide(sizes, self.sg_data)):
-                return False
-            sizes = self.sg_data
+                return _undivided("sg", sizes, self.sg_data, blocks=True, of=of)
+            sizes, of = self.sg_data, "subgroup"
         if self.inst_data is not None:
             if not _all_divide(self.inst_data, sizes):
-                return False
-            sizes = self.inst_data
+                return _undivided("inst", sizes, self.inst_data, blocks=True, of=of)
+            sizes, of = self.inst_data, "instruction"
         if self.lane_layout is not None:
             if not _all_divide(self.lane_layout, sizes):
-                return False
+                return _undivided("lane", sizes, self.lane_layout, of=of)
             sizes = tuple(s // n for s, n in zip(sizes, self.lane_layout, strict=True))
-            return self.lane_data is None or _all_divide(self.lane_data, sizes)
-        return True
+            if self.lane_data is not None and not _all_divide(self.lane_data, sizes):
+                return _undivided("lane", sizes, self.lane_data, blocks=True, of="lane")
+        return None
 
-    def _fits_each(self, shape: tuple[int, ...]) -> bool:
+    def _misfit_of_each(self, shape: tuple[int, ...]) -> Misfit | None:
         """LLVM 23 and later: one dimension after the other; a layout and its data come together.
 
         Instruction tiles are asked of all that a subgroup holds, its rounds together, and lanes of one instruction tile.
         """
-        held = _each_share(shape, self.sg_layout, self.sg_data)
-        if held is not None and self.inst_data is not None:
-            held = self.inst_data if _all_divide(self.inst_data, held) else None
-        return held is not None and _each_share(held, self.lane_layout, self.lane_data) is not None
+        held = _each_share("sg", shape, self.sg_layout, self.sg_data)
+        if isinstance(held, Misfit):
+            return held
+        of = "" if self.sg_layout is None else "subgroup"
+        if self.inst_data is not None:
+            if not _all_divide(self.inst_data, held):
+                return _undivided("inst", held, self.inst_data, blocks=True, of=of)
+            held, of = self.inst_data, "instruction"
+        lanes = _each_share("lane", held, self.lane_layout, self.lane_data, of)
+        return lanes if isinstance(lanes, Misfit) else None
 
     def missing_half(self) -> str | None:
         """What LLVM 23 says where a layout stands without its data: None where both stand, or neither."""
@@ -322,17 +347,30 @@ def _default_order(*layouts: tuple[int, ...] | None) -> tuple[int, ...] | None:
 
 
 def _each_share(
-    sizes: tuple[int, ...], layout: tuple[int, ...] | None, data: tuple[int, ...] | None
-) -> tuple[int, ...] | None:
+    level: str,
+    sizes: tuple[int, ...],
+    layout: tuple[int, ...] | None,
+    data: tuple[int, ...] | None,
+    of: str = "",
+) -> tuple[int, ...] | Misfit:
     """What one id holds in each dimension, by LLVM 23's rule: an equal number of whole blocks, or all of one that is shared."""
     if layout is None or data is None:
         return sizes
     held: list[int] = []
-    for size, count, each in zip(sizes, layout, data, strict=True):
+    for d, (size, count, each) in enumerate(zip(sizes, layout, data, strict=True)):
         if size % (count * each) and size != each:
-            return None
+            return Misfit(level, d, size, count, each, shared=True, of=of)
         held.append(each if size == each else size // count)
     return tuple(held)
+
+
+def _undivided(
+    level: str, sizes: Sequence[int], numbers: Sequence[int], *, blocks: bool = False, of: str = ""
+) -> Misfit:
+    """The first dimension that `numbers` do not divide: numbers of work-items, or of the elements in `blocks`."""
+    d = next(d for d, (size, number) in enumerate(zip(sizes, numbers, strict=True)) if size % number)
+    count, data = (1, numbers[d]) if blocks else (numbers[d], None)
+    return Misfit(level, d, sizes[d], count, data, of=of)
 
 
 def _all_divide(small: Sequence[int], large: Sequence[int]) -> bool:

@@ -20,6 +20,7 @@ from math import prod
 from layoutalg.core.elements import element_bits
 from layoutalg.core.errors import DistributionError
 from layoutalg.core.limits import MAX_EXTENT
+from layoutalg.core.notation import Note
 from layoutalg.core.whole_numbers import as_flag, as_ints, instance_of, whole_number
 from layoutalg.xegpu.distribution import Distribution, shortened
 
@@ -59,6 +60,19 @@ class FragmentType:
         'vector<8x1xf32>'
         """
         return f"vector<{''.join(f'{n}x' for n in self.shape)}{self.element}>"
+
+    def notes(self, level: str) -> list[Note]:
+        """What a report says of the type: of one subgroup or one lane (`level`).
+
+        >>> FragmentType((8,), "f16").notes("lane")[0].text
+        'per lane: vector<8xf16>'
+        """
+        vectors = f"{self.count} x {self}" if self.count > 1 else str(self)
+        return [
+            Note("type", f"per {level}: {vectors}", "fragment_type", str(self)),
+            Note("", "", "fragment_count", self.count),
+            Note("", "", "fragment_of", level),
+        ]
 
 
 def subgroup_fragment(

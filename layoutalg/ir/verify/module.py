@@ -21,6 +21,7 @@ from layoutalg.ir.findings import OURS, Finding
 from layoutalg.ir.operations.old_spellings import refused_spelling
 from layoutalg.ir.places import place_of
 from layoutalg.ir.verify import structure, versions
+from layoutalg.ir.verify.layouts import reasons_of_type
 from layoutalg.ir.verify.registry import OUR_RULES, Rule, rules_of
 from layoutalg.ir.verify.signatures import Signature, Subject, name_of, signature_of
 from layoutalg.ir.verify.types import doubtful, refused
@@ -189,7 +190,8 @@ class _Run:
         for attribute in _written(operation):
             message = refused(attribute, self.llvm)
             if message is not None:
-                return _Outcome("parsed", ((f"{attribute.name}.type", message, ()),), attribute)
+                notes = reasons_of_type(attribute, self.llvm) if "distribute" in message else ()
+                return _Outcome("parsed", ((f"{attribute.name}.type", message, notes),), attribute)
         kinds = (*operation.operand_types, *operation.result_types)
         for kind in kinds:
             if refused(kind, self.llvm) is not None:

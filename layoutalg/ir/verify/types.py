@@ -32,7 +32,7 @@ from layoutalg.ir.dialects.xegpu import attributes as xegpu
 from layoutalg.ir.verify.shapes import is_memref, is_vector, rank_of, shape_of, typed
 from layoutalg.xegpu import parse_attribute
 
-__all__ = ["doubtful", "layout_value", "refused"]
+__all__ = ["doubtful", "inside", "layout_value", "refused"]
 
 _PLAIN = (
     AnyFloat,
@@ -77,7 +77,7 @@ def _refused(attribute: Attribute, llvm: int) -> str | None:
         known = _TILES[attribute.name]
         if str(getattr(attribute, "element_type", "")) not in known:
             return f"failed to verify 'elementType': {' or '.join(known.values())}"
-    for one in _inside(attribute):
+    for one in inside(attribute):
         problem = refused(one, llvm)
         if problem is not None:
             return problem
@@ -95,7 +95,13 @@ _TILES = {"amx.tile": _TILE, "x86.amx.tile": {**_TILE, "f8E4M3FN": "f8E4M3FN typ
 """The element types of AMX tiles."""
 
 
-def _inside(attribute: Any) -> tuple[Attribute, ...]:
+def inside(attribute: Any) -> tuple[Attribute, ...]:
+    """The attributes and types that an attribute or type is made of.
+
+    >>> from xdsl.dialects.builtin import FunctionType, f16, f32
+    >>> [str(one) for one in inside(FunctionType.from_lists([f16], [f32]).inputs)]
+    ['f16']
+    """
     data: Any = getattr(attribute, "data", ())
     if attribute.name == "array":
         return tuple(data)

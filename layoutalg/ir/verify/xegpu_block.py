@@ -15,7 +15,7 @@ from typing import Any
 
 from layoutalg.ir.dialects.xegpu.attributes import BlockTensorDescAttr, NoneAttr, ScatterTensorDescAttr
 from layoutalg.ir.verify.constraints import in_shared_memory, memory_space
-from layoutalg.ir.verify.layouts import distributable
+from layoutalg.ir.verify.layouts import undistributed
 from layoutalg.ir.verify.registry import rule, same
 from layoutalg.ir.verify.shapes import count_of, is_memref, list_length, numbers, rank_of, shape_of, written
 from layoutalg.ir.verify.signatures import Subject
@@ -231,13 +231,14 @@ def _offsets(subject: Subject) -> str | None:
 
 
 @rule("xegpu.layout.distributes", *_ND, since=23)
-def _anchor(subject: Subject) -> str | None:
+def _anchor(subject: Subject) -> tuple[str, ...] | None:
     if subject.name != "xegpu.prefetch_nd" and _is_fragment(subject):
         return None
     layout = subject.attribute("layout")
-    if layout is None or distributable(layout, shape_of(subject.type("tensor_desc")), subject.llvm):
+    if layout is None:
         return None
-    return "TensorDesc shape is not distributable with the layout"
+    shape = shape_of(subject.type("tensor_desc"))
+    return undistributed("TensorDesc shape is not distributable with the layout", layout, shape, subject.llvm)
 
 
 @rule("xegpu.update_nd_offset", "xegpu.update_nd_offset")

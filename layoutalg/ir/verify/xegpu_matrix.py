@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from layoutalg.ir.verify.layouts import distributable, level
+from layoutalg.ir.verify.layouts import level, undistributed
 from layoutalg.ir.verify.registry import rule, same
 from layoutalg.ir.verify.shapes import count_of, element_of, is_vector, rank_of, shape_of, width_of
 from layoutalg.ir.verify.signatures import Subject
@@ -26,12 +26,16 @@ same("xegpu.convert_layout.type", "type", "source, result", "xegpu.convert_layou
 
 
 @rule("xegpu.dpas.layouts", "xegpu.dpas", "xegpu.dpas_mx", since=23)
-def _layouts(subject: Subject) -> str | None:
+def _layouts(subject: Subject) -> tuple[str, ...] | None:
     a, b = ("lhs", "rhs") if subject.name == "xegpu.dpas" else ("a", "b")
     for name, what, value in (("layout_cd", "Result", "result"), ("layout_a", "A", a), ("layout_b", "B", b)):
         layout = subject.attribute(name)
-        if layout is not None and not distributable(layout, shape_of(subject.type(value)), subject.llvm):
-            return f"{what} shape is not distributable with the layout"
+        if layout is None:
+            continue
+        said = f"{what} shape is not distributable with the layout"
+        found = undistributed(said, layout, shape_of(subject.type(value)), subject.llvm)
+        if found is not None:
+            return found
     return None
 
 
@@ -96,15 +100,18 @@ def _sizes(subject: Subject) -> str | None:
 
 
 @rule("xegpu.dpas_mx.scales", "xegpu.dpas_mx", since=23)
-def _scales(subject: Subject) -> str | None:
+def _scales(subject: Subject) -> str | tuple[str, ...] | None:
     for scale, what, dimension in (("scale_a", "A", -2), ("scale_b", "B", -1)):
         kind, operand = subject.type(scale), shape_of(subject.type(what.lower()))
         shape = shape_of(kind)
         if not is_vector(kind) or len(shape) < 2 or len(operand) < 2:
             continue
         layout = subject.attribute(f"layout_{what.lower()}_scale")
-        if layout is not None and not distributable(layout, shape, subject.llvm):
-            return f"Scale{what} shape is not distributable with the layout"
+        if layout is not None:
+            said = f"Scale{what} shape is not distributable with the layout"
+            found = undistributed(said, layout, shape, subject.llvm)
+            if found is not None:
+                return found
         if shape[dimension] != operand[dimension]:
             name = "MN"[dimension + 2]
             return (
@@ -118,7 +125,7 @@ def _scales(subject: Subject) -> str | None:
 
 
 @rule("xegpu.convert_layout", "xegpu.convert_layout")
-def _convert(subject: Subject) -> str | None:
+def _convert(subject: Subject) -> str | tuple[str, ...] | None:
     target = subject.attribute("target_layout")
     given = (
         subject.attribute("input_layout") or target
@@ -133,8 +140,10 @@ def _convert(subject: Subject) -> str | None:
     for layout, what in ((given, "input"), (target, "target")):
         if subject.llvm > 22 and layout_value(layout).rank != rank_of(kind):
             return None  # LLVM reads past the end of one of them: a rule of ours refuses it
-        if not distributable(layout, shape_of(kind), subject.llvm):
-            return f"invalid {what} layout, data cannot be evenly distributed."
+        said = f"invalid {what} layout, data cannot be evenly distributed."
+        found = undistributed(said, layout, shape_of(kind), subject.llvm)
+        if found is not None:
+            return found
     return None
 
 

@@ -13,7 +13,7 @@ from xdsl.dialects.builtin import IntegerAttr, IntegerType
 
 from layoutalg.ir.dialects.xegpu.attributes import TensorDescType
 from layoutalg.ir.verify.constraints import in_shared_memory, memory_space
-from layoutalg.ir.verify.layouts import distributable
+from layoutalg.ir.verify.layouts import undistributed
 from layoutalg.ir.verify.registry import rule, same
 from layoutalg.ir.verify.shapes import count_of, element_of, is_memref, is_vector, rank_of, shape_of, written
 from layoutalg.ir.verify.signatures import Subject
@@ -103,13 +103,11 @@ def _alignment(subject: Subject) -> str | None:
 
 
 @rule("xegpu.prefetch.layout", "xegpu.prefetch", since=23)
-def _prefetch_layout(subject: Subject) -> str | None:
+def _prefetch_layout(subject: Subject) -> tuple[str, ...] | None:
     layout, offsets = subject.attribute("layout"), subject.type("offsets")
     if layout is None or not is_vector(offsets):
         return None
-    if distributable(layout, shape_of(offsets), subject.llvm):
-        return None
-    return "offset shape is not distributable with the layout"
+    return undistributed("offset shape is not distributable with the layout", layout, shape_of(offsets), subject.llvm)
 
 
 @rule("xegpu.scatter.descriptor", "xegpu.load", "xegpu.store", until=22)
@@ -145,11 +143,12 @@ def _element(subject: Subject) -> str | None:
 
 
 @rule("xegpu.scatter.layout", "xegpu.load", "xegpu.store", since=23)
-def _layout(subject: Subject) -> str | None:
+def _layout(subject: Subject) -> tuple[str, ...] | None:
     layout = subject.attribute("layout")
-    if layout is None or distributable(layout, shape_of(subject.type("value")), subject.llvm):
+    if layout is None:
         return None
-    return "Value shape is not distributable with the layout"
+    shape = shape_of(subject.type("value"))
+    return undistributed("Value shape is not distributable with the layout", layout, shape, subject.llvm)
 
 
 @rule("xegpu.scatter.shapes", "xegpu.load", "xegpu.store")

@@ -11,7 +11,7 @@ from typing import Any
 
 from xdsl.dialects.builtin import NoneAttr
 
-from layoutalg.ir.verify.layouts import distributable
+from layoutalg.ir.verify.layouts import undistributed
 from layoutalg.ir.verify.registry import rule, same
 from layoutalg.ir.verify.shapes import count_of, element_of, is_vector, rank_of, shape_of, width_of
 from layoutalg.ir.verify.signatures import Subject
@@ -72,11 +72,11 @@ def _strides(shape: tuple[int, ...]) -> tuple[int, ...]:
 
 
 @rule("xegpu.matrix.layout", *_MATRIX, since=23)
-def _distributes(subject: Subject) -> str | None:
+def _distributes(subject: Subject) -> tuple[str, ...] | None:
     layout, data = subject.attribute("layout"), _data(subject)
-    if layout is None or not is_vector(data) or distributable(layout, shape_of(data), subject.llvm):
+    if layout is None or not is_vector(data):
         return None
-    return "Value shape is not distributable with the layout"
+    return undistributed("Value shape is not distributable with the layout", layout, shape_of(data), subject.llvm)
 
 
 @rule("xegpu.matrix.rank", *_MATRIX, until=22)
