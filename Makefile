@@ -24,7 +24,7 @@ help:
 	@echo "make lint        ruff, pyright, the order of the rooms, and code that nothing uses"
 	@echo "make notebooks   execute the notebooks and compare; make notebooks-stored stores what they print"
 	@echo "make docs        build the documentation site into build/site"
-	@echo "make bench       compare with other layout libraries, and write the table into README.md"
+	@echo "make bench       compare with other layout libraries, and write the table into docs/speed.md"
 
 $(VENV)/installed: pyproject.toml
 	@echo "Setting up $(VENV) ..."
@@ -103,7 +103,7 @@ docs: $(VENV)/installed-docs
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet --site-dir build/site
 
 bench: $(VENV)/installed
-	$(BIN)/python benchmarks/run.py --keep --readme
+	$(BIN)/python benchmarks/run.py --keep --page
 	$(BIN)/python benchmarks/conversions.py
 	$(BIN)/python benchmarks/modules.py
 	$(BIN)/python benchmarks/propagation.py

@@ -2,7 +2,7 @@
 
     python benchmarks/run.py              measure, and print the table
     python benchmarks/run.py --keep       and keep the figures as the last row of history.jsonl
-    python benchmarks/run.py --readme     write the table of the last row into README.md; with --keep, of the new one
+    python benchmarks/run.py --page       write the table of the last row into docs/speed.md; with --keep, of the new one
 
 tensor-layouts, pycute (in the wheel nvidia-cutlass) and Triton take part where they are installed. They answer the same
 questions about the same tile as far as they can: CuTe's layouts map one integer to one integer, Triton's are linear over
@@ -42,7 +42,7 @@ from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).parent.parent
-README, HISTORY = ROOT / "README.md", ROOT / "benchmarks" / "history.jsonl"
+PAGE, HISTORY = ROOT / "docs" / "speed.md", ROOT / "benchmarks" / "history.jsonl"
 START, END = "<!-- benchmark table -->", "<!-- end of benchmark table -->"
 DISTRIBUTIONS = ("numpy", "layoutalg", "tensor-layouts", "nvidia-cutlass", "triton")
 
@@ -530,23 +530,22 @@ def last_row() -> Row:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--keep", action="store_true", help="measure, and add a row to history.jsonl")
-    parser.add_argument("--readme", action="store_true", help="write the last row's table into README.md")
+    parser.add_argument("--page", action="store_true", help="write the last row's table into docs/speed.md")
     parser.add_argument("--large", action="store_true", help="time a product of 2048x2048x2048 alone, some seconds")
     arguments = parser.parse_args()
     if arguments.large:
         print(f"{LARGE_PRODUCT}: {statistics.median(samples(product(2048))):.2f} s")
         return
-    if arguments.keep or not arguments.readme:
+    if arguments.keep or not arguments.page:
         row = new_row()
         print(table(row))
     if arguments.keep:
         with HISTORY.open("a", encoding="utf-8") as history:
             history.write(json.dumps(row) + "\n")
-    if arguments.readme:
-        readme = README.read_text(encoding="utf-8")
-        head, _, rest = readme.partition(START)
+    if arguments.page:
+        head, _, rest = PAGE.read_text(encoding="utf-8").partition(START)
         tail = rest.partition(END)[2]
-        README.write_text(f"{head}{START}\n\n{table(last_row())}\n\n{END}{tail}", encoding="utf-8")
+        PAGE.write_text(f"{head}{START}\n\n{table(last_row())}\n\n{END}{tail}", encoding="utf-8")
 
 
 if __name__ == "__main__":

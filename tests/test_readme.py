@@ -8,18 +8,29 @@ from pathlib import Path
 
 import pytest
 
-from tests.documentation import ROOT, Block, Page, commands, run_command, run_sessions, words
+from tests.documentation import DOCS, ROOT, Block, Page, commands, run_command, run_sessions, words
 
-README = Page(ROOT / "README.md")
+README, TOUR = Page(ROOT / "README.md"), Page(DOCS / "tour.md")
 
 
 def test_python_sessions_print_what_they_show(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     attempted, report = run_sessions(README)
+    assert attempted > 10
+    assert not report, report
+
+
+def test_the_tour_writes_the_files_that_it_names(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    attempted, report = run_sessions(TOUR)
     assert attempted > 20
     assert not report, report
     assert (tmp_path / "registers.html").read_text().startswith("<!DOCTYPE html>")
     assert (tmp_path / "dpas.pdf").read_bytes().startswith(b"%PDF")
+
+
+def test_it_can_be_read_in_two_minutes() -> None:
+    assert len(README.text) < 14_000
 
 
 @pytest.mark.parametrize("block", README.blocks("console"), ids=lambda block: f"line {block.line}")
@@ -35,15 +46,15 @@ def test_every_fenced_block_is_run() -> None:
     assert {block.language for block in README.blocks()} == {"python", "console"}
 
 
-@pytest.mark.parametrize("name", ["tile.svg", "mfma.svg"])
+@pytest.mark.parametrize(("page", "name"), [(README, "tile.svg"), (TOUR, "mfma.svg")], ids=["tile", "mfma"])
 def test_the_picture_is_what_the_command_beside_it_writes(
-    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    page: Page, name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    (command,) = [one for block in README.blocks("console") for one in commands(block) if f"-o {name}" in one.arguments]
+    (command,) = [one for block in page.blocks("console") for one in commands(block) if f"-o {name}" in one.arguments]
     run_command(command)
     assert (tmp_path / name).read_text() == (ROOT / "docs" / name).read_text()
-    assert f"](docs/{name})" in README.text
+    assert f"{name})" in page.text
 
 
 def test_the_picture_is_what_the_command_prints() -> None:
@@ -66,5 +77,5 @@ def test_links_lead_somewhere(link: str) -> None:
 
 def test_the_table_of_speeds_is_the_last_row_of_the_history() -> None:
     benchmark = runpy.run_path(str(ROOT / "benchmarks" / "run.py"))
-    shown = README.text.partition(benchmark["START"])[2].partition(benchmark["END"])[0]
+    shown = Page(DOCS / "speed.md").text.partition(benchmark["START"])[2].partition(benchmark["END"])[0]
     assert shown.strip() == benchmark["table"](benchmark["last_row"]())
