@@ -103,6 +103,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except BrokenPipeError:
         _leave_output()
         return 0
+    except SystemExit:  # of rich, which closes standard output where nobody reads on: `layoutalg list gfx942 | head`
+        return 0
     except OSError as error:
         _leave_output()
         return _refuse(f"{error.filename or 'output'}: {error.strerror}")
