@@ -7,9 +7,9 @@
 
 Of every conversion each way that the plan has is compiled, and its instructions are counted (`prices.py` says how). A default
 may be longer than another way, which keeps shared memory or the ALUs busy for longer: then the plan has a line `shorter` or
-`as short`, beside the rate. It is *said* where that line names the way with the shortest listing, and *said of another* where it
-names another way and the shortest one takes more slots by the same rate. What is left is priced wrong: *not said*. Triton's
-listings of its own kernels are those in tests/oracle/data (`triton_conversions.py` counts them).
+`as short`, beside the rate. It is *said* where that line names the way with the shortest listing, *said of another* where
+it names another way and the shortest one takes more slots by the same rate. What is left is priced wrong: *not said*.
+Triton's listings of its own kernels are those in tests/oracle/data (`triton_conversions.py` counts them).
 
 A line has the default's instructions in the listing and by its price, the fewest of another way, and Triton's:
 

@@ -344,10 +344,7 @@ def _of_accesses(program: Program, found: Counter[str], once: _Once, *, waits: b
         if isinstance(step, Store):
             found["stored_byte"] += count if bits < _BYTES * 4 else 0
             if bits < WORD:
-                cells = [program.pack[word * program.parts] for word in words if word < given]
-                found["upper_byte" if bits == _BYTES * 2 else "upper"] += sum(
-                    [cell * bits % WORD != 0 for cell in cells if cell >= 0]
-                )
+                found["upper_byte" if bits == _BYTES * 2 else "upper"] += _upper(program, words, given, bits)
             found["masked"] += step.where is not None
             copied = copied_words(words, given)
             found["payload"] += copied
@@ -357,6 +354,16 @@ def _of_accesses(program: Program, found: Counter[str], once: _Once, *, waits: b
         found["waits"] += sum(
             [(ways - 1) * len(step[0]) for step, ways in zip(accesses, program_ways(program), strict=True)]
         )
+
+
+def _upper(program: Program, words: Sequence[int], given: int, bits: int) -> int:
+    """How many parts of words that are stored lie in a register as they are, and not lowest in it."""
+    found, parts, count = 0, program.parts, bits // program.element_bits
+    for word in words:
+        if word < given:
+            first, *others = program.pack[word * parts :][:count]
+            found += first > 0 and first % parts != 0 and others == [*range(first + 1, first + count)]
+    return found
 
 
 class _Reached(NamedTuple):
