@@ -58,7 +58,7 @@ numbers becomes moves for each bit of the distance where lanes are columns of on
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Container, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from itertools import groupby
 from typing import Any, NamedTuple
@@ -94,17 +94,17 @@ CHARGES = (
     "shuffle", "broadcast", "dpp", "lane_swap", "xor_1", "xor_2", "xor_4", "xor_8", "xor_16", "indexed", "pattern",
     "near", "near_ops", "pattern_ops", "reversed_map", "looked_up", "map_mask", "map_shift", "map_join", "byte_sent",
     "half_sent", "bytes_sent", "select", "select_sg", "condition", "condition_bits", "condition_table", "condition_sg",
-    "permute",
-    "permute_by_lane", "permute_shift", "permute_logic", "permute_select", "permute_constant", "permute_half", "region",
-    "region_word", "half", "byte", "joined", "selector", "byte_loaded", "low_half", "result", "renamed", "group_moved", "regrouped",
-    "rearranged", "rearranged_wide", "paired", "paired_sent", "paired_alone", "paired_wide", "paired_matrix", "store",
-    "load", "store_word", "load_word", "payload", "payload_wide", "narrow", "upper", "upper_byte", "masked",
-    "masked_run", "masked_once", "stored_byte", "block", "block_memory", "ds_access", "ds_base", "ds_copied", "ds_shift", "ds_mask",
-    "ds_times", "ds_or", "ds_flip", "ds_add", "lane_bytes", "address", "address_shift", "address_mask", "address_bare",
-    "address_times", "address_chosen", "address_add", "address_or", "address_flip", "address_of_sg", "address_scaled",
-    "address_reversed", "sum_mask", "sum_shift", "sum_times", "sum_chosen", "sum_join", "sum_flip", "sum_scaled",
-    "scalar", "scalar_times", "scalar_chosen", "veiled", "unveiled", "crowded", "offset", "offset_computed", "apart",
-    "piece", "barrier", "fence", "memory", "memory_of_several", "waits",
+    "permute", "permute_by_lane", "permute_shift", "permute_logic", "permute_select", "permute_constant",
+    "permute_half", "region", "region_word", "half", "byte", "joined", "selector", "byte_loaded", "low_half", "result",
+    "renamed", "group_moved", "regrouped", "rearranged", "rearranged_wide", "paired", "paired_sent", "paired_alone",
+    "paired_wide", "paired_matrix", "store", "load", "store_word", "load_word", "payload", "payload_wide", "narrow",
+    "upper", "upper_byte", "masked", "masked_run", "masked_once", "stored_byte", "block", "block_memory", "ds_access",
+    "ds_base", "ds_copied", "ds_shift", "ds_mask", "ds_times", "ds_or", "ds_flip", "ds_add", "lane_bytes", "address",
+    "address_shift", "address_mask", "address_bare", "address_times", "address_chosen", "address_add", "address_or",
+    "address_flip", "address_of_sg", "address_scaled", "address_reversed", "sum_mask", "sum_shift", "sum_times",
+    "sum_chosen", "sum_join", "sum_flip", "sum_scaled", "scalar", "scalar_times", "scalar_chosen", "veiled", "unveiled",
+    "crowded", "offset", "offset_computed", "apart", "piece", "barrier", "fence", "memory", "memory_of_several",
+    "waits",
 )  # fmt: skip
 """The names of all charges."""
 _BYTES = WORD // 8

@@ -1,7 +1,7 @@
 """What words are charged for that are put together from parts: elements of 8 or 16 bits.
 
-A word of the bytes 0, 2, 4 and 6 of two words takes one byte permute. The choice of bytes is a constant, once however many words
-are put together so:
+A word of the bytes 0, 2, 4 and 6 of two words takes one byte permute. The choice of bytes is a constant, once however many
+words are put together so:
 
 >>> found, selectors = Counter(), set()
 >>> charge_parts([0, 2, 4, 6, 8, 10, 12, 14, 16, 17, 18, 19], 4, found, selectors, set())

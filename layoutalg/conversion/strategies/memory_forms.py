@@ -92,11 +92,11 @@ def forms_of(
     problem = Problem.of(source, destination, element_bits, target)
     return [
         (name, _Form(problem, chunk, first, second, limit, everyone))
-        for name, chunk, first, second in _forms(problem, blocks)
+        for name, chunk, first, second in _forms(problem, blocks, everyone=everyone)
     ]
 
 
-def _forms(problem: Problem, blocks: bool) -> list[tuple[str, tuple[int, ...], FormSide, FormSide]]:
+def _forms(problem: Problem, blocks: bool, *, everyone: bool) -> list[tuple[str, tuple[int, ...], FormSide, FormSide]]:
     """What fits: a name, the bits of an address in a chunk, low ones first, and how each side accesses it."""
     chip = target_info(problem.target)
     found: list[tuple[str, tuple[int, ...], FormSide, FormSide]] = []
@@ -107,12 +107,16 @@ def _forms(problem: Problem, blocks: bool) -> list[tuple[str, tuple[int, ...], F
             if problem.moves_words(stores):
                 name = f"{_width(problem, stores)} stores and loads of 8x8 matrices"
                 found.append((name, chunk, stores, loads))
-        if chip.name == "sm_90" and storing(problem.source) is None:
+        if chip.name == "sm_90" and (everyone or storing(problem.source) is None):  # all lanes of a matrix store
             for chunk, stores in _matrices(problem, after=False):
                 loads = _vectors(problem, chunk, after=True)
                 if not stores.picked and problem.moves_words(loads):
                     name = f"stores of 8x8 matrices and {_width(problem, loads)} loads"
                     found.append((name, chunk, stores, loads))
+            for chunk, loads in _matrices(problem, after=True):
+                stores = _rows_stored(problem, chunk)
+                if stores is not None:
+                    found.append(("stores and loads of 8x8 matrices", chunk, stores, loads))
     if chip.name == "gfx950" and widths == (6, 6):
         for chunk, loads in _blocks(problem):
             stores = _vectors(problem, chunk, after=False)
@@ -163,6 +167,16 @@ def _matrices(problem: Problem, *, after: bool) -> list[tuple[tuple[int, ...], F
                 picked = half, coming, bit
                 found.append(((lanes[bit], *lanes[2:]), FormSide(parts, vector, tuple(rows), "columns", picked)))
     return found
+
+
+def _rows_stored(problem: Problem, chunk: Sequence[int]) -> FormSide | None:
+    """The stores of matrices whose rows are chunks that loads of matrices take: in them, lane bits 0 and 1 tell words apart."""
+    lanes, registers, within = problem.lanes(False), problem.registers(False), problem.within
+    parts = tuple(chunk[:within])
+    if lanes[:2] != tuple(chunk[within:]) or not set(parts) <= set(registers):
+        return None
+    vector = tuple(_matrix_bits(problem, [bit for bit in registers if bit not in parts]))
+    return FormSide(parts, vector, (*lanes[2:], *vector), "rows")
 
 
 def _blocks(problem: Problem) -> list[tuple[tuple[int, ...], FormSide]]:

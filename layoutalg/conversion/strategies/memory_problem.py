@@ -27,9 +27,9 @@ __all__ = ["FormSide", "Problem"]
 class FormSide:
     """How one side accesses memory; bits of a cell's number are known by their place in the list of pairs.
 
-    `parts` are the bits inside a word (of narrow accesses fewer, or none), `vector` those that tell the words of an access apart, low
-    ones first. Of matrices, `vector` are the bits that tell them apart, and `rows` what the bits of the lane's number are in
-    the address that it gives (-1: nothing).
+    `parts` are the bits inside a word (of narrow accesses fewer, or none), `vector` those that tell the words of an access
+    apart, low ones first. Of matrices, `vector` are the bits that tell them apart, and `rows` what the bits of the lane's
+    number are in the address that it gives (-1: nothing).
     """
 
     parts: tuple[int, ...]
