@@ -127,7 +127,7 @@ class _Body:
         """Of words that are moved through memory in part: that part."""
         self.words: dict[int, Value] = {}
         self.whole = _read_whole(program)
-        self.alone = set[int]() if self.indices.vendor in FIXED_WIDTH else _alone(program)
+        self.alone = _alone(program)
         self._pack()
         alike = self.indices.vendor != "intel"  # Intel's compiler makes a predicate of a branch round one store
         for masked, group in groupby(
@@ -190,7 +190,7 @@ class _Body:
         ):
             half = self._low(cells[:2])  # as it lies there: a word of four bytes would be put together one by one
             return self.writer.value(f"arith.extui %s : {half.kind} to i32", (half,), "i32")
-        if cells[0] >= 0 and cells[1:] == (-1,) * (len(cells) - 1) and self.indices.vendor not in FIXED_WIDTH:
+        if cells[0] >= 0 and cells[1:] == (-1,) * (len(cells) - 1):
             return self.writer.value(f"arith.extui %s : {self.cell} to i32", (self._cell(cells[0]),), "i32")
         joined = together(self.indices, [self._cell(cell) for cell in cells])
         return element_at(self.indices, bitcast(self.indices, joined, 1, "i32"), 0)
@@ -471,7 +471,7 @@ class _Body:
 
 
 def _alone(program: Program) -> set[int]:
-    """The cells that the result takes alone of their words, lowest there: Intel's compiler cuts such words without moves."""
+    """The cells that the result takes alone of their words, lowest there: compilers cut such words without moves."""
     taken = Counter([cell // program.parts for cell in set(program.unpack) if cell >= 0])
     return {
         cell for cell in program.unpack if cell >= 0 and not cell % program.parts and taken[cell // program.parts] == 1
