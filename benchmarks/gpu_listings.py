@@ -33,15 +33,15 @@ TRIPLES = {"nvidia": "nvptx64-nvidia-cuda", "amd": "amdgcn-amd-amdhsa"}
 SEEN = {
     "shuffle": 1, "ds_access": 1, "ds_base": 1, "ds_copied": 0.5, "group_moved": 1, "paired_matrix": 1, "permute": 1,
     "permute_constant": 0.5, "select": 1, "select_sg": 1, "condition": 1, "condition_bits": 2, "condition_table": 3,
-    "condition_sg": 1, "half": 0.5, "joined": 1, "byte_loaded": 1, "regrouped": 1, "paired": 0.5, "paired_wide": 1,
+    "condition_sg": 1, "half": 0.5, "joined": 1, "byte_loaded": 0, "regrouped": 1, "paired": 0.5, "paired_wide": 1,
     "pattern": 1, "pattern_ops": 1, "near_ops": 0, "looked_up": 5, "lane_swap": 1, "address_shift": 1,
     "address_mask": 1, "address_times": 1, "address_chosen": 3, "store": 1, "load": 1, "payload": 1, "masked": 0,
-    "masked_run": 3, "address": 1, "barrier": 1, "fence": 0.5, "memory": 1, "apart": 1, "piece": 1, "upper": 0.5,
-    "upper_byte": 1, "ds_shift": 1, "ds_mask": 1, "ds_times": 1, "ds_or": 1, "ds_flip": 1, "ds_add": 0.5,
-    "lane_bytes": 1,
+    "masked_run": 0, "masked_once": 4, "address": 1, "barrier": 1, "fence": 0.5, "memory": 1, "apart": 1, "piece": 1,
+    "upper": 0.5, "upper_byte": 1, "ds_shift": 1, "ds_mask": 1, "ds_times": 1, "ds_or": 1, "ds_flip": 1, "ds_add": 0.5,
+    "lane_bytes": 1, "selector": 1, "address_reversed": 5,
 }  # fmt: skip
 """What kernels with one kind of step have in their listings for sm_80 and gfx942, by the charge that it is (prices.py)."""
-SEEN_OF_AMD = {"masked_run": 6}
+SEEN_OF_AMD = {"masked_run": 2.5, "masked_once": 4}
 """Those that are others on AMD's chips: a condition, two that set and restore who executes, a branch, and more moves."""
 
 
@@ -56,8 +56,8 @@ _ELSEWHERE = {"xor_1", "xor_2", "xor_4", "xor_8", "xor_16", "renamed", "waits", 
               "scalar_times", "scalar_chosen", "veiled", "unveiled", "crowded", "stored_byte", "block", "block_memory",
               "offset_computed", "rearranged", "rearranged_wide", "payload_wide"}  # fmt: skip
 IGNORED = {
-    "nvidia": _ELSEWHERE | _OF_AMD | {"paired", "paired_sent", "paired_alone"},
-    "amd": _ELSEWHERE | _OF_ADDRESSES | {"store", "load", "piece", "offset", "near", "near_ops"},
+    "nvidia": _ELSEWHERE | _OF_AMD | {"paired", "paired_sent", "paired_alone", "selector"},
+    "amd": _ELSEWHERE | _OF_ADDRESSES | {"store", "load", "piece", "offset", "near", "near_ops", "permute_constant"},
 }
 """Charges that say nothing about a vendor's chips, or say what others say better."""
 

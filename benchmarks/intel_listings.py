@@ -44,7 +44,7 @@ IGNORED = frozenset(
      "ds_add", "lane_bytes", "pattern", "near", "near_ops", "pattern_ops", "reversed_map",
      "address", "address_shift", "address_mask", "address_bare", "address_times", "address_chosen", "address_add", "address_or",
      "address_flip", "address_of_sg", "address_scaled", "address_reversed", "group_moved", "regrouped",
-     "paired_wide", "paired_matrix", "masked_run", "piece", "store_word", "load_word")
+     "paired_wide", "paired_matrix", "masked_run", "masked_once", "selector", "piece", "store_word", "load_word")
 )  # fmt: skip
 """Charges that say nothing about Intel's chips, or say what others say better."""
 

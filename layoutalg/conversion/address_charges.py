@@ -27,6 +27,10 @@ _MOST_SCALED = 4
 """The bits that an access shifts its address by, at most: 16 bytes."""
 
 
+_REVERSED = 3
+"""The place that the lowest of a few bits goes to, at most, for which LLVM does not take them for bits in reverse order."""
+
+
 class _Part(NamedTuple):
     """Bits `mask` of an axis's number, shifted up by `shift` (down where it is negative) and multiplied by an odd number."""
 
@@ -43,6 +47,7 @@ def address_operations(reached: Iterable[tuple[Address, int]], lanes: int, subgr
     placed: set[tuple[str, int]] = set()
     moved: set[tuple[str, int]] = set()
     known: set[tuple[tuple[_Part, ...], bool, tuple[tuple[str, int], ...]]] = set()
+    cut: set[object] = set()
     for address, bits in reached:
         whole_parts = _parts(address.scaled(max(bits // 8, 1)), lanes, subgroups)
         parts, scale = _scaled(whole_parts)
@@ -64,10 +69,18 @@ def address_operations(reached: Iterable[tuple[Address, int]], lanes: int, subgr
         bare = 0
         for part in parts:
             whole = _is_whole(part, lanes, subgroups, scale)
+            if not address.xor:
+                key = _once(part, scale, lanes, subgroups)
+                if key in cut:
+                    continue
+                if key is not None:
+                    cut.add(key)
+                if _is_chosen(part):
+                    found["address_chosen"] += 1
+                    continue
             found["address_mask"] += not whole
             bare += whole
-            found["address_times"] += part.times > 1 and not _is_chosen(part)
-            found["address_chosen"] += _is_chosen(part)
+            found["address_times"] += part.times > 1
             if part.shift and (part.axis, part.shift) not in shifted:
                 shifted.add((part.axis, part.shift))
                 found["address_shift"] += 1
@@ -76,6 +89,15 @@ def address_operations(reached: Iterable[tuple[Address, int]], lanes: int, subgr
         found["address_bare"] += min(bare, joins)
         found["address_or" if apart else "address_flip" if address.xor else "address_add"] += joins
     return +found
+
+
+def _once(part: _Part, scale: int, lanes: int, subgroups: int) -> object:
+    """What several sums compute once: what is chosen by one bit, and the upper bits of a number, which a join multiplies."""
+    if _is_chosen(part):
+        return part._replace(shift=part.shift + scale)
+    low = (part.mask & -part.mask).bit_length() - 1
+    top = _everyone(part.axis, lanes, subgroups) >> low << low
+    return (part.axis, part.mask) if low and part.mask == top else None
 
 
 def _unscaled(
@@ -98,17 +120,17 @@ def _is_reversed(parts: Sequence[_Part]) -> bool:
 
     It does where the lowest bit goes to some place, and the one that is joined to it as far below that place as it lay above
     the lowest: bit 0 to 5 and bit 1 to 4 are six bits in reverse order, masked. For sm_80, LLVM 22 turns that into a reversal
-    of 16 bits, which takes seven instructions.
+    of 16 bits, which takes seven instructions. Four bits or fewer are moved as any others.
     """
     top = parts[0].shift if parts[0].mask == 1 and parts[0].times == 1 else 0
-    return top > 0 and len(parts) > 1 and _goes_to(parts[1], parts[0].axis, top)
+    return top > _REVERSED and len(parts) > 1 and _goes_to(parts[1], parts[0].axis, top)
 
 
 def is_reversed_map(columns: tuple[int, ...]) -> bool:
     """Whether LLVM takes the first bits of a linear map of the lane's number for one in reverse order.
 
-    >>> is_reversed_map((2, 1, 4)), is_reversed_map((4, 1, 2))
-    (True, False)
+    >>> is_reversed_map((16, 8, 1, 2, 4)), is_reversed_map((2, 1, 4)), is_reversed_map((4, 1, 2))
+    (True, False, False)
     """
     parts = [_Part("lane", shift, mask, 1) for shift, mask in shifts(columns).items()]
     return bool(parts) and _is_reversed(parts)

@@ -26,7 +26,8 @@ numbers becomes moves for each bit of the distance where lanes are columns of on
   permute_half: where lanes differ in whole halves, the selects and moves of halves that are written instead
 - region: moves between regions of the register file; region_word: words that such moves take and make
 - half, byte: parts of 16 and 8 bits that words are packed from or unpacked into, one by one; joined: byte permutes that do
-  it, one for each further word that parts of a word come from, at least one; byte_loaded: bytes that came with others by
+  it, one for each further word that parts of a word come from, at least one; selector: different choices of bytes that any
+  byte permutes make; byte_loaded: bytes that came with others by
   loads of 16 bits; low_half: words that two bytes are alone in, as they lie in a register
 - result: words of the result that no instruction writes where they are wanted; renamed: those that were given in another
   register, all of their message once, and once more where some of it change places among themselves; group_moved: those of a
@@ -37,7 +38,8 @@ numbers becomes moves for each bit of the distance where lanes are columns of on
 - store, load: messages to shared memory; store_word, load_word: their words; payload: words of stores that are copied,
   payload_wide: of 8 words or more; narrow: parts of words that are moved by themselves; upper, upper_byte: those that are
   stored and not lowest in their register; masked: stores in which some lanes take no part
-- masked_run: those one after another by the same lanes, once: one branch is written round them, but for Intel's
+- masked_run: those one after another by the same lanes, once: one branch is written round them, but for Intel's;
+  masked_once: different sets of lanes that store, each a condition
 - stored_byte: bytes that are stored: each becomes a word before
 - block: block messages; each takes its address from a register of its own; block_memory: conversions that have any
 - ds_access, ds_base, ds_copied: accesses on AMD's chips, where two may be one instruction (`paired_accesses`)
@@ -56,7 +58,7 @@ numbers becomes moves for each bit of the distance where lanes are columns of on
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Container, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from itertools import groupby
 from typing import Any, NamedTuple
@@ -81,6 +83,7 @@ from layoutalg.conversion.program.steps import (
     Shuffle,
     Store,
 )
+from layoutalg.conversion.word_charges import charge_parts, line_words, narrow_words
 from layoutalg.conversion.word_places import GROUP, copied_words, message_words, moved_in_group, words_apart
 from layoutalg.core.errors import ConversionError
 from layoutalg.core.whole_numbers import instance_of, listed
@@ -91,17 +94,17 @@ CHARGES = (
     "shuffle", "broadcast", "dpp", "lane_swap", "xor_1", "xor_2", "xor_4", "xor_8", "xor_16", "indexed", "pattern",
     "near", "near_ops", "pattern_ops", "reversed_map", "looked_up", "map_mask", "map_shift", "map_join", "byte_sent",
     "half_sent", "bytes_sent", "select", "select_sg", "condition", "condition_bits", "condition_table", "condition_sg",
-    "permute",
-    "permute_by_lane", "permute_shift", "permute_logic", "permute_select", "permute_constant", "permute_half", "region",
-    "region_word", "half", "byte", "joined", "byte_loaded", "low_half", "result", "renamed", "group_moved", "regrouped",
-    "rearranged", "rearranged_wide", "paired", "paired_sent", "paired_alone", "paired_wide", "paired_matrix", "store",
-    "load", "store_word", "load_word", "payload", "payload_wide", "narrow", "upper", "upper_byte", "masked",
-    "masked_run", "stored_byte", "block", "block_memory", "ds_access", "ds_base", "ds_copied", "ds_shift", "ds_mask",
-    "ds_times", "ds_or", "ds_flip", "ds_add", "lane_bytes", "address", "address_shift", "address_mask", "address_bare",
-    "address_times", "address_chosen", "address_add", "address_or", "address_flip", "address_of_sg", "address_scaled",
-    "address_reversed", "sum_mask", "sum_shift", "sum_times", "sum_chosen", "sum_join", "sum_flip", "sum_scaled",
-    "scalar", "scalar_times", "scalar_chosen", "veiled", "unveiled", "crowded", "offset", "offset_computed", "apart",
-    "piece", "barrier", "fence", "memory", "memory_of_several", "waits",
+    "permute", "permute_by_lane", "permute_shift", "permute_logic", "permute_select", "permute_constant",
+    "permute_half", "region", "region_word", "half", "byte", "joined", "selector", "byte_loaded", "low_half", "result",
+    "renamed", "group_moved", "regrouped", "rearranged", "rearranged_wide", "paired", "paired_sent", "paired_alone",
+    "paired_wide", "paired_matrix", "store", "load", "store_word", "load_word", "payload", "payload_wide", "narrow",
+    "upper", "upper_byte", "masked", "masked_run", "masked_once", "stored_byte", "block", "block_memory", "ds_access",
+    "ds_base", "ds_copied", "ds_shift", "ds_mask", "ds_times", "ds_or", "ds_flip", "ds_add", "lane_bytes", "address",
+    "address_shift", "address_mask", "address_bare", "address_times", "address_chosen", "address_add", "address_or",
+    "address_flip", "address_of_sg", "address_scaled", "address_reversed", "sum_mask", "sum_shift", "sum_times",
+    "sum_chosen", "sum_join", "sum_flip", "sum_scaled", "scalar", "scalar_times", "scalar_chosen", "veiled", "unveiled",
+    "crowded", "offset", "offset_computed", "apart", "piece", "barrier", "fence", "memory", "memory_of_several",
+    "waits",
 )  # fmt: skip
 """The names of all charges."""
 _BYTES = WORD // 8
@@ -126,7 +129,7 @@ def charges_of(programs: Sequence[Program], *, waits: bool = True, vendor: str |
     for program in chain:
         instance_of(program, Program, "a program", ConversionError)
     found: Counter[str] = Counter()
-    once = _Once(*[set() for _ in range(9)])
+    once = _Once(*[set() for _ in range(11)])
     kinds: dict[type, list[Any]] = {}
     for number, program in enumerate(chain):
         kinds = {}
@@ -143,15 +146,17 @@ def charges_of(programs: Sequence[Program], *, waits: bool = True, vendor: str |
             found["region_word"] += len(step.words) + len(step.to)
         if Store in kinds or Load in kinds:
             _of_accesses(program, found, once, waits=waits)
-        _of_packing(program, chain[number - 1] if number else None, found)
+        _of_packing(program, chain[number - 1] if number else None, found, once)
     for program in chain[:-1] if pairs else ():
         found.update(paired_accesses(program, ()))
     if chain:
-        _of_result(chain, kinds, found, pairs=pairs)
+        _of_result(chain, kinds, found, once, pairs=pairs)
     for mask in once.lanes:
         found[_condition(mask, chain[0].lanes)] += 1
     found["condition_sg"] = len(once.subgroups)
     found["permute_constant"] = len(once.constants)
+    found["selector"] = len(once.selectors)
+    found["masked_once"] = len(once.masks)
     found["near"] = len(once.near)
     if chain and other:
         for name, maps in (("near_ops", once.near_maps), ("pattern_ops", once.maps)):
@@ -194,6 +199,8 @@ class _Once(NamedTuple):
     near_maps: set[tuple[int, ...]]
     addresses: set[Address]
     reached: set[tuple[Address, int]]
+    selectors: set[object]
+    masks: set[object]
 
 
 def _of_selects(program: Program, steps: Sequence[Select], found: Counter[str], once: _Once) -> None:
@@ -235,6 +242,7 @@ def _of_shuffles(program: Program, steps: Sequence[Shuffle], found: Counter[str]
 
 def _of_permutes(steps: Sequence[Permute], found: Counter[str], once: _Once) -> None:
     found["permute"] += len(steps)
+    once.selectors.update([one for step in steps for one in step.selectors])
     for (selectors, same), count in Counter([(step.selectors, step.low == step.high) for step in steps]).items():
         masks = permute_masks(selectors)
         halves = permute_halves(selectors) if len(masks) > 1 else None
@@ -310,6 +318,7 @@ def _of_accesses(program: Program, found: Counter[str], once: _Once, *, waits: b
     accesses = [step for step in program.steps if isinstance(step, (Store, Load))]
     masks = [step.where if isinstance(step, Store) else None for step in program.steps]
     found["masked_run"] += sum([mask is not None for mask, _ in groupby(masks)])
+    once.masks.update([mask for mask in masks if mask is not None])
     reached: dict[tuple[object, ...], _Reached] = {}
     known, own = (), _Reached(0, 0, deep=False)
     offset = computed = apart = pieces = 0
@@ -344,12 +353,9 @@ def _of_accesses(program: Program, found: Counter[str], once: _Once, *, waits: b
         if isinstance(step, Store):
             found["stored_byte"] += count if bits < _BYTES * 4 else 0
             if bits < WORD:
-                cells = [program.pack[word * program.parts] for word in words if word < given]
-                found["upper_byte" if bits == _BYTES * 2 else "upper"] += sum(
-                    [cell * bits % WORD != 0 for cell in cells if cell >= 0]
-                )
+                found["upper_byte" if bits == _BYTES * 2 else "upper"] += _upper(program, words, given, bits)
             found["masked"] += step.where is not None
-            copied = copied_words(words, given)
+            copied = copied_words(words, given, _given_at_once(program.element_bits))
             found["payload"] += copied
             found["payload_wide"] += copied if count >= _WIDE else 0
     found.update(offset=offset, offset_computed=computed, apart=apart, piece=pieces)
@@ -357,6 +363,21 @@ def _of_accesses(program: Program, found: Counter[str], once: _Once, *, waits: b
         found["waits"] += sum(
             [(ways - 1) * len(step[0]) for step, ways in zip(accesses, program_ways(program), strict=True)]
         )
+
+
+def _given_at_once(element_bits: int) -> int:
+    """The words that are given and taken at once, at most: in messages of 8 words, and of at most 16 elements."""
+    return min(8, element_bits // 2)
+
+
+def _upper(program: Program, words: Sequence[int], given: int, bits: int) -> int:
+    """How many parts of words that are stored lie in a register as they are, and not lowest in it."""
+    found, parts, count = 0, program.parts, bits // program.element_bits
+    for word in words:
+        if word < given:
+            first, *others = program.pack[word * parts :][:count]
+            found += first > 0 and first % parts != 0 and others == [*range(first + 1, first + count)]
+    return found
 
 
 class _Reached(NamedTuple):
@@ -393,7 +414,7 @@ def _pieces(places: int, count: int, bits: int) -> int:
     return -(-count // (multiple & -multiple))
 
 
-def _of_packing(program: Program, before: Program | None, found: Counter[str]) -> None:
+def _of_packing(program: Program, before: Program | None, found: Counter[str], once: _Once) -> None:
     """Words that are put together from parts, of registers or of what the program before has made."""
     parts, pack = program.parts, program.pack
     if parts == 1:
@@ -401,10 +422,13 @@ def _of_packing(program: Program, before: Program | None, found: Counter[str]) -
     if before is not None:  # what it unpacks and this one packs again is one thing
         pack = tuple([before.unpack[cell] if cell >= 0 else -1 for cell in pack])
     if program.steps or before is not None:
-        _of_parts(pack, parts, found, set() if before is None else _narrow(before))
+        narrow = set[int]() if before is None else narrow_words(before)
+        charge_parts(pack, parts, found, once.selectors, narrow)
 
 
-def _of_result(chain: Sequence[Program], kinds: Mapping[type, list[Any]], found: Counter[str], *, pairs: bool) -> None:
+def _of_result(
+    chain: Sequence[Program], kinds: Mapping[type, list[Any]], found: Counter[str], once: _Once, *, pairs: bool
+) -> None:
     """Results that are put together from parts, or copied to their place; `kinds` are the last program's steps."""
     shuffles: list[Shuffle] = kinds.get(Shuffle, [])
     all_loads: list[Load] = kinds.get(Load, [])
@@ -413,7 +437,7 @@ def _of_result(chain: Sequence[Program], kinds: Mapping[type, list[Any]], found:
     if parts > 1:
         if not last.steps and len(chain) == 1:  # what is packed and unpacked at once is one thing
             rest = tuple([last.pack[place] if place >= 0 else -1 for place in rest])
-        rest = _of_parts(rest, parts, found, _narrow(last), _lines(last))
+        rest = charge_parts(rest, parts, found, once.selectors, narrow_words(last), line_words(last))
     given = len(last.pack) // parts if len(chain) == 1 else 0
     if pairs and (all_loads or Store in kinds):
         found.update(paired_accesses(last, rest))
@@ -429,7 +453,7 @@ def _of_result(chain: Sequence[Program], kinds: Mapping[type, list[Any]], found:
         ("regrouped", 1, several, GROUP),
         ("rearranged", 1, several, message_words(last.lanes)),
         ("rearranged_wide", 1, {word: to for word, to in loads.items() if len(to) >= _WIDE}, message_words(last.lanes)),
-        ("result", 2, _lines(last), GROUP),
+        ("result", 2, line_words(last), GROUP),
     ):
         if groups:
             found[kind] += weight * words_apart(rest, groups, most)
@@ -444,7 +468,7 @@ def _of_result(chain: Sequence[Program], kinds: Mapping[type, list[Any]], found:
         alone = alone if last.registers > 1 else set[int]()
         found["paired_sent"] += len(alone & sent)
         found["paired"] += len(alone - sent)
-    size = min(8, last.element_bits // 2)  # messages of 8 words, and of at most 16 elements
+    size = _given_at_once(last.element_bits)
     twice = 2 * len(rest) * -(-last.lanes // _REGISTER) < _REGISTERS  # else there is no room for copies of what stays
     for start in range(0, len(rest), size):
         piece = rest[start : start + size]
@@ -457,44 +481,3 @@ def _of_result(chain: Sequence[Program], kinds: Mapping[type, list[Any]], found:
             again = len(moved) if twice and inside else 0
             count = again + (copied if len(moved) * 2 >= len(piece) else 0) if copied else 0
             found["renamed"] += -(-count // 2) if last.element_bits > WORD else count  # an instruction copies 64 bits
-
-
-def _lines(program: Program) -> dict[int, tuple[int, ...]]:
-    """The words that block loads make, each with those of its load: Intel's compiler copies them to other places twice."""
-    loads = [step for step in program.steps if isinstance(step, Load) and step.matrix == "block"]
-    return {word: step.to for step in loads for word in step.to}
-
-
-def _narrow(program: Program) -> set[int]:
-    """The words that are loads of several elements, but of fewer than a word has."""
-    loads = [step for step in program.steps if isinstance(step, Load) and program.element_bits < step.bits < WORD]
-    return {word for step in loads for word in step.to}
-
-
-def _of_parts(
-    cells: Sequence[int],
-    parts: int,
-    found: Counter[str],
-    narrow: set[int],
-    lines: Container[int] = (),
-) -> list[int]:
-    """Charge for the words that are put together; the others, by their number, and -1 for those."""
-    words: list[int] = []
-    for start in range(0, len(cells), parts):
-        one = tuple(cells[start : start + parts])
-        if one[0] >= 0 and one[0] % parts == 0 and one == tuple(range(one[0], one[0] + len(one))):
-            words.append(one[0] // parts)
-        else:
-            live = len(one) - sum(map((0).__gt__, one))
-            if parts > 2 and live == 2 and one[2:] == (-1, -1) and one[0] % 2 == 0 and one[1] == one[0] + 1:
-                found["low_half"] += 1
-                words.append(-1)
-                continue
-            whole = parts == 2 or any(cell // parts in lines for cell in one)  # lines of bytes: a move for each
-            found["narrow" if live == 1 else "half" if whole else "byte"] += live
-            if live > 1:
-                found["joined"] += max(len({cell // parts for cell in one if cell >= 0}) - 1, 1)
-            if parts > 2:
-                found["byte_loaded"] += sum([cell >= 0 and cell // parts in narrow for cell in one])
-            words.append(-1)
-    return words

@@ -41,14 +41,22 @@ def moved_in_group(words: Sequence[int], given: int) -> int:
     return sum(word % GROUP != place for place, word in held)
 
 
-def copied_words(words: Sequence[int], given: int) -> int:
+def copied_words(words: Sequence[int], given: int, size: int = 0) -> int:
     """How many words of a message are copied, since registers that were given do not lie there one after another.
+
+    Those that were given by `size` at once lie anywhere, but together (0: they lie as they were given).
 
     >>> copied_words((4, 5, 6, 7), 8), copied_words((4, 6), 8), copied_words((9, 4), 8)
     (0, 2, 1)
+    >>> copied_words((4, 5, 6, 7, 0, 1, 2, 3), 8), copied_words((4, 5, 6, 7, 0, 1, 2, 3), 8, 4)
+    (8, 0)
     """
     if tuple(words) == tuple(range(words[0], words[0] + len(words))):
         return 0
+    if size and len(words) % size == 0:
+        starts = range(0, len(words), size)
+        if all(words[i] % size == 0 and words[i : i + size] == (*range(words[i], words[i] + size),) for i in starts):
+            return 0
     return sum(0 <= word < given for word in words)
 
 

@@ -131,6 +131,60 @@ def test_matrices_are_a_permutation_of_their_rows() -> None:
         assert sorted(at.reshape(-1).tolist()) == list(range(row * lanes))
 
 
+TWO_MATRICES = (
+    ("d0 = 16@reg:2 32@lane 2@reg", "d0 = 64@reg:2 8@lane 2@reg | replicas 4@lane:8", 16, False),
+    ("d0 = 16@reg:2, d1 = 32@lane 2@reg", "d0 = 8@lane:4 2@reg:2, d1 = 8@reg:4 4@lane 2@reg", 16, False),
+    (
+        "d0 = 32@reg:2, d1 = 16@lane 2@reg | replicas 2@lane:16",
+        "d0 = 2@reg:16 2@reg:2 8@lane:4, d1 = 4@reg:4 4@lane 2@reg",
+        8,
+        True,
+    ),
+    (
+        "d0 = 32@reg:2, d1 = 16@lane 2@reg | replicas 2@lane:16",
+        "d0 = 2@reg:16 2@reg:2 8@lane:4, d1 = 4@reg:4 4@lane 2@reg",
+        32,
+        True,
+    ),
+)
+"""Conversions whose lane bits 0 and 1 stay: matrices go in and out. Some are stored by lanes that hold copies."""
+
+
+@pytest.mark.parametrize(("source", "destination", "bits", "copies"), TWO_MATRICES)
+def test_matrices_are_stored_and_loaded_where_two_lane_bits_stay(
+    source: str, destination: str, bits: int, copies: bool
+) -> None:
+    a, b = Layout.parse(source), Layout.parse(destination)
+    both = view(a), view(b)
+    assert both[0] is not None
+    assert both[1] is not None
+    ways = dict(through_forms(both[0], both[1], bits, "sm_90", everyone=copies))
+    program = ways["stores and loads of 8x8 matrices"]
+    assert {step.matrix for step in program.steps if isinstance(step, (Store, Load))} <= {"rows", "columns"}
+    data = values(int(np.prod(a.shape)), bits, 7)
+    assert (program.run(data[numbers(a)]) == data[numbers(b)]).all()
+
+
+@pytest.mark.parametrize("chip", LANES)
+def test_halves_of_words_move_together_where_a_side_has_them(chip: str) -> None:
+    """One of two bits that a word of the result has inside is in registers of the source: stores of 16 bits, not of 8."""
+    lanes = 1 << LANES[chip]
+    source = f"d0 = {lanes}@lane 4@reg"
+    destination = f"d0 = {lanes // 2}@lane 2@reg:2 2@lane:{lanes // 2} 2@reg"
+    a, b = Layout.parse(source), Layout.parse(destination)
+    assert a.shape == b.shape
+    both = view(a), view(b)
+    assert both[0] is not None
+    assert both[1] is not None
+    ways = through_forms(both[0], both[1], 8, chip)
+    data = values(int(np.prod(a.shape)), 8, 3)
+    widths: set[int] = set()
+    for _, program in ways:
+        assert (program.run(data[numbers(a)]) == data[numbers(b)]).all()
+        widths |= {step.bits for step in program.steps if isinstance(step, (Store, Load)) and not step.matrix}
+    assert 16 in widths
+
+
 def test_the_default_is_the_form_with_the_fewest_clocks_and_instructions() -> None:
     for bits in (8, 16, 32):
         plan = convert(*(text.format(32) for text in TRANSPOSE), element_bits=bits, target="sm_80")

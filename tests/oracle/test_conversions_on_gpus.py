@@ -296,6 +296,33 @@ def test_every_form_of_access_does_what_its_program_says(chip: str, version: int
     agree(chip, found, version, simulated=len(found) if version == 22 else 0, sources=of_forms)
 
 
+@pytest.mark.parametrize(
+    ("chip", "bits", "name"),
+    [
+        ("sm_90", 8, "stores and loads of 8x8 matrices"),
+        ("sm_90", 32, "stores and loads of 8x8 matrices"),
+        ("sm_80", 8, "2-byte stores and 4-byte loads"),
+        ("gfx942", 8, "2-byte stores and 4-byte loads"),
+    ],
+)
+def test_forms_of_few_conversions_do_what_their_programs_say(chip: str, bits: int, name: str) -> None:
+    """Matrices on both sides, stored by lanes that hold copies; halves of words that hold two bytes."""
+    require("mlir-opt-22")
+    lanes = FORMS[chip]
+    pair = f"d0 = {lanes}@lane 4@reg", f"d0 = {lanes // 2}@lane 2@reg:2 2@lane:{lanes // 2} 2@reg"
+    if "matrices" in name:
+        pair = (
+            "d0 = 32@reg:2, d1 = 16@lane 2@reg | replicas 2@lane:16",
+            "d0 = 2@reg:16 2@reg:2 8@lane:4, d1 = 4@reg:4 4@lane 2@reg",
+        )
+    source, target = map(Layout.parse, pair)
+    a, b = view(source), view(target)
+    assert a is not None
+    assert b is not None
+    program = dict(through_forms(a, b, bits, chip, everyone="matrices" in name))[name]
+    agree(chip, [(program,)], 22, simulated=1, sources={(program,): source})
+
+
 @pytest.mark.parametrize("version", [22, 23, 24])
 def test_swaps_of_lanes_do_what_their_programs_say(version: int) -> None:
     (require if version == 22 else require_new)(f"mlir-opt-{version}")

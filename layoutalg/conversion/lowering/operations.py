@@ -14,6 +14,7 @@ moves between register regions are written as each chip has them (`permutes`, `v
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from contextlib import nullcontext
 from itertools import groupby
@@ -126,6 +127,7 @@ class _Body:
         """Of words that are moved through memory in part: that part."""
         self.words: dict[int, Value] = {}
         self.whole = _read_whole(program)
+        self.alone = _alone(program)
         self._pack()
         alike = self.indices.vendor != "intel"  # Intel's compiler makes a predicate of a branch round one store
         for masked, group in groupby(
@@ -188,6 +190,8 @@ class _Body:
         ):
             half = self._low(cells[:2])  # as it lies there: a word of four bytes would be put together one by one
             return self.writer.value(f"arith.extui %s : {half.kind} to i32", (half,), "i32")
+        if cells[0] >= 0 and cells[1:] == (-1,) * (len(cells) - 1):
+            return self.writer.value(f"arith.extui %s : {self.cell} to i32", (self._cell(cells[0]),), "i32")
         joined = together(self.indices, [self._cell(cell) for cell in cells])
         return element_at(self.indices, bitcast(self.indices, joined, 1, "i32"), 0)
 
@@ -440,7 +444,7 @@ class _Body:
         value = self._final(word)
         if self.program.parts == 1:
             return value
-        if value in self.partial:
+        if value in self.partial or cell in self.alone:
             below = self.indices.constant(part * self.cell_bits)
             return self._truncated(self.indices.binary("shrui", value, below) if part else value, self.cell)
         return self._part_of(value, part)
@@ -464,6 +468,14 @@ class _Body:
     def _double(self, low: Value, high: Value) -> Value:
         above = self.indices.binary("shli", self._extended(high), self.indices.constant(WORD, "i64"))
         return self.indices.binary("ori", self._extended(low), above)
+
+
+def _alone(program: Program) -> set[int]:
+    """The cells that the result takes alone of their words, lowest there: compilers cut such words without moves."""
+    taken = Counter([cell // program.parts for cell in set(program.unpack) if cell >= 0])
+    return {
+        cell for cell in program.unpack if cell >= 0 and not cell % program.parts and taken[cell // program.parts] == 1
+    }
 
 
 def _read_whole(program: Program) -> set[int]:

@@ -92,11 +92,11 @@ def forms_of(
     problem = Problem.of(source, destination, element_bits, target)
     return [
         (name, _Form(problem, chunk, first, second, limit, everyone))
-        for name, chunk, first, second in _forms(problem, blocks)
+        for name, chunk, first, second in _forms(problem, blocks, everyone=everyone)
     ]
 
 
-def _forms(problem: Problem, blocks: bool) -> list[tuple[str, tuple[int, ...], FormSide, FormSide]]:
+def _forms(problem: Problem, blocks: bool, *, everyone: bool) -> list[tuple[str, tuple[int, ...], FormSide, FormSide]]:
     """What fits: a name, the bits of an address in a chunk, low ones first, and how each side accesses it."""
     chip = target_info(problem.target)
     found: list[tuple[str, tuple[int, ...], FormSide, FormSide]] = []
@@ -104,19 +104,23 @@ def _forms(problem: Problem, blocks: bool) -> list[tuple[str, tuple[int, ...], F
     if chip.vendor == "nvidia" and widths == (5, 5):
         for chunk, loads in _matrices(problem, after=True):
             stores = _vectors(problem, chunk, after=False)
-            if stores.parts or problem.bits == WORD:
+            if problem.moves_words(stores):
                 name = f"{_width(problem, stores)} stores and loads of 8x8 matrices"
                 found.append((name, chunk, stores, loads))
-        if chip.name == "sm_90" and storing(problem.source) is None:
+        if chip.name == "sm_90" and (everyone or storing(problem.source) is None):  # all lanes of a matrix store
             for chunk, stores in _matrices(problem, after=False):
                 loads = _vectors(problem, chunk, after=True)
-                if not stores.picked and (loads.parts or problem.bits == WORD):
+                if not stores.picked and problem.moves_words(loads):
                     name = f"stores of 8x8 matrices and {_width(problem, loads)} loads"
                     found.append((name, chunk, stores, loads))
+            for chunk, loads in _matrices(problem, after=True):
+                stores = _rows_stored(problem, chunk)
+                if stores is not None:
+                    found.append(("stores and loads of 8x8 matrices", chunk, stores, loads))
     if chip.name == "gfx950" and widths == (6, 6):
         for chunk, loads in _blocks(problem):
             stores = _vectors(problem, chunk, after=False)
-            if stores.parts:
+            if problem.moves_words(stores):
                 found.append((f"{_width(problem, stores)} stores and loads of transposed blocks", chunk, stores, loads))
     for chunk in _chunks(problem):
         stores, loads = (_vectors(problem, chunk, after=after) for after in (False, True))
@@ -127,7 +131,7 @@ def _forms(problem: Problem, blocks: bool) -> list[tuple[str, tuple[int, ...], F
             lines = _lines_of_lanes(problem, after=after)
             for chunk, wide in lines:
                 own = _vectors(problem, chunk, after=not after)
-                if own.parts or problem.bits == WORD:
+                if problem.moves_words(own):
                     block = f"{'' if chunk is lines[0][0] else 'padded '}block"
                     if after:
                         found.append((f"{_width(problem, own)} stores and {block} loads", chunk, own, wide))
@@ -138,8 +142,7 @@ def _forms(problem: Problem, blocks: bool) -> list[tuple[str, tuple[int, ...], F
 
 def _width(problem: Problem, side: FormSide) -> str:
     """The bytes of an access, as an adjective."""
-    size = problem.bits // 8 << len(side.parts) + len(side.vector)
-    return f"{size}-byte"
+    return f"{problem.unit(side) // 8 << len(side.vector)}-byte"
 
 
 def _matrices(problem: Problem, *, after: bool) -> list[tuple[tuple[int, ...], FormSide]]:
@@ -164,6 +167,16 @@ def _matrices(problem: Problem, *, after: bool) -> list[tuple[tuple[int, ...], F
                 picked = half, coming, bit
                 found.append(((lanes[bit], *lanes[2:]), FormSide(parts, vector, tuple(rows), "columns", picked)))
     return found
+
+
+def _rows_stored(problem: Problem, chunk: Sequence[int]) -> FormSide | None:
+    """The stores of matrices whose rows are chunks that loads of matrices take: in them, lane bits 0 and 1 tell words apart."""
+    lanes, registers, within = problem.lanes(False), problem.registers(False), problem.within
+    parts = tuple(chunk[:within])
+    if lanes[:2] != tuple(chunk[within:]) or not set(parts) <= set(registers):
+        return None
+    vector = tuple(_matrix_bits(problem, [bit for bit in registers if bit not in parts]))
+    return FormSide(parts, vector, (*lanes[2:], *vector), "rows")
 
 
 def _blocks(problem: Problem) -> list[tuple[tuple[int, ...], FormSide]]:
@@ -206,13 +219,12 @@ def _matrix_bits(problem: Problem, registers: Sequence[int]) -> list[int]:
 
 
 def _vectors(problem: Problem, chunk: Sequence[int], *, after: bool) -> FormSide:
-    """The widest accesses of a side to chunks of these bits: of words, or of single cells."""
+    """The widest accesses of a side to chunks of these bits: of words, or of what of a word is in registers."""
     registers = set(problem.registers(after))
     wide = next((i for i, bit in enumerate(chunk) if bit not in registers), len(chunk))
-    if wide < problem.within:
-        return FormSide((), ())
     words = min(wide, problem.most)
-    return FormSide(tuple(chunk[: problem.within]), tuple(chunk[problem.within : words]))
+    within = min(words, problem.within)
+    return FormSide(tuple(chunk[:within]), tuple(chunk[within:words]))
 
 
 def _chunks(problem: Problem) -> list[tuple[int, ...]]:
@@ -322,18 +334,19 @@ def _foreseen(problem: Problem, side: FormSide, *, after: bool) -> Side:
     inside = {side.picked[0]} if side.picked else set(side.parts)
     registers, within = problem.registers(after), problem.within
     apart = [bit for bit in registers if bit not in inside and bit not in side.vector]
-    unit = WORD if side.parts or problem.bits == WORD else problem.bits
-    words = 1 << len(side.vector)
+    unit, words = problem.unit(side), 1 << len(side.vector)
     found = Side(1 << len(apart), words, unit, side.matrix)
     if not after:
         whole = within == 0 and list(side.vector) != registers[: len(side.vector)]
-        low = sum([problem.before[bit][1] < within for bit in registers])
-        cells = 1 << len(registers)
-        return found._replace(copied=words if whole else 0, upper=cells - (cells >> low) if unit < WORD else 0)
+        low = sum([problem.before[bit][1] < within for bit in registers if bit not in side.parts])
+        units = 1 << len(registers) - len(side.parts)
+        together = side.parts == tuple(registers[: len(side.parts)])
+        upper = units - (units >> low) if unit < WORD and together else 0
+        return found._replace(copied=words if whole else 0, upper=upper)
     own, parts, vector = ([problem.after[bit][1] for bit in bits] for bits in (registers, side.parts, side.vector))
     cells = 1 << problem.destination.widths["reg"] + problem.wide
     if unit < WORD:
-        return found._replace(joined=cells >> within if own[:within] == [*range(within)] else 0)
+        return found._replace(joined=cells >> within if not parts and own[:within] == [*range(within)] else 0)
     return found if side.picked else wanted_words(found, parts, vector, within, cells)
 
 
@@ -341,7 +354,7 @@ def _joined(problem: Problem, loads: FormSide, upper: Sequence[int]) -> tuple[li
     """The bits that tell loads apart which AMD's chips join two and two, and the words that are copied elsewhere."""
     words = 1 << len(loads.vector)
     apart = [bit for bit in problem.registers(True) if bit not in (*loads.parts, *loads.vector)]
-    if loads.matrix or words > VECTOR // 2 or not (loads.parts or problem.bits == WORD):
+    if loads.matrix or words > VECTOR // 2 or not problem.moves_words(loads):
         return [], 0
     joined = [bit for bit in apart if bit in upper]
     return (joined, words << len(apart) - 1) if len(joined) > 1 and joined[0] == apart[0] else ([], 0)
@@ -366,7 +379,7 @@ def _touch(problem: Problem, side: FormSide, upper: Sequence[int], *, after: boo
         apart = [bit for bit in own if bit not in side.rows]
         return Touch(16, 1 << len(apart), side.rows, taking, served(problem.target, 16, taking, reading=after))
     lanes = problem.lanes(after)
-    size = problem.bits // 8 << len(side.parts) + len(side.vector)
+    size = problem.unit(side) // 8 << len(side.vector)
     apart = [bit for bit in problem.registers(after) if bit in upper or bit not in (*side.parts, *side.vector)]
     return Touch(
         size, 1 << len(apart), lanes, 1 << len(lanes), served(problem.target, size, 1 << len(lanes), reading=after)
@@ -380,7 +393,7 @@ class _Access:
         self, problem: Problem, side: FormSide, weights: dict[int, int], rounds: Sequence[int], *, after: bool
     ) -> None:
         view, places = (problem.destination, problem.after) if after else (problem.source, problem.before)
-        self.unit = WORD if side.parts or problem.bits == WORD else problem.bits
+        self.unit = problem.unit(side)
         own = [bit for bit in problem.registers(after) if bit not in rounds]
         inside = set(side.parts)
         if side.picked:  # words of halves: the bits of a byte in a word are told apart by words
@@ -421,7 +434,7 @@ def _packed(problem: Problem, side: FormSide) -> tuple[Builder, dict[int, int]]:
     places, within, parts = problem.before, problem.within, WORD // problem.bits
     registers = [places[bit][1] for bit in problem.registers(False)]
     want = [places[bit][1] for bit in side.parts]
-    have = list(range(within)) if want and set(range(within)) <= set(registers) else want
+    have = list(range(within)) if len(want) == within and set(range(within)) <= set(registers) else want
     apart = [bit for bit in registers if bit not in have]
     pack = packed(apart, have, parts)
     counts = 1 << problem.destination.widths["sg"], 1 << problem.destination.widths["lane"]
@@ -439,7 +452,7 @@ def _unpacked(problem: Problem, side: FormSide, builder: Builder, words: dict[in
     if side.picked:
         half, coming = (places[bit][1] for bit in side.picked[:2])
         words = merged(builder, words, half, coming, have, side.picked[2])
-    elif have and set(range(within)) <= set(registers):
+    elif len(have) == within and set(range(within)) <= set(registers):
         want = list(range(within))
         words = with_parts(builder, words, have, want, problem.bits)
     apart = [bit for bit in registers if bit not in want]

@@ -27,9 +27,9 @@ __all__ = ["FormSide", "Problem"]
 class FormSide:
     """How one side accesses memory; bits of a cell's number are known by their place in the list of pairs.
 
-    `parts` are the bits inside a word (of narrow accesses: none), `vector` those that tell the words of an access apart, low
-    ones first. Of matrices, `vector` are the bits that tell them apart, and `rows` what the bits of the lane's number are in
-    the address that it gives (-1: nothing).
+    `parts` are the bits inside a word (of narrow accesses fewer, or none), `vector` those that tell the words of an access
+    apart, low ones first. Of matrices, `vector` are the bits that tell them apart, and `rows` what the bits of the lane's
+    number are in the address that it gives (-1: nothing).
     """
 
     parts: tuple[int, ...]
@@ -98,3 +98,18 @@ class Problem:
     def lanes(self, after: bool) -> tuple[int, ...]:
         """Which bit each of the lane's number is on a side; -1 where lanes that it tells apart hold copies."""
         return self.holders[after].lanes
+
+    def unit(self, side: FormSide) -> int:
+        """The bits of what a side moves as one place: a word, or as much of one as it has in registers.
+
+        >>> from layoutalg.memory.machine_bits import view
+        >>> both = [view(Layout.parse(text)) for text in ("d0 = 4@lane, d1 = 4@reg", "d0 = 4@reg, d1 = 4@lane")]
+        >>> problem = Problem.of(*both, 8, "sm_80")
+        >>> problem.unit(FormSide((), ())), problem.unit(FormSide((2,), ())), problem.unit(FormSide((2, 3), ()))
+        (8, 16, 32)
+        """
+        return self.bits << len(side.parts)
+
+    def moves_words(self, side: FormSide) -> bool:
+        """Whether a side moves whole words."""
+        return len(side.parts) == self.within

@@ -208,8 +208,9 @@ def foreseen(
         own = Side(count, len(vector), side.bits)
         if side is before:
             lie_apart = element_bits >= WORD and side.vector != [*vector]
-            first = packed(side.words, side.inside, parts)[::parts] if side.bits < WORD else []
-            upper = sum([cell * side.bits % WORD != 0 for cell in first])
+            together = side.bits < WORD and side.inside == [*range(len(side.inside))]
+            first = packed(side.words, side.inside, parts)[::parts] if together else []
+            upper = sum([cell % parts != 0 for cell in first])
             own = own._replace(copied=len(vector) if lie_apart else 0, upper=upper)
         else:
             cells = 1 << destination.widths["reg"] + (element_bits > WORD)
