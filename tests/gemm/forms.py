@@ -241,7 +241,10 @@ FORMS: dict[str, Callable[[], Form]] = {
         (13, 32, 256), (7, 64, 320), b="u8", group=64, c="f16", scale="both", **FEW_ROWS,
     ),
     "int4, k in parts": lambda: quantised(
-        (13, 48, 512), (7, 32, 448), a="bf16", group=64, split_k=2, **FEW_ROWS,
+        (13, 48, 512), (7, 32, 448), a="bf16", group=64, split_k=2, reduction="kernel", **FEW_ROWS,
+    ),
+    "int4, parts added by the last": lambda: quantised(
+        (13, 48, 512), (7, 32, 448), zeros=True, group=64, split_k=4, reduction="last", bias="column", **FEW_ROWS,
     ),
     "groups": lambda: product(
         (60, 40, 72), groups=6, c="f16", bias="column", **{**WIDE, "ldc": 48},

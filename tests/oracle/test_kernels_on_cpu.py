@@ -19,7 +19,7 @@ from layoutalg.gemm import Gemm, plan_gemm
 from layoutalg.gemm.attention import plan_attention
 from layoutalg.gemm.grouped import random_starts
 from layoutalg.gemm.numerics import random_inputs
-from layoutalg.gemm.split_k import computed_by
+from layoutalg.gemm.split_k import computed_by, counters
 from layoutalg.gemm.weights import plan_weights
 from layoutalg.gemm.weights.numerics import computed
 from layoutalg.gemm.weights.run import arrays_of
@@ -59,7 +59,8 @@ WEIGHTS: tuple[tuple[str, str, int, bool, tuple[int, int], dict[str, Any]], ...]
     ("f16", "u4", 64, True, (32, 16), {"c": "f16", "bias": "column", "activation": "silu"}),
     ("f16", "u8", 32, True, (8, 16), {"scale": "both", "beta": 1.0, "llvm": 23}),
     ("bf16", "u4", 32, True, (16, 16), {"target": "bmg"}),
-    ("f16", "u4", 32, True, (8, 32), {"split_k": 2, "bias": "row"}),
+    ("f16", "u4", 32, True, (8, 32), {"split_k": 2, "bias": "row", "reduction": "kernel"}),
+    ("bf16", "u4", 32, False, (8, 16), {"split_k": 2, "reduction": "last", "c": "f16", "bias": "column"}),
     ("bf16", "u8", 32, True, (8, 16), {}),
     ("f16", "f8E4M3FN", 32, False, (8, 32), {"c": "f16", "bias": "column"}),
     ("f16", "f8E5M2", 64, False, (16, 16), {"split_k": 1, "scale": "row"}),
@@ -214,12 +215,10 @@ def test_quantised_weights_compute_what_the_model_says(tmp_path: Path) -> None:
     for plan in plans:
         left = random_numbers(plan.problem.product.a, (13, 64), np.random.default_rng(1))
         arrays = arrays_of(plan, left, random_weights(plan.problem), **others(plan.problem))
-        given = [arrays[one.name] for one in plan.launch.arguments if one.name in arrays]
+        arrays["workspace"] = np.full(plan.workspace_bytes // 4, np.nan, np.float32)
+        arrays["counters"] = np.zeros(counters(plan.problem.product, plan.tiling), np.int32)
+        given = [arrays[one.name] for one in plan.launch.arguments if one.memory is not None]
         sizes = [np.int32(size) for size in plan.arguments]
-        if plan.workspace_bytes:
-            given.insert(
-                len(given) - len(plan.problem.of_groups), np.full(plan.workspace_bytes // 4, np.nan, np.float32)
-            )
         then = [(one.kernel, one.grid, one.workgroup) for one in plan.launch.then]
         text = rounded_once(plan.emit())
         launches.append(

@@ -31,6 +31,7 @@ OTHERS: list[tuple[dict[str, Any], str, float]] = [
     ({"tile": (16, 64), "a": "bf16", "b": "u8", "zeros": True}, "pvc", 24.0),
     ({"tile": (8, 32), "a": "bf16", "zeros": True, "c": "bf16", "bias": "column", "activation": "silu"}, "pvc", 23.0),
     ({"tile": (16, 64), "group": 64, "zeros": True, "scale": "both", "c": "f16"}, "bmg", 12.6),
+    ({"tile": (32, 32), "zeros": True, "bias": "column", "split_k": 16, "reduction": "last"}, "pvc", 8.3),
 ]
 
 

@@ -37,6 +37,7 @@ from layoutalg.conversion.lowering.writer import Value
 from layoutalg.gemm.emission.elementwise import fma
 from layoutalg.gemm.emission.epilogue import finish
 from layoutalg.gemm.emission.kernel import KernelWriter
+from layoutalg.gemm.emission.last_part import add_in_last
 from layoutalg.gemm.emission.operands import HINTS, cut
 from layoutalg.gemm.emission.places import Places, another, hidden
 from layoutalg.gemm.emission.products import multiply
@@ -102,8 +103,9 @@ class _Written(Gemm):
     def parameters(self) -> tuple[tuple[str, str], ...]:
         assert self.weights is not None
         before = [one for one in super().parameters if one[1] == "i64"]
+        scratch = [one for one in before if one[0] in ("workspace", "counters")]  # behind what hosts fill
         more = ((name, "i64") for name in self.weights.of_groups)
-        return *before, *more, *((name, "i32") for name in self.weights.numbers)
+        return *before[: len(before) - len(scratch)], *more, *scratch, *((name, "i32") for name in self.weights.numbers)
 
     @property
     def sizes(self) -> tuple[int, ...]:
@@ -152,6 +154,9 @@ def emit_weights(plan: WeightsGemm, *, pointers: bool = True) -> str:
     found = dict(zip(held, results, strict=True))
     if part is not None:
         part.store(kernel, found, places.row, places.column)
+        if plan.tiling.reduction == "last":
+            add_in_last(kernel, places, kernel.arguments["c"])
+            return kernel.text()
         return kernel.text(reduction(kernel.launched, pointers=pointers))
     finish(kernel, kernel.arguments["c"], found, places.row, places.column)
     return kernel.text()

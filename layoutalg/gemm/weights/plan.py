@@ -31,15 +31,18 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Unpack
 
+import numpy as np
+
 from layoutalg.core.errors import PlanError
 from layoutalg.core.llvm_versions import DEFAULT_LLVM
 from layoutalg.core.messages import shown
 from layoutalg.core.plurals import counted
-from layoutalg.core.whole_numbers import as_flag, whole_number
+from layoutalg.core.whole_numbers import as_flag, one_of, whole_number
 from layoutalg.gemm.launched import Launched
-from layoutalg.gemm.options import GpuEpilogueOptions, check_names
+from layoutalg.gemm.options import REDUCTIONS, GpuEpilogueOptions, check_names
 from layoutalg.gemm.ranking import longest
-from layoutalg.gemm.roofline import MEMORY_LATENCIES, SECOND_LAUNCH
+from layoutalg.gemm.roofline import MEMORY_LATENCIES, Forms, reduction_clocks
+from layoutalg.gemm.search import DEEP, WORTH
 from layoutalg.gemm.split_k import TALLEST, part_steps, reduction_grid, workspace_bytes
 from layoutalg.gemm.tiling import MOST_PARTS, Tile, Tiling, pair
 from layoutalg.gemm.versions import version_with_large_blocks
@@ -119,10 +122,12 @@ class WeightsGemm(Launched):
 
     @property
     def reduction_grid(self) -> tuple[int, int, int]:
-        """Workgroups of the kernel that adds the parts of k; (0, 0, 0) where nothing is split.
+        """Workgroups of the second kernel, which adds the parts of k; (0, 0, 0) without one.
 
-        >>> plan_weights(8, 64, 512, split_k=2).reduction_grid, plan_weights(8, 64, 512, split_k=1).reduction_grid
-        ((4, 1, 1), (0, 0, 0))
+        >>> plan_weights(8, 64, 512, split_k=2, reduction="kernel").reduction_grid
+        (4, 1, 1)
+        >>> plan_weights(8, 64, 512, split_k=2, reduction="last").reduction_grid
+        (0, 0, 0)
         """
         return reduction_grid(self.problem.product, self.tiling)
 
@@ -250,16 +255,17 @@ class WeightsGemm(Launched):
 
     @property
     def predicted(self) -> float:
-        """Seconds of the whole: what takes longest of `seconds`, and the kernel that adds the parts of k behind it.
+        """Seconds of the whole: what takes longest of `seconds`, and the parts of k added behind it, as in any product.
 
         >>> plan = plan_weights(1, 4096, 4096)
         >>> plan.tiling.split_k > 1, plan.predicted > max(plan.seconds.values())
         (True, True)
         """
-        chip, behind = xe_chip(self.problem.target), 0.0
+        behind = 0.0
         if self.tiling.split_k > 1:
-            clocks = MEMORY_LATENCIES * chip.l3_latency + self.workspace_bytes / chip.l3_clock_bytes
-            behind = SECOND_LAUNCH + clocks / (chip.clock_ghz * 1e9)
+            chip, forms = xe_chip(self.problem.target), Forms.of([(self.tiling, self.instructions)])
+            tiles = np.array([float(self.grid[0] * self.grid[1])])
+            behind = float(reduction_clocks(self.problem.product, forms, chip, tiles)[0]) / (chip.clock_ghz * 1e9)
         return max(self.seconds.values()) + behind
 
     @property
@@ -357,6 +363,7 @@ def plan_weights(
     tile: Sequence[int] | None = None,
     subgroups: Sequence[int] | None = None,
     split_k: int | None = None,
+    reduction: str | None = None,
     llvm: int = DEFAULT_LLVM,
     **options: Unpack[GpuEpilogueOptions],
 ) -> WeightsGemm:
@@ -366,8 +373,8 @@ def plan_weights(
     neighbours along k of a column: 32, 64 or a multiple of 128, which divides k. `zeros` says that groups have zero points
     too; without them the middle is zero. `quantise` makes such weights. With A of f16, W may also be floats of 8 bits
     ("f8E4M3FN", "f8E5M2"), which `quantise_float8` makes. `tile` is (rows, columns) of a subgroup,
-    `subgroups` (rows, columns) of a workgroup, `split_k` the parts of k, which a second kernel adds; what is not given is
-    chosen. The other options are those of `plan_gemm`.
+    `subgroups` (rows, columns) of a workgroup, `split_k` the parts of k, and `reduction` who adds them, as
+    for `plan_gemm`; what is not given is chosen. The other options are those of `plan_gemm`.
 
     Raises:
         PlanError: for types, targets, sizes and tiles that are not planned; says what would fit.
@@ -393,9 +400,11 @@ def plan_weights(
         raise PlanError(
             f"subgroups {shown(grid)}: a core runs {_MOST_SUBGROUPS} at once with {_REGISTERS} registers each"
         )
+    ways = REDUCTIONS if reduction is None else (one_of(reduction, REDUCTIONS, "reduction", PlanError),)
     steps = problem.product.k // problem.step
     if split_k is None:
-        splits = [parts for parts in _PARTS if parts == -(-steps // part_steps(steps, 1, parts))]
+        each = {parts: part_steps(steps, 1, parts) for parts in (_PARTS if problem.product.k >= DEEP else _PARTS[:1])}
+        splits = [parts for parts, most in each.items() if parts == 1 or (most > 1 and parts == -(-steps // most))]
     else:
         splits = [whole_number(split_k, "split_k", 1, MOST_PARTS, error=PlanError)]
         if (full := -(-steps // part_steps(steps, 1, splits[0]))) != splits[0]:
@@ -408,11 +417,14 @@ def plan_weights(
                 f"split_k = {splits[0]}: a block message reaches {TALLEST} rows of the workspace; 1 would do"
             )
     plans = [
-        WeightsGemm(problem, replace(_tiling(problem, one, grid), split_k=parts), version)
+        WeightsGemm(problem, replace(_tiling(problem, one, grid), split_k=parts, reduction=way), version)
         for one in tiles
         for parts in splits
+        for way in (ways if parts > 1 else REDUCTIONS[:1])
     ]
-    return min(plans, key=_order)
+    ordered = sorted(plans, key=_order)
+    whole = [plan for plan in ordered if plan.tiling.split_k == 1]
+    return whole[0] if whole and ordered[0].predicted >= WORTH * whole[0].predicted else ordered[0]
 
 
 def _order(plan: WeightsGemm) -> tuple[float, float, int]:

@@ -16,10 +16,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from layoutalg.core.errors import SizeError
+from layoutalg.core.errors import PlanError, SizeError
 from layoutalg.core.limits import MOST_DPAS, MOST_GEMM_BYTES, MOST_WORK
 from layoutalg.gemm.operand_arrays import check_given, held, held_scales, poisoned
 from layoutalg.gemm.run import check_bytes
+from layoutalg.gemm.split_k import counters
 from layoutalg.gemm.weights.float8 import Float8Weights
 from layoutalg.gemm.weights.numerics import check_weights
 from layoutalg.gemm.weights.quantised import QuantisedWeights
@@ -97,6 +98,7 @@ def execute(
     check_size(plan)
     product, dpas = plan.problem.product, plan.dpas_total
     arrays, memory = arrays_of(plan, a, weights, c, bias, row_scale, column_scale), Memory()
+    counted_parts = np.zeros(counters(product, plan.tiling), np.int32)
     addresses: list[int] = []
     for argument in plan.launch.arguments:
         if argument.memory is None:
@@ -104,6 +106,9 @@ def execute(
         if argument.name == "workspace":
             sums = poisoned((argument.memory.bytes // 4,), np.dtype(np.float32))
             addresses.append(memory.bind("workspace", sums, initialised=False))
+            continue
+        if argument.name == "counters":
+            addresses.append(memory.bind("counters", counted_parts))
             continue
         array, extent = arrays[argument.name], None
         if argument.name in ("a", "b", "c"):
@@ -118,6 +123,8 @@ def execute(
     kernel, given = plan.emit() if text is None else text, [*addresses, *plan.arguments]
     more: dict[str, Any] = {"target": plan.target, "work": max(MOST_WORK, 8 * dpas * unit.m * unit.n * unit.k)}
     run_kernel(kernel, given, plan.grid, memory, kernel=KERNEL, progress=progress, **more)
-    if plan.tiling.split_k > 1:
+    if any(plan.reduction_grid):
         run_kernel(kernel, given, plan.reduction_grid, memory, kernel=REDUCE, **more)
+    if counted_parts.any():
+        raise PlanError("the kernel leaves its counters other than 0, and the next launch would not find who is last")
     return arrays["c"][:, : product.n].copy()
