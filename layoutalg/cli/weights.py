@@ -36,7 +36,7 @@ __all__ = ["weights"]
 @click.option("--zeros", is_flag=True, help="Groups have zero points too.")
 @click.option("--target", type=PLANNER_CHIP, default="pvc", show_default=True, help="The chip.")
 @declared_options(GpuEpilogueOptions)
-@declared_options(TilingOptions, "tile", "subgroups", "split_k", "reduction")
+@declared_options(TilingOptions, "tile", "subgroups", "prefetch", "distance", "split_k", "reduction")
 @llvm_option("The version that the kernel is for.")
 @click.option("--emit", "level", type=OneOf(lambda: ("lane",)), help="Print the kernel (with -o: write it).")
 @output_option("Write the kernel to a file.")

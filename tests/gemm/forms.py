@@ -212,7 +212,7 @@ def amx(*sizes: tuple[int, int, int], rows: Sequence[int] = (), **options: Any) 
 SMALL: dict[str, Any] = {"tile": (8, 16), "subgroups": (1, 2), "k_step": 32, "prefetch": "none"}
 WIDE: dict[str, Any] = {**SMALL, "lda": 96, "ldb": 96, "ldc": 80}
 TURNED: dict[str, Any] = {**WIDE, "trans_a": True, "lda": 48}
-FEW_ROWS: dict[str, Any] = {"tile": (8, 16), "subgroups": (1, 2), "lda": 544, "ldc": 80}
+FEW_ROWS: dict[str, Any] = {"tile": (8, 16), "subgroups": (1, 2), "prefetch": "none", "lda": 544, "ldc": 80}
 TILES: dict[str, Any] = {"tile": (16, 16), "subgroups": (2, 2), "k_step": 64}
 
 FORMS: dict[str, Callable[[], Form]] = {

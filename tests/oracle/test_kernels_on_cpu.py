@@ -61,7 +61,7 @@ WEIGHTS: tuple[tuple[str, str, int, bool, tuple[int, int], dict[str, Any]], ...]
     ("bf16", "u4", 32, True, (16, 16), {"target": "bmg"}),
     ("f16", "u4", 32, True, (8, 32), {"split_k": 2, "bias": "row", "reduction": "kernel"}),
     ("bf16", "u4", 32, False, (8, 16), {"split_k": 2, "reduction": "last", "c": "f16", "bias": "column"}),
-    ("bf16", "u8", 32, True, (8, 16), {}),
+    ("bf16", "u8", 32, True, (8, 16), {"prefetch": "shared", "distance": 1}),
     ("f16", "f8E4M3FN", 32, False, (8, 32), {"c": "f16", "bias": "column"}),
     ("f16", "f8E5M2", 64, False, (16, 16), {"split_k": 1, "scale": "row"}),
 )

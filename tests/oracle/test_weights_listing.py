@@ -32,6 +32,9 @@ OTHERS: list[tuple[dict[str, Any], str, float]] = [
     ({"tile": (8, 32), "a": "bf16", "zeros": True, "c": "bf16", "bias": "column", "activation": "silu"}, "pvc", 23.0),
     ({"tile": (16, 64), "group": 64, "zeros": True, "scale": "both", "c": "f16"}, "bmg", 12.6),
     ({"tile": (32, 32), "zeros": True, "bias": "column", "split_k": 16, "reduction": "last"}, "pvc", 8.3),
+    ({"tile": (8, 32), "subgroups": (1, 4), "prefetch": "shared", "distance": 2}, "bmg", 17.5),
+    ({"tile": (8, 64), "subgroups": (1, 4), "prefetch": "shared", "distance": 4}, "pvc", 18.2),
+    ({"tile": (32, 32), "subgroups": (4, 4), "prefetch": "shared", "distance": 1, "split_k": 4}, "pvc", 7.2),
 ]
 
 
@@ -39,12 +42,13 @@ def measured(choices: dict[str, Any], chip: str) -> float:
     """Instructions of the loop for each DPAS of the product; what the plan says of it is checked."""
     require_new("mlir-opt-24")
     require_new("ocloc")
-    plan = plan_weights(4096, 4096, 4096, target=chip, **choices)
+    plan = plan_weights(4096, 4096, 4096, target=chip, **{"prefetch": "none", **choices})
     made = compile_kernel(plan.emit(), chip, 256)
     assert made.fits, (made.spilled, made.private, made.unresolved)
     loop = made.program.inner_loop
     assert sum(one.kind == "dpas" for one in loop) == plan.dpas_per_step + plan.more_dpas_per_step
     assert sum(one.kind == "load" for one in loop) == plan.loads_per_step
+    assert sum(one.kind == "prefetch" for one in loop) == plan.prefetches_per_step
     assert abs(plan.instructions / len(loop) - 1) <= 0.15
     return len(loop) / plan.dpas_per_step
 

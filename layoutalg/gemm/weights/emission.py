@@ -44,6 +44,7 @@ from layoutalg.gemm.emission.products import multiply
 from layoutalg.gemm.emission.split_k import Part, reduction
 from layoutalg.gemm.plan import Gemm
 from layoutalg.gemm.weights.float8 import FACTORS, expanded
+from layoutalg.gemm.weights.prefetching import Ahead
 
 if TYPE_CHECKING:
     from layoutalg.gemm.weights.plan import WeightsGemm
@@ -142,6 +143,9 @@ def emit_weights(plan: WeightsGemm, *, pointers: bool = True) -> str:
     part = Part.of(kernel) if plan.tiling.split_k > 1 else None
     first = kernel.constant(0, "i32") if part is None else part.begin
     depth = kernel.named("depth", kernel.op("maxsi", kernel.arguments["k"], group)) if part is None else part.end
+    ahead = Ahead(kernel, plan, places) if plan.tiling.prefetch != "none" else None
+    if ahead is not None:
+        ahead.begin(first, depth)
     results, inside = ([Value("f32", plan.dpas.m, f"{name}{i}x{j}") for i, j in held] for name in ("tile", "c"))
     pairs, kinds = ", ".join(["%s = %s"] * len(held)), ", ".join(value.kind for value in results)
     counter = Value("i32", name="counter")
@@ -149,6 +153,8 @@ def emit_weights(plan: WeightsGemm, *, pointers: bool = True) -> str:
     operands = [counter, first, depth, group]
     operands += [value for pair in zip(inside, held.values(), strict=True) for value in pair]
     with kernel.region(form, operands, results, (counter, *inside)):
+        if ahead is not None:
+            ahead.in_step(counter, depth)
         found = step.write(counter, dict(zip(held, inside, strict=True)))
         kernel.writer.do(f"scf.yield {', '.join(['%s'] * len(found))} : {kinds}", list(found.values()))
     found = dict(zip(held, results, strict=True))

@@ -4,7 +4,7 @@ Padding of A's rows is NaN, so that reading it shows; so is C, unless the epilog
 
 >>> from layoutalg.gemm.weights import plan_weights, quantise
 >>> plan = plan_weights(8, 64, 128, lda=136)
->>> bool((execute(plan, np.ones((8, 128)), quantise(np.zeros((128, 64)))) == 0).all())
+>>> bool((execute(plan, np.ones((8, 128)), quantise(np.zeros((128, 64))))[0] == 0).all())
 True
 """
 
@@ -27,6 +27,8 @@ from layoutalg.gemm.weights.quantised import QuantisedWeights
 
 if TYPE_CHECKING:
     from layoutalg.gemm.weights.plan import WeightsGemm
+    from layoutalg.simulate import Executed
+    from layoutalg.simulate.counting import Counted
 
 __all__ = ["arrays_of", "check_size", "execute"]
 
@@ -85,8 +87,9 @@ def execute(
     *,
     text: str | None = None,
     progress: Callable[[float], None] | None = None,
-) -> NDArray[Any]:
-    """C after the launch.
+    counted: Counted | None = None,
+) -> tuple[NDArray[Any], Executed | None]:
+    """C after the launch, and what its first kernel executed, if that is to be `counted` ("messages" or "lines").
 
     Raises:
         PlanError: what is given does not suit the plan.
@@ -122,9 +125,9 @@ def execute(
     unit = plan.dpas
     kernel, given = plan.emit() if text is None else text, [*addresses, *plan.arguments]
     more: dict[str, Any] = {"target": plan.target, "work": max(MOST_WORK, 8 * dpas * unit.m * unit.n * unit.k)}
-    run_kernel(kernel, given, plan.grid, memory, kernel=KERNEL, progress=progress, **more)
+    executed = run_kernel(kernel, given, plan.grid, memory, kernel=KERNEL, progress=progress, counted=counted, **more)
     if any(plan.reduction_grid):
         run_kernel(kernel, given, plan.reduction_grid, memory, kernel=REDUCE, **more)
     if counted_parts.any():
         raise PlanError("the kernel leaves its counters other than 0, and the next launch would not find who is last")
-    return arrays["c"][:, : product.n].copy()
+    return arrays["c"][:, : product.n].copy(), executed
