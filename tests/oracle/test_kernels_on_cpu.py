@@ -64,6 +64,8 @@ WEIGHTS: tuple[tuple[str, str, int, bool, tuple[int, int], dict[str, Any]], ...]
     ("bf16", "u8", 32, True, (8, 16), {"prefetch": "shared", "distance": 1}),
     ("f16", "f8E4M3FN", 32, False, (8, 32), {"c": "f16", "bias": "column"}),
     ("f16", "f8E5M2", 64, False, (16, 16), {"split_k": 1, "scale": "row"}),
+    ("bf16", "f8E4M3FN", 64, False, (8, 16), {"split_k": 1, "scale": "row"}),
+    ("bf16", "f8E5M2", 32, False, (8, 16), {"split_k": 1, "c": "bf16"}),
 )
 
 SMALL: dict[str, Any] = {"tile": (16, 32), "k_step": 32, "subgroups": (1, 2), "prefetch": "none"}

@@ -58,6 +58,8 @@ FLOATS: list[tuple[dict[str, Any], str, float]] = [
     ({"tile": (8, 64), "b": "f8E5M2"}, "pvc", 18.7),
     ({"tile": (32, 32), "b": "f8E4M3FN"}, "bmg", 13.6),
     ({"tile": (32, 32), "b": "f8E4M3FN"}, "pvc", 14.0),
+    ({"tile": (8, 64), "a": "bf16", "b": "f8E5M2"}, "bmg", 63.3),
+    ({"tile": (32, 32), "a": "bf16", "b": "f8E4M3FN"}, "pvc", 26.2),
 ]
 
 
@@ -80,7 +82,16 @@ def test_other_forms_and_epilogues_fit(choices: dict[str, Any], chip: str, most:
 @pytest.mark.parametrize("group", [32, 64, 128])
 @pytest.mark.parametrize(
     "kind",
-    [("f16", "u4"), ("f16", "u8"), ("bf16", "u4"), ("bf16", "u8"), ("f16", "f8E4M3FN"), ("f16", "f8E5M2")],
+    [
+        ("f16", "u4"),
+        ("f16", "u8"),
+        ("bf16", "u4"),
+        ("bf16", "u8"),
+        ("f16", "f8E4M3FN"),
+        ("f16", "f8E5M2"),
+        ("bf16", "f8E4M3FN"),
+        ("bf16", "f8E5M2"),
+    ],
     ids=str,
 )
 @pytest.mark.parametrize("tile", TILES, ids=str)

@@ -310,7 +310,7 @@ class _Step:
         kernel, made, count = self.kernel, list[Value](), 16 // self.each
         for word in words[depth * count : (depth + 1) * count]:
             if not pairs:
-                made += expanded(kernel, word, self.plan.problem.b)
+                made += expanded(kernel, word, self.plan.problem.b, self.element)
             shifted = {0: word}
             for pair in pairs:
                 if pair.shift not in shifted:

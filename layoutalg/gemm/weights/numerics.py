@@ -24,7 +24,7 @@ np.float32(16.0)
 
 Floats of 8 bits have no biases (`layoutalg.gemm.weights.float8`), with f = 256 for f8E4M3FN and 1 for f8E5M2:
 
-    t = S(0) of a[k] * (q[k] / f)            q / f is an f16
+    t = S(0) of a[k] * (q[k] / f)            q / f is an f16 or a bf16, as a is
     c = fma(f32(s * f), t, c)
 
 The biases take bits: partial sums are near 1024 times the sum of A, and f32 keeps 24 bits of them. With random numbers the
@@ -160,7 +160,8 @@ def _of_floats(problem: WeightsProblem, left: Array, weights: Float8Weights, par
     """The sums of floats of 8 bits, groups and parts of k in their order."""
     product, factor = problem.product, np.float32(FACTORS[problem.b])
     every = [np.zeros((product.m, product.n), np.float32) for _ in range(whole_number(parts, "parts =", 1))]
-    each, right = part_steps(product.k, problem.step, parts) * problem.step, weights.sixteen
+    each = part_steps(product.k, problem.step, parts) * problem.step
+    right = weights.sixteen.astype(numpy_type(product.a))
     with np.errstate(all="ignore"):
         for first in range(0, product.k, problem.step):
             step = slice(first, first + problem.step)

@@ -47,7 +47,7 @@ from layoutalg.gemm.search import DEEP, WORTH
 from layoutalg.gemm.split_k import TALLEST, part_steps, reduction_grid, workspace_bytes
 from layoutalg.gemm.tiling import MOST_AHEAD, MOST_PARTS, Tile, Tiling, pair
 from layoutalg.gemm.versions import version_with_large_blocks
-from layoutalg.gemm.weights.float8 import OPERATIONS
+from layoutalg.gemm.weights.float8 import OPERATIONS, TO_BF16
 from layoutalg.gemm.weights.problem import WeightsProblem
 from layoutalg.hardware import Dpas, xe_chip
 
@@ -222,7 +222,10 @@ class WeightsGemm(Launched):
         problem, tile, unit = self.problem, self.tiling.tile, self.dpas
         blocks, across = tile.m // unit.m, tile.n // unit.n
         made = {("f16", "u4"): 5, ("f16", "u8"): 3, ("bf16", "u4"): 7, ("bf16", "u8"): 7}
-        each = OPERATIONS.get(problem.b) or made[problem.product.a, problem.b]
+        if problem.floats:
+            each = OPERATIONS[problem.b] + (TO_BF16 if problem.product.a == "bf16" else 0)
+        else:
+            each = made[problem.product.a, problem.b]
         words = across * problem.step * problem.bits // 32 * each
         ends = blocks * across * unit.m * (2 if problem.zeros else 1)
         immediate = xe_chip(problem.target).immediate_offsets
@@ -412,7 +415,7 @@ def plan_weights(
 
     A is m x k in f16 or bf16. W is k x n in 4 bits (b = "u4") or 8 bits ("u8"), with one scale for every `group`
     neighbours along k of a column: 32, 64 or a multiple of 128, which divides k. `zeros` says that groups have zero points
-    too; without them the middle is zero. `quantise` makes such weights. With A of f16, W may also be floats of 8 bits
+    too; without them the middle is zero. `quantise` makes such weights. W may also be floats of 8 bits
     ("f8E4M3FN", "f8E5M2"), which `quantise_float8` makes. `tile` is (rows, columns) of a subgroup,
     `subgroups` (rows, columns) of a workgroup, `split_k` the parts of k, and `reduction` who adds them, as
     for `plan_gemm`; `prefetch` ("none" or "shared") says whether data is asked for ahead, `distance` how many steps. What is
@@ -423,9 +426,9 @@ def plan_weights(
 
     >>> plan_weights(1, 4096, 4096, target="bmg").tiling.tile, plan_weights(512, 4096, 4096, target="bmg").tiling.tile
     (Tile(m=8, n=32, k=128), Tile(m=16, n=64, k=128))
-    >>> plan_weights(8, 64, 256, "bf16", "f8E5M2")
+    >>> plan_weights(8, 64, 256, b="f8E5M2", zeros=True)
     Traceback (most recent call last):
-    layoutalg.core.errors.PlanError: b = 'f8E5M2' with a = 'bf16': floats of 8 bits become f16; a = 'f16' is planned
+    layoutalg.core.errors.PlanError: zeros = True with b = 'f8E5M2': floats have no zero points; leave it out
     """
     check_names("plan_weights", options, GpuEpilogueOptions)
     problem = WeightsProblem.of(m, n, k, a, b, c, target, group=group, zeros=zeros, **options)

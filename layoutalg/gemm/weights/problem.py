@@ -76,8 +76,6 @@ class WeightsProblem:
         check_names("WeightsProblem.of", options, GpuEpilogueOptions)
         one_of(a, _ACTIVATIONS_OF, "a", PlanError)
         one_of(b, tuple(_BITS), "b", PlanError)
-        if b in FLOATS and a == "bf16":
-            raise PlanError(f"b = {shown(b)} with a = 'bf16': floats of 8 bits become f16; a = 'f16' is planned")
         group, zeros = checked_group(group), as_flag(zeros, "zeros", PlanError)
         if b in FLOATS and zeros:
             raise PlanError(f"zeros = True with b = {shown(b)}: floats have no zero points; leave it out")
