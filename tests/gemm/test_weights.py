@@ -237,7 +237,7 @@ def test_what_is_not_planned_is_said(choices: dict[str, Any], words: str) -> Non
 
 
 def test_options_that_products_have_and_weights_have_not_are_refused() -> None:
-    for name, value in (("batch", 2), ("trans_b", True), ("acc", "f16")):
+    for name, value in (("gated", "silu"), ("trans_b", True), ("acc", "f16")):
         for refusing in (plan_weights, WeightsProblem.of):
             with pytest.raises(
                 TypeError, match=f"unexpected keyword argument '{name}'; its options are alpha, beta, bias"

@@ -61,7 +61,7 @@ PLANS: dict[str, Any] = {
     "edges": plan_gemm(37, 29, 51, batch=3, bias="column", activation="relu", **SMALL),
     "weights": plan_weights(13, 48, 128, group=64, zeros=True, bias="row", tile=(8, 16), subgroups=(1, 2)),
     "weights in parts": plan_weights(
-        13, 48, 256, group=64, bias="row", tile=(8, 16), subgroups=(1, 2), split_k=4, reduction="last"
+        13, 48, 256, group=64, bias="row", tile=(8, 16), subgroups=(1, 2), split_k=4, reduction="last", batch=2
     ),
     "floats of 8 bits": plan_weights(8, 32, 64, b="f8E4M3FN", group=32, bias="row", tile=(8, 16), subgroups=(1, 1)),
     "bytes of weights": plan_weights(8, 32, 64, b="u8", c="f16", group=32, tile=(8, 16), subgroups=(1, 1)),

@@ -75,6 +75,7 @@ _PARTS = (1, 2, 4, 8, 16, 32, 64)
 _PREFETCHES = ("none", "shared")
 DISTANCES = (1, 2, 4)
 """Steps ahead that a prefetch may ask unless somebody says another number."""
+_MOST_ALONG_Z = 65535
 _MOST_SUBGROUPS = 32
 """Subgroups that a core runs at once with 256 registers each."""
 
@@ -111,13 +112,13 @@ class WeightsGemm(Launched):
 
     @property
     def grid(self) -> tuple[int, int, int]:
-        """Workgroups to launch: x over n, y over m, z over the parts of k.
+        """Workgroups to launch: x over n, y over m, z over the parts of k and the batch.
 
         >>> plan_weights(40, 256, 256, tile=(32, 32), subgroups=(1, 2)).grid
         (4, 2, 1)
         """
         whole, product = self.tiling.workgroup_tile, self.problem.product
-        return -(-product.n // whole.n), -(-product.m // whole.m), self.tiling.split_k
+        return -(-product.n // whole.n), -(-product.m // whole.m), product.batch * self.tiling.split_k
 
     @property
     def workgroup(self) -> tuple[int, int, int]:
@@ -187,7 +188,8 @@ class WeightsGemm(Launched):
         >>> plan_weights(8, 64, 256, tile=(8, 64), subgroups=(1, 1)).dpas_total
         80
         """
-        steps = self.grid[0] * self.grid[1] * self.tiling.count * (self.problem.product.k // self.problem.step)
+        product = self.problem.product
+        steps = product.batch * self.grid[0] * self.grid[1] * self.tiling.count * (product.k // self.problem.step)
         return steps * (self.dpas_per_step + self.more_dpas_per_step)
 
     @cached_property
@@ -321,7 +323,7 @@ class WeightsGemm(Launched):
 
     @property
     def arguments(self) -> tuple[int, ...]:
-        """What the kernel is launched with after its addresses: m, n, k, lda, ldc.
+        """What the kernel is launched with after its addresses: m, n, k, lda, ldc, and the strides of a batch.
 
         >>> plan_weights(8, 64, 256).arguments
         (8, 64, 256, 256, 64)
@@ -354,7 +356,7 @@ class WeightsGemm(Launched):
     def simulate(
         self,
         a: ArrayLike,
-        weights: QuantisedWeights | Float8Weights,
+        weights: QuantisedWeights | Float8Weights | Sequence[QuantisedWeights | Float8Weights],
         c: ArrayLike | None = None,
         bias: ArrayLike | None = None,
         row_scale: ArrayLike | None = None,
@@ -364,6 +366,8 @@ class WeightsGemm(Launched):
         progress: Callable[[float], None] | None = None,
     ) -> NDArray[Any]:
         """Run the emitted kernel on A [m, k] and weights; returns C [m, n]. `text` is the kernel to run instead.
+
+        Of a batch A and C have another dimension in front, and `weights` are a list, one for each matrix.
 
         Raises:
             PlanError: weights of another size or kind than the plan's, an array that is missing or of another shape.
@@ -402,6 +406,7 @@ def plan_weights(
     *,
     group: int = 128,
     zeros: bool = False,
+    batch: int = 1,
     tile: Sequence[int] | None = None,
     subgroups: Sequence[int] | None = None,
     split_k: int | None = None,
@@ -415,11 +420,12 @@ def plan_weights(
 
     A is m x k in f16 or bf16. W is k x n in 4 bits (b = "u4") or 8 bits ("u8"), with one scale for every `group`
     neighbours along k of a column: 32, 64 or a multiple of 128, which divides k. `zeros` says that groups have zero points
-    too; without them the middle is zero. `quantise` makes such weights. W may also be floats of 8 bits
-    ("f8E4M3FN", "f8E5M2"), which `quantise_float8` makes. `tile` is (rows, columns) of a subgroup,
-    `subgroups` (rows, columns) of a workgroup, `split_k` the parts of k, and `reduction` who adds them, as
-    for `plan_gemm`; `prefetch` ("none" or "shared") says whether data is asked for ahead, `distance` how many steps. What is
-    not given is chosen. The other options are those of `plan_gemm`.
+    too; without them the middle is zero. `quantise` makes such weights. W may also be floats of 8 bits ("f8E4M3FN", "f8E5M2"),
+    which `quantise_float8` makes. A `batch` has so many A, W and C, one behind the other.
+
+    `tile` is (rows, columns) of a subgroup, `subgroups` (rows, columns) of a workgroup, `split_k` the parts of k, and
+    `reduction` who adds them, as for `plan_gemm`; `prefetch` ("none" or "shared") says whether data is asked for ahead,
+    `distance` how many steps. What is not given is chosen. The other options are those of `plan_gemm`.
 
     Raises:
         PlanError: for types, targets, sizes and tiles that are not planned; says what would fit.
@@ -431,7 +437,7 @@ def plan_weights(
     layoutalg.core.errors.PlanError: zeros = True with b = 'f8E5M2': floats have no zero points; leave it out
     """
     check_names("plan_weights", options, GpuEpilogueOptions)
-    problem = WeightsProblem.of(m, n, k, a, b, c, target, group=group, zeros=zeros, **options)
+    problem = WeightsProblem.of(m, n, k, a, b, c, target, group=group, zeros=zeros, batch=batch, **options)
     version = version_with_large_blocks(llvm, "weights are")
     if tile is None:
         tiles = TILES
@@ -462,6 +468,13 @@ def plan_weights(
             raise PlanError(
                 f"split_k = {splits[0]}: a block message reaches {TALLEST} rows of the workspace; 1 would do"
             )
+    for parts in splits[-1:]:
+        if problem.product.batch * parts > _MOST_ALONG_Z and split_k is not None:
+            raise PlanError(
+                f"split_k = {parts} with batch = {batch}: {batch * parts} workgroups along z of the grid, at most "
+                f"{_MOST_ALONG_Z} are launched"
+            )
+    splits = [parts for parts in splits if problem.product.batch * parts <= _MOST_ALONG_Z]
     plans = [
         WeightsGemm(problem, replace(tiling, split_k=parts, reduction=way, prefetch=form, distance=far), version)
         for tiling in (_tiling(problem, one, grid) for one in tiles)

@@ -25,6 +25,7 @@ nothing is asked for. The law: what is prefetched in a step is what the workgrou
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -91,7 +92,7 @@ def shares(plan: WeightsGemm) -> tuple[Share, ...]:
 class Ahead:
     """The prefetches of a kernel, and where they ask."""
 
-    def __init__(self, kernel: KernelWriter, plan: WeightsGemm, places: Places) -> None:
+    def __init__(self, kernel: KernelWriter, plan: WeightsGemm, places: Places, bases: Mapping[str, Value]) -> None:
         self.kernel, self.plan = kernel, plan
         m, n, k = (kernel.index(kernel.arguments[name]) for name in ("m", "n", "k"))
         each = kernel.constant(32 // plan.problem.bits)
@@ -111,7 +112,7 @@ class Ahead:
                 corner = (kernel.constant(0), places.column)
             kind = f"!xegpu.tensor_desc<{kind}>"
             form = f"xegpu.create_nd_tdesc %s, shape : [%s, %s], strides : [%s, 1] : i64 -> {kind}"
-            base = another(kernel, kernel.arguments[share.name], _OTHER)
+            base = another(kernel, bases[share.name], _OTHER)
             described = kernel.named(f"prefetch_{share.name}", kernel.writer.value(form, (base, *sizes), kind))
             for number in range(share.rounds):
                 row, column = self._place(places, share, number, corner, wide, sizes[0])

@@ -10,7 +10,7 @@ True
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -22,7 +22,7 @@ from layoutalg.gemm.operand_arrays import check_given, held, held_scales, poison
 from layoutalg.gemm.run import check_bytes
 from layoutalg.gemm.split_k import counters
 from layoutalg.gemm.weights.float8 import Float8Weights
-from layoutalg.gemm.weights.numerics import check_weights
+from layoutalg.gemm.weights.numerics import check_batch
 from layoutalg.gemm.weights.quantised import QuantisedWeights
 
 if TYPE_CHECKING:
@@ -36,30 +36,37 @@ __all__ = ["arrays_of", "check_size", "execute"]
 def arrays_of(
     plan: WeightsGemm,
     a: ArrayLike,
-    weights: QuantisedWeights | Float8Weights,
+    weights: QuantisedWeights | Float8Weights | Sequence[QuantisedWeights | Float8Weights],
     c: ArrayLike | None = None,
     bias: ArrayLike | None = None,
     row_scale: ArrayLike | None = None,
     column_scale: ArrayLike | None = None,
 ) -> dict[str, NDArray[Any]]:
-    """What lies behind each pointer of the launch, by name; rows of A and C have their pitch."""
+    """What lies behind each pointer of the launch, by name; rows of A and C have their pitch.
+
+    Matrices of a batch are one below the other.
+    """
     product = plan.problem.product
-    given = check_weights(plan.problem, weights)
+    given, many = check_batch(plan.problem, weights), (product.batch,) if product.batch > 1 else ()
+    rows = product.batch * product.m
     check_given(product, c, bias=bias)
     scales = held_scales(product, row_scale, column_scale)
     found: dict[str, NDArray[Any]] = {f"{side}_scale": scale.ravel() for side, scale in scales.items()}
-    left = held("A", a, (product.m, product.k), product.a)
-    found["a"] = np.full((product.m, product.lda), np.nan, left.dtype)
-    found["a"][:, : product.k] = left
-    before = held("C", np.zeros((product.m, product.n)) if c is None else c, (product.m, product.n), product.c)
-    found["c"] = np.full((product.m, product.ldc), np.nan, before.dtype)
+    left = held("A", a, (*many, product.m, product.k), product.a)
+    found["a"] = np.full((rows, product.lda), np.nan, left.dtype)
+    found["a"][:, : product.k] = left.reshape(rows, product.k)
+    shape = (*many, product.m, product.n)
+    before = held("C", np.zeros(shape) if c is None else c, shape, product.c)
+    found["c"] = np.full((rows, product.ldc), np.nan, before.dtype)
     if c is not None:
-        found["c"][:, : product.n] = before
+        found["c"][:, : product.n] = before.reshape(rows, product.n)
     if bias is not None:
         found["bias"] = held("bias", bias, (product.count(product.bias or "row"),), product.c)
-    found["b"], found["group_scales"] = given.words.view(np.int32), given.scales
-    if isinstance(given, QuantisedWeights) and given.zeros is not None:
-        found["group_zeros"] = given.zeros
+    found["b"] = np.concatenate([one.words for one in given]).view(np.int32)
+    found["group_scales"] = np.concatenate([one.scales for one in given])
+    if plan.problem.zeros:
+        zeros = [one.zeros for one in given if isinstance(one, QuantisedWeights) and one.zeros is not None]
+        found["group_zeros"] = np.concatenate(zeros)
     return found
 
 
@@ -73,13 +80,14 @@ def check_size(plan: WeightsGemm) -> None:
         raise SizeError(f"{plan.dpas_total} dpas instructions; at most {MOST_DPAS} are simulated")
     if problem.bytes > MOST_GEMM_BYTES:
         raise SizeError(f"{problem}: {problem.bytes} bytes; at most {MOST_GEMM_BYTES} are simulated")
-    check_bytes((problem.product.matrices[0], problem.words, problem.product.matrices[2]))
+    matrices = problem.product.matrices
+    check_bytes((matrices[0], problem.words, matrices[2]), problem.product.batch)
 
 
 def execute(
     plan: WeightsGemm,
     a: ArrayLike,
-    weights: QuantisedWeights | Float8Weights,
+    weights: QuantisedWeights | Float8Weights | Sequence[QuantisedWeights | Float8Weights],
     c: ArrayLike | None = None,
     bias: ArrayLike | None = None,
     row_scale: ArrayLike | None = None,
@@ -115,7 +123,7 @@ def execute(
             continue
         array, extent = arrays[argument.name], None
         if argument.name in ("a", "b", "c"):
-            extent = argument.memory.rows, argument.memory.columns
+            extent = argument.memory.count * argument.memory.rows, argument.memory.columns
         result = argument.name == "c"
         if not result:
             array = np.ascontiguousarray(array)
@@ -130,4 +138,5 @@ def execute(
         run_kernel(kernel, given, plan.reduction_grid, memory, kernel=REDUCE, **more)
     if counted_parts.any():
         raise PlanError("the kernel leaves its counters other than 0, and the next launch would not find who is last")
-    return arrays["c"][:, : product.n].copy(), executed
+    result = arrays["c"][:, : product.n].copy()
+    return result if product.batch == 1 else result.reshape(product.batch, product.m, product.n), executed
