@@ -228,7 +228,8 @@ def test_quantised_weights_compute_what_the_model_says(tmp_path: Path) -> None:
         arrays["workspace"] = np.full(plan.workspace_bytes // 4, np.nan, np.float32)
         arrays["counters"] = np.zeros(counters(plan.problem.product, plan.tiling), np.int32)
         given = [arrays[one.name] for one in plan.launch.arguments if one.memory is not None]
-        sizes = [np.int32(size) for size in plan.arguments]
+        numbers = [one for one in plan.launch.arguments if one.memory is None]
+        sizes = [(np.int64 if one.kind == "i64" else np.int32)(one.value) for one in numbers]  # type: ignore[arg-type]
         then = [(one.kernel, one.grid, one.workgroup) for one in plan.launch.then]
         text = rounded_once(plan.emit())
         launches.append(
