@@ -19,7 +19,9 @@ from layoutalg.core.progress import progress_bar
 from layoutalg.gemm.options import GpuEpilogueOptions, TilingOptions
 
 if TYPE_CHECKING:
-    from layoutalg.gemm.weights import WeightsGemm
+    from numpy.typing import NDArray
+
+    from layoutalg.gemm.weights import Float8Weights, QuantisedWeights, WeightsGemm
     from layoutalg.show.plan_report import PlanRow
 
 __all__ = ["weights"]
@@ -34,9 +36,12 @@ __all__ = ["weights"]
 @click.option("--c", help="Element type of C in memory (f32 unless given).")
 @click.option("--group", type=int, default=128, show_default=True, help="Neighbours along k that share a scale.")
 @click.option("--zeros", is_flag=True, help="Groups have zero points too.")
+@click.option(
+    "--batch", type=int, default=1, show_default=True, help="Products of this shape at once, each with its W."
+)
 @click.option("--target", type=PLANNER_CHIP, default="pvc", show_default=True, help="The chip.")
 @declared_options(GpuEpilogueOptions)
-@declared_options(TilingOptions, "tile", "subgroups", "split_k")
+@declared_options(TilingOptions, "tile", "subgroups", "prefetch", "distance", "split_k", "reduction")
 @llvm_option("The version that the kernel is for.")
 @click.option("--emit", "level", type=OneOf(lambda: ("lane",)), help="Print the kernel (with -o: write it).")
 @output_option("Write the kernel to a file.")
@@ -90,10 +95,13 @@ def _simulated(plan: WeightsGemm, text: str, seed: int) -> PlanRow:
     check_size(plan)
     problem, rng = plan.problem, np.random.default_rng(seed)
     a, b, *others = random_inputs(problem.product, rng)
-    if problem.floats:
-        packed = quantise_float8(b, problem.b, group=problem.group)
-    else:
-        packed = quantise(b, problem.bits, group=problem.group, zeros=problem.zeros)
+
+    def made(matrix: NDArray[Any]) -> QuantisedWeights | Float8Weights:
+        if problem.floats:
+            return quantise_float8(matrix, problem.b, group=problem.group)
+        return quantise(matrix, problem.bits, group=problem.group, zeros=problem.zeros)
+
+    packed = made(b) if problem.product.batch == 1 else [made(matrix) for matrix in b]
     with progress_bar("workgroups") as progress:
         found = plan.simulate(a, packed, *others, text=text, progress=progress)
     modelled = found.tobytes() == computed(problem, a, packed, *others, parts=plan.tiling.split_k).tobytes()

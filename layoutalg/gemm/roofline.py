@@ -57,7 +57,18 @@ from layoutalg.gemm.split_k import loaded_at_once, pitch_of_parts
 from layoutalg.gemm.tiling import Tile, Tiling
 from layoutalg.hardware import XeChip, xe_chip
 
-__all__ = ["CAVEAT", "LIMITS", "MEMORY_LATENCIES", "SECOND_LAUNCH", "Forms", "Roofline", "Times", "roofline", "times"]
+__all__ = [
+    "CAVEAT",
+    "LIMITS",
+    "MEMORY_LATENCIES",
+    "SECOND_LAUNCH",
+    "Forms",
+    "Roofline",
+    "Times",
+    "reduction_clocks",
+    "roofline",
+    "times",
+]
 
 LIMITS = ("matrix", "issue", "L1", "L3", "memory")
 """What can limit a kernel: the matrix engines, the instructions, bytes from L1, from L3, from memory."""
@@ -293,17 +304,7 @@ def times(problem: Problem, forms: Forms, chip: XeChip | None = None) -> Times:
         "ends": summed("ends"),
     }
     if split.any():
-        # started behind the first kernel; all parts are loaded at once, from L3, where they were just written
-        second = SECOND_LAUNCH * chip.clock_ghz * 1e9 + MEMORY_LATENCIES * chip.l3_latency
-        second = second + (sums + result) / chip.l3_clock_bytes
-        blocks = forms.m / unit.m * forms.n / unit.n
-        some, together = loaded_at_once(blocks, forms.registers, forms.parts)
-        rounds = np.ceil(blocks / some) * forms.parts / together
-        tiles = np.ceil(grid_m * grid_n * problem.batch / chip.cores)
-        through_core = tiles * high * wide * (forms.parts * _SUM_BYTES + of_c)
-        last = (_COUNTED + rounds) * chip.l3_latency + through_core / l3_core
-        in_kernel = forms.reduction == REDUCTIONS.index("last")
-        parts["reduction"] = np.where(split, np.where(in_kernel, last, second), 0.0)
+        parts["reduction"] = np.where(split, reduction_clocks(problem, forms, chip, grid_m * grid_n), 0.0)
     inside = np.sum(list(parts.values()), axis=0)
     after = parts.get("reduction", 0.0)  # memory has given its bytes before
     parts["memory"] = np.maximum(0.0, memory + parts["waiting"] - (inside - after))
@@ -323,6 +324,23 @@ def times(problem: Problem, forms: Forms, chip: XeChip | None = None) -> Times:
         workgroups * steps * step_l3,
         memory_bytes,
     )
+
+
+def reduction_clocks(problem: Problem, forms: Forms, chip: XeChip, tiles: Numbers) -> Numbers:
+    """The clocks until parts of k are added, where each of the batch's matrices has so many `tiles` of workgroups."""
+    of_c = element_bits(mlir_type(problem.c)) / 8 / (2 if problem.halves else 1)
+    result = problem.batch * problem.m * problem.n * of_c * (2 if problem.beta else 1)
+    sums = forms.parts * problem.batch * problem.m * pitch_of_parts(problem.n) * _SUM_BYTES
+    # started behind the first kernel; all parts are loaded at once, from L3, where they were just written
+    second = SECOND_LAUNCH * chip.clock_ghz * 1e9 + MEMORY_LATENCIES * chip.l3_latency
+    second = second + (sums + result) / chip.l3_clock_bytes
+    blocks = forms.m / problem.dpas.m * forms.n / problem.dpas.n
+    some, together = loaded_at_once(blocks, forms.registers, forms.parts)
+    rounds = np.ceil(blocks / some) * forms.parts / together
+    each = np.ceil(tiles * problem.batch / chip.cores)
+    through_core = each * forms.workgroup_m * forms.workgroup_n * (forms.parts * _SUM_BYTES + of_c)
+    last = (_COUNTED + rounds) * chip.l3_latency + through_core * chip.cores / chip.l3_clock_bytes
+    return np.where(forms.reduction == REDUCTIONS.index("last"), last, second)
 
 
 def roofline(problem: Problem, tiling: Tiling, instructions: float, chip: XeChip | None = None) -> Roofline:

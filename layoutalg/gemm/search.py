@@ -50,7 +50,7 @@ from layoutalg.gemm.tiling import REGISTERS, Tile, Tiling
 from layoutalg.gemm.turning import SCRATCH, SLM, check_turning, takes_turning, turns, why_no_share
 from layoutalg.hardware import XeChip, xe_chip
 
-__all__ = ["Candidate", "Found", "refused", "search"]
+__all__ = ["DEEP", "WORTH", "Candidate", "Found", "refused", "search"]
 
 ROWS = (8, 16, 24, 32, 40, 48, 56, 64)
 COLUMNS = (16, 32, 48, 64)
@@ -61,9 +61,9 @@ PARTS = (2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64)
 """In how many parts k is computed where C has too few tiles for the chip (`layoutalg.gemm.split_k`)."""
 DISTANCES = (2, 4)
 """Further steps ahead that a shared prefetch may ask, where C has too few tiles for the chip."""
-_DEEP = 1024
+DEEP = 1024
 """Less deep products are not split unless asked: their time is that of two launches, which the model knows least of."""
-_WORTH = 0.9
+WORTH = 0.9
 """A split takes this part of the time without one, or less: it needs a workspace, and counters or a second kernel."""
 _EDGE_ROWS, _EDGE_COLUMNS = (8, 16, 32), (16, 32)
 """Tiles where lanes load A or B themselves: every element of a fragment has instructions of its own."""
@@ -233,7 +233,7 @@ def _search(problem: Problem, choices: Choices, llvm: int, chip: XeChip) -> Foun
         more = _in_parts(problem, forms, found, chip, choices)
         split = times(problem, more, chip)
         best = _order(more, split)
-        if split.clocks[best[0]] < _WORTH * found.clocks[order[0]]:
+        if split.clocks[best[0]] < WORTH * found.clocks[order[0]]:
             forms, found, order = more, split, best
     return Found(problem, chip, forms, found, order)
 
@@ -241,8 +241,8 @@ def _search(problem: Problem, choices: Choices, llvm: int, chip: XeChip) -> Foun
 def _might_split(problem: Problem, found: Times, best: int) -> bool:
     """Whether work split over k could be faster: a tenth and more above what no split changes."""
     least = found.parts["peak"][best], found.limits["memory"][best]
-    deep = problem.k >= _DEEP and not problem.groups and problem.acc in ("f32", "s32") and not problem.edges
-    return deep and bool(_WORTH * found.clocks[best] > max(least))
+    deep = problem.k >= DEEP and not problem.groups and problem.acc in ("f32", "s32") and not problem.edges
+    return deep and bool(WORTH * found.clocks[best] > max(least))
 
 
 def _added(forms: Forms, choices: Choices) -> Forms:

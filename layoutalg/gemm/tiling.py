@@ -20,11 +20,13 @@ from layoutalg.core.whole_numbers import found_whole, instance_of, listed, one_o
 from layoutalg.gemm.matrix_in_memory import whole_number
 from layoutalg.gemm.options import PREFETCHES, REDUCTIONS, TRANSPOSES
 
-__all__ = ["MOST_PARTS", "REGISTERS", "Tile", "Tiling", "pair", "register_file"]
+__all__ = ["MOST_AHEAD", "MOST_PARTS", "REGISTERS", "Tile", "Tiling", "pair", "register_file"]
 
 REGISTERS = (128, 256)
 MOST_PARTS = 64
 """Parts of k: the reduction loads as many numbers at once, a register each."""
+MOST_AHEAD = 64
+"""Steps ahead that a prefetch asks."""
 _LARGEST = 2**24
 _LONGEST = 1024
 """The longest side of a subgroup's tile, and the deepest step: registers hold less, and every block of it is planned."""
@@ -86,7 +88,7 @@ class Tiling:
             raise PlanError(f"tile {shown(str(self.tile))}: a subgroup's tile and its step are at most {_LONGEST} long")
         object.__setattr__(self, "subgroups", pair("subgroups", self.subgroups))
         object.__setattr__(self, "registers", register_file(self.registers))
-        object.__setattr__(self, "distance", whole_number("distance", self.distance, 64))
+        object.__setattr__(self, "distance", whole_number("distance", self.distance, MOST_AHEAD))
         object.__setattr__(self, "split_k", whole_number("split_k", self.split_k, MOST_PARTS))
 
     @property

@@ -27,7 +27,7 @@ __all__ = ["weights_report"]
 
 def weights_report(plan: WeightsGemm, results: Sequence[PlanRow] = ()) -> PlanReport:
     """The plan, and below it what was done with it, in one table."""
-    problem, tiling = plan.problem, plan.tiling
+    problem, tiling, asked = plan.problem, plan.tiling, plan.prefetches_per_step
     rows = [
         row("problem", "{problem}", problem=str(problem), target=problem.target),
         row(
@@ -36,6 +36,10 @@ def weights_report(plan: WeightsGemm, results: Sequence[PlanRow] = ()) -> PlanRe
             tile=[tiling.tile.m, tiling.tile.n, tiling.tile.k],
             subgroups=list(tiling.subgroups),
             registers=tiling.registers,
+            prefetch=tiling.prefetch,
+            distance=tiling.distance,
+            split_k=tiling.split_k,
+            reduction=tiling.reduction,
             _tiling=str(tiling),
         ),
         row(
@@ -47,8 +51,10 @@ def weights_report(plan: WeightsGemm, results: Sequence[PlanRow] = ()) -> PlanRe
         ),
         row(
             "a step",
-            "{dpas} + {more_dpas} dpas, {loads} loads, {instructions:.0f} instructions",
+            "{dpas} + {more_dpas} dpas, {loads} loads, {_asked}{instructions:.0f} instructions",
             at="step",
+            prefetches=asked,
+            _asked=f"{asked} prefetch{'es' * (asked > 1)}, " if asked else "",
             dpas=plan.dpas_per_step,
             more_dpas=plan.more_dpas_per_step,
             loads=plan.loads_per_step,

@@ -38,13 +38,13 @@ def test_it_is_run_and_compared(capsys: pytest.CaptureFixture[str]) -> None:
     assert facts["part_of_bandwidth"] == plan.part_of_bandwidth
 
 
-@pytest.mark.parametrize("element", ["f8E4M3FN", "f8E5M2"])
-def test_floats_of_8_bits_are_run_and_compared(element: str, capsys: pytest.CaptureFixture[str]) -> None:
-    options = ["--b", element, "--group", "64", "--tile", "8x16", "--split-k", "1"]
+@pytest.mark.parametrize(("a", "element"), [("f16", "f8E4M3FN"), ("bf16", "f8E5M2")])
+def test_floats_of_8_bits_are_run_and_compared(a: str, element: str, capsys: pytest.CaptureFixture[str]) -> None:
+    options = ["--a", a, "--b", element, "--group", "64", "--tile", "8x16", "--split-k", "1"]
     assert main(["weights", "5", "32", "128", *options, "--run", "--json"]) == 0
     facts = json.loads(capsys.readouterr().out)
     assert facts["simulated"]["as_modelled"] is True
-    assert facts["problem"] == f"C[5, 32] f32 = A[5, 128] f16 * W[128, 32] {element} in groups of 64 on pvc"
+    assert facts["problem"] == f"C[5, 32] f32 = A[5, 128] {a} * W[128, 32] {element} in groups of 64 on pvc"
     assert facts["step"]["more_dpas"] == 0
 
 
@@ -60,7 +60,8 @@ def test_an_expression_is_computed_by_the_kernel_that_adds_parts_of_k(capsys: py
     [
         (["8", "64", "100"], "k = 100 with groups of 128: k is a multiple of the group; 128 would fit"),
         (["8", "64", "128", "--group", "100"], "group = 100: 32, 64 or a multiple of 128"),
-        (["8", "64", "128", "--a", "bf16", "--b", "f8E5M2"], "floats of 8 bits become f16; a = 'f16' is planned"),
+        (["8", "64", "128", "--a", "bf16", "--b", "f8E5M2", "--zeros"], "floats have no zero points; leave it out"),
+        (["8", "64", "128", "--prefetch", "lines"], "weights are prefetched with block messages; 'shared' would do"),
         (["8", "64", "128", "--tile", "8"], "8"),
         (["8", "64", "128", "--target", "dg2"], "dg2"),
         (["8", "64", "128", "--host", "sycl"], "--host: needs -o FOLDER"),

@@ -106,8 +106,11 @@ def quantised(*sizes: tuple[int, int, int], **options: Any) -> Form:
     runs: list[Run] = []
     for seed, plan in enumerate(plans):
         assert plan.emit() == plans[0].emit(), "a kernel of its own"
+        product, many = plan.problem.product, plan.problem.product.batch
         weights, given = random_weights(plan.problem, seed), others(plan.problem, seed)
-        left = np.random.default_rng(seed).standard_normal((plan.problem.product.m, plan.problem.product.k))
+        if many > 1:
+            weights = [random_weights(plan.problem, seed + number) for number in range(many)]
+        left = np.random.default_rng(seed).standard_normal((*(many,) * (many > 1), product.m, product.k))
         left = left.astype(la.core.elements.numpy_type(plan.problem.product.a))
         wanted = of_weights.computed(plan.problem, left, weights, **given, parts=plan.tiling.split_k)
         runs.append(
@@ -212,7 +215,7 @@ def amx(*sizes: tuple[int, int, int], rows: Sequence[int] = (), **options: Any) 
 SMALL: dict[str, Any] = {"tile": (8, 16), "subgroups": (1, 2), "k_step": 32, "prefetch": "none"}
 WIDE: dict[str, Any] = {**SMALL, "lda": 96, "ldb": 96, "ldc": 80}
 TURNED: dict[str, Any] = {**WIDE, "trans_a": True, "lda": 48}
-FEW_ROWS: dict[str, Any] = {"tile": (8, 16), "subgroups": (1, 2), "lda": 544, "ldc": 80}
+FEW_ROWS: dict[str, Any] = {"tile": (8, 16), "subgroups": (1, 2), "prefetch": "none", "lda": 544, "ldc": 80}
 TILES: dict[str, Any] = {"tile": (16, 16), "subgroups": (2, 2), "k_step": 64}
 
 FORMS: dict[str, Callable[[], Form]] = {
@@ -241,7 +244,13 @@ FORMS: dict[str, Callable[[], Form]] = {
         (13, 32, 256), (7, 64, 320), b="u8", group=64, c="f16", scale="both", **FEW_ROWS,
     ),
     "int4, k in parts": lambda: quantised(
-        (13, 48, 512), (7, 32, 448), a="bf16", group=64, split_k=2, **FEW_ROWS,
+        (13, 48, 512), (7, 32, 448), a="bf16", group=64, split_k=2, reduction="kernel", **FEW_ROWS,
+    ),
+    "int4, parts added by the last": lambda: quantised(
+        (13, 48, 512), (7, 32, 448), zeros=True, group=64, split_k=4, reduction="last", bias="column", batch=2, **FEW_ROWS,
+    ),
+    "fp8 and bf16": lambda: quantised(
+        (13, 32, 256), (7, 64, 320), a="bf16", b="f8E4M3FN", group=64, c="f16", split_k=1, **FEW_ROWS,
     ),
     "groups": lambda: product(
         (60, 40, 72), groups=6, c="f16", bias="column", **{**WIDE, "ldc": 48},

@@ -33,9 +33,9 @@ def mutants(text: str, most: int = 22) -> list[Mutant]:
     return made(text, _mistakes, most)
 
 
-def prefetches(text: str) -> list[Mutant]:
+def prefetches(text: str, most: int = 4) -> list[Mutant]:
     """What can go wrong with a prefetch without changing a result: it is missing, or asks for other lines."""
-    return made(text, _of_prefetches, 4)
+    return made(text, _of_prefetches, most)
 
 
 def made(text: str, kind: Callable[[list[Operation]], Iterator[Change]], most: int) -> list[Mutant]:

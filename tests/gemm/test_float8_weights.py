@@ -15,6 +15,7 @@ import pytest
 from ml_dtypes import bfloat16, float8_e4m3fn, float8_e5m2
 from numpy.typing import NDArray
 
+from layoutalg.core.elements import numpy_type
 from layoutalg.core.errors import LayoutError, PlanError
 from layoutalg.gemm.weights import Float8Weights, plan_weights, quantise, quantise_float8
 from layoutalg.gemm.weights.numerics import computed, exact
@@ -43,10 +44,11 @@ def every(element: str) -> NDArray[np.float64]:
 
 
 @pytest.mark.parametrize("place", range(4))
+@pytest.mark.parametrize("activations", ["f16", "bf16"])
 @pytest.mark.parametrize("element", FLOATS)
-def test_the_kernel_makes_every_byte_the_number_of_the_format(element: str, place: int) -> None:
+def test_the_kernel_makes_every_byte_the_number_of_the_format(element: str, activations: str, place: int) -> None:
     """In each of the four places of a word: a row of A that has a one there, and zeros elsewhere."""
-    plan = plan_weights(8, 256, 32, b=element, group=32, tile=(8, 64), subgroups=(1, 1))
+    plan = plan_weights(8, 256, 32, activations, element, group=32, tile=(8, 64), subgroups=(1, 1))
     values = np.zeros((32, 256), np.uint8)
     values[4 + place] = np.arange(256)
     left = np.zeros((8, 32))
@@ -99,13 +101,23 @@ CASES: list[dict[str, Any]] = [
     {"b": "f8E4M3FN", "tile": (8, 32), "group": 32},
     {"b": "f8E5M2", "tile": (16, 32), "group": 64, "c": "f16", "bias": "column", "activation": "silu", "scale": "both"},
     {"b": "f8E4M3FN", "tile": (8, 16), "group": 64, "split_k": 2, "c": "bf16", "target": "bmg", "llvm": 23},
+    {"a": "bf16", "b": "f8E4M3FN", "tile": (8, 32), "group": 32, "bias": "row", "c": "bf16"},
+    {
+        "a": "bf16",
+        "b": "f8E5M2",
+        "tile": (16, 16),
+        "group": 64,
+        "split_k": 2,
+        "reduction": "last",
+        "prefetch": "shared",
+    },
 ]
 
 
 @pytest.mark.parametrize("choices", CASES, ids=str)
 def test_the_bits_are_the_models_and_near_the_definition(choices: dict[str, Any]) -> None:
     plan = plan_weights(13, 48, 128, **choices)
-    left = np.random.default_rng(3).standard_normal((13, 128)).astype(np.float16)
+    left = np.random.default_rng(3).standard_normal((13, 128)).astype(numpy_type(plan.problem.product.a))
     weights, given = random_weights(plan.problem), others(plan.problem)
     found = plan.simulate(left, weights, **given)
     assert same_bits(found, computed(plan.problem, left, weights, **given, parts=plan.tiling.split_k))
@@ -140,18 +152,22 @@ MISTAKES = (
     (r"math\.fma (%\S+), (%\S+), (%\S+)", r"math.fma \1, \2, \2"),
     (r"xegpu\.dpas (%\S+), (%\S+), (%\S+)", r"xegpu.dpas \1, \2, %zeros"),
     (r"arith\.mulf (%\S+), (%\S+)", r"arith.mulf \1, \1"),
+    (r"arith\.trunci (%\S+) :", r"arith.trunci %c16_i32 :"),
+    (r"arith\.bitcast (%\S+) : i16 to f16", r"arith.uitofp \1 : i16 to f16"),
+    (r"arith\.bitcast (%\S+) : f32 to i32", r"arith.fptosi \1 : f32 to i32"),
 )
 
 
+@pytest.mark.parametrize("activations", ["f16", "bf16"])
 @pytest.mark.parametrize("element", FLOATS)
-def test_one_wrong_place_in_the_text_is_seen(element: str) -> None:
+def test_one_wrong_place_in_the_text_is_seen(element: str, activations: str) -> None:
     """40 mistakes, one at a time; the weights have every byte, so that NaN of E4M3 depends on all of its operations."""
-    plan = plan_weights(8, 32, 64, b=element, group=32, tile=(8, 32), subgroups=(1, 1))
+    plan = plan_weights(8, 32, 64, activations, element, group=32, tile=(8, 32), subgroups=(1, 1), prefetch="none")
     rng, text = np.random.default_rng(6), plan.emit()
     values = rng.permutation(np.resize(np.arange(256, dtype=np.uint8), 64 * 32)).reshape(64, 32)
     values[~np.isfinite(every(element))[values]] = 0x38
-    with_nan = values.copy()  # a NaN in each column: of the 16 of a block, in each of the pairs of a group
-    with_nan[2 * (np.arange(32) % 16), np.arange(32)] = 0x7F
+    with_nan = values.copy()  # a NaN in each column: in each of the pairs of a group, in one half or the other
+    with_nan[2 * (np.arange(32) % 16) + np.arange(32) // 16, np.arange(32)] = 0x7F
     scales = 2.0 ** rng.integers(1, 4, (2, 32))
     both = [Float8Weights(one, scales, element) for one in (values, with_nan)]
     left = rng.integers(1, 4, (8, 64))
@@ -179,7 +195,6 @@ def test_one_wrong_place_in_the_text_is_seen(element: str) -> None:
 
 def test_what_is_not_planned_is_said() -> None:
     for choices, words in (
-        ({"a": "bf16"}, "b = 'f8E4M3FN' with a = 'bf16': floats of 8 bits become f16"),
         ({"zeros": True}, "floats have no zero points"),
         ({"b": "f8E4M3"}, "b 'f8E4M3': expected"),
     ):

@@ -15,6 +15,8 @@ from layoutalg.core.errors import LayoutError, PlanError
 from layoutalg.gemm import plan_gemm
 from layoutalg.gemm.weights import Float8Weights, QuantisedWeights, WeightsGemm, WeightsProblem, plan_weights, quantise
 from layoutalg.gemm.weights.numerics import computed, exact
+from layoutalg.gemm.weights.run import arrays_of
+from layoutalg.simulate import Memory, run_kernel
 from tests.gemm.random_operands import random_numbers, same_bits
 
 Array = NDArray[Any]
@@ -127,6 +129,7 @@ def test_random_reals_have_the_stated_bits_and_are_near_the_definition(
     assert np.abs(found.astype(np.float64) - wanted).max() <= tolerance * np.abs(wanted).max()
 
 
+@pytest.mark.parametrize("reduction", ["kernel", "last"])
 @pytest.mark.parametrize(
     ("parts", "more"),
     [
@@ -135,9 +138,11 @@ def test_random_reals_have_the_stated_bits_and_are_near_the_definition(
         (5, {"group": 64, "b": "u8", "beta": 1.0, "target": "bmg"}),
     ],
 )
-def test_k_in_parts_is_added_in_the_order_of_k(parts: int, more: dict[str, Any]) -> None:
-    plan = plan_weights(5, 64, 640, tile=(8, 32), split_k=parts, **more)
-    assert [one.kernel for one in plan.launch.in_order] == ["gemm", "gemm_reduce"]
+def test_k_in_parts_is_added_in_the_order_of_k(parts: int, more: dict[str, Any], reduction: str) -> None:
+    plan = plan_weights(5, 64, 640, tile=(8, 32), split_k=parts, reduction=reduction, **more)
+    assert [one.kernel for one in plan.launch.in_order] == ["gemm", "gemm_reduce"][: 1 + (reduction == "kernel")]
+    names = [one.name for one in plan.launch.arguments]
+    assert ("counters" in names) == (reduction == "last")
     left = np.random.default_rng(6).standard_normal((5, 640)).astype(np.float16)
     weights, given = random_weights(plan.problem), others(plan.problem)
     found = plan.simulate(left, weights, **given)
@@ -151,10 +156,35 @@ def test_k_in_parts_is_added_in_the_order_of_k(parts: int, more: dict[str, Any])
         assert same_bits(plan.simulate(left, weights), one.simulate(left, weights))
 
 
+def test_two_launches_find_the_counters_alike_and_host_zeros_are_needed() -> None:
+    """Rows behind C, two workgroups of two subgroups, five parts: C of a second launch, and a launch that finds sevens."""
+    plan = plan_weights(5, 80, 640, tile=(8, 16), subgroups=(1, 2), split_k=5, reduction="last", zeros=True)
+    left = np.random.default_rng(7).standard_normal((5, 640)).astype(np.float16)
+    weights = random_weights(plan.problem)
+    arrays = arrays_of(plan, left, weights)
+    arrays["workspace"] = np.full(plan.workspace_bytes // 4, np.nan, np.float32)
+    arrays["counters"] = np.zeros(6, np.int32)
+    memory = Memory()
+    pointers = [one.name for one in plan.launch.arguments if one.memory is not None]
+    addresses = [memory.bind(name, arrays[name]) for name in pointers]
+    for _ in range(2):
+        arrays["c"][:] = np.nan
+        run_kernel(plan.emit(), [*addresses, *plan.arguments], plan.grid, memory, target=plan.target)
+        assert same_bits(arrays["c"], computed(plan.problem, left, weights, parts=5))
+        assert not arrays["counters"].any()
+    arrays["c"][:], arrays["counters"][:] = np.nan, 7
+    run_kernel(plan.emit(), [*addresses, *plan.arguments], plan.grid, memory, target=plan.target)
+    assert np.isnan(arrays["c"]).all()
+
+
 def test_few_columns_are_split_and_many_are_not() -> None:
-    assert plan_weights(1, 1024, 4096).tiling.split_k > plan_weights(1, 4096, 4096).tiling.split_k > 1
+    few, more = (plan_weights(1, n, 4096, prefetch="none").tiling.split_k for n in (1024, 4096))
+    assert few > more > 1
+    assert plan_weights(1, 1024, 4096).tiling.split_k > 1
+    assert plan_weights(1, 1024, 4096).tiling.reduction == "last"
+    assert plan_weights(1, 64, 896).tiling.split_k == 1  # less deep than products that are split unasked
     assert plan_weights(1, 14336, 4096).tiling.split_k == 1
-    split, alone = plan_weights(1, 4096, 4096), plan_weights(1, 4096, 4096, split_k=1)
+    split, alone = (plan_weights(1, 4096, 4096, prefetch="none", split_k=parts) for parts in (None, 1))
     assert split.predicted < alone.predicted / 2
 
 
@@ -193,6 +223,7 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
     ({"split_k": 3}, r"split_k = 3: k = 256 is 2 steps of 128; split_k = 2 would do"),
     ({"k": 128, "split_k": 2}, r"k = 128 is 1 step of 128; split_k = 1 would do"),
     ({"split_k": 65}, "split_k"),
+    ({"split_k": 2, "reduction": "atomics"}, "reduction 'atomics': expected 'kernel' or 'last'"),
     ({"llvm": 22}, "weights are planned for LLVM 23 and 24"),
     ({"target": "dg2"}, "has no 2D block messages"),
 ]
@@ -206,7 +237,7 @@ def test_what_is_not_planned_is_said(choices: dict[str, Any], words: str) -> Non
 
 
 def test_options_that_products_have_and_weights_have_not_are_refused() -> None:
-    for name, value in (("batch", 2), ("trans_b", True), ("acc", "f16")):
+    for name, value in (("gated", "silu"), ("trans_b", True), ("acc", "f16")):
         for refusing in (plan_weights, WeightsProblem.of):
             with pytest.raises(
                 TypeError, match=f"unexpected keyword argument '{name}'; its options are alpha, beta, bias"
@@ -267,7 +298,7 @@ MISTAKES = (
 
 def test_one_wrong_place_in_the_text_is_seen() -> None:
     """40 mistakes, one at a time: masks, shifts, exponents, rows of words, places, operands of products and sums."""
-    plan = plan_weights(8, 32, 64, group=32, zeros=True, tile=(8, 32), subgroups=(1, 1))
+    plan = plan_weights(8, 32, 64, group=32, zeros=True, tile=(8, 32), subgroups=(1, 1), prefetch="none")
     weights, text = random_weights(plan.problem, whole=True), plan.emit()
     left = np.random.default_rng(5).integers(-3, 4, (8, 64))
     right, lines = plan.simulate(left, weights), text.splitlines()

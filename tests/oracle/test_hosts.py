@@ -60,6 +60,9 @@ PLANS: dict[str, Any] = {
     "last": plan_gemm(40, 80, 256, bias="row", batch=2, split_k=4, reduction="last", **{**SMALL, "tile": (8, 16)}),
     "edges": plan_gemm(37, 29, 51, batch=3, bias="column", activation="relu", **SMALL),
     "weights": plan_weights(13, 48, 128, group=64, zeros=True, bias="row", tile=(8, 16), subgroups=(1, 2)),
+    "weights in parts": plan_weights(
+        13, 48, 256, group=64, bias="row", tile=(8, 16), subgroups=(1, 2), split_k=4, reduction="last", batch=2
+    ),
     "floats of 8 bits": plan_weights(8, 32, 64, b="f8E4M3FN", group=32, bias="row", tile=(8, 16), subgroups=(1, 1)),
     "bytes of weights": plan_weights(8, 32, 64, b="u8", c="f16", group=32, tile=(8, 16), subgroups=(1, 1)),
     "attention": plan_attention(40, 100, 32, heads=4, kv_heads=2, batch=2, causal=True),
@@ -162,6 +165,7 @@ def test_the_host_in_c_computes_what_its_reference_says(name: str, tmp_path: Pat
         "last",
         "edges",
         "weights",
+        "weights in parts",
         "floats of 8 bits",
         "attention",
         "pages",

@@ -19,8 +19,8 @@ from layoutalg.gemm import Gemm, plan_gemm
 from layoutalg.gemm.attention import plan_attention
 from layoutalg.gemm.grouped import random_starts
 from layoutalg.gemm.numerics import random_inputs
-from layoutalg.gemm.split_k import computed_by
-from layoutalg.gemm.weights import plan_weights
+from layoutalg.gemm.split_k import computed_by, counters
+from layoutalg.gemm.weights import WeightsGemm, plan_weights
 from layoutalg.gemm.weights.numerics import computed
 from layoutalg.gemm.weights.run import arrays_of
 from tests.gemm.attention_runs import random_arrays
@@ -59,10 +59,13 @@ WEIGHTS: tuple[tuple[str, str, int, bool, tuple[int, int], dict[str, Any]], ...]
     ("f16", "u4", 64, True, (32, 16), {"c": "f16", "bias": "column", "activation": "silu"}),
     ("f16", "u8", 32, True, (8, 16), {"scale": "both", "beta": 1.0, "llvm": 23}),
     ("bf16", "u4", 32, True, (16, 16), {"target": "bmg"}),
-    ("f16", "u4", 32, True, (8, 32), {"split_k": 2, "bias": "row"}),
-    ("bf16", "u8", 32, True, (8, 16), {}),
+    ("f16", "u4", 32, True, (8, 32), {"split_k": 2, "bias": "row", "reduction": "kernel"}),
+    ("bf16", "u4", 32, False, (8, 16), {"split_k": 2, "reduction": "last", "c": "f16", "batch": 2}),
+    ("bf16", "u8", 32, True, (8, 16), {"prefetch": "shared", "distance": 1}),
     ("f16", "f8E4M3FN", 32, False, (8, 32), {"c": "f16", "bias": "column"}),
     ("f16", "f8E5M2", 64, False, (16, 16), {"split_k": 1, "scale": "row"}),
+    ("bf16", "f8E4M3FN", 64, False, (8, 16), {"split_k": 1, "scale": "row"}),
+    ("bf16", "f8E5M2", 32, False, (8, 16), {"split_k": 1, "c": "bf16"}),
 )
 
 SMALL: dict[str, Any] = {"tile": (16, 32), "k_step": 32, "subgroups": (1, 2), "prefetch": "none"}
@@ -204,6 +207,14 @@ def check_attention(shapes: list[tuple[int, int, int, dict[str, Any]]], director
         assert same_bits(after[3], plan.simulate(*arrays)), plan.problem
 
 
+def of_weights(plan: WeightsGemm) -> tuple[Array, Any]:
+    """A and weights of a product of 13 rows, 64 deep; of a batch one behind the other."""
+    product, many = plan.problem.product, plan.problem.product.batch
+    shape = (13, 64) if many == 1 else (many, 13, 64)
+    weights = [random_weights(plan.problem, seed) for seed in range(many)]
+    return random_numbers(product.a, shape, np.random.default_rng(1)), weights[0] if many == 1 else weights
+
+
 def test_quantised_weights_compute_what_the_model_says(tmp_path: Path) -> None:
     """Words as operands of the matrix instruction, with and without zero points; small tiles, one group or two."""
     plans = [
@@ -212,25 +223,24 @@ def test_quantised_weights_compute_what_the_model_says(tmp_path: Path) -> None:
     ]
     launches: list[CpuLaunch] = []
     for plan in plans:
-        left = random_numbers(plan.problem.product.a, (13, 64), np.random.default_rng(1))
-        arrays = arrays_of(plan, left, random_weights(plan.problem), **others(plan.problem))
-        given = [arrays[one.name] for one in plan.launch.arguments if one.name in arrays]
-        sizes = [np.int32(size) for size in plan.arguments]
-        if plan.workspace_bytes:
-            given.insert(
-                len(given) - len(plan.problem.of_groups), np.full(plan.workspace_bytes // 4, np.nan, np.float32)
-            )
+        left, weights = of_weights(plan)
+        arrays = arrays_of(plan, left, weights, **others(plan.problem))
+        arrays["workspace"] = np.full(plan.workspace_bytes // 4, np.nan, np.float32)
+        arrays["counters"] = np.zeros(counters(plan.problem.product, plan.tiling), np.int32)
+        given = [arrays[one.name] for one in plan.launch.arguments if one.memory is not None]
+        numbers = [one for one in plan.launch.arguments if one.memory is None]
+        sizes = [(np.int64 if one.kind == "i64" else np.int32)(one.value) for one in numbers]  # type: ignore[arg-type]
         then = [(one.kernel, one.grid, one.workgroup) for one in plan.launch.then]
         text = rounded_once(plan.emit())
         launches.append(
             CpuLaunch(text, (*given, *sizes), plan.grid, plan.workgroup, plan.llvm, then=then[0] if then else None)
         )
     for plan, after in zip(plans, run_kernels_on_cpu(launches, tmp_path), strict=True):
-        left = random_numbers(plan.problem.product.a, (13, 64), np.random.default_rng(1))
-        given = random_weights(plan.problem), others(plan.problem)
-        found, model = after[2], computed(plan.problem, left, given[0], **given[1], parts=plan.tiling.split_k)
+        (left, weights), more = of_weights(plan), others(plan.problem)
+        model = computed(plan.problem, left, weights, **more, parts=plan.tiling.split_k)
+        found = after[2].reshape(model.shape)
         assert same_bits(found, model), f"{plan.problem}, {plan.tiling}: {where(found, model)}"
-        assert same_bits(plan.simulate(left, given[0], **given[1]), found), plan.problem
+        assert same_bits(plan.simulate(left, weights, **more), found), plan.problem
 
 
 def plannable(size: Size, **choices: Any) -> list[Gemm]:

@@ -31,6 +31,10 @@ OTHERS: list[tuple[dict[str, Any], str, float]] = [
     ({"tile": (16, 64), "a": "bf16", "b": "u8", "zeros": True}, "pvc", 24.0),
     ({"tile": (8, 32), "a": "bf16", "zeros": True, "c": "bf16", "bias": "column", "activation": "silu"}, "pvc", 23.0),
     ({"tile": (16, 64), "group": 64, "zeros": True, "scale": "both", "c": "f16"}, "bmg", 12.6),
+    ({"tile": (32, 32), "zeros": True, "bias": "column", "split_k": 16, "reduction": "last"}, "pvc", 8.3),
+    ({"tile": (8, 32), "subgroups": (1, 4), "prefetch": "shared", "distance": 2}, "bmg", 17.5),
+    ({"tile": (8, 64), "subgroups": (1, 4), "prefetch": "shared", "distance": 4}, "pvc", 18.2),
+    ({"tile": (32, 32), "subgroups": (4, 4), "prefetch": "shared", "distance": 1, "split_k": 4}, "pvc", 7.2),
 ]
 
 
@@ -38,12 +42,13 @@ def measured(choices: dict[str, Any], chip: str) -> float:
     """Instructions of the loop for each DPAS of the product; what the plan says of it is checked."""
     require_new("mlir-opt-24")
     require_new("ocloc")
-    plan = plan_weights(4096, 4096, 4096, target=chip, **choices)
+    plan = plan_weights(4096, 4096, 4096, target=chip, **{"prefetch": "none", **choices})
     made = compile_kernel(plan.emit(), chip, 256)
     assert made.fits, (made.spilled, made.private, made.unresolved)
     loop = made.program.inner_loop
     assert sum(one.kind == "dpas" for one in loop) == plan.dpas_per_step + plan.more_dpas_per_step
     assert sum(one.kind == "load" for one in loop) == plan.loads_per_step
+    assert sum(one.kind == "prefetch" for one in loop) == plan.prefetches_per_step
     assert abs(plan.instructions / len(loop) - 1) <= 0.15
     return len(loop) / plan.dpas_per_step
 
@@ -53,6 +58,8 @@ FLOATS: list[tuple[dict[str, Any], str, float]] = [
     ({"tile": (8, 64), "b": "f8E5M2"}, "pvc", 18.7),
     ({"tile": (32, 32), "b": "f8E4M3FN"}, "bmg", 13.6),
     ({"tile": (32, 32), "b": "f8E4M3FN"}, "pvc", 14.0),
+    ({"tile": (8, 64), "a": "bf16", "b": "f8E5M2"}, "bmg", 63.3),
+    ({"tile": (32, 32), "a": "bf16", "b": "f8E4M3FN"}, "pvc", 26.2),
 ]
 
 
@@ -75,7 +82,16 @@ def test_other_forms_and_epilogues_fit(choices: dict[str, Any], chip: str, most:
 @pytest.mark.parametrize("group", [32, 64, 128])
 @pytest.mark.parametrize(
     "kind",
-    [("f16", "u4"), ("f16", "u8"), ("bf16", "u4"), ("bf16", "u8"), ("f16", "f8E4M3FN"), ("f16", "f8E5M2")],
+    [
+        ("f16", "u4"),
+        ("f16", "u8"),
+        ("bf16", "u4"),
+        ("bf16", "u8"),
+        ("f16", "f8E4M3FN"),
+        ("f16", "f8E5M2"),
+        ("bf16", "f8E4M3FN"),
+        ("bf16", "f8E5M2"),
+    ],
     ids=str,
 )
 @pytest.mark.parametrize("tile", TILES, ids=str)

@@ -84,7 +84,7 @@ def _expected(problem: Problem | AttentionProblem) -> str:
         each = 2 * float.fromhex(EPSILONS[decode.type]) + float.fromhex(EPSILONS[decode.out])
         return decode_in_python(decode, each)[0]
     if (weights := weights_of(problem)) is not None:
-        return weights_in_python(weights) + _gemm(weights.product, "weights(values)")
+        return weights_in_python(weights) + _gemm(weights.product, "weights(values, z)")
     if isinstance(problem, Problem):
         return _gemm(problem)
     each = 2 * float.fromhex(EPSILONS[problem.type]) + float.fromhex(EPSILONS[problem.out])

@@ -181,7 +181,7 @@ def _of_gemm(problem: Problem, weights: WeightsProblem | None = None) -> tuple[s
         f"load(&matrices[1], data[1], {z}, {f'{at}, k' if problem.trans_b else f'k, {at}'})"
         for at in ("c", f"c + {problem.n}")
     )
-    right = right if weights is None else "weight(data, k, c)"
+    right = right if weights is None else "weight(data, z, k, c)"
     column = f"g * {problem.n} + c" if problem.groups else "c"
     of_second = (
         f"    const double other = load(&matrices[0], data[0], z, {a}) * {second};",

@@ -28,7 +28,7 @@ apart (63 instructions per dpas instead of 15).
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from struct import pack
 from typing import TYPE_CHECKING
@@ -37,12 +37,14 @@ from layoutalg.conversion.lowering.writer import Value
 from layoutalg.gemm.emission.elementwise import fma
 from layoutalg.gemm.emission.epilogue import finish
 from layoutalg.gemm.emission.kernel import KernelWriter
+from layoutalg.gemm.emission.last_part import add_in_last
 from layoutalg.gemm.emission.operands import HINTS, cut
 from layoutalg.gemm.emission.places import Places, another, hidden
 from layoutalg.gemm.emission.products import multiply
 from layoutalg.gemm.emission.split_k import Part, reduction
 from layoutalg.gemm.plan import Gemm
 from layoutalg.gemm.weights.float8 import FACTORS, expanded
+from layoutalg.gemm.weights.prefetching import Ahead
 
 if TYPE_CHECKING:
     from layoutalg.gemm.weights.plan import WeightsGemm
@@ -102,11 +104,20 @@ class _Written(Gemm):
     def parameters(self) -> tuple[tuple[str, str], ...]:
         assert self.weights is not None
         before = [one for one in super().parameters if one[1] == "i64"]
+        scratch = [one for one in before if one[0] in ("workspace", "counters")]  # behind what hosts fill
         more = ((name, "i64") for name in self.weights.of_groups)
-        return *before, *more, *((name, "i32") for name in self.weights.numbers)
+        held = [one for one in before if one not in scratch and not one[0].startswith("stride")]
+        strides = self.weights.strides
+        numbers = ((name, "i64" if name in strides else "i32") for name in self.weights.numbers)
+        return *held, *more, *scratch, *numbers
 
     @property
     def sizes(self) -> tuple[int, ...]:
+        assert self.weights is not None
+        return tuple(number for name, number in self.weights.numbers.items() if name not in self.weights.strides)
+
+    @property
+    def arguments(self) -> tuple[int, ...]:
         assert self.weights is not None
         return tuple(self.weights.numbers.values())
 
@@ -129,17 +140,39 @@ def _loads_twice(plan: WeightsGemm) -> bool:
     return plan.tiling.tile.m * plan.problem.step > _KEPT and not plan.problem.floats
 
 
+def _bases(kernel: KernelWriter, plan: WeightsGemm) -> dict[str, Value]:
+    """The addresses of this workgroup's A, words, C, scales and zero points, by argument."""
+    names, problem = ("a", "b", "c", *plan.problem.of_groups), plan.problem
+    if problem.product.batch == 1:
+        return {name: kernel.arguments[name] for name in names}
+    z = kernel.once("z", lambda: kernel.writer.value("gpu.block_id z", (), "index"))
+    parts = plan.tiling.split_k
+    number = kernel.cast(z if parts == 1 else kernel.op("divui", z, kernel.constant(parts)), "i64")
+    matrices = {"a": problem.product.matrices[0], "b": problem.words, "c": problem.product.matrices[2]}
+    found: dict[str, Value] = {}
+    for name in names:
+        stride, matrix = "groups" if name in problem.of_groups else name, matrices.get(name, problem.scales)
+        elements = kernel.op("muli", number, kernel.arguments[f"stride_{stride}"])
+        moved = kernel.op("muli", elements, kernel.constant(matrix.element_bytes, "i64"))
+        found[name] = kernel.named(f"address_{name}", kernel.op("addi", kernel.arguments[name], moved))
+    return found
+
+
 def emit_weights(plan: WeightsGemm, *, pointers: bool = True) -> str:
     """The text of the kernel."""
     kernel = KernelWriter(written(plan), pointers=pointers)
     places = Places.of(kernel)
-    step = _Step(kernel, plan, hidden(kernel, places.row), hidden(kernel, places.column))
+    bases = _bases(kernel, plan)
+    step = _Step(kernel, plan, bases, hidden(kernel, places.row), hidden(kernel, places.column))
     zeros = kernel.named("zeros", kernel.constant(0.0, "f32", plan.dpas.m))
     held = {(i, j): zeros for i in range(step.rows) for j in range(step.columns)}
     group = kernel.constant(plan.problem.step, "i32")
     part = Part.of(kernel) if plan.tiling.split_k > 1 else None
     first = kernel.constant(0, "i32") if part is None else part.begin
     depth = kernel.named("depth", kernel.op("maxsi", kernel.arguments["k"], group)) if part is None else part.end
+    ahead = Ahead(kernel, plan, places, bases) if plan.tiling.prefetch != "none" else None
+    if ahead is not None:
+        ahead.begin(first, depth)
     results, inside = ([Value("f32", plan.dpas.m, f"{name}{i}x{j}") for i, j in held] for name in ("tile", "c"))
     pairs, kinds = ", ".join(["%s = %s"] * len(held)), ", ".join(value.kind for value in results)
     counter = Value("i32", name="counter")
@@ -147,21 +180,29 @@ def emit_weights(plan: WeightsGemm, *, pointers: bool = True) -> str:
     operands = [counter, first, depth, group]
     operands += [value for pair in zip(inside, held.values(), strict=True) for value in pair]
     with kernel.region(form, operands, results, (counter, *inside)):
+        if ahead is not None:
+            ahead.in_step(counter, depth)
         found = step.write(counter, dict(zip(held, inside, strict=True)))
         kernel.writer.do(f"scf.yield {', '.join(['%s'] * len(found))} : {kinds}", list(found.values()))
     found = dict(zip(held, results, strict=True))
     if part is not None:
         part.store(kernel, found, places.row, places.column)
+        if plan.tiling.reduction == "last":
+            add_in_last(kernel, places, bases["c"])
+            return kernel.text()
         return kernel.text(reduction(kernel.launched, pointers=pointers))
-    finish(kernel, kernel.arguments["c"], found, places.row, places.column)
+    finish(kernel, bases["c"], found, places.row, places.column)
     return kernel.text()
 
 
 class _Step:
     """One group: what is loaded, and the products."""
 
-    def __init__(self, kernel: KernelWriter, plan: WeightsGemm, row: Value, column: Value) -> None:
+    def __init__(
+        self, kernel: KernelWriter, plan: WeightsGemm, bases: Mapping[str, Value], row: Value, column: Value
+    ) -> None:
         self.kernel, self.plan, self.row, self.column = kernel, plan, row, column
+        self._bases = bases
         problem, tile, unit = plan.problem, plan.tiling.tile, plan.dpas
         self.rows, self.columns, self.depths = tile.m // unit.m, tile.n // unit.n, problem.step // unit.k
         self.element = kernel.gemm.element_of("A")
@@ -190,7 +231,7 @@ class _Step:
     def _described(self, name: str, sizes: tuple[Value, Value, Value], kind: str, number: int = 0) -> Value:
         kernel, kind = self.kernel, f"!xegpu.tensor_desc<{kind}>"
         form = f"xegpu.create_nd_tdesc %s, shape : [%s, %s], strides : [%s, 1] : i64 -> {kind}"
-        base = another(kernel, kernel.arguments[name], number)
+        base = another(kernel, self._bases[name], number)
         return kernel.named(f"matrix_{name}", kernel.writer.value(form, (base, *sizes), kind))
 
     def _operand(self, name: str, numbers: Sequence[int]) -> Value:
@@ -299,7 +340,7 @@ class _Step:
         kernel, made, count = self.kernel, list[Value](), 16 // self.each
         for word in words[depth * count : (depth + 1) * count]:
             if not pairs:
-                made += expanded(kernel, word, self.plan.problem.b)
+                made += expanded(kernel, word, self.plan.problem.b, self.element)
             shifted = {0: word}
             for pair in pairs:
                 if pair.shift not in shifted:

@@ -10,6 +10,9 @@ the scale of the group is taken 256 times. A word has two pairs of bytes, and a 
             y | y + 0x00800080 & 0x40004000         0x7f and 0xff become NaN: only there all 7 bits are ones, and the sum
                                                     carries into the top of the exponent
 
+Beside bf16 the f16 become f32, whose upper halves are the bf16: a byte has 4 bits of its number at most, so nothing is rounded.
+Subnormal f16 become normal numbers there (the compiler's kernels keep them: they set the bits 0x4c0 of cr0).
+
 Nothing is added that would have to be taken away, as for whole numbers: there is no other product, A passes once, and an
 infinite element of A gives what it should.
 
@@ -40,13 +43,15 @@ if TYPE_CHECKING:
     from layoutalg.conversion.lowering.writer import Value
     from layoutalg.gemm.emission.kernel import KernelWriter
 
-__all__ = ["FACTORS", "FLOATS", "OPERATIONS", "Float8Weights", "expanded", "quantise_float8"]
+__all__ = ["FACTORS", "FLOATS", "OPERATIONS", "TO_BF16", "Float8Weights", "expanded", "quantise_float8"]
 
 FACTORS = {"f8E4M3FN": 256, "f8E5M2": 1}
 """What the f16 of a byte is multiplied by, for each type."""
 FLOATS = tuple(FACTORS)
 OPERATIONS = {"f8E4M3FN": 11, "f8E5M2": 3}
-"""Instructions that make four weights of a word: a shift, and for each pair those above (a `bfn` takes two of them)."""
+"""Instructions that make four f16 of a word: a shift, and for each pair those above (a `bfn` takes two of them)."""
+TO_BF16 = 12
+"""Instructions that make four bf16 of them: two moves for each (out of its word, to f32), a shift and a `bfn` for each pair."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -107,7 +112,7 @@ class Float8Weights:
 
     @property
     def sixteen(self) -> NDArray[np.float16]:
-        """The f16 that the matrix instruction multiplies: the numbers, divided by those of `FACTORS`.
+        """The numbers that the matrix instruction multiplies, here in f16: those of the bytes, divided by those of `FACTORS`.
 
         >>> Float8Weights(np.full((32, 1), 1, np.uint8), np.ones((1, 1))).sixteen[0, 0] == 2.0**-17
         np.True_
@@ -167,7 +172,26 @@ def _form(element: str) -> Any:
     return cast("Any", ml_dtypes.finfo(numpy_type(element)))
 
 
-def expanded(kernel: KernelWriter, word: Value, element: str) -> list[Value]:
+def expanded(kernel: KernelWriter, word: Value, element: str, activations: str) -> list[Value]:
+    """The two pairs of f16 or bf16, the type of A, in a word of four bytes, in the order of k."""
+    made = _in_f16(kernel, word, element)
+    return made if activations == "f16" else [_in_bf16(kernel, pair) for pair in made]
+
+
+def _in_bf16(kernel: KernelWriter, pair: Value) -> Value:
+    """Two f16 as two bf16: the upper halves of the same numbers in f32."""
+    sixteen = kernel.constant(16, "i32")
+    wide: list[Value] = []
+    for half in (pair, kernel.op("shrui", pair, sixteen)):
+        bits = kernel.writer.value("arith.trunci %s : i32 to i16", (half,), "i16")
+        number = kernel.writer.value("arith.bitcast %s : i16 to f16", (bits,), "f16")
+        number = kernel.writer.value("arith.extf %s : f16 to f32", (number,), "f32")
+        wide.append(kernel.writer.value("arith.bitcast %s : f32 to i32", (number,), "i32"))
+    lower = kernel.op("shrui", wide[0], sixteen)
+    return kernel.op("ori", lower, kernel.op("andi", wide[1], kernel.constant(-1 << 16, "i32")))
+
+
+def _in_f16(kernel: KernelWriter, word: Value, element: str) -> list[Value]:
     """The two pairs of f16 in a word of four bytes, in the order of k."""
 
     def constant(number: int) -> Value:

@@ -32,8 +32,9 @@ def launch_of_weights(plan: WeightsGemm) -> Launch:
     problem = plan.problem
     product = launch_of_gemm(Gemm(problem.product, plan.tiling, plan.llvm))
     known = {one.name: one.memory for one in product.arguments if one.memory is not None}
-    words = replace(_in_memory(problem.words), element="u32")
-    known |= {"b": words, **dict.fromkeys(problem.of_groups, _in_memory(problem.scales))}
+    count = problem.product.batch
+    words = replace(_in_memory(problem.words, count), element="u32")
+    known |= {"b": words, **dict.fromkeys(problem.of_groups, _in_memory(problem.scales, count))}
     arguments = tuple(
         LaunchArgument(name, "pointer", memory=known[name])
         if name in known
@@ -43,7 +44,7 @@ def launch_of_weights(plan: WeightsGemm) -> Launch:
     return replace(product, grid=plan.grid, workgroup=plan.workgroup, arguments=arguments)
 
 
-def _in_memory(matrix: Matrix) -> InMemory:
+def _in_memory(matrix: Matrix, count: int) -> InMemory:
     stride = matrix.rows * matrix.pitch
-    size = stride * matrix.element_bytes
-    return InMemory(matrix.element, matrix.rows, matrix.columns, matrix.pitch, stride, 1, size, ALIGNMENT, "in")
+    size = count * stride * matrix.element_bytes
+    return InMemory(matrix.element, matrix.rows, matrix.columns, matrix.pitch, stride, count, size, ALIGNMENT, "in")

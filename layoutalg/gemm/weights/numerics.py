@@ -24,7 +24,7 @@ np.float32(16.0)
 
 Floats of 8 bits have no biases (`layoutalg.gemm.weights.float8`), with f = 256 for f8E4M3FN and 1 for f8E5M2:
 
-    t = S(0) of a[k] * (q[k] / f)            q / f is an f16
+    t = S(0) of a[k] * (q[k] / f)            q / f is an f16 or a bf16, as a is
     c = fma(f32(s * f), t, c)
 
 The biases take bits: partial sums are near 1024 times the sum of A, and f32 keeps 24 bits of them. With random numbers the
@@ -34,7 +34,8 @@ rounding is 5e-5 of a typical result for f16 and 4 bits, 5e-6 for 8 bits, 2e-6 f
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Iterator, Sequence
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -52,7 +53,7 @@ from layoutalg.gemm.weights.problem import WeightsProblem
 from layoutalg.gemm.weights.quantised import QuantisedWeights
 from layoutalg.simulate.products import dpas_chain
 
-__all__ = ["check_weights", "computed", "exact"]
+__all__ = ["check_batch", "check_weights", "computed", "exact"]
 
 Array = NDArray[Any]
 
@@ -85,10 +86,35 @@ def check_weights(problem: WeightsProblem, weights: object) -> QuantisedWeights 
     return given
 
 
+def check_batch(problem: WeightsProblem, weights: object) -> tuple[QuantisedWeights | Float8Weights, ...]:
+    """The weights of all matrices of a batch: one, or a list of as many as the batch has.
+
+    Raises `PlanError`: there are others, or another number.
+    """
+    count = problem.product.batch
+    if count == 1:
+        return (check_weights(problem, weights),)
+    if not isinstance(weights, (list, tuple)):
+        raise PlanError(f"weights {shown(weights)}: expected a list of {count}, one for each matrix of the batch")
+    given = cast("Sequence[object]", weights)
+    if len(given) != count:
+        raise PlanError(f"weights: a list of {len(given)}; the batch has {count} matrices")
+    return tuple(check_weights(problem, one) for one in given)
+
+
+def _each(problem: WeightsProblem, a: ArrayLike, c: ArrayLike | None) -> Iterator[tuple[Array, Array | None]]:
+    """A and C of each matrix of a batch."""
+    product = problem.product
+    left = numbers("A", a, (product.batch, product.m, product.k))
+    before = None if c is None else numbers("C", c, (product.batch, product.m, product.n))
+    for number in range(product.batch):
+        yield left[number], None if before is None else before[number]
+
+
 def computed(
     problem: WeightsProblem,
     a: ArrayLike,
-    weights: QuantisedWeights | Float8Weights,
+    weights: QuantisedWeights | Float8Weights | Sequence[QuantisedWeights | Float8Weights],
     c: ArrayLike | None = None,
     bias: ArrayLike | None = None,
     row_scale: ArrayLike | None = None,
@@ -107,7 +133,14 @@ def computed(
     np.float32(16.0)
     """
     instance_of(problem, WeightsProblem, "problem", PlanError)
-    weights, product = check_weights(problem, weights), problem.product
+    given, product = check_batch(problem, weights), problem.product
+    if product.batch > 1:
+        found = [
+            computed(problem.of_one, left, one, before, bias, row_scale, column_scale, parts=parts)
+            for one, (left, before) in zip(given, _each(problem, a, c), strict=True)
+        ]
+        return np.stack(found)
+    weights = given[0]
     check_given(product, c, bias=bias)
     scales = held_scales(product, row_scale, column_scale)
     left = held("A", a, (product.m, product.k), product.a)
@@ -160,7 +193,8 @@ def _of_floats(problem: WeightsProblem, left: Array, weights: Float8Weights, par
     """The sums of floats of 8 bits, groups and parts of k in their order."""
     product, factor = problem.product, np.float32(FACTORS[problem.b])
     every = [np.zeros((product.m, product.n), np.float32) for _ in range(whole_number(parts, "parts =", 1))]
-    each, right = part_steps(product.k, problem.step, parts) * problem.step, weights.sixteen
+    each = part_steps(product.k, problem.step, parts) * problem.step
+    right = weights.sixteen.astype(numpy_type(product.a))
     with np.errstate(all="ignore"):
         for first in range(0, product.k, problem.step):
             step = slice(first, first + problem.step)
@@ -173,7 +207,7 @@ def _of_floats(problem: WeightsProblem, left: Array, weights: Float8Weights, par
 def exact(
     problem: WeightsProblem,
     a: ArrayLike,
-    weights: QuantisedWeights | Float8Weights,
+    weights: QuantisedWeights | Float8Weights | Sequence[QuantisedWeights | Float8Weights],
     c: ArrayLike | None = None,
     bias: ArrayLike | None = None,
     row_scale: ArrayLike | None = None,
@@ -187,7 +221,14 @@ def exact(
     np.float64(16.0)
     """
     instance_of(problem, WeightsProblem, "problem", PlanError)
-    weights, product = check_weights(problem, weights), problem.product
+    given, product = check_batch(problem, weights), problem.product
+    if product.batch > 1:
+        found = [
+            exact(problem.of_one, left, one, before, bias, row_scale, column_scale)
+            for one, (left, before) in zip(given, _each(problem, a, c), strict=True)
+        ]
+        return np.stack(found)
+    weights = given[0]
     check_given(product, c, bias=bias)
     c = None if c is None else numbers("C", c, (product.m, product.n))
     bias = None if bias is None else numbers("bias", bias, (product.count(product.bias or "row"),))

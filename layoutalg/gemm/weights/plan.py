@@ -29,21 +29,25 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, Unpack
+
+import numpy as np
 
 from layoutalg.core.errors import PlanError
 from layoutalg.core.llvm_versions import DEFAULT_LLVM
 from layoutalg.core.messages import shown
 from layoutalg.core.plurals import counted
-from layoutalg.core.whole_numbers import as_flag, whole_number
+from layoutalg.core.whole_numbers import as_flag, one_of, whole_number
 from layoutalg.gemm.launched import Launched
-from layoutalg.gemm.options import GpuEpilogueOptions, check_names
+from layoutalg.gemm.options import PREFETCHES, REDUCTIONS, GpuEpilogueOptions, check_names
 from layoutalg.gemm.ranking import longest
-from layoutalg.gemm.roofline import MEMORY_LATENCIES, SECOND_LAUNCH
+from layoutalg.gemm.roofline import MEMORY_LATENCIES, Forms, reduction_clocks
+from layoutalg.gemm.search import DEEP, WORTH
 from layoutalg.gemm.split_k import TALLEST, part_steps, reduction_grid, workspace_bytes
-from layoutalg.gemm.tiling import MOST_PARTS, Tile, Tiling, pair
+from layoutalg.gemm.tiling import MOST_AHEAD, MOST_PARTS, Tile, Tiling, pair
 from layoutalg.gemm.versions import version_with_large_blocks
-from layoutalg.gemm.weights.float8 import OPERATIONS
+from layoutalg.gemm.weights.float8 import OPERATIONS, TO_BF16
 from layoutalg.gemm.weights.problem import WeightsProblem
 from layoutalg.hardware import Dpas, xe_chip
 
@@ -62,8 +66,16 @@ TILES = ((8, 16), (8, 32), (8, 64), (16, 16), (16, 32), (16, 64), (32, 16), (32,
 _SPARE = {True: 3.0, False: 4.5}
 """Instructions beside the written ones, for each message: payloads and waits. By whether messages have immediate offsets."""
 _LOOP = 5
+_AHEAD = {True: 8.0, False: 9.5}
+"""Instructions of a prefetch, whose payload is written anew in every step, by whether messages have immediate offsets."""
+_STEP_AHEAD = 4
+"""Instructions that say which step is asked for, where something is."""
 _PARTS = (1, 2, 4, 8, 16, 32, 64)
 """Parts of k that are tried: a product with few columns has too few subgroups to ask memory for all that it gives."""
+_PREFETCHES = ("none", "shared")
+DISTANCES = (1, 2, 4)
+"""Steps ahead that a prefetch may ask unless somebody says another number."""
+_MOST_ALONG_Z = 65535
 _MOST_SUBGROUPS = 32
 """Subgroups that a core runs at once with 256 registers each."""
 
@@ -100,13 +112,13 @@ class WeightsGemm(Launched):
 
     @property
     def grid(self) -> tuple[int, int, int]:
-        """Workgroups to launch: x over n, y over m, z over the parts of k.
+        """Workgroups to launch: x over n, y over m, z over the parts of k and the batch.
 
         >>> plan_weights(40, 256, 256, tile=(32, 32), subgroups=(1, 2)).grid
         (4, 2, 1)
         """
         whole, product = self.tiling.workgroup_tile, self.problem.product
-        return -(-product.n // whole.n), -(-product.m // whole.m), self.tiling.split_k
+        return -(-product.n // whole.n), -(-product.m // whole.m), product.batch * self.tiling.split_k
 
     @property
     def workgroup(self) -> tuple[int, int, int]:
@@ -119,10 +131,12 @@ class WeightsGemm(Launched):
 
     @property
     def reduction_grid(self) -> tuple[int, int, int]:
-        """Workgroups of the kernel that adds the parts of k; (0, 0, 0) where nothing is split.
+        """Workgroups of the second kernel, which adds the parts of k; (0, 0, 0) without one.
 
-        >>> plan_weights(8, 64, 512, split_k=2).reduction_grid, plan_weights(8, 64, 512, split_k=1).reduction_grid
-        ((4, 1, 1), (0, 0, 0))
+        >>> plan_weights(8, 64, 512, split_k=2, reduction="kernel").reduction_grid
+        (4, 1, 1)
+        >>> plan_weights(8, 64, 512, split_k=2, reduction="last").reduction_grid
+        (0, 0, 0)
         """
         return reduction_grid(self.problem.product, self.tiling)
 
@@ -135,7 +149,7 @@ class WeightsGemm(Launched):
         """
         return workspace_bytes(self.problem.product, self.tiling)
 
-    @property
+    @cached_property
     def k_steps(self) -> int:
         """Steps of the loop, of the longest part of k: groups, or parts of groups of more than 128.
 
@@ -174,10 +188,11 @@ class WeightsGemm(Launched):
         >>> plan_weights(8, 64, 256, tile=(8, 64), subgroups=(1, 1)).dpas_total
         80
         """
-        steps = self.grid[0] * self.grid[1] * self.tiling.count * (self.problem.product.k // self.problem.step)
+        product = self.problem.product
+        steps = product.batch * self.grid[0] * self.grid[1] * self.tiling.count * (product.k // self.problem.step)
         return steps * (self.dpas_per_step + self.more_dpas_per_step)
 
-    @property
+    @cached_property
     def loads_per_step(self) -> int:
         """Block messages of a step: A, words, scales and zero points.
 
@@ -188,29 +203,54 @@ class WeightsGemm(Launched):
 
         return loads(self)
 
-    @property
+    @cached_property
+    def prefetches_per_step(self) -> int:
+        """Prefetches of a subgroup in a step: its share of what the workgroup needs some steps later.
+
+        >>> plan_weights(8, 4096, 4096, tile=(8, 64), subgroups=(1, 4), prefetch="shared").prefetches_per_step
+        9
+        """
+        from layoutalg.gemm.weights.prefetching import shares
+
+        return sum(share.rounds for share in shares(self))
+
+    @cached_property
     def instructions(self) -> float:
         """Instructions of a step, as predicted; listings are within 15 %.
 
-        >>> plan_weights(8, 64, 256, tile=(8, 64), target="bmg").instructions
+        >>> plan_weights(8, 64, 256, tile=(8, 64), target="bmg", prefetch="none").instructions
         445.0
         """
         problem, tile, unit = self.problem, self.tiling.tile, self.dpas
         blocks, across = tile.m // unit.m, tile.n // unit.n
         made = {("f16", "u4"): 5, ("f16", "u8"): 3, ("bf16", "u4"): 7, ("bf16", "u8"): 7}
-        each = OPERATIONS.get(problem.b) or made[problem.product.a, problem.b]
+        if problem.floats:
+            each = OPERATIONS[problem.b] + (TO_BF16 if problem.product.a == "bf16" else 0)
+        else:
+            each = made[problem.product.a, problem.b]
         words = across * problem.step * problem.bits // 32 * each
         ends = blocks * across * unit.m * (2 if problem.zeros else 1)
-        spare = 1 + _SPARE[xe_chip(problem.target).immediate_offsets]
-        return self.dpas_per_step + self.more_dpas_per_step + words + ends + spare * self.loads_per_step + _LOOP
+        immediate = xe_chip(problem.target).immediate_offsets
+        messages = (1 + _SPARE[immediate]) * self.loads_per_step
+        if asked := self.prefetches_per_step:
+            messages += _AHEAD[immediate] * asked + _STEP_AHEAD
+        return self.dpas_per_step + self.more_dpas_per_step + words + ends + messages + _LOOP
 
     @property
+    def _bytes_per_step(self) -> int:
+        """Bytes of A, words, scales and zero points that a workgroup needs in a step."""
+        problem, whole = self.problem, self.tiling.workgroup_tile
+        of_groups = 4 * whole.n * len(problem.of_groups)
+        return problem.step * (2 * whole.m + whole.n * problem.bits // 8) + of_groups
+
+    @cached_property
     def seconds(self) -> dict[str, float]:
         """What each of these would take alone, in seconds: instructions, the chain of waits, the matrix engines, and memory.
 
-        The subgroups are spread over the chip's engines, whole ones. Nothing is prefetched: in every step a subgroup waits for
-        memory, twice as far away as L3, before its instructions. From published and assumed numbers of the chip; nothing ran
-        on one.
+        The subgroups are spread over the chip's engines, whole ones. Where nothing is prefetched a subgroup waits in every step
+        for memory, twice as far away as L3, before its instructions. A prefetch hides what the steps before it take, those of
+        the engine's other subgroups too. The first step waits all the same, and every step waits for L3 where L1 does not hold
+        the steps that were asked for. From published and assumed numbers of the chip; nothing ran on one.
 
         >>> plan = plan_weights(1, 4096, 4096, target="bmg")
         >>> max(plan.seconds, key=plan.seconds.get)
@@ -220,11 +260,18 @@ class WeightsGemm(Launched):
         subgroups = self.grid[0] * self.grid[1] * self.grid[2] * self.tiling.count
         on_engine = -(-subgroups // (chip.cores * chip.engines))
         each = on_engine * steps
-        rounds = -(-on_engine // (chip.engine_threads * 128 // self.tiling.registers))
+        threads = chip.engine_threads * 128 // self.tiling.registers
+        rounds, far = -(-on_engine // threads), MEMORY_LATENCIES * chip.l3_latency
+        wait = far
+        if self.tiling.prefetch != "none":
+            busy = min(on_engine, threads) * self.instructions
+            resident = -(-min(on_engine, threads) * chip.engines // self.tiling.count)
+            fits = resident * self._bytes_per_step * (1 + self.tiling.distance) <= chip.l1_bytes
+            wait = max(0.0, far / self.tiling.distance - busy) if fits else chip.l3_latency
         unit = chip.dpas_clocks(self.problem.product.a, 2 * self.dpas.m * self.dpas.n * self.dpas.k)
         clocks = {
             "instructions": each * self.instructions,
-            "waiting": rounds * steps * (MEMORY_LATENCIES * chip.l3_latency + self.instructions),
+            "waiting": rounds * (far + (steps - 1) * wait + steps * self.instructions),
             "matrix": each * unit * (self.dpas_per_step + self.more_dpas_per_step),
             "memory": (self.problem.bytes + self.workspace_bytes) / chip.memory_clock_bytes,
         }
@@ -234,7 +281,7 @@ class WeightsGemm(Launched):
     def limit(self) -> str:
         """What takes longest of `seconds`.
 
-        >>> plan_weights(1, 4096, 4096).limit, plan_weights(1, 4096, 4096, split_k=1).limit
+        >>> plan_weights(1, 4096, 4096).limit, plan_weights(1, 4096, 4096, split_k=1, prefetch="none").limit
         ('memory', 'waiting')
         """
         return longest(self.seconds)
@@ -248,18 +295,19 @@ class WeightsGemm(Launched):
         """
         return self.seconds["memory"] / self.predicted
 
-    @property
+    @cached_property
     def predicted(self) -> float:
-        """Seconds of the whole: what takes longest of `seconds`, and the kernel that adds the parts of k behind it.
+        """Seconds of the whole: what takes longest of `seconds`, and the parts of k added behind it, as in any product.
 
-        >>> plan = plan_weights(1, 4096, 4096)
+        >>> plan = plan_weights(1, 1024, 4096)
         >>> plan.tiling.split_k > 1, plan.predicted > max(plan.seconds.values())
         (True, True)
         """
-        chip, behind = xe_chip(self.problem.target), 0.0
+        behind = 0.0
         if self.tiling.split_k > 1:
-            clocks = MEMORY_LATENCIES * chip.l3_latency + self.workspace_bytes / chip.l3_clock_bytes
-            behind = SECOND_LAUNCH + clocks / (chip.clock_ghz * 1e9)
+            chip, forms = xe_chip(self.problem.target), Forms.of([(self.tiling, self.instructions)])
+            tiles = np.array([float(self.grid[0] * self.grid[1])])
+            behind = float(reduction_clocks(self.problem.product, forms, chip, tiles)[0]) / (chip.clock_ghz * 1e9)
         return max(self.seconds.values()) + behind
 
     @property
@@ -275,7 +323,7 @@ class WeightsGemm(Launched):
 
     @property
     def arguments(self) -> tuple[int, ...]:
-        """What the kernel is launched with after its addresses: m, n, k, lda, ldc.
+        """What the kernel is launched with after its addresses: m, n, k, lda, ldc, and the strides of a batch.
 
         >>> plan_weights(8, 64, 256).arguments
         (8, 64, 256, 256, 64)
@@ -308,7 +356,7 @@ class WeightsGemm(Launched):
     def simulate(
         self,
         a: ArrayLike,
-        weights: QuantisedWeights | Float8Weights,
+        weights: QuantisedWeights | Float8Weights | Sequence[QuantisedWeights | Float8Weights],
         c: ArrayLike | None = None,
         bias: ArrayLike | None = None,
         row_scale: ArrayLike | None = None,
@@ -318,6 +366,8 @@ class WeightsGemm(Launched):
         progress: Callable[[float], None] | None = None,
     ) -> NDArray[Any]:
         """Run the emitted kernel on A [m, k] and weights; returns C [m, n]. `text` is the kernel to run instead.
+
+        Of a batch A and C have another dimension in front, and `weights` are a list, one for each matrix.
 
         Raises:
             PlanError: weights of another size or kind than the plan's, an array that is missing or of another shape.
@@ -329,13 +379,15 @@ class WeightsGemm(Launched):
         """
         from layoutalg.gemm.weights.run import execute
 
-        return execute(self, a, weights, c, bias, row_scale, column_scale, text=text, progress=progress)
+        return execute(self, a, weights, c, bias, row_scale, column_scale, text=text, progress=progress)[0]
 
     def __str__(self) -> str:
+        count = self.prefetches_per_step
+        asked = f", {count} prefetch{'es' * (count > 1)}" if count else ""
         alone = ", ".join(f"{name} {taken * 1e6:.1f} us" for name, taken in self.seconds.items())
         return "\n".join((
             f"{self.problem}: {self.tiling}",
-            f"a step: {self.dpas_per_step} + {self.more_dpas_per_step} dpas, {self.loads_per_step} loads, "
+            f"a step: {self.dpas_per_step} + {self.more_dpas_per_step} dpas, {self.loads_per_step} loads{asked}, "
             f"{self.instructions:.0f} instructions, {self.instructions / self.dpas_per_step:.1f} for each dpas of the product",
             f"predicted {100 * self.part_of_bandwidth:.0f} % of the bandwidth; limit: {self.limit}",
             f"each alone: {alone} (computed from published and assumed numbers; nothing ran on the chip)",
@@ -354,9 +406,13 @@ def plan_weights(
     *,
     group: int = 128,
     zeros: bool = False,
+    batch: int = 1,
     tile: Sequence[int] | None = None,
     subgroups: Sequence[int] | None = None,
     split_k: int | None = None,
+    reduction: str | None = None,
+    prefetch: str | None = None,
+    distance: int | None = None,
     llvm: int = DEFAULT_LLVM,
     **options: Unpack[GpuEpilogueOptions],
 ) -> WeightsGemm:
@@ -364,22 +420,24 @@ def plan_weights(
 
     A is m x k in f16 or bf16. W is k x n in 4 bits (b = "u4") or 8 bits ("u8"), with one scale for every `group`
     neighbours along k of a column: 32, 64 or a multiple of 128, which divides k. `zeros` says that groups have zero points
-    too; without them the middle is zero. `quantise` makes such weights. With A of f16, W may also be floats of 8 bits
-    ("f8E4M3FN", "f8E5M2"), which `quantise_float8` makes. `tile` is (rows, columns) of a subgroup,
-    `subgroups` (rows, columns) of a workgroup, `split_k` the parts of k, which a second kernel adds; what is not given is
-    chosen. The other options are those of `plan_gemm`.
+    too; without them the middle is zero. `quantise` makes such weights. W may also be floats of 8 bits ("f8E4M3FN", "f8E5M2"),
+    which `quantise_float8` makes. A `batch` has so many A, W and C, one behind the other.
+
+    `tile` is (rows, columns) of a subgroup, `subgroups` (rows, columns) of a workgroup, `split_k` the parts of k, and
+    `reduction` who adds them, as for `plan_gemm`; `prefetch` ("none" or "shared") says whether data is asked for ahead,
+    `distance` how many steps. What is not given is chosen. The other options are those of `plan_gemm`.
 
     Raises:
         PlanError: for types, targets, sizes and tiles that are not planned; says what would fit.
 
     >>> plan_weights(1, 4096, 4096, target="bmg").tiling.tile, plan_weights(512, 4096, 4096, target="bmg").tiling.tile
     (Tile(m=8, n=32, k=128), Tile(m=16, n=64, k=128))
-    >>> plan_weights(8, 64, 256, "bf16", "f8E5M2")
+    >>> plan_weights(8, 64, 256, b="f8E5M2", zeros=True)
     Traceback (most recent call last):
-    layoutalg.core.errors.PlanError: b = 'f8E5M2' with a = 'bf16': floats of 8 bits become f16; a = 'f16' is planned
+    layoutalg.core.errors.PlanError: zeros = True with b = 'f8E5M2': floats have no zero points; leave it out
     """
     check_names("plan_weights", options, GpuEpilogueOptions)
-    problem = WeightsProblem.of(m, n, k, a, b, c, target, group=group, zeros=zeros, **options)
+    problem = WeightsProblem.of(m, n, k, a, b, c, target, group=group, zeros=zeros, batch=batch, **options)
     version = version_with_large_blocks(llvm, "weights are")
     if tile is None:
         tiles = TILES
@@ -393,9 +451,12 @@ def plan_weights(
         raise PlanError(
             f"subgroups {shown(grid)}: a core runs {_MOST_SUBGROUPS} at once with {_REGISTERS} registers each"
         )
+    asked = _asked(prefetch, distance)
+    ways = REDUCTIONS if reduction is None else (one_of(reduction, REDUCTIONS, "reduction", PlanError),)
     steps = problem.product.k // problem.step
     if split_k is None:
-        splits = [parts for parts in _PARTS if parts == -(-steps // part_steps(steps, 1, parts))]
+        each = {parts: part_steps(steps, 1, parts) for parts in (_PARTS if problem.product.k >= DEEP else _PARTS[:1])}
+        splits = [parts for parts, most in each.items() if parts == 1 or (most > 1 and parts == -(-steps // most))]
     else:
         splits = [whole_number(split_k, "split_k", 1, MOST_PARTS, error=PlanError)]
         if (full := -(-steps // part_steps(steps, 1, splits[0]))) != splits[0]:
@@ -407,12 +468,33 @@ def plan_weights(
             raise PlanError(
                 f"split_k = {splits[0]}: a block message reaches {TALLEST} rows of the workspace; 1 would do"
             )
+    for parts in splits[-1:]:
+        if problem.product.batch * parts > _MOST_ALONG_Z and split_k is not None:
+            raise PlanError(
+                f"split_k = {parts} with batch = {batch}: {batch * parts} workgroups along z of the grid, at most "
+                f"{_MOST_ALONG_Z} are launched"
+            )
+    splits = [parts for parts in splits if problem.product.batch * parts <= _MOST_ALONG_Z]
     plans = [
-        WeightsGemm(problem, replace(_tiling(problem, one, grid), split_k=parts), version)
-        for one in tiles
+        WeightsGemm(problem, replace(tiling, split_k=parts, reduction=way, prefetch=form, distance=far), version)
+        for tiling in (_tiling(problem, one, grid) for one in tiles)
         for parts in splits
+        for way in (ways if parts > 1 else REDUCTIONS[:1])
+        for form, far in asked
+        if form == "none" or prefetch is not None or far < part_steps(steps, 1, parts)
     ]
-    return min(plans, key=_order)
+    ordered = sorted(plans, key=_order)
+    whole = [plan for plan in ordered if plan.tiling.split_k == 1]
+    return whole[0] if whole and ordered[0].predicted >= WORTH * whole[0].predicted else ordered[0]
+
+
+def _asked(prefetch: str | None, distance: int | None) -> list[tuple[str, int]]:
+    """The prefetches that a caller allows, with how many steps ahead they ask."""
+    forms = _PREFETCHES if prefetch is None else (one_of(prefetch, PREFETCHES, "prefetch", PlanError),)
+    if "lines" in forms:
+        raise PlanError("prefetch = 'lines': weights are prefetched with block messages; 'shared' would do")
+    far = DISTANCES if distance is None else (whole_number(distance, "distance", 1, MOST_AHEAD, error=PlanError),)
+    return [(form, ahead) for form in forms for ahead in (far if form == "shared" else (1,))]
 
 
 def _order(plan: WeightsGemm) -> tuple[float, float, int]:

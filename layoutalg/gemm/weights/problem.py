@@ -17,7 +17,7 @@ group_scales is 4x64 f32
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Unpack
 
 from layoutalg.core.errors import PlanError
@@ -25,7 +25,7 @@ from layoutalg.core.messages import shown
 from layoutalg.core.whole_numbers import as_flag, one_of
 from layoutalg.gemm.matrix_in_memory import Matrix, check_matrix
 from layoutalg.gemm.options import GpuEpilogueOptions, check_names
-from layoutalg.gemm.problem import Problem
+from layoutalg.gemm.problem import ALIGNMENT, Problem
 from layoutalg.gemm.weights.float8 import FLOATS
 from layoutalg.gemm.weights.quantised import STEPS, checked_group
 from layoutalg.hardware import Dpas, target_info
@@ -62,6 +62,7 @@ class WeightsProblem:
         *,
         group: int = 128,
         zeros: bool = False,
+        batch: int = 1,
         **options: Unpack[GpuEpilogueOptions],
     ) -> WeightsProblem:
         """A product, checked.
@@ -76,12 +77,10 @@ class WeightsProblem:
         check_names("WeightsProblem.of", options, GpuEpilogueOptions)
         one_of(a, _ACTIVATIONS_OF, "a", PlanError)
         one_of(b, tuple(_BITS), "b", PlanError)
-        if b in FLOATS and a == "bf16":
-            raise PlanError(f"b = {shown(b)} with a = 'bf16': floats of 8 bits become f16; a = 'f16' is planned")
         group, zeros = checked_group(group), as_flag(zeros, "zeros", PlanError)
         if b in FLOATS and zeros:
             raise PlanError(f"zeros = True with b = {shown(b)}: floats have no zero points; leave it out")
-        product = Problem.of(m, n, k, a, a, c, target, **options)
+        product = Problem.of(m, n, k, a, a, c, target, batch=batch, **options)
         if product.gated:
             raise PlanError("epilogue with acc2: gated pairs are planned for weights that are not quantised")
         if target_info(product.target).surface is None:
@@ -101,7 +100,36 @@ class WeightsProblem:
         made = cls(product, b, group, zeros)
         for matrix in (product.matrices[0], made.words, product.matrices[2]):
             check_matrix(matrix)
+        made._check_batch()
         return made
+
+    def _check_batch(self) -> None:
+        """Refuse a batch whose second matrices begin where no block message can.
+
+        Raises `PlanError`: says which, and what would fit.
+        """
+        product, (of_a, _, of_c) = self.product, self.product.matrices
+        if product.batch == 1:
+            return
+        for matrix in (of_a, of_c, self.scales):
+            if not (apart := matrix.rows * matrix.pitch_bytes) % ALIGNMENT:
+                continue
+            multiple = ALIGNMENT // matrix.element_bytes
+            fitting = -(-matrix.pitch // multiple) * multiple
+            name = {"A": "a leading dimension lda", "C": "a leading dimension ldc"}.get(matrix.name, "n")
+            raise PlanError(
+                f"batch = {product.batch}: {matrix}, and each begins {apart} bytes behind the one before, which is not a "
+                f"multiple of {ALIGNMENT}, as a 2D block message needs; {name} = {fitting} would fit"
+            )
+
+    @property
+    def of_one(self) -> WeightsProblem:
+        """The problem of one matrix of the batch.
+
+        >>> WeightsProblem.of(8, 64, 128, batch=3).of_one == WeightsProblem.of(8, 64, 128)
+        True
+        """
+        return replace(self, product=replace(self.product, batch=1))
 
     @property
     def bits(self) -> int:
@@ -137,7 +165,20 @@ class WeightsProblem:
         >>> WeightsProblem.of(8, 64, 128).numbers
         {'m': 8, 'n': 64, 'k': 128, 'lda': 128, 'ldc': 64}
         """
-        return {name: getattr(self.product, name) for name in ("m", "n", "k", "lda", "ldc")}
+        return {name: getattr(self.product, name) for name in ("m", "n", "k", "lda", "ldc")} | self.strides
+
+    @property
+    def strides(self) -> dict[str, int]:
+        """Elements (of words and scales: words and scales) from one matrix of a batch to the next; {} without a batch.
+
+        >>> WeightsProblem.of(8, 64, 128, batch=2).strides
+        {'stride_a': 1024, 'stride_b': 1024, 'stride_c': 512, 'stride_groups': 64}
+        """
+        if self.product.batch == 1:
+            return {}
+        of_a, _, of_c = self.product.matrices
+        held = {"a": of_a, "b": self.words, "c": of_c, "groups": self.scales}
+        return {f"stride_{name}": matrix.rows * matrix.pitch for name, matrix in held.items()}
 
     @property
     def of_groups(self) -> tuple[str, ...]:
@@ -213,7 +254,8 @@ class WeightsProblem:
         """
         of_a, _, of_c = self.product.matrices
         groups = (2 if self.zeros else 1) * self.scales.rows * self.scales.columns
-        return sum(one.rows * one.columns * one.element_bytes for one in (of_a, of_c, self.words)) + 4 * groups
+        each = sum(one.rows * one.columns * one.element_bytes for one in (of_a, of_c, self.words)) + 4 * groups
+        return self.product.batch * each
 
     def __str__(self) -> str:
         product = self.product
