@@ -53,7 +53,23 @@ def _sign_of_no_number(change: Line) -> bool:
 
 
 def _asked_for_ahead(change: Line) -> bool:
-    return change.says(r"%(row|key)s?_ahead\w* = ")
+    """Whether the value of the line goes into prefetches and nothing else, through whatever is computed from it."""
+    lines = [line.strip() for line in change.text.splitlines()]
+    reached, seen = [change.was.split(" = ")[0]], set[str]()
+    while reached:
+        value = reached.pop()
+        if value in seen:
+            continue
+        seen.add(value)
+        if re.fullmatch(r"%\w+", value) is None:
+            return False
+        for line in lines:
+            if value not in VALUE.findall(line.split(" = ", 1)[-1]) or line.startswith("xegpu.prefetch_nd"):
+                continue
+            if re.match(r"%\w+ = (arith\.|xegpu\.create_nd_tdesc)", line) is None:
+                return False
+            reached.append(line.split(" = ")[0])
+    return True
 
 
 def _implied(change: Line) -> bool:
@@ -83,15 +99,50 @@ def _row_kept(change: Line) -> bool:
 
 
 def _first_keys_again(change: Line) -> bool:
-    """Whether some row has seen no key yet is asked of other rows: the new line has values of this question alone."""
+    """Whether some row has seen no key yet is asked of other rows: the new line has numbers of this question alone.
+
+    Those are the largest scores of rows, from which it comes, and what is made of them. What it says in the end stays.
+    """
     lines = change.text.splitlines()
     begin = next((n for n, line in enumerate(lines) if "scf.while (%first_key" in line), None)
-    if begin is None:
+    if begin is None or "%window" in change.text:
         return False
     end = next(n for n in range(begin, len(lines)) if "scf.condition" in lines[n])
     vote = next((n for n in range(begin, end) if "arith.cmpf olt" in lines[n]), end)
     values = {name for line in lines[vote:end] for name in VALUE.findall(line)}
-    return vote <= change.index < end and values.issuperset(VALUE.findall(change.now))
+    values |= {line.split(" = ")[0].strip() for line in lines[begin:vote] if "vector.from_elements" in line}
+    return vote <= change.index < end - 1 and values.issuperset(VALUE.findall(change.now))
+
+
+def _rounded_down(change: Line) -> bool:
+    """Whether a number is below a multiple of 32 is asked of the number rounded down to one, or the other way round."""
+    asked = [re.fullmatch(r"%\w+ = arith\.cmpi slt, (%\w+), %inner : i32", line) for line in (change.was, change.now)]
+    named = {found[1] for found in asked if found is not None}
+    return named == {"%begin", "%lowest"} and change.defined("%begin") == "arith.andi %lowest, %cm32_i32 : i32"
+
+
+def _once(change: Line) -> bool:
+    """In the body of a loop that runs once, its variable is where it begins, and what it carries is what it begins with."""
+    lines = [line.strip() for line in change.text.splitlines()[: change.index]]
+    found = [
+        one
+        for line in lines
+        if (one := re.search(r"scf\.for (%\w+) = (%\w+) to (%\w+) step \3 iter_args\((.*)\) ->", line))
+    ]
+    if not found or change.defined(found[-1][2]) != "arith.constant 0 : i32":
+        return False
+    begun = dict(re.findall(r"(%\w+) = (%\w+)", found[-1][4])) | {found[-1][1]: found[-1][2]}
+    was, now = (VALUE.sub(lambda one: begun.get(one[0], one[0]), line) for line in (change.was, change.now))
+    if was == now:
+        return True
+    chosen = re.fullmatch(
+        r"(%\w+ = arith\.select (%\w+), )(%\w+), %lowest( : .*)", was
+    )  # the larger of a number and -inf
+    if chosen is None or change.defined("%lowest") != "arith.constant dense<0xFF800000> : vector<8xf32>":
+        return False
+    asked = VALUE.sub(lambda one: begun.get(one[0], one[0]), change.defined(chosen[2]))
+    first = f"{chosen[1]}{chosen[3]}, {chosen[3]}{chosen[4]}"
+    return now == first and asked.startswith(f"arith.cmpf ogt, {chosen[3]}, %lowest :")
 
 
 def _tries(change: Line) -> bool:
@@ -107,6 +158,8 @@ SAME: dict[Callable[[Line], bool], str] = {
         "with finite numbers and without a window a row that sees a key sees one of the first 16; where a row of a subgroup "
         "sees none, the others, at most 15 rows further, see none behind those 16"
     ),
+    _rounded_down: "the keys without a mask begin at a multiple of 32, and begin is the lowest key rounded down to one",
+    _once: "a loop over all parts in one step begins with part 0 and with -inf, and no part has a maximum that is no number",
     _tries: "a third try is needed from |m| of 3e7 on, and from 2^12 / c on a row is infinite and all is computed once more",
 }
 """Which changes of lines mean the same for all inputs, and why."""
