@@ -107,7 +107,7 @@ def small_decodes(plan: Decode, text: str) -> tuple[Decode, ...]:
     [(331, 3)]
     """
     problem = plan.problem
-    batch, keys = min(problem.batch, _SEQUENCES), min(problem.keys, 2 * 32 * plan.parts + 75)
+    batch, keys = min(problem.batch, _SEQUENCES), min(problem.keys, 2 * 32 * plan.parts + 91)
     one = replace(problem, keys=keys, batch=batch)
     if problem.page:
         one = replace(one, pages=batch * one.pages_of_sequence + 1)

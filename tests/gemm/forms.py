@@ -136,9 +136,13 @@ def attention(*sizes: tuple[int, int], rising: float = 1.0, large: bool = False,
     others = [Scores(), Scores(large=True), Scores(huge=True, turns=True)]
     several = plans[0].problem.heads * plans[0].problem.batch
     many = {name: value for name, value in by_size[0].items() if not name.startswith("starts")}
+    if "window" in options:
+        many["window"] = 170  # so that every subgroup has a step without a mask
     if "starts" in options:
         many |= {"starts_q": (0, 80, 130), "starts_k": (0, 140, 290)}
-    wide = la.plan_attention(130 if "starts" in options else max(32, 256 // several), 290, 32, **many)
+    wide = la.plan_attention(
+        130 if "starts" in options else max(32, 256 // several), 290 if "starts" in options else 350, 32, **many
+    )
     given: list[tuple[Any, Scores]] = [(plan, Scores()) for plan in plans]
     given += [(wide, Scores(leaping=True, turns=True))]
     given += [(plan, Scores(rising=rising, large=large)) for plan in plans if rising > 1 or large]
@@ -169,8 +173,9 @@ def _attention_run(plan: Any, scores: Scores, seed: int) -> Run:
 class Scores:
     """How large scores are: they rise by thirds of the keys, or are about 10^5 or 10^8.
 
-    With `middle` the last third is as the first. `leaping` scores are -800, and rise at every 29th key by more than a maximum
-    allows. With `turns` it is one row of each subgroup alone that has such scores, in one after the other another one.
+    With `middle` they rise in steps without a mask alone, at 20 of each 128 keys. `leaping` scores are -800, and rise at every
+    29th key by more than a maximum allows. With `turns` it is one row of each subgroup alone that has such scores, in one after
+    the other another one.
     """
 
     rising: float = 1.0
@@ -205,7 +210,8 @@ def with_scores(plan: Any, scores: Scores, seed: int) -> tuple[Array, Array, Arr
         if scores.turns:
             q = np.where(chosen[..., None], q, q / 2048).astype(q.dtype)
         third = key * 3 // len(key)
-        growth = (third % 2 if scores.middle else third) * (scores.rising - 1) + 1
+        grown = (key % 128 >= 40) & (key % 128 < 60) if scores.middle else third
+        growth = grown * (scores.rising - 1) + 1
         k = (k * along(growth)).astype(k.dtype)
     return q, k, v
 
@@ -218,19 +224,22 @@ def _by_turns(shape: tuple[int, ...], axis: int) -> Array:
     return query % 16 == subgroup % 16
 
 
-def decode(keys: int, *lengths: list[int], **options: Any) -> Form:
-    """Decode, with several sets of lengths."""
-    plan = la.plan_decode(keys, 32, batch=len(lengths[0]), **options)
+def decode(*sizes: tuple[int, list[int]], **options: Any) -> Form:
+    """Decode, with room for so many keys and several sets of lengths; in the last run all scores are far below 0."""
+    plans = [la.plan_decode(keys, 32, batch=len(lengths), **options) for keys, lengths in sizes]
     runs: list[Run] = []
-    for seed, one in enumerate(lengths):
-        q, k, v, *table = decode_runs.random_arrays(plan, one, seed, spread=2.0)
-        wanted = of_decode.model(plan, q, k, v, one, *table)
+    for seed, (plan, (_, lengths)) in enumerate(zip((*plans, plans[0]), (*sizes, sizes[0]), strict=True)):
+        assert plan.emit() == plans[0].emit(), "a kernel of its own"
+        q, k, v, *table = decode_runs.random_arrays(plan, lengths, seed, spread=2.0)
+        if seed == len(sizes):
+            q[..., 0], k[..., 0] = 8, np.where(np.isnan(k[..., 0]), k[..., 0], -100)
+        wanted = of_decode.model(plan, q, k, v, lengths, *table)
         runs.append(
-            lambda text, one=one, q=q, k=k, v=v, table=table, wanted=wanted: same_bits(
+            lambda text, plan=plan, one=lengths, q=q, k=k, v=v, table=table, wanted=wanted: same_bits(
                 plan.simulate(q, k, v, one, *(table or [None]), text=text), wanted
             )
         )
-    return Form(plan.emit(), tuple(runs))
+    return Form(plans[0].emit(), tuple(runs))
 
 
 def amx(*sizes: tuple[int, int, int], rows: Sequence[int] = (), **options: Any) -> Form:
@@ -303,10 +312,12 @@ FORMS: dict[str, Callable[[], Form]] = {
     ),
     "large scores": lambda: attention((20, 140), (17, 100), heads=2, kv_heads=1, causal=True, subgroups=2, large=True),
     "decode in parts": lambda: decode(
-        190, [71, 64, 190], [170, 0, 33], [187, 97, 161], heads=16, kv_heads=2, queries=2, parts=3,
+        (190, [71, 64, 190]), (190, [170, 0, 33]), (190, [187, 97, 161]),
+        heads=16, kv_heads=2, queries=2, parts=3,
     ),
     "decode, pages": lambda: decode(
-        140, [71, 64, 140], [140, 1, 33], [127, 90, 30], [9, 40, 3], heads=16, kv_heads=2, parts=2, page=16, order="nhd",
+        (140, [71, 64, 140]), (140, [140, 1, 33]), (140, [127, 90, 30]), (140, [9, 40, 3]), (12, [12] * 17),
+        heads=16, kv_heads=2, parts=2, page=16, order="nhd",
     ),
     "amx, batch": lambda: amx((20, 72, 100), batch=2, blocking=(1, 2), blocks=(16, 32, 64)),
     "amx, any m": lambda: amx((64, 48, 100), dynamic_m=True, blocks=(32, 32, 64), rows=(29, 64, 1)),

@@ -75,7 +75,7 @@ def test_decodes_have_small_ones() -> None:
         plan = la.plan_decode(8000, 64, heads=8, kv_heads=2, **options)
         text = plan.emit()
         (one,) = small_decodes(plan, text)
-        assert one.problem.keys <= 2 * 32 * plan.parts + 75
+        assert one.problem.keys <= 2 * 32 * plan.parts + 91
         lengths = [one.problem.keys, 33, 0][: one.problem.batch]
         q, k, v, *table = decode_runs.random_arrays(one, lengths)
         found = one.simulate(q, k, v, lengths, *(table or [None]), text=text)
