@@ -37,6 +37,8 @@ _STEPS = 3
 """Steps of k, besides those that a prefetch is ahead."""
 _QUERIES, _KEYS = 93, (203, 67)
 _WINDOW = 45
+_PARTIAL = 91
+"""Keys that fill no whole step and no whole page."""
 _SEQUENCES = 3
 """Heads of K and V, and sequences, at most."""
 
@@ -100,18 +102,17 @@ def _attention(problem: AttentionProblem, queries: int, keys: int, few: dict[str
 
 
 def small_decodes(plan: Decode, text: str) -> tuple[Decode, ...]:
-    """The same for decode: each part has two steps or three.
+    """The same for decode: each part has two steps or three, and there are sequences of other lengths besides.
 
-    >>> plan = la.plan_decode(4096, 128, heads=32, kv_heads=8, batch=64, parts=4)
+    >>> plan = la.plan_decode(4096, 128, heads=32, kv_heads=8, parts=4)
     >>> [(small.problem.keys, small.problem.batch) for small in small_decodes(plan, plan.emit())]
-    [(331, 3)]
+    [(347, 3)]
     """
     problem = plan.problem
-    batch, keys = min(problem.batch, _SEQUENCES), min(problem.keys, 2 * 32 * plan.parts + 91)
-    one = replace(problem, keys=keys, batch=batch)
+    one = replace(problem, keys=min(problem.keys, _PARTIAL + 2 * 32 * plan.parts), batch=_SEQUENCES)
     if problem.page:
-        one = replace(one, pages=batch * one.pages_of_sequence + 1)
-    return _of_text([replace(plan, problem=one)], lambda one: one.emit() == text)
+        one = replace(one, pages=one.batch * one.pages_of_sequence + 1)
+    return _of_text([replace(plan, problem=one)], lambda small: small.emit() == text)
 
 
 def _of_text(plans: Iterable[_Planned], has_it: Callable[[_Planned], bool]) -> tuple[_Planned, ...]:

@@ -132,7 +132,11 @@ def attention(*sizes: tuple[int, int], rising: float = 1.0, large: bool = False,
             del one["starts"]
             one |= {"starts_q": starts_q, "starts_k": starts_k}
     plans = [la.plan_attention(*size, 32, **one) for size, one in zip(sizes, by_size, strict=True)]
-    turns = [Scores(large=True, turns=True), *(Scores(rising=2000.0, middle=one, turns=True) for one in (False, True))]
+    turns = [
+        Scores(leaping=900, turns=True),
+        Scores(large=True, turns=True),
+        *(Scores(rising=2000.0, middle=one, turns=True) for one in (False, True)),
+    ]
     others = [Scores(), Scores(large=True), Scores(huge=True, turns=True)]
     several = plans[0].problem.heads * plans[0].problem.batch
     many = {name: value for name, value in by_size[0].items() if not name.startswith("starts")}
@@ -144,7 +148,7 @@ def attention(*sizes: tuple[int, int], rising: float = 1.0, large: bool = False,
         130 if "starts" in options else max(32, 256 // several), 290 if "starts" in options else 350, 32, **many
     )
     given: list[tuple[Any, Scores]] = [(plan, Scores()) for plan in plans]
-    given += [(wide, Scores(leaping=True, turns=True))]
+    given += [(wide, Scores(leaping=8, turns=True))]
     given += [(plan, Scores(rising=rising, large=large)) for plan in plans if rising > 1 or large]
     given += [(wide, one) for one in turns] + [(plans[0], one) for one in others]
     runs: list[Run] = []
@@ -174,15 +178,15 @@ class Scores:
     """How large scores are: they rise by thirds of the keys, or are about 10^5 or 10^8.
 
     With `middle` they rise in steps without a mask alone, at 20 of each 128 keys. `leaping` scores are -800, and rise at every
-    29th key by more than a maximum allows. With `turns` it is one row of each subgroup alone that has such scores, in one after
-    the other another one.
+    29th key by five times so much: more than a maximum allows. With `turns` it is one row of each subgroup alone that has such
+    scores, in one after the other another one.
     """
 
     rising: float = 1.0
     middle: bool = False
     large: bool = False
     huge: bool = False
-    leaping: bool = False
+    leaping: int = 0
     turns: bool = False
 
 
@@ -198,7 +202,7 @@ def with_scores(plan: Any, scores: Scores, seed: int) -> tuple[Array, Array, Arr
     chosen = _by_turns(q.shape[:-1], axis) if scores.turns else np.ones(q.shape[:-1], np.bool_)
     if scores.leaping:
         q[..., -2], k[..., -2] = 8, -100
-        q[..., -1] = np.where(chosen, 8, 0)
+        q[..., -1] = np.where(chosen, scores.leaping, 0)
         k[..., -1:] = along(np.where(key % 29 == 13, 5 * (key // 29 + 1), 0))
     elif scores.large or scores.huge:
         first = (20000 if scores.huge else 100) + np.random.default_rng(seed).integers(0, 4, q.shape[:-1]) / 16

@@ -124,6 +124,24 @@ def _rounded_down(change: Line) -> bool:
     return named == {"%begin", "%lowest"} and change.defined("%begin") == "arith.andi %lowest, %cm32_i32 : i32"
 
 
+def _hidden_behind(change: Line) -> bool:
+    """A score is compared with one of 16 keys earlier, before or after that one is hidden.
+
+    Without a window keys are hidden from one on: where the earlier one is hidden, so is the later one, and -inf is above none.
+    """
+    asked = [re.fullmatch(r"(%\w+ = arith\.cmpf ogt, %\w+, )(%\w+)( : .*)", line) for line in (change.was, change.now)]
+    if "%window" in change.text or asked[0] is None or asked[1] is None or asked[0].group(1, 3) != asked[1].group(1, 3):
+        return False
+    later = VALUE.findall(change.was)[1]
+    masks = [
+        re.fullmatch(r"arith\.select %\w+, (%s(\d)x(\d)(?:_\d+)?), %hidden : .*", change.defined(value))
+        for value in (asked[0][2], later)
+    ]
+    if masks[0] is None or masks[1] is None or masks[0][2] != masks[1][2]:
+        return False
+    return asked[1][2] == masks[0][1] and int(masks[0][3]) < int(masks[1][3])
+
+
 def _least_again(change: Line) -> bool:
     """The least of a, the length, and what all rows see is the least of a and what all rows see, which ends at the length."""
     found = [re.fullmatch(r"%stop = arith\.minsi (%\w+), %seen_by_all : i32", one) for one in (change.was, change.now)]
@@ -175,6 +193,7 @@ SAME: dict[Callable[[Line], bool], str] = {
         "with finite numbers and without a window a row that sees a key sees one of the first 16; where a row of a subgroup "
         "sees none, the others, at most 15 rows further, see none behind those 16"
     ),
+    _hidden_behind: "keys are hidden from one on, so a key is hidden where one before it is, and -inf is above no score",
     _least_again: "what all rows of a sequence see ends at its length, so that the least of both need not be asked again",
     _rounded_down: "the keys without a mask begin at a multiple of 32, and begin is the lowest key rounded down to one",
     _once: "a loop over all parts in one step begins with part 0 and with -inf, and no part has a maximum that is no number",
@@ -183,16 +202,7 @@ SAME: dict[Callable[[Line], bool], str] = {
 """Which changes of lines mean the same for all inputs, and why."""
 
 
-OPEN = (
-    "causal",
-    "grouped heads",
-    "window",
-    "sequences",
-    "heads side by side",
-    "large scores",
-    "decode in parts",
-    "decode, pages",
-)
+OPEN = ("causal", "grouped heads", "heads side by side", "large scores")
 """Forms whose changes that survive have not all been looked at: an eighth of them may, and they are printed."""
 
 
@@ -272,3 +282,38 @@ def test_a_row_implies_those_before_it_and_no_others() -> None:
     assert _implied(Line(text, 5, "%10 = arith.andi %8, %6 : i1"))
     assert not _implied(Line(text, 6, "%11 = arith.andi %5, %10 : i1"))
     assert not _implied(Line(text, 5, "%10 = arith.andi %5, %9 : i1"))
+
+
+def test_reasons_hold_for_their_lines_alone() -> None:
+    """By hand, for each reason a change that means the same, and one beside it that does not."""
+    masked = """%8 = arith.select %6, %s0x0_2, %hidden : vector<8xf32>
+%9 = arith.select %7, %s0x1_2, %hidden : vector<8xf32>
+%10 = arith.cmpf ogt, %9, %8 : vector<8xf32>"""
+    assert _hidden_behind(Line(masked, 2, "%10 = arith.cmpf ogt, %9, %s0x0_2 : vector<8xf32>"))
+    assert not _hidden_behind(Line(masked, 2, "%10 = arith.cmpf ogt, %9, %s0x1_2 : vector<8xf32>"))
+    assert not _hidden_behind(Line(f"%window\n{masked}", 3, "%10 = arith.cmpf ogt, %9, %s0x0_2 : vector<8xf32>"))
+    window = """%begin = arith.andi %lowest, %cm32_i32 : i32
+%13 = arith.cmpi slt, %begin, %inner : i32"""
+    assert _rounded_down(Line(window, 1, "%13 = arith.cmpi slt, %lowest, %inner : i32"))
+    assert not _rounded_down(Line(window, 1, "%13 = arith.cmpi slt, %lowest, %begin : i32"))
+    assert not _rounded_down(Line(window.replace("m32", "m16"), 1, "%13 = arith.cmpi slt, %lowest, %inner : i32"))
+    ends = """%end = arith.minsi %12, %length : i32
+%seen_by_all = arith.andi %length, %cm32_i32 : i32
+%stop = arith.minsi %end, %seen_by_all : i32"""
+    assert _least_again(Line(ends, 2, "%stop = arith.minsi %12, %seen_by_all : i32"))
+    assert not _least_again(Line(ends, 2, "%stop = arith.minsi %11, %seen_by_all : i32"))
+    assert not _least_again(
+        Line(ends.replace("%length, %c", "%keys, %c"), 2, "%stop = arith.minsi %12, %seen_by_all : i32")
+    )
+    loop = """%c0_i32 = arith.constant 0 : i32
+%most = scf.for %part = %c0_i32 to %c3_i32 step %c3_i32 iter_args(%before = %lowest) -> (vector<8xf32>) : i32 {
+%7 = arith.addi %part, %c1_i32 : i32"""
+    assert _once(Line(loop, 2, "%7 = arith.addi %c0_i32, %c1_i32 : i32"))
+    assert not _once(Line(loop, 2, "%7 = arith.addi %c3_i32, %c1_i32 : i32"))
+    assert not _once(Line(loop.replace("step %c3_i32", "step %c1_i32"), 2, "%7 = arith.addi %c0_i32, %c1_i32 : i32"))
+    ahead = """%2 = arith.muli %1, %c32_i32 : i32
+%row = arith.index_cast %2 : i32 to index
+xegpu.prefetch_nd %matrix[%row, %c0] : !xegpu.tensor_desc<32x16xf16>"""
+    assert _asked_for_ahead(Line(ahead, 0, "%2 = arith.muli %1, %c16_i32 : i32"))
+    loaded = f"{ahead}\n%k = xegpu.load_nd %matrix[%row, %c0] : !xegpu.tensor_desc<32x16xf16> -> vector<32xf16>"
+    assert not _asked_for_ahead(Line(loaded, 0, "%2 = arith.muli %1, %c16_i32 : i32"))
