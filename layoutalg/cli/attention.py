@@ -8,6 +8,15 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from layoutalg.cli.arguments import PLANNER_CHIP, OneOf, as_numbers, json_option, llvm_option, output_option
+from layoutalg.cli.edited import (
+    check_alone,
+    check_option,
+    edited_text,
+    failed,
+    meaning_rows,
+    text_option,
+    verdict_row,
+)
 from layoutalg.cli.hosts import check_host, host_option, launched_rows
 from layoutalg.cli.targets import model_text, print_report, written_rows
 from layoutalg.core.progress import progress_bar
@@ -79,6 +88,8 @@ def _numbers(_context: click.Context, parameter: click.Parameter, text: str | No
 @host_option(click.Option)
 @click.option("--run", is_flag=True, help="Execute the kernel in the simulator on random arrays.")
 @click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="For the random arrays.")
+@check_option
+@text_option(click.Option)
 @click.option(
     "--listing", is_flag=True, help="Compile the kernel with what is installed; print its loop, each line named."
 )
@@ -90,31 +101,43 @@ def attention(
     output: Path | None,
     run: bool,
     seed: int,
+    check: bool,
+    edited: Path | None,
     listing: bool,
     as_json: bool,
     build: Path | None,
     host: str | None,
     **options: Any,
-) -> None:
+) -> int:
     """Plan O = softmax(scale * Q K^T) V, print the plan, and write, run and compile its kernel.
 
     For every head Q has QUERIES rows, K and V have KEYS rows, and all have d columns.
     """
     from layoutalg.gemm.attention import plan_attention
+    from layoutalg.gemm.small_problems import small_attentions
     from layoutalg.show.attention import attention_report
     from layoutalg.show.plan_report import row
 
     if host is not None:
         check_host(output, level)
+    check_alone(edited, run or check, emit=level, output=output, listing=listing, build=build, host=host)
     plan = plan_attention(queries, keys, **options)
-    text = plan.emit(level or "lane")
-    if level is not None and not (output or run or listing or as_json or build):
+    own = plan.emit(level or "lane")
+    text = own if edited is None else edited_text(edited)[0]
+    if level is not None and not (output or run or check or listing or as_json or build):
         print(text, end="")
-        return
+        return 0
     results: list[PlanRow] = []
     loop: list[str] = []
     if run:
         results.append(_simulated(plan, text, seed))
+    if check:
+        results.append(verdict_row(text, "lane", plan.problem.target, plan.llvm))
+        results += meaning_rows(
+            small_attentions(plan, own),
+            ("", lambda one: _simulated(one, text, seed)),
+            (", large scores", lambda one: _simulated(one, text, seed, 64.0)),  # a maximum has to follow them
+        )
     if listing:
         compiled, loop = _listing(plan)
         results += [compiled, row(loop=loop)]
@@ -122,10 +145,14 @@ def attention(
     if host is None:
         results[:0] = written_rows("kernel", text, output, level)
     print_report(attention_report(plan, results), as_json, "\n".join(loop), label=10, margin="")
+    return int(check and failed(results))
 
 
-def _simulated(plan: Attention, text: str, seed: int) -> PlanRow:
-    """The kernel's result on random arrays, against the model and against the definition in f64."""
+def _simulated(plan: Attention, text: str, seed: int, spread: float = 1.0) -> PlanRow:
+    """The kernel's result on random arrays, against the model and against the definition in f64.
+
+    Q has numbers `spread` times as large as K and V.
+    """
     import numpy as np
 
     from layoutalg.core.elements import numpy_type
@@ -136,7 +163,8 @@ def _simulated(plan: Attention, text: str, seed: int) -> PlanRow:
     check_size(plan)
     random, wanted = np.random.default_rng(seed), shapes(plan)
     dtype = numpy_type(plan.problem.type)
-    q, k, v = (random.standard_normal(wanted[name]).astype(dtype) for name in "QKV")
+    spreads = {"Q": spread, "K": 1.0, "V": 1.0}
+    q, k, v = ((random.standard_normal(wanted[name]) * each).astype(dtype) for name, each in spreads.items())
     with progress_bar("workgroups") as progress:
         found = plan.simulate(q, k, v, text, progress=progress)
     difference = np.abs(found.astype(np.float64) - exact(plan, q, k, v)).max()

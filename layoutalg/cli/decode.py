@@ -8,6 +8,15 @@ from typing import TYPE_CHECKING, Any, cast
 import click
 
 from layoutalg.cli.arguments import PLANNER_CHIP, OneOf, json_option, llvm_option, output_option
+from layoutalg.cli.edited import (
+    check_alone,
+    check_option,
+    edited_text,
+    failed,
+    meaning_rows,
+    text_option,
+    verdict_row,
+)
 from layoutalg.cli.hosts import check_host, host_option, launched_rows
 from layoutalg.cli.targets import model_text, print_report, written_rows
 from layoutalg.core.progress import progress_bar
@@ -49,6 +58,8 @@ _ORDERS = OneOf.at("layoutalg.gemm.attention.decode.problem:ORDERS")
 @host_option(click.Option)
 @click.option("--run", is_flag=True, help="Execute the kernels in the simulator on random arrays and lengths.")
 @click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="For the random arrays.")
+@check_option
+@text_option(click.Option)
 @click.option("--listing", is_flag=True, help="Compile the kernels with what is installed, and count the loop.")
 @json_option
 def decode(
@@ -57,35 +68,44 @@ def decode(
     output: Path | None,
     run: bool,
     seed: int,
+    check: bool,
+    edited: Path | None,
     listing: bool,
     as_json: bool,
     build: Path | None,
     host: str | None,
     **options: Any,
-) -> None:
+) -> int:
     """Plan attention for the newest queries of sequences with up to KEYS keys; print, write, run and compile it.
 
     The heads of a group share rows of the matrix instruction, and the keys are spread over workgroups.
     """
     from layoutalg.gemm.attention.decode import plan_decode
+    from layoutalg.gemm.small_problems import small_decodes
     from layoutalg.show.decode import decode_report
 
     if host is not None:
         check_host(output, level)
+    check_alone(edited, run or check, emit=level, output=output, listing=listing, build=build, host=host)
     plan = plan_decode(keys, **options)
-    text = plan.emit(level or "lane")
-    if level is not None and not (output or run or listing or as_json or build):
+    own = plan.emit(level or "lane")
+    text = own if edited is None else edited_text(edited)[0]
+    if level is not None and not (output or run or check or listing or as_json or build):
         print(text, end="")
-        return
+        return 0
     results: list[PlanRow] = []
     if run:
         results.append(_simulated(plan, text, seed))
+    if check:
+        results.append(verdict_row(text, "lane", plan.target, plan.llvm))
+        results += meaning_rows(small_decodes(plan, own), ("", lambda one: _simulated(one, text, seed)))
     if listing:
         results.append(_listing(plan))
     results += launched_rows(cast("Attention", plan), build, host, output)
     if host is None:
         results[:0] = written_rows("kernel", text, output, level)
     print_report(decode_report(plan, results), as_json, "", label=10, margin="")
+    return int(check and failed(results))
 
 
 def _simulated(plan: Decode, text: str, seed: int) -> PlanRow:

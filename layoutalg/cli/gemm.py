@@ -13,6 +13,15 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from layoutalg.cli.arguments import OneOf, as_shape, json_option, llvm_option, output_option, planner_chips
+from layoutalg.cli.edited import (
+    check_alone,
+    check_option,
+    edited_text,
+    failed,
+    meaning_rows,
+    text_option,
+    verdict_row,
+)
 from layoutalg.cli.hosts import check_host, host_option, launched_rows
 from layoutalg.cli.targets import (
     AmxOption,
@@ -100,7 +109,8 @@ __all__ = ["gemm"]
     help="Execute so many workgroups, drawn by --seed, and compare what they compute; others must not write.",
 )
 @click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="For the random matrices.")
-@click.option("--check", is_flag=True, help="Ask LLVM, if it is installed, whether it accepts and lowers the kernel.")
+@check_option
+@text_option(GpuOption)
 @click.option("--listing", is_flag=True, help="Compile the kernel with what is installed, and name each instruction.")
 @click.option("--explain", is_flag=True, help="Say what the time is made of, and how C is computed.")
 @click.option("--runners-up", type=click.IntRange(0, 100), default=5, show_default=True, help="Tilings that lost.")
@@ -122,7 +132,7 @@ def gemm(
     runners_up: int,
     as_json: bool,
     **options: Any,
-) -> None:
+) -> int:
     """Plan C[M, N] = A[M, K] * B[K, N] and print the plan; write, run, check and list its kernel."""
     given = checked_options(context, target, level, options)
     if given.get("host") is not None:
@@ -132,20 +142,23 @@ def gemm(
         from layoutalg.cli.amx import amx_gemm
 
         amx_gemm((m, n, k), target, asked, given)
-    else:
-        _gpu_gemm((m, n, k), target, asked, given)
+        return 0
+    return _gpu_gemm((m, n, k), target, asked, given)
 
 
-def _gpu_gemm(sizes: tuple[int, int, int], target: str, asked: Asked, options: dict[str, Any]) -> None:
+def _gpu_gemm(sizes: tuple[int, int, int], target: str, asked: Asked, options: dict[str, Any]) -> int:
     from layoutalg.gemm import plan_gemm
+    from layoutalg.gemm.small_problems import small_products
     from layoutalg.hardware import read_chip
     from layoutalg.show.gemm import gemm_report
     from layoutalg.show.plan_report import row
 
     static, file, host, build, sample = (options.pop(name) for name in ("static", "chip", "host", "build", "sample"))
-    measure, measured = options.pop("measure"), options.pop("measured")
+    measure, measured, edited = options.pop("measure"), options.pop("measured"), options.pop("edited")
     if sample is not None:
         asked = replace(asked, run=True)
+    others = {"emit": asked.level, "output": asked.output, "listing": asked.listing, "build": build, "host": host}
+    check_alone(edited, asked.run or asked.check, **others)
     options["a"] = "f16" if options["a"] is None else options["a"]
     for name in ("tile", "subgroups"):
         options[name] = None if options[name] is None else as_shape(options[name])
@@ -153,18 +166,20 @@ def _gpu_gemm(sizes: tuple[int, int, int], target: str, asked: Asked, options: d
     if measure is not None:
         _measure(plan_gemm(*sizes, target=target, chip=chip, **options), options, measure, measured)
     plan = plan_gemm(*sizes, target=target, chip=chip, measured=measured, **options)
-    level = asked.level or "lane"
-    text = plan.emit(level, static=static) if asked.wants_text else ""
+    given, level = (None, asked.level or "lane") if edited is None else edited_text(edited)
+    own = plan.emit(level, static=static) if asked.wants_text else ""
+    text = own if given is None else given
     if asked.wants_only_text and build is None:
         print(text, end="")
-        return
+        return 0
     results: list[PlanRow] = [] if measured is None else [_measured_row(plan, measured)]
     if sample is not None:
         results.append(_sampled(plan, text, asked.seed, sample))
     elif asked.run:
         results.append(_simulated(plan, text, asked.seed))
     if asked.check:
-        results.append(row(f"LLVM {plan.llvm}", "{llvm_says}", llvm_says=_llvm_sentence(plan, text, level)))
+        results.append(verdict_row(text, level, plan.target, plan.llvm))
+        results += meaning_rows(small_products(plan, own, level), ("", lambda one: _simulated(one, text, asked.seed)))
     made = plan.listing() if asked.listing else None
     if made is not None:
         results.append(row(listing=made.as_json()))
@@ -173,6 +188,7 @@ def _gpu_gemm(sizes: tuple[int, int, int], target: str, asked: Asked, options: d
         results[:0] = written_rows("kernel", text, asked.output, asked.level)
     report = gemm_report(plan, results, runners_up=asked.runners_up, explain=asked.explain)
     print_report(report, asked.as_json, "" if made is None else f"\n{made.text()}")
+    return int(asked.check and failed(results))
 
 
 def _measure(plan: Gemm, options: dict[str, Any], count: int, file: Path | None) -> None:
@@ -277,12 +293,3 @@ def _sampled(plan: Gemm, text: str, seed: int, count: int) -> PlanRow:
         largest_difference=found.largest_difference,
         largest_value=found.largest_value,
     )
-
-
-def _llvm_sentence(plan: Gemm, text: str, level: str) -> str:
-    from layoutalg.ir.installed import llvm_verdict
-
-    verdict = llvm_verdict(text, level, plan.target, llvm=plan.llvm)
-    if verdict is None:
-        return f"not asked: mlir-opt-{plan.llvm} is not installed (make toolchains)"
-    return "accepts the kernel and lowers it to SPIR-V" if verdict.accepted else f"refuses: {verdict.diagnostic}"

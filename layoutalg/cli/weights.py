@@ -13,6 +13,15 @@ from typing import TYPE_CHECKING, Any, cast
 import click
 
 from layoutalg.cli.arguments import PLANNER_CHIP, OneOf, as_shape, json_option, llvm_option, output_option
+from layoutalg.cli.edited import (
+    check_alone,
+    check_option,
+    edited_text,
+    failed,
+    meaning_rows,
+    text_option,
+    verdict_row,
+)
 from layoutalg.cli.hosts import check_host, host_option, launched_rows
 from layoutalg.cli.targets import compared_row, declared_options, print_report, written_rows
 from layoutalg.core.progress import progress_bar
@@ -49,6 +58,8 @@ __all__ = ["weights"]
 @host_option(click.Option)
 @click.option("--run", is_flag=True, help="Execute the kernel in the simulator on random A and weights.")
 @click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="For the random arrays.")
+@check_option
+@text_option(click.Option)
 @json_option
 def weights(
     m: int,
@@ -60,27 +71,36 @@ def weights(
     host: str | None,
     run: bool,
     seed: int,
+    check: bool,
+    edited: Path | None,
     as_json: bool,
     **options: Any,
-) -> None:
+) -> int:
     """Plan C[M, N] = A[M, K] * W[K, N] with quantised weights W, print the plan; write, run and build its kernel."""
+    from layoutalg.gemm.small_problems import small_weights
     from layoutalg.gemm.weights import plan_weights
     from layoutalg.show.weights import weights_report
 
     if host is not None:
         check_host(output, level)
+    check_alone(edited, run or check, emit=level, output=output, build=build, host=host)
     for name in ("tile", "subgroups"):
         options[name] = None if options[name] is None else as_shape(options[name])
     plan = plan_weights(m, n, k, **options)
-    text = plan.emit()
-    if level is not None and not (output or run or as_json or build):
+    own = plan.emit()
+    text = own if edited is None else edited_text(edited)[0]
+    if level is not None and not (output or run or check or as_json or build):
         print(text, end="")
-        return
+        return 0
     results: list[PlanRow] = [_simulated(plan, text, seed)] if run else []
+    if check:
+        results.append(verdict_row(text, "lane", plan.target, plan.llvm))
+        results += meaning_rows(small_weights(plan, own), ("", lambda one: _simulated(one, text, seed)))
     results += launched_rows(cast("Any", plan), build, host, output)
     if host is None:
         results[:0] = written_rows("kernel", text, output, level)
     print_report(weights_report(plan, results), as_json, label=13, margin="")
+    return int(check and failed(results))
 
 
 def _simulated(plan: WeightsGemm, text: str, seed: int) -> PlanRow:

@@ -19,17 +19,22 @@ True
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import lru_cache
 
 from layoutalg.core.limits import MOST_WORK
 from layoutalg.core.whole_numbers import instance_of, listed, whole_number
+from layoutalg.hardware import target_info
 from layoutalg.simulate.counting import Counted
 from layoutalg.simulate.executed import Executed
-from layoutalg.simulate.grids import compile_kernel, run_on
+from layoutalg.simulate.grids import CompiledKernel, compile_kernel, run_on
 from layoutalg.simulate.machine import MAX_OPERATIONS, Budget
 from layoutalg.simulate.memory import Memory
 from layoutalg.simulate.texts import read_kernel
 
 __all__ = ["run_kernel"]
+
+_KEPT = 2
+"""Kernels that are kept compiled: a launch of two kernels takes two."""
 
 
 def run_kernel(
@@ -70,7 +75,9 @@ def run_kernel(
     instance_of(memory, Memory, "memory")
     instance_of(kernel, (str, type(None)), "kernel")
     arguments = listed(arguments, "arguments")
-    compiled = compile_kernel(read_kernel(text), kernel, target=target)
+    if not isinstance(text, str):  # pyright: ignore[reportUnnecessaryIsInstance]
+        read_kernel(text)  # says what is expected
+    compiled = _compiled(text, kernel, target_info(target).name)
     work = whole_number(work, "work", 0)
     operations = max(MAX_OPERATIONS, work // (MOST_WORK // MAX_OPERATIONS)) if work > MOST_WORK else MAX_OPERATIONS
     spent = Budget(operations, work)
@@ -85,3 +92,9 @@ def run_kernel(
         workgroups=workgroups,
     )
     return ran.executed
+
+
+@lru_cache(_KEPT)
+def _compiled(text: str, kernel: str | None, target: str) -> CompiledKernel:
+    """Most of a small launch is to read its text and to compile it, and the same text is often run on other arrays."""
+    return compile_kernel(read_kernel(text), kernel, target=target)

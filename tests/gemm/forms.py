@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -124,7 +125,9 @@ def quantised(*sizes: tuple[int, int, int], **options: Any) -> Form:
 def attention(*sizes: tuple[int, int], rising: float = 1.0, large: bool = False, **options: Any) -> Form:
     """Attention, with scores that rise from step to step where `rising` is above 1; `large` scores are about 10^5.
 
-    Every kernel has a part for large scores, so the last runs have them: in all rows, in one of 16, and there in late keys.
+    All sizes are run with scores that every key counts in as well: where they rise, the last keys alone have weights. Every
+    kernel has a part for large scores, so the last runs have them: in all rows, in one of 16, and there in late keys. In the
+    very last they are so large that a maximum follows them only when it takes all of its tries.
     """
     by_size = [dict(options) for _ in sizes]
     if "starts" in options:
@@ -132,71 +135,118 @@ def attention(*sizes: tuple[int, int], rising: float = 1.0, large: bool = False,
             del one["starts"]
             one |= {"starts_q": starts_q, "starts_k": starts_k}
     plans = [la.plan_attention(*size, 32, **one) for size, one in zip(sizes, by_size, strict=True)]
+    turns = [
+        Scores(leaping=900, turns=True),
+        Scores(large=True, turns=True),
+        *(Scores(rising=2000.0, middle=one, turns=True) for one in (False, True)),
+    ]
+    others = [Scores(), Scores(large=True), Scores(huge=True, turns=True)]
+    several = plans[0].problem.heads * plans[0].problem.batch
+    many = {name: value for name, value in by_size[0].items() if not name.startswith("starts")}
+    if "window" in options:
+        many["window"] = 170  # so that every subgroup has a step without a mask
+    if "starts" in options:
+        many |= {"starts_q": (0, 80, 130), "starts_k": (0, 140, 290)}
+    wide = la.plan_attention(
+        130 if "starts" in options else max(32, 256 // several), 290 if "starts" in options else 350, 32, **many
+    )
+    given: list[tuple[Any, Scores]] = [(plan, Scores()) for plan in plans]
+    given += [(wide, Scores(leaping=8, turns=True))]
+    given += [(plan, Scores(rising=rising, large=large)) for plan in plans if rising > 1 or large]
+    given += [(wide, one) for one in turns] + [(plans[0], one) for one in others]
     runs: list[Run] = []
-    of_sizes: list[tuple[Any, Scores]] = [(plan, Scores(rising=rising, large=large)) for plan in plans]
-    rows = [{"row": 3}, {"row": 12}]
-    others = [Scores(), Scores(), Scores(), Scores(large=True), *(Scores(large=True, **one) for one in rows)]
-    others += [Scores(rising=2000.0, middle=middle, **one) for middle in (False, True) for one in rows]
-    for seed, (plan, scores) in enumerate([*of_sizes, *((plans[0], one) for one in others)]):
+    for seed, (plan, scores) in enumerate(given):
         assert plan.emit() == plans[0].emit(), "a kernel of its own"
-        q, k, v = with_scores(plan, scores, seed)
-        wanted = of_attention.model(plan, q, k, v)
-        runs.append(
-            lambda text, plan=plan, q=q, k=k, v=v, wanted=wanted: same_bits(plan.simulate(q, k, v, text), wanted)
-        )
+        runs.append(_attention_run(plan, scores, seed))
     return Form(plans[0].emit(), tuple(runs))
+
+
+def _attention_run(plan: Any, scores: Scores, seed: int) -> Run:
+    """A run whose arrays and whose result are made when it is first asked for: few changes get as far as the last ones."""
+
+    @cache
+    def arrays() -> tuple[tuple[Array, Array, Array], Array]:
+        given = with_scores(plan, scores, seed)
+        return given, of_attention.model(plan, *given)
+
+    def run(text: str) -> bool:
+        given, wanted = arrays()
+        return same_bits(plan.simulate(*given, text), wanted)
+
+    return run
 
 
 @dataclass(frozen=True)
 class Scores:
-    """How large scores are: they rise by thirds of the keys, or are about 10^5; in all rows, or in one of each 16.
+    """How large scores are: they rise by thirds of the keys, or are about 10^5 or 10^8.
 
-    With `middle` the last third is as the first.
+    With `middle` they rise in steps without a mask alone, at 20 of each 128 keys. `leaping` scores are -800, and rise at every
+    29th key by five times so much: more than a maximum allows. With `turns` it is one row of each subgroup alone that has such
+    scores, in one after the other another one.
     """
 
     rising: float = 1.0
     middle: bool = False
     large: bool = False
-    row: int | None = None
+    huge: bool = False
+    leaping: int = 0
+    turns: bool = False
 
 
 def with_scores(plan: Any, scores: Scores, seed: int) -> tuple[Array, Array, Array]:
     """Q, K and V at random, with such scores."""
     q, k, v = random_arrays(plan, seed, spread=2.0)
-    axis = -2 if plan.problem.order == "bhsd" else 0 if plan.problem.batch == 1 else 1
+    axis = (-2 if plan.problem.order == "bhsd" else 0 if plan.problem.batch == 1 else 1) % q.ndim
+    key = np.arange(k.shape[axis])
 
     def along(values: Array) -> Array:
-        return values.reshape([-1 if place == axis % k.ndim else 1 for place in range(k.ndim)])
+        return values.reshape([-1 if place == axis else 1 for place in range(k.ndim)])
 
-    if scores.large:
-        first = 100 + np.random.default_rng(seed).integers(0, 4, q.shape[:-1]) / 16
-        if scores.row is None:
-            q[..., 0], k = first, (k * 0.05).astype(k.dtype)
-        else:
-            q[..., :1] = np.where(along(np.arange(q.shape[axis]) % 16 == scores.row), first[..., None], 0)
-        k[..., :1] = along(6000 + np.arange(k.shape[axis]) // 16 / 8)
+    chosen = _by_turns(q.shape[:-1], axis) if scores.turns else np.ones(q.shape[:-1], np.bool_)
+    if scores.leaping:
+        q[..., -2], k[..., -2] = 8, -100
+        q[..., -1] = np.where(chosen, scores.leaping, 0)
+        k[..., -1:] = along(np.where(key % 29 == 13, 5 * (key // 29 + 1), 0))
+    elif scores.large or scores.huge:
+        first = (20000 if scores.huge else 100) + np.random.default_rng(seed).integers(0, 4, q.shape[:-1]) / 16
+        q[..., 0] = np.where(chosen, first, 0)
+        if not scores.turns:
+            k = (k * 0.05).astype(k.dtype)
+        k[..., :1] = along(6000 + key // 16 / 8)
     else:
-        if scores.row is not None:
-            q = np.where(along(np.arange(q.shape[axis]) % 16 == scores.row), q, q / 2048).astype(q.dtype)
-        third = np.arange(k.shape[axis]) * 3 // k.shape[axis]
-        growth = (third % 2 if scores.middle else third) * (scores.rising - 1) + 1
+        if scores.turns:
+            q = np.where(chosen[..., None], q, q / 2048).astype(q.dtype)
+        third = key * 3 // len(key)
+        grown = (key % 128 >= 40) & (key % 128 < 60) if scores.middle else third
+        growth = grown * (scores.rising - 1) + 1
         k = (k * along(growth)).astype(k.dtype)
     return q, k, v
 
 
-def decode(keys: int, *lengths: list[int], **options: Any) -> Form:
-    """Decode, with several sets of lengths."""
-    plan = la.plan_decode(keys, 32, batch=len(lengths[0]), **options)
+def _by_turns(shape: tuple[int, ...], axis: int) -> Array:
+    """One row of each 16 along an axis: row 0 of the first subgroup, row 1 of the next, and on with the next head."""
+    heads = [1 if place == axis else size for place, size in enumerate(shape)]
+    query = np.arange(shape[axis]).reshape([-1 if place == axis else 1 for place in range(len(shape))])
+    subgroup = np.arange(np.prod(heads)).reshape(heads) * -(-shape[axis] // 16) + query // 16
+    return query % 16 == subgroup % 16
+
+
+def decode(*sizes: tuple[int, list[int]], **options: Any) -> Form:
+    """Decode, with room for so many keys and several sets of lengths; in the last run all scores are far below 0."""
+    plans = [la.plan_decode(keys, 32, batch=len(lengths), **options) for keys, lengths in sizes]
     runs: list[Run] = []
-    for seed, one in enumerate(lengths):
-        q, k, v, *table = decode_runs.random_arrays(plan, one, seed, spread=2.0)
-        wanted = of_decode.model(plan, q, k, v, one, *table)
+    for seed, (plan, (_, lengths)) in enumerate(zip((*plans, plans[0]), (*sizes, sizes[0]), strict=True)):
+        assert plan.emit() == plans[0].emit(), "a kernel of its own"
+        q, k, v, *table = decode_runs.random_arrays(plan, lengths, seed, spread=2.0)
+        if seed == len(sizes):
+            q[..., 0], k[..., 0] = 8, np.where(np.isnan(k[..., 0]), k[..., 0], -100)
+        wanted = of_decode.model(plan, q, k, v, lengths, *table)
         runs.append(
-            lambda text, one=one, q=q, k=k, v=v, table=table, wanted=wanted: same_bits(
+            lambda text, plan=plan, one=lengths, q=q, k=k, v=v, table=table, wanted=wanted: same_bits(
                 plan.simulate(q, k, v, one, *(table or [None]), text=text), wanted
             )
         )
-    return Form(plan.emit(), tuple(runs))
+    return Form(plans[0].emit(), tuple(runs))
 
 
 def amx(*sizes: tuple[int, int, int], rows: Sequence[int] = (), **options: Any) -> Form:
@@ -274,8 +324,14 @@ FORMS: dict[str, Callable[[], Form]] = {
         subgroups=2, rising=3.0,
     ),
     "large scores": lambda: attention((20, 140), (17, 100), heads=2, kv_heads=1, causal=True, subgroups=2, large=True),
-    "decode in parts": lambda: decode(150, [71, 64, 140], [150, 0, 33], heads=10, kv_heads=2, queries=2, parts=3),
-    "decode, pages": lambda: decode(140, [71, 64, 140], [140, 1, 33], heads=6, kv_heads=2, parts=2, page=16, order="nhd"),
+    "decode in parts": lambda: decode(
+        (190, [71, 64, 190]), (190, [170, 0, 33]), (190, [187, 97, 161]),
+        heads=16, kv_heads=2, queries=2, parts=3,
+    ),
+    "decode, pages": lambda: decode(
+        (140, [71, 64, 140]), (140, [140, 1, 33]), (140, [127, 90, 30]), (140, [9, 40, 3]), (12, [12] * 17),
+        heads=16, kv_heads=2, parts=2, page=16, order="nhd",
+    ),
     "amx, batch": lambda: amx((20, 72, 100), batch=2, blocking=(1, 2), blocks=(16, 32, 64)),
     "amx, any m": lambda: amx((64, 48, 100), dynamic_m=True, blocks=(32, 32, 64), rows=(29, 64, 1)),
     "amx, bytes with scales": lambda: amx(

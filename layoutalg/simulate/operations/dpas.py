@@ -10,6 +10,7 @@ a kernel gives the same bits before and after its distribution, where its depth 
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import lru_cache
 from math import prod
 from typing import Any
 
@@ -40,6 +41,8 @@ from layoutalg.simulate.values.elements import element
 from layoutalg.simulate.values.vectors import bitcast
 
 __all__ = ["product_of_fragments"]
+
+_KEPT = 64
 
 _NAMES = {"i8": "s8", "si8": "s8", "ui8": "u8", "i4": "s4", "si4": "s4", "ui4": "u4", "i32": "s32", "si32": "s32"}
 
@@ -272,9 +275,17 @@ def _held_as(op: Operation, vector: VectorType[Attribute], name: str) -> tuple[i
     return count, lambda value: bitcast(value, source, target)
 
 
+@lru_cache(_KEPT)
+def _places(layout: Layout, order: tuple[int, int]) -> tuple[Array, Array]:
+    """The lane and the register of each element, with the dimensions of the matrix in that order. A kernel has few layouts."""
+    lane, reg = (np.transpose(layout.owner_map(axis), order) for axis in ("lane", "reg"))
+    return lane, reg
+
+
+@lru_cache(_KEPT)
 def _is_plain(layout: Layout, order: tuple[int, int]) -> bool:
     """Whether lane is one coordinate and register the other: the fragments are the matrix, seen in that order."""
-    lane, reg = (np.transpose(layout.owner_map(axis), order) for axis in ("lane", "reg"))
+    lane, reg = _places(layout, order)
     first, second = np.indices(np.shape(lane))
     return bool(np.array_equal(lane, first) and np.array_equal(reg, second))
 
@@ -286,7 +297,7 @@ def _operand(
 
     The dimensions of the matrix come in `order`. `elements` makes of a lane's vector the elements that the product takes.
     """
-    lane, reg = (np.transpose(layout.owner_map(axis), order) for axis in ("lane", "reg"))
+    lane, reg = _places(layout, order)
     own = "swapped" if order == (0, 1) and _is_plain(layout, (1, 0)) else "plain" if _is_plain(layout, order) else ""
 
     def numbers(run: Run, value: Array, batch: tuple[int, ...]) -> Array:
