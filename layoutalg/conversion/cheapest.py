@@ -185,7 +185,7 @@ def _first(
 def _cheapest(
     listed: Sequence[tuple[Unmade, int, int]], a: View, memory: Memory, lowest: tuple[int, int] | None
 ) -> list[tuple[Candidate, tuple[int, int]]] | None:
-    """Of ways and their least slots and instructions, the best and some others, with their ranks; None where one cannot be made.
+    """Of ways and their least slots and instructions, the best and some others, with their ranks; None if one cannot be made.
 
     Ways of one name are one, the first of the best. What cannot rank below `lowest` is not made.
     """
