@@ -49,7 +49,6 @@ from layoutalg.conversion.program.steps import (
 )
 from layoutalg.conversion.strategies.bit_exchange.pattern import pattern_of
 from layoutalg.conversion.strategies.blocks import Blocks, split
-from layoutalg.conversion.strategies.copies import told_apart
 from layoutalg.conversion.strategies.cross_subgroup import across_name, across_subgroups
 from layoutalg.conversion.strategies.exchange import exchange, stays_in_subgroup
 from layoutalg.conversion.strategies.gathers import gathered_first
@@ -177,20 +176,21 @@ def candidates_of(
     cost = cost_of(target, pressure)
     memory = Memory.of_chip(cost, slm_limit, level, workgroups, portable)
     settings = slm_limit, level, workgroups, regions, pressure, portable
-    best = dict(held(source, destination, element_bits, target, *settings))
+    known = held(source, destination, element_bits, target, *settings)
+    best = dict(known)
     ours, theirs, starts = normalized(source, destination)
     a, b = view(ours), view(theirs)
     if a is not None and b is not None and not any(starts) and workgroups == 1:
         moves = any(
-            program.slm_bytes or moves_words((program,)) for one, _ in best.values() for program in one.programs
+            program.slm_bytes or moves_words((program,)) for one, _ in known.values() for program in one.programs
         )
         for name, one in (_of_copies(a, b, element_bits, memory) if moves else {}).items():
             if name not in best or one[1] < best[name][1]:  # it is then behind those of its price that are known
                 best.pop(name, None)
                 best[name] = one
         lowest = min([order for _, order in best.values()])
-        apart = told_apart(a, b) or (a, b)
-        mixed = mixed_way(*apart, element_bits, memory, lowest[0], best_in_memory(element_bits, memory))
+        others = [one.programs for one, _ in known.values()]
+        mixed = mixed_way(a, b, element_bits, memory, lowest[0], best_in_memory(element_bits, memory), others)
         if mixed is not None:
             best[mixed.name] = Candidate(mixed.name, (mixed.program,), mixed.price[0]), rank(*mixed.price)
     candidates = [one for one, _ in sorted(best.values(), key=lambda found: found[1])]

@@ -153,7 +153,8 @@ def _of_copies(
         return None
     found, lowest = min([(found, lowest), *better], key=lambda one: one[1])
     best = partial(_in_memory, element_bits, memory, cost)
-    mixed = mixed_way(*apart, element_bits, memory, lowest[0], best)
+    others = [one.programs for one, _ in known.values()]
+    mixed = mixed_way(a, b, element_bits, memory, lowest[0], best, others)
     return found if mixed is None else Candidate(mixed.name, (mixed.program,), mixed.price[0])
 
 
