@@ -25,6 +25,7 @@ from layoutalg.conversion.strategies.bit_exchange.pattern import pattern_of
 from layoutalg.conversion.strategies.copies import told_apart
 from layoutalg.conversion.strategies.cross_subgroup import across_name, across_subgroups
 from layoutalg.conversion.strategies.exchange import stays_in_subgroup
+from layoutalg.conversion.strategies.through_memory import fits
 from layoutalg.conversion.ways_by_bits import Memory, Unmade, exchanges, memory_ways
 from layoutalg.memory.machine_bits import View
 
@@ -34,7 +35,7 @@ __all__ = ["ways_of_copies"]
 def ways_of_copies(source: View, destination: View, element_bits: int, memory: Memory) -> list[Unmade]:
     """The ways that there are beside those for layouts as they are; none where no copies can be told apart.
 
-    Two may make the same program; one may need more memory than there is, and its `make` raise a `SizeError`.
+    Two may make the same program; one may need more memory than there is, because of padding.
     """
     apart = told_apart(source, destination)
     if apart is None:
@@ -46,4 +47,6 @@ def ways_of_copies(source: View, destination: View, element_bits: int, memory: M
     if not stays_in_subgroup(*apart):
         ways = across_subgroups(*apart, element_bits, memory.by_bits(*apart, element_bits))
         found += [Unmade(across_name(way), partial(tuple, way)) for way in ways]
+    if not fits(*apart, element_bits, memory.by_bits(*apart, element_bits)):
+        return found
     return found + [one for group in memory_ways(*apart, element_bits, memory) for one in group]
