@@ -2,6 +2,7 @@
 
     python benchmarks/mixed_ways.py               bmg, pvc, sm_80 and gfx942, 200 random conversions of each family
     python benchmarks/mixed_ways.py bmg 50        one chip, fewer
+    python benchmarks/mixed_ways.py --listings 16 of conversions with copies the first 16 whose best way is a new one, compiled
 
 Three families of random conversions, bit by bit (`prices.random_pair`, elements of 16, 32 and 64 bits): inside a
 subgroup, between subgroups, and with copies in one or two bits of lanes or subgroups (`prices.with_copies`). For each it
@@ -252,12 +253,50 @@ def measured(chip: str, count: int) -> None:
             )
 
 
+def compiled(chip: str, count: int) -> None:
+    """Where copies are told apart, or a mixed way is taken: the instructions of the listings, and what they rank at."""
+    rng, tried = random.Random(f"listings of copies {chip}"), 0
+    chains: list[list[Chain]] = [[], []]
+    while len(chains[0]) < count:
+        a, b, bits = drawn(rng, FAMILIES[2], chip)
+        tried += 1
+        one, (other, order) = (
+            candidates_of(a, b, bits, chip, None)[0],
+            min(held(a, b, bits, chip, None).values(), key=lambda known: known[1]),
+        )
+        if rank(*cost_of(chip).priced(one.programs)) < order:
+            chains[0].append(one.programs)
+            chains[1].append(other.programs)
+    counts = PRICES["compilers"]()[chip].count([*chains[0], *chains[1]])
+    ranks = [
+        _rank_by_listing(chain, instructions, chip)
+        for chain, instructions in zip([*chains[0], *chains[1]], counts, strict=True)
+    ]
+    better = sum(one < other for one, other in zip(ranks[:count], ranks[count:], strict=True))
+    worse = sum(one > other for one, other in zip(ranks[:count], ranks[count:], strict=True))
+    print(
+        f"{chip}: {count} of {tried} conversions with copies have another best way; by their listings {better} are better, "
+        f"{worse} worse; instructions {sum(counts[count:]):.0f} -> {sum(counts[:count]):.0f}, "
+        f"ranks {sum(ranks[count:]):.0f} -> {sum(ranks[:count]):.0f}"
+    )
+
+
+def _rank_by_listing(chain: Chain, instructions: float, chip: str) -> float:
+    """`cost.rank` with the instructions that were counted."""
+    parts = cost_of(chip).parts(chain)
+    assert parts is not None
+    return instructions + max(instructions, parts.memory, parts.alu if parts.alu > parts.issued else 0)
+
+
 def main(arguments: Sequence[str]) -> None:
     chips = [one for one in arguments if one in LANES] or list(LANES)
     numbers = [int(one) for one in arguments if one.isdigit()]
     print(f"layoutalg {la.__version__}")
     for chip in chips:
-        measured(chip, numbers[0] if numbers else 200)
+        if "--listings" in arguments:
+            compiled(chip, numbers[0] if numbers else 16)
+        else:
+            measured(chip, numbers[0] if numbers else 200)
 
 
 if __name__ == "__main__":
