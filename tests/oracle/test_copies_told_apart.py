@@ -85,5 +85,5 @@ def test_real_work_items_do_what_the_layouts_say(tmp_path_factory: pytest.TempPa
         data = values(int(np.prod(plan.source.shape)), plan.element_bits, number)
         given, wanted = (data[numbers(layout)] for layout in (plan.source, plan.destination))
         folder = tmp_path_factory.mktemp("kernel")
-        found = run_on_cpu(plan.programs, given[None], f"i{plan.element_bits}", folder)
-        assert (found[0] == wanted).all()
+        found = run_on_cpu(plan.programs, given, f"i{plan.element_bits}", folder)
+        assert (found == wanted).all()
