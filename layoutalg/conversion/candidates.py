@@ -21,13 +21,14 @@ Equal maps need nothing, whatever they were written in.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import lru_cache
 from math import prod
 
 from layoutalg.conversion.bound import bound_of
-from layoutalg.conversion.cost import cost_of, rank
+from layoutalg.conversion.cost import Cost, cost_of, rank
 from layoutalg.conversion.layouts import machine_counts
 from layoutalg.conversion.levels import crossing
 from layoutalg.conversion.mixed_ways import best_in_memory, mixed_way
@@ -48,7 +49,7 @@ from layoutalg.conversion.program.steps import (
 )
 from layoutalg.conversion.strategies.bit_exchange.pattern import pattern_of
 from layoutalg.conversion.strategies.blocks import Blocks, split
-from layoutalg.conversion.strategies.cross_subgroup import across_subgroups
+from layoutalg.conversion.strategies.cross_subgroup import across_name, across_subgroups
 from layoutalg.conversion.strategies.exchange import exchange, stays_in_subgroup
 from layoutalg.conversion.strategies.gathers import gathered_first
 from layoutalg.conversion.strategies.linear import exchange_of_maps
@@ -58,6 +59,7 @@ from layoutalg.conversion.strategies.regions.moves import by_regions
 from layoutalg.conversion.strategies.tables import slot_tables
 from layoutalg.conversion.ways_by_bits import THROUGH_MEMORY, Memory, exchanges, memory_ways
 from layoutalg.conversion.ways_by_table import INSIDE, by_broadcasts, by_passing_on, moves_words, ways_by_table
+from layoutalg.conversion.ways_of_copies import ways_of_copies
 from layoutalg.core.errors import ConversionError, LayoutError, SizeError
 from layoutalg.core.layout import MACHINE, Layout
 from layoutalg.core.limits import MOST_SLOTS, MOST_SLOTS_TRIED, MOST_STEPS
@@ -66,7 +68,7 @@ from layoutalg.core.whole_numbers import instance_of
 from layoutalg.hardware.chips import target_info
 from layoutalg.memory.machine_bits import View, view
 
-__all__ = ["ROW_BY_ROW", "Candidate", "candidates_of", "repeated_candidates", "row_by_row", "splits"]
+__all__ = ["ROW_BY_ROW", "Candidate", "candidates_of", "held", "repeated_candidates", "row_by_row", "splits"]
 
 ROW_BY_ROW = f"{THROUGH_MEMORY}, row by row"
 _REGIONS = "moves between register regions, as inline assembly"
@@ -173,6 +175,51 @@ def candidates_of(
     """
     cost = cost_of(target, pressure)
     memory = Memory.of_chip(cost, slm_limit, level, workgroups, portable)
+    settings = slm_limit, level, workgroups, regions, pressure, portable
+    known = held(source, destination, element_bits, target, *settings)
+    best = dict(known)
+    ours, theirs, starts = normalized(source, destination)
+    a, b = view(ours), view(theirs)
+    if a is not None and b is not None and not any(starts) and workgroups == 1:
+        moves = any(
+            program.slm_bytes or moves_words((program,)) for one, _ in known.values() for program in one.programs
+        )
+        for name, one in (_of_copies(a, b, element_bits, memory) if moves else {}).items():
+            if name not in best or one[1] < best[name][1]:  # it is then behind those of its price that are known
+                best.pop(name, None)
+                best[name] = one
+        lowest = min([order for _, order in best.values()])
+        others = [one.programs for one, _ in known.values()]
+        mixed = mixed_way(a, b, element_bits, memory, lowest[0], best_in_memory(element_bits, memory), others)
+        if mixed is not None:
+            best[mixed.name] = Candidate(mixed.name, (mixed.program,), mixed.price[0]), rank(*mixed.price)
+    candidates = [one for one, _ in sorted(best.values(), key=lambda found: found[1])]
+    if not any(program.steps or program.moves for program in candidates[0].programs):
+        candidates[0] = Candidate(_NOTHING, candidates[0].programs, 0)
+    return tuple(candidates)
+
+
+@lru_cache(maxsize=64)
+def held(
+    source: Layout,
+    destination: Layout,
+    element_bits: int,
+    target: str,
+    slm_limit: int | None,
+    level: str = "workgroup",
+    workgroups: int = 1,
+    regions: bool = False,
+    pressure: str = "all",
+    portable: bool = False,
+) -> Mapping[str, tuple[Candidate, tuple[int, int]]]:
+    """The ways for two layouts as they are, by name, with the rank of each: none is mixed, and copies are not told apart.
+
+    >>> one, all_ = Layout.parse("d0 = 2@lane"), Layout.parse("d0 = 2@reg | replicas 2@lane")
+    >>> next(iter(held(one, all_, 32, "generic", None)))
+    'an exchange in registers and lanes'
+    """
+    cost = cost_of(target, pressure)
+    memory = Memory.of_chip(cost, slm_limit, level, workgroups, portable)
     source, destination, starts = normalized(source, destination)
     found = _ways_within(source, destination, element_bits, memory, level)
     if regions and found[0][0] != _NOTHING:
@@ -189,23 +236,31 @@ def candidates_of(
     lengths = [sum(len(program.steps) for program in programs) for _, programs in found]
     if min(lengths) > MOST_STEPS:
         raise SizeError(f"{min(lengths)} steps: at most {MOST_STEPS}; convert a smaller part of the tensor at a time")
+    return _priced(found, cost, workgroups)
+
+
+def _of_copies(a: View, b: View, element_bits: int, memory: Memory) -> dict[str, tuple[Candidate, tuple[int, int]]]:
+    """The ways of copies that are told apart, all that can be made."""
+    found: list[tuple[str, tuple[Program, ...]]] = []
+    for one in ways_of_copies(a, b, element_bits, memory):
+        with suppress(SizeError):
+            found.append((one.name, one.make()))
+    fitting = [(name, way) for name, way in found if all(program.slm_bytes <= memory.most for program in way)]
+    return _priced(fitting, memory.cost, 1)
+
+
+def _priced(
+    found: Sequence[tuple[str, tuple[Program, ...]]], cost: Cost, workgroups: int
+) -> dict[str, tuple[Candidate, tuple[int, int]]]:
+    """The best of each name, with its rank."""
     best: dict[str, tuple[Candidate, tuple[int, int]]] = {}
-    for (name, programs), length in zip(found, lengths, strict=True):
-        if length > MOST_STEPS:
+    for name, programs in found:
+        if sum([len(program.steps) for program in programs]) > MOST_STEPS:
             continue
         price = cost.priced(programs, workgroups)
         if name not in best or rank(*price) < best[name][1]:
             best[name] = Candidate(name, programs, price[0]), rank(*price)
-    a, b = view(source), view(destination)
-    if a is not None and b is not None and not any(starts) and workgroups == 1:
-        lowest = min([order for _, order in best.values()])
-        mixed = mixed_way(a, b, element_bits, memory, lowest[0], best_in_memory(element_bits, memory))
-        if mixed is not None:
-            best[mixed.name] = Candidate(mixed.name, (mixed.program,), mixed.price[0]), rank(*mixed.price)
-    candidates = [one for one, _ in sorted(best.values(), key=lambda found: found[1])]
-    if not any(program.steps or program.moves for program in candidates[0].programs):
-        candidates[0] = Candidate(_NOTHING, candidates[0].programs, 0)
-    return tuple(candidates)
+    return best
 
 
 def repeated_candidates(candidates: Sequence[Candidate], blocks: Blocks | None, limit: int) -> tuple[Candidate, ...]:
@@ -372,7 +427,7 @@ def _ways_by_bits(a: View, b: View, element_bits: int, memory: Memory) -> list[t
             return found
     else:
         limit = memory.by_bits(a, b, element_bits)
-        found = [(_cross_subgroup_name(way), way) for way in across_subgroups(a, b, element_bits, limit)]
+        found = [(across_name(way), way) for way in across_subgroups(a, b, element_bits, limit)]
     try:
         for group in memory_ways(a, b, element_bits, memory):
             alike: list[tuple[Program, ...]] = []
@@ -425,11 +480,3 @@ def _identity(layout: Layout, element_bits: int) -> Program:
     pack = (*range(cells), *[-1] * (-cells % parts))
     registers = counts["reg"]
     return Program(counts["sg"], counts["lane"], element_bits, registers, registers, pack, (), tuple(range(cells)))
-
-
-def _cross_subgroup_name(programs: Sequence[Program]) -> str:
-    across = next(i for i, program in enumerate(programs) if program.slm_bytes)
-    exchanges = [word for word, there in (("after", across > 0), ("before", across < len(programs) - 1)) if there]
-    return "only what crosses goes through shared memory" + (
-        ", between two exchanges" if len(exchanges) == 2 else f", {exchanges[0]} an exchange" if exchanges else ""
-    )

@@ -16,11 +16,12 @@ Programs depend on the bits of both layouts alone: conversions that rename bits 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import lru_cache, partial
 from heapq import heapify, heappop, heappush
 from math import fsum
 
-from layoutalg.conversion.candidates import Candidate, candidates_of
+from layoutalg.conversion.candidates import Candidate, candidates_of, held
 from layoutalg.conversion.cheapest_by_table import cheapest_by_table
 from layoutalg.conversion.cost import Cost, cost_of, rank
 from layoutalg.conversion.exchange_bounds import ROUNDING, least_of
@@ -29,11 +30,15 @@ from layoutalg.conversion.normalize import normalized
 from layoutalg.conversion.prices import prices_of
 from layoutalg.conversion.program.access_conflicts import access_cycles
 from layoutalg.conversion.program.program import Program
+from layoutalg.conversion.program.steps import WORD
 from layoutalg.conversion.strategies.bit_exchange.pattern import Pattern, pattern_of
 from layoutalg.conversion.strategies.bit_exchange.ways import ways
+from layoutalg.conversion.strategies.copies import told_apart
 from layoutalg.conversion.strategies.foreseen import Foreseen
 from layoutalg.conversion.strategies.through_memory import fits
-from layoutalg.conversion.ways_by_bits import Memory, exchanges, memory_ways
+from layoutalg.conversion.ways_by_bits import Memory, Unmade, exchanges, memory_ways
+from layoutalg.conversion.ways_by_table import moves_words
+from layoutalg.conversion.ways_of_copies import ways_of_copies
 from layoutalg.core.errors import LayoutError
 from layoutalg.core.layout import Layout
 from layoutalg.core.limits import MOST_STEPS
@@ -70,6 +75,11 @@ def cheapest_of(
                 found = _exchange(pattern, cost)
             else:
                 found = _first_or_mixed(pair[0], pair[1], element_bits, pattern, memory, cost)
+            if found is not None:
+                return found
+        if pair[0] is not None and pair[1] is not None and cost.unit and not any(starts):
+            settings = slm_limit, level, workgroups, regions, pressure, portable
+            found = _of_copies(pair[0], pair[1], element_bits, memory, (source, destination, target, *settings))
             if found is not None:
                 return found
         if cost.unit and not any(starts):
@@ -115,22 +125,72 @@ def _first_or_mixed(
     return found if mixed is None else Candidate(mixed.name, (mixed.program,), mixed.price[0])
 
 
+def _of_copies(
+    a: View,
+    b: View,
+    element_bits: int,
+    memory: Memory,
+    asked: tuple[Layout, Layout, str, int | None, str, int, bool, str, bool],
+) -> Candidate | None:
+    """The best way where all copies of both sides can be told apart; None where they cannot, or some way cannot be made.
+
+    Ways for the layouts as they are have no bounds, and are all made; of the others those alone that could be better.
+    """
+    apart = told_apart(a, b)
+    if apart is None or len(apart[0].places) != sum(apart[0].widths.values()) or apart[0].widths != apart[1].widths:
+        return None
+    source, destination, *settings = asked
+    known = held(source, destination, element_bits, *settings)
+    found, lowest = min(known.values(), key=lambda one: one[1])
+    if not any(program.slm_bytes or moves_words((program,)) for one, _ in known.values() for program in one.programs):
+        return None
+    cost, pattern = memory.cost, pattern_of(*apart, element_bits)
+    listed = [
+        (one, *_least(one, apart[0], element_bits, pattern, cost)) for one in ways_of_copies(a, b, element_bits, memory)
+    ]
+    better = _cheapest(listed, apart[0], memory, lowest)
+    if better is None:
+        return None
+    found, lowest = min([(found, lowest), *better], key=lambda one: one[1])
+    best = partial(_in_memory, element_bits, memory, cost)
+    others = [one.programs for one, _ in known.values()]
+    mixed = mixed_way(a, b, element_bits, memory, lowest[0], best, others)
+    return found if mixed is None else Candidate(mixed.name, (mixed.program,), mixed.price[0])
+
+
+def _least(one: Unmade, a: View, element_bits: int, pattern: Pattern | None, cost: Cost) -> tuple[int, int]:
+    """The slots and instructions of a way, at least."""
+    if pattern is not None and one.exchange is not None:
+        return least_of(one.exchange, pattern, cost)
+    return (_least_through_memory(a, element_bits, cost), 0) if one.foreseen else (0, 0)
+
+
 def _first(
     a: View, b: View, element_bits: int, pattern: Pattern, memory: Memory, cost: Cost, *, in_memory: bool = False
 ) -> tuple[Candidate, tuple[int, int]] | None:
     """The best way by counted instructions and known rates, and its `cost.rank`; None where some way cannot be made.
 
-    Ways of one name are one, the first of the best. `in_memory`: of those alone that move everything through memory.
+    `in_memory`: of those alone that move everything through memory.
     """
     inside = [] if in_memory else exchanges(a, b, element_bits, pattern, memory)
     listed = [(one, *least_of(one.exchange, pattern, cost)) for one in inside]
     if memory.most:
-        passed = _least_through_memory(pattern, cost)
+        passed = _least_through_memory(a, element_bits, cost)
         if not fits(a, b, element_bits, memory.by_bits(a, b, element_bits)):
             return None
         listed += [(one, passed, 0) for group in memory_ways(a, b, element_bits, memory) for one in group]
-    made: dict[int, tuple[Candidate, tuple[int, int]]] = {}
-    lowest: tuple[int, int] | None = None
+    best = _cheapest(listed, a, memory, None)
+    return None if best is None else min(best, key=lambda found: found[1])
+
+
+def _cheapest(
+    listed: Sequence[tuple[Unmade, int, int]], a: View, memory: Memory, lowest: tuple[int, int] | None
+) -> list[tuple[Candidate, tuple[int, int]]] | None:
+    """Of ways and their least slots and instructions, the best and some others, with their ranks; None if one cannot be made.
+
+    Ways of one name are one, the first of the best. What cannot rank below `lowest` is not made.
+    """
+    cost, made = memory.cost, dict[int, tuple[Candidate, tuple[int, int]]]()
     waiting = [(slots + instructions, number, 0) for number, (_, slots, instructions) in enumerate(listed)]
     heapify(waiting)
     while waiting:
@@ -139,7 +199,7 @@ def _first(
             break
         way, slots, _ = listed[number]
         if asked < len(way.foreseen):
-            more = min([_foreseen(one, pattern, slots, cost) for one in way.foreseen[asked]()])
+            more = min([_foreseen(one, a, slots, cost) for one in way.foreseen[asked]()])
             heappush(waiting, (max(least, more), number, asked + 1))
             continue
         try:
@@ -158,7 +218,7 @@ def _first(
     for _, (one, order) in sorted(made.items()):
         if one.name not in best or order < best[one.name][1]:
             best[one.name] = one, order
-    return min(best.values(), key=lambda found: found[1])
+    return list(best.values())
 
 
 def _in_memory(element_bits: int, memory: Memory, cost: Cost, a: View, b: View, pattern: Pattern) -> Program | None:
@@ -166,23 +226,24 @@ def _in_memory(element_bits: int, memory: Memory, cost: Cost, a: View, b: View, 
     return None if found is None else found[0].programs[0]
 
 
-def _least_through_memory(pattern: Pattern, cost: Cost) -> int:
+def _least_through_memory(a: View, element_bits: int, cost: Cost) -> int:
     """Every word goes twice, as full as it can be, past as many banks as a chip stores to and loads from."""
-    words, lanes = (1 << pattern.register_bits) // pattern.parts, 1 << pattern.lane_bits
+    words, lanes = (element_bits << a.widths["reg"]) // WORD, 1 << a.widths["lane"]
     banks = [served(cost.name, _WORD_BYTES, lanes, reading=reading).banks for reading in (False, True)]
     return round(sum([words * lanes / one for one in banks]) * cost.unit - ROUNDING)
 
 
-def _foreseen(found: Foreseen, pattern: Pattern, slots: int, cost: Cost) -> int:
+def _foreseen(found: Foreseen, a: View, slots: int, cost: Cost) -> int:
     """What a way ranks at, at least, that costs so many slots at least, by what is known of it before it is made."""
-    listings = prices_of(cost.name, 1 << pattern.lane_bits)
+    subgroups, lanes = 1 << a.widths["sg"], 1 << a.widths["lane"]
+    listings = prices_of(cost.name, lanes)
     if listings is None or min(listings.instructions.values()) < 0:
         return slots
     issued = fsum([listings.instructions[name] * count for name, count in found.charges.items()])
     memory = float(slots)
     if found.accesses is not None:
         steps = [step for step, _ in found.accesses]
-        cycles = access_cycles(steps, pattern.subgroups, 1 << pattern.lane_bits, cost.name)
+        cycles = access_cycles(steps, subgroups, lanes, cost.name)
         memory = sum([one * times for one, (_, times) in zip(cycles, found.accesses, strict=True)]) * cost.unit
     least = round(max(issued, memory) - ROUNDING)
     return rank(max(least, slots), round(issued - ROUNDING))[0]

@@ -19,13 +19,17 @@ mixed way is weighed at most, that of the share which an estimate finds best, an
 of the other ways: for most conversions none is made, and asking takes little time. One that saves less than a twentieth is not
 taken.
 
+Copies are told apart first (`strategies.copies`). But they make memory cheaper too: of lanes that hold the same one stores, and
+those that want the same are served at once. So layouts that hold copies are split as they are besides, by an estimate from the
+other ways of the whole, which are known by then.
+
 A mixed way is offered where the rates of a chip are known and all subgroups convert at once (`conversion.cost`): while others
 compute, memory takes few slots, and what has the fewest instructions is cheapest.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
 
 from layoutalg.conversion.cost import Cost, rank
@@ -35,6 +39,8 @@ from layoutalg.conversion.prices import Listings, prices_of
 from layoutalg.conversion.program.program import Program
 from layoutalg.conversion.strategies.bit_exchange.pattern import Pattern, pattern_of
 from layoutalg.conversion.strategies.bit_exchange.ways import Way, ways
+from layoutalg.conversion.strategies.copies import told_apart
+from layoutalg.conversion.strategies.exchange import exchange, stays_in_subgroup
 from layoutalg.conversion.strategies.mixed import Parts, mixed, parts_of
 from layoutalg.conversion.ways_by_bits import Memory, memory_ways
 from layoutalg.core.limits import MOST_STEPS
@@ -54,6 +60,8 @@ _LEAST_WORDS = 16
 saved in 306 random conversions on bmg, sm_80 and gfx942, those with 8 words had a fiftieth.)"""
 _MARGIN = 1.12
 """How much below the best other way an estimate must be: addresses, moves and conflicts come on top of it."""
+_MARGIN_OF_COPIES = 1.08
+"""The same where other ways of the whole are the estimate, with their addresses and conflicts."""
 _SAVING = 1.05
 """How much below the best other way a mixed one must rank: it keeps two units busy, and prices are no surer than that."""
 _ADDRESSES = 3
@@ -69,20 +77,40 @@ class MixedWay(NamedTuple):
     price: tuple[int, int]
 
 
-BestInMemory = Callable[[View, View, Pattern], Program | None]
+BestInMemory = Callable[[View, View, Pattern | None], Program | None]
 """The way through memory that ranks first for a conversion; None where none can be made."""
 
 
-def mixed_way(a: View, b: View, element_bits: int, memory: Memory, lowest: int, best: BestInMemory) -> MixedWay | None:
+def mixed_way(
+    a: View,
+    b: View,
+    element_bits: int,
+    memory: Memory,
+    lowest: int,
+    best: BestInMemory,
+    others: Iterable[Sequence[Program]] = (),
+) -> MixedWay | None:
     """A mixed way that beats the best other way, whose rank is `lowest`; None where no mixed way does.
 
-    `best` chooses how the parts that use shared memory do so.
+    `best` chooses how the parts that use shared memory do so. `others` are the other ways for layouts that hold copies.
     """
     known, cost = rates(memory.cost.name), memory.cost
     if not memory.most or known is None or cost.unit != known.slots:
         return None
     if (1 << a.widths["reg"]) * element_bits < _LEAST_WORDS * _WORD_BYTES * 8:
         return None
+    apart = told_apart(a, b)
+    found = _where_bits_are_renamed(*(apart or (a, b)), element_bits, memory, lowest, best)
+    if found is not None:
+        lowest = min(lowest, rank(*found.price)[0])
+    return _of_copies(a, b, element_bits, memory, lowest, others) or found
+
+
+def _where_bits_are_renamed(
+    a: View, b: View, element_bits: int, memory: Memory, lowest: int, best: BestInMemory
+) -> MixedWay | None:
+    """The mixed way where no copies are left."""
+    cost = memory.cost
     quarters = parts_of(a, b, element_bits, 4)
     finest = quarters or parts_of(a, b, element_bits, 2)
     if finest is None:
@@ -102,6 +130,56 @@ def mixed_way(a: View, b: View, element_bits: int, memory: Memory, lowest: int, 
     if len(program.steps) > MOST_STEPS or rank(*price)[0] * _SAVING >= lowest:
         return None
     return MixedWay(_NAMES[found.parts, found.shuffled], program, price)
+
+
+def _of_copies(
+    a: View, b: View, element_bits: int, memory: Memory, lowest: int, others: Iterable[Sequence[Program]]
+) -> MixedWay | None:
+    """The mixed way of layouts that hold copies, as they are, by an estimate from other ways of the whole."""
+    cost = memory.cost
+    if not stays_in_subgroup(a, b) or pattern_of(a, b, element_bits) is not None:
+        return None
+    alone = [(programs[0].slm_bytes > 0, busy) for programs in others if (busy := _busy(programs, cost)) is not None]
+    pairs = [(one, two) for inside, one in alone if not inside for outside, two in alone if outside]
+    found = [(_between(*pair, shuffled / count), count, shuffled) for pair in pairs for count, shuffled in _NAMES]
+    for estimate, count, shuffled in sorted(found):
+        if estimate * _MARGIN_OF_COPIES >= lowest:
+            return None
+        parts = parts_of(a, b, element_bits, count)
+        if parts is not None:
+            limit = memory.by_bits(a, b, element_bits)
+            return _of_parts(parts, shuffled, element_bits, memory, lowest, limit)
+    return None
+
+
+def _busy(programs: Sequence[Program], cost: Cost) -> Busy | None:
+    """What a way of one program keeps busy."""
+    return cost.parts(programs) if len(programs) == 1 else None
+
+
+def _between(inside: Busy, outside: Busy, share: float) -> float:
+    """What a way ranks at that shuffles a share, if it took that share of either."""
+    issued, alu, memory = (share * one + (1 - share) * two for one, two in zip(inside[:3], outside[:3], strict=True))
+    return max(issued, alu, memory) + issued
+
+
+def _of_parts(
+    parts: Parts, shuffled: int, element_bits: int, memory: Memory, lowest: int, limit: int
+) -> MixedWay | None:
+    """The mixed way that shuffles so many parts, each by the best exchange, where it is better than others; else None."""
+    a, b, cost = parts.source, parts.destination, memory.cost
+    apart = told_apart(a, b)
+    pattern = None if apart is None else pattern_of(*apart, element_bits)
+    exchanges = [exchange(a, b, element_bits), *[way.make() for way in (ways(pattern) if pattern else ())]]
+    outside = best_in_memory(element_bits, memory)(a, b, None)
+    if outside is None:
+        return None
+    inside = min(exchanges, key=lambda one: rank(*cost.priced([one])))
+    program = mixed(inside, outside, parts, shuffled, max(limit, outside.slm_bytes))
+    price = cost.priced([program])
+    if len(program.steps) > MOST_STEPS or rank(*price)[0] * _SAVING >= lowest:
+        return None
+    return MixedWay(_NAMES[len(parts.before), shuffled], program, price)
 
 
 class _Estimate(NamedTuple):
@@ -161,7 +239,7 @@ def _exchange(known: Sequence[Way], cost: Cost) -> Program:
 def best_in_memory(element_bits: int, memory: Memory) -> BestInMemory:
     """The choice of the first of all ways through memory, each made."""
 
-    def best(a: View, b: View, pattern: Pattern) -> Program | None:
+    def best(a: View, b: View, pattern: Pattern | None) -> Program | None:
         found: dict[str, tuple[Program, tuple[int, int]]] = {}
         for one in [one for group in memory_ways(a, b, element_bits, memory) for one in group]:
             (program,) = one.make()

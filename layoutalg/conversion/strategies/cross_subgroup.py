@@ -25,7 +25,7 @@ from layoutalg.conversion.strategies.renaming import bit_mask, packed, renamed, 
 from layoutalg.conversion.strategies.through_memory import VECTOR_BITS, storing
 from layoutalg.memory.machine_bits import Place, View
 
-__all__ = ["across_subgroups"]
+__all__ = ["across_name", "across_subgroups"]
 
 
 def across_subgroups(
@@ -52,6 +52,21 @@ def across_subgroups(
         before, after = exchange(source, middle, element_bits), exchange(between, destination, element_bits)
         found.append(tuple(program for program in (before, across, after) if program is across or not program.idle))
     return found
+
+
+def across_name(programs: Sequence[Program]) -> str:
+    """What such a way is called: whether exchanges are before it and after it.
+
+    >>> from layoutalg.memory.machine_bits import view
+    >>> rows, columns = (view(Layout.parse(f"d0 = {factors}, d1 = 16@lane")) for factors in ("2@sg 2@reg", "2@reg 2@sg"))
+    >>> across_name(across_subgroups(rows, columns, 32)[0])
+    'only what crosses goes through shared memory'
+    """
+    across = next(i for i, program in enumerate(programs) if program.slm_bytes)
+    exchanges = [word for word, there in (("after", across > 0), ("before", across < len(programs) - 1)) if there]
+    return "only what crosses goes through shared memory" + (
+        ", between two exchanges" if len(exchanges) == 2 else f", {exchanges[0]} an exchange" if exchanges else ""
+    )
 
 
 def _arranged(source: View, destination: View) -> Iterator[tuple[View, list[tuple[int, int]]]]:
