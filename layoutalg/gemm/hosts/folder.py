@@ -14,7 +14,7 @@ Every text says that layoutalg wrote it, and a file that does not is never overw
 >>> list(files)
 ['gemm.mlir', 'host.py', 'Makefile', 'README.md']
 >>> print(next(line for line in files["Makefile"].splitlines() if line.startswith("cpu: ")))
-cpu: gemm.spv builtins.cl
+cpu: gemm.spv builtins.cl $(CPU)
 """
 
 from __future__ import annotations
@@ -29,6 +29,7 @@ from layoutalg.gemm.building import build_kernel
 from layoutalg.gemm.hosts.builtins import builtins_source
 from layoutalg.gemm.hosts.routes import host_of
 from layoutalg.hardware import xe_chip
+from layoutalg.ir.installed import program_path
 
 if TYPE_CHECKING:
     from layoutalg.gemm.attention import Attention
@@ -93,11 +94,18 @@ def _makefile(launch: Launch, route: str, program: str) -> str:
     if route != "level-zero":
         needs = " ".join(filter(None, (spirv, "builtins.cl", made[1])))
         texts.append(f"# Intel's OpenCL runtime for CPUs: pip install {' '.join(_RUNTIME)}\n")
-        texts.append(f"CPU = $(PREFIX)/lib/libintelocl.so\ncpu: {needs}\n\t{_ON_CPU} {of_cpu} {spirv} builtins.cl\n")
+        texts.append(
+            f"CPU = $(PREFIX)/lib/libintelocl.so\ncpu: {needs} $(CPU)\n\t{_ON_CPU} {of_cpu} {spirv} builtins.cl\n"
+        )
     for one in dict.fromkeys(filter(None, made)):
         more = "-DWITH_BUILTINS " if one == "host_cpu" else ""
         command = _BUILD[route].format(made=one, more=more) + (" -lOpenCL" if more else "")
         texts.append(f"{one}: {program}\n\t{command}\n")
+    if route != "level-zero":
+        texts.append(
+            f"$(CPU):\n\t@echo '$@ is missing: pip install {' '.join(_RUNTIME)}, or name the Python that has them: "
+            "make cpu PYTHON=...' >&2; exit 1\n"
+        )
     options = f' -options "{flag}"' if flag else ""
     texts.append(
         f"# machine code for {launch.chip}, which hosts take as well\n"
@@ -148,12 +156,22 @@ def write_folder(plan: Gemm | Attention, route: str, folder: Path) -> tuple[tupl
     try:
         build_kernel(plan, folder / binary)
     except PlanError as problem:
-        return tuple(files), f"{binary} is missing: {problem}"
+        return tuple(files), f"{binary} is missing: {problem}{_another_way(plan)}"
     if route == "level-zero":
         return (*files, binary), ""
     builtins = builtins_source((folder / binary).read_bytes())
     _written(folder, {"builtins.cl": f"/* {_MARK}: bodies for Intel's builtins that {binary} calls. */\n{builtins}"})
     return (*files, binary, "builtins.cl"), ""
+
+
+def _another_way(plan: Gemm | Attention) -> str:
+    """The older LLVM that Debian has, where the plan's own is absent and the older one lowers such kernels."""
+    from layoutalg.gemm.plan import Gemm
+
+    if not isinstance(plan, Gemm) or plan.llvm == 22 or program_path(f"mlir-opt-{plan.llvm}") is not None:
+        return ""
+    where = "is installed" if program_path("mlir-opt-22") else "is in Debian's package mlir-22-tools"
+    return f". mlir-opt-22 {where}: --llvm 22 plans for it"
 
 
 def _written(folder: Path, files: dict[str, str]) -> None:
