@@ -28,6 +28,7 @@ from layoutalg.core.messages import one_line, shown
 from layoutalg.gemm.building import build_kernel
 from layoutalg.gemm.hosts.builtins import builtins_source
 from layoutalg.gemm.hosts.routes import host_of
+from layoutalg.gemm.problem import Problem
 from layoutalg.hardware import xe_chip
 from layoutalg.ir.installed import program_path
 
@@ -166,9 +167,7 @@ def write_folder(plan: Gemm | Attention, route: str, folder: Path) -> tuple[tupl
 
 def _another_way(plan: Gemm | Attention) -> str:
     """The older LLVM that Debian has, where the plan's own is absent and the older one lowers such kernels."""
-    from layoutalg.gemm.plan import Gemm
-
-    if not isinstance(plan, Gemm) or plan.llvm == 22 or program_path(f"mlir-opt-{plan.llvm}") is not None:
+    if not isinstance(plan.problem, Problem) or plan.llvm == 22 or program_path(f"mlir-opt-{plan.llvm}") is not None:
         return ""
     where = "is installed" if program_path("mlir-opt-22") else "is in Debian's package mlir-22-tools"
     return f". mlir-opt-22 {where}: --llvm 22 plans for it"
