@@ -6,7 +6,7 @@ A fenced block is one of
 - `console`: commands `$ layoutalg ...` and what they print, run in an empty directory;
 - `mlir`: attributes, types or layouts, one per line or with aliases, which `layoutalg.parse` reads;
 - `c`: a program with the header of a built product, which `tests/oracle/test_amx_command_line.py` compiles and runs;
-- one of `UNEXECUTED`, letter by letter.
+- one of `UNEXECUTED`, letter by letter, or `WALK`, which a test with compilers runs.
 
 Everything else is a mistake: `mistakes` finds it, so that a block that nobody runs can't slip in.
 """
@@ -36,6 +36,18 @@ UNEXECUTED = {
     ("sh", "make test\nmake toolchains\nmake test-all\n"),
 }
 """The blocks that are not run: they install things."""
+WALK = (
+    "sh",
+    """\
+sudo apt-get install python3-venv make mlir-22-tools
+python3 -m venv fresh
+. fresh/bin/activate
+pip install . pyopencl intel-opencl-rt intel-cmplr-lib-rt
+layoutalg gemm 64 96 128 --llvm 22 --host pyopencl -o launch
+make -C launch cpu
+""",
+)
+"""From nothing to a number on a CPU; `tests/oracle/test_hosts.py` runs its last two lines."""
 
 COMMAND = "$ layoutalg "
 _FENCE = re.compile(r"( *)(`{3,}|~{3,})([^\n]*)")
@@ -217,7 +229,7 @@ def _problem(block: Block) -> str | None:
     elif block.language == "c":
         if '#include "gemm.h"' not in block.text:
             return "a program in C that nothing compiles: it includes gemm.h"
-    elif block.language != "mlir" and (block.language, block.text) not in UNEXECUTED:
+    elif block.language != "mlir" and (block.language, block.text) not in {*UNEXECUTED, WALK}:
         return f"a block {block.language!r} that nothing runs"
     return None
 

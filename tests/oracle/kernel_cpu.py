@@ -8,7 +8,7 @@
 
 LLVM lowers to SPIR-V. An array argument is copied to an aligned buffer and its address is passed; a numpy scalar is passed as
 it is. What comes back are the buffers after the launch, array for array. The runtime obeys the sub-group size and has
-sub-group shuffles and reductions. It has no DPAS and no 2-D block messages: whatever of them the SPIR-V imports, `xe_shim`
+sub-group shuffles and reductions. It has no DPAS and no 2-D block messages: whatever of them the SPIR-V imports, `builtins_of`
 writes as plain OpenCL C, and it is linked. So everything else is LLVM's doing: offsets, surfaces, the loop, which register
 goes where. Starting the runtime costs a second or two, so one process runs all launches.
 
@@ -30,9 +30,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tests.oracle.spirv import imports_of, without_bf16
+from layoutalg.gemm.hosts.builtins import builtins_of, plain_source
+from layoutalg.gemm.hosts.spirv import imports_of
+from tests.oracle.spirv import without_bf16
 from tests.oracle.toolchains import require, require_module
-from tests.oracle.xe_shim import builtins_of, plain_source
 from tests.oracle.xe_toolchain import run_tool, spirv_of, spirv_of_all
 
 Array = NDArray[Any]

@@ -1,38 +1,20 @@
-"""SPIR-V binaries read as words: which names a module imports, and a module without the type bf16.
+"""SPIR-V binaries changed: a module without the type bf16, without what spirv-link does not know, with each built-in once.
 
-A binary is five words and then instructions; the first word of one has its number of words in the upper half and its code in
-the lower. The names of the codes below are those of the SPIR-V specification.
+The names of the codes below are those of the SPIR-V specification.
 """
 
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterator
 
-EXTENSION, CAPABILITY, TYPE_INT, TYPE_FLOAT, TYPE_VECTOR, DECORATE, F_CONVERT = 10, 17, 21, 22, 23, 71, 115
+from layoutalg.gemm.hosts.spirv import DECORATE, instructions, text_of
+
+EXTENSION, CAPABILITY, TYPE_INT, TYPE_FLOAT, TYPE_VECTOR, F_CONVERT = 10, 17, 21, 22, 23, 115
 CACHE_CONTROLS, CACHE_CONTROL_DECORATIONS = 6441, (6442, 6443)
 LAST_OF_TYPES = 39
 """OpTypeForwardPointer; instructions behind it that have a result have its type first."""
 NAME, ENTRY_POINT, VARIABLE, LOAD, ACCESS_CHAINS, BUILT_IN = 5, 15, 59, 61, (65, 66, 67, 70), 11
-LINKAGE_ATTRIBUTES, IMPORT, BFLOAT16_TYPE = 41, 1, 5116
-
-
-def instructions(binary: bytes) -> Iterator[tuple[int, tuple[int, ...]]]:
-    """The code and the operands of each instruction."""
-    words, at = struct.unpack(f"<{len(binary) // 4}I", binary), 5
-    while at < len(words):
-        count = words[at] >> 16
-        yield words[at] & 0xFFFF, words[at + 1 : at + count]
-        at += count
-
-
-def imports_of(binary: bytes) -> list[str]:
-    """The names that a module calls or reads and does not define."""
-    return [
-        _text(operands[2:-1])
-        for code, operands in instructions(binary)
-        if code == DECORATE and operands[1] == LINKAGE_ATTRIBUTES and operands[-1] == IMPORT
-    ]
+BFLOAT16_TYPE = 5116
 
 
 def without_cache_controls(binary: bytes) -> bytes:
@@ -41,7 +23,7 @@ def without_cache_controls(binary: bytes) -> bytes:
     for code, operands in instructions(binary):
         if code == CAPABILITY and operands[0] == CACHE_CONTROLS:
             continue
-        if code == EXTENSION and _text(operands) == "SPV_INTEL_cache_controls":
+        if code == EXTENSION and text_of(operands) == "SPV_INTEL_cache_controls":
             continue
         if code == DECORATE and operands[1] in CACHE_CONTROL_DECORATIONS:
             continue
@@ -70,7 +52,7 @@ def with_builtins_once(binary: bytes) -> bytes:
         if code in (LOAD, *ACCESS_CHAINS):
             words[2] = same.get(words[2], words[2])
         elif code == ENTRY_POINT:
-            end = 3 + len(_text(operands[2:])) // 4
+            end = 3 + len(text_of(operands[2:])) // 4
             words = words[:end] + list(dict.fromkeys(same.get(one, one) for one in words[end:]))
         made.append(struct.pack(f"<{len(words) + 1}I", (len(words) + 1) << 16 | code, *words))
     return b"".join(made)
@@ -85,7 +67,7 @@ def without_bf16(binary: bytes) -> bytes:
     for code, operands in instructions(binary):
         if code == CAPABILITY and operands[0] == BFLOAT16_TYPE:
             continue
-        if code == EXTENSION and _text(operands) == "SPV_KHR_bfloat16":
+        if code == EXTENSION and text_of(operands) == "SPV_KHR_bfloat16":
             continue
         if code == TYPE_FLOAT and len(operands) == 3:  # its encoding is not that of IEEE
             types.add(operands[0])
@@ -99,7 +81,3 @@ def without_bf16(binary: bytes) -> bytes:
             assert not concerned, "a conversion of bf16 that was not expanded"
         made.append(struct.pack(f"<{len(operands) + 1}I", (len(operands) + 1) << 16 | code, *operands))
     return b"".join(made)
-
-
-def _text(words: tuple[int, ...]) -> str:
-    return struct.pack(f"<{len(words)}I", *words).split(b"\0")[0].decode()

@@ -17,9 +17,9 @@ import pytest
 from ml_dtypes import bfloat16
 from numpy.typing import NDArray
 
+from layoutalg.gemm.hosts.builtins import builtins_of
+from layoutalg.gemm.hosts.spirv import imports_of
 from tests.oracle.kernel_cpu import Launch, launch_all, module_of
-from tests.oracle.spirv import imports_of
-from tests.oracle.xe_shim import builtins_of
 from tests.oracle.xe_toolchain import machine_code, shim_of, spirv_of
 
 Array = NDArray[Any]

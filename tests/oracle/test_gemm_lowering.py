@@ -9,7 +9,7 @@ import pytest
 from ml_dtypes import bfloat16
 
 from layoutalg.gemm import Gemm, plan_gemm
-from tests.oracle.spirv import imports_of
+from layoutalg.gemm.hosts.spirv import imports_of
 from tests.oracle.xe_cpu import run_on_cpu
 from tests.oracle.xe_toolchain import listing_of, mlir_opt, shim_of, spirv_of
 

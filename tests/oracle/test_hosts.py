@@ -1,12 +1,13 @@
 """Host programs, compiled with warnings as errors and executed.
 
-OpenCL's hosts run on Intel's CPU runtime: the SPIR-V is linked with plain bodies for the builtins (`xe_shim`), which hosts
+OpenCL's hosts run on Intel's CPU runtime: the SPIR-V is linked with `builtins_source`, the bodies of the builtins, which hosts
 take as a second file; the reference is the host's own. SYCL's run there too, with both linked to one file. Level Zero's run
 with Intel's own driver and a chip that it is told to pretend: no kernel runs, and every call is checked.
 """
 
 from __future__ import annotations
 
+import os
 import re
 import subprocess
 import sys
@@ -19,11 +20,13 @@ import pytest
 from layoutalg.gemm import Gemm, plan_gemm
 from layoutalg.gemm.attention import Attention, plan_attention
 from layoutalg.gemm.attention.decode import plan_decode
+from layoutalg.gemm.hosts.builtins import builtins_source
+from layoutalg.gemm.hosts.folder import write_folder
 from layoutalg.gemm.weights import plan_weights
+from tests.documentation import ROOT, WALK, pages
 from tests.oracle.kernel_cpu import LIBRARIES
-from tests.oracle.spirv import imports_of, with_builtins_once, without_cache_controls
+from tests.oracle.spirv import with_builtins_once, without_cache_controls
 from tests.oracle.toolchains import absent, require, require_module, require_new, require_unpacked, run
-from tests.oracle.xe_shim import builtins_of, plain_source
 
 SMALL: dict[str, Any] = {"tile": (16, 32), "k_step": 32, "subgroups": (1, 2), "prefetch": "none"}
 PLANS: dict[str, Any] = {
@@ -112,7 +115,7 @@ def binary_with_builtins(plan: Gemm | Attention, directory: Path) -> tuple[Path,
     require_new(f"mlir-opt-{plan.llvm}")
     binary = plan.build(directory / "kernel.spv").path
     source = directory / "builtins.cl"
-    source.write_text(plain_source(builtins_of(imports_of(binary.read_bytes()))))
+    source.write_text(builtins_source(binary.read_bytes()))
     return binary, source
 
 
@@ -325,12 +328,13 @@ def compiled_in_cpp(text: str, directory: Path, *options: str) -> None:
     assert done.returncode == 0, done.stderr
 
 
-def test_the_hosts_for_sycl_compile(tmp_path: Path) -> None:
+@pytest.mark.parametrize("more", [[], ["-DWITH_BUILTINS"]], ids=["gpu", "cpu"])
+def test_the_hosts_for_sycl_compile(more: list[str], tmp_path: Path) -> None:
     """All of them, one namespace for each: the headers, which take the time, are read once."""
     options, _ = sycl_options()
     texts = [f"namespace host_{number} {{\n{plan.host('sycl')}\n}}" for number, plan in enumerate(PLANS.values())]
     headers = sorted(set(re.findall(r"^#include .*$", "\n".join(texts), re.MULTILINE)))
-    compiled_in_cpp("\n".join([*headers, *texts]), tmp_path, "-fsyntax-only", *options)
+    compiled_in_cpp("\n".join([*headers, *texts]), tmp_path, "-fsyntax-only", *more, *options)
 
 
 def linked(plan: Gemm | Attention, directory: Path) -> Path:
@@ -355,10 +359,11 @@ def launched_by_sycl(text: str, binary: Path) -> subprocess.CompletedProcess[str
     compiled_in_cpp(text, binary.parent, "-o", "host", *options)
     environment = {"LD_LIBRARY_PATH": str(libraries), "OCL_ICD_FILENAMES": str(libraries / "libintelocl.so")}
     command = [str(binary.parent / "host"), str(binary)]
-    return subprocess.run(command, env=environment, capture_output=True, text=True, timeout=120, check=False)
+    # attention compiles for 18 s of a CPU that is ours alone
+    return subprocess.run(command, env=environment, capture_output=True, text=True, timeout=300, check=False)
 
 
-@pytest.mark.parametrize("name", ["batch", "split", "groups", "weights", "pages"])
+@pytest.mark.parametrize("name", ["batch", "split", "groups", "weights", "pages", "attention"])
 def test_the_host_for_sycl_computes_what_its_reference_says(name: str, tmp_path: Path) -> None:
     sycl_options()
     assert_right(launched_by_sycl(PLANS[name].host("sycl"), linked(PLANS[name], tmp_path)))
@@ -370,3 +375,59 @@ def test_the_host_for_sycl_sees_a_wrong_kernel(tmp_path: Path) -> None:
     done = launched_by_sycl(right.host("sycl"), linked(other, tmp_path))
     assert done.returncode == 1, done.stdout + done.stderr
     assert " WRONG" in done.stdout
+
+
+# The folder as a user has it: what it says is typed
+
+
+@pytest.mark.parametrize("route", ["opencl-c", "pyopencl", "sycl"])
+def test_a_written_folder_runs_on_a_cpu(route: str, tmp_path: Path) -> None:
+    """`make cpu`, with nothing set: the Makefile finds the runtime beside the Python that it is told."""
+    require_module("pyopencl")
+    require_new(f"mlir-opt-{PLANS['gated'].llvm}")
+    if route == "opencl-c":
+        require_header("CL/cl.h", "opencl-c-headers")
+    elif route == "sycl":
+        sycl_options()
+    names, missing = write_folder(PLANS["gated"], route, tmp_path / "made")
+    assert (names[-1], missing) == ("builtins.cl", "")
+    command = [require("make"), "-C", str(tmp_path / "made"), "cpu", f"PYTHON={sys.executable}"]
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("OCL_ICD")}
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=300, check=False)
+    assert "warning" not in done.stderr
+    assert_right(done)
+
+
+def test_the_walk_of_the_documentation_ends_with_a_number(tmp_path: Path) -> None:
+    """Its last two lines, with the Python and the library of this run; the lines before install what is there."""
+    require_module("pyopencl")
+    require("mlir-opt-22")
+    assert WALK in {
+        (block.language, block.text) for page in pages() if page.name == "docs/gemm.md" for block in page.blocks()
+    }
+    command, make = (line.split() for line in WALK[1].splitlines()[-2:])
+    assert (command[0], make) == ("layoutalg", ["make", "-C", "launch", "cpu"])
+    path = {**os.environ, "PYTHONPATH": str(ROOT)}
+    planned = subprocess.run(
+        [sys.executable, "-m", *command],
+        cwd=tmp_path,
+        env=path,
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    assert planned.returncode == 0, planned.stderr
+    done = subprocess.run(
+        [*make, f"PYTHON={sys.executable}"], cwd=tmp_path, capture_output=True, text=True, timeout=300, check=False
+    )
+    assert_right(done)
+
+
+def test_a_folder_without_its_binary_says_what_makes_it(tmp_path: Path) -> None:
+    write_folder(PLANS["gated"], "pyopencl", tmp_path / "made")
+    for name in ("gemm.spv", "builtins.cl"):
+        (tmp_path / "made" / name).unlink(missing_ok=True)
+    done = run([require("make"), "-C", str(tmp_path / "made"), "cpu", f"PYTHON={sys.executable}"])
+    assert done.returncode == 2
+    assert "gemm.spv is missing: have this folder written where mlir-opt-24 is installed" in done.stderr

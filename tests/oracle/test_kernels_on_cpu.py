@@ -1,7 +1,7 @@
 """Products, and attention, as work-items on Intel's CPU runtime: the same bits as the simulator and as the stated model.
 
 LLVM 24 (and 22, 23 for some) lowers the emitted text to SPIR-V; the runtime has no DPAS and no block messages, so those are the
-loops of `xe_shim`. All launches of a test share one process. `make oracle-full` runs every type, both transposes and all sizes.
+loops of `builtins`. All launches of a test share one process. `make oracle-full` runs all types, both transposes and all sizes.
 """
 
 from __future__ import annotations

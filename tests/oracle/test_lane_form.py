@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from layoutalg.gemm import plan_gemm
-from tests.oracle.spirv import imports_of
+from layoutalg.gemm.hosts.spirv import imports_of
 from tests.oracle.toolchains import require, require_new
 from tests.oracle.xe_toolchain import listing_of, run_tool, shim_of, spirv_of
 

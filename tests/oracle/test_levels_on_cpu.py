@@ -1,7 +1,7 @@
 """The kernels that LLVM 22 distributes to lanes, as work-items on Intel's CPU runtime: the simulator computes the same.
 
 The text that the simulator runs is lowered to SPIR-V, all kernels in one module. Block messages and DPAS are the plain loops of
-`xe_shim`. Kernels that LLVM 22 refuses (see `test_levels`) are not here.
+`builtins`. Kernels that LLVM 22 refuses (see `test_levels`) are not here.
 """
 
 from __future__ import annotations

@@ -16,11 +16,11 @@ import numpy as np
 import pytest
 
 import layoutalg as la
+from layoutalg.gemm.hosts.spirv import imports_of
 from tests.lowering.conversion_modules import COLUMNS, MODULES, ROWS, ConversionModule
 from tests.lowering.test_exchanges import on_fragments
 from tests.oracle import distribution
 from tests.oracle.kernel_cpu import Launch, launch_binaries, module_of
-from tests.oracle.spirv import imports_of
 from tests.oracle.toolchains import require, require_new, run
 from tests.oracle.xe_toolchain import PIPELINE, PIPELINES, payload, run_tool, shim_of
 

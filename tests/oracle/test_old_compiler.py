@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from layoutalg.gemm import Gemm, plan_gemm
-from tests.oracle.spirv import imports_of
+from layoutalg.gemm.hosts.spirv import imports_of
 from tests.oracle.xe_toolchain import Listing, listing_of, shim_of, spirv_of
 
 LARGE = "-cl-intel-256-GRF-per-thread"

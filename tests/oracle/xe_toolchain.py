@@ -19,8 +19,9 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
+from layoutalg.gemm.hosts.builtins import builtins_of
 from tests.oracle.toolchains import require, require_new
-from tests.oracle.xe_shim import assembly_source, builtins_of
+from tests.oracle.xe_shim import assembly_source
 
 PIPELINE = "--gpu-lower-to-xevm-pipeline=xegpu-op-level=lane zebin-chip=pvc binary-format=bin"
 PIPELINES = {22: PIPELINE, 23: PIPELINE.replace("=bin", "=isa"), 24: PIPELINE.replace("=bin", "=isa")}

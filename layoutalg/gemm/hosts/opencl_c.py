@@ -1,7 +1,7 @@
 """A host in C for OpenCL 2.1 and later: SPIR-V or a zebin, on the first GPU there is, else on any device.
 
-A second file on its command line is OpenCL C that is compiled and linked to the kernel: bodies for Intel's builtins, which a
-device without matrix instructions does not have. So the same host runs on a CPU.
+A second file on its command line is OpenCL C that is compiled and linked to the kernel: bodies for Intel's builtins
+(`layoutalg.gemm.hosts.builtins`), which a device without matrix instructions does not have. The host then takes a CPU first.
 
 >>> "clCreateProgramWithIL" in opencl_c(la.plan_gemm(64, 64, 64))
 True
@@ -133,8 +133,8 @@ static cl_program program_of(cl_context context, cl_device_id device, int gpu, c
 int main(int argc, char **argv) {
   const char *name = argc > 1 ? argv[1] : "@KERNEL@.spv";
   cl_int code = CL_SUCCESS;
-  cl_device_id device = device_of(CL_DEVICE_TYPE_GPU);
-  const int gpu = device != NULL;
+  cl_device_id device = device_of(argc > 2 ? CL_DEVICE_TYPE_CPU : CL_DEVICE_TYPE_GPU);
+  cl_device_type type = 0;
   char words[256] = "";
   unsigned char *data[MATRICES], *result;
   cl_mem buffers[MATRICES];
@@ -143,13 +143,14 @@ int main(int argc, char **argv) {
     fprintf(stderr, "no OpenCL device found\n");
     return 2;
   }
+  must(clGetDeviceInfo(device, CL_DEVICE_TYPE, sizeof type, &type, NULL), "clGetDeviceInfo");
   must(clGetDeviceInfo(device, CL_DEVICE_NAME, sizeof words, words, NULL), "clGetDeviceInfo");
   printf("%s\n", words);
   cl_context context = clCreateContext(NULL, 1, &device, NULL, NULL, &code);
   must(code, "clCreateContext");
   cl_command_queue queue = clCreateCommandQueueWithProperties(context, device, NULL, &code);
   must(code, "clCreateCommandQueueWithProperties");
-  cl_program program = program_of(context, device, gpu, name, argc > 2 ? argv[2] : NULL);
+  cl_program program = program_of(context, device, (type & CL_DEVICE_TYPE_GPU) != 0, name, argc > 2 ? argv[2] : NULL);
   cl_kernel kernels[KERNELS];
   for (int i = 0; i < KERNELS; i++) {
     kernels[i] = clCreateKernel(program, kernel_names[i], &code);

@@ -1,7 +1,7 @@
 """A host in Python, with pyopencl and numpy alone: SPIR-V or a zebin, on the first GPU there is, else on any device.
 
-The reference is numpy's, in f64, for whole rows. A second file on the command line is OpenCL C that is linked to the kernel, as
-in the host in C.
+The reference is numpy's, in f64, for whole rows. A second file on the command line is OpenCL C that is linked to the kernel,
+which then runs on a CPU, as in the host in C.
 
 >>> "import pyopencl" in pyopencl(la.plan_gemm(64, 64, 64))
 True
@@ -267,11 +267,11 @@ _PROGRAM = """def check(before, after):
     return wrong == 0
 
 
-def device_of():
+def device_of(wanted):
     devices = [device for platform in cl.get_platforms() for device in platform.get_devices()]
     if not devices:
         sys.exit("no OpenCL device found")
-    return next((device for device in devices if device.type & cl.device_type.GPU), devices[0])
+    return next((device for device in devices if device.type & wanted), devices[0])
 
 
 def program_of(context, device, name, builtins):
@@ -298,7 +298,7 @@ def launch(queue, kernels):
 
 
 def main(name="@KERNEL@.spv", builtins=None):
-    device = device_of()
+    device = device_of(cl.device_type.CPU if builtins else cl.device_type.GPU)
     print(device.name)
     context = cl.Context([device])
     queue = cl.CommandQueue(context)

@@ -52,6 +52,7 @@ LARGE = "-ze-opt-large-register-file"
 _SECONDS = 120.0
 ELF, SPIRV = b"\x7fELF", b"\x03\x02\x23\x07"
 """How machine code and SPIR-V begin."""
+_UNPACKED = "`make toolchains` in a checkout of layoutalg unpacks it"
 _LEVELS = ("lane", "subgroup", "workgroup")
 
 
@@ -256,16 +257,15 @@ def _newest(program: str) -> str | None:
 def _installed(program: str) -> str:
     path = program_path(program)
     if path is None:
-        raise PlanError(f"{program} is not installed: a listing needs it; `make toolchains` unpacks it")
+        unpacked = "Debian's package mlir-22-tools has it" if program == "mlir-opt-22" else _UNPACKED
+        raise PlanError(f"{program} is not installed: binaries and listings need it; {unpacked}")
     return path
 
 
 def _current_ocloc() -> str:
     path = _newest("ocloc")
     if path is None:
-        raise PlanError(
-            "ocloc, Intel's graphics compiler, is not installed: a listing needs it; `make toolchains` unpacks it"
-        )
+        raise PlanError(f"ocloc, Intel's graphics compiler, is not installed: machine code needs it; {_UNPACKED}")
     return path
 
 
