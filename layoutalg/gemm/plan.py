@@ -41,6 +41,7 @@ from layoutalg.gemm.registers import Registers, registers
 from layoutalg.gemm.roles import ROLES, in_loop, other_name
 from layoutalg.gemm.search import Found, search
 from layoutalg.gemm.split_k import part_steps, reduction_grid, workspace_bytes
+from layoutalg.gemm.stream_k import steps_of_run, tiles_of
 from layoutalg.gemm.tiling import Tile, Tiling
 from layoutalg.gemm.turning import share_bytes
 from layoutalg.gemm.versions import checked_version
@@ -215,12 +216,14 @@ class Gemm(Distributed, Launched):
 
     @property
     def grid(self) -> tuple[int, int, int]:
-        """Workgroups to launch: x over n, y over m, z over the parts of k and the batch.
+        """Workgroups to launch: x over n, y over m, z over the parts of k and the batch; x over the runs of stream-K.
 
         >>> la.plan_gemm(40, 80, 48, tile=(32, 32), subgroups=(1, 1), batch=5).grid
         (3, 2, 5)
         """
         whole = self.tiling.workgroup_tile
+        if self.tiling.stream_k:
+            return self.tiling.stream_k, 1, 1
         if self.problem.groups:
             return -(-self.n // whole.n), self.m // whole.m + self.problem.groups, 1
         return -(-self.n // whole.n), -(-self.m // whole.m), self.problem.batch * self.tiling.split_k
@@ -256,11 +259,13 @@ class Gemm(Distributed, Launched):
 
     @property
     def k_steps(self) -> int:
-        """Steps of the loop over k, of the longest part where k is in parts.
+        """Steps of the loop over k, of the longest part where k is in parts; those of a run with stream-K.
 
         >>> la.plan_gemm(72, 200, 136, k_step=16).k_steps
         9
         """
+        if self.tiling.stream_k:
+            return steps_of_run(self.problem, self.tiling)
         return part_steps(self.k, self.tile.k, self.tiling.split_k)
 
     @property
@@ -290,6 +295,8 @@ class Gemm(Distributed, Launched):
         128
         """
         steps = -(-self.k // self.tile.k)
+        if self.tiling.stream_k:
+            return self.dpas_per_step * steps * tiles_of(self.problem, self.tiling) * self.tiling.count
         return self.dpas_per_step * steps * self.subgroups_total // self.tiling.split_k
 
     @property

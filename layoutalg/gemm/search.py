@@ -46,6 +46,7 @@ from layoutalg.gemm.rejections import reason
 from layoutalg.gemm.roles import ROLES, check_roles, exchanged, takes_roles
 from layoutalg.gemm.roofline import Forms, Roofline, Times, roofline, times
 from layoutalg.gemm.sharing import line_elements, takes_whole_lines
+from layoutalg.gemm.stream_k import MOST_PAIRS, check_runs
 from layoutalg.gemm.tiling import REGISTERS, Tile, Tiling
 from layoutalg.gemm.turning import SCRATCH, SLM, check_turning, takes_turning, turns, why_no_share
 from layoutalg.hardware import XeChip, xe_chip
@@ -185,6 +186,10 @@ def search(
         raise PlanError(
             f"split_k = {choices.split_k}: gated and grouped products are not split over k; split_k = 1 would do"
         )
+    if choices.stream_k:
+        way, added = choices.transpose or "registers", choices.reduction or "last"
+        check_runs(problem, choices.stream_k, choices.split_k or 1, added, way)
+        choices = replace(choices, transpose=way)
     if problem.gated:
         check_turns_nothing(choices.transpose)
         return _of_pair(problem, choices, llvm, chip)
@@ -223,18 +228,25 @@ def _of_pair(problem: Problem, choices: Choices, llvm: int, chip: XeChip) -> Fou
 def _search(problem: Problem, choices: Choices, llvm: int, chip: XeChip) -> Found:
     """The search for arguments that are checked."""
     forms = _forms(problem, choices, llvm, chip)
-    if choices.split_k is not None:
+    if choices.split_k is not None and not choices.stream_k:
         forms = _those_with_parts(problem, forms, choices.split_k)
         if choices.split_k > 1:
             forms = _added(forms, choices)
     found = times(problem, forms, chip)
     order = _order(forms, found)
-    if choices.split_k is None and _might_split(problem, found, int(order[0])):
+    if choices.split_k is None and not choices.stream_k and _might_split(problem, found, int(order[0])):
+        plain = forms, found
         more = _in_parts(problem, forms, found, chip, choices)
         split = times(problem, more, chip)
         best = _order(more, split)
         if split.clocks[best[0]] < _WORTH * found.clocks[order[0]]:
             forms, found, order = more, split, best
+        if choices.stream_k is None and choices.reduction in (None, "last") and problem.batch == 1:
+            more = _in_runs(problem, *plain, chip)
+            stream = times(problem, more, chip)
+            best = _order(more, stream)
+            if stream.clocks[best[0]] < _WORTH * found.clocks[order[0]]:
+                forms, found, order = more, stream, best
     return Found(problem, chip, forms, found, order)
 
 
@@ -274,6 +286,16 @@ def _in_parts(problem: Problem, forms: Forms, found: Times, chip: XeChip, choice
     return Forms(*np.concatenate(blocks, axis=1))
 
 
+def _in_runs(problem: Problem, forms: Forms, found: Times, chip: XeChip) -> Forms:
+    """The forms, and behind them those whose workgroups fill the chip once and share the steps of all tiles, where a plain grid
+    does not fill it; a run has two steps at least."""
+    tiles, runs, steps = found.workgroups, chip.cores * found.resident, np.ceil(problem.k / forms.k)
+    fits = (forms.transpose == 0) & (tiles % runs > 0) & (tiles * steps >= 2 * runs) & (tiles * steps <= MOST_PAIRS)
+    some = _columns(forms)[:, fits]
+    some[_STREAM], some[_REDUCTION] = runs[fits], REDUCTIONS.index("last")
+    return Forms(*np.concatenate((_columns(forms), some), axis=1))
+
+
 def _those_with_parts(problem: Problem, forms: Forms, parts: int) -> Forms:
     """The forms whose steps make so many parts; all where none does, and `check_split` says what would do."""
     fits = (_parts(problem, forms, parts)[1] == parts) & ((forms.transpose == 0) | (parts == 1))
@@ -299,7 +321,7 @@ def _parts(problem: Problem, forms: Forms, parts: int) -> tuple[Numbers, Numbers
 
 
 _NAMES = [one.name for one in fields(Forms)]
-_PARTS, _REDUCTION, _DISTANCE = (_NAMES.index(name) for name in ("parts", "reduction", "distance"))
+_PARTS, _REDUCTION, _DISTANCE, _STREAM = (_NAMES.index(name) for name in ("parts", "reduction", "distance", "stream"))
 
 
 def _columns(forms: Forms) -> Numbers:
@@ -381,8 +403,9 @@ def _forms_of_loop(problem: Problem, choices: Choices, llvm: int, chip: XeChip, 
         counts = instructions(_loop_of(problem), form, rows, columns, llvm).astype(np.float64)
         parts = np.full(count, float(choices.split_k or 1))
         turned = np.full(count, float(TRANSPOSES.index(form.transpose)))
-        added = np.zeros(count)
-        blocks.append(np.array((m, n, k, *grids, held, prefetch, distance, counts, parts, turned, added)))
+        runs = np.full(count, float(choices.stream_k or 0))
+        added = np.where(runs > 0, float(REDUCTIONS.index("last")), 0.0)
+        blocks.append(np.array((m, n, k, *grids, held, prefetch, distance, counts, parts, turned, added, runs)))
     if not blocks:  # no workgroup of one of the loops can share A
         raise PlanError(_least_share(problem, choices))
     return Forms(*np.concatenate(blocks, axis=1))
