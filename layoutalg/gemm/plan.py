@@ -40,8 +40,7 @@ from layoutalg.gemm.product import mlir_type
 from layoutalg.gemm.registers import Registers, registers
 from layoutalg.gemm.roles import ROLES, in_loop, other_name
 from layoutalg.gemm.search import Found, search
-from layoutalg.gemm.split_k import part_steps, reduction_grid, workspace_bytes
-from layoutalg.gemm.stream_k import steps_of_run, tiles_of
+from layoutalg.gemm.split_k import counters, reduction_grid, steps_of_longest, workspace_bytes
 from layoutalg.gemm.tiling import Tile, Tiling
 from layoutalg.gemm.turning import share_bytes
 from layoutalg.gemm.versions import checked_version
@@ -264,9 +263,7 @@ class Gemm(Distributed, Launched):
         >>> la.plan_gemm(72, 200, 136, k_step=16).k_steps
         9
         """
-        if self.tiling.stream_k:
-            return steps_of_run(self.problem, self.tiling)
-        return part_steps(self.k, self.tile.k, self.tiling.split_k)
+        return steps_of_longest(self.problem, self.tiling)
 
     @property
     def dpas_per_step(self) -> int:
@@ -295,9 +292,10 @@ class Gemm(Distributed, Launched):
         128
         """
         steps = -(-self.k // self.tile.k)
-        if self.tiling.stream_k:
-            return self.dpas_per_step * steps * tiles_of(self.problem, self.tiling) * self.tiling.count
-        return self.dpas_per_step * steps * self.subgroups_total // self.tiling.split_k
+        tiles = (
+            counters(self.problem, self.tiling) if self.tiling.stream_k else self.subgroups_total // self.tiling.split_k
+        )
+        return self.dpas_per_step * steps * tiles
 
     @property
     def bytes_per_step(self) -> int:

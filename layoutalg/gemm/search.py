@@ -46,7 +46,8 @@ from layoutalg.gemm.rejections import reason
 from layoutalg.gemm.roles import ROLES, check_roles, exchanged, takes_roles
 from layoutalg.gemm.roofline import Forms, Roofline, Times, roofline, times
 from layoutalg.gemm.sharing import line_elements, takes_whole_lines
-from layoutalg.gemm.stream_k import MOST_PAIRS, check_runs
+from layoutalg.gemm.stream_forms import may_have_runs, with_runs
+from layoutalg.gemm.stream_k import check_runs
 from layoutalg.gemm.tiling import REGISTERS, Tile, Tiling
 from layoutalg.gemm.turning import SCRATCH, SLM, check_turning, takes_turning, turns, why_no_share
 from layoutalg.hardware import XeChip, xe_chip
@@ -241,8 +242,8 @@ def _search(problem: Problem, choices: Choices, llvm: int, chip: XeChip) -> Foun
         best = _order(more, split)
         if split.clocks[best[0]] < _WORTH * found.clocks[order[0]]:
             forms, found, order = more, split, best
-        if choices.stream_k is None and choices.reduction in (None, "last") and problem.batch == 1:
-            more = _in_runs(problem, *plain, chip)
+        if choices.stream_k is None and choices.reduction in (None, "last") and may_have_runs(problem, chip):
+            more = with_runs(problem, *plain, chip)
             stream = times(problem, more, chip)
             best = _order(more, stream)
             if stream.clocks[best[0]] < _WORTH * found.clocks[order[0]]:
@@ -284,16 +285,6 @@ def _in_parts(problem: Problem, forms: Forms, found: Times, chip: XeChip, choice
                 some = _further_ahead(problem, some, distance)
             blocks.append(_columns(_added(Forms(*some), choices)))
     return Forms(*np.concatenate(blocks, axis=1))
-
-
-def _in_runs(problem: Problem, forms: Forms, found: Times, chip: XeChip) -> Forms:
-    """The forms, and behind them those whose workgroups fill the chip once and share the steps of all tiles, where a plain grid
-    does not fill it; a run has two steps at least."""
-    tiles, runs, steps = found.workgroups, chip.cores * found.resident, np.ceil(problem.k / forms.k)
-    fits = (forms.transpose == 0) & (tiles % runs > 0) & (tiles * steps >= 2 * runs) & (tiles * steps <= MOST_PAIRS)
-    some = _columns(forms)[:, fits]
-    some[_STREAM], some[_REDUCTION] = runs[fits], REDUCTIONS.index("last")
-    return Forms(*np.concatenate((_columns(forms), some), axis=1))
 
 
 def _those_with_parts(problem: Problem, forms: Forms, parts: int) -> Forms:
@@ -457,13 +448,16 @@ def _tried(problem: Problem, choices: Choices, llvm: int) -> Iterator[tuple[Tili
     turned = choices.transpose if choices.transpose in (SLM, SCRATCH) else None
     prefetches = (choices.prefetch,) if choices.prefetch else ("none",) if slow else PREFETCHES[: 2 if turned else 3]
     files = (choices.registers,) if choices.registers else REGISTERS[-1:] if turned else REGISTERS
+    runs = choices.stream_k or 0
     for (m, n), k, held in product(tiles, depths, files):
         tile = Tile(m, n, k)
         alone = -(-m * n * unit.c_bits // 8 // unit.target.grf_bytes)
         if 4 * alone < held == REGISTERS[-1] and not choices.registers and not turned:
             continue  # it fits twice as often into threads of 128
         for prefetch in prefetches:
-            form = Tiling(tile, (1, 1), held, prefetch, choices.distance or 1, transpose=turned or "registers")
+            form = Tiling(
+                tile, (1, 1), held, prefetch, choices.distance or 1, transpose=turned or "registers", stream_k=runs
+            )
             if turned and prefetch == "lines":
                 yield form, _BLOCKS_OF_B, 1
                 continue

@@ -48,7 +48,7 @@ from layoutalg.gemm.operand_arrays import held_scales
 from layoutalg.gemm.problem import Problem
 from layoutalg.gemm.product import mlir_type
 from layoutalg.gemm.ranking import Numbers
-from layoutalg.gemm.stream_k import slots_of_workspace, sums_of_runs
+from layoutalg.gemm.stream_k import slots_of_workspace, steps_of_run, sums_of_runs
 from layoutalg.gemm.tiling import Tiling
 from layoutalg.gemm.turning import scratch_shape
 
@@ -65,6 +65,7 @@ __all__ = [
     "pitch_of_parts",
     "reduced_rows",
     "reduction_grid",
+    "steps_of_longest",
     "workspace_bytes",
 ]
 
@@ -91,6 +92,13 @@ def part_steps(k: int, k_step: int, parts: int) -> int:
     k, k_step, parts = whole_number(k, "k =", 1), whole_number(k_step, "k_step =", 1), whole_number(parts, "parts =", 1)
     steps = -(-k // k_step)
     return -(-steps // parts)
+
+
+def steps_of_longest(problem: Problem, tiling: Tiling) -> int:
+    """The steps of the longest part, or of the longest run."""
+    if tiling.stream_k:
+        return steps_of_run(problem, tiling)
+    return part_steps(problem.k, tiling.tile.k, tiling.split_k)
 
 
 def check_split(problem: Problem, tiling: Tiling) -> None:

@@ -109,6 +109,12 @@ def test_whole_numbers_give_the_product_by_the_definition() -> None:
             5,
             {"prefetch": "lines", "registers": 256, "k_step": 64, "activation": "silu", "target": "bmg"},
         ),
+        # 12 blocks, of which 8 are added at once: rows of blocks are cut
+        (
+            (32, 96, 96),
+            4,
+            {"tile": (32, 48), "subgroups": (1, 1), "k_step": 32, "registers": 256, "bias": "column", "beta": 1},
+        ),
         ((64, 96, 160), 4, {"a": "tf32", "k_step": 16, "scale": "both"}),
     ],
 )
@@ -264,7 +270,7 @@ def test_a_grid_that_fills_the_chip_has_no_runs() -> None:
 
 
 def test_the_price_by_hand() -> None:
-    """Runs of 135 steps in 2 tiles at most: 64 dpas of 16 clocks and 24 other instructions, 4 subgroups of an engine in turn."""
+    """Runs of 135 steps in 2 tiles at most: 64 dpas of 16 clocks, 24 other instructions, 4 subgroups of an engine in turn."""
     line = roofline(thin_last_wave().problem, thin_last_wave().tiling, 88)
     clocks = {name: seconds * line.chip.clock_ghz * 1e9 for name, seconds in line.part_seconds.items()}
     assert clocks["instructions"] == pytest.approx(135 * 4 * 24)

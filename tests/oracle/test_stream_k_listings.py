@@ -1,4 +1,4 @@
-"""Machine code of stream-K kernels: the loop over k is the plain one, nothing spills, one atomic addition between two fences."""
+"""Machine code of stream-K kernels: the loop over k is the plain one, no spill, one atomic addition between two fences."""
 
 from __future__ import annotations
 

@@ -143,7 +143,7 @@ def _undistributed(gemm: Gemm) -> Iterator[str]:
 
 
 def check_plain(gemm: Gemm, level: str) -> None:
-    """Refuse what only kernels at lane level have: k in parts, runs, scales, a scratch, tiles of C^T that blocks of C do not fit.
+    """Refuse what only kernels at lane level have: k in parts, runs, scales, a scratch, tiles of C^T that no block of C fits.
 
     >>> from layoutalg.gemm import plan_gemm
     >>> check_plain(plan_gemm(64, 64, 64, trans_a=True, trans_b=True), "subgroup")
