@@ -312,7 +312,7 @@ def _parts(problem: Problem, forms: Forms, parts: int) -> tuple[Numbers, Numbers
 
 
 _NAMES = [one.name for one in fields(Forms)]
-_PARTS, _REDUCTION, _DISTANCE, _STREAM = (_NAMES.index(name) for name in ("parts", "reduction", "distance", "stream"))
+_PARTS, _REDUCTION, _DISTANCE = (_NAMES.index(name) for name in ("parts", "reduction", "distance"))
 
 
 def _columns(forms: Forms) -> Numbers:
