@@ -220,8 +220,9 @@ REFUSED: tuple[tuple[dict[str, Any], str], ...] = (
 
 @pytest.mark.parametrize(("options", "words"), REFUSED)
 def test_what_has_no_runs_is_refused_with_what_would_do(options: dict[str, Any], words: str) -> None:
+    asked: dict[str, Any] = {"stream_k": 4, **options}
     with pytest.raises(PlanError, match=words):
-        plan_gemm(64, 64, 64, **{"stream_k": 4, **options})
+        plan_gemm(64, 64, 64, **asked)
 
 
 @pytest.mark.parametrize("level", ["subgroup", "workgroup"])
