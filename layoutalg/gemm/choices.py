@@ -20,7 +20,7 @@ from layoutalg.gemm.options import PREFETCHES, REDUCTIONS, TRANSPOSES
 from layoutalg.gemm.problem import Problem
 from layoutalg.gemm.roles import ROLES, exchanged
 from layoutalg.gemm.sharing import check_lines
-from layoutalg.gemm.tiling import MOST_PARTS, REGISTERS, Tiling, pair, register_file
+from layoutalg.gemm.tiling import MOST_PARTS, REGISTERS, Tiling, pair, register_file, runs_of
 from layoutalg.hardware import xe_chip
 
 __all__ = ["Choices", "check_choices", "check_turns_nothing"]
@@ -45,6 +45,7 @@ class Choices:
     split_k: int | None = None
     transpose: str | None = None
     reduction: str | None = None
+    stream_k: int | None = None
 
     @classmethod
     def of(cls, tiling: Tiling) -> Choices:
@@ -57,7 +58,8 @@ class Choices:
         tile, prefetched = tiling.tile, tiling.prefetch != "none"
         distance = tiling.distance if prefetched else None
         chosen = tiling.subgroups, tile.k, tiling.registers, tiling.prefetch, distance, tiling.split_k, tiling.transpose
-        return cls((tile.m, tile.n), *chosen, tiling.reduction if tiling.split_k > 1 else None)
+        added = tiling.reduction if tiling.split_k > 1 or tiling.stream_k else None
+        return cls((tile.m, tile.n), *chosen, added, tiling.stream_k)
 
     def __post_init__(self) -> None:
         for name in ("tile", "subgroups"):
@@ -74,6 +76,8 @@ class Choices:
             object.__setattr__(self, "distance", whole_number("distance", self.distance, 64))
         if self.split_k is not None:
             object.__setattr__(self, "split_k", whole_number("split_k", self.split_k, MOST_PARTS))
+        if self.stream_k is not None:
+            object.__setattr__(self, "stream_k", runs_of(self.stream_k))
         if self.reduction is not None:
             one_of(self.reduction, REDUCTIONS, "reduction", PlanError)
         if self.transpose is not None:

@@ -29,6 +29,12 @@ launch leaves zeros.
 >>> print(launch.arguments[4], launch.then)
 counters: pointer, zeros, 1x4 s32, pitch 4, 16 bytes at a multiple of 4 ()
 
+With stream-K the grid is the runs, and the workspace has tiles of subgroups:
+
+>>> launch = la.plan_gemm(40, 64, 128, tile=(8, 64), k_step=32, subgroups=(1, 1), stream_k=2).launch
+>>> launch.grid, str(launch.arguments[3])
+((2, 1, 1), 'workspace: pointer, scratch, 4 x 8x64 f32, pitch 64, stride 512, 8192 bytes at a multiple of 64')
+
 The law: the arguments are those of each emitted kernel in its order, pointers first, and their numbers are the plan's.
 """
 
@@ -44,6 +50,7 @@ from layoutalg.core.messages import shown
 from layoutalg.gemm.listing.compiling import LARGE
 from layoutalg.gemm.problem import ALIGNMENT
 from layoutalg.gemm.split_k import counters, pitch_of_parts
+from layoutalg.gemm.stream_k import slots_of_workspace
 from layoutalg.gemm.turning import scratch_shape, turns
 
 if TYPE_CHECKING:
@@ -300,6 +307,10 @@ def launch_of_gemm(plan: Gemm) -> Launch:
         count, rows, columns = scratch_shape(problem, plan.tiling)
         shape = rows, columns, columns, rows * columns, count
         memory["workspace"] = InMemory(problem.a, *shape, plan.workspace_bytes, ALIGNMENT, "scratch")
+    elif plan.tiling.stream_k:
+        tile, slots = plan.tile, slots_of_workspace(problem, plan.tiling) * plan.tiling.count
+        sums = tile.m, tile.n, tile.n, tile.m * tile.n, slots
+        memory["workspace"] = InMemory(problem.acc, *sums, plan.workspace_bytes, ALIGNMENT, "scratch")
     elif plan.workspace_bytes:
         parts, pitch = plan.tiling.split_k * problem.batch, pitch_of_parts(problem.n)
         sums = problem.m, problem.n, pitch, problem.m * pitch, parts

@@ -71,7 +71,7 @@ _SECONDS = 120
 """How long a host program may take, with the device's compiler."""
 _LONGEST = 1e9
 _VERSION = 1
-_FIELDS = ("subgroups", "registers", "prefetch", "distance", "split_k", "transpose", "reduction")
+_FIELDS = ("subgroups", "registers", "prefetch", "distance", "split_k", "transpose", "reduction", "stream_k")
 _TIME = re.compile(r"^([0-9]+\.[0-9]+) ms a launch, mean of [0-9]+$", re.MULTILINE)
 _GPU = """
 import sys
@@ -244,7 +244,8 @@ def read_measured(path: str | os.PathLike[str]) -> tuple[Measured, ...]:
 def _row(file: Path, number: int, given: Any) -> Measured:
     try:
         tile = Tile(*given["tile"])
-        added = {"reduction": given.get("reduction", "kernel")}  # files from before 2026-11-27 have none
+        # files from before 2026-11-27 have none of these
+        added = {"reduction": given.get("reduction", "kernel"), "stream_k": given.get("stream_k", 0)}
         tiling = Tiling(tile, **{name: given[name] for name in _FIELDS if name not in added}, **added)
         problem, seconds, device = given["problem"], given["seconds"], given["device"]
         driver = given.get("driver", "")

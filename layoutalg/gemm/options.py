@@ -148,6 +148,9 @@ class TilingOptions(TypedDict, total=False):
     reduction: Annotated[
         str | None, Option("Who adds the parts of k: a second kernel, or the subgroup that is done last.", REDUCTIONS)
     ]
+    stream_k: Annotated[
+        int | None, Option("Workgroups that share the steps of all tiles evenly; 0: each workgroup has a tile.")
+    ]
     transpose: Annotated[str | None, Option("How a transposed A comes to its operands.", TRANSPOSES)]
 
 

@@ -14,7 +14,7 @@ first five, a gap, and the last two.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import product
 from typing import TYPE_CHECKING
 
@@ -68,6 +68,7 @@ def parts_of(what: str, size: int, most: int) -> Callable[[int], str]:
 
 def _grid(plan: Gemm) -> Panel:
     """The whole problem: workgroups in C, steps of k along A and B."""
+    runs, plan = plan.tiling.stream_k, replace(plan, tiling=replace(plan.tiling, stream_k=0))
     x, y, z = plan.grid
     whole = plan.tiling.workgroup_tile
     longest = len(f"{x - 1},{y - 1}")
@@ -78,11 +79,12 @@ def _grid(plan: Gemm) -> Panel:
         (down, deep, across),
         lambda i, s: f"A: {rows(i)} for step {s}, {depth(s)}",
         lambda s, j: f"B: {depth(s)} of step {s}, {columns(j)}",
-        lambda i, j: (f"{j},{i}", f"workgroup x = {j}, y = {i}: {rows(i)}, {columns(j)} of C"),
+        lambda i, j: (f"{j},{i}", f"{'tile' if runs else 'workgroup'} x = {j}, y = {i}: {rows(i)}, {columns(j)} of C"),
     )
     many = f", {z} times" if z > 1 else ""
     notes = (f"C is {plan.m}x{plan.n}{many}", f"{plan.k_steps} steps of {whole.k} along k")
-    return product_panel(f"grid: {y}x{x} workgroups", notes, down, deep, across, looks)
+    title = f"{y}x{x} tiles, whose steps {runs} workgroups share" if runs else f"grid: {y}x{x} workgroups"
+    return product_panel(title, notes, down, deep, across, looks)
 
 
 def _workgroup(plan: Gemm) -> Panel:

@@ -40,7 +40,7 @@ from layoutalg.gemm.product import mlir_type
 from layoutalg.gemm.registers import Registers, registers
 from layoutalg.gemm.roles import ROLES, in_loop, other_name
 from layoutalg.gemm.search import Found, search
-from layoutalg.gemm.split_k import part_steps, reduction_grid, workspace_bytes
+from layoutalg.gemm.split_k import counters, reduction_grid, steps_of_longest, workspace_bytes
 from layoutalg.gemm.tiling import Tile, Tiling
 from layoutalg.gemm.turning import share_bytes
 from layoutalg.gemm.versions import checked_version
@@ -64,10 +64,7 @@ class Gemm(Distributed, Launched):
     """A planned product: the problem, and every choice made for it. `emit` writes the kernel, `simulate` runs it.
 
     `llvm` is the version that the kernel is written for: 22 lowers small messages alone, 23 and 24 large ones. `board` is a
-    product of your own, whose numbers were used instead of the target's.
-
-    >>> la.plan_gemm(512, 512, 512).llvm
-    24
+    product of your own, whose numbers were used instead of the target's. (`la.plan_gemm` makes plans.)
     """
 
     problem: Problem
@@ -215,12 +212,14 @@ class Gemm(Distributed, Launched):
 
     @property
     def grid(self) -> tuple[int, int, int]:
-        """Workgroups to launch: x over n, y over m, z over the parts of k and the batch.
+        """Workgroups to launch: x over n, y over m, z over the parts of k and the batch; x over the runs of stream-K.
 
         >>> la.plan_gemm(40, 80, 48, tile=(32, 32), subgroups=(1, 1), batch=5).grid
         (3, 2, 5)
         """
         whole = self.tiling.workgroup_tile
+        if self.tiling.stream_k:
+            return self.tiling.stream_k, 1, 1
         if self.problem.groups:
             return -(-self.n // whole.n), self.m // whole.m + self.problem.groups, 1
         return -(-self.n // whole.n), -(-self.m // whole.m), self.problem.batch * self.tiling.split_k
@@ -256,12 +255,12 @@ class Gemm(Distributed, Launched):
 
     @property
     def k_steps(self) -> int:
-        """Steps of the loop over k, of the longest part where k is in parts.
+        """Steps of the loop over k, of the longest part where k is in parts; those of a run with stream-K.
 
         >>> la.plan_gemm(72, 200, 136, k_step=16).k_steps
         9
         """
-        return part_steps(self.k, self.tile.k, self.tiling.split_k)
+        return steps_of_longest(self.problem, self.tiling)
 
     @property
     def dpas_per_step(self) -> int:
@@ -290,7 +289,10 @@ class Gemm(Distributed, Launched):
         128
         """
         steps = -(-self.k // self.tile.k)
-        return self.dpas_per_step * steps * self.subgroups_total // self.tiling.split_k
+        tiles = (
+            counters(self.problem, self.tiling) if self.tiling.stream_k else self.subgroups_total // self.tiling.split_k
+        )
+        return self.dpas_per_step * steps * tiles
 
     @property
     def bytes_per_step(self) -> int:

@@ -49,6 +49,7 @@ _OF_PLAN = (
     "distance",
     "split_k",
     "reduction",
+    "stream_k",
     "transpose",
     "workgroups",
     "waves",
@@ -78,7 +79,7 @@ def arguments_of(given: object) -> Arguments:
     Traceback (most recent call last):
     layoutalg.core.errors.PlanError: problem with 'colour': expected m, n, k, a, b, c, acc, target, lda, ldb, ldc, trans_a,
     trans_b, batch, alpha, beta, bias, scale, activation, epilogue, gated, groups, tile, subgroups, k_step, registers, prefetch,
-    distance, split_k, reduction, transpose
+    distance, split_k, reduction, stream_k, transpose
     """
     if isinstance(given, Problem):
         said = _SAID_BY_EPILOGUE if given.epilogue is not None else ("gated",)
@@ -140,7 +141,8 @@ def row_of(arguments: Arguments, llvm: int = DEFAULT_LLVM) -> Row:
         "prefetch": tiling.prefetch,
         "distance": tiling.distance,
         "split_k": tiling.split_k,
-        "reduction": tiling.reduction if tiling.split_k > 1 else "none",
+        "reduction": tiling.reduction if tiling.split_k > 1 or tiling.stream_k else "none",
+        "stream_k": tiling.stream_k,
         "transpose": tiling.transpose,
         "workgroups": line.workgroups,
         "waves": line.waves,

@@ -29,6 +29,7 @@ from layoutalg.gemm.plan import Gemm
 from layoutalg.gemm.problem import Problem
 from layoutalg.gemm.search import search
 from layoutalg.gemm.split_k import check_split
+from layoutalg.gemm.stream_k import check_stream
 from layoutalg.gemm.versions import checked_version
 from layoutalg.hardware import XeChip
 
@@ -82,14 +83,14 @@ def plan_gemm(
 
     A is m x k (in memory k x m with `trans_a`), B is k x n (n x k with `trans_b`). `tile` is (m, n) of the block of C that one
     subgroup computes, `k_step` the depth of a step, `subgroups` (rows, columns) of a workgroup; `registers`, `prefetch`,
-    `distance`, `split_k` and `transpose` are those of `Tiling`. What is not given is chosen. `lda`, `ldb`, `ldc` are the
-    elements from one row to the next in memory. `epilogue` is an expression of the sums `acc`, instead of alpha to activation:
-    `gelu(acc * scale + bias) + residual` (`layoutalg.gemm.expressions` has its names and functions). Where a matrix doesn't
-    suit block messages, lanes move its elements (`problem.edges` says why, and what would fit). Targets `amx`, `spr` and `gnr`
-    are CPUs: their plan is that of `plan_amx`, which has options of its own. `a` is f16 unless given, and bf16 for CPUs. A
-    target may be a product: `"b570"`. `chip` is a board of your own (`la.hardware.read_chip`), whose target is then the plan's.
-    `measured` is a file of times (`layoutalg.gemm.measuring`): the fastest tiling that was measured for this problem is taken,
-    where there is one.
+    `distance`, `split_k`, `stream_k` and `transpose` are those of `Tiling`. What is not given is chosen. `lda`, `ldb`, `ldc`
+    are the elements from one row to the next in memory. `epilogue` is an expression of the sums `acc`, instead of alpha to
+    activation: `gelu(acc * scale + bias) + residual` (`layoutalg.gemm.expressions` has its names and functions). Where a
+    matrix doesn't suit block messages, lanes move its elements (`problem.edges` says why, and what would fit). Targets `amx`,
+    `spr` and `gnr` are CPUs: their plan is that of `plan_amx`, which has options of its own. `a` is f16 unless given, and
+    bf16 for CPUs. A target may be a product: `"b570"`. `chip` is a board of your own (`la.hardware.read_chip`), whose target
+    is then the plan's. `measured` is a file of times (`layoutalg.gemm.measuring`): the fastest tiling that was measured for
+    this problem is taken, where there is one.
 
     With `gated` ("silu", ...) B has two matrices side by side, k x 2n, and C is silu(A B1) * (A B2) (`layoutalg.gemm.gated`).
     With `groups` the m rows of A belong to so many groups, by an array of starts that the kernel reads, and B has a matrix for
@@ -164,6 +165,7 @@ lda = 56 would fit'
     else:
         tiling = search(problem, choices, version, chip).best.tiling
     check_split(problem, tiling)
+    check_stream(problem, tiling)
     return Gemm(problem, tiling, version, chip)
 
 

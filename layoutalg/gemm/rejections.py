@@ -58,6 +58,10 @@ def _because(problem: Problem, forms: Forms, found: Times, name: str, row: int, 
         what = {"none": "that nothing prefetched", "lines": "that is prefetched into L3 only"}
         kind = PREFETCHES[int(forms.prefetch[row])]
         return f"every step waits {clocks:.0f} clocks for data {what.get(kind, 'that is prefetched too late')}"
+    if name == "reduction" and forms.stream[row]:
+        return (
+            f"{forms.stream[row]:.0f} workgroups share the steps of all tiles, and add the parts of those that they cut"
+        )
     if name == "reduction":
         who = {"kernel": "a second kernel adds", "last": "one subgroup of each tile adds"}
         return f"k is in {forms.parts[row]:.0f} parts, which {who[REDUCTIONS[int(forms.reduction[row])]]}"

@@ -33,6 +33,10 @@ The rules, and what they leave out:
   be in L3, for its atomic addition there, and for the parts: a latency of L3 each, and one for every time that its registers
   are full (`split_k.loaded_at_once`). All parts of the workgroup's tile come through its own core.
 
+- With stream-K every workgroup has one run. Each tile of it begins with an empty L1. Tiles that are whole are stored, the sums
+  of others go to the workspace. A run counts itself at two tiles, and adds the parts of one, as the last subgroup of a tile
+  does, but of fewer blocks at once (`stream_k.added_at_once`).
+
 The clock is the product's highest; chips slow down under load. On B580 the fastest published kernels reach 82 % of the peak.
 """
 
@@ -54,6 +58,7 @@ from layoutalg.gemm.product import mlir_type
 from layoutalg.gemm.ranking import Numbers, Predicted
 from layoutalg.gemm.roles import in_loop
 from layoutalg.gemm.split_k import loaded_at_once, pitch_of_parts
+from layoutalg.gemm.stream_k import Runs, added_at_once
 from layoutalg.gemm.tiling import Tile, Tiling
 from layoutalg.hardware import XeChip, xe_chip
 
@@ -101,6 +106,7 @@ class Forms:
     parts: Numbers
     transpose: Numbers
     reduction: Numbers
+    stream: Numbers
 
     @classmethod
     def of(cls, tilings: list[tuple[Tiling, float]]) -> Forms:
@@ -116,6 +122,7 @@ class Forms:
                 t.split_k,
                 TRANSPOSES.index(t.transpose),
                 REDUCTIONS.index(t.reduction),
+                t.stream_k,
             )
             for t, count in tilings
         ]
@@ -135,12 +142,13 @@ class Forms:
             self.parts,
             self.transpose,
             self.reduction,
+            self.stream,
         )
-        m, n, k, rows, across, registers, prefetch, distance, parts, turned, added = (
+        m, n, k, rows, across, registers, prefetch, distance, parts, turned, added, runs = (
             int(column[row]) for column in columns
         )
         form, transpose, reduction = PREFETCHES[prefetch], TRANSPOSES[turned], REDUCTIONS[added]
-        return Tiling(Tile(m, n, k), (rows, across), registers, form, distance, parts, transpose, reduction)
+        return Tiling(Tile(m, n, k), (rows, across), registers, form, distance, parts, transpose, reduction, runs)
 
     @property
     def count(self) -> Numbers:
@@ -237,8 +245,11 @@ def times(problem: Problem, forms: Forms, chip: XeChip | None = None) -> Times:
     high, wide = forms.workgroup_m, forms.workgroup_n
     grid_m, grid_n = np.ceil(problem.m / high), np.ceil(problem.n / wide)
     grid_m = grid_m + np.ceil((groups - 1) / 2)  # a group ends in a block that is half full, as sizes are
-    workgroups = grid_m * grid_n * problem.batch * forms.parts
-    steps = np.ceil(np.ceil(problem.k / forms.k) / forms.parts)
+    tiles, all_steps = grid_m * grid_n * problem.batch, np.ceil(problem.k / forms.k)
+    stream = forms.stream > 0
+    run = Runs.of(tiles, all_steps, np.maximum(1.0, forms.stream))
+    workgroups = np.where(stream, forms.stream, tiles * forms.parts)
+    steps = np.where(stream, run.steps, np.ceil(all_steps / forms.parts))
     split = forms.parts > 1
     room = chip.engines * chip.engine_threads * 128 / forms.registers
     resident = np.maximum(1.0, np.floor(room / forms.count))
@@ -270,7 +281,8 @@ def times(problem: Problem, forms: Forms, chip: XeChip | None = None) -> Times:
             "instructions": issue - matrix,
             "caches": busy - issue,
             "waiting": wait,
-            "ends": first + count * tile_c / l3_core,
+            "first": first,
+            "stores": count * tile_c / l3_core,
         }
 
     slots = chip.cores * resident
@@ -287,24 +299,35 @@ def times(problem: Problem, forms: Forms, chip: XeChip | None = None) -> Times:
     across = np.minimum(grid_n, slots)
     down = np.minimum(grid_m, np.ceil(slots / grid_n))
     abreast = np.minimum(forms.parts, np.maximum(1.0, slots / (grid_m * grid_n)))  # parts of k in one wave
-    spanned = (full + some) * abreast * problem.k / forms.parts * (down * high * of_a + across * wide * of_b)
+    spans = np.where(stream, tiles / np.minimum(slots, workgroups), (full + some) * abreast / forms.parts)
+    spanned = spans * problem.k * (down * high * of_a + across * wide * of_b)
     lost = max(0.0, 1 - chip.l3_bytes / once)
     sums = np.where(split, forms.parts * problem.batch * problem.m * pitch_of_parts(problem.n) * _SUM_BYTES, 0.0)
+    sums = np.where(stream, (run.shared + forms.stream - 1) * high * wide * _SUM_BYTES, sums)
     memory_bytes = result + once + lost * np.maximum(0.0, spanned - once) + sums
     memory = memory_bytes / chip.memory_clock_bytes
 
     peak = problem.flops / (chip.cores * chip.rate(problem.a)) + 0 * forms.m
-    padded = workgroups * high * wide * steps * forms.k / (problem.m * problem.n * problem.k * problem.batch)
+    padded = tiles * forms.parts * high * wide * np.ceil(all_steps / forms.parts) * forms.k
+    padded = padded / (problem.m * problem.n * problem.k * problem.batch)
     parts = {
         "peak": peak,
         "outside": peak * (padded - 1),
         "idle": steps * summed("matrix") - peak * padded,
         **{name: steps * summed(name) for name in ("instructions", "caches")},
-        "waiting": (steps - 1) * summed("waiting"),  # no prefetch asks for the first step: its wait is one of the ends
-        "ends": summed("ends"),
+        # no prefetch asks for the first step of a tile: its wait is one of the ends
+        "waiting": np.maximum(0.0, steps - np.where(stream, run.begun, 1)) * summed("waiting"),
+        "ends": np.where(stream, run.begun, 1) * summed("first") + np.where(stream, run.stored, 1) * summed("stores"),
     }
-    if split.any():
+    if split.any() or stream.any():
         parts["reduction"] = np.where(split, reduction_clocks(problem, forms, chip, grid_m * grid_n), 0.0)
+        # a run counts its part of two tiles, and adds the parts of one
+        blocks = forms.m / unit.m * forms.n / unit.n
+        rounds = np.ceil(blocks / added_at_once(blocks, forms.registers)) * run.parts
+        through_core = np.minimum(resident, np.ceil(forms.stream / chip.cores)) * high * wide
+        through_core = through_core * ((2 + run.parts) * _SUM_BYTES + of_c)
+        added = (2 * _COUNTED + rounds) * chip.l3_latency + through_core / l3_core
+        parts["reduction"] = np.where(stream & (run.shared > 0), added, parts["reduction"])
     inside = np.sum(list(parts.values()), axis=0)
     after = parts.get("reduction", 0.0)  # memory has given its bytes before
     parts["memory"] = np.maximum(0.0, memory + parts["waiting"] - (inside - after))
@@ -320,8 +343,8 @@ def times(problem: Problem, forms: Forms, chip: XeChip | None = None) -> Times:
         workgroups,
         resident,
         full + some,
-        workgroups * steps * step_l1,
-        workgroups * steps * step_l3,
+        tiles * forms.parts * np.where(stream, all_steps, steps) * step_l1,
+        tiles * forms.parts * np.where(stream, all_steps, steps) * step_l3,
         memory_bytes,
     )
 

@@ -98,7 +98,8 @@ def execute(
     extent = rows.shape[0] - result.shape[1] + in_c.rows, in_c.columns
     addresses["C"] = memory.bind("C", rows, extent=extent, initialised=c is not None)
     if gemm.workspace_bytes:
-        element = gemm.accumulator if gemm.tiling.split_k > 1 else gemm.element_of("A")
+        in_parts = gemm.tiling.split_k > 1 or gemm.tiling.stream_k > 0
+        element = gemm.accumulator if in_parts else gemm.element_of("A")
         workspace = poisoned((gemm.workspace_bytes * 8 // element_bits(element),), numpy_type(element))
         addresses["WORKSPACE"] = memory.bind("workspace", workspace, initialised=False)
     counted_parts = np.zeros(counters(problem, gemm.tiling), np.int32)

@@ -74,6 +74,10 @@ def drawn(gemm: Gemm, count: int, seed: int = 0) -> tuple[int, ...]:
     if gemm.problem.groups:
         raise PlanError("sample: which tile of C a workgroup has depends on the starts of the groups; run all of it")
     count, seed = whole_number(count, "sample", 1), whole_number(seed, "seed", 0)
+    if gemm.tiling.stream_k:
+        raise PlanError(
+            f"sample: {gemm.tiling.stream_k} workgroups share the steps of all tiles; run all of it, or plan with stream_k=0"
+        )
     if gemm.tiling.split_k > 1:
         raise PlanError(
             f"sample: k is in {gemm.tiling.split_k} parts, which are added when all of them are done; run all of it, or "

@@ -46,6 +46,8 @@ from layoutalg.gemm.rejections import reason
 from layoutalg.gemm.roles import ROLES, check_roles, exchanged, takes_roles
 from layoutalg.gemm.roofline import Forms, Roofline, Times, roofline, times
 from layoutalg.gemm.sharing import line_elements, takes_whole_lines
+from layoutalg.gemm.stream_forms import may_have_runs, with_runs
+from layoutalg.gemm.stream_k import check_runs
 from layoutalg.gemm.tiling import REGISTERS, Tile, Tiling
 from layoutalg.gemm.turning import SCRATCH, SLM, check_turning, takes_turning, turns, why_no_share
 from layoutalg.hardware import XeChip, xe_chip
@@ -185,6 +187,10 @@ def search(
         raise PlanError(
             f"split_k = {choices.split_k}: gated and grouped products are not split over k; split_k = 1 would do"
         )
+    if choices.stream_k:
+        way, added = choices.transpose or "registers", choices.reduction or "last"
+        check_runs(problem, choices.stream_k, choices.split_k or 1, added, way)
+        choices = replace(choices, transpose=way)
     if problem.gated:
         check_turns_nothing(choices.transpose)
         return _of_pair(problem, choices, llvm, chip)
@@ -223,18 +229,25 @@ def _of_pair(problem: Problem, choices: Choices, llvm: int, chip: XeChip) -> Fou
 def _search(problem: Problem, choices: Choices, llvm: int, chip: XeChip) -> Found:
     """The search for arguments that are checked."""
     forms = _forms(problem, choices, llvm, chip)
-    if choices.split_k is not None:
+    if choices.split_k is not None and not choices.stream_k:
         forms = _those_with_parts(problem, forms, choices.split_k)
         if choices.split_k > 1:
             forms = _added(forms, choices)
     found = times(problem, forms, chip)
     order = _order(forms, found)
-    if choices.split_k is None and _might_split(problem, found, int(order[0])):
+    if choices.split_k is None and not choices.stream_k and _might_split(problem, found, int(order[0])):
+        plain = forms, found
         more = _in_parts(problem, forms, found, chip, choices)
         split = times(problem, more, chip)
         best = _order(more, split)
         if split.clocks[best[0]] < WORTH * found.clocks[order[0]]:
             forms, found, order = more, split, best
+        if choices.stream_k is None and choices.reduction in (None, "last") and may_have_runs(problem, chip):
+            more = with_runs(problem, *plain, chip)
+            stream = times(problem, more, chip)
+            best = _order(more, stream)
+            if stream.clocks[best[0]] < WORTH * found.clocks[order[0]]:
+                forms, found, order = more, stream, best
     return Found(problem, chip, forms, found, order)
 
 
@@ -381,8 +394,9 @@ def _forms_of_loop(problem: Problem, choices: Choices, llvm: int, chip: XeChip, 
         counts = instructions(_loop_of(problem), form, rows, columns, llvm).astype(np.float64)
         parts = np.full(count, float(choices.split_k or 1))
         turned = np.full(count, float(TRANSPOSES.index(form.transpose)))
-        added = np.zeros(count)
-        blocks.append(np.array((m, n, k, *grids, held, prefetch, distance, counts, parts, turned, added)))
+        runs = np.full(count, float(choices.stream_k or 0))
+        added = np.where(runs > 0, float(REDUCTIONS.index("last")), 0.0)
+        blocks.append(np.array((m, n, k, *grids, held, prefetch, distance, counts, parts, turned, added, runs)))
     if not blocks:  # no workgroup of one of the loops can share A
         raise PlanError(_least_share(problem, choices))
     return Forms(*np.concatenate(blocks, axis=1))
@@ -434,13 +448,16 @@ def _tried(problem: Problem, choices: Choices, llvm: int) -> Iterator[tuple[Tili
     turned = choices.transpose if choices.transpose in (SLM, SCRATCH) else None
     prefetches = (choices.prefetch,) if choices.prefetch else ("none",) if slow else PREFETCHES[: 2 if turned else 3]
     files = (choices.registers,) if choices.registers else REGISTERS[-1:] if turned else REGISTERS
+    runs = choices.stream_k or 0
     for (m, n), k, held in product(tiles, depths, files):
         tile = Tile(m, n, k)
         alone = -(-m * n * unit.c_bits // 8 // unit.target.grf_bytes)
         if 4 * alone < held == REGISTERS[-1] and not choices.registers and not turned:
             continue  # it fits twice as often into threads of 128
         for prefetch in prefetches:
-            form = Tiling(tile, (1, 1), held, prefetch, choices.distance or 1, transpose=turned or "registers")
+            form = Tiling(
+                tile, (1, 1), held, prefetch, choices.distance or 1, transpose=turned or "registers", stream_k=runs
+            )
             if turned and prefetch == "lines":
                 yield form, _BLOCKS_OF_B, 1
                 continue

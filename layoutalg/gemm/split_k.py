@@ -48,6 +48,7 @@ from layoutalg.gemm.operand_arrays import held_scales
 from layoutalg.gemm.problem import Problem
 from layoutalg.gemm.product import mlir_type
 from layoutalg.gemm.ranking import Numbers
+from layoutalg.gemm.stream_k import slots_of_workspace, steps_of_run, sums_of_runs
 from layoutalg.gemm.tiling import Tiling
 from layoutalg.gemm.turning import scratch_shape
 
@@ -64,6 +65,7 @@ __all__ = [
     "pitch_of_parts",
     "reduced_rows",
     "reduction_grid",
+    "steps_of_longest",
     "workspace_bytes",
 ]
 
@@ -90,6 +92,13 @@ def part_steps(k: int, k_step: int, parts: int) -> int:
     k, k_step, parts = whole_number(k, "k =", 1), whole_number(k_step, "k_step =", 1), whole_number(parts, "parts =", 1)
     steps = -(-k // k_step)
     return -(-steps // parts)
+
+
+def steps_of_longest(problem: Problem, tiling: Tiling) -> int:
+    """The steps of the longest part, or of the longest run."""
+    if tiling.stream_k:
+        return steps_of_run(problem, tiling)
+    return part_steps(problem.k, tiling.tile.k, tiling.split_k)
 
 
 def check_split(problem: Problem, tiling: Tiling) -> None:
@@ -147,6 +156,9 @@ def pitch_of_parts(n: int) -> int:
 
 def workspace_bytes(problem: Problem, tiling: Tiling) -> int:
     """Bytes of the workspace: of the parts' sums, or of the scratch where workgroups transpose A; else 0."""
+    if tiling.stream_k:
+        whole = tiling.workgroup_tile
+        return slots_of_workspace(problem, tiling) * whole.m * whole.n * element_bits(mlir_type(problem.acc)) // 8
     if tiling.split_k == 1:
         return prod(scratch_shape(problem, tiling)) * element_bits(mlir_type(problem.a)) // 8
     rows = tiling.split_k * problem.batch * problem.m
@@ -187,7 +199,7 @@ def counters(problem: Problem, tiling: Tiling) -> int:
     >>> counters(Problem.of(64, 64, 256, batch=2), Tiling(Tile(8, 16, 32), (2, 2), split_k=2, reduction="last"))
     64
     """
-    if tiling.split_k == 1 or tiling.reduction != "last":
+    if (tiling.split_k == 1 and not tiling.stream_k) or tiling.reduction != "last":
         return 0
     whole = tiling.workgroup_tile
     return problem.batch * -(-problem.m // whole.m) * -(-problem.n // whole.n) * tiling.count
@@ -211,7 +223,7 @@ def computed_by(
     *,
     starts: ArrayLike | None = None,
 ) -> NDArray[Any]:
-    """C as the plan computes it, bit for bit: `numerics.computed`, with k in parts where the plan has parts.
+    """C as the plan computes it, bit for bit: `numerics.computed`, with k in parts where the plan has parts or runs.
 
     >>> gemm = la.plan_gemm(8, 64, 256, tile=(8, 16), k_step=32, subgroups=(1, 1), split_k=2)
     >>> computed_by(gemm, np.ones((8, 256)), np.ones((256, 64)))[0, 0]
@@ -220,6 +232,8 @@ def computed_by(
     from layoutalg.gemm.numerics import accumulated, computed, finished
 
     problem, tiling = gemm.problem, gemm.tiling
+    if tiling.stream_k:
+        return finished(problem, sums_of_runs(gemm, a, b), c, bias, held_scales(problem, row_scale, column_scale))
     if tiling.split_k == 1:
         return computed(problem, a, b, c, bias, row_scale, column_scale, starts=starts)
     whole = part_steps(problem.k, tiling.tile.k, tiling.split_k) * tiling.tile.k

@@ -20,13 +20,15 @@ from layoutalg.core.whole_numbers import found_whole, instance_of, listed, one_o
 from layoutalg.gemm.matrix_in_memory import whole_number
 from layoutalg.gemm.options import PREFETCHES, REDUCTIONS, TRANSPOSES
 
-__all__ = ["MOST_AHEAD", "MOST_PARTS", "REGISTERS", "Tile", "Tiling", "pair", "register_file"]
+__all__ = ["MOST_AHEAD", "MOST_PARTS", "MOST_RUNS", "REGISTERS", "Tile", "Tiling", "pair", "register_file", "runs_of"]
 
 REGISTERS = (128, 256)
 MOST_PARTS = 64
 """Parts of k: the reduction loads as many numbers at once, a register each."""
 MOST_AHEAD = 64
 """Steps ahead that a prefetch asks."""
+MOST_RUNS = 2**16
+"""Workgroups that share the steps of all tiles; no chip holds as many."""
 _LARGEST = 2**24
 _LONGEST = 1024
 """The longest side of a subgroup's tile, and the deepest step: registers hold less, and every block of it is planned."""
@@ -61,8 +63,9 @@ class Tiling:
 
     `distance` is how many steps ahead a prefetch asks; without prefetch it says nothing. `split_k` is in how many parts k is
     computed, each by workgroups of its own (`layoutalg.gemm.split_k`), and `reduction` who adds the parts
-    (`options.REDUCTIONS`). `transpose` is how a transposed A comes to its operands (`options.TRANSPOSES`); it says nothing of
-    other products.
+    (`options.REDUCTIONS`). `stream_k` is how many workgroups share the steps of all tiles evenly, 0 where each workgroup has
+    one tile (`layoutalg.gemm.stream_k`). `transpose` is how a transposed A comes to its operands (`options.TRANSPOSES`); it
+    says nothing of other products.
 
     Raises `PlanError` for values that no kernel has.
 
@@ -78,6 +81,7 @@ class Tiling:
     split_k: int = 1
     transpose: str = "registers"
     reduction: str = "kernel"
+    stream_k: int = 0
 
     def __post_init__(self) -> None:
         one_of(self.prefetch, PREFETCHES, "prefetch", PlanError)
@@ -90,6 +94,7 @@ class Tiling:
         object.__setattr__(self, "registers", register_file(self.registers))
         object.__setattr__(self, "distance", whole_number("distance", self.distance, MOST_AHEAD))
         object.__setattr__(self, "split_k", whole_number("split_k", self.split_k, MOST_PARTS))
+        object.__setattr__(self, "stream_k", runs_of(self.stream_k))
 
     @property
     def count(self) -> int:
@@ -115,6 +120,7 @@ class Tiling:
         ahead = "no prefetch" if self.prefetch == "none" else f"{self.prefetch} prefetch {steps}"
         parts = f", k in {self.split_k} parts" if self.split_k > 1 else ""
         parts += " added by the last" if self.split_k > 1 and self.reduction == "last" else ""
+        parts += f", stream-K on {self.stream_k} workgroups" if self.stream_k else ""
         turned = f", transpose {self.transpose}" if self.transpose != "registers" else ""
         return (
             f"{self.tile} per subgroup, {rows}x{columns} subgroups, {self.registers} registers, {ahead}{parts}{turned}"
@@ -144,4 +150,17 @@ def register_file(given: object) -> int:
     number = found_whole(given)
     if number not in REGISTERS:
         raise PlanError(f"registers = {shown(given)}: a thread has 128, or 256 with large register files")
+    return number
+
+
+def runs_of(given: object) -> int:
+    """The workgroups that somebody passed to share the steps of all tiles; 0 for none.
+
+    Raises `PlanError`: it is no such number.
+    """
+    number = found_whole(given)
+    if number is None or not 0 <= number <= MOST_RUNS:
+        raise PlanError(
+            f"stream_k = {shown(given)}: expected a number of workgroups up to {MOST_RUNS}, 0 for a tile each"
+        )
     return number

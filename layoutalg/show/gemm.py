@@ -137,11 +137,26 @@ def _pair_and_groups(plan: Gemm) -> Sequence[PlanRow]:
 
 
 def _parts(plan: Gemm) -> Sequence[PlanRow]:
-    """Where k is in parts: how many, and who adds them; JSON says 1 otherwise."""
+    """Where k is in parts or in runs: how many, and who adds them; JSON says 1 part and 0 runs otherwise."""
     from layoutalg.gemm.split_k import counters
+    from layoutalg.gemm.stream_k import tiles_of
 
+    if plan.tiling.stream_k:
+        held = {
+            "workgroups": plan.tiling.stream_k,
+            "tiles": tiles_of(plan.problem, plan.tiling),
+            "steps": plan.k_steps,
+            "workspace_bytes": plan.workspace_bytes,
+            "counters": counters(plan.problem, plan.tiling),
+        }
+        text = (
+            "{stream_k[workgroups]:#workgroup} for {stream_k[tiles]:#tile}, {stream_k[steps]:#step} each, a workspace of "
+            "{stream_k[workspace_bytes]:bytes}; of {stream_k[counters]} tiles the subgroup that is done last adds the parts in "
+            "order"
+        )
+        return [row("stream-K", text, split_k={"parts": 1}, stream_k=held)]
     if plan.tiling.split_k == 1:
-        return [row(split_k={"parts": 1})]
+        return [row(split_k={"parts": 1}, stream_k={"workgroups": 0})]
     text = "{split_k[parts]} parts, a workspace of {split_k[workspace_bytes]:bytes}; "
     of_parts = {
         "parts": plan.tiling.split_k,

@@ -277,6 +277,9 @@ FORMS: dict[str, Callable[[], Form]] = {
     "small m, k in parts": lambda: in_parts(
         (13, 40, 256), (7, 72, 224), split_k=3, bias="row", beta=0.5, lda=272, ldb=80, ldc=80, **SMALL
     ),
+    "stream-K": lambda: in_parts(
+        (35, 136, 120), (13, 40, 248), (61, 72, 88), stream_k=4, bias="row", beta=0.5, lda=256, ldb=144, ldc=144, **SMALL
+    ),
     "A transposed by registers": lambda: product((40, 72, 88), (34, 40, 72), transpose="registers", **TURNED),
     "A transposed by workgroups": lambda: product(
         (40, 32, 88), (34, 48, 120), transpose="slm", **{**TURNED, **TILES}

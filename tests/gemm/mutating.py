@@ -216,7 +216,7 @@ def _is_product(operation: Operation) -> bool:
 
 def _products(operations: list[Operation]) -> Iterator[Change]:
     products = [operation for operation in operations if _is_product(operation)]
-    zeros = next(one for one in named(operations, "scf.for")).operands[3]
+    zeros = next(one for one in named(operations, "scf.for") if len(one.operands) > 3).operands[3]
     for which, product in enumerate(products):
         yield f"product {which}: the accumulator is lost", setting(product, 2, zeros)
         for position, name in enumerate(("A", "B", "accumulator")):
@@ -268,8 +268,9 @@ def _loops(operations: list[Operation]) -> Iterator[Change]:
 
 
 def _places(operations: list[Operation]) -> Iterator[Change]:
-    for block in named(operations, "gpu.block_id"):
-        yield "a place in the grid along another dimension", _turned(block, named(operations, "gpu.block_id"))
+    blocks = named(operations, "gpu.block_id")
+    for block in blocks if len({str(one.properties["dimension"]) for one in blocks}) > 1 else ():
+        yield "a place in the grid along another dimension", _turned(block, blocks)
     for which, operation in enumerate(named(operations, "arith.muli")):
         if any(
             isinstance(value.owner, Operation) and value.owner.name == "gpu.block_id" for value in operation.operands

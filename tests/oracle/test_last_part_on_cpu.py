@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -35,3 +36,16 @@ def test_the_second_launch_finds_the_counters_as_the_first_did(tmp_path: Path) -
     assert same_bits(result_of(plan, after), computed_by(plan, *given))
     assert after[4].dtype == np.int32
     assert not after[4].any()
+
+
+def test_runs_that_share_tiles_serve_two_launches(tmp_path: Path) -> None:
+    """Stream-K: 12 tiles of 5 steps on 5 workgroups, one tile alone and 7 that are shared out; and 3 tiles on 5 workgroups."""
+    tiling: dict[str, Any] = {"tile": (8, 32), "k_step": 32, "subgroups": (1, 2), "prefetch": "shared", "bias": "row"}
+    for size in ((32, 144, 136), (21, 64, 104)):
+        plan = plan_gemm(*size, **tiling, stream_k=5)
+        given = operands(plan)
+        launch = launch_of(plan, *given)
+        after = run_kernel_on_cpu(replace(launch, then=("gemm", plan.grid, plan.workgroup)), tmp_path)
+        assert same_bits(result_of(plan, after), computed_by(plan, *given))
+        assert len(after[5]) == counters(plan.problem, plan.tiling)
+        assert not after[5].any()

@@ -36,7 +36,7 @@ def finish(
     *,
     rows: int | None = None,
 ) -> None:
-    """Store the tile whose blocks are `held`, by (row block, column block); its corner is at `row`, `column`.
+    """Store the tile, or some blocks of it, by (row block, column block); its corner is at `row`, `column`.
 
     A block has `rows` rows, those of a DPAS unless given.
     """
@@ -52,7 +52,7 @@ def finish(
         half = (max(held)[1] + 1) // 2
         second = {(i, j - half): value for (i, j), value in held.items() if j >= half}
         held = {(i, j): value for (i, j), value in held.items() if j < half}
-    corner, last = (row, column), max(held)
+    corner, last = (row, column), (max(i for i, _ in held), max(j for _, j in held))
     bias = numbers_of_blocks(kernel, "bias", problem.bias, corner, rows, last)
     scales = [numbers_of_blocks(kernel, f"{side}_scale", side, corner, rows, last) for side in problem.scaled]
     for (i, j), accumulator in held.items():

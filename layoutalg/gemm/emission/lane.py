@@ -33,13 +33,14 @@ from layoutalg.gemm.emission.edges import Lanes
 from layoutalg.gemm.emission.epilogue import finish
 from layoutalg.gemm.emission.grouped import group_of_workgroup
 from layoutalg.gemm.emission.kernel import KernelWriter
-from layoutalg.gemm.emission.last_part import add_in_last
+from layoutalg.gemm.emission.last_part import add_in_last, of_split
 from layoutalg.gemm.emission.operands import Loads, other_half
 from layoutalg.gemm.emission.places import Places, hidden
 from layoutalg.gemm.emission.prefetching import Prefetch, prefetches
 from layoutalg.gemm.emission.products import multiply
 from layoutalg.gemm.emission.rows_of_lanes import store_rows
 from layoutalg.gemm.emission.split_k import Part, reduction
+from layoutalg.gemm.emission.stream_k import parts_of_run
 from layoutalg.gemm.emission.turning import turning_of
 from layoutalg.gemm.turning import turns
 from layoutalg.hardware import xe_chip
@@ -66,10 +67,32 @@ def emit_lane(gemm: Gemm, *, static: bool = False, pointers: bool = True) -> str
         bases, row = group_of_workgroup(kernel)
     else:
         bases, row = addresses(kernel, gemm.tiling.split_k), None
+    if gemm.tiling.stream_k:
+        with parts_of_run(kernel) as one:
+            held, _ = _sums(kernel, one.places, bases, one.part)
+            one.finish(kernel, held, bases["C"])
+        return kernel.text()
     places = Places.of(kernel, row)
+    held, part = _sums(kernel, places, bases)
+    if part is not None:
+        part.store(kernel, held, places.row, places.column)
+        if gemm.tiling.reduction == "last":
+            add_in_last(kernel, places, bases["C"], of_split(kernel, places))
+            return kernel.text()
+        return kernel.text(reduction(gemm, static=static, pointers=pointers))
+    (store_rows if kernel.turned else finish)(kernel, bases["C"], held, places.row, places.column)
+    return kernel.text()
+
+
+def _sums(
+    kernel: KernelWriter, places: Places, bases: Mapping[str, Value], part: Part | None = None
+) -> tuple[_Held, Part | None]:
+    """The loop over k, or over a part of it, which z of the grid says if it is not given: the accumulators behind it."""
+    gemm = kernel.gemm
     step = _Step(kernel, places, bases)
     ahead = prefetches(kernel, places, bases)
-    part = Part.of(kernel) if gemm.tiling.split_k > 1 else None
+    if part is None and gemm.tiling.split_k > 1:
+        part = Part.of(kernel)
     zero, depth = (kernel.constant(0, "i32"), _depth(kernel)) if part is None else (part.begin, part.end)
     if part is not None:
         ahead = tuple(part.moved(kernel, prefetch) for prefetch in ahead)
@@ -85,15 +108,7 @@ def emit_lane(gemm: Gemm, *, static: bool = False, pointers: bool = True) -> str
             last = kernel.op("addi", part.begin, last)
         held = _loop(kernel, zero, last, held, step, ahead, asked)
         zero = last
-    held = _loop(kernel, zero, depth, held, step)
-    if part is not None:
-        part.store(kernel, held, places.row, places.column)
-        if gemm.tiling.reduction == "last":
-            add_in_last(kernel, places, bases["C"])
-            return kernel.text()
-        return kernel.text(reduction(gemm, static=static, pointers=pointers))
-    (store_rows if kernel.turned else finish)(kernel, bases["C"], held, places.row, places.column)
-    return kernel.text()
+    return _loop(kernel, zero, depth, held, step), part
 
 
 class _Step:

@@ -26,24 +26,57 @@ The law: the bits are those of the second kernel (`layoutalg.gemm.split_k.comput
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import dataclass
+
 from layoutalg.conversion.lowering.writer import Value
 from layoutalg.gemm.emission.epilogue import finish
 from layoutalg.gemm.emission.kernel import KernelWriter
 from layoutalg.gemm.emission.places import Places
 from layoutalg.gemm.emission.workspace import matrix_of_workspace
 from layoutalg.gemm.split_k import loaded_at_once
+from layoutalg.gemm.stream_k import added_at_once
 
-__all__ = ["add_in_last"]
+__all__ = ["SharedTile", "add_in_last", "of_split"]
 
 _POINTER = "!llvm.ptr<1>"
 _COUNTER_BYTES = 4
 
 
-def add_in_last(kernel: KernelWriter, places: Places, base: Value) -> None:
+@dataclass(frozen=True, slots=True)
+class SharedTile:
+    """A subgroup's tile whose parts several subgroups have, as a kernel sees it.
+
+    `counter` is the number of its counter (index), `others` how many parts there are beside the last one (i32), `first` the
+    number of the first part's matrix in the workspace, `corner` where the tile begins in each. `described` gives the descriptor
+    of a matrix by its number, with the type of the descriptor.
+    """
+
+    counter: Value
+    others: Value
+    first: Value
+    corner: tuple[Value, Value]
+    described: Callable[[Value, str], Value]
+
+
+def of_split(kernel: KernelWriter, places: Places) -> SharedTile:
+    """The tile where k is in parts: each part has a matrix of C's size in the workspace."""
+    number, parts = _number(kernel, places), kernel.gemm.tiling.split_k
+    first = kernel.constant(0)
+    if kernel.gemm.problem.batch > 1:
+        first = kernel.op("muli", _matrix(kernel), kernel.constant(parts))
+
+    def described(matrix: Value, kind: str) -> Value:
+        return matrix_of_workspace(kernel, kernel.index(kernel.arguments["m"]), matrix, kind)
+
+    return SharedTile(number, kernel.constant(parts - 1, "i32"), first, (places.row, places.column), described)
+
+
+def add_in_last(kernel: KernelWriter, places: Places, base: Value, tile: SharedTile) -> None:
     """Count this subgroup's part; the last one of the tile stores what the epilogue makes of the sum to C, at `base`."""
     writer = kernel.writer
     zero, one = kernel.constant(0, "i32"), kernel.constant(1, "i32")
-    counter = _counter(kernel, places)
+    counter = _counter(kernel, tile.counter)
     lane = kernel.once("lane", lambda: writer.value("gpu.lane_id", (), "index"))
     first = kernel.named("first_lane", writer.value("arith.cmpi eq, %s, %s : index", (lane, kernel.constant(0)), "i1"))
     arrived = Value("i32", name="arrived")
@@ -55,15 +88,23 @@ def add_in_last(kernel: KernelWriter, places: Places, base: Value) -> None:
     before, valid = Value("i32", name="before"), Value("i1")
     width = kernel.constant(kernel.gemm.dpas.subgroup_size, "i32")
     writer.values("gpu.shuffle idx %s, %s, %s : i32", (arrived, zero, width), (before, valid))
-    most = kernel.constant(kernel.gemm.tiling.split_k - 1, "i32")
-    last = kernel.named("last_part", writer.value("arith.cmpi eq, %s, %s : i32", (before, most), "i1"))
+    last = kernel.named("last_part", writer.value("arith.cmpi eq, %s, %s : i32", (before, tile.others), "i1"))
     with kernel.region("scf.if %s {", (last,)):
-        finish(kernel, base, _added(kernel, places), places.row, places.column)
+        blocks = [(i, j) for i in range(kernel.gemm.blocks[0]) for j in range(kernel.gemm.blocks[1])]
+        # where the accumulators are those of a loop over tiles, their registers are not free here
+        together = (
+            len(blocks)
+            if not kernel.gemm.tiling.stream_k
+            else int(added_at_once(len(blocks), kernel.gemm.tiling.registers))
+        )
+        for start in range(0, len(blocks), together):
+            added = _added(kernel, tile, blocks[start : start + together])
+            finish(kernel, base, added, places.row, places.column)
         writer.do(f"llvm.store %s, %s : i32, {_POINTER}", (zero, counter))
 
 
-def _counter(kernel: KernelWriter, places: Places) -> Value:
-    """A pointer to the counter of this subgroup's tile: they are counted by matrix, row and column of the grid, subgroup."""
+def _number(kernel: KernelWriter, places: Places) -> Value:
+    """The number of this subgroup's tile: they are counted by matrix, row and column of the grid, subgroup."""
     tiling = kernel.gemm.tiling
     x, y, across, down = (
         kernel.once(name.replace(" ", "_"), lambda name=name: kernel.writer.value(f"gpu.{name}", (), "index"))
@@ -75,6 +116,11 @@ def _counter(kernel: KernelWriter, places: Places) -> Value:
     number = kernel.op("addi", kernel.op("muli", row, across), x)
     if places.subgroup is not None:
         number = kernel.op("addi", kernel.op("muli", number, kernel.constant(tiling.count)), places.subgroup)
+    return number
+
+
+def _counter(kernel: KernelWriter, number: Value) -> Value:
+    """A pointer to the counter of this number."""
     moved = kernel.op("muli", kernel.cast(number, "i64"), kernel.constant(_COUNTER_BYTES, "i64"))
     at = kernel.op("addi", kernel.arguments["counters"], moved)
     return kernel.named("counter", kernel.writer.value(f"llvm.inttoptr %s : i64 to {_POINTER}", (at,), _POINTER))
@@ -86,34 +132,34 @@ def _matrix(kernel: KernelWriter) -> Value:
     return kernel.op("divui", z, kernel.constant(kernel.gemm.tiling.split_k))
 
 
-def _added(kernel: KernelWriter, places: Places) -> dict[tuple[int, int], Value]:
+def _added(kernel: KernelWriter, tile: SharedTile, blocks: list[tuple[int, int]]) -> dict[tuple[int, int], Value]:
     """The sums of all parts by (row block, column block), added in the order of k.
 
-    A loop takes some blocks of some parts at a time, so many that their messages hide each other's latency.
+    A loop takes some blocks of some parts at a time, so many that their messages hide each other's latency. Where only the
+    kernel knows how many parts there are, it takes one of them at a time.
     """
     gemm = kernel.gemm
     unit, element, parts = gemm.dpas, gemm.accumulator, gemm.tiling.split_k
-    blocks = [(i, j) for i in range(gemm.blocks[0]) for j in range(gemm.blocks[1])]
     some, together = (int(number) for number in loaded_at_once(len(blocks), gemm.tiling.registers, parts))
     begin = _nothing(kernel, element, unit.m)
-    matrix = kernel.constant(0)
-    if gemm.problem.batch > 1:
-        matrix = kernel.op("muli", _matrix(kernel), kernel.constant(parts))
+    count = kernel.constant(parts)
+    if gemm.tiling.stream_k:
+        count = kernel.plus(kernel.cast(tile.others, "index"), 1)
     found: dict[tuple[int, int], Value] = {}
     for start in range(0, len(blocks), some):
         here = blocks[start : start + some]
-        if together == parts:
-            found |= zip(here, _of_parts(kernel, places, here, [begin] * len(here), matrix, parts), strict=True)
+        if together == parts > 1:
+            found |= zip(here, _of_parts(kernel, tile, here, [begin] * len(here), tile.first, parts), strict=True)
             continue
         results, sums = ([Value(element, unit.m, name) for _ in here] for name in ("total", "sum"))
         kinds = ", ".join(value.kind for value in sums)
         form = f"scf.for %s = %s to %s step %s iter_args({', '.join(['%s = %s'] * len(here))}) -> ({kinds}) {{"
         part = Value("index", name="part")
-        bounds = (part, kernel.constant(0), kernel.constant(parts), kernel.constant(together))
+        bounds = (part, kernel.constant(0), count, kernel.constant(together))
         pairs = [value for one in sums for value in (one, begin)]
         with kernel.region(form, (*bounds, *pairs), results, (part, *sums)):
-            number = part if gemm.problem.batch == 1 else kernel.op("addi", part, matrix)
-            made = _of_parts(kernel, places, here, sums, number, together)
+            number = part if tile.first is kernel.constant(0) else kernel.op("addi", part, tile.first)
+            made = _of_parts(kernel, tile, here, sums, number, together)
             kernel.writer.do(f"scf.yield {', '.join(['%s'] * len(made))} : {kinds}", made)
         found |= zip(here, results, strict=True)
     return found
@@ -133,7 +179,7 @@ def _nothing(kernel: KernelWriter, element: str, size: int) -> Value:
 
 
 def _of_parts(
-    kernel: KernelWriter, places: Places, blocks: list[tuple[int, int]], sums: list[Value], first: Value, count: int
+    kernel: KernelWriter, tile: SharedTile, blocks: list[tuple[int, int]], sums: list[Value], first: Value, count: int
 ) -> list[Value]:
     """The sums of some blocks with `count` parts added, from matrix `first` of the workspace on.
 
@@ -141,13 +187,14 @@ def _of_parts(
     """
     unit, element = kernel.gemm.dpas, kernel.gemm.accumulator
     kind = f"!xegpu.tensor_desc<{unit.m}x{unit.n}x{element}>"
-    rows, add = kernel.index(kernel.arguments["m"]), "addf" if element == "f32" else "addi"
+    add = "addf" if element == "f32" else "addi"
+    row, column = tile.corner
     loaded: list[list[Value]] = []
     for part in range(count):
-        described = matrix_of_workspace(kernel, rows, kernel.plus(first, part), kind)
+        described = tile.described(kernel.plus(first, part), kind)
         loaded.append([])
         for i, j in blocks:
-            place = (described, kernel.plus(places.row, i * unit.m), kernel.plus(places.column, j * unit.n))
+            place = (described, kernel.plus(row, i * unit.m), kernel.plus(column, j * unit.n))
             form = f"xegpu.load_nd %s[%s, %s] : {kind} -> vector<{unit.m}x{element}>"
             loaded[-1].append(kernel.named("loaded_part", kernel.writer.value(form, place, element, unit.m)))
     for one in loaded:

@@ -41,16 +41,17 @@ class Places:
     subgroup: Value | None
 
     @classmethod
-    def of(cls, kernel: KernelWriter, row_of_group: Value | None = None) -> Places:
-        """The places of the kernel's tiling; the workgroup's row is given where it has found its group."""
+    def of(cls, kernel: KernelWriter, found_row: Value | None = None, found_column: Value | None = None) -> Places:
+        """The places of the kernel's tiling; the workgroup's row is given where it has found its group, and its column too
+        where it has found its tile."""
         tiling = kernel.gemm.tiling if kernel.turned else kernel.launched.tiling
         whole, axes = tiling.workgroup_tile, "xy" if kernel.turned else "yx"
-        given = (("row", axes[0], whole.m), ("column", axes[1], whole.n))
+        given = (("row", found_row, axes[0], whole.m), ("column", found_column, axes[1], whole.n))
         row, column = (
-            row_of_group
-            if name == "row" and row_of_group is not None
-            else kernel.named(f"workgroup_{name}", kernel.op("muli", _block(kernel, axis), kernel.constant(size)))
-            for name, axis, size in given
+            kernel.named(f"workgroup_{name}", kernel.op("muli", _block(kernel, axis), kernel.constant(size)))
+            if found is None
+            else found
+            for name, found, axis, size in given
         )
         if tiling.count == 1:
             return cls(row, column, row, column, None)

@@ -143,7 +143,7 @@ def _undistributed(gemm: Gemm) -> Iterator[str]:
 
 
 def check_plain(gemm: Gemm, level: str) -> None:
-    """Refuse what only kernels at lane level have: k in parts, scales, a scratch, and tiles of C^T that blocks of C do not fit.
+    """Refuse what only kernels at lane level have: k in parts, runs, scales, a scratch, tiles of C^T that no block of C fits.
 
     >>> from layoutalg.gemm import plan_gemm
     >>> check_plain(plan_gemm(64, 64, 64, trans_a=True, trans_b=True), "subgroup")
@@ -157,6 +157,10 @@ computes C^T
     if tiling.split_k > 1:
         raise PlanError(
             f"level {level!r} with k in {tiling.split_k} parts: level 'lane' has it; split_k = 1 has every level"
+        )
+    if tiling.stream_k:
+        raise PlanError(
+            f"level {level!r} with stream-K on {tiling.stream_k} workgroups: level 'lane' has it; stream_k = 0 has every level"
         )
     if gemm.problem.gated or gemm.problem.groups:
         kind = "a gated pair" if gemm.problem.gated else "groups"

@@ -26,7 +26,7 @@ from layoutalg.gemm.split_k import reduced_rows
 if TYPE_CHECKING:
     from layoutalg.gemm.plan import Gemm
 
-__all__ = ["REDUCE", "Part", "reduction"]
+__all__ = ["REDUCE", "Part", "divided", "reduction"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,8 +42,8 @@ class Part:
         """The part that z of the grid says. It is at least one step, as the loop is: beyond k reads give 0."""
         step, parts = kernel.gemm.tile.k, kernel.gemm.tiling.split_k
         k = hidden(kernel, kernel.constant(kernel.gemm.k, "i32")) if kernel.static else kernel.arguments["k"]
-        steps = _divided(kernel, k, step)
-        each = kernel.named("steps_of_part", _divided(kernel, steps, parts))
+        steps = divided(kernel, k, step)
+        each = kernel.named("steps_of_part", divided(kernel, steps, parts))
         z = kernel.once("z", lambda: kernel.writer.value("gpu.block_id z", (), "index"))
         number = kernel.cast(kernel.op("remui", z, kernel.constant(parts)), "i32")
         before = kernel.op("muli", number, each)
@@ -107,6 +107,6 @@ def reduction(gemm: Gemm, *, static: bool = False, pointers: bool = True) -> Seq
     return kernel.function(REDUCE, 1)
 
 
-def _divided(kernel: KernelWriter, value: Value, number: int) -> Value:
+def divided(kernel: KernelWriter, value: Value, number: int) -> Value:
     """A whole number (i32) over another, rounded up."""
     return kernel.op("divui", kernel.plus(value, number - 1), kernel.constant(number, "i32"))

@@ -16,7 +16,7 @@ from layoutalg.conversion.lowering.writer import Value
 from layoutalg.core.elements import element_bits
 from layoutalg.gemm.emission.kernel import KernelWriter
 
-__all__ = ["matrix_of_workspace"]
+__all__ = ["matrix_of_workspace", "tile_of_workspace"]
 
 
 def matrix_of_workspace(kernel: KernelWriter, rows: Value, number: Value, kind: str) -> Value:
@@ -29,3 +29,14 @@ def matrix_of_workspace(kernel: KernelWriter, rows: Value, number: Value, kind: 
     base = kernel.named("sums", kernel.op("addi", kernel.arguments["workspace"], moved))
     form = f"xegpu.create_nd_tdesc %s, shape : [%s, %s], strides : [%s, 1] : i64 -> {kind}"
     return kernel.named("workspace_matrix", kernel.writer.value(form, (base, rows, pitch, pitch), kind))
+
+
+def tile_of_workspace(kernel: KernelWriter, number: Value, kind: str) -> Value:
+    """A descriptor of the `number`-th tile of a subgroup, where the workspace has tiles one after another (`gemm.stream_k`)."""
+    tile = kernel.gemm.tile
+    size = kernel.constant(tile.m * tile.n * element_bits(kernel.gemm.accumulator) // 8, "i64")
+    moved = kernel.op("muli", kernel.cast(number, "i64"), size)
+    base = kernel.named("sums", kernel.op("addi", kernel.arguments["workspace"], moved))
+    rows, columns = kernel.constant(tile.m), kernel.constant(tile.n)
+    form = f"xegpu.create_nd_tdesc %s, shape : [%s, %s], strides : [%s, 1] : i64 -> {kind}"
+    return kernel.named("workspace_tile", kernel.writer.value(form, (base, rows, columns, columns), kind))

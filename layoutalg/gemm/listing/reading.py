@@ -203,7 +203,7 @@ class Program:
 
     @cached_property
     def inner(self) -> range | None:
-        """Where the inner loop stands; None where no loop has a dpas.
+        """Where the inner loop stands; None where no loop has a dpas. A loop around another one (over tiles) is none.
 
         >>> read_assembly("mov (1|M0) r1 r2").inner is None
         True
@@ -214,8 +214,8 @@ class Program:
             to_null = sum(one.mnemonic.startswith("send") and " null " in one.text for one in body)
             return sum(one.kind == "dpas" for one in body), to_null
 
-        best = max(self.loops, key=worth, default=None)
-        return best if best is not None and worth(best)[0] else None
+        with_dpas = [loop for loop in self.loops if worth(loop)[0]]
+        return max((loop for loop in with_dpas if not _around_another(loop, with_dpas)), key=worth, default=None)
 
     @property
     def inner_loop(self) -> tuple[Instruction, ...]:
@@ -261,6 +261,14 @@ class Counts:
         inf
         """
         return self.total / self.dpas if self.dpas else float("inf")
+
+
+def _around_another(loop: range, loops: list[range]) -> bool:
+    """Whether another one of the loops is inside this one."""
+    return any(
+        other != loop and loop.start <= other.start and other.stop <= loop.stop and len(other) < len(loop)
+        for other in loops
+    )
 
 
 def counts(instructions: tuple[Instruction, ...]) -> Counts:

@@ -37,7 +37,7 @@ from layoutalg.conversion.lowering.writer import Value
 from layoutalg.gemm.emission.elementwise import fma
 from layoutalg.gemm.emission.epilogue import finish
 from layoutalg.gemm.emission.kernel import KernelWriter
-from layoutalg.gemm.emission.last_part import add_in_last
+from layoutalg.gemm.emission.last_part import add_in_last, of_split
 from layoutalg.gemm.emission.operands import HINTS, cut
 from layoutalg.gemm.emission.places import Places, another, hidden
 from layoutalg.gemm.emission.products import multiply
@@ -188,7 +188,7 @@ def emit_weights(plan: WeightsGemm, *, pointers: bool = True) -> str:
     if part is not None:
         part.store(kernel, found, places.row, places.column)
         if plan.tiling.reduction == "last":
-            add_in_last(kernel, places, bases["c"])
+            add_in_last(kernel, places, bases["c"], of_split(kernel, places))
             return kernel.text()
         return kernel.text(reduction(kernel.launched, pointers=pointers))
     finish(kernel, bases["c"], found, places.row, places.column)

@@ -1,0 +1,46 @@
+"""Which tilings may share the steps of all tiles evenly (stream-K), beside those that a search has.
+
+By hand, for workgroups of 256x256, of which a core of B580 holds one: 1792x768 is 21 tiles, which 20 runs may
+share; 1280x1024 is 20 tiles, which fill the 20 cores.
+
+>>> from layoutalg.gemm.roofline import times
+>>> from layoutalg.gemm.tiling import Tile, Tiling
+>>> from layoutalg.hardware import xe_chip
+>>> chip, forms = xe_chip("bmg"), Forms.of([(Tiling(Tile(32, 64, 64), (8, 4), 256, "shared"), 88)])
+>>> problems = [Problem.of(m, n, 8192, target="bmg") for m, n in ((1792, 768), (1280, 1024))]
+>>> [with_runs(problem, forms, times(problem, forms, chip), chip).stream.tolist() for problem in problems]
+[[0.0, 20.0], [0.0]]
+"""
+
+from __future__ import annotations
+
+from dataclasses import fields
+
+import numpy as np
+
+from layoutalg.gemm.options import REDUCTIONS
+from layoutalg.gemm.problem import Problem
+from layoutalg.gemm.roofline import Forms, Times
+from layoutalg.gemm.stream_k import MOST_PAIRS
+from layoutalg.hardware import XeChip
+
+__all__ = ["may_have_runs", "with_runs"]
+
+
+def may_have_runs(problem: Problem, chip: XeChip) -> bool:
+    """Whether runs are searched for a product that could be split: it has one matrix, and the loop of a run is as short as the
+    plain one. It is longer where the loads of a transposed B have no immediate offsets (`counting`)."""
+    return problem.batch == 1 and (not problem.trans_b or chip.immediate_offsets)
+
+
+def with_runs(problem: Problem, forms: Forms, found: Times, chip: XeChip) -> Forms:
+    """The forms, and behind them those whose workgroups fill the chip once and share the steps of all tiles, where a plain grid
+    does not fill it; a run has two steps at least. `found` are the times of the forms, which have k whole."""
+    names = [one.name for one in fields(Forms)]
+    columns = np.array([getattr(forms, name) for name in names])
+    tiles, runs, steps = found.workgroups, chip.cores * found.resident, np.ceil(problem.k / forms.k)
+    fits = (forms.transpose == 0) & (tiles % runs > 0) & (tiles * steps >= 2 * runs) & (tiles * steps <= MOST_PAIRS)
+    some = columns[:, fits]
+    some[names.index("stream")] = runs[fits]
+    some[names.index("reduction")] = REDUCTIONS.index("last")
+    return Forms(*np.concatenate((columns, some), axis=1))
