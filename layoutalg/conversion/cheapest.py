@@ -16,7 +16,7 @@ Programs depend on the bits of both layouts alone: conversions that rename bits 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache, partial
 from heapq import heapify, heappop, heappush
 from math import fsum
@@ -79,7 +79,8 @@ def cheapest_of(
                 return found
         if pair[0] is not None and pair[1] is not None and cost.unit and not any(starts):
             settings = slm_limit, level, workgroups, regions, pressure, portable
-            found = _of_copies(pair[0], pair[1], element_bits, memory, (source, destination, target, *settings))
+            as_held = partial(held, source, destination, element_bits, target, *settings)
+            found = _of_copies(pair[0], pair[1], element_bits, memory, as_held)
             if found is not None:
                 return found
         if cost.unit and not any(starts):
@@ -130,7 +131,7 @@ def _of_copies(
     b: View,
     element_bits: int,
     memory: Memory,
-    asked: tuple[Layout, Layout, str, int | None, str, int, bool, str, bool],
+    as_held: Callable[[], Mapping[str, tuple[Candidate, tuple[int, int]]]],
 ) -> Candidate | None:
     """The best way where all copies of both sides can be told apart; None where they cannot, or some way cannot be made.
 
@@ -139,8 +140,7 @@ def _of_copies(
     apart = told_apart(a, b)
     if apart is None or len(apart[0].places) != sum(apart[0].widths.values()) or apart[0].widths != apart[1].widths:
         return None
-    source, destination, *settings = asked
-    known = held(source, destination, element_bits, *settings)
+    known = as_held()
     found, lowest = min(known.values(), key=lambda one: one[1])
     if not any(program.slm_bytes or moves_words((program,)) for one, _ in known.values() for program in one.programs):
         return None

@@ -77,7 +77,7 @@ class MixedWay(NamedTuple):
     price: tuple[int, int]
 
 
-BestInMemory = Callable[[View, View, Pattern | None], Program | None]
+BestInMemory = Callable[[View, View, Pattern], Program | None]
 """The way through memory that ranks first for a conversion; None where none can be made."""
 
 
@@ -236,8 +236,8 @@ def _exchange(known: Sequence[Way], cost: Cost) -> Program:
     return min([way.make() for way in known], key=lambda one: rank(*cost.priced([one])))
 
 
-def best_in_memory(element_bits: int, memory: Memory) -> BestInMemory:
-    """The choice of the first of all ways through memory, each made."""
+def best_in_memory(element_bits: int, memory: Memory) -> Callable[[View, View, Pattern | None], Program | None]:
+    """The choice of the first of all ways through memory, each made: for layouts that hold copies too."""
 
     def best(a: View, b: View, pattern: Pattern | None) -> Program | None:
         found: dict[str, tuple[Program, tuple[int, int]]] = {}
