@@ -212,7 +212,7 @@ def with_scores(plan: Any, scores: Scores, seed: int) -> tuple[Array, Array, Arr
         q[..., 0] = np.where(chosen, first, 0)
         if not scores.turns:
             k = (k * 0.05).astype(k.dtype)
-        k[..., :1] = along(6000 + key // 16 / 8)
+        k[..., :1] = along(6000 + key // 16 * (4 if scores.huge else 1 / 8))  # f16 has every fourth there
     else:
         if scores.turns:
             q = np.where(chosen[..., None], q, q / 2048).astype(q.dtype)
