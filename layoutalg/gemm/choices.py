@@ -20,7 +20,7 @@ from layoutalg.gemm.options import PREFETCHES, REDUCTIONS, TRANSPOSES
 from layoutalg.gemm.problem import Problem
 from layoutalg.gemm.roles import ROLES, exchanged
 from layoutalg.gemm.sharing import check_lines
-from layoutalg.gemm.tiling import MOST_PARTS, REGISTERS, Tiling, pair, register_file, runs_of
+from layoutalg.gemm.tiling import MOST_AHEAD, MOST_PARTS, REGISTERS, Tiling, pair, register_file, runs_of
 from layoutalg.hardware import xe_chip
 
 __all__ = ["Choices", "check_choices", "check_turns_nothing"]
@@ -73,7 +73,7 @@ class Choices:
         if self.prefetch is not None:
             one_of(self.prefetch, PREFETCHES, "prefetch", PlanError)
         if self.distance is not None:
-            object.__setattr__(self, "distance", whole_number("distance", self.distance, 64))
+            object.__setattr__(self, "distance", whole_number("distance", self.distance, MOST_AHEAD))
         if self.split_k is not None:
             object.__setattr__(self, "split_k", whole_number("split_k", self.split_k, MOST_PARTS))
         if self.stream_k is not None:

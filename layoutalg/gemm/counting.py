@@ -71,10 +71,10 @@ within 15 % then, those of s8 within 16 % (LLVM 24, ocloc 26.27.039122, 2026-11-
 _TURNED_B = 2
 """What a message of a transposed B takes more without immediate offsets where a tile's columns are three blocks of 16, and
 where the subgroups of a workgroup are in one column and prefetch, or stream-K has a loop over tiles around it. Of 12 loops of
-8x48 to 64x48, f16 and tf32, all but one (64x48 of tf32, 32 deep) are within 10 % then; of 24 loops in grids of 1x1 and 2x1 all are
-within 15 %, of 4 loops with stream-K within 9 % (LLVM 24, ocloc 26.27.039122, 2026-11-27). Of 60 loops of all types drawn at
-random, without prefetch too, 11 are further off: most without prefetch, three blocks wide or 64x16, up to 36 % too many, and
-48x64x64 of f16, whose loop is twice as long as predicted."""
+8x48 to 64x48, f16 and tf32, all but one (64x48 of tf32, 32 deep) are within 10 % then; of 24 loops in grids of 1x1 and 2x1 all
+are within 15 %, of 4 loops with stream-K within 9 % (LLVM 24, ocloc 26.27.039122, 2026-11-27). Of 60 loops of all types drawn
+at random, without prefetch too, 11 are further off: most without prefetch, three blocks wide or 64x16, up to 36 % too many,
+and 48x64x64 of f16, whose loop is twice as long as predicted."""
 _TURNED_STORE = 5
 """What a store of a transposed A to shared memory takes on chips without immediate offsets; on others 2, with its address."""
 _TURNED_PREFETCH = 12

@@ -64,7 +64,10 @@ class Gemm(Distributed, Launched):
     """A planned product: the problem, and every choice made for it. `emit` writes the kernel, `simulate` runs it.
 
     `llvm` is the version that the kernel is written for: 22 lowers small messages alone, 23 and 24 large ones. `board` is a
-    product of your own, whose numbers were used instead of the target's. (`la.plan_gemm` makes plans.)
+    product of your own, whose numbers were used instead of the target's.
+
+    >>> la.plan_gemm(512, 512, 512).llvm
+    24
     """
 
     problem: Problem
@@ -288,11 +291,9 @@ class Gemm(Distributed, Launched):
         >>> la.plan_gemm(64, 64, 64, tile=(32, 32), subgroups=(1, 1)).dpas_total
         128
         """
-        steps = -(-self.k // self.tile.k)
-        tiles = (
-            counters(self.problem, self.tiling) if self.tiling.stream_k else self.subgroups_total // self.tiling.split_k
-        )
-        return self.dpas_per_step * steps * tiles
+        stream, parts = self.tiling.stream_k, self.tiling.split_k
+        tiles = counters(self.problem, self.tiling) if stream else self.subgroups_total // parts
+        return self.dpas_per_step * -(-self.k // self.tile.k) * tiles
 
     @property
     def bytes_per_step(self) -> int:

@@ -40,7 +40,7 @@ _WINDOW = 45
 _PARTIAL = 91
 """Keys that fill no whole step and no whole page."""
 _SEQUENCES = 3
-"""Heads of K and V, and sequences, at most."""
+"""Matrices of a batch, heads of K and V, and sequences, at most."""
 
 
 _Planned = TypeVar("_Planned")
@@ -71,7 +71,8 @@ def small_weights(plan: WeightsGemm, text: str) -> tuple[WeightsGemm, ...]:
     m, n = _shorter(problem.m, whole.m), _shorter(problem.n, whole.n)
     k = _shorter(problem.k, unit, max(_STEPS, 2 * plan.tiling.split_k))
     sizes = [(m, n, k), (_uneven(m, 3), _uneven(n, 8), k)]
-    made = (replace(plan, problem=replace(plan.problem, product=replace(problem, m=m, n=n, k=k))) for m, n, k in sizes)
+    small = (replace(problem, m=m, n=n, k=k, batch=min(problem.batch, _SEQUENCES)) for m, n, k in sizes)
+    made = (replace(plan, problem=replace(plan.problem, product=product)) for product in small)
     return _of_text(made, lambda one: one.emit() == text)
 
 

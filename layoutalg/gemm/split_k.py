@@ -43,6 +43,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from layoutalg.core.elements import element_bits
 from layoutalg.core.errors import PlanError
+from layoutalg.core.plurals import counted
 from layoutalg.core.whole_numbers import whole_number
 from layoutalg.gemm.operand_arrays import held_scales
 from layoutalg.gemm.problem import Problem
@@ -56,7 +57,7 @@ if TYPE_CHECKING:
     from layoutalg.gemm.plan import Gemm
 
 __all__ = [
-    "TALLEST",
+    "check_parts",
     "check_split",
     "computed_by",
     "counters",
@@ -77,7 +78,9 @@ _ADDRESSES = 32
 """Registers that the last subgroup of a tile has for other things than sums: payloads of messages are one register each."""
 _AT_ONCE = 12
 """Blocks that a subgroup loads at once: 6 KiB on their way."""
-TALLEST = 2**24
+_MOST_ALONG_Z = 65535
+"""Workgroups along z of a grid."""
+_TALLEST = 2**24
 """Rows of the surface of a block message (`SurfaceLimits.height_most`)."""
 
 
@@ -126,22 +129,33 @@ def check_split(problem: Problem, tiling: Tiling) -> None:
             f"split_k = {parts}: lanes move {' and '.join(problem.edges)} element by element, and such a product is not split; "
             "problem.edges says what would make block messages fit"
         )
-    step = tiling.tile.k
+    check_parts(problem, tiling.tile.k, parts)
+
+
+def check_parts(problem: Problem, step: int, parts: int) -> None:
+    """Refuse so many parts of k, in steps of `step`: one that is empty, sums that no workspace holds, a grid that is too high.
+
+    Raises `PlanError`: says which number of parts would do.
+
+    >>> check_parts(Problem.of(64, 64, 128), 128, 2)
+    Traceback (most recent call last):
+    layoutalg.core.errors.PlanError: split_k = 2: k = 128 is 1 step of 128, and parts of 1 step are 1; split_k = 1 would do
+    """
     steps, each = -(-problem.k // step), part_steps(problem.k, step, parts)
     if (full := -(-steps // each)) != parts:
         raise PlanError(
-            f"split_k = {parts}: k = {problem.k} is {steps} steps of {step}, and parts of {each} steps are {full}; "
-            f"split_k = {full} would do"
+            f"split_k = {parts}: k = {problem.k} is {counted(steps, 'step')} of {step}, and parts of "
+            f"{counted(each, 'step')} are {full}; split_k = {full} would do"
         )
-    if problem.m * parts > TALLEST:
+    if problem.m * parts > _TALLEST:
         raise PlanError(
             f"split_k = {parts}: the parts of {problem.m} rows are {problem.m * parts} rows of the workspace, and a block "
-            f"message reaches {TALLEST}; split_k = {max(1, TALLEST // problem.m)} would do"
+            f"message reaches {_TALLEST}; split_k = {max(1, _TALLEST // problem.m)} would do"
         )
-    if problem.batch * parts > 65535:
+    if problem.batch * parts > _MOST_ALONG_Z:
         raise PlanError(
             f"split_k = {parts} with batch = {problem.batch}: {problem.batch * parts} workgroups along z of the grid, at most "
-            "65535 are launched"
+            f"{_MOST_ALONG_Z} are launched"
         )
 
 

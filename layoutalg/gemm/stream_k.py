@@ -179,12 +179,16 @@ def steps_of_run(problem: Problem, tiling: Tiling) -> int:
 def slots_of_workspace(problem: Problem, tiling: Tiling) -> int:
     """The tiles of workgroups that the workspace holds: the number of a part is its run's and its tile's behind the whole ones.
 
+    Runs that have nothing to do need no room: 5 tiles of 4 steps are 20 runs of a step at most.
+
     >>> from layoutalg.gemm.tiling import Tile
-    >>> slots_of_workspace(Problem.of(40, 64, 128), Tiling(Tile(8, 64, 32), stream_k=2))
-    4
+    >>> [slots_of_workspace(Problem.of(40, 64, 128), Tiling(Tile(8, 64, 32), stream_k=runs)) for runs in (2, 1000)]
+    [4, 24]
     """
-    tiles, runs = tiles_of(problem, tiling), tiling.stream_k
-    return runs + tiles - int(whole_tiles(tiles, runs)) * runs - 1
+    tiles, runs, steps = tiles_of(problem, tiling), tiling.stream_k, -(-problem.k // tiling.tile.k)
+    rest = tiles - int(whole_tiles(tiles, runs)) * runs
+    each = -(-rest * steps // runs)
+    return -(-rest * steps // each) + rest - 1
 
 
 def check_runs(problem: Problem, runs: int, split_k: int, reduction: str, transpose: str) -> None:

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 
 from layoutalg.core.errors import LayoutError, PlanError
 from layoutalg.core.messages import shown
+from layoutalg.core.plurals import counted
 from layoutalg.core.whole_numbers import found_whole, instance_of, listed, one_of
 from layoutalg.gemm.matrix_in_memory import whole_number
 from layoutalg.gemm.options import PREFETCHES, REDUCTIONS, TRANSPOSES
@@ -120,7 +121,7 @@ class Tiling:
         ahead = "no prefetch" if self.prefetch == "none" else f"{self.prefetch} prefetch {steps}"
         parts = f", k in {self.split_k} parts" if self.split_k > 1 else ""
         parts += " added by the last" if self.split_k > 1 and self.reduction == "last" else ""
-        parts += f", stream-K on {self.stream_k} workgroups" if self.stream_k else ""
+        parts += f", stream-K on {counted(self.stream_k, 'workgroup')}" if self.stream_k else ""
         turned = f", transpose {self.transpose}" if self.transpose != "registers" else ""
         return (
             f"{self.tile} per subgroup, {rows}x{columns} subgroups, {self.registers} registers, {ahead}{parts}{turned}"

@@ -88,3 +88,5 @@ def test_weights_have_small_ones() -> None:
         found = small_weights(plan, plan.emit())
         assert [(one.problem.product.m, one.problem.product.n < 2048) for one in found] == [(8, True)] * len(found)
         assert found
+    plan = la.plan_weights(8, 4096, 4096, batch=100)
+    assert [one.problem.product.batch for one in small_weights(plan, plan.emit())] == [3, 3]

@@ -13,7 +13,7 @@ import pytest
 
 from layoutalg.gemm.listing import compile_kernel
 from layoutalg.gemm.weights import plan_weights
-from layoutalg.gemm.weights.plan import TILES
+from layoutalg.gemm.weights.planning import TILES
 from tests.oracle.toolchains import require_new
 
 LIMITS: list[tuple[dict[str, Any], str, float]] = [

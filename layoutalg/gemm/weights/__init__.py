@@ -6,7 +6,8 @@ Tile(m=8, n=32, k=128)
 """
 
 from layoutalg.gemm.weights.float8 import Float8Weights, quantise_float8
-from layoutalg.gemm.weights.plan import WeightsGemm, plan_weights
+from layoutalg.gemm.weights.plan import WeightsGemm
+from layoutalg.gemm.weights.planning import plan_weights
 from layoutalg.gemm.weights.problem import WeightsProblem
 from layoutalg.gemm.weights.quantised import QuantisedWeights, quantise
 

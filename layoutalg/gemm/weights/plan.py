@@ -1,4 +1,4 @@
-"""Products with quantised weights planned: from the problem to the numbers that the kernel is made of.
+"""A planned product with quantised weights: the numbers that its kernel is made of, and what they cost.
 
 As in any product, workgroups share C, and a subgroup keeps its tile of C in registers. A step of the loop is one group of k, or
 128 of a larger one: words of 4 or 8 bits come with plain block messages and become operands of the matrix instruction in
@@ -8,7 +8,7 @@ Small enough to check by hand, 8 x 64 x 256 in u4 with one subgroup of 8x64: two
 each of 4 blocks of columns, 32 DPAS, and 8 more for what the biases added. Its words come with 4 messages of 16x16 (1 KiB), A
 with 4 of 8x32, the scales with 4.
 
->>> plan = plan_weights(8, 64, 256, tile=(8, 64), subgroups=(1, 1))
+>>> plan = la.plan_weights(8, 64, 256, tile=(8, 64), subgroups=(1, 1))
 >>> plan.grid, plan.k_steps, plan.dpas_per_step, plan.more_dpas_per_step, plan.loads_per_step
 ((1, 1, 1), 2, 32, 8, 12)
 
@@ -28,25 +28,20 @@ DPAS; what a plan computes depends on the problem and the parts of k alone (`lay
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Unpack
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from layoutalg.core.errors import PlanError
 from layoutalg.core.llvm_versions import DEFAULT_LLVM
-from layoutalg.core.messages import shown
-from layoutalg.core.plurals import counted
-from layoutalg.core.whole_numbers import as_flag, one_of, whole_number
+from layoutalg.core.whole_numbers import as_flag
 from layoutalg.gemm.launched import Launched
-from layoutalg.gemm.options import PREFETCHES, REDUCTIONS, GpuEpilogueOptions, check_names
 from layoutalg.gemm.ranking import longest
 from layoutalg.gemm.roofline import MEMORY_LATENCIES, Forms, reduction_clocks
-from layoutalg.gemm.search import DEEP, WORTH
-from layoutalg.gemm.split_k import TALLEST, part_steps, reduction_grid, workspace_bytes
-from layoutalg.gemm.tiling import MOST_AHEAD, MOST_PARTS, Tile, Tiling, pair
-from layoutalg.gemm.versions import version_with_large_blocks
+from layoutalg.gemm.split_k import part_steps, reduction_grid, workspace_bytes
+from layoutalg.gemm.tiling import Tiling
 from layoutalg.gemm.weights.float8 import OPERATIONS, TO_BF16
 from layoutalg.gemm.weights.problem import WeightsProblem
 from layoutalg.hardware import Dpas, xe_chip
@@ -58,11 +53,8 @@ if TYPE_CHECKING:
     from layoutalg.gemm.weights.float8 import Float8Weights
     from layoutalg.gemm.weights.quantised import QuantisedWeights
 
-__all__ = ["WeightsGemm", "plan_weights"]
+__all__ = ["WeightsGemm"]
 
-_REGISTERS = 256
-TILES = ((8, 16), (8, 32), (8, 64), (16, 16), (16, 32), (16, 64), (32, 16), (32, 32))
-"""Tiles of a subgroup whose listings have no spill, with every type, group and both kinds of zero points."""
 _SPARE = {True: 3.0, False: 4.5}
 """Instructions beside the written ones, for each message: payloads and waits. By whether messages have immediate offsets."""
 _LOOP = 5
@@ -70,21 +62,13 @@ _AHEAD = {True: 8.0, False: 9.5}
 """Instructions of a prefetch, whose payload is written anew in every step, by whether messages have immediate offsets."""
 _STEP_AHEAD = 4
 """Instructions that say which step is asked for, where something is."""
-_PARTS = (1, 2, 4, 8, 16, 32, 64)
-"""Parts of k that are tried: a product with few columns has too few subgroups to ask memory for all that it gives."""
-_PREFETCHES = ("none", "shared")
-DISTANCES = (1, 2, 4)
-"""Steps ahead that a prefetch may ask unless somebody says another number."""
-_MOST_ALONG_Z = 65535
-_MOST_SUBGROUPS = 32
-"""Subgroups that a core runs at once with 256 registers each."""
 
 
 @dataclass(frozen=True)
 class WeightsGemm(Launched):
     """A planned product with quantised weights. `emit` writes the kernel, `simulate` runs it, `launch` is for hosts.
 
-    >>> print(plan_weights(8, 64, 256, tile=(8, 64)).tiling.tile)
+    >>> print(la.plan_weights(8, 64, 256, tile=(8, 64)).tiling.tile)
     8x64x128
     """
 
@@ -96,7 +80,7 @@ class WeightsGemm(Launched):
     def target(self) -> str:
         """The chip.
 
-        >>> plan_weights(8, 64, 256).target
+        >>> la.plan_weights(8, 64, 256).target
         'pvc'
         """
         return self.problem.target
@@ -105,7 +89,7 @@ class WeightsGemm(Launched):
     def dpas(self) -> Dpas:
         """The matrix instruction.
 
-        >>> plan_weights(8, 64, 256).dpas.builtin
+        >>> la.plan_weights(8, 64, 256).dpas.builtin
         'intel_sub_group_f16_f16_matrix_mad_k16'
         """
         return self.problem.dpas
@@ -114,7 +98,7 @@ class WeightsGemm(Launched):
     def grid(self) -> tuple[int, int, int]:
         """Workgroups to launch: x over n, y over m, z over the parts of k and the batch.
 
-        >>> plan_weights(40, 256, 256, tile=(32, 32), subgroups=(1, 2)).grid
+        >>> la.plan_weights(40, 256, 256, tile=(32, 32), subgroups=(1, 2)).grid
         (4, 2, 1)
         """
         whole, product = self.tiling.workgroup_tile, self.problem.product
@@ -124,7 +108,7 @@ class WeightsGemm(Launched):
     def workgroup(self) -> tuple[int, int, int]:
         """Work-items of one workgroup.
 
-        >>> plan_weights(8, 64, 256, subgroups=(1, 2)).workgroup
+        >>> la.plan_weights(8, 64, 256, subgroups=(1, 2)).workgroup
         (32, 1, 1)
         """
         return self.dpas.subgroup_size * self.tiling.count, 1, 1
@@ -133,9 +117,9 @@ class WeightsGemm(Launched):
     def reduction_grid(self) -> tuple[int, int, int]:
         """Workgroups of the second kernel, which adds the parts of k; (0, 0, 0) without one.
 
-        >>> plan_weights(8, 64, 512, split_k=2, reduction="kernel").reduction_grid
+        >>> la.plan_weights(8, 64, 512, split_k=2, reduction="kernel").reduction_grid
         (4, 1, 1)
-        >>> plan_weights(8, 64, 512, split_k=2, reduction="last").reduction_grid
+        >>> la.plan_weights(8, 64, 512, split_k=2, reduction="last").reduction_grid
         (0, 0, 0)
         """
         return reduction_grid(self.problem.product, self.tiling)
@@ -144,7 +128,7 @@ class WeightsGemm(Launched):
     def workspace_bytes(self) -> int:
         """Bytes that the sums of the parts take, where k is in parts.
 
-        >>> plan_weights(8, 64, 512, split_k=2).workspace_bytes == 2 * 8 * 64 * 4
+        >>> la.plan_weights(8, 64, 512, split_k=2).workspace_bytes == 2 * 8 * 64 * 4
         True
         """
         return workspace_bytes(self.problem.product, self.tiling)
@@ -153,7 +137,7 @@ class WeightsGemm(Launched):
     def k_steps(self) -> int:
         """Steps of the loop, of the longest part of k: groups, or parts of groups of more than 128.
 
-        >>> plan_weights(8, 64, 256, group=64).k_steps
+        >>> la.plan_weights(8, 64, 256, group=64).k_steps
         4
         """
         return part_steps(self.problem.product.k, self.problem.step, self.tiling.split_k)
@@ -162,7 +146,7 @@ class WeightsGemm(Launched):
     def dpas_per_step(self) -> int:
         """DPAS instructions of a step that multiply weights.
 
-        >>> plan_weights(8, 64, 256, tile=(8, 64)).dpas_per_step
+        >>> la.plan_weights(8, 64, 256, tile=(8, 64)).dpas_per_step
         32
         """
         tile, unit = self.tiling.tile, self.dpas
@@ -172,7 +156,7 @@ class WeightsGemm(Launched):
     def more_dpas_per_step(self) -> int:
         """DPAS of a step that take the biases away, that add rows of A for zero points, and of the upper halves beside bf16.
 
-        >>> plan_weights(8, 64, 256, zeros=True).more_dpas_per_step
+        >>> la.plan_weights(8, 64, 256, zeros=True).more_dpas_per_step
         16
         """
         tile, unit = self.tiling.tile, self.dpas
@@ -185,7 +169,7 @@ class WeightsGemm(Launched):
     def dpas_total(self) -> int:
         """DPAS instructions of the launch.
 
-        >>> plan_weights(8, 64, 256, tile=(8, 64), subgroups=(1, 1)).dpas_total
+        >>> la.plan_weights(8, 64, 256, tile=(8, 64), subgroups=(1, 1)).dpas_total
         80
         """
         product = self.problem.product
@@ -196,7 +180,7 @@ class WeightsGemm(Launched):
     def loads_per_step(self) -> int:
         """Block messages of a step: A, words, scales and zero points.
 
-        >>> plan_weights(32, 64, 256, tile=(32, 32)).loads_per_step
+        >>> la.plan_weights(32, 64, 256, tile=(32, 32)).loads_per_step
         12
         """
         from layoutalg.gemm.weights.emission import loads
@@ -207,7 +191,7 @@ class WeightsGemm(Launched):
     def prefetches_per_step(self) -> int:
         """Prefetches of a subgroup in a step: its share of what the workgroup needs some steps later.
 
-        >>> plan_weights(8, 4096, 4096, tile=(8, 64), subgroups=(1, 4), prefetch="shared").prefetches_per_step
+        >>> la.plan_weights(8, 4096, 4096, tile=(8, 64), subgroups=(1, 4), prefetch="shared").prefetches_per_step
         9
         """
         from layoutalg.gemm.weights.prefetching import shares
@@ -218,7 +202,7 @@ class WeightsGemm(Launched):
     def instructions(self) -> float:
         """Instructions of a step, as predicted; listings are within 15 %.
 
-        >>> plan_weights(8, 64, 256, tile=(8, 64), target="bmg", prefetch="none").instructions
+        >>> la.plan_weights(8, 64, 256, tile=(8, 64), target="bmg", prefetch="none").instructions
         445.0
         """
         problem, tile, unit = self.problem, self.tiling.tile, self.dpas
@@ -252,7 +236,7 @@ class WeightsGemm(Launched):
         the engine's other subgroups too. The first step waits all the same, and every step waits for L3 where L1 does not hold
         the steps that were asked for. From published and assumed numbers of the chip; nothing ran on one.
 
-        >>> plan = plan_weights(1, 4096, 4096, target="bmg")
+        >>> plan = la.plan_weights(1, 4096, 4096, target="bmg")
         >>> max(plan.seconds, key=plan.seconds.get)
         'memory'
         """
@@ -281,7 +265,7 @@ class WeightsGemm(Launched):
     def limit(self) -> str:
         """What takes longest of `seconds`.
 
-        >>> plan_weights(1, 4096, 4096).limit, plan_weights(1, 4096, 4096, split_k=1, prefetch="none").limit
+        >>> la.plan_weights(1, 4096, 4096).limit, la.plan_weights(1, 4096, 4096, split_k=1, prefetch="none").limit
         ('memory', 'waiting')
         """
         return longest(self.seconds)
@@ -290,7 +274,7 @@ class WeightsGemm(Launched):
     def part_of_bandwidth(self) -> float:
         """The part of the memory's bandwidth that is predicted to be used, while `predicted` seconds.
 
-        >>> round(plan_weights(16, 4096, 4096, target="bmg").part_of_bandwidth, 2)
+        >>> round(la.plan_weights(16, 4096, 4096, target="bmg").part_of_bandwidth, 2)
         1.0
         """
         return self.seconds["memory"] / self.predicted
@@ -299,7 +283,7 @@ class WeightsGemm(Launched):
     def predicted(self) -> float:
         """Seconds of the whole: what takes longest of `seconds`, and the parts of k added behind it, as in any product.
 
-        >>> plan = plan_weights(1, 1024, 4096)
+        >>> plan = la.plan_weights(1, 1024, 4096)
         >>> plan.tiling.split_k > 1, plan.predicted > max(plan.seconds.values())
         (True, True)
         """
@@ -314,7 +298,7 @@ class WeightsGemm(Launched):
     def parameters(self) -> tuple[tuple[str, str], ...]:
         """The names and types of the kernel's arguments; `b` are the words of the weights.
 
-        >>> [name for name, _ in plan_weights(8, 64, 256, zeros=True, bias="row").parameters][:6]
+        >>> [name for name, _ in la.plan_weights(8, 64, 256, zeros=True, bias="row").parameters][:6]
         ['a', 'b', 'c', 'bias', 'group_scales', 'group_zeros']
         """
         from layoutalg.gemm.weights.emission import written
@@ -325,7 +309,7 @@ class WeightsGemm(Launched):
     def arguments(self) -> tuple[int, ...]:
         """What the kernel is launched with after its addresses: m, n, k, lda, ldc, and the strides of a batch.
 
-        >>> plan_weights(8, 64, 256).arguments
+        >>> la.plan_weights(8, 64, 256).arguments
         (8, 64, 256, 256, 64)
         """
         return tuple(self.problem.numbers.values())
@@ -334,7 +318,7 @@ class WeightsGemm(Launched):
     def launch(self) -> Launch:
         """What a host program has to know to launch the kernel.
 
-        >>> print(plan_weights(8, 64, 256).launch.arguments[1])
+        >>> print(la.plan_weights(8, 64, 256).launch.arguments[1])
         b: pointer, in, 32x64 u32, pitch 64, 8192 bytes at a multiple of 64
         """
         from layoutalg.gemm.weights.launching import launch_of_weights
@@ -346,7 +330,7 @@ class WeightsGemm(Launched):
 
         Its addresses are pointers, or with `pointers=False` numbers (i64): `launch` says what lies there.
 
-        >>> plan_weights(8, 64, 256, tile=(8, 64)).emit().count("xegpu.dpas")
+        >>> la.plan_weights(8, 64, 256, tile=(8, 64)).emit().count("xegpu.dpas")
         40
         """
         from layoutalg.gemm.weights.emission import emit_weights
@@ -374,7 +358,7 @@ class WeightsGemm(Launched):
 
         >>> from layoutalg.gemm.weights import quantise
         >>> weights = quantise(np.eye(128, 64), 4, group=128)
-        >>> plan_weights(8, 64, 128).simulate(np.ones((8, 128)), weights)[0, :3].round(3)
+        >>> la.plan_weights(8, 64, 128).simulate(np.ones((8, 128)), weights)[0, :3].round(3)
         array([1., 1., 1.], dtype=float32)
         """
         from layoutalg.gemm.weights.run import execute
@@ -393,119 +377,3 @@ class WeightsGemm(Launched):
             f"each alone: {alone} (computed from published and assumed numbers; nothing ran on the chip)",
             *map(str, (*self.launch.in_order, *self.launch.arguments)),
         ))  # fmt: skip
-
-
-def plan_weights(
-    m: int,
-    n: int,
-    k: int,
-    a: str = "f16",
-    b: str = "u4",
-    c: str | None = None,
-    target: str = "pvc",
-    *,
-    group: int = 128,
-    zeros: bool = False,
-    batch: int = 1,
-    tile: Sequence[int] | None = None,
-    subgroups: Sequence[int] | None = None,
-    split_k: int | None = None,
-    reduction: str | None = None,
-    prefetch: str | None = None,
-    distance: int | None = None,
-    llvm: int = DEFAULT_LLVM,
-    **options: Unpack[GpuEpilogueOptions],
-) -> WeightsGemm:
-    """Plan C = activation(alpha * scale * A W + beta * C + bias) with quantised weights W for Intel GPUs.
-
-    A is m x k in f16 or bf16. W is k x n in 4 bits (b = "u4") or 8 bits ("u8"), with one scale for every `group`
-    neighbours along k of a column: 32, 64 or a multiple of 128, which divides k. `zeros` says that groups have zero points
-    too; without them the middle is zero. `quantise` makes such weights. W may also be floats of 8 bits ("f8E4M3FN", "f8E5M2"),
-    which `quantise_float8` makes. A `batch` has so many A, W and C, one behind the other.
-
-    `tile` is (rows, columns) of a subgroup, `subgroups` (rows, columns) of a workgroup, `split_k` the parts of k, and
-    `reduction` who adds them, as for `plan_gemm`; `prefetch` ("none" or "shared") says whether data is asked for ahead,
-    `distance` how many steps. What is not given is chosen. The other options are those of `plan_gemm`.
-
-    Raises:
-        PlanError: for types, targets, sizes and tiles that are not planned; says what would fit.
-
-    >>> plan_weights(1, 4096, 4096, target="bmg").tiling.tile, plan_weights(512, 4096, 4096, target="bmg").tiling.tile
-    (Tile(m=8, n=32, k=128), Tile(m=16, n=64, k=128))
-    >>> plan_weights(8, 64, 256, b="f8E5M2", zeros=True)
-    Traceback (most recent call last):
-    layoutalg.core.errors.PlanError: zeros = True with b = 'f8E5M2': floats have no zero points; leave it out
-    """
-    check_names("plan_weights", options, GpuEpilogueOptions)
-    problem = WeightsProblem.of(m, n, k, a, b, c, target, group=group, zeros=zeros, batch=batch, **options)
-    version = version_with_large_blocks(llvm, "weights are")
-    if tile is None:
-        tiles = TILES
-    else:
-        tiles = (pair("tile", tile),)
-        if tiles[0] not in TILES:
-            offer = ", ".join(f"{rows}x{columns}" for rows, columns in TILES)
-            raise PlanError(f"tile {tiles[0][0]}x{tiles[0][1]}: weights are planned with tiles of {offer}")
-    grid = None if subgroups is None else pair("subgroups", subgroups)
-    if grid is not None and grid[0] * grid[1] > _MOST_SUBGROUPS:
-        raise PlanError(
-            f"subgroups {shown(grid)}: a core runs {_MOST_SUBGROUPS} at once with {_REGISTERS} registers each"
-        )
-    asked = _asked(prefetch, distance)
-    ways = REDUCTIONS if reduction is None else (one_of(reduction, REDUCTIONS, "reduction", PlanError),)
-    steps = problem.product.k // problem.step
-    if split_k is None:
-        each = {parts: part_steps(steps, 1, parts) for parts in (_PARTS if problem.product.k >= DEEP else _PARTS[:1])}
-        splits = [parts for parts, most in each.items() if parts == 1 or (most > 1 and parts == -(-steps // most))]
-    else:
-        splits = [whole_number(split_k, "split_k", 1, MOST_PARTS, error=PlanError)]
-        if (full := -(-steps // part_steps(steps, 1, splits[0]))) != splits[0]:
-            said = counted(steps, "step")
-            raise PlanError(
-                f"split_k = {splits[0]}: k = {problem.product.k} is {said} of {problem.step}; split_k = {full} would do"
-            )
-        if problem.product.m * splits[0] > TALLEST:
-            raise PlanError(
-                f"split_k = {splits[0]}: a block message reaches {TALLEST} rows of the workspace; 1 would do"
-            )
-    for parts in splits[-1:]:
-        if problem.product.batch * parts > _MOST_ALONG_Z and split_k is not None:
-            raise PlanError(
-                f"split_k = {parts} with batch = {batch}: {batch * parts} workgroups along z of the grid, at most "
-                f"{_MOST_ALONG_Z} are launched"
-            )
-    splits = [parts for parts in splits if problem.product.batch * parts <= _MOST_ALONG_Z]
-    plans = [
-        WeightsGemm(problem, replace(tiling, split_k=parts, reduction=way, prefetch=form, distance=far), version)
-        for tiling in (_tiling(problem, one, grid) for one in tiles)
-        for parts in splits
-        for way in (ways if parts > 1 else REDUCTIONS[:1])
-        for form, far in asked
-        if form == "none" or prefetch is not None or far < part_steps(steps, 1, parts)
-    ]
-    ordered = sorted(plans, key=_order)
-    whole = [plan for plan in ordered if plan.tiling.split_k == 1]
-    return whole[0] if whole and ordered[0].predicted >= WORTH * whole[0].predicted else ordered[0]
-
-
-def _asked(prefetch: str | None, distance: int | None) -> list[tuple[str, int]]:
-    """The prefetches that a caller allows, with how many steps ahead they ask."""
-    forms = _PREFETCHES if prefetch is None else (one_of(prefetch, PREFETCHES, "prefetch", PlanError),)
-    if "lines" in forms:
-        raise PlanError("prefetch = 'lines': weights are prefetched with block messages; 'shared' would do")
-    far = DISTANCES if distance is None else (whole_number(distance, "distance", 1, MOST_AHEAD, error=PlanError),)
-    return [(form, ahead) for form in forms for ahead in (far if form == "shared" else (1,))]
-
-
-def _order(plan: WeightsGemm) -> tuple[float, float, int]:
-    """The whole time first; then the instructions, which hide the waits for memory; then the larger tile."""
-    return round(plan.predicted * 1e9), round(plan.seconds["instructions"] * 1e9), -plan.dpas_per_step
-
-
-def _tiling(problem: WeightsProblem, tile: tuple[int, int], grid: tuple[int, int] | None) -> Tiling:
-    """The tile with its workgroup: up to 4 subgroups down, which share words, and up to 4 across, which share A."""
-    product = problem.product
-    if grid is None:
-        down, across = (min(4, -(-size // side)) for size, side in zip((product.m, product.n), tile, strict=True))
-        grid = (1 << down.bit_length() - 1, 1 << across.bit_length() - 1)
-    return Tiling(Tile(*tile, problem.step), grid, _REGISTERS)
