@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from layoutalg.gemm.attention import Attention, AttentionProblem
     from layoutalg.gemm.attention.decode import Decode
     from layoutalg.gemm.plan import Gemm
+    from layoutalg.gemm.tiling import Tiling
     from layoutalg.gemm.weights import WeightsGemm
 
 __all__ = ["small_attentions", "small_decodes", "small_products", "small_weights"]
@@ -49,10 +50,9 @@ _Planned = TypeVar("_Planned")
 def small_products(plan: Gemm, text: str, level: str = "lane") -> tuple[Gemm, ...]:
     """Plans of small products whose text is this one, which the plan has at `level`."""
     problem, tiling = plan.problem, plan.tiling
-    whole, step = tiling.workgroup_tile, tiling.tile.k
-    ahead = tiling.distance if tiling.prefetch != "none" else 1
+    whole = tiling.workgroup_tile
     m, n = _shorter(problem.m, whole.m), _shorter(problem.n, whole.n)
-    k = _shorter(problem.k, step, max(_STEPS + ahead, 2 * tiling.split_k) - 1)
+    k = _shorter(problem.k, tiling.tile.k, _enough_steps(tiling) - 1)
     sizes = [(m, n, k), (_uneven(m, 3), _uneven(n, 8), _uneven(k, 8))]
     batch = min(problem.batch, _SEQUENCES)
     made = (replace(plan, problem=replace(problem, m=m, n=n, k=k, batch=batch)) for m, n, k in sizes)
@@ -64,12 +64,12 @@ def small_weights(plan: WeightsGemm, text: str) -> tuple[WeightsGemm, ...]:
 
     >>> plan = la.plan_weights(8, 4096, 4096, tile=(8, 32), subgroups=(1, 4))
     >>> [str(small.problem.product) for small in small_weights(plan, plan.emit())]
-    ['C[8, 256] f32 = A[8, 1152] f16 * B[1152, 256] f16 on pvc', 'C[8, 248] f32 = A[8, 1152] f16 * B[1152, 248] f16 on pvc']
+    ['C[8, 256] f32 = A[8, 896] f16 * B[896, 256] f16 on pvc', 'C[8, 248] f32 = A[8, 896] f16 * B[896, 248] f16 on pvc']
     """
     problem, whole = plan.problem.product, plan.tiling.workgroup_tile
     unit = lcm(plan.problem.group, plan.tiling.tile.k)
     m, n = _shorter(problem.m, whole.m), _shorter(problem.n, whole.n)
-    k = _shorter(problem.k, unit, max(_STEPS, 2 * plan.tiling.split_k))
+    k = _shorter(problem.k, unit, _enough_steps(plan.tiling) - 1)
     sizes = [(m, n, k), (_uneven(m, 3), _uneven(n, 8), k)]
     small = (replace(problem, m=m, n=n, k=k, batch=min(problem.batch, _SEQUENCES)) for m, n, k in sizes)
     made = (replace(plan, problem=replace(plan.problem, product=product)) for product in small)
@@ -124,6 +124,12 @@ def _of_text(plans: Iterable[_Planned], has_it: Callable[[_Planned], bool]) -> t
             if plan not in found and has_it(plan):
                 found.append(plan)
     return tuple(found)
+
+
+def _enough_steps(tiling: Tiling) -> int:
+    """Steps of k that a loop needs to show all that it does: those that a prefetch is ahead and some more, two of each part."""
+    ahead = tiling.distance if tiling.prefetch != "none" else 1
+    return max(_STEPS + ahead, 2 * tiling.split_k)
 
 
 def _shorter(size: int, unit: int, units: int = 1) -> int:

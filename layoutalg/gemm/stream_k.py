@@ -39,7 +39,7 @@ from layoutalg.core.errors import PlanError
 from layoutalg.core.whole_numbers import whole_number
 from layoutalg.gemm.problem import Problem
 from layoutalg.gemm.ranking import Numbers
-from layoutalg.gemm.tiling import Tiling
+from layoutalg.gemm.tiling import MOST_RUNS, Tiling
 
 if TYPE_CHECKING:
     from layoutalg.gemm.plan import Gemm
@@ -63,6 +63,8 @@ _ADDRESSES = 32
 """Registers of a subgroup for other things than sums."""
 MOST_PAIRS = 2**30
 """The kernel counts pairs in 32 bits, and rounds up by adding less than one run."""
+_MOST_LISTED = 2**22
+"""Tiles whose pieces are listed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,13 +148,13 @@ class Runs:
 def cuts(tiles: int, steps: int, runs: int) -> tuple[Piece, ...]:
     """What the runs have of all tiles, in the order of the tiles and of k; the whole tiles before the runs too.
 
-    Raises `LayoutError` for what are not such numbers.
+    Raises `LayoutError` for what are not such numbers, and for more than 2^22 tiles or 2^16 runs.
 
     >>> [(piece.run, piece.begin, piece.end) for piece in cuts(1, 5, 3)]
     [(0, 0, 2), (1, 2, 4), (2, 4, 5)]
     """
-    tiles, steps = whole_number(tiles, "tiles =", 1, MOST_PAIRS), whole_number(steps, "steps =", 1, MOST_PAIRS)
-    runs = whole_number(runs, "runs =", 1, MOST_PAIRS)
+    tiles, steps = whole_number(tiles, "tiles =", 1, _MOST_LISTED), whole_number(steps, "steps =", 1, MOST_PAIRS)
+    runs = whole_number(runs, "runs =", 1, MOST_RUNS)
     alone = int(whole_tiles(tiles, runs)) * runs
     each = -(-(tiles - alone) * steps // runs)
     found = [Piece(tile % runs, tile, 0, steps) for tile in range(alone)]

@@ -203,7 +203,7 @@ class Program:
 
     @cached_property
     def inner(self) -> range | None:
-        """Where the inner loop stands; None where no loop has a dpas. A loop around another one (over tiles) is none.
+        """Where the inner loop stands; None where no loop has a dpas. A loop around another one (over tiles) isn't it.
 
         >>> read_assembly("mov (1|M0) r1 r2").inner is None
         True
