@@ -55,7 +55,7 @@ def builtins_source(binary: bytes) -> str:
 
     >>> builtins_source(b"PK")
     Traceback (most recent call last):
-    layoutalg.core.errors.PlanError: SPIR-V: expected whole words of 32 bits that begin with 0x07230203, not 2 bytes b'PK'
+    layoutalg.core.errors.PlanError: SPIR-V: expected five words of 32 bits or more, the first 0x07230203, not 2 bytes b'PK'
     """
     return plain_source(builtins_of(imports_of(binary)))
 

@@ -20,15 +20,18 @@ from layoutalg.core.messages import shown
 __all__ = ["imports_of"]
 
 SPIRV_MAGIC = 0x07230203
+_HEADER = 5
+"""Words before the first instruction."""
 DECORATE, LINKAGE_ATTRIBUTES, _IMPORT = 71, 41, 1
 
 
 def instructions(binary: bytes) -> Iterator[tuple[int, tuple[int, ...]]]:
     """The code and the operands of each instruction."""
-    if type(binary) is not bytes or len(binary) % 4 or binary[:4] != struct.pack("<I", SPIRV_MAGIC):
+    whole = type(binary) is bytes and len(binary) >= 4 * _HEADER and not len(binary) % 4
+    if not whole or binary[:4] != struct.pack("<I", SPIRV_MAGIC):
         said = f"{len(binary)} bytes {shown(binary[:8])}" if type(binary) is bytes else shown(binary)
-        raise PlanError(f"SPIR-V: expected whole words of 32 bits that begin with {SPIRV_MAGIC:#010x}, not {said}")
-    words, at = struct.unpack(f"<{len(binary) // 4}I", binary), 5
+        raise PlanError(f"SPIR-V: expected five words of 32 bits or more, the first {SPIRV_MAGIC:#010x}, not {said}")
+    words, at = struct.unpack(f"<{len(binary) // 4}I", binary), _HEADER
     while at < len(words):
         count = words[at] >> 16
         if not count or at + count > len(words):
@@ -44,7 +47,7 @@ def imports_of(binary: bytes) -> list[str]:
 
     >>> imports_of("kernel")
     Traceback (most recent call last):
-    layoutalg.core.errors.PlanError: SPIR-V: expected whole words of 32 bits that begin with 0x07230203, not 'kernel'
+    layoutalg.core.errors.PlanError: SPIR-V: expected five words of 32 bits or more, the first 0x07230203, not 'kernel'
     """
     return [
         text_of(operands[2:-1])
