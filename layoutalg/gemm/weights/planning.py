@@ -2,7 +2,7 @@
 
 Every tile is tried with every number of parts of k and every prefetch that the caller leaves open, and the plan whose predicted
 time is the shortest is taken (`WeightsGemm.predicted`). Parts of k need a workspace, so they have to be worth it: unless the
-caller asks, k is in parts from `DEEP` on, where that takes less than `WORTH` of the time of the best plan with k whole.
+caller asks, k is split only if it is `DEEP` or more, and if that takes less than `WORTH` of the best plan's time with k whole.
 
 By hand, one row and 1024 columns on pvc, with 64 cores of 8 engines: 64 tiles of 8x16 leave 448 engines idle, so k is in 8
 parts, each with 4 of the 32 steps. With 14336 columns there are more tiles than engines, and k is whole.
