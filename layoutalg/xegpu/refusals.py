@@ -10,20 +10,22 @@ dimension 1 has 8 columns: 16 lanes of 1 need a multiple of 16, or exactly 1
 >>> found.shape, str(found.attribute)
 ((16, 16), '#xegpu.layout<lane_layout = [2, 8], lane_data = [2, 1]>')
 
-The rule itself is `Distribution.misfit`, which verdicts ask too. What would fit is found by asking the verdict: of shapes that
-differ where the layout does not fit, and of attributes with as many work-items, first those that change one field.
+The rule itself is `Distribution.misfit`, which verdicts ask too. What would fit is found by asking it: of shapes that differ
+where the layout does not fit, and of attributes with as many work-items, first those that change one field. Slices are worked
+in once, before the search: slices of slices take no longer.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import islice, product
-from math import gcd, lcm, log2
+from itertools import combinations, islice, product
+from math import gcd, lcm, log2, prod
 from typing import TYPE_CHECKING
 
-from layoutalg.core.llvm_versions import DEFAULT_LLVM, rules
-from layoutalg.xegpu.distribution import Misfit, as_numbers
+from layoutalg.core.limits import MAX_EXTENT
+from layoutalg.core.llvm_versions import DEFAULT_LLVM, Rules, rules
+from layoutalg.xegpu.distribution import Distribution, Misfit, as_numbers
 
 if TYPE_CHECKING:
     from layoutalg.xegpu.attributes import DistributeLayout, LayoutAttr
@@ -31,8 +33,10 @@ if TYPE_CHECKING:
 __all__ = ["Refusal", "refusal"]
 
 Ints = tuple[int, ...]
-_MOST_TRIED = 1024
-"""So many shapes and attributes are tried at each step: a tenth of a second, where none fits."""
+_MOST_TRIED = 4096
+"""So many shapes and attributes are tried at each step: a tenth of a second in all, where none fits."""
+_LARGEST = 2**31 - 1
+"""The largest number in an attribute: MLIR reads 32 bits."""
 _FIELDS: dict[str, tuple[str, ...]] = {
     "sg": ("sg_layout", "sg_data"),
     "inst": ("inst_data",),
@@ -98,8 +102,8 @@ def refusal(attribute: DistributeLayout, shape: Sequence[int], llvm: int = DEFAU
         reason, level = said(misfit, len(sizes)), misfit.level
     else:
         return None  # refused for what is not the shape's
-    fits = None if version.data_with_layout and alone is not None else _nearest_shape(attribute, sizes, llvm)
-    nearest = _nearest_attribute(attribute, sizes, llvm, level)
+    fits = None if version.data_with_layout and alone is not None else _nearest_shape(found, sizes, version)
+    nearest = _nearest_attribute(attribute, sizes, version, level)
     return Refusal(reason, fits, nearest, "" if nearest is None else _changed(attribute, nearest))
 
 
@@ -127,9 +131,8 @@ def _half(layout: LayoutAttr, level: str) -> bool:
     return (ids is None) != (data is None)
 
 
-def _nearest_shape(attribute: DistributeLayout, sizes: Ints, llvm: int) -> Ints | None:
+def _nearest_shape(found: Distribution, sizes: Ints, version: Rules) -> Ints | None:
     """The nearest shape that a version of LLVM takes, of those whose sizes are kept or next to a whole number of units."""
-    found = attribute.distribution()
     ones = (1,) * found.rank
     blocks = [field or ones for field in (found.sg_data, found.inst_data, found.lane_data)]
     choices: list[list[int]] = []
@@ -137,10 +140,9 @@ def _nearest_shape(attribute: DistributeLayout, sizes: Ints, llvm: int) -> Ints 
         groups, lanes = (field[d] if field else 1 for field in (found.sg_layout, found.lane_layout))
         unit = groups * lcm(*(each[d] for each in blocks), lanes * (found.lane_data or ones)[d])
         below = size // unit * unit
-        near = {size, below, below + unit, *(each[d] for each in blocks)} - {0}
+        near = {n for n in (size, below, below + unit, *(each[d] for each in blocks)) if 0 < n <= MAX_EXTENT}
         choices.append(sorted(near, key=lambda other: (abs(log2(other / size)), other < size)))
-    tried = islice(product(*choices), _MOST_TRIED)
-    fitting = [shape for shape in tried if attribute.check(shape, llvm) is None]
+    fitting = [shape for shape in islice(_nearby(choices), _MOST_TRIED) if found.accepts(shape, version)]
     return min(fitting, key=lambda shape: _distance(shape, sizes), default=None)
 
 
@@ -150,20 +152,51 @@ def _distance(numbers: Sequence[int], given: Sequence[int]) -> tuple[int, float,
     return len(pairs), sum(abs(log2(number / before)) for number, before in pairs), sum(a < b for a, b in pairs)
 
 
-def _nearest_attribute(attribute: DistributeLayout, sizes: Ints, llvm: int, level: str) -> DistributeLayout | None:
+def _nearby(choices: Sequence[Sequence[int]]) -> Iterator[Ints]:
+    """One choice of each, the first of which is given: those first that differ from what is given in the fewest places.
+
+    >>> list(_nearby([(8, 4), (16,), (2, 1)]))
+    [(8, 16, 2), (4, 16, 2), (8, 16, 1), (4, 16, 1)]
+    """
+    given = tuple(one[0] for one in choices)
+    several = [d for d, one in enumerate(choices) if len(one) > 1]
+    for count in range(len(several) + 1):
+        for places in combinations(several, count):
+            for others in product(*(choices[d][1:] for d in places)):
+                chosen = dict(zip(places, others, strict=True))
+                yield tuple(chosen.get(d, n) for d, n in enumerate(given))
+
+
+def _nearest_attribute(attribute: DistributeLayout, sizes: Ints, version: Rules, level: str) -> DistributeLayout | None:
     """The nearest attribute with as many work-items that a version of LLVM takes: changed at `level`, else at one more."""
-    others = [
-        one for one in _FIELDS if one != level and getattr(attribute.parent_layout(), _FIELDS[one][0]) is not None
-    ]
+    given, parent = attribute.distribution(), attribute.parent_layout()
+    others = [one for one in _FIELDS if one != level and getattr(given, _FIELDS[one][0]) is not None]
     for levels in ((level,), *((level, other) for other in others)):
-        tried = islice(_variants(attribute, sizes, levels), _MOST_TRIED)
-        fitting = [one for one in tried if one.check(sizes, llvm) is None]
+        tried = islice(_variants(given, sizes, levels), _MOST_TRIED)
+        fitting = [
+            one
+            for one in tried
+            if not (version.data_with_layout and one.missing_half()) and one.accepts(sizes, version)
+        ]
         if fitting:
-            return min(fitting, key=lambda one: _changes(attribute.parent_layout(), one.parent_layout()))
+            return attribute.around(_with_fields(parent, min(fitting, key=lambda one: _changes(given, one))))
     return None
 
 
-def _changes(given: LayoutAttr, other: LayoutAttr) -> tuple[int, float]:
+def _with_fields(parent: LayoutAttr, found: Distribution) -> LayoutAttr:
+    """A layout with the fields of a distribution in the dimensions that slices keep."""
+    fields: dict[str, Ints] = {}
+    for name in (name for names in _FIELDS.values() for name in names):
+        numbers, before = getattr(found, name), getattr(parent, name)
+        if numbers is not None:
+            kept = range(found.rank) if found.kept is None else found.kept
+            rank = next(len(one) for one in (parent.sg_layout, parent.inst_data, parent.lane_layout) if one is not None)
+            chosen = dict(zip(kept, numbers, strict=True))
+            fields[name] = tuple(chosen.get(d, n) for d, n in enumerate(before or (1,) * rank))
+    return replace(parent, **fields)
+
+
+def _changes(given: Distribution, other: Distribution) -> tuple[int, float]:
     """How many fields of two layouts differ, and by how much their numbers do; a field that is added counts as one."""
     fields, distance = 0, 0.0
     for name in (name for names in _FIELDS.values() for name in names):
@@ -174,49 +207,47 @@ def _changes(given: LayoutAttr, other: LayoutAttr) -> tuple[int, float]:
     return fields, distance
 
 
-def _variants(attribute: DistributeLayout, sizes: Ints, levels: Sequence[str]) -> Iterator[DistributeLayout]:
-    """The attribute with other fields at these levels: work-items dealt otherwise over the dimensions, or other blocks."""
-    parent = attribute.parent_layout()
-    kept = attribute.distribution().kept or tuple(range(attribute.rank))
-    for fields in product(*(_fields_of(parent, level, kept, sizes) for level in levels)):
-        yield attribute.around(replace(parent, **{name: value for one in fields for name, value in one.items()}))
+def _variants(given: Distribution, sizes: Ints, levels: Sequence[str]) -> Iterator[Distribution]:
+    """The layout with other fields at these levels: work-items dealt otherwise over the dimensions, or other blocks."""
+    for fields in product(*(_fields_of(given, level, sizes) for level in levels)):
+        yield replace(given, **{name: value for one in fields for name, value in one.items()})
 
 
-def _fields_of(parent: LayoutAttr, level: str, kept: Ints, sizes: Ints) -> list[dict[str, Ints]]:
-    rank = next(len(field) for field in (parent.sg_layout, parent.inst_data, parent.lane_layout) if field is not None)
-    within = dict(zip(kept, sizes, strict=True))
+def _fields_of(given: Distribution, level: str, sizes: Ints) -> list[dict[str, Ints]]:
+    ones = (1,) * given.rank
     if level == "inst":
-        given = parent.inst_data or (1,) * rank
-        return [{"inst_data": one} for one in islice(_blocks(given, within), _MOST_TRIED)]
+        return [{"inst_data": one} for one in islice(_blocks(given.inst_data or ones, sizes), _MOST_TRIED)]
     ids, blocks = f"{level}_layout", f"{level}_data"
-    layout, data = getattr(parent, ids), getattr(parent, blocks) or (1,) * rank
-    held = within if level == "sg" or parent.inst_data is None else dict(enumerate(parent.inst_data))
+    layout, data = getattr(given, ids), getattr(given, blocks) or ones
+    held = sizes if level == "sg" or given.inst_data is None else given.inst_data
     found: list[dict[str, Ints]] = []
-    for dealt in _dealt(layout, kept):
-        shares = {d: max(1, size // dealt[d]) for d, size in held.items()}
+    for dealt in _dealt(layout):
+        shares = [max(1, size // count) for size, count in zip(held, dealt, strict=True)]
         found += [{ids: dealt, blocks: one} for one in islice(_blocks(data, shares), _MOST_TRIED)]
+        if len(found) >= _MOST_TRIED:
+            break
     return found
 
 
-def _dealt(layout: Ints, kept: Ints) -> Iterator[Ints]:
-    """The ways to deal as many ids over the dimensions that are kept: the given one first."""
+def _dealt(layout: Ints) -> Iterator[Ints]:
+    """The ways to deal as many ids over two dimensions: the given one first."""
     yield layout
-    if len(kept) != 2:
+    if len(layout) != 2:
         return
-    first, second = kept
-    number = layout[first] * layout[second]
+    number = prod(layout)
     for one in range(1, min(number, _MOST_TRIED) + 1):
-        if number % one == 0 and one != layout[first]:
-            yield tuple(one if d == first else number // one if d == second else n for d, n in enumerate(layout))
+        if number % one == 0 and one != layout[0] and number // one <= _LARGEST:
+            yield one, number // one
 
 
-def _blocks(given: Ints, shares: dict[int, int]) -> Iterator[Ints]:
-    """Other blocks: in each dimension as it is, one element, what it has in common with a share, or the whole share."""
-    choices = [
-        [n] if d not in shares else list(dict.fromkeys((n, gcd(n, shares[d]), shares[d], 1)))
-        for d, n in enumerate(given)
-    ]
-    return product(*choices)
+def _blocks(given: Ints, shares: Sequence[int]) -> Iterator[Ints]:
+    """Other blocks: in each dimension as it is, what it has in common with a share, the whole share, or one element."""
+    return _nearby(
+        [
+            list(dict.fromkeys((n, *(one for one in (gcd(n, share), share, 1) if one <= _LARGEST))))
+            for n, share in zip(given, shares, strict=True)
+        ]
+    )
 
 
 def _changed(attribute: DistributeLayout, other: DistributeLayout) -> str:

@@ -128,6 +128,37 @@ def test_large_ranks_and_sizes_take_no_time() -> None:
     assert time.process_time() - started < 5
 
 
+def test_no_size_is_named_that_there_is_not() -> None:
+    """Sizes end at 2^31, and the numbers of an attribute before."""
+    largest = LayoutAttr(sg_layout=(3,), sg_data=(1,)).refusal((2**31,))
+    assert largest is not None
+    assert largest.shape == (2**31 - 2,)
+    assert largest.attribute is None
+    blocks = LayoutAttr(inst_data=(2**31 - 1,)).refusal((2**31,))
+    assert blocks is not None
+    assert blocks.changed == "inst_data = [1]"
+
+
+def test_slices_of_slices_take_no_longer() -> None:
+    attribute: LayoutAttr | SliceAttr = LayoutAttr(
+        sg_layout=(4, 3) * 4, sg_data=(12, 16) * 4, inst_data=(6, 5) * 4, lane_layout=(1, 7) * 4, lane_data=(2, 3) * 4
+    )
+    for dims in ((0,), *[()] * 60):
+        attribute = SliceAttr(attribute, dims)
+    started = time.process_time()
+    refusal = attribute.refusal((97, 1000, 24, 30, 16, 8, 2**30))
+    assert str(refusal) == "dimension 0 has 97 elements: 3 subgroups of 16 need a multiple of 48, or exactly 16"
+    assert time.process_time() - started < 2
+
+
+def test_the_first_of_many_dimensions_is_tried_too() -> None:
+    layout = LayoutAttr(sg_layout=(4,) * 8, sg_data=(8,) * 8)
+    refusal = layout.refusal((48, *[64] * 7))
+    assert refusal is not None
+    assert refusal.shape == (64,) * 8
+    assert refusal.changed == "sg_data = [12, 8, 8, 8, 8, 8, 8, 8]"
+
+
 def test_wrong_arguments_are_refused_in_words() -> None:
     layout = LayoutAttr(lane_layout=(1, 16), lane_data=(1, 1))
     assert str(layout.refusal((8,))) == "the layout is of 2 dimensions, and the shape 8 has 1"
