@@ -215,6 +215,11 @@ def _variants(given: Distribution, sizes: Ints, levels: Sequence[str]) -> Iterat
 
 def _fields_of(given: Distribution, level: str, sizes: Ints) -> list[dict[str, Ints]]:
     ones = (1,) * given.rank
+    if level != "sg" and given.sg_layout is not None:  # subgroups that share a block hold all of it
+        of = given.sg_data or (0,) * given.rank
+        sizes = tuple(
+            n if n == one else max(1, n // count) for n, one, count in zip(sizes, of, given.sg_layout, strict=True)
+        )
     if level == "inst":
         return [{"inst_data": one} for one in islice(_blocks(given.inst_data or ones, sizes), _MOST_TRIED)]
     ids, blocks = f"{level}_layout", f"{level}_data"

@@ -139,6 +139,12 @@ def test_no_size_is_named_that_there_is_not() -> None:
     assert blocks.changed == "inst_data = [1]"
 
 
+def test_tiles_are_tried_that_divide_what_a_subgroup_holds() -> None:
+    refusal = LayoutAttr(sg_layout=(4,), sg_data=(24,), inst_data=(16,)).refusal((96,))
+    assert refusal is not None
+    assert refusal.changed == "inst_data = [24]"
+
+
 def test_slices_of_slices_take_no_longer() -> None:
     attribute: LayoutAttr | SliceAttr = LayoutAttr(
         sg_layout=(4, 3) * 4, sg_data=(12, 16) * 4, inst_data=(6, 5) * 4, lane_layout=(1, 7) * 4, lane_data=(2, 3) * 4
