@@ -91,7 +91,7 @@ def refusal(attribute: DistributeLayout, shape: Sequence[int], llvm: int = DEFAU
     found = attribute.distribution()
     if len(sizes) != found.rank:
         return Refusal(
-            f"the layout is of {found.rank} dimensions, and the shape {'x'.join(map(str, sizes))} has {len(sizes)}"
+            f"the layout has {found.rank} dimensions, and the shape {'x'.join(map(str, sizes))} has {len(sizes)}"
         )
     version = rules(llvm)
     misfit = found.misfit(sizes, version)

@@ -167,7 +167,7 @@ def test_the_first_of_many_dimensions_is_tried_too() -> None:
 
 def test_wrong_arguments_are_refused_in_words() -> None:
     layout = LayoutAttr(lane_layout=(1, 16), lane_data=(1, 1))
-    assert str(layout.refusal((8,))) == "the layout is of 2 dimensions, and the shape 8 has 1"
+    assert str(layout.refusal((8,))) == "the layout has 2 dimensions, and the shape 8 has 1"
     for shape in ("8x16", (8, 0), (8, None), None):
         with pytest.raises(LayoutError):
             layout.refusal(shape)  # pyright: ignore[reportArgumentType]
