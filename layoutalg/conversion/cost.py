@@ -63,8 +63,7 @@ from layoutalg.conversion.program.cluster_places import reached_bytes
 from layoutalg.conversion.program.program import Program
 from layoutalg.conversion.program.steps import Barrier, LaneSwap, Load, Permute, Regions, Select, Shuffle, Store
 from layoutalg.core.errors import ConversionError
-from layoutalg.core.messages import shown
-from layoutalg.core.whole_numbers import instance_of, listed, whole_number
+from layoutalg.core.whole_numbers import instance_of, listed, one_of, whole_number
 from layoutalg.hardware.chips import target_info
 from layoutalg.hardware.shared_memory import CLUSTER_BYTES, rates
 
@@ -275,8 +274,7 @@ def cost_of(target: str | None, pressure: str = "all") -> Cost:
     gfx90a, gfx942, gfx950, gfx1100, sm_80, sm_90, generic
     """
     chip = target_info("generic" if target is None else target)
-    if pressure not in PRESSURES:
-        raise ConversionError(f"pressure={shown(pressure)}: expected {' or '.join(map(repr, PRESSURES))}")
+    one_of(pressure, PRESSURES, "pressure =", ConversionError)
     known, counted = rates(chip.name), prices_of(chip.name, chip.subgroup_size) is not None
     unit = 0 if known is None or not counted else known.slots if pressure == "all" else known.alone
     if chip.has_dpas:  # Intel's: lanes are registers of one file, and a shuffle is an indirect move with its address

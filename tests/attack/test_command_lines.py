@@ -206,14 +206,16 @@ class CommandLines(Attack):
         others = rng.choice((AmxOption, GpuOption)) if rng.random() < 0.9 else ()
         if name == "gemm" and others is GpuOption:
             options += ["--target", rng.choice(amx_targets())]
-        for parameter in self.commands[name].params:
+        parameters = self.commands[name].params
+        given = min(0.2, 4 / len(parameters))  # with more, few lines are right
+        for parameter in parameters:
             if isinstance(parameter, others):
                 continue
             needed = parameter.required and rng.random() < 0.97
             if parameter.param_type_name == "argument":
                 count = rng.randint(0, 3) if parameter.nargs == -1 else int(needed or rng.random() < 0.6)
                 positional += [self._value(rng, parameter) for _ in range(count)]
-            elif needed or rng.random() < 0.2:
+            elif needed or rng.random() < given:
                 options.append(rng.choice(parameter.opts))
                 if not getattr(parameter, "is_flag", False):
                     options.append(self._value(rng, parameter))

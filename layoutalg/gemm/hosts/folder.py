@@ -24,6 +24,7 @@ from typing import TYPE_CHECKING
 
 from layoutalg.core.errors import PlanError
 from layoutalg.core.files import write_files
+from layoutalg.core.llvm_versions import llvm_versions
 from layoutalg.core.messages import one_line, shown
 from layoutalg.gemm.building import build_kernel
 from layoutalg.gemm.hosts.builtins import builtins_source
@@ -167,10 +168,16 @@ def write_folder(plan: Gemm | Attention, route: str, folder: Path) -> tuple[tupl
 
 def _another_way(plan: Gemm | Attention) -> str:
     """The older LLVM that Debian has, where the plan's own is absent and the older one lowers such kernels."""
-    if not isinstance(plan.problem, Problem) or plan.llvm == 22 or program_path(f"mlir-opt-{plan.llvm}") is not None:
+    oldest = min(llvm_versions())
+    if (
+        not isinstance(plan.problem, Problem)
+        or plan.llvm == oldest
+        or program_path(f"mlir-opt-{plan.llvm}") is not None
+    ):
         return ""
-    where = "is installed" if program_path("mlir-opt-22") else "is in Debian's package mlir-22-tools"
-    return f". mlir-opt-22 {where}: --llvm 22 plans for it"
+    program = f"mlir-opt-{oldest}"
+    where = "is installed" if program_path(program) else f"is in Debian's package mlir-{oldest}-tools"
+    return f". {program} {where}: --llvm {oldest} plans for it"
 
 
 def _written(folder: Path, files: dict[str, str]) -> None:
