@@ -73,7 +73,7 @@ def rank_of(chain: Sequence[Program], chip: str) -> int:
 
 def ways(a: View, b: View, bits: int, chip: str) -> tuple[Candidate, ...]:
     try:
-        return candidates_of(layout_of(a), layout_of(b), bits, chip, None)
+        return candidates_of(layout_of(a), layout_of(b), bits, chip)
     except LayoutError:
         return ()
 
@@ -227,9 +227,9 @@ def measured(chip: str, count: int) -> None:
         gains: dict[str, list[float]] = {}
         for _ in range(count):
             a, b, bits = drawn(rng, family, chip)
-            known = candidates_of(a, b, bits, chip, None)
+            known = candidates_of(a, b, bits, chip)
             best = rank_of(known[0].programs, chip)
-            plain = min(order[0] for _, order in held(a, b, bits, chip, None).values())
+            plain = min(order[0] for _, order in held(a, b, bits, chip).values())
             if MIXED in known[0].name:
                 gains.setdefault("a mixed way is taken", []).append(
                     min(rank_of(one.programs, chip) for one in known if MIXED not in one.name) / best
@@ -261,8 +261,8 @@ def compiled(chip: str, count: int) -> None:
         a, b, bits = drawn(rng, FAMILIES[2], chip)
         tried += 1
         one, (other, order) = (
-            candidates_of(a, b, bits, chip, None)[0],
-            min(held(a, b, bits, chip, None).values(), key=lambda known: known[1]),
+            candidates_of(a, b, bits, chip)[0],
+            min(held(a, b, bits, chip).values(), key=lambda known: known[1]),
         )
         if rank(*cost_of(chip).priced(one.programs)) < order:
             chains[0].append(one.programs)

@@ -8,15 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from layoutalg.cli.arguments import PLANNER_CHIP, OneOf, as_numbers, json_option, llvm_option, output_option
-from layoutalg.cli.edited import (
-    check_alone,
-    check_option,
-    edited_text,
-    failed,
-    meaning_rows,
-    text_option,
-    verdict_row,
-)
+from layoutalg.cli.edited import check_alone, check_options, checked_rows, edited_text, failed
 from layoutalg.cli.hosts import check_host, host_option, launched_rows
 from layoutalg.cli.targets import model_text, print_report, written_rows
 from layoutalg.core.progress import progress_bar
@@ -88,8 +80,7 @@ def _numbers(_context: click.Context, parameter: click.Parameter, text: str | No
 @host_option(click.Option)
 @click.option("--run", is_flag=True, help="Execute the kernel in the simulator on random arrays.")
 @click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="For the random arrays.")
-@check_option
-@text_option(click.Option)
+@check_options(click.Option)
 @click.option(
     "--listing", is_flag=True, help="Compile the kernel with what is installed; print its loop, each line named."
 )
@@ -132,8 +123,11 @@ def attention(
     if run:
         results.append(_simulated(plan, text, seed))
     if check:
-        results.append(verdict_row(text, "lane", plan.problem.target, plan.llvm))
-        results += meaning_rows(
+        results += checked_rows(
+            text,
+            "lane",
+            plan.problem.target,
+            plan.llvm,
             small_attentions(plan, own),
             ("", lambda one: _simulated(one, text, seed)),
             (", large scores", lambda one: _simulated(one, text, seed, 64.0)),  # a maximum has to follow them

@@ -8,15 +8,7 @@ from typing import TYPE_CHECKING, Any, cast
 import click
 
 from layoutalg.cli.arguments import PLANNER_CHIP, OneOf, json_option, llvm_option, output_option
-from layoutalg.cli.edited import (
-    check_alone,
-    check_option,
-    edited_text,
-    failed,
-    meaning_rows,
-    text_option,
-    verdict_row,
-)
+from layoutalg.cli.edited import check_alone, check_options, checked_rows, edited_text, failed
 from layoutalg.cli.hosts import check_host, host_option, launched_rows
 from layoutalg.cli.targets import model_text, print_report, written_rows
 from layoutalg.core.progress import progress_bar
@@ -58,8 +50,7 @@ _ORDERS = OneOf.at("layoutalg.gemm.attention.decode.problem:ORDERS")
 @host_option(click.Option)
 @click.option("--run", is_flag=True, help="Execute the kernels in the simulator on random arrays and lengths.")
 @click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="For the random arrays.")
-@check_option
-@text_option(click.Option)
+@check_options(click.Option)
 @click.option("--listing", is_flag=True, help="Compile the kernels with what is installed, and count the loop.")
 @json_option
 def decode(
@@ -97,8 +88,10 @@ def decode(
     if run:
         results.append(_simulated(plan, text, seed))
     if check:
-        results.append(verdict_row(text, "lane", plan.target, plan.llvm))
-        results += meaning_rows(small_decodes(plan, own), ("", lambda one: _simulated(one, text, seed)))
+        small = small_decodes(plan, own)
+        results += checked_rows(
+            text, "lane", plan.target, plan.llvm, small, ("", lambda one: _simulated(one, text, seed))
+        )
     if listing:
         results.append(_listing(plan))
     results += launched_rows(cast("Attention", plan), build, host, output)

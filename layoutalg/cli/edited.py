@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from layoutalg.show.plan_report import PlanRow
     from layoutalg.simulate.machine import Level
 
-__all__ = ["check_alone", "check_option", "edited_text", "failed", "meaning_rows", "text_option", "verdict_row"]
+__all__ = ["check_alone", "check_options", "checked_rows", "edited_text", "failed"]
 
 _CHECK = (
     "Ask LLVM, if it is installed, whether it lowers the kernel, and run it on small problems of the same text "
@@ -42,14 +42,9 @@ class _Planned(Protocol):
 _Plan = TypeVar("_Plan", bound=_Planned)
 
 
-def check_option(command: _Command) -> _Command:
-    """The option `--check`."""
-    return click.option("--check", is_flag=True, help=_CHECK)(command)
-
-
-def text_option(form: type[click.Option]) -> Callable[[_Command], _Command]:
-    """The option `--text`."""
-    return click.option(
+def check_options(form: type[click.Option]) -> Callable[[_Command], _Command]:
+    """The options `--check` and `--text`, the latter of this class."""
+    text = click.option(
         "--text",
         "edited",
         type=click.Path(path_type=Path),
@@ -57,6 +52,8 @@ def text_option(form: type[click.Option]) -> Callable[[_Command], _Command]:
         cls=form,
         help="A kernel that -o wrote and that you changed, in place of the plan's own for --check and --run.",
     )
+    check = click.option("--check", is_flag=True, help=_CHECK)
+    return lambda command: check(text(command))
 
 
 def edited_text(edited: Path) -> tuple[str, Level]:
@@ -89,7 +86,19 @@ def check_alone(edited: Path | None, asked: bool, **others: object) -> None:
         raise PlanError("--text: say what to do with the kernel; --check and --run take it")
 
 
-def meaning_rows(plans: Sequence[_Plan], *runs: tuple[str, Callable[[_Plan], PlanRow]]) -> list[PlanRow]:
+def checked_rows(
+    text: str,
+    level: str,
+    target: str,
+    llvm: int,
+    small: Sequence[_Plan],
+    *runs: tuple[str, Callable[[_Plan], PlanRow]],
+) -> list[PlanRow]:
+    """What LLVM says of a text for a chip, and whether it has the model's bits on `small` problems (see `_meaning_rows`)."""
+    return [_verdict_row(text, level, target, llvm), *_meaning_rows(small, *runs)]
+
+
+def _meaning_rows(plans: Sequence[_Plan], *runs: tuple[str, Callable[[_Plan], PlanRow]]) -> list[PlanRow]:
     """Whether a text has the model's bits on each of these small problems.
 
     A run is a word about its numbers, and a function that gives the row of a problem. A text that can't be simulated, or does
@@ -113,7 +122,7 @@ def meaning_rows(plans: Sequence[_Plan], *runs: tuple[str, Callable[[_Plan], Pla
     return found
 
 
-def verdict_row(text: str, level: str, target: str, llvm: int) -> PlanRow:
+def _verdict_row(text: str, level: str, target: str, llvm: int) -> PlanRow:
     """What LLVM says of a kernel."""
     from layoutalg.ir.installed import llvm_verdict
     from layoutalg.show.plan_report import row
@@ -125,12 +134,10 @@ def verdict_row(text: str, level: str, target: str, llvm: int) -> PlanRow:
         said = "accepts the kernel and lowers it to SPIR-V"
     else:
         said = f"refuses: {verdict.diagnostic}"
-    return row(f"LLVM {llvm}", "{llvm_says}", llvm_says=said)
+    refused = verdict is not None and not verdict.accepted
+    return row(f"LLVM {llvm}", "{llvm_says}", llvm_says=said, _refused=refused)
 
 
 def failed(rows: Sequence[PlanRow]) -> bool:
     """Whether LLVM or the simulator said no."""
-    return any(
-        one.values.get("as_modelled") is False or str(one.values.get("llvm_says", "")).startswith("refuses")
-        for one in rows
-    )
+    return any(one.values.get("as_modelled") is False or one.values.get("_refused", False) for one in rows)

@@ -13,15 +13,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from layoutalg.cli.arguments import OneOf, as_shape, json_option, llvm_option, output_option, planner_chips
-from layoutalg.cli.edited import (
-    check_alone,
-    check_option,
-    edited_text,
-    failed,
-    meaning_rows,
-    text_option,
-    verdict_row,
-)
+from layoutalg.cli.edited import check_alone, check_options, checked_rows, edited_text, failed
 from layoutalg.cli.hosts import check_host, host_option, launched_rows
 from layoutalg.cli.targets import (
     AmxOption,
@@ -109,8 +101,7 @@ __all__ = ["gemm"]
     help="Execute so many workgroups, drawn by --seed, and compare what they compute; others must not write.",
 )
 @click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="For the random matrices.")
-@check_option
-@text_option(GpuOption)
+@check_options(GpuOption)
 @click.option("--listing", is_flag=True, help="Compile the kernel with what is installed, and name each instruction.")
 @click.option("--explain", is_flag=True, help="Say what the time is made of, and how C is computed.")
 @click.option("--runners-up", type=click.IntRange(0, 100), default=5, show_default=True, help="Tilings that lost.")
@@ -178,8 +169,10 @@ def _gpu_gemm(sizes: tuple[int, int, int], target: str, asked: Asked, options: d
     elif asked.run:
         results.append(_simulated(plan, text, asked.seed))
     if asked.check:
-        results.append(verdict_row(text, level, plan.target, plan.llvm))
-        results += meaning_rows(small_products(plan, own, level), ("", lambda one: _simulated(one, text, asked.seed)))
+        small = small_products(plan, own, level)
+        results += checked_rows(
+            text, level, plan.target, plan.llvm, small, ("", lambda one: _simulated(one, text, asked.seed))
+        )
     made = plan.listing() if asked.listing else None
     if made is not None:
         results.append(row(listing=made.as_json()))

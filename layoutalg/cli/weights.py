@@ -13,15 +13,7 @@ from typing import TYPE_CHECKING, Any, cast
 import click
 
 from layoutalg.cli.arguments import PLANNER_CHIP, OneOf, as_shape, json_option, llvm_option, output_option
-from layoutalg.cli.edited import (
-    check_alone,
-    check_option,
-    edited_text,
-    failed,
-    meaning_rows,
-    text_option,
-    verdict_row,
-)
+from layoutalg.cli.edited import check_alone, check_options, checked_rows, edited_text, failed
 from layoutalg.cli.hosts import check_host, host_option, launched_rows
 from layoutalg.cli.targets import compared_row, declared_options, print_report, written_rows
 from layoutalg.core.progress import progress_bar
@@ -58,8 +50,7 @@ __all__ = ["weights"]
 @host_option(click.Option)
 @click.option("--run", is_flag=True, help="Execute the kernel in the simulator on random A and weights.")
 @click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="For the random arrays.")
-@check_option
-@text_option(click.Option)
+@check_options(click.Option)
 @json_option
 def weights(
     m: int,
@@ -94,8 +85,10 @@ def weights(
         return 0
     results: list[PlanRow] = [_simulated(plan, text, seed)] if run else []
     if check:
-        results.append(verdict_row(text, "lane", plan.target, plan.llvm))
-        results += meaning_rows(small_weights(plan, own), ("", lambda one: _simulated(one, text, seed)))
+        small = small_weights(plan, own)
+        results += checked_rows(
+            text, "lane", plan.target, plan.llvm, small, ("", lambda one: _simulated(one, text, seed))
+        )
     results += launched_rows(cast("Any", plan), build, host, output)
     if host is None:
         results[:0] = written_rows("kernel", text, output, level)

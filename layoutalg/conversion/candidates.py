@@ -10,7 +10,7 @@ elements in a subgroup (`tables`, `words_by_pair`, `multi_hop`), or, where eleme
 row by row through memory (`padded`).
 
 >>> source, destination = Layout.parse("d0 = 2@sg 2@reg, d1 = 16@lane"), Layout.parse("d0 = 2@reg 2@sg, d1 = 16@lane")
->>> for one in candidates_of(source, destination, 32, "generic", None):
+>>> for one in candidates_of(source, destination, 32, "generic"):
 ...     print(one.cost, one.name)
 323 only what crosses goes through shared memory
 448 everything goes through shared memory
@@ -26,6 +26,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from functools import lru_cache
 from math import prod
+from typing import NamedTuple
 
 from layoutalg.conversion.bound import bound_of
 from layoutalg.conversion.cost import Cost, cost_of, rank
@@ -155,32 +156,44 @@ class Candidate:
         return ", ".join(texts) or "nothing"
 
 
+class Settings(NamedTuple):
+    """What is asked of a conversion besides its layouts, elements and chip.
+
+    `slm_limit` counts for one workgroup, and none of its memory is used at level "subgroup" (see `conversion.levels`).
+    With `regions`, moves between register regions are weighed too; `portable` ways need no function of one compiler alone.
+    """
+
+    slm_limit: int | None = None
+    level: str = "workgroup"
+    workgroups: int = 1
+    regions: bool = False
+    pressure: str = "all"
+    portable: bool = False
+
+    def memory_of(self, target: str) -> Memory:
+        """The shared memory that a conversion may use on a chip, with the chip's prices."""
+        cost = cost_of(target, self.pressure)
+        return Memory.of_chip(cost, self.slm_limit, self.level, self.workgroups, self.portable)
+
+
+UNASKED = Settings()
+
+
 @lru_cache(maxsize=64)
 def candidates_of(
     source: Layout,
     destination: Layout,
     element_bits: int,
     target: str,
-    slm_limit: int | None,
-    level: str = "workgroup",
-    workgroups: int = 1,
-    regions: bool = False,
-    pressure: str = "all",
-    portable: bool = False,
+    settings: Settings = UNASKED,
 ) -> tuple[Candidate, ...]:
-    """All ways, the best first (`cost.rank`).
-
-    `slm_limit` counts for one workgroup, and none of its memory is used at level "subgroup" (see `conversion.levels`).
-    With `regions`, moves between register regions are weighed too; `portable` ways need no function of one compiler alone.
-    """
-    cost = cost_of(target, pressure)
-    memory = Memory.of_chip(cost, slm_limit, level, workgroups, portable)
-    settings = slm_limit, level, workgroups, regions, pressure, portable
-    known = held(source, destination, element_bits, target, *settings)
+    """All ways, the best first (`cost.rank`)."""
+    memory = settings.memory_of(target)
+    known = held(source, destination, element_bits, target, settings)
     best = dict(known)
     ours, theirs, starts = normalized(source, destination)
     a, b = view(ours), view(theirs)
-    if a is not None and b is not None and not any(starts) and workgroups == 1:
+    if a is not None and b is not None and not any(starts) and settings.workgroups == 1:
         moves = any(
             program.slm_bytes or moves_words((program,)) for one, _ in known.values() for program in one.programs
         )
@@ -205,24 +218,18 @@ def held(
     destination: Layout,
     element_bits: int,
     target: str,
-    slm_limit: int | None,
-    level: str = "workgroup",
-    workgroups: int = 1,
-    regions: bool = False,
-    pressure: str = "all",
-    portable: bool = False,
+    settings: Settings = UNASKED,
 ) -> Mapping[str, tuple[Candidate, tuple[int, int]]]:
     """The ways for two layouts as they are, by name, with the rank of each: none is mixed, and copies are not told apart.
 
     >>> one, all_ = Layout.parse("d0 = 2@lane"), Layout.parse("d0 = 2@reg | replicas 2@lane")
-    >>> next(iter(held(one, all_, 32, "generic", None)))
+    >>> next(iter(held(one, all_, 32, "generic")))
     'an exchange in registers and lanes'
     """
-    cost = cost_of(target, pressure)
-    memory = Memory.of_chip(cost, slm_limit, level, workgroups, portable)
+    memory, workgroups = settings.memory_of(target), settings.workgroups
     source, destination, starts = normalized(source, destination)
-    found = _ways_within(source, destination, element_bits, memory, level)
-    if regions and found[0][0] != _NOTHING:
+    found = _ways_within(source, destination, element_bits, memory, settings.level)
+    if settings.regions and found[0][0] != _NOTHING:
         found += _ways_by_regions(source, destination, element_bits, target)
     if any(starts):
         found = [(INSIDE if name == _NOTHING else name, with_starts(programs, starts)) for name, programs in found]
@@ -236,7 +243,7 @@ def held(
     lengths = [sum(len(program.steps) for program in programs) for _, programs in found]
     if min(lengths) > MOST_STEPS:
         raise SizeError(f"{min(lengths)} steps: at most {MOST_STEPS}; convert a smaller part of the tensor at a time")
-    return _priced(found, cost, workgroups)
+    return _priced(found, memory.cost, workgroups)
 
 
 def _of_copies(a: View, b: View, element_bits: int, memory: Memory) -> dict[str, tuple[Candidate, tuple[int, int]]]:

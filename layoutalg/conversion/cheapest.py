@@ -7,8 +7,8 @@ its shuffles and selects (`exchange_bounds`), memory that of its accesses (`stra
 cheapest are made first, and no others once one is below them.
 
 >>> rows, columns = Layout.parse("d0 = 16@reg, d1 = 16@lane"), Layout.parse("d0 = 16@lane, d1 = 16@reg")
->>> found = cheapest_of(rows, columns, 32, "generic", None)
->>> found.name, found == candidates_of(rows, columns, 32, "generic", None)[0]
+>>> found = cheapest_of(rows, columns, 32, "generic")
+>>> found.name, found == candidates_of(rows, columns, 32, "generic")[0]
 ('an exchange in registers and lanes', True)
 
 Programs depend on the bits of both layouts alone: conversions that rename bits alike share them.
@@ -21,9 +21,9 @@ from functools import lru_cache, partial
 from heapq import heapify, heappop, heappush
 from math import fsum
 
-from layoutalg.conversion.candidates import Candidate, candidates_of, held
+from layoutalg.conversion.candidates import UNASKED, Candidate, Settings, candidates_of, held
 from layoutalg.conversion.cheapest_by_table import cheapest_by_table
-from layoutalg.conversion.cost import Cost, cost_of, rank
+from layoutalg.conversion.cost import Cost, rank
 from layoutalg.conversion.exchange_bounds import ROUNDING, least_of
 from layoutalg.conversion.mixed_ways import mixed_way
 from layoutalg.conversion.normalize import normalized
@@ -56,20 +56,15 @@ def cheapest_of(
     destination: Layout,
     element_bits: int,
     target: str,
-    slm_limit: int | None,
-    level: str = "workgroup",
-    workgroups: int = 1,
-    regions: bool = False,
-    pressure: str = "all",
-    portable: bool = False,
+    settings: Settings = UNASKED,
 ) -> Candidate:
     """The first of `candidates_of` the same."""
-    cost = cost_of(target, pressure)
-    if workgroups == 1 and not regions and (cost.unit or not cost.counted):
+    memory = settings.memory_of(target)
+    cost = memory.cost
+    if settings.workgroups == 1 and not settings.regions and (cost.unit or not cost.counted):
         a, b, starts = normalized(source, destination)
         pair = view(a), view(b)
         pattern = None if pair[0] is None or pair[1] is None else pattern_of(pair[0], pair[1], element_bits)
-        memory = Memory.of_chip(cost, slm_limit, level, workgroups, portable)
         if pair[0] is not None and pair[1] is not None and pattern is not None and _moves(pattern):
             if not cost.counted:
                 found = _exchange(pattern, cost)
@@ -78,8 +73,7 @@ def cheapest_of(
             if found is not None:
                 return found
         if pair[0] is not None and pair[1] is not None and cost.unit and not any(starts):
-            settings = slm_limit, level, workgroups, regions, pressure, portable
-            as_held = partial(held, source, destination, element_bits, target, *settings)
+            as_held = partial(held, source, destination, element_bits, target, settings)
             found = _of_copies(pair[0], pair[1], element_bits, memory, as_held)
             if found is not None:
                 return found
@@ -87,8 +81,7 @@ def cheapest_of(
             found = cheapest_by_table(a, b, element_bits, memory)
             if found is not None:
                 return found
-    settings = slm_limit, level, workgroups, regions, pressure, portable
-    return candidates_of(source, destination, element_bits, target, *settings)[0]
+    return candidates_of(source, destination, element_bits, target, settings)[0]
 
 
 def _moves(pattern: Pattern) -> bool:

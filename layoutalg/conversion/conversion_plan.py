@@ -20,7 +20,7 @@ from typing import Any
 from numpy.typing import NDArray
 
 from layoutalg.conversion.bound import Bound, bound_of
-from layoutalg.conversion.candidates import Candidate, candidates_of
+from layoutalg.conversion.candidates import Candidate, Settings, candidates_of
 from layoutalg.conversion.cheapest import cheapest_of
 from layoutalg.conversion.cost import PRESSURES, cost_of
 from layoutalg.conversion.layouts import check_tensor, machine_counts
@@ -96,10 +96,10 @@ class ConversionPlan:
             )
 
     @property
-    def _asked(self) -> tuple[Layout, Layout, int, str, int | None, str, int, bool, str, bool]:
-        """The fields in their order, which is that of `candidates_of`'s parameters."""
-        settings = self.slm_limit, self.level, self.workgroups, self.regions, self.pressure, self.portable
-        return self.source, self.destination, self.element_bits, self.target, *settings
+    def _asked(self) -> tuple[Layout, Layout, int, str, Settings]:
+        """What `candidates_of` is asked."""
+        settings = Settings(self.slm_limit, self.level, self.workgroups, self.regions, self.pressure, self.portable)
+        return self.source, self.destination, self.element_bits, self.target, settings
 
     @property
     def candidates(self) -> tuple[Candidate, ...]:

@@ -1,7 +1,7 @@
-"""The ways to convert copies that are told apart (`strategies.copies`), each made when it is asked for.
+"""The ways to convert copies that are told apart (`strategies.copies`). A way is made only when it is asked for.
 
-Half of eight lanes hold what the others hold, before and after. As copies, of two lanes one stores a word; told apart, all do,
-each for itself, and no lane has to be left out:
+Lanes 4 to 7 hold what lanes 0 to 3 hold, before and after. As copies, one lane of each two stores a word. Told apart, every
+lane stores its own, and none has to be left out:
 
 >>> from layoutalg.conversion.cost import cost_of
 >>> from layoutalg.memory.machine_bits import view

@@ -134,7 +134,7 @@ lda = 56 would fit'
         if (acc := options.get("acc")) not in (None, plan.problem.acc):
             raise PlanError(f"acc = {shown(acc)}: AMX adds products of {plan.problem.a} in {plan.problem.acc}")
         return plan
-    if str(b) in ("u4", "u8") and str(a) in ("None", "f16", "bf16"):
+    if str(b) in ("u4", "u8") and str(a) in ("None", "f16", "bf16"):  # as texts: an array is not compared with one
         raise PlanError(
             f"b = {shown(b)} with A of {a or 'f16'}: quantised weights, which plan_weights and `layoutalg weights` plan"
         )

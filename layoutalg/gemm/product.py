@@ -24,11 +24,12 @@ from layoutalg.gemm.expressions import inputs_of, planned, read_epilogue
 from layoutalg.gemm.matrix_in_memory import Matrix, whole_number
 from layoutalg.gemm.options import ACTIVATIONS, BIASES, GATES, MOST_GROUPS, SCALES
 
-__all__ = ["Product", "checked_fields", "element_named", "fuses_scale", "mlir_type", "with_fractions"]
+__all__ = ["MOST_ALONG_Z", "Product", "checked_fields", "element_named", "fuses_scale", "mlir_type", "with_fractions"]
 
 _MLIR_TYPES = {"tf32": "f32", "s8": "i8", "u8": "i8", "s32": "i32"}
 _SPELLINGS = {"i8": "s8", "ui8": "u8", "si8": "s8", "i32": "s32", "si32": "s32"}
-_MOST_BATCHES = 65535
+MOST_ALONG_Z = 65535
+"""Workgroups along z of a grid: matrices of a batch, parts of k, heads."""
 _LARGEST_F32 = (2 - 2**-23) * 2.0**127
 
 
@@ -169,7 +170,7 @@ def checked_fields(m: object, n: object, k: object, given: Mapping[str, Any]) ->
         checked[name] = least if pitch is None else whole_number(name, pitch)
     checked |= {"trans_a": trans_a, "trans_b": trans_b}
     if "batch" in given:
-        checked["batch"] = whole_number("batch", given["batch"], _MOST_BATCHES)
+        checked["batch"] = whole_number("batch", given["batch"], MOST_ALONG_Z)
     checked |= {name: _factor(name, given[name]) for name in ("alpha", "beta") if name in given}
     for name, names in (("bias", BIASES), ("scale", SCALES), ("activation", ACTIVATIONS)):
         if given.get(name) is not None:

@@ -2,8 +2,8 @@
 
 Sizes are arguments of planned kernels: types, tiles, masks and epilogues make the text, and one text serves problems of other
 sizes. A mistake in a text is therefore a mistake in a small problem too, where it is computed in a moment, every element is
-compared, and all edges are in sight. A problem counts only if its plan has the very same text; where none has (sizes written
-into the text as constants), there is none.
+compared, and all edges are in sight. A problem counts only if its plan has the very same text. A text that has its sizes as
+constants serves no other problem.
 
 By hand: C of 4100x4096 in tiles of 256x256 ends with a tile of 4 rows, and k of 4096 is 64 steps. C of 260x512 has such a last
 tile as well, and 4 steps of k are enough for every part of the loop. The second problem has edges in all directions.

@@ -47,7 +47,7 @@ from layoutalg.core.plurals import counted
 from layoutalg.core.whole_numbers import whole_number
 from layoutalg.gemm.operand_arrays import held_scales
 from layoutalg.gemm.problem import Problem
-from layoutalg.gemm.product import mlir_type
+from layoutalg.gemm.product import MOST_ALONG_Z, mlir_type
 from layoutalg.gemm.ranking import Numbers
 from layoutalg.gemm.stream_k import slots_of_workspace, steps_of_run, sums_of_runs
 from layoutalg.gemm.tiling import Tiling
@@ -78,8 +78,6 @@ _ADDRESSES = 32
 """Registers that the last subgroup of a tile has for other things than sums: payloads of messages are one register each."""
 _AT_ONCE = 12
 """Blocks that a subgroup loads at once: 6 KiB on their way."""
-_MOST_ALONG_Z = 65535
-"""Workgroups along z of a grid."""
 _TALLEST = 2**24
 """Rows of the surface of a block message (`SurfaceLimits.height_most`)."""
 
@@ -152,10 +150,10 @@ def check_parts(problem: Problem, step: int, parts: int) -> None:
             f"split_k = {parts}: the parts of {problem.m} rows are {problem.m * parts} rows of the workspace, and a block "
             f"message reaches {_TALLEST}; split_k = {max(1, _TALLEST // problem.m)} would do"
         )
-    if problem.batch * parts > _MOST_ALONG_Z:
+    if problem.batch * parts > MOST_ALONG_Z:
         raise PlanError(
             f"split_k = {parts} with batch = {problem.batch}: {problem.batch * parts} workgroups along z of the grid, at most "
-            f"{_MOST_ALONG_Z} are launched"
+            f"{MOST_ALONG_Z} are launched"
         )
 
 

@@ -1,7 +1,7 @@
 """Which tilings may share the steps of all tiles evenly (stream-K), beside those that a search has.
 
-By hand, for workgroups of 256x256, of which a core of B580 holds one: 1792x768 is 21 tiles, which 20 runs may
-share; 1280x1024 is 20 tiles, which fill the 20 cores.
+By hand, for workgroups of 256x256 on a B580, whose 20 cores hold one each: 1792x768 has 21 tiles, which 20 runs may share;
+1280x1024 has 20 tiles, which fill the cores.
 
 >>> from layoutalg.gemm.roofline import times
 >>> from layoutalg.gemm.tiling import Tile, Tiling

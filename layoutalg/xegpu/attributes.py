@@ -8,8 +8,7 @@ Layout.parse('d0 = 2@sg:4 16@reg, d1 = 4@sg 16@lane')
 
 Three questions about an attribute and a shape, three answers that are kept apart: `check` is LLVM's verdict in LLVM's
 words, `blocks` the coordinates that LLVM computes, `layout` the exact relation, or the reason why it does not exist.
-Values check themselves when they are made, by LLVM's rules and in its words; what LLVM takes and then crashes or goes
-wrong on is refused too, and the message says so.
+Values check themselves when made, in LLVM's words; what LLVM takes and then crashes or goes wrong on is refused too.
 """
 
 from __future__ import annotations
@@ -110,7 +109,8 @@ class DistributeLayout(Notation, ABC):
         >>> LayoutAttr(sg_layout=(2, 4)).incomplete(llvm=24)
         'sg_layout and sg_data must be used together'
         """
-        return self.parent_layout().distribution().missing_half() if rules(llvm).data_with_layout else None
+        level = self.parent_layout().distribution().half if rules(llvm).data_with_layout else None
+        return None if level is None else f"{level}_layout and {level}_data must be used together"
 
     def _asked_on(self, version: Rules) -> str:
         return "convert_layout"

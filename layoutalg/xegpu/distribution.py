@@ -103,7 +103,7 @@ class Level:
 
 @dataclass(frozen=True, slots=True)
 class Misfit:
-    """What does not go round: `size` elements of a dimension among `count` work-items in blocks of `data` (None: of any size).
+    """What cannot be dealt out evenly: `size` elements of a dimension, to `count` work-items in blocks of `data` (None: any).
 
     `level` is "sg", "inst" or "lane"; `shared`, that one block would do, which all hold; `of`, whose `size` is: a
     "subgroup", an "instruction" or a "lane", or the tensor's ("").
@@ -231,15 +231,12 @@ class Distribution:
         lanes = _each_share("lane", held, self.lane_layout, self.lane_data, of)
         return lanes if isinstance(lanes, Misfit) else None
 
-    def missing_half(self) -> str | None:
-        """What LLVM 23 says where a layout stands without its data: None where both stand, or neither."""
-        for level, layout, data in (
-            ("sg", self.sg_layout, self.sg_data),
-            ("lane", self.lane_layout, self.lane_data),
-        ):
-            if (layout is None) != (data is None):
-                return f"{level}_layout and {level}_data must be used together"
-        return None
+    @property
+    def half(self) -> str | None:
+        """The level, "sg" or "lane", whose layout stands without its data: None where both stand, or neither."""
+        if (self.sg_layout is None) != (self.sg_data is None):
+            return "sg"
+        return "lane" if (self.lane_layout is None) != (self.lane_data is None) else None
 
     # What LLVM computes
 

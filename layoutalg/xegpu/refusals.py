@@ -42,6 +42,7 @@ _FIELDS: dict[str, tuple[str, ...]] = {
     "inst": ("inst_data",),
     "lane": ("lane_layout", "lane_data"),
 }
+_NAMES = tuple(name for names in _FIELDS.values() for name in names)
 
 _OF = {
     "": "",
@@ -95,14 +96,15 @@ def refusal(attribute: DistributeLayout, shape: Sequence[int], llvm: int = DEFAU
         )
     version = rules(llvm)
     misfit = found.misfit(sizes, version)
-    alone = next((level for level in ("sg", "lane") if _half(attribute.parent_layout(), level)), None)
-    if version.data_with_layout and alone is not None:
+    alone = found.half if version.data_with_layout else None
+    fits: Ints | None = None
+    if alone is not None:
         reason, level = f"{alone}_layout stands without {alone}_data", alone
     elif misfit is not None:
         reason, level = said(misfit, len(sizes)), misfit.level
+        fits = _nearest_shape(found, sizes, version)
     else:
         return None  # refused for what is not the shape's
-    fits = None if version.data_with_layout and alone is not None else _nearest_shape(found, sizes, version)
     nearest = _nearest_attribute(attribute, sizes, version, level)
     return Refusal(reason, fits, nearest, "" if nearest is None else _changed(attribute, nearest))
 
@@ -124,11 +126,6 @@ def said(misfit: Misfit, rank: int) -> str:
         return f"{begins}: {misfit.count} {items} do not divide it"
     shared = f", or exactly {misfit.data}" if misfit.shared else ""
     return f"{begins}: {misfit.count} {items} of {misfit.data} need a multiple of {misfit.count * misfit.data}{shared}"
-
-
-def _half(layout: LayoutAttr, level: str) -> bool:
-    ids, data = (getattr(layout, name) for name in _FIELDS[level])
-    return (ids is None) != (data is None)
 
 
 def _nearest_shape(found: Distribution, sizes: Ints, version: Rules) -> Ints | None:
@@ -153,7 +150,7 @@ def _distance(numbers: Sequence[int], given: Sequence[int]) -> tuple[int, float,
 
 
 def _nearby(choices: Sequence[Sequence[int]]) -> Iterator[Ints]:
-    """One choice of each, the first of which is given: those first that differ from what is given in the fewest places.
+    """Every way to choose one of each, those first that change the fewest; the first choice of each is what was given.
 
     >>> list(_nearby([(8, 4), (16,), (2, 1)]))
     [(8, 16, 2), (4, 16, 2), (8, 16, 1), (4, 16, 1)]
@@ -173,11 +170,7 @@ def _nearest_attribute(attribute: DistributeLayout, sizes: Ints, version: Rules,
     others = [one for one in _FIELDS if one != level and getattr(given, _FIELDS[one][0]) is not None]
     for levels in ((level,), *((level, other) for other in others)):
         tried = islice(_variants(given, sizes, levels), _MOST_TRIED)
-        fitting = [
-            one
-            for one in tried
-            if not (version.data_with_layout and one.missing_half()) and one.accepts(sizes, version)
-        ]
+        fitting = [one for one in tried if not (version.data_with_layout and one.half) and one.accepts(sizes, version)]
         if fitting:
             return attribute.around(_with_fields(parent, min(fitting, key=lambda one: _changes(given, one))))
     return None
@@ -186,7 +179,7 @@ def _nearest_attribute(attribute: DistributeLayout, sizes: Ints, version: Rules,
 def _with_fields(parent: LayoutAttr, found: Distribution) -> LayoutAttr:
     """A layout with the fields of a distribution in the dimensions that slices keep."""
     fields: dict[str, Ints] = {}
-    for name in (name for names in _FIELDS.values() for name in names):
+    for name in _NAMES:
         numbers, before = getattr(found, name), getattr(parent, name)
         if numbers is not None:
             kept = range(found.rank) if found.kept is None else found.kept
@@ -199,7 +192,7 @@ def _with_fields(parent: LayoutAttr, found: Distribution) -> LayoutAttr:
 def _changes(given: Distribution, other: Distribution) -> tuple[int, float]:
     """How many fields of two layouts differ, and by how much their numbers do; a field that is added counts as one."""
     fields, distance = 0, 0.0
-    for name in (name for names in _FIELDS.values() for name in names):
+    for name in _NAMES:
         before, after = getattr(given, name), getattr(other, name)
         if before != after:
             fields += 1
@@ -257,6 +250,5 @@ def _blocks(given: Ints, shares: Sequence[int]) -> Iterator[Ints]:
 
 def _changed(attribute: DistributeLayout, other: DistributeLayout) -> str:
     before, after = attribute.parent_layout(), other.parent_layout()
-    names = (name for names in _FIELDS.values() for name in names)
-    fields = ((name, getattr(after, name)) for name in names if getattr(after, name) != getattr(before, name))
+    fields = ((name, getattr(after, name)) for name in _NAMES if getattr(after, name) != getattr(before, name))
     return ", ".join(f"{name} = {list(value)}" for name, value in fields)

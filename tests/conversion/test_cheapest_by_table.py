@@ -28,7 +28,7 @@ def test_it_is_the_first_of_all_ways(chip: str) -> None:
         bits = rng.choice([32, 64])
         one = cheapest_by_table(source, destination, bits, memory)
         if one is not None:
-            assert one == candidates_of(source, destination, bits, chip, None)[0], (str(source), str(destination))
+            assert one == candidates_of(source, destination, bits, chip)[0], (str(source), str(destination))
             found += 1
 
 

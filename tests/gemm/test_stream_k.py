@@ -109,7 +109,7 @@ def test_whole_numbers_give_the_product_by_the_definition() -> None:
             5,
             {"prefetch": "lines", "registers": 256, "k_step": 64, "activation": "silu", "target": "bmg"},
         ),
-        # 12 blocks, of which 8 are added at once: rows of blocks are cut
+        # there are 12 blocks and 8 are added at once: rows of blocks are cut
         (
             (32, 96, 96),
             4,

@@ -13,7 +13,7 @@ import pytest
 
 import layoutalg as la
 from layoutalg.conversion import ConversionPlan
-from layoutalg.conversion.candidates import held
+from layoutalg.conversion.candidates import Settings, held
 from layoutalg.conversion.cost import cost_of, rank
 from layoutalg.conversion.program.program import Program
 from layoutalg.conversion.program.steps import Barrier
@@ -36,7 +36,7 @@ def chosen(chip: str, *, portable: bool = False) -> list[ConversionPlan]:
     while len(found) < len(KINDS):
         texts, bits = pair(rng, LANES[chip], 3), rng.choice([8, 16, 32])
         plan = la.convert(*texts, element_bits=bits, target=chip, portable=portable)
-        ways = held(plan.source, plan.destination, bits, chip, None, portable=portable)
+        ways = held(plan.source, plan.destination, bits, chip, Settings(portable=portable))
         if rank(*cost_of(chip).priced(plan.programs)) < min(order for _, order in ways.values()):
             found.setdefault(plan.kind, plan)
     return [found[kind] for kind in KINDS]

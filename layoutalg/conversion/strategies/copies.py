@@ -12,8 +12,8 @@ here. Two halves of eight lanes hold the same 4x8 words, and each half turns the
 (('lane', 0), ('lane', 1), ('lane', 2), ('reg', 1), ('reg', 0), ('lane', 3))
 (('reg', 0), ('lane', 1), ('lane', 2), ('reg', 1), ('lane', 0), ('lane', 3))
 
-A copy stays where it is, if both sides have one there; others are taken in their order. Copies in subgroups are told apart only
-so: none has to cross. What one side has more of is left as copies, of which the nearest is read.
+A copy stays where it is, if both sides have one there; others are paired in their order. A copy in another subgroup is paired
+only where it stays, so no data crosses for it. If one side has more copies, the rest remain copies, and the nearest is read.
 
 The law: a program for the two layouts that are found is one for those that were given. Each place of the destination gets one
 element, of one holder, that it may have.

@@ -28,6 +28,7 @@ from layoutalg.core.whole_numbers import as_flag, one_of
 from layoutalg.core.whole_numbers import whole_number as whole
 from layoutalg.gemm.attention.sequences import Starts, checked_starts
 from layoutalg.gemm.matrix_in_memory import Matrix, check_matrix, check_pitch, whole_number
+from layoutalg.gemm.product import MOST_ALONG_Z
 from layoutalg.hardware import Dpas, dpas, target_info
 from layoutalg.hardware.chips import target_names
 
@@ -42,7 +43,6 @@ ORDERS = ("bhsd", "bshd")
 
 _NARROWEST, _WIDEST, _MULTIPLE = 32, 256, 8
 """Head sizes: a message needs rows of 64 bytes and of a multiple of 16; O of 8 queries by 256 fills half of 256 registers."""
-_MOST_HEADS = 65535
 
 
 @dataclass(frozen=True)
@@ -114,10 +114,10 @@ class AttentionProblem:
             raise PlanError(
                 f"target {target!r} has no 2D block messages, which attention is planned with: expected {', '.join(able)}"
             )
-        heads, batch = whole_number("heads", heads, _MOST_HEADS), whole_number("batch", batch, _MOST_HEADS)
-        if heads * batch > _MOST_HEADS:
-            raise PlanError(f"{batch} batches of {heads} heads: a grid has at most {_MOST_HEADS} heads in all")
-        kv_heads = heads if kv_heads is None else whole_number("kv_heads", kv_heads, _MOST_HEADS)
+        heads, batch = whole_number("heads", heads, MOST_ALONG_Z), whole_number("batch", batch, MOST_ALONG_Z)
+        if heads * batch > MOST_ALONG_Z:
+            raise PlanError(f"{batch} batches of {heads} heads: a grid has at most {MOST_ALONG_Z} heads in all")
+        kv_heads = heads if kv_heads is None else whole_number("kv_heads", kv_heads, MOST_ALONG_Z)
         if heads % kv_heads:
             fit = ", ".join(str(count) for count in range(1, min(heads, 64) + 1) if heads % count == 0)
             raise PlanError(
@@ -165,8 +165,8 @@ class AttentionProblem:
         of_q, of_k = (len(one) - 1 for one in starts)
         if of_q != of_k:
             raise PlanError(f"starts_q has {of_q} sequences, and starts_k has {of_k}")
-        if of_q * self.heads > _MOST_HEADS:
-            raise PlanError(f"{of_q} sequences of {self.heads} heads: a grid has at most {_MOST_HEADS} heads in all")
+        if of_q * self.heads > MOST_ALONG_Z:
+            raise PlanError(f"{of_q} sequences of {self.heads} heads: a grid has at most {MOST_ALONG_Z} heads in all")
         for matrix in self.matrices:
             if matrix.pitch_bytes % 64:
                 fit = -(-matrix.pitch_bytes // 64) * 64 // matrix.element_bytes

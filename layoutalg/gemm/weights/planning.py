@@ -31,6 +31,7 @@ from layoutalg.gemm.tiling import MOST_AHEAD, MOST_PARTS, Tile, Tiling, pair
 from layoutalg.gemm.versions import version_with_large_blocks
 from layoutalg.gemm.weights.plan import WeightsGemm
 from layoutalg.gemm.weights.problem import WeightsProblem
+from layoutalg.hardware import xe_chip
 
 __all__ = ["TILES", "plan_weights"]
 
@@ -42,8 +43,6 @@ _PARTS = (1, 2, 4, 8, 16, 32, 64)
 _PREFETCHES = ("none", "shared")
 DISTANCES = (1, 2, 4)
 """Steps ahead that a prefetch may ask unless somebody says another number."""
-_MOST_SUBGROUPS = 32
-"""Subgroups that a core runs at once with 256 registers each."""
 
 
 def plan_weights(
@@ -98,10 +97,9 @@ def plan_weights(
             offer = ", ".join(f"{rows}x{columns}" for rows, columns in TILES)
             raise PlanError(f"tile {tiles[0][0]}x{tiles[0][1]}: weights are planned with tiles of {offer}")
     grid = None if subgroups is None else pair("subgroups", subgroups)
-    if grid is not None and grid[0] * grid[1] > _MOST_SUBGROUPS:
-        raise PlanError(
-            f"subgroups {shown(grid)}: a core runs {_MOST_SUBGROUPS} at once with {_REGISTERS} registers each"
-        )
+    most = xe_chip(problem.target).threads(_REGISTERS)
+    if grid is not None and grid[0] * grid[1] > most:
+        raise PlanError(f"subgroups {shown(grid)}: a core runs {most} at once with {_REGISTERS} registers each")
     asked = _asked(prefetch, distance)
     ways = REDUCTIONS if reduction is None else (one_of(reduction, REDUCTIONS, "reduction", PlanError),)
     steps = problem.product.k // problem.step
@@ -134,7 +132,7 @@ def _asked(prefetch: str | None, distance: int | None) -> list[tuple[str, int]]:
 
 
 def _might_split(problem: WeightsProblem, parts: int) -> bool:
-    """Whether k is deep enough for so many parts of two steps or more, of which none is empty, and the sums have room."""
+    """Whether k is deep enough for so many parts, each of two steps or more, and the workspace has room for their sums."""
     product, each = problem.product, part_steps(problem.product.k, problem.step, parts)
     if product.k < DEEP or each == 1:
         return False
