@@ -154,6 +154,12 @@ def attention(*sizes: tuple[int, int], rising: float = 1.0, large: bool = False,
     given += [(wide, Scores(leaping=8, turns=True))]
     given += [(plan, Scores(rising=rising, large=large)) for plan in plans if rising > 1 or large]
     given += [(wide, one) for one in turns] + [(plans[0], one) for one in others]
+    given += [
+        (wide, Scores(leaping=900, last_low=True, turns=True)),
+        (wide, Scores(huge=True, falling=True, turns=True)),
+    ]
+    given += [(wide, Scores(leaping=60, every=71, start=one, last_low=True, turns=True)) for one in (5, 45, 62)]
+    given += [(plans[0], Scores(unknown=True))]
     runs: list[Run] = []
     for seed, (plan, scores) in enumerate(given):
         assert plan.emit() == plans[0].emit(), "a kernel of its own"
@@ -181,16 +187,23 @@ class Scores:
     """How large scores are: they rise by thirds of the keys, or are about 10^5 or 10^8.
 
     With `middle` they rise in steps without a mask alone, at 20 of each 128 keys. `leaping` scores are -800, and rise at every
-    29th key by five times so much: more than a maximum allows. With `turns` it is one row of each subgroup alone that has such
-    scores, in one after the other another one.
+    29th key (or another number of keys) by five times so much: more than a maximum allows. With `last_low` the last 30 keys,
+    which a kernel takes first, rise least. `huge` scores are `falling` where the first keys have the largest. With `turns` it
+    is one row of each subgroup alone that has such scores, in one after the other another one. `unknown` ones are NaN, in row
+    7 of each 16: the last row of a block, so that the largest score is NaN too.
     """
 
     rising: float = 1.0
     middle: bool = False
     large: bool = False
     huge: bool = False
+    falling: bool = False
     leaping: int = 0
+    every: int = 29
+    start: int = 13
+    last_low: bool = False
     turns: bool = False
+    unknown: bool = False
 
 
 def with_scores(plan: Any, scores: Scores, seed: int) -> tuple[Array, Array, Array]:
@@ -206,13 +219,15 @@ def with_scores(plan: Any, scores: Scores, seed: int) -> tuple[Array, Array, Arr
     if scores.leaping:
         q[..., -2], k[..., -2] = 8, -100
         q[..., -1] = np.where(chosen, scores.leaping, 0)
-        k[..., -1:] = along(np.where(key % 29 == 13, 5 * (key // 29 + 1), 0))
+        rise = np.where(scores.last_low & (key >= len(key) - 30), 1, key // scores.every + 1 + scores.last_low)
+        k[..., -1:] = along(np.where(key % scores.every == scores.start, 5 * rise, 0))
     elif scores.large or scores.huge:
         first = (20000 if scores.huge else 100) + np.random.default_rng(seed).integers(0, 4, q.shape[:-1]) / 16
         q[..., 0] = np.where(chosen, first, 0)
-        if not scores.turns:
+        if scores.falling or not scores.turns:
             k = (k * 0.05).astype(k.dtype)
-        k[..., :1] = along(6000 + key // 16 * (4 if scores.huge else 1 / 8))  # f16 has every fourth there
+        step = -4 if scores.falling else 4 if scores.huge else 1 / 8  # f16 has every fourth there
+        k[..., :1] = along(6000 + key // 16 * step)
     else:
         if scores.turns:
             q = np.where(chosen[..., None], q, q / 2048).astype(q.dtype)
@@ -220,6 +235,9 @@ def with_scores(plan: Any, scores: Scores, seed: int) -> tuple[Array, Array, Arr
         grown = (key % 128 >= 40) & (key % 128 < 60) if scores.middle else third
         growth = grown * (scores.rising - 1) + 1
         k = (k * along(growth)).astype(k.dtype)
+    if scores.unknown:
+        row = np.arange(q.shape[axis]).reshape([-1 if place == axis else 1 for place in range(q.ndim)])
+        q = np.where(row % 16 == 7, np.nan, q).astype(q.dtype)
     return q, k, v
 
 
