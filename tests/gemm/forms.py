@@ -159,7 +159,7 @@ def attention(*sizes: tuple[int, int], rising: float = 1.0, large: bool = False,
         (wide, Scores(huge=True, falling=True, turns=True)),
     ]
     given += [(wide, Scores(leaping=60, every=71, start=one, last_low=True, turns=True)) for one in (5, 45, 62)]
-    given += [(plans[0], Scores(unknown=True))]
+    given += [(wide, Scores(large=True, late=True, turns=True)), (plans[0], Scores(unknown=True))]
     runs: list[Run] = []
     for seed, (plan, scores) in enumerate(given):
         assert plan.emit() == plans[0].emit(), "a kernel of its own"
@@ -188,9 +188,9 @@ class Scores:
 
     With `middle` they rise in steps without a mask alone, at 20 of each 128 keys. `leaping` scores are -800, and rise at every
     29th key (or another number of keys) by five times so much: more than a maximum allows. With `last_low` the last 30 keys,
-    which a kernel takes first, rise least. `huge` scores are `falling` where the first keys have the largest. With `turns` it
-    is one row of each subgroup alone that has such scores, in one after the other another one. `unknown` ones are NaN, in row
-    7 of each 16: the last row of a block, so that the largest score is NaN too.
+    which a kernel takes first, rise least; with `late` they alone are large. `huge` scores are `falling` where the first keys
+    have the largest. With `turns` it is one row of each subgroup alone that has such scores, in one after the other another
+    one. `unknown` ones are NaN, in row 7 of each 16: the last row of a block, so that the largest score is NaN too.
     """
 
     rising: float = 1.0
@@ -198,6 +198,7 @@ class Scores:
     large: bool = False
     huge: bool = False
     falling: bool = False
+    late: bool = False
     leaping: int = 0
     every: int = 29
     start: int = 13
@@ -224,10 +225,11 @@ def with_scores(plan: Any, scores: Scores, seed: int) -> tuple[Array, Array, Arr
     elif scores.large or scores.huge:
         first = (20000 if scores.huge else 100) + np.random.default_rng(seed).integers(0, 4, q.shape[:-1]) / 16
         q[..., 0] = np.where(chosen, first, 0)
-        if scores.falling or not scores.turns:
+        if scores.falling or scores.late or not scores.turns:
             k = (k * 0.05).astype(k.dtype)
         step = -4 if scores.falling else 4 if scores.huge else 1 / 8  # f16 has every fourth there
-        k[..., :1] = along(6000 + key // 16 * step)
+        begun = key >= len(key) - 30 if scores.late else key >= 0
+        k[..., :1] = along(np.where(begun, 6000 + key // 16 * step, 0))
     else:
         if scores.turns:
             q = np.where(chosen[..., None], q, q / 2048).astype(q.dtype)
