@@ -32,14 +32,13 @@ numbers becomes moves for each bit of the distance where lanes are columns of on
 - result: words of the result that no instruction writes where they are wanted; renamed: those that were given in another
   register, all of their message once, and once more where some of it change places among themselves; group_moved: those of a
   group of four that did not lie so; regrouped: those that were loaded several at once, and are not so in four registers of
-  the result; rearranged: in a message of it, rearranged_wide: of loads of 8 words or more; paired: halves of elements of 64
+  the result; rearranged: in a message of it; again: words of messages that are copied twice (`copied_again`); paired: halves of elements of 64
   bits that selects and permutes made, paired_sent: shuffles, paired_matrix: loads of matrices; paired_alone: those of one
   element; paired_wide: those of more than four elements; of four, those that shuffles made, and half of the others
-- store, load: messages to shared memory; store_word, load_word: their words; payload: words of stores that are copied,
-  payload_wide: of 8 words or more; narrow: parts of words that are moved by themselves; upper, upper_byte: those that are
+- store, load: messages to shared memory; store_word, load_word: their words; payload: words of stores that are copied; narrow: parts of words that are moved by themselves; upper, upper_byte: those that are
   stored and not lowest in their register; masked: stores in which some lanes take no part
-- masked_run: those one after another by the same lanes, once: one branch is written round them, but for Intel's;
-  masked_once: different sets of lanes that store, each a condition
+- masked_run: those one after another by the same lanes, once: one branch is written round them, but for Intel's; masked_long:
+  more than NVIDIA's compiler predicates instead; masked_once: different sets of lanes that store, besides their conditions
 - stored_byte: bytes that are stored: each becomes a word before
 - block: block messages; each takes its address from a register of its own; block_memory: conversions that have any
 - ds_access, ds_base, ds_copied: accesses on AMD's chips, where two may be one instruction (`paired_accesses`)
@@ -84,7 +83,7 @@ from layoutalg.conversion.program.steps import (
     Store,
 )
 from layoutalg.conversion.word_charges import charge_parts, line_words, narrow_words
-from layoutalg.conversion.word_places import GROUP, copied_words, message_words, moved_in_group, words_apart
+from layoutalg.conversion.word_places import GROUP, copied_again, copied_words, message_words, moved_in_group, words_apart
 from layoutalg.core.errors import ConversionError
 from layoutalg.core.whole_numbers import instance_of, listed
 
@@ -96,9 +95,9 @@ CHARGES = (
     "half_sent", "bytes_sent", "select", "select_sg", "condition", "condition_bits", "condition_table", "condition_sg",
     "permute", "permute_by_lane", "permute_shift", "permute_logic", "permute_select", "permute_constant",
     "permute_half", "region", "region_word", "half", "byte", "joined", "selector", "byte_loaded", "low_half", "result",
-    "renamed", "group_moved", "regrouped", "rearranged", "rearranged_wide", "paired", "paired_sent", "paired_alone",
-    "paired_wide", "paired_matrix", "store", "load", "store_word", "load_word", "payload", "payload_wide", "narrow",
-    "upper", "upper_byte", "masked", "masked_run", "masked_once", "stored_byte", "block", "block_memory", "ds_access",
+    "renamed", "group_moved", "regrouped", "rearranged", "again", "paired", "paired_sent", "paired_alone",
+    "paired_wide", "paired_matrix", "store", "load", "store_word", "load_word", "payload", "narrow",
+    "upper", "upper_byte", "masked", "masked_run", "masked_long", "masked_once", "stored_byte", "block", "block_memory", "ds_access",
     "ds_base", "ds_copied", "ds_shift", "ds_mask", "ds_times", "ds_or", "ds_flip", "ds_add", "lane_bytes", "address",
     "address_shift", "address_mask", "address_bare", "address_times", "address_chosen", "address_add", "address_or",
     "address_flip", "address_of_sg", "address_scaled", "address_reversed", "sum_mask", "sum_shift", "sum_times",
@@ -108,12 +107,12 @@ CHARGES = (
 )  # fmt: skip
 """The names of all charges."""
 _BYTES = WORD // 8
-_WIDE = 8
-"""The words of a message from which on Intel's compiler copies all of them, and then puts them into another order."""
 _LINE = 4
 """The words that a block load moves at once for each of 16 lanes."""
 _SEEN_THROUGH = 4
 """The parts of a sum, at most, that Intel's compiler knows to be no negative number: known bits are looked for in few steps."""
+_PREDICATED = 6
+"""The stores of a run, at most, that NVIDIA's compiler predicates."""
 _REGISTERS, _REGISTER = 128, 16
 """The registers of Intel's chips of 16 lanes, and the words of one."""
 
@@ -151,6 +150,12 @@ def charges_of(programs: Sequence[Program], *, waits: bool = True, vendor: str |
         found.update(paired_accesses(program, ()))
     if chain:
         _of_result(chain, kinds, found, once, pairs=pairs)
+    for masks in once.masks if chain else ():
+        everyone = [(1 << count) - 1 for count in (chain[0].lanes, chain[0].subgroups)]
+        for mask in {one & everyone[0] for one in masks} - {0}:
+            owners = sum([1 << number for number, one in enumerate(masks) if one & everyone[0] == mask])
+            once.lanes.update({mask} - {everyone[0]})
+            once.subgroups.update({owners} - {everyone[1]})
     for mask in once.lanes:
         found[_condition(mask, chain[0].lanes)] += 1
     found["condition_sg"] = len(once.subgroups)
@@ -200,7 +205,7 @@ class _Once(NamedTuple):
     addresses: set[Address]
     reached: set[tuple[Address, int]]
     selectors: set[object]
-    masks: set[object]
+    masks: set[tuple[int, ...]]
 
 
 def _of_selects(program: Program, steps: Sequence[Select], found: Counter[str], once: _Once) -> None:
@@ -315,9 +320,13 @@ def _message_registers(chain: Sequence[Program]) -> int:
 
 def _of_accesses(program: Program, found: Counter[str], once: _Once, *, waits: bool) -> None:
     given, most = len(program.pack) // program.parts, message_words(program.lanes)
+    at_once = _given_at_once(program.element_bits)
+    size, roomy = min(at_once, given), 4 * given * -(-program.lanes // _REGISTER) < _REGISTERS
     accesses = [step for step in program.steps if isinstance(step, (Store, Load))]
     masks = [step.where if isinstance(step, Store) else None for step in program.steps]
-    found["masked_run"] += sum([mask is not None for mask, _ in groupby(masks)])
+    for runs in [len([*run]) for mask, run in groupby(masks) if mask is not None]:
+        found["masked_run"] += 1
+        found["masked_long"] += runs > _PREDICATED
     once.masks.update([mask for mask in masks if mask is not None])
     reached: dict[tuple[object, ...], _Reached] = {}
     known, own = (), _Reached(0, 0, deep=False)
@@ -355,9 +364,10 @@ def _of_accesses(program: Program, found: Counter[str], once: _Once, *, waits: b
             if bits < WORD:
                 found["upper_byte" if bits == _BYTES * 2 else "upper"] += _upper(program, words, given, bits)
             found["masked"] += step.where is not None
-            copied = copied_words(words, given, _given_at_once(program.element_bits))
+            copied = copied_words(words, given, at_once)
             found["payload"] += copied
-            found["payload_wide"] += copied if count >= _WIDE else 0
+            if copied and len(words) == size and roomy and all(word < given for word in words):
+                found["again"] += copied_again([divmod(word, size) for word in words])
     found.update(offset=offset, offset_computed=computed, apart=apart, piece=pieces)
     if waits:
         found["waits"] += sum(
@@ -452,7 +462,6 @@ def _of_result(
     for kind, weight, groups, most in (
         ("regrouped", 1, several, GROUP),
         ("rearranged", 1, several, message_words(last.lanes)),
-        ("rearranged_wide", 1, {word: to for word, to in loads.items() if len(to) >= _WIDE}, message_words(last.lanes)),
         ("result", 2, line_words(last), GROUP),
     ):
         if groups:
@@ -473,6 +482,9 @@ def _of_result(
     for start in range(0, len(rest), size):
         piece = rest[start : start + size]
         moved = [word for place, word in enumerate(piece, start) if 0 <= word < given and word != place]
+        places = [(loads[word], loads[word].index(word)) for word in piece if len(loads.get(word, ())) == len(piece) > 1]
+        if len(places) == len(piece) and twice:
+            found["again"] += copied_again(places)
         if moved:
             copied = copied_words(piece, given)
             inside = any(
