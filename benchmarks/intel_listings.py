@@ -40,7 +40,7 @@ SEEN_OF_32 = {
 }  # fmt: skip
 """Those that subgroups of 32 lanes do not take twice."""
 IGNORED = frozenset(
-    ("dpp", "lane_swap", "ds_access", "ds_base", "ds_copied", "ds_shift", "ds_mask", "ds_times", "ds_or", "ds_flip",
+    ("dpp", "lane_swap", "ds_access", "ds_base", "ds_copied", "ds_shift", "ds_mask", "ds_constant", "ds_times", "ds_or", "ds_flip",
      "ds_add", "lane_bytes", "pattern", "near", "near_ops", "pattern_ops", "reversed_map",
      "address", "address_shift", "address_mask", "address_bare", "address_times", "address_chosen", "address_add", "address_or",
      "address_flip", "address_of_sg", "address_scaled", "address_reversed", "group_moved", "regrouped",

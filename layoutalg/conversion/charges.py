@@ -83,22 +83,29 @@ from layoutalg.conversion.program.steps import (
     Store,
 )
 from layoutalg.conversion.word_charges import charge_parts, line_words, narrow_words
-from layoutalg.conversion.word_places import GROUP, copied_again, copied_words, message_words, moved_in_group, words_apart
+from layoutalg.conversion.word_places import (
+    GROUP,
+    copied_again,
+    copied_words,
+    message_words,
+    moved_in_group,
+    words_apart,
+)
 from layoutalg.core.errors import ConversionError
 from layoutalg.core.whole_numbers import instance_of, listed
 
 __all__ = ["CHARGES", "charges_of"]
 
 CHARGES = (
-    "shuffle", "broadcast", "dpp", "lane_swap", "xor_1", "xor_2", "xor_4", "xor_8", "xor_16", "indexed", "pattern",
+    "shuffle", "broadcast", "dpp", "lane_swap", "xor_1", "xor_2", "xor_4", "xor_8", "xor_16", "indexed", "pattern", "pattern_apart",
     "near", "near_ops", "pattern_ops", "reversed_map", "looked_up", "map_mask", "map_shift", "map_join", "byte_sent",
     "half_sent", "bytes_sent", "select", "select_sg", "condition", "condition_bits", "condition_table", "condition_sg",
     "permute", "permute_by_lane", "permute_shift", "permute_logic", "permute_select", "permute_constant",
-    "permute_half", "region", "region_word", "half", "byte", "joined", "selector", "byte_loaded", "low_half", "result",
+    "permute_half", "region", "region_word", "half", "byte", "joined", "selector", "byte_loaded", "low_half", "low_halves", "result",
     "renamed", "group_moved", "regrouped", "rearranged", "again", "paired", "paired_sent", "paired_alone",
     "paired_wide", "paired_matrix", "store", "load", "store_word", "load_word", "payload", "narrow",
     "upper", "upper_byte", "masked", "masked_run", "masked_long", "masked_once", "stored_byte", "block", "block_memory", "ds_access",
-    "ds_base", "ds_copied", "ds_shift", "ds_mask", "ds_times", "ds_or", "ds_flip", "ds_add", "lane_bytes", "address",
+    "ds_base", "ds_copied", "ds_shift", "ds_mask", "ds_constant", "ds_times", "ds_or", "ds_flip", "ds_add", "lane_bytes", "address",
     "address_shift", "address_mask", "address_bare", "address_times", "address_chosen", "address_add", "address_or",
     "address_flip", "address_of_sg", "address_scaled", "address_reversed", "sum_mask", "sum_shift", "sum_times",
     "sum_chosen", "sum_join", "sum_flip", "sum_scaled", "scalar", "scalar_times", "scalar_chosen", "veiled", "unveiled",
@@ -175,6 +182,7 @@ def charges_of(programs: Sequence[Program], *, waits: bool = True, vendor: str |
         found["crowded"] = max(_message_registers(chain) - _REGISTERS, 0)
     found["looked_up"] = (() in once.near_maps) + (() in once.maps)
     found["pattern"] = len(once.patterns)
+    found["pattern_apart"] = len(once.patterns) - len(once.maps)
     found["address"] = len(once.addresses)
     found["block_memory"] = found["block"] > 0
     if found["block"]:
@@ -482,7 +490,9 @@ def _of_result(
     for start in range(0, len(rest), size):
         piece = rest[start : start + size]
         moved = [word for place, word in enumerate(piece, start) if 0 <= word < given and word != place]
-        places = [(loads[word], loads[word].index(word)) for word in piece if len(loads.get(word, ())) == len(piece) > 1]
+        places = [
+            (loads[word], loads[word].index(word)) for word in piece if len(loads.get(word, ())) == len(piece) > 1
+        ]
         if len(places) == len(piece) and twice:
             found["again"] += copied_again(places)
         if moved:

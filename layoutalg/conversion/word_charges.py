@@ -60,6 +60,8 @@ def charge_parts(
             if live > 1:
                 order = list(dict.fromkeys([cell // parts for cell in one if cell >= 0]))
                 found["joined"] += max(len(order) - 1, 1)
+                low = [cell % parts for cell in one] == [0, 1, 0, 1] and len(order) == 2
+                found["low_halves"] += low and not any(cell // parts in narrow for cell in one)
                 selectors.add(
                     tuple([(order.index(cell // parts), cell % parts) if cell >= 0 else None for cell in one])
                 )
