@@ -327,7 +327,8 @@ def _message_registers(chain: Sequence[Program]) -> int:
 
 
 def _of_accesses(program: Program, found: Counter[str], once: _Once, *, waits: bool) -> None:
-    given, most = len(program.pack) // program.parts, message_words(program.lanes)
+    held = _as_given(program)
+    given, most = len(held), message_words(program.lanes)
     at_once = _given_at_once(program.element_bits)
     size, roomy = min(at_once, given), 4 * given * -(-program.lanes // _REGISTER) < _REGISTERS
     accesses = [step for step in program.steps if isinstance(step, (Store, Load))]
@@ -372,15 +373,26 @@ def _of_accesses(program: Program, found: Counter[str], once: _Once, *, waits: b
             if bits < WORD:
                 found["upper_byte" if bits == _BYTES * 2 else "upper"] += _upper(program, words, given, bits)
             found["masked"] += step.where is not None
+            words = [held[word] if word < given else word for word in words]
             copied = copied_words(words, given, at_once)
             found["payload"] += copied
-            if copied and len(words) == size and roomy and all(word < given for word in words):
+            if copied and len(words) == size and roomy and all(0 <= word < given for word in words):
                 found["again"] += copied_again([divmod(word, size) for word in words])
     found.update(offset=offset, offset_computed=computed, apart=apart, piece=pieces)
     if waits:
         found["waits"] += sum(
             [(ways - 1) * len(step[0]) for step, ways in zip(accesses, program_ways(program), strict=True)]
         )
+
+
+def _as_given(program: Program) -> list[int]:
+    """For each word that is packed, its number among those that were given; a negative one where it is put together."""
+    parts, pack, found = program.parts, program.pack, list[int]()
+    for start in range(0, len(pack), parts):
+        first = pack[start]
+        whole = first % parts == 0 and pack[start : start + parts] == (*range(first, first + parts),)
+        found.append(first // parts if whole else -2 * (start + 1))  # no two of those lie one after another
+    return found
 
 
 def _given_at_once(element_bits: int) -> int:
@@ -456,9 +468,11 @@ def _of_result(
         if not last.steps and len(chain) == 1:  # what is packed and unpacked at once is one thing
             rest = tuple([last.pack[place] if place >= 0 else -1 for place in rest])
         rest = charge_parts(rest, parts, found, once.selectors, narrow_words(last), line_words(last))
-    given = len(last.pack) // parts if len(chain) == 1 else 0
     if pairs and (all_loads or Store in kinds):
         found.update(paired_accesses(last, rest))
+    held = _as_given(last) if len(chain) == 1 else []
+    given = len(held)
+    rest = [held[word] if 0 <= word < given else word for word in rest]
     found["group_moved"] += sum([moved_in_group(rest[i : i + GROUP], given) for i in range(0, len(rest), GROUP)])
     received = {step.to for step in shuffles if not step.sg and not step.others and _pattern(step.lanes)[0] is not None}
     if received:
