@@ -14,9 +14,9 @@ numbers becomes moves for each bit of the distance where lanes are columns of on
 
 - shuffle, broadcast: steps; dpp: those that AMD's ALUs do (`program.dpp`); lane_swap: swaps of rows of lanes; xor_1, xor_2,
   xor_4, xor_8, xor_16: the bits of XOR distances, added up; indexed: shuffles that are neither; pattern, near: different lane
-  patterns of those, and of `dpp`; pattern_ops, near_ops: what is left of linear maps on NVIDIA's and AMD's chips; reversed_map:
-  those that LLVM takes for bits in reverse order (`address_charges`); map_...: the same on Intel's (`intel_address_charges`);
-  looked_up: maps that are in a table
+  patterns of those, and of `dpp`; pattern_apart: those that differ from others by a distance; pattern_ops, near_ops: what is
+  left of linear maps on NVIDIA's and AMD's chips; reversed_map: those that LLVM takes for bits in reverse order
+  (`address_charges`); map_...: the same on Intel's (`intel_address_charges`); looked_up: maps that are in a table
 - byte_sent, half_sent, bytes_sent: shuffles of words that hold just one byte, one element of 16 bits, or several bytes
 - select, select_sg: selects by lane and by subgroup; condition, condition_bits, condition_table: different sets of lanes, those
   that are one comparison, those that have some bits alike, and those that are looked up in a constant; condition_sg: different
@@ -25,18 +25,19 @@ numbers becomes moves for each bit of the distance where lanes are columns of on
   the shifts, the masks and joins, and the selects by which they are written; permute_constant: different masks of these;
   permute_half: where lanes differ in whole halves, the selects and moves of halves that are written instead
 - region: moves between regions of the register file; region_word: words that such moves take and make
-- half, byte: parts of 16 and 8 bits that words are packed from or unpacked into, one by one; joined: byte permutes that do
-  it, one for each further word that parts of a word come from, at least one; selector: different choices of bytes that any
-  byte permutes make; byte_loaded: bytes that came with others by
-  loads of 16 bits; low_half: words that two bytes are alone in, as they lie in a register
+- half, byte: parts of 16 and 8 bits that words are packed from or unpacked into, one by one; joined: byte permutes that do it,
+  one for each further word that parts of a word come from, at least one; selector: different choices of bytes that any byte
+  permutes make; byte_loaded: bytes that came with others by loads of 16 bits; low_half: words that two bytes are alone in, as
+  they lie in a register; low_halves: those of the low halves of two others
 - result: words of the result that no instruction writes where they are wanted; renamed: those that were given in another
   register, all of their message once, and once more where some of it change places among themselves; group_moved: those of a
-  group of four that did not lie so; regrouped: those that were loaded several at once, and are not so in four registers of
-  the result; rearranged: in a message of it; again: words of messages that are copied twice (`copied_again`); paired: halves of elements of 64
-  bits that selects and permutes made, paired_sent: shuffles, paired_matrix: loads of matrices; paired_alone: those of one
-  element; paired_wide: those of more than four elements; of four, those that shuffles made, and half of the others
-- store, load: messages to shared memory; store_word, load_word: their words; payload: words of stores that are copied; narrow: parts of words that are moved by themselves; upper, upper_byte: those that are
-  stored and not lowest in their register; masked: stores in which some lanes take no part
+  group of four that did not lie so; regrouped: those that were loaded several at once, and are not so in four registers of the
+  result; rearranged: in a message of it; again: words of messages that are copied twice (`copied_again`); paired: halves of
+  elements of 64 bits that selects and permutes made, paired_sent: shuffles, paired_matrix: loads of matrices; paired_alone:
+  those of one element; paired_wide: those of more than four elements; of four, those that shuffles made, and half of the others
+- store, load: messages to shared memory; store_word, load_word: their words; payload: words of stores that are copied; narrow:
+  parts of words that are moved by themselves; upper, upper_byte: those that are stored and not lowest in their register;
+  masked: stores in which some lanes take no part
 - masked_run: those one after another by the same lanes, once: one branch is written round them, but for Intel's; masked_long:
   more than NVIDIA's compiler predicates instead; masked_once: different sets of lanes that store, besides their conditions
 - stored_byte: bytes that are stored: each becomes a word before
@@ -47,9 +48,9 @@ numbers becomes moves for each bit of the distance where lanes are columns of on
   scalar..., and veiled, unveiled: numbers that are hidden, in one subgroup and in several (`intel_address_charges`)
 - crowded: registers that messages read, beyond those that there are: pvc waits before it writes one of them again
 - offset: messages further on; offset_computed: those of them that no message of Intel's chips brings along, since they are
-  joined by XOR, those of bytes, of several subgroups where more than four parts are added, so that addresses could overflow,
-  or added to a pointer; apart: those of them whose distance is joined by XOR with bits that lanes differ in; piece: further
-  parts of messages, each as wide as its address is aligned
+  joined by XOR, those of bytes, of several subgroups where more than four parts are added, so that addresses could overflow, or
+  added to a pointer; apart: those of them whose distance is joined by XOR with bits that lanes differ in; piece: further parts
+  of messages, each as wide as its address is aligned
 - barrier, fence, memory: barriers of several subgroups, those inside subgroups, and conversions that use shared memory at all,
   memory_of_several: of several subgroups; waits: rounds that lanes wait for a bank
 """
@@ -66,7 +67,7 @@ from layoutalg.conversion.address_charges import address_operations, is_reversed
 from layoutalg.conversion.intel_address_charges import address_parts, number_operations
 from layoutalg.conversion.lowering.number_maps import fixed_bits, linear_terms
 from layoutalg.conversion.paired_accesses import paired_accesses
-from layoutalg.conversion.permute_charges import permute_halves, permute_masks, permute_written
+from layoutalg.conversion.permute_charges import charge_permutes
 from layoutalg.conversion.program.access_conflicts import program_ways
 from layoutalg.conversion.program.dpp import dpp_control
 from layoutalg.conversion.program.program import Program
@@ -82,7 +83,7 @@ from layoutalg.conversion.program.steps import (
     Shuffle,
     Store,
 )
-from layoutalg.conversion.word_charges import charge_parts, line_words, narrow_words
+from layoutalg.conversion.word_charges import as_given, charge_parts, line_words, narrow_words
 from layoutalg.conversion.word_places import (
     GROUP,
     copied_again,
@@ -97,20 +98,19 @@ from layoutalg.core.whole_numbers import instance_of, listed
 __all__ = ["CHARGES", "charges_of"]
 
 CHARGES = (
-    "shuffle", "broadcast", "dpp", "lane_swap", "xor_1", "xor_2", "xor_4", "xor_8", "xor_16", "indexed", "pattern", "pattern_apart",
-    "near", "near_ops", "pattern_ops", "reversed_map", "looked_up", "map_mask", "map_shift", "map_join", "byte_sent",
-    "half_sent", "bytes_sent", "select", "select_sg", "condition", "condition_bits", "condition_table", "condition_sg",
-    "permute", "permute_by_lane", "permute_shift", "permute_logic", "permute_select", "permute_constant",
-    "permute_half", "region", "region_word", "half", "byte", "joined", "selector", "byte_loaded", "low_half", "low_halves", "result",
-    "renamed", "group_moved", "regrouped", "rearranged", "again", "paired", "paired_sent", "paired_alone",
-    "paired_wide", "paired_matrix", "store", "load", "store_word", "load_word", "payload", "narrow",
-    "upper", "upper_byte", "masked", "masked_run", "masked_long", "masked_once", "stored_byte", "block", "block_memory", "ds_access",
-    "ds_base", "ds_copied", "ds_shift", "ds_mask", "ds_constant", "ds_times", "ds_or", "ds_flip", "ds_add", "lane_bytes", "address",
+    "shuffle", "broadcast", "dpp", "lane_swap", "xor_1", "xor_2", "xor_4", "xor_8", "xor_16", "indexed", "pattern",
+    "pattern_apart", "near", "near_ops", "pattern_ops", "reversed_map", "looked_up", "map_mask", "map_shift", "map_join",
+    "byte_sent", "half_sent", "bytes_sent", "select", "select_sg", "condition", "condition_bits", "condition_table",
+    "condition_sg", "permute", "permute_by_lane", "permute_shift", "permute_logic", "permute_select", "permute_constant",
+    "permute_half", "region", "region_word", "half", "byte", "joined", "selector", "byte_loaded", "low_half", "low_halves",
+    "result", "renamed", "group_moved", "regrouped", "rearranged", "again", "paired", "paired_sent", "paired_alone",
+    "paired_wide", "paired_matrix", "store", "load", "store_word", "load_word", "payload", "narrow", "upper", "upper_byte",
+    "masked", "masked_run", "masked_long", "masked_once", "stored_byte", "block", "block_memory", "ds_access", "ds_base",
+    "ds_copied", "ds_shift", "ds_mask", "ds_constant", "ds_times", "ds_or", "ds_flip", "ds_add", "lane_bytes", "address",
     "address_shift", "address_mask", "address_bare", "address_times", "address_chosen", "address_add", "address_or",
     "address_flip", "address_of_sg", "address_scaled", "address_reversed", "sum_mask", "sum_shift", "sum_times",
     "sum_chosen", "sum_join", "sum_flip", "sum_scaled", "scalar", "scalar_times", "scalar_chosen", "veiled", "unveiled",
-    "crowded", "offset", "offset_computed", "apart", "piece", "barrier", "fence", "memory", "memory_of_several",
-    "waits",
+    "crowded", "offset", "offset_computed", "apart", "piece", "barrier", "fence", "memory", "memory_of_several", "waits",
 )  # fmt: skip
 """The names of all charges."""
 _BYTES = WORD // 8
@@ -143,7 +143,7 @@ def charges_of(programs: Sequence[Program], *, waits: bool = True, vendor: str |
             kinds.setdefault(step.__class__, []).append(step)
         _of_selects(program, kinds.get(Select, []), found, once)
         _of_shuffles(program, kinds.get(Shuffle, []), found, once)
-        _of_permutes(kinds.get(Permute, []), found, once)
+        charge_permutes(kinds.get(Permute, []), found, once.selectors, once.lanes, once.constants)
         found["lane_swap"] += len(kinds.get(LaneSwap, ()))
         for step in kinds.get(Barrier, ()):
             found[_barrier(program, step.scope)] += 1
@@ -253,26 +253,6 @@ def _of_shuffles(program: Program, steps: Sequence[Shuffle], found: Counter[str]
             found["dpp"] += count
 
 
-def _of_permutes(steps: Sequence[Permute], found: Counter[str], once: _Once) -> None:
-    found["permute"] += len(steps)
-    once.selectors.update([one for step in steps for one in step.selectors])
-    for (selectors, same), count in Counter([(step.selectors, step.low == step.high) for step in steps]).items():
-        masks = permute_masks(selectors)
-        halves = permute_halves(selectors) if len(masks) > 1 else None
-        found["permute_by_lane"] += count * (len(masks) > 1)
-        if halves is not None:
-            found["permute_half"] += count * halves[0]
-            once.lanes.update(halves[1])
-            continue
-        found["permute_select"] += count * (len(masks) - 1)
-        once.lanes.update([mask for _, mask in masks[1:]])
-        for selector, _ in masks:
-            written = permute_written(selector, same)
-            found["permute_shift"] += count * written.shifts
-            found["permute_logic"] += count * written.logic
-            once.constants.update(written.constants)
-
-
 @lru_cache(maxsize=4096)
 def _pattern(lanes: tuple[int, ...]) -> tuple[int | None, bool]:
     """The XOR distance of all lanes, if they have one, and whether all read the same lane."""
@@ -327,7 +307,7 @@ def _message_registers(chain: Sequence[Program]) -> int:
 
 
 def _of_accesses(program: Program, found: Counter[str], once: _Once, *, waits: bool) -> None:
-    held = _as_given(program)
+    held = as_given(program)
     given, most = len(held), message_words(program.lanes)
     at_once = _given_at_once(program.element_bits)
     size, roomy = min(at_once, given), 4 * given * -(-program.lanes // _REGISTER) < _REGISTERS
@@ -373,7 +353,7 @@ def _of_accesses(program: Program, found: Counter[str], once: _Once, *, waits: b
             if bits < WORD:
                 found["upper_byte" if bits == _BYTES * 2 else "upper"] += _upper(program, words, given, bits)
             found["masked"] += step.where is not None
-            words = [held[word] if word < given else word for word in words]
+            words = tuple([held[word] if word < given else word for word in words])
             copied = copied_words(words, given, at_once)
             found["payload"] += copied
             if copied and len(words) == size and roomy and all(0 <= word < given for word in words):
@@ -383,16 +363,6 @@ def _of_accesses(program: Program, found: Counter[str], once: _Once, *, waits: b
         found["waits"] += sum(
             [(ways - 1) * len(step[0]) for step, ways in zip(accesses, program_ways(program), strict=True)]
         )
-
-
-def _as_given(program: Program) -> list[int]:
-    """For each word that is packed, its number among those that were given; a negative one where it is put together."""
-    parts, pack, found = program.parts, program.pack, list[int]()
-    for start in range(0, len(pack), parts):
-        first = pack[start]
-        whole = first % parts == 0 and pack[start : start + parts] == (*range(first, first + parts),)
-        found.append(first // parts if whole else -2 * (start + 1))  # no two of those lie one after another
-    return found
 
 
 def _given_at_once(element_bits: int) -> int:
@@ -470,7 +440,7 @@ def _of_result(
         rest = charge_parts(rest, parts, found, once.selectors, narrow_words(last), line_words(last))
     if pairs and (all_loads or Store in kinds):
         found.update(paired_accesses(last, rest))
-    held = _as_given(last) if len(chain) == 1 else []
+    held = as_given(last) if len(chain) == 1 else []
     given = len(held)
     rest = [held[word] if 0 <= word < given else word for word in rest]
     found["group_moved"] += sum([moved_in_group(rest[i : i + GROUP], given) for i in range(0, len(rest), GROUP)])
