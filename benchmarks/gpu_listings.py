@@ -38,7 +38,7 @@ SEEN = {
     "address_mask": 1, "address_times": 1, "address_chosen": 3, "store": 1, "load": 1, "payload": 1, "masked": 0,
     "masked_run": 0, "masked_long": 4, "masked_once": 0, "address": 1, "barrier": 1, "fence": 0.5, "memory": 1, "apart": 1,
     "piece": 1, "upper": 0.5, "upper_byte": 1, "ds_shift": 1, "ds_mask": 1, "ds_constant": 1, "ds_times": 1, "ds_or": 1,
-    "ds_flip": 1, "ds_add": 0.5, "lane_bytes": 1, "selector": 1, "address_reversed": 5,
+    "ds_flip": 1, "ds_add": 0.5, "lane_bytes": 1, "selector": 1, "address_reversed": 5, "reversed_map": 3,
 }  # fmt: skip
 """What kernels with one kind of step have in their listings for sm_80 and gfx942, by the charge that it is (prices.py)."""
 SEEN_OF_AMD = {"masked_run": 3, "masked_long": 0, "low_halves": 1, "pattern_apart": 1}

@@ -206,7 +206,8 @@ class Cost:
             return Parts(_issued(found.prices, charges), 0, 0, 0)
         in_alu = charges["dpp"] + charges["broadcast"] if known.rows else 0
         shuffles = charges["shuffle"] - in_alu
-        messages = shuffles + sum([charges[name] for name in ("store", "load", "barrier")])
+        accesses = ["ds_access"] if found.vendor == "amd" else ["store", "load"]
+        messages = shuffles + sum([charges[name] for name in (*accesses, "barrier")])
         cycles = shuffles * known.shuffle + sum([program_cycles(program, self.name) for program in chain])
         return Parts(issued, (issued - messages) * known.alu, cycles * self.unit, cycles)
 
