@@ -253,16 +253,18 @@ def random_pair(rng: random.Random, lanes: int, registers: int, subgroups: int) 
 
 
 def with_copies(rng: random.Random, pair: tuple[str, str]) -> tuple[str, str]:
-    """The pair with one or two bits of lanes or subgroups that hold copies, at either end."""
+    """The pair with one or two bits of lanes or subgroups that hold copies, at one end or both: an end has fewer registers."""
     source, destination = (text.partition("= ")[2].split() for text in pair)
-    free = [i for i, place in enumerate(source) if "@reg" not in place]
+    free = [i for i in range(len(source)) if "@reg" not in source[i] or "@reg" not in destination[i]]
     copied = rng.sample(free, min(rng.choice([1, 2]), len(free)))
-    one, other = (
-        f"d0 = {' '.join([place for i, place in enumerate(places) if i not in copied])}"
-        f" | replicas {' '.join([places[i] for i in copied])}"
-        for places in (source, destination)
-    )
-    return one, other
+    ends: list[str] = []
+    for places in (source, destination):
+        kept = [place for i, place in enumerate(places) if i not in copied]
+        registers = sorted([int(place[6:]) for place in kept if "@reg" in place])
+        copies = [places[i] for i in copied if "@reg" not in places[i]]
+        text = " ".join([f"2@reg:{1 << registers.index(int(one[6:]))}" if "@reg" in one else one for one in kept])
+        ends.append(f"d0 = {text or '1'}{' | replicas ' * bool(copies)}{' '.join(copies)}")
+    return ends[0], ends[1]
 
 
 def family(

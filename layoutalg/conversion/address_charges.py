@@ -27,6 +27,9 @@ _MOST_SCALED = 4
 """The bits that an access shifts its address by, at most: 16 bytes."""
 
 
+_INLINE = 64
+"""The largest constant that any instruction of AMD's chips has in itself."""
+
 _REVERSED = 3
 """The place that the lowest of a few bits goes to, at most, for which LLVM does not take them for bits in reverse order."""
 
@@ -103,16 +106,28 @@ def _once(part: _Part, scale: int, lanes: int, subgroups: int) -> object:
 def _unscaled(
     parts: Sequence[_Part], xor: bool, lanes: int, subgroups: int, placed: set[tuple[str, int]], found: Counter[str]
 ) -> None:
-    """The operations of AMD's chips, whose accesses scale no address, and which join three parts at once (`v_or3_b32`)."""
+    """The operations of AMD's chips, whose accesses scale no address, and which join three parts at once (`v_or3_b32`).
+
+    Of an even number of parts two are joined where one is masked (`v_and_or_b32`), by a constant that is moved to a register
+    first where it is large.
+    """
     apart = _are_apart(parts)
     joined = _merged(parts) if apart else parts
     for part in joined:
-        found["ds_mask"] += not _is_whole(part, lanes, subgroups)
-        found["ds_times"] += part.times > 1 and not _is_chosen(part)
-        found["ds_shift"] += part.shift != 0 and (part.axis, part.shift) not in placed
+        product = part.times > 1 and not _is_chosen(part)  # which shifts up as well; a shift down is a mask, or has one
+        found["ds_mask"] += not _is_whole(part, lanes, subgroups) or (product and not part.mask & 1)
+        found["ds_times"] += product
+        found["ds_shift"] += not product and part.shift != 0 and (part.axis, part.shift) not in placed
         placed.add((part.axis, part.shift))
     joins = len(joined) - 1
+    masks = [_span(part) for part in joined if not _is_whole(part, lanes, subgroups) and not _is_field(part)]
+    found["ds_constant"] += apart and joins % 2 and masks[:1] > [_INLINE]
     found["ds_or" if apart else "ds_flip" if xor else "ds_add"] += joins // 2 if apart else joins
+
+
+def _is_field(part: _Part) -> bool:
+    """Whether its shift down and its mask are one instruction (`v_bfe_u32`)."""
+    return part.shift < 0 and bool(_span(part) & 1)
 
 
 def _is_reversed(parts: Sequence[_Part]) -> bool:

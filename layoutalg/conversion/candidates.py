@@ -219,7 +219,7 @@ def held(
     element_bits: int,
     target: str,
     settings: Settings = UNASKED,
-) -> Mapping[str, tuple[Candidate, tuple[int, int]]]:
+) -> Mapping[str, tuple[Candidate, tuple[int, float]]]:
     """The ways for two layouts as they are, by name, with the rank of each: none is mixed, and copies are not told apart.
 
     >>> one, all_ = Layout.parse("d0 = 2@lane"), Layout.parse("d0 = 2@reg | replicas 2@lane")
@@ -246,7 +246,7 @@ def held(
     return _priced(found, memory.cost, workgroups)
 
 
-def _of_copies(a: View, b: View, element_bits: int, memory: Memory) -> dict[str, tuple[Candidate, tuple[int, int]]]:
+def _of_copies(a: View, b: View, element_bits: int, memory: Memory) -> dict[str, tuple[Candidate, tuple[int, float]]]:
     """The ways of copies that are told apart, all that can be made."""
     found: list[tuple[str, tuple[Program, ...]]] = []
     for one in ways_of_copies(a, b, element_bits, memory):
@@ -258,9 +258,9 @@ def _of_copies(a: View, b: View, element_bits: int, memory: Memory) -> dict[str,
 
 def _priced(
     found: Sequence[tuple[str, tuple[Program, ...]]], cost: Cost, workgroups: int
-) -> dict[str, tuple[Candidate, tuple[int, int]]]:
+) -> dict[str, tuple[Candidate, tuple[int, float]]]:
     """The best of each name, with its rank."""
-    best: dict[str, tuple[Candidate, tuple[int, int]]] = {}
+    best: dict[str, tuple[Candidate, tuple[int, float]]] = {}
     for name, programs in found:
         if sum([len(program.steps) for program in programs]) > MOST_STEPS:
             continue

@@ -14,9 +14,9 @@ numbers becomes moves for each bit of the distance where lanes are columns of on
 
 - shuffle, broadcast: steps; dpp: those that AMD's ALUs do (`program.dpp`); lane_swap: swaps of rows of lanes; xor_1, xor_2,
   xor_4, xor_8, xor_16: the bits of XOR distances, added up; indexed: shuffles that are neither; pattern, near: different lane
-  patterns of those, and of `dpp`; pattern_ops, near_ops: what is left of linear maps on NVIDIA's and AMD's chips; reversed_map:
-  those that LLVM takes for bits in reverse order (`address_charges`); map_...: the same on Intel's (`intel_address_charges`);
-  looked_up: maps that are in a table
+  patterns of those, and of `dpp`; pattern_apart: those that differ from others by a distance; pattern_ops, near_ops: what is
+  left of linear maps on NVIDIA's and AMD's chips; reversed_map: those that LLVM takes for bits in reverse order
+  (`address_charges`); map_...: the same on Intel's (`intel_address_charges`); looked_up: maps that are in a table
 - byte_sent, half_sent, bytes_sent: shuffles of words that hold just one byte, one element of 16 bits, or several bytes
 - select, select_sg: selects by lane and by subgroup; condition, condition_bits, condition_table: different sets of lanes, those
   that are one comparison, those that have some bits alike, and those that are looked up in a constant; condition_sg: different
@@ -25,21 +25,21 @@ numbers becomes moves for each bit of the distance where lanes are columns of on
   the shifts, the masks and joins, and the selects by which they are written; permute_constant: different masks of these;
   permute_half: where lanes differ in whole halves, the selects and moves of halves that are written instead
 - region: moves between regions of the register file; region_word: words that such moves take and make
-- half, byte: parts of 16 and 8 bits that words are packed from or unpacked into, one by one; joined: byte permutes that do
-  it, one for each further word that parts of a word come from, at least one; selector: different choices of bytes that any
-  byte permutes make; byte_loaded: bytes that came with others by
-  loads of 16 bits; low_half: words that two bytes are alone in, as they lie in a register
+- half, byte: parts of 16 and 8 bits that words are packed from or unpacked into, one by one; joined: byte permutes that do it,
+  one for each further word that parts of a word come from, at least one; selector: different choices of bytes that any byte
+  permutes make; byte_loaded: bytes that came with others by loads of 16 bits; low_half: words that two bytes are alone in, as
+  they lie in a register; low_halves: those of the low halves of two others
 - result: words of the result that no instruction writes where they are wanted; renamed: those that were given in another
   register, all of their message once, and once more where some of it change places among themselves; group_moved: those of a
-  group of four that did not lie so; regrouped: those that were loaded several at once, and are not so in four registers of
-  the result; rearranged: in a message of it, rearranged_wide: of loads of 8 words or more; paired: halves of elements of 64
-  bits that selects and permutes made, paired_sent: shuffles, paired_matrix: loads of matrices; paired_alone: those of one
-  element; paired_wide: those of more than four elements; of four, those that shuffles made, and half of the others
-- store, load: messages to shared memory; store_word, load_word: their words; payload: words of stores that are copied,
-  payload_wide: of 8 words or more; narrow: parts of words that are moved by themselves; upper, upper_byte: those that are
-  stored and not lowest in their register; masked: stores in which some lanes take no part
-- masked_run: those one after another by the same lanes, once: one branch is written round them, but for Intel's;
-  masked_once: different sets of lanes that store, each a condition
+  group of four that did not lie so; regrouped: those that were loaded several at once, and are not so in four registers of the
+  result; rearranged: in a message of it; again: words of messages that are copied twice (`copied_again`); paired: halves of
+  elements of 64 bits that selects and permutes made, paired_sent: shuffles, paired_matrix: loads of matrices; paired_alone:
+  those of one element; paired_wide: those of more than four elements; of four, those that shuffles made, and half of the others
+- store, load: messages to shared memory; store_word, load_word: their words; payload: words of stores that are copied; narrow:
+  parts of words that are moved by themselves; upper, upper_byte: those that are stored and not lowest in their register;
+  masked: stores in which some lanes take no part
+- masked_run: those one after another by the same lanes, once: one branch is written round them, but for Intel's; masked_long:
+  more than NVIDIA's compiler predicates instead; masked_once: different sets of lanes that store, besides their conditions
 - stored_byte: bytes that are stored: each becomes a word before
 - block: block messages; each takes its address from a register of its own; block_memory: conversions that have any
 - ds_access, ds_base, ds_copied: accesses on AMD's chips, where two may be one instruction (`paired_accesses`)
@@ -48,9 +48,9 @@ numbers becomes moves for each bit of the distance where lanes are columns of on
   scalar..., and veiled, unveiled: numbers that are hidden, in one subgroup and in several (`intel_address_charges`)
 - crowded: registers that messages read, beyond those that there are: pvc waits before it writes one of them again
 - offset: messages further on; offset_computed: those of them that no message of Intel's chips brings along, since they are
-  joined by XOR, those of bytes, of several subgroups where more than four parts are added, so that addresses could overflow,
-  or added to a pointer; apart: those of them whose distance is joined by XOR with bits that lanes differ in; piece: further
-  parts of messages, each as wide as its address is aligned
+  joined by XOR, those of bytes, of several subgroups where more than four parts are added, so that addresses could overflow, or
+  added to a pointer; apart: those of them whose distance is joined by XOR with bits that lanes differ in; piece: further parts
+  of messages, each as wide as its address is aligned
 - barrier, fence, memory: barriers of several subgroups, those inside subgroups, and conversions that use shared memory at all,
   memory_of_several: of several subgroups; waits: rounds that lanes wait for a bank
 """
@@ -67,7 +67,7 @@ from layoutalg.conversion.address_charges import address_operations, is_reversed
 from layoutalg.conversion.intel_address_charges import address_parts, number_operations
 from layoutalg.conversion.lowering.number_maps import fixed_bits, linear_terms
 from layoutalg.conversion.paired_accesses import paired_accesses
-from layoutalg.conversion.permute_charges import permute_halves, permute_masks, permute_written
+from layoutalg.conversion.permute_charges import charge_permutes
 from layoutalg.conversion.program.access_conflicts import program_ways
 from layoutalg.conversion.program.dpp import dpp_control
 from layoutalg.conversion.program.program import Program
@@ -83,8 +83,15 @@ from layoutalg.conversion.program.steps import (
     Shuffle,
     Store,
 )
-from layoutalg.conversion.word_charges import charge_parts, line_words, narrow_words
-from layoutalg.conversion.word_places import GROUP, copied_words, message_words, moved_in_group, words_apart
+from layoutalg.conversion.word_charges import as_given, charge_parts, line_words, narrow_words
+from layoutalg.conversion.word_places import (
+    GROUP,
+    copied_again,
+    copied_words,
+    message_words,
+    moved_in_group,
+    words_apart,
+)
 from layoutalg.core.errors import ConversionError
 from layoutalg.core.whole_numbers import instance_of, listed
 
@@ -92,28 +99,27 @@ __all__ = ["CHARGES", "charges_of"]
 
 CHARGES = (
     "shuffle", "broadcast", "dpp", "lane_swap", "xor_1", "xor_2", "xor_4", "xor_8", "xor_16", "indexed", "pattern",
-    "near", "near_ops", "pattern_ops", "reversed_map", "looked_up", "map_mask", "map_shift", "map_join", "byte_sent",
-    "half_sent", "bytes_sent", "select", "select_sg", "condition", "condition_bits", "condition_table", "condition_sg",
-    "permute", "permute_by_lane", "permute_shift", "permute_logic", "permute_select", "permute_constant",
-    "permute_half", "region", "region_word", "half", "byte", "joined", "selector", "byte_loaded", "low_half", "result",
-    "renamed", "group_moved", "regrouped", "rearranged", "rearranged_wide", "paired", "paired_sent", "paired_alone",
-    "paired_wide", "paired_matrix", "store", "load", "store_word", "load_word", "payload", "payload_wide", "narrow",
-    "upper", "upper_byte", "masked", "masked_run", "masked_once", "stored_byte", "block", "block_memory", "ds_access",
-    "ds_base", "ds_copied", "ds_shift", "ds_mask", "ds_times", "ds_or", "ds_flip", "ds_add", "lane_bytes", "address",
+    "pattern_apart", "near", "near_ops", "pattern_ops", "reversed_map", "looked_up", "map_mask", "map_shift", "map_join",
+    "byte_sent", "half_sent", "bytes_sent", "select", "select_sg", "condition", "condition_bits", "condition_table",
+    "condition_sg", "permute", "permute_by_lane", "permute_shift", "permute_logic", "permute_select", "permute_constant",
+    "permute_half", "region", "region_word", "half", "byte", "joined", "selector", "byte_loaded", "low_half", "low_halves",
+    "result", "renamed", "group_moved", "regrouped", "rearranged", "again", "paired", "paired_sent", "paired_alone",
+    "paired_wide", "paired_matrix", "store", "load", "store_word", "load_word", "payload", "narrow", "upper", "upper_byte",
+    "masked", "masked_run", "masked_long", "masked_once", "stored_byte", "block", "block_memory", "ds_access", "ds_base",
+    "ds_copied", "ds_shift", "ds_mask", "ds_constant", "ds_times", "ds_or", "ds_flip", "ds_add", "lane_bytes", "address",
     "address_shift", "address_mask", "address_bare", "address_times", "address_chosen", "address_add", "address_or",
     "address_flip", "address_of_sg", "address_scaled", "address_reversed", "sum_mask", "sum_shift", "sum_times",
     "sum_chosen", "sum_join", "sum_flip", "sum_scaled", "scalar", "scalar_times", "scalar_chosen", "veiled", "unveiled",
-    "crowded", "offset", "offset_computed", "apart", "piece", "barrier", "fence", "memory", "memory_of_several",
-    "waits",
+    "crowded", "offset", "offset_computed", "apart", "piece", "barrier", "fence", "memory", "memory_of_several", "waits",
 )  # fmt: skip
 """The names of all charges."""
 _BYTES = WORD // 8
-_WIDE = 8
-"""The words of a message from which on Intel's compiler copies all of them, and then puts them into another order."""
 _LINE = 4
 """The words that a block load moves at once for each of 16 lanes."""
 _SEEN_THROUGH = 4
 """The parts of a sum, at most, that Intel's compiler knows to be no negative number: known bits are looked for in few steps."""
+_PREDICATED = 6
+"""The stores of a run, at most, that NVIDIA's compiler predicates."""
 _REGISTERS, _REGISTER = 128, 16
 """The registers of Intel's chips of 16 lanes, and the words of one."""
 
@@ -137,7 +143,7 @@ def charges_of(programs: Sequence[Program], *, waits: bool = True, vendor: str |
             kinds.setdefault(step.__class__, []).append(step)
         _of_selects(program, kinds.get(Select, []), found, once)
         _of_shuffles(program, kinds.get(Shuffle, []), found, once)
-        _of_permutes(kinds.get(Permute, []), found, once)
+        charge_permutes(kinds.get(Permute, []), found, once.selectors, once.lanes, once.constants)
         found["lane_swap"] += len(kinds.get(LaneSwap, ()))
         for step in kinds.get(Barrier, ()):
             found[_barrier(program, step.scope)] += 1
@@ -151,6 +157,12 @@ def charges_of(programs: Sequence[Program], *, waits: bool = True, vendor: str |
         found.update(paired_accesses(program, ()))
     if chain:
         _of_result(chain, kinds, found, once, pairs=pairs)
+    for masks in once.masks if chain else ():
+        everyone = [(1 << count) - 1 for count in (chain[0].lanes, chain[0].subgroups)]
+        for mask in {one & everyone[0] for one in masks} - {0}:
+            owners = sum([1 << number for number, one in enumerate(masks) if one & everyone[0] == mask])
+            once.lanes.update({mask} - {everyone[0]})
+            once.subgroups.update({owners} - {everyone[1]})
     for mask in once.lanes:
         found[_condition(mask, chain[0].lanes)] += 1
     found["condition_sg"] = len(once.subgroups)
@@ -170,6 +182,7 @@ def charges_of(programs: Sequence[Program], *, waits: bool = True, vendor: str |
         found["crowded"] = max(_message_registers(chain) - _REGISTERS, 0)
     found["looked_up"] = (() in once.near_maps) + (() in once.maps)
     found["pattern"] = len(once.patterns)
+    found["pattern_apart"] = len(once.patterns) - len(once.maps)
     found["address"] = len(once.addresses)
     found["block_memory"] = found["block"] > 0
     if found["block"]:
@@ -200,7 +213,7 @@ class _Once(NamedTuple):
     addresses: set[Address]
     reached: set[tuple[Address, int]]
     selectors: set[object]
-    masks: set[object]
+    masks: set[tuple[int, ...]]
 
 
 def _of_selects(program: Program, steps: Sequence[Select], found: Counter[str], once: _Once) -> None:
@@ -238,26 +251,6 @@ def _of_shuffles(program: Program, steps: Sequence[Shuffle], found: Counter[str]
                 found[name] += count
         if not (sg or others or constant) and dpp_control(lanes) is not None:
             found["dpp"] += count
-
-
-def _of_permutes(steps: Sequence[Permute], found: Counter[str], once: _Once) -> None:
-    found["permute"] += len(steps)
-    once.selectors.update([one for step in steps for one in step.selectors])
-    for (selectors, same), count in Counter([(step.selectors, step.low == step.high) for step in steps]).items():
-        masks = permute_masks(selectors)
-        halves = permute_halves(selectors) if len(masks) > 1 else None
-        found["permute_by_lane"] += count * (len(masks) > 1)
-        if halves is not None:
-            found["permute_half"] += count * halves[0]
-            once.lanes.update(halves[1])
-            continue
-        found["permute_select"] += count * (len(masks) - 1)
-        once.lanes.update([mask for _, mask in masks[1:]])
-        for selector, _ in masks:
-            written = permute_written(selector, same)
-            found["permute_shift"] += count * written.shifts
-            found["permute_logic"] += count * written.logic
-            once.constants.update(written.constants)
 
 
 @lru_cache(maxsize=4096)
@@ -314,10 +307,15 @@ def _message_registers(chain: Sequence[Program]) -> int:
 
 
 def _of_accesses(program: Program, found: Counter[str], once: _Once, *, waits: bool) -> None:
-    given, most = len(program.pack) // program.parts, message_words(program.lanes)
+    held = as_given(program)
+    given, most = len(held), message_words(program.lanes)
+    at_once = _given_at_once(program.element_bits)
+    size, roomy = min(at_once, given), 4 * given * -(-program.lanes // _REGISTER) < _REGISTERS
     accesses = [step for step in program.steps if isinstance(step, (Store, Load))]
     masks = [step.where if isinstance(step, Store) else None for step in program.steps]
-    found["masked_run"] += sum([mask is not None for mask, _ in groupby(masks)])
+    for runs in [len([*run]) for mask, run in groupby(masks) if mask is not None]:
+        found["masked_run"] += 1
+        found["masked_long"] += runs > _PREDICATED
     once.masks.update([mask for mask in masks if mask is not None])
     reached: dict[tuple[object, ...], _Reached] = {}
     known, own = (), _Reached(0, 0, deep=False)
@@ -355,9 +353,11 @@ def _of_accesses(program: Program, found: Counter[str], once: _Once, *, waits: b
             if bits < WORD:
                 found["upper_byte" if bits == _BYTES * 2 else "upper"] += _upper(program, words, given, bits)
             found["masked"] += step.where is not None
-            copied = copied_words(words, given, _given_at_once(program.element_bits))
+            words = tuple([held[word] if word < given else word for word in words])
+            copied = copied_words(words, given, at_once)
             found["payload"] += copied
-            found["payload_wide"] += copied if count >= _WIDE else 0
+            if copied and len(words) == size and roomy and all(0 <= word < given for word in words):
+                found["again"] += copied_again([divmod(word, size) for word in words])
     found.update(offset=offset, offset_computed=computed, apart=apart, piece=pieces)
     if waits:
         found["waits"] += sum(
@@ -438,9 +438,11 @@ def _of_result(
         if not last.steps and len(chain) == 1:  # what is packed and unpacked at once is one thing
             rest = tuple([last.pack[place] if place >= 0 else -1 for place in rest])
         rest = charge_parts(rest, parts, found, once.selectors, narrow_words(last), line_words(last))
-    given = len(last.pack) // parts if len(chain) == 1 else 0
     if pairs and (all_loads or Store in kinds):
         found.update(paired_accesses(last, rest))
+    held = as_given(last) if len(chain) == 1 else []
+    given = len(held)
+    rest = [held[word] if 0 <= word < given else word for word in rest]
     found["group_moved"] += sum([moved_in_group(rest[i : i + GROUP], given) for i in range(0, len(rest), GROUP)])
     received = {step.to for step in shuffles if not step.sg and not step.others and _pattern(step.lanes)[0] is not None}
     if received:
@@ -452,7 +454,6 @@ def _of_result(
     for kind, weight, groups, most in (
         ("regrouped", 1, several, GROUP),
         ("rearranged", 1, several, message_words(last.lanes)),
-        ("rearranged_wide", 1, {word: to for word, to in loads.items() if len(to) >= _WIDE}, message_words(last.lanes)),
         ("result", 2, line_words(last), GROUP),
     ):
         if groups:
@@ -473,6 +474,11 @@ def _of_result(
     for start in range(0, len(rest), size):
         piece = rest[start : start + size]
         moved = [word for place, word in enumerate(piece, start) if 0 <= word < given and word != place]
+        places = [
+            (loads[word], loads[word].index(word)) for word in piece if len(loads.get(word, ())) == len(piece) > 1
+        ]
+        if len(places) == len(piece) and twice:
+            found["again"] += copied_again(places)
         if moved:
             copied = copied_words(piece, given)
             inside = any(

@@ -124,7 +124,7 @@ def _of_copies(
     b: View,
     element_bits: int,
     memory: Memory,
-    as_held: Callable[[], Mapping[str, tuple[Candidate, tuple[int, int]]]],
+    as_held: Callable[[], Mapping[str, tuple[Candidate, tuple[int, float]]]],
 ) -> Candidate | None:
     """The best way where all copies of both sides can be told apart; None where they cannot, or some way cannot be made.
 
@@ -160,7 +160,7 @@ def _least(one: Unmade, a: View, element_bits: int, pattern: Pattern | None, cos
 
 def _first(
     a: View, b: View, element_bits: int, pattern: Pattern, memory: Memory, cost: Cost, *, in_memory: bool = False
-) -> tuple[Candidate, tuple[int, int]] | None:
+) -> tuple[Candidate, tuple[int, float]] | None:
     """The best way by counted instructions and known rates, and its `cost.rank`; None where some way cannot be made.
 
     `in_memory`: of those alone that move everything through memory.
@@ -177,13 +177,13 @@ def _first(
 
 
 def _cheapest(
-    listed: Sequence[tuple[Unmade, int, int]], a: View, memory: Memory, lowest: tuple[int, int] | None
-) -> list[tuple[Candidate, tuple[int, int]]] | None:
+    listed: Sequence[tuple[Unmade, int, int]], a: View, memory: Memory, lowest: tuple[int, float] | None
+) -> list[tuple[Candidate, tuple[int, float]]] | None:
     """Of ways and their least slots and instructions, the best and some others, with their ranks; None if one cannot be made.
 
     Ways of one name are one, the first of the best. What cannot rank below `lowest` is not made.
     """
-    cost, made = memory.cost, dict[int, tuple[Candidate, tuple[int, int]]]()
+    cost, made = memory.cost, dict[int, tuple[Candidate, tuple[int, float]]]()
     waiting = [(slots + instructions, number, 0) for number, (_, slots, instructions) in enumerate(listed)]
     heapify(waiting)
     while waiting:
@@ -207,7 +207,7 @@ def _cheapest(
             price = cost.priced(programs)
             made[number] = Candidate(way.name, programs, price[0]), rank(*price)
             lowest = min(lowest or rank(*price), rank(*price))
-    best: dict[str, tuple[Candidate, tuple[int, int]]] = {}
+    best: dict[str, tuple[Candidate, tuple[int, float]]] = {}
     for _, (one, order) in sorted(made.items()):
         if one.name not in best or order < best[one.name][1]:
             best[one.name] = one, order

@@ -62,7 +62,7 @@ def cheapest_by_table(source: Layout, destination: Layout, element_bits: int, me
     if _least(shuffles, selects, tables[0].shape[1], cost) > rank(*price)[0]:
         return Candidate(ROW_BY_ROW, (through_memory,), price[0])
     program = exchange.program()
-    ways: list[tuple[str, Program, tuple[int, int]]] = [(ROW_BY_ROW, through_memory, price)]
+    ways: list[tuple[str, Program, tuple[int, float]]] = [(ROW_BY_ROW, through_memory, price)]
     if len(program.steps) <= MOST_STEPS:
         ways.insert(0, (SCHEDULED, program, cost.priced([program])))
     name, program, price = min(ways, key=lambda one: rank(*one[2]))

@@ -151,7 +151,7 @@ class Cost:
         """
         return self.priced(programs)[0]
 
-    def priced(self, programs: Sequence[Program], workgroups: int = 1) -> tuple[int, int]:
+    def priced(self, programs: Sequence[Program], workgroups: int = 1) -> tuple[int, float]:
         """What programs cost that are executed one after another, and how many instructions a chip's listing has for them.
 
         The second is 0 where none was counted, or no rate is known. Ways are ordered by both (`rank`). The subgroups may be
@@ -160,13 +160,13 @@ class Cost:
         >>> from layoutalg.conversion.program.steps import Address
         >>> way = Program(1, 32, 32, 1, 1, (0,), (Store((0,), Address()), Load((1,), Address())), (1,), 64)
         >>> cost_of("sm_80").priced([way]), cost_of("generic").priced([way])[1]
-        ((8, 2), 0)
+        ((8, 2.05), 0)
         """
         chain, found = self._listed(programs)
         if found is None:
             return sum(map(self._of, chain)), 0
         parts = self._parts(chain, found)._replace(network=self._network(chain, workgroups))
-        return parts.slots, round(parts.issued) if self.unit else 0
+        return parts.slots, round(parts.issued, 2) if self.unit else 0
 
     def parts(self, programs: Sequence[Program], workgroups: int = 1) -> Parts | None:
         """What engine, ALUs and shared memory are busy for; None where no listing or no rate is known.
@@ -206,7 +206,8 @@ class Cost:
             return Parts(_issued(found.prices, charges), 0, 0, 0)
         in_alu = charges["dpp"] + charges["broadcast"] if known.rows else 0
         shuffles = charges["shuffle"] - in_alu
-        messages = shuffles + sum([charges[name] for name in ("store", "load", "barrier")])
+        accesses = ["ds_access"] if found.vendor == "amd" else ["store", "load"]
+        messages = shuffles + sum([charges[name] for name in (*accesses, "barrier")])
         cycles = shuffles * known.shuffle + sum([program_cycles(program, self.name) for program in chain])
         return Parts(issued, (issued - messages) * known.alu, cycles * self.unit, cycles)
 
@@ -236,14 +237,15 @@ class Cost:
         return found
 
 
-def rank(slots: int, instructions: int) -> tuple[int, int]:
-    """What ways are ordered by, the best first: the sum of their slots and instructions, then the instructions.
+def rank(slots: int, instructions: float) -> tuple[int, float]:
+    """What ways are ordered by, the best first: the sum of their slots and instructions, in whole numbers, then the latter.
 
     >>> rank(64, 20) < rank(60, 60), rank(64, 123) < rank(288, 42), rank(80, 18) < rank(64, 34)
     (True, True, True)
+    >>> rank(8, 5.9) < rank(8, 6.1)
+    True
     """
-    listed = whole_number(instructions, "instructions =", 0)
-    return whole_number(slots, "slots =", 0) + listed, listed
+    return whole_number(slots, "slots =", 0) + whole_number(round(instructions), "instructions =", 0), instructions
 
 
 def _chain(programs: Sequence[Program]) -> Sequence[Program]:

@@ -10,9 +10,9 @@ bits of the lane's number:
 ...     one = next(one for one in plan.candidates if kind in one.name)
 ...     busy = cost_of("bmg").parts(one.programs)
 ...     print(f"{busy.issued:.0f} instructions, {busy.memory:.0f} slots of memory: {one.name.partition(',')[0]}")
-241 instructions, 256 slots of memory: half goes through shared memory while the rest is shuffled
-90 instructions, 512 slots of memory: everything goes through shared memory
-384 instructions, 0 slots of memory: an exchange in registers and lanes
+244 instructions, 256 slots of memory: half goes through shared memory while the rest is shuffled
+94 instructions, 512 slots of memory: everything goes through shared memory
+386 instructions, 0 slots of memory: an exchange in registers and lanes
 
 Shares are halves and quarters. Each part goes by the exchange and by the way through memory that rank first for it alone. One
 mixed way is weighed at most, that of the share which an estimate finds best, and only where the estimate is well below the best
@@ -74,7 +74,7 @@ class MixedWay(NamedTuple):
 
     name: str
     program: Program
-    price: tuple[int, int]
+    price: tuple[int, float]
 
 
 BestInMemory = Callable[[View, View, Pattern], Program | None]
@@ -240,7 +240,7 @@ def best_in_memory(element_bits: int, memory: Memory) -> Callable[[View, View, P
     """The choice of the first of all ways through memory, each made: for layouts that hold copies too."""
 
     def best(a: View, b: View, pattern: Pattern | None) -> Program | None:
-        found: dict[str, tuple[Program, tuple[int, int]]] = {}
+        found: dict[str, tuple[Program, tuple[int, float]]] = {}
         for one in [one for group in memory_ways(a, b, element_bits, memory) for one in group]:
             (program,) = one.make()
             if program.slm_bytes <= memory.most:

@@ -8,12 +8,14 @@ Written(shifts=0, logic=2, constants=(65535, 4294901760))
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
-from layoutalg.conversion.program.steps import WORD
+from layoutalg.conversion.program.steps import WORD, Permute
 
-__all__ = ["Written", "permute_halves", "permute_masks", "permute_written"]
+__all__ = ["Written", "charge_permutes", "permute_halves", "permute_masks", "permute_written"]
 
 _BYTES = WORD // 8
 
@@ -25,6 +27,29 @@ def permute_masks(selectors: tuple[int, ...]) -> tuple[tuple[int, int], ...]:
     for lane, selector in enumerate(selectors):
         masks[selector] = masks.get(selector, 0) | 1 << lane
     return tuple(sorted(masks.items(), key=lambda one: -one[1].bit_count()))
+
+
+def charge_permutes(
+    steps: Sequence[Permute], found: Counter[str], selectors: set[object], lanes: set[int], constants: set[int]
+) -> None:
+    """Charge for byte permutes, and note their choices of bytes, the lanes that they tell apart, and their masks."""
+    found["permute"] += len(steps)
+    selectors.update([one for step in steps for one in step.selectors])
+    for (by_lane, same), count in Counter([(step.selectors, step.low == step.high) for step in steps]).items():
+        masks = permute_masks(by_lane)
+        halves = permute_halves(by_lane) if len(masks) > 1 else None
+        found["permute_by_lane"] += count * (len(masks) > 1)
+        if halves is not None:
+            found["permute_half"] += count * halves[0]
+            lanes.update(halves[1])
+            continue
+        found["permute_select"] += count * (len(masks) - 1)
+        lanes.update([mask for _, mask in masks[1:]])
+        for selector, _ in masks:
+            written = permute_written(selector, same)
+            found["permute_shift"] += count * written.shifts
+            found["permute_logic"] += count * written.logic
+            constants.update(written.constants)
 
 
 @lru_cache(maxsize=1024)

@@ -7,7 +7,7 @@ prices are, and read when it is first needed:
 
 >>> found = prices_of("pvc", 16)
 >>> found.instructions["select"], found.chip, found.lanes
-(1.0, 'pvc', 16)
+(1.1, 'pvc', 16)
 >>> prices_of("lnl", 16).chip, prices_of("generic", 32)
 ('bmg', None)
 """

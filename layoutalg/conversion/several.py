@@ -325,11 +325,11 @@ def _ways(plans: Sequence[ConversionPlan], limit: int) -> list[tuple[Candidate, 
     return [tuple([pool[i][0] for pool, i in zip(pools, one, strict=True)]) for one in best]
 
 
-def _together(busy: Sequence[Sequence[Parts]], chosen: Sequence[int]) -> tuple[int, int]:
+def _together(busy: Sequence[Sequence[Parts]], chosen: Sequence[int]) -> tuple[int, float]:
     """What ways rank at whose instructions, and cycles of memory, are those of all."""
     sums = [sum(column) for column in zip(*[pool[i] for pool, i in zip(busy, chosen, strict=True)], strict=True)]
     parts = Parts(*sums)
-    return rank(parts.slots, round(parts.issued))
+    return rank(parts.slots, parts.issued)
 
 
 def _descended(busy: Sequence[Sequence[Parts]], start: Sequence[int]) -> list[int]:

@@ -20,7 +20,21 @@ from collections.abc import Container, Sequence
 from layoutalg.conversion.program.program import Program
 from layoutalg.conversion.program.steps import WORD, Load
 
-__all__ = ["charge_parts", "line_words", "narrow_words"]
+__all__ = ["as_given", "charge_parts", "line_words", "narrow_words"]
+
+
+def as_given(program: Program) -> list[int]:
+    """For each word that is packed, its number among those that were given; a negative one where it is put together.
+
+    >>> as_given(Program(1, 1, 16, 4, 4, (2, 3, 0, 2), (), (0, 1, 2, 3)))
+    [1, -6]
+    """
+    parts, pack, found = program.parts, program.pack, list[int]()
+    for start in range(0, len(pack), parts):
+        first = pack[start]
+        whole = first % parts == 0 and pack[start : start + parts] == (*range(first, first + parts),)
+        found.append(first // parts if whole else -2 * (start + 1))  # no two of those lie one after another
+    return found
 
 
 def line_words(program: Program) -> dict[int, tuple[int, ...]]:
@@ -60,6 +74,8 @@ def charge_parts(
             if live > 1:
                 order = list(dict.fromkeys([cell // parts for cell in one if cell >= 0]))
                 found["joined"] += max(len(order) - 1, 1)
+                low = [cell % parts for cell in one] == [0, 1, 0, 1] and len(order) == 2
+                found["low_halves"] += low and not any(cell // parts in narrow for cell in one)
                 selectors.add(
                     tuple([(order.index(cell // parts), cell % parts) if cell >= 0 else None for cell in one])
                 )

@@ -10,10 +10,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-__all__ = ["GROUP", "copied_words", "message_words", "moved_in_group", "words_apart"]
+__all__ = ["GROUP", "copied_again", "copied_words", "message_words", "moved_in_group", "words_apart"]
 
 _MESSAGE = 128
 """The words of a message to shared memory, at most: 8 of 16 lanes, 4 of 32; and 4 of more lanes."""
+
+_VECTORS = 2
+"""The vectors that one shuffle of LLVM takes its words from, at most."""
 
 GROUP = 4
 """The registers that are loaded or stored at once on NVIDIA's and AMD's chips, at most."""
@@ -58,6 +61,20 @@ def copied_words(words: Sequence[int], given: int, size: int = 0) -> int:
         if all(words[i] % size == 0 and words[i : i + size] == (*range(words[i], words[i] + size),) for i in starts):
             return 0
     return sum(0 <= word < given for word in words)
+
+
+def copied_again(places: Sequence[tuple[object, int]]) -> int:
+    """How many words of a message are copied a second time, by Intel's compiler, each with its vector and its place in it.
+
+    A message as long as the vectors that its words come from begins as a copy of one, and the words that lie elsewhere are
+    copied over it, unless that one's words all stay where they are.
+
+    >>> copied_again([(0, 0), (0, 2), (0, 1), (0, 3)]), copied_again([(0, 0), (1, 0), (0, 2), (1, 2)])
+    (2, 0)
+    """
+    elsewhere = [vector for place, (vector, at) in enumerate(places) if at != place]
+    vectors = {vector for vector, _ in places}
+    return len(elsewhere) if len(vectors) <= _VECTORS and vectors == set(elsewhere) else 0
 
 
 def words_apart(words: Sequence[int], loads: Mapping[int, tuple[int, ...]], most: int) -> int:

@@ -92,7 +92,6 @@ def least_charges(stores: Side, loads: Side, rounds: int, subgroups: int, lanes:
     found["offset_computed"] = offsets if found["block"] else computed
     found["block_memory"] = int(found["block"] > 0)
     found["payload"] = stores.copied * stores.times
-    found["payload_wide"] = found["payload"] if stores.words >= _MESSAGE else 0
     if stores.bits < WORD:
         found["stored_byte"] = stores.words * stores.times if stores.bits < 2 * _BYTE else 0
         found["upper_byte" if stores.bits == _BYTE else "upper"] = stores.upper
@@ -105,8 +104,6 @@ def least_charges(stores: Side, loads: Side, rounds: int, subgroups: int, lanes:
         ):
             if min(loads.words, most) > loads.run and (name != "result" or loads.matrix == "block"):
                 found[name] = weight * loads.whole
-        if loads.words >= _MESSAGE:
-            found["rearranged_wide"] = found.get("rearranged", 0)
     if loads.joined:
         parts = WORD // loads.bits
         found["byte" if parts > 2 and loads.matrix != "block" else "half"] = parts * loads.joined
