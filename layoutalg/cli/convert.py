@@ -17,10 +17,10 @@ from layoutalg.cli.arguments import (
     output_option,
     print_json,
     read_texts,
-    readings,
     shape_argument,
     target_option,
 )
+from layoutalg.core.agreement import readings
 
 if TYPE_CHECKING:
     from layoutalg.conversion.triton_way import TritonPrice
