@@ -7,7 +7,7 @@ export const LAYOUTS = [
   ["CuTe", { text: "Sw<2,3,3> o 0 o (8,32):(32,1)" }],
   ["AMX", { text: "!amx.tile<16x32xbf16>" }],
   ["MFMA", { text: "MFMA_F32_16x16x16_F16" }],
-  ["DPAS", { text: "#iree_gpu.mma_layout<WMMAR3_F32_16x16x16_F16>" }],
+  ["WMMA", { text: "#iree_gpu.mma_layout<WMMAR3_F32_16x16x16_F16>" }],
   ["factors", { text: "d0 = 2@sg:4 16@reg, d1 = 4@sg 16@lane" }],
 ];
 

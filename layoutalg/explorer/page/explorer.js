@@ -102,6 +102,7 @@ class Page {
       tab.panel.hidden = !chosen;
       tab.button.setAttribute("aria-selected", String(chosen));
       tab.button.tabIndex = chosen ? 0 : -1;
+      if (chosen) tab.button.scrollIntoView({ block: "nearest", inline: "nearest" });
     }
     for (const [name, load] of this.bindings) load(this.state[name]);
     clearTimeout(this.timer);

@@ -144,10 +144,11 @@ export function layoutTab(page) {
   }
 
   const gallery = new Gallery(page);
+  const roomy = matchMedia("(min-width: 861px)").matches; // on a phone the picture comes first
   const settings = el("div", { class: "settings" },
     el("div", { class: "controls" }, operand.node, reading.node, colour.node, direction.node, llvm.node),
-    el("details", { class: "more", open: true }, el("summary", {}, "Shape"), shape.node, sizes),
-    el("details", { class: "more", open: true }, el("summary", {}, "Who holds what"), axes, places, at.node, found));
+    el("details", { class: "more", open: roomy }, el("summary", {}, "Shape"), shape.node, sizes),
+    el("details", { class: "more", open: roomy }, el("summary", {}, "Who holds what"), axes, places, at.node, found));
   const tries = examples(page, LAYOUTS);
   const node = el("div", { class: "split" }, el("div", { class: "asked" }, text.node, tries, settings), answer, gallery.node);
 
