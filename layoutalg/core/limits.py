@@ -71,6 +71,7 @@ __all__ = [
     "MOST_FACTORS",
     "MOST_FAMILIES",
     "MOST_FINDINGS",
+    "MOST_FINDINGS_SENT",
     "MOST_FOLDED",
     "MOST_GEMM_BYTES",
     "MOST_GIVEN",
@@ -116,6 +117,7 @@ __all__ = [
     "MOST_REPLICA_PLACES",
     "MOST_REPLICA_SHIFTS",
     "MOST_REPORTED",
+    "MOST_ROWS_SENT",
     "MOST_SCALAR_OPERATIONS",
     "MOST_SENT",
     "MOST_SHADOW_STAMPS",
@@ -462,3 +464,7 @@ SECONDS_ANSWER = 10.0
 """Seconds in which the explorer answers a question, or says that it does not."""
 SECONDS_CONNECTION = 40.0
 """Seconds of a connection to the explorer: a request and its answer, and a question before it."""
+MOST_ROWS_SENT = 500
+"""Instructions, or values of a module, in an answer of the explorer: more are not read through, but searched for."""
+MOST_FINDINGS_SENT = 200
+"""Findings about a module in an answer of the explorer."""

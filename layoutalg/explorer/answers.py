@@ -26,6 +26,12 @@ KINDS = {
     "owner": "layouts:owner",
     "holds": "layouts:holds",
     "same": "layouts:same",
+    "convert": "conversions:convert",
+    "banks": "conversions:banks",
+    "algebra": "listings:algebra",
+    "instructions": "listings:instructions",
+    "file": "listings:file",
+    "export": "exports:export",
 }
 """The kinds of questions, and the function that answers each."""
 _PACKAGES = ("numpy", "sympy", "networkx", "xdsl", "ml_dtypes", "matplotlib")

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from layoutalg.show.report import Description
     from layoutalg.viz.picture import Picture
 
-__all__ = ["drawn", "holds", "layout", "owner", "picture_asked", "same", "texts"]
+__all__ = ["drawn", "holds", "layout", "owner", "picture_asked", "same", "shape_of"]
 
 
 def layout(asked: Question) -> dict[str, Any]:
@@ -33,12 +33,11 @@ def layout(asked: Question) -> dict[str, Any]:
     Where the value has no picture (its extents are symbols, or it has no layout), `no_picture` says why.
     """
     from layoutalg.notations import notation_of
-    from layoutalg.show.report import describe, smallest_shape
+    from layoutalg.show.report import describe
 
-    value, shape, machine, llvm = asked.value("text"), asked.shape(), asked.machine(), asked.llvm()
+    value, machine, llvm = asked.value("text"), asked.machine(), asked.llvm()
+    shape = shape_of(asked, value, machine)
     with about("shape"):
-        if shape is None and value.needs_shape:
-            shape = smallest_shape(value, machine)
         found = describe(value, shape, machine, element=asked.element(), llvm=llvm)
     answer: dict[str, Any] = {
         "notation": notation_of(value),
@@ -47,7 +46,7 @@ def layout(asked: Question) -> dict[str, Any]:
         "report": [*map(list, found.lines())],
         "axes": found.facts.get("axes", {}),
         "refused": found.refused,
-        "texts": texts(found.layout, llvm),
+        "texts": _texts(found.layout, llvm),
         "candidates": [_operand(name, part) for name, part in found.operands],
     }
     try:
@@ -57,6 +56,15 @@ def layout(asked: Question) -> dict[str, Any]:
             raise
         return answer | {"svg": None, "no_picture": str(problem)}
     return answer | drawn(picture)
+
+
+def shape_of(asked: Question, value: Distributed, machine: Machine) -> tuple[int, ...] | None:
+    """The shape that is asked for; of a value that needs one the smallest that fits, where none is."""
+    from layoutalg.show.report import smallest_shape
+
+    shape = asked.shape()
+    with about("shape"):
+        return smallest_shape(value, machine) if shape is None and value.needs_shape else shape
 
 
 def _operand(name: str, part: Description) -> dict[str, Any]:
@@ -105,7 +113,7 @@ def drawn(picture: Picture) -> dict[str, Any]:
     }
 
 
-def texts(found: Layout | None, llvm: int) -> list[dict[str, str]]:
+def _texts(found: Layout | None, llvm: int) -> list[dict[str, str]]:
     """A layout in every notation: its text, or why it has none."""
     if found is None:
         return []
@@ -154,14 +162,11 @@ def holds(asked: Question) -> dict[str, Any]:
 
 def _one(asked: Question) -> tuple[Distributed, Sequence[int] | None]:
     """The value that is asked about and its shape: of one with several operands that of the `operand` that is named."""
-    from layoutalg.show.report import smallest_shape
-
-    value, shape, machine = asked.value("text"), asked.shape(), asked.machine()
+    value, machine = asked.value("text"), asked.machine()
+    shape = shape_of(asked, value, machine)
+    if asked.get("operand") is None:
+        return value, shape
     with about("shape"):
-        if shape is None and value.needs_shape:
-            shape = smallest_shape(value, machine)
-        if asked.get("operand") is None:
-            return value, shape
         operands = value.operands(shape, machine)
     names = {one.role or one.name: one.layout for one in operands}
     with about("operand"):
