@@ -13,22 +13,27 @@ export function compareTab(page) {
   const verdict = el("p", { class: "verdict", role: "status" });
   const pictures = ["the first", "the second", "the difference"].map((name) => new Picture(name, false));
   const question = () => filled({ kind: "same", first: page.state.text, second: page.state.second, shape: page.state.shape });
-  const save = new Export(page, question, ["svg", "png", "pdf", "html", "tikz", "csv", "markdown", "text"]);
+  const save = new Export(page, question, ["text"]);
   const answer = el("div", { class: "answer wide" }, verdict, el("div", { class: "three" },
     ["First", "Second", "Difference"].map((words, i) => el("section", { "aria-label": words }, el("h2", {}, words), pictures[i].node))), save.node);
   const asker = new Asker(page, show, answer);
   const sides = [0, 1].map((i) => new Asker(page, (given) => {
     [first, second][i].say(given.error || null);
     if (!given.error) pictures[i].show(given);
+    outline();
   }));
+  let differs = null;
+  const outline = () => pictures.slice(0, 2).forEach((one) => one.outlineElements(differs ? [differs] : []));
 
   function show(given) {
     verdict.className = `verdict ${given.error ? "bad" : given.same ? "good" : "differs"}`;
     verdict.textContent = given.error ? given.error.message : given.sentence;
     answer.classList.toggle("stale", Boolean(given.error));
-    save.node.hidden = !given.svg;
+    save.node.hidden = Boolean(given.error) || !given.sentence;
     pictures[2].node.parentElement.hidden = !given.svg;
     pictures[2].show(given);
+    differs = given.element || null;
+    outline();
   }
 
   const node = el("div", { class: "stack" }, el("div", { class: "pair" }, first.node, second.node),

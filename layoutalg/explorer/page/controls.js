@@ -133,7 +133,7 @@ export class TextBox {
 }
 
 // Saves the picture of a question in any format: the library writes all of them.
-const FORMATS = ["svg", "png", "pdf", "html", "tikz", "csv", "markdown", "text"];
+const FORMATS = ["svg", "png", "pdf", "html", "text"];
 
 export class Export {
   constructor(page, question, formats = FORMATS) {

@@ -1,6 +1,6 @@
 // Convert: how a tensor gets from one layout to the other, with the price of every way, and the words' moves as an animation.
 
-import { Asker, Export, TextBox, field, filled, suggested } from "./controls.js";
+import { Asker, Choice, Export, TextBox, field, filled, suggested } from "./controls.js";
 import { el, replace, rowsTable } from "./dom.js";
 import { CONVERSIONS, ELEMENTS, TARGETS } from "./examples.js";
 import { examples } from "./layout_tab.js";
@@ -13,17 +13,19 @@ export function convertTab(page) {
   const shape = field(page, "shape", "Shape", { placeholder: "such as 16x16", class: "short" });
   const element = suggested(page, "element", "Element", ELEMENTS, { class: "short" });
   const target = suggested(page, "target", "Chip", TARGETS, { class: "short" });
-  const pressure = field(page, "pressure", "Registers in use", { placeholder: "0", class: "short", inputmode: "numeric" });
+  const pressure = new Choice(page, "pressure", "who converts");
+  pressure.show(["all", "alone"], "all", { all: "all subgroups at once", alone: "one, while others compute" });
   const question = () => filled({
     kind: "convert", first: page.state.text, second: page.state.second, shape: page.state.shape, element: page.state.element,
-    target: page.state.target, pressure: /^\d+$/.test(page.state.pressure) ? Number(page.state.pressure) : undefined,
+    target: page.state.target, pressure: page.state.pressure,
   });
   const wrong = el("p", { class: "error", role: "alert", hidden: true });
   const candidates = el("div", { class: "candidates" });
   const report = el("div", { class: "report" });
   const picture = new Picture("picture of the conversion", false);
   const moves = new Moves();
-  const answer = el("div", { class: "answer wide" }, moves.node, el("div", { class: "below" }, candidates, report), picture.node, new Export(page, question).node);
+  const whole = el("details", { class: "more" }, el("summary", {}, "Every step as one picture"), picture.node);
+  const answer = el("div", { class: "answer wide" }, moves.node, candidates, report, whole, new Export(page, question, ["svg", "text"]).node);
   const asker = new Asker(page, show, answer);
 
   function show(given) {
@@ -35,10 +37,10 @@ export function convertTab(page) {
     answer.classList.toggle("stale", Boolean(error));
     if (error) return;
     answer.hidden = false;
-    replace(report, el("h2", {}, "The plan"), rowsTable(given.report, "the plan"));
+    replace(report, el("h2", {}, "The plan"), rowsTable(given.report.filter(([name]) => name !== "instead"), "the plan"));
     replace(candidates, priced(given.candidates || []));
     picture.show(given);
-    moves.show(given.steps || [], given);
+    moves.show(given);
   }
 
   const node = el("div", { class: "stack" }, el("div", { class: "pair" }, first.node, second.node),
@@ -65,8 +67,8 @@ function priced(all) {
     const bar = el("meter", { min: 0, max: most, value: one.price || 0, "aria-label": `price of ${one.name}` });
     const number = (value) => el("td", { class: "number" }, value === undefined || value === null ? "" : String(value));
     return el("tr", { class: one.chosen ? "chosen" : null }, el("th", { scope: "row" }, one.name, one.chosen ? el("span", { class: "badge" }, "chosen") : null),
-      number(one.price), el("td", {}, bar), number(one.slots), number(one.instructions), number(one.shuffles));
+      number(one.price), el("td", {}, bar), number(one.shuffles), number(one.slm_bytes), el("td", {}, one.work));
   });
-  const head = ["way", "price", "", "slots", "instructions", "shuffles"].map((words) => el("th", { scope: "col" }, words));
+  const head = ["way", "price", "", "shuffles", "bytes shared", "work"].map((words) => el("th", { scope: "col" }, words));
   return [el("h2", {}, "The ways, and what they cost"), el("table", { class: "list" }, el("thead", {}, el("tr", {}, head)), el("tbody", {}, rows))];
 }

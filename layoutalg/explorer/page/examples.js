@@ -18,8 +18,8 @@ export const PAIRS = [
 
 export const CONVERSIONS = [
   ["rows to columns", { text: "#xegpu.layout<lane_layout = [16, 1], lane_data = [1, 1]>", second: "#xegpu.layout<lane_layout = [1, 16], lane_data = [1, 1]>", shape: "16x16", element: "f32", target: "pvc" }],
-  ["packing pairs", { text: "#xegpu.layout<lane_layout = [1, 16], lane_data = [1, 1]>", second: "#xegpu.layout<lane_layout = [1, 16], lane_data = [2, 1]>", shape: "16x16", element: "f16", target: "pvc" }],
-  ["MFMA result to operand", { text: "d0 = 4@lane:16 4@reg, d1 = 16@lane", second: "d0 = 16@lane, d1 = 4@lane:16 4@reg", shape: "16x16", element: "f16", target: "gfx942" }],
+  ["shuffles", { text: "#xegpu.layout<lane_layout = [1, 16], lane_data = [1, 1]>", second: "#xegpu.layout<lane_layout = [2, 8], lane_data = [1, 1]>", shape: "8x16", element: "f32", target: "pvc" }],
+  ["a bit at a time", { text: "d0 = 4@lane:16 4@reg, d1 = 16@lane", second: "d0 = 16@lane, d1 = 4@lane:16 4@reg", shape: "16x16", element: "f16", target: "sm_80" }],
 ];
 
 export const OPERATIONS = [
@@ -31,12 +31,12 @@ export const OPERATIONS = [
 ];
 
 export const ACCESSES = [
-  ["a column, row-major", { memory: "row-major", access: "d0 = 32@lane, d1 = 32@reg", element: "f32" }],
-  ["the same, swizzled", { memory: "Sw<5,0,5> o 0 o (32,32):(32,1)", access: "d0 = 32@lane, d1 = 32@reg", element: "f32" }],
-  ["ldmatrix", { memory: "Sw<3,3,3> o 0 o (16,64):(64,1)", access: "ldmatrix.x4.trans", element: "f16" }],
+  ["a column, row-major", { memory: "row-major", access: "d0 = 32@lane, d1 = 32@reg", element: "f32", shape: "" }],
+  ["the same, swizzled", { memory: "Sw<5,0,5> o 0 o (32,32):(32,1)", access: "d0 = 32@lane, d1 = 32@reg", element: "f32", shape: "" }],
+  ["ldmatrix", { memory: "Sw<3,3,3> o 0 o (16,64):(64,1)", access: "ldmatrix.x4.trans", element: "f16", shape: "" }],
 ];
 
-export const QUERIES = ["gfx942 f16", "pvc dpas bf16", "sm_90 wgmma", "ldmatrix", "WMMA", "amx"];
+export const QUERIES = ["gfx942 f16", "pvc bf16", "hopper wgmma", "ldmatrix", "WMMA", "gfx950 MFMA"];
 
 export const FILE = `#rows = #xegpu.layout<lane_layout = [16, 1], lane_data = [1, 1]>
 #columns = #xegpu.layout<lane_layout = [1, 16], lane_data = [1, 1]>

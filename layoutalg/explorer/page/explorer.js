@@ -23,6 +23,7 @@ const PAUSE = 80; // milliseconds between the last key and the question
 class Page {
   constructor(root, ask, address) {
     this.address = address;
+    this.root = root;
     this.transport = ask;
     this.bindings = [];
     this.state = address ? fromHash(location.hash) : { ...DEFAULTS };
@@ -109,12 +110,20 @@ class Page {
     this.tabs[this.state.tab].refresh(this.state);
   }
 
+  waiting(more) {
+    this.pending = (this.pending || 0) + more;
+    this.root.classList.toggle("waiting", this.pending > 0);
+  }
+
   async ask(question, signal) {
+    this.waiting(1);
     try {
       return await this.transport(question, signal);
     } catch (error) {
       if (error.name === "AbortError") return null;
       return { error: { message: String(error.message || error) } };
+    } finally {
+      this.waiting(-1);
     }
   }
 }

@@ -17,7 +17,8 @@ export function fileTab(page) {
   const findings = el("div", { class: "findings" });
   const values = el("div", { class: "scrolled", tabindex: "0", role: "region", "aria-label": "values of the file" });
   const count = el("p", { class: "count", role: "status" });
-  const answer = el("div", { class: "answer", hidden: true }, count, findings, values);
+  const verdict = el("p", { class: "verdict", role: "status" });
+  const answer = el("div", { class: "answer", hidden: true }, verdict, count, findings, values);
   const asker = new Asker(page, show, answer);
 
   function show(given) {
@@ -27,15 +28,17 @@ export function fileTab(page) {
     answer.hidden = false;
     const functions = given.functions || [];
     const plural = (n, word) => `${n} ${word}${n === 1 ? "" : "s"}`;
-    count.textContent = [plural(functions.length, "function"), plural(given.values.length, "value"), given.findings.length ? plural(given.findings.length, "finding") : "no findings"].join(", ");
+    verdict.className = `verdict ${{ right: "good", wrong: "bad" }[given.verdict] || ""}`;
+    verdict.textContent = given.unchecked || (given.verdict ? `The layouts are ${given.verdict}.` : "");
+    count.textContent = [plural(functions.length, "function"), plural(given.values.length + (given.more || 0), "layout"), given.findings.length ? plural(given.findings.length, "finding") : "no findings"].join(", ");
     replace(findings, given.findings.length ? [el("h2", {}, "Findings"), el("ul", {}, given.findings.map((one) => el("li", { class: one.severity },
-      el("button", { type: "button", class: "place", "aria-label": `go to line ${one.line}`, onclick: () => go(one) }, `${one.line}:${one.column}`),
+      one.line ? el("button", { type: "button", class: "place", "aria-label": `go to line ${one.line}`, onclick: () => go(one) }, `${one.line}:${one.column}`) : null,
       el("span", { class: "badge" }, one.severity), el("span", {}, one.message), one.why ? el("p", { class: "why" }, one.why) : null)))] : []);
-    const rows = given.values.map((one) => el("tr", {}, el("th", { scope: "row" }, one.name), el("td", {}, one.type),
-      el("td", {}, one.layout ? el("button", { type: "button", class: "name", onclick: () => page.set({ tab: "layout", text: one.layout, shape: shapeOf(one.type), operand: "", colour: "" }, true) }, one.layout) : null),
+    const rows = given.values.map((one) => el("tr", { class: one.refused ? "bad" : null }, el("th", { scope: "row" }, one.name), el("td", {}, [one.operation, one.operand].filter(Boolean).join(" ")), el("td", {}, one.type),
+      el("td", {}, one.layout ? el("button", { type: "button", class: "name", onclick: () => page.set({ tab: "layout", text: one.layout, shape: (one.shape || []).join("x"), operand: "", colour: "" }, true) }, one.layout) : null), el("td", {}, one.meaning),
       el("td", {}, one.line ? el("button", { type: "button", class: "place", "aria-label": `go to line ${one.line}`, onclick: () => go({ line: one.line, column: 1 }) }, String(one.line)) : null)));
-    const head = ["value", "type", "layout", "line"].map((one) => el("th", { scope: "col" }, one));
-    replace(values, rows.length ? [el("h2", {}, "Values"), el("table", { class: "list" }, el("thead", {}, el("tr", {}, head)), el("tbody", {}, rows))] : []);
+    const head = ["value", "where", "shape", "layout", "means", "line"].map((one) => el("th", { scope: "col" }, one));
+    replace(values, rows.length ? [el("h2", {}, "Layouts"), el("table", { class: "list" }, el("thead", {}, el("tr", {}, head)), el("tbody", {}, rows))] : []);
   }
 
   function go({ line, column }) {
@@ -57,10 +60,4 @@ export function fileTab(page) {
     }
   }
   return { node, refresh };
-}
-
-// The shape in a type such as vector<8x16xf32>; "" for a type without one.
-function shapeOf(type) {
-  const found = /<((?:\d+x)+)/.exec(type || "");
-  return found ? found[1].slice(0, -1) : "";
 }

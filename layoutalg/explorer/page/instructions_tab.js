@@ -21,8 +21,10 @@ export function instructionsTab(page) {
     count.textContent = given.rows.length === 1 ? "1 instruction" : `${words} instructions`;
     const rows = given.rows.map((one) => el("tr", {},
       el("th", { scope: "row" }, el("button", { type: "button", class: "name", onclick: () => page.set({ tab: "layout", text: one.name, shape: "", operand: "", colour: "" }, true) }, one.name)),
-      ["shape", "types", "chips", "source"].map((part) => el("td", { class: part }, listed(one[part])))));
-    const head = ["name", "shape", "types", "chips", "source"].map((one) => el("th", { scope: "col" }, one));
+      el("td", {}, (one.shape || []).join("x")), el("td", {}, one.family), el("td", {}, Object.entries(one.types || {}).map(([operand, type]) => `${operand} ${type}`).join(", ")),
+      el("td", {}, one.threads), el("td", {}, (one.chips || []).join(", ")), el("td", { class: "source" }, sourcesOf(one)),
+    ));
+    const head = ["name", "shape", "family", "types", "lanes", "chips", "source"].map((one) => el("th", { scope: "col" }, one));
     replace(list, rows.length ? el("table", { class: "list" }, el("thead", {}, el("tr", {}, head)), el("tbody", {}, rows)) : null);
   }
 
@@ -30,6 +32,6 @@ export function instructionsTab(page) {
   return { node, refresh: (state) => asker.ask({ kind: "instructions", query: state.query }) };
 }
 
-function listed(value) {
-  return Array.isArray(value) ? value.join(", ") : String(value ?? "");
+function sourcesOf({ sources = {} }) {
+  return [...new Set(Object.values(sources).map((one) => one.source))].join(", ");
 }

@@ -131,14 +131,13 @@ export function layoutTab(page) {
   function showHeld(given, asked) {
     if (given.error) return line(given.error.message);
     const who = Object.entries(asked.place).map(([axis, number]) => `${axis} ${number}`).join(", ");
-    const wanted = new Set(given.elements.map(String));
-    picture.outline(picture.sentences.flatMap((sentence, i) => (wanted.has(String(elementOf(sentence))) ? [i] : [])));
+    picture.outlineElements(given.elements);
     return line(`${who} holds ${given.elements.length + (given.more || 0)} elements, in the order of its registers:`, el("code", {}, given.elements.map((one) => `(${one.join(", ")})`).join(" ")));
   }
 
   function showOwners(given, asked) {
     if (given.error) return line(given.error.message);
-    picture.outline(picture.sentences.flatMap((sentence, i) => (String(elementOf(sentence)) === String(asked.at) ? [i] : [])));
+    picture.outlineElements([asked.at]);
     const who = given.owners.map((one) => Object.entries(one).map(([axis, number]) => `${axis} ${number}`).join(", "));
     return line(`element (${asked.at.join(", ")}) is in ${who.join("; ")}${given.more ? `, and ${given.more} more` : ""}`);
   }
@@ -174,9 +173,4 @@ export function layoutTab(page) {
 
 function placeOf(text) {
   return Object.fromEntries(text.split(",").map((one) => one.split("=")).filter(([name, value]) => name && /^\d+$/.test(value || "")).map(([name, value]) => [name, Number(value)]));
-}
-
-function elementOf(sentence) {
-  const found = /element \(([\d, ]*)\)/.exec(sentence);
-  return found ? found[1].split(", ").map(Number) : null;
 }

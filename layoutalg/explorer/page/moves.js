@@ -1,14 +1,18 @@
-// A conversion as an animation: the words where they are (registers by lanes), and where they must be; step by step they fly.
+// A conversion as an animation: the words where they are (registers by lanes), and where they must be. Step by step, and in a step
+// lane by lane, they fly to their place.
 //
-// A step is `{title, moves: [[from lane, from register, to lane, to register], ...]}` or `{title, svg}`. A word has the hue of the lane
-// that it comes from, so the colours below show the mixing.
+// A step is `{title, part, moves: [[from lane, from register, to lane, to register, from subgroup], ...]}`; what stays in its place has
+// no move. What comes is for subgroup 0. A word has the hue of the lane that it comes from, so that the colours show the mixing.
 
-import { drawing, el, replace } from "./dom.js";
+import { el, replace } from "./dom.js";
 
 const SIZE = 15;
 const GAP = 40;
 const LEFT = 46;
-const DURATION = 1100; // milliseconds for a step
+const TOP = 30;
+const MOST_ROWS = 32; // registers of a lane that are drawn
+const FLIGHT = 0.45; // the part of a step for which one word flies
+const SECONDS = 9; // for all steps, if they are few
 const SVG = "http://www.w3.org/2000/svg";
 
 function svgElement(tag, attributes, ...children) {
@@ -20,41 +24,40 @@ function svgElement(tag, attributes, ...children) {
 
 export class Moves {
   constructor() {
-    this.stage = el("div", { class: "canvas", tabindex: "0", role: "img", "aria-label": "the words' moves" });
+    this.stage = el("div", { class: "canvas", role: "img", "aria-label": "the words' moves" });
     this.play = el("button", { type: "button", class: "primary", onclick: () => this.toggle() }, "Play");
     this.back = el("button", { type: "button", class: "quiet", "aria-label": "one step back", onclick: () => this.go(Math.ceil(this.time) - 1) }, "◀");
     this.next = el("button", { type: "button", class: "quiet", "aria-label": "one step on", onclick: () => this.go(Math.floor(this.time) + 1) }, "▶");
-    this.scrub = el("input", { type: "range", min: 0, step: 0.01, value: 0, "aria-label": "step of the conversion", oninput: () => { this.stop(); this.draw(Number(this.scrub.value)); } });
+    this.scrub = el("input", { type: "range", min: 0, step: 0.01, value: 0, "aria-label": "place in the conversion", oninput: () => { this.stop(); this.draw(Number(this.scrub.value)); } });
     this.title = el("p", { class: "told", role: "status" });
     this.node = el("figure", { class: "moves picture" }, this.stage, el("div", { class: "player" }, this.play, this.back, this.next, this.scrub), this.title);
-    this.show([]);
+    this.show({});
   }
 
-  show(steps) {
+  show({ steps = [], lanes = 1, registers = [1, 1] }) {
     this.stop();
-    this.steps = steps;
+    Object.assign(this, { steps, lanes, registers, part: null, said: null });
     this.node.hidden = steps.length === 0;
     this.scrub.max = String(steps.length);
-    this.said = null;
-    replace(this.stage);
-    this.words = null;
-    if (!steps.length) return;
-    if (steps.some((step) => step.moves)) this.build();
-    this.draw(0);
+    if (steps.length) this.draw(0);
   }
 
-  build() {
-    const all = this.steps.flatMap((step, i) => (step.moves || []).map((move) => [i, ...move]));
-    const size = (at) => 1 + all.reduce((most, move) => Math.max(most, move[at]), 0);
-    const lanes = Math.max(size(1), size(3));
-    const [above, below] = [size(2), size(4)];
-    const top = 30;
+  // The stage of one part: a large tensor is converted part by part.
+  build(part) {
+    this.part = part;
+    const all = this.steps.flatMap((step, i) => (step.part === part ? step.moves.map((move) => [i, ...move]) : []));
+    const { lanes } = this;
+    const parts = new Set(this.steps.map((step) => step.part)).size;
+    const size = (at, least) => Math.min(all.reduce((most, move) => Math.max(most, move[at] + 1), parts > 1 ? 1 : least), MOST_ROWS);
+    const [above, below] = [size(2, this.registers[0]), size(4, this.registers[1])];
+    const others = all.some((move) => move[5]);
     const beside = lanes <= 32; // the result stands to the right, else below
     const wide = LEFT + lanes * SIZE + 12;
     const right = beside ? wide + GAP : 0;
-    const lower = beside ? top : top + above * SIZE + GAP;
+    const outside = TOP + above * SIZE + 10; // where words of other subgroups come from
+    const lower = beside ? TOP : outside + (others ? SIZE : 0) + GAP;
     const width = right + wide;
-    const height = beside ? top + Math.max(above, below) * SIZE + 10 : lower + below * SIZE + 10;
+    const height = Math.max(outside + (others ? SIZE + 8 : 0), lower + below * SIZE + 10);
     const svg = svgElement("svg", { viewBox: `0 0 ${width} ${height}`, width: Math.min(width * 1.5, 1080), class: "stage" });
     const words = (x, y, text, anchor) => svg.append(svgElement("text", { x, y, "text-anchor": anchor }, text));
     const frame = (x, y, rows, name) => {
@@ -66,18 +69,25 @@ export class Moves {
       words(x - 6, y - 5, "lane", "end");
       words(x, y - 17, name, "start");
     };
-    frame(LEFT, top, above, "before");
+    frame(LEFT, TOP, above, "before");
     frame(LEFT + right, lower, below, "after");
-    this.words = all.map(([step, lane, register, toLane, toRegister]) => {
-      const place = (x, y, l, r) => [x + l * SIZE + 1.5, y + r * SIZE + 1.5];
-      const from = place(LEFT, top, lane, register);
-      const still = svgElement("rect", { class: "word", x: from[0], y: from[1], width: SIZE - 3, height: SIZE - 3, rx: 2, fill: hue(lane, lanes) });
-      const moving = still.cloneNode();
-      still.classList.add("origin");
-      svg.append(still);
-      return { step, from, to: place(LEFT + right, lower, toLane, toRegister), moving };
+    if (others) words(LEFT, outside + SIZE + 4, "from other subgroups", "start");
+    const word = (x, y, lane, name) => svgElement("rect", { class: name, x: x + 1.5, y: y + 1.5, width: SIZE - 3, height: SIZE - 3, rx: 2, fill: hue(lane, lanes) });
+    const place = (x, y, lane, register) => [x + lane * SIZE, y + register * SIZE];
+    const drawn = all.filter(([, , register, , toRegister]) => register < above && toRegister < below);
+    const filled = new Set(all.map(([, , , lane, register]) => `${lane} ${register}`));
+    for (let l = 0; l < lanes; l += 1) {
+      for (let r = 0; r < above; r += 1) {
+        svg.append(word(...place(LEFT, TOP, l, r), l, "origin"));
+        if (r < below && parts === 1 && !filled.has(`${l} ${r}`)) svg.append(word(...place(LEFT + right, lower, l, r), l, "word"));
+      }
+    }
+    this.words = drawn.map(([step, lane, register, toLane, toRegister, group]) => {
+      const from = group ? [LEFT + lane * SIZE, outside] : place(LEFT, TOP, lane, register);
+      return { step, start: (1 - FLIGHT) * (lane / Math.max(lanes - 1, 1)), from, to: place(LEFT + right, lower, toLane, toRegister), moving: word(...from, lane, "word") };
     });
-    svg.append(...this.words.map((word) => word.moving));
+    svg.append(...this.words.map((one) => one.moving));
+    this.hiddenWords = all.length - drawn.length;
     replace(this.stage, svg);
   }
 
@@ -86,17 +96,21 @@ export class Moves {
     this.scrub.value = String(this.time);
     const now = Math.min(Math.floor(this.time), this.steps.length - 1);
     const step = this.steps[now];
-    this.stage.setAttribute("aria-label", `step ${now + 1} of ${this.steps.length}: ${step.title}`);
+    if (this.part !== step.part) this.build(step.part);
     if (this.said !== now) {
-      this.title.textContent = `Step ${now + 1} of ${this.steps.length}: ${step.title}${step.moves ? ` (${step.moves.length} words)` : ""}`;
-      if (!this.words && step.svg) replace(this.stage, drawing(step.svg));
+      const words = step.moves.length === 1 ? "1 word" : `${step.moves.length} words`;
+      const hidden = this.hiddenWords ? `; the first ${MOST_ROWS} registers are drawn` : "";
+      this.title.textContent = `Step ${now + 1} of ${this.steps.length}: ${step.title} (${words}${hidden})`;
+      this.stage.setAttribute("aria-label", this.title.textContent);
       this.said = now;
     }
-    for (const word of this.words || []) {
-      const done = Math.min(Math.max(this.time - word.step, 0), 1);
+    for (const word of this.words) {
+      const done = Math.min(Math.max((this.time - word.step - word.start) / FLIGHT, 0), 1);
+      if (done === word.done) continue;
+      word.done = done;
       const eased = done * done * (3 - 2 * done);
-      word.moving.setAttribute("x", word.from[0] + (word.to[0] - word.from[0]) * eased);
-      word.moving.setAttribute("y", word.from[1] + (word.to[1] - word.from[1]) * eased);
+      word.moving.setAttribute("x", word.from[0] + (word.to[0] - word.from[0]) * eased + 1.5);
+      word.moving.setAttribute("y", word.from[1] + (word.to[1] - word.from[1]) * eased + 1.5);
       word.moving.classList.toggle("flying", done > 0 && done < 1);
     }
   }
@@ -107,22 +121,26 @@ export class Moves {
   }
 
   toggle() {
-    if (this.frame) return this.stop();
+    if (this.frame) {
+      this.stop();
+      return;
+    }
     if (this.time >= this.steps.length) this.draw(0);
     this.play.textContent = "Pause";
     const jumps = matchMedia("(prefers-reduced-motion: reduce)").matches;
+    const duration = Math.max((SECONDS * 1000) / Math.max(this.steps.length, 3), 900);
     let before = null;
     const tick = (now) => {
-      const passed = before === null ? 0 : (now - before) / DURATION;
+      before ??= now;
+      const passed = (now - before) / duration;
       if (!jumps || passed >= 1) {
         before = now;
-        this.draw(this.time + (jumps ? Math.floor(passed) : passed));
-      } else if (before === null) before = now;
+        this.draw(jumps ? Math.floor(this.time) + 1 : this.time + passed);
+      }
       if (this.time >= this.steps.length) this.stop();
       else this.frame = requestAnimationFrame(tick);
     };
     this.frame = requestAnimationFrame(tick);
-    return undefined;
   }
 
   stop() {

@@ -141,6 +141,15 @@ export class Picture {
     if (this.svg) this.svg.classList.toggle("dim", cells.length > 0);
   }
 
+  // Outlines the cells of elements, such as [[0, 5], [1, 5]].
+  outlineElements(elements) {
+    const wanted = new Set(elements.map(String));
+    this.outline(this.sentences.flatMap((sentence, i) => {
+      const found = /element \(([\d, ]*)\)/.exec(sentence);
+      return found && wanted.has(found[1].replaceAll(" ", "")) ? [i] : [];
+    }));
+  }
+
   pin(at) {
     if (this.pinned === at) {
       this.pinned = null;
