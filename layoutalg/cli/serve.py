@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import signal
+import sys
 import tempfile
 import webbrowser
 from contextlib import ExitStack
@@ -63,7 +64,7 @@ def serve(text: str | None, shape: str | None, port: int | None, no_open: bool, 
                 print_json({"address": address, "port": server.server_port, "token": server.token})
             else:
                 print(f"explorer: {address}\nCtrl-C ends it")
-            click.get_text_stream("stdout").flush()
+            sys.stdout.flush()
             if not no_open:
                 _open(address, Path(opened.enter_context(tempfile.TemporaryDirectory(prefix="layoutalg-"))))
             server.serve_forever()

@@ -32,6 +32,7 @@ KINDS = {
     "instructions": "listings:instructions",
     "file": "listings:file",
     "export": "exports:export",
+    "choices": "listings:choices",
 }
 """The kinds of questions, and the function that answers each."""
 _PACKAGES = ("numpy", "sympy", "networkx", "xdsl", "ml_dtypes", "matplotlib")

@@ -29,6 +29,7 @@ def convert(asked: Question) -> dict[str, Any]:
     from layoutalg.conversion.program.steps import Shuffle
     from layoutalg.conversion.report import describe_conversion
     from layoutalg.conversion.symbolic_plan import SymbolicPlan
+    from layoutalg.hardware.chips import target_info
 
     first, second, shape, machine, element = (
         asked.value("first"),
@@ -40,6 +41,8 @@ def convert(asked: Question) -> dict[str, Any]:
     target = DEFAULT_CHIP if asked.get("target") is None else asked.text("target")
     pressure = asked.choice("pressure", PRESSURES)
     with about("target"):
+        target_info(target)
+    with about("shape"):
         found = describe_conversion(first, second, shape, machine, element=element, target=target, pressure=pressure)
     plan = found.plan
     programs = plan.block.programs if isinstance(plan, SymbolicPlan) else plan.programs

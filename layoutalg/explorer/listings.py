@@ -1,4 +1,4 @@
-"""What is looked up or worked out from a text: the questions `algebra`, `instructions` and `file`.
+"""What is looked up or worked out from a text: the questions `algebra`, `instructions`, `file` and `choices`.
 
 >>> found = algebra(Question({"expression": "logical_divide((4,2):(1,4), 2:2)"}))
 >>> found["result"], [one["text"] for one in found["inputs"]]
@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from layoutalg.core.errors import LayoutError
 from layoutalg.core.limits import MOST_FINDINGS_SENT, MOST_ROWS_SENT
+from layoutalg.core.llvm_versions import llvm_versions
 from layoutalg.explorer.layouts import drawn
 from layoutalg.explorer.questions import Question, about
 
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
     from layoutalg.module import Module
     from layoutalg.show.modules import LayoutRow
 
-__all__ = ["algebra", "file", "instructions"]
+__all__ = ["algebra", "choices", "file", "instructions"]
 
 
 def algebra(asked: Question) -> dict[str, Any]:
@@ -54,15 +55,27 @@ def _drawn(layout: Any) -> dict[str, Any]:
 def instructions(asked: Question) -> dict[str, Any]:
     """The instructions that all words of a query fit; the first, and how many `more`."""
     from layoutalg.instructions.selection import known_instructions
-    from layoutalg.show.instruction_table import instruction_facts
+    from layoutalg.show.instruction_table import instruction_row
 
     words = "" if asked.get("query") in (None, "") else asked.text("query")
     with about("query"):
         found = known_instructions(*words.split())
     return {
-        "rows": [instruction_facts(one) for one in found[:MOST_ROWS_SENT]],
+        "rows": [instruction_row(one) for one in found[:MOST_ROWS_SENT]],
         "more": max(len(found) - MOST_ROWS_SENT, 0),
     }
+
+
+def choices(_asked: Question) -> dict[str, Any]:
+    """What fields of other questions may say: chips, versions of LLVM, formats of pictures.
+
+    >>> choices(Question({}))["llvm"]
+    [22, 23, 24]
+    """
+    from layoutalg.hardware.chips import target_names
+    from layoutalg.viz.picture import FORMATS
+
+    return {"targets": [*target_names()], "llvm": [*llvm_versions()], "formats": [*FORMATS]}
 
 
 def file(asked: Question) -> dict[str, Any]:

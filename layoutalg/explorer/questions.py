@@ -12,7 +12,7 @@ layoutalg.explorer.questions.FieldError: text 7: expected a str
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, cast
@@ -44,7 +44,7 @@ class FieldError(LayoutError):
 
 
 @contextmanager
-def about(name: str) -> Iterator[None]:
+def about(name: str) -> Generator[None, None, None]:
     """What is refused inside is about one field, unless something closer said of which.
 
     >>> with about("first_shape"):

@@ -84,11 +84,11 @@ class Explorer(ThreadingHTTPServer):
         self.files = page_files()
         self.slots = BoundedSemaphore(MOST_CONNECTIONS)
         self.open: dict[socket.socket, float] = {}
+        self.workers = Workers(min(4, os.cpu_count() or 1) if workers is None else workers, seconds)
         try:
             super().__init__(("127.0.0.1", port), _Request)
         except OSError as problem:
             raise LayoutError(f"port {port}: {problem.strerror}; --port names another") from None
-        self.workers = Workers(min(4, os.cpu_count() or 1) if workers is None else workers, seconds)
 
     def server_bind(self) -> None:
         """Bind without a look at the machine's name, which may ask a network."""
