@@ -2,7 +2,7 @@
 
 import { Asker, Choice, Export, TextBox, field, filled, suggested } from "./controls.js";
 import { el, replace, rowsTable } from "./dom.js";
-import { CONVERSIONS, ELEMENTS, TARGETS } from "./examples.js";
+import { CONVERSIONS, ELEMENTS } from "./examples.js";
 import { examples } from "./layout_tab.js";
 import { Moves } from "./moves.js";
 import { Picture } from "./picture.js";
@@ -12,7 +12,7 @@ export function convertTab(page) {
   const second = new TextBox(page, "second", "To", { placeholder: "another, of any notation" });
   const shape = field(page, "shape", "Shape", { placeholder: "such as 16x16", class: "short" });
   const element = suggested(page, "element", "Element", ELEMENTS, { class: "short" });
-  const target = suggested(page, "target", "Chip", TARGETS, { class: "short" });
+  const target = suggested(page, "target", "Chip", page.choices.then(({ targets }) => targets), { class: "short" });
   const pressure = new Choice(page, "pressure", "who converts");
   pressure.show(["all", "alone"], "all", { all: "all subgroups at once", alone: "one, while others compute" });
   const question = () => filled({

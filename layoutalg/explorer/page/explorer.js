@@ -28,6 +28,7 @@ class Page {
     this.bindings = [];
     this.state = address ? fromHash(location.hash) : { ...DEFAULTS };
     this.tabs = {};
+    this.choices = this.ask({ kind: "choices" }).then((answer) => ({ targets: [], llvm: [], formats: [], ...answer }));
     this.build(root);
     this.load();
     if (!address) return;
