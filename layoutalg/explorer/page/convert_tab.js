@@ -37,7 +37,7 @@ export function convertTab(page) {
     answer.classList.toggle("stale", Boolean(error));
     if (error) return;
     answer.hidden = false;
-    replace(report, el("h2", {}, "The plan"), rowsTable(given.report.filter(([name]) => name !== "instead"), "the plan"));
+    replace(report, el("h2", {}, "The plan"), rowsTable(withoutCandidates(given.report), "the plan"));
     replace(candidates, priced(given.candidates || []));
     picture.show(given);
     moves.show(given);
@@ -57,6 +57,15 @@ export function convertTab(page) {
     }
   }
   return { node, refresh };
+}
+
+// The rows of the plan without those of the other ways, which the table has. A row without a name goes on with the one before.
+function withoutCandidates(rows) {
+  let current = "";
+  return rows.filter(([name]) => {
+    current = name || current;
+    return current !== "instead";
+  });
 }
 
 // The candidates, cheapest first, with a bar for the price.
