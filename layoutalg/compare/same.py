@@ -31,6 +31,7 @@ from layoutalg.core.limits import MOST_OWNERS_COUNTED as _COUNTED
 from layoutalg.core.limits import MOST_OWNERS_LISTED as _LISTED
 from layoutalg.core.messages import shown
 from layoutalg.core.notation import Distributed, Machine
+from layoutalg.core.notebook import NotebookAnswer
 from layoutalg.core.replicas import same_replicas
 from layoutalg.notations import machine_of, value_of
 
@@ -43,8 +44,8 @@ _Table: TypeAlias = "NDArray[Any]"
 __all__ = ["Same", "same"]
 
 
-@dataclass(frozen=True, slots=True)
-class Same:
+@dataclass(frozen=True, slots=True, repr=False)
+class Same(NotebookAnswer):
     """The answer: true, or false with the first element (row-major) that lives elsewhere, and a sentence that says so.
 
     `first` and `second` are the element's owners in each layout, ascending, one coordinate per axis of `axes`; at most 16

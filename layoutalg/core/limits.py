@@ -91,6 +91,7 @@ __all__ = [
     "MOST_NATIVE_OPERATIONS",
     "MOST_NESTED_COORDINATES",
     "MOST_NESTED_COUNTED",
+    "MOST_NOTEBOOK_LETTERS",
     "MOST_OPERANDS",
     "MOST_OPERATIONS",
     "MOST_OWNERS_COUNTED",
@@ -385,6 +386,8 @@ MOST_LABELS = 2**14
 """Labels of a picture."""
 MOST_DOTS = 256
 """Dots that mark copies in a cell."""
+MOST_NOTEBOOK_LETTERS = 2**17
+"""Letters of an answer that a notebook shows."""
 LARGEST_PNG = 16000
 """Pixels along one side of a PNG."""
 LARGEST_SCENE = 40000

@@ -38,6 +38,7 @@ from layoutalg.core.errors import ConversionError
 from layoutalg.core.limits import MOST_SORTED as _CHUNK
 from layoutalg.core.messages import shown
 from layoutalg.core.notation import Distributed, Machine
+from layoutalg.core.notebook import NotebookAnswer
 from layoutalg.core.plurals import counted
 from layoutalg.memory.accesses import WIDEST, held_elements, lane_accesses
 from layoutalg.memory.addresses import Memory, Numbers, addresses_of, memory_text
@@ -87,7 +88,7 @@ class Banks(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Conflicts:
+class Conflicts(NotebookAnswer):
     """What the accesses of a subgroup to shared memory cost; of several subgroups, the one that needs the most cycles.
 
     `ways` is the most cycles that one phase of an instruction takes, over all subgroups: 1 is conflict-free, 2 a 2-way

@@ -40,6 +40,7 @@ from layoutalg.core.fragments import places
 from layoutalg.core.layout import Layout, row_major
 from layoutalg.core.limits import MOST_PADDING as _MOST_PADDING
 from layoutalg.core.notation import Distributed, Machine
+from layoutalg.core.notebook import NotebookAnswer
 from layoutalg.memory.accesses import held_elements
 from layoutalg.memory.addresses import Addresses, Numbers, addresses_of, coordinates
 from layoutalg.memory.asked import distributions
@@ -51,8 +52,8 @@ from layoutalg.memory.machine_bits import view
 __all__ = ["BestSwizzle", "best_rows", "best_swizzle"]
 
 
-@dataclass(frozen=True, slots=True)
-class BestSwizzle(Addresses):
+@dataclass(frozen=True, slots=True, repr=False)
+class BestSwizzle(NotebookAnswer, Addresses):
     """The addresses in shared memory that `best_swizzle` found, and what writing and reading there costs a subgroup.
 
     `memory` maps elements to addresses: with XOR, or padded rows where sizes are not powers of two (`padding` elements after
