@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
@@ -12,6 +13,7 @@ from layoutalg.cli.arguments import (
     element_option,
     json_option,
     machine_options,
+    output_option,
     print_json,
     read_text,
     shape_argument,
@@ -35,6 +37,7 @@ _HALF = 16
 @click.option("--banks", "count", type=int, default=32, show_default=True, help="Banks of the memory.")
 @click.option("--width", type=int, default=4, show_default=True, help="Bytes of a bank's word.")
 @click.option("--vector", type=int, help="Elements per access (the widest possible, up to 16 bytes).")
+@output_option("Draw row-major memory and MEMORY, bank by bank, to a file: its ending says the format (see draw).")
 @as_option
 @machine_options
 @json_option
@@ -46,6 +49,7 @@ def banks(
     count: int,
     width: int,
     vector: int | None,
+    output: Path | None,
     reading: str | None,
     machine: Machine,
     as_json: bool,
@@ -62,12 +66,14 @@ def banks(
     from layoutalg.core.elements import element_bits
     from layoutalg.core.notation import single_operand
     from layoutalg.instructions import Instruction
-    from layoutalg.memory import bank_conflicts
+    from layoutalg.memory import bank_conflicts, bank_picture
 
     if memory == layout == "-":
         raise click.UsageError("only one of MEMORY and LAYOUT may be '-': standard input is one text")
     holder = read_text(layout, reading)
     if isinstance(holder, Instruction):
+        if output is not None:
+            raise click.UsageError(f"-o draws the accesses of a layout, such as {holder}.{holder.parts[-1].role}")
         given = click.get_current_context().get_parameter_source("element") is not ParameterSource.DEFAULT
         bits = element_bits(element) if given else _HALF
         _matrices(holder, memory, shape, bits, (count, width), as_json=as_json)
@@ -85,10 +91,15 @@ def banks(
     addresses = None if where is None or where.operand is None else where.operand.layout
     bits = element_bits(element)
     found = bank_conflicts(held, count, width, element_bits=bits, memory=addresses, vector=vector)
+    if output is not None:
+        bank_picture(held, count, width, element_bits=bits, memory=addresses, vector=vector).save(output)
     if as_json:
         facts = {name: getattr(found, name) for name in ("ways", "cycles", "ideal", "instructions", "vector")}
         print_json(
-            {"memory": memory, "layout": str(held), "element_bits": bits} | facts | ({"readings": [how]} if how else {})
+            {"memory": memory, "layout": str(held), "element_bits": bits}
+            | facts
+            | ({"readings": [how]} if how else {})
+            | ({} if output is None else {"output": str(output)})
         )
         return
     print(found)

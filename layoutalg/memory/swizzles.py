@@ -30,7 +30,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from math import prod
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -48,6 +48,9 @@ from layoutalg.memory.bank_matrix import TileBits, bank_rows
 from layoutalg.memory.conflicts import Banks, Conflicts, count_conflicts
 from layoutalg.memory.linear_address import ElementBit, address_bits, by_bits
 from layoutalg.memory.machine_bits import view
+
+if TYPE_CHECKING:
+    from layoutalg.viz.picture import Picture
 
 __all__ = ["BestSwizzle", "best_rows", "best_swizzle"]
 
@@ -69,6 +72,9 @@ class BestSwizzle(NotebookAnswer, Addresses):
     write: Conflicts
     read: Conflicts
     padding: int = 0
+
+    def _drawing(self) -> Picture:
+        return self.memory.picture()
 
     @property
     def shape(self) -> tuple[int, ...]:

@@ -41,7 +41,9 @@ __all__ = [
     "first_marked",
     "key_of",
     "product_panel",
+    "stacked",
     "table_panel",
+    "told_panel",
 ]
 
 _FIRST, _LAST = 5, 2
@@ -205,6 +207,40 @@ def table_panel(
             cells.append(cell)
     reach = max(left + len(across) * width, len(title) * 12 * _CHARACTER)
     return Panel(tuple(cells), tuple(words), (), reach, top + len(looks) * height)
+
+
+def told_panel(title: str, notes: Sequence[str]) -> Panel:
+    """A heading and lines of text, wrapped.
+
+    >>> [words.text for words in told_panel("t", ["a", "b"]).words]
+    ['t', 'a', 'b']
+    """
+    words: list[Words] = []
+    y = width = 0.0
+    for text, size, bold in ((title, 12, True), *((note, 11, False) for note in notes)):
+        for line in textwrap.wrap(text, int((NARROW - 2 * _MARGIN) / (size * _CHARACTER))):
+            y += size + 3
+            words.append(Words(0, y - 4, line, size, bold=bold))
+            width = max(width, size * _CHARACTER * len(line))
+    return Panel((), tuple(words), (), width, y + 1)
+
+
+def stacked(panels: Sequence[Panel], apart: float = 10.0) -> Panel:
+    """Panels one below the other, as one.
+
+    >>> stacked([told_panel("a", []), told_panel("b", [])]).height
+    42.0
+    """
+    cells: list[Cell] = []
+    words: list[Words] = []
+    lines: list[Line] = []
+    y = 0.0
+    for panel in panels:
+        cells += [replace(cell, y=cell.y + y) for cell in panel.cells]
+        words += [replace(one, y=one.y + y) for one in panel.words]
+        lines += [replace(one, y=one.y + y, to_y=one.to_y + y) for one in panel.lines]
+        y += panel.height + apart
+    return Panel(tuple(cells), tuple(words), tuple(lines), max(panel.width for panel in panels), y - apart)
 
 
 def key_of(entries: Sequence[tuple[str, str]], y: float, width: float) -> tuple[Legend, float]:
