@@ -181,9 +181,16 @@ def product_panel(
 
 
 def table_panel(
-    title: str, across: Sequence[str], down: Sequence[str], looks: Sequence[Sequence[Look]], size: tuple[float, float]
+    title: str,
+    across: Sequence[str],
+    down: Sequence[str],
+    looks: Sequence[Sequence[Look]],
+    size: tuple[float, float],
+    ruled: tuple[Sequence[int], Sequence[int]] = ((), ()),
 ) -> Panel:
     """Rows and columns of cells of one size, with words over the columns and beside the rows.
+
+    `ruled` has the rows and the columns before which a line is drawn.
 
     >>> panel = table_panel("t", ["0", "1"], ["0"], [[Look(PALE, "a", ""), Look(PALE, "b", "", "c")]], (40, 32))
     >>> [cell.label for cell in panel.cells], [words.text for words in panel.words]
@@ -205,8 +212,10 @@ def table_panel(
                 for text, at in ((look.label, -3.5), (look.below, 10.5)):
                     words.append(Words(x + width / 2, y + height / 2 + at, text, 11, "middle", fill=cell.ink))
             cells.append(cell)
-    reach = max(left + len(across) * width, len(title) * 12 * _CHARACTER)
-    return Panel(tuple(cells), tuple(words), (), reach, top + len(looks) * height)
+    right, bottom = left + max(map(len, looks), default=0) * width, top + len(looks) * height
+    lines = [Line(left, top + row * height, right, top + row * height, 1.6) for row in ruled[0]]
+    lines += [Line(left + column * width, top, left + column * width, bottom, 1.6) for column in ruled[1]]
+    return Panel(tuple(cells), tuple(words), tuple(lines), max(right, len(title) * 12 * _CHARACTER), bottom)
 
 
 def told_panel(title: str, notes: Sequence[str]) -> Panel:
