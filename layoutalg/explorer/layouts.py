@@ -19,12 +19,13 @@ from layoutalg.core.notation import Distributed
 from layoutalg.explorer.questions import Question, about
 
 if TYPE_CHECKING:
+    from layoutalg.compare import Same
     from layoutalg.core.layout import Layout
     from layoutalg.core.notation import Machine
     from layoutalg.show.report import Description
     from layoutalg.viz.picture import Picture
 
-__all__ = ["drawn", "holds", "layout", "owner", "picture_asked", "same", "shape_of"]
+__all__ = ["compared", "drawn", "holds", "layout", "owner", "picture_asked", "same", "shape_of"]
 
 
 def layout(asked: Question) -> dict[str, Any]:
@@ -176,13 +177,30 @@ def _one(asked: Question) -> tuple[Distributed, Sequence[int] | None]:
 
 
 def same(asked: Question) -> dict[str, Any]:
-    """Whether two texts mean the same map, with the sentence that says where they differ."""
-    from layoutalg.compare import same as compare
+    """Whether two texts mean the same map, the sentence that says where they differ, and what becomes of each element."""
     from layoutalg.core.agreement import readings
+
+    found = compared(asked)
+    with about("shape"):
+        how = readings((asked.value("first"), asked.value("second")), asked.shape(), asked.machine())
+    element = None if found.element is None else list(found.element)
+    answer: dict[str, Any] = {
+        "same": bool(found),
+        "sentence": found.explanation,
+        "element": element,
+        "readings": how,
+    }
+    try:
+        picture = found.picture()
+        return answer | {"svg": picture.svg(), "counts": picture.difference.counts}
+    except LayoutError as problem:
+        return answer | {"svg": None, "no_picture": str(problem)}
+
+
+def compared(asked: Question) -> Same:
+    """What `layoutalg.same` says of two texts."""
+    from layoutalg.compare import same as compare
 
     first, second, shape, machine = asked.value("first"), asked.value("second"), asked.shape(), asked.machine()
     with about("shape"):
-        found = compare(first, second, shape, machine=machine)
-        how = readings((first, second), shape, machine)
-    element = None if found.element is None else list(found.element)
-    return {"same": bool(found), "sentence": found.explanation, "element": element, "readings": how}
+        return compare(first, second, shape, machine=machine)
