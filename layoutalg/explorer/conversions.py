@@ -11,8 +11,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from layoutalg.core.errors import LayoutError
-from layoutalg.explorer.questions import Question, about
+from layoutalg.explorer.questions import Question, about, pictured
 
 if TYPE_CHECKING:
     from layoutalg.memory.report import BanksDescription
@@ -79,10 +78,7 @@ def banks(asked: Question) -> dict[str, Any]:
     """The bank conflicts where a layout stores a tensor in shared memory, or loads it, and its picture beside row-major."""
     found = banks_asked(asked)
     answer = {"report": [["", line] for line in found.lines], "conflicts": found.conflicts.ways, "facts": found.facts}
-    try:
-        return answer | {"svg": found.picture().svg()}
-    except LayoutError as problem:
-        return answer | {"svg": None, "no_picture": str(problem)}
+    return answer | pictured(lambda: {"svg": found.picture().svg()})
 
 
 def banks_asked(asked: Question) -> BanksDescription:

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from layoutalg.core.errors import ConversionError, LayoutError
 from layoutalg.core.notation import Distributed
-from layoutalg.explorer.questions import Question, about
+from layoutalg.explorer.questions import Question, about, pictured
 
 if TYPE_CHECKING:
     from layoutalg.compare import Same
@@ -50,13 +50,9 @@ def layout(asked: Question) -> dict[str, Any]:
         "texts": _texts(found.layout, llvm),
         "candidates": [_operand(name, part) for name, part in found.operands],
     }
-    try:
-        picture = picture_asked(asked, value, shape, machine)
-    except LayoutError as problem:
-        if asked.get("colour") is not None or asked.get("direction") not in (None, "tensor"):
-            raise
-        return answer | {"svg": None, "no_picture": str(problem)}
-    return answer | drawn(picture)
+    if asked.get("colour") is not None or asked.get("direction") not in (None, "tensor"):
+        return answer | drawn(picture_asked(asked, value, shape, machine))
+    return answer | pictured(lambda: drawn(picture_asked(asked, value, shape, machine)))
 
 
 def shape_of(asked: Question, value: Distributed, machine: Machine) -> tuple[int, ...] | None:
@@ -190,11 +186,12 @@ def same(asked: Question) -> dict[str, Any]:
         "element": element,
         "readings": how,
     }
-    try:
+
+    def difference() -> dict[str, Any]:
         picture = found.picture()
-        return answer | {"svg": picture.svg(), "counts": picture.difference.counts}
-    except LayoutError as problem:
-        return answer | {"svg": None, "no_picture": str(problem)}
+        return {"svg": picture.svg(), "counts": picture.difference.counts}
+
+    return answer | pictured(difference)
 
 
 def compared(asked: Question) -> Same:
