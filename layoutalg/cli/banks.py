@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
@@ -12,6 +13,7 @@ from layoutalg.cli.arguments import (
     element_option,
     json_option,
     machine_options,
+    output_option,
     print_json,
     read_text,
     shape_argument,
@@ -31,6 +33,7 @@ __all__ = ["banks"]
 @click.option("--banks", "count", type=int, default=32, show_default=True, help="Banks of the memory.")
 @click.option("--width", type=int, default=4, show_default=True, help="Bytes of a bank's word.")
 @click.option("--vector", type=int, help="Elements per access (the widest possible, up to 16 bytes).")
+@output_option("Draw row-major memory and MEMORY, bank by bank, to a file: its ending says the format (see draw).")
 @as_option
 @machine_options
 @json_option
@@ -42,6 +45,7 @@ def banks(
     count: int,
     width: int,
     vector: int | None,
+    output: Path | None,
     reading: str | None,
     machine: Machine,
     as_json: bool,
@@ -70,7 +74,9 @@ def banks(
         vector=vector,
         reading=reading,
     )
+    if output is not None:
+        found.picture().save(output)
     if as_json:
-        print_json(found.facts | {"memory": memory})
+        print_json(found.facts | {"memory": memory} | ({} if output is None else {"output": str(output)}))
     else:
         print("\n".join(found.lines))

@@ -37,6 +37,7 @@ from layoutalg.core.errors import ConversionError, DistributionError, LayoutErro
 from layoutalg.core.layout import Layout
 from layoutalg.core.messages import shown
 from layoutalg.core.notation import Distributed, Machine, as_machine, as_sizes
+from layoutalg.core.notebook import NotebookAnswer
 from layoutalg.core.plurals import counted
 from layoutalg.core.whole_numbers import listed
 from layoutalg.hardware.chips import target_info
@@ -51,8 +52,8 @@ _CACHED = 1 << 15
 _NOT_A_CHIP = "generic"
 
 
-@dataclass(frozen=True, slots=True)
-class Price:
+@dataclass(frozen=True, slots=True, repr=False)
+class Price(NotebookAnswer):
     """What a conversion costs on a chip, in issue slots of one subgroup, or why that is not known; and what was assumed.
 
     `source` and `result` are the layouts that are priced, with their lanes and with registers in the order of the elements.

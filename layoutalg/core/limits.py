@@ -96,6 +96,7 @@ __all__ = [
     "MOST_NATIVE_OPERATIONS",
     "MOST_NESTED_COORDINATES",
     "MOST_NESTED_COUNTED",
+    "MOST_NOTEBOOK_LETTERS",
     "MOST_OPERANDS",
     "MOST_OPERATIONS",
     "MOST_OWNERS_COUNTED",
@@ -122,6 +123,7 @@ __all__ = [
     "MOST_SENT",
     "MOST_SHADOW_STAMPS",
     "MOST_SHARED_BYTES",
+    "MOST_SHOWN_VALUES",
     "MOST_SIMULATED_BATCH",
     "MOST_SLOTS",
     "MOST_SLOTS_TRIED",
@@ -394,6 +396,10 @@ MOST_LABELS = 2**14
 """Labels of a picture."""
 MOST_DOTS = 256
 """Dots that mark copies in a cell."""
+MOST_NOTEBOOK_LETTERS = 2**17
+"""Letters of an answer that a notebook shows."""
+MOST_SHOWN_VALUES = 2**14
+"""Values of a layout of CuTe that a picture of an operation looks at."""
 LARGEST_PNG = 16000
 """Pixels along one side of a PNG."""
 LARGEST_SCENE = 40000

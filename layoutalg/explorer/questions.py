@@ -12,7 +12,7 @@ layoutalg.explorer.questions.FieldError: text 7: expected a str
 
 from __future__ import annotations
 
-from collections.abc import Generator, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, cast
@@ -26,7 +26,10 @@ from layoutalg.core.notation import Distributed, Machine
 from layoutalg.core.whole_numbers import as_whole, instance_of, listed, one_of, whole_number
 from layoutalg.core.written import as_shape
 
-__all__ = ["FieldError", "Question", "about"]
+__all__ = ["FieldError", "Question", "about", "needs", "pictured"]
+
+_PACKAGES = ("numpy", "sympy", "networkx", "xdsl", "ml_dtypes", "matplotlib")
+"""What an installation may lack: a page without a server has not all of them."""
 
 
 class FieldError(LayoutError):
@@ -58,6 +61,31 @@ def about(name: str) -> Generator[None, None, None]:
         raise
     except LayoutError as problem:
         raise FieldError(name, problem) from None
+
+
+def needs(problem: ModuleNotFoundError) -> str:
+    """What to do where an installation lacks a package; a module of our own that is not there is a fault, raised again.
+
+    >>> needs(ModuleNotFoundError(name="numpy"))
+    'this needs numpy: run `layoutalg serve`'
+    """
+    package = (problem.name or "").partition(".")[0]
+    if package not in _PACKAGES:
+        raise problem
+    return f"this needs {package}: run `layoutalg serve`"
+
+
+def pictured(draw: Callable[[], dict[str, Any]]) -> dict[str, Any]:
+    """What `draw` gives, with its `svg`; where it has no picture, `no_picture` says why, and `svg` is None.
+
+    >>> pictured(lambda: {"svg": la.parse("d0 = M@reg").picture().svg()})["svg"]
+    """
+    try:
+        return draw()
+    except LayoutError as problem:
+        return {"svg": None, "no_picture": str(problem)}
+    except ModuleNotFoundError as problem:
+        return {"svg": None, "no_picture": needs(problem)}
 
 
 @dataclass(frozen=True, slots=True)

@@ -39,6 +39,8 @@ from layoutalg.conversion.lowering.writer import Value
 from layoutalg.core.errors import LayoutError
 from layoutalg.core.llvm_versions import DEFAULT_LLVM, rules
 from layoutalg.core.notation import Machine
+from layoutalg.core.notebook import NotebookAnswer
+from layoutalg.core.plurals import counted
 from layoutalg.core.whole_numbers import instance_of
 from layoutalg.flow.graph import Flow, flow_of
 from layoutalg.flow.levels import DEFAULT_TARGET, levels_of, machine_of
@@ -75,8 +77,8 @@ __all__ = ["Lowered", "lower"]
 _INDENT = "  "
 
 
-@dataclass(frozen=True)
-class Lowered:
+@dataclass(frozen=True, repr=False)
+class Lowered(NotebookAnswer):
     """A module at lane level, and what it took.
 
     `module` is None where something in it could not be lowered; `findings` say what, and warn of exchanges that nobody wrote.
@@ -88,6 +90,14 @@ class Lowered:
     module: Module | None
     exchanges: tuple[Exchanged, ...]
     findings: tuple[Finding, ...]
+
+    def _summary(self) -> str:
+        if self.module is None:
+            return f"not lowered: {counted(len(self.findings), 'finding')}"
+        return f"lowered, {counted(len(self.exchanges), 'exchange')}"
+
+    def _text(self) -> str:
+        return "\n".join([self._summary(), *map(str, self.exchanges), *map(str, self.findings), "", str(self)])
 
     def __str__(self) -> str:
         return "" if self.module is None else self.module.source

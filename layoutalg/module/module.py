@@ -28,6 +28,7 @@ from layoutalg.core.errors import LayoutError
 from layoutalg.core.files import read_file, text_of
 from layoutalg.core.llvm_versions import DEFAULT_LLVM
 from layoutalg.core.messages import shown
+from layoutalg.core.notebook import NotebookAnswer
 from layoutalg.core.whole_numbers import instance_of, listed
 
 if TYPE_CHECKING:
@@ -55,8 +56,8 @@ SEPARATOR = "// -----\n"
 """What stands between modules in one file."""
 
 
-@dataclass(frozen=True)
-class Module:
+@dataclass(frozen=True, repr=False)
+class Module(NotebookAnswer):
     """MLIR text and the name of its file (`text` for a text, `-` for standard input).
 
     >>> module = Module("gpu.barrier")
@@ -327,8 +328,8 @@ class Module:
         return Module, (self.source, self.file)
 
 
-@dataclass(frozen=True)
-class Migrated:
+@dataclass(frozen=True, repr=False)
+class Migrated(NotebookAnswer):
     """A module as another version of LLVM wants it, and what in it has no counterpart there or could not be read.
 
     >>> Module("gpu.barrier").migrate(to=23).findings
@@ -337,6 +338,9 @@ class Migrated:
 
     module: Module
     findings: tuple[Finding, ...]
+
+    def _text(self) -> str:
+        return "\n".join([*map(str, self.findings), str(self)])
 
     def __str__(self) -> str:
         return self.module.source

@@ -51,6 +51,8 @@ from layoutalg.core.errors import LayoutError
 from layoutalg.core.llvm_versions import DEFAULT_LLVM, rules
 from layoutalg.core.messages import shown
 from layoutalg.core.notation import Distributed
+from layoutalg.core.notebook import NotebookAnswer
+from layoutalg.core.plurals import counted
 from layoutalg.core.whole_numbers import instance_of
 from layoutalg.flow.graph import Flow, flows_of
 from layoutalg.flow.levels import DEFAULT_TARGET, LEVELS, machine_of
@@ -132,8 +134,8 @@ class Conversion:
         return f"{_at(self.place)}{self.name} {done} for {', '.join(self.users)}: {self.cost}{loop}"
 
 
-@dataclass(frozen=True, slots=True)
-class Propagated:
+@dataclass(frozen=True, slots=True, repr=False)
+class Propagated(NotebookAnswer):
     """A module with its layouts completed, what was decided, what it costs, and a bound that no choice goes below.
 
     >>> propagate("gpu.barrier").cost
@@ -166,6 +168,13 @@ class Propagated:
         True
         """
         return self.cost == self.bound
+
+    def _summary(self) -> str:
+        told = counted(len(self.decisions), "layout"), counted(len(self.conversions), "conversion")
+        return f"{', '.join(told)}, {counted(self.cost, 'issue slot')}"
+
+    def _text(self) -> str:
+        return "\n".join([self._summary(), *map(str, self.conversions), *map(str, self.findings), "", str(self)])
 
     def __str__(self) -> str:
         return self.module.source

@@ -102,7 +102,7 @@ def test_many_calls_and_deep_ones_are_refused_quickly() -> None:
 
 def test_the_command_prints_definition_steps_result_before_and_after(capsys: Capture, tmp_path: Path) -> None:
     picture = tmp_path / "x.svg"
-    assert main(["cute", "logical_divide((8,8):(1,8), 4:2)", "--picture", str(picture)]) == 0
+    assert main(["cute", "logical_divide((8,8):(1,8), 4:2)", "-o", str(picture)]) == 0
     said = capsys.readouterr().out
     for part in ("complement(B, size(A))", "  = (4,(2,8)):(2,(1,8))", "before  (8,8):(1,8)", "after   (4,(2,8))"):
         assert part in said
@@ -117,8 +117,8 @@ def test_the_command_prints_definition_steps_result_before_and_after(capsys: Cap
 def test_the_command_refuses_in_one_line(capsys: Capture) -> None:
     for arguments in (
         ["cute", "size("],
-        ["cute", "4:1", "--picture", "x.png"],
-        ["cute", "size((4,2))", "--picture", "x.svg"],
+        ["cute", "4:1", "-o", "x.gif"],
+        ["cute", "size(4)", "-o", "x.svg"],
     ):
         assert main(arguments) == 2
         assert capsys.readouterr().err.count("\n") == 1

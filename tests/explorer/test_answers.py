@@ -121,6 +121,13 @@ def test_same_says_what_same_says(first: str, second: str, shape: str, equal: bo
     found = answer({"kind": "same", "first": first, "second": second, "shape": shape})
     assert found["same"] is equal
     assert found["sentence"] == str(la.same(la.parse(first), la.parse(second), sizes(shape)))
+    assert found["svg"].startswith("<svg")
+
+
+def test_what_becomes_of_each_element_is_counted() -> None:
+    """Rows and columns of 16x16 agree on the diagonal alone: element (i, i) is in lane i, register i in both."""
+    found = answer({"kind": "same", "first": ROWS, "second": COLUMNS, "shape": "16x16"})
+    assert {name: count for name, count in found["counts"].items() if count} == {"same": 16, "moved": 240}
 
 
 PAIRS = [
@@ -220,6 +227,8 @@ def test_a_picture_is_exported_in_each_format(format_: str) -> None:
     [
         {"kind": "convert", "first": ROWS, "second": COLUMNS, "shape": "16x16"},
         {"kind": "algebra", "expression": "coalesce((2,(1,6)):(1,(6,2)))"},
+        {"kind": "same", "first": ROWS, "second": COLUMNS, "shape": "16x16"},
+        {"kind": "banks", "memory": "row-major", "layout": "d0 = 16@lane, d1 = 16@reg 2@lane:16"},
     ],
 )
 def test_other_pictures_and_reports_are_exported(of: dict[str, Any]) -> None:
