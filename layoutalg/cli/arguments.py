@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import click
 
-from layoutalg.core.errors import LayoutError, ParseError
+from layoutalg.core.errors import LayoutError, ParseError, TextPlace
 from layoutalg.core.limits import MAX_TEXT
 from layoutalg.core.llvm_versions import DEFAULT_LLVM, llvm_versions
 from layoutalg.core.messages import shown
@@ -278,7 +278,8 @@ def read_value_or_module(text: str) -> Notation | Module:
             return Module(source, name)
         if name == "text":
             raise
-        raise LayoutError(f"{'standard input' if name == '-' else name}: {error}") from None
+        place = None if error.place is None else error.place._replace(file=name)
+        raise LayoutError(f"{'standard input' if name == '-' else name}: {error}", place=place) from None
 
 
 def read_module_file(text: str) -> Module:
@@ -304,7 +305,9 @@ def read_whole_module(text: str) -> Module:
     module = read_module_file(text)
     unread = [finding for finding in module.findings if finding.level == "error" or not module.is_read]
     if unread:
-        raise LayoutError(f"{unread[0].place or module.file}: {unread[0].message}")
+        at = unread[0].place
+        place = None if at is None else TextPlace(module.source, at.line, at.column, at.file)
+        raise LayoutError(f"{at or module.file}: {unread[0].message}", place=place)
     return module
 
 

@@ -15,6 +15,7 @@ import pytest
 import layoutalg as la
 from layoutalg.cli import cli, main
 from layoutalg.cli.arguments import machine_said
+from tests.refusals import wrong_refusal
 
 Capture = pytest.CaptureFixture[str]
 ROWS, COLUMNS = "d0 = 16@reg, d1 = 16@lane", "d0 = 16@lane, d1 = 16@reg"
@@ -31,8 +32,7 @@ def refusal(capsys: Capture, *arguments: str) -> str:
     assert main(arguments) == 2
     captured = capsys.readouterr()
     assert captured.out == ""
-    assert captured.err.startswith("layoutalg: ")
-    assert captured.err.count("\n") == 1
+    assert wrong_refusal(captured.err) is None
     return captured.err
 
 
