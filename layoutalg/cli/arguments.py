@@ -9,16 +9,17 @@ from __future__ import annotations
 import json
 import os
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import wraps
 from pathlib import Path
 from pkgutil import resolve_name
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import click
+from click.shell_completion import CompletionItem
 
 from layoutalg.core.errors import LayoutError, ParseError, TextPlace
-from layoutalg.core.limits import MAX_TEXT
+from layoutalg.core.limits import MAX_TEXT, MOST_FILES
 from layoutalg.core.llvm_versions import DEFAULT_LLVM, llvm_versions
 from layoutalg.core.messages import shown
 
@@ -29,9 +30,13 @@ if TYPE_CHECKING:
 __all__ = [
     "CHIP",
     "DPAS_CHIP",
+    "ELEMENT",
     "FORMATS",
+    "MODULE",
     "PLANNER_CHIP",
+    "TEXT",
     "OneOf",
+    "Suggested",
     "as_numbers",
     "as_option",
     "as_shape",
@@ -42,6 +47,7 @@ __all__ = [
     "llvm_option",
     "machine_options",
     "machine_said",
+    "module_files",
     "output_option",
     "planner_chips",
     "print_json",
@@ -58,6 +64,7 @@ __all__ = [
 _Command = TypeVar("_Command", bound=Callable[..., Any])
 _LARGEST = 2**31
 FORMATS = ("text", "json", "sarif", "github")
+_MODULE_ENDINGS = (".mlir", ".ttgir")
 
 
 class OneOf(click.ParamType):  # pyright: ignore[reportMissingTypeArgument] (older versions of click have none)
@@ -88,9 +95,37 @@ class OneOf(click.ParamType):  # pyright: ignore[reportMissingTypeArgument] (old
             return found[0]
         return self.fail(f"{shown(str(value))}: expected one of {', '.join(map(str, self.names()))}", param, ctx)
 
+    def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+        """The names that begin so."""
+        return [CompletionItem(str(one)) for one in self.names() if str(one).startswith(incomplete)]
+
     def get_metavar(self, param: click.Parameter, ctx: click.Context | None = None) -> str:
         """The names, for the help. (Click 8.1 asks without a context.)"""
         return f"[{'|'.join(map(str, self.names()))}]"
+
+
+class Suggested(click.types.StringParamType):
+    """Any text; the shell completes `names` that are offered, or else files."""
+
+    def __init__(self, names: Callable[[], Iterable[str]] = tuple) -> None:
+        self.names = names
+
+    def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+        """The names that begin so, or files: shells do not mix the two."""
+        names = [one for one in self.names() if one.startswith(incomplete)] if incomplete else []
+        return [CompletionItem(one) for one in names] or [CompletionItem(incomplete, type="file")]
+
+
+def _instruction_names() -> Iterable[str]:
+    from layoutalg.instructions.registry import rows
+
+    return dict.fromkeys(name for row in rows().values() for name in (row.name, row.dotted, *row.aliases) if name)
+
+
+def _element_names() -> Iterable[str]:
+    from layoutalg.core.elements import usual_elements
+
+    return usual_elements()
 
 
 def chip_names(*, dpas: bool = False) -> Sequence[str]:
@@ -109,6 +144,11 @@ def planner_chips(*, able: bool = True) -> Sequence[str]:
 
 
 CHIP = OneOf(chip_names)
+ELEMENT = Suggested(_element_names)
+MODULE = Suggested()
+"""MLIR: the name of a file, `-` or a text."""
+TEXT = Suggested(_instruction_names)
+"""A value of a notation: a text, the name of a file or of an instruction, or `-`."""
 DPAS_CHIP = OneOf(lambda: chip_names(dpas=True))
 PLANNER_CHIP = OneOf(planner_chips, lambda: planner_chips(able=False))
 _LLVM_VERSION = OneOf(llvm_versions)
@@ -131,7 +171,7 @@ def target_option(meaning: str) -> Callable[[_Command], _Command]:
 
 def element_option(command: _Command) -> _Command:
     """The option `--element`: the element type."""
-    return click.option("--element", default="f32", show_default=True, help="Element type.")(command)
+    return click.option("--element", type=ELEMENT, default="f32", show_default=True, help="Element type.")(command)
 
 
 def format_option(command: _Command) -> _Command:
@@ -291,6 +331,40 @@ def read_module_file(text: str) -> Module:
     from layoutalg.module.module import checked
 
     return Module(checked(_standard_input(), "standard input"), "-") if text == "-" else read(text)
+
+
+def module_files(names: Sequence[str]) -> list[str]:
+    """Names of files and texts of operations, with each folder's files in its place: .mlir and .ttgir, hidden ones left out.
+
+    Raises `LayoutError` for a folder without such a file, and over `MOST_FILES`.
+    """
+    found: dict[str, None] = {}
+    for name in names:
+        below = _files_below(name) if _is_folder(name) else [name]
+        if not below:
+            raise LayoutError(f"{shown(name)}: a folder without {' or '.join(_MODULE_ENDINGS)} files")
+        found |= dict.fromkeys(below)
+        if len(found) > MOST_FILES:
+            raise LayoutError(f"{shown(name)}: more than {MOST_FILES} files; name folders below it")
+    return list(found)
+
+
+def _is_folder(name: str) -> bool:
+    try:
+        return os.path.isdir(name)
+    except ValueError:  # a NUL in the name
+        return False
+
+
+def _files_below(folder: str) -> list[str]:
+    found: list[str] = []
+    for path, folders, files in os.walk(folder):
+        folders[:] = sorted(one for one in folders if not one.startswith("."))
+        names = (one for one in sorted(files) if one.endswith(_MODULE_ENDINGS) and not one.startswith("."))
+        found += [os.path.join(path, one) for one in names]
+        if len(found) > MOST_FILES:
+            break
+    return found
 
 
 def read_whole_module(text: str) -> Module:

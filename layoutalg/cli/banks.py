@@ -8,6 +8,7 @@ import click
 from click.core import ParameterSource
 
 from layoutalg.cli.arguments import (
+    TEXT,
     as_option,
     element_option,
     json_option,
@@ -28,8 +29,8 @@ _HALF = 16
 
 
 @click.command(short_help="Count the bank conflicts of an access.")
-@click.argument("memory")
-@click.argument("layout")
+@click.argument("memory", type=TEXT)
+@click.argument("layout", type=TEXT)
 @shape_argument
 @element_option
 @click.option("--banks", "count", type=int, default=32, show_default=True, help="Banks of the memory.")

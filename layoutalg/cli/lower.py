@@ -8,6 +8,7 @@ from pathlib import Path
 import click
 
 from layoutalg.cli.arguments import (
+    MODULE,
     json_option,
     llvm_option,
     output_option,
@@ -20,7 +21,7 @@ __all__ = ["lower"]
 
 
 @click.command(short_help="Lower a module to lane level.")
-@click.argument("file")
+@click.argument("file", type=MODULE)
 @target_option("The chip it is for.")
 @llvm_option("The version of LLVM that reads it.")
 @click.option(

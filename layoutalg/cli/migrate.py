@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from layoutalg.cli.arguments import OneOf, json_option, output_option, print_json, read_module_file
+from layoutalg.cli.arguments import MODULE, OneOf, json_option, output_option, print_json, read_module_file
 
 __all__ = ["migrate"]
 
@@ -18,7 +18,7 @@ def _versions() -> tuple[int, ...]:
 
 
 @click.command(short_help="Write a module for another version of LLVM.")
-@click.argument("file")
+@click.argument("file", type=MODULE)
 @click.option("--to", type=OneOf(_versions), required=True, help="The version of LLVM that is to read it.")
 @output_option("Write the module to a file.")
 @json_option

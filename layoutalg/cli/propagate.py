@@ -7,6 +7,7 @@ from pathlib import Path
 import click
 
 from layoutalg.cli.arguments import (
+    MODULE,
     json_option,
     llvm_option,
     output_option,
@@ -22,7 +23,7 @@ _LIKE = ("llvm22", "llvm23", "llvm24")
 
 
 @click.command(short_help="Complete the layouts of a module at the least cost.")
-@click.argument("file")
+@click.argument("file", type=MODULE)
 @click.option(
     "--level",
     type=click.Choice(_LEVELS),

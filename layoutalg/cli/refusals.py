@@ -19,6 +19,7 @@ import shutil
 import sys
 from collections.abc import Sequence
 from contextlib import suppress
+from itertools import pairwise
 from typing import Any
 
 from layoutalg.core.errors import TextPlace
@@ -34,13 +35,16 @@ def asks_for_json(arguments: Sequence[str]) -> bool:
     (True, False)
     """
     options = arguments[: arguments.index("--")] if "--" in arguments else arguments
-    return "--json" in options or "--format=json" in options or ("--format", "json") in zip(options, options[1:])
+    return "--json" in options or "--format=json" in options or ("--format", "json") in pairwise(options)
 
 
 def error_facts(error: Exception | str) -> dict[str, Any]:
     """An error as JSON: its kind, its words, and where in the text it is (None where that is not known)."""
     place = _place(error)
-    facts: dict[str, Any] = {"kind": "Error" if isinstance(error, str) else type(error).__name__, "message": _words(error)}
+    facts: dict[str, Any] = {
+        "kind": "Error" if isinstance(error, str) else type(error).__name__,
+        "message": _words(error),
+    }
     return {"error": facts | {name: getattr(place, name, None) for name in ("file", "line", "column")}}
 
 
@@ -54,12 +58,12 @@ def refusal_lines(error: Exception | str, width: int) -> list[str]:
     return [said, source, caret] if source else [said]
 
 
-def refuse(error: Exception | str, *, as_json: bool = False, facts: dict[str, Any] | None = None) -> int:
-    """Say why there is no answer; under `as_json` also as JSON, beside the `facts` that are known. Returns exit code 2."""
+def refuse(error: Exception | str, *, as_json: bool = False) -> int:
+    """Say why there is no answer, under `as_json` also as JSON. Returns exit code 2."""
     lines = refusal_lines(error, shutil.get_terminal_size().columns)
     with suppress(OSError, ValueError):
         if as_json and sys.stdout is not None:  # pyright: ignore[reportUnnecessaryComparison]
-            print(json.dumps((facts or {}) | error_facts(error)), flush=True)
+            print(json.dumps(error_facts(error)), flush=True)
     with suppress(OSError, ValueError):
         if sys.stderr is not None:  # pyright: ignore[reportUnnecessaryComparison] (closed: print would take standard output)
             print("\n".join(lines), file=sys.stderr)

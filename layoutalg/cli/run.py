@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 import click
 
-from layoutalg.cli.arguments import DPAS_CHIP, OneOf, as_shape, format_option, json_option, read_module_file
+from layoutalg.cli.arguments import DPAS_CHIP, MODULE, OneOf, as_shape, format_option, json_option, read_module_file
 from layoutalg.core.errors import LayoutError, ParseError
 from layoutalg.core.limits import MOST_ARGUMENT_BYTES, MOST_PRINTED
 
@@ -22,7 +22,7 @@ _LEVEL = OneOf.at("layoutalg.simulate.machine:LEVELS")
 
 
 @click.command(short_help="Run a kernel on arrays.")
-@click.argument("file")
+@click.argument("file", type=MODULE)
 @click.option("--grid", required=True, help="Workgroups along x, y and z, such as 8x16.")
 @click.option(
     "--arg", "given", multiple=True, metavar="ARG", help="An argument: A.npy, A.npy:bf16, C:512x512xf32, 512."

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from layoutalg.cli.arguments import (
+    TEXT,
     as_option,
     json_option,
     machine_options,
@@ -23,8 +24,8 @@ __all__ = ["same"]
 
 
 @click.command(short_help="Compare two layouts.")
-@click.argument("a")
-@click.argument("b")
+@click.argument("a", type=TEXT)
+@click.argument("b", type=TEXT)
 @shape_argument
 @as_option
 @machine_options

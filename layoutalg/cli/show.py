@@ -8,6 +8,8 @@ import click
 
 from layoutalg.cli.arguments import (
     CHIP,
+    ELEMENT,
+    TEXT,
     as_numbers,
     as_option,
     json_option,
@@ -31,7 +33,7 @@ __all__ = ["show"]
 
 
 @click.command(short_help="Show who holds what, of one layout or of all in a module.")
-@click.argument("text")
+@click.argument("text", type=TEXT)
 @shape_argument
 @click.option("--sg", type=int, help="List what one subgroup holds.")
 @click.option("--lane", type=int, help="List what one lane holds (of subgroup 0, unless --sg).")
@@ -41,7 +43,9 @@ __all__ = ["show"]
     "operation",
     help="Of a module: one operation in full, by result (%7), name or line; stated layouts, and those that follow.",
 )
-@click.option("--element", default="f32", show_default=True, help="Element type, for the fragment's vector type.")
+@click.option(
+    "--element", type=ELEMENT, default="f32", show_default=True, help="Element type, for the fragment's vector type."
+)
 @llvm_option("The version of LLVM whose verdict is given.")
 @click.option(
     "--target", type=CHIP, metavar="CHIP", help="The chip that conversions are for.  [default: as FILE says, or pvc]"

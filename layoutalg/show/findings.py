@@ -109,9 +109,13 @@ def findings_facts(findings: Iterable[Finding]) -> list[dict[str, Any]]:
     ]
 
 
-def sarif(findings: Sequence[Finding], file: str) -> dict[str, Any]:
-    """Findings as one run of a SARIF 2.1.0 log, as code scanners take it."""
-    rules = list(dict.fromkeys((finding.rule, finding.source) for finding in findings))
+def sarif(findings: Sequence[tuple[Finding, str]], problems: Sequence[str] = ()) -> dict[str, Any]:
+    """Findings, each with its file, as one run of a SARIF 2.1.0 log, as code scanners take it.
+
+    `problems` are what kept files from being looked at.
+    """
+    rules = list(dict.fromkeys((finding.rule, finding.source) for finding, _ in findings))
+    notifications = [{"level": "error", "message": {"text": problem}} for problem in problems]
     return {
         "$schema": _SCHEMA,
         "version": "2.1.0",
@@ -128,6 +132,7 @@ def sarif(findings: Sequence[Finding], file: str) -> dict[str, Any]:
                     }
                 },
                 "columnKind": "unicodeCodePoints",
+                "invocations": [{"executionSuccessful": not problems, "toolExecutionNotifications": notifications}],
                 "results": [
                     {
                         "ruleId": finding.rule,
@@ -136,7 +141,7 @@ def sarif(findings: Sequence[Finding], file: str) -> dict[str, Any]:
                         "message": {"text": "\n".join([words(finding), *finding.notes])},
                         "locations": [_location(finding, file)],
                     }
-                    for finding in findings
+                    for finding, file in findings
                 ],
             }
         ],

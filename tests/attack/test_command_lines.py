@@ -253,7 +253,7 @@ class CommandLines(Attack):
             return rng.choice(INTEGERS[:7] if rng.random() < 0.6 else INTEGERS)
         if kind == "Path":
             return rng.choice(OUTPUTS[:10] if rng.random() < 0.7 else OUTPUTS)
-        if name == "file" or (name == "text" and rng.random() < 0.3):
+        if name in ("file", "files") or (name == "text" and rng.random() < 0.3):
             return texts.mutated(rng, rng.choice(MODULES)).replace("\0", "")
         if name in STRINGS:
             some = STRINGS[name]
