@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
 from typing import Any
 
 import click
@@ -10,6 +15,7 @@ from click.shell_completion import ShellComplete
 
 from layoutalg.cli import cli
 from layoutalg.cli.arguments import OneOf
+from tests.documentation import COMPLETION, DOCS, ROOT, Page
 
 
 def completed(line: str) -> list[tuple[str, str]]:
@@ -56,3 +62,28 @@ def test_every_option_that_names_its_choices_completes_them() -> None:
             for choice in map(str, kind.names() if isinstance(kind, OneOf) else getattr(kind, "choices", ())):
                 offered = [one.value for one in kind.shell_complete(context, option, choice[:1])]
                 assert choice in offered, f"{command.name} {option.opts}: {choice}"
+
+
+def test_the_lines_of_the_documentation_are_what_click_asks_for() -> None:
+    blocks = Page(DOCS / "api" / "command_line.md").blocks("sh")
+    assert (blocks[0].language, blocks[0].text) == COMPLETION
+    for line, shell in zip(COMPLETION[1].splitlines(), ("bash", "zsh", "fish"), strict=True):
+        assert f"_LAYOUTALG_COMPLETE={shell}_source layoutalg" in line
+
+
+@pytest.mark.skipif(shutil.which("bash") is None, reason="no bash")
+def test_bash_completes_a_chip(tmp_path: Path) -> None:
+    program = tmp_path / "layoutalg"
+    program.write_text(f'#!/bin/sh\nexec "{sys.executable}" -c "from layoutalg.cli import main; main()" "$@"\n')
+    program.chmod(0o755)
+    line = COMPLETION[1].splitlines()[0]
+    script = f"""{line}
+COMP_WORDS=(layoutalg convert a b --target pv); COMP_CWORD=5
+_layoutalg_completion layoutalg
+echo "${{COMPREPLY[@]}}"
+"""
+    environment = {**os.environ, "PATH": f"{tmp_path}:{os.environ['PATH']}", "PYTHONPATH": str(ROOT)}
+    done = subprocess.run(
+        ["bash", "-c", script], env=environment, cwd=tmp_path, capture_output=True, text=True, check=False
+    )
+    assert done.stdout.split() == ["pvc"], done.stderr

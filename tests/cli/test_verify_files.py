@@ -14,8 +14,10 @@ from typing import Any
 import pytest
 import yaml
 
+import layoutalg as la
 from layoutalg.cli import main
 from tests.cli.printed import Capture
+from tests.documentation import DOCS, Page
 from tests.refusals import wrong_refusal
 
 ROOT = Path(__file__).parents[2]
@@ -119,6 +121,16 @@ def test_the_hook_says_what_is_wrong_with_the_files_that_it_is_given(folder: Pat
         done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)
         assert done.returncode == code, done.stderr
         assert ("wrong.mlir:2:3: error" in done.stdout) == bool(code)
+
+
+def test_the_documentation_uses_the_hook_and_the_action_as_they_are() -> None:
+    hook, workflow = (yaml.safe_load(block.text) for block in Page(DOCS / "verifying.md").blocks("yaml"))
+    [given] = yaml.safe_load((ROOT / ".pre-commit-hooks.yaml").read_text())
+    assert hook["repos"][0]["hooks"][0]["id"] == given["id"]
+    inputs = yaml.safe_load((ROOT / "action.yml").read_text())["inputs"]
+    assert workflow["jobs"]["layouts"]["steps"][1]["with"].keys() <= inputs.keys()
+    assert "permissions" in workflow
+    assert hook["repos"][0]["rev"] == f"v{la.__version__}"
 
 
 def test_the_action_writes_sarif_and_keeps_the_exit_code(folder: Path, tmp_path: Path) -> None:
