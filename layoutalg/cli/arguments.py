@@ -42,6 +42,7 @@ __all__ = [
     "as_shape",
     "chip_names",
     "element_option",
+    "file_target_option",
     "format_option",
     "json_option",
     "llvm_option",
@@ -159,14 +160,20 @@ def json_option(command: _Command) -> _Command:
     return click.option("--json", "as_json", is_flag=True, help="Print everything as one JSON object.")(command)
 
 
-def llvm_option(meaning: str) -> Callable[[_Command], _Command]:
+def llvm_option(meaning: str, versions: OneOf = _LLVM_VERSION) -> Callable[[_Command], _Command]:
     """The option `--llvm`, with what the version is for."""
-    return click.option("--llvm", type=_LLVM_VERSION, default=str(DEFAULT_LLVM), show_default=True, help=meaning)
+    return click.option("--llvm", type=versions, default=str(DEFAULT_LLVM), show_default=True, help=meaning)
 
 
-def target_option(meaning: str) -> Callable[[_Command], _Command]:
+def target_option(meaning: str, chips: OneOf = CHIP) -> Callable[[_Command], _Command]:
     """The option `--target`: a chip, with what it is for."""
-    return click.option("--target", type=CHIP, metavar="CHIP", default="pvc", show_default=True, help=meaning)
+    return click.option("--target", type=chips, metavar="CHIP", default="pvc", show_default=True, help=meaning)
+
+
+def file_target_option(meaning: str) -> Callable[[_Command], _Command]:
+    """The option `--target` of commands that read a module, which may say its chip itself."""
+    said = f"{meaning}  [default: as FILE says, or pvc]"
+    return click.option("--target", type=CHIP, metavar="CHIP", help=said)
 
 
 def element_option(command: _Command) -> _Command:

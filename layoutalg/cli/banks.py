@@ -24,14 +24,17 @@ if TYPE_CHECKING:
 
 __all__ = ["banks"]
 
+_ROWS = "row-major"
 _HALF = 16
 """The bits of an element of a matrix instruction, where nothing is said."""
 
 
 @click.command(short_help="Count the bank conflicts of an access.")
-@click.argument("memory", type=TEXT)
 @click.argument("layout", type=TEXT)
 @shape_argument
+@click.option(
+    "--memory", type=TEXT, default=_ROWS, show_default=True, help="The address of each element, swizzled or not."
+)
 @element_option
 @click.option("--banks", "count", type=int, default=32, show_default=True, help="Banks of the memory.")
 @click.option("--width", type=int, default=4, show_default=True, help="Bytes of a bank's word.")
@@ -40,9 +43,9 @@ _HALF = 16
 @machine_options
 @json_option
 def banks(
-    memory: str,
     layout: str,
     shape: tuple[int, ...] | None,
+    memory: str,
     element: str,
     count: int,
     width: int,
@@ -51,12 +54,12 @@ def banks(
     machine: Machine,
     as_json: bool,
 ) -> None:
-    """Count the bank conflicts when a tensor of SHAPE with a LAYOUT goes into shared MEMORY or comes from there.
+    """Count the bank conflicts when a tensor of SHAPE with a LAYOUT goes into shared memory or comes from there.
 
-    MEMORY says the address of each element (`row-major` for no padding and no swizzle), LAYOUT who holds it; both are
-    attributes, types or layouts, of any notation. One may be `-` for standard input. Of CuTe's texts, MEMORY is memory, and
-    LAYOUT is threads and values of a tile of SHAPE, unless `--as` says otherwise of it. LAYOUT may be the name of an
-    instruction, such as `ldmatrix.x4.trans`: what it fills or stores, and its conflicts, of elements of 16 bits unless
+    LAYOUT says who holds each element, --memory at which address it lies (`row-major` for no padding and no swizzle); both are
+    attributes, types or layouts, of any notation. One may be `-` for standard input. Of CuTe's texts, that of --memory is
+    memory, and LAYOUT is threads and values of a tile of SHAPE, unless `--as` says otherwise of it. LAYOUT may be the name of
+    an instruction, such as `ldmatrix.x4.trans`: what it fills or stores, and its conflicts, of elements of 16 bits unless
     `--element` says otherwise.
     """
     from layoutalg.core.agreement import agree
@@ -66,7 +69,7 @@ def banks(
     from layoutalg.memory import bank_conflicts
 
     if memory == layout == "-":
-        raise click.UsageError("only one of MEMORY and LAYOUT may be '-': standard input is one text")
+        raise click.UsageError("only one of LAYOUT and --memory may be '-': standard input is one text")
     holder = read_text(layout, reading)
     if isinstance(holder, Instruction):
         given = click.get_current_context().get_parameter_source("element") is not ParameterSource.DEFAULT
@@ -79,13 +82,13 @@ def banks(
         holder = holder.read_as("tv")
         how = f"{holder} is read as threads and values: LAYOUT says who holds an element"
     held = single_operand(holder, shape, machine).layout
-    held_in = None if memory == "row-major" else read_text(memory)
+    held_in = None if memory == _ROWS else read_text(memory)
     if held_in is not None and held_in.how_read():
         held_in = held_in.read_as("memory")
     (where,) = (None,) if held_in is None else agree((held_in,), held.shape)
     addresses = None if where is None or where.operand is None else where.operand.layout
     bits = element_bits(element)
-    found = bank_conflicts(held, count, width, element_bits=bits, memory=addresses, vector=vector)
+    found = bank_conflicts(held, banks=count, width=width, element_bits=bits, memory=addresses, vector=vector)
     if as_json:
         facts = {name: getattr(found, name) for name in ("ways", "cycles", "ideal", "instructions", "vector")}
         print_json(
@@ -117,7 +120,7 @@ def _matrices(
         example = f", such as {used}.{held[-1]}" if held else ""
         raise LayoutError(f"{used}: conflicts are counted of ldmatrix and stmatrix, or of a layout{example}")
     where: str | Layout = memory
-    if memory == "row-major":
+    if memory == _ROWS:
         if shape is None or len(shape) != 2:
             raise LayoutError("row-major memory: give its shape, such as 64x64")
         where = Layout([(Factor(shape[0], shape[1], "addr"),), (Factor(shape[1], 1, "addr"),)])

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from layoutalg.cli.arguments import (
-    CHIP,
     ELEMENT,
     TEXT,
     as_numbers,
     as_option,
+    file_target_option,
     json_option,
     llvm_option,
     machine_options,
@@ -35,8 +35,8 @@ __all__ = ["show"]
 @click.command(short_help="Show who holds what, of one layout or of all in a module.")
 @click.argument("text", type=TEXT)
 @shape_argument
-@click.option("--sg", type=int, help="List what one subgroup holds.")
-@click.option("--lane", type=int, help="List what one lane holds (of subgroup 0, unless --sg).")
+@click.option("--sg", type=click.IntRange(min=0), help="List what one subgroup holds.")
+@click.option("--lane", type=click.IntRange(min=0), help="List what one lane holds (of subgroup 0, unless --sg).")
 @click.option("--at", "element_at", metavar="ELEMENT", help="List who holds an element, such as 21,50.")
 @click.option(
     "--op",
@@ -47,9 +47,7 @@ __all__ = ["show"]
     "--element", type=ELEMENT, default="f32", show_default=True, help="Element type, for the fragment's vector type."
 )
 @llvm_option("The version of LLVM whose verdict is given.")
-@click.option(
-    "--target", type=CHIP, metavar="CHIP", help="The chip that conversions are for.  [default: as FILE says, or pvc]"
-)
+@file_target_option("The chip that conversions are for.")
 @click.option("--strict", is_flag=True, help="Exit with 1 where the verdict is a refusal.")
 @click.option("--blocks", is_flag=True, help="List the block origins of each id, as LLVM computes them.")
 @as_option

@@ -105,7 +105,7 @@ def _check(la: Any, text: str, rng: random.Random) -> Any:
 
 
 def _migrate(la: Any, text: str, rng: random.Random) -> Any:
-    done = la.read(text).migrate(to=rng.choice((23, 24)))
+    done = la.read(text).migrate(llvm=rng.choice((23, 24)))
     return str(done), [str(one) for one in done.findings]
 
 
@@ -124,13 +124,13 @@ COMMANDS: dict[str, tuple[str, ...]] = {
     "show": ("--json", "--op %x", "--lane 3", "--at 0,0", "--strict", "--blocks"),
     "propagate": ("--level inst", "--level workgroup", "--like llvm22", "--like llvm24", "--explain", "--json", "-o out.mlir"),
     "lower": ("--level lane", "--explain", "--target bmg", "--llvm 22", "--json", "-o out.mlir"),
-    "migrate": ("--to 23", "--json", "-o out.mlir"),
+    "migrate": ("--llvm 23", "--json", "-o out.mlir"),
     "run": ("--arg C:8x16xf32", "--arg 16", "--arg C:32x32xf32", "--level workgroup", "--trace %x", "--json", "-o C.npy"),
     "sweep": ("--a i8", "--json", "-o rows.jsonl"),
     "draw": ("--full", "--json"),
     "banks": ("--json",), "same": ("--json",), "convert": ("--json", "--emit"),
 }  # fmt: skip
-NEEDED = {"migrate": ["--to", "24"], "run": ["--grid", "1"], "draw": ["-o", "out.svg"]}
+NEEDED = {"migrate": ["--llvm", "24"], "run": ["--grid", "1"], "draw": ["-o", "out.svg"]}
 TWICE = ("banks", "same", "convert")
 
 

@@ -18,7 +18,7 @@ WRONG = {
     "cute": ("same", "4:1", "(4,?):(1,4)"),
     "algebra": ("cute", "composition(8:1, ?)"),
     "triton": ("show", "#ttg.blocked<{sizePerThread = [1], ? = 1}>", "32"),
-    "memory": ("banks", "d0 = 4@addr ?", "d0 = 4@lane"),
+    "memory": ("banks", "d0 = 4@lane", "--memory", "d0 = 4@addr ?"),
     "module": ("check", "builtin.module { ? }"),
 }
 

@@ -108,7 +108,7 @@ def test_the_command_prints_definition_steps_result_before_and_after(capsys: Cap
     for part in ("complement(B, size(A))", "  = (4,(2,8)):(2,(1,8))", "before  (8,8):(1,8)", "after   (4,(2,8))"):
         assert part in said
     assert picture.read_text(encoding="utf-8").startswith("<svg")
-    assert main(["cute", "logical_divide((8,8):(1,8), 4:2)", "--json", "--text", "mlir"]) == 0
+    assert main(["cute", "logical_divide((8,8):(1,8), 4:2)", "--json", "--style", "mlir"]) == 0
     facts = json.loads(capsys.readouterr().out)
     assert facts["result"] == '!cute.layout<"(4,(2,8)):(2,(1,8))">'
     assert facts["texts"]["c++"] == "(_4,(_2,_8)):(_2,(_1,_8))"
