@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import re
+from typing import Any
 
 _LONGEST = 3000
 
@@ -33,8 +34,10 @@ def wrong_refusal(err: str) -> str | None:
 def wrong_json_refusal(out: str) -> str | None:
     """What is wrong with the standard output of a command with `--json` that exited with 2."""
     try:
-        found = json.loads(out)
+        found: Any = json.loads(out)
     except ValueError as error:
         return f"standard output is not one JSON value ({error}): {out[:200]!r}"
-    right = isinstance(found, dict) and isinstance(found.get("error"), dict) and found["error"].get("message")
-    return None if right else f"no error with a message in {out[:200]!r}"
+    try:
+        return None if found["error"]["message"] else "an error without a message"
+    except (TypeError, KeyError):
+        return f"no error with a message in {out[:200]!r}"

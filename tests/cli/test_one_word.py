@@ -71,6 +71,7 @@ WRITTEN = {
     "--emit",
     "--host",
     "--build",
+    "--static",
     "--picture",
     "--listing",
     "--explain",
@@ -154,7 +155,7 @@ def test_a_command_and_its_function_have_one_word_and_one_default(name: str) -> 
     for option, given in options(name).items():
         keyword = option.lstrip("-").replace("-", "_")
         if keyword not in keywords:
-            known = WRITTEN | EXECUTED | OTHER_WORDS.keys() | (COMPARED if name == "check" else set())
+            known = {*WRITTEN, *EXECUTED, *OTHER_WORDS, *(COMPARED if name == "check" else ())}
             assert option in known, f"{option} of {name}: the function has no keyword {keyword}"
         elif keywords[keyword] is not None and option not in OTHER_WORDS:
             assert str(default_of(given)) == str(keywords[keyword]), f"{option} of {name}"
