@@ -95,8 +95,8 @@ def banks_asked(asked: Question) -> BanksDescription:
     }
     with about("layout"):
         return describe_banks(
-            memory,
             layout,
+            memory,
             asked.shape(),
             asked.machine(),
             element=element,

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from typing import Any, cast
 
 from layoutalg.core.elements import element_bits
-from layoutalg.core.errors import LayoutError, ParseError
+from layoutalg.core.errors import LayoutError
 from layoutalg.core.limits import LONGEST_ASKED, MAX_EXTENT, MOST_DIMENSIONS
 from layoutalg.core.llvm_versions import DEFAULT_LLVM, llvm_versions
 from layoutalg.core.messages import shown
@@ -40,10 +40,10 @@ class FieldError(LayoutError):
     """
 
     def __init__(self, name: str, problem: LayoutError) -> None:
-        super().__init__(str(problem))
+        super().__init__(str(problem), place=problem.place)
         self.facts: dict[str, Any] = {"message": str(problem), "field": name}
-        if isinstance(problem, ParseError):
-            self.facts |= {"line": problem.line, "column": problem.column}
+        if problem.place is not None:
+            self.facts |= {"line": problem.place.line, "column": problem.place.column}
 
 
 @contextmanager
