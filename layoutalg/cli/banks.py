@@ -38,7 +38,9 @@ _ROWS = "row-major"
 @click.option("--banks", "count", type=int, default=32, show_default=True, help="Banks of the memory.")
 @click.option("--width", type=int, default=4, show_default=True, help="Bytes of a bank's word.")
 @click.option("--vector", type=int, help="Elements per access (the widest possible, up to 16 bytes).")
-@output_option("Draw row-major memory and MEMORY, bank by bank, to a file: its ending says the format (see draw).")
+@output_option(
+    "Draw row-major memory and that of --memory, bank by bank, to a file: its ending says the format (see draw)."
+)
 @as_option
 @machine_options
 @json_option
