@@ -43,7 +43,8 @@ def serve(text: str | None, shape: str | None, port: int | None, no_open: bool, 
     state: dict[str, str] = {}
     if text is not None:
         source, name = read_source(text)
-        state = {"tab": "file" if isinstance(value_or_module(source, name), Module) else "layout", "text": source}
+        is_file = isinstance(value_or_module(source, name), Module)
+        state = {"tab": "file", "file": source} if is_file else {"tab": "layout", "text": source}
     if shape is not None:
         as_shape(shape)
         state["shape"] = shape
