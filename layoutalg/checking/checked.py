@@ -184,12 +184,13 @@ def check(module: Module | str | PathLike[str], *, target: str | None = None, ll
     from layoutalg.flow.graph import flows_of
     from layoutalg.flow.written_layouts import about_nothing
     from layoutalg.hardware import target_info
+    from layoutalg.module.chip import meant_chip
 
     rules(llvm)
     if not isinstance(module, Module):
         instance_of(module, (str, PathLike), "check of")
         module = read(module)
-    chip = target_info(module.chip or DEFAULT_TARGET if target is None else target).name
+    chip = target_info(meant_chip(module, target)).name
     mistakes: list[Mistake] = []
     conversions: list[CheckedConversion] = []
     operations = unsaid = 0

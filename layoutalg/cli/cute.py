@@ -14,8 +14,7 @@ __all__ = ["cute"]
 @click.command(short_help="Evaluate an expression of CuTe's algebra, step by step.")
 @click.argument("expression")
 @click.option(
-    "--text",
-    "style",
+    "--style",
     type=click.Choice(["python", "c++", "mlir"]),
     help="How layouts are written.  [default: (4,2):(1,4)]",
 )

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from layoutalg.cli.arguments import (
+    TEXT,
     as_option,
     json_option,
     machine_options,
@@ -25,8 +26,8 @@ __all__ = ["same"]
 
 
 @click.command(short_help="Compare two layouts.")
-@click.argument("a")
-@click.argument("b")
+@click.argument("a", type=TEXT)
+@click.argument("b", type=TEXT)
 @shape_argument
 @output_option("Draw the difference to a file: its ending says the format (see draw).")
 @as_option

@@ -70,6 +70,7 @@ __all__ = [
     "MOST_DRAWN_REGISTERS",
     "MOST_FACTORS",
     "MOST_FAMILIES",
+    "MOST_FILES",
     "MOST_FINDINGS",
     "MOST_FINDINGS_SENT",
     "MOST_FOLDED",
@@ -230,6 +231,8 @@ MOST_FACTORS = 1024
 """Factors of one dimension, or of the replicas, in a text."""
 MOST_SYMBOLIC = 64
 """Factors with symbols in one layout's text: each takes about 3 ms."""
+MOST_FILES = 10_000
+"""Files that one command looks at."""
 MOST_GIVEN = 2**16
 """Entries of a list of sizes that a caller gives."""
 MOST_REPLICA_PLACES = 2**30

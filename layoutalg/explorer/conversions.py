@@ -86,7 +86,7 @@ def banks_asked(asked: Question) -> BanksDescription:
     from layoutalg.memory.report import describe_banks
 
     with about("memory"):
-        memory = "row-major" if asked.get("memory") == "row-major" else asked.value("memory")
+        memory = "row-major" if asked.get("memory") == "row-major" else asked.value("memory", "")
     layout, element = asked.value("layout"), None if asked.get("element") is None else asked.element()
     counts = {
         name: number
@@ -95,8 +95,8 @@ def banks_asked(asked: Question) -> BanksDescription:
     }
     with about("layout"):
         return describe_banks(
-            memory,
             layout,
+            memory,
             asked.shape(),
             asked.machine(),
             element=element,

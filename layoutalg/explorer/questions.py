@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from typing import Any, cast
 
 from layoutalg.core.elements import element_bits
-from layoutalg.core.errors import LayoutError, ParseError
+from layoutalg.core.errors import LayoutError
 from layoutalg.core.limits import LONGEST_ASKED, MAX_EXTENT, MOST_DIMENSIONS
 from layoutalg.core.llvm_versions import DEFAULT_LLVM, llvm_versions
 from layoutalg.core.messages import shown
@@ -40,10 +40,10 @@ class FieldError(LayoutError):
     """
 
     def __init__(self, name: str, problem: LayoutError) -> None:
-        super().__init__(str(problem))
+        super().__init__(str(problem), place=problem.place)
         self.facts: dict[str, Any] = {"message": str(problem), "field": name}
-        if isinstance(problem, ParseError):
-            self.facts |= {"line": problem.line, "column": problem.column}
+        if problem.place is not None:
+            self.facts |= {"line": problem.place.line, "column": problem.place.column}
 
 
 @contextmanager
@@ -135,22 +135,22 @@ class Question:
                 raise LayoutError(f"{name}: expected at most {MOST_DIMENSIONS} axes")
             return {axis: as_whole(n, f"{axis} =") for axis, n in cast("Mapping[str, object]", found).items()}
 
-    def value(self, name: str) -> Distributed:
-        """The value of a text; of CuTe's that may be two things, in the reading that is asked for as `as`.
+    def value(self, name: str, reading: str = "as") -> Distributed:
+        """The value of a text; of CuTe's that may be two things, in the reading that the field `reading` asks for.
 
         A text that is a module is refused with `file` true: its layouts are a question of their own.
         """
         from layoutalg.module.module import Module
         from layoutalg.module.texts import value_or_module
 
-        text, reading = self.text(name), self.get("as")
+        text, asked = self.text(name), self.get(reading)
         with about(name):
             found = value_or_module(text)
             if not isinstance(found, Module):
-                if reading is None or not found.how_read():
+                if asked is None or not found.how_read():
                     return found
-                with about("as"):
-                    return found.read_as(reading)
+                with about(reading):
+                    return found.read_as(asked)
             refused = FieldError(name, LayoutError("a module: its values are shown by the question of kind 'file'"))
             refused.facts["file"] = True
             raise refused

@@ -69,7 +69,7 @@ def coalescing(
     shape: Sequence[int] | None = None,
     *,
     machine: Machine | None = None,
-    element_bits: int,
+    element_bits: int = 32,
     memory: Memory | None = None,
     line: int = 64,
     vector: int | None = None,

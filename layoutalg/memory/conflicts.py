@@ -121,14 +121,14 @@ class Conflicts(NotebookAnswer):
 
 def bank_conflicts(
     layout: Distributed | str,
-    banks: int = 32,
-    width: int = 4,
-    *,
     shape: Sequence[int] | None = None,
+    *,
     machine: Machine | None = None,
     element_bits: int = 32,
     memory: Memory | None = None,
     vector: int | None = None,
+    banks: int = 32,
+    width: int = 4,
 ) -> Conflicts:
     """How often the accesses of one subgroup to shared memory wait for one another because lanes meet in a bank.
 

@@ -1,6 +1,6 @@
 """Bank conflicts of an access for people: who holds what, in which memory, and what the banks cost.
 
->>> found = describe_banks("d0 = 8@addr:64, d1 = 64@addr", "ldmatrix.x1", (8, 64))
+>>> found = describe_banks("ldmatrix.x1", "d0 = 8@addr:64, d1 = 64@addr", (8, 64))
 >>> print("\\n".join(found.lines))
 8 x SM75_U32x1_LDSM_N: 8 matrices, 64 cycles, 8 without conflicts: 8-way conflicts
 registers  d0 = 8@lane:4, d1 = 8@reg:2 4@lane 2@reg
@@ -57,8 +57,8 @@ class BanksDescription:
 
 
 def describe_banks(
-    memory: Distributed | str,
     holder: Distributed | str,
+    memory: Distributed | str = _ROW_MAJOR,
     shape: Sequence[int] | None = None,
     machine: Machine | None = None,
     *,

@@ -288,12 +288,12 @@ class Module(NotebookAnswer):
         lines = ", ".join(str(part.line) for part in found[:8])
         raise LayoutError(f"{self.file}: {len(found)} modules have {wanted} (at lines {lines}); give the text of one")
 
-    def migrate(self, to: int = DEFAULT_LLVM) -> Migrated:
-        """The module in the syntax and with the operations of LLVM `to` (23 or 24).
+    def migrate(self, llvm: int = DEFAULT_LLVM) -> Migrated:
+        """The module in the syntax and with the operations of a version of LLVM (23 or 24).
 
         Raises `LayoutError` for another version.
 
-        >>> print(Module("%z = amx.tile_zero : !amx.tile<16x16xf32>").migrate(to=24).module.source, end="")
+        >>> print(Module("%z = amx.tile_zero : !amx.tile<16x16xf32>").migrate(llvm=24).module.source, end="")
         builtin.module {
           %z = x86.amx.tile_zero : !x86.amx.tile<16x16xf32>
         }
@@ -301,8 +301,8 @@ class Module(NotebookAnswer):
         from layoutalg.ir import write_module
         from layoutalg.ir.migrate import migrate_module
 
-        made = [migrate_module(part.module, to=to) for part in self.parts]
-        text = SEPARATOR.join(write_module(one.module, llvm=to) for one in made)
+        made = [migrate_module(part.module, to=llvm) for part in self.parts]
+        text = SEPARATOR.join(write_module(one.module, llvm=llvm) for one in made)
         findings = (*self.findings, *(finding for one in made for finding in one.findings))
         return Migrated(Module(text, self.file), findings)
 
@@ -332,7 +332,7 @@ class Module(NotebookAnswer):
 class Migrated(NotebookAnswer):
     """A module as another version of LLVM wants it, and what in it has no counterpart there or could not be read.
 
-    >>> Module("gpu.barrier").migrate(to=23).findings
+    >>> Module("gpu.barrier").migrate(llvm=23).findings
     ()
     """
 

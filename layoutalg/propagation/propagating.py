@@ -55,7 +55,7 @@ from layoutalg.core.notebook import NotebookAnswer
 from layoutalg.core.plurals import counted
 from layoutalg.core.whole_numbers import instance_of
 from layoutalg.flow.graph import Flow, flows_of
-from layoutalg.flow.levels import DEFAULT_TARGET, LEVELS, machine_of
+from layoutalg.flow.levels import LEVELS, machine_of
 from layoutalg.flow.malformed import refused_where_malformed
 from layoutalg.flow.solver.solve import NoLabelsError, solve
 from layoutalg.hardware import target_info
@@ -63,6 +63,7 @@ from layoutalg.ir import write_module
 from layoutalg.ir.dialects.xegpu.operations import ConvertLayoutOp
 from layoutalg.ir.findings import Finding
 from layoutalg.ir.places import Place, place_of
+from layoutalg.module.chip import meant_chip
 from layoutalg.module.module import SEPARATOR, Module
 from layoutalg.propagation.candidates import Candidates, candidates_of
 from layoutalg.propagation.demand_options import DemandOptions, problem_of
@@ -181,11 +182,12 @@ class Propagated(NotebookAnswer):
 
 
 def propagate(
-    module: Module | str, *, level: str = "lane", target: str = DEFAULT_TARGET, llvm: int = DEFAULT_LLVM
+    module: Module | str, *, level: str = "lane", target: str | None = None, llvm: int = DEFAULT_LLVM
 ) -> Propagated:
     """Complete the layouts of a module at a level (`lane`, `inst` or `workgroup`) and place the cheapest conversions.
 
     `module` is what `la.read` gives, or text that it reads. The result is written for that version of LLVM.
+    `target` is the chip whose messages and prices count (what the module says, as Triton's do, or pvc).
 
     Raises `LayoutError` for another level, for a chip or a version that is not known, and for a module that LLVM refuses.
 
@@ -194,8 +196,9 @@ def propagate(
     layoutalg.core.errors.LayoutError: level 'register': expected one of lane, inst, workgroup
     """
     module = as_module(module)
-    check_asked(level, target, llvm)
-    return completed([part.module for part in module.parts], module, level, target, llvm)
+    chip = meant_chip(module, target)
+    check_asked(level, chip, llvm)
+    return completed([part.module for part in module.parts], module, level, chip, llvm)
 
 
 def completed(

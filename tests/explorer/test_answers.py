@@ -187,6 +187,17 @@ def test_conflicts_of_banks_are_counted() -> None:
     assert answer(transposed)["conflicts"] == 16
 
 
+def test_the_memory_of_an_access_is_memory_however_its_layout_is_read() -> None:
+    """32 lanes, a value each, down the rows of 32 x 32 words: all in one bank, but for CUTLASS's swizzle 5,0,5."""
+    asked = {"kind": "banks", "layout": "(32,32):(1,32)", "shape": "32x32", "vector": 1}
+    for reading in (None, "tv"):
+        plain, swizzled = (
+            answer({**asked, "memory": memory, "as": reading})["conflicts"]
+            for memory in ("(32,32):(32,1)", "Sw<5,0,5> o 0 o (32,32):(32,1)")
+        )
+        assert (plain, swizzled) == (32, 1)
+
+
 def test_instructions_are_found_by_words() -> None:
     found = answer({"kind": "instructions", "query": "gfx942 f64"})
     assert [row["name"] for row in found["rows"]] == ["v_mfma_f64_16x16x4_f64", "v_mfma_f64_4x4x4_4b_f64"]
