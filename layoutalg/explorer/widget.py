@@ -72,15 +72,16 @@ def _widget() -> type[AnyWidget]:
         """The page, its first state, and what is answered already: that a saved notebook shows too."""
 
         _esm = _script()
-        state = traitlets.Dict().tag(sync=True)
-        known = traitlets.List().tag(sync=True)
+        state: Any = traitlets.Dict().tag(sync=True)
+        known: Any = traitlets.Any().tag(sync=True)
 
         def __init__(self, **given: Any) -> None:
             super().__init__(**given)
-            self.on_msg(self._asked)
+            page: Any = self
+            page.on_msg(self._asked)
 
-        def _asked(self, _widget: object, message: dict[str, Any], _buffers: object) -> None:
-            self.send({"to": message.get("from"), "answer": answer(message.get("question", {}))})
+        def _asked(self, page: Any, message: dict[str, Any], _buffers: object) -> None:
+            page.send({"to": message.get("from"), "answer": answer(message.get("question", {}))})
 
     return Explorer
 
