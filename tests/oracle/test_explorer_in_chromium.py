@@ -198,9 +198,14 @@ class Explorer:
 
     def view(self, tab: str, **state: str) -> None:
         """Follow a link, from an empty page, and wait until its answer is there."""
-        self.page.goto("about:blank")
-        self.page.goto(f"{self.base}#{urlencode({'tab': tab, **state})}")
-        self.at(SHOWN[tab], tab).first.wait_for(state="attached")
+        shown, late = self.at(SHOWN[tab], tab).first, self.page.get_by_text("no answer within")
+        for _ in range(5):  # the server gives a question 10 seconds, which a busy machine may exceed
+            self.page.goto("about:blank")
+            self.page.goto(f"{self.base}#{urlencode({'tab': tab, **state})}")
+            shown.or_(late).first.wait_for(state="attached")
+            if shown.count():
+                return
+        raise AssertionError(f"{tab}: {late.first.text_content()}")
 
     def told(self, cell: int) -> str:
         self.at(".canvas .cells rect").nth(cell).dispatch_event("pointermove")
@@ -528,7 +533,20 @@ CONTRAST = """() => {
       poor.push(`${one.outerHTML.slice(0, 80)} ${style.color} ${style.fontSize}`);
     }
   }
-  return poor;
+  for (const svg of document.querySelectorAll(".canvas svg")) {
+    if (!svg.checkVisibility()) continue;
+    const rects = [...svg.querySelectorAll("rect")].filter((one) => !one.closest("[display=none], .slot")).map(
+      (one) => [one.getBBox(), numbers(getComputedStyle(one).fill)]);
+    for (const one of svg.querySelectorAll("text")) {
+      if (one.closest("[display=none]")) continue;
+      const box = one.getBBox();
+      const [x, y] = [box.x + box.width / 2, box.y + box.height / 2];
+      const under = rects.filter(([r]) => r.x <= x && x <= r.x + r.width && r.y <= y && y <= r.y + r.height).pop();
+      const [a, b] = [light(numbers(getComputedStyle(one).fill)), light(under ? under[1] : back(svg))].sort((p, q) => q - p);
+      if ((a + 0.05) / (b + 0.05) < 4.5) poor.push(`${one.outerHTML.slice(0, 120)} on ${under && under[1]}`);
+    }
+  }
+  return poor.slice(0, 5);
 }"""
 
 UNNAMED = """() => [...document.querySelectorAll("input, textarea, button, [tabindex='0'], meter")].filter((one) =>
