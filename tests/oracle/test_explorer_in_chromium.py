@@ -555,3 +555,12 @@ def test_every_tab_can_be_read(width: int, scheme: str, chromium: Any, address: 
                 assert smallest >= 6.95, tab
     explorer.check_quiet()
     context.close()
+
+
+def test_the_shape_of_the_text_before_goes_where_it_does_not_fit(explorer: Explorer, expect: Any) -> None:
+    explorer.view("layout", text=COLUMNS, shape="8x16")
+    explorer.text("Any layout").fill("MFMA_F32_16x16x16_F16")
+    expect(explorer.at(".report > .rows td").first).to_have_text("#iree_gpu.mma_layout<MFMA_F32_16x16x16_F16>")
+    expect(explorer.field("Shape")).to_have_value("")
+    explorer.field("Shape").fill("7x16")
+    expect(explorer.at(".report .error")).to_contain_text("7x16")

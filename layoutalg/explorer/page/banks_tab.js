@@ -1,6 +1,6 @@
 // Banks: how often the lanes of a subgroup meet in a bank of shared memory.
 
-import { Asker, TextBox, field, filled, suggested } from "./controls.js";
+import { Asker, Export, TextBox, field, filled, suggested } from "./controls.js";
 import { el, replace, rowsTable } from "./dom.js";
 import { ACCESSES, ELEMENTS } from "./examples.js";
 import { examples } from "./layout_tab.js";
@@ -13,12 +13,10 @@ export function banksTab(page) {
   const shape = field(page, "shape", "Shape", { placeholder: "their own, or such as 32x32", class: "short" });
   const verdict = el("p", { class: "verdict", role: "status" });
   const report = el("div", { class: "report" });
-  const pictures = ["the memory", "who accesses it"].map((name) => new Picture(name, false));
-  const answer = el("div", { class: "answer wide", hidden: true }, verdict, report, el("div", { class: "three" }, pictures.map((one) => one.node)));
-  const about = (text) => filled({ kind: "layout", text, shape: page.state.shape });
-  const sides = pictures.map((picture) => new Asker(page, (given) => picture.show(given.error ? {} : given)));
-  const asker = new Asker(page, show, answer);
+  const picture = new Picture("the banks of the access", false);
   const question = () => filled({ kind: "banks", memory: page.state.memory, layout: page.state.access, shape: page.state.shape, element: page.state.element });
+  const answer = el("div", { class: "answer wide", hidden: true }, verdict, report, picture.node, new Export(page, question).node);
+  const asker = new Asker(page, show, answer);
 
   function show(given) {
     const error = given.error;
@@ -31,7 +29,7 @@ export function banksTab(page) {
     verdict.className = `verdict ${clash ? "bad" : "good"}`;
     verdict.textContent = clash ? `${given.conflicts} lanes meet in one bank` : "no bank conflicts";
     replace(report, rowsTable(given.report, "the access"));
-    sides.forEach((side, i) => side.ask(about([page.state.memory, page.state.access][i])));
+    picture.show(given);
   }
 
   const node = el("div", { class: "stack" }, el("div", { class: "pair" }, memory.node, access.node),

@@ -6,16 +6,18 @@ import { PAIRS } from "./examples.js";
 import { examples } from "./layout_tab.js";
 import { Picture } from "./picture.js";
 
+const NAMES = ["First", "Second", "Difference"];
+
 export function compareTab(page) {
   const first = new TextBox(page, "text", "First", { placeholder: "a layout of any notation" });
   const second = new TextBox(page, "second", "Second", { placeholder: "another, of any notation" });
   const shape = field(page, "shape", "Shape", { placeholder: "the first's own, or such as 16x16", class: "short" });
   const verdict = el("p", { class: "verdict", role: "status" });
-  const pictures = ["the first", "the second", "the difference"].map((name) => new Picture(name, false));
+  const pictures = NAMES.map((name) => new Picture(name, false));
   const question = () => filled({ kind: "same", first: page.state.text, second: page.state.second, shape: page.state.shape });
-  const save = new Export(page, question, ["text"]);
-  const answer = el("div", { class: "answer wide" }, verdict, el("div", { class: "three" },
-    ["First", "Second", "Difference"].map((words, i) => el("section", { "aria-label": words }, el("h2", {}, words), pictures[i].node))), save.node);
+  const save = new Export(page, question);
+  const answer = el("div", { class: "answer wide" }, verdict, el("div", { class: "compared" },
+    [2, 0, 1].map((i) => el("section", { "aria-label": NAMES[i] }, el("h2", {}, NAMES[i]), pictures[i].node))), save.node);
   const asker = new Asker(page, show, answer);
   const sides = [0, 1].map((i) => new Asker(page, (given) => {
     [first, second][i].say(given.error || null);

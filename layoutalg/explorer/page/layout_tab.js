@@ -39,11 +39,17 @@ export function layoutTab(page) {
   const holds = new Asker(page, showHeld, found);
   const owners = new Asker(page, showOwners, found);
 
-  function show(given) {
+  let before = {}; // the last question that had an answer
+  function show(given, asked) {
     if (given.error && given.error.file) {
       page.set({ tab: "file", file: page.state.text, text: "" }, true);
       return;
     }
+    if (given.error && given.error.field === "shape" && before.text !== asked.text && before.shape === asked.shape && asked.shape === page.state.shape) {
+      page.set("shape", ""); // it was the shape of the text before
+      return;
+    }
+    if (!given.error) before = asked;
     text.say(given.error && (given.error.field || "text") !== "shape" ? given.error : null);
     shape.input.setCustomValidity(given.error && given.error.field === "shape" ? given.error.message : "");
     shape.input.toggleAttribute("aria-invalid", Boolean(given.error && given.error.field === "shape"));
@@ -97,7 +103,7 @@ export function layoutTab(page) {
       }));
       replace(sizes, sliders.map((one) => one.node));
     }
-    dims.forEach((size, i) => { if (document.activeElement !== sliders[i].number && document.activeElement !== sliders[i].range) sliders[i].set(size); });
+    dims.forEach((size, i) => { if (!sliders[i].node.matches(":focus-within")) sliders[i].set(size); });
     shape.input.placeholder = dims.length ? `${dims.join("x")}, the smallest that fits` : "the smallest that fits";
   }
 
