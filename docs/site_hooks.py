@@ -78,7 +78,7 @@ def on_files(files: Any, config: Any) -> Any:
 
 
 def on_page_markdown(markdown: str, **_: Any) -> str:
-    """Called by mkdocs with the text of each page: the list of operations is made from the tables, the changes are the changelog's.
+    """Called by mkdocs with the text of each page: lists that are made of tables, and the changelog.
 
     >>> on_page_markdown("<!-- changes -->").startswith("The format follows")
     True
