@@ -1,9 +1,9 @@
 """Which chip is meant: the one that is asked for, or what the module says, or the one default.
 
 >>> from layoutalg.module import read
->>> volta = read('module attributes {ttg.target = "cuda:70"} {}')
->>> meant_chip(volta, None), meant_chip(volta, "bmg"), meant_chip(read("gpu.barrier"), None)
-('sm_70', 'bmg', 'pvc')
+>>> ampere = read('module attributes {ttg.target = "cuda:80"} {}')
+>>> meant_chip(ampere, None), meant_chip(ampere, "bmg"), meant_chip(read("gpu.barrier"), None)
+('sm_80', 'bmg', 'pvc')
 """
 
 from __future__ import annotations

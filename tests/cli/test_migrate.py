@@ -54,7 +54,7 @@ def test_what_has_no_counterpart_is_said_on_standard_error(capsys: Capture) -> N
 def test_json(capsys: Capture) -> None:
     assert main(["migrate", POINTS, "--llvm", "24", "--json"]) == 1
     found = json.loads(capsys.readouterr().out)
-    assert (found["to"], found["findings"][0]["line"]) == (24, 1)
+    assert (found["llvm"], found["findings"][0]["line"]) == (24, 1)
     assert found["text"].startswith("builtin.module {")
 
 

@@ -72,6 +72,7 @@ WRITTEN = {
     "--host",
     "--build",
     "--static",
+    "--prepacked-b",
     "--picture",
     "--listing",
     "--explain",

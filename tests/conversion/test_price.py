@@ -169,7 +169,7 @@ def test_what_cannot_be_priced_says_why(
         ((COLUMNS, ROWS, (16, 16), 32), "element 32: expected an element type"),
         ((COLUMNS, ROWS, (16, 16), "f32", "16"), "expected a Machine"),
         ((COLUMNS, ROWS, (16, 16), "f32", 0), "lanes = 0"),
-        ((COLUMNS, ROWS, (16, 16), "f32", 16, None), "chip None: expected a chip"),
+        ((COLUMNS, ROWS, (16, 16), "f32", 16, None), "target None: expected a chip"),
         ((COLUMNS, ROWS, (16, 16), "f32", 16, "i486"), "expected one of pvc"),
     ],
 )
