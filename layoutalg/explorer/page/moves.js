@@ -51,7 +51,7 @@ export class Moves {
     const size = (at, least) => Math.min(all.reduce((most, move) => Math.max(most, move[at] + 1), parts > 1 ? 1 : least), MOST_ROWS);
     const [above, below] = [size(2, this.registers[0]), size(4, this.registers[1])];
     const others = all.some((move) => move[5]);
-    const beside = lanes <= 32; // the result stands to the right, else below
+    const beside = lanes <= 32 && matchMedia("(min-width: 861px)").matches; // the result stands to the right, else below
     const wide = LEFT + lanes * SIZE + 12;
     const right = beside ? wide + GAP : 0;
     const outside = TOP + above * SIZE + 10; // where words of other subgroups come from
