@@ -24,7 +24,7 @@ from mkdocs.structure.files import File
 
 from layoutalg.ir.listing import listing
 
-__all__ = ["notebooks", "on_files", "on_page_markdown", "on_post_page", "on_startup", "without_loaders"]
+__all__ = ["linked", "notebooks", "on_files", "on_page_markdown", "on_post_page", "on_startup", "without_loaders"]
 
 ROOT = Path(__file__).parent.parent
 
@@ -51,6 +51,15 @@ def without_loaders(html: str) -> str:
     return html
 
 
+def linked(html: str) -> str:
+    """A notebook's page with links to other notebooks' pages, in place of their files.
+
+    >>> linked('<a href="4_amx_tiles.ipynb">')
+    '<a href="../4_amx_tiles/">'
+    """
+    return re.sub(r'href="(\w+)\.ipynb"', r'href="../\1/"', html)
+
+
 def notebooks() -> list[str]:
     """The notebooks' names on the site.
 
@@ -69,8 +78,21 @@ def on_files(files: Any, config: Any) -> Any:
 
 
 def on_page_markdown(markdown: str, **_: Any) -> str:
-    """Called by mkdocs with the text of each page: the list of operations is made from the tables."""
-    return markdown.replace("<!-- operations -->", listing()) if "<!-- operations -->" in markdown else markdown
+    """Called by mkdocs with the text of each page: lists that are made of tables, and the changelog.
+
+    >>> on_page_markdown("<!-- changes -->").startswith("The format follows")
+    True
+    """
+    made = {"<!-- operations -->": listing, "<!-- changes -->": _changes}
+    for mark, text in made.items():
+        if mark in markdown:
+            markdown = markdown.replace(mark, text())
+    return markdown
+
+
+def _changes() -> str:
+    """The changelog without its title; its links begin in `docs/`, as this page does."""
+    return (ROOT / "CHANGELOG.md").read_text(encoding="utf-8").split("\n", 1)[1].lstrip().replace("](docs/", "](")
 
 
 def on_startup(**_: Any) -> None:
@@ -85,7 +107,7 @@ def on_post_page(output: str, page: Any, **_: Any) -> str:
     Raises `PluginError` for a page that loads a script, a style, a font or an image from another host, and for an API page
     in which an example came out as text.
     """
-    html = without_loaders(output)
+    html = linked(without_loaders(output)) if page.file.src_uri.endswith(".ipynb") else without_loaders(output)
     if page.file.src_uri.startswith("api/") and "<blockquote" in html:
         raise PluginError(f"{page.file.src_uri}: a quotation; is an example of a docstring no code block?")
     remote = REMOTE.search(html)

@@ -14,7 +14,7 @@ KERNELS = {
     "gemm 2048 2048 2048 --tile 32x64 --subgroups 2x2": ("arith.constant 32 : index", "arith.constant 16 : index"),
     "gemm 8 4096 4096": ("arith.constant 32 : index", "arith.constant 48 : index"),
     "attention 1000 2000 --causal": ("arith.constant -64 : i32", "arith.constant -32 : i32"),
-    "decode 4000 --d 64 --heads 8 --kv-heads 2": ("arith.constant -32 : i32", "arith.constant -16 : i32"),
+    "decode 4000 --d 64 --heads 8 --kv-heads 2 --target bmg": ("arith.constant -32 : i32", "arith.constant -16 : i32"),
     "weights 8 512 1024": ("arith.constant 96 : index", "arith.constant 64 : index"),
 }
 
