@@ -22,12 +22,14 @@ from numpy.typing import NDArray
 from layoutalg.core.algebra import inverse
 from layoutalg.core.errors import LayoutError, SizeError
 from layoutalg.core.factors import Factor
-from layoutalg.core.limits import MAX_COPIES, MAX_ENTRIES, MOST_DIMENSIONS, MOST_PAIRS, MOST_PICKED
+from layoutalg.core.limits import MAX_ENTRIES, MOST_DIMENSIONS, MOST_PAIRS, MOST_PICKED
 from layoutalg.core.messages import number_text, shown
+from layoutalg.core.moves import lowest_moves
 from layoutalg.core.relation import Relation
 from layoutalg.core.whole_numbers import found_whole, listed
 from layoutalg.core.xor import maps as xor_maps
 from layoutalg.core.xor import operations as xor_operations
+from layoutalg.core.xor.lowest import flipped_copies
 
 __all__ = [
     "Indices",
@@ -37,7 +39,6 @@ __all__ = [
     "fragment_map",
     "limit_entries",
     "owner_map",
-    "owners",
     "places",
     "reach",
 ]
@@ -98,47 +99,6 @@ def coords(layout: Relation, position: Mapping[str, int]) -> Indices:
     return found.reshape([*sizes, layout.rank])
 
 
-def owners(layout: Relation, element: Sequence[int]) -> list[tuple[int, ...]]:
-    """Every position of the codomain that holds one element, ascending (see `Layout.owners`).
-
-    Raises `LayoutError` for an element outside the tensor.
-    """
-    layout.require_numbers("asking for a map")
-    shape, origins = layout.shape, layout.origins
-    given = _element(layout, element)
-    for value, origin, size, name in zip(given, origins, shape, layout.names, strict=True):
-        if not origin <= value < origin + size:
-            raise LayoutError(
-                f"element {shown(tuple(given))}: {name} goes from {origin} to {origin + size - 1} (in {layout})"
-            )
-    if layout.flips is not None:
-        _count_copies(layout)
-        return xor_maps.places_of(layout, [value - origin for value, origin in zip(given, origins, strict=True)])
-    place = {axis: layout.offsets.get(axis, 0) for axis in layout.codomain}
-    for d, factors in enumerate(layout.canonical().dims):
-        rest = given[d] - origins[d]
-        for extent, stride, axis in reversed(factors):
-            rest, digit = divmod(rest, extent)
-            if axis is not None:
-                place[axis] += digit * stride
-    if not layout.replicas:
-        return [tuple(place.values())]
-    copies = _copies(layout)
-    moved = np.stack([copies[axis] + start for axis, start in place.items()], -1)
-    return [tuple(row) for row in np.unique(moved, axis=0).tolist()]
-
-
-def _element(layout: Relation, element: Sequence[int]) -> list[int]:
-    """The coordinates of one element that a caller gave."""
-    given = [found_whole(value) for value in listed(element, "element")]
-    whole = [value for value in given if value is not None]
-    if len(whole) != len(given):
-        raise LayoutError(f"element {shown(element)}: expected {layout.rank} whole numbers (of {layout})")
-    if len(whole) != layout.rank:
-        raise LayoutError(f"element {shown(element)}: expected {layout.rank} coordinates (of {layout})")
-    return whole
-
-
 def places(layout: Relation, element: Sequence[Any]) -> dict[str, Indices]:
     """The lowest owner of many elements at once: an array per axis of the codomain.
 
@@ -155,7 +115,6 @@ def places(layout: Relation, element: Sequence[Any]) -> dict[str, Indices]:
         raise LayoutError(f"{len(element)} coordinates: expected {layout.rank} (of {layout})")
     ends = [layout.offsets.get(axis, 0) + span for axis, span in layout.spans().items()]
     _index_type(0, max(ends, default=1))
-    moved: dict[str, Any] = dict.fromkeys(layout.codomain, 0)
     try:
         counted = [np.asarray(values, np.int64) - o for values, o in zip(element, layout.origins, strict=True)]
         shape = np.broadcast_shapes(*(values.shape for values in counted))
@@ -166,28 +125,7 @@ def places(layout: Relation, element: Sequence[Any]) -> dict[str, Indices]:
     for rest, size, name in zip(counted, layout.shape, layout.names, strict=True):
         if rest.size and (rest.min() < 0 or rest.max() >= size):
             raise LayoutError(f"{name} from {rest.min()} to {rest.max()}: outside a size of {size} (in {layout})")
-    if layout.flips is not None:
-        found = xor_maps.places_at(layout, counted)
-        return {axis: np.broadcast_to(at, shape) for axis, at in found.items()}
-    for rest, factors in zip(counted, layout.canonical().dims, strict=True):
-        for extent, stride, axis in reversed(factors):
-            rest, digit = np.divmod(rest, extent)
-            if axis is not None:
-                moved[axis] = moved[axis] + digit * stride
-    starts = layout.offsets
-    return {axis: np.broadcast_to(moves + starts.get(axis, 0), shape) for axis, moves in moved.items()}
-
-
-def _copies(layout: Relation) -> dict[str, NDArray[np.int64]]:
-    """How far each combination of replicas' values moves along each axis of the codomain."""
-    _count_copies(layout)
-    return {axis: reach(layout.replicas, axis) for axis in layout.codomain}
-
-
-def _count_copies(layout: Relation) -> None:
-    count = prod(f.extent for f in layout.replicas)
-    if count > MAX_COPIES:
-        raise SizeError(f"{number_text(count)} copies of each element: at most {MAX_COPIES} are listed (in {layout})")
+    return {axis: np.broadcast_to(moves.at(counted), shape) for axis, moves in lowest_moves(layout).items()}
 
 
 def reach(replicas: Sequence[Factor], axis: str) -> NDArray[np.int64]:
@@ -234,7 +172,7 @@ def every_place(layout: Relation) -> dict[str, NDArray[np.int64]]:
     """
     if not layout.codomain:
         return {}
-    copies = [layout] if layout.flips is None else xor_maps.flipped_copies(layout)
+    copies = [layout] if layout.flips is None else flipped_copies(layout)
     moves: Any = np.unique(np.stack([reach(copies[0].replicas, axis) for axis in layout.codomain], -1), axis=0)
     found: dict[str, Any] = {}
     for axis, move in zip(layout.codomain, moves.T, strict=True):

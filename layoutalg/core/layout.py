@@ -236,7 +236,7 @@ class Layout(Relation, Notation):
         >>> Layout.parse("d0 = 8@lane | replicas 2@lane:8").owners((3,))
         [(0, 3, 0), (0, 11, 0)]
         """
-        from layoutalg.core.fragments import owners
+        from layoutalg.core.moves import owners
 
         return owners(self, element)
 

@@ -28,19 +28,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from math import prod
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-import numpy as np
-
-from layoutalg.core.fragments import places
 from layoutalg.core.layout import Layout
 from layoutalg.core.limits import MOST_TERMINAL_COLUMNS as _MOST_COLUMNS
 from layoutalg.core.limits import MOST_TERMINAL_ROWS as _MOST_ROWS
 from layoutalg.core.messages import number_text
 from layoutalg.core.whole_numbers import instance_of, whole_number
-from layoutalg.viz.colours import hexes, hue_of, shades
+from layoutalg.viz.colours import hue_of, shade
 from layoutalg.viz.folding import Band, ExtentRun, fold
-from layoutalg.viz.grid import numbered
+from layoutalg.viz.grid import numbered, owner_planes
 from layoutalg.viz.sides import Side, side_runs, span
 
 if TYPE_CHECKING:
@@ -220,9 +217,8 @@ def render(grid: OwnerGrid) -> RenderableType:
     from rich.table import Table
     from rich.text import Text
 
-    numbers = sorted({cell.colour for row in grid.cells for cell in row if cell.colour is not None})
-    painted = hexes(shades(hue_of(numbers), [_STRENGTH] * len(numbers)))
-    style: dict[int | None, str] = {n: f"black on {colour}" for n, colour in zip(numbers, painted, strict=True)}
+    numbers = {cell.colour for row in grid.cells for cell in row if cell.colour is not None}
+    style: dict[int | None, str] = {n: f"black on {shade(hue_of(n), _STRENGTH)}" for n in numbers}
     table = Table(box=box.SIMPLE_HEAD, padding=(0, 0), show_edge=False, pad_edge=False)
     table.add_column("", justify="right", no_wrap=True)
     for column in grid.columns:
@@ -287,14 +283,13 @@ def _grid(
     drawn = [[band for band in some if not band.gap] for some in bands]
     lowest = _owners(plain, (tops, lefts), drawn, ends=False)
     highest = _owners(plain, (tops, lefts), drawn, ends=True)
-    first: Any = lowest[minor] * 0 if major is None else lowest[major]
     several = major is not None and plain.spans().get(major, 1) != 1
     across: list[int | None] = _numbers(bands[1])
     cells = tuple(
         tuple(
             Cell(_DOTS, None)
             if i is None or j is None
-            else _cell(int(first[i, j]), int(lowest[minor][i, j]), int(highest[minor][i, j]), several, down)
+            else _cell(lowest[major][i][j] if major else 0, lowest[minor][i][j], highest[minor][i][j], several, down)
             for j in across
         )
         for i in _numbers(bands[0])
@@ -325,16 +320,16 @@ def _header(band: Band, name: str) -> str:
     return f"{_TIMES}{band.again + 1}" if band.again else name
 
 
-def _owners(layout: Layout, sides: Sequence[Side], drawn: Sequence[Sequence[Band]], *, ends: bool) -> dict[str, Any]:
+def _owners(
+    layout: Layout, sides: Sequence[Side], drawn: Sequence[Sequence[Band]], *, ends: bool
+) -> dict[str, Sequence[Sequence[int]]]:
     """The owner of each drawn cell's first element, or of its last (`ends`)."""
     rows, columns = (
         side.at([b.start + (b.size - 1 if ends else 0) for b in bands])
         for side, bands in zip(sides, drawn, strict=True)
     )
-    elements = [c[:, None] for c in rows] + [c[None, :] for c in columns]
-    shape = (len(drawn[0]), len(drawn[1]))
-    found = places(layout, elements)
-    return {axis: np.broadcast_to(values, shape) for axis, values in found.items()}
+    found = owner_planes(layout, rows, columns)
+    return {axis: plane.rows for axis, plane in found.items()}
 
 
 def _owner_axes(layout: Layout) -> tuple[str | None, str]:

@@ -5,8 +5,8 @@
 >>> grid = tensor_grid(Operand("C", Layout.parse("d0 = 2@sg 2@reg, d1 = 2@lane")))
 >>> colourings(grid)
 ('subgroup', 'lane', 'register', 'tile')
->>> found = hexes(paint(grid, "subgroup"))
->>> found[:2], found[4:6]                            # subgroup 0 is blue, subgroup 1 vermillion
+>>> found = paint(grid, "subgroup")
+>>> found[0], found[2]                               # subgroup 0 is blue, subgroup 1 vermillion
 (['#b8d8e9', '#3891c3'], ['#f3d2b8', '#de8138'])
 >>> [text for text, _ in legend([grid], "subgroup")]
 ['subgroup 0', '1', 'pale to strong: lanes 0 to 1']
@@ -14,18 +14,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
-
-import numpy as np
-from numpy.typing import NDArray
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
 
 from layoutalg.core.errors import LayoutError
 from layoutalg.core.limits import MOST_SWATCHES
-from layoutalg.viz.colours import HUES, Colours, hexes, hue_of, ramp, shades
+from layoutalg.core.moves import Plane
+from layoutalg.viz.colours import HUES, hue_of, ramp, shade
 from layoutalg.viz.grid import Grid
 
-__all__ = ["OWN", "colourings", "legend", "paint"]
+__all__ = ["OWN", "Scheme", "colourings", "legend", "paint", "scheme"]
 
 OWN = "own axes"
 """The colouring of grids that share none, such as registers beside memory: each by the first of its own."""
@@ -42,14 +40,26 @@ def colourings(grid: Grid) -> tuple[str, ...]:
     return (*grid.axes, *(("tile",) if grid.tile_known else ()))
 
 
-def paint(grid: Grid, by: str) -> Colours:
-    """The colour of every drawn cell, `[drawn row, drawn column, 3]`, by one of the grid's `colourings`.
+class Scheme(NamedTuple):
+    """How cells get their colours: numbers of a cell make one number below `many`, or one of several hues' `many`.
+
+    `number` takes numbers or arrays of them.
+    """
+
+    planes: tuple[Plane, ...]
+    number: Callable[..., Any]
+    many: int
+    colour: Callable[[int], str]
+
+
+def scheme(grid: Grid, by: str) -> Scheme:
+    """The colours of a grid by one of its `colourings`.
 
     Raises `LayoutError` for another one.
 
     >>> from layoutalg.core.notation import Operand
     >>> from layoutalg.viz.grid import tensor_grid
-    >>> paint(tensor_grid(Operand("memory", Layout.parse("d0 = 8@addr"))), "lane")
+    >>> scheme(tensor_grid(Operand("memory", Layout.parse("d0 = 8@addr"))), "lane")
     Traceback (most recent call last):
     layoutalg.core.errors.LayoutError: colour 'lane': memory can be coloured by addr
     """
@@ -57,20 +67,50 @@ def paint(grid: Grid, by: str) -> Colours:
     if by not in colourings(grid):
         raise LayoutError(f"colour {by!r}: {grid.title} can be coloured by {', '.join(colourings(grid))}")
     if by == "subgroup":
-        groups, lanes = _numbers(grid, "sg"), _numbers(grid, "lane") - grid.scale.get("lane", (0, 0))[0]
-        many = grid.span("lane")
+        first, many = grid.scale.get("lane", (0, 0))[0], grid.span("lane")
         low, high = (0.0, 1.0) if grid.span("sg") > 1 else _ALONE
-        return shades(
-            hue_of(groups), low + (high - low) * lanes / (many - 1) if many > 1 else np.full(lanes.shape, 0.5)
-        )
+
+        def lane_shade(number: int) -> str:
+            hue, lane = divmod(number, many)
+            return shade(hue, low + (high - low) * lane / (many - 1) if many > 1 else 0.5)
+
+        planes = _numbers(grid, "sg"), _numbers(grid, "lane")
+        return Scheme(planes, lambda group, lane: hue_of(group) * many + (lane - first), many, lane_shade)
     if by == "tile":
-        count: Any = np.zeros(grid.shape, np.int64)
-        for name, size in zip(grid.element, grid.tile, strict=True):
-            count = count * 3 + grid.element[name] // size
-        return shades(hue_of(count % len(HUES)), np.full(grid.shape, 0.6))
+        sizes = grid.tile
+
+        def tile_number(*element: Any) -> Any:
+            count = 0
+            for at, size in zip(element, sizes, strict=True):
+                count = count * 3 + at // size
+            return count % len(HUES)
+
+        return Scheme(tuple(grid.element.values()), tile_number, 1, lambda number: shade(hue_of(number), 0.6))
     axis = _axis(grid, by)
-    low, high = grid.scale.get(axis, (0, 0))
-    return ramp((_numbers(grid, axis) - low) / max(high - low, 1))
+    start, end = grid.scale.get(axis, (0, 0))
+    return Scheme(
+        (_numbers(grid, axis),),
+        lambda number: number - start,
+        end - start + 1,
+        lambda number: ramp(number / max(end - start, 1)),
+    )
+
+
+def paint(grid: Grid, by: str) -> list[list[str]]:
+    """The colour of every drawn cell, `[drawn row][drawn column]`, by one of the grid's `colourings`.
+
+    Raises `LayoutError` for another one.
+    """
+    planes, number, _, colour = scheme(grid, by)
+    rows = [plane.rows for plane in planes]
+    known: dict[tuple[int, ...], str] = {}
+    found: list[list[str]] = []
+    for i in range(grid.shape[0]):
+        cells = [*zip(*(row[i] for row in rows), strict=True)] if rows else [()] * grid.shape[1]
+        for cell in {*cells}.difference(known):
+            known[cell] = colour(number(*cell))
+        found.append([known[cell] for cell in cells])
+    return found
 
 
 def legend(grids: Sequence[Grid], by: str) -> tuple[tuple[str, str | None], ...]:
@@ -89,10 +129,10 @@ def legend(grids: Sequence[Grid], by: str) -> tuple[tuple[str, str | None], ...]
     if by != "subgroup":
         low, high = first.scale.get(_axis(first, by), (0, 0))
         stops = sorted({round(i * (high - low) / (MOST_SWATCHES - 1)) for i in range(MOST_SWATCHES)})
-        colours = hexes(ramp(np.array(stops) / max(high - low, 1)))
+        colours = [ramp(stop / max(high - low, 1)) for stop in stops]
         return tuple(_swatches(by, [low + stop for stop in stops], colours))
-    values = sorted({int(value) for grid in grids for value in np.unique(_numbers(grid, "sg"))})
-    entries = _swatches("subgroup", values, hexes(shades(hue_of(values), np.full(len(values), 0.6))))
+    values = sorted({value for grid in grids for value in _numbers(grid, "sg").cells})
+    entries = _swatches("subgroup", values, [shade(hue_of(value), 0.6) for value in values])
     low, high = first.scale.get("lane", (0, 0))
     if high > low:
         entries.append((f"pale to strong: lanes {low} to {high}", None))
@@ -105,9 +145,10 @@ def _axis(grid: Grid, by: str) -> str:
     return _AXES.get(by, by) if grid.of_machine else by
 
 
-def _numbers(grid: Grid, axis: str) -> NDArray[np.int64]:
-    found = grid.owner.get(axis)
-    return np.full(grid.shape, grid.scale.get(axis, (0, 0))[0], np.int64) if found is None else found
+def _numbers(grid: Grid, axis: str) -> Plane:
+    rows, columns = grid.shape
+    start = grid.scale.get(axis, (0, 0))[0]
+    return grid.owner.get(axis) or Plane((start,) * rows, (0,) * columns)
 
 
 def _swatches(name: str, values: list[int], colours: list[str]) -> list[tuple[str, str | None]]:

@@ -12,17 +12,14 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
-
-import numpy as np
-from numpy.typing import NDArray
+from itertools import chain
 
 from layoutalg.core.errors import SizeError
 from layoutalg.core.limits import MOST_DOTS as _MOST_DOTS
 from layoutalg.core.limits import MOST_DRAWN
 from layoutalg.core.limits import MOST_LABELS as _MOST_LABELS
 from layoutalg.viz.colouring import legend, paint
-from layoutalg.viz.colours import hexes, ink
+from layoutalg.viz.colours import ink
 from layoutalg.viz.grid import Grid
 from layoutalg.viz.sides import Side
 from layoutalg.viz.tooltips import sentences
@@ -148,7 +145,7 @@ def lay_out(
     small = count > _MOST_LABELS
     texts = [None if small else grid.labels() for grid, _, _ in placed]
     headers = [(grid.rows.headers(), grid.columns.headers()) for grid, _, _ in placed]
-    longest = max((t.dtype.itemsize // 4 for t in texts if t is not None and t.size), default=0)
+    longest = 0 if small else max((grid.longest for grid, _, _ in placed if all(grid.shape)), default=0)
     over = max((len(h) for _, across in headers for h in across), default=1)
     cell = max(round(max(longest * CHARACTER, over * _SMALL_CHARACTER) + 10), CELL_HEIGHT)
     steps = (_SMALL_CELL, _SMALL_CELL) if small else (cell, CELL_HEIGHT)
@@ -255,47 +252,45 @@ def _dots(grid: Grid, xs: Sequence[tuple[float, float]], ys: Sequence[tuple[floa
                 yield Words(x + w / 2, y + h / 2 + 3.5, "\N{VERTICAL ELLIPSIS}", _SMALL, "middle", fill="#999999")
 
 
-def _cells(frame: Frame, by: str, labels: NDArray[Any] | None) -> Iterator[Cell]:
+def _cells(frame: Frame, by: str, labels: list[list[str]] | None) -> Iterator[Cell]:
     grid = frame.grid
-    colours = paint(grid, by)
-    fills, inks = hexes(colours), hexes(ink(colours))
-    texts = [""] * len(fills) if labels is None else labels.reshape(-1).tolist()
-    told = sentences(grid)
+    fills = [*chain.from_iterable(paint(grid, by))]
+    texts = [""] * len(fills) if labels is None else chain.from_iterable(labels)
     at = [(x, y) for y in frame.rows for x in frame.columns]
-    for (x, y), fill, colour, text, sentence in zip(at, fills, inks, texts, told, strict=True):
-        yield Cell(x, y, frame.width, frame.height, fill, colour, text, sentence)
+    for (x, y), fill, text, sentence in zip(at, fills, texts, sentences(grid), strict=True):
+        yield Cell(x, y, frame.width, frame.height, fill, ink(fill), text, sentence)
 
 
 def _borders(frame: Frame) -> Iterator[Line]:
     """Lines between subgroups (wide) and between instruction tiles (thin), where neighbouring cells touch."""
     grid = frame.grid
     groups = grid.owner.get("sg")
-    tiles = [grid.element[name] // size for name, size in zip(grid.element, grid.tile, strict=True)]
+    tiles = [(grid.element[name].rows, size) for name, size in zip(grid.element, grid.tile, strict=True)]
     grouped = grid.tensor and grid.tile_known
-    for width, facts in ((0.9, tiles if grouped else []), (2.2, [] if groups is None else [groups])):
+    for width, facts in ((0.9, tiles if grouped else []), (2.2, [] if groups is None else [(groups.rows, 1)])):
         if not facts:
             continue
-        for upright, starts, size, along in (
-            (True, frame.columns, frame.width, frame.rows),
-            (False, frame.rows, frame.height, frame.columns),
+        down = [
+            [*zip(*([x // size for x in rows[i]] for rows, size in facts), strict=True)] for i in range(grid.shape[0])
+        ]
+        for upright, cells, starts, size, along in (
+            (True, [*zip(*down, strict=True)], frame.columns, frame.width, frame.rows),
+            (False, down, frame.rows, frame.height, frame.columns),
         ):
             for i in range(1, len(starts)):
                 if starts[i] - starts[i - 1] > size + 0.5:
                     continue
-                differ: NDArray[np.bool_] = np.zeros(len(along), bool)
-                for values in facts:
-                    a, b = (values[:, i - 1], values[:, i]) if upright else (values[i - 1], values[i])
-                    differ = differ | (a != b)
+                differ = [a != b for a, b in zip(cells[i - 1], cells[i], strict=True)]
                 yield from _segments(differ, starts[i], along, frame.height if upright else frame.width, width, upright)
 
 
 def _segments(
-    differ: NDArray[np.bool_], at: float, along: Sequence[float], size: float, width: float, upright: bool
+    differ: Sequence[bool], at: float, along: Sequence[float], size: float, width: float, upright: bool
 ) -> Iterator[Line]:
     """The runs of a border, one line each."""
     start: float | None = None
     end = 0.0
-    for there, position in zip(differ.tolist(), along, strict=True):
+    for there, position in zip(differ, along, strict=True):
         if start is not None and not there:
             yield Line(at, start, at, end, width) if upright else Line(start, at, end, at, width)
             start = None
