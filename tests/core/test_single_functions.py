@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from layoutalg.core.factors import Factor, as_name, size_of
-from layoutalg.core.fragments import coords, owners
+from layoutalg.core.fragments import coords
+from layoutalg.core.moves import owners
 from layoutalg.core.layout import Layout
 from layoutalg.core.lazy import imported
 from layoutalg.core.notation import single_operand
