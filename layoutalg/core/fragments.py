@@ -19,22 +19,18 @@ from typing import Any, TypeAlias, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from layoutalg.core.algebra import inverse
 from layoutalg.core.errors import LayoutError, SizeError
 from layoutalg.core.factors import Factor
-from layoutalg.core.limits import MAX_ENTRIES, MOST_DIMENSIONS, MOST_PAIRS, MOST_PICKED
+from layoutalg.core.held import Selection, selected, slots_of
+from layoutalg.core.limits import MAX_ENTRIES, MOST_DIMENSIONS, MOST_PAIRS
 from layoutalg.core.messages import number_text, shown
 from layoutalg.core.moves import lowest_moves
 from layoutalg.core.relation import Relation
-from layoutalg.core.whole_numbers import found_whole, listed
 from layoutalg.core.xor import maps as xor_maps
-from layoutalg.core.xor import operations as xor_operations
 from layoutalg.core.xor.lowest import flipped_copies
 
 __all__ = [
     "Indices",
-    "Selection",
-    "coords",
     "every_place",
     "fragment_map",
     "limit_entries",
@@ -45,25 +41,14 @@ __all__ = [
 
 Indices: TypeAlias = NDArray[np.signedinteger[Any]]
 """An array of coordinates: int32, or int64 where a coordinate needs it."""
-Selection: TypeAlias = int | Sequence[int] | range
-"""A part of an axis: one coordinate, or several."""
 
 
 def fragment_map(layout: Relation, **part: Selection) -> Indices:
     """The coordinates of every work-item's registers: `[sg, lane, reg, rank]` (see `Layout.fragment_map`)."""
-    layout.require_numbers("asking for a map")
-    names = layout.codomain
-    for axis in part:
-        if axis not in names:
-            raise LayoutError(f"axis {shown(axis)}: expected one of {', '.join(names)} (of {layout})")
-    try:
-        slots = inverse(layout) if layout.flips is None else xor_operations.inverse(layout, tidy=False)
-    except LayoutError:
+    slots = slots_of(layout, part)
+    if slots is None:
         return _scattered_map(layout, part)
-    if slots.replicas:
-        raise LayoutError(
-            f"fragment map: one slot holds several elements along {slots.replicas[0].axis!r} (in {layout})"
-        )
+    names = layout.codomain
     picks = [_pick(part.get(a), n, o, a) for a, n, o in zip(names, slots.shape, slots.origins, strict=True)]
     sizes = tuple(n if pick is None else len(pick) for n, pick in zip(slots.shape, picks, strict=True))
     limit_entries(layout, sizes, layout.rank, names)
@@ -86,17 +71,6 @@ def fragment_map(layout: Relation, **part: Selection) -> Indices:
                 )
         _outer_sum(vectors, start.get(name, 0), result[d])
     return np.moveaxis(result, 0, -1)
-
-
-def coords(layout: Relation, position: Mapping[str, int]) -> Indices:
-    """The coordinates of one work-item: `[reg, rank]` (see `Layout.coords`)."""
-    fixed = {a: 0 for a in ("sg", "lane") if a in layout.codomain} | dict(position)
-    for axis, value in fixed.items():
-        if found_whole(value) is None:
-            raise LayoutError(f"coords({axis}={shown(value)}): expected one whole number; fragment_map takes several")
-    found = fragment_map(layout, **fixed)
-    sizes = [n for n, axis in zip(found.shape, layout.codomain, strict=False) if axis not in fixed]
-    return found.reshape([*sizes, layout.rank])
 
 
 def places(layout: Relation, element: Sequence[Any]) -> dict[str, Indices]:
@@ -229,22 +203,10 @@ def _index_type(low: int, high: int) -> np.dtype[Any]:
 
 def _pick(part: Selection | None, size: int, origin: int, axis: str) -> Indices | None:
     """The positions (from 0) on an axis that a selection names; None for all."""
-    if part is None:
-        return None
-    if isinstance(part, range) and part and origin <= min(part[0], part[-1]) <= max(part[0], part[-1]) < origin + size:
-        if len(part) > MOST_PICKED:
-            raise SizeError(f"{axis}={shown(part)}: expected at most {MOST_PICKED} coordinates")
-        return np.arange(part.start, part.stop, part.step, dtype=np.int64) - origin
-    given: object = part
-    found = [found_whole(given)]
-    if found == [None]:
-        found = [found_whole(one) for one in listed(given, f"{axis}=", MOST_PICKED, SizeError)]
-    for value in found:
-        if value is None:
-            raise LayoutError(f"{axis}={shown(given)}: expected a whole number or several")
-        if not origin <= value < origin + size:
-            raise LayoutError(f"{axis}={number_text(value)}: expected {origin}..{origin + size - 1}")
-    return np.array(found, np.int64) - origin
+    found = selected(part, size, origin, axis)
+    if isinstance(found, range):
+        return np.arange(found.start, found.stop, found.step, dtype=np.int64) - origin
+    return None if found is None else np.array(found, np.int64) - origin
 
 
 def limit_entries(layout: Relation, sizes: Sequence[int], rank: int, names: Sequence[str]) -> None:
