@@ -29,6 +29,8 @@ OWN = "own axes"
 """The colouring of grids that share none, such as registers beside memory: each by the first of its own."""
 
 _AXES = {"subgroup": "sg", "lane": "lane", "register": "reg"}
+_MIDDLE = 0.6
+"""How strong a hue is that stands for all its lanes."""
 _ALONE = (-0.2, 1.3)
 """How pale and how strong the lanes of a single subgroup get: its hue has no neighbour."""
 
@@ -74,8 +76,10 @@ def scheme(grid: Grid, by: str) -> Scheme:
             hue, lane = divmod(number, many)
             return shade(hue, low + (high - low) * lane / (many - 1) if many > 1 else 0.5)
 
-        planes = _numbers(grid, "sg"), _numbers(grid, "lane")
-        return Scheme(planes, lambda group, lane: hue_of(group) * many + (lane - first), many, lane_shade)
+        def lane_number(group: Any, lane: Any) -> Any:
+            return hue_of(group) * many + (lane - first)
+
+        return Scheme((_numbers(grid, "sg"), _numbers(grid, "lane")), lane_number, many, lane_shade)
     if by == "tile":
         sizes = grid.tile
 
@@ -85,15 +89,21 @@ def scheme(grid: Grid, by: str) -> Scheme:
                 count = count * 3 + at // size
             return count % len(HUES)
 
-        return Scheme(tuple(grid.element.values()), tile_number, 1, lambda number: shade(hue_of(number), 0.6))
+        return Scheme(tuple(grid.element.values()), tile_number, 1, _middle_shade)
     axis = _axis(grid, by)
     start, end = grid.scale.get(axis, (0, 0))
-    return Scheme(
-        (_numbers(grid, axis),),
-        lambda number: number - start,
-        end - start + 1,
-        lambda number: ramp(number / max(end - start, 1)),
-    )
+
+    def number_from_start(number: Any) -> Any:
+        return number - start
+
+    def along_ramp(number: int) -> str:
+        return ramp(number / max(end - start, 1))
+
+    return Scheme((_numbers(grid, axis),), number_from_start, end - start + 1, along_ramp)
+
+
+def _middle_shade(number: int) -> str:
+    return shade(hue_of(number), _MIDDLE)
 
 
 def paint(grid: Grid, by: str) -> list[list[str]]:
@@ -132,7 +142,7 @@ def legend(grids: Sequence[Grid], by: str) -> tuple[tuple[str, str | None], ...]
         colours = [ramp(stop / max(high - low, 1)) for stop in stops]
         return tuple(_swatches(by, [low + stop for stop in stops], colours))
     values = sorted({value for grid in grids for value in _numbers(grid, "sg").cells})
-    entries = _swatches("subgroup", values, [shade(hue_of(value), 0.6) for value in values])
+    entries = _swatches("subgroup", values, [*map(_middle_shade, values)])
     low, high = first.scale.get("lane", (0, 0))
     if high > low:
         entries.append((f"pale to strong: lanes {low} to {high}", None))
