@@ -1,7 +1,7 @@
 """What the commands have in common: texts, shapes, the machine, names out of a table, results.
 
->>> as_shape("32x64"), as_shape("8,16")
-((32, 64), (8, 16))
+>>> machine_said(16, None, 64).subgroups
+4
 """
 
 from __future__ import annotations
@@ -17,10 +17,11 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import click
 
-from layoutalg.core.errors import LayoutError, ParseError
+from layoutalg.core.errors import LayoutError
 from layoutalg.core.limits import MAX_TEXT
 from layoutalg.core.llvm_versions import DEFAULT_LLVM, llvm_versions
 from layoutalg.core.messages import shown
+from layoutalg.core.written import as_shape
 
 if TYPE_CHECKING:
     from layoutalg.core.notation import Distributed, Machine, Notation
@@ -32,9 +33,7 @@ __all__ = [
     "FORMATS",
     "PLANNER_CHIP",
     "OneOf",
-    "as_numbers",
     "as_option",
-    "as_shape",
     "chip_names",
     "element_option",
     "format_option",
@@ -46,17 +45,16 @@ __all__ = [
     "planner_chips",
     "print_json",
     "read_module_file",
+    "read_source",
     "read_text",
     "read_texts",
     "read_value_or_module",
     "read_whole_module",
-    "readings",
     "shape_argument",
     "target_option",
 ]
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
-_LARGEST = 2**31
 FORMATS = ("text", "json", "sarif", "github")
 
 
@@ -238,17 +236,6 @@ def read_texts(texts: Sequence[str], reading: str | None) -> list[Distributed]:
     return read
 
 
-def readings(values: Sequence[Distributed], shape: Sequence[int] | None, machine: Machine) -> list[str]:
-    """How each value was read that may be read in two ways, of those that agree on a shape and a machine."""
-    from layoutalg.core.agreement import agree
-
-    if not any(value.how_read() for value in values):
-        return []
-    asked = agree(values, shape, machine)
-    found = [(one.value, one.value.how_read(one.shape, one.machine)) for one in asked]
-    return [f"{value} is read as {how}" for value, how in found if how]
-
-
 def read_value_or_module(text: str) -> Notation | Module:
     """What a text is, or a file, or standard input for `-`: a value of a notation, or MLIR with operations.
 
@@ -260,25 +247,19 @@ def read_value_or_module(text: str) -> Notation | Module:
     Traceback (most recent call last):
     layoutalg.core.errors.LayoutError: gemm.mlir: no such file or directory
     """
+    from layoutalg.module.texts import value_or_module
+
+    return value_or_module(*read_source(text))
+
+
+def read_source(text: str) -> tuple[str, str]:
+    """The text that an argument means, a file's or standard input's for `-`, and where it is from (`text`: itself)."""
     from layoutalg.core.files import read_file
-    from layoutalg.instructions.registry import looks_like_name
-    from layoutalg.module.module import Module, checked, looks_like_module
-    from layoutalg.notations import parse
+    from layoutalg.module.module import checked
 
     if text == "-":
-        source, name = checked(_standard_input(), "standard input"), "-"
-    elif _names_file(text):
-        source, name = read_file(text), text
-    else:
-        source, name = text, "text"
-    try:
-        return parse(source)
-    except LayoutError as error:
-        if looks_like_module(source) and not looks_like_name(source):
-            return Module(source, name)
-        if name == "text":
-            raise
-        raise LayoutError(f"{'standard input' if name == '-' else name}: {error}") from None
+        return checked(_standard_input(), "standard input"), "-"
+    return (read_file(text), text) if _names_file(text) else (text, "text")
 
 
 def read_module_file(text: str) -> Module:
@@ -326,32 +307,6 @@ def _standard_input() -> str:
     except UnicodeEncodeError as error:  # bytes that were let through as surrogates
         raise LayoutError(f"standard input: character {error.start} is not UTF-8") from None
     return found
-
-
-def as_shape(text: str) -> tuple[int, ...]:
-    """A shape, such as 32x64.
-
-    Raises `ParseError` for another text, `LayoutError` for a size that is too large.
-
-    >>> as_shape("99999999999x16")
-    Traceback (most recent call last):
-    layoutalg.core.errors.LayoutError: shape 99999999999x16: 99999999999 is too large; sizes go up to 2147483648
-    """
-    parts = [part.strip() for part in text.lower().replace(",", "x").split("x")]
-    if not all(part.isdecimal() and part.isascii() for part in parts) or len(parts) > 64:
-        raise ParseError(text, 0, "a shape, such as 32x64")
-    for part in parts:
-        if len(part) > 60 or int(part) > _LARGEST:
-            raise LayoutError(f"shape {text:.60}: {part:.60} is too large; sizes go up to {_LARGEST}")
-    return tuple(map(int, parts))
-
-
-def as_numbers(text: str, what: str) -> tuple[int, ...]:
-    """Whole numbers with commas between them, such as 21,50."""
-    parts = [part.strip() for part in text.split(",")]
-    if not all(part.removeprefix("-").isdecimal() and part.isascii() and len(part) < 20 for part in parts):
-        raise ParseError(text, 0, f"{what}, such as 21,50")
-    return tuple(map(int, parts))
 
 
 def print_json(facts: dict[str, Any]) -> None:

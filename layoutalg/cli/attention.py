@@ -7,11 +7,18 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from layoutalg.cli.arguments import PLANNER_CHIP, OneOf, as_numbers, json_option, llvm_option, output_option
+from layoutalg.cli.arguments import (
+    PLANNER_CHIP,
+    OneOf,
+    json_option,
+    llvm_option,
+    output_option,
+)
 from layoutalg.cli.edited import check_alone, check_options, checked_rows, edited_text, failed
 from layoutalg.cli.hosts import check_host, host_option, launched_rows
 from layoutalg.cli.targets import model_text, print_report, written_rows
 from layoutalg.core.progress import progress_bar
+from layoutalg.core.written import as_numbers
 
 if TYPE_CHECKING:
     from layoutalg.gemm.attention import Attention

@@ -15,9 +15,9 @@ from layoutalg.cli.arguments import (
     output_option,
     print_json,
     read_text,
-    readings,
     shape_argument,
 )
+from layoutalg.core.agreement import readings
 
 __all__ = ["draw"]
 

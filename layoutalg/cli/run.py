@@ -9,9 +9,16 @@ from typing import TYPE_CHECKING, Any, cast
 
 import click
 
-from layoutalg.cli.arguments import DPAS_CHIP, OneOf, as_shape, format_option, json_option, read_module_file
+from layoutalg.cli.arguments import (
+    DPAS_CHIP,
+    OneOf,
+    format_option,
+    json_option,
+    read_module_file,
+)
 from layoutalg.core.errors import LayoutError, ParseError
 from layoutalg.core.limits import MOST_ARGUMENT_BYTES, MOST_PRINTED
+from layoutalg.core.written import as_shape
 
 if TYPE_CHECKING:
     from layoutalg.cli.arrays import Argument

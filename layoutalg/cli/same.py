@@ -12,9 +12,9 @@ from layoutalg.cli.arguments import (
     machine_options,
     print_json,
     read_texts,
-    readings,
     shape_argument,
 )
+from layoutalg.core.agreement import readings
 
 if TYPE_CHECKING:
     from layoutalg.core.notation import Machine

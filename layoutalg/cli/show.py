@@ -8,7 +8,6 @@ import click
 
 from layoutalg.cli.arguments import (
     CHIP,
-    as_numbers,
     as_option,
     json_option,
     llvm_option,
@@ -18,6 +17,7 @@ from layoutalg.cli.arguments import (
     shape_argument,
 )
 from layoutalg.core.errors import LayoutError
+from layoutalg.core.written import as_numbers
 
 if TYPE_CHECKING:
     from rich.console import Console

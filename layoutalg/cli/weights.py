@@ -12,11 +12,18 @@ from typing import TYPE_CHECKING, Any, cast
 
 import click
 
-from layoutalg.cli.arguments import PLANNER_CHIP, OneOf, as_shape, json_option, llvm_option, output_option
+from layoutalg.cli.arguments import (
+    PLANNER_CHIP,
+    OneOf,
+    json_option,
+    llvm_option,
+    output_option,
+)
 from layoutalg.cli.edited import check_alone, check_options, checked_rows, edited_text, failed
 from layoutalg.cli.hosts import check_host, host_option, launched_rows
 from layoutalg.cli.targets import compared_row, declared_options, print_report, written_rows
 from layoutalg.core.progress import progress_bar
+from layoutalg.core.written import as_shape
 from layoutalg.gemm.options import GpuEpilogueOptions, TilingOptions
 
 if TYPE_CHECKING:

@@ -17,11 +17,14 @@ __all__ = [
     "LARGEST_PNG",
     "LARGEST_SCENE",
     "LAUNCH_GROUP",
+    "LONGEST_ANSWER",
+    "LONGEST_ASKED",
     "LONGEST_ATTRIBUTE",
     "LONGEST_INTEGER",
     "LONGEST_MESSAGE",
     "LONGEST_NAME",
     "LONGEST_NESTED",
+    "LONGEST_QUESTION",
     "LONGEST_SHOWN",
     "LONGEST_SILENCE",
     "LONGEST_SOURCE_LINE",
@@ -53,6 +56,7 @@ __all__ = [
     "MOST_COMPARED_COPIES",
     "MOST_COMPARED_ELEMENTS",
     "MOST_COMPARED_ENTRIES",
+    "MOST_CONNECTIONS",
     "MOST_CONSTANT_BYTES",
     "MOST_COORDINATES",
     "MOST_COPIES_TRIED",
@@ -68,6 +72,7 @@ __all__ = [
     "MOST_FACTORS",
     "MOST_FAMILIES",
     "MOST_FINDINGS",
+    "MOST_FINDINGS_SENT",
     "MOST_FOLDED",
     "MOST_GEMM_BYTES",
     "MOST_GIVEN",
@@ -113,6 +118,7 @@ __all__ = [
     "MOST_REPLICA_PLACES",
     "MOST_REPLICA_SHIFTS",
     "MOST_REPORTED",
+    "MOST_ROWS_SENT",
     "MOST_SCALAR_OPERATIONS",
     "MOST_SENT",
     "MOST_SHADOW_STAMPS",
@@ -145,9 +151,12 @@ __all__ = [
     "MOST_WEIGHTS",
     "MOST_WORDS",
     "MOST_WORK",
+    "MOST_WORKER_BYTES",
     "MOST_WORKGROUPS",
     "MOST_WORK_ITEMS",
     "MOST_WRITTEN_OUT",
+    "SECONDS_ANSWER",
+    "SECONDS_CONNECTION",
 ]
 
 # Text
@@ -444,3 +453,21 @@ MOST_BOXES = 2_000
 """Operations in the picture of a function."""
 MOST_WEIGHTS = 2**28
 """Weights of a matrix that is quantised: the largest layers of large models have as many."""
+LONGEST_ASKED = 2**20
+"""Characters of a text that the explorer is asked about."""
+LONGEST_ANSWER = 2**23
+"""Bytes of an answer of the explorer."""
+LONGEST_QUESTION = 2**21
+"""Bytes of a question to the explorer."""
+MOST_CONNECTIONS = 64
+"""Connections to the explorer at once: a browser has six, a test fifty."""
+MOST_WORKER_BYTES = 2**33
+"""Bytes of addresses of a process that answers the explorer: the largest maps, twice, and libraries."""
+SECONDS_ANSWER = 10.0
+"""Seconds in which the explorer answers a question, or says that it does not."""
+SECONDS_CONNECTION = 40.0
+"""Seconds of a connection to the explorer: a request and its answer, and a question before it."""
+MOST_ROWS_SENT = 500
+"""Instructions, or values of a module, in an answer of the explorer: more are not read through, but searched for."""
+MOST_FINDINGS_SENT = 200
+"""Findings about a module in an answer of the explorer."""

@@ -8,7 +8,7 @@
 `accesses` says what a lane moves in one instruction, `addresses` where elements lie, `conflicts` and `coalescing` count, and
 `swizzles` finds the best addresses (`bank_matrix` says how, for powers of two, on the bits of `machine_bits`; `linear_address`
 makes it a layout). `matrix_loads` says what `ldmatrix` and `stmatrix` do, `triton_access` answers for Triton's loads and
-stores. `asked` reads the arguments of all. The conflicts of
+stores. `asked` reads the arguments of all, `report` is what `layoutalg banks` prints. The conflicts of
 a planned conversion are counted by `layoutalg.conversion.program.access_conflicts`, with `conflicts`. All take a `Layout`, a
 value of any notation, or its text.
 """
