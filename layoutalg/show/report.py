@@ -24,8 +24,8 @@ from typing import TYPE_CHECKING, Any
 
 from layoutalg.compare.shared_places import shared_place
 from layoutalg.core.errors import ConversionError, DistributionError, LayoutError
-from layoutalg.core.expressions import expression_text
 from layoutalg.core.factors import XorFactor
+from layoutalg.core.index_terms import index_texts
 from layoutalg.core.layout import Layout
 from layoutalg.core.limits import MOST_PRINTED
 from layoutalg.core.limits import MOST_REPORTED as _MOST_LISTED
@@ -263,7 +263,11 @@ def _note_index(slots: Layout, facts: dict[str, Any], rows: list[Row]) -> None:
 def _index_texts(layout: Layout) -> dict[str, str]:
     """The index expression of each dimension; a factor that no axis tells apart is any of its values."""
     slots = layout.inverse()
-    texts = {name: expression_text(e) for name, e in slots.axis_exprs().items()}
+    texts = index_texts(slots)
+    if texts is None:
+        from layoutalg.core.expressions import expression_text
+
+        texts = {name: expression_text(e) for name, e in slots.axis_exprs().items()}
     for factor in slots.canonical().replicas:
         if isinstance(factor, XorFactor):
             for name, weight in factor.places:
