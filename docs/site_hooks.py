@@ -1,7 +1,7 @@
-"""What mkdocs does not do by itself: the notebooks are pages, every warning counts, no page loads from another host,
-the explorer is there as files.
+"""What mkdocs does not do by itself: the notebooks are pages, every warning counts, no page loads from another host.
 
-The notebooks stand beside `docs/`, where a reader of the repository finds them; on the site they are `notebooks/...`.
+The notebooks stand beside `docs/`, where a reader of the repository finds them; on the site they are `notebooks/...`. The
+explorer that needs no server is added as files (`tools/static_explorer`).
 
 `mkdocs build --strict --quiet` lets warnings through, because what is not logged is not counted. Notebook pages come with
 loaders for MathJax and Mermaid, from another host; they are taken out, and a page that still loads something fails the build.

@@ -25,8 +25,8 @@ POLICY = (
     "default-src 'none'; script-src 'self' 'wasm-unsafe-eval'; worker-src 'self'; connect-src 'self'; "
     "style-src 'self' 'unsafe-inline'; img-src 'self' data: blob:; base-uri 'none'; form-action 'none'"
 )
-MISSING = "This site was built without Pyodide (make pyodide docs adds it). layoutalg serve opens the same page on your machine."
-_PLAIN = '<!DOCTYPE html>\n<html lang="en"><meta charset="utf-8"><title>layoutalg explorer</title>\n<p>{}</p></html>\n'
+WITHOUT = ROOT / "docs" / "explorer" / "page" / "index.html"
+"""The page that says what is missing."""
 _SAME_TIME = (1980, 1, 1, 0, 0, 0)
 
 
@@ -35,7 +35,7 @@ def build(folder: Path, pyodide: Path = PYODIDE) -> bool:
     page = ROOT / "layoutalg" / "explorer" / "page"
     folder.mkdir(parents=True, exist_ok=True)
     if not all((pyodide / name).exists() for name in NEEDED):
-        (folder / "index.html").write_text(_PLAIN.format(MISSING), encoding="utf-8")
+        shutil.copyfile(WITHOUT, folder / "index.html")
         return False
     for file in page.iterdir():
         if file.is_file() and file.name not in ("main.js", "transport_fetch.js", "index.html"):
