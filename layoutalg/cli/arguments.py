@@ -9,16 +9,17 @@ from __future__ import annotations
 import json
 import os
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import wraps
 from pathlib import Path
 from pkgutil import resolve_name
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import click
+from click.shell_completion import CompletionItem
 
-from layoutalg.core.errors import LayoutError
-from layoutalg.core.limits import MAX_TEXT
+from layoutalg.core.errors import LayoutError, TextPlace
+from layoutalg.core.limits import MAX_TEXT, MOST_FILES
 from layoutalg.core.llvm_versions import DEFAULT_LLVM, llvm_versions
 from layoutalg.core.messages import shown
 from layoutalg.core.written import as_shape
@@ -30,17 +31,23 @@ if TYPE_CHECKING:
 __all__ = [
     "CHIP",
     "DPAS_CHIP",
+    "ELEMENT",
     "FORMATS",
+    "MODULE",
     "PLANNER_CHIP",
+    "TEXT",
     "OneOf",
+    "Suggested",
     "as_option",
     "chip_names",
     "element_option",
+    "file_target_option",
     "format_option",
     "json_option",
     "llvm_option",
     "machine_options",
     "machine_said",
+    "module_files",
     "output_option",
     "planner_chips",
     "print_json",
@@ -56,6 +63,7 @@ __all__ = [
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
 FORMATS = ("text", "json", "sarif", "github")
+_MODULE_ENDINGS = (".mlir", ".ttgir")
 
 
 class OneOf(click.ParamType):  # pyright: ignore[reportMissingTypeArgument] (older versions of click have none)
@@ -86,9 +94,37 @@ class OneOf(click.ParamType):  # pyright: ignore[reportMissingTypeArgument] (old
             return found[0]
         return self.fail(f"{shown(str(value))}: expected one of {', '.join(map(str, self.names()))}", param, ctx)
 
+    def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+        """The names that begin so."""
+        return [CompletionItem(str(one)) for one in self.names() if str(one).startswith(incomplete)]
+
     def get_metavar(self, param: click.Parameter, ctx: click.Context | None = None) -> str:
         """The names, for the help. (Click 8.1 asks without a context.)"""
         return f"[{'|'.join(map(str, self.names()))}]"
+
+
+class Suggested(click.types.StringParamType):
+    """Any text; the shell completes `names` that are offered, or else files."""
+
+    def __init__(self, names: Callable[[], Iterable[str]] = tuple) -> None:
+        self.names = names
+
+    def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+        """The names that begin so, or files: shells do not mix the two."""
+        names = [one for one in self.names() if one.startswith(incomplete)] if incomplete else []
+        return [CompletionItem(one) for one in names] or [CompletionItem(incomplete, type="file")]
+
+
+def _instruction_names() -> Iterable[str]:
+    from layoutalg.instructions.registry import rows
+
+    return dict.fromkeys(name for row in rows().values() for name in (row.name, row.dotted, *row.aliases) if name)
+
+
+def _element_names() -> Iterable[str]:
+    from layoutalg.core.elements import usual_elements
+
+    return usual_elements()
 
 
 def chip_names(*, dpas: bool = False) -> Sequence[str]:
@@ -107,6 +143,11 @@ def planner_chips(*, able: bool = True) -> Sequence[str]:
 
 
 CHIP = OneOf(chip_names)
+ELEMENT = Suggested(_element_names)
+MODULE = Suggested()
+"""MLIR: the name of a file, `-` or a text."""
+TEXT = Suggested(_instruction_names)
+"""A value of a notation: a text, the name of a file or of an instruction, or `-`."""
 DPAS_CHIP = OneOf(lambda: chip_names(dpas=True))
 PLANNER_CHIP = OneOf(planner_chips, lambda: planner_chips(able=False))
 _LLVM_VERSION = OneOf(llvm_versions)
@@ -117,19 +158,25 @@ def json_option(command: _Command) -> _Command:
     return click.option("--json", "as_json", is_flag=True, help="Print everything as one JSON object.")(command)
 
 
-def llvm_option(meaning: str) -> Callable[[_Command], _Command]:
+def llvm_option(meaning: str, versions: OneOf = _LLVM_VERSION) -> Callable[[_Command], _Command]:
     """The option `--llvm`, with what the version is for."""
-    return click.option("--llvm", type=_LLVM_VERSION, default=str(DEFAULT_LLVM), show_default=True, help=meaning)
+    return click.option("--llvm", type=versions, default=str(DEFAULT_LLVM), show_default=True, help=meaning)
 
 
-def target_option(meaning: str) -> Callable[[_Command], _Command]:
+def target_option(meaning: str, chips: OneOf = CHIP) -> Callable[[_Command], _Command]:
     """The option `--target`: a chip, with what it is for."""
-    return click.option("--target", type=CHIP, metavar="CHIP", default="pvc", show_default=True, help=meaning)
+    return click.option("--target", type=chips, metavar="CHIP", default="pvc", show_default=True, help=meaning)
+
+
+def file_target_option(meaning: str) -> Callable[[_Command], _Command]:
+    """The option `--target` of commands that read a module, which may say its chip itself."""
+    said = f"{meaning}  [default: as FILE says, or pvc]"
+    return click.option("--target", type=CHIP, metavar="CHIP", help=said)
 
 
 def element_option(command: _Command) -> _Command:
     """The option `--element`: the element type."""
-    return click.option("--element", default="f32", show_default=True, help="Element type.")(command)
+    return click.option("--element", type=ELEMENT, default="f32", show_default=True, help="Element type.")(command)
 
 
 def format_option(command: _Command) -> _Command:
@@ -273,6 +320,40 @@ def read_module_file(text: str) -> Module:
     return Module(checked(_standard_input(), "standard input"), "-") if text == "-" else read(text)
 
 
+def module_files(names: Sequence[str]) -> list[str]:
+    """Names of files and texts of operations, with each folder's files in its place: .mlir and .ttgir, hidden ones left out.
+
+    Raises `LayoutError` for a folder without such a file, and over `MOST_FILES`.
+    """
+    found: dict[str, None] = {}
+    for name in names:
+        below = _files_below(name) if _is_folder(name) else [name]
+        if not below:
+            raise LayoutError(f"{shown(name)}: a folder without {' or '.join(_MODULE_ENDINGS)} files")
+        found |= dict.fromkeys(below)
+        if len(found) > MOST_FILES:
+            raise LayoutError(f"{shown(name)}: more than {MOST_FILES} files; name folders below it")
+    return list(found)
+
+
+def _is_folder(name: str) -> bool:
+    try:
+        return os.path.isdir(name)
+    except ValueError:  # a NUL in the name
+        return False
+
+
+def _files_below(folder: str) -> list[str]:
+    found: list[str] = []
+    for path, folders, files in os.walk(folder):
+        folders[:] = sorted(one for one in folders if not one.startswith("."))
+        names = (one for one in sorted(files) if one.endswith(_MODULE_ENDINGS) and not one.startswith("."))
+        found += [os.path.join(path, one) for one in names]
+        if len(found) > MOST_FILES:
+            break
+    return found
+
+
 def read_whole_module(text: str) -> Module:
     """The module of a file, of which nothing may be left out.
 
@@ -285,7 +366,9 @@ def read_whole_module(text: str) -> Module:
     module = read_module_file(text)
     unread = [finding for finding in module.findings if finding.level == "error" or not module.is_read]
     if unread:
-        raise LayoutError(f"{unread[0].place or module.file}: {unread[0].message}")
+        at = unread[0].place
+        place = None if at is None else TextPlace(module.source, at.line, at.column, at.file)
+        raise LayoutError(f"{at or module.file}: {unread[0].message}", place=place)
     return module
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from layoutalg.cli.arguments import (
+    TEXT,
     as_option,
     element_option,
     json_option,
@@ -26,8 +27,8 @@ __all__ = ["convert"]
 
 
 @click.command(short_help="Plan a conversion, and write its code.")
-@click.argument("source")
-@click.argument("destination")
+@click.argument("source", type=TEXT)
+@click.argument("destination", type=TEXT)
 @shape_argument
 @element_option
 @target_option("The chip, for its price and the size of shared memory.")

@@ -13,7 +13,7 @@ from typing import NoReturn
 
 import click
 
-from layoutalg.cli.arguments import json_option, print_json, read_source
+from layoutalg.cli.arguments import TEXT, json_option, print_json, read_source
 from layoutalg.core.errors import LayoutError
 
 __all__ = ["serve"]
@@ -22,7 +22,7 @@ _USUAL = 8729
 
 
 @click.command(short_help="Open the explorer: a page on this machine for all questions.")
-@click.argument("text", required=False)
+@click.argument("text", type=TEXT, required=False)
 @click.argument("shape", required=False)
 @click.option(
     "--port", type=click.IntRange(0, 65535), help="The port; 0 for a free one.  [default: 8729, or a free one]"

@@ -18,6 +18,7 @@ from layoutalg.cli.arguments import (
     json_option,
     llvm_option,
     output_option,
+    target_option,
 )
 from layoutalg.cli.edited import check_alone, check_options, checked_rows, edited_text, failed
 from layoutalg.cli.hosts import check_host, host_option, launched_rows
@@ -47,7 +48,7 @@ __all__ = ["weights"]
 @click.option(
     "--batch", type=int, default=1, show_default=True, help="Products of this shape at once, each with its W."
 )
-@click.option("--target", type=PLANNER_CHIP, default="pvc", show_default=True, help="The chip.")
+@target_option("The chip.", PLANNER_CHIP)
 @declared_options(GpuEpilogueOptions)
 @declared_options(TilingOptions, "tile", "subgroups", "prefetch", "distance", "split_k", "reduction")
 @llvm_option("The version that the kernel is for.")

@@ -71,6 +71,7 @@ __all__ = [
     "MOST_DRAWN_REGISTERS",
     "MOST_FACTORS",
     "MOST_FAMILIES",
+    "MOST_FILES",
     "MOST_FINDINGS",
     "MOST_FINDINGS_SENT",
     "MOST_FOLDED",
@@ -97,6 +98,7 @@ __all__ = [
     "MOST_NATIVE_OPERATIONS",
     "MOST_NESTED_COORDINATES",
     "MOST_NESTED_COUNTED",
+    "MOST_NOTEBOOK_LETTERS",
     "MOST_OPERANDS",
     "MOST_OPERATIONS",
     "MOST_OWNERS_COUNTED",
@@ -123,6 +125,7 @@ __all__ = [
     "MOST_SENT",
     "MOST_SHADOW_STAMPS",
     "MOST_SHARED_BYTES",
+    "MOST_SHOWN_VALUES",
     "MOST_SIMULATED_BATCH",
     "MOST_SLOTS",
     "MOST_SLOTS_TRIED",
@@ -229,6 +232,8 @@ MOST_FACTORS = 1024
 """Factors of one dimension, or of the replicas, in a text."""
 MOST_SYMBOLIC = 64
 """Factors with symbols in one layout's text: each takes about 3 ms."""
+MOST_FILES = 10_000
+"""Files that one command looks at."""
 MOST_GIVEN = 2**16
 """Entries of a list of sizes that a caller gives."""
 MOST_REPLICA_PLACES = 2**30
@@ -397,6 +402,10 @@ MOST_LABELS = 2**14
 """Labels of a picture."""
 MOST_DOTS = 256
 """Dots that mark copies in a cell."""
+MOST_NOTEBOOK_LETTERS = 2**17
+"""Letters of an answer that a notebook shows."""
+MOST_SHOWN_VALUES = 2**14
+"""Values of a layout of CuTe that a picture of an operation looks at."""
 LARGEST_PNG = 16000
 """Pixels along one side of a PNG."""
 LARGEST_SCENE = 40000

@@ -17,7 +17,7 @@ from typing import Any
 
 from layoutalg.core.errors import LayoutError
 from layoutalg.core.limits import LONGEST_ANSWER
-from layoutalg.explorer.questions import FieldError, Question
+from layoutalg.explorer.questions import FieldError, Question, needs
 
 __all__ = ["KINDS", "answer", "failure"]
 
@@ -35,8 +35,6 @@ KINDS = {
     "choices": "listings:choices",
 }
 """The kinds of questions, and the function that answers each."""
-_PACKAGES = ("numpy", "sympy", "networkx", "xdsl", "ml_dtypes", "matplotlib")
-"""What an installation may lack: a page without a server has none of them."""
 
 
 def answer(question: Mapping[str, object]) -> dict[str, Any]:
@@ -60,10 +58,7 @@ def answer(question: Mapping[str, object]) -> dict[str, Any]:
     except LayoutError as problem:
         return failure(str(problem))
     except ModuleNotFoundError as problem:
-        package = (problem.name or "").partition(".")[0]
-        if package not in _PACKAGES:
-            raise
-        return failure(f"this needs {package}: run `layoutalg serve`")
+        return failure(needs(problem))
     return found
 
 

@@ -9,12 +9,14 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from layoutalg.core.errors import LayoutError
-from layoutalg.explorer.questions import Question, about
+from layoutalg.explorer.questions import Question, about, pictured
 
-__all__ = ["banks", "convert"]
+if TYPE_CHECKING:
+    from layoutalg.memory.report import BanksDescription
+
+__all__ = ["banks", "banks_asked", "convert"]
 
 
 def convert(asked: Question) -> dict[str, Any]:
@@ -73,11 +75,18 @@ def convert(asked: Question) -> dict[str, Any]:
 
 
 def banks(asked: Question) -> dict[str, Any]:
-    """The bank conflicts where a layout stores a tensor in shared memory, or loads it."""
+    """The bank conflicts where a layout stores a tensor in shared memory, or loads it, and its picture beside row-major."""
+    found = banks_asked(asked)
+    answer = {"report": [["", line] for line in found.lines], "conflicts": found.conflicts.ways, "facts": found.facts}
+    return answer | pictured(lambda: {"svg": found.picture().svg()})
+
+
+def banks_asked(asked: Question) -> BanksDescription:
+    """The description of the access that is asked about."""
     from layoutalg.memory.report import describe_banks
 
     with about("memory"):
-        memory = "row-major" if asked.get("memory") == "row-major" else asked.value("memory")
+        memory = "row-major" if asked.get("memory") == "row-major" else asked.value("memory", "")
     layout, element = asked.value("layout"), None if asked.get("element") is None else asked.element()
     counts = {
         name: number
@@ -85,9 +94,9 @@ def banks(asked: Question) -> dict[str, Any]:
         if number is not None
     }
     with about("layout"):
-        found = describe_banks(
-            memory,
+        return describe_banks(
             layout,
+            memory,
             asked.shape(),
             asked.machine(),
             element=element,
@@ -95,6 +104,3 @@ def banks(asked: Question) -> dict[str, Any]:
             reading=asked.get("as"),
             **counts,
         )
-        if found.conflicts.ways < 1:
-            raise LayoutError(f"{layout}: no lane moves anything")
-    return {"report": [["", line] for line in found.lines], "conflicts": found.conflicts.ways, "facts": found.facts}

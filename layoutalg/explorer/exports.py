@@ -15,8 +15,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from layoutalg.core.errors import LayoutError
-from layoutalg.explorer.conversions import convert
-from layoutalg.explorer.layouts import layout, picture_asked, same, shape_of
+from layoutalg.explorer.conversions import banks, banks_asked, convert
+from layoutalg.explorer.layouts import compared, layout, picture_asked, same, shape_of
 from layoutalg.explorer.listings import algebra
 from layoutalg.explorer.questions import Question, about
 
@@ -30,6 +30,7 @@ _REPORTS: dict[str, Callable[[Question], dict[str, Any]]] = {
     "same": same,
     "convert": convert,
     "algebra": algebra,
+    "banks": banks,
 }
 _TEXT = "text"
 _SUFFIXES = {"tikz": "tex", "markdown": "md"}
@@ -84,6 +85,8 @@ def _picture(kind: str, of: Question) -> Picture:
         return picture_asked(of, value, shape_of(of, value, machine), machine)
     if kind == "algebra":
         return describe_expression(of.text("expression")).picture()
-    raise LayoutError(
-        f"a question of kind {kind!r} has no picture of this format; {'svg or ' * (kind == 'convert')}text"
-    )
+    if kind == "same":
+        return compared(of).picture()
+    if kind == "banks":
+        return banks_asked(of).picture()
+    raise LayoutError(f"a question of kind {kind!r} has no picture of this format: expected svg or text")

@@ -16,15 +16,16 @@ from typing import TYPE_CHECKING, Any
 
 from layoutalg.core.errors import ConversionError, LayoutError
 from layoutalg.core.notation import Distributed
-from layoutalg.explorer.questions import Question, about
+from layoutalg.explorer.questions import Question, about, pictured
 
 if TYPE_CHECKING:
+    from layoutalg.compare import Same
     from layoutalg.core.layout import Layout
     from layoutalg.core.notation import Machine
     from layoutalg.show.report import Description
     from layoutalg.viz.picture import Picture
 
-__all__ = ["drawn", "holds", "layout", "owner", "picture_asked", "same", "shape_of"]
+__all__ = ["compared", "drawn", "holds", "layout", "owner", "picture_asked", "same", "shape_of"]
 
 
 def layout(asked: Question) -> dict[str, Any]:
@@ -49,13 +50,9 @@ def layout(asked: Question) -> dict[str, Any]:
         "texts": _texts(found.layout, llvm),
         "candidates": [_operand(name, part) for name, part in found.operands],
     }
-    try:
-        picture = picture_asked(asked, value, shape, machine)
-    except LayoutError as problem:
-        if asked.get("colour") is not None or asked.get("direction") not in (None, "tensor"):
-            raise
-        return answer | {"svg": None, "no_picture": str(problem)}
-    return answer | drawn(picture)
+    if asked.get("colour") is not None or asked.get("direction") not in (None, "tensor"):
+        return answer | drawn(picture_asked(asked, value, shape, machine))
+    return answer | pictured(lambda: drawn(picture_asked(asked, value, shape, machine)))
 
 
 def shape_of(asked: Question, value: Distributed, machine: Machine) -> tuple[int, ...] | None:
@@ -176,13 +173,31 @@ def _one(asked: Question) -> tuple[Distributed, Sequence[int] | None]:
 
 
 def same(asked: Question) -> dict[str, Any]:
-    """Whether two texts mean the same map, with the sentence that says where they differ."""
-    from layoutalg.compare import same as compare
+    """Whether two texts mean the same map, the sentence that says where they differ, and what becomes of each element."""
     from layoutalg.core.agreement import readings
+
+    found = compared(asked)
+    with about("shape"):
+        how = readings((asked.value("first"), asked.value("second")), asked.shape(), asked.machine())
+    element = None if found.element is None else list(found.element)
+    answer: dict[str, Any] = {
+        "same": bool(found),
+        "sentence": found.explanation,
+        "element": element,
+        "readings": how,
+    }
+
+    def difference() -> dict[str, Any]:
+        picture = found.picture()
+        return {"svg": picture.svg(), "counts": picture.difference.counts}
+
+    return answer | pictured(difference)
+
+
+def compared(asked: Question) -> Same:
+    """What `layoutalg.same` says of two texts."""
+    from layoutalg.compare import same as compare
 
     first, second, shape, machine = asked.value("first"), asked.value("second"), asked.shape(), asked.machine()
     with about("shape"):
-        found = compare(first, second, shape, machine=machine)
-        how = readings((first, second), shape, machine)
-    element = None if found.element is None else list(found.element)
-    return {"same": bool(found), "sentence": found.explanation, "element": element, "readings": how}
+        return compare(first, second, shape, machine=machine)

@@ -15,7 +15,7 @@ from layoutalg.core.errors import LayoutError
 from layoutalg.core.limits import MOST_FINDINGS_SENT, MOST_ROWS_SENT
 from layoutalg.core.llvm_versions import llvm_versions
 from layoutalg.explorer.layouts import drawn
-from layoutalg.explorer.questions import Question, about
+from layoutalg.explorer.questions import Question, about, pictured
 
 if TYPE_CHECKING:
     from layoutalg.ir.findings import Finding
@@ -45,11 +45,8 @@ def algebra(asked: Question) -> dict[str, Any]:
 
 
 def _drawn(layout: Any) -> dict[str, Any]:
-    """A layout of CuTe as a picture of memory; why there is none where it has none."""
-    try:
-        return drawn(layout.read_as("memory").picture())
-    except LayoutError as problem:
-        return {"svg": None, "no_picture": str(problem)}
+    """A layout of CuTe as a picture of memory."""
+    return pictured(lambda: drawn(layout.read_as("memory").picture()))
 
 
 def instructions(asked: Question) -> dict[str, Any]:

@@ -12,13 +12,13 @@ layoutalg.explorer.questions.FieldError: text 7: expected a str
 
 from __future__ import annotations
 
-from collections.abc import Generator, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, cast
 
 from layoutalg.core.elements import element_bits
-from layoutalg.core.errors import LayoutError, ParseError
+from layoutalg.core.errors import LayoutError
 from layoutalg.core.limits import LONGEST_ASKED, MAX_EXTENT, MOST_DIMENSIONS
 from layoutalg.core.llvm_versions import DEFAULT_LLVM, llvm_versions
 from layoutalg.core.messages import shown
@@ -26,7 +26,10 @@ from layoutalg.core.notation import Distributed, Machine
 from layoutalg.core.whole_numbers import as_whole, instance_of, listed, one_of, whole_number
 from layoutalg.core.written import as_shape
 
-__all__ = ["FieldError", "Question", "about"]
+__all__ = ["FieldError", "Question", "about", "needs", "pictured"]
+
+_PACKAGES = ("numpy", "sympy", "networkx", "xdsl", "ml_dtypes", "matplotlib")
+"""What an installation may lack: a page without a server has not all of them."""
 
 
 class FieldError(LayoutError):
@@ -37,10 +40,10 @@ class FieldError(LayoutError):
     """
 
     def __init__(self, name: str, problem: LayoutError) -> None:
-        super().__init__(str(problem))
+        super().__init__(str(problem), place=problem.place)
         self.facts: dict[str, Any] = {"message": str(problem), "field": name}
-        if isinstance(problem, ParseError):
-            self.facts |= {"line": problem.line, "column": problem.column}
+        if problem.place is not None:
+            self.facts |= {"line": problem.place.line, "column": problem.place.column}
 
 
 @contextmanager
@@ -58,6 +61,31 @@ def about(name: str) -> Generator[None, None, None]:
         raise
     except LayoutError as problem:
         raise FieldError(name, problem) from None
+
+
+def needs(problem: ModuleNotFoundError) -> str:
+    """What to do where an installation lacks a package; a module of our own that is not there is a fault, raised again.
+
+    >>> needs(ModuleNotFoundError(name="numpy"))
+    'this needs numpy: run `layoutalg serve`'
+    """
+    package = (problem.name or "").partition(".")[0]
+    if package not in _PACKAGES:
+        raise problem
+    return f"this needs {package}: run `layoutalg serve`"
+
+
+def pictured(draw: Callable[[], dict[str, Any]]) -> dict[str, Any]:
+    """What `draw` gives, with its `svg`; where it has no picture, `no_picture` says why, and `svg` is None.
+
+    >>> pictured(lambda: {"svg": la.parse("d0 = M@reg").picture().svg()})["svg"]
+    """
+    try:
+        return draw()
+    except LayoutError as problem:
+        return {"svg": None, "no_picture": str(problem)}
+    except ModuleNotFoundError as problem:
+        return {"svg": None, "no_picture": needs(problem)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,22 +135,22 @@ class Question:
                 raise LayoutError(f"{name}: expected at most {MOST_DIMENSIONS} axes")
             return {axis: as_whole(n, f"{axis} =") for axis, n in cast("Mapping[str, object]", found).items()}
 
-    def value(self, name: str) -> Distributed:
-        """The value of a text; of CuTe's that may be two things, in the reading that is asked for as `as`.
+    def value(self, name: str, reading: str = "as") -> Distributed:
+        """The value of a text; of CuTe's that may be two things, in the reading that the field `reading` asks for.
 
         A text that is a module is refused with `file` true: its layouts are a question of their own.
         """
         from layoutalg.module.module import Module
         from layoutalg.module.texts import value_or_module
 
-        text, reading = self.text(name), self.get("as")
+        text, asked = self.text(name), self.get(reading)
         with about(name):
             found = value_or_module(text)
             if not isinstance(found, Module):
-                if reading is None or not found.how_read():
+                if asked is None or not found.how_read():
                     return found
-                with about("as"):
-                    return found.read_as(reading)
+                with about(reading):
+                    return found.read_as(asked)
             refused = FieldError(name, LayoutError("a module: its values are shown by the question of kind 'file'"))
             refused.facts["file"] = True
             raise refused

@@ -16,6 +16,7 @@ from __future__ import annotations
 import hmac
 import os
 import secrets
+import select
 import socket
 import socketserver
 import time
@@ -172,7 +173,14 @@ class _Request(BaseHTTPRequestHandler):
         elif body is None:
             self.send_error(HTTPStatus.BAD_REQUEST)
         else:
-            self._reply(HTTPStatus.OK, "application/json", self.server.workers.ask(body))
+            self._reply(HTTPStatus.OK, "application/json", self.server.workers.ask(body, self._is_gone))
+
+    def _is_gone(self) -> bool:
+        """Whether the client has ended the connection: a browser does so with a question that it asks no longer."""
+        try:
+            return bool(select.select([self.connection], [], [], 0)[0]) and not self.connection.recv(1, socket.MSG_PEEK)
+        except (OSError, ValueError):
+            return True
 
     def _is_ours(self) -> bool:
         """Whether the request is for this server, from its own page; else it is refused."""

@@ -12,6 +12,7 @@ import json
 import os
 import subprocess
 import sys
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 from queue import Empty, Queue
@@ -82,8 +83,11 @@ class Workers:
             self.free.put(one)
         self.closed = Event()
 
-    def ask(self, body: bytes) -> bytes:
-        """The answer to a question, both as JSON text; an error in words where there is none in time."""
+    def ask(self, body: bytes, gone: Callable[[], bool] = bool) -> bytes:
+        """The answer to a question, both as JSON text; an error in words where there is none in time.
+
+        When its turn comes, a question whose asker is `gone` is left out: a page asks anew with every letter.
+        """
         try:
             worker = self.free.get(timeout=self.seconds)
         except Empty:
@@ -91,6 +95,9 @@ class Workers:
         if worker is None:
             self.free.put(None)
             return _words("the server ends")
+        if gone():
+            self.free.put(worker)
+            return _words("nobody waits for the answer")
         found = worker.ask(body, self.seconds)
         if found is None:
             worker = self._replaced(worker)

@@ -1,6 +1,6 @@
 """Bank conflicts of an access for people: who holds what, in which memory, and what the banks cost.
 
->>> found = describe_banks("d0 = 8@addr:64, d1 = 64@addr", "ldmatrix.x1", (8, 64))
+>>> found = describe_banks("ldmatrix.x1", "d0 = 8@addr:64, d1 = 64@addr", (8, 64))
 >>> print("\\n".join(found.lines))
 8 x SM75_U32x1_LDSM_N: 8 matrices, 64 cycles, 8 without conflicts: 8-way conflicts
 registers  d0 = 8@lane:4, d1 = 8@reg:2 4@lane 2@reg
@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from layoutalg.core.agreement import agree
 from layoutalg.core.elements import element_bits
@@ -22,6 +22,9 @@ from layoutalg.instructions import Instruction
 from layoutalg.memory.conflicts import Conflicts, bank_conflicts
 from layoutalg.memory.matrix_loads import matrix_load, matrix_store
 from layoutalg.notations import value_of
+
+if TYPE_CHECKING:
+    from layoutalg.memory.picture import BankPicture
 
 __all__ = ["BanksDescription", "describe_banks"]
 
@@ -37,11 +40,25 @@ class BanksDescription:
     conflicts: Conflicts
     lines: tuple[str, ...]
     facts: dict[str, Any]
+    held: Layout | Instruction
+    asked: dict[str, Any]
+    """What `bank_conflicts` was asked beside the layout that is held."""
+
+    def picture(self) -> BankPicture:
+        """The conflicts bank by bank, and beside them those of row-major memory.
+
+        Raises `LayoutError` for an instruction.
+        """
+        from layoutalg.memory.picture import bank_picture
+
+        if isinstance(self.held, Instruction):
+            raise LayoutError(f"the accesses of a layout are drawn, such as {self.held}.{self.held.parts[-1].role}")
+        return bank_picture(self.held, **self.asked)
 
 
 def describe_banks(
-    memory: Distributed | str,
     holder: Distributed | str,
+    memory: Distributed | str = _ROW_MAJOR,
     shape: Sequence[int] | None = None,
     machine: Machine | None = None,
     *,
@@ -77,10 +94,17 @@ def describe_banks(
     (where,) = (None,) if held_in is None else agree((held_in,), held.shape)
     addresses = None if where is None or where.operand is None else where.operand.layout
     bits = element_bits(element or "f32")
-    found = bank_conflicts(held, banks, width, element_bits=bits, memory=addresses, vector=vector)
+    asked: dict[str, Any] = {
+        "banks": banks,
+        "width": width,
+        "element_bits": bits,
+        "memory": addresses,
+        "vector": vector,
+    }
+    found = bank_conflicts(held, **asked)
     counts = {name: getattr(found, name) for name in ("ways", "cycles", "ideal", "instructions", "vector")}
     facts = {"memory": said, "layout": str(held), "element_bits": bits} | counts | ({"readings": how} if how else {})
-    return BanksDescription(found, (str(found), *how), facts)
+    return BanksDescription(found, (str(found), *how), facts, held, asked)
 
 
 def _matrices(
@@ -106,4 +130,4 @@ def _matrices(
     costs = {name: getattr(found.conflicts, name) for name in ("ways", "cycles", "ideal")}
     facts = {"instruction": str(used), "instructions": found.instructions, "layout": str(found.layout)}
     lines = (str(found), f"registers  {found.layout}")
-    return BanksDescription(found.conflicts, lines, {"memory": said, "element_bits": bits} | facts | costs)
+    return BanksDescription(found.conflicts, lines, {"memory": said, "element_bits": bits} | facts | costs, used, {})

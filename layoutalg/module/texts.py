@@ -32,4 +32,5 @@ def value_or_module(source: str, name: str = "text") -> Notation | Module:
             return Module(source, name)
         if name == "text":
             raise
-        raise LayoutError(f"{'standard input' if name == '-' else name}: {error}") from None
+        place = None if error.place is None else error.place._replace(file=name)
+        raise LayoutError(f"{'standard input' if name == '-' else name}: {error}", place=place) from None

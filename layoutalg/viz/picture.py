@@ -77,7 +77,7 @@ class Picture:
         ('addr',)
         """
         found = [colourings(tensor_grid(part, 1, 1)) for part in self.parts]
-        return tuple(name for name in found[0] if all(name in one for one in found)) or (OWN,)
+        return tuple(name for name in next(iter(found), ()) if all(name in one for one in found)) or (OWN,)
 
     @property
     def directions(self) -> tuple[str, ...]:

@@ -121,6 +121,13 @@ def test_same_says_what_same_says(first: str, second: str, shape: str, equal: bo
     found = answer({"kind": "same", "first": first, "second": second, "shape": shape})
     assert found["same"] is equal
     assert found["sentence"] == str(la.same(la.parse(first), la.parse(second), sizes(shape)))
+    assert found["svg"].startswith("<svg")
+
+
+def test_what_becomes_of_each_element_is_counted() -> None:
+    """Rows and columns of 16x16 agree on the diagonal alone: element (i, i) is in lane i, register i in both."""
+    found = answer({"kind": "same", "first": ROWS, "second": COLUMNS, "shape": "16x16"})
+    assert {name: count for name, count in found["counts"].items() if count} == {"same": 16, "moved": 240}
 
 
 PAIRS = [
@@ -180,6 +187,17 @@ def test_conflicts_of_banks_are_counted() -> None:
     assert answer(transposed)["conflicts"] == 16
 
 
+def test_the_memory_of_an_access_is_memory_however_its_layout_is_read() -> None:
+    """32 lanes, a value each, down the rows of 32 x 32 words: all in one bank, but for CUTLASS's swizzle 5,0,5."""
+    asked = {"kind": "banks", "layout": "(32,32):(1,32)", "shape": "32x32", "vector": 1}
+    for reading in (None, "tv"):
+        plain, swizzled = (
+            answer({**asked, "memory": memory, "as": reading})["conflicts"]
+            for memory in ("(32,32):(32,1)", "Sw<5,0,5> o 0 o (32,32):(32,1)")
+        )
+        assert (plain, swizzled) == (32, 1)
+
+
 def test_instructions_are_found_by_words() -> None:
     found = answer({"kind": "instructions", "query": "gfx942 f64"})
     assert [row["name"] for row in found["rows"]] == ["v_mfma_f64_16x16x4_f64", "v_mfma_f64_4x4x4_4b_f64"]
@@ -220,6 +238,8 @@ def test_a_picture_is_exported_in_each_format(format_: str) -> None:
     [
         {"kind": "convert", "first": ROWS, "second": COLUMNS, "shape": "16x16"},
         {"kind": "algebra", "expression": "coalesce((2,(1,6)):(1,(6,2)))"},
+        {"kind": "same", "first": ROWS, "second": COLUMNS, "shape": "16x16"},
+        {"kind": "banks", "memory": "row-major", "layout": "d0 = 16@lane, d1 = 16@reg 2@lane:16"},
     ],
 )
 def test_other_pictures_and_reports_are_exported(of: dict[str, Any]) -> None:

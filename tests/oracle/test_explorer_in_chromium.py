@@ -18,6 +18,9 @@ from urllib.parse import urlencode
 import pytest
 
 import layoutalg as la
+from layoutalg.conversion.report import describe_conversion
+from layoutalg.core.notation import Machine
+from layoutalg.instructions.selection import known_instructions
 from layoutalg.notations import parse
 from layoutalg.show.report import describe, smallest_shape
 from layoutalg.viz.picture import picture_of
@@ -307,7 +310,8 @@ def test_every_control_changes_what_is_shown(explorer: Explorer, expect: Any) ->
     page.get_by_role("button", name="clear").click()
     expect(explorer.at(".found p")).to_have_count(0)
     other = explorer.at(".texts code").all_text_contents()
-    assert all(parse(one).layout((8, 16)) == value.layout((8, 16)) for one in other)
+    read = [la.parse(one).read_as("tv") if one[0] == "(" else la.parse(one) for one in other]
+    assert all(one.layout((8, 16), Machine(lanes=16)) == value.layout((8, 16)) for one in read)
     page.get_by_role("button", name="explore the IREE text").click()
     expect(explorer.at(".report td").first).to_have_text(other[2])
 
@@ -455,7 +459,7 @@ def test_a_conversion_has_its_ways_and_ends_with_every_word_in_its_place(explore
     expect(explorer.page.get_by_role("button", name="Pause")).to_be_visible()
     explorer.page.get_by_role("button", name="Pause").click()
     explorer.field("Chip", "convert").fill("gfx942")
-    other = la.convert(ROWS, COLUMNS, (16, 16), element_bits=32, target="gfx942")
+    other = describe_conversion(parse(ROWS), parse(COLUMNS), (16, 16), Machine(), target="gfx942").plan
     expect(explorer.at(".candidates tbody tr.chosen th", "convert")).to_have_text(f"{other.chosen.name}chosen")
 
 
@@ -473,12 +477,12 @@ def test_the_algebra_shows_inputs_result_and_steps(explorer: Explorer, expect: A
 
 def test_banks_instructions_and_files_are_what_the_library_says(explorer: Explorer, expect: Any) -> None:
     explorer.view("banks", **VIEWS["banks"])
-    ways = la.bank_conflicts("row-major", "d0 = 32@lane, d1 = 32@reg", element_bits=32).ways
+    ways = la.bank_conflicts("d0 = 32@lane, d1 = 32@reg").ways
     expect(explorer.at(".verdict", "banks")).to_have_text(f"{ways} lanes meet in one bank")
     explorer.page.get_by_role("button", name="the same, swizzled").click()
     expect(explorer.at(".verdict", "banks")).to_have_text("no bank conflicts")
     explorer.view("instructions", **VIEWS["instructions"])
-    names = [one.name for one in la.instructions("gfx942", "f64")]
+    names = [one.name for one in known_instructions("gfx942", "f64")]
     assert explorer.at("tbody th", "instructions").all_text_contents() == names
     explorer.page.get_by_role("button", name=names[0], exact=True).click()
     expect(explorer.at(".report td").first).to_have_text(str(parse(names[0])))
@@ -551,3 +555,12 @@ def test_every_tab_can_be_read(width: int, scheme: str, chromium: Any, address: 
                 assert smallest >= 6.95, tab
     explorer.check_quiet()
     context.close()
+
+
+def test_the_shape_of_the_text_before_goes_where_it_does_not_fit(explorer: Explorer, expect: Any) -> None:
+    explorer.view("layout", text=COLUMNS, shape="8x16")
+    explorer.text("Any layout").fill("MFMA_F32_16x16x16_F16")
+    expect(explorer.at(".report > .rows td").first).to_have_text("#iree_gpu.mma_layout<MFMA_F32_16x16x16_F16>")
+    expect(explorer.field("Shape")).to_have_value("")
+    explorer.field("Shape").fill("7x16")
+    expect(explorer.at(".report .error")).to_contain_text("7x16")

@@ -23,7 +23,7 @@ export function compareTab(page) {
     outline();
   }));
   let differs = null;
-  const outline = () => pictures.slice(0, 2).forEach((one) => one.outlineElements(differs ? [differs] : []));
+  const outline = () => pictures.slice(0, 2).forEach((one) => one.outlineElements(differs ? [differs] : [], false));
 
   function show(given) {
     verdict.className = `verdict ${given.error ? "bad" : given.same ? "good" : "differs"}`;

@@ -18,9 +18,10 @@ export function field(page, name, words, attributes = {}) {
   return { input, node: labelled(words, input) };
 }
 
-// A name out of a list that is offered while one types; another name may be typed.
+// A name out of a list (or the promise of one) that is offered while one types; another name may be typed.
 export function suggested(page, name, words, choices, attributes = {}) {
-  const list = el("datalist", { id: freshId("choices") }, choices.map((one) => el("option", { value: one })));
+  const list = el("datalist", { id: freshId("choices") });
+  Promise.resolve(choices).then((all) => replace(list, all.map((one) => el("option", { value: one }))));
   const made = field(page, name, words, { list: list.id, ...attributes });
   made.node.append(list);
   return made;
@@ -54,6 +55,12 @@ export class Choice {
   press() {
     for (const input of this.box.querySelectorAll("input")) input.checked = input.value === (this.value || this.chosen || this.names[0]);
   }
+}
+
+export function llvmChoice(page) {
+  const made = new Choice(page, "llvm", "LLVM");
+  page.choices.then(({ llvm }) => made.show(llvm.map(String).reverse()));
+  return made;
 }
 
 // A number as a slider and as a field; `change` gets it.
@@ -132,15 +139,14 @@ export class TextBox {
   }
 }
 
-// Saves the picture of a question in any format: the library writes all of them.
-const FORMATS = ["svg", "png", "pdf", "html", "text"];
-
+// Saves the answer to a question as a file: in all formats that the library draws in, or in some.
 export class Export {
-  constructor(page, question, formats = FORMATS) {
+  constructor(page, question, some = null) {
     this.said = el("span", { class: "said", role: "status" });
-    this.node = el("div", { class: "export", role: "group", "aria-label": "save this picture" }, el("span", {}, "Save"),
-      formats.map((format) => el("button", { type: "button", class: "quiet", "data-format": format, onclick: () => this.save(page, question, format) }, format)),
-      this.said);
+    const buttons = el("span", { class: "buttons" });
+    this.node = el("div", { class: "export", role: "group", "aria-label": "save" }, el("span", {}, "Save"), buttons, this.said);
+    page.choices.then(({ formats }) => replace(buttons, (some || [...formats, "text"]).map((format) =>
+      el("button", { type: "button", class: "quiet", "data-format": format, onclick: () => this.save(page, question, format) }, format))));
   }
 
   async save(page, question, format) {

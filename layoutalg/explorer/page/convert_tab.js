@@ -2,7 +2,7 @@
 
 import { Asker, Choice, Export, TextBox, field, filled, suggested } from "./controls.js";
 import { el, replace, rowsTable } from "./dom.js";
-import { CONVERSIONS, ELEMENTS, TARGETS } from "./examples.js";
+import { CONVERSIONS, ELEMENTS } from "./examples.js";
 import { examples } from "./layout_tab.js";
 import { Moves } from "./moves.js";
 import { Picture } from "./picture.js";
@@ -12,7 +12,7 @@ export function convertTab(page) {
   const second = new TextBox(page, "second", "To", { placeholder: "another, of any notation" });
   const shape = field(page, "shape", "Shape", { placeholder: "such as 16x16", class: "short" });
   const element = suggested(page, "element", "Element", ELEMENTS, { class: "short" });
-  const target = suggested(page, "target", "Chip", TARGETS, { class: "short" });
+  const target = suggested(page, "target", "Chip", page.choices.then(({ targets }) => targets), { class: "short" });
   const pressure = new Choice(page, "pressure", "who converts");
   pressure.show(["all", "alone"], "all", { all: "all subgroups at once", alone: "one, while others compute" });
   const question = () => filled({
@@ -37,7 +37,7 @@ export function convertTab(page) {
     answer.classList.toggle("stale", Boolean(error));
     if (error) return;
     answer.hidden = false;
-    replace(report, el("h2", {}, "The plan"), rowsTable(given.report.filter(([name]) => name !== "instead"), "the plan"));
+    replace(report, el("h2", {}, "The plan"), rowsTable(withoutCandidates(given.report), "the plan"));
     replace(candidates, priced(given.candidates || []));
     picture.show(given);
     moves.show(given);
@@ -57,6 +57,15 @@ export function convertTab(page) {
     }
   }
   return { node, refresh };
+}
+
+// The rows of the plan without those of the other ways, which the table has. A row without a name goes on with the one before.
+function withoutCandidates(rows) {
+  let current = "";
+  return rows.filter(([name]) => {
+    current = name || current;
+    return current !== "instead";
+  });
 }
 
 // The candidates, cheapest first, with a bar for the price.

@@ -27,6 +27,7 @@ export function drawing(text) {
       if (name.startsWith("on") || name === "style" || name.endsWith("href")) one.removeAttribute(name);
     }
   }
+  svg.classList.add("drawing"); // explorer.css has its colours, light and dark
   return document.adoptNode(svg);
 }
 

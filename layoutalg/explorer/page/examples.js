@@ -47,5 +47,4 @@ func.func @f(%x: vector<16x16xf32>) {
 }
 `;
 
-export const TARGETS = ["pvc", "bmg", "dg2", "gfx90a", "gfx942", "gfx950", "gfx1100", "gfx1201", "sm_80", "sm_90", "sm_100"];
 export const ELEMENTS = ["f32", "f16", "bf16", "tf32", "f64", "f8E4M3FN", "i8", "i32"];

@@ -21,13 +21,14 @@ const TABS = [
 const PAUSE = 80; // milliseconds between the last key and the question
 
 class Page {
-  constructor(root, ask, address) {
+  constructor(root, ask, address, state) {
     this.address = address;
     this.root = root;
     this.transport = ask;
     this.bindings = [];
-    this.state = address ? fromHash(location.hash) : { ...DEFAULTS };
+    this.state = address ? fromHash(location.hash) : { ...DEFAULTS, ...state };
     this.tabs = {};
+    this.choices = this.ask({ kind: "choices" }).then((answer) => ({ targets: [], llvm: [], formats: [], ...answer }));
     this.build(root);
     this.load();
     if (!address) return;
@@ -130,7 +131,5 @@ class Page {
 
 // `address` says whether the state is kept in the page's address: in a notebook it is not, and `state` is what is shown first.
 export function start(root, ask, { address = true, state = {} } = {}) {
-  const page = new Page(root, ask, address);
-  if (Object.keys(state).length) page.set(state, true);
-  return page;
+  return new Page(root, ask, address, state);
 }

@@ -1,14 +1,13 @@
 // File: the values of an MLIR module with their layouts, and what the verifiers and the checker find.
 
-import { Asker, Choice, TextBox } from "./controls.js";
+import { Asker, TextBox, filled, llvmChoice } from "./controls.js";
 import { el, replace } from "./dom.js";
 import { FILE } from "./examples.js";
 import { examples } from "./layout_tab.js";
 
 export function fileTab(page) {
   const text = new TextBox(page, "file", "A module, a function or a part of a dump (paste, drop or open a file)", { placeholder: "func.func @f …", "data-tall": true });
-  const llvm = new Choice(page, "llvm", "LLVM");
-  llvm.show(["24", "23", "22"]);
+  const llvm = llvmChoice(page);
   const open = el("input", { type: "file", accept: ".mlir,.ttgir,.ttir,.txt,.log", class: "unseen", tabindex: "-1", "aria-hidden": "true", onchange: async () => {
     const [file] = open.files;
     if (file) page.set({ file: await file.text() }, true);
@@ -52,7 +51,7 @@ export function fileTab(page) {
   const node = el("div", { class: "split even" }, el("div", { class: "asked" }, text.node,
     el("div", { class: "line" }, el("button", { type: "button", class: "quiet", onclick: () => open.click() }, "Open a file"), open, examples(page, [["a conversion", { file: FILE }]])), llvm.node), answer);
   function refresh(state) {
-    if (state.file.trim()) asker.ask({ kind: "file", text: state.file, llvm: Number(state.llvm) || 24 });
+    if (state.file.trim()) asker.ask(filled({ kind: "file", text: state.file, llvm: Number(state.llvm) || null }));
     else {
       asker.forget();
       text.say(null);

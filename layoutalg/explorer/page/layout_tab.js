@@ -1,6 +1,6 @@
 // Layout: one text, its picture first, then who holds what, what a compiler says of it, and how the other notations write it.
 
-import { Choice, Export, Asker, TextBox, copyButton, field, filled, slider } from "./controls.js";
+import { Asker, Choice, Export, TextBox, copyButton, field, filled, llvmChoice, slider } from "./controls.js";
 import { el, replace, rowsTable } from "./dom.js";
 import { LAYOUTS } from "./examples.js";
 import { Gallery } from "./gallery.js";
@@ -18,8 +18,7 @@ export function layoutTab(page) {
   const direction = new Choice(page, "direction", "a cell is");
   const operand = new Choice(page, "operand", "operand");
   const reading = new Choice(page, "as", "read as");
-  const llvm = new Choice(page, "llvm", "LLVM");
-  llvm.show(["24", "23", "22"]);
+  const llvm = llvmChoice(page);
   const shape = field(page, "shape", "Shape", { placeholder: "the smallest that fits", class: "short" });
   const sizes = el("div", { class: "sizes" });
   const places = el("div", { class: "places" });
@@ -31,7 +30,7 @@ export function layoutTab(page) {
   const axes = el("p", { class: "axes" });
   const question = () => filled({
     kind: "layout", text: page.state.text, shape: page.state.shape, colour: page.state.colour, direction: page.state.direction,
-    llvm: Number(page.state.llvm) || 24, as: page.state.as,
+    llvm: Number(page.state.llvm) || null, as: page.state.as,
   });
   const save = new Export(page, question);
   const answer = el("div", { class: "answer" }, picture.node, save.node, el("div", { class: "below" }, report, texts));
@@ -40,11 +39,17 @@ export function layoutTab(page) {
   const holds = new Asker(page, showHeld, found);
   const owners = new Asker(page, showOwners, found);
 
-  function show(given) {
+  let before = {}; // the last question that had an answer
+  function show(given, asked) {
     if (given.error && given.error.file) {
       page.set({ tab: "file", file: page.state.text, text: "" }, true);
       return;
     }
+    if (given.error && given.error.field === "shape" && before.text !== asked.text && before.shape === asked.shape && asked.shape === page.state.shape) {
+      page.set("shape", ""); // it was the shape of the text before
+      return;
+    }
+    if (!given.error) before = asked;
     text.say(given.error && (given.error.field || "text") !== "shape" ? given.error : null);
     shape.input.setCustomValidity(given.error && given.error.field === "shape" ? given.error.message : "");
     shape.input.toggleAttribute("aria-invalid", Boolean(given.error && given.error.field === "shape"));
@@ -66,20 +71,20 @@ export function layoutTab(page) {
     const held = chosen() || given;
     reading.show(page.state.as || (given.report || []).some(([name]) => name === "reading") ? ["tv", "memory"] : [], "", { tv: "threads and values", memory: "memory" });
     axes.textContent = Object.entries(held.axes || {}).map(([axis, count]) => `${count} ${axis}`).join(" × ");
-    showTexts(given.texts || []);
+    showTexts(given);
     showSizes(given);
     showPlaces(held.axes || {});
     ask();
   }
 
   const chosen = () => operands.find((one) => one.role === page.state.operand) || operands[0];
-  const open = (layout, words) => el("button", { type: "button", class: "quiet", "aria-label": words, onclick: () => page.set({ text: layout, shape: "", operand: "", colour: "", as: "" }, true) }, "open");
+  const open = (layout, words, more = {}) => el("button", { type: "button", class: "quiet", "aria-label": words, onclick: () => page.set({ text: layout, shape: "", operand: "", colour: "", as: "", ...more }, true) }, "open");
 
-  function showTexts(all) {
+  function showTexts({ texts: all = [], shape: sizes = [] }) {
     const rows = all.map((one) => el("tr", {}, el("th", { scope: "row" }, one.notation),
       el("td", {}, one.text ? el("code", {}, one.text) : el("span", { class: "refused" }, one.refused)),
       el("td", { class: "act" }, one.text ? [
-        open(one.text, `explore the ${one.notation} text`),
+        open(one.text, `explore the ${one.notation} text`, { shape: sizes.join("x"), as: one.notation === "CuTe" ? "tv" : "" }),
         copyButton(() => one.text)] : null)));
     replace(texts, all.length ? [el("h2", {}, "The same in other notations"), el("table", { class: "rows" }, el("tbody", {}, rows))] : []);
   }
@@ -98,7 +103,7 @@ export function layoutTab(page) {
       }));
       replace(sizes, sliders.map((one) => one.node));
     }
-    dims.forEach((size, i) => { if (document.activeElement !== sliders[i].number && document.activeElement !== sliders[i].range) sliders[i].set(size); });
+    dims.forEach((size, i) => { if (!sliders[i].node.matches(":focus-within")) sliders[i].set(size); });
     shape.input.placeholder = dims.length ? `${dims.join("x")}, the smallest that fits` : "the smallest that fits";
   }
 

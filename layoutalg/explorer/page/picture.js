@@ -128,7 +128,7 @@ export class Picture {
       ? "Point at a cell, or walk with the arrow keys; Enter or a click pins all that its lane holds." : "") : this.sentences[at];
   }
 
-  outline(cells) {
+  outline(cells, dim = true) {
     for (const i of this.marked) {
       this.rects[i].classList.remove("same", "here");
       if (this.labels[i]) this.labels[i].classList.remove("same");
@@ -138,16 +138,16 @@ export class Picture {
       if (this.labels[i]) this.labels[i].classList.add("same");
     }
     this.marked = cells;
-    if (this.svg) this.svg.classList.toggle("dim", cells.length > 0);
+    if (this.svg) this.svg.classList.toggle("dim", dim && cells.length > 0);
   }
 
   // Outlines the cells of elements, such as [[0, 5], [1, 5]].
-  outlineElements(elements) {
+  outlineElements(elements, dim = true) {
     const wanted = new Set(elements.map(String));
     this.outline(this.sentences.flatMap((sentence, i) => {
       const found = /element \(([\d, ]*)\)/.exec(sentence);
       return found && wanted.has(found[1].replaceAll(" ", "")) ? [i] : [];
-    }));
+    }), dim);
   }
 
   pin(at) {
