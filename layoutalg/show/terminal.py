@@ -39,7 +39,7 @@ from layoutalg.core.limits import MOST_TERMINAL_ROWS as _MOST_ROWS
 from layoutalg.core.messages import number_text
 from layoutalg.core.whole_numbers import instance_of, whole_number
 from layoutalg.viz.colours import hexes, hue_of, shades
-from layoutalg.viz.folding import Band, ExtentRun, fold
+from layoutalg.viz.folding import DOTS, Band, ExtentRun, fold
 from layoutalg.viz.grid import numbered
 from layoutalg.viz.sides import Side, side_runs, span
 
@@ -51,7 +51,8 @@ __all__ = ["Cell", "OwnerGrid", "owner_grid", "render"]
 _STRENGTH = 0.45
 _TIMES = "\N{MULTIPLICATION SIGN}"
 _DOWN = "\N{DOWNWARDS ARROW}"
-_DOTS = "\N{MIDLINE HORIZONTAL ELLIPSIS}"
+_SIGNS = (DOTS, _TIMES, "+")
+"""What the name of a gap begins with."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,7 +110,8 @@ class OwnerGrid:
         labels = [cell.label for row in self.cells for cell in row]
         meanings = (
             (any(name.startswith(_TIMES) for name in names), f"{_TIMES}n what stands before, n times in all"),
-            (any(name == _DOTS for name in names), f"{_DOTS} and so on"),
+            (DOTS in names, f"{DOTS} and so on"),
+            (any(name.startswith("+") for name in names), f"+n{_TIMES}k n more blocks of k, each moved by the same step"),
             (
                 any(label.endswith(_DOWN) for label in labels),
                 f"{_DOWN} {'lanes' if self.legend.endswith('lane') else self.legend} count down the rows",
@@ -191,7 +193,7 @@ def _cut_off(grid: OwnerGrid, most_rows: int, most_columns: int, width: int | No
     while True:
         names = grid.rows[:rows], grid.columns[:columns]
         cells = tuple(cut[:columns] for cut in grid.cells[:rows])
-        numbers = tuple(sum(name != _DOTS and not name.startswith(_TIMES) for name in side) for side in names)
+        numbers = tuple(sum(name[:1] not in _SIGNS for name in side) for side in names)
         stops = (rows < len(grid.rows), columns < len(grid.columns))
         found = replace(grid, rows=names[0], columns=names[1], cells=cells, shown=(numbers[0], numbers[1]), cut=stops)
         if width is None or found.width <= width or columns <= 1:
@@ -205,7 +207,7 @@ def _first(names: Sequence[str], most: int) -> int:
     for i, name in enumerate(names):
         if drawn == most:
             return i
-        drawn += name != _DOTS and not name.startswith(_TIMES)
+        drawn += name[:1] not in _SIGNS
     return len(names)
 
 
@@ -280,7 +282,7 @@ def _grid(
     plain = numbered(layout)
     major, minor = axes
     names = [
-        tuple([_header(band, name) for band, name in zip(side.bands, side.headers(), strict=True)])
+        tuple(side.headers())
         for side in (tops, lefts)
     ]
     bands = [side.bands[: _first(own, n)] for side, own, n in zip((tops, lefts), names, kept, strict=True)]
@@ -292,7 +294,7 @@ def _grid(
     across: list[int | None] = _numbers(bands[1])
     cells = tuple(
         tuple(
-            Cell(_DOTS, None)
+            Cell(DOTS, None)
             if i is None or j is None
             else _cell(int(first[i, j]), int(lowest[minor][i, j]), int(highest[minor][i, j]), several, down)
             for j in across
@@ -319,10 +321,6 @@ def _numbers(bands: Sequence[Band]) -> list[int | None]:
         found.append(None if band.gap else count)
         count += not band.gap
     return found
-
-
-def _header(band: Band, name: str) -> str:
-    return f"{_TIMES}{band.again + 1}" if band.again else name
 
 
 def _owners(layout: Layout, sides: Sequence[Side], drawn: Sequence[Sequence[Band]], *, ends: bool) -> dict[str, Any]:

@@ -10,31 +10,39 @@ drawn; the runs within each drawn value are drawn alike:
 ['0', '1', '2', '⋯', '15', '16', '17', '18', '⋯', '31']
 
 So dots leave out only what continues on both sides: whoever knows the values before and after the dots knows the ones
-between. A `solid` run, where the numbers jump, is drawn whole, and so are groups of up to four neighbours. Where that leaves
-more than `most` bands, more are drawn:
+between. Where whole blocks are left out, with jumps inside them, the sign is not dots: `+2×4` are 2 more blocks of 4, each
+the block before moved by the same step, up to the one behind:
+
+>>> [str(band) for band in fold([ExtentRun(4), ExtentRun(2, solid=True), ExtentRun(2, solid=True)], most=8)]
+['0', '1', '2', '3', '+2×4', '12', '13', '14', '15']
+
+A `solid` run, where the numbers jump, is drawn whole, and so are groups of up to four neighbours. Where that leaves more than
+`most` bands, more are drawn:
 
 >>> [str(band) for band in fold([ExtentRun(8, solid=True), ExtentRun(8)], most=8)][:7]
 ['0', '⋯', '7', '8', '⋯', '15', '16']
 
 The longest run folds first, then the major ones fold further; a run whose values differ in nothing that is drawn
-(`repeats`) folds before all others:
+(`repeats`) folds before all others; `×4` says that what stands before is there 4 times in all:
 
 >>> [str(band) for band in fold([ExtentRun(4, repeats=True), ExtentRun(6)], most=8)]
-['0', '1', '2', '3', '4', '5', '⋯']
+['0', '1', '2', '3', '4', '5', '×4']
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from math import prod
 
 from layoutalg.core.errors import SizeError
 from layoutalg.core.limits import MOST_BANDS
 
-__all__ = ["Band", "ExtentRun", "common_runs", "fold"]
+__all__ = ["DOTS", "Band", "ExtentRun", "common_runs", "fold"]
 
+DOTS = "\N{MIDLINE HORIZONTAL ELLIPSIS}"
+_TIMES = "\N{MULTIPLICATION SIGN}"
 _WHOLE = 4
 """A group of so many neighbours is never folded apart: the elements that one register packs."""
 
@@ -53,10 +61,11 @@ class Band:
     """Some neighbouring indices of a side, drawn as one row or column: `size` of them from `start`.
 
     In a `gap` they are not drawn: blocks of `period` indices, which continue from the block before the gap to the block
-    behind it; `again` is how often the block before repeats instead (0: it does not).
+    behind it; `again` is how often the block before repeats instead (0: it does not). `even` says that a block is one band,
+    so that single values go on evenly.
 
-    >>> str(Band(16, 16)), str(Band(3, 12, gap=True))
-    ('16-31', '⋯')
+    >>> str(Band(16, 16)), str(Band(3, 12, gap=True, period=1, even=True)), str(Band(32, 64, gap=True, period=16))
+    ('16-31', '⋯', '+4×16')
     """
 
     start: int
@@ -64,10 +73,13 @@ class Band:
     gap: bool = False
     again: int = 0
     period: int = 0
+    even: bool = False
 
     def __str__(self) -> str:
+        if self.again:
+            return f"{_TIMES}{self.again + 1}"
         if self.gap:
-            return "\N{MIDLINE HORIZONTAL ELLIPSIS}"
+            return DOTS if self.even else f"+{self.size // self.period}{_TIMES}{self.period}"
         return str(self.start) if self.size == 1 else f"{self.start}-{self.start + self.size - 1}"
 
 
@@ -156,9 +168,9 @@ def _repeated(bands: list[Band], block: int, extent: int, shown: tuple[int, int,
     left = extent - first - last
 
     def moved(value: int) -> list[Band]:
-        return [Band(value * block + b.start, b.size, b.gap, b.again, b.period) for b in bands]
+        return [replace(b, start=value * block + b.start) for b in bands]
 
     found = [band for value in range(first) for band in moved(value)]
     if left:
-        found.append(Band(first * block, left * block, gap=True, again=left if again else 0, period=block))
+        found.append(Band(first * block, left * block, gap=True, again=left if again else 0, period=block, even=len(bands) == 1))
     return found + (moved(extent - 1) if last else [])
