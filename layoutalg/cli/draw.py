@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import nullcontext
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -66,6 +67,7 @@ def draw(
         value = read_text(text, reading)
         drawn = picture(value, shape, full=full, **options)
         drawn.save(output)
+    shown = replace(drawn, paged=output.suffix.lower() != ".html")
     grids = [
         {
             "title": grid.title,
@@ -73,7 +75,7 @@ def draw(
             "columns": grid.shape[1],
             "of": [grid.rows.size, grid.columns.size],
         }
-        for grid, _, _ in drawn.grids()
+        for grid, _, _ in shown.grids()
     ]
     how = readings((value,), shape, options["machine"])
     shared = shared_places(value, shape, options["machine"])

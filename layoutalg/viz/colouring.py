@@ -7,7 +7,7 @@
 ('subgroup', 'lane', 'register', 'tile')
 >>> found = hexes(paint(grid, "subgroup"))
 >>> found[:2], found[4:6]                            # subgroup 0 is blue, subgroup 1 vermillion
-(['#b8d8e9', '#3891c3'], ['#f3d2b8', '#de8138'])
+(['#afadff', '#4b47ff'], ['#f7b8a4', '#ed6032'])
 >>> [text for text, _ in legend([grid], "subgroup")]
 ['subgroup 0', '1', 'pale to strong: lanes 0 to 1']
 """
@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from layoutalg.core.errors import LayoutError
 from layoutalg.core.limits import MOST_SWATCHES
-from layoutalg.viz.colours import HUES, Colours, hexes, hue_of, ramp, shades
+from layoutalg.viz.colours import HUES, LEGEND, Colours, hexes, hue_of, ramp, shades
 from layoutalg.viz.grid import Grid
 
 __all__ = ["OWN", "colourings", "legend", "paint"]
@@ -92,7 +92,7 @@ def legend(grids: Sequence[Grid], by: str) -> tuple[tuple[str, str | None], ...]
         colours = hexes(ramp(np.array(stops) / max(high - low, 1)))
         return tuple(_swatches(by, [low + stop for stop in stops], colours))
     values = sorted({int(value) for grid in grids for value in np.unique(_numbers(grid, "sg"))})
-    entries = _swatches("subgroup", values, hexes(shades(hue_of(values), np.full(len(values), 0.6))))
+    entries = _swatches("subgroup", values, hexes(shades(hue_of(values), np.full(len(values), LEGEND))))
     low, high = first.scale.get("lane", (0, 0))
     if high > low:
         entries.append((f"pale to strong: lanes {low} to {high}", None))

@@ -1,12 +1,13 @@
 """Colours that colour-blind readers can tell apart, with text on them that stays readable.
 
-One hue per subgroup, from pale to strong with the lane; a ramp from dark to light for what only counts up. The hues are
-those of Okabe and Ito (Color Universal Design, 2008) and of Tol (technical note SRON/EPS/TN/09-002) that stay furthest
-apart for readers with protanopia, deuteranopia or tritanopia, the best four first; the ramp is viridis (Smith and van der
-Walt, CC0), which keeps its order in grey.
+One hue per subgroup, from pale to strong with the lane; a ramp from dark to light for what only counts up. The hues were
+searched for by how far apart they stay: of two hues of one strength, the distance in OKLab (Ottosson, 2020; 0.02 is just
+noticeable) is at least `FAR` at the strength of a legend and at least `NEAR` at every other, also from white paper, for common
+sight, protanopia, deuteranopia and tritanopia (Machado, Oliveira and Fernandes, 2009, severity 1). The best four are first. The
+ramp is viridis (Smith and van der Walt, CC0), which keeps its order in grey.
 
 >>> shades([0, 1], [0.0, 1.0]).tolist()
-[[184, 216, 233], [222, 129, 56]]
+[[175, 173, 255], [237, 96, 50]]
 >>> ink(ramp([0.0, 1.0])).tolist()          # white text on dark purple, black text on yellow
 [[255, 255, 255], [0, 0, 0]]
 """
@@ -18,27 +19,31 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-__all__ = ["HUES", "Colours", "hexes", "hue_of", "ink", "ramp", "shades"]
+__all__ = ["FAR", "HUES", "LEGEND", "NEAR", "Colours", "hexes", "hue_of", "ink", "ramp", "shades"]
 
 Colours = NDArray[np.uint8]
 """Red, green and blue from 0 to 255 along the last axis."""
 
 HUES = np.array(
     [
-        (0, 114, 178),  # blue
-        (213, 94, 0),  # vermillion
-        (240, 228, 66),  # yellow
-        (136, 34, 85),  # wine
-        (86, 180, 233),  # sky blue
-        (140, 140, 140),  # grey
-        (230, 159, 0),  # orange
-        (51, 34, 136),  # indigo
+        (55, 51, 255),  # blue
+        (235, 78, 27),  # vermillion
+        (255, 206, 23),  # yellow
+        (111, 7, 0),  # maroon
+        (103, 210, 182),  # turquoise
+        (147, 129, 230),  # lavender
+        (131, 66, 128),  # purple
+        (29, 1, 138),  # navy
     ],
     np.float64,
 )
 """Eight hues; beyond, they repeat."""
 
-_PALEST, _STRONGEST = 0.28, 0.78
+LEGEND = 0.6
+"""The strength of a hue in a legend."""
+FAR, NEAR = 0.12, 0.065
+"""How far two hues are apart, at the least: in a legend, and at one strength from 0 to 1."""
+_PALEST, _STRONGEST = 0.4, 0.9
 _RAMP = np.array(
     [
         (68, 1, 84),

@@ -1,8 +1,8 @@
 """matplotlib: a scene as a figure, for papers. Titles and headers stay text in a PDF; nothing depends on a display.
 
->>> drawn = figure(Layout.parse("d0 = 8@reg, d1 = 16@lane").picture())
+>>> drawn = figure(Layout.parse("d0 = 8@reg, d1 = 8@lane").picture())
 >>> drawn.axes[0].collections[0].get_facecolors().shape             # all cells in one collection
-(128, 4)
+(64, 4)
 
 A full picture of more cells than can be drawn one by one is one image, a pixel per cell, without labels.
 """
@@ -27,7 +27,7 @@ from layoutalg.core.limits import LARGEST_PNG as _LARGEST
 from layoutalg.core.limits import LARGEST_SCENE as _LARGEST_SCENE
 from layoutalg.viz.colouring import legend, paint
 from layoutalg.viz.grid import MOST_DRAWN, Grid, spoken
-from layoutalg.viz.scene import Line, Scene
+from layoutalg.viz.scene import Line, Scene, drawn_by
 
 if TYPE_CHECKING:
     from layoutalg.viz.picture import Picture
@@ -76,10 +76,12 @@ def _draw(axes: Any, scene: Scene) -> None:
     axes.add_collection(
         PolyCollection(corners, facecolors=[c.fill for c in scene.cells], edgecolors="white", linewidths=0.5)
     )
-    lines: list[Line] = sorted(scene.lines, key=lambda one: one.width)
-    for width, group in groupby(lines, key=lambda one: one.width):
-        ends = [[(one.x, one.y), (one.to_x, one.to_y)] for one in group]
-        axes.add_collection(LineCollection(ends, colors="#111111", linewidths=width * _POINTS, capstyle="projecting"))
+    lines: list[Line] = sorted(scene.lines, key=drawn_by)
+    for _, group in groupby(lines, key=drawn_by):
+        alike = [*group]
+        ends = [[(one.x, one.y), (one.to_x, one.to_y)] for one in alike]
+        widths = alike[0].width * _POINTS
+        axes.add_collection(LineCollection(ends, colors=alike[0].fill, linewidths=widths, capstyle="projecting"))
     _labels(axes, scene)
     style: dict[str, Any] = {"family": _FONTS, "parse_math": False}
     shown = next(one for one in scene.legends if one.by == scene.by)

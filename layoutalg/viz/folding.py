@@ -172,5 +172,7 @@ def _repeated(bands: list[Band], block: int, extent: int, shown: tuple[int, int,
 
     found = [band for value in range(first) for band in moved(value)]
     if left:
-        found.append(Band(first * block, left * block, gap=True, again=left if again else 0, period=block, even=len(bands) == 1))
+        found.append(
+            Band(first * block, left * block, gap=True, again=left if again else 0, period=block, even=len(bands) == 1)
+        )
     return found + (moved(extent - 1) if last else [])

@@ -18,6 +18,7 @@ import hashlib
 import html
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from functools import cache
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
@@ -69,7 +70,8 @@ def image(svg: str, name: str) -> str:
 def _scenes(picture: Picture) -> dict[str, Scene]:
     """The scene of each direction, the picture's own first."""
     others = [one for one in picture.directions if one != picture.direction]
-    return {direction: picture.scene(direction) for direction in (picture.direction, *others)}
+    whole = replace(picture, paged=False)
+    return {direction: whole.scene(direction) for direction in (picture.direction, *others)}
 
 
 def _script(picture: Picture, scenes: dict[str, Scene]) -> str:
