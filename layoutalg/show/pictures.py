@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Unpack
 
-from layoutalg.compare.shared_places import shared_place
+from layoutalg.core.shared_places import shared_place
 from layoutalg.core.errors import LayoutError
 from layoutalg.core.notation import Distributed, Machine, PictureOptions
 from layoutalg.notations import value_of

@@ -22,7 +22,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from layoutalg.compare.shared_places import shared_place
+from layoutalg.core.shared_places import shared_place
 from layoutalg.core.errors import ConversionError, DistributionError, LayoutError
 from layoutalg.core.expressions import expression_text
 from layoutalg.core.factors import XorFactor

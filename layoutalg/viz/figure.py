@@ -25,8 +25,9 @@ from matplotlib.transforms import Affine2D
 
 from layoutalg.core.limits import LARGEST_PNG as _LARGEST
 from layoutalg.core.limits import LARGEST_SCENE as _LARGEST_SCENE
+from layoutalg.core.plurals import spoken
 from layoutalg.viz.colouring import legend, paint
-from layoutalg.viz.grid import MOST_DRAWN, Grid, spoken
+from layoutalg.viz.grid import MOST_DRAWN, Grid
 from layoutalg.viz.scene import Line, Scene, drawn_by
 
 if TYPE_CHECKING:

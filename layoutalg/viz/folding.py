@@ -96,7 +96,7 @@ def fold(runs: Sequence[ExtentRun], most: int, cell: int = 1) -> tuple[Band, ...
         open_ones = [d for d in range(len(runs)) if levels[d] < 2 and _folds(runs, d)]
         if not open_ones:
             break
-        levels[max(open_ones, key=lambda d: _urgency(runs[d], levels[d], d))] += 1
+        levels[max(open_ones, key=lambda d: _urgency(runs, levels[d], d))] += 1
     if prod(counts) > MOST_BANDS:
         raise SizeError(
             f"{prod(counts)} of {prod(run.extent for run in runs) * cell} rows or columns cannot be folded, because their "
@@ -146,9 +146,10 @@ def _folds(runs: Sequence[ExtentRun], d: int) -> bool:
     return not run.solid and run.extent > 1 and (run.repeats or not innermost or run.extent > _WHOLE)
 
 
-def _urgency(run: ExtentRun, level: int, place: int) -> tuple[bool, int, int, int]:
-    """Who folds next: what repeats; then the longest run, if it is whole; then the major ones, so that the minor stay."""
-    return run.repeats, -level, run.extent if level == 0 else 0, -place if level else place
+def _urgency(runs: Sequence[ExtentRun], level: int, place: int) -> tuple[bool, bool, int, int, int]:
+    """Who folds next: what repeats; then the minor run, of which dots lose nothing; then the longest, then the major ones."""
+    run, even = runs[place], all(one.extent == 1 for one in runs[place + 1 :])
+    return run.repeats, even, -level, run.extent if level == 0 else 0, -place
 
 
 def _shown(runs: Sequence[ExtentRun], levels: Sequence[int], d: int) -> tuple[int, int, bool]:

@@ -8,11 +8,11 @@ says which element is there. Both know element and owner of each cell, so both c
 >>> there = tensor_grid(tile, most_rows=8)
 >>> there.rows.headers()
 ['0', '1', '2', '⋯', '15', '16', '17', '18', '⋯', '31']
->>> int(there.owner["sg"][7, -1]), str(there.labels()[7, -1])
+>>> int(there.owner["sg"][7, -1]), there.labels()[7][-1]
 (7, '15:15')
 
 >>> back = hardware_grid(tile, most_rows=4, most_columns=8)
->>> back.columns.names, back.rows.names, str(back.labels()[0, -1])
+>>> back.columns.names, back.rows.names, back.labels()[0][-1]
 (('sg', 'lane'), ('reg',), '16,63')
 
 They are arrays with an entry per drawn row and column, worked out for the drawn cells alone: a folded picture of a
@@ -21,8 +21,8 @@ They are arrays with an entry per drawn row and column, worked out for the drawn
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from itertools import islice, product
 from math import prod
 from typing import Any, NamedTuple
@@ -38,11 +38,16 @@ from layoutalg.core.limits import MOST_CELL_COPIES as _MOST_COPIES
 from layoutalg.core.limits import MOST_CELLS, MOST_COPIES_TRIED, MOST_DRAWN
 from layoutalg.core.limits import MOST_FOLDED as MOST
 from layoutalg.core.notation import Operand
+from layoutalg.core.plurals import spoken
 from layoutalg.viz.colours import HUES
+from layoutalg.viz.copies import copies_in_words, moved, several
 from layoutalg.viz.folding import Band, ExtentRun, common_runs, fold
 from layoutalg.viz.sides import Side, side_runs
 
-__all__ = ["Addressed", "Grid", "folded_alike", "hardware_grid", "numbered", "of_machine", "spoken", "tensor_grid"]
+__all__ = ["Addressed", "Grid", "folded_alike", "hardware_grid", "numbered", "of_machine", "tensor_grid"]
+
+
+_PRODUCT = {"A": ("M", "K"), "B": ("K", "N"), "C": ("M", "N")}
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,9 +58,11 @@ class Grid:
     holds); `label_names` make the label. `scale` has the lowest and the highest number of each axis, in all grids of a
     picture; `copies` is how far further owners of an element are from its lowest, `copies_of` how many owners there are, `held`
     how many elements share a place; `tile` is the size of the tile that cells are grouped by, `tile_known` whether the value
-    said so. `xored` is the layout where copies are XORed: they are not equally far from all owners.
+    said so. `xored` is the layout where copies are XORed: they are not equally far from all owners. `role` is the operand's
+    place in a product; `spread` has how far the copies of an element are from its lowest owner along each axis, and `copied`
+    says in words who holds copies of whom.
 
-    >>> tensor_grid(Operand("C", Layout.parse("d0 = 2@reg, d1 = 2@lane"))).labels().tolist()
+    >>> tensor_grid(Operand("C", Layout.parse("d0 = 2@reg, d1 = 2@lane"))).labels()
     [['0:0', '1:0'], ['0:1', '1:1']]
     """
 
@@ -75,6 +82,9 @@ class Grid:
     tile: tuple[int, ...]
     tile_known: bool
     xored: Layout | None = None
+    role: str | None = None
+    spread: Mapping[str, Sequence[int]] = field(default_factory=dict[str, Sequence[int]])
+    copied: tuple[str, ...] = ()
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -91,55 +101,80 @@ class Grid:
         low, high = self.scale.get(axis, (0, 0))
         return high - low + 1
 
-    def labels(self) -> NDArray[Any]:
-        """The text in each drawn cell."""
+    def labels(self) -> list[list[str]]:
+        """The text in each drawn cell, row by row; the owner of an element with copies has all its numbers.
+
+        >>> tensor_grid(Operand("B", Layout.parse("d0 = 2@reg, d1 = 2@lane | replicas 2@lane:2"))).labels()
+        [['0,2:0', '1,3:0'], ['0,2:1', '1,3:1']]
+        """
         facts = self.owner if self.tensor else self.element
-        texts = [np.char.mod("%d", facts[name]) for name in self.label_names]
-        found = texts[0] if texts else np.full(self.shape, "", "U1")
-        for text in texts[1:]:
-            found = np.char.add(np.char.add(found, ":" if self.tensor else ","), text)
-        if self._with_subgroup:
-            found = np.char.add(np.char.add(np.char.mod("%d", facts["sg"]), "/"), found)
-        return found
+        names = ["sg"] * self._with_subgroup + [*self.label_names]
+        offsets = [self.spread.get(name, range(1)) if self.tensor else range(1) for name in names]
+        columns = [facts[name].tolist() for name in names]
+        signs = ["/"] * self._with_subgroup + [":" if self.tensor else ","] * len(self.label_names)
+        return [
+            [
+                "".join(
+                    several(moved(some, value)) + sign for value, some, sign in zip(values, offsets, signs, strict=True)
+                )[: -1 if names else None]
+                for values in zip(*rows, strict=True)
+            ]
+            if names
+            else [""] * self.shape[1]
+            for rows in (zip(*columns, strict=True) if names else [()] * self.shape[0])
+        ]
 
     @property
     def forms(self) -> str:
-        """What the numbers beside the grid are, and what a label is made of.
+        """What a label is made of.
 
         >>> tensor_grid(Operand("C", Layout.parse("d0 = 2@reg, d1 = 2@lane"))).forms
-        'rows: d0; columns: d1; cells: lane:register'
+        'cells: lane:register'
         """
-        sides = [(what, ",".join(spoken(side.names[d]) for d in side.wide)) for side, what in self._named_sides]
         label = (":" if self.tensor else ",").join(map(spoken, self.label_names))
-        sides.append(("cells", f"subgroup/{label}" if self._with_subgroup else label))
-        return "; ".join(f"{what}: {names}" for what, names in sides if names)
-
-    @property
-    def _named_sides(self) -> tuple[tuple[Side, str], ...]:
-        return (self.rows, "rows"), (self.columns, "columns")
+        return f"cells: subgroup/{label}" if self._with_subgroup else f"cells: {label}" if label else ""
 
     @property
     def _with_subgroup(self) -> bool:
-        """Whether there are more subgroups than hues, so that a label says which."""
-        return self.tensor and self.label_names[:1] == ("lane",) and self.span("sg") > len(HUES)
+        """Whether a label says which subgroup: there are more than hues, or several hold the same."""
+        return (
+            self.tensor and self.label_names[:1] == ("lane",) and (self.span("sg") > len(HUES) or "sg" in self.spread)
+        )
 
     def notes(self) -> list[str]:
-        """The remarks under the grid: replicas, and what is folded away.
+        """The remarks under the grid: replicas, and elements that share a place.
 
-        >>> tensor_grid(Operand("B", Layout.parse("d0 = 64@reg | replicas 2@lane:16"))).notes()[1]
-        'folded: 4 of 64 columns drawn'
+        >>> tensor_grid(Operand("B", Layout.parse("d0 = 64@reg | replicas 2@lane:16"))).notes()
+        ['lane 16 holds what lane 0 holds']
         """
-        found: list[str] = []
-        if self.copies_of > 1:
-            found.append(
-                f"each element is in {self.copies_of} places" + ("; the lowest is drawn" if self.tensor else "")
-            )
+        found = [*self.copied]
         if self.held > 1:
             found.append(f"each place stands for {self.held} elements")
-        for side, what in self._named_sides:
-            if len(side.starts) < side.size:
-                found.append(f"folded: {len(side.starts)} of {side.size} {what} drawn")
         return found
+
+    @property
+    def folded(self) -> str:
+        """How much of it is drawn, where that is not all.
+
+        >>> tensor_grid(Operand("B", Layout.parse("d0 = 4@reg, d1 = 64@lane"))).folded
+        '4 of 64 columns'
+        """
+        sides = (self.rows, "rows"), (self.columns, "columns")
+        return ", ".join(
+            f"{len(side.starts)} of {side.size} {what}" for side, what in sides if len(side.starts) < side.size
+        )
+
+    @property
+    def axis_names(self) -> tuple[str, str]:
+        """What rows and columns count: M, N or K in a product, else the dimensions.
+
+        >>> tensor_grid(Operand("A", Layout.parse("d0 = 8@lane, d1 = 2@reg"), role="A")).axis_names
+        ('M', 'K')
+        """
+        if self.tensor and self.role in _PRODUCT and len(self.sizes) == 2:
+            return _PRODUCT[self.role]
+        rows, columns = (",".join(side.names[d] for d in side.wide) for side in (self.rows, self.columns))
+        return rows, columns
 
     @property
     def sizes(self) -> tuple[int, ...]:
@@ -243,11 +278,6 @@ def _owners(
 def of_machine(axes: Iterable[str]) -> bool:
     """Whether some axis is one of a GPU's machine."""
     return not {*axes}.isdisjoint(MACHINE)
-
-
-def spoken(axis: str) -> str:
-    """An axis in words."""
-    return {"sg": "subgroup", "reg": "register"}.get(axis, axis)
 
 
 def numbered(layout: Layout) -> Layout:
@@ -358,6 +388,8 @@ def _grid(
         part.tile or _lane_tile(layout),
         part.tile is not None,
         layout if any(isinstance(one, XorFactor) for one in replicas) else None,
+        part.role,
+        *copies_in_words(layout),
     )
 
 

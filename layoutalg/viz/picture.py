@@ -22,6 +22,7 @@ from layoutalg.core.errors import DistributionError, LayoutError
 from layoutalg.core.files import as_path, write_file
 from layoutalg.core.messages import shown
 from layoutalg.core.notation import Distributed, Machine, Operand, as_sizes
+from layoutalg.core.shared_places import shared_place
 from layoutalg.core.whole_numbers import as_flag, instance_of, one_of
 from layoutalg.viz.colouring import OWN, colourings
 from layoutalg.viz.grid import MOST, Addressed, Grid, folded_alike, hardware_grid, tensor_grid
@@ -170,9 +171,15 @@ class Picture:
             lines.append("wide lines: between subgroups")
         if any(grid.tensor and grid.tile_known and grid.tile != grid.sizes for grid in grids):
             lines.append("thin lines: between instruction tiles")
-        notes = list(dict.fromkeys(grid.forms for grid in grids)) + ["; ".join(lines)] * bool(lines)
-        for grid in grids:
-            notes += [f"{grid.title.split()[0]}: {note}" if len(grids) > 1 else note for note in grid.notes()]
+        notes = [note for note in dict.fromkeys(grid.forms for grid in grids) if note] + ["; ".join(lines)] * bool(
+            lines
+        )
+        shared = [found for part in self.parts if isinstance(part, Operand) and (found := shared_place(part.layout))]
+        notes[:0] = [f"warning: two elements in one place: {one}" for one in shared]
+        named = [(f"{grid.title.split()[0]}: " if len(grids) > 1 else "", grid) for grid in grids]
+        notes += [name + note for name, grid in named for note in grid.notes()]
+        folded = "; ".join(name + grid.folded for name, grid in named if grid.folded)
+        notes += [f"drawn: {folded}"] * bool(folded)
         widest = WIDEST if self.paged else None
         outlined, lane = self._outlined(grids)
         notes += [f"outlined: what lane {lane} holds"] * bool(outlined)

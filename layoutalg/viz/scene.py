@@ -20,9 +20,6 @@ import textwrap
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
-from typing import Any
-
-from numpy.typing import NDArray
 
 from layoutalg.core.errors import SizeError
 from layoutalg.core.limits import MOST_DOTS as _MOST_DOTS
@@ -269,7 +266,7 @@ def lay_out(
 class _Sizes:
     """What cells and numbers need: the texts of each grid, a cell's width and height, the width of the rows' numbers."""
 
-    texts: list[Any]
+    texts: list[list[list[str]] | None]
     headers: list[tuple[list[str], list[str]]]
     steps: tuple[float, float]
     side: float
@@ -280,15 +277,12 @@ def _measured(placed: Sequence[tuple[Grid, int, int]]) -> _Sizes:
     small = sum(grid.shape[0] * grid.shape[1] for grid, _, _ in placed) > _MOST_LABELS
     texts = [None if small else grid.labels() for grid, _, _ in placed]
     headers = [(grid.rows.headers(), grid.columns.headers()) for grid, _, _ in placed]
-    longest = max((t.dtype.itemsize // 4 for t in texts if t is not None and t.size), default=0)
+    longest = max((len(label) for rows in texts if rows is not None for row in rows for label in row), default=0)
     over = max((len(h) for _, across in headers for h in across), default=1)
     cell = max(round(max(longest * CHARACTER, over * _SMALL_CHARACTER) + 10), CELL_HEIGHT)
     steps = (_SMALL_CELL, _SMALL_CELL) if small else (cell, CELL_HEIGHT)
-    beside = [
-        *(h for down, _ in headers for h in down),
-        *(_named(grid.rows, "\N{DOWNWARDS ARROW}") for grid, _, _ in placed),
-    ]
-    side = round(max(map(len, beside), default=1) * _SMALL_CHARACTER + 8)
+    beside = [len(h) for down, _ in headers for h in down] + [len(grid.axis_names[0]) + 2 for grid, _, _ in placed]
+    side = round(max(beside, default=1) * _SMALL_CHARACTER + 8)
     columns = {column for _, _, column in placed}
     wide = sum(side + max(_length(g.columns.bands, steps[0]) for g, _, at in placed if at == c) for c in columns)
     return _Sizes(texts, headers, steps, side, 2 * _MARGIN + wide + _SPACE * (len(columns) - 1))
@@ -301,11 +295,6 @@ def breadth(placed: Sequence[tuple[Grid, int, int]]) -> float:
     119
     """
     return _measured(placed).width
-
-
-def _named(side: Side, arrow: str) -> str:
-    """The dimensions that the numbers of a side count, and where they go."""
-    return f"{','.join(side.names[d] for d in side.wide)} {arrow}" if side.names else ""
 
 
 def _signs(placed: Sequence[tuple[Grid, int, int]], cuts: Sequence[Sequence[Strip]]) -> Iterator[str]:
@@ -354,10 +343,11 @@ def _frame(grid: Grid, x: float, y: float, steps: tuple[float, float], strips: S
 def _beside(frame: Frame, x0: float, y0: float, names: tuple[list[str], list[str]]) -> Iterator[Words]:
     """The axes' names, the numbers over the columns and beside the rows, as many as there is room for, and dots in the gaps."""
     (down, across), grid = names, frame.grid
-    if grid.columns.names:
-        yield Words(x0, y0 - 19, _named(grid.columns, "\N{RIGHTWARDS ARROW}"), _SMALL, fill=_NUMBERS)
-    if grid.rows.names:
-        yield Words(x0 - 4, y0 - 6, _named(grid.rows, "\N{DOWNWARDS ARROW}"), _SMALL, "end", fill=_NUMBERS)
+    down_name, across_name = grid.axis_names
+    if across_name:
+        yield Words(x0, y0 - 19, f"{across_name} \N{RIGHTWARDS ARROW}", _SMALL, fill=_NUMBERS)
+    if down_name:
+        yield Words(x0 - 4, y0 - 6, f"{down_name} \N{DOWNWARDS ARROW}", _SMALL, "end", fill=_NUMBERS)
     ys = _edges(grid.rows.bands, y0, frame.height, _GAP)
     dots: list[Words] = []
     for number, strip in enumerate(frame.strips):
@@ -423,11 +413,11 @@ def _dots(
                 yield Words(x + w / 2, y + h / 2 + 3.5, sign, _SMALL, "middle", fill=_NUMBERS)
 
 
-def _cells(frame: Frame, by: str, labels: NDArray[Any] | None) -> Iterator[Cell]:
+def _cells(frame: Frame, by: str, labels: Sequence[Sequence[str]] | None) -> Iterator[Cell]:
     grid = frame.grid
     colours = paint(grid, by)
     fills, inks = hexes(colours), hexes(ink(colours))
-    texts = [""] * len(fills) if labels is None else labels.reshape(-1).tolist()
+    texts = [""] * len(fills) if labels is None else [label for row in labels for label in row]
     told = sentences(grid)
     for (x, y), fill, colour, text, sentence in zip(frame.places(), fills, inks, texts, told, strict=True):
         yield Cell(x, y, frame.width, frame.height, fill, colour, text, sentence)

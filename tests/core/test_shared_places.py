@@ -7,7 +7,7 @@ from itertools import product
 
 import pytest
 
-from layoutalg.compare.shared_places import shared_place
+from layoutalg.core.shared_places import shared_place
 from layoutalg.core import Layout
 
 parse = Layout.parse
