@@ -1,4 +1,8 @@
-"""What the colours of a picture say: the subgroup and lane of a cell, its lane, its register, or its tile.
+"""What the colours of a picture say: the subgroup and lane of a cell, its lane, its register, its tile; of memory the bank.
+
+Lanes have hues of their own in the colouring "lane", the default where one subgroup is alone. Memory is coloured by bank: a
+rainbow of addresses would hide a swizzle, and lanes that meet in a bank are what it is for. Of AMX tiles, a hue is a word of 4
+bytes.
 
 >>> from layoutalg.core.notation import Operand
 >>> from layoutalg.viz.grid import tensor_grid
@@ -25,13 +29,15 @@ from layoutalg.core.limits import MOST_SWATCHES
 from layoutalg.viz.colours import HUES, LEGEND, Colours, hexes, hue_of, ramp, shades
 from layoutalg.viz.grid import Grid
 
-__all__ = ["OWN", "colourings", "legend", "paint"]
+__all__ = ["OWN", "colourings", "counted_by", "legend", "paint", "preferred"]
 
 OWN = "own axes"
 """The colouring of grids that share none, such as registers beside memory: each by the first of its own."""
 
 _AXES = {"subgroup": "sg", "lane": "lane", "register": "reg"}
-_ALONE = (-0.2, 1.3)
+_BANKS, _WORD_BITS = 32, 32
+"""The common banks of shared memory, a word wide (`layoutalg.memory.conflicts` has the sources)."""
+_ALONE = (-0.2, 1.1)
 """How pale and how strong the lanes of a single subgroup get: its hue has no neighbour."""
 
 
@@ -39,7 +45,21 @@ def colourings(grid: Grid) -> tuple[str, ...]:
     """What a grid can be coloured by."""
     if grid.of_machine:
         return (*_AXES, "tile")
-    return (*grid.axes, *(("tile",) if grid.tile_known else ()))
+    words = ("bank",) if grid.axes == ("addr",) else ("word",) if grid.bits is not None else ()
+    return (*words, *grid.axes, *(("tile",) if grid.tile_known else ()))
+
+
+def preferred(grids: Sequence[Grid], names: Sequence[str]) -> str:
+    """Of some colourings the one that says most: subgroups if there are several, else lanes, else registers.
+
+    >>> from layoutalg.core.notation import Operand
+    >>> from layoutalg.viz.grid import tensor_grid
+    >>> tile = tensor_grid(Operand("B", Layout.parse("d0 = 4@reg, d1 = 8@lane")))
+    >>> preferred([tile], colourings(tile))
+    'lane'
+    """
+    several = (name for name, axis in _AXES.items() if name in names and any(grid.span(axis) > 1 for grid in grids))
+    return next(several, names[0])
 
 
 def paint(grid: Grid, by: str) -> Colours:
@@ -51,7 +71,7 @@ def paint(grid: Grid, by: str) -> Colours:
     >>> from layoutalg.viz.grid import tensor_grid
     >>> paint(tensor_grid(Operand("memory", Layout.parse("d0 = 8@addr"))), "lane")
     Traceback (most recent call last):
-    layoutalg.core.errors.LayoutError: colour 'lane': memory can be coloured by addr
+    layoutalg.core.errors.LayoutError: colour 'lane': memory can be coloured by bank, addr
     """
     by = colourings(grid)[0] if by == OWN else by
     if by not in colourings(grid):
@@ -68,9 +88,38 @@ def paint(grid: Grid, by: str) -> Colours:
         for name, size in zip(grid.element, grid.tile, strict=True):
             count = count * 3 + grid.element[name] // size
         return shades(hue_of(count % len(HUES)), np.full(grid.shape, 0.6))
-    axis = _axis(grid, by)
-    low, high = grid.scale.get(axis, (0, 0))
-    return ramp((_numbers(grid, axis) - low) / max(high - low, 1))
+    if by in ("lane", "word"):
+        low, high = _reach(grid, by)
+        return _hues(counted_by(grid, by) - low, high - low + 1)
+    low, high = _reach(grid, by)
+    return ramp((counted_by(grid, by) - low) / max(high - low, 1))
+
+
+def _hues(numbers: Any, count: int) -> Colours:
+    """A hue for each number, by turns of eight; each turn is stronger than the one before."""
+    turns = -(-count // len(HUES))
+    strength = (numbers // len(HUES)) / (turns - 1) if turns > 1 else np.full(np.shape(numbers), LEGEND)
+    return shades(hue_of(numbers), strength)
+
+
+def counted_by(grid: Grid, by: str) -> NDArray[np.int64]:
+    """The numbers that a colouring shows: of an axis, of words along the last one, of banks."""
+    if by not in ("bank", "word"):
+        return _numbers(grid, _AXES.get(by, by) if grid.of_machine else by)
+    words = _numbers(grid, grid.axes[-1]) * (grid.bits or _WORD_BITS) // _WORD_BITS
+    return words % _BANKS if by == "bank" else words
+
+
+def _reach(grid: Grid, by: str) -> tuple[int, int]:
+    """The lowest and the highest number that a colouring may show."""
+    if by == "bank":
+        return 0, _BANKS - 1
+    low, high = grid.scale.get(grid.axes[-1] if by == "word" else _AXES.get(by, by) if grid.of_machine else by, (0, 0))
+    return (
+        (low * (grid.bits or _WORD_BITS) // _WORD_BITS, high * (grid.bits or _WORD_BITS) // _WORD_BITS)
+        if by == "word"
+        else (low, high)
+    )
 
 
 def legend(grids: Sequence[Grid], by: str) -> tuple[tuple[str, str | None], ...]:
@@ -86,11 +135,18 @@ def legend(grids: Sequence[Grid], by: str) -> tuple[tuple[str, str | None], ...]
             for grid in grids
         )
         return tuple((text, None) for text in found)
+    low, high = _reach(first, by)
+    if by in ("lane", "word"):
+        shown = [*range(low, min(high + 1, low + MOST_SWATCHES))]
+        colours = hexes(_hues(np.array(shown) - low, high - low + 1))
+        rest = [(f"to {high}: the same hues, stronger", None)] * (high - low >= MOST_SWATCHES)
+        unit: list[tuple[str, str | None]] = [("a word is 4 bytes", None)] * (by == "word")
+        return (*_swatches(by, shown, colours), *rest, *unit)
     if by != "subgroup":
-        low, high = first.scale.get(_axis(first, by), (0, 0))
         stops = sorted({round(i * (high - low) / (MOST_SWATCHES - 1)) for i in range(MOST_SWATCHES)})
         colours = hexes(ramp(np.array(stops) / max(high - low, 1)))
-        return tuple(_swatches(by, [low + stop for stop in stops], colours))
+        unit = [(f"{_BANKS} banks of 4 bytes, elements of {(first.bits or _WORD_BITS) / 8:g}", None)] * (by == "bank")
+        return (*_swatches(by, [low + stop for stop in stops], colours), *unit)
     values = sorted({int(value) for grid in grids for value in np.unique(_numbers(grid, "sg"))})
     entries = _swatches("subgroup", values, hexes(shades(hue_of(values), np.full(len(values), LEGEND))))
     low, high = first.scale.get("lane", (0, 0))
@@ -99,10 +155,6 @@ def legend(grids: Sequence[Grid], by: str) -> tuple[tuple[str, str | None], ...]
     if first.span("sg") > len(HUES):
         entries.append((f"hues repeat after {len(HUES)}", None))
     return tuple(entries)
-
-
-def _axis(grid: Grid, by: str) -> str:
-    return _AXES.get(by, by) if grid.of_machine else by
 
 
 def _numbers(grid: Grid, axis: str) -> NDArray[np.int64]:

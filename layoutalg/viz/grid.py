@@ -60,7 +60,7 @@ class Grid:
     how many elements share a place; `tile` is the size of the tile that cells are grouped by, `tile_known` whether the value
     said so. `xored` is the layout where copies are XORed: they are not equally far from all owners. `role` is the operand's
     place in a product; `spread` has how far the copies of an element are from its lowest owner along each axis, and `copied`
-    says in words who holds copies of whom.
+    says in words who holds copies of whom; `bits` are those of a step along the last axis, where the value says so.
 
     >>> tensor_grid(Operand("C", Layout.parse("d0 = 2@reg, d1 = 2@lane"))).labels()
     [['0:0', '1:0'], ['0:1', '1:1']]
@@ -85,6 +85,7 @@ class Grid:
     role: str | None = None
     spread: Mapping[str, Sequence[int]] = field(default_factory=dict[str, Sequence[int]])
     copied: tuple[str, ...] = ()
+    bits: int | None = None
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -390,6 +391,7 @@ def _grid(
         layout if any(isinstance(one, XorFactor) for one in replicas) else None,
         part.role,
         *copies_in_words(layout),
+        part.bits,
     )
 
 

@@ -24,7 +24,7 @@ from layoutalg.core.messages import shown
 from layoutalg.core.notation import Distributed, Machine, Operand, as_sizes
 from layoutalg.core.shared_places import shared_place
 from layoutalg.core.whole_numbers import as_flag, instance_of, one_of
-from layoutalg.viz.colouring import OWN, colourings
+from layoutalg.viz.colouring import OWN, colourings, preferred
 from layoutalg.viz.grid import MOST, Addressed, Grid, folded_alike, hardware_grid, tensor_grid
 from layoutalg.viz.scene import WIDEST, Scene, breadth, lay_out
 from layoutalg.viz.svg import legal
@@ -77,12 +77,12 @@ class Picture:
 
     @property
     def colourings(self) -> tuple[str, ...]:
-        """What it can be coloured by; the first is the default.
+        """What it can be coloured by.
 
         >>> Layout.parse("d0 = 4@addr").picture().colourings
-        ('addr',)
+        ('bank', 'addr')
         """
-        found = [colourings(tensor_grid(part, 1, 1)) for part in self.parts]
+        found = [colourings(grid) for grid in self._corners()]
         return tuple(name for name in found[0] if all(name in one for one in found)) or (OWN,)
 
     @property
@@ -171,6 +171,8 @@ class Picture:
             lines.append("wide lines: between subgroups")
         if any(grid.tensor and grid.tile_known and grid.tile != grid.sizes for grid in grids):
             lines.append("thin lines: between instruction tiles")
+        if "word" in self.colourings:
+            lines.append("thin lines: between words of 4 bytes")
         notes = [note for note in dict.fromkeys(grid.forms for grid in grids) if note] + ["; ".join(lines)] * bool(
             lines
         )
@@ -201,9 +203,13 @@ class Picture:
         """What it is coloured by.
 
         >>> Layout.parse("d0 = 4@lane").picture().by
-        'subgroup'
+        'lane'
         """
-        return self.colour or self.colourings[0]
+        return self.colour or preferred(self._corners(), self.colourings)
+
+    def _corners(self) -> list[Grid]:
+        """The first cell of each part, which knows what there is to draw."""
+        return [tensor_grid(part, 1, 1) for part in self.parts]
 
     def svg(self) -> str:
         """The picture as an SVG document.

@@ -26,7 +26,7 @@ from layoutalg.core.limits import MOST_DOTS as _MOST_DOTS
 from layoutalg.core.limits import MOST_DRAWN
 from layoutalg.core.limits import MOST_LABELS as _MOST_LABELS
 from layoutalg.core.plurals import counted
-from layoutalg.viz.colouring import legend, paint
+from layoutalg.viz.colouring import colourings, counted_by, legend, paint
 from layoutalg.viz.colours import hexes, ink
 from layoutalg.viz.folding import DOTS, Band
 from layoutalg.viz.grid import Grid
@@ -424,11 +424,14 @@ def _cells(frame: Frame, by: str, labels: Sequence[Sequence[str]] | None) -> Ite
 
 
 def _borders(frame: Frame) -> Iterator[Line]:
-    """Lines between subgroups (wide) and between instruction tiles (thin), where neighbouring cells touch."""
+    """Lines between subgroups (wide) and between instruction tiles or words (thin), where neighbouring cells touch."""
     grid = frame.grid
     if grid.tensor and grid.tile_known:
         tiles = [(grid.element[name] // size).tolist() for name, size in zip(grid.element, grid.tile, strict=True)]
         yield from _between(frame, [[*zip(*rows, strict=True)] for rows in zip(*tiles, strict=True)], 0.9)
+    if "word" in colourings(grid):
+        words = [grid.owner[axis].tolist() for axis in grid.axes[:-1]] + [counted_by(grid, "word").tolist()]
+        yield from _between(frame, [[*zip(*rows, strict=True)] for rows in zip(*words, strict=True)], 1.2)
     if "sg" in grid.owner:
         yield from _between(frame, grid.owner["sg"].tolist(), 2.2)
 
