@@ -106,7 +106,7 @@ def counted_by(grid: Grid, by: str) -> NDArray[np.int64]:
     """The numbers that a colouring shows: of an axis, of words along the last one, of banks."""
     if by not in ("bank", "word"):
         return _numbers(grid, _AXES.get(by, by) if grid.of_machine else by)
-    words = _numbers(grid, grid.axes[-1]) * (grid.bits or _WORD_BITS) // _WORD_BITS
+    words = _word(grid, _numbers(grid, grid.axes[-1]))
     return words % _BANKS if by == "bank" else words
 
 
@@ -114,12 +114,13 @@ def _reach(grid: Grid, by: str) -> tuple[int, int]:
     """The lowest and the highest number that a colouring may show."""
     if by == "bank":
         return 0, _BANKS - 1
-    low, high = grid.scale.get(grid.axes[-1] if by == "word" else _AXES.get(by, by) if grid.of_machine else by, (0, 0))
-    return (
-        (low * (grid.bits or _WORD_BITS) // _WORD_BITS, high * (grid.bits or _WORD_BITS) // _WORD_BITS)
-        if by == "word"
-        else (low, high)
-    )
+    low, high = grid.scale.get(_AXES.get(by, by) if grid.of_machine else grid.axes[-1] if by == "word" else by, (0, 0))
+    return (_word(grid, low), _word(grid, high)) if by == "word" else (low, high)
+
+
+def _word(grid: Grid, places: Any) -> Any:
+    """The word of 4 bytes that places lie in."""
+    return places * (grid.bits or _WORD_BITS) // _WORD_BITS
 
 
 def legend(grids: Sequence[Grid], by: str) -> tuple[tuple[str, str | None], ...]:

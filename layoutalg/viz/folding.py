@@ -2,10 +2,10 @@
 
 A side of a picture is made of runs, major to minor, as a layout's dimension is made of factors: from one value of a run to
 the next, every number that is drawn changes by the same step. Of a long run the first values, dots and the last one are
-drawn; the runs within each drawn value are drawn alike:
+drawn, the fewer the less room there is; the runs within each drawn value are drawn alike:
 
 >>> [str(band) for band in fold([ExtentRun(16)], most=8)]
-['0', '1', '2', '⋯', '15']
+['0', '1', '2', '3', '4', '5', '6', '⋯', '15']
 >>> [str(band) for band in fold([ExtentRun(2), ExtentRun(16)], most=8)]
 ['0', '1', '2', '⋯', '15', '16', '17', '18', '⋯', '31']
 
@@ -43,6 +43,8 @@ __all__ = ["DOTS", "Band", "ExtentRun", "common_runs", "fold"]
 
 DOTS = "\N{MIDLINE HORIZONTAL ELLIPSIS}"
 _TIMES = "\N{MULTIPLICATION SIGN}"
+_LEVELS = (7, 1), (3, 1), (1, 1)
+"""How many first and last values of a run are drawn, when it is folded once, twice, and as far as can be."""
 _WHOLE = 4
 """A group of so many neighbours is never folded apart: the elements that one register packs."""
 
@@ -93,7 +95,7 @@ def fold(runs: Sequence[ExtentRun], most: int, cell: int = 1) -> tuple[Band, ...
         counts = [sum(_shown(runs, levels, d)[:2]) for d in range(len(runs))]
         if prod(counts) <= most:
             break
-        open_ones = [d for d in range(len(runs)) if levels[d] < 2 and _folds(runs, d)]
+        open_ones = [d for d in range(len(runs)) if levels[d] < len(_LEVELS) and _folds(runs, d)]
         if not open_ones:
             break
         levels[max(open_ones, key=lambda d: _urgency(runs, levels[d], d))] += 1
@@ -159,7 +161,7 @@ def _shown(runs: Sequence[ExtentRun], levels: Sequence[int], d: int) -> tuple[in
         within = any(one.repeats and levels[d + 1 + i] for i, one in enumerate(runs[d + 1 :]))
         first, last = (1, int(within))
     else:
-        first, last = [(run.extent, 0), (3, 1), (1, 1)][level]
+        first, last = (run.extent, 0) if not level else _LEVELS[level - 1]
     return (run.extent, 0, False) if first + last >= run.extent else (first, last, not last)
 
 

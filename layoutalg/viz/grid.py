@@ -158,7 +158,7 @@ class Grid:
         """How much of it is drawn, where that is not all.
 
         >>> tensor_grid(Operand("B", Layout.parse("d0 = 4@reg, d1 = 64@lane"))).folded
-        '4 of 64 columns'
+        '8 of 64 columns'
         """
         sides = (self.rows, "rows"), (self.columns, "columns")
         return ", ".join(
@@ -296,10 +296,11 @@ def folded_alike(sides: Sequence[Side], most: int | None = MOST) -> tuple[Side, 
 
 
 def _tiles(part: Operand, layout: Layout) -> dict[str, int]:
-    """The size of the tile along each dimension, where the value said so."""
+    """The size of the tile along each dimension, where the value said so, and of a word of 4 bytes along a tile's bytes."""
     sizes: list[Any] = list(layout.shape)
     known = zip(layout.names, part.tile or (), sizes, strict=False)
-    return {name: tile for name, tile, size in known if 1 < tile < size}
+    words = {} if part.bits is None or layout.codomain == ("addr",) else {layout.codomain[-1]: 32 // part.bits}
+    return {name: tile for name, tile, size in known if 1 < tile < size} | words
 
 
 def _sides(

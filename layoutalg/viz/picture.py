@@ -177,7 +177,7 @@ class Picture:
             lines
         )
         shared = [found for part in self.parts if isinstance(part, Operand) and (found := shared_place(part.layout))]
-        notes[:0] = [f"warning: two elements in one place: {one}" for one in shared]
+        warnings = [f"warning: two elements in one place: {one}" for one in shared]
         named = [(f"{grid.title.split()[0]}: " if len(grids) > 1 else "", grid) for grid in grids]
         notes += [name + note for name, grid in named for note in grid.notes()]
         folded = "; ".join(name + grid.folded for name, grid in named if grid.folded)
@@ -185,7 +185,7 @@ class Picture:
         widest = WIDEST if self.paged else None
         outlined, lane = self._outlined(grids)
         notes += [f"outlined: what lane {lane} holds"] * bool(outlined)
-        return lay_out(self.title, placed, colour or self.by, self.colourings, notes, outlined, widest)
+        return lay_out(self.title, placed, colour or self.by, self.colourings, notes, warnings, outlined, widest)
 
     def _outlined(self, grids: Sequence[Grid]) -> tuple[list[list[int]], int]:
         """The drawn cells of one lane in every operand of a product, and its number."""

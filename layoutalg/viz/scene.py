@@ -188,6 +188,7 @@ def lay_out(
     by: str,
     others: Sequence[str],
     notes: Sequence[str] = (),
+    warnings: Sequence[str] = (),
     outlined: Sequence[Sequence[int]] = (),
     widest: float | None = None,
 ) -> Scene:
@@ -254,11 +255,20 @@ def lay_out(
         lines += _borders(frame)
     lines += _outlines(frames, outlined or [()] * len(frames))
     bottom = top + sum(high.values()) + (_SPACE // 2) * (len(rows) - 1) + 4
+    warned, bottom = _lines(warnings, bottom, width, _SMALL, bold=True, fill=INK)
     below, bottom = _lines([*_signs(placed, cuts), *notes], bottom, width, _SMALL, fill=_NOTES)
     legends = [_legend([grid for grid, _, _ in placed], one, bottom + 4, width) for one in others]
     end = max((w.y for one in legends for w in one.words), default=bottom)
     return Scene(
-        width, end + _MARGIN, title, tuple(frames), tuple(cells), (*words, *below), tuple(lines), tuple(legends), by
+        width,
+        end + _MARGIN,
+        title,
+        tuple(frames),
+        tuple(cells),
+        (*words, *warned, *below),
+        tuple(lines),
+        tuple(legends),
+        by,
     )
 
 
@@ -317,19 +327,29 @@ def _signs(placed: Sequence[tuple[Grid, int, int]], cuts: Sequence[Sequence[Stri
 
 
 def _strips(side: Side, step: float, room: float) -> list[Strip]:
-    """The bands of each strip, about as many in all: a gap stands behind what it continues."""
-    length = _length(side.bands, step)
-    room = min(room, length / -(-length // room) + step)
-    starts, width = [0], 0.0
-    for i, band in enumerate(side.bands):
-        behind = side.bands[i + 1 : i + 2]
-        if width and not band.gap and width + step + _length([b for b in behind if b.gap], step) > room:
-            starts.append(i)
-            width = 0.0
-        width += _length([band], step)
+    """The bands of each strip, as few strips as there is room for, of about the same length."""
+    least = _starts(side.bands, step, room)
+    even = _length(side.bands, step) / len(least) + 1
+    starts = next(
+        found
+        for most in (even, even + step, room)
+        if len(found := _starts(side.bands, step, min(most, room))) <= len(least)
+    )
     drawn = [*accumulate((not band.gap for band in side.bands), initial=0)]
     ends = [*starts[1:], len(side.bands)]
     return [Strip(slice(a, b), slice(drawn[a], drawn[b])) for a, b in zip(starts, ends, strict=True)]
+
+
+def _starts(bands: Sequence[Band], step: float, room: float) -> list[int]:
+    """The first band of each strip: a gap stands behind what it continues."""
+    starts, width = [0], 0.0
+    for i, band in enumerate(bands):
+        behind = [b for b in bands[i + 1 : i + 2] if b.gap]
+        if width and not band.gap and width + step + _length(behind, step) > room:
+            starts.append(i)
+            width = 0.0
+        width += _length([band], step)
+    return starts
 
 
 def _frame(grid: Grid, x: float, y: float, steps: tuple[float, float], strips: Sequence[Strip], drop: float) -> Frame:
