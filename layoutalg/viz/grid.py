@@ -8,35 +8,33 @@ says which element is there. Both know element and owner of each cell, so both c
 >>> there = tensor_grid(tile, most_rows=8)
 >>> there.rows.headers()
 ['0', '1', '2', '⋯', '15', '16', '17', '18', '⋯', '31']
->>> int(there.owner["sg"][7, -1]), there.labels()[7][-1]
+>>> there.owner["sg"].rows[7][-1], there.labels()[7][-1]
 (7, '15:15')
 
 >>> back = hardware_grid(tile, most_rows=4, most_columns=8)
 >>> back.columns.names, back.rows.names, back.labels()[0][-1]
 (('sg', 'lane'), ('reg',), '16,63')
 
-They are arrays with an entry per drawn row and column, worked out for the drawn cells alone: a folded picture of a
-4096x4096 tile costs what its few hundred cells cost.
+Both are planes: what each drawn row and each drawn column adds or flips, worked out for those alone, so that a folded picture
+of a 4096x4096 tile costs what its few hundred cells cost.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
+from functools import cached_property
 from itertools import islice, product
 from math import prod
-from typing import Any, NamedTuple
-
-import numpy as np
-from numpy.typing import NDArray
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from layoutalg.core.errors import LayoutError, SizeError
 from layoutalg.core.factors import Factor, XorFactor
-from layoutalg.core.fragments import places
 from layoutalg.core.layout import MACHINE, Layout, row_major
 from layoutalg.core.limits import MOST_CELL_COPIES as _MOST_COPIES
 from layoutalg.core.limits import MOST_CELLS, MOST_COPIES_TRIED, MOST_DRAWN
 from layoutalg.core.limits import MOST_FOLDED as MOST
+from layoutalg.core.moves import Plane, lowest_moves, plane_of
 from layoutalg.core.notation import Operand
 from layoutalg.core.plurals import spoken
 from layoutalg.viz.colours import HUES
@@ -44,7 +42,20 @@ from layoutalg.viz.copies import copies_in_words, moved, several
 from layoutalg.viz.folding import Band, ExtentRun, common_runs, fold
 from layoutalg.viz.sides import Side, side_runs
 
-__all__ = ["Addressed", "Grid", "folded_alike", "hardware_grid", "numbered", "of_machine", "tensor_grid"]
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+__all__ = [
+    "AddressPlane",
+    "Addressed",
+    "Grid",
+    "folded_alike",
+    "hardware_grid",
+    "numbered",
+    "of_machine",
+    "owner_planes",
+    "tensor_grid",
+]
 
 
 _PRODUCT = {"A": ("M", "K"), "B": ("K", "N"), "C": ("M", "N")}
@@ -52,15 +63,15 @@ _PRODUCT = {"A": ("M", "K"), "B": ("K", "N"), "C": ("M", "N")}
 
 @dataclass(frozen=True, eq=False)
 class Grid:
-    """The cells of one layout: `element` and `owner` have their coordinates by name, `[drawn row, drawn column]`.
+    """The cells of one layout: `element` and `owner` have their coordinates by name, `rows[drawn row][drawn column]`.
 
     `tensor` says whether a cell is an element (and `owner` its lowest) or a place of the hardware (and `element` the lowest it
     holds); `label_names` make the label. `scale` has the lowest and the highest number of each axis, in all grids of a
     picture; `copies` is how far further owners of an element are from its lowest, `copies_of` how many owners there are, `held`
     how many elements share a place; `tile` is the size of the tile that cells are grouped by, `tile_known` whether the value
-    said so. `xored` is the layout where copies are XORed: they are not equally far from all owners. `role` is the operand's
-    place in a product; `spread` has how far the copies of an element are from its lowest owner along each axis, and `copied`
-    says in words who holds copies of whom; `bits` are those of a step along the last axis, where the value says so.
+    said so. `layout` is the one drawn, `xored` says whether copies are XORed: they are not equally far from all owners. `role`
+    is the operand's place in a product; `spread` has how far copies are from the lowest owner along each axis, and `copied` says
+    in words who holds copies of whom; `bits` are those of a step along the last axis, where the value says so.
 
     >>> tensor_grid(Operand("C", Layout.parse("d0 = 2@reg, d1 = 2@lane"))).labels()
     [['0:0', '1:0'], ['0:1', '1:1']]
@@ -69,9 +80,9 @@ class Grid:
     title: str
     rows: Side
     columns: Side
-    element: dict[str, NDArray[np.int64]]
-    owner: dict[str, NDArray[np.int64]]
-    lowest: dict[str, NDArray[np.int64]]
+    element: dict[str, Plane]
+    owner: dict[str, Plane]
+    layout: Layout
     axes: tuple[str, ...]
     label_names: tuple[str, ...]
     tensor: bool
@@ -81,11 +92,11 @@ class Grid:
     held: int
     tile: tuple[int, ...]
     tile_known: bool
-    xored: Layout | None = None
-    role: str | None = None
-    spread: Mapping[str, Sequence[int]] = field(default_factory=dict[str, Sequence[int]])
-    copied: tuple[str, ...] = ()
-    bits: int | None = None
+    xored: bool
+    role: str | None
+    spread: Mapping[str, Sequence[int]]
+    copied: tuple[str, ...]
+    bits: int | None
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -109,21 +120,17 @@ class Grid:
         [['0,2:0', '1,3:0'], ['0,2:1', '1,3:1']]
         """
         facts = self.owner if self.tensor else self.element
-        names = ["sg"] * self._with_subgroup + [*self.label_names]
-        offsets = [self.spread.get(name, range(1)) if self.tensor else range(1) for name in names]
-        columns = [facts[name].tolist() for name in names]
-        signs = ["/"] * self._with_subgroup + [":" if self.tensor else ","] * len(self.label_names)
-        return [
-            [
-                "".join(
-                    several(moved(some, value)) + sign for value, some, sign in zip(values, offsets, signs, strict=True)
-                )[: -1 if names else None]
-                for values in zip(*rows, strict=True)
-            ]
-            if names
-            else [""] * self.shape[1]
-            for rows in (zip(*columns, strict=True) if names else [()] * self.shape[0])
-        ]
+        signs = dict.fromkeys(self.label_names, ":" if self.tensor else ",")
+        if self._with_subgroup:
+            signs = {"sg": "/"} | signs
+        texts = [[""] * self.shape[1] for _ in range(self.shape[0])]
+        for i, (name, sign) in enumerate(signs.items()):
+            offsets = self.spread.get(name, range(1)) if self.tensor else range(1)
+            known = {number: several(moved(offsets, number)) for number in {*facts[name].cells}}
+            sign = sign if i + 1 < len(signs) else ""
+            for row, numbers in zip(texts, facts[name].rows, strict=True):
+                row[:] = [text + known[number] + sign for text, number in zip(row, numbers, strict=True)]
+        return texts
 
     @property
     def forms(self) -> str:
@@ -183,6 +190,18 @@ class Grid:
         return (*self.rows.shape, *self.columns.shape)
 
 
+@dataclass(frozen=True, eq=False)
+class AddressPlane(Plane):
+    """The addresses of memory that has no factors: `[drawn row, drawn column]`."""
+
+    table: Any = None
+
+    @cached_property
+    def rows(self) -> Sequence[Sequence[int]]:
+        """The addresses: `[row][column]`."""
+        return self.table.tolist()
+
+
 class Addressed(NamedTuple):
     """Memory that has addresses and no factors: the address of each element (`Distributed.addresses`)."""
 
@@ -198,10 +217,9 @@ def _addressed_grid(part: Addressed, most: tuple[int | None, int | None]) -> Gri
     runs = [[ExtentRun(n, solid=True) for n in part.table.shape[dims]] for dims in (slice(split), slice(split, None))]
     rows, columns = _sides(layout, split, runs, most)
     element = _plane(rows, columns)
-    owner = {
-        "addr": part.table[tuple(element[name] for name in layout.names)].reshape(len(rows.starts), len(columns.starts))
-    }
-    found = _grid(Operand(part.name, layout), layout, rows, columns, element, owner, owner, tensor=True)
+    table = part.table.reshape(rows.size, columns.size)[[*rows.starts]][:, [*columns.starts]]
+    owner: dict[str, Plane] = {"addr": AddressPlane((), (), table=table)}
+    found = _grid(Operand(part.name, layout), layout, rows, columns, element, owner, tensor=True)
     return replace(found, scale={"addr": (int(part.table.min()), int(part.table.max()))})
 
 
@@ -228,10 +246,8 @@ def tensor_grid(
         runs = [side_runs(layout, dims, tiles=tiles) for dims in (slice(split), slice(split, None))]
         sides = _sides(layout, split, runs, (most_rows, most_columns))
     rows, columns = sides
-    element = _plane(rows, columns)
-    shape = len(rows.starts), len(columns.starts)
-    owner = _owners(layout, element, shape)
-    return _grid(part, layout, rows, columns, element, owner, owner, tensor=True)
+    owner = owner_planes(layout, rows.first, columns.first)
+    return _grid(part, layout, rows, columns, _plane(rows, columns), owner, tensor=True)
 
 
 def hardware_grid(part: Operand | Addressed, most_rows: int | None = MOST, most_columns: int | None = MOST) -> Grid:
@@ -260,20 +276,25 @@ def hardware_grid(part: Operand | Addressed, most_rows: int | None = MOST, most_
     dims = slice(max(split, 0)), slice(max(split, 0), None)
     runs = [side_runs(ordered, one, tiles=tiles) for one in dims]
     rows, columns = _sides(ordered, split, runs, (most_rows, most_columns))
-    where = _plane(rows, columns)
-    shape = len(rows.starts), len(columns.starts)
-    found = places(ordered, [where[name] for name in ordered.names])
-    element = {name: np.broadcast_to(found[name], shape) for name in layout.names}
-    lowest = _owners(layout, element, shape)
-    return _grid(part, layout, rows, columns, element, where, lowest, tensor=False)
+    element = owner_planes(ordered, rows.first, columns.first)
+    element = {name: element[name] for name in layout.names}
+    return _grid(part, layout, rows, columns, element, _plane(rows, columns), tensor=False)
 
 
-def _owners(
-    layout: Layout, element: dict[str, NDArray[np.int64]], shape: tuple[int, int]
-) -> dict[str, NDArray[np.int64]]:
-    """The lowest owner of each element."""
-    found = places(layout, [element[name] for name in layout.names])
-    return {axis: np.broadcast_to(values, shape) for axis, values in found.items()}
+def owner_planes(layout: Layout, down: Sequence[Sequence[int]], across: Sequence[Sequence[int]]) -> dict[str, Plane]:
+    """The lowest owner of each element of a plane, axis by axis.
+
+    `down` has the coordinates of the rows in each of the first dimensions, `across` those of the columns in the others.
+
+    >>> owner_planes(Layout.parse("d0 = 2@reg, d1 = 4@lane"), [[0, 1]], [[0, 3]])["lane"].rows
+    [[0, 3], [0, 3]]
+    """
+    counted = [
+        (d, [x - origin for x in coordinates])
+        for d, (coordinates, origin) in enumerate(zip((*down, *across), layout.origins, strict=True))
+    ]
+    split = len(down)
+    return {axis: plane_of(moves, counted[:split], counted[split:]) for axis, moves in lowest_moves(layout).items()}
 
 
 def of_machine(axes: Iterable[str]) -> bool:
@@ -335,12 +356,12 @@ def _side(layout: Layout, dims: slice, runs: Sequence[ExtentRun], most: int | No
     return Side(layout.names[dims], shape, layout.origins[dims], bands, tuple(runs))
 
 
-def _plane(rows: Side, columns: Side) -> dict[str, NDArray[np.int64]]:
-    """The coordinates of every drawn cell by name: `[drawn row, drawn column]`."""
+def _plane(rows: Side, columns: Side) -> dict[str, Plane]:
+    """The coordinates of every drawn cell by name."""
     shape = (len(rows.starts), len(columns.starts))
-    down = {name: c[:, None] for name, c in zip(rows.names, rows.first, strict=True)}
-    across = {name: c[None, :] for name, c in zip(columns.names, columns.first, strict=True)}
-    return {name: np.broadcast_to(c, shape) for name, c in (down | across).items()}
+    down = {name: Plane(c, (0,) * shape[1]) for name, c in zip(rows.names, rows.first, strict=True)}
+    across = {name: Plane((0,) * shape[0], c) for name, c in zip(columns.names, columns.first, strict=True)}
+    return down | across
 
 
 def _grid(
@@ -348,9 +369,8 @@ def _grid(
     layout: Layout,
     rows: Side,
     columns: Side,
-    element: dict[str, NDArray[np.int64]],
-    owner: dict[str, NDArray[np.int64]],
-    lowest: dict[str, NDArray[np.int64]],
+    element: dict[str, Plane],
+    owner: dict[str, Plane],
     *,
     tensor: bool,
 ) -> Grid:
@@ -379,7 +399,7 @@ def _grid(
         columns,
         element,
         owner,
-        lowest,
+        layout,
         axes,
         tuple(name for name in label if name in (owner if tensor else element)),
         tensor,
@@ -389,7 +409,7 @@ def _grid(
         prod(f.extent for factors in layout.dims for f in factors if f[2] is None),
         part.tile or _lane_tile(layout),
         part.tile is not None,
-        layout if any(isinstance(one, XorFactor) for one in replicas) else None,
+        any(isinstance(one, XorFactor) for one in replicas),
         part.role,
         *copies_in_words(layout),
         part.bits,

@@ -24,7 +24,7 @@ from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
 from layoutalg.viz.colouring import paint
-from layoutalg.viz.colours import hexes, ink
+from layoutalg.viz.colours import ink
 from layoutalg.viz.scene import Scene
 from layoutalg.viz.svg import svg_document
 from layoutalg.viz.tooltips import holders
@@ -124,15 +124,9 @@ def _view(scene: Scene, kinds: tuple[str, ...]) -> dict[str, Any]:
 
 def _indexed(scene: Scene, kind: str) -> dict[str, Any]:
     """The colours in use, the text's colour on each, and which of them each cell has."""
-    cells: list[str] = []
-    inks: list[str] = []
-    for frame in scene.frames:
-        colours = paint(frame.grid, kind)
-        cells += hexes(colours)
-        inks += hexes(ink(colours))
-    palette = dict(zip(cells, inks, strict=True))
-    numbers = {colour: i for i, colour in enumerate(palette)}
-    return {"palette": [*palette], "inks": [*palette.values()], "cells": [numbers[one] for one in cells]}
+    cells = [colour for frame in scene.frames for row in paint(frame.grid, kind) for colour in row]
+    numbers = {colour: i for i, colour in enumerate(dict.fromkeys(cells))}
+    return {"palette": [*numbers], "inks": [*map(ink, numbers)], "cells": [numbers[one] for one in cells]}
 
 
 @cache

@@ -19,15 +19,15 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import accumulate
+from itertools import accumulate, chain
 
 from layoutalg.core.errors import SizeError
 from layoutalg.core.limits import MOST_DOTS as _MOST_DOTS
 from layoutalg.core.limits import MOST_DRAWN
 from layoutalg.core.limits import MOST_LABELS as _MOST_LABELS
 from layoutalg.core.plurals import counted
-from layoutalg.viz.colouring import colourings, counted_by, legend, paint
-from layoutalg.viz.colours import hexes, ink
+from layoutalg.viz.colouring import colourings, legend, number_by, paint
+from layoutalg.viz.colours import ink
 from layoutalg.viz.folding import DOTS, Band
 from layoutalg.viz.grid import Grid
 from layoutalg.viz.sides import Side
@@ -434,26 +434,28 @@ def _dots(
 
 
 def _cells(frame: Frame, by: str, labels: Sequence[Sequence[str]] | None) -> Iterator[Cell]:
-    grid = frame.grid
-    colours = paint(grid, by)
-    fills, inks = hexes(colours), hexes(ink(colours))
-    texts = [""] * len(fills) if labels is None else [label for row in labels for label in row]
-    told = sentences(grid)
-    for (x, y), fill, colour, text, sentence in zip(frame.places(), fills, inks, texts, told, strict=True):
-        yield Cell(x, y, frame.width, frame.height, fill, colour, text, sentence)
+    fills = [*chain.from_iterable(paint(frame.grid, by))]
+    texts = [""] * len(fills) if labels is None else chain.from_iterable(labels)
+    for (x, y), fill, text, sentence in zip(frame.places(), fills, texts, sentences(frame.grid), strict=True):
+        yield Cell(x, y, frame.width, frame.height, fill, ink(fill), text, sentence)
 
 
 def _borders(frame: Frame) -> Iterator[Line]:
     """Lines between subgroups (wide) and between instruction tiles or words (thin), where neighbouring cells touch."""
     grid = frame.grid
     if grid.tensor and grid.tile_known:
-        tiles = [(grid.element[name] // size).tolist() for name, size in zip(grid.element, grid.tile, strict=True)]
-        yield from _between(frame, [[*zip(*rows, strict=True)] for rows in zip(*tiles, strict=True)], 0.9)
+        tiles = [(grid.element[name].rows, size) for name, size in zip(grid.element, grid.tile, strict=True)]
+        yield from _between(frame, _joined([[[x // n for x in row] for row in rows] for rows, n in tiles]), 0.9)
     if "word" in colourings(grid):
-        words = [grid.owner[axis].tolist() for axis in grid.axes[:-1]] + [counted_by(grid, "word").tolist()]
-        yield from _between(frame, [[*zip(*rows, strict=True)] for rows in zip(*words, strict=True)], 1.2)
+        words = [[number_by(grid, "word", at) for at in row] for row in grid.owner[grid.axes[-1]].rows]
+        yield from _between(frame, _joined([*(grid.owner[axis].rows for axis in grid.axes[:-1]), words]), 1.2)
     if "sg" in grid.owner:
-        yield from _between(frame, grid.owner["sg"].tolist(), 2.2)
+        yield from _between(frame, grid.owner["sg"].rows, 2.2)
+
+
+def _joined(facts: Sequence[Sequence[Sequence[int]]]) -> list[list[tuple[int, ...]]]:
+    """Several facts of each cell as one."""
+    return [[*zip(*rows, strict=True)] for rows in zip(*facts, strict=True)]
 
 
 def _between(frame: Frame, facts: Sequence[Sequence[object]], width: float) -> Iterator[Line]:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from layoutalg.core.factors import Place
 from layoutalg.core.xor.digits import Digit
-from layoutalg.core.xor.maps import lowest_owner
+from layoutalg.core.xor.lowest import lowest_owner
 
 if TYPE_CHECKING:
     from layoutalg.core.relation import Relation
