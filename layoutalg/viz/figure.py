@@ -31,7 +31,7 @@ from layoutalg.core.plurals import spoken
 from layoutalg.viz.colouring import legend, scheme
 from layoutalg.viz.colours import channels
 from layoutalg.viz.grid import MOST_DRAWN, AddressPlane, Grid
-from layoutalg.viz.scene import Line, Scene, drawn_by
+from layoutalg.viz.shapes import Line, Scene, drawn_by
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

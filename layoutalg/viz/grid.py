@@ -70,8 +70,8 @@ class Grid:
     picture; `copies` is how far further owners of an element are from its lowest, `copies_of` how many owners there are, `held`
     how many elements share a place; `tile` is the size of the tile that cells are grouped by, `tile_known` whether the value
     said so. `layout` is the one drawn, `xored` says whether copies are XORed: they are not equally far from all owners. `role`
-    is the operand's place in a product; `spread` has how far copies are from the lowest owner along each axis, and `copied` says
-    in words who holds copies of whom; `bits` are those of a step along the last axis, where the value says so.
+    is the operand's place in a product; `spread` has how far copies are from the lowest owner along each axis, `copied` says in
+    words who holds copies of whom; `bits` are those of a step along the last axis, where the value says so.
 
     >>> tensor_grid(Operand("C", Layout.parse("d0 = 2@reg, d1 = 2@lane"))).labels()
     [['0:0', '1:0'], ['0:1', '1:1']]

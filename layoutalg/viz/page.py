@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, Any
 
 from layoutalg.viz.colouring import paint
 from layoutalg.viz.colours import ink
-from layoutalg.viz.scene import Scene
+from layoutalg.viz.shapes import Scene
 from layoutalg.viz.svg import svg_document
 from layoutalg.viz.tooltips import holders
 

@@ -22,7 +22,8 @@ from html import escape
 
 from layoutalg.viz.colours import ink
 from layoutalg.viz.picture import Picture
-from layoutalg.viz.scene import CELL_HEIGHT, Cell, Legend, Line, Scene, Words
+from layoutalg.viz.scene import CELL_HEIGHT
+from layoutalg.viz.shapes import Cell, Legend, Line, Scene, Words
 
 __all__ = [
     "DARK",

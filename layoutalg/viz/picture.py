@@ -26,7 +26,8 @@ from layoutalg.core.shared_places import shared_place
 from layoutalg.core.whole_numbers import as_flag, instance_of, one_of
 from layoutalg.viz.colouring import OWN, colourings, preferred
 from layoutalg.viz.grid import MOST, Addressed, Grid, folded_alike, hardware_grid, tensor_grid
-from layoutalg.viz.scene import WIDEST, Scene, breadth, lay_out
+from layoutalg.viz.scene import WIDEST, breadth, lay_out
+from layoutalg.viz.shapes import Scene
 from layoutalg.viz.svg import legal
 from layoutalg.viz.tooltips import holders
 

@@ -26,28 +26,16 @@ from layoutalg.core.limits import MOST_DOTS as _MOST_DOTS
 from layoutalg.core.limits import MOST_DRAWN
 from layoutalg.core.limits import MOST_LABELS as _MOST_LABELS
 from layoutalg.core.plurals import counted
-from layoutalg.viz.colouring import colourings, legend, number_by, paint
+from layoutalg.viz.borders import borders, outlines
+from layoutalg.viz.colouring import legend, paint
 from layoutalg.viz.colours import ink
 from layoutalg.viz.folding import DOTS, Band
 from layoutalg.viz.grid import Grid
+from layoutalg.viz.shapes import INK, Cell, Frame, Legend, Line, Scene, Strip, Swatch, Words
 from layoutalg.viz.sides import Side
 from layoutalg.viz.tooltips import sentences
 
-__all__ = [
-    "CELL_HEIGHT",
-    "INK",
-    "PAPER",
-    "WIDEST",
-    "Cell",
-    "Frame",
-    "Line",
-    "Scene",
-    "Swatch",
-    "Words",
-    "breadth",
-    "drawn_by",
-    "lay_out",
-]
+__all__ = ["CELL_HEIGHT", "WIDEST", "Cell", "Line", "Scene", "Words", "breadth", "lay_out"]
 
 CELL_HEIGHT = 20
 CHARACTER = 6.7
@@ -64,122 +52,7 @@ _SMALL_CELL = 8
 _PHONE, _READABLE = 400, 7
 WIDEST = _SMALL * _PHONE // _READABLE
 """How wide a scene is at most: its smallest text is then readable where it is shrunk to the width of a phone."""
-INK, PAPER = "#111111", "#ffffff"
 _NUMBERS, _NOTES = "#606060", "#555555"
-
-
-@dataclass(frozen=True, slots=True)
-class Cell:
-    """A cell: its place in pixels, its colours, its label and a sentence about it."""
-
-    x: float
-    y: float
-    width: float
-    height: float
-    fill: str
-    ink: str
-    label: str
-    sentence: str
-
-
-@dataclass(frozen=True, slots=True)
-class Words:
-    """A line of text; `anchor` is "start", "middle" or "end", `y` its base line."""
-
-    x: float
-    y: float
-    text: str
-    size: float
-    anchor: str = "start"
-    bold: bool = False
-    fill: str = "#333333"
-
-
-@dataclass(frozen=True, slots=True)
-class Line:
-    """A line between two points; one that stands `over` cells is the same on a dark page.
-
-    >>> Line(0, 0, 0, 40, 2.0).width
-    2.0
-    """
-
-    x: float
-    y: float
-    to_x: float
-    to_y: float
-    width: float
-    fill: str = INK
-    over: bool = False
-
-
-def drawn_by(line: Line) -> tuple[bool, float]:
-    """What lines that are drawn together share; what is drawn first comes first."""
-    return line.fill == INK, line.width
-
-
-@dataclass(frozen=True, slots=True)
-class Swatch:
-    """A square of the legend."""
-
-    x: float
-    y: float
-    size: float
-    fill: str
-
-
-@dataclass(frozen=True, slots=True)
-class Legend:
-    """The legend for one colouring."""
-
-    by: str
-    swatches: tuple[Swatch, ...]
-    words: tuple[Words, ...]
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Strip:
-    """Neighbouring columns of a grid, drawn beside each other: its bands and its drawn columns."""
-
-    bands: slice
-    columns: slice
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Frame:
-    """Where the cells of one grid stand: the left edges of its drawn columns, the upper edges of its drawn rows.
-
-    A cell of a further strip stands `drop` lower for each strip before its own.
-    """
-
-    grid: Grid
-    columns: tuple[float, ...]
-    rows: tuple[float, ...]
-    width: float
-    height: float
-    strips: tuple[Strip, ...]
-    drop: float
-
-    def places(self) -> Iterator[tuple[float, float]]:
-        """The upper left corner of every drawn cell, row by row."""
-        lower = [n * self.drop for n, strip in enumerate(self.strips) for _ in self.columns[strip.columns]]
-        for y in self.rows:
-            for x, down in zip(self.columns, lower, strict=True):
-                yield x, y + down
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Scene:
-    """Everything to draw, in pixels. `cells` go grid by grid, row by row."""
-
-    width: float
-    height: float
-    title: str
-    frames: tuple[Frame, ...]
-    cells: tuple[Cell, ...]
-    words: tuple[Words, ...]
-    lines: tuple[Line, ...]
-    legends: tuple[Legend, ...]
-    by: str
 
 
 def lay_out(
@@ -252,8 +125,8 @@ def lay_out(
         words += _beside(frame, x, y, names)
         frames.append(frame)
         cells += _cells(frame, by, text)
-        lines += _borders(frame)
-    lines += _outlines(frames, outlined or [()] * len(frames))
+        lines += borders(frame)
+    lines += outlines(frames, outlined or [()] * len(frames))
     bottom = top + sum(high.values()) + (_SPACE // 2) * (len(rows) - 1) + 4
     warned, bottom = _lines(warnings, bottom, width, _SMALL, bold=True, fill=INK)
     below, bottom = _lines([*_signs(placed, cuts), *notes], bottom, width, _SMALL, fill=_NOTES)
@@ -438,73 +311,6 @@ def _cells(frame: Frame, by: str, labels: Sequence[Sequence[str]] | None) -> Ite
     texts = [""] * len(fills) if labels is None else chain.from_iterable(labels)
     for (x, y), fill, text, sentence in zip(frame.places(), fills, texts, sentences(frame.grid), strict=True):
         yield Cell(x, y, frame.width, frame.height, fill, ink(fill), text, sentence)
-
-
-def _borders(frame: Frame) -> Iterator[Line]:
-    """Lines between subgroups (wide) and between instruction tiles or words (thin), where neighbouring cells touch."""
-    grid = frame.grid
-    if grid.tensor and grid.tile_known:
-        tiles = [(grid.element[name].rows, size) for name, size in zip(grid.element, grid.tile, strict=True)]
-        yield from _between(frame, _joined([[[x // n for x in row] for row in rows] for rows, n in tiles]), 0.9)
-    if "word" in colourings(grid):
-        words = [[number_by(grid, "word", at) for at in row] for row in grid.owner[grid.axes[-1]].rows]
-        yield from _between(frame, _joined([*(grid.owner[axis].rows for axis in grid.axes[:-1]), words]), 1.2)
-    if "sg" in grid.owner:
-        yield from _between(frame, grid.owner["sg"].rows, 2.2)
-
-
-def _joined(facts: Sequence[Sequence[Sequence[int]]]) -> list[list[tuple[int, ...]]]:
-    """Several facts of each cell as one."""
-    return [[*zip(*rows, strict=True)] for rows in zip(*facts, strict=True)]
-
-
-def _between(frame: Frame, facts: Sequence[Sequence[object]], width: float) -> Iterator[Line]:
-    """Lines where neighbouring cells that touch differ in a fact."""
-    for number, strip in enumerate(frame.strips):
-        xs, ys = frame.columns[strip.columns], [y + number * frame.drop for y in frame.rows]
-        here = [row[strip.columns] for row in facts]
-        for j in range(1, len(xs)):
-            if xs[j] - xs[j - 1] <= frame.width + 0.5:
-                differ = [row[j - 1] != row[j] for row in here]
-                yield from _segments(differ, xs[j], ys, frame.height, width, upright=True)
-        for i in range(1, len(ys)):
-            if ys[i] - ys[i - 1] <= frame.height + 0.5:
-                differ = [a != b for a, b in zip(here[i - 1], here[i], strict=True)]
-                yield from _segments(differ, ys[i], xs, frame.width, width, upright=False)
-
-
-def _segments(
-    differ: Sequence[bool], at: float, along: Sequence[float], size: float, width: float, *, upright: bool
-) -> Iterator[Line]:
-    """The runs of a border, one line each."""
-    start: float | None = None
-    end = 0.0
-    for there, position in zip((*differ, False), (*along, 0.0), strict=True):
-        if start is not None and not there:
-            ends = (at, start, at, end) if upright else (start, at, end, at)
-            yield Line(*ends, width, over=True)
-            start = None
-        if there and start is None:
-            start = position
-        end = position + size
-
-
-def _outlines(frames: Sequence[Frame], cells: Sequence[Sequence[int]]) -> Iterator[Line]:
-    """A black line on a white one around some cells of each grid (by their number, row by row)."""
-    for frame, chosen in zip(frames, cells, strict=True):
-        corners = [*frame.places()]
-        marked = {corners[cell] for cell in chosen}
-        wide, high = frame.width, frame.height
-        for x, y in sorted(marked):
-            for dx, dy, ends in (
-                (-wide, 0, (x, y, x, y + high)),
-                (wide, 0, (x + wide, y, x + wide, y + high)),
-                (0, -high, (x, y, x + wide, y)),
-                (0, high, (x, y + high, x + wide, y + high)),
-            ):
-                if (x + dx, y + dy) not in marked:
-                    yield Line(*ends, 4.4, PAPER, over=True)
-                    yield Line(*ends, 2.2, over=True)
 
 
 def _legend(grids: Sequence[Grid], by: str, top: float, width: float) -> Legend:

@@ -14,7 +14,7 @@ from collections.abc import Iterator, Sequence
 from itertools import groupby
 from xml.sax.saxutils import escape
 
-from layoutalg.viz.scene import INK, PAPER, Cell, Legend, Line, Scene, Words, drawn_by
+from layoutalg.viz.shapes import INK, PAPER, Cell, Legend, Line, Scene, Words, drawn_by
 
 __all__ = ["DARK_STYLE", "FONT", "escaped", "legal", "svg_document"]
 
