@@ -4,7 +4,7 @@
 >>> drawn.axes[0].collections[0].get_facecolors().shape             # all cells in one collection
 (64, 4)
 
-A full picture of more cells than can be drawn one by one is one image, a pixel per cell, without labels.
+A full picture of more cells than have labels is one image, a pixel per cell.
 """
 
 from __future__ import annotations
@@ -26,11 +26,12 @@ from matplotlib.transforms import Affine2D
 
 from layoutalg.core.limits import LARGEST_PNG as _LARGEST
 from layoutalg.core.limits import LARGEST_SCENE as _LARGEST_SCENE
+from layoutalg.core.limits import MOST_LABELS
 from layoutalg.core.moves import Plane
 from layoutalg.core.plurals import spoken
 from layoutalg.viz.colouring import legend, scheme
 from layoutalg.viz.colours import channels
-from layoutalg.viz.grid import MOST_DRAWN, AddressPlane, Grid
+from layoutalg.viz.grid import AddressPlane, Grid
 from layoutalg.viz.shapes import Line, Scene, drawn_by
 
 if TYPE_CHECKING:
@@ -62,7 +63,7 @@ class LayoutFigure(Figure):
 def figure(picture: Picture) -> Figure:
     """The picture as a figure, at 96 pixels of its scene to the inch."""
     grids = [grid for grid, _, _ in picture.grids()]
-    if sum(grid.shape[0] * grid.shape[1] for grid in grids) > MOST_DRAWN:
+    if sum(grid.shape[0] * grid.shape[1] for grid in grids) > MOST_LABELS:
         return _images(picture, grids)
     scene = picture.scene()
     if max(scene.width, scene.height) > _LARGEST_SCENE:

@@ -1,7 +1,8 @@
 """Every cell of every picture is true: what a reader sees in the SVG, and fills in where it is folded, is what the map says.
 
-The pictures are those of all notations and plans, elements by holders and holders by elements, folded for a phone or for a page,
-or whole, in strips or in one piece. What must come out are the owners of `owner_map` and `owners`, which the compilers' tables check.
+The pictures are those of all notations and plans, elements by holders and holders by elements, folded for a phone or for a
+page, or whole, in strips or in one piece. What must come out are the owners of `owner_map` and `owners`, which the compilers'
+tables check.
 """
 
 from __future__ import annotations
