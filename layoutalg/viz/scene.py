@@ -35,7 +35,7 @@ from layoutalg.viz.shapes import INK, Cell, Frame, Legend, Line, Scene, Strip, S
 from layoutalg.viz.sides import Side
 from layoutalg.viz.tooltips import sentences
 
-__all__ = ["CELL_HEIGHT", "WIDEST", "Cell", "Line", "Scene", "Words", "breadth", "lay_out"]
+__all__ = ["CELL_HEIGHT", "READABLE", "WIDEST", "Cell", "Line", "Scene", "Words", "breadth", "lay_out"]
 
 CELL_HEIGHT = 20
 CHARACTER = 6.7
@@ -46,12 +46,12 @@ _SPACE, _STRIP = 28, 25
 """Between two grids; between two strips of one, where the numbers over the columns stand."""
 _LEAST_WIDTH = 420
 _TITLE, _NAME, _SMALL = 13, 12, 11
-_SMALL_CHARACTER = CHARACTER * _SMALL / 11
 _SMALL_CELL = 8
 """Width and height of a cell without a label."""
-_PHONE, _READABLE = 400, 7
-WIDEST = _SMALL * _PHONE // _READABLE
-"""How wide a scene is at most: its smallest text is then readable where it is shrunk to the width of a phone."""
+READABLE = 7 / _SMALL
+"""How far a picture may shrink: its smallest text is then 7 pixels high."""
+WIDEST = int(400 / READABLE)
+"""How wide a paged scene is at most: it shrinks so far on a phone of 400 pixels."""
 _NUMBERS, _NOTES = "#606060", "#555555"
 
 
@@ -162,10 +162,10 @@ def _measured(placed: Sequence[tuple[Grid, int, int]]) -> _Sizes:
     headers = [(grid.rows.headers(), grid.columns.headers()) for grid, _, _ in placed]
     longest = max((len(label) for rows in texts if rows is not None for row in rows for label in row), default=0)
     over = max((len(h) for _, across in headers for h in across), default=1)
-    cell = max(round(max(longest * CHARACTER, over * _SMALL_CHARACTER) + 10), CELL_HEIGHT)
+    cell = max(round(max(longest * CHARACTER, over * CHARACTER) + 10), CELL_HEIGHT)
     steps = (_SMALL_CELL, _SMALL_CELL) if small else (cell, CELL_HEIGHT)
     beside = [len(h) for down, _ in headers for h in down] + [len(grid.axis_names[0]) + 2 for grid, _, _ in placed]
-    side = round(max(beside, default=1) * _SMALL_CHARACTER + 8)
+    side = round(max(beside, default=1) * CHARACTER + 8)
     columns = {column for _, _, column in placed}
     wide = sum(side + max(_length(g.columns.bands, steps[0]) for g, _, at in placed if at == c) for c in columns)
     return _Sizes(texts, headers, steps, side, 2 * _MARGIN + wide + _SPACE * (len(columns) - 1))
@@ -248,7 +248,7 @@ def _beside(frame: Frame, x0: float, y0: float, names: tuple[list[str], list[str
         xs = _edges(bands, x0, frame.width)
         free = x0 - _GAP
         for name, (x, w) in zip(across[strip.bands], xs, strict=True):
-            half = len(name) * _SMALL_CHARACTER / 2
+            half = len(name) * CHARACTER / 2
             if x + w / 2 - half >= free:
                 yield Words(x + w / 2, y0 + lower - 6, name, _SMALL, "middle", fill=_NUMBERS)
                 free = x + w / 2 + half
@@ -286,7 +286,7 @@ def _edges(bands: Sequence[Band], start: float, step: float, gap: float | None =
     """Where each band starts, and how wide it is; a gap is `gap` wide, or as wide as its sign."""
     found: list[tuple[float, float]] = []
     for band in bands:
-        width = step if not band.gap else gap or max(_GAP, len(str(band)) * _SMALL_CHARACTER + 4)
+        width = step if not band.gap else gap or max(_GAP, len(str(band)) * CHARACTER + 4)
         found.append((start, width))
         start += width
     return found
@@ -319,7 +319,7 @@ def _legend(grids: Sequence[Grid], by: str, top: float, width: float) -> Legend:
     words: list[Words] = []
     x, y = float(_MARGIN), top + 12
     for text, colour in legend(grids, by):
-        needs = (16 if colour else 0) + len(text) * _SMALL_CHARACTER + 12
+        needs = (16 if colour else 0) + len(text) * CHARACTER + 12
         if x > _MARGIN and x + needs > width - _MARGIN:
             x, y = float(_MARGIN), y + 16
         if colour:

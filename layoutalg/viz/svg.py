@@ -20,7 +20,8 @@ __all__ = ["DARK_STYLE", "FONT", "escaped", "legal", "svg_document"]
 
 DARK_STYLE = (
     "<style>@media (prefers-color-scheme:dark){.drawn .paper{fill:#16181c}.drawn .cells{stroke:#16181c}"
-    ".drawn .words text,.drawn .legend text{fill:#d5d8de}.drawn .lines{stroke:#d5d8de}}</style>"
+    ".drawn .words text,.drawn .legend text,.drawn>text:not([fill]){fill:#d5d8de}"
+    ".drawn .lines{stroke:#d5d8de}}</style>"
 )
 """What a drawing of the class "drawn" looks like on a dark page; on paper, and where no style is read, it is light."""
 FONT = "ui-monospace,'DejaVu Sans Mono',Menlo,Consolas,monospace"
