@@ -36,7 +36,7 @@ from layoutalg.core.limits import MOST_TERMINAL_ROWS as _MOST_ROWS
 from layoutalg.core.messages import number_text
 from layoutalg.core.whole_numbers import instance_of, whole_number
 from layoutalg.viz.colours import hue_of, shade
-from layoutalg.viz.folding import DOTS, Band, ExtentRun, fold
+from layoutalg.viz.folding import DOTS, TIMES, Band, ExtentRun, fold
 from layoutalg.viz.grid import numbered, owner_planes
 from layoutalg.viz.sides import Side, side_runs, span
 
@@ -46,9 +46,8 @@ if TYPE_CHECKING:
 __all__ = ["Cell", "OwnerGrid", "owner_grid", "render"]
 
 _STRENGTH = 0.45
-_TIMES = "\N{MULTIPLICATION SIGN}"
 _DOWN = "\N{DOWNWARDS ARROW}"
-_SIGNS = (DOTS, _TIMES, "+")
+_SIGNS = (DOTS, TIMES, "+")
 """What the name of a gap begins with."""
 
 
@@ -106,11 +105,11 @@ class OwnerGrid:
         names = self.rows + self.columns
         labels = [cell.label for row in self.cells for cell in row]
         meanings = (
-            (any(name.startswith(_TIMES) for name in names), f"{_TIMES}n what stands before, n times in all"),
+            (any(name.startswith(TIMES) for name in names), f"{TIMES}n what stands before, n times in all"),
             (DOTS in names, f"{DOTS} and so on"),
             (
                 any(name.startswith("+") for name in names),
-                f"+n{_TIMES}k n more blocks of k, each moved by the same step",
+                f"+n{TIMES}k n more blocks of k, each moved by the same step",
             ),
             (
                 any(label.endswith(_DOWN) for label in labels),

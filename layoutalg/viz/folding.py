@@ -39,10 +39,10 @@ from math import prod
 from layoutalg.core.errors import SizeError
 from layoutalg.core.limits import MOST_BANDS
 
-__all__ = ["DOTS", "Band", "ExtentRun", "common_runs", "fold"]
+__all__ = ["DOTS", "TIMES", "Band", "ExtentRun", "common_runs", "fold"]
 
 DOTS = "\N{MIDLINE HORIZONTAL ELLIPSIS}"
-_TIMES = "\N{MULTIPLICATION SIGN}"
+TIMES = "\N{MULTIPLICATION SIGN}"
 _LEVELS = (7, 1), (3, 1), (1, 1)
 """How many first and last values of a run are drawn, when it is folded once, twice, and as far as can be."""
 _WHOLE = 4
@@ -79,9 +79,9 @@ class Band:
 
     def __str__(self) -> str:
         if self.again:
-            return f"{_TIMES}{self.again + 1}"
+            return f"{TIMES}{self.again + 1}"
         if self.gap:
-            return DOTS if self.even else f"+{self.size // self.period}{_TIMES}{self.period}"
+            return DOTS if self.even else f"+{self.size // self.period}{TIMES}{self.period}"
         return str(self.start) if self.size == 1 else f"{self.start}-{self.start + self.size - 1}"
 
 

@@ -25,11 +25,10 @@ from layoutalg.core.errors import SizeError
 from layoutalg.core.limits import MOST_DOTS as _MOST_DOTS
 from layoutalg.core.limits import MOST_DRAWN
 from layoutalg.core.limits import MOST_LABELS as _MOST_LABELS
-from layoutalg.core.plurals import counted
 from layoutalg.viz.borders import borders, outlines
 from layoutalg.viz.colouring import legend, paint
 from layoutalg.viz.colours import ink
-from layoutalg.viz.folding import DOTS, Band
+from layoutalg.viz.folding import DOTS, TIMES, Band
 from layoutalg.viz.grid import Grid
 from layoutalg.viz.shapes import INK, Cell, Frame, Legend, Line, Scene, Strip, Swatch, Words
 from layoutalg.viz.sides import Side
@@ -182,19 +181,13 @@ def breadth(placed: Sequence[tuple[Grid, int, int]]) -> float:
 
 def _signs(placed: Sequence[tuple[Grid, int, int]], cuts: Sequence[Sequence[Strip]]) -> Iterator[str]:
     """What the signs of the gaps mean, and that columns go on below."""
-    gaps = {
-        str(band): band
-        for grid, _, _ in placed
-        for side in (grid.rows, grid.columns)
-        for band in side.bands
-        if band.gap
-    }
+    gaps = {str(band) for grid, _, _ in placed for side in (grid.rows, grid.columns) for band in side.bands if band.gap}
     if DOTS in gaps:
         yield f"{DOTS} the numbers go on evenly"
-    blocks = [band for sign, band in gaps.items() if sign[0] == "+"]
+    blocks = sorted(sign for sign in gaps if sign[0] == "+")
     if blocks:
-        n, k = blocks[0].size // blocks[0].period, blocks[0].period
-        yield f"{blocks[0]}: {counted(n, 'more block')} of {k}, each the block before moved by one step"
+        n, k = blocks[0][1:].split(TIMES) if len(blocks) == 1 else ("n", "k")
+        yield f"+{n}{TIMES}{k}: {n} more block{'s' * (n != '1')} of {k}, each moved by the same step"
     if any(len(cut) > 1 for cut in cuts):
         yield "columns that do not fit beside each other go on below"
 
