@@ -2,7 +2,7 @@
 
 >>> scene = Layout.parse("d0 = 2@reg, d1 = 2@lane").picture(title="C").scene()
 >>> [(cell.x, cell.y, cell.label) for cell in scene.cells]
-[(47, 87, '0:0'), (77, 87, '1:0'), (47, 107, '0:1'), (77, 107, '1:1')]
+[(47, 87, '0:0'), (75, 87, '1:0'), (47, 107, '0:1'), (75, 107, '1:1')]
 
 Rows and columns stand at the same places for all grids of a scene, so that the operands of a product line up.
 
@@ -161,7 +161,7 @@ def _measured(placed: Sequence[tuple[Grid, int, int]]) -> _Sizes:
     headers = [(grid.rows.headers(), grid.columns.headers()) for grid, _, _ in placed]
     longest = max((len(label) for rows in texts if rows is not None for row in rows for label in row), default=0)
     over = max((len(h) for _, across in headers for h in across), default=1)
-    cell = max(round(max(longest * CHARACTER, over * CHARACTER) + 10), CELL_HEIGHT)
+    cell = max(round(max(longest, over) * CHARACTER) + 8, CELL_HEIGHT)
     steps = (_SMALL_CELL, _SMALL_CELL) if small else (cell, CELL_HEIGHT)
     beside = [len(h) for down, _ in headers for h in down] + [len(grid.axis_names[0]) + 2 for grid, _, _ in placed]
     side = round(max(beside, default=1) * CHARACTER + 8)
@@ -174,7 +174,7 @@ def breadth(placed: Sequence[tuple[Grid, int, int]]) -> float:
     """How wide grids are in their arrangement, in pixels.
 
     >>> breadth(Layout.parse("d0 = 2@reg, d1 = 2@lane").picture().grids())
-    119
+    115
     """
     return _measured(placed).width
 

@@ -483,7 +483,7 @@ def test_draw_refuses_in_one_line(
 def test_draw_takes_the_threads_of_a_nested_layout(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     text = str(la.to_nested(DPAS.c))
     assert main(["draw", text, "8x16", "-o", str(tmp_path / "a.svg"), "--subgroup-size", "16", "--json"]) == 0
-    assert '"rows": 8, "columns": 8' in capsys.readouterr().out
+    assert '"rows": 8, "columns": 16' in capsys.readouterr().out
     assert "each element is in" not in (tmp_path / "a.svg").read_text()
 
 
