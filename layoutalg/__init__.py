@@ -65,6 +65,7 @@ if TYPE_CHECKING:  # what type checkers need to know of the table below
         keeps_meaning as keeps_meaning,
         passes_keep_meaning as passes_keep_meaning,
     )
+    from layoutalg.explorer.widget import explore as explore
     from layoutalg.gemm import plan_gemm as plan_gemm
     from layoutalg.gemm.amx import plan_amx as plan_amx
     from layoutalg.gemm.attention import plan_attention as plan_attention
@@ -139,6 +140,7 @@ _NAMES = {
     "core.swizzle": ("Swizzle", "Swizzled", "swizzled"),
     "core.table": ("Table", "compose_exactly"),
     "cute": ("CuteLayout", "from_cute", "parse_cute", "to_cute"),
+    "explorer.widget": ("explore",),
     "equivalence": ("Kept", "keeps_meaning", "passes_keep_meaning"),
     "gemm": ("plan_gemm",),
     "gemm.amx": ("plan_amx",),

@@ -29,6 +29,7 @@ from layoutalg.flow.levels import DEFAULT_TARGET
 from layoutalg.hardware import target_info
 from layoutalg.ir.places import place_of
 from layoutalg.lowering import lower as rewritten
+from layoutalg.module.chip import meant_chip
 from layoutalg.propagation.propagating import as_module, completed
 
 if TYPE_CHECKING:
@@ -44,13 +45,14 @@ __all__ = ["decided", "lower", "lowered_from"]
 
 
 def lower(
-    module: Module | str, *, level: str | None = None, target: str = DEFAULT_TARGET, llvm: int = DEFAULT_LLVM
+    module: Module | str, *, level: str | None = None, target: str | None = None, llvm: int = DEFAULT_LLVM
 ) -> Lowered:
     """The module with its kernels as each work-item executes them; kernels that are at lane level stay as they are.
 
     Without a `level`, layouts that the module states are lowered, and what follows from them. With `level="lane"`, layouts that
     it does not state are decided first (`la.propagate` at workgroup level, then at that of lanes), so a kernel may come without
-    any. A module that does not verify is not lowered: the findings say what is wrong.
+    any. A module that does not verify is not lowered: the findings say what is wrong. `target` is the chip (what the module
+    says, as Triton's do, or pvc).
 
     Raises `LayoutError` for a level, a target or a version of LLVM that is not known.
 
@@ -64,10 +66,11 @@ def lower(
     layoutalg.core.errors.LayoutError: level 'inst': expected 'lane'
     """
     file = as_module(module)
+    chip = meant_chip(file, target)
     if level is None:
-        return rewritten(file, target=target, llvm=llvm)
+        return rewritten(file, target=chip, llvm=llvm)
     one_of(level, ("lane",), "level")
-    return lowered_from(decided(file, target=target, llvm=llvm), target=target, llvm=llvm)
+    return lowered_from(decided(file, target=chip, llvm=llvm), target=chip, llvm=llvm)
 
 
 def decided(module: Module | str, *, target: str = DEFAULT_TARGET, llvm: int = DEFAULT_LLVM) -> Propagated:

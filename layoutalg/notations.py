@@ -36,6 +36,7 @@ __all__ = [
     "NotationText",
     "has_value",
     "machine_of",
+    "notation_of",
     "notations",
     "parse",
     "read_value",
@@ -238,6 +239,16 @@ def read_value(reader: Reader, alone: bool = False) -> Notation:
         if (alone or not notation.whole) and notation.begins.match(reader.text, start):
             return notation.read(reader)
     return _refuse(reader, start)
+
+
+def notation_of(value: Distributed) -> str:
+    """The name of the notation that a value's own text is of.
+
+    >>> notation_of(parse("(8,4):(4,1)")), notation_of(parse("mma.m16n8k16.f16.f16.f32"))
+    ('CuTe', 'instruction')
+    """
+    text = str(value)
+    return next((name for name, notation in _known.items() if notation.begins.match(text)), "")
 
 
 _SHAPED = re.compile(r"(vector|tensor|memref)<(?:([0-9]{1,9}(?:x[0-9]{1,9}){0,8})x)?")

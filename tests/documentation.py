@@ -6,7 +6,9 @@ A fenced block is one of
 - `console`: commands `$ layoutalg ...` and what they print, run in an empty directory;
 - `mlir`: attributes, types or layouts, one per line or with aliases, which `layoutalg.parse` reads;
 - `c`: a program with the header of a built product, which `tests/oracle/test_amx_command_line.py` compiles and runs;
-- one of `UNEXECUTED`, letter by letter, or `WALK`, which a test with compilers runs.
+- `yaml`: a workflow or a configuration of pre-commit; `tests/cli/test_verify_files.py` reads it;
+- one of `UNEXECUTED`, letter by letter, `COMPLETION`, which `tests/cli/test_completion.py` runs, or `WALK`, which a test with
+  compilers runs.
 
 Everything else is a mistake: `mistakes` finds it, so that a block that nobody runs can't slip in.
 """
@@ -48,6 +50,16 @@ make -C launch cpu
 """,
 )
 """From nothing to a number on a CPU; `tests/oracle/test_hosts.py` runs its last two lines."""
+
+COMPLETION = (
+    "sh",
+    """\
+eval "$(_LAYOUTALG_COMPLETE=bash_source layoutalg)"
+eval "$(_LAYOUTALG_COMPLETE=zsh_source layoutalg)"
+_LAYOUTALG_COMPLETE=fish_source layoutalg | source
+""",
+)
+"""What makes shells complete; `tests/cli/test_completion.py` runs each line in its shell, where that is there."""
 
 COMMAND = "$ layoutalg "
 _FENCE = re.compile(r"( *)(`{3,}|~{3,})([^\n]*)")
@@ -229,7 +241,10 @@ def _problem(block: Block) -> str | None:
     elif block.language == "c":
         if '#include "gemm.h"' not in block.text:
             return "a program in C that nothing compiles: it includes gemm.h"
-    elif block.language != "mlir" and (block.language, block.text) not in {*UNEXECUTED, WALK}:
+    elif block.language == "yaml":
+        if "layoutalg" not in block.text:
+            return "a configuration that nothing reads: it uses the hook or the action"
+    elif block.language != "mlir" and (block.language, block.text) not in {*UNEXECUTED, COMPLETION, WALK}:
         return f"a block {block.language!r} that nothing runs"
     return None
 

@@ -29,6 +29,7 @@ from typing import TYPE_CHECKING, Literal
 
 from layoutalg.checking.mistakes import UNCOMPARED, Mistake
 from layoutalg.core.llvm_versions import DEFAULT_LLVM, rules
+from layoutalg.core.notebook import NotebookAnswer
 from layoutalg.core.plurals import counted
 from layoutalg.core.whole_numbers import instance_of
 from layoutalg.flow.levels import DEFAULT_TARGET
@@ -43,8 +44,8 @@ if TYPE_CHECKING:
 __all__ = ["Check", "check"]
 
 
-@dataclass(frozen=True)
-class Check:
+@dataclass(frozen=True, repr=False)
+class Check(NotebookAnswer):
     """What was found: mistakes with their findings, conversions with their prices, and how much was looked at.
 
     `operations` counts the operations on distributed values; `unknown` names those that could not be looked at: their syntax
@@ -150,6 +151,12 @@ class Check:
             told.append(f"not looked at: {', '.join(self.unknown)}")
         return ", ".join(told)
 
+    def _text(self) -> str:
+        return "\n".join([str(self), *map(str, self.findings)])
+
+    def _drawing(self) -> Graph:
+        return self.picture()
+
     def __str__(self) -> str:
         errors = sum(finding.level == "error" for finding in self.findings)
         warnings = len(self.findings) - errors
@@ -177,12 +184,13 @@ def check(module: Module | str | PathLike[str], *, target: str | None = None, ll
     from layoutalg.flow.graph import flows_of
     from layoutalg.flow.written_layouts import about_nothing
     from layoutalg.hardware import target_info
+    from layoutalg.module.chip import meant_chip
 
     rules(llvm)
     if not isinstance(module, Module):
         instance_of(module, (str, PathLike), "check of")
         module = read(module)
-    chip = target_info(module.chip or DEFAULT_TARGET if target is None else target).name
+    chip = target_info(meant_chip(module, target)).name
     mistakes: list[Mistake] = []
     conversions: list[CheckedConversion] = []
     operations = unsaid = 0

@@ -4,7 +4,7 @@
     layoutalg same 'd0 = 2@reg 4@lane' 'd0 = 4@lane 2@reg'
     layoutalg gemm 512 512 512 --run -o build/gemm.mlir
 
-Bad input is answered with one line on standard error and exit code 2; an interrupt with 130.
+Bad input is answered on standard error (`layoutalg.cli.refusals`) with exit code 2; an interrupt with 130.
 """
 
 from layoutalg.cli.program import cli, main

@@ -11,10 +11,10 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from layoutalg.cli.arguments import as_shape
 from layoutalg.cli.targets import UNLIKE, Asked, compared_row, print_report, written_rows
 from layoutalg.core.errors import PlanError, SizeError
 from layoutalg.core.progress import progress_bar
+from layoutalg.core.written import as_shape
 
 if TYPE_CHECKING:
     import numpy as np

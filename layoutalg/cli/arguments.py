@@ -1,7 +1,7 @@
 """What the commands have in common: texts, shapes, the machine, names out of a table, results.
 
->>> as_shape("32x64"), as_shape("8,16")
-((32, 64), (8, 16))
+>>> machine_said(16, None, 64).subgroups
+4
 """
 
 from __future__ import annotations
@@ -9,18 +9,20 @@ from __future__ import annotations
 import json
 import os
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import wraps
 from pathlib import Path
 from pkgutil import resolve_name
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import click
+from click.shell_completion import CompletionItem
 
-from layoutalg.core.errors import LayoutError, ParseError
-from layoutalg.core.limits import MAX_TEXT
+from layoutalg.core.errors import LayoutError, TextPlace
+from layoutalg.core.limits import MAX_TEXT, MOST_FILES
 from layoutalg.core.llvm_versions import DEFAULT_LLVM, llvm_versions
 from layoutalg.core.messages import shown
+from layoutalg.core.written import as_shape
 
 if TYPE_CHECKING:
     from layoutalg.core.notation import Distributed, Machine, Notation
@@ -29,35 +31,39 @@ if TYPE_CHECKING:
 __all__ = [
     "CHIP",
     "DPAS_CHIP",
+    "ELEMENT",
     "FORMATS",
+    "MODULE",
     "PLANNER_CHIP",
+    "TEXT",
     "OneOf",
-    "as_numbers",
+    "Suggested",
     "as_option",
-    "as_shape",
     "chip_names",
     "element_option",
+    "file_target_option",
     "format_option",
     "json_option",
     "llvm_option",
     "machine_options",
     "machine_said",
+    "module_files",
     "output_option",
     "planner_chips",
     "print_json",
     "read_module_file",
+    "read_source",
     "read_text",
     "read_texts",
     "read_value_or_module",
     "read_whole_module",
-    "readings",
     "shape_argument",
     "target_option",
 ]
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
-_LARGEST = 2**31
 FORMATS = ("text", "json", "sarif", "github")
+_MODULE_ENDINGS = (".mlir", ".ttgir")
 
 
 class OneOf(click.ParamType):  # pyright: ignore[reportMissingTypeArgument] (older versions of click have none)
@@ -88,9 +94,37 @@ class OneOf(click.ParamType):  # pyright: ignore[reportMissingTypeArgument] (old
             return found[0]
         return self.fail(f"{shown(str(value))}: expected one of {', '.join(map(str, self.names()))}", param, ctx)
 
+    def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+        """The names that begin so."""
+        return [CompletionItem(str(one)) for one in self.names() if str(one).startswith(incomplete)]
+
     def get_metavar(self, param: click.Parameter, ctx: click.Context | None = None) -> str:
         """The names, for the help. (Click 8.1 asks without a context.)"""
         return f"[{'|'.join(map(str, self.names()))}]"
+
+
+class Suggested(click.types.StringParamType):
+    """Any text; the shell completes `names` that are offered, or else files."""
+
+    def __init__(self, names: Callable[[], Iterable[str]] = tuple) -> None:
+        self.names = names
+
+    def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+        """The names that begin so, or files: shells do not mix the two."""
+        names = [one for one in self.names() if one.startswith(incomplete)] if incomplete else []
+        return [CompletionItem(one) for one in names] or [CompletionItem(incomplete, type="file")]
+
+
+def _instruction_names() -> Iterable[str]:
+    from layoutalg.instructions.registry import rows
+
+    return dict.fromkeys(name for row in rows().values() for name in (row.name, row.dotted, *row.aliases) if name)
+
+
+def _element_names() -> Iterable[str]:
+    from layoutalg.core.elements import usual_elements
+
+    return usual_elements()
 
 
 def chip_names(*, dpas: bool = False) -> Sequence[str]:
@@ -109,6 +143,11 @@ def planner_chips(*, able: bool = True) -> Sequence[str]:
 
 
 CHIP = OneOf(chip_names)
+ELEMENT = Suggested(_element_names)
+MODULE = Suggested()
+"""MLIR: the name of a file, `-` or a text."""
+TEXT = Suggested(_instruction_names)
+"""A value of a notation: a text, the name of a file or of an instruction, or `-`."""
 DPAS_CHIP = OneOf(lambda: chip_names(dpas=True))
 PLANNER_CHIP = OneOf(planner_chips, lambda: planner_chips(able=False))
 _LLVM_VERSION = OneOf(llvm_versions)
@@ -119,19 +158,25 @@ def json_option(command: _Command) -> _Command:
     return click.option("--json", "as_json", is_flag=True, help="Print everything as one JSON object.")(command)
 
 
-def llvm_option(meaning: str) -> Callable[[_Command], _Command]:
+def llvm_option(meaning: str, versions: OneOf = _LLVM_VERSION) -> Callable[[_Command], _Command]:
     """The option `--llvm`, with what the version is for."""
-    return click.option("--llvm", type=_LLVM_VERSION, default=str(DEFAULT_LLVM), show_default=True, help=meaning)
+    return click.option("--llvm", type=versions, default=str(DEFAULT_LLVM), show_default=True, help=meaning)
 
 
-def target_option(meaning: str) -> Callable[[_Command], _Command]:
+def target_option(meaning: str, chips: OneOf = CHIP) -> Callable[[_Command], _Command]:
     """The option `--target`: a chip, with what it is for."""
-    return click.option("--target", type=CHIP, metavar="CHIP", default="pvc", show_default=True, help=meaning)
+    return click.option("--target", type=chips, metavar="CHIP", default="pvc", show_default=True, help=meaning)
+
+
+def file_target_option(meaning: str) -> Callable[[_Command], _Command]:
+    """The option `--target` of commands that read a module, which may say its chip itself."""
+    said = f"{meaning}  [default: as FILE says, or pvc]"
+    return click.option("--target", type=CHIP, metavar="CHIP", help=said)
 
 
 def element_option(command: _Command) -> _Command:
     """The option `--element`: the element type."""
-    return click.option("--element", default="f32", show_default=True, help="Element type.")(command)
+    return click.option("--element", type=ELEMENT, default="f32", show_default=True, help="Element type.")(command)
 
 
 def format_option(command: _Command) -> _Command:
@@ -238,17 +283,6 @@ def read_texts(texts: Sequence[str], reading: str | None) -> list[Distributed]:
     return read
 
 
-def readings(values: Sequence[Distributed], shape: Sequence[int] | None, machine: Machine) -> list[str]:
-    """How each value was read that may be read in two ways, of those that agree on a shape and a machine."""
-    from layoutalg.core.agreement import agree
-
-    if not any(value.how_read() for value in values):
-        return []
-    asked = agree(values, shape, machine)
-    found = [(one.value, one.value.how_read(one.shape, one.machine)) for one in asked]
-    return [f"{value} is read as {how}" for value, how in found if how]
-
-
 def read_value_or_module(text: str) -> Notation | Module:
     """What a text is, or a file, or standard input for `-`: a value of a notation, or MLIR with operations.
 
@@ -260,25 +294,19 @@ def read_value_or_module(text: str) -> Notation | Module:
     Traceback (most recent call last):
     layoutalg.core.errors.LayoutError: gemm.mlir: no such file or directory
     """
+    from layoutalg.module.texts import value_or_module
+
+    return value_or_module(*read_source(text))
+
+
+def read_source(text: str) -> tuple[str, str]:
+    """The text that an argument means, a file's or standard input's for `-`, and where it is from (`text`: itself)."""
     from layoutalg.core.files import read_file
-    from layoutalg.instructions.registry import looks_like_name
-    from layoutalg.module.module import Module, checked, looks_like_module
-    from layoutalg.notations import parse
+    from layoutalg.module.module import checked
 
     if text == "-":
-        source, name = checked(_standard_input(), "standard input"), "-"
-    elif _names_file(text):
-        source, name = read_file(text), text
-    else:
-        source, name = text, "text"
-    try:
-        return parse(source)
-    except LayoutError as error:
-        if looks_like_module(source) and not looks_like_name(source):
-            return Module(source, name)
-        if name == "text":
-            raise
-        raise LayoutError(f"{'standard input' if name == '-' else name}: {error}") from None
+        return checked(_standard_input(), "standard input"), "-"
+    return (read_file(text), text) if _names_file(text) else (text, "text")
 
 
 def read_module_file(text: str) -> Module:
@@ -290,6 +318,40 @@ def read_module_file(text: str) -> Module:
     from layoutalg.module.module import checked
 
     return Module(checked(_standard_input(), "standard input"), "-") if text == "-" else read(text)
+
+
+def module_files(names: Sequence[str]) -> list[str]:
+    """Names of files and texts of operations, with each folder's files in its place: .mlir and .ttgir, hidden ones left out.
+
+    Raises `LayoutError` for a folder without such a file, and over `MOST_FILES`.
+    """
+    found: dict[str, None] = {}
+    for name in names:
+        below = _files_below(name) if _is_folder(name) else [name]
+        if not below:
+            raise LayoutError(f"{shown(name)}: a folder without {' or '.join(_MODULE_ENDINGS)} files")
+        found |= dict.fromkeys(below)
+        if len(found) > MOST_FILES:
+            raise LayoutError(f"{shown(name)}: more than {MOST_FILES} files; name folders below it")
+    return list(found)
+
+
+def _is_folder(name: str) -> bool:
+    try:
+        return os.path.isdir(name)
+    except ValueError:  # a NUL in the name
+        return False
+
+
+def _files_below(folder: str) -> list[str]:
+    found: list[str] = []
+    for path, folders, files in os.walk(folder):
+        folders[:] = sorted(one for one in folders if not one.startswith("."))
+        names = (one for one in sorted(files) if one.endswith(_MODULE_ENDINGS) and not one.startswith("."))
+        found += [os.path.join(path, one) for one in names]
+        if len(found) > MOST_FILES:
+            break
+    return found
 
 
 def read_whole_module(text: str) -> Module:
@@ -304,7 +366,9 @@ def read_whole_module(text: str) -> Module:
     module = read_module_file(text)
     unread = [finding for finding in module.findings if finding.level == "error" or not module.is_read]
     if unread:
-        raise LayoutError(f"{unread[0].place or module.file}: {unread[0].message}")
+        at = unread[0].place
+        place = None if at is None else TextPlace(module.source, at.line, at.column, at.file)
+        raise LayoutError(f"{at or module.file}: {unread[0].message}", place=place)
     return module
 
 
@@ -326,32 +390,6 @@ def _standard_input() -> str:
     except UnicodeEncodeError as error:  # bytes that were let through as surrogates
         raise LayoutError(f"standard input: character {error.start} is not UTF-8") from None
     return found
-
-
-def as_shape(text: str) -> tuple[int, ...]:
-    """A shape, such as 32x64.
-
-    Raises `ParseError` for another text, `LayoutError` for a size that is too large.
-
-    >>> as_shape("99999999999x16")
-    Traceback (most recent call last):
-    layoutalg.core.errors.LayoutError: shape 99999999999x16: 99999999999 is too large; sizes go up to 2147483648
-    """
-    parts = [part.strip() for part in text.lower().replace(",", "x").split("x")]
-    if not all(part.isdecimal() and part.isascii() for part in parts) or len(parts) > 64:
-        raise ParseError(text, 0, "a shape, such as 32x64")
-    for part in parts:
-        if len(part) > 60 or int(part) > _LARGEST:
-            raise LayoutError(f"shape {text:.60}: {part:.60} is too large; sizes go up to {_LARGEST}")
-    return tuple(map(int, parts))
-
-
-def as_numbers(text: str, what: str) -> tuple[int, ...]:
-    """Whole numbers with commas between them, such as 21,50."""
-    parts = [part.strip() for part in text.split(",")]
-    if not all(part.removeprefix("-").isdecimal() and part.isascii() and len(part) < 20 for part in parts):
-        raise ParseError(text, 0, f"{what}, such as 21,50")
-    return tuple(map(int, parts))
 
 
 def print_json(facts: dict[str, Any]) -> None:

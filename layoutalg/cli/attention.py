@@ -7,11 +7,19 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from layoutalg.cli.arguments import PLANNER_CHIP, OneOf, as_numbers, json_option, llvm_option, output_option
+from layoutalg.cli.arguments import (
+    PLANNER_CHIP,
+    OneOf,
+    json_option,
+    llvm_option,
+    output_option,
+    target_option,
+)
 from layoutalg.cli.edited import check_alone, check_options, checked_rows, edited_text, failed
 from layoutalg.cli.hosts import check_host, host_option, launched_rows
 from layoutalg.cli.targets import model_text, print_report, written_rows
 from layoutalg.core.progress import progress_bar
+from layoutalg.core.written import as_numbers
 
 if TYPE_CHECKING:
     from layoutalg.gemm.attention import Attention
@@ -63,7 +71,7 @@ def _numbers(_context: click.Context, parameter: click.Parameter, text: str | No
     help="Where packed sequences begin in Q, and where the last one ends.",
 )
 @click.option("--starts-k", callback=_numbers, metavar="0,..", help="The same in K and V.")
-@click.option("--target", type=PLANNER_CHIP, default="bmg", show_default=True, help="The chip.")
+@target_option("The chip.", PLANNER_CHIP)
 @click.option("--subgroups", type=int, help="Subgroups of a workgroup (chosen unless given).")
 @click.option("--prefetch", type=_PREFETCHES, help="Whether subgroups prefetch for one another (chosen unless given).")
 @click.option(

@@ -4,7 +4,14 @@ from __future__ import annotations
 
 import click
 
-from layoutalg.cli.arguments import CHIP, format_option, json_option, llvm_option, read_whole_module
+from layoutalg.cli.arguments import (
+    MODULE,
+    file_target_option,
+    format_option,
+    json_option,
+    llvm_option,
+    read_whole_module,
+)
 from layoutalg.cli.check_pass import Compared, compare_files, compare_passes
 from layoutalg.cli.findings import write_findings
 from layoutalg.core.errors import LayoutError
@@ -13,20 +20,22 @@ __all__ = ["check"]
 
 
 @click.command(short_help="Check the layouts of a module by meaning.")
-@click.argument("file", required=False)
-@click.option("--before", metavar="FILE", help="Compare: the kernel before a pass.")
-@click.option("--after", metavar="FILE", help="Compare: the kernel after it.")
+@click.argument("file", type=MODULE, required=False)
+@click.option("--before", type=MODULE, metavar="FILE", help="Compare: the kernel before a pass.")
+@click.option("--after", type=MODULE, metavar="FILE", help="Compare: the kernel after it.")
 @click.option("--passes", metavar="PIPELINE", help="Compare FILE after each pass of mlir-opt with the one before.")
-@click.option("--compiler", help="The mlir-opt that runs the passes (mlir-opt-24 for --llvm 24).")
+@click.option("--compiler", metavar="PROGRAM", help="The mlir-opt that runs the passes (mlir-opt-24 for --llvm 24).")
 @click.option("--grid", default="1", show_default=True, help="Compare: workgroups along x, y and z, such as 8x16.")
 @click.option(
     "--arg", "given", multiple=True, metavar="ARG", help="Compare: an argument, as for run (default: random)."
 )
 @click.option("--kernel", help="Compare: the kernel, where there are several.")
-@click.option("--seed", type=int, default=0, show_default=True, help="Compare: the seed of random arguments.")
+@click.option(
+    "--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Compare: the seed of random arguments."
+)
 @click.option("--tolerance", type=float, help="Compare: by how much floats may differ, relative to the largest.")
 @llvm_option("The version of LLVM whose rules the layouts must follow.")
-@click.option("--target", type=CHIP, metavar="CHIP", help="The chip that counts.  [default: what FILE says, or pvc]")
+@file_target_option("The chip that counts.")
 @format_option
 @json_option
 def check(

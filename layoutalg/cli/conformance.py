@@ -27,8 +27,8 @@ _WIDE = 160
     metavar="PROGRAM",
     help="An mlir-opt (of LLVM 22, 23 or 24) or an iree-opt, by name or path; may be given again.",
 )
-@click.option("--seeds", default=200, show_default=True, metavar="N", help="Kernels of each level.")
-@click.option("--seed", default=0, show_default=True, metavar="N", help="The generator's seed.")
+@click.option("--seeds", default=200, show_default=True, help="Kernels of each level.")
+@click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="The generator's seed.")
 @click.option("--only", multiple=True, metavar="OP", help="An operation, or a row of the matrix; may be given again.")
 @click.option("--kind", "kinds", multiple=True, metavar="KIND", help="A kind of layout; may be given again.")
 @click.option(

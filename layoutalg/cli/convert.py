@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
 from layoutalg.cli.arguments import (
+    TEXT,
     as_option,
     element_option,
     json_option,
@@ -17,21 +16,19 @@ from layoutalg.cli.arguments import (
     output_option,
     print_json,
     read_texts,
-    readings,
     shape_argument,
     target_option,
 )
 
 if TYPE_CHECKING:
-    from layoutalg.conversion.triton_way import TritonPrice
-    from layoutalg.core.notation import Distributed, Machine
+    from layoutalg.core.notation import Machine
 
 __all__ = ["convert"]
 
 
 @click.command(short_help="Plan a conversion, and write its code.")
-@click.argument("source")
-@click.argument("destination")
+@click.argument("source", type=TEXT)
+@click.argument("destination", type=TEXT)
 @shape_argument
 @element_option
 @target_option("The chip, for its price and the size of shared memory.")
@@ -85,29 +82,20 @@ def convert(
     Both are attributes, types or layouts, of any notation; layouts know their shape. One may be `-` for standard input. The
     price is that of the conversion on the chip, with what is assumed: the same as check, propagate, lower and show give.
     """
-    from layoutalg.conversion import SymbolicPlan
-    from layoutalg.conversion import convert as plan_conversion
-    from layoutalg.conversion.ends import completed
-    from layoutalg.conversion.price import price
-    from layoutalg.core.elements import element_bits
+    from layoutalg.conversion.report import describe_conversion
     from layoutalg.core.files import write_files
-    from layoutalg.core.notation import Machine
 
     if source == destination == "-":
         raise click.UsageError("only one of SOURCE and DESTINATION may be '-': standard input is one text")
     if picture is not None and picture.suffix != ".svg":
         raise click.UsageError(f"--picture {picture}: expected a name that ends in .svg")
     pair = read_texts((source, destination), reading)
-    bits = element_bits(element)
-    paid = price(pair[0], pair[1], shape, element, machine, target)
-    ends, _ = completed(pair[0], pair[1], shape, machine)
-    triton = _triton_says(pair, shape, element, target)
-    plan = plan_conversion(
-        ends[0],
-        ends[1],
+    found = describe_conversion(
+        pair[0],
+        pair[1],
         shape,
-        machine=machine | Machine(lanes=paid.lanes),
-        element_bits=bits,
+        machine,
+        element=element,
         target=target,
         slm_limit=slm_limit,
         level=level,
@@ -116,43 +104,7 @@ def convert(
         pressure=pressure,
         portable=portable,
     )
-    how = readings(pair, shape, machine)
-    facts: dict[str, Any] = {
-        "source": str(plan.source),
-        "destination": str(plan.destination),
-        "element_bits": bits,
-        "target": plan.target,
-        "level": plan.level,
-        "workgroups": plan.workgroups,
-        "portable": plan.portable,
-        "kind": plan.kind,
-        "shuffles": _fact(plan.shuffles),
-        "lower_bound": _fact(plan.lower_bound),
-        "bound_reason": plan.bound_reason,
-        "optimal": plan.optimal,
-        "selects": _fact(plan.selects),
-        "permutes": _fact(plan.permutes),
-        "moves": _fact(plan.moves),
-        "slm_bytes": plan.slm_bytes,
-        "bank_conflicts": plan.bank_conflicts,
-        "barriers": plan.barriers,
-        "cost": None if plan.unpriced else _fact(plan.cost),
-        "pressure": plan.pressure,
-        "pressures": {one: _fact(slots) for one, slots in plan.pressures.items()},
-        "price": paid.facts,
-        **({} if triton is None else {"triton": triton.facts}),
-        **({"readings": how} if how else {}),
-        "candidates": [
-            {
-                "name": one.name,
-                "kind": one.kind,
-                "work": one.work,
-                "slm_bytes": one.slm_bytes,
-                "cost": None if plan.unpriced else one.cost,
-            }
-            for one in plan.candidates
-        ],
-    }
+    plan, facts = found.plan, found.facts
     code = plan.emit(element) if emitted or output is not None else None
     files: list[tuple[Path, str]] = []
     if output is not None and code is not None:
@@ -166,36 +118,9 @@ def convert(
         print_json(facts | ({"code": code} if emitted else {}))
         return
     # The code may go on to a compiler: what is said of it is comments there.
-    lines = [
-        *str(plan).splitlines(),
-        *([] if isinstance(plan, SymbolicPlan) or plan.unpriced else [f"{'price':12} {paid}{_regime(plan.pressure)}"]),
-        *([] if triton is None else [f"{'triton':12} {triton.text}"]),
-        *[f"{'reading':12} {one}" for one in how],
-    ]
-    print("\n".join(f"{'// ' * emitted}{line}" for line in lines))
+    print("\n".join(f"{'// ' * emitted}{line}" for line in found.lines()))
     if emitted:
         print(code)
     for path in (output, picture):
         if path is not None:
             print(f"{'// ' if emitted else ''}written to {path}")
-
-
-def _triton_says(
-    pair: Sequence[Distributed], shape: Sequence[int] | None, element: str, target: str
-) -> TritonPrice | None:
-    """Triton's price between two of its encodings; there are none while nothing has imported them."""
-    if "layoutalg.triton.encodings" not in sys.modules:
-        return None
-    from layoutalg.conversion.triton_way import triton_says
-
-    return triton_says(pair[0], pair[1], shape, element, target)
-
-
-def _regime(pressure: str) -> str:
-    """What the price supposes, where the plan beside it supposes something else."""
-    return "" if pressure == "all" else "; all subgroups convert at once"
-
-
-def _fact(count: Any) -> int | str:
-    """A count, as text where it is an expression."""
-    return count if isinstance(count, int) else str(count)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 import click
 
-from layoutalg.cli.arguments import PLANNER_CHIP, OneOf, json_option, llvm_option, output_option
+from layoutalg.cli.arguments import PLANNER_CHIP, OneOf, json_option, llvm_option, output_option, target_option
 from layoutalg.cli.edited import check_alone, check_options, checked_rows, edited_text, failed
 from layoutalg.cli.hosts import check_host, host_option, launched_rows
 from layoutalg.cli.targets import model_text, print_report, written_rows
@@ -42,7 +42,7 @@ _ORDERS = OneOf.at("layoutalg.gemm.attention.decode.problem:ORDERS")
 @click.option("--pages", type=int, help="Pages of the pool (room for all sequences unless given).")
 @click.option("--parts", type=int, help="Workgroups that share the keys of a head (chosen unless given).")
 @click.option("--scale", type=float, help="What scores are multiplied by (1/sqrt(d) unless given).")
-@click.option("--target", type=PLANNER_CHIP, default="bmg", show_default=True, help="The chip.")
+@target_option("The chip.", PLANNER_CHIP)
 @llvm_option("The version of LLVM that the kernels are for.")
 @click.option("--emit", "level", type=_LEVELS, help="Print the kernels (with -o: write them).")
 @output_option("Write the kernels to a file.")

@@ -10,21 +10,22 @@ from typing import Any
 import click
 
 from layoutalg.cli.arguments import (
+    TEXT,
     as_option,
     json_option,
     machine_options,
     output_option,
     print_json,
     read_text,
-    readings,
     shape_argument,
 )
+from layoutalg.core.agreement import readings
 
 __all__ = ["draw"]
 
 
 @click.command(short_help="Draw who holds what, as a file.")
-@click.argument("text")
+@click.argument("text", type=TEXT)
 @shape_argument
 @output_option("The file: .svg, .png, .pdf or .html; its directory is made.", required=True)
 @click.option(

@@ -12,7 +12,13 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from layoutalg.cli.arguments import OneOf, as_shape, json_option, llvm_option, output_option, planner_chips
+from layoutalg.cli.arguments import (
+    OneOf,
+    json_option,
+    llvm_option,
+    output_option,
+    planner_chips,
+)
 from layoutalg.cli.edited import check_alone, check_options, checked_rows, edited_text, failed
 from layoutalg.cli.hosts import check_host, host_option, launched_rows
 from layoutalg.cli.targets import (
@@ -32,6 +38,7 @@ from layoutalg.cli.targets import (
 )
 from layoutalg.core.errors import PlanError
 from layoutalg.core.progress import progress_bar
+from layoutalg.core.written import as_shape
 
 if TYPE_CHECKING:
     from layoutalg.gemm import Gemm

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import click
 
-from layoutalg.cli.arguments import json_option, print_json
+from layoutalg.cli.arguments import TEXT, json_option, print_json
 
 __all__ = ["list_instructions"]
 
 
 @click.command("list", short_help="List the matrix and copy instructions that are known.")
-@click.argument("filters", nargs=-1)
+@click.argument("filters", nargs=-1, type=TEXT)
 @json_option
 def list_instructions(filters: tuple[str, ...], as_json: bool) -> None:
     """List instructions that all FILTERS fit: name, shape, types, chips, threads, and where the layouts come from.

@@ -8,20 +8,21 @@ from pathlib import Path
 import click
 
 from layoutalg.cli.arguments import (
+    MODULE,
+    file_target_option,
     json_option,
     llvm_option,
     output_option,
     print_json,
     read_whole_module,
-    target_option,
 )
 
 __all__ = ["lower"]
 
 
 @click.command(short_help="Lower a module to lane level.")
-@click.argument("file")
-@target_option("The chip it is for.")
+@click.argument("file", type=MODULE)
+@file_target_option("The chip it is for.")
 @llvm_option("The version of LLVM that reads it.")
 @click.option(
     "--level",
@@ -34,7 +35,7 @@ __all__ = ["lower"]
 @output_option("Write the module to a file.")
 @json_option
 def lower(
-    file: str, target: str, llvm: int, level: str | None, explain: bool, output: Path | None, as_json: bool
+    file: str, target: str | None, llvm: int, level: str | None, explain: bool, output: Path | None, as_json: bool
 ) -> int:
     """Write the module in FILE at lane level: what each work-item loads, computes, exchanges and stores.
 
@@ -48,12 +49,14 @@ def lower(
     from layoutalg.core.files import write_file
     from layoutalg.lanes import decided, lowered_from
     from layoutalg.lowering import lower as lower_module
+    from layoutalg.module.chip import meant_chip
     from layoutalg.show.findings import findings_facts, print_findings, summary
     from layoutalg.show.propagations import print_propagation, propagation_facts
 
     if explain and level is None:
         raise click.UsageError("--explain: says what --level lane decides; without it nothing is decided")
     module = read_whole_module(file)
+    target = meant_chip(module, target)
     done = None if level is None else decided(module, target=target, llvm=llvm)
     how = partial(lower_module, module) if done is None else partial(lowered_from, done)
     lowered = how(target=target, llvm=llvm)

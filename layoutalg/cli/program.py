@@ -1,6 +1,6 @@
 """The program: its commands, and how it ends.
 
-A command returns an exit code or None. What goes wrong is one line on standard error:
+A command returns an exit code or None. What goes wrong is said as `layoutalg.cli.refusals` has it.
 
 >>> main(["show", "d0 = 4@lane", "--json"])
 {"input": "d0 = 4@lane", "shape": [4], "layout": "d0 = 4@lane", "axes": {"lane": 4}, "replicas": [],
@@ -18,8 +18,8 @@ from importlib import import_module
 
 import click
 
+from layoutalg.cli.refusals import asks_for_json, refuse
 from layoutalg.core.errors import LayoutError
-from layoutalg.core.messages import shortened
 from layoutalg.core.whole_numbers import instance_of, listed
 
 __all__ = ["cli", "main"]
@@ -31,7 +31,7 @@ _OTHERS = {"list": "listing:list_instructions"}
 """Where a command is that is not in the module of its name, as a function of its name."""
 _NAMES = (
     "attention", "banks", "check", "conformance", "convert", "cute", "decode", "draw", "gemm", "list", "lower", "migrate",
-    "propagate", "run", "same", "show", "sweep", "verify", "weights",
+    "propagate", "run", "same", "serve", "show", "sweep", "verify", "weights",
 )  # fmt: skip
 
 
@@ -83,10 +83,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     for stream in (sys.stdout, sys.stderr):
         with suppress(AttributeError, ValueError, OSError):  # a stream of a test, or a closed one
             stream.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
+    as_json = False
     try:
-        given = None if arguments is None else list(listed(arguments, "arguments"))
-        for one in given or ():
+        given = sys.argv[1:] if arguments is None else list(listed(arguments, "arguments"))
+        for one in given:
             instance_of(one, str, "argument")
+        as_json = asks_for_json(given)
         done: object = cli.main(args=given, prog_name="layoutalg", standalone_mode=False)
         if sys.stdout is not None:  # pyright: ignore[reportUnnecessaryComparison]
             sys.stdout.flush()
@@ -94,12 +96,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except click.exceptions.Exit as stop:
         return stop.exit_code
     except (click.Abort, KeyboardInterrupt):
-        _refuse("interrupted")
+        refuse("interrupted")
         return _INTERRUPTED
-    except click.ClickException as error:
-        return _refuse(error.format_message())
-    except LayoutError as error:
-        return _refuse(str(error))
+    except (click.ClickException, LayoutError) as error:
+        return refuse(error, as_json=as_json)
     except BrokenPipeError:
         _leave_output()
         return 0
@@ -107,18 +107,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 0
     except OSError as error:
         _leave_output()
-        return _refuse(f"{error.filename or 'output'}: {error.strerror}")
+        return refuse(f"{error.filename or 'output'}: {error.strerror}", as_json=as_json)
     except UnicodeError as error:
-        return _refuse(f"text that is not UTF-8: {error}")
-
-
-def _refuse(message: str) -> int:
-    one_line = shortened(" ".join(message.split()))
-    with suppress(OSError, ValueError):
-        if sys.stderr is None:  # pyright: ignore[reportUnnecessaryComparison]
-            return 2  # closed: print would take standard output
-        print(f"layoutalg: {one_line}", file=sys.stderr)
-    return 2
+        return refuse(f"text that is not UTF-8: {error}", as_json=as_json)
 
 
 def _leave_output() -> None:

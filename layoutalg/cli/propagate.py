@@ -7,12 +7,13 @@ from pathlib import Path
 import click
 
 from layoutalg.cli.arguments import (
+    MODULE,
+    file_target_option,
     json_option,
     llvm_option,
     output_option,
     print_json,
     read_whole_module,
-    target_option,
 )
 
 __all__ = ["propagate"]
@@ -22,7 +23,7 @@ _LIKE = ("llvm22", "llvm23", "llvm24")
 
 
 @click.command(short_help="Complete the layouts of a module at the least cost.")
-@click.argument("file")
+@click.argument("file", type=MODULE)
 @click.option(
     "--level",
     type=click.Choice(_LEVELS),
@@ -30,7 +31,7 @@ _LIKE = ("llvm22", "llvm23", "llvm24")
     show_default=True,
     help="What the layouts say: LLVM's layout-kind.",
 )
-@target_option("The chip whose messages and prices count.")
+@file_target_option("The chip whose messages and prices count.")
 @llvm_option("The version of LLVM that reads the result.")
 @click.option("--like", type=click.Choice(_LIKE), help="Take the layouts that this version of LLVM chooses instead.")
 @click.option("--explain", is_flag=True, help="Print what was decided for every value, why, and what it costs.")
@@ -39,7 +40,7 @@ _LIKE = ("llvm22", "llvm23", "llvm24")
 def propagate(
     file: str,
     level: str,
-    target: str,
+    target: str | None,
     llvm: int,
     like: str | None,
     explain: bool,
@@ -56,12 +57,14 @@ def propagate(
     from rich.console import Console
 
     from layoutalg.core.files import write_file
+    from layoutalg.module.chip import meant_chip
     from layoutalg.show.findings import findings_facts, print_findings, summary
     from layoutalg.show.propagations import print_propagation, propagation_facts
     from layoutalg.side.llvm_passes import propagate as propagated
     from layoutalg.side.llvm_passes.comparing import compared
 
     module = read_whole_module(file)
+    target = meant_chip(module, target)
     done = propagated(module, level=level, target=target, llvm=llvm, like=like)
     llvm = llvm if done.like is None else done.like
     if output is not None:

@@ -9,9 +9,18 @@ from typing import TYPE_CHECKING, Any, cast
 
 import click
 
-from layoutalg.cli.arguments import DPAS_CHIP, OneOf, as_shape, format_option, json_option, read_module_file
+from layoutalg.cli.arguments import (
+    DPAS_CHIP,
+    MODULE,
+    OneOf,
+    format_option,
+    json_option,
+    read_module_file,
+    target_option,
+)
 from layoutalg.core.errors import LayoutError, ParseError
 from layoutalg.core.limits import MOST_ARGUMENT_BYTES, MOST_PRINTED
+from layoutalg.core.written import as_shape
 
 if TYPE_CHECKING:
     from layoutalg.cli.arrays import Argument
@@ -22,7 +31,7 @@ _LEVEL = OneOf.at("layoutalg.simulate.machine:LEVELS")
 
 
 @click.command(short_help="Run a kernel on arrays.")
-@click.argument("file")
+@click.argument("file", type=MODULE)
 @click.option("--grid", required=True, help="Workgroups along x, y and z, such as 8x16.")
 @click.option(
     "--arg", "given", multiple=True, metavar="ARG", help="An argument: A.npy, A.npy:bf16, C:512x512xf32, 512."
@@ -30,13 +39,13 @@ _LEVEL = OneOf.at("layoutalg.simulate.machine:LEVELS")
 @click.option("-o", "--output", "outputs", multiple=True, metavar="FILE", help="Save a result: C.npy, or C=FILE.")
 @click.option("--kernel", help="The kernel, where there are several.")
 @click.option("--level", type=_LEVEL, help="The level of the kernel (default: as the text has it).")
-@click.option("--target", type=DPAS_CHIP, default="pvc", show_default=True, help="The chip.")
+@target_option("The chip.", DPAS_CHIP)
 @click.option("--block", help="Work-items of a workgroup, such as 64 or 16x4 (default: as the kernel has it).")
-@click.option("--subgroup-size", type=int, metavar="N", help="Lanes of a subgroup (default: as the kernel has it).")
+@click.option("--subgroup-size", type=int, help="Lanes of a subgroup (default: as the kernel has it).")
 @click.option("--trace", multiple=True, metavar="NAME", help="Print what a work-item holds in a result, such as %7.")
-@click.option("--workgroup", type=click.IntRange(min=0), metavar="N", default=0, help="The workgroup that is traced.")
-@click.option("--sg", type=click.IntRange(min=0), metavar="N", default=0, help="The subgroup that is traced.")
-@click.option("--lane", type=click.IntRange(min=0), metavar="N", default=0, help="The lane that is traced.")
+@click.option("--workgroup", type=click.IntRange(min=0), default=0, help="The workgroup that is traced.")
+@click.option("--sg", type=click.IntRange(min=0), default=0, help="The subgroup that is traced.")
+@click.option("--lane", type=click.IntRange(min=0), default=0, help="The lane that is traced.")
 @format_option
 @json_option
 def run(

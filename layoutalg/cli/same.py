@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
 from layoutalg.cli.arguments import (
+    TEXT,
     as_option,
     json_option,
     machine_options,
+    output_option,
     print_json,
     read_texts,
-    readings,
     shape_argument,
 )
+from layoutalg.core.agreement import readings
 
 if TYPE_CHECKING:
     from layoutalg.core.notation import Machine
@@ -23,9 +26,10 @@ __all__ = ["same"]
 
 
 @click.command(short_help="Compare two layouts.")
-@click.argument("a")
-@click.argument("b")
+@click.argument("a", type=TEXT)
+@click.argument("b", type=TEXT)
 @shape_argument
+@output_option("Draw the difference to a file: its ending says the format (see draw).")
 @as_option
 @machine_options
 @json_option
@@ -33,6 +37,7 @@ def same(
     a: str,
     b: str,
     shape: tuple[int, ...] | None,
+    output: Path | None,
     reading: str | None,
     machine: Machine,
     as_json: bool,
@@ -49,11 +54,16 @@ def same(
     one, other = read_texts((a, b), reading)
     found = compare(one, other, shape, machine=machine)
     how = readings((one, other), shape, machine)
+    drawn = None if output is None else found.picture()
+    if drawn is not None and output is not None:
+        drawn.save(output)
     if as_json:
         element = None if found.element is None else list(found.element)
         facts = {"same": bool(found), "explanation": found.explanation, "element": element, "axes": list(found.axes)}
         places = {"first": [*map(list, found.first)], "second": [*map(list, found.second)]}
-        print_json(facts | places | ({"readings": how} if how else {}))
+        counted = {} if drawn is None else {"output": str(output), "elements": drawn.difference.counts}
+        print_json(facts | places | counted | ({"readings": how} if how else {}))
     else:
-        print("\n".join([str(found), *how]))
+        counts = [] if drawn is None else [f"{output}: " + ", ".join(text for text, _ in drawn.key())]
+        print("\n".join([str(found), *how, *counts]))
     return int(not found)

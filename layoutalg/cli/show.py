@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from layoutalg.cli.arguments import (
-    CHIP,
-    as_numbers,
+    ELEMENT,
+    TEXT,
     as_option,
+    file_target_option,
     json_option,
     llvm_option,
     machine_options,
@@ -18,6 +19,7 @@ from layoutalg.cli.arguments import (
     shape_argument,
 )
 from layoutalg.core.errors import LayoutError
+from layoutalg.core.written import as_numbers
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -31,21 +33,21 @@ __all__ = ["show"]
 
 
 @click.command(short_help="Show who holds what, of one layout or of all in a module.")
-@click.argument("text")
+@click.argument("text", type=TEXT)
 @shape_argument
-@click.option("--sg", type=int, help="List what one subgroup holds.")
-@click.option("--lane", type=int, help="List what one lane holds (of subgroup 0, unless --sg).")
+@click.option("--sg", type=click.IntRange(min=0), help="List what one subgroup holds.")
+@click.option("--lane", type=click.IntRange(min=0), help="List what one lane holds (of subgroup 0, unless --sg).")
 @click.option("--at", "element_at", metavar="ELEMENT", help="List who holds an element, such as 21,50.")
 @click.option(
     "--op",
     "operation",
     help="Of a module: one operation in full, by result (%7), name or line; stated layouts, and those that follow.",
 )
-@click.option("--element", default="f32", show_default=True, help="Element type, for the fragment's vector type.")
-@llvm_option("The version of LLVM whose verdict is given.")
 @click.option(
-    "--target", type=CHIP, metavar="CHIP", help="The chip that conversions are for.  [default: as FILE says, or pvc]"
+    "--element", type=ELEMENT, default="f32", show_default=True, help="Element type, for the fragment's vector type."
 )
+@llvm_option("The version of LLVM whose verdict is given.")
+@file_target_option("The chip that conversions are for.")
 @click.option("--strict", is_flag=True, help="Exit with 1 where the verdict is a refusal.")
 @click.option("--blocks", is_flag=True, help="List the block origins of each id, as LLVM computes them.")
 @as_option

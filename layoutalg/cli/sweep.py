@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from layoutalg.cli.arguments import json_option, llvm_option, output_option, print_json
+from layoutalg.cli.arguments import Suggested, json_option, llvm_option, output_option, print_json
 
 if TYPE_CHECKING:
     from concurrent.futures import Executor
@@ -21,7 +21,7 @@ __all__ = ["sweep"]
 
 
 @click.command(short_help="Plan thousands of matrix products, a row for each.")
-@click.argument("file", type=str)
+@click.argument("file", type=Suggested())
 @click.option("--a", default=None, help="Element type of A where a problem has none (f16).")
 @click.option("--target", default=None, help="The chip where a problem has none (pvc).")
 @llvm_option("The version that kernels are for.")

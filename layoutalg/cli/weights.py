@@ -12,11 +12,19 @@ from typing import TYPE_CHECKING, Any, cast
 
 import click
 
-from layoutalg.cli.arguments import PLANNER_CHIP, OneOf, as_shape, json_option, llvm_option, output_option
+from layoutalg.cli.arguments import (
+    PLANNER_CHIP,
+    OneOf,
+    json_option,
+    llvm_option,
+    output_option,
+    target_option,
+)
 from layoutalg.cli.edited import check_alone, check_options, checked_rows, edited_text, failed
 from layoutalg.cli.hosts import check_host, host_option, launched_rows
 from layoutalg.cli.targets import compared_row, declared_options, print_report, written_rows
 from layoutalg.core.progress import progress_bar
+from layoutalg.core.written import as_shape
 from layoutalg.gemm.options import GpuEpilogueOptions, TilingOptions
 
 if TYPE_CHECKING:
@@ -40,7 +48,7 @@ __all__ = ["weights"]
 @click.option(
     "--batch", type=int, default=1, show_default=True, help="Products of this shape at once, each with its W."
 )
-@click.option("--target", type=PLANNER_CHIP, default="pvc", show_default=True, help="The chip.")
+@target_option("The chip.", PLANNER_CHIP)
 @declared_options(GpuEpilogueOptions)
 @declared_options(TilingOptions, "tile", "subgroups", "prefetch", "distance", "split_k", "reduction")
 @llvm_option("The version that the kernel is for.")

@@ -18,7 +18,7 @@ Names of dimensions do not count, only their positions.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from math import prod
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -32,11 +32,15 @@ from layoutalg.core.limits import MOST_OWNERS_COUNTED as _COUNTED
 from layoutalg.core.limits import MOST_OWNERS_LISTED as _LISTED
 from layoutalg.core.messages import shown
 from layoutalg.core.notation import Distributed, Machine
+from layoutalg.core.notebook import NotebookAnswer
 from layoutalg.core.replicas import same_replicas
+from layoutalg.core.whole_numbers import listed, whole_number
 from layoutalg.notations import machine_of, value_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
+
+    from layoutalg.compare.picture import DifferencePicture
 
 _Table: TypeAlias = "NDArray[Any]"
 """The address of each element."""
@@ -44,8 +48,8 @@ _Table: TypeAlias = "NDArray[Any]"
 __all__ = ["Same", "same"]
 
 
-@dataclass(frozen=True, slots=True)
-class Same:
+@dataclass(frozen=True, slots=True, repr=False)
+class Same(NotebookAnswer):
     """The answer: true, or false with the first element (row-major) that lives elsewhere, and a sentence that says so.
 
     `first` and `second` are the element's owners in each layout, ascending, one coordinate per axis of `axes`; at most 16
@@ -64,6 +68,8 @@ class Same:
     first: tuple[Owner, ...] = ()
     second: tuple[Owner, ...] = ()
     copies: tuple[int, int] = (1, 1)
+    sides: tuple[Any, ...] = field(default=(), compare=False)
+    """What was compared: two layouts, relations written out, or tables of addresses."""
 
     def __bool__(self) -> bool:
         return self.equal
@@ -87,6 +93,34 @@ class Same:
         if self.first and self.second:
             there = there.removeprefix("is ")
         return f"element {self.element} {here} in the first and {there} in the second{self.note}"
+
+    def picture(self, *, start: Sequence[int] | None = None, title: str | None = None) -> DifferencePicture:
+        """What becomes of each element: the same places, others, copies more or fewer, nobody; with the number of each.
+
+        A large tensor is a map and a window of cells, around the element `start` (the first that is not the same, unless
+        given).
+
+        Raises `ConversionError` where ranks differ, `SizeError` above 2^20 places.
+
+        >>> same(Layout.parse("d0 = 2@lane"), Layout.parse("d0 = 2@reg")).picture().key()
+        [('same: 1', '#eeeeee'), ('moved: 1', '#f29070')]
+        """
+        from layoutalg.compare.difference import difference_of
+        from layoutalg.compare.picture import DifferencePicture
+        from layoutalg.viz.svg import legal
+
+        first, second = self.sides
+        found = difference_of(first, second)
+        at = None if start is None else found.number_of([whole_number(x, "start =", 0) for x in listed(start, "start")])
+        named = f"first: {_name(first)}; second: {_name(second)}" if title is None else title
+        return DifferencePicture((), legal(named), difference=found, start=at)
+
+    def _drawing(self) -> DifferencePicture | None:
+        return self.picture() if self.sides else None
+
+
+def _name(side: Any) -> str:
+    return str(side) if isinstance(side, Layout) else f"places of {'x'.join(map(str, side.shape))} elements"
 
 
 _YES = Same(True, "the same map")
@@ -118,15 +152,19 @@ def same(
     the same map
     """
     if isinstance(a, Layout) and isinstance(b, Layout) and shape is machine is None:
-        return _compare_layouts(a.canonical(), b.canonical())
+        return replace(_compare_layouts(a.canonical(), b.canonical()), sides=(a, b))
     on = machine_of(machine, subgroup_size, workgroup_size)
     if shape is not None and not isinstance(shape, (tuple, list)):  # pyright: ignore[reportUnnecessaryIsInstance]
         raise ConversionError(f"shape = {shown(shape)}: expected a list of whole numbers")
     pair = value_of(a), value_of(b)
     if pair[0] == pair[1]:
-        agree(pair[:1], shape, on)
-        return _YES
+        (one,) = agree(pair[:1], shape, on)
+        return replace(_YES, sides=(_side(one),) * 2)
     one, two = (_side(asked) for asked in agree(pair, shape, on))
+    return replace(_compare_sides(one, two), sides=(one, two))
+
+
+def _compare_sides(one: Layout | Places | _Table, two: Layout | Places | _Table) -> Same:
     if isinstance(one, Layout) and isinstance(two, Layout):
         return _compare_layouts(one.canonical(), two.canonical())
     if isinstance(one, (Layout, Places)) and isinstance(two, (Layout, Places)):

@@ -10,7 +10,7 @@ conversion, and says which are redundant; `triton_way` for Triton's own), `cheap
 them (`exchange_bounds`, `cheapest_by_table`), `several` does several conversions in one go, and `bound` says how few shuffles
 there can be. `levels` says how far elements may go, `normalize` makes layouts with gaps and offsets simpler ones. `strategies`
 has the ways (how elements get from one layout to the other), `program` what is executed, and `lowering` writes it as MLIR;
-`explanation` and `picture` (`drawing`) show the result.
+`explanation`, `report` and `picture` (`drawing`) show the result.
 
 The questions about memory (`bank_conflicts`, `coalescing`, `best_swizzle`) live in `layoutalg.memory`; their names are here
 too, where they once were.

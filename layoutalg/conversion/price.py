@@ -1,7 +1,7 @@
 """The price of a conversion: one number for one question, with what was assumed beside it.
 
 >>> rows, columns = (la.parse(f"#xegpu.layout<lane_layout = {lanes}, lane_data = [1, 1]>") for lanes in ("[1, 16]", "[16, 1]"))
->>> found = price(rows, columns, (16, 16), "f32", chip="pvc")
+>>> found = price(rows, columns, (16, 16), "f32", target="pvc")
 >>> found.slots, found.lanes
 (128, 16)
 >>> print(found)
@@ -37,6 +37,7 @@ from layoutalg.core.errors import ConversionError, DistributionError, LayoutErro
 from layoutalg.core.layout import Layout
 from layoutalg.core.messages import shown
 from layoutalg.core.notation import Distributed, Machine, as_machine, as_sizes
+from layoutalg.core.notebook import NotebookAnswer
 from layoutalg.core.plurals import counted
 from layoutalg.core.whole_numbers import listed
 from layoutalg.hardware.chips import target_info
@@ -51,8 +52,8 @@ _CACHED = 1 << 15
 _NOT_A_CHIP = "generic"
 
 
-@dataclass(frozen=True, slots=True)
-class Price:
+@dataclass(frozen=True, slots=True, repr=False)
+class Price(NotebookAnswer):
     """What a conversion costs on a chip, in issue slots of one subgroup, or why that is not known; and what was assumed.
 
     `source` and `result` are the layouts that are priced, with their lanes and with registers in the order of the elements.
@@ -120,16 +121,16 @@ class Price:
 
 def price(
     source: Distributed | str,
-    result: Distributed | str,
+    destination: Distributed | str,
     shape: Sequence[int] | None = None,
     element: str = "f32",
     machine: Machine | int | None = None,
-    chip: str = DEFAULT_CHIP,
+    target: str = DEFAULT_CHIP,
 ) -> Price:
     """What it costs to convert a tensor from one layout to another (each a `Layout`, a value of any notation, or its text).
 
     `shape` is needed where neither says the tensor's. `machine` is what the layouts leave open: the lanes of a subgroup (a
-    number is these), and the subgroups. A price always names its `chip`.
+    number is these), and the subgroups. A price always names its chip, `target`.
 
     A conversion that cannot be priced gives a `Price` without slots, which says why: layouts that do not fit, symbols, too many
     elements, lanes that nobody says. Raises `PlanError` for an unknown chip and `LayoutError` for arguments of other types.
@@ -143,12 +144,12 @@ def price(
     on the command line
     """
     on = as_machine(machine)
-    if not isinstance(chip, str):  # pyright: ignore[reportUnnecessaryIsInstance]
-        raise LayoutError(f"chip {shown(chip)}: expected a chip, such as 'pvc'")
+    if not isinstance(target, str):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise LayoutError(f"target {shown(target)}: expected a chip, such as 'pvc'")
     if not isinstance(element, str):  # pyright: ignore[reportUnnecessaryIsInstance]
         raise LayoutError(f"element {shown(element)}: expected an element type, such as 'f32'")
-    name = target_info(chip).name
-    values = [value_of(one) if has_value(one) else one for one in (source, result)]
+    name = target_info(target).name
+    values = [value_of(one) if has_value(one) else one for one in (source, destination)]
     for one in values:
         if not isinstance(one, Distributed):  # pyright: ignore[reportUnnecessaryIsInstance]
             raise LayoutError(f"price of {shown(one)}: expected a Layout, a value of a notation, or its text")

@@ -113,7 +113,7 @@ def triton_price(
     name = target_info(chip).name
     found = how_triton_converts(source, result, shape, element, name)
     before, after = linear_ends(source, result, shape)
-    own = price(_tensor(before), _tensor(after), element=element, chip=name)
+    own = price(_tensor(before), _tensor(after), element=element, target=name)
     if found.synchronised == "cluster":
         return TritonPrice(found, None, own)
     if not found.shuffles and found.swizzle is None:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
-__all__ = ["AgreedValue", "agree"]
+__all__ = ["AgreedValue", "agree", "readings"]
 
 _MACHINE = {"lane", "reg", "sg"}
 
@@ -128,3 +128,15 @@ def _reach(operand: Operand) -> tuple[int, int]:
     if not axes & _MACHINE:
         return 0, 0
     return lanes if "lane" in axes or "sg" not in axes else 0, subgroups
+
+
+def readings(values: Sequence[Distributed], shape: Sequence[Any] | None, machine: Machine | None) -> list[str]:
+    """How each value was read that may be read in two ways, of those that agree on a shape and a machine.
+
+    >>> readings((la.parse("(32,8):(1,32)"),), (16, 16), None)
+    ['(32,8):(1,32) is read as threads and values: its modes are 32x8, and the tensor is 16x16']
+    """
+    if not any(value.how_read() for value in values):
+        return []
+    found = [(one.value, one.value.how_read(one.shape, one.machine)) for one in agree(values, shape, machine)]
+    return [f"{value} is read as {how}" for value, how in found if how]

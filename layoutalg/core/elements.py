@@ -18,7 +18,7 @@ from layoutalg.core.reader import Reader
 if TYPE_CHECKING:
     import numpy as np
 
-__all__ = ["element_bits", "moved_bits", "numpy_type", "read_element"]
+__all__ = ["element_bits", "moved_bits", "numpy_type", "read_element", "usual_elements"]
 
 _FLOATS = {
     "f64": 64,
@@ -66,6 +66,15 @@ _SMALL = {"bf16": "bfloat16"} | {
     f"f8{kind}": f"float8_{kind.lower()}"
     for kind in ("E5M2", "E4M3FN", "E5M2FNUZ", "E4M3FNUZ", "E4M3B11FNUZ", "E4M3", "E3M4", "E8M0FNU")
 }
+
+
+def usual_elements() -> tuple[str, ...]:
+    """The types that people ask for: floats, integers of a power of two bits.
+
+    >>> usual_elements()[:3], usual_elements()[-1]
+    (('f64', 'f32', 'tf32'), 'u64')
+    """
+    return (*_FLOATS, *(f"{sign}{bits}" for sign in "isu" for bits in (4, 8, 16, 32, 64)))
 
 
 def element_bits(element: str) -> int:

@@ -11,6 +11,8 @@ True
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 from layoutalg.core.messages import one_line, shortened
 
 __all__ = [
@@ -21,19 +23,35 @@ __all__ = [
     "ParseError",
     "PlanError",
     "SizeError",
+    "TextPlace",
     "VerificationError",
 ]
 
 
+class TextPlace(NamedTuple):
+    """A place in a text that was read: `line` and `column` count from 1; `file` is a name, or None for a text alone."""
+
+    text: str
+    line: int
+    column: int
+    file: str | None = None
+
+
 class LayoutError(ValueError):
     """The root of layoutalg's errors; a message is one line, and cut in its middle over 2,000 characters.
+
+    `place` says where in a text the fault is, where that is known; the command line shows it with a caret.
 
     >>> raise LayoutError("axis 'lane' has a gap")
     Traceback (most recent call last):
     layoutalg.core.errors.LayoutError: axis 'lane' has a gap
     """
 
-    def __init__(self, *args: object) -> None:
+    place: TextPlace | None = None
+
+    def __init__(self, *args: object, place: TextPlace | None = None) -> None:
+        if place is not None:
+            self.place = place
         super().__init__(*(shortened(one_line(one)) if isinstance(one, str) else one for one in args))
 
 
@@ -56,7 +74,8 @@ class ParseError(LayoutError):
         self.column = position - (text.rfind("\n", 0, position) + 1) + 1
         rest = text[position : position + 20].split("\n", 1)[0]
         found = problem or (f"found {rest!r}" if rest else "found the end of the text")
-        super().__init__(f"line {self.line}, column {self.column}: expected {expected}, {found}")
+        place = TextPlace(text, self.line, self.column)
+        super().__init__(f"line {self.line}, column {self.column}: expected {expected}, {found}", place=place)
 
     def __reduce__(self) -> tuple[object, ...]:
         return _restore, (type(self), self.__dict__, self.args)

@@ -21,11 +21,11 @@ from numpy.typing import NDArray
 
 from layoutalg.core.errors import LayoutError, SizeError
 from layoutalg.core.factors import Factor
-from layoutalg.core.held import Selection, selected, slots_of
 from layoutalg.core.limits import MAX_ENTRIES, MOST_DIMENSIONS, MOST_PAIRS
 from layoutalg.core.messages import number_text, shown
 from layoutalg.core.moves import lowest_moves
 from layoutalg.core.relation import Relation
+from layoutalg.core.slots import Selection, selected, slots_of
 from layoutalg.core.xor import maps as xor_maps
 from layoutalg.core.xor.lowest import flipped_copies
 

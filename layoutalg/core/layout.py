@@ -45,7 +45,7 @@ from layoutalg.core.text import read_parts, read_usual
 
 if TYPE_CHECKING:
     from layoutalg.core.fragments import Indices
-    from layoutalg.core.held import Selection
+    from layoutalg.core.slots import Selection
 
 __all__ = ["MACHINE", "Layout", "read_layout", "row_major"]
 

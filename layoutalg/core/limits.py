@@ -17,11 +17,14 @@ __all__ = [
     "LARGEST_PNG",
     "LARGEST_SCENE",
     "LAUNCH_GROUP",
+    "LONGEST_ANSWER",
+    "LONGEST_ASKED",
     "LONGEST_ATTRIBUTE",
     "LONGEST_INTEGER",
     "LONGEST_MESSAGE",
     "LONGEST_NAME",
     "LONGEST_NESTED",
+    "LONGEST_QUESTION",
     "LONGEST_SHOWN",
     "LONGEST_SILENCE",
     "LONGEST_SOURCE_LINE",
@@ -53,6 +56,7 @@ __all__ = [
     "MOST_COMPARED_COPIES",
     "MOST_COMPARED_ELEMENTS",
     "MOST_COMPARED_ENTRIES",
+    "MOST_CONNECTIONS",
     "MOST_CONSTANT_BYTES",
     "MOST_COORDINATES",
     "MOST_COPIES_TRIED",
@@ -67,7 +71,9 @@ __all__ = [
     "MOST_DRAWN_REGISTERS",
     "MOST_FACTORS",
     "MOST_FAMILIES",
+    "MOST_FILES",
     "MOST_FINDINGS",
+    "MOST_FINDINGS_SENT",
     "MOST_FOLDED",
     "MOST_GEMM_BYTES",
     "MOST_GIVEN",
@@ -92,6 +98,7 @@ __all__ = [
     "MOST_NATIVE_OPERATIONS",
     "MOST_NESTED_COORDINATES",
     "MOST_NESTED_COUNTED",
+    "MOST_NOTEBOOK_LETTERS",
     "MOST_OPERANDS",
     "MOST_OPERATIONS",
     "MOST_OWNERS_COUNTED",
@@ -113,10 +120,12 @@ __all__ = [
     "MOST_REPLICA_PLACES",
     "MOST_REPLICA_SHIFTS",
     "MOST_REPORTED",
+    "MOST_ROWS_SENT",
     "MOST_SCALAR_OPERATIONS",
     "MOST_SENT",
     "MOST_SHADOW_STAMPS",
     "MOST_SHARED_BYTES",
+    "MOST_SHOWN_VALUES",
     "MOST_SIMULATED_BATCH",
     "MOST_SLOTS",
     "MOST_SLOTS_TRIED",
@@ -145,9 +154,12 @@ __all__ = [
     "MOST_WEIGHTS",
     "MOST_WORDS",
     "MOST_WORK",
+    "MOST_WORKER_BYTES",
     "MOST_WORKGROUPS",
     "MOST_WORK_ITEMS",
     "MOST_WRITTEN_OUT",
+    "SECONDS_ANSWER",
+    "SECONDS_CONNECTION",
 ]
 
 # Text
@@ -220,6 +232,8 @@ MOST_FACTORS = 1024
 """Factors of one dimension, or of the replicas, in a text."""
 MOST_SYMBOLIC = 64
 """Factors with symbols in one layout's text: each takes about 3 ms."""
+MOST_FILES = 10_000
+"""Files that one command looks at."""
 MOST_GIVEN = 2**16
 """Entries of a list of sizes that a caller gives."""
 MOST_REPLICA_PLACES = 2**30
@@ -388,6 +402,10 @@ MOST_LABELS = 2**14
 """Labels of a picture."""
 MOST_DOTS = 256
 """Dots that mark copies in a cell."""
+MOST_NOTEBOOK_LETTERS = 2**17
+"""Letters of an answer that a notebook shows."""
+MOST_SHOWN_VALUES = 2**14
+"""Values of a layout of CuTe that a picture of an operation looks at."""
 LARGEST_PNG = 16000
 """Pixels along one side of a PNG."""
 LARGEST_SCENE = 40000
@@ -444,3 +462,21 @@ MOST_BOXES = 2_000
 """Operations in the picture of a function."""
 MOST_WEIGHTS = 2**28
 """Weights of a matrix that is quantised: the largest layers of large models have as many."""
+LONGEST_ASKED = 2**20
+"""Characters of a text that the explorer is asked about."""
+LONGEST_ANSWER = 2**23
+"""Bytes of an answer of the explorer."""
+LONGEST_QUESTION = 2**21
+"""Bytes of a question to the explorer."""
+MOST_CONNECTIONS = 64
+"""Connections to the explorer at once: a browser has six, a test fifty."""
+MOST_WORKER_BYTES = 2**33
+"""Bytes of addresses of a process that answers the explorer: the largest maps, twice, and libraries."""
+SECONDS_ANSWER = 10.0
+"""Seconds in which the explorer answers a question, or says that it does not."""
+SECONDS_CONNECTION = 40.0
+"""Seconds of a connection to the explorer: a request and its answer, and a question before it."""
+MOST_ROWS_SENT = 500
+"""Instructions, or values of a module, in an answer of the explorer: more are not read through, but searched for."""
+MOST_FINDINGS_SENT = 200
+"""Findings about a module in an answer of the explorer."""

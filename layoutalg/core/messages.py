@@ -10,9 +10,9 @@ from __future__ import annotations
 
 from reprlib import Repr
 
-from layoutalg.core.limits import LONGEST_MESSAGE, LONGEST_SHOWN
+from layoutalg.core.limits import LONGEST_MESSAGE, LONGEST_SHOWN, LONGEST_SOURCE_LINE
 
-__all__ = ["number_text", "one_line", "printable", "shortened", "shown"]
+__all__ = ["excerpt", "number_text", "one_line", "printable", "shortened", "shown"]
 
 
 def number_text(number: int) -> str:
@@ -66,6 +66,26 @@ def printable(text: str) -> str:
     'a b [31m'
     """
     return text if text.isprintable() else "".join(char if char.isprintable() else " " for char in text)
+
+
+def excerpt(line: str, column: int, width: int) -> tuple[str, str]:
+    """The part of a line around a column that fits, and the line with the caret below it; `column` counts from 1.
+
+    >>> print("\\n".join(excerpt("d0 = 4@lane, d1 = ?", 19, 80)))
+    d0 = 4@lane, d1 = ?
+                      ^
+    """
+    if "\t" in line and len(line) < width:
+        column = len(line[: column - 1].expandtabs()) + 1
+        line = line.expandtabs()
+    shown = printable(line[: column + LONGEST_SOURCE_LINE])
+    start = 0
+    if len(line) > width:
+        start = max(0, min(column - 1 - width // 3, len(line) - width + 3))
+        shown = ("..." if start else "") + shown[start + 3 * bool(start) :]
+        end = width - 3 if start + width < len(line) else width
+        shown = shown[:end] + ("..." if len(line) > start + width else "")
+    return shown.rstrip(), " " * max(0, column - 1 - start) + "^"
 
 
 def shortened(text: str, most: int = LONGEST_MESSAGE) -> str:

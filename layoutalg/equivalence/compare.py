@@ -18,7 +18,7 @@ One draw does not show everything: of a maximum only the largest element is seen
 draws, made so that each element decides somewhere (`draws` has the kinds), and `Kept.draws` says how many there were:
 
 >>> keeps_meaning(before, before)
-Kept(difference=None, culprit=None, overwritten=(), faults=(), draws=65)
+<Kept: the same in 65 draws>
 
 Floats may differ by rounding, as they do where a sum has another order: `tolerance` is relative to the largest element.
 
@@ -39,6 +39,7 @@ from xdsl.dialects.builtin import AnyFloat
 from layoutalg.core.elements import numpy_type
 from layoutalg.core.errors import LayoutError
 from layoutalg.core.messages import shown
+from layoutalg.core.notebook import NotebookAnswer
 from layoutalg.core.plurals import counted
 from layoutalg.core.whole_numbers import instance_of, listed, whole_number
 from layoutalg.equivalence.data import arrays_for, copies, is_array, kernel_of
@@ -87,8 +88,8 @@ class Difference:
         return f"{where}: {values}; {self.count:,} of {self.size:,} elements differ"
 
 
-@dataclass(frozen=True, slots=True)
-class Kept:
+@dataclass(frozen=True, slots=True, repr=False)
+class Kept(NotebookAnswer):
     """What comparing two versions of a kernel found.
 
     `difference` is the first element that differs, `culprit` the operation that first computes it differently. `overwritten`

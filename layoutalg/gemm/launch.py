@@ -327,7 +327,7 @@ def launch_of_attention(plan: Attention) -> Launch:
     """The launch of a planned attention.
 
     >>> from layoutalg.gemm.attention import plan_attention
-    >>> print(plan_attention(64, 64, 64, heads=8, kv_heads=2).launch.arguments[1])
+    >>> print(plan_attention(64, 64, 64, heads=8, kv_heads=2, target="bmg").launch.arguments[1])
     k: pointer, in, 2 x 64x64 f16, pitch 64, stride 4096, 16384 bytes at a multiple of 64
     """
     problem = plan.problem

@@ -79,7 +79,7 @@ def small_weights(plan: WeightsGemm, text: str) -> tuple[WeightsGemm, ...]:
 def small_attentions(plan: Attention, text: str) -> tuple[Attention, ...]:
     """The same for attention; with a causal mask some rows of the second one see no key.
 
-    >>> plan = la.plan_attention(4096, 4096, 64, causal=True)
+    >>> plan = la.plan_attention(4096, 4096, 64, causal=True, target="bmg")
     >>> [(small.problem.queries, small.problem.keys) for small in small_attentions(plan, plan.emit())]
     [(93, 203), (93, 67)]
     """
@@ -105,7 +105,7 @@ def _attention(problem: AttentionProblem, queries: int, keys: int, few: dict[str
 def small_decodes(plan: Decode, text: str) -> tuple[Decode, ...]:
     """The same for decode: each part has two steps or three, and there are sequences of other lengths besides.
 
-    >>> plan = la.plan_decode(4096, 128, heads=32, kv_heads=8, parts=4)
+    >>> plan = la.plan_decode(4096, 128, heads=32, kv_heads=8, parts=4, target="bmg")
     >>> [(small.problem.keys, small.problem.batch) for small in small_decodes(plan, plan.emit())]
     [(347, 3)]
     """

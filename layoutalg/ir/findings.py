@@ -11,6 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
+from layoutalg.core.notebook import NotebookAnswer
 from layoutalg.ir.places import Place
 
 __all__ = ["OURS", "Finding"]
@@ -20,7 +21,7 @@ OURS = "layoutalg"
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
+class Finding(NotebookAnswer):
     """One complaint about one operation.
 
     `rule` is a stable name (`xegpu.dpas.depth`), `source` who says so (`LLVM 22`, or `layoutalg` for rules of our own),

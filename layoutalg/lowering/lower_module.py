@@ -39,9 +39,11 @@ from layoutalg.conversion.lowering.writer import Value
 from layoutalg.core.errors import LayoutError
 from layoutalg.core.llvm_versions import DEFAULT_LLVM, rules
 from layoutalg.core.notation import Machine
+from layoutalg.core.notebook import NotebookAnswer
+from layoutalg.core.plurals import counted
 from layoutalg.core.whole_numbers import instance_of
 from layoutalg.flow.graph import Flow, flow_of
-from layoutalg.flow.levels import DEFAULT_TARGET, levels_of, machine_of
+from layoutalg.flow.levels import levels_of, machine_of
 from layoutalg.flow.malformed import is_refusal, wrong_in
 from layoutalg.flow.written_layouts import WrittenLayout, about_nothing
 from layoutalg.hardware import target_info
@@ -64,6 +66,7 @@ from layoutalg.lowering.repeated import repeated
 from layoutalg.lowering.rules import Kernel
 from layoutalg.lowering.shared_memory import SHARED, declared_bytes
 from layoutalg.lowering.value_layouts import value_layouts_of
+from layoutalg.module.chip import meant_chip
 from layoutalg.module.module import SEPARATOR, Module
 from layoutalg.xegpu import LayoutAttr, SliceAttr
 
@@ -75,8 +78,8 @@ __all__ = ["Lowered", "lower"]
 _INDENT = "  "
 
 
-@dataclass(frozen=True)
-class Lowered:
+@dataclass(frozen=True, repr=False)
+class Lowered(NotebookAnswer):
     """A module at lane level, and what it took.
 
     `module` is None where something in it could not be lowered; `findings` say what, and warn of exchanges that nobody wrote.
@@ -89,14 +92,23 @@ class Lowered:
     exchanges: tuple[Exchanged, ...]
     findings: tuple[Finding, ...]
 
+    def _summary(self) -> str:
+        if self.module is None:
+            return f"not lowered: {counted(len(self.findings), 'finding')}"
+        return f"lowered, {counted(len(self.exchanges), 'exchange')}"
+
+    def _text(self) -> str:
+        return "\n".join([self._summary(), *map(str, self.exchanges), *map(str, self.findings), "", str(self)])
+
     def __str__(self) -> str:
         return "" if self.module is None else self.module.source
 
 
-def lower(module: Module, *, target: str = DEFAULT_TARGET, llvm: int = DEFAULT_LLVM) -> Lowered:
+def lower(module: Module, *, target: str | None = None, llvm: int = DEFAULT_LLVM) -> Lowered:
     """The module with its kernels as each work-item executes them; kernels that are at lane level stay as they are.
 
-    A module that does not verify is not lowered: the findings say what is wrong.
+    A module that does not verify is not lowered: the findings say what is wrong. `target` is the chip (what the module says, as
+    Triton's do, or pvc).
 
     Raises `LayoutError` for a target or a version of LLVM that is not known.
 
@@ -107,10 +119,11 @@ def lower(module: Module, *, target: str = DEFAULT_TARGET, llvm: int = DEFAULT_L
     <BLANKLINE>
     """
     instance_of(module, Module, "module")
-    target_info(target)
+    chip = meant_chip(module, target)
+    target_info(chip)
     version = rules(llvm).llvm
     try:
-        return _lowered_module(module, target, version)
+        return _lowered_module(module, chip, version)
     except LayoutError:
         raise
     except MALFORMED:

@@ -279,7 +279,7 @@ class Kernel(KernelText):
         # Registers are renamed before and after: what is planned, and paid for, is an exchange between work-items.
         element, before, after = fragment.pieces[0].element, in_order(fragment.layout), in_order(layout)
         plan = convert(before, after, element_bits=moved_bits(element), target=self.target, portable=True)
-        paid = price(before, after, None, element, chip=self.target)
+        paid = price(before, after, None, element, target=self.target)
         stays = plan.kind in ("identity", "registers")
         made = Exchanged(place_of(op), op.name, fragment.layout, layout, plan, paid, written=not why)
         self.exchanges.append(made)

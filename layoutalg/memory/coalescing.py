@@ -17,6 +17,7 @@ import numpy as np
 from layoutalg.core.errors import ConversionError
 from layoutalg.core.messages import shown
 from layoutalg.core.notation import Distributed, Machine
+from layoutalg.core.notebook import NotebookAnswer
 from layoutalg.core.plurals import counted
 from layoutalg.core.whole_numbers import whole_number
 from layoutalg.memory.accesses import WIDEST, held_elements, lane_accesses
@@ -28,7 +29,7 @@ __all__ = ["Coalescing", "coalescing"]
 
 
 @dataclass(frozen=True, slots=True)
-class Coalescing:
+class Coalescing(NotebookAnswer):
     """How the accesses of a subgroup fall on cache lines; of several subgroups, the one that moves the most bytes.
 
     `lines` is the most lines of `line` bytes that one instruction touches, over all subgroups. `moved` are the bytes of the
@@ -68,7 +69,7 @@ def coalescing(
     shape: Sequence[int] | None = None,
     *,
     machine: Machine | None = None,
-    element_bits: int,
+    element_bits: int = 32,
     memory: Memory | None = None,
     line: int = 64,
     vector: int | None = None,

@@ -35,15 +35,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from layoutalg.core.errors import ConversionError
+from layoutalg.core.layout import Layout
 from layoutalg.core.limits import MOST_SORTED as _CHUNK
 from layoutalg.core.messages import shown
 from layoutalg.core.notation import Distributed, Machine
+from layoutalg.core.notebook import NotebookAnswer
 from layoutalg.core.plurals import counted
 from layoutalg.memory.accesses import WIDEST, held_elements, lane_accesses
 from layoutalg.memory.addresses import Memory, Numbers, addresses_of, memory_text
 from layoutalg.memory.asked import distributions, element_size
 
-__all__ = ["Banks", "Conflicts", "bank_conflicts", "changes", "count_conflicts", "in_chunks", "instructions_text"]
+__all__ = [
+    "Accesses", "Banks", "Conflicts", "accesses_of", "bank_conflicts", "changes", "conflicts_of", "count_conflicts",
+    "in_chunks", "instructions_text",
+]  # fmt: skip
 
 
 class Banks(NamedTuple):
@@ -87,7 +92,7 @@ class Banks(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Conflicts:
+class Conflicts(NotebookAnswer):
     """What the accesses of a subgroup to shared memory cost; of several subgroups, the one that needs the most cycles.
 
     `ways` is the most cycles that one phase of an instruction takes, over all subgroups: 1 is conflict-free, 2 a 2-way
@@ -116,14 +121,14 @@ class Conflicts:
 
 def bank_conflicts(
     layout: Distributed | str,
-    banks: int = 32,
-    width: int = 4,
-    *,
     shape: Sequence[int] | None = None,
+    *,
     machine: Machine | None = None,
     element_bits: int = 32,
     memory: Memory | None = None,
     vector: int | None = None,
+    banks: int = 32,
+    width: int = 4,
 ) -> Conflicts:
     """How often the accesses of one subgroup to shared memory wait for one another because lanes meet in a bank.
 
@@ -150,13 +155,23 @@ def bank_conflicts(
     16 instructions of 1 x 32 bits per lane, 256 cycles, 16 without conflicts: 16-way conflicts
     """
     hardware = Banks.checked(banks, width, element_bits)
+    tensor = distributions((layout,), shape, machine, "counting accesses")[0]
+    return conflicts_of(accesses_of(tensor, memory, hardware, vector), hardware)
+
+
+def accesses_of(tensor: Layout, memory: Memory | None, hardware: Banks, vector: int | None) -> Accesses:
+    """The accesses of a layout to memory (see `bank_conflicts`, which has the errors).
+
+    >>> accesses_of(Layout.parse("d0 = 2@reg, d1 = 4@lane"), None, Banks(4, 4, 32), None).words.tolist()
+    [[[[0, 1, 2, 3]], [[4, 5, 6, 7]]]]
+    """
+    bits = hardware.element_bits
     if vector is not None and (type(vector) is not int or not 1 <= vector <= hardware.most or vector & (vector - 1)):
         raise ConversionError(
-            f"vector={shown(vector)}: expected a power of two from 1 to {hardware.most} elements of {element_bits} bits"
+            f"vector={shown(vector)}: expected a power of two from 1 to {hardware.most} elements of {bits} bits"
         )
-    tensor = distributions((layout,), shape, machine, "counting accesses")[0]
     held = held_elements(tensor)
-    found = count_conflicts(held, addresses_of(memory, tensor, hardware.element_bytes), hardware, vector)
+    found = _accesses(held, addresses_of(memory, tensor, hardware.element_bytes), hardware, vector)
     if vector is not None and found.vector != vector:
         raise ConversionError(
             f"vector={vector}: the registers have at most {found.vector} elements at consecutive, aligned addresses "
@@ -172,6 +187,27 @@ def count_conflicts(
 
     `most` lanes are served together (None: as many as the banks have words for).
     """
+    return conflicts_of(_accesses(held, table, hardware, vector, most), hardware)
+
+
+class Accesses(NamedTuple):
+    """The first word that each lane touches, `[sg, instruction, phase, lane]` (-1: none), and how many it touches."""
+
+    words: Numbers
+    spread: int
+    vector: int
+    """Elements of an access."""
+
+    def cycles(self, banks: int) -> Numbers:
+        """The cycles of each phase, `[sg, instruction, phase]`: the different words of its most loaded bank."""
+        rows = self.words.reshape(-1, self.words.shape[-1])
+        waited = np.concatenate([_most_loaded(part, self.spread, banks) for part in in_chunks(rows, self.spread)])
+        return waited.reshape(self.words.shape[:-1])
+
+
+def _accesses(
+    held: Numbers, table: Numbers, hardware: Banks, vector: int | None = None, most: int | None = None
+) -> Accesses:
     banks, width, _ = hardware
     starts, found = lane_accesses(held, table, vector or hardware.most)
     subgroups, count, lanes = starts.shape
@@ -180,11 +216,13 @@ def count_conflicts(
     phases = -(-lanes // together)
     if phases * together > lanes:
         starts = np.pad(starts, ((0, 0), (0, 0), (0, phases * together - lanes)), constant_values=-1)
-    rows = starts.reshape(-1, together)
-    words = np.where(rows < 0, -1, rows * hardware.element_bytes // width)
-    spread = max(1, size // width)
-    waited = np.concatenate([_most_loaded(part, spread, banks) for part in in_chunks(words, spread)])
-    waited = waited.reshape(subgroups, count, phases)
+    words = np.where(starts < 0, -1, starts * hardware.element_bytes // width)
+    return Accesses(words.reshape(subgroups, count, phases, together), max(1, size // width), found)
+
+
+def conflicts_of(accesses: Accesses, hardware: Banks) -> Conflicts:
+    """What accesses cost, of the subgroup that needs the most cycles."""
+    waited = accesses.cycles(hardware.banks)
     cycles = waited.sum((1, 2))
     worst = int(cycles.argmax())
     return Conflicts(
@@ -192,7 +230,7 @@ def count_conflicts(
         cycles=int(cycles[worst]),
         ideal=int(np.count_nonzero(waited[worst])),
         instructions=int(np.count_nonzero(waited[worst].any(1))),
-        vector=found,
+        vector=accesses.vector,
         element_bits=hardware.element_bits,
     )
 

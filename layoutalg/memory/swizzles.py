@@ -30,7 +30,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from math import prod
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -40,6 +40,7 @@ from layoutalg.core.fragments import places
 from layoutalg.core.layout import Layout, row_major
 from layoutalg.core.limits import MOST_PADDING as _MOST_PADDING
 from layoutalg.core.notation import Distributed, Machine
+from layoutalg.core.notebook import NotebookAnswer
 from layoutalg.memory.accesses import held_elements
 from layoutalg.memory.addresses import Addresses, Numbers, addresses_of, coordinates
 from layoutalg.memory.asked import distributions
@@ -48,11 +49,14 @@ from layoutalg.memory.conflicts import Banks, Conflicts, count_conflicts
 from layoutalg.memory.linear_address import ElementBit, address_bits, by_bits
 from layoutalg.memory.machine_bits import view
 
+if TYPE_CHECKING:
+    from layoutalg.viz.picture import Picture
+
 __all__ = ["BestSwizzle", "best_rows", "best_swizzle"]
 
 
-@dataclass(frozen=True, slots=True)
-class BestSwizzle(Addresses):
+@dataclass(frozen=True, slots=True, repr=False)
+class BestSwizzle(NotebookAnswer, Addresses):
     """The addresses in shared memory that `best_swizzle` found, and what writing and reading there costs a subgroup.
 
     `memory` maps elements to addresses: with XOR, or padded rows where sizes are not powers of two (`padding` elements after
@@ -68,6 +72,9 @@ class BestSwizzle(Addresses):
     write: Conflicts
     read: Conflicts
     padding: int = 0
+
+    def _drawing(self) -> Picture:
+        return self.memory.picture()
 
     @property
     def shape(self) -> tuple[int, ...]:

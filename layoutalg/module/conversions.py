@@ -99,7 +99,7 @@ class LayoutConversion:
         bits = element_bits(self.source.element or "f32")
         return convert(first, second, self.shape, machine=machine, element_bits=bits, target=target)
 
-    def price(self, machine: Machine | None = None, *, chip: str = DEFAULT_CHIP) -> Price:
+    def price(self, machine: Machine | None = None, *, target: str = DEFAULT_CHIP) -> Price:
         """What it costs (`layoutalg.price`); `machine` is that of the kernel in which it stands.
 
         >>> use = LayoutUse(None, "", "", "input_layout", (4,), "f32", None, "#a")
@@ -109,8 +109,8 @@ class LayoutConversion:
         try:
             first, second = self._pair()
         except LayoutError as error:
-            return Price(None, chip, str(error))
-        return price(first, second, self.shape, self.source.element or "f32", machine, chip)
+            return Price(None, target, str(error))
+        return price(first, second, self.shape, self.source.element or "f32", machine, target)
 
 
 def conversions_of(uses: Sequence[LayoutUse]) -> Iterator[LayoutConversion]:

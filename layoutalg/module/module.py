@@ -28,6 +28,7 @@ from layoutalg.core.errors import LayoutError
 from layoutalg.core.files import read_file, text_of
 from layoutalg.core.llvm_versions import DEFAULT_LLVM
 from layoutalg.core.messages import shown
+from layoutalg.core.notebook import NotebookAnswer
 from layoutalg.core.whole_numbers import instance_of, listed
 
 if TYPE_CHECKING:
@@ -55,8 +56,8 @@ SEPARATOR = "// -----\n"
 """What stands between modules in one file."""
 
 
-@dataclass(frozen=True)
-class Module:
+@dataclass(frozen=True, repr=False)
+class Module(NotebookAnswer):
     """MLIR text and the name of its file (`text` for a text, `-` for standard input).
 
     >>> module = Module("gpu.barrier")
@@ -287,12 +288,12 @@ class Module:
         lines = ", ".join(str(part.line) for part in found[:8])
         raise LayoutError(f"{self.file}: {len(found)} modules have {wanted} (at lines {lines}); give the text of one")
 
-    def migrate(self, to: int = DEFAULT_LLVM) -> Migrated:
-        """The module in the syntax and with the operations of LLVM `to` (23 or 24).
+    def migrate(self, llvm: int = DEFAULT_LLVM) -> Migrated:
+        """The module in the syntax and with the operations of a version of LLVM (23 or 24).
 
         Raises `LayoutError` for another version.
 
-        >>> print(Module("%z = amx.tile_zero : !amx.tile<16x16xf32>").migrate(to=24).module.source, end="")
+        >>> print(Module("%z = amx.tile_zero : !amx.tile<16x16xf32>").migrate(llvm=24).module.source, end="")
         builtin.module {
           %z = x86.amx.tile_zero : !x86.amx.tile<16x16xf32>
         }
@@ -300,8 +301,8 @@ class Module:
         from layoutalg.ir import write_module
         from layoutalg.ir.migrate import migrate_module
 
-        made = [migrate_module(part.module, to=to) for part in self.parts]
-        text = SEPARATOR.join(write_module(one.module, llvm=to) for one in made)
+        made = [migrate_module(part.module, to=llvm) for part in self.parts]
+        text = SEPARATOR.join(write_module(one.module, llvm=llvm) for one in made)
         findings = (*self.findings, *(finding for one in made for finding in one.findings))
         return Migrated(Module(text, self.file), findings)
 
@@ -327,16 +328,19 @@ class Module:
         return Module, (self.source, self.file)
 
 
-@dataclass(frozen=True)
-class Migrated:
+@dataclass(frozen=True, repr=False)
+class Migrated(NotebookAnswer):
     """A module as another version of LLVM wants it, and what in it has no counterpart there or could not be read.
 
-    >>> Module("gpu.barrier").migrate(to=23).findings
+    >>> Module("gpu.barrier").migrate(llvm=23).findings
     ()
     """
 
     module: Module
     findings: tuple[Finding, ...]
+
+    def _text(self) -> str:
+        return "\n".join([*map(str, self.findings), str(self)])
 
     def __str__(self) -> str:
         return self.module.source

@@ -30,10 +30,10 @@ __all__ = ["to_nested"]
 
 def to_nested(
     value: Distributed,
-    subgroup_size: int | None = None,
-    *,
     shape: Sequence[int] | None = None,
     machine: Machine | None = None,
+    *,
+    subgroup_size: int | None = None,
 ) -> NestedLayoutAttr:
     """The nested layout whose `layout`, for as many lanes and subgroups, is this layout, or that of a value of any notation.
 
@@ -46,7 +46,7 @@ def to_nested(
 
     >>> print(to_nested(Layout.parse("d0 = 4@reg, d1 = 16@lane | replicas 4@lane:16")).thread_strides)
     (0, 1)
-    >>> to_nested(la.parse("#xegpu.layout<lane_layout = [1, 16]>"), shape=(8, 32), machine=la.Machine(lanes=32)).element_tile
+    >>> to_nested(la.parse("#xegpu.layout<lane_layout = [1, 16]>"), (8, 32), machine=la.Machine(lanes=32)).element_tile
     (8, 2)
     >>> to_nested(Layout.parse("d0 = 2@lane:8 4@reg 8@lane"))
     Traceback (most recent call last):

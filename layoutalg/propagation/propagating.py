@@ -51,9 +51,11 @@ from layoutalg.core.errors import LayoutError
 from layoutalg.core.llvm_versions import DEFAULT_LLVM, rules
 from layoutalg.core.messages import shown
 from layoutalg.core.notation import Distributed
+from layoutalg.core.notebook import NotebookAnswer
+from layoutalg.core.plurals import counted
 from layoutalg.core.whole_numbers import instance_of
 from layoutalg.flow.graph import Flow, flows_of
-from layoutalg.flow.levels import DEFAULT_TARGET, LEVELS, machine_of
+from layoutalg.flow.levels import LEVELS, machine_of
 from layoutalg.flow.malformed import refused_where_malformed
 from layoutalg.flow.solver.solve import NoLabelsError, solve
 from layoutalg.hardware import target_info
@@ -61,6 +63,7 @@ from layoutalg.ir import write_module
 from layoutalg.ir.dialects.xegpu.operations import ConvertLayoutOp
 from layoutalg.ir.findings import Finding
 from layoutalg.ir.places import Place, place_of
+from layoutalg.module.chip import meant_chip
 from layoutalg.module.module import SEPARATOR, Module
 from layoutalg.propagation.candidates import Candidates, candidates_of
 from layoutalg.propagation.demand_options import DemandOptions, problem_of
@@ -132,8 +135,8 @@ class Conversion:
         return f"{_at(self.place)}{self.name} {done} for {', '.join(self.users)}: {self.cost}{loop}"
 
 
-@dataclass(frozen=True, slots=True)
-class Propagated:
+@dataclass(frozen=True, slots=True, repr=False)
+class Propagated(NotebookAnswer):
     """A module with its layouts completed, what was decided, what it costs, and a bound that no choice goes below.
 
     >>> propagate("gpu.barrier").cost
@@ -167,16 +170,24 @@ class Propagated:
         """
         return self.cost == self.bound
 
+    def _summary(self) -> str:
+        told = counted(len(self.decisions), "layout"), counted(len(self.conversions), "conversion")
+        return f"{', '.join(told)}, {counted(self.cost, 'issue slot')}"
+
+    def _text(self) -> str:
+        return "\n".join([self._summary(), *map(str, self.conversions), *map(str, self.findings), "", str(self)])
+
     def __str__(self) -> str:
         return self.module.source
 
 
 def propagate(
-    module: Module | str, *, level: str = "lane", target: str = DEFAULT_TARGET, llvm: int = DEFAULT_LLVM
+    module: Module | str, *, level: str = "lane", target: str | None = None, llvm: int = DEFAULT_LLVM
 ) -> Propagated:
     """Complete the layouts of a module at a level (`lane`, `inst` or `workgroup`) and place the cheapest conversions.
 
     `module` is what `la.read` gives, or text that it reads. The result is written for that version of LLVM.
+    `target` is the chip whose messages and prices count (what the module says, as Triton's do, or pvc).
 
     Raises `LayoutError` for another level, for a chip or a version that is not known, and for a module that LLVM refuses.
 
@@ -185,8 +196,9 @@ def propagate(
     layoutalg.core.errors.LayoutError: level 'register': expected one of lane, inst, workgroup
     """
     module = as_module(module)
-    check_asked(level, target, llvm)
-    return completed([part.module for part in module.parts], module, level, target, llvm)
+    chip = meant_chip(module, target)
+    check_asked(level, chip, llvm)
+    return completed([part.module for part in module.parts], module, level, chip, llvm)
 
 
 def completed(

@@ -1,7 +1,7 @@
 """What `layoutalg attention` says of a plan: the rows of its report and of its JSON object.
 
 >>> from layoutalg.gemm.attention import plan_attention
->>> report = attention_report(plan_attention(64, 64))
+>>> report = attention_report(plan_attention(64, 64, target="bmg"))
 >>> report.print(label=10, margin="")  # doctest: +ELLIPSIS
 problem   O[64, 64] f32 = softmax(0.125 Q[64, 64] K[64, 64]^T) V[64, 64] f16 on bmg
 subgroup  16 queries, all of their row of O; 4 subgroups per workgroup
@@ -94,7 +94,7 @@ def attention_report(plan: Attention, results: Sequence[PlanRow] = ()) -> PlanRe
 def step_row(label: str, step: Step, at: str) -> PlanRow:
     """What a step multiplies and loads.
 
-    >>> step_row("step", la.plan_decode(64, 64).step, "step").facts["dpas"]
+    >>> step_row("step", la.plan_decode(64, 64, target="bmg").step, "step").facts["dpas"]
     18
     """
     loads = ", ".join(f"{{loads[{name}]}} of {name}" for name in step.loads)
@@ -104,7 +104,7 @@ def step_row(label: str, step: Step, at: str) -> PlanRow:
 def registers_row(plan: Attention | Decode) -> PlanRow:
     """What the registers of a thread hold.
 
-    >>> registers_row(la.plan_attention(64, 64)).facts["available"]
+    >>> registers_row(la.plan_attention(64, 64, target="bmg")).facts["available"]
     256
     """
     needed = plan.registers_needed
@@ -122,7 +122,7 @@ def registers_row(plan: Attention | Decode) -> PlanRow:
 def layout_rows(plan: Attention | Decode) -> Sequence[PlanRow]:
     """A row for each operand of a step.
 
-    >>> len(layout_rows(la.plan_decode(64, 64)))
+    >>> len(layout_rows(la.plan_decode(64, 64, target="bmg")))
     6
     """
     return [

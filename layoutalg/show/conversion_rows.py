@@ -133,7 +133,7 @@ def _row(one: LayoutConversion, machine: Machine, inside: _InFlow | None, target
         facts["element"] = list(answer.element)
     if not planned:
         return ConversionRow(one, str(answer), "not planned: there are too many; ask `layoutalg convert`", facts)
-    paid = one.price(machine, chip=target) if inside is None else inside.conversion.price(inside.machine, target)
+    paid = one.price(machine, target=target) if inside is None else inside.conversion.price(inside.machine, target)
     triton = _triton(one, target)
     facts |= {"price": paid.facts, "cost": paid.slots} | ({} if triton is None else {"triton": triton.facts})
     theirs = "" if triton is None else f"Triton: {triton.text}"

@@ -13,7 +13,6 @@ A grid has mode 0 down and the other modes across, each cell its value: the same
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from math import prod
 from typing import TYPE_CHECKING, Any, cast
@@ -21,7 +20,6 @@ from typing import TYPE_CHECKING, Any, cast
 from layoutalg.core.errors import LayoutError
 from layoutalg.core.limits import MOST_CUTE_STRIDE
 from layoutalg.core.messages import number_text
-from layoutalg.core.notation import Distributed, Machine, Operand
 from layoutalg.core.whole_numbers import instance_of, whole_number
 from layoutalg.cute.cute_layout import CuteLayout
 from layoutalg.cute.explaining import Explanation
@@ -29,10 +27,12 @@ from layoutalg.cute.expressions import Evaluated, evaluate
 from layoutalg.cute.nested_tuples import leaves_of
 from layoutalg.cute.printing import MOST_BITS, text
 from layoutalg.show.terminal import Cell, OwnerGrid, render
-from layoutalg.viz.picture import Picture, picture_of
+from layoutalg.viz.svg import legal
 
 if TYPE_CHECKING:
     from rich.console import Console
+
+    from layoutalg.show.cute_picture import AlgebraPicture
 
 __all__ = ["ExpressionDescription", "describe_expression", "value_grid"]
 
@@ -102,18 +102,24 @@ class ExpressionDescription:
                 console.print(f"{'':8}{grid.caption}", soft_wrap=True)
             console.print(render(grid))
 
-    def picture(self) -> Picture:
-        """The layouts before and after, one above the other.
+    def picture(self) -> AlgebraPicture:
+        """The layouts that the outermost call was given and its result, side by side; a layout alone by its modes.
 
-        Raises `LayoutError` where neither is a layout of memory.
+        Raises `LayoutError` where there is no layout, `SizeError` above 2^14 values.
 
-        >>> [part.name for part in describe_expression("coalesce((2,(1,6)):(1,(6,2)))").picture().parts]
-        ['before  (2,(1,6)):(1,(6,2))', 'after  12:1']
+        >>> describe_expression("coalesce((2,(1,6)):(1,(6,2)))").picture().result
+        CuteLayout(12, 1)
         """
-        pair = [(name, one) for name, one in (("before", self.before), ("after", self.after)) if one is not None]
-        if not pair:
+        from layoutalg.show.cute_picture import AlgebraPicture
+
+        call = self.evaluated.calls[-1] if self.evaluated.calls else None
+        given = () if call is None else call.arguments
+        inputs = tuple(one for one in given if isinstance(one, CuteLayout))
+        if not inputs and self.after is None:
             raise LayoutError(f"{self.facts['result']} is not a layout: it has no picture")
-        return picture_of(_BeforeAndAfter(self.evaluated.text, tuple(pair)))
+        name, definition = ("", "mode 0 down, the others across") if call is None else (call.operation, call.definition)
+        title = legal(self.evaluated.text)
+        return AlgebraPicture((), title, operation=name, definition=definition, inputs=inputs, result=self.after)
 
 
 def describe_expression(expression: str, style: str | None = None) -> ExpressionDescription:
@@ -162,22 +168,6 @@ def _written(value: Any, style: str | None) -> str:
 
 def _value(value: Any, style: str | None) -> str:
     return "" if value is None else f": {_written(value, style)}"
-
-
-@dataclass(frozen=True, slots=True)
-class _BeforeAndAfter(Distributed):
-    """Two layouts as the operands of one picture."""
-
-    name: str
-    layouts: tuple[tuple[str, CuteLayout], ...]
-
-    def __str__(self) -> str:
-        return self.name
-
-    def operands(self, shape: Sequence[int] | None = None, machine: Machine | None = None) -> tuple[Operand, ...]:
-        return tuple(
-            Operand(f"{name}  {layout}", layout.read_as("memory").operands()[0].layout) for name, layout in self.layouts
-        )
 
 
 def value_grid(layout: CuteLayout, width: int = 80) -> OwnerGrid:

@@ -1,6 +1,6 @@
 """What `layoutalg decode` says of a plan: the rows of its report and of its JSON object.
 
->>> report = decode_report(la.plan_decode(4096, 64, heads=8, kv_heads=2, parts=4))
+>>> report = decode_report(la.plan_decode(4096, 64, heads=8, kv_heads=2, parts=4, target="bmg"))
 >>> report.print(label=10, margin="")  # doctest: +ELLIPSIS
 problem ...
 rows      4 share keys: 8 for a subgroup, 1 subgroup in a workgroup

@@ -26,8 +26,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
-from layoutalg.core.limits import LONGEST_SOURCE_LINE
-from layoutalg.core.messages import printable
+from layoutalg.core.messages import excerpt, printable
 from layoutalg.core.plurals import counted
 
 if TYPE_CHECKING:
@@ -67,27 +66,12 @@ def print_findings(findings: Iterable[Finding], module: Module, console: Console
         line.append(printable(words(finding)))
         console.print(line, soft_wrap=True)
         if finding.place is not None and finding.place.file == module.file:
-            source, caret = _excerpt(module.lines.line(finding.place.line), finding.place.column, console.width)
+            source, caret = excerpt(module.lines.line(finding.place.line), finding.place.column, console.width)
             if source:
                 console.print(Text(source), soft_wrap=True)
                 console.print(Text(caret, style="bold green"), soft_wrap=True)
         for note in finding.notes:
             console.print(Text(f"  note: {printable(' '.join(note.split()))}", style="cyan"), soft_wrap=True)
-
-
-def _excerpt(line: str, column: int, width: int) -> tuple[str, str]:
-    """The part of a line around a column that fits, and the line with the caret below it."""
-    if "\t" in line and len(line) < width:
-        column = len(line[: column - 1].expandtabs()) + 1
-        line = line.expandtabs()
-    shown = printable(line[: column + LONGEST_SOURCE_LINE])
-    start = 0
-    if len(line) > width:
-        start = max(0, min(column - 1 - width // 3, len(line) - width + 3))
-        shown = ("..." if start else "") + shown[start + 3 * bool(start) :]
-        end = width - 3 if start + width < len(line) else width
-        shown = shown[:end] + ("..." if len(line) > start + width else "")
-    return shown.rstrip(), " " * max(0, column - 1 - start) + "^"
 
 
 def summary(findings: Sequence[Finding]) -> str:
@@ -125,9 +109,13 @@ def findings_facts(findings: Iterable[Finding]) -> list[dict[str, Any]]:
     ]
 
 
-def sarif(findings: Sequence[Finding], file: str) -> dict[str, Any]:
-    """Findings as one run of a SARIF 2.1.0 log, as code scanners take it."""
-    rules = list(dict.fromkeys((finding.rule, finding.source) for finding in findings))
+def sarif(findings: Sequence[tuple[Finding, str]], problems: Sequence[str] = ()) -> dict[str, Any]:
+    """Findings, each with its file, as one run of a SARIF 2.1.0 log, as code scanners take it.
+
+    `problems` are what kept files from being looked at.
+    """
+    rules = list(dict.fromkeys((finding.rule, finding.source) for finding, _ in findings))
+    notifications = [{"level": "error", "message": {"text": problem}} for problem in problems]
     return {
         "$schema": _SCHEMA,
         "version": "2.1.0",
@@ -144,6 +132,7 @@ def sarif(findings: Sequence[Finding], file: str) -> dict[str, Any]:
                     }
                 },
                 "columnKind": "unicodeCodePoints",
+                "invocations": [{"executionSuccessful": not problems, "toolExecutionNotifications": notifications}],
                 "results": [
                     {
                         "ruleId": finding.rule,
@@ -152,7 +141,7 @@ def sarif(findings: Sequence[Finding], file: str) -> dict[str, Any]:
                         "message": {"text": "\n".join([words(finding), *finding.notes])},
                         "locations": [_location(finding, file)],
                     }
-                    for finding in findings
+                    for finding, file in findings
                 ],
             }
         ],

@@ -22,25 +22,32 @@ if TYPE_CHECKING:
 
     from layoutalg.instructions.instruction import Instruction
 
-__all__ = ["instruction_facts", "print_instructions"]
+__all__ = ["instruction_facts", "instruction_row", "print_instructions"]
+
 
 _HEADINGS = ("instruction", "shape", "types", "chips", "threads", "source")
 
 
 def print_instructions(console: Console, found: Sequence[Instruction]) -> None:
     """Print a table of instructions, with headings."""
-    lines = [
-        (
-            one.name,
-            "x".join(map(str, one.shape or (one.parts[0].layout.shape if one.parts else ()))),
-            _types(one),
-            chips_text(one.chips),
-            str(one.threads),
-            one.parts[0].source if one.parts else "none: the layouts are refused",
-        )
-        for one in found
-    ]
-    print_table(console, [_HEADINGS, *lines])
+    print_table(console, [_HEADINGS, *(tuple(instruction_row(one).values()) for one in found)])
+
+
+def instruction_row(one: Instruction) -> dict[str, str]:
+    """The line of an instruction in a table, by what its columns say.
+
+    >>> from layoutalg.instructions import instruction
+    >>> instruction_row(instruction("dpas.f16.f16.f32"))["types"]
+    'f16 x f16 + f32'
+    """
+    return {
+        "name": one.name,
+        "shape": "x".join(map(str, one.shape or (one.parts[0].layout.shape if one.parts else ()))),
+        "types": _types(one),
+        "chips": chips_text(one.chips),
+        "threads": str(one.threads),
+        "source": one.parts[0].source if one.parts else "none: the layouts are refused",
+    }
 
 
 def instruction_facts(one: Instruction) -> dict[str, Any]:

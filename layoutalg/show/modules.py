@@ -25,7 +25,6 @@ from itertools import groupby
 from math import prod
 from typing import TYPE_CHECKING, Any
 
-from layoutalg.conversion.price import DEFAULT_CHIP
 from layoutalg.core.errors import LayoutError
 from layoutalg.core.layout import MACHINE, Layout
 from layoutalg.core.limits import LONGEST_ATTRIBUTE, MOST_PRINTED
@@ -199,12 +198,13 @@ def describe_module(
     'd0 0-7; d1 5'
     """
     from layoutalg.module import Module as ReadModule
+    from layoutalg.module.chip import meant_chip
 
     instance_of(module, ReadModule, "module")
     holder = as_holder(holder)
     at = None if at is None else [as_whole(number, "element") for number in listed(at, "element")]
     on = as_machine(machine)
-    chip = target_info(module.chip or DEFAULT_CHIP if target is None else target).name
+    chip = target_info(meant_chip(module, target)).name
     known: dict[tuple[Any, ...], LayoutRow] = {}
     fragments = fragment_places(module)
     rows: list[LayoutRow] = []

@@ -25,13 +25,13 @@ from typing import TYPE_CHECKING
 
 from xdsl.ir import OpResult
 
-from layoutalg.conversion.price import DEFAULT_CHIP
 from layoutalg.core.errors import LayoutError
 from layoutalg.core.limits import LONGEST_ATTRIBUTE
 from layoutalg.core.messages import shortened
 from layoutalg.flow.levels import on_levels
 from layoutalg.flow.written_layouts import called
 from layoutalg.ir.places import place_of
+from layoutalg.module.chip import meant_chip
 from layoutalg.module.uses import LayoutUse
 
 if TYPE_CHECKING:
@@ -58,7 +58,7 @@ def layout_uses_of(module: Module, operation: str, target: str | None = None) ->
     wanted = operation.strip()
     stated = [use for use in module.layouts if _is_asked(wanted, use)]
     known = {(use.place, use.text, use.shape) for use in stated}
-    chip = target or module.chip or DEFAULT_CHIP
+    chip = meant_chip(module, target)
     found = (*stated, *(use for use in _by_flow(module, wanted, chip) if (use.place, use.text, use.shape) not in known))
     if not found:
         names = dict.fromkeys(use.name or use.operation for use in module.layouts)

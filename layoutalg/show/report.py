@@ -23,8 +23,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from layoutalg.core.errors import ConversionError, DistributionError, LayoutError
-from layoutalg.core.expressions import expression_text
 from layoutalg.core.factors import XorFactor
+from layoutalg.core.index_terms import index_texts
 from layoutalg.core.layout import Layout
 from layoutalg.core.limits import MOST_PRINTED
 from layoutalg.core.limits import MOST_REPORTED as _MOST_LISTED
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
 
-__all__ = ["Description", "describe"]
+__all__ = ["Description", "describe", "smallest_shape"]
 
 Row = tuple[str, str]
 
@@ -137,7 +137,9 @@ def describe(
     sizes: Any = None if shape is None else as_sizes(shape)
     on = as_machine(machine)
     if sizes is None and found.needs_shape:
-        raise DistributionError(f"{found} needs {_smallest(found.operands(None, on))}")
+        fits = smallest_shape(found, on)
+        wanted = "a shape" if len(found.operands(None, on)) == 1 else "the sizes m, n, k"
+        raise DistributionError(f"{found} needs {wanted}, such as {_by(fits)}")
     notes = found.report(sizes, on, element=element, llvm=llvm, blocks=blocks)
     if blocks and not any(note.key == "blocks" for note in notes):
         raise DistributionError(f"{found} has no blocks: expected a layout or a slice of XeGPU")
@@ -168,12 +170,14 @@ def describe(
     return Description(None, facts, tuple(rows), tuple(parts), refused)
 
 
-def _smallest(operands: Sequence[Operand]) -> str:
-    """The smallest shape that the operands of one whole unit fit, for an error that asks for one."""
-    shapes = [operand.layout.shape for operand in operands]
-    if len(shapes) == 1:
-        return f"a shape, such as {'x'.join(map(str, shapes[0]))}"
-    return f"the sizes m, n, k, such as {'x'.join(map(str, (*shapes[2], shapes[0][1])))}"
+def smallest_shape(value: Distributed, machine: Machine | None = None) -> tuple[Any, ...]:
+    """The smallest shape that the operands of one whole unit fit; of a matrix product m, n, k.
+
+    >>> smallest_shape(la.parse("#xegpu.layout<lane_layout = [1, 16], lane_data = [2, 1]>"))
+    (2, 16)
+    """
+    shapes = [operand.layout.shape for operand in value.operands(None, machine)]
+    return shapes[0] if len(shapes) == 1 else (*shapes[2], shapes[0][1])
 
 
 def _note_operand(
@@ -259,7 +263,11 @@ def _note_index(slots: Layout, facts: dict[str, Any], rows: list[Row]) -> None:
 def _index_texts(layout: Layout) -> dict[str, str]:
     """The index expression of each dimension; a factor that no axis tells apart is any of its values."""
     slots = layout.inverse()
-    texts = {name: expression_text(e) for name, e in slots.axis_exprs().items()}
+    texts = index_texts(slots)
+    if texts is None:
+        from layoutalg.core.expressions import expression_text
+
+        texts = {name: expression_text(e) for name, e in slots.axis_exprs().items()}
     for factor in slots.canonical().replicas:
         if isinstance(factor, XorFactor):
             for name, weight in factor.places:

@@ -34,7 +34,7 @@ from layoutalg.viz.tooltips import holders
 if TYPE_CHECKING:
     from layoutalg.viz.picture import Picture
 
-__all__ = ["fragment", "image", "page", "source"]
+__all__ = ["fragment", "image", "marked", "page", "source"]
 
 
 def page(picture: Picture) -> str:
@@ -113,6 +113,16 @@ def _view(scene: Scene, kinds: tuple[str, ...]) -> dict[str, Any]:
 
     A cell's group is the list of cells that are marked with it: those of all grids.
     """
+    groups, members = marked(scene)
+    return {"groups": groups, "members": members, "colours": {kind: _indexed(scene, kind) for kind in kinds}}
+
+
+def marked(scene: Scene) -> tuple[list[int], list[list[int]]]:
+    """The group of each cell, and the cells that are marked with each group: all that the same lane holds.
+
+    >>> marked(Layout.parse("d0 = 2@reg, d1 = 2@lane").picture().scene())
+    ([0, 1, 0, 1], [[0, 2], [1, 3]])
+    """
     keys: list[tuple[int, ...]] = []
     held: dict[tuple[int, ...], list[int]] = {}
     for frame in scene.frames:
@@ -121,11 +131,7 @@ def _view(scene: Scene, kinds: tuple[str, ...]) -> dict[str, Any]:
             held.setdefault(key, []).extend(len(keys) + i for i in sorted(members))
         keys += mine
     numbers = {key: i for i, key in enumerate(held)}
-    return {
-        "groups": [numbers[key] for key in keys],
-        "members": [*held.values()],
-        "colours": {kind: _indexed(scene, kind) for kind in kinds},
-    }
+    return [numbers[key] for key in keys], [*held.values()]
 
 
 def _indexed(scene: Scene, kind: str) -> dict[str, Any]:

@@ -16,18 +16,20 @@ A panel is cells, words and lines with its own origin; `beside` puts panels in a
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from html import escape
 
 from layoutalg.viz.colours import ink
 from layoutalg.viz.picture import Picture
-from layoutalg.viz.scene import CELL_HEIGHT
-from layoutalg.viz.shapes import Cell, Legend, Line, Scene, Words
+from layoutalg.viz.scene import CELL_HEIGHT, CHARACTER
+from layoutalg.viz.shapes import Cell, Legend, Line, Scene, Swatch, Words
 
 __all__ = [
     "DARK",
     "MARKED",
+    "NARROW",
     "PALE",
     "Axis",
     "Look",
@@ -36,12 +38,18 @@ __all__ = [
     "beside",
     "cell_of",
     "first_marked",
+    "key_of",
     "product_panel",
+    "stacked",
+    "table_panel",
+    "told_panel",
 ]
 
 _FIRST, _LAST = 5, 2
 """Cells that are drawn of a long row: at its beginning and at its end."""
-_MARGIN, _SPACE, _ROWS_APART, _HEAD = 12, 40, 28, 62
+_MARGIN, _SPACE, _ROWS_APART = 12, 40, 28
+NARROW = 620.0
+"""How wide a row of panels may be: on a phone of 400 pixels, letters of 11 pixels are still 7 pixels high."""
 _CHARACTER = 0.62
 """The width of a character of the font, for each pixel of its size."""
 PALE, MARKED, DARK = "#eeeeee", "#f7d9a8", "#b8d8e9"
@@ -80,11 +88,12 @@ class Axis:
 
 @dataclass(frozen=True, slots=True)
 class Look:
-    """What a cell looks like: its colour, its label, and the sentence about it."""
+    """What a cell looks like: its colour, its label, and the sentence about it; `below` is a second line of its label."""
 
     fill: str
     label: str
     sentence: str
+    below: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,26 +164,136 @@ def product_panel(
                 if row is not None and column is not None:
                     cells.append(cell_of(*place, columns.step, rows.step, looks[name][row, column]))
                 elif not (row is None and column is None) and name != "C":
-                    words.append(Words(place[0] + columns.step / 2, place[1] + rows.step / 2 + 4, "...", 10, "middle"))
+                    words.append(Words(place[0] + columns.step / 2, place[1] + rows.step / 2 + 4, "...", 11, "middle"))
     words += [
         Words(0, top - 4, "A", 11, bold=False),
         Words(left - 10, 32, "B", 11, "end"),
         Words(left - 10, top - 4, "C", 11, "end"),
     ]
     bottom = top + down.length
-    words += [Words(0, bottom + 14 + 13 * number, note, 10) for number, note in enumerate(notes)]
-    width = max(left + across.length, 7 * max(len(note) for note in (title, *notes)))
+    told = [line for note in notes for line in textwrap.wrap(note, int((NARROW - 2 * _MARGIN) / CHARACTER))]
+    words += [Words(0, bottom + 15 + 14 * number, line, 11) for number, line in enumerate(told)]
+    width = max(left + across.length, 7 * max(len(line) for line in (title, *told)))
     walk = _arrow(0, top - 16, deep.length) if len(deep.numbers) > 1 else ()
-    return Panel(tuple(cells), tuple(words), walk, width, bottom + 14 + 13 * len(notes))
+    return Panel(tuple(cells), tuple(words), walk, width, bottom + 15 + 14 * len(told))
 
 
-def beside(panels: Sequence[Panel], title: str, subtitle: str, widest: float = float("inf")) -> Scene:
-    """Panels from left to right under a title and subtitle, in several rows where one would be wider than `widest`."""
+def table_panel(
+    title: str,
+    across: Sequence[str],
+    down: Sequence[str],
+    looks: Sequence[Sequence[Look]],
+    size: tuple[float, float],
+    ruled: tuple[Sequence[int], Sequence[int]] = ((), ()),
+) -> Panel:
+    """Rows and columns of cells of one size, with words over the columns and beside the rows.
+
+    `ruled` has the rows and the columns before which a line is drawn.
+
+    >>> panel = table_panel("t", ["0", "1"], ["0"], [[Look(PALE, "a", ""), Look(PALE, "b", "", "c")]], (40, 32))
+    >>> [cell.label for cell in panel.cells], [words.text for words in panel.words]
+    (['a', ''], ['t', '0', '1', '0', 'b', 'c'])
+    """
+    width, height = size
+    left = max((len(name) for name in down), default=0) * CHARACTER + 8 * any(down)
+    top = 18.0 * bool(title) + 16 * any(across)
+    words = [Words(0, 11, title, 12, bold=True)] if title else []
+    words += [Words(left + (i + 0.5) * width, top - 5, name, 11, "middle") for i, name in enumerate(across) if name]
+    words += [Words(left - 5, top + (i + 0.5) * height + 4, name, 11, "end") for i, name in enumerate(down) if name]
+    cells: list[Cell] = []
+    for row, line in enumerate(looks):
+        for column, look in enumerate(line):
+            x, y = left + column * width, top + row * height
+            cell = cell_of(x, y, width, height, look)
+            if look.below:
+                cell = replace(cell, label="")
+                for text, at in ((look.label, -3.5), (look.below, 10.5)):
+                    words.append(Words(x + width / 2, y + height / 2 + at, text, 11, "middle", fill=cell.ink))
+            cells.append(cell)
+    right, bottom = left + max(map(len, looks), default=0) * width, top + len(looks) * height
+    lines = [Line(left, top + row * height, right, top + row * height, 1.6) for row in ruled[0]]
+    lines += [Line(left + column * width, top, left + column * width, bottom, 1.6) for column in ruled[1]]
+    return Panel(tuple(cells), tuple(words), tuple(lines), max(right, len(title) * 12 * _CHARACTER), bottom)
+
+
+def told_panel(title: str, notes: Sequence[str]) -> Panel:
+    """A heading and lines of text, wrapped.
+
+    >>> [words.text for words in told_panel("t", ["a", "b"]).words]
+    ['t', 'a', 'b']
+    """
+    words: list[Words] = []
+    y = width = 0.0
+    for text, size, bold in ((title, 12, True), *((note, 11, False) for note in notes)):
+        for line in textwrap.wrap(text, int((NARROW - 2 * _MARGIN) / (size * _CHARACTER))):
+            y += size + 3
+            words.append(Words(0, y - 4, line, size, bold=bold))
+            width = max(width, size * _CHARACTER * len(line))
+    return Panel((), tuple(words), (), width, y + 1)
+
+
+def stacked(panels: Sequence[Panel], apart: float = 10.0) -> Panel:
+    """Panels one below the other, as one.
+
+    >>> stacked([told_panel("a", []), told_panel("b", [])]).height
+    42.0
+    """
+    cells: list[Cell] = []
+    words: list[Words] = []
+    lines: list[Line] = []
+    y = 0.0
+    for panel in panels:
+        cells += [replace(cell, y=cell.y + y) for cell in panel.cells]
+        words += [replace(one, y=one.y + y) for one in panel.words]
+        lines += [replace(one, y=one.y + y, to_y=one.to_y + y) for one in panel.lines]
+        y += panel.height + apart
+    return Panel(tuple(cells), tuple(words), tuple(lines), max(panel.width for panel in panels), y - apart)
+
+
+def key_of(entries: Sequence[tuple[str, str]], y: float, width: float) -> tuple[Legend, float]:
+    """A legend, words with their colours side by side and wrapped, and where it ends.
+
+    >>> key_of([("same", "#eeeeee"), ("moved", "#ff0000")], 0, 600)[0].words[1].text
+    'moved'
+    """
+    swatches: list[Swatch] = []
+    words: list[Words] = []
+    x = float(_MARGIN)
+    y += 18
+    for text, colour in entries:
+        needs = 16 + len(text) * CHARACTER + 14
+        if x > _MARGIN and x + needs > width - _MARGIN:
+            x, y = float(_MARGIN), y + 18
+        swatches.append(Swatch(x, y - 10, 12, colour))
+        words.append(Words(x + 17, y, text, 11))
+        x += needs
+    return Legend("", tuple(swatches), tuple(words)), y if entries else y - 18
+
+
+def beside(
+    panels: Sequence[Panel],
+    title: str,
+    subtitle: str,
+    widest: float = NARROW,
+    key: Sequence[tuple[str, str]] = (),
+) -> Scene:
+    """Panels from left to right under a title and subtitle, in several rows where one would be wider than `widest`.
+
+    `key` says what colours mean: words, each with its colour.
+    """
     cells: list[Cell] = []
     lines: list[Line] = []
-    words = [Words(_MARGIN, 20, title, 13, bold=True, fill="#000000")]
-    words.append(Words(_MARGIN, 36, subtitle, 10, fill="#555555"))
-    x, y, right, bottom = float(_MARGIN), float(_HEAD), 0.0, 0.0
+    words: list[Words] = []
+    y = 4.0
+    across = max([widest, *(panel.width + 2 * _MARGIN for panel in panels)])
+    for text, size, bold, fill in ((title, 13, True, "#000000"), (subtitle, 11, False, "#555555")):
+        for line in textwrap.wrap(text, int((across - 2 * _MARGIN) / (size * _CHARACTER))):
+            y += size + 4
+            words.append(Words(_MARGIN, y, line, size, bold=bold, fill=fill))
+    titled = max((one.x + len(one.text) * one.size * _CHARACTER for one in words), default=0.0)
+    legend, y = key_of(key, y, across)
+    titled = max([titled, *(one.x + len(one.text) * CHARACTER for one in legend.words)])
+    x, y, right, bottom = float(_MARGIN), y + 22, 0.0, 0.0
     for panel in panels:
         if x > _MARGIN and x + panel.width + _MARGIN > widest:
             x, y = float(_MARGIN), bottom + _ROWS_APART
@@ -183,10 +302,8 @@ def beside(panels: Sequence[Panel], title: str, subtitle: str, widest: float = f
         lines += [Line(one.x + x, one.y + y, one.to_x + x, one.to_y + y, one.width) for one in panel.lines]
         right, bottom = max(right, x + panel.width), max(bottom, y + panel.height)
         x += panel.width + _SPACE
-    height = bottom + _MARGIN
-    titled = max(13 * _CHARACTER * len(title), 10 * _CHARACTER * len(subtitle))
-    width = max(right + _MARGIN, titled + 2 * _MARGIN)
-    return Scene(width, height, title, (), tuple(cells), tuple(words), tuple(lines), (Legend("", (), ()),), "")
+    width = max(right, titled, min(widest, 400)) + _MARGIN
+    return Scene(width, bottom + _MARGIN, title, (), tuple(cells), tuple(words), tuple(lines), (legend,), "")
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -199,15 +316,19 @@ class PanelPicture(Picture):
 
     def widest(self) -> float:
         """How wide a row of panels may be, in pixels."""
-        return float("inf")
+        return NARROW
 
     def subtitle(self) -> str:
         """The line under the title."""
         return ""
 
+    def key(self) -> Sequence[tuple[str, str]]:
+        """What the colours mean: words, each with its colour."""
+        return ()
+
     def scene(self, direction: str | None = None, colour: str | None = None) -> Scene:
         """The panels side by side, in pixels; there is one direction and one colouring."""
-        return beside(self.panels(), self.title, self.subtitle(), self.widest())
+        return beside(self.panels(), self.title, self.subtitle(), self.widest(), self.key())
 
     def html(self) -> str:
         """The picture as a page."""

@@ -84,7 +84,7 @@ class Picture:
         ('bank', 'addr')
         """
         found = [colourings(grid) for grid in self._corners()]
-        return tuple(name for name in found[0] if all(name in one for one in found)) or (OWN,)
+        return tuple(name for name in next(iter(found), ()) if all(name in one for one in found)) or (OWN,)
 
     @property
     def directions(self) -> tuple[str, ...]:

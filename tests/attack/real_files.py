@@ -43,7 +43,7 @@ def corpus() -> tuple[str, ...]:
     found += [one.spelled_for(24) for one in LEVELS.values()]
     found += [(Path(__file__).parents[1] / "simulate" / "product.mlir").read_text(encoding="utf-8")]
     found += [gemm.emit("lane"), gemm.emit("workgroup"), la.plan_gemm(16, 64, 64, "i8", tile=(16, 32)).emit("lane")]
-    found += [la.plan_amx(32, 32, 64).emit(), la.plan_attention(64, 64, 32, causal=True).emit("lane")]
+    found += [la.plan_amx(32, 32, 64).emit(), la.plan_attention(64, 64, 32, causal=True, target="bmg").emit("lane")]
     a, b = la.Layout.parse("d0 = 4@reg 4@lane, d1 = 4@lane:4"), la.Layout.parse("d0 = 4@lane 4@reg, d1 = 4@lane:4")
     found.append(la.convert(a, b).emit("f32"))
     return tuple(one for one in found if len(one) <= _LONGEST)

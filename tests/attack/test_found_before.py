@@ -224,7 +224,7 @@ FOUND: dict[str, Found] = {
         lambda la: [one.rule for one in la.read(TWICE).findings], lambda rules: rules == ["read.block", "read.operation"]
     ),
     "migrate an operation without its operands": Found(
-        lambda la: la.read('"xegpu.prefetch"() : () -> ()\n%z = amx.tile_zero : !amx.tile<16x16xf32>').migrate(to=24),
+        lambda la: la.read('"xegpu.prefetch"() : () -> ()\n%z = amx.tile_zero : !amx.tile<16x16xf32>').migrate(llvm=24),
         lambda done: [one.rule for one in done.findings] == ["migrate.malformed"] and "x86.amx.tile_zero" in str(done),
     ),
     "a launch of nothing, printed twice": Found(

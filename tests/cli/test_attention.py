@@ -27,13 +27,13 @@ def test_the_table_says_what_is_planned(capsys: pytest.CaptureFixture[str]) -> N
 
 def test_the_kernel_is_printed_alone_where_a_level_is_asked_for(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["attention", "64", "64", "--emit", "lane"]) == 0
-    assert capsys.readouterr().out == plan_attention(64, 64).emit()
+    assert capsys.readouterr().out == plan_attention(64, 64, target="bmg").emit()
 
 
 def test_the_kernel_is_written_and_not_printed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     target = tmp_path / "kernel.mlir"
     assert main(["attention", "64", "64", "--type", "bf16", "--llvm", "23", "-o", str(target)]) == 0
-    assert target.read_text() == plan_attention(64, 64, type="bf16", llvm=23).emit()
+    assert target.read_text() == plan_attention(64, 64, type="bf16", llvm=23, target="bmg").emit()
     assert "gpu.func" not in capsys.readouterr().out
 
 

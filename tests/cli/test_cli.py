@@ -12,6 +12,7 @@ import pytest
 import layoutalg as la
 from layoutalg.cli import main
 from tests.cli.printed import Capture, answer, out
+from tests.refusals import wrong_json_refusal, wrong_refusal
 
 PAGE = "#xegpu.layout<sg_layout = [2, 4], sg_data = [16, 16], lane_layout = [1, 16], lane_data = [1, 1]>"
 
@@ -142,12 +143,13 @@ def test_large_and_odd_layouts_fit_on_a_screen(capsys: Capture, monkeypatch: pyt
         ("gemm", "64", "64", "64", "-o", "/dev/null/kernel.mlir"),
     ],
 )
-def test_bad_input_is_answered_with_one_line_and_exit_code_2(arguments: tuple[str, ...], capsys: Capture) -> None:
+def test_bad_input_is_answered_in_words_with_exit_code_2(arguments: tuple[str, ...], capsys: Capture) -> None:
     assert main(arguments) == 2
     captured = capsys.readouterr()
     assert captured.out == ""
-    assert captured.err.startswith("layoutalg: ")
-    assert captured.err.count("\n") == 1
+    assert wrong_refusal(captured.err) is None
+    assert main([*arguments, "--json"]) == 2
+    assert wrong_json_refusal(capsys.readouterr().out) is None
 
 
 def test_help_and_version(capsys: Capture) -> None:
@@ -365,11 +367,11 @@ def test_convert_prints_plan_and_code(capsys: Capture, tmp_path: Path) -> None:
         (("d0 = M@lane", "d0 = M@lane"), "symbols"),
     ],
 )
-def test_convert_refuses_in_one_line(arguments: tuple[str, ...], words: str, capsys: Capture) -> None:
+def test_convert_refuses_in_words(arguments: tuple[str, ...], words: str, capsys: Capture) -> None:
     assert main(["convert", *arguments]) == 2
     said = capsys.readouterr().err
     assert words in said
-    assert said.count("\n") == 1
+    assert wrong_refusal(said) is None
 
 
 SMALL_NESTED = (

@@ -25,7 +25,7 @@ def test_the_table_says_what_is_planned(capsys: pytest.CaptureFixture[str]) -> N
 
 def test_the_kernels_are_printed_alone_where_a_level_is_asked_for(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["decode", "64", "--d", "64", "--page", "16", "--emit", "lane"]) == 0
-    assert capsys.readouterr().out == la.plan_decode(64, 64, page=16).emit()
+    assert capsys.readouterr().out == la.plan_decode(64, 64, page=16, target="bmg").emit()
 
 
 def test_everything_is_there_as_json(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -10,6 +10,7 @@ import pytest
 from layoutalg.cli import main
 from layoutalg.lowering import lower
 from layoutalg.module import read
+from tests.refusals import wrong_refusal
 from tests.simulate.levels.kernels import KERNELS
 
 Capture = pytest.CaptureFixture[str]
@@ -69,7 +70,10 @@ def test_versions_and_targets_that_are_not_known(option: list[str], capsys: Capt
 def test_a_text_that_is_not_mlir_is_refused(capsys: Capture) -> None:
     for command in ("check", "propagate", "lower"):
         assert main([command, "builtin.module { ? }"]) == 2
-        assert capsys.readouterr() == ("", "layoutalg: text:1:18: cannot be read: expected an operation, found '?'\n")
+        out, err = capsys.readouterr()
+        assert out == ""
+        assert err.startswith("layoutalg: text:1:18: cannot be read: expected an operation, found '?'\n")
+        assert wrong_refusal(err) is None
 
 
 def test_a_function_that_is_not_a_kernel_stays_with_a_warning(capsys: Capture) -> None:

@@ -30,21 +30,21 @@ func.func @f(%d: !xegpu.tensor_desc<16xf32, #xegpu.scatter_tdesc_attr<>>) {
 def test_the_text_is_printed(tmp_path: Path, capsys: Capture) -> None:
     path = tmp_path / "k.mlir"
     path.write_text(OLD)
-    assert main(["migrate", str(path), "--to", "24"]) == 0
+    assert main(["migrate", str(path), "--llvm", "24"]) == 0
     captured = capsys.readouterr()
     assert captured.err == ""
     assert "%x = xegpu.load_nd %t[%i, 0] :" in captured.out
-    assert captured.out == str(read(path).migrate(to=24))
+    assert captured.out == str(read(path).migrate(llvm=24))
 
 
 def test_the_text_is_written_to_a_file(tmp_path: Path, capsys: Capture) -> None:
-    assert main(["migrate", OLD, "--to", "23", "-o", str(tmp_path / "new.mlir")]) == 0
+    assert main(["migrate", OLD, "--llvm", "23", "-o", str(tmp_path / "new.mlir")]) == 0
     assert capsys.readouterr().out == ""
     assert "xegpu.load_nd %t[%i, 0] :" in (tmp_path / "new.mlir").read_text()
 
 
 def test_what_has_no_counterpart_is_said_on_standard_error(capsys: Capture) -> None:
-    assert main(["migrate", POINTS, "--to", "24"]) == 1
+    assert main(["migrate", POINTS, "--llvm", "24"]) == 1
     captured = capsys.readouterr()
     assert captured.out.startswith("builtin.module {")
     assert "text:1:1: error: 'func.func' op " in captured.err
@@ -52,7 +52,7 @@ def test_what_has_no_counterpart_is_said_on_standard_error(capsys: Capture) -> N
 
 
 def test_json(capsys: Capture) -> None:
-    assert main(["migrate", POINTS, "--to", "24", "--json"]) == 1
+    assert main(["migrate", POINTS, "--llvm", "24", "--json"]) == 1
     found = json.loads(capsys.readouterr().out)
     assert (found["to"], found["findings"][0]["line"]) == (24, 1)
     assert found["text"].startswith("builtin.module {")
@@ -60,11 +60,11 @@ def test_json(capsys: Capture) -> None:
 
 @pytest.mark.parametrize("to", ["22", "25", "x"])
 def test_versions_that_are_not_migrated_to(to: str, capsys: Capture) -> None:
-    assert main(["migrate", OLD, "--to", to]) == 2
+    assert main(["migrate", OLD, "--llvm", to]) == 2
     assert "expected one of 23, 24" in capsys.readouterr().err
 
 
 def test_several_modules_stay_several() -> None:
-    migrated = read(f"{OLD}// -----\n{OLD}").migrate(to=24)
+    migrated = read(f"{OLD}// -----\n{OLD}").migrate(llvm=24)
     assert str(migrated).count("// -----\n") == 1
     assert len(migrated.module.parts) == 2

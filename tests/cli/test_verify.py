@@ -67,7 +67,6 @@ def test_exit_codes(bad: str, tmp_path: Path, capsys: Capture) -> None:
     assert capsys.readouterr().out == f"{path}: no findings for LLVM 24\n"
     assert main(["verify", bad, "--llvm", "22"]) == 1
     assert main(["verify", str(tmp_path / "missing.mlir")]) == 2
-    assert main(["verify", str(tmp_path)]) == 2
     assert main(["verify", bad, "--llvm", "19"]) == 2
     assert main(["verify", bad, "--target", "nosuch"]) == 2
     assert "Traceback" not in capsys.readouterr().err
@@ -98,7 +97,7 @@ def test_json_is_valid_and_has_everything(bad: str, capsys: Capture) -> None:
     assert main(["verify", bad, "--format", "json"]) == 1
     assert capsys.readouterr().out == short
     found: dict[str, Any] = json.loads(short)
-    assert (found["file"], found["llvm"], found["target"]) == (bad, 24, None)
+    assert (found["files"], found["llvm"], found["target"]) == ([bad], 24, None)
     assert [(one["source"], one["level"], one["line"], one["column"]) for one in found["findings"]] == [
         ("LLVM 24", "error", 3, 8),
         ("layoutalg", "error", 2, 3),
@@ -143,13 +142,13 @@ def test_sarif_has_the_required_fields(bad: str, capsys: Capture) -> None:
     ("name", "uri"), [("a b#c.mlir", "a%20b%23c.mlir"), ("-", "stdin"), ("/x/ü.mlir", "file:///x/%C3%BC.mlir")]
 )
 def test_sarif_names_files_as_addresses(name: str, uri: str) -> None:
-    log = sarif([Finding("a.b", "no", "a.op", None)], name)
+    log = sarif([(Finding("a.b", "no", "a.op", None), name)])
     (result,) = log["runs"][0]["results"]
     assert result["locations"][0]["physicalLocation"]["artifactLocation"]["uri"] == uri
 
 
 def test_sarif_of_nothing_has_no_results() -> None:
-    assert sarif([], "k.mlir")["runs"][0]["results"] == []
+    assert sarif([])["runs"][0]["results"] == []
 
 
 # The escapes of GitHub's workflow commands: % first, line ends; in properties the signs that end one.

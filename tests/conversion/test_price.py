@@ -105,7 +105,7 @@ def test_copies_in_other_subgroups_have_no_price(subgroups: int | None) -> None:
 def test_the_price_is_that_of_the_plan_between_the_layouts_that_are_priced() -> None:
     for bits, element in ((8, "i8"), (16, "bf16"), (32, "f32"), (64, "i64")):
         for chip in ("pvc", "bmg", "sm_80", "gfx942"):
-            found = la.price(COLUMNS, ROWS, (32, 32), element, chip=chip)
+            found = la.price(COLUMNS, ROWS, (32, 32), element, target=chip)
             assert found.source is not None
             assert found.result is not None
             plan = la.convert(found.source, found.result, element_bits=bits, target=chip, portable=True)
@@ -201,7 +201,7 @@ def test_odd_shapes_have_a_price_or_say_why_not(layouts: tuple[Any, Any], shape:
 
 
 def test_generic_is_not_a_chip() -> None:
-    assert la.price(COLUMNS, ROWS, (16, 16), chip="generic").slots is None
+    assert la.price(COLUMNS, ROWS, (16, 16), target="generic").slots is None
 
 
 def test_registers_in_order_leave_who_holds_what() -> None:

@@ -57,8 +57,8 @@ WRONG: list[Any] = [
 ]
 CALLS: dict[str, Callable[[Any], object]] = {
     "bank_conflicts": la.bank_conflicts,
-    "bank_conflicts banks": lambda x: la.bank_conflicts(TILE, x),
-    "bank_conflicts width": lambda x: la.bank_conflicts(TILE, 32, x),
+    "bank_conflicts banks": lambda x: la.bank_conflicts(TILE, banks=x),
+    "bank_conflicts width": lambda x: la.bank_conflicts(TILE, width=x),
     "bank_conflicts element_bits": lambda x: la.bank_conflicts(TILE, element_bits=x),
     "bank_conflicts memory": lambda x: la.bank_conflicts(TILE, memory=x),
     "bank_conflicts vector": lambda x: la.bank_conflicts(TILE, vector=x),

@@ -29,4 +29,4 @@ def test_the_factor_and_the_layout_are_named(door: Callable[[la.Layout], object]
 
 
 def test_a_conversion_has_a_price() -> None:
-    assert la.price(SWIZZLED, PLAIN, chip="pvc").slots == la.convert(SWIZZLED, PLAIN, target="pvc").cost
+    assert la.price(SWIZZLED, PLAIN, target="pvc").slots == la.convert(SWIZZLED, PLAIN, target="pvc").cost

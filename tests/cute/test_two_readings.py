@@ -80,7 +80,7 @@ def test_every_command_says_how_it_read_and_takes_as(capsys: Capture, tmp_path: 
     assert "readings" not in json.loads(asked(capsys, "same", machine, machine, "--json")[1])
     assert "has one reading" in asked(capsys, "same", machine, machine, "--as", "tv")[2]
     assert "reading      (32,8)" in asked(capsys, "convert", BOTH, "(32,8):(8,1)", "16x16")[1]
-    assert "LAYOUT says who holds" in asked(capsys, "banks", "row-major", "(32,8):(8,1)", "32x8")[1]
+    assert "LAYOUT says who holds" in asked(capsys, "banks", "(32,8):(8,1)", "32x8")[1]
 
 
 def test_two_elements_in_one_place_are_said(capsys: Capture, tmp_path: object) -> None:

@@ -86,7 +86,7 @@ def test_sizes_of_any_kind_give_the_models_bits(queries: int, keys: int, more: d
 
 def test_exact_is_the_definition() -> None:
     for causal, heads in ((False, 1), (True, 1), (True, 4)):
-        plan = plan_attention(30, 20, 64, heads=heads, kv_heads=1, causal=causal)
+        plan = plan_attention(30, 20, 64, heads=heads, kv_heads=1, causal=causal, target="bmg")
         arrays = random_arrays(plan)
         assert np.allclose(exact(plan, *arrays), defined(plan.problem, *arrays), rtol=1e-12, atol=1e-12)
 
@@ -112,13 +112,13 @@ def test_a_nan_is_not_hidden(array: int, value: float, more: dict[str, Any]) -> 
 
 
 def test_large_scores_do_not_overflow() -> None:
-    run_and_compare(plan_attention(32, 100, 64), spread=30.0)
+    run_and_compare(plan_attention(32, 100, 64, target="bmg"), spread=30.0)
 
 
 @pytest.mark.parametrize("first", [-3e4, -1e2, 1e2])
 def test_scores_that_rise_at_every_step_or_begin_far_below(first: float) -> None:
     """The first 16 keys have one score, the others rise by 20 a step: every step gives every row another maximum."""
-    plan = plan_attention(16, 300, 64, causal=True, scale=1.0)
+    plan = plan_attention(16, 300, 64, causal=True, scale=1.0, target="bmg")
     q, k = np.zeros((16, 64), np.float16), np.zeros((300, 64), np.float16)
     q[:, 0] = 1
     k[:, 0] = np.arange(300) // 32 * 20.0
@@ -130,7 +130,7 @@ def test_scores_that_rise_at_every_step_or_begin_far_below(first: float) -> None
 
 
 def test_first_keys_with_scores_of_minus_infinity() -> None:
-    plan = plan_attention(16, 100, 64)
+    plan = plan_attention(16, 100, 64, target="bmg")
     q, k, v = np.ones((16, 64), np.float16), -np.ones((100, 64), np.float16), random_arrays(plan)[2]
     k[:40] = -np.inf
     found = plan.simulate(q, k, v)
@@ -140,14 +140,14 @@ def test_first_keys_with_scores_of_minus_infinity() -> None:
 
 def test_keys_that_do_not_exist_never_count() -> None:
     """With scores far below 0 for every key, a key of zeros beyond the end would win."""
-    plan = plan_attention(16, 40, 64, scale=1.0)
+    plan = plan_attention(16, 40, 64, scale=1.0, target="bmg")
     q, k = np.ones((16, 64), np.float16), -np.ones((40, 64), np.float16)
     v = np.ones((40, 64), np.float16)
     assert (plan.simulate(q, k, v) == 1).all()
 
 
 def test_a_query_that_sees_no_key_gives_zero() -> None:
-    plan = plan_attention(20, 3, 64, causal=True)
+    plan = plan_attention(20, 3, 64, causal=True, target="bmg")
     q, k, v = random_arrays(plan)
     found = plan.simulate(q, k, v)
     assert (found[:17] == 0).all()
@@ -174,6 +174,7 @@ def test_random_problems_give_the_models_bits_and_the_planned_counts(seed: int) 
         order=str(random.choice(["bhsd", "bshd"])),
         subgroups=int(random.integers(1, 17)),
         prefetch=str(random.choice(["none", "shared"])),
+        target="bmg",
     )
     arrays = random_arrays(plan, seed)
     found, executed = execute(plan, *arrays, counted="messages")
@@ -190,7 +191,7 @@ def test_random_problems_give_the_models_bits_and_the_planned_counts(seed: int) 
 def test_the_layout_of_scores_is_that_of_weights_so_nothing_moves() -> None:
     for element in ("f16", "bf16"):
         for d in (64, 128, 192):
-            plan = plan_attention(64, 64, d, element)
+            plan = plan_attention(64, 64, d, element, target="bmg")
             scores, weights = plan.layouts["S"], plan.layouts["P"]
             assert scores == weights
             assert la.same(scores, weights)
@@ -198,7 +199,7 @@ def test_the_layout_of_scores_is_that_of_weights_so_nothing_moves() -> None:
 
 
 def test_messages_deliver_what_dpas_takes() -> None:
-    plan = plan_attention(64, 64, 64)
+    plan = plan_attention(64, 64, 64, target="bmg")
     unit, loads = plan.dpas, plan.loads
     assert loads["K"].layout == unit.b.permute((1, 0))
     for row in (0, 16):
@@ -256,7 +257,7 @@ def test_steps_with_a_window_cover_every_visible_key_once_and_mask_the_others(
 )
 @pytest.mark.parametrize("d", [64, 256])
 def test_the_total_with_a_window_is_the_sum_over_subgroups(queries: int, keys: int, window: int, d: int) -> None:
-    plan = plan_attention(queries, keys, d, causal=True, window=window)
+    plan = plan_attention(queries, keys, d, causal=True, window=window, target="bmg")
     total = Steps(0, 0)
     for place in range(plan.grid[0] * plan.subgroups):
         total += plan.steps_of(place * plan.rows)
@@ -282,7 +283,7 @@ def test_steps_cover_every_visible_key_and_mask_the_others(queries: int, keys: i
     ("queries", "keys"), [(1, 1), (64, 64), (1000, 200), (200, 1000), (999, 999), (5, 300), (333, 331), (90, 40)]
 )
 def test_the_total_is_the_sum_over_subgroups(queries: int, keys: int, d: int, causal: bool) -> None:
-    plan = plan_attention(queries, keys, d, causal=causal, heads=3, kv_heads=1)
+    plan = plan_attention(queries, keys, d, causal=causal, heads=3, kv_heads=1, target="bmg")
     total = Steps(0, 0)
     for place in range(plan.grid[0] * plan.subgroups):
         total += plan.steps_of(place * plan.rows)
@@ -311,7 +312,7 @@ def test_planned_counts_are_those_of_the_executed_kernel(queries: int, keys: int
 
 
 def test_with_a_causal_mask_no_prefetch_is_wasted_or_late() -> None:
-    plan = plan_attention(200, 300, 64, causal=True)
+    plan = plan_attention(200, 300, 64, causal=True, target="bmg")
     executed = execute(plan, *random_arrays(plan), counted="lines")[1]
     assert executed is not None
     assert executed.lines is not None
@@ -323,7 +324,7 @@ def test_with_a_causal_mask_no_prefetch_is_wasted_or_late() -> None:
 
 @pytest.mark.parametrize(("d", "element"), [(64, "f16"), (128, "bf16"), (32, "f16"), (96, "f16")])
 def test_a_prefetched_line_is_asked_for_once_and_in_time(d: int, element: str) -> None:
-    plan = plan_attention(64, 300, d, element, prefetch="shared")
+    plan = plan_attention(64, 300, d, element, prefetch="shared", target="bmg")
     executed = execute(plan, *random_arrays(plan), counted="lines")[1]
     assert executed is not None
     assert executed.lines is not None
@@ -334,7 +335,7 @@ def test_a_prefetched_line_is_asked_for_once_and_in_time(d: int, element: str) -
 
 
 def test_planning_does_not_depend_on_the_size() -> None:
-    large = plan_attention(2**24, 2**24, 128, causal=True, subgroups=8)
+    large = plan_attention(2**24, 2**24, 128, causal=True, subgroups=8, target="bmg")
     assert large.steps_total.seen > 10**10
     with pytest.raises(SizeError, match="dpas instructions; at most"):
         large.simulate([], [], [])
@@ -393,7 +394,7 @@ def test_what_cannot_be_planned_is_refused_in_words(arguments: dict[str, Any], w
 
 
 def test_levels_and_arrays_that_do_not_fit_are_refused_in_words() -> None:
-    plan = plan_attention(8, 8, 64)
+    plan = plan_attention(8, 8, 64, target="bmg")
     ones = np.ones((8, 64))
     with pytest.raises(PlanError, match="level 'workgroup': attention is planned for the level 'lane'"):
         plan.emit("workgroup")

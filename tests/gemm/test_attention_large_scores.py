@@ -51,7 +51,7 @@ def exactly(plan: Attention, q: Array, k: Array, v: Array) -> NDArray[np.float64
 
 def check(kind: str, size: float, element: str, queries: int = 9, keys: int = 70) -> None:
     q, k, v, scale = arrays_of(kind, size, element, queries, keys)
-    plan = plan_attention(queries, keys, 64, element, scale=scale)
+    plan = plan_attention(queries, keys, 64, element, scale=scale, target="bmg")
     found = plan.simulate(q, k, v)
     assert same_bits(found, model(plan, q, k, v))
     assert np.abs(found - exactly(plan, q, k, v)).max() < (1e-3 if element == "f16" else 8e-3)
@@ -74,14 +74,14 @@ def test_more_scores_of_any_size_give_what_exact_arithmetic_gives(kind: str, siz
 @pytest.mark.parametrize("scale", [2.0**-100, 2.0**100])
 def test_the_ends_of_what_a_scale_may_be(scale: float) -> None:
     """With 2^-100 all weights are 1; with 2^100 the largest score takes all, and here it is the last one."""
-    plan = plan_attention(8, 40, 32, scale=scale)
+    plan = plan_attention(8, 40, 32, scale=scale, target="bmg")
     ramp, v = np.arange(1, 41)[:, None] * np.ones((40, 32)) / 64, np.arange(40)[:, None] * np.ones((40, 32))
     assert np.allclose(plan.simulate(ramp[32:], ramp, v), 19.5 if scale < 1 else 39.0, rtol=1e-3)
 
 
 # Mistakes in the part of the kernel that is for large scores
 
-PLAN = plan_attention(40, 203, 32, heads=2, kv_heads=1, subgroups=2, causal=True)
+PLAN = plan_attention(40, 203, 32, heads=2, kv_heads=1, subgroups=2, causal=True, target="bmg")
 FIRST = ("xegpu.dpas",)
 END = ("%seen_at = ", "} else {", "scf.yield", "scf.yield")
 LARGE = ("%large_at = ",)

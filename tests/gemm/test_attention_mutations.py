@@ -11,9 +11,9 @@ from layoutalg.gemm.attention.numerics import model
 from tests.gemm.attention_changes import Change, change_is_seen, replaced, swapped
 from tests.gemm.attention_runs import Array, random_arrays
 
-CAUSAL = plan_attention(40, 203, 32, heads=2, kv_heads=1, subgroups=2, causal=True)
+CAUSAL = plan_attention(40, 203, 32, heads=2, kv_heads=1, subgroups=2, causal=True, target="bmg")
 """Small, and everything is there: several workgroups, keys that are left over, a head of K for two of Q."""
-ALL_SEEN = plan_attention(8, 70, 32)
+ALL_SEEN = plan_attention(8, 70, 32, target="bmg")
 MASKED, SEEN, END = ("%masked_at = ",), ("%seen_at = ",), ("xegpu.store_nd",)
 """Where the loops begin, and what comes behind them."""
 HIGHER, ADDED = (*SEEN, "scf.if"), (*SEEN, "scf.if", "} else {")

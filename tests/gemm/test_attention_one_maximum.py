@@ -68,7 +68,7 @@ def test_more_scores_of_any_size_give_what_exact_arithmetic_gives(kind: str, siz
 
 def check_size(kind: str, size: float, element: str) -> None:
     q, k, v, scale = arrays_of(kind, size, element, 9, 70)
-    plan = plan_attention(9, 70, 64, element, scale=scale, maximum="first")
+    plan = plan_attention(9, 70, 64, element, scale=scale, maximum="first", target="bmg")
     found = plan.simulate(q, k, v)
     assert same_bits(found, model(plan, q, k, v))
     assert np.abs(found - exactly(plan, q, k, v)).max() < (1e-3 if element == "f16" else 8e-3)
@@ -78,7 +78,7 @@ def one_high_key(
     above: float, element: str = "f16", value: float = 1.0
 ) -> tuple[Attention, tuple[Array, Array, Array]]:
     """32 queries with scores of 0; but for the first 16, key 50 is `above` (in powers of 2), and its V is `value`."""
-    plan = plan_attention(32, 70, 32, element, maximum="first", scale=float(np.log(2.0)))
+    plan = plan_attention(32, 70, 32, element, maximum="first", scale=float(np.log(2.0)), target="bmg")
     q, k, v = np.zeros((32, 32)), np.zeros((70, 32)), np.zeros((70, 32))
     q[:16, 0], k[50, 0] = 1, above
     v[:, 16:] = np.arange(16) / 16
@@ -114,7 +114,7 @@ def test_a_subgroup_takes_its_keys_once_more_where_a_weight_a_sum_or_o_overflows
 
 
 def test_rows_that_see_no_key_give_0() -> None:
-    plan = plan_attention(40, 20, 32, causal=True, maximum="first")
+    plan = plan_attention(40, 20, 32, causal=True, maximum="first", target="bmg")
     q, k, v = random_arrays(plan)
     found = plan.simulate(q, k, v)
     assert not found[:20].any()
@@ -122,7 +122,7 @@ def test_rows_that_see_no_key_give_0() -> None:
 
 
 def test_nan_and_infinity_stay_with_the_rows_that_take_them() -> None:
-    plan = plan_attention(20, 100, 32, causal=True, maximum="first")
+    plan = plan_attention(20, 100, 32, causal=True, maximum="first", target="bmg")
     q, k, v = random_arrays(plan)
     q[3, 5], v[0, 7] = np.nan, np.inf
     found = plan.simulate(q, k, v)
@@ -135,9 +135,9 @@ def test_nan_and_infinity_stay_with_the_rows_that_take_them() -> None:
 
 
 def test_the_form_has_a_name() -> None:
-    assert plan_attention(64, 64).maximum == "online"
+    assert plan_attention(64, 64, target="bmg").maximum == "online"
     with pytest.raises(PlanError, match="maximum 'last': expected 'online' or 'first'"):
-        plan_attention(64, 64, maximum="last")
+        plan_attention(64, 64, maximum="last", target="bmg")
 
 
 def test_predicted_times_say_what_a_rerun_costs() -> None:
@@ -155,10 +155,10 @@ def test_predicted_times_say_what_a_rerun_costs() -> None:
 
 # Mistakes in the text
 
-PLAN = plan_attention(40, 203, 32, heads=2, kv_heads=1, subgroups=2, causal=True, maximum="first")
-WIDE = plan_attention(16, 70, 112, maximum="first")
+PLAN = plan_attention(40, 203, 32, heads=2, kv_heads=1, subgroups=2, causal=True, maximum="first", target="bmg")
+WIDE = plan_attention(16, 70, 112, maximum="first", target="bmg")
 """A head so wide that P is made behind a jump."""
-LARGE = plan_attention(16, 203, 32, maximum="first")
+LARGE = plan_attention(16, 203, 32, maximum="first", target="bmg")
 SEEN, END = ("%seen_at = ",), ("%seen_at = ", "scf.yield", "}")
 OTHER_TEXT = (
     "the results of two blocks of O are swapped",

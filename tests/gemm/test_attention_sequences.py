@@ -73,7 +73,7 @@ def test_a_sequence_reads_and_writes_nothing_of_its_neighbours() -> None:
     """What is not a number in the other sequences shows nowhere, and the results are those of the sequence alone."""
     plan = packed([20, 33, 9], [40, 50, 70], heads=2, causal=True)
     q, k, v = random_arrays(plan)
-    alone = plan_attention(33, 50, 64, heads=2, causal=True, order="bshd")
+    alone = plan_attention(33, 50, 64, heads=2, causal=True, order="bshd", target="bmg")
     expected = alone.simulate(q[20:53], k[40:90], v[40:90])
     for array, (low, high) in ((q, (20, 53)), (k, (40, 90)), (v, (40, 90))):
         array[:low], array[high:] = np.nan, np.nan
@@ -117,9 +117,9 @@ def test_sequences_that_cannot_be_planned_are_refused_in_words(arguments: dict[s
 
 
 def test_launch_and_command_line_have_where_sequences_begin(capsys: pytest.CaptureFixture[str]) -> None:
-    plan = plan_attention(8, 9, 64, order="bshd", starts_q=(0, 3, 8), starts_k=(0, 9, 9))
+    plan = plan_attention(8, 9, 64, order="bshd", starts_q=(0, 3, 8), starts_k=(0, 9, 9), target="bmg")
     assert [one.get("numbers") for one in plan.launch.as_json()["arguments"][3:6]] == [None, (0, 3, 8), (0, 9, 9)]
-    sizes = ["attention", "8", "9", "--order", "bshd", "--starts-q"]
+    sizes = ["attention", "8", "9", "--target", "bmg", "--order", "bshd", "--starts-q"]
     assert main([*sizes, "0,3,8", "--starts-k", "0,9,9", "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["launch"] == json.loads(plan.launch.json())
     for starts, words in (("0,3", "first sequence begins at 0"), ("0;8", "expected --starts-q: whole numbers")):
@@ -130,7 +130,7 @@ def test_launch_and_command_line_have_where_sequences_begin(capsys: pytest.Captu
 @pytest.mark.parametrize("route", ROUTES)
 def test_hosts_write_where_sequences_begin(route: str) -> None:
     """Two sequences of 3 and 5 queries; 9 and no keys. A host that allocates 3 numbers each fills them with these."""
-    text = plan_attention(8, 9, 64, order="bshd", starts_q=(0, 3, 8), starts_k=(0, 9, 9)).host(route)
+    text = plan_attention(8, 9, 64, order="bshd", starts_q=(0, 3, 8), starts_k=(0, 9, 9), target="bmg").host(route)
     for name, numbers in (("starts_q", "0, 3, 8"), ("starts_k", "0, 9, 9")):
         assert (f"'{name}': [{numbers}]" if route == "pyopencl" else f"{name}[3] = {{{numbers}}};") in text
 
@@ -139,7 +139,20 @@ def test_hosts_write_where_sequences_begin(route: str) -> None:
 
 MASKED, SEEN, END = ("%masked_at = ",), ("%seen_at = ",), ("xegpu.store_nd",)
 ROWS = plan_attention(
-    20, 70, 32, heads=4, kv_heads=2, batch=2, order="bshd", causal=True, ldq=160, ldk=96, ldv=128, ldo=144, subgroups=2
+    20,
+    70,
+    32,
+    heads=4,
+    kv_heads=2,
+    batch=2,
+    order="bshd",
+    causal=True,
+    ldq=160,
+    ldk=96,
+    ldv=128,
+    ldo=144,
+    subgroups=2,
+    target="bmg",
 )
 WITH_PITCHES: dict[str, Change] = {
     "the pitch of Q is that of K": replaced(r"(%pitch_q = arith.index_cast )%ldq", r"\1%ldk"),
@@ -156,7 +169,7 @@ WITH_PITCHES: dict[str, Change] = {
     "batches of O have the stride of V": replaced(r"(arith.muli %\w+, )%stride_o", r"\1%stride_v"),
     "elements of O have 2 bytes": replaced(r"(arith.muli %\w+, )%c4_i64", r"\1%c2_i64"),
 }
-WINDOW = plan_attention(40, 300, 32, causal=True, window=110, subgroups=1)
+WINDOW = plan_attention(40, 300, 32, causal=True, window=110, subgroups=1, target="bmg")
 WITH_A_WINDOW: dict[str, Change] = {
     "the window is as wide as there are queries": replaced(r"(arith.addi %\w+, )%window", r"\1%queries", behind=MASKED),
     "the window begins a key later": replaced(

@@ -63,14 +63,14 @@ def test_sizes_of_any_kind_give_the_models_bits(case: dict[str, Any], lengths: l
 
 
 def test_exact_is_the_definition() -> None:
-    plan = la.plan_decode(50, 64, heads=4, kv_heads=2, batch=2, queries=3, order="nhd")
+    plan = la.plan_decode(50, 64, heads=4, kv_heads=2, batch=2, queries=3, order="nhd", target="bmg")
     given = random_arrays(plan, [50, 2])
     assert np.allclose(exact(plan, *given, [50, 2]), defined(plan.problem, *given, [50, 2]), rtol=1e-12)
 
 
 @pytest.mark.parametrize("parts", [1, 5])
 def test_an_empty_sequence_gives_0(parts: int) -> None:
-    plan = la.plan_decode(100, 64, heads=4, kv_heads=2, batch=2, parts=parts)
+    plan = la.plan_decode(100, 64, heads=4, kv_heads=2, batch=2, parts=parts, target="bmg")
     found = plan.simulate(*random_arrays(plan, [0, 33]), [0, 33])
     assert (found[0] == 0).all()
     assert (found[1] != 0).any()
@@ -79,7 +79,7 @@ def test_an_empty_sequence_gives_0(parts: int) -> None:
 @pytest.mark.parametrize("parts", [1, 3])
 def test_scores_far_beyond_2_to_20_are_weighed_by_their_distance(parts: int) -> None:
     """Scores rise by 2^24 and more; what is exact in f32 stays exact: the largest weight is 1, and equal ones are equal."""
-    plan = la.plan_decode(96, 64, parts=parts, scale=1.0)
+    plan = la.plan_decode(96, 64, parts=parts, scale=1.0, target="bmg")
     q, k = np.zeros((1, 1, 1, 64), np.float16), np.zeros((1, 1, 96, 64), np.float16)
     q[..., 0] = 2.0**15
     k[..., 0] = np.arange(96) // 32 * 2.0**10  # scores of 0, 2^25, 2^26
@@ -91,7 +91,7 @@ def test_scores_far_beyond_2_to_20_are_weighed_by_their_distance(parts: int) -> 
 
 
 def test_scores_of_minus_infinity_have_no_weight() -> None:
-    plan = la.plan_decode(96, 64, parts=3)
+    plan = la.plan_decode(96, 64, parts=3, target="bmg")
     q, k = np.ones((1, 1, 1, 64), np.float16), np.zeros((1, 1, 96, 64), np.float16)
     k[:, :, :50] = -np.inf
     v = np.broadcast_to(np.arange(96, dtype=np.float16)[:, None], k.shape)
@@ -101,7 +101,7 @@ def test_scores_of_minus_infinity_have_no_weight() -> None:
 
 
 def test_a_nan_is_not_hidden() -> None:
-    plan = la.plan_decode(96, 64, heads=2, kv_heads=1, parts=2)
+    plan = la.plan_decode(96, 64, heads=2, kv_heads=1, parts=2, target="bmg")
     given = random_arrays(plan, [96])
     given[0][0, 1, 0, 3] = np.nan
     found = plan.simulate(*given)
@@ -110,7 +110,7 @@ def test_a_nan_is_not_hidden() -> None:
 
 
 def test_the_number_of_parts_changes_rounding_alone() -> None:
-    one = la.plan_decode(500, 64, heads=8, kv_heads=2, parts=1)
+    one = la.plan_decode(500, 64, heads=8, kv_heads=2, parts=1, target="bmg")
     given = random_arrays(one, [500])
     found = [replace(one, parts=parts).simulate(*given) for parts in (1, 2, 9, 16)]
     for more in found[1:]:
@@ -119,7 +119,7 @@ def test_the_number_of_parts_changes_rounding_alone() -> None:
 
 def test_parts_by_hand() -> None:
     """330 keys are 11 steps; 4 parts have 3, 3, 3 and 2 of them."""
-    plan = la.plan_decode(4096, 64, parts=4)
+    plan = la.plan_decode(4096, 64, parts=4, target="bmg")
     assert plan.steps_of(330) == (3, 3, 3, 2)
     assert plan.steps_of(33) == (1, 1, 0, 0)
     assert plan.steps_of(4096) == (32, 32, 32, 32)
@@ -127,7 +127,7 @@ def test_parts_by_hand() -> None:
 
 @pytest.mark.parametrize("parts", [1, 4])
 def test_the_simulator_executes_what_is_planned(parts: int) -> None:
-    plan = la.plan_decode(200, 96, heads=12, kv_heads=2, batch=2, parts=parts)
+    plan = la.plan_decode(200, 96, heads=12, kv_heads=2, batch=2, parts=parts, target="bmg")
     executed = execute(plan, *random_arrays(plan, [200, 200]), counted="messages")[1]
     assert executed is not None
     steps = sum(plan.steps_of(200)) * plan.problem.groups * plan.subgroups
@@ -142,7 +142,7 @@ def test_more_parts_are_planned_where_the_chip_would_be_idle() -> None:
     alone = la.plan_decode(131072, 128, heads=32, kv_heads=8, target="pvc")
     full = la.plan_decode(131072, 128, heads=32, kv_heads=8, batch=256, target="pvc")
     assert alone.parts > 16 > full.parts
-    assert la.plan_decode(64, 128).parts == 1
+    assert la.plan_decode(64, 128, target="bmg").parts == 1
 
 
 @pytest.mark.parametrize("target", ["bmg", "pvc"])
@@ -160,7 +160,7 @@ def test_long_keys_reach_most_of_the_models_bandwidth(case: dict[str, Any], targ
 
 def test_the_bound_is_the_bytes_of_the_matrices_by_hand() -> None:
     """B580 moves 456 GB/s: K and V of 1024 keys, 2 heads of 128, and 8 rows of Q in f16 and O in f32."""
-    times = la.plan_decode(1024, 128, heads=8, kv_heads=2).times
+    times = la.plan_decode(1024, 128, heads=8, kv_heads=2, target="bmg").times
     assert times.bound == pytest.approx((2 * 2 * 1024 * 128 * 2 + 8 * 128 * 6) / 456e9)
 
 
@@ -189,7 +189,7 @@ def test_what_is_not_planned_is_refused_in_words(case: dict[str, Any], words: st
 
 
 def test_arrays_and_lengths_are_checked() -> None:
-    plan, ones = la.plan_decode(64, 64, batch=2), np.ones((2, 1, 64, 64))
+    plan, ones = la.plan_decode(64, 64, batch=2, target="bmg"), np.ones((2, 1, 64, 64))
     q = ones[:, :, :1]
     for lengths, words in (
         ([1, 65], "sequence 1 has 65"),
@@ -204,11 +204,11 @@ def test_arrays_and_lengths_are_checked() -> None:
     with pytest.raises(PlanError, match="V has the value"):
         plan.simulate(q, ones, ones * 1e6)
     with pytest.raises(SizeError, match="dpas"):
-        la.plan_decode(2**24, 128, heads=64).simulate(q, ones, ones)
+        la.plan_decode(2**24, 128, heads=64, target="bmg").simulate(q, ones, ones)
 
 
 def test_arguments_are_those_of_both_kernels() -> None:
-    plan = la.plan_decode(500, 64, heads=8, kv_heads=2, batch=3, parts=4)
+    plan = la.plan_decode(500, 64, heads=8, kv_heads=2, batch=3, parts=4, target="bmg")
     launch = plan.launch
     kernels = re.findall(r"gpu\.func @(\w+)\((.*)\) kernel attributes \{(.*)\} \{", plan.emit())
     assert [name for name, _, _ in kernels] == [one.kernel for one in launch.in_order] == ["decode", "decode_combine"]
@@ -222,6 +222,6 @@ def test_arguments_are_those_of_both_kernels() -> None:
 
 
 def test_the_layouts_agree_and_are_drawn() -> None:
-    plan = la.plan_decode(500, 64)
+    plan = la.plan_decode(500, 64, target="bmg")
     assert plan.layouts["S"] == plan.layouts["P"]
     assert len(plan.operands()) == 6

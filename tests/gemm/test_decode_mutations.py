@@ -14,9 +14,9 @@ from tests.gemm.attention_runs import Array, same_bits
 from tests.gemm.decode_runs import random_arrays
 from tests.gemm.test_attention_mutations import Change, replaced, swapped
 
-PARTS = la.plan_decode(150, 32, heads=10, kv_heads=2, batch=3, queries=2, parts=3)
-PAGED = la.plan_decode(140, 32, heads=6, kv_heads=2, batch=3, parts=1, page=16, order="nhd")
-HEADS = la.plan_decode(150, 32, heads=6, kv_heads=2, batch=3, parts=1, page=64, order="hnd")
+PARTS = la.plan_decode(150, 32, heads=10, kv_heads=2, batch=3, queries=2, parts=3, target="bmg")
+PAGED = la.plan_decode(140, 32, heads=6, kv_heads=2, batch=3, parts=1, page=16, order="nhd", target="bmg")
+HEADS = la.plan_decode(150, 32, heads=6, kv_heads=2, batch=3, parts=1, page=64, order="hnd", target="bmg")
 """Small, and together everything is there: parts, padding, both orders, a page of half a step and one of two steps."""
 LENGTHS = [71, 64, 140]
 SEEN, MASKED = ("%seen_key = ",), ("%masked_key = ",)

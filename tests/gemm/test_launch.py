@@ -21,7 +21,7 @@ from layoutalg.gemm.weights import plan_weights
 PLANS: list[Gemm | Attention] = [
     plan_gemm(7, 64, 40, batch=3, bias="column", beta=2.0),
     plan_gemm(64, 64, 64, "s8", "u8", trans_b=True, target="bmg"),
-    plan_attention(40, 100, 64, heads=4, kv_heads=2, batch=2, causal=True),
+    plan_attention(40, 100, 64, heads=4, kv_heads=2, batch=2, causal=True, target="bmg"),
     plan_gemm(
         8,
         40,
@@ -139,12 +139,12 @@ def test_hosts_have_no_placeholder_left_and_are_ascii(route: str) -> None:
 
 
 OTHERS: dict[str, Any] = {
-    "decode": plan_decode(100, 64, heads=8, kv_heads=2, batch=3, parts=3),
-    "pages": plan_decode(90, 64, heads=8, kv_heads=2, batch=3, order="nhd", page=16, parts=2),
+    "decode": plan_decode(100, 64, heads=8, kv_heads=2, batch=3, parts=3, target="bmg"),
+    "pages": plan_decode(90, 64, heads=8, kv_heads=2, batch=3, order="nhd", page=16, parts=2, target="bmg"),
     "weights": plan_weights(8, 48, 128, group=64, zeros=True),
     "groups": plan_gemm(50, 48, 64, groups=5),
     "gated": plan_gemm(40, 80, 96, gated="silu"),
-    "sequences": plan_attention(8, 9, 64, order="bshd", starts_q=(0, 3, 8), starts_k=(0, 9, 9)),
+    "sequences": plan_attention(8, 9, 64, order="bshd", starts_q=(0, 3, 8), starts_k=(0, 9, 9), target="bmg"),
 }
 
 

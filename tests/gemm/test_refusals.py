@@ -38,7 +38,7 @@ WRONG: list[Callable[[Any], object]] = [
     lambda value: la.plan_gemm(8, 32, 32, llvm=value),
     lambda value: la.plan_gemm(8, 32, 32, alpha=value),
     lambda value: la.plan_gemm(8, 32, 32, k_step=value),
-    lambda value: la.plan_attention(8, 32, scale=value),
+    lambda value: la.plan_attention(8, 32, scale=value, target="bmg"),
     lambda value: la.sweep([value]),
     lambda value: la.sweep([(8, 32, 32)], file=value),
     lambda value: la.sweep([(8, 32, 32)], progress=value),

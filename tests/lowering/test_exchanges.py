@@ -297,7 +297,7 @@ def test_buffers_are_shared_and_each_conversion_keeps_one_barrier(count: int, lo
     made = la.lower(la.read(text)).module
     assert made is not None
     ends = of_subgroups([2, 2], [16, 32]), of_subgroups([4, 1], [8, 64])
-    one, back = (la.price(*pair, (32, 64), chip="pvc").plan for pair in (ends, ends[::-1]))
+    one, back = (la.price(*pair, (32, 64), target="pvc").plan for pair in (ends, ends[::-1]))
     assert barriers(made.source) == sum((one, back)[number % 2].barriers for number in range(count))
     assert f" : memref<{buffers * one.slm_bytes}xi8, 3 : i64>) kernel" in made.source
     x = np.arange(2048, dtype=np.float32).reshape(32, 64)

@@ -23,12 +23,15 @@ from tests.memory.simulation import (
     [
         (lambda: bank_conflicts("rows of lanes"), "expected a text of a notation"),
         (lambda: bank_conflicts(None), "None: expected a Layout"),  # type: ignore[arg-type]
-        (lambda: bank_conflicts(ROWS, 0), "banks=0: expected a whole number from 1"),
-        (lambda: bank_conflicts(ROWS, True), "banks=True"),
+        (lambda: bank_conflicts(ROWS, banks=0), "banks=0: expected a whole number from 1"),
+        (lambda: bank_conflicts(ROWS, banks=True), "banks=True"),
         (lambda: bank_conflicts(ROWS, width=3), "width=3: expected the bytes of a bank"),
         (lambda: bank_conflicts(ROWS, element_bits=12), "element_bits=12: expected 8, 16, 32 or 64"),
         (lambda: bank_conflicts(ROWS, element_bits="f32"), "element_bits='f32'"),  # type: ignore[arg-type]
-        (lambda: bank_conflicts(ROWS, 1, 4, element_bits=64), "1 banks of 4 bytes cannot serve one element of 64 bits"),
+        (
+            lambda: bank_conflicts(ROWS, banks=1, width=4, element_bits=64),
+            "1 banks of 4 bytes cannot serve one element of 64 bits",
+        ),
         (lambda: bank_conflicts(ROWS, vector=3), "vector=3: expected a power of two from 1 to 4"),
         (lambda: bank_conflicts(ROWS, vector=8), "vector=8"),
         (lambda: bank_conflicts(ROWS, memory="rows"), "memory='rows': expected a Layout"),  # type: ignore[arg-type]

@@ -49,9 +49,9 @@ def test_conflicts_are_those_of_lanes_simulated_one_by_one(seed: int) -> None:
     memory = random_memory(rng, layout)
     where = addresses_of(memory)
     expected = simulate(layout, where, bits, banks, width)
-    assert as_cost(bank_conflicts(layout, banks, width, element_bits=bits, memory=memory)) == expected
+    assert as_cost(bank_conflicts(layout, banks=banks, width=width, element_bits=bits, memory=memory)) == expected
     swizzle = Swizzle(rng.randint(1, 3), rng.randint(0, 2), 3 + rng.randint(0, 2))
-    found = bank_conflicts(layout, banks, width, element_bits=bits, memory=swizzled_memory(memory, swizzle))
+    found = bank_conflicts(layout, banks=banks, width=width, element_bits=bits, memory=swizzled_memory(memory, swizzle))
     assert as_cost(found) == simulate(layout, swizzled(where, swizzle), bits, banks, width)
 
 
@@ -71,14 +71,14 @@ def test_idle_lanes_and_copies_count_as_simulated(text: str) -> None:
     sizes = list(layout.shape)
     memory = Layout([[Factor(n, 10**d, "addr")] for d, n in enumerate(sizes)])
     for bits, banks in product((8, 32, 64), (2, 4, 32)):
-        found = bank_conflicts(layout, banks, 4, element_bits=bits, memory=memory)
+        found = bank_conflicts(layout, banks=banks, width=4, element_bits=bits, memory=memory)
         assert as_cost(found) == simulate(layout, addresses_of(memory), bits, banks, 4)
 
 
 def test_row_major_is_the_memory_unless_given() -> None:
     layout = Layout.parse("d0 = 3@reg, d1 = 5@lane, d2 = 4@reg:3")
     rows = Layout.parse("d0 = 3@addr:20, d1 = 5@addr:4, d2 = 4@addr")
-    assert bank_conflicts(layout, 8) == bank_conflicts(layout, 8, memory=rows)
+    assert bank_conflicts(layout, banks=8) == bank_conflicts(layout, banks=8, memory=rows)
 
 
 def test_fewer_elements_per_access_can_be_asked_for() -> None:

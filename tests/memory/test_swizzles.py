@@ -81,7 +81,7 @@ def test_costs_of_the_best_swizzle_are_those_of_the_simulation(seed: int) -> Non
     assert int(numbers.max()) < best.size
     for layout, found in zip(layouts, (best.write, best.read), strict=True):
         assert as_cost(found) == simulate(layout, lambda element: int(numbers[element]), bits, banks, 4)
-        assert bank_conflicts(layout, banks, element_bits=bits, memory=best) == found
+        assert bank_conflicts(layout, banks=banks, element_bits=bits, memory=best) == found
 
 
 def test_padding_is_the_cheapest_of_its_candidates() -> None:

@@ -61,7 +61,7 @@ def test_every_layout_of_a_random_nested_layout_has_one_that_means_it() -> None:
         assert sizes_of(layout)[0] == size
         assert found.layout(layout.shape, *sizes_of(layout)) == layout, attr
         assert found.check(layout.shape) is None
-        assert to_nested(layout, size) == found
+        assert to_nested(layout, subgroup_size=size) == found
         converted += 1
         beyond += any(s < size < s * n for n, s in zip(found.thread_tile, found.thread_strides, strict=True))
     assert converted > 4000
@@ -168,4 +168,4 @@ def test_a_refusal_names_the_factor(text: str, reason: str) -> None:
 
 def test_a_subgroup_of_another_size_is_refused() -> None:
     with pytest.raises(ConversionError, match="has 16 lanes and a subgroup has 32"):
-        to_nested(Layout.parse("d0 = 16@lane"), 32)
+        to_nested(Layout.parse("d0 = 16@lane"), subgroup_size=32)

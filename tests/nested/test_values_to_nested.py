@@ -60,7 +60,7 @@ def test_what_has_no_single_layout_is_refused(
 
 def test_a_subgroup_size_has_to_be_the_layouts() -> None:
     layout = la.Layout.parse("d0 = 16@lane 4@reg")
-    assert la.to_nested(layout, 16) == la.to_nested(layout)
+    assert la.to_nested(layout, subgroup_size=16) == la.to_nested(layout)
     for size in (32, 10**5000, "16"):
         with pytest.raises(ConversionError, match="16 lanes and a subgroup has"):
-            la.to_nested(layout, size)  # type: ignore[arg-type]
+            la.to_nested(layout, subgroup_size=size)  # type: ignore[arg-type]

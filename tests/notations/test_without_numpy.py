@@ -70,6 +70,7 @@ def answers(blocked: list[str]) -> tuple[Any, str]:
     return json.loads(found), loaded
 
 
+@pytest.mark.slow
 def test_no_package_is_needed_for_pictures_owners_and_same() -> None:
     packages = ["numpy", "sympy", "xdsl", "networkx", "ml_dtypes", "rich", "click", "matplotlib"]
     plain, loaded = answers(packages)

@@ -171,7 +171,7 @@ def test_packed_sequences_and_nothing_of_their_neighbours(tmp_path: Path) -> Non
 
 def test_one_maximum_and_an_o_that_overflows(tmp_path: Path) -> None:
     """In bf16 a score is 2^110 above m, and O is infinite in some columns where the sum isn't; other rows are sure."""
-    plan = plan_attention(32, 70, 32, "bf16", maximum="first", prefetch="none", subgroups=2)
+    plan = plan_attention(32, 70, 32, "bf16", maximum="first", prefetch="none", subgroups=2, target="bmg")
     q, k, v = random_arrays(plan)
     q[:, 0], k[:, 0], v[50, 20:24] = 0, 0, 2.0**40
     q[3, 0], k[50, 0] = 32, 16
@@ -180,8 +180,8 @@ def test_one_maximum_and_an_o_that_overflows(tmp_path: Path) -> None:
 
 @pytest.mark.exhaustive
 def test_one_maximum_and_weights_that_overflow(tmp_path: Path) -> None:
-    plan = plan_attention(40, 100, 32, heads=2, causal=True, maximum="first")
-    wide = plan_attention(20, 70, 112, "bf16", maximum="first", prefetch="none")
+    plan = plan_attention(40, 100, 32, heads=2, causal=True, maximum="first", target="bmg")
+    wide = plan_attention(20, 70, 112, "bf16", maximum="first", prefetch="none", target="bmg")
     pairs = [(plan, given) for given in (random_arrays(plan), higher_scores(plan), large_scores(plan))]
     check_on_cpu([*pairs, (wide, random_arrays(wide, 0, 2.0))], tmp_path)
 

@@ -84,8 +84,8 @@ def random_case(draw: random.Random, seed: int) -> Given:
 
 
 def test_the_spirv_gives_the_models_bits(tmp_path: Path) -> None:
-    whole = la.plan_decode(100, 64, heads=12, kv_heads=1, batch=2, queries=2, parts=3)
-    paged = la.plan_decode(90, 96, heads=5, kv_heads=1, batch=2, page=16, order="nhd", parts=1)
+    whole = la.plan_decode(100, 64, heads=12, kv_heads=1, batch=2, queries=2, parts=3, target="bmg")
+    paged = la.plan_decode(90, 96, heads=5, kv_heads=1, batch=2, page=16, order="nhd", parts=1, target="bmg")
     cases = ((whole, [100, 0]), (paged, [90, 37]))
     check_on_cpu([(plan, lengths, random_arrays(plan, lengths, 0, 2.0)) for plan, lengths in cases], tmp_path)
 

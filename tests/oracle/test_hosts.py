@@ -69,14 +69,25 @@ PLANS: dict[str, Any] = {
     ),
     "floats of 8 bits": plan_weights(8, 32, 64, b="f8E4M3FN", group=32, bias="row", tile=(8, 16), subgroups=(1, 1)),
     "bytes of weights": plan_weights(8, 32, 64, b="u8", c="f16", group=32, tile=(8, 16), subgroups=(1, 1)),
-    "attention": plan_attention(40, 100, 32, heads=4, kv_heads=2, batch=2, causal=True),
-    "decode": plan_decode(100, 64, heads=8, kv_heads=2, batch=3, queries=2, parts=3),
-    "pages": plan_decode(90, 64, out="f16", heads=8, kv_heads=2, batch=3, order="nhd", page=16, pages=20, parts=2),
+    "attention": plan_attention(40, 100, 32, heads=4, kv_heads=2, batch=2, causal=True, target="bmg"),
+    "decode": plan_decode(100, 64, heads=8, kv_heads=2, batch=3, queries=2, parts=3, target="bmg"),
+    "pages": plan_decode(
+        90, 64, out="f16", heads=8, kv_heads=2, batch=3, order="nhd", page=16, pages=20, parts=2, target="bmg"
+    ),
     "heads side by side": plan_attention(
-        24, 40, 32, heads=4, kv_heads=2, batch=2, causal=True, order="bshd", ldq=160, ldo=144, window=9
+        24, 40, 32, heads=4, kv_heads=2, batch=2, causal=True, order="bshd", ldq=160, ldo=144, window=9, target="bmg"
     ),
     "sequences": plan_attention(
-        45, 70, 64, heads=2, kv_heads=1, order="bshd", ldv=96, starts_q=(0, 5, 5, 37, 45), starts_k=(0, 40, 47, 70, 70)
+        45,
+        70,
+        64,
+        heads=2,
+        kv_heads=1,
+        order="bshd",
+        ldv=96,
+        starts_q=(0, 5, 5, 37, 45),
+        starts_k=(0, 40, 47, 70, 70),
+        target="bmg",
     ),
     "causal sequences": plan_attention(
         40,
@@ -90,6 +101,7 @@ PLANS: dict[str, Any] = {
         order="bshd",
         starts_q=(0, 24, 33, 40),
         starts_k=(0, 16, 56, 90),
+        target="bmg",
     ),
 }
 LOADER = (f"-L{LIBRARIES}", f"-Wl,-rpath-link,{LIBRARIES}", "-l:libOpenCL.so.1")

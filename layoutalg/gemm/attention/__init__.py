@@ -1,7 +1,7 @@
 """Attention planned: softmax(Q K^T) V in one kernel, from the problem to code and numbers.
 
 >>> from layoutalg.gemm.attention import plan_attention
->>> plan_attention(256, 1000, 64, causal=True).grid
+>>> plan_attention(256, 1000, 64, causal=True, target="bmg").grid
 (2, 1, 1)
 """
 

@@ -1,7 +1,7 @@
 """What a kernel of attention is launched with: the names, types and numbers of its arguments, in order.
 
 >>> from layoutalg.gemm.attention import plan_attention
->>> parameters_of(plan_attention(40, 100, 64, causal=True, window=9))[4:]
+>>> parameters_of(plan_attention(40, 100, 64, causal=True, window=9, target="bmg"))[4:]
 (('queries', 'i32'), ('keys', 'i32'), ('window', 'i32'))
 """
 
@@ -19,7 +19,7 @@ def pointers_of(plan: Attention) -> tuple[str, ...]:
     """The arguments that are pointers; they come first.
 
     >>> from layoutalg.gemm.attention import plan_attention
-    >>> pointers_of(plan_attention(64, 64, order="bshd", starts_q=(0, 9, 64), starts_k=(0, 9, 64)))
+    >>> pointers_of(plan_attention(64, 64, order="bshd", starts_q=(0, 9, 64), starts_k=(0, 9, 64), target="bmg"))
     ('q', 'k', 'v', 'o', 'starts_q', 'starts_k')
     """
     return ("q", "k", "v", "o", *plan.problem.named_starts)

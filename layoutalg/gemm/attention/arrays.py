@@ -4,7 +4,7 @@ One head is [queries, d] or [keys, d]; several heads have [heads] in front, seve
 several heads are [queries, heads, d], several batches [batch, queries, heads, d].
 
 >>> from layoutalg.gemm.attention import plan_attention
->>> shapes(plan_attention(10, 20, 64, heads=4, kv_heads=2))
+>>> shapes(plan_attention(10, 20, 64, heads=4, kv_heads=2, target="bmg"))
 {'Q': (4, 10, 64), 'K': (2, 20, 64), 'V': (2, 20, 64), 'O': (4, 10, 64)}
 """
 
@@ -88,7 +88,7 @@ def laid_out(plan: Attention, q: ArrayLike, k: ArrayLike, v: ArrayLike) -> Array
         SizeError: they are too large to be simulated.
 
     >>> from layoutalg.gemm.attention import plan_attention
-    >>> laid_out(plan_attention(2, 2, 64), [[1] * 64] * 2, np.ones((2, 64)), np.ones((2, 60)))
+    >>> laid_out(plan_attention(2, 2, 64, target="bmg"), [[1] * 64] * 2, np.ones((2, 64)), np.ones((2, 60)))
     Traceback (most recent call last):
     layoutalg.core.errors.PlanError: V is planned as 2x64, and the array is 2x60
     """
@@ -118,7 +118,7 @@ def in_memory(plan: Attention, name: str, by_heads: Array | None) -> Array:
     """A matrix of the plan as it lies in memory, [matrices, rows, pitch]; what pads it is NaN, and all of it without values.
 
     >>> from layoutalg.gemm.attention import plan_attention
-    >>> in_memory(plan_attention(2, 2, 64, heads=3, order="bshd", ldq=256), "Q", None).shape
+    >>> in_memory(plan_attention(2, 2, 64, heads=3, order="bshd", ldq=256, target="bmg"), "Q", None).shape
     (1, 2, 256)
     """
     problem = plan.problem

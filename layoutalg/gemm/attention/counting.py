@@ -5,7 +5,7 @@ one row of a block, so an operation on a block of 8 rows is 8 instructions. By h
 and 8 for the sums of rows; the weights of 2x4 blocks are 8 multiplications, 8 exp2 and 8 roundings each, 192 in all.
 
 >>> from layoutalg.gemm.attention import plan_attention
->>> found = loop_instructions(plan_attention(1024, 1024, 64))
+>>> found = loop_instructions(plan_attention(1024, 1024, 64, target="bmg"))
 >>> found["weights"], found["dpas"]
 (192, 72)
 
@@ -16,7 +16,7 @@ estimates.
 
 In the form with one maximum a step has no `maximum`, and fewer of the others:
 
->>> loop_instructions(plan_attention(1024, 1024, 64, maximum="first", prefetch="none"))
+>>> loop_instructions(plan_attention(1024, 1024, 64, maximum="first", prefetch="none", target="bmg"))
 {'dpas': 72, 'loads': 22, 'prefetches': 0, 'addresses': 8, 'weights': 192, 'loop': 3, 'waits': 33}
 """
 
@@ -75,7 +75,7 @@ def other_instructions(plan: Attention) -> tuple[int, int]:
     and the mask take 64. They are for predicted times: the tests hold them to 15 % of the listing.
 
     >>> from layoutalg.gemm.attention import plan_attention
-    >>> other_instructions(plan_attention(1024, 1024, 64, maximum="first"))
+    >>> other_instructions(plan_attention(1024, 1024, 64, maximum="first", target="bmg"))
     (201, 410)
     """
     rows, deep, masked = plan.rows * plan.keys_per_masked_step // plan.dpas.n, plan.depth_blocks, plan.masked_step

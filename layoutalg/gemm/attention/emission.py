@@ -26,7 +26,7 @@ keys, which leaves registers for the mask. The loop over all the other keys has 
 Sizes are arguments of the kernel; head size, types, scale and mask are part of it.
 
 >>> from layoutalg.gemm.attention import plan_attention
->>> text = emit_lane(plan_attention(256, 256, 64))
+>>> text = emit_lane(plan_attention(256, 256, 64, target="bmg"))
 >>> text.count("xegpu.dpas"), text.count("scf.while"), text.count("scf.if")
 (200, 4, 3)
 """

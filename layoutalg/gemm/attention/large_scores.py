@@ -22,7 +22,7 @@ of 2), the largest weight is exactly 1, and l is 1 at least: neither overflows a
 m begins at the least finite number, so a row of -inf alone has weights of 0.
 
 >>> from layoutalg.gemm.attention import plan_attention
->>> plan_attention(64, 64).emit().count("%large_at = ")
+>>> plan_attention(64, 64, target="bmg").emit().count("%large_at = ")
 1
 """
 

@@ -33,7 +33,7 @@ By hand: two keys with equal scores have weights of 1 each, and O is the mean of
 
 >>> from layoutalg.gemm.attention import plan_attention
 >>> q, k = np.zeros((1, 64), np.float16), np.zeros((2, 64), np.float16)
->>> model(plan_attention(1, 2, 64), q, k, np.stack([k[0] + 1, k[0] + 4]))[0, :2]
+>>> model(plan_attention(1, 2, 64, target="bmg"), q, k, np.stack([k[0] + 1, k[0] + 4]))[0, :2]
 array([2.5, 2.5], dtype=float32)
 """
 
@@ -85,7 +85,7 @@ def model(
     Raises `PlanError` for arrays of other shapes, `SizeError` where they are too large.
 
     >>> from layoutalg.gemm.attention import plan_attention
-    >>> plan, ones = plan_attention(8, 100, 64, out="f16"), np.ones((100, 64))
+    >>> plan, ones = plan_attention(8, 100, 64, out="f16", target="bmg"), np.ones((100, 64))
     >>> model(plan, ones[:8], ones, ones)[7, 63]
     np.float16(1.0)
     """
@@ -133,7 +133,7 @@ def exact(plan: Attention, q: ArrayLike, k: ArrayLike, v: ArrayLike) -> NDArray[
     """O in f64, straight from the definition: what the kernel's rounding is measured against.
 
     >>> from layoutalg.gemm.attention import plan_attention
-    >>> plan, ones = plan_attention(4, 8, 32, causal=True), np.ones((8, 32))
+    >>> plan, ones = plan_attention(4, 8, 32, causal=True, target="bmg"), np.ones((8, 32))
     >>> exact(plan, ones[:4], ones, ones).max()
     np.float64(1.0)
     """

@@ -18,7 +18,7 @@ stays as well. So it is enough to look once, at the end. A row is sure if
 If a row of a subgroup isn't, the subgroup takes its keys once more with the exact maximum (`large_scores`).
 
 >>> from layoutalg.gemm.attention import plan_attention
->>> online, first = (plan_attention(256, 256, maximum=form) for form in ("online", "first"))
+>>> online, first = (plan_attention(256, 256, maximum=form, target="bmg") for form in ("online", "first"))
 >>> online.emit().count("%rise"), first.emit().count("%rise")
 (8, 0)
 """

@@ -4,7 +4,7 @@ A subgroup has 16 queries (8 for heads of more than 128) and keeps their rows of
 The workgroups of the grid share the queries; z counts heads. A step takes 64 keys: S = Q K^T, P = 2^(...) and
 O += P V. S is what a product leaves in registers and P is what the next one takes, and both have one layout:
 
->>> attention = la.plan_attention(256, 1000, 64)
+>>> attention = la.plan_attention(256, 1000, 64, target="bmg")
 >>> attention.layouts["S"] == attention.layouts["P"], attention.exchange.kind
 (True, 'identity')
 
@@ -63,7 +63,7 @@ MAXIMA = ("online", "first")
 class Attention(Distributed, Launched):
     """A planned attention: `rows` queries for a subgroup, `subgroups` in a workgroup. `emit` writes it, `simulate` runs it.
 
-    >>> la.plan_attention(256, 256, 64).rows, la.plan_attention(256, 256, 192).rows
+    >>> la.plan_attention(256, 256, 64, target="bmg").rows, la.plan_attention(256, 256, 192, target="bmg").rows
     (16, 8)
     """
 
@@ -80,7 +80,7 @@ class Attention(Distributed, Launched):
     def keys_per_step(self) -> int:
         """Keys of a step of the loop over keys that all queries of a subgroup see.
 
-        >>> la.plan_attention(64, 64, 64).keys_per_step
+        >>> la.plan_attention(64, 64, 64, target="bmg").keys_per_step
         64
         """
         return keys_of_step(self.problem.d)
@@ -89,7 +89,7 @@ class Attention(Distributed, Launched):
     def keys_per_masked_step(self) -> int:
         """Keys of a step with a mask.
 
-        >>> la.plan_attention(64, 64, 64).keys_per_masked_step
+        >>> la.plan_attention(64, 64, 64, target="bmg").keys_per_masked_step
         32
         """
         return MASKED_KEYS
@@ -98,7 +98,7 @@ class Attention(Distributed, Launched):
     def limit(self) -> float:
         """How far a score may be above the m of its row, as f32: 8 / (scale * log2(e)), so that a weight is at most 2^8.
 
-        >>> la.plan_attention(64, 64, 64, scale=1.0).limit
+        >>> la.plan_attention(64, 64, 64, scale=1.0, target="bmg").limit
         5.545177459716797
         """
         return as_f32(8 / self.problem.exponent_scale)
@@ -107,7 +107,7 @@ class Attention(Distributed, Launched):
     def largest_m(self) -> float:
         """How large the m of a row may be, as f32: 2^12 / (scale * log2(e)). Rows with a larger one take the slower way.
 
-        >>> la.plan_attention(64, 64, 64, scale=1.0).largest_m
+        >>> la.plan_attention(64, 64, 64, scale=1.0, target="bmg").largest_m
         2839.130859375
         """
         return as_f32(_LARGEST_SCALED / self.problem.exponent_scale)
@@ -116,7 +116,7 @@ class Attention(Distributed, Launched):
     def dpas(self) -> Dpas:
         """The matrix instruction of both products.
 
-        >>> la.plan_attention(64, 64, 64).dpas.builtin
+        >>> la.plan_attention(64, 64, 64, target="bmg").dpas.builtin
         'intel_sub_group_f16_f16_matrix_mad_k16'
         """
         return self.problem.dpas
@@ -125,7 +125,7 @@ class Attention(Distributed, Launched):
     def depth_blocks(self) -> int:
         """Blocks of 16 along d; the last one may reach past it, where reads give 0 and writes are dropped.
 
-        >>> la.plan_attention(64, 64, 72).depth_blocks
+        >>> la.plan_attention(64, 64, 72, target="bmg").depth_blocks
         5
         """
         return -(-self.problem.d // self.dpas.k)
@@ -134,7 +134,7 @@ class Attention(Distributed, Launched):
     def row_blocks(self) -> int:
         """Blocks of 8 queries that a subgroup has.
 
-        >>> la.plan_attention(64, 64, 64).row_blocks
+        >>> la.plan_attention(64, 64, 64, target="bmg").row_blocks
         2
         """
         return self.rows // self.dpas.m
@@ -143,7 +143,7 @@ class Attention(Distributed, Launched):
     def loads(self) -> dict[str, BlockLoad]:
         """The messages that bring Q, K and V; K as pairs of elements, 32 bits, which the hardware transposes.
 
-        >>> {name: load.name for name, load in la.plan_attention(64, 64, 64).loads.items()}
+        >>> {name: load.name for name, load in la.plan_attention(64, 64, 64, target="bmg").loads.items()}
         {'Q': 'read_16b_16r16x2c', 'K': 'read_transpose_32b_16r8x1c', 'V': 'read_transform_16b_32r16x2c'}
         """
         lanes, k = self.dpas.subgroup_size, self.dpas.k
@@ -157,7 +157,7 @@ class Attention(Distributed, Launched):
     def store(self) -> BlockStore:
         """The message that takes a block of O away.
 
-        >>> la.plan_attention(64, 64, 64, out="f16").store.bits
+        >>> la.plan_attention(64, 64, 64, out="f16", target="bmg").store.bits
         16
         """
         bits = 32 if self.problem.out == "f32" else 16
@@ -167,7 +167,7 @@ class Attention(Distributed, Launched):
     def share(self) -> Share | None:
         """What the subgroups of a workgroup prefetch for one another in a step; None where nothing is prefetched.
 
-        >>> la.plan_attention(1024, 1024, 128).share
+        >>> la.plan_attention(1024, 1024, 128, target="bmg").share
         Share(blocks=4, columns=4, rounds=1)
         """
         return shared(self.problem.d, self.subgroups) if self.prefetch == "shared" else None
@@ -176,7 +176,7 @@ class Attention(Distributed, Launched):
     def grid(self) -> tuple[int, int, int]:
         """Workgroups to launch: x over the queries, z over heads and batch (heads are neighbours).
 
-        >>> la.plan_attention(1000, 256, 64, heads=8, batch=2).grid
+        >>> la.plan_attention(1000, 256, 64, heads=8, batch=2, target="bmg").grid
         (8, 1, 16)
         """
         problem, each = self.problem, self.rows * self.subgroups
@@ -192,7 +192,7 @@ class Attention(Distributed, Launched):
     def workgroup(self) -> tuple[int, int, int]:
         """Work-items of one workgroup.
 
-        >>> la.plan_attention(1000, 256, 64).workgroup
+        >>> la.plan_attention(1000, 256, 64, target="bmg").workgroup
         (128, 1, 1)
         """
         return self.dpas.subgroup_size * self.subgroups, 1, 1
@@ -202,7 +202,7 @@ class Attention(Distributed, Launched):
 
         Raises `PlanError` for what is not a row.
 
-        >>> la.plan_attention(256, 256, 64, causal=True).steps_of(240)
+        >>> la.plan_attention(256, 256, 64, causal=True, target="bmg").steps_of(240)
         Steps(masked=2, seen=3)
         """
         return steps_of(self.problem, self.rows, whole_number(row, "row =", 0, 2**32, PlanError))
@@ -211,7 +211,7 @@ class Attention(Distributed, Launched):
     def steps_total(self) -> Steps:
         """The steps of all subgroups of the grid.
 
-        >>> la.plan_attention(256, 256, 64, heads=2, causal=True).steps_total
+        >>> la.plan_attention(256, 256, 64, heads=2, causal=True, target="bmg").steps_total
         Steps(masked=48, seen=48)
         """
         problem, total = self.problem, Steps(0, 0)
@@ -223,7 +223,7 @@ class Attention(Distributed, Launched):
     def step(self) -> Step:
         """A step of the loop over keys that all queries see, which is nearly all of the work.
 
-        >>> la.plan_attention(256, 256, 64).step.dpas
+        >>> la.plan_attention(256, 256, 64, target="bmg").step.dpas
         72
         """
         return self._step(self.keys_per_step)
@@ -232,7 +232,7 @@ class Attention(Distributed, Launched):
     def masked_step(self) -> Step:
         """A step with a mask.
 
-        >>> la.plan_attention(256, 256, 64).masked_step.dpas
+        >>> la.plan_attention(256, 256, 64, target="bmg").masked_step.dpas
         36
         """
         return self._step(self.keys_per_masked_step)
@@ -248,7 +248,7 @@ class Attention(Distributed, Launched):
     def dpas_total(self) -> int:
         """DPAS instructions that the whole grid executes, where no row gets another m after the first keys.
 
-        >>> la.plan_attention(256, 256, 64).dpas_total
+        >>> la.plan_attention(256, 256, 64, target="bmg").dpas_total
         4736
         """
         steps = self.steps_total
@@ -260,7 +260,7 @@ class Attention(Distributed, Launched):
     def subgroups_total(self) -> int:
         """Subgroups of the whole grid, without those that leave at once.
 
-        >>> la.plan_attention(256, 256, 64, heads=4).subgroups_total
+        >>> la.plan_attention(256, 256, 64, heads=4, target="bmg").subgroups_total
         64
         """
         heads = self.problem.heads * self.problem.batch
@@ -282,7 +282,7 @@ class Attention(Distributed, Launched):
     def messages_total(self) -> int:
         """Load messages that the whole grid sends, where no row gets another m after the first keys.
 
-        >>> la.plan_attention(256, 256, 64).messages_total
+        >>> la.plan_attention(256, 256, 64, target="bmg").messages_total
         1504
         """
         steps = self.steps_total
@@ -293,7 +293,7 @@ class Attention(Distributed, Launched):
     def prefetches_total(self) -> int:
         """Prefetch messages that the whole grid sends: one round before the first step, and one in each step without a mask.
 
-        >>> la.plan_attention(256, 256, 64).prefetches_total
+        >>> la.plan_attention(256, 256, 64, target="bmg").prefetches_total
         80
         """
         rounds = 0 if self.share is None else self.share.rounds
@@ -303,7 +303,7 @@ class Attention(Distributed, Launched):
     def bytes_total(self) -> int:
         """Bytes that those messages bring into registers.
 
-        >>> la.plan_attention(256, 256, 64).bytes_total
+        >>> la.plan_attention(256, 256, 64, target="bmg").bytes_total
         1245184
         """
         steps = self.steps_total
@@ -314,7 +314,7 @@ class Attention(Distributed, Launched):
     def instructions(self) -> dict[str, int]:
         """Instructions of a step in the machine code of the current graphics compiler, by what they are for (see `counting`).
 
-        >>> la.plan_attention(256, 256, 64).instructions["weights"]
+        >>> la.plan_attention(256, 256, 64, target="bmg").instructions["weights"]
         192
         """
         from layoutalg.gemm.attention.counting import loop_instructions
@@ -325,7 +325,7 @@ class Attention(Distributed, Launched):
     def useful_dpas(self) -> int:
         """DPAS of a step for the two products alone, without those that sum rows.
 
-        >>> la.plan_attention(256, 256, 64).useful_dpas
+        >>> la.plan_attention(256, 256, 64, target="bmg").useful_dpas
         64
         """
         return self.step.dpas - self.row_blocks * (self.keys_per_step // self.dpas.n)
@@ -334,7 +334,7 @@ class Attention(Distributed, Launched):
     def instructions_per_dpas(self) -> float:
         """Those instructions for each of the useful DPAS.
 
-        >>> round(la.plan_attention(256, 256, 64).instructions_per_dpas, 1)
+        >>> round(la.plan_attention(256, 256, 64, target="bmg").instructions_per_dpas, 1)
         6.8
         """
         return sum(self.instructions.values()) / self.useful_dpas
@@ -343,7 +343,7 @@ class Attention(Distributed, Launched):
     def times(self) -> AttentionTimes:
         """How long the kernel takes by the model of `timing`.
 
-        >>> la.plan_attention(4096, 4096, 64, heads=16).times.limit
+        >>> la.plan_attention(4096, 4096, 64, heads=16, target="bmg").times.limit
         'issue'
         """
         from layoutalg.gemm.attention.timing import times_of
@@ -356,7 +356,7 @@ class Attention(Distributed, Launched):
 
         Of Q, K and V the loop holds what one message brings, and the next one's.
 
-        >>> la.plan_attention(256, 256, 128).registers_needed
+        >>> la.plan_attention(256, 256, 128, target="bmg").registers_needed
         {'O': 128, 'maxima': 16, 'sums': 16, 'ones': 8, 'S': 32, 'loads': 32}
         """
         size, rows = self.dpas.target.grf_bytes, self.rows
@@ -374,7 +374,7 @@ class Attention(Distributed, Launched):
     def layouts(self) -> dict[str, Layout]:
         """Who holds which element of a subgroup's tiles in a step; K and V as they lie in memory, keys by d.
 
-        >>> for name, layout in la.plan_attention(16, 64, 32).layouts.items():
+        >>> for name, layout in la.plan_attention(16, 64, 32, target="bmg").layouts.items():
         ...     print(name, layout)
         Q d0 = 2@reg:16 8@reg, d1 = 2@reg:8 16@lane
         K d0 = 4@reg:32 16@lane, d1 = 2@reg:16 16@reg
@@ -390,7 +390,7 @@ class Attention(Distributed, Launched):
     def exchange(self) -> ConversionPlan:
         """What it takes to turn the S of a subgroup into its P: nothing.
 
-        >>> la.plan_attention(256, 256, 64).exchange.shuffles
+        >>> la.plan_attention(256, 256, 64, target="bmg").exchange.shuffles
         0
         """
         from layoutalg.conversion import convert
@@ -400,7 +400,7 @@ class Attention(Distributed, Launched):
     def heading(self) -> str:
         """The problem.
 
-        >>> la.plan_attention(64, 64, 64).heading()
+        >>> la.plan_attention(64, 64, 64, target="bmg").heading()
         'O[64, 64] f32 = softmax(0.125 Q[64, 64] K[64, 64]^T) V[64, 64] f16 on bmg: one subgroup, one step'
         """
         return f"{self.problem}: one subgroup, one step"
@@ -408,7 +408,7 @@ class Attention(Distributed, Launched):
     def operands(self, shape: Sequence[int] | None = None, machine: Machine | None = None) -> tuple[Operand, ...]:
         """What one subgroup holds of every operand in a step, to draw.
 
-        >>> [part.name for part in la.plan_attention(64, 64, 64).operands()]
+        >>> [part.name for part in la.plan_attention(64, 64, 64, target="bmg").operands()]
         ['Q, 16x64xf16', 'K, 64x64xf16', 'S, 16x64xf32', 'P, 16x64xf16', 'V, 64x64xf16', 'O, 16x64xf32']
         """
         own_sizes(str(self.problem), (self.rows, self.keys_per_step, self.problem.d), shape)
@@ -420,9 +420,9 @@ class Attention(Distributed, Launched):
 
         Arrays with gaps or with heads side by side have four pitches and four strides.
 
-        >>> [name for name, _ in la.plan_attention(64, 64, 64, heads=2).parameters]
+        >>> [name for name, _ in la.plan_attention(64, 64, 64, heads=2, target="bmg").parameters]
         ['q', 'k', 'v', 'o', 'queries', 'keys', 'stride_q', 'stride_kv', 'stride_o']
-        >>> [name for name, _ in la.plan_attention(64, 64, 64, ldk=128).parameters]
+        >>> [name for name, _ in la.plan_attention(64, 64, 64, ldk=128, target="bmg").parameters]
         ['q', 'k', 'v', 'o', 'queries', 'keys', 'ldq', 'ldk', 'ldv', 'ldo']
         """
         return parameters_of(self)
@@ -431,7 +431,7 @@ class Attention(Distributed, Launched):
     def arguments(self) -> tuple[int, ...]:
         """What the kernel is launched with after its addresses.
 
-        >>> la.plan_attention(40, 100, 64, heads=2).arguments
+        >>> la.plan_attention(40, 100, 64, heads=2, target="bmg").arguments
         (40, 100, 2560, 6400, 2560)
         """
         return arguments_of(self)
@@ -445,7 +445,7 @@ class Attention(Distributed, Launched):
         Raises:
             PlanError: for other levels and versions.
 
-        >>> la.plan_attention(64, 64, 64).emit().count("xegpu.dpas")
+        >>> la.plan_attention(64, 64, 64, target="bmg").emit().count("xegpu.dpas")
         200
         """
         if type(level) is not str or level not in LEVELS:
@@ -460,7 +460,7 @@ class Attention(Distributed, Launched):
     def launch(self) -> Launch:
         """What a host program has to know to launch the kernel: names, sizes, arguments, memory, flags.
 
-        >>> la.plan_attention(1000, 256, 64, heads=8).launch.global_size
+        >>> la.plan_attention(1000, 256, 64, heads=8, target="bmg").launch.global_size
         (1024, 1, 8)
         """
         from layoutalg.gemm.launch import launch_of_attention
@@ -484,7 +484,7 @@ class Attention(Distributed, Launched):
 
         >>> import numpy as np
         >>> ones = np.ones((8, 64), np.float16)
-        >>> bool((la.plan_attention(8, 8, 64).simulate(ones, ones, ones) == 1).all())
+        >>> bool((la.plan_attention(8, 8, 64, target="bmg").simulate(ones, ones, ones) == 1).all())
         True
         """
         from layoutalg.gemm.attention.run import execute

@@ -2,9 +2,9 @@
 
 The queries of a subgroup and the keys of a step follow from the size of a head (see `steps`), by what registers allow.
 
->>> plan_attention(100, 256, 64).subgroups, plan_attention(1000, 256, 64).subgroups
+>>> plan_attention(100, 256, 64, target="bmg").subgroups, plan_attention(1000, 256, 64, target="bmg").subgroups
 (8, 8)
->>> plan_attention(40, 256, 64).subgroups
+>>> plan_attention(40, 256, 64, target="bmg").subgroups
 4
 """
 
@@ -35,7 +35,7 @@ def plan_attention(
     d: int = 64,
     type: str = "f16",
     out: str = "f32",
-    target: str = "bmg",
+    target: str = "pvc",
     *,
     heads: int = 1,
     kv_heads: int | None = None,
@@ -75,9 +75,9 @@ def plan_attention(
     Raises:
         PlanError: for types, targets and sizes that are not planned; says what would fit.
 
-    >>> plan_attention(4096, 4096, 128, "bf16", heads=32, causal=True).grid
+    >>> plan_attention(4096, 4096, 128, "bf16", heads=32, causal=True, target="bmg").grid
     (32, 1, 32)
-    >>> plan_attention(64, 64, 50)
+    >>> plan_attention(64, 64, 50, target="bmg")
     Traceback (most recent call last):
     layoutalg.core.errors.PlanError: d = 50: attention is planned for heads of 32 to 256 in steps of 8; a 2D block message \
 needs rows of a multiple of 16 bytes; zeros up to 56 fit

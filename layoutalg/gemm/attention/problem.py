@@ -11,7 +11,7 @@ With a window of w, it sees the last w of those: key j where i' - w < j <= i', a
 >>> problem.scale, problem.last_key(0), problem.last_key(99)
 (0.125, 900, 999)
 >>> print(problem)
-O[100, 64] f32 = softmax(0.125 Q[100, 64] K[1000, 64]^T, causal) V[1000, 64] f16 on bmg
+O[100, 64] f32 = softmax(0.125 Q[100, 64] K[1000, 64]^T, causal) V[1000, 64] f16 on pvc
 """
 
 from __future__ import annotations
@@ -79,7 +79,7 @@ class AttentionProblem:
         d: int = 64,
         type: str = "f16",
         out: str = "f32",
-        target: str = "bmg",
+        target: str = "pvc",
         *,
         heads: int = 1,
         kv_heads: int | None = None,

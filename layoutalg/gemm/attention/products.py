@@ -10,7 +10,7 @@ The law: `scores` and `accumulate` take what the plan's layouts say, so nothing 
 
 >>> from layoutalg.conversion.lowering.region_writer import RegionWriter
 >>> from layoutalg.gemm.attention import plan_attention
->>> plan = plan_attention(64, 64)
+>>> plan = plan_attention(64, 64, target="bmg")
 >>> writer = ProductWriter(plan, RegionWriter([Value(kind, name=name) for name, kind in plan.parameters]))
 >>> print(writer.largest_in_lanes([writer.floats("0.0", "zeros")] * 3).kind)
 vector<8xf32>

@@ -40,7 +40,7 @@ def execute(
         SizeError: the arrays are too large to be laid out.
 
     >>> from layoutalg.gemm.attention import plan_attention
-    >>> plan, ones = plan_attention(16, 32, 64), np.ones((32, 64))
+    >>> plan, ones = plan_attention(16, 32, 64, target="bmg"), np.ones((32, 64))
     >>> executed = execute(plan, ones[:16], ones, ones, counted="messages")[1]
     >>> executed.dpas == plan.dpas_total == 44
     True

@@ -9,7 +9,7 @@ Each sequence is a matrix of its own, which ends where it does. So messages give
 as they do at the end of an array. Sizes, offsets and lengths are no part of the kernel's text.
 
 >>> from layoutalg.gemm.attention import plan_attention
->>> plan = plan_attention(300, 200, 64, heads=2, order="bshd", starts_q=(0, 100, 300), starts_k=(0, 150, 200))
+>>> plan = plan_attention(300, 200, 64, heads=2, order="bshd", starts_q=(0, 100, 300), starts_k=(0, 150, 200), target="bmg")
 >>> plan.grid, [(one.queries, one.keys) for one in plan.problem.sequences]
 ((2, 1, 4), [(100, 150), (200, 50)])
 """

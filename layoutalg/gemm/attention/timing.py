@@ -4,7 +4,7 @@ By hand, 16 heads of 4096 queries and keys, d = 64, f16 on B580: 512 workgroups 
 subgroups for an engine. A step of 64 keys has 433 instructions, 72 of them DPAS of 16 clocks: 433 + 72 * 15 = 1513 clocks. 64
 steps of 26 subgroups are 2.52 million clocks: 883 us.
 
->>> times = la.plan_attention(4096, 4096, 64, heads=16).times
+>>> times = la.plan_attention(4096, 4096, 64, heads=16, target="bmg").times
 >>> times.limit, round(times.limits["issue"] * 1e6)
 ('issue', 883)
 
@@ -18,7 +18,7 @@ The rules, from published and assumed numbers of the chip (`hardware.xe`); nothi
 With `maximum="first"` a subgroup with a row whose weights overflow takes its keys twice. `rerun` is what it adds if all do it,
 and `break_even` the part of them from which on `maximum="online"` is faster.
 
->>> first = la.plan_attention(4096, 4096, 64, heads=16, maximum="first").times
+>>> first = la.plan_attention(4096, 4096, 64, heads=16, maximum="first", target="bmg").times
 >>> round(first.seconds / times.seconds, 2), round(first.rerun / first.seconds, 2), round(first.break_even, 3)
 (0.94, 1.34, 0.05)
 """
@@ -55,7 +55,7 @@ class LimitedTimes:
     def limit(self) -> str:
         """What limits the kernel.
 
-        >>> la.plan_decode(64, 64).times.limit
+        >>> la.plan_decode(64, 64, target="bmg").times.limit
         'waiting'
         """
         return max(self.limits, key=lambda name: self.limits[name])
@@ -65,7 +65,7 @@ class LimitedTimes:
 class AttentionTimes(LimitedTimes):
     """The predicted time in seconds, where scores are such that no step is done again. `limits` has each limit alone.
 
-    >>> la.plan_attention(64, 64).times.break_even is None
+    >>> la.plan_attention(64, 64, target="bmg").times.break_even is None
     True
     """
 
@@ -78,7 +78,7 @@ class AttentionTimes(LimitedTimes):
     def seconds(self) -> float:
         """The whole time.
 
-        >>> la.plan_attention(64, 64).times.seconds < 1e-5
+        >>> la.plan_attention(64, 64, target="bmg").times.seconds < 1e-5
         True
         """
         return self.start + max(self.limits.values())

@@ -6,7 +6,7 @@ which is a number of the kernel's text:
     %q = xegpu.load_nd %matrix_q[%row_index, 32] <{...}> : !xegpu.tensor_desc<16x16xf16, array_length = 2> -> vector<32xf16>
 
 >>> from layoutalg.gemm.attention import plan_attention
->>> plan = plan_attention(64, 64, 80)
+>>> plan = plan_attention(64, 64, 80, target="bmg")
 >>> kernel = KernelWriter(plan, RegionWriter([Value(kind, name=name) for name, kind in plan.parameters]))
 >>> kernel.pairs()
 [(0, 2), (2, 2), (4, 1)]

@@ -4,7 +4,7 @@ Where sequences are packed, a host looks up which one a row is of. Row 4 of star
 begin where `starts_k` says, and a mask counts from there.
 
 >>> from layoutalg.gemm.attention import plan_attention
->>> problem = plan_attention(7, 9, 64, heads=2, order="bshd", starts_q=(0, 3, 7), starts_k=(0, 9, 9)).problem
+>>> problem = plan_attention(7, 9, 64, heads=2, order="bshd", starts_q=(0, 3, 7), starts_k=(0, 9, 9), target="bmg").problem
 >>> text, operations = attention_in_c(problem)
 >>> "while (starts_q[s + 1] <= (int32_t)r) s++;" in text, operations
 (True, 650)

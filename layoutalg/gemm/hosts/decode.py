@@ -4,8 +4,8 @@ The first sequence is full, and the b-th has (7 b mod 11) / 10 of the keys, so s
 out from its end. Hosts import no class of a plan, because plans import hosts; so a problem of decode is
 known by what it has.
 
->>> problem = la.plan_decode(100, 64, batch=3, page=16).problem
->>> lengths_of(decode_of(problem)), decode_of(la.plan_attention(8, 8).problem)
+>>> problem = la.plan_decode(100, 64, batch=3, page=16, target="bmg").problem
+>>> lengths_of(decode_of(problem)), decode_of(la.plan_attention(8, 8, target="bmg").problem)
 ([100, 70, 30], None)
 >>> "scores[100]" in decode_in_c(problem)[0]
 True

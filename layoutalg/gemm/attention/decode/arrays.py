@@ -1,6 +1,6 @@
 """Q, K, V, O, the lengths and the table of decode as arrays: which shapes they have, and how they lie in memory.
 
->>> shapes(la.plan_decode(100, 64, heads=4, kv_heads=2, batch=3, order="nhd"))
+>>> shapes(la.plan_decode(100, 64, heads=4, kv_heads=2, batch=3, order="nhd", target="bmg"))
 {'Q': (3, 4, 1, 64), 'K': (3, 100, 2, 64), 'V': (3, 100, 2, 64), 'O': (3, 4, 1, 64)}
 """
 
@@ -76,7 +76,7 @@ def laid_out(
         SizeError: they are too large to be simulated.
 
     >>> ones = np.ones((1, 1, 64, 64))
-    >>> laid_out(la.plan_decode(64, 64), ones[:, :, :1], ones, ones, [65])
+    >>> laid_out(la.plan_decode(64, 64, target="bmg"), ones[:, :, :1], ones, ones, [65])
     Traceback (most recent call last):
     layoutalg.core.errors.PlanError: lengths: sequence 0 has 65 keys, and the plan has room for 0 to 64
     """
@@ -121,7 +121,7 @@ def _first_outside(numbers: Array, largest: int) -> tuple[int, ...] | None:
 def keys_of(plan: Decode, arrays: DecodeArrays, matrix: Array, sequence: int) -> Array:
     """K or V of one sequence as [kv_heads, length, d], wherever its keys are.
 
-    >>> plan, ones = la.plan_decode(5, 64, order="nhd"), np.ones((1, 5, 1, 64))
+    >>> plan, ones = la.plan_decode(5, 64, order="nhd", target="bmg"), np.ones((1, 5, 1, 64))
     >>> arrays = laid_out(plan, ones[:, :1], ones, ones, [3])
     >>> keys_of(plan, arrays, arrays.k, 0).shape
     (1, 3, 64)

@@ -11,7 +11,7 @@ The order of the parts is fixed, so the result has the same bits in every run.
 >>> from layoutalg.gemm.attention.decode import plan_decode
 >>> combined_rows(4), combined_rows(64), at_once(64)
 (8, 1, 32)
->>> combining(plan_decode(4096, 64, parts=64)).count("scf.for")
+>>> combining(plan_decode(4096, 64, parts=64, target="bmg")).count("scf.for")
 2
 """
 

@@ -17,7 +17,7 @@ The part's O, m and l go to the workspace as one matrix, [rows, d + 32]: behind 
 padding are behind the surface of their part, so no message reads or writes them. With one part the kernel stores O / l itself.
 
 >>> from layoutalg.gemm.attention.decode import plan_decode
->>> text = emit_decode(plan_decode(4096, 64, heads=8, kv_heads=2, parts=4))
+>>> text = emit_decode(plan_decode(4096, 64, heads=8, kv_heads=2, parts=4, target="bmg"))
 >>> text.count("gpu.func"), text.count("scf.for"), text.count("xegpu.dpas")
 (2, 4, 36)
 """

@@ -1,6 +1,6 @@
 """How the kernels of decode are launched: their sizes, and what lies behind each pointer.
 
->>> for argument in la.plan_decode(1000, 64, heads=8, kv_heads=2, parts=2).launch.arguments:
+>>> for argument in la.plan_decode(1000, 64, heads=8, kv_heads=2, parts=2, target="bmg").launch.arguments:
 ...     print(argument)
 q: pointer, in, 8x64 f16, pitch 64, 1024 bytes at a multiple of 64
 k: pointer, in, 2 x 1000x64 f16, pitch 64, stride 64000, 256000 bytes at a multiple of 64

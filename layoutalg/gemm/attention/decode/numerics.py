@@ -11,7 +11,7 @@ exp2 and 1 / l are the simulator's (see `layoutalg.gemm.attention.numerics`); `m
 By hand: two keys with equal scores have weights of 1 each, and O is the mean of the rows of V.
 
 >>> q, k = np.zeros((1, 1, 1, 64), np.float16), np.zeros((1, 1, 2, 64), np.float16)
->>> model(la.plan_decode(2, 64), q, k, k + np.array([[1], [4]]))[0, 0, 0, :2]
+>>> model(la.plan_decode(2, 64, target="bmg"), q, k, k + np.array([[1], [4]]))[0, 0, 0, :2]
 array([2.5, 2.5], dtype=float32)
 """
 
@@ -52,7 +52,7 @@ def model(
     Raises `PlanError` for arrays of other shapes, `SizeError` where they are too large.
 
     >>> ones = np.ones((1, 1, 100, 64))
-    >>> model(la.plan_decode(100, 64, out="f16"), ones[:, :, :1], ones, ones)[0, 0, 0, 63]
+    >>> model(la.plan_decode(100, 64, out="f16", target="bmg"), ones[:, :, :1], ones, ones)[0, 0, 0, 63]
     np.float16(1.0)
     """
     problem = plan.problem
@@ -85,7 +85,7 @@ def exact(
     """O in f64, straight from the definition: what the kernel's rounding is measured against.
 
     >>> ones = np.ones((1, 1, 8, 32))
-    >>> exact(la.plan_decode(8, 32), ones[:, :, :1], ones, ones, [0]).max()
+    >>> exact(la.plan_decode(8, 32, target="bmg"), ones[:, :, :1], ones, ones, [0]).max()
     np.float64(0.0)
     """
     problem, arrays = plan.problem, laid_out(plan, q, k, v, lengths, table)

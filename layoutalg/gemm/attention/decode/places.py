@@ -11,7 +11,7 @@ never looked up: the last one is instead, and its rows are behind every matrix.
     rows of page p     p * page (nhd), (p * kv_heads + head) * page (hnd)
 
 >>> from layoutalg.gemm.attention.decode import plan_decode
->>> print(plan_decode(64, 64, parts=1).emit().partition("kernel")[0].rpartition("(")[2][:60])
+>>> print(plan_decode(64, 64, parts=1, target="bmg").emit().partition("kernel")[0].rpartition("(")[2][:60])
 %pointer_q: !llvm.ptr<1>, %pointer_k: !llvm.ptr<1>, %pointer
 """
 

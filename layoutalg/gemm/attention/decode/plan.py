@@ -8,7 +8,7 @@ Small enough to check by hand, 8 heads on 2 of K and V, d = 64, 4 parts: the gro
 keys, 2 blocks of 16: 2*4 DPAS for S over 4 blocks of d, 2*4 for O, and 2 for the sums of rows. It loads Q with 2 messages of
 8x32, K with 2*4 of 16 keys by 16, V with 2 of 32x32. 1000 keys are 32 steps, 8 for each part.
 
->>> decode = la.plan_decode(1000, 64, heads=8, kv_heads=2, parts=4)
+>>> decode = la.plan_decode(1000, 64, heads=8, kv_heads=2, parts=4, target="bmg")
 >>> decode.step.dpas, decode.step.loads, decode.steps_of(1000)
 (18, {'Q': 2, 'K': 8, 'V': 2}, (8, 8, 8, 8))
 
@@ -59,7 +59,7 @@ _REGISTERS = 256
 class Decode(Distributed, Launched):
     """A planned decode: `rows` rows of a group for a subgroup, the keys in `parts`. `emit` writes it, `simulate` runs it.
 
-    >>> la.plan_decode(4096, 64, heads=8, kv_heads=2, parts=4).rows
+    >>> la.plan_decode(4096, 64, heads=8, kv_heads=2, parts=4, target="bmg").rows
     8
     """
 
@@ -73,7 +73,7 @@ class Decode(Distributed, Launched):
     def target(self) -> str:
         """The chip.
 
-        >>> la.plan_decode(1000, 64).target
+        >>> la.plan_decode(1000, 64, target="bmg").target
         'bmg'
         """
         return self.problem.target
@@ -82,7 +82,7 @@ class Decode(Distributed, Launched):
     def keys_per_step(self) -> int:
         """Keys of a step.
 
-        >>> la.plan_decode(1000, 64).keys_per_step
+        >>> la.plan_decode(1000, 64, target="bmg").keys_per_step
         32
         """
         return MASKED_KEYS
@@ -91,7 +91,7 @@ class Decode(Distributed, Launched):
     def dpas(self) -> Dpas:
         """The matrix instruction of both products.
 
-        >>> la.plan_decode(1000, 64).dpas.builtin
+        >>> la.plan_decode(1000, 64, target="bmg").dpas.builtin
         'intel_sub_group_f16_f16_matrix_mad_k16'
         """
         return self.problem.dpas
@@ -100,7 +100,7 @@ class Decode(Distributed, Launched):
     def depth_blocks(self) -> int:
         """Blocks of 16 along d; the last one may reach past it, where reads give 0 and writes are dropped.
 
-        >>> la.plan_decode(64, 72).depth_blocks
+        >>> la.plan_decode(64, 72, target="bmg").depth_blocks
         5
         """
         return -(-self.problem.d // self.dpas.k)
@@ -109,7 +109,7 @@ class Decode(Distributed, Launched):
     def row_blocks(self) -> int:
         """Blocks of 8 rows that a subgroup has.
 
-        >>> la.plan_decode(64, 64, heads=12, kv_heads=1).row_blocks
+        >>> la.plan_decode(64, 64, heads=12, kv_heads=1, target="bmg").row_blocks
         2
         """
         return self.rows // self.dpas.m
@@ -118,7 +118,7 @@ class Decode(Distributed, Launched):
     def subgroups(self) -> int:
         """Subgroups of a workgroup: they read the same keys, each for other rows of the group.
 
-        >>> la.plan_decode(64, 64, heads=8, kv_heads=1, queries=16).subgroups
+        >>> la.plan_decode(64, 64, heads=8, kv_heads=1, queries=16, target="bmg").subgroups
         8
         """
         return -(-self.problem.rows // self.rows)
@@ -127,7 +127,7 @@ class Decode(Distributed, Launched):
     def loads(self) -> dict[str, BlockLoad]:
         """The messages that bring Q, K and V; K as pairs of elements, 32 bits, which the hardware transposes.
 
-        >>> {name: load.name for name, load in la.plan_decode(64, 64).loads.items()}
+        >>> {name: load.name for name, load in la.plan_decode(64, 64, target="bmg").loads.items()}
         {'Q': 'read_16b_8r16x2c', 'K': 'read_transpose_32b_16r8x1c', 'V': 'read_transform_16b_32r16x2c'}
         """
         lanes, k = self.dpas.subgroup_size, self.dpas.k
@@ -142,7 +142,7 @@ class Decode(Distributed, Launched):
     def grid(self) -> tuple[int, int, int]:
         """Workgroups to launch: x over the parts, z over the heads of K and V of all sequences.
 
-        >>> la.plan_decode(4096, 64, heads=8, kv_heads=2, batch=3, parts=4).grid
+        >>> la.plan_decode(4096, 64, heads=8, kv_heads=2, batch=3, parts=4, target="bmg").grid
         (4, 1, 6)
         """
         return self.parts, 1, self.problem.groups
@@ -151,7 +151,7 @@ class Decode(Distributed, Launched):
     def workgroup(self) -> tuple[int, int, int]:
         """Work-items of one workgroup.
 
-        >>> la.plan_decode(4096, 64).workgroup
+        >>> la.plan_decode(4096, 64, target="bmg").workgroup
         (16, 1, 1)
         """
         return self.dpas.subgroup_size * self.subgroups, 1, 1
@@ -160,7 +160,7 @@ class Decode(Distributed, Launched):
     def combining_grid(self) -> tuple[int, int, int]:
         """Workgroups of the second kernel, one subgroup each; (0, 0, 0) with one part.
 
-        >>> la.plan_decode(4096, 64, heads=8, kv_heads=2, parts=4).combining_grid
+        >>> la.plan_decode(4096, 64, heads=8, kv_heads=2, parts=4, target="bmg").combining_grid
         (4, 1, 2)
         """
         from layoutalg.gemm.attention.decode.combining import combined_rows
@@ -173,7 +173,7 @@ class Decode(Distributed, Launched):
     def workspace_columns(self) -> int:
         """Numbers of a row of the workspace: O in whole blocks, 16 times m, 16 times l.
 
-        >>> la.plan_decode(4096, 72).workspace_columns
+        >>> la.plan_decode(4096, 72, target="bmg").workspace_columns
         112
         """
         return 16 * (self.depth_blocks + 2)
@@ -182,7 +182,7 @@ class Decode(Distributed, Launched):
     def workspace_bytes(self) -> int:
         """Bytes of the parts' results; 0 with one part.
 
-        >>> la.plan_decode(4096, 64, parts=1).workspace_bytes
+        >>> la.plan_decode(4096, 64, parts=1, target="bmg").workspace_bytes
         0
         """
         if self.parts == 1:
@@ -194,7 +194,8 @@ class Decode(Distributed, Launched):
 
         Raises `PlanError` for what is not a length.
 
-        >>> la.plan_decode(1000, 64, parts=4).steps_of(330), la.plan_decode(1000, 64, parts=4).steps_of(0)
+        >>> plan = la.plan_decode(1000, 64, parts=4, target="bmg")
+        >>> plan.steps_of(330), plan.steps_of(0)
         ((3, 3, 3, 2), (0, 0, 0, 0))
         """
         length = whole_number(length, "length =", 0, self.problem.keys, PlanError)
@@ -206,7 +207,7 @@ class Decode(Distributed, Launched):
     def step(self) -> Step:
         """A step.
 
-        >>> la.plan_decode(4096, 128).step.dpas
+        >>> la.plan_decode(4096, 128, target="bmg").step.dpas
         34
         """
         blocks, deep = self.keys_per_step // self.dpas.n, self.depth_blocks
@@ -222,7 +223,7 @@ class Decode(Distributed, Launched):
     def dpas_total(self) -> int:
         """DPAS instructions that the whole grid executes where all sequences are full.
 
-        >>> la.plan_decode(4096, 64, heads=8, kv_heads=2).dpas_total == 4096 // 32 * 18 * 2
+        >>> la.plan_decode(4096, 64, heads=8, kv_heads=2, target="bmg").dpas_total == 4096 // 32 * 18 * 2
         True
         """
         return sum(self.steps_of(self.problem.keys)) * self.step.dpas * self.subgroups * self.problem.groups
@@ -231,7 +232,7 @@ class Decode(Distributed, Launched):
     def instructions(self) -> dict[str, int]:
         """Instructions of a step without a mask in machine code, by what they are for (see `decode.timing`).
 
-        >>> la.plan_decode(4096, 128).instructions["weights"]
+        >>> la.plan_decode(4096, 128, target="bmg").instructions["weights"]
         64
         """
         from layoutalg.gemm.attention.decode.timing import loop_instructions
@@ -242,7 +243,7 @@ class Decode(Distributed, Launched):
     def times(self) -> DecodeTimes:
         """The predicted time where all sequences are full, what limits it, and its share of the memory's bound.
 
-        >>> la.plan_decode(32768, 128, heads=32, kv_heads=8, batch=4).times.limit
+        >>> la.plan_decode(32768, 128, heads=32, kv_heads=8, batch=4, target="bmg").times.limit
         'memory'
         """
         from layoutalg.gemm.attention.decode.timing import times_of
@@ -253,7 +254,7 @@ class Decode(Distributed, Launched):
     def registers_needed(self) -> dict[str, int]:
         """Registers of a subgroup in a step: what stays for the whole loop, and what a step needs at its largest.
 
-        >>> la.plan_decode(4096, 128).registers_needed
+        >>> la.plan_decode(4096, 128, target="bmg").registers_needed
         {'O': 64, 'maxima': 8, 'sums': 8, 'ones': 8, 'S': 16, 'loads': 64}
         """
         size, rows, lanes = self.dpas.target.grf_bytes, self.rows, self.dpas.subgroup_size
@@ -271,7 +272,7 @@ class Decode(Distributed, Launched):
     def layouts(self) -> dict[str, Layout]:
         """Who holds which element of a subgroup's tiles in a step; K and V as they lie in memory, keys by d.
 
-        >>> print(la.plan_decode(4096, 64).layouts["P"])
+        >>> print(la.plan_decode(4096, 64, target="bmg").layouts["P"])
         d0 = 8@reg, d1 = 2@reg:8 16@lane
         """
         keys = self.keys_per_step // self.dpas.n
@@ -280,7 +281,7 @@ class Decode(Distributed, Launched):
     def heading(self) -> str:
         """The problem.
 
-        >>> la.plan_decode(64, 64).heading().partition(" of up")[0]
+        >>> la.plan_decode(64, 64, target="bmg").heading().partition(" of up")[0]
         'a sequence'
         """
         return f"{self.problem}: one subgroup, one step"
@@ -288,7 +289,7 @@ class Decode(Distributed, Launched):
     def operands(self, shape: Sequence[int] | None = None, machine: Machine | None = None) -> tuple[Operand, ...]:
         """What one subgroup holds of every operand in a step, to draw.
 
-        >>> [part.name for part in la.plan_decode(64, 64).operands()]
+        >>> [part.name for part in la.plan_decode(64, 64, target="bmg").operands()]
         ['Q, 8x64xf16', 'K, 32x64xf16', 'S, 8x32xf32', 'P, 8x32xf16', 'V, 32x64xf16', 'O, 8x64xf32']
         """
         own_sizes(str(self.problem), (self.rows, self.keys_per_step, self.problem.d), shape)
@@ -298,7 +299,7 @@ class Decode(Distributed, Launched):
     def parameters(self) -> tuple[tuple[str, str], ...]:
         """Names and types of the kernels' arguments: addresses, then numbers. Both kernels take all of them.
 
-        >>> [name for name, _ in la.plan_decode(4096, 64, parts=2).parameters]
+        >>> [name for name, _ in la.plan_decode(4096, 64, parts=2, target="bmg").parameters]
         ['q', 'k', 'v', 'o', 'lengths', 'workspace', 'keys']
         """
         table = ("table",) if self.problem.page else ()
@@ -313,8 +314,8 @@ class Decode(Distributed, Launched):
     def arguments(self) -> tuple[int, ...]:
         """What the kernels are launched with after their addresses: the keys that a sequence has room for; the pages of a pool.
 
-        >>> la.plan_decode(4096, 64).arguments, la.plan_decode(4096, 64, page=16, pages=300).arguments
-        ((4096,), (4096, 300))
+        >>> [la.plan_decode(4096, 64, target="bmg", **pool).arguments for pool in ({}, {"page": 16, "pages": 300})]
+        [(4096,), (4096, 300)]
         """
         return (self.problem.keys, self.problem.pages) if self.problem.page else (self.problem.keys,)
 
@@ -326,7 +327,7 @@ class Decode(Distributed, Launched):
         Raises:
             PlanError: for other levels and versions.
 
-        >>> la.plan_decode(4096, 64, parts=4).emit().count("kernel attributes")
+        >>> la.plan_decode(4096, 64, parts=4, target="bmg").emit().count("kernel attributes")
         2
         """
         if type(level) is not str or level not in LEVELS:
@@ -341,7 +342,7 @@ class Decode(Distributed, Launched):
     def launch(self) -> Launch:
         """What a host program has to know to launch the kernels: names, sizes, arguments, memory, flags.
 
-        >>> print(la.plan_decode(4096, 64, heads=8, kv_heads=2, batch=3, parts=2).launch.arguments[4])
+        >>> print(la.plan_decode(4096, 64, heads=8, kv_heads=2, batch=3, parts=2, target="bmg").launch.arguments[4])
         lengths: pointer, in, 1x3 s32, pitch 3, 12 bytes at a multiple of 4
         """
         from layoutalg.gemm.attention.decode.launching import launch_of_decode
@@ -368,7 +369,7 @@ class Decode(Distributed, Launched):
 
         >>> import numpy as np
         >>> ones = np.ones((2, 1, 64, 64), np.float16)
-        >>> plan = la.plan_decode(64, 64, batch=2, parts=2)
+        >>> plan = la.plan_decode(64, 64, batch=2, parts=2, target="bmg")
         >>> plan.simulate(ones[:, :, :1], ones, ones, [5, 0])[:, 0, 0, 0]
         array([1., 0.], dtype=float32)
         """

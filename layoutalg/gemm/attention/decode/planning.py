@@ -3,7 +3,7 @@
 With too few parts most of the chip is idle; with too many the second kernel has more to read than is saved. So the number with
 the least predicted time is taken, of 1, 2, 4, 8 and so on.
 
->>> plan_decode(64, 64).parts, plan_decode(131072, 128, heads=32, kv_heads=8, target="pvc").parts
+>>> plan_decode(64, 64, target="bmg").parts, plan_decode(131072, 128, heads=32, kv_heads=8, target="pvc").parts
 (1, 32)
 """
 
@@ -31,7 +31,7 @@ def plan_decode(
     d: int = 128,
     type: str = "f16",
     out: str = "f32",
-    target: str = "bmg",
+    target: str = "pvc",
     *,
     heads: int = 1,
     kv_heads: int | None = None,
@@ -56,9 +56,9 @@ def plan_decode(
     Raises:
         PlanError: for types, targets and sizes that are not planned; says what would fit.
 
-    >>> plan_decode(32768, 128, "bf16", heads=32, kv_heads=8, parts=16).grid
+    >>> plan_decode(32768, 128, "bf16", heads=32, kv_heads=8, parts=16, target="bmg").grid
     (16, 1, 8)
-    >>> plan_decode(32768, 128, parts=33)
+    >>> plan_decode(32768, 128, parts=33, target="bmg")
     Traceback (most recent call last):
     layoutalg.core.errors.PlanError: parts = 33: 1 to 32 or a multiple of 32 up to 1024; 64 would fit
     """

@@ -58,7 +58,7 @@ class DecodeProblem:
 
     >>> print(DecodeProblem.of(4096, 128, heads=32, kv_heads=8, batch=4))
     4 sequences of up to 4096 keys, 1 query each: 32 heads of O[128] f32 = softmax(0.0883883 Q[128] K^T) V f16 (8 of K and V, \
-hnd) on bmg
+hnd) on pvc
     """
 
     keys: int
@@ -82,7 +82,7 @@ hnd) on bmg
         d: int = 128,
         type: str = "f16",
         out: str = "f32",
-        target: str = "bmg",
+        target: str = "pvc",
         *,
         heads: int = 1,
         kv_heads: int | None = None,

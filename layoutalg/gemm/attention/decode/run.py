@@ -43,7 +43,7 @@ def execute(
             range.
         SizeError: the arrays are too large to be laid out.
 
-    >>> plan, ones = la.plan_decode(100, 64, heads=2, kv_heads=1, parts=2), np.ones((1, 1, 100, 64))
+    >>> plan, ones = la.plan_decode(100, 64, heads=2, kv_heads=1, parts=2, target="bmg"), np.ones((1, 1, 100, 64))
     >>> executed = execute(plan, np.ones((1, 2, 1, 64)), ones, ones, counted="messages")[1]
     >>> executed.dpas == plan.dpas_total == 4 * 18
     True

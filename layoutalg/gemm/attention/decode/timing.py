@@ -4,7 +4,7 @@ By hand, 32 heads on 8 of K and V, 32768 keys, d = 128, f16, one sequence on B58
 MB, and memory gives 160 bytes a clock: 838,861 clocks, 294 us. A step of 32 keys is 16 KiB, for which an engine's share of the
 memory (1 byte a clock) takes 16,384 clocks; it has about 280 instructions. So nothing else limits, if enough subgroups wait.
 
->>> times = la.plan_decode(32768, 128, heads=32, kv_heads=8).times
+>>> times = la.plan_decode(32768, 128, heads=32, kv_heads=8, target="bmg").times
 >>> times.limit, round(times.limits["memory"] * 1e6)
 ('memory', 295)
 
@@ -46,7 +46,7 @@ _MAXIMUM = 51
 class DecodeTimes(LimitedTimes):
     """The predicted time in seconds. `limits` has what each limit alone takes of the first kernel.
 
-    >>> times = la.plan_decode(32768, 128, heads=32, kv_heads=8).times
+    >>> times = la.plan_decode(32768, 128, heads=32, kv_heads=8, target="bmg").times
     >>> times.seconds >= max(times.limits.values()) + times.combining
     True
     """
@@ -58,7 +58,7 @@ class DecodeTimes(LimitedTimes):
     def seconds(self) -> float:
         """The whole time.
 
-        >>> la.plan_decode(64, 64).times.seconds < 1e-5
+        >>> la.plan_decode(64, 64, target="bmg").times.seconds < 1e-5
         True
         """
         return self.start + max(self.limits.values()) + self.combining
@@ -67,7 +67,7 @@ class DecodeTimes(LimitedTimes):
     def share(self) -> float:
         """The part of the memory's bound that is reached: 1 where nothing but its bytes takes time.
 
-        >>> la.plan_decode(131072, 128, heads=32, kv_heads=8, batch=4).times.share > 0.95
+        >>> la.plan_decode(131072, 128, heads=32, kv_heads=8, batch=4, target="bmg").times.share > 0.95
         True
         """
         return self.bound / self.seconds
@@ -117,7 +117,7 @@ def loop_instructions(plan: Decode) -> dict[str, int]:
     product, an exp2 and a rounding. To look up a page takes about 8, and smaller messages of V 2 for each one more. `addresses`
     and `waits` follow from how the compiler places instructions: they are curves fitted to the listings.
 
-    >>> loop_instructions(la.plan_decode(4096, 128))["rescaling"]
+    >>> loop_instructions(la.plan_decode(4096, 128, target="bmg"))["rescaling"]
     72
     """
     rows, keys, deep = plan.rows, plan.keys_per_step // plan.dpas.n, plan.depth_blocks

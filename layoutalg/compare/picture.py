@@ -1,0 +1,188 @@
+"""The picture of a difference: a map of the whole tensor, and a window of it with the places of every element.
+
+A cell that moves has its place in the first above its place in the second; the legend has the number of elements of each kind.
+
+>>> picture = la.same("d0 = 4@lane", "d0 = 2@lane 2@reg").picture()
+>>> [cell.sentence for cell in picture.scene().cells][1]
+'element (1,): lane 1, register 0 in the first; lane 0, register 1 in the second'
+>>> [words.text for words in picture.scene().legends[0].words]
+['same: 1', 'moved: 3']
+
+A large tensor's window begins at the first element that is not the same; `start` asks for another one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from math import prod
+
+import numpy as np
+
+from layoutalg.compare.difference import KINDS, Difference
+from layoutalg.compare.owners import Owner, owners_text
+from layoutalg.viz.colours import shade
+from layoutalg.viz.panels import NARROW, PALE, Look, Panel, PanelPicture, table_panel
+from layoutalg.viz.scene import CHARACTER
+
+__all__ = ["DifferencePicture"]
+
+_SHADES = ((1, 0.45), (4, 0.4), (7, 0.6), (3, 0.6), (2, 0.7), (5, 0.3))
+_FILLS = dict(zip(KINDS, (PALE, *(shade(hue, strength) for hue, strength in _SHADES)), strict=True))
+_ROWS, _LINES = 16, 32
+"""Rows of the window, and rows of cells below one another where its columns do not fit side by side."""
+_MAP, _DOT = 64, 9
+"""Rows and columns of the map, and the pixels of one of its cells."""
+_HEIGHT = 32
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class DifferencePicture(PanelPicture):
+    """The picture of a difference; `start` is the number of an element of its window."""
+
+    difference: Difference = field(kw_only=True)
+    start: int | None = field(default=None, kw_only=True)
+
+    def panels(self) -> Sequence[Panel]:
+        """The map where the window has not everything, and the window."""
+        found = _Window.of(self.difference, self.start)
+        whole = [] if found.is_whole else [found.map()]
+        return (*whole, *found.tables())
+
+    def subtitle(self) -> str:
+        """What stands in a cell."""
+        place = _form(self.difference)
+        return f"in a cell: {place} in the first, below it where it is in the second"
+
+    def key(self) -> Sequence[tuple[str, str]]:
+        """How many elements there are of each kind."""
+        return [(f"{kind}: {count}", _FILLS[kind]) for kind, count in self.difference.counts.items()]
+
+
+@dataclass(frozen=True, slots=True)
+class _Window:
+    """The rows and columns that are drawn cell by cell."""
+
+    of_all: Difference
+    size: tuple[int, int]
+    rows: range
+    columns: range
+    across: int
+    """Columns that fit side by side."""
+    width: float
+
+    @classmethod
+    def of(cls, found: Difference, start: int | None) -> _Window:
+        """The window at an element; unless given, at the first that is not the same."""
+        size = prod(found.shape[:-1]), found.shape[-1] if found.shape else 1
+        number = int((found.kinds > 0).argmax()) if start is None else start
+        row, column = divmod(number, size[1])
+        most = max(len(_short(owner, found)) for owner in _corners(found)) + 2
+        width = max(most, 4) * CHARACTER + 6
+        beside = max(len(_header(found, row)) for row in (0, size[0] - 1)) * CHARACTER + 8
+        across = max(int((NARROW - 24 - beside) / width), 1)
+        across = min(across, size[1]) if size[1] <= across else 1 << across.bit_length() - 1
+        rows = min(size[0], _ROWS)
+        chunks = max(min(-(-size[1] // across), _LINES // rows), 1)
+        first, left = row - row % rows, column - column % (across * chunks)
+        return cls(
+            found,
+            size,
+            range(first, min(first + rows, size[0])),
+            range(left, min(left + across * chunks, size[1])),
+            across,
+            width,
+        )
+
+    @property
+    def is_whole(self) -> bool:
+        return (len(self.rows), len(self.columns)) == self.size
+
+    def tables(self) -> list[Panel]:
+        """The cells, as many columns as fit in each table."""
+        found: list[Panel] = []
+        names = [_header(self.of_all, row) for row in self.rows]
+        begin = self.of_all.origins[-1] if self.of_all.origins else 0
+        for left in range(self.columns.start, self.columns.stop, self.across):
+            columns = range(left, min(left + self.across, self.columns.stop))
+            looks = [[self._look(row * self.size[1] + column) for column in columns] for row in self.rows]
+            title = f"{_sides(self.of_all)}" if left == self.columns.start else ""
+            found.append(table_panel(title, [str(c + begin) for c in columns], names, looks, (self.width, _HEIGHT)))
+        return found
+
+    def _look(self, number: int) -> Look:
+        found = self.of_all
+        kind = KINDS[found.kinds[number]]
+        first, second = found.places(number)
+        told = [_told(owners, found) for owners in (first, second)]
+        return Look(
+            _FILLS[kind],
+            _cell(first, found) if first else "-",
+            f"element {found.element(number)}: {told[0]} in the first; {told[1]} in the second",
+            "" if kind in ("same", "in neither") else _cell(second, found) if second else "-",
+        )
+
+    def map(self) -> Panel:
+        """The whole tensor, a cell for each element or for a block of them: the kind that most of what differs is of."""
+        found = self.of_all
+        kinds = found.kinds.reshape(self.size)
+        step = [-(-n // _MAP) for n in self.size]
+        looks: list[list[Look]] = []
+        for top in range(0, self.size[0], step[0]):
+            line: list[Look] = []
+            for left in range(0, self.size[1], step[1]):
+                block = kinds[top : top + step[0], left : left + step[1]]
+                counts = np.bincount(block.ravel(), minlength=len(KINDS))
+                worst = int(counts[1:].argmax()) + 1 if counts[1:].any() else 0
+                ends = [
+                    found.element(int(row * self.size[1] + column))
+                    for row, column in ((top, left), (top + block.shape[0] - 1, left + block.shape[1] - 1))
+                ]
+                told = ", ".join(f"{count} {kind}" for kind, count in zip(KINDS, counts.tolist(), strict=True) if count)
+                line.append(Look(_FILLS[KINDS[worst]], "", f"elements {ends[0]} to {ends[1]}: {told}"))
+            looks.append(line)
+        each = "an element" if step == [1, 1] else f"{step[0]}x{step[1]} elements"
+        return table_panel(f"all of it, {each} in a cell", [], [], looks, (_DOT, _DOT))
+
+
+def _corners(found: Difference) -> list[Owner]:
+    low = found.starts
+    high = tuple(start + size - 1 for start, size in zip(low, found.sizes, strict=True))
+    return [low, high]
+
+
+def _sides(found: Difference) -> str:
+    rows = ",".join(found.names[:-1])
+    return f"rows: {rows}; columns: {found.names[-1]}" if rows else f"columns: {''.join(found.names[-1:]) or 1}"
+
+
+def _header(found: Difference, row: int) -> str:
+    """The coordinates of a row: those of dimensions that have only one left out."""
+    at = found.element(row * found.shape[-1])[:-1] if found.shape else ()
+    return ",".join(str(x) for x, n in zip(at, found.shape[:-1], strict=True) if n > 1)
+
+
+def _shown_axes(found: Difference) -> list[int]:
+    """The axes that a label names: those along which places differ."""
+    return [d for d, n in enumerate(found.sizes) if n > 1] or [len(found.sizes) - 1]
+
+
+_WORDS = {"sg": "subgroup", "reg": "register"}
+
+
+def _form(found: Difference) -> str:
+    return ":".join(_WORDS.get(axis, axis) for axis in (found.axes[d] for d in _shown_axes(found)))
+
+
+def _short(owner: Owner, found: Difference) -> str:
+    return ":".join(str(owner[d]) for d in _shown_axes(found))
+
+
+def _cell(owners: list[Owner], found: Difference) -> str:
+    """The lowest place, and how many more there are."""
+    more = len(owners) - 1
+    return _short(owners[0], found) + (f"+{more}" if more else "")
+
+
+def _told(owners: list[Owner], found: Difference) -> str:
+    return owners_text(owners, found.axes).removeprefix("is in ").replace("belongs to nobody", "nowhere")

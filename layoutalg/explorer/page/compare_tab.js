@@ -1,0 +1,61 @@
+// Compare: two texts, whether they spread a tensor alike, and where they first differ; the difference as a picture.
+
+import { Asker, Export, TextBox, field, filled } from "./controls.js";
+import { el } from "./dom.js";
+import { PAIRS } from "./examples.js";
+import { examples } from "./layout_tab.js";
+import { Picture } from "./picture.js";
+
+export function compareTab(page) {
+  const first = new TextBox(page, "text", "First", { placeholder: "a layout of any notation" });
+  const second = new TextBox(page, "second", "Second", { placeholder: "another, of any notation" });
+  const shape = field(page, "shape", "Shape", { placeholder: "the first's own, or such as 16x16", class: "short" });
+  const verdict = el("p", { class: "verdict", role: "status" });
+  const pictures = ["the first", "the second", "the difference"].map((name) => new Picture(name, false));
+  const question = () => filled({ kind: "same", first: page.state.text, second: page.state.second, shape: page.state.shape });
+  const save = new Export(page, question, ["text"]);
+  const answer = el("div", { class: "answer wide" }, verdict, el("div", { class: "three" },
+    ["First", "Second", "Difference"].map((words, i) => el("section", { "aria-label": words }, el("h2", {}, words), pictures[i].node))), save.node);
+  const asker = new Asker(page, show, answer);
+  const sides = [0, 1].map((i) => new Asker(page, (given) => {
+    [first, second][i].say(given.error || null);
+    if (!given.error) pictures[i].show(given);
+    outline();
+  }));
+  let differs = null;
+  const outline = () => pictures.slice(0, 2).forEach((one) => one.outlineElements(differs ? [differs] : [], false));
+
+  function show(given) {
+    verdict.className = `verdict ${given.error ? "bad" : given.same ? "good" : "differs"}`;
+    verdict.textContent = given.error ? given.error.message : given.sentence;
+    answer.classList.toggle("stale", Boolean(given.error));
+    save.node.hidden = Boolean(given.error) || !given.sentence;
+    pictures[2].node.parentElement.hidden = !given.svg;
+    pictures[2].show(given);
+    differs = given.element || null;
+    outline();
+  }
+
+  const node = el("div", { class: "stack" }, el("div", { class: "pair" }, first.node, second.node),
+    el("div", { class: "line" }, shape.node, examples(page, PAIRS)), answer);
+
+  function refresh(state) {
+    const both = state.text.trim() && state.second.trim();
+    [state.text, state.second].forEach((text, i) => {
+      if (text.trim()) sides[i].ask(filled({ kind: "layout", text, shape: state.shape }));
+      else {
+        sides[i].forget();
+        pictures[i].clear();
+        [first, second][i].say(null);
+      }
+    });
+    answer.hidden = !state.text.trim() && !state.second.trim();
+    if (both) asker.ask(question());
+    else {
+      asker.forget();
+      show({ sentence: "" });
+      verdict.textContent = "";
+    }
+  }
+  return { node, refresh };
+}

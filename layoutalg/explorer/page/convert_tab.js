@@ -1,0 +1,83 @@
+// Convert: how a tensor gets from one layout to the other, with the price of every way, and the words' moves as an animation.
+
+import { Asker, Choice, Export, TextBox, field, filled, suggested } from "./controls.js";
+import { el, replace, rowsTable } from "./dom.js";
+import { CONVERSIONS, ELEMENTS } from "./examples.js";
+import { examples } from "./layout_tab.js";
+import { Moves } from "./moves.js";
+import { Picture } from "./picture.js";
+
+export function convertTab(page) {
+  const first = new TextBox(page, "text", "From", { placeholder: "a layout of any notation" });
+  const second = new TextBox(page, "second", "To", { placeholder: "another, of any notation" });
+  const shape = field(page, "shape", "Shape", { placeholder: "such as 16x16", class: "short" });
+  const element = suggested(page, "element", "Element", ELEMENTS, { class: "short" });
+  const target = suggested(page, "target", "Chip", page.choices.then(({ targets }) => targets), { class: "short" });
+  const pressure = new Choice(page, "pressure", "who converts");
+  pressure.show(["all", "alone"], "all", { all: "all subgroups at once", alone: "one, while others compute" });
+  const question = () => filled({
+    kind: "convert", first: page.state.text, second: page.state.second, shape: page.state.shape, element: page.state.element,
+    target: page.state.target, pressure: page.state.pressure,
+  });
+  const wrong = el("p", { class: "error", role: "alert", hidden: true });
+  const candidates = el("div", { class: "candidates" });
+  const report = el("div", { class: "report" });
+  const picture = new Picture("picture of the conversion", false);
+  const moves = new Moves();
+  const whole = el("details", { class: "more" }, el("summary", {}, "Every step as one picture"), picture.node);
+  const answer = el("div", { class: "answer wide" }, moves.node, candidates, report, whole, new Export(page, question, ["svg", "text"]).node);
+  const asker = new Asker(page, show, answer);
+
+  function show(given) {
+    const error = given.error;
+    wrong.hidden = !error || ["first", "second", "text"].includes(error.field);
+    wrong.textContent = error ? error.message : "";
+    first.say(error && ["first", "text"].includes(error.field) ? error : null);
+    second.say(error && error.field === "second" ? error : null);
+    answer.classList.toggle("stale", Boolean(error));
+    if (error) return;
+    answer.hidden = false;
+    replace(report, el("h2", {}, "The plan"), rowsTable(withoutCandidates(given.report), "the plan"));
+    replace(candidates, priced(given.candidates || []));
+    picture.show(given);
+    moves.show(given);
+  }
+
+  const node = el("div", { class: "stack" }, el("div", { class: "pair" }, first.node, second.node),
+    el("div", { class: "line" }, shape.node, element.node, target.node, pressure.node), examples(page, CONVERSIONS), wrong, answer);
+
+  function refresh(state) {
+    if (state.text.trim() && state.second.trim()) asker.ask(question());
+    else {
+      asker.forget();
+      answer.hidden = true;
+      wrong.hidden = true;
+      first.say(null);
+      second.say(null);
+    }
+  }
+  return { node, refresh };
+}
+
+// The rows of the plan without those of the other ways, which the table has. A row without a name goes on with the one before.
+function withoutCandidates(rows) {
+  let current = "";
+  return rows.filter(([name]) => {
+    current = name || current;
+    return current !== "instead";
+  });
+}
+
+// The candidates, cheapest first, with a bar for the price.
+function priced(all) {
+  if (!all.length) return [];
+  const most = Math.max(...all.map((one) => one.price || 0), 1);
+  const rows = [...all].sort((a, b) => (a.price ?? Infinity) - (b.price ?? Infinity)).map((one) => {
+    const bar = el("meter", { min: 0, max: most, value: one.price || 0, "aria-label": `price of ${one.name}` });
+    const number = (value) => el("td", { class: "number" }, value === undefined || value === null ? "" : String(value));
+    return el("tr", { class: one.chosen ? "chosen" : null }, el("th", { scope: "row" }, one.name, one.chosen ? el("span", { class: "badge" }, "chosen") : null),
+      number(one.price), el("td", {}, bar), number(one.shuffles), number(one.slm_bytes), el("td", {}, one.work));
+  });
+  const head = ["way", "price", "", "shuffles", "bytes shared", "work"].map((words) => el("th", { scope: "col" }, words));
+  return [el("h2", {}, "The ways, and what they cost"), el("table", { class: "list" }, el("thead", {}, el("tr", {}, head)), el("tbody", {}, rows))];
+}

@@ -1,0 +1,78 @@
+// Elements, and texts in them: nothing that comes from outside is ever read as HTML.
+//
+//   el("button", { class: "quiet", onclick: go }, "Go")
+//
+// `drawing` takes the SVG of an answer: the library has escaped every text in it; scripts, handlers and links are dropped here once more.
+
+export function el(tag, attributes = {}, ...children) {
+  const made = document.createElement(tag);
+  for (const [name, value] of Object.entries(attributes)) {
+    if (value === null || value === undefined || value === false) continue;
+    if (name.startsWith("on")) made.addEventListener(name.slice(2), value);
+    else if (name === "value") made.value = value;
+    else made.setAttribute(name, value === true ? "" : value);
+  }
+  made.append(...children.flat(Infinity).filter((one) => one !== null && one !== undefined));
+  return made;
+}
+
+const DROPPED = "script, foreignObject, style, iframe, image, use, a, animate, set";
+
+export function drawing(text) {
+  const svg = new DOMParser().parseFromString(text, "image/svg+xml").documentElement;
+  if (svg.nodeName !== "svg") return null;
+  svg.querySelectorAll(DROPPED).forEach((one) => one.remove());
+  for (const one of [svg, ...svg.querySelectorAll("*")]) {
+    for (const { name } of [...one.attributes]) {
+      if (name.startsWith("on") || name === "style" || name.endsWith("href")) one.removeAttribute(name);
+    }
+  }
+  svg.classList.add("drawing"); // explorer.css has its colours, light and dark
+  return document.adoptNode(svg);
+}
+
+export function replace(parent, ...children) {
+  parent.replaceChildren(...children.flat(Infinity).filter((one) => one !== null && one !== undefined));
+}
+
+let last = 0;
+export function freshId(beginning) {
+  last += 1;
+  return `${beginning}-${last}`;
+}
+
+// Rows of a name and a text, as a table; a verdict and its reason stand out.
+export function rowsTable(rows, caption) {
+  let before = null;
+  const body = (rows || []).map(([name, text]) => {
+    const row = el("tr", { class: rowClass(name, text) }, el("th", { scope: "row" }, name === before ? "" : name), el("td", {}, text));
+    before = name;
+    return row;
+  });
+  return el("table", { class: "rows" }, el("caption", { class: "unseen" }, caption), el("tbody", {}, body));
+}
+
+function rowClass(name, text) {
+  if (name === "why") return "why";
+  if (!/^(LLVM|IREE|Triton|verdict)/.test(name)) return null;
+  return /^accept/.test(text) ? "good" : "bad";
+}
+
+export function copied(button, text) {
+  const done = () => {
+    const before = button.textContent;
+    button.textContent = "copied";
+    setTimeout(() => { button.textContent = before; }, 1200);
+  };
+  if (navigator.clipboard) navigator.clipboard.writeText(text).then(done, () => fallBack(text) && done());
+  else if (fallBack(text)) done();
+}
+
+function fallBack(text) {
+  const box = el("textarea", { class: "unseen", value: text });
+  document.body.append(box);
+  box.select();
+  const worked = document.execCommand("copy");
+  box.remove();
+  return worked;
+}

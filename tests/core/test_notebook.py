@@ -1,0 +1,99 @@
+"""What a notebook shows of every answer: the text that `print` gives, escaped, the picture where there is one, a short `repr`."""
+
+from __future__ import annotations
+
+import re
+from html import unescape
+from typing import Any
+
+import pytest
+
+import layoutalg as la
+from layoutalg.core.limits import MOST_NOTEBOOK_LETTERS
+from layoutalg.core.notebook import NotebookAnswer
+
+ROWS, COLUMNS = "d0 = 4@reg, d1 = 4@lane", "d0 = 4@lane, d1 = 4@reg"
+KERNEL = """// <script>alert("&")</script>
+#columns = #xegpu.layout<lane_layout = [1, 16], lane_data = [1, 1]>
+func.func @f(%p: memref<16x16xf32>) {
+  %t = xegpu.create_nd_tdesc %p : memref<16x16xf32> -> !xegpu.tensor_desc<16x16xf32, #columns>
+  %x = xegpu.load_nd %t[0, 0] <{layout = #columns}> : !xegpu.tensor_desc<16x16xf32, #columns> -> vector<16x16xf32>
+  %y = math.exp %x {layout_result_0 = #columns} : vector<16x16xf32>
+  func.return
+}"""
+RUN = """gpu.module @m { gpu.func @k(%p: memref<16xf32>) kernel attributes {intel_reqd_sub_group_size = 16 : i32, known_block_size = array<i32: 16, 1, 1>} {
+  %i = gpu.lane_id
+  %c = arith.constant 1.0 : f32
+  memref.store %c, %p[%i] : memref<16xf32>
+  gpu.return
+} }"""
+ANSWERS: dict[str, Any] = {
+    "same": lambda: la.same(ROWS, COLUMNS),
+    "check": lambda: la.check(KERNEL),
+    "module": lambda: la.read(KERNEL),
+    "propagated": lambda: la.propagate(KERNEL),
+    "lowered": lambda: la.lower(la.read(KERNEL)),
+    "migrated": lambda: la.read(KERNEL).migrate(to=23),
+    "price": lambda: la.price(ROWS, COLUMNS),
+    "conflicts": lambda: la.bank_conflicts(ROWS),
+    "coalescing": lambda: la.coalescing(ROWS, element_bits=32),
+    "swizzle": lambda: la.best_swizzle(ROWS, COLUMNS),
+    "finding": lambda: la.read("module {\n  my.op to nowhere\n}").findings[0],
+    "kept": lambda: la.keeps_meaning(RUN, RUN),
+}
+
+
+@pytest.mark.parametrize("name", ANSWERS)
+def test_an_answer_shows_what_print_gives_and_its_repr_is_a_line(name: str) -> None:
+    answer = ANSWERS[name]()
+    shown = answer._repr_html_()
+    assert len(repr(answer)) <= 200
+    assert "\n" not in repr(answer)
+    text = unescape(re.sub("<[^>]*>", "", shown[shown.rindex("<pre") :]))
+    assert str(answer) in text
+    assert "<script>alert" not in shown
+
+
+def test_a_check_is_shown_as_its_graph_and_one_without_as_text() -> None:
+    assert "layoutalg-graph" in la.check(KERNEL)._repr_html_()
+    assert "<img" not in la.check("gpu.barrier")._repr_html_()
+
+
+def test_what_could_not_be_lowered_is_said() -> None:
+    lowered = la.lower(la.read(KERNEL.replace("[1, 16]", "[1, 32]")))
+    assert lowered.module is None
+    assert "not lowered" in lowered._repr_html_()
+    assert lowered.findings[0].message.splitlines()[0] in unescape(lowered._repr_html_())
+
+
+def test_a_long_text_is_cut_and_says_so() -> None:
+    class Long(NotebookAnswer):
+        def __str__(self) -> str:
+            return "x" * (MOST_NOTEBOOK_LETTERS + 5)
+
+    assert "and 5 letters more" in Long()._repr_html_()
+
+
+@pytest.mark.slow
+def test_a_notebook_ends_its_cells_with_them() -> None:
+    from typing import cast
+
+    import nbformat
+    from nbclient import NotebookClient
+
+    sources = [
+        f"import layoutalg as la\nla.same({ROWS!r}, {COLUMNS!r})",
+        f"la.check({KERNEL!r})",
+        f"la.read({KERNEL!r})",
+        f"la.propagate({KERNEL!r})",
+        f"la.lower(la.read({KERNEL!r}))",
+        f"la.keeps_meaning({RUN!r}, {RUN!r})",
+        "la.plan_attention(256, 1000, 64)",
+    ]
+    made: Any = nbformat.v4
+    notebook = made.new_notebook(cells=[made.new_code_cell(source) for source in sources])
+    done: Any = NotebookClient(notebook, timeout=120, extra_arguments=["--log-level=ERROR"]).execute()
+    for cell in done.cells:
+        data = cast("dict[str, str]", cell.outputs[-1]["data"])
+        assert "<pre" in data["text/html"] or "<img" in data["text/html"]
+        assert len(data["text/plain"]) < 600

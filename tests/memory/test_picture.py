@@ -1,0 +1,133 @@
+"""The picture of bank conflicts, cell by cell, against a count of its own: lanes, addresses and banks, in plain Python."""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import layoutalg as la
+from layoutalg.memory import bank_picture
+from layoutalg.viz.panels import DARK, MARKED, NARROW, PALE
+from tests.cli.printed import Capture, answer, out
+
+P = la.Layout.parse
+SQUARE = P("d0 = 32@addr:32, d1 = 32@addr")
+SWIZZLED = la.swizzled(SQUARE, la.Swizzle(5, 0, 5))
+CASES: dict[str, tuple[Any, Any, int, int]] = {
+    "columns": (P("d0 = 32@lane, d1 = 32@reg"), SQUARE, 32, 1),
+    "columns, swizzled": (P("d0 = 32@lane, d1 = 32@reg"), SWIZZLED, 32, 1),
+    "wide": (P("d0 = 32@lane, d1 = 32@reg"), SQUARE, 32, 4),
+    "64 lanes": (P("d0 = 32@lane:2, d1 = 2@lane 16@reg"), SQUARE, 32, 1),
+    "subgroups": (P("d0 = 4@sg 8@lane, d1 = 4@lane:8 8@reg"), SQUARE, 16, 1),
+    "copies": (P("d0 = 8@lane, d1 = 8@reg | replicas 4@lane:8"), P("d0 = 8@addr:8, d1 = 8@addr"), 8, 1),
+    "64 banks": (P("d0 = 32@lane, d1 = 32@reg"), SQUARE, 64, 1),
+}
+CELL = re.compile(r"cycle (\d+), bank (\d+): (?:idle|word (\d+), lanes? ([\d, ]+))")
+
+
+def accesses(layout: la.Layout, memory: la.Layout, vector: int) -> dict[int, list[dict[int, int]]]:
+    """For each subgroup the first address that each lane touches in each instruction: every address once in a lane."""
+    axis = memory.codomain.index("addr")
+    held: dict[int, dict[int, dict[int, int]]] = defaultdict(lambda: defaultdict(dict))
+    for at in product(*map(range, (int(n) for n in layout.shape))):
+        for owner in layout.owners(at):
+            place = dict(zip(layout.codomain, owner, strict=True))
+            held[place.get("sg", 0)][place.get("reg", 0)][place.get("lane", 0)] = memory.owners(at)[0][axis]
+    found: dict[int, list[dict[int, int]]] = {}
+    for sg, registers in held.items():
+        found[sg] = [lanes for lanes in registers.values() if all(start % vector == 0 for start in lanes.values())]
+    return found
+
+
+def phases(instruction: dict[int, int], banks: int, vector: int) -> list[dict[int, dict[int, list[int]]]]:
+    """For each phase the words of each bank, and their lanes."""
+    together = banks // vector
+    found: list[dict[int, dict[int, list[int]]]] = []
+    for first in range(0, max(instruction) + 1, together):
+        served: dict[int, dict[int, list[int]]] = defaultdict(dict)
+        for lane in range(first, first + together):
+            for word in range(instruction[lane], instruction[lane] + vector) if lane in instruction else ():
+                served[word % banks].setdefault(word, []).append(lane)
+        found.append(served)
+    return found
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_every_cell_is_a_word_that_its_bank_serves(name: str) -> None:
+    layout, memory, banks, vector = CASES[name]
+    picture = bank_picture(layout, banks, memory=memory, vector=vector)
+    wanted = accesses(layout, memory, vector)
+    side = picture.panels()[-1]
+    titles = [words.text for words in side.words if words.bold]
+    assert "before" not in titles[0]
+    cycles = {
+        sg: [[max(map(len, one.values()), default=0) for one in phases(lanes, banks, vector)] for lanes in instructions]
+        for sg, instructions in wanted.items()
+    }
+    worst = max(sum(map(sum, one)) for one in cycles.values())
+    note = " ".join(words.text for words in side.words)
+    assert f"{worst} cycle" in note
+    drawn: list[dict[int, dict[int, list[int]]]] = []
+    at, lowest = -1.0, -1.0
+    for cell in sorted(side.cells, key=lambda one: (one.y, one.x)):
+        found = CELL.fullmatch(cell.sentence)
+        assert found is not None
+        cycle, bank = int(found[1]), int(found[2])
+        if cycle == 0 and bank == 0 and cell.y > lowest:
+            drawn.append(defaultdict(dict))
+        at, lowest = cell.y, max(lowest, cell.y)
+        if found[3] is None:
+            assert (cell.fill, cell.label) == (PALE, "")
+            continue
+        word, lanes = int(found[3]), [int(lane) for lane in found[4].split(", ")]
+        assert cell.fill == (MARKED if cycle else DARK)
+        assert cell.label == str(lanes[0])
+        assert len(drawn[-1][bank]) == cycle
+        drawn[-1][bank][word] = lanes
+    assert at >= 0
+    assert sum(title.startswith("instruction") for title in titles) == len(drawn)
+    shown = [dict(one) for one in drawn]
+    possible = [[dict(one) for one in phases(lanes, banks, vector)] for some in wanted.values() for lanes in some]
+    assert any(_same_until(shown, one) for one in possible)
+
+
+def _same_until(shown: Any, wanted: Any) -> bool:
+    """Whether what is drawn is the beginning of what each bank serves: at most 16 cycles."""
+    if len(shown) != len([one for one in wanted if one]):
+        return False
+    return all(
+        bank in drawn and list(drawn[bank].items()) == list(words.items())[:16]
+        for drawn, one in zip(shown, wanted, strict=True)
+        for bank, words in one.items()
+    )
+
+
+def test_before_and_after_stand_one_below_the_other_and_row_major_once() -> None:
+    columns = P("d0 = 32@lane, d1 = 32@reg")
+    both = bank_picture(columns, memory=SWIZZLED)
+    assert [panel.words[0].text[:6] for panel in both.panels()] == ["before", "after:"]
+    for memory in (None, SQUARE):
+        (only,) = bank_picture(columns, memory=memory).panels()
+        assert not only.words[0].text.startswith("before")
+    assert len(bank_picture(columns, memory=SWIZZLED, before=SWIZZLED).panels()) == 1
+    assert both.scene().width <= NARROW + 12
+
+
+def test_the_command_line_draws_it(tmp_path: Path, capsys: Capture) -> None:
+    target = tmp_path / "banks.svg"
+    found = answer(capsys, "banks", "row-major", "d0 = 16@lane, d1 = 16@reg", "-o", str(target))
+    assert found["output"] == str(target)
+    assert "4-way" in target.read_text(encoding="utf-8")
+    out(capsys, "banks", "row-major", "d0 = 16@lane, d1 = 16@reg", "-o", str(target))
+
+
+def test_an_instruction_is_not_drawn_in_words(capsys: Capture) -> None:
+    from layoutalg.cli import main
+
+    assert main(["banks", "row-major", "ldmatrix.x4", "64x64", "-o", "x.svg"]) == 2
+    assert "-o draws" in capsys.readouterr().err
