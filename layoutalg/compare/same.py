@@ -103,7 +103,7 @@ class Same(NotebookAnswer):
         Raises `ConversionError` where ranks differ, `SizeError` above 2^20 places.
 
         >>> same(Layout.parse("d0 = 2@lane"), Layout.parse("d0 = 2@reg")).picture().key()
-        [('same: 1', '#eeeeee'), ('moved: 1', '#eaae7e')]
+        [('same: 1', '#eeeeee'), ('moved: 1', '#f29070')]
         """
         from layoutalg.compare.difference import difference_of
         from layoutalg.compare.picture import DifferencePicture

@@ -22,7 +22,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from layoutalg.compare.shared_places import shared_place
 from layoutalg.core.errors import ConversionError, DistributionError, LayoutError
 from layoutalg.core.factors import XorFactor
 from layoutalg.core.index_terms import index_texts
@@ -31,6 +30,7 @@ from layoutalg.core.limits import MOST_PRINTED
 from layoutalg.core.limits import MOST_REPORTED as _MOST_LISTED
 from layoutalg.core.llvm_versions import DEFAULT_LLVM
 from layoutalg.core.notation import Distributed, Machine, Note, Operand, as_machine, as_sizes
+from layoutalg.core.shared_places import shared_place
 from layoutalg.core.whole_numbers import as_flag, as_whole, instance_of, listed
 from layoutalg.notations import value_of
 from layoutalg.show.holders import as_holder, held_by, holder_text, points_text

@@ -36,7 +36,7 @@ from layoutalg.core.limits import MOST_TERMINAL_ROWS as _MOST_ROWS
 from layoutalg.core.messages import number_text
 from layoutalg.core.whole_numbers import instance_of, whole_number
 from layoutalg.viz.colours import hue_of, shade
-from layoutalg.viz.folding import Band, ExtentRun, fold
+from layoutalg.viz.folding import DOTS, TIMES, Band, ExtentRun, fold
 from layoutalg.viz.grid import numbered, owner_planes
 from layoutalg.viz.sides import Side, side_runs, span
 
@@ -46,9 +46,9 @@ if TYPE_CHECKING:
 __all__ = ["Cell", "OwnerGrid", "owner_grid", "render"]
 
 _STRENGTH = 0.45
-_TIMES = "\N{MULTIPLICATION SIGN}"
 _DOWN = "\N{DOWNWARDS ARROW}"
-_DOTS = "\N{MIDLINE HORIZONTAL ELLIPSIS}"
+_SIGNS = (DOTS, TIMES, "+")
+"""What the name of a gap begins with."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,8 +105,12 @@ class OwnerGrid:
         names = self.rows + self.columns
         labels = [cell.label for row in self.cells for cell in row]
         meanings = (
-            (any(name.startswith(_TIMES) for name in names), f"{_TIMES}n what stands before, n times in all"),
-            (any(name == _DOTS for name in names), f"{_DOTS} and so on"),
+            (any(name.startswith(TIMES) for name in names), f"{TIMES}n what stands before, n times in all"),
+            (DOTS in names, f"{DOTS} and so on"),
+            (
+                any(name.startswith("+") for name in names),
+                f"+n{TIMES}k n more blocks of k, each moved by the same step",
+            ),
             (
                 any(label.endswith(_DOWN) for label in labels),
                 f"{_DOWN} {'lanes' if self.legend.endswith('lane') else self.legend} count down the rows",
@@ -188,7 +192,7 @@ def _cut_off(grid: OwnerGrid, most_rows: int, most_columns: int, width: int | No
     while True:
         names = grid.rows[:rows], grid.columns[:columns]
         cells = tuple(cut[:columns] for cut in grid.cells[:rows])
-        numbers = tuple(sum(name != _DOTS and not name.startswith(_TIMES) for name in side) for side in names)
+        numbers = tuple(sum(name[:1] not in _SIGNS for name in side) for side in names)
         stops = (rows < len(grid.rows), columns < len(grid.columns))
         found = replace(grid, rows=names[0], columns=names[1], cells=cells, shown=(numbers[0], numbers[1]), cut=stops)
         if width is None or found.width <= width or columns <= 1:
@@ -202,7 +206,7 @@ def _first(names: Sequence[str], most: int) -> int:
     for i, name in enumerate(names):
         if drawn == most:
             return i
-        drawn += name != _DOTS and not name.startswith(_TIMES)
+        drawn += name[:1] not in _SIGNS
     return len(names)
 
 
@@ -275,10 +279,7 @@ def _grid(
     tops, lefts = rows.side(most[0]), columns.side(most[1])
     plain = numbered(layout)
     major, minor = axes
-    names = [
-        tuple([_header(band, name) for band, name in zip(side.bands, side.headers(), strict=True)])
-        for side in (tops, lefts)
-    ]
+    names = [tuple(side.headers()) for side in (tops, lefts)]
     bands = [side.bands[: _first(own, n)] for side, own, n in zip((tops, lefts), names, kept, strict=True)]
     drawn = [[band for band in some if not band.gap] for some in bands]
     lowest = _owners(plain, (tops, lefts), drawn, ends=False)
@@ -287,7 +288,7 @@ def _grid(
     across: list[int | None] = _numbers(bands[1])
     cells = tuple(
         tuple(
-            Cell(_DOTS, None)
+            Cell(DOTS, None)
             if i is None or j is None
             else _cell(lowest[major][i][j] if major else 0, lowest[minor][i][j], highest[minor][i][j], several, down)
             for j in across
@@ -314,10 +315,6 @@ def _numbers(bands: Sequence[Band]) -> list[int | None]:
         found.append(None if band.gap else count)
         count += not band.gap
     return found
-
-
-def _header(band: Band, name: str) -> str:
-    return f"{_TIMES}{band.again + 1}" if band.again else name
 
 
 def _owners(

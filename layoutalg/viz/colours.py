@@ -1,12 +1,13 @@
 """Colours that colour-blind readers can tell apart, with text on them that stays readable.
 
-One hue per subgroup, from pale to strong with the lane; a ramp from dark to light for what only counts up. The hues are
-those of Okabe and Ito (Color Universal Design, 2008) and of Tol (technical note SRON/EPS/TN/09-002) that stay furthest
-apart for readers with protanopia, deuteranopia or tritanopia, the best four first; the ramp is viridis (Smith and van der
-Walt, CC0), which keeps its order in grey. A colour is text, `#rrggbb`.
+One hue per subgroup, from pale to strong with the lane; a ramp from dark to light for what only counts up. The hues were
+searched for by how far apart they stay: of two hues of one strength, the distance in OKLab (Ottosson, 2020; 0.02 is just
+noticeable) is at least `FAR` at the strength of a legend and at least `NEAR` at every other, also from white paper, for common
+sight, protanopia, deuteranopia and tritanopia (Machado, Oliveira and Fernandes, 2009, severity 1). The best four are first. The
+ramp is viridis (Smith and van der Walt, CC0), which keeps its order in grey. A colour is text, `#rrggbb`.
 
 >>> shade(0, 0.0), shade(1, 1.0)
-('#b8d8e9', '#de8138')
+('#afadff', '#ed6032')
 >>> ink(ramp(0.0)), ink(ramp(1.0))          # white text on dark purple, black text on yellow
 ('#ffffff', '#000000')
 """
@@ -15,21 +16,25 @@ from __future__ import annotations
 
 from functools import lru_cache
 
-__all__ = ["HUES", "channels", "hue_of", "ink", "ramp", "shade"]
+__all__ = ["FAR", "HUES", "LEGEND", "NEAR", "channels", "hue_of", "ink", "ramp", "shade"]
 
 HUES = (
-    (0, 114, 178),  # blue
-    (213, 94, 0),  # vermillion
-    (240, 228, 66),  # yellow
-    (136, 34, 85),  # wine
-    (86, 180, 233),  # sky blue
-    (140, 140, 140),  # grey
-    (230, 159, 0),  # orange
-    (51, 34, 136),  # indigo
+    (55, 51, 255),  # blue
+    (235, 78, 27),  # vermillion
+    (255, 206, 23),  # yellow
+    (111, 7, 0),  # maroon
+    (103, 210, 182),  # turquoise
+    (147, 129, 230),  # lavender
+    (131, 66, 128),  # purple
+    (29, 1, 138),  # navy
 )
 """Eight hues, red, green and blue from 0 to 255; beyond, they repeat."""
 
-_PALEST, _STRONGEST = 0.28, 0.78
+LEGEND = 0.6
+"""The strength of a hue in a legend."""
+FAR, NEAR = 0.12, 0.065
+"""How far two hues are apart, at the least: in a legend, and at one strength from 0 to 1."""
+_PALEST, _STRONGEST = 0.4, 0.9
 _RAMP = (
     (68, 1, 84),
     (71, 45, 123),
@@ -82,8 +87,8 @@ def ink(background: str) -> str:
 def channels(colour: str) -> tuple[int, int, int]:
     """Red, green and blue of a colour, from 0 to 255.
 
-    >>> channels("#b8d8e9")
-    (184, 216, 233)
+    >>> channels("#afadff")
+    (175, 173, 255)
     """
     red, green, blue = bytes.fromhex(colour[1:])
     return red, green, blue

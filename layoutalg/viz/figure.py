@@ -1,10 +1,10 @@
 """matplotlib: a scene as a figure, for papers. Titles and headers stay text in a PDF; nothing depends on a display.
 
->>> drawn = figure(Layout.parse("d0 = 8@reg, d1 = 16@lane").picture())
+>>> drawn = figure(Layout.parse("d0 = 8@reg, d1 = 8@lane").picture())
 >>> drawn.axes[0].collections[0].get_facecolors().shape             # all cells in one collection
-(128, 4)
+(64, 4)
 
-A full picture of more cells than can be drawn one by one is one image, a pixel per cell, without labels.
+A full picture of more cells than have labels is one image, a pixel per cell.
 """
 
 from __future__ import annotations
@@ -26,11 +26,13 @@ from matplotlib.transforms import Affine2D
 
 from layoutalg.core.limits import LARGEST_PNG as _LARGEST
 from layoutalg.core.limits import LARGEST_SCENE as _LARGEST_SCENE
+from layoutalg.core.limits import MOST_LABELS
 from layoutalg.core.moves import Plane
+from layoutalg.core.plurals import spoken
 from layoutalg.viz.colouring import legend, scheme
 from layoutalg.viz.colours import channels
-from layoutalg.viz.grid import MOST_DRAWN, AddressPlane, Grid, spoken
-from layoutalg.viz.scene import Line, Scene
+from layoutalg.viz.grid import AddressPlane, Grid
+from layoutalg.viz.shapes import Line, Scene, drawn_by
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -61,7 +63,7 @@ class LayoutFigure(Figure):
 def figure(picture: Picture) -> Figure:
     """The picture as a figure, at 96 pixels of its scene to the inch."""
     grids = [grid for grid, _, _ in picture.grids()]
-    if sum(grid.shape[0] * grid.shape[1] for grid in grids) > MOST_DRAWN:
+    if sum(grid.shape[0] * grid.shape[1] for grid in grids) > MOST_LABELS:
         return _images(picture, grids)
     scene = picture.scene()
     if max(scene.width, scene.height) > _LARGEST_SCENE:
@@ -82,10 +84,12 @@ def _draw(axes: Any, scene: Scene) -> None:
     axes.add_collection(
         PolyCollection(corners, facecolors=[c.fill for c in scene.cells], edgecolors="white", linewidths=0.5)
     )
-    lines: list[Line] = sorted(scene.lines, key=lambda one: one.width)
-    for width, group in groupby(lines, key=lambda one: one.width):
-        ends = [[(one.x, one.y), (one.to_x, one.to_y)] for one in group]
-        axes.add_collection(LineCollection(ends, colors="#111111", linewidths=width * _POINTS, capstyle="projecting"))
+    lines: list[Line] = sorted(scene.lines, key=drawn_by)
+    for _, group in groupby(lines, key=drawn_by):
+        alike = [*group]
+        ends = [[(one.x, one.y), (one.to_x, one.to_y)] for one in alike]
+        widths = alike[0].width * _POINTS
+        axes.add_collection(LineCollection(ends, colors=alike[0].fill, linewidths=widths, capstyle="projecting"))
     _labels(axes, scene)
     style: dict[str, Any] = {"family": _FONTS, "parse_math": False}
     shown = next(one for one in scene.legends if one.by == scene.by)

@@ -21,7 +21,7 @@ of a 4096x4096 tile costs what its few hundred cells cost.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import islice, product
@@ -36,7 +36,9 @@ from layoutalg.core.limits import MOST_CELLS, MOST_COPIES_TRIED, MOST_DRAWN
 from layoutalg.core.limits import MOST_FOLDED as MOST
 from layoutalg.core.moves import Plane, lowest_moves, plane_of
 from layoutalg.core.notation import Operand
+from layoutalg.core.plurals import spoken
 from layoutalg.viz.colours import HUES
+from layoutalg.viz.copies import copies_in_words, moved, several
 from layoutalg.viz.folding import Band, ExtentRun, common_runs, fold
 from layoutalg.viz.sides import Side, side_runs
 
@@ -52,9 +54,11 @@ __all__ = [
     "numbered",
     "of_machine",
     "owner_planes",
-    "spoken",
     "tensor_grid",
 ]
+
+
+_PRODUCT = {"A": ("M", "K"), "B": ("K", "N"), "C": ("M", "N")}
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,7 +69,9 @@ class Grid:
     holds); `label_names` make the label. `scale` has the lowest and the highest number of each axis, in all grids of a
     picture; `copies` is how far further owners of an element are from its lowest, `copies_of` how many owners there are, `held`
     how many elements share a place; `tile` is the size of the tile that cells are grouped by, `tile_known` whether the value
-    said so. `layout` is the one drawn, `xored` says whether copies are XORed: they are not equally far from all owners.
+    said so. `layout` is the one drawn, `xored` says whether copies are XORed: they are not equally far from all owners. `role`
+    is the operand's place in a product; `spread` has how far copies are from the lowest owner along each axis, `copied` says in
+    words who holds copies of whom; `bits` are those of a step along the last axis, where the value says so.
 
     >>> tensor_grid(Operand("C", Layout.parse("d0 = 2@reg, d1 = 2@lane"))).labels()
     [['0:0', '1:0'], ['0:1', '1:1']]
@@ -87,6 +93,10 @@ class Grid:
     tile: tuple[int, ...]
     tile_known: bool
     xored: bool
+    role: str | None
+    spread: Mapping[str, Sequence[int]]
+    copied: tuple[str, ...]
+    bits: int | None
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -104,70 +114,75 @@ class Grid:
         return high - low + 1
 
     def labels(self) -> list[list[str]]:
-        """The text in each drawn cell."""
-        planes = self._label_planes
-        separator = ":" if self.tensor else ","
-        if not planes:
-            return [[""] * self.shape[1] for _ in range(self.shape[0])]
-        texts = [
-            [separator.join(map(str, numbers)) for numbers in zip(*rows, strict=True)]
-            for rows in zip(*(plane.rows for plane in planes), strict=True)
-        ]
+        """The text in each drawn cell, row by row; the owner of an element with copies has all its numbers.
+
+        >>> tensor_grid(Operand("B", Layout.parse("d0 = 2@reg, d1 = 2@lane | replicas 2@lane:2"))).labels()
+        [['0,2:0', '1,3:0'], ['0,2:1', '1,3:1']]
+        """
+        facts = self.owner if self.tensor else self.element
+        signs = dict.fromkeys(self.label_names, ":" if self.tensor else ",")
         if self._with_subgroup:
-            groups = self.owner["sg"].rows
-            texts = [[f"{g}/{t}" for g, t in zip(*pair, strict=True)] for pair in zip(groups, texts, strict=True)]
+            signs = {"sg": "/"} | signs
+        texts = [[""] * self.shape[1] for _ in range(self.shape[0])]
+        for i, (name, sign) in enumerate(signs.items()):
+            offsets = self.spread.get(name, range(1)) if self.tensor else range(1)
+            known = {number: several(moved(offsets, number)) for number in {*facts[name].cells}}
+            sign = sign if i + 1 < len(signs) else ""
+            for row, numbers in zip(texts, facts[name].rows, strict=True):
+                row[:] = [text + known[number] + sign for text, number in zip(row, numbers, strict=True)]
         return texts
 
     @property
-    def longest(self) -> int:
-        """The characters that a label needs where each of its numbers is the longest one."""
-        planes = [*self._label_planes, *([self.owner["sg"]] if self._with_subgroup else [])]
-        lengths = [max((len(str(number)) for number in {*plane.cells}), default=0) for plane in planes]
-        return max(sum(lengths) + len(lengths) - 1, 1)
-
-    @property
-    def _label_planes(self) -> list[Plane]:
-        facts = self.owner if self.tensor else self.element
-        return [facts[name] for name in self.label_names]
-
-    @property
     def forms(self) -> str:
-        """What the numbers beside the grid are, and what a label is made of.
+        """What a label is made of.
 
         >>> tensor_grid(Operand("C", Layout.parse("d0 = 2@reg, d1 = 2@lane"))).forms
-        'rows: d0; columns: d1; cells: lane:register'
+        'cells: lane:register'
         """
-        sides = [(what, ",".join(spoken(side.names[d]) for d in side.wide)) for side, what in self._named_sides]
         label = (":" if self.tensor else ",").join(map(spoken, self.label_names))
-        sides.append(("cells", f"subgroup/{label}" if self._with_subgroup else label))
-        return "; ".join(f"{what}: {names}" for what, names in sides if names)
-
-    @property
-    def _named_sides(self) -> tuple[tuple[Side, str], ...]:
-        return (self.rows, "rows"), (self.columns, "columns")
+        return f"cells: subgroup/{label}" if self._with_subgroup else f"cells: {label}" if label else ""
 
     @property
     def _with_subgroup(self) -> bool:
-        """Whether there are more subgroups than hues, so that a label says which."""
-        return self.tensor and self.label_names[:1] == ("lane",) and self.span("sg") > len(HUES)
+        """Whether a label says which subgroup: there are more than hues, or several hold the same."""
+        return (
+            self.tensor and self.label_names[:1] == ("lane",) and (self.span("sg") > len(HUES) or "sg" in self.spread)
+        )
 
     def notes(self) -> list[str]:
-        """The remarks under the grid: replicas, and what is folded away.
+        """The remarks under the grid: replicas, and elements that share a place.
 
-        >>> tensor_grid(Operand("B", Layout.parse("d0 = 64@reg | replicas 2@lane:16"))).notes()[1]
-        'folded: 4 of 64 columns drawn'
+        >>> tensor_grid(Operand("B", Layout.parse("d0 = 64@reg | replicas 2@lane:16"))).notes()
+        ['lane 16 holds what lane 0 holds']
         """
-        found: list[str] = []
-        if self.copies_of > 1:
-            found.append(
-                f"each element is in {self.copies_of} places" + ("; the lowest is drawn" if self.tensor else "")
-            )
+        found = [*self.copied]
         if self.held > 1:
             found.append(f"each place stands for {self.held} elements")
-        for side, what in self._named_sides:
-            if len(side.starts) < side.size:
-                found.append(f"folded: {len(side.starts)} of {side.size} {what} drawn")
         return found
+
+    @property
+    def folded(self) -> str:
+        """How much of it is drawn, where that is not all.
+
+        >>> tensor_grid(Operand("B", Layout.parse("d0 = 4@reg, d1 = 64@lane"))).folded
+        '8 of 64 columns'
+        """
+        sides = (self.rows, "rows"), (self.columns, "columns")
+        return ", ".join(
+            f"{len(side.starts)} of {side.size} {what}" for side, what in sides if len(side.starts) < side.size
+        )
+
+    @property
+    def axis_names(self) -> tuple[str, str]:
+        """What rows and columns count: M, N or K in a product, else the dimensions.
+
+        >>> tensor_grid(Operand("A", Layout.parse("d0 = 8@lane, d1 = 2@reg"), role="A")).axis_names
+        ('M', 'K')
+        """
+        if self.tensor and self.role in _PRODUCT and len(self.sizes) == 2:
+            return _PRODUCT[self.role]
+        rows, columns = (",".join(side.names[d] for d in side.wide) for side in (self.rows, self.columns))
+        return rows, columns
 
     @property
     def sizes(self) -> tuple[int, ...]:
@@ -287,11 +302,6 @@ def of_machine(axes: Iterable[str]) -> bool:
     return not {*axes}.isdisjoint(MACHINE)
 
 
-def spoken(axis: str) -> str:
-    """An axis in words."""
-    return {"sg": "subgroup", "reg": "register"}.get(axis, axis)
-
-
 def numbered(layout: Layout) -> Layout:
     """The layout itself; refuses symbols."""
     if any(type(n) is not int for n in (*layout.shape, *layout.spans().values())):
@@ -307,10 +317,11 @@ def folded_alike(sides: Sequence[Side], most: int | None = MOST) -> tuple[Side, 
 
 
 def _tiles(part: Operand, layout: Layout) -> dict[str, int]:
-    """The size of the tile along each dimension, where the value said so."""
+    """The size of the tile along each dimension, where the value said so, and of a word of 4 bytes along a tile's bytes."""
     sizes: list[Any] = list(layout.shape)
     known = zip(layout.names, part.tile or (), sizes, strict=False)
-    return {name: tile for name, tile, size in known if 1 < tile < size}
+    words = {} if part.bits is None or layout.codomain == ("addr",) else {layout.codomain[-1]: 32 // part.bits}
+    return {name: tile for name, tile, size in known if 1 < tile < size} | words
 
 
 def _sides(
@@ -399,6 +410,9 @@ def _grid(
         part.tile or _lane_tile(layout),
         part.tile is not None,
         any(isinstance(one, XorFactor) for one in replicas),
+        part.role,
+        *copies_in_words(layout),
+        part.bits,
     )
 
 

@@ -23,7 +23,8 @@ from html import escape
 
 from layoutalg.viz.colours import ink
 from layoutalg.viz.picture import Picture
-from layoutalg.viz.scene import CELL_HEIGHT, CHARACTER, Cell, Legend, Line, Scene, Swatch, Words
+from layoutalg.viz.scene import CELL_HEIGHT, CHARACTER
+from layoutalg.viz.shapes import Cell, Legend, Line, Scene, Swatch, Words
 
 __all__ = [
     "DARK",

@@ -14,7 +14,8 @@ from operator import add, sub
 
 from layoutalg.core.limits import MOST_NAMED as _MOST_NAMED
 from layoutalg.core.moves import lowest_moves
-from layoutalg.viz.grid import Grid, spoken
+from layoutalg.core.plurals import spoken
+from layoutalg.viz.grid import Grid
 
 __all__ = ["holders", "sentences"]
 

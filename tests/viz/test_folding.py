@@ -152,7 +152,7 @@ def test_a_fold_leaves_out_only_what_continues_its_neighbours(name: str, which: 
 
 
 def test_the_jumps_of_a_swizzle_are_drawn() -> None:
-    (grid, _, _) = VALUES["cute, swizzled"].picture().grids()[0]
+    (grid, _, _) = replace(VALUES["cute, swizzled"].picture(), paged=False).grids()[0]
     assert [*grid.owner["addr"].rows[1]] == [
         64 + (group ^ 1) * 8 + within for group in range(8) for within in (0, 1, 2, 7)
     ]

@@ -12,7 +12,7 @@ Every word is escaped, and black or white, whichever is read better on its cell.
 from __future__ import annotations
 
 from layoutalg.viz.colours import hue_of, ink, ramp, shade
-from layoutalg.viz.svg import FONT, escaped
+from layoutalg.viz.svg import DARK_STYLE, FONT, escaped
 
 __all__ = ["LETTER", "MARGIN", "RED", "Page", "lane_colours"]
 
@@ -109,7 +109,8 @@ class Page:
         wide, high = _number(self.width), _number(self.y + MARGIN)
         return (
             f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {wide} {high}" width="{wide}" height="{high}" role="img" '
-            f'aria-label="{escaped(self.label)}" font-family="{FONT}"><rect width="{wide}" height="{high}" fill="#ffffff"/>'
+            f'aria-label="{escaped(self.label)}" class="drawn" font-family="{FONT}">'
+            f'{DARK_STYLE}<rect class="paper" width="{wide}" height="{high}" fill="#ffffff"/>'
             + "".join(self._parts)
             + "</svg>"
         )
