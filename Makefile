@@ -8,7 +8,7 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 DEBIAN := mlir-22-tools llvm-22 spirv-tools intel-opencl-icd libigc-tools chromium librsvg2-bin fonts-dejavu-core opencl-c-headers libze-dev
 SUDO := $(shell [ "$$(id -u)" = 0 ] || echo sudo)
 
-.PHONY: demo test test-all test-lowest times exhaustive oracle-full attack sdist-test lint format bench toolchains picture notebooks notebooks-stored docs clean help
+.PHONY: demo test test-all test-lowest times exhaustive oracle-full attack sdist-test lint format bench toolchains picture notebooks notebooks-stored pyodide docs clean help
 
 help:
 	@echo "make demo        plan, emit, simulate and check a GEMM"
@@ -24,6 +24,7 @@ help:
 	@echo "make lint        ruff, pyright, the order of the rooms, and code that nothing uses"
 	@echo "make notebooks   execute the notebooks and compare; make notebooks-stored stores what they print"
 	@echo "make docs        build the documentation site into build/site"
+	@echo "make pyodide     fetch Pyodide from npm (14 MB), so that the site's explorer answers in the browser"
 	@echo "make bench       compare with other layout libraries, and write the table into docs/speed.md"
 
 $(VENV)/installed: pyproject.toml
@@ -99,6 +100,9 @@ notebooks: $(VENV)/installed-notebooks
 notebooks-stored: $(VENV)/installed-notebooks
 	$(BIN)/python notebooks/store.py
 
+pyodide:
+	tools/static_explorer/pyodide.sh build/pyodide
+
 docs: $(VENV)/installed-docs
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet --site-dir build/site
 
@@ -119,6 +123,7 @@ toolchains: $(VENV)/installed-test
 	$(PIP) -e '.[toolchains]'
 	$(PIP) --no-deps --upgrade --target $(VENV)/iree-3.2 iree-base-compiler==3.2.0 # beside the newest, for its spellings
 	$(PIP) --no-deps nvidia-cutlass nvidia-cuda-cccl # pycute, and the headers of CuTe and of what they include; the rest needs CUDA
+	tools/static_explorer/pyodide.sh build/pyodide
 	tools/newtools.sh $(VENV)/newtools || [ $$? = 3 ] # 3: the suites no longer have a version, and it says which
 
 clean:

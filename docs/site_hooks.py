@@ -1,6 +1,7 @@
 """What mkdocs does not do by itself: the notebooks are pages, every warning counts, no page loads from another host.
 
-The notebooks stand beside `docs/`, where a reader of the repository finds them; on the site they are `notebooks/...`.
+The notebooks stand beside `docs/`, where a reader of the repository finds them; on the site they are `notebooks/...`. The
+explorer that needs no server is added as files (`tools/static_explorer`).
 
 `mkdocs build --strict --quiet` lets warnings through, because what is not logged is not counted. Notebook pages come with
 loaders for MathJax and Mermaid, from another host; they are taken out, and a page that still loads something fails the build.
@@ -15,6 +16,8 @@ from __future__ import annotations
 
 import logging
 import re
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +27,16 @@ from mkdocs.structure.files import File
 
 from layoutalg.ir.listing import listing
 
-__all__ = ["linked", "notebooks", "on_files", "on_page_markdown", "on_post_page", "on_startup", "without_loaders"]
+__all__ = [
+    "linked",
+    "notebooks",
+    "on_files",
+    "on_page_markdown",
+    "on_post_build",
+    "on_post_page",
+    "on_startup",
+    "without_loaders",
+]
 
 ROOT = Path(__file__).parent.parent
 
@@ -93,6 +105,12 @@ def on_page_markdown(markdown: str, **_: Any) -> str:
 def _changes() -> str:
     """The changelog without its title; its links begin in `docs/`, as this page does."""
     return (ROOT / "CHANGELOG.md").read_text(encoding="utf-8").split("\n", 1)[1].lstrip().replace("](docs/", "](")
+
+
+def on_post_build(config: Any, **_: Any) -> None:
+    """Called by mkdocs after a build: the explorer that needs no server goes beside its page."""
+    folder = Path(config.site_dir) / "explorer" / "page"
+    subprocess.run([sys.executable, str(ROOT / "tools" / "static_explorer" / "build.py"), str(folder)], check=True)
 
 
 def on_startup(**_: Any) -> None:

@@ -275,7 +275,7 @@ class TileProduct(Distributed):
         v = vnni_factor(self.b)
         packing = (("packing", f"a word of 4 bytes holds {v} elements of a column, one under the other"),)
         return tuple(
-            part._replace(slots=_bytes(one, size), notes=packing if part.role == "B" else ())
+            part._replace(slots=_bytes(one, size), notes=packing if part.role == "B" else (), bits=8)
             for part, one, size in zip(parts, layouts, sizes, strict=True)
         )
 

@@ -188,7 +188,7 @@ class TileType(Notation):
         >>> TileType(4, 16, "f32").operands()[0].name
         '!x86.amx.tile<4x16xf32>'
         """
-        return (Operand(str(self), self.layout(shape, machine), slots=self.byte_layout()),)
+        return (Operand(str(self), self.layout(shape, machine), slots=self.byte_layout(), bits=8),)
 
     def report(
         self,

@@ -34,7 +34,7 @@ from layoutalg.flow.relations import needed
 from layoutalg.flow.values import Candidate, solved
 from layoutalg.flow.written_layouts import CONVERTING
 from layoutalg.ir.places import place_of
-from layoutalg.viz.colours import hexes, shades
+from layoutalg.viz.colours import shade
 from layoutalg.viz.graph import Box, Edge, Graph, Panel
 
 if TYPE_CHECKING:
@@ -138,7 +138,7 @@ class _Drawing:
         if name is None:
             name = str(held.attribute) if held.attribute is not None else str(held.layout)
             self.names_of[canonical] = name
-        return self.key.setdefault(name, hexes(shades([len(self.key) % 8], [0.75]))[0])
+        return self.key.setdefault(name, shade(len(self.key) % 8, 0.75))
 
     def _line(self, start: int, end: int, user: Operation, number: int, member: SSAValue, value: Value) -> Edge:
         name = self.names.of(member)

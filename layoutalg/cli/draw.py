@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import nullcontext
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -67,6 +68,7 @@ def draw(
         value = read_text(text, reading)
         drawn = picture(value, shape, full=full, **options)
         drawn.save(output)
+    shown = replace(drawn, paged=output.suffix.lower() != ".html")
     grids = [
         {
             "title": grid.title,
@@ -74,7 +76,7 @@ def draw(
             "columns": grid.shape[1],
             "of": [grid.rows.size, grid.columns.size],
         }
-        for grid, _, _ in drawn.grids()
+        for grid, _, _ in shown.grids()
     ]
     how = readings((value,), shape, options["machine"])
     shared = shared_places(value, shape, options["machine"])

@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from layoutalg.core.errors import SizeError
 from layoutalg.core.layout import MACHINE, Layout
 from layoutalg.core.limits import MOST_COMPARED_ENTRIES as _MOST_ENTRIES
+from layoutalg.core.plurals import spoken
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -32,7 +33,6 @@ __all__ = ["Owner", "Places", "copies_of", "first_owners", "owners_text", "place
 Owner: TypeAlias = tuple[int, ...]
 """A place: one coordinate per axis."""
 
-_WORDS = {"sg": "subgroup", "lane": "lane", "reg": "register"}
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -178,7 +178,7 @@ def places_text(owners: Sequence[Owner], axes: Sequence[str], count: int | None 
     """
     if not axes:
         return "in the only place"
-    words = [_WORDS.get(axis, axis) for axis in axes]
+    words = [spoken(axis) for axis in axes]
     more = (len(owners) if count is None else count) - len(owners)
     if len(owners) == 1 and not more:
         return "in " + ", ".join([f"{word} {x}" for word, x in zip(words, owners[0], strict=True)])

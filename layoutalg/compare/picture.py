@@ -21,13 +21,14 @@ import numpy as np
 
 from layoutalg.compare.difference import KINDS, Difference
 from layoutalg.compare.owners import Owner, owners_text
-from layoutalg.viz.colours import hexes, shades
+from layoutalg.viz.colours import shade
 from layoutalg.viz.panels import NARROW, PALE, Look, Panel, PanelPicture, table_panel
 from layoutalg.viz.scene import CHARACTER
 
 __all__ = ["DifferencePicture"]
 
-_FILLS = dict(zip(KINDS, (PALE, *hexes(shades([1, 4, 7, 3, 2, 5], [0.45, 0.4, 0.6, 0.6, 0.7, 0.3]))), strict=True))
+_SHADES = ((1, 0.45), (4, 0.4), (7, 0.6), (3, 0.6), (2, 0.7), (5, 0.3))
+_FILLS = dict(zip(KINDS, (PALE, *(shade(hue, strength) for hue, strength in _SHADES)), strict=True))
 _ROWS, _LINES = 16, 32
 """Rows of the window, and rows of cells below one another where its columns do not fit side by side."""
 _MAP, _DOT = 64, 9

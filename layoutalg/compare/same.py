@@ -22,6 +22,7 @@ from dataclasses import dataclass, field, replace
 from math import prod
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+from layoutalg.compare.first_unlike import first_unlike
 from layoutalg.compare.owners import Owner, Places, copies_of, first_owners, owners_text
 from layoutalg.core.agreement import AgreedValue, agree
 from layoutalg.core.errors import ConversionError, DistributionError
@@ -102,7 +103,7 @@ class Same(NotebookAnswer):
         Raises `ConversionError` where ranks differ, `SizeError` above 2^20 places.
 
         >>> same(Layout.parse("d0 = 2@lane"), Layout.parse("d0 = 2@reg")).picture().key()
-        [('same: 1', '#eeeeee'), ('moved: 1', '#eaae7e')]
+        [('same: 1', '#eeeeee'), ('moved: 1', '#f29070')]
         """
         from layoutalg.compare.difference import difference_of
         from layoutalg.compare.picture import DifferencePicture
@@ -225,9 +226,7 @@ def _compare_layouts(a: Layout, b: Layout) -> Same:
 
 
 def _compare_with_xor(a: Layout, b: Layout) -> Same:
-    """Two layouts of which one or both have XOR: the first element whose lowest owners differ, by the maps."""
-    import numpy as np
-
+    """Two layouts of which one or both have XOR: the first element whose lowest owners differ."""
     if a.shape != b.shape:
         return Same(False, f"the first has shape {list(a.shape)} and the second {list(b.shape)}")
     if a.origins != b.origins:
@@ -237,14 +236,8 @@ def _compare_with_xor(a: Layout, b: Layout) -> Same:
     used = {*a.axes, *b.axes}
     axes = tuple([axis for axis in MACHINE if axis in used] + sorted(used.difference(MACHINE)))
 
-    def where(layout: Layout, axis: str) -> Any:
-        return layout.owner_map(axis) if axis in layout.codomain else 0
-
-    differ: Any = np.zeros(a.shape, bool)
-    for axis in axes:
-        differ |= where(a, axis) != where(b, axis)
-    first = np.unravel_index(int(differ.argmax()), a.shape) if a.rank else ()
-    element = tuple([int(x) + o for x, o in zip(first, a.origins, strict=True)])
+    first = first_unlike(a, b, axes)
+    element = tuple([x + o for x, o in zip(first, a.origins, strict=True)])
     sides: list[tuple[tuple[Owner, ...], int]] = []
     for layout in (a, b):
         at = [dict(zip(layout.codomain, owner, strict=True)) for owner in layout.owners(element)]

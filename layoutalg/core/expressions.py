@@ -10,11 +10,12 @@ needs no `%`, the lowest no `//`:
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from importlib import import_module
 from typing import Any
 
-from layoutalg.core.extents import SYMPY, Extent, as_expression, extent_text, multiply
+from layoutalg.core.extents import SYMPY, as_expression, extent_text
+from layoutalg.core.index_terms import IndexDigit, IndexTerm, index_sums, joined_terms
 from layoutalg.core.relation import Relation, as_layout
 
 # Sympy has no types to check, so it comes in as Any.
@@ -27,25 +28,32 @@ __all__ = ["axis_exprs", "expression_text", "index_function"]
 def axis_exprs(layout: Relation) -> dict[str, Any]:
     """The codomain's coordinates of the lowest owner, one sympy expression of the dimensions per axis."""
     with SYMPY:
-        if layout.flips is not None:
-            from layoutalg.core.xor.expressions import xor_exprs
+        values = [
+            sympy.Symbol(name, integer=True, nonnegative=True) - origin
+            for name, origin in zip(layout.names, layout.origins, strict=True)
+        ]
+        return {
+            axis: sum((_term(term, values) for term in found.terms), sympy.Integer(found.constant))
+            for axis, found in index_sums(layout).items()
+        }
 
-            return xor_exprs(layout)
-        return _axis_exprs(layout)
+
+class BitXor(sympy.Function):  # type: ignore[misc]
+    """The XOR of whole numbers."""
 
 
-def _axis_exprs(layout: Relation) -> dict[str, Any]:
-    totals: dict[str, Any] = {axis: sympy.Integer(layout.offsets.get(axis, 0)) for axis in layout.codomain}
-    for name, factors, origin in zip(layout.names, layout.canonical().dims, layout.origins, strict=True):
-        position: Any = sympy.Symbol(name, integer=True, nonnegative=True) - origin
-        place: Extent = 1
-        for i in reversed(range(len(factors))):
-            extent, stride, axis = factors[i]
-            if axis is not None:
-                digit = position if place == 1 else sympy.floor(position / place)
-                totals[axis] += stride * (digit if i == 0 else sympy.Mod(digit, extent, evaluate=False))
-            place = multiply(place, extent)
-    return totals
+def _term(term: IndexTerm, values: Sequence[Any]) -> Any:
+    parts = [weight * _digit(digit, values) for weight, digit in term.parts]
+    return term.weight * (BitXor(*parts) if len(parts) > 1 else parts[0])
+
+
+def _digit(digit: IndexDigit | None, values: Sequence[Any]) -> Any:
+    if digit is None:
+        return sympy.Integer(1)
+    value: Any = values[digit.dimension]
+    if digit.place != 1:
+        value = sympy.floor(value / digit.place)
+    return value if digit.extent is None else sympy.Mod(value, digit.extent, evaluate=False)
 
 
 class _IndexPrinter(_StrPrinter):
@@ -88,7 +96,7 @@ def expression_text(expression: Any) -> str:
         terms: Any = sympy.Add.make_args(given)
         printer = _IndexPrinter()
         texts = [str(printer.doprint(term)) for term in terms]
-    return " + ".join(sorted(texts, key=lambda t: (t.isdigit(), t.count("*"), t))).replace("+ -", "- ")
+    return joined_terms(texts)
 
 
 def index_function(layout: Relation) -> Callable[..., tuple[Any, ...]]:

@@ -19,50 +19,36 @@ from typing import Any, TypeAlias, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from layoutalg.core.algebra import inverse
 from layoutalg.core.errors import LayoutError, SizeError
 from layoutalg.core.factors import Factor
-from layoutalg.core.limits import MAX_COPIES, MAX_ENTRIES, MOST_DIMENSIONS, MOST_PAIRS, MOST_PICKED
+from layoutalg.core.limits import MAX_ENTRIES, MOST_DIMENSIONS, MOST_PAIRS
 from layoutalg.core.messages import number_text, shown
+from layoutalg.core.moves import lowest_moves
 from layoutalg.core.relation import Relation
-from layoutalg.core.whole_numbers import found_whole, listed
+from layoutalg.core.slots import Selection, selected, slots_of
 from layoutalg.core.xor import maps as xor_maps
-from layoutalg.core.xor import operations as xor_operations
+from layoutalg.core.xor.lowest import flipped_copies
 
 __all__ = [
     "Indices",
-    "Selection",
-    "coords",
     "every_place",
     "fragment_map",
     "limit_entries",
     "owner_map",
-    "owners",
     "places",
     "reach",
 ]
 
 Indices: TypeAlias = NDArray[np.signedinteger[Any]]
 """An array of coordinates: int32, or int64 where a coordinate needs it."""
-Selection: TypeAlias = int | Sequence[int] | range
-"""A part of an axis: one coordinate, or several."""
 
 
 def fragment_map(layout: Relation, **part: Selection) -> Indices:
     """The coordinates of every work-item's registers: `[sg, lane, reg, rank]` (see `Layout.fragment_map`)."""
-    layout.require_numbers("asking for a map")
-    names = layout.codomain
-    for axis in part:
-        if axis not in names:
-            raise LayoutError(f"axis {shown(axis)}: expected one of {', '.join(names)} (of {layout})")
-    try:
-        slots = inverse(layout) if layout.flips is None else xor_operations.inverse(layout, tidy=False)
-    except LayoutError:
+    slots = slots_of(layout, part)
+    if slots is None:
         return _scattered_map(layout, part)
-    if slots.replicas:
-        raise LayoutError(
-            f"fragment map: one slot holds several elements along {slots.replicas[0].axis!r} (in {layout})"
-        )
+    names = layout.codomain
     picks = [_pick(part.get(a), n, o, a) for a, n, o in zip(names, slots.shape, slots.origins, strict=True)]
     sizes = tuple(n if pick is None else len(pick) for n, pick in zip(slots.shape, picks, strict=True))
     limit_entries(layout, sizes, layout.rank, names)
@@ -87,58 +73,6 @@ def fragment_map(layout: Relation, **part: Selection) -> Indices:
     return np.moveaxis(result, 0, -1)
 
 
-def coords(layout: Relation, position: Mapping[str, int]) -> Indices:
-    """The coordinates of one work-item: `[reg, rank]` (see `Layout.coords`)."""
-    fixed = {a: 0 for a in ("sg", "lane") if a in layout.codomain} | dict(position)
-    for axis, value in fixed.items():
-        if found_whole(value) is None:
-            raise LayoutError(f"coords({axis}={shown(value)}): expected one whole number; fragment_map takes several")
-    found = fragment_map(layout, **fixed)
-    sizes = [n for n, axis in zip(found.shape, layout.codomain, strict=False) if axis not in fixed]
-    return found.reshape([*sizes, layout.rank])
-
-
-def owners(layout: Relation, element: Sequence[int]) -> list[tuple[int, ...]]:
-    """Every position of the codomain that holds one element, ascending (see `Layout.owners`).
-
-    Raises `LayoutError` for an element outside the tensor.
-    """
-    layout.require_numbers("asking for a map")
-    shape, origins = layout.shape, layout.origins
-    given = _element(layout, element)
-    for value, origin, size, name in zip(given, origins, shape, layout.names, strict=True):
-        if not origin <= value < origin + size:
-            raise LayoutError(
-                f"element {shown(tuple(given))}: {name} goes from {origin} to {origin + size - 1} (in {layout})"
-            )
-    if layout.flips is not None:
-        _count_copies(layout)
-        return xor_maps.places_of(layout, [value - origin for value, origin in zip(given, origins, strict=True)])
-    place = {axis: layout.offsets.get(axis, 0) for axis in layout.codomain}
-    for d, factors in enumerate(layout.canonical().dims):
-        rest = given[d] - origins[d]
-        for extent, stride, axis in reversed(factors):
-            rest, digit = divmod(rest, extent)
-            if axis is not None:
-                place[axis] += digit * stride
-    if not layout.replicas:
-        return [tuple(place.values())]
-    copies = _copies(layout)
-    moved = np.stack([copies[axis] + start for axis, start in place.items()], -1)
-    return [tuple(row) for row in np.unique(moved, axis=0).tolist()]
-
-
-def _element(layout: Relation, element: Sequence[int]) -> list[int]:
-    """The coordinates of one element that a caller gave."""
-    given = [found_whole(value) for value in listed(element, "element")]
-    whole = [value for value in given if value is not None]
-    if len(whole) != len(given):
-        raise LayoutError(f"element {shown(element)}: expected {layout.rank} whole numbers (of {layout})")
-    if len(whole) != layout.rank:
-        raise LayoutError(f"element {shown(element)}: expected {layout.rank} coordinates (of {layout})")
-    return whole
-
-
 def places(layout: Relation, element: Sequence[Any]) -> dict[str, Indices]:
     """The lowest owner of many elements at once: an array per axis of the codomain.
 
@@ -155,7 +89,6 @@ def places(layout: Relation, element: Sequence[Any]) -> dict[str, Indices]:
         raise LayoutError(f"{len(element)} coordinates: expected {layout.rank} (of {layout})")
     ends = [layout.offsets.get(axis, 0) + span for axis, span in layout.spans().items()]
     _index_type(0, max(ends, default=1))
-    moved: dict[str, Any] = dict.fromkeys(layout.codomain, 0)
     try:
         counted = [np.asarray(values, np.int64) - o for values, o in zip(element, layout.origins, strict=True)]
         shape = np.broadcast_shapes(*(values.shape for values in counted))
@@ -166,28 +99,7 @@ def places(layout: Relation, element: Sequence[Any]) -> dict[str, Indices]:
     for rest, size, name in zip(counted, layout.shape, layout.names, strict=True):
         if rest.size and (rest.min() < 0 or rest.max() >= size):
             raise LayoutError(f"{name} from {rest.min()} to {rest.max()}: outside a size of {size} (in {layout})")
-    if layout.flips is not None:
-        found = xor_maps.places_at(layout, counted)
-        return {axis: np.broadcast_to(at, shape) for axis, at in found.items()}
-    for rest, factors in zip(counted, layout.canonical().dims, strict=True):
-        for extent, stride, axis in reversed(factors):
-            rest, digit = np.divmod(rest, extent)
-            if axis is not None:
-                moved[axis] = moved[axis] + digit * stride
-    starts = layout.offsets
-    return {axis: np.broadcast_to(moves + starts.get(axis, 0), shape) for axis, moves in moved.items()}
-
-
-def _copies(layout: Relation) -> dict[str, NDArray[np.int64]]:
-    """How far each combination of replicas' values moves along each axis of the codomain."""
-    _count_copies(layout)
-    return {axis: reach(layout.replicas, axis) for axis in layout.codomain}
-
-
-def _count_copies(layout: Relation) -> None:
-    count = prod(f.extent for f in layout.replicas)
-    if count > MAX_COPIES:
-        raise SizeError(f"{number_text(count)} copies of each element: at most {MAX_COPIES} are listed (in {layout})")
+    return {axis: np.broadcast_to(moves.at(counted), shape) for axis, moves in lowest_moves(layout).items()}
 
 
 def reach(replicas: Sequence[Factor], axis: str) -> NDArray[np.int64]:
@@ -234,7 +146,7 @@ def every_place(layout: Relation) -> dict[str, NDArray[np.int64]]:
     """
     if not layout.codomain:
         return {}
-    copies = [layout] if layout.flips is None else xor_maps.flipped_copies(layout)
+    copies = [layout] if layout.flips is None else flipped_copies(layout)
     moves: Any = np.unique(np.stack([reach(copies[0].replicas, axis) for axis in layout.codomain], -1), axis=0)
     found: dict[str, Any] = {}
     for axis, move in zip(layout.codomain, moves.T, strict=True):
@@ -291,22 +203,10 @@ def _index_type(low: int, high: int) -> np.dtype[Any]:
 
 def _pick(part: Selection | None, size: int, origin: int, axis: str) -> Indices | None:
     """The positions (from 0) on an axis that a selection names; None for all."""
-    if part is None:
-        return None
-    if isinstance(part, range) and part and origin <= min(part[0], part[-1]) <= max(part[0], part[-1]) < origin + size:
-        if len(part) > MOST_PICKED:
-            raise SizeError(f"{axis}={shown(part)}: expected at most {MOST_PICKED} coordinates")
-        return np.arange(part.start, part.stop, part.step, dtype=np.int64) - origin
-    given: object = part
-    found = [found_whole(given)]
-    if found == [None]:
-        found = [found_whole(one) for one in listed(given, f"{axis}=", MOST_PICKED, SizeError)]
-    for value in found:
-        if value is None:
-            raise LayoutError(f"{axis}={shown(given)}: expected a whole number or several")
-        if not origin <= value < origin + size:
-            raise LayoutError(f"{axis}={number_text(value)}: expected {origin}..{origin + size - 1}")
-    return np.array(found, np.int64) - origin
+    found = selected(part, size, origin, axis)
+    if isinstance(found, range):
+        return np.arange(found.start, found.stop, found.step, dtype=np.int64) - origin
+    return None if found is None else np.array(found, np.int64) - origin
 
 
 def limit_entries(layout: Relation, sizes: Sequence[int], rank: int, names: Sequence[str]) -> None:

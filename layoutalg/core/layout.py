@@ -44,7 +44,8 @@ from layoutalg.core.relation import MACHINE, Relation
 from layoutalg.core.text import read_parts, read_usual
 
 if TYPE_CHECKING:
-    from layoutalg.core.fragments import Indices, Selection
+    from layoutalg.core.fragments import Indices
+    from layoutalg.core.slots import Selection
 
 __all__ = ["MACHINE", "Layout", "read_layout", "row_major"]
 
@@ -221,12 +222,13 @@ class Layout(Relation, Notation):
     def coords(self, **position: int) -> Indices:
         """The coordinates that one work-item holds, in register order: an int array `[reg, rank]`.
 
+        Where numpy is missing, lists with the same numbers.
         Name `sg` and `lane` (0 unless named); an axis that is not named, other than `sg` and `lane`, stays in the result.
 
         >>> Layout.parse("d0 = 2@reg, d1 = 16@lane").coords(lane=5).tolist()
         [[0, 5], [1, 5]]
         """
-        from layoutalg.core.fragments import coords
+        from layoutalg.core.held import coords
 
         return coords(self, position)
 
@@ -236,7 +238,7 @@ class Layout(Relation, Notation):
         >>> Layout.parse("d0 = 8@lane | replicas 2@lane:8").owners((3,))
         [(0, 3, 0), (0, 11, 0)]
         """
-        from layoutalg.core.fragments import owners
+        from layoutalg.core.moves import owners
 
         return owners(self, element)
 

@@ -54,6 +54,7 @@ __all__ = [
     "MOST_CELL_COPIES",
     "MOST_CLUSTER",
     "MOST_COMPARED_COPIES",
+    "MOST_COMPARED_ELEMENTS",
     "MOST_COMPARED_ENTRIES",
     "MOST_CONNECTIONS",
     "MOST_CONSTANT_BYTES",
@@ -286,6 +287,8 @@ MOST_KEYS = 64
 
 # Comparing
 
+MOST_COMPARED_ELEMENTS = 2**24
+"""Elements that are looked through, where layouts with XOR are no maps of bits, to find the first difference."""
 MOST_COMPARED_ENTRIES = 2**18
 """Owners that are listed to find the first difference."""
 MOST_OWNERS_LISTED = 16

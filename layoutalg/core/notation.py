@@ -119,7 +119,8 @@ class Operand(NamedTuple):
     """One layout of a value: its name, the instruction tile in elements (None: not known), and its place in a product.
 
     `role` is "A", "B" (K x N) or "C" in a matrix product. `slots` is a finer layout with an inverse, where the layout itself
-    has gaps (an AMX tile's bytes). `notes` are pairs of a label and a text that reports print with the operand.
+    has gaps (an AMX tile's bytes). `notes` are pairs of a label and a text that reports print with the operand. `bits` are
+    those of a step along the last axis, where that is memory or the bytes of a tile (None: not known).
 
     >>> Operand("C", Layout.parse("d0 = 8@reg, d1 = 16@lane"), role="C").tile
     """
@@ -130,6 +131,7 @@ class Operand(NamedTuple):
     role: str | None = None
     slots: Layout | None = None
     notes: tuple[tuple[str, str], ...] = ()
+    bits: int | None = None
 
 
 class Note(NamedTuple):

@@ -15,8 +15,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-
 from layoutalg.core.algebra import compose
 from layoutalg.core.errors import CompositionError, LayoutError, SizeError
 from layoutalg.core.factors import Factor, xor_factor
@@ -66,7 +64,7 @@ class Swizzle:
                 raise LayoutError(f"address {shown(address)}: expected a whole number or an array of them")
             if at.size > MAX_ENTRIES:
                 raise SizeError(f"{number_text(at.size)} addresses: over the limit of 2^28")
-            at = at.astype(np.int64) if at.dtype.itemsize < 8 else at
+            at = at.astype("int64") if at.dtype.itemsize < 8 else at
         return at ^ ((at >> self.shift) & (((1 << self.bits) - 1) << self.base))
 
     def __str__(self) -> str:

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING
 from layoutalg.core.notation import Operand, PictureOptions
 from layoutalg.gemm.options import check_names
 from layoutalg.gemm.turning import turns
-from layoutalg.viz.colours import hexes, hue_of, shades
+from layoutalg.viz.colours import hue_of, shade
 from layoutalg.viz.panels import DARK, PALE, Axis, Look, Panel, PanelPicture, first_marked, product_panel
 from layoutalg.viz.picture import picture_of
 from layoutalg.viz.scene import CELL_HEIGHT
@@ -100,7 +100,7 @@ def _workgroup(plan: Gemm) -> Panel:
     for j in range(columns):
         who = ", ".join(str(i * columns + j) for i in range(min(rows, 8))) + ("..." if rows > 8 else "")
         looks["B"][0, j] = Look(DARK if j == 0 else PALE, "", f"{tile.k}x{tile.n} of B, for subgroups {who}")
-    fills = hexes(shades(hue_of(range(rows * columns)), [0.15] * (rows * columns)))
+    fills = [shade(hue_of(number), 0.15) for number in range(rows * columns)]
     for number in range(rows * columns):
         i, j = divmod(number, columns)
         sentence = f"subgroup {number}: rows {i * tile.m}..{(i + 1) * tile.m - 1}, columns {j * tile.n}..{(j + 1) * tile.n - 1}"
@@ -117,7 +117,7 @@ def _subgroup(plan: Gemm) -> Panel:
     block_rows, block_columns = plan.fragments[2].block
     looks: dict[str, dict[tuple[int, int], Look]] = {"A": {}, "B": {}, "C": {}}
     for number, message in enumerate(plan.messages):
-        fill = hexes(shades([hue_of(number)], [0.3]))[0]
+        fill = shade(hue_of(number), 0.3)
         for piece in message.pieces:
             place = (piece.block, piece.depth) if message.operand == "A" else (piece.depth, piece.block)
             last = piece.start + piece.count - 1

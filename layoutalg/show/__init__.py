@@ -1,5 +1,6 @@
 """What a value says, for people: reports, pictures of texts, grids for the terminal.
 
+>>> from layoutalg.show import describe, owner_grid
 >>> found = describe("d0 = 2@sg:4 16@reg, d1 = 4@sg 16@lane")
 >>> found.facts["axes"]
 {'sg': 8, 'lane': 16, 'reg': 16}
@@ -8,10 +9,15 @@
 (('0-15', '16-31'), ('0-15', '16-31', '32-47', '48-63'))
 """
 
-from layoutalg.show.modules import ModuleDescription, describe_module
-from layoutalg.show.pictures import picture
-from layoutalg.show.report import Description, describe
-from layoutalg.show.terminal import OwnerGrid, owner_grid, render
+from typing import TYPE_CHECKING
+
+from layoutalg.core.lazy import lazy_names
+
+if TYPE_CHECKING:
+    from layoutalg.show.modules import ModuleDescription, describe_module
+    from layoutalg.show.pictures import picture
+    from layoutalg.show.report import Description, describe
+    from layoutalg.show.terminal import OwnerGrid, owner_grid, render
 
 __all__ = [
     "Description",
@@ -23,3 +29,14 @@ __all__ = [
     "picture",
     "render",
 ]
+_HOMES = {
+    "Description": "report",
+    "ModuleDescription": "modules",
+    "OwnerGrid": "terminal",
+    "describe": "report",
+    "describe_module": "modules",
+    "owner_grid": "terminal",
+    "picture": "pictures",
+    "render": "terminal",
+}
+__getattr__ = lazy_names(__name__, globals(), _HOMES)

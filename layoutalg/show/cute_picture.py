@@ -25,7 +25,7 @@ from layoutalg.core.limits import MOST_SHOWN_VALUES
 from layoutalg.cute.coordinates import idx2crd
 from layoutalg.cute.cute_layout import CuteLayout
 from layoutalg.cute.nested_tuples import leaves_of, tuple_text
-from layoutalg.viz.colours import HUES, hexes, hue_of, shades
+from layoutalg.viz.colours import HUES, hue_of, shade
 from layoutalg.viz.panels import NARROW, PALE, Look, Panel, PanelPicture, stacked, table_panel, told_panel
 from layoutalg.viz.scene import CELL_HEIGHT, CHARACTER
 
@@ -175,7 +175,7 @@ def _places_of(result: CuteLayout | None) -> dict[Any, int]:
 
 
 def _colour(group: int, strength: float) -> str:
-    return hexes(shades([hue_of(group)], [strength]))[0]
+    return shade(hue_of(group), strength)
 
 
 def _coordinate(index: int, shape: Any) -> str:

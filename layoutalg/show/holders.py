@@ -17,6 +17,7 @@ from typing import Any
 
 from layoutalg.core.errors import DistributionError
 from layoutalg.core.factors import as_name
+from layoutalg.core.held import held
 from layoutalg.core.layout import Layout
 from layoutalg.core.limits import MOST_HELD, MOST_PRINTED
 from layoutalg.core.limits import MOST_REPORTED as _MOST_LISTED
@@ -78,8 +79,7 @@ def held_by(layout: Layout, holder: Mapping[str, int]) -> HeldElements:
         start = layout.offsets.get("reg", 0)
         part["reg"] = range(start, start + MOST_PRINTED)
         more = count - MOST_PRINTED
-    found = layout.fragment_map(**part)
-    return HeldElements(whole, found.reshape(prod(found.shape[:-1]), layout.rank).tolist(), more)
+    return HeldElements(whole, held(layout, **part), more)
 
 
 def as_holder(holder: Mapping[str, int] | None) -> dict[str, int]:

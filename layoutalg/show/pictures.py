@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Unpack
 
-from layoutalg.compare.shared_places import shared_place
 from layoutalg.core.errors import LayoutError
 from layoutalg.core.notation import Distributed, Machine, PictureOptions
+from layoutalg.core.shared_places import shared_place
 from layoutalg.notations import value_of
 from layoutalg.viz.picture import Picture, picture_of
 

@@ -22,15 +22,15 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from layoutalg.compare.shared_places import shared_place
 from layoutalg.core.errors import ConversionError, DistributionError, LayoutError
-from layoutalg.core.expressions import expression_text
 from layoutalg.core.factors import XorFactor
+from layoutalg.core.index_terms import index_texts
 from layoutalg.core.layout import Layout
 from layoutalg.core.limits import MOST_PRINTED
 from layoutalg.core.limits import MOST_REPORTED as _MOST_LISTED
 from layoutalg.core.llvm_versions import DEFAULT_LLVM
 from layoutalg.core.notation import Distributed, Machine, Note, Operand, as_machine, as_sizes
+from layoutalg.core.shared_places import shared_place
 from layoutalg.core.whole_numbers import as_flag, as_whole, instance_of, listed
 from layoutalg.notations import value_of
 from layoutalg.show.holders import as_holder, held_by, holder_text, points_text
@@ -263,7 +263,11 @@ def _note_index(slots: Layout, facts: dict[str, Any], rows: list[Row]) -> None:
 def _index_texts(layout: Layout) -> dict[str, str]:
     """The index expression of each dimension; a factor that no axis tells apart is any of its values."""
     slots = layout.inverse()
-    texts = {name: expression_text(e) for name, e in slots.axis_exprs().items()}
+    texts = index_texts(slots)
+    if texts is None:
+        from layoutalg.core.expressions import expression_text
+
+        texts = {name: expression_text(e) for name, e in slots.axis_exprs().items()}
     for factor in slots.canonical().replicas:
         if isinstance(factor, XorFactor):
             for name, weight in factor.places:

@@ -28,19 +28,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from math import prod
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-import numpy as np
-
-from layoutalg.core.fragments import places
 from layoutalg.core.layout import Layout
 from layoutalg.core.limits import MOST_TERMINAL_COLUMNS as _MOST_COLUMNS
 from layoutalg.core.limits import MOST_TERMINAL_ROWS as _MOST_ROWS
 from layoutalg.core.messages import number_text
 from layoutalg.core.whole_numbers import instance_of, whole_number
-from layoutalg.viz.colours import hexes, hue_of, shades
-from layoutalg.viz.folding import Band, ExtentRun, fold
-from layoutalg.viz.grid import numbered
+from layoutalg.viz.colours import hue_of, shade
+from layoutalg.viz.folding import DOTS, TIMES, Band, ExtentRun, fold
+from layoutalg.viz.grid import numbered, owner_planes
 from layoutalg.viz.sides import Side, side_runs, span
 
 if TYPE_CHECKING:
@@ -49,9 +46,9 @@ if TYPE_CHECKING:
 __all__ = ["Cell", "OwnerGrid", "owner_grid", "render"]
 
 _STRENGTH = 0.45
-_TIMES = "\N{MULTIPLICATION SIGN}"
 _DOWN = "\N{DOWNWARDS ARROW}"
-_DOTS = "\N{MIDLINE HORIZONTAL ELLIPSIS}"
+_SIGNS = (DOTS, TIMES, "+")
+"""What the name of a gap begins with."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,8 +105,12 @@ class OwnerGrid:
         names = self.rows + self.columns
         labels = [cell.label for row in self.cells for cell in row]
         meanings = (
-            (any(name.startswith(_TIMES) for name in names), f"{_TIMES}n what stands before, n times in all"),
-            (any(name == _DOTS for name in names), f"{_DOTS} and so on"),
+            (any(name.startswith(TIMES) for name in names), f"{TIMES}n what stands before, n times in all"),
+            (DOTS in names, f"{DOTS} and so on"),
+            (
+                any(name.startswith("+") for name in names),
+                f"+n{TIMES}k n more blocks of k, each moved by the same step",
+            ),
             (
                 any(label.endswith(_DOWN) for label in labels),
                 f"{_DOWN} {'lanes' if self.legend.endswith('lane') else self.legend} count down the rows",
@@ -191,7 +192,7 @@ def _cut_off(grid: OwnerGrid, most_rows: int, most_columns: int, width: int | No
     while True:
         names = grid.rows[:rows], grid.columns[:columns]
         cells = tuple(cut[:columns] for cut in grid.cells[:rows])
-        numbers = tuple(sum(name != _DOTS and not name.startswith(_TIMES) for name in side) for side in names)
+        numbers = tuple(sum(name[:1] not in _SIGNS for name in side) for side in names)
         stops = (rows < len(grid.rows), columns < len(grid.columns))
         found = replace(grid, rows=names[0], columns=names[1], cells=cells, shown=(numbers[0], numbers[1]), cut=stops)
         if width is None or found.width <= width or columns <= 1:
@@ -205,7 +206,7 @@ def _first(names: Sequence[str], most: int) -> int:
     for i, name in enumerate(names):
         if drawn == most:
             return i
-        drawn += name != _DOTS and not name.startswith(_TIMES)
+        drawn += name[:1] not in _SIGNS
     return len(names)
 
 
@@ -220,9 +221,8 @@ def render(grid: OwnerGrid) -> RenderableType:
     from rich.table import Table
     from rich.text import Text
 
-    numbers = sorted({cell.colour for row in grid.cells for cell in row if cell.colour is not None})
-    painted = hexes(shades(hue_of(numbers), [_STRENGTH] * len(numbers)))
-    style: dict[int | None, str] = {n: f"black on {colour}" for n, colour in zip(numbers, painted, strict=True)}
+    numbers = {cell.colour for row in grid.cells for cell in row if cell.colour is not None}
+    style: dict[int | None, str] = {n: f"black on {shade(hue_of(n), _STRENGTH)}" for n in numbers}
     table = Table(box=box.SIMPLE_HEAD, padding=(0, 0), show_edge=False, pad_edge=False)
     table.add_column("", justify="right", no_wrap=True)
     for column in grid.columns:
@@ -279,22 +279,18 @@ def _grid(
     tops, lefts = rows.side(most[0]), columns.side(most[1])
     plain = numbered(layout)
     major, minor = axes
-    names = [
-        tuple([_header(band, name) for band, name in zip(side.bands, side.headers(), strict=True)])
-        for side in (tops, lefts)
-    ]
+    names = [tuple(side.headers()) for side in (tops, lefts)]
     bands = [side.bands[: _first(own, n)] for side, own, n in zip((tops, lefts), names, kept, strict=True)]
     drawn = [[band for band in some if not band.gap] for some in bands]
     lowest = _owners(plain, (tops, lefts), drawn, ends=False)
     highest = _owners(plain, (tops, lefts), drawn, ends=True)
-    first: Any = lowest[minor] * 0 if major is None else lowest[major]
     several = major is not None and plain.spans().get(major, 1) != 1
     across: list[int | None] = _numbers(bands[1])
     cells = tuple(
         tuple(
-            Cell(_DOTS, None)
+            Cell(DOTS, None)
             if i is None or j is None
-            else _cell(int(first[i, j]), int(lowest[minor][i, j]), int(highest[minor][i, j]), several, down)
+            else _cell(lowest[major][i][j] if major else 0, lowest[minor][i][j], highest[minor][i][j], several, down)
             for j in across
         )
         for i in _numbers(bands[0])
@@ -321,20 +317,16 @@ def _numbers(bands: Sequence[Band]) -> list[int | None]:
     return found
 
 
-def _header(band: Band, name: str) -> str:
-    return f"{_TIMES}{band.again + 1}" if band.again else name
-
-
-def _owners(layout: Layout, sides: Sequence[Side], drawn: Sequence[Sequence[Band]], *, ends: bool) -> dict[str, Any]:
+def _owners(
+    layout: Layout, sides: Sequence[Side], drawn: Sequence[Sequence[Band]], *, ends: bool
+) -> dict[str, Sequence[Sequence[int]]]:
     """The owner of each drawn cell's first element, or of its last (`ends`)."""
     rows, columns = (
         side.at([b.start + (b.size - 1 if ends else 0) for b in bands])
         for side, bands in zip(sides, drawn, strict=True)
     )
-    elements = [c[:, None] for c in rows] + [c[None, :] for c in columns]
-    shape = (len(drawn[0]), len(drawn[1]))
-    found = places(layout, elements)
-    return {axis: np.broadcast_to(values, shape) for axis, values in found.items()}
+    found = owner_planes(layout, rows, columns)
+    return {axis: plane.rows for axis, plane in found.items()}
 
 
 def _owner_axes(layout: Layout) -> tuple[str | None, str]:

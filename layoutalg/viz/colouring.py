@@ -1,37 +1,41 @@
-"""What the colours of a picture say: the subgroup and lane of a cell, its lane, its register, or its tile.
+"""What the colours of a picture say: the subgroup and lane of a cell, its lane, its register, its tile; of memory the bank.
+
+Lanes have hues of their own in the colouring "lane", the default where one subgroup is alone. Memory is coloured by bank: a
+rainbow of addresses would hide a swizzle, and lanes that meet in a bank are what it is for. Of AMX tiles, a hue is a word of 4
+bytes.
 
 >>> from layoutalg.core.notation import Operand
 >>> from layoutalg.viz.grid import tensor_grid
 >>> grid = tensor_grid(Operand("C", Layout.parse("d0 = 2@sg 2@reg, d1 = 2@lane")))
 >>> colourings(grid)
 ('subgroup', 'lane', 'register', 'tile')
->>> found = hexes(paint(grid, "subgroup"))
->>> found[:2], found[4:6]                            # subgroup 0 is blue, subgroup 1 vermillion
-(['#b8d8e9', '#3891c3'], ['#f3d2b8', '#de8138'])
+>>> found = paint(grid, "subgroup")
+>>> found[0], found[2]                               # subgroup 0 is blue, subgroup 1 vermillion
+(['#afadff', '#4b47ff'], ['#f7b8a4', '#ed6032'])
 >>> [text for text, _ in legend([grid], "subgroup")]
 ['subgroup 0', '1', 'pale to strong: lanes 0 to 1']
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
-
-import numpy as np
-from numpy.typing import NDArray
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
 
 from layoutalg.core.errors import LayoutError
 from layoutalg.core.limits import MOST_SWATCHES
-from layoutalg.viz.colours import HUES, Colours, hexes, hue_of, ramp, shades
+from layoutalg.core.moves import Plane
+from layoutalg.viz.colours import HUES, LEGEND, hue_of, ramp, shade
 from layoutalg.viz.grid import Grid
 
-__all__ = ["OWN", "colourings", "legend", "paint"]
+__all__ = ["OWN", "Scheme", "colourings", "legend", "number_by", "paint", "preferred", "scheme"]
 
 OWN = "own axes"
 """The colouring of grids that share none, such as registers beside memory: each by the first of its own."""
 
 _AXES = {"subgroup": "sg", "lane": "lane", "register": "reg"}
-_ALONE = (-0.2, 1.3)
+_BANKS, _WORD_BITS = 32, 32
+"""The common banks of shared memory, a word wide (`layoutalg.memory.conflicts` has the sources)."""
+_ALONE = (-0.2, 1.1)
 """How pale and how strong the lanes of a single subgroup get: its hue has no neighbour."""
 
 
@@ -39,38 +43,128 @@ def colourings(grid: Grid) -> tuple[str, ...]:
     """What a grid can be coloured by."""
     if grid.of_machine:
         return (*_AXES, "tile")
-    return (*grid.axes, *(("tile",) if grid.tile_known else ()))
+    words = ("bank",) if grid.axes == ("addr",) else ("word",) if grid.bits is not None else ()
+    return (*words, *grid.axes, *(("tile",) if grid.tile_known else ()))
 
 
-def paint(grid: Grid, by: str) -> Colours:
-    """The colour of every drawn cell, `[drawn row, drawn column, 3]`, by one of the grid's `colourings`.
+def preferred(grids: Sequence[Grid], names: Sequence[str]) -> str:
+    """Of some colourings the one that says most: subgroups if there are several, else lanes, else registers.
+
+    >>> from layoutalg.core.notation import Operand
+    >>> from layoutalg.viz.grid import tensor_grid
+    >>> tile = tensor_grid(Operand("B", Layout.parse("d0 = 4@reg, d1 = 8@lane")))
+    >>> preferred([tile], colourings(tile))
+    'lane'
+    """
+    several = (name for name, axis in _AXES.items() if name in names and any(grid.span(axis) > 1 for grid in grids))
+    return next(several, names[0])
+
+
+class Scheme(NamedTuple):
+    """How cells get their colours: numbers of a cell make one number below `many`, or one of several hues' `many`.
+
+    `number` takes numbers or arrays of them.
+    """
+
+    planes: tuple[Plane, ...]
+    number: Callable[..., Any]
+    many: int
+    colour: Callable[[int], str]
+
+
+def scheme(grid: Grid, by: str) -> Scheme:
+    """The colours of a grid by one of its `colourings`.
 
     Raises `LayoutError` for another one.
 
     >>> from layoutalg.core.notation import Operand
     >>> from layoutalg.viz.grid import tensor_grid
-    >>> paint(tensor_grid(Operand("memory", Layout.parse("d0 = 8@addr"))), "lane")
+    >>> scheme(tensor_grid(Operand("memory", Layout.parse("d0 = 8@addr"))), "lane")
     Traceback (most recent call last):
-    layoutalg.core.errors.LayoutError: colour 'lane': memory can be coloured by addr
+    layoutalg.core.errors.LayoutError: colour 'lane': memory can be coloured by bank, addr
     """
     by = colourings(grid)[0] if by == OWN else by
     if by not in colourings(grid):
         raise LayoutError(f"colour {by!r}: {grid.title} can be coloured by {', '.join(colourings(grid))}")
     if by == "subgroup":
-        groups, lanes = _numbers(grid, "sg"), _numbers(grid, "lane") - grid.scale.get("lane", (0, 0))[0]
-        many = grid.span("lane")
+        first, many = grid.scale.get("lane", (0, 0))[0], grid.span("lane")
         low, high = (0.0, 1.0) if grid.span("sg") > 1 else _ALONE
-        return shades(
-            hue_of(groups), low + (high - low) * lanes / (many - 1) if many > 1 else np.full(lanes.shape, 0.5)
-        )
+
+        def lane_shade(number: int) -> str:
+            hue, lane = divmod(number, many)
+            return shade(hue, low + (high - low) * lane / (many - 1) if many > 1 else 0.5)
+
+        def lane_number(group: Any, lane: Any) -> Any:
+            return hue_of(group) * many + (lane - first)
+
+        return Scheme((_numbers(grid, "sg"), _numbers(grid, "lane")), lane_number, many, lane_shade)
     if by == "tile":
-        count: Any = np.zeros(grid.shape, np.int64)
-        for name, size in zip(grid.element, grid.tile, strict=True):
-            count = count * 3 + grid.element[name] // size
-        return shades(hue_of(count % len(HUES)), np.full(grid.shape, 0.6))
-    axis = _axis(grid, by)
-    low, high = grid.scale.get(axis, (0, 0))
-    return ramp((_numbers(grid, axis) - low) / max(high - low, 1))
+        sizes = grid.tile
+
+        def tile_number(*element: Any) -> Any:
+            count = 0
+            for at, size in zip(element, sizes, strict=True):
+                count = count * 3 + at // size
+            return count % len(HUES)
+
+        return Scheme(tuple(grid.element.values()), tile_number, 1, _middle_shade)
+    start, end = _reach(grid, by)
+
+    def number_from_start(at: Any) -> Any:
+        return number_by(grid, by, at) - start
+
+    def of_number(number: int) -> str:
+        return _hue(number, end - start + 1) if by in ("lane", "word") else ramp(number / max(end - start, 1))
+
+    return Scheme((_numbers(grid, _axis(grid, by)),), number_from_start, end - start + 1, of_number)
+
+
+def number_by(grid: Grid, by: str, at: Any) -> Any:
+    """The number that a colouring shows for a place on its axis: of the place, of its word, of its bank.
+
+    >>> from layoutalg.core.notation import Operand
+    >>> from layoutalg.viz.grid import tensor_grid
+    >>> half = tensor_grid(Operand("memory", Layout.parse("d0 = 8@addr"), bits=16))
+    >>> number_by(half, "bank", 5), number_by(half, "bank", 64), number_by(half, "addr", 5)
+    (2, 0, 5)
+    """
+    if by not in ("bank", "word"):
+        return at
+    word = at * (grid.bits or _WORD_BITS) // _WORD_BITS
+    return word % _BANKS if by == "bank" else word
+
+
+def _reach(grid: Grid, by: str) -> tuple[int, int]:
+    """The lowest and the highest number that a colouring may show."""
+    low, high = (number_by(grid, by, at) for at in grid.scale.get(_axis(grid, by), (0, 0)))
+    return (0, _BANKS - 1) if by == "bank" else (low, high)
+
+
+def _hue(number: int, count: int) -> str:
+    """The colour of one of so many numbers: eight hues by turns, each turn stronger than the one before."""
+    turns = -(-count // len(HUES))
+    return shade(hue_of(number), number // len(HUES) / (turns - 1) if turns > 1 else LEGEND)
+
+
+def _middle_shade(number: int) -> str:
+    return shade(hue_of(number), LEGEND)
+
+
+def paint(grid: Grid, by: str) -> list[list[str]]:
+    """The colour of every drawn cell, `[drawn row][drawn column]`, by one of the grid's `colourings`.
+
+    Raises `LayoutError` for another one.
+    """
+    planes, number, _, colour = scheme(grid, by)
+    rows = [plane.rows for plane in planes]
+    known: dict[tuple[int, ...], str] = {}
+    found: list[list[str]] = []
+    for i in range(grid.shape[0]):
+        cells = [*zip(*(row[i] for row in rows), strict=True)] if rows else [()] * grid.shape[1]
+        for cell in {*cells}.difference(known):
+            known[cell] = colour(number(*cell))
+        found.append([known[cell] for cell in cells])
+    return found
 
 
 def legend(grids: Sequence[Grid], by: str) -> tuple[tuple[str, str | None], ...]:
@@ -86,13 +180,19 @@ def legend(grids: Sequence[Grid], by: str) -> tuple[tuple[str, str | None], ...]
             for grid in grids
         )
         return tuple((text, None) for text in found)
+    low, high = _reach(first, by)
+    if by in ("lane", "word"):
+        shown = [*range(low, min(high + 1, low + MOST_SWATCHES))]
+        entries = _swatches(by, shown, [_hue(number - low, high - low + 1) for number in shown])
+        entries += [(f"to {high}: the same hues, stronger", None)] * (high - low >= MOST_SWATCHES)
+        return (*entries, *[("a word is 4 bytes", None)] * (by == "word"))
     if by != "subgroup":
-        low, high = first.scale.get(_axis(first, by), (0, 0))
         stops = sorted({round(i * (high - low) / (MOST_SWATCHES - 1)) for i in range(MOST_SWATCHES)})
-        colours = hexes(ramp(np.array(stops) / max(high - low, 1)))
-        return tuple(_swatches(by, [low + stop for stop in stops], colours))
-    values = sorted({int(value) for grid in grids for value in np.unique(_numbers(grid, "sg"))})
-    entries = _swatches("subgroup", values, hexes(shades(hue_of(values), np.full(len(values), 0.6))))
+        entries = _swatches(by, [low + stop for stop in stops], [ramp(stop / max(high - low, 1)) for stop in stops])
+        size = (first.bits or _WORD_BITS) / 8
+        return (*entries, *[(f"{_BANKS} banks of 4 bytes, elements of {size:g}", None)] * (by == "bank"))
+    values = sorted({value for grid in grids for value in _numbers(grid, "sg").cells})
+    entries = _swatches("subgroup", values, [*map(_middle_shade, values)])
     low, high = first.scale.get("lane", (0, 0))
     if high > low:
         entries.append((f"pale to strong: lanes {low} to {high}", None))
@@ -102,12 +202,14 @@ def legend(grids: Sequence[Grid], by: str) -> tuple[tuple[str, str | None], ...]
 
 
 def _axis(grid: Grid, by: str) -> str:
-    return _AXES.get(by, by) if grid.of_machine else by
+    """The axis that a colouring is about."""
+    return _AXES.get(by, by) if grid.of_machine else grid.axes[-1] if by in ("bank", "word") else by
 
 
-def _numbers(grid: Grid, axis: str) -> NDArray[np.int64]:
-    found = grid.owner.get(axis)
-    return np.full(grid.shape, grid.scale.get(axis, (0, 0))[0], np.int64) if found is None else found
+def _numbers(grid: Grid, axis: str) -> Plane:
+    rows, columns = grid.shape
+    start = grid.scale.get(axis, (0, 0))[0]
+    return grid.owner.get(axis) or Plane((start,) * rows, (0,) * columns)
 
 
 def _swatches(name: str, values: list[int], colours: list[str]) -> list[tuple[str, str | None]]:

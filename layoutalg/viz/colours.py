@@ -1,93 +1,98 @@
 """Colours that colour-blind readers can tell apart, with text on them that stays readable.
 
-One hue per subgroup, from pale to strong with the lane; a ramp from dark to light for what only counts up. The hues are
-those of Okabe and Ito (Color Universal Design, 2008) and of Tol (technical note SRON/EPS/TN/09-002) that stay furthest
-apart for readers with protanopia, deuteranopia or tritanopia, the best four first; the ramp is viridis (Smith and van der
-Walt, CC0), which keeps its order in grey.
+One hue per subgroup, from pale to strong with the lane; a ramp from dark to light for what only counts up. The hues were
+searched for by how far apart they stay: of two hues of one strength, the distance in OKLab (Ottosson, 2020; 0.02 is just
+noticeable) is at least `FAR` at the strength of a legend and at least `NEAR` at every other, also from white paper, for common
+sight, protanopia, deuteranopia and tritanopia (Machado, Oliveira and Fernandes, 2009, severity 1). The best four are first. The
+ramp is viridis (Smith and van der Walt, CC0), which keeps its order in grey. A colour is text, `#rrggbb`.
 
->>> shades([0, 1], [0.0, 1.0]).tolist()
-[[184, 216, 233], [222, 129, 56]]
->>> ink(ramp([0.0, 1.0])).tolist()          # white text on dark purple, black text on yellow
-[[255, 255, 255], [0, 0, 0]]
+>>> shade(0, 0.0), shade(1, 1.0)
+('#afadff', '#ed6032')
+>>> ink(ramp(0.0)), ink(ramp(1.0))          # white text on dark purple, black text on yellow
+('#ffffff', '#000000')
 """
 
 from __future__ import annotations
 
-from typing import Any
+from functools import lru_cache
 
-import numpy as np
-from numpy.typing import ArrayLike, NDArray
+__all__ = ["FAR", "HUES", "LEGEND", "NEAR", "channels", "hue_of", "ink", "ramp", "shade"]
 
-__all__ = ["HUES", "Colours", "hexes", "hue_of", "ink", "ramp", "shades"]
-
-Colours = NDArray[np.uint8]
-"""Red, green and blue from 0 to 255 along the last axis."""
-
-HUES = np.array(
-    [
-        (0, 114, 178),  # blue
-        (213, 94, 0),  # vermillion
-        (240, 228, 66),  # yellow
-        (136, 34, 85),  # wine
-        (86, 180, 233),  # sky blue
-        (140, 140, 140),  # grey
-        (230, 159, 0),  # orange
-        (51, 34, 136),  # indigo
-    ],
-    np.float64,
+HUES = (
+    (55, 51, 255),  # blue
+    (235, 78, 27),  # vermillion
+    (255, 206, 23),  # yellow
+    (111, 7, 0),  # maroon
+    (103, 210, 182),  # turquoise
+    (147, 129, 230),  # lavender
+    (131, 66, 128),  # purple
+    (29, 1, 138),  # navy
 )
-"""Eight hues; beyond, they repeat."""
+"""Eight hues, red, green and blue from 0 to 255; beyond, they repeat."""
 
-_PALEST, _STRONGEST = 0.28, 0.78
-_RAMP = np.array(
-    [
-        (68, 1, 84),
-        (71, 45, 123),
-        (59, 82, 139),
-        (44, 114, 142),
-        (33, 145, 140),
-        (40, 174, 128),
-        (94, 201, 98),
-        (173, 220, 48),
-        (253, 231, 37),
-    ],
-    np.float64,
+LEGEND = 0.6
+"""The strength of a hue in a legend."""
+FAR, NEAR = 0.12, 0.065
+"""How far two hues are apart, at the least: in a legend, and at one strength from 0 to 1."""
+_PALEST, _STRONGEST = 0.4, 0.9
+_RAMP = (
+    (68, 1, 84),
+    (71, 45, 123),
+    (59, 82, 139),
+    (44, 114, 142),
+    (33, 145, 140),
+    (40, 174, 128),
+    (94, 201, 98),
+    (173, 220, 48),
+    (253, 231, 37),
 )
+_LIGHTEST_OF_DARK = 0.04045
+_KEPT = 1 << 16
 
 
-def hue_of(number: ArrayLike) -> NDArray[np.int64]:
+def hue_of(number: int) -> int:
     """Which of the hues stands for a number; those of neighbours differ, and mostly those 8 apart too.
 
-    >>> hue_of([0, 1, 7, 8, 16]).tolist()
+    >>> [hue_of(number) for number in (0, 1, 7, 8, 16)]
     [0, 1, 7, 3, 6]
     """
-    numbers = np.asarray(number, np.int64)
-    return (numbers % len(HUES) + numbers // len(HUES) * 3) % len(HUES)
+    return (number % len(HUES) + number // len(HUES) * 3) % len(HUES)
 
 
-def shades(hue: ArrayLike, strength: ArrayLike) -> Colours:
-    """Each hue (by its index) mixed with white: pale at strength 0, strong at 1."""
-    share = np.clip(_PALEST + (_STRONGEST - _PALEST) * np.asarray(strength, np.float64)[..., None], 0, 1)
-    return np.rint(255 + (HUES[np.asarray(hue)] - 255) * share).astype(np.uint8)
+@lru_cache(_KEPT)
+def shade(hue: int, strength: float) -> str:
+    """A hue (by its index) mixed with white: pale at strength 0, strong at 1."""
+    share = min(max(_PALEST + (_STRONGEST - _PALEST) * strength, 0.0), 1.0)
+    return _text(*(255 + (one - 255) * share for one in HUES[hue]))
 
 
-def ramp(position: ArrayLike) -> Colours:
+@lru_cache(_KEPT)
+def ramp(position: float) -> str:
     """The colour at a position from 0 (dark) to 1 (light)."""
-    at = np.asarray(position, np.float64) * (len(_RAMP) - 1)
-    steps = np.arange(len(_RAMP))
-    return np.rint(np.stack([np.interp(at, steps, _RAMP[:, c]) for c in range(3)], -1)).astype(np.uint8)
+    last = len(_RAMP) - 1
+    at = min(max(position * last, 0.0), float(last))
+    step = min(int(at), last - 1)
+    return _text(*(low + (high - low) * (at - step) for low, high in zip(_RAMP[step], _RAMP[step + 1], strict=True)))
 
 
-def ink(background: NDArray[Any]) -> Colours:
+@lru_cache(_KEPT)
+def ink(background: str) -> str:
     """Black or white, whichever has the larger contrast with a background (at least 4.5 to 1, by WCAG 2.1)."""
-    light = np.asarray(background, np.float64) / 255
-    linear = np.where(light <= 0.04045, light / 12.92, ((light + 0.055) / 1.055) ** 2.4)
-    luminance = linear @ np.array([0.2126, 0.7152, 0.0722])
-    white = 1.05 / (luminance + 0.05) > (luminance + 0.05) / 0.05
-    return np.where(white[..., None], np.uint8(255), np.uint8(0)).astype(np.uint8).repeat(3, -1)
+    light = [one / 255 for one in channels(background)]
+    red, green, blue = (one / 12.92 if one <= _LIGHTEST_OF_DARK else ((one + 0.055) / 1.055) ** 2.4 for one in light)
+    luminance = 0.2126 * red + 0.7152 * green + 0.0722 * blue
+    return "#ffffff" if 1.05 / (luminance + 0.05) > (luminance + 0.05) / 0.05 else "#000000"
 
 
-def hexes(colours: Colours) -> list[str]:
-    """Colours as `#rrggbb`, flattened row by row."""
-    packed = colours.reshape(-1, 3).astype(np.int64) @ np.array([65536, 256, 1])
-    return [f"#{one:06x}" for one in packed.tolist()]
+def channels(colour: str) -> tuple[int, int, int]:
+    """Red, green and blue of a colour, from 0 to 255.
+
+    >>> channels("#afadff")
+    (175, 173, 255)
+    """
+    red, green, blue = bytes.fromhex(colour[1:])
+    return red, green, blue
+
+
+def _text(red: float, green: float, blue: float) -> str:
+    return f"#{round(red):02x}{round(green):02x}{round(blue):02x}"

@@ -1,10 +1,10 @@
 """matplotlib: a scene as a figure, for papers. Titles and headers stay text in a PDF; nothing depends on a display.
 
->>> drawn = figure(Layout.parse("d0 = 8@reg, d1 = 16@lane").picture())
+>>> drawn = figure(Layout.parse("d0 = 8@reg, d1 = 8@lane").picture())
 >>> drawn.axes[0].collections[0].get_facecolors().shape             # all cells in one collection
-(128, 4)
+(64, 4)
 
-A full picture of more cells than can be drawn one by one is one image, a pixel per cell, without labels.
+A full picture of more cells than have labels is one image, a pixel per cell.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from collections.abc import Sequence
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 from matplotlib.collections import LineCollection, PathCollection, PolyCollection
 from matplotlib.figure import Figure
 from matplotlib.font_manager import FontProperties
@@ -25,11 +26,17 @@ from matplotlib.transforms import Affine2D
 
 from layoutalg.core.limits import LARGEST_PNG as _LARGEST
 from layoutalg.core.limits import LARGEST_SCENE as _LARGEST_SCENE
-from layoutalg.viz.colouring import legend, paint
-from layoutalg.viz.grid import MOST_DRAWN, Grid, spoken
-from layoutalg.viz.scene import Line, Scene
+from layoutalg.core.limits import MOST_LABELS
+from layoutalg.core.moves import Plane
+from layoutalg.core.plurals import spoken
+from layoutalg.viz.colouring import legend, scheme
+from layoutalg.viz.colours import channels
+from layoutalg.viz.grid import AddressPlane, Grid
+from layoutalg.viz.shapes import Line, Scene, drawn_by
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from layoutalg.viz.picture import Picture
 
 __all__ = ["LayoutFigure", "figure", "save"]
@@ -41,6 +48,7 @@ _ADVANCE = 0.602
 """The width of a character of DejaVu Sans Mono, which comes with matplotlib, by its height."""
 _FONTS = ["DejaVu Sans Mono", "DejaVu Sans"]
 _DOTS_PER_INCH = 144
+_MOST_COLOURS = 1 << 16
 
 
 class LayoutFigure(Figure):
@@ -55,7 +63,7 @@ class LayoutFigure(Figure):
 def figure(picture: Picture) -> Figure:
     """The picture as a figure, at 96 pixels of its scene to the inch."""
     grids = [grid for grid, _, _ in picture.grids()]
-    if sum(grid.shape[0] * grid.shape[1] for grid in grids) > MOST_DRAWN:
+    if sum(grid.shape[0] * grid.shape[1] for grid in grids) > MOST_LABELS:
         return _images(picture, grids)
     scene = picture.scene()
     if max(scene.width, scene.height) > _LARGEST_SCENE:
@@ -76,10 +84,12 @@ def _draw(axes: Any, scene: Scene) -> None:
     axes.add_collection(
         PolyCollection(corners, facecolors=[c.fill for c in scene.cells], edgecolors="white", linewidths=0.5)
     )
-    lines: list[Line] = sorted(scene.lines, key=lambda one: one.width)
-    for width, group in groupby(lines, key=lambda one: one.width):
-        ends = [[(one.x, one.y), (one.to_x, one.to_y)] for one in group]
-        axes.add_collection(LineCollection(ends, colors="#111111", linewidths=width * _POINTS, capstyle="projecting"))
+    lines: list[Line] = sorted(scene.lines, key=drawn_by)
+    for _, group in groupby(lines, key=drawn_by):
+        alike = [*group]
+        ends = [[(one.x, one.y), (one.to_x, one.to_y)] for one in alike]
+        widths = alike[0].width * _POINTS
+        axes.add_collection(LineCollection(ends, colors=alike[0].fill, linewidths=widths, capstyle="projecting"))
     _labels(axes, scene)
     style: dict[str, Any] = {"family": _FONTS, "parse_math": False}
     shown = next(one for one in scene.legends if one.by == scene.by)
@@ -131,13 +141,35 @@ def _images(picture: Picture, grids: Sequence[Grid]) -> Figure:
     made.suptitle(title, size=9, family=_FONTS, parse_math=False)
     handles = [Patch(color=colour or "none", label=text) for text, colour in legend(grids, picture.by)]
     for grid, axes in zip(grids, made.subplots(len(grids), squeeze=False)[:, 0], strict=True):
-        axes.imshow(paint(grid, picture.by), interpolation="nearest", aspect="auto")
+        axes.imshow(_image(grid, picture.by), interpolation="nearest", aspect="auto")
         if len(grids) > 1:
             axes.set_title(grid.title, size=9, family=_FONTS, parse_math=False)
         axes.set_xlabel(",".join(map(spoken, grid.columns.names)))
         axes.set_ylabel(",".join(map(spoken, grid.rows.names)))
         axes.legend(handles=handles, loc="upper left", bbox_to_anchor=(1, 1), fontsize=8, frameon=False)
     return made
+
+
+def _image(grid: Grid, by: str) -> NDArray[np.uint8]:
+    """The colour of every cell: `[row, column, 3]`. Of more than 2^16 numbers, neighbours share a colour."""
+    planes, number, many, colour = scheme(grid, by)
+    numbers: Any = np.broadcast_to(np.asarray(number(*map(_numbers, planes))), grid.shape)
+    numbers = numbers - numbers % many % -(-many // _MOST_COLOURS)
+    found, where = np.unique(numbers, return_inverse=True)
+    colours = np.array([channels(colour(one)) for one in found.tolist()], np.uint8)
+    return colours[where.reshape(grid.shape)]
+
+
+def _numbers(plane: Plane) -> NDArray[np.int64]:
+    """The numbers of a plane as an array."""
+    if isinstance(plane, AddressPlane):
+        return plane.table
+    found = np.add.outer(np.asarray(plane.down, np.int64), np.asarray(plane.across, np.int64))
+    if plane.flipped is not None:
+        bits = np.bitwise_xor.outer(*(np.asarray(one, np.int64) for one in plane.flipped))
+        for bit, weight in plane.weights:
+            found += bits // bit % 2 * weight
+    return found
 
 
 def save(drawn: Any, target: io.BytesIO, title: str, kind: str) -> None:

@@ -2,39 +2,49 @@
 
 A side of a picture is made of runs, major to minor, as a layout's dimension is made of factors: from one value of a run to
 the next, every number that is drawn changes by the same step. Of a long run the first values, dots and the last one are
-drawn; the runs within each drawn value are drawn alike:
+drawn, the fewer the less room there is; the runs within each drawn value are drawn alike:
 
 >>> [str(band) for band in fold([ExtentRun(16)], most=8)]
-['0', '1', '2', '⋯', '15']
+['0', '1', '2', '3', '4', '5', '6', '⋯', '15']
 >>> [str(band) for band in fold([ExtentRun(2), ExtentRun(16)], most=8)]
 ['0', '1', '2', '⋯', '15', '16', '17', '18', '⋯', '31']
 
 So dots leave out only what continues on both sides: whoever knows the values before and after the dots knows the ones
-between. A `solid` run, where the numbers jump, is drawn whole, and so are groups of up to four neighbours. Where that leaves
-more than `most` bands, more are drawn:
+between. Where whole blocks are left out, with jumps inside them, the sign is not dots: `+2×4` are 2 more blocks of 4, each
+the block before moved by the same step, up to the one behind:
+
+>>> [str(band) for band in fold([ExtentRun(4), ExtentRun(2, solid=True), ExtentRun(2, solid=True)], most=8)]
+['0', '1', '2', '3', '+2×4', '12', '13', '14', '15']
+
+A `solid` run, where the numbers jump, is drawn whole, and so are groups of up to four neighbours. Where that leaves more than
+`most` bands, more are drawn:
 
 >>> [str(band) for band in fold([ExtentRun(8, solid=True), ExtentRun(8)], most=8)][:7]
 ['0', '⋯', '7', '8', '⋯', '15', '16']
 
 The longest run folds first, then the major ones fold further; a run whose values differ in nothing that is drawn
-(`repeats`) folds before all others:
+(`repeats`) folds before all others; `×4` says that what stands before is there 4 times in all:
 
 >>> [str(band) for band in fold([ExtentRun(4, repeats=True), ExtentRun(6)], most=8)]
-['0', '1', '2', '3', '4', '5', '⋯']
+['0', '1', '2', '3', '4', '5', '×4']
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from math import prod
 
 from layoutalg.core.errors import SizeError
 from layoutalg.core.limits import MOST_BANDS
 
-__all__ = ["Band", "ExtentRun", "common_runs", "fold"]
+__all__ = ["DOTS", "TIMES", "Band", "ExtentRun", "common_runs", "fold"]
 
+DOTS = "\N{MIDLINE HORIZONTAL ELLIPSIS}"
+TIMES = "\N{MULTIPLICATION SIGN}"
+_LEVELS = (7, 1), (3, 1), (1, 1)
+"""How many first and last values of a run are drawn, when it is folded once, twice, and as far as can be."""
 _WHOLE = 4
 """A group of so many neighbours is never folded apart: the elements that one register packs."""
 
@@ -53,10 +63,11 @@ class Band:
     """Some neighbouring indices of a side, drawn as one row or column: `size` of them from `start`.
 
     In a `gap` they are not drawn: blocks of `period` indices, which continue from the block before the gap to the block
-    behind it; `again` is how often the block before repeats instead (0: it does not).
+    behind it; `again` is how often the block before repeats instead (0: it does not). `even` says that a block is one band,
+    so that single values go on evenly.
 
-    >>> str(Band(16, 16)), str(Band(3, 12, gap=True))
-    ('16-31', '⋯')
+    >>> str(Band(16, 16)), str(Band(3, 12, gap=True, period=1, even=True)), str(Band(32, 64, gap=True, period=16))
+    ('16-31', '⋯', '+4×16')
     """
 
     start: int
@@ -64,10 +75,13 @@ class Band:
     gap: bool = False
     again: int = 0
     period: int = 0
+    even: bool = False
 
     def __str__(self) -> str:
+        if self.again:
+            return f"{TIMES}{self.again + 1}"
         if self.gap:
-            return "\N{MIDLINE HORIZONTAL ELLIPSIS}"
+            return DOTS if self.even else f"+{self.size // self.period}{TIMES}{self.period}"
         return str(self.start) if self.size == 1 else f"{self.start}-{self.start + self.size - 1}"
 
 
@@ -81,10 +95,10 @@ def fold(runs: Sequence[ExtentRun], most: int, cell: int = 1) -> tuple[Band, ...
         counts = [sum(_shown(runs, levels, d)[:2]) for d in range(len(runs))]
         if prod(counts) <= most:
             break
-        open_ones = [d for d in range(len(runs)) if levels[d] < 2 and _folds(runs, d)]
+        open_ones = [d for d in range(len(runs)) if levels[d] < len(_LEVELS) and _folds(runs, d)]
         if not open_ones:
             break
-        levels[max(open_ones, key=lambda d: _urgency(runs[d], levels[d], d))] += 1
+        levels[max(open_ones, key=lambda d: _urgency(runs, levels[d], d))] += 1
     if prod(counts) > MOST_BANDS:
         raise SizeError(
             f"{prod(counts)} of {prod(run.extent for run in runs) * cell} rows or columns cannot be folded, because their "
@@ -134,9 +148,10 @@ def _folds(runs: Sequence[ExtentRun], d: int) -> bool:
     return not run.solid and run.extent > 1 and (run.repeats or not innermost or run.extent > _WHOLE)
 
 
-def _urgency(run: ExtentRun, level: int, place: int) -> tuple[bool, int, int, int]:
-    """Who folds next: what repeats; then the longest run, if it is whole; then the major ones, so that the minor stay."""
-    return run.repeats, -level, run.extent if level == 0 else 0, -place if level else place
+def _urgency(runs: Sequence[ExtentRun], level: int, place: int) -> tuple[bool, bool, int, int, int]:
+    """Who folds next: what repeats; then the minor run, of which dots lose nothing; then the longest, then the major ones."""
+    run, even = runs[place], all(one.extent == 1 for one in runs[place + 1 :])
+    return run.repeats, even, -level, run.extent if level == 0 else 0, -place
 
 
 def _shown(runs: Sequence[ExtentRun], levels: Sequence[int], d: int) -> tuple[int, int, bool]:
@@ -146,7 +161,7 @@ def _shown(runs: Sequence[ExtentRun], levels: Sequence[int], d: int) -> tuple[in
         within = any(one.repeats and levels[d + 1 + i] for i, one in enumerate(runs[d + 1 :]))
         first, last = (1, int(within))
     else:
-        first, last = [(run.extent, 0), (3, 1), (1, 1)][level]
+        first, last = (run.extent, 0) if not level else _LEVELS[level - 1]
     return (run.extent, 0, False) if first + last >= run.extent else (first, last, not last)
 
 
@@ -156,9 +171,11 @@ def _repeated(bands: list[Band], block: int, extent: int, shown: tuple[int, int,
     left = extent - first - last
 
     def moved(value: int) -> list[Band]:
-        return [Band(value * block + b.start, b.size, b.gap, b.again, b.period) for b in bands]
+        return [replace(b, start=value * block + b.start) for b in bands]
 
     found = [band for value in range(first) for band in moved(value)]
     if left:
-        found.append(Band(first * block, left * block, gap=True, again=left if again else 0, period=block))
+        found.append(
+            Band(first * block, left * block, gap=True, again=left if again else 0, period=block, even=len(bands) == 1)
+        )
     return found + (moved(extent - 1) if last else [])

@@ -8,63 +8,81 @@ says which element is there. Both know element and owner of each cell, so both c
 >>> there = tensor_grid(tile, most_rows=8)
 >>> there.rows.headers()
 ['0', '1', '2', '⋯', '15', '16', '17', '18', '⋯', '31']
->>> int(there.owner["sg"][7, -1]), str(there.labels()[7, -1])
+>>> there.owner["sg"].rows[7][-1], there.labels()[7][-1]
 (7, '15:15')
 
 >>> back = hardware_grid(tile, most_rows=4, most_columns=8)
->>> back.columns.names, back.rows.names, str(back.labels()[0, -1])
+>>> back.columns.names, back.rows.names, back.labels()[0][-1]
 (('sg', 'lane'), ('reg',), '16,63')
 
-They are arrays with an entry per drawn row and column, worked out for the drawn cells alone: a folded picture of a
-4096x4096 tile costs what its few hundred cells cost.
+Both are planes: what each drawn row and each drawn column adds or flips, worked out for those alone, so that a folded picture
+of a 4096x4096 tile costs what its few hundred cells cost.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from itertools import islice, product
 from math import prod
-from typing import Any, NamedTuple
-
-import numpy as np
-from numpy.typing import NDArray
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from layoutalg.core.errors import LayoutError, SizeError
 from layoutalg.core.factors import Factor, XorFactor
-from layoutalg.core.fragments import places
 from layoutalg.core.layout import MACHINE, Layout, row_major
 from layoutalg.core.limits import MOST_CELL_COPIES as _MOST_COPIES
 from layoutalg.core.limits import MOST_CELLS, MOST_COPIES_TRIED, MOST_DRAWN
 from layoutalg.core.limits import MOST_FOLDED as MOST
+from layoutalg.core.moves import Plane, lowest_moves, plane_of
 from layoutalg.core.notation import Operand
+from layoutalg.core.plurals import spoken
 from layoutalg.viz.colours import HUES
+from layoutalg.viz.copies import copies_in_words, moved, several
 from layoutalg.viz.folding import Band, ExtentRun, common_runs, fold
 from layoutalg.viz.sides import Side, side_runs
 
-__all__ = ["Addressed", "Grid", "folded_alike", "hardware_grid", "numbered", "of_machine", "spoken", "tensor_grid"]
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+__all__ = [
+    "AddressPlane",
+    "Addressed",
+    "Grid",
+    "folded_alike",
+    "hardware_grid",
+    "numbered",
+    "of_machine",
+    "owner_planes",
+    "tensor_grid",
+]
+
+
+_PRODUCT = {"A": ("M", "K"), "B": ("K", "N"), "C": ("M", "N")}
 
 
 @dataclass(frozen=True, eq=False)
 class Grid:
-    """The cells of one layout: `element` and `owner` have their coordinates by name, `[drawn row, drawn column]`.
+    """The cells of one layout: `element` and `owner` have their coordinates by name, `rows[drawn row][drawn column]`.
 
     `tensor` says whether a cell is an element (and `owner` its lowest) or a place of the hardware (and `element` the lowest it
     holds); `label_names` make the label. `scale` has the lowest and the highest number of each axis, in all grids of a
     picture; `copies` is how far further owners of an element are from its lowest, `copies_of` how many owners there are, `held`
     how many elements share a place; `tile` is the size of the tile that cells are grouped by, `tile_known` whether the value
-    said so. `xored` is the layout where copies are XORed: they are not equally far from all owners.
+    said so. `layout` is the one drawn, `xored` says whether copies are XORed: they are not equally far from all owners. `role`
+    is the operand's place in a product; `spread` has how far copies are from the lowest owner along each axis, `copied` says in
+    words who holds copies of whom; `bits` are those of a step along the last axis, where the value says so.
 
-    >>> tensor_grid(Operand("C", Layout.parse("d0 = 2@reg, d1 = 2@lane"))).labels().tolist()
+    >>> tensor_grid(Operand("C", Layout.parse("d0 = 2@reg, d1 = 2@lane"))).labels()
     [['0:0', '1:0'], ['0:1', '1:1']]
     """
 
     title: str
     rows: Side
     columns: Side
-    element: dict[str, NDArray[np.int64]]
-    owner: dict[str, NDArray[np.int64]]
-    lowest: dict[str, NDArray[np.int64]]
+    element: dict[str, Plane]
+    owner: dict[str, Plane]
+    layout: Layout
     axes: tuple[str, ...]
     label_names: tuple[str, ...]
     tensor: bool
@@ -74,7 +92,11 @@ class Grid:
     held: int
     tile: tuple[int, ...]
     tile_known: bool
-    xored: Layout | None = None
+    xored: bool
+    role: str | None
+    spread: Mapping[str, Sequence[int]]
+    copied: tuple[str, ...]
+    bits: int | None
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -91,60 +113,93 @@ class Grid:
         low, high = self.scale.get(axis, (0, 0))
         return high - low + 1
 
-    def labels(self) -> NDArray[Any]:
-        """The text in each drawn cell."""
+    def labels(self) -> list[list[str]]:
+        """The text in each drawn cell, row by row; the owner of an element with copies has all its numbers.
+
+        >>> tensor_grid(Operand("B", Layout.parse("d0 = 2@reg, d1 = 2@lane | replicas 2@lane:2"))).labels()
+        [['0,2:0', '1,3:0'], ['0,2:1', '1,3:1']]
+        """
         facts = self.owner if self.tensor else self.element
-        texts = [np.char.mod("%d", facts[name]) for name in self.label_names]
-        found = texts[0] if texts else np.full(self.shape, "", "U1")
-        for text in texts[1:]:
-            found = np.char.add(np.char.add(found, ":" if self.tensor else ","), text)
+        signs = dict.fromkeys(self.label_names, ":" if self.tensor else ",")
         if self._with_subgroup:
-            found = np.char.add(np.char.add(np.char.mod("%d", facts["sg"]), "/"), found)
-        return found
+            signs = {"sg": "/"} | signs
+        texts = [[""] * self.shape[1] for _ in range(self.shape[0])]
+        for i, (name, sign) in enumerate(signs.items()):
+            offsets = self.spread.get(name, range(1)) if self.tensor else range(1)
+            known = {number: several(moved(offsets, number)) for number in {*facts[name].cells}}
+            sign = sign if i + 1 < len(signs) else ""
+            for row, numbers in zip(texts, facts[name].rows, strict=True):
+                row[:] = [text + known[number] + sign for text, number in zip(row, numbers, strict=True)]
+        return texts
 
     @property
     def forms(self) -> str:
-        """What the numbers beside the grid are, and what a label is made of.
+        """What a label is made of.
 
         >>> tensor_grid(Operand("C", Layout.parse("d0 = 2@reg, d1 = 2@lane"))).forms
-        'rows: d0; columns: d1; cells: lane:register'
+        'cells: lane:register'
         """
-        sides = [(what, ",".join(spoken(side.names[d]) for d in side.wide)) for side, what in self._named_sides]
         label = (":" if self.tensor else ",").join(map(spoken, self.label_names))
-        sides.append(("cells", f"subgroup/{label}" if self._with_subgroup else label))
-        return "; ".join(f"{what}: {names}" for what, names in sides if names)
-
-    @property
-    def _named_sides(self) -> tuple[tuple[Side, str], ...]:
-        return (self.rows, "rows"), (self.columns, "columns")
+        return f"cells: subgroup/{label}" if self._with_subgroup else f"cells: {label}" if label else ""
 
     @property
     def _with_subgroup(self) -> bool:
-        """Whether there are more subgroups than hues, so that a label says which."""
-        return self.tensor and self.label_names[:1] == ("lane",) and self.span("sg") > len(HUES)
+        """Whether a label says which subgroup: there are more than hues, or several hold the same."""
+        return (
+            self.tensor and self.label_names[:1] == ("lane",) and (self.span("sg") > len(HUES) or "sg" in self.spread)
+        )
 
     def notes(self) -> list[str]:
-        """The remarks under the grid: replicas, and what is folded away.
+        """The remarks under the grid: replicas, and elements that share a place.
 
-        >>> tensor_grid(Operand("B", Layout.parse("d0 = 64@reg | replicas 2@lane:16"))).notes()[1]
-        'folded: 4 of 64 columns drawn'
+        >>> tensor_grid(Operand("B", Layout.parse("d0 = 64@reg | replicas 2@lane:16"))).notes()
+        ['lane 16 holds what lane 0 holds']
         """
-        found: list[str] = []
-        if self.copies_of > 1:
-            found.append(
-                f"each element is in {self.copies_of} places" + ("; the lowest is drawn" if self.tensor else "")
-            )
+        found = [*self.copied]
         if self.held > 1:
             found.append(f"each place stands for {self.held} elements")
-        for side, what in self._named_sides:
-            if len(side.starts) < side.size:
-                found.append(f"folded: {len(side.starts)} of {side.size} {what} drawn")
         return found
+
+    @property
+    def folded(self) -> str:
+        """How much of it is drawn, where that is not all.
+
+        >>> tensor_grid(Operand("B", Layout.parse("d0 = 4@reg, d1 = 64@lane"))).folded
+        '8 of 64 columns'
+        """
+        sides = (self.rows, "rows"), (self.columns, "columns")
+        return ", ".join(
+            f"{len(side.starts)} of {side.size} {what}" for side, what in sides if len(side.starts) < side.size
+        )
+
+    @property
+    def axis_names(self) -> tuple[str, str]:
+        """What rows and columns count: M, N or K in a product, else the dimensions.
+
+        >>> tensor_grid(Operand("A", Layout.parse("d0 = 8@lane, d1 = 2@reg"), role="A")).axis_names
+        ('M', 'K')
+        """
+        if self.tensor and self.role in _PRODUCT and len(self.sizes) == 2:
+            return _PRODUCT[self.role]
+        rows, columns = (",".join(side.names[d] for d in side.wide) for side in (self.rows, self.columns))
+        return rows, columns
 
     @property
     def sizes(self) -> tuple[int, ...]:
         """The sizes of rows' and columns' dimensions."""
         return (*self.rows.shape, *self.columns.shape)
+
+
+@dataclass(frozen=True, eq=False)
+class AddressPlane(Plane):
+    """The addresses of memory that has no factors: `[drawn row, drawn column]`."""
+
+    table: Any = None
+
+    @cached_property
+    def rows(self) -> Sequence[Sequence[int]]:
+        """The addresses: `[row][column]`."""
+        return self.table.tolist()
 
 
 class Addressed(NamedTuple):
@@ -162,10 +217,9 @@ def _addressed_grid(part: Addressed, most: tuple[int | None, int | None]) -> Gri
     runs = [[ExtentRun(n, solid=True) for n in part.table.shape[dims]] for dims in (slice(split), slice(split, None))]
     rows, columns = _sides(layout, split, runs, most)
     element = _plane(rows, columns)
-    owner = {
-        "addr": part.table[tuple(element[name] for name in layout.names)].reshape(len(rows.starts), len(columns.starts))
-    }
-    found = _grid(Operand(part.name, layout), layout, rows, columns, element, owner, owner, tensor=True)
+    table = part.table.reshape(rows.size, columns.size)[[*rows.starts]][:, [*columns.starts]]
+    owner: dict[str, Plane] = {"addr": AddressPlane((), (), table=table)}
+    found = _grid(Operand(part.name, layout), layout, rows, columns, element, owner, tensor=True)
     return replace(found, scale={"addr": (int(part.table.min()), int(part.table.max()))})
 
 
@@ -192,10 +246,8 @@ def tensor_grid(
         runs = [side_runs(layout, dims, tiles=tiles) for dims in (slice(split), slice(split, None))]
         sides = _sides(layout, split, runs, (most_rows, most_columns))
     rows, columns = sides
-    element = _plane(rows, columns)
-    shape = len(rows.starts), len(columns.starts)
-    owner = _owners(layout, element, shape)
-    return _grid(part, layout, rows, columns, element, owner, owner, tensor=True)
+    owner = owner_planes(layout, rows.first, columns.first)
+    return _grid(part, layout, rows, columns, _plane(rows, columns), owner, tensor=True)
 
 
 def hardware_grid(part: Operand | Addressed, most_rows: int | None = MOST, most_columns: int | None = MOST) -> Grid:
@@ -224,30 +276,30 @@ def hardware_grid(part: Operand | Addressed, most_rows: int | None = MOST, most_
     dims = slice(max(split, 0)), slice(max(split, 0), None)
     runs = [side_runs(ordered, one, tiles=tiles) for one in dims]
     rows, columns = _sides(ordered, split, runs, (most_rows, most_columns))
-    where = _plane(rows, columns)
-    shape = len(rows.starts), len(columns.starts)
-    found = places(ordered, [where[name] for name in ordered.names])
-    element = {name: np.broadcast_to(found[name], shape) for name in layout.names}
-    lowest = _owners(layout, element, shape)
-    return _grid(part, layout, rows, columns, element, where, lowest, tensor=False)
+    element = owner_planes(ordered, rows.first, columns.first)
+    element = {name: element[name] for name in layout.names}
+    return _grid(part, layout, rows, columns, element, _plane(rows, columns), tensor=False)
 
 
-def _owners(
-    layout: Layout, element: dict[str, NDArray[np.int64]], shape: tuple[int, int]
-) -> dict[str, NDArray[np.int64]]:
-    """The lowest owner of each element."""
-    found = places(layout, [element[name] for name in layout.names])
-    return {axis: np.broadcast_to(values, shape) for axis, values in found.items()}
+def owner_planes(layout: Layout, down: Sequence[Sequence[int]], across: Sequence[Sequence[int]]) -> dict[str, Plane]:
+    """The lowest owner of each element of a plane, axis by axis.
+
+    `down` has the coordinates of the rows in each of the first dimensions, `across` those of the columns in the others.
+
+    >>> owner_planes(Layout.parse("d0 = 2@reg, d1 = 4@lane"), [[0, 1]], [[0, 3]])["lane"].rows
+    [[0, 3], [0, 3]]
+    """
+    counted = [
+        (d, [x - origin for x in coordinates])
+        for d, (coordinates, origin) in enumerate(zip((*down, *across), layout.origins, strict=True))
+    ]
+    split = len(down)
+    return {axis: plane_of(moves, counted[:split], counted[split:]) for axis, moves in lowest_moves(layout).items()}
 
 
 def of_machine(axes: Iterable[str]) -> bool:
     """Whether some axis is one of a GPU's machine."""
     return not {*axes}.isdisjoint(MACHINE)
-
-
-def spoken(axis: str) -> str:
-    """An axis in words."""
-    return {"sg": "subgroup", "reg": "register"}.get(axis, axis)
 
 
 def numbered(layout: Layout) -> Layout:
@@ -265,10 +317,11 @@ def folded_alike(sides: Sequence[Side], most: int | None = MOST) -> tuple[Side, 
 
 
 def _tiles(part: Operand, layout: Layout) -> dict[str, int]:
-    """The size of the tile along each dimension, where the value said so."""
+    """The size of the tile along each dimension, where the value said so, and of a word of 4 bytes along a tile's bytes."""
     sizes: list[Any] = list(layout.shape)
     known = zip(layout.names, part.tile or (), sizes, strict=False)
-    return {name: tile for name, tile, size in known if 1 < tile < size}
+    words = {} if part.bits is None or layout.codomain == ("addr",) else {layout.codomain[-1]: 32 // part.bits}
+    return {name: tile for name, tile, size in known if 1 < tile < size} | words
 
 
 def _sides(
@@ -303,12 +356,12 @@ def _side(layout: Layout, dims: slice, runs: Sequence[ExtentRun], most: int | No
     return Side(layout.names[dims], shape, layout.origins[dims], bands, tuple(runs))
 
 
-def _plane(rows: Side, columns: Side) -> dict[str, NDArray[np.int64]]:
-    """The coordinates of every drawn cell by name: `[drawn row, drawn column]`."""
+def _plane(rows: Side, columns: Side) -> dict[str, Plane]:
+    """The coordinates of every drawn cell by name."""
     shape = (len(rows.starts), len(columns.starts))
-    down = {name: c[:, None] for name, c in zip(rows.names, rows.first, strict=True)}
-    across = {name: c[None, :] for name, c in zip(columns.names, columns.first, strict=True)}
-    return {name: np.broadcast_to(c, shape) for name, c in (down | across).items()}
+    down = {name: Plane(c, (0,) * shape[1]) for name, c in zip(rows.names, rows.first, strict=True)}
+    across = {name: Plane((0,) * shape[0], c) for name, c in zip(columns.names, columns.first, strict=True)}
+    return down | across
 
 
 def _grid(
@@ -316,9 +369,8 @@ def _grid(
     layout: Layout,
     rows: Side,
     columns: Side,
-    element: dict[str, NDArray[np.int64]],
-    owner: dict[str, NDArray[np.int64]],
-    lowest: dict[str, NDArray[np.int64]],
+    element: dict[str, Plane],
+    owner: dict[str, Plane],
     *,
     tensor: bool,
 ) -> Grid:
@@ -347,7 +399,7 @@ def _grid(
         columns,
         element,
         owner,
-        lowest,
+        layout,
         axes,
         tuple(name for name in label if name in (owner if tensor else element)),
         tensor,
@@ -357,7 +409,10 @@ def _grid(
         prod(f.extent for factors in layout.dims for f in factors if f[2] is None),
         part.tile or _lane_tile(layout),
         part.tile is not None,
-        layout if any(isinstance(one, XorFactor) for one in replicas) else None,
+        any(isinstance(one, XorFactor) for one in replicas),
+        part.role,
+        *copies_in_words(layout),
+        part.bits,
     )
 
 

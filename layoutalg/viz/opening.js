@@ -19,7 +19,7 @@
     const svg = box.querySelector("svg");
     box.style.overflowX = "auto";
     svg.style.maxWidth = "100%";
-    svg.style.minWidth = Math.round(0.72 * Number(svg.getAttribute("width"))) + "px";
+    svg.style.minWidth = Math.round(0.64 * Number(svg.getAttribute("width"))) + "px";
     svg.style.height = "auto";
     return svg;
   }

@@ -17,14 +17,17 @@ import base64
 import hashlib
 import html
 import json
+import re
 from collections.abc import Callable
+from dataclasses import replace
 from functools import cache
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
 from layoutalg.viz.colouring import paint
-from layoutalg.viz.colours import hexes, ink
-from layoutalg.viz.scene import Scene
+from layoutalg.viz.colours import ink
+from layoutalg.viz.scene import READABLE
+from layoutalg.viz.shapes import Scene
 from layoutalg.viz.svg import svg_document
 from layoutalg.viz.tooltips import holders
 
@@ -39,7 +42,8 @@ def page(picture: Picture) -> str:
     return (
         '<!DOCTYPE html>\n<html lang="en">\n<head><meta charset="utf-8">\n'
         f"<title>{html.escape(picture.title)}</title>\n"
-        "<style>body { margin: 16px; background: #ffffff; color: #222222; }</style></head>\n"
+        "<style>:root { color-scheme: light dark; } body { margin: 16px; background: #ffffff; color: #222222; }\n"
+        "@media (prefers-color-scheme: dark) { body { background: #16181c; color: #d5d8de; } }</style></head>\n"
         f"<body>\n{_views(picture, str)}\n</body>\n</html>\n"
     )
 
@@ -53,7 +57,8 @@ def _views(picture: Picture, shown: Callable[[str], str]) -> str:
     """The SVG of each direction as it is shown, and the script that switches between them."""
     scenes = _scenes(picture)
     views = "".join(
-        f'<div class="view" data-direction="{direction}"{"" if direction == picture.direction else " hidden"}>'
+        f'<div class="view" style="overflow-x:auto" data-direction="{direction}"'
+        f"{'' if direction == picture.direction else ' hidden'}>"
         f"{shown(svg_document(scene))}</div>"
         for direction, scene in scenes.items()
     )
@@ -61,15 +66,18 @@ def _views(picture: Picture, shown: Callable[[str], str]) -> str:
 
 
 def image(svg: str, name: str) -> str:
-    """An SVG document as an image of its own, for viewers that let no inline SVG through."""
+    """An SVG document as an image of its own, for viewers that let no inline SVG through; it shrinks while it can be read."""
     coded = base64.b64encode(svg.encode()).decode()
-    return f'<img alt="{html.escape(name)}" style="max-width:100%" src="data:image/svg+xml;base64,{coded}">'
+    wide = re.search(r'<svg[^>]* width="([\d.]+)"', svg)
+    least = f";min-width:{round(float(wide[1]) * READABLE)}px" if wide else ""
+    return f'<img alt="{html.escape(name)}" style="max-width:100%{least}" src="data:image/svg+xml;base64,{coded}">'
 
 
 def _scenes(picture: Picture) -> dict[str, Scene]:
     """The scene of each direction, the picture's own first."""
     others = [one for one in picture.directions if one != picture.direction]
-    return {direction: picture.scene(direction) for direction in (picture.direction, *others)}
+    whole = replace(picture, paged=False)
+    return {direction: whole.scene(direction) for direction in (picture.direction, *others)}
 
 
 def _script(picture: Picture, scenes: dict[str, Scene]) -> str:
@@ -128,15 +136,9 @@ def marked(scene: Scene) -> tuple[list[int], list[list[int]]]:
 
 def _indexed(scene: Scene, kind: str) -> dict[str, Any]:
     """The colours in use, the text's colour on each, and which of them each cell has."""
-    cells: list[str] = []
-    inks: list[str] = []
-    for frame in scene.frames:
-        colours = paint(frame.grid, kind)
-        cells += hexes(colours)
-        inks += hexes(ink(colours))
-    palette = dict(zip(cells, inks, strict=True))
-    numbers = {colour: i for i, colour in enumerate(palette)}
-    return {"palette": [*palette], "inks": [*palette.values()], "cells": [numbers[one] for one in cells]}
+    cells = [colour for frame in scene.frames for row in paint(frame.grid, kind) for colour in row]
+    numbers = {colour: i for i, colour in enumerate(dict.fromkeys(cells))}
+    return {"palette": [*numbers], "inks": [*map(ink, numbers)], "cells": [numbers[one] for one in cells]}
 
 
 @cache

@@ -21,11 +21,10 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from html import escape
 
-import numpy as np
-
-from layoutalg.viz.colours import hexes, ink
+from layoutalg.viz.colours import ink
 from layoutalg.viz.picture import Picture
-from layoutalg.viz.scene import CELL_HEIGHT, CHARACTER, Cell, Legend, Line, Scene, Swatch, Words
+from layoutalg.viz.scene import CELL_HEIGHT, CHARACTER
+from layoutalg.viz.shapes import Cell, Legend, Line, Scene, Swatch, Words
 
 __all__ = [
     "DARK",
@@ -110,8 +109,7 @@ class Panel:
 
 def cell_of(x: float, y: float, width: float, height: float, look: Look) -> Cell:
     """A cell at a place; its text is black or white, whichever is easier to read on its colour."""
-    colour = np.array([[int(look.fill[place : place + 2], 16) for place in (1, 3, 5)]])
-    return Cell(x, y, width, height, look.fill, hexes(ink(colour))[0], look.label, look.sentence)
+    return Cell(x, y, width, height, look.fill, ink(look.fill), look.label, look.sentence)
 
 
 def _arrow(x: float, y: float, length: float) -> tuple[Line, ...]:

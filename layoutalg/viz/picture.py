@@ -1,10 +1,10 @@
 """Pictures of who holds what: from a value to its grids, and from there to SVG, HTML, PNG, PDF and the screen.
 
->>> picture = Layout.parse("d0 = 8@reg, d1 = 16@lane").picture(title="C of a DPAS")
+>>> picture = Layout.parse("d0 = 8@reg, d1 = 8@lane").picture(title="a tile")
 >>> picture.colourings
 ('subgroup', 'lane', 'register', 'tile')
->>> picture.svg().count("<rect")        # the background, 128 cells, and the legends
-146
+>>> picture.svg().count("<rect")        # the background, 64 cells, and the legends
+82
 
 How the data flows: a value gives operands (core.notation), each becomes a `Grid` of cells (viz.grid), folded where it is
 large (viz.sides, viz.folding); a `Scene` lays grids out in pixels (viz.scene); viz.svg, viz.page and viz.figure draw scenes.
@@ -22,11 +22,14 @@ from layoutalg.core.errors import DistributionError, LayoutError
 from layoutalg.core.files import as_path, write_file
 from layoutalg.core.messages import shown
 from layoutalg.core.notation import Distributed, Machine, Operand, as_sizes
+from layoutalg.core.shared_places import shared_place
 from layoutalg.core.whole_numbers import as_flag, instance_of, one_of
-from layoutalg.viz.colouring import OWN, colourings
+from layoutalg.viz.colouring import OWN, colourings, preferred
 from layoutalg.viz.grid import MOST, Addressed, Grid, folded_alike, hardware_grid, tensor_grid
-from layoutalg.viz.scene import Scene, lay_out
+from layoutalg.viz.scene import WIDEST, breadth, lay_out
+from layoutalg.viz.shapes import Scene
 from layoutalg.viz.svg import legal
+from layoutalg.viz.tooltips import holders
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -36,6 +39,8 @@ __all__ = ["DIRECTIONS", "Picture", "picture_of"]
 DIRECTIONS = ("tensor", "hardware")
 """A cell per element, or a cell per register of each lane."""
 FORMATS = ("svg", "png", "pdf", "html")
+_NARROW = ((MOST, 16), (MOST, 8), (MOST, 4), (MOST, 2), (8, 4))
+"""Rows and columns that are tried where a picture is too wide; with the last ones its columns go on in strips."""
 _SPOT = {"A": (1, 0), "B": (0, 1), "C": (1, 1)}
 
 
@@ -52,6 +57,8 @@ class Picture:
     colour: str | None = None
     direction: str = "tensor"
     full: bool = False
+    paged: bool = True
+    """Whether what is wider than a phone can show is folded further and goes on below; an interactive page scrolls instead."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "full", as_flag(self.full, "full"))
@@ -71,12 +78,12 @@ class Picture:
 
     @property
     def colourings(self) -> tuple[str, ...]:
-        """What it can be coloured by; the first is the default.
+        """What it can be coloured by.
 
         >>> Layout.parse("d0 = 4@addr").picture().colourings
-        ('addr',)
+        ('bank', 'addr')
         """
-        found = [colourings(tensor_grid(part, 1, 1)) for part in self.parts]
+        found = [colourings(grid) for grid in self._corners()]
         return tuple(name for name in next(iter(found), ()) if all(name in one for one in found)) or (OWN,)
 
     @property
@@ -103,27 +110,13 @@ class Picture:
         >>> [(grid.title[0], row, column) for grid, row, column in la.dpas("f16", "f16", "f32").picture().grids()]
         [('A', 1, 0), ('B', 0, 1), ('C', 1, 1)]
         """
-        most = None if self.full else MOST
         if direction is not None:
             direction = one_of(direction, DIRECTIONS, "direction")
-        if (direction or self.direction) == "hardware":
-            found = [(hardware_grid(part, most, most), i, 0) for i, part in enumerate(self.parts)]
-        elif [part.role for part in self.parts[:3]] != ["A", "B", "C"]:
-            found = [(tensor_grid(part, most, most), i, 0) for i, part in enumerate(self.parts)]
-        else:
-            left, above, corner = (tensor_grid(part, most, most) for part in self.parts[:3])
-            sides = {
-                "k": (left.columns, above.rows),
-                "m": (left.rows, corner.rows),
-                "n": (above.columns, corner.columns),
-            }
-            alike = {name: folded_alike(pair, most) for name, pair in sides.items() if pair[0].size == pair[1].size}
-            (a_k, b_k), (a_m, c_m), (b_n, c_n) = (alike.get(name, pair) for name, pair in sides.items())
-            found = [
-                (tensor_grid(part, sides=pair), *_SPOT[str(part.role)])
-                for part, pair in zip(self.parts[:3], ((a_m, a_k), (b_k, b_n), (c_m, c_n)), strict=True)
-            ]
-            found += [(tensor_grid(part, most, most), 2 + i // 2, i % 2) for i, part in enumerate(self.parts[3:])]
+        found = self._folded(direction or self.direction, MOST, MOST)
+        if self.paged and not self.full:
+            for most in _NARROW:
+                if breadth(found) > WIDEST:
+                    found = self._folded(direction or self.direction, *most)
         # One scale for all: a register has the same colour in every operand.
         scale: dict[str, tuple[int, int]] = {}
         for grid, _, _ in found:
@@ -132,13 +125,43 @@ class Picture:
                 scale[axis] = (min(known[0], low), max(known[1], high))
         return tuple((replace(grid, scale=scale), row, column) for grid, row, column in found)
 
+    @property
+    def _is_product(self) -> bool:
+        return [part.role for part in self.parts[:3]] == ["A", "B", "C"]
+
+    def _folded(self, direction: str, rows: int, columns: int) -> list[tuple[Grid, int, int]]:
+        """The grids with about so many rows and columns."""
+        most, across = (None, None) if self.full else (rows, columns)
+        if direction == "hardware":
+            return [(hardware_grid(part, most, across), i, 0) for i, part in enumerate(self.parts)]
+        if not self._is_product:
+            return [(tensor_grid(part, most, across), i, 0) for i, part in enumerate(self.parts)]
+        left, above, corner = (tensor_grid(part, most, across) for part in self.parts[:3])
+        sides = {
+            "k": (left.columns, above.rows),
+            "m": (left.rows, corner.rows),
+            "n": (above.columns, corner.columns),
+        }
+        alike = {
+            name: folded_alike(pair, most if name == "m" else across)
+            for name, pair in sides.items()
+            if pair[0].size == pair[1].size
+        }
+        (a_k, b_k), (a_m, c_m), (b_n, c_n) = (alike.get(name, pair) for name, pair in sides.items())
+        drawn = [
+            (tensor_grid(part, sides=pair), *_SPOT[str(part.role)])
+            for part, pair in zip(self.parts[:3], ((a_m, a_k), (b_k, b_n), (c_m, c_n)), strict=True)
+        ]
+        rest = [(tensor_grid(part, most, across), 2 + i // 2, i % 2) for i, part in enumerate(self.parts[3:])]
+        return drawn + rest
+
     def scene(self, direction: str | None = None, colour: str | None = None) -> Scene:
         """The picture laid out in pixels.
 
         Raises `SizeError` for more than 2^16 cells.
 
-        >>> len(Layout.parse("d0 = 8@reg, d1 = 16@lane").picture().scene("hardware").cells)
-        128
+        >>> len(Layout.parse("d0 = 8@reg, d1 = 8@lane").picture().scene("hardware").cells)
+        64
         """
         if colour is not None:
             colour = one_of(colour, self.colourings, "colour")
@@ -149,19 +172,45 @@ class Picture:
             lines.append("wide lines: between subgroups")
         if any(grid.tensor and grid.tile_known and grid.tile != grid.sizes for grid in grids):
             lines.append("thin lines: between instruction tiles")
-        notes = list(dict.fromkeys(grid.forms for grid in grids)) + ["; ".join(lines)] * bool(lines)
-        for grid in grids:
-            notes += [f"{grid.title.split()[0]}: {note}" if len(grids) > 1 else note for note in grid.notes()]
-        return lay_out(self.title, placed, colour or self.by, self.colourings, notes)
+        if "word" in self.colourings:
+            lines.append("thin lines: between words of 4 bytes")
+        notes = [note for note in dict.fromkeys(grid.forms for grid in grids) if note] + ["; ".join(lines)] * bool(
+            lines
+        )
+        shared = [found for part in self.parts if isinstance(part, Operand) and (found := shared_place(part.layout))]
+        warnings = [f"warning: two elements in one place: {one}" for one in shared]
+        named = [(f"{grid.title.split()[0]}: " if len(grids) > 1 else "", grid) for grid in grids]
+        notes += [name + note for name, grid in named for note in grid.notes()]
+        folded = "; ".join(name + grid.folded for name, grid in named if grid.folded)
+        notes += [f"drawn: {folded}"] * bool(folded)
+        widest = WIDEST if self.paged else None
+        outlined, lane = self._outlined(grids)
+        notes += [f"outlined: what lane {lane} holds"] * bool(outlined)
+        return lay_out(self.title, placed, colour or self.by, self.colourings, notes, warnings, outlined, widest)
+
+    def _outlined(self, grids: Sequence[Grid]) -> tuple[list[list[int]], int]:
+        """The drawn cells of one lane in every operand of a product, and its number."""
+        if not self._is_product or not all(grid.tensor and "lane" in grid.axes for grid in grids):
+            return [], 0
+        held = [holders(grid)[1] for grid in grids]
+        common = sorted(set(held[0]).intersection(*held[1:]))
+        if not common:
+            return [], 0
+        chosen = common[min(1, len(common) - 1)]
+        return [sorted(cells[chosen]) for cells in held], chosen[-1]
 
     @property
     def by(self) -> str:
         """What it is coloured by.
 
         >>> Layout.parse("d0 = 4@lane").picture().by
-        'subgroup'
+        'lane'
         """
-        return self.colour or self.colourings[0]
+        return self.colour or preferred(self._corners(), self.colourings)
+
+    def _corners(self) -> list[Grid]:
+        """The first cell of each part, which knows what there is to draw."""
+        return [tensor_grid(part, 1, 1) for part in self.parts]
 
     def svg(self) -> str:
         """The picture as an SVG document.

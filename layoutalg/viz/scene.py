@@ -2,9 +2,16 @@
 
 >>> scene = Layout.parse("d0 = 2@reg, d1 = 2@lane").picture(title="C").scene()
 >>> [(cell.x, cell.y, cell.label) for cell in scene.cells]
-[(26, 74, '0:0'), (56, 74, '1:0'), (26, 94, '0:1'), (56, 94, '1:1')]
+[(47, 87, '0:0'), (75, 87, '1:0'), (47, 107, '0:1'), (75, 107, '1:1')]
 
 Rows and columns stand at the same places for all grids of a scene, so that the operands of a product line up.
+
+A paged scene is at most `WIDEST` wide, so that a phone (400 pixels) shows its smallest text 7 pixels high. The columns of a
+wider grid go on below, in strips; the operands of a product then stand one below the other:
+
+>>> wide = Layout.parse("d0 = 2@reg, d1 = 24@lane").picture(full=True).scene()
+>>> wide.width <= WIDEST, sorted({cell.y for cell in wide.cells})
+(True, [69, 89, 134, 154])
 """
 
 from __future__ import annotations
@@ -12,121 +19,39 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
-
-import numpy as np
-from numpy.typing import NDArray
+from itertools import accumulate, chain
 
 from layoutalg.core.errors import SizeError
 from layoutalg.core.limits import MOST_DOTS as _MOST_DOTS
 from layoutalg.core.limits import MOST_DRAWN
 from layoutalg.core.limits import MOST_LABELS as _MOST_LABELS
+from layoutalg.viz.borders import borders, outlines
 from layoutalg.viz.colouring import legend, paint
-from layoutalg.viz.colours import hexes, ink
+from layoutalg.viz.colours import ink
+from layoutalg.viz.folding import DOTS, TIMES, Band
 from layoutalg.viz.grid import Grid
+from layoutalg.viz.shapes import INK, Cell, Frame, Legend, Line, Scene, Strip, Swatch, Words
 from layoutalg.viz.sides import Side
 from layoutalg.viz.tooltips import sentences
 
-__all__ = ["CELL_HEIGHT", "Cell", "Frame", "Line", "Scene", "Swatch", "Words", "lay_out"]
+__all__ = ["CELL_HEIGHT", "READABLE", "WIDEST", "Cell", "Line", "Scene", "Words", "breadth", "lay_out"]
 
 CELL_HEIGHT = 20
 CHARACTER = 6.7
 """The width of a character of the cells' font, 11 pixels high; other sizes in proportion."""
 _GAP = 16
 _MARGIN = 12
-_SPACE = 28
+_SPACE, _STRIP = 28, 25
+"""Between two grids; between two strips of one, where the numbers over the columns stand."""
 _LEAST_WIDTH = 420
-_TITLE, _NAME, _SMALL = 13, 12, 10
-_SMALL_CHARACTER = CHARACTER * _SMALL / 11
+_TITLE, _NAME, _SMALL = 13, 12, 11
 _SMALL_CELL = 8
 """Width and height of a cell without a label."""
-
-
-@dataclass(frozen=True, slots=True)
-class Cell:
-    """A cell: its place in pixels, its colours, its label and a sentence about it."""
-
-    x: float
-    y: float
-    width: float
-    height: float
-    fill: str
-    ink: str
-    label: str
-    sentence: str
-
-
-@dataclass(frozen=True, slots=True)
-class Words:
-    """A line of text; `anchor` is "start", "middle" or "end", `y` its base line."""
-
-    x: float
-    y: float
-    text: str
-    size: float
-    anchor: str = "start"
-    bold: bool = False
-    fill: str = "#333333"
-
-
-@dataclass(frozen=True, slots=True)
-class Line:
-    """A line between two points.
-
-    >>> Line(0, 0, 0, 40, 2.0).width
-    2.0
-    """
-
-    x: float
-    y: float
-    to_x: float
-    to_y: float
-    width: float
-
-
-@dataclass(frozen=True, slots=True)
-class Swatch:
-    """A square of the legend."""
-
-    x: float
-    y: float
-    size: float
-    fill: str
-
-
-@dataclass(frozen=True, slots=True)
-class Legend:
-    """The legend for one colouring."""
-
-    by: str
-    swatches: tuple[Swatch, ...]
-    words: tuple[Words, ...]
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Frame:
-    """Where the cells of one grid stand: the left edges of its drawn columns, the upper edges of its drawn rows."""
-
-    grid: Grid
-    columns: tuple[float, ...]
-    rows: tuple[float, ...]
-    width: float
-    height: float
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Scene:
-    """Everything to draw, in pixels. `cells` go grid by grid, row by row."""
-
-    width: float
-    height: float
-    title: str
-    frames: tuple[Frame, ...]
-    cells: tuple[Cell, ...]
-    words: tuple[Words, ...]
-    lines: tuple[Line, ...]
-    legends: tuple[Legend, ...]
-    by: str
+READABLE = 7 / _SMALL
+"""How far a picture may shrink: its smallest text is then 7 pixels high."""
+WIDEST = int(400 / READABLE)
+"""How wide a paged scene is at most: it shrinks so far on a phone of 400 pixels."""
+_NUMBERS, _NOTES = "#606060", "#555555"
 
 
 def lay_out(
@@ -135,8 +60,14 @@ def lay_out(
     by: str,
     others: Sequence[str],
     notes: Sequence[str] = (),
+    warnings: Sequence[str] = (),
+    outlined: Sequence[Sequence[int]] = (),
+    widest: float | None = None,
 ) -> Scene:
     """Lay out grids, each at its (row, column) of an arrangement, coloured `by`; legends for `others` too.
+
+    `outlined` has the cells of each grid that a line is drawn around. Where that is wider than `widest`, grids stand one below
+    the other, and their columns go on in strips.
 
     Raises `SizeError` for more than 2^16 cells.
     """
@@ -145,20 +76,35 @@ def lay_out(
         raise SizeError(
             f"{count} cells: at most 2^16 are drawn one by one; save a full picture as PNG, leave it folded, or draw a part"
         )
-    small = count > _MOST_LABELS
-    texts = [None if small else grid.labels() for grid, _, _ in placed]
-    headers = [(grid.rows.headers(), grid.columns.headers()) for grid, _, _ in placed]
-    longest = max((t.dtype.itemsize // 4 for t in texts if t is not None and t.size), default=0)
-    over = max((len(h) for _, across in headers for h in across), default=1)
-    cell = max(round(max(longest * CHARACTER, over * _SMALL_CHARACTER) + 10), CELL_HEIGHT)
-    steps = (_SMALL_CELL, _SMALL_CELL) if small else (cell, CELL_HEIGHT)
-    side = round(max((len(h) for down, _ in headers for h in down), default=1) * _SMALL_CHARACTER + 8)
-
-    rows = sorted({row for _, row, _ in placed})
+    sizes = _measured(placed)
+    steps, side = sizes.steps, sizes.side
     columns = sorted({column for _, _, column in placed})
-    wide = {c: max(side + _length(g.columns, steps[0]) for g, _, at in placed if at == c) for c in columns}
-    head = 36 if any(grid.title != title for grid, _, _ in placed) else 18
-    high = {r: max(_length(g.rows, steps[1]) for g, at, _ in placed if at == r) + head for r in rows}
+    if widest is None:
+        room = float("inf")
+    else:
+        room = widest - 2 * _MARGIN - side
+        if len(columns) > 1 and sizes.width > widest:
+            placed, columns = [(grid, at, 0) for at, (grid, _, _) in enumerate(placed)], [0]
+    rows = sorted({row for _, row, _ in placed})
+    cuts = [_strips(grid.columns, steps[0], room) for grid, _, _ in placed]
+    wide = {
+        c: side
+        + max(
+            _length(grid.columns.bands[strip.bands], steps[0])
+            for (grid, _, at), cut in zip(placed, cuts, strict=True)
+            for strip in cut
+            if at == c
+        )
+        for c in columns
+    }
+    head = 49 if any(grid.title != title for grid, _, _ in placed) else 31
+    drops = [_length(grid.rows.bands, steps[1], _GAP) + _STRIP for grid, _, _ in placed]
+    high = {
+        r: max(len(cut) * drop for (_, at, _), cut, drop in zip(placed, cuts, drops, strict=True) if at == r)
+        - _STRIP
+        + head
+        for r in rows
+    }
     width = max(_MARGIN * 2 + sum(wide.values()) + _SPACE * (len(columns) - 1), _LEAST_WIDTH + _MARGIN * 2)
     words, y = _lines([title], _MARGIN, width, _TITLE, bold=True, fill="#000000")
     top = y + 8
@@ -168,48 +114,144 @@ def lay_out(
     frames: list[Frame] = []
     cells: list[Cell] = []
     lines: list[Line] = []
-    for (grid, row, column), text, names in zip(placed, texts, headers, strict=True):
+    for (grid, row, column), text, names, cut, drop in zip(
+        placed, sizes.texts, sizes.headers, cuts, drops, strict=True
+    ):
         x, y = left[column] + side, upper[row] + head
         if grid.title != title:
-            words.append(Words(x, upper[row] + 14, grid.title, _NAME, bold=True))
-        frame = _frame(grid, x, y, steps)
+            words.append(Words(left[column], upper[row] + 14, grid.title, _NAME, bold=True))
+        frame = _frame(grid, x, y, steps, cut, drop)
         words += _beside(frame, x, y, names)
         frames.append(frame)
         cells += _cells(frame, by, text)
-        lines += _borders(frame)
+        lines += borders(frame)
+    lines += outlines(frames, outlined or [()] * len(frames))
     bottom = top + sum(high.values()) + (_SPACE // 2) * (len(rows) - 1) + 4
-    below, bottom = _lines(notes, bottom, width, _SMALL, fill="#555555")
+    warned, bottom = _lines(warnings, bottom, width, _SMALL, bold=True, fill=INK)
+    below, bottom = _lines([*_signs(placed, cuts), *notes], bottom, width, _SMALL, fill=_NOTES)
     legends = [_legend([grid for grid, _, _ in placed], one, bottom + 4, width) for one in others]
     end = max((w.y for one in legends for w in one.words), default=bottom)
     return Scene(
-        width, end + _MARGIN, title, tuple(frames), tuple(cells), (*words, *below), tuple(lines), tuple(legends), by
+        width,
+        end + _MARGIN,
+        title,
+        tuple(frames),
+        tuple(cells),
+        (*words, *warned, *below),
+        tuple(lines),
+        tuple(legends),
+        by,
     )
 
 
-def _frame(grid: Grid, x: float, y: float, steps: tuple[float, float]) -> Frame:
-    xs, ys = _edges(grid.columns, x, steps[0]), _edges(grid.rows, y, steps[1])
+@dataclass(frozen=True, slots=True, eq=False)
+class _Sizes:
+    """What cells and numbers need: the texts of each grid, a cell's width and height, the width of the rows' numbers."""
+
+    texts: list[list[list[str]] | None]
+    headers: list[tuple[list[str], list[str]]]
+    steps: tuple[float, float]
+    side: float
+    width: float
+
+
+def _measured(placed: Sequence[tuple[Grid, int, int]]) -> _Sizes:
+    small = sum(grid.shape[0] * grid.shape[1] for grid, _, _ in placed) > _MOST_LABELS
+    texts = [None if small else grid.labels() for grid, _, _ in placed]
+    headers = [(grid.rows.headers(), grid.columns.headers()) for grid, _, _ in placed]
+    longest = max((len(label) for rows in texts if rows is not None for row in rows for label in row), default=0)
+    over = max((len(h) for _, across in headers for h in across), default=1)
+    cell = max(round(max(longest, over) * CHARACTER) + 8, CELL_HEIGHT)
+    steps = (_SMALL_CELL, _SMALL_CELL) if small else (cell, CELL_HEIGHT)
+    beside = [len(h) for down, _ in headers for h in down] + [len(grid.axis_names[0]) + 2 for grid, _, _ in placed]
+    side = round(max(beside, default=1) * CHARACTER + 8)
+    columns = {column for _, _, column in placed}
+    wide = sum(side + max(_length(g.columns.bands, steps[0]) for g, _, at in placed if at == c) for c in columns)
+    return _Sizes(texts, headers, steps, side, 2 * _MARGIN + wide + _SPACE * (len(columns) - 1))
+
+
+def breadth(placed: Sequence[tuple[Grid, int, int]]) -> float:
+    """How wide grids are in their arrangement, in pixels.
+
+    >>> breadth(Layout.parse("d0 = 2@reg, d1 = 2@lane").picture().grids())
+    115
+    """
+    return _measured(placed).width
+
+
+def _signs(placed: Sequence[tuple[Grid, int, int]], cuts: Sequence[Sequence[Strip]]) -> Iterator[str]:
+    """What the signs of the gaps mean, and that columns go on below."""
+    gaps = {str(band) for grid, _, _ in placed for side in (grid.rows, grid.columns) for band in side.bands if band.gap}
+    if DOTS in gaps:
+        yield f"{DOTS} the numbers go on evenly"
+    blocks = sorted(sign for sign in gaps if sign[0] == "+")
+    if blocks:
+        n, k = blocks[0][1:].split(TIMES) if len(blocks) == 1 else ("n", "k")
+        yield f"+{n}{TIMES}{k}: {n} more block{'s' * (n != '1')} of {k}, each moved by the same step"
+    if any(len(cut) > 1 for cut in cuts):
+        yield "columns that do not fit beside each other go on below"
+
+
+def _strips(side: Side, step: float, room: float) -> list[Strip]:
+    """The bands of each strip, as few strips as there is room for, of about the same length."""
+    least = _starts(side.bands, step, room)
+    even = _length(side.bands, step) / len(least) + 1
+    starts = next(
+        found
+        for most in (even, even + step, room)
+        if len(found := _starts(side.bands, step, min(most, room))) <= len(least)
+    )
+    drawn = [*accumulate((not band.gap for band in side.bands), initial=0)]
+    ends = [*starts[1:], len(side.bands)]
+    return [Strip(slice(a, b), slice(drawn[a], drawn[b])) for a, b in zip(starts, ends, strict=True)]
+
+
+def _starts(bands: Sequence[Band], step: float, room: float) -> list[int]:
+    """The first band of each strip: a gap stands behind what it continues."""
+    starts, width = [0], 0.0
+    for i, band in enumerate(bands):
+        behind = [b for b in bands[i + 1 : i + 2] if b.gap]
+        if width and not band.gap and width + step + _length(behind, step) > room:
+            starts.append(i)
+            width = 0.0
+        width += _length([band], step)
+    return starts
+
+
+def _frame(grid: Grid, x: float, y: float, steps: tuple[float, float], strips: Sequence[Strip], drop: float) -> Frame:
+    xs = [edge for strip in strips for edge in _edges(grid.columns.bands[strip.bands], x, steps[0])]
+    ys = _edges(grid.rows.bands, y, steps[1], _GAP)
     drawn_x = tuple(x for band, (x, _) in zip(grid.columns.bands, xs, strict=True) if not band.gap)
     drawn_y = tuple(y for band, (y, _) in zip(grid.rows.bands, ys, strict=True) if not band.gap)
-    return Frame(grid, drawn_x, drawn_y, *steps)
+    return Frame(grid, drawn_x, drawn_y, *steps, tuple(strips), drop)
 
 
 def _beside(frame: Frame, x0: float, y0: float, names: tuple[list[str], list[str]]) -> Iterator[Words]:
-    """The numbers over the columns and beside the rows, as many as there is room for, and the dots in the gaps."""
-    down, across = names
-    xs, ys = _edges(frame.grid.columns, x0, frame.width), _edges(frame.grid.rows, y0, frame.height)
-    free = x0 - _GAP
-    for name, (x, w) in zip(across, xs, strict=True):
-        half = len(name) * _SMALL_CHARACTER / 2
-        if x + w / 2 - half >= free:
-            yield Words(x + w / 2, y0 - 6, name, _SMALL, "middle", fill="#666666")
-            free = x + w / 2 + half
-    free = y0 - _SMALL
-    for name, band, (y, h) in zip(down, frame.grid.rows.bands, ys, strict=True):
-        if y + h / 2 - _SMALL / 2 >= free:
-            text = "\N{VERTICAL ELLIPSIS}" if band.gap else name
-            yield Words(x0 - 4, y + h / 2 + 3.5, text, _SMALL, "end", fill="#666666")
-            free = y + h / 2 + _SMALL / 2
-    dots = list(_dots(frame.grid, xs, ys))
+    """The axes' names, the numbers over the columns and beside the rows, as many as there is room for, and dots in the gaps."""
+    (down, across), grid = names, frame.grid
+    down_name, across_name = grid.axis_names
+    if across_name:
+        yield Words(x0, y0 - 19, f"{across_name} \N{RIGHTWARDS ARROW}", _SMALL, fill=_NUMBERS)
+    if down_name:
+        yield Words(x0 - 4, y0 - 6, f"{down_name} \N{DOWNWARDS ARROW}", _SMALL, "end", fill=_NUMBERS)
+    ys = _edges(grid.rows.bands, y0, frame.height, _GAP)
+    dots: list[Words] = []
+    for number, strip in enumerate(frame.strips):
+        bands, lower = grid.columns.bands[strip.bands], number * frame.drop
+        xs = _edges(bands, x0, frame.width)
+        free = x0 - _GAP
+        for name, (x, w) in zip(across[strip.bands], xs, strict=True):
+            half = len(name) * CHARACTER / 2
+            if x + w / 2 - half >= free:
+                yield Words(x + w / 2, y0 + lower - 6, name, _SMALL, "middle", fill=_NUMBERS)
+                free = x + w / 2 + half
+        free = y0 - _SMALL
+        for name, (y, h) in zip(down, ys, strict=True):
+            if y + h / 2 - _SMALL / 2 >= free:
+                text = "\N{VERTICAL ELLIPSIS}" if name == DOTS else name
+                yield Words(x0 - 4, y + lower + h / 2 + 3.5, text, _SMALL, "end", fill=_NUMBERS)
+                free = y + h / 2 + _SMALL / 2
+        dots += _dots(bands, grid.rows.bands, xs, [(y + lower, h) for y, h in ys])
     yield from dots if len(dots) <= _MOST_DOTS else []
 
 
@@ -229,81 +271,39 @@ def _wrapped(text: str, width: float, size: float) -> list[str]:
     return textwrap.wrap(text, max(int(width / (CHARACTER * size / 11)), 20)) or [""]
 
 
-def _length(side: Side, step: float) -> float:
-    return sum(_GAP if band.gap else step for band in side.bands)
+def _length(bands: Sequence[Band], step: float, gap: float | None = None) -> float:
+    return sum(width for _, width in _edges(bands, 0, step, gap))
 
 
-def _edges(side: Side, start: float, step: float) -> list[tuple[float, float]]:
-    """Where each band starts, and how wide it is."""
+def _edges(bands: Sequence[Band], start: float, step: float, gap: float | None = None) -> list[tuple[float, float]]:
+    """Where each band starts, and how wide it is; a gap is `gap` wide, or as wide as its sign."""
     found: list[tuple[float, float]] = []
-    for band in side.bands:
-        width = _GAP if band.gap else step
+    for band in bands:
+        width = step if not band.gap else gap or max(_GAP, len(str(band)) * CHARACTER + 4)
         found.append((start, width))
         start += width
     return found
 
 
-def _dots(grid: Grid, xs: Sequence[tuple[float, float]], ys: Sequence[tuple[float, float]]) -> Iterator[Words]:
-    """The dots in the cells of a gap."""
-    for across, (x, w) in zip(grid.columns.bands, xs, strict=True):
-        for down, (y, h) in zip(grid.rows.bands, ys, strict=True):
-            if across.gap and not down.gap:
-                yield Words(
-                    x + w / 2, y + h / 2 + 3.5, "\N{MIDLINE HORIZONTAL ELLIPSIS}", _SMALL, "middle", fill="#999999"
-                )
-            elif down.gap and not across.gap:
-                yield Words(x + w / 2, y + h / 2 + 3.5, "\N{VERTICAL ELLIPSIS}", _SMALL, "middle", fill="#999999")
+def _dots(
+    columns: Sequence[Band],
+    rows: Sequence[Band],
+    xs: Sequence[tuple[float, float]],
+    ys: Sequence[tuple[float, float]],
+) -> Iterator[Words]:
+    """The dots in the cells of the gaps where numbers go on evenly."""
+    for across, (x, w) in zip(columns, xs, strict=True):
+        for down, (y, h) in zip(rows, ys, strict=True):
+            if across.gap != down.gap and (across.even if across.gap else down.even):
+                sign = DOTS if across.gap else "\N{VERTICAL ELLIPSIS}"
+                yield Words(x + w / 2, y + h / 2 + 3.5, sign, _SMALL, "middle", fill=_NUMBERS)
 
 
-def _cells(frame: Frame, by: str, labels: NDArray[Any] | None) -> Iterator[Cell]:
-    grid = frame.grid
-    colours = paint(grid, by)
-    fills, inks = hexes(colours), hexes(ink(colours))
-    texts = [""] * len(fills) if labels is None else labels.reshape(-1).tolist()
-    told = sentences(grid)
-    at = [(x, y) for y in frame.rows for x in frame.columns]
-    for (x, y), fill, colour, text, sentence in zip(at, fills, inks, texts, told, strict=True):
-        yield Cell(x, y, frame.width, frame.height, fill, colour, text, sentence)
-
-
-def _borders(frame: Frame) -> Iterator[Line]:
-    """Lines between subgroups (wide) and between instruction tiles (thin), where neighbouring cells touch."""
-    grid = frame.grid
-    groups = grid.owner.get("sg")
-    tiles = [grid.element[name] // size for name, size in zip(grid.element, grid.tile, strict=True)]
-    grouped = grid.tensor and grid.tile_known
-    for width, facts in ((0.9, tiles if grouped else []), (2.2, [] if groups is None else [groups])):
-        if not facts:
-            continue
-        for upright, starts, size, along in (
-            (True, frame.columns, frame.width, frame.rows),
-            (False, frame.rows, frame.height, frame.columns),
-        ):
-            for i in range(1, len(starts)):
-                if starts[i] - starts[i - 1] > size + 0.5:
-                    continue
-                differ: NDArray[np.bool_] = np.zeros(len(along), bool)
-                for values in facts:
-                    a, b = (values[:, i - 1], values[:, i]) if upright else (values[i - 1], values[i])
-                    differ = differ | (a != b)
-                yield from _segments(differ, starts[i], along, frame.height if upright else frame.width, width, upright)
-
-
-def _segments(
-    differ: NDArray[np.bool_], at: float, along: Sequence[float], size: float, width: float, upright: bool
-) -> Iterator[Line]:
-    """The runs of a border, one line each."""
-    start: float | None = None
-    end = 0.0
-    for there, position in zip(differ.tolist(), along, strict=True):
-        if start is not None and not there:
-            yield Line(at, start, at, end, width) if upright else Line(start, at, end, at, width)
-            start = None
-        if there and start is None:
-            start = position
-        end = position + size
-    if start is not None:
-        yield Line(at, start, at, end, width) if upright else Line(start, at, end, at, width)
+def _cells(frame: Frame, by: str, labels: Sequence[Sequence[str]] | None) -> Iterator[Cell]:
+    fills = [*chain.from_iterable(paint(frame.grid, by))]
+    texts = [""] * len(fills) if labels is None else chain.from_iterable(labels)
+    for (x, y), fill, text, sentence in zip(frame.places(), fills, texts, sentences(frame.grid), strict=True):
+        yield Cell(x, y, frame.width, frame.height, fill, ink(fill), text, sentence)
 
 
 def _legend(grids: Sequence[Grid], by: str, top: float, width: float) -> Legend:
@@ -312,7 +312,7 @@ def _legend(grids: Sequence[Grid], by: str, top: float, width: float) -> Legend:
     words: list[Words] = []
     x, y = float(_MARGIN), top + 12
     for text, colour in legend(grids, by):
-        needs = (16 if colour else 0) + len(text) * _SMALL_CHARACTER + 12
+        needs = (16 if colour else 0) + len(text) * CHARACTER + 12
         if x > _MARGIN and x + needs > width - _MARGIN:
             x, y = float(_MARGIN), y + 16
         if colour:

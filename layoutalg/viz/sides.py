@@ -18,9 +18,6 @@ from dataclasses import dataclass
 from functools import cached_property
 from math import prod
 
-import numpy as np
-from numpy.typing import NDArray
-
 from layoutalg.core.factors import XorFactor
 from layoutalg.core.layout import Layout
 from layoutalg.viz.folding import Band, ExtentRun
@@ -46,30 +43,31 @@ class Side:
         return tuple(map(Band, range(self.size))) if self.folded is None else self.folded
 
     @cached_property
-    def starts(self) -> NDArray[np.int64]:
+    def starts(self) -> Sequence[int]:
         """The first index of each drawn band."""
-        if self.folded is None:
-            return np.arange(self.size)
-        return np.array([band.start for band in self.folded if not band.gap], np.int64)
+        return range(self.size) if self.folded is None else [band.start for band in self.folded if not band.gap]
 
     @property
     def drawn(self) -> tuple[Band, ...]:
         """The bands that are drawn: all but the gaps."""
         return tuple(band for band in self.bands if not band.gap)
 
-    def at(self, indices: Sequence[int] | NDArray[np.int64]) -> list[NDArray[np.int64]]:
-        """The coordinates of some indices: an array per dimension.
+    def at(self, indices: Sequence[int]) -> list[list[int]]:
+        """The coordinates of some indices: a list per dimension.
 
-        >>> [c.tolist() for c in Side(("d0", "d1"), (2, 4), (0, 8), ()).at([0, 5])]
+        >>> Side(("d0", "d1"), (2, 4), (0, 8), ()).at([0, 5])
         [[0, 1], [8, 9]]
         """
-        if not self.shape:
-            return []
-        return [c + o for c, o in zip(np.unravel_index(np.asarray(indices), self.shape), self.origins, strict=True)]
+        found: list[list[int]] = []
+        below = self.size
+        for size, origin in zip(self.shape, self.origins, strict=True):
+            below //= size
+            found.append([index // below % size + origin for index in indices])
+        return found
 
     @cached_property
-    def first(self) -> list[NDArray[np.int64]]:
-        """The coordinates of each drawn band's first index: an array per dimension."""
+    def first(self) -> list[list[int]]:
+        """The coordinates of each drawn band's first index: a list per dimension."""
         return self.at(self.starts)
 
     def headers(self) -> list[str]:
@@ -84,7 +82,7 @@ class Side:
         wide = self.wide
         starts, ends = (self.at(i) for i in ([b.start for b in self.bands], [b.start + b.size - 1 for b in self.bands]))
         return [
-            str(band) if band.gap else ",".join(span(int(starts[d][i]), int(ends[d][i])) for d in wide)
+            str(band) if band.gap else ",".join(span(starts[d][i], ends[d][i]) for d in wide)
             for i, band in enumerate(self.bands)
         ]
 

@@ -1,5 +1,8 @@
 """SVG: a scene as text. Every word that comes from outside is escaped; nothing is loaded from anywhere.
 
+On a dark page paper and words are dark and light, cells keep their colours: a style of the drawing's own asks the reader's
+system, so that the same file serves both.
+
 >>> text = svg_document(Layout.parse("d0 = 2@reg, d1 = 2@lane").picture(title='a < b & "c"').scene())
 >>> "a &lt; b &amp; &quot;c&quot;" in text
 True
@@ -7,14 +10,20 @@ True
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Sequence
 from itertools import groupby
 from xml.sax.saxutils import escape
 
-from layoutalg.viz.scene import Cell, Legend, Line, Scene, Words
+from layoutalg.viz.shapes import INK, PAPER, Cell, Legend, Line, Scene, Words, drawn_by
 
-__all__ = ["FONT", "escaped", "legal", "svg_document"]
+__all__ = ["DARK_STYLE", "FONT", "escaped", "legal", "svg_document"]
 
+DARK_STYLE = (
+    "<style>@media (prefers-color-scheme:dark){.drawn .paper{fill:#16181c}.drawn .cells{stroke:#16181c}"
+    ".drawn .words text,.drawn .legend text,.drawn>text:not([fill]){fill:#d5d8de}"
+    ".drawn .lines{stroke:#d5d8de}}</style>"
+)
+"""What a drawing of the class "drawn" looks like on a dark page; on paper, and where no style is read, it is light."""
 FONT = "ui-monospace,'DejaVu Sans Mono',Menlo,Consolas,monospace"
 
 
@@ -45,18 +54,18 @@ def svg_document(scene: Scene) -> str:
     return "\n".join(
         [
             f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {wide} {high}" width="{wide}" height="{high}" '
-            f'role="img" aria-label="{title}" font-family="{FONT}">',
+            f'role="img" aria-label="{title}" class="drawn" font-family="{FONT}">',
             f"<title>{title}</title>",
-            f'<rect width="{wide}" height="{high}" fill="#ffffff"/>',
+            DARK_STYLE,
+            f'<rect class="paper" width="{wide}" height="{high}" fill="#ffffff"/>',
             '<g class="cells" stroke="#ffffff" stroke-width="0.7">',
             *(_rect(cell) for cell in scene.cells),
             "</g>",
             '<g class="labels" font-size="11" text-anchor="middle" fill="#000000" pointer-events="none">',
             *(_label(cell) for cell in scene.cells if cell.label),
             "</g>",
-            '<g class="lines" stroke="#111111" stroke-linecap="square" fill="none" pointer-events="none">',
-            *_paths(scene.lines),
-            "</g>",
+            *_lines("borders", [one for one in scene.lines if one.over]),
+            *_lines("lines", [one for one in scene.lines if not one.over]),
             '<g class="words" pointer-events="none">',
             *(_words(one) for one in scene.words if one.text),
             "</g>",
@@ -85,11 +94,16 @@ def _words(words: Words) -> str:
     return f'<text {place} fill="{words.fill}"{extra}>{escaped(words.text)}</text>'
 
 
-def _paths(lines: Iterable[Line]) -> Iterator[str]:
-    """The lines of one width as one path."""
-    for width, group in groupby(sorted(lines, key=lambda one: one.width), key=lambda one: one.width):
+def _lines(name: str, lines: Sequence[Line]) -> Iterator[str]:
+    """The lines of a class, those of one colour and width as one path, pale ones first."""
+    if not lines:
+        return
+    yield f'<g class="{name}" stroke="{INK}" stroke-linecap="square" fill="none" pointer-events="none">'
+    for (dark, width), group in groupby(sorted(lines, key=drawn_by), key=drawn_by):
         steps = "".join(f"M{_number(a.x)} {_number(a.y)}L{_number(a.to_x)} {_number(a.to_y)}" for a in group)
-        yield f'<path stroke-width="{_number(width)}" d="{steps}"/>'
+        colour = "" if dark else f' stroke="{PAPER}"'
+        yield f'<path{colour} stroke-width="{_number(width)}" d="{steps}"/>'
+    yield "</g>"
 
 
 def _legend(legend: Legend, shown: bool) -> str:

@@ -12,9 +12,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from operator import add, sub
 
-from layoutalg.core.layout import Layout
 from layoutalg.core.limits import MOST_NAMED as _MOST_NAMED
-from layoutalg.viz.grid import Grid, spoken
+from layoutalg.core.moves import lowest_moves
+from layoutalg.core.plurals import spoken
+from layoutalg.viz.grid import Grid
 
 __all__ = ["holders", "sentences"]
 
@@ -22,10 +23,10 @@ __all__ = ["holders", "sentences"]
 def sentences(grid: Grid) -> list[str]:
     """A sentence about every drawn cell, row by row: the element, and who has it."""
     words = [spoken(axis) for axis in grid.axes]
-    elements = [values.reshape(-1).tolist() for values in grid.element.values()]
-    owners = [grid.owner[axis].reshape(-1).tolist() for axis in grid.axes]
-    lowest = [grid.lowest[axis].reshape(-1).tolist() for axis in grid.axes]
-    moving = [d for d in range(len(grid.axes)) if grid.xored is not None or any(copy[d] for copy in grid.copies)]
+    elements = [[*plane.cells] for plane in grid.element.values()]
+    owners = [[*grid.owner[axis].cells] for axis in grid.axes]
+    moves = [lowest_moves(grid.layout)[axis] for axis in grid.axes] if grid.copies_of > 1 else []
+    moving = [d for d in range(len(grid.axes)) if grid.xored or any(copy[d] for copy in grid.copies)]
     tiled = grid.tile_known and grid.tile != grid.sizes
     found: list[str] = []
     for i in range(grid.shape[0] * grid.shape[1]):
@@ -37,11 +38,12 @@ def sentences(grid: Grid) -> list[str]:
             sentence += f"; tile ({at})"
         if grid.copies_of > 1:
             mine = [values[i] for values in owners]
-            base = [values[i] for values in lowest]
+            counted = [x - origin for x, origin in zip(element, grid.layout.origins, strict=True)]
+            base = [one.at(counted) for one in moves]
             copies = grid.copies[: _MOST_NAMED + 1]
             others = [tuple(map(add, base, copy)) for copy in ((0,) * len(base), *copies)]
-            if grid.xored is not None:
-                others = _owners(grid, grid.xored, element)
+            if grid.xored:
+                others = _owners(grid, element)
             also = [" ".join(f"{words[d]} {other[d]}" for d in moving) for other in others if other != tuple(mine)]
             also = also[:_MOST_NAMED]
             more = grid.copies_of - 1 - len(also)
@@ -56,13 +58,11 @@ def holders(grid: Grid) -> tuple[list[tuple[int, ...]], dict[tuple[int, ...], se
     A lane is its subgroup and number; of layouts onto other axes, a place.
     """
     which = [d for d, axis in enumerate(grid.axes) if axis in ("sg", "lane")] or [*range(len(grid.axes))]
-    mine = list(zip(*(grid.owner[grid.axes[d]].reshape(-1).tolist() for d in which), strict=True))
+    mine = list(zip(*(grid.owner[grid.axes[d]].cells for d in which), strict=True))
     held: dict[tuple[int, ...], set[int]] = {key: set() for key in mine}
-    if grid.xored is not None and grid.tensor:
-        for i, element in enumerate(
-            zip(*(values.reshape(-1).tolist() for values in grid.element.values()), strict=True)
-        ):
-            for owner in _owners(grid, grid.xored, element):
+    if grid.xored and grid.tensor:
+        for i, element in enumerate(zip(*(plane.cells for plane in grid.element.values()), strict=True)):
+            for owner in _owners(grid, element):
                 held.get(tuple(owner[d] for d in which), set[int]()).add(i)
     moves = {tuple(copy[d] for d in which) for copy in grid.copies} if grid.tensor else set[tuple[int, ...]]()
     for i, key in enumerate(mine):
@@ -79,7 +79,7 @@ def holders(grid: Grid) -> tuple[list[tuple[int, ...]], dict[tuple[int, ...], se
     return mine, held
 
 
-def _owners(grid: Grid, layout: Layout, element: Sequence[int]) -> list[tuple[int, ...]]:
+def _owners(grid: Grid, element: Sequence[int]) -> list[tuple[int, ...]]:
     """Every place of an element, one coordinate per axis of the grid."""
-    at = [layout.codomain.index(axis) for axis in grid.axes]
-    return [tuple(owner[d] for d in at) for owner in layout.owners(element)]
+    at = [grid.layout.codomain.index(axis) for axis in grid.axes]
+    return [tuple(owner[d] for d in at) for owner in grid.layout.owners(element)]

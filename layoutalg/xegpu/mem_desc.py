@@ -115,7 +115,8 @@ class MemDescType(Notation):
         Layout.parse('d0 = 4@addr:4, d1 = 4@addr')
         """
         tile = None if self.mem_layout is None else self.mem_layout.block
-        return one_operand(self, self.layout(shape, machine), tile)
+        (found,) = one_operand(self, self.layout(shape, machine), tile)
+        return (found._replace(bits=element_bits(self.element)),)
 
     def layout(self, shape: Sequence[Extent] | None = None, machine: Machine | None = None) -> Layout:
         """Where each element lies: a `Layout` onto `addr`, in elements from the start of the buffer.

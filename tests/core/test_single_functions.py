@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from layoutalg.core.factors import Factor, as_name, size_of
-from layoutalg.core.fragments import coords, owners
+from layoutalg.core.held import coords
 from layoutalg.core.layout import Layout
 from layoutalg.core.lazy import imported
+from layoutalg.core.moves import owners
 from layoutalg.core.notation import single_operand
 from layoutalg.core.reader import Reader
 from layoutalg.core.text import layout_text, read_parts

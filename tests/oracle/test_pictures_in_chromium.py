@@ -8,6 +8,7 @@ from __future__ import annotations
 import io
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -96,9 +97,9 @@ def said_numbers(text: str) -> tuple[tuple[int, ...], dict[str, int]]:
 
 def test_the_hardware_view_marks_what_a_lane_has_and_no_replica_of_it(browser: Browser, tmp_path: Path) -> None:
     layout = la.Layout.parse("d0 = 4@reg 2@lane:4 | replicas 4@lane")
-    picture = layout.picture(direction="hardware")
+    picture = replace(layout.picture(direction="hardware"), paged=False)
     browser.open(picture.html(), tmp_path / "picture.html")
-    lanes = picture.scene().frames[0].grid.owner["lane"].reshape(-1).tolist()
+    lanes = [*picture.scene().frames[0].grid.owner["lane"].cells]
     for cell in (0, 4, 13, 31):
         text = browser.hover(cell)
         assert f"lane {lanes[cell]}," in text
@@ -140,7 +141,7 @@ def test_a_page_that_was_saved_while_open_works_again(browser: Browser, tmp_path
 @pytest.mark.parametrize("name", LAYOUTS)
 def test_hovering_tells_the_owner_and_marks_what_the_lane_holds(name: str, browser: Browser, tmp_path: Path) -> None:
     layout = LAYOUTS[name]
-    picture = layout.picture()
+    picture = replace(layout.picture(), paged=False)
     browser.open(picture.html(), tmp_path / "picture.html")
     grid = picture.scene().frames[0].grid
     count = grid.shape[0] * grid.shape[1]
@@ -148,7 +149,7 @@ def test_hovering_tells_the_owner_and_marks_what_the_lane_holds(name: str, brows
     elements: dict[tuple[int, ...], int] = {}
     sample = sorted({0, 1, count // 3, count // 2, count - 1, *range(0, count, max(count // 9, 1))})
     for cell in range(count):
-        coordinates = [values.reshape(-1)[cell] for values in grid.element.values()]
+        coordinates = [[*plane.cells][cell] for plane in grid.element.values()]
         elements[tuple(int(c) for c in coordinates)] = cell
     for cell in sample:
         text = browser.hover(cell)
@@ -170,7 +171,7 @@ def test_hovering_tells_the_owner_and_marks_what_the_lane_holds(name: str, brows
 
 def test_the_buttons_switch_colouring_and_direction(browser: Browser, tmp_path: Path) -> None:
     layout = LAYOUTS["xegpu"]
-    picture = layout.picture()
+    picture = replace(layout.picture(), paged=False)
     browser.open(picture.html(), tmp_path / "picture.html")
     page = browser.page
     assert page.locator("button[data-colour]").all_inner_texts() == ["subgroup", "lane", "register", "tile"]
@@ -195,15 +196,15 @@ def test_the_buttons_switch_colouring_and_direction(browser: Browser, tmp_path: 
 
 def test_the_hardware_view_says_what_each_register_holds(browser: Browser, tmp_path: Path) -> None:
     layout = LAYOUTS["mfma"]
-    picture = layout.picture()
+    picture = replace(layout.picture(), paged=False)
     browser.open(picture.html(), tmp_path / "picture.html")
     browser.page.locator("button[data-direction=hardware]").click()
     held = layout.fragment_map()
     grid = picture.scene("hardware").frames[0].grid
     for cell in range(0, grid.shape[0] * grid.shape[1], 7):
         element, owner = said_numbers(browser.hover(cell))
-        assert owner["lane"] == grid.owner["lane"].reshape(-1)[cell]
-        assert owner["register"] == grid.owner["reg"].reshape(-1)[cell]
+        assert owner["lane"] == [*grid.owner["lane"].cells][cell]
+        assert owner["register"] == [*grid.owner["reg"].cells][cell]
         assert tuple(held[0, owner["lane"], owner["register"]]) == element
     browser.check_quiet()
 
@@ -244,6 +245,49 @@ def test_a_name_with_a_script_in_it_shows_as_text(form: str, browser: Browser, t
     browser.check_quiet()
 
 
+CONTRAST = """svg => {
+  const light = (text) => {
+    const [r, g, b] = text.match(/\\d+/g).map(Number).map((c) => c / 255)
+      .map((c) => c <= 0.04045 ? c / 12.92 : ((c + 0.055) / 1.055) ** 2.4);
+    return 0.2126 * r + 0.7152 * g + 0.0722 * b;
+  };
+  const fill = (one) => getComputedStyle(one).fill;
+  const cells = Array.from(svg.querySelectorAll(".cells rect"));
+  const box = (one) => one.getBoundingClientRect();
+  return Array.from(svg.querySelectorAll("text")).filter((one) => box(one).width > 0).map((text) => {
+    const at = box(text), x = at.x + at.width / 2, y = at.y + at.height / 2;
+    const under = cells.find((one) => { const b = box(one); return b.x < x && x < b.right && b.y < y && y < b.bottom; });
+    const [a, b] = [light(fill(text)), light(fill(under || svg.querySelector(".paper")))];
+    return [(Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05), text.textContent];
+  });
+}"""
+
+
+@pytest.mark.parametrize("colours", ["light", "dark"])
+@pytest.mark.parametrize("name", ["xegpu", "slice", "mfma product", "amx product", "swizzled"])
+def test_every_text_can_be_read_on_light_and_dark_pages(name: str, colours: str, chromium: Any, tmp_path: Path) -> None:
+    drawn = {
+        "mfma product": la.mma("MFMA_F32_16x16x16_F16"),
+        "amx product": la.TileProduct(16, 16, 64, "i8", "i8"),
+        "swizzled": la.parse("Sw<3,2,3> o 0 o (8,32):(32,1)"),
+    }
+    path = tmp_path / "picture.svg"
+    (drawn.get(name) or LAYOUTS[name]).picture().save(path)
+    page = chromium.new_page(color_scheme=colours)
+    page.goto(path.as_uri())
+    found = page.locator("svg").evaluate(CONTRAST)
+    paper = page.locator(".paper").evaluate("one => getComputedStyle(one).fill")
+    fills = page.eval_on_selector_all(".cells rect", "all => all.map(one => getComputedStyle(one).fill)")
+    page.close()
+    assert (paper == "rgb(255, 255, 255)") == (colours == "light")
+    assert len(found) > 20
+    assert min(found)[0] >= 4.5, min(found)
+    told = (drawn.get(name) or LAYOUTS[name]).picture().scene().cells
+    assert fills == [f"rgb({', '.join(map(str, bytes.fromhex(cell.fill[1:])))})" for cell in told], (
+        "cells mean the same"
+    )
+
+
 def notebook_page(*values: Distributed) -> str:
     shown = "".join(f"<section>{value._repr_html_()}</section>" for value in values)
     return f"<!DOCTYPE html><html><head><meta charset=utf-8><title>outputs</title></head><body>{shown}</body></html>"
@@ -276,7 +320,7 @@ def test_without_scripts_the_plain_picture_is_there(chromium: Any, tmp_path: Pat
     assert box["height"] > 400
     pixels = imread(io.BytesIO(page.screenshot(clip={**box})))
     drawn = {tuple(one) for one in (pixels[::3, ::3, :3] * 255).round().astype(int).reshape(-1, 3).tolist()}
-    for cell in LAYOUTS["xegpu"].picture().scene().cells:
+    for cell in replace(LAYOUTS["xegpu"].picture(), paged=False).scene().cells:
         assert tuple(bytes.fromhex(cell.fill[1:])) in drawn
     context.close()
 

@@ -73,7 +73,7 @@ def test_a_tile_of_a_thousand_runs_still_fits() -> None:
     layout = la.Layout.parse("d0 = 1024@lane:1024, d1 = 1024@lane")
     grid = owner_grid(layout, most_rows=48, width=80)
     assert grid.width <= 80
-    assert grid.rows[:5] == ("0", "1", "2", "\N{MIDLINE HORIZONTAL ELLIPSIS}", "1023")
+    assert grid.rows[6:9] == ("6", "\N{MIDLINE HORIZONTAL ELLIPSIS}", "1023")
 
 
 @pytest.mark.parametrize("layout", LAYOUTS, ids=str)

@@ -11,12 +11,8 @@ Every word is escaped, and black or white, whichever is read better on its cell.
 
 from __future__ import annotations
 
-from functools import lru_cache
-
-import numpy as np
-
-from layoutalg.viz.colours import hexes, hue_of, ink, ramp, shades
-from layoutalg.viz.svg import FONT, escaped
+from layoutalg.viz.colours import hue_of, ink, ramp, shade
+from layoutalg.viz.svg import DARK_STYLE, FONT, escaped
 
 __all__ = ["LETTER", "MARGIN", "RED", "Page", "lane_colours"]
 
@@ -29,15 +25,10 @@ RED = "#c00000"
 
 def lane_colours(lanes: int, subgroups: int = 1) -> list[list[str]]:
     """A colour for each lane of each subgroup: a ramp for one subgroup, a hue for each of several."""
-    strength = np.arange(lanes) / max(lanes - 1, 1)
+    strengths = [lane / max(lanes - 1, 1) for lane in range(lanes)]
     if subgroups == 1:
-        return [hexes(ramp(strength))]
-    return [hexes(shades(np.full(lanes, hue_of(sg)), strength)) for sg in range(subgroups)]
-
-
-@lru_cache(maxsize=1024)
-def _ink(fill: str) -> str:
-    return hexes(ink(np.array([int(fill[i : i + 2], 16) for i in (1, 3, 5)])))[0]
+        return [[*map(ramp, strengths)]]
+    return [[shade(hue_of(sg), strength) for strength in strengths] for sg in range(subgroups)]
 
 
 class Page:
@@ -104,7 +95,7 @@ class Page:
                 f'x="{_number(x + (width - 1) / 2)}" y="{_number(y + 1.5 * inset + step * (i + 0.5) + fitting * 0.36)}"'
             )
             self._parts.append(
-                f'<text {place} font-size="{fitting:.1f}" text-anchor="middle" fill="{_ink(fill)}" pointer-events="none">'
+                f'<text {place} font-size="{fitting:.1f}" text-anchor="middle" fill="{ink(fill)}" pointer-events="none">'
                 f"{escaped(line)}</text>"
             )
         self.width = max(self.width, x + width + MARGIN)
@@ -118,7 +109,8 @@ class Page:
         wide, high = _number(self.width), _number(self.y + MARGIN)
         return (
             f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {wide} {high}" width="{wide}" height="{high}" role="img" '
-            f'aria-label="{escaped(self.label)}" font-family="{FONT}"><rect width="{wide}" height="{high}" fill="#ffffff"/>'
+            f'aria-label="{escaped(self.label)}" class="drawn" font-family="{FONT}">'
+            f'{DARK_STYLE}<rect class="paper" width="{wide}" height="{high}" fill="#ffffff"/>'
             + "".join(self._parts)
             + "</svg>"
         )

@@ -10,47 +10,25 @@ XORed places are numbered, XORed as bits of that number, looked up, and added to
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from layoutalg.core.factors import Place, XorFactor
-from layoutalg.core.gf2 import modulo, reduced
-from layoutalg.core.lazy import once
-from layoutalg.core.xor.digits import Digit, Digits, digits_of, named
+from layoutalg.core.factors import Place
+from layoutalg.core.xor.digits import Digit, digits_of
+from layoutalg.core.xor.lowest import XoredAxis, lowest_owner, xored_axis
 
 if TYPE_CHECKING:
     from layoutalg.core.relation import Relation
 
-__all__ = ["fill", "fill_lowest", "flipped_copies", "lowest_owner", "places_at", "places_of"]
+__all__ = ["fill", "fill_lowest"]
 
-_L = TypeVar("_L", bound="Relation")
 _Vector = NDArray[np.signedinteger[Any]]
 
 
-class _Axis(NamedTuple):
-    """How one axis counts."""
-
-    name: str
-    bits: dict[int, int]
-    """The bit that stands for each XORed place, by its weight."""
-    binary: bool
-    """Whether all digits are powers of two of powers of two: then the bits are the weights."""
-    weights: list[int]
-    """The weights of the XORed places, ascending."""
-
-
-def _axis_of(digits: Digits, name: str) -> _Axis:
-    """How an axis counts."""
-    row = digits.on_axis.get(name, [])
-    binary = bool(row) and all(not (weight & (weight - 1) or extent & (extent - 1)) for weight, extent in row)
-    weights = [weight for weight, _ in row if (name, weight) in digits.places]
-    return _Axis(name, {w: w if binary else 1 << i for i, w in enumerate(weights)}, binary, weights)
-
-
 def _vectors(
-    row: Sequence[Digit], axis: _Axis, pick: _Vector | None, dtype: np.dtype[Any]
+    row: Sequence[Digit], axis: XoredAxis, pick: _Vector | None, dtype: np.dtype[Any]
 ) -> tuple[_Vector | None, _Vector | None]:
     """What the values of a dimension XOR onto an axis, and what they add to it; None for nothing."""
     found: list[_Vector] = [np.zeros(1, dtype), np.zeros(1, dtype)]
@@ -75,7 +53,7 @@ def _vectors(
 
 def _fill_axis(
     rows: Sequence[tuple[Sequence[Digit], _Vector | None]],
-    axis: _Axis,
+    axis: XoredAxis,
     flips: Iterable[Place],
     start: int,
     out: _Vector,
@@ -113,36 +91,10 @@ def _fill_axis(
         out += dtype.type(start)
 
 
-def lowest_owner(layout: Relation) -> tuple[Digits, list[Place]]:
-    """The digits and flips of each element's lowest owner, in the order of the codomain: columns modulo the replicas."""
-    return once(layout.kept, "lowest owner", lambda: _lowest_owner(layout))
-
-
-def _lowest_owner(layout: Relation) -> tuple[Digits, list[Place]]:
-    digits = digits_of(layout)
-    if not any(copy.flips for copy in digits.replicas):
-        return digits, list(layout.flips or ())
-    rank = {axis: i for i, axis in enumerate(layout.codomain)}  # the first axis is the most significant
-    places = sorted(digits.places, key=lambda place: (-rank[place[0]], place[1]))
-    bit = {place: 1 << i for i, place in enumerate(places)}
-
-    def vector(moves: Iterable[Place]) -> int:
-        return sum(bit[place] for place in moves)
-
-    copies = reduced(vector(copy.moves) for copy in digits.replicas if copy.flips)
-
-    def lowest(digit: Digit) -> Digit:
-        moves = named(modulo(vector(digit.moves), copies), places)
-        return digit._replace(moves=tuple(moves), flips=sum(digits.places[place] for place in moves))
-
-    rows = [[lowest(one) if one.flips else one for one in row] for row in digits.dims]
-    return digits._replace(dims=rows), named(modulo(vector(layout.flips or ()), copies), places)
-
-
 def fill_lowest(layout: Relation, axis: str, out: _Vector) -> None:
     """Write where the lowest owner of each element is on an axis."""
     digits, flips = lowest_owner(layout)
-    _fill_axis([(row, None) for row in digits.dims], _axis_of(digits, axis), flips, layout.offsets.get(axis, 0), out)
+    _fill_axis([(row, None) for row in digits.dims], xored_axis(digits, axis), flips, layout.offsets.get(axis, 0), out)
 
 
 def fill(layout: Relation, axes: Sequence[str], picks: Sequence[_Vector | None], out: _Vector) -> None:
@@ -151,78 +103,4 @@ def fill(layout: Relation, axes: Sequence[str], picks: Sequence[_Vector | None],
     starts = layout.offsets
     for i, axis in enumerate(axes):
         rows = list(zip(digits.dims, picks, strict=True))
-        _fill_axis(rows, _axis_of(digits, axis), layout.flips or (), starts.get(axis, 0), out[i])
-
-
-def places_at(layout: Relation, counted: Sequence[NDArray[np.int64]]) -> dict[str, Any]:
-    """The lowest owner of many elements, whose coordinates count from 0: an array for each axis."""
-    digits, flips = lowest_owner(layout)
-    found: dict[str, Any] = {}
-    for name in layout.codomain:
-        axis = _axis_of(digits, name)
-        bits: Any = 0
-        for place in flips:
-            bits ^= axis.bits[place[1]] if place[0] == name else 0
-        total: Any = layout.offsets.get(name, 0)
-        for values, row in zip(counted, digits.dims, strict=True):
-            for digit in row:
-                for along, weight in digit.moves:
-                    if along == name:
-                        value = values // digit.place % digit.extent
-                        bits, total = (
-                            (bits ^ value * axis.bits[weight], total) if digit.flips else (bits, total + value * weight)
-                        )
-        for weight, bit in axis.bits.items():
-            total = total + (bits // bit % 2) * weight
-        found[name] = total
-    return found
-
-
-def flipped_copies(layout: _L) -> list[_L]:
-    """The layout once for each value of the replicas that flip places, each copy with its own flips instead."""
-    form = layout.canonical()
-    plain = tuple(one for one in form.replicas if type(one) is not XorFactor)
-    sides = [frozenset(form.flips or ())]
-    for one in form.replicas:
-        if type(one) is XorFactor:
-            sides += [flips ^ frozenset(one.places) for flips in sides]
-    offsets = tuple(sorted(form.offsets.items()))
-    codomain = layout.codomain
-    return [
-        form.as_written(form.dims, plain, offsets, form.names, form.origins, codomain, tuple(sorted(flips)))
-        for flips in sides
-    ]
-
-
-def places_of(layout: Relation, element: Sequence[int]) -> list[tuple[int, ...]]:
-    """Every position of the codomain that holds an element (its coordinates counted from 0), ascending."""
-    digits = digits_of(layout)
-    flipped = frozenset(layout.flips or ())
-    at = {axis: layout.offsets.get(axis, 0) for axis in layout.codomain}
-    for value, row in zip(element, digits.dims, strict=True):
-        for one in row:
-            count = value // one.place % one.extent
-            if one.flips and count:
-                flipped = flipped.symmetric_difference(one.moves)
-            elif not one.flips:
-                for axis, stride in one.moves:
-                    at[axis] += count * stride
-    order = list(at)
-    found = {(flipped, tuple(at.values()))}
-    for copy in digits.replicas:
-        if copy.flips:
-            found |= {(flips.symmetric_difference(copy.moves), place) for flips, place in found}
-        else:
-            ((axis, stride),) = copy.moves
-            column = order.index(axis)
-            found = {
-                (flips, (*place[:column], place[column] + count * stride, *place[column + 1 :]))
-                for flips, place in found
-                for count in range(copy.extent)
-            }
-    return sorted(
-        {
-            tuple(value + sum(w for name, w in flips if name == axis) for axis, value in zip(order, place, strict=True))
-            for flips, place in found
-        }
-    )
+        _fill_axis(rows, xored_axis(digits, axis), layout.flips or (), starts.get(axis, 0), out[i])

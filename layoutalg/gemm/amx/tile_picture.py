@@ -21,7 +21,7 @@ from layoutalg.core.errors import PlanError
 from layoutalg.core.plurals import counted
 from layoutalg.core.whole_numbers import one_of
 from layoutalg.gemm.amx.walking import block_tiles, walk
-from layoutalg.viz.colours import HUES, hexes, hue_of, shades
+from layoutalg.viz.colours import HUES, hue_of, shade
 from layoutalg.viz.panels import PALE, Axis, Look, Panel, PanelPicture, cell_of
 from layoutalg.viz.scene import CELL_HEIGHT, Cell, Line, Words
 
@@ -128,7 +128,7 @@ class _Tile:
         if at >= self.padded_from:
             return Look(_EMPTY, "0", f"beyond k: 0, {where}")
         strength = 0.1 + 0.7 * (at % self.word) / max(self.word - 1, 1)
-        fill = hexes(shades([hue_of(at // self.word)], [strength]))[0]
+        fill = shade(hue_of(at // self.word), strength)
         return Look(fill, f"{element[0]},{element[1]}", f"{self.operand}({element[0]}, {element[1]}): {where}")
 
 

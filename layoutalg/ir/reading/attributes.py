@@ -20,7 +20,6 @@ from functools import cache
 from math import prod
 from typing import Any, TypeVar
 
-import numpy as np
 from xdsl.context import Context
 from xdsl.dialect_interfaces.op_asm import OpAsmDialectInterface
 from xdsl.dialects.builtin import (
@@ -466,9 +465,13 @@ def _of_numbers() -> AttrConstraint[Any]:
     return base(RankedStructure[IntegerType | IndexType | AnyFloat | ComplexType])
 
 
+_BITS = [bytes(byte >> bit & 1 for bit in range(8)) for byte in range(256)]
+"""The bits of each byte, the lowest first."""
+_TRUE = bytes([0] + [0xFF] * 255)
+
+
 def _truths(packed: bytes, count: int) -> tuple[bytes, int]:
     """Truth values, as many bytes; LLVM 22 writes eight of them in a byte, the first in its lowest bit."""
-    values = np.frombuffer(packed, np.uint8)
-    if len(values) != count and len(values) == -(-count // 8):
-        values = np.unpackbits(values, count=count, bitorder="little")
-    return np.where(values != 0, 0xFF, 0).astype(np.uint8).tobytes(), len(values)
+    if len(packed) != count and len(packed) == -(-count // 8):
+        packed = b"".join(map(_BITS.__getitem__, packed))[:count]
+    return packed.translate(_TRUE), len(packed)

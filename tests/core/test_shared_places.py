@@ -7,8 +7,8 @@ from itertools import product
 
 import pytest
 
-from layoutalg.compare.shared_places import shared_place
 from layoutalg.core import Layout
+from layoutalg.core.shared_places import shared_place
 
 parse = Layout.parse
 

@@ -19,12 +19,12 @@ from dataclasses import dataclass
 from math import prod
 from typing import NamedTuple
 
-from layoutalg.compare.owners import places_text
 from layoutalg.core.errors import LayoutError, SizeError
 from layoutalg.core.layout import Layout
 from layoutalg.core.limits import MAX_EXTENT
 from layoutalg.core.limits import MOST_COMPARED_COPIES as _MOST_COPIES
 from layoutalg.core.limits import MOST_PLACE_SUMS as _MOST_SUMS
+from layoutalg.core.plurals import spoken
 from layoutalg.core.whole_numbers import instance_of
 
 __all__ = ["SharedPlace", "shared_place"]
@@ -48,7 +48,9 @@ class SharedPlace:
 
     def __str__(self) -> str:
         first, second = self.elements
-        where = "in one place" if self.place is None else places_text([self.place], self.axes)
+        where = "in one place"
+        if self.place is not None:
+            where = "in " + ", ".join(f"{spoken(axis)} {at}" for axis, at in zip(self.axes, self.place, strict=True))
         return f"elements {first} and {second} are both {where}"
 
 

@@ -1,0 +1,82 @@
+"""The lines of a grid: between subgroups, instruction tiles and words, and around the cells of one lane.
+
+>>> scene = Layout.parse("d0 = 4@reg, d1 = 2@sg 2@lane").picture().scene()
+>>> [(line.x == line.to_x, line.width) for line in scene.lines]          # one line, between the two subgroups
+[(True, 2.2)]
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from layoutalg.viz.colouring import colourings, number_by
+from layoutalg.viz.shapes import PAPER, Frame, Line
+
+__all__ = ["borders", "outlines"]
+
+
+def borders(frame: Frame) -> Iterator[Line]:
+    """Lines between subgroups (wide) and between instruction tiles or words (thin), where neighbouring cells touch."""
+    grid = frame.grid
+    if grid.tensor and grid.tile_known:
+        tiles = [(grid.element[name].rows, size) for name, size in zip(grid.element, grid.tile, strict=True)]
+        yield from _between(frame, _joined([[[x // n for x in row] for row in rows] for rows, n in tiles]), 0.9)
+    if "word" in colourings(grid):
+        words = [[number_by(grid, "word", at) for at in row] for row in grid.owner[grid.axes[-1]].rows]
+        yield from _between(frame, _joined([*(grid.owner[axis].rows for axis in grid.axes[:-1]), words]), 1.2)
+    if "sg" in grid.owner:
+        yield from _between(frame, grid.owner["sg"].rows, 2.2)
+
+
+def _joined(facts: Sequence[Sequence[Sequence[int]]]) -> list[list[tuple[int, ...]]]:
+    """Several facts of each cell as one."""
+    return [[*zip(*rows, strict=True)] for rows in zip(*facts, strict=True)]
+
+
+def _between(frame: Frame, facts: Sequence[Sequence[object]], width: float) -> Iterator[Line]:
+    """Lines where neighbouring cells that touch differ in a fact."""
+    for number, strip in enumerate(frame.strips):
+        xs, ys = frame.columns[strip.columns], [y + number * frame.drop for y in frame.rows]
+        here = [row[strip.columns] for row in facts]
+        for j in range(1, len(xs)):
+            if xs[j] - xs[j - 1] <= frame.width + 0.5:
+                differ = [row[j - 1] != row[j] for row in here]
+                yield from _segments(differ, xs[j], ys, frame.height, width, upright=True)
+        for i in range(1, len(ys)):
+            if ys[i] - ys[i - 1] <= frame.height + 0.5:
+                differ = [a != b for a, b in zip(here[i - 1], here[i], strict=True)]
+                yield from _segments(differ, ys[i], xs, frame.width, width, upright=False)
+
+
+def _segments(
+    differ: Sequence[bool], at: float, along: Sequence[float], size: float, width: float, *, upright: bool
+) -> Iterator[Line]:
+    """The runs of a border, one line each."""
+    start: float | None = None
+    end = 0.0
+    for there, position in zip((*differ, False), (*along, 0.0), strict=True):
+        if start is not None and not there:
+            ends = (at, start, at, end) if upright else (start, at, end, at)
+            yield Line(*ends, width, over=True)
+            start = None
+        if there and start is None:
+            start = position
+        end = position + size
+
+
+def outlines(frames: Sequence[Frame], cells: Sequence[Sequence[int]]) -> Iterator[Line]:
+    """A black line on a white one around some cells of each grid (by their number, row by row)."""
+    for frame, chosen in zip(frames, cells, strict=True):
+        corners = [*frame.places()]
+        marked = {corners[cell] for cell in chosen}
+        wide, high = frame.width, frame.height
+        for x, y in sorted(marked):
+            for dx, dy, ends in (
+                (-wide, 0, (x, y, x, y + high)),
+                (wide, 0, (x + wide, y, x + wide, y + high)),
+                (0, -high, (x, y, x + wide, y)),
+                (0, high, (x, y + high, x + wide, y + high)),
+            ):
+                if (x + dx, y + dy) not in marked:
+                    yield Line(*ends, 4.4, PAPER, over=True)
+                    yield Line(*ends, 2.2, over=True)

@@ -1,0 +1,193 @@
+"""Every cell of every picture is true: what a reader sees in the SVG, and fills in where it is folded, is what the map says.
+
+The pictures are those of all notations and plans, elements by holders and holders by elements, folded for a phone or for a
+page, or whole, in strips or in one piece. What must come out are the owners of `owner_map` and `owners`, which the compilers'
+tables check.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from math import prod
+from typing import Any
+
+import numpy as np
+import pytest
+
+import layoutalg as la
+from layoutalg.core.notation import Distributed, Operand
+from layoutalg.viz.grid import Grid
+from layoutalg.viz.picture import Picture, picture_of
+from tests.viz.reading import filled_in, numbers_of, places_of, read_grids, smallest_text
+from tests.viz.test_folding import SHAPES, VALUES
+
+COPIES: dict[str, Distributed] = {
+    "wmma": la.mma("WMMA_F32_16x16x16_F16"),
+    "wrapped lanes": la.Layout.parse("d0 = 4@reg, d1 = 8@lane | replicas 2@lane:8"),
+    "many copies": la.Layout.parse("d0 = 4@reg, d1 = 2@lane | replicas 16@lane:2 3@reg:4"),
+    "copies between": la.Layout.parse("d0 = 4@lane:2, d1 = 2@reg | replicas 2@lane 2@lane:8"),
+    "copies of a subgroup": la.parse(
+        "#xegpu.slice<#xegpu.layout<sg_layout = [2, 2], sg_data = [16, 16], lane_layout = [1, 16], lane_data = [1, 1]>, "
+        "dims = [0]>"
+    ),
+    "copied memory": la.Layout.parse("d0 = 4@addr:8, d1 = 4@addr | replicas 2@addr:4"),
+    "one subgroup": la.dpas("f16", "f16", "f32").b,
+    "jumps in a row": la.parse("Sw<1,4,3> o 0 o (32,256):(256,1)"),
+    "tall and wide": la.parse("Sw<3,2,3> o 0 o (8,32):(32,1)"),
+}
+EVERY = VALUES | COPIES
+FORMS = ("phone", "page", "strips", "whole")
+
+
+def picture(name: str, direction: str, form: str) -> Picture:
+    found = picture_of(
+        EVERY[name], SHAPES.get(name, (32,) if name == "copies of a subgroup" else None), direction=direction
+    )
+    return replace(found, paged=form in ("phone", "strips"), full=form in ("strips", "whole"))
+
+
+def cases() -> list[tuple[str, str, str]]:
+    found = []
+    for name in EVERY:
+        for direction in picture(name, "tensor", "phone").directions:
+            whole = sum(prod(part.layout.shape) for part in picture(name, "tensor", "phone").parts) <= 4096  # type: ignore[union-attr]
+            found += [(name, direction, form) for form in FORMS if form in FORMS[:2] or whole]
+    return found
+
+
+@pytest.mark.parametrize(("name", "direction", "form"), cases())
+def test_every_cell_is_where_the_map_has_it(name: str, direction: str, form: str) -> None:
+    drawn = picture(name, direction, form)
+    grids = [grid for grid, _, _ in drawn.grids()]
+    svg = drawn.svg()
+    if drawn.paged:
+        assert smallest_text(svg, 400) >= 7
+    seen = read_grids(svg, [prod(grid.shape) for grid in grids])
+    for part, grid, one in zip(drawn.parts, grids, seen, strict=True):
+        assert isinstance(part, Operand)
+        lowest = np.array([[[_first(n) for n in numbers_of(label)] for label in row] for row in one.labels])
+        sides = [
+            places_of(tokens, side.shape, side.origins)
+            for tokens, side in ((one.rows, grid.rows), (one.columns, grid.columns))
+        ]
+        if direction == "tensor":
+            check_owners(part.layout, grid, one.labels, sides)
+            whole = filled_in(lowest, *sides[0], grid.rows.size)
+            whole = filled_in(whole.swapaxes(0, 1), *sides[1], grid.columns.size).swapaxes(0, 1)
+            names = [*grid.label_names] if whole.shape[2] == len(grid.label_names) else ["sg", *grid.label_names]
+            for i, axis in enumerate(names):
+                assert np.array_equal(whole[..., i], part.layout.owner_map(axis).reshape(whole.shape[:2])), axis
+        else:
+            whole = np.array([[[int(n) for n in label.split(",")] for label in row] for row in one.labels])
+            whole = filled_in(whole, *sides[0], grid.rows.size)
+            whole = filled_in(whole.swapaxes(0, 1), *sides[1], grid.columns.size).swapaxes(0, 1)
+            check_elements(part, grid, whole)
+
+
+def _first(numbers: list[int] | int) -> int:
+    return numbers if isinstance(numbers, int) else numbers[0]
+
+
+def check_owners(layout: la.Layout, grid: Grid, labels: list[list[str]], sides: list[Any]) -> None:
+    """Every holder of an element stands in its cell (of XORed copies the lowest alone)."""
+    if grid.xored:
+        return
+    (rows, _), (columns, _) = sides
+    some = [(i, j) for i in range(len(rows)) for j in range(len(columns))]
+    for i, j in some[:: max(len(some) // 200, 1)]:
+        at = np.concatenate(
+            [
+                np.array(np.unravel_index(k, side.shape or (1,))[: len(side.shape)], int) + np.array(side.origins, int)
+                for k, side in ((rows[i], grid.rows), (columns[j], grid.columns))
+            ]
+        )
+        told = numbers_of(labels[i][j])
+        names = [*grid.label_names] if len(told) == len(grid.label_names) else ["sg", *grid.label_names]
+        owners = layout.owners(tuple(at.tolist()))
+        for axis, numbers in zip(names, told, strict=True):
+            there = sorted({owner[layout.codomain.index(axis)] for owner in owners})
+            assert there == numbers if isinstance(numbers, list) else (there[0] == numbers and len(there) > 4)
+        unseen = [d for d, axis in enumerate(layout.codomain) if axis not in names]
+        assert all(len({owner[d] for owner in owners}) == 1 for d in unseen), "no axis with copies is left out"
+
+
+def check_elements(part: Operand, grid: Grid, whole: np.ndarray) -> None:
+    """The element of each place (of 300 of them) is held there."""
+    source = part.slots or part.layout
+    names = (*grid.rows.names, *grid.columns.names)
+    shape, origins = (*grid.rows.shape, *grid.columns.shape), (*grid.rows.origins, *grid.columns.origins)
+    for flat in np.linspace(0, whole[..., 0].size - 1, min(300, whole[..., 0].size)).astype(int):
+        place = dict(
+            zip(names, (int(x) + o for x, o in zip(np.unravel_index(flat, shape), origins, strict=True)), strict=True)
+        )
+        element = tuple(whole.reshape(-1, whole.shape[-1])[flat].tolist())
+        rest = [()] if part.slots is None else [*np.ndindex(*source.shape[len(element) :])]
+        held = [owner for more in rest for owner in source.owners((*element, *more))]
+        assert tuple(place[axis] for axis in source.codomain) in held
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("d0 = 4@reg, d1 = 8@lane | replicas 2@lane:8", "lanes 8 to 15 hold what lanes 0 to 7 hold"),
+        ("d0 = 4@reg | replicas 4@lane", "lanes 1 to 3 hold what lane 0 holds"),
+        ("d0 = 4@lane | replicas 4@lane:4", "lanes 4 to 15 hold what lanes 0 to 3 hold, 3 times"),
+        ("d0 = 4@lane:2 | replicas 2@lane", "what a lane holds, lane + 1 holds too"),
+        (
+            "d0 = 4@reg, d1 = 8@lane, d2 = 16@reg",
+            "warning: two elements in one place: elements (0, 0, 1) and (1, 0, 0)",
+        ),
+    ],
+)
+def test_copies_and_shared_places_are_said_in_words(text: str, words: str) -> None:
+    said = " ".join(one.text for one in la.picture(text).scene().words)
+    assert words in said
+
+
+def test_a_block_that_is_left_out_has_a_sign_of_its_own() -> None:
+    """Columns 160 to 223 of this swizzle jump at 160, 176, 192 and 208: no dots stand for them."""
+    grid, _, _ = la.picture("Sw<1,4,3> o 0 o (32,256):(256,1)").grids()[0]
+    headers = grid.columns.headers()
+    at = headers.index("+2×32", headers.index("128"))
+    assert headers[at - 1 : at + 2] == ["159", "+2×32", "224"]
+    words = [one.text for one in la.picture("Sw<1,4,3> o 0 o (32,256):(256,1)").scene().words]
+    assert "+2×32: 2 more blocks of 32, each moved by the same step" in words
+
+
+def test_memory_is_coloured_by_bank() -> None:
+    """A bank is a word of 4 bytes of 128: elements of 2 bytes share one in pairs, and an XOR moves them to other banks."""
+    for text, size in (("Sw<3,2,3> o 0 o (8,32):(32,1)", 4), ("!xegpu.mem_desc<16x64xf16>", 2)):
+        drawn = replace(la.picture(text), paged=False, full=True)
+        assert drawn.by == "bank"
+        banks: dict[int, set[str]] = {}
+        for cell in drawn.scene().cells:
+            banks.setdefault(int(cell.label) * size // 4 % 32, set()).add(cell.fill)
+        assert sorted(banks) == [*range(32)]
+        assert all(len(fills) == 1 for fills in banks.values())
+        assert len({fill for fills in banks.values() for fill in fills}) == 32
+
+
+def test_the_bytes_of_a_word_of_an_amx_tile_share_a_hue() -> None:
+    a, b, _ = replace(la.TileProduct(16, 16, 64, "i8", "i8").picture(), paged=False, full=True).scene().frames
+    assert (a.grid.axis_names, b.grid.axis_names) == (("M", "K"), ("K", "N"))
+    cells = replace(la.TileProduct(16, 16, 64, "i8", "i8").picture(), paged=False, full=True).scene().cells
+    left, right = cells[:1024], cells[1024:2048]
+    for k in range(64):
+        assert left[k].fill == left[k // 4 * 4].fill, "four bytes of a row of A"
+        assert (left[k].fill == left[k - 1].fill) == (k % 4 != 0) or k == 0
+        assert right[k * 16].fill == right[k // 4 * 64].fill, "four rows of a column of B"
+    assert len({right[n].fill for n in range(16)}) == 16
+
+
+def test_one_lane_is_outlined_in_all_operands() -> None:
+    product = la.mma("MFMA_F32_16x16x16_F16")
+    scene = replace(product.picture(), paged=False).scene()
+    assert "outlined: what lane 1 holds" in [one.text for one in scene.words]
+    inside = []
+    for frame, part in zip(scene.frames, product.operands(), strict=True):
+        lanes = part.layout.owner_map("lane")
+        corners = [*frame.places()]
+        inside += [corner for corner, lane in zip(corners, lanes.reshape(-1).tolist(), strict=True) if lane == 1]
+    ends = {(line.x, line.y) for line in scene.lines if line.width == 4.4}
+    assert ends <= {(x + dx, y + dy) for x, y in inside for dx in (0, scene.cells[0].width) for dy in (0, 20)}
+    assert {min(x for x, _ in inside), max(x for x, _ in inside)} <= {x for x, _ in ends}
