@@ -288,12 +288,12 @@ def _grid(
     across: list[int | None] = _numbers(bands[1])
     cells = tuple(
         tuple(
-            Cell(DOTS, None)
+            Cell("" if {str(band)[0] for band in (down_band, band) if band.gap} == {"+"} else DOTS, None)
             if i is None or j is None
             else _cell(lowest[major][i][j] if major else 0, lowest[minor][i][j], highest[minor][i][j], several, down)
-            for j in across
+            for j, band in zip(across, bands[1], strict=True)
         )
-        for i in _numbers(bands[0])
+        for i, down_band in zip(_numbers(bands[0]), bands[0], strict=True)
     )
     plane = " x ".join([",".join(plain.names[:-1]), plain.names[-1]]) if plain.rank > 1 else ""
     return OwnerGrid(

@@ -117,7 +117,16 @@ def test_headings_and_labels_are_never_cut_short(text: str, width: int) -> None:
     lines = out.getvalue().splitlines()
     assert lines[0].split() == list(grid.columns)
     assert [line.split() for line in lines[2:]] == [
-        [row, *(cell.label for cell in cells)] for row, cells in zip(grid.rows, grid.cells, strict=True)
+        [row, *(cell.label for cell in cells if cell.label)] for row, cells in zip(grid.rows, grid.cells, strict=True)
     ]
     if any(grid.cut):
         assert "the first" in grid.caption
+
+
+def test_a_block_with_jumps_inside_is_no_run_of_dots() -> None:
+    """Columns 160 to 223 of this swizzle jump at 160, 176, 192 and 208."""
+    grid = owner_grid(la.parse("Sw<1,4,3> o 0 o (32,256):(256,1)").operands()[0].layout, most_rows=8, most_columns=12)
+    at = grid.columns.index("+2×32", grid.columns.index("128-143"))
+    assert grid.columns[at - 1 : at + 2] == ("144-159", "+2×32", "224-239")
+    assert {row[at].label for row in grid.cells} == {"", "⋯"}
+    assert "+n×k n more blocks of k" in grid.signs
