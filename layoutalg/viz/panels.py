@@ -332,6 +332,18 @@ class PanelPicture(Picture):
         """The panels side by side, in pixels; there is one direction and one colouring."""
         return beside(self.panels(), self.title, self.subtitle(), self.widest(), self.key())
 
+    def csv(self) -> str:
+        """The cells as CSV: the panel, the label, and the sentence about each."""
+        from layoutalg.viz.tables import csv_of_panels
+
+        return csv_of_panels(self.panels())
+
+    def markdown(self) -> str:
+        """The cells of each panel as a table in Markdown."""
+        from layoutalg.viz.tables import markdown_of_panels
+
+        return markdown_of_panels(self.title, self.panels())
+
     def html(self) -> str:
         """The picture as a page."""
         return (
