@@ -11,8 +11,8 @@
 >>> [(line.label, line.state) for line in graph.lines]
 [('%x 16x16xf32, 128 slots', 'moves'), ('%r 16x16xf32, 128 slots', 'wrong')]
 
-A colour is a map: where it changes, elements move. Two names of one map have one colour. A line where they move has its price (issue slots of a subgroup). A click on a line shows how the value
-is held, how it is needed, and the exchange between the two.
+A colour is a map: where it changes, elements move, and the line has the price (issue slots of a subgroup). Two names of one map
+have one colour. A click on a line shows how the value is held, how it is needed, and the exchange between the two.
 """
 
 from __future__ import annotations
