@@ -30,7 +30,15 @@ from layoutalg.core.messages import shown
 
 __all__ = ["KINDS", "Difference", "difference_of"]
 
-KINDS = ("same", "moved", "fewer copies", "more copies", "only in the first", "only in the second", "in neither")
+KINDS: tuple[str, ...] = (
+    "same",
+    "moved",
+    "fewer copies",
+    "more copies",
+    "only in the first",
+    "only in the second",
+    "in neither",
+)
 """What becomes of an element, seen from the first layout."""
 
 _NOBODY = -1

@@ -27,7 +27,9 @@ from layoutalg.viz.scene import CHARACTER
 
 __all__ = ["DifferencePicture"]
 
-_FILLS = dict(zip(KINDS, (PALE, *hexes(shades([1, 4, 7, 3, 2, 5], [0.45, 0.4, 0.6, 0.6, 0.7, 0.3]))), strict=True))
+_FILLS: dict[str, str] = dict(
+    zip(KINDS, (PALE, *hexes(shades([1, 4, 7, 3, 2, 5], [0.45, 0.4, 0.6, 0.6, 0.7, 0.3]))), strict=True)
+)
 _ROWS, _LINES = 16, 32
 """Rows of the window, and rows of cells below one another where its columns do not fit side by side."""
 _MAP, _DOT = 64, 9
@@ -111,7 +113,7 @@ class _Window:
 
     def _look(self, number: int) -> Look:
         found = self.of_all
-        kind = KINDS[found.kinds[number]]
+        kind = KINDS[int(found.kinds[number])]
         first, second = found.places(number)
         told = [_told(owners, found) for owners in (first, second)]
         return Look(

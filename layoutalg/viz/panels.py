@@ -362,15 +362,15 @@ class PanelPicture(Picture):
 
     def csv(self) -> str:
         """The cells as CSV: the panel, the label, and the sentence about each."""
-        from layoutalg.viz.tables import csv_of_panels
+        from layoutalg.viz.tables import csv_of_cells
 
-        return csv_of_panels(self.panels())
+        return csv_of_cells([(panel.cells, panel.words) for panel in self.panels()])
 
     def markdown(self) -> str:
         """The cells of each panel as a table in Markdown."""
-        from layoutalg.viz.tables import markdown_of_panels
+        from layoutalg.viz.tables import markdown_of_cells
 
-        return markdown_of_panels(self.title, self.panels())
+        return markdown_of_cells(self.title, [(panel.cells, panel.words) for panel in self.panels()])
 
     def html(self) -> str:
         """The picture as a page."""

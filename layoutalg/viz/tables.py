@@ -34,11 +34,10 @@ import numpy as np
 from layoutalg.core.errors import SizeError
 from layoutalg.core.limits import MOST_DRAWN
 from layoutalg.viz.grid import Grid
-from layoutalg.viz.panels import Panel
 from layoutalg.viz.scene import Cell, Words
 from layoutalg.viz.sides import Side
 
-__all__ = ["csv_of_grids", "csv_of_panels", "markdown_of_grids", "markdown_of_panels"]
+__all__ = ["csv_of_cells", "csv_of_grids", "markdown_of_cells", "markdown_of_grids"]
 
 _SPECIAL = re.compile(r"([\\`*_{}\[\]<>()#+!|~$])")
 
@@ -60,12 +59,12 @@ def csv_of_grids(grids: Sequence[Grid]) -> str:
     return _csv(lines)
 
 
-def csv_of_panels(panels: Sequence[Panel]) -> str:
-    """A line for each cell: the panel's title, the label, and the sentence about the cell."""
+def csv_of_cells(panels: Sequence[tuple[Sequence[Cell], Sequence[Words]]]) -> str:
+    """A line for each cell of some panels: the panel's title, the label, and the sentence about the cell."""
     lines: list[Sequence[Any]] = [("panel", "label", "cell")]
-    for panel in panels:
-        title = next((words.text for words in panel.words if words.bold), "")
-        lines += [(title, " ".join(_inside(cell, panel.words)), cell.sentence) for cell in panel.cells]
+    for cells, words in panels:
+        title = next((one.text for one in words if one.bold), "")
+        lines += [(title, " ".join(_inside(cell, words)), cell.sentence) for cell in cells]
     return _csv(lines)
 
 
@@ -86,15 +85,15 @@ def markdown_of_grids(title: str, grids: Sequence[Grid]) -> str:
     return "\n\n".join(parts) + "\n"
 
 
-def markdown_of_panels(title: str, panels: Sequence[Panel]) -> str:
+def markdown_of_cells(title: str, panels: Sequence[tuple[Sequence[Cell], Sequence[Words]]]) -> str:
     """A table for each panel: its cells where they stand, without what stands between them."""
     parts = [f"**{_escaped(title)}**"]
-    for panel in panels:
-        parts += [_escaped(words.text) for words in panel.words if words.bold and words.anchor == "start"]
-        xs, ys = (sorted({getattr(cell, name) for cell in panel.cells}) for name in "xy")
+    for drawn, words in panels:
+        parts += [_escaped(one.text) for one in words if one.bold and one.anchor == "start"]
+        xs, ys = sorted({cell.x for cell in drawn}), sorted({cell.y for cell in drawn})
         rows: list[list[str]] = [[""] * len(xs) for _ in range(len(ys) + 1)]
-        for cell in panel.cells:
-            rows[ys.index(cell.y) + 1][xs.index(cell.x)] = _escaped(" ".join(_inside(cell, panel.words)))
+        for cell in drawn:
+            rows[ys.index(cell.y) + 1][xs.index(cell.x)] = _escaped(" ".join(_inside(cell, words)))
         if xs:
             parts.append(_table(rows))
     return "\n\n".join(parts) + "\n"

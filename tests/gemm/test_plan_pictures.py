@@ -90,8 +90,8 @@ def test_workgroups_and_blocks_are_named_by_row_and_column_and_say_their_x_and_y
 
 
 def test_a_legend_says_what_the_colours_of_a_plan_mean() -> None:
-    picture = la.plan_gemm(2048, 1024, 512).picture()
-    key = dict(picture.key())
+    picture: Any = la.plan_gemm(2048, 1024, 512).picture()
+    key: dict[str, str] = dict(picture.key())
     assert list(key.values()) == [MARKED, DARK, PALE]
     (legend,) = picture.scene().legends
     assert [words.text for words in legend.words] == list(key)

@@ -17,14 +17,17 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import product
+from typing import TYPE_CHECKING
 
 from layoutalg.core.notation import Operand, PictureOptions
 from layoutalg.core.plurals import counted
-from layoutalg.gemm.attention.held import DrawnStep
 from layoutalg.gemm.picture import parts_and_title
 from layoutalg.viz.colours import HUES, hexes, hue_of, shades
 from layoutalg.viz.panels import PALE, Axis, Look, Panel, PanelPicture, arrow_down, product_panel, stacked, told_panel
 from layoutalg.viz.scene import CELL_HEIGHT
+
+if TYPE_CHECKING:
+    from layoutalg.gemm.attention.held import DrawnStep
 
 __all__ = ["AttentionPicture", "attention_picture"]
 
@@ -78,7 +81,7 @@ class AttentionPicture(PanelPicture):
         looks = {
             "A": {at: grids[0].look(at, None if turned else at[1]) for at in product(range(down), range(deep))},
             "B": {
-                at: grids[1].look(at[::-1] if turned else at, at[1] if turned else at[0])
+                at: grids[1].look((at[1], at[0]) if turned else at, at[1] if turned else at[0])
                 for at in product(range(deep), range(across))
             },
             "C": {at: grids[2].look(at, at[1] if turned else None) for at in product(range(down), range(across))},
