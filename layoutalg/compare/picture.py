@@ -21,6 +21,7 @@ import numpy as np
 
 from layoutalg.compare.difference import KINDS, Difference
 from layoutalg.compare.owners import Owner, owners_text
+from layoutalg.core.limits import MOST_OWNERS_LISTED
 from layoutalg.viz.colours import hexes, shades
 from layoutalg.viz.panels import NARROW, PALE, Look, Panel, PanelPicture, table_panel
 from layoutalg.viz.scene import CHARACTER
@@ -186,4 +187,8 @@ def _cell(owners: list[Owner], found: Difference) -> str:
 
 
 def _told(owners: list[Owner], found: Difference) -> str:
-    return owners_text(owners, found.axes).removeprefix("is in ").replace("belongs to nobody", "nowhere")
+    return (
+        owners_text(owners[:MOST_OWNERS_LISTED], found.axes, len(owners))
+        .removeprefix("is in ")
+        .replace("belongs to nobody", "nowhere")
+    )

@@ -167,6 +167,15 @@ def test_what_is_too_large_or_of_another_rank_has_no_picture_and_a_text(a: str, 
     assert "<img" not in answer._repr_html_()  # pyright: ignore[reportPrivateUsage]
 
 
+def test_many_copies_are_bounded_and_named_shortly() -> None:
+    found = la.same("d0 = 2@reg | replicas 4096@lane", "d0 = 2@reg")
+    assert all(len(cell.sentence) < 300 for cell in found.picture().scene().cells)
+    with pytest.raises(la.SizeError):
+        la.same("d0 = 1024@reg | replicas 4096@lane", "d0 = 1024@reg").picture()
+    with pytest.raises(la.SizeError):
+        la.same("d0 = 4096@reg, d1 = 1@lane", "d0 = 1@reg, d1 = 4096@lane").picture()
+
+
 def test_ranks_that_differ_have_no_difference() -> None:
     with pytest.raises(la.ConversionError, match="equal ranks"):
         difference_of(P("d0 = 2@lane"), P("d0 = 2@lane, d1 = 2@reg"))
