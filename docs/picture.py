@@ -12,13 +12,18 @@ from rich.console import Console
 from rich.terminal_theme import MONOKAI
 
 from layoutalg.cli import main as layoutalg
+from layoutalg.compare import same
 from layoutalg.gemm.amx import plan_amx
+from layoutalg.gemm.attention import plan_attention
+from layoutalg.memory import bank_picture, best_swizzle
 from layoutalg.show import describe
+from layoutalg.show.cute_algebra import describe_expression
 
 TEXT = "#xegpu.layout<sg_layout = [2, 4], sg_data = [16, 16], lane_layout = [1, 16], lane_data = [1, 1]>"
 DOCS = Path(__file__).parent
 DRAWN = {"tile.svg": [TEXT, "32x64"], "mfma.svg": ["#iree_gpu.mma_layout<MFMA_F32_16x16x16_F16>"]}
 """Arguments of `layoutalg draw`."""
+ROWS, COLUMNS = "d0 = 32@reg, d1 = 32@lane", "d0 = 32@lane, d1 = 32@reg"
 CONVERTED = {
     "conversion.svg": ["d0 = 8@reg, d1 = 8@lane", "d0 = 8@lane, d1 = 8@reg", "--element", "f16", "--level", "subgroup"],
     "memory.svg": ["d0 = 2@sg 8@lane, d1 = 2@sg:2 4@reg", "d0 = 2@sg:2 2@lane:4 4@reg, d1 = 2@sg 4@lane"],
@@ -49,7 +54,7 @@ FRAME = """<svg class="rich-terminal" viewBox="0 0 {width} {height}" xmlns="http
 
 
 def main() -> None:
-    """Write the pictures of docs/: tile.svg, mfma.svg, conversion.svg, memory.svg, amx_plan.svg, amx_tile.svg and show.svg."""
+    """Write the pictures of docs/, as its pages show them."""
     for name, arguments in DRAWN.items():
         layoutalg(["draw", *arguments, "-o", str(DOCS / name)])
     for name, arguments in CONVERTED.items():
@@ -57,6 +62,16 @@ def main() -> None:
     plan = plan_amx(512, 512, 512, blocking=(2, 2), blocks=(256, 256, 512), order="columns", pack_a=False)
     plan.picture().save(DOCS / "amx_plan.svg")
     plan.tile_pictures()["B"].save(DOCS / "amx_tile.svg")
+    for picture, name in (
+        (
+            same("d0 = 8@reg, d1 = 8@lane", "d0 = 8@lane, d1 = 8@reg").picture(title="rows and columns"),
+            "difference.svg",
+        ),
+        (bank_picture(COLUMNS, memory=best_swizzle(ROWS, COLUMNS), title="columns of 32x32 elements"), "banks.svg"),
+        (describe_expression("zipped_divide((8,6):(1,8), (2,3))").picture(), "algebra.svg"),
+        (plan_attention(1024, 1024, 64).picture(), "attention.svg"),
+    ):
+        picture.save(DOCS / name)
     with open(os.devnull, "w", encoding="utf-8") as nowhere:
         console = Console(record=True, width=124, file=nowhere, markup=False, highlight=False, force_terminal=True)
         console.print(f"$ layoutalg show '{TEXT}' 32x64", soft_wrap=True)

@@ -9,10 +9,10 @@
 >>> [box.title for box in graph.boxes]
 ['%x', '%r = xegpu.convert_layout', '%e = math.exp']
 >>> [(line.label, line.state) for line in graph.lines]
-[('%x 16x16xf32', 'moves'), ('%r 16x16xf32', 'wrong')]
+[('%x 16x16xf32, 128 slots', 'moves'), ('%r 16x16xf32, 128 slots', 'wrong')]
 
-A colour is a map: where it changes, elements move. Two names of one map have one colour. A click on a line shows how the value
-is held, how it is needed, and the exchange between the two.
+A colour is a map: where it changes, elements move, and the line has the price (issue slots of a subgroup). Two names of one map
+have one colour. A click on a line shows how the value is held, how it is needed, and the exchange between the two.
 """
 
 from __future__ import annotations
@@ -149,14 +149,15 @@ class _Drawing:
         if mistake is not None:
             words += [mistake.finding.message, *mistake.finding.notes]
         pictures: list[tuple[str, str]] = []
+        told = [f"{name} {_type(value)}"]
         held, wanted = self.held.get(value.number), self._wanted(user, number)
         if held is not None:
             pictures += _tile(f"{name} is held so", held.attribute or held.layout, value, self.machine)
             source = held.attribute or held.layout
             if wanted is not None and not self._alike(source, wanted, value):
                 pictures += _tile(f"{user.name} needs it so", wanted, value, self.machine)
-                pictures += self._exchange(source, wanted, value, words)
-        return Edge(start, end, f"{name} {_type(value)}", state, Panel(tuple(words), tuple(pictures)))
+                pictures += self._exchange(source, wanted, value, words, told)
+        return Edge(start, end, ", ".join(told), state, Panel(tuple(words), tuple(pictures)))
 
     def _wanted(self, user: Operation, number: int) -> Distributed | None:
         """How an operation needs its operand: what its result says, or what it states itself."""
@@ -184,8 +185,9 @@ class _Drawing:
             return True  # one of them does not fit the tensor: nothing to draw
 
     def _exchange(
-        self, source: Distributed, wanted: Distributed, value: Value, words: list[str]
+        self, source: Distributed, wanted: Distributed, value: Value, words: list[str], told: list[str]
     ) -> Iterator[tuple[str, str]]:
+        """The picture of an exchange; its words, and its price for the line, are added."""
         try:
             cost = price(source, wanted, value.shape, value.element, self.machine, self.target)
             plan = cost.plan
@@ -193,6 +195,7 @@ class _Drawing:
         except LayoutError as error:
             words.append(f"no exchange: {error}")
             return
+        told.append(counted(cost.slots, "slot") if cost.slots is not None else "no price")
         words.append(f"exchange: {plan.kind}, {counted(plan.shuffles, 'shuffle')}, {cost.text}")
         words.extend(cost.assumptions)
         yield "the exchange", drawn

@@ -27,7 +27,7 @@ __all__ = ["draw"]
 @click.command(short_help="Draw who holds what, as a file.")
 @click.argument("text", type=TEXT)
 @shape_argument
-@output_option("The file: .svg, .png, .pdf or .html; its directory is made.", required=True)
+@output_option("The file: .svg, .png, .pdf, .html, .tex (TikZ), .csv or .md; its directory is made.", required=True)
 @click.option(
     "--colour",
     metavar="[subgroup|lane|register|tile|AXIS]",

@@ -30,7 +30,15 @@ from layoutalg.core.messages import shown
 
 __all__ = ["KINDS", "Difference", "difference_of"]
 
-KINDS = ("same", "moved", "fewer copies", "more copies", "only in the first", "only in the second", "in neither")
+KINDS: tuple[str, ...] = (
+    "same",
+    "moved",
+    "fewer copies",
+    "more copies",
+    "only in the first",
+    "only in the second",
+    "in neither",
+)
 """What becomes of an element, seen from the first layout."""
 
 _NOBODY = -1
@@ -108,8 +116,8 @@ def difference_of(one: Any, other: Any) -> Difference:
     if prod(sizes) >= 2**62:
         raise SizeError(f"places up to {'x'.join(map(str, sizes))}: over the limit of a picture")
     shape = tuple(max(pair) for pair in zip(*shapes, strict=True))
-    if prod(shape) > MOST_SLOTS:
-        raise SizeError(f"{prod(shape)} elements: a difference is drawn of at most 2^20")
+    if prod(shape) * max(places.shape[1] for places in held) > MOST_SLOTS:
+        raise SizeError(f"{prod(shape)} elements with their copies: a difference is drawn of at most 2^20 places")
     first, second = (
         _spread(_codes(places, starts, sizes), own, shape) for places, own in zip(held, shapes, strict=True)
     )
@@ -158,6 +166,10 @@ def _held(side: Any, axes: tuple[str, ...]) -> NDArray[np.int64]:
     )
     order = np.argsort(numbers, kind="stable")
     many = np.bincount(numbers, minlength=count)
+    if count * int(many.max()) > MOST_SLOTS:
+        raise SizeError(
+            f"{count} elements with up to {many.max()} copies: a difference is drawn of at most 2^20 places"
+        )
     held = np.full((count, max(int(many.max()), 1), len(axes)), _NOBODY, np.int64)
     place = np.arange(len(numbers)) - np.repeat(np.cumsum(many) - many, many)
     wanted = [rank + MACHINE.index(axis) for axis in axes]

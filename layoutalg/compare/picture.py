@@ -21,6 +21,7 @@ import numpy as np
 
 from layoutalg.compare.difference import KINDS, Difference
 from layoutalg.compare.owners import Owner, owners_text
+from layoutalg.core.limits import MOST_OWNERS_LISTED
 from layoutalg.viz.colours import shade
 from layoutalg.viz.panels import NARROW, PALE, Look, Panel, PanelPicture, table_panel
 from layoutalg.viz.scene import CHARACTER
@@ -112,7 +113,7 @@ class _Window:
 
     def _look(self, number: int) -> Look:
         found = self.of_all
-        kind = KINDS[found.kinds[number]]
+        kind = KINDS[int(found.kinds[number])]
         first, second = found.places(number)
         told = [_told(owners, found) for owners in (first, second)]
         return Look(
@@ -185,4 +186,8 @@ def _cell(owners: list[Owner], found: Difference) -> str:
 
 
 def _told(owners: list[Owner], found: Difference) -> str:
-    return owners_text(owners, found.axes).removeprefix("is in ").replace("belongs to nobody", "nowhere")
+    return (
+        owners_text(owners[:MOST_OWNERS_LISTED], found.axes, len(owners))
+        .removeprefix("is in ")
+        .replace("belongs to nobody", "nowhere")
+    )

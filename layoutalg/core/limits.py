@@ -430,7 +430,7 @@ MOST_HELD = 2**31
 """Elements of a work-item that a report counts."""
 MOST_TILES_GIVEN = 64
 """Tiles of a configuration that a caller may list (more than eight are an error in words)."""
-MOST_LETTERS = 110
+MOST_LETTERS = 88
 """Letters in a line under the picture of an exchange."""
 MOST_STRIPS = 64
 """Shuffles that the picture of a conversion draws, as rows of tables."""

@@ -18,16 +18,15 @@ from dataclasses import dataclass, field, replace
 from itertools import product
 from typing import TYPE_CHECKING
 
-from layoutalg.core.notation import Operand, PictureOptions
+from layoutalg.core.notation import Distributed, Operand, PictureOptions
 from layoutalg.gemm.options import check_names
 from layoutalg.gemm.turning import turns
 from layoutalg.viz.colours import hue_of, shade
-from layoutalg.viz.panels import DARK, PALE, Axis, Look, Panel, PanelPicture, first_marked, product_panel
+from layoutalg.viz.panels import DARK, FIRST_MARKED, PALE, Axis, Look, Panel, PanelPicture, first_marked, product_panel
 from layoutalg.viz.picture import picture_of
 from layoutalg.viz.scene import CELL_HEIGHT
 
 if TYPE_CHECKING:
-    from layoutalg.gemm.amx.plan import AmxGemm
     from layoutalg.gemm.plan import Gemm
 
 __all__ = ["PlanPicture", "parts_and_title", "parts_of"]
@@ -46,17 +45,23 @@ class PlanPicture(PanelPicture):
         return _grid(self.plan), _workgroup(self.plan), _subgroup(self.plan)
 
     def subtitle(self) -> str:
-        """The tiling."""
-        return str(self.plan.tiling)
+        """The tiling, and what labels are."""
+        return (
+            f"{self.plan.tiling}; labels: row,column of a workgroup or a block, the number of a subgroup or a message"
+        )
+
+    def key(self) -> Sequence[tuple[str, str]]:
+        """The colours of the grid; a subgroup and a message have hues of their own."""
+        return FIRST_MARKED
 
 
 def parts_and_title(
-    plan: Gemm | AmxGemm, shape: Sequence[int] | None, options: PictureOptions
+    plan: Distributed, shape: Sequence[int] | None, options: PictureOptions, named: str
 ) -> tuple[tuple[Operand, ...], str]:
-    """The parts and the title of a plan's picture; its other options are those of pictures in general."""
+    """The parts and the title of a plan's picture, `named` unless given; its other options are those of pictures in general."""
     check_names("picture", options, PictureOptions)
     title = options.get("title")
-    title = str(plan.problem) if title is None else title
+    title = named if title is None else title
     found = picture_of(plan, shape, machine=options.get("machine"), title=title)
     return tuple([part for part in found.parts if isinstance(part, Operand)]), found.title
 
@@ -71,15 +76,16 @@ def _grid(plan: Gemm) -> Panel:
     runs, plan = plan.tiling.stream_k, replace(plan, tiling=replace(plan.tiling, stream_k=0))
     x, y, z = plan.grid
     whole = plan.tiling.workgroup_tile
-    longest = len(f"{x - 1},{y - 1}")
+    longest = len(f"{y - 1},{x - 1}")
     down, deep, across = Axis.of(y, CELL_HEIGHT), Axis.of(plan.k_steps, 16), Axis.of(x, 12 + 6.7 * longest)
     rows, columns = parts_of("rows", whole.m, plan.m), parts_of("columns", whole.n, plan.n)
     depth = parts_of("k", whole.k, plan.k)
+    what = "tile" if runs else "workgroup"
     looks = first_marked(
         (down, deep, across),
         lambda i, s: f"A: {rows(i)} for step {s}, {depth(s)}",
         lambda s, j: f"B: {depth(s)} of step {s}, {columns(j)}",
-        lambda i, j: (f"{j},{i}", f"{'tile' if runs else 'workgroup'} x = {j}, y = {i}: {rows(i)}, {columns(j)} of C"),
+        lambda i, j: (f"{i},{j}", f"{what} {i},{j} (x = {j}, y = {i}): {rows(i)}, {columns(j)} of C"),
     )
     many = f", {z} times" if z > 1 else ""
     notes = (f"C is {plan.m}x{plan.n}{many}", f"{plan.k_steps} steps of {whole.k} along k")
@@ -107,7 +113,7 @@ def _workgroup(plan: Gemm) -> Panel:
         looks["C"][i, j] = Look(fills[number], str(number), f"{sentence} of the workgroup's tile")
     whole = plan.tiling.workgroup_tile
     needs = f"a step needs {whole.m}x{whole.k} of A, {whole.k}x{whole.n} of B"
-    notes = (f"{whole.m}x{whole.n} of C, {plan.workgroup[0]} work-items", needs)
+    notes = (f"{whole.m}x{whole.n} of C, {plan.workgroup[0]} work-items", needs, "a hue for each subgroup")
     return product_panel(f"workgroup: {rows}x{columns} subgroups", notes, down, deep, across, looks)
 
 
@@ -136,7 +142,7 @@ def _subgroup(plan: Gemm) -> Panel:
             )
             looks["C"][i, j] = Look(PALE, f"{i},{j}", sentence)
     shape = f"{unit.m}x{unit.n}x{unit.k}"
-    loads = f"and {len(plan.messages)} load messages a step, numbered"
+    loads = f"and {len(plan.messages)} load messages a step, a hue and a number for each"
     notes = (f"{plan.tile}: {plan.dpas_per_step} dpas of {shape}", loads)
     down, across = Axis.of(rows, CELL_HEIGHT), Axis.of(columns, _WIDE)
     return product_panel(f"subgroup: {rows}x{columns} blocks", notes, down, Axis.of(deep, 22), across, looks)

@@ -342,7 +342,7 @@ class Gemm(Distributed, Launched):
         """
         from layoutalg.gemm.picture import PlanPicture, parts_and_title
 
-        return PlanPicture(*parts_and_title(self, shape, options), plan=self)
+        return PlanPicture(*parts_and_title(self, shape, options, str(self.problem)), plan=self)
 
     @cached_property
     def layouts(self) -> Layouts:

@@ -17,11 +17,10 @@ from layoutalg.memory.coalescing import Coalescing, coalescing
 from layoutalg.memory.conflicts import Conflicts, bank_conflicts
 from layoutalg.memory.linear_address import ElementBit
 from layoutalg.memory.matrix_loads import MatrixAccess, matrix_load, matrix_store
-from layoutalg.memory.picture import BankPicture, bank_picture
+from layoutalg.memory.picture import bank_picture
 from layoutalg.memory.swizzles import BestSwizzle, best_swizzle
 
 __all__ = [
-    "BankPicture",
     "BestSwizzle",
     "Coalescing",
     "Conflicts",

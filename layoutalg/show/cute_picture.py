@@ -183,7 +183,7 @@ def _coordinate(index: int, shape: Any) -> str:
 
 
 def _label(value: Any) -> str:
-    return tuple_text(value) if isinstance(value, tuple) else str(value)
+    return tuple_text(cast("Any", value)) if isinstance(value, tuple) else str(value)
 
 
 def _again(shape: Any, numbers: range) -> list[int]:

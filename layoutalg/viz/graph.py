@@ -34,6 +34,8 @@ __all__ = ["Box", "Edge", "Graph", "Panel"]
 State = Literal["right", "moves", "wrong"]
 
 _COLOURS: dict[str, str] = {"right": "#888888", "moves": "#ee7733", "wrong": "#cc3311"}
+_INKS: dict[str, str] = {"right": "#666666", "moves": "#a34a00", "wrong": "#b32c0e"}
+"""The colours of words on lines: on white they have a contrast of at least 4.5 to 1."""
 _LETTER, _HEIGHT, _ROW, _GAP, _MARGIN, _KEY = 6.7, 36, 84, 24, 16, 18
 _DARK = "#222222"
 _BESIDE = 14
@@ -214,7 +216,7 @@ class Graph:
 
     def _line(self, number: int, line: Edge, places: Sequence[tuple[float, float]], width: float) -> str:
         (x1, y1), (x2, y2) = places[line.start], places[line.end]
-        colour = _COLOURS[line.state]
+        colour, ink = _COLOURS[line.state], _INKS[line.state]
         heavy = 2.4 if line.state != "right" else 1.2
         y1 += _HEIGHT
         back = line.start >= line.end
@@ -244,8 +246,8 @@ class Graph:
             f'<g data-line="{number}" style="cursor:pointer"><title>{escaped(line.label)}</title>'
             f'<path d="{way}" fill="none" stroke="#ffffff" stroke-opacity="0" stroke-width="14"/>'
             f'<path d="{way} {head}" fill="none" stroke="{colour}" stroke-width="{heavy}"{dashes}/>'
-            f'<text x="{at[0]:.0f}" y="{at[1]:.0f}" text-anchor="middle" fill="{colour}" stroke="#ffffff" stroke-width="3" '
-            f'paint-order="stroke" font-size="10">{escaped(line.label)}</text></g>'
+            f'<text x="{at[0]:.0f}" y="{at[1]:.0f}" text-anchor="middle" fill="{ink}" stroke="#ffffff" stroke-width="3" '
+            f'paint-order="stroke" font-size="11">{escaped(line.label)}</text></g>'
         )
 
     def _side(self, x1: float, y1: float, x2: float, y2: float, places: Sequence[tuple[float, float]]) -> float | None:

@@ -28,6 +28,7 @@ from layoutalg.viz.shapes import Cell, Legend, Line, Scene, Swatch, Words
 
 __all__ = [
     "DARK",
+    "FIRST_MARKED",
     "MARKED",
     "NARROW",
     "PALE",
@@ -35,6 +36,7 @@ __all__ = [
     "Look",
     "Panel",
     "PanelPicture",
+    "arrow_down",
     "beside",
     "cell_of",
     "first_marked",
@@ -118,6 +120,14 @@ def _arrow(x: float, y: float, length: float) -> tuple[Line, ...]:
     return Line(x, y, end, y, 1.2), Line(end - 5, y - 3, end, y, 1.2), Line(end - 5, y + 3, end, y, 1.2)
 
 
+FIRST_MARKED = (
+    ("the first step of the first block", MARKED),
+    ("the first block, and its rows and columns", DARK),
+    ("others", PALE),
+)
+"""What the colours of `first_marked` mean."""
+
+
 def first_marked(
     axes: tuple[Axis, Axis, Axis],
     of_a: Callable[[int, int], str],
@@ -147,8 +157,12 @@ def product_panel(
     deep: Axis,
     across: Axis,
     looks: Mapping[str, Mapping[tuple[int, int], Look]],
+    names: tuple[str, str, str] = ("A", "B", "C"),
 ) -> Panel:
-    """A left of C, B above it: axes of rows, of depth and of columns. `looks` are those of A, B and C by cell."""
+    """A left of C, B above it: axes of rows, of depth and of columns. `looks` are those of A, B and C by cell.
+
+    `names` is what the three are called.
+    """
     cells: list[Cell] = []
     words = [Words(0, 10, title, 12, bold=True)]
     left, top = deep.length + 14, len(deep.numbers) * CELL_HEIGHT + 34
@@ -164,11 +178,12 @@ def product_panel(
                 if row is not None and column is not None:
                     cells.append(cell_of(*place, columns.step, rows.step, looks[name][row, column]))
                 elif not (row is None and column is None) and name != "C":
-                    words.append(Words(place[0] + columns.step / 2, place[1] + rows.step / 2 + 4, "...", 11, "middle"))
+                    dots = "\N{VERTICAL ELLIPSIS}" if row is None else "\N{MIDLINE HORIZONTAL ELLIPSIS}"
+                    words.append(Words(place[0] + columns.step / 2, place[1] + rows.step / 2 + 4, dots, 11, "middle"))
     words += [
-        Words(0, top - 4, "A", 11, bold=False),
-        Words(left - 10, 32, "B", 11, "end"),
-        Words(left - 10, top - 4, "C", 11, "end"),
+        Words(0, top - 4, names[0], 11, bold=False),
+        Words(left - 10, 32, names[1], 11, "end"),
+        Words(left - 10, top - 4, names[2], 11, "end"),
     ]
     bottom = top + down.length
     told = [line for note in notes for line in textwrap.wrap(note, int((NARROW - 2 * _MARGIN) / CHARACTER))]
@@ -216,8 +231,8 @@ def table_panel(
     return Panel(tuple(cells), tuple(words), tuple(lines), max(right, len(title) * 12 * _CHARACTER), bottom)
 
 
-def told_panel(title: str, notes: Sequence[str]) -> Panel:
-    """A heading and lines of text, wrapped.
+def told_panel(title: str, notes: Sequence[str], within: float = NARROW - 2 * _MARGIN) -> Panel:
+    """A heading and lines of text, wrapped to a width.
 
     >>> [words.text for words in told_panel("t", ["a", "b"]).words]
     ['t', 'a', 'b']
@@ -225,7 +240,7 @@ def told_panel(title: str, notes: Sequence[str]) -> Panel:
     words: list[Words] = []
     y = width = 0.0
     for text, size, bold in ((title, 12, True), *((note, 11, False) for note in notes)):
-        for line in textwrap.wrap(text, int((NARROW - 2 * _MARGIN) / (size * _CHARACTER))):
+        for line in textwrap.wrap(text, int(within / (size * _CHARACTER))):
             y += size + 3
             words.append(Words(0, y - 4, line, size, bold=bold))
             width = max(width, size * _CHARACTER * len(line))
@@ -248,6 +263,19 @@ def stacked(panels: Sequence[Panel], apart: float = 10.0) -> Panel:
         lines += [replace(one, y=one.y + y, to_y=one.to_y + y) for one in panel.lines]
         y += panel.height + apart
     return Panel(tuple(cells), tuple(words), tuple(lines), max(panel.width for panel in panels), y - apart)
+
+
+def arrow_down(notes: Sequence[str]) -> Panel:
+    """An arrow to what stands below, with lines of text beside it.
+
+    >>> [words.text for words in arrow_down(["softmax"]).words]
+    ['softmax']
+    """
+    told = told_panel("", notes, NARROW - 2 * _MARGIN - 34)
+    x, low = 14.0, told.height + 8
+    lines = Line(x, 0, x, low, 1.6), Line(x - 5, low - 7, x, low, 1.6), Line(x + 5, low - 7, x, low, 1.6)
+    words = tuple([replace(one, x=one.x + 34) for one in told.words])
+    return Panel((), words, lines, told.width + 34, low)
 
 
 def key_of(entries: Sequence[tuple[str, str]], y: float, width: float) -> tuple[Legend, float]:
@@ -329,6 +357,18 @@ class PanelPicture(Picture):
     def scene(self, direction: str | None = None, colour: str | None = None) -> Scene:
         """The panels side by side, in pixels; there is one direction and one colouring."""
         return beside(self.panels(), self.title, self.subtitle(), self.widest(), self.key())
+
+    def csv(self) -> str:
+        """The cells as CSV: the panel, the label, and the sentence about each."""
+        from layoutalg.viz.tables import csv_of_cells
+
+        return csv_of_cells([(panel.cells, panel.words) for panel in self.panels()])
+
+    def markdown(self) -> str:
+        """The cells of each panel as a table in Markdown."""
+        from layoutalg.viz.tables import markdown_of_cells
+
+        return markdown_of_cells(self.title, [(panel.cells, panel.words) for panel in self.panels()])
 
     def html(self) -> str:
         """The picture as a page."""

@@ -38,7 +38,7 @@ __all__ = ["DIRECTIONS", "Picture", "picture_of"]
 
 DIRECTIONS = ("tensor", "hardware")
 """A cell per element, or a cell per register of each lane."""
-FORMATS = ("svg", "png", "pdf", "html")
+FORMATS = ("svg", "png", "pdf", "html", "tex", "csv", "md")
 _NARROW = ((MOST, 16), (MOST, 8), (MOST, 4), (MOST, 2), (8, 4))
 """Rows and columns that are tried where a picture is too wide; with the last ones its columns go on in strips."""
 _SPOT = {"A": (1, 0), "B": (0, 1), "C": (1, 1)}
@@ -232,6 +232,40 @@ class Picture:
 
         return page(self)
 
+    def tikz(self) -> str:
+        """The picture as a LaTeX document of one TikZ picture, which stands alone (`pdflatex`) or in a paper (`standalone`).
+
+        >>> Layout.parse("d0 = 2@lane").picture().tikz().splitlines()[0]
+        '\\\\documentclass[tikz]{standalone}'
+        """
+        from layoutalg.viz.tikz import tikz_document
+
+        return tikz_document(self.scene())
+
+    def csv(self) -> str:
+        """The drawn cells as CSV: the operand, the element, its place, and how many places have it.
+
+        Raises `SizeError` for more than 2^16 cells.
+
+        >>> Layout.parse("d0 = 2@lane").picture().csv().splitlines()[-1]
+        'd0 = 2@lane,1,0,1,0,1'
+        """
+        from layoutalg.viz.tables import csv_of_grids
+
+        return csv_of_grids([grid for grid, _, _ in self.grids()])
+
+    def markdown(self) -> str:
+        """The drawn cells as tables in Markdown, with the labels of the picture.
+
+        Raises `SizeError` for more than 2^16 cells.
+
+        >>> Layout.parse("d0 = 2@lane").picture().markdown().splitlines()[-1]
+        '|  | 0:0 | 1:0 |'
+        """
+        from layoutalg.viz.tables import markdown_of_grids
+
+        return markdown_of_grids(self.title, [grid for grid, _, _ in self.grids()])
+
     def figure(self) -> Figure:
         """The picture as a matplotlib figure (`pip install layoutalg[viz]`).
 
@@ -251,20 +285,24 @@ class Picture:
         return figure(self)
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the picture to a file, whose ending says the format: svg, html, png or pdf (the latter by matplotlib).
+        """Write the picture to a file, whose ending says the format.
+
+        svg, html; png, pdf (by matplotlib); tex (`tikz`), csv and md (`csv`, `markdown`).
 
         Raises `LayoutError` for another ending.
 
-        >>> Layout.parse("d0 = 2@lane").picture().save("tile.gif")
+        >>> Layout.parse("d0 = 2@lane").picture().save("a.gif")
         Traceback (most recent call last):
-        layoutalg.core.errors.LayoutError: picture 'tile.gif': expected a name that ends in .svg, .png, .pdf or .html
+        layoutalg.core.errors.LayoutError: picture 'a.gif': expected a name in .svg, .png, .pdf, .html, .tex, .csv or .md
         """
         target = as_path(path, "picture")
         kind = target.suffix[1:].lower()
         if kind not in FORMATS:
-            raise LayoutError(f"picture {shown(str(path))}: expected a name that ends in .svg, .png, .pdf or .html")
-        if kind in ("svg", "html"):
-            write_file(target, self.svg() if kind == "svg" else self.html())
+            *others, last = (f".{one}" for one in FORMATS)
+            raise LayoutError(f"picture {shown(str(path))}: expected a name in {', '.join(others)} or {last}")
+        texts = {"svg": self.svg, "html": self.html, "tex": self.tikz, "csv": self.csv, "md": self.markdown}
+        if kind in texts:
+            write_file(target, texts[kind]())
             return
         drawn = self.figure()
         from layoutalg.viz.figure import save

@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
 
-import numpy as np
 import pytest
 
 import layoutalg as la
@@ -128,8 +127,7 @@ def test_threads_that_leave_elements_to_nobody_are_drawn_so() -> None:
 
 def test_addresses_of_memory_are_drawn() -> None:
     found = la.same("Sw<2,0,2> o 0 o (4,4):(4,1)", "(4,4):(4,1)").picture()
-    table = [[i * 4 + j for j in range(4)] for i in range(4)]
-    moved = sum((i * 4 + j) ^ ((i * 4 + j) >> 2 & 3) != table[i][j] for i, j in np.ndindex(4, 4))
+    moved = sum(at ^ (at >> 2 & 3) != at for at in range(16))
     assert found.difference.counts["moved"] == moved
 
 
@@ -166,7 +164,16 @@ def test_what_is_too_large_or_of_another_rank_has_no_picture_and_a_text(a: str, 
     answer = la.same(a, b)
     with pytest.raises(la.LayoutError):
         answer.picture()
-    assert "<img" not in answer._repr_html_()
+    assert "<img" not in answer._repr_html_()  # pyright: ignore[reportPrivateUsage]
+
+
+def test_many_copies_are_bounded_and_named_shortly() -> None:
+    found = la.same("d0 = 2@reg | replicas 4096@lane", "d0 = 2@reg")
+    assert all(len(cell.sentence) < 300 for cell in found.picture().scene().cells)
+    with pytest.raises(la.SizeError):
+        la.same("d0 = 1024@reg | replicas 4096@lane", "d0 = 1024@reg").picture()
+    with pytest.raises(la.SizeError):
+        la.same("d0 = 4096@reg, d1 = 1@lane", "d0 = 1@reg, d1 = 4096@lane").picture()
 
 
 def test_ranks_that_differ_have_no_difference() -> None:

@@ -100,3 +100,21 @@ def test_large_plans_say_what_they_leave_out() -> None:
     assert "and 64 more shuffles of this kind" in text
     long = la.convert("d0 = 2@sg 64@reg, d1 = 64@lane", "d0 = 64@reg 2@sg, d1 = 64@lane", slm_limit=2**16).svg()
     assert re.search(r"and \d+ more rows of 32 words", long)
+
+
+@pytest.mark.parametrize(
+    ("source", "destination", "bits"), [*PAIRS, ("d0 = 32@reg, d1 = 32@lane", "d0 = 32@lane, d1 = 32@reg", 16)]
+)
+def test_a_picture_can_be_read_on_a_phone(source: str, destination: str, bits: int) -> None:
+    """Letters are at least 6.7 pixels high on a page 400 pixels wide; what does not fit beside stands below."""
+    for limit in (2**16,) if "sg" in source else (0, 2**16):
+        svg = ElementTree.fromstring(la.convert(source, destination, element_bits=bits, slm_limit=limit).svg())
+        scale = min(400 / float(svg.get("width", "")), 1)
+        assert min(float(one.get("font-size", "")) for one in svg.iter(f"{SVG}text")) * scale >= 6.7
+
+
+def test_every_shuffle_and_every_lane_is_in_a_table() -> None:
+    plan = la.convert(*PAIRS[0][:2], element_bits=16, slm_limit=0)
+    titles = said(plan.svg())
+    reads = [one for one in titles if re.match(r"lane \d+ reads lane", one)]
+    assert len(reads) == 16 * (plan.shuffles + len(re.findall(r">shuffles? \d", plan.svg())))

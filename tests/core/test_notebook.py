@@ -1,4 +1,5 @@
-"""What a notebook shows of every answer: the text that `print` gives, escaped, the picture where there is one, a short `repr`."""
+# pyright: reportPrivateUsage=false
+"""What a notebook shows of every answer: what `print` gives, escaped, the picture where there is one, a short `repr`."""
 
 from __future__ import annotations
 
@@ -21,7 +22,8 @@ func.func @f(%p: memref<16x16xf32>) {
   %y = math.exp %x {layout_result_0 = #columns} : vector<16x16xf32>
   func.return
 }"""
-RUN = """gpu.module @m { gpu.func @k(%p: memref<16xf32>) kernel attributes {intel_reqd_sub_group_size = 16 : i32, known_block_size = array<i32: 16, 1, 1>} {
+RUN = """gpu.module @m { gpu.func @k(%p: memref<16xf32>) kernel
+  attributes {intel_reqd_sub_group_size = 16 : i32, known_block_size = array<i32: 16, 1, 1>} {
   %i = gpu.lane_id
   %c = arith.constant 1.0 : f32
   memref.store %c, %p[%i] : memref<16xf32>

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 from xml.etree import ElementTree
 
 import pytest
@@ -32,7 +32,7 @@ SENTENCE = re.compile(r"(?:([ABR]) = )?(\S+) at (\S+): (\S+?)(?:, (.*))?")
 
 
 def flat(value: Any) -> list[int]:
-    return [one for part in value for one in flat(part)] if isinstance(value, tuple) else [value]
+    return [one for part in cast("Any", value) for one in flat(part)] if isinstance(value, tuple) else [value]
 
 
 def value_at(text: str, index: int) -> int:

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from layoutalg.conversion.drawing.contents import Contents, ShuffledSlots, carried_by
-from layoutalg.conversion.drawing.page import MARGIN, Page
+from layoutalg.conversion.drawing.page import MARGIN, WIDEST, Page, side_by_side
 from layoutalg.conversion.program.program import Program
 from layoutalg.conversion.program.steps import Barrier, Load, Regions, Shuffle, Store
 from layoutalg.core.limits import MOST_DRAWN_REGISTERS, MOST_FAMILIES, MOST_STRIPS
@@ -26,8 +26,8 @@ from layoutalg.core.plurals import counted
 
 __all__ = ["Family", "draw_exchange", "draw_registers", "families", "numbers_text"]
 
-_LEFT = 150
-_STRIP, _DROP, _ROW = 25, 40, 23
+_LEFT, _BESIDE = 112, 34
+_STRIP, _DROP, _ROW = 18, 40, 28
 _EMPTY, _BLACK = "#f2f2f2", "#000000"
 _NAMES = {"Select": "select", "Permute": "byte permute", "LaneSwap": "lane swap"}
 
@@ -57,35 +57,35 @@ def draw_registers(
 ) -> None:
     """Tables of one subgroup's registers, `[lane, register]`, with the slot that each comes from."""
     lanes = len(sides[0][1])
-    drawn = [min(held.shape[1], MOST_DRAWN_REGISTERS) for _, held in sides]
-    cell = 30 if lanes <= 32 else 22
-    rows = 17 if max(drawn) <= 16 else 14 if max(drawn) <= 32 else 10
-    top, beside = page.y, lanes <= 16
-    x: float = MARGIN
-    bottom = top
-    for (title, held), registers in zip(sides, drawn, strict=True):
-        y = (top if beside else bottom) + 18
-        page.text(x, y, title, bold=True)
-        y += 6
-        for lane in range(lanes):
-            page.text(x + 34 + (lane + 0.5) * cell, y + 9, str(lane), size=8, anchor="middle")
-        y += 12
-        for register in range(registers):
-            page.text(x + 30, y + rows * 0.72, f"r{register}", size=min(9, rows - 1), anchor="end")
-            for lane in range(lanes):
-                slot = int(held[lane, register])
-                words = name(slot) if slot >= 0 else "nothing"
-                told = f"{title}: lane {lane}, register {register}: {words}"
-                fill, label = (colour(slot), words) if slot >= 0 else (_EMPTY, "")
-                page.cell(x + 34 + lane * cell, y, cell, rows, fill, label, title=told)
-            y += rows
-        if registers < held.shape[1]:
-            page.text(x + 34, y + 12, f"and {counted(held.shape[1] - registers, 'more register')}")
+    names = [name(int(slot)) for _, held in sides for slot in held[:, :MOST_DRAWN_REGISTERS].flat if slot >= 0]
+    across, cell = side_by_side(lanes, max(map(len, names), default=1), _BESIDE)
+    together = 2 * (_BESIDE + across * cell) + MARGIN <= WIDEST - 2 * MARGIN
+    for first in range(0, lanes, across):
+        chunk = range(first, min(first + across, lanes))
+        which = f", lanes {chunk[0]} to {chunk[-1]}" if len(chunk) < lanes else ""
+        top, x, bottom = page.y, float(MARGIN), page.y
+        for title, held in sides:
+            y = (top if together else bottom) + 18
+            page.text(x, y, title + which, bold=True)
+            y += 5
+            for column, lane in enumerate(chunk):
+                page.text(x + _BESIDE + (column + 0.5) * cell, y + 11, str(lane), anchor="middle")
             y += 14
-        bottom = max(bottom, y)
-        if beside:
-            x += 34 + lanes * cell + 34
-    page.y = bottom + 6
+            for register in range(min(held.shape[1], MOST_DRAWN_REGISTERS)):
+                page.text(x + _BESIDE - 4, y + 12, f"r{register}", anchor="end")
+                for column, lane in enumerate(chunk):
+                    slot = int(held[lane, register])
+                    words = name(slot) if slot >= 0 else "nothing"
+                    told = f"{title}: lane {lane}, register {register}: {words}"
+                    fill, label = (colour(slot), words) if slot >= 0 else (_EMPTY, "")
+                    page.cell(x + _BESIDE + column * cell, y, cell, 16, fill, label, title=told)
+                y += 16
+            if held.shape[1] > MOST_DRAWN_REGISTERS:
+                page.text(x + _BESIDE, y + 12, f"and {counted(held.shape[1] - MOST_DRAWN_REGISTERS, 'more register')}")
+                y += 14
+            bottom = max(bottom, y)
+            x += (_BESIDE + across * cell + MARGIN) * together
+        page.y = bottom + 6
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,7 +179,7 @@ def draw_exchange(
         page.line(str(family), bold=True)
         page.y += 6
         _arrows(page, family, labels, fills)
-        shown = family.patterns[: max(rows, 0)] if len(family.patterns) > 1 else ()
+        shown = family.patterns[: max(rows, 0)]
         rows -= len(shown)
         if shown:
             _table(page, family, len(shown), labels, fills)
@@ -191,7 +191,7 @@ def draw_exchange(
         page.line(f"and {counted(left, 'more shuffle')}, in {counted(len(found) - MOST_FAMILIES, 'more kind')}")
     if labels.passes:
         page.line("framed: the word also has elements that a later shuffle takes on to another lane (several hops)")
-    if labels.known and any(len(family.patterns) > 1 for family in found[:MOST_FAMILIES]):
+    if labels.known:
         page.line(
             "5 above 3→7: a word of lane 5 with what was register 3 (of that lane, or of one before it) and becomes register 7"
         )
@@ -249,31 +249,17 @@ class _Labels:
 def _arrows(page: Page, family: Family, labels: _Labels, fills: Sequence[str]) -> None:
     """One shuffle: the lanes that send above, those that receive below, an arrow for each word that moves."""
     pattern, lanes = family.patterns[0], len(fills)
-    wide = _wide(lanes)
-    page.text(MARGIN, page.y + 15, "lane sends", size=10)
-    page.text(MARGIN, page.y + _STRIP + _DROP + 15, "lane gets, reg", size=10)
-    sent: dict[int, str] = {}
-    for lane, source in enumerate(pattern):
-        if source != lane:
-            sent[source] = labels.sent(labels.of(family.first, lane)) or sent.get(source, "")
+    wide = min((WIDEST - 2 * MARGIN - _LEFT) / lanes, 40)
+    page.text(MARGIN, page.y + 13, "lane sends")
+    page.text(MARGIN, page.y + _STRIP + _DROP + 13, "lane gets")
     for lane, source in enumerate(pattern):
         x = _LEFT + lane * wide
         one = labels.of(family.first, lane)
-        page.cell(x, page.y, wide, _STRIP, fills[lane], str(lane), f"r{sent[lane]}" if sent.get(lane) else "")
-        moved = source != lane
-        kept = labels.kept(one, lane) if moved else ""
-        page.cell(
-            x,
-            page.y + _STRIP + _DROP,
-            wide,
-            _STRIP,
-            fills[source],
-            str(lane),
-            f"r{kept}" if kept else "",
-            title=labels.title(one, lane, source),
-            edge=_BLACK if one and one.passes else "",
-        )
-        if moved and (one is None or one.keeps or one.passes):
+        page.cell(x, page.y, wide, _STRIP, fills[lane], str(lane))
+        edge = _BLACK if one and one.passes else ""
+        told = labels.title(one, lane, source)
+        page.cell(x, page.y + _STRIP + _DROP, wide, _STRIP, fills[source], str(lane), title=told, edge=edge)
+        if source != lane and (one is None or one.keeps or one.passes):
             start, end = _LEFT + (source + 0.5) * wide - 0.5, x + wide / 2 - 0.5
             low, high = page.y + _STRIP + 1, page.y + _STRIP + _DROP - 2
             bend = f"M{start:.1f} {low:.1f}C{start:.1f} {low + 18:.1f} {end:.1f} {high - 18:.1f} {end:.1f} {high:.1f}"
@@ -283,36 +269,41 @@ def _arrows(page: Page, family: Family, labels: _Labels, fills: Sequence[str]) -
 
 def _table(page: Page, family: Family, count: int, labels: _Labels, fills: Sequence[str]) -> None:
     """A row for each shuffle, a column for each lane: the lane that it reads, and which register becomes which."""
-    wide = _wide(len(fills))
-    page.y += 4
-    for lane in range(len(fills)):
-        page.text(_LEFT + (lane + 0.5) * wide, page.y + 9, str(lane), size=8, anchor="middle")
-    page.text(MARGIN, page.y + 9, "each lane reads", size=9)
-    page.y += 12
+    moves: list[list[tuple[str, str]]] = []
     for i in range(count):
-        rule = {"turn": f"  + {family.terms[i]}", "broadcast": ""}.get(family.kind, f"  XOR {family.terms[i]}")
-        rule = "" if family.kind == "same" and not family.terms[i] else rule
-        page.text(MARGIN, page.y + 14, f"shuffle {family.first + i + 1}{rule}", size=10)
+        row: list[tuple[str, str]] = []
         for lane, source in enumerate(family.patterns[i]):
             one = labels.of(family.first + i, lane)
             idle = source == lane or (one is not None and not one.keeps and not one.passes)
-            sent, kept = labels.sent(one), labels.kept(one, lane)
-            page.cell(
-                _LEFT + lane * wide,
-                page.y,
-                wide,
-                _ROW,
-                _EMPTY if idle else fills[source],
-                "" if idle else str(source),
-                "" if idle or not sent else f"{sent}→{kept}",
-                title=labels.title(one, lane, source),
-                edge=_BLACK if one and one.passes else "",
-            )
-        page.y += _ROW
-
-
-def _wide(lanes: int) -> int:
-    return 40 if lanes <= 16 else 32 if lanes <= 32 else 26
+            sent = labels.sent(one)
+            row.append(("", "") if idle else (str(source), f"{sent}→{labels.kept(one, lane)}" if sent else ""))
+        moves.append(row)
+    longest = max(len(text) for row in moves for pair in row for text in pair)
+    across, wide = side_by_side(len(fills), longest, _LEFT)
+    for first in range(0, len(fills), across):
+        lanes = range(first, min(first + across, len(fills)))
+        page.y += 4
+        for column, lane in enumerate(lanes):
+            page.text(_LEFT + (column + 0.5) * wide, page.y + 11, str(lane), anchor="middle")
+        page.text(MARGIN, page.y + 11, "lane reads")
+        page.y += 15
+        for i in range(count):
+            rule = {"turn": f" + {family.terms[i]}", "broadcast": ""}.get(family.kind, f" XOR {family.terms[i]}")
+            rule = "" if family.kind == "same" and not family.terms[i] else rule
+            page.text(MARGIN, page.y + 17, f"{family.first + i + 1}:{rule}")
+            for column, lane in enumerate(lanes):
+                one, source = labels.of(family.first + i, lane), family.patterns[i][lane]
+                page.cell(
+                    _LEFT + column * wide,
+                    page.y,
+                    wide,
+                    _ROW,
+                    fills[source] if moves[i][lane][0] else _EMPTY,
+                    *moves[i][lane],
+                    title=labels.title(one, lane, source),
+                    edge=_BLACK if one and one.passes else "",
+                )
+            page.y += _ROW
 
 
 def _is_dark(fill: str) -> bool:

@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 
 from layoutalg.conversion.drawing.contents import Contents
 from layoutalg.conversion.drawing.exchange import numbers_text
-from layoutalg.conversion.drawing.page import MARGIN, RED, Page
+from layoutalg.conversion.drawing.page import MARGIN, RED, WIDEST, Page, side_by_side
 from layoutalg.conversion.program.matrices import matrix_access, matrix_bytes
 from layoutalg.conversion.program.program import Program
 from layoutalg.conversion.program.steps import BANKS, WORD, Barrier, Load, Store, lane_bits
@@ -33,7 +33,8 @@ from layoutalg.core.plurals import counted
 
 __all__ = ["draw_memory"]
 
-_LEFT, _WIDE, _ROW = 96, 34, 24
+_LEFT, _ROW, _LINE = 92, 29, 18
+_ROOM = WIDEST - 2 * MARGIN - _LEFT
 _EMPTY, _BYTES = "#f2f2f2", WORD // 8
 
 
@@ -54,11 +55,11 @@ def draw_memory(page: Page, program: Program, contents: Contents | None, fills: 
     )
     if len(fills) > 1:
         page.y += 6
-        page.text(MARGIN, page.y + 13, "subgroup", size=10)
-        for sg, row in enumerate(fills[:16]):
-            page.cell(_LEFT + sg * _WIDE, page.y, _WIDE, 18, row[-1], str(sg))
-        if len(fills) > 16:
-            page.text(_LEFT + 16 * _WIDE + 4, page.y + 13, f"and {len(fills) - 16} more", size=10)
+        page.text(MARGIN, page.y + 13, "subgroup")
+        for sg, row in enumerate(fills[:12]):
+            page.cell(_LEFT + sg * 30, page.y, 30, 18, row[-1], str(sg))
+        if len(fills) > 12:
+            page.text(_LEFT + 12 * 30 + 4, page.y + 13, f"and {len(fills) - 12} more")
         page.y += 18
     for side, verb in zip(sides, ("written by lane, from register", "read by lane, into register"), strict=True):
         _draw_words(page, side, verb, min(rows, MOST_MEMORY_ROWS), fills)
@@ -199,51 +200,77 @@ class _Side:
         page.line(f"{what} {index + 1} of {len(self.steps)}{which}, {count} per lane: {waits}", bold=True)
         page.y += 6
         for lanes, columns in phases[:MOST_PHASES]:
-            levels = max(map(len, columns.values()), default=1)
-            page.text(MARGIN, page.y + 12, f"lanes {numbers_text(lanes)}", size=10)
-            for bank in range(BANKS):
-                found = columns.get(bank, {})
-                for level, (word, served) in enumerate(sorted(found.items())):
-                    page.cell(
-                        _LEFT + bank * _WIDE,
-                        page.y + level * 17,
-                        _WIDE,
-                        17,
-                        fills[sg][served[0]],
-                        numbers_text(served),
-                        title=f"bank {bank}, row {word // BANKS}: lanes {numbers_text(served)}",
-                        edge=RED if len(found) > 1 else "",
-                    )
-            page.y += levels * 17 + 3
+            page.line(f"lanes {numbers_text(lanes)}")
+            texts = [numbers_text(served) for found in columns.values() for served in found.values()]
+            for banks, wide in _chunks(max(map(len, texts), default=1)):
+                if not any(bank in columns for bank in banks):
+                    continue
+                _number_banks(page, banks, wide)
+                for column, bank in enumerate(banks):
+                    found = columns.get(bank, {})
+                    for level, (word, served) in enumerate(sorted(found.items())):
+                        page.cell(
+                            _LEFT + column * wide,
+                            page.y + level * _LINE,
+                            wide,
+                            _LINE,
+                            fills[sg][served[0]],
+                            numbers_text(served),
+                            title=f"bank {bank}, row {word // BANKS}: lanes {numbers_text(served)}",
+                            edge=RED if len(found) > 1 else "",
+                        )
+                page.y += max(len(columns.get(bank, {})) for bank in banks) * _LINE + 3
         if len(phases) > MOST_PHASES:
             page.line(f"and {counted(len(phases) - MOST_PHASES, 'more phase')}")
 
 
+def _chunks(longest: int) -> list[tuple[range, float]]:
+    """The banks that stand side by side where a cell has so many letters, and how wide each is."""
+    across, wide = side_by_side(BANKS, longest, _LEFT, _ROOM / 16)
+    return [(range(first, first + across), wide) for first in range(0, BANKS, across)]
+
+
+def _number_banks(page: Page, banks: range, wide: float) -> None:
+    page.text(MARGIN, page.y + 14, "bank")
+    for column, bank in enumerate(banks):
+        page.text(_LEFT + (column + 0.5) * wide, page.y + 14, str(bank), anchor="middle")
+    page.y += 18
+
+
 def _draw_words(page: Page, side: _Side, verb: str, rows: int, fills: Sequence[Sequence[str]]) -> None:
     page.line(verb + (": words that wait for their bank in red" if side.red else ""))
-    page.y += 4
-    page.text(MARGIN, page.y + 9, "bank", size=9)
-    for bank in range(BANKS):
-        page.text(_LEFT + (bank + 0.5) * _WIDE, page.y + 9, str(bank), size=8, anchor="middle")
-    page.y += 12
-    for row in range(rows):
-        page.text(MARGIN, page.y + 15, f"byte {row * BANKS * _BYTES}", size=9)
-        for bank in range(BANKS):
-            word = row * BANKS + bank
-            x = _LEFT + bank * _WIDE
-            edge = RED if word in side.red else ""
-            if (word + 1) * _BYTES > side.program.slm_bytes + _BYTES - 1:
-                continue
-            for size, owner in side.parts(word):
-                wide = _WIDE * size / _BYTES
-                if owner is None:
-                    page.cell(x, page.y, wide, _ROW, _EMPTY, title=f"bank {bank}: nothing")
-                else:
-                    registers = side.registers(owner)
-                    lines = (
-                        (str(owner.lane), f"r{registers}" * bool(registers)) if size == _BYTES else (str(owner.lane),)
-                    )
-                    told = f"byte {word * _BYTES}, bank {bank}: {side.told(owner)}"
-                    page.cell(x, page.y, wide, _ROW, fills[owner.sg][owner.lane], *lines, title=told, edge=edge)
-                x += wide
-        page.y += _ROW
+    inside = side.program.slm_bytes + _BYTES - 1
+    words = [
+        []
+        if (word + 1) * _BYTES > inside
+        else [(size, owner, _lines(side, size, owner)) for size, owner in side.parts(word)]
+        for word in range(rows * BANKS)
+    ]
+    longest = max(
+        (len(text) * _BYTES // size for parts in words for size, _, lines in parts for text in lines), default=1
+    )
+    for banks, wide in _chunks(longest):
+        _number_banks(page, banks, wide)
+        for row in range(rows):
+            page.text(MARGIN, page.y + 17, f"byte {row * BANKS * _BYTES}")
+            for column, bank in enumerate(banks):
+                word = row * BANKS + bank
+                x = _LEFT + column * wide
+                for size, owner, lines in words[word]:
+                    if owner is None:
+                        page.cell(x, page.y, wide * size / _BYTES, _ROW, _EMPTY, title=f"bank {bank}: nothing")
+                    else:
+                        told = f"byte {word * _BYTES}, bank {bank}: {side.told(owner)}"
+                        edge = RED if word in side.red else ""
+                        fill = fills[owner.sg][owner.lane]
+                        page.cell(x, page.y, wide * size / _BYTES, _ROW, fill, *lines, title=told, edge=edge)
+                    x += wide * size / _BYTES
+            page.y += _ROW
+
+
+def _lines(side: _Side, size: int, owner: _Owner | None) -> tuple[str, ...]:
+    """The label of a part of a word: its lane, and of a whole word its registers."""
+    if owner is None:
+        return ()
+    registers = side.registers(owner) if size == _BYTES else ""
+    return (str(owner.lane), f"r{registers}") if registers else (str(owner.lane),)

@@ -11,14 +11,20 @@ Every word is escaped, and black or white, whichever is read better on its cell.
 
 from __future__ import annotations
 
+import textwrap
+
 from layoutalg.viz.colours import hue_of, ink, ramp, shade
 from layoutalg.viz.svg import DARK_STYLE, FONT, escaped
 
-__all__ = ["LETTER", "MARGIN", "RED", "Page", "lane_colours"]
+__all__ = ["LETTER", "MARGIN", "RED", "WIDEST", "Page", "lane_colours", "side_by_side"]
 
 MARGIN = 12
 LETTER = 0.61
 """The width of a letter, for a height of 1."""
+WIDEST = 620.0
+"""How wide a page may be: on a phone of 400 pixels, letters of 11 pixels are still 7 pixels high."""
+_LEAST = 10.4
+"""The smallest letters that are drawn, in pixels: a cell without room for them has a tooltip alone."""
 RED = "#c00000"
 """What marks conflicts: on white it has a contrast of 6.5 to 1."""
 
@@ -31,6 +37,20 @@ def lane_colours(lanes: int, subgroups: int = 1) -> list[list[str]]:
     return [[shade(hue_of(sg), strength) for strength in strengths] for sg in range(subgroups)]
 
 
+def side_by_side(count: int, longest: int, left: float, least: float = 24) -> tuple[int, float]:
+    """How many of some columns stand side by side, a power of two unless all do, and how wide each is for its letters.
+
+    >>> side_by_side(16, 5, 46), side_by_side(32, 5, 46)
+    ((16, 34.375), (8, 36.55))
+    """
+    wide = max(LETTER * 11 * longest + 3, least)
+    room = WIDEST - 2 * MARGIN - left
+    fits = max(int(room / wide), 1)
+    if count <= fits + 1:
+        return count, min(wide, room / count)
+    return 1 << fits.bit_length() - 1, wide
+
+
 class Page:
     """A picture while it is drawn; `y` is where what comes next begins."""
 
@@ -41,9 +61,13 @@ class Page:
         self._parts: list[str] = []
 
     def line(self, text: str, *, bold: bool = False, size: float = 11) -> None:
-        """Add a line of text at the bottom of the page."""
-        self.y += size + 5
-        self.text(MARGIN, self.y, text, bold=bold, size=size)
+        """Add a line of text at the bottom of the page, wrapped where it is longer than the page is wide."""
+        most = int((WIDEST - 2 * MARGIN) / (LETTER * size))
+        for part in (
+            textwrap.wrap(text, most, drop_whitespace=False, subsequent_indent="  ") if len(text) > most else [text]
+        ):
+            self.y += size + 5
+            self.text(MARGIN, self.y, part, bold=bold, size=size)
 
     def text(
         self,
@@ -76,7 +100,7 @@ class Page:
         fill: str,
         *lines: str,
         title: str = "",
-        size: float = 9,
+        size: float = 11,
         edge: str = "",
     ) -> None:
         """A coloured cell with one or two lines of text, a tooltip (`title`), and a frame of colour `edge`."""
@@ -91,6 +115,8 @@ class Page:
         step = (height - 1 - 3 * inset) / max(len(written), 1)
         for i, line in enumerate(written):
             fitting = min(size, (width - 2) / (LETTER * len(line)), step)
+            if fitting < _LEAST:
+                continue
             place = (
                 f'x="{_number(x + (width - 1) / 2)}" y="{_number(y + 1.5 * inset + step * (i + 0.5) + fitting * 0.36)}"'
             )

@@ -2,7 +2,7 @@
 
 `AmxPicture` has four panels: C in cache blocks, the first of these in register blocks (numbered as they are computed), the
 first register block in tiles with their registers, and the walk of a step of k. A row of the walk is a tile load or a product:
-what it writes is dark, what it reads is marked, what a register keeps is pale.
+the legend has the colours of what it writes, what it reads, and what a register keeps.
 
 >>> picture = la.plan_amx(512, 512, 512, blocking=(2, 2), blocks=(256, 256, 512)).picture()
 >>> [words.text for words in picture.scene().words if words.bold][1:]
@@ -24,8 +24,7 @@ from layoutalg.gemm.amx.tiling import TILE
 from layoutalg.gemm.amx.walking import Walk, block_tiles, walk
 from layoutalg.gemm.picture import parts_of
 from layoutalg.viz.panels import (
-    DARK,
-    MARKED,
+    FIRST_MARKED,
     PALE,
     Axis,
     Look,
@@ -43,7 +42,8 @@ if TYPE_CHECKING:
 
 __all__ = ["AmxPicture"]
 
-_WRITTEN, _KEPT, _EMPTY = "#0072b2", "#dfeaf2", "#ffffff"
+_WRITTEN, _READ, _KEPT, _EMPTY = "#0072b2", "#f0e442", "#dfeaf2", "#ffffff"
+_STEP = (("written", _WRITTEN), ("read", _READ), ("kept", _KEPT))
 _WIDE = 46
 
 
@@ -57,13 +57,13 @@ class AmxPicture(PanelPicture):
         """C, a cache block, a register block, a step."""
         return _caches(self.plan), _registers(self.plan), _tiles(self.plan), _step(self.plan)
 
-    def widest(self) -> float:
-        """Two panels in a row can be read on a page."""
-        return 1000.0
-
     def subtitle(self) -> str:
         """The tiling."""
         return str(self.plan.tiling)
+
+    def key(self) -> Sequence[tuple[str, str]]:
+        """The colours of blocks, then those of tile registers in a step."""
+        return (*FIRST_MARKED, *_STEP)
 
 
 def _caches(plan: AmxGemm) -> Panel:
@@ -183,7 +183,7 @@ def _tiles(plan: AmxGemm) -> Panel:
     def look(name: str, fill: str, what: str) -> Look:
         return Look(fill, f"tmm{registers.registers[name]}", f"{name}, {what}: tmm{registers.registers[name]}")
 
-    fills = {registers.held: DARK, registers.passing: MARKED}
+    fills = {registers.held: _KEPT, registers.passing: _READ}
     looks = {
         "A": {
             (i, 0): look(
@@ -223,7 +223,7 @@ def _step(plan: AmxGemm) -> Panel:
     left = 7.0 * max(map(len, texts)) + 10
     used = len(set(steps.registers.values()))
     words = [Words(0, 10, title, 12, bold=True)]
-    words += [Words(left + (tmm + 0.5) * _WIDE, 30, f"tmm{tmm}", 10, "middle") for tmm in range(used)]
+    words += [Words(left + (tmm + 0.5) * _WIDE, 30, f"tmm{tmm}", 11, "middle") for tmm in range(used)]
     cells: list[Cell] = []
     content = {number: name for name, number in steps.registers.items() if name.startswith("C")}
     for row, (step, text) in enumerate(zip(steps.steps, texts, strict=True)):
@@ -233,7 +233,7 @@ def _step(plan: AmxGemm) -> Panel:
         content[step.register] = step.tile
         for tmm in range(used):
             name = content.get(tmm, "")
-            fill = _WRITTEN if tmm == step.register else MARKED if tmm in read else _KEPT if name else _EMPTY
+            fill = _WRITTEN if tmm == step.register else _READ if tmm in read else _KEPT if name else _EMPTY
             does = (
                 "is written" if tmm == step.register else "is read" if tmm in read else "stays" if name else "is free"
             )
@@ -241,7 +241,5 @@ def _step(plan: AmxGemm) -> Panel:
                 cell_of(left + tmm * _WIDE, y, _WIDE, CELL_HEIGHT, Look(fill, name, f"{text}: tmm{tmm} {does}"))
             )
     bottom = 36 + len(texts) * CELL_HEIGHT
-    note = "dark: written; orange: read; pale: kept"
-    words.append(Words(0, bottom + 14, note, 10))
-    width = max(left + used * _WIDE, 7.0 * len(title), 6.2 * len(note))
-    return Panel(tuple(cells), tuple(words), (), width, bottom + 20)
+    width = max(left + used * _WIDE, 7.0 * len(title))
+    return Panel(tuple(cells), tuple(words), (), width, bottom)

@@ -373,7 +373,7 @@ class AmxGemm(Distributed):
         from layoutalg.gemm.amx.picture import AmxPicture
         from layoutalg.gemm.picture import parts_and_title
 
-        return AmxPicture(*parts_and_title(self, shape, options), plan=self)
+        return AmxPicture(*parts_and_title(self, shape, options, str(self.problem)), plan=self)
 
     def tile_pictures(self) -> dict[str, Picture]:
         """For A, B and C: which element is in which row and byte of which tile register, and where it is in memory.

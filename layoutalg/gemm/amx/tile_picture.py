@@ -229,16 +229,16 @@ def _grid(
     """A grid with numbers beside and above it, and lines between groups."""
     left, top = 34.0, 44.0
     down, across = rows.places(CELL_HEIGHT), columns.places(_CELL)
-    words = [Words(0, 10, title, 12, bold=True), Words(0, top - 6, names[0], 10), Words(left, top - 20, names[1], 10)]
+    words = [Words(0, 10, title, 12, bold=True), Words(0, top - 6, names[0], 11), Words(left, top - 20, names[1], 11)]
     cells: list[Cell] = []
     lines: list[Line] = []
     right, bottom = (side[-1][1] + side[-1][2] for side in (across, down))
     for number, x, width in across:
         text = "⋯" if number is None else str(number * columns.unit)
-        words.append(Words(left + x + width / 2, top - 6, text, 10, "middle"))
+        words.append(Words(left + x + width / 2, top - 6, text, 11, "middle"))
     for number, y, height in down:
         text = "⋮" if number is None else str(number * rows.unit)
-        words.append(Words(left - 6, top + y + height / 2 + 4, text, 10, "end"))
+        words.append(Words(left - 6, top + y + height / 2 + 4, text, 11, "end"))
     for row, y, height in down:
         for column, x, width in across:
             if row is not None and column is not None:
@@ -251,6 +251,6 @@ def _grid(
                     (left + at, top, left + at, top + bottom) if at_right else (left, top + at, left + right, top + at)
                 )
                 lines.append(Line(*line, 1.2))
-    words.append(Words(0, top + bottom + 16, note, 10))
-    width = max(left + right, 7.9 * len(title), 6.2 * len(note))
+    words.append(Words(0, top + bottom + 16, note, 11))
+    width = max(left + right, 7.9 * len(title), 6.8 * len(note))
     return Panel(tuple(cells), tuple(words), tuple(lines), width, top + bottom + 22)

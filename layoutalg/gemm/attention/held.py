@@ -12,13 +12,33 @@ d0 = 8@reg, d1 = 16@lane = d0 = 8@reg, d1 = 16@lane
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Unpack
 
 from layoutalg.core import Layout
-from layoutalg.core.notation import Operand, one_operand
+from layoutalg.core.notation import Distributed, Operand, PictureOptions, one_operand
 from layoutalg.hardware import Dpas
 
-__all__ = ["drawn_operands", "layouts_of"]
+if TYPE_CHECKING:
+    from layoutalg.gemm.attention.picture import AttentionPicture
+
+__all__ = ["DrawnStep", "drawn_operands", "layouts_of"]
+
+
+class DrawnStep(Distributed):
+    """A plan whose operands are those of a step of attention."""
+
+    def picture(self, shape: Sequence[int] | None = None, **options: Unpack[PictureOptions]) -> AttentionPicture:
+        """A step of one subgroup as a flow: S = Q K^T, softmax, O += P V, with the layouts and the registers of each block.
+
+        It has one size and one colouring: other arguments than `title` are those of pictures in general and say nothing here.
+
+        >>> la.plan_attention(64, 64, 64).picture(title="attention").title
+        'attention'
+        """
+        from layoutalg.gemm.attention.picture import attention_picture
+
+        return attention_picture(self, shape, options)
 
 
 def layouts_of(unit: Dpas, *, rows: int, keys: int, depth: int) -> dict[str, Layout]:

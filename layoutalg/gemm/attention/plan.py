@@ -32,10 +32,10 @@ from layoutalg.core import Layout
 from layoutalg.core.errors import PlanError
 from layoutalg.core.llvm_versions import DEFAULT_LLVM
 from layoutalg.core.messages import shown
-from layoutalg.core.notation import Distributed, Machine, Operand, own_sizes
+from layoutalg.core.notation import Machine, Operand, own_sizes
 from layoutalg.core.whole_numbers import as_flag, whole_number
 from layoutalg.gemm.attention.arguments import arguments_of, parameters_of
-from layoutalg.gemm.attention.held import drawn_operands, layouts_of
+from layoutalg.gemm.attention.held import DrawnStep, drawn_operands, layouts_of
 from layoutalg.gemm.attention.problem import AttentionProblem, as_f32
 from layoutalg.gemm.attention.steps import MASKED_KEYS, Share, Step, Steps, all_steps, keys_of_step, shared, steps_of
 from layoutalg.gemm.launched import Launched
@@ -60,7 +60,7 @@ MAXIMA = ("online", "first")
 
 
 @dataclass(frozen=True)
-class Attention(Distributed, Launched):
+class Attention(DrawnStep, Launched):
     """A planned attention: `rows` queries for a subgroup, `subgroups` in a workgroup. `emit` writes it, `simulate` runs it.
 
     >>> la.plan_attention(256, 256, 64, target="bmg").rows, la.plan_attention(256, 256, 192, target="bmg").rows

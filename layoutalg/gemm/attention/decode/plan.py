@@ -34,10 +34,10 @@ from layoutalg.core import Layout
 from layoutalg.core.errors import PlanError
 from layoutalg.core.llvm_versions import DEFAULT_LLVM
 from layoutalg.core.messages import shown
-from layoutalg.core.notation import Distributed, Machine, Operand, own_sizes
+from layoutalg.core.notation import Machine, Operand, own_sizes
 from layoutalg.core.whole_numbers import as_flag, whole_number
 from layoutalg.gemm.attention.decode.problem import DecodeProblem
-from layoutalg.gemm.attention.held import drawn_operands, layouts_of
+from layoutalg.gemm.attention.held import DrawnStep, drawn_operands, layouts_of
 from layoutalg.gemm.attention.plan import LEVELS
 from layoutalg.gemm.attention.steps import MASKED_KEYS, Step
 from layoutalg.gemm.launched import Launched
@@ -56,7 +56,7 @@ _REGISTERS = 256
 
 
 @dataclass(frozen=True)
-class Decode(Distributed, Launched):
+class Decode(DrawnStep, Launched):
     """A planned decode: `rows` rows of a group for a subgroup, the keys in `parts`. `emit` writes it, `simulate` runs it.
 
     >>> la.plan_decode(4096, 64, heads=8, kv_heads=2, parts=4, target="bmg").rows
