@@ -3,8 +3,8 @@
     python benchmarks/editor.py       print the table
 
 The file is 48 kernels of a GEMM at lane level, and one at subgroup level whose values have layouts. The server runs in its
-own process; times are of requests over its pipes, the middle of several. The bars: a hover after the first reading in 0.1 s, the
-diagnostics of an edited line in 0.3 s.
+own process; times are of requests over its pipes, the middle of several. The bars: a hover after the first reading
+in 0.1 s, the diagnostics of an edited line in 0.3 s.
 """
 
 from __future__ import annotations
@@ -60,7 +60,9 @@ def main() -> None:
         column = lines[load].index("xegpu.load_nd") + 2
         start = time.perf_counter()
         shown = client.at("hover", URI, load, column)
-        print(f"first hover            {time.perf_counter() - start:.3f} s, {len(shown['contents']['value'])} characters")
+        print(
+            f"first hover            {time.perf_counter() - start:.3f} s, {len(shown['contents']['value'])} characters"
+        )
         print(f"hover                  {seconds(lambda: client.at('hover', URI, load, column)):.3f} s")
 
         edits = iter(range(1000))

@@ -23,9 +23,10 @@ def lsp(llvm: int, target: str | None, stdio: bool) -> None:
     try:
         from layoutalg.editor.server import serve
     except ModuleNotFoundError as missing:
-        if missing.name not in ("pygls", "lsprotocol"):
+        package = str(missing.name).partition(".")[0]
+        if package not in ("pygls", "lsprotocol"):
             raise
-        raise LayoutError(f"lsp needs {missing.name}: pip install 'layoutalg[lsp]'") from None
+        raise LayoutError(f"lsp needs {package}: pip install 'layoutalg[lsp]'") from None
     from layoutalg.editor.documents import Asked
 
     serve(Asked(llvm, target))

@@ -15,7 +15,7 @@ func.func @f(%x: vector<16x16xf32>) -> vector<16x16xf32> {
 }
 
 The law: a repair is offered only where `check`, asked again about the piece with the repair in it, finds that mistake no
-more and no other instead.
+more, and the verifiers refuse nothing new. What else is wrong afterwards has repairs of its own.
 """
 
 from __future__ import annotations
@@ -30,7 +30,9 @@ from layoutalg.core.llvm_versions import DEFAULT_LLVM, rules
 from layoutalg.editor.cutting import Piece, end_of, functions_of
 from layoutalg.editor.documents import Document, Mark, Reading
 from layoutalg.ir.places import place_of
+from layoutalg.module import Module
 from layoutalg.propagation import propagate
+from layoutalg.show.findings import words
 
 if TYPE_CHECKING:
     from xdsl.ir import Operation
@@ -115,13 +117,15 @@ def _placed(piece: Piece, edits: Sequence[Edit]) -> Callable[[Document], list[Ed
 
 
 def _repairs_it(reading: Reading, mistake: Mistake, edits: Sequence[Edit]) -> bool:
-    """Whether one error less is found after an edit, and none of another kind."""
+    """Whether a mistake is gone after an edit, and the verifiers refuse no more than before."""
     after = Reading(applied(reading.module.source, edits), reading.asked)
+    same = (mistake.finding.rule, mistake.finding.message)
+    gone = all((one.finding.rule, one.finding.message) != same for one in after.checked.mistakes)
 
-    def errors(one: Reading) -> int:
-        return sum(found.level == "error" for found in one.findings)
+    def refused(one: Reading) -> int:
+        return sum(found.level == "error" for found in one.verified(one.asked.llvm))
 
-    return errors(after) < errors(reading) or (mistake.finding.level != "error" and errors(after) == errors(reading))
+    return gone and refused(after) <= refused(reading)
 
 
 def _edits_of(reading: Reading, mistake: Mistake, repair: Repair) -> list[Edit]:
@@ -182,7 +186,9 @@ def _descriptor(reading: Reading, operation: Operation, layout: str) -> list[Edi
     text, edits = reading.module.source, list[Edit]()
     typed = re.compile(r"!xegpu\.tensor_desc<[\dx]+x\w+, ?")
     used = re.compile(rf"{re.escape(name)}(?![\w$.-])")
-    for at, _ in reading.operations:
+    for at, one in reading.operations:
+        if one.regions:
+            continue
         begin, end = text.rfind("\n", 0, at) + 1, at + end_of(text[at:])
         if used.search(text, begin, end):
             for found in typed.finditer(text, begin, end):
@@ -290,14 +296,19 @@ def _unstated(reading: Reading) -> bool:
 
     if not any("xegpu." in use.operation for use in reading.layouts):
         return False
-    return any(not value.stated for part in reading.module.parts for flow in flows_of(part.module) for value in flow.values)
+    return any(
+        not value.stated for part in reading.module.parts for flow in flows_of(part.module) for value in flow.values
+    )
 
 
 def _rewritten(document: Document, piece: Piece, text: str) -> list[Edit]:
     """The functions of a text in place of those of a piece.
 
-    Raises `LayoutError` where the text does not have each of them once.
+    Raises `LayoutError` where the text does not have each of them once, and where it cannot be read.
     """
+    wrong = next((one for one in Module(text).findings if one.level == "error"), None)
+    if wrong is not None and not any(one.level == "error" for one in Module(piece.text).findings):
+        raise LayoutError(f"what would be written cannot be read: {words(wrong)}")
     written = {name: text[start:end].rstrip() for name, start, end in functions_of(text)}
     edits: list[Edit] = []
     for name, (start, end) in zip(piece.names, piece.own, strict=True):

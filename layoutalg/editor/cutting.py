@@ -1,15 +1,15 @@
 """A text cut into pieces that are read alone: each function with what it needs of the file around it.
 
->>> text = '''#a = #xegpu.layout<lane_layout = [16]>
+>>> text = '''#a = #xegpu.layout<lane_layout = [8]>
 ... gpu.module @k {
 ...   gpu.func @f() { gpu.return }
-...   gpu.func @g(%x: !xegpu.tensor_desc<16xf32, #a>) { gpu.return }
+...   gpu.func @g(%x: !xegpu.tensor_desc<8xf32, #a>) { gpu.return }
 ... }'''
 >>> for piece in cut(text):
 ...     print(repr(piece.text))
-'#a = #xegpu.layout<lane_layout = [16]>\\ngpu.module @k {\\n}'
+'#a = #xegpu.layout<lane_layout = [8]>\\ngpu.module @k {\\n}'
 'gpu.module @k {\\n  gpu.func @f() { gpu.return }\\n}'
-'#a = #xegpu.layout<lane_layout = [16]>\\ngpu.module @k {\\n  gpu.func @g(%x: !xegpu.tensor_desc<16xf32, #a>) { gpu.return }\\n}'
+'#a = #xegpu.layout<lane_layout = [8]>\\ngpu.module @k {\\n  gpu.func @g(%x: !xegpu.tensor_desc<8xf32, #a>) { gpu.return }\\n}'
 
 Functions of which one names the other stay together, since layouts flow through calls. An alias stands in the pieces that
 use it. What is around the functions stands in all pieces, without lines that only comment, and the first has it for its own.
@@ -134,8 +134,8 @@ def _functions(text: str, start: int, end: int) -> Iterator[tuple[str, int, int]
 def _cut_part(text: str, start: int, end: int) -> Iterator[Piece]:
     """The pieces of what stands between two separators."""
     functions = list(_functions(text, start, end))
-    aliases = _aliases(text, start, end, functions)
     held = [(begin, stop) for _, begin, stop in functions]
+    aliases = [alias for a, b in _without(start, end, held) for alias in _aliases(text, a, b)]
     around = _without(start, end, [*held, *(run for _, run in aliases)])
     outside = "".join(text[a:b] for a, b in around)
     saying = [found.span() for a, b in around for found in _SAYING.finditer(text, a, b)]
@@ -208,20 +208,11 @@ def _alias_names(text: str) -> frozenset[str]:
     return frozenset(_ALIAS_NAME.findall(text))
 
 
-def _aliases(
-    text: str, start: int, end: int, functions: Sequence[tuple[str, int, int]]
-) -> list[tuple[str, tuple[int, int]]]:
-    """The definitions of aliases outside functions, each with its line break."""
-    found: list[tuple[str, Run]] = []
-    begins = [begin for _, begin, _ in functions]
+def _aliases(text: str, start: int, end: int) -> Iterator[tuple[str, Run]]:
+    """The definitions of aliases between two positions, each with its line break."""
     for one in _ALIAS_START.finditer(text, start, end):
-        at = bisect_right(begins, one.start()) - 1
-        if at >= 0 and one.start() < functions[at][2]:
-            continue
         stop = one.start() + end_of(text[one.start() : min(end, one.start() + _LONGEST_ALIAS)])
-        found.append((one.group().rstrip("= \t").strip(), (one.start(), stop + text.startswith("\n", stop, end))))
-    return found
-
+        yield one.group().rstrip("= \t").strip(), (one.start(), stop + text.startswith("\n", stop, end))
 
 
 class _Aliases:

@@ -34,6 +34,7 @@ from layoutalg.core.limits import MAX_TEXT, MOST_FINDINGS
 from layoutalg.core.llvm_versions import DEFAULT_LLVM, llvm_versions
 from layoutalg.core.notation import Machine
 from layoutalg.editor.cutting import Piece, cut, end_of
+from layoutalg.flow.malformed import is_refusal
 from layoutalg.ir.places import place_of
 from layoutalg.module import LayoutUse, Module
 from layoutalg.module.uses import aliases_of
@@ -58,7 +59,7 @@ _LINE = re.compile(r"(?<=\bline )[0-9]{1,9}\b")
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """What is asked of every file: whose rules are told, and of which chip the prices are (None: what the file says, or pvc)."""
+    """What is asked of every file: whose rules are told, and which chip counts (None: what the file says, or pvc)."""
 
     llvm: int = DEFAULT_LLVM
     target: str | None = None
@@ -94,9 +95,7 @@ class Reading:
     def operations(self) -> list[tuple[int, Operation]]:
         """The operations with the offsets of their names, in the order of the text."""
         with self.lock:
-            found = (
-                (place_of(operation), operation) for part in self.module.parts for operation in part.module.walk()
-            )
+            found = ((place_of(operation), operation) for part in self.module.parts for operation in part.module.walk())
             at = self.module.lines.offset
             return sorted(((at(place), one) for place, one in found if place is not None), key=lambda one: one[0])
 
@@ -149,11 +148,12 @@ class Reading:
 
     @cached_property
     def findings(self) -> tuple[Finding, ...]:
-        """What verifying and checking find, one of them for each operation."""
-        mistakes = [mistake.finding for mistake in self.checked.mistakes]
-        told = {(one.operation, one.place) for one in mistakes if one.level == "error"}
-        verified = [one for one in self.verified(self.asked.llvm) if (one.operation, one.place) not in told]
-        return tuple(dict.fromkeys((*verified, *mistakes)))
+        """What `la.check` finds, and what else the verifiers say: spellings, warnings."""
+        found = self.checked.findings
+        told = {(one.operation, one.place) for one in found if one.level == "error"}
+        verified = self.verified(self.asked.llvm)
+        others = (one for one in verified if not is_refusal(one) or (one.operation, one.place) not in told)
+        return tuple(dict.fromkeys((*found, *others)))
 
     def verdicts(self, place: Place) -> dict[int, str]:
         """What each version of LLVM says of the operation at a place; empty where it accepts it."""
@@ -265,4 +265,3 @@ class Document:
         """The whole lines of the operation whose name stands at an offset."""
         begin = self.text.rfind("\n", 0, start) + 1
         return begin, begin + end_of(self.text[begin:])
-

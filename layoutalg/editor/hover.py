@@ -36,7 +36,7 @@ from __future__ import annotations
 
 import io
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from html import escape
 from typing import TYPE_CHECKING
@@ -92,7 +92,7 @@ def hover(document: Document, offset: int) -> Hover | None:
     place = document.at(offset)
     if place is None:
         return None
-    piece, reading, inside = place
+    _, reading, inside = place
     found = _of_value(document, reading, inside) or _of_operation(document, reading, inside)
     if found is None:
         return None
@@ -101,12 +101,12 @@ def hover(document: Document, offset: int) -> Hover | None:
     return replace(found, start=found.start + shift, end=found.end + shift)
 
 
-def hover_python(text: str, offset: int, document: Document) -> Hover | None:
+def hover_python(text: str, offset: int, read: Callable[[str], Document]) -> Hover | None:
     """What is to be said at an offset of a Python source: in a string that is a layout, a type or MLIR.
 
-    `document` is an earlier string's, whose pieces may stand again.
+    `read` gives the document of a string.
 
-    >>> found = hover_python("x = la.parse('d0 = 4@lane')", 16, Document(""))
+    >>> found = hover_python("x = la.parse('d0 = 4@lane')", 16, Document)
     >>> found.markdown.splitlines()[0], found.start, found.end
     ('**`d0 = 4@lane`** &middot; `4`', 14, 25)
     """
@@ -115,10 +115,7 @@ def hover_python(text: str, offset: int, document: Document) -> Hover | None:
         if inside is None or not found.start(inside) <= offset <= found.end(inside):
             continue
         string, start = found[inside], found.start(inside)
-        if looks_like_module(string):
-            shown = hover(document.edited(string), offset - start)
-        else:
-            shown = _of_text(string)
+        shown = hover(read(string), offset - start) if looks_like_module(string) else _of_text(string)
         return None if shown is None else replace(shown, start=shown.start + start, end=shown.end + start)
     return None
 

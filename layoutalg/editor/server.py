@@ -22,6 +22,7 @@ import sys
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any, TypeVar, cast
 
 from lsprotocol import types
@@ -41,6 +42,8 @@ __all__ = ["Answers", "serve", "server"]
 _PATIENCE = 0.08
 """Seconds after a change before the text is checked."""
 _PYTHON = "python"
+_MOST_STRINGS = 16
+"""Strings of Python sources that are kept read."""
 _log = logging.getLogger(__name__)
 _Answer = TypeVar("_Answer")
 
@@ -66,6 +69,7 @@ class Answers:
         self.asked = asked
         self.encoding: Encoding = "utf-16"
         self.files: dict[str, _Open] = {}
+        self.string = lru_cache(maxsize=_MOST_STRINGS)(lambda text: Document(text, asked))
 
     def open(self, uri: str, language: str, version: int, text: str) -> None:
         """Take a file that was opened."""
@@ -105,7 +109,7 @@ class Answers:
             return None
         offset = there.positions.offset(position.line, position.character)
         if there.language == _PYTHON:
-            found = hover_python(there.positions.text, offset, there.document)
+            found = hover_python(there.positions.text, offset, self.string)
         else:
             found = hover(there.document, offset)
         if found is None:
@@ -127,9 +131,7 @@ class Answers:
         if there is None:
             return []
         found = hints(there.document, *self._offsets(there, part))
-        return [
-            types.InlayHint(self._position(there, hint.offset), hint.label, padding_left=True) for hint in found
-        ]
+        return [types.InlayHint(self._position(there, hint.offset), hint.label, padding_left=True) for hint in found]
 
     def diagnostics(self, uri: str, version: int) -> list[types.Diagnostic] | None:
         """What is wrong with a version of a file; None as soon as there is another."""

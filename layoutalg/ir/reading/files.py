@@ -153,7 +153,8 @@ _SOMETHING = re.compile(r"\S")
 def pieces_of(text: str) -> Iterator[tuple[int, int, str]]:
     """Begin, end and title of what stands between the banners of a text."""
     start, title = 0, ""
-    for found in _CUT.finditer(text):
+    may_cut = "-----" in text or "*** IR Dump" in text  # the pattern looks at every line
+    for found in _CUT.finditer(text) if may_cut else ():
         if _SOMETHING.search(text, start, found.start()) is not None:
             yield start, found.start(), title
         start, title = found.end(), found["title"] or found["older"] or ""
