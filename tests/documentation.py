@@ -34,8 +34,22 @@ NOTEBOOKS = ROOT / "notebooks"
 UNEXECUTED = {
     ("sh", "git clone <this repository> && cd layoutalg\npip install .\n"),
     ("sh", "make test\nmake toolchains\nmake test-all\n"),
+    ("sh", "pip install 'layoutalg[lsp]'\n"),
+    (
+        "lua",
+        'vim.filetype.add({ extension = { ttir = "mlir", ttgir = "mlir" } })\nvim.lsp.config("layoutalg", { cmd = { "layoutalg", "lsp" }, filetypes = { "mlir", "python" } })\nvim.lsp.enable("layoutalg")\nvim.lsp.inlay_hint.enable(true)\nvim.keymap.set("n", "gra", vim.lsp.buf.code_action)\n',
+    ),
+    (
+        "elisp",
+        "(add-to-list 'auto-mode-alist '(\"\\\\.ttg?ir\\\\'\" . mlir-mode))\n(with-eval-after-load 'eglot\n  (add-to-list 'eglot-server-programs\n               '(mlir-mode . (\"layoutalg\" \"lsp\"))))\n(add-hook 'mlir-mode-hook #'eglot-ensure)\n",
+    ),
+    (
+        "toml",
+        'language-server.layoutalg = { command = "layoutalg", args = ["lsp"] }\n\n[[language]]\nname = "mlir"\nscope = "source.mlir"\nfile-types = ["mlir", "ttir", "ttgir"]\nlanguage-servers = ["layoutalg"]\n',
+    ),
+    ("sh", "make vscode\ncode --install-extension build/layoutalg.vsix\n"),
 }
-"""The blocks that are not run: they install things."""
+"""The blocks that are not run: they install things, or are settings of editors."""
 WALK = (
     "sh",
     """\

@@ -13,7 +13,7 @@ __all__ = ["lsp"]
 @click.command(short_help="Answer an editor: hovers, diagnostics, changes.")
 @llvm_option("The version of LLVM whose verifiers give the diagnostics.")
 @click.option("--target", type=CHIP, metavar="CHIP", help="The chip that counts.  [default: what a file says, or pvc]")
-@click.option("--stdio", is_flag=True, help="Taken for editors that add it; there is no other way.")
+@click.option("--stdio", is_flag=True, help="Accepted for editors that add it: the default, and the only way.")
 def lsp(llvm: int, target: str | None, stdio: bool) -> None:
     """Answer an editor in its language server protocol, on standard input and output.
 

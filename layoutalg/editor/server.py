@@ -69,7 +69,7 @@ class Answers:
         self.asked = asked
         self.encoding: Encoding = "utf-16"
         self.files: dict[str, _Open] = {}
-        self.string = lru_cache(maxsize=_MOST_STRINGS)(lambda text: Document(text, asked))
+        self.string = lru_cache(maxsize=_MOST_STRINGS)(self._string)
 
     def open(self, uri: str, language: str, version: int, text: str) -> None:
         """Take a file that was opened."""
@@ -92,6 +92,9 @@ class Answers:
                 _log.warning("%s: %s", uri, refusal)
                 text = ""
         self.files[uri] = _Open(language, version, document, Positions(text, self.encoding))
+
+    def _string(self, text: str) -> Document:
+        return Document(text, self.asked)
 
     def close(self, uri: str) -> None:
         """Forget a file."""
@@ -167,10 +170,11 @@ class Answers:
         """A change with its edits; without, where the text has changed since it was offered, or it cannot be made."""
         asked = cast("dict[str, Any]", action.data)
         there = self.files.get(asked["uri"])
-        if there is None or there.version != asked["version"] or asked["number"] >= len(there.offered):
+        number = int(asked["number"])
+        if there is None or there.version != asked["version"] or not 0 <= number < len(there.offered):
             return action
         try:
-            edits = there.offered[asked["number"]].edits(there.document)
+            edits = there.offered[number].edits(there.document)
         except LayoutError as refusal:
             action.disabled = types.CodeActionDisabled(str(refusal))
             return action
