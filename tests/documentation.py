@@ -6,7 +6,7 @@ A fenced block is one of
 - `console`: commands `$ layoutalg ...` and what they print, run in an empty directory;
 - `mlir`: attributes, types or layouts, one per line or with aliases, which `layoutalg.parse` reads;
 - `c`: a program with the header of a built product, which `tests/oracle/test_amx_command_line.py` compiles and runs;
-- one of `UNEXECUTED`, letter by letter, or `WALK`, which a test with compilers runs.
+- settings of an editor, one of `UNEXECUTED`, letter by letter, or `WALK`, which a test with compilers runs.
 
 Everything else is a mistake: `mistakes` finds it, so that a block that nobody runs can't slip in.
 """
@@ -35,21 +35,11 @@ UNEXECUTED = {
     ("sh", "git clone <this repository> && cd layoutalg\npip install .\n"),
     ("sh", "make test\nmake toolchains\nmake test-all\n"),
     ("sh", "pip install 'layoutalg[lsp]'\n"),
-    (
-        "lua",
-        'vim.filetype.add({ extension = { ttir = "mlir", ttgir = "mlir" } })\nvim.lsp.config("layoutalg", { cmd = { "layoutalg", "lsp" }, filetypes = { "mlir", "python" } })\nvim.lsp.enable("layoutalg")\nvim.lsp.inlay_hint.enable(true)\nvim.keymap.set("n", "gra", vim.lsp.buf.code_action)\n',
-    ),
-    (
-        "elisp",
-        "(add-to-list 'auto-mode-alist '(\"\\\\.ttg?ir\\\\'\" . mlir-mode))\n(with-eval-after-load 'eglot\n  (add-to-list 'eglot-server-programs\n               '(mlir-mode . (\"layoutalg\" \"lsp\"))))\n(add-hook 'mlir-mode-hook #'eglot-ensure)\n",
-    ),
-    (
-        "toml",
-        'language-server.layoutalg = { command = "layoutalg", args = ["lsp"] }\n\n[[language]]\nname = "mlir"\nscope = "source.mlir"\nfile-types = ["mlir", "ttir", "ttgir"]\nlanguage-servers = ["layoutalg"]\n',
-    ),
     ("sh", "make vscode\ncode --install-extension build/layoutalg.vsix\n"),
 }
-"""The blocks that are not run: they install things, or are settings of editors."""
+"""The blocks that are not run: they install things."""
+SETTINGS = ("lua", "elisp", "toml")
+"""The languages of editors' settings, which are not run."""
 WALK = (
     "sh",
     """\
@@ -243,7 +233,7 @@ def _problem(block: Block) -> str | None:
     elif block.language == "c":
         if '#include "gemm.h"' not in block.text:
             return "a program in C that nothing compiles: it includes gemm.h"
-    elif block.language != "mlir" and (block.language, block.text) not in {*UNEXECUTED, WALK}:
+    elif block.language not in ("mlir", *SETTINGS) and (block.language, block.text) not in {*UNEXECUTED, WALK}:
         return f"a block {block.language!r} that nothing runs"
     return None
 

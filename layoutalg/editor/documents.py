@@ -52,6 +52,8 @@ if TYPE_CHECKING:
 __all__ = ["Asked", "Document", "Mark", "Reading"]
 
 _NOTHING = "read.nothing"
+_FEW = 16
+"""Pieces of earlier versions that are kept beside as many as there are now."""
 _WORD = re.compile(r'"?[\w.$%#!@^-]+"?|\S')
 _TEXT = re.compile(r"\S")
 _LINE = re.compile(r"(?<=\bline )[0-9]{1,9}\b")
@@ -195,8 +197,10 @@ class Document:
 
     def edited(self, text: str) -> Document:
         """The document with another text; pieces that are the same keep what is known of them."""
-        known = {piece.text: reading for piece, reading in zip(self.pieces, self.readings, strict=True)}
-        return Document(text, self.asked, known)
+        now = {piece.text: reading for piece, reading in zip(self.pieces, self.readings, strict=True)}
+        before = {text: reading for text, reading in self.known.items() if text not in now}
+        kept = list(before.items())[-len(now) - _FEW :]  # a bracket too many changes all pieces, until it goes again
+        return Document(text, self.asked, dict(kept) | now)
 
     def at(self, offset: int) -> tuple[Piece, Reading, int] | None:
         """The piece whose own an offset is, what is known of it, and the offset in it."""

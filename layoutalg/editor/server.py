@@ -297,6 +297,14 @@ def _survived(asked: Callable[..., _Answer], *about: Any) -> _Answer | None:
 
 
 def serve(asked: Asked) -> None:
-    """Answer on standard input and output until the client leaves; all else that is printed goes to standard error."""
-    out, sys.stdout = sys.stdout.buffer, sys.stderr
-    server(asked).start_io(sys.stdin.buffer, out)
+    """Answer on standard input and output until the client leaves; all else that is printed goes to standard error.
+
+    Raises `LayoutError` where one of them is closed.
+    """
+    if sys.stdin is None or sys.stdout is None:  # pyright: ignore[reportUnnecessaryComparison]
+        raise LayoutError("lsp: standard input or output is closed")
+    out, sys.stdout = sys.stdout, sys.stderr
+    try:
+        server(asked).start_io(sys.stdin.buffer, out.buffer)
+    finally:
+        sys.stdout = out

@@ -113,6 +113,15 @@ def test_an_edit_reads_one_piece_again() -> None:
         assert found_in(later) == found_in(Document(text)), name
 
 
+def test_a_bracket_too_many_that_goes_again_costs_no_reading() -> None:
+    document = Document(KERNEL)
+    before = document.readings
+    wrong = document.edited(KERNEL.replace("  %y = ", "  }\n  %y = "))
+    assert set(wrong.readings) - set(before)
+    again = wrong.edited(KERNEL)
+    assert all(one is other for one, other in zip(again.readings, before, strict=True))
+
+
 def test_random_edits_give_what_the_new_text_gives() -> None:
     chance = random.Random(5)
     document = Document(KERNEL)
