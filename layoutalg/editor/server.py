@@ -210,15 +210,14 @@ class Answers:
         return start, end
 
 
-def server(asked: Asked) -> LanguageServer:
+def server(answers: Answers) -> LanguageServer:
     """A server that is not started yet.
 
-    >>> server(Asked()).name
+    >>> server(Answers(Asked())).name
     'layoutalg'
     """
     # Whole texts: pygls splits lines at more characters than the protocol does, which would misplace edits.
     ours = LanguageServer("layoutalg", version_facts().get("version", ""), types.TextDocumentSyncKind.Full)
-    answers = Answers(asked)
     checking = ThreadPoolExecutor(1, "checking")
     answering = ThreadPoolExecutor(1, "answering")
     tasks: dict[str, asyncio.Task[None]] = {}
@@ -303,8 +302,10 @@ def serve(asked: Asked) -> None:
     """
     if sys.stdin is None or sys.stdout is None:  # pyright: ignore[reportUnnecessaryComparison]
         raise LayoutError("lsp: standard input or output is closed")
+    answers = Answers(asked)
     out, sys.stdout = sys.stdout, sys.stderr
     try:
-        server(asked).start_io(sys.stdin.buffer, out.buffer)
+        server(answers).start_io(sys.stdin.buffer, out.buffer)
     finally:
         sys.stdout = out
+        answers.files.clear()  # what is being checked stops at the next piece
