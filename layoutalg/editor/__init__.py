@@ -6,7 +6,7 @@ text, by offsets; `server` speaks the protocol.
 >>> from layoutalg.editor.documents import Document
 >>> from layoutalg.editor.hover import hover
 >>> hover(Document("%t = amx.tile_zero : !amx.tile<16x16xf32>"), 22).markdown.partition("\\n")[0]
-'**`!amx.tile<16x16xf32>`** &middot; `16x16`'
+'**`!amx.tile<16x16xf32>`** for `16x16`'
 """
 
 __all__: list[str] = []

@@ -6,7 +6,7 @@
 ...   return
 ... }'''
 >>> print(hover(Document(text), text.index("#cols}")).markdown)
-**`#cols`** &middot; `8x16xf16`
+**`#cols`** for `8x16xf16`
 <BLANKLINE>
 LLVM 22, 23, 24: accept
 <BLANKLINE>
@@ -38,7 +38,6 @@ import io
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from html import escape
 from typing import TYPE_CHECKING
 
 from layoutalg.core.errors import LayoutError
@@ -67,6 +66,8 @@ _STRING = re.compile(
     re.DOTALL,
 )
 _FENCE = re.compile("`+")
+_MARKS = re.compile(r"[^\w ,.;:()=/'%-]|_|\s\s")
+"""What may mean something in Markdown."""
 _WIDTH = 72
 """Characters of a line in what is shown."""
 _LONGEST_VALUE = 4096
@@ -108,7 +109,7 @@ def hover_python(text: str, offset: int, read: Callable[[str], Document]) -> Hov
 
     >>> found = hover_python("x = la.parse('d0 = 4@lane')", 16, Document)
     >>> found.markdown.splitlines()[0], found.start, found.end
-    ('**`d0 = 4@lane`** &middot; `4`', 14, 25)
+    ('**`d0 = 4@lane`** for `4`', 14, 25)
     """
     for found in _STRING.finditer(text):
         inside = next((group for group in ("long", "single", "double") if found[group] is not None), None)
@@ -140,6 +141,15 @@ def code(text: str) -> str:
     fence = _fence(text, 1)
     space = " " if text.startswith("`") or text.endswith("`") else ""
     return f"{fence}{space}{text}{space}{fence}"
+
+
+def plain(text: str) -> str:
+    """A text as it is, or as code where it could be Markdown: not every editor knows escapes.
+
+    >>> plain("4 lanes"), plain("<b>")
+    ('4 lanes', '`<b>`')
+    """
+    return code(text) if _MARKS.search(text) else text
 
 
 def _fence(text: str, least: int) -> str:
@@ -215,10 +225,10 @@ def _told(written: str, value: Distributed, use: LayoutUse | None, llvm: int) ->
     try:
         body = _described(value, shape, element, llvm)
     except LayoutError as error:
-        return f"**{code(shortened(written, 200))}**\n\n{escape(printable(str(error)))}"
+        return f"**{code(shortened(written, 200))}**\n\n{plain(str(error))}"
     if not tensor:
         tensor = _shape_in(body)
-    title = f"**{code(shortened(written, 200))}**" + (f" &middot; {code(tensor)}" if tensor else "")
+    title = f"**{code(shortened(written, 200))}**" + (f" for {code(tensor)}" if tensor else "")
     return "\n\n".join(filter(None, (title, _verdicts(value, shape, element), body)))
 
 
@@ -255,10 +265,7 @@ def _verdicts(value: Distributed, shape: tuple[int, ...] | None, element: str) -
 
 
 def _versions(said: dict[str, list[int]]) -> str:
-    return "  \n".join(
-        f"LLVM {', '.join(map(str, versions))}: {escape(printable(text), quote=False)}"
-        for text, versions in said.items()
-    )
+    return "  \n".join(f"LLVM {', '.join(map(str, versions))}: {plain(text)}" for text, versions in said.items())
 
 
 def _of_text(text: str) -> Hover | None:
@@ -297,7 +304,7 @@ def _of_operation(document: Document, reading: Reading, offset: int) -> Hover | 
         parts.append(_versions(said))
     row = reading.conversions.get(place) if "convert" in word[0] or "to_layout" in word[0] else None
     if row is not None:
-        parts += [escape(printable(line), quote=False) for line in (row.words, row.cost, row.triton) if line]
+        parts += [plain(line) for line in (row.words, row.cost, row.triton) if line]
     parts += _layouts(uses, reading.asked.llvm)
     return Hover("\n\n".join(parts), *word.span()) if len(parts) > 1 else None
 
@@ -329,18 +336,18 @@ def _layouts(uses: list[LayoutUse], llvm: int) -> list[str]:
     shown: dict[tuple[str, tuple[int, ...] | None], str] = {}
     for use in uses[: 4 * _MOST_SHOWN]:
         tensor = "" if use.shape is None else "x".join([*map(str, use.shape), use.element or ""]).rstrip("x")
-        title = f"{escape(use.operand)} {code(tensor)}" if tensor else escape(use.operand)
+        title = f"{plain(use.operand)} {code(tensor)}" if tensor else plain(use.operand)
         key = (use.text, use.shape)
         if key in shown:
             parts.append(f"{title}: as {shown[key]}")
             continue
-        shown[key] = escape(use.operand)
+        shown[key] = plain(use.operand)
         if use.attribute is None:
-            parts.append(f"{title}: {escape(printable(use.problem or use.text))}")
+            parts.append(f"{title}: {plain(use.problem or use.text)}")
             continue
         try:
             body = _described(use.attribute, use.sizes, use.element or "f32", llvm)
         except LayoutError as error:
-            body = escape(printable(str(error)))
+            body = plain(str(error))
         parts.append(f"{title}\n\n{body}" if len(shown) <= _MOST_SHOWN else f"{title}: {code(use.text)}")
     return parts

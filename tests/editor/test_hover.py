@@ -6,7 +6,7 @@ import pytest
 
 from layoutalg.editor.documents import Document
 from layoutalg.editor.hints import definition, hints
-from layoutalg.editor.hover import Hover, code, hover, hover_python
+from layoutalg.editor.hover import Hover, code, hover, hover_python, plain
 from tests.editor.texts import COLUMNS, KERNEL, ROWS
 
 
@@ -99,9 +99,11 @@ def test_other_strings_and_code_of_python_say_nothing() -> None:
 
 def test_what_a_text_says_is_never_markdown() -> None:
     assert code("`x`") == "`` `x` ``"
-    evil = '#xegpu.layout<lane_layout = [16], "```\n<script>alert(1)</script>">'
-    found = at(f"%x = my.op {{a = {evil}}}", "my.op")
-    assert found is None or "<script>" not in found.markdown
+    assert plain("<script>") == "`<script>`"
+    assert plain("# [a](b)").startswith("`")
+    # The operand's name, in MLIR any string, is what a title says.
+    text = f'"my.op"() {{"<script>**" = {COLUMNS}}} : () -> ()'
+    assert "`<script>**`" in shown(text, "my.op")
 
 
 def test_hints_count_what_a_layout_spreads_over() -> None:
