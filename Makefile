@@ -5,10 +5,10 @@ BIN := $(VENV)/bin
 PYTEST_FLAGS ?= -n auto -q
 ATTACK_MINUTES ?= 10
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
-DEBIAN := mlir-22-tools llvm-22 spirv-tools intel-opencl-icd libigc-tools chromium librsvg2-bin fonts-dejavu-core opencl-c-headers libze-dev
+DEBIAN := mlir-22-tools llvm-22 spirv-tools intel-opencl-icd libigc-tools chromium librsvg2-bin fonts-dejavu-core opencl-c-headers libze-dev neovim
 SUDO := $(shell [ "$$(id -u)" = 0 ] || echo sudo)
 
-.PHONY: demo test test-all test-lowest times exhaustive oracle-full attack sdist-test lint format bench toolchains picture notebooks notebooks-stored pyodide docs clean help
+.PHONY: demo test test-all test-lowest times exhaustive oracle-full attack sdist-test lint format bench toolchains picture notebooks notebooks-stored pyodide docs vscode clean help
 
 help:
 	@echo "make demo        plan, emit, simulate and check a GEMM"
@@ -25,6 +25,7 @@ help:
 	@echo "make notebooks   execute the notebooks and compare; make notebooks-stored stores what they print"
 	@echo "make docs        build the documentation site into build/site"
 	@echo "make pyodide     fetch Pyodide from npm (14 MB), so that the site's explorer answers in the browser"
+	@echo "make vscode      build the extension for VS Code into build/layoutalg.vsix (needs Node 20)"
 	@echo "make bench       compare with other layout libraries, and write the table into docs/speed.md"
 
 $(VENV)/installed: pyproject.toml
@@ -106,10 +107,16 @@ pyodide:
 docs: $(VENV)/installed-docs
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet --site-dir build/site
 
+vscode:
+	@rm -rf build/vscode && mkdir -p build && cp -r editors/vscode build/vscode
+	cd build/vscode && npm install --no-audit --no-fund --loglevel=error && npm run -s check && npm run -s build
+	cd build/vscode && npm run -s package -- --out ../layoutalg.vsix
+
 bench: $(VENV)/installed
 	$(BIN)/python benchmarks/run.py --keep --page
 	$(BIN)/python benchmarks/conversions.py
 	$(BIN)/python benchmarks/modules.py
+	$(BIN)/python benchmarks/editor.py
 	$(BIN)/python benchmarks/propagation.py
 	$(BIN)/python benchmarks/gemm.py
 	$(BIN)/python benchmarks/amx.py

@@ -15,7 +15,7 @@ d0 = 2@sg:4 16@reg, d1 = 4@sg 16@lane
 notation each, and `notations` says which text belongs to whom. All else (`compare`, `memory`, `conversion`, `simulate`,
 `module`, `gemm`, `viz`, `show`) uses the contract alone. For whole modules, `flow` decides who holds what: `checking` reports
 on it, `propagation` completes it, `lowering` writes it for each lane, `lanes` does both, and `equivalence` compares what
-kernels compute. `side` tests compilers. Names are imported when first used.
+kernels compute. `side` tests compilers, `editor` answers editors. Names are imported when first used.
 """
 
 from __future__ import annotations

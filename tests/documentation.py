@@ -7,8 +7,8 @@ A fenced block is one of
 - `mlir`: attributes, types or layouts, one per line or with aliases, which `layoutalg.parse` reads;
 - `c`: a program with the header of a built product, which `tests/oracle/test_amx_command_line.py` compiles and runs;
 - `yaml`: a workflow or a configuration of pre-commit; `tests/cli/test_verify_files.py` reads it;
-- one of `UNEXECUTED`, letter by letter, `COMPLETION`, which `tests/cli/test_completion.py` runs, or `WALK`, which a test with
-  compilers runs.
+- settings of an editor; one of `UNEXECUTED`, letter by letter; `COMPLETION`, which `tests/cli/test_completion.py` runs, or
+  `WALK`, which a test with compilers runs.
 
 Everything else is a mistake: `mistakes` finds it, so that a block that nobody runs can't slip in.
 """
@@ -36,8 +36,12 @@ NOTEBOOKS = ROOT / "notebooks"
 UNEXECUTED = {
     ("sh", "git clone <this repository> && cd layoutalg\npip install .\n"),
     ("sh", "make test\nmake toolchains\nmake test-all\n"),
+    ("sh", "pip install 'layoutalg[lsp]'\n"),
+    ("sh", "make vscode\ncode --install-extension build/layoutalg.vsix\n"),
 }
 """The blocks that are not run: they install things."""
+SETTINGS = ("lua", "elisp", "toml")
+"""The languages of editors' settings, which are not run."""
 WALK = (
     "sh",
     """\
@@ -244,7 +248,7 @@ def _problem(block: Block) -> str | None:
     elif block.language == "yaml":
         if "layoutalg" not in block.text:
             return "a configuration that nothing reads: it uses the hook or the action"
-    elif block.language != "mlir" and (block.language, block.text) not in {*UNEXECUTED, COMPLETION, WALK}:
+    elif block.language not in ("mlir", *SETTINGS) and (block.language, block.text) not in {*UNEXECUTED, COMPLETION, WALK}:
         return f"a block {block.language!r} that nothing runs"
     return None
 

@@ -27,7 +27,9 @@ def lowest_versions(text: str) -> list[str]:
     """The lowest versions of what the package, its pictures and its tests need."""
     project = tomllib.loads(text)["project"]
     extras = project["optional-dependencies"]
-    return [one for one in map(lowest, [*project["dependencies"], *extras["viz"], *extras["test"]]) if one]
+    return [
+        one for one in map(lowest, [*project["dependencies"], *extras["viz"], *extras["lsp"], *extras["test"]]) if one
+    ]
 
 
 if __name__ == "__main__":

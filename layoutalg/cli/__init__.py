@@ -1,4 +1,4 @@
-"""`layoutalg`: the command line. One thin module per command; every command has `--json`.
+"""`layoutalg`: the command line. One thin module per command; every command but `lsp` has `--json`.
 
     layoutalg show '#xegpu.layout<lane_layout = [2, 8], lane_data = [1, 1]>' 8x16 --lane 9
     layoutalg same 'd0 = 2@reg 4@lane' 'd0 = 4@lane 2@reg'

@@ -30,8 +30,8 @@ _INTERRUPTED = 130
 _OTHERS = {"list": "listing:list_instructions"}
 """Where a command is that is not in the module of its name, as a function of its name."""
 _NAMES = (
-    "attention", "banks", "check", "conformance", "convert", "cute", "decode", "draw", "gemm", "list", "lower", "migrate",
-    "propagate", "run", "same", "serve", "show", "sweep", "verify", "weights",
+    "attention", "banks", "check", "conformance", "convert", "cute", "decode", "draw", "gemm", "list", "lower", "lsp",
+    "migrate", "propagate", "run", "same", "serve", "show", "sweep", "verify", "weights",
 )  # fmt: skip
 
 

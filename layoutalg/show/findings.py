@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from layoutalg.ir.findings import Finding
     from layoutalg.module import Module
 
-__all__ = ["findings_facts", "github_lines", "print_findings", "sarif", "summary", "words"]
+__all__ = ["findings_facts", "github_lines", "print_findings", "sarif", "summary", "version_facts", "words"]
 
 _COLOURS = {"error": "bold red", "warning": "bold magenta"}
 _STDIN = "stdin"
@@ -124,7 +124,7 @@ def sarif(findings: Sequence[tuple[Finding, str]], problems: Sequence[str] = ())
                 "tool": {
                     "driver": {
                         "name": "layoutalg",
-                        **_version(),
+                        **version_facts(),
                         "rules": [
                             {"id": rule, "shortDescription": {"text": f"{rule}, a rule of {source}"}}
                             for rule, source in rules
@@ -148,7 +148,7 @@ def sarif(findings: Sequence[tuple[Finding, str]], problems: Sequence[str] = ())
     }
 
 
-def _version() -> dict[str, str]:
+def version_facts() -> dict[str, str]:
     """The version, of an installed layoutalg."""
     try:
         return {"version": version("layoutalg")}

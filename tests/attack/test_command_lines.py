@@ -180,6 +180,7 @@ class CommandLines(Attack):
             ("draw", "d0 = 4@lane", "-o", "new.png"),
             ("convert", "d0 = 4@reg, d1 = 4@lane", "d0 = 4@lane, d1 = 4@reg", "--emit"),
             ("gemm", "64", "64", "64", "--run"),
+            ("lsp",),
         ):
             self._said(Line(line, b""))
         self._fill()

@@ -43,7 +43,7 @@ from layoutalg.ir.reading.parser import in_words
 from layoutalg.ir.reading.recovery import TolerantParser
 from layoutalg.ir.reading.skimming import ALIAS, BEGINS, INSIDE_A_LINE, WORTH_A_LOOK
 
-__all__ = ["Part", "Reading", "read_file_text"]
+__all__ = ["Part", "Reading", "pieces_of", "read_file_text"]
 
 _CUT = re.compile(
     r"^[ \t]*(?://[ \t]*-----//[ \t]*(?P<title>IR Dump [^\n]*?)[ \t]*//-----[ \t]*//|// -----)[ \t]*\r?$"
@@ -106,7 +106,7 @@ def read_file_text(text: str, *, file: str = "text", ask: bool = False) -> Readi
     findings: list[Finding] = []
     lines = Lines(text)
     read = unread = 0
-    for start, end, title in _pieces(text):
+    for start, end, title in pieces_of(text):
         piece = _Piece(context, text, start, end, file)
         piece.lines, piece.operations, piece.unread_operations = lines, read, unread
         blocks = piece.read()
@@ -150,10 +150,11 @@ def _where(finding: Finding) -> tuple[int, int]:
 _SOMETHING = re.compile(r"\S")
 
 
-def _pieces(text: str) -> Iterator[tuple[int, int, str]]:
+def pieces_of(text: str) -> Iterator[tuple[int, int, str]]:
     """Begin, end and title of what stands between the banners of a text."""
     start, title = 0, ""
-    for found in _CUT.finditer(text):
+    may_cut = "-----" in text or "*** IR Dump" in text  # the pattern looks at every line
+    for found in _CUT.finditer(text) if may_cut else ():
         if _SOMETHING.search(text, start, found.start()) is not None:
             yield start, found.start(), title
         start, title = found.end(), found["title"] or found["older"] or ""

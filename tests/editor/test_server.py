@@ -1,0 +1,119 @@
+"""The server over its pipes, as an editor talks to it."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+from tests.editor.client import Client
+from tests.editor.texts import KERNEL
+
+URI = "file:///work/kernel.mlir"
+
+
+@pytest.fixture(scope="module")
+def client() -> Client:
+    with Client() as one:
+        yield one  # type: ignore[misc]
+
+
+def place(text: str, words: str, units: int = 1) -> tuple[int, int]:
+    """Line and character of some words, with so many units for an emoji."""
+    offset = text.index(words)
+    begin = text.rfind("\n", 0, offset) + 1
+    return text.count("\n", 0, offset), sum(units if ord(one) > 0xFFFF else 1 for one in text[begin:offset])
+
+
+def test_a_hover_an_edit_and_its_diagnostics(client: Client) -> None:
+    found = client.diagnostics(client.open(URI, KERNEL))
+    assert [one["code"] for one in found] == ["layouts.operand"]
+    line, character = place(KERNEL, "arith.addf %r")
+    assert found[0]["range"] == {
+        "start": {"line": line, "character": character},
+        "end": {"line": line, "character": character + len("arith.addf")},
+    }
+    assert {one["location"]["range"]["start"]["line"] for one in found[0]["relatedInformation"]} == {line - 1}
+    shown = client.at("hover", URI, *place(KERNEL, "math.exp"))
+    assert "d0 = 16@reg, d1 = 16@lane" in shown["contents"]["value"]
+    assert client.diagnostics(client.change(URI, KERNEL.replace("{layout_result_0 = #rows} dense", "dense"))) == []
+
+
+def test_a_change_is_offered_and_taken(client: Client) -> None:
+    client.open(URI, KERNEL)
+    line, character = place(KERNEL, "xegpu.convert_layout %c")
+    part = {"start": {"line": line, "character": character}, "end": {"line": line, "character": character}}
+    asked = {"textDocument": {"uri": URI}, "range": part, "context": {"diagnostics": []}}
+    found = client.ask("textDocument/codeAction", **asked)
+    removal = next(one for one in found if one["title"].startswith("Remove"))
+    edits = client.ask("codeAction/resolve", **removal)["edit"]["changes"][URI]
+    assert {(edit["range"]["start"]["line"], edit["newText"]) for edit in edits} == {(line, ""), (line + 1, "%c")}
+    client.change(URI, KERNEL + "\n")
+    assert "edit" not in client.ask("codeAction/resolve", **removal)  # offered for a text that is gone
+
+
+def test_hints_and_definitions(client: Client) -> None:
+    client.open(URI, KERNEL)
+    whole = {"start": {"line": 0, "character": 0}, "end": {"line": 99, "character": 0}}
+    hints = client.ask("textDocument/inlayHint", textDocument={"uri": URI}, range=whole)
+    load, _ = place(KERNEL, "%x = xegpu.load_nd")
+    assert (load, "16 lanes x 16 registers") in [(one["position"]["line"], one["label"]) for one in hints]
+    found = client.at("definition", URI, *place(KERNEL, "#rows}"))
+    assert found["range"]["start"] == {"line": 2, "character": 0}
+
+
+def test_only_the_newest_text_is_told_of(client: Client) -> None:
+    client.published.clear()
+    versions = [client.change(URI, KERNEL + "\n" * number) for number in range(30)]
+    assert client.diagnostics(versions[-1])
+    assert len(client.published) < 5
+
+
+def test_a_closed_file_has_no_diagnostics(client: Client) -> None:
+    client.open(URI, KERNEL)
+    client.published.clear()
+    client.tell("textDocument/didClose", textDocument={"uri": URI})
+    assert client.at("hover", URI, 0, 0) is None
+    assert [one["diagnostics"] for one in client.published] == [[]]
+
+
+def test_python_is_read_for_hovers_alone(client: Client) -> None:
+    source = f'K = """\n{KERNEL}"""\n'
+    uri = "file:///work/kernel.py"
+    assert client.diagnostics(client.open(uri, source, "python")) == []
+    assert "as its operands give it" in client.at("hover", uri, *place(source, "math.exp"))["contents"]["value"]
+
+
+@pytest.mark.parametrize(("encoding", "units"), [("utf-8", 4), ("utf-16", 2), ("utf-32", 1)])
+def test_positions_are_in_the_units_of_the_client(encoding: str, units: int) -> None:
+    before = 'func.func @f() {\n  "test.op"() {a = "\N{GRINNING FACE}"} : () -> () '
+    text = before + "xegpu.alloc_nbarrier -1\n  return\n}\n"
+    with Client(encodings=(encoding,)) as client:
+        assert client.capabilities["positionEncoding"] == encoding
+        [found] = client.diagnostics(client.open(URI, text))
+        assert found["range"]["start"] == dict(
+            zip(("line", "character"), place(text, "xegpu.alloc", units), strict=True)
+        )
+
+
+def test_texts_that_are_not_mlir_do_not_stop_it(client: Client) -> None:
+    for text in ("", "\x00", "{" * 5000, "func.func @f(" * 500, '"' * 999, "\N{GRINNING FACE}" * 999, KERNEL[:900]):
+        client.diagnostics(client.open("file:///other.mlir", text))
+        client.at("hover", "file:///other.mlir", 0, 3)
+    assert client.diagnostics(client.open(URI, KERNEL))
+
+
+def test_options_are_those_of_verify() -> None:
+    text = "func.func @f() {\n  %z = amx.tile_zero : !amx.tile<16x16xf32>\n  return\n}\n"
+    with Client("--llvm", "22", "--stdio") as client:
+        found = client.diagnostics(client.open(URI, text))
+        assert not any("LLVM 24" in one["source"] for one in found)
+
+
+def test_without_the_extra_an_error_says_what_to_install() -> None:
+    code = "import sys; sys.modules['pygls'] = None\nfrom layoutalg.cli import main\nsys.exit(main(['lsp']))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode == 2
+    assert "layoutalg: lsp needs pygls" in done.stderr
+    assert "pip install 'layoutalg[lsp]'" in done.stderr
