@@ -248,7 +248,11 @@ def _problem(block: Block) -> str | None:
     elif block.language == "yaml":
         if "layoutalg" not in block.text:
             return "a configuration that nothing reads: it uses the hook or the action"
-    elif block.language not in ("mlir", *SETTINGS) and (block.language, block.text) not in {*UNEXECUTED, COMPLETION, WALK}:
+    elif block.language not in ("mlir", *SETTINGS) and (block.language, block.text) not in {
+        *UNEXECUTED,
+        COMPLETION,
+        WALK,
+    }:
         return f"a block {block.language!r} that nothing runs"
     return None
 
