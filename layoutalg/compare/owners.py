@@ -34,7 +34,6 @@ Owner: TypeAlias = tuple[int, ...]
 """A place: one coordinate per axis."""
 
 
-
 @dataclass(frozen=True, slots=True, eq=False)
 class Places:
     """Which threads and registers hold each element of a tensor of `shape`: those that nobody holds are not in `rows`."""
