@@ -291,15 +291,15 @@ class Picture:
 
         Raises `LayoutError` for another ending.
 
-        >>> Layout.parse("d0 = 2@lane").picture().save("a.gif")
+        >>> Layout.parse("d0 = 2@lane").picture().save("a.gif")  # doctest: +ELLIPSIS
         Traceback (most recent call last):
-        layoutalg.core.errors.LayoutError: picture 'a.gif': expected a name in .svg, .png, .pdf, .html, .tex, .csv or .md
+        layoutalg.core.errors.LayoutError: picture 'a.gif': expected a name that ends in .svg, .png, ... or .md
         """
         target = as_path(path, "picture")
         kind = target.suffix[1:].lower()
         if kind not in FORMATS:
             *others, last = (f".{one}" for one in FORMATS)
-            raise LayoutError(f"picture {shown(str(path))}: expected a name in {', '.join(others)} or {last}")
+            raise LayoutError(f"picture {shown(str(path))}: expected a name that ends in {', '.join(others)} or {last}")
         texts = {"svg": self.svg, "html": self.html, "tex": self.tikz, "csv": self.csv, "md": self.markdown}
         if kind in texts:
             write_file(target, texts[kind]())
