@@ -154,7 +154,7 @@ def _sum_text(found: IndexSum, names: Sequence[str]) -> str:
         if len(parts) > 1:
             text = f"({' ^ '.join(_operand(_product(n, _digit_text(digit, names))) for n, digit in parts)})"
         else:
-            more, digit = parts[0]
+            [(more, digit)] = parts
             weight, text = multiply(weight, more), _digit_text(digit, names)
         if text:
             counts[text] = counts.get(text, 0) + weight

@@ -277,7 +277,7 @@ def _rewrites(piece: Piece, reading: Reading) -> Iterator[Action]:
         yield Action(
             f"Migrate {named} to LLVM {newest} ({lost}, without comments)",
             "refactor.rewrite",
-            lambda document: _rewritten(document, piece, str(reading.module.migrate(to=newest))),
+            lambda document: _rewritten(document, piece, str(reading.module.migrate(llvm=newest))),
         )
     if reading.checked.unsaid or _unstated(reading):
         asked, target = reading.asked, reading.checked.target

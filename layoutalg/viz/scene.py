@@ -34,7 +34,7 @@ from layoutalg.viz.shapes import INK, Cell, Frame, Legend, Line, Scene, Strip, S
 from layoutalg.viz.sides import Side
 from layoutalg.viz.tooltips import sentences
 
-__all__ = ["CELL_HEIGHT", "READABLE", "WIDEST", "Cell", "Line", "Scene", "Words", "breadth", "lay_out"]
+__all__ = ["CELL_HEIGHT", "CHARACTER", "READABLE", "WIDEST", "breadth", "lay_out"]
 
 CELL_HEIGHT = 20
 CHARACTER = 6.7

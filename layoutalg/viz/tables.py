@@ -34,7 +34,7 @@ import numpy as np
 from layoutalg.core.errors import SizeError
 from layoutalg.core.limits import MOST_DRAWN
 from layoutalg.viz.grid import Grid
-from layoutalg.viz.scene import Cell, Words
+from layoutalg.viz.shapes import Cell, Words
 from layoutalg.viz.sides import Side
 
 __all__ = ["csv_of_cells", "csv_of_grids", "markdown_of_cells", "markdown_of_grids"]
@@ -51,7 +51,7 @@ def csv_of_grids(grids: Sequence[Grid]) -> str:
     for grid in grids:
         count = grid.shape[0] * grid.shape[1]
         known = [
-            facts[name].reshape(-1).tolist() if name in facts else [""] * count
+            [*facts[name].cells] if name in facts else [""] * count
             for facts, names in ((grid.element, elements), (grid.owner, axes))
             for name in names
         ]
@@ -76,7 +76,7 @@ def markdown_of_grids(title: str, grids: Sequence[Grid]) -> str:
         if grid.title != title:
             parts.append(f"{_escaped(grid.title)}")
         parts.append(_escaped(grid.forms, keep="()"))
-        labels = iter(grid.labels().tolist())
+        labels = iter(grid.labels())
         rows: list[list[str]] = [["", *grid.columns.headers()]]
         for header, band in zip(grid.rows.headers(), grid.rows.bands, strict=True):
             cells = [""] * len(grid.columns.bands) if band.gap else list(_spaced(next(labels), grid.columns))

@@ -13,7 +13,7 @@ import re
 from collections.abc import Iterable, Iterator
 from itertools import groupby
 
-from layoutalg.viz.scene import Line, Scene, Words
+from layoutalg.viz.shapes import Line, Scene, Words
 
 __all__ = ["latex", "tikz_document"]
 

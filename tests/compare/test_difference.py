@@ -16,7 +16,7 @@ from layoutalg.compare.difference import difference_of
 from layoutalg.core.notation import Machine
 from layoutalg.nested import NestedLayoutAttr
 from layoutalg.viz.panels import NARROW
-from layoutalg.viz.scene import Scene
+from layoutalg.viz.shapes import Scene
 from tests.cli.printed import Capture, out
 
 P = la.Layout.parse

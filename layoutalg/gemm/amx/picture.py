@@ -34,7 +34,8 @@ from layoutalg.viz.panels import (
     first_marked,
     product_panel,
 )
-from layoutalg.viz.scene import CELL_HEIGHT, Cell, Words
+from layoutalg.viz.scene import CELL_HEIGHT
+from layoutalg.viz.shapes import Cell, Words
 
 if TYPE_CHECKING:
     from layoutalg.gemm.amx.plan import AmxGemm

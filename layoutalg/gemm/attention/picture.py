@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING
 from layoutalg.core.notation import Operand, PictureOptions
 from layoutalg.core.plurals import counted
 from layoutalg.gemm.picture import parts_and_title
-from layoutalg.viz.colours import HUES, hexes, hue_of, shades
+from layoutalg.viz.colours import HUES, hue_of, shade
 from layoutalg.viz.panels import PALE, Axis, Look, Panel, PanelPicture, arrow_down, product_panel, stacked, told_panel
 from layoutalg.viz.scene import CELL_HEIGHT
 
@@ -132,4 +132,4 @@ def attention_picture(plan: DrawnStep, shape: Sequence[int] | None, options: Pic
 
 
 def _hue(number: int) -> str:
-    return hexes(shades([hue_of(number)], [0.4]))[0]
+    return shade(hue_of(number), 0.4)

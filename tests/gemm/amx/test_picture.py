@@ -13,7 +13,7 @@ import layoutalg as la
 from layoutalg.gemm.amx import Blocking
 from layoutalg.gemm.amx.tiling import BLOCKINGS
 from layoutalg.gemm.amx.walking import walk
-from layoutalg.viz.scene import Cell, Words
+from layoutalg.viz.shapes import Cell, Words
 
 PROBLEMS: dict[str, dict[str, Any]] = {
     "512 bf16": {"m": 512, "n": 512, "k": 512, "blocking": (2, 2), "blocks": (256, 256, 512)},
