@@ -151,10 +151,10 @@ def _sum_text(found: IndexSum, names: Sequence[str]) -> str:
     constant = found.constant
     counts: dict[str, Any] = {}
     for weight, parts in found.terms:
-        if len(parts) > 1:
+        if len(parts) != 1:
             text = f"({' ^ '.join(_operand(_product(n, _digit_text(digit, names))) for n, digit in parts)})"
         else:
-            [(more, digit)] = parts
+            more, digit = parts[0]
             weight, text = multiply(weight, more), _digit_text(digit, names)
         if text:
             counts[text] = counts.get(text, 0) + weight
