@@ -11,9 +11,9 @@ of,d0,d1,sg,lane,reg,owners
 >>> print(markdown_of_grids(picture.title, grids), end="")
 **d0 = 2@reg, d1 = 2@lane**
 <BLANKLINE>
-rows: d0; columns: d1; cells: lane:register
+cells: lane:register
 <BLANKLINE>
-|  | 0 | 1 |
+| d0 ↓, d1 → | 0 | 1 |
 |---|---|---|
 | **0** | 0:0 | 1:0 |
 | **1** | 0:1 | 1:1 |
@@ -77,7 +77,9 @@ def markdown_of_grids(title: str, grids: Sequence[Grid]) -> str:
             parts.append(f"{_escaped(grid.title)}")
         parts.append(_escaped(grid.forms, keep="()"))
         labels = iter(grid.labels())
-        rows: list[list[str]] = [["", *grid.columns.headers()]]
+        named = zip(grid.axis_names, ("\N{DOWNWARDS ARROW}", "\N{RIGHTWARDS ARROW}"), strict=True)
+        corner = ", ".join(f"{_escaped(name)} {arrow}" for name, arrow in named if name)
+        rows: list[list[str]] = [[corner, *grid.columns.headers()]]
         for header, band in zip(grid.rows.headers(), grid.rows.bands, strict=True):
             cells = [""] * len(grid.columns.bands) if band.gap else list(_spaced(next(labels), grid.columns))
             rows.append([f"**{_escaped(header)}**" if header and not band.gap else header, *map(_escaped, cells)])

@@ -2,7 +2,7 @@ r"""TikZ: a scene as a LaTeX document of its own, for papers; text from outside 
 
 >>> text = tikz_document(Layout.parse("d0 = 2@reg").picture(title="50% & more").scene())
 >>> print(next(line for line in text.splitlines() if "more" in line))
-\node[font=\bfseries\fontsize{9.8}{9.8}\ttfamily,text=t0,anchor=base west] at (12,30) {50\% \& more};
+\node[font=\bfseries\fontsize{9.8}{9.8}\ttfamily,text=t1,anchor=base west] at (12,30) {50\% \& more};
 
 A paper takes it by `\usepackage{standalone}` and `\input`, or as the PDF that pdflatex makes of it.
 """
