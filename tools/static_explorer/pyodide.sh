@@ -4,7 +4,7 @@ set -eu
 version=314.0.7
 folder=${1:?usage: pyodide.sh FOLDER}
 [ -e "$folder/$version" ] && exit 0
-command -v npm >/dev/null || { echo "pyodide.sh: npm is not installed" >&2; exit 1; }
+command -v npm >/dev/null || { echo "pyodide.sh: npm is not installed, and the explorer of the site needs it" >&2; exit 3; }
 rm -rf "$folder" && mkdir -p "$folder"
 archive=$(cd "$folder" && npm pack --silent "pyodide@$version")
 tar -xzf "$folder/$archive" -C "$folder" --strip-components=1
