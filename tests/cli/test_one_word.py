@@ -127,7 +127,7 @@ def test_an_option_is_the_same_in_every_command() -> None:
 def test_the_defaults_that_people_ask_for() -> None:
     targets = {name: default_of(options(name)["--target"]) for name in COMMANDS if "--target" in options(name)}
     assert {name for name, target in targets.items() if target is None} == {
-        "check", "lower", "propagate", "show",  # as FILE says, or pvc
+        "check", "lower", "lsp", "propagate", "show",  # as FILE says, or pvc
         "sweep",  # as each problem says, or pvc
         "verify",  # no chip, no messages
     }  # fmt: skip

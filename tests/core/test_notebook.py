@@ -35,7 +35,7 @@ ANSWERS: dict[str, Any] = {
     "module": lambda: la.read(KERNEL),
     "propagated": lambda: la.propagate(KERNEL),
     "lowered": lambda: la.lower(la.read(KERNEL)),
-    "migrated": lambda: la.read(KERNEL).migrate(to=23),
+    "migrated": lambda: la.read(KERNEL).migrate(llvm=23),
     "price": lambda: la.price(ROWS, COLUMNS),
     "conflicts": lambda: la.bank_conflicts(ROWS),
     "coalescing": lambda: la.coalescing(ROWS, element_bits=32),
