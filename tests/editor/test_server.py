@@ -71,7 +71,7 @@ def test_only_the_newest_text_is_told_of(client: Client) -> None:
 
 
 def test_a_closed_file_has_no_diagnostics(client: Client) -> None:
-    client.open(URI, KERNEL)
+    client.diagnostics(client.open(URI, KERNEL))
     client.published.clear()
     client.tell("textDocument/didClose", textDocument={"uri": URI})
     assert client.at("hover", URI, 0, 0) is None
