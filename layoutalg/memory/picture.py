@@ -4,7 +4,7 @@ Four lanes write a column each of a 4 x 4 tile to four banks. Row by row, lanes 
 of row i are swapped by XOR with i, each lane has its own bank:
 
 >>> columns, swizzled = "d0 = 4@lane, d1 = 4@reg", la.swizzled(Layout.parse("d0 = 4@addr:4, d1 = 4@addr"), la.Swizzle(2, 0, 2))
->>> picture = bank_picture(columns, 4, memory=swizzled, vector=1)
+>>> picture = bank_picture(columns, memory=swizzled, vector=1, banks=4)
 >>> [len({cell.y for cell in panel.cells}) for panel in picture.panels()]      # cycles: rows of cells
 [4, 1]
 >>> picture.scene().cells[0].sentence
@@ -112,15 +112,15 @@ def _look(cycle: int, bank: int, words: dict[int, list[int]]) -> Look:
 
 def bank_picture(
     layout: Distributed | str,
-    banks: int = 32,
-    width: int = 4,
-    *,
     shape: Sequence[int] | None = None,
+    *,
     machine: Machine | None = None,
     element_bits: int = 32,
     memory: Memory | None = None,
     before: Memory | None = None,
     vector: int | None = None,
+    banks: int = 32,
+    width: int = 4,
     title: str | None = None,
 ) -> BankPicture:
     """The bank conflicts of a layout in `memory`, and beside them those in the memory `before` (row-major unless given).

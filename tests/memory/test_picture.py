@@ -60,7 +60,7 @@ def phases(instruction: dict[int, int], banks: int, vector: int) -> list[dict[in
 @pytest.mark.parametrize("name", CASES)
 def test_every_cell_is_a_word_that_its_bank_serves(name: str) -> None:
     layout, memory, banks, vector = CASES[name]
-    picture = bank_picture(layout, banks, memory=memory, vector=vector)
+    picture = bank_picture(layout, banks=banks, memory=memory, vector=vector)
     wanted = accesses(layout, memory, vector)
     side = picture.panels()[-1]
     titles = [words.text for words in side.words if words.bold]
@@ -120,14 +120,14 @@ def test_before_and_after_stand_one_below_the_other_and_row_major_once() -> None
 
 def test_the_command_line_draws_it(tmp_path: Path, capsys: Capture) -> None:
     target = tmp_path / "banks.svg"
-    found = answer(capsys, "banks", "row-major", "d0 = 16@lane, d1 = 16@reg", "-o", str(target))
+    found = answer(capsys, "banks", "d0 = 16@lane, d1 = 16@reg", "--memory", "row-major", "-o", str(target))
     assert found["output"] == str(target)
     assert "4-way" in target.read_text(encoding="utf-8")
-    out(capsys, "banks", "row-major", "d0 = 16@lane, d1 = 16@reg", "-o", str(target))
+    out(capsys, "banks", "d0 = 16@lane, d1 = 16@reg", "--memory", "row-major", "-o", str(target))
 
 
 def test_an_instruction_is_not_drawn_in_words(capsys: Capture) -> None:
     from layoutalg.cli import main
 
-    assert main(["banks", "row-major", "ldmatrix.x4", "64x64", "-o", "x.svg"]) == 2
-    assert "-o draws" in capsys.readouterr().err
+    assert main(["banks", "ldmatrix.x4", "64x64", "--memory", "row-major", "-o", "x.svg"]) == 2
+    assert "the accesses of a layout are drawn, such as SM75_U32x4_LDSM_N.destination" in capsys.readouterr().err
