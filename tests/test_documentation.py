@@ -79,7 +79,7 @@ def test_the_blocks_that_are_not_run_only_install_things() -> None:
     assert shown >= UNEXECUTED
     for language, text in UNEXECUTED:
         assert language == "sh"
-        assert all(line.split()[0] in ("git", "pip", "make") for line in text.splitlines())
+        assert all(line.split()[0] in ("git", "pip", "make", "code") for line in text.splitlines())
 
 
 @pytest.mark.parametrize(
@@ -100,7 +100,7 @@ def test_the_blocks_that_are_not_run_only_install_things() -> None:
         "1*16 and 3*16\n",
         "```mlir\n```\n",
         "```python title='no'\n>>> 1\n1\n```\n",
-        "never closed\n\n```toml\nx = 1\n",
+        "never closed\n\n```ini\nx = 1\n",
     ],
 )
 def test_a_block_that_nothing_runs_is_found(text: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
