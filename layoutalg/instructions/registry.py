@@ -225,6 +225,7 @@ _MEANT = re.compile(
 )
 _ROLE = re.compile(r"\.([A-Z]|SFA|SFB|source|destination|layout)\Z")
 """The role of an operand as the last word: letters are capitals (vISA has types `b`, `d` and `f`)."""
+_OTHER_ROLES = {"a": "A", "b": "B", "c": "C", "lhs": "A", "rhs": "B", "acc": "C"}
 _TEXT = re.compile(r"[A-Za-z_][A-Za-z0-9_:./]*(?:<[^<>\n]{0,300}>)?(?:\([0-9, ]*\))?(?:@\w+)?(?:\.[A-Za-z]+)?")
 
 
@@ -257,6 +258,19 @@ def read_instruction(reader: Reader) -> Instruction | OperandOf:
         found = instruction(_ROLE.sub("", match.group()))
         value = found if role is None else found.operand(role[1])
     except LayoutError as error:
-        reader.fail("the name of an instruction", str(error), at=start)
+        reader.fail("the name of an instruction", _operand_meant(match.group()) or str(error), at=start)
     reader.position = match.end()
     return value
+
+
+def _operand_meant(text: str) -> str:
+    """What to say of an instruction's name with a role that is not spelled as here; empty where it is something else."""
+    name, _, word = text.rpartition(".")
+    role = _OTHER_ROLES.get(word)
+    if role is None:
+        return ""
+    try:
+        meant = row_of(name).name
+    except LayoutError:
+        return ""
+    return f"the operands of an instruction have capitals: {meant}.{role}"

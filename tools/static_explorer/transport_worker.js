@@ -50,4 +50,4 @@ function ended(message) {
 }
 
 // Python is there when the first question comes.
-ask({ kind: "owner", text: "d0 = 1@lane", at: [0] });
+export const ready = ask({ kind: "owner", text: "d0 = 1@lane", at: [0] });
