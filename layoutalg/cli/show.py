@@ -35,7 +35,7 @@ __all__ = ["show"]
 @click.command(short_help="Show who holds what, of one layout or of all in a module.")
 @click.argument("text", type=TEXT)
 @shape_argument
-@click.option("--sg", type=click.IntRange(min=0), help="List what one subgroup holds.")
+@click.option("--warp", "--sg", "sg", type=click.IntRange(min=0), help="List what one subgroup (warp) holds.")
 @click.option("--lane", type=click.IntRange(min=0), help="List what one lane holds (of subgroup 0, unless --sg).")
 @click.option("--at", "element_at", metavar="ELEMENT", help="List who holds an element, such as 21,50.")
 @click.option(

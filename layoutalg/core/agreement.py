@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import suppress
+from math import prod
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from layoutalg.core.errors import ConversionError, DistributionError
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 __all__ = ["AgreedValue", "agree", "readings"]
 
 _MACHINE = {"lane", "reg", "sg"}
+_OPEN = as_machine(None)
 
 
 class AgreedValue(NamedTuple):
@@ -48,7 +50,8 @@ def agree(
 ) -> tuple[AgreedValue, ...]:
     """The shape and machine to ask each of several values for, so that all are about one tensor on one machine.
 
-    A value that leaves the shape open is asked with `shape`, or with the shape of another value. What `machine` leaves open
+    A value that leaves the shape open is asked with `shape`, or with the shape of another value; so is a text of CuTe that may
+    be read in two ways. What `machine` leaves open
     is what the values themselves say, the largest number of each: one that uses fewer lanes or subgroups holds copies in the
     others. A value that does not go into that machine is asked as it says itself.
 
@@ -65,8 +68,10 @@ def agree(
     if shape is None and any(value.needs_shape for value in values):
         known = next((value.tensor_shape() for value in values if not value.needs_shape), None)
         if known is None:
-            raise ConversionError(f"{values[0]} needs a shape, such as (32, 64)")
+            raise ConversionError(f"{values[0]} needs a shape, such as 32x64")
         shapes = [known if value.needs_shape else None for value in values]
+    elif shape is None:
+        shapes = _shapes_of_readings(values)
     found: list[Operand | None] = [None] * len(values)
     reached = [(0, 0)] * len(values)
     on = given
@@ -98,6 +103,21 @@ def agree(
                 machine = _filled(given, [alone])  # it does not go into that machine: it stays as it says itself
         asked.append(AgreedValue(value, sizes, machine, operand))
     return tuple(asked)
+
+
+def _shapes_of_readings(values: Sequence[Distributed]) -> list[Sequence[Any] | None]:
+    """For each value that may be read in two ways: the shape of one of registers with as many elements; None: its own.
+
+    >>> _shapes_of_readings((la.parse("((4,8),(2,2)):((32,1),(16,8))"), la.parse("SM80_16x8x16_F32F16F16F32_TN.C")))
+    [(16, 8), None]
+    """
+    sure = [value for value in values if not value.how_read() and not value.needs_machine]
+    said = next(
+        (one.tensor_shape() for one in sure if _MACHINE & {*single_operand(one, None, _OPEN).layout.axes}), None
+    )
+    if said is None:
+        return [None] * len(values)
+    return [said if value.how_read() and prod(value.tensor_shape()) == prod(said) else None for value in values]
 
 
 def _filled(given: Machine, reached: Sequence[tuple[int, int]]) -> Machine:

@@ -379,7 +379,7 @@ class Notation(Distributed):
         Layout.parse('d0 = 8@reg:2, d1 = 16@lane 2@reg')
         """
         if shape is None and self.needs_shape:
-            raise DistributionError(f"{self} needs a shape, such as (32, 64)")
+            raise DistributionError(f"{self} needs a shape, such as 32x64")
         return single_operand(self, cast("Sequence[int] | None", shape), machine).layout
 
 
@@ -400,8 +400,9 @@ def single_operand(value: Distributed, shape: Sequence[int] | None, machine: Mac
         if len(found) == 1:
             raise
     if len(found) != 1:
-        names = ", ".join(one.role or one.name for one in found)
-        raise ConversionError(f"{value.heading()} has {len(found)} layouts ({names}): expected one of its operands")
+        names = [one.role or one.name for one in found]
+        one = f"expected one of them (of an instruction, NAME.{names[-1]})"
+        raise ConversionError(f"{value.heading()} has {len(found)} layouts ({', '.join(names)}): {one}")
     return found[0]
 
 
@@ -417,7 +418,7 @@ def sole_layout(value: object, shape: Sequence[Any] | None, machine: Machine | N
     if not isinstance(value, Distributed):
         raise ConversionError(f"{asking} of a {type(value).__name__}: expected a Layout or a value of a notation")
     if shape is None and value.needs_shape:
-        raise ConversionError(f"{value} needs a shape, such as (32, 64)")
+        raise ConversionError(f"{value} needs a shape, such as 32x64")
     return single_operand(value, shape, as_machine(machine)).layout
 
 

@@ -25,7 +25,7 @@ from layoutalg.core.whole_numbers import whole_number
 from layoutalg.cute.bases import ScaledBasis, Stride
 from layoutalg.cute.cute_layout import CuteLayout
 from layoutalg.cute.modes import CuteLike, Leaves, Mode, as_cute, coalesced, gathered, joined, like, modes_of, opened
-from layoutalg.cute.nested_tuples import IntTuple, StrideTuple, leaves_of, mode_of
+from layoutalg.cute.nested_tuples import IntTuple, StrideTuple, leaves_of, mode_of, tuple_text
 from layoutalg.cute.searching import layout_of_values, values_after
 from layoutalg.cute.steps import Say
 from layoutalg.cute.swizzled import after_swizzle, of_swizzle, of_swizzled
@@ -36,6 +36,8 @@ __all__ = ["Tiler", "as_tiler", "compose", "composed", "composition"]
 Tiler: TypeAlias = "CuteLayout | str | int | tuple[Tiler, ...] | None"
 """A layout, an extent `n` (for `n:1`), None (a mode stays), or one of these for each mode."""
 _Flat: TypeAlias = list[tuple[int, Stride]]
+_SHOWN = 8
+"""The values that a refusal names, at most."""
 
 
 def composition(a: CuteLike | Swizzle, b: Tiler | Swizzle, inner: CuteLike | None = None) -> Any:
@@ -64,7 +66,7 @@ def composition(a: CuteLike | Swizzle, b: Tiler | Swizzle, inner: CuteLike | Non
     >>> composition("(5,3):(1,36)", "8:3")
     Traceback (most recent call last):
     layoutalg.core.errors.CompositionError: (5,3):(1,36) o 8:3: leaf 8:3 runs over the end of factor 5:1, and 3 does not divide
-    5; of the 8 values, no layout of this shape has all
+    5; no layout of shape 8 has the values of A(B(c)): 0, 3, 37, 40, 74, 108, 111, 145
     """
     return composed(None, a, b, inner)
 
@@ -291,7 +293,10 @@ def _by_values(outer: CuteLayout, inner: CuteLayout, problem: str, say: Say | No
         raise CompositionError(where)
     found = layout_of_values(values, inner.shape)
     if found is None:
-        raise CompositionError(f"{where}; of the {size} values, no layout of this shape has all")
+        first = ", ".join(map(str, values.ravel(order="F")[:_SHOWN].tolist())) + (", ..." if size > _SHOWN else "")
+        raise CompositionError(
+            f"{where}; no layout of shape {tuple_text(inner.shape)} has the values of A(B(c)): {first}"
+        )
     if say:
         say(f"{problem}; among all {size} values", found)
     return found

@@ -104,7 +104,8 @@ def read_cute(reader: Reader, tile: Sequence[int] | None = None, subgroup_size: 
     if is_int_tuple(value):
         value = _layout(reader, start, value, None)
     if not isinstance(value, CuteLayout):
-        reader.fail(_A_LAYOUT, f"found {kind_of(value)}, which is not a layout", at=start)
+        hint = "; compose it: Sw<3,3,3> o 0 o (8,64):(64,1)" if isinstance(value, Swizzle) else ""
+        reader.fail(_A_LAYOUT, f"found {kind_of(value)}, which is not a layout{hint}", at=start)
     if tile is None and subgroup_size is None:
         return value
     return replace(

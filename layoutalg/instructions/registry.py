@@ -225,7 +225,9 @@ _MEANT = re.compile(
 )
 _ROLE = re.compile(r"\.([A-Z]|SFA|SFB|source|destination|layout)\Z")
 """The role of an operand as the last word: letters are capitals (vISA has types `b`, `d` and `f`)."""
-_OTHER_ROLES = {"a": "A", "b": "B", "c": "C", "lhs": "A", "rhs": "B", "acc": "C"}
+_OTHER_ROLE = re.compile(r"\.([abce]|sf[ab]|lhs|rhs|acc)\Z", re.IGNORECASE)
+"""The same in small letters, or in IREE's words, where the whole is not the name of an instruction."""
+_ROLES = {"LHS": "A", "RHS": "B", "ACC": "C"}
 _TEXT = re.compile(r"[A-Za-z_][A-Za-z0-9_:./]*(?:<[^<>\n]{0,300}>)?(?:\([0-9, ]*\))?(?:@\w+)?(?:\.[A-Za-z]+)?")
 
 
@@ -248,29 +250,30 @@ def read_instruction(reader: Reader) -> Instruction | OperandOf:
 
     >>> print(read_instruction(Reader("mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32")))
     SM80_16x8x16_F32F16F16F32_TN
+    >>> print(read_instruction(Reader("SM80_16x8x16_F32F16F16F32_TN.acc")))
+    SM80_16x8x16_F32F16F16F32_TN.C
     """
     start = reader.skip()
     match = _TEXT.match(reader.text, start)
     if match is None:
         reader.fail("the name of an instruction, such as SM80_16x8x16_F32F16F16F32_TN")
-    role = _ROLE.search(match.group())
     try:
-        found = instruction(_ROLE.sub("", match.group()))
-        value = found if role is None else found.operand(role[1])
+        value = _value_named(match.group())
     except LayoutError as error:
-        reader.fail("the name of an instruction", _operand_meant(match.group()) or str(error), at=start)
+        reader.fail("the name of an instruction", str(error), at=start)
     reader.position = match.end()
     return value
 
 
-def _operand_meant(text: str) -> str:
-    """What to say of an instruction's name with a role that is not spelled as here; empty where it is something else."""
-    name, _, word = text.rpartition(".")
-    role = _OTHER_ROLES.get(word)
-    if role is None:
-        return ""
+def _value_named(text: str) -> Instruction | OperandOf:
+    role = _ROLE.search(text)
+    if role is not None:
+        return instruction(text[: role.start()]).operand(role[1])
     try:
-        meant = row_of(name).name
+        return instruction(text)
     except LayoutError:
-        return ""
-    return f"the operands of an instruction have capitals: {meant}.{role}"
+        role = _OTHER_ROLE.search(text)
+        if role is None:
+            raise
+        letters = role[1].upper()
+        return instruction(text[: role.start()]).operand(_ROLES.get(letters, letters))

@@ -82,6 +82,8 @@ def describe_banks(
         bits = _HALF if element is None else element_bits(element)
         return _matrices(held_by, held_in, said, shape, bits, banks, width)
     how: list[str] = []
+    if reading is None and getattr(held_by, "swizzle", None) is not None:
+        raise _lies(held_by)
     if reading is not None:
         held_by = held_by.read_as(reading) if held_by.how_read() else held_by
     elif held_by.how_read():
@@ -89,6 +91,8 @@ def describe_banks(
         held_by = held_by.read_as("tv")
         how.append(f"{held_by} is read as threads and values: LAYOUT says who holds an element")
     held = single_operand(held_by, shape, machine).layout
+    if tuple(held.axes) == ("addr",):
+        raise _lies(held_by)
     if held_in is not None and held_in.how_read():
         held_in = held_in.read_as("memory")
     (where,) = (None,) if held_in is None else agree((held_in,), held.shape)
@@ -105,6 +109,12 @@ def describe_banks(
     counts = {name: getattr(found, name) for name in ("ways", "cycles", "ideal", "instructions", "vector")}
     facts = {"memory": said, "layout": str(held), "element_bits": bits} | counts | ({"readings": how} if how else {})
     return BanksDescription(found, (str(found), *how), facts, held, asked)
+
+
+def _lies(held_by: Distributed) -> LayoutError:
+    """The refusal of a layout of memory where one of registers is asked for."""
+    who = "such as ldmatrix.x4 or d0 = 32@lane, d1 = 8@reg"
+    return LayoutError(f"{held_by} says where elements lie: it is for --memory; LAYOUT says who reads them, {who}")
 
 
 def _matrices(

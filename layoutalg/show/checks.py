@@ -23,27 +23,27 @@ __all__ = ["check_facts", "print_conversions"]
 
 
 def print_conversions(checked: Check) -> None:
-    """Print one line per conversion of the module; nothing if it has no conversions."""
+    """Print the conversions of the module, of Triton's whether it is needed first; nothing if it has no conversions."""
     if not checked.conversions:
         return
     print("conversions")
     rows = [_row(one) for one in checked.conversions]
     widths = [max(len(row[i]) for row in rows) for i in range(3)]
-    for line, name, shape, told in rows:
-        print(f"{line:>{max(6, widths[0])}}  {name:<{widths[1]}}  {shape:<{widths[2]}}  {told}")
+    for line, name, shape, first, *rest in rows:
+        print(f"{line:>{max(6, widths[0])}}  {name:<{widths[1]}}  {shape:<{widths[2]}}  {first}")
+        for told in rest:
+            print(f"{'':{max(6, widths[0])}}    {told}")
 
 
-def _row(one: CheckedConversion) -> tuple[str, str, str, str]:
+def _row(one: CheckedConversion) -> tuple[str, ...]:
     line = "" if one.place is None else str(one.place.line)
     name = printable(f"{one.name} = {one.operation}" if one.name else one.operation)
     told = "redundant: the same work-items hold the same elements" if one.is_redundant else str(one.price)
     if one.needed_by:
         told = f"moves nothing, and {one.needed_by} crashes without it"
-    if one.triton is not None:
-        told += f"; Triton: {one.triton.text}"
-    if one.remade is not None:
-        told += f"; {one.remade}"
-    return line, name, "x".join(map(str, one.shape)), told
+    way = () if one.triton is None else (f"Triton: {one.triton.text}",)
+    verdict = () if one.remade is None else (str(one.remade),)
+    return line, name, "x".join(map(str, one.shape)), *verdict, told, *way
 
 
 def check_facts(checked: Check) -> dict[str, Any]:

@@ -75,10 +75,16 @@ class Accesses(NamedTuple):
 
         >>> Accesses(1, 64, waits=3).words("load")
         '1 load of 64 bits (4 rounds each)'
+        >>> Accesses(8, 128, "ldmatrix.trans").words("load")
+        '8 ldmatrix.trans of 128 bits'
         """
-        name = verb if self.instruction == "shared" else self.instruction
+        told = (
+            counted(self.instructions, verb)
+            if self.instruction == "shared"
+            else f"{self.instructions} {self.instruction}"
+        )
         waits = f" ({self.waits + 1} rounds each)" if self.waits else ""
-        return f"{counted(self.instructions, name)} of {self.bits} bits{waits}"
+        return f"{told} of {self.bits} bits{waits}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -256,7 +262,7 @@ def _linear(end: object, shape: Sequence[int] | None) -> LinearLayout:
         end = parse_encoding(end)
     if isinstance(end, Encoding):
         if shape is None:
-            raise ConversionError(f"{end} needs a shape, such as (64, 64)")
+            raise ConversionError(f"{end} needs a shape, such as 64x64")
         found = end.to_linear(shape)
     else:
         found = to_linear_layout(end) if isinstance(end, Layout) else end

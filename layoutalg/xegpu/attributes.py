@@ -202,7 +202,7 @@ class DistributeLayout(Notation, ABC):
         Layout.parse('d0 = 8@lane, d1 = 2@reg | replicas 2@lane:8')
         """
         if shape is None:
-            raise DistributionError(f"{self} needs a shape, such as (32, 64)")
+            raise DistributionError(f"{self} needs a shape, such as 32x64")
         found = self.distribution().layout(as_shape(shape), self)
         return found if machine is None else cover(found, as_machine(machine), self)
 

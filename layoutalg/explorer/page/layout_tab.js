@@ -50,7 +50,8 @@ export function layoutTab(page) {
       return;
     }
     if (!given.error) before = asked;
-    text.say(given.error && (given.error.field || "text") !== "shape" ? given.error : null);
+    // A shape that is missing is said under the text while there is no picture: the report is hidden then.
+    text.say(given.error && ((given.error.field || "text") !== "shape" || picture.svg === null) ? given.error : null);
     shape.input.setCustomValidity(given.error && given.error.field === "shape" ? given.error.message : "");
     shape.input.toggleAttribute("aria-invalid", Boolean(given.error && given.error.field === "shape"));
     if (given.error) {

@@ -87,7 +87,7 @@ class Encoding(Notation, ABC):
         d0 = 2@sg:2 8@lane:4, d1 = 2@sg 4@lane 4@reg
         """
         if shape is None:
-            raise DistributionError(f"{self} needs a shape, such as (64, 64)")
+            raise DistributionError(f"{self} needs a shape, such as 64x64")
         found = self._layout(self.to_linear(shape))
         return one_operand(self, found if machine is None else cover(found, as_machine(machine), self))
 
