@@ -37,7 +37,9 @@ __all__ = ["show"]
 @shape_argument
 @click.option("--warp", "--sg", "sg", type=click.IntRange(min=0), help="List what one subgroup (warp) holds.")
 @click.option("--lane", type=click.IntRange(min=0), help="List what one lane holds (of subgroup 0, unless --sg).")
-@click.option("--at", "element_at", metavar="ELEMENT", help="List who holds an element, such as 21,50.")
+@click.option(
+    "--at", "element_at", metavar="ELEMENT", help="List who holds an element, such as 21,50, and what else is there."
+)
 @click.option(
     "--op",
     "operation",

@@ -135,7 +135,7 @@ def charges_of(programs: Sequence[Program], *, waits: bool = True, vendor: str |
     for program in chain:
         instance_of(program, Program, "a program", ConversionError)
     found: Counter[str] = Counter()
-    once = _Once(*[set() for _ in range(11)])
+    once = _Once(*[set() for _ in range(10)], reached={})
     kinds: dict[type, list[Any]] = {}
     for number, program in enumerate(chain):
         kinds = {}
@@ -211,9 +211,10 @@ class _Once(NamedTuple):
     near: set[tuple[object, ...]]
     near_maps: set[tuple[int, ...]]
     addresses: set[Address]
-    reached: set[tuple[Address, int]]
     selectors: set[object]
     masks: set[tuple[int, ...]]
+    reached: dict[tuple[Address, int], None]
+    """In the order of the program: what one address computes, a later one need not."""
 
 
 def _of_selects(program: Program, steps: Sequence[Select], found: Counter[str], once: _Once) -> None:
@@ -329,7 +330,7 @@ def _of_accesses(program: Program, found: Counter[str], once: _Once, *, waits: b
             if one is None:
                 address = at.based(0)
                 once.addresses.add(address)
-                once.reached.add((address, bits))
+                once.reached[address, bits] = None
                 one = reached[key] = _reached(address, program)
             own = one
         base, count = at[0], len(words)

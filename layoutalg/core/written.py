@@ -31,8 +31,15 @@ def as_shape(text: str) -> tuple[int, ...]:
 
 
 def as_numbers(text: str, what: str) -> tuple[int, ...]:
-    """Whole numbers with commas between them, such as 21,50."""
-    parts = [part.strip() for part in text.split(",")]
+    """Whole numbers with commas between them, such as 21,50 or (21, 50).
+
+    >>> as_numbers("(21, 50)", "an element")
+    (21, 50)
+    """
+    inside = text.strip()
+    if inside[:1] + inside[-1:] in ("()", "[]"):
+        inside = inside[1:-1].removesuffix(",")
+    parts = [part.strip() for part in inside.split(",")]
     if not all(part.removeprefix("-").isdecimal() and part.isascii() and len(part) < 20 for part in parts):
         raise ParseError(text, 0, f"{what}, such as 21,50")
     return tuple(map(int, parts))

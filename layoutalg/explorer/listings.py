@@ -87,7 +87,7 @@ def file(asked: Question) -> dict[str, Any]:
         described = describe_module(module, asked.machine(), llvm=llvm)
         findings = [*module.verify(llvm=llvm)]
     answer: dict[str, Any] = {}
-    if not any(one.level == "error" for one in findings) and module.is_read:
+    if module.is_read:
         try:
             found = check(module, llvm=llvm)
             findings += [one for one in found.findings if one not in findings]

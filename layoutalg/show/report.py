@@ -229,7 +229,9 @@ def _note_operand(
     if holder:
         _note_held(layout, holder, facts, rows)
     if at is not None:
-        _note_owners(layout, at, facts, rows)
+        owners = _note_owners(layout, at, facts, rows)
+        if not holder:
+            _note_held_beside(layout, owners, facts, rows)
     _add(lists, facts, rows)
     return layout
 
@@ -289,7 +291,7 @@ def _note_held(layout: Layout, holder: dict[str, int], facts: dict[str, Any], ro
     rows.append(("holds", str(found)))
 
 
-def _note_owners(layout: Layout, at: Sequence[int], facts: dict[str, Any], rows: list[Row]) -> None:
+def _note_owners(layout: Layout, at: Sequence[int], facts: dict[str, Any], rows: list[Row]) -> list[dict[str, int]]:
     owners = layout.owners(tuple(at))
     listed = [dict(zip(layout.codomain, owner, strict=True)) for owner in owners[:MOST_PRINTED]]
     facts["at"], facts["owners"] = list(at), listed
@@ -298,6 +300,24 @@ def _note_owners(layout: Layout, at: Sequence[int], facts: dict[str, Any], rows:
     if more:
         facts["owners_more"] = more
         rows.append((f"at {points_text([at])}", f"and {more:,} more"))
+    return listed
+
+
+def _note_held_beside(layout: Layout, owners: list[dict[str, int]], facts: dict[str, Any], rows: list[Row]) -> None:
+    """What the first owner of an element holds in all, where a work-item is one of several and has registers."""
+    axes: dict[str, Any] = layout.axes
+    holder = {axis: n for axis, n in owners[0].items() if axis in ("sg", "lane") and axis in axes} if owners else {}
+    if "reg" not in axes or all(axes[axis] == 1 for axis in holder):
+        return
+    try:
+        found = held_by(layout, holder)
+    except LayoutError:  # too many to list, of which nobody asked
+        return
+    facts["holder"], facts["holds"] = holder, found.elements
+    if found.more:
+        facts["holds_more"] = found.more
+    named = {axis: n for axis, n in holder.items() if axes[axis] != 1}
+    rows.append(("holds", f"{holder_text(named)}: {found}"))
 
 
 def _without_layout(

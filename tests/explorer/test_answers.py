@@ -217,6 +217,23 @@ def test_a_module_has_values_findings_and_functions() -> None:
     assert [(one["line"], one["severity"]) for one in broken["findings"]] == [(2, "error")]
 
 
+def test_a_spelling_that_llvm_refuses_does_not_hide_what_is_wrong_by_meaning() -> None:
+    text = """
+      #a = #xegpu.layout<lane_layout = [1, 16], lane_data = [1, 1]>
+      #rows = #xegpu.layout<lane_layout = [16, 1], lane_data = [1, 1]>
+      func.func @f(%x: vector<8x16xf16>, %t: !xegpu.tensor_desc<16x16xf16>) {
+        %y = xegpu.load_nd %t[0, 0] <{layout = #rows}> : !xegpu.tensor_desc<16x16xf16> -> vector<16x16xf16>
+        %z = xegpu.dpas %x, %y {layout_a = #a, layout_b = #a, layout_cd = #a}
+          : vector<8x16xf16>, vector<16x16xf16> -> vector<8x16xf32>
+        func.return
+      }"""
+    found = answer({"kind": "file", "text": text, "llvm": 24})
+    assert found["verdict"] == "wrong"
+    said = [one["message"] for one in found["findings"]]
+    assert ["strict properties" in one for one in said] == [True, False]
+    assert "wants %y as its layout_b says" in said[1]
+
+
 def test_a_module_is_no_layout_and_says_so() -> None:
     found = answer({"kind": "layout", "text": KERNEL})["error"]
     assert (found["field"], found["file"]) == ("text", True)

@@ -82,6 +82,7 @@ def test_a_dictionary_may_say_again_what_the_syntax_says_up_to_llvm_23() -> None
         "custom op 'arith.addf' inherent attribute 'fastmath' cannot be parsed from attr-dict when strict properties in "
         "assembly format is enabled"
     )
+    assert "`<{` and `}>`" in finding.notes[0]
 
 
 def test_an_operation_of_older_pages_is_read_and_refused() -> None:

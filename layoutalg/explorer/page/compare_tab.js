@@ -1,6 +1,6 @@
 // Compare: two texts, whether they spread a tensor alike, and where they first differ; the difference as a picture.
 
-import { Asker, Export, TextBox, field, filled } from "./controls.js";
+import { Asker, Export, TextBox, field, filled, shapeOfOthers } from "./controls.js";
 import { el } from "./dom.js";
 import { PAIRS } from "./examples.js";
 import { examples } from "./layout_tab.js";
@@ -19,15 +19,19 @@ export function compareTab(page) {
   const answer = el("div", { class: "answer wide" }, verdict, el("div", { class: "compared" },
     [2, 0, 1].map((i) => el("section", { "aria-label": NAMES[i] }, el("h2", {}, NAMES[i]), pictures[i].node))), save.node);
   const asker = new Asker(page, show, answer);
+  const others = shapeOfOthers(page);
+  const both = () => Boolean(page.state.text.trim() && page.state.second.trim());
   const sides = [0, 1].map((i) => new Asker(page, (given) => {
-    [first, second][i].say(given.error || null);
+    const said = given.error && given.error.field === "shape" && both(); // by the answer about both
+    [first, second][i].say(said ? null : given.error || null);
     if (!given.error) pictures[i].show(given);
     outline();
   }));
   let differs = null;
   const outline = () => pictures.slice(0, 2).forEach((one) => one.outlineElements(differs ? [differs] : [], false));
 
-  function show(given) {
+  function show(given, asked = {}) {
+    if (others.goes(given.error, asked)) return;
     verdict.className = `verdict ${given.error ? "bad" : given.same ? "good" : "differs"}`;
     verdict.textContent = given.error ? given.error.message : given.sentence;
     answer.classList.toggle("stale", Boolean(given.error));
@@ -42,7 +46,7 @@ export function compareTab(page) {
     el("div", { class: "line" }, shape.node, examples(page, PAIRS)), answer);
 
   function refresh(state) {
-    const both = state.text.trim() && state.second.trim();
+    others.note();
     [state.text, state.second].forEach((text, i) => {
       if (text.trim()) sides[i].ask(filled({ kind: "layout", text, shape: state.shape }));
       else {
@@ -52,7 +56,7 @@ export function compareTab(page) {
       }
     });
     answer.hidden = !state.text.trim() && !state.second.trim();
-    if (both) asker.ask(question());
+    if (both()) asker.ask(question());
     else {
       asker.forget();
       show({ sentence: "" });

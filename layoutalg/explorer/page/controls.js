@@ -194,6 +194,22 @@ export class Asker {
   }
 }
 
+// Whether the shape is one of other texts: it was set for them, and does not fit those that stand there now. Then it goes.
+export function shapeOfOthers(page) {
+  let noted = {};
+  const texts = () => JSON.stringify([page.state.text, page.state.second]);
+  return {
+    note() {
+      if (page.state.shape !== noted.shape) noted = { shape: page.state.shape, texts: texts() };
+    },
+    goes(error, asked) {
+      if (!error || error.field !== "shape" || !asked.shape || asked.shape !== page.state.shape || noted.texts === texts()) return false;
+      page.set("shape", "");
+      return true;
+    },
+  };
+}
+
 // A question without what is empty.
 export function filled(question) {
   return Object.fromEntries(Object.entries(question).filter(([, value]) => value !== "" && value !== undefined && value !== null));

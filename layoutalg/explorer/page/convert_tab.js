@@ -1,6 +1,6 @@
 // Convert: how a tensor gets from one layout to the other, with the price of every way, and the words' moves as an animation.
 
-import { Asker, Choice, Export, TextBox, field, filled, suggested } from "./controls.js";
+import { Asker, Choice, Export, TextBox, field, filled, shapeOfOthers, suggested } from "./controls.js";
 import { el, replace, rowsTable } from "./dom.js";
 import { CONVERSIONS, ELEMENTS } from "./examples.js";
 import { examples } from "./layout_tab.js";
@@ -27,8 +27,10 @@ export function convertTab(page) {
   const whole = el("details", { class: "more" }, el("summary", {}, "Every step as one picture"), picture.node);
   const answer = el("div", { class: "answer wide" }, moves.node, candidates, report, whole, new Export(page, question, ["svg", "text"]).node);
   const asker = new Asker(page, show, answer);
+  const others = shapeOfOthers(page);
 
-  function show(given) {
+  function show(given, asked) {
+    if (others.goes(given.error, asked)) return;
     const error = given.error;
     wrong.hidden = !error || ["first", "second", "text"].includes(error.field);
     wrong.textContent = error ? error.message : "";
@@ -47,6 +49,7 @@ export function convertTab(page) {
     el("div", { class: "line" }, shape.node, element.node, target.node, pressure.node), examples(page, CONVERSIONS), wrong, answer);
 
   function refresh(state) {
+    others.note();
     if (state.text.trim() && state.second.trim()) asker.ask(question());
     else {
       asker.forget();

@@ -92,6 +92,9 @@ def findings_of(module: ModuleOp, llvm: int, target: TargetInfo | None) -> tuple
     return (*run.parsed, *run.verified, *run.own)
 
 
+_STRICT_SPELLING = "LLVM 24 wants inherent attributes between `<{` and `}>`; `layoutalg migrate` writes them so"
+
+
 @dataclass(frozen=True, slots=True)
 class _Outcome:
     """What was found on an operation: `stage` says whether LLVM could not read it, refused it, or left it to us."""
@@ -149,7 +152,8 @@ class _Run:
             known = self.rules[name] = self._rules(name)
         spelled = refused_spelling(operation, self.llvm) if known[0] is None else None
         if spelled is not None:
-            self._report(operation, _Outcome("parsed", ((f"{name}.spelling", spelled, ()),)))
+            notes = (_STRICT_SPELLING,) if "strict properties" in spelled else ()
+            self._report(operation, _Outcome("parsed", ((f"{name}.spelling", spelled, notes),)))
             return
         if operation.regions or name in self.contextual:
             outcome = self._outcome(operation, name, known)
