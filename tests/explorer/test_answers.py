@@ -101,7 +101,9 @@ def test_one_operand_of_a_product_can_be_asked() -> None:
     assert {row for row, _ in found["elements"]} == {1, 9}
 
 
-@pytest.mark.parametrize("text", ["MFMA_F32_16x16x16_F16", "v_smfmac_f32_16x16x32_f16", "v_mfma_scale_f32_16x16x128_f8f6f4"])
+@pytest.mark.parametrize(
+    "text", ["MFMA_F32_16x16x16_F16", "v_smfmac_f32_16x16x32_f16", "v_mfma_scale_f32_16x16x128_f8f6f4"]
+)
 def test_every_operand_that_is_offered_can_be_asked(text: str) -> None:
     """Each answer is that of the operand's layout alone, and the picture has that operand under its number."""
     shown = answer({"kind": "layout", "text": text})
