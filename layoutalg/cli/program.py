@@ -90,8 +90,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
             instance_of(one, str, "argument")
         as_json = asks_for_json(given)
         done: object = cli.main(args=given, prog_name="layoutalg", standalone_mode=False)
-        if sys.stdout is not None:  # pyright: ignore[reportUnnecessaryComparison]
-            sys.stdout.flush()
+        if sys.stdout is not None and not sys.stdout.closed:  # pyright: ignore[reportUnnecessaryComparison]
+            sys.stdout.flush()  # a language server's is closed when its client has left
         return done if isinstance(done, int) else 0
     except click.exceptions.Exit as stop:
         return stop.exit_code

@@ -25,7 +25,7 @@ for a machine that has some.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import gcd
 from typing import Any
 
@@ -36,7 +36,7 @@ from layoutalg.core.notation import Distributed, Machine, single_operand
 from layoutalg.memory.asked import distributions
 from layoutalg.notations import has_value, value_of
 
-__all__ = ["LANES_MISSING", "Ends", "completed", "ends_of", "in_order"]
+__all__ = ["LANES_MISSING", "Ends", "completed", "ends_of", "ends_on_chip", "in_order"]
 
 LANES_MISSING = (
     "neither layout says the lanes of a subgroup; say them: machine=Machine(lanes=16), or --subgroup-size 16 on the"
@@ -92,6 +92,32 @@ def ends_of(
         else:
             notes += [f"{name}: {words}" for name, words in told.items()]
     return Ends(layouts[0], layouts[1], lanes if type(lanes) is int else None, tuple(notes))
+
+
+def ends_on_chip(
+    source: Distributed | str,
+    result: Distributed | str,
+    shape: Sequence[int] | None,
+    machine: Machine | None,
+    lanes: int,
+    *,
+    literally: bool = False,
+) -> Ends:
+    """The ends on a chip whose subgroups have so many lanes: where nobody says the machine's, and both go into as many.
+
+    Layouts that use fewer lanes then have copies in the others, as the chip does.
+
+    >>> from layoutalg.xegpu import LayoutAttr
+    >>> rows, columns = LayoutAttr(lane_layout=(1, 16), lane_data=(1, 1)), LayoutAttr(lane_layout=(16, 1), lane_data=(1, 1))
+    >>> [ends_on_chip(rows, columns, (16, 16), None, lanes).lanes for lanes in (16, 64)]
+    [16, 64]
+    """
+    ends = ends_of(source, result, shape, machine, literally=literally)
+    on = Machine() if machine is None else machine
+    if on.lanes is not None or ends.lanes is None or ends.lanes >= lanes:
+        return ends
+    wider = ends_of(source, result, shape, replace(on, lanes=lanes), literally=literally)
+    return wider if all(one.axes.get("lane", 1) == lanes for one in (wider.source, wider.result)) else ends
 
 
 def completed(

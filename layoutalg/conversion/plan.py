@@ -28,10 +28,11 @@ from collections.abc import Sequence
 
 from layoutalg.conversion.conversion_plan import ConversionPlan
 from layoutalg.conversion.cost import cost_of
-from layoutalg.conversion.ends import LANES_MISSING, ends_of
+from layoutalg.conversion.ends import LANES_MISSING, ends_on_chip
 from layoutalg.conversion.strategies.symbolic_blocks import has_symbols
 from layoutalg.conversion.symbolic_plan import SymbolicPlan
 from layoutalg.core.notation import Distributed, Machine
+from layoutalg.hardware.chips import target_info
 
 __all__ = ["ConversionPlan", "SymbolicPlan", "convert"]
 
@@ -54,7 +55,8 @@ def convert(
     """The plan from one layout of a tensor to another: each a `Layout`, a value of any notation, or its text.
 
     `shape` is needed where neither says the tensor's. What `machine` leaves open is what the two say themselves, the larger
-    number of lanes and of subgroups: one that uses fewer holds copies in the others. Lanes that both leave open are dealt as
+    number of lanes and of subgroups: one that uses fewer holds copies in the others, and where both use fewer lanes than the
+    subgroups of `target` have, so do both (a `Layout` says its lanes once and for all). Lanes that both leave open are dealt as
     `conversion.ends` says; where nobody says how many there are, whole subgroups are planned, and `cost` is refused.
     `slm_limit` is the shared memory that may be used, in bytes (the target's unless given; 0: none). `level` says how far
     elements may go: "subgroup" (registers and shuffles alone), "workgroup" (shared memory and barriers too), or "cluster":
@@ -76,13 +78,15 @@ def convert(
     >>> convert(plain, vnni, (16, 16), element_bits=16).kind
     'identity'
     """
-    ends = ends_of(source, destination, shape, machine, literally=True)
+    cost = cost_of(target, pressure)
+    lanes = 0 if target is None else target_info(cost.name).subgroup_size
+    ends = ends_on_chip(source, destination, shape, machine, lanes, literally=True)
     symbols = has_symbols(ends.source) or has_symbols(ends.result)
     plan = (SymbolicPlan if symbols else ConversionPlan)(
         ends.source,
         ends.result,
         element_bits,
-        cost_of(target, pressure).name,
+        cost.name,
         slm_limit,
         level,
         workgroups,

@@ -31,7 +31,7 @@ from typing import Any
 
 from layoutalg.conversion.conversion_plan import ConversionPlan
 from layoutalg.conversion.cost import cost_of
-from layoutalg.conversion.ends import LANES_MISSING, Ends, ends_of, in_order
+from layoutalg.conversion.ends import LANES_MISSING, Ends, ends_of, ends_on_chip, in_order
 from layoutalg.core.elements import element_bits, moved_bits
 from layoutalg.core.errors import ConversionError, DistributionError, LayoutError
 from layoutalg.core.layout import Layout
@@ -211,18 +211,13 @@ def _slots(source: Layout, result: Layout, bits: int, chip: str) -> int:
 def _on_chip(
     source: Distributed, result: Distributed, shape: tuple[int, ...] | None, machine: Machine, lanes: int
 ) -> Ends:
-    """The ends on a machine; where that leaves the lanes open, on the chip's, if both layouts go into as many."""
+    """The ends on a chip; where the layouts do not fit the machine's subgroups, with those that they say."""
     try:
-        ends = ends_of(source, result, shape, machine)
+        return ends_on_chip(source, result, shape, machine, lanes)
     except DistributionError:
         if machine.subgroups is None:
             raise
-        return _on_chip(source, result, shape, Machine(machine.lanes), lanes)  # the subgroups that the layouts say
-    if machine.lanes is None and ends.lanes is not None and ends.lanes < lanes:
-        wider = ends_of(source, result, shape, Machine(lanes, machine.subgroups, machine.threads))
-        if all(one.axes.get("lane", 1) == lanes for one in (wider.source, wider.result)):
-            return wider
-    return ends
+        return ends_on_chip(source, result, shape, Machine(machine.lanes), lanes)
 
 
 def _without_common_copies(source: Layout, result: Layout) -> tuple[Layout, Layout]:

@@ -155,6 +155,7 @@ def _operation(reading: Reading, of: Repair | object) -> tuple[int, Operation] |
 
 _STATED = re.compile(r"\b(?:layout_result_0|target_layout|layout_cd|layout) = ")
 _ATTRIBUTE = re.compile(r"#[A-Za-z_$][\w$.]*")
+_LINE_END = re.compile(r"\r?\n")
 
 
 def _restated(reading: Reading, at: int, layout: str, pattern: re.Pattern[str]) -> list[Edit]:
@@ -254,8 +255,9 @@ def _without(reading: Reading, at: int, conversion: CheckedConversion) -> list[E
         return []
     used = re.compile(rf"{re.escape(conversion.name)}(?![\w$.#-])")
     function = next((stop for _, first, stop in functions_of(text) if first <= at < stop), len(text))
+    broken = _LINE_END.match(text, end)
     return [
-        Edit(begin, end + text.startswith("\n", end), ""),
+        Edit(begin, broken.end() if broken else end, ""),
         *(Edit(*one.span(), operand) for one in used.finditer(text, end, function)),
     ]
 

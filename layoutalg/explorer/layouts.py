@@ -12,6 +12,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from layoutalg.core.errors import ConversionError, LayoutError
@@ -21,7 +22,7 @@ from layoutalg.explorer.questions import Question, about, pictured
 if TYPE_CHECKING:
     from layoutalg.compare import Same
     from layoutalg.core.layout import Layout
-    from layoutalg.core.notation import Machine
+    from layoutalg.core.notation import Machine, Operand
     from layoutalg.show.report import Description
     from layoutalg.viz.picture import Picture
 
@@ -48,7 +49,12 @@ def layout(asked: Question) -> dict[str, Any]:
         "axes": found.facts.get("axes", {}),
         "refused": found.refused,
         "texts": _texts(found.layout, llvm),
-        "candidates": [_operand(name, part) for name, part in found.operands],
+        "candidates": [
+            {"name": name, "role": _role(one)} | _operand(part)
+            for one, (name, part) in zip(value.operands(shape, machine), found.operands, strict=True)
+        ]
+        if found.operands
+        else [],
     }
     if asked.get("colour") is not None or asked.get("direction") not in (None, "tensor"):
         return answer | drawn(picture_asked(asked, value, shape, machine))
@@ -64,15 +70,18 @@ def shape_of(asked: Question, value: Distributed, machine: Machine) -> tuple[int
         return smallest_shape(value, machine) if shape is None and value.needs_shape else shape
 
 
-def _operand(name: str, part: Description) -> dict[str, Any]:
+def _operand(part: Description) -> dict[str, Any]:
     return {
-        "name": name,
-        "role": name.split()[0],
         "layout": part.facts["layout"],
         "shape": part.facts["shape"],
         "axes": part.facts["axes"],
         "report": [*map(list, part.lines())],
     }
+
+
+def _role(operand: Operand) -> str:
+    """What a question calls an operand, such as A or SFA: its picture does so too."""
+    return operand.role or operand.name.split()[0]
 
 
 def picture_asked(asked: Question, value: Distributed, shape: Sequence[int] | None, machine: Machine) -> Picture:
@@ -89,16 +98,31 @@ def picture_asked(asked: Question, value: Distributed, shape: Sequence[int] | No
 
 
 def drawn(picture: Picture) -> dict[str, Any]:
-    """A picture as SVG and as data: where each cell is, what is said of it, and the cells that are marked with it."""
+    """A picture as SVG and as data: each cell with its place, its element and what is said of it, and what is marked with it.
+
+    It is as wide as it is: the page scrolls.
+    """
     from layoutalg.viz.page import marked
     from layoutalg.viz.svg import svg_document
+    from layoutalg.viz.tooltips import elements_of
 
+    picture = replace(picture, paged=False)
     with about("direction"):
         scene = picture.scene()
     groups, members = marked(scene)
+    elements = [(number, at) for number, frame in enumerate(scene.frames) for at in elements_of(frame.grid)]
     cells = [
-        {"x": one.x, "y": one.y, "width": one.width, "height": one.height, "sentence": one.sentence, "group": group}
-        for one, group in zip(scene.cells, groups, strict=True)
+        {
+            "x": one.x,
+            "y": one.y,
+            "width": one.width,
+            "height": one.height,
+            "sentence": one.sentence,
+            "group": group,
+            "operand": number,
+            "element": at,
+        }
+        for one, group, (number, at) in zip(scene.cells, groups, elements, strict=True)
     ]
     return {
         "svg": svg_document(scene),
@@ -165,7 +189,7 @@ def _one(asked: Question) -> tuple[Distributed, Sequence[int] | None]:
         return value, shape
     with about("shape"):
         operands = value.operands(shape, machine)
-    names = {one.role or one.name: one.layout for one in operands}
+    names = {_role(one): one.layout for one in operands}
     with about("operand"):
         if asked.text("operand") not in names:
             raise ConversionError(f"operand {asked.text('operand')}: expected {', '.join(names)}")

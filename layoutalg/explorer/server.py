@@ -43,7 +43,7 @@ _TYPES = {
     ".svg": "image/svg+xml",
 }
 _HEADERS = {
-    "Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; connect-src 'self'; "
+    "Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; "
     "img-src 'self' data: blob:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
     "X-Content-Type-Options": "nosniff",
     "Cache-Control": "no-store",
@@ -52,7 +52,7 @@ _HEADERS = {
     "Cross-Origin-Opener-Policy": "same-origin",
     "Connection": "close",
 }
-"""Of every response. Pictures bring styles of their own, and styles load nothing from elsewhere."""
+"""Of every response. The page takes the styles out of pictures and has its own for them (`page/dom.js`)."""
 _BUSY = b"HTTP/1.0 503 Service Unavailable\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"
 
 

@@ -17,20 +17,29 @@ from layoutalg.core.moves import lowest_moves
 from layoutalg.core.plurals import spoken
 from layoutalg.viz.grid import Grid
 
-__all__ = ["holders", "sentences"]
+__all__ = ["elements_of", "holders", "sentences"]
+
+
+def elements_of(grid: Grid) -> list[list[int]]:
+    """The coordinates of every drawn cell's element, row by row.
+
+    >>> from layoutalg.viz.grid import tensor_grid
+    >>> elements_of(tensor_grid(Layout.parse("d0 = 2@reg, d1 = 2@lane").operands()[0]))
+    [[0, 0], [0, 1], [1, 0], [1, 1]]
+    """
+    planes = [[*plane.cells] for plane in grid.element.values()]
+    return [[numbers[i] for numbers in planes] for i in range(grid.shape[0] * grid.shape[1])]
 
 
 def sentences(grid: Grid) -> list[str]:
     """A sentence about every drawn cell, row by row: the element, and who has it."""
     words = [spoken(axis) for axis in grid.axes]
-    elements = [[*plane.cells] for plane in grid.element.values()]
     owners = [[*grid.owner[axis].cells] for axis in grid.axes]
     moves = [lowest_moves(grid.layout)[axis] for axis in grid.axes] if grid.copies_of > 1 else []
     moving = [d for d in range(len(grid.axes)) if grid.xored or any(copy[d] for copy in grid.copies)]
     tiled = grid.tile_known and grid.tile != grid.sizes
     found: list[str] = []
-    for i in range(grid.shape[0] * grid.shape[1]):
-        element = [values[i] for values in elements]
+    for i, element in enumerate(elements_of(grid)):
         owner = ", ".join(f"{word} {values[i]}" for word, values in zip(words, owners, strict=True))
         sentence = f"element ({', '.join(map(str, element))}): {owner}"
         if tiled:

@@ -223,3 +223,12 @@ def test_a_size_that_is_no_whole_number_has_no_price_before_and_after_one_that_i
     for _ in range(2):
         assert la.price(columns, rows, (16.0, 16)).slots is None  # type: ignore[list-item]
         assert la.price(columns, rows, (16, 16)).slots is not None
+
+
+@pytest.mark.parametrize(("target", "lanes"), [("pvc", 16), ("sm_90", 32), ("gfx942", 64)])
+def test_a_plan_for_a_chip_has_the_chips_lanes_and_its_price(target: str, lanes: int) -> None:
+    """Lanes of a wave, a warp and a subgroup by the vendors' manuals; rows and columns of 16x16 use 16 of them."""
+    rows, columns = (la.parse(f"#xegpu.layout<lane_layout = {n}, lane_data = [1, 1]>") for n in ("[1, 16]", "[16, 1]"))
+    plan = la.convert(rows, columns, (16, 16), element_bits=32, target=target, portable=True)
+    assert plan.source.axes["lane"] == lanes
+    assert plan.cost == la.price(rows, columns, (16, 16), "f32", target=target).slots

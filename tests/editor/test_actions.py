@@ -138,3 +138,19 @@ def test_edits_of_whole_functions_leave_a_readable_file() -> None:
                     continue
                 after = la.read(applied(text, edits)).findings
                 assert [one for one in after if one.message not in before and one.level == "error"] == []
+
+
+def test_a_removed_line_takes_its_line_end_with_it() -> None:
+    """Of files from Windows too: the other lines stay as they are, byte for byte."""
+    layout = "#xegpu.layout<lane_layout = [1, 16], lane_data = [1, 1]>"
+    lines = [
+        "func.func @f(%x: vector<16x16xf32>) -> vector<16x16xf32> {",
+        f"  %y = xegpu.convert_layout %x <{{input_layout = {layout}, target_layout = {layout}}}> : vector<16x16xf32>",
+        "  return %y : vector<16x16xf32>",
+        "}",
+    ]
+    for end in ("\n", "\r\n"):
+        text = end.join(lines)
+        document, at = Document(text), text.index("xegpu.convert")
+        after = applied(text, actions(document, at, at)[0].edits(document))
+        assert after == end.join([lines[0], lines[2].replace("%y", "%x"), lines[3]])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
 
@@ -117,3 +118,18 @@ def test_without_the_extra_an_error_says_what_to_install() -> None:
     assert done.returncode == 2
     assert "layoutalg: lsp needs pygls" in done.stderr
     assert "pip install 'layoutalg[lsp]'" in done.stderr
+
+
+def test_it_ends_quietly_when_the_editor_leaves() -> None:
+    """LSP: the exit code is 0 where `shutdown` came before `exit`."""
+    said = [
+        {"id": 1, "method": "initialize", "params": {"processId": None, "rootUri": None, "capabilities": {}}},
+        {"id": 2, "method": "shutdown"},
+        {"method": "exit"},
+    ]
+    sent = b""
+    for one in said:
+        body = json.dumps({"jsonrpc": "2.0", **one}).encode()
+        sent += b"Content-Length: %d\r\n\r\n" % len(body) + body
+    ended = subprocess.run([sys.executable, "-m", "layoutalg", "lsp"], input=sent, capture_output=True, timeout=120)
+    assert (ended.returncode, ended.stderr) == (0, b"")

@@ -8,6 +8,7 @@ import json
 import re
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -51,9 +52,12 @@ def test_a_layout_is_answered_as_show_and_picture_say_it(text: str, shape: str |
     described, picture = describe(value, sizes(shape)), la.picture(value, sizes(shape))
     assert found["notation"] == notation
     assert found["report"] == [*map(list, described.lines())]
+    picture = replace(picture, paged=False)  # the page scrolls
     assert found["svg"] == picture.svg()
     assert (found["colourings"], found["directions"]) == ([*picture.colourings], [*picture.directions])
-    assert [one["sentence"] for one in found["scene"]["cells"]] == [one.sentence for one in picture.scene().cells]
+    cells = found["scene"]["cells"]
+    assert [one["sentence"] for one in cells] == [one.sentence for one in picture.scene().cells]
+    assert all(one["sentence"].startswith(f"element ({', '.join(map(str, one['element']))})") for one in cells)
 
 
 @pytest.mark.parametrize(("text", "shape", "notation"), TEXTS)
@@ -95,6 +99,21 @@ def test_one_operand_of_a_product_can_be_asked() -> None:
     assert [one["role"] for one in answer({"kind": "layout", "text": text})["candidates"]] == ["A", "B", "C"]
     found = answer({"kind": "holds", "text": text, "operand": "A", "place": {"lane": 5}})
     assert {row for row, _ in found["elements"]} == {1, 9}
+
+
+@pytest.mark.parametrize(
+    "text", ["MFMA_F32_16x16x16_F16", "v_smfmac_f32_16x16x32_f16", "v_mfma_scale_f32_16x16x128_f8f6f4"]
+)
+def test_every_operand_that_is_offered_can_be_asked(text: str) -> None:
+    """Each answer is that of the operand's layout alone, and the picture has that operand under its number."""
+    shown = answer({"kind": "layout", "text": text})
+    cells = shown["scene"]["cells"]
+    for number, one in enumerate(shown["candidates"]):
+        found = answer({"kind": "holds", "text": text, "operand": one["role"], "place": {"lane": 5}})
+        assert found == answer({"kind": "holds", "text": one["layout"], "place": {"lane": 5}})
+        drawn = [tuple(cell["element"]) for cell in cells if cell["operand"] == number]
+        assert drawn
+        assert all(0 <= at < size for cell in drawn for at, size in zip(cell, one["shape"], strict=True))
 
 
 def test_the_smallest_shape_is_taken_where_none_is_said() -> None:

@@ -23,7 +23,7 @@ PYODIDE = ROOT / "build" / "pyodide"
 NEEDED = ("pyodide.mjs", "pyodide.asm.mjs", "pyodide.asm.wasm", "python_stdlib.zip", "pyodide-lock.json")
 POLICY = (
     "default-src 'none'; script-src 'self' 'wasm-unsafe-eval'; worker-src 'self'; connect-src 'self'; "
-    "style-src 'self' 'unsafe-inline'; img-src 'self' data: blob:; base-uri 'none'; form-action 'none'"
+    "style-src 'self'; img-src 'self' data: blob:; base-uri 'none'; form-action 'none'"
 )
 WITHOUT = ROOT / "docs" / "explorer" / "page" / "index.html"
 """The page that says what is missing."""

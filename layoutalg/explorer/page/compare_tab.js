@@ -28,7 +28,7 @@ export function compareTab(page) {
     outline();
   }));
   let differs = null;
-  const outline = () => pictures.slice(0, 2).forEach((one) => one.outlineElements(differs ? [differs] : [], false));
+  const outline = () => pictures.slice(0, 2).forEach((one) => one.outlineElements(differs ? [differs] : [], { dim: false }));
 
   function show(given, asked = {}) {
     if (others.goes(given.error, asked)) return;

@@ -3,6 +3,7 @@
 //   el("button", { class: "quiet", onclick: go }, "Go")
 //
 // `drawing` takes the SVG of an answer: the library has escaped every text in it; scripts, handlers and links are dropped here once more.
+// The style sheet that a picture brings for other pages goes before the text is read: the page's policy allows only its own.
 
 export function el(tag, attributes = {}, ...children) {
   const made = document.createElement(tag);
@@ -16,10 +17,11 @@ export function el(tag, attributes = {}, ...children) {
   return made;
 }
 
+const STYLE = /<style>[^<]*<\/style>/;
 const DROPPED = "script, foreignObject, style, iframe, image, use, a, animate, set";
 
 export function drawing(text) {
-  const svg = new DOMParser().parseFromString(text, "image/svg+xml").documentElement;
+  const svg = new DOMParser().parseFromString(text.replace(STYLE, ""), "image/svg+xml").documentElement;
   if (svg.nodeName !== "svg") return null;
   svg.querySelectorAll(DROPPED).forEach((one) => one.remove());
   for (const one of [svg, ...svg.querySelectorAll("*")]) {

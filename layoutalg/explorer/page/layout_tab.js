@@ -79,6 +79,7 @@ export function layoutTab(page) {
   }
 
   const chosen = () => operands.find((one) => one.role === page.state.operand) || operands[0];
+  const operandNumber = () => (operands.length ? operands.indexOf(chosen()) : null);
   const open = (layout, words, more = {}) => el("button", { type: "button", class: "quiet", "aria-label": words, onclick: () => page.set({ text: layout, shape: "", operand: "", colour: "", as: "", ...more }, true) }, "open");
 
   function showTexts({ texts: all = [], shape: sizes = [] }) {
@@ -121,7 +122,7 @@ export function layoutTab(page) {
   }
 
   function ask() {
-    const about = filled(operands.length ? { text: chosen().layout } : { text: page.state.text, shape: page.state.shape, as: page.state.as });
+    const about = filled(operands.length ? { text: page.state.text, shape: page.state.shape, operand: chosen().role } : { text: page.state.text, shape: page.state.shape, as: page.state.as });
     const place = placeOf(page.state.place);
     if (page.state.at.trim()) owners.ask({ kind: "owner", ...about, at: page.state.at.split(/[^0-9]+/).filter(Boolean).map(Number) });
     else owners.forget();
@@ -137,13 +138,13 @@ export function layoutTab(page) {
   function showHeld(given, asked) {
     if (given.error) return line(given.error.message);
     const who = Object.entries(asked.place).map(([axis, number]) => `${axis} ${number}`).join(", ");
-    picture.outlineElements(given.elements);
+    picture.outlineElements(given.elements, { operand: operandNumber() });
     return line(`${who} holds ${given.elements.length + (given.more || 0)} elements, in the order of its registers:`, el("code", {}, given.elements.map((one) => `(${one.join(", ")})`).join(" ")));
   }
 
   function showOwners(given, asked) {
     if (given.error) return line(given.error.message);
-    picture.outlineElements([asked.at]);
+    picture.outlineElements([asked.at], { operand: operandNumber() });
     const who = given.owners.map((one) => Object.entries(one).map(([axis, number]) => `${axis} ${number}`).join(", "));
     return line(`element (${asked.at.join(", ")}) is in ${who.join("; ")}${given.more ? `, and ${given.more} more` : ""}`);
   }

@@ -141,13 +141,12 @@ export class Picture {
     if (this.svg) this.svg.classList.toggle("dim", dim && cells.length > 0);
   }
 
-  // Outlines the cells of elements, such as [[0, 5], [1, 5]].
-  outlineElements(elements, dim = true) {
+  // Outlines the cells of elements, such as [[0, 5], [1, 5]]; of a product, in the operand of a number.
+  outlineElements(elements, { dim = true, operand = null } = {}) {
     const wanted = new Set(elements.map(String));
-    this.outline(this.sentences.flatMap((sentence, i) => {
-      const found = /element \(([\d, ]*)\)/.exec(sentence);
-      return found && wanted.has(found[1].replaceAll(" ", "")) ? [i] : [];
-    }), dim);
+    const cells = this.scene ? this.scene.cells : [];
+    const is = (one) => wanted.has(String(one.element)) && (operand === null || one.operand === operand);
+    this.outline(cells.flatMap((one, i) => (is(one) ? [i] : [])), dim);
   }
 
   pin(at) {
