@@ -19,6 +19,7 @@ from layoutalg.cli.arguments import (
     read_text,
     shape_argument,
 )
+from layoutalg.core.banks import BANK_BYTES, BANKS
 
 if TYPE_CHECKING:
     from layoutalg.core.notation import Machine
@@ -35,8 +36,8 @@ _ROWS = "row-major"
     "--memory", type=TEXT, default=_ROWS, show_default=True, help="The address of each element, swizzled or not."
 )
 @element_option
-@click.option("--banks", "count", type=int, default=32, show_default=True, help="Banks of the memory.")
-@click.option("--width", type=int, default=4, show_default=True, help="Bytes of a bank's word.")
+@click.option("--banks", "count", type=int, default=BANKS, show_default=True, help="Banks of the memory.")
+@click.option("--width", type=int, default=BANK_BYTES, show_default=True, help="Bytes of a bank's word.")
 @click.option("--vector", type=int, help="Elements per access (the widest possible, up to 16 bytes).")
 @output_option(
     "Draw row-major memory and that of --memory, bank by bank, to a file: its ending says the format (see draw)."

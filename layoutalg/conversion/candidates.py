@@ -64,6 +64,7 @@ from layoutalg.conversion.ways_of_copies import ways_of_copies
 from layoutalg.core.errors import ConversionError, LayoutError, SizeError
 from layoutalg.core.layout import MACHINE, Layout
 from layoutalg.core.limits import MOST_SLOTS, MOST_SLOTS_TRIED, MOST_STEPS
+from layoutalg.core.notebook import NotebookAnswer
 from layoutalg.core.plurals import counted
 from layoutalg.core.whole_numbers import instance_of
 from layoutalg.hardware.chips import target_info
@@ -76,8 +77,8 @@ _REGIONS = "moves between register regions, as inline assembly"
 _NOTHING = "nothing moves"
 
 
-@dataclass(frozen=True, slots=True)
-class Candidate:
+@dataclass(frozen=True, slots=True, repr=False)
+class Candidate(NotebookAnswer):
     """One way to convert: its name, its programs one after another, and what it costs, in issue slots.
 
     >>> la.convert(Layout.parse("d0 = 4@lane"), Layout.parse("d0 = 4@lane")).candidates[0].name
@@ -87,6 +88,9 @@ class Candidate:
     name: str
     programs: tuple[Program, ...]
     cost: int
+
+    def __str__(self) -> str:
+        return f"{self.name}: {counted(self.cost, 'issue slot')}"
 
     def count(self, kind: type[Step]) -> int:
         """How many steps of one kind each subgroup executes.

@@ -21,7 +21,8 @@ from typing import TYPE_CHECKING
 from layoutalg.conversion.cost import cost_of
 from layoutalg.conversion.levels import changes
 from layoutalg.conversion.program.cluster_places import placement
-from layoutalg.conversion.program.steps import BANKS, WORD, Barrier, Load, Shuffle, Store
+from layoutalg.conversion.program.steps import WORD, Barrier, Load, Shuffle, Store
+from layoutalg.core.banks import BANKS
 from layoutalg.core.errors import SizeError
 from layoutalg.core.plurals import counted
 from layoutalg.hardware.chips import target_info

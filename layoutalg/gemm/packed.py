@@ -39,6 +39,7 @@ from layoutalg.core.errors import PlanError
 from layoutalg.core.factors import Factor
 from layoutalg.core.llvm_versions import DEFAULT_LLVM
 from layoutalg.core.messages import shown
+from layoutalg.core.notebook import NotebookAnswer
 from layoutalg.core.whole_numbers import one_of
 from layoutalg.gemm.operand_arrays import numbers
 from layoutalg.gemm.problem import Problem
@@ -55,8 +56,8 @@ _SPARE = 16
 _GRIDS = ((1, 1), (1, 2), (2, 2), (2, 4), (4, 4), (4, 8), (8, 8))
 
 
-@dataclass(frozen=True)
-class PackedGemm:
+@dataclass(frozen=True, repr=False)
+class PackedGemm(NotebookAnswer):
     """A planned product of packed operands; sizes in elements.
 
     >>> plan = plan_packed(1000, 1000, 1000)
@@ -67,6 +68,9 @@ class PackedGemm:
     problem: Problem
     tiling: Tiling
     llvm: int = DEFAULT_LLVM
+
+    def __str__(self) -> str:
+        return f"{self.problem}, packed: {self.tiling}"
 
     @property
     def dpas(self) -> Dpas:

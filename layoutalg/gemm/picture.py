@@ -19,6 +19,7 @@ from itertools import product
 from typing import TYPE_CHECKING
 
 from layoutalg.core.notation import Distributed, Operand, PictureOptions
+from layoutalg.core.plurals import counted
 from layoutalg.gemm.options import check_names
 from layoutalg.gemm.turning import turns
 from layoutalg.viz.colours import hue_of, shade
@@ -88,7 +89,7 @@ def _grid(plan: Gemm) -> Panel:
         lambda i, j: (f"{i},{j}", f"{what} {i},{j} (x = {j}, y = {i}): {rows(i)}, {columns(j)} of C"),
     )
     many = f", {z} times" if z > 1 else ""
-    notes = (f"C is {plan.m}x{plan.n}{many}", f"{plan.k_steps} steps of {whole.k} along k")
+    notes = (f"C is {plan.m}x{plan.n}{many}", f"{counted(plan.k_steps, 'step')} of {whole.k} along k")
     title = f"{y}x{x} tiles, whose steps {runs} workgroups share" if runs else f"grid: {y}x{x} workgroups"
     return product_panel(title, notes, down, deep, across, looks)
 

@@ -53,6 +53,7 @@ from functools import lru_cache
 from layoutalg.core.elements import element_bits
 from layoutalg.core.errors import PlanError
 from layoutalg.core.llvm_versions import DEFAULT_LLVM, rules
+from layoutalg.core.notebook import NotebookAnswer
 from layoutalg.core.whole_numbers import instance_of, whole_number
 from layoutalg.gemm.messages import Message, messages
 from layoutalg.gemm.problem import Problem
@@ -83,15 +84,15 @@ _MOST_TF32_LINES = 200
 
 
 @dataclass(frozen=True)
-class Registers:
+class Registers(NotebookAnswer):
     """Registers that one subgroup needs at the same time, against those that it has.
 
     `a` and `b` are the operands that are there together, `streamed` the largest message of B where B may come one message at a
     time (else as many as `b`), `addresses` the payloads of the messages, `asked` the prefetches of a step; more
     registers of C and operands than `most_written` spill where the compiler does not move loads of B apart.
 
-    >>> Registers(a=16, b=16, c=64, streamed=16, addresses=6, available=128).used
-    102
+    >>> print(Registers(a=16, b=16, c=64, streamed=16, addresses=6, available=128))
+    102 of 128 registers: A 16, B 16, C 64, addresses 6
     """
 
     a: int
@@ -103,6 +104,11 @@ class Registers:
     prefetch: str = "none"
     asked: int = 1
     most_written: int = 512
+
+    def __str__(self) -> str:
+        ahead = f", prefetches {self.ahead}" if self.ahead else ""
+        parts = f"A {self.a}, B {self.b}, C {self.c}, addresses {self.addresses}{ahead}"
+        return f"{self.used} of {self.available} registers: {parts}{'' if self.fits else '; they spill'}"
 
     @property
     def used(self) -> int:

@@ -16,8 +16,7 @@ few tiles for the chip). What a caller fixes (`Choices`) the search leaves alone
 
 Among tilings of the same time (to a tenth of a per cent) those win that have the fewest products outside of C; of these, those
 that would be fastest if memory gave everything at once; then those of which a core holds two workgroups, which hide each
-other's waits; then the fewest bytes from L3, the larger tile, the wider one, and at last the order of the list: the same
-question has the same answer always.
+other's waits; then the fewest bytes from L3, the larger tile, the wider one, and at last the order of the list.
 """
 
 from __future__ import annotations
@@ -32,6 +31,7 @@ from numpy.typing import NDArray
 
 from layoutalg.core.errors import PlanError
 from layoutalg.core.llvm_versions import DEFAULT_LLVM
+from layoutalg.core.notebook import NotebookAnswer
 from layoutalg.core.whole_numbers import instance_of
 from layoutalg.core.whole_numbers import whole_number as whole
 from layoutalg.gemm.choices import Choices, check_choices, check_turns_nothing
@@ -75,14 +75,12 @@ _LARGEST = (8, 4)
 
 
 @dataclass(frozen=True)
-class Candidate:
+class Candidate(NotebookAnswer):
     """A tiling, what is predicted for it, and why it lost (nothing for the best one).
 
-    `instructions` are those of a step of the loop, `clocks` those of the whole problem on the chip.
+    `instructions` are those of a step, `clocks` those of the whole problem on the chip.
 
-    >>> first, second = search(Problem.of(4096, 4096, 4096, target="bmg"))[:2]
-    >>> first.reason, first.clocks <= second.clocks
-    ('', True)
+    >>> assert not search(Problem.of(4096, 4096, 4096, target="bmg")).best.reason
     """
 
     tiling: Tiling
@@ -90,6 +88,9 @@ class Candidate:
     clocks: float
     limit: str
     reason: str
+
+    def __str__(self) -> str:
+        return f"{self.tiling}: {self.clocks:,.0f} clocks, limit: {self.limit}{'; ' * bool(self.reason)}{self.reason}"
 
 
 @dataclass(frozen=True, eq=False)

@@ -33,6 +33,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from layoutalg.core.banks import BANKS
 from layoutalg.core.errors import PlanError
 from layoutalg.core.messages import shown
 from layoutalg.core.whole_numbers import as_flag, whole_number
@@ -89,7 +90,7 @@ class TargetInfo:
     grf_count: int = 0
     surface: SurfaceLimits | None = None
     slm_bytes: int = 65536
-    banks: int = 32
+    banks: int = BANKS
     cluster: int = 1
     blocks: BlockTable | None = None
     asked_sizes: tuple[int, ...] = ()

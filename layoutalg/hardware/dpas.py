@@ -49,15 +49,15 @@ _TYPES = {
 }
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Dpas(Distributed):
     """One instruction: types, sizes and fragments.
 
     `m` rows (the repeat count, 1 to 8), `k` the depth in elements. `a`, `b`, `c` are layouts from each operand's
     coordinates to lanes and registers; `a_bits` and `b_bits` the size of the component that a lane holds them in.
 
-    >>> dpas("s8", "u8", "s32", target="dg2").builtin
-    'intel_sub_group_i8_u8_matrix_mad_k32'
+    >>> dpas("s8", "u8", "s32", target="dg2")
+    <Dpas: intel_sub_group_i8_u8_matrix_mad_k32, 8x32x8 on dg2>
     """
 
     target: TargetInfo
@@ -68,6 +68,9 @@ class Dpas(Distributed):
     a: Layout
     b: Layout
     c: Layout
+
+    def __repr__(self) -> str:
+        return f"<Dpas: {self.builtin}, {self.m}x{self.k}x{self.n} on {self.target.name}>"
 
     def heading(self) -> str:
         """The name of its OpenCL builtin.

@@ -32,12 +32,13 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import NamedTuple
 
+from layoutalg.core.banks import BANK_BYTES, BANKS
 from layoutalg.hardware.chips import target_info
 
 __all__ = ["CLUSTER_BYTES", "CYCLE_BYTES", "Rates", "Served", "rates", "served", "widest"]
 
-CYCLE_BYTES = 128
-"""The bytes of a cycle of shared memory, as cycles are counted here: those of 32 banks."""
+CYCLE_BYTES = BANKS * BANK_BYTES
+"""The bytes of a cycle of shared memory, as cycles are counted here: those of the common banks."""
 
 CLUSTER_BYTES = 16
 """The bytes that a core exchanges in a clock with the shared memory of a cluster's other workgroups.

@@ -82,7 +82,7 @@ class InstructionOperand:
         return f"{self.source}; " + (f"confirmed by {', '.join(self.confirmed)}" if self.confirmed else "one source")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Instruction(Notation):
     """An instruction by its name: what it is, where it runs, and the layout of each operand.
 
@@ -121,6 +121,9 @@ class Instruction(Notation):
 
     def __str__(self) -> str:
         return f"{self.name}@{self.reading}" if self.reading else self.name
+
+    def __repr__(self) -> str:
+        return f"<Instruction: {self}>"
 
     def __getitem__(self, role: str) -> InstructionOperand:
         """The operand of a role.

@@ -34,6 +34,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from layoutalg.core.banks import BANK_BYTES, BANKS
 from layoutalg.core.errors import ConversionError
 from layoutalg.core.layout import Layout
 from layoutalg.core.limits import MOST_SORTED as _CHUNK
@@ -127,8 +128,8 @@ def bank_conflicts(
     element_bits: int = 32,
     memory: Memory | None = None,
     vector: int | None = None,
-    banks: int = 32,
-    width: int = 4,
+    banks: int = BANKS,
+    width: int = BANK_BYTES,
 ) -> Conflicts:
     """How often the accesses of one subgroup to shared memory wait for one another because lanes meet in a bank.
 

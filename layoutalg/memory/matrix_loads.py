@@ -28,6 +28,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from layoutalg.core.banks import BANK_BYTES, BANKS
 from layoutalg.core.errors import ConversionError, SizeError
 from layoutalg.core.factors import Factor
 from layoutalg.core.layout import Layout
@@ -93,8 +94,8 @@ def matrix_load(
     *,
     element_bits: int = 16,
     matrices: Sequence[int] | None = None,
-    banks: int = 32,
-    width: int = 4,
+    banks: int = BANKS,
+    width: int = BANK_BYTES,
 ) -> MatrixAccess:
     """What `ldmatrix` loads of a tile in shared memory: the registers that it fills, and the bank conflicts.
 
@@ -121,8 +122,8 @@ def matrix_store(
     *,
     element_bits: int = 16,
     matrices: Sequence[int] | None = None,
-    banks: int = 32,
-    width: int = 4,
+    banks: int = BANKS,
+    width: int = BANK_BYTES,
 ) -> MatrixAccess:
     """What `stmatrix` stores into a tile of shared memory: the registers that it takes, and the bank conflicts.
 

@@ -20,6 +20,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from layoutalg.core.banks import BANK_BYTES, BANKS
 from layoutalg.core.errors import ConversionError
 from layoutalg.core.layout import Layout
 from layoutalg.core.limits import MOST_PHASES
@@ -33,8 +34,8 @@ from layoutalg.viz.svg import legal
 
 __all__ = ["BankPicture", "bank_picture"]
 
-_BANKS, _CYCLES = 32, 16
-"""Banks side by side, and cycles of a phase that are drawn."""
+_CYCLES = 16
+"""Cycles of a phase that are drawn; as many banks as are common stand side by side."""
 _MOST_BANKS = 128
 _WIDE, _HIGH = 18, 18
 
@@ -86,8 +87,8 @@ class BankPicture(PanelPicture):
                 served[touched % banks].setdefault(touched, []).append(lane)
         cycles = min(max(map(len, served)), _CYCLES)
         found: list[Panel] = []
-        for start in range(0, min(banks, _MOST_BANKS), _BANKS):
-            columns = range(start, min(start + _BANKS, banks, _MOST_BANKS))
+        for start in range(0, min(banks, _MOST_BANKS), BANKS):
+            columns = range(start, min(start + BANKS, banks, _MOST_BANKS))
             if not any(served[bank] for bank in columns):
                 continue
             looks = [[_look(cycle, bank, served[bank]) for bank in columns] for cycle in range(cycles)]
@@ -119,8 +120,8 @@ def bank_picture(
     memory: Memory | None = None,
     before: Memory | None = None,
     vector: int | None = None,
-    banks: int = 32,
-    width: int = 4,
+    banks: int = BANKS,
+    width: int = BANK_BYTES,
     title: str | None = None,
 ) -> BankPicture:
     """The bank conflicts of a layout in `memory`, and beside them those in the memory `before` (row-major unless given).

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from layoutalg.core.agreement import agree
+from layoutalg.core.banks import BANK_BYTES, BANKS
 from layoutalg.core.elements import element_bits
 from layoutalg.core.errors import LayoutError
 from layoutalg.core.factors import Factor
@@ -63,8 +64,8 @@ def describe_banks(
     machine: Machine | None = None,
     *,
     element: str | None = None,
-    banks: int = 32,
-    width: int = 4,
+    banks: int = BANKS,
+    width: int = BANK_BYTES,
     vector: int | None = None,
     reading: str | None = None,
 ) -> BanksDescription:

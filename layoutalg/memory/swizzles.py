@@ -34,6 +34,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from layoutalg.core.banks import BANK_BYTES, BANKS
 from layoutalg.core.errors import ConversionError
 from layoutalg.core.factors import Factor
 from layoutalg.core.fragments import places
@@ -156,8 +157,8 @@ def best_swizzle(
     *,
     machine: Machine | None = None,
     element_bits: int = 32,
-    banks: int = 32,
-    width: int = 4,
+    banks: int = BANKS,
+    width: int = BANK_BYTES,
 ) -> BestSwizzle:
     """Where to put a tensor in shared memory that is written as `write` and read as `read` distributes it.
 

@@ -28,6 +28,8 @@ from xdsl.ir import SSAValue
 
 from layoutalg.core.errors import LayoutError
 from layoutalg.core.messages import shown
+from layoutalg.core.notebook import NotebookAnswer
+from layoutalg.core.plurals import counted
 from layoutalg.core.whole_numbers import instance_of, listed, whole_number
 from layoutalg.ir.findings import Finding
 from layoutalg.ir.places import place_of
@@ -49,21 +51,27 @@ _NAMED = re.compile(
 MOST_THREADS = 1024
 
 
-@dataclass(frozen=True, eq=False)
-class Outcome:
+@dataclass(frozen=True, eq=False, repr=False)
+class Outcome(NotebookAnswer):
     """What a launch left: the arguments (arrays as the kernel wrote them), findings, traced values, and counts if asked for.
 
     `trace` has for each name one array for each time that the operation was executed, with the axes workgroup, subgroup, lane
     and those of the type.
 
-    >>> Outcome((), (), {}).findings
-    ()
+    >>> Outcome((), (), {})
+    <Outcome: 0 arguments, no findings>
     """
 
     arguments: tuple[Any, ...]
     findings: tuple[Finding, ...]
     trace: Mapping[str, tuple[Array, ...]]
     executed: Executed | None = None
+
+    def __str__(self) -> str:
+        found = counted(len(self.findings), "finding") if self.findings else "no findings"
+        kept = [f"{name}: {counted(len(values), 'value')}" for name, values in self.trace.items()]
+        first = f"{counted(len(self.arguments), 'argument')}, {found}"
+        return "\n".join((first, *map(str, self.findings), *kept))
 
 
 def launch(

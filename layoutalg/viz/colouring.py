@@ -21,6 +21,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
+from layoutalg.core.banks import BANK_BYTES, BANKS
 from layoutalg.core.errors import LayoutError
 from layoutalg.core.limits import MOST_SWATCHES
 from layoutalg.core.moves import Plane
@@ -33,8 +34,7 @@ OWN = "own axes"
 """The colouring of grids that share none, such as registers beside memory: each by the first of its own."""
 
 _AXES = {"subgroup": "sg", "lane": "lane", "register": "reg"}
-_BANKS, _WORD_BITS = 32, 32
-"""The common banks of shared memory, a word wide (`layoutalg.memory.conflicts` has the sources)."""
+_WORD_BITS = BANK_BYTES * 8
 _ALONE = (-0.2, 1.1)
 """How pale and how strong the lanes of a single subgroup get: its hue has no neighbour."""
 
@@ -131,13 +131,13 @@ def number_by(grid: Grid, by: str, at: Any) -> Any:
     if by not in ("bank", "word"):
         return at
     word = at * (grid.bits or _WORD_BITS) // _WORD_BITS
-    return word % _BANKS if by == "bank" else word
+    return word % BANKS if by == "bank" else word
 
 
 def _reach(grid: Grid, by: str) -> tuple[int, int]:
     """The lowest and the highest number that a colouring may show."""
     low, high = (number_by(grid, by, at) for at in grid.scale.get(_axis(grid, by), (0, 0)))
-    return (0, _BANKS - 1) if by == "bank" else (low, high)
+    return (0, BANKS - 1) if by == "bank" else (low, high)
 
 
 def _hue(number: int, count: int) -> str:
@@ -190,7 +190,7 @@ def legend(grids: Sequence[Grid], by: str) -> tuple[tuple[str, str | None], ...]
         stops = sorted({round(i * (high - low) / (MOST_SWATCHES - 1)) for i in range(MOST_SWATCHES)})
         entries = _swatches(by, [low + stop for stop in stops], [ramp(stop / max(high - low, 1)) for stop in stops])
         size = (first.bits or _WORD_BITS) / 8
-        return (*entries, *[(f"{_BANKS} banks of 4 bytes, elements of {size:g}", None)] * (by == "bank"))
+        return (*entries, *[(f"{BANKS} banks of {BANK_BYTES} bytes, elements of {size:g}", None)] * (by == "bank"))
     values = sorted({value for grid in grids for value in _numbers(grid, "sg").cells})
     entries = _swatches("subgroup", values, [*map(_middle_shade, values)])
     low, high = first.scale.get("lane", (0, 0))

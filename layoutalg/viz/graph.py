@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, Literal
 from layoutalg.core.errors import SizeError
 from layoutalg.core.limits import MOST_BOXES
 from layoutalg.viz.page import image, source
-from layoutalg.viz.svg import FONT, escaped
+from layoutalg.viz.svg import DARK_INK, DARK_PAPER, DARK_STYLE, FONT, escaped
 
 if TYPE_CHECKING:
     from networkx import DiGraph
@@ -37,7 +37,12 @@ _COLOURS: dict[str, str] = {"right": "#888888", "moves": "#ee7733", "wrong": "#c
 _INKS: dict[str, str] = {"right": "#666666", "moves": "#a34a00", "wrong": "#b32c0e"}
 """The colours of words on lines: on white they have a contrast of at least 4.5 to 1."""
 _LETTER, _HEIGHT, _ROW, _GAP, _MARGIN, _KEY = 6.7, 36, 84, 24, 16, 18
-_DARK = "#222222"
+_DARK_STYLE = (
+    f"<style>@media (prefers-color-scheme:dark){{.drawn :is(.right,.moves,.wrong) text{{stroke:{DARK_PAPER}}}"
+    ".drawn .right text{fill:#b0b4bb}.drawn .moves text{fill:#ee9955}.drawn .wrong text{fill:#ff7b72}"
+    f".drawn .box rect{{fill:#24272d}}.drawn .box text{{fill:{DARK_INK}}}}}</style>"
+)
+"""Words on lines, and boxes, on a dark page."""
 _BESIDE = 14
 """How far from a box a line passes it."""
 
@@ -100,14 +105,15 @@ class Graph:
         places, width, height = self._placed()
         drawn = [
             f'<svg xmlns="http://www.w3.org/2000/svg" width="{width:.0f}" height="{height:.0f}" '
-            f'viewBox="0 0 {width:.0f} {height:.0f}" font-family="{FONT}" font-size="11">',
+            f'viewBox="0 0 {width:.0f} {height:.0f}" class="drawn" font-family="{FONT}" font-size="11">',
             f"<title>{escaped(self.title)}</title>",
-            f'<rect width="{width:.0f}" height="{height:.0f}" fill="#ffffff"/>',
+            DARK_STYLE + _DARK_STYLE,
+            f'<rect class="paper" width="{width:.0f}" height="{height:.0f}" fill="#ffffff"/>',
         ]
         y = _MARGIN
         for name, colour in self.key.items():
             drawn.append(f'<circle cx="{_MARGIN + 5}" cy="{y + 4}" r="5" fill="{colour}"/>')
-            drawn.append(f'<text x="{_MARGIN + 16}" y="{y + 8}" fill="{_DARK}">{escaped(name)}</text>')
+            drawn.append(f'<text x="{_MARGIN + 16}" y="{y + 8}">{escaped(name)}</text>')
             y += _KEY
         drawn += [self._line(number, line, places, width) for number, line in enumerate(self.lines)]
         drawn += [self._box(box, *place) for box, place in zip(self.boxes, places, strict=True)]
@@ -122,7 +128,9 @@ class Graph:
         return (
             '<!DOCTYPE html>\n<html lang="en">\n<head><meta charset="utf-8">\n'
             f"<title>{html.escape(self.title)}</title>\n"
-            "<style>body { margin: 16px; background: #ffffff; color: #222222; }</style></head>\n"
+            "<style>body { margin: 16px; background: #ffffff; color: #222222; }\n"
+            f"@media (prefers-color-scheme: dark) {{ body {{ background: {DARK_PAPER}; color: {DARK_INK}; }} }}</style>\n"
+            "</head>\n"
             f"<body>\n{self.fragment()}\n</body>\n</html>\n"
         )
 
@@ -243,7 +251,7 @@ class Graph:
             beside = max(side - 4 - half, 4 + half) if side < x2 else side + 4 + half
             at = (beside, y1 + _ROW - _HEIGHT / 2)
         return (
-            f'<g data-line="{number}" style="cursor:pointer"><title>{escaped(line.label)}</title>'
+            f'<g data-line="{number}" class="{line.state}" style="cursor:pointer"><title>{escaped(line.label)}</title>'
             f'<path d="{way}" fill="none" stroke="#ffffff" stroke-opacity="0" stroke-width="14"/>'
             f'<path d="{way} {head}" fill="none" stroke="{colour}" stroke-width="{heavy}"{dashes}/>'
             f'<text x="{at[0]:.0f}" y="{at[1]:.0f}" text-anchor="middle" fill="{ink}" stroke="#ffffff" stroke-width="3" '
@@ -271,10 +279,10 @@ class Graph:
         heavy = 2.4 if box.state != "right" else 1
         colour = f'<path d="M{left + 3:.0f},{y + 3:.0f} v{_HEIGHT - 6}" stroke="{box.colour}" stroke-width="6"/>'
         return (
-            f"<g><title>{escaped(box.told or box.title)}</title>"
+            f'<g class="box"><title>{escaped(box.told or box.title)}</title>'
             f'<rect x="{left:.0f}" y="{y:.0f}" width="{box.width:.0f}" height="{_HEIGHT}" rx="4" fill="#f7f7f7" '
             f'stroke="{edge}" stroke-width="{heavy}"/>{colour if box.colour else ""}'
-            f'<text x="{left + 14:.0f}" y="{y + 15:.0f}" fill="{_DARK}" font-weight="bold">{escaped(box.title)}</text>'
+            f'<text x="{left + 14:.0f}" y="{y + 15:.0f}" fill="#222222" font-weight="bold">{escaped(box.title)}</text>'
             f'<text x="{left + 14:.0f}" y="{y + 29:.0f}" fill="#555555">{escaped(box.subtitle)}</text></g>'
         )
 

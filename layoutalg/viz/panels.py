@@ -223,7 +223,9 @@ def table_panel(
             if look.below:
                 cell = replace(cell, label="")
                 for text, at in ((look.label, -3.5), (look.below, 10.5)):
-                    words.append(Words(x + width / 2, y + height / 2 + at, text, 11, "middle", fill=cell.ink))
+                    words.append(
+                        Words(x + width / 2, y + height / 2 + at, text, 11, "middle", fill=cell.ink, over=True)
+                    )
             cells.append(cell)
     right, bottom = left + max(map(len, looks), default=0) * width, top + len(looks) * height
     lines = [Line(left, top + row * height, right, top + row * height, 1.6) for row in ruled[0]]

@@ -34,7 +34,7 @@ class Cell:
 
 @dataclass(frozen=True, slots=True)
 class Words:
-    """A line of text; `anchor` is "start", "middle" or "end", `y` its base line."""
+    """A line of text; `anchor` is "start", "middle" or "end", `y` its base line. One on a cell is the same on a dark page."""
 
     x: float
     y: float
@@ -43,6 +43,7 @@ class Words:
     anchor: str = "start"
     bold: bool = False
     fill: str = "#333333"
+    over: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,12 +16,14 @@ from xml.sax.saxutils import escape
 
 from layoutalg.viz.shapes import INK, PAPER, Cell, Legend, Line, Scene, Words, drawn_by
 
-__all__ = ["DARK_STYLE", "FONT", "escaped", "legal", "svg_document"]
+__all__ = ["DARK_INK", "DARK_PAPER", "DARK_STYLE", "FONT", "escaped", "legal", "svg_document"]
 
+DARK_PAPER, DARK_INK = "#16181c", "#d5d8de"
+"""Paper and words on a dark page."""
 DARK_STYLE = (
-    "<style>@media (prefers-color-scheme:dark){.drawn .paper{fill:#16181c}.drawn .cells{stroke:#16181c}"
-    ".drawn .words text,.drawn .legend text,.drawn>text:not([fill]){fill:#d5d8de}"
-    ".drawn .lines{stroke:#d5d8de}}</style>"
+    f"<style>@media (prefers-color-scheme:dark){{.drawn .paper{{fill:{DARK_PAPER}}}.drawn .cells{{stroke:{DARK_PAPER}}}"
+    f".drawn .words text,.drawn .legend text,.drawn>text:not([fill]){{fill:{DARK_INK}}}"
+    f".drawn .lines{{stroke:{DARK_INK}}}}}</style>"
 )
 """What a drawing of the class "drawn" looks like on a dark page; on paper, and where no style is read, it is light."""
 FONT = "ui-monospace,'DejaVu Sans Mono',Menlo,Consolas,monospace"
@@ -63,11 +65,12 @@ def svg_document(scene: Scene) -> str:
             "</g>",
             '<g class="labels" font-size="11" text-anchor="middle" fill="#000000" pointer-events="none">',
             *(_label(cell) for cell in scene.cells if cell.label),
+            *(_words(one) for one in scene.words if one.text and one.over),
             "</g>",
             *_lines("borders", [one for one in scene.lines if one.over]),
             *_lines("lines", [one for one in scene.lines if not one.over]),
             '<g class="words" pointer-events="none">',
-            *(_words(one) for one in scene.words if one.text),
+            *(_words(one) for one in scene.words if one.text and not one.over),
             "</g>",
             *(_legend(one, one.by == scene.by) for one in scene.legends),
             "</svg>",

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import io
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -17,6 +17,9 @@ from matplotlib.image import imread
 
 import layoutalg as la
 from layoutalg.core.notation import Distributed
+from layoutalg.memory import bank_picture
+from layoutalg.show.cute_algebra import describe_expression
+from layoutalg.viz.picture import Picture
 from tests.oracle.toolchains import require, require_module
 
 PAGE = "#xegpu.layout<sg_layout = [2, 4], sg_data = [16, 16], lane_layout = [1, 16], lane_data = [1, 1]>"
@@ -252,7 +255,7 @@ CONTRAST = """svg => {
     return 0.2126 * r + 0.7152 * g + 0.0722 * b;
   };
   const fill = (one) => getComputedStyle(one).fill;
-  const cells = Array.from(svg.querySelectorAll(".cells rect"));
+  const cells = Array.from(svg.querySelectorAll("rect:not(.paper)")).reverse();
   const box = (one) => one.getBoundingClientRect();
   return Array.from(svg.querySelectorAll("text")).filter((one) => box(one).width > 0).map((text) => {
     const at = box(text), x = at.x + at.width / 2, y = at.y + at.height / 2;
@@ -263,16 +266,26 @@ CONTRAST = """svg => {
 }"""
 
 
-@pytest.mark.parametrize("colours", ["light", "dark"])
-@pytest.mark.parametrize("name", ["xegpu", "slice", "mfma product", "amx product", "swizzled"])
-def test_every_text_can_be_read_on_light_and_dark_pages(name: str, colours: str, chromium: Any, tmp_path: Path) -> None:
-    drawn = {
-        "mfma product": la.mma("MFMA_F32_16x16x16_F16"),
-        "amx product": la.TileProduct(16, 16, 64, "i8", "i8"),
-        "swizzled": la.parse("Sw<3,2,3> o 0 o (8,32):(32,1)"),
-    }
-    path = tmp_path / "picture.svg"
-    (drawn.get(name) or LAYOUTS[name]).picture().save(path)
+PICTURES: dict[str, Callable[[], Picture]] = {
+    "xegpu": LAYOUTS["xegpu"].picture,
+    "slice": LAYOUTS["slice"].picture,
+    "registers": lambda: LAYOUTS["mfma"].picture(direction="hardware"),
+    "mfma product": lambda: la.mma("MFMA_F32_16x16x16_F16").picture(),
+    "amx product": lambda: la.TileProduct(16, 16, 64, "i8", "i8").picture(),
+    "swizzled": lambda: la.parse("Sw<3,2,3> o 0 o (8,32):(32,1)").picture(),
+    "difference": lambda: la.same("d0 = 8@reg, d1 = 8@lane", "d0 = 8@lane, d1 = 8@reg").picture(),
+    "banks": lambda: bank_picture("d0 = 8@reg, d1 = 32@lane", memory=la.Layout.parse("d0 = 8@addr, d1 = 32@addr:8")),
+    "algebra": lambda: describe_expression("zipped_divide((8,6):(1,8), (2,3))").picture(),
+    "gemm": lambda: la.plan_gemm(256, 256, 64).picture(),
+    "amx gemm": lambda: la.plan_amx(64, 64, 128).picture(),
+    "amx tile": lambda: la.plan_amx(64, 64, 128).tile_pictures()["B"],
+    "attention": lambda: la.plan_attention(256, 256, 64).picture(),
+}
+"""One picture of each kind that is made of cells."""
+
+
+def contrasts(chromium: Any, path: Path, colours: str) -> tuple[list[tuple[float, str]], list[str]]:
+    """Of a drawing on a light or dark page: the contrast of every text, and the colours of its cells."""
     page = chromium.new_page(color_scheme=colours)
     page.goto(path.as_uri())
     found = page.locator("svg").evaluate(CONTRAST)
@@ -280,12 +293,37 @@ def test_every_text_can_be_read_on_light_and_dark_pages(name: str, colours: str,
     fills = page.eval_on_selector_all(".cells rect", "all => all.map(one => getComputedStyle(one).fill)")
     page.close()
     assert (paper == "rgb(255, 255, 255)") == (colours == "light")
+    return found, fills
+
+
+@pytest.mark.parametrize("colours", ["light", "dark"])
+@pytest.mark.parametrize("name", PICTURES)
+def test_every_text_can_be_read_on_light_and_dark_pages(name: str, colours: str, chromium: Any, tmp_path: Path) -> None:
+    picture, path = PICTURES[name](), tmp_path / "picture.svg"
+    picture.save(path)
+    found, fills = contrasts(chromium, path, colours)
     assert len(found) > 20
     assert min(found)[0] >= 4.5, min(found)
-    told = (drawn.get(name) or LAYOUTS[name]).picture().scene().cells
-    assert fills == [f"rgb({', '.join(map(str, bytes.fromhex(cell.fill[1:])))})" for cell in told], (
+    assert fills == [f"rgb({', '.join(map(str, bytes.fromhex(cell.fill[1:])))})" for cell in picture.scene().cells], (
         "cells mean the same"
     )
+
+
+@pytest.mark.parametrize("colours", ["light", "dark"])
+@pytest.mark.parametrize("kind", ["shuffles", "shared memory", "graph"])
+def test_a_conversion_and_a_graph_can_be_read_too(kind: str, colours: str, chromium: Any, tmp_path: Path) -> None:
+    path = tmp_path / "picture.svg"
+    if kind == "graph":
+        path.write_text(la.check(FLOW).picture().svg(), encoding="utf-8")
+    else:
+        ends = {
+            "shuffles": ("d0 = 8@reg, d1 = 8@lane", "d0 = 8@lane, d1 = 8@reg"),
+            "shared memory": ("d0 = 2@sg 8@lane, d1 = 4@reg", "d0 = 4@reg 4@lane, d1 = 2@sg 2@lane:4"),
+        }
+        path.write_text(la.convert(*ends[kind]).svg(), encoding="utf-8")
+    found, _ = contrasts(chromium, path, colours)
+    assert len(found) >= 8
+    assert min(found)[0] >= 4.5, min(found)
 
 
 def notebook_page(*values: Distributed) -> str:

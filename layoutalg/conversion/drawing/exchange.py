@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from layoutalg.conversion.drawing.contents import Contents, ShuffledSlots, carried_by
-from layoutalg.conversion.drawing.page import MARGIN, WIDEST, Page, side_by_side
+from layoutalg.conversion.drawing.page import BLACK, MARGIN, WIDEST, Page, side_by_side
 from layoutalg.conversion.program.program import Program
 from layoutalg.conversion.program.steps import Barrier, Load, Regions, Shuffle, Store
 from layoutalg.core.limits import MOST_DRAWN_REGISTERS, MOST_FAMILIES, MOST_STRIPS
@@ -28,7 +28,7 @@ __all__ = ["Family", "draw_exchange", "draw_registers", "families", "numbers_tex
 
 _LEFT, _BESIDE = 112, 34
 _STRIP, _DROP, _ROW = 18, 40, 28
-_EMPTY, _BLACK = "#f2f2f2", "#000000"
+_EMPTY = "#f2f2f2"
 _NAMES = {"Select": "select", "Permute": "byte permute", "LaneSwap": "lane swap"}
 
 
@@ -256,7 +256,7 @@ def _arrows(page: Page, family: Family, labels: _Labels, fills: Sequence[str]) -
         x = _LEFT + lane * wide
         one = labels.of(family.first, lane)
         page.cell(x, page.y, wide, _STRIP, fills[lane], str(lane))
-        edge = _BLACK if one and one.passes else ""
+        edge = BLACK if one and one.passes else ""
         told = labels.title(one, lane, source)
         page.cell(x, page.y + _STRIP + _DROP, wide, _STRIP, fills[source], str(lane), title=told, edge=edge)
         if source != lane and (one is None or one.keeps or one.passes):
@@ -301,7 +301,7 @@ def _table(page: Page, family: Family, count: int, labels: _Labels, fills: Seque
                     fills[source] if moves[i][lane][0] else _EMPTY,
                     *moves[i][lane],
                     title=labels.title(one, lane, source),
-                    edge=_BLACK if one and one.passes else "",
+                    edge=BLACK if one and one.passes else "",
                 )
             page.y += _ROW
 

@@ -27,7 +27,8 @@ from layoutalg.conversion.drawing.exchange import numbers_text
 from layoutalg.conversion.drawing.page import MARGIN, RED, WIDEST, Page, side_by_side
 from layoutalg.conversion.program.matrices import matrix_access, matrix_bytes
 from layoutalg.conversion.program.program import Program
-from layoutalg.conversion.program.steps import BANKS, WORD, Barrier, Load, Store, lane_bits
+from layoutalg.conversion.program.steps import WORD, Barrier, Load, Store, lane_bits
+from layoutalg.core.banks import BANKS
 from layoutalg.core.limits import MOST_MEMORY_ROWS, MOST_PHASES
 from layoutalg.core.plurals import counted
 

@@ -14,9 +14,9 @@ from __future__ import annotations
 import textwrap
 
 from layoutalg.viz.colours import hue_of, ink, ramp, shade
-from layoutalg.viz.svg import DARK_STYLE, FONT, escaped
+from layoutalg.viz.svg import DARK_INK, DARK_STYLE, FONT, escaped
 
-__all__ = ["LETTER", "MARGIN", "RED", "WIDEST", "Page", "lane_colours", "side_by_side"]
+__all__ = ["BLACK", "LETTER", "MARGIN", "RED", "WIDEST", "Page", "lane_colours", "side_by_side"]
 
 MARGIN = 12
 LETTER = 0.61
@@ -25,8 +25,13 @@ WIDEST = 620.0
 """How wide a page may be: on a phone of 400 pixels, letters of 11 pixels are still 7 pixels high."""
 _LEAST = 10.4
 """The smallest letters that are drawn, in pixels: a cell without room for them has a tooltip alone."""
-RED = "#c00000"
-"""What marks conflicts: on white it has a contrast of 6.5 to 1."""
+BLACK, RED = "#000000", "#c00000"
+"""Frames: of words that are passed on, and of conflicts; red on white has a contrast of 6.5 to 1."""
+_DARK_STYLE = (
+    f"<style>@media (prefers-color-scheme:dark){{.drawn>path,.drawn>[stroke='{BLACK}']{{stroke:{DARK_INK}}}"
+    f".drawn>[stroke='{RED}']{{stroke:#ff7b72}}}}</style>"
+)
+"""Arrows and frames on a dark page."""
 
 
 def lane_colours(lanes: int, subgroups: int = 1) -> list[list[str]]:
@@ -136,7 +141,7 @@ class Page:
         return (
             f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {wide} {high}" width="{wide}" height="{high}" role="img" '
             f'aria-label="{escaped(self.label)}" class="drawn" font-family="{FONT}">'
-            f'{DARK_STYLE}<rect class="paper" width="{wide}" height="{high}" fill="#ffffff"/>'
+            f'{DARK_STYLE}{_DARK_STYLE}<rect class="paper" width="{wide}" height="{high}" fill="#ffffff"/>'
             + "".join(self._parts)
             + "</svg>"
         )

@@ -19,7 +19,8 @@ import numpy as np
 
 from layoutalg.conversion.program.matrices import matrix_access
 from layoutalg.conversion.program.program import Program
-from layoutalg.conversion.program.steps import BANKS, WORD, Address, Load, Store
+from layoutalg.conversion.program.steps import WORD, Address, Load, Store
+from layoutalg.core.banks import BANKS
 from layoutalg.core.whole_numbers import instance_of, whole_number
 from layoutalg.hardware.shared_memory import CYCLE_BYTES, Served, rates, served
 from layoutalg.memory.conflicts import Banks, count_conflicts

@@ -18,7 +18,6 @@ from numpy.typing import NDArray
 from layoutalg.conversion.program.regions import Regions
 
 __all__ = [
-    "BANKS",
     "VECTOR",
     "WORD",
     "Address",
@@ -36,8 +35,6 @@ __all__ = [
 
 WORD = 32
 """The bits of a word."""
-BANKS = 32
-"""The banks of shared local memory, each a word wide (see `memory.conflicts`)."""
 VECTOR = 4
 """The words that a lane moves in one access to it, at most: 16 bytes."""
 NEW: Any = vars(tuple)["__new__"]

@@ -15,8 +15,9 @@ from collections.abc import Sequence
 
 from layoutalg.conversion.program.builder import Builder
 from layoutalg.conversion.program.program import Program
-from layoutalg.conversion.program.steps import BANKS, WORD, Address
+from layoutalg.conversion.program.steps import WORD, Address
 from layoutalg.conversion.strategies.linear import LinearEnd, ends_of_maps
+from layoutalg.core.banks import BANKS
 from layoutalg.core.errors import ConversionError, SizeError
 from layoutalg.core.gf2 import Echelon, image, inverse, modulo, reduced
 from layoutalg.core.layout import Layout

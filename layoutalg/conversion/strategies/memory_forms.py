@@ -31,13 +31,14 @@ from typing import Any
 
 from layoutalg.conversion.program.builder import Builder
 from layoutalg.conversion.program.program import Program
-from layoutalg.conversion.program.steps import BANKS, VECTOR, WORD, Address, Load, Store
+from layoutalg.conversion.program.steps import VECTOR, WORD, Address, Load, Store
 from layoutalg.conversion.strategies.byte_exchange import merged, with_parts
 from layoutalg.conversion.strategies.foreseen import Foreseen, Side, least_charges, wanted_words
 from layoutalg.conversion.strategies.memory_problem import FormSide, Problem
 from layoutalg.conversion.strategies.padding import Touch, placed
 from layoutalg.conversion.strategies.renaming import packed, sums, unpacked
 from layoutalg.conversion.strategies.through_memory import keeps_subgroups, storing, sum_factors, waiting_subgroups
+from layoutalg.core.banks import BANKS
 from layoutalg.core.lazy import once
 from layoutalg.hardware.chips import target_info
 from layoutalg.hardware.shared_memory import served

@@ -22,8 +22,9 @@ import numpy as np
 
 from layoutalg.conversion.program.builder import Builder
 from layoutalg.conversion.program.program import Program
-from layoutalg.conversion.program.steps import BANKS, VECTOR, WORD, Address
+from layoutalg.conversion.program.steps import VECTOR, WORD, Address
 from layoutalg.core.algebra import compose
+from layoutalg.core.banks import BANKS
 from layoutalg.core.errors import ConversionError, SizeError
 from layoutalg.core.factors import Factor
 from layoutalg.core.layout import MACHINE, Layout

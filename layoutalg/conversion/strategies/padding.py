@@ -19,9 +19,10 @@ from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
-from layoutalg.conversion.program.steps import BANKS, VECTOR, WORD
+from layoutalg.conversion.program.steps import VECTOR, WORD
 from layoutalg.conversion.strategies.renaming import sums
 from layoutalg.conversion.strategies.through_memory import sum_factors
+from layoutalg.core.banks import BANKS
 from layoutalg.hardware.shared_memory import Served
 
 __all__ = ["Placed", "Touch", "cycles_of", "placed"]

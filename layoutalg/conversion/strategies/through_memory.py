@@ -43,9 +43,10 @@ from typing import Literal, NamedTuple
 
 from layoutalg.conversion.program.builder import Builder
 from layoutalg.conversion.program.program import Program
-from layoutalg.conversion.program.steps import BANKS, VECTOR, WORD, Address, Load, Store
+from layoutalg.conversion.program.steps import VECTOR, WORD, Address, Load, Store
 from layoutalg.conversion.strategies.foreseen import Foreseen, Side, least_charges, wanted_words
 from layoutalg.conversion.strategies.renaming import packed, sums, unpacked, with_cells
+from layoutalg.core.banks import BANKS
 from layoutalg.core.errors import SizeError
 from layoutalg.memory.bank_matrix import TileBits, bank_rows
 from layoutalg.memory.machine_bits import Place, View

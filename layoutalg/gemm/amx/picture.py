@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 
 __all__ = ["AmxPicture"]
 
-_WRITTEN, _READ, _KEPT, _EMPTY = "#0072b2", "#f0e442", "#dfeaf2", "#ffffff"
+_WRITTEN, _READ, _KEPT = "#0072b2", "#f0e442", "#dfeaf2"
 _STEP = (("written", _WRITTEN), ("read", _READ), ("kept", _KEPT))
 _WIDE = 46
 
@@ -234,7 +234,7 @@ def _step(plan: AmxGemm) -> Panel:
         content[step.register] = step.tile
         for tmm in range(used):
             name = content.get(tmm, "")
-            fill = _WRITTEN if tmm == step.register else _READ if tmm in read else _KEPT if name else _EMPTY
+            fill = _WRITTEN if tmm == step.register else _READ if tmm in read else _KEPT if name else PALE
             does = (
                 "is written" if tmm == step.register else "is read" if tmm in read else "stays" if name else "is free"
             )

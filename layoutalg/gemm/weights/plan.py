@@ -36,6 +36,7 @@ import numpy as np
 
 from layoutalg.core.errors import PlanError
 from layoutalg.core.llvm_versions import DEFAULT_LLVM
+from layoutalg.core.notebook import NotebookAnswer
 from layoutalg.core.whole_numbers import as_flag
 from layoutalg.gemm.launched import Launched
 from layoutalg.gemm.ranking import longest
@@ -64,8 +65,8 @@ _STEP_AHEAD = 4
 """Instructions that say which step is asked for, where something is."""
 
 
-@dataclass(frozen=True)
-class WeightsGemm(Launched):
+@dataclass(frozen=True, repr=False)
+class WeightsGemm(NotebookAnswer, Launched):
     """A planned product with quantised weights. `emit` writes the kernel, `simulate` runs it, `launch` is for hosts.
 
     >>> print(la.plan_weights(8, 64, 256, tile=(8, 64)).tiling.tile)
