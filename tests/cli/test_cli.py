@@ -154,7 +154,7 @@ def test_bad_input_is_answered_in_words_with_exit_code_2(arguments: tuple[str, .
 
 def test_help_and_version(capsys: Capture) -> None:
     assert "Usage:" in out(capsys, "--help")
-    assert "subgroup holds" in out(capsys, "show", "--help")
+    assert "subgroup (warp) holds" in out(capsys, "show", "--help")
     assert la.__version__ in out(capsys, "--version")
 
 
