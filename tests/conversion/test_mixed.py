@@ -121,7 +121,7 @@ def test_two_bits_of_16_registers_go_both_ways_on_bmg() -> None:
         assert parts is not None
         assert parts.slots + parts.issued > busy.slots + busy.issued
     assert str(plan).count(MIXED) == 1
-    assert "shuffle 1" in plan.svg()
+    assert "shuffles 1 to 8" in plan.svg()
     assert "shared memory" in plan.svg()
 
 
