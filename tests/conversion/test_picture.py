@@ -91,7 +91,7 @@ def test_memory_says_who_writes_and_reads_each_word_and_what_waits_is_red() -> N
         word = f"byte {row * 128 + bank * 4}, bank {bank}"
         assert f"{word}: written by lane {lane} from register 0" in titles
         assert f"{word}: read by lane {2 * (lane % 2) + lane // 2} into register 0" in titles
-    assert page.svg().count(f"=\"{RED}\"") == 4 * 2 + 4 * 2
+    assert page.svg().count(f'="{RED}"') == 4 * 2 + 4 * 2
 
 
 def test_large_plans_say_what_they_leave_out() -> None:
