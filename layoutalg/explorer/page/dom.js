@@ -3,7 +3,7 @@
 //   el("button", { class: "quiet", onclick: go }, "Go")
 //
 // `drawing` takes the SVG of an answer: the library has escaped every text in it; scripts, handlers and links are dropped here once more.
-// The style sheet that a picture brings for other pages goes before the text is read: the page's policy allows only its own.
+// The style sheets that a picture brings for other pages go before the text is read: the page's policy allows only its own.
 
 export function el(tag, attributes = {}, ...children) {
   const made = document.createElement(tag);
@@ -17,7 +17,7 @@ export function el(tag, attributes = {}, ...children) {
   return made;
 }
 
-const STYLE = /<style>[^<]*<\/style>/;
+const STYLE = /<style>[^<]*<\/style>/g;
 const DROPPED = "script, foreignObject, style, iframe, image, use, a, animate, set";
 
 export function drawing(text) {
