@@ -26,6 +26,7 @@ from layoutalg.core.layout import Layout
 from layoutalg.core.limits import MOST_PHASES
 from layoutalg.core.notation import Distributed, Machine
 from layoutalg.core.plurals import counted
+from layoutalg.core.whole_numbers import instance_of
 from layoutalg.memory.addresses import Addresses, Memory, memory_text
 from layoutalg.memory.asked import distributions
 from layoutalg.memory.conflicts import Accesses, Banks, accesses_of, conflicts_of
@@ -132,6 +133,8 @@ def bank_picture(
     >>> bank_picture("d0 = 8@lane, d1 = 2@reg").title
     'bank conflicts of d0 = 8@lane, d1 = 2@reg'
     """
+    if title is not None:
+        instance_of(title, str, "title")
     hardware = Banks.checked(banks, width, element_bits)
     tensor = distributions((layout,), shape, machine, "counting accesses")[0]
     after = accesses_of(tensor, memory, hardware, vector)

@@ -329,7 +329,7 @@ class CommandLines(Attack):
         return self._wrong_json(out) if code == 0 else None
 
     def _asks_for_json(self, arguments: tuple[str, ...]) -> bool:
-        """Whether `--json` is there, and not as the value of another option."""
+        """Whether `--json` is there, not as the value of another option, and not behind `--`."""
         valued = {
             name
             for command in self.commands.values()
@@ -337,6 +337,8 @@ class CommandLines(Attack):
             if not getattr(parameter, "is_flag", False)
             for name in parameter.opts
         }
+        if "--" in arguments:
+            arguments = arguments[: arguments.index("--")]
         return any(
             word == "--json" and before not in valued for before, word in zip(("", *arguments), arguments, strict=False)
         )

@@ -39,6 +39,7 @@ RIGHT: dict[str, tuple[tuple[str, ...], ...]] = {
     "weights": (("8", "64", "128"),),
     "decode": (("64", "--d", "32"),),
     "sweep": (("problems.txt",),),
+    "lsp": ((),),
     "conformance": (("--compiler", "missing", "--seeds", "0"),),
 }
 """Arguments that each command takes; `k.mlir` is a kernel."""

@@ -326,10 +326,17 @@ def is_there(pid: int) -> bool:
         return False
 
 
+LISTENS = (
+    "import runpy, signal; signal.signal(signal.SIGINT, signal.default_int_handler); "
+    "runpy.run_module('layoutalg', run_name='__main__', alter_sys=True)"
+)
+"""What a shell starts in the background ignores Ctrl-C, and so would the test's process without the first line."""
+
+
 @pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="children are counted as Linux lists them")
 @pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
 def test_the_command_ends_with_its_processes(how: signal.Signals) -> None:
-    command = [sys.executable, "-m", "layoutalg", "serve", "--no-open", "--port", "0", "d0 = 4@lane", "4"]
+    command = [sys.executable, "-c", LISTENS, "serve", "--no-open", "--port", "0", "d0 = 4@lane", "4"]
     environment = os.environ | {"PYTHONPATH": str(ROOT)}
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment) as run:
         assert run.stdout is not None
