@@ -11,7 +11,7 @@ import pytest
 from tests.editor.client import Client
 from tests.editor.texts import KERNEL
 
-URI = "file:///work/kernel.mlir"
+URI = "file:///project/kernel.mlir"
 
 
 @pytest.fixture(scope="module")
@@ -81,7 +81,7 @@ def test_a_closed_file_has_no_diagnostics(client: Client) -> None:
 
 def test_python_is_read_for_hovers_alone(client: Client) -> None:
     source = f'K = """\n{KERNEL}"""\n'
-    uri = "file:///work/kernel.py"
+    uri = "file:///project/kernel.py"
     assert client.diagnostics(client.open(uri, source, "python")) == []
     assert "as its operands give it" in client.at("hover", uri, *place(source, "math.exp"))["contents"]["value"]
 
