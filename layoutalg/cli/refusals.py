@@ -59,7 +59,7 @@ def refusal_lines(error: Exception | str, width: int) -> list[str]:
 
 
 def refuse(error: Exception | str, *, as_json: bool = False) -> int:
-    """Say why there is no answer, under `as_json` also as JSON. Returns exit code 2."""
+    """Print why a command has no answer; with `as_json` also as JSON. Returns exit code 2."""
     lines = refusal_lines(error, shutil.get_terminal_size().columns)
     with suppress(OSError, ValueError):
         if as_json and sys.stdout is not None:  # pyright: ignore[reportUnnecessaryComparison]

@@ -44,7 +44,7 @@ KINDS: tuple[str, ...] = (
 _NOBODY = -1
 _NEAR = 2**61
 _Codes = NDArray[np.int64]
-"""Places as numbers, `[elements, places]`, ascending; -1 is no place."""
+"""Places as numbers, `[elements, places]`, ascending; -1 fills rows with fewer places."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -145,7 +145,7 @@ def _axes(one: Any, other: Any) -> tuple[str, ...]:
 
 
 def _held(side: Any, axes: tuple[str, ...]) -> NDArray[np.int64]:
-    """The places of each element, `[elements, places, axes]`; `_NOBODY` where there is none."""
+    """The places of each element, `[elements, places, axes]`; `_NOBODY` fills the rest."""
     count = prod(side.shape)
     if isinstance(side, Layout):
         if not all(type(n) is int for n in side.shape):

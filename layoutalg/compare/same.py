@@ -226,7 +226,7 @@ def _compare_layouts(a: Layout, b: Layout) -> Same:
 
 
 def _compare_with_xor(a: Layout, b: Layout) -> Same:
-    """Two layouts of which one or both have XOR: the first element whose lowest owners differ."""
+    """The first element whose lowest owners differ in two layouts, at least one of which has XOR."""
     if a.shape != b.shape:
         return Same(False, f"the first has shape {list(a.shape)} and the second {list(b.shape)}")
     if a.origins != b.origins:

@@ -139,7 +139,7 @@ class Reading:
             return self._findings[llvm]
 
     def uses(self, asked: str) -> tuple[LayoutUse, ...]:
-        """The layouts of operations, by name or line: stated, and as the flow has them; none where there is none."""
+        """The layouts of operations, by name or line: stated, and as the flow has them; empty where a value has no layout."""
         with self.lock:
             if asked not in self._uses:
                 try:
