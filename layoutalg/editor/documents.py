@@ -21,7 +21,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -210,10 +210,12 @@ class Document:
                 return piece, reading, inside
         return None
 
-    def marks(self) -> list[Mark]:
-        """What is wrong, in the order of the text."""
+    def marks(self, wanted: Callable[[], bool] = lambda: True) -> list[Mark]:
+        """What is wrong, in the order of the text; only of the pieces up to where it is no longer `wanted`."""
         found: list[Mark] = []
         for piece, reading in zip(self.pieces, self.readings, strict=True):
+            if not wanted():
+                break
             if piece.text.strip():
                 found += self.marks_of(piece, reading)
         return sorted(found, key=lambda mark: mark.start)[:MOST_FINDINGS]

@@ -141,14 +141,8 @@ class Answers:
         there = self.files.get(uri)
         if there is None:
             return None
-        found: list[Mark] = []
-        for piece, reading in zip(there.document.pieces, there.document.readings, strict=True):
-            if not self.is_current(uri, version):
-                return None
-            if piece.text.strip():
-                found += there.document.marks_of(piece, reading)
-        found.sort(key=lambda mark: mark.start)
-        return [self._diagnostic(uri, there, mark) for mark in found]
+        found = there.document.marks(lambda: self.is_current(uri, version))
+        return [self._diagnostic(uri, there, mark) for mark in found] if self.is_current(uri, version) else None
 
     def actions(self, uri: str, part: types.Range) -> list[types.CodeAction]:
         """The changes that are offered for a part of a file; `resolve` gives their edits."""
