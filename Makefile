@@ -12,7 +12,7 @@ SUDO := $(shell [ "$$(id -u)" = 0 ] || echo sudo)
 
 help:
 	@echo "make demo        plan, emit, simulate and check a GEMM"
-	@echo "make test        run the quick tests by turns, some of every family: a minute on two cores (TESTS=tests/core: of that folder)"
+	@echo "make test        run the quick tests by turns, some of every family: two minutes on two cores (TESTS=tests/core: of that folder)"
 	@echo "make test-all    run nearly all tests, those with compilers too; of long families half a second, by turns"
 	@echo "make test-lowest run quick tests with the lowest allowed version of every dependency"
 	@echo "make exhaustive  run every case of every test, and what takes too long for every change: hostile texts of 16 MB, more generated kernels, every single change of a call or a command line"

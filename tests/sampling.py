@@ -1,4 +1,4 @@
-"""A sample of every family of tests, by turns: how `make test` takes a minute.
+"""A sample of every family of tests, by turns: how `make test` takes two minutes.
 
 A family is a test function with all its cases. With `--sample SECONDS` a family runs as many of its cases as fit into that
 much time of a processor, at least one. Cases take turns by the number of commits: each commit begins where the last one ended,

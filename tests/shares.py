@@ -3,7 +3,7 @@
     python -m tests.shares quick [folders and options of pytest]
     python -m tests.shares all [folders and options of pytest]
 
-`quick` takes a minute: a little of every family, without those that ask compilers or take long. `all` takes half a second of
+`quick` takes two minutes: a little of every family, without those that ask compilers or take long. `all` takes half a second of
 every family, at least one case, and of a file's long tests without cases as many as fit into it, by turns. (`--sample SECONDS`
 for more or less.) The closing lines say how many of how many tests ran.
 """
