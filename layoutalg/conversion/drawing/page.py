@@ -48,7 +48,7 @@ def side_by_side(count: int, longest: int, left: float, least: float = 24) -> tu
     >>> side_by_side(16, 5, 46), side_by_side(32, 5, 46)
     ((16, 34.375), (8, 36.55))
     """
-    wide = max(LETTER * 11 * longest + 3, least)
+    wide = max(float(LETTER * 11 * longest + 3), float(least))
     room = WIDEST - 2 * MARGIN - left
     fits = max(int(room / wide), 1)
     if count <= fits + 1:
