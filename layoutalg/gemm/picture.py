@@ -1,39 +1,35 @@
 """The picture of a plan: the grid of workgroups, a workgroup's subgroups, a subgroup's blocks, and the walk along k.
 
-Each panel is a product: A left, B above, C in the corner. The first has the whole problem, with the part of one workgroup and
-one step of k marked; the second that part, with the subgroups that share it; the third one subgroup's tile, a cell for every
-operand of a matrix instruction and an outline for every message. Long rows of cells are cut: 16 workgroups are drawn as the
-first five, a gap, and the last two.
+The first two panels are products: A left, B above, C in the corner, with rows and columns beside them. One has the whole
+problem, the other a workgroup with the subgroups that share its tile; the first block, and what it is made of, is marked. The
+third is the flow of a step in one subgroup, with the layouts on its arrows, and `steps` are its frames (`gemm.step_picture`).
+Long rows of cells are cut: 16 workgroups are drawn as the first ones, a gap, and the last.
 
 >>> from layoutalg.gemm import plan_gemm
 >>> picture = plan_gemm(4096, 4096, 4096, tile=(32, 32), subgroups=(4, 4), k_step=16).picture()
->>> [words.text for words in picture.scene().words if words.bold][1:]
-['grid: 32x32 workgroups', 'workgroup: 4x4 subgroups', 'subgroup: 4x2 blocks']
+>>> [words.text for words in picture.scene().words if words.bold][1:4]
+['grid: 32x32 workgroups', 'workgroup 0,0: 4x4 subgroups', 'one subgroup, one step: the flow']
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import product
 from typing import TYPE_CHECKING
 
 from layoutalg.core.notation import Distributed, Operand, PictureOptions
 from layoutalg.core.plurals import counted
 from layoutalg.gemm.options import check_names
-from layoutalg.gemm.turning import turns
-from layoutalg.viz.colours import hue_of, shade
-from layoutalg.viz.panels import DARK, FIRST_MARKED, PALE, Axis, Look, Panel, PanelPicture, first_marked, product_panel
+from layoutalg.gemm.step_picture import flow, hue_of_message, spans, steps
+from layoutalg.viz.colours import HUES
+from layoutalg.viz.panels import FIRST_MARKED, INNER, Axis, Headings, Panel, PanelPicture, first_marked, product_panel
 from layoutalg.viz.picture import picture_of
-from layoutalg.viz.scene import CELL_HEIGHT
+from layoutalg.viz.scene import CELL_HEIGHT, CHARACTER
 
 if TYPE_CHECKING:
     from layoutalg.gemm.plan import Gemm
 
 __all__ = ["PlanPicture", "parts_and_title", "parts_of"]
-
-_WIDE = 38
-
 
 @dataclass(frozen=True, slots=True, repr=False)
 class PlanPicture(PanelPicture):
@@ -42,18 +38,21 @@ class PlanPicture(PanelPicture):
     plan: Gemm = field(kw_only=True)
 
     def panels(self) -> Sequence[Panel]:
-        """The grid, a workgroup, and a subgroup."""
-        return _grid(self.plan), _workgroup(self.plan), _subgroup(self.plan)
+        """The grid, a workgroup, and the flow of a step."""
+        return _grid(self.plan), _workgroup(self.plan), flow(self.plan)
+
+    def steps(self) -> Sequence[Panel]:
+        """The frames of a step."""
+        return steps(self.plan)
 
     def subtitle(self) -> str:
         """The tiling, and what labels are."""
-        return (
-            f"{self.plan.tiling}; labels: row,column of a workgroup or a block, the number of a subgroup or a message"
-        )
+        return f"{self.plan.tiling}; wg: a workgroup by its row and column, sg: a subgroup by its number"
 
     def key(self) -> Sequence[tuple[str, str]]:
-        """The colours of the grid; a subgroup and a message have hues of their own."""
-        return FIRST_MARKED
+        """The first block and what it is made of, and the messages, each in its hue."""
+        hues = [(f"{'message ' * (not n)}{n}", hue_of_message(n)) for n in range(min(len(self.plan.messages), len(HUES)))]
+        return *FIRST_MARKED, *hues
 
 
 def parts_and_title(
@@ -77,73 +76,47 @@ def _grid(plan: Gemm) -> Panel:
     runs, plan = plan.tiling.stream_k, replace(plan, tiling=replace(plan.tiling, stream_k=0))
     x, y, z = plan.grid
     whole = plan.tiling.workgroup_tile
-    longest = len(f"{y - 1},{x - 1}")
-    down, deep, across = Axis.of(y, CELL_HEIGHT), Axis.of(plan.k_steps, 16), Axis.of(x, 12 + 6.7 * longest)
     rows, columns = parts_of("rows", whole.m, plan.m), parts_of("columns", whole.n, plan.n)
     depth = parts_of("k", whole.k, plan.k)
+    headings = Headings(spans(whole.m, plan.m), lambda s: f"k {spans(whole.k, plan.k)(s)}", spans(whole.n, plan.n))
+    down, deep = Axis.of(y, CELL_HEIGHT, 3, 1), Axis.of(plan.k_steps, 16, 3, 1)
+    beside = max(len(headings.rows(n)) for n in down.drawn) * CHARACTER + 20
+    short = "tile" if runs else "wg"
+    letters = max(len(headings.columns(x - 1)), len(f"{short} {y - 1},{x - 1}"))
+    across = Axis.within(x, 10 + CHARACTER * letters, min(INNER - beside - deep.length, 440))
     what = "tile" if runs else "workgroup"
     looks = first_marked(
         (down, deep, across),
         lambda i, s: f"A: {rows(i)} for step {s}, {depth(s)}",
         lambda s, j: f"B: {depth(s)} of step {s}, {columns(j)}",
-        lambda i, j: (f"{i},{j}", f"{what} {i},{j} (x = {j}, y = {i}): {rows(i)}, {columns(j)} of C"),
+        lambda i, j: (f"{short} {i},{j}", f"{what} {i},{j} (x = {j}, y = {i}): {rows(i)}, {columns(j)} of C"),
     )
     many = f", {z} times" if z > 1 else ""
-    notes = (f"C is {plan.m}x{plan.n}{many}", f"{counted(plan.k_steps, 'step')} of {whole.k} along k")
+    notes = (f"C is {plan.m}x{plan.n}{many}; {counted(plan.k_steps, 'step')} of {whole.k} along k",)
     title = f"{y}x{x} tiles, whose steps {runs} workgroups share" if runs else f"grid: {y}x{x} workgroups"
-    return product_panel(title, notes, down, deep, across, looks)
+    return product_panel(title, notes, down, deep, across, looks, headings=headings)
 
 
 def _workgroup(plan: Gemm) -> Panel:
     """One workgroup and one step of k: the subgroups, and which of them need the same of A and B."""
     rows, columns = plan.tiling.subgroups
-    tile = plan.tile
-    down, across, deep = Axis.of(rows, CELL_HEIGHT), Axis.of(columns, _WIDE), Axis.of(1, _WIDE)
-    looks: dict[str, dict[tuple[int, int], Look]] = {"A": {}, "B": {}, "C": {}}
-    for i in range(rows):
-        first = i * columns
-        who = f"subgroups {first} to {first + columns - 1}" if columns > 1 else f"subgroup {first}"
-        looks["A"][i, 0] = Look(DARK if i == 0 else PALE, "", f"{tile.m}x{tile.k} of A, for {who}")
-    for j in range(columns):
-        who = ", ".join(str(i * columns + j) for i in range(min(rows, 8))) + ("..." if rows > 8 else "")
-        looks["B"][0, j] = Look(DARK if j == 0 else PALE, "", f"{tile.k}x{tile.n} of B, for subgroups {who}")
-    fills = [shade(hue_of(number), 0.15) for number in range(rows * columns)]
-    for number in range(rows * columns):
-        i, j = divmod(number, columns)
-        sentence = f"subgroup {number}: rows {i * tile.m}..{(i + 1) * tile.m - 1}, columns {j * tile.n}..{(j + 1) * tile.n - 1}"
-        looks["C"][i, j] = Look(fills[number], str(number), f"{sentence} of the workgroup's tile")
-    whole = plan.tiling.workgroup_tile
+    tile, whole = plan.tile, plan.tiling.workgroup_tile
+    headings = Headings(spans(tile.m), lambda s: f"k {spans(tile.k)(s)}", spans(tile.n))
+    down, deep = Axis.of(rows, CELL_HEIGHT), Axis.of(1, 38)
+    beside = max(len(headings.rows(n)) for n in down.drawn) * CHARACTER + 20
+    letters = max(len(headings.columns(columns - 1)), len(f"sg {rows * columns - 1}"))
+    across = Axis.within(columns, 10 + CHARACTER * letters, INNER - beside - deep.length)
+    looks = first_marked(
+        (down, deep, across),
+        lambda i, _: f"{tile.m}x{tile.k} of A, for subgroups {i * columns}..{(i + 1) * columns - 1}",
+        lambda _, j: f"{tile.k}x{tile.n} of B, for subgroups {j}, {j + columns}, ... {j + (rows - 1) * columns}"
+        if rows > 1
+        else f"{tile.k}x{tile.n} of B, for subgroup {j}",
+        lambda i, j: (
+            f"sg {i * columns + j}",
+            f"subgroup {i * columns + j}: rows {spans(tile.m)(i)}, columns {spans(tile.n)(j)} of the workgroup's tile",
+        ),
+    )
     needs = f"a step needs {whole.m}x{whole.k} of A, {whole.k}x{whole.n} of B"
-    notes = (f"{whole.m}x{whole.n} of C, {plan.workgroup[0]} work-items", needs, "a hue for each subgroup")
-    return product_panel(f"workgroup: {rows}x{columns} subgroups", notes, down, deep, across, looks)
-
-
-def _subgroup(plan: Gemm) -> Panel:
-    """One subgroup's tile: a cell for every operand of a matrix instruction, coloured by the message that brings it."""
-    unit, (rows, columns), deep = plan.dpas, plan.blocks, plan.tile.k // plan.dpas.k
-    block_rows, block_columns = plan.fragments[2].block
-    looks: dict[str, dict[tuple[int, int], Look]] = {"A": {}, "B": {}, "C": {}}
-    for number, message in enumerate(plan.messages):
-        fill = shade(hue_of(number), 0.3)
-        for piece in message.pieces:
-            place = (piece.block, piece.depth) if message.operand == "A" else (piece.depth, piece.block)
-            last = piece.start + piece.count - 1
-            sentence = f"message {number}, {message.load.name}: registers {piece.start} to {last} of each lane"
-            looks[message.operand][place] = Look(fill, str(number), sentence)
-    without = "transposed by the workgroup" if turns(plan.tiling) else "loaded by lanes, element by element"
-    for place in product(range(rows), range(deep)):
-        looks["A"].setdefault(place, Look(PALE, "", without))
-    for place in product(range(deep), range(columns)):
-        looks["B"].setdefault(place, Look(PALE, "", without))
-    for i in range(rows):
-        for j in range(columns):
-            high, right = (i + 1) * block_rows - 1, (j + 1) * block_columns - 1
-            sentence = (
-                f"accumulators of rows {i * block_rows}..{high}, columns {j * block_columns}..{right}; {deep} dpas each"
-            )
-            looks["C"][i, j] = Look(PALE, f"{i},{j}", sentence)
-    shape = f"{unit.m}x{unit.n}x{unit.k}"
-    loads = f"and {len(plan.messages)} load messages a step, a hue and a number for each"
-    notes = (f"{plan.tile}: {plan.dpas_per_step} dpas of {shape}", loads)
-    down, across = Axis.of(rows, CELL_HEIGHT), Axis.of(columns, _WIDE)
-    return product_panel(f"subgroup: {rows}x{columns} blocks", notes, down, Axis.of(deep, 22), across, looks)
+    notes = (f"{whole.m}x{whole.n} of C, {plan.workgroup[0]} work-items; {needs}",)
+    return product_panel(f"workgroup 0,0: {rows}x{columns} subgroups", notes, down, deep, across, looks, headings=headings)

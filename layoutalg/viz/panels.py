@@ -16,8 +16,9 @@ A panel is cells, words and lines with its own origin; `beside` puts panels in a
 
 from __future__ import annotations
 
+import hashlib
 import textwrap
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from html import escape
 
@@ -25,17 +26,22 @@ from layoutalg.viz.colours import ink
 from layoutalg.viz.picture import Picture
 from layoutalg.viz.scene import CELL_HEIGHT, CHARACTER
 from layoutalg.viz.shapes import Cell, Legend, Line, Scene, Swatch, Words
+from layoutalg.viz.svg import svg_document
 
 __all__ = [
     "DARK",
     "FIRST_MARKED",
+    "INNER",
+    "LETTER",
     "MARKED",
     "NARROW",
     "PALE",
     "Axis",
+    "Headings",
     "Look",
     "Panel",
     "PanelPicture",
+    "arrow",
     "arrow_down",
     "beside",
     "cell_of",
@@ -52,7 +58,9 @@ _FIRST, _LAST = 5, 2
 _MARGIN, _SPACE, _ROWS_APART = 12, 40, 28
 NARROW = 620.0
 """How wide a row of panels may be: on a phone of 400 pixels, letters of 11 pixels are still 7 pixels high."""
-_CHARACTER = 0.62
+INNER = NARROW - 2 * _MARGIN
+"""How wide a panel may be."""
+LETTER = 0.62
 """The width of a character of the font, for each pixel of its size."""
 PALE, MARKED, DARK = "#eeeeee", "#f7d9a8", "#b8d8e9"
 """The colours of cells: all of them, the ones that the next panel is about, the ones that belong to those."""
@@ -71,6 +79,16 @@ class Axis:
         if count <= first + last + 1:
             return cls(tuple(range(count)), step)
         return cls((*range(first), None, *range(count - last, count)), step)
+
+    @classmethod
+    def within(cls, count: int, step: float, room: float, last: int = 1) -> Axis:
+        """As many of the first numbers as there is room for, a gap, and the last ones.
+
+        >>> Axis.within(16, 50, 320).numbers
+        (0, 1, 2, 3, None, 15)
+        """
+        most = int(room / step)
+        return cls.of(count, step, max(most - last - 1, 1), last) if count > most else cls(tuple(range(count)), step)
 
     @property
     def length(self) -> float:
@@ -108,16 +126,40 @@ class Panel:
     width: float
     height: float
 
+    @property
+    def title(self) -> str:
+        """The first words in bold."""
+        return next((one.text for one in self.words if one.bold), "")
+
+    def untitled(self) -> Panel:
+        """The panel without its title, where that stands above it already."""
+        high = 14.0
+        return Panel(
+            tuple([replace(cell, y=cell.y - high) for cell in self.cells]),
+            tuple([replace(one, y=one.y - high) for one in self.words if one.text != self.title or not one.bold]),
+            tuple([replace(one, y=one.y - high, to_y=one.to_y - high) for one in self.lines]),
+            self.width,
+            self.height - high,
+        )
+
 
 def cell_of(x: float, y: float, width: float, height: float, look: Look) -> Cell:
     """A cell at a place; its text is black or white, whichever is easier to read on its colour."""
     return Cell(x, y, width, height, look.fill, ink(look.fill), look.label, look.sentence)
 
 
-def _arrow(x: float, y: float, length: float) -> tuple[Line, ...]:
-    """An arrow to the right."""
-    end = x + length
-    return Line(x, y, end, y, 1.2), Line(end - 5, y - 3, end, y, 1.2), Line(end - 5, y + 3, end, y, 1.2)
+def arrow(x: float, y: float, to_x: float, to_y: float, *, heavy: bool = False) -> tuple[Line, Line, Line]:
+    """An arrow from one point to another, across or down.
+
+    >>> [(line.x, line.y) for line in arrow(0, 0, 20, 0)]
+    [(0, 0), (15.0, -3.0), (15.0, 3.0)]
+    """
+    back, aside, width = (7, 5, 1.6) if heavy else (5, 3, 1.2)
+    long = max(abs(to_x - x), abs(to_y - y), 1)
+    right, down = (to_x - x) / long, (to_y - y) / long
+    foot = to_x - back * right, to_y - back * down
+    ends = [(foot[0] + side * down, foot[1] + side * right) for side in (-aside, aside)]
+    return (Line(x, y, to_x, to_y, width), *(Line(*end, to_x, to_y, width) for end in ends))  # pyright: ignore[reportReturnType]
 
 
 FIRST_MARKED = (
@@ -150,6 +192,15 @@ def first_marked(
     }
 
 
+@dataclass(frozen=True, slots=True)
+class Headings:
+    """What stands beside the rows of a product, at each part of its depth, and over its columns, by their numbers."""
+
+    rows: Callable[[int], str]
+    deep: Callable[[int], str]
+    columns: Callable[[int], str]
+
+
 def product_panel(
     title: str,
     notes: Sequence[str],
@@ -158,6 +209,7 @@ def product_panel(
     across: Axis,
     looks: Mapping[str, Mapping[tuple[int, int], Look]],
     names: tuple[str, str, str] = ("A", "B", "C"),
+    headings: Headings | None = None,
 ) -> Panel:
     """A left of C, B above it: axes of rows, of depth and of columns. `looks` are those of A, B and C by cell.
 
@@ -165,11 +217,16 @@ def product_panel(
     """
     cells: list[Cell] = []
     words = [Words(0, 10, title, 12, bold=True)]
-    left, top = deep.length + 14, len(deep.numbers) * CELL_HEIGHT + 34
+    beside = 0.0 if headings is None else _widest(map(headings.rows, down.drawn)) + 6
+    over = 14.0 * (headings is not None)
+    within = 0.0 if headings is None else _widest(map(headings.deep, deep.drawn)) + 6
+    left = max(beside + deep.length + 14, within)
+    top = len(deep.numbers) * CELL_HEIGHT + 34 + 2 * over
     tall = Axis(deep.numbers, CELL_HEIGHT)
+    of_a = left - 14 - deep.length
     for name, rows, columns, x, y in (
-        ("A", down, deep, 0.0, top),
-        ("B", tall, across, left, 20.0),
+        ("A", down, deep, of_a, top),
+        ("B", tall, across, left, 20.0 + over),
         ("C", down, across, left, top),
     ):
         for row, to_y in rows.places():
@@ -181,29 +238,40 @@ def product_panel(
                     dots = "\N{VERTICAL ELLIPSIS}" if row is None else "\N{MIDLINE HORIZONTAL ELLIPSIS}"
                     words.append(Words(place[0] + columns.step / 2, place[1] + rows.step / 2 + 4, dots, 11, "middle"))
     words += [
-        Words(0, top - 4, names[0], 11, bold=False),
+        Words(of_a, top - 4, names[0], 11, bold=False),
         Words(left - 10, 32, names[1], 11, "end"),
         Words(left - 10, top - 4, names[2], 11, "end"),
     ]
+    if headings is not None:
+        for axis, name, y in ((down, headings.rows, top), (tall, headings.deep, 20.0 + over)):
+            x = (of_a if axis is down else left) - 5
+            words += [Words(x, y + to + 14, name(n), 11, "end") for n, to in axis.places() if n is not None]
+        middle = left + across.step / 2
+        words += [Words(middle + to, 30, headings.columns(n), 11, "middle") for n, to in across.places() if n is not None]
     bottom = top + down.length
-    told = [line for note in notes for line in textwrap.wrap(note, int((NARROW - 2 * _MARGIN) / CHARACTER))]
+    told = [line for note in notes for line in textwrap.wrap(note, int(INNER / CHARACTER))]
     words += [Words(0, bottom + 15 + 14 * number, line, 11) for number, line in enumerate(told)]
     width = max(left + across.length, 7 * max(len(line) for line in (title, *told)))
-    walk = _arrow(0, top - 16, deep.length) if len(deep.numbers) > 1 else ()
+    walk = arrow(of_a, top - 16, of_a + deep.length, top - 16) if len(deep.numbers) > 1 else ()
     return Panel(tuple(cells), tuple(words), walk, width, bottom + 15 + 14 * len(told))
+
+
+def _widest(texts: Iterable[str]) -> float:
+    return max(map(len, texts), default=0) * CHARACTER
 
 
 def table_panel(
     title: str,
     across: Sequence[str],
     down: Sequence[str],
-    looks: Sequence[Sequence[Look]],
+    looks: Sequence[Sequence[Look | None]],
     size: tuple[float, float],
     ruled: tuple[Sequence[int], Sequence[int]] = ((), ()),
 ) -> Panel:
     """Rows and columns of cells of one size, with words over the columns and beside the rows.
 
-    `ruled` has the rows and the columns before which a line is drawn.
+    Where a look is None, cells are left out, and dots stand there. `ruled` has the rows and the columns before which a line is
+    drawn.
 
     >>> panel = table_panel("t", ["0", "1"], ["0"], [[Look(PALE, "a", ""), Look(PALE, "b", "", "c")]], (40, 32))
     >>> [cell.label for cell in panel.cells], [words.text for words in panel.words]
@@ -219,6 +287,9 @@ def table_panel(
     for row, line in enumerate(looks):
         for column, look in enumerate(line):
             x, y = left + column * width, top + row * height
+            if look is None:
+                words.append(Words(x + width / 2, y + height / 2 + 4, "\N{MIDLINE HORIZONTAL ELLIPSIS}", 11, "middle"))
+                continue
             cell = cell_of(x, y, width, height, look)
             if look.below:
                 cell = replace(cell, label="")
@@ -230,10 +301,10 @@ def table_panel(
     right, bottom = left + max(map(len, looks), default=0) * width, top + len(looks) * height
     lines = [Line(left, top + row * height, right, top + row * height, 1.6) for row in ruled[0]]
     lines += [Line(left + column * width, top, left + column * width, bottom, 1.6) for column in ruled[1]]
-    return Panel(tuple(cells), tuple(words), tuple(lines), max(right, len(title) * 12 * _CHARACTER), bottom)
+    return Panel(tuple(cells), tuple(words), tuple(lines), max(right, len(title) * 12 * LETTER), bottom)
 
 
-def told_panel(title: str, notes: Sequence[str], within: float = NARROW - 2 * _MARGIN) -> Panel:
+def told_panel(title: str, notes: Sequence[str], within: float = INNER) -> Panel:
     """A heading and lines of text, wrapped to a width.
 
     >>> [words.text for words in told_panel("t", ["a", "b"]).words]
@@ -242,10 +313,10 @@ def told_panel(title: str, notes: Sequence[str], within: float = NARROW - 2 * _M
     words: list[Words] = []
     y = width = 0.0
     for text, size, bold in ((title, 12, True), *((note, 11, False) for note in notes)):
-        for line in textwrap.wrap(text, int(within / (size * _CHARACTER))):
+        for line in textwrap.wrap(text, int(within / (size * LETTER))):
             y += size + 3
             words.append(Words(0, y - 4, line, size, bold=bold))
-            width = max(width, size * _CHARACTER * len(line))
+            width = max(width, size * LETTER * len(line))
     return Panel((), tuple(words), (), width, y + 1)
 
 
@@ -273,11 +344,10 @@ def arrow_down(notes: Sequence[str]) -> Panel:
     >>> [words.text for words in arrow_down(["softmax"]).words]
     ['softmax']
     """
-    told = told_panel("", notes, NARROW - 2 * _MARGIN - 34)
+    told = told_panel("", notes, INNER - 34)
     x, low = 14.0, told.height + 8
-    lines = Line(x, 0, x, low, 1.6), Line(x - 5, low - 7, x, low, 1.6), Line(x + 5, low - 7, x, low, 1.6)
     words = tuple([replace(one, x=one.x + 34) for one in told.words])
-    return Panel((), words, lines, told.width + 34, low)
+    return Panel((), words, arrow(x, 0, x, low, heavy=True), told.width + 34, low)
 
 
 def key_of(entries: Sequence[tuple[str, str]], y: float, width: float) -> tuple[Legend, float]:
@@ -306,24 +376,26 @@ def beside(
     subtitle: str,
     widest: float = NARROW,
     key: Sequence[tuple[str, str]] = (),
+    *,
+    bare: bool = False,
 ) -> Scene:
     """Panels from left to right under a title and subtitle, in several rows where one would be wider than `widest`.
 
-    `key` says what colours mean: words, each with its colour.
+    `key` says what colours mean: words, each with its colour. A `bare` scene has no title: it stands elsewhere.
     """
     cells: list[Cell] = []
     lines: list[Line] = []
     words: list[Words] = []
     y = 4.0
     across = max([widest, *(panel.width + 2 * _MARGIN for panel in panels)])
-    for text, size, bold, fill in ((title, 13, True, "#000000"), (subtitle, 11, False, "#555555")):
-        for line in textwrap.wrap(text, int((across - 2 * _MARGIN) / (size * _CHARACTER))):
+    for text, size, bold, fill in ((title, 13, True, "#000000"), (subtitle, 11, False, "#555555")) * (not bare):
+        for line in textwrap.wrap(text, int((across - 2 * _MARGIN) / (size * LETTER))):
             y += size + 4
             words.append(Words(_MARGIN, y, line, size, bold=bold, fill=fill))
-    titled = max((one.x + len(one.text) * one.size * _CHARACTER for one in words), default=0.0)
+    titled = max((one.x + len(one.text) * one.size * LETTER for one in words), default=0.0)
     legend, y = key_of(key, y, across)
     titled = max([titled, *(one.x + len(one.text) * CHARACTER for one in legend.words)])
-    x, y, right, bottom = float(_MARGIN), y + 22, 0.0, 0.0
+    x, y, right, bottom = float(_MARGIN), y + (4 if bare else 22), 0.0, 0.0
     for panel in panels:
         if x > _MARGIN and x + panel.width + _MARGIN > widest:
             x, y = float(_MARGIN), bottom + _ROWS_APART
@@ -356,30 +428,55 @@ class PanelPicture(Picture):
         """What the colours mean: words, each with its colour."""
         return ()
 
+    def steps(self) -> Sequence[Panel]:
+        """The frames of a walk, which stand below the panels; on a page each can be opened by itself."""
+        return ()
+
     def scene(self, direction: str | None = None, colour: str | None = None) -> Scene:
         """The panels side by side, in pixels; there is one direction and one colouring."""
-        return beside(self.panels(), self.title, self.subtitle(), self.widest(), self.key())
+        return beside((*self.panels(), *self.steps()), self.title, self.subtitle(), self.widest(), self.key())
 
     def csv(self) -> str:
         """The cells as CSV: the panel, the label, and the sentence about each."""
         from layoutalg.viz.tables import csv_of_cells
 
-        return csv_of_cells([(panel.cells, panel.words) for panel in self.panels()])
+        return csv_of_cells([(panel.cells, panel.words) for panel in (*self.panels(), *self.steps())])
 
     def markdown(self) -> str:
         """The cells of each panel as a table in Markdown."""
         from layoutalg.viz.tables import markdown_of_cells
 
-        return markdown_of_cells(self.title, [(panel.cells, panel.words) for panel in self.panels()])
+        return markdown_of_cells(self.title, [(panel.cells, panel.words) for panel in (*self.panels(), *self.steps())])
 
     def html(self) -> str:
         """The picture as a page."""
         return (
             '<!DOCTYPE html>\n<html lang="en">\n<head><meta charset="utf-8">\n'
-            f"<title>{escape(self.title)}</title></head>\n<body>{self.svg()}</body>\n</html>\n"
+            '<meta name="viewport" content="width=device-width">\n'
+            f"<title>{escape(self.title)}</title>\n"
+            "<style>:root { color-scheme: light dark; } body { margin: 0; } svg { max-width: 100%; height: auto; }</style></head>\n"
+            f"<body>{self._walked(str)}</body>\n</html>\n"
         )
 
     def _repr_html_(self) -> str:
         from layoutalg.viz.page import image
 
-        return f'<div class="layoutalg" data-of="plan">{image(self.svg(), self.title)}</div>'
+        return f'<div class="layoutalg" data-of="plan">{self._walked(lambda svg: image(svg, self.title))}</div>'
+
+    def _walked(self, shown: Callable[[str], str]) -> str:
+        """The panels, and beside them the steps: one is open, and a click opens another. No script is needed."""
+        steps = self.steps()
+        if not steps:
+            return shown(self.svg())
+        whole = svg_document(beside(self.panels(), self.title, self.subtitle(), self.widest(), self.key()))
+        name = hashlib.sha256(whole.encode()).hexdigest()[:16]
+        frames = [
+            f'<details name="{name}"{" open" * (number == 0)} style="margin:0 0 8px"><summary style="font:bold 13px '
+            f'monospace;cursor:pointer;padding:4px 0">{escape(step.title)}</summary>'
+            f"{shown(svg_document(beside([step.untitled()], step.title, '', self.widest(), bare=True)))}</details>"
+            for number, step in enumerate(steps)
+        ]
+        return (
+            '<div style="display:flex;flex-wrap:wrap;gap:16px;align-items:flex-start">'
+            f'<div style="max-width:100%">{shown(whole)}</div><div style="max-width:100%">{"".join(frames)}</div></div>'
+        )

@@ -1,0 +1,303 @@
+"""The walk of one step of k: what is prefetched, what messages bring, what DPAS multiplies, and what is stored at the end.
+
+`flow` draws it as boxes with the layouts on the arrows between them; a number on an arrow is that of a frame of `steps`, which
+shows the step block by block.
+
+>>> from layoutalg.gemm import plan_gemm
+>>> plan = plan_gemm(64, 64, 64, tile=(16, 32), k_step=32, subgroups=(1, 2), registers=256)
+>>> [step.title for step in steps(plan)]  # doctest: +NORMALIZE_WHITESPACE
+['1 prefetch: the blocks that each subgroup asks for', '2 loads: 2 messages into registers',
+ '3 products: 8 dpas of 8x16x16', '4 after the last step: 4 stores']
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from itertools import product
+from typing import TYPE_CHECKING
+
+from layoutalg.core.notation import Operand
+from layoutalg.core.plurals import counted
+from layoutalg.gemm.counting import counted as instructions_of
+from layoutalg.gemm.roles import other_name
+from layoutalg.gemm.sharing import LINE_BYTES, line_elements, lines_of_lanes, shared_rounds, slices
+from layoutalg.gemm.turning import turns
+from layoutalg.viz.colours import hue_of, shade
+from layoutalg.viz.panels import (
+    DARK,
+    INNER,
+    MARKED,
+    PALE,
+    Axis,
+    Headings,
+    Look,
+    Panel,
+    product_panel,
+    stacked,
+    table_panel,
+    told_panel,
+)
+from layoutalg.viz.scene import CELL_HEIGHT, CHARACTER
+from layoutalg.viz.stages import Arrow, Stage, flow_panel
+
+if TYPE_CHECKING:
+    from layoutalg.gemm.plan import Gemm
+
+__all__ = ["Blocks", "cut_table", "flow", "hue_of_message", "spans", "steps"]
+
+_WIDE = 58
+
+
+def hue_of_message(number: int) -> str:
+    """The colour of a load message."""
+    return shade(hue_of(number), 0.3)
+
+
+def spans(size: int, most: int | None = None) -> Callable[[int], str]:
+    """The rows or columns of a block by its number, "16..31", up to `most`; where numbers are long, the first alone.
+
+    >>> spans(16)(1), spans(16, 20)(1), spans(2**20)(2**10)
+    ('16..31', '16..19', '1073741824..')
+    """
+
+    def span(part: int) -> str:
+        end = (part + 1) * size
+        text = f"{part * size}..{(end if most is None else min(end, most)) - 1}"
+        return text if len(text) <= 16 else f"{part * size}.."
+
+    return span
+
+
+class Blocks:
+    """An operand in the blocks of the matrix instruction: which registers of each lane have a block.
+
+    >>> part = Operand("C, 16x16xf32", Layout.parse("d0 = 2@reg:8 8@reg, d1 = 16@lane"), (8, 16))
+    >>> Blocks(part).look((1, 0), "#eeeeee").sentence
+    'C: rows 8..15, columns 0..15: registers 8 to 15 of each lane'
+    """
+
+    def __init__(self, part: Operand, size: tuple[int, int] | None = None) -> None:
+        self.name = str(part.name)[0]
+        self.size = size or tuple(int(n) for n in part.tile or part.layout.shape)
+        self.registers = part.layout.owner_map("reg")
+        self.counts = [int(n) // size for n, size in zip(part.layout.shape, self.size, strict=True)]
+
+    def look(self, at: tuple[int, int], fill: str) -> Look:
+        """The cell of a block."""
+        rows, columns = (slice(n * size, (n + 1) * size) for n, size in zip(at, self.size, strict=True))
+        held = self.registers[rows, columns]
+        low, high = int(held.min()), int(held.max())
+        told = f"{self.name}: rows {rows.start}..{rows.stop - 1}, columns {columns.start}..{columns.stop - 1}"
+        return Look(fill, f"{low}-{high}", f"{told}: registers {low} to {high} of each lane")
+
+
+def cut_table(
+    title: str, down: Axis, across: Axis, look: Callable[[int, int], Look], rows: Callable[[int], str], columns: Callable[[int], str]
+) -> Panel:
+    """Cells in rows and columns with their names, and dots for what is left out."""
+    looks = [[None if i is None or j is None else look(i, j) for j in across.numbers] for i in down.numbers]
+    named = [["" if n is None else name(n) for n in axis.numbers] for axis, name in ((across, columns), (down, rows))]
+    return table_panel(title, *named, looks, (across.step, CELL_HEIGHT))
+
+
+def flow(plan: Gemm) -> Panel:
+    """The step as a flow: memory, registers, products, accumulators, memory."""
+    unit, tile = plan.dpas, plan.tile
+    parts = {name: part.layout for name, part in zip("ABC", plan.operands(), strict=True)}
+    a, b, c = plan.fragments
+    numbers = {name: number + 1 for number, (name, _) in enumerate(_frames(plan))}
+    memory: list[Stage] = []
+    cached: list[Stage] = []
+    held: list[Stage] = []
+    arrows: list[Arrow] = []
+    loaded = int("prefetch" in numbers)
+    for place, (fragment, matrix) in enumerate(zip((a, b), plan.matrices, strict=False)):
+        name, shape = fragment.name, "x".join(map(str, parts[fragment.name].shape))
+        memory.append(Stage(f"{name} in memory", (f"{shape} {fragment.element} of {matrix.rows}x{matrix.columns}",)))
+        if loaded:
+            cached.append(Stage(f"{name} in caches", (f"{counted(plan.tiling.distance, 'step')} ahead",)))
+            arrows.append(Arrow((0, place), (_asked(plan, name),), numbers["prefetch"]))
+        held.append(Stage(f"{name} in registers", (f"{counted(fragment.count, 'fragment')} {fragment.vector}",)))
+        arrows.append(Arrow((loaded, place), (_brought(plan, name), str(parts[name])), numbers["loads"]))
+        told = f"{'x'.join(map(str, fragment.block))}: {fragment.layout}"
+        arrows.append(Arrow((loaded + 1, place), (told,), numbers["products"]))
+    products = Stage(
+        f"{plan.dpas_per_step} dpas of {unit.m}x{unit.n}x{unit.k}",
+        ("C^T += B^T A^T: A and B change roles" if plan.exchanged else "C += A B",),
+    )
+    sums = Stage(
+        "C in registers", (f"{counted(c.count, 'fragment')} {c.vector}, for all {counted(plan.k_steps, 'step')}",)
+    )
+    arrows.append(Arrow((loaded + 2, 0), (f"{'x'.join(map(str, c.block))}: {c.layout}", str(parts["C"]))))
+    arrows.append(Arrow((loaded + 3, 0), _end(plan), numbers["stores"]))
+    below = [f"a step of k = {tile.k}: {_counts(plan)}"]
+    behind = [Stage("C in memory", (f"{'x'.join(map(str, parts['C'].shape))} {plan.element_of('C')}",))]
+    if plan.tiling.split_k > 1 or plan.tiling.stream_k:
+        behind = [Stage("the workspace, then C in memory", ("parts of k are added there",))]
+    rows = [memory, *([cached] * loaded), held, [products], [sums], behind]
+    return flow_panel("one subgroup, one step: the flow", rows, arrows, (loaded + 3, 0), below)
+
+
+def steps(plan: Gemm) -> tuple[Panel, ...]:
+    """The frames of the walk, numbered."""
+    return tuple(frame(plan, number + 1) for number, (_, frame) in enumerate(_frames(plan)))
+
+
+def _frames(plan: Gemm) -> Sequence[tuple[str, Callable[[Gemm, int], Panel]]]:
+    found: list[tuple[str, Callable[[Gemm, int], Panel]]] = [("loads", _loads), ("products", _products), ("stores", _stores)]
+    return found if plan.tiling.prefetch == "none" else [("prefetch", _prefetch), *found]
+
+
+def _counts(plan: Gemm) -> str:
+    """The instructions of a step, by what they are for."""
+    found = instructions_of(plan.problem, plan.tiling, plan.llvm)
+    some = [("load", found.loads), ("prefetch", found.prefetches), ("store", found.stores)]
+    rest = found.total - found.dpas - sum(count for _, count in some)
+    named = [f"{count} {name}{'es' if name == 'prefetch' else 's'}" if count > 1 else f"1 {name}" for name, count in some if count]
+    return f"{found.dpas} dpas, {', '.join(named)}, {rest} others (predicted)"
+
+
+def _brought(plan: Gemm, name: str) -> str:
+    """What brings A or B to registers."""
+    loads = [message.load.name for message in plan.messages if message.operand == name]
+    if turns(plan.tiling) and name == "A":
+        return "transposed by the workgroup, then read from there"
+    if not loads:
+        return "loaded by lanes, element by element"
+    kinds = ", ".join(dict.fromkeys(loads))
+    return f"{counted(len(loads), 'message')} {kinds}"
+
+
+def _asked(plan: Gemm, name: str) -> str:
+    """What a workgroup prefetches of A or B in a step."""
+    loop = plan.loop
+    place = "AB".index(other_name(name) if plan.exchanged else name)
+    if plan.tiling.prefetch == "lines":
+        return f"{lines_of_lanes(loop.problem, loop.tiling).counts[place]} cache lines, by lanes"
+    for shares in shared_rounds(loop.problem, loop.tiling):
+        if shares.counts[place]:
+            size = f"{shares.rows}x{line_elements(loop.problem) * shares.lines}"
+            return f"{counted(shares.counts[place], 'block')} of {size}, by subgroups"
+    return "not prefetched"
+
+
+def _end(plan: Gemm) -> tuple[str, ...]:
+    """What is done with C after the last step."""
+    problem = plan.problem
+    told = [f"times {problem.alpha:g}"] * (problem.alpha != 1) + [f"plus {problem.beta:g} C"] * (problem.beta != 0)
+    told += [f"scale by {side}" for side in problem.scaled] + [f"plus the bias of its {problem.bias}"] * (problem.bias is not None)
+    told += [name for name in (problem.activation, problem.epilogue) if name is not None]
+    element = plan.element_of("C")
+    told += [f"rounded to {element}"] * (element != plan.accumulator)
+    stores = counted(plan.blocks[0] * plan.blocks[1], "store")
+    return ("after the last step: " + ", ".join([*told, stores]),)
+
+
+def _prefetch(plan: Gemm, number: int) -> Panel:
+    """What a step asks for ahead: of A and B, the blocks of each subgroup."""
+    loop = plan.loop
+    asked, tiling = (loop.problem, loop.tiling), loop.tiling
+    ahead = counted(tiling.distance, "step") + " ahead"
+    if tiling.prefetch == "lines":
+        shares = lines_of_lanes(*asked)
+        notes = (
+            f"{shares.total} cache lines of {LINE_BYTES} bytes, {ahead}: {shares.counts[0]} of A, then {shares.counts[1]} of B",
+            f"work-item w of {plan.workgroup[0]} asks for line w, "
+            + ("then w + {0}, ...".format(plan.workgroup[0]) if shares.rounds > 1 else "if there is one"),
+        )
+        return told_panel(f"{number} prefetch: the cache lines that each lane asks for", notes)
+    line, panels = line_elements(loop.problem), [told_panel(f"{number} prefetch: the blocks that each subgroup asks for", [])]
+    message = 0
+    for shares in shared_rounds(*asked):
+        first = 0
+        for part, count in zip(slices(*asked), shares.counts, strict=True):
+            if not count:
+                continue
+            wide, abreast = line * shares.lines, part.lines // shares.lines
+            down, across = Axis.of(part.rows // shares.rows, CELL_HEIGHT, 4, 1), Axis.within(abreast, 74, INNER - 90)
+
+            def look(i: int, j: int, abreast: int = abreast, first: int = first, message: int = message, name: str = other_name(part.operand) if plan.exchanged else part.operand,
+                     rows: int = shares.rows, wide: int = wide) -> Look:  # fmt: skip
+                block = first + i * abreast + j
+                turn, who = divmod(block, tiling.count)
+                which = f"prefetch {message + turn} of subgroup {who}"
+                told = f"{name} in memory: rows {i * rows}..{(i + 1) * rows - 1}, columns {j * wide}..{(j + 1) * wide - 1}"
+                return Look(DARK if who == 0 else PALE, f"sg {who}", f"{told} from the workgroup's corner: {which}")
+
+            size = f"{shares.rows}x{wide}"
+            told = told_panel("", [f"{other_name(part.operand) if plan.exchanged else part.operand} as it lies in memory, {ahead}: {counted(count, 'block')} of {size}"])
+            panels.append(stacked([told, cut_table("", down, across, look, spans(shares.rows), spans(wide))], 0))
+            first += count
+        message += shares.rounds
+    return stacked(panels, 4)
+
+
+def _loads(plan: Gemm, number: int) -> Panel:
+    """The blocks of A and B that messages bring, coloured by the message; C, which stays."""
+    (rows, columns), deep = plan.blocks, plan.tile.k // plan.dpas.k
+    block_rows, block_columns = plan.fragments[2].block
+    looks: dict[str, dict[tuple[int, int], Look]] = {"A": {}, "B": {}, "C": {}}
+    for n, message in enumerate(plan.messages):
+        for piece in message.pieces:
+            place = (piece.block, piece.depth) if message.operand == "A" else (piece.depth, piece.block)
+            last = piece.start + piece.count - 1
+            sentence = f"message {n}, {message.load.name}: registers {piece.start} to {last} of each lane"
+            looks[message.operand][place] = Look(hue_of_message(n), str(n), sentence)
+    without = "transposed by the workgroup" if turns(plan.tiling) else "loaded by lanes, element by element"
+    for place in product(range(rows), range(deep)):
+        looks["A"].setdefault(place, Look(PALE, "", without))
+    for place in product(range(deep), range(columns)):
+        looks["B"].setdefault(place, Look(PALE, "", without))
+    for i, j in product(range(rows), range(columns)):
+        sentence = f"accumulators of rows {spans(block_rows)(i)}, columns {spans(block_columns)(j)}; {deep} dpas each"
+        looks["C"][i, j] = Look(PALE, f"{i},{j}", sentence)
+    notes = [f"a label of A and B: the message that brings it, {counted(len(plan.messages), 'message')} a step"]
+    notes += [f"{name}: {_brought(plan, name)}" for name in "AB"]
+    title = f"{number} loads: {counted(len(plan.messages), 'message')} into registers"
+    return _product(plan, title, notes, looks, 26)
+
+
+def _products(plan: Gemm, number: int) -> Panel:
+    """The operands of DPAS by the registers that have them; the first block of C and what it is made of are marked."""
+    blocks = [
+        Blocks(part, size)
+        for part, size in zip(plan.operands(), [fragment.block for fragment in plan.fragments], strict=True)
+    ]
+    a, b, c = ({at: one for at in product(*map(range, one.counts))} for one in blocks)
+    unit = plan.dpas
+    looks = {
+        "A": {at: one.look(at, MARKED if at == (0, 0) else DARK if at[0] == 0 else PALE) for at, one in a.items()},
+        "B": {at: one.look(at, MARKED if at == (0, 0) else DARK if at[1] == 0 else PALE) for at, one in b.items()},
+        "C": {at: one.look(at, DARK if at == (0, 0) else PALE) for at, one in c.items()},
+    }
+    notes = ["a label: the registers of each lane that have the block"]
+    notes += [f"{fragment.name}, {'x'.join(map(str, fragment.block))}: {fragment.layout}" for fragment in plan.fragments]
+    title = f"{number} products: {plan.dpas_per_step} dpas of {unit.m}x{unit.n}x{unit.k}"
+    return _product(plan, title, notes, looks, _WIDE)
+
+
+def _product(
+    plan: Gemm, title: str, notes: Sequence[str], looks: dict[str, dict[tuple[int, int], Look]], wide: float
+) -> Panel:
+    """A subgroup's tile in the blocks of DPAS."""
+    (rows, columns), deep = plan.blocks, plan.tile.k // plan.dpas.k
+    high, broad = plan.fragments[2].block
+    down, along = Axis.of(rows, CELL_HEIGHT), Axis.within(deep, wide, 4 * wide)
+    beside = max(len(spans(high)(n)) for n in down.drawn) * CHARACTER + 20
+    across = Axis.within(columns, _WIDE, INNER - along.length - beside)
+    headings = Headings(spans(high), lambda s: f"k {spans(plan.dpas.k)(s)}", spans(broad))
+    return product_panel(title, notes, down, along, across, looks, headings=headings)
+
+
+def _stores(plan: Gemm, number: int) -> Panel:
+    """The blocks of C and the registers that they are stored from."""
+    part, fragment = plan.operands()[2], plan.fragments[2]
+    blocks = Blocks(part, fragment.block)
+    rows, columns = blocks.counts
+    down, across = Axis.of(rows, CELL_HEIGHT), Axis.within(columns, _WIDE, INNER - 90)
+    table = cut_table(
+        f"{number} after the last step: {counted(rows * columns, 'store')}",
+        down, across, lambda i, j: blocks.look((i, j), DARK if (i, j) == (0, 0) else PALE),
+        spans(fragment.block[0]), spans(fragment.block[1]),
+    )  # fmt: skip
+    return stacked([table, told_panel("", ["a label: the registers of each lane that have the block", *_end(plan)])], 4)
