@@ -88,7 +88,7 @@ def layouts(gemm: Gemm) -> Layouts:
     #xegpu.layout<sg_layout = [1, 2], sg_data = [16, 8], inst_data = [16, 8], order = [0, 1]>
     #xegpu.layout<lane_layout = [16, 1], lane_data = [1, 1]>
     """
-    if gemm.loop is not gemm:
+    if gemm.exchanged:
         found = layouts(gemm.loop)
         return Layouts(*(_exchanged(level) for level in (found.workgroup, found.subgroup, found.lane)))
     return layouts_of_c(gemm)

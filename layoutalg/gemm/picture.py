@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 
 __all__ = ["PlanPicture", "parts_and_title", "parts_of"]
 
+
 @dataclass(frozen=True, slots=True, repr=False)
 class PlanPicture(PanelPicture):
     """The picture of a plan; its `parts` are the fragments of one step, drawn by `viz.picture.picture_of`."""
@@ -51,7 +52,9 @@ class PlanPicture(PanelPicture):
 
     def key(self) -> Sequence[tuple[str, str]]:
         """The first block and what it is made of, and the messages, each in its hue."""
-        hues = [(f"{'message ' * (not n)}{n}", hue_of_message(n)) for n in range(min(len(self.plan.messages), len(HUES)))]
+        hues = [
+            (f"{'message ' * (not n)}{n}", hue_of_message(n)) for n in range(min(len(self.plan.messages), len(HUES)))
+        ]
         return *FIRST_MARKED, *hues
 
 
@@ -74,11 +77,14 @@ def parts_of(what: str, size: int, most: int) -> Callable[[int], str]:
 def _grid(plan: Gemm) -> Panel:
     """The whole problem: workgroups in C, steps of k along A and B."""
     runs, plan = plan.tiling.stream_k, replace(plan, tiling=replace(plan.tiling, stream_k=0))
-    x, y, z = plan.grid
+    x, y, _ = plan.grid
     whole = plan.tiling.workgroup_tile
+    groups, batch, parts = plan.problem.groups, plan.problem.batch, plan.tiling.split_k
     rows, columns = parts_of("rows", whole.m, plan.m), parts_of("columns", whole.n, plan.n)
-    depth = parts_of("k", whole.k, plan.k)
-    headings = Headings(spans(whole.m, plan.m), lambda s: f"k {spans(whole.k, plan.k)(s)}", spans(whole.n, plan.n))
+    depth, of_rows = parts_of("k", whole.k, plan.k), spans(whole.m, plan.m)
+    if groups:
+        rows = of_rows = _by_starts
+    headings = Headings(of_rows, lambda s: f"k {spans(whole.k, plan.k)(s)}", spans(whole.n, plan.n))
     down, deep = Axis.of(y, CELL_HEIGHT, 3, 1), Axis.of(plan.k_steps, 16, 3, 1)
     beside = max(len(headings.rows(n)) for n in down.drawn) * CHARACTER + 20
     short = "tile" if runs else "wg"
@@ -91,10 +97,16 @@ def _grid(plan: Gemm) -> Panel:
         lambda s, j: f"B: {depth(s)} of step {s}, {columns(j)}",
         lambda i, j: (f"{short} {i},{j}", f"{what} {i},{j} (x = {j}, y = {i}): {rows(i)}, {columns(j)} of C"),
     )
-    many = f", {z} times" if z > 1 else ""
-    notes = (f"C is {plan.m}x{plan.n}{many}; {counted(plan.k_steps, 'step')} of {whole.k} along k",)
+    many = f", {batch} times" if batch > 1 else ""
+    of_k = f"{counted(plan.k_steps, 'step')} of {whole.k} along k" + f", the first of {parts} parts" * (parts > 1)
+    notes = [f"C is {plan.m}x{plan.n}{many}; {of_k}"]
+    notes += [f"a workgroup finds its rows by the starts of {counted(groups, 'group')}"] * bool(groups)
     title = f"{y}x{x} tiles, whose steps {runs} workgroups share" if runs else f"grid: {y}x{x} workgroups"
     return product_panel(title, notes, down, deep, across, looks, headings=headings)
+
+
+def _by_starts(_: int) -> str:
+    return "by starts"
 
 
 def _workgroup(plan: Gemm) -> Panel:
@@ -106,17 +118,25 @@ def _workgroup(plan: Gemm) -> Panel:
     beside = max(len(headings.rows(n)) for n in down.drawn) * CHARACTER + 20
     letters = max(len(headings.columns(columns - 1)), len(f"sg {rows * columns - 1}"))
     across = Axis.within(columns, 10 + CHARACTER * letters, INNER - beside - deep.length)
+
+    def number(i: int, j: int) -> int:
+        return j * rows + i if plan.exchanged else i * columns + j
+
+    def users(numbers: Sequence[int]) -> str:
+        told = [str(one) for one in numbers]
+        return f"subgroup{'s' * (len(told) > 1)} {', '.join(told[:4])}" + f", ... {told[-1]}" * (len(told) > 4)
+
     looks = first_marked(
         (down, deep, across),
-        lambda i, _: f"{tile.m}x{tile.k} of A, for subgroups {i * columns}..{(i + 1) * columns - 1}",
-        lambda _, j: f"{tile.k}x{tile.n} of B, for subgroups {j}, {j + columns}, ... {j + (rows - 1) * columns}"
-        if rows > 1
-        else f"{tile.k}x{tile.n} of B, for subgroup {j}",
+        lambda i, _: f"{tile.m}x{tile.k} of A, for {users([number(i, j) for j in range(columns)])}",
+        lambda _, j: f"{tile.k}x{tile.n} of B, for {users([number(i, j) for i in range(rows)])}",
         lambda i, j: (
-            f"sg {i * columns + j}",
-            f"subgroup {i * columns + j}: rows {spans(tile.m)(i)}, columns {spans(tile.n)(j)} of the workgroup's tile",
+            f"sg {number(i, j)}",
+            f"subgroup {number(i, j)}: rows {spans(tile.m)(i)}, columns {spans(tile.n)(j)} of the workgroup's tile",
         ),
     )
     needs = f"a step needs {whole.m}x{whole.k} of A, {whole.k}x{whole.n} of B"
     notes = (f"{whole.m}x{whole.n} of C, {plan.workgroup[0]} work-items; {needs}",)
-    return product_panel(f"workgroup 0,0: {rows}x{columns} subgroups", notes, down, deep, across, looks, headings=headings)
+    return product_panel(
+        f"workgroup 0,0: {rows}x{columns} subgroups", notes, down, deep, across, looks, headings=headings
+    )

@@ -6,7 +6,7 @@ shows the step block by block.
 >>> from layoutalg.gemm import plan_gemm
 >>> plan = plan_gemm(64, 64, 64, tile=(16, 32), k_step=32, subgroups=(1, 2), registers=256)
 >>> [step.title for step in steps(plan)]  # doctest: +NORMALIZE_WHITESPACE
-['1 prefetch: the blocks that each subgroup asks for', '2 loads: 2 messages into registers',
+['1 prefetch: the cache lines that each lane asks for', '2 loads: 2 messages into registers',
  '3 products: 8 dpas of 8x16x16', '4 after the last step: 4 stores']
 """
 
@@ -20,8 +20,8 @@ from layoutalg.core.notation import Operand
 from layoutalg.core.plurals import counted
 from layoutalg.gemm.counting import counted as instructions_of
 from layoutalg.gemm.roles import other_name
-from layoutalg.gemm.sharing import LINE_BYTES, line_elements, lines_of_lanes, shared_rounds, slices
-from layoutalg.gemm.turning import turns
+from layoutalg.gemm.sharing import LINE_BYTES, Shares, Slice, line_elements, lines_of_lanes, shared_rounds, slices
+from layoutalg.gemm.turning import SCRATCH, SLM, turns
 from layoutalg.viz.colours import hue_of, shade
 from layoutalg.viz.panels import (
     DARK,
@@ -46,6 +46,7 @@ if TYPE_CHECKING:
 __all__ = ["Blocks", "cut_table", "flow", "hue_of_message", "spans", "steps"]
 
 _WIDE = 58
+_GATED = ["of B, the first of its two matrices is drawn"]
 
 
 def hue_of_message(number: int) -> str:
@@ -82,6 +83,11 @@ class Blocks:
         self.registers = part.layout.owner_map("reg")
         self.counts = [int(n) // size for n, size in zip(part.layout.shape, self.size, strict=True)]
 
+    def looks(self, fill: Callable[[int, int], str]) -> dict[tuple[int, int], Look]:
+        """The cells of all blocks, each in its colour."""
+        rows, columns = self.counts
+        return {at: self.look(at, fill(*at)) for at in product(range(rows), range(columns))}
+
     def look(self, at: tuple[int, int], fill: str) -> Look:
         """The cell of a block."""
         rows, columns = (slice(n * size, (n + 1) * size) for n, size in zip(at, self.size, strict=True))
@@ -91,13 +97,14 @@ class Blocks:
         return Look(fill, f"{low}-{high}", f"{told}: registers {low} to {high} of each lane")
 
 
-def cut_table(
-    title: str, down: Axis, across: Axis, look: Callable[[int, int], Look], rows: Callable[[int], str], columns: Callable[[int], str]
-) -> Panel:
-    """Cells in rows and columns with their names, and dots for what is left out."""
+def cut_table(title: str, down: Axis, across: Axis, look: Callable[[int, int], Look], sizes: Sequence[int]) -> Panel:
+    """Cells of `sizes` rows and columns each, with their names, and dots for what is left out."""
     looks = [[None if i is None or j is None else look(i, j) for j in across.numbers] for i in down.numbers]
-    named = [["" if n is None else name(n) for n in axis.numbers] for axis, name in ((across, columns), (down, rows))]
-    return table_panel(title, *named, looks, (across.step, CELL_HEIGHT))
+    rows, columns = (
+        ["" if n is None else spans(size)(n) for n in axis.numbers]
+        for axis, size in zip((down, across), sizes, strict=True)
+    )
+    return table_panel(title, columns, rows, looks, (across.step, CELL_HEIGHT))
 
 
 def flow(plan: Gemm) -> Panel:
@@ -110,23 +117,33 @@ def flow(plan: Gemm) -> Panel:
     cached: list[Stage] = []
     held: list[Stage] = []
     arrows: list[Arrow] = []
-    loaded = int("prefetch" in numbers)
+    loaded, ahead = int("prefetch" in numbers), plan.tiling.distance
     for place, (fragment, matrix) in enumerate(zip((a, b), plan.matrices, strict=False)):
         name, shape = fragment.name, "x".join(map(str, parts[fragment.name].shape))
         memory.append(Stage(f"{name} in memory", (f"{shape} {fragment.element} of {matrix.rows}x{matrix.columns}",)))
         if loaded:
-            cached.append(Stage(f"{name} in caches", (f"{counted(plan.tiling.distance, 'step')} ahead",)))
-            arrows.append(Arrow((0, place), (_asked(plan, name),), numbers["prefetch"]))
+            turned = _transposed_at(plan) if name == "A" else None
+            cached.append(
+                Stage(f"{name} in {turned or 'caches'}", (f"{counted(1 if turned else ahead, 'step')} ahead",))
+            )
+            note = "loaded, and transposed by the workgroup" if turned else _asked(plan, name)
+            arrows.append(Arrow((0, place), (note,), None if turned else numbers["prefetch"]))
         held.append(Stage(f"{name} in registers", (f"{counted(fragment.count, 'fragment')} {fragment.vector}",)))
         arrows.append(Arrow((loaded, place), (_brought(plan, name), str(parts[name])), numbers["loads"]))
         told = f"{'x'.join(map(str, fragment.block))}: {fragment.layout}"
         arrows.append(Arrow((loaded + 1, place), (told,), numbers["products"]))
     products = Stage(
         f"{plan.dpas_per_step} dpas of {unit.m}x{unit.n}x{unit.k}",
-        ("C^T += B^T A^T: A and B change roles" if plan.exchanged else "C += A B",),
+        (
+            "C^T += B^T A^T: A and B change roles"
+            if plan.exchanged
+            else "C += A B for both matrices of B"
+            if plan.problem.gated
+            else "C += A B",
+        ),
     )
     sums = Stage(
-        "C in registers", (f"{counted(c.count, 'fragment')} {c.vector}, for all {counted(plan.k_steps, 'step')}",)
+        "C in registers", (f"{counted(c.count, 'fragment')} {c.vector}, kept for {counted(plan.k_steps, 'step')}",)
     )
     arrows.append(Arrow((loaded + 2, 0), (f"{'x'.join(map(str, c.block))}: {c.layout}", str(parts["C"]))))
     arrows.append(Arrow((loaded + 3, 0), _end(plan), numbers["stores"]))
@@ -144,7 +161,11 @@ def steps(plan: Gemm) -> tuple[Panel, ...]:
 
 
 def _frames(plan: Gemm) -> Sequence[tuple[str, Callable[[Gemm, int], Panel]]]:
-    found: list[tuple[str, Callable[[Gemm, int], Panel]]] = [("loads", _loads), ("products", _products), ("stores", _stores)]
+    found: list[tuple[str, Callable[[Gemm, int], Panel]]] = [
+        ("loads", _loads),
+        ("products", _products),
+        ("stores", _stores),
+    ]
     return found if plan.tiling.prefetch == "none" else [("prefetch", _prefetch), *found]
 
 
@@ -153,15 +174,19 @@ def _counts(plan: Gemm) -> str:
     found = instructions_of(plan.problem, plan.tiling, plan.llvm)
     some = [("load", found.loads), ("prefetch", found.prefetches), ("store", found.stores)]
     rest = found.total - found.dpas - sum(count for _, count in some)
-    named = [f"{count} {name}{'es' if name == 'prefetch' else 's'}" if count > 1 else f"1 {name}" for name, count in some if count]
+    named = [
+        f"{count} {name}{'es' if name == 'prefetch' else 's'}" if count > 1 else f"1 {name}"
+        for name, count in some
+        if count
+    ]
     return f"{found.dpas} dpas, {', '.join(named)}, {rest} others (predicted)"
 
 
 def _brought(plan: Gemm, name: str) -> str:
     """What brings A or B to registers."""
     loads = [message.load.name for message in plan.messages if message.operand == name]
-    if turns(plan.tiling) and name == "A":
-        return "transposed by the workgroup, then read from there"
+    if name == "A" and (where := _transposed_at(plan)):
+        return f"read from {where}, where the workgroup transposed it"
     if not loads:
         return "loaded by lanes, element by element"
     kinds = ", ".join(dict.fromkeys(loads))
@@ -185,12 +210,25 @@ def _end(plan: Gemm) -> tuple[str, ...]:
     """What is done with C after the last step."""
     problem = plan.problem
     told = [f"times {problem.alpha:g}"] * (problem.alpha != 1) + [f"plus {problem.beta:g} C"] * (problem.beta != 0)
-    told += [f"scale by {side}" for side in problem.scaled] + [f"plus the bias of its {problem.bias}"] * (problem.bias is not None)
+    told += [f"scale by {side}" for side in problem.scaled] + [f"plus the bias of its {problem.bias}"] * (
+        problem.bias is not None
+    )
     told += [name for name in (problem.activation, problem.epilogue) if name is not None]
     element = plan.element_of("C")
     told += [f"rounded to {element}"] * (element != plan.accumulator)
-    stores = counted(plan.blocks[0] * plan.blocks[1], "store")
-    return ("after the last step: " + ", ".join([*told, stores]),)
+    return ("after the last step: " + ", ".join([*told, _stored(plan)]),)
+
+
+def _stored(plan: Gemm) -> str:
+    """How a subgroup's tile of C is stored."""
+    if "C" in plan.problem.edges:
+        return "stored by lanes, element by element"
+    return "each lane stores its rows" if plan.exchanged else counted(plan.blocks[0] * plan.blocks[1], "store")
+
+
+def _transposed_at(plan: Gemm) -> str | None:
+    """Where the workgroup transposes A; None where it doesn't."""
+    return {SLM: "shared memory", SCRATCH: "a scratch"}.get(plan.tiling.transpose)
 
 
 def _prefetch(plan: Gemm, number: int) -> Panel:
@@ -203,33 +241,37 @@ def _prefetch(plan: Gemm, number: int) -> Panel:
         notes = (
             f"{shares.total} cache lines of {LINE_BYTES} bytes, {ahead}: {shares.counts[0]} of A, then {shares.counts[1]} of B",
             f"work-item w of {plan.workgroup[0]} asks for line w, "
-            + ("then w + {0}, ...".format(plan.workgroup[0]) if shares.rounds > 1 else "if there is one"),
+            + (f"then w + {plan.workgroup[0]}, ..." if shares.rounds > 1 else "if there is one"),
         )
         return told_panel(f"{number} prefetch: the cache lines that each lane asks for", notes)
-    line, panels = line_elements(loop.problem), [told_panel(f"{number} prefetch: the blocks that each subgroup asks for", [])]
+    panels = [told_panel(f"{number} prefetch: the blocks that each subgroup asks for", [])]
     message = 0
     for shares in shared_rounds(*asked):
         first = 0
         for part, count in zip(slices(*asked), shares.counts, strict=True):
-            if not count:
-                continue
-            wide, abreast = line * shares.lines, part.lines // shares.lines
-            down, across = Axis.of(part.rows // shares.rows, CELL_HEIGHT, 4, 1), Axis.within(abreast, 74, INNER - 90)
-
-            def look(i: int, j: int, abreast: int = abreast, first: int = first, message: int = message, name: str = other_name(part.operand) if plan.exchanged else part.operand,
-                     rows: int = shares.rows, wide: int = wide) -> Look:  # fmt: skip
-                block = first + i * abreast + j
-                turn, who = divmod(block, tiling.count)
-                which = f"prefetch {message + turn} of subgroup {who}"
-                told = f"{name} in memory: rows {i * rows}..{(i + 1) * rows - 1}, columns {j * wide}..{(j + 1) * wide - 1}"
-                return Look(DARK if who == 0 else PALE, f"sg {who}", f"{told} from the workgroup's corner: {which}")
-
-            size = f"{shares.rows}x{wide}"
-            told = told_panel("", [f"{other_name(part.operand) if plan.exchanged else part.operand} as it lies in memory, {ahead}: {counted(count, 'block')} of {size}"])
-            panels.append(stacked([told, cut_table("", down, across, look, spans(shares.rows), spans(wide))], 0))
+            if count:
+                panels.append(_asked_blocks(plan, part, shares, first, message))
             first += count
         message += shares.rounds
     return stacked(panels, 4)
+
+
+def _asked_blocks(plan: Gemm, part: Slice, shares: Shares, first: int, message: int) -> Panel:
+    """The blocks of A or B, and who asks for each: they count row by row from `first`, a prefetch from `message` on."""
+    name = other_name(part.operand) if plan.exchanged else part.operand
+    high, wide = shares.rows, line_elements(plan.loop.problem) * shares.lines
+    rows, abreast = part.rows // high, part.lines // shares.lines
+
+    def look(i: int, j: int) -> Look:
+        turn, who = divmod(first + i * abreast + j, plan.tiling.count)
+        told = f"{name} in memory: rows {i * high}..{(i + 1) * high - 1}, columns {j * wide}..{(j + 1) * wide - 1}"
+        sentence = f"{told} from the workgroup's corner: prefetch {message + turn} of subgroup {who}"
+        return Look(DARK if who == 0 else PALE, f"sg {who}", sentence)
+
+    ahead = counted(plan.tiling.distance, "step") + " ahead"
+    told = f"{name} as it lies in memory, {ahead}: {counted(rows * abreast, 'block')} of {high}x{wide}"
+    axes = Axis.of(rows, CELL_HEIGHT, 4, 1), Axis.within(abreast, 74, INNER - 90)
+    return stacked([told_panel("", [told]), cut_table("", *axes, look, (high, wide))], 0)
 
 
 def _loads(plan: Gemm, number: int) -> Panel:
@@ -243,7 +285,7 @@ def _loads(plan: Gemm, number: int) -> Panel:
             last = piece.start + piece.count - 1
             sentence = f"message {n}, {message.load.name}: registers {piece.start} to {last} of each lane"
             looks[message.operand][place] = Look(hue_of_message(n), str(n), sentence)
-    without = "transposed by the workgroup" if turns(plan.tiling) else "loaded by lanes, element by element"
+    without = _brought(plan, "A") if turns(plan.tiling) else "loaded by lanes, element by element"
     for place in product(range(rows), range(deep)):
         looks["A"].setdefault(place, Look(PALE, "", without))
     for place in product(range(deep), range(columns)):
@@ -252,26 +294,25 @@ def _loads(plan: Gemm, number: int) -> Panel:
         sentence = f"accumulators of rows {spans(block_rows)(i)}, columns {spans(block_columns)(j)}; {deep} dpas each"
         looks["C"][i, j] = Look(PALE, f"{i},{j}", sentence)
     notes = [f"a label of A and B: the message that brings it, {counted(len(plan.messages), 'message')} a step"]
-    notes += [f"{name}: {_brought(plan, name)}" for name in "AB"]
+    notes += [f"{name}: {_brought(plan, name)}" for name in "AB"] + _GATED * plan.problem.gated
     title = f"{number} loads: {counted(len(plan.messages), 'message')} into registers"
     return _product(plan, title, notes, looks, 26)
 
 
 def _products(plan: Gemm, number: int) -> Panel:
     """The operands of DPAS by the registers that have them; the first block of C and what it is made of are marked."""
-    blocks = [
-        Blocks(part, size)
-        for part, size in zip(plan.operands(), [fragment.block for fragment in plan.fragments], strict=True)
-    ]
-    a, b, c = ({at: one for at in product(*map(range, one.counts))} for one in blocks)
+    a, b, c = (Blocks(part, fragment.block) for part, fragment in zip(plan.operands(), plan.fragments, strict=True))
     unit = plan.dpas
     looks = {
-        "A": {at: one.look(at, MARKED if at == (0, 0) else DARK if at[0] == 0 else PALE) for at, one in a.items()},
-        "B": {at: one.look(at, MARKED if at == (0, 0) else DARK if at[1] == 0 else PALE) for at, one in b.items()},
-        "C": {at: one.look(at, DARK if at == (0, 0) else PALE) for at, one in c.items()},
+        "A": a.looks(lambda i, s: MARKED if i == s == 0 else DARK if i == 0 else PALE),
+        "B": b.looks(lambda s, j: MARKED if s == j == 0 else DARK if j == 0 else PALE),
+        "C": c.looks(lambda i, j: DARK if i == j == 0 else PALE),
     }
     notes = ["a label: the registers of each lane that have the block"]
-    notes += [f"{fragment.name}, {'x'.join(map(str, fragment.block))}: {fragment.layout}" for fragment in plan.fragments]
+    notes += [
+        f"{fragment.name}, {'x'.join(map(str, fragment.block))}: {fragment.layout}" for fragment in plan.fragments
+    ]
+    notes += _GATED * plan.problem.gated
     title = f"{number} products: {plan.dpas_per_step} dpas of {unit.m}x{unit.n}x{unit.k}"
     return _product(plan, title, notes, looks, _WIDE)
 
@@ -291,13 +332,9 @@ def _product(
 
 def _stores(plan: Gemm, number: int) -> Panel:
     """The blocks of C and the registers that they are stored from."""
-    part, fragment = plan.operands()[2], plan.fragments[2]
-    blocks = Blocks(part, fragment.block)
-    rows, columns = blocks.counts
-    down, across = Axis.of(rows, CELL_HEIGHT), Axis.within(columns, _WIDE, INNER - 90)
-    table = cut_table(
-        f"{number} after the last step: {counted(rows * columns, 'store')}",
-        down, across, lambda i, j: blocks.look((i, j), DARK if (i, j) == (0, 0) else PALE),
-        spans(fragment.block[0]), spans(fragment.block[1]),
-    )  # fmt: skip
+    fragment = plan.fragments[2]
+    blocks = Blocks(plan.operands()[2], fragment.block)
+    axes = Axis.of(blocks.counts[0], CELL_HEIGHT), Axis.within(blocks.counts[1], _WIDE, INNER - 90)
+    title = f"{number} after the last step: {_stored(plan)}"
+    table = cut_table(title, *axes, lambda i, j: blocks.look((i, j), DARK if i == j == 0 else PALE), fragment.block)
     return stacked([table, told_panel("", ["a label: the registers of each lane that have the block", *_end(plan)])], 4)

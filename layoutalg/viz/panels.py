@@ -247,7 +247,9 @@ def product_panel(
             x = (of_a if axis is down else left) - 5
             words += [Words(x, y + to + 14, name(n), 11, "end") for n, to in axis.places() if n is not None]
         middle = left + across.step / 2
-        words += [Words(middle + to, 30, headings.columns(n), 11, "middle") for n, to in across.places() if n is not None]
+        words += [
+            Words(middle + to, 30, headings.columns(n), 11, "middle") for n, to in across.places() if n is not None
+        ]
     bottom = top + down.length
     told = [line for note in notes for line in textwrap.wrap(note, int(INNER / CHARACTER))]
     words += [Words(0, bottom + 15 + 14 * number, line, 11) for number, line in enumerate(told)]
@@ -454,8 +456,8 @@ class PanelPicture(Picture):
             '<!DOCTYPE html>\n<html lang="en">\n<head><meta charset="utf-8">\n'
             '<meta name="viewport" content="width=device-width">\n'
             f"<title>{escape(self.title)}</title>\n"
-            "<style>:root { color-scheme: light dark; } body { margin: 0; } svg { max-width: 100%; height: auto; }</style></head>\n"
-            f"<body>{self._walked(str)}</body>\n</html>\n"
+            "<style>:root { color-scheme: light dark; } body { margin: 0; } svg { max-width: 100%; height: auto; }</style>\n"
+            f"</head>\n<body>{self._walked(str)}</body>\n</html>\n"
         )
 
     def _repr_html_(self) -> str:

@@ -83,12 +83,19 @@ def flow_panel(
                 if one.step is not None:
                     look = Look(NUMBERED, str(one.step), f"step {one.step}: {'; '.join(one.notes)}")
                     badges.append(cell_of(x + 10, y + 5, _BADGE, _BADGE, look))
-                told += [Words(x + 32 - 20 * (one.step is None), y + 17 + _LINE * line, part, 11) for line, part in enumerate(text)]
+                told += [
+                    Words(x + 32 - 20 * (one.step is None), y + 17 + _LINE * line, part, 11)
+                    for line, part in enumerate(text)
+                ]
             y += gap
     if again:
         low, high = middles[again[0]], middles[again[1]]
         side = INNER - 8
-        lines += [Line(room, low, side, low, 1.6), Line(side, low, side, high, 1.6), *arrow(side, high, room + 1, high, heavy=True)]
+        lines += [
+            Line(room, low, side, low, 1.6),
+            Line(side, low, side, high, 1.6),
+            *arrow(side, high, room + 1, high, heavy=True),
+        ]
     under = [part for note in notes for part in _wrapped(note, INNER)]
     told += [Words(0, y + 16 + _LINE * line, part, 11) for line, part in enumerate(under)]
     return Panel((*cells, *badges), (*words, *told), tuple(lines), INNER, y + 4 + _LINE * len(under))

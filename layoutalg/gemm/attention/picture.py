@@ -1,14 +1,15 @@
 """The picture of an attention plan: a step of one subgroup as a flow, S = Q K^T, softmax, O += P V, with the layouts on it.
 
-Each product has its left operand left, the right one above, the result in the corner. A cell is what one matrix instruction
-takes of an operand; its label says the registers that each lane has of it. Each block of keys has a hue, in K and S, and in P
-and V, so that the colours show what is multiplied with what:
+The flow has boxes, and on the arrows between them what brings an operand and the layout in which it arrives; a number is that
+of a frame, which shows the step block by block. Each product has its left operand left, the right one above, the result in the
+corner. A cell is what one matrix instruction takes of an operand; its label says the registers that each lane has of it. Each
+block of keys has a hue, in K and S, and in P and V, so that the colours show what is multiplied with what:
 
 >>> from layoutalg.gemm.attention import plan_attention
 >>> picture = plan_attention(64, 64, 32).picture()
->>> [words.text for words in picture.scene().words if words.bold][-3:]
-['S = Q K^T', 'softmax', 'O += P V']
->>> next(cell.sentence for cell in picture.scene().cells if cell.sentence.startswith("S"))
+>>> [panel.title for panel in (*picture.panels(), *picture.steps())]
+['one subgroup, one step: the flow', '1 S = Q K^T', '2 softmax: of S, in registers', '3 O += P V']
+>>> next(cell.sentence for cell in picture.scene().cells if cell.sentence.startswith("S: "))
 'S: rows 0..7, columns 0..15: registers 0 to 7 of each lane'
 """
 
@@ -22,9 +23,23 @@ from typing import TYPE_CHECKING
 from layoutalg.core.notation import Operand, PictureOptions
 from layoutalg.core.plurals import counted
 from layoutalg.gemm.picture import parts_and_title
+from layoutalg.gemm.step_picture import Blocks, cut_table, spans
 from layoutalg.viz.colours import HUES, hue_of, shade
-from layoutalg.viz.panels import PALE, Axis, Look, Panel, PanelPicture, arrow_down, product_panel, stacked, told_panel
+from layoutalg.viz.panels import (
+    INNER,
+    PALE,
+    Axis,
+    Headings,
+    Look,
+    Panel,
+    PanelPicture,
+    arrow_down,
+    product_panel,
+    stacked,
+    told_panel,
+)
 from layoutalg.viz.scene import CELL_HEIGHT
+from layoutalg.viz.stages import Arrow, Stage, flow_panel
 
 if TYPE_CHECKING:
     from layoutalg.gemm.attention.held import DrawnStep
@@ -38,25 +53,23 @@ _WIDE = 58
 class AttentionPicture(PanelPicture):
     """The picture of a plan; its `parts` are Q, K, S, P, V and O of one subgroup in a step.
 
-    `notes` says of an operand what brings it, `softmax` what happens between the products.
+    `notes` says of an operand what brings it, of P how it is made; `instructions` are those of a step, by what they are for.
     """
 
     notes: Mapping[str, str] = field(kw_only=True)
-    softmax: tuple[str, ...] = field(kw_only=True)
+    instructions: Mapping[str, int] = field(kw_only=True)
 
     def panels(self) -> Sequence[Panel]:
-        """The two products, and the softmax between them."""
-        parts = {str(part.name)[0]: part for part in self.parts if isinstance(part, Operand)}
-        softmax = stacked([told_panel("softmax", []), arrow_down(self.softmax)], 2)
-        return (
-            self._product("S = Q K^T", [parts[name] for name in "QKS"], turned=True),
-            softmax,
-            self._product("O += P V", [parts[name] for name in "PVO"], turned=False),
-        )
+        """The flow of a step."""
+        return (self._flow(),)
 
-    def widest(self) -> float:
-        """One below the other."""
-        return 0.0
+    def steps(self) -> Sequence[Panel]:
+        """The two products, and the softmax between them."""
+        return (
+            self._product("1 S = Q K^T", "QKS", turned=True),
+            self._softmax(),
+            self._product("3 O += P V", "PVO", turned=False),
+        )
 
     def subtitle(self) -> str:
         """What a cell is."""
@@ -72,43 +85,79 @@ class AttentionPicture(PanelPicture):
         ]
         return [*some, ("no keys", PALE)]
 
-    def _product(self, title: str, parts: Sequence[Operand], *, turned: bool) -> Panel:
+    @property
+    def _by_name(self) -> dict[str, Operand]:
+        return {str(part.name)[0]: part for part in self.parts if isinstance(part, Operand)}
+
+    def _flow(self) -> Panel:
+        """Q and K to S, S to P, P and V to O: what brings each, and the layout in which it arrives."""
+        parts = self._by_name
+
+        def memory(name: str) -> Stage:
+            return Stage(f"{name} in memory", (str(parts[name].name).partition(", ")[2],))
+
+        def arrives(name: str) -> tuple[str, ...]:
+            return *filter(None, [self.notes.get(name)]), str(parts[name].layout)
+
+        (down, deep), (_, across) = (Blocks(parts[name]).counts for name in "QS")
+        each = down * deep * across
+        names = [name for name in ("maximum", "weights", "rescaling") if name in self.instructions]
+        softmax = [f"{name}: {counted(self.instructions[name], 'instruction')}" for name in names]
+        softmax.append(f"sums of rows: {self.instructions['dpas'] - 2 * each} dpas")
+        rows = [
+            [memory("Q"), memory("K")],
+            [Stage("S = Q K^T", (f"{each} dpas",))],
+            [Stage("softmax: P", tuple(softmax)), memory("V")],
+            [Stage("O += P V", (f"{each} dpas",))],
+            [Stage("O in registers", ("on to the next keys; after the last, divided by the sums and stored",))],
+        ]
+        arrows = [
+            Arrow((0, 0), arrives("Q"), 1),
+            Arrow((0, 1), arrives("K"), 1),
+            Arrow((1, 0), (f"S: {parts['S'].layout}",), 2),
+            Arrow((2, 0), (f"P: {parts['P'].layout}",), 3),
+            Arrow((2, 1), arrives("V"), 3),
+            Arrow((3, 0), (f"O: {parts['O'].layout}",)),
+        ]
+        count = ", ".join(f"{name} {count}" for name, count in self.instructions.items() if count)
+        told = f"a step: {sum(self.instructions.values())} instructions (predicted): {count}"
+        return flow_panel("one subgroup, one step: the flow", rows, arrows, (4, 0), [told])
+
+    def _softmax(self) -> Panel:
+        """The blocks of S and those of P that are made of them."""
+        scores, weights = (Blocks(self._by_name[name]) for name in "SP")
+
+        def table(of: Blocks) -> Panel:
+            axes = Axis.of(of.counts[0], CELL_HEIGHT), Axis.within(of.counts[1], _WIDE, INNER - 90)
+            return cut_table("", *axes, lambda i, j: of.look((i, j), _hue(j)), of.size)
+
+        title, *made = (
+            told_panel("2 softmax: of S, in registers", []),
+            table(scores),
+            arrow_down(self.notes["P"].split("; ")),
+        )
+        return stacked([title, *made, told_panel("", ["P, in registers"]), table(weights)], 4)
+
+    def _product(self, title: str, names: str, *, turned: bool) -> Panel:
         """A product of the instruction's blocks; `turned` where the right operand lies columns by depth."""
-        left, right, result = parts
-        grids = [_Blocks(one) for one in parts]
-        down, deep = grids[0].counts
-        across = grids[2].counts[1]
+        parts = [self._by_name[name] for name in names]
+        left, right, result = (Blocks(one) for one in parts)
+        (down, deep), across = left.counts, result.counts[1]
+
+        def of_right(s: int, j: int) -> Look:
+            return right.look((j, s), _hue(j)) if turned else right.look((s, j), _hue(s))
+
         looks = {
-            "A": {at: grids[0].look(at, None if turned else at[1]) for at in product(range(down), range(deep))},
-            "B": {
-                at: grids[1].look((at[1], at[0]) if turned else at, at[1] if turned else at[0])
-                for at in product(range(deep), range(across))
-            },
-            "C": {at: grids[2].look(at, at[1] if turned else None) for at in product(range(down), range(across))},
+            "A": left.looks(lambda _, s: PALE if turned else _hue(s)),
+            "B": {(s, j): of_right(s, j) for s, j in product(range(deep), range(across))},
+            "C": result.looks(lambda _, j: _hue(j) if turned else PALE),
         }
-        notes = [f"{part.name}: {part.layout}{self.notes.get(str(part.name)[0], '')}" for part in parts]
-        names = (str(left.name)[0], str(right.name)[0] + "^T" * turned, str(result.name)[0])
-        axes = Axis.of(down, CELL_HEIGHT), Axis.of(deep, _WIDE, 2, 1), Axis.of(across, _WIDE, 3, 1)
-        return product_panel(title, notes, *axes, looks, names)
-
-
-class _Blocks:
-    """An operand in the blocks of the matrix instruction."""
-
-    def __init__(self, part: Operand) -> None:
-        self.name = str(part.name)[0]
-        self.size = [int(n) for n in part.tile or part.layout.shape]
-        self.registers = part.layout.owner_map("reg")
-        self.counts = [int(n) // size for n, size in zip(part.layout.shape, self.size, strict=True)]
-
-    def look(self, at: tuple[int, int], keys: int | None) -> Look:
-        """The cell of a block; `keys` is the number of its block of keys."""
-        rows, columns = (slice(n * size, (n + 1) * size) for n, size in zip(at, self.size, strict=True))
-        held = self.registers[rows, columns]
-        low, high = int(held.min()), int(held.max())
-        told = f"{self.name}: rows {rows.start}..{rows.stop - 1}, columns {columns.start}..{columns.stop - 1}"
-        fill = PALE if keys is None else _hue(keys)
-        return Look(fill, f"{low}-{high}", f"{told}: registers {low} to {high} of each lane")
+        notes = [f"{part.name}: {part.layout}" for part in parts]
+        within = "d" if turned else "keys"
+        headings = Headings(spans(left.size[0]), lambda s: f"{within} {spans(left.size[1])(s)}", spans(result.size[1]))
+        axes = Axis.of(down, CELL_HEIGHT), Axis.of(deep, _WIDE, 2, 1), Axis.within(across, _WIDE, 4 * _WIDE)
+        shown = left.name, right.name + "^T" * turned, result.name
+        return product_panel(title, notes, *axes, looks, shown, headings)
 
 
 def attention_picture(plan: DrawnStep, shape: Sequence[int] | None, options: PictureOptions) -> AttentionPicture:
@@ -116,19 +165,11 @@ def attention_picture(plan: DrawnStep, shape: Sequence[int] | None, options: Pic
     parts, title = parts_and_title(plan, shape, options, plan.heading())
     step, loads, layouts, instructions = (getattr(plan, name) for name in ("step", "loads", "layouts", "instructions"))
     notes = {
-        name: f"; {counted(count, 'message')} {loads[name].name}" for name, count in step.loads.items() if name in loads
+        name: f"{counted(count, 'message')} {loads[name].name}" for name, count in step.loads.items() if name in loads
     }
-    told = ["the largest score of each row, the weights P = exp(scale (S - m)), and their sums"]
-    told += [
-        f"{name}: {counted(instructions[name], 'instruction')}"
-        for name in ("maximum", "weights")
-        if name in instructions
-    ]
-    same = layouts["S"] == layouts["P"]
-    told.append(
-        f"S and P have one layout, {layouts['P']}: nothing moves between lanes" if same else f"P: {layouts['P']}"
-    )
-    return AttentionPicture(parts, title, notes=notes, softmax=tuple(told))
+    notes["P"] = "m: the largest score of each row; P = exp(scale (S - m)), rounded; the sums of its rows; "
+    notes["P"] += "S and P have one layout: nothing moves between lanes" * (layouts["S"] == layouts["P"])
+    return AttentionPicture(parts, title, notes=notes, instructions=instructions)
 
 
 def _hue(number: int) -> str:
