@@ -23,7 +23,6 @@ from xdsl.ir import OpResult, SSAValue
 
 from layoutalg.checking.conversions import CheckedConversion, conversions_of
 from layoutalg.checking.mistakes import UNCOMPARED, Mistake
-from layoutalg.checking.names import Names
 from layoutalg.checking.repairs import Repairing
 from layoutalg.compare import same
 from layoutalg.compare.missing import Missing, missing
@@ -42,6 +41,7 @@ from layoutalg.ir.dialects.unread import UNREAD, UndefinedOp, UnreadOp
 from layoutalg.ir.findings import OURS, Finding
 from layoutalg.ir.places import place_of
 from layoutalg.ir.well_formed import is_well_formed
+from layoutalg.module.names import Names
 from layoutalg.xegpu import LayoutAttr, SliceAttr
 
 if TYPE_CHECKING:

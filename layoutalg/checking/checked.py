@@ -118,7 +118,7 @@ class Check(NotebookAnswer):
         return sum(one.cost or 0 for one in self.conversions)
 
     def picture(self, function: str | None = None) -> Graph:
-        """The operations and layouts of one function (the first, without a name), with what is wrong; see `flow_graph`.
+        """The operations and layouts of one function (the first, without a name), with what is wrong; see `flow.picture`.
 
         Raises `LayoutError` where there is no such function.
 
@@ -126,9 +126,10 @@ class Check(NotebookAnswer):
         Traceback (most recent call last):
         layoutalg.core.errors.LayoutError: no function with distributed values in text
         """
-        from layoutalg.checking.picture import flow_graph
+        from layoutalg.flow.picture import flow_graph
 
-        return flow_graph(self, function)
+        mistakes = {(one.finding.place, one.operand): one.finding for one in reversed(self.mistakes)}
+        return flow_graph(self.module, self.target, function, mistakes=mistakes)
 
     @property
     def counts(self) -> str:

@@ -34,11 +34,11 @@ from layoutalg.xegpu import LayoutAttr, SliceAttr, to_xegpu
 if TYPE_CHECKING:
     from xdsl.ir import Operation
 
-    from layoutalg.checking.names import Names
     from layoutalg.flow.graph import Flow, Value
     from layoutalg.flow.relations import Demand, Tie
     from layoutalg.flow.values import Candidate
     from layoutalg.flow.written_layouts import WrittenLayout
+    from layoutalg.module.names import Names
 
 __all__ = ["Repairing"]
 

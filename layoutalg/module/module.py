@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from layoutalg.simulate import Outcome
     from layoutalg.simulate.counting import Counted
     from layoutalg.simulate.machine import Level
+    from layoutalg.viz.graph import Graph
 
 __all__ = ["Migrated", "Module", "checked", "looks_like_module", "names_file", "read"]
 
@@ -305,6 +306,27 @@ class Module(NotebookAnswer):
         text = SEPARATOR.join(write_module(one.module, llvm=llvm) for one in made)
         findings = (*self.findings, *(finding for one in made for finding in one.findings))
         return Migrated(Module(text, self.file), findings)
+
+    def picture(self, function: str | None = None) -> Graph:
+        """The operations and layouts of one function (the first with distributed values, without a name).
+
+        A line has the layout in which a value is used, and the price on the module's chip (pvc, unless it says one) where
+        elements move.
+
+        Raises `LayoutError` where there is no such function.
+
+        >>> module = Module("func.func @f(%x: vector<8xf32>) { %y = math.exp %x : vector<8xf32> func.return }")
+        >>> [box.title for box in module.picture().boxes]
+        ['argument', 'math.exp']
+        """
+        from layoutalg.flow.picture import flow_graph
+        from layoutalg.hardware import target_info
+        from layoutalg.module.chip import meant_chip
+
+        return flow_graph(self, target_info(meant_chip(self, None)).name, function)
+
+    def _drawing(self) -> Graph:
+        return self.picture()
 
     def text(self, llvm: int = DEFAULT_LLVM) -> str:
         """The module in the syntax of a version of LLVM, as it prints it; several are separated by `// -----`.

@@ -55,7 +55,7 @@ from layoutalg.core.notebook import NotebookAnswer
 from layoutalg.core.plurals import counted
 from layoutalg.core.whole_numbers import instance_of
 from layoutalg.flow.graph import Flow, flows_of
-from layoutalg.flow.levels import LEVELS, machine_of
+from layoutalg.flow.levels import DEFAULT_TARGET, LEVELS, machine_of
 from layoutalg.flow.malformed import refused_where_malformed
 from layoutalg.flow.solver.solve import NoLabelsError, solve
 from layoutalg.hardware import target_info
@@ -78,6 +78,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from layoutalg.flow.solver import Labelling
+    from layoutalg.viz.graph import Graph
 
 __all__ = ["Conversion", "Decision", "Propagated", "completed", "propagate", "written_module"]
 
@@ -160,6 +161,7 @@ class Propagated(NotebookAnswer):
     """What was decided of subgroups before the lanes; None where one level was decided."""
     places: tuple[tuple[Place | None, ...], ...] = field(default=(), repr=False)
     """For each part of the file, where its operations stood in the text that was given, in the order of the module."""
+    target: str = DEFAULT_TARGET
 
     @property
     def is_optimal(self) -> bool:
@@ -169,6 +171,31 @@ class Propagated(NotebookAnswer):
         True
         """
         return self.cost == self.bound
+
+    def picture(self, function: str | None = None) -> Graph:
+        """The operations and layouts of one function (the first, without a name), with what they and conversions cost.
+
+        Raises `LayoutError` where there is no such function.
+
+        >>> propagate("gpu.barrier").picture()
+        Traceback (most recent call last):
+        layoutalg.core.errors.LayoutError: no function with distributed values in text
+        """
+        from layoutalg.flow.picture import flow_graph
+
+        paid: dict[Place, int] = {}
+        for decision in self.decisions:
+            if decision.place is not None:
+                paid[decision.place] = paid.get(decision.place, 0) + decision.cost
+        costs: dict[Place, int] = {}
+        for part, origins in zip(self.module.parts, self.places, strict=False):
+            for operation, origin in zip(part.module.walk(), origins, strict=False):
+                if origin in paid and (place := place_of(operation)) is not None:
+                    costs[place] = paid.pop(origin)
+        return flow_graph(self.module, self.target, function, costs=costs)
+
+    def _drawing(self) -> Graph:
+        return self.picture()
 
     def _summary(self) -> str:
         told = counted(len(self.decisions), "layout"), counted(len(self.conversions), "conversion")
@@ -219,7 +246,9 @@ def completed(
     done = _propagated(runs, written)
     findings = () if before is None else before.findings
     places = tuple(tuple(_place(one, operation) for operation in one.module.walk()) for one in started)
-    return replace(done, findings=(*file.findings, *findings, *done.findings), coarser=before, places=places)
+    return replace(
+        done, findings=(*file.findings, *findings, *done.findings), coarser=before, places=places, target=target
+    )
 
 
 def _place(start: _Start, operation: Operation) -> Place | None:

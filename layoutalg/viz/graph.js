@@ -15,7 +15,7 @@
   const lines = Array.from(svg.querySelectorAll("[data-line]"));
   const show = (line) => {
     const told = data.panels[Number(line.dataset.line)];
-    lines.forEach((one) => (one.lastElementChild.style.fontWeight = one === line ? "bold" : ""));
+    lines.forEach((one) => (one.style.fontWeight = one === line ? "bold" : ""));
     panel.replaceChildren();
     if (!told) return;
     told.words.forEach((words) => {

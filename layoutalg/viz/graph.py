@@ -4,10 +4,11 @@
 >>> drawing = Graph(nodes, (Edge(0, 1, "%x 8x16xf32", "wrong"),), "k")
 >>> text = drawing.svg()
 >>> text.count("<rect"), text.count("data-line"), "#cc3311" in text
-(3, 1, True)
+(4, 1, True)
 
-A box stands below all that it uses (networkx orders them); within a layer boxes stand below the middle of what they use. Lines
-that lead back, as a loop's do, are dashed; a line past other boxes goes beside them. A line may have a panel: pictures and
+A box stands below all that it uses (networkx orders them); within a layer boxes stand below the middle of what they use, and a
+layer that is wider than a phone can show goes on in the next row. Lines that lead back, as a loop's do, are dashed; a line past
+other boxes goes beside them. Words on lines stand where no box and no other words are. A line may have a panel: pictures and
 words that a click shows below the graph.
 """
 
@@ -16,14 +17,16 @@ from __future__ import annotations
 import hashlib
 import html
 import json
+import textwrap
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
 
 from layoutalg.core.errors import SizeError
 from layoutalg.core.limits import MOST_BOXES
 from layoutalg.viz.page import image, source
+from layoutalg.viz.panels import NARROW
 from layoutalg.viz.svg import DARK_INK, DARK_PAPER, DARK_STYLE, FONT, escaped
 
 if TYPE_CHECKING:
@@ -36,9 +39,13 @@ State = Literal["right", "moves", "wrong"]
 _COLOURS: dict[str, str] = {"right": "#888888", "moves": "#ee7733", "wrong": "#cc3311"}
 _INKS: dict[str, str] = {"right": "#666666", "moves": "#a34a00", "wrong": "#b32c0e"}
 """The colours of words on lines: on white they have a contrast of at least 4.5 to 1."""
-_LETTER, _HEIGHT, _ROW, _GAP, _MARGIN, _KEY = 6.7, 36, 84, 24, 16, 18
+_LETTER, _HEIGHT, _ROW, _GAP, _MARGIN, _KEY, _TITLE = 6.8, 36, 84, 24, 16, 18, 22
+_ROOM = NARROW - 2 * _MARGIN - 40
+"""How wide a row of boxes may be: beside it there is room for lines that pass."""
+_STATES: dict[str, str] = {"moves": "elements move", "wrong": "wrong"}
+"""What colours of lines mean."""
 _DARK_STYLE = (
-    f"<style>@media (prefers-color-scheme:dark){{.drawn :is(.right,.moves,.wrong) text{{stroke:{DARK_PAPER}}}"
+    f"<style>@media (prefers-color-scheme:dark){{.drawn .under{{fill:{DARK_PAPER}}}"
     ".drawn .right text{fill:#b0b4bb}.drawn .moves text{fill:#ee9955}.drawn .wrong text{fill:#ff7b72}"
     f".drawn .box rect{{fill:#24272d}}.drawn .box text{{fill:{DARK_INK}}}}}</style>"
 )
@@ -87,6 +94,15 @@ class Edge:
     panel: Panel | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class _Way:
+    """How a line is drawn, where its words may stand (the first free place is taken), and whether it leads back."""
+
+    path: str
+    places: tuple[tuple[float, float], ...]
+    back: bool = False
+
+
 @dataclass(frozen=True)
 class Graph:
     """Boxes and lines; `key` says what the colours of boxes mean. Raises `SizeError` for more than 2,000 boxes."""
@@ -103,21 +119,53 @@ class Graph:
     def svg(self) -> str:
         """The picture as an SVG document."""
         places, width, height = self._placed()
+        ways = [self._way(line, places, width) for line in self.lines]
+        words = self._words(ways, places)
+        right = [at[0] + len(line.label) * _LETTER / 2 + 8 for line, at in zip(self.lines, words, strict=True) if at]
+        width = max([width, *right])
         drawn = [
             f'<svg xmlns="http://www.w3.org/2000/svg" width="{width:.0f}" height="{height:.0f}" '
             f'viewBox="0 0 {width:.0f} {height:.0f}" class="drawn" font-family="{FONT}" font-size="11">',
             f"<title>{escaped(self.title)}</title>",
             DARK_STYLE + _DARK_STYLE,
             f'<rect class="paper" width="{width:.0f}" height="{height:.0f}" fill="#ffffff"/>',
+            *self._headed(),
         ]
-        y = _MARGIN
-        for name, colour in self.key.items():
-            drawn.append(f'<circle cx="{_MARGIN + 5}" cy="{y + 4}" r="5" fill="{colour}"/>')
-            drawn.append(f'<text x="{_MARGIN + 16}" y="{y + 8}">{escaped(name)}</text>')
-            y += _KEY
-        drawn += [self._line(number, line, places, width) for number, line in enumerate(self.lines)]
+        drawn += [_drawn(line, way) for line, way in zip(self.lines, ways, strict=True)]
+        drawn += [
+            self._line(number, line, way, at)
+            for number, (line, way, at) in enumerate(zip(self.lines, ways, words, strict=True))
+        ]
         drawn += [self._box(box, *place) for box, place in zip(self.boxes, places, strict=True)]
         return "\n".join([*drawn, "</svg>"])
+
+    def _titled(self) -> list[str]:
+        return textwrap.wrap(self.title, int((NARROW - 2 * _MARGIN) / 8))
+
+    def _keyed(self) -> list[tuple[str, str, bool]]:
+        """The lines of the legend: words, their colour (none where words go on), and whether it is that of a line."""
+        letters = int((NARROW - 2 * _MARGIN - 16) / _LETTER)
+        found: list[tuple[str, str, bool]] = []
+        for name, colour in self.key.items():
+            first, *others = textwrap.wrap(name, letters) or [""]
+            found += [(first, colour, False), *((f"  {other}", "", False) for other in others)]
+        states = {one.state for one in (*self.lines, *self.boxes)}
+        return [*found, *((words, _COLOURS[state], True) for state, words in _STATES.items() if state in states)]
+
+    def _headed(self) -> Iterator[str]:
+        """The title and the legend."""
+        y = _MARGIN
+        for line in self._titled():
+            yield f'<text x="{_MARGIN}" y="{y + 8}" font-size="13" font-weight="bold">{escaped(line)}</text>'
+            y += _TITLE - 4
+        y += 4 * bool(self.title)
+        for words, colour, of_line in self._keyed():
+            if of_line:
+                yield f'<path d="M{_MARGIN} {y + 4}h11" stroke="{colour}" stroke-width="2.4"/>'
+            elif colour:
+                yield f'<circle cx="{_MARGIN + 5}" cy="{y + 4}" r="5" fill="{colour}"/>'
+            yield f'<text x="{_MARGIN + 16}" y="{y + 8}" xml:space="preserve">{escaped(words)}</text>'
+            y += _KEY
 
     def page(self) -> str:
         """A whole HTML page that needs nothing else.
@@ -159,11 +207,12 @@ class Graph:
     def _placed(self) -> tuple[list[tuple[float, float]], float, float]:
         """The middle of every box at the top, and the size of the picture."""
         layers = self._layers()
-        top = _MARGIN * 2 + _KEY * len(self.key)
+        top = _MARGIN * 2 + _KEY * len(self._keyed()) + (_TITLE - 4) * len(self._titled()) + 4
         places: list[tuple[float, float]] = [(0.0, 0.0)] * len(self.boxes)
         widest = max((self._extent(layer) for layer in layers), default=0.0)
-        key = max((len(name) * _LETTER + 24 for name in self.key), default=0.0)
-        width = max(widest, key, len(self.title) * _LETTER) + 2 * _MARGIN + 40
+        key = max((len(words) * _LETTER + 24 for words, _, _ in self._keyed()), default=0.0)
+        title = max((len(line) * 8.0 for line in self._titled()), default=0.0)
+        width = max(widest + 40, key, title) + 2 * _MARGIN
         above: dict[int, list[int]] = defaultdict(list)
         for line in self.lines:
             above[line.end].append(line.start)
@@ -218,44 +267,83 @@ class Graph:
         layers: list[list[int]] = [[] for _ in range(max(depth.values(), default=-1) + 1)]
         for box, number in sorted(depth.items()):
             layers[number].append(box)
-        return layers
+        return [row for layer in layers for row in self._rows(layer)]
+
+    def _rows(self, layer: Sequence[int]) -> list[list[int]]:
+        """A layer in rows that are not too wide."""
+        rows: list[list[int]] = [[]]
+        for box in layer:
+            if rows[-1] and self._extent([*rows[-1], box]) > _ROOM:
+                rows.append([])
+            rows[-1].append(box)
+        return rows
 
     # How it looks
 
-    def _line(self, number: int, line: Edge, places: Sequence[tuple[float, float]], width: float) -> str:
+    def _way(self, line: Edge, places: Sequence[tuple[float, float]], width: float) -> _Way:
+        """The way of a line, down and around what is between."""
         (x1, y1), (x2, y2) = places[line.start], places[line.end]
-        colour, ink = _COLOURS[line.state], _INKS[line.state]
-        heavy = 2.4 if line.state != "right" else 1.2
         y1 += _HEIGHT
-        back = line.start >= line.end
-        side: float | None = None
-        if back:
-            side = width - 24
-            way = f"M{x1:.0f},{y1:.0f} C{side:.0f},{y1 + 40:.0f} {side:.0f},{y2 - 40:.0f} {x2:.0f},{y2:.0f}"
-        elif (side := self._side(x1, y1, x2, y2, places)) is not None:
-            low, high = y1 + _ROW - _HEIGHT, y2 - _ROW + _HEIGHT
-            way = (
-                f"M{x1:.0f},{y1:.0f} C{x1:.0f},{(y1 + low) / 2:.0f} {side:.0f},{(y1 + low) / 2:.0f} {side:.0f},{low:.0f} "
-                f"V{high:.0f} C{side:.0f},{(high + y2) / 2:.0f} {x2:.0f},{(high + y2) / 2:.0f} {x2:.0f},{y2:.0f}"
-            )
-        else:
-            middle = (y1 + y2) / 2
-            way = f"M{x1:.0f},{y1:.0f} C{x1:.0f},{middle:.0f} {x2:.0f},{middle:.0f} {x2:.0f},{y2:.0f}"
-        dashes = ' stroke-dasharray="5 4"' if back else ""
         head = f"M{x2 - 4:.0f},{y2 - 7:.0f} L{x2:.0f},{y2:.0f} L{x2 + 4:.0f},{y2 - 7:.0f}"
-        at = ((x1 + x2) / 2, (y1 + y2) / 2)
-        if back:
-            at = (width - 40 - len(line.label) * 3, (y1 + y2) / 2)
-        elif side is not None:
-            half = len(line.label) * 3
-            beside = max(side - 4 - half, 4 + half) if side < x2 else side + 4 + half
-            at = (beside, y1 + _ROW - _HEIGHT / 2)
+        half = len(line.label) * _LETTER / 2
+        if line.start >= line.end:
+            side = width - 24
+            path = f"M{x1:.0f},{y1:.0f} C{side:.0f},{y1 + 40:.0f} {side:.0f},{y2 - 40:.0f} {x2:.0f},{y2:.0f} {head}"
+            return _Way(path, ((width - 40 - half, (y1 + y2) / 2),), back=True)
+        if (beside := self._side(x1, y1, x2, y2, places)) is not None:
+            low, high = y1 + _ROW - _HEIGHT, y2 - _ROW + _HEIGHT
+            path = (
+                f"M{x1:.0f},{y1:.0f} C{x1:.0f},{(y1 + low) / 2:.0f} {beside:.0f},{(y1 + low) / 2:.0f} {beside:.0f},{low:.0f} "
+                f"V{high:.0f} C{beside:.0f},{(high + y2) / 2:.0f} {x2:.0f},{(high + y2) / 2:.0f} {x2:.0f},{y2:.0f} {head}"
+            )
+            outside = max(beside - 4 - half, 4 + half) if beside < x2 else beside + 4 + half
+            steps = range(int(low + 18), int(max(high, low + 19)), 14)
+            return _Way(path, tuple([(outside, float(y)) for y in steps]))
+        middle = (y1 + y2) / 2
+        path = f"M{x1:.0f},{y1:.0f} C{x1:.0f},{middle:.0f} {x2:.0f},{middle:.0f} {x2:.0f},{y2:.0f} {head}"
+        parts = (0.5, 0.35, 0.65, 0.25, 0.75, 0.15, 0.85)
+        on = [(_between(x1, x1, x2, x2, part), _between(y1, middle, middle, y2, part) + 4) for part in parts]
+        aside = [(x + step * (half + 6), y) for x, y in on for step in (1, -1)]
+        return _Way(path, (*on, *aside))
+
+    def _words(self, ways: Sequence[_Way], places: Sequence[tuple[float, float]]) -> list[tuple[float, float] | None]:
+        """Where the words of each line stand: in the first of its places where nothing else is.
+
+        None where another line between the same boxes says the same.
+        """
+        taken = [
+            (x - box.width / 2, y, x + box.width / 2, y + _HEIGHT)
+            for box, (x, y) in zip(self.boxes, places, strict=True)
+        ]
+        found: list[tuple[float, float] | None] = []
+        said: set[tuple[int, int, str]] = set()
+        for line, way in zip(self.lines, ways, strict=True):
+            if (words := (line.start, line.end, line.label)) in said:
+                found.append(None)
+                continue
+            said.add(words)
+            half = len(line.label) * _LETTER / 2 + 2
+            at = next(
+                (one for one in (*way.places, *_around(way.places[0], half)) if _is_free(one, half, taken)),
+                way.places[0],
+            )
+            taken.append((at[0] - half, at[1] - 10, at[0] + half, at[1] + 3))
+            found.append(at)
+        return found
+
+    def _line(self, number: int, line: Edge, way: _Way, at: tuple[float, float] | None) -> str:
+        """What can be clicked on: the words on a piece of paper, and a broad way that is not seen."""
+        words = ""
+        if at is not None:
+            x, y, wide = f"{at[0]:.0f}", at[1], len(line.label) * _LETTER
+            words = (
+                f'<rect class="under" x="{at[0] - wide / 2:.0f}" y="{y - 10:.0f}" width="{wide:.0f}" height="13" '
+                f'fill="#ffffff"/><text x="{x}" y="{y:.0f}" text-anchor="middle" fill="{_INKS[line.state]}" '
+                f'font-size="11">{escaped(line.label)}</text>'
+            )
         return (
             f'<g data-line="{number}" class="{line.state}" style="cursor:pointer"><title>{escaped(line.label)}</title>'
-            f'<path d="{way}" fill="none" stroke="#ffffff" stroke-opacity="0" stroke-width="14"/>'
-            f'<path d="{way} {head}" fill="none" stroke="{colour}" stroke-width="{heavy}"{dashes}/>'
-            f'<text x="{at[0]:.0f}" y="{at[1]:.0f}" text-anchor="middle" fill="{ink}" stroke="#ffffff" stroke-width="3" '
-            f'paint-order="stroke" font-size="11">{escaped(line.label)}</text></g>'
+            f'<path d="{way.path}" fill="none" stroke="#ffffff" stroke-opacity="0" stroke-width="14"/>{words}</g>'
         )
 
     def _side(self, x1: float, y1: float, x2: float, y2: float, places: Sequence[tuple[float, float]]) -> float | None:
@@ -289,6 +377,32 @@ class Graph:
 
 def _mean(numbers: Sequence[float], otherwise: float) -> float:
     return sum(numbers) / len(numbers) if numbers else otherwise
+
+
+def _drawn(line: Edge, way: _Way) -> str:
+    """A line; words stand over all of them."""
+    heavy = 2.4 if line.state != "right" else 1.2
+    dashes = ' stroke-dasharray="5 4"' if way.back else ""
+    return f'<path d="{way.path}" fill="none" stroke="{_COLOURS[line.state]}" stroke-width="{heavy}"{dashes}/>'
+
+
+def _between(first: float, second: float, third: float, last: float, part: float) -> float:
+    """The place on a curve (Bezier's, of four points) at a part of it."""
+    rest = 1 - part
+    return rest**3 * first + 3 * rest * rest * part * second + 3 * rest * part * part * third + part**3 * last
+
+
+def _around(at: tuple[float, float], half: float) -> Iterator[tuple[float, float]]:
+    """Places further and further from one, for crowded drawings."""
+    for far in range(1, 13):
+        for x in (0, half, -half):
+            yield from ((at[0] + x, at[1] + 14 * far), (at[0] + x, at[1] - 14 * far))
+
+
+def _is_free(at: tuple[float, float], half: float, taken: Sequence[tuple[float, float, float, float]]) -> bool:
+    x, y = at
+    left, top, right, bottom = x - half, y - 10, x + half, y + 3
+    return left >= 2 and not any(a < right and left < c and b < bottom and top < d for a, b, c, d in taken)
 
 
 def _panel(line: Edge, pictures: dict[str, int]) -> dict[str, object] | None:

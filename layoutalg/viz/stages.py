@@ -102,4 +102,10 @@ def flow_panel(
 
 
 def _wrapped(text: str, width: float) -> list[str]:
-    return textwrap.wrap(text, max(int(width / (11 * LETTER)), 8))
+    """The lines of a text; a layout is broken between its dimensions, if that is enough."""
+    letters = max(int(width / (11 * LETTER)), 8)
+    whole = [part.strip() for part in text.split(", ")] if "@" in text else []
+    lines = textwrap.wrap(", ".join(part.replace(" ", "\N{NO-BREAK SPACE}") for part in whole) or text, letters)
+    if any("\N{NO-BREAK SPACE}" in line and len(line) == letters for line in lines):
+        lines = textwrap.wrap(text, letters)
+    return [line.replace("\N{NO-BREAK SPACE}", " ") for line in lines]
