@@ -13,9 +13,11 @@ from rich.terminal_theme import MONOKAI
 
 from layoutalg.cli import main as layoutalg
 from layoutalg.compare import same
+from layoutalg.gemm import plan_gemm
 from layoutalg.gemm.amx import plan_amx
 from layoutalg.gemm.attention import plan_attention
 from layoutalg.memory import bank_picture, best_swizzle
+from layoutalg.propagation import propagate
 from layoutalg.show import describe
 from layoutalg.show.cute_algebra import describe_expression
 
@@ -29,6 +31,17 @@ CONVERTED = {
     "memory.svg": ["d0 = 2@sg 8@lane, d1 = 2@sg:2 4@reg", "d0 = 2@sg:2 2@lane:4 4@reg, d1 = 2@sg 4@lane"],
 }
 """Arguments of `layoutalg convert`."""
+
+KERNEL = """
+#rows = #xegpu.layout<lane_layout = [16, 1], lane_data = [1, 1]>
+func.func @exp_of_rows(%p: memref<64x64xf32>) {
+  %t = xegpu.create_nd_tdesc %p : memref<64x64xf32> -> !xegpu.tensor_desc<16x16xf32>
+  %x = xegpu.load_nd %t[0, 0] : !xegpu.tensor_desc<16x16xf32> -> vector<16x16xf32>
+  %e = math.exp %x {layout_result_0 = #rows} : vector<16x16xf32>
+  xegpu.store_nd %e, %t[0, 0] : vector<16x16xf32>, !xegpu.tensor_desc<16x16xf32>
+  func.return
+}"""
+"""The kernel of docs/pictures.md whose layouts are drawn."""
 
 # Rich's own frame without the web font that it would load.
 FRAME = """<svg class="rich-terminal" viewBox="0 0 {width} {height}" xmlns="http://www.w3.org/2000/svg">
@@ -69,9 +82,11 @@ def main() -> None:
         ),
         (bank_picture(COLUMNS, memory=best_swizzle(ROWS, COLUMNS), title="columns of 32x32 elements"), "banks.svg"),
         (describe_expression("zipped_divide((8,6):(1,8), (2,3))").picture(), "algebra.svg"),
+        (plan_gemm(1024, 1024, 1024).picture(), "gemm.svg"),
         (plan_attention(1024, 1024, 64).picture(), "attention.svg"),
     ):
         picture.save(DOCS / name)
+    (DOCS / "propagated.svg").write_text(propagate(KERNEL).picture().svg() + "\n", encoding="utf-8")
     with open(os.devnull, "w", encoding="utf-8") as nowhere:
         console = Console(record=True, width=124, file=nowhere, markup=False, highlight=False, force_terminal=True)
         console.print(f"$ layoutalg show '{TEXT}' 32x64", soft_wrap=True)
