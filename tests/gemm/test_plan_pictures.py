@@ -269,3 +269,73 @@ def test_on_a_page_each_step_is_opened_by_itself_without_a_script() -> None:
             assert text.count("<details name=") == len(picture.steps())
             assert text.count(" open") == 1
             assert all(f">{escape(step.title)}</summary>" in text for step in picture.steps())
+
+
+def heading(panel: Any, cell: Any) -> tuple[str, str]:
+    """What stands beside the row of a cell, and over its column, nearest."""
+    beside = [
+        (words.x, words.text)
+        for words in panel.words
+        if words.anchor == "end" and abs(words.y - cell.y - 14) < 0.01 and words.x <= cell.x
+    ]
+    over = [
+        (words.y, words.text)
+        for words in panel.words
+        if words.anchor == "middle"
+        and abs(words.x - cell.x - cell.width / 2) < 0.01
+        and words.y <= cell.y
+        and words.text not in "\N{VERTICAL ELLIPSIS}\N{MIDLINE HORIZONTAL ELLIPSIS}"
+    ]
+    return max(beside)[1], max(over)[1]
+
+
+@pytest.mark.parametrize("name", [name for name in GEMMS if name != "groups"])
+def test_beside_and_over_every_block_stand_its_rows_and_its_columns(name: str) -> None:
+    picture = GEMMS[name]().picture()
+    seen = 0
+    for panel in (*picture.panels()[:2], *picture.steps()):
+        for cell in panel.cells:
+            found = re.search(r"rows (\d+\.\.\d+), columns (\d+\.\.\d+)", cell.sentence)
+            if found is None or cell.sentence.startswith(("A: ", "B: ")):
+                continue
+            for said, stated in zip(heading(panel, cell), found.groups(), strict=True):
+                assert stated == said or (said.endswith("..") and stated.startswith(said))
+            seen += 1
+    assert seen > 3
+
+
+@pytest.mark.parametrize("name", [name for name in GEMMS if name != "groups"])
+def test_what_a_workgroup_needs_in_a_step_is_named_by_its_step(name: str) -> None:
+    plan = GEMMS[name]()
+    whole = plan.tiling.workgroup_tile
+    drawn = 0
+    for cell in plan.picture().panels()[0].cells:
+        found = re.match(
+            r"A: rows (\d+)\.\.\d+ for step (\d+), k (\d+)\.\.|B: k (\d+)\.\.\d+ of step (\d+), columns", cell.sentence
+        )
+        if found is None:
+            assert cell.sentence.startswith(("workgroup", "tile"))
+            continue
+        step, k = (found[2], found[3]) if found[1] else (found[5], found[4])
+        assert int(step) * whole.k == int(k) < plan.k
+        drawn += 1
+    assert drawn
+
+
+@pytest.mark.parametrize("name", GEMMS)
+def test_subgroups_that_share_a_part_of_a_or_b_are_those_of_its_row_or_column(name: str) -> None:
+    plan = GEMMS[name]()
+    rows, columns = plan.tiling.subgroups
+    cells = plan.picture().panels()[1].cells
+    numbers = [int(cell.label[3:]) for cell in cells if cell.label.startswith("sg ")]
+    shared = [re.search(r"of ([AB]), for subgroups? (.*)", cell.sentence) for cell in cells]
+    told = {"A": [], "B": []}
+    for found in filter(None, shared):
+        told[found[1]].append([int(one) for one in re.findall(r"\d+", found[2])])
+    if len(numbers) == rows * columns:  # nothing is left out
+        for i, mine in enumerate(told["A"]):
+            assert set(mine) <= set(numbers[i * columns : (i + 1) * columns])
+        for j, mine in enumerate(told["B"]):
+            assert set(mine) <= set(numbers[j::columns])
+    assert told["A"]
+    assert told["B"]

@@ -277,6 +277,9 @@ PICTURES: dict[str, Callable[[], Picture]] = {
     "banks": lambda: bank_picture("d0 = 8@reg, d1 = 32@lane", memory=la.Layout.parse("d0 = 8@addr, d1 = 32@addr:8")),
     "algebra": lambda: describe_expression("zipped_divide((8,6):(1,8), (2,3))").picture(),
     "gemm": lambda: la.plan_gemm(256, 256, 64).picture(),
+    "gemm with prefetches": lambda: la.plan_gemm(1024, 1024, 1024).picture(),
+    "gemm of another chip": lambda: la.plan_gemm(512, 512, 512, "s8", target="bmg").picture(),
+    "decode": lambda: la.plan_decode(4096, 128, heads=8, kv_heads=2).picture(),
     "amx gemm": lambda: la.plan_amx(64, 64, 128).picture(),
     "amx tile": lambda: la.plan_amx(64, 64, 128).tile_pictures()["B"],
     "attention": lambda: la.plan_attention(256, 256, 64).picture(),
@@ -310,11 +313,12 @@ def test_every_text_can_be_read_on_light_and_dark_pages(name: str, colours: str,
 
 
 @pytest.mark.parametrize("colours", ["light", "dark"])
-@pytest.mark.parametrize("kind", ["shuffles", "shared memory", "graph"])
+@pytest.mark.parametrize("kind", ["shuffles", "shared memory", "graph", "propagated"])
 def test_a_conversion_and_a_graph_can_be_read_too(kind: str, colours: str, chromium: Any, tmp_path: Path) -> None:
     path = tmp_path / "picture.svg"
-    if kind == "graph":
-        path.write_text(la.check(FLOW).picture().svg(), encoding="utf-8")
+    if kind in ("graph", "propagated"):
+        found = la.check(FLOW) if kind == "graph" else la.propagate(FLOW)
+        path.write_text(found.picture().svg(), encoding="utf-8")
     else:
         ends = {
             "shuffles": ("d0 = 8@reg, d1 = 8@lane", "d0 = 8@lane, d1 = 8@reg"),
@@ -360,6 +364,25 @@ def test_without_scripts_the_plain_picture_is_there(chromium: Any, tmp_path: Pat
     drawn = {tuple(one) for one in (pixels[::3, ::3, :3] * 255).round().astype(int).reshape(-1, 3).tolist()}
     for cell in replace(LAYOUTS["xegpu"].picture(), paged=False).scene().cells:
         assert tuple(bytes.fromhex(cell.fill[1:])) in drawn
+    context.close()
+
+
+@pytest.mark.parametrize("form", ["page", "notebook"])
+def test_the_steps_of_a_plan_open_one_at_a_time_without_a_script(form: str, chromium: Any, tmp_path: Path) -> None:
+    picture: Any = la.plan_gemm(1024, 1024, 1024).picture()
+    path = tmp_path / "plan.html"
+    path.write_text(picture.html() if form == "page" else picture._repr_html_(), encoding="utf-8")
+    context = chromium.new_context(java_script_enabled=False, viewport={"width": 400, "height": 800})
+    page = context.new_page()
+    page.goto(path.as_uri())
+    frames = page.locator("details")
+    drawn = frames.locator("svg" if form == "page" else "img")
+    assert frames.count() == len(picture.steps()) == 4
+    for number in (0, 1, 2, 3, 0):
+        if number or not drawn.nth(0).is_visible():
+            frames.nth(number).locator("summary").click()
+        assert [drawn.nth(one).is_visible() for one in range(4)] == [one == number for one in range(4)]
+        assert drawn.nth(number).bounding_box()["width"] <= 400
     context.close()
 
 
