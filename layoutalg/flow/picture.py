@@ -90,6 +90,7 @@ class _Drawing:
         self.first_names: dict[Layout, str] = {}
         self.letters: dict[str, str] = {}
         self.key: dict[str, str] = {}
+        self.exchanges: dict[tuple[Distributed, Distributed, tuple[int, ...], str], tuple[str, list[str], str]] = {}
         self.tiles: dict[tuple[Distributed, tuple[int, ...]], str | None] = {}
 
     def graph(self) -> Graph:
@@ -213,17 +214,25 @@ class _Drawing:
     def _exchange(
         self, source: Distributed, wanted: Distributed, value: Value, words: list[str]
     ) -> tuple[str, list[tuple[str, str]]]:
-        """The price of an exchange, and its picture; its words are added."""
+        """The price of an exchange, and its picture, which is drawn once; its words are added."""
+        at = source, wanted, value.shape, value.element
+        if at not in self.exchanges:
+            self.exchanges[at] = self._exchanged(*at)
+        slots, told, drawn = self.exchanges[at]
+        words.extend(told)
+        return slots, [("the exchange", drawn)] if drawn else []
+
+    def _exchanged(
+        self, source: Distributed, wanted: Distributed, shape: tuple[int, ...], element: str
+    ) -> tuple[str, list[str], str]:
         try:
-            cost = price(source, wanted, value.shape, value.element, self.machine, self.target)
+            cost = price(source, wanted, shape, element, self.machine, self.target)
             plan = cost.plan
             drawn = plan.svg()
         except LayoutError as error:
-            words.append(f"no exchange: {error}")
-            return "", []
-        words.append(f"exchange: {plan.kind}, {counted(plan.shuffles, 'shuffle')}, {cost.text}")
-        words.extend(cost.assumptions)
-        return counted(cost.slots, "slot") if cost.slots is not None else "no price", [("the exchange", drawn)]
+            return "", [f"no exchange: {error}"], ""
+        words = [f"exchange: {plan.kind}, {counted(plan.shuffles, 'shuffle')}, {cost.text}", *cost.assumptions]
+        return counted(cost.slots, "slot") if cost.slots is not None else "no price", words, drawn
 
     def _tile(self, caption: str, layout: Distributed, value: Value) -> Iterator[tuple[str, str]]:
         """The picture of a layout, drawn once."""
