@@ -119,7 +119,8 @@ def _labels(axes: Any, scene: Scene) -> None:
     for cell in scene.cells:
         start = cell.x + (cell.width - step * len(cell.label)) / 2
         for i, character in enumerate(cell.label):
-            places.setdefault((character, cell.ink), []).append((start + i * step, cell.y + cell.height / 2 + 4))
+            if not character.isspace():  # it has no outline
+                places.setdefault((character, cell.ink), []).append((start + i * step, cell.y + cell.height / 2 + 4))
     for (character, colour), offsets in places.items():
         glyph = TextPath((0, 0), character, size=size, prop=font)
         axes.add_collection(
