@@ -41,7 +41,6 @@ __all__ = [
     "Look",
     "Panel",
     "PanelPicture",
-    "arrow",
     "arrow_down",
     "beside",
     "cell_of",
