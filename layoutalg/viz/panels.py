@@ -41,6 +41,7 @@ __all__ = [
     "cell_of",
     "first_marked",
     "key_of",
+    "placed",
     "product_panel",
     "stacked",
     "table_panel",
@@ -90,12 +91,16 @@ class Axis:
 
 @dataclass(frozen=True, slots=True)
 class Look:
-    """What a cell looks like: its colour, its label, and the sentence about it; `below` is a second line of its label."""
+    """What a cell looks like: its colour, its label, and the sentence about it.
+
+    `below` is a second line of its label, `edge` the colour of a frame.
+    """
 
     fill: str
     label: str
     sentence: str
     below: str = ""
+    edge: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,6 +117,26 @@ class Panel:
 def cell_of(x: float, y: float, width: float, height: float, look: Look) -> Cell:
     """A cell at a place; its text is black or white, whichever is easier to read on its colour."""
     return Cell(x, y, width, height, look.fill, ink(look.fill), look.label, look.sentence)
+
+
+def placed(x: float, y: float, width: float, height: float, look: Look) -> tuple[Cell, list[Words], list[Line]]:
+    """A cell at a place, the words in it where its label has two lines, and its frame.
+
+    >>> cell, words, lines = placed(0, 0, 20, 30, Look(PALE, "a", "", "b", MARKED))
+    >>> cell.label, [one.text for one in words], len(lines)
+    ('', ['a', 'b'], 4)
+    """
+    cell = cell_of(x, y, width, height, look)
+    words: list[Words] = []
+    if look.below:
+        cell = replace(cell, label="")
+        words = [
+            Words(x + width / 2, y + height / 2 + at, text, 11, "middle", fill=cell.ink, over=True)
+            for text, at in ((look.label, -3.5), (look.below, 10.5))
+        ]
+    corners = [(x + 1.2, y + 1.2), (x + width - 1.2, y + 1.2), (x + width - 1.2, y + height - 1.2), (x + 1.2, y + height - 1.2)]
+    around = zip(corners, [*corners[1:], corners[0]], strict=True) if look.edge else ()
+    return cell, words, [Line(*one, *other, 1.8, look.edge, over=True) for one, other in around]
 
 
 def _arrow(x: float, y: float, length: float) -> tuple[Line, ...]:
@@ -216,21 +241,17 @@ def table_panel(
     words += [Words(left + (i + 0.5) * width, top - 5, name, 11, "middle") for i, name in enumerate(across) if name]
     words += [Words(left - 5, top + (i + 0.5) * height + 4, name, 11, "end") for i, name in enumerate(down) if name]
     cells: list[Cell] = []
+    framed: list[Line] = []
     for row, line in enumerate(looks):
         for column, look in enumerate(line):
-            x, y = left + column * width, top + row * height
-            cell = cell_of(x, y, width, height, look)
-            if look.below:
-                cell = replace(cell, label="")
-                for text, at in ((look.label, -3.5), (look.below, 10.5)):
-                    words.append(
-                        Words(x + width / 2, y + height / 2 + at, text, 11, "middle", fill=cell.ink, over=True)
-                    )
+            cell, inside, frame = placed(left + column * width, top + row * height, width, height, look)
             cells.append(cell)
+            words += inside
+            framed += frame
     right, bottom = left + max(map(len, looks), default=0) * width, top + len(looks) * height
     lines = [Line(left, top + row * height, right, top + row * height, 1.6) for row in ruled[0]]
     lines += [Line(left + column * width, top, left + column * width, bottom, 1.6) for column in ruled[1]]
-    return Panel(tuple(cells), tuple(words), tuple(lines), max(right, len(title) * 12 * _CHARACTER), bottom)
+    return Panel(tuple(cells), tuple(words), (*lines, *framed), max(right, len(title) * 12 * _CHARACTER), bottom)
 
 
 def told_panel(title: str, notes: Sequence[str], within: float = NARROW - 2 * _MARGIN) -> Panel:
@@ -329,7 +350,9 @@ def beside(
             x, y = float(_MARGIN), bottom + _ROWS_APART
         cells += [replace(cell, x=cell.x + x, y=cell.y + y) for cell in panel.cells]
         words += [replace(one, x=one.x + x, y=one.y + y) for one in panel.words]
-        lines += [Line(one.x + x, one.y + y, one.to_x + x, one.to_y + y, one.width) for one in panel.lines]
+        lines += [
+            replace(one, x=one.x + x, y=one.y + y, to_x=one.to_x + x, to_y=one.to_y + y) for one in panel.lines
+        ]
         right, bottom = max(right, x + panel.width), max(bottom, y + panel.height)
         x += panel.width + _SPACE
     width = max(right, titled, min(widest, 400)) + _MARGIN
