@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from layoutalg.core.errors import LayoutError
-from layoutalg.explorer.conversions import banks, banks_asked, convert
+from layoutalg.explorer.conversions import banks, banks_asked, conversion_asked, convert
 from layoutalg.explorer.layouts import compared, layout, picture_asked, same, shape_of
 from layoutalg.explorer.listings import algebra
 from layoutalg.explorer.questions import Question, about
@@ -69,8 +69,6 @@ def _lines(answer: Mapping[str, Any]) -> str:
 
 def _written(kind: str, of: Question, ending: str) -> bytes:
     """A picture as a file, by way of a folder that is gone afterwards."""
-    if kind == "convert" and ending == "svg":
-        return convert(of)["svg"].encode()
     with tempfile.TemporaryDirectory(prefix="layoutalg-") as folder:
         path = Path(folder, f"picture.{ending}")
         _picture(kind, of).save(path)
@@ -89,4 +87,4 @@ def _picture(kind: str, of: Question) -> Picture:
         return compared(of).picture()
     if kind == "banks":
         return banks_asked(of).picture()
-    raise LayoutError(f"a question of kind {kind!r} has no picture of this format: expected svg or text")
+    return conversion_asked(of).plan.picture()

@@ -20,6 +20,7 @@ import textwrap
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from html import escape
+from itertools import accumulate
 
 from layoutalg.viz.colours import ink
 from layoutalg.viz.picture import Picture
@@ -40,6 +41,7 @@ __all__ = [
     "beside",
     "cell_of",
     "first_marked",
+    "in_a_row",
     "key_of",
     "placed",
     "product_panel",
@@ -134,7 +136,12 @@ def placed(x: float, y: float, width: float, height: float, look: Look) -> tuple
             Words(x + width / 2, y + height / 2 + at, text, 11, "middle", fill=cell.ink, over=True)
             for text, at in ((look.label, -3.5), (look.below, 10.5))
         ]
-    corners = [(x + 1.2, y + 1.2), (x + width - 1.2, y + 1.2), (x + width - 1.2, y + height - 1.2), (x + 1.2, y + height - 1.2)]
+    corners = [
+        (x + 1.2, y + 1.2),
+        (x + width - 1.2, y + 1.2),
+        (x + width - 1.2, y + height - 1.2),
+        (x + 1.2, y + height - 1.2),
+    ]
     around = zip(corners, [*corners[1:], corners[0]], strict=True) if look.edge else ()
     return cell, words, [Line(*one, *other, 1.8, look.edge, over=True) for one, other in around]
 
@@ -276,16 +283,42 @@ def stacked(panels: Sequence[Panel], apart: float = 10.0) -> Panel:
     >>> stacked([told_panel("a", []), told_panel("b", [])]).height
     42.0
     """
-    cells: list[Cell] = []
-    words: list[Words] = []
-    lines: list[Line] = []
-    y = 0.0
-    for panel in panels:
-        cells += [replace(cell, y=cell.y + y) for cell in panel.cells]
-        words += [replace(one, y=one.y + y) for one in panel.words]
-        lines += [replace(one, y=one.y + y, to_y=one.to_y + y) for one in panel.lines]
-        y += panel.height + apart
-    return Panel(tuple(cells), tuple(words), tuple(lines), max(panel.width for panel in panels), y - apart)
+    places = accumulate([panel.height + apart for panel in panels], initial=0.0)
+    return _joined([_moved(panel, 0, y) for panel, y in zip(panels, places, strict=False)])
+
+
+def in_a_row(panels: Sequence[Panel], widest: float = NARROW - 2 * _MARGIN) -> Panel:
+    """Panels side by side, as one; one below the other where that is wider than `widest`.
+
+    >>> in_a_row([told_panel("a", []), told_panel("b", [])]).height
+    16.0
+    """
+    if sum(panel.width for panel in panels) + _SPACE * (len(panels) - 1) > widest:
+        return stacked(panels)
+    places = accumulate([panel.width + _SPACE for panel in panels], initial=0.0)
+    return _joined([_moved(panel, x, 0) for panel, x in zip(panels, places, strict=False)])
+
+
+def _moved(panel: Panel, x: float, y: float) -> Panel:
+    """A panel further right and below, in the corner of its new size."""
+    return Panel(
+        tuple([replace(one, x=one.x + x, y=one.y + y) for one in panel.cells]),
+        tuple([replace(one, x=one.x + x, y=one.y + y) for one in panel.words]),
+        tuple([replace(one, x=one.x + x, y=one.y + y, to_x=one.to_x + x, to_y=one.to_y + y) for one in panel.lines]),
+        panel.width + x,
+        panel.height + y,
+    )
+
+
+def _joined(panels: Sequence[Panel]) -> Panel:
+    """Panels that stand where they are, as one."""
+    return Panel(
+        tuple([one for panel in panels for one in panel.cells]),
+        tuple([one for panel in panels for one in panel.words]),
+        tuple([one for panel in panels for one in panel.lines]),
+        max(panel.width for panel in panels),
+        max(panel.height for panel in panels),
+    )
 
 
 def arrow_down(notes: Sequence[str]) -> Panel:
@@ -348,11 +381,10 @@ def beside(
     for panel in panels:
         if x > _MARGIN and x + panel.width + _MARGIN > widest:
             x, y = float(_MARGIN), bottom + _ROWS_APART
-        cells += [replace(cell, x=cell.x + x, y=cell.y + y) for cell in panel.cells]
-        words += [replace(one, x=one.x + x, y=one.y + y) for one in panel.words]
-        lines += [
-            replace(one, x=one.x + x, y=one.y + y, to_x=one.to_x + x, to_y=one.to_y + y) for one in panel.lines
-        ]
+        here = _moved(panel, x, y)
+        cells += here.cells
+        words += here.words
+        lines += here.lines
         right, bottom = max(right, x + panel.width), max(bottom, y + panel.height)
         x += panel.width + _SPACE
     width = max(right, titled, min(widest, 400)) + _MARGIN
