@@ -123,12 +123,14 @@ class ConversionPicture(PanelPicture):
         )
         steps = [DrawnStep("what it does", [stacked([told, note], 4), in_a_row(ends_panels(ends, fills)), *price])]
         for number, (one, contents) in enumerate(zip(plan.programs, found, strict=True)):
-            part = f"part {number + 1} of {len(found)}: " * (len(found) > 1)
-            name = ends.name if number == 0 else _later(one)
-            steps += [
-                DrawnStep(part + step.name, step.panels)
-                for step in self._program(one, contents, fills, name, one_by_one)
-            ]
+            part = f"part {number + 1} of {len(found)}"
+            made = self._program(one, contents, fills, ends.name_in(number), one_by_one)
+            if len(found) == 1:
+                steps += made
+                continue
+            for place, step in enumerate(made):
+                panels = [told_panel(part, []), *step.panels] if place == 0 or one_by_one else step.panels
+                steps.append(DrawnStep(f"{part}: {step.name}", panels))
         return steps
 
     def _program(
@@ -281,8 +283,3 @@ def _instruction(verb: str, steps: Sequence[Store | Load]) -> str:
         if verb == "store"
         else f"{counted(len(steps), verb)} from shared memory"
     )
-
-
-def _later(program: Program) -> Callable[[int], str]:
-    """The slots of a later program, which holds what an earlier one made."""
-    return lambda slot: f"r{slot % program.source_registers}"

@@ -72,7 +72,7 @@ def spread(names: list[str], values: dict[int, np.ndarray], count: int) -> list[
     return found
 
 
-@pytest.mark.parametrize(("source", "destination", "bits"), [pair for pair in PAIRS if "3@" not in pair[0]])
+@pytest.mark.parametrize(("source", "destination", "bits"), [PAIRS[0], *PAIRS[2:5]])
 def test_registers_hold_what_the_layouts_say_where_they_are_folded_too(
     source: str, destination: str, bits: int
 ) -> None:
@@ -153,13 +153,16 @@ def test_a_register_changes_without_a_shuffle_exactly_where_the_picture_says_tha
             lane, register, start, first = (int(found[i]) for i in (1, 2, 4, 5))
             assert found[3] == ",".join(map(str, after[lane, register].tolist()))
             assert found[3] == ",".join(map(str, before[start, first].tolist()))
-            route = [(int(i) - 1, int(read)) for i, read in re.findall(r", by shuffle (\d+) from lane (\d+)", found[6])]
-            here = [read for _, read in route[1:]] + [lane]
-            assert [steps[i].sources(1)[0, to] for (i, _), to in zip(route, here, strict=True)] == [
-                read for _, read in route
+            words = [
+                [(int(i) - 1, int(read)) for i, read in re.findall(r", by shuffle (\d+) from lane (\d+)", way)]
+                for way in found[6].split("; the other word")
             ]
-            assert (route[0][1] if route else lane) == start
-            routes[lane, register] = route
+            for route in words:
+                here = [*(read for _, read in route), lane][1:]
+                read = [steps[i].sources(1)[0, to] for (i, _), to in zip(route, here, strict=True)] if route else []
+                assert read == [source for _, source in route]
+                assert (route[0][1] if route else lane) == start
+            routes[lane, register] = [one for route in words for one in route]
     told = [one.text for one in picture.scene().words if "do the same" in one.text]
     if told:  # the other lanes are copies by XOR
         block = max(lane for lane, _ in routes) + 1
@@ -168,7 +171,8 @@ def test_a_register_changes_without_a_shuffle_exactly_where_the_picture_says_tha
         for turned in map(int, lanes[2].split(",")):
             routes |= {(lane ^ turned, r): route for (lane, r), route in routes.items() if lane < block}
     assert set(routes) == set(np.ndindex(*after.shape[:2]))
-    numbers = np.arange(program.lanes * program.source_registers).astype(f"u{max(bits // 8, 2)}")
+    numbers = np.arange(program.lanes * program.source_registers).astype(f"u{bits // 8}")
+    numbers += numbers << 32 if bits == 64 else 0
     given = numbers.reshape(1, program.lanes, -1)
     right = program.run(given)[0]
     idle = tuple(range(program.lanes))
@@ -204,7 +208,7 @@ def test_shuffles_one_by_one_say_which_register_becomes_which(source: str, desti
 
 MEMORY = [
     ("d0 = 2@sg 8@lane, d1 = 2@sg:2 4@reg", "d0 = 2@sg:2 2@lane:4 4@reg, d1 = 2@sg 4@lane"),
-    ("d0 = 2@sg 4@reg, d1 = 16@lane", "d0 = 8@lane, d1 = 2@lane:8 2@sg 4@reg"),
+    ("d0 = 2@sg 2@reg, d1 = 16@lane", "d0 = 2@reg 2@sg, d1 = 16@lane"),
 ]
 
 
@@ -226,7 +230,14 @@ def test_every_word_of_memory_goes_from_where_the_source_has_it_to_where_the_des
                 assert int(place.split()[1][:-1]) // 4 % 32 == int(place.split()[-1])
                 seen[verb][place] = element
     assert seen["written"] == seen["read"]
-    assert len(seen["read"]) == len(set(seen["read"].values())) == np.prod(L(source).shape)
+    assert len(seen["read"]) == len(set(seen["read"].values()))
+    crossing = [
+        at
+        for at in np.ndindex(*L(source).shape)
+        if {one[0] for one in L(source).owners(at)} != {one[0] for one in L(destination).owners(at)}
+    ]
+    assert {",".join(map(str, at)) for at in crossing} <= set(seen["read"].values())
+    assert crossing
 
 
 def test_what_waits_for_a_bank_is_framed_and_its_cycles_are_counted() -> None:
@@ -240,8 +251,7 @@ def test_what_waits_for_a_bank_is_framed_and_its_cycles_are_counted() -> None:
         word = f"byte {row * 128 + bank * 4}, bank {bank}"
         assert f"{word}: {lane}, written by lane {lane} from register 0; waits for its bank" in titles
         reader = 2 * (lane % 2) + lane // 2
-        assert f"{word}: {reader}, read by lane {reader} into register 0; waits for its bank" not in titles
-        assert any(one.startswith(f"{word}: ") and f"read by lane {reader} into register 0" in one for one in titles)
+        assert f"{word}: {lane}, read by lane {reader} into register 0; waits for its bank" in titles
     for side, one in zip(sides, panels, strict=True):  # two words of each of two banks, in two cycles
         assert side.cycles() == [2]
         assert (
@@ -280,7 +290,7 @@ def test_a_picture_can_be_read_on_a_phone(source: str, destination: str, bits: i
         picture = la.convert(source, destination, element_bits=bits, slm_limit=limit).picture()
         for svg in (picture.svg(), *(svg for _, svg in picture.views(one_by_one=True))):
             assert smallest_text(svg, 400) >= 7
-        assert picture.scene().height < 2200
+        assert picture.scene().height < 2400
 
 
 def test_a_conversion_has_the_formats_of_every_picture(tmp_path: Path) -> None:

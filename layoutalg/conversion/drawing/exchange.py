@@ -30,6 +30,8 @@ from layoutalg.viz.shapes import INK, Cell, Line, Words
 
 __all__ = ["Exchange", "Family", "families", "numbers_text"]
 
+Route = tuple[tuple[int, int], ...]
+"""The shuffles that bring a word of an element, in order, each with the lane that it reads."""
 _LEFT, _DROP, _HIGH = 84.0, 34.0, 31.0
 _MOST_LANES, _SOME_LANES = 32, 16
 """Lanes that are drawn with arrows; of more, so many stand for all."""
@@ -143,7 +145,7 @@ class Exchange:
     >>> from layoutalg.conversion.drawing.contents import contents_of
     >>> program = convert("d0 = 2@reg, d1 = 2@lane", "d0 = 2@lane, d1 = 2@reg", level="subgroup").programs[0]
     >>> Exchange(program, contents_of(program), [["#000000", "#ffffff"]], str).routes
-    {(0, 1): ((0, 1),), (1, 0): ((0, 0),)}
+    {(0, 1): [((0, 1),)], (1, 0): [((0, 0),)]}
     """
 
     def __init__(
@@ -156,26 +158,36 @@ class Exchange:
         self.final: list[dict[int, int]] = [
             {slot: register for register, slot in reversed(list(enumerate(row)))} for row in self.held.tolist()
         ]
-        self.routes: dict[tuple[int, int], tuple[tuple[int, int], ...]] = {
-            (lane, register): route
+        self.routes: dict[tuple[int, int], list[Route]] = {
+            (lane, register): routes
             for lane, row in enumerate(self.held.tolist())
             for register, slot in enumerate(row)
-            if slot >= 0 and (route := self._route(lane, slot))
+            if slot >= 0 and (routes := self._routes(lane, slot))
         }
-        """By lane and register of the result: the shuffles that bring its element, in order, each with the lane that it reads."""
+        """By lane and register of the result how its element comes; one of 64 bits comes in two words."""
 
-    def _route(self, lane: int, slot: int) -> tuple[tuple[int, int], ...]:
+    def _routes(self, lane: int, slot: int) -> list[Route]:
+        """The ways of an element to a lane."""
         if slot // self.program.source_registers == lane:
-            return ()
-        found: list[tuple[int, int]] = []
-        for shuffle in reversed(range(len(self.carried))):
-            one = self.carried[shuffle][lane]
-            if slot in (one.passes if found else one.keeps):
-                found.append((shuffle, one.source))
-                lane = one.source
-                if slot // self.program.source_registers == lane:
-                    return tuple(reversed(found))
-        return ()
+            return []
+        taken: set[tuple[int, int]] = set()
+        found = [
+            self._back(shuffle, lane, slot, taken)
+            for shuffle in reversed(range(len(self.carried)))
+            if slot in self.carried[shuffle][lane].keeps
+        ]
+        return found[::-1]
+
+    def _back(self, shuffle: int, lane: int, slot: int, taken: set[tuple[int, int]]) -> Route:
+        """The way that ends with a shuffle: before it, the one that gave the element to the lane that it reads."""
+        source = self.carried[shuffle][lane].source
+        if slot // self.program.source_registers == source:
+            return ((shuffle, source),)
+        for earlier in reversed(range(shuffle)):
+            if (earlier, source) not in taken and slot in self.carried[earlier][source].passes:
+                taken.add((earlier, source))
+                return (*self._back(earlier, source, slot, taken), (shuffle, source))
+        return ((shuffle, source),)
 
     def moved(self, shuffle: int, lane: int) -> bool:
         """Whether a shuffle brings a lane something that it needs."""
@@ -251,20 +263,23 @@ class Exchange:
         lanes, same = self._block(wide)
 
         def look(register: int, lane: int) -> Look:
-            slot, route = int(self.held[lane, register]), self.routes.get((lane, register), ())
+            slot, routes = int(self.held[lane, register]), self.routes.get((lane, register), ())
             at = f"after: lane {lane}, register {register}: "
             if slot < 0:
                 return Look(EMPTY, "", at + "nothing")
             start, first = divmod(slot, self.program.source_registers)
             sg, start = divmod(start, self.program.lanes)
-            ways = "".join(f", by shuffle {i + 1} from lane {source}" for i, source in route)
+            ways = "; the other word".join(
+                "".join(f", by shuffle {i + 1} from lane {source}" for i, source in route) for route in routes
+            )
             sentence = f"{at}{self.name(slot)} of lane {start}, register {first}{ways}"
             fill = self.fills[sg][start]
-            if not route:
+            if not routes:
                 stays = (sg, start) == (0, lane)
                 return Look(PALE if stays else fill, "=" * stays, sentence)
-            if now is not None and route[-1][0] != now:
-                return Look(PALE, labels[lane, register], sentence) if route[-1][0] < now else Look(EMPTY, "", sentence)
+            last = routes[-1][-1][0]
+            if now is not None and last != now:
+                return Look(PALE, labels[lane, register], sentence) if last < now else Look(EMPTY, "", sentence)
             return Look(fill, labels[lane, register], sentence)
 
         rows = [(f"r{register}", register) for register in range(registers)]
@@ -276,19 +291,24 @@ class Exchange:
 
     def _labels(self) -> tuple[dict[tuple[int, int], str], str]:
         """The shuffles of each register in few letters, and what they are."""
-        hops = max(map(len, self.routes.values()), default=1)
+        hops = max((len(route) for routes in self.routes.values() for route in routes), default=1)
         if hops > _MOST_HOPS:
             told = f"a number: the last shuffle of those that bring the element, up to {hops}, one after another"
-            return {at: str(route[-1][0] + 1) for at, route in self.routes.items()}, told
+            return {at: str(routes[-1][-1][0] + 1) for at, routes in self.routes.items()}, told
         told = "a number: the shuffle that brings the element" + (", 1>6: shuffle 1, then 6" if hops > 1 else "")
-        return {at: ">".join(str(i + 1) for i, _ in route) for at, route in self.routes.items()}, told
+        told += ", 1,2: a word each" * any(len(routes) > 1 for routes in self.routes.values())
+        labels = {
+            at: ",".join(">".join(str(i + 1) for i, _ in route) for route in routes)
+            for at, routes in self.routes.items()
+        }
+        return labels, told
 
     def _block(self, wide: float) -> tuple[Sequence[int], list[str]]:
         """The lanes that are drawn: all that fit, or those of which the others are copies by XOR, and what says so."""
         lanes, registers = self.held.shape
         if lanes * wide + 40 <= ROOM or registers & registers - 1 or (self.held < 0).any():
             return range(lanes), []
-        shuffles = {at: tuple([i for i, _ in route]) for at, route in self.routes.items()}
+        shuffles = {at: tuple([i for route in routes for i, _ in route]) for at, routes in self.routes.items()}
         numbers = {one: i for i, one in enumerate(dict.fromkeys(shuffles.values()), 1)}
         ways = np.array([[numbers.get(shuffles.get((i, r), ()), 0) for r in range(registers)] for i in range(lanes)])
         starts, froms = self.held // self.program.source_registers, self.held % self.program.source_registers

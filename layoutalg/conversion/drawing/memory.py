@@ -4,7 +4,7 @@ A step is the stores of a round, or its loads: a table says to which bank each l
 that takes; below it the memory. Colours are banks, as in every picture of memory; what waits for a bank is framed in red.
 
 >>> from layoutalg.conversion.drawing.contents import contents_of
->>> from layoutalg.conversion.program.steps import Address
+>>> from layoutalg.conversion.program.steps import Address, Barrier
 >>> store, load = Store((0,), Address(xor=True, lane=(32,))), Load((1,), Address(32, xor=True, lane=(32,)))
 >>> swap = Program(1, 2, 32, 1, 1, pack=(0,), steps=(store, Barrier(), load), unpack=(1,), slm_bytes=256)
 >>> side = Side(swap, contents_of(swap), [store])

@@ -6,9 +6,9 @@ from, and the elements in them; both sides are drawn in the colours of the lanes
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import reduce
+from itertools import accumulate
 from math import prod
 from typing import TYPE_CHECKING
 
@@ -31,19 +31,27 @@ __all__ = ["Ends", "ends_of", "ends_panels"]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Ends:
-    """What subgroup 0 holds before and after: slots of the source, `[lane, register]`, -1 for nothing; and their elements."""
+    """What subgroup 0 holds before and after: slots of the source, `[lane, register]`, -1 for nothing; and their elements.
+
+    `parts` has for each program the slots of the source that are in what it begins with, `[sg, lane, register]`.
+    """
 
     before: NDArray[np.int64]
     after: NDArray[np.int64]
     registers: int
     elements: NDArray[np.int64] | None
     source: Layout
+    parts: Sequence[NDArray[np.int64]]
+
+    def name_in(self, part: int) -> Callable[[int], str]:
+        """What the elements are called in the slots that a program begins with."""
+        return lambda slot: self.name(int(self.parts[part].flat[slot]))
 
     def name(self, slot: int) -> str:
         """The element in a slot of the source, by its coordinates."""
         if self.elements is None:
             return str(slot)
-        if self.elements.flat[slot] < 0:
+        if slot < 0 or self.elements.flat[slot] < 0:
             return "nothing"
         return ",".join(map(str, self.at(slot))) if self.source.rank else "()"
 
@@ -51,6 +59,8 @@ class Ends:
         """The coordinates of the element in a slot."""
         if self.elements is None or slot < 0 or self.elements.flat[slot] < 0:
             return (-1,) * max(self.source.rank, 1)
+        if not self.source.rank:
+            return (0,)
         found = np.unravel_index(self.elements.flat[slot], self.source.shape)
         return tuple([int(x) + start for x, start in zip(found, self.source.origins, strict=True)])
 
@@ -64,12 +74,13 @@ def ends_of(plan: ConversionPlan, found: Sequence[Contents]) -> Ends:
     """Both ends of a plan, by what its programs make of the slots of the source."""
     registers, lanes, subgroups = plan.programs[0].source_registers, plan.programs[0].lanes, plan.programs[0].subgroups
     before: NDArray[np.int64] = np.arange(subgroups * lanes * registers).reshape(-1, lanes, registers)
-    after = reduce(_through, (contents.registers for contents in found), before)
+    *parts, after = accumulate((contents.registers for contents in found), _through, initial=before)
+    after = after.copy()
     for layout, shown in ((plan.source, before), (plan.destination, after)):  # empty slots show nothing
         held = _elements(layout, *shown.shape)
         if held is not None:
             shown[held < 0] = -1
-    return Ends(before[0], after[0], registers, _elements(plan.source, subgroups, lanes, registers), plan.source)
+    return Ends(before[0], after[0], registers, _elements(plan.source, subgroups, lanes, registers), plan.source, parts)
 
 
 def ends_panels(ends: Ends, fills: Sequence[Sequence[str]]) -> list[Panel]:
