@@ -87,7 +87,7 @@ def convert(
     price is that of the conversion on the chip, with what is assumed: the same as check, propagate, lower and show give.
     """
     from layoutalg.conversion.report import describe_conversion
-    from layoutalg.core.files import write_file
+    from layoutalg.core.files import write_files
     from layoutalg.viz.picture import format_of
 
     if source == destination == "-":
@@ -111,12 +111,14 @@ def convert(
     )
     plan, facts = found.plan, found.facts
     code = plan.emit(element) if emitted or output is not None else None
-    if picture is not None:
-        plan.picture().save(picture)
-        facts["picture"] = str(picture)
+    files: list[tuple[Path, str | bytes]] = []
     if output is not None and code is not None:
-        write_file(output, code)
+        files.append((output, code))
         facts["output"] = str(output)
+    if picture is not None:
+        files.append((picture, plan.picture().encoded(format_of(picture))))
+        facts["picture"] = str(picture)
+    write_files(*files)
     if as_json:
         print_json(facts | ({"code": code} if emitted else {}))
         return

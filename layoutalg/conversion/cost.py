@@ -103,8 +103,8 @@ _USES = {
                  "map_", "byte_sent", "half_sent", "bytes_sent", "lane_bytes"),
     "selects": ("select", "condition"),
     "byte permutes": ("permute", "half", "byte", "joined", "selector", "byte_loaded", "low_hal"),
-    "stores and loads": ("store", "load", "payload", "narrow", "upper", "masked", "stored_byte", "block", "ds_", "address", "sum_",
-                         "scalar", "veiled", "unveiled", "crowded", "offset", "apart", "piece", "memory", "waits"),
+    "stores and loads": ("store", "load", "payload", "narrow", "upper", "masked", "stored_byte", "block", "ds_", "address",
+                         "sum_", "scalar", "veiled", "unveiled", "crowded", "offset", "apart", "piece", "memory", "waits"),
     "barriers": ("barrier", "fence"),
     "moves": ("region", "result", "renamed", "group_moved", "regrouped", "rearranged", "again", "paired"),
 }  # fmt: skip
@@ -208,7 +208,7 @@ class Cost:
         if listed is None:
             for program in chain:
                 for kind, name in _STEPS.items():
-                    steps = tuple([step for step in program.steps if isinstance(step, kind)])
+                    steps = tuple([step for step in program.steps if step.__class__ is kind])
                     found[name] += self._of(replace(program, steps=steps, pack=(), unpack=())) if steps else 0
                 found["moves"] += program.moves * self.move
             return {name: slots for name, slots in found.items() if slots}

@@ -21,7 +21,7 @@ from layoutalg.conversion.drawing.contents import Contents, contents_of
 from layoutalg.conversion.drawing.exchange import Exchange
 from layoutalg.conversion.drawing.memory import FEW_ROWS, Side, bank_colour, rounds_of
 from layoutalg.conversion.drawing.prices import price_panel
-from layoutalg.conversion.drawing.registers import Ends, ends_of, ends_panels
+from layoutalg.conversion.drawing.registers import ends_of, ends_panels
 from layoutalg.conversion.drawing.tables import RED, lane_colours
 from layoutalg.conversion.program.program import Program
 from layoutalg.conversion.program.steps import Barrier, Load, Shuffle, Step, Store

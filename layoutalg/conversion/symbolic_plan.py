@@ -219,3 +219,88 @@ class SymbolicPlan(ConversionPlan):
         '<svg'
         """
         return self.block.picture(title=title)
+
+    def __str__(self) -> str:
+        """The plan of one block, and what all blocks take.
+
+        >>> sides = "d0 = n@reg, d1 = 2@lane 2@lane:2", "d0 = n@reg, d1 = 2@lane:2 2@lane"
+        >>> print(la.convert(*sides, level="subgroup"))
+        nx4 elements of 32 bits in n blocks
+        source       d0 = n@reg, d1 = 2@lane 2@lane:2
+        destination  d0 = n@reg, d1 = 2@lane:2 2@lane
+        all blocks   n shuffles; 32*n issue slots on generic
+        each block   1x4 elements of 32 bits over 1 subgroup of 4 lanes, 1 register to 1
+        moves        d1 bit 0: lane bit 1 becomes lane bit 0
+                     d1 bit 1: lane bit 0 becomes lane bit 1
+        kind         shuffles: 1 shuffle
+        lower bound  optimal, 1 shuffle: some lane needs 1 word from another lane, and gets one word in a shuffle
+        cost         32 issue slots on generic, estimated: an exchange in registers and lanes
+        """
+        shape, count = "x".join(map(extent_text, self.source.shape)), extent_text(self.count)
+        counts = {"shuffles": self.shuffles, "selects": self.selects, "byte permutes": self.permutes}
+        work = ", ".join(f"{extent_text(number)} {name}" for name, number in counts.items() if number != 0)
+        return "\n".join(
+            (
+                f"{shape} elements of {self.element_bits} bits in {count} blocks",
+                f"source       {self.source}",
+                f"destination  {self.destination}",
+                f"all blocks   {work or self.kind}; {extent_text(self.cost)} issue slots on {self.target}",
+                *(
+                    f"each block   {line}" if i == 0 else line
+                    for i, line in enumerate(str(self.block).splitlines())
+                    if not line.startswith(("source", "destination"))
+                ),
+            )
+        )
+
+    def _needs_numbers(self, task: str) -> ConversionError:
+        return ConversionError(
+            f"{self.source} to {self.destination}: put numbers for its symbols with substitute() before {task} the plan"
+        )
+
+    def substitute(self, **numbers: int) -> ConversionPlan:
+        """The plan with numbers for its symbols: that of one block for each, without planning again.
+
+        Raises `LayoutError` where a number does not fit, `SizeError` for more registers or steps than a plan may have.
+
+        >>> plan = la.convert("d0 = n@reg, d1 = 4@reg:n, d2 = 4@lane", "d0 = n@reg, d1 = 4@lane, d2 = 4@reg:n")
+        >>> concrete = plan.substitute(n=3)
+        >>> data = np.arange(48, dtype=np.int32).reshape(3, 4, 4)
+        >>> bool((concrete.apply(la.distribute(concrete.source, data)) == la.distribute(concrete.destination, data)).all())
+        True
+        """
+        source, destination = self.source.substitute(**numbers), self.destination.substitute(**numbers)
+        if has_symbols(source) or has_symbols(destination):
+            return replace(self, source=source, destination=destination)
+        for layout in (source, destination):
+            machine_counts(layout)
+        limit = cost_of(self.target).slm_bytes if self.slm_limit is None else self.slm_limit
+        blocks = _symbolic(self.source, self.destination).blocks(source, destination, numbers)
+        chosen = repeated_candidates((self.block.chosen,), blocks, limit * self.workgroups)[0]
+        given = self._settings(source, destination)
+        return _PlanOfBlocks(**given, first=chosen, block=self.block, blocks=blocks)
+
+
+@dataclass(frozen=True, slots=True)
+class _PlanOfBlocks(ConversionPlan):
+    """A plan whose ways are those of one block, repeated."""
+
+    first: Candidate | None = field(default=None, repr=False, compare=False)
+    block: ConversionPlan | None = field(default=None, repr=False, compare=False)
+    blocks: Blocks | None = field(default=None, repr=False, compare=False)
+
+    @property
+    def candidates(self) -> tuple[Candidate, ...]:
+        limit = cost_of(self.target).slm_bytes if self.slm_limit is None else self.slm_limit
+        assert self.block is not None
+        return repeated_candidates(self.block.candidates, self.blocks, limit * self.workgroups)
+
+    @property
+    def chosen(self) -> Candidate:
+        assert self.first is not None
+        return self.first
+
+
+@lru_cache(maxsize=64)
+def _symbolic(source: Layout, destination: Layout) -> SymbolicBlocks:
+    return symbolic_blocks(source, destination)

@@ -9,9 +9,7 @@ from __future__ import annotations
 
 import base64
 import mimetypes
-import tempfile
 from collections.abc import Callable, Mapping
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from layoutalg.core.errors import LayoutError
@@ -53,7 +51,7 @@ def export(asked: Question) -> dict[str, Any]:
     with about("format"):
         name = f"{kind}.{endings[chosen]}"
         kind_of_file = mimetypes.guess_type(name)[0] or "application/octet-stream"
-        return _file(name, kind_of_file, _written(kind, of, endings[chosen]))
+        return _file(name, kind_of_file, _picture(kind, of).encoded(endings[chosen]))
 
 
 def _file(name: str, kind: str, content: bytes) -> dict[str, Any]:
@@ -65,14 +63,6 @@ def _lines(answer: Mapping[str, Any]) -> str:
     rows = [f"{label}: {text}" if label else text for label, text in answer.get("report", ())]
     found = [*rows, *answer.get("steps", ())] if "result" in answer else rows
     return "\n".join([*found, *([answer["sentence"]] if "sentence" in answer else [])]) + "\n"
-
-
-def _written(kind: str, of: Question, ending: str) -> bytes:
-    """A picture as a file, by way of a folder that is gone afterwards."""
-    with tempfile.TemporaryDirectory(prefix="layoutalg-") as folder:
-        path = Path(folder, f"picture.{ending}")
-        _picture(kind, of).save(path)
-        return path.read_bytes()
 
 
 def _picture(kind: str, of: Question) -> Picture:

@@ -295,17 +295,26 @@ class Picture:
         Traceback (most recent call last):
         layoutalg.core.errors.LayoutError: picture 'a.gif': expected a name that ends in .svg, .png, ... or .md
         """
-        target, kind = as_path(path, "picture"), format_of(path)
+        write_file(as_path(path, "picture"), self.encoded(format_of(path)))
+
+    def encoded(self, kind: str) -> bytes:
+        """What a file of the picture holds; `kind` is a file's ending without its dot, as for `save`.
+
+        Raises `LayoutError` for another ending.
+
+        >>> Layout.parse("d0 = 2@lane").picture().encoded("svg")[:4]
+        b'<svg'
+        """
+        kind = one_of(kind, FORMATS, "format")
         texts = {"svg": self.svg, "html": self.html, "tex": self.tikz, "csv": self.csv, "md": self.markdown}
         if kind in texts:
-            write_file(target, texts[kind]())
-            return
+            return texts[kind]().encode()
         drawn = self.figure()
         from layoutalg.viz.figure import save
 
         written = io.BytesIO()
         save(drawn, written, self.title, kind)
-        write_file(target, written.getvalue())
+        return written.getvalue()
 
     def _repr_html_(self) -> str:
         from layoutalg.viz.page import fragment

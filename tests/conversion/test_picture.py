@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import itertools
 import re
 from dataclasses import replace
 from pathlib import Path
@@ -67,7 +68,7 @@ def spread(names: list[str], values: dict[int, np.ndarray], count: int) -> list[
         for between in range(low + 1, high if high is not None else count):
             assert high is not None
             found.append(known[low] + (known[high] - known[low]) * (between - low) // (high - low))
-    gaps = [high - low > 1 for low, high in zip(numbers, numbers[1:], strict=False)]
+    gaps = [high - low > 1 for low, high in itertools.pairwise(numbers)]
     assert sum(gaps) == len(dots)
     return found
 
@@ -95,7 +96,7 @@ def test_registers_hold_what_the_layouts_say_where_they_are_folded_too(
 def split(panel: Panel) -> list[Panel]:
     """The tables of a panel, each with the bold words over it."""
     heads = [one for one in panel.words if one.bold]
-    found = []
+    found: list[Panel] = []
     for head in heads:
         right = min((one.x for one in heads if one.y == head.y and one.x > head.x), default=panel.width + 1)
         below = min((one.y for one in heads if one.y > head.y), default=panel.height + 1)
@@ -167,7 +168,8 @@ def test_a_register_changes_without_a_shuffle_exactly_where_the_picture_says_tha
     if told:  # the other lanes are copies by XOR
         block = max(lane for lane, _ in routes) + 1
         lanes = re.match(rf"lanes {block}-(\d+) do the same: every lane XOR ([\d, ]+), the same registers", told[0])
-        assert lanes is not None and int(lanes[1]) == program.lanes - 1
+        assert lanes is not None
+        assert int(lanes[1]) == program.lanes - 1
         for turned in map(int, lanes[2].split(",")):
             routes |= {(lane ^ turned, r): route for (lane, r), route in routes.items() if lane < block}
     assert set(routes) == set(np.ndindex(*after.shape[:2]))
@@ -254,10 +256,8 @@ def test_what_waits_for_a_bank_is_framed_and_its_cycles_are_counted() -> None:
         assert f"{word}: {lane}, read by lane {reader} into register 0; waits for its bank" in titles
     for side, one in zip(sides, panels, strict=True):  # two words of each of two banks, in two cycles
         assert side.cycles() == [2]
-        assert (
-            side.told_cycles() == [side.told_cycles()[0]]
-            and "2 cycles: up to 2 words of one bank meet" in side.told_cycles()[0]
-        )
+        assert side.told_cycles() == [side.told_cycles()[0]]
+        assert "2 cycles: up to 2 words of one bank meet" in side.told_cycles()[0]
         assert [sum(line.fill == RED for line in panel.lines) for panel in one] == [4 * 4, 4 * 4]
 
 
@@ -268,7 +268,8 @@ def test_what_a_price_is_for_adds_up_to_it(target: str | None) -> None:
         price = cost_of(target)
         found = price.parts(plan.programs)
         assert sum(price.shares(plan.programs).values()) == pytest.approx(plan.cost if found is None else found.issued)
-        bars = {cell.sentence: cell.width for step in plan.picture().steps()[:1] for panel in step.panels for cell in panel.cells if "issue slot" in cell.sentence}  # fmt: skip
+        drawn = [cell for panel in plan.picture().steps()[0].panels for cell in panel.cells]
+        bars = {cell.sentence: cell.width for cell in drawn if "issue slot" in cell.sentence}
         widths = {int(sentence.split()[0]): width for sentence, width in bars.items()}
         assert plan.cost in widths
         most = max(widths)
@@ -303,6 +304,8 @@ def test_a_conversion_has_the_formats_of_every_picture(tmp_path: Path) -> None:
     assert [row[2] for row in rows[1:]] == [cell.sentence for panel in picture.panels() for cell in panel.cells]
     page = picture.html()
     steps = picture.views(one_by_one=True)
-    assert page.count('<figure class="step"') == len(steps) and page.count("<script") == 1
-    assert "a < b" not in page and not re.search(r"(?:src|href)=|url\(|https?:(?!//www\.w3\.org/2000/svg)", page)
+    assert page.count('<figure class="step"') == len(steps)
+    assert page.count("<script") == 1
+    assert "a < b" not in page
+    assert not re.search(r"(?:src|href)=|url\(|https?:(?!//www\.w3\.org/2000/svg)", page)
     assert [name for name, _ in steps[1:3]] == ["shuffle 1", "shuffle 2"]

@@ -155,12 +155,13 @@ class Exchange:
         self.families = families(program, 0)
         self.carried = carried_by(program, contents, 0)
         self.held: NDArray[np.int64] = contents.registers[0]
+        rows: list[list[int]] = self.held.tolist()
         self.final: list[dict[int, int]] = [
-            {slot: register for register, slot in reversed(list(enumerate(row)))} for row in self.held.tolist()
+            {slot: register for register, slot in reversed(list(enumerate(row)))} for row in rows
         ]
         self.routes: dict[tuple[int, int], list[Route]] = {
             (lane, register): routes
-            for lane, row in enumerate(self.held.tolist())
+            for lane, row in enumerate(rows)
             for register, slot in enumerate(row)
             if slot >= 0 and (routes := self._routes(lane, slot))
         }
@@ -317,12 +318,14 @@ class Exchange:
             block *= 2
         if lanes % block:
             return range(lanes), []
-        first, order = slice(0, block), np.arange(registers)
+        first = slice(0, block)
+        order: NDArray[np.int64] = np.arange(registers)
         found: list[tuple[int, int, int]] = []
         for h in range(block, lanes, block):
             here = slice(h, h + block)
             for c in range(registers):
-                turned, d = order ^ c, int(froms[h, c] ^ froms[0, 0])
+                turned: NDArray[np.int64] = order ^ c
+                d = int(froms[h, c] ^ froms[0, 0])
                 if (
                     np.array_equal(ways[here][:, turned], ways[first])
                     and np.array_equal(starts[here][:, turned], starts[first] ^ h)
@@ -334,15 +337,14 @@ class Exchange:
                 return range(lanes), []
         told: dict[str, list[int]] = {}
         for h, c, d in found:
-            rule = (
-                "the same registers"
-                if c == d == 0
-                else "the same XOR of their registers"
-                if c == d == h
-                else (f"registers XOR {c}" if c == d else f"registers XOR {c}, from registers XOR {d}")
-            )
-            told.setdefault(rule, []).append(h)
-        said = [f"lanes {numbers_text(h + i for h in hs for i in range(block))} do the same: every lane XOR {', '.join(map(str, hs))}, {rule}" for rule, hs in told.items()]  # fmt: skip
+            rule = f"registers XOR {c}" + f", which were registers XOR {d}" * (c != d)
+            told.setdefault(
+                "the same registers" if c == d == 0 else "registers likewise" if c == d == h else rule, []
+            ).append(h)
+        said: list[str] = []
+        for rule, hs in told.items():
+            which = numbers_text(h + i for h in hs for i in range(block))
+            said.append(f"lanes {which} do the same: every lane XOR {', '.join(map(str, hs))}, {rule}")
         return range(block), said
 
     def rest(self) -> str:

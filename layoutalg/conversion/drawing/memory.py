@@ -155,6 +155,7 @@ class Side:
         return numbers_text(register for register, slot in enumerate(final) if slot in slots)
 
     def told(self, owner: Owner) -> str:
+        """Who touches a part of a word, in words."""
         which = f"subgroup {owner.sg}, " if self.program.subgroups > 1 else ""
         registers = self.registers(owner)
         verb = ("written by", "from") if self.stores else ("read by", "into")
@@ -254,7 +255,7 @@ class Side:
             if named
             else f"the {who} that {verb} each word, or part of one"
         )
-        panels = [told_panel(f"the memory: {told}", [])] + strips
+        panels = [told_panel(f"the memory: {told}", []), *strips]
         left_out = -(-self.program.slm_bytes // (BANKS * _BYTES)) - rows
         if left_out:
             panels.append(told_panel("", [f"and {counted(left_out, 'more row')} of {BANKS} words"]))

@@ -2,6 +2,12 @@
 
 `Ends` knows the slots of the source, `(sg * lanes + lane) * registers + register`, that every register of the destination comes
 from, and the elements in them; both sides are drawn in the colours of the lanes that elements start in.
+
+>>> from layoutalg.conversion.drawing.contents import contents_of
+>>> plan = la.convert("d0 = 2@reg, d1 = 2@lane", "d0 = 2@lane, d1 = 2@reg", level="subgroup")
+>>> ends = ends_of(plan, [contents_of(program) for program in plan.programs])
+>>> ends.after.tolist(), ends.name(2)           # lane 0 ends with registers 0 of lanes 0 and 1; the latter holds e[0, 1]
+([[0, 2], [1, 3]], '0,1')
 """
 
 from __future__ import annotations
@@ -65,7 +71,9 @@ class Ends:
         return tuple([int(x) + start for x, start in zip(found, self.source.origins, strict=True)])
 
     def place(self, slot: int) -> tuple[int, int, int]:
-        """The subgroup, the lane and the register of a slot."""
+        """The subgroup, the lane and the register of a slot; -1 of nothing."""
+        if slot < 0:
+            return -1, -1, -1
         lane, register = divmod(slot, self.registers)
         return (*divmod(lane, len(self.before)), register)
 
@@ -86,14 +94,14 @@ def ends_of(plan: ConversionPlan, found: Sequence[Contents]) -> Ends:
 def ends_panels(ends: Ends, fills: Sequence[Sequence[str]]) -> list[Panel]:
     """The registers before and after, each by the element in it, in the colour of the lane that the element starts in."""
     sides = (("before", ends.before), ("after", ends.after))
-    names = [ends.name(slot) for _, held in sides for slot in held[:, :MOST_DRAWN_REGISTERS].flat if slot >= 0]
+    names = [ends.name(int(slot)) for _, held in sides for slot in held[:, :MOST_DRAWN_REGISTERS].flat if slot >= 0]
     wide = width_for(max(map(len, names), default=1))
     return [_end(title, held, ends, fills, wide) for title, held in sides]
 
 
 def _end(title: str, held: NDArray[np.int64], ends: Ends, fills: Sequence[Sequence[str]], wide: float) -> Panel:
     drawn = held[:, :MOST_DRAWN_REGISTERS]
-    told = np.array([[(*ends.at(slot), *ends.place(slot)) if slot >= 0 else (-1,) * (max(ends.source.rank, 1) + 3) for slot in row] for row in drawn.tolist()])  # fmt: skip
+    told = np.array([[(*ends.at(slot), *ends.place(slot)) for slot in row] for row in drawn.tolist()])
     lanes, registers = folded(told), folded(told.swapaxes(0, 1))
 
     def look(register: int, lane: int) -> Look:
