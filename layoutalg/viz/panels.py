@@ -232,10 +232,11 @@ def table_panel(
     looks: Sequence[Sequence[Look]],
     size: tuple[float, float],
     ruled: tuple[Sequence[int], Sequence[int]] = ((), ()),
+    corner: str = "",
 ) -> Panel:
     """Rows and columns of cells of one size, with words over the columns and beside the rows.
 
-    `ruled` has the rows and the columns before which a line is drawn.
+    `ruled` has the rows and the columns before which a line is drawn; `corner` says what is over the columns.
 
     >>> panel = table_panel("t", ["0", "1"], ["0"], [[Look(PALE, "a", ""), Look(PALE, "b", "", "c")]], (40, 32))
     >>> [cell.label for cell in panel.cells], [words.text for words in panel.words]
@@ -245,6 +246,7 @@ def table_panel(
     left = max((len(name) for name in down), default=0) * CHARACTER + 8 * any(down)
     top = 18.0 * bool(title) + 16 * any(across)
     words = [Words(0, 11, title, 12, bold=True)] if title else []
+    words += [Words(left - 5, top - 5, corner, 11, "end")] if corner else []
     words += [Words(left + (i + 0.5) * width, top - 5, name, 11, "middle") for i, name in enumerate(across) if name]
     words += [Words(left - 5, top + (i + 0.5) * height + 4, name, 11, "end") for i, name in enumerate(down) if name]
     cells: list[Cell] = []

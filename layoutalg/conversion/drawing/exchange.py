@@ -319,12 +319,12 @@ class Exchange:
         if lanes % block:
             return range(lanes), []
         first = slice(0, block)
-        order: NDArray[np.int64] = np.arange(registers)
+        order: NDArray[np.int64] = np.arange(registers, dtype=np.int64)
         found: list[tuple[int, int, int]] = []
         for h in range(block, lanes, block):
             here = slice(h, h + block)
             for c in range(registers):
-                turned: NDArray[np.int64] = order ^ c
+                turned: NDArray[np.int64] = np.bitwise_xor(order, c)
                 d = int(froms[h, c] ^ froms[0, 0])
                 if (
                     np.array_equal(ways[here][:, turned], ways[first])
