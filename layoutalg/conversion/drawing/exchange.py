@@ -296,7 +296,11 @@ class Exchange:
         if hops > _MOST_HOPS:
             told = f"a number: the last shuffle of those that bring the element, up to {hops}, one after another"
             return {at: str(routes[-1][-1][0] + 1) for at, routes in self.routes.items()}, told
-        told = "a number: the shuffle that brings the element" + (", 1>6: shuffle 1, then 6" if hops > 1 else "")
+        told = "a number: the shuffle that brings the element"
+        first = next((route for routes in self.routes.values() for route in routes if len(route) > 1), ())
+        if first:
+            one, then = (str(i + 1) for i, _ in first)
+            told += f", {one}>{then}: shuffle {one}, then {then}"
         told += ", 1,2: a word each" * any(len(routes) > 1 for routes in self.routes.values())
         labels = {
             at: ",".join(">".join(str(i + 1) for i, _ in route) for route in routes)
