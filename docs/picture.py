@@ -27,8 +27,13 @@ DRAWN = {"tile.svg": [TEXT, "32x64"], "mfma.svg": ["#iree_gpu.mma_layout<MFMA_F3
 """Arguments of `layoutalg draw`."""
 ROWS, COLUMNS = "d0 = 32@reg, d1 = 32@lane", "d0 = 32@lane, d1 = 32@reg"
 CONVERTED = {
-    "conversion.svg": ["d0 = 8@reg, d1 = 8@lane", "d0 = 8@lane, d1 = 8@reg", "--element", "f16", "--level", "subgroup"],
-    "memory.svg": ["d0 = 2@sg 8@lane, d1 = 2@sg:2 4@reg", "d0 = 2@sg:2 2@lane:4 4@reg, d1 = 2@sg 4@lane"],
+    "conversion.svg": ["d0 = 8@reg, d1 = 8@lane", "d0 = 8@lane, d1 = 8@reg", "--element", "f16", "--target", "generic"],
+    "memory.svg": [
+        "d0 = 2@sg 8@lane, d1 = 2@sg:2 4@reg",
+        "d0 = 2@sg:2 2@lane:4 4@reg, d1 = 2@sg 4@lane",
+        "--target",
+        "generic",
+    ],
 }
 """Arguments of `layoutalg convert`."""
 

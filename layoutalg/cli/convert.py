@@ -56,7 +56,11 @@ __all__ = ["convert"]
 @click.option("--portable", is_flag=True, help="Keep to functions that every compiler has (Intel's chips).")
 @click.option("--emit", "emitted", is_flag=True, help="Print the code, a function on one lane's fragment.")
 @output_option("Write the code to a file.")
-@click.option("--picture", type=click.Path(path_type=Path), help="Draw the conversion to a file, FILE.svg.")
+@click.option(
+    "--picture",
+    type=click.Path(path_type=Path),
+    help="Draw the conversion to a file: its ending says the format (see draw).",
+)
 @json_option
 def convert(
     source: str,
@@ -84,11 +88,12 @@ def convert(
     """
     from layoutalg.conversion.report import describe_conversion
     from layoutalg.core.files import write_files
+    from layoutalg.viz.picture import format_of
 
     if source == destination == "-":
         raise click.UsageError("only one of SOURCE and DESTINATION may be '-': standard input is one text")
-    if picture is not None and picture.suffix != ".svg":
-        raise click.UsageError(f"--picture {picture}: expected a name that ends in .svg")
+    if picture is not None:
+        format_of(picture)
     pair = read_texts((source, destination), reading)
     found = describe_conversion(
         pair[0],
@@ -106,12 +111,12 @@ def convert(
     )
     plan, facts = found.plan, found.facts
     code = plan.emit(element) if emitted or output is not None else None
-    files: list[tuple[Path, str]] = []
+    files: list[tuple[Path, str | bytes]] = []
     if output is not None and code is not None:
         files.append((output, code))
         facts["output"] = str(output)
     if picture is not None:
-        files.append((picture, plan.svg()))
+        files.append((picture, plan.picture().encoded(format_of(picture))))
         facts["picture"] = str(picture)
     write_files(*files)
     if as_json:

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from numpy.typing import NDArray
 
@@ -36,6 +36,9 @@ from layoutalg.core.messages import shown
 from layoutalg.core.whole_numbers import as_flag, instance_of
 from layoutalg.hardware.chips import target_info
 from layoutalg.memory.asked import element_size
+
+if TYPE_CHECKING:
+    from layoutalg.conversion.picture import ConversionPicture
 
 __all__ = ["ConversionPlan"]
 
@@ -314,20 +317,28 @@ class ConversionPlan:
 
         return explain(self)
 
+    def picture(self, *, title: str | None = None) -> ConversionPicture:
+        """The picture: registers and lanes before and after, the steps with their prices, the memory.
+
+        `svg`, `html` (a step at a time), `save` and the rest are those of any picture (see viz.picture).
+
+        >>> la.convert(Layout.parse("d0 = 2@lane 2@lane:2"), Layout.parse("d0 = 2@lane:2 2@lane")).picture().title
+        'd0 = 2@lane 2@lane:2 to d0 = 2@lane:2 2@lane'
+        """
+        from layoutalg.conversion.picture import conversion_picture
+
+        return conversion_picture(self, title)
+
     def svg(self) -> str:
-        """The conversion as an SVG document: registers and lanes, shuffles, the memory. In a notebook, a plan shows it.
+        """The picture as an SVG document.
 
         >>> la.convert(Layout.parse("d0 = 2@lane 2@lane:2"), Layout.parse("d0 = 2@lane:2 2@lane")).svg()[:4]
         '<svg'
         """
-        from layoutalg.conversion.picture import conversion_svg
-
-        return conversion_svg(self)
+        return self.picture().svg()
 
     def _repr_html_(self) -> str | None:
-        from layoutalg.viz.page import image
-
         try:
-            return image(self.svg(), "conversion")
+            return self.picture()._repr_html_()  # pyright: ignore[reportPrivateUsage]
         except LayoutError:
             return None

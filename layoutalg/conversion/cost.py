@@ -51,8 +51,9 @@ Lanes that wait for one bank take that many rounds of a message; `conversion.pro
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import fsum
 from typing import Any, Literal, NamedTuple
 
@@ -95,6 +96,21 @@ class Parts(NamedTuple):
         128
         """
         return round(max(self.issued, self.alu, self.memory, self.network))
+
+
+_USES = {
+    "shuffles": ("shuffle", "broadcast", "dpp", "lane_swap", "xor_", "indexed", "pattern", "near", "reversed_map", "looked_up",
+                 "map_", "byte_sent", "half_sent", "bytes_sent", "lane_bytes"),
+    "selects": ("select", "condition"),
+    "byte permutes": ("permute", "half", "byte", "joined", "selector", "byte_loaded", "low_hal"),
+    "stores and loads": ("store", "load", "payload", "narrow", "upper", "masked", "stored_byte", "block", "ds_", "address",
+                         "sum_", "scalar", "veiled", "unveiled", "crowded", "offset", "apart", "piece", "memory", "waits"),
+    "barriers": ("barrier", "fence"),
+    "moves": ("region", "result", "renamed", "group_moved", "regrouped", "rearranged", "again", "paired"),
+}  # fmt: skip
+"""What the charges of a listing are for, by the beginnings of their names; the longest that fits decides."""
+_STEPS = {Shuffle: "shuffles", Select: "selects", Permute: "byte permutes", Store: "stores and loads", Load: "stores and loads",
+          Barrier: "barriers", LaneSwap: "moves", Regions: "moves"}  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,6 +195,29 @@ class Cost:
         if found is None or not self.unit:
             return None
         return self._parts(chain, found)._replace(network=self._network(chain, workgroups))
+
+    def shares(self, programs: Sequence[Program]) -> dict[str, float]:
+        """What programs cost by what it is for: slots where prices are estimated, else the instructions of the listing.
+
+        >>> swap = Program(1, 2, 32, 1, 1, pack=(0,), steps=(Shuffle(1, 0, (1, 0)),), unpack=(1,))
+        >>> cost_of(None).shares([swap])
+        {'shuffles': 32}
+        """
+        chain, listed = self._listed(programs)
+        found: Counter[str] = Counter()
+        if listed is None:
+            for program in chain:
+                for kind, name in _STEPS.items():
+                    steps = tuple([step for step in program.steps if step.__class__ is kind])
+                    found[name] += self._of(replace(program, steps=steps, pack=(), unpack=())) if steps else 0
+                found["moves"] += program.moves * self.move
+            return {name: slots for name, slots in found.items() if slots}
+        charges = charges_of(chain, waits=not self.unit, vendor=listed.vendor)
+        used: dict[str, list[float]] = {}
+        for name, count in charges.items():
+            fits = [(len(one), use) for use, beginnings in _USES.items() for one in beginnings if name.startswith(one)]
+            used.setdefault(max(fits)[1], []).append(listed.instructions[name] * count)
+        return {use: total for use, counts in used.items() if (total := fsum(counts))}
 
     def _network(self, chain: Sequence[Program], workgroups: int) -> float:
         """What a cluster's other workgroups are reached for, in issue slots."""

@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass, field, fields, replace
 from functools import lru_cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from numpy.typing import NDArray
 
@@ -27,6 +27,9 @@ from layoutalg.core.errors import ConversionError
 from layoutalg.core.extents import Extent, extent_text, multiply
 from layoutalg.core.layout import Layout
 from layoutalg.core.llvm_versions import DEFAULT_LLVM
+
+if TYPE_CHECKING:
+    from layoutalg.conversion.picture import ConversionPicture
 
 __all__ = ["SymbolicPlan"]
 
@@ -209,13 +212,13 @@ class SymbolicPlan(ConversionPlan):
         """
         raise self._needs_numbers("emitting")
 
-    def svg(self) -> str:
-        """The conversion of one block as an SVG document.
+    def picture(self, *, title: str | None = None) -> ConversionPicture:
+        """The picture of the conversion of one block.
 
-        >>> la.convert("d0 = n@reg, d1 = 2@lane 2@lane:2", "d0 = n@reg, d1 = 2@lane:2 2@lane").svg()[:4]
+        >>> la.convert("d0 = n@reg, d1 = 2@lane 2@lane:2", "d0 = n@reg, d1 = 2@lane:2 2@lane").picture().svg()[:4]
         '<svg'
         """
-        return self.block.svg()
+        return self.block.picture(title=title)
 
     def __str__(self) -> str:
         """The plan of one block, and what all blocks take.

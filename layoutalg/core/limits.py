@@ -85,7 +85,6 @@ __all__ = [
     "MOST_LANES",
     "MOST_LAYOUTS",
     "MOST_LEAVES",
-    "MOST_LETTERS",
     "MOST_LINEAR_BITS",
     "MOST_LISTED",
     "MOST_LIVE_BYTES",
@@ -132,7 +131,7 @@ __all__ = [
     "MOST_SOFT_OPERATIONS",
     "MOST_SORTED",
     "MOST_STEPS",
-    "MOST_STRIPS",
+    "MOST_STEP_CELLS",
     "MOST_SUBGROUPS",
     "MOST_SWATCHES",
     "MOST_SYMBOLIC",
@@ -430,10 +429,8 @@ MOST_HELD = 2**31
 """Elements of a work-item that a report counts."""
 MOST_TILES_GIVEN = 64
 """Tiles of a configuration that a caller may list (more than eight are an error in words)."""
-MOST_LETTERS = 88
-"""Letters in a line under the picture of an exchange."""
-MOST_STRIPS = 64
-"""Shuffles that the picture of a conversion draws, as rows of tables."""
+MOST_STEP_CELLS = 2**13
+"""Registers of all shuffles together, up to which a page shows every shuffle of a conversion as a step of its own."""
 MOST_FAMILIES = 8
 """Kinds of shuffles that it draws with arrows."""
 MOST_DRAWN_REGISTERS = 64

@@ -14,38 +14,25 @@ from typing import TYPE_CHECKING, Any
 from layoutalg.explorer.questions import Question, about, pictured
 
 if TYPE_CHECKING:
+    from layoutalg.conversion.report import ConversionDescription
     from layoutalg.memory.report import BanksDescription
 
-__all__ = ["banks", "banks_asked", "convert"]
+__all__ = ["banks", "banks_asked", "conversion_asked", "convert"]
 
 
 def convert(asked: Question) -> dict[str, Any]:
-    """The plan of a conversion: its rows, the candidates that were weighed, the steps as moves, and its picture.
+    """The plan of a conversion: its rows, the candidates that were weighed, the steps as moves, and the steps of its picture.
+
+    `views` has for each of these the name and the SVG.
 
     A move is `[lane, register, lane, register, subgroup]`: from where, to where in subgroup 0, and whose register it was.
     """
     from layoutalg.conversion.candidates import Candidate
-    from layoutalg.conversion.cost import PRESSURES
     from layoutalg.conversion.drawing.moves import moves_of
-    from layoutalg.conversion.price import DEFAULT_CHIP
     from layoutalg.conversion.program.steps import Shuffle
-    from layoutalg.conversion.report import describe_conversion
     from layoutalg.conversion.symbolic_plan import SymbolicPlan
-    from layoutalg.hardware.chips import target_info
 
-    first, second, shape, machine, element = (
-        asked.value("first"),
-        asked.value("second"),
-        asked.shape(),
-        asked.machine(),
-        asked.element(),
-    )
-    target = DEFAULT_CHIP if asked.get("target") is None else asked.text("target")
-    pressure = asked.choice("pressure", PRESSURES)
-    with about("target"):
-        target_info(target)
-    with about("shape"):
-        found = describe_conversion(first, second, shape, machine, element=element, target=target, pressure=pressure)
+    found = conversion_asked(asked)
     plan = found.plan
     programs = plan.block.programs if isinstance(plan, SymbolicPlan) else plan.programs
 
@@ -70,8 +57,30 @@ def convert(asked: Question) -> dict[str, Any]:
             for part, program in enumerate(programs)
             for step in moves_of(program)
         ],
-        "svg": plan.svg(),
+        "views": [*map(list, plan.picture().views())],
     }
+
+
+def conversion_asked(asked: Question) -> ConversionDescription:
+    """The description of the conversion that is asked about."""
+    from layoutalg.conversion.cost import PRESSURES
+    from layoutalg.conversion.price import DEFAULT_CHIP
+    from layoutalg.conversion.report import describe_conversion
+    from layoutalg.hardware.chips import target_info
+
+    first, second, shape, machine, element = (
+        asked.value("first"),
+        asked.value("second"),
+        asked.shape(),
+        asked.machine(),
+        asked.element(),
+    )
+    target = DEFAULT_CHIP if asked.get("target") is None else asked.text("target")
+    pressure = asked.choice("pressure", PRESSURES)
+    with about("target"):
+        target_info(target)
+    with about("shape"):
+        return describe_conversion(first, second, shape, machine, element=element, target=target, pressure=pressure)
 
 
 def banks(asked: Question) -> dict[str, Any]:

@@ -9,13 +9,11 @@ from __future__ import annotations
 
 import base64
 import mimetypes
-import tempfile
 from collections.abc import Callable, Mapping
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from layoutalg.core.errors import LayoutError
-from layoutalg.explorer.conversions import banks, banks_asked, convert
+from layoutalg.explorer.conversions import banks, banks_asked, conversion_asked, convert
 from layoutalg.explorer.layouts import compared, layout, picture_asked, same, shape_of
 from layoutalg.explorer.listings import algebra
 from layoutalg.explorer.questions import Question, about
@@ -53,7 +51,7 @@ def export(asked: Question) -> dict[str, Any]:
     with about("format"):
         name = f"{kind}.{endings[chosen]}"
         kind_of_file = mimetypes.guess_type(name)[0] or "application/octet-stream"
-        return _file(name, kind_of_file, _written(kind, of, endings[chosen]))
+        return _file(name, kind_of_file, _picture(kind, of).encoded(endings[chosen]))
 
 
 def _file(name: str, kind: str, content: bytes) -> dict[str, Any]:
@@ -65,16 +63,6 @@ def _lines(answer: Mapping[str, Any]) -> str:
     rows = [f"{label}: {text}" if label else text for label, text in answer.get("report", ())]
     found = [*rows, *answer.get("steps", ())] if "result" in answer else rows
     return "\n".join([*found, *([answer["sentence"]] if "sentence" in answer else [])]) + "\n"
-
-
-def _written(kind: str, of: Question, ending: str) -> bytes:
-    """A picture as a file, by way of a folder that is gone afterwards."""
-    if kind == "convert" and ending == "svg":
-        return convert(of)["svg"].encode()
-    with tempfile.TemporaryDirectory(prefix="layoutalg-") as folder:
-        path = Path(folder, f"picture.{ending}")
-        _picture(kind, of).save(path)
-        return path.read_bytes()
 
 
 def _picture(kind: str, of: Question) -> Picture:
@@ -89,4 +77,4 @@ def _picture(kind: str, of: Question) -> Picture:
         return compared(of).picture()
     if kind == "banks":
         return banks_asked(of).picture()
-    raise LayoutError(f"a question of kind {kind!r} has no picture of this format: expected svg or text")
+    return conversion_asked(of).plan.picture()

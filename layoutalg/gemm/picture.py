@@ -42,7 +42,7 @@ class PlanPicture(PanelPicture):
         """The grid, a workgroup, and the flow of a step."""
         return _grid(self.plan), _workgroup(self.plan), flow(self.plan)
 
-    def steps(self) -> Sequence[Panel]:
+    def frames(self) -> Sequence[Panel]:
         """The frames of a step."""
         return steps(self.plan)
 

@@ -38,7 +38,7 @@ __all__ = ["BankPicture", "bank_picture"]
 _CYCLES = 16
 """Cycles of a phase that are drawn; as many banks as are common stand side by side."""
 _MOST_BANKS = 128
-_WIDE, _HIGH = 18, 18
+_WIDE, _HIGH = 16.5, 18
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -93,8 +93,8 @@ class BankPicture(PanelPicture):
             if not any(served[bank] for bank in columns):
                 continue
             looks = [[_look(cycle, bank, served[bank]) for bank in columns] for cycle in range(cycles)]
-            across, down = [str(bank) for bank in columns], [str(cycle) for cycle in range(cycles)]
-            found.append(table_panel("" if found else title, across, down, looks, (_WIDE, _HIGH)))
+            across, down = [str(bank) for bank in columns], [f"cycle {cycle}" for cycle in range(cycles)]
+            found.append(table_panel("" if found else title, across, down, looks, (_WIDE, _HIGH), corner="bank"))
         return found
 
 

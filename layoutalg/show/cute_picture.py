@@ -33,6 +33,8 @@ __all__ = ["AlgebraPicture"]
 
 _ROWS, _LINES = 16, 32
 """Rows of a grid, and rows of cells below one another where its columns do not fit side by side."""
+_INDICES, _ACROSS, _MOST_ADDED = 96, 16, 1024
+"""Indices that the picture of a complement draws, how many side by side, and of how large an A."""
 _COPIES = ("logical_product", "zipped_product", "tiled_product", "flat_product")
 """Operations whose second layout says where the copies are: its coordinates are the result's columns."""
 _TILES = ("composition", "logical_divide", "zipped_divide", "tiled_divide", "flat_divide")
@@ -82,7 +84,39 @@ class AlgebraPicture(PanelPicture):
         named = [(f"{chr(ord('A') + number)} = {one}", one, number) for number, one in enumerate(self.inputs)]
         if self.result is not None:
             named.append((f"{'R = ' if named else ''}{self.result}", self.result, -1))
-        return [self._panel(name, _Values.of(one), number, colours) for name, one, number in named]
+        panels = [self._panel(name, _Values.of(one), number, colours) for name, one, number in named]
+        return [*panels, *self._covered()] if self.operation == "complement" else panels
+
+    def _covered(self) -> Sequence[Panel]:
+        """Of a complement every index in order: which place of the result moves a copy of A there, and what no copy covers."""
+        if self.result is None or not self.inputs:
+            return []
+        first, result = _Values.of(self.inputs[0]), _Values.of(self.result)
+        if first.rows * first.columns > _MOST_ADDED:
+            return []
+        # R increases: place n of it is n at least, so that no later one brings an index that is drawn.
+        moved = {place: result.value(place) for place in range(min(result.rows * result.columns, _INDICES))}
+        reached: dict[int, tuple[int, int]] = {}
+        for place, by in moved.items():
+            for index in range(first.rows * first.columns):
+                reached.setdefault(first.value(index) + by, (place, first.value(index)))
+        count = min(max(reached) + 1, _INDICES)
+        across = min(count, _ACROSS)
+
+        def look(index: int) -> Look:
+            if index not in reached:
+                return Look(PALE, str(index), f"index {index}: in no copy of A")
+            place, one = reached[index]
+            group, inside = divmod(place, result.rows) if result.rows > 1 else (place, 0)
+            strength = 0.15 + 0.6 * inside / max(result.rows - 1, 1) if result.rows > 1 else 0.4
+            return Look(_colour(group, strength), str(index), f"index {index}: {one} of A + {moved[place]} of R")
+
+        looks = [[look(index) for index in range(row, min(row + across, count))] for row in range(0, count, across)]
+        more = f"; the first {count} indices" if count == _INDICES else ""
+        told = told_panel(
+            "A + R: the copy of A that has each index", [f"a colour: the place of R that moves the copy{more}"]
+        )
+        return [stacked([told, table_panel("", [""], [""], looks, (3 * CHARACTER + 6, CELL_HEIGHT))])]
 
     def subtitle(self) -> str:
         """The operation's definition."""

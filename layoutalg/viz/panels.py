@@ -21,6 +21,8 @@ import textwrap
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from html import escape
+from itertools import accumulate
+from math import hypot
 
 from layoutalg.viz.colours import ink
 from layoutalg.viz.picture import Picture
@@ -45,7 +47,9 @@ __all__ = [
     "beside",
     "cell_of",
     "first_marked",
+    "in_a_row",
     "key_of",
+    "placed",
     "product_panel",
     "stacked",
     "table_panel",
@@ -107,12 +111,16 @@ class Axis:
 
 @dataclass(frozen=True, slots=True)
 class Look:
-    """What a cell looks like: its colour, its label, and the sentence about it; `below` is a second line of its label."""
+    """What a cell looks like: its colour, its label, and the sentence about it.
+
+    `below` is a second line of its label, `edge` the colour of a frame.
+    """
 
     fill: str
     label: str
     sentence: str
     below: str = ""
+    edge: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,17 +156,42 @@ def cell_of(x: float, y: float, width: float, height: float, look: Look) -> Cell
 
 
 def arrow(x: float, y: float, to_x: float, to_y: float, *, heavy: bool = False) -> tuple[Line, Line, Line]:
-    """An arrow from one point to another, across or down.
+    """An arrow from one point to another.
 
     >>> [(line.x, line.y) for line in arrow(0, 0, 20, 0)]
     [(0, 0), (15.0, -3.0), (15.0, 3.0)]
     """
     back, aside, width = (7, 5, 1.6) if heavy else (5, 3, 1.2)
-    long = max(abs(to_x - x), abs(to_y - y), 1)
+    long = hypot(to_x - x, to_y - y) or 1
     right, down = (to_x - x) / long, (to_y - y) / long
     foot = to_x - back * right, to_y - back * down
-    ends = [(foot[0] + side * down, foot[1] + side * right) for side in (-aside, aside)]
+    ends = [(foot[0] - side * down, foot[1] + side * right) for side in (-aside, aside)]
     return (Line(x, y, to_x, to_y, width), *(Line(*end, to_x, to_y, width) for end in ends))  # pyright: ignore[reportReturnType]
+
+
+def placed(x: float, y: float, width: float, height: float, look: Look) -> tuple[Cell, list[Words], list[Line]]:
+    """A cell at a place, the words in it where its label has two lines, and its frame.
+
+    >>> cell, words, lines = placed(0, 0, 20, 30, Look(PALE, "a", "", "b", MARKED))
+    >>> cell.label, [one.text for one in words], len(lines)
+    ('', ['a', 'b'], 4)
+    """
+    cell = cell_of(x, y, width, height, look)
+    words: list[Words] = []
+    if look.below:
+        cell = replace(cell, label="")
+        words = [
+            Words(x + width / 2, y + height / 2 + at, text, 11, "middle", fill=cell.ink, over=True)
+            for text, at in ((look.label, -3.5), (look.below, 10.5))
+        ]
+    corners = [
+        (x + 1.2, y + 1.2),
+        (x + width - 1.2, y + 1.2),
+        (x + width - 1.2, y + height - 1.2),
+        (x + 1.2, y + height - 1.2),
+    ]
+    around = zip(corners, [*corners[1:], corners[0]], strict=True) if look.edge else ()
+    return cell, words, [Line(*one, *other, 1.8, look.edge, over=True) for one, other in around]
 
 
 FIRST_MARKED = (
@@ -268,11 +301,12 @@ def table_panel(
     looks: Sequence[Sequence[Look | None]],
     size: tuple[float, float],
     ruled: tuple[Sequence[int], Sequence[int]] = ((), ()),
+    corner: str = "",
 ) -> Panel:
     """Rows and columns of cells of one size, with words over the columns and beside the rows.
 
     Where a look is None, cells are left out, and dots stand there. `ruled` has the rows and the columns before which a line is
-    drawn.
+    drawn; `corner` says what is over the columns.
 
     >>> panel = table_panel("t", ["0", "1"], ["0"], [[Look(PALE, "a", ""), Look(PALE, "b", "", "c")]], (40, 32))
     >>> [cell.label for cell in panel.cells], [words.text for words in panel.words]
@@ -282,27 +316,25 @@ def table_panel(
     left = max((len(name) for name in down), default=0) * CHARACTER + 8 * any(down)
     top = 18.0 * bool(title) + 16 * any(across)
     words = [Words(0, 11, title, 12, bold=True)] if title else []
+    words += [Words(left - 5, top - 5, corner, 11, "end")] if corner else []
     words += [Words(left + (i + 0.5) * width, top - 5, name, 11, "middle") for i, name in enumerate(across) if name]
     words += [Words(left - 5, top + (i + 0.5) * height + 4, name, 11, "end") for i, name in enumerate(down) if name]
     cells: list[Cell] = []
+    framed: list[Line] = []
     for row, line in enumerate(looks):
         for column, look in enumerate(line):
             x, y = left + column * width, top + row * height
             if look is None:
                 words.append(Words(x + width / 2, y + height / 2 + 4, "\N{MIDLINE HORIZONTAL ELLIPSIS}", 11, "middle"))
                 continue
-            cell = cell_of(x, y, width, height, look)
-            if look.below:
-                cell = replace(cell, label="")
-                for text, at in ((look.label, -3.5), (look.below, 10.5)):
-                    words.append(
-                        Words(x + width / 2, y + height / 2 + at, text, 11, "middle", fill=cell.ink, over=True)
-                    )
+            cell, inside, frame = placed(x, y, width, height, look)
             cells.append(cell)
+            words += inside
+            framed += frame
     right, bottom = left + max(map(len, looks), default=0) * width, top + len(looks) * height
     lines = [Line(left, top + row * height, right, top + row * height, 1.6) for row in ruled[0]]
     lines += [Line(left + column * width, top, left + column * width, bottom, 1.6) for column in ruled[1]]
-    return Panel(tuple(cells), tuple(words), tuple(lines), max(right, len(title) * 12 * LETTER), bottom)
+    return Panel(tuple(cells), tuple(words), (*lines, *framed), max(right, len(title) * 12 * LETTER), bottom)
 
 
 def told_panel(title: str, notes: Sequence[str], within: float = INNER) -> Panel:
@@ -327,16 +359,42 @@ def stacked(panels: Sequence[Panel], apart: float = 10.0) -> Panel:
     >>> stacked([told_panel("a", []), told_panel("b", [])]).height
     42.0
     """
-    cells: list[Cell] = []
-    words: list[Words] = []
-    lines: list[Line] = []
-    y = 0.0
-    for panel in panels:
-        cells += [replace(cell, y=cell.y + y) for cell in panel.cells]
-        words += [replace(one, y=one.y + y) for one in panel.words]
-        lines += [replace(one, y=one.y + y, to_y=one.to_y + y) for one in panel.lines]
-        y += panel.height + apart
-    return Panel(tuple(cells), tuple(words), tuple(lines), max(panel.width for panel in panels), y - apart)
+    places = accumulate([panel.height + apart for panel in panels], initial=0.0)
+    return _joined([_moved(panel, 0, y) for panel, y in zip(panels, places, strict=False)])
+
+
+def in_a_row(panels: Sequence[Panel], widest: float = NARROW - 2 * _MARGIN) -> Panel:
+    """Panels side by side, as one; one below the other where that is wider than `widest`.
+
+    >>> in_a_row([told_panel("a", []), told_panel("b", [])]).height
+    16.0
+    """
+    if sum(panel.width for panel in panels) + _SPACE * (len(panels) - 1) > widest:
+        return stacked(panels)
+    places = accumulate([panel.width + _SPACE for panel in panels], initial=0.0)
+    return _joined([_moved(panel, x, 0) for panel, x in zip(panels, places, strict=False)])
+
+
+def _moved(panel: Panel, x: float, y: float) -> Panel:
+    """A panel further right and below, in the corner of its new size."""
+    return Panel(
+        tuple([replace(one, x=one.x + x, y=one.y + y) for one in panel.cells]),
+        tuple([replace(one, x=one.x + x, y=one.y + y) for one in panel.words]),
+        tuple([replace(one, x=one.x + x, y=one.y + y, to_x=one.to_x + x, to_y=one.to_y + y) for one in panel.lines]),
+        panel.width + x,
+        panel.height + y,
+    )
+
+
+def _joined(panels: Sequence[Panel]) -> Panel:
+    """Panels that stand where they are, as one."""
+    return Panel(
+        tuple([one for panel in panels for one in panel.cells]),
+        tuple([one for panel in panels for one in panel.words]),
+        tuple([one for panel in panels for one in panel.lines]),
+        max(panel.width for panel in panels),
+        max(panel.height for panel in panels),
+    )
 
 
 def arrow_down(notes: Sequence[str]) -> Panel:
@@ -400,9 +458,10 @@ def beside(
     for panel in panels:
         if x > _MARGIN and x + panel.width + _MARGIN > widest:
             x, y = float(_MARGIN), bottom + _ROWS_APART
-        cells += [replace(cell, x=cell.x + x, y=cell.y + y) for cell in panel.cells]
-        words += [replace(one, x=one.x + x, y=one.y + y) for one in panel.words]
-        lines += [Line(one.x + x, one.y + y, one.to_x + x, one.to_y + y, one.width) for one in panel.lines]
+        here = _moved(panel, x, y)
+        cells += here.cells
+        words += here.words
+        lines += here.lines
         right, bottom = max(right, x + panel.width), max(bottom, y + panel.height)
         x += panel.width + _SPACE
     width = max(right, titled, min(widest, 400)) + _MARGIN
@@ -429,25 +488,25 @@ class PanelPicture(Picture):
         """What the colours mean: words, each with its colour."""
         return ()
 
-    def steps(self) -> Sequence[Panel]:
+    def frames(self) -> Sequence[Panel]:
         """The frames of a walk, which stand below the panels; on a page each can be opened by itself."""
         return ()
 
     def scene(self, direction: str | None = None, colour: str | None = None) -> Scene:
         """The panels side by side, in pixels; there is one direction and one colouring."""
-        return beside((*self.panels(), *self.steps()), self.title, self.subtitle(), self.widest(), self.key())
+        return beside((*self.panels(), *self.frames()), self.title, self.subtitle(), self.widest(), self.key())
 
     def csv(self) -> str:
         """The cells as CSV: the panel, the label, and the sentence about each."""
         from layoutalg.viz.tables import csv_of_cells
 
-        return csv_of_cells([(panel.cells, panel.words) for panel in (*self.panels(), *self.steps())])
+        return csv_of_cells([(panel.cells, panel.words) for panel in (*self.panels(), *self.frames())])
 
     def markdown(self) -> str:
         """The cells of each panel as a table in Markdown."""
         from layoutalg.viz.tables import markdown_of_cells
 
-        return markdown_of_cells(self.title, [(panel.cells, panel.words) for panel in (*self.panels(), *self.steps())])
+        return markdown_of_cells(self.title, [(panel.cells, panel.words) for panel in (*self.panels(), *self.frames())])
 
     def html(self) -> str:
         """The picture as a page."""
@@ -465,19 +524,19 @@ class PanelPicture(Picture):
         return f'<div class="layoutalg" data-of="plan">{self._walked(lambda svg: image(svg, self.title))}</div>'
 
     def _walked(self, shown: Callable[[str], str]) -> str:
-        """The panels, and beside them the steps: one is open, and a click opens another. No script is needed."""
-        steps = self.steps()
-        if not steps:
+        """The panels, and beside them the frames: one is open, and a click opens another. No script is needed."""
+        frames = self.frames()
+        if not frames:
             return shown(self.svg())
         whole = svg_document(beside(self.panels(), self.title, self.subtitle(), self.widest(), self.key()))
         name = hashlib.sha256(whole.encode()).hexdigest()[:16]
-        frames = [
+        drawn = [
             f'<details name="{name}"{" open" * (number == 0)} style="margin:0 0 8px"><summary style="font:bold 13px '
-            f'monospace;cursor:pointer;padding:4px 0">{escape(step.title)}</summary>'
-            f"{shown(svg_document(beside([step.untitled()], step.title, '', self.widest(), bare=True)))}</details>"
-            for number, step in enumerate(steps)
+            f'monospace;cursor:pointer;padding:4px 0">{escape(frame.title)}</summary>'
+            f"{shown(svg_document(beside([frame.untitled()], frame.title, '', self.widest(), bare=True)))}</details>"
+            for number, frame in enumerate(frames)
         ]
         return (
             '<div style="display:flex;flex-wrap:wrap;gap:16px;align-items:flex-start">'
-            f'<div style="max-width:100%">{shown(whole)}</div><div style="max-width:100%">{"".join(frames)}</div></div>'
+            f'<div style="max-width:100%">{shown(whole)}</div><div style="max-width:100%">{"".join(drawn)}</div></div>'
         )

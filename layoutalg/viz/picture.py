@@ -34,7 +34,7 @@ from layoutalg.viz.tooltips import holders
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["DIRECTIONS", "Picture", "picture_of"]
+__all__ = ["DIRECTIONS", "Picture", "format_of", "picture_of"]
 
 DIRECTIONS = ("tensor", "hardware")
 """A cell per element, or a cell per register of each lane."""
@@ -295,26 +295,46 @@ class Picture:
         Traceback (most recent call last):
         layoutalg.core.errors.LayoutError: picture 'a.gif': expected a name that ends in .svg, .png, ... or .md
         """
-        target = as_path(path, "picture")
-        kind = target.suffix[1:].lower()
-        if kind not in FORMATS:
-            *others, last = (f".{one}" for one in FORMATS)
-            raise LayoutError(f"picture {shown(str(path))}: expected a name that ends in {', '.join(others)} or {last}")
+        write_file(as_path(path, "picture"), self.encoded(format_of(path)))
+
+    def encoded(self, kind: str) -> bytes:
+        """What a file of the picture holds; `kind` is a file's ending without its dot, as for `save`.
+
+        Raises `LayoutError` for another ending.
+
+        >>> Layout.parse("d0 = 2@lane").picture().encoded("svg")[:4]
+        b'<svg'
+        """
+        kind = one_of(kind, FORMATS, "format")
         texts = {"svg": self.svg, "html": self.html, "tex": self.tikz, "csv": self.csv, "md": self.markdown}
         if kind in texts:
-            write_file(target, texts[kind]())
-            return
+            return texts[kind]().encode()
         drawn = self.figure()
         from layoutalg.viz.figure import save
 
         written = io.BytesIO()
         save(drawn, written, self.title, kind)
-        write_file(target, written.getvalue())
+        return written.getvalue()
 
     def _repr_html_(self) -> str:
         from layoutalg.viz.page import fragment
 
         return fragment(self)
+
+
+def format_of(path: str | os.PathLike[str]) -> str:
+    """The format that a file's ending says.
+
+    Raises `LayoutError` for another ending.
+
+    >>> format_of("a.PNG")
+    'png'
+    """
+    kind = as_path(path, "picture").suffix[1:].lower()
+    if kind not in FORMATS:
+        *others, last = (f".{one}" for one in FORMATS)
+        raise LayoutError(f"picture {shown(str(path))}: expected a name that ends in {', '.join(others)} or {last}")
+    return kind
 
 
 def picture_of(

@@ -63,9 +63,9 @@ class Line:
     over: bool = False
 
 
-def drawn_by(line: Line) -> tuple[bool, float]:
+def drawn_by(line: Line) -> tuple[bool, float, str]:
     """What lines that are drawn together share; what is drawn first comes first."""
-    return line.fill == INK, line.width
+    return line.fill == INK, line.width, line.fill
 
 
 @dataclass(frozen=True, slots=True)

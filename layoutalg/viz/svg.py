@@ -14,7 +14,7 @@ from collections.abc import Iterator, Sequence
 from itertools import groupby
 from xml.sax.saxutils import escape
 
-from layoutalg.viz.shapes import INK, PAPER, Cell, Legend, Line, Scene, Words, drawn_by
+from layoutalg.viz.shapes import INK, Cell, Legend, Line, Scene, Words, drawn_by
 
 __all__ = ["DARK_INK", "DARK_PAPER", "DARK_STYLE", "FONT", "escaped", "legal", "svg_document"]
 
@@ -98,13 +98,13 @@ def _words(words: Words) -> str:
 
 
 def _lines(name: str, lines: Sequence[Line]) -> Iterator[str]:
-    """The lines of a class, those of one colour and width as one path, pale ones first."""
+    """The lines of a class, those of one colour and width as one path, those in ink last."""
     if not lines:
         return
     yield f'<g class="{name}" stroke="{INK}" stroke-linecap="square" fill="none" pointer-events="none">'
-    for (dark, width), group in groupby(sorted(lines, key=drawn_by), key=drawn_by):
+    for (inked, width, fill), group in groupby(sorted(lines, key=drawn_by), key=drawn_by):
         steps = "".join(f"M{_number(a.x)} {_number(a.y)}L{_number(a.to_x)} {_number(a.to_y)}" for a in group)
-        colour = "" if dark else f' stroke="{PAPER}"'
+        colour = "" if inked else f' stroke="{fill}"'
         yield f'<path{colour} stroke-width="{_number(width)}" d="{steps}"/>'
     yield "</g>"
 

@@ -13,7 +13,7 @@ import re
 from collections.abc import Iterable, Iterator
 from itertools import groupby
 
-from layoutalg.viz.shapes import Line, Scene, Words
+from layoutalg.viz.shapes import Line, Scene, Words, drawn_by
 
 __all__ = ["latex", "tikz_document"]
 
@@ -46,7 +46,9 @@ def tikz_document(scene: Scene) -> str:
     shown = next(one for one in scene.legends if one.by == scene.by)
     words = (*scene.words, *shown.words)
     fills = dict.fromkeys([*(cell.fill for cell in scene.cells), *(one.fill for one in shown.swatches)])
-    inks = dict.fromkeys([*(cell.ink for cell in scene.cells), *(one.fill for one in words)])
+    inks = dict.fromkeys(
+        [*(cell.ink for cell in scene.cells), *(one.fill for one in words), *(line.fill for line in scene.lines)]
+    )
     names = {colour: f"f{number}" for number, colour in enumerate(fills)}
     texts = {colour: f"t{number}" for number, colour in enumerate(inks)}
     return "\n".join(
@@ -70,7 +72,7 @@ def tikz_document(scene: Scene) -> str:
                 rf"\fill[{names[one.fill]}] ({_at(one.x, one.y)}) rectangle ({_at(one.x + one.size, one.y + one.size)});"
                 for one in shown.swatches
             ),
-            *_paths(scene.lines),
+            *_paths(scene.lines, texts),
             *(_words(one, texts[one.fill]) for one in words if one.text),
             r"\end{tikzpicture}",
             r"\end{document}",
@@ -91,11 +93,11 @@ def _words(words: Words, colour: str) -> str:
     return rf"\node[font={font},text={colour},anchor={_ANCHORS[words.anchor]}] at {where} {{{latex(words.text)}}};"
 
 
-def _paths(lines: Iterable[Line]) -> Iterator[str]:
-    """The lines of one width as one path."""
-    for width, group in groupby(sorted(lines, key=lambda one: one.width), key=lambda one: one.width):
+def _paths(lines: Iterable[Line], colours: dict[str, str]) -> Iterator[str]:
+    """The lines of one colour and width as one path."""
+    for (_, width, fill), group in groupby(sorted(lines, key=drawn_by), key=drawn_by):
         steps = " ".join(f"({_at(one.x, one.y)}) -- ({_at(one.to_x, one.to_y)})" for one in group)
-        yield rf"\draw[line cap=rect,line width={width * _POINTS:.2f}bp] {steps};"
+        yield rf"\draw[{colours[fill]},line cap=rect,line width={width * _POINTS:.2f}bp] {steps};"
 
 
 def _at(x: float, y: float) -> str:

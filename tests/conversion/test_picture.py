@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+import csv
+import io
+import itertools
 import re
+from dataclasses import replace
+from pathlib import Path
 from xml.etree import ElementTree
 
 import numpy as np
@@ -10,10 +15,14 @@ import pytest
 
 import layoutalg as la
 from layoutalg.conversion import Address, Barrier, Load, Program, Store
+from layoutalg.conversion.cost import cost_of
 from layoutalg.conversion.drawing.contents import contents_of
-from layoutalg.conversion.drawing.memory import draw_memory
-from layoutalg.conversion.drawing.page import RED, Page, lane_colours
+from layoutalg.conversion.drawing.memory import Side
+from layoutalg.conversion.drawing.tables import RED
+from layoutalg.conversion.program.steps import Shuffle
+from layoutalg.viz.panels import Panel
 from tests.conversion.brute_force import L
+from tests.viz.reading import smallest_text
 
 SVG = "{http://www.w3.org/2000/svg}"
 PAIRS = [
@@ -21,6 +30,8 @@ PAIRS = [
     ("d0 = 3@reg, d1 = 15@lane", "d0 = 3@lane, d1 = 5@lane:3 3@reg", 32),
     ("d0 = 4@sg 8@reg, d1 = 16@lane", "d0 = 16@lane 2@reg:4, d1 = 4@sg 4@reg", 8),
     ("d0 = 16@lane", "d0 = 16@reg | replicas 16@lane", 64),
+    ("d0 = 32@reg, d1 = 32@lane", "d0 = 32@lane, d1 = 32@reg", 32),
+    ("d0 = 8@reg, d1 = 64@lane", "d0 = 8@lane, d1 = 8@lane:8 8@reg", 32),
 ]
 
 
@@ -28,18 +39,83 @@ def said(svg: str) -> list[str]:
     return [one.text or "" for one in ElementTree.fromstring(svg).iter(f"{SVG}title")]
 
 
+def table(panel: Panel) -> tuple[list[str], list[str], dict[tuple[int, int], str]]:
+    """A table as a reader sees it: words over the columns, words beside the rows, and the labels by the places of both."""
+    cells = {(cell.x + cell.width / 2, cell.y + cell.height / 2 + 4): cell.label for cell in panel.cells}
+    ys = sorted({y for _, y in cells} | {one.y for one in panel.words if one.anchor == "end"})
+    top = min(one.y for one in panel.words if one.anchor == "middle")
+    across = sorted((one.x, one.text) for one in panel.words if one.anchor == "middle" and one.y == top)
+    down = {round(one.y): one.text for one in panel.words if one.anchor == "end"}
+    xs = [x for x, _ in across]
+    placed = {
+        (
+            next(i for i, one in enumerate(ys) if abs(one - y) < 1),
+            next(i for i, one in enumerate(xs) if abs(one - x) < 1),
+        ): label
+        for (x, y), label in cells.items()
+    }
+    return [text for _, text in across], [down[round(y)] for y in ys], placed
+
+
+def spread(names: list[str], values: dict[int, np.ndarray], count: int) -> list[np.ndarray]:
+    """All columns of a folded table: dots stand for what goes on evenly from the number before to the number behind."""
+    known = {int(name.removeprefix("r")): values[i] for i, name in enumerate(names) if name[-1].isdigit()}
+    dots = {i for i, name in enumerate(names) if not name[-1].isdigit()}
+    found: list[np.ndarray] = []
+    numbers = sorted(known)
+    for low, high in zip(numbers, [*numbers[1:], None], strict=True):
+        found.append(known[low])
+        for between in range(low + 1, high if high is not None else count):
+            assert high is not None
+            found.append(known[low] + (known[high] - known[low]) * (between - low) // (high - low))
+    gaps = [high - low > 1 for low, high in itertools.pairwise(numbers)]
+    assert sum(gaps) == len(dots)
+    return found
+
+
+@pytest.mark.parametrize(("source", "destination", "bits"), [PAIRS[0], *PAIRS[2:5]])
+def test_registers_hold_what_the_layouts_say_where_they_are_folded_too(
+    source: str, destination: str, bits: int
+) -> None:
+    plan = la.convert(source, destination, element_bits=bits)
+    drawn = [one for panel in plan.picture().steps()[0].panels for one in split(panel)]
+    for title, layout in (("before", L(source)), ("after", L(destination))):
+        held = layout.fragment_map()[0]
+        panel = next(one for one in drawn if one.words[0].text == title)
+        columns, rows, labels = table(panel)
+        assert columns[0] == "0"
+        values = {at: np.array([*map(int, label.split(","))]) for at, label in labels.items()}
+        lanes: dict[int, np.ndarray] = {}
+        for i, name in enumerate(columns):
+            if name[-1].isdigit():
+                down = {j: values[j, i] for j, row in enumerate(rows) if row[-1].isdigit()}
+                lanes[i] = np.array(spread(rows, down, held.shape[1]))
+        assert np.array_equal(np.array(spread(columns, lanes, held.shape[0])), held)
+
+
+def split(panel: Panel) -> list[Panel]:
+    """The tables of a panel, each with the bold words over it."""
+    heads = [one for one in panel.words if one.bold]
+    found: list[Panel] = []
+    for head in heads:
+        right = min((one.x for one in heads if one.y == head.y and one.x > head.x), default=panel.width + 1)
+        below = min((one.y for one in heads if one.y > head.y), default=panel.height + 1)
+        words = [one for one in panel.words if head.x <= one.x < right and head.y <= one.y < below - 8]
+        cells = [one for one in panel.cells if head.x <= one.x < right and head.y <= one.y < below - 8]
+        found.append(replace(panel, words=tuple(words), cells=tuple(cells)))
+    return found
+
+
 @pytest.mark.parametrize(("source", "destination", "bits"), PAIRS)
 def test_registers_hold_what_the_layouts_say(source: str, destination: str, bits: int) -> None:
     titles = said(la.convert(source, destination, element_bits=bits).svg())
     for side, layout in (("before", L(source)), ("after", L(destination))):
-        shown: dict[tuple[int, ...], str] = {}
-        for title in titles:
-            found = re.fullmatch(rf"{side}.*: lane (\d+), register (\d+): ([\d,]+)", title)
-            if found:
-                shown[int(found[1]), int(found[2])] = found[3]
         held = layout.fragment_map()[0]
-        wanted = {at: ",".join(map(str, held[at].tolist())) for at in np.ndindex(*held.shape[:2])}
-        assert shown == wanted
+        shown = [re.fullmatch(rf"{side}: lane (\d+), register (\d+): ([\d,]+)", title) for title in titles]
+        assert any(shown)
+        for found in shown:
+            if found:
+                assert found[3] == ",".join(map(str, held[int(found[1]), int(found[2])].tolist()))
 
 
 EMPTY = [
@@ -62,59 +138,174 @@ def test_what_layouts_leave_empty_is_drawn_empty(source: str, destination: str) 
         assert shown == {(lane, reg): name for name, at in elements for _, lane, reg in layout.owners(at)}
 
 
-@pytest.mark.parametrize(("source", "destination", "bits"), PAIRS[:2] + PAIRS[3:])
-def test_shuffles_say_which_register_becomes_which(source: str, destination: str, bits: int) -> None:
+@pytest.mark.parametrize(("source", "destination", "bits"), [PAIRS[0], PAIRS[1], PAIRS[3], PAIRS[4], PAIRS[5]])
+def test_a_register_changes_without_a_shuffle_exactly_where_the_picture_says_that_it_brings_it(
+    source: str, destination: str, bits: int
+) -> None:
+    """Every shuffle is left out by itself: each lane keeps its word. The program's result says who needed it."""
+    plan = la.convert(source, destination, element_bits=bits, slm_limit=0)
+    picture, (program,) = plan.picture(), plan.programs
+    before, after = L(source).fragment_map()[0], L(destination).fragment_map()[0]
+    steps = [step for step in program.steps if isinstance(step, Shuffle)]
+    routes: dict[tuple[int, int], list[tuple[int, int]]] = {}
+    for title in said(picture.svg()):
+        found = re.fullmatch(r"after: lane (\d+), register (\d+): ([\d,]+) of lane (\d+), register (\d+)(.*)", title)
+        if found:
+            lane, register, start, first = (int(found[i]) for i in (1, 2, 4, 5))
+            assert found[3] == ",".join(map(str, after[lane, register].tolist()))
+            assert found[3] == ",".join(map(str, before[start, first].tolist()))
+            words = [
+                [(int(i) - 1, int(read)) for i, read in re.findall(r", by shuffle (\d+) from lane (\d+)", way)]
+                for way in found[6].split("; the other word")
+            ]
+            for route in words:
+                here = [*(read for _, read in route), lane][1:]
+                read = [steps[i].sources(1)[0, to] for (i, _), to in zip(route, here, strict=True)] if route else []
+                assert read == [source for _, source in route]
+                assert (route[0][1] if route else lane) == start
+            routes[lane, register] = [one for route in words for one in route]
+    told = [one.text for one in picture.scene().words if "do the same" in one.text]
+    if told:  # the other lanes are copies by XOR
+        block = max(lane for lane, _ in routes) + 1
+        lanes = re.match(rf"lanes {block}-(\d+) do the same: every lane XOR ([\d, ]+), the same registers", told[0])
+        assert lanes is not None
+        assert int(lanes[1]) == program.lanes - 1
+        for turned in map(int, lanes[2].split(",")):
+            routes |= {(lane ^ turned, r): route for (lane, r), route in routes.items() if lane < block}
+    assert set(routes) == set(np.ndindex(*after.shape[:2]))
+    numbers = np.arange(program.lanes * program.source_registers).astype(f"u{bits // 8}")
+    numbers += numbers << 32 if bits == 64 else 0
+    given = numbers.reshape(1, program.lanes, -1)
+    right = program.run(given)[0]
+    idle = tuple(range(program.lanes))
+    for shuffle, step in enumerate(steps):
+        left_out = tuple([one._replace(lanes=idle) if one is step else one for one in program.steps])
+        changed = replace(program, steps=left_out).run(given)[0] != right
+        assert {at for at, route in routes.items() if shuffle in [i for i, _ in route]} == {
+            *map(tuple, np.argwhere(changed).tolist())
+        }
+
+
+@pytest.mark.parametrize(("source", "destination", "bits"), [PAIRS[0], PAIRS[1], PAIRS[3]])
+def test_shuffles_one_by_one_say_which_register_becomes_which(source: str, destination: str, bits: int) -> None:
     plan = la.convert(source, destination, element_bits=bits, slm_limit=0)
     before, after = L(source).fragment_map()[0], L(destination).fragment_map()[0]
     arrived: set[tuple[int, int]] = set()
-    for title in said(plan.svg()):
-        to = re.match(r"lane (\d+) reads lane \d+", title)
-        for element, lane, register, into in re.findall(
-            r"([\d,]+) of lane (\d+), register (\d+) into register (\d+)", title
-        ):
-            assert to is not None
-            assert ",".join(map(str, before[int(lane), int(register)].tolist())) == element
-            assert ",".join(map(str, after[int(to[1]), int(into)].tolist())) == element
-            arrived.add((int(to[1]), int(into)))
+    reads = 0
+    for _, svg in plan.picture().views(one_by_one=True):
+        for title in said(svg):
+            to = re.match(r"lane (\d+) reads lane \d+", title)
+            reads += to is not None
+            for element, lane, register, into in re.findall(
+                r"([\d,]+) of lane (\d+), register (\d+) into register (\d+)", title
+            ):
+                assert to is not None
+                assert ",".join(map(str, before[int(lane), int(register)].tolist())) == element
+                assert ",".join(map(str, after[int(to[1]), int(into)].tolist())) == element
+                arrived.add((int(to[1]), int(into)))
     stays = {at for at in np.ndindex(*after.shape[:2]) if (before[at[0]] == after[at]).all(-1).any()}
     assert arrived | stays == set(np.ndindex(*after.shape[:2]))
+    assert reads == after.shape[0] * plan.shuffles
 
 
-def test_memory_says_who_writes_and_reads_each_word_and_what_waits_is_red() -> None:
+MEMORY = [
+    ("d0 = 2@sg 8@lane, d1 = 2@sg:2 4@reg", "d0 = 2@sg:2 2@lane:4 4@reg, d1 = 2@sg 4@lane"),
+    ("d0 = 2@sg 2@reg, d1 = 16@lane", "d0 = 2@reg 2@sg, d1 = 16@lane"),
+]
+
+
+@pytest.mark.parametrize(("source", "destination"), MEMORY)
+def test_every_word_of_memory_goes_from_where_the_source_has_it_to_where_the_destination_wants_it(
+    source: str, destination: str
+) -> None:
+    ends = {"written": L(source).fragment_map(), "read": L(destination).fragment_map()}
+    seen: dict[str, dict[str, str]] = {"written": {}, "read": {}}
+    for name, svg in la.convert(source, destination, slm_limit=2**16).picture().views(one_by_one=True):
+        for title in said(svg) if name in ("store", "load") else ():
+            found = re.match(
+                r"(byte \d+, bank \d+): ([\d,]+), (\w+) by subgroup (\d+), lane (\d+) (?:from|into) register (\d+)",
+                title,
+            )
+            if found:
+                place, element, verb, sg, lane, register = found.groups()
+                assert element == ",".join(map(str, ends[verb][int(sg), int(lane), int(register)].tolist()))
+                assert int(place.split()[1][:-1]) // 4 % 32 == int(place.split()[-1])
+                seen[verb][place] = element
+    assert seen["written"] == seen["read"]
+    assert len(seen["read"]) == len(set(seen["read"].values()))
+    crossing = [
+        at
+        for at in np.ndindex(*L(source).shape)
+        if {one[0] for one in L(source).owners(at)} != {one[0] for one in L(destination).owners(at)}
+    ]
+    assert {",".join(map(str, at)) for at in crossing} <= set(seen["read"].values())
+    assert crossing
+
+
+def test_what_waits_for_a_bank_is_framed_and_its_cycles_are_counted() -> None:
     swap = (Store((0,), Address(xor=True, lane=(32, 1))), Barrier(), Load((1,), Address(xor=True, lane=(1, 32))))
     program = Program(1, 4, 32, 1, 1, pack=(0,), steps=swap, unpack=(1,), slm_bytes=136)
-    page = Page("memory")
-    draw_memory(page, program, contents_of(program), lane_colours(4))
-    titles = said(page.svg())
+    sides = [Side(program, contents_of(program), [step]) for step in (swap[0], swap[2])]
+    panels = [side.panels(str) for side in sides]
+    titles = [cell.sentence for one in panels for panel in one for cell in panel.cells]
     writers = {(0, 0): 0, (0, 1): 2, (1, 0): 1, (1, 1): 3}
     for (row, bank), lane in writers.items():
         word = f"byte {row * 128 + bank * 4}, bank {bank}"
-        assert f"{word}: written by lane {lane} from register 0" in titles
-        assert f"{word}: read by lane {2 * (lane % 2) + lane // 2} into register 0" in titles
-    assert page.svg().count(f'="{RED}"') == 4 * 2 + 4 * 2
+        assert f"{word}: {lane}, written by lane {lane} from register 0; waits for its bank" in titles
+        reader = 2 * (lane % 2) + lane // 2
+        assert f"{word}: {lane}, read by lane {reader} into register 0; waits for its bank" in titles
+    for side, one in zip(sides, panels, strict=True):  # two words of each of two banks, in two cycles
+        assert side.cycles() == [2]
+        assert side.told_cycles() == [side.told_cycles()[0]]
+        assert "2 cycles: up to 2 words of one bank meet" in side.told_cycles()[0]
+        assert [sum(line.fill == RED for line in panel.lines) for panel in one] == [4 * 4, 4 * 4]
+
+
+@pytest.mark.parametrize("target", [None, "pvc", "sm_80", "gfx942", "gfx1100", "bmg"])
+def test_what_a_price_is_for_adds_up_to_it(target: str | None) -> None:
+    for limit in (0, None):
+        plan = la.convert(*PAIRS[0][:2], element_bits=16, target=target, slm_limit=limit)
+        price = cost_of(target)
+        found = price.parts(plan.programs)
+        assert sum(price.shares(plan.programs).values()) == pytest.approx(plan.cost if found is None else found.issued)
+        drawn = [cell for panel in plan.picture().steps()[0].panels for cell in panel.cells]
+        bars = {cell.sentence: cell.width for cell in drawn if "issue slot" in cell.sentence}
+        widths = {int(sentence.split()[0]): width for sentence, width in bars.items()}
+        assert plan.cost in widths
+        most = max(widths)
+        assert widths == {slots: pytest.approx(max(widths[most] * slots / most, 2)) for slots in widths}
 
 
 def test_large_plans_say_what_they_leave_out() -> None:
     text = la.convert("d0 = 128@reg, d1 = 64@lane", "d0 = 128@reg, d1 = 8@lane 8@lane:8").svg()
     assert "and 64 more registers" in text
-    assert "and 64 more shuffles of this kind" in text
+    assert "drawn: shuffle 1, the first of them" in text
     long = la.convert("d0 = 2@sg 64@reg, d1 = 64@lane", "d0 = 64@reg 2@sg, d1 = 64@lane", slm_limit=2**16).svg()
     assert re.search(r"and \d+ more rows of 32 words", long)
 
 
-@pytest.mark.parametrize(
-    ("source", "destination", "bits"), [*PAIRS, ("d0 = 32@reg, d1 = 32@lane", "d0 = 32@lane, d1 = 32@reg", 16)]
-)
+@pytest.mark.parametrize(("source", "destination", "bits"), PAIRS)
 def test_a_picture_can_be_read_on_a_phone(source: str, destination: str, bits: int) -> None:
-    """Letters are at least 6.7 pixels high on a page 400 pixels wide; what does not fit beside stands below."""
+    """Letters are at least 7 pixels high on a page 400 pixels wide; what does not fit beside stands below."""
     for limit in (2**16,) if "sg" in source else (0, 2**16):
-        svg = ElementTree.fromstring(la.convert(source, destination, element_bits=bits, slm_limit=limit).svg())
-        scale = min(400 / float(svg.get("width", "")), 1)
-        assert min(float(one.get("font-size", "")) for one in svg.iter(f"{SVG}text")) * scale >= 6.7
+        picture = la.convert(source, destination, element_bits=bits, slm_limit=limit).picture()
+        for svg in (picture.svg(), *(svg for _, svg in picture.views(one_by_one=True))):
+            assert smallest_text(svg, 400) >= 7
+        assert picture.scene().height < 2400
 
 
-def test_every_shuffle_and_every_lane_is_in_a_table() -> None:
-    plan = la.convert(*PAIRS[0][:2], element_bits=16, slm_limit=0)
-    titles = said(plan.svg())
-    reads = [one for one in titles if re.match(r"lane \d+ reads lane", one)]
-    assert len(reads) == 16 * (plan.shuffles + len(re.findall(r">shuffles? \d", plan.svg())))
+def test_a_conversion_has_the_formats_of_every_picture(tmp_path: Path) -> None:
+    picture = la.convert(*PAIRS[0][:2], element_bits=16).picture(title="a < b")
+    for ending in ("svg", "png", "pdf", "html", "tex", "csv", "md"):
+        path = tmp_path / f"picture.{ending}"
+        picture.save(path)
+        assert path.stat().st_size > 1000
+    rows = list(csv.reader(io.StringIO(picture.csv())))
+    assert [row[2] for row in rows[1:]] == [cell.sentence for panel in picture.panels() for cell in panel.cells]
+    page = picture.html()
+    steps = picture.views(one_by_one=True)
+    assert page.count('<figure class="step"') == len(steps)
+    assert page.count("<script") == 1
+    assert "a < b" not in page
+    assert not re.search(r"(?:src|href)=|url\(|https?:(?!//www\.w3\.org/2000/svg)", page)
+    assert [name for name, _ in steps[1:3]] == ["shuffle 1", "shuffle 2"]

@@ -27,7 +27,7 @@ BLOCK = re.compile(r"([QKSPVO]): rows (\d+)\.\.(\d+), columns (\d+)\.\.(\d+): re
 
 def blocks_of(picture: Any) -> list[Any]:
     """The cells of a walk's frames; those of the flow are boxes and numbers of steps."""
-    return [cell for panel in picture.steps() for cell in panel.cells]
+    return [cell for panel in picture.frames() for cell in panel.cells]
 
 
 @pytest.mark.parametrize("name", PLANS)
@@ -90,7 +90,7 @@ def test_the_arrows_of_a_step_of_attention_have_the_layouts_in_which_operands_ar
     assert told.count(f"{each} dpas") == 2
     assert f"sums of rows: {plan.step.dpas - 2 * each} dpas" in told
     steps = {int(cell.label) for cell in flow.cells if cell.label}
-    assert steps == {int(step.title[0]) for step in plan.picture().steps()} == {1, 2, 3}
+    assert steps == {int(step.title[0]) for step in plan.picture().frames()} == {1, 2, 3}
 
 
 def test_workgroups_and_blocks_are_named_by_row_and_column_and_say_their_x_and_y() -> None:
@@ -233,7 +233,7 @@ def test_a_subgroup_has_the_part_of_the_workgroup_that_the_layout_of_its_kernel_
 def test_the_end_of_a_step_says_as_many_stores_as_the_kernel_has(name: str) -> None:
     plan = GEMMS[name]()
     stores = plan.emit("lane").count("xegpu.store_nd")
-    *_, last = plan.picture().steps()
+    *_, last = plan.picture().frames()
     told = "stored by lanes, element by element" if name == "odd" else f"{stores} store{'s' * (stores != 1)}"
     assert last.title.endswith(told)
 
@@ -247,7 +247,7 @@ def test_the_flow_of_a_step_counts_the_products_of_the_kernel_and_has_the_layout
     assert all(str(part.layout) in told for part in plan.operands())
     assert all(str(fragment.layout) in told for fragment in plan.fragments)
     numbers = {cell.label for cell in picture.panels()[2].cells if cell.label}
-    assert numbers == {step.title[0] for step in picture.steps()}
+    assert numbers == {step.title[0] for step in picture.frames()}
 
 
 @pytest.mark.parametrize("name", GEMMS)
@@ -266,9 +266,9 @@ def test_on_a_page_each_step_is_opened_by_itself_without_a_script() -> None:
         picture: Any = plan.picture(title="a < b")
         for text in (picture.html(), picture._repr_html_()):
             assert "<script" not in text
-            assert text.count("<details name=") == len(picture.steps())
+            assert text.count("<details name=") == len(picture.frames())
             assert text.count(" open") == 1
-            assert all(f">{escape(step.title)}</summary>" in text for step in picture.steps())
+            assert all(f">{escape(step.title)}</summary>" in text for step in picture.frames())
 
 
 def heading(panel: Any, cell: Any) -> tuple[str, str]:
@@ -293,7 +293,7 @@ def heading(panel: Any, cell: Any) -> tuple[str, str]:
 def test_beside_and_over_every_block_stand_its_rows_and_its_columns(name: str) -> None:
     picture = GEMMS[name]().picture()
     seen = 0
-    for panel in (*picture.panels()[:2], *picture.steps()):
+    for panel in (*picture.panels()[:2], *picture.frames()):
         for cell in panel.cells:
             found = re.search(r"rows (\d+\.\.\d+), columns (\d+\.\.\d+)", cell.sentence)
             if found is None or cell.sentence.startswith(("A: ", "B: ")):

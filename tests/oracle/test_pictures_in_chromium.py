@@ -377,7 +377,7 @@ def test_the_steps_of_a_plan_open_one_at_a_time_without_a_script(form: str, chro
     page.goto(path.as_uri())
     frames = page.locator("details")
     drawn = frames.locator("svg" if form == "page" else "img")
-    assert frames.count() == len(picture.steps()) == 4
+    assert frames.count() == len(picture.frames()) == 4
     for number in (0, 1, 2, 3, 0):
         if number or not drawn.nth(0).is_visible():
             frames.nth(number).locator("summary").click()
@@ -413,3 +413,24 @@ def test_a_click_on_a_line_shows_both_tiles_and_the_exchange(browser: Browser, t
 def test_a_moved_script_finds_its_own_graph(browser: Browser, tmp_path: Path) -> None:
     first, second = (la.check(text).picture().fragment() for text in (FLOW, FLOW.replace("exp", "absf")))
     check_moved_script(browser, tmp_path, first, second, "[data-line]", 2)
+
+
+@pytest.mark.parametrize("notebook", [False, True])
+def test_a_conversion_is_stepped_through_and_loads_nothing(browser: Browser, tmp_path: Path, notebook: bool) -> None:
+    picture = la.convert(
+        "d0 = 2@sg 8@lane, d1 = 2@sg:2 4@reg", "d0 = 2@sg:2 2@lane:4 4@reg, d1 = 2@sg 4@lane"
+    ).picture()
+    names = ["what it does", "store", "barrier", "load"]
+    browser.open(picture._repr_html_() if notebook else picture.html(), tmp_path / "conversion.html")
+    page, shown = browser.page, browser.page.locator(".step:not([hidden])")
+    for number, name in enumerate(names, 1):
+        assert shown.count() == 1
+        assert page.get_by_role("status").inner_text() == f"{number} of 4: {name}"
+        assert ("byte 0, bank 0: 0,0" in shown.inner_html()) == (name in ("store", "load"))
+        if number < len(names):
+            page.get_by_label("one step on").click()
+    assert page.get_by_label("one step on").is_disabled()
+    page.get_by_role("button", name="all").click()
+    assert shown.count() == 4
+    assert browser.complaints == []
+    assert [one for one in browser.requests if not one.startswith(("file:", "data:"))] == []

@@ -77,7 +77,7 @@ def test_every_cell_is_the_layouts_value_and_one_value_has_one_colour(expression
     for n in flat(read_tuple(result.split(":")[0])):
         count *= n
     values = [value_at(result, index) for index in range(count)]
-    for cell in picture.scene().cells:
+    for cell in [one for one in picture.scene().cells if not one.sentence.startswith("index ")]:
         found = SENTENCE.fullmatch(cell.sentence)
         assert found is not None, cell.sentence
         name, text = found[1] or "R", found[2]
@@ -121,3 +121,22 @@ def test_the_command_line_draws_it(tmp_path: Path, capsys: Capture) -> None:
     target = tmp_path / "divide.svg"
     assert answer(capsys, "cute", EXPRESSIONS[0], "-o", str(target))["output"] == str(target)
     assert target.read_text(encoding="utf-8").startswith("<svg")
+
+
+@pytest.mark.parametrize(
+    "expression", ["complement((2,2):(1,6), 24)", "complement((4,2):(1,8), 64)", "complement((2,4):(2,16), 1000)"]
+)
+def test_a_complement_shows_which_copy_has_each_index(expression: str) -> None:
+    picture = describe_expression(expression).picture()
+    a, r = ([int(cell.label) for cell in panel.cells] for panel in picture.panels()[:2])
+    fills = {int(cell.label): cell.fill for cell in picture.panels()[1].cells}
+    cells = picture.panels()[2].cells
+    assert [int(cell.label) for cell in cells] == [*range(min(max(a) + max(r) + 1, 96))]
+    for cell in cells:
+        found = re.fullmatch(r"index (\d+): (\d+) of A \+ (\d+) of R", cell.sentence)
+        assert found is not None
+        index, one, by = map(int, found.groups())
+        assert (index, one + by) == (int(cell.label), index)
+        assert one in a
+        assert by in r or by > max(r)
+        assert fills.get(by, cell.fill) == cell.fill

@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from layoutalg.conversion.program.program import Program
-from layoutalg.conversion.program.steps import Shuffle
+from layoutalg.conversion.program.steps import WORD, Shuffle
 from layoutalg.core.limits import MOST_TRACED_WORDS
 
 __all__ = ["Contents", "ShuffledSlots", "carried_by", "contents_of"]
@@ -83,10 +83,13 @@ def carried_by(program: Program, contents: Contents, sg: int) -> list[list[Shuff
     [[ShuffledSlots(source=1, keeps=(2,), passes=()), ShuffledSlots(source=0, keeps=(1,), passes=())]]
     """
     lanes, registers = program.lanes, program.source_registers
-    final = [set(row) - {-1} for row in contents.registers[sg].tolist()]
+    words = max(program.element_bits // WORD, 1)  # an element of 64 bits comes in two
     base = sg * lanes
-    waits = [{slot for slot in row if slot // registers != base + lane} for lane, row in enumerate(final)]
-    passing: list[set[int]] = [set() for _ in range(lanes)]
+    waits = [
+        {slot: words for slot in row if slot >= 0 and slot // registers != base + lane}
+        for lane, row in enumerate(contents.registers[sg].tolist())
+    ]
+    passing: list[dict[int, int]] = [{} for _ in range(lanes)]
     found: list[list[ShuffledSlots]] = []
     for step in reversed([step for step in program.steps if isinstance(step, Shuffle)]):
         sources: list[int] = step.sources(program.subgroups)[sg].tolist()
@@ -94,13 +97,12 @@ def carried_by(program: Program, contents: Contents, sg: int) -> list[list[Shuff
         asked: dict[int, set[int]] = defaultdict(set)
         for lane, source in enumerate(sources):
             slots = contents.slots(sg, lane, step.to) if source != lane else []
-            keeps = tuple(slot for slot in slots if slot in waits[lane])
-            passes = tuple(slot for slot in slots if slot in passing[lane])
+            keeps, passes = (tuple([slot for slot in slots if one[lane].get(slot)]) for one in (waits, passing))
             row.append(ShuffledSlots(source, keeps, passes))
-            waits[lane].difference_update(keeps)
-            passing[lane].difference_update(passes)
+            for one, brought in ((waits, keeps), (passing, passes)):
+                one[lane].update({slot: one[lane][slot] - 1 for slot in brought})
             asked[source].update(slot for slot in (*keeps, *passes) if slot // registers != base + source)
         for source, slots in asked.items():
-            passing[source] |= slots
+            passing[source].update({slot: min(passing[source].get(slot, 0) + 1, words) for slot in slots})
         found.append(row)
     return found[::-1]

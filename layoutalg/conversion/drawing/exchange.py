@@ -1,7 +1,7 @@
-"""An exchange in registers and lanes, drawn: what each register of each lane holds, and who gets which word from whom.
+"""An exchange in registers and lanes, drawn: who gets which word from whom, and which shuffles bring each element.
 
-Shuffles of one kind are folded: of those in which lane l reads lane l XOR t the first is drawn with arrows, all of them as
-rows of a table.
+Shuffles of one kind are a family: of those in which lane l reads lane l XOR t the first is drawn with arrows. A table of the
+result has for every register the numbers of the shuffles that bring its element, so that each is known.
 
 >>> steps = [Shuffle(t, 0, tuple(lane ^ t for lane in range(4))) for t in (1, 2, 3)]
 >>> print(*families(Program(1, 4, 32, 1, 1, pack=(0,), steps=tuple(steps), unpack=(3,)), 0))
@@ -12,23 +12,31 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import groupby
 
 import numpy as np
 from numpy.typing import NDArray
 
 from layoutalg.conversion.drawing.contents import Contents, ShuffledSlots, carried_by
-from layoutalg.conversion.drawing.page import BLACK, MARGIN, WIDEST, Page, side_by_side
+from layoutalg.conversion.drawing.tables import EMPTY, ROOM, cell_table, width_for
 from layoutalg.conversion.program.program import Program
 from layoutalg.conversion.program.steps import Barrier, Load, Regions, Shuffle, Store
-from layoutalg.core.limits import MOST_DRAWN_REGISTERS, MOST_FAMILIES, MOST_STRIPS
+from layoutalg.core.limits import MOST_DRAWN_REGISTERS
 from layoutalg.core.plurals import counted
+from layoutalg.viz.panels import PALE, Look, Panel, arrow, placed, stacked, told_panel
+from layoutalg.viz.scene import CHARACTER
+from layoutalg.viz.shapes import INK, Cell, Line, Words
 
-__all__ = ["Family", "draw_exchange", "draw_registers", "families", "numbers_text"]
+__all__ = ["Exchange", "Family", "families", "numbers_text"]
 
-_LEFT, _BESIDE = 112, 34
-_STRIP, _DROP, _ROW = 18, 40, 28
-_EMPTY = "#f2f2f2"
+Route = tuple[tuple[int, int], ...]
+"""The shuffles that bring a word of an element, in order, each with the lane that it reads."""
+_LEFT, _DROP, _HIGH = 84.0, 34.0, 31.0
+_MOST_LANES, _SOME_LANES = 32, 16
+"""Lanes that are drawn with arrows; of more, so many stand for all."""
+_MOST_HOPS = 2
+"""Shuffles of one element that stand in its cell."""
 _NAMES = {"Select": "select", "Permute": "byte permute", "LaneSwap": "lane swap"}
 
 
@@ -47,45 +55,6 @@ def numbers_text(numbers: Iterable[int]) -> str:
     if len(runs) > 2:
         return f"{runs[0][0]}…{runs[-1][-1]}"
     return ",".join(f"{run[0]}-{run[-1]}" if len(run) > 2 else ",".join(map(str, run)) for run in runs)
-
-
-def draw_registers(
-    page: Page,
-    sides: Sequence[tuple[str, NDArray[np.int64]]],
-    colour: Callable[[int], str],
-    name: Callable[[int], str],
-) -> None:
-    """Tables of one subgroup's registers, `[lane, register]`, with the slot that each comes from."""
-    lanes = len(sides[0][1])
-    names = [name(int(slot)) for _, held in sides for slot in held[:, :MOST_DRAWN_REGISTERS].flat if slot >= 0]
-    across, cell = side_by_side(lanes, max(map(len, names), default=1), _BESIDE)
-    together = 2 * (_BESIDE + across * cell) + MARGIN <= WIDEST - 2 * MARGIN
-    for first in range(0, lanes, across):
-        chunk = range(first, min(first + across, lanes))
-        which = f", lanes {chunk[0]} to {chunk[-1]}" if len(chunk) < lanes else ""
-        top, x, bottom = page.y, float(MARGIN), page.y
-        for title, held in sides:
-            y = (top if together else bottom) + 18
-            page.text(x, y, title + which, bold=True)
-            y += 5
-            for column, lane in enumerate(chunk):
-                page.text(x + _BESIDE + (column + 0.5) * cell, y + 11, str(lane), anchor="middle")
-            y += 14
-            for register in range(min(held.shape[1], MOST_DRAWN_REGISTERS)):
-                page.text(x + _BESIDE - 4, y + 12, f"r{register}", anchor="end")
-                for column, lane in enumerate(chunk):
-                    slot = int(held[lane, register])
-                    words = name(slot) if slot >= 0 else "nothing"
-                    told = f"{title}: lane {lane}, register {register}: {words}"
-                    fill, label = (colour(slot), words) if slot >= 0 else (_EMPTY, "")
-                    page.cell(x + _BESIDE + column * cell, y, cell, 16, fill, label, title=told)
-                y += 16
-            if held.shape[1] > MOST_DRAWN_REGISTERS:
-                page.text(x + _BESIDE, y + 12, f"and {counted(held.shape[1] - MOST_DRAWN_REGISTERS, 'more register')}")
-                y += 14
-            bottom = max(bottom, y)
-            x += (_BESIDE + across * cell + MARGIN) * together
-        page.y = bottom + 6
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,7 +85,9 @@ class Family:
         terms = ""
         if several:
             runs = list(self.terms) == list(range(self.terms[0], self.terms[0] + count))
-            terms = f", t = {self.terms[0]} to {self.terms[-1]}" if runs else f", t = {', '.join(map(str, self.terms))}"
+            times = [(term, len(list(group))) for term, group in groupby(self.terms)]
+            listed = ", ".join(f"{term} ({many} times)" if many > 1 else str(term) for term, many in times)
+            terms = f", t = {self.terms[0]} to {self.terms[-1]}" if runs else f", t = {listed}"
         return f"{which}: {rule}{terms}{self.work and f'; before and between them {self.work}'}"
 
 
@@ -165,146 +136,229 @@ def _kind(pattern: tuple[int, ...]) -> tuple[str, int]:
     return "same", 0
 
 
-def draw_exchange(
-    page: Page, program: Program, contents: Contents | None, sg: int, fills: Sequence[str], name: Callable[[int], str]
-) -> None:
-    """The shuffles of one subgroup: each family's first with arrows, all of them as a table; then what is left."""
-    found = families(program, sg)
-    if not found:
-        _draw_rest(page, program, "no shuffles, but")
-        return
-    labels = _Labels(program, contents, sg, name)
-    rows = MOST_STRIPS
-    for family in found[:MOST_FAMILIES]:
-        page.line(str(family), bold=True)
-        page.y += 6
-        _arrows(page, family, labels, fills)
-        shown = family.patterns[: max(rows, 0)]
-        rows -= len(shown)
-        if shown:
-            _table(page, family, len(shown), labels, fills)
-        if len(family.patterns) > max(len(shown), 1):
-            page.line(f"and {counted(len(family.patterns) - max(len(shown), 1), 'more shuffle')} of this kind")
-        page.y += 6
-    left = sum(len(family.patterns) for family in found[MOST_FAMILIES:])
-    if left:
-        page.line(f"and {counted(left, 'more shuffle')}, in {counted(len(found) - MOST_FAMILIES, 'more kind')}")
-    if labels.passes:
-        page.line("framed: the word also has elements that a later shuffle takes on to another lane (several hops)")
-    if labels.known:
-        page.line(
-            "5 above 3→7: a word of lane 5 with what was register 3 (of that lane, or of one before it) and becomes register 7"
-        )
-    _draw_rest(page, program, "then")
+class Exchange:
+    """The shuffles of one subgroup of a program: what each brings, and the panels that say so.
 
+    `name` is what the element in a slot is called, `fills` has the colour of each lane of each subgroup.
 
-def _draw_rest(page: Page, program: Program, word: str) -> None:
-    """What is done after the last shuffle."""
-    after = Counter[str]()
-    for step in program.steps:
-        if isinstance(step, Shuffle):
-            after.clear()
-        elif isinstance(step, Regions):
-            after["Region"] += len(step.moves)
-        elif not isinstance(step, (Store, Load, Barrier)):
-            after[type(step).__name__] += 1
-    if after:
-        page.line(f"{word} {_work(after)}")
+    >>> from layoutalg.conversion import convert
+    >>> from layoutalg.conversion.drawing.contents import contents_of
+    >>> program = convert("d0 = 2@reg, d1 = 2@lane", "d0 = 2@lane, d1 = 2@reg", level="subgroup").programs[0]
+    >>> Exchange(program, contents_of(program), [["#000000", "#ffffff"]], str).routes
+    {(0, 1): [((0, 1),)], (1, 0): [((0, 0),)]}
+    """
 
+    def __init__(
+        self, program: Program, contents: Contents, fills: Sequence[Sequence[str]], name: Callable[[int], str]
+    ) -> None:
+        self.program, self.fills, self.name = program, fills, name
+        self.families = families(program, 0)
+        self.carried = carried_by(program, contents, 0)
+        self.held: NDArray[np.int64] = contents.registers[0]
+        rows: list[list[int]] = self.held.tolist()
+        self.final: list[dict[int, int]] = [
+            {slot: register for register, slot in reversed(list(enumerate(row)))} for row in rows
+        ]
+        self.routes: dict[tuple[int, int], list[Route]] = {
+            (lane, register): routes
+            for lane, row in enumerate(rows)
+            for register, slot in enumerate(row)
+            if slot >= 0 and (routes := self._routes(lane, slot))
+        }
+        """By lane and register of the result how its element comes; one of 64 bits comes in two words."""
 
-class _Labels:
-    """What is written in the cells of a shuffle."""
+    def _routes(self, lane: int, slot: int) -> list[Route]:
+        """The ways of an element to a lane."""
+        if slot // self.program.source_registers == lane:
+            return []
+        taken: set[tuple[int, int]] = set()
+        found = [
+            self._back(shuffle, lane, slot, taken)
+            for shuffle in reversed(range(len(self.carried)))
+            if slot in self.carried[shuffle][lane].keeps
+        ]
+        return found[::-1]
 
-    def __init__(self, program: Program, contents: Contents | None, sg: int, name: Callable[[int], str]) -> None:
-        self.registers, self.name, self.base = program.source_registers, name, sg * program.lanes
-        self.known = contents is not None
-        self.carried = [] if contents is None else carried_by(program, contents, sg)
-        self.passes = any(one.passes for row in self.carried for one in row)
-        self.final: list[dict[int, int]] = []
-        if contents is not None:
-            rows: list[list[int]] = contents.registers[sg].tolist()
-            self.final = [{slot: register for register, slot in reversed(list(enumerate(row)))} for row in rows]
+    def _back(self, shuffle: int, lane: int, slot: int, taken: set[tuple[int, int]]) -> Route:
+        """The way that ends with a shuffle: before it, the one that gave the element to the lane that it reads."""
+        source = self.carried[shuffle][lane].source
+        if slot // self.program.source_registers == source:
+            return ((shuffle, source),)
+        for earlier in reversed(range(shuffle)):
+            if (earlier, source) not in taken and slot in self.carried[earlier][source].passes:
+                taken.add((earlier, source))
+                return (*self._back(earlier, source, slot, taken), (shuffle, source))
+        return ((shuffle, source),)
 
-    def of(self, shuffle: int, lane: int) -> ShuffledSlots | None:
-        return self.carried[shuffle][lane] if self.known else None
+    def moved(self, shuffle: int, lane: int) -> bool:
+        """Whether a shuffle brings a lane something that it needs."""
+        one = self.carried[shuffle][lane]
+        return bool(one.keeps or one.passes)
 
-    def sent(self, one: ShuffledSlots | None) -> str:
-        return numbers_text(slot % self.registers for slot in (*one.keeps, *one.passes)) if one else ""
+    def arrows(self, family: Family, place: int = 0) -> Panel:
+        """One shuffle of a family: the lanes that send above, those that receive below, with their registers."""
+        lanes, pattern = self.program.lanes, family.patterns[place]
+        shuffle = family.first + place
+        shown = range(lanes) if lanes <= _MOST_LANES else range(_SOME_LANES)
+        above = list(shown) if lanes <= _MOST_LANES else sorted({pattern[lane] for lane in shown})
+        wide = min((ROOM - _LEFT) / max(len(above), len(shown)), 40)
+        sent: dict[int, dict[int, None]] = {lane: {} for lane in above}
+        for lane in range(lanes):
+            if pattern[lane] in sent and self.moved(shuffle, lane):
+                one = self.carried[shuffle][lane]
+                sent[pattern[lane]].update(dict.fromkeys((*one.keeps, *one.passes)))
+        cells: list[Cell] = []
+        words = [
+            Words(0, y + at, text, 11)
+            for y, names in ((0.0, ("lane sends", "register")), (_HIGH + _DROP, ("lane gets", "as register")))
+            for at, text in zip((12.0, 26.0), names, strict=True)
+        ]
+        lines: list[Line] = []
 
-    def kept(self, one: ShuffledSlots | None, lane: int) -> str:
-        return numbers_text(self.final[lane][slot] for slot in one.keeps) if one else ""
+        def put(x: float, y: float, look: Look) -> None:
+            if len(look.below) * CHARACTER > wide:
+                look = replace(look, below="")
+            cell, inside, frame = placed(x, y, wide, _HIGH, look)
+            cells.append(cell)
+            words.extend(inside)
+            lines.extend(replace(line, over=False) for line in frame)
 
-    def title(self, one: ShuffledSlots | None, lane: int, source: int) -> str:
+        for column, lane in enumerate(above):
+            registers = numbers_text(slot % self.program.source_registers for slot in sent[lane])
+            told = f"lane {lane} sends {'; '.join(map(self._from, sent[lane])) or 'nothing that is needed'}"
+            put(_LEFT + column * wide, 0, Look(self.fills[0][lane] if registers else EMPTY, str(lane), told, registers))
+        for column, lane in enumerate(shown):
+            one, moves = self.carried[shuffle][lane], self.moved(shuffle, lane)
+            fill = self.fills[0][pattern[lane]] if moves else EMPTY
+            kept = numbers_text(self.final[lane][slot] for slot in one.keeps)
+            edge = INK if one.passes else ""
+            x = _LEFT + column * wide
+            put(x, _HIGH + _DROP, Look(fill, str(lane), self._told(one, lane, pattern[lane]), kept, edge))
+            if moves:
+                start, end = _LEFT + (above.index(pattern[lane]) + 0.5) * wide, x + wide / 2
+                lines += arrow(start, _HIGH + 2, end, _HIGH + _DROP - 2)
+        panel = Panel(tuple(cells), tuple(words), tuple(lines), _LEFT + len(above) * wide, 2 * _HIGH + _DROP)
+        notes = [f"lanes {len(shown)} to {lanes - 1} likewise, by the same rule"] * (len(shown) < lanes)
+        if any(one.passes for one in self.carried[shuffle]):
+            notes.append("framed: the word also has elements that a later shuffle takes on to another lane")
+        return stacked([panel, told_panel("", notes)], 2) if notes else panel
+
+    def _told(self, one: ShuffledSlots, lane: int, source: int) -> str:
         told = [f"lane {lane} reads lane {source}"]
-        if one is not None:
-            told += [f"{self._from(slot)} into register {self.final[lane][slot]}" for slot in one.keeps]
-            told += [f"{self._from(slot)} on its way" for slot in one.passes]
+        told += [f"{self._from(slot)} into register {self.final[lane][slot]}" for slot in one.keeps]
+        told += [f"{self._from(slot)} on its way" for slot in one.passes]
         return "; ".join(told)
 
     def _from(self, slot: int) -> str:
-        lane, register = divmod(slot, self.registers)
-        return f"{self.name(slot)} of lane {lane - self.base}, register {register}"
+        lane, register = divmod(slot, self.program.source_registers)
+        return f"{self.name(slot)} of lane {lane}, register {register}"
 
+    def brought(self, title: str, now: int | None = None) -> Panel:
+        """The result: for each register the shuffles that bring its element, in the colour of the lane that it starts in.
 
-def _arrows(page: Page, family: Family, labels: _Labels, fills: Sequence[str]) -> None:
-    """One shuffle: the lanes that send above, those that receive below, an arrow for each word that moves."""
-    pattern, lanes = family.patterns[0], len(fills)
-    wide = min((WIDEST - 2 * MARGIN - _LEFT) / lanes, 40)
-    page.text(MARGIN, page.y + 13, "lane sends")
-    page.text(MARGIN, page.y + _STRIP + _DROP + 13, "lane gets")
-    for lane, source in enumerate(pattern):
-        x = _LEFT + lane * wide
-        one = labels.of(family.first, lane)
-        page.cell(x, page.y, wide, _STRIP, fills[lane], str(lane))
-        edge = BLACK if one and one.passes else ""
-        told = labels.title(one, lane, source)
-        page.cell(x, page.y + _STRIP + _DROP, wide, _STRIP, fills[source], str(lane), title=told, edge=edge)
-        if source != lane and (one is None or one.keeps or one.passes):
-            start, end = _LEFT + (source + 0.5) * wide - 0.5, x + wide / 2 - 0.5
-            low, high = page.y + _STRIP + 1, page.y + _STRIP + _DROP - 2
-            bend = f"M{start:.1f} {low:.1f}C{start:.1f} {low + 18:.1f} {end:.1f} {high - 18:.1f} {end:.1f} {high:.1f}"
-            page.path(f"{bend}m-3 -5l3 5l3 -5", fills[source] if _is_dark(fills[source]) else "#555555")
-    page.y += 2 * _STRIP + _DROP + 4
+        With `now` what that shuffle brings stands out; what came before is pale, what comes later empty.
+        """
+        registers = min(self.held.shape[1], MOST_DRAWN_REGISTERS)
+        labels, notes = self._labels()
+        wide = width_for(max(map(len, labels.values()), default=1))
+        lanes, same = self._block(wide)
 
+        def look(register: int, lane: int) -> Look:
+            slot, routes = int(self.held[lane, register]), self.routes.get((lane, register), ())
+            at = f"after: lane {lane}, register {register}: "
+            if slot < 0:
+                return Look(EMPTY, "", at + "nothing")
+            start, first = divmod(slot, self.program.source_registers)
+            sg, start = divmod(start, self.program.lanes)
+            ways = "; the other word".join(
+                "".join(f", by shuffle {i + 1} from lane {source}" for i, source in route) for route in routes
+            )
+            sentence = f"{at}{self.name(slot)} of lane {start}, register {first}{ways}"
+            fill = self.fills[sg][start]
+            if not routes:
+                stays = (sg, start) == (0, lane)
+                return Look(PALE if stays else fill, "=" * stays, sentence)
+            last = routes[-1][-1][0]
+            if now is not None and last != now:
+                return Look(PALE, labels[lane, register], sentence) if last < now else Look(EMPTY, "", sentence)
+            return Look(fill, labels[lane, register], sentence)
 
-def _table(page: Page, family: Family, count: int, labels: _Labels, fills: Sequence[str]) -> None:
-    """A row for each shuffle, a column for each lane: the lane that it reads, and which register becomes which."""
-    moves: list[list[tuple[str, str]]] = []
-    for i in range(count):
-        row: list[tuple[str, str]] = []
-        for lane, source in enumerate(family.patterns[i]):
-            one = labels.of(family.first + i, lane)
-            idle = source == lane or (one is not None and not one.keeps and not one.passes)
-            sent = labels.sent(one)
-            row.append(("", "") if idle else (str(source), f"{sent}→{labels.kept(one, lane)}" if sent else ""))
-        moves.append(row)
-    longest = max(len(text) for row in moves for pair in row for text in pair)
-    across, wide = side_by_side(len(fills), longest, _LEFT)
-    for first in range(0, len(fills), across):
-        lanes = range(first, min(first + across, len(fills)))
-        page.y += 4
-        for column, lane in enumerate(lanes):
-            page.text(_LEFT + (column + 0.5) * wide, page.y + 11, str(lane), anchor="middle")
-        page.text(MARGIN, page.y + 11, "lane reads")
-        page.y += 15
-        for i in range(count):
-            rule = {"turn": f" + {family.terms[i]}", "broadcast": ""}.get(family.kind, f" XOR {family.terms[i]}")
-            rule = "" if family.kind == "same" and not family.terms[i] else rule
-            page.text(MARGIN, page.y + 17, f"{family.first + i + 1}:{rule}")
-            for column, lane in enumerate(lanes):
-                one, source = labels.of(family.first + i, lane), family.patterns[i][lane]
-                page.cell(
-                    _LEFT + column * wide,
-                    page.y,
-                    wide,
-                    _ROW,
-                    fills[source] if moves[i][lane][0] else _EMPTY,
-                    *moves[i][lane],
-                    title=labels.title(one, lane, source),
-                    edge=BLACK if one and one.passes else "",
-                )
-            page.y += _ROW
+        rows = [(f"r{register}", register) for register in range(registers)]
+        panel = cell_table(title, "lane", lanes, rows, look, (wide, 17))
+        notes = [*same, f"{notes}; =: stays in its lane"]
+        if registers < self.held.shape[1]:
+            notes.append(f"and {counted(self.held.shape[1] - registers, 'more register')}")
+        return stacked([panel, told_panel("", notes)], 2)
 
+    def _labels(self) -> tuple[dict[tuple[int, int], str], str]:
+        """The shuffles of each register in few letters, and what they are."""
+        hops = max((len(route) for routes in self.routes.values() for route in routes), default=1)
+        if hops > _MOST_HOPS:
+            told = f"a number: the last shuffle of those that bring the element, up to {hops}, one after another"
+            return {at: str(routes[-1][-1][0] + 1) for at, routes in self.routes.items()}, told
+        told = "a number: the shuffle that brings the element"
+        first = next((route for routes in self.routes.values() for route in routes if len(route) > 1), ())
+        if first:
+            one, then = (str(i + 1) for i, _ in first)
+            told += f", {one}>{then}: shuffle {one}, then {then}"
+        told += ", 1,2: a word each" * any(len(routes) > 1 for routes in self.routes.values())
+        labels = {
+            at: ",".join(">".join(str(i + 1) for i, _ in route) for route in routes)
+            for at, routes in self.routes.items()
+        }
+        return labels, told
 
-def _is_dark(fill: str) -> bool:
-    return sum(int(fill[i : i + 2], 16) * share for i, share in ((1, 0.3), (3, 0.59), (5, 0.11))) < 150
+    def _block(self, wide: float) -> tuple[Sequence[int], list[str]]:
+        """The lanes that are drawn: all that fit, or those of which the others are copies by XOR, and what says so."""
+        lanes, registers = self.held.shape
+        if lanes * wide + 40 <= ROOM or registers & registers - 1 or (self.held < 0).any():
+            return range(lanes), []
+        shuffles = {at: tuple([i for route in routes for i, _ in route]) for at, routes in self.routes.items()}
+        numbers = {one: i for i, one in enumerate(dict.fromkeys(shuffles.values()), 1)}
+        ways = np.array([[numbers.get(shuffles.get((i, r), ()), 0) for r in range(registers)] for i in range(lanes)])
+        starts, froms = self.held // self.program.source_registers, self.held % self.program.source_registers
+        block = 8
+        while block * 2 * wide + 40 <= ROOM:
+            block *= 2
+        if lanes % block:
+            return range(lanes), []
+        first = slice(0, block)
+        order: NDArray[np.int64] = np.arange(registers, dtype=np.int64)
+        found: list[tuple[int, int, int]] = []
+        for h in range(block, lanes, block):
+            here = slice(h, h + block)
+            for c in range(registers):
+                turned: NDArray[np.int64] = np.bitwise_xor(order, c)
+                d = int(froms[h, c] ^ froms[0, 0])
+                if (
+                    np.array_equal(ways[here][:, turned], ways[first])
+                    and np.array_equal(starts[here][:, turned], starts[first] ^ h)
+                    and np.array_equal(froms[here][:, turned], froms[first] ^ d)
+                ):
+                    found.append((h, c, d))
+                    break
+            else:
+                return range(lanes), []
+        told: dict[str, list[int]] = {}
+        for h, c, d in found:
+            rule = f"registers XOR {c}" + f", which were registers XOR {d}" * (c != d)
+            told.setdefault(
+                "the same registers" if c == d == 0 else "registers likewise" if c == d == h else rule, []
+            ).append(h)
+        said: list[str] = []
+        for rule, hs in told.items():
+            which = numbers_text(h + i for h in hs for i in range(block))
+            said.append(f"lanes {which} do the same: every lane XOR {', '.join(map(str, hs))}, {rule}")
+        return range(block), said
+
+    def rest(self) -> str:
+        """What is done after the last shuffle, or all that is done where there is none."""
+        after = Counter[str]()
+        for step in self.program.steps:
+            if isinstance(step, Shuffle):
+                after.clear()
+            elif isinstance(step, Regions):
+                after["Region"] += len(step.moves)
+            elif not isinstance(step, (Store, Load, Barrier)):
+                after[type(step).__name__] += 1
+        return _work(after)

@@ -56,13 +56,16 @@ def moves_of(program: Program) -> list[MovingStep]:
                 sg, source_lane = divmod(place, program.lanes)
                 left[lane, register] = Move(source_lane, source, lane, register, sg)
     shuffles = [
-        replace(family, first=family.first + i, patterns=(pattern,), terms=(term,), work="")
+        replace(family, first=family.first + place, patterns=(pattern,), terms=(term,), work="")
         for family in families(program, 0)
-        for i, (pattern, term) in enumerate(zip(family.patterns, family.terms, strict=True))
+        for place, (pattern, term) in enumerate(zip(family.patterns, family.terms, strict=True))
     ]
     steps: list[MovingStep] = []
-    for shuffle, row in zip(shuffles, carried_by(program, contents, 0), strict=True):
-        brought = {(lane, slot) for lane, one in enumerate(row) for slot in one.keeps}
+    kept = [
+        {(lane, slot) for lane, one in enumerate(row) for slot in one.keeps} for row in carried_by(program, contents, 0)
+    ]
+    for i, shuffle in enumerate(shuffles):
+        brought = kept[i].difference(*kept[i + 1 :])  # an element of 64 bits is there when both its words are
         here = [move for move in left.values() if (move.to_lane, _slot(program, move)) in brought]
         steps.append(MovingStep(str(shuffle), here))
         for move in here:

@@ -24,8 +24,14 @@ export function convertTab(page) {
   const report = el("div", { class: "report" });
   const picture = new Picture("picture of the conversion", false);
   const moves = new Moves();
-  const whole = el("details", { class: "more" }, el("summary", {}, "Every step as one picture"), picture.node);
-  const answer = el("div", { class: "answer wide" }, moves.node, candidates, report, whole, new Export(page, question, ["svg", "text"]).node);
+  const view = el("select", { "aria-label": "step of the picture", onchange: () => drawn() });
+  const turn = (by) => { view.selectedIndex = Math.min(Math.max(view.selectedIndex + by, 0), view.length - 1); drawn(); };
+  const back = el("button", { type: "button", class: "quiet", "aria-label": "the step before", onclick: () => turn(-1) }, "◀");
+  const next = el("button", { type: "button", class: "quiet", "aria-label": "the step after", onclick: () => turn(1) }, "▶");
+  const whole = el("details", { class: "more", open: true }, el("summary", {}, "Step by step: registers, prices, shared memory"),
+    el("div", { class: "player" }, back, view, next), picture.node);
+  let views = [];
+  const answer = el("div", { class: "answer wide" }, moves.node, candidates, report, whole, new Export(page, question).node);
   const asker = new Asker(page, show, answer);
   const others = shapeOfOthers(page);
 
@@ -41,8 +47,19 @@ export function convertTab(page) {
     answer.hidden = false;
     replace(report, el("h2", {}, "The plan"), rowsTable(withoutCandidates(given.report), "the plan"));
     replace(candidates, priced(given.candidates || []));
-    picture.show(given);
+    const at = view.selectedIndex;
+    views = given.views || [];
+    replace(view, views.map(([name], i) => el("option", { value: i }, `${i + 1} of ${views.length}: ${name}`)));
+    view.selectedIndex = Math.min(Math.max(at, 0), views.length - 1);
+    drawn();
     moves.show(given);
+  }
+
+  function drawn() {
+    const [name, svg] = views[view.selectedIndex] || [];
+    picture.show({ svg, title: name });
+    back.disabled = view.selectedIndex <= 0;
+    next.disabled = view.selectedIndex >= views.length - 1;
   }
 
   const node = el("div", { class: "stack" }, el("div", { class: "pair" }, first.node, second.node),

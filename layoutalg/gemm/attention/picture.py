@@ -7,7 +7,7 @@ block of keys has a hue, in K and S, and in P and V, so that the colours show wh
 
 >>> from layoutalg.gemm.attention import plan_attention
 >>> picture = plan_attention(64, 64, 32).picture()
->>> [panel.title for panel in (*picture.panels(), *picture.steps())]
+>>> [panel.title for panel in (*picture.panels(), *picture.frames())]
 ['one subgroup, one step: the flow', '1 S = Q K^T', '2 softmax: of S, in registers', '3 O += P V']
 >>> next(cell.sentence for cell in picture.scene().cells if cell.sentence.startswith("S: "))
 'S: rows 0..7, columns 0..15: registers 0 to 7 of each lane'
@@ -63,7 +63,7 @@ class AttentionPicture(PanelPicture):
         """The flow of a step."""
         return (self._flow(),)
 
-    def steps(self) -> Sequence[Panel]:
+    def frames(self) -> Sequence[Panel]:
         """The two products, and the softmax between them."""
         return (
             self._product("1 S = Q K^T", "QKS", turned=True),

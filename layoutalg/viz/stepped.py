@@ -1,0 +1,47 @@
+"""A picture that is stepped through: a drawing for each step, and the script `stepped.js` that shows one at a time.
+
+Without scripts all drawings are there, one below the other, each under its name. Nothing is loaded from anywhere.
+
+>>> text = page("a < b", [("before", "<svg></svg>"), ("after", "<svg></svg>")])
+>>> text.count("<figure"), text.count("<script"), "a &lt; b" in text
+(2, 1, True)
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Sequence
+from html import escape
+
+from layoutalg.viz.page import image, source
+
+__all__ = ["fragment", "page"]
+
+
+def page(title: str, steps: Sequence[tuple[str, str]]) -> str:
+    """A whole HTML page of some steps: names, each with its SVG."""
+    return (
+        '<!DOCTYPE html>\n<html lang="en">\n<head><meta charset="utf-8">\n'
+        '<meta name="viewport" content="width=device-width">\n'
+        f"<title>{escape(title)}</title>\n"
+        "<style>:root { color-scheme: light dark; } body { margin: 16px; background: #ffffff; color: #222222; }\n"
+        "@media (max-width: 440px) { body { margin: 1px; } }\n"
+        "@media (prefers-color-scheme: dark) { body { background: #16181c; color: #d5d8de; } }</style></head>\n"
+        f"<body>\n{_views(steps, lambda svg, name: svg)}\n</body>\n</html>\n"
+    )
+
+
+def fragment(title: str, steps: Sequence[tuple[str, str]]) -> str:
+    """The steps for a notebook's output, as images that the script turns into drawings."""
+    return _views(steps, lambda svg, name: image(svg, f"{title}: {name}"))
+
+
+def _views(steps: Sequence[tuple[str, str]], shown: Callable[[str, str], str]) -> str:
+    found = hashlib.sha256("".join(svg for _, svg in steps).encode()).hexdigest()[:16]
+    figures = "".join(
+        f'<figure class="step" style="margin:0 0 24px"><figcaption>{i} of {len(steps)}: {escape(name)}</figcaption>'
+        f'<div style="overflow-x:auto">{shown(svg, name)}</div></figure>'
+        for i, (name, svg) in enumerate(steps, 1)
+    )
+    script = f'<script data-of="{found}">{source("stepped.js", "layoutalg")}();</script>' if len(steps) > 1 else ""
+    return f'<div class="layoutalg" data-of="{found}">{figures}{script}</div>'
