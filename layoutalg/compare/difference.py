@@ -159,7 +159,8 @@ def _copies(side: Any) -> int:
         return prod(one.extent for one in side.replicas)
     if not isinstance(side, Places):
         return 1
-    return max(Counter(map(tuple, side.rows[:, : len(side.shape)].tolist())).values(), default=1)
+    elements: list[list[int]] = side.rows[:, : len(side.shape)].tolist()
+    return max(Counter(map(tuple, elements)).values(), default=1)
 
 
 def _ends(side: Any, axes: tuple[str, ...]) -> tuple[list[int], list[int]]:

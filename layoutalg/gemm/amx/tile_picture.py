@@ -128,7 +128,7 @@ class _Tile:
             return Look(PALE, f"{element[0]},{element[1]}", f"C({element[0]}, {element[1]}): {where}")
         if at >= self.padded_from:
             return Look(_EMPTY, "0", f"beyond k: 0, {where}")
-        strength = 0.1 + 0.7 * (at % self.word) / max(self.word - 1, 1)
+        strength = (at % self.word) / max(self.word - 1, 1)
         fill = shade(hue_of(at // self.word), strength)
         return Look(fill, f"{element[0]},{element[1]}", f"{self.operand}({element[0]}, {element[1]}): {where}")
 
