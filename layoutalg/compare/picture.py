@@ -20,14 +20,13 @@ from math import prod
 from layoutalg.compare.difference import KINDS, Difference
 from layoutalg.compare.owners import Owner, owners_text
 from layoutalg.core.limits import MOST_OWNERS_LISTED
-from layoutalg.viz.colours import shade
+from layoutalg.viz.colours import LEGEND, shade
 from layoutalg.viz.panels import NARROW, PALE, Look, Panel, PanelPicture, table_panel
 from layoutalg.viz.scene import CHARACTER
 
 __all__ = ["DifferencePicture"]
 
-_SHADES = ((1, 0.45), (4, 0.4), (7, 0.6), (3, 0.6), (2, 0.7), (5, 0.3))
-_FILLS = dict(zip(KINDS, (PALE, *(shade(hue, strength) for hue, strength in _SHADES)), strict=True))
+_FILLS = dict(zip(KINDS, (PALE, *(shade(hue, LEGEND) for hue in (7, 4, 1, 2, 0, 6))), strict=True))
 _ROWS, _LINES = 16, 32
 """Rows of the window, and rows of cells below one another where its columns do not fit side by side."""
 _MAP, _DOT = 64, 9

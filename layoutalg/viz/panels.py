@@ -183,7 +183,7 @@ def product_panel(
     words += [
         Words(0, top - 4, names[0], 11, bold=False),
         Words(left - 10, 32, names[1], 11, "end"),
-        Words(left - 10, top - 4, names[2], 11, "end"),
+        Words(left, top - 4, names[2], 11),
     ]
     bottom = top + down.length
     told = [line for note in notes for line in textwrap.wrap(note, int((NARROW - 2 * _MARGIN) / CHARACTER))]

@@ -81,7 +81,7 @@ class _Side:
     @classmethod
     def of(cls, count: int, group: int = 1, unit: int = 1) -> _Side:
         """`count` numbers; where there are many, the first groups, a gap, and the last group."""
-        groups = Axis.of(-(-count // group), 1, 3 if group == 4 else 4, 1)
+        groups = Axis.of(-(-count // group), 1, 2 if group == 4 else 4, 1)
         numbers: list[int | None] = []
         for one in groups.numbers:
             numbers += [None] if one is None else range(one * group, min((one + 1) * group, count))
