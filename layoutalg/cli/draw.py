@@ -56,7 +56,8 @@ def draw(
 ) -> None:
     """Draw who holds what under an attribute, a type or a layout TEXT, for a tensor of SHAPE (such as 32x64).
 
-    Without SHAPE an attribute is drawn on the tensor that it covers once; the title says which. TEXT may be `-` for standard input.
+    Without SHAPE an attribute is drawn on the tensor that it covers once; the title says which. TEXT may be `-` for
+    standard input.
     """
     if output is None:
         raise click.UsageError(

@@ -4,8 +4,8 @@ One hue per subgroup, from pale to strong with the lane; a ramp from dark to lig
 pale and how strong each gets, were searched for by how far apart they stay: the distance in OKLab (Ottosson, 2020; 0.02 is just
 noticeable) of two hues is at least `FAR` at the strength of a legend, and at least `NEAR` whatever the strength of each; also
 from white and from dark paper, and from the palest to the strongest of one hue; for common sight, protanopia, deuteranopia and
-tritanopia (Machado, Oliveira and Fernandes, 2009, severity 1). The ramp is viridis (Smith and van der Walt, CC0), which keeps its
-order in grey. A colour is text, `#rrggbb`.
+tritanopia (Machado, Oliveira and Fernandes, 2009, severity 1). The ramp is viridis (Smith and van der Walt, CC0), which keeps
+its order in grey. A colour is text, `#rrggbb`.
 
 >>> shade(0, 0.0), shade(1, 1.0)
 ('#afadff', '#ed6032')
@@ -29,7 +29,7 @@ HUES = (
     ((55, 0, 69), 0.79, 1.0),  # plum
     ((168, 25, 106), 0.55, 0.88),  # rose
 )
-"""Eight hues: red, green and blue from 0 to 255, and how much of them is in white at strength 0 and at 1; beyond, they repeat."""
+"""Eight hues: red, green and blue from 0 to 255, and their share in white at strength 0 and at 1; beyond, they repeat."""
 
 LEGEND = 0.6
 """The strength of a hue in a legend."""

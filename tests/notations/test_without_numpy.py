@@ -1,4 +1,4 @@
-"""Pictures, owners, what a lane holds, `same` and differences are the same where no package can be imported: on a static page."""
+"""Pictures, owners, what a lane holds, `same` and differences are the same where no package is there: on a static page."""
 
 from __future__ import annotations
 
