@@ -54,7 +54,7 @@ NARROW = 620.0
 """How wide a row of panels may be: on a phone of 400 pixels, letters of 11 pixels are still 7 pixels high."""
 _CHARACTER = 0.62
 """The width of a character of the font, for each pixel of its size."""
-PALE, MARKED, DARK = "#eeeeee", "#f7d9a8", "#b8d8e9"
+PALE, MARKED, DARK = "#eeeeee", "#f5cf94", "#b8d8e9"
 """The colours of cells: all of them, the ones that the next panel is about, the ones that belong to those."""
 
 
