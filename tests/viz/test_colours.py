@@ -52,7 +52,7 @@ def oklab(colours: list[str], seen: list[list[float]]) -> np.ndarray:
     return np.cbrt(np.clip(linear @ np.array(seen).T, 0, 1) @ np.array(CONES).T) @ np.array(LAB).T
 
 
-SIGHTS = {"common sight": [[1, 0, 0], [0, 1, 0], [0, 0, 1]]} | DICHROMATS
+SIGHTS = {"common sight": [[1.0, 0, 0], [0, 1.0, 0], [0, 0, 1.0]]} | DICHROMATS
 
 
 def apart(colours: list[str], others: list[str], kind: str) -> np.ndarray:

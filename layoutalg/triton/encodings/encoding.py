@@ -42,6 +42,7 @@ __all__ = [
     "as_sizes_field",
     "check_order",
     "key_text",
+    "of_bits",
 ]
 
 Inputs = Literal["distributed", "shared", "tensor memory"]
@@ -95,7 +96,13 @@ class Encoding(Notation, ABC):
             raise DistributionError(f"{self} needs a shape, such as 64x64")
         found = self._layout(self.to_linear(sizes))
         named = f"{self}, {'x'.join(map(str, found.shape))}"
-        return one_operand(named, found if machine is None else cover(found, as_machine(machine), self))
+        (operand,) = one_operand(named, found if machine is None else cover(found, as_machine(machine), self))
+        return (of_bits(operand, self._bits),)
+
+    @property
+    def _bits(self) -> int | None:
+        """The bits of an element in shared memory, where the encoding says them."""
+        return None
 
     def _once(self) -> tuple[int, ...] | None:
         """The shape that is covered once, before anything repeats; None where the encoding says none."""
@@ -216,6 +223,16 @@ class InSharedMemory(Encoding):
     def alignment(self) -> int:
         """The alignment of the memory, in bytes."""
         return 16
+
+
+def of_bits(operand: Operand, bits: int | None) -> Operand:
+    """An operand in shared memory with the bits of its elements, so that its banks are known; another one as it is.
+
+    >>> from layoutalg.triton.encodings import SwizzledShared
+    >>> of_bits(SwizzledShared(2, 1, 4, (1, 0)).operands()[0], 16).bits
+    16
+    """
+    return operand._replace(bits=bits) if operand.layout.codomain == ("addr",) else operand
 
 
 def as_sizes_field(name: str, value: object, low: int = 1) -> tuple[int, ...]:

@@ -92,6 +92,10 @@ class NvmmaShared(InSharedMemory):
         }
         return f"#ttg.nvmma_shared<{key_text(keys)}>"
 
+    @property
+    def _bits(self) -> int:
+        return self.element_bits
+
     def _once(self) -> tuple[int, ...] | None:
         """A swizzled tile: eight rows of the swizzle's bytes. Without a swizzle nothing repeats."""
         if not self.bytes_wide or self.rank < 2 or (self.transposed and self.rank > 2):
