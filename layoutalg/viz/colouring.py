@@ -11,7 +11,7 @@ bytes.
 ('subgroup', 'lane', 'register', 'tile')
 >>> found = paint(grid, "subgroup")
 >>> found[0], found[2]                               # subgroup 0 is navy, subgroup 1 green
-(['#afadff', '#4b47ff'], ['#f7b8a4', '#ed6032'])
+(['#5866bc', '#051a9b'], ['#c6f7c3', '#2be11f'])
 >>> [text for text, _ in legend([grid], "subgroup")]
 ['subgroup 0', '1', 'pale to strong: lanes 0 to 1']
 """

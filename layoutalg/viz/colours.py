@@ -8,7 +8,7 @@ tritanopia (Machado, Oliveira and Fernandes, 2009, severity 1). The ramp is viri
 its order in grey. A colour is text, `#rrggbb`.
 
 >>> shade(0, 0.0), shade(1, 1.0)
-('#afadff', '#ed6032')
+('#5866bc', '#2be11f')
 >>> ink(ramp(0.0)), ink(ramp(1.0))          # white text on dark purple, black text on yellow
 ('#ffffff', '#000000')
 """
