@@ -242,9 +242,9 @@ def machine_said(subgroup_size: int | None, subgroups: int | None, workgroup_siz
     return machine_of(Machine(subgroups=subgroups), subgroup_size, workgroup_size)
 
 
-def output_option(what: str, *, required: bool = False) -> Callable[[_Command], _Command]:
+def output_option(what: str) -> Callable[[_Command], _Command]:
     """The option `-o`: the file that a command writes."""
-    return click.option("-o", "--output", type=click.Path(path_type=Path), required=required, help=what)
+    return click.option("-o", "--output", type=click.Path(path_type=Path), help=what)
 
 
 def read_text(text: str, reading: str | None = None) -> Distributed:

@@ -27,7 +27,7 @@ __all__ = ["draw"]
 @click.command(short_help="Draw who holds what, as a file.")
 @click.argument("text", type=TEXT)
 @shape_argument
-@output_option("The file: .svg, .png, .pdf, .html, .tex (TikZ), .csv or .md; its directory is made.", required=True)
+@output_option("The file: .svg, .png, .pdf, .html, .tex (TikZ), .csv or .md; its directory is made.")
 @click.option(
     "--colour",
     metavar="[subgroup|lane|register|tile|AXIS]",
@@ -48,7 +48,7 @@ __all__ = ["draw"]
 def draw(
     text: str,
     shape: tuple[int, ...] | None,
-    output: Path,
+    output: Path | None,
     full: bool,
     reading: str | None,
     as_json: bool,
@@ -56,8 +56,13 @@ def draw(
 ) -> None:
     """Draw who holds what under an attribute, a type or a layout TEXT, for a tensor of SHAPE (such as 32x64).
 
-    Without SHAPE an attribute is drawn on its smallest tensor. TEXT may be `-` for standard input.
+    Without SHAPE an attribute is drawn on the tensor that it covers once; the title says which. TEXT may be `-` for
+    standard input.
     """
+    if output is None:
+        raise click.UsageError(
+            "where does the picture go? -o FILE, such as -o picture.svg (or .png, .pdf, .html, .tex, .csv, .md)"
+        )
     from rich.console import Console
 
     from layoutalg.show import picture

@@ -13,20 +13,21 @@ Four elements in four lanes, and in two lanes of two registers: elements 1, 2 an
 
 from __future__ import annotations
 
+from array import array
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import product, zip_longest
 from math import prod
-from typing import Any
+from typing import Any, TypeAlias
 
-import numpy as np
-from numpy.typing import NDArray
-
-from layoutalg.compare.owners import Owner, Places
+from layoutalg.compare.owners import Owner, Places, copies_of
 from layoutalg.core.errors import ConversionError, LayoutError, SizeError
-from layoutalg.core.fragments import every_place
 from layoutalg.core.layout import MACHINE, Layout
 from layoutalg.core.limits import MOST_SLOTS
 from layoutalg.core.messages import shown
+from layoutalg.core.xor.lowest import flipped_copies
+from layoutalg.viz.grid import owner_planes
 
 __all__ = ["KINDS", "Difference", "difference_of"]
 
@@ -42,9 +43,20 @@ KINDS: tuple[str, ...] = (
 """What becomes of an element, seen from the first layout."""
 
 _NOBODY = -1
-_NEAR = 2**61
-_Codes = NDArray[np.int64]
-"""Places as numbers, `[elements, places]`, ascending; -1 fills rows with fewer places."""
+_Column: TypeAlias = "array[int]"
+"""A place of each element as a number, elements row-major; `_NOBODY` where there is none."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Held:
+    """The places of the elements: those of every column, each moved by each of `copies`."""
+
+    columns: tuple[_Column, ...]
+    copies: tuple[int, ...] = (0,)
+
+    def places(self, at: Sequence[int]) -> frozenset[int]:
+        """The places of an element with these numbers in the columns."""
+        return frozenset(place + copy for place in at if place != _NOBODY for copy in self.copies)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -60,20 +72,18 @@ class Difference:
     axes: tuple[str, ...]
     starts: tuple[int, ...]
     sizes: tuple[int, ...]
-    kinds: NDArray[np.int8]
-    first: _Codes
-    second: _Codes
+    kinds: bytes
+    first: _Held
+    second: _Held
 
     @property
     def counts(self) -> dict[str, int]:
         """How many elements there are of each kind that occurs, in the order of `KINDS`."""
-        found = np.bincount(self.kinds, minlength=len(KINDS)).tolist()
-        return {kind: count for kind, count in zip(KINDS, found, strict=True) if count}
+        return {kind: count for number, kind in enumerate(KINDS) if (count := self.kinds.count(number))}
 
     def element(self, number: int) -> tuple[int, ...]:
         """The coordinates of an element by its row-major number."""
-        at = np.unravel_index(number, self.shape) if self.shape else ()
-        return tuple(int(x) + start for x, start in zip(at, self.origins, strict=True))
+        return _place(number, self.shape, self.origins)
 
     def number_of(self, element: Sequence[int]) -> int:
         """The row-major number of an element.
@@ -83,16 +93,18 @@ class Difference:
         at = [x - start for x, start in zip(element, self.origins, strict=False)]
         if len(element) != len(self.shape) or not all(0 <= x < n for x, n in zip(at, self.shape, strict=True)):
             raise LayoutError(f"start {shown(element)}: expected an element of {'x'.join(map(str, self.shape))}")
-        return int(np.ravel_multi_index(at, self.shape)) if at else 0
+        return _number(at, self.shape)
 
     def places(self, number: int) -> tuple[list[Owner], list[Owner]]:
         """Where an element is in the first and in the second, one coordinate per axis of `axes`, ascending."""
-        return self._owners(self.first[number]), self._owners(self.second[number])
-
-    def _owners(self, codes: NDArray[np.int64]) -> list[Owner]:
-        kept = codes[codes >= 0]
-        at = np.unravel_index(kept, self.sizes)
-        return list(zip(*[(one + start).tolist() for one, start in zip(at, self.starts, strict=True)], strict=True))
+        first, second = (
+            [
+                _place(code, self.sizes, self.starts)
+                for code in sorted(side.places([one[number] for one in side.columns]))
+            ]
+            for side in (self.first, self.second)
+        )
+        return first, second
 
 
 def difference_of(one: Any, other: Any) -> Difference:
@@ -109,23 +121,18 @@ def difference_of(one: Any, other: Any) -> Difference:
         raise ConversionError(
             f"elements from {origins[0]} and from {origins[1]}: a difference is drawn of equal starts"
         )
-    held = [_held(side, axes) for side in (one, other)]
-    every = np.concatenate([places[places[..., 0] > _NOBODY] for places in held])
-    starts = every.min(0) if len(every) else np.zeros(len(axes), np.int64)
-    sizes = tuple((every.max(0) - starts + 1).tolist()) if len(every) else (1,) * len(axes)
+    shape = tuple(max(pair) for pair in zip(*shapes, strict=True))
+    if prod(shape) * max(map(_copies, (one, other))) > MOST_SLOTS:
+        raise SizeError(f"{prod(shape)} elements with their copies: a difference is drawn of at most 2^20 places")
+    ends = [_ends(side, axes) for side in (one, other)]
+    starts = tuple(min(pair) for pair in zip(*(low for low, _ in ends), strict=True))
+    sizes = tuple(max(pair) - low for low, *pair in zip(starts, *(high for _, high in ends), strict=True))
     if prod(sizes) >= 2**62:
         raise SizeError(f"places up to {'x'.join(map(str, sizes))}: over the limit of a picture")
-    shape = tuple(max(pair) for pair in zip(*shapes, strict=True))
-    if prod(shape) * max(places.shape[1] for places in held) > MOST_SLOTS:
-        raise SizeError(f"{prod(shape)} elements with their copies: a difference is drawn of at most 2^20 places")
-    first, second = (
-        _spread(_codes(places, starts, sizes), own, shape) for places, own in zip(held, shapes, strict=True)
-    )
+    first, second = (_held(side, axes, starts, sizes, shape) for side in (one, other))
     names = next((side.names for side in (one, other) if isinstance(side, Layout)), None)
     told = tuple(names) if names is not None else tuple(f"d{d}" for d in range(len(shape)))
-    return Difference(
-        shape, origins[0], told, axes, tuple(starts.tolist()), sizes, _kinds(first, second), first, second
-    )
+    return Difference(shape, origins[0], told, axes, starts, sizes, _kinds(first, second), first, second)
 
 
 def _axes(one: Any, other: Any) -> tuple[str, ...]:
@@ -144,76 +151,117 @@ def _axes(one: Any, other: Any) -> tuple[str, ...]:
     return tuple([axis for axis in MACHINE if axis in used] + sorted(used.difference(MACHINE)))
 
 
-def _held(side: Any, axes: tuple[str, ...]) -> NDArray[np.int64]:
-    """The places of each element, `[elements, places, axes]`; `_NOBODY` fills the rest."""
-    count = prod(side.shape)
+def _copies(side: Any) -> int:
+    """How many places an element has, at the most."""
     if isinstance(side, Layout):
-        if not all(type(n) is int for n in side.shape):
+        if not all(type(n) is int for n in (*side.shape, *side.spans().values())):
             raise ConversionError(f"{side} is symbolic: a difference is drawn of numbers")
-        far = any(reach > _NEAR for reach in (*side.spans().values(), *side.offsets.values()))
-        if far or count * prod(int(one.extent) for one in side.replicas) > MOST_SLOTS:
-            raise SizeError(f"{side}: over 2^20 places, or over 2^61, the limit of a difference that is drawn")
-        found = every_place(side)
-        nowhere = np.zeros((count, 1), np.int64)
-        return np.stack(np.broadcast_arrays(*[found.get(axis, nowhere) for axis in axes]), -1)
+        return prod(one.extent for one in side.replicas)
     if not isinstance(side, Places):
-        return np.asarray(side, np.int64).reshape(-1, 1, 1)
-    if side.rows.dtype == object:
-        raise SizeError("places over 2^61, the limit of a difference that is drawn")
-    rank = len(side.shape)
-    numbers: Any = (
-        np.ravel_multi_index(tuple(side.rows[:, :rank].T), side.shape) if rank else np.zeros(len(side.rows), int)
-    )
-    order = np.argsort(numbers, kind="stable")
-    many = np.bincount(numbers, minlength=count)
-    if count * int(many.max()) > MOST_SLOTS:
-        raise SizeError(
-            f"{count} elements with up to {many.max()} copies: a difference is drawn of at most 2^20 places"
+        return 1
+    elements: list[list[int]] = side.rows[:, : len(side.shape)].tolist()
+    return max(Counter(map(tuple, elements)).values(), default=1)
+
+
+def _ends(side: Any, axes: tuple[str, ...]) -> tuple[list[int], list[int]]:
+    """The lowest place along each axis, and the end of the places."""
+    if isinstance(side, Layout):
+        spans: dict[str, Any] = side.spans()
+        low = [side.offsets.get(axis, 0) for axis in axes]
+        return low, [start + spans.get(axis, 1) for start, axis in zip(low, axes, strict=True)]
+    if not isinstance(side, Places):
+        return [int(side.min())], [int(side.max()) + 1]
+    if not len(side.rows):
+        return [0] * len(axes), [1] * len(axes)
+    columns = [side.rows[:, len(side.shape) + MACHINE.index(axis)] for axis in axes]
+    return [int(one.min()) for one in columns], [int(one.max()) + 1 for one in columns]
+
+
+def _held(
+    side: Any, axes: tuple[str, ...], starts: tuple[int, ...], sizes: tuple[int, ...], shape: tuple[int, ...]
+) -> _Held:
+    """The places of each element of `shape`, numbered: nobody has those that the side lacks."""
+    own: tuple[int, ...] = tuple(side.shape)
+    if isinstance(side, Layout):
+        weights = [prod(sizes[i + 1 :]) for i in range(len(axes))]
+        forms = [side] if side.flips is None else flipped_copies(side)
+        columns = [_column(form, axes, starts, weights) for form in forms]
+        copies = {
+            sum(x * weight for x, weight in zip(copy, weights, strict=True)) for copy in copies_of(forms[0], axes)
+        }
+        return _Held(tuple(_spread(one, own, shape) for one in columns), tuple(copies))
+    if not isinstance(side, Places):
+        return _Held((_spread(array("q", [x - starts[0] for x in side.reshape(-1).tolist()]), own, shape),))
+    held: list[list[int]] = [[] for _ in range(prod(own))]
+    wanted = [len(own) + MACHINE.index(axis) for axis in axes]
+    for row in side.rows.tolist():
+        held[_number(row[: len(own)], own)].append(
+            _number([row[i] - start for i, start in zip(wanted, starts, strict=True)], sizes)
         )
-    held = np.full((count, max(int(many.max()), 1), len(axes)), _NOBODY, np.int64)
-    place = np.arange(len(numbers)) - np.repeat(np.cumsum(many) - many, many)
-    wanted = [rank + MACHINE.index(axis) for axis in axes]
-    held[numbers[order], place] = side.rows[order][:, wanted]
-    return held
+    columns = [*zip_longest(*held, fillvalue=_NOBODY)] or [(_NOBODY,) * len(held)]
+    return _Held(tuple(_spread(array("q", one), own, shape) for one in columns))
 
 
-def _codes(places: NDArray[np.int64], starts: NDArray[np.int64], sizes: tuple[int, ...]) -> _Codes:
-    """Each place as one number; each once, ascending."""
-    there = places[..., 0] > _NOBODY
-    moved = np.where(there[..., None], places - starts, 0)
-    codes = np.where(there, np.ravel_multi_index(tuple(np.moveaxis(moved, -1, 0)), sizes), -1)
-    codes.sort(axis=1)
-    codes[:, 1:][codes[:, 1:] == codes[:, :-1]] = -1
-    codes.sort(axis=1)
-    return codes
+def _column(layout: Layout, axes: Sequence[str], starts: Sequence[int], weights: Sequence[int]) -> _Column:
+    """The lowest place of each element, numbered."""
+    split = max(layout.rank - 1, 0)
+    ranges: list[Any] = [range(origin, origin + n) for origin, n in zip(layout.origins, layout.shape, strict=True)]
+    down = [*zip(*product(*ranges[:split]), strict=True)]
+    planes = owner_planes(layout, down, ranges[split:])
+    found = array("q", [0]) * prod(map(len, ranges))
+    for axis, start, weight in zip(axes, starts, weights, strict=True):
+        if axis in planes:
+            found = array("q", [x + (at - start) * weight for x, at in zip(found, planes[axis].cells, strict=True)])
+        elif start:
+            found = array("q", [x - start * weight for x in found])
+    return found
 
 
-def _spread(codes: _Codes, own: tuple[int, ...], shape: tuple[int, ...]) -> _Codes:
-    """The places of the elements of a larger tensor: nobody has those that the layout lacks."""
+def _spread(column: _Column, own: tuple[int, ...], shape: tuple[int, ...]) -> _Column:
+    """A column of the elements of a larger tensor."""
     if own == shape:
-        return codes
-    found = np.full((*shape, codes.shape[1]), -1, np.int64)
-    found[tuple(slice(n) for n in own)] = codes.reshape(*own, -1)
-    return found.reshape(prod(shape), -1)
+        return column
+    found = array("q", [_NOBODY]) * prod(shape)
+    for row, at in enumerate(product(*map(range, own[:-1]))):
+        begin = _number((*at, 0), shape)
+        found[begin : begin + own[-1]] = column[row * own[-1] : (row + 1) * own[-1]]
+    return found
 
 
-def _kinds(first: _Codes, second: _Codes) -> NDArray[np.int8]:
-    """What becomes of each element: whether each side's places are all there in the other."""
-    inside, covered = _within(first, second), _within(second, first)
-    some, others = (first >= 0).any(1), (second >= 0).any(1)
-    kinds = np.select(
-        [~some & ~others, ~others, ~some, inside & covered, covered, inside], [6, 4, 5, 0, 2, 3], default=1
-    )
-    return kinds.astype(np.int8)
+def _kinds(first: _Held, second: _Held) -> bytes:
+    """What becomes of each element. Elements whose places lie alike, from the first of them on, are of one kind."""
+    split = len(first.columns)
+    known: dict[tuple[bool, tuple[int, ...]], int] = {}
+    found = bytearray()
+    for at in zip(*first.columns, *second.columns, strict=True):
+        gaps = _NOBODY in at
+        key = gaps, at if gaps else tuple([place - at[0] for place in at])
+        kind = known.get(key)
+        if kind is None:
+            kind = known[key] = _kind(first.places(at[:split]), second.places(at[split:]))
+        found.append(kind)
+    return bytes(found)
 
 
-def _within(some: _Codes, others: _Codes) -> NDArray[np.bool_]:
-    """Whether all places of an element in `some` are among those in `others`."""
-    numbers: Any = np.arange(len(some), dtype=np.int64)[:, None]
-    values, at = np.unique(np.concatenate([some.reshape(-1), others.reshape(-1)]), return_inverse=True)
-    keys = [
-        (numbers * len(values) + part.reshape(one.shape))
-        for part, one in zip(np.split(at, [some.size]), (some, others), strict=True)
-    ]
-    found: Any = np.isin(keys[0], keys[1]) | (some < 0)
-    return found.all(1)
+def _kind(first: frozenset[int], second: frozenset[int]) -> int:
+    """The number in `KINDS` of an element that has these places in each."""
+    if not first or not second:
+        return 4 if first else 5 if second else 6
+    return 0 if first == second else 2 if second < first else 3 if first < second else 1
+
+
+def _number(at: Sequence[int], sizes: Sequence[int]) -> int:
+    """The row-major number of a place that counts from 0."""
+    found = 0
+    for x, size in zip(at, sizes, strict=True):
+        found = found * size + x
+    return found
+
+
+def _place(number: int, sizes: Sequence[int], starts: Sequence[int]) -> tuple[int, ...]:
+    """The place with a row-major number."""
+    found: list[int] = []
+    for size, start in zip(reversed(sizes), reversed(starts), strict=True):
+        number, x = divmod(number, size)
+        found.append(x + start)
+    return tuple(reversed(found))

@@ -17,19 +17,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from math import prod
 
-import numpy as np
-
 from layoutalg.compare.difference import KINDS, Difference
 from layoutalg.compare.owners import Owner, owners_text
 from layoutalg.core.limits import MOST_OWNERS_LISTED
-from layoutalg.viz.colours import shade
+from layoutalg.viz.colours import LEGEND, shade
 from layoutalg.viz.panels import NARROW, PALE, Look, Panel, PanelPicture, table_panel
 from layoutalg.viz.scene import CHARACTER
 
 __all__ = ["DifferencePicture"]
 
-_SHADES = ((1, 0.45), (4, 0.4), (7, 0.6), (3, 0.6), (2, 0.7), (5, 0.3))
-_FILLS = dict(zip(KINDS, (PALE, *(shade(hue, strength) for hue, strength in _SHADES)), strict=True))
+_FILLS = dict(zip(KINDS, (PALE, *(shade(hue, LEGEND) for hue in (7, 4, 1, 2, 0, 6))), strict=True))
 _ROWS, _LINES = 16, 32
 """Rows of the window, and rows of cells below one another where its columns do not fit side by side."""
 _MAP, _DOT = 64, 9
@@ -76,7 +73,7 @@ class _Window:
     def of(cls, found: Difference, start: int | None) -> _Window:
         """The window at an element; unless given, at the first that is not the same."""
         size = prod(found.shape[:-1]), found.shape[-1] if found.shape else 1
-        number = int((found.kinds > 0).argmax()) if start is None else start
+        number = next((i for i, kind in enumerate(found.kinds) if kind), 0) if start is None else start
         row, column = divmod(number, size[1])
         most = max(len(_short(owner, found)) for owner in _corners(found)) + 2
         width = max(most, 4) * CHARACTER + 6
@@ -113,7 +110,7 @@ class _Window:
 
     def _look(self, number: int) -> Look:
         found = self.of_all
-        kind = KINDS[int(found.kinds[number])]
+        kind = KINDS[found.kinds[number]]
         first, second = found.places(number)
         told = [_told(owners, found) for owners in (first, second)]
         return Look(
@@ -126,20 +123,18 @@ class _Window:
     def map(self) -> Panel:
         """The whole tensor, a cell for each element or for a block of them: the kind that most of what differs is of."""
         found = self.of_all
-        kinds = found.kinds.reshape(self.size)
         step = [-(-n // _MAP) for n in self.size]
         looks: list[list[Look]] = []
         for top in range(0, self.size[0], step[0]):
             line: list[Look] = []
             for left in range(0, self.size[1], step[1]):
-                block = kinds[top : top + step[0], left : left + step[1]]
-                counts = np.bincount(block.ravel(), minlength=len(KINDS))
-                worst = int(counts[1:].argmax()) + 1 if counts[1:].any() else 0
-                ends = [
-                    found.element(int(row * self.size[1] + column))
-                    for row, column in ((top, left), (top + block.shape[0] - 1, left + block.shape[1] - 1))
-                ]
-                told = ", ".join(f"{count} {kind}" for kind, count in zip(KINDS, counts.tolist(), strict=True) if count)
+                low, right = (min(at + n, end) for at, n, end in zip((top, left), step, self.size, strict=True))
+                starts = [row * self.size[1] + left for row in range(top, low)]
+                block = b"".join(found.kinds[at : at + right - left] for at in starts)
+                counts = [block.count(number) for number in range(len(KINDS))]
+                worst = max(range(1, len(KINDS)), key=counts.__getitem__) if any(counts[1:]) else 0
+                ends = [found.element(at) for at in (starts[0], starts[-1] + right - left - 1)]
+                told = ", ".join(f"{count} {kind}" for kind, count in zip(KINDS, counts, strict=True) if count)
                 line.append(Look(_FILLS[KINDS[worst]], "", f"elements {ends[0]} to {ends[1]}: {told}"))
             looks.append(line)
         each = "an element" if step == [1, 1] else f"{step[0]}x{step[1]} elements"

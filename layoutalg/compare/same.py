@@ -103,7 +103,7 @@ class Same(NotebookAnswer):
         Raises `ConversionError` where ranks differ, `SizeError` above 2^20 places.
 
         >>> same(Layout.parse("d0 = 2@lane"), Layout.parse("d0 = 2@reg")).picture().key()
-        [('same: 1', '#eeeeee'), ('moved: 1', '#f29070')]
+        [('same: 1', '#eeeeee'), ('moved: 1', '#be5390')]
         """
         from layoutalg.compare.difference import difference_of
         from layoutalg.compare.picture import DifferencePicture

@@ -35,7 +35,7 @@ from layoutalg.core.limits import MOST_TERMINAL_COLUMNS as _MOST_COLUMNS
 from layoutalg.core.limits import MOST_TERMINAL_ROWS as _MOST_ROWS
 from layoutalg.core.messages import number_text
 from layoutalg.core.whole_numbers import instance_of, whole_number
-from layoutalg.viz.colours import hue_of, shade
+from layoutalg.viz.colours import hue_of, ink, shade
 from layoutalg.viz.folding import DOTS, TIMES, Band, ExtentRun, fold
 from layoutalg.viz.grid import numbered, owner_planes
 from layoutalg.viz.sides import Side, side_runs, span
@@ -222,7 +222,8 @@ def render(grid: OwnerGrid) -> RenderableType:
     from rich.text import Text
 
     numbers = {cell.colour for row in grid.cells for cell in row if cell.colour is not None}
-    style: dict[int | None, str] = {n: f"black on {shade(hue_of(n), _STRENGTH)}" for n in numbers}
+    fills = {n: shade(hue_of(n), _STRENGTH) for n in numbers}
+    style: dict[int | None, str] = {n: f"{ink(fill)} on {fill}" for n, fill in fills.items()}
     table = Table(box=box.SIMPLE_HEAD, padding=(0, 0), show_edge=False, pad_edge=False)
     table.add_column("", justify="right", no_wrap=True)
     for column in grid.columns:

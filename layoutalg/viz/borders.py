@@ -1,18 +1,21 @@
 """The lines of a grid: between subgroups, instruction tiles and words, and around the cells of one lane.
 
 >>> scene = Layout.parse("d0 = 4@reg, d1 = 2@sg 2@lane").picture().scene()
->>> [(line.x == line.to_x, line.width) for line in scene.lines]          # one line, between the two subgroups
-[(True, 2.2)]
+>>> [(line.x == line.to_x, line.width) for line in scene.lines]          # between the two subgroups, a line on a wider pale one
+[(True, 4.4), (True, 2.2)]
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 from layoutalg.viz.colouring import colourings, number_by
 from layoutalg.viz.shapes import PAPER, Frame, Line
 
 __all__ = ["borders", "outlines"]
+
+_WIDE = 2.2
 
 
 def borders(frame: Frame) -> Iterator[Line]:
@@ -25,7 +28,8 @@ def borders(frame: Frame) -> Iterator[Line]:
         words = [[number_by(grid, "word", at) for at in row] for row in grid.owner[grid.axes[-1]].rows]
         yield from _between(frame, _joined([*(grid.owner[axis].rows for axis in grid.axes[:-1]), words]), 1.2)
     if "sg" in grid.owner:
-        yield from _between(frame, grid.owner["sg"].rows, 2.2)
+        for line in _between(frame, grid.owner["sg"].rows, _WIDE):
+            yield from _cased(line)
 
 
 def _joined(facts: Sequence[Sequence[Sequence[int]]]) -> list[list[tuple[int, ...]]]:
@@ -64,6 +68,11 @@ def _segments(
         end = position + size
 
 
+def _cased(line: Line) -> tuple[Line, Line]:
+    """A line on a wider one of the paper's colour, which parts it from dark cells."""
+    return replace(line, width=2 * line.width, fill=PAPER), line
+
+
 def outlines(frames: Sequence[Frame], cells: Sequence[Sequence[int]]) -> Iterator[Line]:
     """A black line on a white one around some cells of each grid (by their number, row by row)."""
     for frame, chosen in zip(frames, cells, strict=True):
@@ -78,5 +87,4 @@ def outlines(frames: Sequence[Frame], cells: Sequence[Sequence[int]]) -> Iterato
                 (0, high, (x, y + high, x + wide, y + high)),
             ):
                 if (x + dx, y + dy) not in marked:
-                    yield Line(*ends, 4.4, PAPER, over=True)
-                    yield Line(*ends, 2.2, over=True)
+                    yield from _cased(Line(*ends, _WIDE, over=True))

@@ -10,8 +10,8 @@ bytes.
 >>> colourings(grid)
 ('subgroup', 'lane', 'register', 'tile')
 >>> found = paint(grid, "subgroup")
->>> found[0], found[2]                               # subgroup 0 is blue, subgroup 1 vermillion
-(['#afadff', '#4b47ff'], ['#f7b8a4', '#ed6032'])
+>>> found[0], found[2]                               # subgroup 0 is navy, subgroup 1 green
+(['#5866bc', '#051a9b'], ['#c6f7c3', '#2be11f'])
 >>> [text for text, _ in legend([grid], "subgroup")]
 ['subgroup 0', '1', 'pale to strong: lanes 0 to 1']
 """
@@ -35,7 +35,7 @@ OWN = "own axes"
 
 _AXES = {"subgroup": "sg", "lane": "lane", "register": "reg"}
 _WORD_BITS = BANK_BYTES * 8
-_ALONE = (-0.2, 1.1)
+_ALONE = (-1.2, 1.0)
 """How pale and how strong the lanes of a single subgroup get: its hue has no neighbour."""
 
 

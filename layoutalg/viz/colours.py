@@ -1,13 +1,14 @@
 """Colours that colour-blind readers can tell apart, with text on them that stays readable.
 
-One hue per subgroup, from pale to strong with the lane; a ramp from dark to light for what only counts up. The hues were
-searched for by how far apart they stay: of two hues of one strength, the distance in OKLab (Ottosson, 2020; 0.02 is just
-noticeable) is at least `FAR` at the strength of a legend and at least `NEAR` at every other, also from white paper, for common
-sight, protanopia, deuteranopia and tritanopia (Machado, Oliveira and Fernandes, 2009, severity 1). The best four are first. The
-ramp is viridis (Smith and van der Walt, CC0), which keeps its order in grey. A colour is text, `#rrggbb`.
+One hue per subgroup, from pale to strong with the lane; a ramp from dark to light for what only counts up. The hues, and how
+pale and how strong each gets, were searched for by how far apart they stay: the distance in OKLab (Ottosson, 2020; 0.02 is just
+noticeable) of two hues is at least `FAR` at the strength of a legend, and at least `NEAR` whatever the strength of each; also
+from white and from dark paper, and from the palest to the strongest of one hue; for common sight, protanopia, deuteranopia and
+tritanopia (Machado, Oliveira and Fernandes, 2009, severity 1). The ramp is viridis (Smith and van der Walt, CC0), which keeps
+its order in grey. A colour is text, `#rrggbb`.
 
 >>> shade(0, 0.0), shade(1, 1.0)
-('#afadff', '#ed6032')
+('#5866bc', '#2be11f')
 >>> ink(ramp(0.0)), ink(ramp(1.0))          # white text on dark purple, black text on yellow
 ('#ffffff', '#000000')
 """
@@ -19,22 +20,22 @@ from functools import lru_cache
 __all__ = ["FAR", "HUES", "LEGEND", "NEAR", "channels", "hue_of", "ink", "ramp", "shade"]
 
 HUES = (
-    (55, 51, 255),  # blue
-    (235, 78, 27),  # vermillion
-    (255, 206, 23),  # yellow
-    (111, 7, 0),  # maroon
-    (103, 210, 182),  # turquoise
-    (147, 129, 230),  # lavender
-    (131, 66, 128),  # purple
-    (29, 1, 138),  # navy
+    ((5, 26, 155), 0.67, 1.0),  # navy
+    ((27, 223, 14), 0.25, 0.93),  # green
+    ((111, 41, 5), 0.72, 1.0),  # brown
+    ((172, 17, 220), 0.15, 0.44),  # pink
+    ((31, 149, 10), 0.51, 0.9),  # leaf
+    ((120, 16, 239), 0.53, 0.93),  # violet
+    ((55, 0, 69), 0.79, 1.0),  # plum
+    ((168, 25, 106), 0.55, 0.88),  # rose
 )
-"""Eight hues, red, green and blue from 0 to 255; beyond, they repeat."""
+"""Eight hues: red, green and blue from 0 to 255, and their share in white at strength 0 and at 1; beyond, they repeat."""
 
 LEGEND = 0.6
 """The strength of a hue in a legend."""
-FAR, NEAR = 0.12, 0.065
-"""How far two hues are apart, at the least: in a legend, and at one strength from 0 to 1."""
-_PALEST, _STRONGEST = 0.4, 0.9
+FAR, NEAR = 0.14, 0.075
+"""How far two hues are apart, at the least: in a legend, and at any two strengths from 0 to 1."""
+_PALEST = 0.1
 _RAMP = (
     (68, 1, 84),
     (71, 45, 123),
@@ -61,9 +62,10 @@ def hue_of(number: int) -> int:
 
 @lru_cache(_KEPT)
 def shade(hue: int, strength: float) -> str:
-    """A hue (by its index) mixed with white: pale at strength 0, strong at 1."""
-    share = min(max(_PALEST + (_STRONGEST - _PALEST) * strength, 0.0), 1.0)
-    return _text(*(255 + (one - 255) * share for one in HUES[hue]))
+    """A hue (by its index) mixed with white: pale at strength 0, strong at 1; a hue without neighbours may go further."""
+    colour, pale, strong = HUES[hue]
+    share = min(max(pale + (strong - pale) * strength, _PALEST), 1.0)
+    return _text(*(255 + (one - 255) * share for one in colour))
 
 
 @lru_cache(_KEPT)

@@ -28,7 +28,7 @@ from layoutalg.core.plurals import spoken
 from layoutalg.viz.folding import DOTS
 from layoutalg.viz.sides import span
 
-__all__ = ["copies_in_words", "moved", "several"]
+__all__ = ["copies_in_words", "several"]
 
 _WRITTEN = 4
 """So many numbers are written out."""

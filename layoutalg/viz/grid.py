@@ -270,6 +270,7 @@ def hardware_grid(part: Operand | Addressed, most_rows: int | None = MOST, most_
         names=[names[d] for d in order],
         origins=[slots.origins[d] for d in order],
         codomain=slots.codomain,
+        flips=slots.flips,
     )
     split = 1 if of_machine(names) and ordered.rank > 1 else ordered.rank - 1
     tiles = _tiles(part, layout)

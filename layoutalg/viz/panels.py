@@ -65,7 +65,7 @@ INNER = NARROW - 2 * _MARGIN
 """How wide a panel may be."""
 LETTER = 0.62
 """The width of a character of the font, for each pixel of its size."""
-PALE, MARKED, DARK = "#eeeeee", "#f7d9a8", "#b8d8e9"
+PALE, MARKED, DARK = "#eeeeee", "#f5cf94", "#b8d8e9"
 """The colours of cells: all of them, the ones that the next panel is about, the ones that belong to those."""
 
 
@@ -272,7 +272,7 @@ def product_panel(
     words += [
         Words(of_a, top - 4, names[0], 11, bold=False),
         Words(left - 10, 32, names[1], 11, "end"),
-        Words(left - 10, top - 4, names[2], 11, "end"),
+        Words(left, top - 4, names[2], 11),
     ]
     if headings is not None:
         for axis, name, y in ((down, headings.rows, top), (tall, headings.deep, 20.0 + over)):

@@ -16,6 +16,7 @@ import io
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from layoutalg.core.errors import DistributionError, LayoutError
@@ -113,10 +114,14 @@ class Picture:
         if direction is not None:
             direction = one_of(direction, DIRECTIONS, "direction")
         found = self._folded(direction or self.direction, MOST, MOST)
-        if self.paged and not self.full:
-            for most in _NARROW:
-                if breadth(found) > WIDEST:
-                    found = self._folded(direction or self.direction, *most)
+        if self.paged and not self.full and breadth(found) > WIDEST:
+            narrow = [self._folded(direction or self.direction, *most) for most in _NARROW]
+            # As they are arranged; else one below the other, folded less; else in strips.
+            beside = (one for one in narrow if breadth(one) <= WIDEST)
+            below = (
+                one for one in (found, *narrow) if breadth([(grid, i, 0) for i, (grid, *_) in enumerate(one)]) <= WIDEST
+            )
+            found = next(chain(beside, below, narrow[-1:]))
         # One scale for all: a register has the same colour in every operand.
         scale: dict[str, tuple[int, int]] = {}
         for grid, _, _ in found:

@@ -16,6 +16,7 @@ wider grid go on below, in strips; the operands of a product then stand one belo
 
 from __future__ import annotations
 
+import re
 import textwrap
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -52,6 +53,7 @@ READABLE = 7 / _SMALL
 WIDEST = int(400 / READABLE)
 """How wide a paged scene is at most: it shrinks so far on a phone of 400 pixels."""
 _NUMBERS, _NOTES = "#606060", "#555555"
+_TOGETHER, _NO_BREAK = re.compile(r"(\w+ = )?\[[^\[\]]*\]|\w+ = "), "\N{NO-BREAK SPACE}"
 
 
 def lay_out(
@@ -268,7 +270,10 @@ def _lines(
 
 
 def _wrapped(text: str, width: float, size: float) -> list[str]:
-    return textwrap.wrap(text, max(int(width / (CHARACTER * size / 11)), 20)) or [""]
+    """A text in lines; a list in brackets and `name = value` stay together where they fit."""
+    whole = _TOGETHER.sub(lambda found: found[0].replace(" ", _NO_BREAK), text)
+    lines = textwrap.wrap(whole, max(int(width / (CHARACTER * size / 11)), 20)) or [""]
+    return [line.replace(_NO_BREAK, " ") for line in lines]
 
 
 def _length(bands: Sequence[Band], step: float, gap: float | None = None) -> float:

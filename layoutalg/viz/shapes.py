@@ -48,7 +48,7 @@ class Words:
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """A line between two points; one that stands `over` cells is the same on a dark page.
+    """A line between two points; one that stands `over` cells has a group of its own.
 
     >>> Line(0, 0, 0, 40, 2.0).width
     2.0

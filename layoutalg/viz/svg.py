@@ -23,7 +23,7 @@ DARK_PAPER, DARK_INK = "#16181c", "#d5d8de"
 DARK_STYLE = (
     f"<style>@media (prefers-color-scheme:dark){{.drawn .paper{{fill:{DARK_PAPER}}}.drawn .cells{{stroke:{DARK_PAPER}}}"
     f".drawn .words text,.drawn .legend text,.drawn>text:not([fill]){{fill:{DARK_INK}}}"
-    f".drawn .lines{{stroke:{DARK_INK}}}}}</style>"
+    f".drawn .lines,.drawn .borders{{stroke:{DARK_INK}}}.drawn .borders [stroke]{{stroke:{DARK_PAPER}}}}}</style>"
 )
 """What a drawing of the class "drawn" looks like on a dark page; on paper, and where no style is read, it is light."""
 FONT = "ui-monospace,'DejaVu Sans Mono',Menlo,Consolas,monospace"

@@ -1,4 +1,4 @@
-"""Pictures, owners, what a lane holds and `same` are the same where no package can be imported, as on a static page."""
+"""Pictures, owners, what a lane holds, `same` and differences are the same where no package is there: on a static page."""
 
 from __future__ import annotations
 
@@ -51,7 +51,12 @@ for text, shape, lanes, subgroups in cases:
         grid = owner_grid(layout, width=80)
         found.append([grid.rows, grid.columns, [[[c.label, c.colour] for c in row] for row in grid.cells], grid.caption])
 for first, second, shape in pairs:
-    found.append(str(la.same(first, second, shape)))
+    answer = la.same(first, second, shape)
+    found.append(str(answer))
+    try:
+        found.append(answer.picture().svg())
+    except la.SizeError as refused:
+        found.append(str(refused))
 print(json.dumps(found), [name for name in blocked if sys.modules.get(name)])
 """
 

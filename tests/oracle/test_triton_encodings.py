@@ -55,6 +55,25 @@ def bases(encoding: Encoding, shape: Any) -> dict[str, list[list[int]]]:
     return {name: [list(basis) for basis in one] for name, one in linear.bases}
 
 
+def test_a_shape_that_is_covered_once_is_only_repeated_beyond() -> None:
+    """What Triton answers for larger tensors has the lanes and warps of the shape that is drawn where none is given."""
+    checked: dict[str, int] = {}
+    for row in ANSWERED:
+        encoding = parse_encoding(row["text"])
+        try:
+            (once,) = encoding.operands()
+        except LayoutError:
+            continue
+        shape = once.layout.shape
+        if any(size < n for size, n in zip(row["shape"], shape, strict=True)):
+            continue
+        drawn, asked = bases(encoding, shape), row["bases"]
+        checked[row["kind"]] = checked.get(row["kind"], 0) + 1
+        for name in ("lane", "warp"):
+            assert drawn.get(name) == asked.get(name), (row["text"], shape)
+    assert len(checked) > 9
+
+
 def test_the_table_has_a_row_of_every_kind() -> None:
     assert len(ROWS) == 697
     assert len({row["kind"] for row in ROWS}) == 23

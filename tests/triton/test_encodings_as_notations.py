@@ -90,6 +90,31 @@ def test_an_encoding_needs_a_shape() -> None:
         la.parse(BLOCKED).layout((48, 64))
 
 
+ONCE = {
+    BLOCKED: (16, 32),
+    f"#ttg.slice<{{dim = 0, parent = {BLOCKED}}}>": (32,),
+    "#ttg.nvidia_mma<{versionMajor = 2, versionMinor = 0, warpsPerCTA = [4, 1], instrShape = [16, 8]}>": (64, 8),
+    "#ttg.amd_mfma<{version = 3, warpsPerCTA = [2, 2], instrShape = [32, 32, 8], isTransposed = true}>": (64, 64),
+    "#ttg.swizzled_shared<{vec = 8, perPhase = 2, maxPhase = 4, order = [1, 0]}>": (8, 32),
+    "#ttg.nvmma_shared<{swizzlingByteWidth = 64, transposed = true, elementBitWidth = 16}>": (32, 8),
+    "#ttg.blocked<{sizePerThread = [1, 4], threadsPerWarp = [4, 8], warpsPerCTA = [4, 1], order = [1, 0], "
+    "CGALayout = [[1, 0]]}>": (32, 32),
+}
+
+
+@pytest.mark.parametrize("text", ONCE)
+def test_without_a_shape_it_is_drawn_on_the_tensor_that_it_covers_once(text: str) -> None:
+    """Elements of a thread times threads times warps; an instruction for each warp; the rows and columns of a swizzle."""
+    title = la.picture(text).title
+    assert title == f"{la.parse(text)}, {'x'.join(map(str, ONCE[text]))}"
+
+
+def test_an_encoding_that_repeats_nothing_has_no_picture_without_a_shape() -> None:
+    plain = "#ttg.nvmma_shared<{swizzlingByteWidth = 0, transposed = false, elementBitWidth = 16}>"
+    with pytest.raises(la.LayoutError, match=r"needs a shape, such as 64x64"):
+        la.picture(plain)
+
+
 def test_same_names_the_first_element_that_differs() -> None:
     found = la.same(SWIZZLED, "(64,64):(64,1)", (64, 64))
     assert not found

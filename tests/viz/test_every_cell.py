@@ -156,7 +156,13 @@ def test_a_block_that_is_left_out_has_a_sign_of_its_own() -> None:
 
 def test_memory_is_coloured_by_bank() -> None:
     """A bank is a word of 4 bytes of 128: elements of 2 bytes share one in pairs, and an XOR moves them to other banks."""
-    for text, size in (("Sw<3,2,3> o 0 o (8,32):(32,1)", 4), ("!xegpu.mem_desc<16x64xf16>", 2)):
+    swizzled = "#ttg.swizzled_shared<{vec = 8, perPhase = 1, maxPhase = 8, order = [1, 0]}>"
+    for text, size in (
+        ("Sw<3,2,3> o 0 o (8,32):(32,1)", 4),
+        ("!xegpu.mem_desc<16x64xf16>", 2),
+        (f"!ttg.memdesc<16x64xf16, {swizzled}, #smem>", 2),
+        ("#ttg.nvmma_shared<{swizzlingByteWidth = 128, transposed = false, elementBitWidth = 16}>", 2),
+    ):
         drawn = replace(la.picture(text), paged=False, full=True)
         assert drawn.by == "bank"
         banks: dict[int, set[str]] = {}

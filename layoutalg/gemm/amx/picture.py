@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 
 __all__ = ["AmxPicture"]
 
-_WRITTEN, _READ, _KEPT = "#0072b2", "#f0e442", "#dfeaf2"
+_WRITTEN, _READ, _KEPT = "#0072b2", "#e09030", "#9cac9c"
 _STEP = (("written", _WRITTEN), ("read", _READ), ("kept", _KEPT))
 _WIDE = 46
 

@@ -81,7 +81,7 @@ class _Side:
     @classmethod
     def of(cls, count: int, group: int = 1, unit: int = 1) -> _Side:
         """`count` numbers; where there are many, the first groups, a gap, and the last group."""
-        groups = Axis.of(-(-count // group), 1, 3 if group == 4 else 4, 1)
+        groups = Axis.of(-(-count // group), 1, 2 if group == 4 else 4, 1)
         numbers: list[int | None] = []
         for one in groups.numbers:
             numbers += [None] if one is None else range(one * group, min((one + 1) * group, count))
@@ -128,7 +128,7 @@ class _Tile:
             return Look(PALE, f"{element[0]},{element[1]}", f"C({element[0]}, {element[1]}): {where}")
         if at >= self.padded_from:
             return Look(_EMPTY, "0", f"beyond k: 0, {where}")
-        strength = 0.1 + 0.7 * (at % self.word) / max(self.word - 1, 1)
+        strength = (at % self.word) / max(self.word - 1, 1)
         fill = shade(hue_of(at // self.word), strength)
         return Look(fill, f"{element[0]},{element[1]}", f"{self.operand}({element[0]}, {element[1]}): {where}")
 

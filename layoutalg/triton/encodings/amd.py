@@ -17,10 +17,10 @@ from dataclasses import dataclass
 
 from layoutalg.core.errors import VerificationError
 from layoutalg.core.whole_numbers import as_flag
-from layoutalg.triton.encodings.encoding import Distributed, as_bases_field, as_sizes_field, key_text
-from layoutalg.triton.encodings.product import Product, check_cga
+from layoutalg.triton.encodings.encoding import Tiled, as_bases_field, as_sizes_field, key_text
+from layoutalg.triton.encodings.product import Product, Tiling, check_cga
 from layoutalg.triton.given import Bases
-from layoutalg.triton.linear import LinearLayout, bases_text
+from layoutalg.triton.linear import bases_text
 
 __all__ = ["AmdMfma", "AmdWmma"]
 
@@ -37,7 +37,7 @@ _WMMA_WIDTHS = {
 
 
 @dataclass(frozen=True, slots=True)
-class AmdMfma(Distributed):
+class AmdMfma(Tiled):
     """`#ttg.amd_mfma`: versions 1 to 4 are gfx908, gfx90a, gfx942 and gfx950; warps have 64 lanes.
 
     `instr_shape` is (m, n, k), or (m, n) of a text of an older Triton. `tiles_per_warp` counts tiles that a warp holds side by
@@ -111,8 +111,8 @@ class AmdMfma(Distributed):
         }
         return f"#ttg.amd_mfma<{key_text(keys)}>"
 
-    def _linear(self, shape: tuple[int, ...]) -> LinearLayout:
-        """The layout for a shape that has been checked."""
+    def _tiling(self, shape: tuple[int, ...]) -> Tiling:
+        """The pieces, for a shape that has been checked."""
         last = self.rank - 1
         rows, columns = last - 1, last
         m, n = self.instr_shape[:2]
@@ -127,15 +127,15 @@ class AmdMfma(Distributed):
         tile.put(tiles[rows], "register", rows).put(warps[rows], "warp", rows)
         for d in range(rows - 1, -1, -1):
             tile.put(warps[d], "warp", d)
-        return tile.fit(range(last, -1, -1), self.cga, shape)
+        return Tiling(tile, range(last, -1, -1), self.cga)
 
     def _check_dot(self, index: int, width: int) -> None:
         """Refuse what Triton refuses of `#ttg.dot_op` with this parent."""
         if not width:
             raise VerificationError("ttg.dot_op kWidth parameter is mandatory for MFMA parent")
 
-    def _dot_operand(self, index: int, width: int, shape: tuple[int, ...]) -> LinearLayout:
-        """The layout of operand A (0) or B (1) of a `tt.dot` with this result."""
+    def _dot_operand(self, index: int, width: int, shape: tuple[int, ...]) -> Tiling:
+        """The pieces of operand A (0) or B (1) of a `tt.dot` with this result."""
         rank = self.rank
         k, free = rank - 1 - index, rank - 2 + index
         outer, other = self.instr_shape[index], self.instr_shape[1 - index]
@@ -147,7 +147,7 @@ class AmdMfma(Distributed):
         tile.put(self._tiles[free], "register", free)
         for d in range(rank - 1, -1, -1):
             tile.put(self.warps_per_cta[d], "warp", d)
-        return tile.fit([k, free, *range(rank - 3, -1, -1)], self.cga, shape)
+        return Tiling(tile, [k, free, *range(rank - 3, -1, -1)], self.cga)
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -158,7 +158,7 @@ class AmdMfma(Distributed):
 
 
 @dataclass(frozen=True, slots=True)
-class AmdWmma(Distributed):
+class AmdWmma(Tiled):
     """`#ttg.amd_wmma`: versions 1 to 3 are RDNA3, RDNA4 and gfx1250; warps have 32 lanes.
 
     `cta_register` and `cta_warp` are the bases of `ctaLayout`, in tiles of the instruction; `dims` is the rank.
@@ -235,8 +235,8 @@ class AmdWmma(Distributed):
                 if any(moved) or name == "warp" or without is None:
                     tile.add(name, moved)
 
-    def _linear(self, shape: tuple[int, ...]) -> LinearLayout:
-        """The layout for a shape that has been checked."""
+    def _tiling(self, shape: tuple[int, ...]) -> Tiling:
+        """The pieces, for a shape that has been checked."""
         rank = self.rank
         across, down = (rank - 2, rank - 1) if self.is_transposed else (rank - 1, rank - 2)
         tile = Product(rank)
@@ -248,7 +248,7 @@ class AmdWmma(Distributed):
             if self.instr_shape[0] == 32:
                 tile.put(2, "register", down)
         self._repeat(tile, list(tile.sizes))
-        return tile.fit(range(rank - 1, -1, -1), self.cga, shape)
+        return Tiling(tile, range(rank - 1, -1, -1), self.cga)
 
     def _check_dot(self, index: int, width: int) -> None:
         """Refuse what Triton refuses of `#ttg.dot_op` with this parent."""
@@ -258,8 +258,8 @@ class AmdWmma(Distributed):
         if widths and width not in widths:
             raise VerificationError(words)
 
-    def _dot_operand(self, index: int, width: int, shape: tuple[int, ...]) -> LinearLayout:
-        """The layout of operand A (0) or B (1) of a `tt.dot` with this result."""
+    def _dot_operand(self, index: int, width: int, shape: tuple[int, ...]) -> Tiling:
+        """The pieces of operand A (0) or B (1) of a `tt.dot` with this result."""
         rank = self.rank
         k, free = rank - 1 - index, rank - 2 + index
         m, n, depth = self.instr_shape
@@ -269,4 +269,4 @@ class AmdWmma(Distributed):
         tile.put(max(1, depth // (2 * width)), "register", k).put(outer // 16, "register", free)
         self._repeat(tile, [outer if d == free else 1 for d in range(rank)], without=k)
         cga = tuple([tuple([0 if d == k else b for d, b in enumerate(basis)]) for basis in self.cga])
-        return tile.fit([k, free, *range(rank - 3, -1, -1)], cga, shape)
+        return Tiling(tile, [k, free, *range(rank - 3, -1, -1)], cga)

@@ -17,8 +17,15 @@ from dataclasses import dataclass
 from layoutalg.core.errors import VerificationError
 from layoutalg.core.messages import shown
 from layoutalg.core.whole_numbers import found_whole
-from layoutalg.triton.encodings.encoding import Distributed, as_bases_field, as_sizes_field, check_order, key_text
-from layoutalg.triton.encodings.product import Product, check_cga
+from layoutalg.triton.encodings.encoding import (
+    Distributed,
+    Tiled,
+    as_bases_field,
+    as_sizes_field,
+    check_order,
+    key_text,
+)
+from layoutalg.triton.encodings.product import Product, Tiling, check_cga
 from layoutalg.triton.given import Bases
 from layoutalg.triton.linear import LinearLayout
 
@@ -26,7 +33,7 @@ __all__ = ["Blocked", "Slice"]
 
 
 @dataclass(frozen=True, slots=True)
-class Blocked(Distributed):
+class Blocked(Tiled):
     """`#ttg.blocked`; the lists have an entry per dimension, `cga` the bases of the CTA in its cluster, in tiles of CTAs.
 
     Raises `VerificationError` in Triton's words.
@@ -79,9 +86,9 @@ class Blocked(Distributed):
         }
         return f"#ttg.blocked<{key_text(keys)}>"
 
-    def _linear(self, shape: tuple[int, ...]) -> LinearLayout:
-        """The layout for a shape that has been checked."""
-        return self._blocks(self.size_per_thread).fit(self.order, self.cga, shape, drop_registers=True)
+    def _tiling(self, shape: tuple[int, ...]) -> Tiling:
+        """The pieces, for a shape that has been checked."""
+        return Tiling(self._blocks(self.size_per_thread), self.order, self.cga, drop_registers=True)
 
     def _blocks(self, sizes: tuple[int, ...], without: int | None = None) -> Product:
         """Blocks of registers, lanes and warps; lanes and warps hold copies along the dimension `without`."""
@@ -96,12 +103,12 @@ class Blocked(Distributed):
         if width:
             raise VerificationError("ttg.dot_op kWidth parameter is not supported when the parent is a blocked layout")
 
-    def _dot_operand(self, index: int, width: int, shape: tuple[int, ...]) -> LinearLayout:
-        """The layout of operand A (0) or B (1) of a `tt.dot` with this result."""
+    def _dot_operand(self, index: int, width: int, shape: tuple[int, ...]) -> Tiling:
+        """The pieces of operand A (0) or B (1) of a `tt.dot` with this result."""
         k = self.rank - 1 - index
         sizes = tuple([shape[d] if d == k else n for d, n in enumerate(self.size_per_thread)])
         cga = tuple([tuple([0 if d == k else b for d, b in enumerate(basis)]) for basis in self.cga])
-        return self._blocks(sizes, without=k).fit(self.order, cga, shape)
+        return Tiling(self._blocks(sizes, without=k), self.order, cga)
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,6 +143,10 @@ class Slice(Distributed):
     def notes(self) -> tuple[str, ...]:
         """What Triton loses or scrambles in such an attribute."""
         return (*self.remarks, *self.parent.notes)
+
+    def _once(self) -> tuple[int, ...] | None:
+        whole = self.parent._once()
+        return whole and (*whole[: self.dim], *whole[self.dim + 1 :])
 
     def __str__(self) -> str:
         return f"#ttg.slice<{key_text({'dim': self.dim, 'parent': self.parent})}>"

@@ -17,14 +17,14 @@ from dataclasses import dataclass
 
 from layoutalg.core.errors import VerificationError
 from layoutalg.core.messages import shown
-from layoutalg.triton.encodings.encoding import Distributed, as_sizes_field, key_text
-from layoutalg.triton.linear import LinearLayout
+from layoutalg.triton.encodings.encoding import Distributed, Tiled, as_sizes_field, key_text
+from layoutalg.triton.encodings.product import Tiling
 
 __all__ = ["DotOperand"]
 
 
 @dataclass(frozen=True, slots=True)
-class DotOperand(Distributed):
+class DotOperand(Tiled):
     """`#ttg.dot_op`; `k_width` is 0 where the attribute has none.
 
     Raises `VerificationError` in Triton's words for a parent or a width that it refuses.
@@ -64,6 +64,6 @@ class DotOperand(Distributed):
         keys: dict[str, object] = {"opIdx": self.op_idx, "parent": self.parent, "kWidth": self.k_width or None}
         return f"#ttg.dot_op<{key_text(keys)}>"
 
-    def _linear(self, shape: tuple[int, ...]) -> LinearLayout:
-        """The layout for a shape that has been checked."""
+    def _tiling(self, shape: tuple[int, ...]) -> Tiling:
+        """The pieces, for a shape that has been checked."""
         return self.parent._dot_operand(self.op_idx, self.k_width, shape)

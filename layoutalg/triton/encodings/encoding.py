@@ -27,6 +27,7 @@ from layoutalg.core.messages import shown
 from layoutalg.core.notation import Machine, Notation, Note, Operand, ReportRequest, as_machine, one_operand
 from layoutalg.core.whole_numbers import whole_number, whole_numbers
 from layoutalg.core.work_items import cover
+from layoutalg.triton.encodings.product import Tiling
 from layoutalg.triton.given import Bases
 from layoutalg.triton.layouts import from_linear_layout
 from layoutalg.triton.linear import LinearLayout, bases_text
@@ -36,10 +37,12 @@ __all__ = [
     "Encoding",
     "InSharedMemory",
     "Inputs",
+    "Tiled",
     "as_bases_field",
     "as_sizes_field",
     "check_order",
     "key_text",
+    "of_bits",
 ]
 
 Inputs = Literal["distributed", "shared", "tensor memory"]
@@ -80,16 +83,30 @@ class Encoding(Notation, ABC):
     def operands(self, shape: Sequence[int] | None = None, machine: Machine | None = None) -> tuple[Operand, ...]:
         """The layout of a tensor of `shape`, in elements; work-items that it does not use hold copies.
 
-        Raises `DistributionError` without a shape and as `to_linear` does.
+        Without a shape, of the one that the encoding covers once: larger ones repeat it.
+
+        Raises `DistributionError` as `to_linear` does, and without a shape where the encoding says none.
 
         >>> from layoutalg.triton.encodings import Blocked
         >>> print(Blocked((1, 4), (8, 4), (2, 2), (1, 0)).operands((16, 32))[0].layout)
         d0 = 2@sg:2 8@lane:4, d1 = 2@sg 4@lane 4@reg
         """
-        if shape is None:
+        sizes = self._once() if shape is None else shape
+        if sizes is None:
             raise DistributionError(f"{self} needs a shape, such as 64x64")
-        found = self._layout(self.to_linear(shape))
-        return one_operand(self, found if machine is None else cover(found, as_machine(machine), self))
+        found = self._layout(self.to_linear(sizes))
+        named = f"{self}, {'x'.join(map(str, found.shape))}"
+        (operand,) = one_operand(named, found if machine is None else cover(found, as_machine(machine), self))
+        return (of_bits(operand, self._bits),)
+
+    @property
+    def _bits(self) -> int | None:
+        """The bits of an element in shared memory, where the encoding says them."""
+        return None
+
+    def _once(self) -> tuple[int, ...] | None:
+        """The shape that is covered once, before anything repeats; None where the encoding says none."""
+        return None
 
     def _whole(self, name: str, words: str, lowest: int, highest: int) -> int:
         """The field `name` as a whole number of its range, which the value keeps from now on."""
@@ -160,13 +177,35 @@ class Distributed(Encoding):
     __slots__ = ()
     kind = "distributed"
 
-    def _dot_operand(self, index: int, width: int, shape: tuple[int, ...]) -> LinearLayout:
-        """The layout of operand A (0) or B (1) of a `tt.dot` whose result has this encoding."""
+    def _dot_operand(self, index: int, width: int, shape: tuple[int, ...]) -> Tiling:
+        """The pieces of operand A (0) or B (1) of a `tt.dot` whose result has this encoding."""
         raise VerificationError(f"ttg.dot_op unexpected parent layout: {self}")
 
     def _check_dot(self, index: int, width: int) -> None:
         """Refuse what Triton refuses of `#ttg.dot_op` with this parent."""
         raise VerificationError(f"ttg.dot_op unexpected parent layout: {self}")
+
+
+class Tiled(Distributed):
+    """An encoding of tensors in registers that repeats pieces.
+
+    >>> from layoutalg.triton.encodings import Blocked
+    >>> Blocked((1, 4), (8, 4), (2, 2), (1, 0)).operands()[0].layout.shape
+    (16, 32)
+    """
+
+    __slots__ = ()
+
+    @abstractmethod
+    def _tiling(self, shape: tuple[int, ...]) -> Tiling:
+        """The pieces, for a shape that has been checked."""
+
+    def _linear(self, shape: tuple[int, ...]) -> LinearLayout:
+        """The layout for a shape that has been checked."""
+        return self._tiling(shape).fit(shape)
+
+    def _once(self) -> tuple[int, ...]:
+        return self._tiling((1,) * self.rank).once
 
 
 class InSharedMemory(Encoding):
@@ -184,6 +223,16 @@ class InSharedMemory(Encoding):
     def alignment(self) -> int:
         """The alignment of the memory, in bytes."""
         return 16
+
+
+def of_bits(operand: Operand, bits: int | None) -> Operand:
+    """An operand in shared memory with the bits of its elements, so that its banks are known; another one as it is.
+
+    >>> from layoutalg.triton.encodings import SwizzledShared
+    >>> of_bits(SwizzledShared(2, 1, 4, (1, 0)).operands()[0], 16).bits
+    16
+    """
+    return operand._replace(bits=bits) if operand.layout.codomain == ("addr",) else operand
 
 
 def as_sizes_field(name: str, value: object, low: int = 1) -> tuple[int, ...]:

@@ -19,15 +19,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from layoutalg.core.errors import VerificationError
-from layoutalg.triton.encodings.encoding import Bases, Distributed, as_bases_field, as_sizes_field, key_text
-from layoutalg.triton.encodings.product import Product, check_cga
-from layoutalg.triton.linear import LinearLayout
+from layoutalg.triton.encodings.encoding import Tiled, as_bases_field, as_sizes_field, key_text
+from layoutalg.triton.encodings.product import Product, Tiling, check_cga
+from layoutalg.triton.given import Bases
 
 __all__ = ["Dpas", "Subgroup2DBlock"]
 
 
 @dataclass(frozen=True, slots=True)
-class Dpas(Distributed):
+class Dpas(Tiled):
     """`#ttig.dpas`; one CTA always.
 
     Raises `VerificationError` for sizes that are not powers of two or do not fit a warp.
@@ -98,14 +98,14 @@ class Dpas(Distributed):
             tile.put(self.warps_per_cta[d], "warp", None if d == without else d)
         return tile
 
-    def _linear(self, shape: tuple[int, ...]) -> LinearLayout:
-        """The layout for a shape that has been checked."""
+    def _tiling(self, shape: tuple[int, ...]) -> Tiling:
+        """The pieces, for a shape that has been checked."""
         rows, columns = self.rank - 2, self.rank - 1
         high = self.threads_per_warp // self.execution_size
         tile = Product(self.rank).put(self.execution_size, "lane", columns).put(high, "lane", rows)
         tile.put(self.repeat_count // high, "register", rows)
         tile.put(self.rep_cluster[columns], "register", columns).put(self.rep_cluster[rows], "register", rows)
-        return self._warps(tile, None).fit(range(self.rank - 1, -1, -1), (), shape)
+        return Tiling(self._warps(tile, None), range(self.rank - 1, -1, -1))
 
     def _check_dot(self, index: int, width: int) -> None:
         """Refuse what Triton refuses of `#ttg.dot_op` with this parent."""
@@ -115,8 +115,8 @@ class Dpas(Distributed):
                 f"ttg.dot_op kWidth parameter must be {wanted} for opIdx {index} of a DPAS of opsPerChan {self.ops_per_chan}"
             )
 
-    def _dot_operand(self, index: int, width: int, shape: tuple[int, ...]) -> LinearLayout:
-        """The layout of operand A (0) or B (1) of a `tt.dot` with this result."""
+    def _dot_operand(self, index: int, width: int, shape: tuple[int, ...]) -> Tiling:
+        """The pieces of operand A (0) or B (1) of a `tt.dot` with this result."""
         rank = self.rank
         k, free = rank - 1 - index, rank - 2 + index
         lanes, channels, ops = self.threads_per_warp, self.execution_size, self.ops_per_chan
@@ -134,11 +134,11 @@ class Dpas(Distributed):
             tile.put(down, "lane", free).put(max(1, self.repeat_count // down), "register", free)
         tile.put(self.rep_cluster[free], "register", free)
         order = [k, free, *range(rank - 3, -1, -1)]
-        return self._warps(tile, k).fit(order, (), shape)
+        return Tiling(self._warps(tile, k), order)
 
 
 @dataclass(frozen=True, slots=True)
-class Subgroup2DBlock(Distributed):
+class Subgroup2DBlock(Tiled):
     """`#ttig.subgroup_2d_block`: what 2D block loads deliver; `order` begins with the dimension that warps share.
 
     Raises `VerificationError` in Triton's words.
@@ -189,12 +189,12 @@ class Subgroup2DBlock(Distributed):
         }
         return f"#ttig.subgroup_2d_block<{key_text(keys)}>"
 
-    def _linear(self, shape: tuple[int, ...]) -> LinearLayout:
-        """The layout for a shape that has been checked."""
+    def _tiling(self, shape: tuple[int, ...]) -> Tiling:
+        """The pieces, for a shape that has been checked."""
         (height, width), lanes, shared = self.instr_shape, self.threads_per_warp, self.order[0]
         across, down = min(width, lanes), max(1, lanes // width)
         tile = Product(2).put(max(1, width // lanes), "register", 1).put(across, "lane", 1).put(down, "lane", 0)
         tile.put(max(1, height // down), "register", 0).put(self.num_blocks, "register", 1)
         for dim in (1, 0):
             tile.put(self.warps_per_cta[dim], "warp", None if dim == shared else dim)
-        return tile.fit((0, 1), self.cga, shape)
+        return Tiling(tile, (0, 1), self.cga)

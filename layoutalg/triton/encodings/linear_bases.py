@@ -87,6 +87,9 @@ class Linear(Distributed):
         shape = [1 << max(column).bit_length() for column in zip(*self._every, strict=True)]
         return LinearLayout(self.register, self.lane, self.warp, self.block, tuple(shape))
 
+    def _once(self) -> tuple[int, ...]:
+        return self.own.shape
+
     def __str__(self) -> str:
         return f"#ttg.linear<{self._keys()}>"
 

@@ -19,16 +19,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from layoutalg.core.errors import DistributionError, VerificationError
-from layoutalg.triton.encodings.encoding import Distributed, as_bases_field, as_sizes_field, key_text
-from layoutalg.triton.encodings.product import Product, check_cga
+from layoutalg.triton.encodings.encoding import Tiled, as_bases_field, as_sizes_field, key_text
+from layoutalg.triton.encodings.product import Product, Tiling, check_cga
 from layoutalg.triton.given import Bases
-from layoutalg.triton.linear import LinearLayout
 
 __all__ = ["NvidiaMma"]
 
 
 @dataclass(frozen=True, slots=True)
-class NvidiaMma(Distributed):
+class NvidiaMma(Tiled):
     """`#ttg.nvidia_mma`; `instr_shape` is [16, 8] for version 2 (rank 3: [1, 16, 8]; fp64: [8, 8]), [16, n, k] for version 3.
 
     Raises `VerificationError` for other versions and for shapes of instructions that do not exist.
@@ -94,8 +93,8 @@ class NvidiaMma(Distributed):
         order = tuple(range(self.rank))
         return order if self.version_major == 3 else order[::-1]
 
-    def _linear(self, shape: tuple[int, ...]) -> LinearLayout:
-        """The layout for a shape that has been checked."""
+    def _tiling(self, shape: tuple[int, ...]) -> Tiling:
+        """The pieces, for a shape that has been checked."""
         if self.version_major == 3 and self.rank != 2:
             raise DistributionError(
                 f"{self} of rank {self.rank}: a result of Hopper's mma has 2 dimensions (an operand may have 3)"
@@ -104,7 +103,7 @@ class NvidiaMma(Distributed):
         tile = _tile(Product(self.rank), m, n, 2, self.rank - 1, self.rank - 2)
         for d in self._warp_order:
             tile.put(self.warps_per_cta[d], "warp", d)
-        return tile.fit(range(self.rank - 1, -1, -1), self.cga, shape)
+        return Tiling(tile, range(self.rank - 1, -1, -1), self.cga)
 
     def _check_dot(self, index: int, width: int) -> None:
         """Refuse what Triton refuses of `#ttg.dot_op` with this parent."""
@@ -116,8 +115,8 @@ class NvidiaMma(Distributed):
                 "allows operand A in registers"
             )
 
-    def _dot_operand(self, index: int, width: int, shape: tuple[int, ...]) -> LinearLayout:
-        """The layout of operand A (0) or B (1) of a `tt.dot` with this result."""
+    def _dot_operand(self, index: int, width: int, shape: tuple[int, ...]) -> Tiling:
+        """The pieces of operand A (0) or B (1) of a `tt.dot` with this result."""
         rank = self.rank
         k, free = rank - 1 - index, rank - 2 + index
         m = self.instr_shape[rank - 2]  # Triton's oddity: n, for three dimensions of Hopper
@@ -125,7 +124,7 @@ class NvidiaMma(Distributed):
         for d in self._warp_order:
             tile.put(self.warps_per_cta[d], "warp", None if d == k else d)
         cga = tuple([tuple([0 if d == k else b for d, b in enumerate(basis)]) for basis in self.cga])
-        return tile.fit([k, free, *range(rank - 3, -1, -1)], cga, shape)
+        return Tiling(tile, [k, free, *range(rank - 3, -1, -1)], cga)
 
 
 def _tile(product: Product, rows: int, columns: int, width: int, inner: int, outer: int) -> Product:

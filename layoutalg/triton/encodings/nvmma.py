@@ -20,7 +20,7 @@ from math import prod
 from layoutalg.core.errors import DistributionError, VerificationError
 from layoutalg.core.whole_numbers import as_flag
 from layoutalg.triton.encodings.encoding import InSharedMemory, as_bases_field, key_text
-from layoutalg.triton.encodings.product import Product, check_cga, per_cta
+from layoutalg.triton.encodings.product import Product, check_cga, of_cluster, per_cta
 from layoutalg.triton.given import Bases
 from layoutalg.triton.linear import LinearLayout
 
@@ -92,6 +92,22 @@ class NvmmaShared(InSharedMemory):
         }
         return f"#ttg.nvmma_shared<{key_text(keys)}>"
 
+    @property
+    def _bits(self) -> int:
+        return self.element_bits
+
+    def _once(self) -> tuple[int, ...] | None:
+        """A swizzled tile: eight rows of the swizzle's bytes. Without a swizzle nothing repeats."""
+        if not self.bytes_wide or self.rank < 2 or (self.transposed and self.rank > 2):
+            return None
+        tile = [8, self._stored]
+        return of_cluster(self.cga, (*[1] * (self.rank - 2), *(reversed(tile) if self.transposed else tile)))
+
+    @property
+    def _stored(self) -> int:
+        """The elements of a row of a swizzled tile."""
+        return 8 * self.bytes_wide // self.element_bits // (1 + self.fp4_padded)
+
     def _linear(self, shape: tuple[int, ...]) -> LinearLayout:
         """The layout for a shape that has been checked."""
         rank = self.rank
@@ -101,8 +117,7 @@ class NvmmaShared(InSharedMemory):
         contiguous = 0 if self.transposed else rank - 1
         block = [min(size, _LONGEST_SIDE) for size in inside]
         if self.bytes_wide:
-            wide = 8 * self.bytes_wide // self.element_bits
-            stored = wide // 2 if self.fp4_padded else wide
+            wide, stored = 8 * self.bytes_wide // self.element_bits, self._stored
             if inside[contiguous] < stored:
                 raise DistributionError(
                     f"block shape along the contiguous dimension {contiguous} is too small for the swizzle byte size "

@@ -17,13 +17,14 @@ The law: with one CTA and a tensor of the product's own size, `fit` changes noth
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from typing import NamedTuple
 
 from layoutalg.core.errors import DistributionError, VerificationError
 from layoutalg.triton.bases import trusted
 from layoutalg.triton.given import Bases, Basis
 from layoutalg.triton.linear import LinearLayout
 
-__all__ = ["Product", "cga_from_splits", "check_cga", "cut", "per_cta"]
+__all__ = ["Product", "Tiling", "cga_from_splits", "check_cga", "cut", "of_cluster", "per_cta"]
 
 DISTRIBUTED = ("register", "lane", "warp")
 
@@ -88,6 +89,38 @@ class Product:
         at = 3 if "register" in self.bases else len(bases) - ("partition" in self.bases)
         bases.insert(at, ("block", blocks))
         return trusted(LinearLayout, bases, [(f"dim{d}", size) for d, size in enumerate(shape)])
+
+
+class Tiling(NamedTuple):
+    """Pieces that are repeated over a tensor in an order of its dimensions, in each CTA of a cluster.
+
+    >>> tiling = Tiling(Product(2).put(4, "lane", 1).put(8, "lane", 0), (1, 0), ((1, 0),))
+    >>> tiling.once, tiling.fit((16, 8)).register
+    ((16, 4), ((0, 4),))
+    """
+
+    pieces: Product
+    order: Sequence[int]
+    cga: Bases = ()
+    drop_registers: bool = False
+
+    @property
+    def once(self) -> tuple[int, ...]:
+        """The shape that the pieces of all CTAs cover once."""
+        return of_cluster(self.cga, self.pieces.sizes)
+
+    def fit(self, shape: Sequence[int]) -> LinearLayout:
+        """The layout for a tensor of `shape`: see `Product.fit`."""
+        return self.pieces.fit(self.order, self.cga, shape, drop_registers=self.drop_registers)
+
+
+def of_cluster(cga: Bases, inside: Sequence[int]) -> tuple[int, ...]:
+    """The shape that a cluster holds whose CTAs hold `inside` each.
+
+    >>> of_cluster(((0, 1), (0, 2)), (8, 16))
+    (8, 64)
+    """
+    return tuple([n << max([basis[d] for basis in cga], default=0).bit_length() for d, n in enumerate(inside)])
 
 
 def _one(rank: int, dim: int, value: int) -> Basis:

@@ -94,6 +94,9 @@ class SharedLinear(InSharedMemory):
         """The alignment of the memory, in bytes."""
         return self.aligned
 
+    def _once(self) -> tuple[int, ...]:
+        return _own(self.offset, self.block).shape
+
     def __str__(self) -> str:
         block = f", block = {bases_text(self.block)}" if self.block else ""
         return f"#ttg.shared_linear<{{offset = {bases_text(self.offset)}{block}}}, alignment = {self.aligned}>"
@@ -174,6 +177,9 @@ class PaddedShared(InSharedMemory):
     def rank(self) -> int:
         """The dimensions of the tensor."""
         return len((*self.offset, *self.block)[0])
+
+    def _once(self) -> tuple[int, ...]:
+        return _own(self.offset, self.block).shape
 
     def __str__(self) -> str:
         pads = ", ".join(f"{interval}:+{pad}" for interval, pad in self.pads)
@@ -266,6 +272,11 @@ class PartitionedShared(InSharedMemory):
     def notes(self) -> tuple[str, ...]:
         """What Triton loses or scrambles in such an attribute."""
         return (*self.remarks, *self.piece.notes)
+
+    def _once(self) -> tuple[int, ...] | None:
+        piece = self.piece._once()
+        pieces = self.partitions * self.groups
+        return piece and tuple([n * pieces if d == self.dim else n for d, n in enumerate(piece)])
 
     def __str__(self) -> str:
         keys: dict[str, object] = {

@@ -17,7 +17,7 @@ from typing import ClassVar
 
 from layoutalg.core.errors import VerificationError
 from layoutalg.triton.encodings.encoding import InSharedMemory, as_bases_field, as_sizes_field, check_order, key_text
-from layoutalg.triton.encodings.product import Product, check_cga, per_cta
+from layoutalg.triton.encodings.product import Product, check_cga, of_cluster, per_cta
 from layoutalg.triton.given import Bases
 from layoutalg.triton.linear import LinearLayout
 
@@ -80,6 +80,20 @@ class SwizzledShared(InSharedMemory):
         """
         return row // self.per_phase % self.max_phase
 
+    def _once(self) -> tuple[int, ...]:
+        """Rows of every phase, as wide as the phases reach."""
+        sizes = [1] * self.rank
+        column, *rest = self.order
+        sizes[column] = 1 << max(self.vec * self.max_phase - 1, 0).bit_length()
+        for row in rest[:1]:
+            sizes[row] = self._rows
+        return of_cluster(self.cga, sizes)
+
+    @property
+    def _rows(self) -> int:
+        """After how many rows the phases repeat."""
+        return self.per_phase * self.max_phase
+
     def _linear(self, shape: tuple[int, ...]) -> LinearLayout:
         """The layout for a shape that has been checked."""
         inside, _ = per_cta(self.cga, shape)
@@ -107,3 +121,8 @@ class RotatingShared(SwizzledShared):
     def _phase(self, row: int) -> int:
         """What is XORed onto the columns of a row, in units of `vec`."""
         return row // self.per_phase % self.max_phase ^ row // self.max_phase // self.per_phase % self.max_phase
+
+    @property
+    def _rows(self) -> int:
+        """After how many rows the phases repeat."""
+        return self.per_phase * self.max_phase**2

@@ -18,7 +18,7 @@ from layoutalg.core.errors import DistributionError, VerificationError
 from layoutalg.core.messages import shown
 from layoutalg.core.whole_numbers import as_flag, whole_number
 from layoutalg.triton.encodings.encoding import Encoding, Inputs, as_bases_field, as_sizes_field
-from layoutalg.triton.encodings.product import Product, check_cga, per_cta
+from layoutalg.triton.encodings.product import Product, check_cga, of_cluster, per_cta
 from layoutalg.triton.given import Bases
 from layoutalg.triton.linear import LinearLayout, bases_text
 
@@ -72,6 +72,9 @@ class TensorMemory(Encoding):
             f"#ttng.tensor_memory_encoding<blockM = {self.block_m}, blockN = {self.block_n}, "
             f"colStride = {self.col_stride}{cga}{flags}>"
         )
+
+    def _once(self) -> tuple[int, ...]:
+        return of_cluster(self.cga, (self.block_m, self.block_n))
 
     def check_element(self, bits: int) -> None:
         """Refuse elements that are too wide for their cells, in Triton's words."""

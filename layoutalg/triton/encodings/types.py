@@ -21,7 +21,7 @@ from layoutalg.core.limits import MAX_EXTENT, MOST_DIMENSIONS
 from layoutalg.core.notation import Machine, Notation, Note, Operand, ReportRequest, own_sizes
 from layoutalg.core.reader import Reader
 from layoutalg.core.whole_numbers import as_flag, instance_of, whole_numbers
-from layoutalg.triton.encodings.encoding import Encoding
+from layoutalg.triton.encodings.encoding import Encoding, of_bits
 from layoutalg.triton.encodings.reading import read_definitions, read_encoding
 from layoutalg.triton.linear import LinearLayout
 
@@ -110,8 +110,23 @@ class MemDescType(_Typed):
         instance_of(self.space, str, "memory space", VerificationError)
         object.__setattr__(self, "mutable", as_flag(self.mutable, "mutable", VerificationError))
         object.__setattr__(self, "allocation", whole_numbers(self.allocation, "allocation", 0, MAX_EXTENT))
-        bits = 64 if self.element.startswith("!") else element_bits(self.element)
-        self.encoding.check_element(bits)
+        self.encoding.check_element(self._bits)
+
+    @property
+    def _bits(self) -> int:
+        """The bits of an element; pointers have 64."""
+        return 64 if self.element.startswith("!") else element_bits(self.element)
+
+    def operands(self, shape: Sequence[int] | None = None, machine: Machine | None = None) -> tuple[Operand, ...]:
+        """The layout of the memory, without its stages.
+
+        Raises `DistributionError` for another shape than its own.
+
+        >>> text = "!ttg.memdesc<8x8xf16, #ttg.swizzled_shared<{vec = 1, perPhase = 1, maxPhase = 1, order = [1, 0]}>, #smem>"
+        >>> parse_typed(text).operands()[0].bits
+        16
+        """
+        return tuple([of_bits(one, self._bits) for one in _Typed.operands(self, shape, machine)])
 
     def __str__(self) -> str:
         rest = ", mutable" * self.mutable + (f", {'x'.join(map(str, self.allocation))}" if self.allocation else "")
