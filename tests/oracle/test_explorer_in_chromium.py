@@ -30,7 +30,7 @@ from tests.oracle.toolchains import require, require_module
 
 ROWS = "#xegpu.layout<lane_layout = [16, 1], lane_data = [1, 1]>"
 COLUMNS = "#xegpu.layout<lane_layout = [1, 16], lane_data = [1, 1]>"
-TABS = ("layout", "compare", "convert", "algebra", "banks", "instructions", "file")
+TABS = ("layout", "compare", "convert", "gemm", "algebra", "banks", "instructions", "file")
 MODULE = f"""#rows = {ROWS}
 #columns = {COLUMNS}
 func.func @f(%x: vector<16x16xf32>) {{
@@ -42,6 +42,7 @@ VIEWS: dict[str, dict[str, str]] = {
     "layout": {"text": COLUMNS, "shape": "8x16"},
     "compare": {"text": ROWS, "second": COLUMNS, "shape": "16x16"},
     "convert": {"text": ROWS, "second": COLUMNS, "shape": "16x16"},
+    "gemm": {"m": "64", "n": "64", "k": "64", "chip": "bmg"},
     "algebra": {"expression": "logical_divide((8,8):(1,8), 4:2)"},
     "banks": {"memory": "row-major", "access": "d0 = 32@lane, d1 = 32@reg"},
     "instructions": {"query": "gfx942 f64"},
@@ -51,6 +52,7 @@ SHOWN = {
     "layout": ".canvas .cells rect",
     "compare": ".verdict:not(:empty)",
     "convert": ".candidates tbody tr",
+    "gemm": ".canvas svg",
     "algebra": ".result code",
     "banks": ".verdict:not(:empty)",
     "instructions": "tbody tr",
