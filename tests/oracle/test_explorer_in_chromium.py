@@ -231,11 +231,45 @@ def test_every_control_changes_what_is_shown(explorer: Explorer, expect: Any) ->
     expect(explorer.at(".found p")).to_contain_text(f"lane {lane}, reg {register}")
     page.get_by_role("button", name="clear").click()
     expect(explorer.at(".found p")).to_have_count(0)
+    assert explorer.same() == []
     other = explorer.at(".texts code").all_text_contents()
     read = [la.parse(one).read_as("tv") if one[0] == "(" else la.parse(one) for one in other]
     assert all(one.layout((8, 16), Machine(lanes=16)) == value.layout((8, 16)) for one in read)
     page.get_by_role("button", name="explore the IREE text").click()
     expect(explorer.at(".report td").first).to_have_text(other[2])
+
+
+def test_the_field_of_the_lane_says_which_lane_is_outlined(explorer: Explorer, expect: Any) -> None:
+    text = "mma.m16n8k16.f32.f16.f16.f32"
+    lane = explorer.at(".places input[type=number]")
+    explorer.view("layout", text=text)
+    expect(lane).to_have_value("0")
+    assert explorer.same() == []
+    expect(explorer.at(".canvas .words")).not_to_contain_text("outlined")
+    explorer.page.evaluate(f"location.hash = {urlencode({'tab': 'layout', 'text': text, 'place': 'lane=3'})!r}")
+    expect(lane).to_have_value("3")
+    expect(explorer.at(".found p")).to_contain_text("lane 3 holds")
+    a = parse(text).operands()[0].layout
+    held = sorted(16 * row + column for row, column in a.coords(lane=3).tolist())
+    assert explorer.same() == held
+    explorer.told(0)
+    explorer.at(".canvas").dispatch_event("pointerleave")
+    assert explorer.same() == held
+    explorer.page.go_back()
+    expect(lane).to_have_value("0")
+    assert explorer.same() == []
+
+
+def test_nothing_can_be_saved_before_there_is_a_picture(chromium: Any, address: str) -> None:
+    context = chromium.new_context()
+    context.route("**/ask", lambda route: None)  # no answer ever comes
+    page = context.new_page()
+    for tab, state in VIEWS.items():
+        page.goto("about:blank")
+        page.goto(f"{address.partition('#')[0]}#{urlencode({'tab': tab, **state})}")
+        page.locator(f"#tab-{tab}[aria-selected=true]").wait_for()
+        assert page.get_by_text("Save", exact=True).locator("visible=true").count() == 0
+    context.close()
 
 
 def test_an_error_stands_under_its_box_with_a_caret(explorer: Explorer, expect: Any) -> None:

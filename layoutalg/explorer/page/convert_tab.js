@@ -25,7 +25,7 @@ export function convertTab(page) {
   const picture = new Picture("picture of the conversion", false);
   const moves = new Moves();
   const whole = el("details", { class: "more" }, el("summary", {}, "Every step as one picture"), picture.node);
-  const answer = el("div", { class: "answer wide" }, moves.node, candidates, report, whole, new Export(page, question, ["svg", "text"]).node);
+  const answer = el("div", { class: "answer wide", hidden: true }, moves.node, candidates, report, whole, new Export(page, question, ["svg", "text"]).node);
   const asker = new Asker(page, show, answer);
   const others = shapeOfOthers(page);
 
