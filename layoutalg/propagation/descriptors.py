@@ -1,8 +1,8 @@
 """The layouts of tensor descriptors: those of the loads and stores that use them.
 
 A descriptor that goes through a loop, or is moved by `update_nd_offset`, has one type all the way. Where all uses want one
-layout, the type gets it. Where they want several and one operation makes the descriptor, it is made once for each. One whose type
-stands elsewhere too (a call's, a result's, an argument of a function that others name) stays as it is.
+layout, the type gets it. Where they want several and one operation makes the descriptor, it is made once for each. One whose
+type stands elsewhere too (in a call, a result, a function that others name) stays as it is.
 
 >>> from layoutalg.ir import read_module, write_module
 >>> module = read_module('''func.func @f(%p: memref<64x64xf32>) {

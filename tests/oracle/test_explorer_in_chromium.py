@@ -384,6 +384,57 @@ def test_the_keyboard_alone_is_enough(explorer: Explorer, expect: Any) -> None:
         expect(page.locator(f"#panel-{name}")).to_be_visible()
 
 
+MISSED = """tab => {
+  const all = document.querySelectorAll(`header button, #panel-${tab} :is(button, input, textarea, select, summary, [tabindex="0"])`);
+  const wanted = [...all].filter((one) => one.tabIndex >= 0 && !one.disabled && one.checkVisibility({ visibilityProperty: true }));
+  const groups = new Set(window.reached.map((one) => one.type === "radio" && one.name));
+  return wanted.filter((one) => !window.reached.includes(one) && !(one.type === "radio" && groups.has(one.name)))
+    .map((one) => one.outerHTML.slice(0, 120));
+}"""
+"""The controls of a tab that Tab did not reach; arrow keys reach the others of a group of radio buttons."""
+FOCUSED = """() => {
+  const one = document.activeElement;
+  if (window.reached.includes(one)) return null;
+  window.reached.push(one);
+  const shown = (part) => part && (getComputedStyle(part).outlineStyle !== "none" || getComputedStyle(part).boxShadow !== "none");
+  return [one.outerHTML.slice(0, 120), one === document.body || shown(one) || shown(one.nextElementSibling)];
+}"""
+
+
+@pytest.mark.parametrize("tab", TABS)
+def test_tab_reaches_every_control_and_shows_where_it_is(tab: str, explorer: Explorer) -> None:
+    explorer.view(tab, **VIEWS[tab])
+    explorer.page.locator("#explorer:not(.waiting)").wait_for()
+    explorer.page.evaluate("window.reached = []")
+    again = 0
+    while again < 3:  # once around, and past the page's ends
+        explorer.page.keyboard.press("Tab")
+        found = explorer.page.evaluate(FOCUSED)
+        again += found is None
+        assert found is None or found[1], found[0]
+    assert explorer.page.evaluate(MISSED, tab) == []
+
+
+def test_what_happens_is_said_to_screen_readers(explorer: Explorer, expect: Any) -> None:
+    """Where the keyboard alone changes something, a live region has the words."""
+    live = "[role=status], [role=alert], [aria-live]"
+    explorer.page.keyboard.press("Tab")  # the tabs
+    explorer.page.keyboard.press("End")
+    expect(explorer.page.locator("#tab-file")).to_be_focused()
+    explorer.view("layout", text=COLUMNS, shape="8x16")
+    explorer.at(".canvas").focus()
+    explorer.page.keyboard.press("ArrowRight")
+    explorer.page.keyboard.press("ArrowRight")
+    expect(explorer.at(live).filter(has_text="element (0, 1): ")).to_have_count(1)
+    explorer.page.keyboard.press("Enter")
+    expect(explorer.at(live).filter(has_text="Pinned: 8 cells")).to_have_count(1)
+    explorer.page.keyboard.press("Escape")
+    expect(explorer.at(live).filter(has_text="Pinned")).to_have_count(0)
+    explorer.at("textarea").focus()
+    explorer.page.keyboard.type("?")
+    expect(explorer.at(live).filter(has_text="line 1, column")).to_have_count(1)
+
+
 def test_compare_says_where_two_layouts_differ(explorer: Explorer, expect: Any) -> None:
     explorer.view("compare", **VIEWS["compare"])
     found = la.same(ROWS, COLUMNS, (16, 16))
