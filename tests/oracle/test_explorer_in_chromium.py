@@ -385,8 +385,10 @@ def test_the_keyboard_alone_is_enough(explorer: Explorer, expect: Any) -> None:
 
 
 MISSED = """tab => {
-  const all = document.querySelectorAll(`header button, #panel-${tab} :is(button, input, textarea, select, summary, [tabindex="0"])`);
-  const wanted = [...all].filter((one) => one.tabIndex >= 0 && !one.disabled && one.checkVisibility({ visibilityProperty: true }));
+  const kinds = `:is(button, input, textarea, select, summary, [tabindex="0"])`;
+  const all = document.querySelectorAll(`header button, #panel-${tab} ${kinds}`);
+  const seen = (one) => one.checkVisibility({ visibilityProperty: true });
+  const wanted = [...all].filter((one) => one.tabIndex >= 0 && !one.disabled && seen(one));
   const groups = new Set(window.reached.map((one) => one.type === "radio" && one.name));
   return wanted.filter((one) => !window.reached.includes(one) && !(one.type === "radio" && groups.has(one.name)))
     .map((one) => one.outerHTML.slice(0, 120));
@@ -396,7 +398,8 @@ FOCUSED = """() => {
   const one = document.activeElement;
   if (window.reached.includes(one)) return null;
   window.reached.push(one);
-  const shown = (part) => part && (getComputedStyle(part).outlineStyle !== "none" || getComputedStyle(part).boxShadow !== "none");
+  const style = (part) => getComputedStyle(part);
+  const shown = (part) => part && (style(part).outlineStyle !== "none" || style(part).boxShadow !== "none");
   return [one.outerHTML.slice(0, 120), one === document.body || shown(one) || shown(one.nextElementSibling)];
 }"""
 
