@@ -57,6 +57,7 @@ __all__ = [
     "read_texts",
     "read_value_or_module",
     "read_whole_module",
+    "say_assumed_chip",
     "shape_argument",
     "target_option",
 ]
@@ -370,6 +371,14 @@ def read_whole_module(text: str) -> Module:
         place = None if at is None else TextPlace(module.source, at.line, at.column, at.file)
         raise LayoutError(f"{at or module.file}: {unread[0].message}", place=place)
     return module
+
+
+def say_assumed_chip(module: Module, target: str | None) -> None:
+    """Say on standard error which chip prices are for, where neither the module nor the user names one."""
+    from layoutalg.module.chip import assumed_chip
+
+    if said := assumed_chip(module, target):
+        click.echo(f"layoutalg: {said}", err=True)
 
 
 def _names_file(text: str) -> bool:

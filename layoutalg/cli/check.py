@@ -11,6 +11,7 @@ from layoutalg.cli.arguments import (
     json_option,
     llvm_option,
     read_whole_module,
+    say_assumed_chip,
 )
 from layoutalg.cli.check_pass import Compared, compare_files, compare_passes
 from layoutalg.cli.findings import write_findings
@@ -80,6 +81,7 @@ def _check_layouts(file: str, llvm: int, target: str | None, written: str, as_js
     from layoutalg.show.checks import check_facts, print_conversions
 
     module = read_whole_module(file)
+    say_assumed_chip(module, target)
     found = checked(module, target=target, llvm=llvm)
     if as_json:
         written = "json"

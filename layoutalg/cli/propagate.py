@@ -14,6 +14,7 @@ from layoutalg.cli.arguments import (
     output_option,
     print_json,
     read_whole_module,
+    say_assumed_chip,
 )
 
 __all__ = ["propagate"]
@@ -64,6 +65,7 @@ def propagate(
     from layoutalg.side.llvm_passes.comparing import compared
 
     module = read_whole_module(file)
+    say_assumed_chip(module, target)
     target = meant_chip(module, target)
     done = propagated(module, level=level, target=target, llvm=llvm, like=like)
     llvm = llvm if done.like is None else done.like

@@ -16,6 +16,7 @@ from layoutalg.cli.arguments import (
     machine_options,
     print_json,
     read_value_or_module,
+    say_assumed_chip,
     shape_argument,
 )
 from layoutalg.core.errors import LayoutError
@@ -92,6 +93,7 @@ def show(
     if isinstance(found, Module):
         if reading is not None:
             raise LayoutError(f"--as {reading}: of one layout of CuTe, not of a module")
+        say_assumed_chip(found, target)
         if shape is not None:
             raise LayoutError(f"SHAPE {'x'.join(map(str, shape))}: the values of a module have shapes of their own")
         if operation is not None:

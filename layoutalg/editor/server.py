@@ -25,8 +25,11 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any, TypeVar, cast
 
+from cattrs import transform_error
 from lsprotocol import types
+from pygls.exceptions import JsonRpcInvalidParams
 from pygls.lsp.server import LanguageServer
+from pygls.protocol import LanguageServerProtocol
 
 from layoutalg.core.errors import LayoutError
 from layoutalg.editor.actions import Action, actions
@@ -87,7 +90,7 @@ class Answers:
         document = Document("", self.asked)
         if language != _PYTHON:
             try:
-                document = before.edited(text)
+                document = before.edited(_unmarked(text))
             except LayoutError as refusal:  # too large: nothing is said of it
                 _log.warning("%s: %s", uri, refusal)
                 text = ""
@@ -112,7 +115,7 @@ class Answers:
             return None
         offset = there.positions.offset(position.line, position.character)
         if there.language == _PYTHON:
-            found = hover_python(there.positions.text, offset, self.string)
+            found = hover_python(_unmarked(there.positions.text), offset, self.string)
         else:
             found = hover(there.document, offset)
         if found is None:
@@ -204,6 +207,39 @@ class Answers:
         return start, end
 
 
+def _unmarked(text: str) -> str:
+    """A text whose byte order mark is a space: readers drop the mark, and editors count it."""
+    return f" {text[1:]}" if text.startswith("\ufeff") else text
+
+
+@dataclass(frozen=True)
+class _Malformed:
+    """A request that is not one of the protocol, such as one with a line of -1, and what is wrong with it."""
+
+    number: int | str
+    words: str
+
+
+class _Protocol(LanguageServerProtocol):
+    """The protocol with an answer for malformed requests too, which pygls shows as a message and never answers."""
+
+    def structure_message(self, data: dict[str, Any]) -> Any:
+        kind = self.get_message_type(data.get("method", "")) if {"jsonrpc", "id", "method"} <= data.keys() else None
+        if kind is None:
+            return super().structure_message(data)
+        try:
+            return self._converter.structure(data, kind)
+        except Exception as problem:
+            return _Malformed(data["id"], "; ".join(transform_error(problem)))
+
+    def handle_message(self, message: Any) -> None:
+        if isinstance(message, _Malformed):
+            refusal = JsonRpcInvalidParams(f"layoutalg: {message.words}").to_response_error()
+            self._send_response(message.number, error=refusal)
+        else:
+            super().handle_message(message)
+
+
 def server(answers: Answers) -> LanguageServer:
     """A server that is not started yet.
 
@@ -211,7 +247,9 @@ def server(answers: Answers) -> LanguageServer:
     'layoutalg'
     """
     # Whole texts: pygls splits lines at more characters than the protocol does, which would misplace edits.
-    ours = LanguageServer("layoutalg", version_facts().get("version", ""), types.TextDocumentSyncKind.Full)
+    ours = LanguageServer(
+        "layoutalg", version_facts().get("version", ""), types.TextDocumentSyncKind.Full, protocol_cls=_Protocol
+    )
     checking = ThreadPoolExecutor(1, "checking")
     answering = ThreadPoolExecutor(1, "answering")
     tasks: dict[str, asyncio.Task[None]] = {}

@@ -28,6 +28,7 @@ KINDS = {
     "same": "layouts:same",
     "convert": "conversions:convert",
     "banks": "conversions:banks",
+    "gemm": "plans:gemm",
     "algebra": "listings:algebra",
     "instructions": "listings:instructions",
     "file": "listings:file",

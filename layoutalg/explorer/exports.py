@@ -16,6 +16,7 @@ from layoutalg.core.errors import LayoutError
 from layoutalg.explorer.conversions import banks, banks_asked, conversion_asked, convert
 from layoutalg.explorer.layouts import compared, layout, picture_asked, same, shape_of
 from layoutalg.explorer.listings import algebra
+from layoutalg.explorer.plans import gemm, gemm_text, planned
 from layoutalg.explorer.questions import Question, about
 
 if TYPE_CHECKING:
@@ -27,6 +28,7 @@ _REPORTS: dict[str, Callable[[Question], dict[str, Any]]] = {
     "layout": layout,
     "same": same,
     "convert": convert,
+    "gemm": gemm,
     "algebra": algebra,
     "banks": banks,
 }
@@ -47,7 +49,8 @@ def export(asked: Question) -> dict[str, Any]:
     endings = {name: name for name in FORMATS} | {name: end for name, end in _SUFFIXES.items() if end in FORMATS}
     chosen = asked.choice("format", (*endings, _TEXT))
     if chosen == _TEXT:
-        return _file(f"{kind}.txt", "text/plain", _lines(_REPORTS[kind](of)).encode())
+        text = gemm_text(of) if kind == "gemm" else _lines(_REPORTS[kind](of))
+        return _file(f"{kind}.txt", "text/plain", text.encode())
     with about("format"):
         name = f"{kind}.{endings[chosen]}"
         kind_of_file = mimetypes.guess_type(name)[0] or "application/octet-stream"
@@ -75,6 +78,8 @@ def _picture(kind: str, of: Question) -> Picture:
         return describe_expression(of.text("expression")).picture()
     if kind == "same":
         return compared(of).picture()
+    if kind == "gemm":
+        return planned(of).picture()
     if kind == "banks":
         return banks_asked(of).picture()
     return conversion_asked(of).plan.picture()

@@ -100,13 +100,13 @@ def picture_asked(asked: Question, value: Distributed, shape: Sequence[int] | No
 def drawn(picture: Picture) -> dict[str, Any]:
     """A picture as SVG and as data: each cell with its place, its element and what is said of it, and what is marked with it.
 
-    It is as wide as it is: the page scrolls.
+    It is as wide as it is, and outlines nothing: the page scrolls, and outlines the lane that is chosen.
     """
     from layoutalg.viz.page import marked
     from layoutalg.viz.svg import svg_document
     from layoutalg.viz.tooltips import elements_of
 
-    picture = replace(picture, paged=False)
+    picture = replace(picture, paged=False, example=False)
     with about("direction"):
         scene = picture.scene()
     groups, members = marked(scene)

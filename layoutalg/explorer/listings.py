@@ -9,6 +9,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from layoutalg.core.errors import LayoutError
@@ -64,15 +65,20 @@ def instructions(asked: Question) -> dict[str, Any]:
 
 
 def choices(_asked: Question) -> dict[str, Any]:
-    """What fields of other questions may say: chips, versions of LLVM, formats of pictures.
+    """What fields of other questions may say: chips, those that products are planned for, versions of LLVM, formats.
 
     >>> choices(Question({}))["llvm"]
     [22, 23, 24]
     """
-    from layoutalg.hardware.chips import target_names
+    from layoutalg.hardware.chips import target_info, target_names
     from layoutalg.viz.picture import FORMATS
 
-    return {"targets": [*target_names()], "llvm": [*llvm_versions()], "formats": [*FORMATS]}
+    planned = [name for name in target_names(dpas=True) if target_info(name).surface is not None]
+    with suppress(ModuleNotFoundError):  # without numpy nothing is planned
+        from layoutalg.gemm.amx.problem import TARGETS
+
+        planned += TARGETS
+    return {"targets": [*target_names()], "planned": planned, "llvm": [*llvm_versions()], "formats": [*FORMATS]}
 
 
 def file(asked: Question) -> dict[str, Any]:

@@ -176,9 +176,18 @@ class _Request(BaseHTTPRequestHandler):
             self._reply(HTTPStatus.OK, "application/json", self.server.workers.ask(body, self._is_gone))
 
     def _is_gone(self) -> bool:
-        """Whether the client has ended the connection: a browser does so with a question that it asks no longer."""
+        """Whether the client has ended the connection: a browser does so with a question that it asks no longer.
+
+        One that only says that it sends no more still reads. An interim response tells the two apart: who is gone resets it.
+        """
         try:
-            return bool(select.select([self.connection], [], [], 0)[0]) and not self.connection.recv(1, socket.MSG_PEEK)
+            if not select.select([self.connection], [], [], 0)[0] or self.connection.recv(1, socket.MSG_PEEK):
+                return False
+            if self.request_version == "HTTP/1.0":  # which has no interim responses
+                return False
+            self.connection.sendall(b"HTTP/1.1 100 Continue\r\n\r\n")
+            time.sleep(0.01)
+            return self.connection.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR) != 0
         except (OSError, ValueError):
             return True
 

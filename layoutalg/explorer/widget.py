@@ -6,12 +6,15 @@
 >>> state_of(la.dpas("f16", "f16", "f32").c, (8, 16))
 {'tab': 'layout', 'text': 'd0 = 8@reg, d1 = 16@lane', 'shape': '8x16'}
 
-The page's files go along with the widget (`page/widget.js` loads them), so nothing is fetched from anywhere.
+The page's files go along with the widget (`page/widget.js` loads them), so nothing is fetched from anywhere. Above the widget
+stands the first picture, which the page hides. A file of `jupyter nbconvert --to html`, which has no widget without a network,
+shows that picture.
 """
 
 from __future__ import annotations
 
 import json
+import secrets
 from collections.abc import Sequence
 from functools import cache
 from typing import TYPE_CHECKING, Any
@@ -49,7 +52,8 @@ def explore(value: Distributed | Module | str = "", shape: Sequence[int] | None 
     state = state_of(value, shape)
     asked = {"kind": "layout", **{name: state[name] for name in ("text", "shape") if name in state}}
     first = [asked] if state["tab"] == "layout" and state.get("text", "").strip() else []
-    return kind(state=state, known=[[one, answer(one)] for one in ({"kind": "choices"}, *first)])
+    known = [[one, answer(one)] for one in ({"kind": "choices"}, *first)]
+    return kind(state=state, known=known, picture=_picture(value, known[-1][1]))
 
 
 def state_of(value: Distributed | Module | str, shape: Sequence[int] | None = None) -> dict[str, str]:
@@ -62,11 +66,22 @@ def state_of(value: Distributed | Module | str, shape: Sequence[int] | None = No
     return {"tab": "layout", "text": str(value)} | ({"shape": sizes} if sizes else {})
 
 
+def _picture(value: Distributed | Module | str, answered: dict[str, Any]) -> str:
+    """What shows without the page, as HTML: the picture of the first answer, or the module; empty where there is neither."""
+    from layoutalg.module.module import Module
+    from layoutalg.viz.page import image
+
+    if isinstance(value, Module):
+        return value._repr_html_()  # pyright: ignore[reportPrivateUsage]
+    return image(answered["svg"], answered["title"]) if answered.get("svg") else ""
+
+
 @cache
 def _widget() -> type[AnyWidget]:
     """The class of the widget; anywidget is imported when it is first needed."""
     import traitlets
     from anywidget import AnyWidget
+    from IPython.display import HTML, display  # pyright: ignore[reportUnknownVariableType]
 
     class Explorer(AnyWidget):
         """The page, its first state, and what is answered already: that a saved notebook shows too."""
@@ -74,11 +89,18 @@ def _widget() -> type[AnyWidget]:
         _esm = _script()
         state: Any = traitlets.Dict().tag(sync=True)
         known: Any = traitlets.Any().tag(sync=True)
+        mark: Any = traitlets.Unicode().tag(sync=True)
 
-        def __init__(self, **given: Any) -> None:
-            super().__init__(**given)
+        def __init__(self, picture: str, **given: Any) -> None:
+            super().__init__(mark=secrets.token_hex(8), **given)
+            self.picture = picture
             page: Any = self
             page.on_msg(self._asked)
+
+        def _ipython_display_(self) -> None:
+            page: Any = self
+            display(HTML(f'<div data-layoutalg="{self.mark}">{self.picture}</div>'))
+            display(page._repr_mimebundle_()[0], raw=True)
 
         def _asked(self, page: Any, message: dict[str, Any], _buffers: object) -> None:
             page.send({"to": message.get("from"), "answer": answer(message.get("question", {}))})

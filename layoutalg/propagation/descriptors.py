@@ -1,7 +1,8 @@
 """The layouts of tensor descriptors: those of the loads and stores that use them.
 
 A descriptor that goes through a loop, or is moved by `update_nd_offset`, has one type all the way. Where all uses want one
-layout, the type gets it. Where they want several and one operation makes the descriptor, it is made once for each.
+layout, the type gets it. Where they want several and one operation makes the descriptor, it is made once for each. One whose
+type stands elsewhere too (in a call, a result, a function that others name) stays as it is.
 
 >>> from layoutalg.ir import read_module, write_module
 >>> module = read_module('''func.func @f(%p: memref<64x64xf32>) {
@@ -18,7 +19,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from xdsl.dialects.builtin import NoneAttr
+from xdsl.dialects.builtin import FunctionType, NoneAttr, SymbolRefAttr
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.rewriter import Rewriter
 
@@ -27,6 +28,8 @@ from layoutalg.ir.dialects.xegpu.attributes import LayoutAttr, SliceAttr, Tensor
 from layoutalg.propagation.refinement import leaves_lanes
 
 __all__ = ["retyped", "write_descriptors"]
+
+_FREE = ("scf.for", "scf.if", "builtin.unrealized_conversion_cast")
 
 
 def write_descriptors(function: Operation, llvm: int) -> None:
@@ -57,7 +60,42 @@ def write_descriptors(function: Operation, llvm: int) -> None:
     for value in leaders:
         groups.setdefault(leader(value), []).append(value)
     for members in groups.values():
-        _write(members, llvm)
+        if not any(_is_fixed(member, function) for member in members):
+            _write(members, llvm)
+    _state_arguments(function)
+
+
+def _is_fixed(value: SSAValue, function: Operation) -> bool:
+    """Whether the type of a descriptor stands elsewhere too, where it is not written."""
+    owner = value.owner
+    maker = owner if isinstance(owner, Operation) else owner.parent_op()
+    if maker is None or (_is_named(function) if maker is function else not _is_free(maker)):
+        return True
+    users = (use.operation for use in value.uses)
+    return not all(_is_free(one.parent_op() if one.name == "scf.yield" else one) for one in users)
+
+
+def _is_free(operation: Operation | None) -> bool:
+    """Whether an operation takes descriptors of any layout."""
+    return operation is not None and (operation.name.startswith("xegpu.") or operation.name in _FREE)
+
+
+def _is_named(function: Operation) -> bool:
+    """Whether anything in the module names a function, as calls do."""
+    name, root = function.properties.get("sym_name"), function.get_toplevel_object()
+    return isinstance(root, Operation) and any(
+        isinstance(held, SymbolRefAttr) and name in (held.root_reference, *held.nested_references)
+        for operation in root.walk()
+        for held in (*operation.properties.values(), *operation.attributes.values())
+    )
+
+
+def _state_arguments(function: Operation) -> None:
+    """Write the types of the arguments into the function's own."""
+    stated, blocks = function.properties.get("function_type"), [block for r in function.regions for block in r.blocks]
+    if isinstance(stated, FunctionType) and blocks:
+        inputs = [argument.type for argument in blocks[0].args[: len(stated.inputs)]]
+        function.properties["function_type"] = FunctionType.from_lists(inputs, stated.outputs.data)
 
 
 def _is_open(layout: Attribute) -> bool:

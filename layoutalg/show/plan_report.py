@@ -89,20 +89,28 @@ class PlanReport:
             _object_at(made, one.at).update(one.facts)
         return made
 
+    def shown(self) -> list[list[tuple[str, ...]]]:
+        """The tables as they are printed: the cells of each row; without tables and rows that are for JSON alone.
+
+        >>> PlanReport("", [[row("tiles", "{tile:x}", tile=[16, 32]), row(steps=2)], []]).shown()
+        [[('tiles', '16x32')]]
+        """
+        facts = self.as_json()
+        tables = ([_shown(one, facts) for one in table if one.cells] for table in self.tables)
+        return [table for table in tables if table]
+
     def print(self, console: Console | None = None, *, label: int = 12, margin: str = "  ") -> None:
         """Print the heading and the tables; the first column is at least `label` wide and has a margin on both sides."""
         if console is None:
             from rich.console import Console
 
             console = Console(markup=False, highlight=False, emoji=False)
-        facts = self.as_json()
         if self.heading:
             print_line(console, self.heading)
-        for place, table in enumerate(self.tables):
-            if shown := [_shown(one, facts) for one in table if one.cells]:
-                if place or self.heading:
-                    print_line(console)
-                print_table(console, shown, label=label, margin=margin)
+        for place, table in enumerate(self.shown()):
+            if place or self.heading:
+                print_line(console)
+            print_table(console, table, label=label, margin=margin)
 
 
 class _Template(Formatter):
@@ -131,7 +139,7 @@ def _object_at(made: dict[str, Any], path: str) -> dict[str, Any]:
         if name == step:
             made = made.setdefault(name, {})
         else:
-            made.setdefault(name, []).append({})
+            made[name] = [*made.get(name, ()), {}]  # a list of its own: the first is a row's
             made = made[name][-1]
     return made
 

@@ -60,6 +60,8 @@ class Picture:
     full: bool = False
     paged: bool = True
     """Whether what is wider than a phone can show is folded further and goes on below; an interactive page scrolls instead."""
+    example: bool = True
+    """Whether one lane of a product is outlined as an example; a page where one chooses the lane outlines that alone."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "full", as_flag(self.full, "full"))
@@ -195,7 +197,7 @@ class Picture:
 
     def _outlined(self, grids: Sequence[Grid]) -> tuple[list[list[int]], int]:
         """The drawn cells of one lane in every operand of a product, and its number."""
-        if not self._is_product or not all(grid.tensor and "lane" in grid.axes for grid in grids):
+        if not (self.example and self._is_product) or not all(grid.tensor and "lane" in grid.axes for grid in grids):
             return [], 0
         held = [holders(grid)[1] for grid in grids]
         common = sorted(set(held[0]).intersection(*held[1:]))

@@ -171,3 +171,27 @@ def test_the_text_of_one_operation(capsys: Capture, monkeypatch: pytest.MonkeyPa
 def test_a_damaged_attribute_is_still_reported_as_one(text: str, capsys: Capture) -> None:
     assert main(["show", text]) == 2
     assert "line 1, column" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("command", ["show", "check", "propagate"])
+def test_a_module_of_triton_without_a_chip_says_what_it_is_priced_for(
+    command: str, tmp_path: Path, capsys: Capture
+) -> None:
+    a = "#ttg.linear<{register = [], lane = [[1], [2]], warp = [], block = []}>"
+    text = f"%y = ttg.convert_layout %x : tensor<4xf32, {a}> -> tensor<4xf32, {a}>"
+    file = tmp_path / "k.ttgir"
+    function = f"tt.func public @k(%x: tensor<4xf32, {a}>) {{ {text} tt.return }}"
+    for attributes, options, said in (
+        ("", [], True),
+        ("", ["--target", "sm_80"], False),
+        ('attributes {ttg.target = "cuda:80"} ', [], False),
+        ('attributes {ttg.target = "cuda:1"} ', [], True),
+    ):
+        file.write_text(f"module {attributes}{{ {function} }}")
+        main([command, str(file), *options])
+        assert ("priced for pvc" in capsys.readouterr().err) is said
+
+
+def test_other_modules_are_priced_without_a_word(kernel: str, capsys: Capture) -> None:
+    main(["show", kernel])
+    assert capsys.readouterr().err == ""

@@ -75,7 +75,13 @@ class Client:
         self.send(method=method, params=params)
 
     def ask(self, method: str, **params: Any) -> Any:
-        """The result of a request; what is published meanwhile is kept."""
+        """The result of a request."""
+        message = self.reply(method, **params)
+        assert "error" not in message, message
+        return message["result"]
+
+    def reply(self, method: str, **params: Any) -> dict[str, Any]:
+        """The reply to a request; what is published meanwhile is kept."""
         number = next(self.numbers)
         self.send(id=number, method=method, params=params)
         while True:
@@ -83,8 +89,7 @@ class Client:
             if message.get("method") == "textDocument/publishDiagnostics":
                 self.published.append(message["params"])
             elif message.get("id") == number:
-                assert "error" not in message, message
-                return message["result"]
+                return message
 
     def open(self, uri: str, text: str, language: str = "mlir") -> int:
         version = next(self.versions)

@@ -5,11 +5,12 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from typing import Any
 
 import pytest
 
 from tests.editor.client import Client
-from tests.editor.texts import KERNEL
+from tests.editor.texts import KERNEL, ROWS
 
 URI = "file:///project/kernel.mlir"
 
@@ -96,6 +97,39 @@ def test_positions_are_in_the_units_of_the_client(encoding: str, units: int) -> 
         assert found["range"]["start"] == dict(
             zip(("line", "character"), place(text, "xegpu.alloc", units), strict=True)
         )
+
+
+@pytest.mark.parametrize(("encoding", "units"), [("utf-8", 3), ("utf-16", 1)])
+def test_a_byte_order_mark_shifts_no_column(encoding: str, units: int) -> None:
+    """On the first line, where an editor counts the mark."""
+    text = "func.func @f() { xegpu.alloc_nbarrier -1 func.return }\n"
+    source = f'K = "{ROWS}"\n'
+    layout = source.index("#xegpu")
+    with Client(encodings=(encoding,)) as client:
+        for mark, shift in (("", 0), ("\ufeff", units)):
+            [found] = client.diagnostics(client.open(URI, mark + text))
+            assert found["range"]["start"] == {"line": 0, "character": 17 + shift}
+            client.open("file:///marked.py", mark + source, "python")
+            shown = client.at("hover", "file:///marked.py", 0, layout + shift)
+            assert shown["range"]["start"] == {"line": 0, "character": layout + shift}
+
+
+@pytest.mark.parametrize(
+    "position",
+    [
+        {"line": -1, "character": 0}, {"line": 0, "character": -5}, {"line": 10**12, "character": 0},
+        {"line": 1, "character": 10**30}, {"line": "x", "character": 0}, {"line": 0}, {}, None, [1, 2], "0:0",
+    ],
+)  # fmt: skip
+def test_a_malformed_position_is_refused_in_words(position: Any, client: Client) -> None:
+    client.open(URI, KERNEL)
+    for method, field in (("hover", {"position": position}), ("inlayHint", {"range": {"start": position}})):
+        error = client.reply(f"textDocument/{method}", textDocument={"uri": URI}, **field)["error"]
+        assert error["code"] == -32602  # InvalidParams of JSON-RPC
+        assert error["message"].startswith("layoutalg: ")
+        assert "@ $.params." in error["message"]
+        assert "\n" not in error["message"]
+    assert client.at("hover", URI, *place(KERNEL, "math.exp"))
 
 
 def test_texts_that_are_not_mlir_do_not_stop_it(client: Client) -> None:

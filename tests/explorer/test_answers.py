@@ -52,7 +52,7 @@ def test_a_layout_is_answered_as_show_and_picture_say_it(text: str, shape: str |
     described, picture = describe(value, sizes(shape)), la.picture(value, sizes(shape))
     assert found["notation"] == notation
     assert found["report"] == [*map(list, described.lines())]
-    picture = replace(picture, paged=False)  # the page scrolls
+    picture = replace(picture, paged=False, example=False)  # the page scrolls, and outlines the lane that is chosen
     assert found["svg"] == picture.svg()
     assert (found["colourings"], found["directions"]) == ([*picture.colourings], [*picture.directions])
     cells = found["scene"]["cells"]
@@ -186,6 +186,29 @@ def test_the_moves_of_a_conversion_bring_every_element_where_it_belongs(
     for (sg, lane, reg), at in after.items():
         assert sg or moved.get((lane, reg), before.get((0, lane, reg))) == at
     assert [one["chosen"] for one in found["candidates"]].count(True) == 1
+
+
+@pytest.mark.parametrize("target", ["bmg", "spr"])
+def test_a_product_is_planned_as_the_command_line_says(target: str, capsys: pytest.CaptureFixture[str]) -> None:
+    from layoutalg.cli import main
+
+    asked = {"kind": "gemm", "m": 96, "n": 80, "k": 64, "a": "bf16", "target": target}
+    found = answer(asked)
+    assert main(["gemm", "96", "80", "64", "--a", "bf16", "--target", target, "--json"]) == 0
+    facts = json.loads(capsys.readouterr().out)
+    others = [(one["tiling"], one["reason"]) for one in facts["runners_up"]]
+    assert [(one["tiling"], one["why"]) for one in found["candidates"]] == others
+    text = base64.b64decode(answer({"kind": "export", "of": asked, "format": "text"})["base64"]).decode()
+    assert text.startswith(found["title"])
+    cells = [cell for table in found["tables"] for row in table for cell in row]
+    assert all(word in text for cell in cells for word in cell.split())
+    assert found["svg"] == la.plan_gemm(96, 80, 64, "bf16", target=target).picture().svg()
+
+
+def test_a_product_that_is_not_planned_says_why() -> None:
+    refused = answer({"kind": "gemm", "m": 8, "n": 8, "k": 8, "a": "f64"})["error"]
+    assert "f64" in refused["message"]
+    assert answer({"kind": "gemm", "m": 8, "n": 8})["error"] == {"message": "k: missing", "field": "k"}
 
 
 def test_an_expression_has_inputs_steps_and_a_result() -> None:
@@ -340,6 +363,7 @@ def test_every_kind_is_answered_as_json() -> None:
         "same": {"first": ROWS, "second": COLUMNS, "shape": "16x16"},
         "convert": {"first": ROWS, "second": COLUMNS, "shape": "16x16"},
         "banks": {"memory": "row-major", "layout": "d0 = 16@lane, d1 = 16@reg"},
+        "gemm": {"m": 64, "n": 64, "k": 64},
         "algebra": {"expression": "coalesce((2,4):(1,2))"},
         "instructions": {"query": "dpas"},
         "file": {"text": KERNEL},

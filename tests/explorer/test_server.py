@@ -13,7 +13,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -194,19 +194,44 @@ def test_the_largest_question_is_read(explorer: Explorer) -> None:
     assert "at most 1,048,576" in found["error"]["message"]
 
 
-def test_a_question_that_nobody_waits_for_is_left_out(explorer: Explorer) -> None:
-    """It waits for a process; when there is one, its client has ended the connection, as browsers do, or has not."""
+def test_a_question_that_nobody_waits_for_is_left_out(explorer: Explorer, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It waits for a process; when there is one, its client has ended the connection, as browsers do."""
     body = json.dumps(QUESTION).encode()
-    for ends, words in ((True, b"nobody waits"), (False, json.dumps(ANSWER).encode())):
-        busy = [explorer.workers.free.get() for _ in range(2)]
+    asked: list[bool] = []
+
+    def ask_all(body: bytes, gone: Callable[[], bool]) -> bytes:
+        go.wait(60)
+        asked.append(not gone())
+        done.set()
+        return b"{}"
+
+    monkeypatch.setattr(explorer.workers, "ask", ask_all)
+    for reads in (False, True):
+        go, done = threading.Event(), threading.Event()
         with socket.create_connection(("127.0.0.1", explorer.server_port), timeout=60) as connection:
             connection.sendall(headed(explorer, f"Content-Length: {len(body)}") + body)
-            if ends:
-                connection.shutdown(socket.SHUT_WR)
-            for one in busy:
-                explorer.workers.free.put(one)
-            with connection.makefile("rb") as reply:
-                assert words in reply.read()
+            if reads:
+                go.set()
+                done.wait(60)
+        go.set()
+        assert done.wait(60)
+    assert asked == [False, True]
+
+
+@pytest.mark.parametrize("version", [b"HTTP/1.0", b"HTTP/1.1"])
+def test_a_client_that_sends_no_more_still_gets_its_answer(version: bytes, explorer: Explorer) -> None:
+    body = json.dumps(QUESTION).encode()
+    asked = headed(explorer, f"Content-Length: {len(body)}").replace(b"HTTP/1.1", version) + body
+    busy = [explorer.workers.free.get() for _ in range(2)]
+    with socket.create_connection(("127.0.0.1", explorer.server_port), timeout=60) as connection:
+        connection.sendall(asked)
+        connection.shutdown(socket.SHUT_WR)
+        for one in busy:
+            explorer.workers.free.put(one)
+        with connection.makefile("rb") as reply:
+            found = reply.read()
+    assert found.endswith(json.dumps(ANSWER).encode())
+    assert found.count(b"100 Continue") <= (version == b"HTTP/1.1")
 
 
 def test_fifty_ask_at_once_and_each_gets_its_own_answer(explorer: Explorer) -> None:

@@ -30,7 +30,7 @@ from tests.oracle.toolchains import require, require_module
 
 ROWS = "#xegpu.layout<lane_layout = [16, 1], lane_data = [1, 1]>"
 COLUMNS = "#xegpu.layout<lane_layout = [1, 16], lane_data = [1, 1]>"
-TABS = ("layout", "compare", "convert", "algebra", "banks", "instructions", "file")
+TABS = ("layout", "compare", "convert", "gemm", "algebra", "banks", "instructions", "file")
 MODULE = f"""#rows = {ROWS}
 #columns = {COLUMNS}
 func.func @f(%x: vector<16x16xf32>) {{
@@ -42,6 +42,7 @@ VIEWS: dict[str, dict[str, str]] = {
     "layout": {"text": COLUMNS, "shape": "8x16"},
     "compare": {"text": ROWS, "second": COLUMNS, "shape": "16x16"},
     "convert": {"text": ROWS, "second": COLUMNS, "shape": "16x16"},
+    "gemm": {"m": "64", "n": "64", "k": "64", "chip": "bmg"},
     "algebra": {"expression": "logical_divide((8,8):(1,8), 4:2)"},
     "banks": {"memory": "row-major", "access": "d0 = 32@lane, d1 = 32@reg"},
     "instructions": {"query": "gfx942 f64"},
@@ -51,6 +52,7 @@ SHOWN = {
     "layout": ".canvas .cells rect",
     "compare": ".verdict:not(:empty)",
     "convert": ".candidates tbody tr",
+    "gemm": ".canvas svg",
     "algebra": ".result code",
     "banks": ".verdict:not(:empty)",
     "instructions": "tbody tr",
@@ -229,11 +231,45 @@ def test_every_control_changes_what_is_shown(explorer: Explorer, expect: Any) ->
     expect(explorer.at(".found p")).to_contain_text(f"lane {lane}, reg {register}")
     page.get_by_role("button", name="clear").click()
     expect(explorer.at(".found p")).to_have_count(0)
+    assert explorer.same() == []
     other = explorer.at(".texts code").all_text_contents()
     read = [la.parse(one).read_as("tv") if one[0] == "(" else la.parse(one) for one in other]
     assert all(one.layout((8, 16), Machine(lanes=16)) == value.layout((8, 16)) for one in read)
     page.get_by_role("button", name="explore the IREE text").click()
     expect(explorer.at(".report td").first).to_have_text(other[2])
+
+
+def test_the_field_of_the_lane_says_which_lane_is_outlined(explorer: Explorer, expect: Any) -> None:
+    text = "mma.m16n8k16.f32.f16.f16.f32"
+    lane = explorer.at(".places input[type=number]")
+    explorer.view("layout", text=text)
+    expect(lane).to_have_value("0")
+    assert explorer.same() == []
+    expect(explorer.at(".canvas .words")).not_to_contain_text("outlined")
+    explorer.page.evaluate(f"location.hash = {urlencode({'tab': 'layout', 'text': text, 'place': 'lane=3'})!r}")
+    expect(lane).to_have_value("3")
+    expect(explorer.at(".found p")).to_contain_text("lane 3 holds")
+    a = parse(text).operands()[0].layout
+    held = sorted(16 * row + column for row, column in a.coords(lane=3).tolist())
+    assert explorer.same() == held
+    explorer.told(0)
+    explorer.at(".canvas").dispatch_event("pointerleave")
+    assert explorer.same() == held
+    explorer.page.go_back()
+    expect(lane).to_have_value("0")
+    assert explorer.same() == []
+
+
+def test_nothing_can_be_saved_before_there_is_a_picture(chromium: Any, address: str) -> None:
+    context = chromium.new_context()
+    context.route("**/ask", lambda route: None)  # no answer ever comes
+    page = context.new_page()
+    for tab, state in VIEWS.items():
+        page.goto("about:blank")
+        page.goto(f"{address.partition('#')[0]}#{urlencode({'tab': tab, **state})}")
+        page.locator(f"#tab-{tab}[aria-selected=true]").wait_for()
+        assert page.get_by_text("Save", exact=True).locator("visible=true").count() == 0
+    context.close()
 
 
 def test_an_error_stands_under_its_box_with_a_caret(explorer: Explorer, expect: Any) -> None:
@@ -346,6 +382,60 @@ def test_the_keyboard_alone_is_enough(explorer: Explorer, expect: Any) -> None:
         page.keyboard.press("ArrowRight")
         expect(page.locator(f"#tab-{name}")).to_be_focused()
         expect(page.locator(f"#panel-{name}")).to_be_visible()
+
+
+MISSED = """tab => {
+  const kinds = `:is(button, input, textarea, select, summary, [tabindex="0"])`;
+  const all = document.querySelectorAll(`header button, #panel-${tab} ${kinds}`);
+  const seen = (one) => one.checkVisibility({ visibilityProperty: true });
+  const wanted = [...all].filter((one) => one.tabIndex >= 0 && !one.disabled && seen(one));
+  const groups = new Set(window.reached.map((one) => one.type === "radio" && one.name));
+  return wanted.filter((one) => !window.reached.includes(one) && !(one.type === "radio" && groups.has(one.name)))
+    .map((one) => one.outerHTML.slice(0, 120));
+}"""
+"""The controls of a tab that Tab did not reach; arrow keys reach the others of a group of radio buttons."""
+FOCUSED = """() => {
+  const one = document.activeElement;
+  if (window.reached.includes(one)) return null;
+  window.reached.push(one);
+  const style = (part) => getComputedStyle(part);
+  const shown = (part) => part && (style(part).outlineStyle !== "none" || style(part).boxShadow !== "none");
+  return [one.outerHTML.slice(0, 120), one === document.body || shown(one) || shown(one.nextElementSibling)];
+}"""
+
+
+@pytest.mark.parametrize("tab", TABS)
+def test_tab_reaches_every_control_and_shows_where_it_is(tab: str, explorer: Explorer) -> None:
+    explorer.view(tab, **VIEWS[tab])
+    explorer.page.locator("#explorer:not(.waiting)").wait_for()
+    explorer.page.evaluate("window.reached = []")
+    again = 0
+    while again < 3:  # once around, and past the page's ends
+        explorer.page.keyboard.press("Tab")
+        found = explorer.page.evaluate(FOCUSED)
+        again += found is None
+        assert found is None or found[1], found[0]
+    assert explorer.page.evaluate(MISSED, tab) == []
+
+
+def test_what_happens_is_said_to_screen_readers(explorer: Explorer, expect: Any) -> None:
+    """Where the keyboard alone changes something, a live region has the words."""
+    live = "[role=status], [role=alert], [aria-live]"
+    explorer.page.keyboard.press("Tab")  # the tabs
+    explorer.page.keyboard.press("End")
+    expect(explorer.page.locator("#tab-file")).to_be_focused()
+    explorer.view("layout", text=COLUMNS, shape="8x16")
+    explorer.at(".canvas").focus()
+    explorer.page.keyboard.press("ArrowRight")
+    explorer.page.keyboard.press("ArrowRight")
+    expect(explorer.at(live).filter(has_text="element (0, 1): ")).to_have_count(1)
+    explorer.page.keyboard.press("Enter")
+    expect(explorer.at(live).filter(has_text="Pinned: 8 cells")).to_have_count(1)
+    explorer.page.keyboard.press("Escape")
+    expect(explorer.at(live).filter(has_text="Pinned")).to_have_count(0)
+    explorer.at("textarea").focus()
+    explorer.page.keyboard.type("?")
+    expect(explorer.at(live).filter(has_text="line 1, column")).to_have_count(1)
 
 
 def test_compare_says_where_two_layouts_differ(explorer: Explorer, expect: Any) -> None:

@@ -16,6 +16,7 @@ export function compareTab(page) {
   const pictures = NAMES.map((name) => new Picture(name, false));
   const question = () => filled({ kind: "same", first: page.state.text, second: page.state.second, shape: page.state.shape });
   const save = new Export(page, question);
+  save.node.hidden = true;
   const answer = el("div", { class: "answer wide" }, verdict, el("div", { class: "compared" },
     [2, 0, 1].map((i) => el("section", { "aria-label": NAMES[i] }, el("h2", {}, NAMES[i]), pictures[i].node))), save.node);
   const asker = new Asker(page, show, answer);

@@ -31,7 +31,7 @@ export function convertTab(page) {
   const whole = el("details", { class: "more", open: true }, el("summary", {}, "Step by step: registers, prices, shared memory"),
     el("div", { class: "player" }, back, view, next), picture.node);
   let views = [];
-  const answer = el("div", { class: "answer wide" }, moves.node, candidates, report, whole, new Export(page, question).node);
+  const answer = el("div", { class: "answer wide", hidden: true }, moves.node, candidates, report, whole, new Export(page, question).node);
   const asker = new Asker(page, show, answer);
   const others = shapeOfOthers(page);
 

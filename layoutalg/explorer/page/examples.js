@@ -36,6 +36,12 @@ export const ACCESSES = [
   ["ldmatrix", { memory: "Sw<3,3,3> o 0 o (16,64):(64,1)", access: "ldmatrix.x4.trans", element: "f16", shape: "" }],
 ];
 
+export const PRODUCTS = [
+  ["4096 cubed", { m: "4096", n: "4096", k: "4096", a: "", b: "", c: "", chip: "pvc" }],
+  ["one row, 8-bit", { m: "1", n: "4096", k: "4096", a: "s8", b: "", c: "", chip: "bmg" }],
+  ["AMX", { m: "256", n: "256", k: "256", a: "", b: "", c: "", chip: "spr" }],
+];
+
 export const QUERIES = ["gfx942 f16", "pvc bf16", "hopper wgmma", "ldmatrix", "WMMA", "gfx950 MFMA"];
 
 export const FILE = `#rows = #xegpu.layout<lane_layout = [16, 1], lane_data = [1, 1]>

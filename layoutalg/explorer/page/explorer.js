@@ -10,13 +10,14 @@ import { compareTab } from "./compare_tab.js";
 import { convertTab } from "./convert_tab.js";
 import { copied, el } from "./dom.js";
 import { fileTab } from "./file_tab.js";
+import { gemmTab } from "./gemm_tab.js";
 import { instructionsTab } from "./instructions_tab.js";
 import { layoutTab } from "./layout_tab.js";
 import { DEFAULTS, fromHash, toHash, tooLong } from "./state.js";
 
 const TABS = [
   ["layout", "Layout", layoutTab], ["compare", "Compare", compareTab], ["convert", "Convert", convertTab],
-  ["algebra", "Algebra", algebraTab], ["banks", "Banks", banksTab], ["instructions", "Instructions", instructionsTab], ["file", "File", fileTab],
+  ["gemm", "GEMM", gemmTab], ["algebra", "Algebra", algebraTab], ["banks", "Banks", banksTab], ["instructions", "Instructions", instructionsTab], ["file", "File", fileTab],
 ];
 const PAUSE = 80; // milliseconds between the last key and the question
 
@@ -28,7 +29,7 @@ class Page {
     this.bindings = [];
     this.state = address ? fromHash(location.hash) : { ...DEFAULTS, ...state };
     this.tabs = {};
-    this.choices = this.ask({ kind: "choices" }).then((answer) => ({ targets: [], llvm: [], formats: [], ...answer }));
+    this.choices = this.ask({ kind: "choices" }).then((answer) => ({ targets: [], planned: [], llvm: [], formats: [], ...answer }));
     this.build(root);
     this.load();
     if (!address) return;

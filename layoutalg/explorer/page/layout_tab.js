@@ -33,7 +33,7 @@ export function layoutTab(page) {
     llvm: Number(page.state.llvm) || null, as: page.state.as,
   });
   const save = new Export(page, question);
-  const answer = el("div", { class: "answer" }, picture.node, save.node, el("div", { class: "below" }, report, texts));
+  const answer = el("div", { class: "answer", hidden: true }, picture.node, save.node, el("div", { class: "below" }, report, texts));
   let operands = [];
   const asker = new Asker(page, show, answer);
   const holds = new Asker(page, showHeld, found);
@@ -69,12 +69,12 @@ export function layoutTab(page) {
     colour.show(given.colourings, given.colour);
     direction.show(given.directions, given.direction, DIRECTIONS);
     operand.show(operands.map((one) => one.role));
-    const held = chosen() || given;
+    const shown = chosen() || given;
     reading.show(page.state.as || (given.report || []).some(([name]) => name === "reading") ? ["tv", "memory"] : [], "", { tv: "threads and values", memory: "memory" });
-    axes.textContent = Object.entries(held.axes || {}).map(([axis, count]) => `${count} ${axis}`).join(" × ");
+    axes.textContent = Object.entries(shown.axes || {}).map(([axis, count]) => `${count} ${axis}`).join(" × ");
     showTexts(given);
     showSizes(given);
-    showPlaces(held.axes || {});
+    showPlaces(shown.axes || {});
     ask();
   }
 
@@ -110,15 +110,21 @@ export function layoutTab(page) {
   }
 
   let placed = "";
+  let held = {};
+  page.bind("place", (text) => {
+    const given = placeOf(text);
+    for (const [axis, one] of Object.entries(held)) if (!one.node.matches(":focus-within")) one.set(given[axis] ?? 0);
+  });
   function showPlaces(all) {
     const names = ["sg", "lane"].filter((axis) => all[axis] > 1);
     const told = JSON.stringify(names.map((name) => [name, all[name]]));
     if (told === placed) return;
     placed = told;
     const given = placeOf(page.state.place);
-    replace(places, names.map((axis) => slider({ sg: "subgroup", lane: "lane" }[axis], 0, all[axis] - 1, given[axis] ?? 0, (value) => {
+    held = Object.fromEntries(names.map((axis) => [axis, slider({ sg: "subgroup", lane: "lane" }[axis], 0, all[axis] - 1, given[axis] ?? 0, (value) => {
       page.set("place", Object.entries({ ...placeOf(page.state.place), [axis]: Number(value) }).map(([name, number]) => `${name}=${number}`).join(","));
-    }).node));
+    })]));
+    replace(places, Object.values(held).map((one) => one.node));
   }
 
   function ask() {
@@ -128,7 +134,9 @@ export function layoutTab(page) {
     else owners.forget();
     if (Object.keys(place).length) holds.ask({ kind: "holds", ...about, place });
     else holds.forget();
-    if (!page.state.at.trim() && !Object.keys(place).length) replace(found);
+    if (page.state.at.trim() || Object.keys(place).length) return;
+    replace(found);
+    if (picture.pinned === null) picture.outlineElements([]);
   }
 
   function line(words, more) {

@@ -49,6 +49,7 @@ export class Picture {
     this.at = null;
     this.pinned = null;
     this.marked = [];
+    this.chosen = { cells: [], dim: true };
     if (this.svg) {
       const box = this.svg.viewBox.baseVal;
       this.natural = [box.width, box.height];
@@ -122,7 +123,8 @@ export class Picture {
 
   mark(at) {
     this.at = at;
-    this.outline(at === null ? [] : this.members(at));
+    if (at === null) this.outline(this.chosen.cells, this.chosen.dim);
+    else this.outline(this.members(at));
     if (at !== null) this.rects[at].classList.add("here");
     this.told.textContent = at === null ? (this.rects.length && this.hint
       ? "Point at a cell, or walk with the arrow keys; Enter or a click pins all that its lane holds." : "") : this.sentences[at];
@@ -141,12 +143,13 @@ export class Picture {
     if (this.svg) this.svg.classList.toggle("dim", dim && cells.length > 0);
   }
 
-  // Outlines the cells of elements, such as [[0, 5], [1, 5]]; of a product, in the operand of a number.
+  // Outlines the cells of elements, such as [[0, 5], [1, 5]], while no cell is pointed at; of a product, in the operand of a number.
   outlineElements(elements, { dim = true, operand = null } = {}) {
     const wanted = new Set(elements.map(String));
     const cells = this.scene ? this.scene.cells : [];
     const is = (one) => wanted.has(String(one.element)) && (operand === null || one.operand === operand);
-    this.outline(cells.flatMap((one, i) => (is(one) ? [i] : [])), dim);
+    this.chosen = { cells: cells.flatMap((one, i) => (is(one) ? [i] : [])), dim };
+    this.mark(null);
   }
 
   pin(at) {

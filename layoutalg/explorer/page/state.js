@@ -9,7 +9,7 @@ const LONGEST = 32000;
 export const DEFAULTS = {
   tab: "layout", text: "", shape: "", colour: "", direction: "", llvm: "", operand: "", as: "", place: "", at: "",
   second: "", shape2: "", element: "f32", target: "pvc", pressure: "", expression: "", memory: "", access: "",
-  query: "", file: "",
+  query: "", file: "", m: "", n: "", k: "", a: "", b: "", c: "", chip: "pvc",
 };
 
 export function fromHash(hash) {

@@ -14,6 +14,7 @@ function addressOf(name) {
 async function render({ model, el }) {
   const { start } = await import(addressOf("explorer.js"));
   const root = document.createElement("div");
+  for (const one of document.querySelectorAll(`[data-layoutalg="${model.get("mark")}"]`)) one.hidden = true; // the page is here
   el.setAttribute("data-lm-suppress-shortcuts", "true"); // JupyterLab's keys, such as A for a new cell
   const style = document.createElement("style");
   style.textContent = FILES["explorer.css"];
@@ -32,9 +33,14 @@ async function render({ model, el }) {
     last += 1;
     const mine = `${Date.now()}-${last}`;
     return new Promise((resolve) => {
+      const silent = () => resolve({ error: { message: "Python does not answer: run the cell once more" } });
       waiting.set(mine, resolve);
-      setTimeout(() => resolve({ error: { message: "Python does not answer: run the cell once more" } }), 60000);
-      model.send({ from: mine, question });
+      setTimeout(silent, 60000);
+      try {
+        model.send({ from: mine, question });
+      } catch {
+        silent(); // the kernel was restarted
+      }
     });
   }
   start(root, ask, { address: false, state: model.get("state") });
