@@ -36,6 +36,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from layoutalg.core.errors import PlanError
+from layoutalg.core.plurals import counted
 from layoutalg.core.whole_numbers import whole_number
 from layoutalg.gemm.problem import Problem
 from layoutalg.gemm.ranking import Numbers
@@ -49,6 +50,7 @@ __all__ = [
     "Piece",
     "Runs",
     "added_at_once",
+    "busy",
     "check_runs",
     "check_stream",
     "cuts",
@@ -97,6 +99,21 @@ def whole_tiles(tiles: Numbers | int, runs: Numbers | int) -> Numbers:
     return np.maximum(np.floor(np.asarray(tiles, np.float64) / runs) - 1, 0)
 
 
+def busy(tiles: Numbers | int, steps: Numbers | int, runs: Numbers | int) -> Numbers:
+    """Of so many workgroups those that have work: runs are equally long, rounded up, so the last ones may have no step.
+
+    >>> [int(busy(1, 8, runs)) for runs in (3, 4, 7, 20)]  # runs of 3, 2, 2 and 1 steps
+    [3, 4, 4, 8]
+    """
+    return np.where(whole_tiles(tiles, runs) > 0, runs, _with_steps(tiles, steps, runs))
+
+
+def _with_steps(tiles: Numbers | int, steps: Numbers | int, runs: Numbers | int) -> Numbers:
+    """How many of the runs have steps, the whole tiles before them left out."""
+    rest = (tiles - whole_tiles(tiles, runs) * runs) * steps
+    return np.ceil(rest / np.ceil(rest / runs))
+
+
 def added_at_once(blocks: Numbers | int, registers: Numbers | int) -> Numbers:
     """How many of its `blocks` of 8 registers the last subgroup of a tile adds at once: sums, and what is loaded, beside the
     accumulators, whose registers the graphics compiler does not free in a loop over tiles.
@@ -130,8 +147,7 @@ class Runs:
         """What follows from the numbers of tiles, of their steps, and of runs; a tile is shared where a run ends in it."""
         alone = whole_tiles(tiles, runs)
         rest = tiles - alone * runs
-        each = np.ceil(rest * steps / runs)
-        used = np.ceil(rest * steps / each)
+        each, used = np.ceil(rest * steps / runs), _with_steps(tiles, steps, runs)
         # runs begin at multiples of `common` in a tile, at worst just so far before its end
         common = np.gcd(each.astype(np.int64), steps.astype(np.int64))
         reach = each + steps - common
@@ -188,9 +204,7 @@ def slots_of_workspace(problem: Problem, tiling: Tiling) -> int:
     [4, 24]
     """
     tiles, runs, steps = tiles_of(problem, tiling), tiling.stream_k, -(-problem.k // tiling.tile.k)
-    rest = tiles - int(whole_tiles(tiles, runs)) * runs
-    each = -(-rest * steps // runs)
-    return -(-rest * steps // each) + rest - 1
+    return int(_with_steps(tiles, steps, runs)) + tiles - int(whole_tiles(tiles, runs)) * runs - 1
 
 
 def check_runs(problem: Problem, runs: int, split_k: int, reduction: str, transpose: str) -> None:
@@ -228,7 +242,7 @@ def check_runs(problem: Problem, runs: int, split_k: int, reduction: str, transp
 
 
 def check_stream(problem: Problem, tiling: Tiling) -> None:
-    """Refuse a tiling with runs that no kernel computes.
+    """Refuse a tiling with runs that no kernel computes, or with more of them than there is work for.
 
     Raises `PlanError`: says what would do.
 
@@ -237,23 +251,34 @@ def check_stream(problem: Problem, tiling: Tiling) -> None:
     Traceback (most recent call last):
     layoutalg.core.errors.PlanError: stream_k = 20: 281474976710656 pairs of a tile and a step; the kernel counts up to \
 1073741824; stream_k = 0 would do
+    >>> check_stream(Problem.of(64, 64, 256), Tiling(Tile(64, 64, 32), stream_k=20, reduction="last"))
+    Traceback (most recent call last):
+    layoutalg.core.errors.PlanError: stream_k = 20: 1 tile of 8 steps is work for 8 workgroups; stream_k = 8 would do
     """
     runs = tiling.stream_k
     if not runs:
         return
     check_runs(problem, runs, tiling.split_k, tiling.reduction, tiling.transpose)
-    pairs = tiles_of(problem, tiling) * -(-problem.k // tiling.tile.k)
-    if pairs > MOST_PAIRS:
+    tiles, steps = tiles_of(problem, tiling), -(-problem.k // tiling.tile.k)
+    if tiles * steps > MOST_PAIRS:
         raise PlanError(
-            f"stream_k = {runs}: {pairs} pairs of a tile and a step; the kernel counts up to {MOST_PAIRS}; stream_k = 0 would "
-            "do"
+            f"stream_k = {runs}: {tiles * steps} pairs of a tile and a step; the kernel counts up to {MOST_PAIRS}; "
+            "stream_k = 0 would do"
+        )
+    able = found = int(busy(tiles, steps, runs))
+    while (fewer := int(busy(tiles, steps, able))) < able:
+        able = fewer
+    if found < runs:
+        raise PlanError(
+            f"stream_k = {runs}: {counted(tiles, 'tile')} of {counted(steps, 'step')} {'is' if tiles == 1 else 'are'} work for "
+            f"{counted(found, 'workgroup')}; stream_k = {able} would do"
         )
 
 
 def sums_of_runs(gemm: Gemm, a: ArrayLike, b: ArrayLike) -> NDArray[Any]:
     """The accumulators behind the loop, bit for bit: of each tile the parts are added in the order of k.
 
-    >>> gemm = la.plan_gemm(8, 32, 96, tile=(8, 16), k_step=32, subgroups=(1, 1), stream_k=4)
+    >>> gemm = la.plan_gemm(8, 32, 96, tile=(8, 16), k_step=32, subgroups=(1, 1), stream_k=3)
     >>> sums_of_runs(gemm, np.ones((8, 96)), np.ones((96, 32)))[0, ::16]
     array([96., 96.], dtype=float32)
     """

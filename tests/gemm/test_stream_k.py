@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from dataclasses import replace
 from functools import cache
 from itertools import product
 from typing import Any
@@ -94,12 +95,8 @@ def test_whole_numbers_give_the_product_by_the_definition() -> None:
 @pytest.mark.parametrize(
     ("size", "runs", "choices"),
     [
-        ((50, 72, 104), 64, {"tile": (8, 16), "subgroups": (2, 2), "k_step": 16}),  # more runs than there are pairs
-        (
-            (8, 64, 256),
-            7,
-            {"tile": (8, 64), "subgroups": (1, 1), "k_step": 32},
-        ),  # one tile: k in 7 parts and 4 idle ones
+        ((50, 72, 104), 42, {"tile": (8, 16), "subgroups": (2, 2), "k_step": 16}),
+        ((8, 64, 256), 4, {"tile": (8, 64), "subgroups": (1, 1), "k_step": 32}),  # one tile: k in 4 parts
         ((64, 64, 256), 5, {"a": "s8", "c": "s32", "subgroups": (2, 1), "k_step": 64}),
         ((64, 72, 200), 3, {"trans_b": True, "ldb": 208, "lda": 208, "subgroups": (2, 2), "k_step": 32}),
         ((64, 64, 200), 3, {"trans_a": True, "ldb": 72, "subgroups": (1, 2), "k_step": 32}),
@@ -112,7 +109,7 @@ def test_whole_numbers_give_the_product_by_the_definition() -> None:
         # there are 12 blocks and 8 are added at once: rows of blocks are cut
         (
             (32, 96, 96),
-            4,
+            3,
             {"tile": (32, 48), "subgroups": (1, 1), "k_step": 32, "registers": 256, "bias": "column", "beta": 1},
         ),
         ((64, 96, 160), 4, {"a": "tf32", "k_step": 16, "scale": "both"}),
@@ -123,6 +120,42 @@ def test_parts_are_added_in_the_order_of_k(size: tuple[int, int, int], runs: int
     plan = plan_gemm(*size, **{**SMALL, **choices}, stream_k=runs)
     inputs = operands(plan)
     assert same_bits(plan.simulate(*inputs), computed_by(plan, *inputs))
+
+
+@pytest.mark.parametrize(("runs", "idle"), [(64, 22), (84, 0), (100, 16)])
+def test_a_launch_may_have_more_workgroups_than_there_is_work(runs: int, idle: int) -> None:
+    """A kernel takes its sizes as arguments, so it meets smaller ones than its plan's: 12 tiles of 7 steps."""
+    plan = plan_gemm(50, 72, 104, **{**SMALL, "tile": (8, 16), "subgroups": (2, 2)}, stream_k=12)
+    more = replace(plan, tiling=replace(plan.tiling, stream_k=runs))
+    assert more.emit() == plan.emit()
+    inputs = operands(more)
+    assert same_bits(more.simulate(*inputs), computed_by(more, *inputs))
+    assert runs - len({piece.run for piece in cuts(12, 7, runs)}) == idle
+
+
+@pytest.mark.parametrize(("tiles", "steps"), list(product((1, 3, 7, 12, 21, 40), (1, 2, 5, 8))))
+def test_every_workgroup_has_work_or_fewer_are_asked_for(tiles: int, steps: int) -> None:
+    """What is refused names a number of workgroups that is planned, and by the cuts all of them have work."""
+    options: dict[str, Any] = {"tile": (8, 16), "k_step": 16, "subgroups": (1, 1), "prefetch": "none"}
+    options |= {"lda": 128, "ldb": 640}
+    for runs in range(1, 30):
+        working = {piece.run for piece in cuts(tiles, steps, runs)}
+        try:
+            planned = plan_gemm(8, 16 * tiles, 16 * steps, **options, stream_k=runs).tiling.stream_k
+        except PlanError as refused:
+            found = re.search(r"work for (\d+) workgroups?; stream_k = (\d+) would do$", str(refused))
+            assert found is not None
+            able, fewer = map(int, found.groups())
+            assert able == len(working) < runs
+            assert {piece.run for piece in cuts(tiles, steps, fewer)} == set(range(fewer))
+        else:
+            assert planned == runs == len(working)
+
+
+def test_the_search_takes_a_tile_that_gives_all_workgroups_work() -> None:
+    assert plan_gemm(64, 64, 128, stream_k=32).tiling.stream_k == 32
+    with pytest.raises(PlanError, match="stream_k = 2 would do"):  # one tile of two steps
+        plan_gemm(64, 64, 128, tile=(64, 32), k_step=64, subgroups=(1, 2), stream_k=40)
 
 
 def test_the_counters_are_zero_again_and_serve_the_next_launch() -> None:
