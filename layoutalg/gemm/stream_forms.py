@@ -29,9 +29,9 @@ __all__ = ["may_have_runs", "with_runs", "with_work_for_all"]
 
 
 def may_have_runs(problem: Problem, chip: XeChip) -> bool:
-    """Whether runs are searched for a product that could be split: it has one matrix, and the loop of a run is as short as the
-    plain one. It is longer where the loads of a transposed B have no immediate offsets (`counting`)."""
-    return problem.batch == 1 and (not problem.trans_b or chip.immediate_offsets)
+    """Whether runs are searched for a product that could be split: the loop of a run is as short as the plain one. It is longer
+    where the loads of a transposed B have no immediate offsets (`counting`)."""
+    return not problem.trans_b or chip.immediate_offsets
 
 
 def with_runs(problem: Problem, forms: Forms, found: Times, chip: XeChip) -> Forms:
@@ -50,7 +50,7 @@ def with_runs(problem: Problem, forms: Forms, found: Times, chip: XeChip) -> For
 
 def with_work_for_all(problem: Problem, forms: Forms) -> Forms:
     """The forms, of those with runs the ones whose tiles make work for all runs; all where none does, and `check_stream` says what would do."""
-    tiles = np.ceil(problem.m / forms.workgroup_m) * np.ceil(problem.n / forms.workgroup_n)
+    tiles = problem.batch * np.ceil(problem.m / forms.workgroup_m) * np.ceil(problem.n / forms.workgroup_n)
     runs = np.maximum(1, forms.stream)
     fits = busy(tiles, np.ceil(problem.k / forms.k), runs) == runs
     return Forms(*_columns(forms)[:, fits]) if fits.any() else forms

@@ -2,7 +2,7 @@
 
 With a tile for each workgroup, 21 tiles on 20 cores take as long as 40. With `stream_k=20` the grid has 20 workgroups, as many
 as the machine holds at once. What there is to do is all (tile, step) pairs, the steps of the first tile, then those of the
-second one, and so on. They are cut into 20 equal runs, one for each workgroup. A tile that is in one run is stored as always.
+second one, and so on; the tiles of a batch are one list, those of its first matrix first. They are cut into 20 equal runs, one for each workgroup. A tile that is in one run is stored as always.
 Of a tile that is cut, each part goes to the workspace, and who is done last adds them in the order of k
 (`layoutalg.gemm.emission.last_part`). Nobody waits for anybody, and the bits are the same in every run.
 
@@ -80,14 +80,14 @@ class Piece:
 
 
 def tiles_of(problem: Problem, tiling: Tiling) -> int:
-    """The tiles of workgroups that C has.
+    """The tiles of workgroups that C has, those of all matrices of a batch.
 
     >>> from layoutalg.gemm.tiling import Tile
-    >>> tiles_of(Problem.of(40, 80, 48), Tiling(Tile(32, 32, 16)))
-    6
+    >>> [tiles_of(Problem.of(40, 80, 48, batch=batch), Tiling(Tile(32, 32, 16))) for batch in (1, 5)]
+    [6, 30]
     """
     whole = tiling.workgroup_tile
-    return -(-problem.m // whole.m) * -(-problem.n // whole.n)
+    return problem.batch * -(-problem.m // whole.m) * -(-problem.n // whole.n)
 
 
 def whole_tiles(tiles: Numbers | int, runs: Numbers | int) -> Numbers:
@@ -212,9 +212,10 @@ def check_runs(problem: Problem, runs: int, split_k: int, reduction: str, transp
 
     Raises `PlanError`: says what would do.
 
-    >>> check_runs(Problem.of(64, 64, 128, batch=2), 20, 1, "last", "registers")
+    >>> check_runs(Problem.of(64, 64, 128, groups=2), 20, 1, "last", "registers")
     Traceback (most recent call last):
-    layoutalg.core.errors.PlanError: stream_k = 20 with batch = 2: runs go over the tiles of one matrix; stream_k = 0 would do
+    layoutalg.core.errors.PlanError: stream_k = 20 with groups: where groups begin is known on the device alone, and with it the \
+number of tiles; stream_k = 0 would do
     """
     said, plain = f"stream_k = {runs}", "stream_k = 0 would do"
     if split_k > 1:
@@ -223,11 +224,15 @@ def check_runs(problem: Problem, runs: int, split_k: int, reduction: str, transp
         raise PlanError(
             f"{said} with reduction {reduction}: the subgroup that is done last adds the parts; reduction last would do"
         )
-    if problem.batch > 1:
-        raise PlanError(f"{said} with batch = {problem.batch}: runs go over the tiles of one matrix; {plain}")
-    if problem.gated or problem.groups:
-        kind = "a gated pair" if problem.gated else "groups"
-        raise PlanError(f"{said} with {kind}: runs are planned for single products; {plain}")
+    if problem.gated:
+        raise PlanError(
+            f"{said} with a gated pair: the last subgroup of a tile adds some blocks at a time, and a pair needs two at once; "
+            f"{plain}"
+        )
+    if problem.groups:
+        raise PlanError(
+            f"{said} with groups: where groups begin is known on the device alone, and with it the number of tiles; {plain}"
+        )
     if transpose != "registers":
         raise PlanError(
             f"{said} with transpose {transpose}: parts are added as they lie in C; transpose registers would do"
@@ -285,24 +290,27 @@ def sums_of_runs(gemm: Gemm, a: ArrayLike, b: ArrayLike) -> NDArray[Any]:
     from layoutalg.gemm.numerics import accumulated
 
     problem, tile = gemm.problem, gemm.tiling.workgroup_tile
-    left, right = np.asarray(a), np.asarray(b)
-    across = -(-problem.n // tile.n)
+    many = (problem.batch,) * (problem.batch > 1)
+    left, right = (np.asarray(given).reshape(problem.batch, *np.shape(given)[-2:]) for given in (a, b))
+    down, across = -(-problem.m // tile.m), -(-problem.n // tile.n)
     found: NDArray[Any] | None = None
     added: set[int] = set()
     for piece in cuts(tiles_of(problem, gemm.tiling), -(-problem.k // tile.k), gemm.tiling.stream_k):
-        row, column = piece.tile // across * tile.m, piece.tile % across * tile.n
-        rows, columns = slice(row, min(row + tile.m, problem.m)), slice(column, min(column + tile.n, problem.n))
+        matrix, row, column = (int(one) for one in np.unravel_index(piece.tile, (problem.batch, down, across)))
+        rows = slice(row * tile.m, min((row + 1) * tile.m, problem.m))
+        columns = slice(column * tile.n, min((column + 1) * tile.n, problem.n))
         part = slice(piece.begin * tile.k, min(piece.end * tile.k, problem.k))
         shape = {"m": rows.stop - rows.start, "n": columns.stop - columns.start, "k": part.stop - part.start}
         sums = accumulated(
-            replace(problem, **shape),
-            left[part, rows] if problem.trans_a else left[rows, part],
-            right[columns, part] if problem.trans_b else right[part, columns],
+            replace(problem, **shape, batch=1),
+            left[(matrix, part, rows) if problem.trans_a else (matrix, rows, part)],
+            right[(matrix, columns, part) if problem.trans_b else (matrix, part, columns)],
         )
         if found is None:
-            found = np.empty((problem.m, problem.n), sums.dtype)
+            found = np.empty((problem.batch, problem.m, problem.n), sums.dtype)
+        place = matrix, rows, columns
         with np.errstate(all="ignore"):
-            found[rows, columns] = found[rows, columns] + sums if piece.tile in added else sums
+            found[place] = found[place] + sums if piece.tile in added else sums
         added.add(piece.tile)
     assert found is not None  # there is at least one tile
-    return found
+    return found.reshape(*many, problem.m, problem.n)
