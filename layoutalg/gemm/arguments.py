@@ -33,8 +33,8 @@ def parameters_of(gemm: Gemm) -> tuple[tuple[str, str], ...]:
 
 
 def numbers_of(gemm: Gemm) -> dict[str, int]:
-    """The numbers behind the addresses: sizes, the matrices of a batch where workgroups share the tiles of all of them (stream-K;
-    else z of the grid counts them), and distances.
+    """The numbers behind the addresses: sizes, distances, and between them how many matrices a batch has where workgroups share
+    the tiles of all of them (stream-K; else z of the grid counts them).
 
     >>> list(numbers_of(la.plan_gemm(64, 96, 256, batch=2, stream_k=5)))[6:]
     ['batch', 'stride_a', 'stride_b', 'stride_c']

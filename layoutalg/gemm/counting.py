@@ -63,9 +63,8 @@ in loops that are 64 deep or more (in f16), and in others. The former don't have
 Both were measured at tiles of 8x16 to 48x32 in grids of 1x1 to 8x4, f16 and tf32 (LLVM 24, ocloc 26.27.039122, 2026-11-27):
 with lines all loops as said, with shared blocks 55 of 56 within 13 %, half of them within 4 %."""
 _MORE_SHARED_BYTES = {True: 2, False: 1}
-"""The same of bytes. What prefetches take more is moves and waits around payloads that share a register, and the wider tiles of
-bytes share fewer. Of 333 loops, tiles of 8x16 to 64x64 in grids of 1x1 to 2x4, both register files, 4 are beyond 15 %, by 20 % at
-most (LLVM 24, ocloc 26.27.039122, 2026-11-28)."""
+"""The same of bytes: moves and waits around payloads that share a register. Of 333 loops, tiles of 8x16 to 64x64 in grids of
+1x1 to 8x1, both register files, 4 are beyond 15 %, by 20 % at most (LLVM 24, ocloc 26.27.039122, 2026-11-28)."""
 _FURTHER = {True: 6, False: 4}
 """What a loop takes more where its shared prefetches ask two steps ahead or more, with and without immediate offsets: where
 they ask is where the loads go on only if it is the next step. Not of bytes, nor where B is transposed: of 24 such loops 7 are
@@ -200,7 +199,7 @@ def _of_kind(problem: Problem, tiling: Tiling, loads: int) -> tuple[int, int]:
 
     Measured at tiles of 16x32 to 64x32 on bmg and pvc (LLVM 24, ocloc 26.27.039122, 2026-11-22). 8-bit types take 2 more
     instructions than f16 with as many bytes along k, and a third more waits; without immediate offsets no more waits, and the 2
-    only with shared prefetch (180 loops without prefetch: within 10 %, 2026-11-28). B transposed takes 2 more and 60 % more waits.
+    only with shared prefetch (180 loops without it are within 10 %, 2026-11-28). B transposed takes 2 more and 60 % more waits.
     Rows of a transposed A are put together in registers: one instruction for each row and 16 of k, of 8-bit types three for two
     of those.
     """

@@ -49,7 +49,8 @@ def with_runs(problem: Problem, forms: Forms, found: Times, chip: XeChip) -> For
 
 
 def with_work_for_all(problem: Problem, forms: Forms) -> Forms:
-    """The forms, of those with runs the ones whose tiles make work for all runs; all where none does, and `check_stream` says what would do."""
+    """The forms, of those with runs the ones whose tiles make work for all; every form where none does, and `check_stream` says
+    what would do."""
     tiles = problem.batch * np.ceil(problem.m / forms.workgroup_m) * np.ceil(problem.n / forms.workgroup_n)
     runs = np.maximum(1, forms.stream)
     fits = busy(tiles, np.ceil(problem.k / forms.k), runs) == runs

@@ -2,9 +2,10 @@
 
 With a tile for each workgroup, 21 tiles on 20 cores take as long as 40. With `stream_k=20` the grid has 20 workgroups, as many
 as the machine holds at once. What there is to do is all (tile, step) pairs, the steps of the first tile, then those of the
-second one, and so on; the tiles of a batch are one list, those of its first matrix first. They are cut into 20 equal runs, one for each workgroup. A tile that is in one run is stored as always.
-Of a tile that is cut, each part goes to the workspace, and who is done last adds them in the order of k
-(`layoutalg.gemm.emission.last_part`). Nobody waits for anybody, and the bits are the same in every run.
+second one, and so on; the tiles of a batch are one list, those of its first matrix first. The pairs are cut into 20 equal runs,
+one for each workgroup. A tile that is in one run is stored as always. Of a tile that is cut, each part goes to the workspace,
+and who is done last adds them in the order of k (`layoutalg.gemm.emission.last_part`). Nobody waits for anybody, and the bits
+are the same in every run.
 
 Where there are several tiles for each workgroup, only the last of them are cut: the others are whole, in the order of the plain
 grid, so that neighbours read the same rows and columns at a time. What is left for the runs is at least a tile and less than
@@ -214,8 +215,8 @@ def check_runs(problem: Problem, runs: int, split_k: int, reduction: str, transp
 
     >>> check_runs(Problem.of(64, 64, 128, groups=2), 20, 1, "last", "registers")
     Traceback (most recent call last):
-    layoutalg.core.errors.PlanError: stream_k = 20 with groups: where groups begin is known on the device alone, and with it the \
-number of tiles; stream_k = 0 would do
+    layoutalg.core.errors.PlanError: stream_k = 20 with groups: where groups begin is known on the device alone, and with it \
+the number of tiles; stream_k = 0 would do
     """
     said, plain = f"stream_k = {runs}", "stream_k = 0 would do"
     if split_k > 1:

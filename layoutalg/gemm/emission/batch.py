@@ -1,4 +1,6 @@
-"""Where the matrices of a batch begin: z of the grid counts them, or a kernel that has found its tile; `stride_a`, `stride_b`, `stride_c` are elements between them.
+"""Where the matrices of a batch begin: z of the grid counts them, or a kernel has found its tile's.
+
+`stride_a`, `stride_b` and `stride_c` are elements between them.
 
 By hand: with 4096 elements of f16 between matrices, the third A begins 2 * 4096 * 2 bytes after the first. The products are of
 64 bits, because a batch may be larger than 4 GB. A bias belongs to every matrix of the batch alike.
@@ -22,8 +24,8 @@ __all__ = ["addresses"]
 def addresses(kernel: KernelWriter, parts: int = 1, matrix: Value | None = None) -> dict[str, Value]:
     """The addresses of this workgroup's A, B and C, by their names; without a batch they are the arguments.
 
-    Which `matrix` of the batch is given, or z says it. Where k is in `parts`, z counts the parts of the first matrix, then those
-    of the second.
+    Which `matrix` of the batch is given, or z says it. Where k is in `parts`, z counts the parts of the first matrix, then
+    those of the second.
     """
     if kernel.gemm.problem.batch == 1:
         return {name: kernel.arguments[name.lower()] for name in "ABC"}

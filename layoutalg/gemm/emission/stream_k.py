@@ -43,8 +43,8 @@ __all__ = ["PartOfTile", "parts_of_run"]
 class PartOfTile:
     """A tile of a run, and the steps of it that the run has. Numbers are i32.
 
-    `bases` are the addresses of its matrices; `number` counts all tiles; `first` is the first of the runs that share the tile, `others` how many more there are; `slot` is
-    the matrix of the workspace for the first part, `own` that of this one.
+    `bases` are the addresses of its matrices; `number` counts all tiles; `first` is the first of the runs that share the tile,
+    `others` how many more there are; `slot` is the matrix of the workspace for the first part, `own` that of this one.
     """
 
     places: Places
