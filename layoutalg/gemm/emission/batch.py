@@ -34,10 +34,10 @@ def addresses(kernel: KernelWriter, parts: int = 1, matrix: Value | None = None)
         matrix = z if parts == 1 else kernel.op("divui", z, kernel.constant(parts))
     number = kernel.cast(matrix, "i64")
     found: dict[str, Value] = {}
-    for matrix in kernel.gemm.matrices:
-        name = matrix.name.lower()
+    for one in kernel.gemm.matrices:
+        name = one.name.lower()
         elements = kernel.op("muli", number, kernel.arguments[f"stride_{name}"])
-        moved = kernel.op("muli", elements, kernel.constant(matrix.element_bytes, "i64"))
+        moved = kernel.op("muli", elements, kernel.constant(one.element_bytes, "i64"))
         address = kernel.op("addi", kernel.arguments[name], moved)
-        found[matrix.name] = kernel.named(f"address_{name}", address)
+        found[one.name] = kernel.named(f"address_{name}", address)
     return found
