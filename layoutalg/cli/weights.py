@@ -25,7 +25,7 @@ from layoutalg.cli.hosts import check_host, host_option, launched_rows
 from layoutalg.cli.targets import compared_row, declared_options, print_report, written_rows
 from layoutalg.core.progress import progress_bar
 from layoutalg.core.written import as_shape
-from layoutalg.gemm.options import GpuEpilogueOptions, TilingOptions
+from layoutalg.gemm.options import WEIGHTS_PREFETCHES, GpuEpilogueOptions, TilingOptions
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -50,7 +50,9 @@ __all__ = ["weights"]
 )
 @target_option("The chip.", PLANNER_CHIP)
 @declared_options(GpuEpilogueOptions)
-@declared_options(TilingOptions, "tile", "subgroups", "prefetch", "distance", "split_k", "reduction")
+@declared_options(TilingOptions, "tile", "subgroups")
+@click.option("--prefetch", type=OneOf(lambda: WEIGHTS_PREFETCHES), help="How data is prefetched.")
+@declared_options(TilingOptions, "distance", "split_k", "reduction")
 @llvm_option("The version that the kernel is for.")
 @click.option("--emit", "level", type=OneOf(lambda: ("lane",)), help="Print the kernel (with -o: write it).")
 @output_option("Write the kernel to a file.")

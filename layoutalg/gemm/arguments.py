@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from layoutalg.gemm.plan import Gemm
     from layoutalg.gemm.problem import Problem
 
-__all__ = ["distances", "parameters_of"]
+__all__ = ["distances", "numbers_of", "parameters_of"]
 
 
 def parameters_of(gemm: Gemm) -> tuple[tuple[str, str], ...]:
@@ -28,11 +28,20 @@ def parameters_of(gemm: Gemm) -> tuple[tuple[str, str], ...]:
     addresses = ["a", "b", "c", *["bias"] * bool(problem.bias), *(f"{side}_scale" for side in problem.scaled)]
     addresses += [*["starts"] * bool(problem.groups), *["workspace"] * bool(gemm.workspace_bytes)]
     addresses += ["counters"] * bool(counters(gemm.problem, gemm.tiling))
-    return (
-        *((name, "i64") for name in addresses),
-        *((name, "i32") for name in ("m", "n", "k", "lda", "ldb", "ldc")),
-        *((name, "i64") for name in distances(problem)),
-    )
+    numbers = [(name, "i64" if name in distances(problem) else "i32") for name in numbers_of(gemm)]
+    return (*((name, "i64") for name in addresses), *numbers)
+
+
+def numbers_of(gemm: Gemm) -> dict[str, int]:
+    """The numbers behind the addresses: sizes, distances, and between them how many matrices a batch has where workgroups share
+    the tiles of all of them (stream-K; else z of the grid counts them).
+
+    >>> list(numbers_of(la.plan_gemm(64, 96, 256, batch=2, stream_k=5)))[6:]
+    ['batch', 'stride_a', 'stride_b', 'stride_c']
+    """
+    problem = gemm.problem
+    names = ("m", "n", "k", "lda", "ldb", "ldc", *["batch"] * (gemm.tiling.stream_k > 0 and problem.batch > 1))
+    return {name: getattr(problem, name) for name in names} | distances(problem)
 
 
 def distances(problem: Problem) -> dict[str, int]:

@@ -61,8 +61,10 @@ _MORE_SHARED = {True: 3, False: 4}
 in loops that are 64 deep or more (in f16), and in others. The former don't have the few instructions more of the table then.
 
 Both were measured at tiles of 8x16 to 48x32 in grids of 1x1 to 8x4, f16 and tf32 (LLVM 24, ocloc 26.27.039122, 2026-11-27):
-with lines all loops as said, with shared blocks 55 of 56 within 13 %, half of them within 4 %. Of 60 plans that were chosen for
-random problems two are beyond 15 %, both of s8 on pvc: 16 % too many in a tile of 8x48x128, 20 % in one of 8x64x128."""
+with lines all loops as said, with shared blocks 55 of 56 within 13 %, half of them within 4 %."""
+_MORE_SHARED_BYTES = {True: 2, False: 1}
+"""The same of bytes: moves and waits around payloads that share a register. Of 333 loops, tiles of 8x16 to 64x64 in grids of
+1x1 to 8x1, both register files, 4 are beyond 15 %, by 20 % at most (LLVM 24, ocloc 26.27.039122, 2026-11-28)."""
 _FURTHER = {True: 6, False: 4}
 """What a loop takes more where its shared prefetches ask two steps ahead or more, with and without immediate offsets: where
 they ask is where the loads go on only if it is the next step. Not of bytes, nor where B is transposed: of 24 such loops 7 are
@@ -146,7 +148,7 @@ def _counted(problem: Problem, tiling: Tiling, llvm: int, by_rule: bool) -> Coun
     if tiling.prefetch == "shared":
         addresses += _PREFETCH * ahead - 1
         if not by_rule and not offsets and (more := ahead - _asked_when_measured(problem, tiling)) > 0:
-            addresses += _MORE_SHARED[_is_deep(problem, tiling)] * more - _left_out(problem, tiling)
+            addresses += _more_shared(problem, tiling) * more - _left_out(problem, tiling)
             syncs = min(syncs, 1 + len(loads))  # what waits for prefetches is in their price
         addresses += further(problem, tiling.distance)
     elif tiling.prefetch == "lines":
@@ -195,9 +197,11 @@ def _elements(problem: Problem, tiling: Tiling, operand: str) -> int:
 def _of_kind(problem: Problem, tiling: Tiling, loads: int) -> tuple[int, int]:
     """Waits, and instructions beyond the rule, by types and storage: f16 as measured tile by tile, others beside it.
 
-    Measured at tiles of 16x32 to 64x32 on bmg and pvc (LLVM 24, ocloc 26.27.039122, 2026-11-22). 8-bit types take a third more
-    waits than f16 with as many bytes along k, and 2 more instructions; B transposed 2 more and 60 % more waits. Rows of a
-    transposed A are put together in registers: one instruction for each row and 16 of k, of 8-bit types three for two of those.
+    Measured at tiles of 16x32 to 64x32 on bmg and pvc (LLVM 24, ocloc 26.27.039122, 2026-11-22). 8-bit types take 2 more
+    instructions than f16 with as many bytes along k, and a third more waits; without immediate offsets no more waits, and the 2
+    only with shared prefetch (180 loops without it are within 10 %, 2026-11-28). B transposed takes 2 more and 60 % more waits.
+    Rows of a transposed A are put together in registers: one instruction for each row and 16 of k, of 8-bit types three for two
+    of those.
     """
     tile = tiling.tile
     narrow, wide = problem.dpas.k == 32, problem.dpas.k == 8
@@ -214,7 +218,9 @@ def _of_kind(problem: Problem, tiling: Tiling, loads: int) -> tuple[int, int]:
         return waits, 0
     if problem.trans_b:
         return round(waits * 1.6) if found else waits, extra + 2
-    return (round(waits * 1.35), extra + 2) if narrow else (waits, extra)
+    if narrow and xe_chip(problem.target).immediate_offsets:
+        return round(waits * 1.35), extra + 2
+    return waits, extra + 2 * (narrow and tiling.prefetch == "shared")
 
 
 def further(problem: Problem, distance: int) -> int:
@@ -253,6 +259,11 @@ def _is_deep(problem: Problem, tiling: Tiling) -> bool:
     return tiling.tile.k * 16 // problem.dpas.k >= 64
 
 
+def _more_shared(problem: Problem, tiling: Tiling) -> int:
+    """What each shared prefetch beyond the usual ones takes more without immediate offsets."""
+    return (_MORE_SHARED_BYTES if problem.dpas.k == 32 else _MORE_SHARED)[_is_deep(problem, tiling)]
+
+
 def _left_out(problem: Problem, tiling: Tiling) -> int:
     """The instructions of the table that a loop does not have where a subgroup prefetches more than it says."""
     if problem.trans_a or not _is_deep(problem, tiling):
@@ -285,7 +296,7 @@ def instructions(problem: Problem, tiling: Tiling, rows: Grids, columns: Grids, 
     if not offsets:
         usual, waits = _asked_when_measured(problem, tiling), _of_kind(problem, tiling, len(loads))[0]
         left_out = _left_out(problem, tiling) + max(0, waits - 1 - len(loads))
-        more = _MORE_SHARED[_is_deep(problem, tiling)]
+        more = _more_shared(problem, tiling)
         total = total + more * (np.maximum(0, ahead - usual) - max(0, alone - usual))
         total = total - left_out * ((ahead > usual).astype(np.int64) - int(alone > usual))
     return total + (mixed.astype(np.int64) - of_both)

@@ -24,6 +24,7 @@ __all__ = [
     "REDUCTIONS",
     "SCALES",
     "TRANSPOSES",
+    "WEIGHTS_PREFETCHES",
     "AmxOptions",
     "AmxProductOptions",
     "BlockingOptions",
@@ -50,6 +51,8 @@ SCALES = ("row", "column", "both")
 PREFETCHES = ("none", "shared", "lines")
 """`shared`: the subgroups of a workgroup share the blocks of the next step out, one 2-D prefetch each; `lines`: each lane asks
 for one cache line."""
+WEIGHTS_PREFETCHES = PREFETCHES[:2]
+"""Those of products with quantised weights, which have block messages alone."""
 REDUCTIONS = ("kernel", "last")
 """Who adds the parts of a product whose k is split. `kernel`: a second kernel; `last`: of the subgroups that have parts of one
 tile, the one that is done last (`layoutalg.gemm.emission.last_part`). Both add in the order of k, so the bits are the same."""

@@ -30,7 +30,7 @@ from layoutalg.core.errors import PlanError
 from layoutalg.core.llvm_versions import DEFAULT_LLVM
 from layoutalg.core.notation import Distributed, Machine, Operand, PictureOptions
 from layoutalg.core.whole_numbers import as_flag, one_of
-from layoutalg.gemm.arguments import distances, parameters_of
+from layoutalg.gemm.arguments import numbers_of, parameters_of
 from layoutalg.gemm.fragments import Fragment, fragments_of, operands_of
 from layoutalg.gemm.launched import Launched
 from layoutalg.gemm.matrix_in_memory import Matrix
@@ -398,7 +398,7 @@ class Gemm(Distributed, Launched):
         >>> la.plan_gemm(40, 80, 48).arguments
         (40, 80, 48, 48, 80, 80)
         """
-        return (*self.sizes, *distances(self.problem).values())
+        return tuple(numbers_of(self).values())
 
     def emit(
         self, level: str = "lane", *, llvm: int | None = None, static: bool = False, pointers: bool | None = None

@@ -46,7 +46,7 @@ from layoutalg.gemm.rejections import reason
 from layoutalg.gemm.roles import ROLES, check_roles, exchanged, takes_roles
 from layoutalg.gemm.roofline import Forms, Roofline, Times, roofline, times
 from layoutalg.gemm.sharing import line_elements, takes_whole_lines
-from layoutalg.gemm.stream_forms import may_have_runs, with_runs
+from layoutalg.gemm.stream_forms import may_have_runs, with_runs, with_work_for_all
 from layoutalg.gemm.stream_k import check_runs
 from layoutalg.gemm.tiling import REGISTERS, Tile, Tiling
 from layoutalg.gemm.turning import SCRATCH, SLM, check_turning, takes_turning, turns, why_no_share
@@ -229,7 +229,7 @@ def _of_pair(problem: Problem, choices: Choices, llvm: int, chip: XeChip) -> Fou
 @lru_cache(maxsize=256)
 def _search(problem: Problem, choices: Choices, llvm: int, chip: XeChip) -> Found:
     """The search for arguments that are checked."""
-    forms = _forms(problem, choices, llvm, chip)
+    forms = with_work_for_all(problem, _forms(problem, choices, llvm, chip))
     if choices.split_k is not None and not choices.stream_k:
         forms = _those_with_parts(problem, forms, choices.split_k)
         if choices.split_k > 1:

@@ -2,9 +2,10 @@
 
 With a tile for each workgroup, 21 tiles on 20 cores take as long as 40. With `stream_k=20` the grid has 20 workgroups, as many
 as the machine holds at once. What there is to do is all (tile, step) pairs, the steps of the first tile, then those of the
-second one, and so on. They are cut into 20 equal runs, one for each workgroup. A tile that is in one run is stored as always.
-Of a tile that is cut, each part goes to the workspace, and who is done last adds them in the order of k
-(`layoutalg.gemm.emission.last_part`). Nobody waits for anybody, and the bits are the same in every run.
+second one, and so on; the tiles of a batch are one list, those of its first matrix first. The pairs are cut into 20 equal runs,
+one for each workgroup. A tile that is in one run is stored as always. Of a tile that is cut, each part goes to the workspace,
+and who is done last adds them in the order of k (`layoutalg.gemm.emission.last_part`). Nobody waits for anybody, and the bits
+are the same in every run.
 
 Where there are several tiles for each workgroup, only the last of them are cut: the others are whole, in the order of the plain
 grid, so that neighbours read the same rows and columns at a time. What is left for the runs is at least a tile and less than
@@ -36,6 +37,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from layoutalg.core.errors import PlanError
+from layoutalg.core.plurals import counted
 from layoutalg.core.whole_numbers import whole_number
 from layoutalg.gemm.problem import Problem
 from layoutalg.gemm.ranking import Numbers
@@ -49,6 +51,7 @@ __all__ = [
     "Piece",
     "Runs",
     "added_at_once",
+    "busy",
     "check_runs",
     "check_stream",
     "cuts",
@@ -78,14 +81,14 @@ class Piece:
 
 
 def tiles_of(problem: Problem, tiling: Tiling) -> int:
-    """The tiles of workgroups that C has.
+    """The tiles of workgroups that C has, those of all matrices of a batch.
 
     >>> from layoutalg.gemm.tiling import Tile
-    >>> tiles_of(Problem.of(40, 80, 48), Tiling(Tile(32, 32, 16)))
-    6
+    >>> [tiles_of(Problem.of(40, 80, 48, batch=batch), Tiling(Tile(32, 32, 16))) for batch in (1, 5)]
+    [6, 30]
     """
     whole = tiling.workgroup_tile
-    return -(-problem.m // whole.m) * -(-problem.n // whole.n)
+    return problem.batch * -(-problem.m // whole.m) * -(-problem.n // whole.n)
 
 
 def whole_tiles(tiles: Numbers | int, runs: Numbers | int) -> Numbers:
@@ -95,6 +98,21 @@ def whole_tiles(tiles: Numbers | int, runs: Numbers | int) -> Numbers:
     [0, 0, 1, 1, 2]
     """
     return np.maximum(np.floor(np.asarray(tiles, np.float64) / runs) - 1, 0)
+
+
+def busy(tiles: Numbers | int, steps: Numbers | int, runs: Numbers | int) -> Numbers:
+    """Of so many workgroups those that have work: runs are equally long, rounded up, so the last ones may have no step.
+
+    >>> [int(busy(1, 8, runs)) for runs in (3, 4, 7, 20)]  # runs of 3, 2, 2 and 1 steps
+    [3, 4, 4, 8]
+    """
+    return np.where(whole_tiles(tiles, runs) > 0, runs, _with_steps(tiles, steps, runs))
+
+
+def _with_steps(tiles: Numbers | int, steps: Numbers | int, runs: Numbers | int) -> Numbers:
+    """How many of the runs have steps, the whole tiles before them left out."""
+    rest = (tiles - whole_tiles(tiles, runs) * runs) * steps
+    return np.ceil(rest / np.ceil(rest / runs))
 
 
 def added_at_once(blocks: Numbers | int, registers: Numbers | int) -> Numbers:
@@ -130,8 +148,7 @@ class Runs:
         """What follows from the numbers of tiles, of their steps, and of runs; a tile is shared where a run ends in it."""
         alone = whole_tiles(tiles, runs)
         rest = tiles - alone * runs
-        each = np.ceil(rest * steps / runs)
-        used = np.ceil(rest * steps / each)
+        each, used = np.ceil(rest * steps / runs), _with_steps(tiles, steps, runs)
         # runs begin at multiples of `common` in a tile, at worst just so far before its end
         common = np.gcd(each.astype(np.int64), steps.astype(np.int64))
         reach = each + steps - common
@@ -188,9 +205,7 @@ def slots_of_workspace(problem: Problem, tiling: Tiling) -> int:
     [4, 24]
     """
     tiles, runs, steps = tiles_of(problem, tiling), tiling.stream_k, -(-problem.k // tiling.tile.k)
-    rest = tiles - int(whole_tiles(tiles, runs)) * runs
-    each = -(-rest * steps // runs)
-    return -(-rest * steps // each) + rest - 1
+    return int(_with_steps(tiles, steps, runs)) + tiles - int(whole_tiles(tiles, runs)) * runs - 1
 
 
 def check_runs(problem: Problem, runs: int, split_k: int, reduction: str, transpose: str) -> None:
@@ -198,9 +213,10 @@ def check_runs(problem: Problem, runs: int, split_k: int, reduction: str, transp
 
     Raises `PlanError`: says what would do.
 
-    >>> check_runs(Problem.of(64, 64, 128, batch=2), 20, 1, "last", "registers")
+    >>> check_runs(Problem.of(64, 64, 128, groups=2), 20, 1, "last", "registers")
     Traceback (most recent call last):
-    layoutalg.core.errors.PlanError: stream_k = 20 with batch = 2: runs go over the tiles of one matrix; stream_k = 0 would do
+    layoutalg.core.errors.PlanError: stream_k = 20 with groups: where groups begin is known on the device alone, and with it \
+the number of tiles; stream_k = 0 would do
     """
     said, plain = f"stream_k = {runs}", "stream_k = 0 would do"
     if split_k > 1:
@@ -209,11 +225,15 @@ def check_runs(problem: Problem, runs: int, split_k: int, reduction: str, transp
         raise PlanError(
             f"{said} with reduction {reduction}: the subgroup that is done last adds the parts; reduction last would do"
         )
-    if problem.batch > 1:
-        raise PlanError(f"{said} with batch = {problem.batch}: runs go over the tiles of one matrix; {plain}")
-    if problem.gated or problem.groups:
-        kind = "a gated pair" if problem.gated else "groups"
-        raise PlanError(f"{said} with {kind}: runs are planned for single products; {plain}")
+    if problem.gated:
+        raise PlanError(
+            f"{said} with a gated pair: the last subgroup of a tile adds some blocks at a time, and a pair needs two at once; "
+            f"{plain}"
+        )
+    if problem.groups:
+        raise PlanError(
+            f"{said} with groups: where groups begin is known on the device alone, and with it the number of tiles; {plain}"
+        )
     if transpose != "registers":
         raise PlanError(
             f"{said} with transpose {transpose}: parts are added as they lie in C; transpose registers would do"
@@ -228,7 +248,7 @@ def check_runs(problem: Problem, runs: int, split_k: int, reduction: str, transp
 
 
 def check_stream(problem: Problem, tiling: Tiling) -> None:
-    """Refuse a tiling with runs that no kernel computes.
+    """Refuse a tiling with runs that no kernel computes, or with more of them than there is work for.
 
     Raises `PlanError`: says what would do.
 
@@ -237,47 +257,61 @@ def check_stream(problem: Problem, tiling: Tiling) -> None:
     Traceback (most recent call last):
     layoutalg.core.errors.PlanError: stream_k = 20: 281474976710656 pairs of a tile and a step; the kernel counts up to \
 1073741824; stream_k = 0 would do
+    >>> check_stream(Problem.of(64, 64, 256), Tiling(Tile(64, 64, 32), stream_k=20, reduction="last"))
+    Traceback (most recent call last):
+    layoutalg.core.errors.PlanError: stream_k = 20: 1 tile of 8 steps is work for 8 workgroups; stream_k = 8 would do
     """
     runs = tiling.stream_k
     if not runs:
         return
     check_runs(problem, runs, tiling.split_k, tiling.reduction, tiling.transpose)
-    pairs = tiles_of(problem, tiling) * -(-problem.k // tiling.tile.k)
-    if pairs > MOST_PAIRS:
+    tiles, steps = tiles_of(problem, tiling), -(-problem.k // tiling.tile.k)
+    if tiles * steps > MOST_PAIRS:
         raise PlanError(
-            f"stream_k = {runs}: {pairs} pairs of a tile and a step; the kernel counts up to {MOST_PAIRS}; stream_k = 0 would "
-            "do"
+            f"stream_k = {runs}: {tiles * steps} pairs of a tile and a step; the kernel counts up to {MOST_PAIRS}; "
+            "stream_k = 0 would do"
+        )
+    able = found = int(busy(tiles, steps, runs))
+    while (fewer := int(busy(tiles, steps, able))) < able:
+        able = fewer
+    if found < runs:
+        raise PlanError(
+            f"stream_k = {runs}: {counted(tiles, 'tile')} of {counted(steps, 'step')} {'is' if tiles == 1 else 'are'} work for "
+            f"{counted(found, 'workgroup')}; stream_k = {able} would do"
         )
 
 
 def sums_of_runs(gemm: Gemm, a: ArrayLike, b: ArrayLike) -> NDArray[Any]:
     """The accumulators behind the loop, bit for bit: of each tile the parts are added in the order of k.
 
-    >>> gemm = la.plan_gemm(8, 32, 96, tile=(8, 16), k_step=32, subgroups=(1, 1), stream_k=4)
+    >>> gemm = la.plan_gemm(8, 32, 96, tile=(8, 16), k_step=32, subgroups=(1, 1), stream_k=3)
     >>> sums_of_runs(gemm, np.ones((8, 96)), np.ones((96, 32)))[0, ::16]
     array([96., 96.], dtype=float32)
     """
     from layoutalg.gemm.numerics import accumulated
 
     problem, tile = gemm.problem, gemm.tiling.workgroup_tile
-    left, right = np.asarray(a), np.asarray(b)
-    across = -(-problem.n // tile.n)
+    many = (problem.batch,) * (problem.batch > 1)
+    left, right = (np.asarray(given).reshape(problem.batch, *np.shape(given)[-2:]) for given in (a, b))
+    down, across = -(-problem.m // tile.m), -(-problem.n // tile.n)
     found: NDArray[Any] | None = None
     added: set[int] = set()
     for piece in cuts(tiles_of(problem, gemm.tiling), -(-problem.k // tile.k), gemm.tiling.stream_k):
-        row, column = piece.tile // across * tile.m, piece.tile % across * tile.n
-        rows, columns = slice(row, min(row + tile.m, problem.m)), slice(column, min(column + tile.n, problem.n))
+        matrix, row, column = (int(one) for one in np.unravel_index(piece.tile, (problem.batch, down, across)))
+        rows = slice(row * tile.m, min((row + 1) * tile.m, problem.m))
+        columns = slice(column * tile.n, min((column + 1) * tile.n, problem.n))
         part = slice(piece.begin * tile.k, min(piece.end * tile.k, problem.k))
         shape = {"m": rows.stop - rows.start, "n": columns.stop - columns.start, "k": part.stop - part.start}
         sums = accumulated(
-            replace(problem, **shape),
-            left[part, rows] if problem.trans_a else left[rows, part],
-            right[columns, part] if problem.trans_b else right[part, columns],
+            replace(problem, **shape, batch=1),
+            left[(matrix, part, rows) if problem.trans_a else (matrix, rows, part)],
+            right[(matrix, columns, part) if problem.trans_b else (matrix, part, columns)],
         )
         if found is None:
-            found = np.empty((problem.m, problem.n), sums.dtype)
+            found = np.empty((problem.batch, problem.m, problem.n), sums.dtype)
+        place = matrix, rows, columns
         with np.errstate(all="ignore"):
-            found[rows, columns] = found[rows, columns] + sums if piece.tile in added else sums
+            found[place] = found[place] + sums if piece.tile in added else sums
         added.add(piece.tile)
     assert found is not None  # there is at least one tile
-    return found
+    return found.reshape(*many, problem.m, problem.n)

@@ -300,6 +300,9 @@ FORMS: dict[str, Callable[[], Form]] = {
     "stream-K": lambda: in_parts(
         (35, 136, 120), (13, 40, 248), (61, 72, 88), stream_k=4, bias="row", beta=0.5, lda=256, ldb=144, ldc=144, **SMALL
     ),
+    "stream-K of a batch": lambda: in_parts(  # the second has a part in the middle of a tile, the third 33 tiles in a run
+        (19, 72, 88), (7, 32, 280), (104, 136, 60), stream_k=4, batch=2, beta=0.5, lda=288, ldb=144, ldc=144, **SMALL
+    ),
     "A transposed by registers": lambda: product((40, 72, 88), (34, 40, 72), transpose="registers", **TURNED),
     "A transposed by workgroups": lambda: product(
         (40, 32, 88), (34, 48, 120), transpose="slm", **{**TURNED, **TILES}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from dataclasses import replace
 from functools import cache
 from itertools import product
 from typing import Any
@@ -94,12 +95,8 @@ def test_whole_numbers_give_the_product_by_the_definition() -> None:
 @pytest.mark.parametrize(
     ("size", "runs", "choices"),
     [
-        ((50, 72, 104), 64, {"tile": (8, 16), "subgroups": (2, 2), "k_step": 16}),  # more runs than there are pairs
-        (
-            (8, 64, 256),
-            7,
-            {"tile": (8, 64), "subgroups": (1, 1), "k_step": 32},
-        ),  # one tile: k in 7 parts and 4 idle ones
+        ((50, 72, 104), 42, {"tile": (8, 16), "subgroups": (2, 2), "k_step": 16}),
+        ((8, 64, 256), 4, {"tile": (8, 64), "subgroups": (1, 1), "k_step": 32}),  # one tile: k in 4 parts
         ((64, 64, 256), 5, {"a": "s8", "c": "s32", "subgroups": (2, 1), "k_step": 64}),
         ((64, 72, 200), 3, {"trans_b": True, "ldb": 208, "lda": 208, "subgroups": (2, 2), "k_step": 32}),
         ((64, 64, 200), 3, {"trans_a": True, "ldb": 72, "subgroups": (1, 2), "k_step": 32}),
@@ -112,10 +109,14 @@ def test_whole_numbers_give_the_product_by_the_definition() -> None:
         # there are 12 blocks and 8 are added at once: rows of blocks are cut
         (
             (32, 96, 96),
-            4,
+            3,
             {"tile": (32, 48), "subgroups": (1, 1), "k_step": 32, "registers": 256, "bias": "column", "beta": 1},
         ),
         ((64, 96, 160), 4, {"a": "tf32", "k_step": 16, "scale": "both"}),
+        # tiles of one matrix and the next in one run; k in parts of a tile of the second matrix
+        ((35, 144, 72), 7, {"batch": 3, "bias": "row", "beta": 0.5, "prefetch": "shared", "lda": 96, "k_step": 32}),
+        ((8, 64, 256), 3, {"batch": 2, "trans_b": True, "scale": "column", "k_step": 32}),
+        ((34, 64, 200), 3, {"batch": 2, "trans_a": True, "lda": 64, "a": "bf16", "c": "bf16", "k_step": 32}),
     ],
 )
 def test_parts_are_added_in_the_order_of_k(size: tuple[int, int, int], runs: int, choices: dict[str, Any]) -> None:
@@ -123,6 +124,80 @@ def test_parts_are_added_in_the_order_of_k(size: tuple[int, int, int], runs: int
     plan = plan_gemm(*size, **{**SMALL, **choices}, stream_k=runs)
     inputs = operands(plan)
     assert same_bits(plan.simulate(*inputs), computed_by(plan, *inputs))
+
+
+@pytest.mark.parametrize(("runs", "idle"), [(64, 22), (84, 0), (100, 16)])
+def test_a_launch_may_have_more_workgroups_than_there_is_work(runs: int, idle: int) -> None:
+    """A kernel takes its sizes as arguments, so it meets smaller ones than its plan's: 12 tiles of 7 steps."""
+    plan = plan_gemm(50, 72, 104, **{**SMALL, "tile": (8, 16), "subgroups": (2, 2)}, stream_k=12)
+    more = replace(plan, tiling=replace(plan.tiling, stream_k=runs))
+    assert more.emit() == plan.emit()
+    inputs = operands(more)
+    assert same_bits(more.simulate(*inputs), computed_by(more, *inputs))
+    assert runs - len({piece.run for piece in cuts(12, 7, runs)}) == idle
+
+
+@pytest.mark.parametrize(("tiles", "steps"), list(product((1, 3, 7, 12, 21, 40), (1, 2, 5, 8))))
+def test_every_workgroup_has_work_or_fewer_are_asked_for(tiles: int, steps: int) -> None:
+    """What is refused names a number of workgroups that is planned, and by the cuts all of them have work."""
+    options: dict[str, Any] = {"tile": (8, 32), "k_step": 32, "subgroups": (1, 1), "prefetch": "none"}
+    for runs in range(1, 30):
+        working = {piece.run for piece in cuts(tiles, steps, runs)}
+        try:
+            planned = plan_gemm(8, 32 * tiles, 32 * steps, **options, stream_k=runs).tiling.stream_k
+        except PlanError as refused:
+            found = re.search(r"work for (\d+) workgroups?; stream_k = (\d+) would do$", str(refused))
+            assert found is not None
+            able, fewer = map(int, found.groups())
+            assert able == len(working) < runs
+            assert {piece.run for piece in cuts(tiles, steps, fewer)} == set(range(fewer))
+        else:
+            assert planned == runs == len(working)
+
+
+def test_the_search_takes_a_tile_that_gives_all_workgroups_work() -> None:
+    assert plan_gemm(64, 64, 128, stream_k=32).tiling.stream_k == 32
+    with pytest.raises(PlanError, match="stream_k = 2 would do"):  # one tile of two steps
+        plan_gemm(64, 64, 128, tile=(64, 32), k_step=64, subgroups=(1, 2), stream_k=40)
+
+
+BATCH = plan_gemm(19, 80, 72, **SMALL, stream_k=7, batch=2, bias="row", beta=0.5, lda=96)
+"""Two matrices of 6 tiles of 5 steps on 7 workgroups: the runs are 9 steps, and the fourth has parts of both matrices."""
+
+
+def test_the_tiles_of_a_batch_are_one_list() -> None:
+    assert (BATCH.grid, tiles_of(BATCH.problem, BATCH.tiling)) == ((7, 1, 1), 12)
+    assert counters(BATCH.problem, BATCH.tiling) == 12 * 2
+    pieces = cuts(12, 5, 7)
+    assert {piece.tile // 6 for piece in pieces if piece.run == 3} == {0, 1}
+    assert dict(zip([name for name, _ in BATCH.parameters[6:]], BATCH.arguments, strict=True))["batch"] == 2
+    given = small_numbers(BATCH, 3)
+    assert BATCH.simulate(*given).tobytes() == by_numpy(BATCH, *given).astype(np.float32).tobytes()
+
+
+MISTAKES_OF_BATCH: dict[str, tuple[str, str]] = {
+    "tiles of one matrix": (r"(%tiles = arith.muli %tiles_of_matrix, )%batch", r"\1%c1_i32"),
+    "the matrix is counted by rows of tiles": (r"(%matrix = arith.divui %number, )%tiles_of_matrix", r"\1%tiles_across"),
+    "all is the first matrix": (r"(%matrix = arith.divui )%number", r"\1%c0_i32"),
+    "the tile is that of the list": (r"(%tile_of_matrix = arith.remui %number, )%tiles_of_matrix", r"\1%tiles"),
+    "A is always the first": (r"(%address_a = arith.addi %a, )%\d+", r"\1%c0_i64"),
+    "B is as far as A": (r"(arith.muli %\d+, )%stride_b", r"\1%stride_a"),
+    "C is always the first": (r"(%address_c = arith.addi %c, )%\d+", r"\1%c0_i64"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("mistake", MISTAKES_OF_BATCH)
+def test_mistakes_of_a_batch_are_seen(mistake: str) -> None:
+    text, (before, behind) = BATCH.emit(), MISTAKES_OF_BATCH[mistake]
+    text = text.replace("%c1_i32 = ", "%c0_i64 = arith.constant 0 : i64\n      %c1_i32 = ", 1)
+    changed, count = re.subn(before, behind, text, count=1)
+    assert count, "the mistake is not in the text"
+    given = small_numbers(BATCH, 3)
+    try:
+        found = BATCH.simulate(*given, text=changed)
+    except LayoutError:
+        return
+    assert found.tobytes() != by_numpy(BATCH, *given).astype(np.float32).tobytes()
 
 
 def test_the_counters_are_zero_again_and_serve_the_next_launch() -> None:
@@ -203,7 +278,6 @@ def test_mistakes_are_seen(mistake: str) -> None:
 
 
 REFUSED: tuple[tuple[dict[str, Any], str], ...] = (
-    ({"batch": 2}, "batch = 2.*stream_k = 0 would do"),
     ({"groups": 2}, "groups.*stream_k = 0 would do"),
     ({"gated": "silu"}, "gated pair.*stream_k = 0 would do"),
     ({"split_k": 2}, "split_k = 1 would do"),

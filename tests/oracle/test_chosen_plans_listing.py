@@ -1,8 +1,7 @@
 """Machine code of the plans that are chosen for random problems: loops as long as the model says, within 15 %.
 
 `make exhaustive` compiles 60 of them: all types, both storages, groups, gated pairs, prefetched lines, rows that no message
-reaches, one row to thousands. Two of them may be further off, by a fifth: what the graphics compiler keeps in registers
-follows no rule that is known.
+reaches, one row to thousands.
 """
 
 from __future__ import annotations
@@ -18,7 +17,6 @@ from layoutalg.gemm.listing import compile_kernel
 from tests.oracle.toolchains import require_new
 
 WITHIN = 0.15
-MAY_BE_FURTHER, FURTHEST = 2, 0.2
 
 
 def random_problem(draw: random.Random) -> Gemm:
@@ -52,6 +50,4 @@ def test_the_chosen_plan_is_as_predicted(seed: int) -> None:
 def test_sixty_chosen_plans_are_as_predicted() -> None:
     draw = random.Random(1)
     found = {f"{plan.problem}, {plan.tiling}": deviation(plan) for plan in (random_problem(draw) for _ in range(60))}
-    beyond = {text: share for text, share in found.items() if abs(share) > WITHIN}
-    assert len(beyond) <= MAY_BE_FURTHER, beyond
-    assert max(map(abs, found.values())) <= FURTHEST, beyond
+    assert not {text: share for text, share in found.items() if abs(share) > WITHIN}

@@ -62,6 +62,7 @@ PLANS: dict[str, Any] = {
     ),
     "last": plan_gemm(40, 80, 256, bias="row", batch=2, split_k=4, reduction="last", **{**SMALL, "tile": (8, 16)}),
     "runs": plan_gemm(40, 80, 256, bias="row", stream_k=4, **{**SMALL, "tile": (8, 16)}),
+    "runs of a batch": plan_gemm(24, 80, 256, stream_k=5, batch=2, c="f16", **{**SMALL, "tile": (8, 16)}),
     "edges": plan_gemm(37, 29, 51, batch=3, bias="column", activation="relu", **SMALL),
     "weights": plan_weights(13, 48, 128, group=64, zeros=True, bias="row", tile=(8, 16), subgroups=(1, 2)),
     "weights in parts": plan_weights(

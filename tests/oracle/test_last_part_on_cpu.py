@@ -39,10 +39,12 @@ def test_the_second_launch_finds_the_counters_as_the_first_did(tmp_path: Path) -
 
 
 def test_runs_that_share_tiles_serve_two_launches(tmp_path: Path) -> None:
-    """Stream-K: 12 tiles of 5 steps on 5 workgroups, one tile alone and 7 that are shared out; and 3 tiles on 5 workgroups."""
+    """Stream-K: 12 tiles of 5 steps on 5 workgroups, one tile alone and 7 that are shared out; and 3 tiles of 4 on 5
+    workgroups, one of which has nothing to do; and the 12 tiles of a batch."""
     tiling: dict[str, Any] = {"tile": (8, 32), "k_step": 32, "subgroups": (1, 2), "prefetch": "shared", "bias": "row"}
-    for size in ((32, 144, 136), (21, 64, 104)):
-        plan = plan_gemm(*size, **tiling, stream_k=5)
+    for size, batch in (((32, 144, 136), 1), ((21, 64, 104), 1), ((16, 144, 136), 2)):
+        plan = plan_gemm(*size, **tiling, stream_k=4, batch=batch)
+        plan = replace(plan, tiling=replace(plan.tiling, stream_k=5))
         given = operands(plan)
         launch = launch_of(plan, *given)
         after = run_kernel_on_cpu(replace(launch, then=("gemm", plan.grid, plan.workgroup)), tmp_path)

@@ -1,4 +1,6 @@
-"""Where the matrices of a batch begin: z of the grid counts them, `stride_a`, `stride_b`, `stride_c` are elements between them.
+"""Where the matrices of a batch begin: z of the grid counts them, or a kernel has found its tile's.
+
+`stride_a`, `stride_b` and `stride_c` are elements between them.
 
 By hand: with 4096 elements of f16 between matrices, the third A begins 2 * 4096 * 2 bytes after the first. The products are of
 64 bits, because a batch may be larger than 4 GB. A bias belongs to every matrix of the batch alike.
@@ -19,20 +21,23 @@ from layoutalg.gemm.emission.kernel import KernelWriter
 __all__ = ["addresses"]
 
 
-def addresses(kernel: KernelWriter, parts: int = 1) -> dict[str, Value]:
+def addresses(kernel: KernelWriter, parts: int = 1, matrix: Value | None = None) -> dict[str, Value]:
     """The addresses of this workgroup's A, B and C, by their names; without a batch they are the arguments.
 
-    Where k is in `parts`, z counts the parts of the first matrix, then those of the second.
+    Which `matrix` of the batch is given, or z says it. Where k is in `parts`, z counts the parts of the first matrix, then
+    those of the second.
     """
     if kernel.gemm.problem.batch == 1:
         return {name: kernel.arguments[name.lower()] for name in "ABC"}
-    z = kernel.once("z", lambda: kernel.writer.value("gpu.block_id z", (), "index"), named=False)
-    number = kernel.cast(z if parts == 1 else kernel.op("divui", z, kernel.constant(parts)), "i64")
+    if matrix is None:
+        z = kernel.once("z", lambda: kernel.writer.value("gpu.block_id z", (), "index"), named=False)
+        matrix = z if parts == 1 else kernel.op("divui", z, kernel.constant(parts))
+    number = kernel.cast(matrix, "i64")
     found: dict[str, Value] = {}
-    for matrix in kernel.gemm.matrices:
-        name = matrix.name.lower()
+    for one in kernel.gemm.matrices:
+        name = one.name.lower()
         elements = kernel.op("muli", number, kernel.arguments[f"stride_{name}"])
-        moved = kernel.op("muli", elements, kernel.constant(matrix.element_bytes, "i64"))
+        moved = kernel.op("muli", elements, kernel.constant(one.element_bytes, "i64"))
         address = kernel.op("addi", kernel.arguments[name], moved)
-        found[matrix.name] = kernel.named(f"address_{name}", address)
+        found[one.name] = kernel.named(f"address_{name}", address)
     return found

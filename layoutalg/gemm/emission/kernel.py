@@ -67,9 +67,8 @@ class KernelWriter(FunctionWriter):
     def index(self, argument: Value) -> Value:
         """An argument of the kernel as an index, or the number that it will have in a static kernel; made once."""
         if argument not in self._sizes:
-            numbers = dict(
-                zip([n for n, kind in self.launched.parameters if kind == "i32"], self.launched.sizes, strict=True)
-            )
+            plan = self.launched
+            numbers = dict(zip([name for name, kind in plan.parameters if kind == "i32"], plan.arguments, strict=False))
             if self.static and argument.name in numbers:
                 self._sizes[argument] = self.constant(numbers[argument.name])
             else:

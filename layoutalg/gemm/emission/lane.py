@@ -63,15 +63,15 @@ def emit_lane(gemm: Gemm, *, static: bool = False, pointers: bool = True) -> str
     """
     kernel = KernelWriter(gemm, static=static, pointers=pointers)
     gemm = kernel.gemm
+    if gemm.tiling.stream_k:
+        with parts_of_run(kernel) as one:
+            held, _ = _sums(kernel, one.places, one.bases, one.part)
+            one.finish(kernel, held)
+        return kernel.text()
     if kernel.behind.groups:
         bases, row = group_of_workgroup(kernel)
     else:
         bases, row = addresses(kernel, gemm.tiling.split_k), None
-    if gemm.tiling.stream_k:
-        with parts_of_run(kernel) as one:
-            held, _ = _sums(kernel, one.places, bases, one.part)
-            one.finish(kernel, held, bases["C"])
-        return kernel.text()
     places = Places.of(kernel, row)
     held, part = _sums(kernel, places, bases)
     if part is not None:

@@ -4,7 +4,7 @@ A workgroup computes some tiles of C whole, each `runs` tiles further, and then 
 (`layoutalg.gemm.stream_k` has the rule). In MLIR:
 
     scf.for %place = %c0 to %tiles_of_run step %c1 : i32 {
-      (which tile, and which of its steps: %begin to %end)
+      (which tile, of which matrix of a batch, and which of its steps: %begin to %end)
       (the loop over k from %begin to %end, as in every kernel)
       scf.if %whole { (the epilogue) }
       scf.if %shared { (the sums to the workspace; who is done last adds all parts of the tile, and does the epilogue) }
@@ -27,6 +27,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 
 from layoutalg.conversion.lowering.writer import Value
+from layoutalg.gemm.arguments import numbers_of
+from layoutalg.gemm.emission.batch import addresses
 from layoutalg.gemm.emission.epilogue import finish
 from layoutalg.gemm.emission.kernel import KernelWriter
 from layoutalg.gemm.emission.last_part import SharedTile, add_in_last
@@ -41,11 +43,12 @@ __all__ = ["PartOfTile", "parts_of_run"]
 class PartOfTile:
     """A tile of a run, and the steps of it that the run has. Numbers are i32.
 
-    `number` counts all tiles; `first` is the first of the runs that share the tile, `others` how many more there are; `slot` is
-    the matrix of the workspace for the first part, `own` that of this one.
+    `bases` are the addresses of its matrices; `number` counts all tiles; `first` is the first of the runs that share the tile,
+    `others` how many more there are; `slot` is the matrix of the workspace for the first part, `own` that of this one.
     """
 
     places: Places
+    bases: Mapping[str, Value]
     part: Part
     number: Value
     whole: Value
@@ -54,8 +57,9 @@ class PartOfTile:
     slot: Value
     own: Value
 
-    def finish(self, kernel: KernelWriter, held: Mapping[tuple[int, int], Value], base: Value) -> None:
-        """Store the tile to C, at `base`, or its part; the last part of a tile adds all of them."""
+    def finish(self, kernel: KernelWriter, held: Mapping[tuple[int, int], Value]) -> None:
+        """Store the tile to C, or its part; the last part of a tile adds all of them."""
+        base = self.bases["C"]
         with kernel.region("scf.if %s {", (self.whole,)):
             finish(kernel, base, held, self.places.row, self.places.column)
         with kernel.region("scf.if %s {", (self.shared,)):
@@ -100,7 +104,10 @@ def parts_of_run(kernel: KernelWriter) -> Generator[PartOfTile]:
     )
     steps = kernel.named("steps", divided(kernel, _size(kernel, "k"), gemm.tile.k))
     across = kernel.named("tiles_across", divided(kernel, _size(kernel, "n"), whole.n))
-    tiles = kernel.named("tiles", kernel.op("muli", divided(kernel, _size(kernel, "m"), whole.m), across))
+    tiles = of_matrix = kernel.op("muli", divided(kernel, _size(kernel, "m"), whole.m), across)
+    if several := gemm.problem.batch > 1:
+        tiles = kernel.op("muli", kernel.named("tiles_of_matrix", of_matrix), _size(kernel, "batch"))
+    kernel.named("tiles", tiles)
     # every workgroup has so many tiles alone; what is left is at least a tile for each, if there are as many
     turns = kernel.op("subi", kernel.op("divui", tiles, runs), one)
     alone = kernel.named("alone", kernel.op("maxsi", turns, zero))
@@ -126,8 +133,12 @@ def parts_of_run(kernel: KernelWriter) -> Generator[PartOfTile]:
         held = kernel.op("subi", until, skipped)
         begin = kernel.named("begin", kernel.op("muli", skipped, step))
         end = kernel.op("maxsi", kernel.op("muli", until, step), kernel.plus(begin, gemm.tile.k))
+        matrix, within = None, number
+        if several:
+            matrix = kernel.cast(kernel.named("matrix", kernel.op("divui", number, of_matrix)), "index")
+            within = kernel.named("tile_of_matrix", kernel.op("remui", number, of_matrix))
         down, aside = (
-            kernel.cast(kernel.op("muli", kernel.op(way, number, across), kernel.constant(size, "i32")), "index")
+            kernel.cast(kernel.op("muli", kernel.op(way, within, across), kernel.constant(size, "i32")), "index")
             for way, size in (("divui", whole.m), ("remui", whole.n))
         )
         places = Places.of(kernel, kernel.named("workgroup_row", down), kernel.named("workgroup_column", aside))
@@ -135,6 +146,7 @@ def parts_of_run(kernel: KernelWriter) -> Generator[PartOfTile]:
         last = kernel.op("divui", kernel.plus(kernel.op("addi", behind, steps), -1), each)
         yield PartOfTile(
             places,
+            addresses(kernel, matrix=matrix),
             Part(begin, kernel.named("end", end), skipped),
             number,
             kernel.named("whole", _compared(kernel, "eq", held, steps)),
@@ -149,7 +161,7 @@ def _size(kernel: KernelWriter, name: str) -> Value:
     """A size of the problem, i32."""
     if not kernel.static:
         return kernel.arguments[name]
-    number = kernel.constant(getattr(kernel.gemm, name), "i32")
+    number = kernel.constant(numbers_of(kernel.gemm)[name], "i32")
     return hidden(kernel, number) if name == "k" else number
 
 

@@ -24,7 +24,7 @@ from layoutalg.core.errors import PlanError
 from layoutalg.core.llvm_versions import DEFAULT_LLVM
 from layoutalg.core.messages import shown
 from layoutalg.core.whole_numbers import one_of, whole_number
-from layoutalg.gemm.options import REDUCTIONS, GpuEpilogueOptions, check_names
+from layoutalg.gemm.options import REDUCTIONS, WEIGHTS_PREFETCHES, GpuEpilogueOptions, check_names
 from layoutalg.gemm.search import DEEP, WORTH
 from layoutalg.gemm.split_k import check_parts, part_steps
 from layoutalg.gemm.tiling import MOST_AHEAD, MOST_PARTS, Tile, Tiling, pair
@@ -40,7 +40,6 @@ TILES = ((8, 16), (8, 32), (8, 64), (16, 16), (16, 32), (16, 64), (32, 16), (32,
 """Tiles of a subgroup whose listings have no spill, with every type, group and both kinds of zero points."""
 _PARTS = (1, 2, 4, 8, 16, 32, 64)
 """Parts of k that are tried: a product with few columns has too few subgroups to ask memory for all that it gives."""
-_PREFETCHES = ("none", "shared")
 DISTANCES = (1, 2, 4)
 """Steps ahead that a prefetch may ask unless somebody says another number."""
 
@@ -126,7 +125,7 @@ def _asked(prefetch: str | None, distance: int | None) -> list[tuple[str, int]]:
     """The prefetches that a caller allows, with how many steps ahead they ask."""
     if isinstance(prefetch, str) and prefetch == "lines":
         raise PlanError("prefetch = 'lines': weights are prefetched with block messages; 'shared' would do")
-    forms = _PREFETCHES if prefetch is None else (one_of(prefetch, _PREFETCHES, "prefetch", PlanError),)
+    forms = WEIGHTS_PREFETCHES if prefetch is None else (one_of(prefetch, WEIGHTS_PREFETCHES, "prefetch", PlanError),)
     far = DISTANCES if distance is None else (whole_number(distance, "distance", 1, MOST_AHEAD, error=PlanError),)
     return [(form, ahead) for form in forms for ahead in (far if form == "shared" else (1,))]
 
