@@ -370,9 +370,14 @@ class Indices:
             ]
             number = self._veiled(axis) if reverses(moved) else self.number(axis)
             for shift, mask in groups.items():
-                part = number if mask == (1 << bits) - 1 else self._masked(number, mask)
+                part = number if mask == (1 << bits) - 1 else self._some_bits(axis, number, mask)
                 parts.append(self._shifted(part, shift))
         return self._folded("xori", parts) if parts else self.constant(0)
+
+    def _some_bits(self, axis: str, number: Value, mask: int) -> Value:
+        """Some bits of a number; a lane's are those of the work-item's, which AMD's compiler shares with the subgroup's."""
+        of_items = axis == "lane" and self.vendor == "amd" and number is self.number("lane")
+        return self._masked(self.number("thread") if of_items else number, mask)
 
     def _masked(self, number: Value, mask: int) -> Value:
         return self.binary("andi", number, self.constant(mask))
