@@ -19,7 +19,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-from layoutalg.conversion.lowering.number_maps import maps_of_items, of_items, shifts
+from layoutalg.conversion.lowering.number_maps import maps_of_items, of_items, shifts, unmirrored, unmirrored_factors
 from layoutalg.conversion.program.steps import Address
 
 __all__ = ["address_operations", "is_reversed_map", "lane_bytes", "map_operations"]
@@ -132,10 +132,10 @@ def _is_reversed(parts: Sequence[_Part]) -> bool:
 def is_reversed_map(columns: tuple[int, ...]) -> bool:
     """Whether LLVM takes the first bits of a linear map of the lane's number for one in reverse order.
 
-    >>> is_reversed_map((16, 8, 1, 2, 4)), is_reversed_map((2, 1, 4)), is_reversed_map((4, 1, 2))
+    >>> is_reversed_map((16, 8, 4, 2, 1)), is_reversed_map((16, 8, 1, 2, 4)), is_reversed_map((4, 2, 1))
     (True, False, False)
     """
-    parts = [_Part("lane", shift, mask, 1) for shift, mask in shifts(columns).items()]
+    parts = [_Part("lane", shift, mask, 1) for shift, mask in unmirrored(shifts(columns))]
     return bool(parts) and _is_reversed(parts)
 
 
@@ -197,9 +197,11 @@ def _parts(address: Address, lanes: int, subgroups: int) -> list[_Part]:
     """The parts of an address; those of lane and subgroup as parts of the work-item's number, where these are fewer."""
     if address.xor:
         maps = maps_of_items((("lane", address.lane), ("sg", address.sg)), lanes)
-        return [_Part(axis, shift, mask, 1) for axis, terms in maps for shift, mask in shifts(terms).items()]
+        return [_Part(axis, shift, mask, 1) for axis, terms in maps for shift, mask in unmirrored(shifts(terms))]
     found: list[_Part] = []
-    for axis, divisor, extent, stride in of_items(address.factors, lanes) if not address.plus else address.factors:
+    for axis, divisor, extent, stride in (
+        unmirrored_factors(of_items(address.factors, lanes)) if not address.plus else address.factors
+    ):
         if extent < 2 or not stride:
             continue
         low = (divisor & -divisor).bit_length() - 1
