@@ -408,7 +408,7 @@ def counted(kernels: tuple[Chain, ...]) -> list[Counter[str]]:
 
 def copy_of(bits: int, registers: int, lanes: int = 32) -> Chain:
     """A kernel that loads and stores, and converts nothing."""
-    cells = tuple(range(registers))
+    cells = tuple(range(registers * max(bits // 32, 1)))
     return (Program(1, lanes, bits, registers, registers, cells, (), cells),)
 
 
