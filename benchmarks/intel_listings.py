@@ -40,11 +40,11 @@ SEEN_OF_32 = {
 }  # fmt: skip
 """Those that subgroups of 32 lanes do not take twice."""
 IGNORED = frozenset(
-    ("dpp", "lane_swap", "ds_access", "ds_base", "ds_copied", "ds_shift", "ds_mask", "ds_constant", "ds_times", "ds_or",
-     "ds_flip", "ds_add", "lane_bytes", "pattern", "near", "near_ops", "pattern_ops", "reversed_map",
-     "address", "address_shift", "address_mask", "address_bare", "address_times", "address_chosen", "address_add", "address_or",
-     "address_flip", "address_of_sg", "address_scaled", "address_reversed", "group_moved", "regrouped",
-     "paired_wide", "paired_matrix", "masked_run", "masked_long", "masked_once", "selector", "piece", "store_word", "load_word")
+    ("dpp", "lane_swap", "ds_access", "ds_base", "ds_copied", "lane_bytes", "pattern", "near", "near_ops",
+     "pattern_ops", "reversed_map",
+     "address", "address_shift", "address_mask", "address_constant", "address_times", "address_chosen", "address_add",
+     "address_or", "address_flip", "address_reversed", "group_moved", "regrouped",
+     "paired_matrix", "masked_run", "masked_long", "masked_once", "selector", "piece", "store_word", "load_word")
 )  # fmt: skip
 """Charges that say nothing about Intel's chips, or say what others say better."""
 

@@ -1,15 +1,16 @@
 """The operations that NVIDIA's and AMD's compilers leave of addresses in shared memory, whatever they were written as.
 
 An address is a sum, or XOR, of parts of the numbers of lane and subgroup. A part is shifted to its place, masked where other
-bits would come along, and joined to the others; a mask and a join are mostly one instruction, shifts by one distance are
-computed once, and so is an address that differs from another one by a power of two (the access scales it). Lane bits 0 and 1
-times 4, and bits 2 to 4 times 36, of words:
+bits would come along, and joined to the others; a mask and a join are mostly one instruction, and shifts by one distance are
+computed once. What counts is the place in bytes, which accesses of most chips do not scale. Lane bits 0 and 1 times 4, and
+bits 2 to 4 times 36, of words:
 
 >>> found = address_operations([(Address(factors=(("lane", 1, 4, 4), ("lane", 4, 8, 36))), 32)], 32)
->>> sorted([(name, count) for name, count in found.items() if name.startswith("address")])
-[('address_add', 1), ('address_mask', 2), ('address_scaled', 1), ('address_shift', 1), ('address_times', 1)]
+>>> sorted([(name, count) for name, count in found.items()])
+[('address_add', 1), ('address_mask', 2), ('address_shift', 1), ('address_times', 1)]
 
-Where no two parts have a bit in common, a join is an `or`, and parts that are shifted equally far are one.
+Where no two parts have a bit in common, a join is an `or`, parts that are shifted equally far are one, and three are joined at
+once (`v_or3_b32`, `LOP3`).
 """
 
 from __future__ import annotations
@@ -18,14 +19,10 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-from layoutalg.conversion.lowering.number_maps import maps_of_items, of_items, shifts
+from layoutalg.conversion.lowering.number_maps import maps_of_items, of_items, shifts, unmirrored, unmirrored_factors
 from layoutalg.conversion.program.steps import Address
 
-__all__ = ["address_operations", "is_reversed_map", "lane_bytes"]
-
-_MOST_SCALED = 4
-"""The bits that an access shifts its address by, at most: 16 bytes."""
-
+__all__ = ["address_operations", "is_reversed_map", "lane_bytes", "map_operations"]
 
 _INLINE = 64
 """The largest constant that any instruction of AMD's chips has in itself."""
@@ -46,83 +43,74 @@ class _Part(NamedTuple):
 def address_operations(reached: Iterable[tuple[Address, int]], lanes: int, subgroups: int = 1) -> Counter[str]:
     """How often each operation is computed for addresses without their constants, each with the bits of its places."""
     found: Counter[str] = Counter()
-    shifted: set[tuple[str, int]] = set()
-    placed: set[tuple[str, int]] = set()
-    moved: set[tuple[str, int]] = set()
-    known: set[tuple[tuple[_Part, ...], bool, tuple[tuple[str, int], ...]]] = set()
-    cut: set[object] = set()
+    known: dict[object, tuple[Address, list[_Part]]] = {}
     for address, bits in reached:
-        whole_parts = _parts(address.scaled(max(bits // 8, 1)), lanes, subgroups)
-        parts, scale = _scaled(whole_parts)
-        key = tuple(sorted(parts)), address.xor, address.plus
-        if not parts or key in known:
-            continue
-        known.add(key)
-        _unscaled(whole_parts, address.xor, lanes, subgroups, placed, found)
-        if not address.plus and _is_item(parts, lanes):
-            continue
+        parts = _parts(address.scaled(max(bits // 8, 1)), lanes, subgroups)
+        if parts:
+            known.setdefault((_unscaled(parts), address.xor, address.plus), (address, parts))
+    moved: set[tuple[str, int]] = set()
+    placed: set[tuple[str, int]] = set()
+    chosen: set[_Part] = set()
+    once, cut = _multiplied([parts for address, parts in known.values() if not address.xor]), set[tuple[str, int]]()
+    for address, parts in known.values():
+        xor = address.xor
         for more in address.plus:  # once for all addresses that count an axis from there
             found["address_add"] += more not in moved
             moved.add(more)
-        found["address_scaled"] += scale > 0
+        found["address_reversed"] += _is_reversed(parts)
         apart = _are_apart(parts)
-        if apart:
-            parts = _merged(parts)
-        found["address_reversed"] += _is_reversed(whole_parts)
-        bare = 0
-        for part in parts:
-            whole = _is_whole(part, lanes, subgroups, scale)
-            if not address.xor:
-                key = _once(part, scale, lanes, subgroups)
-                if key in cut:
-                    continue
-                if key is not None:
-                    cut.add(key)
-                if _is_chosen(part):
-                    found["address_chosen"] += 1
-                    continue
-            found["address_mask"] += not whole
-            bare += whole
-            found["address_times"] += part.times > 1
-            if part.shift and (part.axis, part.shift) not in shifted:
-                shifted.add((part.axis, part.shift))
-                found["address_shift"] += 1
-            found["address_of_sg"] += part.axis == "sg"
-        joins = len(parts) - 1
-        found["address_bare"] += min(bare, joins)
-        found["address_or" if apart else "address_flip" if address.xor else "address_add"] += joins
+        joined = _merged(parts) if apart else parts
+        for part in joined:
+            if not xor and _is_chosen(part) and part not in chosen:
+                chosen.add(part)
+                found["address_chosen"] += 1
+            product = part.times > 1 and not _is_chosen(
+                part
+            )  # which shifts up as well; a shift down is a mask, or has one
+            own = (part.axis, part.mask)
+            shared = not xor and own in once
+            partly = not _is_whole(part, lanes, subgroups) or (product and not part.mask & 1)
+            found["address_mask"] += partly and not (shared and own in cut)
+            found["address_times"] += product
+            added = shared and not apart and len(joined) > 1  # which shifts as well (`v_lshl_add_u32`, IMAD)
+            found["address_shift"] += not (product or added or part.shift == 0 or (part.axis, part.shift) in placed)
+            placed.add((part.axis, part.shift))
+            cut.add(own)
+        joins = len(joined) - 1
+        masks = [_span(part) for part in joined if not _is_whole(part, lanes, subgroups) and not _is_field(part)]
+        # Of an even number of parts two are joined where one is masked (`v_and_or_b32`), by a constant that is moved to a
+        # register first where it is large.
+        found["address_constant"] += apart and joins % 2 and masks[:1] > [_INLINE]
+        found["address_or" if apart else "address_flip" if xor else "address_add"] += joins // 2 if apart else joins
     return +found
 
 
-def _once(part: _Part, scale: int, lanes: int, subgroups: int) -> object:
-    """What several sums compute once: what is chosen by one bit, and the upper bits of a number, which a join multiplies."""
-    if _is_chosen(part):
-        return part._replace(shift=part.shift + scale)
-    low = (part.mask & -part.mask).bit_length() - 1
-    top = _everyone(part.axis, lanes, subgroups) >> low << low
-    return (part.axis, part.mask) if low and part.mask == top else None
+def _unscaled(parts: Sequence[_Part]) -> tuple[_Part, ...]:
+    """The parts in order, without the power of two that all have: an address that differs in that alone is nearly at hand."""
+    scale = max(min([part.shift + (part.mask & -part.mask).bit_length() - 1 for part in parts]), 0)
+    return tuple(sorted([part._replace(shift=part.shift - scale) for part in parts]))
 
 
-def _unscaled(
-    parts: Sequence[_Part], xor: bool, lanes: int, subgroups: int, placed: set[tuple[str, int]], found: Counter[str]
-) -> None:
-    """The operations of AMD's chips, whose accesses scale no address, and which join three parts at once (`v_or3_b32`).
+def map_operations(columns: tuple[int, ...], lanes: int) -> int:
+    """The operations that NVIDIA's compiler leaves of a linear map of the lane's number: a shift, or a mask with its join.
 
-    Of an even number of parts two are joined where one is masked (`v_and_or_b32`), by a constant that is moved to a register
-    first where it is large.
+    >>> map_operations((2, 1, 4, 8, 16), 32)
+    5
     """
-    apart = _are_apart(parts)
-    joined = _merged(parts) if apart else parts
-    for part in joined:
-        product = part.times > 1 and not _is_chosen(part)  # which shifts up as well; a shift down is a mask, or has one
-        found["ds_mask"] += not _is_whole(part, lanes, subgroups) or (product and not part.mask & 1)
-        found["ds_times"] += product
-        found["ds_shift"] += not product and part.shift != 0 and (part.axis, part.shift) not in placed
-        placed.add((part.axis, part.shift))
-    joins = len(joined) - 1
-    masks = [_span(part) for part in joined if not _is_whole(part, lanes, subgroups) and not _is_field(part)]
-    found["ds_constant"] += apart and joins % 2 and masks[:1] > [_INLINE]
-    found["ds_or" if apart else "ds_flip" if xor else "ds_add"] += joins // 2 if apart else joins
+    parts = _parts(Address(xor=True, lane=columns), lanes, 1)
+    whole = sum([_is_whole(part, lanes, 1) for part in parts])
+    return sum([part.shift != 0 for part in parts]) + len(parts) - whole + min(whole, max(len(parts) - 1, 0))
+
+
+def _multiplied(sums: Sequence[Sequence[_Part]]) -> set[tuple[str, int]]:
+    """The bits of numbers that are cut out once: those that a product takes, and another part of a sum."""
+    parts = {part for one in sums for part in one}
+    uses = Counter([(part.axis, part.mask) for part in parts])
+    return {
+        (part.axis, part.mask)
+        for part in parts
+        if part.times > 1 and not _is_chosen(part) and uses[part.axis, part.mask] > 1
+    }
 
 
 def _is_field(part: _Part) -> bool:
@@ -144,10 +132,10 @@ def _is_reversed(parts: Sequence[_Part]) -> bool:
 def is_reversed_map(columns: tuple[int, ...]) -> bool:
     """Whether LLVM takes the first bits of a linear map of the lane's number for one in reverse order.
 
-    >>> is_reversed_map((16, 8, 1, 2, 4)), is_reversed_map((2, 1, 4)), is_reversed_map((4, 1, 2))
+    >>> is_reversed_map((16, 8, 4, 2, 1)), is_reversed_map((16, 8, 1, 2, 4)), is_reversed_map((4, 2, 1))
     (True, False, False)
     """
-    parts = [_Part("lane", shift, mask, 1) for shift, mask in shifts(columns).items()]
+    parts = [_Part("lane", shift, mask, 1) for shift, mask in unmirrored(shifts(columns))]
     return bool(parts) and _is_reversed(parts)
 
 
@@ -190,12 +178,12 @@ def _are_apart(parts: Sequence[_Part]) -> bool:
     return sum(spans) == _joined(spans) and all(part.times == 1 for part in parts)
 
 
-def _is_whole(part: _Part, lanes: int, subgroups: int, scale: int = 0) -> bool:
+def _is_whole(part: _Part, lanes: int, subgroups: int) -> bool:
     """Whether a part needs no mask: all that is left of a number, unless the subgroup's, which is the work-item's shifted down.
 
     Of that, two shifts become one, with a mask for what the first one has dropped.
     """
-    everyone, down = _everyone(part.axis, lanes, subgroups), max(-part.shift - scale, 0)
+    everyone, down = _everyone(part.axis, lanes, subgroups), max(-part.shift, 0)
     return part.mask == everyone >> down << down and (part.axis != "sg" or part.times > 1)
 
 
@@ -209,9 +197,11 @@ def _parts(address: Address, lanes: int, subgroups: int) -> list[_Part]:
     """The parts of an address; those of lane and subgroup as parts of the work-item's number, where these are fewer."""
     if address.xor:
         maps = maps_of_items((("lane", address.lane), ("sg", address.sg)), lanes)
-        return [_Part(axis, shift, mask, 1) for axis, terms in maps for shift, mask in shifts(terms).items()]
+        return [_Part(axis, shift, mask, 1) for axis, terms in maps for shift, mask in unmirrored(shifts(terms))]
     found: list[_Part] = []
-    for axis, divisor, extent, stride in of_items(address.factors, lanes) if not address.plus else address.factors:
+    for axis, divisor, extent, stride in (
+        unmirrored_factors(of_items(address.factors, lanes)) if not address.plus else address.factors
+    ):
         if extent < 2 or not stride:
             continue
         low = (divisor & -divisor).bit_length() - 1
@@ -219,23 +209,6 @@ def _parts(address: Address, lanes: int, subgroups: int) -> list[_Part]:
         mask = (min(extent * divisor, _everyone(axis, lanes, subgroups) + 1) - 1) >> low << low
         found.append(_Part(axis, up - low, mask, stride >> up))
     return found
-
-
-def _scaled(parts: list[_Part]) -> tuple[list[_Part], int]:
-    """The parts without the power of two that all have, and its exponent."""
-    if not parts:
-        return parts, 0
-    scale = min([part.shift + (part.mask & -part.mask).bit_length() - 1 for part in parts])
-    scale = min(max(scale, 0), _MOST_SCALED)
-    return [part._replace(shift=part.shift - scale) for part in parts], scale
-
-
-def _is_item(parts: Sequence[_Part], lanes: int) -> bool:
-    """Whether it is the number of the work-item in its workgroup, which a kernel has computed already."""
-    spans = [_span(part) for part in parts if part.times == 1 and part.shift == (part.axis == "sg") * _width(lanes)]
-    everything = _joined(spans)
-    once = len(spans) == len(parts) and sum(spans) == everything
-    return once and not everything & (everything + 1) and everything >= lanes - 1
 
 
 def _width(lanes: int) -> int:

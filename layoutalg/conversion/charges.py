@@ -33,8 +33,7 @@ numbers becomes moves for each bit of the distance where lanes are columns of on
   register, all of their message once, and once more where some of it change places among themselves; group_moved: those of a
   group of four that did not lie so; regrouped: those that were loaded several at once, and are not so in four registers of the
   result; rearranged: in a message of it; again: words of messages that are copied twice (`copied_again`); paired: halves of
-  elements of 64 bits that selects and permutes made, paired_sent: shuffles, paired_matrix: loads of matrices; paired_alone:
-  those of one element; paired_wide: those of more than four elements; of four, those that shuffles made, and half of the others
+  elements of 64 bits that selects and permutes made, paired_sent: shuffles, paired_matrix: loads of matrices
 - store, load: messages to shared memory; store_word, load_word: their words; payload: words of stores that are copied; narrow:
   parts of words that are moved by themselves; upper, upper_byte: those that are stored and not lowest in their register;
   masked: stores in which some lanes take no part
@@ -43,8 +42,8 @@ numbers becomes moves for each bit of the distance where lanes are columns of on
 - stored_byte: bytes that are stored: each becomes a word before
 - block: block messages; each takes its address from a register of its own; block_memory: conversions that have any
 - ds_access, ds_base, ds_copied: accesses on AMD's chips, where two may be one instruction (`paired_accesses`)
-- address: different addresses; address_...: the operations that are left of them, on AMD's chips ds_..., and lane_bytes: those
-  of the lanes that shuffles read (`address_charges`); on Intel's chips sum_..., those of the subgroup's number alone,
+- address: different addresses; address_...: the operations that are left of them, and on AMD's chips lane_bytes: those of the
+  lanes that shuffles read (`address_charges`); on Intel's chips sum_..., those of the subgroup's number alone,
   scalar..., and veiled, unveiled: numbers that are hidden, in one subgroup and in several (`intel_address_charges`)
 - crowded: registers that messages read, beyond those that there are: pvc waits before it writes one of them again
 - offset: messages further on; offset_computed: those of them that no message of Intel's chips brings along, since they are
@@ -63,7 +62,7 @@ from functools import lru_cache
 from itertools import groupby
 from typing import Any, NamedTuple
 
-from layoutalg.conversion.address_charges import address_operations, is_reversed_map, lane_bytes
+from layoutalg.conversion.address_charges import address_operations, is_reversed_map, lane_bytes, map_operations
 from layoutalg.conversion.intel_address_charges import address_parts, number_operations
 from layoutalg.conversion.lowering.number_maps import fixed_bits, linear_terms
 from layoutalg.conversion.paired_accesses import paired_accesses
@@ -103,12 +102,11 @@ CHARGES = (
     "byte_sent", "half_sent", "bytes_sent", "select", "select_sg", "condition", "condition_bits", "condition_table",
     "condition_sg", "permute", "permute_by_lane", "permute_shift", "permute_logic", "permute_select", "permute_constant",
     "permute_half", "region", "region_word", "half", "byte", "joined", "selector", "byte_loaded", "low_half", "low_halves",
-    "result", "renamed", "group_moved", "regrouped", "rearranged", "again", "paired", "paired_sent", "paired_alone",
-    "paired_wide", "paired_matrix", "store", "load", "store_word", "load_word", "payload", "narrow", "upper", "upper_byte",
+    "result", "renamed", "group_moved", "regrouped", "rearranged", "again", "paired", "paired_sent",
+    "paired_matrix", "store", "load", "store_word", "load_word", "payload", "narrow", "upper", "upper_byte",
     "masked", "masked_run", "masked_long", "masked_once", "stored_byte", "block", "block_memory", "ds_access", "ds_base",
-    "ds_copied", "ds_shift", "ds_mask", "ds_constant", "ds_times", "ds_or", "ds_flip", "ds_add", "lane_bytes", "address",
-    "address_shift", "address_mask", "address_bare", "address_times", "address_chosen", "address_add", "address_or",
-    "address_flip", "address_of_sg", "address_scaled", "address_reversed", "sum_mask", "sum_shift", "sum_times",
+    "ds_copied", "lane_bytes", "address", "address_shift", "address_mask", "address_constant", "address_times",
+    "address_chosen", "address_add", "address_or", "address_flip", "address_reversed", "sum_mask", "sum_shift", "sum_times",
     "sum_chosen", "sum_join", "sum_flip", "sum_scaled", "scalar", "scalar_times", "scalar_chosen", "veiled", "unveiled",
     "crowded", "offset", "offset_computed", "apart", "piece", "barrier", "fence", "memory", "memory_of_several", "waits",
 )  # fmt: skip
@@ -172,7 +170,7 @@ def charges_of(programs: Sequence[Program], *, waits: bool = True, vendor: str |
     found["near"] = len(once.near)
     if chain and other:
         for name, maps in (("near_ops", once.near_maps), ("pattern_ops", once.maps)):
-            found[name] = sum([_map_operations(columns, chain[0].lanes) for columns in maps])
+            found[name] = sum([map_operations(columns, chain[0].lanes) for columns in maps])
         found["lane_bytes"] = sum([lane_bytes(columns, chain[0].lanes) for columns in once.maps if columns])
         found.update(address_operations(once.reached, chain[0].lanes, chain[0].subgroups))
         found["reversed_map"] = sum(map(is_reversed_map, once.maps | once.near_maps))
@@ -288,13 +286,6 @@ def _condition(mask: int, lanes: int) -> str:
 def _linear(lanes: tuple[int, ...]) -> tuple[int, ...]:
     """What each bit of the lane's number brings in, where the lanes are a linear map of it; else nothing."""
     return linear_terms(lanes) or ()
-
-
-@lru_cache(maxsize=1024)
-def _map_operations(columns: tuple[int, ...], lanes: int) -> int:
-    """The operations that NVIDIA's and AMD's compilers leave of a linear map: a shift, or a mask with its join."""
-    found = address_operations([(Address(xor=True, lane=columns), _BYTES * 2)], lanes)
-    return sum([found[name] for name in ("address_shift", "address_mask", "address_bare")])
 
 
 def _message_registers(chain: Sequence[Program]) -> int:
@@ -462,11 +453,8 @@ def _of_result(
     if last.element_bits > WORD:
         sent = {step.to for step in shuffles} if len(chain) == 1 else set[int]()
         alone = set(made).difference(loads)
-        found["paired_alone"] += len(alone) if last.registers == 1 else 0
         matrices = {word for step in all_loads if step.matrix for word in step.to}
         found["paired_matrix"] += len(matrices.intersection(made))
-        if last.registers >= GROUP:
-            found["paired_wide"] += len(alone) if last.registers > GROUP else len(alone & sent) + len(alone - sent) // 2
         alone = alone if last.registers > 1 else set[int]()
         found["paired_sent"] += len(alone & sent)
         found["paired"] += len(alone - sent)

@@ -11,10 +11,10 @@ the ALUs, or the unit of shared memory. There are two regimes:
 >>> from layoutalg.conversion.program.steps import Address
 >>> conflicts = Program(1, 32, 32, 1, 1, (0,), (Store((0,), Address(xor=True, lane=(32,))), Load((1,), Address())), (1,), 256)
 >>> cost_of("sm_80").of(conflicts), cost_of("sm_80", "alone").of(conflicts)
-(12, 4)
+(12, 3)
 
 The store takes 2 cycles, since two lanes meet in a bank, the load takes one. In 3 cycles the 4 engines could issue 12
-instructions; alone, the subgroup pays for its own 4. On bmg and pvc a word of 16 lanes takes half a cycle on each way, in which
+instructions; alone, the subgroup pays for its own 3. On bmg and pvc a word of 16 lanes takes half a cycle on each way, in which
 the 8 engines could issue 4 instructions:
 
 >>> word = Program(1, 16, 32, 1, 1, (0,), (Store((0,), Address()), Load((1,), Address())), (1,), 64)
@@ -176,7 +176,7 @@ class Cost:
         >>> from layoutalg.conversion.program.steps import Address
         >>> way = Program(1, 32, 32, 1, 1, (0,), (Store((0,), Address()), Load((1,), Address())), (1,), 64)
         >>> cost_of("sm_80").priced([way]), cost_of("generic").priced([way])[1]
-        ((8, 2.05), 0)
+        ((8, 1.45), 0)
         """
         chain, found = self._listed(programs)
         if found is None:

@@ -108,7 +108,7 @@ def triton_price(
     >>> columns = LinearLayout(register=((1, 0),), lane=((0, 1),), shape=(2, 2))
     >>> found = triton_price(rows, columns, chip="sm_90")
     >>> found.slots, found.own.slots
-    (9, 9)
+    (8, 8)
     """
     name = target_info(chip).name
     found = how_triton_converts(source, result, shape, element, name)

@@ -75,10 +75,19 @@ def test_the_conditions_of_masked_stores_are_shared_with_selects() -> None:
     ],
 )
 def test_large_constants_are_moved_before_they_are_joined_with(lane: tuple[int, ...], bits: int, moved: int) -> None:
-    assert address_operations([(Address(xor=True, lane=lane), bits)], 64)["ds_constant"] == moved
+    assert address_operations([(Address(xor=True, lane=lane), bits)], 64)["address_constant"] == moved
 
 
 def test_products_shift_what_they_multiply() -> None:
     # gfx942, 8 * (9 * (lane // 8)): v_lshrrev_b32, v_mul_u32_u24 by 72
     found = address_operations([(Address(factors=(("lane", 8, 8, 18),)), 32)], 64)
-    assert (found["ds_mask"], found["ds_times"], found["ds_shift"]) == (1, 1, 0)
+    assert (found["address_mask"], found["address_times"], found["address_shift"]) == (1, 1, 0)
+
+
+def test_bits_that_a_product_takes_are_cut_out_once() -> None:
+    # gfx942, 72 * (lane // 8) and 72 * (lane % 8) + 2 * (lane // 8): v_lshrrev_b32, v_mul_u32_u24; v_and_b32, v_mul_u32_u24,
+    # v_lshl_add_u32
+    store = Address(factors=(("lane", 8, 8, 72),))
+    load = Address(factors=(("lane", 1, 8, 72), ("lane", 8, 8, 2)))
+    found = address_operations([(store, 8), (load, 8)], 64)
+    assert found == {"address_mask": 2, "address_times": 2, "address_add": 1}

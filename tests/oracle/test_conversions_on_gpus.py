@@ -67,6 +67,7 @@ BARS: list[tuple[str, Pair, int, int]] = [
     ("sm_80", _tiles(2), 16, 24),
     ("sm_80", (_ACCUMULATOR, _ROWS), 16, 14),
     ("sm_80", (_ROWS, _OPERAND), 16, 9),
+    ("sm_80", ("d0 = 8@reg, d1 = 32@lane", "d0 = 4@reg:2 2@lane:16, d1 = 2@reg 16@lane"), 64, 33),
     ("sm_90", _transpose(32), 16, 36),
     ("sm_90", (_ACCUMULATOR, _ROWS), 16, 14),
     ("gfx942", _MFMA_16, 16, 12),
@@ -407,7 +408,7 @@ def counted(kernels: tuple[Chain, ...]) -> list[Counter[str]]:
 
 def copy_of(bits: int, registers: int, lanes: int = 32) -> Chain:
     """A kernel that loads and stores, and converts nothing."""
-    cells = tuple(range(registers))
+    cells = tuple(range(registers * max(bits // 32, 1)))
     return (Program(1, lanes, bits, registers, registers, cells, (), cells),)
 
 

@@ -19,6 +19,8 @@ from layoutalg.conversion.lowering.number_maps import (
     reverses,
     rounded_down,
     shifts,
+    unmirrored,
+    unmirrored_factors,
 )
 from layoutalg.conversion.lowering.writer import Value, Writer
 from layoutalg.conversion.program.steps import Address
@@ -306,7 +308,7 @@ class Indices:
     def _factors(self, factors: tuple[tuple[str, int, int, int], ...], plus: dict[str, int]) -> Value:
         """The sum of factors of numbers, with what is added to each axis's, each times its stride."""
         if self.vendor in FIXED_WIDTH and not plus:
-            factors = of_items(factors, self.counts["lane"])
+            factors = unmirrored_factors(of_items(factors, self.counts["lane"]))
         single = [factor for factor in factors if factor[2] == 2]
         parts: list[Value] = []
         of_lanes = [factor[1:] for factor in factors if factor[0] == "lane"]
@@ -369,10 +371,15 @@ class Indices:
                 if mask & (mask - 1) == 0
             ]
             number = self._veiled(axis) if reverses(moved) else self.number(axis)
-            for shift, mask in groups.items():
-                part = number if mask == (1 << bits) - 1 else self._masked(number, mask)
+            for shift, mask in unmirrored(groups) if self.vendor in FIXED_WIDTH else groups.items():
+                part = number if mask == (1 << bits) - 1 else self._some_bits(axis, number, mask)
                 parts.append(self._shifted(part, shift))
         return self._folded("xori", parts) if parts else self.constant(0)
+
+    def _some_bits(self, axis: str, number: Value, mask: int) -> Value:
+        """Some bits of a number; a lane's are those of the work-item's, which AMD's compiler shares with the subgroup's."""
+        of_items = axis == "lane" and self.vendor == "amd" and number is self.number("lane")
+        return self._masked(self.number("thread") if of_items else number, mask)
 
     def _masked(self, number: Value, mask: int) -> Value:
         return self.binary("andi", number, self.constant(mask))

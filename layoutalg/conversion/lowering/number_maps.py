@@ -15,8 +15,8 @@ The code that is written and the prices that foresee it both ask here.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TypeAlias
+from collections.abc import Mapping, Sequence
+from typing import TypeAlias, TypeVar
 
 from layoutalg.core.limits import MOST_LOOKED_UP
 
@@ -29,7 +29,12 @@ __all__ = [
     "reverses",
     "rounded_down",
     "shifts",
+    "unmirrored",
+    "unmirrored_factors",
 ]
+
+
+_Some = TypeVar("_Some")
 
 
 def linear_terms(numbers: Sequence[int]) -> tuple[int, ...] | None:
@@ -62,6 +67,35 @@ def reverses(moved: Sequence[tuple[int, int]]) -> bool:
     """
     sums = [source + target for source, target in moved]
     return len(set(sums)) < len(sums)
+
+
+def unmirrored(masks: Mapping[int, int]) -> list[tuple[int, int]]:
+    """The shifts and masks of a linear map, the second of them no mirror image of the first, where another one is there.
+
+    LLVM takes bits that change places end for end for a number whose bits are in reverse order, as soon as it has joined two.
+
+    >>> unmirrored({2: 1, 0: 2, -2: 4, 1: 8, -1: 16})
+    [(2, 1), (1, 8), (0, 2), (-2, 4), (-1, 16)]
+    """
+    parts = list(masks.items())
+    return _second_apart(parts, [2 * mask.bit_length() + shift if are_powers(mask) else None for shift, mask in parts])
+
+
+def unmirrored_factors(factors: tuple[tuple[str, int, int, int], ...]) -> tuple[tuple[str, int, int, int], ...]:
+    """The same of factors: axis, divisor, extent and stride.
+
+    >>> unmirrored_factors((("lane", 1, 2, 4), ("lane", 2, 2, 2), ("lane", 8, 4, 8)))
+    (('lane', 1, 2, 4), ('lane', 8, 4, 8), ('lane', 2, 2, 2))
+    """
+    turns = [divisor * stride if extent == 2 else None for _, divisor, extent, stride in factors]
+    return tuple(_second_apart(factors, turns))
+
+
+def _second_apart(parts: Sequence[_Some], turns: Sequence[int | None]) -> list[_Some]:
+    """The parts, the second one another whose turn differs from the first one's; None differs from all."""
+    first = turns[0] if turns else None
+    other = next((i for i, turn in enumerate(turns) if turn != first), 0) if first is not None else 0
+    return [*parts[:1], parts[other], *parts[1:other], *parts[other + 1 :]] if other else list(parts)
 
 
 def are_powers(*numbers: int) -> bool:

@@ -413,6 +413,9 @@ class _Body:
         values = [self._part(cell) for cell in cells]
         if halves == 1:
             return together(self.indices, values)
+        if self.indices.vendor in FIXED_WIDTH:
+            whole_words = bitcast(self.indices, vector_of(self.indices, values), len(values) // halves, "i64")
+            return whole_words if len(values) > halves else element_at(self.indices, whole_words, 0)
         return together(
             self.indices, [self._double(low, high) for low, high in zip(values[::2], values[1::2], strict=True)]
         )
