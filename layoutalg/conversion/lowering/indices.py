@@ -352,9 +352,10 @@ class Indices:
         return self._once(("beyond", number, more), lambda: self.binary("addi", number, self.constant(more)))
 
     def _joined(self, maps: tuple[tuple[str, tuple[int, ...]], ...], base: int) -> Value:
-        """The XOR of a constant and of linear maps of numbers."""
+        """The XOR of a constant and of linear maps of numbers; a sum where they share no bit, which a message may bring along."""
         moving = self._once(maps, lambda: self._linear(maps))
-        return self.binary("xori", moving, self.constant(base)) if base else moving
+        apart = not any(term & base for _, terms in maps for term in terms)
+        return self.binary("addi" if apart else "xori", moving, self.constant(base)) if base else moving
 
     def _linear(self, maps: tuple[tuple[str, tuple[int, ...]], ...]) -> Value:
         parts: list[Value] = []
