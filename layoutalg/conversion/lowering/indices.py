@@ -13,12 +13,14 @@ from typing import TypeAlias
 from layoutalg.conversion.lowering.number_maps import (
     are_powers,
     fixed_bits,
+    in_a_table,
     linear_terms,
     maps_of_items,
     of_items,
     reverses,
     rounded_down,
     shifts,
+    unlike_reversal,
 )
 from layoutalg.conversion.lowering.writer import Value, Writer
 from layoutalg.conversion.program.steps import Address
@@ -70,6 +72,8 @@ class Indices:
         self.vendor = target_info(chip).vendor
         self.width = target_info(chip).subgroup_size if self.vendor in FIXED_WIDTH else lanes
         """The lanes that execute together: `lanes`, or several subgroups' where the chip's number is fixed."""
+        self.wide = target_info(chip).grf_bytes != 32
+        """Whether one instruction shifts 64 bits: dg2's compiler makes it twelve more."""
         self.strict = rules(llvm).strict_properties
         """Whether the reader wants alignments without braces."""
         self.barriers_of_spaces = rules(llvm).barriers_of_spaces
@@ -268,16 +272,27 @@ class Indices:
         if len(set(lanes)) == 1:
             return self.constant(lanes[0])
         terms = linear_terms(lanes)
+        if terms is not None and self.vendor == "intel" and in_a_table(terms, count):
+            moving = self._once(("table", terms), lambda: self._entry(tuple([lane ^ lanes[0] for lane in lanes])))
+            return self.binary("xori", moving, self.constant(lanes[0])) if lanes[0] else moving
         if terms is not None:
             return self._joined((("lane", terms),), lanes[0])
         rotated = (lanes[0] + i for i in range(count))
         if count & (count - 1) == 0 and all(a % count == b for a, b in zip(rotated, lanes, strict=True)):
             return self._masked(self.binary("addi", self.number("lane"), self.constant(lanes[0])), count - 1)
-        if count <= 16:  # four bits for each lane in one constant
-            return self._looked_up("lane", sum(lane << 4 * i for i, lane in enumerate(lanes)), 4)
+        if count <= 16:
+            return self._entry(lanes)
         bits = [sum((lane >> bit & 1) << i for i, lane in enumerate(lanes)) for bit in range(max(lanes).bit_length())]
         parts = [self._shifted(self._looked_up("lane", mask, 1), bit) for bit, mask in enumerate(bits)]
         return self._folded("ori", parts)
+
+    def _entry(self, lanes: tuple[int, ...]) -> Value:
+        """A number below 16 for each of up to 16 lanes, from one constant, or from two words where shifts of 64 bits are slow."""
+        words = [sum(lane << 4 * i for i, lane in enumerate(lanes[at : at + 8])) for at in (0, 8)]
+        if len(lanes) <= 8 or self.wide:
+            return self._looked_up("lane", words[0] | words[1] << 32, 4)
+        word = self.selected(self.holds("lane", 0xFF00), *[self.constant(one) for one in reversed(words)])
+        return self._masked(self.binary("shrui", word, self._shifted(self._masked(self.number("lane"), 7), 2)), 15)
 
     def _looked_up(self, axis: str, table: int, width: int) -> Value:
         """Entry `number` of a constant of entries `width` bits wide."""
@@ -364,6 +379,8 @@ class Indices:
         for axis, terms in maps:
             bits = (self._count(axis) - 1).bit_length()
             groups = shifts(terms[:bits])
+            if self.vendor not in FIXED_WIDTH:
+                groups = unlike_reversal(groups)
             moved = [
                 (mask.bit_length(), mask.bit_length() + shift)
                 for shift, mask in groups.items()

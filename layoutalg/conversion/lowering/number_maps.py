@@ -23,13 +23,18 @@ from layoutalg.core.limits import MOST_LOOKED_UP
 __all__ = [
     "are_powers",
     "fixed_bits",
+    "in_a_table",
     "linear_terms",
     "maps_of_items",
     "of_items",
     "reverses",
     "rounded_down",
     "shifts",
+    "unlike_reversal",
 ]
+
+_TABLE = 16
+"""The entries of four bits, at most, of a map that is looked up in a constant."""
 
 
 def linear_terms(numbers: Sequence[int]) -> tuple[int, ...] | None:
@@ -52,6 +57,36 @@ def shifts(terms: Sequence[int]) -> dict[int, int]:
             if term >> place & 1:
                 masks[place - bit] = masks.get(place - bit, 0) | 1 << bit
     return masks
+
+
+def in_a_table(terms: Sequence[int], count: int) -> bool:
+    """Whether a linear map of numbers below `count` is shorter looked up in a constant, on Intel's chips.
+
+    A table of 16 entries takes seven instructions whatever the map, two parts take seven, three or four take 8 to 20: graphics
+    compilers make some of them a reversal of all bits, and shift its result. Eight entries are one word.
+
+    >>> in_a_table((4, 2, 8, 1), 16), in_a_table((4, 8, 1, 2), 16), in_a_table((4, 2, 8, 16, 1), 32)
+    (True, False, False)
+    """
+    parts = len(shifts(terms))
+    return parts > 1 and (parts > 2 or 2 * count <= _TABLE) and count <= _TABLE
+
+
+def unlike_reversal(groups: dict[int, int]) -> dict[int, int]:
+    """The parts of a linear map (see `shifts`) in an order in which LLVM takes no first few of them for bits in reverse order.
+
+    It does where the lowest bit goes to the highest place, and each other one as far below that as it lay above the lowest.
+
+    >>> unlike_reversal(shifts((8, 4, 1, 2)))
+    {3: 1, -2: 12, 1: 2}
+    """
+    top = max(groups, default=0)
+
+    def mirrored(part: tuple[int, int]) -> bool:
+        shift, mask = part
+        return shift != top and mask & (mask - 1) == 0 and 2 * (mask.bit_length() - 1) + shift == top
+
+    return dict(sorted(groups.items(), key=mirrored)) if groups.get(top) == 1 else groups
 
 
 def reverses(moved: Sequence[tuple[int, int]]) -> bool:
