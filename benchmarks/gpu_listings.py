@@ -51,7 +51,7 @@ _OF_ADDRESSES = {"address_shift", "address_mask", "address_bare", "address_times
 _OF_AMD = {"ds_access", "ds_base", "ds_copied", "ds_shift", "ds_mask", "ds_constant", "ds_times", "ds_or", "ds_flip", "ds_add",
            "lane_bytes", "dpp", "lane_swap"}  # fmt: skip
 _ELSEWHERE = {"xor_1", "xor_2", "xor_4", "xor_8", "xor_16", "renamed", "waits", "store_word", "load_word",
-              "narrow", "permute_shift", "permute_logic", "result", "map_mask", "map_shift", "map_join",
+              "narrow", "permute_shift", "permute_logic", "result", "map_table", "map_mask", "map_shift", "map_join",
               "sum_mask", "sum_shift", "sum_times", "sum_chosen", "sum_join", "sum_flip", "sum_scaled", "scalar",
               "scalar_times", "scalar_chosen", "veiled", "unveiled", "crowded", "stored_byte", "block", "block_memory",
               "offset_computed", "rearranged", "again"}  # fmt: skip

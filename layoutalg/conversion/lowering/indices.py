@@ -287,7 +287,7 @@ class Indices:
         return self._folded("ori", parts)
 
     def _entry(self, lanes: tuple[int, ...]) -> Value:
-        """A number below 16 for each of up to 16 lanes, from one constant, or from two words where shifts of 64 bits are slow."""
+        """A number below 16 for each of up to 16 lanes, from one constant, or two where shifts of 64 bits are slow."""
         words = [sum(lane << 4 * i for i, lane in enumerate(lanes[at : at + 8])) for at in (0, 8)]
         if len(lanes) <= 8 or self.wide:
             return self._looked_up("lane", words[0] | words[1] << 32, 4)
@@ -367,7 +367,7 @@ class Indices:
         return self._once(("beyond", number, more), lambda: self.binary("addi", number, self.constant(more)))
 
     def _joined(self, maps: tuple[tuple[str, tuple[int, ...]], ...], base: int) -> Value:
-        """The XOR of a constant and of linear maps of numbers; a sum where they share no bit, which a message may bring along."""
+        """The XOR of a constant and of linear maps of numbers; a sum where they share no bit, which messages bring along."""
         moving = self._once(maps, lambda: self._linear(maps))
         apart = not any(term & base for _, terms in maps for term in terms)
         return self.binary("addi" if apart else "xori", moving, self.constant(base)) if base else moving
