@@ -49,7 +49,7 @@ _OF_AMD = {"ds_access", "ds_base", "ds_copied", "lane_bytes", "dpp", "lane_swap"
 _OF_NVIDIA = {"store", "load", "piece", "offset", "near", "near_ops", "permute_constant", "masked", "masked_long",
               "address_reversed", "reversed_map", "pattern_ops"}  # fmt: skip
 _ELSEWHERE = {"xor_1", "xor_2", "xor_4", "xor_8", "xor_16", "renamed", "waits", "store_word", "load_word",
-              "narrow", "permute_shift", "permute_logic", "result", "map_mask", "map_shift", "map_join",
+              "narrow", "permute_shift", "permute_logic", "result", "map_table", "map_mask", "map_shift", "map_join",
               "sum_mask", "sum_shift", "sum_times", "sum_chosen", "sum_join", "sum_flip", "sum_scaled", "scalar",
               "scalar_times", "scalar_chosen", "veiled", "unveiled", "crowded", "stored_byte", "block", "block_memory",
               "offset_computed", "rearranged", "again"}  # fmt: skip

@@ -16,7 +16,8 @@ numbers becomes moves for each bit of the distance where lanes are columns of on
   xor_4, xor_8, xor_16: the bits of XOR distances, added up; indexed: shuffles that are neither; pattern, near: different lane
   patterns of those, and of `dpp`; pattern_apart: those that differ from others by a distance; pattern_ops, near_ops: what is
   left of linear maps on NVIDIA's and AMD's chips; reversed_map: those that LLVM takes for bits in reverse order
-  (`address_charges`); map_...: the same on Intel's (`intel_address_charges`); looked_up: maps that are in a table
+  (`address_charges`); map_...: the same on Intel's, map_table: those that are looked up there
+  (`intel_address_charges`); looked_up: maps that have no masks and shifts, in a table
 - byte_sent, half_sent, bytes_sent: shuffles of words that hold just one byte, one element of 16 bits, or several bytes
 - select, select_sg: selects by lane and by subgroup; condition, condition_bits, condition_table: different sets of lanes, those
   that are one comparison, those that have some bits alike, and those that are looked up in a constant; condition_sg: different
@@ -98,7 +99,8 @@ __all__ = ["CHARGES", "charges_of"]
 
 CHARGES = (
     "shuffle", "broadcast", "dpp", "lane_swap", "xor_1", "xor_2", "xor_4", "xor_8", "xor_16", "indexed", "pattern",
-    "pattern_apart", "near", "near_ops", "pattern_ops", "reversed_map", "looked_up", "map_mask", "map_shift", "map_join",
+    "pattern_apart", "near", "near_ops", "pattern_ops", "reversed_map", "looked_up", "map_table", "map_mask", "map_shift",
+    "map_join",
     "byte_sent", "half_sent", "bytes_sent", "select", "select_sg", "condition", "condition_bits", "condition_table",
     "condition_sg", "permute", "permute_by_lane", "permute_shift", "permute_logic", "permute_select", "permute_constant",
     "permute_half", "region", "region_word", "half", "byte", "joined", "selector", "byte_loaded", "low_half", "low_halves",

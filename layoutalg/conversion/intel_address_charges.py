@@ -9,10 +9,13 @@ bits 0 and 1 times 4, and bit 2 times 36: a mask and a shift, a choice, one join
 [('sum_chosen', 1), ('sum_join', 1), ('sum_mask', 1), ('sum_scaled', 1), ('sum_shift', 1)]
 
 What is computed from the subgroup's number alone is one number for all lanes. A number whose bits change places in the reverse
-order is hidden from LLVM, as `Indices` says, which IGC sees through where there are several subgroups:
+order is hidden from LLVM, as `Indices` says, which IGC sees through where there are several subgroups.
+Of up to 16 lanes a map in so many parts is looked up:
 
->>> [number_operations([(2, 1, 4, 8)], [], 16, subgroups)["veiled"] for subgroups in (1, 2)]
+>>> [number_operations([(2, 1, 4, 8, 16)], [], 32, subgroups)["veiled"] for subgroups in (1, 2)]
 [1, 0]
+>>> number_operations([(2, 1, 4, 8)], [], 16, 1)
+Counter({'map_table': 1})
 
 Source: listings of IGC 2.40 for pvc and bmg.
 """
@@ -24,7 +27,7 @@ from collections.abc import Iterable
 from functools import lru_cache
 from typing import NamedTuple, TypeAlias
 
-from layoutalg.conversion.lowering.number_maps import reverses, rounded_down, shifts
+from layoutalg.conversion.lowering.number_maps import in_a_table, reverses, rounded_down, shifts
 from layoutalg.conversion.program.steps import Address
 
 __all__ = ["address_parts", "number_operations"]
@@ -43,6 +46,9 @@ def number_operations(
     veiled: set[str] = set()
     once: set[_Operation] = set()
     for columns in maps:
+        if in_a_table(columns, lanes):
+            found["map_table"] += 1
+            continue
         own = _of_map(columns, lanes)
         once |= own.once
         found.update(own.more)

@@ -13,6 +13,7 @@ from typing import TypeAlias
 from layoutalg.conversion.lowering.number_maps import (
     are_powers,
     fixed_bits,
+    in_a_table,
     linear_terms,
     maps_of_items,
     of_items,
@@ -72,6 +73,8 @@ class Indices:
         self.vendor = target_info(chip).vendor
         self.width = target_info(chip).subgroup_size if self.vendor in FIXED_WIDTH else lanes
         """The lanes that execute together: `lanes`, or several subgroups' where the chip's number is fixed."""
+        self.wide = target_info(chip).grf_bytes != 32
+        """Whether one instruction shifts 64 bits: dg2's compiler makes it twelve more."""
         self.strict = rules(llvm).strict_properties
         """Whether the reader wants alignments without braces."""
         self.barriers_of_spaces = rules(llvm).barriers_of_spaces
@@ -270,16 +273,27 @@ class Indices:
         if len(set(lanes)) == 1:
             return self.constant(lanes[0])
         terms = linear_terms(lanes)
+        if terms is not None and self.vendor == "intel" and in_a_table(terms, count):
+            moving = self._once(("table", terms), lambda: self._entry(tuple([lane ^ lanes[0] for lane in lanes])))
+            return self.binary("xori", moving, self.constant(lanes[0])) if lanes[0] else moving
         if terms is not None:
             return self._joined((("lane", terms),), lanes[0])
         rotated = (lanes[0] + i for i in range(count))
         if count & (count - 1) == 0 and all(a % count == b for a, b in zip(rotated, lanes, strict=True)):
             return self._masked(self.binary("addi", self.number("lane"), self.constant(lanes[0])), count - 1)
-        if count <= 16:  # four bits for each lane in one constant
-            return self._looked_up("lane", sum(lane << 4 * i for i, lane in enumerate(lanes)), 4)
+        if count <= 16:
+            return self._entry(lanes)
         bits = [sum((lane >> bit & 1) << i for i, lane in enumerate(lanes)) for bit in range(max(lanes).bit_length())]
         parts = [self._shifted(self._looked_up("lane", mask, 1), bit) for bit, mask in enumerate(bits)]
         return self._folded("ori", parts)
+
+    def _entry(self, lanes: tuple[int, ...]) -> Value:
+        """A number below 16 for each of up to 16 lanes, from one constant, or two where shifts of 64 bits are slow."""
+        words = [sum(lane << 4 * i for i, lane in enumerate(lanes[at : at + 8])) for at in (0, 8)]
+        if len(lanes) <= 8 or self.wide:
+            return self._looked_up("lane", words[0] | words[1] << 32, 4)
+        word = self.selected(self.holds("lane", 0xFF00), *[self.constant(one) for one in reversed(words)])
+        return self._masked(self.binary("shrui", word, self._shifted(self._masked(self.number("lane"), 7), 2)), 15)
 
     def _looked_up(self, axis: str, table: int, width: int) -> Value:
         """Entry `number` of a constant of entries `width` bits wide."""
@@ -354,9 +368,10 @@ class Indices:
         return self._once(("beyond", number, more), lambda: self.binary("addi", number, self.constant(more)))
 
     def _joined(self, maps: tuple[tuple[str, tuple[int, ...]], ...], base: int) -> Value:
-        """The XOR of a constant and of linear maps of numbers."""
+        """The XOR of a constant and of linear maps of numbers; a sum where they share no bit, which messages bring along."""
         moving = self._once(maps, lambda: self._linear(maps))
-        return self.binary("xori", moving, self.constant(base)) if base else moving
+        apart = not any(term & base for _, terms in maps for term in terms)
+        return self.binary("addi" if apart else "xori", moving, self.constant(base)) if base else moving
 
     def _linear(self, maps: tuple[tuple[str, tuple[int, ...]], ...]) -> Value:
         parts: list[Value] = []
@@ -371,7 +386,7 @@ class Indices:
                 if mask & (mask - 1) == 0
             ]
             number = self._veiled(axis) if reverses(moved) else self.number(axis)
-            for shift, mask in unmirrored(groups) if self.vendor in FIXED_WIDTH else groups.items():
+            for shift, mask in unmirrored(groups):
                 part = number if mask == (1 << bits) - 1 else self._some_bits(axis, number, mask)
                 parts.append(self._shifted(part, shift))
         return self._folded("xori", parts) if parts else self.constant(0)

@@ -23,6 +23,7 @@ from layoutalg.core.limits import MOST_LOOKED_UP
 __all__ = [
     "are_powers",
     "fixed_bits",
+    "in_a_table",
     "linear_terms",
     "maps_of_items",
     "of_items",
@@ -32,6 +33,9 @@ __all__ = [
     "unmirrored",
     "unmirrored_factors",
 ]
+
+_TABLE = 16
+"""The entries of four bits, at most, of a map that is looked up in a constant."""
 
 
 _Some = TypeVar("_Some")
@@ -57,6 +61,19 @@ def shifts(terms: Sequence[int]) -> dict[int, int]:
             if term >> place & 1:
                 masks[place - bit] = masks.get(place - bit, 0) | 1 << bit
     return masks
+
+
+def in_a_table(terms: Sequence[int], count: int) -> bool:
+    """Whether a linear map of numbers below `count` is shorter looked up in a constant, on Intel's chips.
+
+    A table of 16 entries takes seven instructions whatever the map, two parts take seven, three or four take 8 to 20: graphics
+    compilers make some of them a reversal of all bits, and shift its result. Eight entries are one word.
+
+    >>> in_a_table((4, 2, 8, 1), 16), in_a_table((4, 8, 1, 2), 16), in_a_table((4, 2, 8, 16, 1), 32)
+    (True, False, False)
+    """
+    parts = len(shifts(terms))
+    return parts > 1 and (parts > 2 or 2 * count <= _TABLE) and count <= _TABLE
 
 
 def reverses(moved: Sequence[tuple[int, int]]) -> bool:
