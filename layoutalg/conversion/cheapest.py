@@ -233,7 +233,7 @@ def _foreseen(found: Foreseen, a: View, slots: int, cost: Cost) -> int:
     if listings is None or min(listings.instructions.values()) < 0:
         return slots
     issued = fsum([listings.instructions[name] * count for name, count in found.charges.items()])
-    memory = float(slots)
+    memory = max(float(slots), found.cycles * cost.unit)
     if found.accesses is not None:
         steps = [step for step, _ in found.accesses]
         cycles = access_cycles(steps, subgroups, lanes, cost.name)

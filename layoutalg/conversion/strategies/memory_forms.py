@@ -273,7 +273,27 @@ class _Form:
 
     def least(self) -> Foreseen:
         """What is known without a place for anything."""
-        return Foreseen(once(self.kept, "charges", self._charges))
+        return Foreseen(once(self.kept, "charges", self._charges), cycles=self._meeting())
+
+    def _meeting(self) -> float:
+        """The cycles of all accesses, at least, where a chunk has lanes meet in banks; 0 where it has not."""
+        problem, cell = self.problem, self.problem.bits // 8
+        if -1 in (*problem.lanes(False), *problem.lanes(True)):
+            return 0
+        found, met = 0.0, False
+        for after, side in ((False, self.stores), (True, self.loads)):
+            lanes = problem.lanes(after)
+            size = problem.unit(side) // 8 << len(side.vector)
+            by = served(problem.target, size, 1 << len(lanes), reading=after)
+            passed = (cell << len(problem.registers(after)) + len(lanes)) / (by.banks * WORD // 8)
+            if not side.matrix and not by.order:
+                together = by.together(size).bit_length() - 1
+                meeting = self.chunk[(by.banks * WORD // 8 // cell).bit_length() - 1 :]
+                count = sum([bit in meeting for bit in lanes[:together]])
+                met |= count > 0
+                passed *= 1 << count
+            found += passed
+        return found if met else 0
 
     def _charges(self) -> dict[str, int]:
         sides = [_foreseen(self.problem, side, after=bool(i)) for i, side in enumerate((self.stores, self.loads))]
@@ -287,7 +307,7 @@ class _Form:
         where = None if self.everyone else storing(self.problem.source)
         stores = writing.alike(partial(Store, where=where, bits=writing.unit, matrix=self.stores.matrix))
         loads = reading.alike(partial(Load, bits=reading.unit, matrix=self.loads.matrix))
-        return Foreseen(self.least().charges, (*stores, *loads))
+        return Foreseen(once(self.kept, "charges", self._charges), (*stores, *loads))
 
     def _accesses(self) -> tuple[list[int], int, _Access, _Access]:
         """The bits that tell rounds apart, the bytes of memory, and the accesses of both sides."""
