@@ -37,7 +37,7 @@ from layoutalg.conversion.strategies.foreseen import Foreseen, Side, least_charg
 from layoutalg.conversion.strategies.memory_problem import FormSide, Problem
 from layoutalg.conversion.strategies.padding import Touch, placed
 from layoutalg.conversion.strategies.renaming import packed, sums, unpacked
-from layoutalg.conversion.strategies.through_memory import keeps_subgroups, storing, sum_factors, waiting_subgroups
+from layoutalg.conversion.strategies.through_memory import keeps_subgroups, storing, sum_factors
 from layoutalg.core.banks import BANKS
 from layoutalg.core.lazy import once
 from layoutalg.hardware.chips import target_info
@@ -278,7 +278,7 @@ class _Form:
     def _meeting(self) -> float:
         """The cycles of all accesses, at least, where a chunk has lanes meet in banks; 0 where it has not."""
         problem, cell = self.problem, self.problem.bits // 8
-        if -1 in (*problem.lanes(False), *problem.lanes(True)):
+        if cell << len(self.chunk) <= BANKS * WORD // 8 or -1 in (*problem.lanes(False), *problem.lanes(True)):
             return 0
         found, met = 0.0, False
         for after, side in ((False, self.stores), (True, self.loads)):
@@ -297,9 +297,8 @@ class _Form:
 
     def _charges(self) -> dict[str, int]:
         sides = [_foreseen(self.problem, side, after=bool(i)) for i, side in enumerate((self.stores, self.loads))]
-        source, destination = self.problem.source, self.problem.destination
-        waiting, lanes = waiting_subgroups(source, destination), 1 << destination.widths["lane"]
-        return least_charges(sides[0], sides[1], 1 << len(self.rounds()), waiting, lanes)
+        lanes = 1 << self.problem.destination.widths["lane"]
+        return least_charges(sides[0], sides[1], 1 << len(self.rounds()), self.problem.waiting, lanes)
 
     def placed(self) -> Foreseen:
         """What is known with the places of chunks: the accesses too."""
@@ -437,15 +436,15 @@ class _Access:
 
     def all(self, number: int) -> list[tuple[int, Address]]:
         """The first register of each access of a round, without the bits inside a word, and its address."""
-        found = [(self._rounds[number], 0)]
-        for register, term in self._apart:
-            found += [(one + register, at + term) for one, at in found]
-        return [(register, self._at.based(at)) for register, at in found]
+        start, based = self._rounds[number], self._at.based
+        registers, places = ([one[i] for one in self._apart] for i in range(2))
+        return [(start + register, based(at)) for register, at in zip(sums(registers), sums(places), strict=True)]
 
     def alike(self, step: Callable[[tuple[int, ...], Address], Store | Load]) -> list[tuple[Store | Load, int]]:
         """One access of each kind, made from words and an address, and how many there are: they differ inside a word alone."""
         words = tuple(range(len(self.steps)))
-        counts = Counter([address.base % (WORD // self.unit) for _, address in self.all(0)])
+        inside = WORD // self.unit
+        counts = Counter([at % inside for at in sums([place for _, place in self._apart])])
         rounds = len(self._rounds)
         return [(step(words, self._at.based(at)), count * rounds) for at, count in counts.items()]
 
