@@ -263,11 +263,13 @@ class _Form:
     def rounds(self) -> list[int]:
         """The bits that tell rounds apart, as many as a limit of memory makes necessary, and registers allow."""
         problem, stores, loads = self.problem, self.stores, self.loads
+        if self.limit is None or problem.bits // 8 << len(problem.before) <= self.limit:
+            return []
         moved = {*self.chunk, *stores.vector, *loads.vector, *stores.parts, *loads.parts, *stores.rows, *loads.rows}
         count, bits = len(problem.before), problem.bits
         both = [bit for bit in problem.registers(True) if problem.before[bit][0] == "reg" and bit not in moved]
         rounds: list[int] = []
-        while self.limit is not None and bits // 8 << count - len(rounds) > self.limit and both:
+        while bits // 8 << count - len(rounds) > self.limit and both:
             rounds.append(both.pop())
         return rounds
 

@@ -280,6 +280,8 @@ def _pairs(source: View, destination: View, element_bits: int, limit: int | None
     pairs = [(with_cells(a, wide), with_cells(b, wide)) for a, b in zip(source.places, destination.places, strict=True)]
     pairs = [(("reg", 0), ("reg", 0))] * wide + pairs
     rounds = _rounds(pairs, bits, limit)
+    if not rounds:
+        return pairs, []
     return [pair for pair in pairs if pair not in rounds], rounds
 
 
@@ -327,9 +329,11 @@ def _rounds(pairs: Sequence[_Pair], bits: int, limit: int | None) -> list[_Pair]
 
     The low ones would make accesses wide.
     """
+    if limit is None or bits // 8 << len(pairs) <= limit:
+        return []
     free = sorted((p for p in pairs if p[0][0] == p[1][0] == "reg"), key=_highest)
     rounds: list[_Pair] = []
-    while limit is not None and (need := bits // 8 << len(pairs) - len(rounds)) > limit:
+    while (need := bits // 8 << len(pairs) - len(rounds)) > limit:
         if not free:
             raise SizeError(
                 f"{need} bytes of shared memory at a time: what lanes and subgroups exchange needs more than {limit}; "
