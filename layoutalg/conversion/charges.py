@@ -437,7 +437,8 @@ def _of_result(
     held = as_given(last) if len(chain) == 1 else []
     given = len(held)
     rest = [held[word] if 0 <= word < given else word for word in rest]
-    found["group_moved"] += sum([moved_in_group(rest[i : i + GROUP], given) for i in range(0, len(rest), GROUP)])
+    if any(0 <= word < given for word in rest):
+        found["group_moved"] += sum([moved_in_group(rest[i : i + GROUP], given) for i in range(0, len(rest), GROUP)])
     received = {step.to for step in shuffles if not step.sg and not step.others and _pattern(step.lanes)[0] is not None}
     if received:
         found["result"] += sum([word in received for word in rest])
@@ -465,11 +466,8 @@ def _of_result(
     for start in range(0, len(rest), size):
         piece = rest[start : start + size]
         moved = [word for place, word in enumerate(piece, start) if 0 <= word < given and word != place]
-        places = [
-            (loads[word], loads[word].index(word)) for word in piece if len(loads.get(word, ())) == len(piece) > 1
-        ]
-        if len(places) == len(piece) and twice:
-            found["again"] += copied_again(places)
+        if twice and all(len(loads.get(word, ())) == len(piece) > 1 for word in piece):
+            found["again"] += copied_again([(loads[word], loads[word].index(word)) for word in piece])
         if moved:
             copied = copied_words(piece, given)
             inside = any(

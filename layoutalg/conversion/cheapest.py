@@ -115,7 +115,7 @@ def _first_or_mixed(
         return None
     found, lowest = first
     best = partial(_in_memory, element_bits, memory, cost)
-    mixed = mixed_way(a, b, element_bits, memory, lowest[0], best)
+    mixed = mixed_way(a, b, element_bits, memory, lowest[0], best, pattern=pattern)
     return found if mixed is None else Candidate(mixed.name, (mixed.program,), mixed.price[0])
 
 
@@ -184,6 +184,7 @@ def _cheapest(
     Ways of one name are one, the first of the best. What cannot rank below `lowest` is not made.
     """
     cost, made = memory.cost, dict[int, tuple[Candidate, tuple[int, float]]]()
+    prices = _instructions(cost, 1 << a.widths["lane"])
     waiting = [(slots + instructions, number, 0) for number, (_, slots, instructions) in enumerate(listed)]
     heapify(waiting)
     while waiting:
@@ -192,7 +193,7 @@ def _cheapest(
             break
         way, slots, _ = listed[number]
         if asked < len(way.foreseen):
-            more = min([_foreseen(one, a, slots, cost) for one in way.foreseen[asked]()])
+            more = min([_foreseen(one, a, slots, cost, prices) for one in way.foreseen[asked]()])
             heappush(waiting, (max(least, more), number, asked + 1))
             continue
         try:
@@ -226,17 +227,21 @@ def _least_through_memory(a: View, element_bits: int, cost: Cost) -> int:
     return round(sum([words * lanes / one for one in banks]) * cost.unit - ROUNDING)
 
 
-def _foreseen(found: Foreseen, a: View, slots: int, cost: Cost) -> int:
-    """What a way ranks at, at least, that costs so many slots at least, by what is known of it before it is made."""
-    subgroups, lanes = 1 << a.widths["sg"], 1 << a.widths["lane"]
+def _instructions(cost: Cost, lanes: int) -> Mapping[str, float]:
+    """What a chip's listings have for each charge; nothing where none were read, or where one takes others away."""
     listings = prices_of(cost.name, lanes)
-    if listings is None or min(listings.instructions.values()) < 0:
+    return {} if listings is None or min(listings.instructions.values()) < 0 else listings.instructions
+
+
+def _foreseen(found: Foreseen, a: View, slots: int, cost: Cost, prices: Mapping[str, float]) -> int:
+    """What a way ranks at, at least, that costs so many slots at least, by what is known of it before it is made."""
+    if not prices:
         return slots
-    issued = fsum([listings.instructions[name] * count for name, count in found.charges.items()])
-    memory = float(slots)
+    issued = fsum([prices[name] * count for name, count in found.charges.items() if count])
+    memory = max(slots, found.cycles * cost.unit)
     if found.accesses is not None:
         steps = [step for step, _ in found.accesses]
-        cycles = access_cycles(steps, subgroups, lanes, cost.name)
+        cycles = access_cycles(steps, 1 << a.widths["sg"], 1 << a.widths["lane"], cost.name)
         memory = sum([one * times for one, (_, times) in zip(cycles, found.accesses, strict=True)]) * cost.unit
     least = round(max(issued, memory) - ROUNDING)
     return rank(max(least, slots), round(issued - ROUNDING))[0]

@@ -25,12 +25,12 @@ def machine_counts(layout: Layout) -> dict[str, int]:
         type(n) is not int for factors in (*layout.dims, layout.replicas) for one in factors for n in one[:2]
     ):
         raise ConversionError(f"{layout} has symbols; put numbers for them with substitute() before converting it")
-    if set(layout.codomain).difference(MACHINE):
+    axes: Any = layout.axes
+    if not {*(layout.codomain_order or axes)} <= {*MACHINE}:
         raise ConversionError(f"{layout}: expected a layout onto sg, lane and reg")
     for axis, start in layout.offsets.items():
         if start < 0:
             raise ConversionError(f"{layout}: starts at {start} of {axis}; {axis} counts from 0")
-    axes: Any = layout.axes
     counts = {axis: axes.get(axis, 1) + layout.offsets.get(axis, 0) for axis in MACHINE}
     for axis, what, most in (
         ("sg", "subgroups", MOST_SUBGROUPS),

@@ -34,7 +34,7 @@ from typing import NamedTuple
 
 from layoutalg.conversion.cost import Cost, rank
 from layoutalg.conversion.cost import Parts as Busy
-from layoutalg.conversion.exchange_bounds import least_busy
+from layoutalg.conversion.exchange_bounds import ROUNDING, least_busy
 from layoutalg.conversion.prices import Listings, prices_of
 from layoutalg.conversion.program.program import Program
 from layoutalg.conversion.strategies.bit_exchange.pattern import Pattern, pattern_of
@@ -89,21 +89,36 @@ def mixed_way(
     lowest: int,
     best: BestInMemory,
     others: Iterable[Sequence[Program]] = (),
+    pattern: Pattern | None = None,
 ) -> MixedWay | None:
     """A mixed way that beats the best other way, whose rank is `lowest`; None where no mixed way does.
 
-    `best` chooses how the parts that use shared memory do so. `others` are the other ways for layouts that hold copies.
+    `best` chooses how the parts that use shared memory do so. `others` are the other ways for layouts that hold copies;
+    `pattern` is that of two which hold none, if it is known.
     """
     known, cost = rates(memory.cost.name), memory.cost
     if not memory.most or known is None or cost.unit != known.slots:
         return None
     if (1 << a.widths["reg"]) * element_bits < _LEAST_WORDS * _WORD_BYTES * 8:
         return None
+    if pattern is not None and _is_hopeless(pattern, cost, lowest):
+        return None
     apart = told_apart(a, b)
     found = _where_bits_are_renamed(*(apart or (a, b)), element_bits, memory, lowest, best)
     if found is not None:
         lowest = min(lowest, rank(*found.price)[0])
     return _of_copies(a, b, element_bits, memory, lowest, others) or found
+
+
+def _is_hopeless(pattern: Pattern, cost: Cost, lowest: int) -> bool:
+    """Whether every share has too high an estimate: a quarter of all, in whole words, takes a quarter of the whole exchange."""
+    listed = prices_of(cost.name, 1 << pattern.lane_bits)
+    if pattern.parts > 1 or listed is None:
+        return False
+    least = [busy for way in ways(pattern) if (busy := least_busy(way, pattern, cost)) is not None]
+    rest = pattern._replace(register_bits=pattern.register_bits - 2)
+    found = [Busy(*[one / 4 for one in busy]) for busy in least]
+    return min([_shares(one, 4, rest, listed, cost)[0][0] for one in found]) * _MARGIN * (1 - ROUNDING) >= lowest
 
 
 def _where_bits_are_renamed(

@@ -86,7 +86,7 @@ class Memory(NamedTuple):
 
 
 class Unmade(NamedTuple):
-    """A way that is not made yet: its name, what makes it, and the exchange that it is, if it is one (no swaps with it)."""
+    """A way that is not made yet: its name, what makes it, and the exchange in it, if there is one (behind swaps too)."""
 
     name: str
     make: Callable[[], tuple[Program, ...]]
@@ -162,8 +162,8 @@ def _ways_by_swaps(a: View, b: View, element_bits: int) -> list[Unmade]:
     if left == b:
         return [Unmade(_SWAPS, lambda: (program,))]
     pattern = pattern_of(left, b, element_bits)
-    rest = [] if pattern is None else ways(pattern)
-    return [Unmade(f"{_SWAPS}, then {way.name}", partial(_behind, program, way.make)) for way in rest]
+    rest = () if pattern is None else ways(pattern)
+    return [Unmade(f"{_SWAPS}, then {way.name}", partial(_behind, program, way.make), way) for way in rest]
 
 
 def _behind(program: Program, make: Callable[[], Program]) -> tuple[Program, ...]:

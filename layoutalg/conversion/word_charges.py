@@ -30,6 +30,8 @@ def as_given(program: Program) -> list[int]:
     [1, -6]
     """
     parts, pack, found = program.parts, program.pack, list[int]()
+    if parts == 1:
+        return [*pack]
     for start in range(0, len(pack), parts):
         first = pack[start]
         whole = first % parts == 0 and pack[start : start + parts] == (*range(first, first + parts),)

@@ -111,6 +111,8 @@ def _shapes_of_readings(values: Sequence[Distributed]) -> list[Sequence[Any] | N
     >>> _shapes_of_readings((la.parse("((4,8),(2,2)):((32,1),(16,8))"), la.parse("SM80_16x8x16_F32F16F16F32_TN.C")))
     [(16, 8), None]
     """
+    if not any(value.how_read() for value in values):
+        return [None] * len(values)
     sure = [value for value in values if not value.how_read() and not value.needs_machine]
     said = next(
         (one.tensor_shape() for one in sure if _MACHINE & {*single_operand(one, None, _OPEN).layout.axes}), None

@@ -287,7 +287,7 @@ class Relation(_Unfinished):
         spans = self.spans()
         for axis, _ in self._offsets:
             spans.setdefault(axis, 1)
-        return {axis: spans[axis] for axis in self.codomain if axis in spans}
+        return {axis: spans[axis] for axis in self.codomain_of({*spans}) if axis in spans}
 
     def spans(self) -> dict[str, Extent]:
         """How far the layout reaches along each axis that it moves along: 1 + the largest move, offsets left out.

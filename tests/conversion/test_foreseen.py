@@ -65,6 +65,7 @@ def test_programs_are_charged_for_what_was_foreseen(chip: str) -> None:
                 charged = [all(charges[name] >= count for name, count in one.charges.items()) for one in several]
                 assert any(charged), (way.name, several)
                 found = several[0]
+                assert all(one.cycles <= cycles for one in several), way.name
                 if found.accesses is not None:
                     steps = [step for step, _ in found.accesses]
                     each = access_cycles(steps, programs[0].subgroups, programs[0].lanes, chip)

@@ -52,7 +52,7 @@ class Waits(NamedTuple):
     """What a store or load costs: the most cycles that a phase takes, and those of all phases of the slowest subgroup."""
 
     ways: int
-    cycles: int
+    cycles: float
 
 
 @lru_cache(maxsize=4096)
@@ -203,15 +203,7 @@ def program_cycles(program: Program, chip: str = "generic") -> float:
 
 def access_cycles(steps: Sequence[Store | Load], subgroups: int, lanes: int, chip: str) -> list[float]:
     """The cycles of each store and load, as `program_cycles` adds them up."""
-    found = _accesses(steps, subgroups, lanes, chip)
-    known = rates(chip)
-    if known is None or known.least == CYCLE_BYTES:
-        return [one.cycles for one in found]
-    cycles: list[float] = []
-    for step, one in zip(steps, found, strict=True):
-        moved = max(len(step[0]) * step.bits // 8 * lanes, known.least)
-        cycles.append(min(one.cycles, moved / CYCLE_BYTES) if one.ways == 1 else one.cycles)
-    return cycles
+    return [one.cycles for one in _accesses(steps, subgroups, lanes, chip)]
 
 
 def _accesses(steps: Sequence[Store | Load], subgroups: int, lanes: int, chip: str) -> list[Waits]:
@@ -219,17 +211,9 @@ def _accesses(steps: Sequence[Store | Load], subgroups: int, lanes: int, chip: s
     found: list[Waits] = []
     known: dict[object, Waits] = {}  # where an access begins rotates the banks, for all lanes alike
     for step in steps:
-        at, bits = step.address, step.bits
-        base = 0 if at.xor else at[0] % (WORD // bits)  # inside a word
-        key = (
-            step.__class__,
-            len(step[0]),
-            base,
-            at[1:],
-            step.where if isinstance(step, Store) else None,
-            bits,
-            step.matrix,
-        )
+        at = step.address
+        base = 0 if at.xor else at[0] % (WORD // step.bits)  # inside a word
+        key = step.__class__, len(step[0]), base, at[1:], step[2:]
         one = known.get(key)
         if one is None:
             one = known[key] = _access(step, subgroups, lanes, chip)
@@ -248,4 +232,8 @@ def _access(step: Store | Load, subgroups: int, lanes: int, chip: str) -> Waits:
         at = Address(factors=(("lane", 1, lanes, count),))
     anywhere = at.based(0 if at.xor else at.base % (WORD // bits))
     together = served(chip, count * bits // 8, lanes, reading=reading)
-    return _conflicts(anywhere, count, subgroups, lanes, where, bits, together)
+    found, known = _conflicts(anywhere, count, subgroups, lanes, where, bits, together), rates(chip)
+    if found.ways != 1 or known is None or known.least == CYCLE_BYTES:
+        return found
+    moved = max(len(step[0]) * bits // 8 * lanes, known.least)
+    return found._replace(cycles=min(found.cycles, moved / CYCLE_BYTES))

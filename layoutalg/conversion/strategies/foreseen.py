@@ -48,10 +48,14 @@ class Side(NamedTuple):
 
 
 class Foreseen(NamedTuple):
-    """Least charges by their names; and accesses, where they are known: one of each kind, and how often it is made."""
+    """Least charges by their names; and accesses, where they are known: one of each kind, and how often it is made.
+
+    Where lanes meet in banks wherever things have their places, all accesses take `cycles` at least.
+    """
 
     charges: dict[str, int]
     accesses: tuple[tuple[Store | Load, int], ...] | None = None
+    cycles: float = 0
 
 
 def wanted_words(loads: Side, parts: list[int], vector: list[int], within: int, cells: int) -> Side:

@@ -37,7 +37,7 @@ from layoutalg.conversion.strategies.foreseen import Foreseen, Side, least_charg
 from layoutalg.conversion.strategies.memory_problem import FormSide, Problem
 from layoutalg.conversion.strategies.padding import Touch, placed
 from layoutalg.conversion.strategies.renaming import packed, sums, unpacked
-from layoutalg.conversion.strategies.through_memory import keeps_subgroups, storing, sum_factors, waiting_subgroups
+from layoutalg.conversion.strategies.through_memory import keeps_subgroups, storing, sum_factors
 from layoutalg.core.banks import BANKS
 from layoutalg.core.lazy import once
 from layoutalg.hardware.chips import target_info
@@ -263,23 +263,44 @@ class _Form:
     def rounds(self) -> list[int]:
         """The bits that tell rounds apart, as many as a limit of memory makes necessary, and registers allow."""
         problem, stores, loads = self.problem, self.stores, self.loads
+        if self.limit is None or problem.bits // 8 << len(problem.before) <= self.limit:
+            return []
         moved = {*self.chunk, *stores.vector, *loads.vector, *stores.parts, *loads.parts, *stores.rows, *loads.rows}
         count, bits = len(problem.before), problem.bits
         both = [bit for bit in problem.registers(True) if problem.before[bit][0] == "reg" and bit not in moved]
         rounds: list[int] = []
-        while self.limit is not None and bits // 8 << count - len(rounds) > self.limit and both:
+        while bits // 8 << count - len(rounds) > self.limit and both:
             rounds.append(both.pop())
         return rounds
 
     def least(self) -> Foreseen:
         """What is known without a place for anything."""
-        return Foreseen(once(self.kept, "charges", self._charges))
+        return Foreseen(once(self.kept, "charges", self._charges), cycles=self._meeting())
+
+    def _meeting(self) -> float:
+        """The cycles of all accesses, at least, where a chunk has lanes meet in banks; 0 where it has not."""
+        problem, cell = self.problem, self.problem.bits // 8
+        if cell << len(self.chunk) <= BANKS * WORD // 8 or -1 in (*problem.lanes(False), *problem.lanes(True)):
+            return 0
+        found, met = 0.0, False
+        for after, side in ((False, self.stores), (True, self.loads)):
+            lanes = problem.lanes(after)
+            size = problem.unit(side) // 8 << len(side.vector)
+            by = served(problem.target, size, 1 << len(lanes), reading=after)
+            passed = (cell << len(problem.registers(after)) + len(lanes)) / (by.banks * WORD // 8)
+            if not side.matrix and not by.order:
+                together = by.together(size).bit_length() - 1
+                meeting = self.chunk[(by.banks * WORD // 8 // cell).bit_length() - 1 :]
+                count = sum([bit in meeting for bit in lanes[:together]])
+                met |= count > 0
+                passed *= 1 << count
+            found += passed
+        return found if met else 0
 
     def _charges(self) -> dict[str, int]:
         sides = [_foreseen(self.problem, side, after=bool(i)) for i, side in enumerate((self.stores, self.loads))]
-        source, destination = self.problem.source, self.problem.destination
-        waiting, lanes = waiting_subgroups(source, destination), 1 << destination.widths["lane"]
-        return least_charges(sides[0], sides[1], 1 << len(self.rounds()), waiting, lanes)
+        lanes = 1 << self.problem.destination.widths["lane"]
+        return least_charges(sides[0], sides[1], 1 << len(self.rounds()), self.problem.waiting, lanes)
 
     def placed(self) -> Foreseen:
         """What is known with the places of chunks: the accesses too."""
@@ -287,7 +308,7 @@ class _Form:
         where = None if self.everyone else storing(self.problem.source)
         stores = writing.alike(partial(Store, where=where, bits=writing.unit, matrix=self.stores.matrix))
         loads = reading.alike(partial(Load, bits=reading.unit, matrix=self.loads.matrix))
-        return Foreseen(self.least().charges, (*stores, *loads))
+        return Foreseen(once(self.kept, "charges", self._charges), (*stores, *loads))
 
     def _accesses(self) -> tuple[list[int], int, _Access, _Access]:
         """The bits that tell rounds apart, the bytes of memory, and the accesses of both sides."""
@@ -417,15 +438,15 @@ class _Access:
 
     def all(self, number: int) -> list[tuple[int, Address]]:
         """The first register of each access of a round, without the bits inside a word, and its address."""
-        found = [(self._rounds[number], 0)]
-        for register, term in self._apart:
-            found += [(one + register, at + term) for one, at in found]
-        return [(register, self._at.based(at)) for register, at in found]
+        start, based = self._rounds[number], self._at.based
+        registers, places = ([one[i] for one in self._apart] for i in range(2))
+        return [(start + register, based(at)) for register, at in zip(sums(registers), sums(places), strict=True)]
 
     def alike(self, step: Callable[[tuple[int, ...], Address], Store | Load]) -> list[tuple[Store | Load, int]]:
         """One access of each kind, made from words and an address, and how many there are: they differ inside a word alone."""
         words = tuple(range(len(self.steps)))
-        counts = Counter([address.base % (WORD // self.unit) for _, address in self.all(0)])
+        inside = WORD // self.unit
+        counts = Counter([at % inside for at in sums([place for _, place in self._apart])])
         rounds = len(self._rounds)
         return [(step(words, self._at.based(at)), count * rounds) for at, count in counts.items()]
 

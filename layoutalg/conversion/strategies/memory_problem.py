@@ -17,6 +17,7 @@ from typing import NamedTuple
 
 from layoutalg.conversion.program.steps import WORD
 from layoutalg.conversion.strategies.renaming import with_cells
+from layoutalg.conversion.strategies.through_memory import waiting_subgroups
 from layoutalg.hardware.shared_memory import widest
 from layoutalg.memory.machine_bits import Place, View
 
@@ -75,6 +76,8 @@ class Problem:
     within: int
     most: int
     holders: tuple[_Holders, _Holders]
+    waiting: int
+    """How many subgroups wait for one another at its barriers."""
 
     @staticmethod
     def of(source: View, destination: View, element_bits: int, target: str) -> Problem:
@@ -85,7 +88,10 @@ class Problem:
         bits, lanes = min(element_bits, WORD), 1 << max(source.widths["lane"], destination.widths["lane"])
         within, most = ((size // bits).bit_length() - 1 for size in (WORD, widest(target, lanes) * 8))
         holders = _Holders.of(before, source), _Holders.of(after, destination)
-        return Problem(before, after, source, destination, element_bits, wide, target, bits, within, most, holders)
+        waiting = waiting_subgroups(source, destination)
+        return Problem(
+            before, after, source, destination, element_bits, wide, target, bits, within, most, holders, waiting
+        )
 
     def registers(self, after: bool) -> list[int]:
         """The bits that are in registers on a side, low ones first."""

@@ -121,21 +121,28 @@ def placed(
     least = sum(leasts)
     # What the bits of each side add is looked up in a list: those in an order, then those inside a chunk, then nothing.
     lines = _weights_of_lines(len(upper), unit)
-    meeting = [
-        [{i for i, one in enumerate(own) if one % (side.by.banks * _BYTES) == 0} for side in sides] for own in lines
-    ]
+    banks = [side.by.banks * _BYTES for side in sides]
     after = {bit: len(upper) + i for i, bit in enumerate(chunk)} | {-1: len(upper) + len(chunk)}
     constant = [*inside.values(), 0]
     known = [dict[tuple[int, ...], int]() for _ in sides]
     taken = sum(inside.values()) + bits // 8
     served = [min(_served_bits(side), side.taking.bit_length() - 1) for side in sides]
-    for order in dict.fromkeys(_orders(upper, sides, prefer)):
+    tried = set[tuple[int, ...]]()
+    for order in _orders(upper, sides, prefer):
+        if order in tried:
+            continue
+        tried.add(order)
         at = after | {bit: i for i, bit in enumerate(order)}
         lanes = [[at[bit] for bit in side.lanes] for side in sides]
         groups = [[at[bit] for bit in side.groups] for side in sides]
-        first = [places[:count] for places, count in zip(lanes, served, strict=True)]
-        for own, all_met in zip(lines, meeting, strict=True):
-            if best is not None and best[0] <= least and not all(map(set[int].isdisjoint, all_met, first)):
+        together = [
+            (place, size)
+            for places, count, size in zip(lanes, served, banks, strict=True)
+            for place in places[:count]
+            if place < len(upper)
+        ]
+        for own in lines:
+            if best is not None and best[0] <= least and 0 in [own[place] % size for place, size in together]:
                 continue  # two lanes meet in a bank that differ in one of these bits
             weights = [*own, *constant]
             of_lanes: list[tuple[int, ...]] = []

@@ -151,39 +151,57 @@ def least_foreseen(
     element_bits: int,
     limit: int | None = None,
     *,
-    padded: str = "",
+    arranged: bool = True,
+    padded: Literal["", "source", "destination"] = "",
     **_: object,
 ) -> tuple[Foreseen, ...]:
     """What is known before anything has a place, which takes little time: `foreseen` is at least as much as one of these.
 
-    A side accesses as many words at once as it can; the other one as many, where they are in registers on both sides.
+    Where places are looked for, a side accesses as many words at once as it can; the other one as many, where they are in
+    registers on both sides. Else the places of its registers say how many.
 
     >>> from layoutalg.memory.machine_bits import view
     >>> both = [view(Layout.parse(text)) for text in ("d0 = 16@reg, d1 = 16@lane", "d0 = 16@lane, d1 = 16@reg")]
     >>> [(one.charges["store"], one.charges["load"]) for one in (*least_foreseen(*both, 32), foreseen(*both, 32))]
     [(4, 16), (16, 4), (16, 4)]
+    >>> [(one.charges["store"], one.charges["load"]) for one in least_foreseen(*both, 32, arranged=False)]
+    [(16, 4)]
     """
-    wide, bits = 1 if element_bits > WORD else 0, min(element_bits, WORD)
-    pairs = [*zip(source.places, destination.places, strict=True), *[(("reg", 0), ("reg", 0))] * wide]
-    bits_of_rounds = len(_rounds(pairs, bits, limit))
-    rounds, within = 1 << bits_of_rounds, (WORD // bits).bit_length() - 1
-    moved = [sum([pair[i][0] == "reg" for pair in pairs]) - bits_of_rounds for i in range(2)]
-    common = sum([a[0] == b[0] == "reg" for a, b in pairs]) - bits_of_rounds
+    pairs, told = _pairs(source, destination, element_bits, limit)
+    rounds, within = 1 << len(told), (WORD // min(element_bits, WORD)).bit_length() - 1
+    moved = [sum([pair[i][0] == "reg" for pair in pairs]) for i in range(2)]
     waiting, lanes = waiting_subgroups(source, destination), 1 << destination.widths["lane"]
     widest = VECTOR_BITS + within
+    if arranged and not padded:
+        low = sorted([pair for pair in pairs if pair[0][0] == pair[1][0] == "reg"], key=_highest)[:widest]
+        common = len(low)
+        options = ((widest, common), (common, widest)) if common < widest else ((widest, widest),)
+    else:
+        low = [pairs[j] for j in _plain_order(pairs, int(padded != "source"), common=bool(padded))][:widest]
+        options = (tuple([_leading(low, i) for i in range(2)]),)
+    known = [to for _, (axis, to) in low if axis == "reg"]  # the bits of the result's registers that lie lowest
     found: list[Foreseen] = []
-    for most in ((widest, common), (common, widest)) if common < widest else ((widest, widest),):
+    for most in options:
         vectors = [min(own, widest, limited) for own, limited in zip(moved, most, strict=True)]
         words = [1 << max(vector - within, 0) for vector in vectors]
         stores, loads = (
             Side(rounds << own - vector, count, run=count)
             for own, vector, count in zip(moved, vectors, words, strict=True)
         )
+        lying = known[within : vectors[1]]
+        if known[:within] == [*range(within)] and lying != [*range(within, within + len(lying))]:
+            cells = 1 << destination.widths["reg"] + (element_bits > WORD)
+            loads = wanted_words(loads, known[:within], lying, within, cells)
         charges = least_charges(stores, loads, rounds, waiting, lanes)
         if not padded:
             charges["offset_computed"] = stores.times + loads.times - 2 * rounds
         found.append(Foreseen(charges))
     return tuple(found)
+
+
+def _leading(pairs: Sequence[_Pair], side: int) -> int:
+    """How many of the first bits are in registers on a side."""
+    return next((count for count, pair in enumerate(pairs) if pair[side][0] != "reg"), len(pairs))
 
 
 def foreseen(
@@ -245,10 +263,7 @@ def _sides(
 ) -> tuple[int, _Side, _Side]:
     """The places of a round, and the accesses of both sides (see `through_memory`)."""
     wide, bits = 1 if element_bits > WORD else 0, min(element_bits, WORD)
-    pairs = [(with_cells(a, wide), with_cells(b, wide)) for a, b in zip(source.places, destination.places, strict=True)]
-    pairs = [(("reg", 0), ("reg", 0))] * wide + pairs
-    rounds = _rounds(pairs, bits, limit)
-    pairs = [pair for pair in pairs if pair not in rounds]
+    pairs, rounds = _pairs(source, destination, element_bits, limit)
     lanes = source.widths["lane"], destination.widths["lane"]
     if padded:
         columns = _plain(pairs, int(padded == "destination"), common=True)
@@ -257,6 +272,17 @@ def _sides(
     before = _Side.of([a for a, _ in pairs], [a for a, _ in rounds], columns, source, wide, bits, bool(padded))
     after = _Side.of([b for _, b in pairs], [b for _, b in rounds], columns, destination, wide, bits, bool(padded))
     return 1 << len(pairs), before, after
+
+
+def _pairs(source: View, destination: View, element_bits: int, limit: int | None) -> tuple[list[_Pair], list[_Pair]]:
+    """The bits of a cell's number: those that a round moves, and those that tell rounds apart."""
+    wide, bits = 1 if element_bits > WORD else 0, min(element_bits, WORD)
+    pairs = [(with_cells(a, wide), with_cells(b, wide)) for a, b in zip(source.places, destination.places, strict=True)]
+    pairs = [(("reg", 0), ("reg", 0))] * wide + pairs
+    rounds = _rounds(pairs, bits, limit)
+    if not rounds:
+        return pairs, []
+    return [pair for pair in pairs if pair not in rounds], rounds
 
 
 def fits(source: View, destination: View, element_bits: int, limit: int) -> bool:
@@ -303,9 +329,11 @@ def _rounds(pairs: Sequence[_Pair], bits: int, limit: int | None) -> list[_Pair]
 
     The low ones would make accesses wide.
     """
+    if limit is None or bits // 8 << len(pairs) <= limit:
+        return []
     free = sorted((p for p in pairs if p[0][0] == p[1][0] == "reg"), key=_highest)
     rounds: list[_Pair] = []
-    while limit is not None and (need := bits // 8 << len(pairs) - len(rounds)) > limit:
+    while (need := bits // 8 << len(pairs) - len(rounds)) > limit:
         if not free:
             raise SizeError(
                 f"{need} bytes of shared memory at a time: what lanes and subgroups exchange needs more than {limit}; "
@@ -335,14 +363,17 @@ def _columns(pairs: Sequence[_Pair], bits: int, *lane_bits: int) -> list[int]:
 
 def _plain(pairs: Sequence[_Pair], side: int = 1, *, common: bool = False) -> list[int]:
     """The same without a search: as a side numbers its registers, lanes and subgroups; perhaps common registers first."""
+    order = _plain_order(pairs, side, common=common)
+    return [1 << order.index(j) for j in range(len(pairs))]
 
+
+def _plain_order(pairs: Sequence[_Pair], side: int, *, common: bool) -> list[int]:
     def rank(j: int) -> tuple[bool, int, int]:
         axis, bit = pairs[j][side]
         both = common and pairs[j][0][0] == pairs[j][1][0] == "reg"
         return not both, ("reg", "lane", "sg").index(axis), bit
 
-    order = sorted(range(len(pairs)), key=rank)
-    return [1 << order.index(j) for j in range(len(pairs))]
+    return sorted(range(len(pairs)), key=rank)
 
 
 def _padded(place: int, bits: int) -> int:

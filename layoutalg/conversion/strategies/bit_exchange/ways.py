@@ -28,7 +28,7 @@ between all lanes do the same: class d goes from lane l to lane T(l) ^ d (see `p
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import partial
+from functools import lru_cache, partial
 from typing import NamedTuple
 
 from layoutalg.conversion.program.builder import Builder
@@ -62,7 +62,8 @@ class Way(NamedTuple):
     permutes: int = 0
 
 
-def ways(pattern: Pattern) -> list[Way]:
+@lru_cache(maxsize=64)
+def ways(pattern: Pattern) -> tuple[Way, ...]:
     """All ways, that with the fewest shuffles first.
 
     Every turn of a bit that tells words apart is a select for each word (`_turns`), and none is left out of the program but by
@@ -80,7 +81,7 @@ def ways(pattern: Pattern) -> list[Way]:
 
     found = [by_hops(FEWEST, best)]
     if not bits:
-        return found
+        return tuple(found)
     halves = max((1 << pattern.register_bits) // pattern.parts // 2, 1)  # what moves where half of the words do
     inside = min(shared.bit_length() - 1, bits)
     if shared > 1:
@@ -100,7 +101,7 @@ def ways(pattern: Pattern) -> list[Way]:
         permutes = _parts_halved(pattern, inside)
         make = partial(_by_halves, pattern, words=True)
         found.append(Way(_HALVES, halves * bits, selects, make, distances, permutes))
-    return found
+    return tuple(found)
 
 
 def _by_halves(pattern: Pattern, *, words: bool) -> Program:
