@@ -21,7 +21,8 @@ from layoutalg.compare.difference import KINDS, Difference
 from layoutalg.compare.owners import Owner, owners_text
 from layoutalg.core.limits import MOST_OWNERS_LISTED
 from layoutalg.viz.colours import LEGEND, shade
-from layoutalg.viz.panels import NARROW, PALE, Look, Panel, PanelPicture, table_panel
+from layoutalg.viz.panel_picture import PanelPicture
+from layoutalg.viz.panels import NARROW, PALE, Look, Panel, table_panel
 from layoutalg.viz.scene import CHARACTER
 
 __all__ = ["DifferencePicture"]

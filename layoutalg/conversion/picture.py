@@ -30,7 +30,8 @@ from layoutalg.core.limits import MOST_FAMILIES, MOST_MEMORY_ROWS, MOST_STEP_CEL
 from layoutalg.core.plurals import counted
 from layoutalg.core.whole_numbers import instance_of
 from layoutalg.hardware.chips import target_info
-from layoutalg.viz.panels import Panel, PanelPicture, arrow_down, beside, in_a_row, stacked, told_panel
+from layoutalg.viz.panel_picture import PanelPicture
+from layoutalg.viz.panels import Panel, arrow_down, beside, in_a_row, stacked, told_panel
 from layoutalg.viz.shapes import Scene
 from layoutalg.viz.svg import legal, svg_document
 

@@ -22,7 +22,8 @@ from layoutalg.core.plurals import counted
 from layoutalg.gemm.options import check_names
 from layoutalg.gemm.step_picture import flow, hue_of_message, spans, steps
 from layoutalg.viz.colours import HUES
-from layoutalg.viz.panels import FIRST_MARKED, INNER, Axis, Headings, Panel, PanelPicture, first_marked, product_panel
+from layoutalg.viz.panel_picture import PanelPicture
+from layoutalg.viz.panels import FIRST_MARKED, INNER, Axis, Headings, Panel, first_marked, product_panel
 from layoutalg.viz.picture import picture_of
 from layoutalg.viz.scene import CELL_HEIGHT, CHARACTER
 

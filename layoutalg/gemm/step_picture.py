@@ -51,7 +51,7 @@ _GATED = ["of B, the first of its two matrices is drawn"]
 
 def hue_of_message(number: int) -> str:
     """The colour of a load message."""
-    return shade(hue_of(number), 0.3)
+    return shade(hue_of(number), 1.0)  # strong: apart from the pale marks of the first block
 
 
 def spans(size: int, most: int | None = None) -> Callable[[int], str]:

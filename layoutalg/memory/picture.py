@@ -30,7 +30,8 @@ from layoutalg.core.whole_numbers import instance_of
 from layoutalg.memory.addresses import Addresses, Memory, memory_text
 from layoutalg.memory.asked import distributions
 from layoutalg.memory.conflicts import Accesses, Banks, accesses_of, conflicts_of
-from layoutalg.viz.panels import DARK, MARKED, PALE, Look, Panel, PanelPicture, stacked, table_panel, told_panel
+from layoutalg.viz.panel_picture import PanelPicture
+from layoutalg.viz.panels import DARK, MARKED, PALE, Look, Panel, stacked, table_panel, told_panel
 from layoutalg.viz.svg import legal
 
 __all__ = ["BankPicture", "bank_picture"]

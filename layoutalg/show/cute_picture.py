@@ -26,7 +26,8 @@ from layoutalg.cute.coordinates import idx2crd
 from layoutalg.cute.cute_layout import CuteLayout
 from layoutalg.cute.nested_tuples import leaves_of, tuple_text
 from layoutalg.viz.colours import HUES, hue_of, shade
-from layoutalg.viz.panels import NARROW, PALE, Look, Panel, PanelPicture, stacked, table_panel, told_panel
+from layoutalg.viz.panel_picture import PanelPicture
+from layoutalg.viz.panels import NARROW, PALE, Look, Panel, stacked, table_panel, told_panel
 from layoutalg.viz.scene import CELL_HEIGHT, CHARACTER
 
 __all__ = ["AlgebraPicture"]

@@ -23,17 +23,8 @@ from layoutalg.core.plurals import counted
 from layoutalg.gemm.amx.tiling import TILE
 from layoutalg.gemm.amx.walking import Walk, block_tiles, walk
 from layoutalg.gemm.picture import parts_of
-from layoutalg.viz.panels import (
-    FIRST_MARKED,
-    PALE,
-    Axis,
-    Look,
-    Panel,
-    PanelPicture,
-    cell_of,
-    first_marked,
-    product_panel,
-)
+from layoutalg.viz.panel_picture import PanelPicture
+from layoutalg.viz.panels import FIRST_MARKED, PALE, Axis, Look, Panel, cell_of, first_marked, product_panel
 from layoutalg.viz.scene import CELL_HEIGHT
 from layoutalg.viz.shapes import Cell, Words
 

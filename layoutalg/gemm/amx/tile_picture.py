@@ -22,7 +22,8 @@ from layoutalg.core.plurals import counted
 from layoutalg.core.whole_numbers import one_of
 from layoutalg.gemm.amx.walking import block_tiles, walk
 from layoutalg.viz.colours import HUES, hue_of, shade
-from layoutalg.viz.panels import PALE, Axis, Look, Panel, PanelPicture, cell_of
+from layoutalg.viz.panel_picture import PanelPicture
+from layoutalg.viz.panels import PALE, Axis, Look, Panel, cell_of
 from layoutalg.viz.scene import CELL_HEIGHT
 from layoutalg.viz.shapes import Cell, Line, Words
 

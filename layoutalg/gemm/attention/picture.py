@@ -25,6 +25,7 @@ from layoutalg.core.plurals import counted
 from layoutalg.gemm.picture import parts_and_title
 from layoutalg.gemm.step_picture import Blocks, cut_table, spans
 from layoutalg.viz.colours import HUES, hue_of, shade
+from layoutalg.viz.panel_picture import PanelPicture
 from layoutalg.viz.panels import (
     INNER,
     PALE,
@@ -32,7 +33,6 @@ from layoutalg.viz.panels import (
     Headings,
     Look,
     Panel,
-    PanelPicture,
     arrow_down,
     product_panel,
     stacked,
