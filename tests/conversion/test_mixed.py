@@ -48,8 +48,8 @@ def executed(programs: Any, held: Any) -> Any:
 @pytest.mark.parametrize("chip", LANES)
 def test_every_mixed_way_brings_every_element_where_it_is_wanted(chip: str) -> None:
     rng, found, chosen = Random(f"mixed {chip}"), 0, 0
-    for _ in range(300):
-        texts, bits = pair(rng, LANES[chip], rng.choice([4, 5])), rng.choice([16, 32, 32, 64])
+    for _ in range(400):
+        texts, bits = pair(rng, LANES[chip], rng.choice([4, 5, 6])), rng.choice([16, 16, 32, 64])
         limit, portable = rng.choice([None, None, 4096]), rng.random() < 0.3
         plan = convert(*texts, element_bits=bits, target=chip, slm_limit=limit, portable=portable)
         for way in [one for one in plan.candidates if MIXED in one.name]:
