@@ -61,7 +61,7 @@ def test_an_expression_is_computed_by_the_kernel_that_adds_parts_of_k(capsys: py
         (["8", "64", "100"], "k = 100 with groups of 128: k is a multiple of the group; 128 would fit"),
         (["8", "64", "128", "--group", "100"], "group = 100: 32, 64 or a multiple of 128"),
         (["8", "64", "128", "--a", "bf16", "--b", "f8E5M2", "--zeros"], "floats have no zero points; leave it out"),
-        (["8", "64", "128", "--prefetch", "lines"], "weights are prefetched with block messages; 'shared' would do"),
+        (["8", "64", "128", "--prefetch", "lines"], "'lines': expected one of none, shared"),
         (["8", "64", "128", "--tile", "8"], "8"),
         (["8", "64", "128", "--target", "dg2"], "dg2"),
         (["8", "64", "128", "--host", "sycl"], "--host: needs -o FOLDER"),
