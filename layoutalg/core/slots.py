@@ -13,6 +13,7 @@ from typing import TypeAlias
 
 from layoutalg.core.algebra import inverse
 from layoutalg.core.errors import LayoutError, SizeError
+from layoutalg.core.factors import XorFactor
 from layoutalg.core.limits import MOST_PICKED
 from layoutalg.core.messages import number_text, shown
 from layoutalg.core.relation import Relation
@@ -39,8 +40,10 @@ def slots_of(layout: Relation, part: Mapping[str, Selection]) -> Relation | None
     except LayoutError:
         return None
     if slots.replicas:
+        first = slots.replicas[0]
+        axes = dict.fromkeys(axis for axis, _ in first.places) if isinstance(first, XorFactor) else [first.axis]
         raise LayoutError(
-            f"fragment map: one slot holds several elements along {slots.replicas[0].axis!r} (in {layout})"
+            f"fragment map: one slot holds several elements along {' and '.join(map(repr, axes))} (in {layout})"
         )
     return slots
 

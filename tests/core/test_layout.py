@@ -279,6 +279,12 @@ def test_tables_cannot_be_changed_and_map_their_slots() -> None:
         Table.of(Layout.parse("d0 = 2@_")).fragment_map()
 
 
+def test_a_slot_that_holds_several_elements_by_xor_is_said_with_their_axes() -> None:
+    layout = la.Layout.parse("d0 = 2@(addr:2^addr), d1 = 2@(addr:2) 2@(addr)")
+    with pytest.raises(LayoutError, match="one slot holds several elements along 'd0' and 'd1'"):
+        layout.coords()
+
+
 def test_index_expressions_are_sympy_and_evaluate() -> None:
     layout = Layout.parse("d0 = 2@sg:4 16@reg, d1 = 4@sg 16@lane")
     exprs = layout.index_exprs()

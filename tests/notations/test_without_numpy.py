@@ -46,8 +46,11 @@ for text, shape, lanes, subgroups in cases:
         found.append([layout.owners(corner) for corner in corners])
         if len(picture.directions) > 1:
             last = layout.offsets.get("lane", 0) + layout.axes.get("lane", 1) - 1
-            held = layout.coords(lane=last) if "lane" in layout.codomain else layout.coords()
-            found.append(held if type(held) is list else held.tolist())
+            try:
+                held = layout.coords(lane=last) if "lane" in layout.codomain else layout.coords()
+                found.append(held if type(held) is list else held.tolist())
+            except la.LayoutError as refused:  # one slot holds several
+                found.append(str(refused))
         grid = owner_grid(layout, width=80)
         found.append([grid.rows, grid.columns, [[[c.label, c.colour] for c in row] for row in grid.cells], grid.caption])
 for first, second, shape in pairs:
