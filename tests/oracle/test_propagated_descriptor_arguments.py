@@ -1,6 +1,7 @@
 """`propagate` on functions that get tensor descriptors: MLIR of one piece, with the types that LLVM's own pass writes.
 
-A descriptor's type stands at the argument, in the function's type and at each use. Where others name the function, or a branch brings the descriptor, it stays.
+A descriptor's type stands at the argument, in the function's type and at each use. Where others name the function, or a
+branch brings the descriptor, it stays.
 """
 
 from __future__ import annotations
