@@ -2,7 +2,7 @@
 
 A descriptor that goes through a loop, or is moved by `update_nd_offset`, has one type all the way. Where all uses want one
 layout, the type gets it. Where they want several and one operation makes the descriptor, it is made once for each. One whose
-type stands elsewhere too (in a call, a result, a function that others name) stays as it is.
+type stands elsewhere too (in a call, a branch, a result, a function that others name) stays as it is.
 
 >>> from layoutalg.ir import read_module, write_module
 >>> module = read_module('''func.func @f(%p: memref<64x64xf32>) {
@@ -20,7 +20,7 @@ from __future__ import annotations
 from typing import Any
 
 from xdsl.dialects.builtin import FunctionType, NoneAttr, SymbolRefAttr
-from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.rewriter import Rewriter
 
 from layoutalg.core.llvm_versions import rules
@@ -69,6 +69,8 @@ def _is_fixed(value: SSAValue, function: Operation) -> bool:
     """Whether the type of a descriptor stands elsewhere too, where it is not written."""
     owner = value.owner
     maker = owner if isinstance(owner, Operation) else owner.parent_op()
+    if isinstance(owner, Block) and owner.prev_block is not None:  # branches bring the value
+        return True
     if maker is None or (_is_named(function) if maker is function else not _is_free(maker)):
         return True
     users = (use.operation for use in value.uses)

@@ -1,6 +1,7 @@
 """`propagate` on functions that get tensor descriptors: MLIR of one piece, with the types that LLVM's own pass writes.
 
-A descriptor's type stands at the argument, in the function's type and at each use. Where others name the function it stays.
+A descriptor's type stands at the argument, in the function's type and at each use. Where others name the function, or a
+branch brings the descriptor, it stays.
 """
 
 from __future__ import annotations
@@ -33,10 +34,17 @@ RETURNED = """func.func @f(%p: memref<64x64xf32>) -> !xegpu.tensor_desc<8x16xf32
   func.return %t : !xegpu.tensor_desc<8x16xf32>
 }
 """
+BRANCHES = f"""func.func @f(%p: memref<64x64xf32>, %q: memref<64x64xf32>) {{
+  %d = xegpu.create_nd_tdesc %p : memref<64x64xf32> -> !xegpu.tensor_desc<8x16xf32>
+  cf.br ^bb1(%d : !xegpu.tensor_desc<8x16xf32>)
+^bb1(%t: !xegpu.tensor_desc<8x16xf32>):
+{BODY}  func.return
+}}
+"""
 
 
 @pytest.mark.parametrize("llvm", [22, 23, 24])
-@pytest.mark.parametrize("text", [FUNCTION, KERNEL, CALLED, RETURNED])
+@pytest.mark.parametrize("text", [FUNCTION, KERNEL, CALLED, RETURNED, BRANCHES])
 def test_what_is_written_is_read_by_llvm(text: str, llvm: int) -> None:
     program = require("mlir-opt-22") if llvm == 22 else require_new(f"mlir-opt-{llvm}")
     done = run([program], str(la.propagate(la.read(text), llvm=llvm).module))
