@@ -98,9 +98,9 @@ def emit_function(
 
     Several programs are executed one after another, each on the fragments that the one before makes.
 
-    For AMD's and NVIDIA's chips workgroups are work-items along x: the number of the subgroup is that of the work-item,
-    divided by the lanes, and for AMD's the bits of the lane's number are its low ones. `llvm` is the version of LLVM that
-    reads the text. The subgroups are those of a cluster of `workgroups`, one after another.
+    For AMD's and NVIDIA's chips several subgroups are work-items along x: the number of the subgroup is that of the
+    work-item, divided by the lanes, and for AMD's the bits of the lane's number are its low ones. `llvm` is the version of
+    LLVM that reads the text. The subgroups are those of a cluster of `workgroups`, one after another.
 
     Raises `ConversionError` for an element type of another size than the program's, for programs that do not fit together,
     a name that is not an identifier, workgroups that do not reach each other's memory on the target, or lanes that the

@@ -392,8 +392,12 @@ class Indices:
         return self._folded("xori", parts) if parts else self.constant(0)
 
     def _some_bits(self, axis: str, number: Value, mask: int) -> Value:
-        """Some bits of a number; a lane's are those of the work-item's, which AMD's compiler shares with the subgroup's."""
-        of_items = axis == "lane" and self.vendor == "amd" and number is self.number("lane")
+        """Some bits of a number; a lane's are those of the work-item's, which AMD's compiler shares with the subgroup's.
+
+        Code of one subgroup asks for the lane alone, so it is right in workgroups of any shape.
+        """
+        shared = axis == "lane" and self.vendor == "amd" and self.counts["sg"] > 1
+        of_items = shared and number is self.number("lane")
         return self._masked(self.number("thread") if of_items else number, mask)
 
     def _masked(self, number: Value, mask: int) -> Value:
