@@ -37,7 +37,7 @@ from layoutalg.flow.written_layouts import CONVERTING
 from layoutalg.ir.places import Place, place_of
 from layoutalg.module import Module
 from layoutalg.module.names import Names
-from layoutalg.viz.colours import shade
+from layoutalg.viz.colours import hue_of, shade
 from layoutalg.viz.graph import Box, Edge, Graph, Panel
 
 if TYPE_CHECKING:
@@ -158,7 +158,7 @@ class _Drawing:
         if name not in self.letters:
             again, place = divmod(len(self.letters), len(ascii_uppercase))
             self.letters[name] = letter = ascii_uppercase[place] + (str(again) if again else "")
-            self.key[f"{letter}: {name}"] = shade(len(self.key) % 8, 0.75)
+            self.key[f"{letter}: {name}"] = shade(hue_of(len(self.key)), 0.75)
         return self.letters[name]
 
     def _line(self, start: int, end: int, user: Operation, number: int, member: SSAValue, value: Value) -> Edge:

@@ -21,7 +21,8 @@ import textwrap
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Literal
+from itertools import islice
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from layoutalg.core.errors import SizeError
 from layoutalg.core.limits import MOST_BOXES
@@ -35,6 +36,8 @@ if TYPE_CHECKING:
 __all__ = ["Box", "Edge", "Graph", "Panel"]
 
 State = Literal["right", "moves", "wrong"]
+_Rectangle: TypeAlias = tuple[float, float, float, float]
+"""Left, top, right, bottom."""
 
 _COLOURS: dict[str, str] = {"right": "#888888", "moves": "#ee7733", "wrong": "#cc3311"}
 _INKS: dict[str, str] = {"right": "#666666", "moves": "#a34a00", "wrong": "#b32c0e"}
@@ -52,6 +55,8 @@ _DARK_STYLE = (
 """Words on lines, and boxes, on a dark page."""
 _BESIDE = 14
 """How far from a box a line passes it."""
+_MOST_PLACES = 200
+"""The places that are tried for the words of a line."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,7 +180,7 @@ class Graph:
         """
         return (
             '<!DOCTYPE html>\n<html lang="en">\n<head><meta charset="utf-8">\n'
-            f"<title>{html.escape(self.title)}</title>\n"
+            f"<title>{escaped(self.title)}</title>\n"
             "<style>body { margin: 16px; background: #ffffff; color: #222222; }\n"
             f"@media (prefers-color-scheme: dark) {{ body {{ background: {DARK_PAPER}; color: {DARK_INK}; }} }}</style>\n"
             "</head>\n"
@@ -311,10 +316,9 @@ class Graph:
 
         None where another line between the same boxes says the same.
         """
-        taken = [
-            (x - box.width / 2, y, x + box.width / 2, y + _HEIGHT)
-            for box, (x, y) in zip(self.boxes, places, strict=True)
-        ]
+        taken = _Taken()
+        for box, (x, y) in zip(self.boxes, places, strict=True):
+            taken.add((x - box.width / 2, y, x + box.width / 2, y + _HEIGHT))
         found: list[tuple[float, float] | None] = []
         said: set[tuple[int, int, str]] = set()
         for line, way in zip(self.lines, ways, strict=True):
@@ -323,11 +327,9 @@ class Graph:
                 continue
             said.add(words)
             half = len(line.label) * _LETTER / 2 + 2
-            at = next(
-                (one for one in (*way.places, *_around(way.places[0], half)) if _is_free(one, half, taken)),
-                way.places[0],
-            )
-            taken.append((at[0] - half, at[1] - 10, at[0] + half, at[1] + 3))
+            tried = islice((*way.places, *_around(way.places[0], half)), _MOST_PLACES)
+            at = next((one for one in tried if taken.is_free(_around_words(one, half))), way.places[0])
+            taken.add(_around_words(at, half))
             found.append(at)
         return found
 
@@ -399,10 +401,30 @@ def _around(at: tuple[float, float], half: float) -> Iterator[tuple[float, float
             yield from ((at[0] + x, at[1] + 14 * far), (at[0] + x, at[1] - 14 * far))
 
 
-def _is_free(at: tuple[float, float], half: float, taken: Sequence[tuple[float, float, float, float]]) -> bool:
+def _around_words(at: tuple[float, float], half: float) -> _Rectangle:
+    """What words take, half as wide as that, whose line is here."""
     x, y = at
-    left, top, right, bottom = x - half, y - 10, x + half, y + 3
-    return left >= 2 and not any(a < right and left < c and b < bottom and top < d for a, b, c, d in taken)
+    return x - half, y - 10, x + half, y + 3
+
+
+class _Taken:
+    """Rectangles where something stands, in bands by their height: only those of its bands are compared with another one."""
+
+    def __init__(self) -> None:
+        self._bands: defaultdict[int, list[_Rectangle]] = defaultdict(list)
+
+    def add(self, one: _Rectangle) -> None:
+        for band in self._of(one):
+            self._bands[band].append(one)
+
+    def is_free(self, one: _Rectangle) -> bool:
+        left, top, right, bottom = one
+        others = (other for band in self._of(one) for other in self._bands.get(band, ()))
+        return left >= 2 and not any(a < right and left < c and b < bottom and top < d for a, b, c, d in others)
+
+    @staticmethod
+    def _of(one: _Rectangle) -> range:
+        return range(int(one[1] // _HEIGHT), int(one[3] // _HEIGHT) + 1)
 
 
 def _panel(line: Edge, pictures: dict[str, int]) -> dict[str, object] | None:

@@ -15,7 +15,6 @@ from __future__ import annotations
 
 import base64
 import hashlib
-import html
 import json
 import re
 from collections.abc import Callable
@@ -28,7 +27,7 @@ from layoutalg.viz.colouring import paint
 from layoutalg.viz.colours import ink
 from layoutalg.viz.scene import READABLE
 from layoutalg.viz.shapes import Scene
-from layoutalg.viz.svg import svg_document
+from layoutalg.viz.svg import escaped, svg_document
 from layoutalg.viz.tooltips import holders
 
 if TYPE_CHECKING:
@@ -41,7 +40,7 @@ def page(picture: Picture) -> str:
     """A whole HTML page that needs nothing else, with the SVG inline."""
     return (
         '<!DOCTYPE html>\n<html lang="en">\n<head><meta charset="utf-8">\n'
-        f"<title>{html.escape(picture.title)}</title>\n"
+        f"<title>{escaped(picture.title)}</title>\n"
         "<style>:root { color-scheme: light dark; } body { margin: 16px; background: #ffffff; color: #222222; }\n"
         "@media (prefers-color-scheme: dark) { body { background: #16181c; color: #d5d8de; } }</style></head>\n"
         f"<body>\n{_views(picture, str)}\n</body>\n</html>\n"
@@ -70,7 +69,7 @@ def image(svg: str, name: str) -> str:
     coded = base64.b64encode(svg.encode()).decode()
     wide = re.search(r'<svg[^>]* width="([\d.]+)"', svg)
     least = f";min-width:{round(float(wide[1]) * READABLE)}px" if wide else ""
-    return f'<img alt="{html.escape(name)}" style="max-width:100%{least}" src="data:image/svg+xml;base64,{coded}">'
+    return f'<img alt="{escaped(name)}" style="max-width:100%{least}" src="data:image/svg+xml;base64,{coded}">'
 
 
 def _scenes(picture: Picture) -> dict[str, Scene]:

@@ -13,12 +13,11 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from html import escape
 
 from layoutalg.viz.panels import NARROW, Panel, beside
 from layoutalg.viz.picture import Picture
 from layoutalg.viz.scene import Scene
-from layoutalg.viz.svg import svg_document
+from layoutalg.viz.svg import escaped, svg_document
 
 __all__ = ["PanelPicture"]
 
@@ -68,7 +67,7 @@ class PanelPicture(Picture):
         return (
             '<!DOCTYPE html>\n<html lang="en">\n<head><meta charset="utf-8">\n'
             '<meta name="viewport" content="width=device-width">\n'
-            f"<title>{escape(self.title)}</title>\n"
+            f"<title>{escaped(self.title)}</title>\n"
             "<style>:root { color-scheme: light dark; } body { margin: 0; } svg { max-width: 100%; height: auto; }</style>\n"
             f"</head>\n<body>{self._walked(str)}</body>\n</html>\n"
         )
@@ -87,7 +86,7 @@ class PanelPicture(Picture):
         name = hashlib.sha256(whole.encode()).hexdigest()[:16]
         drawn = [
             f'<details name="{name}"{" open" * (number == 0)} style="margin:0 0 8px"><summary style="font:bold 13px '
-            f'monospace;cursor:pointer;padding:4px 0">{escape(frame.title)}</summary>'
+            f'monospace;cursor:pointer;padding:4px 0">{escaped(frame.title)}</summary>'
             f"{shown(svg_document(beside([frame.untitled()], frame.title, '', self.widest(), bare=True)))}</details>"
             for number, frame in enumerate(frames)
         ]

@@ -11,9 +11,9 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Sequence
-from html import escape
 
 from layoutalg.viz.page import image, source
+from layoutalg.viz.svg import escaped
 
 __all__ = ["fragment", "page"]
 
@@ -23,7 +23,7 @@ def page(title: str, steps: Sequence[tuple[str, str]]) -> str:
     return (
         '<!DOCTYPE html>\n<html lang="en">\n<head><meta charset="utf-8">\n'
         '<meta name="viewport" content="width=device-width">\n'
-        f"<title>{escape(title)}</title>\n"
+        f"<title>{escaped(title)}</title>\n"
         "<style>:root { color-scheme: light dark; } body { margin: 16px; background: #ffffff; color: #222222; }\n"
         "@media (max-width: 440px) { body { margin: 1px; } }\n"
         "@media (prefers-color-scheme: dark) { body { background: #16181c; color: #d5d8de; } }</style></head>\n"
@@ -39,7 +39,7 @@ def fragment(title: str, steps: Sequence[tuple[str, str]]) -> str:
 def _views(steps: Sequence[tuple[str, str]], shown: Callable[[str, str], str]) -> str:
     found = hashlib.sha256("".join(svg for _, svg in steps).encode()).hexdigest()[:16]
     figures = "".join(
-        f'<figure class="step" style="margin:0 0 24px"><figcaption>{i} of {len(steps)}: {escape(name)}</figcaption>'
+        f'<figure class="step" style="margin:0 0 24px"><figcaption>{i} of {len(steps)}: {escaped(name)}</figcaption>'
         f'<div style="overflow-x:auto">{shown(svg, name)}</div></figure>'
         for i, (name, svg) in enumerate(steps, 1)
     )

@@ -67,3 +67,16 @@ def test_two_lines_between_the_same_boxes_that_say_the_same_say_it_once() -> Non
     svg = Graph(BOXES[:2], (Edge(0, 1, "%x: A"), Edge(0, 1, "%x: A")), "k").svg()
     assert svg.count(">%x: A</text>") == 1
     assert svg.count("data-line") == 2
+
+
+def test_a_title_that_a_file_cannot_hold_is_drawn_with_signs_for_it() -> None:
+    drawing = Graph((Box("a", "a", "", None),), (), "<a>\x00\ud800")
+    assert "<title>&lt;a&gt;\N{REPLACEMENT CHARACTER}\N{REPLACEMENT CHARACTER}</title>" in drawing.page()
+    drawing.page().encode()
+
+
+def test_words_on_the_lines_of_many_boxes_find_places_soon() -> None:
+    boxes = tuple(Box(str(i), f"%{i} = add", "f32", None) for i in range(600))
+    lines = tuple(Edge(max(i - far, 0), i, f"%{i - far} f32", "right") for i in range(1, 600) for far in (1, i))
+    text = Graph(boxes, lines, "chain").svg()
+    assert text.count("data-line") == len(lines)
