@@ -182,9 +182,12 @@ def legend(grids: Sequence[Grid], by: str) -> tuple[tuple[str, str | None], ...]
         return tuple((text, None) for text in found)
     low, high = _reach(first, by)
     if by in ("lane", "word"):
-        shown = [*range(low, min(high + 1, low + MOST_SWATCHES))]
-        entries = _swatches(by, shown, [_hue(number - low, high - low + 1) for number in shown])
-        entries += [(f"to {high}: the same hues, stronger", None)] * (high - low >= MOST_SWATCHES)
+        shown = sorted({number_by(grid, by, at) for grid in grids for at in _numbers(grid, _axis(grid, by)).cells})
+        many = high - low + 1
+        entries = _swatches(by, shown, [_hue(number - low, many) for number in shown])
+        if many > len(HUES):
+            told = f"{len(HUES)} hues for {many} {by}s, each time in another order and stronger: a cell names its own"
+            entries.append((told, None))
         return (*entries, *[("a word is 4 bytes", None)] * (by == "word"))
     if by != "subgroup":
         stops = sorted({round(i * (high - low) / (MOST_SWATCHES - 1)) for i in range(MOST_SWATCHES)})
@@ -197,7 +200,8 @@ def legend(grids: Sequence[Grid], by: str) -> tuple[tuple[str, str | None], ...]
     if high > low:
         entries.append((f"pale to strong: lanes {low} to {high}", None))
     if first.span("sg") > len(HUES):
-        entries.append((f"hues repeat after {len(HUES)}", None))
+        told = f"{len(HUES)} hues for {first.span('sg')} subgroups, each time in another order: a cell names its own"
+        entries.append((told, None))
     return tuple(entries)
 
 

@@ -5,6 +5,7 @@ Distances are measured in OKLab as common sight and three dichromacies see the c
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from itertools import combinations
 from typing import Any
@@ -149,3 +150,23 @@ def test_the_kinds_of_a_difference_differ_for_all_readers() -> None:
     assert kinds.keys() == {*KINDS}
     fills = [*kinds.values()]
     assert min((apart(fills, fills, kind) + np.eye(len(fills))).min() for kind in SIGHTS) >= NEAR
+
+
+@pytest.mark.parametrize(
+    ("text", "by"),
+    [
+        ("d0 = 16@lane, d1 = 4@reg", "lane"),
+        ("d0 = 64@lane, d1 = 4@reg", "lane"),
+        ("d0 = 32@sg, d1 = 4@lane", "subgroup"),
+        ("d0 = 4@sg, d1 = 4@lane", "subgroup"),
+    ],
+)
+def test_a_legend_has_only_numbers_that_are_drawn_and_says_that_hues_come_again(text: str, by: str) -> None:
+    scene = la.picture(text).scene(colour=by)
+    drawn = {cell.fill for cell in scene.cells}
+    (legend,) = [one for one in scene.legends if one.by == by]
+    assert legend.swatches
+    if by == "lane":
+        assert {one.fill for one in legend.swatches} <= drawn
+    count = int(re.search(r"= (\d+)@", text)[1])  # type: ignore[index]
+    assert any(words.text.startswith(f"8 hues for {count} ") for words in legend.words) == (count > 8)

@@ -38,7 +38,8 @@ def price_panel(plan: ConversionPlan) -> Panel:
         bar = cell_of(0, 0, max(ROOM * way.cost / most, 2.0), _HIGH, Look(DARK if taken else PALE, "", told))
         panels.append(stacked([told_panel("", [name]), Panel((bar,), (), (), bar.width, _HIGH)], 1))
     parts = ", ".join(f"{slots:.4g} for {name}" for name, slots in sorted(shares.items(), key=lambda one: -one[1]))
-    notes = [f"{counted(round(sum(shares.values())), unit)}: {parts}"] if parts else []
+    total = f"{sum(shares.values()):.4g}"
+    notes = [f"its code, {total} {unit}{'s' * (total != '1')}: {parts}"] if parts else []
     heading = told_panel(f"the price: {counted(plan.cost, 'issue slot')} on {plan.target}, {price.origin}", notes)
     more = len(plan.candidates) - len(ways)
     return stacked([heading, *panels, *[told_panel("", [f"and {counted(more, 'more way')}"])] * bool(more)], 5)
