@@ -27,7 +27,8 @@ def machine_counts(layout: Layout) -> dict[str, int]:
         raise ConversionError(f"{layout} has symbols; put numbers for them with substitute() before converting it")
     axes: Any = layout.axes
     if not {*(layout.codomain_order or axes)} <= {*MACHINE}:
-        raise ConversionError(f"{layout}: expected a layout onto sg, lane and reg")
+        lies = "; it says where elements lie, which `banks` takes as --memory" if "addr" in axes else ""
+        raise ConversionError(f"{layout}: expected a layout onto sg, lane and reg{lies}")
     for axis, start in layout.offsets.items():
         if start < 0:
             raise ConversionError(f"{layout}: starts at {start} of {axis}; {axis} counts from 0")

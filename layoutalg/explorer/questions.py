@@ -118,8 +118,11 @@ class Question:
 
     def whole(self, name: str, low: int = 1, high: int = MAX_EXTENT) -> int | None:
         """A whole number, or None."""
+        found = self.get(name)
         with about(name):
-            return None if self.get(name) is None else whole_number(self.get(name), f"{name} =", low, high)
+            if isinstance(found, str):  # what was typed: a reader of the page knows no type of Python
+                raise LayoutError(f"{name} = {shown(found)}: expected a whole number from {low} to {high}")
+            return None if found is None else whole_number(found, f"{name} =", low, high)
 
     def numbers(self, name: str) -> list[int]:
         """A list of whole numbers, such as the coordinates of an element."""

@@ -159,7 +159,7 @@ def _lowered_module(module: Module, target: str, version: int) -> Lowered:
         findings += [
             Finding("lower.kernel", _NO_KERNEL, function.name, place_of(function), level=level)
             for function in source.walk()
-            if isinstance(function, func.FuncOp) and _is_distributed(flow_of(function))
+            if isinstance(function, func.Function) and _is_distributed(flow_of(function))
             for level in _levels(function.sym_name.data in called)
         ]
         bodies: dict[FuncOp, Placed] = {}

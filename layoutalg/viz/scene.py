@@ -46,6 +46,8 @@ _SPACE, _STRIP = 28, 25
 """Between two grids; between two strips of one, where the numbers over the columns stand."""
 _LEAST_WIDTH = 420
 _TITLE, _NAME, _SMALL = 13, 12, 11
+_NAME_LINE = 16
+"""From one line of a grid's name to the next."""
 _SMALL_CELL = 8
 """Width and height of a cell without a label."""
 READABLE = 7 / _SMALL
@@ -99,7 +101,11 @@ def lay_out(
         )
         for c in columns
     }
-    head = 49 if any(grid.title != title for grid, _, _ in placed) else 31
+    width = max(_MARGIN * 2 + sum(wide.values()) + _SPACE * (len(columns) - 1), _LEAST_WIDTH + _MARGIN * 2)
+    left = {c: _MARGIN + sum(wide[b] + _SPACE for b in columns if b < c) for c in columns}
+    across = {c: wide[c] if c != columns[-1] else width - _MARGIN - left[c] for c in columns}
+    named = [[] if grid.title == title else _wrapped(grid.title, across[at], _NAME) for grid, _, at in placed]
+    head = 31 + max((_NAME_LINE * len(lines) + 2 for lines in named if lines), default=0)
     drops = [_length(grid.rows.bands, steps[1], _GAP) + _STRIP for grid, _, _ in placed]
     high = {
         r: max(len(cut) * drop for (_, at, _), cut, drop in zip(placed, cuts, drops, strict=True) if at == r)
@@ -107,21 +113,19 @@ def lay_out(
         + head
         for r in rows
     }
-    width = max(_MARGIN * 2 + sum(wide.values()) + _SPACE * (len(columns) - 1), _LEAST_WIDTH + _MARGIN * 2)
     words, y = _lines([title], _MARGIN, width, _TITLE, bold=True, fill="#000000")
     top = y + 8
-    left = {c: _MARGIN + sum(wide[b] + _SPACE for b in columns if b < c) for c in columns}
     upper = {r: top + sum(high[b] + _SPACE // 2 for b in rows if b < r) for r in rows}
 
     frames: list[Frame] = []
     cells: list[Cell] = []
     lines: list[Line] = []
-    for (grid, row, column), text, names, cut, drop in zip(
-        placed, sizes.texts, sizes.headers, cuts, drops, strict=True
+    for (grid, row, column), called, text, names, cut, drop in zip(
+        placed, named, sizes.texts, sizes.headers, cuts, drops, strict=True
     ):
         x, y = left[column] + side, upper[row] + head
-        if grid.title != title:
-            words.append(Words(left[column], upper[row] + 14, grid.title, _NAME, bold=True))
+        for number, line in enumerate(called):
+            words.append(Words(left[column], upper[row] + 14 + _NAME_LINE * number, line, _NAME, bold=True))
         frame = _frame(grid, x, y, steps, cut, drop)
         words += _beside(frame, x, y, names)
         frames.append(frame)

@@ -76,8 +76,17 @@ def test_a_text_that_is_not_mlir_is_refused(capsys: Capture) -> None:
         assert wrong_refusal(err) is None
 
 
-def test_a_function_that_is_not_a_kernel_stays_with_a_warning(capsys: Capture) -> None:
-    layout = "#xegpu.layout<lane_layout = [1, 16], lane_data = [1, 1]>"
-    inside = f"%c = arith.constant {{layout_result_0 = {layout}}} dense<1.0> : vector<8x16xf32>"
-    assert main(["lower", f"func.func @f() {{ {inside} func.return }}"]) == 0
+_XEGPU = "#xegpu.layout<lane_layout = [1, 16], lane_data = [1, 1]>"
+_BLOCKED = "#ttg.blocked<{sizePerThread = [1], threadsPerWarp = [32], warpsPerCTA = [1], order = [0]}>"
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        f"func.func @f() {{ %c = arith.constant {{layout_result_0 = {_XEGPU}}} dense<1.0> : vector<8x16xf32> func.return }}",
+        f"tt.func @f() {{ %r = tt.make_range {{end = 32 : i32, start = 0 : i32}} : tensor<32xi32, {_BLOCKED}> tt.return }}",
+    ],
+)
+def test_a_function_that_is_not_a_kernel_stays_with_a_warning(function: str, capsys: Capture) -> None:
+    assert main(["lower", function]) == 0
     assert "only a gpu.func is lowered" in capsys.readouterr().err

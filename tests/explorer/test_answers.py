@@ -325,6 +325,8 @@ def test_other_pictures_and_reports_are_exported(of: dict[str, Any]) -> None:
         ({"kind": "layout", "text": ROWS, "llvm": 3}, "llvm", "22"),
         ({"kind": "layout", "text": ROWS, "llvm": 22.0}, "llvm", "22"),
         ({"kind": "layout", "text": ROWS, "lanes": 0}, "lanes", "from 1"),
+        ({"kind": "gemm", "m": "9" * 20}, "m", "'99999999999999999999': expected a whole number from 1 to"),
+        ({"kind": "gemm", "m": "1e3"}, "m", "m = '1e3': expected a whole number from 1 to"),
         ({"kind": "layout", "text": ROWS, "element": "f31"}, "element", "float"),
         ({"kind": "layout", "text": "x" * 2**21}, "text", "at most 1,048,576"),
         ({"kind": "owner", "text": ROWS, "at": [9, 99]}, "at", "goes from"),

@@ -237,6 +237,17 @@ def test_k_folds_alike_on_both_operands() -> None:
     assert a[0].shape[1] < 128
 
 
+def test_the_name_below_a_title_stays_inside_the_picture() -> None:
+    text = "#xegpu.layout<lane_layout = [1, 16], lane_data = [1, 1]>"
+    root = ElementTree.fromstring(la.parse(text).picture((16, 16), title="rows").svg())
+    words = [one for one in root.iter(f"{SVG}text") if one.get("font-weight") == "bold"]
+    assert " ".join(str(one.text) for one in words) == f"rows {text}, 16x16"
+    for one in words:  # a letter of DejaVu Sans Mono is 0.602 of its size wide
+        assert float(one.get("x", 0)) + 0.602 * float(one.get("font-size", 0)) * len(one.text or "") <= float(
+            root.get("width", 0)
+        )
+
+
 HOSTILE = [
     "<script>alert(1)</script>",
     "a\"b'c & <d>",

@@ -12,7 +12,7 @@ export function gemmTab(page) {
   const chip = suggested(page, "chip", "Chip", page.choices.then(({ planned }) => planned));
   const question = () => {
     const { a, b, c, chip: target, ...state } = page.state;
-    const whole = (text) => (/^[0-9]+$/.test(text.trim()) ? Number(text) : text);
+    const whole = (text) => (/^[0-9]{1,15}$/.test(text.trim()) ? Number(text) : text); // longer ones would be rounded
     return filled({ kind: "gemm", m: whole(state.m), n: whole(state.n), k: whole(state.k), a, b, c, target });
   };
   const wrong = el("p", { class: "error", role: "alert", hidden: true });
