@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -86,10 +87,15 @@ def options(case: Case) -> list[str]:
 
 
 def cells(svg: str) -> list[str]:
-    """The drawn cells, with what is written into them."""
-    return [
-        line for line in svg.splitlines() if line.startswith(("<rect", "<g", "<text")) and 'weight="bold"' not in line
+    """The drawn cells, with what is written into them, below the first of them: a name over them may take several lines."""
+    lines = [
+        line
+        for line in svg.splitlines()
+        if line.startswith(("<rect", "<g", "<text")) and 'weight="bold"' not in line and 'class="paper"' not in line
     ]
+    heights = r'(?<= y=")[\d.]+'
+    top = float(re.findall(heights, "".join(lines))[0])
+    return [re.sub(heights, lambda found: f"{float(found[0]) - top:.1f}", line) for line in lines]
 
 
 def layout_of(case: Case) -> la.Layout:
