@@ -34,7 +34,7 @@ from layoutalg.core.messages import shown
 from layoutalg.core.notation import Distributed, Machine
 from layoutalg.core.notebook import NotebookAnswer
 from layoutalg.core.replicas import same_replicas
-from layoutalg.core.whole_numbers import listed, whole_number
+from layoutalg.core.whole_numbers import instance_of, listed, whole_number
 from layoutalg.notations import machine_of, value_of
 
 if TYPE_CHECKING:
@@ -109,6 +109,7 @@ class Same(NotebookAnswer):
         from layoutalg.compare.picture import DifferencePicture
         from layoutalg.viz.svg import legal
 
+        instance_of(title, (str, type(None)), "title")
         first, second = self.sides
         found = difference_of(first, second)
         at = None if start is None else found.number_of([whole_number(x, "start =", 0) for x in listed(start, "start")])

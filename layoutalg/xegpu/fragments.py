@@ -67,6 +67,7 @@ class FragmentType:
         >>> FragmentType((8,), "f16").notes("lane")[0].text
         'per lane: vector<8xf16>'
         """
+        instance_of(level, str, "level")
         vectors = f"{self.count} x {self}" if self.count > 1 else str(self)
         return [
             Note("type", f"per {level}: {vectors}", "fragment_type", str(self)),
