@@ -44,7 +44,7 @@ KINDS: tuple[str, ...] = (
 
 _NOBODY = -1
 _Column: TypeAlias = "array[int]"
-"""A place of each element as a number, elements row-major; `_NOBODY` where there is none."""
+"""For each element, in row-major order, the number of one of its places; `_NOBODY` where it has none."""
 
 
 @dataclass(frozen=True, slots=True)

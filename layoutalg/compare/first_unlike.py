@@ -1,4 +1,4 @@
-"""The first element whose lowest owners differ in two layouts, at least one of which has XOR.
+"""The first element whose lowest owners differ in two layouts; one of them, or both, flips places (XOR).
 
 >>> swizzled, rows = Layout.parse("d0 = 2@(addr:2), d1 = 2@(addr:2^addr) 2@(addr)"), Layout.parse("d0 = 2@addr:2, d1 = 4@addr")
 >>> first_unlike(swizzled, rows, ("addr",))

@@ -62,7 +62,7 @@ def convert(asked: Question) -> dict[str, Any]:
 
 
 def conversion_asked(asked: Question) -> ConversionDescription:
-    """The description of the conversion that is asked about."""
+    """What `layoutalg convert` would say about the conversion in a question."""
     from layoutalg.conversion.cost import PRESSURES
     from layoutalg.conversion.price import DEFAULT_CHIP
     from layoutalg.conversion.report import describe_conversion

@@ -26,7 +26,7 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from layoutalg.core.errors import SizeError
 from layoutalg.core.limits import MOST_BOXES
-from layoutalg.viz.page import image, source
+from layoutalg.viz.page import document, image, source
 from layoutalg.viz.panels import NARROW
 from layoutalg.viz.svg import DARK_INK, DARK_PAPER, DARK_STYLE, FONT, escaped
 
@@ -178,14 +178,7 @@ class Graph:
         >>> Graph((), (), "a < b").page()[:15]
         '<!DOCTYPE html>'
         """
-        return (
-            '<!DOCTYPE html>\n<html lang="en">\n<head><meta charset="utf-8">\n'
-            f"<title>{escaped(self.title)}</title>\n"
-            "<style>body { margin: 16px; background: #ffffff; color: #222222; }\n"
-            f"@media (prefers-color-scheme: dark) {{ body {{ background: {DARK_PAPER}; color: {DARK_INK}; }} }}</style>\n"
-            "</head>\n"
-            f"<body>\n{self.fragment()}\n</body>\n</html>\n"
-        )
+        return document(self.title, self.fragment())
 
     def fragment(self) -> str:
         """The picture for a notebook's output: an image that a script makes clickable.

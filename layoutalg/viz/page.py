@@ -27,24 +27,35 @@ from layoutalg.viz.colouring import paint
 from layoutalg.viz.colours import ink
 from layoutalg.viz.scene import READABLE
 from layoutalg.viz.shapes import Scene
-from layoutalg.viz.svg import escaped, svg_document
+from layoutalg.viz.svg import DARK_INK, DARK_PAPER, escaped, svg_document
 from layoutalg.viz.tooltips import holders
 
 if TYPE_CHECKING:
     from layoutalg.viz.picture import Picture
 
-__all__ = ["fragment", "image", "marked", "page", "source"]
+__all__ = ["document", "fragment", "image", "marked", "page", "source"]
+
+
+def document(title: str, body: str) -> str:
+    """A whole HTML page around a body, for light and dark screens and for phones.
+
+    >>> "<title>a &lt; b</title>" in document("a < b", "<p>words</p>")
+    True
+    """
+    return (
+        '<!DOCTYPE html>\n<html lang="en">\n<head><meta charset="utf-8">\n'
+        '<meta name="viewport" content="width=device-width">\n'
+        f"<title>{escaped(title)}</title>\n"
+        "<style>:root { color-scheme: light dark; } body { margin: 16px; background: #ffffff; color: #222222; }\n"
+        "@media (max-width: 440px) { body { margin: 1px; } }\n"
+        f"@media (prefers-color-scheme: dark) {{ body {{ background: {DARK_PAPER}; color: {DARK_INK}; }} }}</style></head>\n"
+        f"<body>\n{body}\n</body>\n</html>\n"
+    )
 
 
 def page(picture: Picture) -> str:
     """A whole HTML page that needs nothing else, with the SVG inline."""
-    return (
-        '<!DOCTYPE html>\n<html lang="en">\n<head><meta charset="utf-8">\n'
-        f"<title>{escaped(picture.title)}</title>\n"
-        "<style>:root { color-scheme: light dark; } body { margin: 16px; background: #ffffff; color: #222222; }\n"
-        "@media (prefers-color-scheme: dark) { body { background: #16181c; color: #d5d8de; } }</style></head>\n"
-        f"<body>\n{_views(picture, str)}\n</body>\n</html>\n"
-    )
+    return document(picture.title, _views(picture, str))
 
 
 def fragment(picture: Picture) -> str:

@@ -1,4 +1,4 @@
-"""A picture of panels: every format of one, and on a page its frames, of which one is open at a time.
+"""A picture of panels, in every format. On a page its frames open one at a time.
 
 >>> from layoutalg.viz.panels import told_panel
 >>> class Told(PanelPicture):

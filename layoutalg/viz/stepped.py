@@ -12,7 +12,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Sequence
 
-from layoutalg.viz.page import image, source
+from layoutalg.viz.page import document, image, source
 from layoutalg.viz.svg import escaped
 
 __all__ = ["fragment", "page"]
@@ -20,15 +20,7 @@ __all__ = ["fragment", "page"]
 
 def page(title: str, steps: Sequence[tuple[str, str]]) -> str:
     """A whole HTML page of some steps: names, each with its SVG."""
-    return (
-        '<!DOCTYPE html>\n<html lang="en">\n<head><meta charset="utf-8">\n'
-        '<meta name="viewport" content="width=device-width">\n'
-        f"<title>{escaped(title)}</title>\n"
-        "<style>:root { color-scheme: light dark; } body { margin: 16px; background: #ffffff; color: #222222; }\n"
-        "@media (max-width: 440px) { body { margin: 1px; } }\n"
-        "@media (prefers-color-scheme: dark) { body { background: #16181c; color: #d5d8de; } }</style></head>\n"
-        f"<body>\n{_views(steps, lambda svg, name: svg)}\n</body>\n</html>\n"
-    )
+    return document(title, _views(steps, lambda svg, name: svg))
 
 
 def fragment(title: str, steps: Sequence[tuple[str, str]]) -> str:

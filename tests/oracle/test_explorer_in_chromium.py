@@ -26,7 +26,7 @@ from layoutalg.notations import parse
 from layoutalg.show.report import describe, smallest_shape
 from layoutalg.viz.picture import picture_of
 from tests.oracle.explorer_cases import CONTRAST, TEXTS, UNNAMED
-from tests.oracle.toolchains import require, require_module
+from tests.oracle.toolchains import opened_chromium, require_module
 
 ROWS = "#xegpu.layout<lane_layout = [16, 1], lane_data = [1, 1]>"
 COLUMNS = "#xegpu.layout<lane_layout = [1, 16], lane_data = [1, 1]>"
@@ -63,13 +63,7 @@ SHOWN = {
 
 @pytest.fixture(scope="module")
 def chromium() -> Iterator[Any]:
-    program = require("chromium")
-    playwright = require_module("playwright.sync_api")
-    with playwright.sync_playwright() as driver:
-        playwright.expect.set_options(timeout=60_000)
-        browser = driver.chromium.launch(executable_path=program, args=["--no-sandbox", "--disable-gpu"])
-        yield browser
-        browser.close()
+    yield from opened_chromium(60_000)
 
 
 @pytest.fixture(scope="module")

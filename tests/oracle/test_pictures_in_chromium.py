@@ -20,7 +20,7 @@ from layoutalg.core.notation import Distributed
 from layoutalg.memory import bank_picture
 from layoutalg.show.cute_algebra import describe_expression
 from layoutalg.viz.picture import Picture
-from tests.oracle.toolchains import require, require_module
+from tests.oracle.toolchains import opened_chromium
 
 PAGE = "#xegpu.layout<sg_layout = [2, 4], sg_data = [16, 16], lane_layout = [1, 16], lane_data = [1, 1]>"
 SHARED = f"#xegpu.slice<{PAGE.replace('[2, 4]', '[2, 2]')}, dims = [0]>"
@@ -75,12 +75,7 @@ class Browser:
 
 @pytest.fixture(scope="module")
 def chromium() -> Iterator[Any]:
-    program = require("chromium")
-    playwright = require_module("playwright.sync_api")
-    with playwright.sync_playwright() as driver:
-        browser = driver.chromium.launch(executable_path=program, args=["--no-sandbox", "--disable-gpu"])
-        yield browser
-        browser.close()
+    yield from opened_chromium()
 
 
 @pytest.fixture

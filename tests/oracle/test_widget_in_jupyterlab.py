@@ -20,7 +20,7 @@ import pytest
 
 import layoutalg as la
 from layoutalg.viz.picture import picture_of
-from tests.oracle.toolchains import require, require_module
+from tests.oracle.toolchains import opened_chromium, require_module
 
 TEXT = "#xegpu.layout<lane_layout = [1, 16], lane_data = [1, 1]>"
 CELLS = (
@@ -88,13 +88,7 @@ def lab(folder: Path) -> Iterator[str]:
 
 @pytest.fixture(scope="module")
 def chromium() -> Iterator[Any]:
-    program = require("chromium")
-    playwright = require_module("playwright.sync_api")
-    with playwright.sync_playwright() as driver:
-        playwright.expect.set_options(timeout=60_000)
-        browser = driver.chromium.launch(executable_path=program, args=["--no-sandbox", "--disable-gpu"])
-        yield browser
-        browser.close()
+    yield from opened_chromium(60_000)
 
 
 def choose(page: Any, menu: str, entry: str) -> None:

@@ -13,11 +13,11 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from importlib import import_module
 from pathlib import Path
 from types import ModuleType
-from typing import NoReturn
+from typing import Any, NoReturn
 
 import pytest
 
@@ -81,6 +81,18 @@ def require_module(name: str) -> ModuleType:
         if error.name is None or not f"{name}.".startswith(f"{error.name}."):
             raise  # the package is there, and something that it needs is not
         absent(name)
+
+
+def opened_chromium(patience: float | None = None) -> Iterator[Any]:
+    """Chromium without a window, until the caller is done; what a test expects of a page may take `patience` milliseconds."""
+    program = require("chromium")
+    playwright = require_module("playwright.sync_api")
+    with playwright.sync_playwright() as driver:
+        if patience is not None:
+            playwright.expect.set_options(timeout=patience)
+        found = driver.chromium.launch(executable_path=program, args=["--no-sandbox", "--disable-gpu"])
+        yield found
+        found.close()
 
 
 def absent(name: str) -> NoReturn:

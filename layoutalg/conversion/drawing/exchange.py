@@ -309,7 +309,7 @@ class Exchange:
         return labels, told
 
     def _block(self, wide: float) -> tuple[Sequence[int], list[str]]:
-        """The lanes that are drawn: all that fit, or those of which the others are copies by XOR, and what says so."""
+        """The lanes to draw, all or a block that the others repeat by XOR, and what to say of the others."""
         lanes, registers = self.held.shape
         if lanes * wide + 40 <= ROOM or registers & registers - 1 or (self.held < 0).any():
             return range(lanes), []
@@ -352,7 +352,7 @@ class Exchange:
         return range(block), said
 
     def rest(self) -> str:
-        """What is done after the last shuffle, or all that is done where there is none."""
+        """The steps after the last shuffle, counted by kind; without shuffles, all steps."""
         after = Counter[str]()
         for step in self.program.steps:
             if isinstance(step, Shuffle):

@@ -17,13 +17,13 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from layoutalg.viz.colours import hue_of, ramp, shade
-from layoutalg.viz.panels import NARROW, Look, Panel, placed, stacked
+from layoutalg.viz.panels import INNER, LETTER, Look, Panel, placed, stacked
 from layoutalg.viz.scene import CHARACTER
 from layoutalg.viz.shapes import Cell, Line, Words
 
 __all__ = ["EMPTY", "RED", "ROOM", "Band", "cell_table", "folded", "lane_colours", "width_for"]
 
-ROOM = NARROW - 24
+ROOM = INNER
 """How wide a table may be, in pixels."""
 RED = "#e5484d"
 """The frame of what waits: 3 to 1 at least on white and on a dark page."""
@@ -137,4 +137,4 @@ def _strip(
     lines += [
         Line(edges[columns.index(one)], top, edges[columns.index(one)], y, 1.6) for one in ruled if one in columns[1:]
     ]
-    return Panel(tuple(cells), tuple(words), tuple(lines), max(x, len(title) * 12 * 0.62), y)
+    return Panel(tuple(cells), tuple(words), tuple(lines), max(x, len(title) * 12 * LETTER), y)

@@ -4,7 +4,7 @@ A workgroup computes some tiles of C whole, each `runs` tiles further, and then 
 (`layoutalg.gemm.stream_k` has the rule). In MLIR:
 
     scf.for %place = %c0 to %tiles_of_run step %c1 : i32 {
-      (which tile, of which matrix of a batch, and which of its steps: %begin to %end)
+      (find the tile, its matrix in the batch, and the steps to do: %begin to %end)
       (the loop over k from %begin to %end, as in every kernel)
       scf.if %whole { (the epilogue) }
       scf.if %shared { (the sums to the workspace; who is done last adds all parts of the tile, and does the epilogue) }
