@@ -150,9 +150,9 @@ def test_bytes_give_numpys_product(m: int, n: int, k: int, lhs_zext: bool, rhs_z
     wrapped = np.vectorize(lambda x: (x + 2**31) % 2**32 - 2**31)(exact)
     result = tile.execute(a, pack_vnni(b), c)
     assert result.dtype == np.int32
-    assert (result == wrapped).all()
+    assert np.array_equal(result, wrapped)
     # The bytes count, not what the array calls them.
-    assert (tile.execute(a.view(np.int8), pack_vnni(b).view(np.uint8), c) == wrapped).all()
+    assert np.array_equal(tile.execute(a.view(np.int8), pack_vnni(b).view(np.uint8), c), wrapped)
 
 
 def test_the_sum_wraps_at_32_bits() -> None:
@@ -168,11 +168,11 @@ def test_tiles_in_batches_are_multiplied_one_by_one() -> None:
     a, b = random_bytes(rng, (2, 3, 4, 8), False), random_bytes(rng, (3, 8, 5), False)
     c = np.zeros((4, 5), np.int32)
     result = tile.execute(a, pack_vnni(b), c)
-    assert (result == a.astype(int) @ b.astype(int)).all()
+    assert np.array_equal(result, a.astype(int) @ b.astype(int))
     floats = TileProduct(4, 5, 8, "f16", "f16")
     c = np.zeros((4, 5), np.float32)
     result = floats.execute(a.astype(np.float16), pack_vnni(b.astype(np.float16)), c)
-    assert (result == a.astype(int) @ b.astype(int)).all()
+    assert np.array_equal(result, a.astype(int) @ b.astype(int))
 
 
 def test_a_wrong_layout_gives_a_wrong_product(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -180,7 +180,7 @@ def test_a_wrong_layout_gives_a_wrong_product(monkeypatch: pytest.MonkeyPatch) -
     tile = TileProduct(16, 16, 64, "i8", "i8")
     a, b, c = random_bytes(rng, (16, 64), False), random_bytes(rng, (64, 16), False), np.zeros((16, 16), np.int32)
     exact = a.astype(int) @ b.astype(int)
-    assert (tile.execute(a, pack_vnni(b), c) == exact).all()
+    assert np.array_equal(tile.execute(a, pack_vnni(b), c), exact)
     for name, wrong in (("lhs", "rhs"), ("rhs", "lhs")):
         with monkeypatch.context() as patched:
             patched.setattr(TileProduct, name, getattr(TileProduct, wrong).fget(tile).permute((1, 0)))

@@ -124,7 +124,7 @@ def carry_out(schedule: Schedule, held: Sequence[set[int]], missing: Sequence[se
 def check_arrival(program: Program, a: la.Layout, b: la.Layout, bits: int, seed: int) -> None:
     """Run a program on random numbers: every element that is in `a` arrives where `b` has it."""
     data = values(int(np.prod(a.shape)), bits, seed)
-    assert (program.run(data[numbers(a)]) == data[numbers(b)]).all()
+    assert np.array_equal(program.run(data[numbers(a)]), data[numbers(b)])
 
 
 def check(a: la.Layout, b: la.Layout, bits: int, seed: int) -> tuple[ConversionPlan, Slots, Slots]:
@@ -132,7 +132,7 @@ def check(a: la.Layout, b: la.Layout, bits: int, seed: int) -> tuple[ConversionP
     before, after = numbers(a), numbers(b)
     data = values(int(np.prod(a.shape)), bits, seed)
     done: Counter[type] = Counter()
-    assert (plan.apply(data[before], done) == data[after]).all()
+    assert np.array_equal(plan.apply(data[before], done), data[after])
     assert done[Shuffle] == plan.shuffles
     assert done[Select] == plan.selects
     assert (plan.slm_bytes > 0) == (done[Store] > 0) == (done[Load] > 0) == (plan.kind == "shared memory")

@@ -139,7 +139,7 @@ def test_levels_say_what_crosses() -> None:
     cluster = la.convert(rows, columns, target="sm_90", level="cluster", workgroups=2)
     assert cluster.barriers == la.convert(rows, columns, target="sm_90").barriers + 1  # before stores, or behind loads
     data = np.arange(128, dtype=np.int32).reshape(8, 16)
-    assert (cluster.apply(la.distribute(rows, data)) == la.distribute(columns, data)).all()
+    assert np.array_equal(cluster.apply(la.distribute(rows, data)), la.distribute(columns, data))
     generic = la.convert(rows, columns, target="generic", level="cluster", workgroups=2)
     with pytest.raises(
         la.ConversionError, match="a cluster of workgroups on generic: NVIDIA's chips have instructions for it"

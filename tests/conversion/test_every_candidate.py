@@ -32,7 +32,7 @@ def executed(random: Random, pairs: int) -> int:
             found = held
             for program in way.programs:
                 found = program.run(found)
-            assert (found == wanted).all(), (str(a), str(b), bits, target, way.name)
+            assert np.array_equal(found, wanted), (str(a), str(b), bits, target, way.name)
             ways += 1
         assert plan.programs == plan.candidates[0].programs
     return ways

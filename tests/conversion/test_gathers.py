@@ -35,4 +35,4 @@ def test_what_is_gathered_first_is_right(seed: int) -> None:
             found = data[numbers(a)]
             for program in programs:
                 found = program.run(found)
-            assert (found == data[numbers(b)]).all()
+            assert np.array_equal(found, data[numbers(b)])

@@ -43,7 +43,7 @@ def test_every_way_that_swaps_brings_every_element_where_it_is_wanted(seed: int)
             found = held
             for program in way.programs:
                 found = program.run(found)
-            assert (found == wanted).all(), (texts, bits, way.name)
+            assert np.array_equal(found, wanted), (texts, bits, way.name)
 
 
 def test_two_bits_of_four_registers_are_four_swaps_and_the_default() -> None:

@@ -36,7 +36,7 @@ def brings_all(several: SeveralConversions, seed: int) -> None:
         wanted.append(data[numbers(plan.destination)])
     for found, expected in zip(several.apply(held), wanted, strict=True):
         assert found.dtype == expected.dtype
-        assert (found == expected).all(), str(several)
+        assert np.array_equal(found, expected), str(several)
 
 
 @pytest.mark.parametrize("chip", [*LANES, "generic"])
@@ -111,7 +111,7 @@ def test_bytes_of_one_subgroup_are_anothers_in_the_next_conversion() -> None:
     given = np.concatenate(data, -1).view(np.int32)
     outcome = launch(several.emit(kernel=True), [given, made], (1, 1, 1), target="gfx942")
     assert outcome.findings == ()
-    assert (made == np.concatenate(wanted, -1).view(np.int32)).all()
+    assert np.array_equal(made, np.concatenate(wanted, -1).view(np.int32))
 
 
 def test_one_shuffles_while_memory_works_for_the_other() -> None:

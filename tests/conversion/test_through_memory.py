@@ -26,7 +26,7 @@ def test_rounds_take_registers_that_vectors_would_take(registers: int, bits: int
     plan = convert(a, b, element_bits=bits, slm_limit=limit)
     assert 0 < plan.slm_bytes <= limit
     data = values(32 * registers, bits, 3)
-    assert (plan.apply(data[numbers(a)]) == data[numbers(b)]).all()
+    assert np.array_equal(plan.apply(data[numbers(a)]), data[numbers(b)])
 
 
 def test_a_limit_that_one_way_keeps_is_enough() -> None:
@@ -42,7 +42,7 @@ def test_a_round_trip_through_memory_keeps_every_element(shape: tuple[int, int])
     assert bits is not None
     held = numbers(layout)
     data = values(shape[0] * shape[1], 32, 0)
-    assert (through_memory(bits, bits, 32).run(data[held]) == data[held]).all()
+    assert np.array_equal(through_memory(bits, bits, 32).run(data[held]), data[held])
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -57,7 +57,7 @@ def test_every_way_is_right_and_takes_no_more_memory_than_the_tensor(seed: int) 
             found = data[before]
             for program in way.programs:
                 found = program.run(found)
-            assert (found == data[after]).all(), f"{a} -> {b}, {bits} bits: {way.name}"
+            assert np.array_equal(found, data[after]), f"{a} -> {b}, {bits} bits: {way.name}"
             assert way.slm_bytes <= max(size * bits // 8, 4)
 
 

@@ -91,7 +91,7 @@ def test_conversions_inside_subgroups_and_between_them_do_not_meet(seed: int) ->
         assert found.body.count("ControlBarrier") == inside
         out, rules = run(found)
         assert not rules, found.body
-        assert (out == wanted).all()
+        assert np.array_equal(out, wanted)
 
 
 @pytest.mark.parametrize(
@@ -199,4 +199,4 @@ def test_fragments_converted_in_place_wait_for_their_subgroup_alone() -> None:
         assert rules == (set() if left_out is None else {"run.race"})
         if left_out is None:
             tiles = given.reshape(SUBGROUPS, LANES, LANES)
-            assert (out.reshape(tiles.shape) == 8 * tiles.swapaxes(1, 2)).all()
+            assert np.array_equal(out.reshape(tiles.shape), 8 * tiles.swapaxes(1, 2))

@@ -106,7 +106,7 @@ def test_la_lower_converts_the_fragments_of_kernels_at_lane_level() -> None:
     tile = np.arange(256, dtype=np.float32).reshape(16, 16)
     made = np.zeros((16, 16), np.float32)
     assert lowered_module.run([np.ascontiguousarray(tile.T), made], (1, 1, 1)).findings == ()
-    assert (made == tile).all()
+    assert np.array_equal(made, tile)
 
 
 def check_fragments(element: str, source: str, target: str) -> None:
@@ -122,7 +122,7 @@ def check_fragments(element: str, source: str, target: str) -> None:
         given, tile = given.view(bfloat16), tile.view(bfloat16)
     made = np.zeros_like(given)
     assert la.read(text).run([given, made], (1, 1, 1)).findings == ()
-    assert (made.view(np.uint8) == held(target, tile).view(np.uint8)).all()
+    assert np.array_equal(made.view(np.uint8), held(target, tile).view(np.uint8))
 
 
 def test_a_lane_shuffle_is_an_exchange_too() -> None:
@@ -149,7 +149,7 @@ def test_a_lane_shuffle_is_an_exchange_too() -> None:
         assert "lane_shuffle" not in lowered
         given, made = np.ascontiguousarray(before), np.zeros((16, 4), np.float16)
         la.read(lowered).run([given, made], (1, 1, 1))
-        assert (made == after).all()
+        assert np.array_equal(made, after)
 
 
 @pytest.mark.parametrize(

@@ -160,7 +160,7 @@ def test_convert_takes_text_value_and_layout(case: Case) -> None:
     held = layout.fragment_map()
     before = np.where(held[..., 0] >= 0, tensor[tuple(np.moveaxis(held, -1, 0))], -1).astype(np.int32)
     after = np.broadcast_to(tensor.ravel(), (machine["sg"], machine["lane"], size))
-    assert (plans[0].apply(before) == after).all()
+    assert np.array_equal(plans[0].apply(before), after)
     back = [la.convert(other, one, case.shape, machine=case.machine) for one in (case.text, value, layout)]
     assert back[0] == back[1] == back[2]
 

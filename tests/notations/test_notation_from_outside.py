@@ -61,7 +61,7 @@ def test_convert_moves_it() -> None:
     plan = la.convert(WGMMA, columns, (64, 8))
     tile = np.arange(512, dtype=np.int32).reshape(64, 8)
     before, after = (la.distribute(la.parse(text).layout((64, 8)), tile) for text in (WGMMA, columns))
-    assert (plan.apply(before) == after).all()
+    assert np.array_equal(plan.apply(before), after)
 
 
 def test_it_goes_over_to_other_notations() -> None:

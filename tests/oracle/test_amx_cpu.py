@@ -84,7 +84,7 @@ def test_rows_are_moved_as_this_cpu_moves_them(cpu: AmxCpu, stride: int) -> None
     of = "memref<1280xi8>"
     text = copying("amx", of, of, "16x64xi8", f"%c0; %c{stride}", f"%c0; %c{stride}")
     assert launch(text, [source, target], entry="copy").findings == ()
-    assert (target == expected).all()
+    assert np.array_equal(target, expected)
 
 
 @pytest.mark.parametrize(("program", "dialect"), [("mlir-opt-22", "amx"), ("mlir-opt-24", "x86.amx")])

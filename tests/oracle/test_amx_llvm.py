@@ -294,8 +294,8 @@ def test_llvms_code_computes_the_four_integer_products(tmp_path: Path) -> None:
         c = rng.integers(-(2**31), 2**31, (tile.m, tile.n)).astype(np.int32)
         result = computed(compiled, f"f{i}", tile, a, b, c, apart(tile))
         exact = c.astype(np.int64) + a.astype(np.int64) @ b.astype(np.int64)
-        assert (result == exact.astype(np.int32)).all(), str(tile)
-        assert (result == tile.execute(a, pack_vnni(b), c)).all(), str(tile)
+        assert np.array_equal(result, exact.astype(np.int32)), str(tile)
+        assert np.array_equal(result, tile.execute(a, pack_vnni(b), c)), str(tile)
 
 
 def test_llvms_code_computes_the_bf16_product(tmp_path: Path) -> None:
@@ -306,8 +306,8 @@ def test_llvms_code_computes_the_bf16_product(tmp_path: Path) -> None:
         a, b = (rng.integers(-16, 17, s).astype(bfloat16) for s in ((tile.m, tile.k), (tile.k, tile.n)))
         c = rng.integers(-1000, 1000, (tile.m, tile.n)).astype(np.float32)
         result = computed(compiled, f"f{i}", tile, a, b, c, apart(tile))
-        assert (result == c + a.astype(np.float32) @ b.astype(np.float32)).all(), str(tile)
-        assert (result == tile.execute(a, pack_vnni(b), c)).all(), str(tile)
+        assert np.array_equal(result, c + a.astype(np.float32) @ b.astype(np.float32)), str(tile)
+        assert np.array_equal(result, tile.execute(a, pack_vnni(b), c)), str(tile)
 
         a, b = (rng.standard_normal(s).astype(bfloat16) for s in ((tile.m, tile.k), (tile.k, tile.n)))
         c = rng.standard_normal((tile.m, tile.n)).astype(np.float32)
@@ -315,7 +315,7 @@ def test_llvms_code_computes_the_bf16_product(tmp_path: Path) -> None:
         in_order = c.copy()
         for k in range(tile.k):
             in_order = in_order + a[:, k, None].astype(np.float32) * b[None, k].astype(np.float32)
-        assert (result == in_order).all(), str(tile)
+        assert np.array_equal(result, in_order), str(tile)
         size = np.abs(c) + np.abs(a.astype(float)) @ np.abs(b.astype(float))
         assert (np.abs(result - tile.execute(a, pack_vnni(b), c)) <= 1e-6 * size).all(), str(tile)
 
@@ -330,13 +330,13 @@ def test_llvms_loads_read_rows_that_overlap_and_its_stores_keep_the_later_row(tm
     b = rng.integers(-128, 128, (16, 4)).astype(np.int8)
     sums = np.arange(32, dtype=np.int32)
     a = memory[tile.lhs_type.memory_layout(8).owner_map("addr")]
-    assert (a == [[memory[8 * r + c] for c in range(16)] for r in range(4)]).all()
+    assert np.array_equal(a, [[memory[8 * r + c] for c in range(16)] for r in range(4)])
     c = np.array([[r + col for col in range(4)] for r in range(4)], np.int32)
     call(compiled, "f", [memory, pack_vnni(b).reshape(-1).copy(), sums])
     expected = np.arange(32)
     for r, row in enumerate(c + a.astype(int) @ b.astype(int)):
         expected[r : r + 4] = row
-    assert (sums == expected).all()
+    assert np.array_equal(sums, expected)
 
 
 # Spellings of later versions

@@ -44,7 +44,7 @@ def check(plan: AmxGemm, given: dict[str, Array], found: Array, how: str) -> Non
     what = (str(plan), how)
     if plan.problem.acc == "s32":
         exact = (a.astype(np.int64) @ b.astype(np.int64)).astype(np.int32)
-        assert (found == exact).all(), what
+        assert np.array_equal(found, exact), what
         return
     wide = [x.astype(np.float64) for x in (a, b)]
     assert (np.abs(found - wide[0] @ wide[1]) <= 1e-5 * (np.abs(wide[0]) @ np.abs(wide[1]))).all(), what

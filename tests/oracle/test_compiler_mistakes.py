@@ -48,14 +48,14 @@ def test_a_product_whose_a_has_the_rows_of_another_subgroup_is_distributed_wrong
     whole, parts = np.zeros((64, 64), np.float32), np.zeros((64, 64), np.float32)
     launch(text, [a, b, whole], (1, 1, 1), level="workgroup")
     launch(distributed([spelled], version, "subgroup")["product"], [a, b, parts], (1, 1, 1), level="subgroup")
-    assert (whole == expected).all()
+    assert np.array_equal(whole, expected)
     # Rows 0..31, columns 0..31 are subgroup 0's, whose coordinates are the same in both orders.
-    assert (parts[:32, :32] == expected[:32, :32]).all()
-    assert (parts[32:, 32:] == expected[32:, 32:]).all()
+    assert np.array_equal(parts[:32, :32], expected[:32, :32])
+    assert np.array_equal(parts[32:, 32:], expected[32:, 32:])
     # Subgroups 1 and 2 have each other's rows.
     product = expected
-    assert (parts[:32, 32:] == product[32:, 32:]).all()
-    assert (parts[32:, :32] == product[:32, :32]).all()
+    assert np.array_equal(parts[:32, 32:], product[32:, 32:])
+    assert np.array_equal(parts[32:, :32], product[:32, :32])
     assert not (parts == expected).all(), f"LLVM {version} is right now: say so on the page"
 
 

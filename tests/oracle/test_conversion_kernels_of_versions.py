@@ -54,7 +54,7 @@ def test_the_kernels_of_all_versions_move_the_same_elements(name: str, llvm: int
     assert size == bits
     outcome = la.read(plan.emit(kernel=True, llvm=llvm)).run([given, found], [1])
     assert not outcome.findings
-    assert (found == numbers[tuple(np.moveaxis(after, -1, 0))]).all()
+    assert np.array_equal(found, numbers[tuple(np.moveaxis(after, -1, 0))])
 
 
 def test_llvm_24_refuses_the_kernel_of_llvm_22() -> None:

@@ -63,7 +63,7 @@ def test_intels_kernels_lower_and_do_in_the_simulator_what_the_layouts_say(chip:
         made = np.zeros_like(wanted)
         outcome = launch(text, [np.ascontiguousarray(given), made], (1, 1, 1), target=chip)
         assert outcome.findings == ()
-        assert (made == wanted).all()
+        assert np.array_equal(made, wanted)
 
 
 @pytest.mark.parametrize("chip", ["bmg", "gfx942"])
@@ -86,4 +86,4 @@ def test_real_work_items_do_what_the_layouts_say(tmp_path_factory: pytest.TempPa
         given, wanted = (data[numbers(layout)] for layout in (plan.source, plan.destination))
         folder = tmp_path_factory.mktemp("kernel")
         found = run_on_cpu(plan.programs, given, f"i{plan.element_bits}", folder)
-        assert (found == wanted).all()
+        assert np.array_equal(found, wanted)

@@ -155,7 +155,7 @@ def test_triton_has_the_accumulators_of_tensor_memory_so() -> None:
         assert np.array_equal(column[i, j], numbers % len(columns)), ours.name
         if sms == 2:  # the second SM has the second half of the rows, in the same places
             sm = part.layout.owner_map("sm")
-            assert (sm == np.arange(m)[:, None] // (m // 2)).all()
+            assert np.array_equal(sm, np.arange(m)[:, None] // (m // 2))
             assert np.array_equal(lane[: m // 2], lane[m // 2 :])
     assert {(one.shape[:2], one.threads) for _, one, _ in asked} == {
         (size, sms) for sms, ms in ((1, (64, 128)), (2, (128, 256))) for size in product(ms, (64, 128, 256))

@@ -50,4 +50,4 @@ def test_the_lanes_of_llvm_22_compute_the_same_on_the_cpu_and_in_the_simulator(
         # OpenCL allows exp three units of the last place.
         assert (np.abs(mine - theirs) <= np.spacing(np.abs(mine)) * 3).all()
     else:
-        assert (mine.view(np.uint8) == theirs.view(np.uint8)).all()
+        assert np.array_equal(mine.view(np.uint8), theirs.view(np.uint8))

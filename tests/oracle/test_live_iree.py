@@ -66,13 +66,13 @@ def test_every_coordinate_that_iree_materialises() -> None:
             continue
         coordinates = attr.thread_coords(attr.shape, subgroup, workgroup)
         held = np.array([coordinates[tid] for tid in range(workgroup)])
-        assert (held == expected).all(), (seed, str(attr), workgroup, subgroup)
+        assert np.array_equal(held, expected), (seed, str(attr), workgroup, subgroup)
         compared += 1
         try:
             layout = attr.layout(attr.shape, subgroup, workgroup)
         except DistributionError:
             continue
-        assert (layout.fragment_map().reshape(expected.shape) == expected).all(), (seed, str(attr))
+        assert np.array_equal(layout.fragment_map().reshape(expected.shape), expected), (seed, str(attr))
         exact += 1
     assert compared > LAYOUTS // 2, (seed, compared)
     assert exact > LAYOUTS // 8, (seed, exact)

@@ -118,7 +118,7 @@ def test_intels_kernels_lower_and_do_in_the_simulator_what_the_layouts_say(chip:
         made = np.zeros_like(wanted)
         outcome = launch(text, [np.ascontiguousarray(held), made], (1, 1, 1), target=chip)
         assert outcome.findings == ()
-        assert (made == wanted).all()
+        assert np.array_equal(made, wanted)
 
 
 def test_real_work_items_do_what_the_layouts_say(tmp_path: Path) -> None:

@@ -203,4 +203,4 @@ def test_triton_s_way_as_a_program_converts_every_element() -> None:
                 continue
         executed += 1
         kind = WIDTHS[found.element_bits]
-        assert (program.run(fragments(before).astype(kind)) == fragments(after).astype(kind)).all(), where
+        assert np.array_equal(program.run(fragments(before).astype(kind)), fragments(after).astype(kind)), where

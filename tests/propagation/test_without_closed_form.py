@@ -69,7 +69,7 @@ def test_rows_in_any_order_are_propagated_and_run(name: str, level: str) -> None
     arrays = [np.arange(np.prod(shape), dtype=np.float32).reshape(shape) + 1000 * at for at, shape in enumerate(ins)]
     result = np.zeros(out, np.float32)
     assert lowered.module.run([*arrays, result], (1, 1, 1)).findings == ()
-    assert (result == meaning(*arrays)).all()
+    assert np.array_equal(result, meaning(*arrays))
 
 
 def test_rows_in_descending_order_stay_where_they_are() -> None:
@@ -92,4 +92,4 @@ def test_subgroups_share_rows_in_descending_order() -> None:
     assert lowered.module is not None
     source, result = np.arange(256, dtype=np.float32).reshape(4, 64), np.zeros((4, 64), np.float32)
     assert lowered.module.run([source, result], (1, 1, 1)).findings == ()
-    assert (result == source[::-1]).all()
+    assert np.array_equal(result, source[::-1])

@@ -77,14 +77,14 @@ def test_a_stride_counts_elements(stride: int) -> None:
     of = f"memref<{source.size}xf16>"
     text = copying("amx", of, of, "16x32xf16", f"%c7; %c{stride}", f"%c3; %c{stride}")
     assert run(text, [source, target]).findings == ()
-    assert (target == expected).all()
+    assert np.array_equal(target, expected)
 
 
 def test_a_stride_of_its_own_leaves_the_dimensions_of_the_memref() -> None:
     source, target = np.arange(4 * 4 * 16, dtype=np.int32).reshape(4, 4, 16), np.zeros((4, 16), np.int32)
     text = copying("amx", "memref<4x4x16xi32>", "memref<4x16xi32>", "4x16xi32", "%c0, %c2, %c0; %c64", "%c0, %c0")
     assert run(text, [source, target]).findings == ()
-    assert (target == source[:, 2]).all()
+    assert np.array_equal(target, source[:, 2])
 
 
 REFUSED = {
@@ -131,7 +131,7 @@ def test_bytes_are_read_with_the_signs_that_the_operation_says(signs: tuple[str,
     expected = (c + left.astype(np.int64) @ right.astype(np.int64)).astype(np.int32)
     outcome = run(products("5x12xi8", "3x28xi8", "5x7xi32", signs), [a, pack_vnni(b), c], "multiply")
     assert outcome.findings == ()
-    assert (c == expected).all()
+    assert np.array_equal(c, expected)
 
 
 def nearest(number: Fraction) -> Fraction:
@@ -176,7 +176,7 @@ def test_floats_follow_the_manual(kind: str, scale: float) -> None:
     c = np.where(np.abs(c) < 2.0**-126, np.float32(0), c)
     expected = manual(a, b, c)
     assert run(products(f"3x12x{kind}", f"6x8x{kind}", "3x4xf32"), [a, pack_vnni(b), c], "multiply").findings == ()
-    assert (c == expected).all()
+    assert np.array_equal(c, expected)
 
 
 WRONG = {

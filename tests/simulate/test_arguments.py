@@ -28,7 +28,7 @@ def test_arrays_in_either_byte_order_hold_the_numbers_that_numpy_says(source: st
     outcome = run(COPY, "%a: memref<32xf32>, %c: memref<32xf32>", [given, result])
     assert not outcome.findings
     assert outcome.arguments[1] is result
-    assert (result == numbers()).all()
+    assert np.array_equal(result, numbers())
 
 
 def test_what_a_kernel_wrote_before_it_stopped_is_in_an_array_of_the_other_byte_order() -> None:
@@ -44,7 +44,7 @@ def test_one_array_of_the_other_byte_order_is_one_memory_under_two_names() -> No
     both = numbers().astype(">f4")
     run(COPY.replace("%v, %c", "%w, %c").replace("memref.store", "%w = arith.addf %v, %v : f32\nmemref.store"),
         "%a: memref<32xf32>, %c: memref<32xf32>", [both, both])  # fmt: skip
-    assert (both == 2 * numbers()).all()
+    assert np.array_equal(both, 2 * numbers())
 
 
 def test_two_shapes_of_one_array_of_the_other_byte_order_are_one_memory() -> None:
@@ -53,7 +53,7 @@ def test_two_shapes_of_one_array_of_the_other_byte_order_are_one_memory() -> Non
         1
     ].replace("%v", "%w")
     run(body, "%a: memref<32x1xf32>, %c: memref<32xf32>", [both.reshape(32, 1), both])
-    assert (both == 2 * numbers()).all()
+    assert np.array_equal(both, 2 * numbers())
 
 
 def test_parts_of_memory_in_two_byte_orders_are_refused() -> None:
@@ -77,7 +77,7 @@ def test_a_matrix_of_numpy_is_an_array_like_others() -> None:
     text = COPY.replace("<32x", "<2x16x").replace("[%t]", "[%row, %column]")
     text = "%row = arith.divui %t, %c16 : index\n%column = arith.remui %t, %c16 : index\n" + text
     assert not run(text, "%a: memref<2x16xf32>, %c: memref<2x16xf32>", [matrix, result]).findings
-    assert (result.reshape(-1) == numbers()).all()
+    assert np.array_equal(result.reshape(-1), numbers())
 
 
 # One memory under several names: what races with one name races with two.
@@ -106,7 +106,7 @@ def test_parts_of_one_array_that_do_not_meet_do_not_race() -> None:
     whole = numbers(128)
     outcome = run(SHIFTED.format("c"), BOTH, [whole[:64], whole[64:]])
     assert not outcome.findings
-    assert (whole[64:96] == np.arange(1, 33)).all()
+    assert np.array_equal(whole[64:96], np.arange(1, 33))
 
 
 def test_an_input_that_may_not_be_written_races_with_another_name_of_its_memory() -> None:

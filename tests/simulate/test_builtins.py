@@ -72,7 +72,7 @@ def test_products_of_8_bits_of_any_signs(first, second):
     name = f"intel_sub_group_{first}_{second}_matrix_mad_k32"
     symbol = mangled(name, (f"{of[first][0]}short8", f"{of[second][0]}int8", "int8"))
     expected = a[:, :32].view(of[first][1]).astype(int) @ b[:, :16].view(of[second][1]).astype(int) + 7
-    assert (product(symbol, a.view(np.int8), b.view(np.int8)) == expected).all()
+    assert np.array_equal(product(symbol, a.view(np.int8), b.view(np.int8)), expected)
 
 
 @pytest.mark.parametrize(
@@ -107,7 +107,7 @@ def test_tf32_in_integers_of_32_bits_keeps_its_numbers():
       : (vector<4xi32>, vector<8xi32>, vector<8xf32>) -> vector<8xf32>
     xegpu.store_nd %d, %tc[0, 0] : vector<8xf32>, !xegpu.tensor_desc<8x16xf32>"""
     launch(kernel(body), [a, b, c])
-    assert (c == a[:, :8] @ b).all()
+    assert np.array_equal(c, a[:, :8] @ b)
 
 
 def test_reductions_functions_and_messages_of_one_block():
@@ -161,7 +161,7 @@ def test_eight_lanes_of_the_first_arc_multiply_rows_of_32_bits():
     llvm.func spir_funccc @_Z38intel_sub_group_f16_f16_matrix_mad_k16Dv8_iS_Dv8_f(vector<8xi32>, vector<8xi32>,
       vector<8xf32>) -> vector<8xf32>"""
     launch(kernel(body, declarations, lanes=8), [a, packed, c], target="dg2")
-    assert (c == a.astype(np.float32) @ b.astype(np.float32)).all()
+    assert np.array_equal(c, a.astype(np.float32) @ b.astype(np.float32))
 
 
 def test_subgroups_have_matrices_of_their_own():
@@ -187,8 +187,8 @@ def test_subgroups_have_matrices_of_their_own():
     c = np.full((16, 16), np.nan, np.float32)
     text = kernel(body).replace("array<i32: 16, 1, 1>", "array<i32: 32, 1, 1>")
     launch(text, [a, b, c])
-    assert (c[:8] == a).all()
-    assert (c[8:13] == b[:, :16]).all()
+    assert np.array_equal(c[:8], a)
+    assert np.array_equal(c[8:13], b[:, :16])
     assert (c[13:] == 0).all()
 
 

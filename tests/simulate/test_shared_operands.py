@@ -127,5 +127,5 @@ def test_shared_parts_are_found_and_put_together(workgroups: int) -> None:
     found.together(accumulators, whole)
     for one in range(6 * workgroups):
         row, column = 2 * rows[one % 6], 2 * columns[one % 6]
-        assert (whole[one // 6, row : row + 2, column : column + 2] == accumulators[one]).all()
-    assert (found.apart(whole, 2, 2) == accumulators).all()
+        assert np.array_equal(whole[one // 6, row : row + 2, column : column + 2], accumulators[one])
+    assert np.array_equal(found.apart(whole, 2, 2), accumulators)

@@ -46,7 +46,7 @@ def test_a_double_is_rounded_once_to_the_nearest_with_ties_to_even(name: str, si
     even = np.where(np.arange(len(middle)) % 2 == 0, finite[:-1], finite[1:])
     for factor, expected in ((1 - 2.0**-52, finite[:-1]), (1.0, even), (1 + 2.0**-52, finite[1:])):
         rounded = floats.round_to(sign * middle * factor, element(name)).astype(np.float64)
-        assert (rounded == sign * expected).all()
+        assert np.array_equal(rounded, sign * expected)
 
 
 @pytest.mark.parametrize("name", ["f16", "bf16", "f8E5M2"])
@@ -56,10 +56,10 @@ def test_directed_roundings_give_the_neighbour_on_their_side(name: str) -> None:
     kind = element(name)
     for sign, down, up in ((1.0, finite[:-1], finite[1:]), (-1.0, -finite[1:], -finite[:-1])):
         for mode, expected in (("downward", down), ("upward", up), ("toward_zero", sign * finite[:-1])):
-            assert (floats.round_toward(sign * inside, kind, mode).astype(np.float64) == expected).all()
+            assert np.array_equal(floats.round_toward(sign * inside, kind, mode).astype(np.float64), expected)
         middle = (finite[1:] + finite[:-1]) / 2
         away = floats.round_toward(sign * middle, kind, "to_nearest_away").astype(np.float64)
-        assert (away == sign * finite[1:]).all()
+        assert np.array_equal(away, sign * finite[1:])
 
 
 @pytest.mark.parametrize("name", ["f16", "bf16", "f32"])

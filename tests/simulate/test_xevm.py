@@ -40,7 +40,7 @@ def test_a_block_of_rows_is_copied() -> None:
     target = np.zeros((8, 16), np.int32)
     text = kernel(load(32, 8, False, "vector<8xi32>") + "\n" + stored("vector<8xi32>"))
     assert not launch(text, [source, target], level="lane").findings
-    assert (target == source[:8]).all()
+    assert np.array_equal(target, source[:8])
 
 
 def test_packed_rows_lie_in_the_halves_of_an_integer() -> None:
@@ -49,7 +49,7 @@ def test_packed_rows_lie_in_the_halves_of_an_integer() -> None:
     text = kernel(load(16, 16, True, "vector<8xi32>") + "\n" + stored("vector<8xi32>"))
     assert not launch(text, [source, target], level="lane").findings
     rows = source[:, :16].astype(np.int32)
-    assert (target == rows[::2] + (rows[1::2] << 16)).all()
+    assert np.array_equal(target, rows[::2] + (rows[1::2] << 16))
 
 
 def test_a_vector_that_is_not_what_the_message_gives_is_refused() -> None:
