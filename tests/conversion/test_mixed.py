@@ -49,7 +49,9 @@ def executed(programs: Any, held: Any) -> Any:
 def test_every_mixed_way_brings_every_element_where_it_is_wanted(chip: str) -> None:
     rng, found, chosen = Random(f"mixed {chip}"), 0, 0
     for _ in range(400):
-        texts, bits = pair(rng, LANES[chip], rng.choice([4, 5, 6])), rng.choice([16, 16, 32, 64])
+        few = chip == "sm_90"  # where these ways are offered for narrow elements and many registers alone
+        texts = pair(rng, LANES[chip], rng.choice([5, 6] if few else [4, 5, 6]))
+        bits = 16 if few else rng.choice([16, 16, 32, 64])
         limit, portable = rng.choice([None, None, 4096]), rng.random() < 0.3
         plan = convert(*texts, element_bits=bits, target=chip, slm_limit=limit, portable=portable)
         for way in [one for one in plan.candidates if MIXED in one.name]:
