@@ -18,6 +18,7 @@ two. Whoever checks a module says what is wrong, whoever propagates what operati
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from string import ascii_uppercase
 from typing import TYPE_CHECKING
@@ -38,11 +39,12 @@ from layoutalg.ir.places import Place, place_of
 from layoutalg.module import Module
 from layoutalg.module.names import Names
 from layoutalg.viz.colours import hue_of, shade
-from layoutalg.viz.graph import Box, Edge, Graph, Panel
+from layoutalg.viz.graph import Box, Detail, Edge, Graph
 
 if TYPE_CHECKING:
     from layoutalg.core.layout import Layout
     from layoutalg.core.notation import Distributed, Machine
+    from layoutalg.flow.relations.relation import Tie
     from layoutalg.ir.findings import Finding
 
 __all__ = ["flow_graph"]
@@ -86,6 +88,10 @@ class _Drawing:
         self.names = Names(module.lines)
         self.machine: Machine = machine_in(flow, target)
         self.held = solved(flow, self.machine, target).stated
+        self.wanted = {(one.user, one.number): one.attribute for one in reversed(flow.wanted)}
+        self.ties: defaultdict[tuple[Operation, int], list[Tie]] = defaultdict(list)
+        for tie in flow.ties:
+            self.ties[tie.user, tie.number].append(tie)
         self.mistakes, self.costs = mistakes, costs
         self.first_names: dict[Layout, str] = {}
         self.letters: dict[str, str] = {}
@@ -182,18 +188,17 @@ class _Drawing:
                 told += f", {slots}" if slots else ""
                 pictures += drawn
         state = "wrong" if finding is not None and finding.level == "error" else "moves" if moves else "right"
-        return Edge(start, end, told, state, Panel(tuple(words), tuple(pictures)))
+        return Edge(start, end, told, state, Detail(tuple(words), tuple(pictures)))
 
     def _wanted(self, user: Operation, number: int) -> Distributed | None:
         """How an operation needs its operand: what its result says, or what it states itself."""
         if user.name in CONVERTING and user.results[0] in self.flow:
             held = self.held.get(self.flow.value_of(user.results[0]).number)
             return None if held is None else held.attribute or held.layout
-        for statement in self.flow.wanted:
-            if statement.user is user and statement.number == number:
-                return statement.attribute
-        for tie in self.flow.ties:
-            if tie.user is user and tie.number == number and tie.reach == "work-item" and not tie.combines:
+        if (user, number) in self.wanted:
+            return self.wanted[user, number]
+        for tie in self.ties[user, number]:
+            if tie.reach == "work-item" and not tie.combines:
                 held = self.held.get(self.flow.value_of(tie.result).number)
                 if held is None:
                     continue
