@@ -111,12 +111,13 @@ class _Way:
 
 @dataclass(frozen=True)
 class Graph:
-    """Boxes and lines; `key` says what the colours of boxes mean. Raises `SizeError` for more than 2,000 boxes."""
+    """Boxes and lines; `key` says what the colours of boxes mean, `notes` stand under the title. Raises `SizeError` for more than 2,000 boxes."""
 
     boxes: tuple[Box, ...]
     lines: tuple[Edge, ...]
     title: str
     key: Mapping[str, str] = field(default_factory=dict[str, str])
+    notes: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         if len(self.boxes) > MOST_BOXES:
@@ -157,7 +158,12 @@ class Graph:
             first, *others = textwrap.wrap(name, letters) or [""]
             found += [(first, colour, False), *((f"  {other}", "", False) for other in others)]
         states = {one.state for one in (*self.lines, *self.boxes)}
-        return [*found, *((words, _COLOURS[state], True) for state, words in _STATES.items() if state in states)]
+        notes = [(line, "", False) for note in self.notes for line in textwrap.wrap(note, letters)]
+        return [
+            *notes,
+            *found,
+            *((words, _COLOURS[state], True) for state, words in _STATES.items() if state in states),
+        ]
 
     def _headed(self) -> Iterator[str]:
         """The title and the legend."""
@@ -171,7 +177,8 @@ class Graph:
                 yield f'<path d="M{_MARGIN} {y + 4}h11" stroke="{colour}" stroke-width="2.4"/>'
             elif colour:
                 yield f'<circle cx="{_MARGIN + 5}" cy="{y + 4}" r="5" fill="{colour}"/>'
-            yield f'<text x="{_MARGIN + 16}" y="{y + 8}" xml:space="preserve">{escaped(words)}</text>'
+            beside = 16 * bool(colour or words.startswith("  "))
+            yield f'<text x="{_MARGIN + beside}" y="{y + 8}" xml:space="preserve">{escaped(words)}</text>'
             y += _KEY
 
     def page(self) -> str:
