@@ -111,7 +111,10 @@ class _Way:
 
 @dataclass(frozen=True)
 class Graph:
-    """Boxes and lines; `key` says what the colours of boxes mean, `notes` stand under the title. Raises `SizeError` for more than 2,000 boxes."""
+    """Boxes and lines; `key` says what the colours of boxes mean, `notes` stand under the title.
+
+    Raises `SizeError` for more than 2,000 boxes.
+    """
 
     boxes: tuple[Box, ...]
     lines: tuple[Edge, ...]
