@@ -12,6 +12,11 @@ and the last.
 ['who computes C: 32x32 workgroups', 'inside workgroup 0,0: 4x4 subgroups', 'one step of subgroup 0: what moves where']
 >>> for fact in picture.facts():
 ...     print(*fact, sep=": ")
+who computes C: 32x32 workgroups, each a tile of 128x128; in it 4x4 subgroups with 32x32 each, in registers
+along k: 256 steps of 16, in each subgroup
+a step costs: each subgroup 2 KiB into registers, 8 dpas, 2 loads, 8 other instructions (predicted)
+predicted time: 902 us for all of C; what limits it: issue
+tiling: 32x32x16 per subgroup, 4x4 subgroups, 128 registers, no prefetch
 
 """
 
@@ -77,7 +82,7 @@ class PlanPicture(PanelPicture):
         return [
             ("who computes C", f"{many} of {whole.m}x{whole.n}; in it {inside}, in registers"),
             ("along k", f"{counted(plan.k_steps, 'step')} of {whole.k}, in each subgroup"),
-            ("a step costs", f"a subgroup: {bytes_text(plan.bytes_per_step)} into registers; {step_cost(plan)}"),
+            ("a step costs", f"each subgroup {bytes_text(plan.bytes_per_step)} into registers, {step_cost(plan)}"),
             ("predicted time", f"{seconds_text(line.seconds)} for all of C; what limits it: {line.limit}"),
             ("tiling", str(tiling)),
         ]

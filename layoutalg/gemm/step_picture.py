@@ -6,7 +6,7 @@ shows the step block by block.
 >>> from layoutalg.gemm import plan_gemm
 >>> plan = plan_gemm(64, 64, 64, tile=(16, 32), k_step=32, subgroups=(1, 2), registers=256)
 >>> [step.title for step in steps(plan)]  # doctest: +NORMALIZE_WHITESPACE
-['1 prefetch: the cache lines that each lane asks for', '2 loads: 2 messages into registers',
+['1 prefetch: the cache lines that each lane asks for', '2 loads: 2 block messages into registers',
  '3 products: 8 dpas of 8x16x16', '4 after the last step: 4 stores']
 """
 
@@ -32,6 +32,7 @@ from layoutalg.viz.panels import (
     Headings,
     Look,
     Panel,
+    first_key,
     headed,
     product_panel,
     stacked,
@@ -327,11 +328,7 @@ def _products(plan: Gemm, number: int) -> Panel:
     ]
     notes += _GATED * plan.problem.gated
     title = f"{number} products: {plan.dpas_per_step} dpas of {unit.m}x{unit.n}x{unit.k}"
-    key = (
-        ("the first block of C, what it takes of A and B", DARK),
-        ("of that, the first dpas", MARKED),
-        ("others", PALE),
-    )
+    key = first_key("block 0", "the first dpas" * (plan.tile.k > unit.k), "blocks")
     return _product(plan, title, notes, looks, key)
 
 

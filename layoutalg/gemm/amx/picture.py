@@ -5,8 +5,9 @@ first register block in tiles with their registers, and the walk of a step of k.
 the legend has the colours of what it writes, what it reads, and what a register keeps.
 
 >>> picture = la.plan_amx(512, 512, 512, blocking=(2, 2), blocks=(256, 256, 512)).picture()
->>> [words.text for words in picture.scene().words if words.bold][1:]
-['C: 2x2 cache blocks', 'a cache block: 8x8 register blocks', 'a register block: 2x2 tiles', 'a step: 4 loads, 4 products']
+>>> [words.text for words in picture.scene().words if words.bold][1:]  # doctest: +NORMALIZE_WHITESPACE
+['who computes C: 2x2 cache blocks', 'inside a cache block: 8x8 register blocks', 'inside a register block: 2x2 tiles',
+'one step of a register block: 4 loads, 4 products']
 
 """
 
@@ -99,12 +100,12 @@ def _caches(plan: AmxGemm) -> Panel:
     high, wide = min(tiling.m_block, problem.m), min(tiling.n_block, problem.n)
     size = _size(high, wide, rows * columns, bool(problem.m % high or problem.n % wide))
     notes = (
-        size + "; any thread may take any" * (rows * columns > 1),
+        "i,j: the block in row i, column j; " + size + "; any thread may take any" * (rows * columns > 1),
         f"all {problem.k_padded} of k at once" if deep == 1 else f"{tiling.k_block} of k at a time, {deep} times",
     )
-    title = f"C: {_grid_of(rows, columns, 'cache block')}"
+    title = f"who computes C: {_grid_of(rows, columns, 'cache block')}"
     starts = Headings(_from(tiling.m_block), depth, _from(tiling.n_block), _STARTS)
-    key = first_key("cache block 0,0", f"{tiling.k_block} of k", "blocks")
+    key = first_key("cache block 0,0", f"the first {tiling.k_block} of k" * (deep > 1), "blocks")
     return product_panel(title, notes, down, along, across, looks, headings=starts, key=key)
 
 
@@ -186,7 +187,7 @@ def _registers(plan: AmxGemm) -> Panel:
     notes = [f"{_size(*first, count, any(len(found) > 1 for found in sizes))}, over {size} of k"]
     if count > 1:
         notes.append(f"in the order of the numbers; most have the {inner} of the one before")
-    title = f"a cache block: {_grid_of(rows.count, columns.count, 'register block')}"
+    title = f"inside a cache block: {_grid_of(rows.count, columns.count, 'register block')}"
     starts = Headings(
         lambda i: rows.span(i).split(".")[0],
         lambda _: f"k 0..{size - 1}",
@@ -194,7 +195,7 @@ def _registers(plan: AmxGemm) -> Panel:
         _STARTS,
     )
     return product_panel(
-        title, notes, down, deep, across, looks, headings=starts, key=first_key("block 0", "all", "blocks")
+        title, notes, down, deep, across, looks, headings=starts, key=first_key("block 0", "", "blocks")
     )
 
 
@@ -236,11 +237,12 @@ def _tiles(plan: AmxGemm) -> Panel:
     }
     used = len(set(registers.registers.values()))
     notes = (
+        "tmm0: tile register 0",
         f"{'+'.join(map(str, heights))} x {'+'.join(map(str, widths))} of C, {tile.k} of k",
         f"{used} of {REGISTERS} tile registers: {registers.held} stays for a step, {registers.passing} passes through",
     )
     down, across, deep = Axis.of(len(heights), CELL_HEIGHT, 7, 0), Axis.of(len(widths), _WIDE, 7, 0), Axis.of(1, _WIDE)
-    title = f"a register block: {_grid_of(len(heights), len(widths), 'tile')}"
+    title = f"inside a register block: {_grid_of(len(heights), len(widths), 'tile')}"
     starts = Headings(_sum_to(heights), lambda _: f"k 0..{tile.k - 1}", _sum_to(widths), _STARTS)
     return product_panel(title, notes, down, deep, across, looks, headings=starts)
 
@@ -254,7 +256,7 @@ def _step(plan: AmxGemm) -> Panel:
     """The walk of a step: a row for every load and product, a column for every register."""
     steps: Walk = walk(block_tiles(plan))
     loads = sum(step.is_load for step in steps.steps)
-    title = f"a step: {counted(loads, 'load')}, {counted(len(steps.steps) - loads, 'product')}"
+    title = f"one step of a register block: {counted(loads, 'load')}, {counted(len(steps.steps) - loads, 'product')}"
     texts = [str(step) if step.factors else str(step).replace(" into ", " -> ") for step in steps.steps]
     left = 7.0 * max(map(len, texts)) + 10
     used = len(set(steps.registers.values()))

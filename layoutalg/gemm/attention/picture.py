@@ -80,7 +80,7 @@ class AttentionPicture(PanelPicture):
     def facts(self) -> Sequence[tuple[str, str]]:
         """What is computed, who computes how much, and what a step costs."""
         count = ", ".join(f"{name} {count}" for name, count in self.instructions.items() if count)
-        step = f"a subgroup: {sum(self.instructions.values())} instructions (predicted): {count}"
+        step = f"each subgroup {sum(self.instructions.values())} instructions (predicted): {count}"
         return [*self.told, ("a step costs", step)]
 
     def keys(self, *, others: bool = True) -> Sequence[tuple[str, str]]:
