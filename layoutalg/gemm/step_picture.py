@@ -51,8 +51,8 @@ _WIDE = 62
 REGISTERS = "r0-7 in a cell: registers 0 to 7 of each lane hold this block"
 """What the labels of `Blocks` mean."""
 LAYOUTS = (
-    "on an arrow: what is done, then who holds what; d0 = 8@reg, d1 = 16@lane: 8 rows (d0) in registers 0 to 7 of each lane, "
-    "16 columns (d1) over lanes 0 to 15"
+    "on an arrow: the number of the picture that shows it in full, what is done, and who holds what: in d0 = 8@reg, d1 = 16@lane"
+    " 8 rows (d0) are in registers 0 to 7 of each lane, 16 columns (d1) in lanes 0 to 15"
 )
 """How the layouts on arrows are read."""
 _GATED = ["of B, the first of its two matrices is drawn"]

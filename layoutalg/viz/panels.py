@@ -193,9 +193,9 @@ def first_key(first: str, step: str, others: str) -> tuple[tuple[str, str], ...]
     """What the colours of `first_marked` mean: `first` is what the first cell of C is, `step` its first step of several.
 
     >>> [text for text, _ in first_key("block 0", "", "blocks")]
-    ['block 0 of C', 'its A and B', 'other blocks']
+    ['C of block 0', 'its A and B', 'other blocks']
     """
-    whole = f"{first}: its C, and the A and B that it reads" if step else f"{first} of C"
+    whole = f"{first}: its C, and the A and B that it reads" if step else f"C of {first}"
     return (whole, DARK), (f"those of {step}" if step else "its A and B", MARKED), (f"other {others}", PALE)
 
 

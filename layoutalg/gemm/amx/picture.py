@@ -100,7 +100,7 @@ def _caches(plan: AmxGemm) -> Panel:
     high, wide = min(tiling.m_block, problem.m), min(tiling.n_block, problem.n)
     size = _size(high, wide, rows * columns, bool(problem.m % high or problem.n % wide))
     notes = (
-        "i,j: the block in row i, column j; " + size + "; any thread may take any" * (rows * columns > 1),
+        "i,j: the block in row i, column j; " + size,
         f"all {problem.k_padded} of k at once" if deep == 1 else f"{tiling.k_block} of k at a time, {deep} times",
     )
     title = f"who computes C: {_grid_of(rows, columns, 'cache block')}"
@@ -186,7 +186,7 @@ def _registers(plan: AmxGemm) -> Panel:
     count = rows.count * columns.count
     notes = [f"{_size(*first, count, any(len(found) > 1 for found in sizes))}, over {size} of k"]
     if count > 1:
-        notes.append(f"in the order of the numbers; most have the {inner} of the one before")
+        notes.insert(0, f"in a cell: the order of the blocks; most keep the {inner} of the one before")
     title = f"inside a cache block: {_grid_of(rows.count, columns.count, 'register block')}"
     starts = Headings(
         lambda i: rows.span(i).split(".")[0],
@@ -279,4 +279,4 @@ def _step(plan: AmxGemm) -> Panel:
             )
     bottom = 16 + len(texts) * CELL_HEIGHT
     drawn = Panel(tuple(cells), tuple(words), (), left + used * _WIDE, bottom)
-    return headed(title, ["a row: an instruction; a column: a tile register, and what it holds"], _STEP, drawn)
+    return headed(title, ["a row: an instruction; a cell: what a tile register holds"], _STEP, drawn)
