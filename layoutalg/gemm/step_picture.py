@@ -51,8 +51,8 @@ _WIDE = 62
 REGISTERS = "r0-7 in a cell: registers 0 to 7 of each lane hold this block"
 """What the labels of `Blocks` mean."""
 LAYOUTS = (
-    "on an arrow: the number of the picture that shows it in full, what is done, and who holds what: in d0 = 8@reg, d1 = 16@lane"
-    " 8 rows (d0) are in registers 0 to 7 of each lane, 16 columns (d1) in lanes 0 to 15"
+    "on an arrow: the step that shows it in full, what is done, and who holds what",
+    "d0 = 8@reg, d1 = 16@lane: 8 rows (d0) in registers 0 to 7 of each lane, 16 columns (d1) in lanes 0 to 15",
 )
 """How the layouts on arrows are read."""
 _GATED = ["of B, the first of its two matrices is drawn"]
@@ -164,7 +164,7 @@ def flow(plan: Gemm) -> Panel:
     if plan.tiling.split_k > 1 or plan.tiling.stream_k:
         behind = [Stage("the workspace, then C in memory", ("parts of k are added there",))]
     rows = [memory, *([cached] * loaded), held, [products], [sums], behind]
-    return flow_panel("one step of subgroup 0: what moves where", rows, arrows, (loaded + 3, 0), [LAYOUTS])
+    return flow_panel("one step of subgroup 0: what moves where", rows, arrows, (loaded + 3, 0), LAYOUTS)
 
 
 def steps(plan: Gemm) -> tuple[Panel, ...]:

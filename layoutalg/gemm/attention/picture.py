@@ -81,7 +81,7 @@ class AttentionPicture(PanelPicture):
         """What is computed, who computes how much, and what a step costs."""
         count = ", ".join(f"{name} {count}" for name, count in self.instructions.items() if count)
         step = f"each subgroup {sum(self.instructions.values())} instructions (predicted): {count}"
-        return [*self.told, ("a step costs", step)]
+        return [*self.told[:-1], ("a step costs", step), self.told[-1]]
 
     def keys(self, *, others: bool = True) -> Sequence[tuple[str, str]]:
         """The hues of keys, and what has `others`."""
@@ -127,7 +127,7 @@ class AttentionPicture(PanelPicture):
             Arrow((2, 1), arrives("V"), 3),
             Arrow((3, 0), (f"O: {parts['O'].layout}",)),
         ]
-        return flow_panel("one step of a subgroup: what moves where", rows, arrows, (4, 0), [LAYOUTS])
+        return flow_panel("one step of a subgroup: what moves where", rows, arrows, (4, 0), LAYOUTS)
 
     def _softmax(self) -> Panel:
         """The blocks of S and those of P that are made of them."""
