@@ -109,11 +109,14 @@ class _Way:
     back: bool = False
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Graph:
     """Boxes and lines; `key` says what the colours of boxes mean, `notes` stand under the title.
 
     Raises `SizeError` for more than 2,000 boxes.
+
+    >>> Graph((Box("a", "%x = load", "rows", None),), (), "a kernel")
+    <Graph of 'a kernel', boxes: 1, lines: 0>
     """
 
     boxes: tuple[Box, ...]
@@ -125,6 +128,9 @@ class Graph:
     def __post_init__(self) -> None:
         if len(self.boxes) > MOST_BOXES:
             raise SizeError(f"{self.title}: {len(self.boxes):,} operations; a picture has at most {MOST_BOXES:,}")
+
+    def __repr__(self) -> str:
+        return f"<Graph of {self.title!r}, boxes: {len(self.boxes)}, lines: {len(self.lines)}>"
 
     def svg(self) -> str:
         """The picture as an SVG document."""

@@ -81,6 +81,17 @@ def test_a_flow_can_be_read_on_a_phone(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", PLANS)
+def test_a_step_of_attention_has_a_title_of_one_line_and_says_what_it_loads(name: str) -> None:
+    plan = PLANS[name]()
+    picture: Any = plan.picture()
+    facts = dict(picture.facts())
+    size = (plan.rows + 2 * plan.keys_per_step) * plan.problem.d * 2
+    assert facts["a step"].startswith(f"{plan.keys_per_step} keys, {size / 1024:g} KiB")
+    assert f"dpas {plan.step.dpas}" in facts["a step costs"]
+    assert picture.scene().words[0].text == picture.title
+
+
+@pytest.mark.parametrize("name", PLANS)
 def test_the_arrows_of_a_step_of_attention_have_the_layouts_in_which_operands_arrive(name: str) -> None:
     plan = PLANS[name]()
     layouts = layouts_of(

@@ -70,11 +70,12 @@ class AmxPicture(PanelPicture):
         tiling, (rows, columns), size = plan.tiling, plan.cache_blocks, TILE * TILE * 4
         line = amx_roofline(plan.problem, tiling)
         high, wide = (strips[0].size for strips in plan.strips)
+        block = f"{min(tiling.m_block, plan.problem.m)}x{min(tiling.n_block, plan.problem.n)}"
         loads = f"{counted(plan.loads_per_step, 'tile load')} of at most {size} bytes"
         return [
             (
                 "C in caches",
-                f"{counted(rows * columns, 'block')} of {tiling.m_block}x{tiling.n_block}, shared out to threads",
+                f"{counted(rows * columns, 'block')} of {block}" + ", shared out to threads" * (rows * columns > 1),
             ),
             ("C in registers", f"blocks of {high}x{wide}, which stay while k goes by in steps of {plan.product.k}"),
             ("a step costs", f"{loads}, {counted(plan.products_per_step, 'product')} ({plan.product.instruction})"),

@@ -208,14 +208,16 @@ def _facts(plan: Attention | Decode) -> list[tuple[str, str]]:
         facts.append(
             (
                 "heads",
-                f"{problem.heads} of Q, {problem.kv_heads} of K and V: {problem.heads // problem.kv_heads} share one",
+                f"{problem.heads} of Q, {problem.kv_heads} of K and V: {problem.heads // problem.kv_heads} of Q share one",
             )
         )
     if isinstance(plan, Decode):
-        who = f"{counted(plan.parts, 'workgroup')} for each head of K and V, each for a part of the keys"
+        who = f"{counted(plan.parts, 'workgroup')} for each head of K and V" + ", each for a part of the keys" * (
+            plan.parts > 1
+        )
         mine = f"{plan.rows} rows (its queries, padded)"
     else:
-        who = f"{plan.grid[0]} workgroups for each head of Q"
+        who = f"{counted(plan.grid[0], 'workgroup')} for each head"
         mine = f"{plan.rows} queries with all of their keys"
     facts += [
         ("who computes O", f"{who}: {counted(plan.subgroups, 'subgroup')} with {mine}"),
