@@ -51,9 +51,10 @@ _STATES: dict[str, str] = {"moves": "elements move", "wrong": "wrong"}
 _DARK_STYLE = (
     f"<style>@media (prefers-color-scheme:dark){{.drawn .under{{fill:{DARK_PAPER}}}"
     ".drawn .right text{fill:#b0b4bb}.drawn .moves text{fill:#ee9955}.drawn .wrong text{fill:#ff7b72}"
-    f".drawn .box rect{{fill:#24272d}}.drawn .box text{{fill:{DARK_INK}}}}}</style>"
+    f".drawn .box rect{{fill:#24272d}}.drawn .box text{{fill:{DARK_INK}}}"
+    f".drawn circle,.drawn .box path{{filter:drop-shadow(0 0 1px {DARK_INK})}}}}</style>"
 )
-"""Words on lines, and boxes, on a dark page."""
+"""Words on lines, and boxes, on a dark page; a rim of light makes dark hues visible."""
 _BESIDE = 14
 """How far from a box a line passes it."""
 _MOST_PLACES = 200
