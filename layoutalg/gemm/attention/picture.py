@@ -24,8 +24,6 @@ from typing import TYPE_CHECKING
 from layoutalg.core.notation import Operand, PictureOptions
 from layoutalg.core.plurals import counted
 from layoutalg.core.units import bytes_text, seconds_text
-from layoutalg.gemm.attention.decode.plan import Decode
-from layoutalg.gemm.attention.plan import Attention
 from layoutalg.gemm.picture import parts_and_title
 from layoutalg.gemm.step_picture import LAYOUTS, REGISTERS, Blocks, cut_table, spans
 from layoutalg.viz.colours import HUES, hue_of, shade
@@ -167,67 +165,30 @@ class AttentionPicture(PanelPicture):
 
 def attention_picture(plan: DrawnStep, shape: Sequence[int] | None, options: PictureOptions) -> AttentionPicture:
     """The picture of a plan for long runs of queries, or for decode."""
-    assert isinstance(plan, Attention | Decode)
-    parts, title = parts_and_title(plan, shape, options, _title(plan))
-    layouts, loads = plan.layouts, plan.loads
+    parts, title = parts_and_title(plan, shape, options, plan.heading())
+    step, loads, layouts, instructions = (getattr(plan, name) for name in ("step", "loads", "layouts", "instructions"))
     notes = {
-        name: f"{counted(count, 'load')} {loads[name].name}" for name, count in plan.step.loads.items() if name in loads
+        name: f"{counted(count, 'load')} {loads[name].name}" for name, count in step.loads.items() if name in loads
     }
     notes["P"] = "m: the largest score of each row; P = exp(scale (S - m)), rounded; the sums of its rows; "
     notes["P"] += "S and P have one layout: nothing moves between lanes" * (layouts["S"] == layouts["P"])
-    return AttentionPicture(parts, title, notes=notes, instructions=plan.instructions, told=_facts(plan))
+    return AttentionPicture(parts, title, notes=notes, instructions=instructions, told=_facts(plan))
 
 
-def _title(plan: Attention | Decode) -> str:
-    """What, how large, and on which chip, in a line.
-
-    >>> _title(la.plan_attention(1024, 1024, 64, causal=True))
-    'attention on pvc: 1024 queries, 1024 keys, d = 64, f16, causal'
-    >>> _title(la.plan_decode(4096, 128, heads=8, kv_heads=2, batch=4))
-    'decode on pvc: 1 query, up to 4096 keys, d = 128, f16, 8 heads, batch of 4'
-    """
-    problem = plan.problem
-    queries = "1 query" if problem.queries == 1 else f"{problem.queries} queries"
-    told = [f"d = {problem.d}", problem.type]
-    told += [f"{problem.heads} heads"] * (problem.heads > 1) + [f"batch of {problem.batch}"] * (problem.batch > 1)
-    if isinstance(plan, Decode):
-        return ", ".join([f"decode on {plan.target}: {queries}, up to {problem.keys} keys", *told])
-    packed = plan.problem.starts is not None
-    told += ["packed sequences"] * packed + ["causal"] * plan.problem.causal
-    told += [] if plan.problem.window is None else [f"window of {plan.problem.window}"]
-    return ", ".join([f"attention on {plan.problem.target}: {queries}, {problem.keys} keys", *told])
-
-
-def _facts(plan: Attention | Decode) -> list[tuple[str, str]]:
+def _facts(plan: DrawnStep) -> list[tuple[str, str]]:
     """What is computed, who computes how much, and the predicted time."""
-    problem = plan.problem
+    problem, step, times = (getattr(plan, name) for name in ("problem", "step", "times"))
     usual = abs(problem.scale * problem.d**0.5 - 1) < 1e-6
     scores = f"Q K^T / sqrt({problem.d})" if usual else f"{problem.scale:.6g} Q K^T"
-    facts = [("computes", f"O = softmax({scores}) V for each head; O is {problem.out}")]
-    if problem.heads > problem.kv_heads:
-        facts.append(
-            (
-                "heads",
-                f"{problem.heads} of Q, {problem.kv_heads} of K and V: {problem.heads // problem.kv_heads} of Q share one",
-            )
-        )
-    if isinstance(plan, Decode):
-        who = f"{counted(plan.parts, 'workgroup')} for each head of K and V" + ", each for a part of the keys" * (
-            plan.parts > 1
-        )
-        mine = f"{plan.rows} rows (its queries, padded)"
-    else:
-        who = f"{counted(plan.grid[0], 'workgroup')} for each head"
-        mine = f"{plan.rows} queries with all of their keys"
-    facts += [
-        ("who computes O", f"{who}: {counted(plan.subgroups, 'subgroup')} with {mine}"),
-        (
-            "a step",
-            f"{plan.keys_per_step} keys, {bytes_text(plan.step.bytes)} into registers of a subgroup; O stays there",
-        ),
-        ("predicted time", f"{seconds_text(plan.times.seconds)} for all of O; what limits it: {plan.times.limit}"),
+    each = problem.heads // problem.kv_heads
+    heads = f"{problem.heads} of Q, {problem.kv_heads} of K and V: {each} of Q share one"
+    return [
+        ("computes", f"O = softmax({scores}) V for each head; O is {problem.out}"),
+        *[("heads", heads)] * (each > 1),
+        ("who computes O", plan.shares()),
+        ("a step", f"{step.keys} keys, {bytes_text(step.bytes)} into registers of a subgroup; O stays there"),
+        ("predicted time", f"{seconds_text(times.seconds)} for all of O; what limits it: {times.limit}"),
     ]
-    return facts
 
 
 def _hue(number: int) -> str:
