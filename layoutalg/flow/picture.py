@@ -6,10 +6,13 @@
 ...   %e = math.exp %r {layout_result_0 = #xegpu.layout<lane_layout = [1, 16], lane_data = [1, 1]>} : vector<16x16xf32>
 ...   func.return }''')
 >>> graph = flow_graph(module, "pvc")
->>> [(box.title, box.subtitle) for box in graph.boxes]
-[('argument', '%x: 16x16xf32, A'), ('xegpu.convert_layout', '%r: 16x16xf32, B'), ('math.exp', '%e: 16x16xf32, A')]
+>>> [(box.title, box.subtitle) for box in graph.boxes]  # doctest: +NORMALIZE_WHITESPACE
+[('argument', '%x: 16x16xf32, layout A'), ('xegpu.convert_layout', '%r: 16x16xf32, layout B'),
+('math.exp', '%e: 16x16xf32, layout A')]
 >>> [(line.label, line.state) for line in graph.lines]
-[('%x: A to B, 128 slots', 'moves'), ('%r: B to A, 128 slots', 'moves')]
+[('%x: layout A to B, 128 slots', 'moves'), ('%r: layout B to A, 128 slots', 'moves')]
+>>> graph.notes
+('elements move on 2 of 2 lines: 256 issue slots of a subgroup',)
 
 A letter and a colour are a layout; two names of one map have one. Where it changes, elements move, and the line has the
 price (issue slots of a subgroup). A click on a line shows how the value is held, how it is needed, and the exchange between the
@@ -18,7 +21,8 @@ two. Whoever checks a module says what is wrong, whoever propagates what operati
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
 from string import ascii_uppercase
 from typing import TYPE_CHECKING
 
@@ -38,11 +42,12 @@ from layoutalg.ir.places import Place, place_of
 from layoutalg.module import Module
 from layoutalg.module.names import Names
 from layoutalg.viz.colours import hue_of, shade
-from layoutalg.viz.graph import Box, Edge, Graph, Panel
+from layoutalg.viz.graph import Box, Detail, Edge, Graph
 
 if TYPE_CHECKING:
     from layoutalg.core.layout import Layout
     from layoutalg.core.notation import Distributed, Machine
+    from layoutalg.flow.relations.relation import Tie
     from layoutalg.ir.findings import Finding
 
 __all__ = ["flow_graph"]
@@ -86,7 +91,12 @@ class _Drawing:
         self.names = Names(module.lines)
         self.machine: Machine = machine_in(flow, target)
         self.held = solved(flow, self.machine, target).stated
+        self.wanted = {(one.user, one.number): one.attribute for one in reversed(flow.wanted)}
+        self.ties: defaultdict[tuple[Operation, int], list[Tie]] = defaultdict(list)
+        for tie in flow.ties:
+            self.ties[tie.user, tie.number].append(tie)
         self.mistakes, self.costs = mistakes, costs
+        self.moved = self.taken = 0
         self.first_names: dict[Layout, str] = {}
         self.letters: dict[str, str] = {}
         self.key: dict[str, str] = {}
@@ -115,7 +125,16 @@ class _Drawing:
         boxes = tuple(self._box(node, makers[node], moves=number in moving) for number, node in enumerate(nodes))
         name = ", ".join(_names(self.flow)) or self.module.file
         lanes = "" if self.machine.lanes is None else f", {counted(self.machine.lanes, 'lane')}"
-        return Graph(boxes, lines, f"{name} on {self.target}{lanes}: the layouts of its values", self.key)
+        title = f"{name} on {self.target}{lanes}: the layouts of its values"
+        return Graph(boxes, lines, title, self.key, self._notes(lines))
+
+    def _notes(self, lines: Sequence[Edge]) -> tuple[str, ...]:
+        """What the layouts cost: where elements move, and what the operations themselves take."""
+        moving = sum(line.state == "moves" for line in lines)
+        told = f"elements move on {moving} of {counted(len(lines), 'line')}" if moving else "no elements move"
+        told += f": {counted(self.moved, 'issue slot')} of a subgroup" if self.moved else ""
+        told += f"; operations take {self.taken}{' issue slots' * (not self.moved)}" if self.taken else ""
+        return (told,)
 
     def _operations(self) -> Iterator[Operation]:
         for function in self.flow.functions:
@@ -136,12 +155,13 @@ class _Drawing:
             type_ = _type(value)
             if held is not None:
                 letter = self._letter(held.layout, held.attribute)
-                colour = next(colour for name, colour in self.key.items() if name.startswith(f"{letter}: "))
-                type_ += f", {letter}"
+                colour = next(colour for name, colour in self.key.items() if name.startswith(f"layout {letter}: "))
+                type_ += f", layout {letter}"
         if isinstance(node, SSAValue):
             return Box("", "argument", f"{self.names.of(node)}: {type_}", colour)
         place = place_of(node)
         slots = 0 if place is None else self.costs.get(place, 0)
+        self.taken += slots
         title = node.name + (f": {counted(slots, 'slot')}" if slots else "")
         results = ", ".join(self.names.of(result) for result in node.results if result in self.flow)
         wrong = [found for (where, _), found in self.mistakes.items() if place is not None and where == place]
@@ -149,6 +169,9 @@ class _Drawing:
             state = "wrong"
         else:
             state = "moves" if moves and node.name in CONVERTING else "right"
+        if value is None:
+            taken = [one for one in node.operands if one in self.flow]
+            type_ = f"takes {', '.join(dict.fromkeys(map(self.names.of, taken)))}"
         told = "\n".join([f"{place}" if place is not None else node.name, *(finding.message for finding in wrong)])
         return Box("", title, f"{results}: {type_}" if results else type_, colour, told, state)
 
@@ -158,7 +181,7 @@ class _Drawing:
         if name not in self.letters:
             again, place = divmod(len(self.letters), len(ascii_uppercase))
             self.letters[name] = letter = ascii_uppercase[place] + (str(again) if again else "")
-            self.key[f"{letter}: {name}"] = shade(hue_of(len(self.key)), 0.75)
+            self.key[f"layout {letter}: {name}"] = shade(hue_of(len(self.key)), 0.75)
         return self.letters[name]
 
     def _line(self, start: int, end: int, user: Operation, number: int, member: SSAValue, value: Value) -> Edge:
@@ -172,7 +195,7 @@ class _Drawing:
         held, wanted = self.held.get(value.number), self._wanted(user, number)
         if held is not None:
             source = held.attribute or held.layout
-            told += f": {self._letter(held.layout, held.attribute)}"
+            told += f": layout {self._letter(held.layout, held.attribute)}"
             pictures += self._tile(f"{name} is held so", source, value)
             if wanted is not None and (needs := self._other(source, wanted, value)) is not None:
                 moves = True
@@ -180,20 +203,20 @@ class _Drawing:
                 pictures += self._tile(f"{user.name} needs it so", wanted, value)
                 slots, drawn = self._exchange(source, wanted, value, words)
                 told += f", {slots}" if slots else ""
+                self.moved += int(slots.partition(" ")[0]) if slots[:1].isdigit() else 0
                 pictures += drawn
         state = "wrong" if finding is not None and finding.level == "error" else "moves" if moves else "right"
-        return Edge(start, end, told, state, Panel(tuple(words), tuple(pictures)))
+        return Edge(start, end, told, state, Detail(tuple(words), tuple(pictures)))
 
     def _wanted(self, user: Operation, number: int) -> Distributed | None:
         """How an operation needs its operand: what its result says, or what it states itself."""
         if user.name in CONVERTING and user.results[0] in self.flow:
             held = self.held.get(self.flow.value_of(user.results[0]).number)
             return None if held is None else held.attribute or held.layout
-        for statement in self.flow.wanted:
-            if statement.user is user and statement.number == number:
-                return statement.attribute
-        for tie in self.flow.ties:
-            if tie.user is user and tie.number == number and tie.reach == "work-item" and not tie.combines:
+        if (user, number) in self.wanted:
+            return self.wanted[user, number]
+        for tie in self.ties[user, number]:
+            if tie.reach == "work-item" and not tie.combines:
                 held = self.held.get(self.flow.value_of(tie.result).number)
                 if held is None:
                     continue

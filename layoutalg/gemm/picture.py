@@ -1,14 +1,23 @@
 """The picture of a plan: the grid of workgroups, a workgroup's subgroups, a subgroup's blocks, and the walk along k.
 
-The first two panels are products: A left, B above, C in the corner, with rows and columns beside them. One has the whole
-problem, the other a workgroup with the subgroups that share its tile; the first block, and what it is made of, is marked. The
-third is the flow of a step in one subgroup, with the layouts on its arrows, and `steps` are its frames (`gemm.step_picture`).
-Long rows of cells are cut: 16 workgroups are drawn as the first ones, a gap, and the last.
+A table says who computes how much, and what a step costs. The first two panels are products: A left, B above, C in the corner,
+with rows and columns beside them. One has the whole problem, the other a workgroup with the subgroups that share its tile; the
+first block, and what it is made of, is marked. The third is the flow of a step in one subgroup, with the layouts on its arrows,
+and `steps` are its frames (`gemm.step_picture`). Long rows of cells are cut: 16 workgroups are drawn as the first ones, a gap,
+and the last.
 
 >>> from layoutalg.gemm import plan_gemm
 >>> picture = plan_gemm(4096, 4096, 4096, tile=(32, 32), subgroups=(4, 4), k_step=16).picture()
 >>> [words.text for words in picture.scene().words if words.bold][1:4]
-['grid: 32x32 workgroups', 'workgroup 0,0: 4x4 subgroups', 'one subgroup, one step: the flow']
+['who computes C: 32x32 workgroups', 'inside workgroup 0,0: 4x4 subgroups', 'one step of subgroup 0: what moves where']
+>>> for fact in picture.facts():
+...     print(*fact, sep=": ")
+who computes C: 32x32 workgroups, each a tile of 128x128; in it 4x4 subgroups with 32x32 each, in registers
+along k: 256 steps of 16, in each subgroup
+a step costs: each subgroup 2 KiB into registers, 8 dpas, 2 loads, 8 other instructions (predicted)
+predicted time: 902 us for all of C; what limits it: issue
+tiling: 32x32x16 per subgroup, 4x4 subgroups, 128 registers, no prefetch
+
 """
 
 from __future__ import annotations
@@ -19,11 +28,21 @@ from typing import TYPE_CHECKING
 
 from layoutalg.core.notation import Distributed, Operand, PictureOptions
 from layoutalg.core.plurals import counted
+from layoutalg.core.units import bytes_text, seconds_text
+from layoutalg.gemm.counting import counted as instructions_of
 from layoutalg.gemm.options import check_names
-from layoutalg.gemm.step_picture import flow, hue_of_message, spans, steps
-from layoutalg.viz.colours import HUES
+from layoutalg.gemm.roofline import roofline
+from layoutalg.gemm.step_picture import flow, spans, step_cost, steps
 from layoutalg.viz.panel_picture import PanelPicture
-from layoutalg.viz.panels import FIRST_MARKED, INNER, Axis, Headings, Panel, first_marked, product_panel
+from layoutalg.viz.panels import (
+    INNER,
+    Axis,
+    Headings,
+    Panel,
+    first_key,
+    first_marked,
+    product_panel,
+)
 from layoutalg.viz.picture import picture_of
 from layoutalg.viz.scene import CELL_HEIGHT, CHARACTER
 
@@ -47,16 +66,26 @@ class PlanPicture(PanelPicture):
         """The frames of a step."""
         return steps(self.plan)
 
-    def subtitle(self) -> str:
-        """The tiling, and what labels are."""
-        return f"{self.plan.tiling}; wg: a workgroup by its row and column, sg: a subgroup by its number"
-
-    def key(self) -> Sequence[tuple[str, str]]:
-        """The first block and what it is made of, and the messages, each in its hue."""
-        hues = [
-            (f"{'message ' * (not n)}{n}", hue_of_message(n)) for n in range(min(len(self.plan.messages), len(HUES)))
+    def facts(self) -> Sequence[tuple[str, str]]:
+        """Who computes how much, what a step moves and costs, and the predicted time."""
+        plan = self.plan
+        tiling, whole, (x, y, _) = plan.tiling, plan.tiling.workgroup_tile, plan.grid
+        rows, columns = tiling.subgroups
+        step = instructions_of(plan.problem, tiling, plan.llvm)
+        line = roofline(plan.problem, tiling, step.total, plan.board)
+        many = (
+            f"{tiling.stream_k} workgroups, which share tiles"
+            if tiling.stream_k
+            else f"{y}x{x} workgroups, each a tile"
+        )
+        inside = f"{rows}x{columns} subgroups with {plan.tile.m}x{plan.tile.n} each"
+        return [
+            ("who computes C", f"{many} of {whole.m}x{whole.n}; in it {inside}, in registers"),
+            ("along k", f"{counted(plan.k_steps, 'step')} of {whole.k}, in each subgroup"),
+            ("a step costs", f"each subgroup {bytes_text(plan.bytes_per_step)} into registers, {step_cost(plan)}"),
+            ("predicted time", f"{seconds_text(line.seconds)} for all of C; what limits it: {line.limit}"),
+            ("tiling", str(tiling)),
         ]
-        return *FIRST_MARKED, *hues
 
 
 def parts_and_title(
@@ -99,11 +128,12 @@ def _grid(plan: Gemm) -> Panel:
         lambda i, j: (f"{short} {i},{j}", f"{what} {i},{j} (x = {j}, y = {i}): {rows(i)}, {columns(j)} of C"),
     )
     many = f", {batch} times" if batch > 1 else ""
-    of_k = f"{counted(plan.k_steps, 'step')} of {whole.k} along k" + f", the first of {parts} parts" * (parts > 1)
-    notes = [f"C is {plan.m}x{plan.n}{many}; {of_k}"]
+    of_k = f"k in {counted(plan.k_steps, 'step')} of {whole.k}" + f", the first of {parts} parts" * (parts > 1)
+    notes = [f"{short} i,j: {what} in row i, column j of the grid; C is {plan.m}x{plan.n}{many}, {of_k}"]
     notes += [f"a workgroup finds its rows by the starts of {counted(groups, 'group')}"] * bool(groups)
-    title = f"{y}x{x} tiles, whose steps {runs} workgroups share" if runs else f"grid: {y}x{x} workgroups"
-    return product_panel(title, notes, down, deep, across, looks, headings=headings)
+    grid = f"{runs} workgroups share the steps of {y}x{x} tiles" if runs else f"{y}x{x} workgroups"
+    key = first_key(f"{what} 0,0", "step 0" * (plan.k_steps > 1), f"{what}s")
+    return product_panel(f"who computes C: {grid}", notes, down, deep, across, looks, headings=headings, key=key)
 
 
 def _by_starts(_: int) -> str:
@@ -137,7 +167,10 @@ def _workgroup(plan: Gemm) -> Panel:
         ),
     )
     needs = f"a step needs {whole.m}x{whole.k} of A, {whole.k}x{whole.n} of B"
-    notes = (f"{whole.m}x{whole.n} of C, {plan.workgroup[0]} work-items; {needs}",)
-    return product_panel(
-        f"workgroup 0,0: {rows}x{columns} subgroups", notes, down, deep, across, looks, headings=headings
+    notes = (
+        "sg n: subgroup n; rows and columns: of the workgroup's C",
+        f"{whole.m}x{whole.n} of C, {plan.workgroup[0]} work-items; {needs}",
     )
+    title = f"inside workgroup 0,0: {rows}x{columns} subgroups"
+    key = first_key("subgroup 0", "", "subgroups")
+    return product_panel(title, notes, down, deep, across, looks, headings=headings, key=key)

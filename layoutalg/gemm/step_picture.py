@@ -6,7 +6,7 @@ shows the step block by block.
 >>> from layoutalg.gemm import plan_gemm
 >>> plan = plan_gemm(64, 64, 64, tile=(16, 32), k_step=32, subgroups=(1, 2), registers=256)
 >>> [step.title for step in steps(plan)]  # doctest: +NORMALIZE_WHITESPACE
-['1 prefetch: the cache lines that each lane asks for', '2 loads: 2 messages into registers',
+['1 prefetch: the cache lines that each lane asks for', '2 loads: 2 block messages into registers',
  '3 products: 8 dpas of 8x16x16', '4 after the last step: 4 stores']
 """
 
@@ -32,6 +32,8 @@ from layoutalg.viz.panels import (
     Headings,
     Look,
     Panel,
+    first_key,
+    headed,
     product_panel,
     stacked,
     table_panel,
@@ -43,13 +45,20 @@ from layoutalg.viz.stages import Arrow, Stage, flow_panel
 if TYPE_CHECKING:
     from layoutalg.gemm.plan import Gemm
 
-__all__ = ["Blocks", "cut_table", "flow", "hue_of_message", "spans", "steps"]
+__all__ = ["LAYOUTS", "REGISTERS", "Blocks", "cut_table", "flow", "spans", "step_cost", "steps"]
 
-_WIDE = 58
+_WIDE = 62
+REGISTERS = "r0-7 in a cell: registers 0 to 7 of each lane hold this block"
+"""What the labels of `Blocks` mean."""
+LAYOUTS = (
+    "on an arrow: the step that shows it in full, what is done, and who holds what",
+    "d0 = 8@reg, d1 = 16@lane: 8 rows (d0) in registers 0 to 7 of each lane, 16 columns (d1) in lanes 0 to 15",
+)
+"""How the layouts on arrows are read."""
 _GATED = ["of B, the first of its two matrices is drawn"]
 
 
-def hue_of_message(number: int) -> str:
+def _hue(number: int) -> str:
     """The colour of a load message."""
     return shade(hue_of(number), 1.0)  # strong: apart from the pale marks of the first block
 
@@ -94,17 +103,19 @@ class Blocks:
         held = self.registers[rows, columns]
         low, high = int(held.min()), int(held.max())
         told = f"{self.name}: rows {rows.start}..{rows.stop - 1}, columns {columns.start}..{columns.stop - 1}"
-        return Look(fill, f"{low}-{high}", f"{told}: registers {low} to {high} of each lane")
+        return Look(fill, f"r{low}-{high}", f"{told}: registers {low} to {high} of each lane")
 
 
-def cut_table(title: str, down: Axis, across: Axis, look: Callable[[int, int], Look], sizes: Sequence[int]) -> Panel:
-    """Cells of `sizes` rows and columns each, with their names, and dots for what is left out."""
+def cut_table(
+    down: Axis, across: Axis, look: Callable[[int, int], Look], sizes: Sequence[int], named: str = "rows"
+) -> Panel:
+    """Cells of `sizes` rows (`named` so) and columns each, with their numbers, and dots for what is left out."""
     looks = [[None if i is None or j is None else look(i, j) for j in across.numbers] for i in down.numbers]
     rows, columns = (
         ["" if n is None else spans(size)(n) for n in axis.numbers]
         for axis, size in zip((down, across), sizes, strict=True)
     )
-    return table_panel(title, columns, rows, looks, (across.step, CELL_HEIGHT))
+    return table_panel("", columns, rows, looks, (across.step, CELL_HEIGHT), corner=f"{named} \N{DOWNWARDS ARROW}")
 
 
 def flow(plan: Gemm) -> Panel:
@@ -128,9 +139,9 @@ def flow(plan: Gemm) -> Panel:
             )
             note = "loaded, and transposed by the workgroup" if turned else _asked(plan, name)
             arrows.append(Arrow((0, place), (note,), None if turned else numbers["prefetch"]))
-        held.append(Stage(f"{name} in registers", (f"{counted(fragment.count, 'fragment')} {fragment.vector}",)))
-        arrows.append(Arrow((loaded, place), (_brought(plan, name), str(parts[name])), numbers["loads"]))
-        told = f"{'x'.join(map(str, fragment.block))}: {fragment.layout}"
+        held.append(Stage(f"{name} in registers", (f"{fragment.count} {fragment.vector} in each lane",)))
+        arrows.append(Arrow((loaded, place), (_brought(plan, name), f"{shape}: {parts[name]}"), numbers["loads"]))
+        told = f"a block, {'x'.join(map(str, fragment.block))}: {fragment.layout}"
         arrows.append(Arrow((loaded + 1, place), (told,), numbers["products"]))
     products = Stage(
         f"{plan.dpas_per_step} dpas of {unit.m}x{unit.n}x{unit.k}",
@@ -142,17 +153,18 @@ def flow(plan: Gemm) -> Panel:
             else "C += A B",
         ),
     )
-    sums = Stage(
-        "C in registers", (f"{counted(c.count, 'fragment')} {c.vector}, kept for {counted(plan.k_steps, 'step')}",)
+    sums = Stage("C in registers", (f"{c.count} {c.vector} in each lane, kept for {counted(plan.k_steps, 'step')}",))
+    arrows.append(
+        Arrow(
+            (loaded + 2, 0), (f"a block, {'x'.join(map(str, c.block))}: {c.layout}", f"{tile.m}x{tile.n}: {parts['C']}")
+        )
     )
-    arrows.append(Arrow((loaded + 2, 0), (f"{'x'.join(map(str, c.block))}: {c.layout}", str(parts["C"]))))
     arrows.append(Arrow((loaded + 3, 0), _end(plan), numbers["stores"]))
-    below = [f"a step of k = {tile.k}: {_counts(plan)}"]
     behind = [Stage("C in memory", (f"{'x'.join(map(str, parts['C'].shape))} {plan.element_of('C')}",))]
     if plan.tiling.split_k > 1 or plan.tiling.stream_k:
         behind = [Stage("the workspace, then C in memory", ("parts of k are added there",))]
     rows = [memory, *([cached] * loaded), held, [products], [sums], behind]
-    return flow_panel("one subgroup, one step: the flow", rows, arrows, (loaded + 3, 0), below)
+    return flow_panel("one step of subgroup 0: what moves where", rows, arrows, (loaded + 3, 0), LAYOUTS)
 
 
 def steps(plan: Gemm) -> tuple[Panel, ...]:
@@ -169,7 +181,7 @@ def _frames(plan: Gemm) -> Sequence[tuple[str, Callable[[Gemm, int], Panel]]]:
     return found if plan.tiling.prefetch == "none" else [("prefetch", _prefetch), *found]
 
 
-def _counts(plan: Gemm) -> str:
+def step_cost(plan: Gemm) -> str:
     """The instructions of a step, by what they are for."""
     found = instructions_of(plan.problem, plan.tiling, plan.llvm)
     some = [("load", found.loads), ("prefetch", found.prefetches), ("store", found.stores)]
@@ -179,7 +191,7 @@ def _counts(plan: Gemm) -> str:
         for name, count in some
         if count
     ]
-    return f"{found.dpas} dpas, {', '.join(named)}, {rest} others (predicted)"
+    return f"{found.dpas} dpas, {', '.join(named)}, {rest} other instructions (predicted)"
 
 
 def _brought(plan: Gemm, name: str) -> str:
@@ -190,7 +202,7 @@ def _brought(plan: Gemm, name: str) -> str:
     if not loads:
         return "loaded by lanes, element by element"
     kinds = ", ".join(dict.fromkeys(loads))
-    return f"{counted(len(loads), 'message')} {kinds}"
+    return f"{counted(len(loads), 'load')} {kinds}"
 
 
 def _asked(plan: Gemm, name: str) -> str:
@@ -198,11 +210,11 @@ def _asked(plan: Gemm, name: str) -> str:
     loop = plan.loop
     place = "AB".index(other_name(name) if plan.exchanged else name)
     if plan.tiling.prefetch == "lines":
-        return f"{lines_of_lanes(loop.problem, loop.tiling).counts[place]} cache lines, by lanes"
+        return f"{lines_of_lanes(loop.problem, loop.tiling).counts[place]} cache lines, asked for by lanes"
     for shares in shared_rounds(loop.problem, loop.tiling):
         if shares.counts[place]:
             size = f"{shares.rows}x{line_elements(loop.problem) * shares.lines}"
-            return f"{counted(shares.counts[place], 'block')} of {size}, by subgroups"
+            return f"prefetch: {counted(shares.counts[place], 'block')} of {size} for the workgroup"
     return "not prefetched"
 
 
@@ -244,7 +256,8 @@ def _prefetch(plan: Gemm, number: int) -> Panel:
             + (f"then w + {plan.workgroup[0]}, ..." if shares.rounds > 1 else "if there is one"),
         )
         return told_panel(f"{number} prefetch: the cache lines that each lane asks for", notes)
-    panels = [told_panel(f"{number} prefetch: the blocks that each subgroup asks for", [])]
+    note = "sg n in a cell: subgroup n asks for this block, which comes into the cache"
+    panels = [told_panel(f"{number} prefetch: the blocks that each subgroup asks for", [note])]
     message = 0
     for shares in shared_rounds(*asked):
         first = 0
@@ -266,12 +279,12 @@ def _asked_blocks(plan: Gemm, part: Slice, shares: Shares, first: int, message: 
         turn, who = divmod(first + i * abreast + j, plan.tiling.count)
         told = f"{name} in memory: rows {i * high}..{(i + 1) * high - 1}, columns {j * wide}..{(j + 1) * wide - 1}"
         sentence = f"{told} from the workgroup's corner: prefetch {message + turn} of subgroup {who}"
-        return Look(DARK if who == 0 else PALE, f"sg {who}", sentence)
+        return Look(PALE, f"sg {who}", sentence)
 
     ahead = counted(plan.tiling.distance, "step") + " ahead"
     told = f"{name} as it lies in memory, {ahead}: {counted(rows * abreast, 'block')} of {high}x{wide}"
     axes = Axis.of(rows, CELL_HEIGHT, 4, 1), Axis.within(abreast, 74, INNER - 90)
-    return stacked([told_panel("", [told]), cut_table("", *axes, look, (high, wide))], 0)
+    return stacked([told_panel("", [told]), cut_table(*axes, look, (high, wide))], 2)
 
 
 def _loads(plan: Gemm, number: int) -> Panel:
@@ -284,7 +297,7 @@ def _loads(plan: Gemm, number: int) -> Panel:
             place = (piece.block, piece.depth) if message.operand == "A" else (piece.depth, piece.block)
             last = piece.start + piece.count - 1
             sentence = f"message {n}, {message.load.name}: registers {piece.start} to {last} of each lane"
-            looks[message.operand][place] = Look(hue_of_message(n), str(n), sentence)
+            looks[message.operand][place] = Look(_hue(n), f"load {n}", sentence)
     without = _brought(plan, "A") if turns(plan.tiling) else "loaded by lanes, element by element"
     for place in product(range(rows), range(deep)):
         looks["A"].setdefault(place, Look(PALE, "", without))
@@ -292,11 +305,11 @@ def _loads(plan: Gemm, number: int) -> Panel:
         looks["B"].setdefault(place, Look(PALE, "", without))
     for i, j in product(range(rows), range(columns)):
         sentence = f"accumulators of rows {spans(block_rows)(i)}, columns {spans(block_columns)(j)}; {deep} dpas each"
-        looks["C"][i, j] = Look(PALE, f"{i},{j}", sentence)
-    notes = [f"a label of A and B: the message that brings it, {counted(len(plan.messages), 'message')} a step"]
+        looks["C"][i, j] = Look(PALE, "stays", sentence)
+    notes = ["load n in a cell, and its colour: the load that brings this block into registers; C stays there"]
     notes += [f"{name}: {_brought(plan, name)}" for name in "AB"] + _GATED * plan.problem.gated
-    title = f"{number} loads: {counted(len(plan.messages), 'message')} into registers"
-    return _product(plan, title, notes, looks, 26)
+    title = f"{number} loads: {counted(len(plan.messages), 'block message')} into registers"
+    return _product(plan, title, notes, looks)
 
 
 def _products(plan: Gemm, number: int) -> Panel:
@@ -308,26 +321,32 @@ def _products(plan: Gemm, number: int) -> Panel:
         "B": b.looks(lambda s, j: MARKED if s == j == 0 else DARK if j == 0 else PALE),
         "C": c.looks(lambda i, j: DARK if i == j == 0 else PALE),
     }
-    notes = ["a label: the registers of each lane that have the block"]
+    notes = [REGISTERS]
     notes += [
-        f"{fragment.name}, {'x'.join(map(str, fragment.block))}: {fragment.layout}" for fragment in plan.fragments
+        f"a block of {fragment.name}, {'x'.join(map(str, fragment.block))}: {fragment.layout}"
+        for fragment in plan.fragments
     ]
     notes += _GATED * plan.problem.gated
     title = f"{number} products: {plan.dpas_per_step} dpas of {unit.m}x{unit.n}x{unit.k}"
-    return _product(plan, title, notes, looks, _WIDE)
+    key = first_key("block 0", "the first dpas" * (plan.tile.k > unit.k), "blocks")
+    return _product(plan, title, notes, looks, key)
 
 
 def _product(
-    plan: Gemm, title: str, notes: Sequence[str], looks: dict[str, dict[tuple[int, int], Look]], wide: float
+    plan: Gemm,
+    title: str,
+    notes: Sequence[str],
+    looks: dict[str, dict[tuple[int, int], Look]],
+    key: Sequence[tuple[str, str]] = (),
 ) -> Panel:
     """A subgroup's tile in the blocks of DPAS."""
     (rows, columns), deep = plan.blocks, plan.tile.k // plan.dpas.k
     high, broad = plan.fragments[2].block
-    down, along = Axis.of(rows, CELL_HEIGHT), Axis.within(deep, wide, 4 * wide)
+    down, along = Axis.of(rows, CELL_HEIGHT), Axis.within(deep, _WIDE, 4 * _WIDE)
     beside = max(len(spans(high)(n)) for n in down.drawn) * CHARACTER + 20
     across = Axis.within(columns, _WIDE, INNER - along.length - beside)
     headings = Headings(spans(high), lambda s: f"k {spans(plan.dpas.k)(s)}", spans(broad))
-    return product_panel(title, notes, down, along, across, looks, headings=headings)
+    return product_panel(title, notes, down, along, across, looks, headings=headings, key=key)
 
 
 def _stores(plan: Gemm, number: int) -> Panel:
@@ -335,6 +354,5 @@ def _stores(plan: Gemm, number: int) -> Panel:
     fragment = plan.fragments[2]
     blocks = Blocks(plan.operands()[2], fragment.block)
     axes = Axis.of(blocks.counts[0], CELL_HEIGHT), Axis.within(blocks.counts[1], _WIDE, INNER - 90)
-    title = f"{number} after the last step: {_stored(plan)}"
-    table = cut_table(title, *axes, lambda i, j: blocks.look((i, j), DARK if i == j == 0 else PALE), fragment.block)
-    return stacked([table, told_panel("", ["a label: the registers of each lane that have the block", *_end(plan)])], 4)
+    table = cut_table(*axes, lambda i, j: blocks.look((i, j), PALE), fragment.block)
+    return headed(f"{number} after the last step: {_stored(plan)}", [REGISTERS, *_end(plan)], (), table)

@@ -21,12 +21,12 @@ from typing import TYPE_CHECKING, Any
 
 from layoutalg.amx import REGISTERS, dialect_of
 from layoutalg.core.plurals import counted as number_of
+from layoutalg.core.units import bytes_text, rate_text
 from layoutalg.gemm.amx.packing import must_pack_a
 from layoutalg.gemm.amx.strips import Strip, registers_of
 from layoutalg.gemm.amx.tiling import TILE
 from layoutalg.gemm.amx.walking import walk
 from layoutalg.show.plan_report import PlanReport, PlanRow, columns, explained_table, row, runners_up_table
-from layoutalg.show.tables import bytes_text, rate_text
 
 if TYPE_CHECKING:
     from layoutalg.gemm.amx import AmxGemm

@@ -27,7 +27,8 @@ from string import Formatter
 from typing import TYPE_CHECKING, Any
 
 from layoutalg.core.plurals import counted
-from layoutalg.show.tables import bytes_text, percent_text, print_line, print_table, seconds_text
+from layoutalg.core.units import bytes_text, percent_text, seconds_text
+from layoutalg.show.tables import print_line, print_table
 
 if TYPE_CHECKING:
     from rich.console import Console

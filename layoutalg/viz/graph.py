@@ -8,8 +8,8 @@
 
 A box stands below all that it uses (networkx orders them); within a layer boxes stand below the middle of what they use, and a
 layer that is wider than a phone can show goes on in the next row. Lines that lead back, as a loop's do, are dashed; a line past
-other boxes goes beside them. Words on lines stand where no box and no other words are. A line may have a panel: pictures and
-words that a click shows below the graph.
+other boxes goes beside them. Words on lines stand where no box and no other words are. A line may have a detail: pictures
+and words that a click shows below the graph.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ import hashlib
 import html
 import json
 import textwrap
+from bisect import bisect_left, bisect_right
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -33,7 +34,7 @@ from layoutalg.viz.svg import DARK_INK, DARK_PAPER, DARK_STYLE, FONT, escaped
 if TYPE_CHECKING:
     from networkx import DiGraph
 
-__all__ = ["Box", "Edge", "Graph", "Panel"]
+__all__ = ["Box", "Detail", "Edge", "Graph"]
 
 State = Literal["right", "moves", "wrong"]
 _Rectangle: TypeAlias = tuple[float, float, float, float]
@@ -50,9 +51,10 @@ _STATES: dict[str, str] = {"moves": "elements move", "wrong": "wrong"}
 _DARK_STYLE = (
     f"<style>@media (prefers-color-scheme:dark){{.drawn .under{{fill:{DARK_PAPER}}}"
     ".drawn .right text{fill:#b0b4bb}.drawn .moves text{fill:#ee9955}.drawn .wrong text{fill:#ff7b72}"
-    f".drawn .box rect{{fill:#24272d}}.drawn .box text{{fill:{DARK_INK}}}}}</style>"
+    f".drawn .box rect{{fill:#24272d}}.drawn .box text{{fill:{DARK_INK}}}"
+    f".drawn circle,.drawn .box path{{filter:drop-shadow(0 0 1px {DARK_INK})}}}}</style>"
 )
-"""Words on lines, and boxes, on a dark page."""
+"""Words on lines, and boxes, on a dark page; a rim of light makes dark hues visible."""
 _BESIDE = 14
 """How far from a box a line passes it."""
 _MOST_PLACES = 200
@@ -77,7 +79,7 @@ class Box:
 
 
 @dataclass(frozen=True, slots=True)
-class Panel:
+class Detail:
     """What a click on a line shows: words, and pictures (SVG documents), each with a caption."""
 
     words: tuple[str, ...]
@@ -86,7 +88,7 @@ class Panel:
 
 @dataclass(frozen=True, slots=True)
 class Edge:
-    """A line from one box to another (their numbers), what stands on it, its state, and its panel.
+    """A line from one box to another (their numbers), what stands on it, its state, and its detail.
 
     >>> Edge(0, 1, "%x").state
     'right'
@@ -96,7 +98,7 @@ class Edge:
     end: int
     label: str
     state: State = "right"
-    panel: Panel | None = None
+    detail: Detail | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,23 +110,34 @@ class _Way:
     back: bool = False
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Graph:
-    """Boxes and lines; `key` says what the colours of boxes mean. Raises `SizeError` for more than 2,000 boxes."""
+    """Boxes and lines; `key` says what the colours of boxes mean, `notes` stand under the title.
+
+    Raises `SizeError` for more than 2,000 boxes.
+
+    >>> Graph((Box("a", "%x = load", "rows", None),), (), "a kernel")
+    <Graph of 'a kernel', boxes: 1, lines: 0>
+    """
 
     boxes: tuple[Box, ...]
     lines: tuple[Edge, ...]
     title: str
     key: Mapping[str, str] = field(default_factory=dict[str, str])
+    notes: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         if len(self.boxes) > MOST_BOXES:
             raise SizeError(f"{self.title}: {len(self.boxes):,} operations; a picture has at most {MOST_BOXES:,}")
 
+    def __repr__(self) -> str:
+        return f"<Graph of {self.title!r}, boxes: {len(self.boxes)}, lines: {len(self.lines)}>"
+
     def svg(self) -> str:
         """The picture as an SVG document."""
         places, width, height = self._placed()
-        ways = [self._way(line, places, width) for line in self.lines]
+        rows = _Rows(self.boxes, places)
+        ways = [self._way(line, places, width, rows) for line in self.lines]
         words = self._words(ways, places)
         right = [at[0] + len(line.label) * _LETTER / 2 + 8 for line, at in zip(self.lines, words, strict=True) if at]
         width = max([width, *right])
@@ -155,7 +168,12 @@ class Graph:
             first, *others = textwrap.wrap(name, letters) or [""]
             found += [(first, colour, False), *((f"  {other}", "", False) for other in others)]
         states = {one.state for one in (*self.lines, *self.boxes)}
-        return [*found, *((words, _COLOURS[state], True) for state, words in _STATES.items() if state in states)]
+        notes = [(line, "", False) for note in self.notes for line in textwrap.wrap(note, letters)]
+        return [
+            *notes,
+            *found,
+            *((words, _COLOURS[state], True) for state, words in _STATES.items() if state in states),
+        ]
 
     def _headed(self) -> Iterator[str]:
         """The title and the legend."""
@@ -169,7 +187,8 @@ class Graph:
                 yield f'<path d="M{_MARGIN} {y + 4}h11" stroke="{colour}" stroke-width="2.4"/>'
             elif colour:
                 yield f'<circle cx="{_MARGIN + 5}" cy="{y + 4}" r="5" fill="{colour}"/>'
-            yield f'<text x="{_MARGIN + 16}" y="{y + 8}" xml:space="preserve">{escaped(words)}</text>'
+            beside = 16 * bool(colour or words.startswith("  "))
+            yield f'<text x="{_MARGIN + beside}" y="{y + 8}" xml:space="preserve">{escaped(words)}</text>'
             y += _KEY
 
     def page(self) -> str:
@@ -188,7 +207,7 @@ class Graph:
         """
         svg = self.svg()
         pictures: dict[str, int] = {}
-        panels = [_panel(line, pictures) for line in self.lines]
+        panels = [_told(line, pictures) for line in self.lines]
         data = {"panels": panels, "pictures": [image(one, "tile") for one in pictures]}
         text = json.dumps(data, separators=(",", ":")).replace("<", "\\u003c")
         name = hashlib.sha256((svg + text).encode()).hexdigest()[:16]
@@ -278,7 +297,7 @@ class Graph:
 
     # How it looks
 
-    def _way(self, line: Edge, places: Sequence[tuple[float, float]], width: float) -> _Way:
+    def _way(self, line: Edge, places: Sequence[tuple[float, float]], width: float, rows: _Rows) -> _Way:
         """The way of a line, down and around what is between."""
         (x1, y1), (x2, y2) = places[line.start], places[line.end]
         y1 += _HEIGHT
@@ -288,7 +307,7 @@ class Graph:
             side = width - 24
             path = f"M{x1:.0f},{y1:.0f} C{side:.0f},{y1 + 40:.0f} {side:.0f},{y2 - 40:.0f} {x2:.0f},{y2:.0f} {head}"
             return _Way(path, ((width - 40 - half, (y1 + y2) / 2),), back=True)
-        if (beside := self._side(x1, y1, x2, y2, places)) is not None:
+        if (beside := rows.side(x1, y1, x2, y2)) is not None:
             low, high = y1 + _ROW - _HEIGHT, y2 - _ROW + _HEIGHT
             path = (
                 f"M{x1:.0f},{y1:.0f} C{x1:.0f},{(y1 + low) / 2:.0f} {beside:.0f},{(y1 + low) / 2:.0f} {beside:.0f},{low:.0f} "
@@ -296,7 +315,7 @@ class Graph:
             )
             outside = max(beside - 4 - half, 4 + half) if beside < x2 else beside + 4 + half
             steps = range(int(low + 18), int(max(high, low + 19)), 14)
-            return _Way(path, tuple([(outside, float(y)) for y in steps]))
+            return _Way(path, tuple([(outside, float(y)) for y in steps[:_MOST_PLACES]]))
         middle = (y1 + y2) / 2
         path = f"M{x1:.0f},{y1:.0f} C{x1:.0f},{middle:.0f} {x2:.0f},{middle:.0f} {x2:.0f},{y2:.0f} {head}"
         parts = (0.5, 0.35, 0.65, 0.25, 0.75, 0.15, 0.85)
@@ -340,21 +359,6 @@ class Graph:
             f'<g data-line="{number}" class="{line.state}" style="cursor:pointer"><title>{escaped(line.label)}</title>'
             f'<path d="{way.path}" fill="none" stroke="#ffffff" stroke-opacity="0" stroke-width="14"/>{words}</g>'
         )
-
-    def _side(self, x1: float, y1: float, x2: float, y2: float, places: Sequence[tuple[float, float]]) -> float | None:
-        """Where a line passes beside the boxes between its ends; None where none of them is in its way."""
-        between = [
-            (x - box.width / 2, x + box.width / 2)
-            for box, (x, y) in zip(self.boxes, places, strict=True)
-            if y1 < y < y2 - _HEIGHT
-        ]
-        low, high = min(x1, x2), max(x1, x2)
-        passed = [(left, right) for left, right in between if left < high + _BESIDE and right > low - _BESIDE]
-        if not passed:
-            return None
-        leftmost, rightmost = min(left for left, _ in between), max(right for _, right in between)
-        left, right = leftmost - _BESIDE, rightmost + _BESIDE
-        return left if left >= _MARGIN / 2 and abs(left - x1) <= abs(right - x1) else right
 
     def _box(self, box: Box, x: float, y: float) -> str:
         left = x - box.width / 2
@@ -400,6 +404,45 @@ def _around_words(at: tuple[float, float], half: float) -> _Rectangle:
     return x - half, y - 10, x + half, y + 3
 
 
+class _Rows:
+    """Boxes by their rows: what a line between two of them meets is found without a look at every box.
+
+    `_sides[n]` has, for each row, the left and the right end of the 2^n rows from it on.
+    """
+
+    def __init__(self, boxes: Sequence[Box], places: Sequence[tuple[float, float]]) -> None:
+        rows: defaultdict[float, list[tuple[float, float]]] = defaultdict(list)
+        for box, (x, y) in zip(boxes, places, strict=True):
+            rows[y].append((x - box.width / 2, x + box.width / 2))
+        self._tops = sorted(rows)
+        self._boxes = [sorted(rows[y]) for y in self._tops]
+        self._sides = [[(row[0][0], row[-1][1]) for row in self._boxes]]
+        while (half := 1 << (len(self._sides) - 1)) * 2 <= len(self._tops):
+            last = self._sides[-1]
+            self._sides.append([_both(one, other) for one, other in zip(last, last[half:], strict=False)])
+
+    def side(self, x1: float, y1: float, x2: float, y2: float) -> float | None:
+        """Where a line passes beside the boxes between its ends; None where none of them is in its way."""
+        first, end = bisect_right(self._tops, y1), bisect_left(self._tops, y2 - _HEIGHT)
+        low, high = min(x1, x2) - _BESIDE, max(x1, x2) + _BESIDE
+        if not any(self._meets(row, low, high) for row in range(first, end)):
+            return None
+        level = (end - first).bit_length() - 1
+        leftmost, rightmost = _both(self._sides[level][first], self._sides[level][end - (1 << level)])
+        left, right = leftmost - _BESIDE, rightmost + _BESIDE
+        return left if left >= _MARGIN / 2 and abs(left - x1) <= abs(right - x1) else right
+
+    def _meets(self, row: int, low: float, high: float) -> bool:
+        """Whether a box of a row, which do not overlap, is between two places."""
+        at = bisect_left(self._boxes[row], (high,))
+        return at > 0 and self._boxes[row][at - 1][1] > low
+
+
+def _both(one: tuple[float, float], other: tuple[float, float]) -> tuple[float, float]:
+    """From the leftmost to the rightmost end of two stretches."""
+    return min(one[0], other[0]), max(one[1], other[1])
+
+
 class _Taken:
     """Rectangles where something stands, in bands by their height: only those of its bands are compared with another one."""
 
@@ -420,9 +463,9 @@ class _Taken:
         return range(int(one[1] // _HEIGHT), int(one[3] // _HEIGHT) + 1)
 
 
-def _panel(line: Edge, pictures: dict[str, int]) -> dict[str, object] | None:
-    """The panel as data: escaped words, and the numbers of its pictures, each of which is stored once."""
-    if line.panel is None:
+def _told(line: Edge, pictures: dict[str, int]) -> dict[str, object] | None:
+    """A line's detail as data: escaped words, and the numbers of its pictures, each of which is stored once."""
+    if line.detail is None:
         return None
-    shown = [(html.escape(name), pictures.setdefault(svg, len(pictures))) for name, svg in line.panel.pictures]
-    return {"words": [html.escape(word) for word in line.panel.words], "pictures": shown}
+    shown = [(html.escape(name), pictures.setdefault(svg, len(pictures))) for name, svg in line.detail.pictures]
+    return {"words": [html.escape(word) for word in line.detail.words], "pictures": shown}

@@ -14,12 +14,15 @@ import hashlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from layoutalg.viz.panels import NARROW, Panel, beside
+from layoutalg.viz.panels import NARROW, Panel, beside, facts_panel
 from layoutalg.viz.picture import Picture
 from layoutalg.viz.scene import Scene
-from layoutalg.viz.svg import escaped, svg_document
+from layoutalg.viz.svg import FONT, escaped, svg_document
 
 __all__ = ["PanelPicture"]
+
+_LEFT = "text-align:left;vertical-align:top;padding:1px 12px 1px 0"
+"""A cell of the table of facts; notebooks have other tables."""
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -38,6 +41,10 @@ class PanelPicture(Picture):
         """The line under the title."""
         return ""
 
+    def facts(self) -> Sequence[tuple[str, str]]:
+        """A small table under the title: what is said, and what it is."""
+        return ()
+
     def key(self) -> Sequence[tuple[str, str]]:
         """What the colours mean: words, each with its colour."""
         return ()
@@ -48,7 +55,9 @@ class PanelPicture(Picture):
 
     def scene(self, direction: str | None = None, colour: str | None = None) -> Scene:
         """The panels side by side, in pixels; there is one direction and one colouring."""
-        return beside((*self.panels(), *self.frames()), self.title, self.subtitle(), self.widest(), self.key())
+        facts = self.facts()
+        panels = (*([facts_panel(facts)] if facts else []), *self.panels(), *self.frames())
+        return beside(panels, self.title, self.subtitle(), self.widest(), self.key())
 
     def csv(self) -> str:
         """The cells as CSV: the panel, the label, and the sentence about each."""
@@ -64,13 +73,9 @@ class PanelPicture(Picture):
 
     def html(self) -> str:
         """The picture as a page."""
-        return (
-            '<!DOCTYPE html>\n<html lang="en">\n<head><meta charset="utf-8">\n'
-            '<meta name="viewport" content="width=device-width">\n'
-            f"<title>{escaped(self.title)}</title>\n"
-            "<style>:root { color-scheme: light dark; } body { margin: 0; } svg { max-width: 100%; height: auto; }</style>\n"
-            f"</head>\n<body>{self._walked(str)}</body>\n</html>\n"
-        )
+        from layoutalg.viz.page import document
+
+        return document(self.title, f"<style>svg {{ max-width: 100%; height: auto; }}</style>{self._walked(str)}")
 
     def _repr_html_(self) -> str:
         from layoutalg.viz.page import image
@@ -78,19 +83,30 @@ class PanelPicture(Picture):
         return f'<div class="layoutalg" data-of="plan">{self._walked(lambda svg: image(svg, self.title))}</div>'
 
     def _walked(self, shown: Callable[[str], str]) -> str:
-        """The panels, and beside them the frames: one is open, and a click opens another. No script is needed."""
-        frames = self.frames()
-        if not frames:
+        """The facts, the panels as they fit side by side, and the frames: one is open, a click opens another. No script."""
+        facts, frames = self.facts(), self.frames()
+        if not facts:
             return shown(self.svg())
-        whole = svg_document(beside(self.panels(), self.title, self.subtitle(), self.widest(), self.key()))
-        name = hashlib.sha256(whole.encode()).hexdigest()[:16]
-        drawn = [
-            f'<details name="{name}"{" open" * (number == 0)} style="margin:0 0 8px"><summary style="font:bold 13px '
-            f'monospace;cursor:pointer;padding:4px 0">{escaped(frame.title)}</summary>'
-            f"{shown(svg_document(beside([frame.untitled()], frame.title, '', self.widest(), bare=True)))}</details>"
+
+        def drawn(panel: Panel) -> str:
+            return shown(svg_document(beside([panel], panel.title, "", self.widest(), bare=True)))
+
+        rows = "".join(
+            f'<tr style="background:none"><th style="font-weight:normal;opacity:0.75;{_LEFT}">'
+            f"{escaped(name).replace(' ', chr(160))}</th>"
+            f'<td style="{_LEFT}">{escaped(told)}</td></tr>'
+            for name, told in facts
+        )
+        name = hashlib.sha256(self.svg().encode()).hexdigest()[:16]
+        walk = "".join(
+            f'<details name="{name}"{" open" * (number == 0)} style="margin:0 0 8px"><summary style="font-weight:bold;'
+            f'cursor:pointer;padding:4px 0">{escaped(frame.title)}</summary>{drawn(frame.untitled())}</details>'
             for number, frame in enumerate(frames)
-        ]
+        )
+        items = [f'<div style="max-width:100%">{drawn(panel)}</div>' for panel in self.panels()]
+        items += [f'<div style="flex:1 1 480px;min-width:0;max-width:620px">{walk}</div>'] * bool(frames)
         return (
-            '<div style="display:flex;flex-wrap:wrap;gap:16px;align-items:flex-start">'
-            f'<div style="max-width:100%">{shown(whole)}</div><div style="max-width:100%">{"".join(drawn)}</div></div>'
+            f'<div style="font:13px {FONT}"><div style="font-weight:bold;margin:0 12px 4px">{escaped(self.title)}</div>'
+            f'<table style="margin:0 9px 8px;border-spacing:3px 0;font:12px {FONT}">{rows}</table>'
+            f'<div style="display:flex;flex-wrap:wrap;gap:12px;align-items:flex-start">{"".join(items)}</div></div>'
         )

@@ -11,7 +11,7 @@ A panel is cells, words and lines with its own origin; `beside` puts panels in a
 >>> one = Axis.of(1, 20)
 >>> panel = product_panel("blocks", ["1 of them"], one, one, one, {"A": look, "B": look, "C": look})
 >>> [cell.label for cell in panel.cells], [words.text for words in panel.words]
-(['0', '0', '0'], ['blocks', 'A', 'B', 'C', '1 of them'])
+(['0', '0', '0'], ['blocks', '1 of them', 'A', 'B', 'C'])
 """
 
 from __future__ import annotations
@@ -28,7 +28,6 @@ from layoutalg.viz.shapes import Cell, Legend, Line, Scene, Swatch, Words
 
 __all__ = [
     "DARK",
-    "FIRST_MARKED",
     "INNER",
     "LETTER",
     "MARKED",
@@ -41,7 +40,10 @@ __all__ = [
     "arrow_down",
     "beside",
     "cell_of",
+    "facts_panel",
+    "first_key",
     "first_marked",
+    "headed",
     "in_a_row",
     "key_of",
     "placed",
@@ -60,6 +62,9 @@ INNER = NARROW - 2 * _MARGIN
 """How wide a panel may be."""
 LETTER = 0.62
 """The width of a character of the font, for each pixel of its size."""
+_LEGIBLE = 420.0
+"""How wide the words over a narrow drawing are."""
+_HEADING = "#555555"
 PALE, MARKED, DARK = "#eeeeee", "#f5cf94", "#b8d8e9"
 """The colours of cells: all of them, the ones that the next panel is about, the ones that belong to those."""
 
@@ -120,13 +125,14 @@ class Look:
 
 @dataclass(frozen=True, slots=True)
 class Panel:
-    """Cells, words and lines in pixels from the panel's own corner, and its size."""
+    """Cells, words and lines in pixels from the panel's own corner, and its size; the squares of a legend of its own."""
 
     cells: tuple[Cell, ...]
     words: tuple[Words, ...]
     lines: tuple[Line, ...]
     width: float
     height: float
+    swatches: tuple[Swatch, ...] = ()
 
     @property
     def title(self) -> str:
@@ -135,14 +141,8 @@ class Panel:
 
     def untitled(self) -> Panel:
         """The panel without its title, where that stands above it already."""
-        high = 14.0
-        return Panel(
-            tuple([replace(cell, y=cell.y - high) for cell in self.cells]),
-            tuple([replace(one, y=one.y - high) for one in self.words if one.text != self.title or not one.bold]),
-            tuple([replace(one, y=one.y - high, to_y=one.to_y - high) for one in self.lines]),
-            self.width,
-            self.height - high,
-        )
+        rest = replace(self, words=tuple([one for one in self.words if one.text != self.title or not one.bold]))
+        return replace(_moved(rest, 0, -14), width=self.width)
 
 
 def cell_of(x: float, y: float, width: float, height: float, look: Look) -> Cell:
@@ -189,12 +189,14 @@ def placed(x: float, y: float, width: float, height: float, look: Look) -> tuple
     return cell, words, [Line(*one, *other, 1.8, look.edge, over=True) for one, other in around]
 
 
-FIRST_MARKED = (
-    ("the first step of the first block", MARKED),
-    ("the first block, and its rows and columns", DARK),
-    ("others", PALE),
-)
-"""What the colours of `first_marked` mean."""
+def first_key(first: str, step: str, others: str) -> tuple[tuple[str, str], ...]:
+    """What the colours of `first_marked` mean: `first` is what the first cell of C is, `step` its first step of several.
+
+    >>> [text for text, _ in first_key("block 0", "", "blocks")]
+    ['C of block 0', 'its A and B', 'other blocks']
+    """
+    whole = f"{first}: its C, and the A and B that it reads" if step else f"C of {first}"
+    return (whole, DARK), (f"those of {step}" if step else "its A and B", MARKED), (f"other {others}", PALE)
 
 
 def first_marked(
@@ -221,11 +223,15 @@ def first_marked(
 
 @dataclass(frozen=True, slots=True)
 class Headings:
-    """What stands beside the rows of a product, at each part of its depth, and over its columns, by their numbers."""
+    """What stands beside the rows of a product, at each part of its depth, and over its columns, by their numbers.
+
+    `names` is what rows, depth and columns are called.
+    """
 
     rows: Callable[[int], str]
     deep: Callable[[int], str]
     columns: Callable[[int], str]
+    names: tuple[str, str, str] = ("rows", "k", "columns")
 
 
 def product_panel(
@@ -237,23 +243,26 @@ def product_panel(
     looks: Mapping[str, Mapping[tuple[int, int], Look]],
     names: tuple[str, str, str] = ("A", "B", "C"),
     headings: Headings | None = None,
+    key: Sequence[tuple[str, str]] = (),
 ) -> Panel:
     """A left of C, B above it: axes of rows, of depth and of columns. `looks` are those of A, B and C by cell.
 
-    `names` is what the three are called.
+    `names` is what the three are called, `key` what the colours mean. Above stand the title, `notes` and the key.
     """
     cells: list[Cell] = []
-    words = [Words(0, 10, title, 12, bold=True)]
-    beside = 0.0 if headings is None else _widest(map(headings.rows, down.drawn)) + 6
+    words: list[Words] = []
+    beside = 0.0 if headings is None else _widest([*map(headings.rows, down.drawn), headings.names[0]]) + 6
     over = 14.0 * (headings is not None)
-    within = 0.0 if headings is None else _widest(map(headings.deep, deep.drawn)) + 6
+    within = (
+        0.0 if headings is None else _widest([*map(headings.deep, deep.drawn), f"{names[1]}  {headings.names[2]}"]) + 6
+    )
     left = max(beside + deep.length + 14, within)
-    top = len(deep.numbers) * CELL_HEIGHT + 34 + 2 * over
+    top = len(deep.numbers) * CELL_HEIGHT + 23 + 2 * over
     tall = Axis(deep.numbers, CELL_HEIGHT)
     of_a = left - 14 - deep.length
     for name, rows, columns, x, y in (
         ("A", down, deep, of_a, top),
-        ("B", tall, across, left, 20.0 + over),
+        ("B", tall, across, left, 2.0 + over),
         ("C", down, across, left, top),
     ):
         for row, to_y in rows.places():
@@ -266,23 +275,32 @@ def product_panel(
                     words.append(Words(place[0] + columns.step / 2, place[1] + rows.step / 2 + 4, dots, 11, "middle"))
     words += [
         Words(of_a, top - 4, names[0], 11, bold=False),
-        Words(left - 10, 32, names[1], 11, "end"),
+        Words(
+            left - 5 if headings is None else left - within,
+            14 if headings is None else 10,
+            names[1],
+            11,
+            "end" if headings is None else "start",
+        ),
         Words(left, top - 4, names[2], 11),
     ]
     if headings is not None:
-        for axis, name, y in ((down, headings.rows, top), (tall, headings.deep, 20.0 + over)):
+        words += [
+            Words(of_a - 5, top - 4, headings.names[0], 11, "end", fill=_HEADING),
+            Words(left - 5, 10, headings.names[2], 11, "end", fill=_HEADING),
+        ]
+        for axis, name, y in ((down, headings.rows, top), (tall, headings.deep, 2.0 + over)):
             x = (of_a if axis is down else left) - 5
             words += [Words(x, y + to + 14, name(n), 11, "end") for n, to in axis.places() if n is not None]
         middle = left + across.step / 2
         words += [
-            Words(middle + to, 30, headings.columns(n), 11, "middle") for n, to in across.places() if n is not None
+            Words(middle + to, 10, headings.columns(n), 11, "middle") for n, to in across.places() if n is not None
         ]
-    bottom = top + down.length
-    told = [line for note in notes for line in textwrap.wrap(note, int(INNER / CHARACTER))]
-    words += [Words(0, bottom + 15 + 14 * number, line, 11) for number, line in enumerate(told)]
-    width = max(left + across.length, 7 * max(len(line) for line in (title, *told)))
-    walk = arrow(of_a, top - 16, of_a + deep.length, top - 16) if len(deep.numbers) > 1 else ()
-    return Panel(tuple(cells), tuple(words), walk, width, bottom + 15 + 14 * len(told))
+    if headings is not None and len(deep.numbers) > 1:
+        words.append(Words(of_a - 5, top - 17, headings.names[1], 11, "end", fill=_HEADING))
+    walk = arrow(of_a, top - 20, of_a + deep.length, top - 20) if len(deep.numbers) > 1 else ()
+    drawn = Panel(tuple(cells), tuple(words), walk, left + across.length, top + down.length)
+    return headed(title, notes, key, drawn)
 
 
 def _widest(texts: Iterable[str]) -> float:
@@ -308,7 +326,7 @@ def table_panel(
     (['a', ''], ['t', '0', '1', '0', 'b', 'c'])
     """
     width, height = size
-    left = max((len(name) for name in down), default=0) * CHARACTER + 8 * any(down)
+    left = max(map(len, (*down, corner)), default=0) * CHARACTER + 8 * any((*down, corner))
     top = 18.0 * bool(title) + 16 * any(across)
     words = [Words(0, 11, title, 12, bold=True)] if title else []
     words += [Words(left - 5, top - 5, corner, 11, "end")] if corner else []
@@ -348,6 +366,36 @@ def told_panel(title: str, notes: Sequence[str], within: float = INNER) -> Panel
     return Panel((), tuple(words), (), width, y + 1)
 
 
+def headed(title: str, notes: Sequence[str], key: Sequence[tuple[str, str]], drawn: Panel) -> Panel:
+    """A panel under its title, lines of text, and a legend of its own.
+
+    >>> one = headed("t", ["a note"], [("same", PALE)], Panel((), (), (), 0, 0))
+    >>> [words.text for words in one.words], len(one.swatches)
+    (['t', 'a note', 'same'], 1)
+    """
+    within = min(max(drawn.width, _LEGIBLE, len(title) * 12 * LETTER), INNER)
+    above = [told_panel(title, notes, within)]
+    if key:
+        legend, y = key_of(key, -8, within + 14, 0)
+        width = max(one.x + len(one.text) * CHARACTER for one in legend.words)
+        above.append(Panel((), legend.words, (), width, y + 4, legend.swatches))
+    return stacked([stacked(above, 4), drawn], 8)
+
+
+def facts_panel(facts: Sequence[tuple[str, str]]) -> Panel:
+    """A small table: what is said, and beside it what it is, wrapped.
+
+    >>> [words.text for words in facts_panel([("grid", "8x8"), ("steps", "16")]).words]
+    ['grid', '8x8', 'steps', '16']
+    """
+    left = _widest(name for name, _ in facts) + 14
+    rows: list[Panel] = []
+    for name, told in facts:
+        told = _moved(told_panel("", [told], INNER - left), left, 0)
+        rows.append(replace(told, words=(Words(0, 10, name, 11, fill=_HEADING), *told.words)))
+    return stacked(rows, 1)
+
+
 def stacked(panels: Sequence[Panel], apart: float = 10.0) -> Panel:
     """Panels one below the other, as one.
 
@@ -378,6 +426,7 @@ def _moved(panel: Panel, x: float, y: float) -> Panel:
         tuple([replace(one, x=one.x + x, y=one.y + y, to_x=one.to_x + x, to_y=one.to_y + y) for one in panel.lines]),
         panel.width + x,
         panel.height + y,
+        tuple([replace(one, x=one.x + x, y=one.y + y) for one in panel.swatches]),
     )
 
 
@@ -389,6 +438,7 @@ def _joined(panels: Sequence[Panel]) -> Panel:
         tuple([one for panel in panels for one in panel.lines]),
         max(panel.width for panel in panels),
         max(panel.height for panel in panels),
+        tuple([one for panel in panels for one in panel.swatches]),
     )
 
 
@@ -404,20 +454,20 @@ def arrow_down(notes: Sequence[str]) -> Panel:
     return Panel((), words, arrow(x, 0, x, low, heavy=True), told.width + 34, low)
 
 
-def key_of(entries: Sequence[tuple[str, str]], y: float, width: float) -> tuple[Legend, float]:
-    """A legend, words with their colours side by side and wrapped, and where it ends.
+def key_of(entries: Sequence[tuple[str, str]], y: float, width: float, margin: float = _MARGIN) -> tuple[Legend, float]:
+    """A legend, words with their colours side by side and wrapped between margins, and where it ends.
 
     >>> key_of([("same", "#eeeeee"), ("moved", "#ff0000")], 0, 600)[0].words[1].text
     'moved'
     """
     swatches: list[Swatch] = []
     words: list[Words] = []
-    x = float(_MARGIN)
+    x = float(margin)
     y += 18
     for text, colour in entries:
         needs = 16 + len(text) * CHARACTER + 14
-        if x > _MARGIN and x + needs > width - _MARGIN:
-            x, y = float(_MARGIN), y + 18
+        if x > margin and x + needs > width - margin:
+            x, y = float(margin), y + 18
         swatches.append(Swatch(x, y - 10, 12, colour))
         words.append(Words(x + 17, y, text, 11))
         x += needs
@@ -440,6 +490,7 @@ def beside(
     cells: list[Cell] = []
     lines: list[Line] = []
     words: list[Words] = []
+    swatches: list[Swatch] = []
     y = 4.0
     across = max([widest, *(panel.width + 2 * _MARGIN for panel in panels)])
     for text, size, bold, fill in ((title, 13, True, "#000000"), (subtitle, 11, False, "#555555")) * (not bare):
@@ -457,7 +508,9 @@ def beside(
         cells += here.cells
         words += here.words
         lines += here.lines
+        swatches += here.swatches
         right, bottom = max(right, x + panel.width), max(bottom, y + panel.height)
         x += panel.width + _SPACE
     width = max(right, titled, min(widest, 400)) + _MARGIN
-    return Scene(width, bottom + _MARGIN, title, (), tuple(cells), tuple(words), tuple(lines), (legend,), "")
+    keyed = replace(legend, swatches=(*legend.swatches, *swatches))
+    return Scene(width, bottom + _MARGIN, title, (), tuple(cells), tuple(words), tuple(lines), (keyed,), "")

@@ -52,13 +52,15 @@ def flow_panel(
     again: tuple[int, int] | None = None,
     notes: Sequence[str] = (),
 ) -> Panel:
-    """The panel of a flow; `again` leads from the end of one row back to another, as a loop does. `notes` stand below."""
+    """The panel of a flow; `again` leads from the end of one row back to another, as a loop does. `notes` stand above."""
     words, cells, lines = [Words(0, 10, title, 12, bold=True)], list[Cell](), list[Line]()
     badges: list[Cell] = []
     told: list[Words] = []
     room = INNER - (_RETURN if again else 0)
     middles: list[float] = []
-    y = 20.0
+    above = [part for note in notes for part in textwrap.wrap(note, int(INNER / (11 * LETTER)))]
+    words += [Words(0, 25 + _LINE * line, part, 11) for line, part in enumerate(above)]
+    y = 20.0 + _LINE * len(above)
     for number, row in enumerate(rows):
         width = (room - _BESIDE * (len(row) - 1)) / len(row)
         texts = [[part for line in stage.lines for part in _wrapped(line, width - 12)] for stage in row]
@@ -96,9 +98,7 @@ def flow_panel(
             Line(side, low, side, high, 1.6),
             *arrow(side, high, room + 1, high, heavy=True),
         ]
-    under = [part for note in notes for part in _wrapped(note, INNER)]
-    told += [Words(0, y + 16 + _LINE * line, part, 11) for line, part in enumerate(under)]
-    return Panel((*cells, *badges), (*words, *told), tuple(lines), INNER, y + 4 + _LINE * len(under))
+    return Panel((*cells, *badges), (*words, *told), tuple(lines), INNER, y)
 
 
 def _wrapped(text: str, width: float) -> list[str]:

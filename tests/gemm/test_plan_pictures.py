@@ -47,7 +47,7 @@ def test_a_block_says_the_registers_that_hold_its_elements(name: str) -> None:
             owner[axis] for at in product(range(top, bottom + 1), range(left, right + 1)) for owner in layout.owners(at)
         ]
         assert (min(held), max(held)) == (low, high)
-        assert cell.label == f"{low}-{high}"
+        assert cell.label == f"r{low}-{high}"
         seen.add(found[1])
     assert seen == set("QKSPVO")
 
@@ -63,7 +63,10 @@ def test_a_block_of_keys_has_one_colour_wherever_it_is_and_what_has_no_keys_has_
             colours.setdefault(int(top if name in "KV" else left) // 16, set()).add(cell.fill)
     assert len({fill for fills in colours.values() for fill in fills}) == len(colours) == 4
     assert all(len(fills) == 1 for fills in colours.values())
-    assert [colour for _, colour in picture.key()] == [*(colours[i].pop() for i in range(4)), PALE]
+    hues = [colours[i].pop() for i in range(4)]
+    products = picture.frames()[::2]
+    assert [[one.fill for one in panel.swatches] for panel in products] == [[*hues, PALE]] * 2
+    assert [one.fill for one in picture.frames()[1].swatches] == hues
 
 
 @pytest.mark.parametrize("name", PLANS)
@@ -75,6 +78,17 @@ def test_a_flow_can_be_read_on_a_phone(name: str) -> None:
     assert all(words.x >= 0 and 0.6 * words.size * len(words.text) <= scene.width for words in scene.words)
     ElementTree.fromstring(picture.svg())
     assert "<script>" not in picture.svg() + picture.html()
+
+
+@pytest.mark.parametrize("name", PLANS)
+def test_a_step_of_attention_has_a_title_of_one_line_and_says_what_it_loads(name: str) -> None:
+    plan = PLANS[name]()
+    picture: Any = plan.picture()
+    facts = dict(picture.facts())
+    size = (plan.rows + 2 * plan.keys_per_step) * plan.problem.d * 2
+    assert facts["a step"].startswith(f"{plan.keys_per_step} keys, {size / 1024:g} KiB")
+    assert f"dpas {plan.step.dpas}" in facts["a step costs"]
+    assert picture.scene().words[0].text == picture.title
 
 
 @pytest.mark.parametrize("name", PLANS)
@@ -112,18 +126,35 @@ def test_workgroups_and_blocks_are_named_by_row_and_column_and_say_their_x_and_y
     assert drawn
 
 
-def test_a_legend_says_what_the_colours_of_a_plan_mean() -> None:
+def test_each_panel_of_a_plan_says_what_its_colours_mean() -> None:
     picture: Any = la.plan_gemm(2048, 1024, 512).picture()
-    key: dict[str, str] = dict(picture.key())
-    assert list(key.values())[:3] == [MARKED, DARK, PALE]
-    loads = {cell.sentence[8]: cell.fill for cell in blocks_of(picture) if cell.sentence.startswith("message ")}
-    assert {text[-1]: fill for text, fill in picture.key()[3:]} == loads
-    (legend,) = picture.scene().legends
-    assert [words.text for words in legend.words] == list(key)
-    cells = [cell for cell in picture.panels()[0].cells if cell.sentence.startswith(("A: ", "B: "))]
-    first = [cell for cell in cells if cell.fill == key["the first step of the first block"]]
+    grid, inside, _ = picture.panels()
+    _, loads, products, _ = picture.frames()
+    for panel in (grid, inside, products):
+        assert {one.fill for one in panel.swatches} == {cell.fill for cell in panel.cells} == {MARKED, DARK, PALE}
+    named = {(cell.label, cell.fill) for cell in loads.cells if cell.label != "stays"}
+    assert len(named) == len({label for label, _ in named}) == len({fill for _, fill in named}) > 2
+    first = [cell for cell in grid.cells if cell.fill == MARKED]
     assert len(first) == 2
     assert all("step 0" in cell.sentence for cell in first)
+    (legend,) = picture.scene().legends
+    assert len(legend.swatches) == sum(len(panel.swatches) for panel in (*picture.panels(), *picture.frames()))
+
+
+def test_a_table_says_who_computes_what_and_what_a_step_costs() -> None:
+    plan = la.plan_gemm(2048, 1024, 512)
+    picture: Any = plan.picture()
+    facts = dict(picture.facts())
+    text = plan.emit("lane")
+    loop = re.findall(r"scf\.for %counter.*?scf\.yield", text, re.DOTALL)[-1]
+    found = {int(one) for one in re.findall(r"(\d+) loads", facts["a step costs"])}
+    assert found == {loop.count("xegpu.load_nd")}
+    x, y, _ = plan.grid
+    assert facts["who computes C"].startswith(f"{y}x{x} workgroups")
+    assert x * plan.tiling.workgroup_tile.n == 1024
+    told = [words.text for words in picture.scene().words]
+    assert {*facts} <= {*told}
+    assert all(f"{name}</th>".replace(" ", "\xa0") in picture.html() for name in facts)
 
 
 GEMMS: dict[str, Any] = {
@@ -162,7 +193,7 @@ def test_a_block_of_a_product_says_the_registers_that_hold_its_elements(name: st
         corners = [*product(range(top, bottom + 1), range(left, right + 1))]
         held = {owner[axis] for at in corners for owner in layout.owners(at)}
         assert held == set(range(low, high + 1))
-        assert cell.label == f"{low}-{high}"
+        assert cell.label == f"r{low}-{high}"
         seen.add(found[1])
     assert seen == set("ABC")
 

@@ -43,21 +43,30 @@ def test_what_operations_and_lines_cost_is_what_propagation_says_in_all() -> Non
     graph = done.picture()
     assert numbers([box.title for box in graph.boxes]) + numbers([line.label for line in graph.lines]) == done.cost > 0
     assert numbers([line.label for line in graph.lines]) == sum(one.cost for one in done.conversions) > 0
+    moved = sum(one.cost for one in done.conversions)
+    told = f"elements move on 1 of 4 lines: {moved} issue slots of a subgroup; operations take {done.cost - moved}"
+    assert graph.notes == (told,)
+
+
+def test_an_operation_without_a_result_says_what_it_takes() -> None:
+    store = "  xegpu.store_nd %e, %t[0, 0] : vector<16x16xf32>, !xegpu.tensor_desc<16x16xf32>\n  func.return"
+    *_, last = la.read(KERNEL.replace("  func.return", store)).picture().boxes
+    assert (last.title, last.subtitle) == ("xegpu.store_nd", "takes %e")
 
 
 def test_a_box_has_the_layout_that_was_decided() -> None:
     done = la.propagate(KERNEL)
     graph = done.picture()
-    letters = dict(name.split(": ", 1) for name in graph.key)
-    drawn = {box.subtitle.split(":")[0]: letters[box.subtitle[-1]] for box in graph.boxes if box.subtitle}
+    letters = dict(name.removeprefix("layout ").split(": ", 1) for name in graph.key)
+    drawn = {box.subtitle.split(":")[0]: letters[box.subtitle[-1]] for box in graph.boxes if box.colour}
     decided = {one.name: str(one.attribute) for one in done.decisions}
     assert decided.items() <= drawn.items()
 
 
 def test_a_line_says_how_a_value_is_held_how_it_is_needed_and_the_price_of_the_exchange() -> None:
     graph = la.propagate(KERNEL).picture()
-    rows = next(name[0] for name in graph.key if "[16, 1]" in name)
-    columns = next(name[0] for name in graph.key if "lane_layout = [1, 16]" in name)
+    rows = next(name[7] for name in graph.key if "[16, 1]" in name)
+    columns = next(name[7] for name in graph.key if "lane_layout = [1, 16]" in name)
     [moved] = [line for line in graph.lines if line.state == "moves"]
     cost = la.price(
         *(f"#xegpu.layout<lane_layout = {one}, lane_data = [1, 1]>" for one in ("[1, 16]", "[16, 1]")),
@@ -65,7 +74,7 @@ def test_a_line_says_how_a_value_is_held_how_it_is_needed_and_the_price_of_the_e
         "f32",
         target="pvc",
     )
-    assert moved.label == f"%e: {columns} to {rows}, {cost.slots} slots"
+    assert moved.label == f"%e: layout {columns} to {rows}, {cost.slots} slots"
 
 
 @pytest.mark.parametrize("value", ["module", "propagated", "check"])

@@ -5,26 +5,40 @@ first register block in tiles with their registers, and the walk of a step of k.
 the legend has the colours of what it writes, what it reads, and what a register keeps.
 
 >>> picture = la.plan_amx(512, 512, 512, blocking=(2, 2), blocks=(256, 256, 512)).picture()
->>> [words.text for words in picture.scene().words if words.bold][1:]
-['C: 2x2 cache blocks', 'a cache block: 8x8 register blocks', 'a register block: 2x2 tiles', 'a step: 4 loads, 4 products']
+>>> [words.text for words in picture.scene().words if words.bold][1:]  # doctest: +NORMALIZE_WHITESPACE
+['who computes C: 2x2 cache blocks', 'inside a cache block: 8x8 register blocks', 'inside a register block: 2x2 tiles',
+'one step of a register block: 4 loads, 4 products']
 
 """
 
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from itertools import accumulate
 from typing import TYPE_CHECKING
 
 from layoutalg.amx import REGISTERS
 from layoutalg.core.plurals import counted
+from layoutalg.core.units import seconds_text
+from layoutalg.gemm.amx.costs import amx_roofline
 from layoutalg.gemm.amx.tiling import TILE
 from layoutalg.gemm.amx.walking import Walk, block_tiles, walk
 from layoutalg.gemm.picture import parts_of
 from layoutalg.viz.panel_picture import PanelPicture
-from layoutalg.viz.panels import FIRST_MARKED, PALE, Axis, Look, Panel, cell_of, first_marked, product_panel
+from layoutalg.viz.panels import (
+    PALE,
+    Axis,
+    Headings,
+    Look,
+    Panel,
+    cell_of,
+    first_key,
+    first_marked,
+    headed,
+    product_panel,
+)
 from layoutalg.viz.scene import CELL_HEIGHT
 from layoutalg.viz.shapes import Cell, Words
 
@@ -35,7 +49,8 @@ if TYPE_CHECKING:
 __all__ = ["AmxPicture"]
 
 _WRITTEN, _READ, _KEPT = "#0072b2", "#e09030", "#9cac9c"
-_STEP = (("written", _WRITTEN), ("read", _READ), ("kept", _KEPT))
+_STEP = (("written", _WRITTEN), ("read", _READ), ("kept", _KEPT), ("free", PALE))
+_STARTS = "from row", "k", "from column"
 _WIDE = 46
 
 
@@ -49,13 +64,24 @@ class AmxPicture(PanelPicture):
         """C, a cache block, a register block, a step."""
         return _caches(self.plan), _registers(self.plan), _tiles(self.plan), _step(self.plan)
 
-    def subtitle(self) -> str:
-        """The tiling."""
-        return str(self.plan.tiling)
-
-    def key(self) -> Sequence[tuple[str, str]]:
-        """The colours of blocks, then those of tile registers in a step."""
-        return (*FIRST_MARKED, *_STEP)
+    def facts(self) -> Sequence[tuple[str, str]]:
+        """How C is cut, what a step costs, and the predicted time on one core."""
+        plan = self.plan
+        tiling, (rows, columns), size = plan.tiling, plan.cache_blocks, TILE * TILE * 4
+        line = amx_roofline(plan.problem, tiling)
+        high, wide = (strips[0].size for strips in plan.strips)
+        block = f"{min(tiling.m_block, plan.problem.m)}x{min(tiling.n_block, plan.problem.n)}"
+        loads = f"{counted(plan.loads_per_step, 'tile load')} of at most {size} bytes"
+        return [
+            (
+                "C in caches",
+                f"{counted(rows * columns, 'block')} of {block}" + ", shared out to threads" * (rows * columns > 1),
+            ),
+            ("C in registers", f"blocks of {high}x{wide}, which stay while k goes by in steps of {plan.product.k}"),
+            ("a step costs", f"{loads}, {counted(plan.products_per_step, 'product')} ({plan.product.instruction})"),
+            ("predicted time", f"{seconds_text(line.seconds)} on one core; what limits it: {line.limit}"),
+            ("tiling", str(tiling)),
+        ]
 
 
 def _caches(plan: AmxGemm) -> Panel:
@@ -75,10 +101,18 @@ def _caches(plan: AmxGemm) -> Panel:
     high, wide = min(tiling.m_block, problem.m), min(tiling.n_block, problem.n)
     size = _size(high, wide, rows * columns, bool(problem.m % high or problem.n % wide))
     notes = (
-        size + "; any thread may take any" * (rows * columns > 1),
+        "i,j: the block in row i, column j; " + size,
         f"all {problem.k_padded} of k at once" if deep == 1 else f"{tiling.k_block} of k at a time, {deep} times",
     )
-    return product_panel(f"C: {_grid_of(rows, columns, 'cache block')}", notes, down, along, across, looks)
+    title = f"who computes C: {_grid_of(rows, columns, 'cache block')}"
+    starts = Headings(_from(tiling.m_block), depth, _from(tiling.n_block), _STARTS)
+    key = first_key("cache block 0,0", f"the first {tiling.k_block} of k" * (deep > 1), "blocks")
+    return product_panel(title, notes, down, along, across, looks, headings=starts, key=key)
+
+
+def _from(size: int) -> Callable[[int], str]:
+    """Where a block of this size begins, by its number."""
+    return lambda number: str(number * size)
 
 
 def _size(height: int, width: int, count: int, ragged: bool) -> str:
@@ -112,11 +146,15 @@ class _Blocks:
         place = bisect_right(self.ends, number)
         return self.ends[place - 1] if place else 0, self.ends[place], self.strips[place]
 
+    def start(self, number: int) -> str:
+        """The first row (or column) of a block."""
+        first, _, strip = self.strip(number)
+        return str(strip.first + (number - first) * strip.size)
+
     def span(self, number: int) -> str:
         """The rows (or columns) of a block."""
-        first, _, strip = self.strip(number)
-        start = strip.first + (number - first) * strip.size
-        return f"{start}..{start + strip.size - 1}"
+        start = self.start(number)
+        return f"{start}..{int(start) + self.strip(number)[2].size - 1}"
 
 
 def _registers(plan: AmxGemm) -> Panel:
@@ -149,9 +187,17 @@ def _registers(plan: AmxGemm) -> Panel:
     count = rows.count * columns.count
     notes = [f"{_size(*first, count, any(len(found) > 1 for found in sizes))}, over {size} of k"]
     if count > 1:
-        notes.append(f"in the order of the numbers; most have the {inner} of the one before")
-    title = f"a cache block: {_grid_of(rows.count, columns.count, 'register block')}"
-    return product_panel(title, notes, down, deep, across, looks)
+        notes.insert(0, f"in a cell: the order of the blocks; most keep the {inner} of the one before")
+    title = f"inside a cache block: {_grid_of(rows.count, columns.count, 'register block')}"
+    starts = Headings(
+        lambda i: rows.span(i).split(".")[0],
+        lambda _: f"k 0..{size - 1}",
+        lambda j: columns.span(j).split(".")[0],
+        _STARTS,
+    )
+    return product_panel(
+        title, notes, down, deep, across, looks, headings=starts, key=first_key("block 0", "", "blocks")
+    )
 
 
 def _number(plan: AmxGemm, rows: _Blocks, columns: _Blocks, i: int, j: int) -> int:
@@ -175,18 +221,13 @@ def _tiles(plan: AmxGemm) -> Panel:
     def look(name: str, fill: str, what: str) -> Look:
         return Look(fill, f"tmm{registers.registers[name]}", f"{name}, {what}: tmm{registers.registers[name]}")
 
-    fills = {registers.held: _KEPT, registers.passing: _READ}
     looks = {
         "A": {
-            (i, 0): look(
-                f"A{i}", fills["A"], f"{counted(height, 'row')} of {tile.k * plan.problem.element_bytes} bytes"
-            )
+            (i, 0): look(f"A{i}", PALE, f"{counted(height, 'row')} of {tile.k * plan.problem.element_bytes} bytes")
             for i, height in enumerate(heights)
         },
         "B": {
-            (0, j): look(
-                f"B{j}", fills["B"], f"{counted(tile.k // plan.problem.vnni, 'row')} of {4 * width} bytes, packed"
-            )
+            (0, j): look(f"B{j}", PALE, f"{counted(tile.k // plan.problem.vnni, 'row')} of {4 * width} bytes, packed")
             for j, width in enumerate(widths)
         },
         "C": {
@@ -197,29 +238,34 @@ def _tiles(plan: AmxGemm) -> Panel:
     }
     used = len(set(registers.registers.values()))
     notes = (
+        "tmm0: tile register 0",
         f"{'+'.join(map(str, heights))} x {'+'.join(map(str, widths))} of C, {tile.k} of k",
-        f"{used} of {REGISTERS} tile registers: {registers.held} held, {registers.passing} passing",
+        f"{used} of {REGISTERS} tile registers: {registers.held} stays for a step, {registers.passing} passes through",
     )
     down, across, deep = Axis.of(len(heights), CELL_HEIGHT, 7, 0), Axis.of(len(widths), _WIDE, 7, 0), Axis.of(1, _WIDE)
-    return product_panel(
-        f"a register block: {_grid_of(len(heights), len(widths), 'tile')}", notes, down, deep, across, looks
-    )
+    title = f"inside a register block: {_grid_of(len(heights), len(widths), 'tile')}"
+    starts = Headings(_sum_to(heights), lambda _: f"k 0..{tile.k - 1}", _sum_to(widths), _STARTS)
+    return product_panel(title, notes, down, deep, across, looks, headings=starts)
+
+
+def _sum_to(sizes: Sequence[int]) -> Callable[[int], str]:
+    """Where a tile begins, by its number."""
+    return lambda number: str(sum(sizes[:number]))
 
 
 def _step(plan: AmxGemm) -> Panel:
     """The walk of a step: a row for every load and product, a column for every register."""
     steps: Walk = walk(block_tiles(plan))
     loads = sum(step.is_load for step in steps.steps)
-    title = f"a step: {counted(loads, 'load')}, {counted(len(steps.steps) - loads, 'product')}"
+    title = f"one step of a register block: {counted(loads, 'load')}, {counted(len(steps.steps) - loads, 'product')}"
     texts = [str(step) if step.factors else str(step).replace(" into ", " -> ") for step in steps.steps]
     left = 7.0 * max(map(len, texts)) + 10
     used = len(set(steps.registers.values()))
-    words = [Words(0, 10, title, 12, bold=True)]
-    words += [Words(left + (tmm + 0.5) * _WIDE, 30, f"tmm{tmm}", 11, "middle") for tmm in range(used)]
+    words = [Words(left + (tmm + 0.5) * _WIDE, 10, f"tmm{tmm}", 11, "middle") for tmm in range(used)]
     cells: list[Cell] = []
     content = {number: name for name, number in steps.registers.items() if name.startswith("C")}
     for row, (step, text) in enumerate(zip(steps.steps, texts, strict=True)):
-        y = 36 + row * CELL_HEIGHT
+        y = 16 + row * CELL_HEIGHT
         words.append(Words(0, y + 14, text, 11))
         read = {steps.registers[name] for name in step.factors or ()}
         content[step.register] = step.tile
@@ -232,6 +278,6 @@ def _step(plan: AmxGemm) -> Panel:
             cells.append(
                 cell_of(left + tmm * _WIDE, y, _WIDE, CELL_HEIGHT, Look(fill, name, f"{text}: tmm{tmm} {does}"))
             )
-    bottom = 36 + len(texts) * CELL_HEIGHT
-    width = max(left + used * _WIDE, 7.0 * len(title))
-    return Panel(tuple(cells), tuple(words), (), width, bottom)
+    bottom = 16 + len(texts) * CELL_HEIGHT
+    drawn = Panel(tuple(cells), tuple(words), (), left + used * _WIDE, bottom)
+    return headed(title, ["a row: an instruction; a cell: what a tile register holds"], _STEP, drawn)

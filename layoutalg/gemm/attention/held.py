@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Unpack
 
 from layoutalg.core import Layout
 from layoutalg.core.notation import Distributed, Operand, PictureOptions, one_operand
+from layoutalg.core.plurals import counted
 from layoutalg.hardware import Dpas
 
 if TYPE_CHECKING:
@@ -27,6 +28,16 @@ __all__ = ["DrawnStep", "drawn_operands", "layouts_of"]
 
 class DrawnStep(Distributed):
     """A plan whose operands are those of a step of attention."""
+
+    def shares(self) -> str:
+        """Who computes how much of O, in words.
+
+        >>> la.plan_attention(64, 64, 64).shares()
+        '1 workgroup for each head: 4 subgroups with 16 queries and all of their keys'
+        """
+        grid, subgroups, rows = (getattr(self, name) for name in ("grid", "subgroups", "rows"))
+        who = f"{counted(grid[0], 'workgroup')} for each head: {counted(subgroups, 'subgroup')}"
+        return f"{who} with {rows} queries and all of their keys"
 
     def picture(self, shape: Sequence[int] | None = None, **options: Unpack[PictureOptions]) -> AttentionPicture:
         """A step of one subgroup as a flow: S = Q K^T, softmax, O += P V, with the layouts and the registers of each block.

@@ -7,8 +7,9 @@ block of keys has a hue, in K and S, and in P and V, so that the colours show wh
 
 >>> from layoutalg.gemm.attention import plan_attention
 >>> picture = plan_attention(64, 64, 32).picture()
->>> [panel.title for panel in (*picture.panels(), *picture.frames())]
-['one subgroup, one step: the flow', '1 S = Q K^T', '2 softmax: of S, in registers', '3 O += P V']
+>>> [panel.title for panel in (*picture.panels(), *picture.frames())]  # doctest: +NORMALIZE_WHITESPACE
+['one step of a subgroup: what moves where',
+'1 S = Q K^T: scores', '2 softmax: P of S, in registers', '3 O += P V: sums of values']
 >>> next(cell.sentence for cell in picture.scene().cells if cell.sentence.startswith("S: "))
 'S: rows 0..7, columns 0..15: registers 0 to 7 of each lane'
 """
@@ -22,8 +23,9 @@ from typing import TYPE_CHECKING
 
 from layoutalg.core.notation import Operand, PictureOptions
 from layoutalg.core.plurals import counted
+from layoutalg.core.units import bytes_text, seconds_text
 from layoutalg.gemm.picture import parts_and_title
-from layoutalg.gemm.step_picture import Blocks, cut_table, spans
+from layoutalg.gemm.step_picture import LAYOUTS, REGISTERS, Blocks, cut_table, spans
 from layoutalg.viz.colours import HUES, hue_of, shade
 from layoutalg.viz.panel_picture import PanelPicture
 from layoutalg.viz.panels import (
@@ -34,6 +36,7 @@ from layoutalg.viz.panels import (
     Look,
     Panel,
     arrow_down,
+    headed,
     product_panel,
     stacked,
     told_panel,
@@ -46,7 +49,7 @@ if TYPE_CHECKING:
 
 __all__ = ["AttentionPicture", "attention_picture"]
 
-_WIDE = 58
+_WIDE = 62
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -58,6 +61,7 @@ class AttentionPicture(PanelPicture):
 
     notes: Mapping[str, str] = field(kw_only=True)
     instructions: Mapping[str, int] = field(kw_only=True)
+    told: Sequence[tuple[str, str]] = field(kw_only=True)
 
     def panels(self) -> Sequence[Panel]:
         """The flow of a step."""
@@ -66,24 +70,26 @@ class AttentionPicture(PanelPicture):
     def frames(self) -> Sequence[Panel]:
         """The two products, and the softmax between them."""
         return (
-            self._product("1 S = Q K^T", "QKS", turned=True),
+            self._product("1 S = Q K^T: scores", "QKS", turned=True),
             self._softmax(),
-            self._product("3 O += P V", "PVO", turned=False),
+            self._product("3 O += P V: sums of values", "PVO", turned=False),
         )
 
-    def subtitle(self) -> str:
-        """What a cell is."""
-        return "a cell: the block of one matrix instruction, and the registers of it that each lane has"
+    def facts(self) -> Sequence[tuple[str, str]]:
+        """What is computed, who computes how much, and what a step costs."""
+        count = ", ".join(f"{name} {count}" for name, count in self.instructions.items() if count)
+        step = f"each subgroup {sum(self.instructions.values())} instructions (predicted): {count}"
+        return [*self.told[:-1], ("a step costs", step), self.told[-1]]
 
-    def key(self) -> Sequence[tuple[str, str]]:
-        """The hues of keys."""
+    def keys(self, *, others: bool = True) -> Sequence[tuple[str, str]]:
+        """The hues of keys, and what has `others`."""
         keys = next(part for part in self.parts if isinstance(part, Operand) and str(part.name)[0] == "K")
         size = int(keys.tile[0]) if keys.tile else 1
         count = int(keys.layout.shape[0]) // size
         some = [
             (f"{'keys ' * (not i)}{i * size}..{i * size + size - 1}", _hue(i)) for i in range(min(count, len(HUES)))
         ]
-        return [*some, ("no keys", PALE)]
+        return [*some, *[("no keys", PALE)] * others]
 
     @property
     def _by_name(self) -> dict[str, Operand]:
@@ -94,7 +100,7 @@ class AttentionPicture(PanelPicture):
         parts = self._by_name
 
         def memory(name: str) -> Stage:
-            return Stage(f"{name} in memory", (str(parts[name].name).partition(", ")[2],))
+            return Stage(f"{name} in memory", (f"{parts[name].name}".partition(", ")[2],))
 
         def arrives(name: str) -> tuple[str, ...]:
             return *filter(None, [self.notes.get(name)]), str(parts[name].layout)
@@ -119,9 +125,7 @@ class AttentionPicture(PanelPicture):
             Arrow((2, 1), arrives("V"), 3),
             Arrow((3, 0), (f"O: {parts['O'].layout}",)),
         ]
-        count = ", ".join(f"{name} {count}" for name, count in self.instructions.items() if count)
-        told = f"a step: {sum(self.instructions.values())} instructions (predicted): {count}"
-        return flow_panel("one subgroup, one step: the flow", rows, arrows, (4, 0), [told])
+        return flow_panel("one step of a subgroup: what moves where", rows, arrows, (4, 0), LAYOUTS)
 
     def _softmax(self) -> Panel:
         """The blocks of S and those of P that are made of them."""
@@ -129,18 +133,15 @@ class AttentionPicture(PanelPicture):
 
         def table(of: Blocks) -> Panel:
             axes = Axis.of(of.counts[0], CELL_HEIGHT), Axis.within(of.counts[1], _WIDE, INNER - 90)
-            return cut_table("", *axes, lambda i, j: of.look((i, j), _hue(j)), of.size)
+            return cut_table(*axes, lambda i, j: of.look((i, j), _hue(j)), of.size, "queries")
 
-        title, *made = (
-            told_panel("2 softmax: of S, in registers", []),
-            table(scores),
-            arrow_down(self.notes["P"].split("; ")),
-        )
-        return stacked([title, *made, told_panel("", ["P, in registers"]), table(weights)], 4)
+        both = [told_panel("", ["S, in registers"]), table(scores), arrow_down(self.notes["P"].split("; "))]
+        drawn = stacked([*both, told_panel("", ["P, in registers"]), table(weights)], 4)
+        return headed("2 softmax: P of S, in registers", [REGISTERS], self.keys(others=False), drawn)
 
-    def _product(self, title: str, names: str, *, turned: bool) -> Panel:
+    def _product(self, title: str, operands: str, *, turned: bool) -> Panel:
         """A product of the instruction's blocks; `turned` where the right operand lies columns by depth."""
-        parts = [self._by_name[name] for name in names]
+        parts = [self._by_name[name] for name in operands]
         left, right, result = (Blocks(one) for one in parts)
         (down, deep), across = left.counts, result.counts[1]
 
@@ -152,12 +153,14 @@ class AttentionPicture(PanelPicture):
             "B": {(s, j): of_right(s, j) for s, j in product(range(deep), range(across))},
             "C": result.looks(lambda _, j: _hue(j) if turned else PALE),
         }
-        notes = [f"{part.name}: {part.layout}" for part in parts]
-        within = "d" if turned else "keys"
-        headings = Headings(spans(left.size[0]), lambda s: f"{within} {spans(left.size[1])(s)}", spans(result.size[1]))
+        notes = [REGISTERS, *(f"{part.name}: {part.layout}" for part in parts)]
+        within, names = ("d", ("queries", "d", "keys")) if turned else ("keys", ("queries", "keys", "d"))
+        headings = Headings(
+            spans(left.size[0]), lambda s: f"{within} {spans(left.size[1])(s)}", spans(result.size[1]), names
+        )
         axes = Axis.of(down, CELL_HEIGHT), Axis.of(deep, _WIDE, 2, 1), Axis.within(across, _WIDE, 4 * _WIDE)
         shown = left.name, right.name + "^T" * turned, result.name
-        return product_panel(title, notes, *axes, looks, shown, headings)
+        return product_panel(title, notes, *axes, looks, shown, headings, self.keys())
 
 
 def attention_picture(plan: DrawnStep, shape: Sequence[int] | None, options: PictureOptions) -> AttentionPicture:
@@ -165,11 +168,27 @@ def attention_picture(plan: DrawnStep, shape: Sequence[int] | None, options: Pic
     parts, title = parts_and_title(plan, shape, options, plan.heading())
     step, loads, layouts, instructions = (getattr(plan, name) for name in ("step", "loads", "layouts", "instructions"))
     notes = {
-        name: f"{counted(count, 'message')} {loads[name].name}" for name, count in step.loads.items() if name in loads
+        name: f"{counted(count, 'load')} {loads[name].name}" for name, count in step.loads.items() if name in loads
     }
     notes["P"] = "m: the largest score of each row; P = exp(scale (S - m)), rounded; the sums of its rows; "
     notes["P"] += "S and P have one layout: nothing moves between lanes" * (layouts["S"] == layouts["P"])
-    return AttentionPicture(parts, title, notes=notes, instructions=instructions)
+    return AttentionPicture(parts, title, notes=notes, instructions=instructions, told=_facts(plan))
+
+
+def _facts(plan: DrawnStep) -> list[tuple[str, str]]:
+    """What is computed, who computes how much, and the predicted time."""
+    problem, step, times = (getattr(plan, name) for name in ("problem", "step", "times"))
+    usual = abs(problem.scale * problem.d**0.5 - 1) < 1e-6
+    scores = f"Q K^T / sqrt({problem.d})" if usual else f"{problem.scale:.6g} Q K^T"
+    each = problem.heads // problem.kv_heads
+    heads = f"{problem.heads} of Q, {problem.kv_heads} of K and V: {each} of Q share one"
+    return [
+        ("computes", f"O = softmax({scores}) V for each head; O is {problem.out}"),
+        *[("heads", heads)] * (each > 1),
+        ("who computes O", plan.shares()),
+        ("a step", f"{step.keys} keys, {bytes_text(step.bytes)} into registers of a subgroup; O stays there"),
+        ("predicted time", f"{seconds_text(times.seconds)} for all of O; what limits it: {times.limit}"),
+    ]
 
 
 def _hue(number: int) -> str:

@@ -401,9 +401,9 @@ class Attention(DrawnStep, Launched):
         """The problem.
 
         >>> la.plan_attention(64, 64, 64, target="bmg").heading()
-        'O[64, 64] f32 = softmax(0.125 Q[64, 64] K[64, 64]^T) V[64, 64] f16 on bmg: one subgroup, one step'
+        'attention on bmg: 64 queries, 64 keys, d = 64, f16'
         """
-        return f"{self.problem}: one subgroup, one step"
+        return self.problem.title
 
     def operands(self, shape: Sequence[int] | None = None, machine: Machine | None = None) -> tuple[Operand, ...]:
         """What one subgroup holds of every operand in a step, to draw.

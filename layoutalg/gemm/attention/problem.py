@@ -32,7 +32,7 @@ from layoutalg.gemm.product import MOST_ALONG_Z
 from layoutalg.hardware import Dpas, dpas, target_info
 from layoutalg.hardware.chips import target_names
 
-__all__ = ["ORDERS", "OUTPUTS", "TYPES", "AttentionProblem", "as_f32"]
+__all__ = ["ORDERS", "OUTPUTS", "TYPES", "AttentionProblem", "as_f32", "sizes_text"]
 
 TYPES = ("f16", "bf16")
 """The types of Q, K and V; P is rounded to the same type."""
@@ -298,6 +298,18 @@ class AttentionProblem:
         """
         return as_f32(self.scale * log2(e))
 
+    @property
+    def title(self) -> str:
+        """What, how large, and on which chip, in a line.
+
+        >>> AttentionProblem.of(1024, 512, causal=True).title
+        'attention on pvc: 1024 queries, 512 keys, d = 64, f16, causal'
+        """
+        told = [f"{self.queries} queries, {self.keys} keys", *sizes_text(self.d, self.type, self.heads, self.batch)]
+        told += ["packed sequences"] * (self.starts is not None) + ["causal"] * self.causal
+        told += [] if self.window is None else [f"window of {self.window}"]
+        return f"attention on {self.target}: {', '.join(told)}"
+
     def __str__(self) -> str:
         many = "" if self.heads * self.batch == 1 else f"{self.batch} x {self.heads} heads of "
         if self.starts is not None:
@@ -364,3 +376,12 @@ def _scale(value: object) -> float:
     if not 2**-100 <= value <= 2**100:
         raise PlanError(f"scale = {shown(value)}: expected 2^-100 to 2^100, so that scaled scores stay within f32")
     return float(value)
+
+
+def sizes_text(d: int, type: str, heads: int, batch: int) -> list[str]:
+    """Sizes that attention and decode have, in words.
+
+    >>> sizes_text(64, "f16", 8, 1)
+    ['d = 64', 'f16', '8 heads']
+    """
+    return [f"d = {d}", type, *[f"{heads} heads"] * (heads > 1), *[f"batch of {batch}"] * (batch > 1)]

@@ -197,3 +197,17 @@ def test_a_plan_fits_on_a_page(blocking: tuple[int, int]) -> None:
         assert scene.width <= 1000
         assert all(cell.x + cell.width <= scene.width and cell.y + cell.height <= scene.height for cell in scene.cells)
         assert all(one.x >= 0 and one.y <= scene.height for one in scene.words)
+
+
+@pytest.mark.parametrize("name", PROBLEMS)
+def test_a_table_counts_the_blocks_that_are_drawn_and_each_panel_names_its_colours(name: str) -> None:
+    plan = plan_of(name)
+    picture = plan.picture()
+    caches, *_, step = picture.panels()
+    blocks = {cell.sentence for cell in caches.cells if cell.sentence.startswith("cache block")}
+    rows, columns = plan.cache_blocks
+    facts = dict(picture.facts())
+    assert facts["C in caches"].startswith(f"{rows * columns} block")
+    assert len(blocks) == rows * columns or rows > 7 or columns > 7
+    assert {cell.fill for cell in step.cells} <= {one.fill for one in step.swatches}
+    assert {cell.fill for cell in caches.cells} <= {one.fill for one in caches.swatches}

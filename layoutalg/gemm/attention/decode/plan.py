@@ -35,6 +35,7 @@ from layoutalg.core.errors import PlanError
 from layoutalg.core.llvm_versions import DEFAULT_LLVM
 from layoutalg.core.messages import shown
 from layoutalg.core.notation import Machine, Operand, own_sizes
+from layoutalg.core.plurals import counted
 from layoutalg.core.whole_numbers import as_flag, whole_number
 from layoutalg.gemm.attention.decode.problem import DecodeProblem
 from layoutalg.gemm.attention.held import DrawnStep, drawn_operands, layouts_of
@@ -281,10 +282,20 @@ class Decode(DrawnStep, Launched):
     def heading(self) -> str:
         """The problem.
 
-        >>> la.plan_decode(64, 64, target="bmg").heading().partition(" of up")[0]
-        'a sequence'
+        >>> la.plan_decode(64, 64, target="bmg").heading()
+        'decode on bmg: 1 query, up to 64 keys, d = 64, f16'
         """
-        return f"{self.problem}: one subgroup, one step"
+        return self.problem.title
+
+    def shares(self) -> str:
+        """Who computes how much of O, in words.
+
+        >>> la.plan_decode(4096, 64, heads=8, kv_heads=2, parts=4, target="bmg").shares()
+        '4 workgroups for each head of K and V, each for a part of the keys: 1 subgroup with 8 rows (its queries, padded)'
+        """
+        part = ", each for a part of the keys" * (self.parts > 1)
+        who = f"{counted(self.parts, 'workgroup')} for each head of K and V{part}"
+        return f"{who}: {counted(self.subgroups, 'subgroup')} with {self.rows} rows (its queries, padded)"
 
     def operands(self, shape: Sequence[int] | None = None, machine: Machine | None = None) -> tuple[Operand, ...]:
         """What one subgroup holds of every operand in a step, to draw.

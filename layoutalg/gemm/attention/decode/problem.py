@@ -34,7 +34,7 @@ from layoutalg.core.messages import shown
 from layoutalg.core.plurals import counted
 from layoutalg.core.whole_numbers import one_of
 from layoutalg.core.whole_numbers import whole_number as whole
-from layoutalg.gemm.attention.problem import AttentionProblem
+from layoutalg.gemm.attention.problem import AttentionProblem, sizes_text
 from layoutalg.gemm.attention.steps import rows_of_subgroup
 from layoutalg.gemm.matrix_in_memory import Matrix, check_matrix, whole_number
 from layoutalg.hardware import Dpas, target_info
@@ -253,6 +253,17 @@ takes any number
         """
         query = whole(query, "query =", 0, self.queries - 1, PlanError)
         return whole(length, "length =", 0, self.keys, PlanError) - self.queries + query
+
+    @property
+    def title(self) -> str:
+        """What, how large, and on which chip, in a line.
+
+        >>> DecodeProblem.of(4096, 128, heads=8, kv_heads=2, batch=4).title
+        'decode on pvc: 1 query, up to 4096 keys, d = 128, f16, 8 heads, batch of 4'
+        """
+        many = "1 query" if self.queries == 1 else f"{self.queries} queries"
+        sizes = sizes_text(self.d, self.type, self.heads, self.batch)
+        return f"decode on {self.target}: {', '.join([many, f'up to {self.keys} keys', *sizes])}"
 
     def __str__(self) -> str:
         sequences = "a sequence" if self.batch == 1 else f"{self.batch} sequences"
