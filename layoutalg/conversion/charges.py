@@ -45,10 +45,11 @@ numbers becomes moves for each bit of the distance where lanes are columns of on
 - ds_access, ds_base, ds_copied: accesses on AMD's chips, where two may be one instruction (`paired_accesses`)
 - address: different addresses; address_...: the operations that are left of them, and on AMD's chips lane_bytes: those of the
   lanes that shuffles read (`address_charges`); on Intel's chips sum_..., those of the subgroup's number alone,
-  scalar..., and veiled, unveiled: numbers that are hidden, in one subgroup and in several (`intel_address_charges`)
+  scalar..., and veiled, unveiled: numbers that are hidden, in one subgroup and in several, and mirrored: those whose bits are
+  reversed all the same (`intel_address_charges`)
 - crowded: registers that messages read, beyond those that there are: pvc waits before it writes one of them again
 - offset: messages further on; offset_computed: those of them that no message of Intel's chips brings along, since they are
-  joined by XOR, those of bytes, of several subgroups where more than four parts are added, so that addresses could overflow, or
+  joined by XOR, of several subgroups where more than four parts are added, so that addresses could overflow, or
   added to a pointer; apart: those of them whose distance is joined by XOR with bits that lanes differ in; piece: further parts
   of messages, each as wide as its address is aligned
 - barrier, fence, memory: barriers of several subgroups, those inside subgroups, and conversions that use shared memory at all,
@@ -110,7 +111,7 @@ CHARGES = (
     "ds_copied", "lane_bytes", "address", "address_shift", "address_mask", "address_constant", "address_times",
     "address_chosen", "address_add", "address_or", "address_flip", "address_reversed", "sum_mask", "sum_shift", "sum_times",
     "sum_chosen", "sum_join", "sum_flip", "sum_scaled", "scalar", "scalar_times", "scalar_chosen", "veiled", "unveiled",
-    "crowded", "offset", "offset_computed", "apart", "piece", "barrier", "fence", "memory", "memory_of_several", "waits",
+    "mirrored", "crowded", "offset", "offset_computed", "apart", "piece", "barrier", "fence", "memory", "memory_of_several", "waits",
 )  # fmt: skip
 """The names of all charges."""
 _BYTES = WORD // 8
@@ -332,7 +333,7 @@ def _of_accesses(program: Program, found: Counter[str], once: _Once, *, waits: b
             messages = -(-count * bits // (_LINE * WORD))
         further = messages - 1 + (base != 0)
         offset += further
-        if at.xor or bits < _BYTES * 4 or own.deep:
+        if at.xor or own.deep:
             computed += further
         apart += bool(at.xor and base & own.terms)
         pieces += 0 if matrix else _pieces(base | own.strides, count, bits) - messages
