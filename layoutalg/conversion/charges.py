@@ -50,8 +50,8 @@ numbers becomes moves for each bit of the distance where lanes are columns of on
 - crowded: registers that messages read, beyond those that there are: pvc waits before it writes one of them again
 - offset: messages further on; offset_computed: those of them that no message of Intel's chips brings along, since they are
   joined by XOR, or by OR with three parts of a sum that share no bit, those of several subgroups where more than four parts are
-  added, so that addresses could overflow, or added to a pointer; apart: those of them whose distance is joined by XOR with bits that lanes differ in; piece: further parts
-  of messages, each as wide as its address is aligned
+  added, so that addresses could overflow, or added to a pointer; apart: those of them whose distance is joined by XOR with bits
+  that lanes differ in; piece: further parts of messages, each as wide as its address is aligned
 - barrier, fence, memory: barriers of several subgroups, those inside subgroups, and conversions that use shared memory at all,
   memory_of_several: of several subgroups; waits: rounds that lanes wait for a bank
 """
