@@ -8,7 +8,8 @@
 Of every conversion each way that the plan has is compiled, and its instructions are counted (`prices.py` says how). A default
 may be longer than another way, which keeps shared memory or the ALUs busy for longer: then the plan has a line `shorter` or
 `as short`, beside the rate. It is *said* where that line names the way with the shortest listing, *said of another* where
-it names another way and the shortest one takes more slots by the same rate. What is left is priced wrong: *not said*.
+it names another way and the shortest one takes more slots by the same rate. It is *within accuracy* where a line `as good`
+names the shortest way, which prices cannot tell from the default. What is left is priced wrong: *not said*.
 Triton's listings of its own kernels are those in tests/oracle/data (`triton_conversions.py` counts them).
 
 A line has the default's instructions in the listing and by its price, the fewest of another way, and Triton's:
@@ -64,19 +65,20 @@ class Found(NamedTuple):
 
     @property
     def why(self) -> str:
-        """What the plan says of the shortest way: "said", "said of another", "not said", or nothing where it is the default."""
+        """What the plan says of the shortest way: nothing where it is the default, else one of the words above."""
         if not self.shorter:
             return ""
-        said, shortest = said_of(self.asked.plan), self.asked.plan.candidates[self.shorter[0]]
-        if said is None or shortest.cost <= self.asked.plan.cost:
-            return "not said"
-        return "said" if said == shortest.name else "said of another"
+        plan = self.asked.plan
+        said, shortest = said_of(plan, "shorter", "as short"), plan.candidates[self.shorter[0]]
+        if said is not None and shortest.cost > plan.cost:
+            return "said" if said == shortest.name else "said of another"
+        return "within accuracy" if said_of(plan, "as good") == shortest.name else "not said"
 
 
-def said_of(plan: ConversionPlan) -> str | None:
-    """The way that the plan's text says a published rate rules out, though it is shorter or as short."""
+def said_of(plan: ConversionPlan, *names: str) -> str | None:
+    """The way that a line of the plan's text names."""
     for line in str(plan).splitlines():
-        if line[:13].strip() in ("shorter", "as short"):
+        if line[:13].strip() in names:
             return line.partition(": ")[2]
     return None
 

@@ -45,12 +45,13 @@ numbers becomes moves for each bit of the distance where lanes are columns of on
 - ds_access, ds_base, ds_copied: accesses on AMD's chips, where two may be one instruction (`paired_accesses`)
 - address: different addresses; address_...: the operations that are left of them, and on AMD's chips lane_bytes: those of the
   lanes that shuffles read (`address_charges`); on Intel's chips sum_..., those of the subgroup's number alone,
-  scalar..., and veiled, unveiled: numbers that are hidden, in one subgroup and in several (`intel_address_charges`)
+  scalar..., and veiled, unveiled: numbers that are hidden, in one subgroup and in several, and mirrored: those whose bits are
+  reversed all the same (`intel_address_charges`)
 - crowded: registers that messages read, beyond those that there are: pvc waits before it writes one of them again
 - offset: messages further on; offset_computed: those of them that no message of Intel's chips brings along, since they are
-  joined by XOR, those of bytes, of several subgroups where more than four parts are added, so that addresses could overflow, or
-  added to a pointer; apart: those of them whose distance is joined by XOR with bits that lanes differ in; piece: further parts
-  of messages, each as wide as its address is aligned
+  joined by XOR, or by OR with three parts of a sum that share no bit, those of several subgroups where more than four parts are
+  added, so that addresses could overflow, or added to a pointer; apart: those of them whose distance is joined by XOR with bits
+  that lanes differ in; piece: further parts of messages, each as wide as its address is aligned
 - barrier, fence, memory: barriers of several subgroups, those inside subgroups, and conversions that use shared memory at all,
   memory_of_several: of several subgroups; waits: rounds that lanes wait for a bank
 """
@@ -65,7 +66,7 @@ from typing import Any, NamedTuple
 
 from layoutalg.conversion.address_charges import address_operations, is_reversed_map, lane_bytes, map_operations
 from layoutalg.conversion.intel_address_charges import address_parts, number_operations
-from layoutalg.conversion.lowering.number_maps import fixed_bits, linear_terms
+from layoutalg.conversion.lowering.number_maps import are_powers, fixed_bits, linear_terms
 from layoutalg.conversion.paired_accesses import paired_accesses
 from layoutalg.conversion.permute_charges import charge_permutes
 from layoutalg.conversion.program.access_conflicts import program_ways
@@ -110,7 +111,8 @@ CHARGES = (
     "ds_copied", "lane_bytes", "address", "address_shift", "address_mask", "address_constant", "address_times",
     "address_chosen", "address_add", "address_or", "address_flip", "address_reversed", "sum_mask", "sum_shift", "sum_times",
     "sum_chosen", "sum_join", "sum_flip", "sum_scaled", "scalar", "scalar_times", "scalar_chosen", "veiled", "unveiled",
-    "crowded", "offset", "offset_computed", "apart", "piece", "barrier", "fence", "memory", "memory_of_several", "waits",
+    "mirrored", "crowded", "offset", "offset_computed", "apart", "piece", "barrier", "fence", "memory",
+    "memory_of_several", "waits",
 )  # fmt: skip
 """The names of all charges."""
 _BYTES = WORD // 8
@@ -332,7 +334,7 @@ def _of_accesses(program: Program, found: Counter[str], once: _Once, *, waits: b
             messages = -(-count * bits // (_LINE * WORD))
         further = messages - 1 + (base != 0)
         offset += further
-        if at.xor or bits < _BYTES * 4 or own.deep:
+        if at.xor or own.deep or (base and not base & own.joined):
             computed += further
         apart += bool(at.xor and base & own.terms)
         pieces += 0 if matrix else _pieces(base | own.strides, count, bits) - messages
@@ -378,22 +380,28 @@ class _Reached(NamedTuple):
     """The bits that a XOR of an address's terms may have, and those of all terms and strides.
 
     `deep`: so many parts of several subgroups' addresses that Intel's compiler doesn't see that no sum of them overflows.
+    `joined`: the bits of a sum in which no two of at least three parts meet, so that it is joined by OR; else all bits.
     """
 
     terms: int
     strides: int
     deep: bool
+    joined: int = -1
 
 
 def _reached(address: Address, program: Program) -> _Reached:
     terms = 0
     for term in (*address.lane, *address.sg):
         terms |= term
-    strides = terms
-    for *_, stride in address.factors:
+    strides, spans, apart = terms, 0, True
+    for _, _, extent, stride in address.factors:
+        span = (extent - 1) * stride
+        apart &= are_powers(stride) and not span & spans
+        spans |= span
         strides |= stride
-    deep = program.subgroups > 1 and address_parts(address, program.lanes, program.subgroups) > _SEEN_THROUGH
-    return _Reached(terms, strides, deep)
+    several, parts = program.subgroups > 1, address_parts(address, program.lanes, program.subgroups)
+    joined = spans if apart and parts - several > 2 else -1
+    return _Reached(terms, strides, several and parts > _SEEN_THROUGH, joined)
 
 
 def _pieces(places: int, count: int, bits: int) -> int:

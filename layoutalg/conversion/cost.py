@@ -104,7 +104,8 @@ _USES = {
     "selects": ("select", "condition"),
     "byte permutes": ("permute", "half", "byte", "joined", "selector", "byte_loaded", "low_hal"),
     "stores and loads": ("store", "load", "payload", "narrow", "upper", "masked", "stored_byte", "block", "ds_", "address",
-                         "sum_", "scalar", "veiled", "unveiled", "crowded", "offset", "apart", "piece", "memory", "waits"),
+                         "sum_", "scalar", "veiled", "unveiled", "mirrored", "crowded", "offset", "apart", "piece",
+                         "memory", "waits"),
     "barriers": ("barrier", "fence"),
     "moves": ("region", "result", "renamed", "group_moved", "regrouped", "rearranged", "again", "paired"),
 }  # fmt: skip

@@ -38,6 +38,9 @@ __all__ = ["explain"]
 
 _ACCURACY = 0.15
 """How near the number of instructions is to the listing's, mostly; or one instruction (docs/conversions.md)."""
+_NEAR, _LONG, _PRICE = 0.05, 10, 0.05
+"""How near the instructions of two ways are, or one, where their listings are often the other way round (docs/conversions.md);
+from how many instructions on that is said; and the smallest step of a price."""
 _REGIMES = {"all": "where all subgroups convert at once", "alone": "where the others compute"}
 _COPIES = {"source": "the nearest copy is read", "destination": "each gets a copy"}
 _UNITS = {8: "bytes", 16: "halves", 32: "words"}
@@ -180,6 +183,7 @@ def _pressures(plan: ConversionPlan) -> Iterator[tuple[str, str]]:
         alike = [(parts, one) for parts, one in listed if _is_as_short(parts, taken)]
         fewest, one = min(alike, key=lambda found: round(found[0].issued), default=(taken, one))
         how = "as short"
+    named = [one]
     if fewest is not taken:
         busy = "shared memory" if fewest.memory >= fewest.alu else f"the ALUs, {known.alu} an instruction"
         if fewest.network > max(fewest.memory, fewest.alu):
@@ -191,12 +195,26 @@ def _pressures(plan: ConversionPlan) -> Iterator[tuple[str, str]]:
     if fewest.slots < taken.slots:
         saved = counted(taken.slots - fewest.slots, "slot")
         yield "fewer slots", f"{saved} fewer, but {counted(more, 'instruction')} more: {one.name}"
+        named.append(one)
+    near = [(parts, one) for parts, one in listed if one not in named and _is_as_good(parts, taken)]
+    for parts, one in near[:1]:
+        figures = f"{counted(round(parts.issued), 'instruction')}, {counted(one.cost, 'slot')}"
+        yield "as good", f"{figures}, too near to tell which listing is shorter: {one.name}"
 
 
 def _is_as_short(one: Parts, taken: Parts) -> bool:
     """Whether a way that is not taken for its slots alone may have a listing no longer than that of the way taken."""
     accuracy = max(_ACCURACY * taken.issued, 1)
     return one.issued - taken.issued <= accuracy < one.slots - taken.slots and one.slots > round(one.issued)
+
+
+def _is_as_good(one: Parts, taken: Parts) -> bool:
+    """Whether prices can't tell which of two listings is shorter, and slots are no reason.
+
+    Where both are the same number, they are mostly one way in two spellings.
+    """
+    near, apart = max(_NEAR * taken.issued, 1), abs(one.issued - taken.issued)
+    return round(taken.issued) >= _LONG and _PRICE / 2 < apart <= near and one.slots - taken.slots <= near
 
 
 def _cycles(cycles: float) -> str:

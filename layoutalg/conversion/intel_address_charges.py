@@ -9,7 +9,13 @@ bits 0 and 1 times 4, and bit 2 times 36: a mask and a shift, a choice, one join
 [('sum_chosen', 1), ('sum_join', 1), ('sum_mask', 1), ('sum_scaled', 1), ('sum_shift', 1)]
 
 What is computed from the subgroup's number alone is one number for all lanes. A number whose bits change places in the reverse
-order is hidden from LLVM, as `Indices` says, which IGC sees through where there are several subgroups.
+order is hidden from LLVM, as `Indices` says, which IGC sees through where there are several subgroups: where two such bits are
+joined by XOR before anything else is, it reverses a byte (`bfrev`) and casts it, 8 instructions more.
+
+>>> swapped = Address(xor=True, lane=(1, 2, 4, 8), sg=(32, 16))
+>>> number_operations([], [(swapped, 32)], 16, 4)["mirrored"], number_operations([], [(swapped, 32)], 16, 2)["mirrored"]
+(1, 0)
+
 Of up to 16 lanes a map in so many parts is looked up:
 
 >>> [number_operations([(2, 1, 4, 8, 16)], [], 32, subgroups)["veiled"] for subgroups in (1, 2)]
@@ -23,11 +29,18 @@ Source: listings of IGC 2.40 for pvc and bmg.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from typing import NamedTuple, TypeAlias
 
-from layoutalg.conversion.lowering.number_maps import in_a_table, reverses, rounded_down, shifts
+from layoutalg.conversion.lowering.number_maps import (
+    are_powers,
+    in_a_table,
+    reverses,
+    rounded_down,
+    shifts,
+    unmirrored,
+)
 from layoutalg.conversion.program.steps import Address
 
 __all__ = ["address_parts", "number_operations"]
@@ -63,6 +76,8 @@ def number_operations(
         found["sum_scaled"] += bits > _BYTE and own.parts > 1
     found.update([operation[0] for operation in once])
     found["veiled" if subgroups == 1 else "unveiled"] = len(veiled)
+    if veiled and subgroups > 1:
+        found["mirrored"] = _mirrored(dict.fromkeys([address for address, _ in reached]), _width(lanes))
     return +found
 
 
@@ -73,6 +88,23 @@ def address_parts(address: Address, lanes: int, subgroups: int) -> int:
     3
     """
     return _of_address(address.based(0), lanes, subgroups).parts
+
+
+def _mirrored(addresses: Iterable[Address], bits: int) -> int:
+    """In how many addresses, joined by XOR, two bits that change places are joined first, of lane numbers of so many bits.
+
+    Those of the subgroup's number are where the lane's is a single part, unless another address has such bits too.
+    """
+    flipped = [(shifts(one.lane[:bits]), shifts(one.sg)) for one in addresses if one.xor]
+    turned = [lane for lane, sg in flipped if _is_mirrored(unmirrored(sg))]
+    alone = len(turned) == 1 and len(turned[0]) == 1
+    return alone + sum([_is_mirrored(unmirrored(lane)) for lane, _ in flipped])
+
+
+def _is_mirrored(parts: Sequence[tuple[int, int]]) -> bool:
+    """Whether the first two parts are two bits that change places: shifts and masks."""
+    (shift, mask), (other, second) = [*parts, (0, 0), (0, 0)][:2]
+    return are_powers(mask, second) and second > 0 and 2 * mask.bit_length() + shift == 2 * second.bit_length() + other
 
 
 _Operation: TypeAlias = tuple[str, str, int, int, int]

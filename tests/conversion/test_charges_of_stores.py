@@ -91,3 +91,42 @@ def test_bits_that_a_product_takes_are_cut_out_once() -> None:
     load = Address(factors=(("lane", 1, 8, 72), ("lane", 8, 8, 2)))
     found = address_operations([(store, 8), (load, 8)], 64)
     assert found == {"address_mask": 2, "address_times": 2, "address_add": 1}
+
+
+@pytest.mark.parametrize(
+    ("stored", "loaded", "reversals"),
+    [  # `bfrev` in listings of IGC 2.40 for bmg: the terms of lane and subgroup, by which it stores and loads
+        (((1, 2, 4, 8), (16, 32)), ((1, 2, 4, 8), (32, 16)), 1),
+        (((4, 8, 16, 32), (256, 128)), ((4, 8, 16, 32), (64, 128)), 1),
+        (((16, 8, 4, 2), (256,)), ((16, 32, 64, 128), (256,)), 1),
+        (((1, 4, 8, 16), (64, 32)), ((2, 4, 8, 16), (64, 32)), 0),
+        (((2, 64, 4, 8), (32, 16)), ((2, 4, 8, 16), (32, 64)), 0),
+        (((8, 4, 2, 1),), ((1, 2, 4, 8),), 0),
+    ],
+)
+def test_bits_that_change_places_in_a_xor_are_reversed_where_they_are_joined_first(
+    stored: tuple[tuple[int, ...], ...], loaded: tuple[tuple[int, ...], ...], reversals: int
+) -> None:
+    steps = (Store((0,), Address(0, True, *stored)), Load((1,), Address(0, True, *loaded)))
+    subgroups = 1 << sum(map(len, stored[1:]))
+    program = Program(subgroups, 16, 32, 1, 1, (0,), steps, (1,), 4096)
+    assert charges_of([program], vendor="intel")["mirrored"] == reversals
+
+
+@pytest.mark.parametrize(
+    ("factors", "base", "bits", "computed"),
+    [  # stores with and without `flat[A+..]` in the same listings
+        ([("lane", 1, 2, 2), ("lane", 2, 8, 1), ("lane", 4, 4, 6)], 4, 8, 0),
+        ([("lane", 1, 2, 2), ("lane", 2, 2, 36), ("lane", 4, 4, 8)], 4, 32, 0),
+        ([("lane", 1, 8, 4), ("lane", 8, 2, 2)], 32, 32, 0),
+        ([("lane", 1, 4, 8), ("lane", 4, 2, 128), ("lane", 8, 2, 64)], 32, 32, 1),
+        ([("lane", 1, 2, 16), ("lane", 2, 2, 2), ("lane", 4, 2, 8), ("lane", 8, 2, 1)], 4, 32, 1),
+    ],
+)
+def test_offsets_are_computed_where_an_address_is_joined_by_or(
+    factors: list[tuple[str, int, int, int]], base: int, bits: int, computed: int
+) -> None:
+    steps = tuple([Store((0,), Address(at, factors=tuple(factors)), bits=bits) for at in (0, base)])
+    given = tuple(range(32 // bits))
+    program = Program(1, 16, bits, len(given), len(given), given, (*steps, Load((1,), Address())), given, 4096)
+    assert charges_of([program], vendor="intel")["offset_computed"] == computed

@@ -152,3 +152,33 @@ def test_a_plan_that_takes_a_longer_way_says_the_rate(target: str, lanes: int) -
             assert other.slots > plan.cost
             assert re.fullmatch(r"128 bytes of shared memory a clock, .+ \(.+\)", said["rate"])
             longer += name == "shorter"
+
+
+@pytest.mark.parametrize(("target", "lanes"), [("bmg", 16), ("sm_80", 32), ("gfx942", 64)])
+def test_a_plan_says_which_way_prices_cannot_tell_from_it(target: str, lanes: int) -> None:
+    """Within 5 % or one instruction and slots, of ten instructions and more; the best such way, once."""
+    rng, said = random.Random(lanes), 0
+    while said < 6:
+        pair = BENCHMARK["random_pair"](rng, lanes, 4, rng.choice([0, 1]))
+        plan = la.convert(*pair, element_bits=rng.choice([8, 16, 32, 64]), target=target)
+        ways = {one.name: cost_of(target).parts(one.programs) for one in plan.candidates}
+        taken, text = ways[plan.chosen.name], str(plan)
+        assert taken is not None
+        near = max(0.05 * taken.issued, 1)
+        others = [
+            name
+            for name, one in ways.items()
+            if one and 0.03 < abs(one.issued - taken.issued) <= near and one.slots <= plan.cost + near
+        ]
+        named = re.findall("^(?:shorter|as short|fewer slots) .*?: (.+)$", text, re.MULTILINE)
+        others = [name for name in others if name not in named] if round(taken.issued) >= 10 else []
+        lines = re.findall(
+            r"^as good +(\d+) instructions?, (\d+) slots?, too near to tell .*?: (.+)$", text, re.MULTILINE
+        )
+        if plan.slm_bytes or any(one and one.cycles for one in ways.values()):
+            assert [name for *_, name in lines] == others[:1]
+        for instructions, slots, name in lines:
+            way = ways[name]
+            assert way is not None
+            assert (int(instructions), int(slots)) == (round(way.issued), way.slots)
+            said += 1

@@ -79,21 +79,19 @@ def least_charges(stores: Side, loads: Side, rounds: int, subgroups: int, lanes:
     `subgroups` are those that wait for one another at its barriers.
     """
     found = {"memory": 1, "barrier" if subgroups > 1 else "fence": 1, "block": 0, "address": 1, "ds_access": 0}
-    offsets = computed = narrow = 0
+    offsets = narrow = 0
     for kind, side in (("store", stores), ("load", loads)):
         messages = -(-side.words // _MESSAGE)
         if side.matrix == "block" and kind == "load":
             messages = -(-side.words * side.bits // (_LINE * WORD))
         found[kind] = messages * side.times
         found[f"{kind}_word"] = side.words * side.times
-        further = max(messages * side.times - rounds, 0)  # but for those at the beginning of each round
-        offsets += further
-        computed += further if side.bits < 2 * _BYTE else 0
+        offsets += max(messages * side.times - rounds, 0)  # but for those at the beginning of each round
         found["block"] += side.times * (side.matrix == "block")
         found["ds_access"] += _least_paired(side)
         narrow += side.words * side.times if side.bits < WORD and not side.matrix else 0
     found["offset"] = offsets
-    found["offset_computed"] = offsets if found["block"] else computed
+    found["offset_computed"] = offsets if found["block"] else 0
     found["block_memory"] = int(found["block"] > 0)
     found["payload"] = stores.copied * stores.times
     if stores.bits < WORD:
