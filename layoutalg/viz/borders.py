@@ -21,6 +21,8 @@ _WIDE = 2.2
 def borders(frame: Frame) -> Iterator[Line]:
     """Lines between subgroups (wide) and between instruction tiles or words (thin), where neighbouring cells touch."""
     grid = frame.grid
+    if grid.shows == "blocks":
+        return
     if grid.tensor and grid.tile_known:
         tiles = [(grid.element[name].rows, size) for name, size in zip(grid.element, grid.tile, strict=True)]
         yield from _between(frame, _joined([[[x // n for x in row] for row in rows] for rows, n in tiles]), 0.9)

@@ -105,11 +105,21 @@ def test_what_colours_mean_is_told_apart_by_colour_or_by_what_is_written(name: s
         above = [(one.y, round(one.x), one.text) for one in scene.words if one.anchor == "middle"]
         down = {round(one.y - 3.5 - 10): one.text for one in scene.words if one.anchor == "end"}
         meant: dict[tuple[Any, str], set[str]] = {}
-        for cell in scene.cells:
+        (*blocks, inside), titles = scene.frames, [one.text for one in scene.words if one.bold]
+        count = sum(grid.grid.shape[0] * grid.grid.shape[1] for grid in blocks) if inside.grid.shows else 0
+        for cell in scene.cells[:count]:  # of a colour that means nothing else, or of their subgroup's
+            whose = re.search(r"subgroup ([\d,]+)$", cell.sentence)[1] if by == "subgroup" else "blocks"  # type: ignore[index]
+            meant.setdefault((int(whose.split(",")[0]) if by == "subgroup" else whose, cell.fill), set()).add(
+                cell.label
+            )
+            assert by != "subgroup" or cell.label == f"sg {whose}"
+        for cell in scene.cells[count:]:
             _, owner, _ = said(cell.sentence)
             what = owner["addr"] % 32 if by == "bank" else owner[by]
             who, _, register = cell.label.partition(":")
             group, _, lane = who.rpartition("/")
+            if count:
+                (group,) = re.findall(r"Inside the block of (sg \d+)", " ".join(titles))
             words = {"subgroup": group, "lane": lane, "register": register, "bank": cell.label}[by]
             if direction == "hardware":
                 middle = round(cell.x + cell.width / 2)
