@@ -2,6 +2,7 @@
 
 Where subgroups are the outermost factors of rows and of columns, all blocks look alike inside, so one of them says it all:
 
+>>> from layoutalg.core.notation import Operand
 >>> tile = Operand("C", Layout.parse("d0 = 2@sg:4 16@reg, d1 = 4@sg 16@lane"))
 >>> whole, inside = block_grids(tile, 32, 8)
 >>> whole.labels()

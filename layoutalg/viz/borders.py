@@ -1,6 +1,7 @@
 """The lines of a grid: between subgroups, instruction tiles and words, and around the cells of one lane.
 
->>> scene = Layout.parse("d0 = 4@reg, d1 = 2@sg 2@lane").picture().scene()
+>>> from dataclasses import replace
+>>> scene = replace(Layout.parse("d0 = 4@reg, d1 = 2@sg 2@lane").picture(), example=False).scene()
 >>> [(line.x == line.to_x, line.width) for line in scene.lines]          # between the two subgroups, a line on a wider pale one
 [(True, 4.4), (True, 2.2)]
 """

@@ -199,7 +199,7 @@ def legend(grids: Sequence[Grid], by: str) -> tuple[tuple[str, str | None], ...]
         stops = sorted({round(i * (high - low) / (MOST_SWATCHES - 1)) for i in range(MOST_SWATCHES)})
         entries = _swatches(by, [low + stop for stop in stops], [ramp(stop / max(high - low, 1)) for stop in stops])
         size = (first.bits or _WORD_BITS) / 8
-        return (*entries, *[(f"{BANKS} banks of {BANK_BYTES} bytes, elements of {size:g}", None)] * (by == "bank"))
+        return (*entries, *[(f"{BANKS} banks of {BANK_BYTES} bytes; an element has {size:g}", None)] * (by == "bank"))
     values = sorted({value for grid in grids for value in _numbers(grid, "sg").cells})
     entries = [] if named else _swatches("subgroup", values, [*map(_middle_shade, values)])
     low, high = first.scale.get("lane", (0, 0))

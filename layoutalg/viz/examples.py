@@ -1,11 +1,19 @@
 """The example that a picture explains itself by: one lane, outlined, and a cell of it in words.
 
+>>> from layoutalg.core.notation import Operand
+>>> from layoutalg.viz.grid import tensor_grid
 >>> tile = tensor_grid(Operand("C", Layout.parse("d0 = 4@reg, d1 = 8@lane")))
 >>> one = outlined_lane([tile])
 >>> one.cells, one.read(tile)
 ([[1, 9, 17, 25]], '1:3 is register 3 of lane 1')
 >>> one.told(tile)
 'outlined: what lane 1 holds: registers 0 to 3 are elements (0, 1), (1, 1), (2, 1), (3, 1)'
+
+Of memory it is an address and its bank, and where the elements of a column are:
+
+>>> memory = tensor_grid(Operand("memory", Layout.parse("d0 = 8@addr:32, d1 = 32@addr")))
+>>> told_of_banks(memory)
+['address 32 is in bank 0', 'the 8 rows drawn of column 0 are in 1 of 32 banks']
 """
 
 from __future__ import annotations
@@ -14,11 +22,13 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from layoutalg.core.banks import BANKS
 from layoutalg.core.plurals import spoken
+from layoutalg.viz.colouring import colourings, number_by
 from layoutalg.viz.grid import Grid
 from layoutalg.viz.tooltips import elements_of, holders
 
-__all__ = ["Example", "outlined_lane"]
+__all__ = ["Example", "outlined_lane", "told_of_banks"]
 
 _TOLD = 4
 """So many elements of the lane are written out."""
@@ -77,3 +87,17 @@ def outlined_lane(grids: Sequence[Grid]) -> Example | None:
     chosen = common[1] if common[1][:-1] == common[0][:-1] else common[0]
     group = chosen[0] if len(chosen) > 1 and any(grid.span("sg") > 1 for grid in grids) else None
     return Example(group, chosen[-1], [sorted(cells[chosen]) for cells in held])
+
+
+def told_of_banks(grid: Grid) -> list[str]:
+    """The bank of an address, and how many banks the elements of a column are in; nothing of what is not memory."""
+    if not grid.tensor or "bank" not in colourings(grid):
+        return []
+    rows = grid.owner["addr"].rows
+    at = rows[-1][-1] if len(rows) == 1 else rows[1][0]
+    found = [f"address {at} is in bank {number_by(grid, 'bank', at)}"]
+    if len(rows) > 1:
+        banks = {number_by(grid, "bank", row[0]) for row in rows}
+        column = f" of column {grid.columns.headers()[0]}" if grid.columns.count > 1 else ""
+        found.append(f"the {len(rows)} rows drawn{column} are in {len(banks)} of {BANKS} banks")
+    return found

@@ -28,7 +28,7 @@ from layoutalg.core.shared_places import shared_place
 from layoutalg.core.whole_numbers import as_flag, instance_of, one_of
 from layoutalg.viz.blocks import block_grids
 from layoutalg.viz.colouring import OWN, colourings, preferred
-from layoutalg.viz.examples import outlined_lane
+from layoutalg.viz.examples import outlined_lane, told_of_banks
 from layoutalg.viz.grid import MOST, Addressed, Grid, folded_alike, hardware_grid, tensor_grid
 from layoutalg.viz.scene import WIDEST, breadth, lay_out
 from layoutalg.viz.shapes import Scene
@@ -200,16 +200,18 @@ class Picture:
         last = grids[-1:] if alone else grids
         example = outlined_lane(last) if self.example and few and (self._is_product or alone) else None
         reading = [note for note in dict.fromkeys(grid.forms for grid in grids) if note]
-        if example and not self._is_product:
+        if example:
             read = example.read(last[0])
-            reading = [f"{note}; {read}" if read else note for note in reading] + [example.told(last[0])]
+            told = f"outlined: what lane {example.lane} holds" if self._is_product else example.told(last[0])
+            reading = [f"{note}; {read}" if read else note for note in reading] + [told]
+        elif alone:
+            banks = told_of_banks(last[0])
+            reading = ["; ".join((*reading, *banks[:1])), *banks[1:]] if banks else reading
         reading += [name + note for name, grid in named for note in grid.notes()]
         notes = ["; ".join(lines)] * bool(lines)
         folded = "; ".join(name + grid.folded + _WITHIN.get(grid.shows, "") for name, grid in named if grid.folded)
         notes += [f"drawn: {folded}"] * bool(folded)
         widest = WIDEST if self.paged else None
-        if example and self._is_product:
-            notes.append(f"outlined: what lane {example.lane} holds")
         cells = [*[[] for _ in grids[len(last) :]], *example.cells] if example else ()
         return lay_out(self.title, placed, colour or self.by, self.colourings, reading, notes, warnings, cells, widest)
 
