@@ -17,8 +17,8 @@ from layoutalg.cute.bases import ScaledBasis, Stride, coordinate_sum
 from layoutalg.cute.thread_values import Leaf
 
 __all__ = [
-    "IntTuple", "StrideTuple", "check_form", "compact_strides", "index_of", "is_plain", "leaves_of", "mode_of", "plain_leaves",
-    "tuple_text",
+    "IntTuple", "StrideTuple", "check_form", "compact_strides", "index_of", "is_plain", "leaves_of", "mode_of",
+    "modes_in_words", "plain_leaves", "tuple_text",
 ]  # fmt: skip
 
 IntTuple: TypeAlias = "int | tuple[IntTuple, ...]"
@@ -178,3 +178,18 @@ def tuple_text(value: StrideTuple | None) -> str:
     if isinstance(value, tuple):
         return f"({','.join(map(tuple_text, value))})"
     return "_" if value is None else str(value)
+
+
+def modes_in_words(shape: IntTuple) -> tuple[str, ...]:
+    """How the rows or columns of nested modes count, a sentence for each.
+
+    >>> modes_in_words(((4, 8), 2))
+    ('d0 counts the modes (4,8), the first one fastest: its index 5 is (1,1)',)
+    """
+    modes = shape if isinstance(shape, tuple) else (shape,)
+    return tuple(
+        f"d{d} counts the modes {tuple_text(mode)}, the first one fastest: its index {mode[0] + 1} is "
+        f"{tuple_text((1, 1, *(0,) * (len(mode) - 2)))}"
+        for d, mode in enumerate(modes)
+        if isinstance(mode, tuple) and len(mode) > 1 and all(isinstance(n, int) for n in mode) and min(mode[:2]) > 1  # pyright: ignore[reportOperatorIssue, reportArgumentType]
+    )

@@ -191,7 +191,7 @@ def legend(grids: Sequence[Grid], by: str) -> tuple[tuple[str, str | None], ...]
         shown = sorted({number_by(grid, by, at) for grid in grids for at in _numbers(grid, _axis(grid, by)).cells})
         many = high - low + 1
         entries = _swatches(by, shown, [_hue(number - low, many) for number in shown])
-        if many > len(HUES):
+        if len({hue_of(number - low) for number in shown}) < len(shown):
             told = f"{len(HUES)} hues for {many} {by}s: each comes again, so read the cell's number"
             entries.append((told, None))
         return (*entries, *[("a word is 4 bytes", None)] * (by == "word"))

@@ -207,6 +207,7 @@ class Picture:
         elif alone:
             banks = told_of_banks(last[0])
             reading = ["; ".join((*reading, *banks[:1])), *banks[1:]] if banks else reading
+        reading += [sentence for part in self.parts if isinstance(part, Operand) for sentence in part.reading]
         reading += [name + note for name, grid in named for note in grid.notes()]
         notes = ["; ".join(lines)] * bool(lines)
         folded = "; ".join(name + grid.folded + _WITHIN.get(grid.shows, "") for name, grid in named if grid.folded)

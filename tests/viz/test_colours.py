@@ -76,6 +76,13 @@ def test_hues_differ_for_all_readers_at_any_two_strengths(kind: str) -> None:
         assert apart(shades[hue][:1], shades[hue][-1:], kind).min() >= NEAR, hue
 
 
+@pytest.mark.parametrize("kind", SIGHTS)
+def test_the_ramp_stays_apart_from_paper_and_keeps_its_order_for_all_readers(kind: str) -> None:
+    steps = [*map(ramp, np.linspace(0, 1, 101))]
+    assert apart(steps, ["#ffffff", DARK_PAPER], kind).min() >= NEAR
+    assert (np.diff(oklab(steps, SIGHTS[kind])[:, 0]) > 0).all()
+
+
 COLOURED: dict[str, Any] = {
     "tile": (PAGE, (32, 64)),
     "32 subgroups": (PAGE.replace("[2, 4]", "[8, 4]"), (128, 64)),
@@ -179,4 +186,6 @@ def test_a_legend_has_only_numbers_that_are_drawn_and_says_that_hues_come_again(
     if by == "lane":
         assert {one.fill for one in legend.swatches} <= drawn
     count = int(re.search(r"= (\d+)@", text)[1])  # type: ignore[index]
+    letter = 0.602  # of DejaVu Sans Mono, by its size
+    assert all(words.x + letter * words.size * len(words.text) <= scene.width for words in legend.words)
     assert any(words.text.startswith(f"8 hues for {count} ") for words in legend.words) == (count > 8)

@@ -20,6 +20,7 @@ import layoutalg as la
 from layoutalg.core.notation import Distributed, Operand
 from layoutalg.viz.grid import Grid
 from layoutalg.viz.picture import Picture, picture_of
+from layoutalg.viz.shapes import INK
 from layoutalg.viz.sides import Side
 from tests.viz.reading import SIGN, ReadGrid, filled_in, numbers_of, places_of, read_grids, smallest_text
 from tests.viz.test_folding import SHAPES, VALUES
@@ -248,3 +249,49 @@ def test_one_lane_is_outlined_in_all_operands() -> None:
     ends = {(line.x, line.y) for line in scene.lines if line.width == 4.4}
     assert ends <= {(x + dx, y + dy) for x, y in inside for dx in (0, scene.cells[0].width) for dy in (0, 20)}
     assert {min(x for x, _ in inside), max(x for x, _ in inside)} <= {x for x, _ in ends}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "d0 = 4@reg, d1 = 8@lane",
+        "d0 = 8@lane, d1 = 2@reg 16@_",
+        "d0 = 4@reg, d1 = 8@lane | replicas 2@lane:8",
+        "d0 = 2@sg:4 16@reg, d1 = 4@sg 2@reg:16 16@lane",
+        "d0 = 8@sg:8 512@reg:32, d1 = 8@sg 32@reg 16@lane",
+        "d0 = 2@(lane:2^lane) 2@reg, d1 = 2@(lane)",
+        "d0 = 16@sg 4@lane, d1 = 4@lane:4",
+    ],
+)
+def test_the_example_above_a_picture_is_true(text: str) -> None:
+    """The registers of the outlined lane are those elements, and the outline is around all its drawn cells."""
+    layout = la.Layout.parse(text)
+    scene = layout.picture().scene()
+    said = " ".join(one.text for one in scene.words if one.fill == INK and not one.bold)
+    found = re.search(r"what lane (\d+)(?: of subgroup (\d+))? holds: (.*?)(?= lanes \d|$)", said)
+    assert found
+    lane, group = int(found[1]), int(found[2] or 0)
+    elements = [tuple(map(int, re.findall(r"\d+", one))) for one in re.findall(r"\(([^()]*)\)", found[3])]
+    run = re.search(r"registers (\d+) to (\d+)", found[3])
+    numbers = (
+        [*range(int(run[1]), int(run[2]) + 1)] if run else [int(n) for n in re.findall(r"register (\d+)", found[3])]
+    )
+    assert len(numbers) == len(elements) > 0
+    axes = layout.codomain
+    for register, element in zip(numbers, elements, strict=True):
+        places = [dict(zip(axes, owner, strict=True)) for owner in layout.owners(element)]
+        assert any((one.get("sg", 0), one["lane"], one.get("reg", 0)) == (group, lane, register) for one in places)
+    read = re.search(r"(\S+) is register (\d+) of lanes? ([\d,]+)", said)
+    assert read
+    assert read[1].rpartition("/")[2] == f"{read[3]}:{read[2]}"
+    assert read[1] in {cell.label for cell in scene.cells}
+
+
+def test_nested_modes_and_banks_are_said_above_memory() -> None:
+    said = " ".join(one.text for one in la.picture("((4,8),2):((16,1),8)").scene().words)
+    assert "d0 counts the modes (4,8), the first one fastest: its index 5 is (1,1)" in said
+    for text, banks in (("(8,32):(32,1)", 1), ("Sw<3,2,3> o 0 o (8,32):(32,1)", 8), ("(8,32):(33,1)", 8)):
+        said = " ".join(one.text for one in la.picture(text).scene().words)
+        at = int(re.search(r"address (\d+) is in bank", said)[1])  # type: ignore[index]
+        assert f"address {at} is in bank {at % 32}" in said
+        assert f"the 8 rows drawn of column 0 are in {banks} of 32 banks" in said
