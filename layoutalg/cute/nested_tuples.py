@@ -186,10 +186,11 @@ def modes_in_words(shape: IntTuple) -> tuple[str, ...]:
     >>> modes_in_words(((4, 8), 2))
     ('d0 counts the modes (4,8), the first one fastest: its index 5 is (1,1)',)
     """
-    modes = shape if isinstance(shape, tuple) else (shape,)
-    return tuple(
-        f"d{d} counts the modes {tuple_text(mode)}, the first one fastest: its index {mode[0] + 1} is "
-        f"{tuple_text((1, 1, *(0,) * (len(mode) - 2)))}"
-        for d, mode in enumerate(modes)
-        if isinstance(mode, tuple) and len(mode) > 1 and all(isinstance(n, int) for n in mode) and min(mode[:2]) > 1  # pyright: ignore[reportOperatorIssue, reportArgumentType]
-    )
+    found: list[str] = []
+    for d, mode in enumerate(shape if isinstance(shape, tuple) else (shape,)):
+        leaves: tuple[Any, ...] = mode if isinstance(mode, tuple) else ()
+        if len(leaves) > 1 and all(isinstance(n, int) for n in leaves) and min(leaves[:2]) > 1:
+            at = tuple_text((1, 1, *(0,) * (len(leaves) - 2)))
+            told = f"d{d} counts the modes {tuple_text(mode)}, the first one fastest"
+            found.append(f"{told}: its index {leaves[0] + 1} is {at}")
+    return tuple(found)

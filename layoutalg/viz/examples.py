@@ -85,8 +85,9 @@ def outlined_lane(grids: Sequence[Grid]) -> Example | None:
     if len({lane for *_, lane in common}) < 2:
         return None
     chosen = common[1] if common[1][:-1] == common[0][:-1] else common[0]
+    lane = chosen[-1]
     group = chosen[0] if len(chosen) > 1 and any(grid.span("sg") > 1 for grid in grids) else None
-    return Example(group, chosen[-1], [sorted(cells[chosen]) for cells in held])
+    return Example(group, lane, [sorted(cells[chosen]) for cells in held])
 
 
 def told_of_banks(grid: Grid) -> list[str]:

@@ -179,13 +179,9 @@ def _measured(placed: Sequence[tuple[Grid, int, int]]) -> _Sizes:
     # Grids line up, but for the one of blocks.
     blocks = [grid.shows == "blocks" for grid, _, _ in placed]
     most = max((length for length, apart in zip(longest, blocks, strict=True) if not apart), default=1)
-    cell = (max(round(most * CHARACTER) + 8, CELL_HEIGHT), CELL_HEIGHT)
+    cell = (_SMALL_CELL, _SMALL_CELL) if small else (max(round(most * CHARACTER) + 8, CELL_HEIGHT), CELL_HEIGHT)
     steps: list[tuple[float, float]] = [
-        (max(round(length * CHARACTER) + _BLOCK_MARGIN, _BLOCK[0]), _BLOCK[1])
-        if apart
-        else (_SMALL_CELL,) * 2
-        if small
-        else cell
+        (max(round(length * CHARACTER) + _BLOCK_MARGIN, _BLOCK[0]), _BLOCK[1]) if apart else cell
         for length, apart in zip(longest, blocks, strict=True)
     ]
     beside = [len(h) for down, _ in headers for h in down] + [len(grid.axis_names[0]) + 2 for grid, _, _ in placed]
