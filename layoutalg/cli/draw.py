@@ -73,15 +73,15 @@ def draw(
         value = read_text(text, reading)
         drawn = picture(value, shape, full=full, **options)
         drawn.save(output)
-    shown = replace(drawn, paged=output.suffix.lower() != ".html")
+    drawn_grids = replace(drawn, paged=output.suffix.lower() != ".html").grids()
     grids = [
         {
             "title": grid.title,
             "rows": grid.shape[0],
             "columns": grid.shape[1],
-            "of": [grid.rows.size, grid.columns.size],
+            "of": [grid.rows.count, grid.columns.count],
         }
-        for grid, _, _ in shown.grids()
+        for grid, _, _ in drawn_grids
     ]
     how = readings((value,), shape, options["machine"])
     shared = shared_places(value, shape, options["machine"])
@@ -89,6 +89,8 @@ def draw(
         facts = {"output": str(output), "title": drawn.title, "colourings": list(drawn.colourings), "grids": grids}
         print_json(facts | ({"readings": how} if how else {}) | ({"shared_places": shared} if shared else {}))
         return
-    print(f"{output}: " + "; ".join("{rows} of {of[0]} x {columns} of {of[1]} cells".format(**one) for one in grids))
+    kinds = ({"blocks": "blocks", "block": "cells of one"}.get(grid.shows, "cells") for grid, _, _ in drawn_grids)
+    counts = ("{rows} of {of[0]} x {columns} of {of[1]}".format(**one) for one in grids)
+    print(f"{output}: " + "; ".join(f"{count} {kind}" for count, kind in zip(counts, kinds, strict=True)))
     for line in (*how, *[f"two elements in one place: {one}" for one in shared]):
         print(line)

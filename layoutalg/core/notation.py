@@ -120,7 +120,8 @@ class Operand(NamedTuple):
 
     `role` is "A", "B" (K x N) or "C" in a matrix product. `slots` is a finer layout with an inverse, where the layout itself
     has gaps (an AMX tile's bytes). `notes` are pairs of a label and a text that reports print with the operand. `bits` are
-    those of a step along the last axis, where that is memory or the bytes of a tile (None: not known).
+    those of a step along the last axis, where that is memory or the bytes of a tile (None: not known). `reading` are sentences
+    that a picture says of its rows and columns.
 
     >>> Operand("C", Layout.parse("d0 = 8@reg, d1 = 16@lane"), role="C").tile
     """
@@ -132,6 +133,7 @@ class Operand(NamedTuple):
     slots: Layout | None = None
     notes: tuple[tuple[str, str], ...] = ()
     bits: int | None = None
+    reading: tuple[str, ...] = ()
 
 
 class Note(NamedTuple):
@@ -349,7 +351,7 @@ class Distributed:
         """The picture as a matplotlib figure, for a paper (`pip install layoutalg[viz]`); the arguments of `picture`.
 
         >>> Layout.parse("d0 = 8@reg, d1 = 16@lane").draw().get_size_inches().round(1).tolist()
-        [6.4, 3.1]
+        [6.4, 3.4]
         """
         return self.picture(shape, **options).figure()
 
@@ -422,13 +424,15 @@ def sole_layout(value: object, shape: Sequence[Any] | None, machine: Machine | N
     return single_operand(value, shape, as_machine(machine)).layout
 
 
-def one_operand(name: object, layout: Any, tile: tuple[int, ...] | None = None) -> tuple[Operand, ...]:
+def one_operand(
+    name: object, layout: Any, tile: tuple[int, ...] | None = None, *, reading: tuple[str, ...] = ()
+) -> tuple[Operand, ...]:
     """The operands of a value that has one layout.
 
     >>> one_operand("it", Layout.parse("d0 = 4@lane"))[0].name
     'it'
     """
-    return (Operand(str(name), layout, tile),)
+    return (Operand(str(name), layout, tile, reading=reading),)
 
 
 def product_operands(

@@ -60,9 +60,10 @@ from layoutalg.cute.nested_tuples import (
     index_of,
     leaves_of,
     mode_of,
+    modes_in_words,
     plain_leaves,
     tuple_text,
-)
+)  # fmt: skip
 from layoutalg.cute.thread_values import from_thread_values, thread_values
 from layoutalg.cute.two_readings import Reading, checked_reading, reading_of, suggested_tile
 
@@ -179,7 +180,8 @@ class CuteLayout(Notation):
         own_sizes(self, found.shape, shape)
         if machine is not None and set(found.axes) & set(MACHINE):
             found = cover(found, as_machine(machine), self)
-        return one_operand(self, found)
+        reading = modes_in_words(self.shape) if found.codomain == ("addr",) else ()
+        return one_operand(self, found, reading=reading)
 
     def _reading(self, shape: Sequence[int] | None, machine: Machine | None) -> Reading:
         sizes = None if shape is None else as_sizes(shape)

@@ -1,6 +1,7 @@
 """The lines of a grid: between subgroups, instruction tiles and words, and around the cells of one lane.
 
->>> scene = Layout.parse("d0 = 4@reg, d1 = 2@sg 2@lane").picture().scene()
+>>> from dataclasses import replace
+>>> scene = replace(Layout.parse("d0 = 4@reg, d1 = 2@sg 2@lane").picture(), example=False).scene()
 >>> [(line.x == line.to_x, line.width) for line in scene.lines]          # between the two subgroups, a line on a wider pale one
 [(True, 4.4), (True, 2.2)]
 """
@@ -21,6 +22,8 @@ _WIDE = 2.2
 def borders(frame: Frame) -> Iterator[Line]:
     """Lines between subgroups (wide) and between instruction tiles or words (thin), where neighbouring cells touch."""
     grid = frame.grid
+    if grid.shows == "blocks":
+        return
     if grid.tensor and grid.tile_known:
         tiles = [(grid.element[name].rows, size) for name, size in zip(grid.element, grid.tile, strict=True)]
         yield from _between(frame, _joined([[[x // n for x in row] for row in rows] for rows, n in tiles]), 0.9)

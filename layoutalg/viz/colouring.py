@@ -34,6 +34,8 @@ OWN = "own axes"
 """The colouring of grids that share none, such as registers beside memory: each by the first of its own."""
 
 _AXES = {"subgroup": "sg", "lane": "lane", "register": "reg"}
+_PLAIN = "#eeeeee"
+"""Blocks of subgroups, where colours mean something else."""
 _WORD_BITS = BANK_BYTES * 8
 _ALONE = (-1.2, 1.0)
 """How pale and how strong the lanes of a single subgroup get: its hue has no neighbour."""
@@ -86,9 +88,11 @@ def scheme(grid: Grid, by: str) -> Scheme:
     by = colourings(grid)[0] if by == OWN else by
     if by not in colourings(grid):
         raise LayoutError(f"colour {by!r}: {grid.title} can be coloured by {', '.join(colourings(grid))}")
+    if grid.shows == "blocks":
+        return Scheme((_numbers(grid, "sg"),), hue_of, 1, _middle_shade if by == "subgroup" else _plain)
     if by == "subgroup":
         first, many = grid.scale.get("lane", (0, 0))[0], grid.span("lane")
-        low, high = (0.0, 1.0) if grid.span("sg") > 1 else _ALONE
+        low, high = (0.0, 1.0) if grid.span("sg") > 1 and grid.shows != "block" else _ALONE
 
         def lane_shade(number: int) -> str:
             hue, lane = divmod(number, many)
@@ -146,6 +150,10 @@ def _hue(number: int, count: int) -> str:
     return shade(hue_of(number), number // len(HUES) / (turns - 1) if turns > 1 else LEGEND)
 
 
+def _plain(_: int) -> str:
+    return _PLAIN
+
+
 def _middle_shade(number: int) -> str:
     return shade(hue_of(number), LEGEND)
 
@@ -173,6 +181,8 @@ def legend(grids: Sequence[Grid], by: str) -> tuple[tuple[str, str | None], ...]
         names = dict.fromkeys(colourings(grid)[0] for grid in grids)
         alike = [[grid for grid in grids if colourings(grid)[0] == name] for name in names]
         return tuple([entry for some, name in zip(alike, names, strict=True) for entry in legend(some, name)])
+    named = any(grid.shows == "blocks" for grid in grids)  # each block says which subgroup
+    grids = [grid for grid in grids if grid.shows != "blocks"]
     first = grids[0]
     if by == "tile":
         found = dict.fromkeys(
@@ -185,22 +195,22 @@ def legend(grids: Sequence[Grid], by: str) -> tuple[tuple[str, str | None], ...]
         shown = sorted({number_by(grid, by, at) for grid in grids for at in _numbers(grid, _axis(grid, by)).cells})
         many = high - low + 1
         entries = _swatches(by, shown, [_hue(number - low, many) for number in shown])
-        if many > len(HUES):
-            told = f"{len(HUES)} hues for {many} {by}s, each time in another order and stronger: a cell names its own"
+        if len({hue_of(number - low) for number in shown}) < len(shown):
+            told = f"{len(HUES)} hues for {many} {by}s: each comes again, so read the cell's number"
             entries.append((told, None))
         return (*entries, *[("a word is 4 bytes", None)] * (by == "word"))
     if by != "subgroup":
         stops = sorted({round(i * (high - low) / (MOST_SWATCHES - 1)) for i in range(MOST_SWATCHES)})
         entries = _swatches(by, [low + stop for stop in stops], [ramp(stop / max(high - low, 1)) for stop in stops])
         size = (first.bits or _WORD_BITS) / 8
-        return (*entries, *[(f"{BANKS} banks of {BANK_BYTES} bytes, elements of {size:g}", None)] * (by == "bank"))
+        return (*entries, *[(f"{BANKS} banks of {BANK_BYTES} bytes; an element has {size:g}", None)] * (by == "bank"))
     values = sorted({value for grid in grids for value in _numbers(grid, "sg").cells})
-    entries = _swatches("subgroup", values, [*map(_middle_shade, values)])
+    entries = [] if named else _swatches("subgroup", values, [*map(_middle_shade, values)])
     low, high = first.scale.get("lane", (0, 0))
     if high > low:
         entries.append((f"pale to strong: lanes {low} to {high}", None))
-    if first.span("sg") > len(HUES):
-        told = f"{len(HUES)} hues for {first.span('sg')} subgroups, each time in another order: a cell names its own"
+    if first.span("sg") > len(HUES) and not named:
+        told = f"{len(HUES)} hues for {first.span('sg')} subgroups: each comes again, so read the cell's number"
         entries.append((told, None))
     return tuple(entries)
 

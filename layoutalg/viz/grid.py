@@ -70,7 +70,8 @@ class Grid:
     picture; `copies` is how far further owners of an element are from its lowest, `copies_of` how many owners there are, `held`
     how many elements share a place; `tile` is the size of the tile that cells are grouped by, `tile_known` whether the value
     said so. `layout` is the one drawn, `xored` says whether copies are XORed: they are not equally far from all owners. `role`
-    is the operand's place in a product; `spread` has how far copies are from the lowest owner along each axis, `copied` says in
+    is the operand's place in a product; `shows` is "blocks" where a cell is a block of a subgroup, "block" where only the first
+    of them is drawn; `spread` has how far copies are from the lowest owner along each axis, `copied` says in
     words who holds copies of whom; `bits` are those of a step along the last axis, where the value says so.
 
     >>> tensor_grid(Operand("C", Layout.parse("d0 = 2@reg, d1 = 2@lane"))).labels()
@@ -97,6 +98,7 @@ class Grid:
     spread: Mapping[str, Sequence[int]]
     copied: tuple[str, ...]
     bits: int | None
+    shows: str = ""
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -123,7 +125,7 @@ class Grid:
         signs = dict.fromkeys(self.label_names, ":" if self.tensor else ",")
         if self._with_subgroup:
             signs = {"sg": "/"} | signs
-        texts = [[""] * self.shape[1] for _ in range(self.shape[0])]
+        texts = [["sg " * (self.shows == "blocks")] * self.shape[1] for _ in range(self.shape[0])]
         for i, (name, sign) in enumerate(signs.items()):
             offsets = self.spread.get(name, range(1)) if self.tensor else range(1)
             known = {number: several(moved(offsets, number)) for number in {*facts[name].cells}}
@@ -140,13 +142,20 @@ class Grid:
         'cells: lane:register'
         """
         label = (":" if self.tensor else ",").join(map(spoken, self.label_names))
+        if self.shows == "blocks":
+            return ""
+        if self.tensor and self.label_names == ("addr",):
+            return "cells: the element's address, counted in elements"
         return f"cells: subgroup/{label}" if self._with_subgroup else f"cells: {label}" if label else ""
 
     @property
     def _with_subgroup(self) -> bool:
         """Whether a label says which subgroup: there are more than hues, or several hold the same."""
         return (
-            self.tensor and self.label_names[:1] == ("lane",) and (self.span("sg") > len(HUES) or "sg" in self.spread)
+            self.tensor
+            and self.label_names[:1] == ("lane",)
+            and (self.span("sg") > len(HUES) or "sg" in self.spread)
+            and not self.shows
         )
 
     def notes(self) -> list[str]:
@@ -169,7 +178,7 @@ class Grid:
         """
         sides = (self.rows, "rows"), (self.columns, "columns")
         return ", ".join(
-            f"{len(side.starts)} of {side.size} {what}" for side, what in sides if len(side.starts) < side.size
+            f"{len(side.starts)} of {side.count} {what}" for side, what in sides if len(side.starts) < side.count
         )
 
     @property

@@ -21,16 +21,18 @@ from typing import TYPE_CHECKING, Any
 
 from layoutalg.core.errors import DistributionError, LayoutError
 from layoutalg.core.files import as_path, write_file
+from layoutalg.core.limits import MOST_LABELS
 from layoutalg.core.messages import shown
 from layoutalg.core.notation import Distributed, Machine, Operand, as_sizes
 from layoutalg.core.shared_places import shared_place
 from layoutalg.core.whole_numbers import as_flag, instance_of, one_of
+from layoutalg.viz.blocks import block_grids
 from layoutalg.viz.colouring import OWN, colourings, preferred
+from layoutalg.viz.examples import outlined_lane, told_of_banks
 from layoutalg.viz.grid import MOST, Addressed, Grid, folded_alike, hardware_grid, tensor_grid
 from layoutalg.viz.scene import WIDEST, breadth, lay_out
 from layoutalg.viz.shapes import Scene
 from layoutalg.viz.svg import legal
-from layoutalg.viz.tooltips import holders
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -42,6 +44,7 @@ DIRECTIONS = ("tensor", "hardware")
 FORMATS = ("svg", "png", "pdf", "html", "tex", "csv", "md")
 _NARROW = ((MOST, 16), (MOST, 8), (MOST, 4), (MOST, 2), (8, 4))
 """Rows and columns that are tried where a picture is too wide; with the last ones its columns go on in strips."""
+_WITHIN = {"blocks": " of blocks", "block": " of the block"}
 _SPOT = {"A": (1, 0), "B": (0, 1), "C": (1, 1)}
 
 
@@ -61,7 +64,10 @@ class Picture:
     paged: bool = True
     """Whether what is wider than a phone can show is folded further and goes on below; an interactive page scrolls instead."""
     example: bool = True
-    """Whether one lane of a product is outlined as an example; a page where one chooses the lane outlines that alone."""
+    """Whether one lane is outlined as an example, and one of many equal blocks of subgroups stands for all.
+
+    A page where one chooses the lane draws all blocks, and outlines that lane alone.
+    """
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "full", as_flag(self.full, "full"))
@@ -141,6 +147,11 @@ class Picture:
         most, across = (None, None) if self.full else (rows, columns)
         if direction == "hardware":
             return [(hardware_grid(part, most, across), i, 0) for i, part in enumerate(self.parts)]
+        if len(self.parts) == 1 and self.example and not self.full:
+            (part,) = self.parts
+            grid = tensor_grid(part, rows, columns)
+            blocks = block_grids(part, rows, columns) if grid.folded else None
+            return [(one, i, 0) for i, one in enumerate(blocks or (grid,))]
         if not self._is_product:
             return [(tensor_grid(part, most, across), i, 0) for i, part in enumerate(self.parts)]
         left, above, corner = (tensor_grid(part, most, across) for part in self.parts[:3])
@@ -175,36 +186,35 @@ class Picture:
         placed = self.grids(direction)
         grids = [grid for grid, _, _ in placed]
         lines: list[str] = []
-        if any(grid.span("sg") > 1 for grid in grids):
+        if any(grid.span("sg") > 1 and not grid.shows for grid in grids):
             lines.append("wide lines: between subgroups")
         if any(grid.tensor and grid.tile_known and grid.tile != grid.sizes for grid in grids):
             lines.append("thin lines: between instruction tiles")
         if "word" in self.colourings:
             lines.append("thin lines: between words of 4 bytes")
-        notes = [note for note in dict.fromkeys(grid.forms for grid in grids) if note] + ["; ".join(lines)] * bool(
-            lines
-        )
         shared = [found for part in self.parts if isinstance(part, Operand) and (found := shared_place(part.layout))]
         warnings = [f"warning: two elements in one place: {one}" for one in shared]
-        named = [(f"{grid.title.split()[0]}: " if len(grids) > 1 else "", grid) for grid in grids]
-        notes += [name + note for name, grid in named for note in grid.notes()]
-        folded = "; ".join(name + grid.folded for name, grid in named if grid.folded)
+        named = [(f"{grid.title.split()[0]}: " if len(self.parts) > 1 else "", grid) for grid in grids]
+        few = sum(grid.shape[0] * grid.shape[1] for grid in grids) <= MOST_LABELS
+        alone = len(self.parts) == 1
+        last = grids[-1:] if alone else grids
+        example = outlined_lane(last) if self.example and few and (self._is_product or alone) else None
+        reading = [note for note in dict.fromkeys(grid.forms for grid in grids) if note]
+        if example:
+            read = example.read(last[0])
+            told = f"outlined: what lane {example.lane} holds" if self._is_product else example.told(last[0])
+            reading = [f"{note}; {read}" if read else note for note in reading] + [told]
+        elif alone:
+            banks = told_of_banks(last[0])
+            reading = ["; ".join((*reading, *banks[:1])), *banks[1:]] if banks else reading
+        reading += [sentence for part in self.parts if isinstance(part, Operand) for sentence in part.reading]
+        reading += [name + note for name, grid in named for note in grid.notes()]
+        notes = ["; ".join(lines)] * bool(lines)
+        folded = "; ".join(name + grid.folded + _WITHIN.get(grid.shows, "") for name, grid in named if grid.folded)
         notes += [f"drawn: {folded}"] * bool(folded)
         widest = WIDEST if self.paged else None
-        outlined, lane = self._outlined(grids)
-        notes += [f"outlined: what lane {lane} holds"] * bool(outlined)
-        return lay_out(self.title, placed, colour or self.by, self.colourings, notes, warnings, outlined, widest)
-
-    def _outlined(self, grids: Sequence[Grid]) -> tuple[list[list[int]], int]:
-        """The drawn cells of one lane in every operand of a product, and its number."""
-        if not (self.example and self._is_product) or not all(grid.tensor and "lane" in grid.axes for grid in grids):
-            return [], 0
-        held = [holders(grid)[1] for grid in grids]
-        common = sorted(set(held[0]).intersection(*held[1:]))
-        if not common:
-            return [], 0
-        chosen = common[min(1, len(common) - 1)]
-        return [sorted(cells[chosen]) for cells in held], chosen[-1]
+        cells = [*[[] for _ in grids[len(last) :]], *example.cells] if example else ()
+        return lay_out(self.title, placed, colour or self.by, self.colourings, reading, notes, warnings, cells, widest)
 
     @property
     def by(self) -> str:

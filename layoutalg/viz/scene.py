@@ -2,7 +2,7 @@
 
 >>> scene = Layout.parse("d0 = 2@reg, d1 = 2@lane").picture(title="C").scene()
 >>> [(cell.x, cell.y, cell.label) for cell in scene.cells]
-[(47, 87, '0:0'), (75, 87, '1:0'), (47, 107, '0:1'), (75, 107, '1:1')]
+[(47, 137, '0:0'), (75, 137, '1:0'), (47, 157, '0:1'), (75, 157, '1:1')]
 
 Rows and columns stand at the same places for all grids of a scene, so that the operands of a product line up.
 
@@ -11,7 +11,7 @@ wider grid go on below, in strips; the operands of a product then stand one belo
 
 >>> wide = Layout.parse("d0 = 2@reg, d1 = 24@lane").picture(full=True).scene()
 >>> wide.width <= WIDEST, sorted({cell.y for cell in wide.cells})
-(True, [69, 89, 134, 154])
+(True, [119, 139, 184, 204])
 """
 
 from __future__ import annotations
@@ -48,6 +48,8 @@ _LEAST_WIDTH = 420
 _TITLE, _NAME, _SMALL = 13, 12, 11
 _NAME_LINE = 16
 """From one line of a grid's name to the next."""
+_BLOCK, _BLOCK_MARGIN = (48, 26), 6
+"""Width at least and height of a cell that is a block, and what its words leave free."""
 _SMALL_CELL = 8
 """Width and height of a cell without a label."""
 READABLE = 7 / _SMALL
@@ -55,7 +57,7 @@ READABLE = 7 / _SMALL
 WIDEST = int(400 / READABLE)
 """How wide a paged scene is at most: it shrinks so far on a phone of 400 pixels."""
 _NUMBERS, _NOTES = "#606060", "#555555"
-_TOGETHER, _NO_BREAK = re.compile(r"(\w+ = )?\[[^\[\]]*\]|\w+ = "), "\N{NO-BREAK SPACE}"
+_TOGETHER, _NO_BREAK = re.compile(r"(\w+ = )?\[[^\[\]]*\]|\w+ = |\([\d, -]*\)"), "\N{NO-BREAK SPACE}"
 
 
 def lay_out(
@@ -63,6 +65,7 @@ def lay_out(
     placed: Sequence[tuple[Grid, int, int]],
     by: str,
     others: Sequence[str],
+    reading: Sequence[str] = (),
     notes: Sequence[str] = (),
     warnings: Sequence[str] = (),
     outlined: Sequence[Sequence[int]] = (),
@@ -70,8 +73,8 @@ def lay_out(
 ) -> Scene:
     """Lay out grids, each at its (row, column) of an arrangement, coloured `by`; legends for `others` too.
 
-    `outlined` has the cells of each grid that a line is drawn around. Where that is wider than `widest`, grids stand one below
-    the other, and their columns go on in strips.
+    `reading` says above the grids how a cell is read, `notes` stand below them. `outlined` has the cells of each grid that a
+    line is drawn around. Where that is wider than `widest`, grids stand one below the other, and their columns go on in strips.
 
     Raises `SizeError` for more than 2^16 cells.
     """
@@ -81,7 +84,7 @@ def lay_out(
             f"{count} cells: at most 2^16 are drawn one by one; save a full picture as PNG, leave it folded, or draw a part"
         )
     sizes = _measured(placed)
-    steps, side = sizes.steps, sizes.side
+    side = sizes.side
     columns = sorted({column for _, _, column in placed})
     if widest is None:
         room = float("inf")
@@ -90,12 +93,12 @@ def lay_out(
         if len(columns) > 1 and sizes.width > widest:
             placed, columns = [(grid, at, 0) for at, (grid, _, _) in enumerate(placed)], [0]
     rows = sorted({row for _, row, _ in placed})
-    cuts = [_strips(grid.columns, steps[0], room) for grid, _, _ in placed]
+    cuts = [_strips(grid.columns, wide, room) for (grid, _, _), (wide, _) in zip(placed, sizes.steps, strict=True)]
     wide = {
         c: side
         + max(
-            _length(grid.columns.bands[strip.bands], steps[0])
-            for (grid, _, at), cut in zip(placed, cuts, strict=True)
+            _length(grid.columns.bands[strip.bands], step)
+            for (grid, _, at), (step, _), cut in zip(placed, sizes.steps, cuts, strict=True)
             for strip in cut
             if at == c
         )
@@ -106,7 +109,10 @@ def lay_out(
     across = {c: wide[c] if c != columns[-1] else width - _MARGIN - left[c] for c in columns}
     named = [[] if grid.title == title else _wrapped(grid.title, across[at], _NAME) for grid, _, at in placed]
     head = 31 + max((_NAME_LINE * len(lines) + 2 for lines in named if lines), default=0)
-    drops = [_length(grid.rows.bands, steps[1], _GAP) + _STRIP for grid, _, _ in placed]
+    drops = [
+        _length(grid.rows.bands, high, _GAP) + _STRIP
+        for (grid, _, _), (_, high) in zip(placed, sizes.steps, strict=True)
+    ]
     high = {
         r: max(len(cut) * drop for (_, at, _), cut, drop in zip(placed, cuts, drops, strict=True) if at == r)
         - _STRIP
@@ -114,14 +120,15 @@ def lay_out(
         for r in rows
     }
     words, y = _lines([title], _MARGIN, width, _TITLE, bold=True, fill="#000000")
+    told, y = _lines(reading, y + 2, width, _SMALL, fill=INK)
     top = y + 8
     upper = {r: top + sum(high[b] + _SPACE // 2 for b in rows if b < r) for r in rows}
 
     frames: list[Frame] = []
     cells: list[Cell] = []
     lines: list[Line] = []
-    for (grid, row, column), called, text, names, cut, drop in zip(
-        placed, named, sizes.texts, sizes.headers, cuts, drops, strict=True
+    for (grid, row, column), called, text, names, steps, cut, drop in zip(
+        placed, named, sizes.texts, sizes.headers, sizes.steps, cuts, drops, strict=True
     ):
         x, y = left[column] + side, upper[row] + head
         for number, line in enumerate(called):
@@ -143,7 +150,7 @@ def lay_out(
         title,
         tuple(frames),
         tuple(cells),
-        (*words, *warned, *below),
+        (*words, *told, *warned, *below),
         tuple(lines),
         tuple(legends),
         by,
@@ -152,11 +159,11 @@ def lay_out(
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Sizes:
-    """What cells and numbers need: the texts of each grid, a cell's width and height, the width of the rows' numbers."""
+    """What cells and numbers need: the texts of each grid, its cells' width and height, the width of the rows' numbers."""
 
     texts: list[list[list[str]] | None]
     headers: list[tuple[list[str], list[str]]]
-    steps: tuple[float, float]
+    steps: list[tuple[float, float]]
     side: float
     width: float
 
@@ -165,14 +172,23 @@ def _measured(placed: Sequence[tuple[Grid, int, int]]) -> _Sizes:
     small = sum(grid.shape[0] * grid.shape[1] for grid, _, _ in placed) > _MOST_LABELS
     texts = [None if small else grid.labels() for grid, _, _ in placed]
     headers = [(grid.rows.headers(), grid.columns.headers()) for grid, _, _ in placed]
-    longest = max((len(label) for rows in texts if rows is not None for row in rows for label in row), default=0)
-    over = max((len(h) for _, across in headers for h in across), default=1)
-    cell = max(round(max(longest, over) * CHARACTER) + 8, CELL_HEIGHT)
-    steps = (_SMALL_CELL, _SMALL_CELL) if small else (cell, CELL_HEIGHT)
+    longest = [
+        max((len(one) for row in (across, *(rows or ())) for one in row), default=1)
+        for rows, (_, across) in zip(texts, headers, strict=True)
+    ]
+    # Grids line up, but for the one of blocks.
+    blocks = [grid.shows == "blocks" for grid, _, _ in placed]
+    most = max((length for length, apart in zip(longest, blocks, strict=True) if not apart), default=1)
+    cell = (_SMALL_CELL, _SMALL_CELL) if small else (max(round(most * CHARACTER) + 8, CELL_HEIGHT), CELL_HEIGHT)
+    steps: list[tuple[float, float]] = [
+        (max(round(length * CHARACTER) + _BLOCK_MARGIN, _BLOCK[0]), _BLOCK[1]) if apart else cell
+        for length, apart in zip(longest, blocks, strict=True)
+    ]
     beside = [len(h) for down, _ in headers for h in down] + [len(grid.axis_names[0]) + 2 for grid, _, _ in placed]
     side = round(max(beside, default=1) * CHARACTER + 8)
     columns = {column for _, _, column in placed}
-    wide = sum(side + max(_length(g.columns.bands, steps[0]) for g, _, at in placed if at == c) for c in columns)
+    lengths = [_length(grid.columns.bands, wide) for (grid, _, _), (wide, _) in zip(placed, steps, strict=True)]
+    wide = sum(side + max(one for one, (_, _, at) in zip(lengths, placed, strict=True) if at == c) for c in columns)
     return _Sizes(texts, headers, steps, side, 2 * _MARGIN + wide + _SPACE * (len(columns) - 1))
 
 
@@ -189,11 +205,12 @@ def _signs(placed: Sequence[tuple[Grid, int, int]], cuts: Sequence[Sequence[Stri
     """What the signs of the gaps mean, and that columns go on below."""
     gaps = {str(band) for grid, _, _ in placed for side in (grid.rows, grid.columns) for band in side.bands if band.gap}
     if DOTS in gaps:
-        yield f"{DOTS} the numbers go on evenly"
+        yield f"{DOTS} left out: the numbers go on evenly, up to the ones behind"
     blocks = sorted(sign for sign in gaps if sign[0] == "+")
     if blocks:
         n, k = blocks[0][1:].split(TIMES) if len(blocks) == 1 else ("n", "k")
-        yield f"+{n}{TIMES}{k}: {n} more block{'s' * (n != '1')} of {k}, each moved by the same step"
+        more = f"{n} more block{'s' * (n != '1')} of {k}"
+        yield f"+{n}{TIMES}{k} left out: {more}, each moved by the same step, up to the one behind"
     if any(len(cut) > 1 for cut in cuts):
         yield "columns that do not fit beside each other go on below"
 
@@ -320,7 +337,12 @@ def _legend(grids: Sequence[Grid], by: str, top: float, width: float) -> Legend:
     swatches: list[Swatch] = []
     words: list[Words] = []
     x, y = float(_MARGIN), top + 12
-    for text, colour in legend(grids, by):
+    entries = [
+        (line, colour)
+        for text, colour in legend(grids, by)
+        for line in ([text] if colour else _wrapped(text, width - 2 * _MARGIN, _SMALL))
+    ]
+    for text, colour in entries:
         needs = (16 if colour else 0) + len(text) * CHARACTER + 12
         if x > _MARGIN and x + needs > width - _MARGIN:
             x, y = float(_MARGIN), y + 16

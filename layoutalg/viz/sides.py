@@ -92,6 +92,12 @@ class Side:
         return [d for d, n in enumerate(self.shape) if n > 1] or [*range(len(self.shape))][-1:]
 
     @property
+    def count(self) -> int:
+        """How many bands there are, drawn or left out."""
+        last = self.bands[-1]
+        return (last.start + last.size) // self.bands[0].size
+
+    @property
     def size(self) -> int:
         """How many indices there are."""
         return prod(self.shape)

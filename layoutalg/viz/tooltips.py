@@ -15,6 +15,7 @@ from operator import add, sub
 from layoutalg.core.limits import MOST_NAMED as _MOST_NAMED
 from layoutalg.core.moves import lowest_moves
 from layoutalg.core.plurals import spoken
+from layoutalg.viz.copies import moved, several
 from layoutalg.viz.grid import Grid
 
 __all__ = ["elements_of", "holders", "sentences"]
@@ -33,6 +34,8 @@ def elements_of(grid: Grid) -> list[list[int]]:
 
 def sentences(grid: Grid) -> list[str]:
     """A sentence about every drawn cell, row by row: the element, and who has it."""
+    if grid.shows == "blocks":
+        return _of_blocks(grid)
     words = [spoken(axis) for axis in grid.axes]
     owners = [[*grid.owner[axis].cells] for axis in grid.axes]
     moves = [lowest_moves(grid.layout)[axis] for axis in grid.axes] if grid.copies_of > 1 else []
@@ -61,12 +64,25 @@ def sentences(grid: Grid) -> list[str]:
     return found
 
 
+def _of_blocks(grid: Grid) -> list[str]:
+    """A sentence about every block: its first and last element, and who has it."""
+    lasts = [side.at([band.start + band.size - 1 for band in side.drawn]) for side in (grid.rows, grid.columns)]
+    down, across = ([*zip(*last, strict=True)] or [()] for last in lasts)
+    ends = [(*row, *column) for row in down for column in across]
+    groups = [several(moved(grid.spread.get("sg", range(1)), number)) for number in grid.owner["sg"].cells]
+    return [
+        f"elements ({', '.join(map(str, first))}) to ({', '.join(map(str, end))}): subgroup {group}"
+        for first, end, group in zip(elements_of(grid), ends, groups, strict=True)
+    ]
+
+
 def holders(grid: Grid) -> tuple[list[tuple[int, ...]], dict[tuple[int, ...], set[int]]]:
     """The lane that each cell is read as, row by row, and the cells that hold what each lane has.
 
     A lane is its subgroup and number; of layouts onto other axes, a place.
     """
-    which = [d for d, axis in enumerate(grid.axes) if axis in ("sg", "lane")] or [*range(len(grid.axes))]
+    places = ("sg",) if grid.shows == "blocks" else ("sg", "lane")
+    which = [d for d, axis in enumerate(grid.axes) if axis in places] or [*range(len(grid.axes))]
     mine = list(zip(*(grid.owner[grid.axes[d]].cells for d in which), strict=True))
     held: dict[tuple[int, ...], set[int]] = {key: set() for key in mine}
     if grid.xored and grid.tensor:

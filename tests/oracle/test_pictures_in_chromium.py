@@ -141,7 +141,11 @@ def test_hovering_tells_the_owner_and_marks_what_the_lane_holds(name: str, brows
     layout = LAYOUTS[name]
     picture = replace(layout.picture(), paged=False)
     browser.open(picture.html(), tmp_path / "picture.html")
-    grid = picture.scene().frames[0].grid
+    *blocks, grid = [frame.grid for frame in picture.scene().frames]
+    first = sum(one.shape[0] * one.shape[1] for one in blocks)  # cells that are blocks of subgroups
+    for cell in range(first):
+        assert re.fullmatch(rf"elements \(.*\) to \(.*\): subgroup {cell}", browser.hover(cell))
+        assert browser.same() == [cell]
     count = grid.shape[0] * grid.shape[1]
     held = layout.fragment_map()
     elements: dict[tuple[int, ...], int] = {}
@@ -150,12 +154,12 @@ def test_hovering_tells_the_owner_and_marks_what_the_lane_holds(name: str, brows
         coordinates = [[*plane.cells][cell] for plane in grid.element.values()]
         elements[tuple(int(c) for c in coordinates)] = cell
     for cell in sample:
-        text = browser.hover(cell)
+        text = browser.hover(first + cell)
         element, owner = said_numbers(text)
         assert tuple(held[owner["subgroup"], owner["lane"], owner["register"]]) == element
         assert elements[element] == cell
         mine = {tuple(c) for c in held[owner["subgroup"], owner["lane"]].tolist()}
-        assert set(browser.same()) == {elements[e] for e in mine if e in elements}
+        assert set(browser.same()) == {first + elements[e] for e in mine if e in elements}
         owners = layout.owners(element)
         if len(owners) > 1:
             assert "also in " in text

@@ -76,6 +76,13 @@ def test_hues_differ_for_all_readers_at_any_two_strengths(kind: str) -> None:
         assert apart(shades[hue][:1], shades[hue][-1:], kind).min() >= NEAR, hue
 
 
+@pytest.mark.parametrize("kind", SIGHTS)
+def test_the_ramp_stays_apart_from_paper_and_keeps_its_order_for_all_readers(kind: str) -> None:
+    steps = [*map(ramp, np.linspace(0, 1, 101))]
+    assert apart(steps, ["#ffffff", DARK_PAPER], kind).min() >= NEAR
+    assert (np.diff(oklab(steps, SIGHTS[kind])[:, 0]) > 0).all()
+
+
 COLOURED: dict[str, Any] = {
     "tile": (PAGE, (32, 64)),
     "32 subgroups": (PAGE.replace("[2, 4]", "[8, 4]"), (128, 64)),
@@ -105,11 +112,21 @@ def test_what_colours_mean_is_told_apart_by_colour_or_by_what_is_written(name: s
         above = [(one.y, round(one.x), one.text) for one in scene.words if one.anchor == "middle"]
         down = {round(one.y - 3.5 - 10): one.text for one in scene.words if one.anchor == "end"}
         meant: dict[tuple[Any, str], set[str]] = {}
-        for cell in scene.cells:
+        (*blocks, inside), titles = scene.frames, [one.text for one in scene.words if one.bold]
+        count = sum(grid.grid.shape[0] * grid.grid.shape[1] for grid in blocks) if inside.grid.shows else 0
+        for cell in scene.cells[:count]:  # of a colour that means nothing else, or of their subgroup's
+            whose = re.search(r"subgroup ([\d,]+)$", cell.sentence)[1] if by == "subgroup" else "blocks"  # type: ignore[index]
+            meant.setdefault((int(whose.split(",")[0]) if by == "subgroup" else whose, cell.fill), set()).add(
+                cell.label
+            )
+            assert by != "subgroup" or cell.label == f"sg {whose}"
+        for cell in scene.cells[count:]:
             _, owner, _ = said(cell.sentence)
             what = owner["addr"] % 32 if by == "bank" else owner[by]
             who, _, register = cell.label.partition(":")
             group, _, lane = who.rpartition("/")
+            if count:
+                (group,) = re.findall(r"Inside the block of (sg \d+)", " ".join(titles))
             words = {"subgroup": group, "lane": lane, "register": register, "bank": cell.label}[by]
             if direction == "hardware":
                 middle = round(cell.x + cell.width / 2)
@@ -172,4 +189,6 @@ def test_a_legend_has_only_numbers_that_are_drawn_and_says_that_hues_come_again(
     if by == "lane":
         assert {one.fill for one in legend.swatches} <= drawn
     count = int(re.search(r"= (\d+)@", text)[1])  # type: ignore[index]
+    letter = 0.602  # of DejaVu Sans Mono, by its size
+    assert all(words.x + letter * words.size * len(words.text) <= scene.width for words in legend.words)
     assert any(words.text.startswith(f"8 hues for {count} ") for words in legend.words) == (count > 8)

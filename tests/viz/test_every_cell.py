@@ -7,7 +7,9 @@ tables check.
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
+from itertools import pairwise
 from math import prod
 from typing import Any
 
@@ -18,7 +20,9 @@ import layoutalg as la
 from layoutalg.core.notation import Distributed, Operand
 from layoutalg.viz.grid import Grid
 from layoutalg.viz.picture import Picture, picture_of
-from tests.viz.reading import filled_in, numbers_of, places_of, read_grids, smallest_text
+from layoutalg.viz.shapes import INK
+from layoutalg.viz.sides import Side
+from tests.viz.reading import SIGN, ReadGrid, filled_in, numbers_of, places_of, read_grids, smallest_text
 from tests.viz.test_folding import SHAPES, VALUES
 
 COPIES: dict[str, Distributed] = {
@@ -33,6 +37,10 @@ COPIES: dict[str, Distributed] = {
     "copied memory": la.Layout.parse("d0 = 4@addr:8, d1 = 4@addr | replicas 2@addr:4"),
     "one subgroup": la.dpas("f16", "f16", "f32").b,
     "jumps in a row": la.parse("Sw<1,4,3> o 0 o (32,256):(256,1)"),
+    "32 subgroups": la.Layout.parse("d0 = 8@sg:4 16@reg, d1 = 4@sg 16@lane"),
+    "rows of subgroups": la.Layout.parse("d0 = 24@sg 4@reg, d1 = 4@reg:4 8@lane"),
+    "blocks of three dimensions": la.Layout.parse("d0 = 2@sg:4, d1 = 12@reg, d2 = 4@sg 4@reg:12 16@lane"),
+    "blocks and copies": la.Layout.parse("d0 = 4@sg 4@reg, d1 = 4@reg:4 8@lane | replicas 2@sg:4 2@lane:8"),
     "tall and wide": la.parse("Sw<3,2,3> o 0 o (8,32):(32,1)"),
 }
 EVERY = VALUES | COPIES
@@ -63,6 +71,9 @@ def test_every_cell_is_where_the_map_has_it(name: str, direction: str, form: str
     if drawn.paged:
         assert smallest_text(svg, 400) >= 7
     seen = read_grids(svg, [prod(grid.shape) for grid in grids])
+    if grids[0].shows:
+        check_blocks(drawn.parts[0], grids, *seen)  # type: ignore[arg-type]
+        return
     for part, grid, one in zip(drawn.parts, grids, seen, strict=True):
         assert isinstance(part, Operand)
         lowest = np.array([[[_first(n) for n in numbers_of(label)] for label in row] for row in one.labels])
@@ -82,6 +93,47 @@ def test_every_cell_is_where_the_map_has_it(name: str, direction: str, form: str
             whole = filled_in(whole, *sides[0], grid.rows.size)
             whole = filled_in(whole.swapaxes(0, 1), *sides[1], grid.columns.size).swapaxes(0, 1)
             check_elements(part, grid, whole)
+
+
+def check_blocks(part: Operand, grids: list[Grid], whole: ReadGrid, inside: ReadGrid) -> None:
+    """Which subgroup holds a block, and what a block looks like inside, give the owner of every element."""
+    sides = [(grids[0].rows, whole.rows), (grids[0].columns, whole.columns)]
+    sizes = [side.size // side.count for side, _ in sides]
+    held = np.array([[[_first(numbers_of(label.removeprefix("sg "))[0])] for label in row] for row in whole.labels])
+    blocks = [blocks_of(tokens, side, size) for (side, tokens), size in zip(sides, sizes, strict=True)]
+    for i, j in np.ndindex(len(blocks[0][0]), len(blocks[1][0])):
+        at = [np.unravel_index(blocks[d][0][n] * sizes[d], sides[d][0].shape or (1,)) for d, n in enumerate((i, j))]
+        element = (*at[0][: len(sides[0][0].shape)], *at[1][: len(sides[1][0].shape)])
+        owners = part.layout.owners(tuple(int(x) + o for x, o in zip(element, part.layout.origins, strict=True)))
+        there = sorted({owner[part.layout.codomain.index("sg")] for owner in owners})
+        assert numbers_of(whole.labels[i][j].removeprefix("sg "))[0] in (there, there[0])
+    within = [
+        places_of(tokens, side.shape, side.origins)
+        for tokens, side in ((inside.rows, grids[1].rows), (inside.columns, grids[1].columns))
+    ]
+    lowest = np.array([[[_first(n) for n in numbers_of(label)] for label in row] for row in inside.labels])
+    groups, block = held, lowest
+    for axis in (0, 1):
+        groups = filled_in(groups.swapaxes(0, axis), *blocks[axis], sides[axis][0].count).swapaxes(0, axis)
+        block = filled_in(block.swapaxes(0, axis), *within[axis], sizes[axis]).swapaxes(0, axis)
+    everywhere = np.tile(block, (*groups.shape[:2], 1))
+    for i, name in enumerate(grids[1].label_names):
+        assert np.array_equal(everywhere[..., i], part.layout.owner_map(name).reshape(everywhere.shape[:2])), name
+    groups = groups[..., 0].repeat(sizes[0], axis=0).repeat(sizes[1], axis=1)
+    assert np.array_equal(groups, part.layout.owner_map("sg").reshape(groups.shape))
+
+
+def blocks_of(tokens: list[str], side: Side, size: int) -> tuple[list[int], list[tuple[int, int, int]]]:
+    """The number of each block along a side, read from the range beside it, and what dots between them leave out."""
+    ends = [
+        places_of([re.sub(r"(\d+)-(\d+)", which, token) for token in tokens], side.shape, side.origins)[0]
+        for which in (r"\1", r"\2")
+    ]
+    assert [b - a for a, b in zip(*ends, strict=True)] == [size - 1] * len(ends[0])
+    numbers = [first // size for first in ends[0]]
+    gaps = [(a + 1, b - a - 1, 1) for a, b in pairwise(numbers) if b > a + 1]
+    assert len(gaps) == sum(bool(SIGN.fullmatch(token)) for token in tokens)
+    return numbers, gaps
 
 
 def _first(numbers: list[int] | int) -> int:
@@ -151,7 +203,7 @@ def test_a_block_that_is_left_out_has_a_sign_of_its_own() -> None:
     at = headers.index("+2×32", headers.index("128"))
     assert headers[at - 1 : at + 2] == ["159", "+2×32", "224"]
     words = [one.text for one in la.picture("Sw<1,4,3> o 0 o (32,256):(256,1)").scene().words]
-    assert "+2×32: 2 more blocks of 32, each moved by the same step" in words
+    assert "+2×32 left out: 2 more blocks of 32, each moved by the same step, up to the one behind" in " ".join(words)
 
 
 def test_memory_is_coloured_by_bank() -> None:
@@ -197,3 +249,49 @@ def test_one_lane_is_outlined_in_all_operands() -> None:
     ends = {(line.x, line.y) for line in scene.lines if line.width == 4.4}
     assert ends <= {(x + dx, y + dy) for x, y in inside for dx in (0, scene.cells[0].width) for dy in (0, 20)}
     assert {min(x for x, _ in inside), max(x for x, _ in inside)} <= {x for x, _ in ends}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "d0 = 4@reg, d1 = 8@lane",
+        "d0 = 8@lane, d1 = 2@reg 16@_",
+        "d0 = 4@reg, d1 = 8@lane | replicas 2@lane:8",
+        "d0 = 2@sg:4 16@reg, d1 = 4@sg 2@reg:16 16@lane",
+        "d0 = 8@sg:8 512@reg:32, d1 = 8@sg 32@reg 16@lane",
+        "d0 = 2@(lane:2^lane) 2@reg, d1 = 2@(lane)",
+        "d0 = 16@sg 4@lane, d1 = 4@lane:4",
+    ],
+)
+def test_the_example_above_a_picture_is_true(text: str) -> None:
+    """The registers of the outlined lane are those elements, and the outline is around all its drawn cells."""
+    layout = la.Layout.parse(text)
+    scene = layout.picture().scene()
+    said = " ".join(one.text for one in scene.words if one.fill == INK and not one.bold)
+    found = re.search(r"what lane (\d+)(?: of subgroup (\d+))? holds: (.*?)(?= lanes \d|$)", said)
+    assert found
+    lane, group = int(found[1]), int(found[2] or 0)
+    elements = [tuple(map(int, re.findall(r"\d+", one))) for one in re.findall(r"\(([^()]*)\)", found[3])]
+    run = re.search(r"registers (\d+) to (\d+)", found[3])
+    numbers = (
+        [*range(int(run[1]), int(run[2]) + 1)] if run else [int(n) for n in re.findall(r"register (\d+)", found[3])]
+    )
+    assert len(numbers) == len(elements) > 0
+    axes = layout.codomain
+    for register, element in zip(numbers, elements, strict=True):
+        places = [dict(zip(axes, owner, strict=True)) for owner in layout.owners(element)]
+        assert any((one.get("sg", 0), one["lane"], one.get("reg", 0)) == (group, lane, register) for one in places)
+    read = re.search(r"(\S+) is register (\d+) of lanes? ([\d,]+)", said)
+    assert read
+    assert read[1].rpartition("/")[2] == f"{read[3]}:{read[2]}"
+    assert read[1] in {cell.label for cell in scene.cells}
+
+
+def test_nested_modes_and_banks_are_said_above_memory() -> None:
+    said = " ".join(one.text for one in la.picture("((4,8),2):((16,1),8)").scene().words)
+    assert "d0 counts the modes (4,8), the first one fastest: its index 5 is (1,1)" in said
+    for text, banks in (("(8,32):(32,1)", 1), ("Sw<3,2,3> o 0 o (8,32):(32,1)", 8), ("(8,32):(33,1)", 8)):
+        said = " ".join(one.text for one in la.picture(text).scene().words)
+        at = int(re.search(r"address (\d+) is in bank", said)[1])  # type: ignore[index]
+        assert f"address {at} is in bank {at % 32}" in said
+        assert f"the 8 rows drawn of column 0 are in {banks} of 32 banks" in said

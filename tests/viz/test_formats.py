@@ -154,14 +154,15 @@ def tables(text: str) -> list[list[list[str]]]:
 @pytest.mark.parametrize("name", LAYOUTS)
 def test_markdown_has_the_labels_of_the_picture_where_they_stand(name: str) -> None:
     picture = LAYOUTS[name].picture()
-    ((grid, _, _),) = picture.grids()
-    (table,) = tables(picture.markdown())
-    assert table[0][1:] == grid.columns.headers()
-    labels = iter(grid.labels())
-    for row, band in zip(table[1:], grid.rows.bands, strict=True):
-        if band.gap:
-            continue
-        assert [cell for cell, other in zip(row[1:], grid.columns.bands, strict=True) if not other.gap] == next(labels)
+    for (grid, _, _), table in zip(picture.grids(), tables(picture.markdown()), strict=True):
+        assert table[0][1:] == grid.columns.headers()
+        labels = iter(grid.labels())
+        for row, band in zip(table[1:], grid.rows.bands, strict=True):
+            if band.gap:
+                continue
+            assert [cell for cell, other in zip(row[1:], grid.columns.bands, strict=True) if not other.gap] == next(
+                labels
+            )
 
 
 def test_a_large_layout_is_folded_in_each() -> None:

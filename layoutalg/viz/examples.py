@@ -1,0 +1,104 @@
+"""The example that a picture explains itself by: one lane, outlined, and a cell of it in words.
+
+>>> from layoutalg.core.notation import Operand
+>>> from layoutalg.viz.grid import tensor_grid
+>>> tile = tensor_grid(Operand("C", Layout.parse("d0 = 4@reg, d1 = 8@lane")))
+>>> one = outlined_lane([tile])
+>>> one.cells, one.read(tile)
+([[1, 9, 17, 25]], '1:3 is register 3 of lane 1')
+>>> one.told(tile)
+'outlined: what lane 1 holds: registers 0 to 3 are elements (0, 1), (1, 1), (2, 1), (3, 1)'
+
+Of memory it is an address and its bank, and where the elements of a column are:
+
+>>> memory = tensor_grid(Operand("memory", Layout.parse("d0 = 8@addr:32, d1 = 32@addr")))
+>>> told_of_banks(memory)
+['address 32 is in bank 0', 'the 8 rows drawn of column 0 are in 1 of 32 banks']
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from layoutalg.core.banks import BANKS
+from layoutalg.core.plurals import spoken
+from layoutalg.viz.colouring import colourings, number_by
+from layoutalg.viz.grid import Grid
+from layoutalg.viz.tooltips import elements_of, holders
+
+__all__ = ["Example", "outlined_lane", "told_of_banks"]
+
+_TOLD = 4
+"""So many elements of the lane are written out."""
+
+
+@dataclass(frozen=True, slots=True)
+class Example:
+    """One lane of a subgroup (None: there is one subgroup), and its drawn cells in every grid, row by row."""
+
+    subgroup: int | None
+    lane: int
+    cells: list[list[int]]
+
+    def read(self, grid: Grid) -> str:
+        """How the label of a cell of the lane is read: of the last one, whose numbers differ most."""
+        lanes = [*grid.owner["lane"].cells]
+        at = next((cell for cell in reversed(self.cells[0]) if lanes[cell] == self.lane), None)
+        if at is None:
+            return ""
+        label = grid.labels()[at // grid.shape[1]][at % grid.shape[1]]
+        parts = re.split("[/:]", label)
+        names = [*grid.label_names] if len(parts) == len(grid.label_names) else ["sg", *grid.label_names]
+        words = [
+            f"{spoken(name)}{'' if part.isdigit() else 's'} {part}" for name, part in zip(names, parts, strict=True)
+        ]
+        return f"{label} is {' of '.join(reversed(words))}" if len(words) > 1 else ""
+
+    def told(self, grid: Grid) -> str:
+        """Which elements the lane has in its first registers."""
+        of_group = "" if self.subgroup is None else f" of subgroup {self.subgroup}"
+        what = f"outlined: what lane {self.lane}{of_group} holds"
+        elements, lanes = elements_of(grid), [*grid.owner["lane"].cells]
+        registers = [*grid.owner["reg"].cells] if "reg" in grid.owner else []
+        held = sorted(
+            (registers[cell], elements[cell]) for cell in self.cells[0] if registers and lanes[cell] == self.lane
+        )
+        if not held:
+            return what
+        places = [f"({', '.join(map(str, element))})" for _, element in held[:_TOLD]]
+        first, last = held[0][0], held[len(places) - 1][0]
+        more = ", and so on" * (grid.span("reg") > len(places))
+        if len(places) > 1 and last - first == len(places) - 1:
+            return f"{what}: registers {first} to {last} are elements {', '.join(places)}{more}"
+        told = [f"register {register} is {place}" for (register, _), place in zip(held, places, strict=False)]
+        return f"{what}: {', '.join(told).replace(' is ', ' is element ', 1)}{more}"
+
+
+def outlined_lane(grids: Sequence[Grid]) -> Example | None:
+    """Lane 1 where it is drawn in every grid, else the first one that is; None where no lane is."""
+    if not all(grid.tensor and "lane" in grid.axes for grid in grids):
+        return None
+    held = [holders(grid)[1] for grid in grids]
+    common = sorted(set(held[0]).intersection(*held[1:]))
+    if len({lane for *_, lane in common}) < 2:
+        return None
+    chosen = common[1] if common[1][:-1] == common[0][:-1] else common[0]
+    lane = chosen[-1]
+    group = chosen[0] if len(chosen) > 1 and any(grid.span("sg") > 1 for grid in grids) else None
+    return Example(group, lane, [sorted(cells[chosen]) for cells in held])
+
+
+def told_of_banks(grid: Grid) -> list[str]:
+    """The bank of an address, and how many banks the elements of a column are in; nothing of what is not memory."""
+    if not grid.tensor or "bank" not in colourings(grid):
+        return []
+    rows = grid.owner["addr"].rows
+    at = rows[-1][-1] if len(rows) == 1 else rows[1][0]
+    found = [f"address {at} is in bank {number_by(grid, 'bank', at)}"]
+    if len(rows) > 1:
+        banks = {number_by(grid, "bank", row[0]) for row in rows}
+        column = f" of column {grid.columns.headers()[0]}" if grid.columns.count > 1 else ""
+        found.append(f"the {len(rows)} rows drawn{column} are in {len(banks)} of {BANKS} banks")
+    return found
