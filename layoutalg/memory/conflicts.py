@@ -28,8 +28,8 @@ published there; that they go in the order of their numbers is this model's, and
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from typing import NamedTuple
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -45,6 +45,9 @@ from layoutalg.core.plurals import counted
 from layoutalg.memory.accesses import WIDEST, held_elements, lane_accesses
 from layoutalg.memory.addresses import Memory, Numbers, addresses_of, memory_text
 from layoutalg.memory.asked import distributions, element_size
+
+if TYPE_CHECKING:
+    from layoutalg.memory.picture import BankPicture
 
 __all__ = [
     "Accesses", "Banks", "Conflicts", "accesses_of", "bank_conflicts", "changes", "conflicts_of", "count_conflicts",
@@ -110,6 +113,16 @@ class Conflicts(NotebookAnswer):
     instructions: int
     vector: int
     element_bits: int
+    asked: tuple[Layout, Memory | None, Banks, int | None] | None = field(default=None, repr=False, compare=False)
+    """What `bank_conflicts` was asked: the layout, the memory, its banks and the elements of an access."""
+
+    def _drawing(self) -> BankPicture | None:
+        if self.asked is None:
+            return None
+        from layoutalg.memory.picture import bank_picture
+
+        tensor, memory, (banks, width, bits), vector = self.asked
+        return bank_picture(tensor, memory=memory, element_bits=bits, vector=vector, banks=banks, width=width)
 
     def __str__(self) -> str:
         cost = (
@@ -157,7 +170,8 @@ def bank_conflicts(
     """
     hardware = Banks.checked(banks, width, element_bits)
     tensor = distributions((layout,), shape, machine, "counting accesses")[0]
-    return conflicts_of(accesses_of(tensor, memory, hardware, vector), hardware)
+    found = conflicts_of(accesses_of(tensor, memory, hardware, vector), hardware)
+    return replace(found, asked=(tensor, memory, hardware, vector))
 
 
 def accesses_of(tensor: Layout, memory: Memory | None, hardware: Banks, vector: int | None) -> Accesses:
