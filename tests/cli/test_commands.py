@@ -85,6 +85,12 @@ def test_same_takes_a_machine_and_standard_input(capsys: Capture, monkeypatch: p
     assert "needs a shape" in refusal(capsys, "same", LANES, LANES)
 
 
+def test_a_layout_of_one_subgroup_has_subgroup_0_alone(capsys: Capture) -> None:
+    assert main(["show", "d0 = 4@reg, d1 = 8@lane", "--warp", "0", "--lane", "5"]) == 0
+    assert "holds     (0, 5) (1, 5) (2, 5) (3, 5)" in capsys.readouterr().out
+    assert "sg = 1: this layout has lane, reg" in refusal(capsys, "show", "d0 = 4@reg, d1 = 8@lane", "--warp", "1")
+
+
 def test_banks_takes_the_elements_of_the_memory_and_says_what_it_wrote(capsys: Capture, tmp_path: Path) -> None:
     memory = "#ttg.nvmma_shared<{swizzlingByteWidth = 128, transposed = false, elementBitWidth = 16}>"
     held, path = "d0 = 8@lane:4 8@reg, d1 = 4@lane 16@reg:8", tmp_path / "banks.svg"
