@@ -240,7 +240,7 @@ class _Protocol(LanguageServerProtocol):
 
     def structure_message(self, data: dict[str, Any]) -> Any:
         if "jsonrpc" not in data:
-            return data
+            return super().structure_message(data)
         number, method = data.get("id"), data.get("method")
         if not isinstance(number, int | str | None):
             return _Malformed(None, "the id is neither a number nor a text")

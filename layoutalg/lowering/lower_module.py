@@ -71,8 +71,8 @@ from layoutalg.module.module import SEPARATOR, Module
 from layoutalg.xegpu import LayoutAttr, SliceAttr
 
 if TYPE_CHECKING:
-    from layoutalg.viz.graph import Graph
     from layoutalg.core.notation import Distributed
+    from layoutalg.viz.graph import Graph
 
 __all__ = ["Lowered", "lower"]
 
