@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 PYTEST_FLAGS ?= -n auto -q
 ATTACK_MINUTES ?= 10
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
-DEBIAN := mlir-22-tools llvm-22 spirv-tools intel-opencl-icd libigc-tools chromium librsvg2-bin fonts-dejavu-core opencl-c-headers libze-dev neovim
+DEBIAN := mlir-22-tools llvm-22 spirv-tools intel-opencl-icd libigc-tools chromium librsvg2-bin fonts-dejavu-core opencl-c-headers libze-dev neovim emacs-nox elpa-eglot
 SUDO := $(shell [ "$$(id -u)" = 0 ] || echo sudo)
 
 .PHONY: demo test test-all test-lowest times exhaustive oracle-full attack sdist-test lint format bench toolchains picture notebooks notebooks-stored pyodide docs vscode clean help

@@ -88,3 +88,5 @@ def banks(
         print_json(found.facts | {"memory": memory} | ({} if output is None else {"output": str(output)}))
     else:
         print("\n".join(found.lines))
+        if output is not None:
+            print(f"written to {output}")

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
+from click.core import ParameterSource
 
 from layoutalg.cli.arguments import (
     TEXT,
@@ -110,6 +111,11 @@ def convert(
         portable=portable,
     )
     plan, facts = found.plan, found.facts
+    given = click.get_current_context().get_parameter_source("target") is not ParameterSource.DEFAULT
+    if not given and all(str(one).startswith("#ttg.") for one in pair):
+        click.echo(
+            f"layoutalg: priced for {plan.target}: Triton's encodings name no chip; --target names one", err=True
+        )
     code = plan.emit(element) if emitted or output is not None else None
     files: list[tuple[Path, str | bytes]] = []
     if output is not None and code is not None:

@@ -71,7 +71,9 @@ def propagate(
     llvm = llvm if done.like is None else done.like
     if output is not None:
         write_file(output, str(done))
-    others = [compared(module, level, target, llvm)] if explain and like is None else []
+    others = (
+        [compared(module, level, target, llvm)] if explain and like is None and "#ttg." not in module.source else []
+    )
     if as_json:
         written = {"text": str(done)} if output is None else {"output": str(output)}
         asked = {"level": level, "target": target, "llvm": llvm}

@@ -170,7 +170,11 @@ def _price(
     source: Distributed, result: Distributed, shape: tuple[int, ...] | None, element: str, machine: Machine, chip: str
 ) -> Price:
     if chip == _NOT_A_CHIP:
-        return Price(None, chip, "generic is not a chip; a price is one of a chip, such as pvc or bmg")
+        return Price(
+            None,
+            chip,
+            "generic is not a chip: its issue slots only rank the ways; a price is one of a chip, such as pvc or bmg",
+        )
     usual = target_info(chip).subgroup_size
     try:
         bits = moved_bits(element)

@@ -42,7 +42,9 @@ class ConversionDescription:
         found = [("", head), *((line[:_LABEL].strip(), line[_LABEL + 1 :]) for line in lines)]
         if not isinstance(self.plan, SymbolicPlan) and not self.plan.unpriced:
             regime = "" if self.plan.pressure == "all" else "; all subgroups convert at once"
-            found.append(("price", f"{self.price}{regime}"))
+            # On what is not a chip the rows above have issue slots: it says what they are.
+            ranked = self.price.slots is None and self.plan.target == "generic"
+            found.append(("price", self.price.problem if ranked else f"{self.price}{regime}"))
         if self.triton is not None:
             found.append(("triton", self.triton.text))
         return [*found, *(("reading", one) for one in self.readings)]

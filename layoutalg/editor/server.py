@@ -23,13 +23,14 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import Any, TypeVar, cast
+from typing import Any, TypeVar
 
 from cattrs import transform_error
 from lsprotocol import types
 from pygls.exceptions import JsonRpcInvalidParams
 from pygls.lsp.server import LanguageServer
 from pygls.protocol import LanguageServerProtocol
+from pygls.protocol.json_rpc import JsonRPCNotification, JsonRPCRequestMessage
 
 from layoutalg.core.errors import LayoutError
 from layoutalg.editor.actions import Action, actions
@@ -164,11 +165,13 @@ class Answers:
         ]
 
     def resolve(self, action: types.CodeAction) -> types.CodeAction:
-        """A change with its edits; without, where the text has changed since it was offered, or it cannot be made."""
-        asked = cast("dict[str, Any]", action.data)
-        there = self.files.get(asked["uri"])
-        number = int(asked["number"])
-        if there is None or there.version != asked["version"] or not 0 <= number < len(there.offered):
+        """A change with its edits; without, where the text has changed since it was offered, or it cannot be made.
+
+        Raises `LayoutError` where its `data` is not what `actions` gave.
+        """
+        uri, version, number = _offer(action)
+        there = self.files.get(uri)
+        if there is None or there.version != version or not 0 <= number < len(there.offered):
             return action
         try:
             edits = there.offered[number].edits(there.document)
@@ -176,7 +179,7 @@ class Answers:
             action.disabled = types.CodeActionDisabled(str(refusal))
             return action
         changes = [types.TextEdit(self._range(there, edit.start, edit.end), edit.text) for edit in edits]
-        action.edit = types.WorkspaceEdit(changes={asked["uri"]: changes})
+        action.edit = types.WorkspaceEdit(changes={uri: changes})
         return action
 
     def _diagnostic(self, uri: str, there: _Open, mark: Mark) -> types.Diagnostic:
@@ -212,32 +215,64 @@ def _unmarked(text: str) -> str:
     return f" {text[1:]}" if text.startswith("\ufeff") else text
 
 
+def _offer(action: types.CodeAction) -> tuple[str, int, int]:
+    """What a change was offered for: a file, its version, and the change's number there."""
+    match action.data:
+        case {"uri": str(uri), "version": int(version), "number": int(number)}:
+            return uri, version, number
+        case _:
+            raise LayoutError("not a change that was offered @ $.params.data")
+
+
 @dataclass(frozen=True)
 class _Malformed:
-    """A request that is not one of the protocol, such as one with a line of -1, and what is wrong with it."""
+    """A message that is not one of the protocol, such as a request for a line of -1, and what is wrong with it."""
 
-    number: int | str
+    number: int | str | None
     words: str
 
 
 class _Protocol(LanguageServerProtocol):
-    """The protocol with an answer for malformed requests too, which pygls shows as a message and never answers."""
+    """The protocol with one line for a malformed message: the reply to a request, in the log where none is awaited.
+
+    pygls shows both to the user, with a traceback in the log, and answers neither.
+    """
 
     def structure_message(self, data: dict[str, Any]) -> Any:
-        kind = self.get_message_type(data.get("method", "")) if {"jsonrpc", "id", "method"} <= data.keys() else None
-        if kind is None:
+        if "jsonrpc" not in data:
             return super().structure_message(data)
+        number, method = data.get("id"), data.get("method")
+        if not isinstance(number, int | str | None):
+            return _Malformed(None, "the id is neither a number nor a text")
+        if not isinstance(method, str):
+            return _Malformed(number, "no method: the server asks nothing that needs a reply")
+        other = JsonRPCNotification if number is None else JsonRPCRequestMessage
+        kind = self.get_message_type(method) or other
+        if (number is None) == hasattr(kind, "id"):
+            return _Malformed(number, f"{method} {'has an' if number is None else 'is a notification: it has no'} id")
         try:
-            return self._converter.structure(data, kind)
+            message = self._converter.structure({"params": None} | data, kind)
+            if isinstance(message, types.CodeActionResolveRequest):
+                _offer(message.params)
+            elif isinstance(message, types.ExecuteCommandRequest):
+                raise LayoutError("there are no commands")
+        except LayoutError as problem:
+            return _Malformed(number, str(problem))
         except Exception as problem:
-            return _Malformed(data["id"], "; ".join(transform_error(problem)))
+            return _Malformed(number, "; ".join(transform_error(problem)))
+        return message
 
     def handle_message(self, message: Any) -> None:
-        if isinstance(message, _Malformed):
+        if not isinstance(message, _Malformed):
+            try:
+                super().handle_message(message)
+            except (AttributeError, TypeError) as problem:  # not a message; the number of a request to cancel is none
+                _log.warning("%s", problem)
+        elif message.number is None:
+            _log.warning("%s", message.words)
+        else:
             refusal = JsonRpcInvalidParams(f"layoutalg: {message.words}").to_response_error()
             self._send_response(message.number, error=refusal)
-        else:
-            super().handle_message(message)
 
 
 def server(answers: Answers) -> LanguageServer:

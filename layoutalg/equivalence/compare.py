@@ -29,7 +29,7 @@ the second never has, is where they part. Where it has all of them, they went to
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -55,6 +55,7 @@ if TYPE_CHECKING:
     from xdsl.ir import Operation
 
     from layoutalg.ir.dialects.gpu import FuncOp
+    from layoutalg.viz.graph import Graph
 
 __all__ = ["Difference", "Kept", "Trial", "keeps_meaning"]
 
@@ -106,6 +107,17 @@ class Kept(NotebookAnswer):
     faults: tuple[Finding, ...]
     draws: int = 1
     """On how many sets of arguments the two were compared; of those after the first difference none is counted."""
+    before: Module | None = field(default=None, repr=False, compare=False)
+    """The first version."""
+    target: str = field(default="pvc", repr=False, compare=False)
+
+    def _drawing(self) -> Graph | None:
+        if self.before is None:
+            return None
+        from layoutalg.flow.picture import flow_graph
+
+        wrong = {(one.place, ""): one for one in self.findings if one.rule == "keeps.meaning"}
+        return flow_graph(self.before, self.target, mistakes=wrong)
 
     @property
     def is_kept(self) -> bool:
@@ -169,10 +181,11 @@ def keeps_meaning(
     Traceback (most recent call last):
     layoutalg.core.errors.LayoutError: before: no kernel (a gpu.func with 'kernel') in the module
     """
-    trial = Trial(_given(before, "before"), arguments, grid, kernel, seed, target, tolerance)
+    first = _given(before, "before")
+    trial = Trial(first, arguments, grid, kernel, seed, target, tolerance)
     second = _parsed(_given(after, "after"), "after")
     _kernel(second, kernel, "after")
-    return trial.compare(trial.module, second)
+    return replace(trial.compare(trial.module, second), before=first, target=target)
 
 
 class Trial:

@@ -59,7 +59,7 @@ __all__ = ["LEVELS", "Gemm"]
 LEVELS = ("lane", "subgroup", "workgroup")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Gemm(Distributed, Launched):
     """A planned product: the problem, and every choice made for it. `emit` writes the kernel, `simulate` runs it.
 
@@ -74,6 +74,12 @@ class Gemm(Distributed, Launched):
     tiling: Tiling
     llvm: int = DEFAULT_LLVM
     board: XeChip | None = None
+
+    def __str__(self) -> str:
+        return f"{self.problem}: {self.tiling}"
+
+    def __repr__(self) -> str:
+        return f"<Gemm: {self}>"
 
     @property
     def m(self) -> int:

@@ -26,7 +26,7 @@ lowered so is a finding, and then there is no module.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from io import StringIO
 from math import prod
 from typing import TYPE_CHECKING, Any, Literal
@@ -72,6 +72,7 @@ from layoutalg.xegpu import LayoutAttr, SliceAttr
 
 if TYPE_CHECKING:
     from layoutalg.core.notation import Distributed
+    from layoutalg.viz.graph import Graph
 
 __all__ = ["Lowered", "lower"]
 
@@ -91,6 +92,11 @@ class Lowered(NotebookAnswer):
     module: Module | None
     exchanges: tuple[Exchanged, ...]
     findings: tuple[Finding, ...]
+    source: Module | None = field(default=None, repr=False, compare=False)
+    """What was lowered; a notebook shows its picture."""
+
+    def _drawing(self) -> Graph | None:
+        return None if self.source is None else self.source.picture()
 
     def _summary(self) -> str:
         if self.module is None:
@@ -123,14 +129,14 @@ def lower(module: Module, *, target: str | None = None, llvm: int = DEFAULT_LLVM
     target_info(chip)
     version = rules(llvm).llvm
     try:
-        return _lowered_module(module, chip, version)
+        return replace(_lowered_module(module, chip, version), source=module)
     except LayoutError:
         raise
     except MALFORMED:
         wrong = wrong_in(module, version)
         if not wrong:
             raise
-        return Lowered(None, (), wrong)
+        return Lowered(None, (), wrong, module)
 
 
 def _lowered_module(module: Module, target: str, version: int) -> Lowered:

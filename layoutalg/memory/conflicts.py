@@ -28,7 +28,7 @@ published there; that they go in the order of their numbers is this model's, and
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 import numpy as np
@@ -40,7 +40,7 @@ from layoutalg.core.layout import Layout
 from layoutalg.core.limits import MOST_SORTED as _CHUNK
 from layoutalg.core.messages import shown
 from layoutalg.core.notation import Distributed, Machine
-from layoutalg.core.notebook import NotebookAnswer
+from layoutalg.core.notebook import Drawing, NotebookAnswer
 from layoutalg.core.plurals import counted
 from layoutalg.memory.accesses import WIDEST, held_elements, lane_accesses
 from layoutalg.memory.addresses import Memory, Numbers, addresses_of, memory_text
@@ -110,6 +110,16 @@ class Conflicts(NotebookAnswer):
     instructions: int
     vector: int
     element_bits: int
+    asked: tuple[Layout, Memory | None, Banks, int | None] | None = field(default=None, repr=False, compare=False)
+    """What `bank_conflicts` was asked: the layout, the memory, its banks and the elements of an access."""
+
+    def _drawing(self) -> Drawing | None:
+        if self.asked is None:
+            return None
+        from layoutalg.memory import bank_picture
+
+        tensor, memory, (banks, width, bits), vector = self.asked
+        return bank_picture(tensor, memory=memory, element_bits=bits, vector=vector, banks=banks, width=width)
 
     def __str__(self) -> str:
         cost = (
@@ -157,7 +167,8 @@ def bank_conflicts(
     """
     hardware = Banks.checked(banks, width, element_bits)
     tensor = distributions((layout,), shape, machine, "counting accesses")[0]
-    return conflicts_of(accesses_of(tensor, memory, hardware, vector), hardware)
+    found = conflicts_of(accesses_of(tensor, memory, hardware, vector), hardware)
+    return replace(found, asked=(tensor, memory, hardware, vector))
 
 
 def accesses_of(tensor: Layout, memory: Memory | None, hardware: Banks, vector: int | None) -> Accesses:

@@ -97,8 +97,10 @@ def describe_banks(
     if held_in is not None and held_in.how_read():
         held_in = held_in.read_as("memory")
     (where,) = (None,) if held_in is None else agree((held_in,), held.shape)
-    addresses = None if where is None or where.operand is None else where.operand.layout
-    bits = element_bits(element or "f32")
+    memory_of = None if where is None else where.operand
+    addresses = None if memory_of is None else memory_of.layout
+    said_bits = None if memory_of is None or element is not None else memory_of.bits
+    bits = element_bits(element or "f32") if said_bits is None else said_bits
     asked: dict[str, Any] = {
         "banks": banks,
         "width": width,

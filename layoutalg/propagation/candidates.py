@@ -52,13 +52,13 @@ from layoutalg.propagation.demand_options import (
 from layoutalg.propagation.named_layout import NamedLayout, as_written, carry_back, carry_on
 from layoutalg.propagation.refinement import block_of, coarse_held, is_coarse, leaves_lanes, refine
 
-__all__ = ["CONVERSION", "MOST", "Candidates", "candidates_of", "carried", "owner_of", "usual_of"]
+__all__ = ["CONVERSIONS", "MOST", "Candidates", "candidates_of", "carried", "owner_of", "usual_of"]
 
 MOST = 8
 """Candidates of one value."""
 _LARGE = 2000
 """Functions of more values have half as many, so that time and memory stay in proportion."""
-CONVERSION = "xegpu.convert_layout"
+CONVERSIONS = frozenset({"xegpu.convert_layout", "ttg.convert_layout"})
 _WRITTEN = "written there"
 
 
@@ -152,7 +152,7 @@ def carried(
     tie: Tie, known: NamedLayout, is_result: bool, shape: tuple[int, ...], asked: DemandOptions
 ) -> NamedLayout | None:
     """The layout of the other end of a tie, where the operation leaves one choice."""
-    at = (id(tie.relation), tie.reach, tie.combines, tie.user.name == CONVERSION, id(known), is_result, shape)
+    at = (id(tie.relation), tie.reach, tie.combines, tie.user.name in CONVERSIONS, id(known), is_result, shape)
     found = asked.kept.get(at)
     if found is None:
         # The relation and the layout are kept too, so that nothing else gets their identity.
@@ -163,7 +163,7 @@ def carried(
 def _carried(
     tie: Tie, known: NamedLayout, is_result: bool, shape: tuple[int, ...], asked: DemandOptions
 ) -> NamedLayout | None:
-    if tie.user.name == CONVERSION:
+    if tie.user.name in CONVERSIONS:
         return None
     if tie.reach == "subgroup":
         if not is_result or "sg" not in known.levels:
@@ -205,7 +205,7 @@ def _written(search: _Search) -> None:
         if statement.number is None or statement.value not in search.flow:
             continue
         value = search.flow.value_of(statement.value)
-        if statement.user.name == CONVERSION and _fix(search, value, statement):
+        if statement.user.name in CONVERSIONS and _fix(search, value, statement):
             continue
         known = as_written(statement.attribute, value.shape)
         if known is None:

@@ -33,7 +33,7 @@ from layoutalg.flow.edges import axes_of, lacks
 from layoutalg.flow.graph import Flow, Value
 from layoutalg.flow.relations import Demand, Tie
 from layoutalg.flow.solver import IMPOSSIBLE, Problem, Use
-from layoutalg.propagation.candidates import CONVERSION, Candidates, carried, owner_of, usual_of
+from layoutalg.propagation.candidates import CONVERSIONS, Candidates, carried, owner_of, usual_of
 from layoutalg.propagation.costs import Prices, bits_of, frequency, slots_per_element
 from layoutalg.propagation.demand_options import DemandOptions, Option, cost_at, refinements
 from layoutalg.propagation.named_layout import NamedLayout, agree, as_written, carry_on, if_accepted, is_whole
@@ -154,7 +154,7 @@ def network_of(flow: Flow, candidates: Candidates, asked: DemandOptions) -> Netw
             if tie.reach == "subgroup":
                 _join(builder, tie, demands)
             ties[flow.value_of(tie.result).number].append((number, tie))
-        if tie.user.name == CONVERSION:
+        if tie.user.name in CONVERSIONS:
             known = candidates.fixed[flow.value_of(tie.operand).number]
             if known is not None:
                 builder.before[tie.result] = (tie.operand, known)
@@ -245,7 +245,7 @@ def _with_ways(
 
 def _converted(builder: _Builder, maker: Operation | None, held: NamedLayout) -> int:
     """What a conversion costs that the text has."""
-    if maker is None or maker.name != CONVERSION or maker.operands[0] not in builder.flow:
+    if maker is None or maker.name not in CONVERSIONS or maker.operands[0] not in builder.flow:
         return 0
     source = builder.flow.value_of(maker.operands[0])
     statement = builder.candidates.wanted.get((maker, 0))
@@ -262,7 +262,7 @@ def _ways(builder: _Builder, tie: Tie, option: Option) -> list[tuple[NamedLayout
     None where the operation takes the operand in any layout.
     """
     operand = builder.flow.value_of(tie.operand)
-    if tie.user.name == CONVERSION:
+    if tie.user.name in CONVERSIONS:
         return None
     direct = carried(tie, option.held, True, operand.shape, builder.asked)
     if tie.reach == "subgroup":

@@ -45,7 +45,7 @@ from layoutalg.ir.dialects.xegpu.attributes import LayoutAttr as LayoutText
 from layoutalg.ir.dialects.xegpu.attributes import SliceAttr as SliceText
 from layoutalg.ir.dialects.xegpu.operations import ConvertLayoutOp
 from layoutalg.propagation.avoiding import keep_slices, sliced
-from layoutalg.propagation.candidates import CONVERSION, owner_of
+from layoutalg.propagation.candidates import CONVERSIONS, owner_of
 from layoutalg.propagation.costs import bits_of
 from layoutalg.propagation.demand_options import DemandOptions, written_at
 from layoutalg.propagation.descriptors import write_descriptors
@@ -330,7 +330,7 @@ def _is_open(present: Any) -> bool:
 def _state_result(member: SSAValue, held: NamedLayout, asked: DemandOptions) -> None:
     """Write the layout of a result where its operation says it, unless the user did."""
     owner, attribute = member.owner, attribute_of(held)
-    if not isinstance(member, OpResult) or isinstance(owner, Block) or attribute is None or owner.name == CONVERSION:
+    if not isinstance(member, OpResult) or isinstance(owner, Block) or attribute is None or owner.name in CONVERSIONS:
         return
     if owner.name in _PRODUCTS:
         _say(owner.properties, "layout_cd", attribute)

@@ -59,6 +59,8 @@ def held_by(layout: Layout, holder: Mapping[str, int]) -> HeldElements:
     Raises `DistributionError` for an axis that the layout does not have, and for too many elements to list.
     """
     axes: dict[str, Any] = layout.axes
+    if "sg" not in axes and holder.get("sg") == 0:  # a layout of one subgroup may leave it out
+        holder = {axis: number for axis, number in holder.items() if axis != "sg"}
     for axis in holder:
         if axis not in axes:
             raise DistributionError(

@@ -85,6 +85,39 @@ def test_same_takes_a_machine_and_standard_input(capsys: Capture, monkeypatch: p
     assert "needs a shape" in refusal(capsys, "same", LANES, LANES)
 
 
+def test_a_layout_of_one_subgroup_has_subgroup_0_alone(capsys: Capture) -> None:
+    assert main(["show", "d0 = 4@reg, d1 = 8@lane", "--warp", "0", "--lane", "5"]) == 0
+    assert "holds     (0, 5) (1, 5) (2, 5) (3, 5)" in capsys.readouterr().out
+    assert "sg = 1: this layout has lane, reg" in refusal(capsys, "show", "d0 = 4@reg, d1 = 8@lane", "--warp", "1")
+
+
+def test_banks_takes_the_elements_of_the_memory_and_says_what_it_wrote(capsys: Capture, tmp_path: Path) -> None:
+    memory = "#ttg.nvmma_shared<{swizzlingByteWidth = 128, transposed = false, elementBitWidth = 16}>"
+    held, path = "d0 = 8@lane:4 8@reg, d1 = 4@lane 16@reg:8", tmp_path / "banks.svg"
+    for more, bits in (((), 16), (("--element", "f32"), 32)):
+        assert main(["banks", held, "64x64", "--memory", memory, *more, "-o", str(path)]) == 0
+        said = capsys.readouterr().out
+        assert f" x {bits} bits per lane" in said
+        assert said.endswith(f"\nwritten to {path}\n")
+
+
+def test_convert_says_which_chip_it_assumes_of_tritons_encodings_and_what_generic_is(capsys: Capture) -> None:
+    rows, columns = (
+        f"#ttg.blocked<{{sizePerThread = [1, 1], threadsPerWarp = {warp}, warpsPerCTA = [1, 1], order = [1, 0]}}>"
+        for warp in ("[4, 8]", "[8, 4]")
+    )
+    assert main(["convert", rows, columns, "8x8"]) == 0
+    assert capsys.readouterr().err == (
+        "layoutalg: priced for pvc: Triton's encodings name no chip; --target names one\n"
+    )
+    assert main(["convert", rows, columns, "8x8", "--target", "generic"]) == 0
+    said = capsys.readouterr()
+    assert said.err == ""
+    assert "no price" not in said.out
+    assert "issue slots on generic, estimated" in said.out
+    assert "generic is not a chip: its issue slots only rank the ways" in said.out
+
+
 def test_banks_prints_the_conflicts(capsys: Capture) -> None:
     transposed = "d0 = 16@lane, d1 = 16@reg 2@lane:16"
     assert main(["banks", transposed]) == 0

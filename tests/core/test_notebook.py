@@ -12,6 +12,7 @@ import pytest
 import layoutalg as la
 from layoutalg.core.limits import MOST_NOTEBOOK_LETTERS
 from layoutalg.core.notebook import NotebookAnswer
+from layoutalg.memory import bank_picture
 
 ROWS, COLUMNS = "d0 = 4@reg, d1 = 4@lane", "d0 = 4@lane, d1 = 4@reg"
 KERNEL = """// <script>alert("&")</script>
@@ -29,6 +30,13 @@ RUN = """gpu.module @m { gpu.func @k(%p: memref<16xf32>) kernel
   memref.store %c, %p[%i] : memref<16xf32>
   gpu.return
 } }"""
+DRAWN = """gpu.module @m { gpu.func @k(%p: memref<8x16xf32>) kernel
+  attributes {intel_reqd_sub_group_size = 16 : i32, known_block_size = array<i32: 16, 1, 1>} {
+  %t = xegpu.create_nd_tdesc %p : memref<8x16xf32> -> !xegpu.tensor_desc<8x16xf32, #a>
+  %c = arith.constant {layout_result_0 = #a} dense<1.0> : vector<8x16xf32>
+  xegpu.store_nd %c, %t[0, 0] <{layout = #a}> : vector<8x16xf32>, !xegpu.tensor_desc<8x16xf32, #a>
+  gpu.return
+} }""".replace("#a", "#xegpu.layout<lane_layout = [1, 16], lane_data = [1, 1]>")
 ANSWERS: dict[str, Any] = {
     "same": lambda: la.same(ROWS, COLUMNS),
     "check": lambda: la.check(KERNEL),
@@ -54,6 +62,33 @@ def test_an_answer_shows_what_print_gives_and_its_repr_is_a_line(name: str) -> N
     text = unescape(re.sub("<[^>]*>", "", shown[shown.rindex("<pre") :]))
     assert str(answer) in text
     assert "<script>alert" not in shown
+
+
+def test_conflicts_are_drawn_as_they_were_counted() -> None:
+    asked = {"memory": "d0 = 4@addr:4, d1 = 4@addr", "vector": 1, "banks": 8, "width": 2, "element_bits": 16}
+    found = la.bank_conflicts(COLUMNS, **asked)
+    assert found._drawing().svg() == bank_picture(COLUMNS, **asked).svg()
+
+
+def test_what_was_lowered_is_drawn() -> None:
+    module = la.read(KERNEL)
+    assert la.lower(module)._drawing() == module.picture()
+
+
+def test_a_comparison_is_drawn_with_the_operation_that_differs() -> None:
+    """A store of 2 where 1 was."""
+    kept = la.keeps_meaning(DRAWN, DRAWN.replace("dense<1.0>", "dense<2.0>"))
+    graph = kept._drawing()
+    assert graph is not None
+    wrong = [(box.title, box.told) for box in graph.boxes if box.state == "wrong"]
+    assert [title for title, _ in wrong] == ["arith.constant"]
+    assert "element (0, 0): 1 before, 2 after" in wrong[0][1]
+
+
+@pytest.mark.parametrize("plan", [lambda: la.plan_gemm(64, 64, 64), lambda: la.plan_amx(64, 64, 64)])
+def test_the_repr_of_a_plan_is_a_line_with_the_product(plan: Any) -> None:
+    found = plan()
+    assert repr(found) == f"<{type(found).__name__}: {found.problem}: {found.tiling}>"
 
 
 def test_a_check_is_shown_as_its_graph_and_one_without_as_text() -> None:

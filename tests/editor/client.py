@@ -6,6 +6,7 @@ import json
 import subprocess
 import sys
 from itertools import count
+from tempfile import TemporaryFile
 from threading import Timer
 from types import TracebackType
 from typing import Any
@@ -21,8 +22,9 @@ class Client:
 
     def __init__(self, *options: str, encodings: tuple[str, ...] = ("utf-16",)) -> None:
         command = [sys.executable, "-m", "layoutalg", "lsp", *options]
+        self.log = TemporaryFile()  # noqa: SIM115
         self.process = subprocess.Popen(
-            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, bufsize=0
+            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self.log, bufsize=0
         )
         self.deadline = Timer(_LONGEST, self.process.kill)
         self.deadline.start()
@@ -47,7 +49,7 @@ class Client:
             self.deadline.cancel()
             self.process.kill()
             self.process.wait()
-            for stream in (self.process.stdin, self.process.stdout, self.process.stderr):
+            for stream in (self.process.stdin, self.process.stdout, self.log):
                 assert stream is not None
                 stream.close()
 
@@ -58,10 +60,9 @@ class Client:
 
     def receive(self) -> dict[str, Any]:
         assert self.process.stdout is not None
-        assert self.process.stderr is not None
         length = 0
         while (line := self.process.stdout.readline()) != b"\r\n":
-            assert line, self.process.stderr.read().decode()
+            assert line, self.logged()
             if line.lower().startswith(b"content-length:"):
                 length = int(line.partition(b":")[2])
         body = b""
@@ -71,16 +72,21 @@ class Client:
         assert message.get("method") != "window/showMessage", message
         return message
 
+    def logged(self) -> str:
+        """What the server wrote to standard error."""
+        self.log.seek(0)
+        return self.log.read().decode()
+
     def tell(self, method: str, **params: Any) -> None:
         self.send(method=method, params=params)
 
     def ask(self, method: str, **params: Any) -> Any:
         """The result of a request."""
-        message = self.reply(method, **params)
+        message = self.reply(method, params)
         assert "error" not in message, message
         return message["result"]
 
-    def reply(self, method: str, **params: Any) -> dict[str, Any]:
+    def reply(self, method: str, params: Any) -> dict[str, Any]:
         """The reply to a request; what is published meanwhile is kept."""
         number = next(self.numbers)
         self.send(id=number, method=method, params=params)

@@ -8,6 +8,7 @@ import sys
 from typing import Any
 
 import pytest
+from lsprotocol.types import METHOD_TO_TYPES
 
 from tests.editor.client import Client
 from tests.editor.texts import KERNEL, ROWS
@@ -124,12 +125,39 @@ def test_a_byte_order_mark_shifts_no_column(encoding: str, units: int) -> None:
 def test_a_malformed_position_is_refused_in_words(position: Any, client: Client) -> None:
     client.open(URI, KERNEL)
     for method, field in (("hover", {"position": position}), ("inlayHint", {"range": {"start": position}})):
-        error = client.reply(f"textDocument/{method}", textDocument={"uri": URI}, **field)["error"]
+        error = client.reply(f"textDocument/{method}", {"textDocument": {"uri": URI}, **field})["error"]
         assert error["code"] == -32602  # InvalidParams of JSON-RPC
         assert error["message"].startswith("layoutalg: ")
         assert "@ $.params." in error["message"]
         assert "\n" not in error["message"]
     assert client.at("hover", URI, *place(KERNEL, "math.exp"))
+
+
+HOSTILE: list[Any] = [
+    None, True, -1, 1e300, "x", [], {}, {"textDocument": None}, {"textDocument": {"uri": URI}}, {"data": {}, "title": 1},
+    {"jsonrpc": "2.0", "id": 1, "method": "textDocument/hover"}, {"title": "x"}, {"title": "x", "data": 5},
+    {"title": "x", "data": {"uri": [], "version": 1, "number": 0}}, {"title": "x", "data": {"uri": URI}},
+    {"title": "x", "data": {"uri": URI, "version": 1, "number": "x"}}, {"capabilities": 7}, {"id": {}}, {"value": []},
+    {"textDocument": {"uri": URI}, "range": {"start": {"line": 9, "character": 9}, "end": {"line": 0, "character": 0}}},
+    {"textDocument": {"uri": URI, "version": 9}, "contentChanges": [{"text": 5}]}, {"command": "x", "arguments": [{}]},
+]  # fmt: skip
+
+
+def test_no_params_of_any_request_leave_it_without_one_line_of_an_answer() -> None:
+    with Client() as client:
+        client.open(URI, KERNEL)
+        for method in [*sorted(METHOD_TO_TYPES.keys() - {"shutdown", "exit"}), "nonsense"]:
+            for params in HOSTILE:
+                client.send(method=method, params=params)
+                error = client.reply(method, params).get("error", {"code": -32602, "message": ""})
+                assert error["code"] in (-32602, -32601), (method, params, error)  # InvalidParams, MethodNotFound
+                assert "\n" not in error["message"]
+        for data in (None, 5, {"uri": []}, {"uri": URI, "version": 1, "number": "x"}):
+            error = client.reply("codeAction/resolve", {"title": "x", "data": data})["error"]
+            assert error == {"code": -32602, "message": "layoutalg: not a change that was offered @ $.params.data"}
+        client.open(URI, KERNEL)
+        assert client.at("hover", URI, *place(KERNEL, "math.exp"))
+        assert "Traceback" not in client.logged()
 
 
 def test_texts_that_are_not_mlir_do_not_stop_it(client: Client) -> None:

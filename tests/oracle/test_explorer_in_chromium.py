@@ -467,6 +467,39 @@ def test_a_conversion_has_its_ways_and_ends_with_every_word_in_its_place(explore
     expect(explorer.at(".candidates tbody tr.chosen th", "convert")).to_have_text(f"{other.chosen.name}chosen")
 
 
+def test_the_steps_of_a_conversion_are_turned_by_the_keyboard(explorer: Explorer, expect: Any) -> None:
+    explorer.view("convert", **VIEWS["convert"])
+    views = la.convert(ROWS, COLUMNS, (16, 16), element_bits=32, target="pvc").picture().views()
+    picker = explorer.at("select", "convert").and_(explorer.page.get_by_label("step of the picture"))
+    before, after = (
+        explorer.at("button", "convert").and_(explorer.page.get_by_label(f"the step {one}"))
+        for one in ("before", "after")
+    )
+
+    def shown(number: int) -> None:
+        name, svg = views[number]
+        expect(picker.locator("option:checked")).to_have_text(f"{number + 1} of {len(views)}: {name}")
+        expect(explorer.at("details .canvas", "convert")).to_have_attribute(
+            "aria-label", f"picture of the conversion: {name}"
+        )
+        expect(explorer.at("details .canvas rect", "convert")).to_have_count(svg.count("<rect"))
+        assert (before.is_disabled(), after.is_disabled()) == (number == 0, number == len(views) - 1)
+
+    shown(0)
+    picker.focus()
+    explorer.page.keyboard.press("ArrowDown")
+    shown(1)
+    explorer.page.keyboard.press("Tab")
+    expect(after).to_be_focused()
+    for number in range(2, len(views)):
+        explorer.page.keyboard.press("Enter")
+        shown(number)
+    expect(picker).to_be_focused()  # the button pressed last is disabled
+    explorer.page.keyboard.press("Shift+Tab")
+    explorer.page.keyboard.press("Space")
+    shown(len(views) - 2)
+
+
 def test_the_algebra_shows_inputs_result_and_steps(explorer: Explorer, expect: Any) -> None:
     explorer.view("algebra", **VIEWS["algebra"])
     expect(explorer.at(".result code", "algebra")).to_have_text("(4,(2,8)):(2,(1,8))")  # by CuTe's documentation

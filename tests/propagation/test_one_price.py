@@ -186,3 +186,22 @@ def test_the_price_of_random_conversions_is_equal_through_every_door(part: int, 
                     assert exchange.price == paid
                     lowered += 1
     assert lowered >= 5
+
+
+def test_propagate_asks_the_same_price_of_tritons_conversions(tmp_path: Path, capsys: Capture) -> None:
+    """LLVM's pass is not asked: it has no tables for Triton."""
+    text = """#rows = #ttg.blocked<{sizePerThread = [1, 4], threadsPerWarp = [2, 16], warpsPerCTA = [4, 1], order = [1, 0]}>
+#mma = #ttg.nvidia_mma<{versionMajor = 2, versionMinor = 0, warpsPerCTA = [2, 2], instrShape = [16, 8]}>
+module attributes {"ttg.num-warps" = 4 : i32, ttg.target = "cuda:80", "ttg.threads-per-warp" = 32 : i32} {
+  tt.func @f(%d: tensor<64x64xf32, #mma>, %c: tensor<64x64x!tt.ptr<f32>, #rows>) {
+    %e = ttg.convert_layout %d : tensor<64x64xf32, #mma> -> tensor<64x64xf32, #rows>
+    tt.store %c, %e : tensor<64x64x!tt.ptr<f32>, #rows>
+    tt.return }}"""
+    [conversion] = la.check(text).conversions
+    assert la.propagate(text).cost == conversion.cost
+    path = tmp_path / "kernel.ttgir"
+    path.write_text(text)
+    assert main(["propagate", str(path), "--explain"]) == 0
+    said = capsys.readouterr().out
+    assert f"cost {conversion.cost} issue slots" in said
+    assert "own propagation" not in said

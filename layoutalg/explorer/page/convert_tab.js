@@ -25,7 +25,11 @@ export function convertTab(page) {
   const picture = new Picture("picture of the conversion", false);
   const moves = new Moves();
   const view = el("select", { "aria-label": "step of the picture", onchange: () => drawn() });
-  const turn = (by) => { view.selectedIndex = Math.min(Math.max(view.selectedIndex + by, 0), view.length - 1); drawn(); };
+  const turn = (by) => {
+    view.selectedIndex = Math.min(Math.max(view.selectedIndex + by, 0), view.length - 1);
+    drawn();
+    if ((by < 0 ? back : next).disabled) view.focus(); // a disabled button would lose the focus
+  };
   const back = el("button", { type: "button", class: "quiet", "aria-label": "the step before", onclick: () => turn(-1) }, "◀");
   const next = el("button", { type: "button", class: "quiet", "aria-label": "the step after", onclick: () => turn(1) }, "▶");
   const whole = el("details", { class: "more", open: true }, el("summary", {}, "Step by step: registers, prices, shared memory"),

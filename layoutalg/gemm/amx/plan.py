@@ -56,7 +56,7 @@ PARTS = ("whole", "parts")
 """What `emit` writes: a function that does everything, or the functions that worker threads share out."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class AmxGemm(Distributed):
     """A planned product: the problem and every choice made for it. `emit` writes the module, `run` executes it.
 
@@ -77,6 +77,12 @@ class AmxGemm(Distributed):
         why = must_pack_a(self.problem)
         if why is not None and not self.tiling.pack_a:
             raise PlanError(f"pack_a = False: {why}; A must be packed")
+
+    def __str__(self) -> str:
+        return f"{self.problem}: {self.tiling}"
+
+    def __repr__(self) -> str:
+        return f"<AmxGemm: {self}>"
 
     @property
     def element(self) -> str:
