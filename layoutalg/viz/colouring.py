@@ -2,7 +2,7 @@
 
 Lanes have hues of their own in the colouring "lane", the default where one subgroup is alone. Memory is coloured by bank: a
 rainbow of addresses would hide a swizzle, and lanes that meet in a bank are what it is for. Of AMX tiles, a hue is a word of 4
-bytes.
+bytes; in a product it is a word of k, so that words of A and of B meet where their hues are the same.
 
 >>> from layoutalg.core.notation import Operand
 >>> from layoutalg.viz.grid import tensor_grid
@@ -25,13 +25,18 @@ from layoutalg.core.banks import BANK_BYTES, BANKS
 from layoutalg.core.errors import LayoutError
 from layoutalg.core.limits import MOST_SWATCHES
 from layoutalg.core.moves import Plane
-from layoutalg.viz.colours import HUES, LEGEND, hue_of, ramp, shade
+from layoutalg.viz.colours import HUES, LEGEND, NEUTRAL, hue_of, ramp, shade
 from layoutalg.viz.grid import Grid
 
-__all__ = ["OWN", "Scheme", "colourings", "legend", "number_by", "paint", "preferred", "scheme"]
+__all__ = ["OWN", "WORDS_OF_K", "Scheme", "colourings", "legend", "number_by", "paint", "preferred", "scheme"]
 
 OWN = "own axes"
 """The colouring of grids that share none, such as registers beside memory: each by the first of its own."""
+
+WORDS_OF_K = "k"
+"""The colouring of a product of tiles by words of k: which words of A meet which of B."""
+_K_AXES = {"A": ("col", BANK_BYTES), "B": ("row", 1)}
+"""Where the number of a word of k stands in a tile, and how many steps of the axis it has: A's along a row, B's is the row."""
 
 _AXES = {"subgroup": "sg", "lane": "lane", "register": "reg"}
 _WORD_BITS = BANK_BYTES * 8
@@ -44,6 +49,8 @@ def colourings(grid: Grid) -> tuple[str, ...]:
     if grid.of_machine:
         return (*_AXES, "tile")
     words = ("bank",) if grid.axes == ("addr",) else ("word",) if grid.bits is not None else ()
+    if grid.bits is not None and grid.role in ("A", "B", "C") and {"row", "col"} <= {*grid.axes}:
+        words = (WORDS_OF_K, *words)
     return (*words, *grid.axes, *(("tile",) if grid.tile_known else ()))
 
 
@@ -108,6 +115,12 @@ def scheme(grid: Grid, by: str) -> Scheme:
             return count % len(HUES)
 
         return Scheme(tuple(grid.element.values()), tile_number, 1, _middle_shade)
+    if by == WORDS_OF_K:
+        count = _words_of_k([grid])
+        if grid.role == "C":
+            return Scheme((_numbers(grid, "row"),), lambda row: row * 0, 1, lambda _: NEUTRAL)
+        axis, step = _K_AXES[str(grid.role)]
+        return Scheme((_numbers(grid, axis),), lambda at: at // step, count, lambda number: _hue(number, count))
     start, end = _reach(grid, by)
 
     def number_from_start(at: Any) -> Any:
@@ -180,15 +193,23 @@ def legend(grids: Sequence[Grid], by: str) -> tuple[tuple[str, str | None], ...]
             for grid in grids
         )
         return tuple((text, None) for text in found)
+    if by == WORDS_OF_K:
+        count, shown = _words_of_k(grids), set[int]()
+        for grid in grids:
+            if grid.role in _K_AXES:
+                axis, step = _K_AXES[grid.role]
+                shown |= {at // step for at in _numbers(grid, axis).cells}
+        found = _swatches("word of k", sorted(shown), [_hue(number, count) for number in sorted(shown)])
+        return (*found, ("the same colour in A and B: multiplied with one another", None))
     low, high = _reach(first, by)
     if by in ("lane", "word"):
         shown = sorted({number_by(grid, by, at) for grid in grids for at in _numbers(grid, _axis(grid, by)).cells})
         many = high - low + 1
         entries = _swatches(by, shown, [_hue(number - low, many) for number in shown])
         if many > len(HUES):
-            told = f"{len(HUES)} hues for {many} {by}s, each time in another order and stronger: a cell names its own"
-            entries.append((told, None))
-        return (*entries, *[("a word is 4 bytes", None)] * (by == "word"))
+            its = "a word is 4 bytes" if by == "word" else f"a {'cell' if first.tensor else 'column'} names its own"
+            entries.append((f"{len(HUES)} hues for {many} {by}s, each time in another order and stronger: {its}", None))
+        return tuple(entries)
     if by != "subgroup":
         stops = sorted({round(i * (high - low) / (MOST_SWATCHES - 1)) for i in range(MOST_SWATCHES)})
         entries = _swatches(by, [low + stop for stop in stops], [ramp(stop / max(high - low, 1)) for stop in stops])
@@ -203,6 +224,12 @@ def legend(grids: Sequence[Grid], by: str) -> tuple[tuple[str, str | None], ...]
         told = f"{len(HUES)} hues for {first.span('sg')} subgroups, each time in another order: a cell names its own"
         entries.append((told, None))
     return tuple(entries)
+
+
+def _words_of_k(grids: Sequence[Grid]) -> int:
+    """Words of k at most: of a row of A, or rows of B."""
+    reach = (grid.scale.get(axis, (0, 0))[1] // step for grid in grids for axis, step in _K_AXES.values())
+    return 1 + max(reach)
 
 
 def _axis(grid: Grid, by: str) -> str:

@@ -25,7 +25,7 @@ from layoutalg.core.messages import shown
 from layoutalg.core.notation import Distributed, Machine, Operand, as_sizes
 from layoutalg.core.shared_places import shared_place
 from layoutalg.core.whole_numbers import as_flag, instance_of, one_of
-from layoutalg.viz.colouring import OWN, colourings, preferred
+from layoutalg.viz.colouring import OWN, WORDS_OF_K, colourings, preferred, scheme
 from layoutalg.viz.grid import MOST, Addressed, Grid, folded_alike, hardware_grid, tensor_grid
 from layoutalg.viz.scene import WIDEST, breadth, lay_out
 from layoutalg.viz.shapes import Scene
@@ -181,9 +181,8 @@ class Picture:
             lines.append("thin lines: between instruction tiles")
         if "word" in self.colourings:
             lines.append("thin lines: between words of 4 bytes")
-        notes = [note for note in dict.fromkeys(grid.forms for grid in grids) if note] + ["; ".join(lines)] * bool(
-            lines
-        )
+        under = [note for note in dict.fromkeys(grid.forms for grid in grids) if note]
+        notes = ["; ".join(lines)] * bool(lines)
         shared = [found for part in self.parts if isinstance(part, Operand) and (found := shared_place(part.layout))]
         warnings = [f"warning: two elements in one place: {one}" for one in shared]
         named = [(f"{grid.title.split()[0]}: " if len(grids) > 1 else "", grid) for grid in grids]
@@ -191,20 +190,25 @@ class Picture:
         folded = "; ".join(name + grid.folded for name, grid in named if grid.folded)
         notes += [f"drawn: {folded}"] * bool(folded)
         widest = WIDEST if self.paged else None
-        outlined, lane = self._outlined(grids)
-        notes += [f"outlined: what lane {lane} holds"] * bool(outlined)
-        return lay_out(self.title, placed, colour or self.by, self.colourings, notes, warnings, outlined, widest)
+        outlined, said = self._outlined(grids)
+        under += [f"outlined: {said}"] * bool(outlined)
+        by = colour or self.by
+        return lay_out(self.title, placed, by, self.colourings, (under, notes), warnings, outlined, widest)
 
-    def _outlined(self, grids: Sequence[Grid]) -> tuple[list[list[int]], int]:
-        """The drawn cells of one lane in every operand of a product, and its number."""
-        if not (self.example and self._is_product) or not all(grid.tensor and "lane" in grid.axes for grid in grids):
-            return [], 0
+    def _outlined(self, grids: Sequence[Grid]) -> tuple[list[list[int]], str]:
+        """The drawn cells of one lane in every operand of a product, or those of words that meet; and what they are."""
+        if not (self.example and self._is_product) or not all(grid.tensor for grid in grids):
+            return [], ""
+        if WORDS_OF_K in self.colourings:
+            return _meeting(grids)
+        if not all("lane" in grid.axes for grid in grids):
+            return [], ""
         held = [holders(grid)[1] for grid in grids]
         common = sorted(set(held[0]).intersection(*held[1:]))
         if not common:
-            return [], 0
+            return [], ""
         chosen = common[min(1, len(common) - 1)]
-        return [sorted(cells[chosen]) for cells in held], chosen[-1]
+        return [sorted(cells[chosen]) for cells in held], f"what lane {chosen[-1]} holds"
 
     @property
     def by(self) -> str:
@@ -327,6 +331,24 @@ class Picture:
         from layoutalg.viz.page import fragment
 
         return fragment(self)
+
+
+def _meeting(grids: Sequence[Grid]) -> tuple[list[list[int]], str]:
+    """The drawn cells of a word of A, of the word of B that it is multiplied with, and of their sum in C; and what they are.
+
+    The first word of k that both draw, of the second row of C and its second column.
+    """
+    of_a, of_b, of_c = grids[:3]
+    row, column = (min(1, n - 1) for n in of_c.shape)
+    words: list[Sequence[int]] = []
+    for grid in (of_a, of_b):
+        planes, number, *_ = scheme(grid, WORDS_OF_K)
+        words.append([number(at) for at in planes[0].cells])
+    across, down, wide = of_a.shape[1], of_b.shape[0], of_b.shape[1]
+    in_a = [i for i in range(row * across, (row + 1) * across) if words[0][i] == words[0][row * across]]
+    in_b = [i for i in range(column, down * wide, wide) if words[1][i] == words[0][in_a[0]]]
+    told = "two words that are multiplied, element by element, and the word of C to which the products are added"
+    return [in_a, in_b, [row * of_c.shape[1] + column]], told
 
 
 def format_of(path: str | os.PathLike[str]) -> str:

@@ -42,7 +42,7 @@ CHARACTER = 6.7
 """The width of a character of the cells' font, 11 pixels high; other sizes in proportion."""
 _GAP = 16
 _MARGIN = 12
-_SPACE, _STRIP = 28, 25
+_SPACE, _STRIP = 20, 25
 """Between two grids; between two strips of one, where the numbers over the columns stand."""
 _LEAST_WIDTH = 420
 _TITLE, _NAME, _SMALL = 13, 12, 11
@@ -63,13 +63,14 @@ def lay_out(
     placed: Sequence[tuple[Grid, int, int]],
     by: str,
     others: Sequence[str],
-    notes: Sequence[str] = (),
+    notes: tuple[Sequence[str], Sequence[str]] = ((), ()),
     warnings: Sequence[str] = (),
     outlined: Sequence[Sequence[int]] = (),
     widest: float | None = None,
 ) -> Scene:
     """Lay out grids, each at its (row, column) of an arrangement, coloured `by`; legends for `others` too.
 
+    Of the notes the first stand under the title, as they say how cells are read, and the second below the grids.
     `outlined` has the cells of each grid that a line is drawn around. Where that is wider than `widest`, grids stand one below
     the other, and their columns go on in strips.
 
@@ -114,6 +115,8 @@ def lay_out(
         for r in rows
     }
     words, y = _lines([title], _MARGIN, width, _TITLE, bold=True, fill="#000000")
+    told, y = _lines(notes[0], y, width, _SMALL, fill=_NOTES)
+    words += told
     top = y + 8
     upper = {r: top + sum(high[b] + _SPACE // 2 for b in rows if b < r) for r in rows}
 
@@ -134,7 +137,7 @@ def lay_out(
     lines += outlines(frames, outlined or [()] * len(frames))
     bottom = top + sum(high.values()) + (_SPACE // 2) * (len(rows) - 1) + 4
     warned, bottom = _lines(warnings, bottom, width, _SMALL, bold=True, fill=INK)
-    below, bottom = _lines([*_signs(placed, cuts), *notes], bottom, width, _SMALL, fill=_NOTES)
+    below, bottom = _lines([*_signs(placed, cuts), *notes[1]], bottom, width, _SMALL, fill=_NOTES)
     legends = [_legend([grid for grid, _, _ in placed], one, bottom + 4, width) for one in others]
     end = max((w.y for one in legends for w in one.words), default=bottom)
     return Scene(
@@ -321,11 +324,15 @@ def _legend(grids: Sequence[Grid], by: str, top: float, width: float) -> Legend:
     words: list[Words] = []
     x, y = float(_MARGIN), top + 12
     for text, colour in legend(grids, by):
-        needs = (16 if colour else 0) + len(text) * CHARACTER + 12
-        if x > _MARGIN and x + needs > width - _MARGIN:
+        first, *more = _wrapped(text, width - 2 * _MARGIN - (16 if colour else 0), _SMALL)
+        needs = (16 if colour else 0) + len(first) * CHARACTER + 12
+        if x > _MARGIN and x + needs - 12 > width - _MARGIN:
             x, y = float(_MARGIN), y + 16
         if colour:
             swatches.append(Swatch(x, y - 10, 12, colour))
-        words.append(Words(x + (16 if colour else 0), y, text, _SMALL))
+        words.append(Words(x + (16 if colour else 0), y, first, _SMALL))
         x += needs
+        for line in more:
+            x, y = _MARGIN + len(line) * CHARACTER + 12, y + 16
+            words.append(Words(_MARGIN, y, line, _SMALL))
     return Legend(by, tuple(swatches), tuple(words))
