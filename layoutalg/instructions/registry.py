@@ -282,13 +282,14 @@ def _meant_by(text: str) -> Instruction:
         "Callable[[tuple[str, ...]], tuple[Row, ...]]", _called("layoutalg.instructions.selection:selected")
     )
     found = selected(tuple(text.split()))
-    if not found:
-        raise LayoutError(
-            f"no instruction fits all of {shown(text)}; `layoutalg list {text.split()[0]}` has those of the first"
-        )
-    if len(found) > 1:
+    if len(found) == 1:
+        return found[0].build()
+    if found:
         raise LayoutError(_several(text, found))
-    return found[0].build()
+    family = text.split()[0]
+    raise LayoutError(
+        f"no instruction fits all of {shown(text)}; `layoutalg list {family}` has those of the first word"
+    )
 
 
 def _value_named(text: str) -> Instruction | OperandOf:

@@ -19,6 +19,7 @@ bytes; in a product it is a word of k, so that words of A and of B meet where th
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any, NamedTuple
 
 from layoutalg.core.banks import BANK_BYTES, BANKS
@@ -118,9 +119,13 @@ def scheme(grid: Grid, by: str) -> Scheme:
     if by == WORDS_OF_K:
         count = _words_of_k([grid])
         if grid.role == "C":
-            return Scheme((_numbers(grid, "row"),), lambda row: row * 0, 1, lambda _: NEUTRAL)
+            return Scheme((_numbers(grid, "row"),), _no_number, 1, _neutral)
         axis, step = _K_AXES[str(grid.role)]
-        return Scheme((_numbers(grid, axis),), lambda at: at // step, count, lambda number: _hue(number, count))
+
+        def word_of_k(at: Any) -> Any:
+            return at // step
+
+        return Scheme((_numbers(grid, axis),), word_of_k, count, partial(_hue, count=count))
     start, end = _reach(grid, by)
 
     def number_from_start(at: Any) -> Any:
@@ -224,6 +229,14 @@ def legend(grids: Sequence[Grid], by: str) -> tuple[tuple[str, str | None], ...]
         told = f"{len(HUES)} hues for {first.span('sg')} subgroups, each time in another order: a cell names its own"
         entries.append((told, None))
     return tuple(entries)
+
+
+def _no_number(at: Any) -> Any:
+    return at * 0
+
+
+def _neutral(number: int) -> str:
+    return NEUTRAL
 
 
 def _words_of_k(grids: Sequence[Grid]) -> int:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -75,7 +76,7 @@ def test_sizes_as_constants_are_said(capsys: Capture) -> None:
 
 # AMX
 
-PRODUCTS = {
+PRODUCTS: dict[str, tuple[str, tuple[int, int, int], dict[str, Any]]] = {
     "any m": ("50 48 100 --dynamic-m --blocks 32x32x64", (50, 48, 100), {"dynamic_m": True, "blocks": (32, 32, 64)}),
     "bytes": (
         "20 72 130 --a u8 --b s8 --c s8 --scale column --bias row --blocking 1x1 --blocks 32x32x128",
@@ -107,7 +108,7 @@ def test_changes_of_meaning_of_a_module_for_amx_are_caught(
         code = main(["gemm", *command.split(), "--target", "amx", "--text", str(module), "--check"])
         said = capsys.readouterr()
         if code == 2:
-            raise ParseError(said.err)
+            raise ParseError(text, 0, said.err)
         assert code == ("NOT what the model says" in said.out or "line " in said.out or "not written" in said.out)
         return code == 0
 

@@ -195,6 +195,7 @@ def test_words_of_amx_tiles_that_are_multiplied_share_a_hue() -> None:
 def test_the_outlined_words_of_an_amx_product_are_multiplied(name: str) -> None:
     """By the definition: A(m, k) meets B(k, n), and their product is added to C(m, n); 4 bytes are a word."""
     product = la.parse(name)
+    assert isinstance(product, la.TileProduct)
     word = 4 if product.a == "i8" else 2
     for paged in (False, True):
         scene = replace(product.picture(), paged=paged).scene()

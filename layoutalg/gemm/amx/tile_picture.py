@@ -219,9 +219,10 @@ def _memory(tile: _Tile) -> Panel:
     def look(row: int, column: int) -> Look:
         return tile.look(tile.element_in_memory(row, column), f"row {row}, column {column} of the matrix in memory")
 
-    return _grid(
-        title, note, rows, columns, look, ("row", "column"), lambda *at: tile.element_in_memory(*at) in tile.example
-    )
+    def is_example(row: int, column: int) -> bool:
+        return tile.element_in_memory(row, column) in tile.example
+
+    return _grid(title, note, rows, columns, look, ("row", "column"), is_example)
 
 
 def _register(tile: _Tile) -> Panel:
@@ -232,9 +233,10 @@ def _register(tile: _Tile) -> Panel:
         span = f"byte {first}" if tile.itemsize == 1 else f"bytes {first} to {first + tile.itemsize - 1}"
         return tile.look(tile.element_in_register(row, column), f"tmm{tile.register}, row {row}, {span}")
 
-    return _grid(
-        title, note, rows, columns, look, ("row", "byte"), lambda *at: tile.element_in_register(*at) in tile.example
-    )
+    def is_example(row: int, column: int) -> bool:
+        return tile.element_in_register(row, column) in tile.example
+
+    return _grid(title, note, rows, columns, look, ("row", "byte"), is_example)
 
 
 def _grid(
