@@ -42,6 +42,8 @@ def read_notation(reader: Reader) -> TileType | TileProduct:
         return TileProduct(ROWS, ROWS, 4 * ROWS, "i8", "i8", *[sign.lower() == "u" for sign in signs])
     operation = _OPERATION.match(reader.text, start)
     if operation is None:
+        if not reader.looking_at("!"):
+            reader.fail("x86.amx.tile_mulf or tile_muli, %a, %b, %c, a colon and the three types", at=start)
         return read_type(reader)
     reader.position = operation.end()
     lhs = read_type(reader)

@@ -2,7 +2,7 @@
 
 >>> scene = Layout.parse("d0 = 2@reg, d1 = 2@lane").picture(title="C").scene()
 >>> [(cell.x, cell.y, cell.label) for cell in scene.cells]
-[(47, 87, '0:0'), (75, 87, '1:0'), (47, 107, '0:1'), (75, 107, '1:1')]
+[(47, 103, '0:0'), (75, 103, '1:0'), (47, 123, '0:1'), (75, 123, '1:1')]
 
 Rows and columns stand at the same places for all grids of a scene, so that the operands of a product line up.
 
@@ -11,7 +11,7 @@ wider grid go on below, in strips; the operands of a product then stand one belo
 
 >>> wide = Layout.parse("d0 = 2@reg, d1 = 24@lane").picture(full=True).scene()
 >>> wide.width <= WIDEST, sorted({cell.y for cell in wide.cells})
-(True, [69, 89, 134, 154])
+(True, [85, 105, 150, 170])
 """
 
 from __future__ import annotations
