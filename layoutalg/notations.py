@@ -112,7 +112,12 @@ _ROWS = (
         ("#iree_gpu.mma_layout<", "#iree_gpu.data_tiled_mma_layout<", "MFMA_F32_16x16x16_F16"),
     ),
     NotationText(
-        "AMX", re.compile(r"!(?:x86\.)?amx\."), "layoutalg.amx.tiles:read_notation", ("!amx.tile<", "!x86.amx.tile<")
+        "AMX",
+        re.compile(
+            r"!(?:x86\.)?amx\.|(?:x86\.)?amx\.tile_mul[fi]\s|(?i:(?:_{0,2}tile_|t)dp(?:[bf][fp]16ps|b[su]{2}d)\b)"
+        ),
+        "layoutalg.amx.reading:read_notation",
+        ("!amx.tile<", "!x86.amx.tile<"),
     ),
     NotationText(
         "Triton",
@@ -151,6 +156,7 @@ _ROWS = (
             r"|(?:(?:UMMA|GMMA)::)?(?:Layout_(?:MN|K)_|tmem_frg_[12]sm<)|UniversalCopy<|(?:ld|st)\.global\."
             r"|v_(?:mfma|smfmac|wmma|swmmac)_|(?:s?mfma|smfmac|wmma|swmmac)[._]\w|(?:ds|global)_(?:read|load)_"
             r"|(?:__builtin_amdgcn_|llvm\.amdgcn\.|rocdl\.)(?:s?mfma|smfmac|wmma|swmmac|ds|global)"
+            r"|(?:mfma|smfmac|wmma|swmmac|dpas|mma|wgmma)[ \t]+[\w.]"
             r"|(?:gfx\w{3,8}|[cr]dna\d|mi\d{3}x?a?)/|dpas\.|intel_sub_group_\w+_matrix_mad_|(?:intel_sub_group_2d_block_)?(?:read|write)"
             r"_(?:trans\w{3,5}_)?\d{1,2}b_|xevm\.block(?:load|store)2d|__spirv_Subgroup2DBlock|(?:load|store)_block2d)",
             re.IGNORECASE,

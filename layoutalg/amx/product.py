@@ -38,7 +38,7 @@ from layoutalg.core.layout import Layout
 from layoutalg.core.limits import MAX_EXTENT
 from layoutalg.core.llvm_versions import DEFAULT_LLVM, rules
 from layoutalg.core.messages import shown
-from layoutalg.core.notation import Distributed, Machine, Operand, own_sizes, product_operands
+from layoutalg.core.notation import Machine, Notation, Operand, own_sizes, product_operands
 from layoutalg.core.whole_numbers import whole_number
 
 if TYPE_CHECKING:
@@ -95,7 +95,7 @@ def check_product(op: str, lhs: TileType, rhs: TileType, acc: TileType, llvm: in
 
 
 @dataclass(frozen=True, slots=True)
-class TileProduct(Distributed):
+class TileProduct(Notation):
     """One tile product: m, n and k in elements of the matrices, the element types of A and B, what is unsigned.
 
     f32 <- bf16 x bf16, f32 <- f16 x f16, i32 <- i8 x i8. Raises `DistributionError` where k must be padded to whole words,
@@ -278,6 +278,19 @@ class TileProduct(Distributed):
             part._replace(slots=_bytes(one, size), notes=packing if part.role == "B" else (), bits=8)
             for part, one, size in zip(parts, layouts, sizes, strict=True)
         )
+
+    def heading(self) -> str:
+        """What it computes, and by which instruction.
+
+        >>> TileProduct(16, 16, 32, "bf16", "bf16").heading()
+        'tdpbf16ps: C[16, 16] f32 += A[16, 32] bf16 * B[32, 16] bf16'
+        """
+        c, a, b = (
+            f"C[{self.m}, {self.n}] {self.acc_element}",
+            f"A[{self.m}, {self.k}] {self.a}",
+            f"B[{self.k}, {self.n}] {self.b}",
+        )
+        return f"{self.instruction}: {c} += {a} * {b}"
 
     def execute(self, lhs: NDArray[Any], rhs: NDArray[Any], acc: NDArray[Any]) -> NDArray[Any]:
         """The new accumulator tile: what the instruction computes from the contents of three tiles.

@@ -88,7 +88,7 @@ def _numbers(_context: click.Context, parameter: click.Parameter, text: str | No
 @host_option(click.Option)
 @click.option("--run", is_flag=True, help="Execute the kernel in the simulator on random arrays.")
 @click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="For the random arrays.")
-@check_options(click.Option)
+@check_options
 @click.option(
     "--listing", is_flag=True, help="Compile the kernel with what is installed; print its loop, each line named."
 )

@@ -50,7 +50,7 @@ _ORDERS = OneOf.at("layoutalg.gemm.attention.decode.problem:ORDERS")
 @host_option(click.Option)
 @click.option("--run", is_flag=True, help="Execute the kernels in the simulator on random arrays and lengths.")
 @click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="For the random arrays.")
-@check_options(click.Option)
+@check_options
 @click.option("--listing", is_flag=True, help="Compile the kernels with what is installed, and count the loop.")
 @json_option
 def decode(

@@ -2,7 +2,8 @@
 
 Two are asked. LLVM, where it is installed, says whether it accepts and lowers the text. The simulator runs the text on small
 problems that it serves as well (`gemm.small_problems`), and compares every bit with the stated model. So a text with one number
-changed, which LLVM accepts, is found in a second or two, whatever the plan's size.
+changed, which LLVM accepts, is found in a second or two, whatever the plan's size. Modules for AMX have their
+sizes as constants, and run on the plan's own problem (`cli.amx`).
 
 >>> from layoutalg.cli import main
 >>> main(["gemm", "64", "64", "64", "--text", "kernel.mlir"])
@@ -25,8 +26,9 @@ if TYPE_CHECKING:
     from layoutalg.show.plan_report import PlanRow
     from layoutalg.simulate.machine import Level
 
-__all__ = ["check_alone", "check_options", "checked_rows", "edited_text", "failed"]
+__all__ = ["check_alone", "check_options", "checked_rows", "edited_text", "failed", "meaning_rows"]
 
+_NO_SMALL = "no small problem has this text, which has its sizes as constants; --run executes all of it"
 _CHECK = (
     "Ask LLVM, if it is installed, whether it lowers the kernel, and run it on small problems of the same text "
     "against the model: seconds. Exits with 1 where one of them says no."
@@ -42,18 +44,17 @@ class _Planned(Protocol):
 _Plan = TypeVar("_Plan", bound=_Planned)
 
 
-def check_options(form: type[click.Option]) -> Callable[[_Command], _Command]:
-    """The options `--check` and `--text`, the latter of this class."""
+def check_options(command: _Command) -> _Command:
+    """The options `--check` and `--text`."""
     text = click.option(
         "--text",
         "edited",
         type=click.Path(path_type=Path),
         metavar="FILE",
-        cls=form,
         help="A kernel that -o wrote and that you changed, in place of the plan's own for --check and --run.",
     )
     check = click.option("--check", is_flag=True, help=_CHECK)
-    return lambda command: check(text(command))
+    return check(text(command))
 
 
 def edited_text(edited: Path) -> tuple[str, Level]:
@@ -94,23 +95,22 @@ def checked_rows(
     small: Sequence[_Plan],
     *runs: tuple[str, Callable[[_Plan], PlanRow]],
 ) -> list[PlanRow]:
-    """What LLVM says of a text for a chip, and whether it has the model's bits on `small` problems (see `_meaning_rows`)."""
-    return [_verdict_row(text, level, target, llvm), *_meaning_rows(small, *runs)]
+    """What LLVM says of a text for a chip, and whether it has the model's bits on `small` problems (see `meaning_rows`)."""
+    return [_verdict_row(text, level, target, llvm), *meaning_rows(small, *runs)]
 
 
-def _meaning_rows(plans: Sequence[_Plan], *runs: tuple[str, Callable[[_Plan], PlanRow]]) -> list[PlanRow]:
+def meaning_rows(
+    plans: Sequence[_Plan], *runs: tuple[str, Callable[[_Plan], PlanRow]], without: str = _NO_SMALL
+) -> list[PlanRow]:
     """Whether a text has the model's bits on each of these small problems.
 
     A run is a word about its numbers, and a function that gives the row of a problem. A text that can't be simulated, or does
-    what the hardware would not, has a row that says so.
+    what the hardware would not, has a row that says so; where there is no problem, the row says why (`without`).
     """
     from layoutalg.show.plan_report import row
 
     if not plans:
-        said = (
-            "not simulated: no small problem has this text, which has its sizes as constants; --run executes all of it"
-        )
-        return [row("meaning", said)]
+        return [row("simulator", f"not asked: {without}")]
     found: list[PlanRow] = []
     for (numbers, run), plan in product(runs, plans):
         try:
@@ -118,7 +118,7 @@ def _meaning_rows(plans: Sequence[_Plan], *runs: tuple[str, Callable[[_Plan], Pl
         except LayoutError as refusal:
             modelled, why = False, str(refusal)
         facts = {"problem": f"{plan.problem}{numbers}", "as_modelled": modelled, "says": model_text(modelled, why)}
-        found.append(row("" if found else "meaning", "{problem}: {says}", at="checked[]", **facts))
+        found.append(row("" if found else "simulator", "{problem}: {says}", at="checked[]", **facts))
     return found
 
 

@@ -108,7 +108,7 @@ __all__ = ["gemm"]
     help="Execute so many workgroups, drawn by --seed, and compare what they compute; others must not write.",
 )
 @click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="For the random matrices.")
-@check_options(GpuOption)
+@check_options
 @click.option("--listing", is_flag=True, help="Compile the kernel with what is installed, and name each instruction.")
 @click.option("--explain", is_flag=True, help="Say what the time is made of, and how C is computed.")
 @click.option("--runners-up", type=click.IntRange(0, 100), default=5, show_default=True, help="Tilings that lost.")
@@ -139,8 +139,7 @@ def gemm(
     if target in amx_targets():
         from layoutalg.cli.amx import amx_gemm
 
-        amx_gemm((m, n, k), target, asked, given)
-        return 0
+        return amx_gemm((m, n, k), target, asked, given)
     return _gpu_gemm((m, n, k), target, asked, given)
 
 

@@ -60,7 +60,7 @@ __all__ = ["weights"]
 @host_option(click.Option)
 @click.option("--run", is_flag=True, help="Execute the kernel in the simulator on random A and weights.")
 @click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="For the random arrays.")
-@check_options(click.Option)
+@check_options
 @json_option
 def weights(
     m: int,

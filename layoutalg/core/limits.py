@@ -52,6 +52,7 @@ __all__ = [
     "MOST_CASE_WORKGROUPS",
     "MOST_CELLS",
     "MOST_CELL_COPIES",
+    "MOST_CHECKED_PRODUCTS",
     "MOST_CLUSTER",
     "MOST_COMPARED_COPIES",
     "MOST_COMPARED_ELEMENTS",
@@ -384,6 +385,8 @@ MOST_SIMULATED_BATCH = 1024
 """Products of a batch for AMX that are simulated one by one: about a minute."""
 MOST_DPAS = 2**28
 """Multiplications of tiles of a GEMM that is run."""
+MOST_CHECKED_PRODUCTS = 2**16
+"""Tile products of a module for AMX that `--check` simulates: five seconds."""
 
 # Pictures and reports
 

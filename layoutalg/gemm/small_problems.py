@@ -3,7 +3,7 @@
 Sizes are arguments of planned kernels: types, tiles, masks and epilogues make the text, and one text serves problems of other
 sizes. A mistake in a text is therefore a mistake in a small problem too, where it is computed in a moment, every element is
 compared, and all edges are in sight. A problem counts only if its plan has the very same text. A text that has its sizes as
-constants serves no other problem.
+constants serves no other problem. Modules for AMX have them so, but for a batch, and for rows whose number is an argument.
 
 By hand: C of 4100x4096 in tiles of 256x256 ends with a tile of 4 rows, and k of 4096 is 64 steps. C of 260x512 has such a last
 tile as well, and 4 steps of k are enough for every part of the loop. The second problem has edges in all directions.
@@ -23,16 +23,20 @@ from dataclasses import replace
 from math import lcm
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from layoutalg.core.errors import LayoutError
+from layoutalg.core.errors import LayoutError, SizeError
+from layoutalg.core.limits import MOST_CHECKED_PRODUCTS
+from layoutalg.gemm.amx.simulating import check_size
+from layoutalg.gemm.amx.tiling import TILE
 
 if TYPE_CHECKING:
+    from layoutalg.gemm.amx import AmxGemm
     from layoutalg.gemm.attention import Attention, AttentionProblem
     from layoutalg.gemm.attention.decode import Decode
     from layoutalg.gemm.plan import Gemm
     from layoutalg.gemm.tiling import Tiling
     from layoutalg.gemm.weights import WeightsGemm
 
-__all__ = ["small_attentions", "small_decodes", "small_products", "small_weights"]
+__all__ = ["small_amx", "small_attentions", "small_decodes", "small_products", "small_weights"]
 
 _STEPS = 3
 """Steps of k, besides those that a prefetch is ahead."""
@@ -114,6 +118,34 @@ def small_decodes(plan: Decode, text: str) -> tuple[Decode, ...]:
     if problem.page:
         one = replace(one, pages=one.batch * one.pages_of_sequence + 1)
     return _of_text([replace(plan, problem=one)], lambda small: small.emit() == text)
+
+
+def small_amx(plan: AmxGemm) -> tuple[AmxGemm, ...]:
+    """The same for CPUs with AMX: at most three products of a batch, and fewer rows where the code takes their number.
+
+    None, if its products of tiles are still more than are simulated within seconds.
+
+    >>> [small.problem.batch for small in small_amx(la.plan_amx(64, 64, 64, batch=90))]
+    [3]
+    >>> [small.problem.m for small in small_amx(la.plan_amx(4096, 1024, 1024, blocks=(64, 64, 64), dynamic_m=True))]
+    [128, 125, 1]
+    >>> small_amx(la.plan_amx(4096, 4096, 4096))
+    ()
+    """
+    problem, across = plan.problem, -(-plan.problem.n // TILE) * plan.k_steps
+    rows = problem.m
+    if problem.dynamic_m:
+        rows = min(_shorter(rows, plan.tiling.m_block), MOST_CHECKED_PRODUCTS // across * TILE)
+    batch = min(problem.batch, _SEQUENCES)
+    if not rows or -(-rows // TILE) * across * batch > MOST_CHECKED_PRODUCTS:
+        return ()
+    few = replace(problem, batch=batch)
+    sizes = dict.fromkeys((rows, _uneven(rows, 3), 1)) if problem.dynamic_m else (rows,)
+    made = [replace(plan, problem=few.with_rows(size)) for size in sizes]
+    with suppress(SizeError):  # rows that lie far apart
+        check_size(made[0])
+        return tuple(made)
+    return ()
 
 
 def _of_text(plans: Iterable[_Planned], has_it: Callable[[_Planned], bool]) -> tuple[_Planned, ...]:

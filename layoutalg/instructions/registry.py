@@ -68,7 +68,6 @@ _UNSPECIFIED = re.compile(r"wmma\.(?:load|store|mma)\b", re.IGNORECASE)
 """PTX's older instruction: the distribution of its fragments is unspecified (PTX ISA 9.2, 9.7.14.4.1)."""
 
 _LONGEST_NAME = 400
-_MOST_LISTED = 12
 
 
 class Row(NamedTuple):
@@ -150,14 +149,18 @@ def row_of(name: str) -> Row:
     if len(fitting) == 1:
         return _dotted()[fitting[0]]
     if fitting:
-        listed = ", ".join(fitting[:_MOST_LISTED])
-        more = f" and {len(fitting) - _MOST_LISTED} more" if len(fitting) > _MOST_LISTED else ""
-        raise LayoutError(f"{shown(name)} fits {len(fitting)} instructions: say which: {listed}{more}")
+        raise LayoutError(_several(name, tuple([_dotted()[one] for one in fitting]), by_dotted=True))
     if _UNSPECIFIED.match(wanted):
         raise LayoutError(f"{shown(name)}: PTX leaves open who holds what of wmma's fragments; mma.sync has layouts")
     near = cast("tuple[str, ...]", _called("layoutalg.instructions.suggestions:nearest")(wanted))
     hint = f"; did you mean {', '.join(near)}?" if near else ""
     raise LayoutError(f"no instruction {shown(name)} is known{hint}")
+
+
+def _several(name: str, found: tuple[Row, ...], *, by_dotted: bool = False) -> str:
+    """That a name fits several instructions, and which, with their chips."""
+    listed = cast("str", _called("layoutalg.instructions.suggestions:listed")(found, by_dotted=by_dotted))
+    return f"{shown(name)} fits {len(found)} instructions: say which: {listed}"
 
 
 def row_named(name: str) -> Row | None:
@@ -228,6 +231,8 @@ _ROLE = re.compile(r"\.([A-Z]|SFA|SFB|source|destination|layout)\Z")
 _OTHER_ROLE = re.compile(r"\.([abce]|sf[ab]|lhs|rhs|acc)\Z", re.IGNORECASE)
 """The same in small letters, or in IREE's words, where the whole is not the name of an instruction."""
 _ROLES = {"LHS": "A", "RHS": "B", "ACC": "C"}
+_WORDS = re.compile(r"[A-Za-z][\w.]*(?:[ \t]+[\w.]+)+(?=\s*\Z)")
+"""Words about an instruction, which all fit it: `mfma 32x32x8 f16`."""
 _TEXT = re.compile(r"[A-Za-z_][A-Za-z0-9_:./]*(?:<[^<>\n]{0,300}>)?(?:\([0-9, ]*\))?(?:@\w+)?(?:\.[A-Za-z]+)?")
 
 
@@ -252,17 +257,39 @@ def read_instruction(reader: Reader) -> Instruction | OperandOf:
     SM80_16x8x16_F32F16F16F32_TN
     >>> print(read_instruction(Reader("SM80_16x8x16_F32F16F16F32_TN.acc")))
     SM80_16x8x16_F32F16F16F32_TN.C
+    >>> print(read_instruction(Reader("mfma 32x32x8 f16")))
+    v_mfma_f32_32x32x8_f16
     """
     start = reader.skip()
-    match = _TEXT.match(reader.text, start)
+    words = _WORDS.match(reader.text, start)
+    match = words or _TEXT.match(reader.text, start)
     if match is None:
         reader.fail("the name of an instruction, such as SM80_16x8x16_F32F16F16F32_TN")
     try:
-        value = _value_named(match.group())
+        value = _value_named(match.group()) if words is None else _meant_by(words.group())
     except LayoutError as error:
         reader.fail("the name of an instruction", str(error), at=start)
     reader.position = match.end()
     return value
+
+
+def _meant_by(text: str) -> Instruction:
+    """The one instruction that all these words fit, a family, a shape, types, a chip (`instructions.selection`).
+
+    Raises `LayoutError` where they fit several, with their names and chips, or none.
+    """
+    selected = cast(
+        "Callable[[tuple[str, ...]], tuple[Row, ...]]", _called("layoutalg.instructions.selection:selected")
+    )
+    found = selected(tuple(text.split()))
+    if len(found) == 1:
+        return found[0].build()
+    if found:
+        raise LayoutError(_several(text, found))
+    family = text.split()[0]
+    raise LayoutError(
+        f"no instruction fits all of {shown(text)}; `layoutalg list {family}` has those of the first word"
+    )
 
 
 def _value_named(text: str) -> Instruction | OperandOf:

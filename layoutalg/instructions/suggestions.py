@@ -22,7 +22,7 @@ from layoutalg.core.whole_numbers import instance_of
 if TYPE_CHECKING:
     from layoutalg.instructions.registry import Row
 
-__all__ = ["chips_text", "nearest", "respelled", "said_of"]
+__all__ = ["chips_text", "listed", "nearest", "respelled", "said_of"]
 
 _AMX = re.compile(r"(?i:_?_?(?:tile_?)?(?:t?dp(?:b[su]{2}d|bf16ps|fp16ps)|tile_?(?:load|store|zero)\w*|amx\w*))")
 _WORD = re.compile(r"[a-z]+|\d+")
@@ -123,15 +123,22 @@ def _said_of_word(word: str) -> str:
         return f"no instruction has this name; did you mean {', '.join(near)}?" if near else ""
     kinds = [kind for kind, words in filter_words().items() if word.lower() in {one.lower() for one in words}]
     what = {"family": "is a family of", "kind": "is the kind of"}.get((kinds or ["chip"])[0], "has")
-    listed = _listed(found, chips=what != "has")
-    return f"{word} {what} {len(found)} instructions: {listed}; `layoutalg list {word}` has all of them"
+    named = listed(found, chips=what != "has")
+    return f"{word} {what} {len(found)} instructions: {named}; `layoutalg list {word}` has all of them"
 
 
-def _listed(found: tuple[Row, ...], *, chips: bool) -> str:
-    """Names with their chips, those of one mnemonic together."""
+def listed(found: tuple[Row, ...], *, chips: bool = True, by_dotted: bool = False) -> str:
+    """Names with their chips, those of one mnemonic together, or vendors' mnemonics.
+
+    >>> from layoutalg.instructions.registry import row_of
+    >>> row = row_of("SM80_16x8x16_F32F16F16F32_TN")
+    >>> listed((row,)), listed((row,), by_dotted=True)
+    ('SM80_16x8x16_F32F16F16F32_TN (sm_80 to sm_121)', 'mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 (sm_80 to sm_121)')
+    """
     named: dict[str, list[str]] = {}
     for row in found:
-        named.setdefault(re.sub(r"^[cr]dna\d/|/w\d\d$", "", row.name), []).extend(row.chips)
+        name = row.dotted if by_dotted else row.name
+        named.setdefault(re.sub(r"^[cr]dna\d/|/w\d\d$", "", name), []).extend(row.chips)
     texts = [f"{name} ({chips_text(these)})" if chips else name for name, these in named.items()]
     more = f" and {len(texts) - _MOST_NAMED} more" if len(texts) > _MOST_NAMED else ""
     return ", ".join(texts[:_MOST_NAMED]) + more

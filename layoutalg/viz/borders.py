@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from layoutalg.viz.colouring import colourings, number_by
-from layoutalg.viz.shapes import PAPER, Frame, Line
+from layoutalg.viz.shapes import PAPER, Cell, Frame, Line
 
 __all__ = ["borders", "outlines"]
 
@@ -74,6 +74,27 @@ def _segments(
 def _cased(line: Line) -> tuple[Line, Line]:
     """A line on a wider one of the paper's colour, which parts it from dark cells."""
     return replace(line, width=2 * line.width, fill=PAPER), line
+
+
+def around(cells: Sequence[Cell]) -> Iterator[Line]:
+    """A black line on a white one around the rectangle of some neighbouring cells; nothing for none.
+
+    >>> from layoutalg.viz.panels import PALE, Look, cell_of
+    >>> lines = [*around([cell_of(0, y, 40, 20, Look(PALE, "a", "")) for y in (0, 20)])]
+    >>> len(lines), max(line.to_y for line in lines)
+    (8, 40)
+    """
+    if not cells:
+        return
+    left, top = min(one.x for one in cells), min(one.y for one in cells)
+    right, bottom = max(one.x + one.width for one in cells), max(one.y + one.height for one in cells)
+    for ends in (
+        (left, top, right, top),
+        (right, top, right, bottom),
+        (left, bottom, right, bottom),
+        (left, top, left, bottom),
+    ):
+        yield from _cased(Line(*ends, _WIDE, over=True))
 
 
 def outlines(frames: Sequence[Frame], cells: Sequence[Sequence[int]]) -> Iterator[Line]:

@@ -2,7 +2,7 @@
 
 Lanes have hues of their own in the colouring "lane", the default where one subgroup is alone. Memory is coloured by bank: a
 rainbow of addresses would hide a swizzle, and lanes that meet in a bank are what it is for. Of AMX tiles, a hue is a word of 4
-bytes.
+bytes; in a product it is a word of k, so that words of A and of B meet where their hues are the same.
 
 >>> from layoutalg.core.notation import Operand
 >>> from layoutalg.viz.grid import tensor_grid
@@ -19,23 +19,27 @@ bytes.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any, NamedTuple
 
 from layoutalg.core.banks import BANK_BYTES, BANKS
 from layoutalg.core.errors import LayoutError
 from layoutalg.core.limits import MOST_SWATCHES
 from layoutalg.core.moves import Plane
-from layoutalg.viz.colours import HUES, LEGEND, hue_of, ramp, shade
+from layoutalg.viz.colours import HUES, LEGEND, NEUTRAL, hue_of, ramp, shade
 from layoutalg.viz.grid import Grid
 
-__all__ = ["OWN", "Scheme", "colourings", "legend", "number_by", "paint", "preferred", "scheme"]
+__all__ = ["OWN", "WORDS_OF_K", "Scheme", "colourings", "legend", "number_by", "paint", "preferred", "scheme"]
 
 OWN = "own axes"
 """The colouring of grids that share none, such as registers beside memory: each by the first of its own."""
 
+WORDS_OF_K = "k"
+"""The colouring of a product of tiles by words of k: which words of A meet which of B."""
+_K_AXES = {"A": ("col", BANK_BYTES), "B": ("row", 1)}
+"""Where the number of a word of k stands in a tile, and how many steps of the axis it has: A's along a row, B's is the row."""
+
 _AXES = {"subgroup": "sg", "lane": "lane", "register": "reg"}
-_PLAIN = "#eeeeee"
-"""Blocks of subgroups, where colours mean something else."""
 _WORD_BITS = BANK_BYTES * 8
 _ALONE = (-1.2, 1.0)
 """How pale and how strong the lanes of a single subgroup get: its hue has no neighbour."""
@@ -46,6 +50,8 @@ def colourings(grid: Grid) -> tuple[str, ...]:
     if grid.of_machine:
         return (*_AXES, "tile")
     words = ("bank",) if grid.axes == ("addr",) else ("word",) if grid.bits is not None else ()
+    if grid.bits is not None and grid.role in ("A", "B", "C") and {"row", "col"} <= {*grid.axes}:
+        words = (WORDS_OF_K, *words)
     return (*words, *grid.axes, *(("tile",) if grid.tile_known else ()))
 
 
@@ -112,6 +118,16 @@ def scheme(grid: Grid, by: str) -> Scheme:
             return count % len(HUES)
 
         return Scheme(tuple(grid.element.values()), tile_number, 1, _middle_shade)
+    if by == WORDS_OF_K:
+        count = _words_of_k([grid])
+        if grid.role == "C":
+            return Scheme((_numbers(grid, "row"),), _no_number, 1, _neutral)
+        axis, step = _K_AXES[str(grid.role)]
+
+        def word_of_k(at: Any) -> Any:
+            return at // step
+
+        return Scheme((_numbers(grid, axis),), word_of_k, count, partial(_hue, count=count))
     start, end = _reach(grid, by)
 
     def number_from_start(at: Any) -> Any:
@@ -151,7 +167,7 @@ def _hue(number: int, count: int) -> str:
 
 
 def _plain(_: int) -> str:
-    return _PLAIN
+    return NEUTRAL
 
 
 def _middle_shade(number: int) -> str:
@@ -190,6 +206,14 @@ def legend(grids: Sequence[Grid], by: str) -> tuple[tuple[str, str | None], ...]
             for grid in grids
         )
         return tuple((text, None) for text in found)
+    if by == WORDS_OF_K:
+        count, shown = _words_of_k(grids), set[int]()
+        for grid in grids:
+            if grid.role in _K_AXES:
+                axis, step = _K_AXES[grid.role]
+                shown |= {at // step for at in _numbers(grid, axis).cells}
+        found = _swatches("word of k", sorted(shown), [_hue(number, count) for number in sorted(shown)])
+        return (*found, ("the same colour in A and B: multiplied with one another", None))
     low, high = _reach(first, by)
     if by in ("lane", "word"):
         shown = sorted({number_by(grid, by, at) for grid in grids for at in _numbers(grid, _axis(grid, by)).cells})
@@ -213,6 +237,20 @@ def legend(grids: Sequence[Grid], by: str) -> tuple[tuple[str, str | None], ...]
         told = f"{len(HUES)} hues for {first.span('sg')} subgroups: each comes again, so read the cell's number"
         entries.append((told, None))
     return tuple(entries)
+
+
+def _no_number(at: Any) -> Any:
+    return at * 0
+
+
+def _neutral(number: int) -> str:
+    return NEUTRAL
+
+
+def _words_of_k(grids: Sequence[Grid]) -> int:
+    """Words of k at most: of a row of A, or rows of B."""
+    reach = (grid.scale.get(axis, (0, 0))[1] // step for grid in grids for axis, step in _K_AXES.values())
+    return 1 + max(reach)
 
 
 def _axis(grid: Grid, by: str) -> str:

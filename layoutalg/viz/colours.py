@@ -17,7 +17,7 @@ from __future__ import annotations
 
 from functools import lru_cache
 
-__all__ = ["FAR", "HUES", "LEGEND", "NEAR", "channels", "hue_of", "ink", "ramp", "shade"]
+__all__ = ["FAR", "HUES", "LEGEND", "NEAR", "NEUTRAL", "channels", "hue_of", "ink", "ramp", "shade"]
 
 HUES = (
     ((5, 26, 155), 0.67, 1.0),  # navy
@@ -35,6 +35,8 @@ LEGEND = 0.6
 """The strength of a hue in a legend."""
 FAR, NEAR = 0.14, 0.075
 """How far two hues are apart, at the least: in a legend, and at any two strengths from 0 to 1."""
+NEUTRAL = "#eeeeee"
+"""The colour of what no hue is about."""
 _PALEST = 0.1
 _RAMP = (
     (68, 1, 84),

@@ -24,11 +24,11 @@ from dataclasses import dataclass
 
 from layoutalg.core.banks import BANKS
 from layoutalg.core.plurals import spoken
-from layoutalg.viz.colouring import colourings, number_by
+from layoutalg.viz.colouring import WORDS_OF_K, colourings, number_by, scheme
 from layoutalg.viz.grid import Grid
 from layoutalg.viz.tooltips import elements_of, holders
 
-__all__ = ["Example", "outlined_lane", "told_of_banks"]
+__all__ = ["Example", "outlined_lane", "told_of_banks", "words_that_meet"]
 
 _TOLD = 4
 """So many elements of the lane are written out."""
@@ -88,6 +88,24 @@ def outlined_lane(grids: Sequence[Grid]) -> Example | None:
     lane = chosen[-1]
     group = chosen[0] if len(chosen) > 1 and any(grid.span("sg") > 1 for grid in grids) else None
     return Example(group, lane, [sorted(cells[chosen]) for cells in held])
+
+
+def words_that_meet(grids: Sequence[Grid]) -> tuple[list[list[int]], str]:
+    """The drawn cells of a word of A, of the word of B that it is multiplied with, and of their sum in C; and what they are.
+
+    The first word of k that both draw, of the second row of C and its second column.
+    """
+    of_a, of_b, of_c = grids[:3]
+    row, column = (min(1, n - 1) for n in of_c.shape)
+    words: list[Sequence[int]] = []
+    for grid in (of_a, of_b):
+        planes, number, *_ = scheme(grid, WORDS_OF_K)
+        words.append([number(at) for at in planes[0].cells])
+    across, down, wide = of_a.shape[1], of_b.shape[0], of_b.shape[1]
+    in_a = [i for i in range(row * across, (row + 1) * across) if words[0][i] == words[0][row * across]]
+    in_b = [i for i in range(column, down * wide, wide) if words[1][i] == words[0][in_a[0]]]
+    told = "two words that are multiplied, element by element, and the word of C to which the products are added"
+    return [in_a, in_b, [row * of_c.shape[1] + column]], told
 
 
 def told_of_banks(grid: Grid) -> list[str]:

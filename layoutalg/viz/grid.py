@@ -140,7 +140,16 @@ class Grid:
 
         >>> tensor_grid(Operand("C", Layout.parse("d0 = 2@reg, d1 = 2@lane"))).forms
         'cells: lane:register'
+        >>> hardware_grid(Operand("C", Layout.parse("d0 = 2@reg, d1 = 2@lane"))).forms
+        'columns: lane; rows: register; cells: row,column of the element there'
         """
+        if not self.tensor and len(self.label_names) == 2:
+            across, down = (",".join(spoken(side.names[d]) for d in side.wide) for side in (self.columns, self.rows))
+            axes = [f"{what}: {names}" for what, names in (("columns", across), ("rows", down)) if names]
+            return "; ".join([*axes, "cells: row,column of the element there"])
+        if self.tensor and self.bits is not None and self.axes[-2:] == ("row", "col"):
+            words = {"tmm": "register", "col": "byte"}
+            return f"cells: {':'.join(words.get(one, one) for one in self.label_names)} in the tile register"
         label = (":" if self.tensor else ",").join(map(spoken, self.label_names))
         if self.shows == "blocks":
             return ""

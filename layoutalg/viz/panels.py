@@ -22,7 +22,7 @@ from dataclasses import dataclass, replace
 from itertools import accumulate
 from math import hypot
 
-from layoutalg.viz.colours import ink
+from layoutalg.viz.colours import NEUTRAL, ink
 from layoutalg.viz.scene import CELL_HEIGHT, CHARACTER
 from layoutalg.viz.shapes import Cell, Legend, Line, Scene, Swatch, Words
 
@@ -65,7 +65,7 @@ LETTER = 0.62
 _LEGIBLE = 420.0
 """How wide the words over a narrow drawing are."""
 _HEADING = "#555555"
-PALE, MARKED, DARK = "#eeeeee", "#f5cf94", "#b8d8e9"
+PALE, MARKED, DARK = NEUTRAL, "#f5cf94", "#b8d8e9"
 """The colours of cells: all of them, the ones that the next panel is about, the ones that belong to those."""
 
 

@@ -27,8 +27,8 @@ from layoutalg.core.notation import Distributed, Machine, Operand, as_sizes
 from layoutalg.core.shared_places import shared_place
 from layoutalg.core.whole_numbers import as_flag, instance_of, one_of
 from layoutalg.viz.blocks import block_grids
-from layoutalg.viz.colouring import OWN, colourings, preferred
-from layoutalg.viz.examples import outlined_lane, told_of_banks
+from layoutalg.viz.colouring import OWN, WORDS_OF_K, colourings, preferred
+from layoutalg.viz.examples import outlined_lane, told_of_banks, words_that_meet
 from layoutalg.viz.grid import MOST, Addressed, Grid, folded_alike, hardware_grid, tensor_grid
 from layoutalg.viz.scene import WIDEST, breadth, lay_out
 from layoutalg.viz.shapes import Scene
@@ -213,7 +213,10 @@ class Picture:
         folded = "; ".join(name + grid.folded + _WITHIN.get(grid.shows, "") for name, grid in named if grid.folded)
         notes += [f"drawn: {folded}"] * bool(folded)
         widest = WIDEST if self.paged else None
-        cells = [*[[] for _ in grids[len(last) :]], *example.cells] if example else ()
+        cells = [*[[] for _ in grids[len(last) :]], *example.cells] if example else []
+        if WORDS_OF_K in self.colourings and self.example and all(grid.tensor for grid in grids):
+            cells, told = words_that_meet(grids)
+            reading.append(f"outlined: {told}")
         return lay_out(self.title, placed, colour or self.by, self.colourings, reading, notes, warnings, cells, widest)
 
     @property

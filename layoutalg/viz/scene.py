@@ -42,7 +42,7 @@ CHARACTER = 6.7
 """The width of a character of the cells' font, 11 pixels high; other sizes in proportion."""
 _GAP = 16
 _MARGIN = 12
-_SPACE, _STRIP = 28, 25
+_SPACE, _STRIP = 20, 25
 """Between two grids; between two strips of one, where the numbers over the columns stand."""
 _LEAST_WIDTH = 420
 _TITLE, _NAME, _SMALL = 13, 12, 11
@@ -337,17 +337,16 @@ def _legend(grids: Sequence[Grid], by: str, top: float, width: float) -> Legend:
     swatches: list[Swatch] = []
     words: list[Words] = []
     x, y = float(_MARGIN), top + 12
-    entries = [
-        (line, colour)
-        for text, colour in legend(grids, by)
-        for line in ([text] if colour else _wrapped(text, width - 2 * _MARGIN, _SMALL))
-    ]
-    for text, colour in entries:
-        needs = (16 if colour else 0) + len(text) * CHARACTER + 12
-        if x > _MARGIN and x + needs > width - _MARGIN:
+    for text, colour in legend(grids, by):
+        first, *more = _wrapped(text, width - 2 * _MARGIN - (16 if colour else 0), _SMALL)
+        needs = (16 if colour else 0) + len(first) * CHARACTER + 12
+        if x > _MARGIN and x + needs - 12 > width - _MARGIN:
             x, y = float(_MARGIN), y + 16
         if colour:
             swatches.append(Swatch(x, y - 10, 12, colour))
-        words.append(Words(x + (16 if colour else 0), y, text, _SMALL))
+        words.append(Words(x + (16 if colour else 0), y, first, _SMALL))
         x += needs
+        for line in more:
+            x, y = _MARGIN + len(line) * CHARACTER + 12, y + 16
+            words.append(Words(_MARGIN, y, line, _SMALL))
     return Legend(by, tuple(swatches), tuple(words))

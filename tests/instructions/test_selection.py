@@ -106,7 +106,7 @@ def test_list_prints_a_table_and_json(capsys: pytest.CaptureFixture[str]) -> Non
         ("WMMA", "WMMA is a family of 63 instructions: v_wmma_f32_16x16x16_f16 (gfx11, gfx120), "),
         ("gfx1201", "gfx1201 has 48 instructions: v_wmma_f32_16x16x16_f16, "),
         ("dpas", "dpas is a family of 23 instructions: dpas.f16.f16.f32 (pvc, bmg, lnl, ptl), "),
-        ("mma.sync.aligned.m16n8k16", "mma.sync.aligned.m16n8k16.row.col.f16.f16.f16.f16, "),
+        ("mma.sync.aligned.m16n8k16", "mma.sync.aligned.m16n8k16.row.col.f16.f16.f16.f16 (sm_80 to sm_121), "),
         ("SM80_16x8x16_F32F16F16F32", "did you mean SM80_16x8x16_F32F16F16F32_TN"),
         ("mfma16x16", "did you mean "),
         ("m16n8k16", "m16n8k16 has 17 instructions: SM80_16x8x16_F16F16F16F16_TN, "),

@@ -87,11 +87,12 @@ def options(case: Case) -> list[str]:
 
 
 def cells(svg: str) -> list[str]:
-    """The drawn cells, with what is written into them, below the first of them: a name over them may take several lines."""
+    """The drawn cells, with what is written into them, below the first of them: what is over them may take several lines."""
     lines = [
         line
         for line in svg.splitlines()
-        if line.startswith(("<rect", "<g", "<text")) and 'weight="bold"' not in line and 'class="paper"' not in line
+        if line.startswith(("<rect", "<g", "<text"))
+        and not any(part in line for part in ('weight="bold"', 'class="paper"', ">cells: "))
     ]
     heights = r'(?<= y=")[\d.]+'
     top = float(re.findall(heights, "".join(lines))[0])

@@ -225,16 +225,49 @@ def test_memory_is_coloured_by_bank() -> None:
         assert len({fill for fills in banks.values() for fill in fills}) == 32
 
 
-def test_the_bytes_of_a_word_of_an_amx_tile_share_a_hue() -> None:
+def test_words_of_amx_tiles_that_are_multiplied_share_a_hue() -> None:
+    """C(m, n) is the sum of A(m, k) B(k, n): four neighbouring k are a word of A, and one of B."""
     a, b, _ = replace(la.TileProduct(16, 16, 64, "i8", "i8").picture(), paged=False, full=True).scene().frames
     assert (a.grid.axis_names, b.grid.axis_names) == (("M", "K"), ("K", "N"))
     cells = replace(la.TileProduct(16, 16, 64, "i8", "i8").picture(), paged=False, full=True).scene().cells
-    left, right = cells[:1024], cells[1024:2048]
+    left, right, sums = cells[:1024], cells[1024:2048], cells[2048:]
     for k in range(64):
         assert left[k].fill == left[k // 4 * 4].fill, "four bytes of a row of A"
         assert (left[k].fill == left[k - 1].fill) == (k % 4 != 0) or k == 0
-        assert right[k * 16].fill == right[k // 4 * 64].fill, "four rows of a column of B"
-    assert len({right[n].fill for n in range(16)}) == 16
+        assert {one.fill for one in right[k * 16 : k * 16 + 16]} == {left[k].fill}, "what it is multiplied with"
+    assert len({one.fill for one in left}) == 16
+    assert {one.fill for one in sums}.isdisjoint(one.fill for one in left)
+    assert len({one.fill for one in sums}) == 1
+    of_one = replace(la.parse("!x86.amx.tile<16x64xi8>").picture(), paged=False, full=True).scene().cells
+    assert [one.fill for one in of_one[:64]] == [of_one[k // 4 * 4].fill for k in range(64)], "alone: words of a row"
+    assert len({one.fill for one in of_one}) == 16
+
+
+@pytest.mark.parametrize("name", ["tdpbf16ps", "TDPBSUD", "_tile_dpfp16ps"])
+def test_the_outlined_words_of_an_amx_product_are_multiplied(name: str) -> None:
+    """By the definition: A(m, k) meets B(k, n), and their product is added to C(m, n); 4 bytes are a word."""
+    product = la.parse(name)
+    assert isinstance(product, la.TileProduct)
+    word = 4 if product.a == "i8" else 2
+    for paged in (False, True):
+        scene = replace(product.picture(), paged=paged).scene()
+        thick = [line for line in scene.lines if line.width == 4.4]
+        found: list[set[tuple[int, int]]] = []
+        for frame in scene.frames:
+            places = [*frame.places()]
+            wide, high = max(x for x, _ in places) + frame.width, max(y for _, y in places) + frame.height
+            mine = [one for one in thick if places[0][0] <= one.x <= wide and places[0][1] <= one.y <= high]
+            (left, right), (top, bottom) = (
+                (min(ends), max(ends))
+                for ends in ([x for o in mine for x in (o.x, o.to_x)], [y for o in mine for y in (o.y, o.to_y)])
+            )
+            names = [[int(i) for row in frame.grid.element[d].rows for i in row] for d in ("d0", "d1")]
+            within = [left <= x < right and top <= y < bottom for x, y in places]
+            found.append({one for one, inside in zip(zip(*names, strict=True), within, strict=True) if inside})
+        in_a, in_b, in_c = found
+        ((m, n),) = in_c
+        assert in_a == {(m, k) for k in range(word)}
+        assert in_b == {(k, n) for k in range(word)}
 
 
 def test_one_lane_is_outlined_in_all_operands() -> None:

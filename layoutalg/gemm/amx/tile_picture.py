@@ -2,7 +2,8 @@
 
 `tile_pictures` draws a tile of A, B and C: its part of the matrix as it lies in memory, and the rows of 64 bytes of its
 register. Cells are labelled with the element, row and column of the matrix. A colour is a word of k: what has the same colour
-in A and in B is multiplied. The elements that share a word of 4 bytes are never drawn apart.
+in A and in B is multiplied. The elements that share a word of 4 bytes are never drawn apart; those of one word are outlined, in
+memory and in the register.
 
 >>> [words.text for words in tile_pictures(la.plan_amx(64, 64, 64, blocking=(2, 2)))["B"].scene().words if words.bold]
 ['B0 of the first step: 32x16 bf16', 'B in memory: rows of k', 'tmm6: 16 rows of 64 bytes']
@@ -21,6 +22,7 @@ from layoutalg.core.errors import PlanError
 from layoutalg.core.plurals import counted
 from layoutalg.core.whole_numbers import one_of
 from layoutalg.gemm.amx.walking import block_tiles, walk
+from layoutalg.viz.borders import around
 from layoutalg.viz.colours import HUES, hue_of, shade
 from layoutalg.viz.panel_picture import PanelPicture
 from layoutalg.viz.panels import PALE, Axis, Look, Panel, cell_of
@@ -122,6 +124,16 @@ class _Tile:
     def element_in_register(self, row: int, column: int) -> _Element:
         return self.elements[row, column * self.itemsize]
 
+    @property
+    def example(self) -> frozenset[_Element]:
+        """The elements of the word that is outlined: the second along k and across, where there are that many."""
+        across = {"A": self.size[0], "B": self.size[1]}.get(self.operand)
+        if across is None:
+            return frozenset([(min(1, self.size[0] - 1), min(1, self.size[1] - 1))])
+        which, other = int(self.padded_from >= 2 * self.word), min(1, across - 1)
+        along = range(which * self.word, min((which + 1) * self.word, self.padded_from))
+        return frozenset((other, k) if self.operand == "A" else (k, other) for k in along)
+
     def look(self, element: _Element, where: str) -> Look:
         """The cell of an element: a hue for each word of k, a shade for each element of the word."""
         at = {"A": element[1], "B": element[0]}.get(self.operand)
@@ -155,7 +167,7 @@ def _tile(plan: AmxGemm, operand: str) -> _Tile:
         pitch = problem.ldc if problem.direct else plan.tiling.n_block
         titles = (f"{target}: rows of m", f"tmm{register}: {counted(height, 'row')} of {4 * width} bytes")
         notes = (f"rows are {pitch * 4} bytes apart", f"tile_store writes row by row; {problem.acc} is 4 bytes")
-        legend = "labels: row, column of C"
+        legend = "cells: row, column of C; outlined: one element, in memory and in the register"
     else:
         is_a = operand == "A"
         rows, columns, word = (height, depth, v) if is_a else (depth, width, v)
@@ -172,8 +184,9 @@ def _tile(plan: AmxGemm, operand: str) -> _Tile:
         )
         notes = (f"rows are {pitch} bytes apart", _packing(plan, operand))
         legend = (
-            f"labels: row, column of {operand}; a colour is a word of k, as in {'B' if is_a else 'A'}: "
-            f"{v} elements of {counted(size, 'byte')}, pale to strong; colours repeat after {len(HUES)} words"
+            f"cells: row, column of {operand}; outlined: what one word of the register holds; a colour is a word of k, "
+            f"{v} elements of {counted(size, 'byte')}, pale to strong, multiplied with its colour in {'B' if is_a else 'A'}; "
+            f"colours repeat after {len(HUES)} words"
         )
     return _Tile(
         f"{name} of the first step: {rows}x{columns} {kind}",
@@ -206,7 +219,10 @@ def _memory(tile: _Tile) -> Panel:
     def look(row: int, column: int) -> Look:
         return tile.look(tile.element_in_memory(row, column), f"row {row}, column {column} of the matrix in memory")
 
-    return _grid(title, note, rows, columns, look, ("row", "column"))
+    def is_example(row: int, column: int) -> bool:
+        return tile.element_in_memory(row, column) in tile.example
+
+    return _grid(title, note, rows, columns, look, ("row", "column"), is_example)
 
 
 def _register(tile: _Tile) -> Panel:
@@ -217,7 +233,10 @@ def _register(tile: _Tile) -> Panel:
         span = f"byte {first}" if tile.itemsize == 1 else f"bytes {first} to {first + tile.itemsize - 1}"
         return tile.look(tile.element_in_register(row, column), f"tmm{tile.register}, row {row}, {span}")
 
-    return _grid(title, note, rows, columns, look, ("row", "byte"))
+    def is_example(row: int, column: int) -> bool:
+        return tile.element_in_register(row, column) in tile.example
+
+    return _grid(title, note, rows, columns, look, ("row", "byte"), is_example)
 
 
 def _grid(
@@ -227,12 +246,14 @@ def _grid(
     columns: _Side,
     look: Callable[[int, int], Look],
     names: tuple[str, str],
+    is_example: Callable[[int, int], bool],
 ) -> Panel:
-    """A grid with numbers beside and above it, and lines between groups."""
+    """A grid with numbers beside and above it, lines between groups, and one around neighbours that are an example."""
     left, top = 34.0, 44.0
     down, across = rows.places(CELL_HEIGHT), columns.places(_CELL)
     words = [Words(0, 10, title, 12, bold=True), Words(0, top - 6, names[0], 11), Words(left, top - 20, names[1], 11)]
     cells: list[Cell] = []
+    marked: list[Cell] = []
     lines: list[Line] = []
     right, bottom = (side[-1][1] + side[-1][2] for side in (across, down))
     for number, x, width in across:
@@ -245,6 +266,7 @@ def _grid(
         for column, x, width in across:
             if row is not None and column is not None:
                 cells.append(cell_of(left + x, top + y, width, height, look(row, column)))
+                marked += [cells[-1]] * is_example(row, column)
     for side, at_right in ((across, True), (down, False)):
         group = (columns if at_right else rows).group
         for (before, _, _), (number, at, _) in pairwise(side):
@@ -253,6 +275,7 @@ def _grid(
                     (left + at, top, left + at, top + bottom) if at_right else (left, top + at, left + right, top + at)
                 )
                 lines.append(Line(*line, 1.2))
+    lines += around(marked)
     words.append(Words(0, top + bottom + 16, note, 11))
     width = max(left + right, 7.9 * len(title), 6.8 * len(note))
     return Panel(tuple(cells), tuple(words), tuple(lines), width, top + bottom + 22)

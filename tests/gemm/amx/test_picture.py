@@ -211,3 +211,27 @@ def test_a_table_counts_the_blocks_that_are_drawn_and_each_panel_names_its_colou
     assert len(blocks) == rows * columns or rows > 7 or columns > 7
     assert {cell.fill for cell in step.cells} <= {one.fill for one in step.swatches}
     assert {cell.fill for cell in caches.cells} <= {one.fill for one in caches.swatches}
+
+
+@pytest.mark.parametrize(
+    ("operand", "types", "word"),
+    [
+        ("A", ("bf16",), {"1,2", "1,3"}),
+        ("B", ("bf16",), {"2,1", "3,1"}),
+        ("C", ("bf16",), {"1,1"}),
+        ("A", ("s8",), {"1,4", "1,5", "1,6", "1,7"}),
+        ("B", ("s8",), {"4,1", "5,1", "6,1", "7,1"}),
+    ],
+)
+def test_the_elements_of_one_word_are_outlined_in_memory_and_in_the_register(
+    operand: str, types: tuple[str, ...], word: set[str]
+) -> None:
+    """By hand: the second word of row 1 of A, and of B the word of the same k in row 1 of its register, column 1."""
+    scene = la.plan_amx(64, 64, 128, *types).tile_pictures()[operand].scene()
+    cased = [line for line in scene.lines if line.width == 4.4]
+    sides = [cased[:4], cased[4:]]
+    assert len(cased) == 8
+    for one in sides:
+        left, top = min(line.x for line in one), min(line.y for line in one)
+        right, bottom = max(line.to_x for line in one), max(line.to_y for line in one)
+        assert {c.label for c in scene.cells if left <= c.x < right and top <= c.y < bottom} == word
