@@ -22,7 +22,7 @@ from dataclasses import dataclass, replace
 from itertools import accumulate
 from math import hypot
 
-from layoutalg.viz.colours import ink
+from layoutalg.viz.colours import PALE, ink
 from layoutalg.viz.scene import CELL_HEIGHT, CHARACTER
 from layoutalg.viz.shapes import Cell, Legend, Line, Scene, Swatch, Words
 
@@ -60,8 +60,8 @@ INNER = NARROW - 2 * _MARGIN
 """How wide a panel may be."""
 LETTER = 0.62
 """The width of a character of the font, for each pixel of its size."""
-PALE, MARKED, DARK = "#eeeeee", "#f5cf94", "#b8d8e9"
-"""The colours of cells: all of them, the ones that the next panel is about, the ones that belong to those."""
+MARKED, DARK = "#f5cf94", "#b8d8e9"
+"""The colours of the cells that the next panel is about, and of those that belong to them; all others are `PALE`."""
 
 
 @dataclass(frozen=True, slots=True)

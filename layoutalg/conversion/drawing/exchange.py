@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from layoutalg.conversion.drawing.contents import Contents, ShuffledSlots, carried_by
-from layoutalg.conversion.drawing.tables import EMPTY, ROOM, cell_table, width_for
+from layoutalg.conversion.drawing.tables import ROOM, cell_table, width_for
 from layoutalg.conversion.program.program import Program
 from layoutalg.conversion.program.steps import Barrier, Load, Regions, Shuffle, Store
 from layoutalg.core.limits import MOST_DRAWN_REGISTERS
@@ -226,10 +226,10 @@ class Exchange:
         for column, lane in enumerate(above):
             registers = numbers_text(slot % self.program.source_registers for slot in sent[lane])
             told = f"lane {lane} sends {'; '.join(map(self._from, sent[lane])) or 'nothing that is needed'}"
-            put(_LEFT + column * wide, 0, Look(self.fills[0][lane] if registers else EMPTY, str(lane), told, registers))
+            put(_LEFT + column * wide, 0, Look(self.fills[0][lane] if registers else PALE, str(lane), told, registers))
         for column, lane in enumerate(shown):
             one, moves = self.carried[shuffle][lane], self.moved(shuffle, lane)
-            fill = self.fills[0][pattern[lane]] if moves else EMPTY
+            fill = self.fills[0][pattern[lane]] if moves else PALE
             kept = numbers_text(self.final[lane][slot] for slot in one.keeps)
             edge = INK if one.passes else ""
             x = _LEFT + column * wide
@@ -267,7 +267,7 @@ class Exchange:
             slot, routes = int(self.held[lane, register]), self.routes.get((lane, register), ())
             at = f"after: lane {lane}, register {register}: "
             if slot < 0:
-                return Look(EMPTY, "", at + "nothing")
+                return Look(PALE, "", at + "nothing")
             start, first = divmod(slot, self.program.source_registers)
             sg, start = divmod(start, self.program.lanes)
             ways = "; the other word".join(
@@ -280,7 +280,7 @@ class Exchange:
                 return Look(PALE if stays else fill, "=" * stays, sentence)
             last = routes[-1][-1][0]
             if now is not None and last != now:
-                return Look(PALE, labels[lane, register], sentence) if last < now else Look(EMPTY, "", sentence)
+                return Look(PALE, labels[lane, register], sentence) if last < now else Look(PALE, "", sentence)
             return Look(fill, labels[lane, register], sentence)
 
         rows = [(f"r{register}", register) for register in range(registers)]

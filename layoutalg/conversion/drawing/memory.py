@@ -23,14 +23,14 @@ from numpy.typing import NDArray
 
 from layoutalg.conversion.drawing.contents import Contents
 from layoutalg.conversion.drawing.exchange import numbers_text
-from layoutalg.conversion.drawing.tables import EMPTY, RED, ROOM, cell_table, width_for
+from layoutalg.conversion.drawing.tables import RED, ROOM, cell_table, width_for
 from layoutalg.conversion.program.matrices import matrix_access, matrix_bytes
 from layoutalg.conversion.program.program import Program
 from layoutalg.conversion.program.steps import WORD, Load, Store, lane_bits
 from layoutalg.core.banks import BANKS
 from layoutalg.core.plurals import counted
 from layoutalg.viz.colours import ramp
-from layoutalg.viz.panels import Look, Panel, placed, stacked, told_panel
+from layoutalg.viz.panels import PALE, Look, Panel, placed, stacked, told_panel
 from layoutalg.viz.scene import CHARACTER
 from layoutalg.viz.shapes import Cell, Line, Words
 
@@ -284,7 +284,7 @@ class Side:
                     part = wide * size / _BYTES
                     at = f"byte {word * _BYTES}, bank {bank}: "
                     if owner is None:
-                        look = Look(EMPTY, "", at + "nothing")
+                        look = Look(PALE, "", at + "nothing")
                     else:
                         slot = self._slot(owner)
                         told = at + (f"{name(slot)}, " if slot is not None else "") + self.told(owner)

@@ -22,12 +22,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from layoutalg.conversion.drawing.contents import Contents
-from layoutalg.conversion.drawing.tables import EMPTY, Band, cell_table, folded, width_for
+from layoutalg.conversion.drawing.tables import Band, cell_table, folded, width_for
 from layoutalg.conversion.strategies.tables import slot_tables
 from layoutalg.core.layout import MACHINE, Layout
 from layoutalg.core.limits import MOST_DRAWN_REGISTERS, MOST_SLOTS
 from layoutalg.core.plurals import counted
-from layoutalg.viz.panels import Look, Panel, stacked, told_panel
+from layoutalg.viz.panels import PALE, Look, Panel, stacked, told_panel
 
 if TYPE_CHECKING:
     from layoutalg.conversion.conversion_plan import ConversionPlan
@@ -109,7 +109,7 @@ def _end(title: str, held: NDArray[np.int64], ends: Ends, fills: Sequence[Sequen
         words = ends.name(slot) if slot >= 0 else "nothing"
         sentence = f"{title}: lane {lane}, register {register}: {words}"
         if slot < 0:
-            return Look(EMPTY, "", sentence)
+            return Look(PALE, "", sentence)
         sg, start, _ = ends.place(slot)
         return Look(fills[sg][start], words, sentence)
 

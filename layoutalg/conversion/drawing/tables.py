@@ -21,13 +21,12 @@ from layoutalg.viz.panels import INNER, LETTER, Look, Panel, placed, stacked
 from layoutalg.viz.scene import CHARACTER
 from layoutalg.viz.shapes import Cell, Line, Words
 
-__all__ = ["EMPTY", "RED", "ROOM", "Band", "cell_table", "folded", "lane_colours", "width_for"]
+__all__ = ["RED", "ROOM", "Band", "cell_table", "folded", "lane_colours", "width_for"]
 
 ROOM = INNER
 """How wide a table may be, in pixels."""
 RED = "#e5484d"
 """The frame of what waits: 3 to 1 at least on white and on a dark page."""
-EMPTY = "#f2f2f2"
 Band = int | None
 """The number of a row or a column; None for dots."""
 _FIRST, _GAP, _HEAD = 4, 18.0, 16.0
@@ -83,7 +82,8 @@ def cell_table(
 
     `size` is that of a cell in pixels; a line stands before each of the columns `ruled`.
 
-    >>> panel = cell_table("t", "lane", [0, None, 9], [("r0", 0)], lambda r, c: Look(EMPTY, str(c), ""), (18, 18))
+    >>> from layoutalg.viz.panels import PALE
+    >>> panel = cell_table("t", "lane", [0, None, 9], [("r0", 0)], lambda r, c: Look(PALE, str(c), ""), (18, 18))
     >>> [cell.label for cell in panel.cells], [words.text for words in panel.words]
     (['0', '9'], ['t', 'lane', '0', '⋯', '9', 'r0'])
     """
