@@ -96,7 +96,7 @@ def ramp(position: float) -> str:
 
 @lru_cache(_KEPT)
 def ink(background: str) -> str:
-    """Black or white, whichever has the larger contrast with a background (4.5 to 1 at least, by WCAG 2.1); `PALE` has its own."""
+    """Black or white, whichever has the larger contrast with a background (4.5 to 1 at least, by WCAG 2.1)."""
     if background == PALE:
         return PALE_INK
     light = [one / 255 for one in channels(background)]

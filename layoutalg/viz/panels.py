@@ -358,15 +358,15 @@ def stacked(panels: Sequence[Panel], apart: float = 10.0) -> Panel:
     return _joined([_moved(panel, 0, y) for panel, y in zip(panels, places, strict=False)])
 
 
-def in_a_row(panels: Sequence[Panel], widest: float = NARROW - 2 * _MARGIN) -> Panel:
+def in_a_row(panels: Sequence[Panel], widest: float = NARROW - 2 * _MARGIN, apart: float = _SPACE) -> Panel:
     """Panels side by side, as one; one below the other where that is wider than `widest`.
 
     >>> in_a_row([told_panel("a", []), told_panel("b", [])]).height
     16.0
     """
-    if sum(panel.width for panel in panels) + _SPACE * (len(panels) - 1) > widest:
+    if sum(panel.width for panel in panels) + apart * (len(panels) - 1) > widest:
         return stacked(panels)
-    places = accumulate([panel.width + _SPACE for panel in panels], initial=0.0)
+    places = accumulate([panel.width + apart for panel in panels], initial=0.0)
     return _joined([_moved(panel, x, 0) for panel, x in zip(panels, places, strict=False)])
 
 
