@@ -92,10 +92,10 @@ class ConversionPicture(PanelPicture):
 
     def scene(self, direction: str | None = None, colour: str | None = None) -> Scene:
         """The steps one below the other."""
-        return self._drawn([stacked(step.panels) for step in self.steps()])
+        return self._drawn([stacked(step.panels) for step in self.steps()], self.subtitle())
 
-    def _drawn(self, panels: Sequence[Panel]) -> Scene:
-        return beside(panels, self.title, self.subtitle(), self.widest(), self.key())
+    def _drawn(self, panels: Sequence[Panel], subtitle: str) -> Scene:
+        return beside(panels, self.title, subtitle, self.widest(), self.key())
 
     def steps(self, *, one_by_one: bool = False, small: bool = False) -> list[DrawnStep]:
         """The steps in order; `one_by_one` has each shuffle by itself where that is not too much, `small` not all registers.
@@ -246,7 +246,7 @@ class ConversionPicture(PanelPicture):
         whole = fragment(self.title, self.views(one_by_one=True))
         if len(whole) <= MOST_CELL_TEXT:
             return whole
-        return fragment(self.title, [(step.name, self._view(step)) for step in self.steps(small=True)])
+        return fragment(self.title, self._views(self.steps(small=True)))
 
     def views(self, *, one_by_one: bool = False) -> list[tuple[str, str]]:
         """Each step as an SVG document of its own, with its name; `one_by_one` is that of `steps`.
@@ -255,10 +255,15 @@ class ConversionPicture(PanelPicture):
         >>> [name for name, _ in convert("d0 = 2@reg 2@lane", "d0 = 2@lane 2@reg").picture().views()]
         ['what it does', 'shuffle', 'the rest', 'what arrives when']
         """
-        return [(step.name, self._view(step)) for step in self.steps(one_by_one=one_by_one)]
+        return self._views(self.steps(one_by_one=one_by_one))
 
-    def _view(self, step: DrawnStep) -> str:
-        return svg_document(self._drawn([stacked(step.panels)]))
+    def _views(self, steps: Sequence[DrawnStep]) -> list[tuple[str, str]]:
+        """The drawing of each step; the first says what all of it is."""
+        told = [self.subtitle(), *[""] * (len(steps) - 1)]
+        return [
+            (step.name, svg_document(self._drawn([stacked(step.panels)], subtitle)))
+            for step, subtitle in zip(steps, told, strict=True)
+        ]
 
 
 def conversion_picture(plan: ConversionPlan, title: str | None = None) -> ConversionPicture:

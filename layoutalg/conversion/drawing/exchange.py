@@ -249,8 +249,8 @@ class Exchange:
     def brought(self, title: str, now: int | None = None, most: int = MOST_DRAWN_REGISTERS) -> Panel:
         """The result: for each register the shuffles that bring its element, in the colour of the lane that it starts in.
 
-        At most so many registers are drawn. With `now` what that shuffle brings stands out; what came before is pale, what comes
-        later empty.
+        At most so many registers are drawn. With `now` what that shuffle brings stands out; what came before is pale,
+        what comes later empty.
         """
         registers = min(self.held.shape[1], most)
         labels, notes = self._labels()
