@@ -31,7 +31,7 @@ from layoutalg.core.plurals import counted
 from layoutalg.core.whole_numbers import instance_of
 from layoutalg.hardware.chips import target_info
 from layoutalg.viz.panel_picture import PanelPicture
-from layoutalg.viz.panels import Panel, arrow, arrow_down, beside, in_a_row, stacked, told_panel
+from layoutalg.viz.panels import INNER, Panel, arrow, arrow_down, beside, in_a_row, stacked, told_panel
 from layoutalg.viz.shapes import Scene
 from layoutalg.viz.svg import legal, svg_document
 
@@ -43,7 +43,12 @@ __all__ = ["ConversionPicture", "DrawnStep", "conversion_picture"]
 _ROWS = ("replicas", "cluster")
 """The rows of a plan that its picture tells in words."""
 _DOTS = ("\N{MIDLINE HORIZONTAL ELLIPSIS}", "\N{VERTICAL ELLIPSIS}")
-_ARROW = Panel((), (), arrow(0, 40, 26, 40, heavy=True), 26, 48)
+_ARROW, _DOWN = (
+    Panel((), (), arrow(0, 40, 26, 40, heavy=True), 26, 48),
+    Panel((), (), arrow(60, 0, 60, 24, heavy=True), 80, 24),
+)
+"""From before to after, beside it and below it."""
+_APART = 14.0
 _FEW_CELLS = 512
 """Registers of all lanes that the output of a notebook cell has of a large conversion."""
 _PERMUTES = {"nvidia": "prmt", "amd": "v_perm_b32"}
@@ -121,10 +126,10 @@ class ConversionPicture(PanelPicture):
         lane = marked_lane(ends)
         told += [f"framed: what lane {lane} gets, and where it was"] * (lane is not None)
         before, after = ends_panels(ends, fills)
-        told += ["dots: what is between goes on evenly"] * any(
-            one.text == "\N{MIDLINE HORIZONTAL ELLIPSIS}" for one in before.words
-        )
-        shown = in_a_row([before, _ARROW, after], apart=14.0)
+        dotted = any(one.text in _DOTS for one in (*before.words, *after.words))
+        told += ["dots: what is between goes on evenly"] * dotted
+        fits = before.width + _ARROW.width + after.width + 2 * _APART <= INNER
+        shown = in_a_row([before, _ARROW, after], apart=_APART) if fits else stacked([before, _DOWN, after], 6)
         steps = [DrawnStep("what it does", [stacked([head, shown, told_panel("", told)], 6), *price])]
         for number, (one, contents) in enumerate(zip(plan.programs, found, strict=True)):
             part = f"part {number + 1} of {len(found)}"
@@ -222,7 +227,10 @@ class ConversionPicture(PanelPicture):
             if whole or side is memory.stores or not memory.stores.steps:
                 below = memory.stores if whole and side is memory.stores else memory.loads
                 does = "reads" if below is memory.loads else "writes"
-                told = told_panel(size, [f"an element, and below it the {who} that {does} it"])
+                each = "an element, and below it the {} that {} it"
+                if any(step.bits == 8 for step in rounds[0]):
+                    each = "the {} that {} each byte"
+                told = told_panel(size, [each.format(who, does)])
                 drawn.append(stacked([told, memory.panel(name, below, MOST_MEMORY_ROWS if whole else FEW_ROWS)], 4))
             yield DrawnStep(verb, [head, *banks, *drawn])
 
