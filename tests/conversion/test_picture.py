@@ -350,3 +350,28 @@ def test_a_conversion_has_the_formats_of_every_picture(tmp_path: Path) -> None:
     assert "a < b" not in page
     assert not re.search(r"(?:src|href)=|url\(|https?:(?!//www\.w3\.org/2000/svg)", page)
     assert [name for name, _ in steps[1:3]] == ["shuffle 1", "shuffle 2"]
+
+
+@pytest.mark.parametrize(("source", "destination", "bits"), PAIRS)
+def test_what_is_framed_is_what_one_lane_gets_and_where_it_was(source: str, destination: str, bits: int) -> None:
+    """By the layouts: the frame goes around every drawn element of that lane, in both tables, and around no other."""
+    picture = la.convert(source, destination, element_bits=bits, slm_limit=2**16).picture()
+    first = picture.steps()[0]
+    (told,) = [one.text for panel in first.panels for one in panel.words if one.text.startswith("framed: what lane")]
+    lane = int(told.split()[3])
+    before, after = L(source).fragment_map()[0], L(destination).fragment_map()[0]
+    wanted = {tuple(at) for at in after[lane].tolist()}
+    panel = first.panels[0]
+    edges = {tuple(round(at) for at in (line.x, line.y, line.to_x, line.to_y)) for line in panel.lines if line.over}
+    framed: dict[tuple[int, int, int, int], bool] = {}  # by left, top, right and bottom
+    for cell in panel.cells:
+        side, here, register = re.findall(r"(before|after): lane (\d+), register (\d+)", cell.sentence)[0]
+        held = (before if side == "before" else after)[int(here), int(register)]
+        box = round(cell.x), round(cell.y), round(cell.x + cell.width), round(cell.y + cell.height)
+        framed[box] = tuple(held.tolist()) in wanted if side == "before" else int(here) == lane
+    assert any(framed.values())
+    around: set[tuple[int, ...]] = set()
+    for (x, y, right, low), inside in framed.items():
+        if inside:  # a side that two framed cells share is inside the frame
+            around ^= {(x, y, x, low), (right, y, right, low), (x, y, right, y), (x, low, right, low)}
+    assert edges == around

@@ -109,11 +109,17 @@ def marked_lane(ends: Ends) -> int | None:
     >>> marked_lane(ends_of(plan, [contents_of(program) for program in plan.programs]))
     1
     """
-    lanes = [*range(len(ends.after))]
+    lanes = [lane for lane in folded(_told(ends.after, ends)) if lane is not None]
     found = [
         lane for lane in lanes if any(slot >= 0 and ends.place(int(slot))[:2] != (0, lane) for slot in ends.after[lane])
     ]
     return next((lane for lane in found if lane), found[0] if found else None)
+
+
+def _told(held: NDArray[np.int64], ends: Ends) -> NDArray[np.int64]:
+    """What is said of each register of each lane, in numbers: by these columns and rows are folded."""
+    drawn = held[:, :MOST_DRAWN_REGISTERS].tolist()
+    return np.array([[(*ends.at(slot), *ends.place(slot)) for slot in row] for row in drawn])
 
 
 def _end(
@@ -124,8 +130,7 @@ def _end(
     wide: float,
     framed: set[int] | int | None,
 ) -> Panel:
-    drawn = held[:, :MOST_DRAWN_REGISTERS]
-    told = np.array([[(*ends.at(slot), *ends.place(slot)) for slot in row] for row in drawn.tolist()])
+    told = _told(held, ends)
     lanes, registers = folded(told), folded(told.swapaxes(0, 1))
 
     def look(register: int, lane: int) -> Look:
