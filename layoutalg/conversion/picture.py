@@ -19,19 +19,19 @@ from typing import TYPE_CHECKING, NamedTuple
 from layoutalg.conversion.cost import cost_of
 from layoutalg.conversion.drawing.contents import Contents, contents_of
 from layoutalg.conversion.drawing.exchange import Exchange
-from layoutalg.conversion.drawing.memory import FEW_ROWS, Side, bank_colour, rounds_of
+from layoutalg.conversion.drawing.memory import FEW_ROWS, Memory, rounds_of
 from layoutalg.conversion.drawing.prices import price_panel
-from layoutalg.conversion.drawing.registers import ends_of, ends_panels
+from layoutalg.conversion.drawing.registers import ends_of, ends_panels, marked_lane
 from layoutalg.conversion.drawing.tables import RED, lane_colours
 from layoutalg.conversion.program.program import Program
 from layoutalg.conversion.program.steps import Barrier, Load, Shuffle, Step, Store
 from layoutalg.core.banks import BANK_BYTES, BANKS
-from layoutalg.core.limits import MOST_FAMILIES, MOST_MEMORY_ROWS, MOST_STEP_CELLS
+from layoutalg.core.limits import MOST_CELL_TEXT, MOST_DRAWN_REGISTERS, MOST_FAMILIES, MOST_MEMORY_ROWS, MOST_STEP_CELLS
 from layoutalg.core.plurals import counted
 from layoutalg.core.whole_numbers import instance_of
 from layoutalg.hardware.chips import target_info
 from layoutalg.viz.panel_picture import PanelPicture
-from layoutalg.viz.panels import Panel, arrow_down, beside, in_a_row, stacked, told_panel
+from layoutalg.viz.panels import INNER, Panel, arrow, arrow_down, beside, in_a_row, stacked, told_panel
 from layoutalg.viz.shapes import Scene
 from layoutalg.viz.svg import legal, svg_document
 
@@ -40,10 +40,19 @@ if TYPE_CHECKING:
 
 __all__ = ["ConversionPicture", "DrawnStep", "conversion_picture"]
 
-_ROWS = ("moves", "replicas", "kind", "memory", "cluster")
+_ROWS = ("replicas", "cluster")
 """The rows of a plan that its picture tells in words."""
+_DOTS = ("\N{MIDLINE HORIZONTAL ELLIPSIS}", "\N{VERTICAL ELLIPSIS}")
+_ARROW, _DOWN = (
+    Panel((), (), arrow(0, 40, 26, 40, heavy=True), 26, 48),
+    Panel((), (), arrow(60, 0, 60, 24, heavy=True), 80, 24),
+)
+"""From before to after, beside it and below it."""
+_APART = 14.0
+_FEW_CELLS = 512
+"""Registers of all lanes that the output of a notebook cell has of a large conversion."""
 _PERMUTES = {"nvidia": "prmt", "amd": "v_perm_b32"}
-_MATRICES = {"block": "a block message"}
+_MATRICES = {"block": "block messages"}
 
 
 class DrawnStep(NamedTuple):
@@ -65,8 +74,9 @@ class ConversionPicture(PanelPicture):
     plan: ConversionPlan = field(kw_only=True)
 
     def subtitle(self) -> str:
-        """What is converted, on what."""
-        return str(self.plan).splitlines()[0]
+        """What is converted, and by what instructions."""
+        kind = next((text for name, text in _rows(str(self.plan)) if name == "kind"), "")
+        return f"{str(self.plan).splitlines()[0]}; {kind.partition(': ')[2] or kind}"
 
     def key(self) -> Sequence[tuple[str, str]]:
         """The colours."""
@@ -74,13 +84,11 @@ class ConversionPicture(PanelPicture):
         fills = lane_colours(program.lanes, program.subgroups)
         last = program.lanes - 1
         stops = range(program.lanes) if last < 4 else [round(i * last / 3) for i in range(4)]
-        found = [(f"{'registers: lane ' * (lane == 0)}{lane}", fills[0][lane]) for lane in stops]
+        found = [(f"{'colour: starts in lane ' * (lane == 0)}{lane}", fills[0][lane]) for lane in stops]
         if program.subgroups > 1:
-            found = [(f"{'registers: from subgroup ' * (sg == 0)}{sg}", row[-1]) for sg, row in enumerate(fills[:8])]
-        if self.plan.slm_bytes:
-            found += [(f"{'memory: bank ' * (bank == 0)}{bank}", bank_colour(bank)) for bank in (0, 10, 21, 31)]
-            if self.plan.bank_conflicts > 1:
-                found.append(("framed: waits for its bank", RED))
+            found = [(f"{'colour: starts in subgroup ' * (sg == 0)}{sg}", row[-1]) for sg, row in enumerate(fills[:8])]
+        if self.plan.bank_conflicts > 1:
+            found.append(("framed: waits for its bank", RED))
         return found
 
     def panels(self) -> Sequence[Panel]:
@@ -89,13 +97,13 @@ class ConversionPicture(PanelPicture):
 
     def scene(self, direction: str | None = None, colour: str | None = None) -> Scene:
         """The steps one below the other."""
-        return self._drawn([stacked(step.panels) for step in self.steps()])
+        return self._drawn([stacked(step.panels) for step in self.steps()], self.subtitle())
 
-    def _drawn(self, panels: Sequence[Panel]) -> Scene:
-        return beside(panels, self.title, self.subtitle(), self.widest(), self.key())
+    def _drawn(self, panels: Sequence[Panel], subtitle: str) -> Scene:
+        return beside(panels, self.title, subtitle, self.widest(), self.key())
 
-    def steps(self, *, one_by_one: bool = False) -> list[DrawnStep]:
-        """The steps in order; `one_by_one` has each shuffle by itself where that is not too much.
+    def steps(self, *, one_by_one: bool = False, small: bool = False) -> list[DrawnStep]:
+        """The steps in order; `one_by_one` has each shuffle by itself where that is not too much, `small` not all registers.
 
         >>> from layoutalg.conversion import convert
         >>> plan = convert("d0 = 2@sg 8@lane", "d0 = 8@lane 2@sg")
@@ -107,25 +115,25 @@ class ConversionPicture(PanelPicture):
         fills = lane_colours(program.lanes, program.subgroups)
         traced = [contents_of(one) for one in plan.programs]
         found = [one for one in traced if one is not None]
-        rows = _rows(str(plan))
-        told = told_panel("what it does", [text for name, text in rows if name in _ROWS])
+        told = [text for name, text in _rows(str(plan)) if name in _ROWS]
         price = [] if plan.unpriced else [price_panel(plan)]
         if len(found) < len(plan.programs):
-            return [
-                DrawnStep(
-                    "what it does",
-                    [told, *price, told_panel("", ["too many words to follow each: registers are not drawn"])],
-                )
-            ]
+            told.append("too many words to follow each: registers are not drawn")
+            return [DrawnStep("what it does", [*price, told_panel("", told)])]
         ends = ends_of(plan, found)
         of = f" of subgroup 0 of {program.subgroups}" if program.subgroups > 1 else ""
-        note = told_panel(
-            "", [f"the element in each register of each lane{of}, in the colour of the lane that it starts in"]
-        )
-        steps = [DrawnStep("what it does", [stacked([told, note], 4), in_a_row(ends_panels(ends, fills)), *price])]
+        head = told_panel(f"which element each register (r0, r1, ...) of each lane{of} holds", [])
+        lane = marked_lane(ends)
+        told += [f"framed: what lane {lane} gets, and where it was"] * (lane is not None)
+        before, after = ends_panels(ends, fills)
+        dotted = any(one.text in _DOTS for one in (*before.words, *after.words))
+        told += ["dots: what is between goes on evenly"] * dotted
+        fits = before.width + _ARROW.width + after.width + 2 * _APART <= INNER
+        shown = in_a_row([before, _ARROW, after], apart=_APART) if fits else stacked([before, _DOWN, after], 6)
+        steps = [DrawnStep("what it does", [stacked([head, shown, told_panel("", told)], 6), *price])]
         for number, (one, contents) in enumerate(zip(plan.programs, found, strict=True)):
             part = f"part {number + 1} of {len(found)}"
-            made = self._program(one, contents, fills, ends.name_in(number), one_by_one)
+            made = self._program(one, contents, fills, ends.name_in(number), one_by_one, small)
             if len(found) == 1:
                 steps += made
                 continue
@@ -141,23 +149,26 @@ class ConversionPicture(PanelPicture):
         fills: Sequence[Sequence[str]],
         name: Callable[[int], str],
         one_by_one: bool,
+        small: bool,
     ) -> Iterator[DrawnStep]:
         exchange = Exchange(program, contents, fills, name)
         vendor = target_info(self.plan.target).vendor
         if exchange.families:
             yield from self._shuffles(program, exchange, one_by_one)
+        most = max(_FEW_CELLS // program.lanes, 1) if small else MOST_DRAWN_REGISTERS
         rest = exchange.rest()
         if rest:
             permutes = f"; byte permutes are {_PERMUTES[vendor]}" if "permute" in rest and vendor in _PERMUTES else ""
-            heading = "after the last shuffle" if exchange.families else "in each lane"
-            yield DrawnStep("the rest", [told_panel(f"{heading}: {rest}", [f"selects are arith.select{permutes}"])])
+            heading = f"{'besides, ' * bool(exchange.families)}each lane makes {rest}"
+            notes = [f"selects are arith.select{permutes}"] * ("select" in rest)
+            yield DrawnStep("the rest", [told_panel(heading, notes)])
         if exchange.families:
             yield DrawnStep(
-                "what arrives when", [exchange.brought("which shuffle brings the element of each register")]
+                "what arrives when", [exchange.brought("after: which shuffle brings each element", most=most)]
             )
         rounds = rounds_of(program)
         if rounds:
-            yield from self._memory(program, contents, rounds, name, MOST_MEMORY_ROWS if one_by_one else FEW_ROWS)
+            yield from self._memory(program, contents, rounds, fills, name, one_by_one)
 
     def _shuffles(self, program: Program, exchange: Exchange, one_by_one: bool) -> Iterator[DrawnStep]:
         total = len(exchange.carried)
@@ -168,7 +179,7 @@ class ConversionPicture(PanelPicture):
             if whole:
                 for place, (pattern, term) in enumerate(zip(family.patterns, family.terms, strict=True)):
                     shuffle = family.first + place
-                    alone = replace(family, first=shuffle, patterns=(pattern,), terms=(term,), work="")
+                    alone = replace(family, first=shuffle, patterns=(pattern,), terms=(term,))
                     head = told_panel(str(alone), [self._paid(program, [shuffles[shuffle]], "gpu.shuffle")])
                     arrives = exchange.brought(f"arrived after shuffle {shuffle + 1} of {total}", shuffle)
                     yield DrawnStep(f"shuffle {shuffle + 1}", [head, exchange.arrows(family, place), arrives])
@@ -189,35 +200,39 @@ class ConversionPicture(PanelPicture):
         program: Program,
         contents: Contents,
         rounds: Sequence[Sequence[Store | Load]],
+        fills: Sequence[Sequence[str]],
         name: Callable[[int], str],
-        rows: int,
+        whole: bool,
     ) -> Iterator[DrawnStep]:
-        stores = [step for step in rounds[0] if isinstance(step, Store)]
-        loads = [step for step in rounds[0] if isinstance(step, Load)]
+        memory = Memory(program, contents, rounds[0], fills)
         often = f" in the first of {len(rounds)} rounds" if len(rounds) > 1 else ""
-        banks = f"{counted(program.slm_bytes, 'byte')} of shared memory, {BANKS} banks of {BANK_BYTES} bytes"
-        steps = (
-            ("store", stores, f"{_each('store', stores)} per lane{often}", banks),
-            ("load", loads, f"{_each('load', loads)} per lane{often}", "the same memory"),
-        )
+        size = f"{counted(program.slm_bytes, 'byte')} of shared memory: {BANKS} banks of {BANK_BYTES} bytes"
+        who = "subgroup:lane" if program.subgroups > 1 else "lane"
         barriers = [step for step in program.steps if isinstance(step, Barrier)]
-        for verb, some, heading, where in steps:
+        for verb, side in (("store", memory.stores), ("load", memory.loads)):
             if verb == "load" and barriers:
-                scope = (
-                    f"all {program.subgroups} subgroups wait"
-                    if barriers[0].scope != "subgroup"
-                    else "the lanes of a subgroup wait"
-                )
+                scope = "all subgroups wait" if barriers[0].scope != "subgroup" else "the lanes wait"
                 times = "" if len(barriers) == 1 else f"{len(barriers)} times: "
-                waits = f"{times}{scope}: all is stored before any is loaded"
-                yield DrawnStep(
-                    "barrier", [arrow_down([f"barrier: {waits}; {self._paid(program, barriers, 'gpu.barrier')}"])]
-                )
-            if some:
-                head = told_panel(
-                    f"{verb}: {heading}", [f"{where}; {self._paid(program, some, _instruction(verb, some))}"]
-                )
-                yield DrawnStep(verb, [head, *Side(program, contents, some).panels(name, rows)])
+                paid = self._paid(program, barriers, "gpu.barrier")
+                yield DrawnStep("barrier", [arrow_down([f"barrier: {times}{scope} until all is stored; {paid}"])])
+            if not side.steps:
+                continue
+            head = told_panel(
+                f"{verb}: each lane makes {_each(verb, side.steps)}{often}",
+                [self._paid(program, side.steps, _instruction(verb, side.steps)), *side.told_cycles()],
+            )
+            waits = max(side.cycles(), default=0) > 0 and bool(side.red)
+            banks = [side.accesses(fills)] if whole or waits else []
+            drawn: list[Panel] = []
+            if whole or side is memory.stores or not memory.stores.steps:
+                below = memory.stores if whole and side is memory.stores else memory.loads
+                does = "reads" if below is memory.loads else "writes"
+                each = "an element, and below it the {} that {} it"
+                if any(step.bits == 8 for step in rounds[0]):
+                    each = "the {} that {} each byte"
+                told = told_panel(size, [each.format(who, does)])
+                drawn.append(stacked([told, memory.panel(name, below, MOST_MEMORY_ROWS if whole else FEW_ROWS)], 4))
+            yield DrawnStep(verb, [head, *banks, *drawn])
 
     def _paid(self, program: Program, steps: Sequence[Step], instruction: str) -> str:
         """What some steps are written as and, where the price of each is known, what they cost."""
@@ -225,7 +240,7 @@ class ConversionPicture(PanelPicture):
         if cost.counted or self.plan.unpriced:
             return instruction
         slots = round(sum(cost.shares([replace(program, steps=tuple(steps), pack=(), unpack=())]).values()))
-        return f"{instruction}: {counted(slots, 'issue slot')} of {self.plan.cost}"
+        return f"{instruction}: {slots} of the {counted(self.plan.cost, 'issue slot')}"
 
     def html(self) -> str:
         """The picture as a page that shows a step at a time, with buttons."""
@@ -236,7 +251,10 @@ class ConversionPicture(PanelPicture):
     def _repr_html_(self) -> str:
         from layoutalg.viz.stepped import fragment
 
-        return fragment(self.title, self.views(one_by_one=True))
+        whole = fragment(self.title, self.views(one_by_one=True))
+        if len(whole) <= MOST_CELL_TEXT:
+            return whole
+        return fragment(self.title, self._views(self.steps(small=True)))
 
     def views(self, *, one_by_one: bool = False) -> list[tuple[str, str]]:
         """Each step as an SVG document of its own, with its name; `one_by_one` is that of `steps`.
@@ -245,8 +263,14 @@ class ConversionPicture(PanelPicture):
         >>> [name for name, _ in convert("d0 = 2@reg 2@lane", "d0 = 2@lane 2@reg").picture().views()]
         ['what it does', 'shuffle', 'the rest', 'what arrives when']
         """
+        return self._views(self.steps(one_by_one=one_by_one))
+
+    def _views(self, steps: Sequence[DrawnStep]) -> list[tuple[str, str]]:
+        """The drawing of each step; the first says what all of it is."""
+        told = [self.subtitle(), *[""] * (len(steps) - 1)]
         return [
-            (step.name, svg_document(self._drawn([stacked(step.panels)]))) for step in self.steps(one_by_one=one_by_one)
+            (step.name, svg_document(self._drawn([stacked(step.panels)], subtitle)))
+            for step, subtitle in zip(steps, told, strict=True)
         ]
 
 
@@ -266,21 +290,12 @@ def _rows(text: str) -> list[tuple[str, str]]:
 
 
 def _each(what: str, steps: Sequence[Store | Load]) -> str:
-    sizes = [len(step.words if isinstance(step, Store) else step.to) for step in steps]
-    unit = "word" if steps and steps[0].bits == 32 else "part of a word"
-    parts = (
-        counted(max(sizes, default=0), unit) if unit == "word" else f"{max(sizes, default=0)} x {steps[0].bits} bits"
-    )
-    return f"{counted(len(steps), what)} of {parts}"
+    most = max(len(step.words if isinstance(step, Store) else step.to) for step in steps)
+    return f"{counted(len(steps), what)} of {counted(most * steps[0].bits // 8, 'byte')}"
 
 
 def _instruction(verb: str, steps: Sequence[Store | Load]) -> str:
     """What the accesses are written as: the instruction for matrices, or plain loads and stores."""
     matrix = steps[0].matrix
-    if matrix:
-        return _MATRICES.get(matrix, f"{matrix} ({verb} of a matrix)")
-    return (
-        f"{counted(len(steps), verb)} to shared memory"
-        if verb == "store"
-        else f"{counted(len(steps), verb)} from shared memory"
-    )
+    plain = f"plain {verb}s {'to' if verb == 'store' else 'from'} shared memory"
+    return f"written as {_MATRICES.get(matrix, f'{verb}s of 8x8 matrices') if matrix else plain}"

@@ -52,6 +52,7 @@ __all__ = [
     "MOST_CASE_WORKGROUPS",
     "MOST_CELLS",
     "MOST_CELL_COPIES",
+    "MOST_CELL_TEXT",
     "MOST_CHECKED_PRODUCTS",
     "MOST_CLUSTER",
     "MOST_COMPARED_COPIES",
@@ -440,6 +441,8 @@ MOST_DRAWN_REGISTERS = 64
 """Registers of a lane that it draws."""
 MOST_MEMORY_ROWS = 32
 """Rows of shared memory, a word of each bank, that it draws."""
+MOST_CELL_TEXT = 300_000
+"""Letters of a notebook cell in which a conversion is stepped through in full; beyond, like steps are one."""
 MOST_PHASES = 8
 """Phases of an access to it that it draws."""
 MOST_TRACED_WORDS = 2**21

@@ -56,61 +56,81 @@ class BankPicture(PanelPicture):
     def subtitle(self) -> str:
         """What a cell is."""
         width = counted(self.hardware.width, "byte")
-        return f"columns: banks of {width}; rows: cycles; in a cell: the lane that is served (the lowest of several)"
+        return f"a bank of {width} serves one word a cycle; in a cell the lane that it serves (the lowest of several)"
 
     def key(self) -> Sequence[tuple[str, str]]:
         """The colours."""
-        return [("served at once", DARK), ("served later: its bank was busy", MARKED), ("idle", PALE)]
+        return [("served at once", DARK), ("has waited: its bank was busy", MARKED), ("idle bank", PALE)]
 
     def _side(self, name: str, accesses: Accesses) -> Panel:
+        """The instruction that takes longest, a row for each cycle; lanes that meet as those before them did are told."""
         waited = accesses.cycles(self.hardware.banks)
         worst = int(waited.sum((1, 2)).argmax())
         instruction = int(waited[worst].sum(1).argmax())
-        notes = [str(conflicts_of(accesses, self.hardware))]
-        phases = [phase for phase in range(waited.shape[2]) if waited[worst, instruction, phase]]
-        if len(phases) > MOST_PHASES:
-            notes.append(f"{MOST_PHASES} of {len(phases)} phases drawn")
-        panels = [told_panel(name, notes)]
-        for phase in phases[:MOST_PHASES]:
-            title = f"instruction {instruction}, phase {phase}" if len(phases) > 1 else f"instruction {instruction}"
-            title += f" of subgroup {worst}" if len(waited) > 1 else ""
-            cycles = int(waited[worst, instruction, phase])
-            title += f": {counted(cycles, 'cycle')}" + (f", {_CYCLES} drawn" if cycles > _CYCLES else "")
-            panels += self._phase(title, accesses, (worst, instruction, phase))
-        return stacked(panels)
+        cycles = [int(one) for one in waited[worst, instruction]]
+        phases = [
+            self._served(accesses, (worst, instruction, phase)) if many else [] for phase, many in enumerate(cycles)
+        ]
+        together = accesses.words.shape[-1]
+        rows: list[tuple[int, int, int]] = []  # phase, cycle in it, cycle of the instruction
+        ruled: list[int] = []
+        notes: list[str] = []
+        begin = drawn = 0
+        alike = ""  # what the last phase that is drawn looks like
+        start: tuple[int, int] | None = None  # where those like it begin
+        for phase, (many, served) in enumerate(zip(cycles, phases, strict=True)):
+            first = phase * together
+            form = repr([[[lane - first for lane in lanes] for lanes in words.values()] for words in served])
+            if many and form == alike:
+                start = start or (first, begin)
+                told = f"lanes {start[0]} to {first + together - 1} likewise: cycles {start[1]} to {begin + many - 1}"
+                notes = [*notes[: -1 if start != (first, begin) else None], told]
+            elif many and drawn == MOST_PHASES:
+                notes.append(f"cycles {begin} to {sum(cycles) - 1} are not drawn")
+                break
+            elif many:
+                ruled += [len(rows)] * bool(rows)
+                rows += [(phase, cycle, begin + cycle) for cycle in range(min(many, _CYCLES))]
+                if many > _CYCLES:
+                    notes.append(f"cycles {begin + _CYCLES} to {begin + many - 1} are not drawn")
+                drawn += 1
+                alike, start = form, None
+            else:
+                start = None
+            begin += many
+        of = f" of subgroup {worst}" if len(waited) > 1 else ""
+        title = f"instruction {instruction}{of}: {counted(sum(cycles), 'cycle')}"
+        tables: list[Panel] = []
+        for left in range(0, min(self.hardware.banks, _MOST_BANKS), BANKS):
+            columns = range(left, min(left + BANKS, self.hardware.banks, _MOST_BANKS))
+            if not any(served[bank] for served in phases if served for bank in columns):
+                continue
+            looks = [[_look(cycle, at, bank, phases[phase][bank]) for bank in columns] for phase, cycle, at in rows]
+            across, down = [str(bank) for bank in columns], [f"cycle {at}" for _, _, at in rows]
+            heading = "" if tables else title
+            tables.append(table_panel(heading, across, down, looks, (_WIDE, _HIGH), (ruled, ()), corner="bank"))
+        told_panels = told_panel(name, [str(conflicts_of(accesses, self.hardware))])
+        return stacked([told_panels, *tables, *([told_panel("", notes)] if notes else [])], 6)
 
-    def _phase(self, title: str, accesses: Accesses, at: tuple[int, int, int]) -> list[Panel]:
-        """What each bank serves, a row for each cycle."""
-        banks = self.hardware.banks
-        served: list[dict[int, list[int]]] = [{} for _ in range(banks)]
+    def _served(self, accesses: Accesses, at: tuple[int, int, int]) -> list[dict[int, list[int]]]:
+        """The words of each bank in a phase, in the order in which they are served, with the lanes that touch each."""
+        served: list[dict[int, list[int]]] = [{} for _ in range(self.hardware.banks)]
         first = at[2] * accesses.words.shape[-1]
         for lane, word in enumerate(accesses.words[at].tolist(), first):
             for touched in range(word, word + accesses.spread) if word >= 0 else ():
-                served[touched % banks].setdefault(touched, []).append(lane)
-        cycles = min(max(map(len, served)), _CYCLES)
-        found: list[Panel] = []
-        for start in range(0, min(banks, _MOST_BANKS), BANKS):
-            columns = range(start, min(start + BANKS, banks, _MOST_BANKS))
-            if not any(served[bank] for bank in columns):
-                continue
-            looks = [[_look(cycle, bank, served[bank]) for bank in columns] for cycle in range(cycles)]
-            across, down = [str(bank) for bank in columns], [f"cycle {cycle}" for cycle in range(cycles)]
-            found.append(table_panel("" if found else title, across, down, looks, (_WIDE, _HIGH), corner="bank"))
-        return found
+                served[touched % self.hardware.banks].setdefault(touched, []).append(lane)
+        return served
 
 
-def _look(cycle: int, bank: int, words: dict[int, list[int]]) -> Look:
-    """A bank in a cycle: it serves its words in the order of the lanes that touch them."""
+def _look(cycle: int, at: int, bank: int, words: dict[int, list[int]]) -> Look:
+    """A bank in a cycle of a phase, which is cycle `at` of the instruction."""
     if cycle >= len(words):
-        return Look(PALE, "", f"cycle {cycle}, bank {bank}: idle")
+        return Look(PALE, "", f"cycle {at}, bank {bank}: idle")
     word, lanes = list(words.items())[cycle]
     many = "lane" if len(lanes) == 1 else "lanes"
     label = str(lanes[0]) if lanes[0] < 100 else ""
-    return Look(
-        MARKED if cycle else DARK,
-        label,
-        f"cycle {cycle}, bank {bank}: word {word}, {many} {', '.join(map(str, lanes))}",
-    )
+    told = f"cycle {at}, bank {bank}: word {word}, {many} {', '.join(map(str, lanes))}"
+    return Look(MARKED if cycle else DARK, label, told)
 
 
 def bank_picture(

@@ -25,6 +25,7 @@ from layoutalg.core.limits import MOST_SHOWN_VALUES
 from layoutalg.cute.coordinates import idx2crd
 from layoutalg.cute.cute_layout import CuteLayout
 from layoutalg.cute.nested_tuples import leaves_of, tuple_text
+from layoutalg.cute.tiling import logical_product
 from layoutalg.viz.colours import HUES, hue_of, shade
 from layoutalg.viz.panel_picture import PanelPicture
 from layoutalg.viz.panels import NARROW, PALE, Look, Panel, stacked, table_panel, told_panel
@@ -38,6 +39,12 @@ _INDICES, _ACROSS, _MOST_ADDED = 96, 16, 1024
 """Indices that the picture of a complement draws, how many side by side, and of how large an A."""
 _COPIES = ("logical_product", "zipped_product", "tiled_product", "flat_product")
 """Operations whose second layout says where the copies are: its coordinates are the result's columns."""
+_COPIED = ("blocked_product", "raked_product")
+"""Operations whose result has parts of several copies in a column: hues are the columns of the logical product."""
+_PLAIN = {
+    "complement": "R has the places of the copies of A that together, as A + R, are every index once"
+} | dict.fromkeys((*_COPIES, *_COPIED), "R has a copy of A for each value of B, in the colour that B has there")
+"""What an operation is for, where its definition is long."""
 _TILES = ("composition", "logical_divide", "zipped_divide", "tiled_divide", "flat_divide")
 """Operations whose second layout has coordinates of the first."""
 
@@ -81,7 +88,7 @@ class AlgebraPicture(PanelPicture):
 
     def panels(self) -> Sequence[Panel]:
         """A panel for each layout."""
-        colours = _places_of(self.result)
+        colours = _places_of(self._by)
         named = [(f"{chr(ord('A') + number)} = {one}", one, number) for number, one in enumerate(self.inputs)]
         if self.result is not None:
             named.append((f"{'R = ' if named else ''}{self.result}", self.result, -1))
@@ -108,46 +115,52 @@ class AlgebraPicture(PanelPicture):
             if index not in reached:
                 return Look(PALE, str(index), f"index {index}: in no copy of A")
             place, one = reached[index]
-            group, inside = divmod(place, result.rows) if result.rows > 1 else (place, 0)
-            strength = 0.15 + 0.6 * inside / max(result.rows - 1, 1) if result.rows > 1 else 0.4
-            return Look(_colour(group, strength), str(index), f"index {index}: {one} of A + {moved[place]} of R")
+            return Look(_colour(place, 0.4), str(index), f"index {index}: {one} of A + {moved[place]} of R")
 
         looks = [[look(index) for index in range(row, min(row + across, count))] for row in range(0, count, across)]
         more = f"; the first {count} indices" if count == _INDICES else ""
-        told = told_panel(
-            "A + R: the copy of A that has each index", [f"a colour: the place of R that moves the copy{more}"]
-        )
+        told = told_panel("A + R: the copies of A", [f"every index, in the colour of the copy of A that has it{more}"])
         return [stacked([told, table_panel("", [""], [""], looks, (3 * CHARACTER + 6, CELL_HEIGHT))])]
 
     def subtitle(self) -> str:
         """The operation's definition."""
-        return self.definition
+        return _PLAIN.get(self.operation, self.definition)
+
+    @property
+    def _by(self) -> CuteLayout | None:
+        """The layout whose columns have hues."""
+        return logical_product(*self.inputs) if self.operation in _COPIED and self.result is not None else self.result
 
     def key(self) -> Sequence[tuple[str, str]]:
         """The hue of each column of the result."""
-        if self.result is None:
+        by = self._by
+        if by is None:
             return []
-        found = _Values.of(self.result)
-        what, count = "column" if found.rows > 1 else "value at", found.columns
+        found = _Values.of(by)
+        if self.operation == "complement":
+            first = min(found.rows * found.columns, len(HUES))
+            return [(f"{'A moved by ' * (n == 0)}{found.value(n)}", _colour(n, 0.4)) for n in range(first)]
+        what, count = "copy" if self.operation in _PLAIN else "column" if found.rows > 1 else "value at", found.columns
         hues = range(min(count, len(HUES)))
         some = [(str(column) if column else f"{what} 0", _colour(column, 0.5)) for column in hues]
         if count > len(HUES):
             some[-1] = (f"{some[-1][0]} (hues repeat)", some[-1][1])
         first = _Values.of(self.inputs[0]) if self.inputs else found
-        places = _places_of(self.result)
+        places = _places_of(by)
         whole = all(first.value(index) in places for index in range(first.rows * first.columns))
         return some if whole else [*some, ("of A, not in the result", PALE)]
 
     def _place(self, number: int, found: _Values, index: int, places: dict[Any, int]) -> int | None:
         """Where in the result a cell of an input belongs: None where nowhere."""
-        if number == -1:
+        by = self._by
+        if number == -1 and by is self.result:
             return index
-        if number == 0:
+        if number <= 0:
             return places.get(found.value(index))
-        if self.result is None or number > 1:
+        if by is None or number > 1:
             return None
-        result = _Values.of(self.result)
-        if self.operation in _COPIES:
+        result = _Values.of(by)
+        if self.operation in (*_COPIES, *_COPIED):
             return index * result.rows if found.rows * found.columns == result.columns else None
         if self.operation not in _TILES:
             return None
@@ -157,7 +170,8 @@ class AlgebraPicture(PanelPicture):
         return places.get(first.value(at))
 
     def _panel(self, name: str, found: _Values, number: int, places: dict[Any, int]) -> Panel:
-        result = None if self.result is None else _Values.of(self.result)
+        by = self._by
+        result = None if by is None else _Values.of(by)
         down, across = found.shapes
         rows = min(found.rows, _ROWS)
         beside = [_coordinate(row, down) if found.rows > 1 else "" for row in range(rows)]
@@ -175,13 +189,19 @@ class AlgebraPicture(PanelPicture):
             index = row + found.rows * column
             place = self._place(number, found, index, places)
             told = f"{name} at {_coordinate(index, found.layout.shape)}: {labels[row][column]}"
+            if self.operation == "complement" and result is not None:
+                told += ", in the copy that is not moved" if number == 0 else f", which moves copy {index}"
+                return Look(_colour(0 if number == 0 else index, 0.4), labels[row][column], told)
             if place is None or result is None:
                 return Look(
                     PALE, labels[row][column], told + ", not in the result" * (number == 0 and result is not None)
                 )
             group, inside = divmod(place, result.rows) if result.rows > 1 else (place, 0)
             strength = 0.15 + 0.6 * inside / max(result.rows - 1, 1) if result.rows > 1 else 0.4
-            told += f", in column {group} of the result" if result.rows > 1 else f", at {group} of the result"
+            if self.operation in _PLAIN:
+                told += f", of copy {group}"
+            else:
+                told += f", in column {group} of the result" if result.rows > 1 else f", at {group} of the result"
             return Look(_colour(group, strength), labels[row][column], told)
 
         panels: list[Panel] = []

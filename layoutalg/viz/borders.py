@@ -14,7 +14,7 @@ from dataclasses import replace
 from layoutalg.viz.colouring import colourings, number_by
 from layoutalg.viz.shapes import PAPER, Cell, Frame, Line
 
-__all__ = ["borders", "outlines"]
+__all__ = ["around", "borders", "cased", "outlines"]
 
 _WIDE = 2.2
 
@@ -32,7 +32,7 @@ def borders(frame: Frame) -> Iterator[Line]:
         yield from _between(frame, _joined([*(grid.owner[axis].rows for axis in grid.axes[:-1]), words]), 1.2)
     if "sg" in grid.owner:
         for line in _between(frame, grid.owner["sg"].rows, _WIDE):
-            yield from _cased(line)
+            yield from cased(line)
 
 
 def _joined(facts: Sequence[Sequence[Sequence[int]]]) -> list[list[tuple[int, ...]]]:
@@ -71,7 +71,7 @@ def _segments(
         end = position + size
 
 
-def _cased(line: Line) -> tuple[Line, Line]:
+def cased(line: Line) -> tuple[Line, Line]:
     """A line on a wider one of the paper's colour, which parts it from dark cells."""
     return replace(line, width=2 * line.width, fill=PAPER), line
 
@@ -94,7 +94,7 @@ def around(cells: Sequence[Cell]) -> Iterator[Line]:
         (left, bottom, right, bottom),
         (left, top, left, bottom),
     ):
-        yield from _cased(Line(*ends, _WIDE, over=True))
+        yield from cased(Line(*ends, _WIDE, over=True))
 
 
 def outlines(frames: Sequence[Frame], cells: Sequence[Sequence[int]]) -> Iterator[Line]:
@@ -111,4 +111,4 @@ def outlines(frames: Sequence[Frame], cells: Sequence[Sequence[int]]) -> Iterato
                 (0, high, (x, y + high, x + wide, y + high)),
             ):
                 if (x + dx, y + dy) not in marked:
-                    yield from _cased(Line(*ends, _WIDE, over=True))
+                    yield from cased(Line(*ends, _WIDE, over=True))

@@ -26,7 +26,7 @@ from layoutalg.core.banks import BANK_BYTES, BANKS
 from layoutalg.core.errors import LayoutError
 from layoutalg.core.limits import MOST_SWATCHES
 from layoutalg.core.moves import Plane
-from layoutalg.viz.colours import HUES, LEGEND, NEUTRAL, hue_of, ramp, shade
+from layoutalg.viz.colours import HUES, LEGEND, PALE, hue_of, ramp, shade
 from layoutalg.viz.grid import Grid
 
 __all__ = ["OWN", "WORDS_OF_K", "Scheme", "colourings", "legend", "number_by", "paint", "preferred", "scheme"]
@@ -167,7 +167,7 @@ def _hue(number: int, count: int) -> str:
 
 
 def _plain(_: int) -> str:
-    return NEUTRAL
+    return PALE
 
 
 def _middle_shade(number: int) -> str:
@@ -244,7 +244,7 @@ def _no_number(at: Any) -> Any:
 
 
 def _neutral(number: int) -> str:
-    return NEUTRAL
+    return PALE
 
 
 def _words_of_k(grids: Sequence[Grid]) -> int:

@@ -17,7 +17,20 @@ from __future__ import annotations
 
 from functools import lru_cache
 
-__all__ = ["FAR", "HUES", "LEGEND", "NEAR", "NEUTRAL", "channels", "hue_of", "ink", "ramp", "shade"]
+__all__ = [
+    "DARK_PALE",
+    "FAR",
+    "HUES",
+    "LEGEND",
+    "NEAR",
+    "PALE",
+    "PALE_INK",
+    "channels",
+    "hue_of",
+    "ink",
+    "ramp",
+    "shade",
+]
 
 HUES = (
     ((5, 26, 155), 0.67, 1.0),  # navy
@@ -35,8 +48,10 @@ LEGEND = 0.6
 """The strength of a hue in a legend."""
 FAR, NEAR = 0.14, 0.075
 """How far two hues are apart, at the least: in a legend, and at any two strengths from 0 to 1."""
-NEUTRAL = "#eeeeee"
-"""The colour of what no hue is about."""
+PALE, PALE_INK = "#eeeeee", "#111111"
+"""Cells that mean nothing by themselves (others, padding, idle), and the text on them, which nothing else has."""
+DARK_PALE = "#3a3f48"
+"""What those cells are on a dark page: text is light there."""
 _PALEST = 0.1
 _RAMP = (
     (68, 1, 84),
@@ -81,7 +96,9 @@ def ramp(position: float) -> str:
 
 @lru_cache(_KEPT)
 def ink(background: str) -> str:
-    """Black or white, whichever has the larger contrast with a background (at least 4.5 to 1, by WCAG 2.1)."""
+    """Black or white, whichever has the larger contrast with a background (4.5 to 1 at least, by WCAG 2.1)."""
+    if background == PALE:
+        return PALE_INK
     light = [one / 255 for one in channels(background)]
     red, green, blue = (one / 12.92 if one <= _LIGHTEST_OF_DARK else ((one + 0.055) / 1.055) ** 2.4 for one in light)
     luminance = 0.2126 * red + 0.7152 * green + 0.0722 * blue

@@ -22,7 +22,7 @@ from dataclasses import dataclass, replace
 from itertools import accumulate
 from math import hypot
 
-from layoutalg.viz.colours import NEUTRAL, ink
+from layoutalg.viz.colours import PALE, ink
 from layoutalg.viz.scene import CELL_HEIGHT, CHARACTER
 from layoutalg.viz.shapes import Cell, Legend, Line, Scene, Swatch, Words
 
@@ -65,8 +65,8 @@ LETTER = 0.62
 _LEGIBLE = 420.0
 """How wide the words over a narrow drawing are."""
 _HEADING = "#555555"
-PALE, MARKED, DARK = NEUTRAL, "#f5cf94", "#b8d8e9"
-"""The colours of cells: all of them, the ones that the next panel is about, the ones that belong to those."""
+MARKED, DARK = "#f5cf94", "#b8d8e9"
+"""The colours of the cells that the next panel is about, and of those that belong to them; all others are `PALE`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -406,15 +406,15 @@ def stacked(panels: Sequence[Panel], apart: float = 10.0) -> Panel:
     return _joined([_moved(panel, 0, y) for panel, y in zip(panels, places, strict=False)])
 
 
-def in_a_row(panels: Sequence[Panel], widest: float = NARROW - 2 * _MARGIN) -> Panel:
+def in_a_row(panels: Sequence[Panel], widest: float = NARROW - 2 * _MARGIN, apart: float = _SPACE) -> Panel:
     """Panels side by side, as one; one below the other where that is wider than `widest`.
 
     >>> in_a_row([told_panel("a", []), told_panel("b", [])]).height
     16.0
     """
-    if sum(panel.width for panel in panels) + _SPACE * (len(panels) - 1) > widest:
+    if sum(panel.width for panel in panels) + apart * (len(panels) - 1) > widest:
         return stacked(panels)
-    places = accumulate([panel.width + _SPACE for panel in panels], initial=0.0)
+    places = accumulate([panel.width + apart for panel in panels], initial=0.0)
     return _joined([_moved(panel, x, 0) for panel, x in zip(panels, places, strict=False)])
 
 

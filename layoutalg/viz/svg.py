@@ -1,7 +1,7 @@
 """SVG: a scene as text. Every word that comes from outside is escaped; nothing is loaded from anywhere.
 
-On a dark page paper and words are dark and light, cells keep their colours: a style of the drawing's own asks the reader's
-system, so that the same file serves both.
+On a dark page paper and pale cells are dark and words are light; other cells keep their colours: a style of the drawing's own
+asks the reader's system, so that the same file serves both.
 
 >>> text = svg_document(Layout.parse("d0 = 2@reg, d1 = 2@lane").picture(title='a < b & "c"').scene())
 >>> "a &lt; b &amp; &quot;c&quot;" in text
@@ -14,7 +14,8 @@ from collections.abc import Iterator, Sequence
 from itertools import groupby
 from xml.sax.saxutils import escape
 
-from layoutalg.viz.shapes import INK, Cell, Legend, Line, Scene, Words, drawn_by
+from layoutalg.viz.colours import DARK_PALE, PALE, PALE_INK
+from layoutalg.viz.shapes import INK, PAPER, Cell, Legend, Line, Scene, Words, drawn_by
 
 __all__ = ["DARK_INK", "DARK_PAPER", "DARK_STYLE", "FONT", "escaped", "legal", "svg_document"]
 
@@ -23,7 +24,8 @@ DARK_PAPER, DARK_INK = "#16181c", "#d5d8de"
 DARK_STYLE = (
     f"<style>@media (prefers-color-scheme:dark){{.drawn .paper{{fill:{DARK_PAPER}}}.drawn .cells{{stroke:{DARK_PAPER}}}"
     f".drawn .words text,.drawn .legend text,.drawn>text:not([fill]){{fill:{DARK_INK}}}"
-    f".drawn .lines,.drawn .borders{{stroke:{DARK_INK}}}.drawn .borders [stroke]{{stroke:{DARK_PAPER}}}}}</style>"
+    f".drawn .lines,.drawn .borders{{stroke:{DARK_INK}}}.drawn .borders [stroke='{PAPER}']{{stroke:{DARK_PAPER}}}"
+    f'.drawn rect[fill="{PALE}"]{{fill:{DARK_PALE}}}.drawn .labels [fill="{PALE_INK}"]{{fill:{DARK_INK}}}}}</style>'
 )
 """What a drawing of the class "drawn" looks like on a dark page; on paper, and where no style is read, it is light."""
 FONT = "ui-monospace,'DejaVu Sans Mono',Menlo,Consolas,monospace"

@@ -27,18 +27,35 @@ _ESCAPED = {
     "\N{RIGHTWARDS ARROW}": r"$\rightarrow$", "\N{DOWNWARDS ARROW}": r"$\downarrow$", "\N{MULTIPLICATION SIGN}": r"$\times$",
 }  # fmt: skip
 """What LaTeX reads otherwise, and the ligatures of its fonts."""
+_GREEK = {
+    "\N{GREEK SMALL LETTER ALPHA}": "alpha beta gamma delta epsilon zeta eta theta iota kappa lambda mu nu xi o pi rho "
+    "varsigma sigma tau upsilon phi chi psi omega",
+    "\N{GREEK CAPITAL LETTER ALPHA}": "A B Gamma Delta E Z H Theta I K Lambda M N Xi O Pi P ? Sigma T Upsilon Phi X Psi Omega",
+}
+_GREEK_LETTERS = {
+    chr(ord(first) + i): name if len(name) == 1 else rf"$\{name}$"
+    for first, names in _GREEK.items()
+    for i, name in enumerate(names.split())
+}
+_LETTERS = {chr(code) for code in range(0xA1, 0x180)} - {
+    *"\u00ad\u0126\u0127\u0138\u013f\u0140\u0149\u0166\u0167\u017f"
+}
+"""What is beyond ASCII and in the fonts: the letters of European languages, and signs."""
+_WRITTEN = _ESCAPED | _GREEK_LETTERS
 _ANCHORS = {"start": "base west", "middle": "base", "end": "base east"}
 _POINTS = 0.75
 """Points in a pixel."""
 
 
 def latex(text: str) -> str:
-    r"""Text for LaTeX: nothing in it is a command; a character that its fonts may lack becomes a question mark.
+    r"""Text for LaTeX: nothing in it is a command; a character that its fonts lack becomes a question mark.
 
-    >>> print(latex("50% of A_0 {x}"))
-    50\% of A\_0 \{x\}
+    >>> print(latex("50% of A_0 {x}"), latex("Größe \N{GREEK SMALL LETTER LAMDA}"))
+    50\% of A\_0 \{x\} Größe $\lambda$
     """
-    return "".join(_ESCAPED.get(one, one if " " <= one <= "~" else "?") for one in re.sub(r"\s", " ", text))
+    return "".join(
+        _WRITTEN.get(one, one if " " <= one <= "~" or one in _LETTERS else "?") for one in re.sub(r"\s", " ", text)
+    )
 
 
 def tikz_document(scene: Scene) -> str:

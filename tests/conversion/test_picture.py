@@ -17,7 +17,7 @@ import layoutalg as la
 from layoutalg.conversion import Address, Barrier, Load, Program, Store
 from layoutalg.conversion.cost import cost_of
 from layoutalg.conversion.drawing.contents import contents_of
-from layoutalg.conversion.drawing.memory import Side
+from layoutalg.conversion.drawing.memory import Memory
 from layoutalg.conversion.drawing.tables import RED
 from layoutalg.conversion.program.steps import Shuffle
 from layoutalg.viz.panels import Panel
@@ -209,56 +209,97 @@ def test_shuffles_one_by_one_say_which_register_becomes_which(source: str, desti
 
 
 MEMORY = [
-    ("d0 = 2@sg 8@lane, d1 = 2@sg:2 4@reg", "d0 = 2@sg:2 2@lane:4 4@reg, d1 = 2@sg 4@lane"),
-    ("d0 = 2@sg 2@reg, d1 = 16@lane", "d0 = 2@reg 2@sg, d1 = 16@lane"),
+    ("d0 = 2@sg 8@lane, d1 = 2@sg:2 4@reg", "d0 = 2@sg:2 2@lane:4 4@reg, d1 = 2@sg 4@lane", None),
+    ("d0 = 2@sg 2@reg, d1 = 16@lane", "d0 = 2@reg 2@sg, d1 = 16@lane", None),
+    ("d0 = 16@reg, d1 = 16@lane", "d0 = 16@lane, d1 = 16@reg", "pvc"),
+    ("d0 = 32@reg, d1 = 32@lane", "d0 = 32@lane, d1 = 32@reg", "sm_80"),
 ]
 
 
-@pytest.mark.parametrize(("source", "destination"), MEMORY)
+def words(svg: str) -> dict[tuple[int, int], list[int]]:
+    """The numbers of each word of the drawn memory, by row and bank: left out are only words that go on evenly."""
+    known: dict[tuple[int, int], list[int]] = {}
+    for title in said(svg):
+        if found := re.match(r"byte (\d+), bank (\d+): ", title):
+            assert int(found[1]) // 4 % 32 == int(found[2])
+            known[int(found[1]) // 128, int(found[2])] = [int(one) for one in re.findall(r"\d+", title[found.end() :])]
+    for axis in (1, 0):
+        lines: dict[int, list[int]] = {}
+        for at in known:
+            lines.setdefault(at[1 - axis], []).append(at[axis])
+        for line, places in lines.items():
+            for low, high in itertools.pairwise(sorted(places)):
+                ends = [known[(line, at) if axis else (at, line)] for at in (low, high)]
+                for at in range(low + 1, high):
+                    between = [a + (b - a) * (at - low) // (high - low) for a, b in zip(*ends, strict=True)]
+                    known[(line, at) if axis else (at, line)] = between
+    return known
+
+
+@pytest.mark.parametrize(("source", "destination", "target"), MEMORY)
 def test_every_word_of_memory_goes_from_where_the_source_has_it_to_where_the_destination_wants_it(
-    source: str, destination: str
+    source: str, destination: str, target: str | None
 ) -> None:
-    ends = {"written": L(source).fragment_map(), "read": L(destination).fragment_map()}
-    seen: dict[str, dict[str, str]] = {"written": {}, "read": {}}
-    for name, svg in la.convert(source, destination, slm_limit=2**16).picture().views(one_by_one=True):
-        for title in said(svg) if name in ("store", "load") else ():
-            found = re.match(
-                r"(byte \d+, bank \d+): ([\d,]+), (\w+) by subgroup (\d+), lane (\d+) (?:from|into) register (\d+)",
-                title,
-            )
-            if found:
-                place, element, verb, sg, lane, register = found.groups()
-                assert element == ",".join(map(str, ends[verb][int(sg), int(lane), int(register)].tolist()))
-                assert int(place.split()[1][:-1]) // 4 % 32 == int(place.split()[-1])
-                seen[verb][place] = element
-    assert seen["written"] == seen["read"]
-    assert len(seen["read"]) == len(set(seen["read"].values()))
-    crossing = [
-        at
-        for at in np.ndindex(*L(source).shape)
-        if {one[0] for one in L(source).owners(at)} != {one[0] for one in L(destination).owners(at)}
+    """What is folded away too. A register has one place: lanes, registers and elements are those of the layouts."""
+    before, after = L(source).fragment_map(), L(destination).fragment_map()
+    picture = la.convert(source, destination, slm_limit=2**16, target=target).picture()
+    views = dict(picture.views(one_by_one=True))
+    drawn = [words(svg) for svg in (views["store"], views["load"])]
+    assert drawn[0] == drawn[1]
+    seen: set[tuple[int, ...]] = set()
+    for numbers in drawn[0].values():
+        if not numbers:
+            continue  # padding
+        element, (sg, lane, register, to_sg, to_lane, to_register) = (
+            tuple(numbers[:2]),
+            (numbers[2:] if len(before) > 1 else [0, *numbers[2:4], 0, *numbers[4:]]),
+        )
+        assert tuple(before[sg, lane, register]) == element
+        assert tuple(after[to_sg, to_lane, to_register]) == element
+        assert element not in seen
+        seen.add(element)
+    assert words(picture.svg()).items() <= drawn[0].items()
+    owners = [
+        {at: {one[0] for one in layout.owners(at)} for at in np.ndindex(*layout.shape)}
+        for layout in (L(source), L(destination))
     ]
-    assert {",".join(map(str, at)) for at in crossing} <= set(seen["read"].values())
-    assert crossing
+    crossing = {at for at in owners[0] if owners[0][at] != owners[1][at]}
+    rows = max(row for row, _ in drawn[0]) + 1
+    assert crossing <= seen or "more rows of 32 words" in views["store"]
+    assert seen
+    assert {*drawn[0]} >= {(row, bank) for row in range(rows - 1) for bank in range(32)}
 
 
 def test_what_waits_for_a_bank_is_framed_and_its_cycles_are_counted() -> None:
     swap = (Store((0,), Address(xor=True, lane=(32, 1))), Barrier(), Load((1,), Address(xor=True, lane=(1, 32))))
     program = Program(1, 4, 32, 1, 1, pack=(0,), steps=swap, unpack=(1,), slm_bytes=136)
-    sides = [Side(program, contents_of(program), [step]) for step in (swap[0], swap[2])]
-    panels = [side.panels(str) for side in sides]
-    titles = [cell.sentence for one in panels for panel in one for cell in panel.cells]
+    fills = [["#000000"] * 4]
+    memory = Memory(program, contents_of(program), [swap[0], swap[2]], fills)
+    panel = memory.panel(str, memory.loads, 8)
+    titles = [cell.sentence for cell in panel.cells]
     writers = {(0, 0): 0, (0, 1): 2, (1, 0): 1, (1, 1): 3}
     for (row, bank), lane in writers.items():
-        word = f"byte {row * 128 + bank * 4}, bank {bank}"
-        assert f"{word}: {lane}, written by lane {lane} from register 0; waits for its bank" in titles
         reader = 2 * (lane % 2) + lane // 2
-        assert f"{word}: {lane}, read by lane {reader} into register 0; waits for its bank" in titles
-    for side, one in zip(sides, panels, strict=True):  # two words of each of two banks, in two cycles
+        word, told = f"byte {row * 128 + bank * 4}, bank {bank}", f"written by lane {lane} from register 0"
+        assert f"{word}: {lane}, {told}, read by lane {reader} into register 0; waits for its bank" in titles
+    assert sum(line.fill == RED for line in panel.lines) == 4 * 4
+    for side in (memory.stores, memory.loads):  # two words of each of two banks, in two cycles
         assert side.cycles() == [2]
         assert side.told_cycles() == [side.told_cycles()[0]]
         assert "2 cycles: up to 2 words of one bank meet" in side.told_cycles()[0]
-        assert [sum(line.fill == RED for line in panel.lines) for panel in one] == [4 * 4, 4 * 4]
+        assert sum(line.fill == RED for line in side.accesses(fills).lines) == 4 * 4
+
+
+def test_the_output_of_a_cell_is_small_however_large_the_conversion() -> None:
+    for source, destination, bits in (
+        (*PAIRS[4][:2], 32),
+        ("d0 = 128@reg, d1 = 64@lane", "d0 = 128@reg, d1 = 8@lane 8@lane:8", 32),
+        ("d0 = 64@reg, d1 = 32@lane", "d0 = 2@reg 32@lane, d1 = 32@reg:2", 16),
+    ):
+        for limit in (0, 2**16):
+            picture = la.convert(source, destination, element_bits=bits, slm_limit=limit).picture()
+            text: str = picture._repr_html_()  # pyright: ignore[reportPrivateUsage]
+            assert len(text) <= 300_000
 
 
 @pytest.mark.parametrize("target", [None, "pvc", "sm_80", "gfx942", "gfx1100", "bmg"])
@@ -309,3 +350,28 @@ def test_a_conversion_has_the_formats_of_every_picture(tmp_path: Path) -> None:
     assert "a < b" not in page
     assert not re.search(r"(?:src|href)=|url\(|https?:(?!//www\.w3\.org/2000/svg)", page)
     assert [name for name, _ in steps[1:3]] == ["shuffle 1", "shuffle 2"]
+
+
+@pytest.mark.parametrize(("source", "destination", "bits"), PAIRS)
+def test_what_is_framed_is_what_one_lane_gets_and_where_it_was(source: str, destination: str, bits: int) -> None:
+    """By the layouts: the frame goes around every drawn element of that lane, in both tables, and around no other."""
+    picture = la.convert(source, destination, element_bits=bits, slm_limit=2**16).picture()
+    first = picture.steps()[0]
+    (told,) = [one.text for panel in first.panels for one in panel.words if one.text.startswith("framed: what lane")]
+    lane = int(told.split()[3])
+    before, after = L(source).fragment_map()[0], L(destination).fragment_map()[0]
+    wanted = {tuple(at) for at in after[lane].tolist()}
+    panel = first.panels[0]
+    edges = {tuple(round(at) for at in (line.x, line.y, line.to_x, line.to_y)) for line in panel.lines if line.over}
+    framed: dict[tuple[int, int, int, int], bool] = {}  # by left, top, right and bottom
+    for cell in panel.cells:
+        side, here, register = re.findall(r"(before|after): lane (\d+), register (\d+)", cell.sentence)[0]
+        held = (before if side == "before" else after)[int(here), int(register)]
+        box = round(cell.x), round(cell.y), round(cell.x + cell.width), round(cell.y + cell.height)
+        framed[box] = tuple(held.tolist()) in wanted if side == "before" else int(here) == lane
+    assert any(framed.values())
+    around: set[tuple[int, ...]] = set()
+    for (x, y, right, low), inside in framed.items():
+        if inside:  # a side that two framed cells share is inside the frame
+            around ^= {(x, y, x, low), (right, y, right, low), (x, y, right, y), (x, low, right, low)}
+    assert edges == around

@@ -72,39 +72,48 @@ def test_every_cell_is_a_word_that_its_bank_serves(name: str) -> None:
     worst = max(sum(map(sum, one)) for one in cycles.values())
     note = " ".join(words.text for words in side.words)
     assert f"{worst} cycle" in note
-    drawn: list[dict[int, dict[int, list[int]]]] = []
-    at, lowest = -1.0, -1.0
-    for cell in sorted(side.cells, key=lambda one: (one.y, one.x)):
+    served: dict[int, dict[int, list[int]]] = defaultdict(dict)  # the lanes of each bank, cycle by cycle
+    places: dict[int, dict[int, int]] = defaultdict(dict)
+    waited: set[int] = set()
+    for cell in side.cells:
         found = CELL.fullmatch(cell.sentence)
         assert found is not None
         cycle, bank = int(found[1]), int(found[2])
-        if cycle == 0 and bank == 0 and cell.y > lowest:
-            drawn.append(defaultdict(dict))
-        at, lowest = cell.y, max(lowest, cell.y)
+        served.setdefault(cycle, {})
         if found[3] is None:
             assert (cell.fill, cell.label) == (PALE, "")
             continue
-        word, lanes = int(found[3]), [int(lane) for lane in found[4].split(", ")]
-        assert cell.fill == (MARKED if cycle else DARK)
-        assert cell.label == str(lanes[0])
-        assert len(drawn[-1][bank]) == cycle
-        drawn[-1][bank][word] = lanes
-    assert at >= 0
-    assert sum(title.startswith("instruction") for title in titles) == len(drawn)
-    shown = [dict(one) for one in drawn]
-    possible = [[dict(one) for one in phases(lanes, banks, vector)] for some in wanted.values() for lanes in some]
-    assert any(_same_until(shown, one) for one in possible)
-
-
-def _same_until(shown: Any, wanted: Any) -> bool:
-    """Whether what is drawn is the beginning of what each bank serves: at most 16 cycles."""
-    if len(shown) != len([one for one in wanted if one]):
-        return False
-    return all(
-        bank in drawn and list(drawn[bank].items()) == list(words.items())[:16]
-        for drawn, one in zip(shown, wanted, strict=True)
-        for bank, words in one.items()
+        places[cycle][bank], served[cycle][bank] = int(found[3]), [int(lane) for lane in found[4].split(", ")]
+        assert cell.label == found[4].split(", ")[0]
+        assert cell.fill in (MARKED, DARK)
+        if cell.fill == MARKED:
+            waited.add(cycle)
+    for told in re.findall(r"lanes (\d+) to (\d+) likewise: cycles (\d+) to (\d+)", note):
+        lane, last, low, high = map(int, told)
+        together = banks // vector
+        step = (high - low + 1) * together // (last - lane + 1)
+        for cycle in range(low, high + 1):
+            served[cycle] = {bank: [one + together for one in some] for bank, some in served[cycle - step].items()}
+    left_out = [
+        range(int(low), int(high) + 1) for low, high in re.findall(r"cycles (\d+) to (\d+) are not drawn", note)
+    ]
+    possible = [in_cycles(phases(lanes, banks, vector)) for some in wanted.values() for lanes in some]
+    assert any(
+        {*served}.union(*left_out) == {*range(len(one))}
+        and all(some == {bank: lanes for bank, (_, lanes) in one[cycle][1].items()} for cycle, some in served.items())
+        and all(word == one[cycle][1][bank][0] for cycle, some in places.items() for bank, word in some.items())
+        and waited == {cycle for cycle in places if one[cycle][0]}
+        for one in possible
     )
+
+
+def in_cycles(found: list[dict[int, dict[int, list[int]]]]) -> list[tuple[int, dict[int, tuple[int, list[int]]]]]:
+    """The cycles of an instruction: how many were before it in its phase, and for each bank the word and its lanes."""
+    return [
+        (cycle, {bank: list(words.items())[cycle] for bank, words in phase.items() if cycle < len(words)})
+        for phase in found
+        for cycle in range(max(map(len, phase.values()), default=0))
+    ]
 
 
 def test_before_and_after_stand_one_below_the_other_and_row_major_once() -> None:

@@ -11,6 +11,7 @@ import pytest
 
 import layoutalg as la
 from layoutalg.show.cute_algebra import describe_expression
+from layoutalg.viz.colours import hue_of, shade
 from layoutalg.viz.panels import NARROW, PALE
 from tests.cli.printed import Capture, answer
 
@@ -87,7 +88,7 @@ def test_every_cell_is_the_layouts_value_and_one_value_has_one_colour(expression
         if name in "AR" and values.count(value) == 1:
             colours.setdefault(value, set()).add(cell.fill)
         if name == "A":
-            assert (cell.fill == PALE) == (value not in values)
+            assert (cell.fill == PALE) == (value not in values and not expression.startswith("complement"))
     assert all(len(fills) == 1 for fills in colours.values())
     assert seen["R"] == count or any("columns drawn" in words.text for words in picture.scene().words)
     assert picture.scene().width <= NARROW + 12
@@ -102,6 +103,17 @@ def test_a_tile_of_b_has_the_colour_of_the_elements_that_it_takes() -> None:
 
 
 def test_copies_of_a_product_have_the_colours_of_b() -> None:
+    """By values: copy c of a block of 4 that has no gaps has the values 4c to 4c + 3, however the result is arranged."""
+    for expression in ("blocked_product((2,2):(1,2), (3,4):(1,3))", "raked_product((2,2):(1,2), (3,4):(1,3))"):
+        cells = describe_expression(expression).picture().scene().cells
+        of = {name: {int(one.label): one.fill for one in cells if one.sentence.startswith(name)} for name in "ABR"}
+        for value, fill in of["R"].items():
+            copy = value // 4
+            assert f"of copy {copy}" in {one.sentence.split(", ")[-1] for one in cells if one.label == str(value)}
+            assert fill == shade(hue_of(copy), 0.15 + 0.6 * (value % 4) / 3)
+        assert {*of["R"]} == {*range(48)}
+        assert {value: of["R"][value] for value in of["A"]} == of["A"]
+        assert [fill for _, fill in sorted(of["B"].items())] == [of["R"][4 * copy] for copy in range(12)]
     cells = describe_expression("logical_product(4:1, 3:1)").picture().scene().cells
     of_b = [cell.fill for cell in cells if cell.sentence.startswith("B")]
     of_r = [cell for cell in cells if cell.sentence.startswith("R")]

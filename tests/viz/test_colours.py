@@ -9,6 +9,7 @@ import re
 from collections.abc import Callable
 from itertools import combinations
 from typing import Any
+from xml.etree import ElementTree
 
 import numpy as np
 import pytest
@@ -17,21 +18,46 @@ import layoutalg as la
 from layoutalg.compare.difference import KINDS
 from layoutalg.memory import bank_picture
 from layoutalg.show.cute_algebra import describe_expression
-from layoutalg.viz.colours import FAR, HUES, LEGEND, NEAR, channels, ink, ramp, shade
-from layoutalg.viz.svg import DARK_PAPER
+from layoutalg.viz.colours import DARK_PALE, FAR, HUES, LEGEND, NEAR, PALE, PALE_INK, channels, ink, ramp, shade
+from layoutalg.viz.panels import DARK, MARKED
+from layoutalg.viz.svg import DARK_INK, DARK_PAPER
 from tests.viz.test_pictures import PAGE, said
 
 
-def test_text_on_every_colour_can_be_read() -> None:
+def contrast(colours: list[str], others: list[str]) -> np.ndarray:
+    """The contrast of each colour with its other one, by WCAG 2.1."""
+
     def luminance(colours: list[str]) -> np.ndarray:
         c = np.array([channels(colour) for colour in colours]) / 255
         return np.where(c <= 0.04045, c / 12.92, ((c + 0.055) / 1.055) ** 2.4) @ np.array([0.2126, 0.7152, 0.0722])
 
+    a, b = luminance(colours), luminance(others)
+    return (np.maximum(a, b) + 0.05) / (np.minimum(a, b) + 0.05)
+
+
+def test_text_on_every_colour_can_be_read() -> None:
     steps = [i / 100 for i in range(101)]
-    for colours in [[*map(ramp, steps)]] + [[shade(hue, step) for step in steps] for hue in range(len(HUES))]:
-        a, b = luminance(colours), luminance([*map(ink, colours)])
-        contrast = (np.maximum(a, b) + 0.05) / (np.minimum(a, b) + 0.05)
-        assert contrast.min() >= 4.5
+    scales = [[shade(hue, step) for step in steps] for hue in range(len(HUES))]
+    for colours in [[*map(ramp, steps)], *scales, [PALE, DARK, MARKED]]:
+        assert contrast(colours, [*map(ink, colours)]).min() >= 4.5
+    assert contrast([DARK_PALE, DARK_PAPER], [DARK_INK, DARK_INK]).min() >= 4.5
+
+
+def test_pale_cells_are_dark_on_a_dark_page_and_their_text_is_light() -> None:
+    """They keep apart from paper and from all that is not pale; nothing else has the ink by which their text is known."""
+    picture = la.same("d0 = 4@lane", "d0 = 2@lane 2@reg").picture()
+    svg = picture.svg()
+    assert f'rect[fill="{PALE}"]{{fill:{DARK_PALE}}}' in svg
+    assert f'.labels [fill="{PALE_INK}"]{{fill:{DARK_INK}}}' in svg
+    root = ElementTree.fromstring(svg)
+    groups = {one.get("class"): one for one in root.iter("{http://www.w3.org/2000/svg}g")}
+    pale = [one for one in groups["cells"] if one.get("fill") == PALE]
+    assert len(pale) == len([one for one in groups["labels"] if one.get("fill") == PALE_INK]) == 1
+    for kind in SIGHTS:
+        assert (
+            apart([DARK_PALE], [DARK_PAPER, DARK, MARKED, *(colour for _, colour in picture.key()[1:])], kind).min()
+            >= NEAR
+        )
 
 
 # What dichromats see: Machado, Oliveira and Fernandes (2009), severity 1, on linear RGB.

@@ -33,12 +33,14 @@ HOSTILE = [
     "a\nb\tc",
     "^^41",
     "\u202eλ🙂",
+    "größe naïve Žluťoučký кот Σλ",
     "<b>|`'\"--,,?`",
 ]
 COMMANDS = {
     "documentclass", "usepackage", "definecolor", "begin", "end", "filldraw", "fill", "node", "draw", "fontsize", "ttfamily",
     "bfseries", "textbackslash", "textasciicircum", "textasciitilde", "textless", "textgreater", "textbar", "textquotedbl",
     "textasciigrave", "textquotesingle", "cdots", "vdots", "ldots", "rightarrow", "downarrow", "times",
+    "lambda", "Sigma",
 }  # fmt: skip
 
 
@@ -55,7 +57,7 @@ def check_latex(text: str) -> None:
             assert found[0] == "$", text[found.start() - 20 : found.end() + 20]
     assert depth == 0
     assert all(
-        math in (r"\cdots", r"\vdots", r"\rightarrow", r"\downarrow", r"\times")
+        math in (r"\cdots", r"\vdots", r"\rightarrow", r"\downarrow", r"\times", r"\lambda", r"\Sigma")
         for math in re.findall(r"(?<!\\)\$(.*?)\$", text)
     )
     lines = text.splitlines()
@@ -115,6 +117,10 @@ def test_no_title_is_a_command_of_latex_a_line_of_csv_or_a_mark_of_markdown(titl
     assert head.startswith("**")
     assert "\n" not in head
     assert not re.search(r"(?<!\\)[<>`|\[\]]", head)
+
+
+def test_letters_of_latex_stay_letters() -> None:
+    assert latex(HOSTILE[-2]) == r"größe naïve Žluťoučký ??? $\Sigma$$\lambda$"
 
 
 @pytest.mark.parametrize("name", LAYOUTS)

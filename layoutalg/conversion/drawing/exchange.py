@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from layoutalg.conversion.drawing.contents import Contents, ShuffledSlots, carried_by
-from layoutalg.conversion.drawing.tables import EMPTY, ROOM, cell_table, width_for
+from layoutalg.conversion.drawing.tables import ROOM, cell_table, width_for
 from layoutalg.conversion.program.program import Program
 from layoutalg.conversion.program.steps import Barrier, Load, Regions, Shuffle, Store
 from layoutalg.core.limits import MOST_DRAWN_REGISTERS
@@ -61,7 +61,7 @@ def numbers_text(numbers: Iterable[int]) -> str:
 class Family:
     """Shuffles one after another that are alike: "xor", "turn", "broadcast", or "same" (one pattern, XOR a number).
 
-    >>> str(Family("xor", 0, ((1, 0),), (1,), ""))
+    >>> str(Family("xor", 0, ((1, 0),), (1,)))
     'shuffle 1: lane l reads lane l XOR 1'
     """
 
@@ -69,8 +69,6 @@ class Family:
     first: int
     patterns: tuple[tuple[int, ...], ...]
     terms: tuple[int, ...]
-    work: str
-    """What is executed before them and between them."""
 
     def __str__(self) -> str:
         count = len(self.patterns)
@@ -88,17 +86,14 @@ class Family:
             times = [(term, len(list(group))) for term, group in groupby(self.terms)]
             listed = ", ".join(f"{term} ({many} times)" if many > 1 else str(term) for term, many in times)
             terms = f", t = {self.terms[0]} to {self.terms[-1]}" if runs else f", t = {listed}"
-        return f"{which}: {rule}{terms}{self.work and f'; before and between them {self.work}'}"
+        return f"{which}: {rule}{terms}"
 
 
 def families(program: Program, sg: int) -> list[Family]:
     """The shuffles of one subgroup, folded."""
-    found: list[tuple[str, list[tuple[int, ...]], list[int], Counter[str]]] = []
-    between: Counter[str] = Counter()
+    found: list[tuple[str, list[tuple[int, ...]], list[int]]] = []
     for step in program.steps:
         if not isinstance(step, Shuffle):
-            if not isinstance(step, (Store, Load, Barrier)):
-                between[type(step).__name__] += 1
             continue
         pattern = tuple(step.sources(program.subgroups)[sg].tolist())
         kind, term = _kind(pattern)
@@ -108,15 +103,13 @@ def families(program: Program, sg: int) -> list[Family]:
         if found and found[-1][0] == kind:
             found[-1][1].append(pattern)
             found[-1][2].append(term)
-            found[-1][3].update(between)
         else:
             kind = "same" if kind == "other" else kind
-            found.append((kind, [pattern], [term], between.copy()))
-        between.clear()
+            found.append((kind, [pattern], [term]))
     first = 0
     families: list[Family] = []
-    for kind, patterns, terms, work in found:
-        families.append(Family(kind, first, tuple(patterns), tuple(terms), _work(work)))
+    for kind, patterns, terms in found:
+        families.append(Family(kind, first, tuple(patterns), tuple(terms)))
         first += len(patterns)
     return families
 
@@ -226,10 +219,10 @@ class Exchange:
         for column, lane in enumerate(above):
             registers = numbers_text(slot % self.program.source_registers for slot in sent[lane])
             told = f"lane {lane} sends {'; '.join(map(self._from, sent[lane])) or 'nothing that is needed'}"
-            put(_LEFT + column * wide, 0, Look(self.fills[0][lane] if registers else EMPTY, str(lane), told, registers))
+            put(_LEFT + column * wide, 0, Look(self.fills[0][lane] if registers else PALE, str(lane), told, registers))
         for column, lane in enumerate(shown):
             one, moves = self.carried[shuffle][lane], self.moved(shuffle, lane)
-            fill = self.fills[0][pattern[lane]] if moves else EMPTY
+            fill = self.fills[0][pattern[lane]] if moves else PALE
             kept = numbers_text(self.final[lane][slot] for slot in one.keeps)
             edge = INK if one.passes else ""
             x = _LEFT + column * wide
@@ -240,7 +233,7 @@ class Exchange:
         panel = Panel(tuple(cells), tuple(words), tuple(lines), _LEFT + len(above) * wide, 2 * _HIGH + _DROP)
         notes = [f"lanes {len(shown)} to {lanes - 1} likewise, by the same rule"] * (len(shown) < lanes)
         if any(one.passes for one in self.carried[shuffle]):
-            notes.append("framed: the word also has elements that a later shuffle takes on to another lane")
+            notes.append("framed: a part of the word travels on, in a later shuffle")
         return stacked([panel, told_panel("", notes)], 2) if notes else panel
 
     def _told(self, one: ShuffledSlots, lane: int, source: int) -> str:
@@ -253,12 +246,13 @@ class Exchange:
         lane, register = divmod(slot, self.program.source_registers)
         return f"{self.name(slot)} of lane {lane}, register {register}"
 
-    def brought(self, title: str, now: int | None = None) -> Panel:
+    def brought(self, title: str, now: int | None = None, most: int = MOST_DRAWN_REGISTERS) -> Panel:
         """The result: for each register the shuffles that bring its element, in the colour of the lane that it starts in.
 
-        With `now` what that shuffle brings stands out; what came before is pale, what comes later empty.
+        At most so many registers are drawn. With `now` what that shuffle brings stands out; what came before is pale,
+        what comes later empty.
         """
-        registers = min(self.held.shape[1], MOST_DRAWN_REGISTERS)
+        registers = min(self.held.shape[1], most)
         labels, notes = self._labels()
         wide = width_for(max(map(len, labels.values()), default=1))
         lanes, same = self._block(wide)
@@ -267,7 +261,7 @@ class Exchange:
             slot, routes = int(self.held[lane, register]), self.routes.get((lane, register), ())
             at = f"after: lane {lane}, register {register}: "
             if slot < 0:
-                return Look(EMPTY, "", at + "nothing")
+                return Look(PALE, "", at + "nothing")
             start, first = divmod(slot, self.program.source_registers)
             sg, start = divmod(start, self.program.lanes)
             ways = "; the other word".join(
@@ -280,7 +274,7 @@ class Exchange:
                 return Look(PALE if stays else fill, "=" * stays, sentence)
             last = routes[-1][-1][0]
             if now is not None and last != now:
-                return Look(PALE, labels[lane, register], sentence) if last < now else Look(EMPTY, "", sentence)
+                return Look(PALE, labels[lane, register], sentence) if last < now else Look(PALE, "", sentence)
             return Look(fill, labels[lane, register], sentence)
 
         rows = [(f"r{register}", register) for register in range(registers)]
@@ -294,13 +288,13 @@ class Exchange:
         """The shuffles of each register in few letters, and what they are."""
         hops = max((len(route) for routes in self.routes.values() for route in routes), default=1)
         if hops > _MOST_HOPS:
-            told = f"a number: the last shuffle of those that bring the element, up to {hops}, one after another"
+            told = f"a number: the last of the up to {hops} shuffles that bring the element"
             return {at: str(routes[-1][-1][0] + 1) for at, routes in self.routes.items()}, told
-        told = "a number: the shuffle that brings the element"
+        told = "3: shuffle 3 brings it"
         first = next((route for routes in self.routes.values() for route in routes if len(route) > 1), ())
         if first:
             one, then = (str(i + 1) for i, _ in first)
-            told += f", {one}>{then}: shuffle {one}, then {then}"
+            told = f"{one}>{then}: shuffle {one}, then {then}"
         told += ", 1,2: a word each" * any(len(routes) > 1 for routes in self.routes.values())
         labels = {
             at: ",".join(">".join(str(i + 1) for i, _ in route) for route in routes)
@@ -352,13 +346,11 @@ class Exchange:
         return range(block), said
 
     def rest(self) -> str:
-        """The steps after the last shuffle, counted by kind; without shuffles, all steps."""
-        after = Counter[str]()
+        """What each lane does by itself: all steps but shuffles, accesses and barriers, counted by kind."""
+        found = Counter[str]()
         for step in self.program.steps:
-            if isinstance(step, Shuffle):
-                after.clear()
-            elif isinstance(step, Regions):
-                after["Region"] += len(step.moves)
-            elif not isinstance(step, (Store, Load, Barrier)):
-                after[type(step).__name__] += 1
-        return _work(after)
+            if isinstance(step, Regions):
+                found["Region"] += len(step.moves)
+            elif not isinstance(step, (Shuffle, Store, Load, Barrier)):
+                found[type(step).__name__] += 1
+        return _work(found)

@@ -1,15 +1,15 @@
 """Shared memory as a picture: banks as columns, a row for a word of each bank; who writes every word, and who reads it.
 
-A step is the stores of a round, or its loads: a table says to which bank each lane comes first, and a sentence how many cycles
-that takes; below it the memory. Colours are banks, as in every picture of memory; what waits for a bank is framed in red.
+A cell is a part of a word: the element in it, below it the lane that reads (or writes) it, in the colour of the lane that the
+element starts in. Columns and rows that continue their neighbours evenly are dots. What waits for its bank is framed in red.
 
 >>> from layoutalg.conversion.drawing.contents import contents_of
 >>> from layoutalg.conversion.program.steps import Address, Barrier
 >>> store, load = Store((0,), Address(xor=True, lane=(32,))), Load((1,), Address(32, xor=True, lane=(32,)))
 >>> swap = Program(1, 2, 32, 1, 1, pack=(0,), steps=(store, Barrier(), load), unpack=(1,), slm_bytes=256)
->>> side = Side(swap, contents_of(swap), [store])
->>> side.cycles(), [cell.sentence for cell in side.panels(str)[-1].cells][32]
-([2], 'byte 128, bank 0: 1, written by lane 1 from register 0; waits for its bank')
+>>> memory = Memory(swap, contents_of(swap), [store, load], [["#000000", "#ffffff"]])
+>>> memory.stores.cycles(), memory.panel(str, memory.loads, 8).cells[0].sentence       # two words of bank 0: two cycles
+([2], 'byte 0, bank 0: 0, written by lane 0 from register 0, read by lane 1 into register 0; waits for its bank')
 """
 
 from __future__ import annotations
@@ -17,36 +17,34 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby
+from math import ceil
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from layoutalg.conversion.drawing.contents import Contents
 from layoutalg.conversion.drawing.exchange import numbers_text
-from layoutalg.conversion.drawing.tables import EMPTY, RED, ROOM, cell_table, width_for
+from layoutalg.conversion.drawing.tables import RED, cell_table, folded, width_for
 from layoutalg.conversion.program.matrices import matrix_access, matrix_bytes
 from layoutalg.conversion.program.program import Program
 from layoutalg.conversion.program.steps import WORD, Load, Store, lane_bits
 from layoutalg.core.banks import BANKS
 from layoutalg.core.plurals import counted
-from layoutalg.viz.colours import ramp
-from layoutalg.viz.panels import Look, Panel, placed, stacked, told_panel
-from layoutalg.viz.scene import CHARACTER
-from layoutalg.viz.shapes import Cell, Line, Words
+from layoutalg.viz.panels import PALE, Look, Panel, stacked, told_panel
 
-__all__ = ["FEW_ROWS", "Side", "bank_colour", "rounds_of"]
+__all__ = ["FEW_ROWS", "Memory", "Side", "rounds_of"]
 
 _BYTES = WORD // 8
 _HIGH = 30.0
-FEW_ROWS = 8
-"""Rows of memory that are drawn in a strip of steps."""
+FEW_ROWS = 6
+"""Rows of memory that are drawn where all steps stand below one another."""
+_MOST_READ = 256
+"""Rows of memory that are read."""
+_RANK = 8
+"""Coordinates of an element by which columns are found to go on evenly."""
 _MOST_ACCESSES = 8
 """Stores or loads of a round that have a row of their own."""
-
-
-def bank_colour(bank: int) -> str:
-    """The colour of a bank, the same in every picture of memory."""
-    return ramp(bank / (BANKS - 1))
 
 
 def rounds_of(program: Program) -> list[list[Store | Load]]:
@@ -134,21 +132,24 @@ class Side:
                     columns.setdefault(word % BANKS, {}).setdefault(word, []).append(lane)
             yield lanes, columns
 
-    def parts(self, word: int) -> list[tuple[int, Owner | None]]:
-        """The parts of a word of memory, low bytes first: how many bytes, and whose."""
-        here = slice(word * _BYTES, (word + 1) * _BYTES)
-        lanes = self.program.lanes
-        keys = zip(self.owner[here].tolist(), self.word[here].tolist(), self.touched[here].tolist(), strict=True)
-        return [
-            (len(list(same)), None if key[0] < 0 else Owner(key[0] // lanes, key[0] % lanes, key[1], key[2] - 1))
-            for key, same in groupby(keys)
-        ]
+    def key(self, byte: int) -> tuple[int, int, int]:
+        """Who touches a byte, in numbers: the lane of all, its word, how many do."""
+        return int(self.owner[byte]), int(self.word[byte]), int(self.touched[byte])
+
+    def owner_of(self, key: tuple[int, int, int]) -> Owner | None:
+        """Who it is; None for nobody."""
+        lane, word, count = key
+        return None if lane < 0 else Owner(*divmod(lane, self.program.lanes), word, count - 1)
+
+    def slots(self, owner: Owner) -> list[int]:
+        """The slots of the elements in the word of a lane; none where too many are to be followed."""
+        return [] if self.contents is None else self.contents.slots(owner.sg, owner.lane, owner.word)
 
     def registers(self, owner: Owner) -> str:
         """The registers that a lane stores from, or loads into."""
         if self.contents is None:
             return ""
-        slots = self.contents.slots(owner.sg, owner.lane, owner.word)
+        slots = self.slots(owner)
         if self.stores:
             return numbers_text(slot % self.program.source_registers for slot in slots)
         final = self.contents.registers[owner.sg, owner.lane].tolist()
@@ -169,10 +170,6 @@ class Side:
             for step in self.steps
         ]
 
-    def panels(self, name: Callable[[int], str], rows: int = FEW_ROWS) -> list[Panel]:
-        """The accesses, lane by lane, how long they take, and the memory's first rows; `name` is the element in a slot."""
-        return [stacked([self._accesses(), told_panel("", self.told_cycles())], 4), self._memory(name, rows)]
-
     def told_cycles(self) -> list[str]:
         """How long each access takes, those that are alike together."""
         sg, what = -self.worst[2], "store" if self.stores else "load"
@@ -187,18 +184,18 @@ class Side:
         ]
         for phases, group in groupby(alike):
             count = len(list(group))
-            which = f"{what} {first + 1}" if count == 1 else f"{what}s {first + 1} to {first + count}, each"
+            which = "the" if len(alike) == 1 else "each" if count == len(alike) else ""
+            which = f"{which} {what}" if which else f"{what}s {first + 1} to {first + count}"
             cycles = [ways for _, ways in phases]
             meet = f"up to {max(cycles)} words of one bank meet" if max(cycles) > 1 else "no two words meet in a bank"
-            parts = counted(len(phases), "phase") + f" of {counted(phases[0][0], 'lane')}"
-            sums = f" ({' + '.join(map(str, cycles))})" if 1 < len(cycles) <= _MOST_ACCESSES else ""
-            told.append(f"{which}{of}: {parts}, {counted(sum(cycles), 'cycle')}{sums}: {meet}")
+            parts = f", {counted(phases[0][0], 'lane')} at a time" if len(phases) > 1 else ""
+            told.append(f"{which}{of} takes {counted(sum(cycles), 'cycle')}{parts}: {meet}")
             first += count
         return told[:_MOST_ACCESSES] + [f"and {counted(len(told) - _MOST_ACCESSES, 'more kind')}"] * (
             len(told) > _MOST_ACCESSES
         )
 
-    def _accesses(self) -> Panel:
+    def accesses(self, fills: Sequence[Sequence[str]]) -> Panel:
         """A row for each access, a column for each lane of the subgroup that waits longest: the bank it comes to first."""
         sg, lanes = -self.worst[2], self.program.lanes
         what = "store" if self.stores else "load"
@@ -208,13 +205,20 @@ class Side:
         for index, step in enumerate(self.steps[:_MOST_ACCESSES]):
             row: dict[int, Look] = {}
             for phase, (served, columns) in enumerate(self.phases(step, sg)):
+                access = f"{what} {index + 1}, phase {phase}"
                 if phase and served and step.matrix != "block":
                     ruled.add(served[0])
                 for bank, words in columns.items():
                     for word, coming in words.items():
                         for lane in coming:
                             row[lane] = _came(
-                                row.get(lane), lane, bank, word, len(words), f"{what} {index + 1}, phase {phase}"
+                                row.get(lane),
+                                fills[sg][lane],
+                                lane,
+                                bank,
+                                word,
+                                len(words),
+                                access,
                             )
             found.append(row)
         title = f"the bank that each lane comes to first{which}"
@@ -225,106 +229,141 @@ class Side:
         more = len(self.steps) - len(found)
         return stacked([panel, told_panel("", [f"and {counted(more, f'more {what}')}"])], 2) if more else panel
 
-    def _memory(self, name: Callable[[int], str], most: int) -> Panel:
-        """The words of memory: what each holds, and who writes or reads it."""
-        rows = min(-(-self.program.slm_bytes // (BANKS * _BYTES)), most)
-        inside = self.program.slm_bytes + _BYTES - 1
-        words = {
-            word: [(size, owner, self._labels(size, owner, name)) for size, owner in self.parts(word)]
-            for word in range(rows * BANKS)
-            if (word + 1) * _BYTES <= inside
-        }
-        texts = [(size, text) for parts in words.values() for size, _, labels in parts for text in labels]
-        wide = width_for(max((len(text) * _BYTES // size for size, text in texts), default=1))
-        left = max(len("bank"), len(f"byte {(rows - 1) * BANKS * _BYTES}")) * CHARACTER + 8
-        across = BANKS
-        while left + across * wide > ROOM and across > 1:
-            across //= 2
-        rows = min(rows, max(most * across // BANKS * 2, most // 2))
-        strips = [
-            self._strip(words, range(first, first + across), rows, wide, left, name)
-            for first in range(0, BANKS, across)
-        ]
-        verb = "writes" if self.stores else "reads"
-        who = "subgroup:lane" if self.program.subgroups > 1 else "lane"
-        named = any(
-            label and below == self._lane(owner) for parts in words.values() for _, owner, (label, below) in parts
-        )
-        told = (
-            f"below each element the {who} that {verb} it"
-            if named
-            else f"the {who} that {verb} each word, or part of one"
-        )
-        panels = [told_panel(f"the memory: {told}", []), *strips]
-        left_out = -(-self.program.slm_bytes // (BANKS * _BYTES)) - rows
-        if left_out:
-            panels.append(told_panel("", [f"and {counted(left_out, 'more row')} of {BANKS} words"]))
-        return stacked(panels, 4)
-
-    def _strip(
-        self,
-        words: dict[int, list[tuple[int, Owner | None, tuple[str, str]]]],
-        banks: range,
-        rows: int,
-        wide: float,
-        left: float,
-        name: Callable[[int], str],
-    ) -> Panel:
-        """Some banks side by side, with all their rows."""
-        texts = [Words(0, 12, "bank", 11)]
-        texts += [Words(left + (i + 0.5) * wide, 12, str(bank), 11, "middle") for i, bank in enumerate(banks)]
-        cells: list[Cell] = []
-        lines: list[Line] = []
-        for row in range(rows):
-            y = 16 + row * _HIGH
-            texts.append(Words(0, y + 19, f"byte {row * BANKS * _BYTES}", 11))
-            for column, bank in enumerate(banks):
-                word, x = row * BANKS + bank, left + column * wide
-                for size, owner, (label, below) in words.get(word, ()):
-                    part = wide * size / _BYTES
-                    at = f"byte {word * _BYTES}, bank {bank}: "
-                    if owner is None:
-                        look = Look(EMPTY, "", at + "nothing")
-                    else:
-                        slot = self._slot(owner)
-                        told = at + (f"{name(slot)}, " if slot is not None else "") + self.told(owner)
-                        waits = word in self.red
-                        look = Look(bank_colour(bank), label, told + "; waits for its bank" * waits, below, RED * waits)
-                    cell, inside, frame = placed(x, y, part, _HIGH, look)
-                    cells.append(cell)
-                    texts += inside
-                    lines += frame
-                    x += part
-        return Panel(tuple(cells), tuple(texts), tuple(lines), left + len(banks) * wide, 16 + rows * _HIGH)
-
-    def _slot(self, owner: Owner) -> int | None:
-        """The slot of the one element in a word; None where it has several, or too many are to be followed."""
-        if self.contents is None:
-            return None
-        slots = self.contents.slots(owner.sg, owner.lane, owner.word)
-        return slots[0] if len(slots) == 1 else None
-
-    def _lane(self, owner: Owner | None) -> str:
-        """A lane, with its subgroup where there are several."""
+    def lane(self, owner: Owner | None) -> str:
+        """A lane, with its subgroup where there are several, and how many others."""
         if owner is None:
             return ""
-        return f"{owner.sg}:{owner.lane}" if self.program.subgroups > 1 else str(owner.lane)
+        one = f"{owner.sg}:{owner.lane}" if self.program.subgroups > 1 else str(owner.lane)
+        return f"{one}+{owner.others}" if owner.others else one
 
-    def _labels(self, size: int, owner: Owner | None, name: Callable[[int], str]) -> tuple[str, str]:
-        """The label of a part of a word: its element over its lane, or its lane over its registers."""
+    def places(self, owner: Owner | None) -> list[int]:
+        """Who it is, in numbers that go on evenly where lanes, subgroups and registers do; -1 for nobody."""
         if owner is None:
-            return "", ""
-        lane = self._lane(owner)
-        slot = self._slot(owner)
-        if slot is not None and size == _BYTES:
-            return name(slot), lane
-        registers = self.registers(owner) if size == _BYTES else ""
-        return (lane, f"r{registers}") if registers else (lane, "")
+            return [-1] * 5
+        first = self.registers(owner).split("-")[0].split(",")[0].split("\N{HORIZONTAL ELLIPSIS}")[0]
+        return [owner.sg, owner.lane, owner.word, owner.others, int(first or -1)]
 
 
-def _came(before: Look | None, lane: int, bank: int, word: int, ways: int, access: str) -> Look:
+class Part(NamedTuple):
+    """Some bytes of a word of memory that one lane writes and one reads; the slots of the elements in them, and a label."""
+
+    size: int
+    writer: Owner | None
+    reader: Owner | None
+    slots: Sequence[int]
+
+
+class Memory:
+    """The stores and the loads of a round, and the memory between; `fills` has the colour of each lane of each subgroup."""
+
+    def __init__(
+        self,
+        program: Program,
+        contents: Contents | None,
+        steps: Sequence[Store | Load],
+        fills: Sequence[Sequence[str]],
+    ) -> None:
+        self.program, self.contents, self.fills = program, contents, fills
+        self.stores = Side(program, contents, [step for step in steps if isinstance(step, Store)])
+        self.loads = Side(program, contents, [step for step in steps if isinstance(step, Load)])
+
+    def parts(self, word: int) -> list[Part]:
+        """The parts of a word, low bytes first."""
+        keys = [self.stores.key(byte) + self.loads.key(byte) for byte in range(word * _BYTES, (word + 1) * _BYTES)]
+        found: list[Part] = []
+        for key, same in groupby(keys):
+            writer, reader = self.stores.owner_of(key[:3]), self.loads.owner_of(key[3:])
+            known = [side.slots(one) for side, one in ((self.stores, writer), (self.loads, reader)) if one is not None]
+            found.append(Part(len(list(same)), writer, reader, min(filter(None, known), key=len, default=())))
+        return found
+
+    def panel(self, name: Callable[[int], str], side: Side, most: int) -> Panel:
+        """The memory, at most so many rows; below each element the lane of a side. `name` is the element in a slot."""
+        count = -(-self.program.slm_bytes // (BANKS * _BYTES))
+        inside = (self.program.slm_bytes + _BYTES - 1) // _BYTES
+        words = {word: self.parts(word) for word in range(min(count, _MOST_READ) * BANKS) if word < inside}
+        told = np.array(
+            [
+                [self._numbers(words.get(row * BANKS + bank, ()), row * BANKS + bank, name) for bank in range(BANKS)]
+                for row in range(min(count, _MOST_READ))
+            ]
+        )
+        rows = folded(told, most)[:most]
+        while rows[-1] is None:
+            rows.pop()
+        drawn = [row for row in rows if row is not None]
+        banks = folded(told[drawn].swapaxes(0, 1))
+        labels = {
+            (row, bank): [self._label(part, name, side) for part in words.get(row * BANKS + bank, ())]
+            for row in drawn
+            for bank in banks
+            if bank is not None
+        }
+        sizes = [
+            len(text) * _BYTES / part.size
+            for (row, bank), some in labels.items()
+            for part, pair in zip(words.get(row * BANKS + bank, ()), some, strict=True)
+            for text in pair
+        ]
+        wide = width_for(ceil(max(sizes, default=1)))
+
+        def looks(row: int, bank: int) -> Sequence[tuple[float, Look]]:
+            word = row * BANKS + bank
+            return [
+                (part.size / _BYTES, self._look(part, word, bank, pair, name))
+                for part, pair in zip(words.get(word, ()), labels[row, bank], strict=True)
+            ]
+
+        named = [("" if row is None else f"byte {row * BANKS * _BYTES}", row) for row in rows]
+        panel = cell_table("", "bank", banks, named, looks, (wide, _HIGH))
+        left = count - drawn[-1] - 1
+        return (
+            stacked([panel, told_panel("", [f"and {counted(left, 'more row')} of {BANKS} words"])], 4)
+            if left
+            else panel
+        )
+
+    def _numbers(self, parts: Sequence[Part], word: int, name: Callable[[int], str]) -> list[int]:
+        """What is said of a word, in numbers that go on evenly where all that is drawn does."""
+        found: list[int] = [len(parts), word in self.stores.red, word in self.loads.red]
+        for part in parts:
+            elements = [_coordinates(name(slot)) for slot in part.slots]
+            found += [part.size, len(part.slots), *self.stores.places(part.writer), *self.loads.places(part.reader)]
+            found += [x for one in (elements + [[]] * _BYTES)[:_BYTES] for x in (one + [-1] * _RANK)[:_RANK]]
+        return found + [-1] * (3 + _BYTES * (12 + _BYTES * _RANK) - len(found))
+
+    def _label(self, part: Part, name: Callable[[int], str], side: Side) -> tuple[str, str]:
+        """The element of a part over a lane of a side; the lane alone where the part is a byte, or elements are not known."""
+        lane = side.lane(part.writer if side is self.stores else part.reader)
+        if not part.slots or part.size == 1:
+            return lane, ""
+        more = f"+{len(part.slots) - 1}" if len(part.slots) > 1 else ""
+        return name(part.slots[0]) + more, lane
+
+    def _look(self, part: Part, word: int, bank: int, label: tuple[str, str], name: Callable[[int], str]) -> Look:
+        at = f"byte {word * _BYTES}, bank {bank}: "
+        told = [
+            side.told(one) for side, one in ((self.stores, part.writer), (self.loads, part.reader)) if one is not None
+        ]
+        if not told:
+            return Look(PALE, "", at + "nothing")
+        waits = word in self.stores.red or word in self.loads.red
+        elements = [" and ".join(map(name, part.slots))] * bool(part.slots)
+        start = part.slots[0] // self.program.source_registers if part.slots else None
+        fill = PALE if start is None else self.fills[start // self.program.lanes][start % self.program.lanes]
+        return Look(
+            fill, label[0], at + ", ".join(elements + told) + "; waits for its bank" * waits, label[1], RED * waits
+        )
+
+
+def _coordinates(text: str) -> list[int]:
+    """The numbers in the name of an element."""
+    return [int(one) for one in text.split(",") if one.removeprefix("-").isdigit()]
+
+
+def _came(before: Look | None, fill: str, lane: int, bank: int, word: int, ways: int, access: str) -> Look:
     """A lane that comes to a bank: the first one is its label, all are told, and it is red where it waits for any."""
     edge = RED if ways > 1 or (before is not None and before.edge) else ""
     if before is not None:
         return Look(before.fill, before.label, f"{before.sentence}, {bank} (word {word})", edge=edge)
-    return Look(bank_colour(bank), str(bank), f"{access}: lane {lane} comes to bank {bank} (word {word})", edge=edge)
+    return Look(fill, str(bank), f"{access}: lane {lane} comes to bank {bank} (word {word})", edge=edge)

@@ -56,7 +56,7 @@ def moves_of(program: Program) -> list[MovingStep]:
                 sg, source_lane = divmod(place, program.lanes)
                 left[lane, register] = Move(source_lane, source, lane, register, sg)
     shuffles = [
-        replace(family, first=family.first + place, patterns=(pattern,), terms=(term,), work="")
+        replace(family, first=family.first + place, patterns=(pattern,), terms=(term,))
         for family in families(program, 0)
         for place, (pattern, term) in enumerate(zip(family.patterns, family.terms, strict=True))
     ]

@@ -1,4 +1,4 @@
-"""The price of a conversion as bars: what the chosen way costs and for what, and below it the other ways."""
+"""The price of a conversion as bars: what the chosen way costs and for what, below it the cheapest way of each other kind."""
 
 from __future__ import annotations
 
@@ -7,15 +7,17 @@ from typing import TYPE_CHECKING
 from layoutalg.conversion.cost import cost_of
 from layoutalg.conversion.drawing.tables import ROOM
 from layoutalg.core.plurals import counted
+from layoutalg.hardware.shared_memory import CYCLE_BYTES
 from layoutalg.viz.panels import DARK, PALE, Look, Panel, cell_of, stacked, told_panel
 
 if TYPE_CHECKING:
+    from layoutalg.conversion.candidates import Candidate
     from layoutalg.conversion.conversion_plan import ConversionPlan
 
 __all__ = ["price_panel"]
 
 _HIGH = 8.0
-_MOST_WAYS = 5
+_MOST_WAYS = 3
 
 
 def price_panel(plan: ConversionPlan) -> Panel:
@@ -26,20 +28,41 @@ def price_panel(plan: ConversionPlan) -> Panel:
     ['32 issue slots: an exchange in registers and lanes, taken']
     """
     price = cost_of(plan.target, plan.pressure)
-    shares = price.shares(plan.programs)
-    unit = "instruction" if price.counted else "issue slot"
-    ways = sorted(plan.candidates, key=lambda one: one.name != plan.chosen.name)[:_MOST_WAYS]
+    found = price.parts(plan.programs, plan.workgroups)
+    notes = ["an issue slot: the time in which a subgroup issues one instruction"]
+    if found is None:
+        parts = sorted(price.shares(plan.programs).items(), key=lambda one: -one[1])
+        notes += [", ".join(f"{counted(round(slots), 'slot')} for {name}" for name, slots in parts)] * (len(parts) > 1)
+    else:
+        busy = {
+            f"to issue {counted(round(found.issued), 'instruction')}": found.issued,
+            "the ALUs": found.alu,
+            f"shared memory, {counted(round(found.cycles), 'cycle')} of {CYCLE_BYTES} bytes": found.memory,
+            "the cluster's network": found.network,
+        }
+        parts = sorted(busy.items(), key=lambda one: -one[1])[:2]
+        told = "; ".join(f"{counted(round(slots), 'slot')} {name}" for name, slots in parts if slots >= 1)
+        notes.append(f"what takes longest is the price: {told}")
+    others: dict[str, Candidate] = {}
+    for way in sorted(plan.candidates, key=lambda one: (one.name != plan.chosen.name, one.cost)):
+        others.setdefault(_kind(way), way)
+    ways = [*others.values()][:_MOST_WAYS]
     most = max([one.cost for one in ways] + [1])
     panels: list[Panel] = []
     for way in ways:
         taken = way.name == plan.chosen.name
-        name = f"{way.cost} {'' if taken else 'instead: '}{way.name}"
+        name = f"{counted(way.cost, 'slot')}, {'taken' if taken else 'not taken'}: {way.name}"
         told = f"{counted(way.cost, 'issue slot')}: {way.name}, {'taken' if taken else 'not taken'}"
         bar = cell_of(0, 0, max(ROOM * way.cost / most, 2.0), _HIGH, Look(DARK if taken else PALE, "", told))
         panels.append(stacked([told_panel("", [name]), Panel((bar,), (), (), bar.width, _HIGH)], 1))
-    parts = ", ".join(f"{slots:.4g} for {name}" for name, slots in sorted(shares.items(), key=lambda one: -one[1]))
-    total = f"{sum(shares.values()):.4g}"
-    notes = [f"its code, {total} {unit}{'s' * (total != '1')}: {parts}"] if parts else []
     heading = told_panel(f"the price: {counted(plan.cost, 'issue slot')} on {plan.target}, {price.origin}", notes)
-    more = len(plan.candidates) - len(ways)
-    return stacked([heading, *panels, *[told_panel("", [f"and {counted(more, 'more way')}"])] * bool(more)], 5)
+    left = sorted(one.cost for one in plan.candidates if one not in ways)
+    if left:
+        span = counted(left[-1], "slot") if left[0] == left[-1] else f"{left[0]} to {left[-1]} slots"
+        panels.append(told_panel("", [f"and {counted(len(left), 'more way')} of these kinds, {span}"]))
+    return stacked([heading, *panels], 5)
+
+
+def _kind(way: Candidate) -> str:
+    """What a way does, without how."""
+    return way.name.partition(",")[0]

@@ -22,17 +22,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from layoutalg.conversion.drawing.contents import Contents
-from layoutalg.conversion.drawing.tables import EMPTY, Band, cell_table, folded, width_for
+from layoutalg.conversion.drawing.tables import FRAME, Band, cell_table, folded, width_for
 from layoutalg.conversion.strategies.tables import slot_tables
 from layoutalg.core.layout import MACHINE, Layout
 from layoutalg.core.limits import MOST_DRAWN_REGISTERS, MOST_SLOTS
 from layoutalg.core.plurals import counted
-from layoutalg.viz.panels import Look, Panel, stacked, told_panel
+from layoutalg.viz.panels import PALE, Look, Panel, stacked, told_panel
 
 if TYPE_CHECKING:
     from layoutalg.conversion.conversion_plan import ConversionPlan
 
-__all__ = ["Ends", "ends_of", "ends_panels"]
+__all__ = ["Ends", "ends_of", "ends_panels", "marked_lane"]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -94,14 +94,43 @@ def ends_of(plan: ConversionPlan, found: Sequence[Contents]) -> Ends:
 def ends_panels(ends: Ends, fills: Sequence[Sequence[str]]) -> list[Panel]:
     """The registers before and after, each by the element in it, in the colour of the lane that the element starts in."""
     sides = (("before", ends.before), ("after", ends.after))
+    marked = marked_lane(ends)
     names = [ends.name(int(slot)) for _, held in sides for slot in held[:, :MOST_DRAWN_REGISTERS].flat if slot >= 0]
     wide = width_for(max(map(len, names), default=1))
-    return [_end(title, held, ends, fills, wide) for title, held in sides]
+    framed: set[int] = set() if marked is None else {int(slot) for slot in ends.after[marked] if slot >= 0}
+    return [_end(title, held, ends, fills, wide, framed if held is ends.before else marked) for title, held in sides]
 
 
-def _end(title: str, held: NDArray[np.int64], ends: Ends, fills: Sequence[Sequence[str]], wide: float) -> Panel:
-    drawn = held[:, :MOST_DRAWN_REGISTERS]
-    told = np.array([[(*ends.at(slot), *ends.place(slot)) for slot in row] for row in drawn.tolist()])
+def marked_lane(ends: Ends) -> int | None:
+    """The lane whose elements are framed on both sides: the first that is drawn and gets one from another; None without.
+
+    >>> from layoutalg.conversion.drawing.contents import contents_of
+    >>> plan = la.convert("d0 = 2@reg, d1 = 2@lane", "d0 = 2@lane, d1 = 2@reg", level="subgroup")
+    >>> marked_lane(ends_of(plan, [contents_of(program) for program in plan.programs]))
+    1
+    """
+    lanes = [lane for lane in folded(_told(ends.after, ends)) if lane is not None]
+    found = [
+        lane for lane in lanes if any(slot >= 0 and ends.place(int(slot))[:2] != (0, lane) for slot in ends.after[lane])
+    ]
+    return next((lane for lane in found if lane), found[0] if found else None)
+
+
+def _told(held: NDArray[np.int64], ends: Ends) -> NDArray[np.int64]:
+    """What is said of each register of each lane, in numbers: by these columns and rows are folded."""
+    drawn = held[:, :MOST_DRAWN_REGISTERS].tolist()
+    return np.array([[(*ends.at(slot), *ends.place(slot)) for slot in row] for row in drawn])
+
+
+def _end(
+    title: str,
+    held: NDArray[np.int64],
+    ends: Ends,
+    fills: Sequence[Sequence[str]],
+    wide: float,
+    framed: set[int] | int | None,
+) -> Panel:
+    told = _told(held, ends)
     lanes, registers = folded(told), folded(told.swapaxes(0, 1))
 
     def look(register: int, lane: int) -> Look:
@@ -109,15 +138,16 @@ def _end(title: str, held: NDArray[np.int64], ends: Ends, fills: Sequence[Sequen
         words = ends.name(slot) if slot >= 0 else "nothing"
         sentence = f"{title}: lane {lane}, register {register}: {words}"
         if slot < 0:
-            return Look(EMPTY, "", sentence)
+            return Look(PALE, "", sentence)
         sg, start, _ = ends.place(slot)
-        return Look(fills[sg][start], words, sentence)
+        marks = lane == framed if not isinstance(framed, set) else slot in framed
+        return Look(fills[sg][start], words, sentence, edge=FRAME * marks)
 
     panel = cell_table(title, "lane", lanes, _named(registers), look, (wide, 17))
-    notes = ["dots: what is between goes on evenly"] * (None in lanes or None in registers)
-    if held.shape[1] > MOST_DRAWN_REGISTERS:
-        notes.append(f"and {counted(held.shape[1] - MOST_DRAWN_REGISTERS, 'more register')}")
-    return stacked([panel, told_panel("", notes)], 2) if notes else panel
+    if held.shape[1] <= MOST_DRAWN_REGISTERS:
+        return panel
+    more = counted(held.shape[1] - MOST_DRAWN_REGISTERS, "more register")
+    return stacked([panel, told_panel("", [f"and {more}"])], 2)
 
 
 def _named(registers: Sequence[Band]) -> list[tuple[str, Band]]:

@@ -12,24 +12,29 @@ neighbours evenly, in everything that a cell says:
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from layoutalg.viz.borders import cased
 from layoutalg.viz.colours import hue_of, ramp, shade
 from layoutalg.viz.panels import INNER, LETTER, Look, Panel, placed, stacked
 from layoutalg.viz.scene import CHARACTER
-from layoutalg.viz.shapes import Cell, Line, Words
+from layoutalg.viz.shapes import INK, Cell, Line, Words
 
-__all__ = ["EMPTY", "RED", "ROOM", "Band", "cell_table", "folded", "lane_colours", "width_for"]
+__all__ = ["FRAME", "RED", "ROOM", "Band", "Shown", "cell_table", "folded", "lane_colours", "width_for"]
 
 ROOM = INNER
 """How wide a table may be, in pixels."""
+FRAME = INK
+"""The frame of what is followed from one side to the other."""
 RED = "#e5484d"
 """The frame of what waits: 3 to 1 at least on white and on a dark page."""
-EMPTY = "#f2f2f2"
 Band = int | None
 """The number of a row or a column; None for dots."""
+Shown = Look | Sequence[tuple[float, Look]] | None
+"""A cell, or several side by side, each with its share of the width; None where nothing is drawn."""
 _FIRST, _GAP, _HEAD = 4, 18.0, 16.0
 
 
@@ -75,7 +80,7 @@ def cell_table(
     head: str,
     columns: Sequence[Band],
     rows: Sequence[tuple[str, Band]],
-    look: Callable[[int, int], Look | None],
+    look: Callable[[int, int], Shown],
     size: tuple[float, float],
     ruled: Sequence[int] = (),
 ) -> Panel:
@@ -83,18 +88,35 @@ def cell_table(
 
     `size` is that of a cell in pixels; a line stands before each of the columns `ruled`.
 
-    >>> panel = cell_table("t", "lane", [0, None, 9], [("r0", 0)], lambda r, c: Look(EMPTY, str(c), ""), (18, 18))
+    >>> from layoutalg.viz.panels import PALE
+    >>> panel = cell_table("t", "lane", [0, None, 9], [("r0", 0)], lambda r, c: Look(PALE, str(c), ""), (18, 18))
     >>> [cell.label for cell in panel.cells], [words.text for words in panel.words]
     (['0', '9'], ['t', 'lane', '0', '⋯', '9', 'r0'])
     """
     wide = size[0]
     left = max(len(name) for name in (head, *(name for name, _ in rows))) * CHARACTER + 8
-    fits = max(int((ROOM - left) / wide), 1)
-    across = len(columns) if len(columns) <= fits else 1 << fits.bit_length() - 1
-    parts = [columns[first : first + across] for first in range(0, len(columns), across)]
+    parts = _side_by_side(columns, ROOM - left, wide)
     return stacked(
         [_strip(title * (i == 0), head, part, rows, look, size, left, ruled) for i, part in enumerate(parts)]
     )
+
+
+def _side_by_side(columns: Sequence[Band], room: float, wide: float) -> list[Sequence[Band]]:
+    """The columns of each strip: a power of two where all are drawn; no strip begins with dots."""
+    if sum(_GAP if one is None else wide for one in columns) <= room:
+        return [columns]
+    if None not in columns:
+        across = 1 << max(int(room / wide), 1).bit_length() - 1
+        return [columns[first : first + across] for first in range(0, len(columns), across)]
+    parts: list[list[Band]] = [[]]
+    used = 0.0
+    for column in columns:
+        used += _GAP if column is None else wide
+        if parts[-1] and column is not None and used > room:
+            parts.append([])
+            used = wide
+        parts[-1].append(column)
+    return [*parts]
 
 
 def _strip(
@@ -102,7 +124,7 @@ def _strip(
     head: str,
     columns: Sequence[Band],
     rows: Sequence[tuple[str, Band]],
-    look: Callable[[int, int], Look | None],
+    look: Callable[[int, int], Shown],
     size: tuple[float, float],
     left: float,
     ruled: Sequence[int],
@@ -122,18 +144,32 @@ def _strip(
         words.append(Words(x + step / 2, top - 4, text, 11, "middle"))
         x += step
     y = top
-    for name, row in rows:
+    marked: dict[tuple[int, int], tuple[float, float]] = {}
+    for down, (name, row) in enumerate(rows):
         step = _HEAD if row is None else high
         text = "\N{VERTICAL ELLIPSIS}" if row is None else name
         words.append(Words(left - 6, y + step / 2 + 4, text, 11, "end"))
-        for column, start in zip(columns, edges, strict=True):
+        for across, (column, start) in enumerate(zip(columns, edges, strict=True)):
             found = None if row is None or column is None else look(row, column)
-            if found is not None:
-                cell, inside, frame = placed(start, y, wide, high, found)
+            for share, one in [(1.0, found)] if isinstance(found, Look) else found or ():
+                if one.edge == FRAME:
+                    one, marked[down, across] = replace(one, edge=""), (start, y)
+                cell, inside, frame = placed(start, y, share * wide, high, one)
+                start += share * wide
                 cells.append(cell)
                 words += inside
                 lines += frame
         y += step
+    for (down, across), (x0, y0) in marked.items():
+        x1, y1 = x0 + wide, y0 + high
+        around = {
+            (0, -1): (x0, y0, x0, y1),
+            (0, 1): (x1, y0, x1, y1),
+            (-1, 0): (x0, y0, x1, y0),
+            (1, 0): (x0, y1, x1, y1),
+        }
+        ends = [side for (i, j), side in around.items() if (down + i, across + j) not in marked]
+        lines += [line for side in ends for line in cased(Line(*side, 1.6, over=True))]
     lines += [
         Line(edges[columns.index(one)], top, edges[columns.index(one)], y, 1.6) for one in ruled if one in columns[1:]
     ]
