@@ -87,7 +87,7 @@ def options(case: Case) -> list[str]:
 
 
 def cells(svg: str) -> list[str]:
-    """The drawn cells, with what is written into them, below the first of them: what is over them may take several lines."""
+    """The drawn cells, with what is written into them, below the first of them: what is over them may take more lines."""
     lines = [
         line
         for line in svg.splitlines()
@@ -96,7 +96,7 @@ def cells(svg: str) -> list[str]:
     ]
     heights = r'(?<= y=")[\d.]+'
     top = float(re.findall(heights, "".join(lines))[0])
-    return [re.sub(heights, lambda found: f"{float(found[0]) - top:.1f}", line) for line in lines]
+    return [re.sub(heights, lambda found: f"{max(float(found[0]) - top, -1):.1f}", line) for line in lines]
 
 
 def layout_of(case: Case) -> la.Layout:
