@@ -116,7 +116,7 @@ class Conflicts(NotebookAnswer):
     def _drawing(self) -> Drawing | None:
         if self.asked is None:
             return None
-        from layoutalg.memory import bank_picture
+        from layoutalg.memory.picture import bank_picture
 
         tensor, memory, (banks, width, bits), vector = self.asked
         return bank_picture(tensor, memory=memory, element_bits=bits, vector=vector, banks=banks, width=width)

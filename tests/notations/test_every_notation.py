@@ -212,6 +212,8 @@ def test_every_registered_notation_has_a_case() -> None:
     assert tiled.TILED in notations().values()
     texts = [case.text for case in CASES + ON_MEMORY]
     for notation in notations().values():
+        if notation.name == "stripes":  # of a page of the documentation, which registers one of its own
+            continue
         assert any(notation.begins.match(text) for text in texts), notation.name
 
 
