@@ -407,10 +407,10 @@ def test_convert_reads_standard_input_and_counts_threads(capsys: Capture, monkey
 
 def test_the_picture_of_an_exchange_is_an_image_of_its_own() -> None:
     plan = la.convert(la.Layout.parse(TILE), la.Layout.parse(COLUMNS))
-    assert (
-        len(plan.picture().scene().lines) == 3 * 16
-    )  # arrows of the first of the shuffles that are alike, with their heads
+    picture = plan.picture()
+    arrows = [line for line in picture.scene().lines if line.width == 1.2]
+    assert len(arrows) == 3 * 16  # of the first of the shuffles that are alike, with their heads; frames are wider
     shown = plan._repr_html_()
     assert shown is not None
-    assert shown.count('<img alt="') == len(plan.picture().steps(one_by_one=True)) == 18
-    assert "<svg" not in shown
+    assert len(shown) < 300_000  # so like steps are one
+    assert shown.count('<img alt="') == len(picture.steps(small=True)) < len(picture.steps(one_by_one=True)) == 18
