@@ -59,6 +59,7 @@ MOST = 8
 _LARGE = 2000
 """Functions of more values have half as many, so that time and memory stay in proportion."""
 CONVERSIONS = frozenset({"xegpu.convert_layout", "ttg.convert_layout"})
+"""What changes a layout and nothing else, at a price."""
 _WRITTEN = "written there"
 
 
