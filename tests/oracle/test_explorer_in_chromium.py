@@ -170,7 +170,7 @@ def test_sixty_texts_are_shown_as_python_has_them(explorer: Explorer, expect: An
         expect(explorer.at(".report > .rows td")).to_have_text([words for _, words in rows])
         names = ["" if i and rows[i - 1][0] == name else name for i, (name, _) in enumerate(rows)]
         assert explorer.at(".report > .rows th").all_text_contents() == names, text
-        cells = replace(picture_of(value, sizes), paged=False).scene().cells
+        cells = replace(picture_of(value, sizes), paged=False, example=False).scene().cells
         expect(explorer.at(".canvas .cells rect")).to_have_count(len(cells))
         for i in {0, len(cells) // 2, len(cells) - 1}:
             assert explorer.told(i) == cells[i].sentence, text
@@ -179,7 +179,7 @@ def test_sixty_texts_are_shown_as_python_has_them(explorer: Explorer, expect: An
 def test_the_lane_under_the_pointer_is_outlined_and_a_pinned_one_is_listed(explorer: Explorer) -> None:
     layout = parse(COLUMNS).layout((8, 16))
     explorer.view("layout", text=COLUMNS, shape="8x16")
-    assert explorer.told(5) == replace(picture_of(layout), paged=False).scene().cells[5].sentence
+    assert explorer.told(5) == replace(picture_of(layout), paged=False, example=False).scene().cells[5].sentence
     held = [16 * row + column for row, column in layout.coords(lane=5).tolist()]
     assert explorer.same() == held
     explorer.at(".canvas .cells rect").nth(5).dispatch_event("click")
@@ -203,7 +203,11 @@ def test_every_control_changes_what_is_shown(explorer: Explorer, expect: Any) ->
         page.get_by_role("radio", name=words).check()
         for colour in ("lane", "register", "tile", "subgroup"):
             page.get_by_role("radio", name=colour, exact=True).check()
-            cells = replace(picture_of(value, (8, 16), colour=colour, direction=direction), paged=False).scene().cells
+            cells = (
+                replace(picture_of(value, (8, 16), colour=colour, direction=direction), paged=False, example=False)
+                .scene()
+                .cells
+            )
             expect(explorer.at(".canvas .cells rect").last).to_have_attribute("fill", cells[-1].fill)
             expect(explorer.at(f".canvas .legend[data-by={colour}]:not([display])")).to_have_count(1)
             assert fills() == [cell.fill for cell in cells]
@@ -353,7 +357,7 @@ def test_the_keyboard_alone_is_enough(explorer: Explorer, expect: Any) -> None:
     page.keyboard.type("d0 = 8@reg, d1 = 16@lane")
     expect(explorer.at(".canvas .cells rect")).to_have_count(128)
     to("#panel-layout .canvas")
-    cells = replace(parse("d0 = 8@reg, d1 = 16@lane").picture(), paged=False).scene().cells
+    cells = replace(parse("d0 = 8@reg, d1 = 16@lane").picture(), paged=False, example=False).scene().cells
     told = explorer.at(".picture .told")
     for key, cell in (
         ("ArrowRight", 0),
