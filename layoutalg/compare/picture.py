@@ -51,7 +51,7 @@ class DifferencePicture(PanelPicture):
     def subtitle(self) -> str:
         """What stands in a cell."""
         place = _form(self.difference)
-        return f"in a cell: {place} in the first, below it where it is in the second"
+        return f"cells: {place} in the first, below it that in the second"
 
     def key(self) -> Sequence[tuple[str, str]]:
         """How many elements there are of each kind."""
