@@ -122,7 +122,10 @@ class ConversionPicture(PanelPicture):
             return [DrawnStep("what it does", [*price, told_panel("", told)])]
         ends = ends_of(plan, found)
         of = f" of subgroup 0 of {program.subgroups}" if program.subgroups > 1 else ""
-        head = told_panel(f"which element each register (r0, r1, ...) of each lane{of} holds", ["cells: row,column of the element"] * (plan.source.rank == 2))
+        head = told_panel(
+            f"which element each register (r0, r1, ...) of each lane{of} holds",
+            ["cells: row,column of the element"] * (plan.source.rank == 2),
+        )
         lane = marked_lane(ends)
         told += [f"outlined: what lane {lane} gets, and where it was"] * (lane is not None)
         before, after = ends_panels(ends, fills)

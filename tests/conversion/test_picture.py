@@ -246,6 +246,7 @@ def test_every_word_of_memory_goes_from_where_the_source_has_it_to_where_the_des
     views = dict(picture.views(one_by_one=True))
     drawn = [words(svg) for svg in (views["store"], views["load"])]
     assert drawn[0] == drawn[1]
+    assert ("grey: no element is stored there" in views["store"]) == (not all(drawn[0].values()))
     seen: set[tuple[int, ...]] = set()
     for numbers in drawn[0].values():
         if not numbers:
