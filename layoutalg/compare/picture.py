@@ -37,10 +37,11 @@ _HEIGHT = 32
 
 @dataclass(frozen=True, slots=True, repr=False)
 class DifferencePicture(PanelPicture):
-    """The picture of a difference; `start` is the number of an element of its window."""
+    """The picture of a difference; `start` numbers an element of its window, `sides` names both unless the title does."""
 
     difference: Difference = field(kw_only=True)
     start: int | None = field(default=None, kw_only=True)
+    sides: str = field(default="", kw_only=True)
 
     def panels(self) -> Sequence[Panel]:
         """The map where the window has not everything, and the window."""
@@ -49,9 +50,13 @@ class DifferencePicture(PanelPicture):
         return (*whole, *found.tables())
 
     def subtitle(self) -> str:
-        """What stands in a cell."""
-        place = _form(self.difference)
-        return f"in a cell: {place} in the first, below it where it is in the second"
+        """What stands in a cell, and which layouts are compared.
+
+        >>> la.same("d0 = 4@lane", "d0 = 4@reg").picture(title="one lane").subtitle()
+        'first: d0 = 4@lane; second: d0 = 4@reg; cells: lane:register in the first, below it that in the second'
+        """
+        cells = f"cells: {_form(self.difference)} in the first, below it that in the second"
+        return "; ".join([*[self.sides] * bool(self.sides), cells])
 
     def key(self) -> Sequence[tuple[str, str]]:
         """How many elements there are of each kind."""
@@ -150,7 +155,8 @@ def _corners(found: Difference) -> list[Owner]:
 
 def _sides(found: Difference) -> str:
     rows = ",".join(found.names[:-1])
-    return f"rows: {rows}; columns: {found.names[-1]}" if rows else f"columns: {''.join(found.names[-1:]) or 1}"
+    across = f"{''.join(found.names[-1:]) or 1} \N{RIGHTWARDS ARROW}"
+    return f"{rows} \N{DOWNWARDS ARROW}, {across}" if rows else across
 
 
 def _header(found: Difference, row: int) -> str:

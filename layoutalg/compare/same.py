@@ -113,8 +113,10 @@ class Same(NotebookAnswer):
         first, second = self.sides
         found = difference_of(first, second)
         at = None if start is None else found.number_of([whole_number(x, "start =", 0) for x in listed(start, "start")])
-        named = f"first: {_name(first)}; second: {_name(second)}" if title is None else title
-        return DifferencePicture((), legal(named), difference=found, start=at)
+        sides = f"first: {_name(first)}; second: {_name(second)}"
+        if title is None:
+            return DifferencePicture((), legal(sides), difference=found, start=at)
+        return DifferencePicture((), legal(title), difference=found, start=at, sides=legal(sides))
 
     def _drawing(self) -> DifferencePicture | None:
         return self.picture() if self.sides else None

@@ -88,7 +88,7 @@ class ConversionPicture(PanelPicture):
         if program.subgroups > 1:
             found = [(f"{'colour: starts in subgroup ' * (sg == 0)}{sg}", row[-1]) for sg, row in enumerate(fills[:8])]
         if self.plan.bank_conflicts > 1:
-            found.append(("framed: waits for its bank", RED))
+            found.append(("outlined: waits for its bank", RED))
         return found
 
     def panels(self) -> Sequence[Panel]:
@@ -122,12 +122,15 @@ class ConversionPicture(PanelPicture):
             return [DrawnStep("what it does", [*price, told_panel("", told)])]
         ends = ends_of(plan, found)
         of = f" of subgroup 0 of {program.subgroups}" if program.subgroups > 1 else ""
-        head = told_panel(f"which element each register (r0, r1, ...) of each lane{of} holds", [])
+        head = told_panel(
+            f"which element each register (r0, r1, ...) of each lane{of} holds",
+            ["cells: row,column of the element"] * (plan.source.rank == 2),
+        )
         lane = marked_lane(ends)
-        told += [f"framed: what lane {lane} gets, and where it was"] * (lane is not None)
+        told += [f"outlined: what lane {lane} gets, and where it was"] * (lane is not None)
         before, after = ends_panels(ends, fills)
         dotted = any(one.text in _DOTS for one in (*before.words, *after.words))
-        told += ["dots: what is between goes on evenly"] * dotted
+        told += [f"{_DOTS[0]} left out: the numbers go on evenly"] * dotted
         fits = before.width + _ARROW.width + after.width + 2 * _APART <= INNER
         shown = in_a_row([before, _ARROW, after], apart=_APART) if fits else stacked([before, _DOWN, after], 6)
         steps = [DrawnStep("what it does", [stacked([head, shown, told_panel("", told)], 6), *price])]
@@ -227,9 +230,9 @@ class ConversionPicture(PanelPicture):
             if whole or side is memory.stores or not memory.stores.steps:
                 below = memory.stores if whole and side is memory.stores else memory.loads
                 does = "reads" if below is memory.loads else "writes"
-                each = "an element, and below it the {} that {} it"
+                each = "cells: the element, and below it the {} that {} it"
                 if any(step.bits == 8 for step in rounds[0]):
-                    each = "the {} that {} each byte"
+                    each = "cells: the {} that {} each byte"
                 told = told_panel(size, [each.format(who, does)])
                 drawn.append(stacked([told, memory.panel(name, below, MOST_MEMORY_ROWS if whole else FEW_ROWS)], 4))
             yield DrawnStep(verb, [head, *banks, *drawn])

@@ -56,7 +56,7 @@ class BankPicture(PanelPicture):
     def subtitle(self) -> str:
         """What a cell is."""
         width = counted(self.hardware.width, "byte")
-        return f"a bank of {width} serves one word a cycle; in a cell the lane that it serves (the lowest of several)"
+        return f"a bank of {width} serves one word a cycle; cells: the lane that it serves (the lowest of several)"
 
     def key(self) -> Sequence[tuple[str, str]]:
         """The colours."""

@@ -41,9 +41,9 @@ _COPIES = ("logical_product", "zipped_product", "tiled_product", "flat_product")
 """Operations whose second layout says where the copies are: its coordinates are the result's columns."""
 _COPIED = ("blocked_product", "raked_product")
 """Operations whose result has parts of several copies in a column: hues are the columns of the logical product."""
-_PLAIN = {
-    "complement": "R has the places of the copies of A that together, as A + R, are every index once"
-} | dict.fromkeys((*_COPIES, *_COPIED), "R has a copy of A for each value of B, in the colour that B has there")
+_PLAIN = {"complement": "A moved by each value of R: together these copies have every index once"} | dict.fromkeys(
+    (*_COPIES, *_COPIED), "R has a copy of A for each value of B, in the colour that B has there"
+)
 """What an operation is for, where its definition is long."""
 _TILES = ("composition", "logical_divide", "zipped_divide", "tiled_divide", "flat_divide")
 """Operations whose second layout has coordinates of the first."""

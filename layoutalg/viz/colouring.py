@@ -220,7 +220,7 @@ def legend(grids: Sequence[Grid], by: str) -> tuple[tuple[str, str | None], ...]
         many = high - low + 1
         entries = _swatches(by, shown, [_hue(number - low, many) for number in shown])
         if len({hue_of(number - low) for number in shown}) < len(shown):
-            told = f"{len(HUES)} hues for {many} {by}s: each comes again, so read the cell's number"
+            told = f"{len(HUES)} hues for {many} {by}s, so hues repeat: read the cell's number"
             entries.append((told, None))
         return (*entries, *[("a word is 4 bytes", None)] * (by == "word"))
     if by != "subgroup":
@@ -234,7 +234,7 @@ def legend(grids: Sequence[Grid], by: str) -> tuple[tuple[str, str | None], ...]
     if high > low:
         entries.append((f"pale to strong: lanes {low} to {high}", None))
     if first.span("sg") > len(HUES) and not named:
-        told = f"{len(HUES)} hues for {first.span('sg')} subgroups: each comes again, so read the cell's number"
+        told = f"{len(HUES)} hues for {first.span('sg')} subgroups, so hues repeat: read the cell's number"
         entries.append((told, None))
     return tuple(entries)
 

@@ -246,6 +246,7 @@ def test_every_word_of_memory_goes_from_where_the_source_has_it_to_where_the_des
     views = dict(picture.views(one_by_one=True))
     drawn = [words(svg) for svg in (views["store"], views["load"])]
     assert drawn[0] == drawn[1]
+    assert ("grey: no element is stored there" in views["store"]) == (not all(drawn[0].values()))
     seen: set[tuple[int, ...]] = set()
     for numbers in drawn[0].values():
         if not numbers:
@@ -270,7 +271,7 @@ def test_every_word_of_memory_goes_from_where_the_source_has_it_to_where_the_des
     assert {*drawn[0]} >= {(row, bank) for row in range(rows - 1) for bank in range(32)}
 
 
-def test_what_waits_for_a_bank_is_framed_and_its_cycles_are_counted() -> None:
+def test_what_waits_for_a_bank_is_outlined_and_its_cycles_are_counted() -> None:
     swap = (Store((0,), Address(xor=True, lane=(32, 1))), Barrier(), Load((1,), Address(xor=True, lane=(1, 32))))
     program = Program(1, 4, 32, 1, 1, pack=(0,), steps=swap, unpack=(1,), slm_bytes=136)
     fills = [["#000000"] * 4]
@@ -353,11 +354,11 @@ def test_a_conversion_has_the_formats_of_every_picture(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("source", "destination", "bits"), PAIRS)
-def test_what_is_framed_is_what_one_lane_gets_and_where_it_was(source: str, destination: str, bits: int) -> None:
+def test_what_is_outlined_is_what_one_lane_gets_and_where_it_was(source: str, destination: str, bits: int) -> None:
     """By the layouts: the frame goes around every drawn element of that lane, in both tables, and around no other."""
     picture = la.convert(source, destination, element_bits=bits, slm_limit=2**16).picture()
     first = picture.steps()[0]
-    (told,) = [one.text for panel in first.panels for one in panel.words if one.text.startswith("framed: what lane")]
+    (told,) = [one.text for panel in first.panels for one in panel.words if one.text.startswith("outlined: what lane")]
     lane = int(told.split()[3])
     before, after = L(source).fragment_map()[0], L(destination).fragment_map()[0]
     wanted = {tuple(at) for at in after[lane].tolist()}

@@ -233,7 +233,7 @@ class Exchange:
         panel = Panel(tuple(cells), tuple(words), tuple(lines), _LEFT + len(above) * wide, 2 * _HIGH + _DROP)
         notes = [f"lanes {len(shown)} to {lanes - 1} likewise, by the same rule"] * (len(shown) < lanes)
         if any(one.passes for one in self.carried[shuffle]):
-            notes.append("framed: a part of the word travels on, in a later shuffle")
+            notes.append("outlined: a part of the word travels on, in a later shuffle")
         return stacked([panel, told_panel("", notes)], 2) if notes else panel
 
     def _told(self, one: ShuffledSlots, lane: int, source: int) -> str:

@@ -317,11 +317,11 @@ class Memory:
         named = [("" if row is None else f"byte {row * BANKS * _BYTES}", row) for row in rows]
         panel = cell_table("", "bank", banks, named, looks, (wide, _HIGH))
         left = count - drawn[-1] - 1
-        return (
-            stacked([panel, told_panel("", [f"and {counted(left, 'more row')} of {BANKS} words"])], 4)
-            if left
-            else panel
+        notes = [f"and {counted(left, 'more row')} of {BANKS} words"] * bool(left)
+        notes += ["grey: no element is stored there"] * any(
+            not part.slots for at in labels for part in words.get(at[0] * BANKS + at[1], ())
         )
+        return stacked([panel, told_panel("", notes)], 4) if notes else panel
 
     def _numbers(self, parts: Sequence[Part], word: int, name: Callable[[int], str]) -> list[int]:
         """What is said of a word, in numbers that go on evenly where all that is drawn does."""

@@ -36,13 +36,13 @@ def price_panel(plan: ConversionPlan) -> Panel:
     else:
         busy = {
             f"to issue {counted(round(found.issued), 'instruction')}": found.issued,
-            "the ALUs": found.alu,
-            f"shared memory, {counted(round(found.cycles), 'cycle')} of {CYCLE_BYTES} bytes": found.memory,
-            "the cluster's network": found.network,
+            "for the ALUs": found.alu,
+            f"for shared memory, {counted(round(found.cycles), 'cycle')} of {CYCLE_BYTES} bytes": found.memory,
+            "for the cluster's network": found.network,
         }
         parts = sorted(busy.items(), key=lambda one: -one[1])[:2]
         told = "; ".join(f"{counted(round(slots), 'slot')} {name}" for name, slots in parts if slots >= 1)
-        notes.append(f"what takes longest is the price: {told}")
+        notes.append(f"the price is what takes longest: {told}")
     others: dict[str, Candidate] = {}
     for way in sorted(plan.candidates, key=lambda one: (one.name != plan.chosen.name, one.cost)):
         others.setdefault(_kind(way), way)

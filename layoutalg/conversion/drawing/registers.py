@@ -96,7 +96,7 @@ def ends_panels(ends: Ends, fills: Sequence[Sequence[str]]) -> list[Panel]:
     sides = (("before", ends.before), ("after", ends.after))
     marked = marked_lane(ends)
     names = [ends.name(int(slot)) for _, held in sides for slot in held[:, :MOST_DRAWN_REGISTERS].flat if slot >= 0]
-    wide = width_for(max(map(len, names), default=1))
+    wide = width_for(max(map(len, names), default=1)) + 3
     framed: set[int] = set() if marked is None else {int(slot) for slot in ends.after[marked] if slot >= 0}
     return [_end(title, held, ends, fills, wide, framed if held is ends.before else marked) for title, held in sides]
 
