@@ -11,7 +11,7 @@ drawn, the fewer the less room there is; the runs within each drawn value are dr
 
 So dots leave out only what continues on both sides: whoever knows the values before and after the dots knows the ones
 between. Where whole blocks are left out, with jumps inside them, the sign is not dots: `+2×4` are 2 more blocks of 4, each
-the block before moved by the same step, up to the one behind:
+the block before moved by the same step, up to the next one drawn:
 
 >>> [str(band) for band in fold([ExtentRun(4), ExtentRun(2, solid=True), ExtentRun(2, solid=True)], most=8)]
 ['0', '1', '2', '3', '+2×4', '12', '13', '14', '15']

@@ -205,12 +205,12 @@ def _signs(placed: Sequence[tuple[Grid, int, int]], cuts: Sequence[Sequence[Stri
     """What the signs of the gaps mean, and that columns go on below."""
     gaps = {str(band) for grid, _, _ in placed for side in (grid.rows, grid.columns) for band in side.bands if band.gap}
     if DOTS in gaps:
-        yield f"{DOTS} left out: the numbers go on evenly, up to the ones behind"
+        yield f"{DOTS} left out: the numbers go on evenly, up to the next ones drawn"
     blocks = sorted(sign for sign in gaps if sign[0] == "+")
     if blocks:
         n, k = blocks[0][1:].split(TIMES) if len(blocks) == 1 else ("n", "k")
         more = f"{n} more block{'s' * (n != '1')} of {k}"
-        yield f"+{n}{TIMES}{k} left out: {more}, each moved by the same step, up to the one behind"
+        yield f"+{n}{TIMES}{k} left out: {more}, each moved by the same step, up to the next one drawn"
     if any(len(cut) > 1 for cut in cuts):
         yield "columns that do not fit beside each other go on below"
 
