@@ -203,7 +203,9 @@ def test_a_block_that_is_left_out_has_a_sign_of_its_own() -> None:
     at = headers.index("+2×32", headers.index("128"))
     assert headers[at - 1 : at + 2] == ["159", "+2×32", "224"]
     words = [one.text for one in la.picture("Sw<1,4,3> o 0 o (32,256):(256,1)").scene().words]
-    assert "+2×32 left out: 2 more blocks of 32, each moved by the same step, up to the next one drawn" in " ".join(words)
+    assert "+2×32 left out: 2 more blocks of 32, each moved by the same step, up to the next one drawn" in " ".join(
+        words
+    )
 
 
 def test_memory_is_coloured_by_bank() -> None:
