@@ -9,7 +9,7 @@ the page, light or dark:
 >>> Answer()
 <Answer: a < b>
 >>> Answer()._repr_html_()
-'<pre style="max-height:40em;overflow:auto;margin:0">a &lt; b</pre>'
+'<pre style="max-height:40em;overflow:auto;white-space:pre-wrap;margin:0">a &lt; b</pre>'
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ class NotebookAnswer:
         text = self._text()
         if len(text) > MOST_NOTEBOOK_LETTERS:
             text = f"{text[:MOST_NOTEBOOK_LETTERS]}\n... and {len(text) - MOST_NOTEBOOK_LETTERS} letters more: print() has all"
-        told = f'<pre style="max-height:40em;overflow:auto;margin:0">{escape(text)}</pre>'
+        told = f'<pre style="max-height:40em;overflow:auto;white-space:pre-wrap;margin:0">{escape(text)}</pre>'
         try:
             drawing = self._drawing()
         except LayoutError:

@@ -30,7 +30,7 @@ from xdsl.ir import Block, Operation, SSAValue
 
 from layoutalg.conversion.price import price
 from layoutalg.core.errors import LayoutError
-from layoutalg.core.messages import shown
+from layoutalg.core.messages import shortened, shown
 from layoutalg.core.plurals import counted
 from layoutalg.core.whole_numbers import instance_of
 from layoutalg.flow.graph import Flow, Value, flows_of
@@ -53,6 +53,9 @@ if TYPE_CHECKING:
 __all__ = ["flow_graph"]
 
 Mistakes = Mapping[tuple[Place | None, str], "Finding"]
+
+_MOST_SAID = 200
+"""How many letters of an error stand above the graph."""
 
 
 def flow_graph(
@@ -125,16 +128,19 @@ class _Drawing:
         boxes = tuple(self._box(node, makers[node], moves=number in moving) for number, node in enumerate(nodes))
         name = ", ".join(_names(self.flow)) or self.module.file
         lanes = "" if self.machine.lanes is None else f", {counted(self.machine.lanes, 'lane')}"
-        title = f"{name} on {self.target}{lanes}: the layouts of its values"
+        title = f"{name} on {self.target}{lanes}: {'the layouts of its values' if self.letters else 'its values'}"
         return Graph(boxes, lines, title, self.key, self._notes(lines))
 
     def _notes(self, lines: Sequence[Edge]) -> tuple[str, ...]:
-        """What the layouts cost: where elements move, and what the operations themselves take."""
+        """What the layouts cost (where elements move, what the operations take), and the first error."""
         moving = sum(line.state == "moves" for line in lines)
         told = f"elements move on {moving} of {counted(len(lines), 'line')}" if moving else "no elements move"
         told += f": {counted(self.moved, 'issue slot')} of a subgroup" if self.moved else ""
         told += f"; operations take {self.taken}{' issue slots' * (not self.moved)}" if self.taken else ""
-        return (told,)
+        errors = [finding.message for finding in self.mistakes.values() if finding.level == "error"]
+        more = f" ({counted(len(errors) - 1, 'more error')})" if len(errors) > 1 else ""
+        wrong = [f"wrong: {shortened(errors[0], _MOST_SAID)}{more}"] if errors else []
+        return (*([told] if self.letters else []), *wrong)
 
     def _operations(self) -> Iterator[Operation]:
         for function in self.flow.functions:

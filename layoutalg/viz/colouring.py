@@ -27,6 +27,7 @@ from layoutalg.core.errors import LayoutError
 from layoutalg.core.limits import MOST_SWATCHES
 from layoutalg.core.moves import Plane
 from layoutalg.viz.colours import HUES, LEGEND, PALE, hue_of, ramp, shade
+from layoutalg.viz.folding import DOTS
 from layoutalg.viz.grid import Grid
 
 __all__ = ["OWN", "WORDS_OF_K", "Scheme", "colourings", "legend", "number_by", "paint", "preferred", "scheme"]
@@ -225,7 +226,9 @@ def legend(grids: Sequence[Grid], by: str) -> tuple[tuple[str, str | None], ...]
         return (*entries, *[("a word is 4 bytes", None)] * (by == "word"))
     if by != "subgroup":
         stops = sorted({round(i * (high - low) / (MOST_SWATCHES - 1)) for i in range(MOST_SWATCHES)})
-        entries = _swatches(by, [low + stop for stop in stops], [ramp(stop / max(high - low, 1)) for stop in stops])
+        entries = _swatches(
+            by, [low + stop for stop in stops], [ramp(stop / max(high - low, 1)) for stop in stops], sampled=True
+        )
         size = (first.bits or _WORD_BITS) / 8
         return (*entries, *[(f"{BANKS} banks of {BANK_BYTES} bytes; an element has {size:g}", None)] * (by == "bank"))
     values = sorted({value for grid in grids for value in _numbers(grid, "sg").cells})
@@ -264,10 +267,12 @@ def _numbers(grid: Grid, axis: str) -> Plane:
     return grid.owner.get(axis) or Plane((start,) * rows, (0,) * columns)
 
 
-def _swatches(name: str, values: list[int], colours: list[str]) -> list[tuple[str, str | None]]:
-    """Swatches with their numbers, the first with its name; of many, the first ones, dots, and the last."""
+def _swatches(
+    name: str, values: list[int], colours: list[str], *, sampled: bool = False
+) -> list[tuple[str, str | None]]:
+    """Swatches with their numbers, the first with its name; of many, the first ones and the last; dots before it."""
     found: list[tuple[str, str | None]] = [(str(value), colour) for value, colour in zip(values, colours, strict=True)]
     found[0] = (f"{name} {found[0][0]}", found[0][1])
-    if len(found) > MOST_SWATCHES:
-        found = [*found[: MOST_SWATCHES - 1], ("\N{MIDLINE HORIZONTAL ELLIPSIS}", None), found[-1]]
+    if len(found) > MOST_SWATCHES or (not sampled and values[-1] - values[-2:][0] > 1):
+        found = [*found[: MOST_SWATCHES - 1][: len(found) - 1], (DOTS, None), found[-1]]
     return found

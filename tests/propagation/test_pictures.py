@@ -112,3 +112,22 @@ def test_each_kernel_of_a_plan_can_be_drawn(tmp_path: Path) -> None:
         assert any("dpas" in box.title for box in graph.boxes)
         (tmp_path / f"{level}.svg").write_text(graph.svg(), encoding="utf-8")
         assert smallest_text(graph.svg(), 620) >= 7
+
+
+def test_the_picture_of_a_check_says_the_first_error_and_how_many_more() -> None:
+    wrong = KERNEL.replace("lane_layout = [1, 16]", "lane_layout = [4, 2]").replace(
+        "addf %e, %e {layout_result_0 = #rows}", "addf %e, %e"
+    )
+    found = la.check(wrong)
+    errors = [one.finding.message for one in found.mistakes if one.finding.level == "error"]
+    (said,) = (note for note in found.picture().notes if note.startswith("wrong: "))
+    assert any(said.startswith(f"wrong: {message[:90]}") for message in errors)
+    assert ("more error" in said) == (len(errors) > 1)
+
+
+def test_a_graph_without_layouts_says_nothing_about_moves() -> None:
+    graph = la.Module(
+        "func.func @f(%x: vector<16x16xf32>) { %y = math.exp %x : vector<16x16xf32> func.return }"
+    ).picture()
+    assert graph.title.endswith(": its values")
+    assert graph.notes == ()

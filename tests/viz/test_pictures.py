@@ -19,6 +19,7 @@ import pytest
 
 import layoutalg as la
 from layoutalg.cli import main
+from layoutalg.viz.colouring import legend
 from layoutalg.viz.colours import channels, ramp
 from layoutalg.viz.folding import ExtentRun, fold
 from layoutalg.viz.grid import tensor_grid
@@ -539,3 +540,13 @@ def test_a_row_behind_a_lane_s_address_is_labelled_by_lane_and_place() -> None:
     assert labels == [[f"{row}:{place}" for place in range(8)] for row in range(32)]
     assert tensor_grid(source).forms.endswith("cells: lane:addr")
     assert tensor_grid(destination).forms.endswith("cells: lane:register")
+
+
+LEGENDS = [("dpas.f16.f16.f32", "0 1 2 ⋯ 15"), ("tdpbf16ps", "0 ⋯ 15"), ("d0 = 4@reg, d1 = 4@lane", "0 1 2 3")]
+
+
+@pytest.mark.parametrize(("text", "shown"), LEGENDS)
+def test_a_legend_has_dots_where_it_leaves_numbers_out(text: str, shown: str) -> None:
+    picture = la.picture(text)
+    entries = " ".join(words for words, _ in legend([grid for grid, _, _ in picture.grids()], picture.by))
+    assert re.sub(r"^\D+", "", entries).startswith(shown)

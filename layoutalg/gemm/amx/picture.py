@@ -239,7 +239,7 @@ def _tiles(plan: AmxGemm) -> Panel:
     used = len(set(registers.registers.values()))
     notes = (
         "tmm0: tile register 0",
-        f"{'+'.join(map(str, heights))} x {'+'.join(map(str, widths))} of C, {tile.k} of k",
+        f"{_size(heights[0], widths[0], len(heights) * len(widths), len({*heights}) > 1 or len({*widths}) > 1)}, {tile.k} of k",
         f"{used} of {REGISTERS} tile registers: {registers.held} stays for a step, {registers.passing} passes through",
     )
     down, across, deep = Axis.of(len(heights), CELL_HEIGHT, 7, 0), Axis.of(len(widths), _WIDE, 7, 0), Axis.of(1, _WIDE)
@@ -280,4 +280,9 @@ def _step(plan: AmxGemm) -> Panel:
             )
     bottom = 16 + len(texts) * CELL_HEIGHT
     drawn = Panel(tuple(cells), tuple(words), (), left + used * _WIDE, bottom)
-    return headed(title, ["a row: an instruction; a cell: what a tile register holds"], _STEP, drawn)
+    return headed(
+        title,
+        ["a row: an instruction; a cell: what a tile register holds; C01 is the tile of C in row 0, column 1"],
+        _STEP,
+        drawn,
+    )

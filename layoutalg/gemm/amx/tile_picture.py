@@ -22,7 +22,7 @@ from layoutalg.core.errors import PlanError
 from layoutalg.core.plurals import counted
 from layoutalg.core.whole_numbers import one_of
 from layoutalg.gemm.amx.walking import block_tiles, walk
-from layoutalg.viz.borders import around
+from layoutalg.viz.borders import around, cased
 from layoutalg.viz.colours import HUES, hue_of, shade
 from layoutalg.viz.panel_picture import PanelPicture
 from layoutalg.viz.panels import PALE, Axis, Look, Panel, cell_of
@@ -174,7 +174,7 @@ def _tile(plan: AmxGemm, operand: str) -> _Tile:
         transposed = problem.trans_a if is_a else problem.trans_b
         pitch = (problem.lda if is_a else problem.ldb) * size
         along_k, others = _Side.of(most, v), _Side.of(height if is_a else width)
-        k_is_inner = is_a != transposed
+        k_is_inner, words = is_a != transposed, -(-most // v)
         inside = (others, along_k) if k_is_inner else (along_k, others)
         tile = product.lhs_type if is_a else product.rhs_type
         register_rows, register_columns = _Side.of(tile.rows), _Side.of(tile.cols, v, size)
@@ -184,9 +184,10 @@ def _tile(plan: AmxGemm, operand: str) -> _Tile:
         )
         notes = (f"rows are {pitch} bytes apart", _packing(plan, operand))
         legend = (
-            f"cells: row, column of {operand}; outlined: what one word of the register holds; a colour is a word of k, "
-            f"{v} elements of {counted(size, 'byte')}, pale to strong, multiplied with its colour in {'B' if is_a else 'A'}; "
-            f"colours repeat after {len(HUES)} words"
+            f"cells: row, column of {operand}; outlined: what one word of the register holds; a hue is a word of k, "
+            f"{v} elements of {counted(size, 'byte')}, pale to strong, and has the same hue in {'B' if is_a else 'A'}"
+            + f"; {len(HUES)} hues for {words} words: hues repeat, so read the cell's numbers" * (words > len(HUES))
+            + "; thin lines: between words of 4 bytes"
         )
     return _Tile(
         f"{name} of the first step: {rows}x{columns} {kind}",
@@ -274,7 +275,7 @@ def _grid(
                 line = (
                     (left + at, top, left + at, top + bottom) if at_right else (left, top + at, left + right, top + at)
                 )
-                lines.append(Line(*line, 1.2))
+                lines += cased(Line(*line, 1.2, over=True))
     lines += around(marked)
     words.append(Words(0, top + bottom + 16, note, 11))
     width = max(left + right, 7.9 * len(title), 6.8 * len(note))

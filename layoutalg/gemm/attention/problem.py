@@ -384,4 +384,4 @@ def sizes_text(d: int, type: str, heads: int, batch: int) -> list[str]:
     >>> sizes_text(64, "f16", 8, 1)
     ['d = 64', 'f16', '8 heads']
     """
-    return [f"d = {d}", type, *[f"{heads} heads"] * (heads > 1), *[f"batch of {batch}"] * (batch > 1)]
+    return [f"d = {d}", type, *[f"{heads} heads"] * (heads > 1), *[f"batch {batch}"] * (batch > 1)]

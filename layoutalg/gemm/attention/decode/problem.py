@@ -259,7 +259,7 @@ takes any number
         """What, how large, and on which chip, in a line.
 
         >>> DecodeProblem.of(4096, 128, heads=8, kv_heads=2, batch=4).title
-        'decode on pvc: 1 query, up to 4096 keys, d = 128, f16, 8 heads, batch of 4'
+        'decode on pvc: 1 query, up to 4096 keys, d = 128, f16, 8 heads, batch 4'
         """
         many = "1 query" if self.queries == 1 else f"{self.queries} queries"
         sizes = sizes_text(self.d, self.type, self.heads, self.batch)
