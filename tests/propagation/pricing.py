@@ -24,7 +24,7 @@ from xdsl.ir import Block, Operation, SSAValue
 from layoutalg.flow.graph import Flow, Value, flows_of
 from layoutalg.flow.levels import machine_of
 from layoutalg.flow.relations import Tie
-from layoutalg.propagation.candidates import CONVERSION, carried
+from layoutalg.propagation.candidates import CONVERSIONS, carried
 from layoutalg.propagation.costs import Prices, bits_of, frequency, slots_per_element
 from layoutalg.propagation.demand_options import DemandOptions, cost_at
 from layoutalg.propagation.named_layout import NamedLayout, agree, as_written, carry_back, carry_on, is_whole
@@ -96,7 +96,7 @@ class _Count:
             self._made(value, prices)
         self._demanded()
         for tie in self.flow.ties:
-            if tie.operand in self.flow and tie.result in self.flow and tie.user.name != CONVERSION:
+            if tie.operand in self.flow and tie.result in self.flow and tie.user.name not in CONVERSIONS:
                 self._tied(tie, prices, again)
         for (user, number), known in self.wanted.items():
             self._need(user.operands[number], known, prices, again)
@@ -111,7 +111,7 @@ class _Count:
         if held is None or isinstance(member.owner, Block):
             return
         maker = member.owner
-        if maker.name == CONVERSION:
+        if maker.name in CONVERSIONS:
             source = self.wanted.get((maker, 0))
             price = None if source is None else prices.conversion(source, held, bits_of(value.element))
             self.conversions += (price or 0) * self._times(member)
