@@ -114,7 +114,7 @@ _ROWS = (
     NotationText(
         "AMX",
         re.compile(
-            r"!(?:x86\.)?amx\.|(?:x86\.)?amx\.tile_mul[fi]\s|(?i:(?:_{0,2}tile_|t)dp(?:[bf][fp]16ps|b[su]{2}d)\b)"
+            r"!(?:x86\.)?amx\.|(?:x86\.)?amx\.tile_mul[fi]\s|(?i:(?:_{0,2}tile_|t)dp(?:(?:bf|fp)16ps|b[su]{2}d)\b)"
         ),
         "layoutalg.amx.reading:read_notation",
         ("!amx.tile<", "!x86.amx.tile<"),

@@ -179,14 +179,17 @@ def _verdict_row(plan: AmxGemm, text: str) -> PlanRow:
     from layoutalg.gemm.amx.compiling import assembly, llvm_ir, programs
     from layoutalg.show.plan_report import row
 
-    refused, said = False, "accepts the module and compiles it to AMX instructions"
+    refused = False
     try:
         programs(plan.llvm)
     except PlanError as missing:
         said = f"not asked: {missing}"
     else:
         try:
-            assembly(llvm_ir(text, plan.llvm), plan.llvm)
+            compiled = assembly(llvm_ir(text, plan.llvm), plan.llvm)
         except PlanError as refusal:
             refused, said = True, f"refuses: {refusal}"
+        else:
+            to = "AMX instructions" if "\ttdp" in compiled else "code without a product of AMX"
+            said = f"accepts the module and compiles it to {to}"
     return row(f"LLVM {plan.llvm}", "{llvm_says}", llvm_says=said, _refused=refused)

@@ -276,13 +276,15 @@ def read_instruction(reader: Reader) -> Instruction | OperandOf:
 def _meant_by(text: str) -> Instruction:
     """The one instruction that all these words fit, a family, a shape, types, a chip (`instructions.selection`).
 
+    Where they fit one mnemonic in waves of 32 and of 64, those of 32, as the mnemonic alone.
+
     Raises `LayoutError` where they fit several, with their names and chips, or none.
     """
     selected = cast(
         "Callable[[tuple[str, ...]], tuple[Row, ...]]", _called("layoutalg.instructions.selection:selected")
     )
     found = selected(tuple(text.split()))
-    if len(found) == 1:
+    if found and len({one.name.removesuffix("/w64").removesuffix("/w32") for one in found}) == 1:
         return found[0].build()
     if found:
         raise LayoutError(_several(text, found))

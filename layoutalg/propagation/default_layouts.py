@@ -21,6 +21,7 @@ from layoutalg.core.layout import Layout
 from layoutalg.core.notation import Machine
 from layoutalg.flow.relations import Tie
 from layoutalg.propagation.named_layout import NamedLayout, as_written, carry_back, if_accepted
+from layoutalg.triton.encodings.encoding import Encoding
 from layoutalg.xegpu import LayoutAttr, SliceAttr
 
 __all__ = ["product_operand", "usual_layouts"]
@@ -81,8 +82,13 @@ def _grids(shape: tuple[int, ...], count: int) -> list[tuple[int, ...]]:
 
 
 def product_operand(tie: Tie, result: NamedLayout, shape: tuple[int, ...], llvm: int) -> NamedLayout | None:
-    """The subgroups' blocks of A or B of a product, from those of its result: all of the depth, and the rows or columns."""
+    """The subgroups' blocks of A or B of a product, from those of its result: all of the depth, and the rows or columns.
+
+    None for Triton's encodings: the lanes of a warp exchange A and B, and their types say how the operation takes them.
+    """
     attribute = result.attribute
+    if isinstance(attribute, Encoding):
+        return None
     if not isinstance(attribute, LayoutAttr) or attribute.sg_layout is None:
         return carry_back(tie.relation, result, shape, llvm)
     blocks = attribute.sg_data or tuple(size // n for size, n in zip(result.shape, attribute.sg_layout, strict=True))

@@ -34,6 +34,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
+from xdsl.dialects.builtin import NoneAttr, TensorType
 from xdsl.ir import Attribute, Block, Operation, OpResult, SSAValue
 
 from layoutalg.conversion.price import redundant
@@ -327,10 +328,18 @@ def _is_open(present: Any) -> bool:
     return isinstance(present, LayoutText | SliceText) and leaves_lanes(present.value)
 
 
+def _has_encoding(value: SSAValue) -> bool:
+    """Whether its type says how it is held, as Triton's do."""
+    kind: Any = value.type
+    return isinstance(kind, TensorType) and not isinstance(kind.encoding, NoneAttr)
+
+
 def _state_result(member: SSAValue, held: NamedLayout, asked: DemandOptions) -> None:
     """Write the layout of a result where its operation says it, unless the user did."""
     owner, attribute = member.owner, attribute_of(held)
     if not isinstance(member, OpResult) or isinstance(owner, Block) or attribute is None or owner.name in CONVERSIONS:
+        return
+    if _has_encoding(member):
         return
     if owner.name in _PRODUCTS:
         _say(owner.properties, "layout_cd", attribute)
@@ -343,7 +352,7 @@ def _state_result(member: SSAValue, held: NamedLayout, asked: DemandOptions) -> 
 def _state_operand(operation: Operation, number: int, held: NamedLayout, asked: DemandOptions) -> None:
     """Write the layout of an operand where its operation says it: a store, a product, from LLVM 23 on a loop."""
     attribute = attribute_of(held)
-    if attribute is None:
+    if attribute is None or _has_encoding(operation.operands[number]):
         return
     if operation.name in _PRODUCTS:
         _say(operation.properties, _OPERAND_NAMES.get(number, "layout_cd"), attribute)

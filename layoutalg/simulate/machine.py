@@ -29,6 +29,7 @@ from xdsl.ir import Operation
 from layoutalg.core.errors import LayoutError
 from layoutalg.core.limits import MOST_OPERATIONS as MAX_OPERATIONS
 from layoutalg.core.limits import MOST_TRACED_BYTES, MOST_WORK
+from layoutalg.core.plurals import counted
 from layoutalg.ir.findings import Finding
 from layoutalg.ir.places import place_of
 
@@ -75,10 +76,10 @@ class SimulationError(LayoutError):
         """The error that says what a finding says.
 
         >>> print(SimulationError.of(Finding("run.race", "two work-items write", "memref.store", None)))
-        line 0: memref.store: two work-items write
+        memref.store: two work-items write
         """
-        line = 0 if finding.place is None else finding.place.line
-        return cls(f"line {line}: {finding.operation}: {finding.message}", finding)
+        where = "" if finding.place is None else f"line {finding.place.line}: "
+        return cls(f"{where}{finding.operation}: {finding.message}", finding)
 
 
 @dataclass(slots=True)
@@ -210,7 +211,8 @@ class Run:
         if self.budget.stopped:
             fail(operation, "the launch was stopped", "simulate.stopped")
         if operations > self.budget.operations:
-            fail(operation, f"{operations} more operations; a launch of more than {MAX_OPERATIONS} is not simulated")
+            more = counted(operations, "more operation")
+            fail(operation, f"{more}; a launch of more than {MAX_OPERATIONS} is not simulated")
         if work > self.budget.work:
             left = f"; {_seconds(self.budget.work)} are left of what a launch may take"
             fail(operation, f"{_seconds(work)} of work from here on{left}")

@@ -126,6 +126,9 @@ def test_what_was_not_asked_is_said(capsys: Capture, tmp_path: Path) -> None:
     said = capsys.readouterr().out
     assert "LLVM 24       not asked: mlir-opt-24 is not installed" in said
     assert "expected a function named gemm in the text" in said
+    module.write_text("func.func @gemm(%a: index, %b: index, %c: index) { return }")
+    assert main([*product, "--check", "--text", str(module)]) == 1
+    assert "on amx: func.func: 4096 elements of C are not written" in capsys.readouterr().out
     assert main([*product, "--check", "--emit", "parts", "-o", str(module)]) == 0
     assert "simulator     not asked: it runs the whole module" in capsys.readouterr().out
     assert main(["gemm", "4096", "4096", "4096", "--target", "amx", "--check"]) == 0

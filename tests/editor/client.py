@@ -14,7 +14,7 @@ from typing import Any
 __all__ = ["Client"]
 
 _LONGEST = 120
-"""Seconds after which a server that does not answer is stopped."""
+"""Seconds after which a server that says nothing is stopped."""
 
 
 class Client:
@@ -26,8 +26,6 @@ class Client:
         self.process = subprocess.Popen(
             command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self.log, bufsize=0
         )
-        self.deadline = Timer(_LONGEST, self.process.kill)
-        self.deadline.start()
         self.numbers = count(1)
         self.versions = count(1)
         self.published: list[dict[str, Any]] = []
@@ -46,7 +44,6 @@ class Client:
             self.tell("exit")
             self.process.wait(20)
         finally:
-            self.deadline.cancel()
             self.process.kill()
             self.process.wait()
             for stream in (self.process.stdin, self.process.stdout, self.log):
@@ -59,6 +56,16 @@ class Client:
         self.process.stdin.write(b"Content-Length: %d\r\n\r\n" % len(body) + body)
 
     def receive(self) -> dict[str, Any]:
+        deadline = Timer(_LONGEST, self.process.kill)
+        deadline.start()
+        try:
+            message = self._received()
+        finally:
+            deadline.cancel()
+        assert message.get("method") != "window/showMessage", message
+        return message
+
+    def _received(self) -> dict[str, Any]:
         assert self.process.stdout is not None
         length = 0
         while (line := self.process.stdout.readline()) != b"\r\n":
@@ -68,8 +75,7 @@ class Client:
         body = b""
         while len(body) < length:
             body += self.process.stdout.read(length - len(body))
-        message = json.loads(body)
-        assert message.get("method") != "window/showMessage", message
+        message: dict[str, Any] = json.loads(body)
         return message
 
     def logged(self) -> str:

@@ -141,6 +141,13 @@ def test_names_may_be_in_capitals_or_small_letters(name: str) -> None:
     assert la.parse(name.upper()) == la.parse(name.lower()) == la.instruction(name)
 
 
+@pytest.mark.parametrize(("chip", "generation"), [("gfx1100", "rdna3"), ("gfx1200", "rdna4")])
+def test_words_that_waves_of_32_and_of_64_fit_are_those_of_32(chip: str, generation: str) -> None:
+    """As `v_wmma_f32_16x16x16_f16` alone; the other is named `.../w64`."""
+    name = f"{generation}/v_wmma_f32_16x16x16_f16/w32"
+    assert la.parse(f"wmma {chip} f32 f16 16x16x16") == la.instruction(name)
+
+
 def test_names_of_dimensions_are_still_names_of_dimensions() -> None:
     assert str(la.parse("sm80_tile = 4@lane")) == "sm80_tile = 4@lane"
 

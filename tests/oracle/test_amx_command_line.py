@@ -32,6 +32,17 @@ def test_the_command_checks_executes_lists_and_builds(capsys: pytest.CaptureFixt
     assert "gemm(const void *a" in library.with_suffix(".h").read_text()
 
 
+def test_a_module_without_a_product_is_not_called_one_of_amx(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    require_new("llc-24")
+    module = tmp_path / "module.mlir"
+    module.write_text("func.func @gemm(%a: index, %b: index, %c: index) { return }")
+    assert main(("gemm", "64", "64", "64", "--target", "amx", "--check", "--text", str(module), "--json")) == 1
+    said = json.loads(capsys.readouterr().out)["llvm_says"]
+    assert said == "accepts the module and compiles it to code without a product of AMX"
+
+
 PROGRAMS = [pytest.param(block, id=f"{page.name}:{block.line}") for page in pages() for block in page.blocks("c")]
 
 

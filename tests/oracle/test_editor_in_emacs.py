@@ -11,7 +11,7 @@ from pathlib import Path
 
 import layoutalg as la
 from tests.editor.texts import KERNEL
-from tests.oracle.toolchains import require
+from tests.oracle.toolchains import absent, require
 
 SCRIPT = Path(__file__).parent / "emacs.el"
 PAGE = Path(__file__).parents[2] / "docs" / "editors.md"
@@ -36,6 +36,8 @@ def test_emacs_shows_a_finding_hovers_and_takes_a_repair(tmp_path: Path) -> None
     environment["PATH"] = f"{tmp_path}:{environment['PATH']}"
     command = [require("emacs"), "--batch", "--no-init-file", "--load", str(SCRIPT)]
     done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=240, check=False)
+    if re.search("cannot open load file.*eglot", done.stderr, re.I | re.S):  # Emacs 28 has it in a package of its own
+        absent("eglot of Emacs")
     assert answers.exists(), done.stderr
     found = json.loads(answers.read_text(encoding="utf-8"))
     assert (found["mode"], found["at"]) == ("mlir-mode", "arith.addf")

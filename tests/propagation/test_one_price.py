@@ -205,3 +205,13 @@ module attributes {"ttg.num-warps" = 4 : i32, ttg.target = "cuda:80", "ttg.threa
     said = capsys.readouterr().out
     assert f"cost {conversion.cost} issue slots" in said
     assert "own propagation" not in said
+
+
+@pytest.mark.parametrize("name", ["matmul_bt_64x32x32_w4_sm80", "bmm_4x16x16x16_w1_sm80", "chained_32x32x32_w1_gfx942"])
+def test_propagate_adds_nothing_to_what_triton_compiled(name: str) -> None:
+    """Triton's own output: the operands of its tt.dot are right as they are written."""
+    text = (Path(__file__).parents[1] / "oracle" / "data" / "ttgir" / f"{name}.ttgir").read_text()
+    done = la.propagate(text)
+    assert not done.conversions
+    assert "xegpu" not in str(done)
+    assert len(la.check(str(done)).conversions) == len(la.check(text).conversions)

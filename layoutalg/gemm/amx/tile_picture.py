@@ -186,7 +186,7 @@ def _tile(plan: AmxGemm, operand: str) -> _Tile:
         legend = (
             f"cells: row, column of {operand}; outlined: what one word of the register holds; a hue is a word of k, "
             f"{v} elements of {counted(size, 'byte')}, pale to strong, and has the same hue in {'B' if is_a else 'A'}"
-            + f"; {len(HUES)} hues for {words} words: hues repeat, so read the cell's numbers" * (words > len(HUES))
+            + f"; {len(HUES)} hues for {words} words, so hues repeat: read the cell's numbers" * (words > len(HUES))
             + "; thin lines: between words of 4 bytes"
         )
     return _Tile(

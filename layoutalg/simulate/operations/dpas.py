@@ -79,7 +79,7 @@ def product_of_fragments(
     >>> compiling, fragments = Compiling(ModuleOp([]), 16, (16, 1, 1), "subgroup"), [VectorType(f16, [8])] * 3
     >>> product_of_fragments(TestOp(), compiling, fragments, ["f16"] * 3)
     Traceback (most recent call last):
-    layoutalg.simulate.machine.SimulationError: line 0: test.op: 1-D vectors are fragments of lanes, and this kernel is \
+    layoutalg.simulate.machine.SimulationError: test.op: 1-D vectors are fragments of lanes, and this kernel is \
 at subgroup level
     """
     if compiling.level != "lane":
