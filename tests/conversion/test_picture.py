@@ -300,6 +300,13 @@ def test_the_output_of_a_cell_is_small_however_large_the_conversion() -> None:
             picture = la.convert(source, destination, element_bits=bits, slm_limit=limit).picture()
             text: str = picture._repr_html_()  # pyright: ignore[reportPrivateUsage]
             assert len(text) <= 300_000
+    for source, destination, bits, target in (
+        ("d0 = 8@reg:2 2@lane 2@reg 32@lane:2", "d0 = 2@reg 32@lane:2 8@reg:2 2@lane", 64, "gfx942"),
+        ("d0 = 2@sg 3@reg 2@sg:2 64@lane", "d0 = 2@sg:2 64@lane 3@reg 2@sg", 8, "gfx942"),
+        ("d0 = 8@reg:2 2@lane 2@reg 16@lane:2", "d0 = 16@reg 16@lane:2 2@lane", 64, "sm_80"),
+    ):
+        picture = la.convert(source, destination, element_bits=bits, target=target).picture()
+        assert len(picture._repr_html_()) <= 300_000  # pyright: ignore[reportPrivateUsage]
 
 
 @pytest.mark.parametrize("target", [None, "pvc", "sm_80", "gfx942", "gfx1100", "bmg"])
