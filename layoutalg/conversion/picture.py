@@ -49,8 +49,8 @@ _ARROW, _DOWN = (
 )
 """From before to after, beside it and below it."""
 _APART = 14.0
-_FEW_CELLS = 512
-"""Registers of all lanes that the output of a notebook cell has of a large conversion."""
+_FEW_CELLS, _FEWEST_ROWS = 384, 2
+"""Registers of all lanes, and rows of memory, that the output of a notebook cell has of a large conversion."""
 _PERMUTES = {"nvidia": "prmt", "amd": "v_perm_b32"}
 _MATRICES = {"block": "block messages"}
 
@@ -126,9 +126,10 @@ class ConversionPicture(PanelPicture):
             f"which element each register (r0, r1, ...) of each lane{of} holds",
             ["cells: row,column of the element"] * (plan.source.rank == 2),
         )
-        lane = marked_lane(ends)
+        most = _registers_drawn(program.lanes, small)
+        lane = marked_lane(ends, most)
         told += [f"outlined: what lane {lane} gets, and where it was"] * (lane is not None)
-        before, after = ends_panels(ends, fills)
+        before, after = ends_panels(ends, fills, most)
         dotted = any(one.text in _DOTS for one in (*before.words, *after.words))
         told += [f"{_DOTS[0]} left out: the numbers go on evenly"] * dotted
         fits = before.width + _ARROW.width + after.width + 2 * _APART <= INNER
@@ -158,7 +159,7 @@ class ConversionPicture(PanelPicture):
         vendor = target_info(self.plan.target).vendor
         if exchange.families:
             yield from self._shuffles(program, exchange, one_by_one)
-        most = max(_FEW_CELLS // program.lanes, 1) if small else MOST_DRAWN_REGISTERS
+        most = _registers_drawn(program.lanes, small)
         rest = exchange.rest()
         if rest:
             permutes = f"; byte permutes are {_PERMUTES[vendor]}" if "permute" in rest and vendor in _PERMUTES else ""
@@ -171,7 +172,8 @@ class ConversionPicture(PanelPicture):
             )
         rounds = rounds_of(program)
         if rounds:
-            yield from self._memory(program, contents, rounds, fills, name, one_by_one)
+            rows = MOST_MEMORY_ROWS if one_by_one else _FEWEST_ROWS if small else FEW_ROWS
+            yield from self._memory(program, contents, rounds, fills, name, one_by_one, rows)
 
     def _shuffles(self, program: Program, exchange: Exchange, one_by_one: bool) -> Iterator[DrawnStep]:
         total = len(exchange.carried)
@@ -206,6 +208,7 @@ class ConversionPicture(PanelPicture):
         fills: Sequence[Sequence[str]],
         name: Callable[[int], str],
         whole: bool,
+        rows: int,
     ) -> Iterator[DrawnStep]:
         memory = Memory(program, contents, rounds[0], fills)
         often = f" in the first of {len(rounds)} rounds" if len(rounds) > 1 else ""
@@ -234,7 +237,7 @@ class ConversionPicture(PanelPicture):
                 if any(step.bits == 8 for step in rounds[0]):
                     each = "cells: the {} that {} each byte"
                 told = told_panel(size, [each.format(who, does)])
-                drawn.append(stacked([told, memory.panel(name, below, MOST_MEMORY_ROWS if whole else FEW_ROWS)], 4))
+                drawn.append(stacked([told, memory.panel(name, below, rows)], 4))
             yield DrawnStep(verb, [head, *banks, *drawn])
 
     def _paid(self, program: Program, steps: Sequence[Step], instruction: str) -> str:
@@ -282,6 +285,11 @@ def conversion_picture(plan: ConversionPlan, title: str | None = None) -> Conver
     if title is not None:
         instance_of(title, str, "title")
     return ConversionPicture((), legal(f"{plan.source} to {plan.destination}" if title is None else title), plan=plan)
+
+
+def _registers_drawn(lanes: int, small: bool) -> int:
+    """How many registers of each lane are drawn."""
+    return max(_FEW_CELLS // lanes, 1) if small else MOST_DRAWN_REGISTERS
 
 
 def _rows(text: str) -> list[tuple[str, str]]:

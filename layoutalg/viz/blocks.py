@@ -52,8 +52,8 @@ def block_grids(part: Operand | Addressed, most_rows: int = MOST, most_columns: 
     sizes: list[int] = []
     for side, count, most in ((grid.rows, outer[0], most_rows), (grid.columns, outer[1], most_columns)):
         size = side.size // count
-        runs = _inner(side.runs, size)
-        whole.append(replace(side, folded=fold([ExtentRun(count)], max(most, _BLOCKS), size)))
+        over, runs = _cut(side.runs, size)
+        whole.append(replace(side, folded=fold(over, max(most, _BLOCKS), size)))
         inside.append(replace(side, folded=fold(runs, min(most, _INSIDE))))
         sizes.append(size)
     shape = "x".join(map(str, sizes if grid.rows.shape else sizes[1:]))
@@ -84,11 +84,9 @@ def _outer(layout: Layout) -> tuple[int, int] | None:
     return (counts[0], counts[1]) if prod(counts) > 1 else None
 
 
-def _inner(runs: Sequence[ExtentRun], size: int) -> list[ExtentRun]:
-    """The runs within a block of so many indices."""
-    found: list[ExtentRun] = []
-    for run in reversed(runs):
-        if prod(one.extent for one in found) == size:
-            break
-        found.insert(0, run)
-    return found
+def _cut(runs: Sequence[ExtentRun], size: int) -> tuple[Sequence[ExtentRun], Sequence[ExtentRun]]:
+    """The runs over blocks of so many indices, and those within a block."""
+    place = len(runs)
+    while place and prod(one.extent for one in runs[place:]) < size:
+        place -= 1
+    return runs[:place], runs[place:]

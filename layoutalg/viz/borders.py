@@ -8,13 +8,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
 from layoutalg.viz.colouring import colourings, number_by
-from layoutalg.viz.shapes import PAPER, Cell, Frame, Line
+from layoutalg.viz.shapes import PAPER, Frame, Line
 
-__all__ = ["around", "borders", "cased", "outlines"]
+__all__ = ["borders", "outlines", "rims"]
 
 _WIDE = 2.2
 
@@ -32,7 +32,7 @@ def borders(frame: Frame) -> Iterator[Line]:
         yield from _between(frame, _joined([*(grid.owner[axis].rows for axis in grid.axes[:-1]), words]), 1.2)
     if "sg" in grid.owner:
         for line in _between(frame, grid.owner["sg"].rows, _WIDE):
-            yield from cased(line)
+            yield from _cased(line)
 
 
 def _joined(facts: Sequence[Sequence[Sequence[int]]]) -> list[list[tuple[int, ...]]]:
@@ -71,44 +71,32 @@ def _segments(
         end = position + size
 
 
-def cased(line: Line) -> tuple[Line, Line]:
+def _cased(line: Line) -> tuple[Line, Line]:
     """A line on a wider one of the paper's colour, which parts it from dark cells."""
     return replace(line, width=2 * line.width, fill=PAPER), line
 
 
-def around(cells: Sequence[Cell]) -> Iterator[Line]:
-    """A black line on a white one around the rectangle of some neighbouring cells; nothing for none.
+def rims(corners: Iterable[tuple[float, float]], wide: float, high: float, width: float = _WIDE) -> Iterator[Line]:
+    """A black line on a white one around cells of one size, given by their corners; none between neighbours.
 
-    >>> from layoutalg.viz.panels import PALE, Look, cell_of
-    >>> lines = [*around([cell_of(0, y, 40, 20, Look(PALE, "a", "")) for y in (0, 20)])]
+    >>> lines = [*rims([(0, 0), (0, 20)], 40, 20)]
     >>> len(lines), max(line.to_y for line in lines)
-    (8, 40)
+    (12, 40)
     """
-    if not cells:
-        return
-    left, top = min(one.x for one in cells), min(one.y for one in cells)
-    right, bottom = max(one.x + one.width for one in cells), max(one.y + one.height for one in cells)
-    for ends in (
-        (left, top, right, top),
-        (right, top, right, bottom),
-        (left, bottom, right, bottom),
-        (left, top, left, bottom),
-    ):
-        yield from cased(Line(*ends, _WIDE, over=True))
+    marked = {(round(x, 2), round(y, 2)): (x, y) for x, y in corners}
+    for x, y in sorted(marked.values()):
+        for dx, dy, ends in (
+            (-wide, 0, (x, y, x, y + high)),
+            (wide, 0, (x + wide, y, x + wide, y + high)),
+            (0, -high, (x, y, x + wide, y)),
+            (0, high, (x, y + high, x + wide, y + high)),
+        ):
+            if (round(x + dx, 2), round(y + dy, 2)) not in marked:
+                yield from _cased(Line(*ends, width, over=True))
 
 
 def outlines(frames: Sequence[Frame], cells: Sequence[Sequence[int]]) -> Iterator[Line]:
-    """A black line on a white one around some cells of each grid (by their number, row by row)."""
+    """The rims of some cells of each grid (by their number, row by row)."""
     for frame, chosen in zip(frames, cells, strict=True):
         corners = [*frame.places()]
-        marked = {corners[cell] for cell in chosen}
-        wide, high = frame.width, frame.height
-        for x, y in sorted(marked):
-            for dx, dy, ends in (
-                (-wide, 0, (x, y, x, y + high)),
-                (wide, 0, (x + wide, y, x + wide, y + high)),
-                (0, -high, (x, y, x + wide, y)),
-                (0, high, (x, y + high, x + wide, y + high)),
-            ):
-                if (x + dx, y + dy) not in marked:
-                    yield from cased(Line(*ends, _WIDE, over=True))
+        yield from rims([corners[cell] for cell in chosen], frame.width, frame.height)

@@ -221,8 +221,7 @@ def legend(grids: Sequence[Grid], by: str) -> tuple[tuple[str, str | None], ...]
         many = high - low + 1
         entries = _swatches(by, shown, [_hue(number - low, many) for number in shown])
         if len({hue_of(number - low) for number in shown}) < len(shown):
-            told = f"{len(HUES)} hues for {many} {by}s, so hues repeat: read the cell's number"
-            entries.append((told, None))
+            entries.append((_again(f"{many} {by}s"), None))
         return (*entries, *[("a word is 4 bytes", None)] * (by == "word"))
     if by != "subgroup":
         stops = sorted({round(i * (high - low) / (MOST_SWATCHES - 1)) for i in range(MOST_SWATCHES)})
@@ -237,9 +236,12 @@ def legend(grids: Sequence[Grid], by: str) -> tuple[tuple[str, str | None], ...]
     if high > low:
         entries.append((f"pale to strong: lanes {low} to {high}", None))
     if first.span("sg") > len(HUES) and not named:
-        told = f"{len(HUES)} hues for {first.span('sg')} subgroups, so hues repeat: read the cell's number"
-        entries.append((told, None))
+        entries.append((_again(f"{first.span('sg')} subgroups"), None))
     return tuple(entries)
+
+
+def _again(what: str) -> str:
+    return f"{len(HUES)} hues for {what}: each comes again, so read the cell's number"
 
 
 def _no_number(at: Any) -> Any:

@@ -9,9 +9,9 @@ A panel is cells, words and lines with its own origin; `beside` puts panels in a
 
 >>> look = {(0, 0): Look("#eeeeee", "0", "the only block")}
 >>> one = Axis.of(1, 20)
->>> panel = product_panel("blocks", ["1 of them"], one, one, one, {"A": look, "B": look, "C": look})
+>>> panel = product_panel("blocks", ["1 of them"], one, one, one, dict.fromkeys("ABC", look), Headings(str, str, str))
 >>> [cell.label for cell in panel.cells], [words.text for words in panel.words]
-(['0', '0', '0'], ['blocks', '1 of them', 'A', 'B', 'C'])
+(['0', '0', '0'], ['blocks', '1 of them', 'A', 'B', 'C', 'rows', 'columns', '0', '0', '0'])
 """
 
 from __future__ import annotations
@@ -241,8 +241,8 @@ def product_panel(
     deep: Axis,
     across: Axis,
     looks: Mapping[str, Mapping[tuple[int, int], Look]],
+    headings: Headings,
     names: tuple[str, str, str] = ("A", "B", "C"),
-    headings: Headings | None = None,
     key: Sequence[tuple[str, str]] = (),
 ) -> Panel:
     """A left of C, B above it: axes of rows, of depth and of columns. `looks` are those of A, B and C by cell.
@@ -251,18 +251,15 @@ def product_panel(
     """
     cells: list[Cell] = []
     words: list[Words] = []
-    beside = 0.0 if headings is None else _widest([*map(headings.rows, down.drawn), headings.names[0]]) + 6
-    over = 14.0 * (headings is not None)
-    within = (
-        0.0 if headings is None else _widest([*map(headings.deep, deep.drawn), f"{names[1]}  {headings.names[2]}"]) + 6
-    )
+    beside = _widest([*map(headings.rows, down.drawn), headings.names[0]]) + 6
+    within = _widest([*map(headings.deep, deep.drawn), f"{names[1]}  {headings.names[2]}"]) + 6
     left = max(beside + deep.length + 14, within)
-    top = len(deep.numbers) * CELL_HEIGHT + 23 + 2 * over
+    top = len(deep.numbers) * CELL_HEIGHT + 51
     tall = Axis(deep.numbers, CELL_HEIGHT)
     of_a = left - 14 - deep.length
     for name, rows, columns, x, y in (
         ("A", down, deep, of_a, top),
-        ("B", tall, across, left, 2.0 + over),
+        ("B", tall, across, left, 16.0),
         ("C", down, across, left, top),
     ):
         for row, to_y in rows.places():
@@ -274,31 +271,21 @@ def product_panel(
                     dots = "\N{VERTICAL ELLIPSIS}" if row is None else "\N{MIDLINE HORIZONTAL ELLIPSIS}"
                     words.append(Words(place[0] + columns.step / 2, place[1] + rows.step / 2 + 4, dots, 11, "middle"))
     words += [
-        Words(of_a, top - 4, names[0], 11, bold=False),
-        Words(
-            left - 5 if headings is None else left - within,
-            14 if headings is None else 10,
-            names[1],
-            11,
-            "end" if headings is None else "start",
-        ),
+        Words(of_a, top - 4, names[0], 11),
+        Words(left - within, 10, names[1], 11),
         Words(left, top - 4, names[2], 11),
+        Words(of_a - 5, top - 4, headings.names[0], 11, "end", fill=_HEADING),
+        Words(left - 5, 10, headings.names[2], 11, "end", fill=_HEADING),
     ]
-    if headings is not None:
-        words += [
-            Words(of_a - 5, top - 4, headings.names[0], 11, "end", fill=_HEADING),
-            Words(left - 5, 10, headings.names[2], 11, "end", fill=_HEADING),
-        ]
-        for axis, name, y in ((down, headings.rows, top), (tall, headings.deep, 2.0 + over)):
-            x = (of_a if axis is down else left) - 5
-            words += [Words(x, y + to + 14, name(n), 11, "end") for n, to in axis.places() if n is not None]
-        middle = left + across.step / 2
-        words += [
-            Words(middle + to, 10, headings.columns(n), 11, "middle") for n, to in across.places() if n is not None
-        ]
-    if headings is not None and len(deep.numbers) > 1:
+    for axis, name, y in ((down, headings.rows, top), (tall, headings.deep, 16.0)):
+        x = (of_a if axis is down else left) - 5
+        words += [Words(x, y + to + 14, name(n), 11, "end") for n, to in axis.places() if n is not None]
+    middle = left + across.step / 2
+    words += [Words(middle + to, 10, headings.columns(n), 11, "middle") for n, to in across.places() if n is not None]
+    walk: tuple[Line, ...] = ()
+    if len(deep.numbers) > 1:
         words.append(Words(of_a - 5, top - 17, headings.names[1], 11, "end", fill=_HEADING))
-    walk = arrow(of_a, top - 20, of_a + deep.length, top - 20) if len(deep.numbers) > 1 else ()
+        walk = arrow(of_a, top - 20, of_a + deep.length, top - 20)
     drawn = Panel(tuple(cells), tuple(words), walk, left + across.length, top + down.length)
     return headed(title, notes, key, drawn)
 
@@ -487,10 +474,7 @@ def beside(
 
     `key` says what colours mean: words, each with its colour. A `bare` scene has no title: it stands elsewhere.
     """
-    cells: list[Cell] = []
-    lines: list[Line] = []
     words: list[Words] = []
-    swatches: list[Swatch] = []
     y = 4.0
     across = max([widest, *(panel.width + 2 * _MARGIN for panel in panels)])
     for text, size, bold, fill in ((title, 13, True, "#000000"), (subtitle, 11, False, "#555555")) * (not bare):
@@ -500,17 +484,14 @@ def beside(
     titled = max((one.x + len(one.text) * one.size * LETTER for one in words), default=0.0)
     legend, y = key_of(key, y, across)
     titled = max([titled, *(one.x + len(one.text) * CHARACTER for one in legend.words)])
-    x, y, right, bottom = float(_MARGIN), y + (4 if bare else 22), 0.0, 0.0
+    x, y = float(_MARGIN), y + (4 if bare else 22)
+    shown = [Panel((), tuple(words), (), titled, 0.0)]
     for panel in panels:
         if x > _MARGIN and x + panel.width + _MARGIN > widest:
-            x, y = float(_MARGIN), bottom + _ROWS_APART
-        here = _moved(panel, x, y)
-        cells += here.cells
-        words += here.words
-        lines += here.lines
-        swatches += here.swatches
-        right, bottom = max(right, x + panel.width), max(bottom, y + panel.height)
+            x, y = float(_MARGIN), max(one.height for one in shown) + _ROWS_APART
+        shown.append(_moved(panel, x, y))
         x += panel.width + _SPACE
-    width = max(right, titled, min(widest, 400)) + _MARGIN
-    keyed = replace(legend, swatches=(*legend.swatches, *swatches))
-    return Scene(width, bottom + _MARGIN, title, (), tuple(cells), tuple(words), tuple(lines), (keyed,), "")
+    drawn = _joined(shown)
+    width = max(drawn.width, min(widest, 400)) + _MARGIN
+    keyed = replace(legend, swatches=(*legend.swatches, *drawn.swatches))
+    return Scene(width, drawn.height + _MARGIN, title, (), drawn.cells, drawn.words, drawn.lines, (keyed,), "")

@@ -291,6 +291,17 @@ def test_what_waits_for_a_bank_is_outlined_and_its_cycles_are_counted() -> None:
         assert sum(line.fill == RED for line in side.accesses(fills).lines) == 4 * 4
 
 
+def test_below_an_element_stands_the_lane_that_writes_or_reads_it() -> None:
+    """Two lanes that swap a word: lane l writes word 32 l and reads word 32 (1 - l)."""
+    store, load = Store((0,), Address(xor=True, lane=(32,))), Load((1,), Address(32, xor=True, lane=(32,)))
+    swap = Program(1, 2, 32, 1, 1, pack=(0,), steps=(store, Barrier(), load), unpack=(1,), slm_bytes=256)
+    memory = Memory(swap, contents_of(swap), [store, load], [["#000000", "#ffffff"]])
+    for side, lanes in ((memory.stores, "01"), (memory.loads, "10")):
+        panel = memory.panel(str, side, 8)
+        inside = [one.text for one in panel.words if one.over]
+        assert inside == ["0", lanes[0], "1", lanes[1]]
+
+
 def test_the_output_of_a_cell_is_small_however_large_the_conversion() -> None:
     for source, destination, bits in (
         (*PAIRS[4][:2], 32),
@@ -301,6 +312,13 @@ def test_the_output_of_a_cell_is_small_however_large_the_conversion() -> None:
             picture = la.convert(source, destination, element_bits=bits, slm_limit=limit).picture()
             text: str = picture._repr_html_()  # pyright: ignore[reportPrivateUsage]
             assert len(text) <= 300_000
+    for source, destination, bits, target in (
+        ("d0 = 8@reg:2 2@lane 2@reg 32@lane:2", "d0 = 2@reg 32@lane:2 8@reg:2 2@lane", 64, "gfx942"),
+        ("d0 = 2@sg 3@reg 2@sg:2 64@lane", "d0 = 2@sg:2 64@lane 3@reg 2@sg", 8, "gfx942"),
+        ("d0 = 8@reg:2 2@lane 2@reg 16@lane:2", "d0 = 16@reg 16@lane:2 2@lane", 64, "sm_80"),
+    ):
+        picture = la.convert(source, destination, element_bits=bits, target=target).picture()
+        assert len(picture._repr_html_()) <= 300_000  # pyright: ignore[reportPrivateUsage]
 
 
 @pytest.mark.parametrize("target", [None, "pvc", "sm_80", "gfx942", "gfx1100", "bmg"])

@@ -142,6 +142,8 @@ def test_a_complement_shows_which_copy_has_each_index(expression: str) -> None:
     picture = describe_expression(expression).picture()
     a, r = ([int(cell.label) for cell in panel.cells] for panel in picture.panels()[:2])
     fills = {int(cell.label): cell.fill for cell in picture.panels()[1].cells}
+    for cell in picture.panels()[1].cells:
+        assert cell.sentence.endswith(f", which moves copy {sorted(r).index(int(cell.label))}")
     cells = picture.panels()[2].cells
     assert [int(cell.label) for cell in cells] == [*range(min(max(a) + max(r) + 1, 96))]
     for cell in cells:

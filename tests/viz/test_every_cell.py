@@ -40,6 +40,7 @@ COPIES: dict[str, Distributed] = {
     "32 subgroups": la.Layout.parse("d0 = 8@sg:4 16@reg, d1 = 4@sg 16@lane"),
     "rows of subgroups": la.Layout.parse("d0 = 24@sg 4@reg, d1 = 4@reg:4 8@lane"),
     "blocks of three dimensions": la.Layout.parse("d0 = 2@sg:4, d1 = 12@reg, d2 = 4@sg 4@reg:12 16@lane"),
+    "blocks whose subgroups jump": la.Layout.parse("d0 = 2@sg 64@sg:2 16@reg, d1 = 16@lane"),
     "blocks and copies": la.Layout.parse("d0 = 4@sg 4@reg, d1 = 4@reg:4 8@lane | replicas 2@sg:4 2@lane:8"),
     "tall and wide": la.parse("Sw<3,2,3> o 0 o (8,32):(32,1)"),
 }

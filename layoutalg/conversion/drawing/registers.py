@@ -91,17 +91,22 @@ def ends_of(plan: ConversionPlan, found: Sequence[Contents]) -> Ends:
     return Ends(before[0], after[0], registers, _elements(plan.source, subgroups, lanes, registers), plan.source, parts)
 
 
-def ends_panels(ends: Ends, fills: Sequence[Sequence[str]]) -> list[Panel]:
-    """The registers before and after, each by the element in it, in the colour of the lane that the element starts in."""
+def ends_panels(ends: Ends, fills: Sequence[Sequence[str]], most: int = MOST_DRAWN_REGISTERS) -> list[Panel]:
+    """The registers before and after, each by the element in it, in the colour of the lane that the element starts in.
+
+    At most so many registers of a lane are drawn.
+    """
     sides = (("before", ends.before), ("after", ends.after))
-    marked = marked_lane(ends)
-    names = [ends.name(int(slot)) for _, held in sides for slot in held[:, :MOST_DRAWN_REGISTERS].flat if slot >= 0]
+    marked = marked_lane(ends, most)
+    names = [ends.name(int(slot)) for _, held in sides for slot in held[:, :most].flat if slot >= 0]
     wide = width_for(max(map(len, names), default=1)) + 3
     framed: set[int] = set() if marked is None else {int(slot) for slot in ends.after[marked] if slot >= 0}
-    return [_end(title, held, ends, fills, wide, framed if held is ends.before else marked) for title, held in sides]
+    return [
+        _end(title, held, ends, fills, wide, framed if held is ends.before else marked, most) for title, held in sides
+    ]
 
 
-def marked_lane(ends: Ends) -> int | None:
+def marked_lane(ends: Ends, most: int = MOST_DRAWN_REGISTERS) -> int | None:
     """The lane whose elements are framed on both sides: the first that is drawn and gets one from another; None without.
 
     >>> from layoutalg.conversion.drawing.contents import contents_of
@@ -109,16 +114,18 @@ def marked_lane(ends: Ends) -> int | None:
     >>> marked_lane(ends_of(plan, [contents_of(program) for program in plan.programs]))
     1
     """
-    lanes = [lane for lane in folded(_told(ends.after, ends)) if lane is not None]
+    lanes = [lane for lane in folded(_told(ends.after, ends, most)) if lane is not None]
     found = [
-        lane for lane in lanes if any(slot >= 0 and ends.place(int(slot))[:2] != (0, lane) for slot in ends.after[lane])
+        lane
+        for lane in lanes
+        if any(slot >= 0 and ends.place(int(slot))[:2] != (0, lane) for slot in ends.after[lane, :most])
     ]
     return next((lane for lane in found if lane), found[0] if found else None)
 
 
-def _told(held: NDArray[np.int64], ends: Ends) -> NDArray[np.int64]:
+def _told(held: NDArray[np.int64], ends: Ends, most: int) -> NDArray[np.int64]:
     """What is said of each register of each lane, in numbers: by these columns and rows are folded."""
-    drawn = held[:, :MOST_DRAWN_REGISTERS].tolist()
+    drawn = held[:, :most].tolist()
     return np.array([[(*ends.at(slot), *ends.place(slot)) for slot in row] for row in drawn])
 
 
@@ -129,8 +136,9 @@ def _end(
     fills: Sequence[Sequence[str]],
     wide: float,
     framed: set[int] | int | None,
+    most: int,
 ) -> Panel:
-    told = _told(held, ends)
+    told = _told(held, ends, most)
     lanes, registers = folded(told), folded(told.swapaxes(0, 1))
 
     def look(register: int, lane: int) -> Look:
@@ -144,9 +152,9 @@ def _end(
         return Look(fills[sg][start], words, sentence, edge=FRAME * marks)
 
     panel = cell_table(title, "lane", lanes, _named(registers), look, (wide, 17))
-    if held.shape[1] <= MOST_DRAWN_REGISTERS:
+    if held.shape[1] <= most:
         return panel
-    more = counted(held.shape[1] - MOST_DRAWN_REGISTERS, "more register")
+    more = counted(held.shape[1] - most, "more register")
     return stacked([panel, told_panel("", [f"and {more}"])], 2)
 
 

@@ -17,7 +17,7 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from layoutalg.viz.borders import cased
+from layoutalg.viz.borders import rims
 from layoutalg.viz.colours import hue_of, ramp, shade
 from layoutalg.viz.panels import INNER, LETTER, Look, Panel, placed, stacked
 from layoutalg.viz.scene import CHARACTER
@@ -144,32 +144,24 @@ def _strip(
         words.append(Words(x + step / 2, top - 4, text, 11, "middle"))
         x += step
     y = top
-    marked: dict[tuple[int, int], tuple[float, float]] = {}
-    for down, (name, row) in enumerate(rows):
+    marked: list[tuple[float, float]] = []
+    for name, row in rows:
         step = _HEAD if row is None else high
         text = "\N{VERTICAL ELLIPSIS}" if row is None else name
         words.append(Words(left - 6, y + step / 2 + 4, text, 11, "end"))
-        for across, (column, start) in enumerate(zip(columns, edges, strict=True)):
+        for column, start in zip(columns, edges, strict=True):
             found = None if row is None or column is None else look(row, column)
             for share, one in [(1.0, found)] if isinstance(found, Look) else found or ():
                 if one.edge == FRAME:
-                    one, marked[down, across] = replace(one, edge=""), (start, y)
+                    one = replace(one, edge="")
+                    marked.append((start, y))
                 cell, inside, frame = placed(start, y, share * wide, high, one)
                 start += share * wide
                 cells.append(cell)
                 words += inside
                 lines += frame
         y += step
-    for (down, across), (x0, y0) in marked.items():
-        x1, y1 = x0 + wide, y0 + high
-        around = {
-            (0, -1): (x0, y0, x0, y1),
-            (0, 1): (x1, y0, x1, y1),
-            (-1, 0): (x0, y0, x1, y0),
-            (1, 0): (x0, y1, x1, y1),
-        }
-        ends = [side for (i, j), side in around.items() if (down + i, across + j) not in marked]
-        lines += [line for side in ends for line in cased(Line(*side, 1.6, over=True))]
+    lines += rims(marked, wide, high, 1.6)
     lines += [
         Line(edges[columns.index(one)], top, edges[columns.index(one)], y, 1.6) for one in ruled if one in columns[1:]
     ]

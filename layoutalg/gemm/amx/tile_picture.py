@@ -22,7 +22,7 @@ from layoutalg.core.errors import PlanError
 from layoutalg.core.plurals import counted
 from layoutalg.core.whole_numbers import one_of
 from layoutalg.gemm.amx.walking import block_tiles, walk
-from layoutalg.viz.borders import around, cased
+from layoutalg.viz.borders import cased, rims
 from layoutalg.viz.colours import HUES, hue_of, shade
 from layoutalg.viz.panel_picture import PanelPicture
 from layoutalg.viz.panels import PALE, Axis, Look, Panel, cell_of
@@ -276,7 +276,7 @@ def _grid(
                     (left + at, top, left + at, top + bottom) if at_right else (left, top + at, left + right, top + at)
                 )
                 lines += cased(Line(*line, 1.2, over=True))
-    lines += around(marked)
+    lines += rims([(one.x, one.y) for one in marked], _CELL, CELL_HEIGHT)
     words.append(Words(0, top + bottom + 16, note, 11))
     width = max(left + right, 7.9 * len(title), 6.8 * len(note))
     return Panel(tuple(cells), tuple(words), tuple(lines), width, top + bottom + 22)

@@ -160,7 +160,7 @@ class AttentionPicture(PanelPicture):
         )
         axes = Axis.of(down, CELL_HEIGHT), Axis.of(deep, _WIDE, 2, 1), Axis.within(across, _WIDE, 4 * _WIDE)
         shown = left.name, right.name + "^T" * turned, result.name
-        return product_panel(title, notes, *axes, looks, shown, headings, self.keys())
+        return product_panel(title, notes, *axes, looks, headings, shown, self.keys())
 
 
 def attention_picture(plan: DrawnStep, shape: Sequence[int] | None, options: PictureOptions) -> AttentionPicture:

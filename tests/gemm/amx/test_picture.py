@@ -229,8 +229,9 @@ def test_the_elements_of_one_word_are_outlined_in_memory_and_in_the_register(
     """By hand: the second word of row 1 of A, and of B the word of the same k in row 1 of its register, column 1."""
     scene = la.plan_amx(64, 64, 128, *types).tile_pictures()[operand].scene()
     cased = [line for line in scene.lines if line.width == 4.4]
-    sides = [cased[:4], cased[4:]]
-    assert len(cased) == 8
+    around = 2 * len(word) + 2
+    sides = [cased[:around], cased[around:]]
+    assert len(cased) == 2 * around
     for one in sides:
         left, top = min(line.x for line in one), min(line.y for line in one)
         right, bottom = max(line.to_x for line in one), max(line.to_y for line in one)
