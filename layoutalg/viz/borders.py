@@ -14,7 +14,7 @@ from dataclasses import replace
 from layoutalg.viz.colouring import colourings, number_by
 from layoutalg.viz.shapes import PAPER, Frame, Line
 
-__all__ = ["borders", "outlines", "rims"]
+__all__ = ["borders", "cased", "outlines", "rims"]
 
 _WIDE = 2.2
 
@@ -32,7 +32,7 @@ def borders(frame: Frame) -> Iterator[Line]:
         yield from _between(frame, _joined([*(grid.owner[axis].rows for axis in grid.axes[:-1]), words]), 1.2)
     if "sg" in grid.owner:
         for line in _between(frame, grid.owner["sg"].rows, _WIDE):
-            yield from _cased(line)
+            yield from cased(line)
 
 
 def _joined(facts: Sequence[Sequence[Sequence[int]]]) -> list[list[tuple[int, ...]]]:
@@ -71,7 +71,7 @@ def _segments(
         end = position + size
 
 
-def _cased(line: Line) -> tuple[Line, Line]:
+def cased(line: Line) -> tuple[Line, Line]:
     """A line on a wider one of the paper's colour, which parts it from dark cells."""
     return replace(line, width=2 * line.width, fill=PAPER), line
 
@@ -92,7 +92,7 @@ def rims(corners: Iterable[tuple[float, float]], wide: float, high: float, width
             (0, high, (x, y + high, x + wide, y + high)),
         ):
             if (round(x + dx, 2), round(y + dy, 2)) not in marked:
-                yield from _cased(Line(*ends, width, over=True))
+                yield from cased(Line(*ends, width, over=True))
 
 
 def outlines(frames: Sequence[Frame], cells: Sequence[Sequence[int]]) -> Iterator[Line]:

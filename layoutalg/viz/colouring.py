@@ -241,7 +241,7 @@ def legend(grids: Sequence[Grid], by: str) -> tuple[tuple[str, str | None], ...]
 
 
 def _again(what: str) -> str:
-    return f"{len(HUES)} hues for {what}: each comes again, so read the cell's number"
+    return f"{len(HUES)} hues for {what}, so hues repeat: read the cell's number"
 
 
 def _no_number(at: Any) -> Any:
