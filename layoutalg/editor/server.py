@@ -24,6 +24,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any, TypeVar
+from urllib.parse import unquote
 
 from cattrs import transform_error
 from lsprotocol import types
@@ -256,11 +257,18 @@ class _Protocol(LanguageServerProtocol):
                 _offer(message.params)
             elif isinstance(message, types.ExecuteCommandRequest):
                 raise LayoutError("there are no commands")
+            elif isinstance(message, types.DidChangeTextDocumentNotification):
+                self._changed(message.params.text_document.uri)
         except LayoutError as problem:
             return _Malformed(number, str(problem))
         except Exception as problem:
             return _Malformed(number, "; ".join(transform_error(problem)))
         return message
+
+    def _changed(self, uri: str) -> None:
+        """Refuse a change of a file that is not open, which pygls would show to the user as an error of the server."""
+        if self._workspace is None or unquote(uri) not in self._workspace.text_documents:
+            raise LayoutError(f"{uri} is not open: its change is left out")
 
     def handle_message(self, message: Any) -> None:
         if not isinstance(message, _Malformed):

@@ -67,6 +67,7 @@ def test_hints_and_definitions(client: Client) -> None:
 
 
 def test_only_the_newest_text_is_told_of(client: Client) -> None:
+    client.open(URI, KERNEL)
     client.published.clear()
     versions = [client.change(URI, KERNEL + "\n" * number) for number in range(30)]
     assert client.diagnostics(versions[-1])
@@ -79,6 +80,11 @@ def test_a_closed_file_has_no_diagnostics(client: Client) -> None:
     client.tell("textDocument/didClose", textDocument={"uri": URI})
     assert client.at("hover", URI, 0, 0) is None
     assert [one["diagnostics"] for one in client.published] == [[]]
+
+
+def test_a_change_of_a_file_that_was_never_opened_is_nothing(client: Client) -> None:
+    client.change("file:///project/never.mlir", KERNEL)
+    assert client.diagnostics(client.open(URI, KERNEL))  # and the server says nothing else
 
 
 def test_python_is_read_for_hovers_alone(client: Client) -> None:
