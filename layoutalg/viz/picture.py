@@ -70,7 +70,8 @@ class Picture:
     """
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "full", as_flag(self.full, "full"))
+        for flag in ("full", "paged", "example"):
+            object.__setattr__(self, flag, as_flag(getattr(self, flag), flag))
         instance_of(self.parts, tuple, "parts")
         for part in self.parts:
             instance_of(part, (Operand, Addressed), "part")

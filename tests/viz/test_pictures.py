@@ -550,3 +550,11 @@ def test_a_legend_has_dots_where_it_leaves_numbers_out(text: str, shown: str) ->
     picture = la.picture(text)
     entries = " ".join(words for words, _ in legend([grid for grid, _, _ in picture.grids()], picture.by))
     assert re.sub(r"^\D+", "", entries).startswith(shown)
+
+
+@pytest.mark.parametrize("flag", ["full", "paged", "example"])
+def test_a_flag_of_a_picture_is_one(flag: str) -> None:
+    picture = la.Layout.parse("d0 = 4@lane").picture()
+    for wrong in ("no", np.array([1.0, 2.0])):
+        with pytest.raises(la.LayoutError, match=f"{flag} = .*expected True or False"):
+            replace(picture, **{flag: wrong})
