@@ -104,8 +104,8 @@ def meaning_rows(
 ) -> list[PlanRow]:
     """Whether a text has the model's bits on each of these small problems.
 
-    A run is a word about its numbers, and a function that gives the row of a problem. A text that can't be simulated, or does
-    what the hardware would not, has a row that says so; where there is no problem, the row says why (`without`).
+    A run is a word about its numbers, and a function that gives the row of a problem. The row says so where a text can't be
+    simulated, or does what the hardware would not. Without problems the one row says why there are none (`without`).
     """
     from layoutalg.show.plan_report import row
 

@@ -38,9 +38,12 @@ __all__ = ["explain"]
 
 _ACCURACY = 0.15
 """How near the number of instructions is to the listing's, mostly; or one instruction (docs/conversions.md)."""
-_NEAR, _LONG, _PRICE = 0.05, 10, 0.05
-"""How near the instructions of two ways are, or one, where their listings are often the other way round (docs/conversions.md);
-from how many instructions on that is said; and the smallest step of a price."""
+_NEAR = 0.05
+"""Ways whose instructions are so near, or within one, often have their listings in the other order (docs/conversions.md)."""
+_LONG = 10
+"""From so many instructions on such a way is named."""
+_PRICE = 0.05
+"""The smallest step of a price."""
 _REGIMES = {"all": "where all subgroups convert at once", "alone": "where the others compute"}
 _COPIES = {"source": "the nearest copy is read", "destination": "each gets a copy"}
 _UNITS = {8: "bytes", 16: "halves", 32: "words"}
@@ -196,8 +199,9 @@ def _pressures(plan: ConversionPlan) -> Iterator[tuple[str, str]]:
         saved = counted(taken.slots - fewest.slots, "slot")
         yield "fewer slots", f"{saved} fewer, but {counted(more, 'instruction')} more: {one.name}"
         named.append(one)
-    near = [(parts, one) for parts, one in listed if one not in named and _is_as_good(parts, taken)]
-    for parts, one in near[:1]:
+    near = next(((parts, one) for parts, one in listed if one not in named and _is_as_good(parts, taken)), None)
+    if near is not None:
+        parts, one = near
         figures = f"{counted(round(parts.issued), 'instruction')}, {counted(one.cost, 'slot')}"
         yield "as good", f"{figures}, too near to tell which listing is shorter: {one.name}"
 

@@ -10,7 +10,7 @@ bits 0 and 1 times 4, and bit 2 times 36: a mask and a shift, a choice, one join
 
 What is computed from the subgroup's number alone is one number for all lanes. A number whose bits change places in the reverse
 order is hidden from LLVM, as `Indices` says, which IGC sees through where there are several subgroups: where two such bits are
-joined by XOR before anything else is, it reverses a byte (`bfrev`) and casts it, 8 instructions more.
+joined by XOR before anything else is, it reverses a byte (`bfrev`) and casts it.
 
 >>> swapped = Address(xor=True, lane=(1, 2, 4, 8), sg=(32, 16))
 >>> number_operations([], [(swapped, 32)], 16, 4)["mirrored"], number_operations([], [(swapped, 32)], 16, 2)["mirrored"]

@@ -30,6 +30,7 @@ from layoutalg.core.limits import MOST_CELL_TEXT, MOST_DRAWN_REGISTERS, MOST_FAM
 from layoutalg.core.plurals import counted
 from layoutalg.core.whole_numbers import instance_of
 from layoutalg.hardware.chips import target_info
+from layoutalg.viz.folding import DOTS
 from layoutalg.viz.panel_picture import PanelPicture
 from layoutalg.viz.panels import INNER, Panel, arrow, arrow_down, beside, in_a_row, stacked, told_panel
 from layoutalg.viz.shapes import Scene
@@ -42,7 +43,7 @@ __all__ = ["ConversionPicture", "DrawnStep", "conversion_picture"]
 
 _ROWS = ("replicas", "cluster")
 """The rows of a plan that its picture tells in words."""
-_DOTS = ("\N{MIDLINE HORIZONTAL ELLIPSIS}", "\N{VERTICAL ELLIPSIS}")
+_DOTS = (DOTS, "\N{VERTICAL ELLIPSIS}")
 _ARROW, _DOWN = (
     Panel((), (), arrow(0, 40, 26, 40, heavy=True), 26, 48),
     Panel((), (), arrow(60, 0, 60, 24, heavy=True), 80, 24),
@@ -131,7 +132,7 @@ class ConversionPicture(PanelPicture):
         told += [f"outlined: what lane {lane} gets, and where it was"] * (lane is not None)
         before, after = ends_panels(ends, fills, most)
         dotted = any(one.text in _DOTS for one in (*before.words, *after.words))
-        told += [f"{_DOTS[0]} left out: the numbers go on evenly"] * dotted
+        told += [f"{DOTS} left out: the numbers go on evenly"] * dotted
         fits = before.width + _ARROW.width + after.width + 2 * _APART <= INNER
         shown = in_a_row([before, _ARROW, after], apart=_APART) if fits else stacked([before, _DOWN, after], 6)
         steps = [DrawnStep("what it does", [stacked([head, shown, told_panel("", told)], 6), *price])]

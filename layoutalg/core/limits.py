@@ -442,7 +442,7 @@ MOST_DRAWN_REGISTERS = 64
 MOST_MEMORY_ROWS = 32
 """Rows of shared memory, a word of each bank, that it draws."""
 MOST_CELL_TEXT = 300_000
-"""Letters of a notebook cell in which a conversion is stepped through in full; beyond, like steps are one."""
+"""Letters of a notebook cell in which a conversion is drawn in full; beyond, like steps are one, with fewer registers."""
 MOST_PHASES = 8
 """Phases of an access to it that it draws."""
 MOST_TRACED_WORDS = 2**21

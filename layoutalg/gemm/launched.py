@@ -1,4 +1,4 @@
-"""What a plan for a GPU can be made into besides text: a host program, and the binary that it loads.
+"""What plans have in common: a line of words, and what one for a GPU is made into: a host program, and its binary.
 
 Products and attention have both. A plan says in `launch` what a host has to know (`layoutalg.gemm.launch`); the rest follows:
 
@@ -9,7 +9,7 @@ True
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Any, cast
 
 if TYPE_CHECKING:
     import os
@@ -18,7 +18,24 @@ if TYPE_CHECKING:
     from layoutalg.gemm.building import KernelFile
     from layoutalg.gemm.plan import Gemm
 
-__all__ = ["Launched"]
+__all__ = ["Launched", "Planned"]
+
+
+class Planned:
+    """A product and how it is tiled; in words that is one line.
+
+    >>> str(la.plan_gemm(64, 64, 64, target="bmg")).partition(": ")[0]
+    'C[64, 64] f32 = A[64, 64] f16 * B[64, 64] f16 on bmg'
+    """
+
+    problem: Any
+    tiling: Any
+
+    def __str__(self) -> str:
+        return f"{self.problem}: {self.tiling}"
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__}: {self}>"
 
 
 class Launched:

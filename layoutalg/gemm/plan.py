@@ -32,7 +32,7 @@ from layoutalg.core.notation import Distributed, Machine, Operand, PictureOption
 from layoutalg.core.whole_numbers import as_flag, one_of
 from layoutalg.gemm.arguments import numbers_of, parameters_of
 from layoutalg.gemm.fragments import Fragment, fragments_of, operands_of
-from layoutalg.gemm.launched import Launched
+from layoutalg.gemm.launched import Launched, Planned
 from layoutalg.gemm.matrix_in_memory import Matrix
 from layoutalg.gemm.messages import Message, messages
 from layoutalg.gemm.problem import Problem
@@ -60,7 +60,7 @@ LEVELS = ("lane", "subgroup", "workgroup")
 
 
 @dataclass(frozen=True, repr=False)
-class Gemm(Distributed, Launched):
+class Gemm(Planned, Distributed, Launched):
     """A planned product: the problem, and every choice made for it. `emit` writes the kernel, `simulate` runs it.
 
     `llvm` is the version that the kernel is written for: 22 lowers small messages alone, 23 and 24 large ones. `board` is a
@@ -74,12 +74,6 @@ class Gemm(Distributed, Launched):
     tiling: Tiling
     llvm: int = DEFAULT_LLVM
     board: XeChip | None = None
-
-    def __str__(self) -> str:
-        return f"{self.problem}: {self.tiling}"
-
-    def __repr__(self) -> str:
-        return f"<Gemm: {self}>"
 
     @property
     def m(self) -> int:

@@ -96,7 +96,7 @@ def scheme(grid: Grid, by: str) -> Scheme:
     if by not in colourings(grid):
         raise LayoutError(f"colour {by!r}: {grid.title} can be coloured by {', '.join(colourings(grid))}")
     if grid.shows == "blocks":
-        return Scheme((_numbers(grid, "sg"),), hue_of, 1, _middle_shade if by == "subgroup" else _plain)
+        return Scheme((_numbers(grid, "sg"),), hue_of, 1, _middle_shade if by == "subgroup" else _neutral)
     if by == "subgroup":
         first, many = grid.scale.get("lane", (0, 0))[0], grid.span("lane")
         low, high = (0.0, 1.0) if grid.span("sg") > 1 and grid.shows != "block" else _ALONE
@@ -165,10 +165,6 @@ def _hue(number: int, count: int) -> str:
     """The colour of one of so many numbers: eight hues by turns, each turn stronger than the one before."""
     turns = -(-count // len(HUES))
     return shade(hue_of(number), number // len(HUES) / (turns - 1) if turns > 1 else LEGEND)
-
-
-def _plain(_: int) -> str:
-    return PALE
 
 
 def _middle_shade(number: int) -> str:

@@ -72,8 +72,10 @@ class Example:
         more = ", and so on" * (grid.span("reg") > len(places))
         if len(places) > 1 and last - first == len(places) - 1:
             return f"{what}: registers {first} to {last} are elements {', '.join(places)}{more}"
-        told = [f"register {register} is {place}" for (register, _), place in zip(held, places, strict=False)]
-        return f"{what}: {', '.join(told).replace(' is ', ' is element ', 1)}{more}"
+        (register, _), *others = held[: len(places)]
+        told = [f"register {register} is element {places[0]}"]
+        told += [f"register {at} is {place}" for (at, _), place in zip(others, places[1:], strict=True)]
+        return f"{what}: {', '.join(told)}{more}"
 
 
 def outlined_lane(grids: Sequence[Grid]) -> Example | None:

@@ -464,7 +464,7 @@ class _Taken:
 
 
 def _told(line: Edge, pictures: dict[str, int]) -> dict[str, object] | None:
-    """A line's detail as data: escaped words, and the numbers of its pictures, each of which is stored once."""
+    """A line's detail as data: its words, escaped, and its pictures by number. A picture is stored once."""
     if line.detail is None:
         return None
     shown = [(html.escape(name), pictures.setdefault(svg, len(pictures))) for name, svg in line.detail.pictures]

@@ -196,29 +196,32 @@ class Picture:
         shared = [found for part in self.parts if isinstance(part, Operand) and (found := shared_place(part.layout))]
         warnings = [f"warning: two elements in one place: {one}" for one in shared]
         named = [(f"{grid.title.split()[0]}: " if len(self.parts) > 1 else "", grid) for grid in grids]
-        few = sum(grid.shape[0] * grid.shape[1] for grid in grids) <= MOST_LABELS
-        alone = len(self.parts) == 1
-        last = grids[-1:] if alone else grids
-        example = outlined_lane(last) if self.example and few and (self._is_product or alone) else None
-        reading = [note for note in dict.fromkeys(grid.forms for grid in grids) if note]
-        if example:
-            read = example.read(last[0])
-            told = f"outlined: what lane {example.lane} holds" if self._is_product else example.told(last[0])
-            reading = [f"{note}; {read}" if read else note for note in reading] + [told]
-        elif alone:
-            banks = told_of_banks(last[0])
-            reading = ["; ".join((*reading, *banks[:1])), *banks[1:]] if banks else reading
+        reading, cells = self._explained(grids)
         reading += [sentence for part in self.parts if isinstance(part, Operand) for sentence in part.reading]
         reading += [name + note for name, grid in named for note in grid.notes()]
         notes = ["; ".join(lines)] * bool(lines)
         folded = "; ".join(name + grid.folded + _WITHIN.get(grid.shows, "") for name, grid in named if grid.folded)
         notes += [f"drawn: {folded}"] * bool(folded)
         widest = WIDEST if self.paged else None
-        cells = [*[[] for _ in grids[len(last) :]], *example.cells] if example else []
+        return lay_out(self.title, placed, colour or self.by, self.colourings, reading, notes, warnings, cells, widest)
+
+    def _explained(self, grids: Sequence[Grid]) -> tuple[list[str], list[list[int]]]:
+        """How a cell is read and what is outlined, in sentences; and the outlined cells of each grid."""
+        alone = len(self.parts) == 1
+        last = grids[-1:] if alone else grids  # of blocks and the inside of one, the inside
+        few = sum(grid.shape[0] * grid.shape[1] for grid in grids) <= MOST_LABELS
+        forms = [note for note in dict.fromkeys(grid.forms for grid in grids) if note]
         if WORDS_OF_K in self.colourings and self.example and all(grid.tensor for grid in grids):
             cells, told = words_that_meet(grids)
-            reading.append(f"outlined: {told}")
-        return lay_out(self.title, placed, colour or self.by, self.colourings, reading, notes, warnings, cells, widest)
+            return [*forms, f"outlined: {told}"], cells
+        example = outlined_lane(last) if self.example and few and (self._is_product or alone) else None
+        if example is not None:
+            read = example.read(last[0])
+            told = f"outlined: what lane {example.lane} holds" if self._is_product else example.told(last[0])
+            forms = [f"{note}; {read}" if read else note for note in forms]
+            return [*forms, told], [*[[] for _ in grids[len(last) :]], *example.cells]
+        banks = told_of_banks(last[0]) if alone else []
+        return (["; ".join((*forms, *banks[:1])), *banks[1:]] if banks else forms), []
 
     @property
     def by(self) -> str:

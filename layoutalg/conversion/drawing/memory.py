@@ -1,7 +1,7 @@
 """Shared memory as a picture: banks as columns, a row for a word of each bank; who writes every word, and who reads it.
 
 A cell is a part of a word: the element in it, below it the lane that reads (or writes) it, in the colour of the lane that the
-element starts in. Columns and rows that continue their neighbours evenly are dots. What waits for its bank is framed in red.
+element starts in. Columns and rows that continue their neighbours evenly are dots. What waits for its bank is outlined in red.
 
 >>> from layoutalg.conversion.drawing.contents import contents_of
 >>> from layoutalg.conversion.program.steps import Address, Barrier

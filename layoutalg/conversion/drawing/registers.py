@@ -100,14 +100,14 @@ def ends_panels(ends: Ends, fills: Sequence[Sequence[str]], most: int = MOST_DRA
     marked = marked_lane(ends, most)
     names = [ends.name(int(slot)) for _, held in sides for slot in held[:, :most].flat if slot >= 0]
     wide = width_for(max(map(len, names), default=1)) + 3
-    framed: set[int] = set() if marked is None else {int(slot) for slot in ends.after[marked] if slot >= 0}
+    outlined: set[int] = set() if marked is None else {int(slot) for slot in ends.after[marked] if slot >= 0}
     return [
-        _end(title, held, ends, fills, wide, framed if held is ends.before else marked, most) for title, held in sides
+        _end(title, held, ends, fills, wide, outlined if held is ends.before else marked, most) for title, held in sides
     ]
 
 
 def marked_lane(ends: Ends, most: int = MOST_DRAWN_REGISTERS) -> int | None:
-    """The lane whose elements are framed on both sides: the first that is drawn and gets one from another; None without.
+    """The lane whose elements are outlined on both sides: the first that is drawn and gets one from another; None without.
 
     >>> from layoutalg.conversion.drawing.contents import contents_of
     >>> plan = la.convert("d0 = 2@reg, d1 = 2@lane", "d0 = 2@lane, d1 = 2@reg", level="subgroup")
@@ -135,7 +135,7 @@ def _end(
     ends: Ends,
     fills: Sequence[Sequence[str]],
     wide: float,
-    framed: set[int] | int | None,
+    outlined: set[int] | int | None,
     most: int,
 ) -> Panel:
     told = _told(held, ends, most)
@@ -148,7 +148,7 @@ def _end(
         if slot < 0:
             return Look(PALE, "", sentence)
         sg, start, _ = ends.place(slot)
-        marks = lane == framed if not isinstance(framed, set) else slot in framed
+        marks = lane == outlined if not isinstance(outlined, set) else slot in outlined
         return Look(fills[sg][start], words, sentence, edge=FRAME * marks)
 
     panel = cell_table(title, "lane", lanes, _named(registers), look, (wide, 17))

@@ -34,6 +34,7 @@ from layoutalg.gemm.amx.problem import AmxProblem
 from layoutalg.gemm.amx.search import AmxChoices, AmxFound, search_amx
 from layoutalg.gemm.amx.strips import Strip, any_rows, cut
 from layoutalg.gemm.amx.tiling import TILE, AmxTiling
+from layoutalg.gemm.launched import Planned
 from layoutalg.gemm.options import AmxOptions, AmxProductOptions, BlockingOptions, check_names, part
 from layoutalg.gemm.product import mlir_type
 from layoutalg.gemm.versions import checked_version
@@ -57,7 +58,7 @@ PARTS = ("whole", "parts")
 
 
 @dataclass(frozen=True, repr=False)
-class AmxGemm(Distributed):
+class AmxGemm(Planned, Distributed):
     """A planned product: the problem and every choice made for it. `emit` writes the module, `run` executes it.
 
     `llvm` is the version whose spelling of the dialect is written: `amx` for 22, `x86.amx` for 23 and 24.
@@ -77,12 +78,6 @@ class AmxGemm(Distributed):
         why = must_pack_a(self.problem)
         if why is not None and not self.tiling.pack_a:
             raise PlanError(f"pack_a = False: {why}; A must be packed")
-
-    def __str__(self) -> str:
-        return f"{self.problem}: {self.tiling}"
-
-    def __repr__(self) -> str:
-        return f"<AmxGemm: {self}>"
 
     @property
     def element(self) -> str:
