@@ -22,7 +22,7 @@ from layoutalg.conversion.drawing.exchange import Exchange
 from layoutalg.conversion.drawing.memory import FEW_ROWS, Memory, rounds_of
 from layoutalg.conversion.drawing.prices import price_panel
 from layoutalg.conversion.drawing.registers import ends_of, ends_panels, marked_lane
-from layoutalg.conversion.drawing.tables import RED, lane_colours
+from layoutalg.conversion.drawing.tables import RED
 from layoutalg.conversion.program.program import Program
 from layoutalg.conversion.program.steps import Barrier, Load, Shuffle, Step, Store
 from layoutalg.core.banks import BANK_BYTES, BANKS
@@ -30,6 +30,7 @@ from layoutalg.core.limits import MOST_CELL_TEXT, MOST_DRAWN_REGISTERS, MOST_FAM
 from layoutalg.core.plurals import counted
 from layoutalg.core.whole_numbers import instance_of
 from layoutalg.hardware.chips import target_info
+from layoutalg.viz.colouring import lane_colours, lane_legend
 from layoutalg.viz.folding import DOTS
 from layoutalg.viz.panel_picture import PanelPicture
 from layoutalg.viz.panels import INNER, Panel, arrow, arrow_down, beside, in_a_row, stacked, told_panel
@@ -79,17 +80,13 @@ class ConversionPicture(PanelPicture):
         kind = next((text for name, text in _rows(str(self.plan)) if name == "kind"), "")
         return f"{str(self.plan).splitlines()[0]}; {kind.partition(': ')[2] or kind}"
 
-    def key(self) -> Sequence[tuple[str, str]]:
+    def key(self) -> Sequence[tuple[str, str | None]]:
         """The colours."""
         program = self.plan.programs[0]
-        fills = lane_colours(program.lanes, program.subgroups)
-        last = program.lanes - 1
-        stops = range(program.lanes) if last < 4 else [round(i * last / 3) for i in range(4)]
-        found = [(f"{'colour: starts in lane ' * (lane == 0)}{lane}", fills[0][lane]) for lane in stops]
-        if program.subgroups > 1:
-            found = [(f"{'colour: starts in subgroup ' * (sg == 0)}{sg}", row[-1]) for sg, row in enumerate(fills[:8])]
+        (first, colour), *others = lane_legend(program.lanes, program.subgroups)
+        found = [(f"colour: starts in {first}", colour), *others]
         if self.plan.bank_conflicts > 1:
-            found.append(("outlined: waits for its bank", RED))
+            found.append(("outlined in red: waits for its bank", RED))
         return found
 
     def panels(self) -> Sequence[Panel]:

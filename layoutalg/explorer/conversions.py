@@ -25,12 +25,14 @@ def convert(asked: Question) -> dict[str, Any]:
 
     `views` has for each of these the name and the SVG.
 
+    `colours` has the colour of each lane of each subgroup, by which words are known in the moves as in the pictures.
     A move is `[lane, register, lane, register, subgroup]`: from where, to where in subgroup 0, and whose register it was.
     """
     from layoutalg.conversion.candidates import Candidate
     from layoutalg.conversion.drawing.moves import moves_of
     from layoutalg.conversion.program.steps import Shuffle
     from layoutalg.conversion.symbolic_plan import SymbolicPlan
+    from layoutalg.viz.colouring import lane_colours
 
     found = conversion_asked(asked)
     plan = found.plan
@@ -46,17 +48,19 @@ def convert(asked: Question) -> dict[str, Any]:
             "chosen": one.name == plan.chosen.name,
         }
 
+    steps = [
+        {"title": step.title, "part": part, "moves": [*map(list, step.moves)]}
+        for part, program in enumerate(programs)
+        for step in moves_of(program)
+    ]
     return {
         "report": [*map(list, found.rows())],
         "candidates": [*map(candidate, plan.candidates)],
         "registers": [programs[0].source_registers, programs[-1].registers],
         "lanes": programs[0].lanes,
         "subgroups": programs[0].subgroups,
-        "steps": [
-            {"title": step.title, "part": part, "moves": [*map(list, step.moves)]}
-            for part, program in enumerate(programs)
-            for step in moves_of(program)
-        ],
+        "colours": lane_colours(programs[0].lanes, programs[0].subgroups) if steps else [],
+        "steps": steps,
         "views": [*map(list, plan.picture().views())],
     }
 

@@ -30,7 +30,19 @@ from layoutalg.viz.colours import HUES, LEGEND, PALE, hue_of, ramp, shade
 from layoutalg.viz.folding import DOTS
 from layoutalg.viz.grid import Grid
 
-__all__ = ["OWN", "WORDS_OF_K", "Scheme", "colourings", "legend", "number_by", "paint", "preferred", "scheme"]
+__all__ = [
+    "OWN",
+    "WORDS_OF_K",
+    "Scheme",
+    "colourings",
+    "lane_colours",
+    "lane_legend",
+    "legend",
+    "number_by",
+    "paint",
+    "preferred",
+    "scheme",
+]
 
 OWN = "own axes"
 """The colouring of grids that share none, such as registers beside memory: each by the first of its own."""
@@ -44,6 +56,8 @@ _AXES = {"subgroup": "sg", "lane": "lane", "register": "reg"}
 _WORD_BITS = BANK_BYTES * 8
 _ALONE = (-1.2, 1.0)
 """How pale and how strong the lanes of a single subgroup get: its hue has no neighbour."""
+_MOST_NAMED = 32
+"""Lanes that the legend of a conversion names one by one."""
 
 
 def colourings(grid: Grid) -> tuple[str, ...]:
@@ -103,7 +117,7 @@ def scheme(grid: Grid, by: str) -> Scheme:
 
         def lane_shade(number: int) -> str:
             hue, lane = divmod(number, many)
-            return shade(hue, low + (high - low) * lane / (many - 1) if many > 1 else 0.5)
+            return _lane_shade(hue, lane, many, low, high)
 
         def lane_number(group: Any, lane: Any) -> Any:
             return hue_of(group) * many + (lane - first)
@@ -165,6 +179,42 @@ def _hue(number: int, count: int) -> str:
     """The colour of one of so many numbers: eight hues by turns, each turn stronger than the one before."""
     turns = -(-count // len(HUES))
     return shade(hue_of(number), number // len(HUES) / (turns - 1) if turns > 1 else LEGEND)
+
+
+def _lane_shade(hue: int, lane: int, many: int, low: float = 0.0, high: float = 1.0) -> str:
+    """The colour of one of so many lanes of a subgroup that has a hue: from pale to strong."""
+    return shade(hue, low + (high - low) * lane / (many - 1) if many > 1 else 0.5)
+
+
+def lane_colours(lanes: int, subgroups: int = 1) -> list[list[str]]:
+    """The colour of each lane of each subgroup where no grid is drawn, `[subgroup][lane]`: those that grids have.
+
+    >>> from layoutalg.core.notation import Operand
+    >>> from layoutalg.viz.grid import tensor_grid
+    >>> paint(tensor_grid(Operand("C", Layout.parse("d0 = 4@lane"))), "lane")[0] == lane_colours(4)[0]
+    True
+    """
+    if subgroups == 1:
+        return [[_hue(lane, lanes) for lane in range(lanes)]]
+    return [[_lane_shade(hue_of(sg), lane, lanes) for lane in range(lanes)] for sg in range(subgroups)]
+
+
+def lane_legend(lanes: int, subgroups: int = 1) -> list[tuple[str, str | None]]:
+    """What the colours of `lane_colours` mean: texts, each with its colour or None.
+
+    >>> [text for text, _ in lane_legend(3)], [text for text, _ in lane_legend(16)][-2:]
+    (['lane 0', '1', '2'], ['15', 'every 8 lanes a tone stronger'])
+    """
+    if subgroups > 1:
+        found = _swatches("subgroup", [*range(subgroups)], [*map(_middle_shade, range(subgroups))])
+        found += [(f"pale to strong: lanes 0 to {lanes - 1}", None)] * (lanes > 1)
+        return found + [(f"{len(HUES)} hues for {subgroups} subgroups, so hues repeat", None)] * (subgroups > len(HUES))
+    (colours,) = lane_colours(lanes)
+    if lanes <= _MOST_NAMED:
+        found = [(f"{'lane ' * (lane == 0)}{lane}", colours[lane]) for lane in range(lanes)]
+    else:
+        found = _swatches("lane", [*range(lanes)], colours)
+    return found + [(f"every {len(HUES)} lanes a tone stronger", None)] * (lanes > len(HUES))
 
 
 def _middle_shade(number: int) -> str:

@@ -45,8 +45,8 @@ class PanelPicture(Picture):
         """A small table under the title: what is said, and what it is."""
         return ()
 
-    def key(self) -> Sequence[tuple[str, str]]:
-        """What the colours mean: words, each with its colour."""
+    def key(self) -> Sequence[tuple[str, str | None]]:
+        """What the colours mean: words, each with its colour or None."""
         return ()
 
     def frames(self) -> Sequence[Panel]:

@@ -441,8 +441,10 @@ def arrow_down(notes: Sequence[str]) -> Panel:
     return Panel((), words, arrow(x, 0, x, low, heavy=True), told.width + 34, low)
 
 
-def key_of(entries: Sequence[tuple[str, str]], y: float, width: float, margin: float = _MARGIN) -> tuple[Legend, float]:
-    """A legend, words with their colours side by side and wrapped between margins, and where it ends.
+def key_of(
+    entries: Sequence[tuple[str, str | None]], y: float, width: float, margin: float = _MARGIN
+) -> tuple[Legend, float]:
+    """A legend, words with their colours (or None) side by side and wrapped between margins, and where it ends.
 
     >>> key_of([("same", "#eeeeee"), ("moved", "#ff0000")], 0, 600)[0].words[1].text
     'moved'
@@ -452,11 +454,13 @@ def key_of(entries: Sequence[tuple[str, str]], y: float, width: float, margin: f
     x = float(margin)
     y += 18
     for text, colour in entries:
-        needs = 16 + len(text) * CHARACTER + 14
+        square = 0 if colour is None else 17
+        needs = square + len(text) * CHARACTER + 13
         if x > margin and x + needs > width - margin:
             x, y = float(margin), y + 18
-        swatches.append(Swatch(x, y - 10, 12, colour))
-        words.append(Words(x + 17, y, text, 11))
+        if colour is not None:
+            swatches.append(Swatch(x, y - 10, 12, colour))
+        words.append(Words(x + square, y, text, 11))
         x += needs
     return Legend("", tuple(swatches), tuple(words)), y if entries else y - 18
 
@@ -466,7 +470,7 @@ def beside(
     title: str,
     subtitle: str,
     widest: float = NARROW,
-    key: Sequence[tuple[str, str]] = (),
+    key: Sequence[tuple[str, str | None]] = (),
     *,
     bare: bool = False,
 ) -> Scene:

@@ -18,12 +18,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from layoutalg.viz.borders import rims
-from layoutalg.viz.colours import hue_of, ramp, shade
 from layoutalg.viz.panels import INNER, LETTER, Look, Panel, placed, stacked
 from layoutalg.viz.scene import CHARACTER
 from layoutalg.viz.shapes import INK, Cell, Line, Words
 
-__all__ = ["FRAME", "RED", "ROOM", "Band", "Shown", "cell_table", "folded", "lane_colours", "width_for"]
+__all__ = ["FRAME", "RED", "ROOM", "Band", "Shown", "cell_table", "folded", "width_for"]
 
 ROOM = INNER
 """How wide a table may be, in pixels."""
@@ -36,14 +35,6 @@ Band = int | None
 Shown = Look | Sequence[tuple[float, Look]] | None
 """A cell, or several side by side, each with its share of the width; None where nothing is drawn."""
 _FIRST, _GAP, _HEAD = 4, 18.0, 16.0
-
-
-def lane_colours(lanes: int, subgroups: int = 1) -> list[list[str]]:
-    """A colour for each lane of each subgroup: a ramp for one subgroup, a hue for each of several."""
-    strengths = [lane / max(lanes - 1, 1) for lane in range(lanes)]
-    if subgroups == 1:
-        return [[*map(ramp, strengths)]]
-    return [[shade(hue_of(sg), strength) for strength in strengths] for sg in range(subgroups)]
 
 
 def folded(values: ArrayLike, most: int = 8) -> list[Band]:

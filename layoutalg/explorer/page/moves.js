@@ -2,7 +2,8 @@
 // lane by lane, they fly to their place.
 //
 // A step is `{title, part, moves: [[from lane, from register, to lane, to register, from subgroup], ...]}`; what stays in its place has
-// no move. What comes is for subgroup 0. A word has the hue of the lane that it comes from, so that the colours show the mixing.
+// no move. What comes is for subgroup 0. A word has the colour of the lane that it comes from (`colours`, by subgroup and lane), as in
+// the pictures, so that the colours show the mixing.
 
 import { el, replace } from "./dom.js";
 
@@ -34,9 +35,9 @@ export class Moves {
     this.show({});
   }
 
-  show({ steps = [], lanes = 1, registers = [1, 1] }) {
+  show({ steps = [], lanes = 1, registers = [1, 1], colours = [] }) {
     this.stop();
-    Object.assign(this, { steps, lanes, registers, part: null, said: null });
+    Object.assign(this, { steps, lanes, registers, colours, part: null, said: null });
     this.node.hidden = steps.length === 0;
     this.scrub.max = String(steps.length);
     if (steps.length) this.draw(0);
@@ -46,7 +47,7 @@ export class Moves {
   build(part) {
     this.part = part;
     const all = this.steps.flatMap((step, i) => (step.part === part ? step.moves.map((move) => [i, ...move]) : []));
-    const { lanes } = this;
+    const { lanes, colours } = this;
     const parts = new Set(this.steps.map((step) => step.part)).size;
     const size = (at, least) => Math.min(all.reduce((most, move) => Math.max(most, move[at] + 1), parts > 1 ? 1 : least), MOST_ROWS);
     const [above, below] = [size(2, this.registers[0]), size(4, this.registers[1])];
@@ -72,19 +73,19 @@ export class Moves {
     frame(LEFT, TOP, above, "before");
     frame(LEFT + right, lower, below, "after");
     if (others) words(LEFT, outside + SIZE + 4, "from other subgroups", "start");
-    const word = (x, y, lane, name) => svgElement("rect", { class: name, x: x + 1.5, y: y + 1.5, width: SIZE - 3, height: SIZE - 3, rx: 2, fill: hue(lane, lanes) });
+    const word = (x, y, fill, name) => svgElement("rect", { class: name, x: x + 1.5, y: y + 1.5, width: SIZE - 3, height: SIZE - 3, rx: 2, fill });
     const place = (x, y, lane, register) => [x + lane * SIZE, y + register * SIZE];
     const drawn = all.filter(([, , register, , toRegister]) => register < above && toRegister < below);
     const filled = new Set(all.map(([, , , lane, register]) => `${lane} ${register}`));
     for (let l = 0; l < lanes; l += 1) {
       for (let r = 0; r < above; r += 1) {
-        svg.append(word(...place(LEFT, TOP, l, r), l, "origin"));
-        if (r < below && parts === 1 && !filled.has(`${l} ${r}`)) svg.append(word(...place(LEFT + right, lower, l, r), l, "word"));
+        svg.append(word(...place(LEFT, TOP, l, r), colours[0][l], "origin"));
+        if (r < below && parts === 1 && !filled.has(`${l} ${r}`)) svg.append(word(...place(LEFT + right, lower, l, r), colours[0][l], "word"));
       }
     }
     this.words = drawn.map(([step, lane, register, toLane, toRegister, group]) => {
       const from = group ? [LEFT + lane * SIZE, outside] : place(LEFT, TOP, lane, register);
-      return { step, start: (1 - FLIGHT) * (lane / Math.max(lanes - 1, 1)), from, to: place(LEFT + right, lower, toLane, toRegister), moving: word(...from, lane, "word") };
+      return { step, start: (1 - FLIGHT) * (lane / Math.max(lanes - 1, 1)), from, to: place(LEFT + right, lower, toLane, toRegister), moving: word(...from, colours[group][lane], "word") };
     });
     svg.append(...this.words.map((one) => one.moving));
     this.hiddenWords = all.length - drawn.length;
@@ -148,9 +149,4 @@ export class Moves {
     this.frame = 0;
     this.play.textContent = "Play";
   }
-}
-
-function hue(lane, lanes) {
-  const share = lanes < 2 ? 0 : lane / (lanes - 1);
-  return `hsl(${Math.round(215 + share * 260) % 360} 62% ${lane % 2 ? 62 : 50}%)`;
 }
