@@ -21,7 +21,8 @@ from layoutalg.conversion.drawing.contents import Contents, contents_of
 from layoutalg.conversion.drawing.exchange import Exchange
 from layoutalg.conversion.drawing.memory import FEW_ROWS, Memory, rounds_of
 from layoutalg.conversion.drawing.prices import price_panel
-from layoutalg.conversion.drawing.registers import ends_of, ends_panels, marked_lane
+from layoutalg.conversion.drawing.registers import Outlined, drawn_subgroups, ends_of, ends_panels, marked_lane
+from layoutalg.conversion.drawing.summary import held_in_words, moved_in_words
 from layoutalg.conversion.drawing.tables import RED
 from layoutalg.conversion.program.program import Program
 from layoutalg.conversion.program.steps import Barrier, Load, Shuffle, Step, Store
@@ -50,9 +51,16 @@ _ARROW, _DOWN = (
     Panel((), (), arrow(60, 0, 60, 24, heavy=True), 80, 24),
 )
 """From before to after, beside it and below it."""
-_APART = 14.0
+_APART = 10.0
+_SPARE = (3, 0)
+"""Pixels that a cell of registers has besides its letters, if before and after then fit beside each other."""
 _FEW_CELLS, _FEWEST_ROWS = 384, 2
 """Registers of all lanes, and rows of memory, that the output of a notebook cell has of a large conversion."""
+_MADE = {
+    "byte permute": "a byte permute picks the bytes of a word from two others",
+    "select": "a select takes one of two words, by the number of the lane (arith.select)",
+}
+"""What each lane makes of its words, in words."""
 _PERMUTES = {"nvidia": "prmt", "amd": "v_perm_b32"}
 _MATRICES = {"block": "block messages"}
 
@@ -119,23 +127,34 @@ class ConversionPicture(PanelPicture):
             told.append("too many words to follow each: registers are not drawn")
             return [DrawnStep("what it does", [*price, told_panel("", told)])]
         ends = ends_of(plan, found)
-        of = f" of subgroup 0 of {program.subgroups}" if program.subgroups > 1 else ""
-        head = told_panel(
-            f"which element each register (r0, r1, ...) of each lane{of} holds",
-            ["cells: row,column of the element"] * (plan.source.rank == 2),
+        groups = program.subgroups
+        held, moved = held_in_words(ends), moved_in_words(ends)
+        cells = (
+            f"cells: the element{' (row,column)' * (plan.source.rank == 2)} in each register r0, r1, ... of each lane"
         )
+        cells += f" of subgroup 0 of {groups}" * (len(drawn_subgroups(ends)) < groups)
+        head = told_panel(held or moved, [moved, cells] if held else [cells])
         most = _registers_drawn(program.lanes, small)
         lane = marked_lane(ends, most)
-        told += [f"outlined: what lane {lane} gets, and where it was"] * (lane is not None)
-        before, after = ends_panels(ends, fills, most)
-        dotted = any(one.text in _DOTS for one in (*before.words, *after.words))
+        for spare in _SPARE:
+            pairs = ends_panels(ends, fills, lane, most, spare)
+            fits = all(before.width + _ARROW.width + after.width + 2 * _APART <= INNER for before, after in pairs)
+            if fits:
+                break
+        marked = "" if lane is None else f"lane {lane[1]}{f' of subgroup {lane[0]}' * (groups > 1)}"
+        told += [f"outlined: what {marked} gets, and where it was"] * bool(marked)
+        dotted = any(one.text in _DOTS for pair in pairs for side in pair for one in side.words)
         told += [f"{DOTS} left out: the numbers go on evenly"] * dotted
-        fits = before.width + _ARROW.width + after.width + 2 * _APART <= INNER
-        shown = in_a_row([before, _ARROW, after], apart=_APART) if fits else stacked([before, _DOWN, after], 6)
-        steps = [DrawnStep("what it does", [stacked([head, shown, told_panel("", told)], 6), *price])]
+        shown = [
+            in_a_row([before, _ARROW, after], apart=_APART) if fits else stacked([before, _DOWN, after], 6)
+            for before, after in pairs
+        ]
+        steps = [DrawnStep("what it does", [stacked([head, *shown, told_panel("", told)], 6), *price])]
         for number, (one, contents) in enumerate(zip(plan.programs, found, strict=True)):
             part = f"part {number + 1} of {len(found)}"
-            made = self._program(one, contents, fills, ends.name_in(number), one_by_one, small)
+            last = number == len(found) - 1
+            outlined = Outlined(marked, ends.got_in(number, lane), lane[1] if lane and last and not lane[0] else None)
+            made = self._program(one, contents, fills, ends.name_in(number), outlined, one_by_one, small)
             if len(found) == 1:
                 steps += made
                 continue
@@ -150,28 +169,37 @@ class ConversionPicture(PanelPicture):
         contents: Contents,
         fills: Sequence[Sequence[str]],
         name: Callable[[int], str],
+        outlined: Outlined,
         one_by_one: bool,
         small: bool,
     ) -> Iterator[DrawnStep]:
-        exchange = Exchange(program, contents, fills, name)
+        exchange = Exchange(program, contents, fills, name, outlined.lane)
         vendor = target_info(self.plan.target).vendor
         if exchange.families:
             yield from self._shuffles(program, exchange, one_by_one)
         most = _registers_drawn(program.lanes, small)
         rest = exchange.rest()
         if rest:
-            permutes = f"; byte permutes are {_PERMUTES[vendor]}" if "permute" in rest and vendor in _PERMUTES else ""
             heading = f"{'besides, ' * bool(exchange.families)}each lane makes {rest}"
-            notes = [f"selects are arith.select{permutes}"] * ("select" in rest)
+            permute = f"{_MADE['byte permute']} ({_PERMUTES[vendor]})" if vendor in _PERMUTES else _MADE["byte permute"]
+            notes = [text for name, text in (_MADE | {"byte permute": permute}).items() if name in rest]
             yield DrawnStep("the rest", [told_panel(heading, notes)])
         if exchange.families:
             yield DrawnStep(
-                "what arrives when", [exchange.brought("after: which shuffle brings each element", most=most)]
+                "what arrives when", [exchange.brought("after: the shuffles that bring each element", most=most)]
             )
         rounds = rounds_of(program)
         if rounds:
             rows = MOST_MEMORY_ROWS if one_by_one else _FEWEST_ROWS if small else FEW_ROWS
-            yield from self._memory(program, contents, rounds, fills, name, one_by_one, rows)
+            yield from self._memory(
+                program,
+                Memory(program, contents, rounds[0], fills, outlined),
+                len(rounds),
+                fills,
+                name,
+                one_by_one,
+                rows,
+            )
 
     def _shuffles(self, program: Program, exchange: Exchange, one_by_one: bool) -> Iterator[DrawnStep]:
         total = len(exchange.carried)
@@ -201,15 +229,14 @@ class ConversionPicture(PanelPicture):
     def _memory(
         self,
         program: Program,
-        contents: Contents,
-        rounds: Sequence[Sequence[Store | Load]],
+        memory: Memory,
+        rounds: int,
         fills: Sequence[Sequence[str]],
         name: Callable[[int], str],
         whole: bool,
         rows: int,
     ) -> Iterator[DrawnStep]:
-        memory = Memory(program, contents, rounds[0], fills)
-        often = f" in the first of {len(rounds)} rounds" if len(rounds) > 1 else ""
+        often = f" in the first of {rounds} rounds" if rounds > 1 else ""
         size = f"{counted(program.slm_bytes, 'byte')} of shared memory: {BANKS} banks of {BANK_BYTES} bytes"
         who = "subgroup:lane" if program.subgroups > 1 else "lane"
         barriers = [step for step in program.steps if isinstance(step, Barrier)]
@@ -231,10 +258,12 @@ class ConversionPicture(PanelPicture):
             if whole or side is memory.stores or not memory.stores.steps:
                 below = memory.stores if whole and side is memory.stores else memory.loads
                 does = "reads" if below is memory.loads else "writes"
-                each = "cells: the element, and below it the {} that {} it"
-                if any(step.bits == 8 for step in rounds[0]):
-                    each = "cells: the {} that {} each byte"
-                told = told_panel(size, [each.format(who, does)])
+                each = f"cells: the element, and below it the {who} that {does} it"
+                if any(step.bits == 8 for one in (memory.stores, memory.loads) for step in one.steps):
+                    each = f"cells: the {who} that {does} each byte"
+                each += "; 1:0 is lane 0 of subgroup 1" * (program.subgroups > 1)
+                row = f"each row: a word of {BANK_BYTES} bytes in each bank; at its left the number of its first byte"
+                told = told_panel(size, [row, each])
                 drawn.append(stacked([told, memory.panel(name, below, rows)], 4))
             yield DrawnStep(verb, [head, *banks, *drawn])
 

@@ -19,14 +19,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from layoutalg.conversion.drawing.contents import Contents, ShuffledSlots, carried_by
-from layoutalg.conversion.drawing.tables import ROOM, cell_table, width_for
+from layoutalg.conversion.drawing.tables import FRAME, ROOM, cell_table, width_for
 from layoutalg.conversion.program.program import Program
 from layoutalg.conversion.program.steps import Barrier, Load, Regions, Shuffle, Store
 from layoutalg.core.limits import MOST_DRAWN_REGISTERS
 from layoutalg.core.plurals import counted
 from layoutalg.viz.panels import PALE, Look, Panel, arrow, placed, stacked, told_panel
 from layoutalg.viz.scene import CHARACTER
-from layoutalg.viz.shapes import INK, Cell, Line, Words
+from layoutalg.viz.shapes import Cell, Line, Words
 
 __all__ = ["Exchange", "Family", "families", "numbers_text"]
 
@@ -35,6 +35,8 @@ Route = tuple[tuple[int, int], ...]
 _LEFT, _DROP, _HIGH = 84.0, 34.0, 31.0
 _MOST_LANES, _SOME_LANES = 32, 16
 """Lanes that are drawn with arrows; of more, so many stand for all."""
+_ON = ">"
+"""What goes on, in another shuffle."""
 _MOST_HOPS = 2
 """Shuffles of one element that stand in its cell."""
 _NAMES = {"Select": "select", "Permute": "byte permute", "LaneSwap": "lane swap"}
@@ -132,7 +134,7 @@ def _kind(pattern: tuple[int, ...]) -> tuple[str, int]:
 class Exchange:
     """The shuffles of one subgroup of a program: what each brings, and the panels that say so.
 
-    `name` is what the element in a slot is called, `fills` has the colour of each lane of each subgroup.
+    `name` is what the element in a slot is called, `fills` has the colour of each lane of each subgroup; a lane may be `outlined`.
 
     >>> from layoutalg.conversion import convert
     >>> from layoutalg.conversion.drawing.contents import contents_of
@@ -142,9 +144,14 @@ class Exchange:
     """
 
     def __init__(
-        self, program: Program, contents: Contents, fills: Sequence[Sequence[str]], name: Callable[[int], str]
+        self,
+        program: Program,
+        contents: Contents,
+        fills: Sequence[Sequence[str]],
+        name: Callable[[int], str],
+        outlined: int | None = None,
     ) -> None:
-        self.program, self.fills, self.name = program, fills, name
+        self.program, self.fills, self.name, self.outlined = program, fills, name, outlined
         self.families = families(program, 0)
         self.carried = carried_by(program, contents, 0)
         self.held: NDArray[np.int64] = contents.registers[0]
@@ -223,17 +230,18 @@ class Exchange:
         for column, lane in enumerate(shown):
             one, moves = self.carried[shuffle][lane], self.moved(shuffle, lane)
             fill = self.fills[0][pattern[lane]] if moves else PALE
-            kept = numbers_text(self.final[lane][slot] for slot in one.keeps)
-            edge = INK if one.passes else ""
+            kept = numbers_text(self.final[lane][slot] for slot in one.keeps) + _ON * bool(one.passes)
+            if len(kept) * CHARACTER > wide:
+                kept = _ON * bool(one.passes)
             x = _LEFT + column * wide
-            put(x, _HIGH + _DROP, Look(fill, str(lane), self._told(one, lane, pattern[lane]), kept, edge))
+            put(x, _HIGH + _DROP, Look(fill, str(lane), self._told(one, lane, pattern[lane]), kept))
             if moves:
                 start, end = _LEFT + (above.index(pattern[lane]) + 0.5) * wide, x + wide / 2
                 lines += arrow(start, _HIGH + 2, end, _HIGH + _DROP - 2)
         panel = Panel(tuple(cells), tuple(words), tuple(lines), _LEFT + len(above) * wide, 2 * _HIGH + _DROP)
         notes = [f"lanes {len(shown)} to {lanes - 1} likewise, by the same rule"] * (len(shown) < lanes)
         if any(one.passes for one in self.carried[shuffle]):
-            notes.append("outlined: a part of the word travels on, in a later shuffle")
+            notes.append(f"{_ON}: a part of the word travels on, in a later shuffle")
         return stacked([panel, told_panel("", notes)], 2) if notes else panel
 
     def _told(self, one: ShuffledSlots, lane: int, source: int) -> str:
@@ -269,17 +277,18 @@ class Exchange:
             )
             sentence = f"{at}{self.name(slot)} of lane {start}, register {first}{ways}"
             fill = self.fills[sg][start]
+            edge = FRAME * (lane == self.outlined)
             if not routes:
                 stays = (sg, start) == (0, lane)
-                return Look(PALE if stays else fill, "=" * stays, sentence)
+                return Look(PALE if stays else fill, "=" * stays, sentence, edge=edge)
             last = routes[-1][-1][0]
-            if now is not None and last != now:
-                return Look(PALE, labels[lane, register], sentence) if last < now else Look(PALE, "", sentence)
-            return Look(fill, labels[lane, register], sentence)
+            label = labels[lane, register] if now is None or last <= now else ""
+            return Look(fill if now is None or last == now else PALE, label, sentence, edge=edge)
 
         rows = [(f"r{register}", register) for register in range(registers)]
         panel = cell_table(title, "lane", lanes, rows, look, (wide, 17))
-        notes = [*same, f"{notes}; =: stays in its lane"]
+        notes = [*same, f"cells: {notes}; =: it stays in its lane"]
+        notes += [f"outlined: what lane {self.outlined} gets"] * (self.outlined is not None)
         if registers < self.held.shape[1]:
             notes.append(f"and {counted(self.held.shape[1] - registers, 'more register')}")
         return stacked([panel, told_panel("", notes)], 2)
@@ -288,16 +297,16 @@ class Exchange:
         """The shuffles of each register in few letters, and what they are."""
         hops = max((len(route) for routes in self.routes.values() for route in routes), default=1)
         if hops > _MOST_HOPS:
-            told = f"a number: the last of the up to {hops} shuffles that bring the element"
+            told = f"the last of the up to {hops} shuffles that bring the element"
             return {at: str(routes[-1][-1][0] + 1) for at, routes in self.routes.items()}, told
-        told = "3: shuffle 3 brings it"
+        told = "the shuffle that brings the element"
         first = next((route for routes in self.routes.values() for route in routes if len(route) > 1), ())
         if first:
             one, then = (str(i + 1) for i, _ in first)
-            told = f"{one}>{then}: shuffle {one}, then {then}"
-        told += ", 1,2: a word each" * any(len(routes) > 1 for routes in self.routes.values())
+            told += f"; {one}{_ON}{then}: shuffle {one} brings it to a lane between, {then} from there"
+        told += "; 1,2: each brings a word of it" * any(len(routes) > 1 for routes in self.routes.values())
         labels = {
-            at: ",".join(">".join(str(i + 1) for i, _ in route) for route in routes)
+            at: ",".join(_ON.join(str(i + 1) for i, _ in route) for route in routes)
             for at, routes in self.routes.items()
         }
         return labels, told

@@ -1,7 +1,7 @@
 """Shared memory as a picture: banks as columns, a row for a word of each bank; who writes every word, and who reads it.
 
 A cell is a part of a word: the element in it, below it the lane that reads (or writes) it, in the colour of the lane that the
-element starts in. Columns and rows that continue their neighbours evenly are dots. What waits for its bank is outlined in red.
+element starts in. Rows that continue their neighbours evenly are dots, and columns where all are too many. What waits for its bank is outlined in red.
 
 >>> from layoutalg.conversion.drawing.contents import contents_of
 >>> from layoutalg.conversion.program.steps import Address, Barrier
@@ -25,13 +25,15 @@ from numpy.typing import NDArray
 
 from layoutalg.conversion.drawing.contents import Contents
 from layoutalg.conversion.drawing.exchange import numbers_text
-from layoutalg.conversion.drawing.tables import RED, cell_table, folded, width_for
+from layoutalg.conversion.drawing.registers import Outlined
+from layoutalg.conversion.drawing.tables import FRAME, RED, ROOM, cell_table, folded, width_for
 from layoutalg.conversion.program.matrices import matrix_access, matrix_bytes
 from layoutalg.conversion.program.program import Program
 from layoutalg.conversion.program.steps import WORD, Load, Store, lane_bits
 from layoutalg.core.banks import BANKS
 from layoutalg.core.plurals import counted
 from layoutalg.viz.panels import PALE, Look, Panel, stacked, told_panel
+from layoutalg.viz.scene import CHARACTER
 
 __all__ = ["FEW_ROWS", "Memory", "Side", "rounds_of"]
 
@@ -39,6 +41,8 @@ _BYTES = WORD // 8
 _HIGH = 30.0
 FEW_ROWS = 6
 """Rows of memory that are drawn where all steps stand below one another."""
+_MOST_STRIPS = 4
+"""Strips of banks, one below the other, in which all are drawn; beyond, columns that go on evenly are dots."""
 _MOST_READ = 256
 """Rows of memory that are read."""
 _RANK = 8
@@ -254,7 +258,10 @@ class Part(NamedTuple):
 
 
 class Memory:
-    """The stores and the loads of a round, and the memory between; `fills` has the colour of each lane of each subgroup."""
+    """The stores and the loads of a round, and the memory between; `fills` has the colour of each lane of each subgroup.
+
+    What is `outlined` has a line around it, where no word waits for its bank.
+    """
 
     def __init__(
         self,
@@ -262,8 +269,9 @@ class Memory:
         contents: Contents | None,
         steps: Sequence[Store | Load],
         fills: Sequence[Sequence[str]],
+        outlined: Outlined = Outlined(),
     ) -> None:
-        self.program, self.contents, self.fills = program, contents, fills
+        self.program, self.contents, self.fills, self.outlined = program, contents, fills, outlined
         self.stores = Side(program, contents, [step for step in steps if isinstance(step, Store)])
         self.loads = Side(program, contents, [step for step in steps if isinstance(step, Load)])
 
@@ -292,20 +300,20 @@ class Memory:
         while rows[-1] is None:
             rows.pop()
         drawn = [row for row in rows if row is not None]
-        banks = folded(told[drawn].swapaxes(0, 1))
         labels = {
             (row, bank): [self._label(part, name, side) for part in words.get(row * BANKS + bank, ())]
             for row in drawn
-            for bank in banks
-            if bank is not None
+            for bank in range(BANKS)
         }
-        sizes = [
-            len(text) * _BYTES / part.size
+        shown = [
+            (part, pair)
             for (row, bank), some in labels.items()
             for part, pair in zip(words.get(row * BANKS + bank, ()), some, strict=True)
-            for text in pair
         ]
-        wide = width_for(ceil(max(sizes, default=1)))
+        sizes = [len(text) * _BYTES / part.size for part, pair in shown for text in pair]
+        named = [("" if row is None else str(row * BANKS * _BYTES), row) for row in rows]
+        wide, fits = _beside(ceil(max(sizes, default=1)), max(len(text) for text, _ in named))
+        banks = range(BANKS) if fits else folded(told[drawn].swapaxes(0, 1))
 
         def looks(row: int, bank: int) -> Sequence[tuple[float, Look]]:
             word = row * BANKS + bank
@@ -314,13 +322,13 @@ class Memory:
                 for part, pair in zip(words.get(word, ()), labels[row, bank], strict=True)
             ]
 
-        named = [("" if row is None else f"byte {row * BANKS * _BYTES}", row) for row in rows]
         panel = cell_table("", "bank", banks, named, looks, (wide, _HIGH))
         left = count - drawn[-1] - 1
         notes = [f"and {counted(left, 'more row')} of {BANKS} words"] * bool(left)
-        notes += ["grey: no element is stored there"] * any(
-            not part.slots for at in labels for part in words.get(at[0] * BANKS + at[1], ())
-        )
+        more = next((pair[1] for _, pair in shown if "+" in pair[1]), "")
+        notes += [f"{more}: lane {more.replace('+', ' and ')} more"] * bool(more)
+        notes += [f"outlined: what {self.outlined.words} gets"] * any(self._outlined(part) for part, _ in shown)
+        notes += ["grey: no element is stored there"] * any(not part.slots for part, _ in shown)
         return stacked([panel, told_panel("", notes)], 4) if notes else panel
 
     def _numbers(self, parts: Sequence[Part], word: int, name: Callable[[int], str]) -> list[int]:
@@ -340,6 +348,9 @@ class Memory:
         more = f"+{len(part.slots) - 1}" if len(part.slots) > 1 else ""
         return name(part.slots[0]) + more, lane
 
+    def _outlined(self, part: Part) -> bool:
+        return not self.stores.red and not self.loads.red and any(slot in self.outlined.slots for slot in part.slots)
+
     def _look(self, part: Part, word: int, bank: int, label: tuple[str, str], name: Callable[[int], str]) -> Look:
         at = f"byte {word * _BYTES}, bank {bank}: "
         told = [
@@ -351,9 +362,18 @@ class Memory:
         elements = [" and ".join(map(name, part.slots))] * bool(part.slots)
         start = part.slots[0] // self.program.source_registers if part.slots else None
         fill = PALE if start is None else self.fills[start // self.program.lanes][start % self.program.lanes]
-        return Look(
-            fill, label[0], at + ", ".join(elements + told) + "; waits for its bank" * waits, label[1], RED * waits
-        )
+        sentence = at + ", ".join(elements + told) + "; waits for its bank" * waits
+        edge = RED if waits else FRAME * self._outlined(part)
+        return Look(fill, label[0], sentence, label[1], edge)
+
+
+def _beside(longest: int, named: int) -> tuple[float, bool]:
+    """How wide a word of memory is for so many letters, and whether all banks fit beside names of rows, in a few strips."""
+    room = ROOM - max(named, len("bank")) * CHARACTER - 8
+    for strips in (2, _MOST_STRIPS):
+        if longest * CHARACTER + 1.5 <= room * strips / BANKS:
+            return min(width_for(longest) + 4, room * strips / BANKS), True
+    return width_for(longest), False
 
 
 def _coordinates(text: str) -> list[int]:

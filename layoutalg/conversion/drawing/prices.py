@@ -30,14 +30,19 @@ def price_panel(plan: ConversionPlan) -> Panel:
     price = cost_of(plan.target, plan.pressure)
     found = price.parts(plan.programs, plan.workgroups)
     notes = ["an issue slot: the time in which a subgroup issues one instruction"]
+    notes[0] += "; listings: a compiler's machine code" * price.counted
     if found is None:
         parts = sorted(price.shares(plan.programs).items(), key=lambda one: -one[1])
-        notes += [", ".join(f"{counted(round(slots), 'slot')} for {name}" for name, slots in parts)] * (len(parts) > 1)
+        (first, most), *others = [(name, round(slots)) for name, slots in parts] or [("", 0)]
+        told = [f"{counted(most, 'slot')} for {first}", *(f"{slots} for {name}" for name, slots in others)]
+        notes += [f"{', '.join(told)}: see the steps"] * bool(others)
     else:
+        shared = ", as all subgroups share it" * (plan.pressure == "all")
+        each = f", {price.unit:g} slots each{shared}" if price.unit > 1 else ""
         busy = {
             f"to issue {counted(round(found.issued), 'instruction')}": found.issued,
             "for the ALUs": found.alu,
-            f"for shared memory, {counted(round(found.cycles), 'cycle')} of {CYCLE_BYTES} bytes": found.memory,
+            f"for shared memory ({counted(round(found.cycles), 'cycle')} of {CYCLE_BYTES} bytes{each})": found.memory,
             "for the cluster's network": found.network,
         }
         parts = sorted(busy.items(), key=lambda one: -one[1])[:2]
@@ -59,7 +64,8 @@ def price_panel(plan: ConversionPlan) -> Panel:
     left = sorted(one.cost for one in plan.candidates if one not in ways)
     if left:
         span = counted(left[-1], "slot") if left[0] == left[-1] else f"{left[0]} to {left[-1]} slots"
-        panels.append(told_panel("", [f"and {counted(len(left), 'more way')} of these kinds, {span}"]))
+        kinds = "these kinds" if len(ways) > 1 else "this kind"
+        panels.append(told_panel("", [f"{counted(len(left), 'more way')} of {kinds}: {span}"]))
     return stacked([heading, *panels], 5)
 
 

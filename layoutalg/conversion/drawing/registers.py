@@ -7,7 +7,9 @@ from, and the elements in them; both sides are drawn in the colours of the lanes
 >>> plan = la.convert("d0 = 2@reg, d1 = 2@lane", "d0 = 2@lane, d1 = 2@reg", level="subgroup")
 >>> ends = ends_of(plan, [contents_of(program) for program in plan.programs])
 >>> ends.after.tolist(), ends.name(2)           # lane 0 ends with registers 0 of lanes 0 and 1; the latter holds e[0, 1]
-([[0, 2], [1, 3]], '0,1')
+([[[0, 2], [1, 3]]], '0,1')
+
+All subgroups are drawn where they are small, else the first alone.
 """
 
 from __future__ import annotations
@@ -16,7 +18,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
 from math import prod
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,12 +34,15 @@ from layoutalg.viz.panels import PALE, Look, Panel, stacked, told_panel
 if TYPE_CHECKING:
     from layoutalg.conversion.conversion_plan import ConversionPlan
 
-__all__ = ["Ends", "ends_of", "ends_panels", "marked_lane"]
+__all__ = ["Ends", "Outlined", "drawn_subgroups", "ends_of", "ends_panels", "marked_lane"]
+
+_MOST_ROWS, _MOST_CELLS = 16, 256
+"""Registers of a lane of each subgroup together, and those of all lanes, up to which all subgroups are drawn."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Ends:
-    """What subgroup 0 holds before and after: slots of the source, `[lane, register]`, -1 for nothing; and their elements.
+    """What is held before and after: slots of the source, `[sg, lane, register]`, -1 for nothing; and their elements.
 
     `parts` has for each program the slots of the source that are in what it begins with, `[sg, lane, register]`.
     """
@@ -75,7 +80,25 @@ class Ends:
         if slot < 0:
             return -1, -1, -1
         lane, register = divmod(slot, self.registers)
-        return (*divmod(lane, len(self.before)), register)
+        return (*divmod(lane, self.before.shape[1]), register)
+
+    def got_in(self, part: int, lane: tuple[int, int] | None) -> frozenset[int]:
+        """The slots that a program begins with whose elements a lane (its subgroup and number) ends with."""
+        if lane is None:
+            return frozenset()
+        got = self.after[lane]
+        return frozenset(np.flatnonzero(np.isin(self.parts[part], got[got >= 0])).tolist())
+
+
+class Outlined(NamedTuple):
+    """What one lane ends with: the lane in words, the slots of it that a program begins with, and the lane's number.
+
+    The number is None where the program is not the last, or the lane one of another subgroup than the first.
+    """
+
+    words: str = ""
+    slots: frozenset[int] = frozenset()
+    lane: int | None = None
 
 
 def ends_of(plan: ConversionPlan, found: Sequence[Contents]) -> Ends:
@@ -88,39 +111,62 @@ def ends_of(plan: ConversionPlan, found: Sequence[Contents]) -> Ends:
         held = _elements(layout, *shown.shape)
         if held is not None:
             shown[held < 0] = -1
-    return Ends(before[0], after[0], registers, _elements(plan.source, subgroups, lanes, registers), plan.source, parts)
+    return Ends(before, after, registers, _elements(plan.source, subgroups, lanes, registers), plan.source, parts)
 
 
-def ends_panels(ends: Ends, fills: Sequence[Sequence[str]], most: int = MOST_DRAWN_REGISTERS) -> list[Panel]:
-    """The registers before and after, each by the element in it, in the colour of the lane that the element starts in.
+def drawn_subgroups(ends: Ends) -> range:
+    """The subgroups that are drawn: all of a few small ones, else the first."""
+    count, lanes = ends.before.shape[:2]
+    rows = count * max(ends.before.shape[2], ends.after.shape[2])
+    return range(count if rows <= _MOST_ROWS and rows * lanes <= _MOST_CELLS else 1)
 
-    At most so many registers of a lane are drawn.
+
+def ends_panels(
+    ends: Ends,
+    fills: Sequence[Sequence[str]],
+    marked: tuple[int, int] | None,
+    most: int = MOST_DRAWN_REGISTERS,
+    spare: float = 0,
+) -> list[tuple[Panel, Panel]]:
+    """The registers of each drawn subgroup before and after, by the element in each, in the colour of the lane it starts in.
+
+    At most so many registers of a lane are drawn, cells have so many `spare` pixels; what the lane `marked` gets is outlined.
     """
+    groups = drawn_subgroups(ends)
     sides = (("before", ends.before), ("after", ends.after))
-    marked = marked_lane(ends, most)
-    names = [ends.name(int(slot)) for _, held in sides for slot in held[:, :most].flat if slot >= 0]
-    wide = width_for(max(map(len, names), default=1)) + 3
-    outlined: set[int] = set() if marked is None else {int(slot) for slot in ends.after[marked] if slot >= 0}
-    return [
-        _end(title, held, ends, fills, wide, outlined if held is ends.before else marked, most) for title, held in sides
-    ]
+    names = [ends.name(int(slot)) for _, held in sides for slot in held[: len(groups), :, :most].flat if slot >= 0]
+    wide = width_for(max(map(len, names), default=1)) + spare
+    got = ends.got_in(0, marked)
+
+    def panel(title: str, held: NDArray[np.int64], sg: int) -> Panel:
+        def outlined(lane: int, slot: int) -> bool:
+            return slot in got if held is ends.before else (sg, lane) == marked
+
+        return _end(title, held[sg], ends, fills, wide, outlined, most, sg if len(groups) > 1 else None)
+
+    return [(panel(*sides[0], sg), panel(*sides[1], sg)) for sg in groups]
 
 
-def marked_lane(ends: Ends, most: int = MOST_DRAWN_REGISTERS) -> int | None:
-    """The lane whose elements are outlined on both sides: the first that is drawn and gets one from another; None without.
+def marked_lane(ends: Ends, most: int = MOST_DRAWN_REGISTERS) -> tuple[int, int] | None:
+    """The subgroup and lane whose elements are outlined on both sides: the first drawn that gets one from another; or None.
+
+    Another subgroup counts for more than another lane of its own.
 
     >>> from layoutalg.conversion.drawing.contents import contents_of
     >>> plan = la.convert("d0 = 2@reg, d1 = 2@lane", "d0 = 2@lane, d1 = 2@reg", level="subgroup")
     >>> marked_lane(ends_of(plan, [contents_of(program) for program in plan.programs]))
-    1
+    (0, 1)
     """
-    lanes = [lane for lane in folded(_told(ends.after, ends, most)) if lane is not None]
-    found = [
-        lane
-        for lane in lanes
-        if any(slot >= 0 and ends.place(int(slot))[:2] != (0, lane) for slot in ends.after[lane, :most])
-    ]
-    return next((lane for lane in found if lane), found[0] if found else None)
+    groups = drawn_subgroups(ends)
+    found: list[tuple[bool, bool, int, int]] = []
+    for sg in groups:
+        for lane in folded(_told(ends.after[sg], ends, most)):
+            if lane is not None:
+                starts = [ends.place(int(slot))[:2] for slot in ends.after[sg, lane, :most] if slot >= 0]
+                across = any(start[0] != sg and start[0] in groups for start in starts)
+                if across or any(start != (sg, lane) for start in starts):
+                    found.append((not across, not lane, sg, lane))
+    return min(found)[2:] if found else None
 
 
 def _told(held: NDArray[np.int64], ends: Ends, most: int) -> NDArray[np.int64]:
@@ -135,23 +181,25 @@ def _end(
     ends: Ends,
     fills: Sequence[Sequence[str]],
     wide: float,
-    outlined: set[int] | int | None,
+    outlined: Callable[[int, int], bool],
     most: int,
+    group: int | None,
 ) -> Panel:
     told = _told(held, ends, most)
     lanes, registers = folded(told), folded(told.swapaxes(0, 1))
+    which = "" if group is None else f"subgroup {group}, "
 
     def look(register: int, lane: int) -> Look:
         slot = int(held[lane, register])
         words = ends.name(slot) if slot >= 0 else "nothing"
-        sentence = f"{title}: lane {lane}, register {register}: {words}"
+        sentence = f"{title}: {which}lane {lane}, register {register}: {words}"
         if slot < 0:
             return Look(PALE, "", sentence)
         sg, start, _ = ends.place(slot)
-        marks = lane == outlined if not isinstance(outlined, set) else slot in outlined
-        return Look(fills[sg][start], words, sentence, edge=FRAME * marks)
+        return Look(fills[sg][start], words, sentence, edge=FRAME * outlined(lane, slot))
 
-    panel = cell_table(title, "lane", lanes, _named(registers), look, (wide, 17))
+    heading = title if group is None else f"{title}: subgroup {group}"
+    panel = cell_table(heading, "lane", lanes, _named(registers), look, (wide, 17))
     if held.shape[1] <= most:
         return panel
     more = counted(held.shape[1] - most, "more register")

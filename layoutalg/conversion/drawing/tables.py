@@ -135,7 +135,7 @@ def _strip(
         words.append(Words(x + step / 2, top - 4, text, 11, "middle"))
         x += step
     y = top
-    marked: list[tuple[float, float]] = []
+    marked: dict[float, list[tuple[float, float]]] = {}  # by the width of the cell
     for name, row in rows:
         step = _HEAD if row is None else high
         text = "\N{VERTICAL ELLIPSIS}" if row is None else name
@@ -145,14 +145,15 @@ def _strip(
             for share, one in [(1.0, found)] if isinstance(found, Look) else found or ():
                 if one.edge == FRAME:
                     one = replace(one, edge="")
-                    marked.append((start, y))
+                    marked.setdefault(share, []).append((start, y))
                 cell, inside, frame = placed(start, y, share * wide, high, one)
                 start += share * wide
                 cells.append(cell)
                 words += inside
                 lines += frame
         y += step
-    lines += rims(marked, wide, high, 1.6)
+    for share, corners in marked.items():
+        lines += rims(corners, share * wide, high, 1.6)
     lines += [
         Line(edges[columns.index(one)], top, edges[columns.index(one)], y, 1.6) for one in ruled if one in columns[1:]
     ]
