@@ -19,11 +19,10 @@ from typing import TYPE_CHECKING, NamedTuple
 from layoutalg.conversion.cost import cost_of
 from layoutalg.conversion.drawing.contents import Contents, contents_of
 from layoutalg.conversion.drawing.exchange import Exchange
-from layoutalg.conversion.drawing.memory import FEW_ROWS, Memory, rounds_of
+from layoutalg.conversion.drawing.memory import FEW_ROWS, MOST_ACCESSES, Memory, rounds_of
 from layoutalg.conversion.drawing.prices import price_panel
-from layoutalg.conversion.drawing.registers import Outlined, drawn_subgroups, ends_of, ends_panels, marked_lane
+from layoutalg.conversion.drawing.registers import Ends, Outlined, drawn_subgroups, ends_of, ends_panels, marked_lane
 from layoutalg.conversion.drawing.summary import held_in_words, moved_in_words
-from layoutalg.conversion.drawing.tables import RED
 from layoutalg.conversion.program.program import Program
 from layoutalg.conversion.program.steps import Barrier, Load, Shuffle, Step, Store
 from layoutalg.core.banks import BANK_BYTES, BANKS
@@ -52,10 +51,10 @@ _ARROW, _DOWN = (
 )
 """From before to after, beside it and below it."""
 _APART = 10.0
-_SPARE = (3, 0)
+_SPARE = 3
 """Pixels that a cell of registers has besides its letters, if before and after then fit beside each other."""
-_FEW_CELLS, _FEWEST_ROWS = 384, 2
-"""Registers of all lanes, and rows of memory, that the output of a notebook cell has of a large conversion."""
+_FEW_CELLS, _FEWEST_ROWS, _FEWEST_ACCESSES = 256, 2, 4
+"""Registers of all lanes, rows of memory, and accesses, that the output of a notebook cell has of a large conversion."""
 _MADE = {
     "byte permute": "a byte permute picks the bytes of a word from two others",
     "select": "a select takes one of two words, by the number of the lane (arith.select)",
@@ -92,10 +91,7 @@ class ConversionPicture(PanelPicture):
         """The colours."""
         program = self.plan.programs[0]
         (first, colour), *others = lane_legend(program.lanes, program.subgroups)
-        found = [(f"colour: starts in {first}", colour), *others]
-        if self.plan.bank_conflicts > 1:
-            found.append(("outlined in red: waits for its bank", RED))
-        return found
+        return [(f"colour: starts in {first}", colour), *others]
 
     def panels(self) -> Sequence[Panel]:
         """The panels of all steps."""
@@ -103,10 +99,8 @@ class ConversionPicture(PanelPicture):
 
     def scene(self, direction: str | None = None, colour: str | None = None) -> Scene:
         """The steps one below the other."""
-        return self._drawn([stacked(step.panels) for step in self.steps()], self.subtitle())
-
-    def _drawn(self, panels: Sequence[Panel], subtitle: str) -> Scene:
-        return beside(panels, self.title, subtitle, self.widest(), self.key())
+        panels = [stacked(step.panels) for step in self.steps()]
+        return beside(panels, self.title, self.subtitle(), self.widest(), self.key())
 
     def steps(self, *, one_by_one: bool = False, small: bool = False) -> list[DrawnStep]:
         """The steps in order; `one_by_one` has each shuffle by itself where that is not too much, `small` not all registers.
@@ -127,29 +121,10 @@ class ConversionPicture(PanelPicture):
             told.append("too many words to follow each: registers are not drawn")
             return [DrawnStep("what it does", [*price, told_panel("", told)])]
         ends = ends_of(plan, found)
-        groups = program.subgroups
-        held, moved = held_in_words(ends), moved_in_words(ends)
-        cells = (
-            f"cells: the element{' (row,column)' * (plan.source.rank == 2)} in each register r0, r1, ... of each lane"
-        )
-        cells += f" of subgroup 0 of {groups}" * (len(drawn_subgroups(ends)) < groups)
-        head = told_panel(held or moved, [moved, cells] if held else [cells])
         most = _registers_drawn(program.lanes, small)
         lane = marked_lane(ends, most)
-        for spare in _SPARE:
-            pairs = ends_panels(ends, fills, lane, most, spare)
-            fits = all(before.width + _ARROW.width + after.width + 2 * _APART <= INNER for before, after in pairs)
-            if fits:
-                break
-        marked = "" if lane is None else f"lane {lane[1]}{f' of subgroup {lane[0]}' * (groups > 1)}"
-        told += [f"outlined: what {marked} gets, and where it was"] * bool(marked)
-        dotted = any(one.text in _DOTS for pair in pairs for side in pair for one in side.words)
-        told += [f"{DOTS} left out: the numbers go on evenly"] * dotted
-        shown = [
-            in_a_row([before, _ARROW, after], apart=_APART) if fits else stacked([before, _DOWN, after], 6)
-            for before, after in pairs
-        ]
-        steps = [DrawnStep("what it does", [stacked([head, *shown, told_panel("", told)], 6), *price])]
+        marked = "" if lane is None else f"lane {lane[1]}{f' of subgroup {lane[0]}' * (program.subgroups > 1)}"
+        steps = [DrawnStep("what it does", [self._ends(ends, fills, lane, marked, told, most), *price])]
         for number, (one, contents) in enumerate(zip(plan.programs, found, strict=True)):
             part = f"part {number + 1} of {len(found)}"
             last = number == len(found) - 1
@@ -162,6 +137,35 @@ class ConversionPicture(PanelPicture):
                 panels = [told_panel(part, []), *step.panels] if place == 0 or one_by_one else step.panels
                 steps.append(DrawnStep(f"{part}: {step.name}", panels))
         return steps
+
+    def _ends(
+        self,
+        ends: Ends,
+        fills: Sequence[Sequence[str]],
+        lane: tuple[int, int] | None,
+        marked: str,
+        told: Sequence[str],
+        most: int,
+    ) -> Panel:
+        """What registers hold before and after, in words and drawn; `marked` is the lane in words, `told` what stands below."""
+        held, moved, groups = held_in_words(ends), moved_in_words(ends), len(ends.before)
+        cells = f"cells: the element{' (row,column)' * (self.plan.source.rank == 2)} in each register r0, r1, ... of each lane"
+        cells += f" of subgroup 0 of {groups}" * (len(drawn_subgroups(ends)) < groups)
+        head = told_panel(held or moved, [moved, cells] if held else [cells])
+        pairs = ends_panels(ends, fills, lane, most, _SPARE)
+        if not all(map(_fits, pairs)):
+            tight = ends_panels(ends, fills, lane, most)
+            pairs = tight if all(map(_fits, tight)) else pairs
+        shown = [
+            in_a_row([before, _ARROW, after], apart=_APART)
+            if all(map(_fits, pairs))
+            else stacked([before, _DOWN, after], 6)
+            for before, after in pairs
+        ]
+        notes = [*told, *[f"outlined: what {marked} gets, and where it was"] * bool(marked)]
+        dotted = any(one.text in _DOTS for pair in pairs for side in pair for one in side.words)
+        notes += [f"{DOTS} left out: the numbers go on evenly"] * dotted
+        return stacked([head, *shown, told_panel("", notes)], 6)
 
     def _program(
         self,
@@ -236,6 +240,7 @@ class ConversionPicture(PanelPicture):
         whole: bool,
         rows: int,
     ) -> Iterator[DrawnStep]:
+        most = _FEWEST_ACCESSES if rows == _FEWEST_ROWS else MOST_ACCESSES
         often = f" in the first of {rounds} rounds" if rounds > 1 else ""
         size = f"{counted(program.slm_bytes, 'byte')} of shared memory: {BANKS} banks of {BANK_BYTES} bytes"
         who = "subgroup:lane" if program.subgroups > 1 else "lane"
@@ -253,7 +258,7 @@ class ConversionPicture(PanelPicture):
                 [self._paid(program, side.steps, _instruction(verb, side.steps)), *side.told_cycles()],
             )
             waits = max(side.cycles(), default=0) > 0 and bool(side.red)
-            banks = [side.accesses(fills)] if whole or waits else []
+            banks = [side.accesses(fills, most)] if whole or waits else []
             drawn: list[Panel] = []
             if whole or side is memory.stores or not memory.stores.steps:
                 below = memory.stores if whole and side is memory.stores else memory.loads
@@ -279,15 +284,15 @@ class ConversionPicture(PanelPicture):
         """The picture as a page that shows a step at a time, with buttons."""
         from layoutalg.viz.stepped import page
 
-        return page(self.title, self.views(one_by_one=True))
+        return page(self.title, self._parts(self.steps(one_by_one=True)))
 
     def _repr_html_(self) -> str:
         from layoutalg.viz.stepped import fragment
 
-        whole = fragment(self.title, self.views(one_by_one=True))
+        whole = fragment(self.title, self._parts(self.steps(one_by_one=True)))
         if len(whole) <= MOST_CELL_TEXT:
             return whole
-        return fragment(self.title, self._views(self.steps(small=True)))
+        return fragment(self.title, self._parts(self.steps(small=True)))
 
     def views(self, *, one_by_one: bool = False) -> list[tuple[str, str]]:
         """Each step as an SVG document of its own, with its name; `one_by_one` is that of `steps`.
@@ -296,15 +301,32 @@ class ConversionPicture(PanelPicture):
         >>> [name for name, _ in convert("d0 = 2@reg 2@lane", "d0 = 2@lane 2@reg").picture().views()]
         ['what it does', 'shuffle', 'the rest', 'what arrives when']
         """
-        return self._views(self.steps(one_by_one=one_by_one))
+        steps = self.steps(one_by_one=one_by_one)
+        return [(step.name, self._document([stacked(step.panels)], step is steps[0])) for step in steps]
 
-    def _views(self, steps: Sequence[DrawnStep]) -> list[tuple[str, str]]:
-        """The drawing of each step; the first says what all of it is."""
-        told = [self.subtitle(), *[""] * (len(steps) - 1)]
-        return [
-            (step.name, svg_document(self._drawn([stacked(step.panels)], subtitle)))
-            for step, subtitle in zip(steps, told, strict=True)
-        ]
+    def _parts(self, steps: Sequence[DrawnStep]) -> list[tuple[str, list[str]]]:
+        """The drawings of each step for a page: words stand with what they are about."""
+        found: list[tuple[str, list[str]]] = []
+        for step in steps:
+            parts: list[list[Panel]] = [[]]
+            for panel in step.panels:
+                if parts[-1] and parts[-1][-1].cells:
+                    parts.append([])
+                parts[-1].append(panel)
+            first = step is steps[0]
+            drawn = [self._document([stacked(part)], first and i == 0, bare=i > 0) for i, part in enumerate(parts)]
+            found.append((step.name, drawn))
+        return found
+
+    def _document(self, panels: Sequence[Panel], first: bool, *, bare: bool = False) -> str:
+        """A drawing of its own: the first says what all of it is, a `bare` one has no title."""
+        subtitle, key = self.subtitle() if first else "", () if bare else self.key()
+        return svg_document(beside(panels, self.title, subtitle, self.widest(), key, bare=bare))
+
+
+def _fits(pair: tuple[Panel, Panel]) -> bool:
+    """Whether before and after fit beside each other."""
+    return sum(side.width for side in pair) + _ARROW.width + 2 * _APART <= INNER
 
 
 def conversion_picture(plan: ConversionPlan, title: str | None = None) -> ConversionPicture:

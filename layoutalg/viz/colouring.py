@@ -199,7 +199,7 @@ def lane_colours(lanes: int, subgroups: int = 1) -> list[list[str]]:
     return [[_lane_shade(hue_of(sg), lane, lanes) for lane in range(lanes)] for sg in range(subgroups)]
 
 
-def lane_legend(lanes: int, subgroups: int = 1) -> list[tuple[str, str | None]]:
+def lane_legend(lanes: int, subgroups: int = 1) -> Sequence[tuple[str, str | None]]:
     """What the colours of `lane_colours` mean: texts, each with its colour or None.
 
     >>> [text for text, _ in lane_legend(3)], [text for text, _ in lane_legend(16)][-2:]
@@ -211,7 +211,7 @@ def lane_legend(lanes: int, subgroups: int = 1) -> list[tuple[str, str | None]]:
         return found + [(f"{len(HUES)} hues for {subgroups} subgroups, so hues repeat", None)] * (subgroups > len(HUES))
     (colours,) = lane_colours(lanes)
     if lanes <= _MOST_NAMED:
-        found = [(f"{'lane ' * (lane == 0)}{lane}", colours[lane]) for lane in range(lanes)]
+        found = [(f"{'lane ' * (lane == 0)}{lane}", colour) for lane, colour in enumerate(colours)]
     else:
         found = _swatches("lane", [*range(lanes)], colours)
     return found + [(f"every {len(HUES)} lanes a tone stronger", None)] * (lanes > len(HUES))

@@ -4,7 +4,7 @@
   root.querySelectorAll(".player").forEach((old) => old.remove()); // of a page that was saved while it was open
 
   const steps = Array.from(root.querySelectorAll(".step"));
-  steps.forEach((step) => drawingOf(step.querySelector("div")));
+  root.querySelectorAll(".step .part").forEach(drawingOf);
   const element = (tag, attributes) => Object.assign(document.createElement(tag), attributes);
   const bar = element("div", { className: "player" });
   bar.setAttribute("role", "group");

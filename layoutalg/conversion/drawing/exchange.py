@@ -84,10 +84,12 @@ class Family:
         }[self.kind]
         terms = ""
         if several:
-            runs = list(self.terms) == list(range(self.terms[0], self.terms[0] + count))
             times = [(term, len(list(group))) for term, group in groupby(self.terms)]
             listed = ", ".join(f"{term} ({many} times)" if many > 1 else str(term) for term, many in times)
-            terms = f", t = {self.terms[0]} to {self.terms[-1]}" if runs else f", t = {listed}"
+            again, run = {many for _, many in times}, range(self.terms[0], self.terms[0] + len(times))
+            if [term for term, _ in times] == [*run] and len(again) == 1 and len(times) > 2:
+                listed = f"{run[0]} to {run[-1]}{f' (each {times[0][1]} times)' * (times[0][1] > 1)}"
+            terms = f", t = {listed}"
         return f"{which}: {rule}{terms}"
 
 
@@ -134,7 +136,8 @@ def _kind(pattern: tuple[int, ...]) -> tuple[str, int]:
 class Exchange:
     """The shuffles of one subgroup of a program: what each brings, and the panels that say so.
 
-    `name` is what the element in a slot is called, `fills` has the colour of each lane of each subgroup; a lane may be `outlined`.
+    `name` is what the element in a slot is called, `fills` has the colour of each lane of each subgroup; the lane `outlined`
+    has a line around what it gets.
 
     >>> from layoutalg.conversion import convert
     >>> from layoutalg.conversion.drawing.contents import contents_of
@@ -288,6 +291,7 @@ class Exchange:
         rows = [(f"r{register}", register) for register in range(registers)]
         panel = cell_table(title, "lane", lanes, rows, look, (wide, 17))
         notes = [*same, f"cells: {notes}; =: it stays in its lane"]
+        notes += ["grey numbers: it came before; empty: it comes later"] * (now is not None)
         notes += [f"outlined: what lane {self.outlined} gets"] * (self.outlined is not None)
         if registers < self.held.shape[1]:
             notes.append(f"and {counted(self.held.shape[1] - registers, 'more register')}")

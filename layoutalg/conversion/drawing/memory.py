@@ -1,7 +1,8 @@
 """Shared memory as a picture: banks as columns, a row for a word of each bank; who writes every word, and who reads it.
 
 A cell is a part of a word: the element in it, below it the lane that reads (or writes) it, in the colour of the lane that the
-element starts in. Rows that continue their neighbours evenly are dots, and columns where all are too many. What waits for its bank is outlined in red.
+element starts in. Rows that continue their neighbours evenly are dots, and columns where all are too
+many. What waits for its bank is outlined in red.
 
 >>> from layoutalg.conversion.drawing.contents import contents_of
 >>> from layoutalg.conversion.program.steps import Address, Barrier
@@ -35,7 +36,7 @@ from layoutalg.core.plurals import counted
 from layoutalg.viz.panels import PALE, Look, Panel, stacked, told_panel
 from layoutalg.viz.scene import CHARACTER
 
-__all__ = ["FEW_ROWS", "Memory", "Side", "rounds_of"]
+__all__ = ["FEW_ROWS", "MOST_ACCESSES", "Memory", "Side", "rounds_of"]
 
 _BYTES = WORD // 8
 _HIGH = 30.0
@@ -45,9 +46,10 @@ _MOST_STRIPS = 4
 """Strips of banks, one below the other, in which all are drawn; beyond, columns that go on evenly are dots."""
 _MOST_READ = 256
 """Rows of memory that are read."""
+_WAITS = "outlined in red: waits for its bank"
 _RANK = 8
 """Coordinates of an element by which columns are found to go on evenly."""
-_MOST_ACCESSES = 8
+MOST_ACCESSES = 8
 """Stores or loads of a round that have a row of their own."""
 
 
@@ -195,18 +197,18 @@ class Side:
             parts = f", {counted(phases[0][0], 'lane')} at a time" if len(phases) > 1 else ""
             told.append(f"{which}{of} takes {counted(sum(cycles), 'cycle')}{parts}: {meet}")
             first += count
-        return told[:_MOST_ACCESSES] + [f"and {counted(len(told) - _MOST_ACCESSES, 'more kind')}"] * (
-            len(told) > _MOST_ACCESSES
+        return told[:MOST_ACCESSES] + [f"and {counted(len(told) - MOST_ACCESSES, 'more kind')}"] * (
+            len(told) > MOST_ACCESSES
         )
 
-    def accesses(self, fills: Sequence[Sequence[str]]) -> Panel:
+    def accesses(self, fills: Sequence[Sequence[str]], most: int = MOST_ACCESSES) -> Panel:
         """A row for each access, a column for each lane of the subgroup that waits longest: the bank it comes to first."""
         sg, lanes = -self.worst[2], self.program.lanes
         what = "store" if self.stores else "load"
         which = f", subgroup {sg}" if self.program.subgroups > 1 else ""
         found: list[dict[int, Look]] = []
         ruled: set[int] = set()
-        for index, step in enumerate(self.steps[:_MOST_ACCESSES]):
+        for index, step in enumerate(self.steps[:most]):
             row: dict[int, Look] = {}
             for phase, (served, columns) in enumerate(self.phases(step, sg)):
                 access = f"{what} {index + 1}, phase {phase}"
@@ -231,7 +233,10 @@ class Side:
             title, "lane", range(lanes), rows, lambda row, lane: found[row].get(lane), (width_for(2), 17), sorted(ruled)
         )
         more = len(self.steps) - len(found)
-        return stacked([panel, told_panel("", [f"and {counted(more, f'more {what}')}"])], 2) if more else panel
+        notes = [f"and {counted(more, f'more {what}')}"] * bool(more)
+        notes += ["lines part the lanes that are served one after another"] * bool(ruled)
+        notes += [_WAITS] * any(look.edge for row in found for look in row.values())
+        return stacked([panel, told_panel("", notes)], 2) if notes else panel
 
     def lane(self, owner: Owner | None) -> str:
         """A lane, with its subgroup where there are several, and how many others."""
@@ -246,6 +251,9 @@ class Side:
             return [-1] * 5
         first = self.registers(owner).split("-")[0].split(",")[0].split("\N{HORIZONTAL ELLIPSIS}")[0]
         return [owner.sg, owner.lane, owner.word, owner.others, int(first or -1)]
+
+
+_NOTHING = Outlined()
 
 
 class Part(NamedTuple):
@@ -269,7 +277,7 @@ class Memory:
         contents: Contents | None,
         steps: Sequence[Store | Load],
         fills: Sequence[Sequence[str]],
-        outlined: Outlined = Outlined(),
+        outlined: Outlined = _NOTHING,
     ) -> None:
         self.program, self.contents, self.fills, self.outlined = program, contents, fills, outlined
         self.stores = Side(program, contents, [step for step in steps if isinstance(step, Store)])
@@ -325,8 +333,10 @@ class Memory:
         panel = cell_table("", "bank", banks, named, looks, (wide, _HIGH))
         left = count - drawn[-1] - 1
         notes = [f"and {counted(left, 'more row')} of {BANKS} words"] * bool(left)
-        more = next((pair[1] for _, pair in shown if "+" in pair[1]), "")
-        notes += [f"{more}: lane {more.replace('+', ' and ')} more"] * bool(more)
+        for place, what in enumerate(("element", "lane")):
+            more = next((pair[place] for _, pair in shown if pair[1] and "+" in pair[place]), "")
+            notes += [f"{more}: {what} {more.replace('+', ' and ')} more"] * bool(more)
+        notes += [_WAITS] * any(self._waits(row * BANKS + bank) for row, bank in labels)
         notes += [f"outlined: what {self.outlined.words} gets"] * any(self._outlined(part) for part, _ in shown)
         notes += ["grey: no element is stored there"] * any(not part.slots for part, _ in shown)
         return stacked([panel, told_panel("", notes)], 4) if notes else panel
@@ -348,6 +358,9 @@ class Memory:
         more = f"+{len(part.slots) - 1}" if len(part.slots) > 1 else ""
         return name(part.slots[0]) + more, lane
 
+    def _waits(self, word: int) -> bool:
+        return word in self.stores.red or word in self.loads.red
+
     def _outlined(self, part: Part) -> bool:
         return not self.stores.red and not self.loads.red and any(slot in self.outlined.slots for slot in part.slots)
 
@@ -358,7 +371,7 @@ class Memory:
         ]
         if not told:
             return Look(PALE, "", at + "nothing")
-        waits = word in self.stores.red or word in self.loads.red
+        waits = self._waits(word)
         elements = [" and ".join(map(name, part.slots))] * bool(part.slots)
         start = part.slots[0] // self.program.source_registers if part.slots else None
         fill = PALE if start is None else self.fills[start // self.program.lanes][start % self.program.lanes]

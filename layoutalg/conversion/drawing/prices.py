@@ -33,9 +33,8 @@ def price_panel(plan: ConversionPlan) -> Panel:
     notes[0] += "; listings: a compiler's machine code" * price.counted
     if found is None:
         parts = sorted(price.shares(plan.programs).items(), key=lambda one: -one[1])
-        (first, most), *others = [(name, round(slots)) for name, slots in parts] or [("", 0)]
-        told = [f"{counted(most, 'slot')} for {first}", *(f"{slots} for {name}" for name, slots in others)]
-        notes += [f"{', '.join(told)}: see the steps"] * bool(others)
+        told = [f"{round(slots)} {'slots ' * (i == 0)}for {name}" for i, (name, slots) in enumerate(parts)]
+        notes += [f"{', '.join(told)}: see the steps"] * (len(parts) > 1)
     else:
         shared = ", as all subgroups share it" * (plan.pressure == "all")
         each = f", {price.unit:g} slots each{shared}" if price.unit > 1 else ""

@@ -80,7 +80,8 @@ class Ends:
         if slot < 0:
             return -1, -1, -1
         lane, register = divmod(slot, self.registers)
-        return (*divmod(lane, self.before.shape[1]), register)
+        sg, lane = divmod(lane, self.before.shape[1])
+        return sg, lane, register
 
     def got_in(self, part: int, lane: tuple[int, int] | None) -> frozenset[int]:
         """The slots that a program begins with whose elements a lane (its subgroup and number) ends with."""

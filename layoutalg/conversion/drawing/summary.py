@@ -4,7 +4,8 @@
 >>> from layoutalg.conversion.drawing.registers import ends_of
 >>> plan = la.convert("d0 = 2@reg, d1 = 2@lane", "d0 = 2@lane, d1 = 2@reg", level="subgroup")
 >>> ends = ends_of(plan, [contents_of(program) for program in plan.programs])
->>> print(held_in_words(ends), moved_in_words(ends), sep="\n")
+>>> for words in (held_in_words(ends), moved_in_words(ends)):
+...     print(words)
 a transpose: each lane holds a column before, a row after
 of 4 registers, 2 get their element from another lane, 2 from their own
 """
