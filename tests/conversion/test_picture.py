@@ -21,6 +21,7 @@ from layoutalg.conversion.drawing.memory import Memory
 from layoutalg.conversion.drawing.tables import RED
 from layoutalg.conversion.program.steps import Shuffle
 from layoutalg.viz.panels import Panel
+from layoutalg.viz.shapes import Cell
 from tests.conversion.brute_force import L
 from tests.viz.reading import smallest_text
 
@@ -371,26 +372,145 @@ def test_a_conversion_has_the_formats_of_every_picture(tmp_path: Path) -> None:
     assert [name for name, _ in steps[1:3]] == ["shuffle 1", "shuffle 2"]
 
 
-@pytest.mark.parametrize(("source", "destination", "bits"), PAIRS)
+Box = tuple[int, int, int, int]
+
+
+def around(boxes: dict[Box, bool]) -> set[Box]:
+    """The sides of some boxes (left, top, right, bottom) that no two of them share: the line around them."""
+    found: set[Box] = set()
+    for (x, y, right, low), inside in boxes.items():
+        if inside:
+            found ^= {(x, y, x, low), (right, y, right, low), (x, y, right, y), (x, low, right, low)}
+    return found
+
+
+def box(cell: Cell) -> Box:
+    return round(cell.x), round(cell.y), round(cell.x + cell.width), round(cell.y + cell.height)
+
+
+def rims(panel: Panel) -> set[Box]:
+    return {
+        (round(line.x), round(line.y), round(line.to_x), round(line.to_y))
+        for line in panel.lines
+        if line.over and line.fill != RED
+    }
+
+
+@pytest.mark.parametrize(("source", "destination", "bits"), [*PAIRS, (*MEMORY[0][:2], 32)])
 def test_what_is_outlined_is_what_one_lane_gets_and_where_it_was(source: str, destination: str, bits: int) -> None:
     """By the layouts: the frame goes around every drawn element of that lane, in both tables, and around no other."""
     picture = la.convert(source, destination, element_bits=bits, slm_limit=2**16).picture()
-    first = picture.steps()[0]
+    first, *others = picture.steps()
     (told,) = [one.text for panel in first.panels for one in panel.words if one.text.startswith("outlined: what lane")]
-    lane = int(told.split()[3])
-    before, after = L(source).fragment_map()[0], L(destination).fragment_map()[0]
-    wanted = {tuple(at) for at in after[lane].tolist()}
-    panel = first.panels[0]
-    edges = {tuple(round(at) for at in (line.x, line.y, line.to_x, line.to_y)) for line in panel.lines if line.over}
-    framed: dict[tuple[int, int, int, int], bool] = {}  # by left, top, right and bottom
-    for cell in panel.cells:
-        side, here, register = re.findall(r"(before|after): lane (\d+), register (\d+)", cell.sentence)[0]
-        held = (before if side == "before" else after)[int(here), int(register)]
-        box = round(cell.x), round(cell.y), round(cell.x + cell.width), round(cell.y + cell.height)
-        framed[box] = tuple(held.tolist()) in wanted if side == "before" else int(here) == lane
+    lane, sg = (int(found[1]) if (found := re.search(rf"{what} (\d+)", told)) else 0 for what in ("lane", "subgroup"))
+    before, after = L(source).fragment_map(), L(destination).fragment_map()
+    wanted = {tuple(at) for at in after[sg, lane].tolist()}
+    framed: dict[Box, bool] = {}
+    for cell in first.panels[0].cells:
+        side, here, there, register = re.findall(
+            r"(before|after): (?:subgroup (\d+), )?lane (\d+), register (\d+)", cell.sentence
+        )[0]
+        at = int(here or 0), int(there), int(register)
+        framed[box(cell)] = tuple(before[at].tolist()) in wanted if side == "before" else at[:2] == (sg, lane)
     assert any(framed.values())
-    around: set[tuple[int, ...]] = set()
-    for (x, y, right, low), inside in framed.items():
-        if inside:  # a side that two framed cells share is inside the frame
-            around ^= {(x, y, x, low), (right, y, right, low), (x, y, right, y), (x, low, right, low)}
-    assert edges == around
+    assert rims(first.panels[0]) == around(framed)
+    for panel in (panel for step in others for panel in step.panels):
+        stored = {box(cell): re.match(r"byte \d+, bank \d+: ([\d,]+\d)", cell.sentence) for cell in panel.cells}
+        elements = {at: tuple(map(int, found[1].split(","))) for at, found in stored.items() if found}
+        outlined = any(one.text.startswith("outlined: what") for one in panel.words)
+        if elements and bits == 32:
+            assert rims(panel) == around({at: element in wanted for at, element in elements.items()})
+            assert outlined == any(element in wanted for element in elements.values())
+
+
+@pytest.mark.parametrize(("source", "destination"), [*(one[:2] for one in PAIRS), MEMORY[0][:2]])
+def test_a_lane_has_the_colour_that_it_has_in_the_picture_of_its_layout(source: str, destination: str) -> None:
+    layout = L(source)
+    fills = [cell.fill for cell in layout.picture(full=True).scene(direction="tensor").cells]
+    seen = 0
+    for cell in la.convert(source, destination).picture().steps()[0].panels[0].cells:
+        if found := re.match(r"before: .*register \d+: ([\d,]+)", cell.sentence):
+            assert cell.fill == fills[np.ravel_multi_index([*map(int, found[1].split(","))], layout.shape)]
+            seen += 1
+    assert seen > 4
+
+
+def test_all_subgroups_are_drawn_where_they_are_small() -> None:
+    source, destination, _ = MEMORY[0]
+    titles = said(la.convert(source, destination).svg())
+    for side, layout in (("before", L(source)), ("after", L(destination))):
+        pattern = rf"{side}: subgroup (\d+), lane (\d+), register (\d+): (\d+),(\d+)"
+        shown = [tuple(map(int, found.groups())) for found in (re.fullmatch(pattern, one) for one in titles) if found]
+        held = layout.fragment_map()
+        assert {one[:3]: one[3:] for one in shown} == {at: tuple(held[at]) for at in np.ndindex(*held.shape[:3])}
+
+
+def meant(phrase: str, shape: tuple[int, ...]) -> tuple[int, int]:
+    """The rows and columns that a phrase means."""
+    if found := re.fullmatch(r"a block of (\d+)x(\d+)", phrase):
+        return int(found[1]), int(found[2])
+    found = re.fullmatch(r"(?:a|(\d+) elements of a) (row|column)", phrase)
+    assert found is not None
+    whole = shape[found[2] == "row"]
+    count = int(found[1] or whole)
+    assert (count < whole) == bool(found[1])
+    return (1, count) if found[2] == "row" else (count, 1)
+
+
+@pytest.mark.parametrize(("source", "destination"), [PAIRS[i][:2] for i in (0, 1, 2, 4, 5)] + [MEMORY[0][:2]])
+def test_what_a_conversion_does_is_said_in_words_that_hold_for_every_lane(source: str, destination: str) -> None:
+    layouts = L(source), L(destination)
+    lines = [one.text for one in la.convert(source, destination).picture().scene().words]
+    (told,) = [one for one in lines if "each lane holds" in one and "cells" not in one]
+    phrases = re.findall(r"(?<=holds )(.*)(?= before)|(?<=before, )(.*)(?= after)", told)
+    held = [layout.fragment_map() for layout in layouts]
+    for phrase, lanes in zip(["".join(one) for one in phrases], held, strict=True):
+        for lane in lanes.reshape(-1, *lanes.shape[2:]):
+            rows, columns = ({*lane[:, i].tolist()} for i in (0, 1))
+            assert (len(rows), len(columns)) == meant(phrase, layouts[0].shape)
+            assert len({*map(tuple, lane.tolist())}) == len(rows) * len(columns)
+            assert all(max(one) - min(one) + 1 == len(one) for one in (rows, columns))
+    turned = len(held[0]) == 1 and np.array_equal(held[0].swapaxes(1, 2), held[1])
+    assert told.startswith("a transpose") == turned
+    owners = [{tuple(one[at].tolist()): at for at in np.ndindex(*one.shape[:3])} for one in held]
+    counts = [0, 0, 0]
+    for element, to in owners[1].items():
+        start = owners[0][element]
+        counts[0 if start[:2] == to[:2] else 1 if start[0] == to[0] else 2] += 1
+    (moved,) = [one for one in " ".join(lines).split("of ") if " get their element from " in one]
+    said_so = {
+        where: int(count)
+        for count, where in re.findall(
+            r"(\d+) (?:get their element )?from (another subgroup|another lane|their own)", moved
+        )
+    }
+    assert [said_so.get(where, 0) for where in ("their own", "another lane", "another subgroup")] == counts
+
+
+@pytest.mark.parametrize(("source", "destination", "target"), MEMORY)
+def test_all_banks_are_drawn(source: str, destination: str, target: str | None) -> None:
+    picture = la.convert(source, destination, slm_limit=2**16, target=target).picture()
+    banks = {
+        int(found[1]) for found in (re.match(r"byte \d+, bank (\d+)", one) for one in said(picture.svg())) if found
+    }
+    assert banks == {*range(32)}
+
+
+@pytest.mark.parametrize(("source", "destination", "bits"), [PAIRS[0], PAIRS[5]])
+def test_a_word_is_said_to_travel_on_where_a_later_shuffle_reads_it(source: str, destination: str, bits: int) -> None:
+    picture = la.convert(source, destination, element_bits=bits, slm_limit=0).picture()
+    on: set[tuple[int, int]] = set()  # shuffle, lane between
+    for title in said(picture.svg()):
+        route = re.findall(r"by shuffle (\d+) from lane (\d+)", title)
+        on |= {(int(one[0]), int(then[1])) for one, then in itertools.pairwise(route)}
+    drawn: set[tuple[int, int]] = set()
+    for step in picture.steps(one_by_one=True):
+        if re.fullmatch(r"shuffle \d+", step.name):
+            shown = step.panels[1]
+            signs = [(one.x, one.y) for one in shown.words if one.over and one.text.endswith(">")]
+            drawn |= {
+                (int(step.name.split()[1]), int(re.findall(r"lane (\d+) reads", cell.sentence)[0]))
+                for cell in shown.cells
+                if any(cell.x < x < cell.x + cell.width and cell.y < y < cell.y + cell.height for x, y in signs)
+            }
+    assert drawn == on
