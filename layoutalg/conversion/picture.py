@@ -16,6 +16,8 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, NamedTuple
 
+import numpy as np
+
 from layoutalg.conversion.cost import cost_of
 from layoutalg.conversion.drawing.contents import Contents, contents_of
 from layoutalg.conversion.drawing.exchange import Exchange
@@ -121,6 +123,7 @@ class ConversionPicture(PanelPicture):
             told.append("too many words to follow each: registers are not drawn")
             return [DrawnStep("what it does", [*price, told_panel("", told)])]
         ends = ends_of(plan, found)
+        found[-1] = found[-1]._replace(registers=np.where(ends.after < 0, -1, found[-1].registers))
         most = _registers_drawn(program.lanes, small)
         lane = marked_lane(ends, most)
         marked = "" if lane is None else f"lane {lane[1]}{f' of subgroup {lane[0]}' * (program.subgroups > 1)}"

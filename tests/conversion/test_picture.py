@@ -445,33 +445,42 @@ def test_all_subgroups_are_drawn_where_they_are_small() -> None:
         assert {one[:3]: one[3:] for one in shown} == {at: tuple(held[at]) for at in np.ndindex(*held.shape[:3])}
 
 
-def meant(phrase: str, shape: tuple[int, ...]) -> tuple[int, int]:
-    """The rows and columns that a phrase means."""
-    if found := re.fullmatch(r"a block of (\d+)x(\d+)", phrase):
-        return int(found[1]), int(found[2])
-    found = re.fullmatch(r"(?:a|(\d+) elements of a) (row|column)", phrase)
+def meant(phrase: str, shape: tuple[int, ...]) -> list[tuple[int, int]]:
+    """How many rows and columns a phrase means, and how far apart they are."""
+    apart = {name: int(step) for name, step in re.findall(r"\((?:(\w+) )?(\d+) apart\)", phrase)}
+    words = phrase.partition(" (")[0]
+    if found := re.fullmatch(r"(?:a block of )?(\d+)x(\d+)(?: elements)?", words):
+        return [(int(found[1]), apart.get("rows", 1)), (int(found[2]), apart.get("columns", 1))]
+    found = re.fullmatch(r"(?:a|(\d+) elements of a) (row|column)", words)
     assert found is not None
     whole = shape[found[2] == "row"]
     count = int(found[1] or whole)
     assert (count < whole) == bool(found[1])
-    return (1, count) if found[2] == "row" else (count, 1)
+    return [(1, 1), (count, apart.get("", 1))][:: 1 if found[2] == "row" else -1]
 
 
-@pytest.mark.parametrize(("source", "destination"), [PAIRS[i][:2] for i in (0, 1, 2, 4, 5)] + [MEMORY[0][:2]])
+@pytest.mark.parametrize(
+    ("source", "destination"),
+    [
+        *(PAIRS[i][:2] for i in (0, 1, 2, 4, 5)),
+        *(one[:2] for one in MEMORY[:2]),
+        ("d0 = 2@sg 8@reg, d1 = 8@lane", "d0 = 2@reg:4 8@lane, d1 = 2@sg 4@reg"),
+    ],
+)
 def test_what_a_conversion_does_is_said_in_words_that_hold_for_every_lane(source: str, destination: str) -> None:
     layouts = L(source), L(destination)
     lines = [one.text for one in la.convert(source, destination).picture().scene().words]
-    (told,) = [one for one in lines if "each lane holds" in one and "cells" not in one]
-    phrases = re.findall(r"(?<=holds )(.*)(?= before)|(?<=before, )(.*)(?= after)", told)
+    told = re.search(r"(a transpose: )?each lane holds (.+?) before, (.+?) after of", " ".join(lines))
+    assert told is not None
     held = [layout.fragment_map() for layout in layouts]
-    for phrase, lanes in zip(["".join(one) for one in phrases], held, strict=True):
+    for phrase, lanes in zip((told[2], told[3]), held, strict=True):
         for lane in lanes.reshape(-1, *lanes.shape[2:]):
-            rows, columns = ({*lane[:, i].tolist()} for i in (0, 1))
-            assert (len(rows), len(columns)) == meant(phrase, layouts[0].shape)
-            assert len({*map(tuple, lane.tolist())}) == len(rows) * len(columns)
-            assert all(max(one) - min(one) + 1 == len(one) for one in (rows, columns))
+            sides = [sorted({*lane[:, i].tolist()}) for i in (0, 1)]
+            assert len({*map(tuple, lane.tolist())}) == len(sides[0]) * len(sides[1])
+            for side, (count, step) in zip(sides, meant(phrase, layouts[0].shape), strict=True):
+                assert side == [side[0] + step * i for i in range(count)]
     turned = len(held[0]) == 1 and np.array_equal(held[0].swapaxes(1, 2), held[1])
-    assert told.startswith("a transpose") == turned
+    assert bool(told[1]) == turned
     owners = [{tuple(one[at].tolist()): at for at in np.ndindex(*one.shape[:3])} for one in held]
     counts = [0, 0, 0]
     for element, to in owners[1].items():

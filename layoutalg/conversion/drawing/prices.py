@@ -46,7 +46,7 @@ def price_panel(plan: ConversionPlan) -> Panel:
         }
         parts = sorted(busy.items(), key=lambda one: -one[1])[:2]
         told = "; ".join(f"{counted(round(slots), 'slot')} {name}" for name, slots in parts if slots >= 1)
-        notes.append(f"the price is what takes longest: {told}")
+        notes += [f"the price is what takes longest: {told}"] * bool(told)
     others: dict[str, Candidate] = {}
     for way in sorted(plan.candidates, key=lambda one: (one.name != plan.chosen.name, one.cost)):
         others.setdefault(_kind(way), way)

@@ -62,27 +62,38 @@ def _held(slots: NDArray[np.int64], ends: Ends) -> str | None:
     if ends.elements is None or len(shape) not in (1, 2) or (slots < 0).any():
         return None
     elements = ends.elements.reshape(-1)[slots]
-    counts = _distinct(elements)
     extents: list[int] = []
-    for at in np.unravel_index(elements, shape):
-        number = _distinct(at)
-        if (number != number.flat[0]).any() or (np.ptp(at, -1) + 1 != number).any():
+    steps: list[int] = []
+    for at in np.unravel_index(np.maximum(elements, 0), shape):
+        low, numbers = at.min(-1), _distinct(at)
+        count, step = (
+            int(numbers.flat[0]),
+            int(np.ptp(at.reshape(-1, at.shape[-1])[0])) // max(int(numbers.flat[0]) - 1, 1),
+        )
+        even = (at - low[..., None]) % max(step, 1) == 0
+        if (numbers != count).any() or not even.all() or (np.ptp(at, -1) != (count - 1) * step).any():
             return None
-        extents.append(int(number.flat[0]))
-    if (elements < 0).any() or (counts != prod(extents)).any():
+        extents.append(count)
+        steps.append(max(step, 1))
+    if (elements < 0).any() or (_distinct(elements) != prod(extents)).any():
         return None
     if tuple(extents) == shape:
         return "the whole tensor"
     if prod(extents) == 1:
         return "one element"
     if len(shape) == 1:
-        return f"{extents[0]} neighbouring elements"
+        return f"{extents[0]} {'neighbouring ' * (steps[0] == 1)}elements{_apart(steps[0])}"
+    for line, across, along in (("column", 1, 0), ("row", 0, 1)):
+        if extents[across] == 1:
+            whole = extents[along] == shape[along]
+            return f"a {line}" if whole else f"{extents[along]} elements of a {line}{_apart(steps[along])}"
     high, wide = extents
-    if wide == 1:
-        return "a column" if high == shape[0] else f"{high} elements of a column"
-    if high == 1:
-        return "a row" if wide == shape[1] else f"{wide} elements of a row"
-    return f"a block of {high}x{wide}"
+    block = f"a block of {high}x{wide}" if steps == [1, 1] else f"{high}x{wide} elements"
+    return block + "".join(_apart(step, f"{line} ") for step, line in zip(steps, ("rows", "columns"), strict=True))
+
+
+def _apart(step: int, what: str = "") -> str:
+    return f" ({what}{step} apart)" if step > 1 else ""
 
 
 def _distinct(numbers: NDArray[np.int64]) -> NDArray[np.int64]:
