@@ -25,7 +25,7 @@ def convert(asked: Question) -> dict[str, Any]:
 
     `views` has for each of these the name and the SVG.
 
-    `colours` has the colour of each lane of each subgroup, by which words are known in the moves as in the pictures.
+    `colours` has by subgroup the colour of each lane, by which words are known in the moves as in the pictures.
     A move is `[lane, register, lane, register, subgroup]`: from where, to where in subgroup 0, and whose register it was.
     """
     from layoutalg.conversion.candidates import Candidate
@@ -48,7 +48,8 @@ def convert(asked: Question) -> dict[str, Any]:
             "chosen": one.name == plan.chosen.name,
         }
 
-    steps = [
+    colours = lane_colours(programs[0].lanes, programs[0].subgroups)
+    steps: list[dict[str, Any]] = [
         {"title": step.title, "part": part, "moves": [*map(list, step.moves)]}
         for part, program in enumerate(programs)
         for step in moves_of(program)
@@ -59,7 +60,7 @@ def convert(asked: Question) -> dict[str, Any]:
         "registers": [programs[0].source_registers, programs[-1].registers],
         "lanes": programs[0].lanes,
         "subgroups": programs[0].subgroups,
-        "colours": lane_colours(programs[0].lanes, programs[0].subgroups) if steps else [],
+        "colours": {sg: colours[sg] for sg in sorted({0, *(move[-1] for step in steps for move in step["moves"])})},
         "steps": steps,
         "views": [*map(list, plan.picture().views())],
     }

@@ -383,7 +383,7 @@ class Memory:
 def _beside(longest: int, named: int) -> tuple[float, bool]:
     """How wide a word of memory is for so many letters, and whether all banks fit beside names of rows, in a few strips."""
     room = ROOM - max(named, len("bank")) * CHARACTER - 8
-    for strips in (2, _MOST_STRIPS):
+    for strips in (1, 2, _MOST_STRIPS):
         if longest * CHARACTER + 1.5 <= room * strips / BANKS:
             return min(width_for(longest) + 4, room * strips / BANKS), True
     return width_for(longest), False

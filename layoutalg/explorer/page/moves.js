@@ -35,7 +35,7 @@ export class Moves {
     this.show({});
   }
 
-  show({ steps = [], lanes = 1, registers = [1, 1], colours = [] }) {
+  show({ steps = [], lanes = 1, registers = [1, 1], colours = {} }) {
     this.stop();
     Object.assign(this, { steps, lanes, registers, colours, part: null, said: null });
     this.node.hidden = steps.length === 0;
