@@ -60,7 +60,9 @@ def convert(asked: Question) -> dict[str, Any]:
         "registers": [programs[0].source_registers, programs[-1].registers],
         "lanes": programs[0].lanes,
         "subgroups": programs[0].subgroups,
-        "colours": {sg: colours[sg] for sg in sorted({0, *(move[-1] for step in steps for move in step["moves"])})},
+        "colours": {
+            str(sg): colours[sg] for sg in sorted({0, *(move[-1] for step in steps for move in step["moves"])})
+        },
         "steps": steps,
         "views": [*map(list, plan.picture().views())],
     }
