@@ -20,7 +20,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from layoutalg.core.banks import BANK_BYTES, BANKS
+from layoutalg.core.banks import BANK_BYTES, BANKS, served
 from layoutalg.core.errors import ConversionError
 from layoutalg.core.layout import Layout
 from layoutalg.core.limits import MOST_PHASES
@@ -68,19 +68,24 @@ class BankPicture(PanelPicture):
         worst = int(waited.sum((1, 2)).argmax())
         instruction = int(waited[worst].sum(1).argmax())
         cycles = [int(one) for one in waited[worst, instruction]]
-        phases = [
-            self._served(accesses, (worst, instruction, phase)) if many else [] for phase, many in enumerate(cycles)
-        ]
         together = accesses.words.shape[-1]
+        phases = [
+            served(
+                accesses.words[worst, instruction, phase].tolist(), accesses.spread, self.hardware.banks, phase * together
+            )
+            if many
+            else []
+            for phase, many in enumerate(cycles)
+        ]
         rows: list[tuple[int, int, int]] = []  # phase, cycle in it, cycle of the instruction
         ruled: list[int] = []
         notes: list[str] = []
         begin = drawn = 0
         alike = ""  # what the last phase that is drawn looks like
         start: tuple[int, int] | None = None  # where those like it begin
-        for phase, (many, served) in enumerate(zip(cycles, phases, strict=True)):
+        for phase, (many, busy) in enumerate(zip(cycles, phases, strict=True)):
             first = phase * together
-            form = repr([[[lane - first for lane in lanes] for lanes in words.values()] for words in served])
+            form = repr([[[lane - first for lane in lanes] for lanes in words.values()] for words in busy])
             if many and form == alike:
                 start = start or (first, begin)
                 told = f"lanes {start[0]} to {first + together - 1} likewise: cycles {start[1]} to {begin + many - 1}"
@@ -103,7 +108,7 @@ class BankPicture(PanelPicture):
         tables: list[Panel] = []
         for left in range(0, min(self.hardware.banks, _MOST_BANKS), BANKS):
             columns = range(left, min(left + BANKS, self.hardware.banks, _MOST_BANKS))
-            if not any(served[bank] for served in phases if served for bank in columns):
+            if not any(busy[bank] for busy in phases if busy for bank in columns):
                 continue
             looks = [[_look(cycle, at, bank, phases[phase][bank]) for bank in columns] for phase, cycle, at in rows]
             across, down = [str(bank) for bank in columns], [f"cycle {at}" for _, _, at in rows]
@@ -111,15 +116,6 @@ class BankPicture(PanelPicture):
             tables.append(table_panel(heading, across, down, looks, (_WIDE, _HIGH), (ruled, ()), corner="bank"))
         told_panels = told_panel(name, [str(conflicts_of(accesses, self.hardware))])
         return stacked([told_panels, *tables, *([told_panel("", notes)] if notes else [])], 6)
-
-    def _served(self, accesses: Accesses, at: tuple[int, int, int]) -> list[dict[int, list[int]]]:
-        """The words of each bank in a phase, in the order in which they are served, with the lanes that touch each."""
-        served: list[dict[int, list[int]]] = [{} for _ in range(self.hardware.banks)]
-        first = at[2] * accesses.words.shape[-1]
-        for lane, word in enumerate(accesses.words[at].tolist(), first):
-            for touched in range(word, word + accesses.spread) if word >= 0 else ():
-                served[touched % self.hardware.banks].setdefault(touched, []).append(lane)
-        return served
 
 
 def _look(cycle: int, at: int, bank: int, words: dict[int, list[int]]) -> Look:

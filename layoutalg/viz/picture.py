@@ -26,13 +26,15 @@ from layoutalg.core.messages import shown
 from layoutalg.core.notation import Distributed, Machine, Operand, as_sizes
 from layoutalg.core.shared_places import shared_place
 from layoutalg.core.whole_numbers import as_flag, instance_of, one_of
+from layoutalg.viz.banks import column_read, told_of_bank
 from layoutalg.viz.blocks import block_grids
 from layoutalg.viz.colouring import OWN, WORDS_OF_K, colourings, preferred
-from layoutalg.viz.examples import outlined_lane, told_of_banks, words_that_meet
+from layoutalg.viz.examples import outlined_lane, words_that_meet
 from layoutalg.viz.grid import MOST, Addressed, Grid, folded_alike, hardware_grid, tensor_grid
 from layoutalg.viz.scene import WIDEST, breadth, lay_out
 from layoutalg.viz.shapes import Scene
 from layoutalg.viz.svg import legal
+from layoutalg.viz.xors import meeting_cell, told_of_xor
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -219,9 +221,17 @@ class Picture:
             read = example.read(last[0])
             told = f"outlined: what lane {example.lane} holds" if self._is_product else example.told(last[0])
             forms = [f"{note}; {read}" if read else note for note in forms]
-            return [*forms, told], [*[[] for _ in grids[len(last) :]], *example.cells]
-        banks = told_of_banks(last[0]) if alone else []
-        return (["; ".join((*forms, *banks[:1])), *banks[1:]] if banks else forms), []
+            crossed = told_of_xor(last[0], example.cells[0]) if alone else []
+            return [*forms, told, *crossed], [*[[] for _ in grids[len(last) :]], *example.cells]
+        (grid,) = last[:1]
+        crossed = told_of_xor(grid) if alone and few else []
+        at = meeting_cell(grid) if crossed else None
+        column = column_read(grid, 0 if at is None else at % grid.shape[1]) if alone else None
+        if column is None:
+            return [*forms, *crossed], []
+        address = [*grid.owner["addr"].cells][column.cells[:2][-1]]
+        told = [*forms, told_of_bank(grid, address), *column.told, *crossed]
+        return told, [[] for _ in grids[1:]] + [column.cells]
 
     @property
     def by(self) -> str:
