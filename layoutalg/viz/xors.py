@@ -15,7 +15,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from functools import reduce
 from itertools import islice
-from operator import xor
 
 from layoutalg.core.factors import XorFactor
 from layoutalg.core.moves import Moves, lowest_moves
@@ -74,7 +73,7 @@ def meeting_cell(grid: Grid, preferred: Iterable[int] = ()) -> int | None:
     for cell in islice((*preferred, *range(count)), _TRIED):
         _, parts, value = _worked(grid, moves, cell)
         numbers = [number for _, number in parts]
-        if len(numbers) < 2 or min(numbers) <= 0 or reduce(xor, numbers) != value:
+        if len(numbers) < 2 or min(numbers) <= 0 or reduce(int.__xor__, numbers) != value:
             continue
         if value and sum(numbers) != value:
             return cell
