@@ -35,6 +35,8 @@ COPIED = ("blocked_product", "raked_product")
 RESULT, COVERED = -1, -2
 """The number of the result, where inputs are 0, 1 and so on; and of the copies of a complement."""
 _BY_TILES = ("zipped_divide", "tiled_divide")
+_OTHER_VALUES = ("upcast", "downcast", "recast", "nullspace", "complement", "left_inverse", "right_inverse")
+"""Operations whose result counts something else than the first layout does."""
 _INVERSES = ("right_inverse", "left_inverse")
 
 
@@ -117,7 +119,7 @@ def example_of(operation: str, inputs: tuple[CuteLayout, ...], result: CuteLayou
     if result is not None and first is not None:
         second = Values.of(inputs[1]) if len(inputs) > 1 else None
         found = _related(operation, first, second, last)
-    return found or _added_up(last, first, alone=result is None or not inputs)
+    return found or _added_up(last, None if operation in _OTHER_VALUES else first, alone=result is None or not inputs)
 
 
 def _related(operation: str, first: Values, second: Values | None, last: Values) -> AlgebraExample | None:
@@ -215,10 +217,10 @@ def _added_up(found: Values, first: Values | None, *, alone: bool) -> AlgebraExa
     told = sum_in_words(cast("Any", idx2crd(index, layout.shape)), layout.shape, layout.stride)
     if not told:
         return AlgebraExample("")
-    if alone or first is None:
+    if alone:
         return _outlined(f"outlined: {told}", {RESULT: [index], 0: [index]})
     value = found.value(index)
-    there = _having(first, [value])[:1]
+    there = [] if first is None else _having(first, [value])[:1]
     more = f", and where A has {value}" if there else ""
     return _outlined(f"outlined: R at {told}{more}", {RESULT: [index], 0: there})
 

@@ -156,7 +156,7 @@ class AlgebraPicture(PanelPicture):
             return [(f"{'A moved by ' * (n == 0)}{found.value(n)}", _colour(n, 0.4)) for n in range(first)]
         what, count = "copy" if self._by_copies else "column" if found.rows > 1 else "value at", found.columns
         hues = range(min(count, len(HUES)))
-        of = " of R" * bool(self.inputs)
+        of = " of R" * (bool(self.inputs) and not self._by_copies)
         some = [(str(column) if column else f"{what} 0{of}", _colour(column, 0.5)) for column in hues]
         if count > len(HUES):
             some[-1] = (f"{some[-1][0]} (hues repeat)", some[-1][1])

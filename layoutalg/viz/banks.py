@@ -74,7 +74,7 @@ def column_read(grid: Grid, column: int = 0) -> ColumnRead | None:
     ordered = [row * grid.columns.size + one for row in rows for one in columns]
     if plain is not None:
         told.append(f"unswizzled: {_cost(at(plain), bits)}")
-    elif ordered != addresses:
+    elif _cost(ordered, bits) != told[-1]:
         told.append(f"row-major: {_cost(ordered, bits)}")
     return ColumnRead(cells, told)
 
