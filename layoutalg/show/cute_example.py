@@ -175,7 +175,8 @@ def _first_tile(found: Values) -> list[int]:
 def _swizzled(last: Values, first: Values | None) -> AlgebraExample:
     """An offset that a swizzle changes: the first with a bit that the XOR clears, or any that it moves."""
     layout = last.layout
-    offsets = [layout.offset + CuteLayout(layout.shape, layout.stride)(index) for index in range(last.count)]
+    plain = CuteLayout(layout.shape, layout.stride)
+    offsets = [layout.offset + cast("int", plain(index)) for index in range(last.count)]
     moved = [index for index, at in enumerate(offsets) if last.value(index) != at]
     index = next((index for index in moved if last.value(index) < offsets[index]), moved[0] if moved else None)
     if index is None:

@@ -26,7 +26,7 @@ from layoutalg.core.messages import shown
 from layoutalg.core.notation import Distributed, Machine, Operand, as_sizes
 from layoutalg.core.shared_places import shared_place
 from layoutalg.core.whole_numbers import as_flag, instance_of, one_of
-from layoutalg.viz.banks import column_read, told_of_bank
+from layoutalg.viz.banks import read_at_once, told_of_bank
 from layoutalg.viz.blocks import block_grids
 from layoutalg.viz.colouring import OWN, WORDS_OF_K, colourings, preferred
 from layoutalg.viz.examples import outlined_lane, words_that_meet
@@ -225,13 +225,11 @@ class Picture:
             return [*forms, told, *crossed], [*[[] for _ in grids[len(last) :]], *example.cells]
         (grid,) = last[:1]
         crossed = told_of_xor(grid) if alone and few else []
-        at = meeting_cell(grid) if crossed else None
-        column = column_read(grid, 0 if at is None else at % grid.shape[1]) if alone else None
-        if column is None:
+        line = read_at_once(grid, (meeting_cell(grid) if crossed else None) or 0) if alone else None
+        if line is None:
             return [*forms, *crossed], []
-        address = [*grid.owner["addr"].cells][column.cells[:2][-1]]
-        told = [*forms, told_of_bank(grid, address), *column.told, *crossed]
-        return told, [[] for _ in grids[1:]] + [column.cells]
+        address = [*grid.owner["addr"].cells][line.cells[:2][-1]]
+        return [*forms, told_of_bank(grid, address), *line.told, *crossed], [*[[] for _ in grids[1:]], line.cells]
 
     @property
     def by(self) -> str:

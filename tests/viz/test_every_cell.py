@@ -368,6 +368,17 @@ def test_the_column_outlined_in_memory_costs_what_is_said(
     assert int(at[3]) == int(at[2] or at[1]) == int(at[1]) * (size if at[2] else 1)
 
 
+def test_of_memory_in_columns_a_row_is_outlined() -> None:
+    """Unswizzled, element (r, c) of 64x8 halves is at 64 c + r, so that a row meets in one bank."""
+    picture = la.picture("#ttg.nvmma_shared<{swizzlingByteWidth = 128, transposed = true, elementBitWidth = 16}>")
+    said = " ".join(one.text for one in picture.scene().words)
+    row = int(re.search(r"outlined: row (\d+), read by 8 lanes at once", said)[1])  # type: ignore[index]
+    layout = picture.parts[0].layout  # type: ignore[union-attr]
+    assert layout.shape == (64, 8)
+    addresses = [layout.owners((row, column))[0][layout.codomain.index("addr")] for column in range(8)]
+    assert f"{cost(addresses, 2)} unswizzled: {cost([64 * column + row for column in range(8)], 2)}" in said
+
+
 def cost(addresses: list[int], size: int) -> str:
     words = {at * size // 4 for at in addresses}
     loads = [sum(word % 32 == bank for word in words) for bank in range(32)]
