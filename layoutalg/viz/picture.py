@@ -28,6 +28,7 @@ from layoutalg.core.shared_places import shared_place
 from layoutalg.core.whole_numbers import as_flag, instance_of, one_of
 from layoutalg.viz.banks import read_at_once, told_of_bank
 from layoutalg.viz.blocks import block_grids
+from layoutalg.viz.borders import has_narrow_elements
 from layoutalg.viz.colouring import OWN, WORDS_OF_K, colourings, preferred
 from layoutalg.viz.examples import outlined_lane, words_that_meet
 from layoutalg.viz.grid import MOST, Addressed, Grid, folded_alike, hardware_grid, tensor_grid
@@ -124,7 +125,9 @@ class Picture:
         """
         if direction is not None:
             direction = one_of(direction, DIRECTIONS, "direction")
-        found = self._folded(direction or self.direction, MOST, MOST)
+        # The elements of a word differ in little: fewer of them are drawn.
+        most = MOST // 2 if any(map(has_narrow_elements, self._corners())) else MOST
+        found = self._folded(direction or self.direction, MOST, most)
         if self.paged and not self.full and breadth(found) > WIDEST:
             narrow = [self._folded(direction or self.direction, *most) for most in _NARROW]
             # As they are arranged; else one below the other, folded less; else in strips.
@@ -193,7 +196,7 @@ class Picture:
             lines.append("wide lines: between subgroups")
         if any(grid.tensor and grid.tile_known and grid.tile != grid.sizes for grid in grids):
             lines.append("thin lines: between instruction tiles")
-        if "word" in self.colourings:
+        if "word" in self.colourings or any(map(has_narrow_elements, grids)):
             lines.append("thin lines: between words of 4 bytes")
         shared = [found for part in self.parts if isinstance(part, Operand) and (found := shared_place(part.layout))]
         warnings = [f"warning: two elements in one place: {one}" for one in shared]
