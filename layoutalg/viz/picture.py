@@ -201,38 +201,38 @@ class Picture:
         shared = [found for part in self.parts if isinstance(part, Operand) and (found := shared_place(part.layout))]
         warnings = [f"warning: two elements in one place: {one}" for one in shared]
         named = [(f"{grid.title.split()[0]}: " if len(self.parts) > 1 else "", grid) for grid in grids]
-        reading, cells = self._explained(grids)
+        reading, crossed, cells = self._explained(grids)
         reading += [sentence for part in self.parts if isinstance(part, Operand) for sentence in part.reading]
-        reading += [name + note for name, grid in named for note in grid.notes()]
+        reading += [*crossed, *[name + note for name, grid in named for note in grid.notes()]]
         notes = ["; ".join(lines)] * bool(lines)
         folded = "; ".join(name + grid.folded + _WITHIN.get(grid.shows, "") for name, grid in named if grid.folded)
         notes += [f"drawn: {folded}"] * bool(folded)
         widest = WIDEST if self.paged else None
         return lay_out(self.title, placed, colour or self.by, self.colourings, reading, notes, warnings, cells, widest)
 
-    def _explained(self, grids: Sequence[Grid]) -> tuple[list[str], list[list[int]]]:
-        """How a cell is read and what is outlined, in sentences; and the outlined cells of each grid."""
+    def _explained(self, grids: Sequence[Grid]) -> tuple[list[str], list[str], list[list[int]]]:
+        """How a cell is read and what is outlined, and what XORs do, in sentences; and the outlined cells of each grid."""
         alone = len(self.parts) == 1
         last = grids[-1:] if alone else grids  # of blocks and the inside of one, the inside
         few = sum(grid.shape[0] * grid.shape[1] for grid in grids) <= MOST_LABELS
         forms = [note for note in dict.fromkeys(grid.forms for grid in grids) if note]
         if WORDS_OF_K in self.colourings and self.example and all(grid.tensor for grid in grids):
             cells, told = words_that_meet(grids)
-            return [*forms, f"outlined: {told}"], cells
+            return [*forms, f"outlined: {told}"], [], cells
         example = outlined_lane(last) if self.example and few and (self._is_product or alone) else None
         if example is not None:
             read = example.read(last[0])
             told = f"outlined: what lane {example.lane} holds" if self._is_product else example.told(last[0])
             forms = [f"{note}; {read}" if read else note for note in forms]
             crossed = told_of_xor(last[0], example.cells[0]) if alone else []
-            return [*forms, told, *crossed], [*[[] for _ in grids[len(last) :]], *example.cells]
+            return [*forms, told], crossed, [*[[] for _ in grids[len(last) :]], *example.cells]
         (grid,) = last[:1]
         crossed = told_of_xor(grid) if alone and few else []
         line = read_at_once(grid, (meeting_cell(grid) if crossed else None) or 0) if alone else None
         if line is None:
-            return [*forms, *crossed], []
+            return forms, crossed, []
         address = [*grid.owner["addr"].cells][line.cells[:2][-1]]
-        return [*forms, told_of_bank(grid, address), *line.told, *crossed], [*[[] for _ in grids[1:]], line.cells]
+        return [*forms, told_of_bank(grid, address), *line.told], crossed, [*[[] for _ in grids[1:]], line.cells]
 
     @property
     def by(self) -> str:
