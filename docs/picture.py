@@ -23,7 +23,11 @@ from layoutalg.show.cute_algebra import describe_expression
 
 TEXT = "#xegpu.layout<sg_layout = [2, 4], sg_data = [16, 16], lane_layout = [1, 16], lane_data = [1, 1]>"
 DOCS = Path(__file__).parent
-DRAWN = {"tile.svg": [TEXT, "32x64"], "mfma.svg": ["#iree_gpu.mma_layout<MFMA_F32_16x16x16_F16>"]}
+DRAWN = {
+    "tile.svg": [TEXT, "32x64"],
+    "mfma.svg": ["#iree_gpu.mma_layout<MFMA_F32_16x16x16_F16>"],
+    "swizzle.svg": ["Sw<3,2,3> o 0 o (8,32):(32,1)"],
+}
 """Arguments of `layoutalg draw`."""
 ROWS, COLUMNS = "d0 = 32@reg, d1 = 32@lane", "d0 = 32@lane, d1 = 32@reg"
 CONVERTED = {

@@ -17,14 +17,14 @@ from typing import Any
 
 from layoutalg.core.algebra import compose
 from layoutalg.core.errors import CompositionError, LayoutError, SizeError
-from layoutalg.core.factors import Factor, xor_factor
+from layoutalg.core.factors import Factor, XorFactor, xor_factor
 from layoutalg.core.layout import Layout
 from layoutalg.core.limits import MAX_ENTRIES
 from layoutalg.core.messages import number_text, shown
 from layoutalg.core.relation import as_layout
 from layoutalg.core.whole_numbers import found_whole
 
-__all__ = ["Swizzle", "Swizzled", "swizzled"]
+__all__ = ["Swizzle", "Swizzled", "swizzled", "unswizzled"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,6 +140,37 @@ def swizzled(layout: Layout, swizzle: Swizzle, axis: str = "addr") -> Layout:
         layout.codomain_order,
         found.flips,
     ).canonical()
+
+
+def unswizzled(layout: Layout) -> Layout | None:
+    """The layout without its XORs: of the places that a bit flips, the one that no other bit flips alone stays.
+
+    None for a layout without XOR, and where that leaves a bit with none or several places.
+
+    >>> print(unswizzled(swizzled(Layout.parse("d0 = 4@addr:4, d1 = 4@addr"), Swizzle(bits=2, base=0, shift=2))))
+    d0 = 4@addr:4, d1 = 4@addr
+    """
+    as_layout(layout, "unswizzled layout")
+    form = layout.canonical()
+    if form.flips is None or any(isinstance(one, XorFactor) for one in form.replicas):
+        return None
+    alone = {one.places for row in form.dims for one in row if isinstance(one, XorFactor) and len(one.places) == 1}
+    dims: list[tuple[Factor, ...]] = []
+    for row in form.dims:
+        factors: list[Factor] = []
+        for one in row:
+            if not isinstance(one, XorFactor):
+                factors.append(one)
+                continue
+            left = [place for place in one.places if len(one.places) == 1 or (place,) not in alone]
+            if len(left) != 1:
+                return None
+            ((axis, weight),) = left
+            factors.append(Factor(2, weight, axis))
+        dims.append(tuple(factors))
+    offsets = tuple(sorted(form.offsets.items()))
+    order = layout.codomain_order
+    return layout.of_parts(tuple(dims), form.replicas, offsets, form.names, form.origins, order, None).canonical()
 
 
 Swizzled = swizzled

@@ -53,6 +53,7 @@ from layoutalg.core.notation import (
 from layoutalg.core.whole_numbers import found_whole, whole_numbers
 from layoutalg.core.work_items import cover
 from layoutalg.cute.bases import ScaledBasis, Stride
+from layoutalg.cute.in_words import layout_in_words
 from layoutalg.cute.nested_tuples import (
     IntTuple,
     StrideTuple,
@@ -60,7 +61,6 @@ from layoutalg.cute.nested_tuples import (
     index_of,
     leaves_of,
     mode_of,
-    modes_in_words,
     plain_leaves,
     tuple_text,
 )  # fmt: skip
@@ -180,8 +180,8 @@ class CuteLayout(Notation):
         own_sizes(self, found.shape, shape)
         if machine is not None and set(found.axes) & set(MACHINE):
             found = cover(found, as_machine(machine), self)
-        reading = modes_in_words(self.shape) if found.codomain == ("addr",) else ()
-        return one_operand(self, found, reading=reading)
+        told = layout_in_words(self.shape, self.stride, self.swizzle) if found.codomain == ("addr",) else ()
+        return one_operand(self, found, reading=told)
 
     def _reading(self, shape: Sequence[int] | None, machine: Machine | None) -> Reading:
         sizes = None if shape is None else as_sizes(shape)

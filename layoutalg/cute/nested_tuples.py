@@ -18,7 +18,7 @@ from layoutalg.cute.thread_values import Leaf
 
 __all__ = [
     "IntTuple", "StrideTuple", "check_form", "compact_strides", "index_of", "is_plain", "leaves_of", "mode_of",
-    "modes_in_words", "plain_leaves", "tuple_text",
+    "plain_leaves", "tuple_text",
 ]  # fmt: skip
 
 IntTuple: TypeAlias = "int | tuple[IntTuple, ...]"
@@ -178,19 +178,3 @@ def tuple_text(value: StrideTuple | None) -> str:
     if isinstance(value, tuple):
         return f"({','.join(map(tuple_text, value))})"
     return "_" if value is None else str(value)
-
-
-def modes_in_words(shape: IntTuple) -> tuple[str, ...]:
-    """How the rows or columns of nested modes count, a sentence for each.
-
-    >>> modes_in_words(((4, 8), 2))
-    ('d0 counts the modes (4,8), the first one fastest: its index 5 is (1,1)',)
-    """
-    found: list[str] = []
-    for d, mode in enumerate(shape if isinstance(shape, tuple) else (shape,)):
-        leaves: tuple[Any, ...] = mode if isinstance(mode, tuple) else ()
-        if len(leaves) > 1 and all(isinstance(n, int) for n in leaves) and min(leaves[:2]) > 1:
-            at = tuple_text((1, 1, *(0,) * (len(leaves) - 2)))
-            told = f"d{d} counts the modes {tuple_text(mode)}, the first one fastest"
-            found.append(f"{told}: its index {leaves[0] + 1} is {at}")
-    return tuple(found)

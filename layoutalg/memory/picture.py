@@ -16,11 +16,11 @@ Of all subgroups and instructions the one that needs the most cycles is drawn; t
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from layoutalg.core.banks import BANK_BYTES, BANKS
+from layoutalg.core.banks import BANK_BYTES, BANKS, served
 from layoutalg.core.errors import ConversionError
 from layoutalg.core.layout import Layout
 from layoutalg.core.limits import MOST_PHASES
@@ -30,6 +30,8 @@ from layoutalg.core.whole_numbers import instance_of
 from layoutalg.memory.addresses import Addresses, Memory, memory_text
 from layoutalg.memory.asked import distributions
 from layoutalg.memory.conflicts import Accesses, Banks, accesses_of, conflicts_of
+from layoutalg.viz.borders import rims
+from layoutalg.viz.copies import several
 from layoutalg.viz.panel_picture import PanelPicture
 from layoutalg.viz.panels import DARK, MARKED, PALE, Look, Panel, stacked, table_panel, told_panel
 from layoutalg.viz.svg import legal
@@ -40,6 +42,8 @@ _CYCLES = 16
 """Cycles of a phase that are drawn; as many banks as are common stand side by side."""
 _MOST_BANKS = 128
 _WIDE, _HIGH = 16.5, 18
+_EVERY = 4
+"""Which banks are numbered: numbers of two digits would touch."""
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -54,9 +58,11 @@ class BankPicture(PanelPicture):
         return [self._side(name, accesses) for name, accesses in self.sides]
 
     def subtitle(self) -> str:
-        """What a cell is."""
-        width = counted(self.hardware.width, "byte")
-        return f"a bank of {width} serves one word a cycle; cells: the lane that it serves (the lowest of several)"
+        """What a cell is, and what a cycle serves."""
+        banks, width, _ = self.hardware
+        whole = counted(banks * width, "byte")
+        cycle = f"a word of {counted(width, 'byte')} of each of {counted(banks, 'bank')}, {whole} in all"
+        return f"cells: the lane that a bank serves (the lowest of several)\na cycle serves {cycle}"
 
     def key(self) -> Sequence[tuple[str, str]]:
         """The colours."""
@@ -68,19 +74,27 @@ class BankPicture(PanelPicture):
         worst = int(waited.sum((1, 2)).argmax())
         instruction = int(waited[worst].sum(1).argmax())
         cycles = [int(one) for one in waited[worst, instruction]]
-        phases = [
-            self._served(accesses, (worst, instruction, phase)) if many else [] for phase, many in enumerate(cycles)
-        ]
         together = accesses.words.shape[-1]
+        phases = [
+            served(
+                accesses.words[worst, instruction, phase].tolist(),
+                accesses.spread,
+                self.hardware.banks,
+                phase * together,
+            )
+            if many
+            else []
+            for phase, many in enumerate(cycles)
+        ]
         rows: list[tuple[int, int, int]] = []  # phase, cycle in it, cycle of the instruction
         ruled: list[int] = []
         notes: list[str] = []
         begin = drawn = 0
         alike = ""  # what the last phase that is drawn looks like
         start: tuple[int, int] | None = None  # where those like it begin
-        for phase, (many, served) in enumerate(zip(cycles, phases, strict=True)):
+        for phase, (many, busy) in enumerate(zip(cycles, phases, strict=True)):
             first = phase * together
-            form = repr([[[lane - first for lane in lanes] for lanes in words.values()] for words in served])
+            form = repr([[[lane - first for lane in lanes] for lanes in words.values()] for words in busy])
             if many and form == alike:
                 start = start or (first, begin)
                 told = f"lanes {start[0]} to {first + together - 1} likewise: cycles {start[1]} to {begin + many - 1}"
@@ -100,26 +114,30 @@ class BankPicture(PanelPicture):
             begin += many
         of = f" of subgroup {worst}" if len(waited) > 1 else ""
         title = f"instruction {instruction}{of}: {counted(sum(cycles), 'cycle')}"
+        size = accesses.vector * self.hardware.element_bytes
+        first_told = [f"{counted(together, 'lane')} of {counted(size, 'byte')} together"]
+        nothing: tuple[int, dict[int, list[int]]] = (0, {})
+        meets, words = max(enumerate(phases[0][:_MOST_BANKS]), key=lambda one: len(one[1]), default=nothing)
+        if len(words) > 1:
+            lanes = several([lanes[0] for lanes in words.values()])
+            first_told.append(f"outlined: lanes {lanes} meet in bank {meets}, for {len(words)} cycles")
         tables: list[Panel] = []
         for left in range(0, min(self.hardware.banks, _MOST_BANKS), BANKS):
             columns = range(left, min(left + BANKS, self.hardware.banks, _MOST_BANKS))
-            if not any(served[bank] for served in phases if served for bank in columns):
+            if not any(busy[bank] for busy in phases if busy for bank in columns):
                 continue
             looks = [[_look(cycle, at, bank, phases[phase][bank]) for bank in columns] for phase, cycle, at in rows]
-            across, down = [str(bank) for bank in columns], [f"cycle {at}" for _, _, at in rows]
-            heading = "" if tables else title
-            tables.append(table_panel(heading, across, down, looks, (_WIDE, _HIGH), (ruled, ()), corner="bank"))
+            across = [str(bank) if not bank % _EVERY or bank == columns[-1] else "" for bank in columns]
+            down = [f"cycle {at}" for _, _, at in rows]
+            table = table_panel("", across, down, looks, (_WIDE, _HIGH), (ruled, ()), corner="bank")
+            met = [
+                at for at, (phase, _, _) in enumerate(rows) if phase == 0 and at < len(words) > 1 and meets in columns
+            ]
+            corners = [(_WIDE * (meets - left) + table.cells[0].x, _HIGH * at + table.cells[0].y) for at in met]
+            tables.append(replace(table, lines=(*table.lines, *rims(corners, _WIDE, _HIGH))))
         told_panels = told_panel(name, [str(conflicts_of(accesses, self.hardware))])
-        return stacked([told_panels, *tables, *([told_panel("", notes)] if notes else [])], 6)
-
-    def _served(self, accesses: Accesses, at: tuple[int, int, int]) -> list[dict[int, list[int]]]:
-        """The words of each bank in a phase, in the order in which they are served, with the lanes that touch each."""
-        served: list[dict[int, list[int]]] = [{} for _ in range(self.hardware.banks)]
-        first = at[2] * accesses.words.shape[-1]
-        for lane, word in enumerate(accesses.words[at].tolist(), first):
-            for touched in range(word, word + accesses.spread) if word >= 0 else ():
-                served[touched % self.hardware.banks].setdefault(touched, []).append(lane)
-        return served
+        below = [told_panel("", notes)] if notes else []
+        return stacked([told_panels, told_panel(title, first_told), *tables, *below], 6)
 
 
 def _look(cycle: int, at: int, bank: int, words: dict[int, list[int]]) -> Look:

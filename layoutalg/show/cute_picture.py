@@ -7,7 +7,9 @@ tile takes every other element, so that the columns of the result are the even a
 >>> from layoutalg.show.cute_algebra import describe_expression
 >>> picture = describe_expression("logical_divide(8:1, 4:2)").picture()
 >>> print(picture.subtitle())
-A o (B, complement(B, size(A))), by a tuple in each mode: ((tile), (rest))
+each mode of R is (place in a tile, which tile)
+outlined: one tile: column 1 of R, and where A has its values
+lines with +n: what one step of a mode adds
 >>> [cell.sentence for cell in picture.scene().cells][:2]
 ['A = 8:1 at 0: 0, in column 0 of the result', 'A = 8:1 at 1: 1, in column 1 of the result']
 """
@@ -15,18 +17,29 @@ A o (B, complement(B, size(A))), by a tuple in each mode: ((tile), (rest))
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from math import prod
 from typing import Any, cast
 
-from layoutalg.core.errors import SizeError
-from layoutalg.core.limits import MOST_SHOWN_VALUES
-from layoutalg.cute.coordinates import idx2crd
 from layoutalg.cute.cute_layout import CuteLayout
 from layoutalg.cute.nested_tuples import leaves_of, tuple_text
+from layoutalg.cute.swizzles import Swizzle
 from layoutalg.cute.tiling import logical_product
+from layoutalg.show.cute_example import (
+    COPIED,
+    COPIES,
+    COVERED,
+    RESULT,
+    AlgebraExample,
+    Values,
+    coordinate_text,
+    example_of,
+)
+from layoutalg.show.swizzle_bits import bits_panel
+from layoutalg.viz.borders import rims
 from layoutalg.viz.colours import HUES, hue_of, shade
+from layoutalg.viz.dimensions import Steps, dimensioned
 from layoutalg.viz.panel_picture import PanelPicture
 from layoutalg.viz.panels import NARROW, PALE, Look, Panel, stacked, table_panel, told_panel
 from layoutalg.viz.scene import CELL_HEIGHT, CHARACTER
@@ -37,44 +50,18 @@ _ROWS, _LINES = 16, 32
 """Rows of a grid, and rows of cells below one another where its columns do not fit side by side."""
 _INDICES, _ACROSS, _MOST_ADDED = 96, 16, 1024
 """Indices that the picture of a complement draws, how many side by side, and of how large an A."""
-_COPIES = ("logical_product", "zipped_product", "tiled_product", "flat_product")
-"""Operations whose second layout says where the copies are: its coordinates are the result's columns."""
-_COPIED = ("blocked_product", "raked_product")
-"""Operations whose result has parts of several copies in a column: hues are the columns of the logical product."""
-_PLAIN = {"complement": "A moved by each value of R: together these copies have every index once"} | dict.fromkeys(
-    (*_COPIES, *_COPIED), "R has a copy of A for each value of B, in the colour that B has there"
-)
+_COPY = "R has a copy of A for each value of B, in the colour that B has there"
+_TILE = "the rows of R are places in a tile of A, its columns the tiles"
+_PLAIN = {
+    **dict.fromkeys((*COPIES, *COPIED), _COPY),
+    "complement": "A moved by each value of R: together these copies have every index once",
+    "logical_divide": "each mode of R is (place in a tile, which tile)",
+    "zipped_divide": _TILE,
+    "tiled_divide": _TILE,
+}
 """What an operation is for, where its definition is long."""
 _TILES = ("composition", "logical_divide", "zipped_divide", "tiled_divide", "flat_divide")
 """Operations whose second layout has coordinates of the first."""
-
-
-@dataclass(frozen=True, slots=True)
-class _Values:
-    """A layout as a grid of values."""
-
-    layout: CuteLayout
-    rows: int
-    columns: int
-
-    @classmethod
-    def of(cls, layout: CuteLayout) -> _Values:
-        modes = layout.shape if isinstance(layout.shape, tuple) else (layout.shape,)
-        sizes = [prod([n for n, _ in leaves_of(one, one)]) for one in modes]
-        if prod(sizes) > MOST_SHOWN_VALUES:
-            raise SizeError(f"{layout}: over {MOST_SHOWN_VALUES} values, the limit of a picture")
-        return cls(layout, *((sizes[0], prod(sizes[1:])) if len(sizes) > 1 else (1, prod(sizes))))
-
-    def value(self, index: int) -> Any:
-        return self.layout(index)
-
-    @property
-    def shapes(self) -> tuple[Any, Any]:
-        """The shapes of the rows and of the columns."""
-        shape = self.layout.shape
-        if not isinstance(shape, tuple) or len(shape) == 1:
-            return 1, shape
-        return shape[0], shape[1] if len(shape) == 2 else shape[1:]
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -91,15 +78,18 @@ class AlgebraPicture(PanelPicture):
         colours = _places_of(self._by)
         named = [(f"{chr(ord('A') + number)} = {one}", one, number) for number, one in enumerate(self.inputs)]
         if self.result is not None:
-            named.append((f"{'R = ' if named else ''}{self.result}", self.result, -1))
-        panels = [self._panel(name, _Values.of(one), number, colours) for name, one, number in named]
+            named.append((f"{'R = ' if named else ''}{self.result}", self.result, RESULT))
+        panels = [self._panel(name, Values.of(one), number, colours) for name, one, number in named]
+        layout = self.result if self.result is not None else self.inputs[0]
+        if layout.swizzle is not None and self._example.offset is not None:
+            panels.insert(0, bits_panel(Swizzle(*layout.swizzle), self._example.offset))
         return [*panels, *self._covered()] if self.operation == "complement" else panels
 
     def _covered(self) -> Sequence[Panel]:
         """Of a complement every index in order: which place of the result moves a copy of A there, and what no copy covers."""
         if self.result is None or not self.inputs:
             return []
-        first, result = _Values.of(self.inputs[0]), _Values.of(self.result)
+        first, result = Values.of(self.inputs[0]), Values.of(self.result)
         if first.rows * first.columns > _MOST_ADDED:
             return []
         # R increases: place n of it is n at least, so that no later one brings an index that is drawn.
@@ -120,37 +110,62 @@ class AlgebraPicture(PanelPicture):
         looks = [[look(index) for index in range(row, min(row + across, count))] for row in range(0, count, across)]
         more = f"; the first {count} indices" if count == _INDICES else ""
         told = told_panel("A + R: the copies of A", [f"every index, in the colour of the copy of A that has it{more}"])
-        return [stacked([told, table_panel("", [""], [""], looks, (3 * CHARACTER + 6, CELL_HEIGHT))])]
+        size = (3 * CHARACTER + 6, CELL_HEIGHT)
+        table = table_panel("", [""], [""], looks, size)
+        marked = self._example.cells.get(COVERED, frozenset())
+        corners = [
+            (cell.x, cell.y)
+            for index, cell in enumerate(table.cells)
+            if index in reached and reached[index][0] in marked
+        ]
+        return [stacked([told, replace(table, lines=(*table.lines, *rims(corners, *size)))])]
 
     def subtitle(self) -> str:
-        """The operation's definition."""
-        return _PLAIN.get(self.operation, self.definition)
+        """What the operation does, what is outlined, and what the lines beside cells say."""
+        what = _PLAIN.get(self.operation, self.definition)
+        steps = "lines with +n: what one step of a mode adds" * any(
+            any(_steps(Values.of(one))) for one in self._layouts
+        )
+        return "\n".join(filter(None, (what, self._example.told, steps)))
+
+    @property
+    def _by_copies(self) -> bool:
+        return self.operation in (*COPIES, *COPIED, "complement")
+
+    @property
+    def _layouts(self) -> tuple[CuteLayout, ...]:
+        return self.inputs if self.result is None else (*self.inputs, self.result)
+
+    @property
+    def _example(self) -> AlgebraExample:
+        return example_of(self.operation, self.inputs, self.result)
 
     @property
     def _by(self) -> CuteLayout | None:
         """The layout whose columns have hues."""
-        return logical_product(*self.inputs) if self.operation in _COPIED and self.result is not None else self.result
+        return logical_product(*self.inputs) if self.operation in COPIED and self.result is not None else self.result
 
     def key(self) -> Sequence[tuple[str, str]]:
         """The hue of each column of the result."""
         by = self._by
         if by is None:
             return []
-        found = _Values.of(by)
+        found = Values.of(by)
         if self.operation == "complement":
             first = min(found.rows * found.columns, len(HUES))
             return [(f"{'A moved by ' * (n == 0)}{found.value(n)}", _colour(n, 0.4)) for n in range(first)]
-        what, count = "copy" if self.operation in _PLAIN else "column" if found.rows > 1 else "value at", found.columns
+        what, count = "copy" if self._by_copies else "column" if found.rows > 1 else "value at", found.columns
         hues = range(min(count, len(HUES)))
-        some = [(str(column) if column else f"{what} 0", _colour(column, 0.5)) for column in hues]
+        of = " of R" * (bool(self.inputs) and not self._by_copies)
+        some = [(str(column) if column else f"{what} 0{of}", _colour(column, 0.5)) for column in hues]
         if count > len(HUES):
             some[-1] = (f"{some[-1][0]} (hues repeat)", some[-1][1])
-        first = _Values.of(self.inputs[0]) if self.inputs else found
+        first = Values.of(self.inputs[0]) if self.inputs else found
         places = _places_of(by)
         whole = all(first.value(index) in places for index in range(first.rows * first.columns))
         return some if whole else [*some, ("of A, not in the result", PALE)]
 
-    def _place(self, number: int, found: _Values, index: int, places: dict[Any, int]) -> int | None:
+    def _place(self, number: int, found: Values, index: int, places: dict[Any, int]) -> int | None:
         """Where in the result a cell of an input belongs: None where nowhere."""
         by = self._by
         if number == -1 and by is self.result:
@@ -159,36 +174,37 @@ class AlgebraPicture(PanelPicture):
             return places.get(found.value(index))
         if by is None or number > 1:
             return None
-        result = _Values.of(by)
-        if self.operation in (*_COPIES, *_COPIED):
+        result = Values.of(by)
+        if self.operation in (*COPIES, *COPIED):
             return index * result.rows if found.rows * found.columns == result.columns else None
         if self.operation not in _TILES:
             return None
-        first, at = _Values.of(self.inputs[0]), found.value(index)
+        first, at = Values.of(self.inputs[0]), found.value(index)
         if type(at) is not int or not 0 <= at < first.rows * first.columns:
             return None
         return places.get(first.value(at))
 
-    def _panel(self, name: str, found: _Values, number: int, places: dict[Any, int]) -> Panel:
+    def _panel(self, name: str, found: Values, number: int, places: dict[Any, int]) -> Panel:
         by = self._by
-        result = None if by is None else _Values.of(by)
+        result = None if by is None else Values.of(by)
         down, across = found.shapes
         rows = min(found.rows, _ROWS)
-        beside = [_coordinate(row, down) if found.rows > 1 else "" for row in range(rows)]
-        above = [_coordinate(column, across) for column in range(min(found.columns, 64))]
+        beside = [coordinate_text(row, down) if found.rows > 1 else "" for row in range(rows)]
+        above = [coordinate_text(column, across) for column in range(min(found.columns, 64))]
         labels = [
             [_label(found.value(row + found.rows * column)) for column in range(len(above))] for row in range(rows)
         ]
         longest = max(len(text) for text in (*above, *(label for line in labels for label in line)))
         width = longest * CHARACTER + 8
-        fit = max(int((NARROW - 24 - max(map(len, beside)) * CHARACTER - 8) / width), 1)
+        steps = _steps(found)
+        fit = max(int((NARROW - 24 - max(map(len, beside)) * CHARACTER - 8 - steps.left) / width), 1)
         fit = min(fit, len(above)) if len(above) <= fit else 1 << fit.bit_length() - 1
         drawn = min(len(above), fit * max(_LINES // rows, 1))
 
         def look(row: int, column: int) -> Look:
             index = row + found.rows * column
             place = self._place(number, found, index, places)
-            told = f"{name} at {_coordinate(index, found.layout.shape)}: {labels[row][column]}"
+            told = f"{name} at {coordinate_text(index, found.layout.shape)}: {labels[row][column]}"
             if self.operation == "complement" and result is not None:
                 told += ", in the copy that is not moved" if number == 0 else f", which moves copy {index}"
                 return Look(_colour(0 if number == 0 else index, 0.4), labels[row][column], told)
@@ -198,7 +214,7 @@ class AlgebraPicture(PanelPicture):
                 )
             group, inside = divmod(place, result.rows) if result.rows > 1 else (place, 0)
             strength = 0.15 + 0.6 * inside / max(result.rows - 1, 1) if result.rows > 1 else 0.4
-            if self.operation in _PLAIN:
+            if self._by_copies:
                 told += f", of copy {group}"
             else:
                 told += f", in column {group} of the result" if result.rows > 1 else f", at {group} of the result"
@@ -209,9 +225,16 @@ class AlgebraPicture(PanelPicture):
             columns = range(left, min(left + fit, drawn))
             ruled = _again(down, range(rows)), [column - left for column in _again(across, columns)]
             looks = [[look(row, column) for column in columns] for row in range(rows)]
-            panels.append(
-                table_panel("", [above[column] for column in columns], beside, looks, (width, CELL_HEIGHT), ruled)
-            )
+            table = table_panel("", [above[column] for column in columns], beside, looks, (width, CELL_HEIGHT), ruled)
+            marked = self._example.cells.get(number, frozenset())
+            here = [(row, column) for row in range(rows) for column in columns]
+            corners = [
+                (cell.x, cell.y)
+                for cell, (row, column) in zip(table.cells, here, strict=True)
+                if row + found.rows * column in marked
+            ]
+            table = replace(table, lines=(*table.lines, *rims(corners, width, CELL_HEIGHT)))
+            panels.append(dimensioned(table, steps if left == 0 else Steps((), ()), steps.left))
         whole = (rows, drawn) == (found.rows, found.columns)
         note = [] if whole else [f"{rows} of {found.rows} rows, {drawn} of {found.columns} columns drawn"]
         return stacked([told_panel(name, note), *panels])
@@ -222,19 +245,30 @@ def _places_of(result: CuteLayout | None) -> dict[Any, int]:
     """The place of each value in the result, the first of several."""
     if result is None:
         return {}
-    found = _Values.of(result)
+    found = Values.of(result)
     places: dict[Any, int] = {}
     for index in range(found.rows * found.columns):
         places.setdefault(found.value(index), index)
     return places
 
 
+def _steps(found: Values) -> Steps:
+    """What one step of each mode adds to a value: none where a swizzle changes it, or values are coordinates."""
+    if found.layout.swizzle is not None:
+        return Steps((), ())
+    sides: list[tuple[tuple[int, str], ...]] = []
+    for shape, stride in zip(found.shapes, found.strides, strict=True):
+        apart, steps = 1, list[tuple[int, str]]()
+        for n, s in leaves_of(shape, stride):
+            if n > 1 and isinstance(s, int):
+                steps.append((apart, f"{s:+d}"))
+            apart *= n
+        sides.append(tuple(steps))
+    return Steps(sides[1], sides[0])
+
+
 def _colour(group: int, strength: float) -> str:
     return shade(hue_of(group), strength)
-
-
-def _coordinate(index: int, shape: Any) -> str:
-    return tuple_text(cast("Any", idx2crd(index, shape)))
 
 
 def _label(value: Any) -> str:

@@ -12,9 +12,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
 from layoutalg.viz.colouring import colourings, number_by
+from layoutalg.viz.grid import Grid
 from layoutalg.viz.shapes import PAPER, Frame, Line
 
-__all__ = ["borders", "cased", "outlines", "rims"]
+__all__ = ["borders", "cased", "has_narrow_elements", "outlines", "rims"]
 
 _WIDE = 2.2
 
@@ -30,6 +31,10 @@ def borders(frame: Frame) -> Iterator[Line]:
     if "word" in colourings(grid):
         words = [[number_by(grid, "word", at) for at in row] for row in grid.owner[grid.axes[-1]].rows]
         yield from _between(frame, _joined([*(grid.owner[axis].rows for axis in grid.axes[:-1]), words]), 1.2)
+    if has_narrow_elements(grid):
+        words = [[number_by(grid, "word", at) for at in row] for row in grid.owner["addr"].rows]
+        for line in _between(frame, words, 1.2, down=False):
+            yield from cased(line)
     if "sg" in grid.owner:
         for line in _between(frame, grid.owner["sg"].rows, _WIDE):
             yield from cased(line)
@@ -40,8 +45,19 @@ def _joined(facts: Sequence[Sequence[Sequence[int]]]) -> list[list[tuple[int, ..
     return [[*zip(*rows, strict=True)] for rows in zip(*facts, strict=True)]
 
 
-def _between(frame: Frame, facts: Sequence[Sequence[object]], width: float) -> Iterator[Line]:
-    """Lines where neighbouring cells that touch differ in a fact."""
+def has_narrow_elements(grid: Grid) -> bool:
+    """Whether several elements of memory share a word of a bank.
+
+    >>> from layoutalg.core.notation import Operand
+    >>> from layoutalg.viz.grid import tensor_grid
+    >>> has_narrow_elements(tensor_grid(Operand("memory", Layout.parse("d0 = 8@addr"), bits=16)))
+    True
+    """
+    return grid.tensor and "bank" in colourings(grid) and number_by(grid, "word", 1) == 0
+
+
+def _between(frame: Frame, facts: Sequence[Sequence[object]], width: float, *, down: bool = True) -> Iterator[Line]:
+    """Lines where neighbouring cells that touch differ in a fact: beside each other, and `down` below each other."""
     for number, strip in enumerate(frame.strips):
         xs, ys = frame.columns[strip.columns], [y + number * frame.drop for y in frame.rows]
         here = [row[strip.columns] for row in facts]
@@ -49,7 +65,7 @@ def _between(frame: Frame, facts: Sequence[Sequence[object]], width: float) -> I
             if xs[j] - xs[j - 1] <= frame.width + 0.5:
                 differ = [row[j - 1] != row[j] for row in here]
                 yield from _segments(differ, xs[j], ys, frame.height, width, upright=True)
-        for i in range(1, len(ys)):
+        for i in range(1, len(ys) if down else 0):
             if ys[i] - ys[i - 1] <= frame.height + 0.5:
                 differ = [a != b for a, b in zip(here[i - 1], here[i], strict=True)]
                 yield from _segments(differ, ys[i], xs, frame.width, width, upright=False)

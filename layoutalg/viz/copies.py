@@ -112,4 +112,5 @@ def _sentence(layout: Layout, axis: str, factors: Sequence[Factor]) -> str:
     offsets = _offsets(factors)
     further = [f"{word} + {offset}" for offset in offsets[1:3]] or ["others"]
     further += [f"{len(offsets) - 3} more"] * (len(offsets) > 3)
-    return f"what a {word} holds, {' and '.join(further)} hold{'s' * (len(offsets) == 2)} too"
+    one = f"an {word}" if word[0] in "aeiou" else f"a {word}"
+    return f"what {one} holds, {' and '.join(further)} hold{'s' * (len(offsets) == 2)} too"

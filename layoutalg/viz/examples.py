@@ -9,11 +9,7 @@
 >>> one.told(tile)
 'outlined: what lane 1 holds: registers 0 to 3 are elements (0, 1), (1, 1), (2, 1), (3, 1)'
 
-Of memory it is an address and its bank, and where the elements of a column are:
-
->>> memory = tensor_grid(Operand("memory", Layout.parse("d0 = 8@addr:32, d1 = 32@addr")))
->>> told_of_banks(memory)
-['address 32 is in bank 0', 'the 8 rows drawn of column 0 are in 1 of 32 banks']
+Of memory it is a column that lanes read at once (`viz.banks`).
 """
 
 from __future__ import annotations
@@ -22,13 +18,12 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from layoutalg.core.banks import BANKS
 from layoutalg.core.plurals import spoken
-from layoutalg.viz.colouring import WORDS_OF_K, colourings, number_by, scheme
+from layoutalg.viz.colouring import WORDS_OF_K, scheme
 from layoutalg.viz.grid import Grid
 from layoutalg.viz.tooltips import elements_of, holders
 
-__all__ = ["Example", "outlined_lane", "told_of_banks", "words_that_meet"]
+__all__ = ["Example", "outlined_lane", "words_that_meet"]
 
 _TOLD = 4
 """So many elements of the lane are written out."""
@@ -108,17 +103,3 @@ def words_that_meet(grids: Sequence[Grid]) -> tuple[list[list[int]], str]:
     in_b = [i for i in range(column, down * wide, wide) if words[1][i] == words[0][in_a[0]]]
     told = "two words that are multiplied, element by element, and the word of C to which the products are added"
     return [in_a, in_b, [row * of_c.shape[1] + column]], told
-
-
-def told_of_banks(grid: Grid) -> list[str]:
-    """The bank of an address, and how many banks the elements of a column are in; nothing of what is not memory."""
-    if not grid.tensor or "bank" not in colourings(grid):
-        return []
-    rows = grid.owner["addr"].rows
-    at = rows[-1][-1] if len(rows) == 1 else rows[1][0]
-    found = [f"address {at} is in bank {number_by(grid, 'bank', at)}"]
-    if len(rows) > 1:
-        banks = {number_by(grid, "bank", row[0]) for row in rows}
-        column = f" of column {grid.columns.headers()[0]}" if grid.columns.count > 1 else ""
-        found.append(f"the {len(rows)} rows drawn{column} are in {len(banks)} of {BANKS} banks")
-    return found

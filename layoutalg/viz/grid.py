@@ -154,7 +154,7 @@ class Grid:
         if self.shows == "blocks":
             return ""
         if self.tensor and self.label_names == ("addr",):
-            return "cells: the element's address, counted in elements"
+            return "cells: address in elements"
         return f"cells: subgroup/{label}" if self._with_subgroup else f"cells: {label}" if label else ""
 
     @property

@@ -19,7 +19,7 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import accumulate
+from itertools import accumulate, chain
 from math import hypot
 
 from layoutalg.viz.colours import PALE, ink
@@ -482,7 +482,8 @@ def beside(
     y = 4.0
     across = max([widest, *(panel.width + 2 * _MARGIN for panel in panels)])
     for text, size, bold, fill in ((title, 13, True, "#000000"), (subtitle, 11, False, "#555555")) * (not bare):
-        for line in textwrap.wrap(text, int((across - 2 * _MARGIN) / (size * LETTER))):
+        width = int((across - 2 * _MARGIN) / (size * LETTER))
+        for line in chain.from_iterable(textwrap.wrap(one, width) for one in text.splitlines()):
             y += size + 4
             words.append(Words(_MARGIN, y, line, size, bold=bold, fill=fill))
     titled = max((one.x + len(one.text) * one.size * LETTER for one in words), default=0.0)

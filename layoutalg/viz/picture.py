@@ -26,13 +26,16 @@ from layoutalg.core.messages import shown
 from layoutalg.core.notation import Distributed, Machine, Operand, as_sizes
 from layoutalg.core.shared_places import shared_place
 from layoutalg.core.whole_numbers import as_flag, instance_of, one_of
+from layoutalg.viz.banks import read_at_once, told_of_bank
 from layoutalg.viz.blocks import block_grids
+from layoutalg.viz.borders import has_narrow_elements
 from layoutalg.viz.colouring import OWN, WORDS_OF_K, colourings, preferred
-from layoutalg.viz.examples import outlined_lane, told_of_banks, words_that_meet
+from layoutalg.viz.examples import outlined_lane, words_that_meet
 from layoutalg.viz.grid import MOST, Addressed, Grid, folded_alike, hardware_grid, tensor_grid
 from layoutalg.viz.scene import WIDEST, breadth, lay_out
 from layoutalg.viz.shapes import Scene
 from layoutalg.viz.svg import legal
+from layoutalg.viz.xors import meeting_cell, told_of_xor
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -122,7 +125,9 @@ class Picture:
         """
         if direction is not None:
             direction = one_of(direction, DIRECTIONS, "direction")
-        found = self._folded(direction or self.direction, MOST, MOST)
+        # The elements of a word differ in little: fewer of them are drawn.
+        most = MOST // 2 if any(map(has_narrow_elements, self._corners())) else MOST
+        found = self._folded(direction or self.direction, MOST, most)
         if self.paged and not self.full and breadth(found) > WIDEST:
             narrow = [self._folded(direction or self.direction, *most) for most in _NARROW]
             # As they are arranged; else one below the other, folded less; else in strips.
@@ -191,37 +196,43 @@ class Picture:
             lines.append("wide lines: between subgroups")
         if any(grid.tensor and grid.tile_known and grid.tile != grid.sizes for grid in grids):
             lines.append("thin lines: between instruction tiles")
-        if "word" in self.colourings:
+        if "word" in self.colourings or any(map(has_narrow_elements, grids)):
             lines.append("thin lines: between words of 4 bytes")
         shared = [found for part in self.parts if isinstance(part, Operand) and (found := shared_place(part.layout))]
         warnings = [f"warning: two elements in one place: {one}" for one in shared]
         named = [(f"{grid.title.split()[0]}: " if len(self.parts) > 1 else "", grid) for grid in grids]
-        reading, cells = self._explained(grids)
+        reading, crossed, cells = self._explained(grids)
         reading += [sentence for part in self.parts if isinstance(part, Operand) for sentence in part.reading]
-        reading += [name + note for name, grid in named for note in grid.notes()]
+        reading += [*crossed, *[name + note for name, grid in named for note in grid.notes()]]
         notes = ["; ".join(lines)] * bool(lines)
         folded = "; ".join(name + grid.folded + _WITHIN.get(grid.shows, "") for name, grid in named if grid.folded)
         notes += [f"drawn: {folded}"] * bool(folded)
         widest = WIDEST if self.paged else None
         return lay_out(self.title, placed, colour or self.by, self.colourings, reading, notes, warnings, cells, widest)
 
-    def _explained(self, grids: Sequence[Grid]) -> tuple[list[str], list[list[int]]]:
-        """How a cell is read and what is outlined, in sentences; and the outlined cells of each grid."""
+    def _explained(self, grids: Sequence[Grid]) -> tuple[list[str], list[str], list[list[int]]]:
+        """How a cell is read and what is outlined, and what XORs do, in sentences; and the outlined cells of each grid."""
         alone = len(self.parts) == 1
         last = grids[-1:] if alone else grids  # of blocks and the inside of one, the inside
         few = sum(grid.shape[0] * grid.shape[1] for grid in grids) <= MOST_LABELS
         forms = [note for note in dict.fromkeys(grid.forms for grid in grids) if note]
         if WORDS_OF_K in self.colourings and self.example and all(grid.tensor for grid in grids):
             cells, told = words_that_meet(grids)
-            return [*forms, f"outlined: {told}"], cells
+            return [*forms, f"outlined: {told}"], [], cells
         example = outlined_lane(last) if self.example and few and (self._is_product or alone) else None
         if example is not None:
             read = example.read(last[0])
             told = f"outlined: what lane {example.lane} holds" if self._is_product else example.told(last[0])
             forms = [f"{note}; {read}" if read else note for note in forms]
-            return [*forms, told], [*[[] for _ in grids[len(last) :]], *example.cells]
-        banks = told_of_banks(last[0]) if alone else []
-        return (["; ".join((*forms, *banks[:1])), *banks[1:]] if banks else forms), []
+            crossed = told_of_xor(last[0], example.cells[0]) if alone else []
+            return [*forms, told], crossed, [*[[] for _ in grids[len(last) :]], *example.cells]
+        (grid,) = last[:1]
+        crossed = told_of_xor(grid) if alone and few else []
+        line = read_at_once(grid, (meeting_cell(grid) if crossed else None) or 0) if alone else None
+        if line is None:
+            return forms, crossed, []
+        address = [*grid.owner["addr"].cells][line.cells[:2][-1]]
+        return [*forms, told_of_bank(grid, address), *line.told], crossed, [*[[] for _ in grids[1:]], line.cells]
 
     @property
     def by(self) -> str:

@@ -5,6 +5,8 @@
 >>> tile = tensor_grid(Operand("B", Layout.parse("d0 = 2@reg, d1 = 2@lane")))
 >>> sentences(tile)[3], sorted(holders(tile)[1][0, 1])
 ('element (1, 1): subgroup 0, lane 1, register 1', [1, 3])
+>>> sentences(tensor_grid(Layout.parse("d0 = 2@addr:36").operands()[0]))[1]
+'element (1): addr 36, bank 4'
 """
 
 from __future__ import annotations
@@ -15,6 +17,7 @@ from operator import add, sub
 from layoutalg.core.limits import MOST_NAMED as _MOST_NAMED
 from layoutalg.core.moves import lowest_moves
 from layoutalg.core.plurals import spoken
+from layoutalg.viz.colouring import colourings, number_by
 from layoutalg.viz.copies import moved, several
 from layoutalg.viz.grid import Grid
 
@@ -41,10 +44,13 @@ def sentences(grid: Grid) -> list[str]:
     moves = [lowest_moves(grid.layout)[axis] for axis in grid.axes] if grid.copies_of > 1 else []
     moving = [d for d in range(len(grid.axes)) if grid.xored or any(copy[d] for copy in grid.copies)]
     tiled = grid.tile_known and grid.tile != grid.sizes
+    of_memory = grid.tensor and "bank" in colourings(grid)
     found: list[str] = []
     for i, element in enumerate(elements_of(grid)):
         owner = ", ".join(f"{word} {values[i]}" for word, values in zip(words, owners, strict=True))
         sentence = f"element ({', '.join(map(str, element))}): {owner}"
+        if of_memory:
+            sentence += f", bank {number_by(grid, 'bank', owners[0][i])}"
         if tiled:
             at = ", ".join(str(x // n) for x, n in zip(element, grid.tile, strict=True))
             sentence += f"; tile ({at})"

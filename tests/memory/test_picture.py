@@ -116,6 +116,21 @@ def in_cycles(found: list[dict[int, dict[int, list[int]]]]) -> list[tuple[int, d
     ]
 
 
+def test_lanes_that_meet_in_a_bank_are_outlined() -> None:
+    """Lane l reads from word 32 l on: every lane of a phase meets in bank 0. Swizzled, none do."""
+    before, after = bank_picture(P("d0 = 32@lane, d1 = 32@reg"), memory=SWIZZLED, vector=1).panels()
+    assert "outlined: lanes 0-31 meet in bank 0, for 32 cycles" in [one.text for one in before.words]
+    edges = [one for one in before.lines if one.over and one.width == 2.2]
+    inside = [one for one in before.cells if one.sentence.split(":")[0].endswith("bank 0")]
+    assert {one.x for one in edges} | {one.to_x for one in edges} == {inside[0].x, inside[0].x + inside[0].width}
+    assert (min(one.y for one in edges), max(one.to_y for one in edges)) == (
+        inside[0].y,
+        pytest.approx(inside[-1].y + inside[-1].height),
+    )
+    assert not [one for one in after.words if "meet" in one.text]
+    assert not [one for one in after.lines if one.over]
+
+
 def test_before_and_after_stand_one_below_the_other_and_row_major_once() -> None:
     columns = P("d0 = 32@lane, d1 = 32@reg")
     both = bank_picture(columns, memory=SWIZZLED)

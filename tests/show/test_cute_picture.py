@@ -12,7 +12,8 @@ import pytest
 import layoutalg as la
 from layoutalg.show.cute_algebra import describe_expression
 from layoutalg.viz.colours import hue_of, shade
-from layoutalg.viz.panels import NARROW, PALE
+from layoutalg.viz.panels import NARROW, PALE, Panel
+from layoutalg.viz.shapes import Cell
 from tests.cli.printed import Capture, answer
 
 EXPRESSIONS = [
@@ -154,3 +155,85 @@ def test_a_complement_shows_which_copy_has_each_index(expression: str) -> None:
         assert one in a
         assert by in r or by > max(r)
         assert fills.get(by, cell.fill) == cell.fill
+
+
+def outlined(panel: Panel) -> list[Cell]:
+    """The cells inside a rim: left of them an odd number of its upright edges."""
+    edges = [one for one in panel.lines if one.over and one.width == 2.2 and one.x == one.to_x]
+
+    def edges_left_of(cell: Cell) -> int:
+        middle = cell.y + cell.height / 2
+        return sum(one.x < cell.x + cell.width / 2 and one.y < middle < one.to_y for one in edges)
+
+    return [cell for cell in panel.cells if edges_left_of(cell) % 2]
+
+
+@pytest.mark.parametrize(
+    ("expression", "told", "values"),
+    [
+        ("((2,4),(2,3)):((1,8),(2,16))", r"\(\(1,1\),\(1,2\)\) -> 1\*1 \+ 1\*8 \+ 1\*2 \+ 2\*16 = 43", [{43}]),
+        ("(4,8):(8,1)", r"\(1,2\) -> 1\*8 \+ 2\*1 = 10", [{10}]),
+        # By hand: rows 2 and 3 of columns 0 to 2 of the 8x6 columns; a block of rows 0, 2, 4, 6 and columns 0 and 4.
+        ("zipped_divide((8,6):(1,8), (2,3))", "one tile: column 1 of R", [{2, 3, 10, 11, 18, 19}] * 2),
+        ("logical_divide((8,8):(1,8), (4:2,2:4))", "one tile: rests 0 in R", [{0, 2, 4, 6, 32, 34, 36, 38}] * 2),
+        ("logical_divide(16:1, 4:2)", "one tile: column 1 of R", [{1, 3, 5, 7}, set(), {1, 3, 5, 7}]),
+        (
+            "composition((6,2):(8,2), (4,3):(3,1))",
+            r"B at \(1,1\) is 4, A at index 4 is 32, so R at .* is 32",
+            [{32}, {4}, {32}],
+        ),
+        ("logical_product((2,2):(1,2), 6:1)", r"A's values \+ 4", [set(), {1}, {4, 5, 6, 7}]),
+        ("blocked_product((2,2):(1,2), (2,3):(3,1))", r"A's values \+ 12", [set(), {3}, {12, 13, 14, 15}]),
+        ("complement((2,2):(1,6), 24)", "2 of R, and the copy of A that it moves", [set(), {2}, {2, 3, 8, 9}]),
+        ("right_inverse((4,8):(8,1))", r"A at \(0,1\), its index 4, is 1, so R at 1 is 4", [{1}, {4}]),
+        ("coalesce((2,(1,6)):(1,(6,2)))", "R at 2 -> 2.1 = 2, and where A has 2", [{2}, {2}]),
+        (
+            "composition(Swizzle<2,0,3>, (4,8):(8,1))",
+            r"A at \(1,1\) has offset 9, and the swizzle makes it 8",
+            [set(), {9}, {8}],
+        ),
+    ],
+)
+def test_what_is_outlined_is_what_is_said(expression: str, told: str, values: list[set[int]]) -> None:
+    picture = describe_expression(expression).picture()
+    assert re.search("outlined: .*" + told, " ".join(picture.subtitle().split("\n")))
+    panels = picture.panels()
+    found = [{int(cell.label) for cell in outlined(panel)} for panel in panels]
+    assert found == values
+
+
+def test_lines_beside_cells_say_what_a_step_adds() -> None:
+    """From the cell at one end of a line to the cell at its other end, values differ by the number beside the line."""
+    for expression in ("((2,4),(2,3)):((1,8),(2,16))", "zipped_divide((8,6):(1,8), (2,3))", "(4,3):(5,-1)"):
+        for panel in describe_expression(expression).picture().panels():
+            at = {(round(c.x + c.width / 2, 1), round(c.y + c.height / 2, 1)): int(c.label) for c in panel.cells}
+            xs, ys = sorted({x for x, _ in at}), sorted({y for _, y in at})
+            steps = {float(one.text): (one.x, one.y) for one in panel.words if re.fullmatch(r"[+-]\d+", one.text)}
+            long = [one for one in panel.lines if not one.over and one.width == 1.2]
+            long = [one for one in long if abs(one.to_x - one.x) + abs(one.to_y - one.y) > 7]
+            assert len(long) == len(steps) > 1
+            for line in long:
+                across = line.y == line.to_y
+                first, last = (
+                    ((round(x, 1), ys[0]) if across else (xs[0], round(y, 1)))
+                    for x, y in ((line.x, line.y), (line.to_x, line.to_y))
+                )
+                ends = (line.to_x + 5, line.y + 4) if across else (line.x - 5, (line.y + line.to_y) / 2 + 4)
+                nearest = min(steps, key=lambda step: abs(steps[step][0] - ends[0]) + abs(steps[step][1] - ends[1]))
+                assert at[last] - at[first] == nearest
+
+
+@pytest.mark.parametrize("swizzle", ["Swizzle<3,2,3>", "Swizzle<2,0,3>", "Swizzle<1,4,3>"])
+def test_the_bits_of_a_swizzle(swizzle: str) -> None:
+    """By CuTe's definition: yyy are B bits from M + S on, zzz B bits from M on; yyy is XORed into zzz."""
+    b, m, s = map(int, re.findall(r"\d+", swizzle))
+    panel = describe_expression(f"composition({swizzle}, (32,64):(64,1))").picture().panels()[0]
+    across = len({cell.x for cell in panel.cells})
+    rows = [[cell.label for cell in panel.cells[i : i + across]][::-1] for i in range(0, 4 * across, across)]
+    letters, offset, xored, result = rows
+    assert [i for i, one in enumerate(letters) if one == "y"] == [*range(m + s, m + s + b)]
+    assert [i for i, one in enumerate(letters) if one == "z"] == [*range(m, m + b)]
+    assert xored[m : m + b] == offset[m + s : m + s + b]
+    for i in range(across):
+        assert int(result[i]) == int(offset[i]) ^ int(xored[i] or 0)
+    assert f"bits {m + s}-{m + s + b - 1} (yyy) XOR into bits {m}-{m + b - 1} (zzz)" in panel.title or b == 1

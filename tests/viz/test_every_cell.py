@@ -45,6 +45,7 @@ COPIES: dict[str, Distributed] = {
     "tall and wide": la.parse("Sw<3,2,3> o 0 o (8,32):(32,1)"),
 }
 EVERY = VALUES | COPIES
+SWIZZLED = "#ttg.swizzled_shared<{vec = 8, perPhase = 1, maxPhase = 8, order = [1, 0]}>"
 FORMS = ("phone", "page", "strips", "whole")
 
 
@@ -302,7 +303,7 @@ def test_the_example_above_a_picture_is_true(text: str) -> None:
     layout = la.Layout.parse(text)
     scene = layout.picture().scene()
     said = " ".join(one.text for one in scene.words if one.fill == INK and not one.bold)
-    found = re.search(r"what lane (\d+)(?: of subgroup (\d+))? holds: (.*?)(?= lanes \d|$)", said)
+    found = re.search(r"what lane (\d+)(?: of subgroup (\d+))? holds: (.*?)(?= lanes \d| 2@|$)", said)
     assert found
     lane, group = int(found[1]), int(found[2] or 0)
     elements = [tuple(map(int, re.findall(r"\d+", one))) for one in re.findall(r"\(([^()]*)\)", found[3])]
@@ -323,9 +324,107 @@ def test_the_example_above_a_picture_is_true(text: str) -> None:
 
 def test_nested_modes_and_banks_are_said_above_memory() -> None:
     said = " ".join(one.text for one in la.picture("((4,8),2):((16,1),8)").scene().words)
-    assert "d0 counts the modes (4,8), the first one fastest: its index 5 is (1,1)" in said
-    for text, banks in (("(8,32):(32,1)", 1), ("Sw<3,2,3> o 0 o (8,32):(32,1)", 8), ("(8,32):(33,1)", 8)):
-        said = " ".join(one.text for one in la.picture(text).scene().words)
-        at = int(re.search(r"address (\d+) is in bank", said)[1])  # type: ignore[index]
-        assert f"address {at} is in bank {at % 32}" in said
-        assert f"the 8 rows drawn of column 0 are in {banks} of 32 banks" in said
+    assert "d0 counts modes (4,8), the first fastest: 5 is (1,1) element (5, 1): ((1,1),1) -> 1*16 + 1*1 + 1*8 = 25" in said
+
+
+@pytest.mark.parametrize(
+    ("text", "shape", "size", "before"),
+    [
+        ("(8,32):(32,1)", (8, 32), 4, None),
+        ("Sw<3,2,3> o 0 o (8,32):(32,1)", (8, 32), 4, "unswizzled"),
+        ("Sw<5,0,5> o 0 o (64,32):(32,1)", (64, 32), 4, "unswizzled"),
+        ("(8,32):(33,1)", (8, 32), 4, "row-major"),
+        ("!xegpu.mem_desc<16x64xf16>", (16, 64), 2, None),
+        (f"!ttg.memdesc<16x64xf16, {SWIZZLED}, #smem>", (16, 64), 2, "unswizzled"),
+        (
+            "#ttg.nvmma_shared<{swizzlingByteWidth = 64, transposed = false, elementBitWidth = 8}>",
+            (8, 64),
+            1,
+            "unswizzled",
+        ),
+        ("#ttg.padded_shared<[32:+4] {order = [1, 0], shape = [8, 32]}>", (8, 32), 4, "row-major"),
+    ],
+)
+def test_the_column_outlined_in_memory_costs_what_is_said(
+    text: str, shape: tuple[int, int], size: int, before: str | None
+) -> None:
+    """By the definition: a bank serves a word of 4 bytes a cycle. What has no swizzle is in row-major order in all these."""
+    picture = la.picture(text, shape)
+    scene = picture.scene()
+    said = " ".join(one.text for one in scene.words)
+    found = re.search(r"outlined: column (\d+)(?:, rows 0 to \d+)?, read by (\d+) lanes at once", said)
+    assert found
+    column, lanes = int(found[1]), int(found[2])
+    assert lanes == min(shape[0], 32)
+    layout = picture.parts[0].layout  # type: ignore[union-attr]
+    addresses = [layout.owners((row, column))[0][layout.codomain.index("addr")] for row in range(lanes)]
+    assert cost(addresses, size) in said
+    rows = [row * shape[1] + column for row in range(lanes)]
+    assert (f"{before}: {cost(rows, size)}" in said) if before else "unswizzled" not in said and "row-major" not in said
+    at = re.search(r"address (\d+) is (?:byte (\d+), )?in bank (\d+)\S* mod 32 = (\d+)", said)
+    assert at
+    assert int(at[1]) in addresses
+    assert int(at[1]) * size // 4 % 32 == int(at[4])
+    assert int(at[3]) == int(at[2] or at[1]) == int(at[1]) * (size if at[2] else 1)
+
+
+def test_of_memory_in_columns_a_row_is_outlined() -> None:
+    """Unswizzled, element (r, c) of 64x8 halves is at 64 c + r, so that a row meets in one bank."""
+    picture = la.picture("#ttg.nvmma_shared<{swizzlingByteWidth = 128, transposed = true, elementBitWidth = 16}>")
+    said = " ".join(one.text for one in picture.scene().words)
+    row = int(re.search(r"outlined: row (\d+), read by 8 lanes at once", said)[1])  # type: ignore[index]
+    layout = picture.parts[0].layout  # type: ignore[union-attr]
+    assert layout.shape == (64, 8)
+    addresses = [layout.owners((row, column))[0][layout.codomain.index("addr")] for column in range(8)]
+    assert f"{cost(addresses, 2)} unswizzled: {cost([64 * column + row for column in range(8)], 2)}" in said
+
+
+def cost(addresses: list[int], size: int) -> str:
+    words = {at * size // 4 for at in addresses}
+    loads = [sum(word % 32 == bank for word in words) for bank in range(32)]
+    banks, cycles = sum(map(bool, loads)), max(loads)
+    plural = ["", "s"]
+    return (
+        f"{len(words)} word{plural[len(words) > 1]} in {banks} bank{plural[banks > 1]}: {cycles} cycle{plural[cycles > 1]}, "
+        f"{f'{cycles}-way' if cycles > 1 else 'no'} conflict"
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "axis"),
+    [
+        ("d0 = 2@(lane^lane:4) 2@(lane:2), d1 = 2@(lane:4) 2@(lane:2) 2@(lane)", "lane"),
+        ("d0 = 2@(lane^lane:2) 2@(lane), d1 = 8@reg", "lane"),
+        ("d0 = 2@(lane:4^reg) 2@lane:4, d1 = 4@lane", "lane"),
+        ("Sw<3,2,3> o 0 o (8,32):(32,1)", "addr"),
+        ("Sw<2,0,3> o 0 o (4,8):(8,1)", "addr"),
+    ],
+)
+def test_what_is_said_of_an_xor_is_true(text: str, axis: str) -> None:
+    """Which bits meet, for every element, and the one element that is worked out."""
+    picture = la.picture(text)
+    layout = picture.parts[0].layout  # type: ignore[union-attr]
+    numbers = layout.owner_map(axis)
+    words = [one.text for one in picture.scene().words]
+    said = " ".join(words)
+    name = "address" if axis == "addr" else axis
+    met = 0
+    for low, high, sources in re.findall(
+        rf"{name} bits? (\d+)(?:-(\d+))? (?:is|are) ((?:d\d bits? [\d-]+(?: XOR )?)+)", said
+    ):
+        for step in range(int(high or low) - int(low) + 1):
+            wanted = np.zeros_like(numbers)
+            for d, first in re.findall(r"d(\d) bits? (\d+)", sources):
+                wanted ^= np.indices(numbers.shape)[int(d)] >> int(first) + step & 1
+            assert np.array_equal(numbers >> int(low) + step & 1, wanted)
+            met += 1
+    assert met
+    worked = re.search(rf"element \((\d+), (\d+)\): (\d+) from d1 XOR (\d+) from d0 = {name} (\d+)", said)
+    if worked:
+        i, j, across, down, value = map(int, worked.groups())
+        assert (across, down, value) == (numbers[0, j], numbers[i, 0], numbers[i, j])
+        assert across ^ down == value
+    assert worked or "from d0 bit" in said or "reg" in text
+    for bits in re.findall(r"in bits: ([01]+) XOR ([01]+) = ([01]+)", said):
+        one, other, both = (int(part, 2) for part in bits)
+        assert one ^ other == both
