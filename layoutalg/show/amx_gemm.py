@@ -228,6 +228,7 @@ def _time(line: AmxRoofline, everywhere: AmxRoofline, unit: str) -> Sequence[Pla
         row("each alone", "{roofline[0][limit_seconds]:seconds}"),
         _reached(line, unit, "predicted"),
         _reached(everywhere, unit, *([""] if everywhere.cores > 1 else [])),
+        row("limit", "on one core, {_limited}", _limited=line.limited()),
         columns("", f"({CAVEAT})"),
     ]
 

@@ -79,7 +79,8 @@ class AmxPicture(PanelPicture):
             ),
             ("C in registers", f"blocks of {high}x{wide}, which stay while k goes by in steps of {plan.product.k}"),
             ("a step costs", f"{loads}, {counted(plan.products_per_step, 'product')} ({plan.product.instruction})"),
-            ("predicted time", f"{seconds_text(line.seconds)} on one core; what limits it: {line.limit}"),
+            ("predicted time", f"{seconds_text(line.seconds)} on one core"),
+            ("what limits it", line.limited()),
             ("tiling", str(tiling)),
         ]
 

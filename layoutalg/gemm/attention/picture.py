@@ -79,7 +79,7 @@ class AttentionPicture(PanelPicture):
         """What is computed, who computes how much, and what a step costs."""
         count = ", ".join(f"{name} {count}" for name, count in self.instructions.items() if count)
         step = f"each subgroup {sum(self.instructions.values())} instructions (predicted): {count}"
-        return [*self.told[:-1], ("a step costs", step), self.told[-1]]
+        return [*self.told[:-2], ("a step costs", step), *self.told[-2:]]
 
     def keys(self, *, others: bool = True) -> Sequence[tuple[str, str]]:
         """The hues of keys, and what has `others`."""
@@ -187,7 +187,8 @@ def _facts(plan: DrawnStep) -> list[tuple[str, str]]:
         *[("heads", heads)] * (each > 1),
         ("who computes O", plan.shares()),
         ("a step", f"{step.keys} keys, {bytes_text(step.bytes)} into registers of a subgroup; O stays there"),
-        ("predicted time", f"{seconds_text(times.seconds)} for all of O; what limits it: {times.limit}"),
+        ("predicted time", f"{seconds_text(times.seconds)} for all of O"),
+        ("what limits it", times.limited((step.dpas, sum(plan.instructions.values())))),
     ]
 
 

@@ -38,6 +38,7 @@ from layoutalg.core.errors import PlanError
 from layoutalg.core.llvm_versions import DEFAULT_LLVM
 from layoutalg.core.notebook import NotebookAnswer
 from layoutalg.core.whole_numbers import as_flag
+from layoutalg.gemm.bottleneck import what_limits
 from layoutalg.gemm.launched import Launched
 from layoutalg.gemm.ranking import longest
 from layoutalg.gemm.roofline import MEMORY_LATENCIES, Forms, reduction_clocks
@@ -272,6 +273,17 @@ class WeightsGemm(NotebookAnswer, Launched):
         return longest(self.seconds)
 
     @property
+    def limited(self) -> str:
+        """What limits it, in words.
+
+        >>> la.plan_weights(512, 4096, 4096).limited
+        'matrix: matrix engines multiply all the time; a step of a subgroup has 80 dpas and 477 others'
+        """
+        parts = {"reduction": self.predicted - max(self.seconds.values())}
+        step = self.dpas_per_step + self.more_dpas_per_step, self.instructions
+        return what_limits(self.limit, self.seconds[self.limit], self.predicted, step, parts)
+
+    @property
     def part_of_bandwidth(self) -> float:
         """The part of the memory's bandwidth that is predicted to be used, while `predicted` seconds.
 
@@ -374,7 +386,7 @@ class WeightsGemm(NotebookAnswer, Launched):
             f"{self.problem}: {self.tiling}",
             f"a step: {self.dpas_per_step} + {self.more_dpas_per_step} dpas, {self.loads_per_step} loads{asked}, "
             f"{self.instructions:.0f} instructions, {self.instructions / self.dpas_per_step:.1f} for each dpas of the product",
-            f"predicted {100 * self.part_of_bandwidth:.0f} % of the bandwidth; limit: {self.limit}",
+            f"predicted {100 * self.part_of_bandwidth:.0f} % of the bandwidth; limit: {self.limited}",
             f"each alone: {alone} (computed from published and assumed numbers; nothing ran on the chip)",
             *map(str, (*self.launch.in_order, *self.launch.arguments)),
         ))  # fmt: skip

@@ -61,7 +61,7 @@ class DecodeTimes(LimitedTimes):
         >>> la.plan_decode(64, 64, target="bmg").times.seconds < 1e-5
         True
         """
-        return self.start + max(self.limits.values()) + self.combining
+        return super().seconds + self.combining
 
     @property
     def share(self) -> float:
