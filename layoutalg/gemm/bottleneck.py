@@ -3,7 +3,7 @@
 >>> what_limits("issue", 5.55e-6, 7.33e-6, (64, 107), {"ends": 1.78e-6})
 'issue: engines issue instructions for 76 % of it; a step of a subgroup has 64 dpas and 43 others; first loads and stores: 24 %'
 >>> what_limits("memory", 19.6e-6, 19.6e-6, (64, 107))
-'memory: memory moves bytes all the time'
+'memory: it moves bytes all the time'
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ _BUSY = {
     "issue": "engines issue instructions",
     "instructions": "engines issue instructions",
     "waiting": "subgroups wait for data, and too few others run meanwhile,",
-    "L1": "L1 gives bytes to registers",
-    "L2": "L2 gives bytes to L1",
-    "L3": "L3 gives bytes to the caches above",
-    "memory": "memory moves bytes",
+    "L1": "it gives bytes to registers",
+    "L2": "it gives bytes to L1",
+    "L3": "it gives bytes to the caches above",
+    "memory": "it moves bytes",
 }
 _OF_INSTRUCTIONS = ("matrix", "issue", "instructions")
 _REST = {

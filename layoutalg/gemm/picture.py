@@ -50,7 +50,7 @@ from layoutalg.viz.scene import CELL_HEIGHT, CHARACTER
 if TYPE_CHECKING:
     from layoutalg.gemm.plan import Gemm
 
-__all__ = ["PlanPicture", "parts_and_title", "parts_of"]
+__all__ = ["PlanPicture", "grid_panel", "parts_and_title", "parts_of", "workgroup_panel"]
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -61,7 +61,7 @@ class PlanPicture(PanelPicture):
 
     def panels(self) -> Sequence[Panel]:
         """The grid, a workgroup, and the flow of a step."""
-        return _grid(self.plan), _workgroup(self.plan), flow(self.plan)
+        return grid_panel(self.plan), workgroup_panel(self.plan), flow(self.plan)
 
     def frames(self) -> Sequence[Panel]:
         """The frames of a step."""
@@ -106,8 +106,8 @@ def parts_of(what: str, size: int, most: int) -> Callable[[int], str]:
     return lambda part: f"{what} {part * size}..{min((part + 1) * size, most) - 1}"
 
 
-def _grid(plan: Gemm) -> Panel:
-    """The whole problem: workgroups in C, steps of k along A and B."""
+def grid_panel(plan: Gemm, right: str = "B") -> Panel:
+    """The whole problem: workgroups in C, steps of k along A and B, which is called `right`."""
     runs, plan = plan.tiling.stream_k, replace(plan, tiling=replace(plan.tiling, stream_k=0))
     x, y, _ = plan.grid
     whole = plan.tiling.workgroup_tile
@@ -126,7 +126,7 @@ def _grid(plan: Gemm) -> Panel:
     looks = first_marked(
         (down, deep, across),
         lambda i, s: f"A: {rows(i)} for step {s}, {depth(s)}",
-        lambda s, j: f"B: {depth(s)} of step {s}, {columns(j)}",
+        lambda s, j: f"{right}: {depth(s)} of step {s}, {columns(j)}",
         lambda i, j: (f"{short} {i},{j}", f"{what} {i},{j} (x = {j}, y = {i}): {rows(i)}, {columns(j)} of C"),
     )
     many = f", {batch} times" if batch > 1 else ""
@@ -134,16 +134,17 @@ def _grid(plan: Gemm) -> Panel:
     notes = [f"{short} i,j: {what} in row i, column j of the grid; C is {plan.m}x{plan.n}{many}, {of_k}"]
     notes += [f"a workgroup finds its rows by the starts of {counted(groups, 'group')}"] * bool(groups)
     grid = f"{runs} workgroups share the steps of {y}x{x} tiles" if runs else f"{y}x{x} workgroups"
-    key = first_key(f"{what} 0,0", "step 0" * (plan.k_steps > 1), f"{what}s")
-    return product_panel(f"who computes C: {grid}", notes, down, deep, across, looks, headings=headings, key=key)
+    key = first_key(f"{what} 0,0", "step 0" * (plan.k_steps > 1), f"{what}s", right)
+    title, names = f"who computes C: {grid}", ("A", right, "C")
+    return product_panel(title, notes, down, deep, across, looks, headings, names, key)
 
 
 def _by_starts(_: int) -> str:
     return "by starts"
 
 
-def _workgroup(plan: Gemm) -> Panel:
-    """One workgroup and one step of k: the subgroups, and which of them need the same of A and B."""
+def workgroup_panel(plan: Gemm, right: str = "B") -> Panel:
+    """One workgroup and one step of k: the subgroups, and which of them need the same of A and B, which is called `right`."""
     rows, columns = plan.tiling.subgroups
     tile, whole = plan.tile, plan.tiling.workgroup_tile
     headings = Headings(spans(tile.m), lambda s: f"k {spans(tile.k)(s)}", spans(tile.n))
@@ -162,17 +163,17 @@ def _workgroup(plan: Gemm) -> Panel:
     looks = first_marked(
         (down, deep, across),
         lambda i, _: f"{tile.m}x{tile.k} of A, for {users([number(i, j) for j in range(columns)])}",
-        lambda _, j: f"{tile.k}x{tile.n} of B, for {users([number(i, j) for i in range(rows)])}",
+        lambda _, j: f"{tile.k}x{tile.n} of {right}, for {users([number(i, j) for i in range(rows)])}",
         lambda i, j: (
             f"sg {number(i, j)}",
             f"subgroup {number(i, j)}: rows {spans(tile.m)(i)}, columns {spans(tile.n)(j)} of the workgroup's tile",
         ),
     )
-    needs = f"a step needs {whole.m}x{whole.k} of A, {whole.k}x{whole.n} of B"
+    needs = f"a step needs {whole.m}x{whole.k} of A, {whole.k}x{whole.n} of {right}"
     notes = (
         "sg n: subgroup n; rows and columns: of the workgroup's C",
         f"{whole.m}x{whole.n} of C, {plan.workgroup[0]} work-items; {needs}",
     )
     title = f"inside workgroup 0,0: {rows}x{columns} subgroups"
-    key = first_key("subgroup 0", "", "subgroups")
-    return product_panel(title, notes, down, deep, across, looks, headings=headings, key=key)
+    key = first_key("subgroup 0", "", "subgroups", right)
+    return product_panel(title, notes, down, deep, across, looks, headings, ("A", right, "C"), key)

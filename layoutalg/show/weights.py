@@ -9,7 +9,7 @@ grid         32x1x1 workgroups of 64x1x1 work-items, 32 steps
 a step       16 + 8 dpas, 8 loads, 237 instructions
 alone        instructions 2.66 us, waiting 11.6 us, matrix 4.31 us, memory 19.6 us
 predicted    19.6 us, 100 % of the bandwidth
-limit        memory: memory moves bytes all the time
+limit        memory: it moves bytes all the time
 ...
 """
 
