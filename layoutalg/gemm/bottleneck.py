@@ -23,7 +23,7 @@ _BUSY = {
     "tile unit": "the tile unit multiplies",
     "issue": "engines issue instructions",
     "instructions": "engines issue instructions",
-    "waiting": "subgroups wait for data, and too few others run meanwhile,",
+    "waiting": "waits and instructions of a subgroup follow one another",
     "L1": "it gives bytes to registers",
     "L2": "it gives bytes to L1",
     "L3": "it gives bytes to the caches above",
@@ -52,10 +52,11 @@ def what_limits(
     `parts` are seconds that the whole is made of.
 
     >>> what_limits("waiting", 8e-6, 9e-6)
-    'waiting: subgroups wait for data, and too few others run meanwhile, for 89 % of it'
+    'waiting: waits and instructions of a subgroup follow one another for 89 % of it; others are too few to fill its waits'
     """
     long = "all the time" if alone >= (1 - _LEAST) * whole else f"for {percent_text(alone / whole)} of it"
     told = [f"{name}: {_BUSY[name]} {long}"]
+    told += ["others are too few to fill its waits"] * (name == "waiting")
     if step and name in _OF_INSTRUCTIONS:
         told.append(f"a step of a subgroup has {step[0]:.0f} dpas and {step[1] - step[0]:.0f} others")
     found = {} if parts is None else {words: parts.get(part, 0.0) / whole for part, words in _REST.items()}
