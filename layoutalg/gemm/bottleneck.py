@@ -35,9 +35,10 @@ _REST = {
     "ends": "first loads and stores",
     "reduction": "adding the parts of k",
     "caches": "waits for caches",
-    "C": "C",
+    "C": "loads and stores of C",
     "calls": "calls",
     "packing": "packing",
+    "epilogue": "the epilogue",
 }
 """The parts of a predicted time that no limit has."""
 _LEAST = 0.02

@@ -280,7 +280,8 @@ def product_panel(
     ]
     for axis, name, y in ((down, headings.rows, top), (tall, headings.deep, 16.0)):
         x = (of_a if axis is down else left) - 5
-        words += [Words(x, y + to + 14, name(n), 11, "end") for n, to in axis.places() if n is not None]
+        middle = axis.step / 2 + 4
+        words += [Words(x, y + to + middle, name(n), 11, "end") for n, to in axis.places() if n is not None]
     middle = left + across.step / 2
     words += [Words(middle + to, 10, headings.columns(n), 11, "middle") for n, to in across.places() if n is not None]
     walk: tuple[Line, ...] = ()
