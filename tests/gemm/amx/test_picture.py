@@ -216,17 +216,17 @@ def test_a_table_counts_the_blocks_that_are_drawn_and_each_panel_names_its_colou
 
 
 @pytest.mark.parametrize(
-    ("operand", "types", "word"),
+    ("operand", "types", "word", "told"),
     [
-        ("A", ("bf16",), {"1,2", "1,3"}),
-        ("B", ("bf16",), {"2,1", "3,1"}),
-        ("C", ("bf16",), {"1,1"}),
-        ("A", ("s8",), {"1,4", "1,5", "1,6", "1,7"}),
-        ("B", ("s8",), {"4,1", "5,1", "6,1", "7,1"}),
+        ("A", ("bf16",), {"1,2", "1,3"}, "(1, 2) and (1, 3)"),
+        ("B", ("bf16",), {"2,1", "3,1"}, "(2, 1) and (3, 1)"),
+        ("C", ("bf16",), {"1,1"}, "(1, 1)"),
+        ("A", ("s8",), {"1,4", "1,5", "1,6", "1,7"}, "(1, 4) to (1, 7)"),
+        ("B", ("s8",), {"4,1", "5,1", "6,1", "7,1"}, "(4, 1) to (7, 1)"),
     ],
 )
 def test_the_elements_of_one_word_are_outlined_in_memory_and_in_the_register(
-    operand: str, types: tuple[str, ...], word: set[str]
+    operand: str, types: tuple[str, ...], word: set[str], told: str
 ) -> None:
     """By hand: the second word of row 1 of A, and of B the word of the same k in row 1 of its register, column 1."""
     scene = la.plan_amx(64, 64, 128, *types).tile_pictures()[operand].scene()
@@ -238,6 +238,7 @@ def test_the_elements_of_one_word_are_outlined_in_memory_and_in_the_register(
         left, top = min(line.x for line in one), min(line.y for line in one)
         right, bottom = max(line.to_x for line in one), max(line.to_y for line in one)
         assert {c.label for c in scene.cells if left <= c.x < right and top <= c.y < bottom} == word
+    assert f"outlined: {told}: bytes 4..7 of row 1" in [one.text for one in scene.words]
 
 
 LOOPS: dict[str, Any] = {
