@@ -1,7 +1,7 @@
 """What limits a plan, in words: what alone takes longest, for how much of the predicted time, and what else takes time.
 
 >>> what_limits("issue", 5.55e-6, 7.33e-6, (64, 107), {"ends": 1.78e-6})
-'issue: engines issue instructions for 76 % of it; a step of a subgroup has 64 dpas and 43 others; first loads and stores: 24 %'
+'issue: engines issue instructions for 76 % of the time; a step of a subgroup has 64 dpas and 43 others; first loads and stores: 24 %'
 >>> what_limits("memory", 19.6e-6, 19.6e-6, (64, 107))
 'memory: it moves bytes all the time'
 """
@@ -33,6 +33,8 @@ _OF_INSTRUCTIONS = ("matrix", "issue", "instructions")
 _REST = {
     "waiting": "waits for data",
     "ends": "first loads and stores",
+    "start": "the wait for the first data",
+    "combining": "the second kernel",
     "reduction": "adding the parts of k",
     "caches": "waits for caches",
     "C": "loads and stores of C",
@@ -53,9 +55,9 @@ def what_limits(
     `parts` are seconds that the whole is made of.
 
     >>> what_limits("waiting", 8e-6, 9e-6)
-    'waiting: waits and instructions of a subgroup follow one another for 89 % of it; others are too few to fill its waits'
+    'waiting: waits and instructions of a subgroup follow one another for 89 % of the time; others are too few to fill its waits'
     """
-    long = "all the time" if alone >= (1 - _LEAST) * whole else f"for {percent_text(alone / whole)} of it"
+    long = "all the time" if alone >= (1 - _LEAST) * whole else f"for {percent_text(alone / whole)} of the time"
     told = [f"{name}: {_BUSY[name]} {long}"]
     told += ["others are too few to fill its waits"] * (name == "waiting")
     if step and name in _OF_INSTRUCTIONS:

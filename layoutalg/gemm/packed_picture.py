@@ -3,7 +3,7 @@
 >>> from layoutalg.gemm.packed import plan_packed
 >>> for fact in packed_picture(plan_packed(4096, 4096, 4096), {}).facts()[4:6]:
 ...     print(*fact, sep=": ")
-what limits it: issue: engines issue instructions for 67 % of it; a step of a subgroup has 20 dpas and 135 others; waits for data: 32 %
+what limits it: issue: engines issue instructions for 67 % of the time; a step of a subgroup has 20 dpas and 135 others; waits for data: 32 %
 A packed: d0 = 104@addr:163840 40@addr:16, d1 = 256@addr:640 16@addr
 """
 

@@ -16,7 +16,7 @@ who computes C: 32x32 workgroups, each a tile of 128x128; in it 4x4 subgroups wi
 along k: 256 steps of 16, in each subgroup
 a step costs: each subgroup 2 KiB into registers, 8 dpas, 2 loads, 8 other instructions (predicted)
 predicted time: 902 us for all of C
-what limits it: issue: engines issue instructions for 42 % of it; a step of a subgroup has 8 dpas and 10 others; waits for data: 57 %
+what limits it: issue: engines issue instructions for 42 % of the time; a step of a subgroup has 8 dpas and 10 others; waits for data: 57 %
 tiling: 32x32x16 per subgroup, 4x4 subgroups, 128 registers, no prefetch
 
 """

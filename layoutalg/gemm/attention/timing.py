@@ -74,9 +74,18 @@ class LimitedTimes:
         """What limits the kernel, in words; `step` has the dpas and all instructions of one.
 
         >>> LimitedTimes({"memory": 2e-6, "issue": 3e-6}, 1e-6).limited()
-        'issue: engines issue instructions for 75 % of it'
+        'issue: engines issue instructions for 75 % of the time; the wait for the first data: 25 %'
         """
-        return what_limits(self.limit, self.limits[self.limit], self.seconds, step)
+        return what_limits(self.limit, self.limits[self.limit], self.seconds, step, self.around)
+
+    @property
+    def around(self) -> dict[str, float]:
+        """The seconds before and behind what is limited.
+
+        >>> LimitedTimes({"memory": 2e-6}, 1e-6).around
+        {'start': 1e-06}
+        """
+        return {"start": self.start}
 
 
 @dataclass(frozen=True)

@@ -64,6 +64,15 @@ class DecodeTimes(LimitedTimes):
         return super().seconds + self.combining
 
     @property
+    def around(self) -> dict[str, float]:
+        """The seconds before and behind what is limited.
+
+        >>> sorted(la.plan_decode(4096, 128, heads=8, kv_heads=2).times.around)
+        ['combining', 'start']
+        """
+        return {**super().around, "combining": self.combining}
+
+    @property
     def share(self) -> float:
         """The part of the memory's bound that is reached: 1 where nothing but its bytes takes time.
 
