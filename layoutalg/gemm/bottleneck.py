@@ -1,7 +1,7 @@
 """What limits a plan, in words: what alone takes longest, for how much of the predicted time, and what else takes time.
 
->>> what_limits("issue", 5.55e-6, 7.33e-6, (64, 107), {"ends": 1.78e-6})
-'issue: engines issue instructions for 76 % of the time; a step of a subgroup has 64 dpas and 43 others; first loads and stores: 24 %'
+>>> what_limits("issue", 5.55e-6, 7.33e-6, (64, 107), {"ends": 1.78e-6}).split("; ")
+['issue: engines issue instructions for 76 % of the time', 'a step of a subgroup has 64 dpas and 43 others', 'first loads and stores: 24 %']
 >>> what_limits("memory", 19.6e-6, 19.6e-6, (64, 107))
 'memory: it moves bytes all the time'
 """
@@ -62,6 +62,8 @@ def what_limits(
     told += ["others are too few to fill its waits"] * (name == "waiting")
     if step and name in _OF_INSTRUCTIONS:
         told.append(f"a step of a subgroup has {step[0]:.0f} dpas and {step[1] - step[0]:.0f} others")
+    if name in _OF_INSTRUCTIONS and parts is not None and parts.get("waiting", whole) < _LEAST * whole:
+        told.append("after the first, no step waits for data")
     found = {} if parts is None else {words: parts.get(part, 0.0) / whole for part, words in _REST.items()}
     rest = sorted(((part, words) for words, part in found.items() if part >= _LEAST), reverse=True)
     told += [", ".join(f"{words}: {percent_text(part)}" for part, words in rest)] * bool(rest)

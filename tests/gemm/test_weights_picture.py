@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from functools import cache
 from itertools import product
+from pathlib import Path
 from typing import Any
 
 import ml_dtypes
@@ -13,12 +14,13 @@ import pytest
 from numpy.typing import NDArray
 
 import layoutalg as la
+from layoutalg.cli import main
 from layoutalg.gemm.packed import plan_packed
 from layoutalg.gemm.weights import Float8Weights, QuantisedWeights
 from layoutalg.viz.panels import DARK, NARROW, PALE
 
 PLANS: dict[str, Any] = {
-    "u4": lambda: la.plan_weights(8, 4096, 4096, target="bmg"),
+    "u4": lambda: la.plan_weights(8, 512, 1024, target="bmg"),
     "u4 with zero points": lambda: la.plan_weights(8, 256, 1024, zeros=True, group=256, tile=(8, 64)),
     "u4 in small groups": lambda: la.plan_weights(32, 64, 256, group=32, tile=(32, 32)),
     "u8": lambda: la.plan_weights(1, 256, 512, b="u8", group=64, target="bmg"),
@@ -195,3 +197,18 @@ def test_workgroups_of_packed_operands_share_padded_c() -> None:
         if (found := re.match(r"workgroup (\d+),(\d+) ", cell.sentence))
     ]
     assert set(rows) == set(product(range(plan.grid[1]), range(plan.grid[0])))
+
+
+@pytest.mark.parametrize(
+    "command", [("weights", "8", "64", "256"), ("gemm", "64", "64", "64"), ("gemm", "64", "64", "64", "--target", "amx")]
+)
+def test_a_file_with_the_ending_of_a_picture_gets_the_picture_unless_a_level_is_asked_for(
+    command: tuple[str, ...], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "plan.SVG"
+    assert main([*command, "-o", str(file)]) == 0
+    assert file.read_text().startswith("<svg")
+    assert re.search(rf"picture +{re.escape(str(file))}", capsys.readouterr().out)
+    assert main([*command, "-o", str(file), "--emit", "whole" if "amx" in command else "lane"]) == 0
+    assert "func" in file.read_text()
+    assert "<svg" not in file.read_text()
