@@ -98,7 +98,9 @@ __all__ = ["gemm"]
 @click.option(
     "--emit", "level", type=OneOf(emit_names), help="Print the kernel (with -o: write it); AMX has whole and parts."
 )
-@output_option("Write the kernel to a file, at lane level (AMX: whole) unless --emit says otherwise; NAME.svg, .png, ...: the picture.")
+@output_option(
+    "Write the kernel to a file, at lane level (AMX: whole) unless --emit says otherwise; NAME.svg, .png, ...: the picture."
+)
 @click.option("--run", is_flag=True, help="Execute the kernel in the simulator on random matrices.")
 @click.option(
     "--sample",

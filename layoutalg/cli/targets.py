@@ -225,7 +225,8 @@ def model_text(modelled: bool, unlike: str = UNLIKE) -> str:
 def written_rows(name: str, text: str, output: Path | None, level: str | None, plan: _Drawn) -> list[PlanRow]:
     """Write the kernel to a file, and say so; without a file, JSON has the kernel where a level was asked for.
 
-    A file whose ending is that of pictures (.svg, .png, ...) gets the plan's picture, unless a level was asked for. Comes last of what is done with a plan, so that a run that fails leaves no file.
+    A file whose ending is that of pictures (.svg, .png, ...) gets the plan's picture, unless a level was asked for. Comes last
+    of what is done with a plan, so that a run that fails leaves no file.
     """
     from layoutalg.core.files import write_file
     from layoutalg.show.plan_report import row

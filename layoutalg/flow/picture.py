@@ -84,7 +84,8 @@ def flow_graph(
     """The picture of one function of a module: the one of this name, or the first with distributed values.
 
     `mistakes` are findings by the place of the operation and the name of the operand, `costs` issue slots by the place of the
-    operation, `said` what else stands there. In a notebook the picture can be clicked on; `page()` is an HTML page, `svg()` the drawing.
+    operation, `said` what else stands there. In a notebook the picture can be clicked on; `page()` is an HTML page, `svg()` the
+    drawing.
 
     Raises `LayoutError` where there is no such function, `SizeError` for more than 2,000 operations.
     """
@@ -198,7 +199,7 @@ class _Drawing:
         if value is None:
             taken = [one for one in node.operands if one in self.flow]
             type_ = f"takes {', '.join(dict.fromkeys(map(self.names.of, taken)))}"
-        if place in self.said.boxes:
+        if place is not None and place in self.said.boxes:
             type_ += f"; {self.said.boxes[place]}"
         told = "\n".join([f"{place}" if place is not None else node.name, *(finding.message for finding in wrong)])
         return Box("", title, f"{results}: {type_}" if results else type_, colour, told, state)

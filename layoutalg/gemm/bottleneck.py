@@ -1,7 +1,11 @@
 """What limits a plan, in words: what alone takes longest, for how much of the predicted time, and what else takes time.
 
->>> what_limits("issue", 5.55e-6, 7.33e-6, (64, 107), {"ends": 1.78e-6}).split("; ")
-['issue: engines issue instructions for 76 % of the time', 'a step of a subgroup has 64 dpas and 43 others', 'first loads and stores: 24 %']
+>>> for part in what_limits("issue", 5.55e-6, 7.33e-6, (64, 107), {"ends": 1.78e-6, "waiting": 0}).split("; "):
+...     print(part)
+issue: engines issue instructions for 76 % of the time
+a step of a subgroup has 64 dpas and 43 others
+after the first, no step waits for data
+first loads and stores: 24 %
 >>> what_limits("memory", 19.6e-6, 19.6e-6, (64, 107))
 'memory: it moves bytes all the time'
 """
@@ -54,8 +58,8 @@ def what_limits(
 
     `parts` are seconds that the whole is made of.
 
-    >>> what_limits("waiting", 8e-6, 9e-6)
-    'waiting: waits and instructions of a subgroup follow one another for 89 % of the time; others are too few to fill its waits'
+    >>> what_limits("L3", 8e-6, 9e-6)
+    'L3: it gives bytes to the caches above for 89 % of the time'
     """
     long = "all the time" if alone >= (1 - _LEAST) * whole else f"for {percent_text(alone / whole)} of the time"
     told = [f"{name}: {_BUSY[name]} {long}"]

@@ -1,10 +1,10 @@
 """The picture of a plan for packed operands: who computes C, and how A and B lie in memory.
 
 >>> from layoutalg.gemm.packed import plan_packed
->>> for fact in packed_picture(plan_packed(4096, 4096, 4096), {}).facts()[4:6]:
+>>> for fact in packed_picture(plan_packed(4096, 4096, 4096), {}).facts()[5:7]:
 ...     print(*fact, sep=": ")
-what limits it: issue: engines issue instructions for 67 % of the time; a step of a subgroup has 20 dpas and 135 others; waits for data: 32 %
 A packed: d0 = 104@addr:163840 40@addr:16, d1 = 256@addr:640 16@addr
+B packed: d0 = 256@addr:512 8@addr:16 2@addr, d1 = 128@addr:131072 4@addr:128 8@addr:2
 """
 
 from __future__ import annotations
@@ -44,7 +44,9 @@ class PackedPicture(PanelPicture):
         tiling, whole, (x, y, _) = plan.tiling, plan.tiling.workgroup_tile, plan.grid
         inside = f"{tiling.subgroups[0]}x{tiling.subgroups[1]} subgroups with {tiling.tile.m}x{tiling.tile.n} each"
         rest = plan.instructions - plan.dpas_per_step - plan.loads_per_step
-        count = f"{plan.dpas_per_step} dpas, {counted(plan.loads_per_step, 'load')}, {rest} other instructions (predicted)"
+        count = (
+            f"{plan.dpas_per_step} dpas, {counted(plan.loads_per_step, 'load')}, {rest} other instructions (predicted)"
+        )
         line = plan.roofline
         return [
             ("who computes C", f"{y}x{x} workgroups, each a tile of {whole.m}x{whole.n}; in it {inside}, in registers"),

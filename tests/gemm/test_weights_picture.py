@@ -200,7 +200,8 @@ def test_workgroups_of_packed_operands_share_padded_c() -> None:
 
 
 @pytest.mark.parametrize(
-    "command", [("weights", "8", "64", "256"), ("gemm", "64", "64", "64"), ("gemm", "64", "64", "64", "--target", "amx")]
+    "command",
+    [("weights", "8", "64", "256"), ("gemm", "64", "64", "64"), ("gemm", "64", "64", "64", "--target", "amx")],
 )
 def test_a_file_with_the_ending_of_a_picture_gets_the_picture_unless_a_level_is_asked_for(
     command: tuple[str, ...], tmp_path: Path, capsys: pytest.CaptureFixture[str]

@@ -59,7 +59,11 @@ def loops(plan: AmxGemm) -> Iterator[tuple[int, str, str]]:
     )
     tiles = len(high.heights) * len(wide.heights)
     held = "tmm0" if tiles == 1 else f"tmm0 to tmm{tiles - 1}"
-    yield depth, f"for each of {counted(rows * columns, 'register block')}, {first}", f"{high.size}x{wide.size} of C in {held}"
+    yield (
+        depth,
+        f"for each of {counted(rows * columns, 'register block')}, {first}",
+        f"{high.size}x{wide.size} of C in {held}",
+    )
     steps = -(-min(tiling.k_block, problem.k_padded) // plan.product.k)
     does = f"{counted(plan.loads_per_step, 'tile load')}, {counted(plan.products_per_step, 'product')}"
     yield depth + 1, f"for each of {counted(steps, 'step')}, {plan.product.k} of k each", does

@@ -189,7 +189,8 @@ def _registers(plan: AmxGemm) -> Panel:
     ]
     first = rows.strips[0].size, columns.strips[0].size
     count = rows.count * columns.count
-    notes = [f"register block: stays in tile registers while k goes by; {_size(*first, count, any(len(found) > 1 for found in sizes))}, over {size} of k"]
+    sized = _size(*first, count, any(len(found) > 1 for found in sizes))
+    notes = [f"register block: stays in tile registers while k goes by; {sized}, over {size} of k"]
     if count > 1:
         notes.insert(0, f"in a cell: the order of the blocks; most keep the {inner} of the one before")
     title = f"inside a cache block: {_grid_of(rows.count, columns.count, 'register block')}"

@@ -128,8 +128,10 @@ class _Tile:
         held = {element: place for place, element in self.elements.items() if element in self.example}
         named = " and ".join(f"({i}, {j})" for i, j in (min(held), max(held))) if len(held) > 1 else f"{min(held)}"
         (row, first), last = min(held.values()), max(held.values())[1] + self.itemsize - 1
-        told = f"{named}: bytes {first}..{last} of row {row}" if len(held) < 3 else (
-            f"{named.replace(' and ', ' to ')}: bytes {first}..{last} of row {row}"
+        told = (
+            f"{named}: bytes {first}..{last} of row {row}"
+            if len(held) < 3
+            else (f"{named.replace(' and ', ' to ')}: bytes {first}..{last} of row {row}")
         )
         return (*self.ways, f"outlined: {told}")
 
@@ -199,7 +201,10 @@ def _tile(plan: AmxGemm, operand: str) -> _Tile:
             f"tmm{register}: {counted(tile.rows, 'row')} of {tile.row_bytes} bytes",
         )
         notes = (f"rows are {pitch} bytes apart", f"a word of 4 bytes: {v} elements, neighbours along k")
-        ways = (_packing(plan, operand), f"tile_load: {counted(tile.rows, 'row')} of {tile.row_bytes} bytes into tmm{register}")
+        ways = (
+            _packing(plan, operand),
+            f"tile_load: {counted(tile.rows, 'row')} of {tile.row_bytes} bytes into tmm{register}",
+        )
         legend = (
             f"cells: row, column of {operand}; outlined: what one word of the register holds; a hue is a word of 4 bytes, "
             f"{v} neighbours along k, pale to strong; it is multiplied with the word of {'B' if is_a else 'A'} of the same hue"

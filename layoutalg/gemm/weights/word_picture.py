@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING
 
 from layoutalg.core import Layout
 from layoutalg.core.plurals import counted
-from layoutalg.gemm.step_picture import cut_table, spans
+from layoutalg.gemm.step_picture import cut_table
 from layoutalg.gemm.weights.emission import PAIRS, UPPER
 from layoutalg.viz.colours import hue_of, shade
 from layoutalg.viz.panels import DARK, INNER, PALE, Axis, Look, Panel, headed, table_panel
@@ -100,7 +100,9 @@ def words_frame(plan: WeightsGemm, number: int) -> Panel:
         rows.append([])
         for bit in range(32 - bits, -1, -bits):
             row, column = held[reg, lane, bit]
-            told = f"W row {row}, column {column}: bits {bit}..{bit + bits - 1} of the word in register {reg}, lane {lane}"
+            told = (
+                f"W row {row}, column {column}: bits {bit}..{bit + bits - 1} of the word in register {reg}, lane {lane}"
+            )
             rows[-1].append(Look(_hue(row % each // 2), f"{row},{column}", told))
         named.append(f"reg {reg}, lane {lane}")
         if (next_reg, next_lane) not in ((reg, lane), (reg, lane + 1), (reg + 1, 0)) or (lane < 15 and next_lane == 0):
@@ -109,7 +111,7 @@ def words_frame(plan: WeightsGemm, number: int) -> Panel:
     part = "nibble" if bits == 4 else "byte"
     notes = [
         "row, column of W in a cell; a row of cells is a word of 32 bits, its highest bits first, as a number is written",
-        f"a word has {each} neighbours along k of one column: pair i is {part} i of both halves; {part} i of a half: its bits {bits}i..{bits}i+{bits - 1}",
+        f"a word has {each} neighbours along k of one column: pair i is {part} i of both halves, of 16 bits each",
         f"{k}x{n}: {layout}; in memory words are row-major, {plan.problem.words.rows}x{plan.problem.words.columns}",
     ]
     heads = [f"{bit}..{bit + bits - 1}" for bit in range(32 - bits, -1, -bits)]
@@ -146,7 +148,9 @@ def operands_frame(plan: WeightsGemm, number: int) -> Panel:
     kind = "f16" if problem.floats else element
     names = [chr(97 + row) for row in range(len(steps))]
     table = table_panel("", ["upper half", "lower half"], names, looks, (wide, CELL_HEIGHT), corner=f"two {kind}")
-    notes = [f"w: a word with {each} weights q; a row of cells: two {kind} of each lane, neighbours along k, as dpas takes them"]
+    notes = [
+        f"w: a word with {each} weights q; a row of cells: two {kind} of each lane, neighbours along k, as dpas takes them"
+    ]
     notes += [f"{chr(97 + row)}: {told}" for row, (_, told, _) in enumerate(steps)]
     notes += _about(plan)
     return headed(f"{number} operands: what is made of a word", notes, _key(plan), table)
@@ -177,7 +181,9 @@ def scales_frame(plan: WeightsGemm, number: int) -> Panel:
     def look(g: int, j: int) -> Look:
         last = min((j + 1) * unit.n, problem.scales.columns) - 1
         first, end = g * problem.group, (g + 1) * problem.group - 1
-        told = f"{points}, row {g}, columns {j * unit.n}..{last}: of W rows {first}..{end}, columns {j * unit.n}..{last}"
+        told = (
+            f"{points}, row {g}, columns {j * unit.n}..{last}: of W rows {first}..{end}, columns {j * unit.n}..{last}"
+        )
         return Look(DARK if g == 0 and j < mine else PALE, f"row {g}", told)
 
     across = Axis.within(columns, 74, INNER - 120)
