@@ -16,6 +16,7 @@ from layoutalg.compare import same
 from layoutalg.gemm import plan_gemm
 from layoutalg.gemm.amx import plan_amx
 from layoutalg.gemm.attention import plan_attention
+from layoutalg.gemm.weights import plan_weights
 from layoutalg.memory import bank_picture, best_swizzle
 from layoutalg.propagation import propagate
 from layoutalg.show import describe
@@ -93,6 +94,7 @@ def main() -> None:
         (describe_expression("zipped_divide((8,6):(1,8), (2,3))").picture(), "algebra.svg"),
         (plan_gemm(1024, 1024, 1024).picture(), "gemm.svg"),
         (plan_attention(1024, 1024, 64).picture(), "attention.svg"),
+        (plan_weights(8, 4096, 4096, target="bmg").picture(), "weights.svg"),
     ):
         picture.save(DOCS / name)
     (DOCS / "propagated.svg").write_text(propagate(KERNEL).picture().svg() + "\n", encoding="utf-8")

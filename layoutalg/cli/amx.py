@@ -77,7 +77,7 @@ def amx_gemm(sizes: tuple[int, int, int], target: str, asked: Asked, options: di
         results.append(row(listing=listing_facts(made)))
     if build is not None:
         results.append(row("library", "{library}", library=str(plan.build(build))))
-    results[:0] = written_rows("module", text, asked.output, asked.level)
+    results[:0] = written_rows("module", text, asked.output, asked.level, plan)
     report = amx_report(plan, results, runners_up=asked.runners_up, explain=asked.explain)
     print_report(report, asked.as_json, "" if made is None else f"\n{made}")
     return int(asked.check and failed(results))

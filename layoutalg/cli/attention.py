@@ -83,7 +83,7 @@ def _numbers(_context: click.Context, parameter: click.Parameter, text: str | No
 )
 @llvm_option("The version of LLVM that the kernel is for.")
 @click.option("--emit", "level", type=_LEVELS, help="Print the kernel (with -o: write it).")
-@output_option("Write the kernel to a file.")
+@output_option("Write the kernel to a file; NAME.svg, .png, ...: the picture.")
 @click.option("--build", type=click.Path(path_type=Path), help="Write the kernel's binary, NAME.spv or NAME.zebin.")
 @host_option(click.Option)
 @click.option("--run", is_flag=True, help="Execute the kernel in the simulator on random arrays.")
@@ -145,7 +145,7 @@ def attention(
         results += [compiled, row(loop=loop)]
     results += launched_rows(plan, build, host, output)
     if host is None:
-        results[:0] = written_rows("kernel", text, output, level)
+        results[:0] = written_rows("kernel", text, output, level, plan)
     print_report(attention_report(plan, results), as_json, "\n".join(loop), label=10, margin="")
     return int(check and failed(results))
 

@@ -45,7 +45,7 @@ _ORDERS = OneOf.at("layoutalg.gemm.attention.decode.problem:ORDERS")
 @target_option("The chip.", PLANNER_CHIP)
 @llvm_option("The version of LLVM that the kernels are for.")
 @click.option("--emit", "level", type=_LEVELS, help="Print the kernels (with -o: write them).")
-@output_option("Write the kernels to a file.")
+@output_option("Write the kernels to a file; NAME.svg, .png, ...: the picture.")
 @click.option("--build", type=click.Path(path_type=Path), help="Write the kernels' binary, NAME.spv or NAME.zebin.")
 @host_option(click.Option)
 @click.option("--run", is_flag=True, help="Execute the kernels in the simulator on random arrays and lengths.")
@@ -96,7 +96,7 @@ def decode(
         results.append(_listing(plan))
     results += launched_rows(cast("Attention", plan), build, host, output)
     if host is None:
-        results[:0] = written_rows("kernel", text, output, level)
+        results[:0] = written_rows("kernel", text, output, level, plan)
     print_report(decode_report(plan, results), as_json, "", label=10, margin="")
     return int(check and failed(results))
 

@@ -98,7 +98,9 @@ __all__ = ["gemm"]
 @click.option(
     "--emit", "level", type=OneOf(emit_names), help="Print the kernel (with -o: write it); AMX has whole and parts."
 )
-@output_option("Write the kernel to a file, at lane level (AMX: whole) unless --emit says otherwise.")
+@output_option(
+    "Write the kernel to a file, at lane level (AMX: whole) unless --emit says otherwise; NAME.svg, .png, ...: the picture."
+)
 @click.option("--run", is_flag=True, help="Execute the kernel in the simulator on random matrices.")
 @click.option(
     "--sample",
@@ -184,7 +186,7 @@ def _gpu_gemm(sizes: tuple[int, int, int], target: str, asked: Asked, options: d
         results.append(row(listing=made.as_json()))
     results += launched_rows(plan, build, host, asked.output)
     if host is None:
-        results[:0] = written_rows("kernel", text, asked.output, asked.level)
+        results[:0] = written_rows("kernel", text, asked.output, asked.level, plan)
     report = gemm_report(plan, results, runners_up=asked.runners_up, explain=asked.explain)
     print_report(report, asked.as_json, "" if made is None else f"\n{made.text()}")
     return int(asked.check and failed(results))

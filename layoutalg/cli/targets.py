@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar, get_args, get_type_hints
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar, get_args, get_type_hints
 
 import click
 from click.core import ParameterSource
@@ -43,9 +43,16 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from layoutalg.show.plan_report import PlanReport, PlanRow
+    from layoutalg.viz.picture import Picture
 
 UNLIKE = "NOT what the model says"
 _Command = TypeVar("_Command", bound=Callable[..., Any])
+
+
+class _Drawn(Protocol):
+    """A plan, which has a picture."""
+
+    def picture(self) -> Picture: ...
 
 
 class GpuOption(click.Option):
@@ -215,16 +222,21 @@ def model_text(modelled: bool, unlike: str = UNLIKE) -> str:
     return "bit for bit what the model says" if modelled else unlike
 
 
-def written_rows(name: str, text: str, output: Path | None, level: str | None) -> list[PlanRow]:
+def written_rows(name: str, text: str, output: Path | None, level: str | None, plan: _Drawn) -> list[PlanRow]:
     """Write the kernel to a file, and say so; without a file, JSON has the kernel where a level was asked for.
 
-    Comes last of what is done with a plan, so that a run that fails leaves no file.
+    A file whose ending is that of pictures (.svg, .png, ...) gets the plan's picture, unless a level was asked for. Comes last
+    of what is done with a plan, so that a run that fails leaves no file.
     """
     from layoutalg.core.files import write_file
     from layoutalg.show.plan_report import row
+    from layoutalg.viz.picture import FORMATS
 
     if output is None:
         return [row(**{name: text})] if level is not None else []
+    if level is None and output.suffix[1:].lower() in FORMATS:
+        plan.picture().save(output)
+        return [row("picture", "{picture}", picture=str(output))]
     write_file(output, text)
     return [row(name, "{output}", output=str(output))]
 

@@ -55,7 +55,7 @@ __all__ = ["weights"]
 @declared_options(TilingOptions, "distance", "split_k", "reduction")
 @llvm_option("The version that the kernel is for.")
 @click.option("--emit", "level", type=OneOf(lambda: ("lane",)), help="Print the kernel (with -o: write it).")
-@output_option("Write the kernel to a file.")
+@output_option("Write the kernel to a file; NAME.svg, .png, ...: the picture.")
 @click.option("--build", type=click.Path(path_type=Path), help="Write the kernel's binary, NAME.spv or NAME.zebin.")
 @host_option(click.Option)
 @click.option("--run", is_flag=True, help="Execute the kernel in the simulator on random A and weights.")
@@ -101,7 +101,7 @@ def weights(
         )
     results += launched_rows(cast("Any", plan), build, host, output)
     if host is None:
-        results[:0] = written_rows("kernel", text, output, level)
+        results[:0] = written_rows("kernel", text, output, level, plan)
     print_report(weights_report(plan, results), as_json, label=13, margin="")
     return int(check and failed(results))
 

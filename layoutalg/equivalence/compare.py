@@ -114,10 +114,17 @@ class Kept(NotebookAnswer):
     def _drawing(self) -> Graph | None:
         if self.before is None:
             return None
-        from layoutalg.flow.picture import flow_graph
+        from layoutalg.flow.picture import Said, flow_graph
 
+        if self.is_kept:
+            told = f"both leave the same numbers in every argument, in {counted(self.draws, 'draw')}"
+            said = Said("two versions, which compute the same", (told,))
+        else:
+            culprit = self.culprit
+            boxes = {} if culprit is None or culprit.before is None else {culprit.before: culprit.told}
+            said = Said("the first of two versions, which differ", boxes=boxes)
         wrong = {(one.place, ""): one for one in self.findings if one.rule == "keeps.meaning"}
-        return flow_graph(self.before, self.target, mistakes=wrong)
+        return flow_graph(self.before, self.target, mistakes=wrong, said=said)
 
     @property
     def is_kept(self) -> bool:

@@ -64,12 +64,21 @@ class Culprit:
     def __str__(self) -> str:
         counterpart = "" if self.after is None else f" ({self.after})"
         where = f"'{self.operation}' op at {self.before}{counterpart}"
+        if self.moved:
+            return f"{where}: both versions compute all numbers, but here {self.told}"
+        return f"{where} is the first that differs: it {self.told}"
+
+    @property
+    def told(self) -> str:
+        """What it does, without its name.
+
+        >>> Culprit("math.exp", None, None, 1.25).told
+        'computes 1.25, which the second version never has'
+        """
         number = f"{self.value:.6g}"
         if self.moved:
-            return (
-                f"{where}: both versions compute all numbers, but here {number} goes to, or comes from, another place"
-            )
-        return f"{where} is the first that differs: it computes {number}, which the second version never has"
+            return f"{number} goes to, or comes from, another place"
+        return f"computes {number}, which the second version never has"
 
 
 def culprit_of(

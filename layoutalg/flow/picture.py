@@ -23,6 +23,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from string import ascii_uppercase
 from typing import TYPE_CHECKING
 
@@ -50,12 +51,25 @@ if TYPE_CHECKING:
     from layoutalg.flow.relations.relation import Tie
     from layoutalg.ir.findings import Finding
 
-__all__ = ["flow_graph"]
+__all__ = ["Said", "flow_graph"]
 
 Mistakes = Mapping[tuple[Place | None, str], "Finding"]
 
 _MOST_SAID = 200
 """How many letters of an error stand above the graph."""
+
+
+@dataclass(frozen=True)
+class Said:
+    """What is said beside the layouts: the end of the title, lines under it, and words in boxes by their operation's place.
+
+    `held` adds to each box the part of the value that one work-item holds.
+    """
+
+    heading: str = ""
+    notes: tuple[str, ...] = ()
+    boxes: Mapping[Place, str] = field(default_factory=dict["Place", str])
+    held: bool = False
 
 
 def flow_graph(
@@ -65,11 +79,13 @@ def flow_graph(
     *,
     mistakes: Mistakes | None = None,
     costs: Mapping[Place, int] | None = None,
+    said: Said | None = None,
 ) -> Graph:
     """The picture of one function of a module: the one of this name, or the first with distributed values.
 
     `mistakes` are findings by the place of the operation and the name of the operand, `costs` issue slots by the place of the
-    operation. In a notebook the picture can be clicked on; `page()` is an HTML page, `svg()` the drawing.
+    operation, `said` what else stands there. In a notebook the picture can be clicked on; `page()` is an HTML page, `svg()` the
+    drawing.
 
     Raises `LayoutError` where there is no such function, `SizeError` for more than 2,000 operations.
     """
@@ -77,7 +93,7 @@ def flow_graph(
     for part in module.parts:
         for flow in flows_of(part.module):
             if function is None or function in _names(flow):
-                return _Drawing(flow, module, target, mistakes or {}, costs or {}).graph()
+                return _Drawing(flow, module, target, mistakes or {}, costs or {}, said or Said()).graph()
     wanted = "with distributed values" if function is None else f"named {shown(function)} with distributed values"
     raise LayoutError(f"no function {wanted} in {module.file}")
 
@@ -89,8 +105,10 @@ def _names(flow: Flow) -> list[str]:
 
 
 class _Drawing:
-    def __init__(self, flow: Flow, module: Module, target: str, mistakes: Mistakes, costs: Mapping[Place, int]) -> None:
-        self.flow, self.module, self.target = flow, module, target
+    def __init__(
+        self, flow: Flow, module: Module, target: str, mistakes: Mistakes, costs: Mapping[Place, int], said: Said
+    ) -> None:
+        self.flow, self.module, self.target, self.said = flow, module, target, said
         self.names = Names(module.lines)
         self.machine: Machine = machine_in(flow, target)
         self.held = solved(flow, self.machine, target).stated
@@ -128,7 +146,8 @@ class _Drawing:
         boxes = tuple(self._box(node, makers[node], moves=number in moving) for number, node in enumerate(nodes))
         name = ", ".join(_names(self.flow)) or self.module.file
         lanes = "" if self.machine.lanes is None else f", {counted(self.machine.lanes, 'lane')}"
-        title = f"{name} on {self.target}{lanes}: {'the layouts of its values' if self.letters else 'its values'}"
+        heading = self.said.heading or ("the layouts of its values" if self.letters else "its values")
+        title = f"{name} on {self.target}{lanes}: {heading}"
         return Graph(boxes, lines, title, self.key, self._notes(lines))
 
     def _notes(self, lines: Sequence[Edge]) -> tuple[str, ...]:
@@ -140,7 +159,7 @@ class _Drawing:
         errors = [finding.message for finding in self.mistakes.values() if finding.level == "error"]
         more = f" ({counted(len(errors) - 1, 'more error')})" if len(errors) > 1 else ""
         wrong = [f"wrong: {shortened(errors[0], _MOST_SAID)}{more}"] if errors else []
-        return (*([told] if self.letters else []), *wrong)
+        return (*self.said.notes, *([told] if self.letters else []), *wrong)
 
     def _operations(self) -> Iterator[Operation]:
         for function in self.flow.functions:
@@ -163,6 +182,8 @@ class _Drawing:
                 letter = self._letter(held.layout, held.attribute)
                 colour = next(colour for name, colour in self.key.items() if name.startswith(f"layout {letter}: "))
                 type_ += f", layout {letter}"
+                if self.said.held and all(held.layout.fragment_shape):
+                    type_ += f", {'x'.join(map(str, held.layout.fragment_shape))} in a lane"
         if isinstance(node, SSAValue):
             return Box("", "argument", f"{self.names.of(node)}: {type_}", colour)
         place = place_of(node)
@@ -178,6 +199,8 @@ class _Drawing:
         if value is None:
             taken = [one for one in node.operands if one in self.flow]
             type_ = f"takes {', '.join(dict.fromkeys(map(self.names.of, taken)))}"
+        if place is not None and place in self.said.boxes:
+            type_ += f"; {self.said.boxes[place]}"
         told = "\n".join([f"{place}" if place is not None else node.name, *(finding.message for finding in wrong)])
         return Box("", title, f"{results}: {type_}" if results else type_, colour, told, state)
 

@@ -28,7 +28,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, Unpack, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -39,6 +39,7 @@ from layoutalg.core.errors import PlanError
 from layoutalg.core.factors import Factor
 from layoutalg.core.llvm_versions import DEFAULT_LLVM
 from layoutalg.core.messages import shown
+from layoutalg.core.notation import PictureOptions
 from layoutalg.core.notebook import NotebookAnswer
 from layoutalg.core.whole_numbers import one_of
 from layoutalg.gemm.operand_arrays import numbers
@@ -48,6 +49,9 @@ from layoutalg.gemm.roofline import Forms, Roofline, roofline, times
 from layoutalg.gemm.tiling import REGISTERS, Tile, Tiling, pair, register_file
 from layoutalg.gemm.versions import checked_version
 from layoutalg.hardware import Dpas, target_info, xe_chip
+
+if TYPE_CHECKING:
+    from layoutalg.viz.picture import Picture
 
 __all__ = ["PackedGemm", "plan_packed"]
 
@@ -71,6 +75,19 @@ class PackedGemm(NotebookAnswer):
 
     def __str__(self) -> str:
         return f"{self.problem}, packed: {self.tiling}"
+
+    def picture(self, **options: Unpack[PictureOptions]) -> Picture:
+        """The grid, a workgroup, and how A and B lie in memory, to show in a notebook or to save.
+
+        >>> plan_packed(64, 64, 64).picture(title="C").title
+        'C'
+        """
+        from layoutalg.gemm.packed_picture import packed_picture
+
+        return packed_picture(self, options)
+
+    def _drawing(self) -> Picture:
+        return self.picture()
 
     @property
     def dpas(self) -> Dpas:

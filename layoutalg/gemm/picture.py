@@ -10,12 +10,12 @@ and the last.
 >>> picture = plan_gemm(4096, 4096, 4096, tile=(32, 32), subgroups=(4, 4), k_step=16).picture()
 >>> [words.text for words in picture.scene().words if words.bold][1:4]
 ['who computes C: 32x32 workgroups', 'inside workgroup 0,0: 4x4 subgroups', 'one step of subgroup 0: what moves where']
->>> for fact in picture.facts():
+>>> for fact in (*picture.facts()[:4], picture.facts()[-1]):
 ...     print(*fact, sep=": ")
 who computes C: 32x32 workgroups, each a tile of 128x128; in it 4x4 subgroups with 32x32 each, in registers
 along k: 256 steps of 16, in each subgroup
 a step costs: each subgroup 2 KiB into registers, 8 dpas, 2 loads, 8 other instructions (predicted)
-predicted time: 902 us for all of C; what limits it: issue
+predicted time: 902 us for all of C
 tiling: 32x32x16 per subgroup, 4x4 subgroups, 128 registers, no prefetch
 
 """
@@ -49,7 +49,7 @@ from layoutalg.viz.scene import CELL_HEIGHT, CHARACTER
 if TYPE_CHECKING:
     from layoutalg.gemm.plan import Gemm
 
-__all__ = ["PlanPicture", "parts_and_title", "parts_of"]
+__all__ = ["PlanPicture", "grid_panel", "parts_and_title", "parts_of", "workgroup_panel"]
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -60,7 +60,7 @@ class PlanPicture(PanelPicture):
 
     def panels(self) -> Sequence[Panel]:
         """The grid, a workgroup, and the flow of a step."""
-        return _grid(self.plan), _workgroup(self.plan), flow(self.plan)
+        return grid_panel(self.plan), workgroup_panel(self.plan), flow(self.plan)
 
     def frames(self) -> Sequence[Panel]:
         """The frames of a step."""
@@ -83,7 +83,8 @@ class PlanPicture(PanelPicture):
             ("who computes C", f"{many} of {whole.m}x{whole.n}; in it {inside}, in registers"),
             ("along k", f"{counted(plan.k_steps, 'step')} of {whole.k}, in each subgroup"),
             ("a step costs", f"each subgroup {bytes_text(plan.bytes_per_step)} into registers, {step_cost(plan)}"),
-            ("predicted time", f"{seconds_text(line.seconds)} for all of C; what limits it: {line.limit}"),
+            ("predicted time", f"{seconds_text(line.seconds)} for all of C"),
+            ("what limits it", line.limited((step.dpas, step.total))),
             ("tiling", str(tiling)),
         ]
 
@@ -104,8 +105,8 @@ def parts_of(what: str, size: int, most: int) -> Callable[[int], str]:
     return lambda part: f"{what} {part * size}..{min((part + 1) * size, most) - 1}"
 
 
-def _grid(plan: Gemm) -> Panel:
-    """The whole problem: workgroups in C, steps of k along A and B."""
+def grid_panel(plan: Gemm, right: str = "B") -> Panel:
+    """The whole problem: workgroups in C, steps of k along A and B, which is called `right`."""
     runs, plan = plan.tiling.stream_k, replace(plan, tiling=replace(plan.tiling, stream_k=0))
     x, y, _ = plan.grid
     whole = plan.tiling.workgroup_tile
@@ -124,7 +125,7 @@ def _grid(plan: Gemm) -> Panel:
     looks = first_marked(
         (down, deep, across),
         lambda i, s: f"A: {rows(i)} for step {s}, {depth(s)}",
-        lambda s, j: f"B: {depth(s)} of step {s}, {columns(j)}",
+        lambda s, j: f"{right}: {depth(s)} of step {s}, {columns(j)}",
         lambda i, j: (f"{short} {i},{j}", f"{what} {i},{j} (x = {j}, y = {i}): {rows(i)}, {columns(j)} of C"),
     )
     many = f", {batch} times" if batch > 1 else ""
@@ -132,16 +133,17 @@ def _grid(plan: Gemm) -> Panel:
     notes = [f"{short} i,j: {what} in row i, column j of the grid; C is {plan.m}x{plan.n}{many}, {of_k}"]
     notes += [f"a workgroup finds its rows by the starts of {counted(groups, 'group')}"] * bool(groups)
     grid = f"{runs} workgroups share the steps of {y}x{x} tiles" if runs else f"{y}x{x} workgroups"
-    key = first_key(f"{what} 0,0", "step 0" * (plan.k_steps > 1), f"{what}s")
-    return product_panel(f"who computes C: {grid}", notes, down, deep, across, looks, headings=headings, key=key)
+    key = first_key(f"{what} 0,0", "step 0" * (plan.k_steps > 1), f"{what}s", right)
+    title, names = f"who computes C: {grid}", ("A", right, "C")
+    return product_panel(title, notes, down, deep, across, looks, headings, names, key)
 
 
 def _by_starts(_: int) -> str:
     return "by starts"
 
 
-def _workgroup(plan: Gemm) -> Panel:
-    """One workgroup and one step of k: the subgroups, and which of them need the same of A and B."""
+def workgroup_panel(plan: Gemm, right: str = "B") -> Panel:
+    """One workgroup and one step of k: the subgroups, and which of them need the same of A and B, which is called `right`."""
     rows, columns = plan.tiling.subgroups
     tile, whole = plan.tile, plan.tiling.workgroup_tile
     headings = Headings(spans(tile.m), lambda s: f"k {spans(tile.k)(s)}", spans(tile.n))
@@ -160,17 +162,17 @@ def _workgroup(plan: Gemm) -> Panel:
     looks = first_marked(
         (down, deep, across),
         lambda i, _: f"{tile.m}x{tile.k} of A, for {users([number(i, j) for j in range(columns)])}",
-        lambda _, j: f"{tile.k}x{tile.n} of B, for {users([number(i, j) for i in range(rows)])}",
+        lambda _, j: f"{tile.k}x{tile.n} of {right}, for {users([number(i, j) for i in range(rows)])}",
         lambda i, j: (
             f"sg {number(i, j)}",
             f"subgroup {number(i, j)}: rows {spans(tile.m)(i)}, columns {spans(tile.n)(j)} of the workgroup's tile",
         ),
     )
-    needs = f"a step needs {whole.m}x{whole.k} of A, {whole.k}x{whole.n} of B"
+    needs = f"a step needs {whole.m}x{whole.k} of A, {whole.k}x{whole.n} of {right}"
     notes = (
         "sg n: subgroup n; rows and columns: of the workgroup's C",
         f"{whole.m}x{whole.n} of C, {plan.workgroup[0]} work-items; {needs}",
     )
     title = f"inside workgroup 0,0: {rows}x{columns} subgroups"
-    key = first_key("subgroup 0", "", "subgroups")
-    return product_panel(title, notes, down, deep, across, looks, headings=headings, key=key)
+    key = first_key("subgroup 0", "", "subgroups", right)
+    return product_panel(title, notes, down, deep, across, looks, headings, ("A", right, "C"), key)

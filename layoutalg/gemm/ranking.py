@@ -13,6 +13,8 @@ from typing import Any, TypeAlias, TypeVar, overload
 import numpy as np
 from numpy.typing import NDArray
 
+from layoutalg.gemm.bottleneck import Step, what_limits
+
 __all__ = ["Numbers", "Predicted", "Ranked", "longest"]
 
 Numbers: TypeAlias = NDArray[np.float64]
@@ -41,6 +43,10 @@ class Predicted:
     def limit(self) -> str:
         """What alone would take longest: a name of `limit_seconds`. A later one counts the ones before it too."""
         return longest(self.limit_seconds)
+
+    def limited(self, step: Step = None) -> str:
+        """What limits it, in words; `step` has the dpas and all instructions of one."""
+        return what_limits(self.limit, self.limit_seconds[self.limit], self.seconds, step, self.part_seconds)
 
     @property
     def intensity(self) -> float:

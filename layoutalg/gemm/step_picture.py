@@ -45,7 +45,19 @@ from layoutalg.viz.stages import Arrow, Stage, flow_panel
 if TYPE_CHECKING:
     from layoutalg.gemm.plan import Gemm
 
-__all__ = ["LAYOUTS", "REGISTERS", "Blocks", "cut_table", "flow", "spans", "step_cost", "steps"]
+__all__ = [
+    "LAYOUTS",
+    "REGISTERS",
+    "Blocks",
+    "at_the_end",
+    "cut_table",
+    "flow",
+    "products_frame",
+    "spans",
+    "step_cost",
+    "steps",
+    "stores_frame",
+]
 
 _WIDE = 62
 REGISTERS = "r0-7 in a cell: registers 0 to 7 of each lane hold this block"
@@ -159,7 +171,7 @@ def flow(plan: Gemm) -> Panel:
             (loaded + 2, 0), (f"a block, {'x'.join(map(str, c.block))}: {c.layout}", f"{tile.m}x{tile.n}: {parts['C']}")
         )
     )
-    arrows.append(Arrow((loaded + 3, 0), _end(plan), numbers["stores"]))
+    arrows.append(Arrow((loaded + 3, 0), at_the_end(plan), numbers["stores"]))
     behind = [Stage("C in memory", (f"{'x'.join(map(str, parts['C'].shape))} {plan.element_of('C')}",))]
     if plan.tiling.split_k > 1 or plan.tiling.stream_k:
         behind = [Stage("the workspace, then C in memory", ("parts of k are added there",))]
@@ -175,8 +187,8 @@ def steps(plan: Gemm) -> tuple[Panel, ...]:
 def _frames(plan: Gemm) -> Sequence[tuple[str, Callable[[Gemm, int], Panel]]]:
     found: list[tuple[str, Callable[[Gemm, int], Panel]]] = [
         ("loads", _loads),
-        ("products", _products),
-        ("stores", _stores),
+        ("products", products_frame),
+        ("stores", stores_frame),
     ]
     return found if plan.tiling.prefetch == "none" else [("prefetch", _prefetch), *found]
 
@@ -218,7 +230,7 @@ def _asked(plan: Gemm, name: str) -> str:
     return "not prefetched"
 
 
-def _end(plan: Gemm) -> tuple[str, ...]:
+def at_the_end(plan: Gemm) -> tuple[str, ...]:
     """What is done with C after the last step."""
     problem = plan.problem
     told = [f"times {problem.alpha:g}"] * (problem.alpha != 1) + [f"plus {problem.beta:g} C"] * (problem.beta != 0)
@@ -312,8 +324,11 @@ def _loads(plan: Gemm, number: int) -> Panel:
     return _product(plan, title, notes, looks)
 
 
-def _products(plan: Gemm, number: int) -> Panel:
-    """The operands of DPAS by the registers that have them; the first block of C and what it is made of are marked."""
+def products_frame(plan: Gemm, number: int, right: str = "B") -> Panel:
+    """The operands of DPAS by the registers that have them; the first block of C and what it is made of are marked.
+
+    B is called `right`.
+    """
     a, b, c = (Blocks(part, fragment.block) for part, fragment in zip(plan.operands(), plan.fragments, strict=True))
     unit = plan.dpas
     looks = {
@@ -323,13 +338,13 @@ def _products(plan: Gemm, number: int) -> Panel:
     }
     notes = [REGISTERS]
     notes += [
-        f"a block of {fragment.name}, {'x'.join(map(str, fragment.block))}: {fragment.layout}"
-        for fragment in plan.fragments
+        f"a block of {name}, {'x'.join(map(str, fragment.block))}: {fragment.layout}"
+        for name, fragment in zip(("A", right, "C"), plan.fragments, strict=True)
     ]
     notes += _GATED * plan.problem.gated
     title = f"{number} products: {plan.dpas_per_step} dpas of {unit.m}x{unit.n}x{unit.k}"
-    key = first_key("block 0", "the first dpas" * (plan.tile.k > unit.k), "blocks")
-    return _product(plan, title, notes, looks, key)
+    key = first_key("block 0", "the first dpas" * (plan.tile.k > unit.k), "blocks", right)
+    return _product(plan, title, notes, looks, key, right)
 
 
 def _product(
@@ -338,21 +353,22 @@ def _product(
     notes: Sequence[str],
     looks: dict[str, dict[tuple[int, int], Look]],
     key: Sequence[tuple[str, str]] = (),
+    right: str = "B",
 ) -> Panel:
-    """A subgroup's tile in the blocks of DPAS."""
+    """A subgroup's tile in the blocks of DPAS; B is called `right`."""
     (rows, columns), deep = plan.blocks, plan.tile.k // plan.dpas.k
     high, broad = plan.fragments[2].block
     down, along = Axis.of(rows, CELL_HEIGHT), Axis.within(deep, _WIDE, 4 * _WIDE)
     beside = max(len(spans(high)(n)) for n in down.drawn) * CHARACTER + 20
     across = Axis.within(columns, _WIDE, INNER - along.length - beside)
     headings = Headings(spans(high), lambda s: f"k {spans(plan.dpas.k)(s)}", spans(broad))
-    return product_panel(title, notes, down, along, across, looks, headings=headings, key=key)
+    return product_panel(title, notes, down, along, across, looks, headings, ("A", right, "C"), key)
 
 
-def _stores(plan: Gemm, number: int) -> Panel:
+def stores_frame(plan: Gemm, number: int) -> Panel:
     """The blocks of C and the registers that they are stored from."""
     fragment = plan.fragments[2]
     blocks = Blocks(plan.operands()[2], fragment.block)
     axes = Axis.of(blocks.counts[0], CELL_HEIGHT), Axis.within(blocks.counts[1], _WIDE, INNER - 90)
     table = cut_table(*axes, lambda i, j: blocks.look((i, j), PALE), fragment.block)
-    return headed(f"{number} after the last step: {_stored(plan)}", [REGISTERS, *_end(plan)], (), table)
+    return headed(f"{number} after the last step: {_stored(plan)}", [REGISTERS, *at_the_end(plan)], (), table)

@@ -38,6 +38,7 @@ from layoutalg.conversion.lowering.barriers import SHARED_BARRIER
 from layoutalg.conversion.lowering.writer import Value
 from layoutalg.core.errors import LayoutError
 from layoutalg.core.llvm_versions import DEFAULT_LLVM, rules
+from layoutalg.core.messages import shortened
 from layoutalg.core.notation import Machine
 from layoutalg.core.notebook import NotebookAnswer
 from layoutalg.core.plurals import counted
@@ -77,6 +78,8 @@ if TYPE_CHECKING:
 __all__ = ["Lowered", "lower"]
 
 _INDENT = "  "
+_MOST_IN_BOX = 52
+"""Letters of a finding that stand in the box of its operation; the text below has all."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -94,9 +97,22 @@ class Lowered(NotebookAnswer):
     findings: tuple[Finding, ...]
     source: Module | None = field(default=None, repr=False, compare=False)
     """What was lowered; a notebook shows its picture."""
+    target: str = field(default="pvc", repr=False, compare=False)
 
     def _drawing(self) -> Graph | None:
-        return None if self.source is None else self.source.picture()
+        if self.source is None:
+            return None
+        from layoutalg.flow.picture import Said, flow_graph
+
+        unasked = [one for one in self.exchanges if not one.written]
+        notes = [f"each lane works on its own part; {counted(len(self.exchanges), 'exchange')} between lanes"]
+        notes[0] += f", {len(unasked)} that nobody wrote" * bool(unasked)
+        boxes = {one.place: f"exchange: {one.plan.kind}" for one in self.exchanges if one.place is not None}
+        wrong = {(one.place, ""): one for one in self.findings if one.level == "error"}
+        boxes |= {place: shortened(one.message, _MOST_IN_BOX) for (place, _), one in wrong.items() if place is not None}
+        lowered = self.module is not None
+        said = Said("lowered to lanes" if lowered else "not lowered", tuple(notes if lowered else ()), boxes, held=True)
+        return flow_graph(self.source, self.target, mistakes=wrong, said=said)
 
     def _summary(self) -> str:
         if self.module is None:
@@ -129,14 +145,14 @@ def lower(module: Module, *, target: str | None = None, llvm: int = DEFAULT_LLVM
     target_info(chip)
     version = rules(llvm).llvm
     try:
-        return replace(_lowered_module(module, chip, version), source=module)
+        return replace(_lowered_module(module, chip, version), source=module, target=target_info(chip).name)
     except LayoutError:
         raise
     except MALFORMED:
         wrong = wrong_in(module, version)
         if not wrong:
             raise
-        return Lowered(None, (), wrong, module)
+        return Lowered(None, (), wrong, module, target_info(chip).name)
 
 
 def _lowered_module(module: Module, target: str, version: int) -> Lowered:

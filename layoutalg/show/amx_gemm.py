@@ -228,6 +228,9 @@ def _time(line: AmxRoofline, everywhere: AmxRoofline, unit: str) -> Sequence[Pla
         row("each alone", "{roofline[0][limit_seconds]:seconds}"),
         _reached(line, unit, "predicted"),
         _reached(everywhere, unit, *([""] if everywhere.cores > 1 else [])),
+        row("limit", "on one core, {_limited}", _limited=line.limited()),
+        *[row("", "on {_cores} cores, {_limited}", _cores=everywhere.cores, _limited=everywhere.limited())]
+        * (everywhere.cores > 1),
         columns("", f"({CAVEAT})"),
     ]
 
@@ -238,7 +241,7 @@ def _moved(line: AmxRoofline) -> dict[str, float]:
 
 def _reached(line: AmxRoofline, unit: str, *label: str) -> PlanRow:
     """What is predicted on so many cores; printed where it has a label."""
-    shown = "{seconds:seconds}, {_rate}, {part_of_peak:percent} of the peak on {_where}; limit: {limit}"
+    shown = "{seconds:seconds}, {_rate}, {part_of_peak:percent} of the peak on {_where}"
     return row(
         *((*label, shown) if label else ()),
         at="roofline[]",

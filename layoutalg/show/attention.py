@@ -69,7 +69,7 @@ def attention_report(plan: Attention, results: Sequence[PlanRow] = ()) -> PlanRe
         ),
         row(
             "time",
-            "{seconds:seconds}, limited by {limit}" + (_RERUNS if plan.maximum == "first" else ""),
+            "{seconds:seconds}" + (_RERUNS if plan.maximum == "first" else ""),
             at="time",
             seconds=times.seconds,
             limit=times.limit,
@@ -78,6 +78,7 @@ def attention_report(plan: Attention, results: Sequence[PlanRow] = ()) -> PlanRe
             break_even=times.break_even,
             _more=times.seconds + times.rerun,
         ),
+        row("limit", "{_limited}", _limited=times.limited((plan.step.dpas, sum(plan.instructions.values())))),
         row(caveat="computed from published and assumed numbers; nothing ran on the chip"),
         row(
             "S to P",

@@ -54,7 +54,7 @@ def decode_report(plan: Decode, results: Sequence[PlanRow] = ()) -> PlanReport:
         ),
         row(
             "time",
-            "{seconds:seconds}, {share:percent} of what memory allows ({bound:seconds}); limited by {limit}",
+            "{seconds:seconds}, {share:percent} of what memory allows ({bound:seconds})",
             at="time",
             seconds=times.seconds,
             bound=times.bound,
@@ -69,6 +69,7 @@ def decode_report(plan: Decode, results: Sequence[PlanRow] = ()) -> PlanReport:
             combining=times.combining,
             _alone=", ".join(f"{name} {taken * 1e6:.1f} us" for name, taken in times.limits.items()),
         ),
+        row("limit", "{_limited}", _limited=times.limited((plan.step.dpas, sum(plan.instructions.values())))),
         row("caveat", "{caveat}", caveat="computed from published and assumed numbers; nothing ran on the chip"),
         *layout_rows(plan),
         row(kernel_for=f"LLVM {plan.llvm}"),

@@ -50,8 +50,8 @@ def gemm_report(
     from layoutalg.gemm.numerics import stated
     from layoutalg.gemm.roofline import roofline
 
-    instructions = counted(plan.problem, plan.tiling, plan.llvm).total
-    line = roofline(plan.problem, plan.tiling, instructions, plan.board)
+    found = counted(plan.problem, plan.tiling, plan.llvm)
+    line = roofline(plan.problem, plan.tiling, found.total, plan.board)
     tables = [
         _choices(plan),
         _edges(plan),
@@ -59,7 +59,7 @@ def gemm_report(
         _layouts(plan),
         launch_rows(plan.launch),
         _step(plan),
-        _time(line),
+        _time(line, (found.dpas, found.total)),
     ]
     if explain:
         around = (
@@ -278,7 +278,7 @@ def _step(plan: Gemm) -> Sequence[PlanRow]:
     ]
 
 
-def _time(line: Roofline) -> Sequence[PlanRow]:
+def _time(line: Roofline, step: tuple[int, int]) -> Sequence[PlanRow]:
     from layoutalg.gemm.roofline import CAVEAT
 
     return [
@@ -294,9 +294,9 @@ def _time(line: Roofline) -> Sequence[PlanRow]:
         row("each alone", "{roofline[limit_seconds]:seconds}"),
         row(
             "predicted",
-            "{roofline[seconds]:seconds}, {_rate:.1f} TFLOP/s, {roofline[part_of_peak]:percent} of the peak; "
-            "limit: {roofline[limit]}",
+            "{roofline[seconds]:seconds}, {_rate:.1f} TFLOP/s, {roofline[part_of_peak]:percent} of the peak",
             _rate=line.flops / line.seconds / 1e12,
         ),
+        row("limit", "{_limited}", _limited=line.limited(step)),
         columns("", f"({CAVEAT})"),
     ]

@@ -8,7 +8,8 @@ tiles        8x32x128 per subgroup, 1x4 subgroups, 256 registers, no prefetch
 grid         32x1x1 workgroups of 64x1x1 work-items, 32 steps
 a step       16 + 8 dpas, 8 loads, 237 instructions
 alone        instructions 2.66 us, waiting 11.6 us, matrix 4.31 us, memory 19.6 us
-predicted    19.6 us, 100 % of the bandwidth; limit: memory
+predicted    19.6 us, 100 % of the bandwidth
+limit        memory: it moves bytes all the time
 ...
 """
 
@@ -63,11 +64,12 @@ def weights_report(plan: WeightsGemm, results: Sequence[PlanRow] = ()) -> PlanRe
         row("alone", "{limit_seconds:seconds}", limit_seconds=dict(plan.seconds)),
         row(
             "predicted",
-            "{seconds:seconds}, {part_of_bandwidth:percent} of the bandwidth; limit: {limit}",
+            "{seconds:seconds}, {part_of_bandwidth:percent} of the bandwidth",
             seconds=plan.predicted,
             part_of_bandwidth=plan.part_of_bandwidth,
             limit=plan.limit,
         ),
+        row("limit", "{_limited}", _limited=plan.limited),
         row("", "(computed from published and assumed numbers; nothing ran on the chip)"),
         row(kernel_for=f"LLVM {plan.llvm}"),
         *launch_rows(plan.launch),

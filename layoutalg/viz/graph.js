@@ -9,7 +9,7 @@
   panel.className = "panel";
   panel.style.cssText = "font: 13px ui-monospace, 'DejaVu Sans Mono', Menlo, Consolas, monospace; margin: 8px 0";
   panel.setAttribute("aria-live", "polite");
-  panel.textContent = "Click on a line: who holds what at both ends, and the exchange.";
+  panel.textContent = "Click on a line: " + (data.pictures.length ? "who holds what at both ends, and the exchange." : "what it carries.");
   root.appendChild(panel);
 
   const lines = Array.from(svg.querySelectorAll("[data-line]"));

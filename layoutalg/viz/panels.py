@@ -189,14 +189,15 @@ def placed(x: float, y: float, width: float, height: float, look: Look) -> tuple
     return cell, words, [Line(*one, *other, 1.8, look.edge, over=True) for one, other in around]
 
 
-def first_key(first: str, step: str, others: str) -> tuple[tuple[str, str], ...]:
+def first_key(first: str, step: str, others: str, right: str = "B") -> tuple[tuple[str, str], ...]:
     """What the colours of `first_marked` mean: `first` is what the first cell of C is, `step` its first step of several.
+    `right` is what B is called.
 
     >>> [text for text, _ in first_key("block 0", "", "blocks")]
     ['C of block 0', 'its A and B', 'other blocks']
     """
-    whole = f"{first}: its C, and the A and B that it reads" if step else f"C of {first}"
-    return (whole, DARK), (f"those of {step}" if step else "its A and B", MARKED), (f"other {others}", PALE)
+    whole = f"{first}: its C, and the A and {right} that it reads" if step else f"C of {first}"
+    return (whole, DARK), (f"those of {step}" if step else f"its A and {right}", MARKED), (f"other {others}", PALE)
 
 
 def first_marked(
@@ -279,7 +280,8 @@ def product_panel(
     ]
     for axis, name, y in ((down, headings.rows, top), (tall, headings.deep, 16.0)):
         x = (of_a if axis is down else left) - 5
-        words += [Words(x, y + to + 14, name(n), 11, "end") for n, to in axis.places() if n is not None]
+        middle = axis.step / 2 + 4
+        words += [Words(x, y + to + middle, name(n), 11, "end") for n, to in axis.places() if n is not None]
     middle = left + across.step / 2
     words += [Words(middle + to, 10, headings.columns(n), 11, "middle") for n, to in across.places() if n is not None]
     walk: tuple[Line, ...] = ()

@@ -93,7 +93,7 @@ def _label(cell: Cell) -> str:
 
 def _words(words: Words) -> str:
     extra = ' font-weight="bold"' if words.bold else ""
-    if words.anchor != "start":
+    if words.anchor != "start" or words.over:  # a label stands in the middle otherwise
         extra += f' text-anchor="{words.anchor}"'
     place = f'x="{_number(words.x)}" y="{_number(words.y)}" font-size="{_number(words.size)}"'
     return f'<text {place} fill="{words.fill}"{extra}>{escaped(words.text)}</text>'

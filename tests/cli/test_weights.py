@@ -15,7 +15,8 @@ def test_the_table_says_what_is_planned(capsys: pytest.CaptureFixture[str]) -> N
     assert main(["weights", "1", "4096", "4096", "--target", "bmg", "--zeros"]) == 0
     shown = capsys.readouterr().out
     assert "A[1, 4096] f16 * W[4096, 4096] u4 and zero points in groups of 128 on bmg" in shown
-    assert "100 % of the bandwidth; limit: memory" in shown
+    assert "100 % of the bandwidth\n" in shown
+    assert "memory: it moves bytes all the time" in shown
     assert "group_zeros  pointer: in, 32x4096 f32" in shown
 
 

@@ -70,9 +70,43 @@ def test_conflicts_are_drawn_as_they_were_counted() -> None:
     assert found._drawing().svg() == bank_picture(COLUMNS, **asked).svg()
 
 
+CONVERTED = """gpu.module @m { gpu.func @k(%p: memref<16x16xf32>) kernel
+  attributes {known_block_size = array<i32: 16, 1, 1>, intel_reqd_sub_group_size = 16 : i32} {
+  %t = xegpu.create_nd_tdesc %p : memref<16x16xf32> -> !xegpu.tensor_desc<16x16xf32, #a>
+  %x = xegpu.load_nd %t[0, 0] <{layout = #a}> : !xegpu.tensor_desc<16x16xf32, #a> -> vector<16x16xf32>
+  %c = xegpu.convert_layout %x <{input_layout = #a, target_layout = #b}> : vector<16x16xf32>
+  %y = math.exp %c {layout_result_0 = #b} : vector<16x16xf32>
+  %d = xegpu.convert_layout %y <{input_layout = #b, target_layout = #a}> : vector<16x16xf32>
+  xegpu.store_nd %d, %t[0, 0] <{layout = #a}> : vector<16x16xf32>, !xegpu.tensor_desc<16x16xf32, #a>
+  gpu.return
+} }"""
+for name, lanes in (("#a", "1, 16"), ("#b", "16, 1")):
+    CONVERTED = CONVERTED.replace(name, f"#xegpu.layout<lane_layout = [{lanes}], lane_data = [1, 1]>")
+
+
 def test_what_was_lowered_is_drawn() -> None:
-    module = la.read(KERNEL)
-    assert la.lower(module)._drawing() == module.picture()
+    """By hand: 16x16 over [1, 16] lanes is a column of 16 rows in each, over [16, 1] lanes a row."""
+    lowered = la.lower(la.read(CONVERTED))
+    drawing: Any = lowered._drawing()
+    assert drawing.title == "k on pvc, 16 lanes: lowered to lanes"
+    assert drawing.notes[0] == "each lane works on its own part; 2 exchanges between lanes"
+    first, second = (f"exchange: {one.plan.kind}" for one in lowered.exchanges)
+    assert [box.subtitle for box in drawing.boxes] == [
+        "%x: 16x16xf32, layout A, 16x1 in a lane",
+        f"%c: 16x16xf32, layout B, 1x16 in a lane; {first}",
+        "%y: 16x16xf32, layout B, 1x16 in a lane",
+        f"%d: 16x16xf32, layout A, 16x1 in a lane; {second}",
+        "takes %d",
+    ]
+
+
+def test_what_could_not_be_lowered_is_marked() -> None:
+    lowered = la.lower(la.read(re.sub(r"(, |<\{layout = | \{layout_result_0 = )#xegpu.*?>(\}>|\})?", "", DRAWN)))
+    drawing: Any = lowered._drawing()
+    assert lowered.module is None
+    assert drawing.title.endswith("not lowered")
+    assert [box.state for box in drawing.boxes] == ["wrong", "wrong"]
+    assert all("without a layout" in box.subtitle for box in drawing.boxes)
 
 
 def test_a_comparison_is_drawn_with_the_operation_that_differs() -> None:
@@ -82,6 +116,10 @@ def test_a_comparison_is_drawn_with_the_operation_that_differs() -> None:
     assert graph is not None
     wrong = [(box.title, box.told) for box in graph.boxes if box.state == "wrong"]
     assert [title for title, _ in wrong] == ["arith.constant"]
+    assert graph.title.endswith("the first of two versions, which differ")
+    assert ["; computes 1, which the second version never has" in box.subtitle for box in graph.boxes] == [True, False]
+    same: Any = la.keeps_meaning(DRAWN, DRAWN)
+    assert f"in {same.draws} draw" in same._drawing().notes[0]
     assert "element (0, 0): 1 before, 2 after" in wrong[0][1]
 
 

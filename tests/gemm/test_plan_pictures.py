@@ -13,6 +13,8 @@ import pytest
 
 import layoutalg as la
 from layoutalg.gemm.attention.held import layouts_of
+from layoutalg.gemm.counting import counted
+from layoutalg.gemm.roofline import roofline
 from layoutalg.viz.panels import DARK, MARKED, NARROW, PALE
 
 PLANS: dict[str, Any] = {
@@ -175,6 +177,27 @@ GEMMS: dict[str, Any] = {
     "tf32": lambda: la.plan_gemm(512, 512, 512, "tf32"),
     "epilogue": lambda: la.plan_gemm(256, 256, 256, batch=4, bias="column", activation="relu", c="f16", alpha=0.5),
 }
+
+
+@pytest.mark.parametrize("name", GEMMS)
+def test_what_limits_a_plan_has_the_part_of_the_time_that_the_roofline_has(name: str) -> None:
+    plan = GEMMS[name]()
+    step = counted(plan.problem, plan.tiling, plan.llvm)
+    line = roofline(plan.problem, plan.tiling, step.total)
+    told = dict(plan.picture().facts())["what limits it"]
+    assert told.startswith(f"{line.limit}: ")
+    assert line.limit_seconds[line.limit] == max(line.limit_seconds.values())
+    part = line.limit_seconds[line.limit] / line.seconds
+    stated = re.search(r"for ([\d.]+) % of the time|all the time", told)
+    assert stated is not None
+    assert float(stated[1] or 100) / 100 == pytest.approx(part, abs=0.021)
+    waits = line.part_seconds["waiting"] / line.seconds
+    if line.limit in ("issue", "matrix"):
+        assert f"{step.dpas} dpas and {step.total - step.dpas} others" in told
+        assert ("no step waits" in told) == (waits < 0.02)
+    assert ("waits for data: " in told) == (waits >= 0.02)
+
+
 TILE = re.compile(r"([ABC]): rows (\d+)\.\.(\d+), columns (\d+)\.\.(\d+): registers (\d+) to (\d+) of each lane")
 
 

@@ -1,14 +1,13 @@
 """The picture of a plan for AMX: the blocks of C in caches and registers, and the walk of a step.
 
-`AmxPicture` has four panels: C in cache blocks, the first of these in register blocks (numbered as they are computed), the
-first register block in tiles with their registers, and the walk of a step of k. A row of the walk is a tile load or a product:
-the legend has the colours of what it writes, what it reads, and what a register keeps.
+`AmxPicture` has five panels: the loops (`loop_picture`), C in cache blocks, the first of these in register blocks (numbered as
+they are computed), the first register block in tiles with their registers, and the walk of a step of k. A row of the walk is a
+tile load or a product: the legend has the colours of what it writes, what it reads, and what a register keeps.
 
 >>> picture = la.plan_amx(512, 512, 512, blocking=(2, 2), blocks=(256, 256, 512)).picture()
->>> [words.text for words in picture.scene().words if words.bold][1:]  # doctest: +NORMALIZE_WHITESPACE
-['who computes C: 2x2 cache blocks', 'inside a cache block: 8x8 register blocks', 'inside a register block: 2x2 tiles',
-'one step of a register block: 4 loads, 4 products']
-
+>>> [panel.title for panel in picture.panels()]  # doctest: +NORMALIZE_WHITESPACE
+['the loops, one inside the other', 'who computes C: 2x2 cache blocks', 'inside a cache block: 8x8 register blocks',
+ 'inside a register block: 2x2 tiles', 'one step of a register block: 4 loads, 4 products']
 """
 
 from __future__ import annotations
@@ -23,11 +22,13 @@ from layoutalg.amx import REGISTERS
 from layoutalg.core.plurals import counted
 from layoutalg.core.units import seconds_text
 from layoutalg.gemm.amx.costs import amx_roofline
+from layoutalg.gemm.amx.loop_picture import loop_panel
 from layoutalg.gemm.amx.tiling import TILE
 from layoutalg.gemm.amx.walking import Walk, block_tiles, walk
 from layoutalg.gemm.picture import parts_of
 from layoutalg.viz.panel_picture import PanelPicture
 from layoutalg.viz.panels import (
+    INNER,
     PALE,
     Axis,
     Headings,
@@ -39,7 +40,6 @@ from layoutalg.viz.panels import (
     headed,
     product_panel,
 )
-from layoutalg.viz.scene import CELL_HEIGHT
 from layoutalg.viz.shapes import Cell, Words
 
 if TYPE_CHECKING:
@@ -51,7 +51,10 @@ __all__ = ["AmxPicture"]
 _WRITTEN, _READ, _KEPT = "#0072b2", "#e09030", "#9cac9c"
 _STEP = (("written", _WRITTEN), ("read", _READ), ("kept", _KEPT), ("free", PALE))
 _STARTS = "from row", "k", "from column"
-_WIDE = 46
+_WIDE, _HIGH = 70, 26
+"""The cells of blocks."""
+_STEP_WIDE, _TALL = 52, 22
+"""Those of the walk."""
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -61,8 +64,8 @@ class AmxPicture(PanelPicture):
     plan: AmxGemm = field(kw_only=True)
 
     def panels(self) -> Sequence[Panel]:
-        """C, a cache block, a register block, a step."""
-        return _caches(self.plan), _registers(self.plan), _tiles(self.plan), _step(self.plan)
+        """The loops, C, a cache block, a register block, a step."""
+        return loop_panel(self.plan), _caches(self.plan), _registers(self.plan), _tiles(self.plan), _step(self.plan)
 
     def facts(self) -> Sequence[tuple[str, str]]:
         """How C is cut, what a step costs, and the predicted time on one core."""
@@ -79,7 +82,8 @@ class AmxPicture(PanelPicture):
             ),
             ("C in registers", f"blocks of {high}x{wide}, which stay while k goes by in steps of {plan.product.k}"),
             ("a step costs", f"{loads}, {counted(plan.products_per_step, 'product')} ({plan.product.instruction})"),
-            ("predicted time", f"{seconds_text(line.seconds)} on one core; what limits it: {line.limit}"),
+            ("predicted time", f"{seconds_text(line.seconds)} on one core"),
+            ("what limits it", line.limited()),
             ("tiling", str(tiling)),
         ]
 
@@ -89,19 +93,19 @@ def _caches(plan: AmxGemm) -> Panel:
     problem, tiling = plan.problem, plan.tiling
     rows, columns = plan.cache_blocks
     deep = -(-problem.k_padded // tiling.k_block)
-    down, along, across = Axis.of(rows, CELL_HEIGHT), Axis.of(deep, 24), Axis.of(columns, _WIDE)
+    down, along, across = Axis.of(rows, _HIGH), Axis.of(deep, 24, 2, 1), Axis.within(columns, _WIDE, INNER - 200)
     rows_of, columns_of = parts_of("rows", tiling.m_block, problem.m), parts_of("columns", tiling.n_block, problem.n)
     depth = parts_of("k", tiling.k_block, problem.k)
     looks = first_marked(
         (down, along, across),
         lambda i, s: f"A: {rows_of(i)}, {depth(s)}",
         lambda s, j: f"B: {depth(s)}, {columns_of(j)}",
-        lambda i, j: (f"{i},{j}", f"cache block ({i}, {j}): {rows_of(i)}, {columns_of(j)} of C"),
+        lambda i, j: (f"block {i},{j}", f"cache block ({i}, {j}): {rows_of(i)}, {columns_of(j)} of C"),
     )
     high, wide = min(tiling.m_block, problem.m), min(tiling.n_block, problem.n)
     size = _size(high, wide, rows * columns, bool(problem.m % high or problem.n % wide))
     notes = (
-        "i,j: the block in row i, column j; " + size,
+        f"cache block i,j: what a thread computes at a time, in row i, column j; {size}",
         f"all {problem.k_padded} of k at once" if deep == 1 else f"{tiling.k_block} of k at a time, {deep} times",
     )
     title = f"who computes C: {_grid_of(rows, columns, 'cache block')}"
@@ -162,7 +166,7 @@ def _registers(plan: AmxGemm) -> Panel:
     tiling = plan.tiling
     rows, columns = _Blocks.of(plan.strips[0], tiling.m_block), _Blocks.of(plan.strips[1], tiling.n_block)
     longest = max(len(str(rows.count * columns.count - 1)), 2)
-    down, across = Axis.of(rows.count, CELL_HEIGHT), Axis.of(columns.count, 14 + 7 * longest)
+    down, across = Axis.of(rows.count, _HIGH), Axis.of(columns.count, 26 + 7 * longest)
     deep = Axis.of(1, _WIDE)
     down_first = rows.count > 1 if tiling.order == "columns" else columns.count == 1
     inner = "B" if down_first else "A"
@@ -185,7 +189,8 @@ def _registers(plan: AmxGemm) -> Panel:
     ]
     first = rows.strips[0].size, columns.strips[0].size
     count = rows.count * columns.count
-    notes = [f"{_size(*first, count, any(len(found) > 1 for found in sizes))}, over {size} of k"]
+    sized = _size(*first, count, any(len(found) > 1 for found in sizes))
+    notes = [f"register block: stays in tile registers while k goes by; {sized}, over {size} of k"]
     if count > 1:
         notes.insert(0, f"in a cell: the order of the blocks; most keep the {inner} of the one before")
     title = f"inside a cache block: {_grid_of(rows.count, columns.count, 'register block')}"
@@ -219,7 +224,7 @@ def _tiles(plan: AmxGemm) -> Panel:
     tile = plan.tile_product(TILE, TILE, min(plan.problem.depth, plan.problem.k_padded))
 
     def look(name: str, fill: str, what: str) -> Look:
-        return Look(fill, f"tmm{registers.registers[name]}", f"{name}, {what}: tmm{registers.registers[name]}")
+        return Look(fill, f"{name}: tmm{registers.registers[name]}", f"{name}, {what}: tmm{registers.registers[name]}")
 
     looks = {
         "A": {
@@ -238,11 +243,11 @@ def _tiles(plan: AmxGemm) -> Panel:
     }
     used = len(set(registers.registers.values()))
     notes = (
-        "tmm0: tile register 0",
+        "C01: tmm1: the tile of C in row 0, column 1 is in tile register 1",
         f"{_size(heights[0], widths[0], len(heights) * len(widths), len({*heights}) > 1 or len({*widths}) > 1)}, {tile.k} of k",
         f"{used} of {REGISTERS} tile registers: {registers.held} stays for a step, {registers.passing} passes through",
     )
-    down, across, deep = Axis.of(len(heights), CELL_HEIGHT, 7, 0), Axis.of(len(widths), _WIDE, 7, 0), Axis.of(1, _WIDE)
+    down, across, deep = Axis.of(len(heights), _HIGH, 7, 0), Axis.of(len(widths), _WIDE, 7, 0), Axis.of(1, _WIDE)
     title = f"inside a register block: {_grid_of(len(heights), len(widths), 'tile')}"
     starts = Headings(_sum_to(heights), lambda _: f"k 0..{tile.k - 1}", _sum_to(widths), _STARTS)
     return product_panel(title, notes, down, deep, across, looks, headings=starts)
@@ -261,11 +266,11 @@ def _step(plan: AmxGemm) -> Panel:
     texts = [str(step) if step.factors else str(step).replace(" into ", " -> ") for step in steps.steps]
     left = 7.0 * max(map(len, texts)) + 10
     used = len(set(steps.registers.values()))
-    words = [Words(left + (tmm + 0.5) * _WIDE, 10, f"tmm{tmm}", 11, "middle") for tmm in range(used)]
+    words = [Words(left + (tmm + 0.5) * _STEP_WIDE, 10, f"tmm{tmm}", 11, "middle") for tmm in range(used)]
     cells: list[Cell] = []
     content = {number: name for name, number in steps.registers.items() if name.startswith("C")}
     for row, (step, text) in enumerate(zip(steps.steps, texts, strict=True)):
-        y = 16 + row * CELL_HEIGHT
+        y = 16 + row * _TALL
         words.append(Words(0, y + 14, text, 11))
         read = {steps.registers[name] for name in step.factors or ()}
         content[step.register] = step.tile
@@ -276,10 +281,10 @@ def _step(plan: AmxGemm) -> Panel:
                 "is written" if tmm == step.register else "is read" if tmm in read else "stays" if name else "is free"
             )
             cells.append(
-                cell_of(left + tmm * _WIDE, y, _WIDE, CELL_HEIGHT, Look(fill, name, f"{text}: tmm{tmm} {does}"))
+                cell_of(left + tmm * _STEP_WIDE, y, _STEP_WIDE, _TALL, Look(fill, name, f"{text}: tmm{tmm} {does}"))
             )
-    bottom = 16 + len(texts) * CELL_HEIGHT
-    drawn = Panel(tuple(cells), tuple(words), (), left + used * _WIDE, bottom)
+    bottom = 16 + len(texts) * _TALL
+    drawn = Panel(tuple(cells), tuple(words), (), left + used * _STEP_WIDE, bottom)
     return headed(
         title,
         ["a row: an instruction; a cell: what a tile register holds; C01 is the tile of C in row 0, column 1"],

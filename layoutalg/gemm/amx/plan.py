@@ -380,7 +380,7 @@ class AmxGemm(Planned, Distributed):
         """For A, B and C: which element is in which row and byte of which tile register, and where it is in memory.
 
         >>> plan_amx(64, 64, 64).tile_pictures()["B"].title
-        'B0 of the first step: 32x16 bf16'
+        'tile B0 of the first step, in memory and in its register: 32x16 bf16'
         """
         from layoutalg.gemm.amx.tile_picture import tile_pictures
 

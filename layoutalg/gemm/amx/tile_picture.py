@@ -6,7 +6,7 @@ in A and in B is multiplied. The elements that share a word of 4 bytes are never
 memory and in the register.
 
 >>> [words.text for words in tile_pictures(la.plan_amx(64, 64, 64, blocking=(2, 2)))["B"].scene().words if words.bold]
-['B0 of the first step: 32x16 bf16', 'B in memory: rows of k', 'tmm6: 16 rows of 64 bytes']
+['tile B0 of the first step, in memory and in its register: 32x16 bf16', 'B in memory: rows of k', 'tmm6: 16 rows of 64 bytes']
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ from layoutalg.core.plurals import counted
 from layoutalg.core.whole_numbers import one_of
 from layoutalg.gemm.amx.walking import block_tiles, walk
 from layoutalg.viz.borders import cased, rims
-from layoutalg.viz.colours import HUES, hue_of, shade
+from layoutalg.viz.colours import hue_of, shade
 from layoutalg.viz.panel_picture import PanelPicture
-from layoutalg.viz.panels import PALE, Axis, Look, Panel, cell_of
+from layoutalg.viz.panels import PALE, Axis, Look, Panel, arrow_down, cell_of, stacked
 from layoutalg.viz.scene import CELL_HEIGHT
 from layoutalg.viz.shapes import Cell, Line, Words
 
@@ -37,6 +37,8 @@ __all__ = ["TilePicture", "tile_pictures"]
 
 _EMPTY = "#ffffff"
 _GAP, _CELL = 22.0, 44.0
+_HUES = 6
+"""Words that have a hue each; of those behind them one is drawn at most, the last (`_Side.of`)."""
 _Element = tuple[int, int]
 
 
@@ -64,9 +66,10 @@ class TilePicture(PanelPicture):
         PanelPicture.__post_init__(self)
 
     def panels(self) -> Sequence[Panel]:
-        """The matrix in memory, and the register."""
+        """The matrix in memory, and the register: what leads from one to the other stands between."""
         tile = _tile(self.plan, self.operand)
-        return _memory(tile), _register(tile)
+        ends = [_memory(tile), _register(tile)][:: -1 if self.operand == "C" else 1]
+        return (stacked([ends[0], arrow_down(tile.way), ends[1]], 6),)
 
     def subtitle(self) -> str:
         """What the labels and the colours are."""
@@ -117,6 +120,20 @@ class _Tile:
     elements: Mapping[_Element, _Element]
     size: _Element
     padded_from: int
+    ways: tuple[str, ...]
+
+    @property
+    def way(self) -> tuple[str, ...]:
+        """What leads from memory to the register, or back; where the outlined elements come to be."""
+        held = {element: place for place, element in self.elements.items() if element in self.example}
+        named = " and ".join(f"({i}, {j})" for i, j in (min(held), max(held))) if len(held) > 1 else f"{min(held)}"
+        (row, first), last = min(held.values()), max(held.values())[1] + self.itemsize - 1
+        told = (
+            f"{named}: bytes {first}..{last} of row {row}"
+            if len(held) < 3
+            else (f"{named.replace(' and ', ' to ')}: bytes {first}..{last} of row {row}")
+        )
+        return (*self.ways, f"outlined: {told}")
 
     def element_in_memory(self, row: int, column: int) -> _Element:
         return (column, row) if self.transposed else (row, column)
@@ -142,7 +159,7 @@ class _Tile:
         if at >= self.padded_from:
             return Look(_EMPTY, "0", f"beyond k: 0, {where}")
         strength = (at % self.word) / max(self.word - 1, 1)
-        fill = shade(hue_of(at // self.word), strength)
+        fill = shade(hue_of(min(at // self.word, _HUES)), strength)
         return Look(fill, f"{element[0]},{element[1]}", f"{self.operand}({element[0]}, {element[1]}): {where}")
 
 
@@ -165,8 +182,9 @@ def _tile(plan: AmxGemm, operand: str) -> _Tile:
         inside = (_Side.of(height), _Side.of(width))
         target = "C in memory" if problem.direct else "the scratch of a cache block"
         pitch = problem.ldc if problem.direct else plan.tiling.n_block
+        ways: tuple[str, ...] = ("tile_store: row by row, from the register to memory",)
         titles = (f"{target}: rows of m", f"tmm{register}: {counted(height, 'row')} of {4 * width} bytes")
-        notes = (f"rows are {pitch * 4} bytes apart", f"tile_store writes row by row; {problem.acc} is 4 bytes")
+        notes = (f"rows are {pitch * 4} bytes apart", f"an element of {problem.acc} is 4 bytes")
         legend = "cells: row, column of C; outlined: one element, in memory and in the register"
     else:
         is_a = operand == "A"
@@ -174,7 +192,7 @@ def _tile(plan: AmxGemm, operand: str) -> _Tile:
         transposed = problem.trans_a if is_a else problem.trans_b
         pitch = (problem.lda if is_a else problem.ldb) * size
         along_k, others = _Side.of(most, v), _Side.of(height if is_a else width)
-        k_is_inner, words = is_a != transposed, -(-most // v)
+        k_is_inner = is_a != transposed
         inside = (others, along_k) if k_is_inner else (along_k, others)
         tile = product.lhs_type if is_a else product.rhs_type
         register_rows, register_columns = _Side.of(tile.rows), _Side.of(tile.cols, v, size)
@@ -182,15 +200,17 @@ def _tile(plan: AmxGemm, operand: str) -> _Tile:
             f"{operand} in memory: rows of {('m' if is_a else 'n') if k_is_inner else 'k'}",
             f"tmm{register}: {counted(tile.rows, 'row')} of {tile.row_bytes} bytes",
         )
-        notes = (f"rows are {pitch} bytes apart", _packing(plan, operand))
+        notes = (f"rows are {pitch} bytes apart", f"a word of 4 bytes: {v} elements, neighbours along k")
+        ways = (
+            _packing(plan, operand),
+            f"tile_load: {counted(tile.rows, 'row')} of {tile.row_bytes} bytes into tmm{register}",
+        )
         legend = (
-            f"cells: row, column of {operand}; outlined: what one word of the register holds; a hue is a word of k, "
-            f"{v} elements of {counted(size, 'byte')}, pale to strong, and has the same hue in {'B' if is_a else 'A'}"
-            + f"; {len(HUES)} hues for {words} words, so hues repeat: read the cell's numbers" * (words > len(HUES))
-            + "; thin lines: between words of 4 bytes"
+            f"cells: row, column of {operand}; outlined: what one word of the register holds; a hue is a word of 4 bytes, "
+            f"{v} neighbours along k, pale to strong; it is multiplied with the word of {'B' if is_a else 'A'} of the same hue"
         )
     return _Tile(
-        f"{name} of the first step: {rows}x{columns} {kind}",
+        f"tile {name} of the first step, in memory and in its register: {rows}x{columns} {kind}",
         legend,
         operand,
         register,
@@ -202,16 +222,17 @@ def _tile(plan: AmxGemm, operand: str) -> _Tile:
         elements,
         (rows, columns),
         most,
+        ways,
     )
 
 
 def _packing(plan: AmxGemm, operand: str) -> str:
     v = plan.problem.vnni
     if operand == "B":
-        return f"packed: (k, n) is element n*{v} + k%{v} of row k//{v}"
+        return f"packed before: element (k, n) goes to row k // {v}, element {v} n + k % {v} of it"
     if plan.tiling.pack_a:
-        return "packed: whole tiles of 16 rows of 64 bytes"
-    return "loaded as it lies: a row of A is a row of the register"
+        return "packed before: whole tiles of 16 rows of 64 bytes"
+    return "as it lies: a row of A is a row of the register"
 
 
 def _memory(tile: _Tile) -> Panel:

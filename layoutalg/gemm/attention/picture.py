@@ -79,7 +79,7 @@ class AttentionPicture(PanelPicture):
         """What is computed, who computes how much, and what a step costs."""
         count = ", ".join(f"{name} {count}" for name, count in self.instructions.items() if count)
         step = f"each subgroup {sum(self.instructions.values())} instructions (predicted): {count}"
-        return [*self.told[:-1], ("a step costs", step), self.told[-1]]
+        return [*self.told[:-2], ("a step costs", step), *self.told[-2:]]
 
     def keys(self, *, others: bool = True) -> Sequence[tuple[str, str]]:
         """The hues of keys, and what has `others`."""
@@ -177,7 +177,7 @@ def attention_picture(plan: DrawnStep, shape: Sequence[int] | None, options: Pic
 
 def _facts(plan: DrawnStep) -> list[tuple[str, str]]:
     """What is computed, who computes how much, and the predicted time."""
-    problem, step, times = (getattr(plan, name) for name in ("problem", "step", "times"))
+    problem, step, times, instructions = (getattr(plan, name) for name in ("problem", "step", "times", "instructions"))
     usual = abs(problem.scale * problem.d**0.5 - 1) < 1e-6
     scores = f"Q K^T / sqrt({problem.d})" if usual else f"{problem.scale:.6g} Q K^T"
     each = problem.heads // problem.kv_heads
@@ -187,7 +187,8 @@ def _facts(plan: DrawnStep) -> list[tuple[str, str]]:
         *[("heads", heads)] * (each > 1),
         ("who computes O", plan.shares()),
         ("a step", f"{step.keys} keys, {bytes_text(step.bytes)} into registers of a subgroup; O stays there"),
-        ("predicted time", f"{seconds_text(times.seconds)} for all of O; what limits it: {times.limit}"),
+        ("predicted time", f"{seconds_text(times.seconds)} for all of O"),
+        ("what limits it", times.limited((step.dpas, sum(instructions.values())))),
     ]
 
 

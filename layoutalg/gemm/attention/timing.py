@@ -31,6 +31,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from layoutalg.gemm.attention.counting import loop_instructions, other_instructions
+from layoutalg.gemm.bottleneck import Step, what_limits
 from layoutalg.gemm.roofline import MEMORY_LATENCIES
 from layoutalg.hardware import xe_chip
 
@@ -60,6 +61,32 @@ class LimitedTimes:
         """
         return max(self.limits, key=lambda name: self.limits[name])
 
+    @property
+    def seconds(self) -> float:
+        """The whole time.
+
+        >>> LimitedTimes({"memory": 2e-6}, 1e-6).seconds
+        3e-06
+        """
+        return self.start + max(self.limits.values())
+
+    def limited(self, step: Step = None) -> str:
+        """What limits the kernel, in words; `step` has the dpas and all instructions of one.
+
+        >>> LimitedTimes({"memory": 2e-6, "issue": 3e-6}, 1e-6).limited()
+        'issue: engines issue instructions for 75 % of the time; the wait for the first data: 25 %'
+        """
+        return what_limits(self.limit, self.limits[self.limit], self.seconds, step, self.around)
+
+    @property
+    def around(self) -> dict[str, float]:
+        """The seconds before and behind what is limited.
+
+        >>> LimitedTimes({"memory": 2e-6}, 1e-6).around
+        {'start': 1e-06}
+        """
+        return {"start": self.start}
+
 
 @dataclass(frozen=True)
 class AttentionTimes(LimitedTimes):
@@ -73,15 +100,6 @@ class AttentionTimes(LimitedTimes):
     """What is added if all subgroups take their keys once more, with the exact maximum."""
     break_even: float | None
     """The part of the subgroups that may do so until the other form is faster; only of `maximum="first"`."""
-
-    @property
-    def seconds(self) -> float:
-        """The whole time.
-
-        >>> la.plan_attention(64, 64, target="bmg").times.seconds < 1e-5
-        True
-        """
-        return self.start + max(self.limits.values())
 
 
 def times_of(plan: Attention) -> AttentionTimes:

@@ -43,14 +43,14 @@ from layoutalg.gemm.emission.places import Places, another, hidden
 from layoutalg.gemm.emission.products import multiply
 from layoutalg.gemm.emission.split_k import Part, reduction
 from layoutalg.gemm.plan import Gemm
-from layoutalg.gemm.weights.float8 import FACTORS, expanded
+from layoutalg.gemm.weights.float8 import FACTORS, OPERATIONS, TO_BF16, expanded
 from layoutalg.gemm.weights.prefetching import Ahead
 
 if TYPE_CHECKING:
     from layoutalg.gemm.weights.plan import WeightsGemm
     from layoutalg.gemm.weights.problem import WeightsProblem
 
-__all__ = ["PAIRS", "UPPER", "Pair", "emit_weights", "loads", "written"]
+__all__ = ["PAIRS", "UPPER", "Pair", "emit_weights", "loads", "operations", "written"]
 
 _WIDE = 16
 """Columns of A that a block of a message has; two blocks are 64 bytes, a cache line."""
@@ -72,6 +72,15 @@ class Pair:
     mask: int
     bias: int
 
+    def told(self, element: str) -> str:
+        """The operation on a word w that makes both weights, in the type of A.
+
+        >>> PAIRS["f16", 4][3].told("f16")
+        '(w >> 8) & 0x00f000f0 | 0x54005400'
+        """
+        word = f"(w >> {self.shift})" if self.shift else "w"
+        return f"{word} & 0x{self.mask:08x} | 0x{twice(self.bias, element):08x}"
+
 
 PAIRS: dict[tuple[str, int], tuple[Pair, ...]] = {
     ("f16", 4): tuple(Pair(s, mask, bias) for s in (0, 8) for mask, bias in ((0x000F000F, 1024), (0x00F000F0, 64))),
@@ -82,6 +91,19 @@ PAIRS: dict[tuple[str, int], tuple[Pair, ...]] = {
 """The pairs of a word in the order of k, by the type of A and the bits of a weight; beside bf16 the lower halves of bytes."""
 UPPER = tuple(Pair(shift, 0x000F000F, 2048) for shift in (4, 12))
 """The pairs of the upper halves of bytes beside bf16, 16 times as much: 2048 + 16 q."""
+
+
+def operations(problem: WeightsProblem) -> int:
+    """Instructions that make operands of a word: a `bfn` for each pair, and a shift for each place; of floats see there.
+
+    >>> from layoutalg.gemm.weights import WeightsProblem
+    >>> [operations(WeightsProblem.of(8, 64, 128, a, b)) for a, b in (("f16", "u4"), ("f16", "u8"), ("bf16", "u8"))]
+    [5, 3, 7]
+    """
+    if problem.floats:
+        return OPERATIONS[problem.b] + (TO_BF16 if problem.product.a == "bf16" else 0)
+    pairs = (*PAIRS[problem.product.a, problem.bits], *(UPPER if problem.halves else ()))
+    return len(pairs) + len({pair.shift for pair in pairs} - {0})
 
 
 def twice(number: float, element: str) -> int:

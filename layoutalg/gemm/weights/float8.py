@@ -36,8 +36,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from layoutalg.core.elements import numpy_type
 from layoutalg.core.errors import PlanError
+from layoutalg.core.notebook import NotebookAnswer
 from layoutalg.core.whole_numbers import one_of
-from layoutalg.gemm.weights.quantised import QuantisedWeights, checked_group, in_words, matrix
+from layoutalg.gemm.weights.quantised import QuantisedWeights, checked_group, in_words, matrix, told_of
 
 if TYPE_CHECKING:
     from layoutalg.conversion.lowering.writer import Value
@@ -54,8 +55,8 @@ TO_BF16 = 12
 """Instructions that make four bf16 of them: two moves for each (out of its word, to f32), a shift and a `bfn` for each pair."""
 
 
-@dataclass(frozen=True, eq=False)
-class Float8Weights:
+@dataclass(frozen=True, eq=False, repr=False)
+class Float8Weights(NotebookAnswer):
     """A k x n matrix of bytes [k, n], floats of 8 bits, with `scales` [k / group, n] in f32.
 
     `values` are bytes, or an array of ml_dtypes' `float8_e4m3fn` or `float8_e5m2`. Raises `PlanError` for arrays that do not
@@ -127,6 +128,9 @@ class Float8Weights:
         -1.0
         """
         return self.numbers * np.repeat(self.scales, self.group, axis=0)
+
+    def __str__(self) -> str:
+        return told_of(self, f"{self.element}, floats q of 8 bits")
 
 
 def quantise_float8(weights: ArrayLike, element: str = "f8E4M3FN", *, group: int = 128) -> Float8Weights:

@@ -30,20 +30,21 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
 
 from layoutalg.core.errors import PlanError
 from layoutalg.core.llvm_versions import DEFAULT_LLVM
+from layoutalg.core.notation import PictureOptions
 from layoutalg.core.notebook import NotebookAnswer
 from layoutalg.core.whole_numbers import as_flag
+from layoutalg.gemm.bottleneck import what_limits
 from layoutalg.gemm.launched import Launched
 from layoutalg.gemm.ranking import longest
 from layoutalg.gemm.roofline import MEMORY_LATENCIES, Forms, reduction_clocks
 from layoutalg.gemm.split_k import part_steps, reduction_grid, workspace_bytes
-from layoutalg.gemm.tiling import Tiling
-from layoutalg.gemm.weights.float8 import OPERATIONS, TO_BF16
+from layoutalg.gemm.tiling import Tile, Tiling
 from layoutalg.gemm.weights.problem import WeightsProblem
 from layoutalg.hardware import Dpas, xe_chip
 
@@ -53,6 +54,7 @@ if TYPE_CHECKING:
     from layoutalg.gemm.launch import Launch
     from layoutalg.gemm.weights.float8 import Float8Weights
     from layoutalg.gemm.weights.quantised import QuantisedWeights
+    from layoutalg.viz.picture import Picture
 
 __all__ = ["WeightsGemm"]
 
@@ -199,6 +201,26 @@ class WeightsGemm(NotebookAnswer, Launched):
 
         return sum(share.rounds for share in shares(self))
 
+    @property
+    def words_per_step(self) -> int:
+        """Words of 32 bits that each lane holds of a step's weights.
+
+        >>> la.plan_weights(8, 64, 256, tile=(8, 64)).words_per_step
+        64
+        """
+        return self.tiling.tile.n // self.dpas.n * self.problem.step * self.problem.bits // 32
+
+    @cached_property
+    def unpacking(self) -> int:
+        """Instructions of a step that make operands of the matrix instruction of words, as predicted.
+
+        >>> la.plan_weights(8, 64, 256, tile=(8, 64)).unpacking == 64 * 5
+        True
+        """
+        from layoutalg.gemm.weights.emission import operations
+
+        return self.words_per_step * operations(self.problem)
+
     @cached_property
     def instructions(self) -> float:
         """Instructions of a step, as predicted; listings are within 15 %.
@@ -208,25 +230,26 @@ class WeightsGemm(NotebookAnswer, Launched):
         """
         problem, tile, unit = self.problem, self.tiling.tile, self.dpas
         blocks, across = tile.m // unit.m, tile.n // unit.n
-        made = {("f16", "u4"): 5, ("f16", "u8"): 3, ("bf16", "u4"): 7, ("bf16", "u8"): 7}
-        if problem.floats:
-            each = OPERATIONS[problem.b] + (TO_BF16 if problem.product.a == "bf16" else 0)
-        else:
-            each = made[problem.product.a, problem.b]
-        words = across * problem.step * problem.bits // 32 * each
         ends = blocks * across * unit.m * (2 if problem.zeros else 1)
         immediate = xe_chip(problem.target).immediate_offsets
         messages = (1 + _SPARE[immediate]) * self.loads_per_step
         if asked := self.prefetches_per_step:
             messages += _AHEAD[immediate] * asked + _STEP_AHEAD
-        return self.dpas_per_step + self.more_dpas_per_step + words + ends + messages + _LOOP
+        return self.dpas_per_step + self.more_dpas_per_step + self.unpacking + ends + messages + _LOOP
 
     @property
-    def _bytes_per_step(self) -> int:
-        """Bytes of A, words, scales and zero points that a workgroup needs in a step."""
-        problem, whole = self.problem, self.tiling.workgroup_tile
-        of_groups = 4 * whole.n * len(problem.of_groups)
-        return problem.step * (2 * whole.m + whole.n * problem.bits // 8) + of_groups
+    def bytes_per_step(self) -> int:
+        """Bytes of A, words, scales and zero points that a subgroup needs in a step.
+
+        >>> la.plan_weights(8, 64, 256, tile=(8, 64)).bytes_per_step == 8 * 128 * 2 + 64 * 128 // 2 + 64 * 4
+        True
+        """
+        return self._bytes_of(self.tiling.tile)
+
+    def _bytes_of(self, tile: Tile) -> int:
+        """Bytes of A, words, scales and zero points that a tile needs in a step."""
+        problem = self.problem
+        return problem.step * (2 * tile.m + tile.n * problem.bits // 8) + 4 * tile.n * len(problem.of_groups)
 
     @cached_property
     def seconds(self) -> dict[str, float]:
@@ -251,7 +274,7 @@ class WeightsGemm(NotebookAnswer, Launched):
         if self.tiling.prefetch != "none":
             busy = min(on_engine, threads) * self.instructions
             resident = -(-min(on_engine, threads) * chip.engines // self.tiling.count)
-            fits = resident * self._bytes_per_step * (1 + self.tiling.distance) <= chip.l1_bytes
+            fits = resident * self._bytes_of(self.tiling.workgroup_tile) * (1 + self.tiling.distance) <= chip.l1_bytes
             wait = max(0.0, far / self.tiling.distance - busy) if fits else chip.l3_latency
         unit = chip.dpas_clocks(self.problem.product.a, 2 * self.dpas.m * self.dpas.n * self.dpas.k)
         clocks = {
@@ -270,6 +293,17 @@ class WeightsGemm(NotebookAnswer, Launched):
         ('memory', 'waiting')
         """
         return longest(self.seconds)
+
+    @property
+    def limited(self) -> str:
+        """What limits it, in words.
+
+        >>> la.plan_weights(512, 4096, 4096).limited
+        'matrix: matrix engines multiply all the time; a step of a subgroup has 80 dpas and 477 others'
+        """
+        parts = {"reduction": self.predicted - max(self.seconds.values())}
+        step = self.dpas_per_step + self.more_dpas_per_step, self.instructions
+        return what_limits(self.limit, self.seconds[self.limit], self.predicted, step, parts)
 
     @property
     def part_of_bandwidth(self) -> float:
@@ -294,6 +328,21 @@ class WeightsGemm(NotebookAnswer, Launched):
             tiles = np.array([float(self.grid[0] * self.grid[1])])
             behind = float(reduction_clocks(self.problem.product, forms, chip, tiles)[0]) / (chip.clock_ghz * 1e9)
         return max(self.seconds.values()) + behind
+
+    def picture(self, **options: Unpack[PictureOptions]) -> Picture:
+        """The grid, a workgroup, the flow of a step and how words become operands, to show in a notebook or to save.
+
+        It has one size and one colouring: other arguments than `title` are those of pictures in general and say nothing here.
+
+        >>> la.plan_weights(8, 64, 256).picture(title="W").title
+        'W'
+        """
+        from layoutalg.gemm.weights.picture import weights_picture
+
+        return weights_picture(self, options)
+
+    def _drawing(self) -> Picture:
+        return self.picture()
 
     @property
     def parameters(self) -> tuple[tuple[str, str], ...]:
@@ -374,7 +423,7 @@ class WeightsGemm(NotebookAnswer, Launched):
             f"{self.problem}: {self.tiling}",
             f"a step: {self.dpas_per_step} + {self.more_dpas_per_step} dpas, {self.loads_per_step} loads{asked}, "
             f"{self.instructions:.0f} instructions, {self.instructions / self.dpas_per_step:.1f} for each dpas of the product",
-            f"predicted {100 * self.part_of_bandwidth:.0f} % of the bandwidth; limit: {self.limit}",
+            f"predicted {100 * self.part_of_bandwidth:.0f} % of the bandwidth; limit: {self.limited}",
             f"each alone: {alone} (computed from published and assumed numbers; nothing ran on the chip)",
             *map(str, (*self.launch.in_order, *self.launch.arguments)),
         ))  # fmt: skip

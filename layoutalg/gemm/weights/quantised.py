@@ -26,7 +26,7 @@ scale (unless a zero point is a fraction).
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -34,10 +34,15 @@ from numpy.typing import ArrayLike, NDArray
 from layoutalg.core.errors import PlanError
 from layoutalg.core.limits import MOST_WEIGHTS
 from layoutalg.core.messages import one_line, shown
+from layoutalg.core.notebook import NotebookAnswer
+from layoutalg.core.units import bytes_text
 from layoutalg.core.whole_numbers import as_flag, found_whole
 from layoutalg.gemm.matrix_in_memory import whole_number
 
-__all__ = ["STEPS", "QuantisedWeights", "checked_bits", "checked_group", "in_words", "matrix", "quantise"]
+if TYPE_CHECKING:
+    from layoutalg.gemm.weights.float8 import Float8Weights
+
+__all__ = ["STEPS", "QuantisedWeights", "checked_bits", "checked_group", "in_words", "matrix", "quantise", "told_of"]
 
 STEPS = (128, 64, 32)
 """Neighbours along k of a step of the loop, whose words come with one or two messages: the largest that divides the group."""
@@ -46,8 +51,8 @@ _PIECE = 2**22
 """Weights that are quantised at a time: they and what is made of them on the way take some hundred MB."""
 
 
-@dataclass(frozen=True, eq=False)
-class QuantisedWeights:
+@dataclass(frozen=True, eq=False, repr=False)
+class QuantisedWeights(NotebookAnswer):
     """A k x n matrix of weights: `values` q [k, n], `scales` [k / group, n] in f32, `zeros` alike or None, `bits` 4 or 8.
 
     Give it what a quantiser made, or make it with `quantise`. Raises `PlanError` for arrays that do not belong together, and
@@ -112,6 +117,11 @@ class QuantisedWeights:
         zeros = np.float32(1 << self.bits - 1) if self.zeros is None else np.repeat(self.zeros, self.group, axis=0)
         return (self.values - zeros) * np.repeat(self.scales, self.group, axis=0)
 
+    def __str__(self) -> str:
+        last = (1 << self.bits) - 1
+        points = f"the middle, {1 << self.bits - 1}" if self.zeros is None else _held_in("f32", self.zeros)
+        return told_of(self, f"u{self.bits}, whole numbers q from 0 to {last}", ("zero points", points))
+
 
 def quantise(weights: ArrayLike, bits: int = 4, *, group: int = 128, zeros: bool = False) -> QuantisedWeights:
     """A matrix of weights [k, n] in 4 or 8 bits, each rounded to the nearest number of its group.
@@ -157,6 +167,30 @@ def _nearest(groups: NDArray[Any], bits: int, *, zeros: bool) -> tuple[NDArray[A
     points = np.clip(np.rint(-least / scales), 0, last) if zeros else np.full(scales.shape, float(middle))
     values = np.clip(np.rint(groups / scales[:, None]) + points[:, None], 0, last)
     return values, scales, points
+
+
+def told_of(weights: QuantisedWeights | Float8Weights, kind: str, *more: tuple[str, str]) -> str:
+    """A matrix of weights as a short table: its size, its words, its scales, and more.
+
+    >>> print(quantise(np.ones((64, 16)), group=32))
+    weights      64x16 of u4, whole numbers q from 0 to 15; a weight is (q - z) s
+    words        8x16 of u32, 512 bytes
+    scales s     2x16 of f32, 128 bytes; one for 32 neighbours along k of a column
+    zero points  the middle, 8
+    """
+    formula = "(q - z) s" if more else "q s"
+    rows = [
+        ("weights", f"{'x'.join(map(str, weights.shape))} of {kind}; a weight is {formula}"),
+        ("words", _held_in("u32", weights.words)),
+        ("scales s", f"{_held_in('f32', weights.scales)}; one for {weights.group} neighbours along k of a column"),
+        *more,
+    ]
+    return "\n".join(f"{name:<13}{told}" for name, told in rows)
+
+
+def _held_in(kind: str, array: NDArray[Any]) -> str:
+    """The size of an array and its bytes."""
+    return f"{'x'.join(map(str, array.shape))} of {kind}, {bytes_text(array.nbytes)}"
 
 
 def checked_bits(bits: object) -> int:

@@ -167,10 +167,12 @@ def test_pictures_are_xml_and_nothing_overlaps_or_leaves_the_picture(name: str) 
             assert top >= 0
             assert right <= scene.width + 1
             assert bottom <= scene.height
-        texts = [_box_of_words(one) for one in scene.words if one.text.strip("⋯⋮.")]
+        named = [one for one in scene.words if one.text.strip("⋯⋮.")]
+        texts = [_box_of_words(one) for one in named]
         for i, one in enumerate(texts):
-            for other in (*texts[:i], *map(_box_of_cell, scene.cells)):
-                assert not _overlap(one, other), (scene.words[i].text, one, other)
+            cells = () if named[i].over else map(_box_of_cell, scene.cells)
+            for other in (*texts[:i], *cells):
+                assert not _overlap(one, other), (named[i].text, one, other)
         for cell in scene.cells:
             assert 6.7 * len(cell.label) <= cell.width
 
@@ -203,7 +205,7 @@ def test_a_plan_fits_on_a_page(blocking: tuple[int, int]) -> None:
 def test_a_table_counts_the_blocks_that_are_drawn_and_each_panel_names_its_colours(name: str) -> None:
     plan = plan_of(name)
     picture = plan.picture()
-    caches, *_, step = picture.panels()
+    _, caches, *_, step = picture.panels()
     blocks = {cell.sentence for cell in caches.cells if cell.sentence.startswith("cache block")}
     rows, columns = plan.cache_blocks
     facts = dict(picture.facts())
@@ -214,17 +216,17 @@ def test_a_table_counts_the_blocks_that_are_drawn_and_each_panel_names_its_colou
 
 
 @pytest.mark.parametrize(
-    ("operand", "types", "word"),
+    ("operand", "types", "word", "told"),
     [
-        ("A", ("bf16",), {"1,2", "1,3"}),
-        ("B", ("bf16",), {"2,1", "3,1"}),
-        ("C", ("bf16",), {"1,1"}),
-        ("A", ("s8",), {"1,4", "1,5", "1,6", "1,7"}),
-        ("B", ("s8",), {"4,1", "5,1", "6,1", "7,1"}),
+        ("A", ("bf16",), {"1,2", "1,3"}, "(1, 2) and (1, 3)"),
+        ("B", ("bf16",), {"2,1", "3,1"}, "(2, 1) and (3, 1)"),
+        ("C", ("bf16",), {"1,1"}, "(1, 1)"),
+        ("A", ("s8",), {"1,4", "1,5", "1,6", "1,7"}, "(1, 4) to (1, 7)"),
+        ("B", ("s8",), {"4,1", "5,1", "6,1", "7,1"}, "(4, 1) to (7, 1)"),
     ],
 )
 def test_the_elements_of_one_word_are_outlined_in_memory_and_in_the_register(
-    operand: str, types: tuple[str, ...], word: set[str]
+    operand: str, types: tuple[str, ...], word: set[str], told: str
 ) -> None:
     """By hand: the second word of row 1 of A, and of B the word of the same k in row 1 of its register, column 1."""
     scene = la.plan_amx(64, 64, 128, *types).tile_pictures()[operand].scene()
@@ -236,3 +238,44 @@ def test_the_elements_of_one_word_are_outlined_in_memory_and_in_the_register(
         left, top = min(line.x for line in one), min(line.y for line in one)
         right, bottom = max(line.to_x for line in one), max(line.to_y for line in one)
         assert {c.label for c in scene.cells if left <= c.x < right and top <= c.y < bottom} == word
+    assert f"outlined: {told}: bytes 4..7 of row 1" in [one.text for one in scene.words]
+
+
+LOOPS: dict[str, Any] = {
+    "columns first": lambda: la.plan_amx(112, 72, 1024, blocking=(2, 2), blocks=(96, 96, 512), order="columns"),
+    "rows first": lambda: la.plan_amx(112, 72, 1024, blocking=(2, 2), blocks=(96, 96, 512), order="rows"),
+    "a scratch": lambda: la.plan_amx(64, 64, 1024, blocking=(2, 2), blocks=(32, 64, 512), beta=1.0, pack_a=True),
+    "one block": lambda: la.plan_amx(16, 16, 64, blocking=(1, 1)),
+}
+
+
+@pytest.mark.parametrize("name", LOOPS)
+def test_the_loops_are_those_of_the_module(name: str) -> None:
+    """Their order, how often they go round, and what is inside, counted in the text."""
+    plan = LOOPS[name]()
+    text = plan.emit()
+    told = [cell.sentence for cell in plan.picture().panels()[0].cells]
+    block = text.partition("func.func @gemm_block")[2].partition("return")[0]
+    parts = {tuple(found) for found in re.findall(r"%c(\d+), %c(\d+), %row", block)}
+    first = re.search(r"func.func private @gemm_tiles_.*?\n  }", text, re.DOTALL)
+    assert first is not None
+    inner = re.search(r"scf.for %k = .*? step %c(\d+) iter_args.*?scf.yield", first[0], re.DOTALL)
+    assert inner is not None
+    loads, products = (inner[0].count(f"x86.amx.{what}") for what in ("tile_load", "tile_mul"))
+    assert any(line == f"then: {first[0].count('tile_store')} tile store{'s' * (products > 1)}" for line in told)
+    assert any(f": {loads} tile load" in line and f", {products} product" in line for line in told)
+    assert any(f", {inner[1]} of k each" in line for line in told)
+    low, high = min(parts, key=lambda pair: int(pair[0]))
+    count = -(-(int(high) - int(low)) // int(inner[1]))
+    assert any(f"for each of {count} step" in line for line in told)
+    assert len(parts) == max([int(line.split()[3]) for line in told if "parts of k" in line], default=1)
+    whole = text.rpartition("func.func @gemm(")[2]
+    assert [line.split(":")[0] for line in told if line.startswith("pack")] == [
+        f"pack {found.upper()}" for found in re.findall(r"call @gemm_pack_(\w)", whole)
+    ]
+    sides = [int(found) for found in re.findall(r"scf.for %[ij] = %c0 to %c(\d+) ", whole)]
+    assert np.prod(sides) == max([int(line.split()[3]) for line in told if "cache blocks" in line], default=1)
+    down = "scf.parallel (%j, %i)" in first[0]
+    assert down == ("scf.for %j" in whole.partition("scf.for %i")[0])
+    assert all(("down a column" in line) == down for line in told if " first: " in line)
+    assert any("scratch" in line for line in told) == ("@gemm_finish" in text)

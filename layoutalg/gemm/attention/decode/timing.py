@@ -61,7 +61,16 @@ class DecodeTimes(LimitedTimes):
         >>> la.plan_decode(64, 64, target="bmg").times.seconds < 1e-5
         True
         """
-        return self.start + max(self.limits.values()) + self.combining
+        return super().seconds + self.combining
+
+    @property
+    def around(self) -> dict[str, float]:
+        """The seconds before and behind what is limited.
+
+        >>> sorted(la.plan_decode(4096, 128, heads=8, kv_heads=2).times.around)
+        ['combining', 'start']
+        """
+        return {**super().around, "combining": self.combining}
 
     @property
     def share(self) -> float:
