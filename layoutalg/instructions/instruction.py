@@ -32,11 +32,12 @@ other layouts, each under the name of whose it is (`instruction(name, reading="I
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from layoutalg.core.errors import DistributionError, LayoutError
 from layoutalg.core.layout import MACHINE, Layout
+from layoutalg.core.matrix_products import product_lines
 from layoutalg.core.messages import shown
 from layoutalg.core.notation import Machine, Notation, Note, Operand, ReportRequest, own_sizes
 from layoutalg.core.whole_numbers import instance_of
@@ -48,6 +49,9 @@ if TYPE_CHECKING:
 __all__ = ["Instruction", "InstructionOperand", "OperandOf"]
 
 _TRAITS = {"source": "SrcLayout", "destination": "DstLayout", "layout": "layout"}
+_IN_PLACE = ("wgmma", "wgmma.sp", "tcgen05.mma", "SMFMAC", "SWMMAC")
+"""Families that add to C in its own place."""
+_GROUPS = {"NVIDIA": "warp", "AMD": "wave"}
 _LETTERS = {"A": "MxK", "B": "KxN", "C": "MxN", "D": "MxN"}
 
 
@@ -118,6 +122,8 @@ class Instruction(Notation):
     """The element types, where no operand says them."""
     refusal: str = ""
     """Why there are no operands, of an instruction whose layouts no source has."""
+    called: str = field(default="", compare=False)
+    """The name that it was asked for by, which pictures call it."""
 
     def __str__(self) -> str:
         return f"{self.name}@{self.reading}" if self.reading else self.name
@@ -178,7 +184,7 @@ class Instruction(Notation):
             known = ", ".join(who for who, _ in self.others) or "no other"
             raise LayoutError(f"{self.name} has no reading {shown(whose)}: it has {known}")
         theirs = {one.role: one for one in found}
-        return replace(self, parts=tuple(theirs.get(one.role, one) for one in self.parts), reading=whose)
+        return replace(self, parts=tuple(theirs.get(one.role, one) for one in self.parts), reading=whose, called="")
 
     def traits(self) -> Mapping[str, Layout | str]:
         """CUTLASS's thread-value layouts by the names of its traits; B is N x K there, and a memory is seen by each thread.
@@ -194,13 +200,40 @@ class Instruction(Notation):
         return found | dict(self.more_traits)
 
     def heading(self) -> str:
-        """Its name.
+        """The name that it was asked for by.
 
         >>> from layoutalg.instructions import instruction
-        >>> instruction("mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32").heading()
-        'SM80_16x8x16_F32F16F16F32_TN'
+        >>> instruction("mma.m16n8k16.f32.f16.f16.f32").heading()
+        'mma.m16n8k16.f32.f16.f16.f32'
         """
-        return str(self)
+        return self.called or str(self)
+
+    def subheading(self, shape: Sequence[int] | None = None, machine: Machine | None = None) -> tuple[str, ...]:
+        """Of a product its equation, its sizes and its lanes; the full name, where it was asked for by another, and the chips.
+
+        >>> from layoutalg.instructions import instruction
+        >>> print(*instruction("mma.m16n8k16.f32.f16.f16.f32").subheading(), sep="\\n")
+        D[16x8] f32 = A[16x16] f16 * B[16x8] f16 + C; D has the type and the layout of C
+        M = 16 rows, N = 8 columns, K = 16 summed over; the 32 lanes of a warp execute it together
+        SM80_16x8x16_F32F16F16F32_TN, on sm_80 to sm_121
+        """
+        from layoutalg.instructions.suggestions import chips_text
+
+        named = f"{self}, " * (self.heading() != str(self))
+        where = f"{named}on {chips_text(self.chips)}"
+        if not self.shape:
+            return (where,)
+        operands = self.operands(shape, machine)
+        return (*product_lines(operands, self.shape, self._executed(), in_place=self.family in _IN_PLACE), where)
+
+    def _executed(self) -> str:
+        """Who executes it, in words."""
+        lanes = f"{self.lanes} lanes of a {_GROUPS.get(self.vendor, 'subgroup')}"
+        if self.threads > self.lanes:
+            return f"{self.threads} threads, {self.threads // self.lanes} times the {lanes}, execute it together"
+        if self.family == "tcgen05.mma":
+            return "one thread starts it" + ", for two SMs" * (self.threads > 1)
+        return f"the {lanes} execute it together" if self.threads > 1 else "each lane has its own"
 
     def operands(self, shape: Sequence[int] | None = None, machine: Machine | None = None) -> tuple[Operand, ...]:
         """The operands with their layouts; subgroups of the machine that it does not need hold copies.

@@ -68,6 +68,8 @@ class Picture:
 
     A page where one chooses the lane draws all blocks, and outlines that lane alone.
     """
+    under: tuple[str, ...] = ()
+    """Lines under the title."""
 
     def __post_init__(self) -> None:
         for flag in ("full", "paged", "example"):
@@ -196,7 +198,8 @@ class Picture:
         shared = [found for part in self.parts if isinstance(part, Operand) and (found := shared_place(part.layout))]
         warnings = [f"warning: two elements in one place: {one}" for one in shared]
         named = [(f"{grid.title.split()[0]}: " if len(self.parts) > 1 else "", grid) for grid in grids]
-        reading, cells = self._explained(grids)
+        explained, cells = self._explained(grids)
+        reading = [*self.under, *explained]
         reading += [sentence for part in self.parts if isinstance(part, Operand) for sentence in part.reading]
         reading += [name + note for name, grid in named for note in grid.notes()]
         notes = ["; ".join(lines)] * bool(lines)
@@ -390,6 +393,7 @@ def picture_of(
     if title is not None and not isinstance(title, str):  # pyright: ignore[reportUnnecessaryIsInstance]
         raise LayoutError(f"title {shown(title)}: expected a text")
     own = value.heading() if len(drawn) > 1 else "".join(part.name for part in drawn)
-    found = Picture(drawn, legal(own if title is None else title), colour, direction, full)
+    under = value.subheading(sizes, machine) if len(drawn) > 1 else ()
+    found = Picture(drawn, legal(own if title is None else title), colour, direction, full, under=under)
     found.grids()
     return found
