@@ -49,10 +49,10 @@ def _is_legal(code: int) -> bool:
     return code in (9, 10, 13) or 32 <= code < 0xD800 or 0xE000 <= code < 0xFFFE or 0x10000 <= code < 0x110000
 
 
-def svg_document(scene: Scene) -> str:
+def svg_document(scene: Scene, *, titles: bool = True) -> str:
     """The scene as one SVG element: background, cells, labels, words, lines, and a legend per colouring (one is shown).
 
-    Every cell has a title, which browsers show under the pointer.
+    Every cell has a title, which browsers show under the pointer, but of an image: there `titles` can be left out.
     """
     wide, high, title = _number(scene.width), _number(scene.height), escaped(scene.title)
     return "\n".join(
@@ -63,7 +63,7 @@ def svg_document(scene: Scene) -> str:
             DARK_STYLE,
             f'<rect class="paper" width="{wide}" height="{high}" fill="#ffffff"/>',
             '<g class="cells" stroke="#ffffff" stroke-width="0.7">',
-            *(_rect(cell) for cell in scene.cells),
+            *(_rect(cell, titles) for cell in scene.cells),
             "</g>",
             '<g class="labels" font-size="11" text-anchor="middle" fill="#000000" pointer-events="none">',
             *(_label(cell) for cell in scene.cells if cell.label),
@@ -80,9 +80,10 @@ def svg_document(scene: Scene) -> str:
     )
 
 
-def _rect(cell: Cell) -> str:
+def _rect(cell: Cell, titled: bool) -> str:
     place = f'x="{_number(cell.x)}" y="{_number(cell.y)}" width="{_number(cell.width)}" height="{_number(cell.height)}"'
-    return f'<rect {place} fill="{cell.fill}"><title>{escaped(cell.sentence)}</title></rect>'
+    title = f"><title>{escaped(cell.sentence)}</title></rect>" if titled else "/>"
+    return f'<rect {place} fill="{cell.fill}"{title}'
 
 
 def _label(cell: Cell) -> str:
