@@ -274,10 +274,12 @@ class TileProduct(Notation):
         parts = product_operands(layouts, (self.a, self.b, self.acc_element), (self.m, self.n, self.k))
         sizes = (self.lhs_type.itemsize, self.rhs_type.itemsize, self.acc_type.itemsize)
         v = vnni_factor(self.b)
-        packing = (("packing", f"a word of 4 bytes holds {v} elements of a column, one under the other"),)
+        held = f"a word of 4 bytes holds {v} elements of a column, one under the other"
         return tuple(
-            part._replace(slots=_bytes(one, size), notes=packing if part.role == "B" else (), bits=8)
-            for part, one, size in zip(parts, layouts, sizes, strict=True)
+            part._replace(
+                slots=_bytes(one, size), notes=packing, reading=tuple(f"B: {text}" for _, text in packing), bits=8
+            )
+            for part, one, size, packing in zip(parts, layouts, sizes, ((), (("packing", held),), ()), strict=True)
         )
 
     def heading(self) -> str:
@@ -294,11 +296,11 @@ class TileProduct(Notation):
         >>> TileProduct(16, 16, 32, "bf16", "bf16").subheading()[0]
         'C[16x16] f32 += A[16x32] bf16 * B[32x16] bf16'
         """
-        tiles = "each is a tile register of one core: 16 rows of 64 bytes"
+        tiles = "by one core"
         sizes = (self.m, self.n, self.k)
         return (
             *product_lines(self.operands(shape, machine), sizes, tiles, in_place=True),
-            f"{self.op}, {self.feature}",
+            f"{self.op} of LLVM, for chips with {self.feature}",
         )
 
     def execute(self, lhs: NDArray[Any], rhs: NDArray[Any], acc: NDArray[Any]) -> NDArray[Any]:

@@ -331,7 +331,7 @@ class Distributed:
         """What stands under the heading of a picture of several operands: of a product its equation, and who executes it.
 
         >>> la.dpas("f16", "f16", "f32").subheading()[1]
-        'M = 8 rows, N = 16 columns, K = 16 summed over; the 16 lanes of a subgroup execute it together'
+        'M = 8, N = 16, K = 16 (summed over); by the 16 lanes of a subgroup'
         """
         return ()
 

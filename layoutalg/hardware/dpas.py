@@ -87,7 +87,7 @@ class Dpas(Distributed):
         >>> dpas("s8", "s8", "s32").subheading()[2]
         'on pvc'
         """
-        lanes = f"the {self.subgroup_size} lanes of a subgroup execute it together"
+        lanes = f"by the {self.subgroup_size} lanes of a subgroup"
         sizes = (self.m, self.n, self.k)
         return (*product_lines(self.operands(shape, machine), sizes, lanes), f"on {self.target.name}")
 

@@ -49,8 +49,11 @@ if TYPE_CHECKING:
 __all__ = ["Instruction", "InstructionOperand", "OperandOf"]
 
 _TRAITS = {"source": "SrcLayout", "destination": "DstLayout", "layout": "layout"}
+_SPARSE = ("mma.sync.sp", "wgmma.sp", "SMFMAC", "SWMMAC")
 _IN_PLACE = ("wgmma", "wgmma.sp", "tcgen05.mma", "SMFMAC", "SWMMAC")
 """Families that add to C in its own place."""
+_UNDER_A_TITLE = ("blocks", "quad pair", "metadata")
+"""Remarks without which a picture would not be understood."""
 _GROUPS = {"NVIDIA": "warp", "AMD": "wave"}
 _LETTERS = {"A": "MxK", "B": "KxN", "C": "MxN", "D": "MxN"}
 
@@ -213,8 +216,8 @@ class Instruction(Notation):
 
         >>> from layoutalg.instructions import instruction
         >>> print(*instruction("mma.m16n8k16.f32.f16.f16.f32").subheading(), sep="\\n")
-        D[16x8] f32 = A[16x16] f16 * B[16x8] f16 + C; D has the type and the layout of C
-        M = 16 rows, N = 8 columns, K = 16 summed over; the 32 lanes of a warp execute it together
+        D[16x8] f32 = A[16x16] f16 * B[16x8] f16 + C; D is held as C is
+        M = 16, N = 8, K = 16 (summed over); by the 32 lanes of a warp
         SM80_16x8x16_F32F16F16F32_TN, on sm_80 to sm_121
         """
         from layoutalg.instructions.suggestions import chips_text
@@ -223,17 +226,39 @@ class Instruction(Notation):
         where = f"{named}on {chips_text(self.chips)}"
         if not self.shape:
             return (where,)
-        operands = self.operands(shape, machine)
-        return (*product_lines(operands, self.shape, self._executed(), in_place=self.family in _IN_PLACE), where)
+        sparse = self.family in _SPARSE
+        lines = product_lines(
+            self.operands(shape, machine),
+            self.shape,
+            self._executed(),
+            in_place=self.family in _IN_PLACE,
+            sparse=sparse,
+        )
+        stored = "sparse: of A only the elements that the metadata names are stored, the others are 0"
+        told: dict[str, list[str]] = {}
+        for part in self.parts:
+            more = part.notes if part.role not in _LETTERS else ()
+            for text in ([f"in {part.space}"] if part.space != "registers" else []) + [
+                ": ".join(note) for note in more
+            ]:
+                told.setdefault(text, []).append(part.role)
+        remarks = [f"{label}: {text}" for label, text in self.remarks if label in _UNDER_A_TITLE]
+        return (
+            *lines,
+            *[stored] * sparse,
+            *remarks,
+            *(f"{', '.join(roles)}: {text}" for text, roles in told.items()),
+            where,
+        )
 
     def _executed(self) -> str:
         """Who executes it, in words."""
         lanes = f"{self.lanes} lanes of a {_GROUPS.get(self.vendor, 'subgroup')}"
         if self.threads > self.lanes:
-            return f"{self.threads} threads, {self.threads // self.lanes} times the {lanes}, execute it together"
+            return f"by {self.threads // self.lanes} warps of {self.lanes} lanes"
         if self.family == "tcgen05.mma":
-            return "one thread starts it" + ", for two SMs" * (self.threads > 1)
-        return f"the {lanes} execute it together" if self.threads > 1 else "each lane has its own"
+            return "started by one thread" + ", for two SMs" * (self.threads > 1)
+        return f"by the {lanes}" if self.threads > 1 else "each lane has its own"
 
     def operands(self, shape: Sequence[int] | None = None, machine: Machine | None = None) -> tuple[Operand, ...]:
         """The operands with their layouts; subgroups of the machine that it does not need hold copies.
@@ -264,8 +289,8 @@ class Instruction(Notation):
             ("source", part.source_text()),
             *part.notes,
         )
-        role = part.role if part.role in ("A", "B", "C") else None
-        tile = part.layout.shape if role and part.layout.rank == 2 else None
+        role = part.role if self.shape else None
+        tile = part.layout.shape if role in ("A", "B", "C") and part.layout.rank == 2 else None
         return Operand(name, layout, tile, role, notes=notes)  # pyright: ignore[reportArgumentType]
 
     def operand(self, role: str) -> OperandOf:

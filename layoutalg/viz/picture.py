@@ -44,6 +44,8 @@ DIRECTIONS = ("tensor", "hardware")
 FORMATS = ("svg", "png", "pdf", "html", "tex", "csv", "md")
 _NARROW = ((MOST, 16), (MOST, 8), (MOST, 4), (MOST, 2), (8, 4))
 """Rows and columns that are tried where a picture is too wide; with the last ones its columns go on in strips."""
+_STACKED = 16
+"""Rows of each operand of a product whose operands stand one below the other."""
 _WITHIN = {"blocks": " of blocks", "block": " of the block"}
 _SPOT = {"A": (1, 0), "B": (0, 1), "C": (1, 1)}
 
@@ -96,7 +98,8 @@ class Picture:
         ('bank', 'addr')
         """
         found = [colourings(grid) for grid in self._corners()]
-        return tuple(name for name in next(iter(found), ()) if all(name in one for one in found)) or (OWN,)
+        shared = tuple(name for name in next(iter(found), ()) if all(name in one for one in found))
+        return shared if {*shared} - {"tile"} else (OWN, *shared)
 
     @property
     def directions(self) -> tuple[str, ...]:
@@ -126,20 +129,20 @@ class Picture:
             direction = one_of(direction, DIRECTIONS, "direction")
         found = self._folded(direction or self.direction, MOST, MOST)
         if self.paged and not self.full and breadth(found) > WIDEST:
-            narrow = [self._folded(direction or self.direction, *most) for most in _NARROW]
+            shown = direction or self.direction
             # As they are arranged; else one below the other, folded less; else in strips.
-            beside = (one for one in narrow if breadth(one) <= WIDEST)
-            below = (
-                one for one in (found, *narrow) if breadth([(grid, i, 0) for i, (grid, *_) in enumerate(one)]) <= WIDEST
-            )
-            found = next(chain(beside, below, narrow[-1:]))
+            beside = (self._folded(shown, *most) for most in _NARROW)
+            below = (self._stacked(shown, *most) for most in ((MOST, MOST), *_NARROW))
+            fitting = (one for one in chain(beside, below) if breadth(one) <= WIDEST)
+            found = next(fitting, None) or self._stacked(shown, *_NARROW[-1])
         # One scale for all: a register has the same colour in every operand.
         scale: dict[str, tuple[int, int]] = {}
         for grid, _, _ in found:
             for axis, (low, high) in grid.scale.items():
                 known = scale.get(axis, (low, high))
                 scale[axis] = (min(known[0], low), max(known[1], high))
-        return tuple((replace(grid, scale=scale), row, column) for grid, row, column in found)
+        deep = self.parts[0].layout.shape[-1] if self._is_product else 1
+        return tuple((replace(grid, scale=scale, grain=_grain(grid, deep)), row, column) for grid, row, column in found)
 
     @property
     def _is_product(self) -> bool:
@@ -175,6 +178,12 @@ class Picture:
         ]
         rest = [(tensor_grid(part, most, across), 2 + i // 2, i % 2) for i, part in enumerate(self.parts[3:])]
         return drawn + rest
+
+    def _stacked(self, direction: str, rows: int, columns: int) -> list[tuple[Grid, int, int]]:
+        """The same one below the other: then the operands of a product need not line up, and each is folded by itself."""
+        if direction == "hardware" or not self._is_product:
+            return [(grid, i, 0) for i, (grid, *_) in enumerate(self._folded(direction, rows, columns))]
+        return [(tensor_grid(part, min(rows, _STACKED), columns), i, 0) for i, part in enumerate(self.parts)]
 
     def scene(self, direction: str | None = None, colour: str | None = None) -> Scene:
         """The picture laid out in pixels.
@@ -213,16 +222,15 @@ class Picture:
         alone = len(self.parts) == 1
         last = grids[-1:] if alone else grids  # of blocks and the inside of one, the inside
         few = sum(grid.shape[0] * grid.shape[1] for grid in grids) <= MOST_LABELS
-        forms = [note for note in dict.fromkeys(grid.forms for grid in grids) if note]
+        forms = _forms(grids)
         if WORDS_OF_K in self.colourings and self.example and all(grid.tensor for grid in grids):
-            cells, told = words_that_meet(grids)
-            return [*forms, f"outlined: {told}"], cells
+            cells, told, read = words_that_meet(grids)
+            return [*forms[:-1], f"{forms[-1]}; {read}", f"outlined: {told}"], cells
         example = outlined_lane(last) if self.example and few and (self._is_product or alone) else None
         if example is not None:
-            read = example.read(last[0])
-            told = f"outlined: what lane {example.lane} holds" if self._is_product else example.told(last[0])
-            forms = [f"{note}; {read}" if read else note for note in forms]
-            return [*forms, told], [*[[] for _ in grids[len(last) :]], *example.cells]
+            read = example.read(last)
+            forms = [*forms[:-1], f"{forms[-1]}; {read}" if read else forms[-1]]
+            return [*forms, example.told(last)], [*[[] for _ in grids[len(last) :]], *example.cells]
         banks = told_of_banks(last[0]) if alone else []
         return (["; ".join((*forms, *banks[:1])), *banks[1:]] if banks else forms), []
 
@@ -347,6 +355,23 @@ class Picture:
         from layoutalg.viz.page import fragment
 
         return fragment(self)
+
+
+def _grain(grid: Grid, deep: Any) -> int:
+    """How many of K one row or column is, of a product that is so deep: of scales and of metadata, several."""
+    along = {"E": -1, "SFA": -1, "SFB": 0}.get(str(grid.role))
+    return 1 if along is None else deep // grid.sizes[along]
+
+
+def _forms(grids: Sequence[Grid]) -> list[str]:
+    """How the cells of grids are read; where they differ, whose cells they are, those of lanes last."""
+    named: dict[str, list[str]] = {}
+    for grid in sorted(grids, key=lambda grid: "lane" in grid.axes):
+        named.setdefault(grid.forms, []).append(grid.title.split()[0])
+    named.pop("", None)
+    if len(named) < 2:
+        return [*named]
+    return [f"{', '.join(names)}: {form}" for form, names in named.items()]
 
 
 def format_of(path: str | os.PathLike[str]) -> str:

@@ -167,7 +167,7 @@ def _tile(plan: AmxGemm, operand: str) -> _Tile:
         pitch = problem.ldc if problem.direct else plan.tiling.n_block
         titles = (f"{target}: rows of m", f"tmm{register}: {counted(height, 'row')} of {4 * width} bytes")
         notes = (f"rows are {pitch * 4} bytes apart", f"tile_store writes row by row; {problem.acc} is 4 bytes")
-        legend = "cells: row, column of C; outlined: one element, in memory and in the register"
+        legend = "cells: row,column of the element there; outlined: one element, in memory and in the register"
     else:
         is_a = operand == "A"
         rows, columns, word = (height, depth, v) if is_a else (depth, width, v)
@@ -184,7 +184,7 @@ def _tile(plan: AmxGemm, operand: str) -> _Tile:
         )
         notes = (f"rows are {pitch} bytes apart", _packing(plan, operand))
         legend = (
-            f"cells: row, column of {operand}; outlined: what one word of the register holds; a hue is a word of k, "
+            f"cells: row,column of the element there; outlined: what one word of the register holds; a hue is a word of k, "
             f"{v} elements of {counted(size, 'byte')}, pale to strong, and has the same hue in {'B' if is_a else 'A'}"
             + f"; {len(HUES)} hues for {words} words, so hues repeat: read the cell's numbers" * (words > len(HUES))
             + "; thin lines: between words of 4 bytes"

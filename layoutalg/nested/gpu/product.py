@@ -90,12 +90,12 @@ class MatrixProduct(VersionedAttr):
         """Its equation, its sizes, and its subgroups.
 
         >>> la.mma("MFMA_F32_16x16x16_F16").subheading()[0]
-        'D[16x16] f32 = A[16x16] f16 * B[16x16] f16 + C; D has the type and the layout of C'
+        'D[16x16] f32 = A[16x16] f16 * B[16x16] f16 + C; D is held as C is'
         """
         one = self.product(shape)
-        lanes = f"the {one.subgroup_size} lanes of a subgroup execute it together"
+        lanes = f"by the {one.subgroup_size} lanes of a subgroup"
         if one.subgroups > 1:
-            lanes = f"{one.subgroups} subgroups of {one.subgroup_size} lanes share the work"
+            lanes = f"by {one.subgroups} subgroups of {one.subgroup_size} lanes"
         return product_lines(self.operands(shape, machine), one.sizes, lanes)
 
     def _notes(self, shape: Sequence[int] | None, machine: Machine | None, asked: ReportRequest) -> tuple[Note, ...]:
