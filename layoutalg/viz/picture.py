@@ -80,6 +80,9 @@ class Picture:
         for part in self.parts:
             instance_of(part, (Operand, Addressed), "part")
         instance_of(self.title, str, "title")
+        instance_of(self.under, tuple, "under")
+        for line in self.under:
+            instance_of(line, str, "line under the title")
         if not isinstance(self.direction, str) or self.direction not in DIRECTIONS:  # pyright: ignore[reportUnnecessaryIsInstance]
             raise LayoutError(f"direction {shown(self.direction)}: expected {' or '.join(map(repr, DIRECTIONS))}")
         if self.colour is not None and (not isinstance(self.colour, str) or self.colour not in self.colourings):  # pyright: ignore[reportUnnecessaryIsInstance]
