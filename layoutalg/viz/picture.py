@@ -44,6 +44,8 @@ DIRECTIONS = ("tensor", "hardware")
 FORMATS = ("svg", "png", "pdf", "html", "tex", "csv", "md")
 _NARROW = ((MOST, 16), (MOST, 8), (MOST, 4), (MOST, 2), (8, 4))
 """Rows and columns that are tried where a picture is too wide; with the last ones its columns go on in strips."""
+_WIDEST_PAGE = 1500
+"""How wide a product is on a page that scrolls: on a screen of 1200 pixels all its operands are in sight."""
 _STACKED = 16
 """Rows of each operand of a product whose operands stand one below the other."""
 _WITHIN = {"blocks": " of blocks", "block": " of the block"}
@@ -138,6 +140,9 @@ class Picture:
             below = (self._stacked(shown, *most) for most in ((MOST, MOST), *_NARROW))
             fitting = (one for one in chain(beside, below) if breadth(one) <= WIDEST)
             found = next(fitting, None) or self._stacked(shown, *_NARROW[-1])
+        elif not self.full and self._is_product and breadth(found) > _WIDEST_PAGE:
+            narrow = [self._folded(direction or self.direction, MOST, most) for most in (16, 8)]
+            found = next((one for one in narrow if breadth(one) <= _WIDEST_PAGE), narrow[-1])
         # One scale for all: a register has the same colour in every operand.
         scale: dict[str, tuple[int, int]] = {}
         for grid, _, _ in found:
