@@ -23,8 +23,9 @@ from functools import cache
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
-from layoutalg.viz.colouring import paint
+from layoutalg.viz.colouring import WORDS_OF_K, colourings, paint, scheme
 from layoutalg.viz.colours import ink
+from layoutalg.viz.grid import Grid
 from layoutalg.viz.scene import READABLE
 from layoutalg.viz.shapes import Scene
 from layoutalg.viz.svg import DARK_INK, DARK_PAPER, escaped, svg_document
@@ -141,18 +142,30 @@ def _facts(scene: Scene, kinds: tuple[str, ...]) -> dict[str, Any]:
 def marked(scene: Scene) -> tuple[list[int], list[list[int]]]:
     """The group of each cell, and the cells that are marked with each group: all that the same lane holds.
 
+    In a product of tiles, which are registers of their own, it is the same word of k in A and in B.
+
     >>> marked(Layout.parse("d0 = 2@reg, d1 = 2@lane").picture().scene())
     ([0, 1, 0, 1], [[0, 2], [1, 3]])
     """
     keys: list[tuple[int, ...]] = []
     held: dict[tuple[int, ...], list[int]] = {}
     for frame in scene.frames:
-        mine, cells = holders(frame.grid)
+        mine, cells = holders(frame.grid) if WORDS_OF_K not in colourings(frame.grid) else _words_of_k(frame.grid)
         for key, members in cells.items():
             held.setdefault(key, []).extend(len(keys) + i for i in sorted(members))
         keys += mine
     numbers = {key: i for i, key in enumerate(held)}
     return [numbers[key] for key in keys], [*held.values()]
+
+
+def _words_of_k(grid: Grid) -> tuple[list[tuple[int, ...]], dict[tuple[int, ...], set[int]]]:
+    """The word of k of each cell of A and B, and the cells of each word; a cell of C is alone."""
+    planes, number, *_ = scheme(grid, WORDS_OF_K)
+    mine = [(number(at),) if grid.role != "C" else (-1, i) for i, at in enumerate(planes[0].cells)]
+    held: dict[tuple[int, ...], set[int]] = {}
+    for i, key in enumerate(mine):
+        held.setdefault(key, set()).add(i)
+    return mine, held
 
 
 def _indexed(scene: Scene, kind: str) -> dict[str, Any]:

@@ -15,6 +15,8 @@ import pytest
 import layoutalg as la
 from layoutalg.core.notation import Distributed
 from layoutalg.instructions.registry import rows
+from layoutalg.viz.page import marked
+from layoutalg.viz.tooltips import elements_of
 
 PTX = re.compile(r"mma\.(?:sp.*?\.)?sync\.\S*\.m(\d+)n(\d+)k(\d+)\.\w+\.\w+\.(\w+)\.(\w+)\.(\w+)\.(\w+)")
 """The sizes, and the types of D, A, B and C (PTX ISA 9.2, 9.7.14.5)."""
@@ -126,3 +128,17 @@ def test_a_cell_of_a_notebook_is_small_and_has_every_owner(value: Distributed) -
     image = base64.b64decode(re.findall(r"svg\+xml;base64,([^\"]+)", shown)[0]).decode()
     drawn = {fill: steps.count("z") for fill, steps in re.findall(r'<path fill="(#\w+)" d="([^"]+)"', image)}
     assert drawn == Counter(cell.fill for cell in value.picture().scene().cells)
+
+
+def test_a_word_of_k_is_marked_in_a_and_in_b() -> None:
+    """A[m, k] is multiplied with all B[k, n] of its word of k, and with nothing else (Intel SDM, TDPBSSD)."""
+    scene = replace(la.picture("tdpbssd"), paged=False).scene()
+    groups, members = marked(scene)
+    at = [(str(frame.grid.role), element) for frame in scene.frames for element in elements_of(frame.grid)]
+    for cell, (role, element) in enumerate(at):
+        k = {"A": element[1], "B": element[0]}.get(role)
+        word = {(one, which[0] if one == "B" else which[1]) for one, which in (at[i] for i in members[groups[cell]])}
+        if k is None:
+            assert members[groups[cell]] == [cell]
+        else:
+            assert word == {(one, 4 * (k // 4) + i) for one in "AB" for i in range(4)}
