@@ -37,6 +37,7 @@ from layoutalg.core.factors import Factor
 from layoutalg.core.layout import Layout
 from layoutalg.core.limits import MAX_EXTENT
 from layoutalg.core.llvm_versions import DEFAULT_LLVM, rules
+from layoutalg.core.matrix_products import product_lines
 from layoutalg.core.messages import shown
 from layoutalg.core.notation import Machine, Notation, Operand, own_sizes, product_operands
 from layoutalg.core.whole_numbers import whole_number
@@ -273,24 +274,34 @@ class TileProduct(Notation):
         parts = product_operands(layouts, (self.a, self.b, self.acc_element), (self.m, self.n, self.k))
         sizes = (self.lhs_type.itemsize, self.rhs_type.itemsize, self.acc_type.itemsize)
         v = vnni_factor(self.b)
-        packing = (("packing", f"a word of 4 bytes holds {v} elements of a column, one under the other"),)
+        held = f"a word of 4 bytes holds {v} elements of a column, one under the other"
         return tuple(
-            part._replace(slots=_bytes(one, size), notes=packing if part.role == "B" else (), bits=8)
-            for part, one, size in zip(parts, layouts, sizes, strict=True)
+            part._replace(
+                slots=_bytes(one, size), notes=packing, reading=tuple(f"B: {text}" for _, text in packing), bits=8
+            )
+            for part, one, size, packing in zip(parts, layouts, sizes, ((), (("packing", held),), ()), strict=True)
         )
 
     def heading(self) -> str:
-        """What it computes, and by which instruction.
+        """The instruction that computes it.
 
         >>> TileProduct(16, 16, 32, "bf16", "bf16").heading()
-        'tdpbf16ps: C[16, 16] f32 += A[16, 32] bf16 * B[32, 16] bf16'
+        'tdpbf16ps'
         """
-        c, a, b = (
-            f"C[{self.m}, {self.n}] {self.acc_element}",
-            f"A[{self.m}, {self.k}] {self.a}",
-            f"B[{self.k}, {self.n}] {self.b}",
+        return self.instruction
+
+    def subheading(self, shape: Sequence[int] | None = None, machine: Machine | None = None) -> tuple[str, ...]:
+        """What it computes, where the tiles are, and how LLVM writes it.
+
+        >>> TileProduct(16, 16, 32, "bf16", "bf16").subheading()[0]
+        'C[16x16] f32 += A[16x32] bf16 * B[32x16] bf16'
+        """
+        tiles = "by one core"
+        sizes = (self.m, self.n, self.k)
+        return (
+            *product_lines(self.operands(shape, machine), sizes, tiles, in_place=True),
+            f"{self.op} of LLVM, for chips with {self.feature}",
         )
-        return f"{self.instruction}: {c} += {a} * {b}"
 
     def execute(self, lhs: NDArray[Any], rhs: NDArray[Any], acc: NDArray[Any]) -> NDArray[Any]:
         """The new accumulator tile: what the instruction computes from the contents of three tiles.

@@ -327,6 +327,14 @@ class Distributed:
         """
         return str(self)
 
+    def subheading(self, shape: Sequence[int] | None = None, machine: Machine | None = None) -> tuple[str, ...]:
+        """What stands under the heading of a picture of several operands: of a product its equation, and who executes it.
+
+        >>> la.dpas("f16", "f16", "f32").subheading()[1]
+        'M = 8, N = 16, K = 16 (summed over); by the 16 lanes of a subgroup'
+        """
+        return ()
+
     def picture(self, shape: Sequence[int] | None = None, **options: Unpack[PictureOptions]) -> Picture:
         """The picture of who holds what, to show in a notebook, to save, or to take apart.
 

@@ -22,6 +22,7 @@ from functools import lru_cache
 
 from layoutalg.core.errors import VerificationError
 from layoutalg.core.layout import Layout
+from layoutalg.core.matrix_products import product_lines
 from layoutalg.core.messages import printable, shown
 from layoutalg.core.notation import Distributed, Machine, Operand, own_sizes, product_operands
 from layoutalg.core.work_items import cover_all, machine_for
@@ -79,6 +80,16 @@ class Dpas(Distributed):
         'intel_sub_group_f16_f16_matrix_mad_k16'
         """
         return self.builtin
+
+    def subheading(self, shape: Sequence[int] | None = None, machine: Machine | None = None) -> tuple[str, ...]:
+        """Its equation and its lanes, and the chip.
+
+        >>> dpas("s8", "s8", "s32").subheading()[2]
+        'on pvc'
+        """
+        lanes = f"by the {self.subgroup_size} lanes of a subgroup"
+        sizes = (self.m, self.n, self.k)
+        return (*product_lines(self.operands(shape, machine), sizes, lanes), f"on {self.target.name}")
 
     def operands(self, shape: Sequence[int] | None = None, machine: Machine | None = None) -> tuple[Operand, ...]:
         """A, B and C, to draw around the product.

@@ -32,11 +32,12 @@ other layouts, each under the name of whose it is (`instruction(name, reading="I
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from layoutalg.core.errors import DistributionError, LayoutError
 from layoutalg.core.layout import MACHINE, Layout
+from layoutalg.core.matrix_products import product_lines
 from layoutalg.core.messages import shown
 from layoutalg.core.notation import Machine, Notation, Note, Operand, ReportRequest, own_sizes
 from layoutalg.core.whole_numbers import instance_of
@@ -48,6 +49,12 @@ if TYPE_CHECKING:
 __all__ = ["Instruction", "InstructionOperand", "OperandOf"]
 
 _TRAITS = {"source": "SrcLayout", "destination": "DstLayout", "layout": "layout"}
+_SPARSE = ("mma.sync.sp", "wgmma.sp", "SMFMAC", "SWMMAC")
+_IN_PLACE = ("wgmma", "wgmma.sp", "tcgen05.mma", "SMFMAC", "SWMMAC")
+"""Families that add to C in its own place."""
+_UNDER_A_TITLE = ("blocks", "quad pair", "metadata")
+"""Remarks without which a picture would not be understood."""
+_GROUPS = {"NVIDIA": "warp", "AMD": "wave"}
 _LETTERS = {"A": "MxK", "B": "KxN", "C": "MxN", "D": "MxN"}
 
 
@@ -118,6 +125,8 @@ class Instruction(Notation):
     """The element types, where no operand says them."""
     refusal: str = ""
     """Why there are no operands, of an instruction whose layouts no source has."""
+    called: str = field(default="", compare=False)
+    """The name that it was asked for by, which pictures call it."""
 
     def __str__(self) -> str:
         return f"{self.name}@{self.reading}" if self.reading else self.name
@@ -178,7 +187,7 @@ class Instruction(Notation):
             known = ", ".join(who for who, _ in self.others) or "no other"
             raise LayoutError(f"{self.name} has no reading {shown(whose)}: it has {known}")
         theirs = {one.role: one for one in found}
-        return replace(self, parts=tuple(theirs.get(one.role, one) for one in self.parts), reading=whose)
+        return replace(self, parts=tuple(theirs.get(one.role, one) for one in self.parts), reading=whose, called="")
 
     def traits(self) -> Mapping[str, Layout | str]:
         """CUTLASS's thread-value layouts by the names of its traits; B is N x K there, and a memory is seen by each thread.
@@ -194,13 +203,62 @@ class Instruction(Notation):
         return found | dict(self.more_traits)
 
     def heading(self) -> str:
-        """Its name.
+        """The name that it was asked for by.
 
         >>> from layoutalg.instructions import instruction
-        >>> instruction("mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32").heading()
-        'SM80_16x8x16_F32F16F16F32_TN'
+        >>> instruction("mma.m16n8k16.f32.f16.f16.f32").heading()
+        'mma.m16n8k16.f32.f16.f16.f32'
         """
-        return str(self)
+        return self.called or str(self)
+
+    def subheading(self, shape: Sequence[int] | None = None, machine: Machine | None = None) -> tuple[str, ...]:
+        """Of a product its equation, its sizes and its lanes; the full name, where it was asked for by another, and the chips.
+
+        >>> from layoutalg.instructions import instruction
+        >>> print(*instruction("mma.m16n8k16.f32.f16.f16.f32").subheading(), sep="\\n")
+        D[16x8] f32 = A[16x16] f16 * B[16x8] f16 + C; D is held as C is
+        M = 16, N = 8, K = 16 (summed over); by the 32 lanes of a warp
+        SM80_16x8x16_F32F16F16F32_TN, on sm_80 to sm_121
+        """
+        from layoutalg.instructions.suggestions import chips_text
+
+        named = f"{self}, " * (self.heading() != str(self))
+        where = f"{named}on {chips_text(self.chips)}"
+        if not self.shape:
+            return (where,)
+        sparse = self.family in _SPARSE
+        lines = product_lines(
+            self.operands(shape, machine),
+            self.shape,
+            self._executed(),
+            in_place=self.family in _IN_PLACE,
+            sparse=sparse,
+        )
+        stored = "sparse: of A only the elements that the metadata names are stored, the others are 0"
+        told: dict[str, list[str]] = {}
+        for part in self.parts:
+            more = part.notes if part.role not in _LETTERS else ()
+            for text in ([f"in {part.space}"] if part.space != "registers" else []) + [
+                ": ".join(note) for note in more
+            ]:
+                told.setdefault(text, []).append(part.role)
+        remarks = [f"{label}: {text}" for label, text in self.remarks if label in _UNDER_A_TITLE]
+        return (
+            *lines,
+            *[stored] * sparse,
+            *remarks,
+            *(f"{', '.join(roles)}: {text}" for text, roles in told.items()),
+            where,
+        )
+
+    def _executed(self) -> str:
+        """Who executes it, in words."""
+        lanes = f"{self.lanes} lanes of a {_GROUPS.get(self.vendor, 'subgroup')}"
+        if self.threads > self.lanes:
+            return f"by {self.threads // self.lanes} warps of {self.lanes} lanes"
+        if self.family == "tcgen05.mma":
+            return "started by one thread" + ", for two SMs" * (self.threads > 1)
+        return f"by the {lanes}" if self.threads > 1 else "each lane has its own"
 
     def operands(self, shape: Sequence[int] | None = None, machine: Machine | None = None) -> tuple[Operand, ...]:
         """The operands with their layouts; subgroups of the machine that it does not need hold copies.
@@ -231,8 +289,8 @@ class Instruction(Notation):
             ("source", part.source_text()),
             *part.notes,
         )
-        role = part.role if part.role in ("A", "B", "C") else None
-        tile = part.layout.shape if role and part.layout.rank == 2 else None
+        role = part.role if self.shape else None
+        tile = part.layout.shape if role in ("A", "B", "C") and part.layout.rank == 2 else None
         return Operand(name, layout, tile, role, notes=notes)  # pyright: ignore[reportArgumentType]
 
     def operand(self, role: str) -> OperandOf:

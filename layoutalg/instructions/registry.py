@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from dataclasses import replace
 from functools import lru_cache
 from typing import NamedTuple, cast
 
@@ -199,7 +200,7 @@ def instruction(name: str, reading: str = "") -> Instruction:
     if not whose:
         whose = _reading_of(base, found)
     instance_of(reading, str, "reading")
-    return found.read_by(reading or whose)
+    return replace(found.read_by(reading or whose), called=wanted)
 
 
 def _reading_of(name: str, found: Instruction) -> str:
@@ -285,7 +286,7 @@ def _meant_by(text: str) -> Instruction:
     )
     found = selected(tuple(text.split()))
     if found and len({one.name.removesuffix("/w64").removesuffix("/w32") for one in found}) == 1:
-        return found[0].build()
+        return replace(found[0].build(), called=text)
     if found:
         raise LayoutError(_several(text, found))
     family = text.split()[0]

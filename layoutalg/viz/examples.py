@@ -4,9 +4,9 @@
 >>> from layoutalg.viz.grid import tensor_grid
 >>> tile = tensor_grid(Operand("C", Layout.parse("d0 = 4@reg, d1 = 8@lane")))
 >>> one = outlined_lane([tile])
->>> one.cells, one.read(tile)
+>>> one.cells, one.read([tile])
 ([[1, 9, 17, 25]], '1:3 is register 3 of lane 1')
->>> one.told(tile)
+>>> one.told([tile])
 'outlined: what lane 1 holds: registers 0 to 3 are elements (0, 1), (1, 1), (2, 1), (3, 1)'
 
 Of memory it is a column that lanes read at once (`viz.banks`).
@@ -18,7 +18,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from layoutalg.core.plurals import spoken
+from layoutalg.core.plurals import counted, spoken
 from layoutalg.viz.colouring import WORDS_OF_K, scheme
 from layoutalg.viz.grid import Grid
 from layoutalg.viz.tooltips import elements_of, holders
@@ -31,16 +31,20 @@ _TOLD = 4
 
 @dataclass(frozen=True, slots=True)
 class Example:
-    """One lane of a subgroup (None: there is one subgroup), and its drawn cells in every grid, row by row."""
+    """One lane of a subgroup (None: there is one subgroup), and its drawn cells in every grid, row by row.
+
+    A grid of memory has none.
+    """
 
     subgroup: int | None
     lane: int
     cells: list[list[int]]
 
-    def read(self, grid: Grid) -> str:
-        """How the label of a cell of the lane is read: of the last one, whose numbers differ most."""
+    def read(self, grids: Sequence[Grid]) -> str:
+        """How the label of a cell of the lane is read: of the last one of the first grid, whose numbers differ most."""
+        grid, cells = next((grid, cells) for grid, cells in zip(grids, self.cells, strict=True) if cells)
         lanes = [*grid.owner["lane"].cells]
-        at = next((cell for cell in reversed(self.cells[0]) if lanes[cell] == self.lane), None)
+        at = next((cell for cell in reversed(cells) if lanes[cell] == self.lane), None)
         if at is None:
             return ""
         label = grid.labels()[at // grid.shape[1]][at % grid.shape[1]]
@@ -51,10 +55,19 @@ class Example:
         ]
         return f"{label} is {' of '.join(reversed(words))}" if len(words) > 1 else ""
 
-    def told(self, grid: Grid) -> str:
-        """Which elements the lane has in its first registers."""
+    def told(self, grids: Sequence[Grid]) -> str:
+        """Which elements the lane has in its first registers; of several grids, how many of each."""
         of_group = "" if self.subgroup is None else f" of subgroup {self.subgroup}"
         what = f"outlined: what lane {self.lane}{of_group} holds"
+        grid = grids[0]
+        if len(grids) > 1:
+            parts = [one for one, cells in zip(grids, self.cells, strict=True) if cells and one.role in ("A", "B", "C")]
+            held = [(one.layout.axes.get("reg", 1), one.role) for one in parts]
+            told = [
+                f"{count} of {role}" if i else f"{counted(count, 'element')} of {role}"
+                for i, (count, role) in enumerate(held)
+            ]
+            return f"{what}: {', '.join(told)}"
         elements, lanes = elements_of(grid), [*grid.owner["lane"].cells]
         registers = [*grid.owner["reg"].cells] if "reg" in grid.owner else []
         held = sorted(
@@ -74,21 +87,23 @@ class Example:
 
 
 def outlined_lane(grids: Sequence[Grid]) -> Example | None:
-    """Lane 1 where it is drawn in every grid, else the first one that is; None where no lane is."""
-    if not all(grid.tensor and "lane" in grid.axes for grid in grids):
+    """Lane 1 where every grid of lanes draws it, else the first one that they draw; None where there is none."""
+    by_lane = [grid for grid in grids if "lane" in grid.axes]
+    if not by_lane or not all(grid.tensor for grid in grids):
         return None
-    held = [holders(grid)[1] for grid in grids]
-    common = sorted(set(held[0]).intersection(*held[1:]))
+    held = [holders(grid)[1] if "lane" in grid.axes else None for grid in grids]
+    common = sorted(set.intersection(*(set(one) for one in held if one is not None)))
     if len({lane for *_, lane in common}) < 2:
         return None
     chosen = common[1] if common[1][:-1] == common[0][:-1] else common[0]
     lane = chosen[-1]
-    group = chosen[0] if len(chosen) > 1 and any(grid.span("sg") > 1 for grid in grids) else None
-    return Example(group, lane, [sorted(cells[chosen]) for cells in held])
+    group = chosen[0] if len(chosen) > 1 and any(grid.span("sg") > 1 for grid in by_lane) else None
+    return Example(group, lane, [sorted(cells[chosen]) if cells else [] for cells in held])
 
 
-def words_that_meet(grids: Sequence[Grid]) -> tuple[list[list[int]], str]:
-    """The drawn cells of a word of A, of the word of B that it is multiplied with, and of their sum in C; and what they are.
+def words_that_meet(grids: Sequence[Grid]) -> tuple[list[list[int]], str, str]:
+    """The drawn cells of a word of A, of the word of B that it is multiplied with, and of their sum in C; what they are; and
+    how the last one is read.
 
     The first word of k that both draw, of the second row of C and its second column.
     """
@@ -102,4 +117,6 @@ def words_that_meet(grids: Sequence[Grid]) -> tuple[list[list[int]], str]:
     in_a = [i for i in range(row * across, (row + 1) * across) if words[0][i] == words[0][row * across]]
     in_b = [i for i in range(column, down * wide, wide) if words[1][i] == words[0][in_a[0]]]
     told = "two words that are multiplied, element by element, and the word of C to which the products are added"
-    return [in_a, in_b, [row * of_c.shape[1] + column]], told
+    label = of_c.labels()[row][column]
+    read = f"{label} is row {label.split(':')[-2]} from byte {label.split(':')[-1]}"
+    return [in_a, in_b, [row * of_c.shape[1] + column]], told, read

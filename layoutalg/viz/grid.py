@@ -58,7 +58,8 @@ __all__ = [
 ]
 
 
-_PRODUCT = {"A": ("M", "K"), "B": ("K", "N"), "C": ("M", "N")}
+_PRODUCT = {"A": "MK", "B": "KN", "C": "MN", "E": "MK", "SFA": "MK", "SFB": "KN"}
+_COUNTED = {("addr",): "the element's address", ("element",): "the place behind the start that the descriptor says"}
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,7 +73,8 @@ class Grid:
     said so. `layout` is the one drawn, `xored` says whether copies are XORed: they are not equally far from all owners. `role`
     is the operand's place in a product; `shows` is "blocks" where a cell is a block of a subgroup, "block" where only the first
     of them is drawn; `spread` has how far copies are from the lowest owner along each axis, `copied` says in
-    words who holds copies of whom; `bits` are those of a step along the last axis, where the value says so.
+    words who holds copies of whom; `bits` are those of a step along the last axis, where the value says so; `grain` is how many
+    of a product's K one step along it is.
 
     >>> tensor_grid(Operand("C", Layout.parse("d0 = 2@reg, d1 = 2@lane"))).labels()
     [['0:0', '1:0'], ['0:1', '1:1']]
@@ -99,6 +101,7 @@ class Grid:
     copied: tuple[str, ...]
     bits: int | None
     shows: str = ""
+    grain: int = 1
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -153,8 +156,9 @@ class Grid:
         label = (":" if self.tensor else ",").join(map(spoken, self.label_names))
         if self.shows == "blocks":
             return ""
-        if self.tensor and self.label_names == ("addr",):
-            return "cells: address in elements"
+        if self.tensor and self.label_names in _COUNTED:
+            return f"cells: {_COUNTED[self.label_names]}, counted in elements"
+        label = label.replace("tmem_", "tensor memory ")
         return f"cells: subgroup/{label}" if self._with_subgroup else f"cells: {label}" if label else ""
 
     @property
@@ -197,9 +201,16 @@ class Grid:
         >>> tensor_grid(Operand("A", Layout.parse("d0 = 8@lane, d1 = 2@reg"), role="A")).axis_names
         ('M', 'K')
         """
-        if self.tensor and self.role in _PRODUCT and len(self.sizes) == 2:
-            return _PRODUCT[self.role]
-        rows, columns = (",".join(side.names[d] for d in side.wide) for side in (self.rows, self.columns))
+        names: dict[str, str] = {}
+        if self.tensor and self.role in _PRODUCT and len(self.sizes) in (2, 3):
+            letters = ("block", *_PRODUCT[self.role])[-len(self.sizes) :]
+            names = dict(zip((*self.rows.names, *self.columns.names), letters, strict=True))
+        rows, columns = (
+            ",".join(names.get(name, name) for name in [side.names[d] for d in side.wide])
+            for side in (self.rows, self.columns)
+        )
+        if self.grain > 1:
+            rows, columns = (f"K/{self.grain}" if name == "K" else name for name in (rows, columns))
         return rows, columns
 
     @property

@@ -1,8 +1,8 @@
 """The interactive picture: SVG, the facts of every cell as data, and the script `picture.js` that joins them.
 
 Hovering a cell marks every element that the same lane holds and says who holds it; buttons switch colouring and
-direction. In a notebook the SVG is there as an image first, which the script replaces: a viewer that runs no scripts, or
-lets none through, shows the image.
+direction. In a notebook there is an image first, the picture as `svg` has it: a viewer that runs no scripts, or lets none
+through, shows it. The script has the rest compressed, a tenth of its size, and puts it in the image's place.
 
 >>> text = page(Layout.parse("d0 = 2@reg, d1 = 2@lane").picture())
 >>> text.count("<svg"), text.count("<script"), "http:" in text.replace("http://www.w3.org/2000/svg", "")
@@ -17,14 +17,15 @@ import base64
 import hashlib
 import json
 import re
-from collections.abc import Callable
+import zlib
 from dataclasses import replace
 from functools import cache
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
-from layoutalg.viz.colouring import paint
+from layoutalg.viz.colouring import WORDS_OF_K, colourings, paint, scheme
 from layoutalg.viz.colours import ink
+from layoutalg.viz.grid import Grid
 from layoutalg.viz.scene import READABLE
 from layoutalg.viz.shapes import Scene
 from layoutalg.viz.svg import DARK_INK, DARK_PAPER, escaped, svg_document
@@ -55,24 +56,32 @@ def document(title: str, body: str) -> str:
 
 def page(picture: Picture) -> str:
     """A whole HTML page that needs nothing else, with the SVG inline."""
-    return document(picture.title, _views(picture, str))
+    scenes = _scenes(picture)
+    views = "".join(
+        _view(direction, svg_document(scene), direction != picture.direction) for direction, scene in scenes.items()
+    )
+    return document(picture.title, _joined(scenes, views, _json(_data(picture, scenes))))
 
 
 def fragment(picture: Picture) -> str:
-    """The picture for a notebook's output: images that the script turns into the interactive picture."""
-    return _views(picture, lambda svg: image(svg, picture.title))
-
-
-def _views(picture: Picture, shown: Callable[[str], str]) -> str:
-    """The SVG of each direction as it is shown, and the script that switches between them."""
+    """The picture for a notebook's output: an image that the script turns into the interactive picture."""
     scenes = _scenes(picture)
-    views = "".join(
-        f'<div class="view" style="overflow-x:auto" data-direction="{direction}"'
-        f"{'' if direction == picture.direction else ' hidden'}>"
-        f"{shown(svg_document(scene))}</div>"
-        for direction, scene in scenes.items()
-    )
-    return f'<div class="layoutalg" data-of="{_identity(scenes)}">{views}{_script(picture, scenes)}</div>'
+    data = _data(picture, scenes) | {"drawings": {name: svg_document(scene) for name, scene in scenes.items()}}
+    packed = base64.b64encode(zlib.compress(_json(data).encode(), 9)).decode()
+    shown = image(svg_document(picture.scene(), titles=False), picture.title)
+    return _joined(scenes, _view(picture.direction, shown), f'"{packed}"')
+
+
+def _view(direction: str, shown: str, hidden: bool = False) -> str:
+    """What is shown of a direction."""
+    return f'<div class="view" style="overflow-x:auto" data-direction="{direction}"{" hidden" * hidden}>{shown}</div>'
+
+
+def _joined(scenes: dict[str, Scene], views: str, data: str) -> str:
+    """Views, and the script that switches between them."""
+    name = _identity(scenes)
+    script = f'<script data-of="{name}">{source("picture.js", "layoutalg")}({data});</script>'
+    return f'<div class="layoutalg" data-of="{name}">{views}{script}</div>'
 
 
 def image(svg: str, name: str) -> str:
@@ -90,17 +99,20 @@ def _scenes(picture: Picture) -> dict[str, Scene]:
     return {direction: whole.scene(direction) for direction in (picture.direction, *others)}
 
 
-def _script(picture: Picture, scenes: dict[str, Scene]) -> str:
-    data = {
+def _data(picture: Picture, scenes: dict[str, Scene]) -> dict[str, Any]:
+    """What the script is told."""
+    return {
         "colour": picture.by,
         "colourings": list(picture.colourings),
         "direction": picture.direction,
         "directions": {direction: _named(direction, scene) for direction, scene in scenes.items()},
-        "views": {direction: _view(scene, picture.colourings) for direction, scene in scenes.items()},
+        "views": {direction: _facts(scene, picture.colourings) for direction, scene in scenes.items()},
     }
-    # `<` never stands in the script, so no text can end it.
-    text = json.dumps(data, separators=(",", ":")).replace("<", "\\u003c")
-    return f'<script data-of="{_identity(scenes)}">{source("picture.js", "layoutalg")}({text});</script>'
+
+
+def _json(data: dict[str, Any]) -> str:
+    """Data for a script: `<` never stands in it, so no text can end the script."""
+    return json.dumps(data, separators=(",", ":")).replace("<", "\\u003c")
 
 
 def _identity(scenes: dict[str, Scene]) -> str:
@@ -118,7 +130,7 @@ def _named(direction: str, scene: Scene) -> str:
     return "registers by lanes" if scene.frames[0].grid.of_machine else "places"
 
 
-def _view(scene: Scene, kinds: tuple[str, ...]) -> dict[str, Any]:
+def _facts(scene: Scene, kinds: tuple[str, ...]) -> dict[str, Any]:
     """Which cells each lane holds, and what colours the cells have, in the order of the scene's cells.
 
     A cell's group is the list of cells that are marked with it: those of all grids.
@@ -130,18 +142,30 @@ def _view(scene: Scene, kinds: tuple[str, ...]) -> dict[str, Any]:
 def marked(scene: Scene) -> tuple[list[int], list[list[int]]]:
     """The group of each cell, and the cells that are marked with each group: all that the same lane holds.
 
+    In a product of tiles, which are registers of their own, it is the same word of k in A and in B.
+
     >>> marked(Layout.parse("d0 = 2@reg, d1 = 2@lane").picture().scene())
     ([0, 1, 0, 1], [[0, 2], [1, 3]])
     """
     keys: list[tuple[int, ...]] = []
     held: dict[tuple[int, ...], list[int]] = {}
     for frame in scene.frames:
-        mine, cells = holders(frame.grid)
+        mine, cells = holders(frame.grid) if WORDS_OF_K not in colourings(frame.grid) else _words_of_k(frame.grid)
         for key, members in cells.items():
             held.setdefault(key, []).extend(len(keys) + i for i in sorted(members))
         keys += mine
     numbers = {key: i for i, key in enumerate(held)}
     return [numbers[key] for key in keys], [*held.values()]
+
+
+def _words_of_k(grid: Grid) -> tuple[list[tuple[int, ...]], dict[tuple[int, ...], set[int]]]:
+    """The word of k of each cell of A and B, and the cells of each word; a cell of C is alone."""
+    planes, number, *_ = scheme(grid, WORDS_OF_K)
+    mine = [(number(at),) if grid.role != "C" else (-1, i) for i, at in enumerate(planes[0].cells)]
+    held: dict[tuple[int, ...], set[int]] = {}
+    for i, key in enumerate(mine):
+        held.setdefault(key, set()).add(i)
+    return mine, held
 
 
 def _indexed(scene: Scene, kind: str) -> dict[str, Any]:

@@ -47,6 +47,10 @@ DIRECTIONS = ("tensor", "hardware")
 FORMATS = ("svg", "png", "pdf", "html", "tex", "csv", "md")
 _NARROW = ((MOST, 16), (MOST, 8), (MOST, 4), (MOST, 2), (8, 4))
 """Rows and columns that are tried where a picture is too wide; with the last ones its columns go on in strips."""
+_WIDEST_PAGE = 1500
+"""How wide a product is on a page that scrolls: on a screen of 1200 pixels all its operands are in sight."""
+_STACKED = 16
+"""Rows of each operand of a product whose operands stand one below the other."""
 _WITHIN = {"blocks": " of blocks", "block": " of the block"}
 _SPOT = {"A": (1, 0), "B": (0, 1), "C": (1, 1)}
 
@@ -71,6 +75,8 @@ class Picture:
 
     A page where one chooses the lane draws all blocks, and outlines that lane alone.
     """
+    under: tuple[str, ...] = ()
+    """Lines under the title."""
 
     def __post_init__(self) -> None:
         for flag in ("full", "paged", "example"):
@@ -79,6 +85,9 @@ class Picture:
         for part in self.parts:
             instance_of(part, (Operand, Addressed), "part")
         instance_of(self.title, str, "title")
+        instance_of(self.under, tuple, "under")
+        for line in self.under:
+            instance_of(line, str, "line under the title")
         if not isinstance(self.direction, str) or self.direction not in DIRECTIONS:  # pyright: ignore[reportUnnecessaryIsInstance]
             raise LayoutError(f"direction {shown(self.direction)}: expected {' or '.join(map(repr, DIRECTIONS))}")
         if self.colour is not None and (not isinstance(self.colour, str) or self.colour not in self.colourings):  # pyright: ignore[reportUnnecessaryIsInstance]
@@ -97,7 +106,8 @@ class Picture:
         ('bank', 'addr')
         """
         found = [colourings(grid) for grid in self._corners()]
-        return tuple(name for name in next(iter(found), ()) if all(name in one for one in found)) or (OWN,)
+        shared = tuple(name for name in next(iter(found), ()) if all(name in one for one in found))
+        return shared if {*shared} - {"tile"} else (OWN, *shared)
 
     @property
     def directions(self) -> tuple[str, ...]:
@@ -129,20 +139,23 @@ class Picture:
         most = MOST // 2 if any(map(has_narrow_elements, self._corners())) else MOST
         found = self._folded(direction or self.direction, MOST, most)
         if self.paged and not self.full and breadth(found) > WIDEST:
-            narrow = [self._folded(direction or self.direction, *most) for most in _NARROW]
+            shown = direction or self.direction
             # As they are arranged; else one below the other, folded less; else in strips.
-            beside = (one for one in narrow if breadth(one) <= WIDEST)
-            below = (
-                one for one in (found, *narrow) if breadth([(grid, i, 0) for i, (grid, *_) in enumerate(one)]) <= WIDEST
-            )
-            found = next(chain(beside, below, narrow[-1:]))
+            beside = (self._folded(shown, *most) for most in _NARROW)
+            below = (self._stacked(shown, *most) for most in ((MOST, MOST), *_NARROW))
+            fitting = (one for one in chain(beside, below) if breadth(one) <= WIDEST)
+            found = next(fitting, None) or self._stacked(shown, *_NARROW[-1])
+        elif not self.full and self._is_product and breadth(found) > _WIDEST_PAGE:
+            narrow = [self._folded(direction or self.direction, MOST, most) for most in (16, 8)]
+            found = next((one for one in narrow if breadth(one) <= _WIDEST_PAGE), narrow[-1])
         # One scale for all: a register has the same colour in every operand.
         scale: dict[str, tuple[int, int]] = {}
         for grid, _, _ in found:
             for axis, (low, high) in grid.scale.items():
                 known = scale.get(axis, (low, high))
                 scale[axis] = (min(known[0], low), max(known[1], high))
-        return tuple((replace(grid, scale=scale), row, column) for grid, row, column in found)
+        deep = self.parts[0].layout.shape[-1] if self._is_product else 1
+        return tuple((replace(grid, scale=scale, grain=_grain(grid, deep)), row, column) for grid, row, column in found)
 
     @property
     def _is_product(self) -> bool:
@@ -179,6 +192,12 @@ class Picture:
         rest = [(tensor_grid(part, most, across), 2 + i // 2, i % 2) for i, part in enumerate(self.parts[3:])]
         return drawn + rest
 
+    def _stacked(self, direction: str, rows: int, columns: int) -> list[tuple[Grid, int, int]]:
+        """The same one below the other: then the operands of a product need not line up, and each is folded by itself."""
+        if direction == "hardware" or not self._is_product:
+            return [(grid, i, 0) for i, (grid, *_) in enumerate(self._folded(direction, rows, columns))]
+        return [(tensor_grid(part, min(rows, _STACKED), columns), i, 0) for i, part in enumerate(self.parts)]
+
     def scene(self, direction: str | None = None, colour: str | None = None) -> Scene:
         """The picture laid out in pixels.
 
@@ -201,7 +220,8 @@ class Picture:
         shared = [found for part in self.parts if isinstance(part, Operand) and (found := shared_place(part.layout))]
         warnings = [f"warning: two elements in one place: {one}" for one in shared]
         named = [(f"{grid.title.split()[0]}: " if len(self.parts) > 1 else "", grid) for grid in grids]
-        reading, crossed, cells = self._explained(grids)
+        explained, crossed, cells = self._explained(grids)
+        reading = [*self.under, *explained]
         reading += [sentence for part in self.parts if isinstance(part, Operand) for sentence in part.reading]
         reading += [*crossed, *[name + note for name, grid in named for note in grid.notes()]]
         notes = ["; ".join(lines)] * bool(lines)
@@ -215,17 +235,16 @@ class Picture:
         alone = len(self.parts) == 1
         last = grids[-1:] if alone else grids  # of blocks and the inside of one, the inside
         few = sum(grid.shape[0] * grid.shape[1] for grid in grids) <= MOST_LABELS
-        forms = [note for note in dict.fromkeys(grid.forms for grid in grids) if note]
+        forms = _forms(grids)
         if WORDS_OF_K in self.colourings and self.example and all(grid.tensor for grid in grids):
-            cells, told = words_that_meet(grids)
-            return [*forms, f"outlined: {told}"], [], cells
+            cells, told, read = words_that_meet(grids)
+            return [*forms[:-1], f"{forms[-1]}; {read}", f"outlined: {told}"], [], cells
         example = outlined_lane(last) if self.example and few and (self._is_product or alone) else None
         if example is not None:
-            read = example.read(last[0])
-            told = f"outlined: what lane {example.lane} holds" if self._is_product else example.told(last[0])
-            forms = [f"{note}; {read}" if read else note for note in forms]
+            read = example.read(last)
+            forms = [*forms[:-1], f"{forms[-1]}; {read}" if read else forms[-1]]
             crossed = told_of_xor(last[0], example.cells[0]) if alone else []
-            return [*forms, told], crossed, [*[[] for _ in grids[len(last) :]], *example.cells]
+            return [*forms, example.told(last)], crossed, [*[[] for _ in grids[len(last) :]], *example.cells]
         (grid,) = last[:1]
         crossed = told_of_xor(grid) if alone and few else []
         line = read_at_once(grid, (meeting_cell(grid) if crossed else None) or 0) if alone else None
@@ -357,6 +376,23 @@ class Picture:
         return fragment(self)
 
 
+def _grain(grid: Grid, deep: Any) -> int:
+    """How many of K one row or column is, of a product that is so deep: of scales and of metadata, several."""
+    along = {"E": -1, "SFA": -1, "SFB": 0}.get(str(grid.role))
+    return 1 if along is None else deep // grid.sizes[along]
+
+
+def _forms(grids: Sequence[Grid]) -> list[str]:
+    """How the cells of grids are read; where they differ, whose cells they are, those of lanes last."""
+    named: dict[str, list[str]] = {}
+    for grid in sorted(grids, key=lambda grid: "lane" in grid.axes):
+        named.setdefault(grid.forms, []).append(grid.title.split()[0])
+    named.pop("", None)
+    if len(named) < 2:
+        return [*named]
+    return [f"{', '.join(names)}: {form}" for form, names in named.items()]
+
+
 def format_of(path: str | os.PathLike[str]) -> str:
     """The format that a file's ending says.
 
@@ -401,6 +437,7 @@ def picture_of(
     if title is not None and not isinstance(title, str):  # pyright: ignore[reportUnnecessaryIsInstance]
         raise LayoutError(f"title {shown(title)}: expected a text")
     own = value.heading() if len(drawn) > 1 else "".join(part.name for part in drawn)
-    found = Picture(drawn, legal(own if title is None else title), colour, direction, full)
+    under = value.subheading(sizes, machine) if len(drawn) > 1 else ()
+    found = Picture(drawn, legal(own if title is None else title), colour, direction, full, under=under)
     found.grids()
     return found

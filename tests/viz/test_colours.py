@@ -47,7 +47,7 @@ def test_pale_cells_are_dark_on_a_dark_page_and_their_text_is_light() -> None:
     """They keep apart from paper and from all that is not pale; nothing else has the ink by which their text is known."""
     picture = la.same("d0 = 4@lane", "d0 = 2@lane 2@reg").picture()
     svg = picture.svg()
-    assert f'rect[fill="{PALE}"]{{fill:{DARK_PALE}}}' in svg
+    assert f':is(rect,path)[fill="{PALE}"]{{fill:{DARK_PALE}}}' in svg
     assert f'.labels [fill="{PALE_INK}"]{{fill:{DARK_INK}}}' in svg
     root = ElementTree.fromstring(svg)
     groups = {one.get("class"): one for one in root.iter("{http://www.w3.org/2000/svg}g")}

@@ -275,12 +275,13 @@ def test_the_outlined_words_of_an_amx_product_are_multiplied(name: str) -> None:
 def test_one_lane_is_outlined_in_all_operands() -> None:
     product = la.mma("MFMA_F32_16x16x16_F16")
     scene = replace(product.picture(), paged=False).scene()
-    assert "outlined: what lane 1 holds" in [one.text for one in scene.words]
-    inside = []
+    inside, held = [], []
     for frame, part in zip(scene.frames, product.operands(), strict=True):
         lanes = part.layout.owner_map("lane")
         corners = [*frame.places()]
         inside += [corner for corner, lane in zip(corners, lanes.reshape(-1).tolist(), strict=True) if lane == 1]
+        held.append(f"{(lanes == 1).sum()}{' elements' * (not held)} of {part.role}")
+    assert f"outlined: what lane 1 holds: {', '.join(held)}" in [one.text for one in scene.words]
     ends = {(line.x, line.y) for line in scene.lines if line.width == 4.4}
     assert ends <= {(x + dx, y + dy) for x, y in inside for dx in (0, scene.cells[0].width) for dy in (0, 20)}
     assert {min(x for x, _ in inside), max(x for x, _ in inside)} <= {x for x, _ in ends}

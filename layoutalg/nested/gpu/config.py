@@ -92,6 +92,15 @@ class LoweringConfigAttr(MatrixProduct):
         """
         return self._kind().heading()
 
+    def subheading(self, shape: Sequence[int] | None = None, machine: Machine | None = None) -> tuple[str, ...]:
+        """That of the MMA kind.
+
+        >>> config = LoweringConfigAttr(Dictionary((("mma_kind", la.mma("MFMA_F32_16x16x16_F16")),)))
+        >>> config.subheading() == la.mma("MFMA_F32_16x16x16_F16").subheading()
+        True
+        """
+        return self._kind().subheading(shape, machine)
+
     def product(self, shape: Sequence[int] | None = None) -> Product:
         """Sizes and types of the MMA kind's product.
 

@@ -35,7 +35,7 @@ from layoutalg.nested.gpu.enums import MMAFragment
 from layoutalg.nested.gpu.intrinsics import Intrinsic, fragment_of
 from layoutalg.nested.gpu.iree_versions import IREE_3_2, check_dialect
 from layoutalg.nested.gpu.kinds import MMAAttr
-from layoutalg.nested.gpu.product import OPAQUE, FragmentKind, Product, titled
+from layoutalg.nested.gpu.product import OPAQUE, FragmentKind, MatrixProduct, Product, titled
 from layoutalg.nested.gpu.tile_counts import INTERLEAVING, TileCounts, check_counts
 from layoutalg.nested.gpu.tile_swizzle import SwizzleBuilder, SwizzleFactor, TileSwizzle
 
@@ -177,6 +177,19 @@ class DataTiledMMAAttr(TileCounts, FragmentKind):
         memory = [self.swizzle(f).memory for f in MMAFragment]
         memory[MMAFragment.Rhs] = memory[MMAFragment.Rhs].permute((1, 0))
         return titled(found, [(("memory", str(layout)),) for layout in memory])
+
+    def subheading(self, shape: Sequence[int] | None = None, machine: Machine | None = None) -> tuple[str, ...]:
+        """The product, and how many intrinsics and subgroups share it.
+
+        >>> DataTiledMMAAttr("MFMA_F32_16x16x16_F16", intrinsics_m=2, intrinsics_n=2).subheading()[2]
+        '2x2x1 intrinsics of 16x16x16 (M, N, K)'
+        """
+        own = self.instruction
+        counts = "x".join(str(getattr(self, f"intrinsics_{letter}")) for letter in "mnk")
+        groups = "x".join(str(getattr(self, f"subgroups_{letter}")) for letter in "mnk")
+        told = f"{counts} intrinsics of {own.m}x{own.n}x{own.k} (M, N, K)"
+        told += f" in each of {groups} subgroups" * (self.subgroups > 1)
+        return (*MatrixProduct.subheading(self, shape, machine), told)
 
     def operand_of(self, fragment: MMAFragment, name: str, layout: Layout) -> Operand:
         """An operand on its own: a name, its layout, its tile, and its role (none for Rhs, which is N x K here).

@@ -15,6 +15,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from layoutalg.core.layout import Layout
+from layoutalg.core.matrix_products import product_lines
 from layoutalg.core.notation import Machine, Note, Operand, ReportRequest
 from layoutalg.nested.gpu.enums import MMAFragment
 from layoutalg.nested.gpu.iree_versions import VersionedAttr
@@ -84,6 +85,18 @@ class MatrixProduct(VersionedAttr):
         (16, 16, 16)
         """
         raise NotImplementedError
+
+    def subheading(self, shape: Sequence[int] | None = None, machine: Machine | None = None) -> tuple[str, ...]:
+        """Its equation, its sizes, and its subgroups.
+
+        >>> la.mma("MFMA_F32_16x16x16_F16").subheading()[0]
+        'D[16x16] f32 = A[16x16] f16 * B[16x16] f16 + C; D is held as C is'
+        """
+        one = self.product(shape)
+        lanes = f"by the {one.subgroup_size} lanes of a subgroup"
+        if one.subgroups > 1:
+            lanes = f"by {one.subgroups} subgroups of {one.subgroup_size} lanes"
+        return product_lines(self.operands(shape, machine), one.sizes, lanes)
 
     def _notes(self, shape: Sequence[int] | None, machine: Machine | None, asked: ReportRequest) -> tuple[Note, ...]:
         """The product in one line, its lanes, and what is remarkable."""
