@@ -33,8 +33,9 @@ export function compareTab(page) {
 
   function show(given, asked = {}) {
     if (others.goes(given.error, asked)) return;
+    shape.say(given.error?.field === "shape" ? given.error : null);
     verdict.className = `verdict ${given.error ? "bad" : given.same ? "good" : "differs"}`;
-    verdict.textContent = given.error ? given.error.message : given.sentence;
+    verdict.textContent = given.error ? (given.error.field === "shape" ? "" : given.error.message) : given.sentence;
     answer.classList.toggle("stale", Boolean(given.error));
     save.node.hidden = Boolean(given.error) || !given.sentence;
     pictures[2].node.parentElement.hidden = !given.svg;
@@ -44,7 +45,7 @@ export function compareTab(page) {
   }
 
   const node = el("div", { class: "stack" }, el("div", { class: "pair" }, first.node, second.node),
-    el("div", { class: "line" }, shape.node, examples(page, PAIRS)), answer);
+    el("div", { class: "line" }, shape.node), examples(page, PAIRS), answer);
 
   function refresh(state) {
     others.note();

@@ -16,8 +16,14 @@ import { layoutTab } from "./layout_tab.js";
 import { DEFAULTS, fromHash, toHash, tooLong } from "./state.js";
 
 const TABS = [
-  ["layout", "Layout", layoutTab], ["compare", "Compare", compareTab], ["convert", "Convert", convertTab],
-  ["gemm", "GEMM", gemmTab], ["algebra", "Algebra", algebraTab], ["banks", "Banks", banksTab], ["instructions", "Instructions", instructionsTab], ["file", "File", fileTab],
+  ["layout", "Layout", layoutTab, "Who holds which element of a tensor? Paste a layout of XeGPU, IREE, Triton, CuTe or AMX, or the name of a matrix instruction."],
+  ["compare", "Compare", compareTab, "Do two layouts spread a tensor alike? Paste both, of any notations; what differs is drawn."],
+  ["convert", "Convert", convertTab, "How does a tensor get from one layout to another? Every move, lane by lane, and the price of each way on a chip."],
+  ["gemm", "GEMM", gemmTab, "How does a chip compute C = A B? Type three sizes: tiles, loads, registers and the time that they are predicted to take."],
+  ["algebra", "Algebra", algebraTab, "What does an operation of CuTe's layout algebra give? Inputs and result side by side, and the steps between."],
+  ["banks", "Banks", banksTab, "Do lanes wait for each other at shared memory? Say where the elements are, and who reads or writes them."],
+  ["instructions", "Instructions", instructionsTab, "Which matrix instructions does a chip have? A name opens its layout."],
+  ["file", "File", fileTab, "Are the layouts of a module right? Paste MLIR: its values with their layouts, and what is wrong at which line."],
 ];
 const PAUSE = 80; // milliseconds between the last key and the question
 
@@ -40,13 +46,13 @@ class Page {
   build(root) {
     const list = el("div", { role: "tablist", "aria-label": "what to explore", class: "tabs", onkeydown: (event) => this.walk(event) });
     const panels = el("main", {});
-    for (const [name, words, make] of TABS) {
+    for (const [name, words, make, answers] of TABS) {
       const button = el("button", {
         type: "button", role: "tab", id: `tab-${name}`, "aria-controls": `panel-${name}`, onclick: () => this.set({ tab: name }, true),
       }, words);
       const tab = make(this);
       tab.button = button;
-      tab.panel = el("section", { role: "tabpanel", id: `panel-${name}`, "aria-labelledby": `tab-${name}`, hidden: true }, tab.node);
+      tab.panel = el("section", { role: "tabpanel", id: `panel-${name}`, "aria-labelledby": `tab-${name}`, hidden: true }, el("p", { class: "lead" }, answers), tab.node);
       this.tabs[name] = tab;
       list.append(button);
       panels.append(tab.panel);
@@ -56,6 +62,22 @@ class Page {
     const brand = el("h1", {}, el("span", { class: "mark", "aria-hidden": "true" }, el("i"), el("i"), el("i"), el("i")), "layoutalg", el("span", { class: "unseen" }, " explorer"));
     root.classList.add("explorer");
     root.replaceChildren(el("header", {}, brand, list, link), panels);
+  }
+
+  // What the other tabs answer, each a button that opens it.
+  tour() {
+    return el("nav", { class: "tour", "aria-label": "the other tabs" }, TABS.slice(1).map(([name, words, , answers]) =>
+      el("p", {}, el("button", { type: "button", class: "name", onclick: () => this.set({ tab: name }, true) }, words), " ", answers.replace(/\? .*/, "?"))));
+  }
+
+  // Calls `change` with whether the page is narrow, such as a phone's, now and when that changes; explorer.css has the same width.
+  watch(change) {
+    let before = null;
+    new ResizeObserver(() => {
+      const narrow = this.root.clientWidth <= 860;
+      if (narrow !== before) change(narrow);
+      before = narrow;
+    }).observe(this.root);
   }
 
   share(button) {

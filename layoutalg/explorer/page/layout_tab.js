@@ -52,16 +52,18 @@ export function layoutTab(page) {
     if (!given.error) before = asked;
     // A shape that is missing is said under the text while there is no picture: the report is hidden then.
     text.say(given.error && ((given.error.field || "text") !== "shape" || picture.svg === null) ? given.error : null);
-    shape.input.setCustomValidity(given.error && given.error.field === "shape" ? given.error.message : "");
-    shape.input.toggleAttribute("aria-invalid", Boolean(given.error && given.error.field === "shape"));
+    shape.say(given.error && given.error.field === "shape" && picture.svg !== null ? given.error : null);
     if (given.error) {
-      if (given.error.field === "shape") replace(report, el("p", { class: "error", role: "alert" }, given.error.message));
       answer.classList.add("stale");
       answer.hidden = picture.svg === null;
+      gallery.show(answer.hidden);
+      place();
       return;
     }
+    gallery.show(false);
     answer.classList.remove("stale");
     answer.hidden = false;
+    place();
     picture.show(given);
     operands = given.candidates || [];
     replace(report, el("h2", {}, "What it says"), rowsTable(given.report, "the report"), given.no_picture ? el("p", { class: "refused" }, `no picture: ${given.no_picture}`) : null,
@@ -158,21 +160,35 @@ export function layoutTab(page) {
   }
 
   const gallery = new Gallery(page);
-  const roomy = matchMedia("(min-width: 861px)").matches; // on a phone the picture comes first
   const settings = el("div", { class: "settings" },
     el("div", { class: "controls" }, operand.node, reading.node, colour.node, direction.node, llvm.node),
-    el("details", { class: "more", open: roomy }, el("summary", {}, "Shape"), shape.node, sizes),
-    el("details", { class: "more", open: roomy }, el("summary", {}, "Who holds what"), axes, places, at.node, found));
+    el("details", { class: "more", open: true }, el("summary", {}, "Shape"), shape.node, sizes),
+    el("details", { class: "more", open: true }, el("summary", {}, "Who holds what"), axes, places, at.node, found));
   const tries = examples(page, LAYOUTS);
-  const node = el("div", { class: "split" }, el("div", { class: "asked" }, text.node, tries, settings), answer, gallery.node);
+  const tour = el("div", { class: "below-box" }, el("h2", {}, "The other tabs answer"), page.tour());
+  const asks = el("div", { class: "asked" }, text.node, tries, settings);
+  const node = el("div", { class: "split" }, asks, answer, gallery.node, tour);
+
+  // On a phone the picture comes first, and what changes it right below.
+  let narrow = false;
+  function place() {
+    const [parent, after] = narrow && !answer.hidden ? [answer, picture.node] : [asks, tries];
+    if (settings.parentElement !== parent) after.after(settings);
+  }
+  page.watch((now) => {
+    narrow = now;
+    place();
+  });
 
   function refresh(state) {
     const empty = !state.text.trim();
     settings.hidden = empty;
     tries.hidden = empty;
-    gallery.show(empty);
+    tour.hidden = !empty;
     if (empty) {
+      gallery.show(true);
       answer.hidden = true;
+      place();
       asker.forget();
       text.say(null);
       picture.clear();
@@ -181,6 +197,7 @@ export function layoutTab(page) {
       placed = "";
       return;
     }
+    gallery.resting = true;
     asker.ask(question()).then(ask);
   }
   return { node, refresh };

@@ -3,11 +3,12 @@
 // The SVG has a rectangle for each cell (`.cells rect`) with a sentence as its title. Of a layout, the answer's scene says in
 // `cells[i].group` and `members[group]` which cells one lane holds; a picture without a scene is walked cell by cell.
 
-import { drawing, el, freshId, replace } from "./dom.js";
+import { drawing, el, framed, freshId, replace } from "./dom.js";
 
 const MOST_LISTED = 400;
-const LEAST_SCALE = 0.7; // a picture's smallest text has 10 pixels: 7 on a phone
+const LEAST_TEXT = 7; // pixels: a phone shows no text smaller
 const MOST_SCALE = 1.3;
+const MARGIN = 8;
 const KEYS = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], ArrowDown: [0, 1] };
 
 export class Picture {
@@ -18,7 +19,8 @@ export class Picture {
     this.canvas = el("div", { class: "canvas", tabindex: "0", role: "application", "aria-label": name, "aria-describedby": told });
     this.told = el("p", { class: "told", id: told, role: "status" });
     this.held = el("div", { class: "held" });
-    this.node = el("figure", { class: "picture" }, this.canvas, this.told, this.held);
+    this.frame = framed(this.canvas);
+    this.node = el("figure", { class: "picture" }, this.frame, this.told, this.held);
     this.rects = [];
     this.canvas.addEventListener("pointermove", (event) => this.hover(event));
     this.canvas.addEventListener("pointerleave", () => { if (this.pinned === null) this.mark(null); });
@@ -51,8 +53,8 @@ export class Picture {
     this.marked = [];
     this.chosen = { cells: [], dim: true };
     if (this.svg) {
-      const box = this.svg.viewBox.baseVal;
-      this.natural = [box.width, box.height];
+      this.natural = null;
+      this.least = LEAST_TEXT / Math.min(...[...this.svg.querySelectorAll("[font-size]")].map((one) => parseFloat(one.getAttribute("font-size"))), 10 * LEAST_TEXT);
       if (title) this.canvas.setAttribute("aria-label", `${this.name}: ${title}`);
       this.fit();
     }
@@ -62,9 +64,11 @@ export class Picture {
 
   fit() {
     if (!this.svg || !this.canvas.clientWidth) return;
-    const scale = Math.min(Math.max((this.canvas.clientWidth - 2) / this.natural[0], LEAST_SCALE), MOST_SCALE);
+    this.natural ||= trimmed(this.svg);
+    const scale = Math.min(Math.max((this.canvas.clientWidth - 2) / this.natural[0], this.least), MOST_SCALE);
     this.svg.setAttribute("width", Math.floor(this.natural[0] * scale));
     this.svg.setAttribute("height", Math.floor(this.natural[1] * scale));
+    this.frame.update();
   }
 
   hover(event) {
@@ -167,4 +171,16 @@ export class Picture {
       el("p", { role: "status" }, `Pinned: ${cells.length === 1 ? "1 cell" : `${cells.length} cells of the same lane`}. Escape or another Enter lets go.`),
       el("ol", { tabindex: "0", "aria-label": "what is pinned" }, listed, more));
   }
+}
+
+// A picture without the margins of its paper, which the page has of its own: the width and the height that are left.
+function trimmed(svg) {
+  const boxes = [...svg.querySelectorAll(":scope > g")].map((one) => one.getBBox()).filter((one) => one.width || one.height);
+  const box = svg.viewBox.baseVal;
+  if (boxes.length) {
+    const [left, top] = [Math.min(...boxes.map((one) => one.x)) - MARGIN, Math.min(...boxes.map((one) => one.y)) - MARGIN];
+    const [right, bottom] = [Math.max(...boxes.map((one) => one.x + one.width)) + MARGIN, Math.max(...boxes.map((one) => one.y + one.height)) + MARGIN];
+    svg.setAttribute("viewBox", `${left} ${top} ${right - left} ${bottom - top}`);
+  }
+  return [box.width, box.height];
 }
