@@ -108,7 +108,7 @@ export class TextBox {
     this.wrong = new Wrong();
     this.box = el("textarea", {
       rows: "3", spellcheck: "false", autocomplete: "off", autocapitalize: "off", "aria-describedby": this.wrong.node.id, ...attributes,
-      oninput: () => { this.grow(); this.say(null); page.set(name, this.box.value); },
+      oninput: (event) => { this.grow(); this.say(null); page.set(name, this.box.value, event.inputType === "insertFromPaste"); },
       onscroll: () => { this.under.scrollTop = this.box.scrollTop; },
     });
     this.under = el("div", { class: "under", "aria-hidden": "true" });

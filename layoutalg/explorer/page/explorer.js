@@ -102,7 +102,8 @@ class Page {
   }
 
   // set("shape", "8x16"), or set({ text, shape }, true): a step that `back` undoes.
-  set(name, value) {
+  // What is typed is asked after a pause; with `soon`, such as what is pasted, at once.
+  set(name, value, soon = false) {
     const [changes, step] = typeof name === "string" ? [{ [name]: value }, false] : [name, value === true];
     Object.assign(this.state, changes);
     if (this.address) history[step ? "pushState" : "replaceState"](null, "", toHash(this.state));
@@ -110,7 +111,7 @@ class Page {
     else {
       for (const [bound, load] of this.bindings) if (bound in changes) load(this.state[bound]);
       clearTimeout(this.timer);
-      this.timer = setTimeout(() => this.tabs[this.state.tab].refresh(this.state), PAUSE);
+      this.timer = setTimeout(() => this.tabs[this.state.tab].refresh(this.state), soon ? 0 : PAUSE);
     }
   }
 

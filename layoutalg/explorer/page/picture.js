@@ -8,7 +8,7 @@ import { drawing, el, framed, freshId, replace } from "./dom.js";
 const MOST_LISTED = 400;
 const LEAST_TEXT = 7; // pixels: a phone shows no text smaller
 const MOST_SCALE = 1.3;
-const MARGIN = 8;
+const MARGIN = 8; // of the picture's paper, which goes: the page has its own
 const KEYS = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], ArrowDown: [0, 1] };
 
 export class Picture {
@@ -26,7 +26,7 @@ export class Picture {
     this.canvas.addEventListener("pointerleave", () => { if (this.pinned === null) this.mark(null); });
     this.canvas.addEventListener("click", (event) => this.click(event));
     this.canvas.addEventListener("keydown", (event) => this.key(event));
-    new ResizeObserver(() => this.fit()).observe(this.canvas);
+    new ResizeObserver(() => { this.fit(); this.frame.update(); }).observe(this.canvas);
     this.clear();
   }
 
@@ -37,6 +37,14 @@ export class Picture {
   show({ svg, scene, title }) {
     this.svg = svg ? drawing(svg) : null;
     this.node.hidden = this.svg === null;
+    if (this.svg) {
+      const { width, height } = this.svg.viewBox.baseVal;
+      this.natural = [width - 2 * MARGIN, height - 2 * MARGIN];
+      this.svg.setAttribute("viewBox", `${MARGIN} ${MARGIN} ${this.natural.join(" ")}`);
+      this.least = LEAST_TEXT / Math.min(...[...this.svg.querySelectorAll("[font-size]")].map((one) => parseFloat(one.getAttribute("font-size"))), 10 * LEAST_TEXT);
+      if (title) this.canvas.setAttribute("aria-label", `${this.name}: ${title}`);
+      this.fit(); // before it is drawn, so that its texts are laid out once
+    }
     replace(this.canvas, this.svg);
     this.rects = this.svg ? [...this.svg.querySelectorAll(".cells rect")] : [];
     this.labels = this.svg ? [...this.svg.querySelectorAll(".labels text")] : [];
@@ -52,23 +60,15 @@ export class Picture {
     this.pinned = null;
     this.marked = [];
     this.chosen = { cells: [], dim: true };
-    if (this.svg) {
-      this.natural = null;
-      this.least = LEAST_TEXT / Math.min(...[...this.svg.querySelectorAll("[font-size]")].map((one) => parseFloat(one.getAttribute("font-size"))), 10 * LEAST_TEXT);
-      if (title) this.canvas.setAttribute("aria-label", `${this.name}: ${title}`);
-      this.fit();
-    }
     this.mark(null);
     replace(this.held);
   }
 
   fit() {
     if (!this.svg || !this.canvas.clientWidth) return;
-    this.natural ||= trimmed(this.svg);
     const scale = Math.min(Math.max((this.canvas.clientWidth - 2) / this.natural[0], this.least), MOST_SCALE);
     this.svg.setAttribute("width", Math.floor(this.natural[0] * scale));
     this.svg.setAttribute("height", Math.floor(this.natural[1] * scale));
-    this.frame.update();
   }
 
   hover(event) {
@@ -171,16 +171,4 @@ export class Picture {
       el("p", { role: "status" }, `Pinned: ${cells.length === 1 ? "1 cell" : `${cells.length} cells of the same lane`}. Escape or another Enter lets go.`),
       el("ol", { tabindex: "0", "aria-label": "what is pinned" }, listed, more));
   }
-}
-
-// A picture without the margins of its paper, which the page has of its own: the width and the height that are left.
-function trimmed(svg) {
-  const boxes = [...svg.querySelectorAll(":scope > g")].map((one) => one.getBBox()).filter((one) => one.width || one.height);
-  const box = svg.viewBox.baseVal;
-  if (boxes.length) {
-    const [left, top] = [Math.min(...boxes.map((one) => one.x)) - MARGIN, Math.min(...boxes.map((one) => one.y)) - MARGIN];
-    const [right, bottom] = [Math.max(...boxes.map((one) => one.x + one.width)) + MARGIN, Math.max(...boxes.map((one) => one.y + one.height)) + MARGIN];
-    svg.setAttribute("viewBox", `${left} ${top} ${right - left} ${bottom - top}`);
-  }
-  return [box.width, box.height];
 }
