@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 from urllib.parse import urlencode
 
 import pytest
 
+from layoutalg.notations import parse
 from tests.oracle.explorer_cases import CONTRAST, UNNAMED
 from tests.oracle.test_explorer_in_chromium import TABS, VIEWS, Explorer, address, chromium, expect, explorer
 
@@ -45,6 +47,31 @@ def test_every_tab_can_be_read(width: int, scheme: str, chromium: Any, address: 
                     " * svg.getBoundingClientRect().width / svg.viewBox.baseVal.width"
                 )
                 assert smallest >= 6.95, tab
+    explorer.check_quiet()
+    context.close()
+
+
+def test_a_picture_fits_a_phone_and_every_column_can_be_had(chromium: Any, address: str, expect: Any) -> None:
+    context = chromium.new_context(viewport={"width": 400, "height": 800})
+    explorer = Explorer(context, address)
+    text = "MFMA_F32_16x16x16_F16"
+    explorer.view("layout", text=text)
+    canvas, cells, sign = (explorer.at(one).first for one in (".canvas", ".canvas .cells", ".picture .goes"))
+    expect(sign).to_be_hidden()
+    assert canvas.bounding_box()["width"] <= 400
+    assert canvas.evaluate("one => one.scrollWidth <= one.clientWidth")
+    last = cells.locator("rect").count() - 1
+    for cell, operand in ((0, parse(text).operands()[0]), (last, parse(text).operands()[2])):
+        row, column, _, lane, register = map(int, re.findall(r"\d+", explorer.told(cell)))
+        assert (0, lane, register) in operand.layout.owners((row, column))
+    explorer.page.get_by_role("radio", name="every column").check()
+    expect(cells.locator("rect")).to_have_count(3 * 256)
+    expect(sign).to_be_visible()
+    before = canvas.evaluate("one => one.scrollLeft")
+    sign.locator("button").last.click()
+    explorer.page.wait_for_function(
+        "before => document.querySelector('#panel-layout .canvas').scrollLeft > before", arg=before
+    )
     explorer.check_quiet()
     context.close()
 

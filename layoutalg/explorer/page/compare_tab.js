@@ -50,7 +50,7 @@ export function compareTab(page) {
   function refresh(state) {
     others.note();
     [state.text, state.second].forEach((text, i) => {
-      if (text.trim()) sides[i].ask(filled({ kind: "layout", text, shape: state.shape }));
+      if (text.trim()) sides[i].ask(filled({ kind: "layout", text, shape: state.shape, fits: page.fits }));
       else {
         sides[i].forget();
         pictures[i].clear();

@@ -25,6 +25,8 @@ const TABS = [
   ["instructions", "Instructions", instructionsTab, "Which matrix instructions does a chip have? A name opens its layout."],
   ["file", "File", fileTab, "Are the layouts of a module right? Paste MLIR: its values with their layouts, and what is wrong at which line."],
 ];
+const NARROW = 860; // pixels: one column
+const PHONE = 640;
 const PAUSE = 80; // milliseconds between the last key and the question
 
 class Page {
@@ -37,8 +39,13 @@ class Page {
     this.tabs = {};
     this.choices = this.ask({ kind: "choices" }).then((answer) => ({ targets: [], planned: [], llvm: [], formats: [], ...answer }));
     this.build(root);
+    this.fits = address && root.clientWidth <= PHONE ? "phone" : ""; // a notebook's cell is answered for once, as wide
     this.load();
     if (!address) return;
+    this.watch((narrow) => {
+      this.fits = narrow ? "phone" : "";
+      this.tabs[this.state.tab].refresh(this.state);
+    }, PHONE);
     window.addEventListener("popstate", () => this.follow());
     window.addEventListener("hashchange", () => this.follow());
   }
@@ -70,11 +77,11 @@ class Page {
       el("p", {}, el("button", { type: "button", class: "name", onclick: () => this.set({ tab: name }, true) }, words), " ", answers.replace(/\? .*/, "?"))));
   }
 
-  // Calls `change` with whether the page is narrow, such as a phone's, now and when that changes; explorer.css has the same width.
-  watch(change) {
+  // Calls `change` with whether the page is narrow, now and when that changes; explorer.css has the same widths.
+  watch(change, width = NARROW) {
     let before = null;
     new ResizeObserver(() => {
-      const narrow = this.root.clientWidth <= 860;
+      const narrow = this.root.clientWidth <= width;
       if (narrow !== before) change(narrow);
       before = narrow;
     }).observe(this.root);

@@ -16,6 +16,7 @@ export function layoutTab(page) {
   const text = new TextBox(page, "text", "Any layout, type, attribute or instruction", { placeholder: "paste here: #xegpu.layout<…>, (8,4):(4,1), MFMA_F32_16x16x16_F16 …" });
   const colour = new Choice(page, "colour", "colour by");
   const direction = new Choice(page, "direction", "a cell is");
+  const columns = new Choice(page, "columns", "columns");
   const operand = new Choice(page, "operand", "operand");
   const reading = new Choice(page, "as", "read as");
   const llvm = llvmChoice(page);
@@ -30,7 +31,7 @@ export function layoutTab(page) {
   const axes = el("p", { class: "axes" });
   const question = () => filled({
     kind: "layout", text: page.state.text, shape: page.state.shape, colour: page.state.colour, direction: page.state.direction,
-    llvm: Number(page.state.llvm) || null, as: page.state.as,
+    llvm: Number(page.state.llvm) || null, as: page.state.as, fits: page.state.columns === "all" ? "" : page.fits,
   });
   const save = new Export(page, question);
   const answer = el("div", { class: "answer", hidden: true }, picture.node, save.node, el("div", { class: "below" }, report, texts));
@@ -69,6 +70,9 @@ export function layoutTab(page) {
     replace(report, el("h2", {}, "What it says"), rowsTable(given.report, "the report"), given.no_picture ? el("p", { class: "refused" }, `no picture: ${given.no_picture}`) : null,
       el("div", { class: "three" }, operands.map((one) => el("section", {}, el("h2", {}, one.name, " ", open(one.layout, `explore ${one.role}`)), rowsTable(one.report, one.name)))));
     colour.show(given.colourings, given.colour);
+    const cells = (operands.length ? operands : [given]).reduce((sum, one) => sum + one.shape.reduce((all, size) => all * size, 1), 0);
+    const folds = page.fits && (page.state.columns || (given.scene && given.scene.cells.length < cells));
+    columns.show(folds ? ["", "all"] : [], "", { "": "folded to fit", all: "every column" });
     direction.show(given.directions, given.direction, DIRECTIONS);
     operand.show(operands.map((one) => one.role));
     const shown = chosen() || given;
@@ -161,7 +165,7 @@ export function layoutTab(page) {
 
   const gallery = new Gallery(page);
   const settings = el("div", { class: "settings" },
-    el("div", { class: "controls" }, operand.node, reading.node, colour.node, direction.node, llvm.node),
+    el("div", { class: "controls" }, operand.node, reading.node, colour.node, direction.node, columns.node, llvm.node),
     el("details", { class: "more", open: true }, el("summary", {}, "Shape"), shape.node, sizes),
     el("details", { class: "more", open: true }, el("summary", {}, "Who holds what"), axes, places, at.node, found));
   const tries = examples(page, LAYOUTS);
