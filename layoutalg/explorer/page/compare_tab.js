@@ -35,7 +35,8 @@ export function compareTab(page) {
     if (others.goes(given.error, asked)) return;
     shape.say(given.error?.field === "shape" ? given.error : null);
     verdict.className = `verdict ${given.error ? "bad" : given.same ? "good" : "differs"}`;
-    verdict.textContent = given.error ? (given.error.field === "shape" ? "" : given.error.message) : given.sentence;
+    const said = ["shape", "first", "second"].includes(given.error?.field); // at the text or the field
+    verdict.textContent = given.error ? (said ? "" : given.error.message) : given.sentence;
     answer.classList.toggle("stale", Boolean(given.error));
     save.node.hidden = Boolean(given.error) || !given.sentence;
     pictures[2].node.parentElement.hidden = !given.svg;

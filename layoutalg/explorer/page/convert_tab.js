@@ -7,6 +7,8 @@ import { examples } from "./layout_tab.js";
 import { Moves } from "./moves.js";
 import { Picture } from "./picture.js";
 
+const WIDE = 32; // lanes that have room beside the prices
+
 export function convertTab(page) {
   const first = new TextBox(page, "text", "From", { placeholder: "a layout of any notation" });
   const second = new TextBox(page, "second", "To", { placeholder: "another, of any notation" });
@@ -37,8 +39,9 @@ export function convertTab(page) {
   const whole = el("section", { class: "steps-drawn" }, el("h2", {}, "Step by step: registers, prices, shared memory"),
     el("div", { class: "player" }, back, view, next), picture.node);
   let views = [];
+  const both = el("div", { class: "beside" }, el("div", { class: "stack" }, moves.node, whole), el("div", { class: "stack" }, candidates, report));
   const answer = el("div", { class: "answer wide", hidden: true }, verdict,
-    el("div", { class: "beside" }, el("div", { class: "stack" }, moves.node, whole), el("div", { class: "stack" }, candidates, report)), new Export(page, question).node);
+    both, new Export(page, question).node);
   const asker = new Asker(page, show, answer);
   const others = shapeOfOthers(page);
 
@@ -51,6 +54,7 @@ export function convertTab(page) {
     const taken = (given.candidates || []).find((one) => one.chosen);
     const price = taken && taken.price !== null ? `, for ${taken.price} issue slots on ${asked.target}` : "";
     verdict.textContent = taken ? `${taken.name}: ${taken.work || "nothing moves"}${price}` : "";
+    both.classList.toggle("one", given.lanes > WIDE); // their words need the whole page
     replace(report, el("h2", {}, "The plan"), rowsTable(withoutCandidates(given.report), "the plan"));
     replace(candidates, priced(given.candidates || []));
     const at = view.selectedIndex;

@@ -140,27 +140,34 @@ export function layoutTab(page) {
     else owners.forget();
     if (Object.keys(place).length) holds.ask({ kind: "holds", ...about, place });
     else holds.forget();
-    if (page.state.at.trim() || Object.keys(place).length) return;
-    replace(found);
-    if (picture.pinned === null) picture.outlineElements([]);
+    if (!Object.keys(place).length) known.held = null;
+    if (!page.state.at.trim()) known.owners = null;
+    tell();
   }
 
-  function line(words, more) {
-    replace(found, el("p", {}, words), more || null, el("button", { type: "button", class: "quiet", onclick: () => page.set({ at: "", place: "" }, true) }, "clear"));
+  // What is known of a place and of an element stands below the two, and is outlined.
+  const known = { held: null, owners: null };
+  function tell() {
+    const all = [known.held, known.owners].filter(Boolean);
+    replace(found, all.map((one) => one.lines), all.length ? el("button", { type: "button", class: "quiet", onclick: () => page.set({ at: "", place: "" }, true) }, "clear") : null);
+    if (all.length || picture.pinned === null) picture.outlineElements(all.flatMap((one) => one.elements), { operand: operandNumber() });
+  }
+
+  function line(name, elements, words, more = null) {
+    known[name] = { elements, lines: [el("p", {}, words), more] };
+    tell();
   }
 
   function showHeld(given, asked) {
-    if (given.error) return line(given.error.message);
+    if (given.error) return line("held", [], given.error.message);
     const who = Object.entries(asked.place).map(([axis, number]) => `${axis} ${number}`).join(", ");
-    picture.outlineElements(given.elements, { operand: operandNumber() });
-    return line(`${who} holds ${given.elements.length + (given.more || 0)} elements, in the order of its registers:`, el("code", {}, given.elements.map((one) => `(${one.join(", ")})`).join(" ")));
+    return line("held", given.elements, `${who} holds ${given.elements.length + (given.more || 0)} elements, in the order of its registers:`, el("code", {}, given.elements.map((one) => `(${one.join(", ")})`).join(" ")));
   }
 
   function showOwners(given, asked) {
-    if (given.error) return line(given.error.message);
-    picture.outlineElements([asked.at], { operand: operandNumber() });
+    if (given.error) return line("owners", [], given.error.message);
     const who = given.owners.map((one) => Object.entries(one).map(([axis, number]) => `${axis} ${number}`).join(", "));
-    return line(`element (${asked.at.join(", ")}) is in ${who.join("; ")}${given.more ? `, and ${given.more} more` : ""}`);
+    return line("owners", [asked.at], `element (${asked.at.join(", ")}) is in ${who.join("; ")}${given.more ? `, and ${given.more} more` : ""}`);
   }
 
   const gallery = new Gallery(page);
