@@ -56,9 +56,10 @@ def layout(asked: Question) -> dict[str, Any]:
         if found.operands
         else [],
     }
+    phone = asked.choice("fits", ("wide", "phone")) == "phone"
     if asked.get("colour") is not None or asked.get("direction") not in (None, "tensor"):
-        return answer | drawn(picture_asked(asked, value, shape, machine))
-    return answer | pictured(lambda: drawn(picture_asked(asked, value, shape, machine)))
+        return answer | drawn(picture_asked(asked, value, shape, machine), phone)
+    return answer | pictured(lambda: drawn(picture_asked(asked, value, shape, machine), phone))
 
 
 def shape_of(asked: Question, value: Distributed, machine: Machine) -> tuple[int, ...] | None:
@@ -97,16 +98,17 @@ def picture_asked(asked: Question, value: Distributed, shape: Sequence[int] | No
         return picture_of(value, shape, machine=machine, title=title, colour=colour, direction=direction)
 
 
-def drawn(picture: Picture) -> dict[str, Any]:
+def drawn(picture: Picture, phone: bool = False) -> dict[str, Any]:
     """A picture as SVG and as data: each cell with its place, its element and what is said of it, and what is marked with it.
 
-    It is as wide as it is, and outlines nothing: the page scrolls, and outlines the lane that is chosen.
+    It outlines nothing: the page outlines the lane that is chosen. It is as wide as it is, and the page scrolls; for a `phone`
+    it is folded and paged to 400 pixels.
     """
     from layoutalg.viz.page import marked
     from layoutalg.viz.svg import svg_document
     from layoutalg.viz.tooltips import elements_of
 
-    picture = replace(picture, paged=False, example=False)
+    picture = replace(picture, paged=phone, example=False)
     with about("direction"):
         scene = picture.scene()
     groups, members = marked(scene)

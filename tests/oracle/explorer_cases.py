@@ -106,7 +106,7 @@ CONTRAST = """() => {
     if (!said || one.closest("svg, .under") || !one.checkVisibility()) continue;
     const style = getComputedStyle(one);
     const [a, b] = [light(numbers(style.color)), light(back(one))].sort((x, y) => y - x);
-    if ((a + 0.05) / (b + 0.05) < 4.5 || parseFloat(style.fontSize) < 11) {
+    if ((a + 0.05) / (b + 0.05) < 4.5 || parseFloat(style.fontSize) < 12) {
       poor.push(`${one.outerHTML.slice(0, 80)} ${style.color} ${style.fontSize}`);
     }
   }

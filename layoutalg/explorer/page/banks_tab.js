@@ -1,7 +1,7 @@
 // Banks: how often the lanes of a subgroup meet in a bank of shared memory.
 
-import { Asker, Export, TextBox, field, filled, suggested } from "./controls.js";
-import { el, replace, rowsTable } from "./dom.js";
+import { Asker, Export, TextBox, blame, field, filled, suggested } from "./controls.js";
+import { el, replace } from "./dom.js";
 import { ACCESSES, ELEMENTS } from "./examples.js";
 import { examples } from "./layout_tab.js";
 import { Picture } from "./picture.js";
@@ -11,6 +11,7 @@ export function banksTab(page) {
   const access = new TextBox(page, "access", "Who reads or writes them", { placeholder: "d0 = 32@lane, d1 = 32@reg, or an instruction such as ldmatrix.x4" });
   const element = suggested(page, "element", "Element", ELEMENTS, { class: "short" });
   const shape = field(page, "shape", "Shape", { placeholder: "their own, or such as 32x32", class: "short" });
+  const fields = { memory, shape, element };
   const verdict = el("p", { class: "verdict", role: "status" });
   const report = el("div", { class: "report" });
   const picture = new Picture("the banks of the access", false);
@@ -19,16 +20,14 @@ export function banksTab(page) {
   const asker = new Asker(page, show, answer);
 
   function show(given) {
-    const error = given.error;
-    memory.say(error && error.field === "memory" ? error : null);
-    access.say(error && error.field !== "memory" ? error : null);
-    answer.classList.toggle("stale", Boolean(error));
-    if (error) return;
+    blame(given.error, fields, access);
+    answer.classList.toggle("stale", Boolean(given.error));
+    if (given.error) return;
     answer.hidden = false;
     const clash = given.conflicts > 1;
     verdict.className = `verdict ${clash ? "bad" : "good"}`;
     verdict.textContent = clash ? `${given.conflicts} lanes meet in one bank` : "no bank conflicts";
-    replace(report, rowsTable(given.report, "the access"));
+    replace(report, given.report.map(([, line]) => el("p", {}, line)));
     picture.show(given);
   }
 
@@ -38,8 +37,7 @@ export function banksTab(page) {
     if (state.memory.trim() && state.access.trim()) asker.ask(question());
     else {
       asker.forget();
-      memory.say(null);
-      access.say(null);
+      blame(null, fields, access);
       answer.hidden = true;
     }
   }

@@ -33,8 +33,10 @@ export function compareTab(page) {
 
   function show(given, asked = {}) {
     if (others.goes(given.error, asked)) return;
+    shape.say(given.error?.field === "shape" ? given.error : null);
     verdict.className = `verdict ${given.error ? "bad" : given.same ? "good" : "differs"}`;
-    verdict.textContent = given.error ? given.error.message : given.sentence;
+    const said = ["shape", "first", "second"].includes(given.error?.field); // at the text or the field
+    verdict.textContent = given.error ? (said ? "" : given.error.message) : given.sentence;
     answer.classList.toggle("stale", Boolean(given.error));
     save.node.hidden = Boolean(given.error) || !given.sentence;
     pictures[2].node.parentElement.hidden = !given.svg;
@@ -44,12 +46,12 @@ export function compareTab(page) {
   }
 
   const node = el("div", { class: "stack" }, el("div", { class: "pair" }, first.node, second.node),
-    el("div", { class: "line" }, shape.node, examples(page, PAIRS)), answer);
+    el("div", { class: "line" }, shape.node), examples(page, PAIRS), answer);
 
   function refresh(state) {
     others.note();
     [state.text, state.second].forEach((text, i) => {
-      if (text.trim()) sides[i].ask(filled({ kind: "layout", text, shape: state.shape }));
+      if (text.trim()) sides[i].ask(filled({ kind: "layout", text, shape: state.shape, fits: page.fits }));
       else {
         sides[i].forget();
         pictures[i].clear();

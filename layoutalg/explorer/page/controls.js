@@ -9,13 +9,37 @@ export function labelled(words, control, note) {
   return el("div", { class: "field" }, el("label", { for: control.id }, words), control, note || null);
 }
 
+// A place for what is wrong: `say(error)`, and `say(null)` when it is right again.
+export class Wrong {
+  constructor() {
+    this.node = el("p", { class: "error", role: "alert", id: freshId("error"), hidden: true });
+  }
+
+  say(error) {
+    this.node.hidden = !error;
+    replace(this.node, error ? el("span", {}, error.message) : null);
+  }
+}
+
+// An error goes to the control that its field names, others to the last one: `blame(error, { shape, first }, wrong)`.
+export function blame(error, places, last) {
+  const at = error ? places[error.field] || last : null;
+  for (const one of new Set([...Object.values(places), last])) one.say(one === at ? error : null);
+}
+
 export function field(page, name, words, attributes = {}) {
   const input = el("input", {
     type: "text", autocomplete: "off", spellcheck: "false", autocapitalize: "off", ...attributes,
     oninput: () => page.set(name, input.value),
   });
   page.bind(name, (value) => { if (input.value !== value) input.value = value; });
-  return { input, node: labelled(words, input) };
+  const wrong = new Wrong();
+  input.setAttribute("aria-describedby", wrong.node.id);
+  const say = (error) => {
+    wrong.say(error);
+    input.setAttribute("aria-invalid", String(Boolean(error)));
+  };
+  return { input, say, node: labelled(words, input, wrong.node) };
 }
 
 // A name out of a list (or the promise of one) that is offered while one types; another name may be typed.
@@ -81,15 +105,15 @@ export function slider(words, low, high, value, change, step = 1) {
 // The box for a text. An error of its answer is underlined at its place, and stands below with a caret.
 export class TextBox {
   constructor(page, name, words, attributes = {}) {
-    this.wrong = el("p", { class: "error", role: "alert", id: freshId("error"), hidden: true });
+    this.wrong = new Wrong();
     this.box = el("textarea", {
-      rows: "3", spellcheck: "false", autocomplete: "off", autocapitalize: "off", "aria-describedby": this.wrong.id, ...attributes,
-      oninput: () => { this.grow(); this.say(null); page.set(name, this.box.value); },
+      rows: "3", spellcheck: "false", autocomplete: "off", autocapitalize: "off", "aria-describedby": this.wrong.node.id, ...attributes,
+      oninput: (event) => { this.grow(); this.say(null); page.set(name, this.box.value, event.inputType === "insertFromPaste"); },
       onscroll: () => { this.under.scrollTop = this.box.scrollTop; },
     });
     this.under = el("div", { class: "under", "aria-hidden": "true" });
     this.box.id = freshId("text");
-    this.node = el("div", { class: "text" }, el("label", { for: this.box.id }, words), el("div", { class: "layers" }, this.under, this.box), this.wrong);
+    this.node = el("div", { class: "text" }, el("label", { for: this.box.id }, words), el("div", { class: "layers" }, this.under, this.box), this.wrong.node);
     this.box.addEventListener("dragover", (event) => event.preventDefault());
     this.box.addEventListener("drop", (event) => this.drop(event, page, name));
     page.bind(name, (value) => {
@@ -114,23 +138,17 @@ export class TextBox {
   }
 
   say(error) {
-    this.wrong.hidden = !error;
+    this.wrong.say(error);
     this.under.replaceChildren();
-    if (!error) {
-      this.box.removeAttribute("aria-invalid");
-      this.wrong.replaceChildren();
-      return;
-    }
-    this.box.setAttribute("aria-invalid", "true");
-    replace(this.wrong, el("span", {}, error.message));
-    if (!error.line || !error.column) return;
+    this.box.setAttribute("aria-invalid", String(Boolean(error)));
+    if (!error || !error.line || !error.column) return;
     const lines = this.box.value.split("\n");
     const line = lines[error.line - 1] || "";
     const length = Math.max(error.length || 1, 1);
     const from = Math.max(error.column - 21, 0);
     const shown = line.slice(from, from + 40);
     const place = error.column - 1 - from;
-    this.wrong.append(el("span", { class: "unseen" }, ` Line ${error.line}, column ${error.column}.`),
+    this.wrong.node.append(el("span", { class: "unseen" }, ` Line ${error.line}, column ${error.column}.`),
       el("code", { class: "caret", "aria-hidden": "true" }, `${shown}\n${" ".repeat(place)}${"^".repeat(Math.min(length, 20))}`));
     const before = lines.slice(0, error.line - 1).reduce((sum, one) => sum + one.length + 1, 0) + error.column - 1;
     const text = this.box.value;

@@ -1,11 +1,13 @@
 // Convert: how a tensor gets from one layout to the other, with the price of every way, and the words' moves as an animation.
 
-import { Asker, Choice, Export, TextBox, field, filled, shapeOfOthers, suggested } from "./controls.js";
+import { Asker, Choice, Export, TextBox, Wrong, blame, field, filled, shapeOfOthers, suggested } from "./controls.js";
 import { el, replace, rowsTable } from "./dom.js";
 import { CONVERSIONS, ELEMENTS } from "./examples.js";
 import { examples } from "./layout_tab.js";
 import { Moves } from "./moves.js";
 import { Picture } from "./picture.js";
+
+const WIDE = 32; // lanes that have room beside the prices
 
 export function convertTab(page) {
   const first = new TextBox(page, "text", "From", { placeholder: "a layout of any notation" });
@@ -19,7 +21,9 @@ export function convertTab(page) {
     kind: "convert", first: page.state.text, second: page.state.second, shape: page.state.shape, element: page.state.element,
     target: page.state.target, pressure: page.state.pressure,
   });
-  const wrong = el("p", { class: "error", role: "alert", hidden: true });
+  const wrong = new Wrong();
+  const fields = { first, text: first, second, shape, element, target };
+  const verdict = el("p", { class: "verdict good", role: "status" });
   const candidates = el("div", { class: "candidates" });
   const report = el("div", { class: "report" });
   const picture = new Picture("picture of the conversion", false);
@@ -32,23 +36,25 @@ export function convertTab(page) {
   };
   const back = el("button", { type: "button", class: "quiet", "aria-label": "the step before", onclick: () => turn(-1) }, "◀");
   const next = el("button", { type: "button", class: "quiet", "aria-label": "the step after", onclick: () => turn(1) }, "▶");
-  const whole = el("details", { class: "more", open: true }, el("summary", {}, "Step by step: registers, prices, shared memory"),
+  const whole = el("section", { class: "steps-drawn" }, el("h2", {}, "Step by step: registers, prices, shared memory"),
     el("div", { class: "player" }, back, view, next), picture.node);
   let views = [];
-  const answer = el("div", { class: "answer wide", hidden: true }, moves.node, candidates, report, whole, new Export(page, question).node);
+  const both = el("div", { class: "beside" }, el("div", { class: "stack" }, moves.node, whole), el("div", { class: "stack" }, candidates, report));
+  const answer = el("div", { class: "answer wide", hidden: true }, verdict,
+    both, new Export(page, question).node);
   const asker = new Asker(page, show, answer);
   const others = shapeOfOthers(page);
 
   function show(given, asked) {
     if (others.goes(given.error, asked)) return;
-    const error = given.error;
-    wrong.hidden = !error || ["first", "second", "text"].includes(error.field);
-    wrong.textContent = error ? error.message : "";
-    first.say(error && ["first", "text"].includes(error.field) ? error : null);
-    second.say(error && error.field === "second" ? error : null);
-    answer.classList.toggle("stale", Boolean(error));
-    if (error) return;
+    blame(given.error, fields, wrong);
+    answer.classList.toggle("stale", Boolean(given.error));
+    if (given.error) return;
     answer.hidden = false;
+    const taken = (given.candidates || []).find((one) => one.chosen);
+    const price = taken && taken.price !== null ? `, for ${taken.price} issue slots on ${asked.target}` : "";
+    verdict.textContent = taken ? `${taken.name}: ${taken.work || "nothing moves"}${price}` : "";
+    both.classList.toggle("one", given.lanes > WIDE); // their words need the whole page
     replace(report, el("h2", {}, "The plan"), rowsTable(withoutCandidates(given.report), "the plan"));
     replace(candidates, priced(given.candidates || []));
     const at = view.selectedIndex;
@@ -67,7 +73,7 @@ export function convertTab(page) {
   }
 
   const node = el("div", { class: "stack" }, el("div", { class: "pair" }, first.node, second.node),
-    el("div", { class: "line" }, shape.node, element.node, target.node, pressure.node), examples(page, CONVERSIONS), wrong, answer);
+    el("div", { class: "line" }, shape.node, element.node, target.node, pressure.node), examples(page, CONVERSIONS), wrong.node, answer);
 
   function refresh(state) {
     others.note();
@@ -75,9 +81,7 @@ export function convertTab(page) {
     else {
       asker.forget();
       answer.hidden = true;
-      wrong.hidden = true;
-      first.say(null);
-      second.say(null);
+      blame(null, fields, wrong);
     }
   }
   return { node, refresh };
@@ -92,16 +96,15 @@ function withoutCandidates(rows) {
   });
 }
 
-// The candidates, cheapest first, with a bar for the price.
+// The candidates, cheapest first, with a bar for the price in issue slots.
 function priced(all) {
   if (!all.length) return [];
   const most = Math.max(...all.map((one) => one.price || 0), 1);
   const rows = [...all].sort((a, b) => (a.price ?? Infinity) - (b.price ?? Infinity)).map((one) => {
     const bar = el("meter", { min: 0, max: most, value: one.price || 0, "aria-label": `price of ${one.name}` });
-    const number = (value) => el("td", { class: "number" }, value === undefined || value === null ? "" : String(value));
     return el("tr", { class: one.chosen ? "chosen" : null }, el("th", { scope: "row" }, one.name, one.chosen ? el("span", { class: "badge" }, "chosen") : null),
-      number(one.price), el("td", {}, bar), number(one.shuffles), number(one.slm_bytes), el("td", {}, one.work));
+      el("td", { class: "price" }, one.price === null ? "" : [String(one.price), bar]), el("td", {}, one.work));
   });
-  const head = ["way", "price", "", "shuffles", "bytes shared", "work"].map((words) => el("th", { scope: "col" }, words));
+  const head = ["way", "price", "work of a subgroup"].map((words) => el("th", { scope: "col" }, words));
   return [el("h2", {}, "The ways, and what they cost"), el("table", { class: "list" }, el("thead", {}, el("tr", {}, head)), el("tbody", {}, rows))];
 }

@@ -33,6 +33,24 @@ export function drawing(text) {
   return document.adoptNode(svg);
 }
 
+// A box whose content may be wider than it: a line below says so, and its buttons turn to the next part. A keyboard scrolls the box itself.
+export function framed(box) {
+  const turn = (by) => box.scrollBy({ left: by * box.clientWidth * 0.8, behavior: "smooth" });
+  const arrow = (by, words) => el("button", { type: "button", class: "quiet", tabindex: "-1", onclick: () => turn(by) }, words);
+  const sign = el("p", { class: "goes", "aria-hidden": "true", hidden: true }, arrow(-1, "◀"), el("span", {}, "goes on: scroll sideways"), arrow(1, "▶"));
+  const node = el("div", { class: "frame" }, el("div", { class: "window" }, box), sign);
+  node.update = () => {
+    const over = box.scrollWidth - box.clientWidth;
+    sign.hidden = over < 2;
+    node.classList.toggle("left", over >= 2 && box.scrollLeft > 1);
+    node.classList.toggle("right", over >= 2 && box.scrollLeft < over - 1);
+  };
+  box.addEventListener("scroll", node.update, { passive: true });
+  new ResizeObserver(node.update).observe(box);
+  new MutationObserver(node.update).observe(box, { childList: true });
+  return node;
+}
+
 export function replace(parent, ...children) {
   parent.replaceChildren(...children.flat(Infinity).filter((one) => one !== null && one !== undefined));
 }

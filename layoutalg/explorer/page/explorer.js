@@ -16,9 +16,17 @@ import { layoutTab } from "./layout_tab.js";
 import { DEFAULTS, fromHash, toHash, tooLong } from "./state.js";
 
 const TABS = [
-  ["layout", "Layout", layoutTab], ["compare", "Compare", compareTab], ["convert", "Convert", convertTab],
-  ["gemm", "GEMM", gemmTab], ["algebra", "Algebra", algebraTab], ["banks", "Banks", banksTab], ["instructions", "Instructions", instructionsTab], ["file", "File", fileTab],
+  ["layout", "Layout", layoutTab, "Who holds which element of a tensor? Paste a layout of XeGPU, IREE, Triton, CuTe or AMX, or the name of a matrix instruction."],
+  ["compare", "Compare", compareTab, "Do two layouts spread a tensor alike? Paste both, of any notations; what differs is drawn."],
+  ["convert", "Convert", convertTab, "How does a tensor get from one layout to another? Every move, lane by lane, and the price of each way on a chip."],
+  ["gemm", "GEMM", gemmTab, "How does a chip compute C = A B? Type three sizes: tiles, loads, registers and the time that they are predicted to take."],
+  ["algebra", "Algebra", algebraTab, "What does an operation of CuTe's layout algebra give? Inputs and result side by side, and the steps between."],
+  ["banks", "Banks", banksTab, "Do lanes wait for each other at shared memory? Say where the elements are, and who reads or writes them."],
+  ["instructions", "Instructions", instructionsTab, "Which matrix instructions does a chip have? A name opens its layout."],
+  ["file", "File", fileTab, "Are the layouts of a module right? Paste MLIR: its values with their layouts, and what is wrong at which line."],
 ];
+const NARROW = 860; // pixels: one column
+const PHONE = 640;
 const PAUSE = 80; // milliseconds between the last key and the question
 
 class Page {
@@ -31,8 +39,13 @@ class Page {
     this.tabs = {};
     this.choices = this.ask({ kind: "choices" }).then((answer) => ({ targets: [], planned: [], llvm: [], formats: [], ...answer }));
     this.build(root);
+    this.fits = address && root.clientWidth <= PHONE ? "phone" : ""; // a notebook's cell is answered for once, as wide
     this.load();
     if (!address) return;
+    this.watch((narrow) => {
+      this.fits = narrow ? "phone" : "";
+      this.tabs[this.state.tab].refresh(this.state);
+    }, PHONE);
     window.addEventListener("popstate", () => this.follow());
     window.addEventListener("hashchange", () => this.follow());
   }
@@ -40,13 +53,13 @@ class Page {
   build(root) {
     const list = el("div", { role: "tablist", "aria-label": "what to explore", class: "tabs", onkeydown: (event) => this.walk(event) });
     const panels = el("main", {});
-    for (const [name, words, make] of TABS) {
+    for (const [name, words, make, answers] of TABS) {
       const button = el("button", {
         type: "button", role: "tab", id: `tab-${name}`, "aria-controls": `panel-${name}`, onclick: () => this.set({ tab: name }, true),
       }, words);
       const tab = make(this);
       tab.button = button;
-      tab.panel = el("section", { role: "tabpanel", id: `panel-${name}`, "aria-labelledby": `tab-${name}`, hidden: true }, tab.node);
+      tab.panel = el("section", { role: "tabpanel", id: `panel-${name}`, "aria-labelledby": `tab-${name}`, hidden: true }, el("p", { class: "lead" }, answers), tab.node);
       this.tabs[name] = tab;
       list.append(button);
       panels.append(tab.panel);
@@ -56,6 +69,22 @@ class Page {
     const brand = el("h1", {}, el("span", { class: "mark", "aria-hidden": "true" }, el("i"), el("i"), el("i"), el("i")), "layoutalg", el("span", { class: "unseen" }, " explorer"));
     root.classList.add("explorer");
     root.replaceChildren(el("header", {}, brand, list, link), panels);
+  }
+
+  // What the other tabs answer, each a button that opens it.
+  tour() {
+    return el("nav", { class: "tour", "aria-label": "the other tabs" }, TABS.slice(1).map(([name, words, , answers]) =>
+      el("p", {}, el("button", { type: "button", class: "name", onclick: () => this.set({ tab: name }, true) }, words), " ", answers.replace(/\? .*/, "?"))));
+  }
+
+  // Calls `change` with whether the page is narrow, now and when that changes; explorer.css has the same widths.
+  watch(change, width = NARROW) {
+    let before = null;
+    new ResizeObserver(() => {
+      const narrow = this.root.clientWidth <= width;
+      if (narrow !== before) change(narrow);
+      before = narrow;
+    }).observe(this.root);
   }
 
   share(button) {
@@ -80,7 +109,8 @@ class Page {
   }
 
   // set("shape", "8x16"), or set({ text, shape }, true): a step that `back` undoes.
-  set(name, value) {
+  // What is typed is asked after a pause; with `soon`, such as what is pasted, at once.
+  set(name, value, soon = false) {
     const [changes, step] = typeof name === "string" ? [{ [name]: value }, false] : [name, value === true];
     Object.assign(this.state, changes);
     if (this.address) history[step ? "pushState" : "replaceState"](null, "", toHash(this.state));
@@ -88,7 +118,7 @@ class Page {
     else {
       for (const [bound, load] of this.bindings) if (bound in changes) load(this.state[bound]);
       clearTimeout(this.timer);
-      this.timer = setTimeout(() => this.tabs[this.state.tab].refresh(this.state), PAUSE);
+      this.timer = setTimeout(() => this.tabs[this.state.tab].refresh(this.state), soon ? 0 : PAUSE);
     }
   }
 

@@ -1,7 +1,7 @@
 // File: the values of an MLIR module with their layouts, and what the verifiers and the checker find.
 
 import { Asker, TextBox, filled, llvmChoice } from "./controls.js";
-import { el, replace } from "./dom.js";
+import { el, framed, replace } from "./dom.js";
 import { FILE } from "./examples.js";
 import { examples } from "./layout_tab.js";
 
@@ -17,7 +17,7 @@ export function fileTab(page) {
   const values = el("div", { class: "scrolled", tabindex: "0", role: "region", "aria-label": "values of the file" });
   const count = el("p", { class: "count", role: "status" });
   const verdict = el("p", { class: "verdict", role: "status" });
-  const answer = el("div", { class: "answer", hidden: true }, verdict, count, findings, values);
+  const answer = el("div", { class: "answer", hidden: true }, verdict, count, findings, framed(values));
   const asker = new Asker(page, show, answer);
 
   function show(given) {

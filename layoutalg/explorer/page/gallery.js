@@ -7,16 +7,17 @@ export class Gallery {
   constructor(page) {
     this.page = page;
     this.smalls = LAYOUTS.map(() => el("span", { class: "small", "aria-hidden": "true" }));
-    this.node = el("div", { class: "gallery" }, el("h2", {}, "Or begin with one of these"), el("div", { class: "cards" }, LAYOUTS.map(([words, state], i) =>
+    this.node = el("div", { class: "gallery", hidden: true }, el("h2", {}, "Or begin with an example of each system"), el("div", { class: "cards" }, LAYOUTS.map(([words, state], i) =>
       el("button", { type: "button", class: "card", onclick: () => page.set(state, true) }, this.smalls[i], el("strong", {}, words), el("code", {}, state.text)))));
   }
 
   async show(shown) {
     this.node.hidden = !shown;
+    this.resting = !shown;
     if (!shown || this.asking) return;
     this.asking = true;
     for (const [i, [, state]] of LAYOUTS.entries()) {
-      if (this.node.hidden) break; // the user's own question goes first
+      if (this.resting) break; // the user's own question goes first
       if (this.smalls[i].firstChild) continue;
       const answer = await this.page.ask({ kind: "layout", ...state });
       if (answer && answer.svg) replace(this.smalls[i], cropped(answer));

@@ -1,7 +1,7 @@
 // GEMM: how the planner tiles C = A B for a chip, what a step loads and computes, and the tilings that lost.
 
-import { Asker, Export, field, filled, suggested } from "./controls.js";
-import { el, replace, rowsTable } from "./dom.js";
+import { Asker, Export, Wrong, blame, field, filled, suggested } from "./controls.js";
+import { el, framed, replace, rowsTable } from "./dom.js";
 import { ELEMENTS, PRODUCTS } from "./examples.js";
 import { examples } from "./layout_tab.js";
 import { Picture } from "./picture.js";
@@ -15,17 +15,18 @@ export function gemmTab(page) {
     const whole = (text) => (/^[0-9]{1,15}$/.test(text.trim()) ? Number(text) : text); // longer ones would be rounded
     return filled({ kind: "gemm", m: whole(state.m), n: whole(state.n), k: whole(state.k), a, b, c, target });
   };
-  const wrong = el("p", { class: "error", role: "alert", hidden: true });
+  const wrong = new Wrong();
+  const fields = { m: sizes[0], n: sizes[1], k: sizes[2] }; // what is wrong with the types or the chip may be of all
   const title = el("p", { class: "result", role: "status" });
   const picture = new Picture("picture of the plan", false);
   const tables = el("div", { class: "report tables" });
   const others = el("div", { class: "scrolled whole", tabindex: "0", role: "region", "aria-label": "the tilings that lost" });
-  const answer = el("div", { class: "answer wide", hidden: true }, title, picture.node, new Export(page, question).node, tables, others);
+  const answer = el("div", { class: "answer wide", hidden: true }, title, el("div", { class: "beside" },
+    el("div", { class: "stack" }, picture.node, new Export(page, question).node), el("div", { class: "stack" }, tables, framed(others))));
   const asker = new Asker(page, show, answer);
 
   function show(given) {
-    wrong.hidden = !given.error;
-    wrong.textContent = given.error ? given.error.message : "";
+    blame(given.error, fields, wrong);
     answer.classList.toggle("stale", Boolean(given.error));
     if (given.error) return;
     answer.hidden = false;
@@ -38,12 +39,12 @@ export function gemmTab(page) {
   }
 
   const node = el("div", { class: "stack" }, el("div", { class: "numbers" }, [...sizes, ...types, chip].map((one) => one.node)),
-    examples(page, PRODUCTS), wrong, answer);
+    examples(page, PRODUCTS), wrong.node, answer);
   function refresh(state) {
     if (state.m.trim() && state.n.trim() && state.k.trim()) asker.ask(question());
     else {
       asker.forget();
-      wrong.hidden = true;
+      blame(null, fields, wrong);
       answer.hidden = true;
     }
   }
@@ -54,7 +55,7 @@ export function gemmTab(page) {
 function table(rows) {
   if (rows.every((one) => one.length < 3)) return rowsTable(rows, rows[0][0]);
   const made = el("table", { class: "list" }, el("tbody", {}, rows.map(cells)));
-  return el("div", { class: "scrolled whole", tabindex: "0", role: "region", "aria-label": rows[0][0] }, made);
+  return framed(el("div", { class: "scrolled whole", tabindex: "0", role: "region", "aria-label": rows[0][0] }, made));
 }
 
 // A row of a table: its first cell is its name.

@@ -1,7 +1,7 @@
 // Instructions: search all matrix instructions by words; a name opens its layout.
 
 import { Asker, field } from "./controls.js";
-import { el, replace } from "./dom.js";
+import { el, framed, replace } from "./dom.js";
 import { QUERIES } from "./examples.js";
 import { examples } from "./layout_tab.js";
 
@@ -28,6 +28,6 @@ export function instructionsTab(page) {
     replace(list, rows.length ? el("table", { class: "list" }, el("thead", {}, el("tr", {}, head)), el("tbody", {}, rows)) : null);
   }
 
-  const node = el("div", { class: "stack" }, query.node, examples(page, QUERIES.map((one) => [one, { query: one }])), count, list);
+  const node = el("div", { class: "stack" }, query.node, examples(page, QUERIES.map((one) => [one, { query: one }])), count, framed(list));
   return { node, refresh: (state) => asker.ask({ kind: "instructions", query: state.query }) };
 }

@@ -16,6 +16,7 @@ export function layoutTab(page) {
   const text = new TextBox(page, "text", "Any layout, type, attribute or instruction", { placeholder: "paste here: #xegpu.layout<…>, (8,4):(4,1), MFMA_F32_16x16x16_F16 …" });
   const colour = new Choice(page, "colour", "colour by");
   const direction = new Choice(page, "direction", "a cell is");
+  const columns = new Choice(page, "columns", "columns");
   const operand = new Choice(page, "operand", "operand");
   const reading = new Choice(page, "as", "read as");
   const llvm = llvmChoice(page);
@@ -30,7 +31,7 @@ export function layoutTab(page) {
   const axes = el("p", { class: "axes" });
   const question = () => filled({
     kind: "layout", text: page.state.text, shape: page.state.shape, colour: page.state.colour, direction: page.state.direction,
-    llvm: Number(page.state.llvm) || null, as: page.state.as,
+    llvm: Number(page.state.llvm) || null, as: page.state.as, fits: page.state.columns === "all" ? "" : page.fits,
   });
   const save = new Export(page, question);
   const answer = el("div", { class: "answer", hidden: true }, picture.node, save.node, el("div", { class: "below" }, report, texts));
@@ -52,21 +53,26 @@ export function layoutTab(page) {
     if (!given.error) before = asked;
     // A shape that is missing is said under the text while there is no picture: the report is hidden then.
     text.say(given.error && ((given.error.field || "text") !== "shape" || picture.svg === null) ? given.error : null);
-    shape.input.setCustomValidity(given.error && given.error.field === "shape" ? given.error.message : "");
-    shape.input.toggleAttribute("aria-invalid", Boolean(given.error && given.error.field === "shape"));
+    shape.say(given.error && given.error.field === "shape" && picture.svg !== null ? given.error : null);
     if (given.error) {
-      if (given.error.field === "shape") replace(report, el("p", { class: "error", role: "alert" }, given.error.message));
       answer.classList.add("stale");
       answer.hidden = picture.svg === null;
+      gallery.show(answer.hidden);
+      place();
       return;
     }
+    gallery.show(false);
     answer.classList.remove("stale");
     answer.hidden = false;
+    place();
     picture.show(given);
     operands = given.candidates || [];
     replace(report, el("h2", {}, "What it says"), rowsTable(given.report, "the report"), given.no_picture ? el("p", { class: "refused" }, `no picture: ${given.no_picture}`) : null,
       el("div", { class: "three" }, operands.map((one) => el("section", {}, el("h2", {}, one.name, " ", open(one.layout, `explore ${one.role}`)), rowsTable(one.report, one.name)))));
     colour.show(given.colourings, given.colour);
+    const cells = (operands.length ? operands : [given]).reduce((sum, one) => sum + one.shape.reduce((all, size) => all * size, 1), 0);
+    const folds = page.fits && (page.state.columns || (given.scene && given.scene.cells.length < cells));
+    columns.show(folds ? ["", "all"] : [], "", { "": "folded to fit", all: "every column" });
     direction.show(given.directions, given.direction, DIRECTIONS);
     operand.show(operands.map((one) => one.role));
     const shown = chosen() || given;
@@ -134,45 +140,66 @@ export function layoutTab(page) {
     else owners.forget();
     if (Object.keys(place).length) holds.ask({ kind: "holds", ...about, place });
     else holds.forget();
-    if (page.state.at.trim() || Object.keys(place).length) return;
-    replace(found);
-    if (picture.pinned === null) picture.outlineElements([]);
+    if (!Object.keys(place).length) known.held = null;
+    if (!page.state.at.trim()) known.owners = null;
+    tell();
   }
 
-  function line(words, more) {
-    replace(found, el("p", {}, words), more || null, el("button", { type: "button", class: "quiet", onclick: () => page.set({ at: "", place: "" }, true) }, "clear"));
+  // What is known of a place and of an element stands below the two, and is outlined.
+  const known = { held: null, owners: null };
+  function tell() {
+    const all = [known.held, known.owners].filter(Boolean);
+    replace(found, all.map((one) => one.lines), all.length ? el("button", { type: "button", class: "quiet", onclick: () => page.set({ at: "", place: "" }, true) }, "clear") : null);
+    if (all.length || picture.pinned === null) picture.outlineElements(all.flatMap((one) => one.elements), { operand: operandNumber() });
+  }
+
+  function line(name, elements, words, more = null) {
+    known[name] = { elements, lines: [el("p", {}, words), more] };
+    tell();
   }
 
   function showHeld(given, asked) {
-    if (given.error) return line(given.error.message);
+    if (given.error) return line("held", [], given.error.message);
     const who = Object.entries(asked.place).map(([axis, number]) => `${axis} ${number}`).join(", ");
-    picture.outlineElements(given.elements, { operand: operandNumber() });
-    return line(`${who} holds ${given.elements.length + (given.more || 0)} elements, in the order of its registers:`, el("code", {}, given.elements.map((one) => `(${one.join(", ")})`).join(" ")));
+    return line("held", given.elements, `${who} holds ${given.elements.length + (given.more || 0)} elements, in the order of its registers:`, el("code", {}, given.elements.map((one) => `(${one.join(", ")})`).join(" ")));
   }
 
   function showOwners(given, asked) {
-    if (given.error) return line(given.error.message);
-    picture.outlineElements([asked.at], { operand: operandNumber() });
+    if (given.error) return line("owners", [], given.error.message);
     const who = given.owners.map((one) => Object.entries(one).map(([axis, number]) => `${axis} ${number}`).join(", "));
-    return line(`element (${asked.at.join(", ")}) is in ${who.join("; ")}${given.more ? `, and ${given.more} more` : ""}`);
+    return line("owners", [asked.at], `element (${asked.at.join(", ")}) is in ${who.join("; ")}${given.more ? `, and ${given.more} more` : ""}`);
   }
 
   const gallery = new Gallery(page);
-  const roomy = matchMedia("(min-width: 861px)").matches; // on a phone the picture comes first
   const settings = el("div", { class: "settings" },
-    el("div", { class: "controls" }, operand.node, reading.node, colour.node, direction.node, llvm.node),
-    el("details", { class: "more", open: roomy }, el("summary", {}, "Shape"), shape.node, sizes),
-    el("details", { class: "more", open: roomy }, el("summary", {}, "Who holds what"), axes, places, at.node, found));
+    el("div", { class: "controls" }, operand.node, reading.node, colour.node, direction.node, columns.node, llvm.node),
+    el("details", { class: "more", open: true }, el("summary", {}, "Shape"), shape.node, sizes),
+    el("details", { class: "more", open: true }, el("summary", {}, "Who holds what"), axes, places, at.node, found));
   const tries = examples(page, LAYOUTS);
-  const node = el("div", { class: "split" }, el("div", { class: "asked" }, text.node, tries, settings), answer, gallery.node);
+  const tour = el("div", { class: "below-box" }, el("h2", {}, "The other tabs answer"), page.tour());
+  const asks = el("div", { class: "asked" }, text.node, tries, settings);
+  const node = el("div", { class: "split" }, asks, answer, gallery.node, tour);
+
+  // On a phone the picture comes first, and what changes it right below.
+  let narrow = false;
+  function place() {
+    const [parent, after] = narrow && !answer.hidden ? [answer, picture.node] : [asks, tries];
+    if (settings.parentElement !== parent) after.after(settings);
+  }
+  page.watch((now) => {
+    narrow = now;
+    place();
+  });
 
   function refresh(state) {
     const empty = !state.text.trim();
     settings.hidden = empty;
     tries.hidden = empty;
-    gallery.show(empty);
+    tour.hidden = !empty;
     if (empty) {
+      gallery.show(true);
       answer.hidden = true;
+      place();
       asker.forget();
       text.say(null);
       picture.clear();
@@ -181,6 +208,7 @@ export function layoutTab(page) {
       placed = "";
       return;
     }
+    gallery.resting = true;
     asker.ask(question()).then(ask);
   }
   return { node, refresh };

@@ -3,11 +3,12 @@
 // The SVG has a rectangle for each cell (`.cells rect`) with a sentence as its title. Of a layout, the answer's scene says in
 // `cells[i].group` and `members[group]` which cells one lane holds; a picture without a scene is walked cell by cell.
 
-import { drawing, el, freshId, replace } from "./dom.js";
+import { drawing, el, framed, freshId, replace } from "./dom.js";
 
 const MOST_LISTED = 400;
-const LEAST_SCALE = 0.7; // a picture's smallest text has 10 pixels: 7 on a phone
+const LEAST_TEXT = 7; // pixels: a phone shows no text smaller
 const MOST_SCALE = 1.3;
+const MARGIN = 8; // of the picture's paper, which goes: the page has its own
 const KEYS = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], ArrowDown: [0, 1] };
 
 export class Picture {
@@ -18,13 +19,14 @@ export class Picture {
     this.canvas = el("div", { class: "canvas", tabindex: "0", role: "application", "aria-label": name, "aria-describedby": told });
     this.told = el("p", { class: "told", id: told, role: "status" });
     this.held = el("div", { class: "held" });
-    this.node = el("figure", { class: "picture" }, this.canvas, this.told, this.held);
+    this.frame = framed(this.canvas);
+    this.node = el("figure", { class: "picture" }, this.frame, this.told, this.held);
     this.rects = [];
     this.canvas.addEventListener("pointermove", (event) => this.hover(event));
     this.canvas.addEventListener("pointerleave", () => { if (this.pinned === null) this.mark(null); });
     this.canvas.addEventListener("click", (event) => this.click(event));
     this.canvas.addEventListener("keydown", (event) => this.key(event));
-    new ResizeObserver(() => this.fit()).observe(this.canvas);
+    new ResizeObserver(() => { this.fit(); this.frame.update(); }).observe(this.canvas);
     this.clear();
   }
 
@@ -35,6 +37,14 @@ export class Picture {
   show({ svg, scene, title }) {
     this.svg = svg ? drawing(svg) : null;
     this.node.hidden = this.svg === null;
+    if (this.svg) {
+      const { width, height } = this.svg.viewBox.baseVal;
+      this.natural = [width - 2 * MARGIN, height - 2 * MARGIN];
+      this.svg.setAttribute("viewBox", `${MARGIN} ${MARGIN} ${this.natural.join(" ")}`);
+      this.least = LEAST_TEXT / Math.min(...[...this.svg.querySelectorAll("[font-size]")].map((one) => parseFloat(one.getAttribute("font-size"))), 10 * LEAST_TEXT);
+      if (title) this.canvas.setAttribute("aria-label", `${this.name}: ${title}`);
+      this.fit(); // before it is drawn, so that its texts are laid out once
+    }
     replace(this.canvas, this.svg);
     this.rects = this.svg ? [...this.svg.querySelectorAll(".cells rect")] : [];
     this.labels = this.svg ? [...this.svg.querySelectorAll(".labels text")] : [];
@@ -50,19 +60,13 @@ export class Picture {
     this.pinned = null;
     this.marked = [];
     this.chosen = { cells: [], dim: true };
-    if (this.svg) {
-      const box = this.svg.viewBox.baseVal;
-      this.natural = [box.width, box.height];
-      if (title) this.canvas.setAttribute("aria-label", `${this.name}: ${title}`);
-      this.fit();
-    }
     this.mark(null);
     replace(this.held);
   }
 
   fit() {
     if (!this.svg || !this.canvas.clientWidth) return;
-    const scale = Math.min(Math.max((this.canvas.clientWidth - 2) / this.natural[0], LEAST_SCALE), MOST_SCALE);
+    const scale = Math.min(Math.max((this.canvas.clientWidth - 2) / this.natural[0], this.least), MOST_SCALE);
     this.svg.setAttribute("width", Math.floor(this.natural[0] * scale));
     this.svg.setAttribute("height", Math.floor(this.natural[1] * scale));
   }

@@ -7,7 +7,7 @@
 const LONGEST = 32000;
 
 export const DEFAULTS = {
-  tab: "layout", text: "", shape: "", colour: "", direction: "", llvm: "", operand: "", as: "", place: "", at: "",
+  tab: "layout", text: "", shape: "", colour: "", direction: "", llvm: "", columns: "", operand: "", as: "", place: "", at: "",
   second: "", shape2: "", element: "f32", target: "pvc", pressure: "", expression: "", memory: "", access: "",
   query: "", file: "", m: "", n: "", k: "", a: "", b: "", c: "", chip: "pvc",
 };
