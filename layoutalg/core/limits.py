@@ -52,7 +52,7 @@ __all__ = [
     "MOST_CASE_WORKGROUPS",
     "MOST_CELLS",
     "MOST_CELL_COPIES",
-    "MOST_CELL_TEXT",
+    "MOST_CELL_LETTERS",
     "MOST_CHECKED_PRODUCTS",
     "MOST_CLUSTER",
     "MOST_COMPARED_COPIES",
@@ -405,8 +405,10 @@ MOST_LABELS = 2**14
 """Labels of a picture."""
 MOST_DOTS = 256
 """Dots that mark copies in a cell."""
-MOST_NOTEBOOK_LETTERS = 2**17
-"""Letters of an answer that a notebook shows."""
+MOST_NOTEBOOK_LETTERS = 100_000
+"""Letters of an answer's text, as HTML, that a notebook shows."""
+MOST_CELL_LETTERS = 300_000
+"""Letters of the drawing in a notebook cell; what is larger is drawn smaller (`core.notebook.in_a_cell`)."""
 MOST_SHOWN_VALUES = 2**14
 """Values of a layout of CuTe that a picture of an operation looks at."""
 LARGEST_PNG = 16000
@@ -441,8 +443,6 @@ MOST_DRAWN_REGISTERS = 64
 """Registers of a lane that it draws."""
 MOST_MEMORY_ROWS = 32
 """Rows of shared memory, a word of each bank, that it draws."""
-MOST_CELL_TEXT = 300_000
-"""Letters of a notebook cell in which a conversion is drawn in full; beyond, like steps are one, with fewer registers."""
 MOST_PHASES = 8
 """Phases of an access to it that it draws."""
 MOST_TRACED_WORDS = 2**21

@@ -10,18 +10,27 @@ the page, light or dark:
 <Answer: a < b>
 >>> Answer()._repr_html_()
 '<pre style="max-height:40em;overflow:auto;white-space:pre-wrap;margin:0">a &lt; b</pre>'
+
+One limit holds for every cell, so that a notebook of many answers still opens: what draws says what it draws, the whole first,
+and then less and less. The first that fits is shown, and a line says where the whole is:
+
+>>> in_a_cell([lambda: "x" * 400_000, lambda: "<svg></svg>"], "save('picture.html')")
+'<svg></svg><div style="opacity:0.75">drawn smaller, for a notebook cell; all of it: save(&#x27;picture.html&#x27;)</div>'
 """
 
 from __future__ import annotations
 
+from bisect import bisect_right
+from collections.abc import Callable, Iterable
 from html import escape
+from itertools import accumulate
 from typing import Protocol
 
 from layoutalg.core.errors import LayoutError
-from layoutalg.core.limits import MOST_NOTEBOOK_LETTERS
+from layoutalg.core.limits import MOST_CELL_LETTERS, MOST_NOTEBOOK_LETTERS
 from layoutalg.core.messages import printable, shortened
 
-__all__ = ["Drawing", "NotebookAnswer"]
+__all__ = ["Drawing", "NotebookAnswer", "in_a_cell"]
 
 _LINE = 100
 
@@ -30,6 +39,27 @@ class Drawing(Protocol):
     """A picture: what a notebook shows of it."""
 
     def _repr_html_(self) -> str: ...
+
+
+def in_a_cell(drawings: Iterable[Callable[[], str]], whole: str) -> str:
+    """The first of some drawings, the fullest first, that a notebook cell can hold; `whole` is the call that has all of it.
+
+    Where none fits, the line alone that says what to call.
+
+    >>> in_a_cell([lambda: "<svg></svg>"], "svg()")
+    '<svg></svg>'
+    >>> in_a_cell([lambda: "x" * 400_000], "svg()")
+    '<div style="opacity:0.75">too large to draw in a notebook cell; all of it: svg()</div>'
+    """
+    for number, drawing in enumerate(drawings):
+        drawn = drawing()
+        if len(drawn) <= MOST_CELL_LETTERS:
+            return drawn if number == 0 else drawn + _noted(f"drawn smaller, for a notebook cell; all of it: {whole}")
+    return _noted(f"too large to draw in a notebook cell; all of it: {whole}")
+
+
+def _noted(text: str) -> str:
+    return f'<div style="opacity:0.75">{escape(text)}</div>'
 
 
 class NotebookAnswer:
@@ -54,8 +84,9 @@ class NotebookAnswer:
 
     def _repr_html_(self) -> str:
         text = self._text()
-        if len(text) > MOST_NOTEBOOK_LETTERS:
-            text = f"{text[:MOST_NOTEBOOK_LETTERS]}\n... and {len(text) - MOST_NOTEBOOK_LETTERS} letters more: print() has all"
+        ends = [*accumulate(len(escape(letter)) for letter in text[: MOST_NOTEBOOK_LETTERS + 1])]
+        if (kept := bisect_right(ends, MOST_NOTEBOOK_LETTERS)) < len(text):
+            text = f"{text[:kept]}\n... and {len(text) - kept} letters more: print() has all"
         told = f'<pre style="max-height:40em;overflow:auto;white-space:pre-wrap;margin:0">{escape(text)}</pre>'
         try:
             drawing = self._drawing()

@@ -21,11 +21,11 @@ from typing import TYPE_CHECKING, Any
 
 from layoutalg.core.errors import DistributionError, LayoutError
 from layoutalg.core.files import as_path, write_file
-from layoutalg.core.limits import MOST_LABELS
+from layoutalg.core.limits import MOST_BANDS, MOST_LABELS
 from layoutalg.core.messages import shown
 from layoutalg.core.notation import Distributed, Machine, Operand, as_sizes
 from layoutalg.core.shared_places import shared_place
-from layoutalg.core.whole_numbers import as_flag, instance_of, one_of
+from layoutalg.core.whole_numbers import as_flag, instance_of, one_of, whole_number
 from layoutalg.viz.blocks import block_grids
 from layoutalg.viz.colouring import OWN, WORDS_OF_K, colourings, preferred
 from layoutalg.viz.examples import outlined_lane, told_of_banks, words_that_meet
@@ -68,10 +68,13 @@ class Picture:
 
     A page where one chooses the lane draws all blocks, and outlines that lane alone.
     """
+    most: int = MOST
+    """About how many rows and columns of a large tensor are drawn."""
 
     def __post_init__(self) -> None:
         for flag in ("full", "paged", "example"):
             object.__setattr__(self, flag, as_flag(getattr(self, flag), flag))
+        object.__setattr__(self, "most", whole_number(self.most, "most", 1, MOST_BANDS))
         instance_of(self.parts, tuple, "parts")
         for part in self.parts:
             instance_of(part, (Operand, Addressed), "part")
@@ -122,9 +125,11 @@ class Picture:
         """
         if direction is not None:
             direction = one_of(direction, DIRECTIONS, "direction")
-        found = self._folded(direction or self.direction, MOST, MOST)
+        found = self._folded(direction or self.direction, self.most, self.most)
         if self.paged and not self.full and breadth(found) > WIDEST:
-            narrow = [self._folded(direction or self.direction, *most) for most in _NARROW]
+            narrow = [
+                self._folded(direction or self.direction, min(rows, self.most), across) for rows, across in _NARROW
+            ]
             # As they are arranged; else one below the other, folded less; else in strips.
             beside = (one for one in narrow if breadth(one) <= WIDEST)
             below = (
