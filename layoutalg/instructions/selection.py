@@ -20,7 +20,7 @@ from functools import lru_cache, partial
 from layoutalg.core.errors import LayoutError
 from layoutalg.core.messages import shown
 from layoutalg.core.whole_numbers import instance_of
-from layoutalg.instructions.amd.names import GENERATIONS
+from layoutalg.hardware.chip_names import GENERATIONS
 from layoutalg.instructions.instruction import Instruction
 from layoutalg.instructions.registry import Row, rows
 

@@ -139,7 +139,7 @@ class Module(NotebookAnswer):
                 said = held["ttg.target"] if "ttg.target" in held else held.get("triton_gpu.target")
                 if isinstance(said, StringAttr):
                     try:
-                        return target_info(said.data.replace("cuda:", "sm_").removeprefix("hip:")).name
+                        return target_info(said.data).name
                     except LayoutError:
                         return None
         return None
