@@ -19,25 +19,21 @@ import json
 import re
 from collections.abc import Callable
 from dataclasses import replace
-from functools import cache, partial
+from functools import cache
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
-from layoutalg.core.notebook import in_a_cell
 from layoutalg.viz.colouring import paint
 from layoutalg.viz.colours import ink
 from layoutalg.viz.scene import READABLE
 from layoutalg.viz.shapes import Scene
-from layoutalg.viz.svg import DARK_INK, DARK_PAPER, escaped, still, svg_document
+from layoutalg.viz.svg import DARK_INK, DARK_PAPER, escaped, svg_document
 from layoutalg.viz.tooltips import holders
 
 if TYPE_CHECKING:
     from layoutalg.viz.picture import Picture
 
 __all__ = ["document", "fragment", "image", "marked", "page", "source"]
-
-_FOLDED = 32, 16, 8
-"""Rows and columns of what is folded to fit into a notebook cell."""
 
 
 def document(title: str, body: str) -> str:
@@ -63,27 +59,13 @@ def page(picture: Picture) -> str:
 
 
 def fragment(picture: Picture) -> str:
-    """The picture for a notebook's output: images that the script turns into the interactive picture.
-
-    A large one has one direction alone, then fewer rows and columns, then no sentences.
-    """
-
-    def drawn(smaller: Picture, *, both: bool = False) -> str:
-        return _views(smaller, lambda svg: image(svg, picture.title), both=both)
-
-    folded = [replace(picture, full=False, most=most) for most in _FOLDED if picture.full or most < picture.most]
-    drawings = [
-        partial(drawn, picture, both=True),
-        partial(drawn, picture),
-        *(partial(drawn, one) for one in folded),
-        lambda: image(still(svg_document(folded[-1].scene())), picture.title),
-    ]
-    return in_a_cell(drawings, 'picture().save("picture.html")')
+    """The picture for a notebook's output: images that the script turns into the interactive picture."""
+    return _views(picture, lambda svg: image(svg, picture.title))
 
 
-def _views(picture: Picture, shown: Callable[[str], str], *, both: bool = True) -> str:
-    """The SVG of each direction (or the picture's own) as it is shown, and the script that switches between them."""
-    scenes = _scenes(picture, both)
+def _views(picture: Picture, shown: Callable[[str], str]) -> str:
+    """The SVG of each direction as it is shown, and the script that switches between them."""
+    scenes = _scenes(picture)
     views = "".join(
         f'<div class="view" style="overflow-x:auto" data-direction="{direction}"'
         f"{'' if direction == picture.direction else ' hidden'}>"
@@ -101,9 +83,9 @@ def image(svg: str, name: str) -> str:
     return f'<img alt="{escaped(name)}" style="max-width:100%{least}" src="data:image/svg+xml;base64,{coded}">'
 
 
-def _scenes(picture: Picture, both: bool) -> dict[str, Scene]:
+def _scenes(picture: Picture) -> dict[str, Scene]:
     """The scene of each direction, the picture's own first."""
-    others = [one for one in picture.directions if one != picture.direction] if both else []
+    others = [one for one in picture.directions if one != picture.direction]
     whole = replace(picture, paged=False)
     return {direction: whole.scene(direction) for direction in (picture.direction, *others)}
 

@@ -16,6 +16,7 @@ import io
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
@@ -24,6 +25,7 @@ from layoutalg.core.files import as_path, write_file
 from layoutalg.core.limits import MOST_BANDS, MOST_LABELS
 from layoutalg.core.messages import shown
 from layoutalg.core.notation import Distributed, Machine, Operand, as_sizes
+from layoutalg.core.notebook import in_a_cell
 from layoutalg.core.shared_places import shared_place
 from layoutalg.core.whole_numbers import as_flag, instance_of, one_of, whole_number
 from layoutalg.viz.blocks import block_grids
@@ -44,6 +46,8 @@ DIRECTIONS = ("tensor", "hardware")
 FORMATS = ("svg", "png", "pdf", "html", "tex", "csv", "md")
 _NARROW = ((MOST, 16), (MOST, 8), (MOST, 4), (MOST, 2), (8, 4))
 """Rows and columns that are tried where a picture is too wide; with the last ones its columns go on in strips."""
+_FOLDED = MOST, 16, 8
+"""Rows and columns that are drawn in a notebook cell of what is too large for one."""
 _WITHIN = {"blocks": " of blocks", "block": " of the block"}
 _SPOT = {"A": (1, 0), "B": (0, 1), "C": (1, 1)}
 
@@ -346,9 +350,13 @@ class Picture:
         return written.getvalue()
 
     def _repr_html_(self) -> str:
-        from layoutalg.viz.page import fragment
+        from layoutalg.viz.page import fragment, image
+        from layoutalg.viz.svg import still
 
-        return fragment(self)
+        folded = [replace(self, full=False, most=most) for most in _FOLDED if self.full or most < self.most]
+        drawings = [partial(fragment, one) for one in (self, *folded)]
+        drawings.append(lambda: image(still(folded[-1].svg()), self.title))
+        return in_a_cell(drawings, 'picture().save("picture.html")')
 
 
 def format_of(path: str | os.PathLike[str]) -> str:
