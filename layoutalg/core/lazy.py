@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from importlib import import_module
-from types import ModuleType
+from types import MappingProxyType, ModuleType
 from typing import Any, TypeVar
 
 __all__ = ["imported", "lazy_names", "once"]
@@ -29,16 +29,26 @@ def imported(name: str) -> ModuleType:
     return import_module(name)
 
 
-def lazy_names(package: str, namespace: dict[str, Any], homes: Mapping[str, str]) -> Callable[[str], Any]:
+def lazy_names(
+    package: str, namespace: dict[str, Any], homes: Mapping[str, str], hints: Mapping[str, str] = MappingProxyType({})
+) -> Callable[[str], Any]:
     """A `__getattr__` for a package: `homes` says in which of its modules each name lives.
 
-    Raises `AttributeError` for a name that has no home, as a module does.
+    A module of the package that is not imported yet is imported. Raises `AttributeError` for any other name, as a module does;
+    `hints` says what to ask instead.
     """
 
     def find(name: str) -> Any:
         home = homes.get(name)
         if home is None:
-            raise AttributeError(f"module {package!r} has no attribute {name!r}")
+            try:
+                if not name.startswith("_"):
+                    return imported(f"{package}.{name}")
+            except ModuleNotFoundError as missing:
+                if missing.name != f"{package}.{name}":
+                    raise
+            hint = f": {hints[name]}" if name in hints else ""
+            raise AttributeError(f"module {package!r} has no attribute {name!r}{hint}")
         value = namespace[name] = getattr(imported(f"{package}.{home}"), name)
         return value
 

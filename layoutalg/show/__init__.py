@@ -9,7 +9,9 @@
 (('0-15', '16-31'), ('0-15', '16-31', '32-47', '48-63'))
 """
 
-from typing import TYPE_CHECKING
+import sys
+from types import ModuleType
+from typing import TYPE_CHECKING, NoReturn
 
 from layoutalg.core.lazy import lazy_names
 
@@ -40,3 +42,15 @@ _HOMES = {
     "render": "terminal",
 }
 __getattr__ = lazy_names(__name__, globals(), _HOMES)
+
+
+class _Room(ModuleType):
+    """A module that says what to call instead: `la.show(...)` is tried, as the command is `layoutalg show`."""
+
+    def __call__(self, *_: object, **__: object) -> NoReturn:
+        raise TypeError(
+            "layoutalg.show is a module: la.picture(value, shape) draws, la.show.describe(value, shape) says what the command does"
+        )
+
+
+sys.modules[__name__].__class__ = _Room

@@ -187,7 +187,7 @@ def _registers(plan: AmxGemm) -> Panel:
     count = rows.count * columns.count
     notes = [f"{_size(*first, count, any(len(found) > 1 for found in sizes))}, over {size} of k"]
     if count > 1:
-        notes.insert(0, f"in a cell: the order of the blocks; most keep the {inner} of the one before")
+        notes.insert(0, f"cells: the order of the blocks; most keep the {inner} of the one before")
     title = f"inside a cache block: {_grid_of(rows.count, columns.count, 'register block')}"
     starts = Headings(
         lambda i: rows.span(i).split(".")[0],
