@@ -58,6 +58,7 @@ __all__ = [
     "MOST_COMPARED_COPIES",
     "MOST_COMPARED_ELEMENTS",
     "MOST_COMPARED_ENTRIES",
+    "MOST_COMPARED_LINES",
     "MOST_CONNECTIONS",
     "MOST_CONSTANT_BYTES",
     "MOST_COORDINATES",
@@ -407,6 +408,8 @@ MOST_DOTS = 256
 """Dots that mark copies in a cell."""
 MOST_NOTEBOOK_LETTERS = 100_000
 """Letters of an answer's text, as HTML, that a notebook shows."""
+MOST_COMPARED_LINES = 2000
+"""Lines of a text whose changes a notebook shows one by one."""
 MOST_CELL_LETTERS = 300_000
 """Letters of the drawing in a notebook cell; what is larger is drawn smaller (`core.notebook.in_a_cell`)."""
 MOST_SHOWN_VALUES = 2**14

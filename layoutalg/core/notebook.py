@@ -21,18 +21,24 @@ and then less and less. The first that fits is shown, and a line says where the 
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
 from html import escape
 from itertools import accumulate
-from typing import Protocol
+from typing import Protocol, TypeVar
 
 from layoutalg.core.errors import LayoutError
 from layoutalg.core.limits import MOST_CELL_LETTERS, MOST_NOTEBOOK_LETTERS
 from layoutalg.core.messages import printable, shortened
 
-__all__ = ["Drawing", "NotebookAnswer", "in_a_cell"]
+__all__ = ["MOST_ROWS", "Drawing", "NotebookAnswer", "Rows", "in_a_cell", "table"]
 
 _LINE = 100
+_LONGEST = 300
+"""Letters of a cell of a table."""
+MOST_ROWS = 200
+"""Rows of a table; fewer where a cell cannot hold them."""
+_LEFT = "text-align:left;vertical-align:top;padding:2px 12px 2px 0"
 
 
 class Drawing(Protocol):
@@ -60,6 +66,56 @@ def in_a_cell(drawings: Iterable[Callable[[], str]], whole: str) -> str:
 
 def _noted(text: str) -> str:
     return f'<div style="opacity:0.75">{escape(text)}</div>'
+
+
+def table(headings: Sequence[str], rows: Sequence[Sequence[object]], count: int | None = None) -> str:
+    """A table for a notebook cell; of many rows (`count`, where not all are given) the first, and how many more there are.
+
+    >>> table(["lane", "holds"], [(0, "a < b")]).count("<td"), "a &lt; b" in table(["holds"], [["a < b"]])
+    (2, True)
+    """
+
+    count = len(rows) if count is None else count
+
+    def drawn(most: int) -> str:
+        lines = ["".join(f'<th style="{_LEFT}">{_cell(one)}</th>' for one in headings)]
+        lines += ["".join(f'<td style="{_LEFT}">{_cell(one)}</td>' for one in row) for row in rows[:most]]
+        more = _noted(f"and {count - most:,} more") if count > most else ""
+        body = "".join(f"<tr>{line}</tr>" for line in lines)
+        return f'<div style="overflow-x:auto"><table style="font-size:13px">{body}</table></div>{more}'
+
+    return in_a_cell([partial(drawn, most) for most in (MOST_ROWS, 50, 10)], "print() of each")
+
+
+def _cell(value: object) -> str:
+    return escape(shortened(printable(str(value)), _LONGEST))
+
+
+class Tabled(Protocol):
+    """What is a row of a table: its cells by their headings."""
+
+    def _row(self) -> Mapping[str, object]: ...
+
+
+_T = TypeVar("_T", bound=Tabled)
+
+
+class Rows(tuple[_T, ...]):
+    """A tuple that ends a notebook cell as a table, a row for each value; empty cells are left out where all of them are.
+
+    >>> found = Rows(la.known_instructions("gfx950", "copy"))
+    >>> found == tuple(found), found._repr_html_().count("<tr>") == len(found) + 1
+    (True, True)
+    """
+
+    __slots__ = ()
+
+    def _repr_html_(self) -> str:
+        rows = [row for one in self if (row := one._row())]
+        headings = list(dict.fromkeys(name for row in rows for name, told in row.items() if told not in ("", None)))
+        if not rows:
+            return _noted("none")
+        return table(headings, [[row.get(name, "") for name in headings] for row in rows])
 
 
 class NotebookAnswer:

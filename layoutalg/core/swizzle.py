@@ -21,6 +21,7 @@ from layoutalg.core.factors import Factor, xor_factor
 from layoutalg.core.layout import Layout
 from layoutalg.core.limits import MAX_ENTRIES
 from layoutalg.core.messages import number_text, shown
+from layoutalg.core.notebook import Drawing, NotebookAnswer
 from layoutalg.core.relation import as_layout
 from layoutalg.core.whole_numbers import found_whole
 
@@ -28,7 +29,7 @@ __all__ = ["Swizzle", "Swizzled", "swizzled"]
 
 
 @dataclass(frozen=True, slots=True)
-class Swizzle:
+class Swizzle(NotebookAnswer):
     """`x ^ ((x >> shift) & mask)`, with `mask` the `bits` bits from bit `base` on (CuTe's Swizzle<bits, base, shift>).
 
     Raises `LayoutError` unless 0 < bits <= shift: the bits read and the bits changed must not meet; then the swizzle is
@@ -69,6 +70,18 @@ class Swizzle:
 
     def __str__(self) -> str:
         return f"Sw<{self.bits},{self.base},{self.shift}>"
+
+    def _text(self) -> str:
+        bits = [
+            f"{low}..{low + self.bits - 1}" if self.bits > 1 else f"{low}"
+            for low in (self.base + self.shift, self.base)
+        ]
+        return f"{self}: of an address, bits {bits[0]} are XORed onto bits {bits[1]}"
+
+    def _drawing(self) -> Drawing:
+        row = 1 << self.base + self.shift
+        block = swizzled(Layout([[Factor(1 << self.bits, row, "addr")], [Factor(row, 1, "addr")]]), self)
+        return block.picture(title=f"{self} of {self.period} addresses, {row} in a row")
 
     @property
     def period(self) -> int:

@@ -117,7 +117,7 @@ def _said_of_word(word: str) -> str:
 
     if _AMX.fullmatch(word):
         return (
-            f"{word} works on AMX's tiles, which are read as types: !x86.amx.tile<16x32xbf16>; read too is each of its products, "
+            f"{word} works on AMX's tiles, which are read as types: !x86.amx.tile<16x32xbf16>; so are its products, "
             f"x86.amx.tile_mulf (bf16, f16) and x86.amx.tile_muli (bytes): {_AMX_PRODUCT}"
         )
     try:

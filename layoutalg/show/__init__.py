@@ -49,7 +49,7 @@ class _Room(ModuleType):
 
     def __call__(self, *_: object, **__: object) -> NoReturn:
         raise TypeError(
-            "layoutalg.show is a module: la.picture(value, shape) draws, la.show.describe(value, shape) says what the command does"
+            "layoutalg.show is a module: la.picture(value, shape) draws, la.show.describe(value, shape) tells"
         )
 
 
