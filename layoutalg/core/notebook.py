@@ -38,6 +38,8 @@ _LONGEST = 300
 """Letters of a cell of a table."""
 MOST_ROWS = 200
 """Rows of a table; fewer where a cell cannot hold them."""
+_WRAPPED = 60
+"""Letters of a cell from which on it may have several lines."""
 _LEFT = "text-align:left;vertical-align:top;padding:2px 12px 2px 0"
 
 
@@ -78,8 +80,8 @@ def table(headings: Sequence[str], rows: Sequence[Sequence[object]], count: int 
     count = len(rows) if count is None else count
 
     def drawn(most: int) -> str:
-        lines = ["".join(f'<th style="{_LEFT}">{_cell(one)}</th>' for one in headings)]
-        lines += ["".join(f'<td style="{_LEFT}">{_cell(one)}</td>' for one in row) for row in rows[:most]]
+        lines = ["".join(_cell("th", one) for one in headings)]
+        lines += ["".join(_cell("td", one) for one in row) for row in rows[:most]]
         more = _noted(f"and {count - most:,} more") if count > most else ""
         body = "".join(f"<tr>{line}</tr>" for line in lines)
         return f'<div style="overflow-x:auto"><table style="font-size:13px">{body}</table></div>{more}'
@@ -87,8 +89,10 @@ def table(headings: Sequence[str], rows: Sequence[Sequence[object]], count: int 
     return in_a_cell([partial(drawn, most) for most in (MOST_ROWS, 50, 10)], "print() of each")
 
 
-def _cell(value: object) -> str:
-    return escape(shortened(printable(str(value)), _LONGEST))
+def _cell(kind: str, value: object) -> str:
+    text = shortened(printable(str(value)), _LONGEST)
+    whole = ";white-space:nowrap" if len(text) < _WRAPPED else ""
+    return f'<{kind} style="{_LEFT}{whole}">{escape(text)}</{kind}>'
 
 
 class Tabled(Protocol):

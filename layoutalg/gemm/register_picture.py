@@ -4,11 +4,11 @@
 >>> needed = Registers(a=16, b=16, c=64, streamed=16, addresses=6, available=128)
 >>> for cell in RegisterPicture((), "", needed=needed).scene().cells:
 ...     print(cell.sentence)
-64 of 128 registers: C, for the whole loop
-16 of 128 registers: A, on its way to a dpas
-16 of 128 registers: B, on its way to a dpas
-6 of 128 registers: where messages read and write
-26 of 128 registers: free
+C: 64, sums, for the whole loop
+A: 16, on its way to a dpas
+B: 16, on its way to a dpas
+addresses: 6, where messages read and write
+free: 26
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from layoutalg.core.plurals import counted
 from layoutalg.viz.panel_picture import PanelPicture
-from layoutalg.viz.panels import CHARACTER, DARK, INNER, MARKED, PALE, Look, Panel, cell_of, stacked, told_panel
-from layoutalg.viz.shapes import Line
+from layoutalg.viz.panels import DARK, INNER, MARKED, PALE, Look, Panel, cell_of, stacked, told_panel
+from layoutalg.viz.scene import CHARACTER
+from layoutalg.viz.shapes import Cell, Line
 
 if TYPE_CHECKING:
     from layoutalg.gemm.registers import Registers
@@ -51,23 +51,27 @@ class RegisterPicture(PanelPicture):
         needed = self.needed
         has, used = needed.available, needed.used
         parts = [
-            ("C", needed.c, "C, for the whole loop"),
-            ("A", needed.a, "A, on its way to a dpas"),
-            ("B", needed.b, "B, on its way to a dpas"),
+            ("C", needed.c, "sums, for the whole loop"),
+            ("A", needed.a, "on its way to a dpas"),
+            ("B", needed.b, "on its way to a dpas"),
             ("addresses", needed.addresses, "where messages read and write"),
             ("prefetches", needed.ahead, "where prefetches read"),
-            ("free", has - used, "free"),
+            ("free", has - used, ""),
         ]
         step = INNER / max(has, used)
-        cells, told, at = [], [], 0
+        cells: list[Cell] = []
+        told: list[str] = []
+        at = 0
         for name, count, what in parts:
             if count <= 0:
                 continue
-            label = f"{name} {count}" if count * step > (len(f"{name} {count}") + 1) * CHARACTER else ""
-            fill = PALE if name == "free" else MARKED if at + count > has else DARK
-            look = Look(fill, label, f"{count} of {counted(has, 'register')}: {what}")
-            cells.append(cell_of(at * step, 0, count * step, _HIGH, look))
-            told += [f"{name}: {count}, {what}"] if name != "free" else [f"free: {count}"]
-            at += count
+            told.append(f"{name}: {count}{', ' * bool(what)}{what}")
+            fits = max(min(count, has - at), 0)
+            for size, fill in ((fits, PALE if name == "free" else DARK), (count - fits, MARKED)):
+                if size:
+                    label = f"{name} {count}"
+                    look = Look(fill, label if size * step > (len(label) + 1) * CHARACTER else "", told[-1])
+                    cells.append(cell_of(at * step, 0, size * step, _HIGH, look))
+                    at += size
         end = (Line(has * step, -3, has * step, _HIGH + 3, 2.0),) if used > has else ()
         return [stacked([Panel(tuple(cells), (), end, INNER, _HIGH), told_panel("", told)], 8)]

@@ -38,26 +38,24 @@ from layoutalg.gemm.versions import checked_version
 
 __all__ = ["MOST_PROBLEMS", "sweep"]
 
-_SHOWN = tuple(
-    [
-        "m",
-        "n",
-        "k",
-        "a",
-        "b",
-        "c",
-        "target",
-        "tile",
-        "subgroups",
-        "registers",
-        "prefetch",
-        "split_k",
-        "microseconds",
-        "tflops",
-        "part_of_peak",
-        "limit",
-        "error",
-    ]
+_SHOWN = (
+    "m",
+    "n",
+    "k",
+    "a",
+    "b",
+    "c",
+    "target",
+    "tile",
+    "subgroups",
+    "registers",
+    "prefetch",
+    "split_k",
+    "microseconds",
+    "tflops",
+    "part_of_peak",
+    "limit",
+    "error",
 )
 """The columns that a notebook shows."""
 

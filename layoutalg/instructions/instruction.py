@@ -130,7 +130,7 @@ class Instruction(Notation):
             "shape": "x".join(map(str, self.shape)),
             "types": ", ".join(f"{role} {element}" for role, element in self.types.items()),
             "threads": self.threads,
-            "chips": ", ".join(self.chips),
+            "chips": ", ".join(self.chips) if len(self.chips) < 4 else f"{self.chips[0]} to {self.chips[-1]}",
         }
 
     def __repr__(self) -> str:

@@ -366,10 +366,8 @@ class Migrated(NotebookAnswer):
     def _repr_html_(self) -> str:
         from layoutalg.viz.changes import changed_lines
 
-        def changed() -> str:
-            return (self.findings._repr_html_() if self.findings else "") + changed_lines(self.before, str(self))
-
-        return in_a_cell([changed], "print()") if self.before else NotebookAnswer._repr_html_(self)
+        text = NotebookAnswer._repr_html_(self)
+        return in_a_cell([lambda: changed_lines(self.before, str(self))], "print()") + text if self.before else text
 
     def __str__(self) -> str:
         return self.module.source
