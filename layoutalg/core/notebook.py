@@ -31,7 +31,7 @@ from layoutalg.core.errors import LayoutError
 from layoutalg.core.limits import MOST_CELL_LETTERS, MOST_NOTEBOOK_LETTERS
 from layoutalg.core.messages import printable, shortened
 
-__all__ = ["MOST_ROWS", "Drawing", "NotebookAnswer", "Rows", "in_a_cell", "table"]
+__all__ = ["MOST_ROWS", "Drawing", "NotebookAnswer", "Rows", "in_a_cell", "table", "told_text"]
 
 _LINE = 100
 _LONGEST = 300
@@ -47,6 +47,18 @@ class Drawing(Protocol):
     """A picture: what a notebook shows of it."""
 
     def _repr_html_(self) -> str: ...
+
+
+def told_text(text: str) -> str:
+    """A text as a notebook shows it, as wide as the page; of a long one the beginning, and how much more there is.
+
+    >>> told_text("a < b")
+    '<pre style="max-height:40em;overflow:auto;white-space:pre-wrap;margin:0">a &lt; b</pre>'
+    """
+    ends = [*accumulate(len(escape(letter)) for letter in text[: MOST_NOTEBOOK_LETTERS + 1])]
+    if (kept := bisect_right(ends, MOST_NOTEBOOK_LETTERS)) < len(text):
+        text = f"{text[:kept]}\n... and {len(text) - kept} letters more: print() has all"
+    return f'<pre style="max-height:40em;overflow:auto;white-space:pre-wrap;margin:0">{escape(text)}</pre>'
 
 
 def in_a_cell(drawings: Iterable[Callable[[], str]], whole: str) -> str:
@@ -115,7 +127,7 @@ class Rows(tuple[_T, ...]):
     __slots__ = ()
 
     def _repr_html_(self) -> str:
-        rows = [row for one in self if (row := one._row())]
+        rows = [row for one in self if (row := one._row())]  # pyright: ignore[reportPrivateUsage]
         headings = list(dict.fromkeys(name for row in rows for name, told in row.items() if told not in ("", None)))
         if not rows:
             return _noted("none")
@@ -143,11 +155,7 @@ class NotebookAnswer:
         return None
 
     def _repr_html_(self) -> str:
-        text = self._text()
-        ends = [*accumulate(len(escape(letter)) for letter in text[: MOST_NOTEBOOK_LETTERS + 1])]
-        if (kept := bisect_right(ends, MOST_NOTEBOOK_LETTERS)) < len(text):
-            text = f"{text[:kept]}\n... and {len(text) - kept} letters more: print() has all"
-        told = f'<pre style="max-height:40em;overflow:auto;white-space:pre-wrap;margin:0">{escape(text)}</pre>'
+        told = told_text(self._text())
         try:
             drawing = self._drawing()
         except LayoutError:

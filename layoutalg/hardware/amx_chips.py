@@ -32,6 +32,7 @@ from layoutalg.core.errors import PlanError
 from layoutalg.core.messages import shown
 from layoutalg.core.whole_numbers import whole_number
 from layoutalg.hardware.chip_names import chip_name
+from layoutalg.hardware.xe import cited_table
 
 __all__ = ["AMX_TARGETS", "FEATURES", "AmxChip", "amx_chip"]
 
@@ -77,6 +78,9 @@ class AmxChip:
     configure: float
     memory_bandwidth: float
     cited: tuple[tuple[str, str], ...]
+
+    def _repr_html_(self) -> str:
+        return cited_table(self)
 
     @property
     def sources(self) -> Mapping[str, str]:

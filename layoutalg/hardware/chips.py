@@ -31,11 +31,12 @@ which lanes they serve together); Intel publishes none, and 32 is assumed. What 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 
 from layoutalg.core.banks import BANKS
 from layoutalg.core.errors import PlanError
 from layoutalg.core.messages import shown
+from layoutalg.core.notebook import table
 from layoutalg.core.whole_numbers import as_flag, whole_number
 from layoutalg.hardware.amx_chips import AMX_TARGETS
 from layoutalg.hardware.block_tables import XE_BLOCKS, BlockTable
@@ -95,6 +96,10 @@ class TargetInfo:
     cluster: int = 1
     blocks: BlockTable | None = None
     asked_sizes: tuple[int, ...] = ()
+
+    def _repr_html_(self) -> str:
+        known = [(one.name, getattr(self, one.name)) for one in fields(self) if one.name not in ("surface", "blocks")]
+        return table(["", "value"], known)
 
     @property
     def grf_most(self) -> int:

@@ -18,7 +18,7 @@ type stands elsewhere too (in a call, a branch, a result, a function that others
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import Any
+from typing import Any, cast
 
 from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, FunctionType, NoneAttr, SymbolRefAttr
 from xdsl.ir import Attribute, Block, Operation, SSAValue
@@ -99,7 +99,7 @@ def _symbols(attributes: Iterable[Attribute]) -> Iterator[SymbolRefAttr]:
         if isinstance(held, SymbolRefAttr):
             yield held
         elif isinstance(held, ArrayAttr):
-            yield from _symbols(held.data)
+            yield from _symbols(cast("ArrayAttr[Attribute]", held).data)
         elif isinstance(held, DictionaryAttr):
             yield from _symbols(held.data.values())
 

@@ -354,8 +354,11 @@ class Picture:
         from layoutalg.viz.svg import still
 
         folded = [replace(self, full=False, most=most) for most in _FOLDED if self.full or most < self.most]
-        drawings = [partial(fragment, one) for one in (self, *folded)]
-        drawings.append(lambda: image(still(folded[-1].svg()), self.title))
+
+        def picture_alone() -> str:
+            return image(still((folded or [self])[-1].svg()), self.title)
+
+        drawings = (*[partial(fragment, one) for one in (self, *folded)], picture_alone)
         return in_a_cell(drawings, 'picture().save("picture.html")')
 
 
