@@ -137,6 +137,7 @@ __all__ = [
     "MOST_STEP_CELLS",
     "MOST_SUBGROUPS",
     "MOST_SWATCHES",
+    "MOST_SWIZZLED",
     "MOST_SYMBOLIC",
     "MOST_TABLE_ENTRIES",
     "MOST_TENSOR_ELEMENTS",
@@ -394,6 +395,8 @@ MOST_CHECKED_PRODUCTS = 2**16
 
 MOST_FOLDED = 32
 """Rows and columns of a folded picture, unless told otherwise."""
+MOST_SWIZZLED = 2**12
+"""Addresses of the picture of a swizzle."""
 MOST_CELLS = 2**24
 """Cells of a full picture."""
 MOST_CELL_COPIES = 4096

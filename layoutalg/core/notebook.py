@@ -158,6 +158,6 @@ class NotebookAnswer:
         told = told_text(self._text())
         try:
             drawing = self._drawing()
+            return told if drawing is None else drawing._repr_html_() + told  # pyright: ignore[reportPrivateUsage]
         except LayoutError:
-            drawing = None
-        return told if drawing is None else drawing._repr_html_() + told  # pyright: ignore[reportPrivateUsage]
+            return told
