@@ -13,12 +13,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from layoutalg.core.limits import MOST_MEMORY_ROWS as _MOST_LINES
 from layoutalg.core.plurals import counted
-from layoutalg.memory.coalescing import Access
 from layoutalg.viz.panel_picture import PanelPicture
 from layoutalg.viz.panels import DARK, MARKED, PALE, Look, Panel, stacked, table_panel, told_panel
+
+if TYPE_CHECKING:
+    from layoutalg.memory.coalescing import Access
 
 __all__ = ["LinePicture"]
 

@@ -9,9 +9,7 @@
 (('0-15', '16-31'), ('0-15', '16-31', '32-47', '48-63'))
 """
 
-import sys
-from types import ModuleType
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING
 
 from layoutalg.core.lazy import lazy_names
 
@@ -41,16 +39,6 @@ _HOMES = {
     "picture": "pictures",
     "render": "terminal",
 }
-__getattr__ = lazy_names(__name__, globals(), _HOMES)
-
-
-class _Room(ModuleType):
-    """A module that says what to call instead: `la.show(...)` is tried, as the command is `layoutalg show`."""
-
-    def __call__(self, *_: object, **__: object) -> NoReturn:
-        raise TypeError(
-            "layoutalg.show is a module: la.picture(value, shape) draws, la.show.describe(value, shape) tells"
-        )
-
-
-sys.modules[__name__].__class__ = _Room
+_CALLED = "layoutalg.show is a module: la.picture(value, shape) draws, la.show.describe(value, shape) tells"
+"""What `la.show(...)` says, which is tried, as the command is `layoutalg show`."""
+__getattr__ = lazy_names(__name__, globals(), _HOMES, called=_CALLED)
