@@ -171,7 +171,15 @@ _NAMES = {
 _HOMES = {name: home for home, names in _NAMES.items() for name in names}
 
 __all__ = sorted(_HOMES)  # pyright: ignore[reportUnsupportedDunderAll]
-__getattr__ = lazy_names(__name__, globals(), _HOMES)
+_HINTS = {
+    "draw": "la.picture(value, shape) draws",
+    "banks": "la.bank_conflicts(value) counts",
+    "verify": "la.read(text).verify() does",
+    "run": "la.read(text).run(...) does",
+    "migrate": "la.read(text).migrate(llvm=24) does",
+}
+"""What is a command, and in Python has another name."""
+__getattr__ = lazy_names(__name__, globals(), _HOMES, _HINTS)
 
 
 def __dir__() -> list[str]:

@@ -159,3 +159,21 @@ def test_parsing_and_layouts_load_neither_sympy_nor_xdsl() -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
+
+
+def test_names_that_people_try_say_what_to_call() -> None:
+    with pytest.raises(AttributeError, match=r"no attribute 'draw': la.picture\(value, shape\) draws"):
+        layoutalg.draw  # noqa: B018
+    with pytest.raises(AttributeError, match=r"no attribute 'no_such_name'$"):
+        layoutalg.no_such_name  # noqa: B018
+    with pytest.raises(TypeError, match=r"la.picture\(value, shape\) draws, la.show.describe"):
+        layoutalg.show("d0 = 4@lane")
+
+
+@pytest.mark.parametrize("room", ["cute", "memory", "xegpu", "triton", "show"])
+def test_a_room_is_imported_when_it_is_first_named(room: str) -> None:
+    code = f"import sys, layoutalg as la; assert 'layoutalg.{room}' not in sys.modules; print(la.{room}.__name__)"
+    assert (
+        subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+        == f"layoutalg.{room}\n"
+    )

@@ -26,6 +26,7 @@ from dataclasses import dataclass
 from layoutalg.amx.tiles import BYTES_PER_ROW, REGISTERS, ROWS, TileType, as_tile
 from layoutalg.core.errors import LayoutError, VerificationError
 from layoutalg.core.limits import MOST_TILES_GIVEN
+from layoutalg.core.notebook import table
 from layoutalg.core.whole_numbers import as_ints, listed, whole_number
 
 __all__ = ["PALETTE", "TileConfig"]
@@ -54,6 +55,12 @@ class TileConfig:
     rows: tuple[int, ...]
     colsb: tuple[int, ...]
     start_row: int = 0
+
+    def _repr_html_(self) -> str:
+        used = [
+            (f"tmm{i}", rows, width) for i, (rows, width) in enumerate(zip(self.rows, self.colsb, strict=True)) if rows
+        ]
+        return table(["register", "rows", "bytes in a row"], used)
 
     def __post_init__(self) -> None:
         for given in (self.rows, self.colsb):  # a range may be longer than memory

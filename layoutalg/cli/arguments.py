@@ -39,6 +39,7 @@ __all__ = [
     "OneOf",
     "Suggested",
     "as_option",
+    "chip_meant",
     "chip_names",
     "element_option",
     "file_target_option",
@@ -70,7 +71,8 @@ _MODULE_ENDINGS = (".mlir", ".ttgir")
 class OneOf(click.ParamType):  # pyright: ignore[reportMissingTypeArgument] (older versions of click have none)
     """One of the names in a table; the table is loaded when a name is given.
 
-    Names that are `unlisted` are taken too, and offered to nobody: what they are given to knows why it refuses them.
+    Names that are `unlisted` are taken too, and offered to nobody: what they are given to knows why it refuses them. `meant` is
+    the name in the table that another spelling means.
 
     >>> OneOf(lambda: ("a", "b")).convert("c", None, None)
     Traceback (most recent call last):
@@ -79,9 +81,15 @@ class OneOf(click.ParamType):  # pyright: ignore[reportMissingTypeArgument] (old
 
     name = "name"
 
-    def __init__(self, names: Callable[[], Sequence[object]], unlisted: Callable[[], Sequence[object]] = tuple) -> None:
+    def __init__(
+        self,
+        names: Callable[[], Sequence[object]],
+        unlisted: Callable[[], Sequence[object]] = tuple,
+        meant: Callable[[str], str] = str,
+    ) -> None:
         self.names = names
         self.unlisted = unlisted
+        self.meant = meant
 
     @classmethod
     def at(cls, place: str) -> OneOf:
@@ -90,10 +98,12 @@ class OneOf(click.ParamType):  # pyright: ignore[reportMissingTypeArgument] (old
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         """The name's own value in the table."""
-        found = [one for one in (*self.names(), *self.unlisted()) if str(one) == str(value)]
+        meant = self.meant(str(value))
+        found = [one for one in (*self.names(), *self.unlisted()) if str(one) == meant]
         if found:
             return found[0]
-        return self.fail(f"{shown(str(value))}: expected one of {', '.join(map(str, self.names()))}", param, ctx)
+        said = shown(str(value)) + f", which is {meant}" * (meant not in (str(value), str(value).lower()))
+        return self.fail(f"{said}: expected one of {', '.join(map(str, self.names()))}", param, ctx)
 
     def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
         """The names that begin so."""
@@ -143,14 +153,21 @@ def planner_chips(*, able: bool = True) -> Sequence[str]:
     return tuple(name for name in chip_names(dpas=True) if (target_info(name).surface is not None) is able)
 
 
-CHIP = OneOf(chip_names)
+def chip_meant(name: str) -> str:
+    """The chip that any of its names means, such as `h100` or `cuda:80`."""
+    from layoutalg.hardware.chip_names import chip_name
+
+    return chip_name(name)
+
+
+CHIP = OneOf(chip_names, meant=chip_meant)
 ELEMENT = Suggested(_element_names)
 MODULE = Suggested()
 """MLIR: the name of a file, `-` or a text."""
 TEXT = Suggested(_instruction_names)
 """A value of a notation: a text, the name of a file or of an instruction, or `-`."""
-DPAS_CHIP = OneOf(lambda: chip_names(dpas=True))
-PLANNER_CHIP = OneOf(planner_chips, lambda: planner_chips(able=False))
+DPAS_CHIP = OneOf(lambda: chip_names(dpas=True), meant=chip_meant)
+PLANNER_CHIP = OneOf(planner_chips, lambda: planner_chips(able=False), chip_meant)
 _LLVM_VERSION = OneOf(llvm_versions)
 
 

@@ -14,6 +14,7 @@ import click
 
 from layoutalg.cli.arguments import (
     OneOf,
+    chip_meant,
     json_option,
     llvm_option,
     output_option,
@@ -56,7 +57,7 @@ __all__ = ["gemm"]
 @click.option("--c", default=None, help="Element type of C in memory (that of the accumulators unless given).")
 @click.option(
     "--target",
-    type=OneOf(target_names, lambda: planner_chips(able=False)),
+    type=OneOf(target_names, lambda: planner_chips(able=False), chip_meant),
     metavar="CHIP",
     default="pvc",
     show_default=True,

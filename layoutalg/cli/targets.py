@@ -153,9 +153,9 @@ def target_names() -> Sequence[str]:
 
 def amx_targets() -> Sequence[str]:
     """The targets of AMX."""
-    from layoutalg.gemm.amx.problem import TARGETS
+    from layoutalg.hardware.amx_chips import AMX_TARGETS
 
-    return TARGETS
+    return AMX_TARGETS
 
 
 def emit_names() -> Sequence[str]:

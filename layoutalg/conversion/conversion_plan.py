@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 from numpy.typing import NDArray
 
 from layoutalg.conversion.bound import Bound, bound_of
-from layoutalg.conversion.candidates import Candidate, Settings, candidates_of
+from layoutalg.conversion.candidates import Candidate, Candidates, Settings, candidates_of
 from layoutalg.conversion.cheapest import cheapest_of
 from layoutalg.conversion.cost import PRESSURES, cost_of
 from layoutalg.conversion.layouts import check_tensor, machine_counts
@@ -112,7 +112,7 @@ class ConversionPlan:
         >>> [one.name for one in la.convert(source, destination).candidates]
         ['only what crosses goes through shared memory', 'everything goes through shared memory']
         """
-        return candidates_of(*self._asked)
+        return Candidates(candidates_of(*self._asked))
 
     @property
     def chosen(self) -> Candidate:

@@ -313,7 +313,7 @@ def cost_of(target: str | None, pressure: str = "all") -> Cost:
     >>> cost_of("i486")
     Traceback (most recent call last):
     layoutalg.core.errors.PlanError: target 'i486': expected one of pvc, bmg, lnl, ptl, dg2, acm, acm-g10, acm-g11, ats-m150,
-    gfx90a, gfx942, gfx950, gfx1100, sm_80, sm_90, generic
+    gfx90a, gfx942, gfx950, gfx1100, sm_80, sm_90, generic, or another name of one, such as a100, cuda:80, mi300x, battlemage
     """
     chip = target_info("generic" if target is None else target)
     one_of(pressure, PRESSURES, "pressure =", ConversionError)

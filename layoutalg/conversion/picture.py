@@ -28,7 +28,8 @@ from layoutalg.conversion.drawing.summary import held_in_words, moved_in_words
 from layoutalg.conversion.program.program import Program
 from layoutalg.conversion.program.steps import Barrier, Load, Shuffle, Step, Store
 from layoutalg.core.banks import BANK_BYTES, BANKS
-from layoutalg.core.limits import MOST_CELL_TEXT, MOST_DRAWN_REGISTERS, MOST_FAMILIES, MOST_MEMORY_ROWS, MOST_STEP_CELLS
+from layoutalg.core.limits import MOST_DRAWN_REGISTERS, MOST_FAMILIES, MOST_MEMORY_ROWS, MOST_STEP_CELLS
+from layoutalg.core.notebook import in_a_cell
 from layoutalg.core.plurals import counted
 from layoutalg.core.whole_numbers import instance_of
 from layoutalg.hardware.chips import target_info
@@ -37,7 +38,7 @@ from layoutalg.viz.folding import DOTS
 from layoutalg.viz.panel_picture import PanelPicture
 from layoutalg.viz.panels import INNER, Panel, arrow, arrow_down, beside, in_a_row, stacked, told_panel
 from layoutalg.viz.shapes import Scene
-from layoutalg.viz.svg import legal, svg_document
+from layoutalg.viz.svg import legal, still, svg_document
 
 if TYPE_CHECKING:
     from layoutalg.conversion.conversion_plan import ConversionPlan
@@ -292,10 +293,19 @@ class ConversionPicture(PanelPicture):
     def _repr_html_(self) -> str:
         from layoutalg.viz.stepped import fragment
 
-        whole = fragment(self.title, self._parts(self.steps(one_by_one=True)))
-        if len(whole) <= MOST_CELL_TEXT:
-            return whole
-        return fragment(self.title, self._parts(self.steps(small=True)))
+        def small() -> list[tuple[str, list[str]]]:
+            return self._parts(self.steps(small=True))
+
+        def stilled() -> list[tuple[str, list[str]]]:
+            return [(name, [still(svg) for svg in drawn]) for name, drawn in small()]
+
+        drawings = (
+            lambda: fragment(self.title, self._parts(self.steps(one_by_one=True))),
+            lambda: fragment(self.title, small()),
+            lambda: fragment(self.title, stilled()),
+            lambda: fragment(self.title, stilled()[:1]),
+        )
+        return in_a_cell(drawings, 'picture().save("conversion.html")')
 
     def views(self, *, one_by_one: bool = False) -> list[tuple[str, str]]:
         """Each step as an SVG document of its own, with its name; `one_by_one` is that of `steps`.

@@ -37,7 +37,7 @@ from layoutalg.core.errors import ConversionError, DistributionError, LayoutErro
 from layoutalg.core.layout import Layout
 from layoutalg.core.messages import shown
 from layoutalg.core.notation import Distributed, Machine, as_machine, as_sizes
-from layoutalg.core.notebook import NotebookAnswer
+from layoutalg.core.notebook import Drawing, NotebookAnswer
 from layoutalg.core.plurals import counted
 from layoutalg.core.whole_numbers import listed
 from layoutalg.hardware.chips import target_info
@@ -84,6 +84,13 @@ class Price(NotebookAnswer):
 
     def __str__(self) -> str:
         return "; ".join((self.text, *self.assumptions))
+
+    def _drawing(self) -> Drawing | None:
+        if not self.slots:
+            return None
+        from layoutalg.conversion.drawing.ways import price_picture
+
+        return price_picture(self.plan)
 
     @property
     def plan(self) -> ConversionPlan:

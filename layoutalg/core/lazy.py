@@ -7,10 +7,12 @@ True
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Mapping
+from functools import partial
 from importlib import import_module
-from types import ModuleType
-from typing import Any, TypeVar
+from types import MappingProxyType, ModuleType
+from typing import Any, NoReturn, TypeVar
 
 __all__ = ["imported", "lazy_names", "once"]
 
@@ -29,16 +31,36 @@ def imported(name: str) -> ModuleType:
     return import_module(name)
 
 
-def lazy_names(package: str, namespace: dict[str, Any], homes: Mapping[str, str]) -> Callable[[str], Any]:
+def _refuse_call(why: str, *_: object, **__: object) -> NoReturn:
+    raise TypeError(why)
+
+
+def lazy_names(
+    package: str,
+    namespace: dict[str, Any],
+    homes: Mapping[str, str],
+    hints: Mapping[str, str] = MappingProxyType({}),
+    called: str = "",
+) -> Callable[[str], Any]:
     """A `__getattr__` for a package: `homes` says in which of its modules each name lives.
 
-    Raises `AttributeError` for a name that has no home, as a module does.
+    A module of the package that is not imported yet is imported. Raises `AttributeError` for any other name, as a module does;
+    `hints` says what to ask instead, `called` what a call of the package itself raises.
     """
+    if called:
+        sys.modules[package].__class__ = type("module", (ModuleType,), {"__call__": partial(_refuse_call, called)})
 
     def find(name: str) -> Any:
         home = homes.get(name)
         if home is None:
-            raise AttributeError(f"module {package!r} has no attribute {name!r}")
+            try:
+                if not name.startswith("_"):
+                    return imported(f"{package}.{name}")
+            except ModuleNotFoundError as missing:
+                if missing.name != f"{package}.{name}":
+                    raise
+            hint = f": {hints[name]}" if name in hints else ""
+            raise AttributeError(f"module {package!r} has no attribute {name!r}{hint}")
         value = namespace[name] = getattr(imported(f"{package}.{home}"), name)
         return value
 

@@ -52,12 +52,13 @@ __all__ = [
     "MOST_CASE_WORKGROUPS",
     "MOST_CELLS",
     "MOST_CELL_COPIES",
-    "MOST_CELL_TEXT",
+    "MOST_CELL_LETTERS",
     "MOST_CHECKED_PRODUCTS",
     "MOST_CLUSTER",
     "MOST_COMPARED_COPIES",
     "MOST_COMPARED_ELEMENTS",
     "MOST_COMPARED_ENTRIES",
+    "MOST_COMPARED_LINES",
     "MOST_CONNECTIONS",
     "MOST_CONSTANT_BYTES",
     "MOST_COORDINATES",
@@ -136,6 +137,7 @@ __all__ = [
     "MOST_STEP_CELLS",
     "MOST_SUBGROUPS",
     "MOST_SWATCHES",
+    "MOST_SWIZZLED",
     "MOST_SYMBOLIC",
     "MOST_TABLE_ENTRIES",
     "MOST_TENSOR_ELEMENTS",
@@ -393,6 +395,8 @@ MOST_CHECKED_PRODUCTS = 2**16
 
 MOST_FOLDED = 32
 """Rows and columns of a folded picture, unless told otherwise."""
+MOST_SWIZZLED = 2**12
+"""Addresses of the picture of a swizzle."""
 MOST_CELLS = 2**24
 """Cells of a full picture."""
 MOST_CELL_COPIES = 4096
@@ -405,8 +409,12 @@ MOST_LABELS = 2**14
 """Labels of a picture."""
 MOST_DOTS = 256
 """Dots that mark copies in a cell."""
-MOST_NOTEBOOK_LETTERS = 2**17
-"""Letters of an answer that a notebook shows."""
+MOST_NOTEBOOK_LETTERS = 100_000
+"""Letters of an answer's text, as HTML, that a notebook shows."""
+MOST_COMPARED_LINES = 2000
+"""Lines of a text whose changes a notebook shows one by one."""
+MOST_CELL_LETTERS = 300_000
+"""Letters of the drawing in a notebook cell; what is larger is drawn smaller (`core.notebook.in_a_cell`)."""
 MOST_SHOWN_VALUES = 2**14
 """Values of a layout of CuTe that a picture of an operation looks at."""
 LARGEST_PNG = 16000
@@ -441,8 +449,6 @@ MOST_DRAWN_REGISTERS = 64
 """Registers of a lane that it draws."""
 MOST_MEMORY_ROWS = 32
 """Rows of shared memory, a word of each bank, that it draws."""
-MOST_CELL_TEXT = 300_000
-"""Letters of a notebook cell in which a conversion is drawn in full; beyond, like steps are one, with fewer registers."""
 MOST_PHASES = 8
 """Phases of an access to it that it draws."""
 MOST_TRACED_WORDS = 2**21

@@ -26,6 +26,7 @@ from layoutalg.core.extents import as_extent
 from layoutalg.core.limits import MAX_EXTENT, MOST_DIMENSIONS
 from layoutalg.core.llvm_versions import DEFAULT_LLVM
 from layoutalg.core.messages import shown
+from layoutalg.core.notebook import Rows
 from layoutalg.core.whole_numbers import whole_number
 
 if TYPE_CHECKING:
@@ -152,6 +153,9 @@ class Note(NamedTuple):
     value: object = None
     refused: bool | None = None
     instead: bool = False
+
+    def _row(self) -> dict[str, object]:
+        return {"about": self.label, "says": self.text} if self.label else {}
 
 
 class PictureOptions(TypedDict, total=False):
@@ -313,7 +317,7 @@ class Distributed:
         >>> la.parse("#xegpu.layout<lane_layout = [1, 16], lane_data = [1, 1]>").report((8, 16))[0].text
         'accepts'
         """
-        return self._notes(shape, machine, ReportRequest(element, llvm, blocks))
+        return Rows(self._notes(shape, machine, ReportRequest(element, llvm, blocks)))
 
     def _notes(self, shape: Sequence[int] | None, machine: Machine | None, asked: ReportRequest) -> tuple[Note, ...]:
         """What `report` says of a notation of this package."""

@@ -13,22 +13,26 @@ Four rows of four words; without it, column 0 is at words 0, 4, 8, 12, all in ba
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from layoutalg.core.algebra import compose
 from layoutalg.core.errors import CompositionError, LayoutError, SizeError
 from layoutalg.core.factors import Factor, XorFactor, xor_factor
 from layoutalg.core.layout import Layout
-from layoutalg.core.limits import MAX_ENTRIES
+from layoutalg.core.limits import MAX_ENTRIES, MOST_SWIZZLED
 from layoutalg.core.messages import number_text, shown
+from layoutalg.core.notebook import Drawing, NotebookAnswer
 from layoutalg.core.relation import as_layout
 from layoutalg.core.whole_numbers import found_whole
+
+if TYPE_CHECKING:
+    from layoutalg.viz.picture import Picture
 
 __all__ = ["Swizzle", "Swizzled", "swizzled", "unswizzled"]
 
 
 @dataclass(frozen=True, slots=True)
-class Swizzle:
+class Swizzle(NotebookAnswer):
     """`x ^ ((x >> shift) & mask)`, with `mask` the `bits` bits from bit `base` on (CuTe's Swizzle<bits, base, shift>).
 
     Raises `LayoutError` unless 0 < bits <= shift: the bits read and the bits changed must not meet; then the swizzle is
@@ -69,6 +73,30 @@ class Swizzle:
 
     def __str__(self) -> str:
         return f"Sw<{self.bits},{self.base},{self.shift}>"
+
+    def _text(self) -> str:
+        bits = [
+            f"{low}..{low + self.bits - 1}" if self.bits > 1 else f"{low}"
+            for low in (self.base + self.shift, self.base)
+        ]
+        return f"{self}: of an address, bits {bits[0]} are XORed onto bits {bits[1]}"
+
+    def _drawing(self) -> Drawing:
+        return self.picture()
+
+    def picture(self) -> Picture:
+        """The addresses of one period, as many in a row as the swizzle shifts by.
+
+        Raises `SizeError` for a period of more than 4,096 addresses.
+
+        >>> Swizzle(2, 0, 2).picture().title
+        'Sw<2,0,2> of 16 addresses, 4 in a row'
+        """
+        if self.period > MOST_SWIZZLED:
+            raise SizeError(f"{self}: {number_text(self.period)} addresses; a picture has at most {MOST_SWIZZLED}")
+        row = 1 << self.base + self.shift
+        block = swizzled(Layout([[Factor(1 << self.bits, row, "addr")], [Factor(row, 1, "addr")]]), self)
+        return block.picture(title=f"{self} of {self.period} addresses, {row} in a row")
 
     @property
     def period(self) -> int:

@@ -27,6 +27,7 @@ from layoutalg.core.errors import CompositionError, LayoutError, SizeError
 from layoutalg.core.fragments import every_place
 from layoutalg.core.limits import MAX_ENTRIES, MAX_START, MOST_TABLE_ENTRIES
 from layoutalg.core.messages import number_text, shown
+from layoutalg.core.notebook import MOST_ROWS, table
 from layoutalg.core.relation import Relation, as_layout
 from layoutalg.core.whole_numbers import listed, whole_number
 
@@ -49,6 +50,10 @@ class Table:
     axes: tuple[str, ...]
     domain: NDArray[np.int64]
     codomain: NDArray[np.int64]
+
+    def _repr_html_(self) -> str:
+        pairs = np.concatenate([self.domain[:MOST_ROWS], self.codomain[:MOST_ROWS]], axis=1)
+        return table([*self.names, *self.axes], pairs.tolist(), len(self.domain))
 
     @staticmethod
     def of(layout: Relation) -> Table:

@@ -38,6 +38,9 @@ class Atom:
 
     instruction: Instruction
 
+    def _repr_html_(self) -> str | None:
+        return self.instruction._repr_html_()  # pyright: ignore[reportPrivateUsage]
+
     @property
     def shape_mnk(self) -> tuple[int, ...]:
         """m, n, k of a product; () of a copy.

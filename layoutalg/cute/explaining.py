@@ -19,6 +19,7 @@ from typing import Any, NamedTuple
 
 from layoutalg.core.errors import ConversionError
 from layoutalg.core.messages import number_text
+from layoutalg.core.notebook import NotebookAnswer
 from layoutalg.core.whole_numbers import one_of
 from layoutalg.cute import casting, coordinates, inverses, modes, tiling
 from layoutalg.cute.composing import composed, composition
@@ -45,7 +46,7 @@ class Operation(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Explanation:
+class Explanation(NotebookAnswer):
     """What an operation did: its name, its arguments, its definition in one line, its steps and its result.
 
     >>> explain("coalesce", "(2,(1,6)):(1,(6,2))").result

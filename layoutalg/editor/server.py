@@ -28,7 +28,7 @@ from urllib.parse import unquote
 
 from cattrs import transform_error
 from lsprotocol import types
-from pygls.exceptions import JsonRpcInvalidParams
+from pygls.exceptions import JsonRpcInvalidParams, JsonRpcParseError
 from pygls.lsp.server import LanguageServer
 from pygls.protocol import LanguageServerProtocol
 from pygls.protocol.json_rpc import JsonRPCNotification, JsonRPCRequestMessage
@@ -49,6 +49,8 @@ _PATIENCE = 0.08
 _PYTHON = "python"
 _MOST_STRINGS = 16
 """Strings of Python sources that are kept read."""
+_UNREAD = ValueError, RecursionError
+"""What Python says of a text that is not JSON."""
 _log = logging.getLogger(__name__)
 _Answer = TypeVar("_Answer")
 
@@ -283,6 +285,28 @@ class _Protocol(LanguageServerProtocol):
             self._send_response(message.number, error=refusal)
 
 
+class _Server(LanguageServer):
+    """A server that answers what is not JSON as JSON-RPC says, with an error that has no number, and logs a line of it.
+
+    pygls shows the user an error of the server, and logs where its reader stands.
+    """
+
+    def report_server_error(self, error: Exception, source: Any) -> None:
+        if isinstance(error, _UNREAD):
+            refusal = {"code": JsonRpcParseError.CODE, "message": f"layoutalg: {error}"}
+            self.protocol._send_data({"jsonrpc": "2.0", "id": None, "error": refusal})  # pyright: ignore[reportPrivateUsage]
+        else:
+            super().report_server_error(error, source)
+
+
+def _told_in_a_line(record: logging.LogRecord) -> bool:
+    """What pygls logs of a message that is not JSON, without the traceback."""
+    problem = record.exc_info[1] if record.exc_info else None
+    if isinstance(problem, _UNREAD):
+        record.msg, record.args, record.exc_info = "a message that is not JSON: %s", (problem,), None
+    return True
+
+
 def server(answers: Answers) -> LanguageServer:
     """A server that is not started yet.
 
@@ -290,7 +314,7 @@ def server(answers: Answers) -> LanguageServer:
     'layoutalg'
     """
     # Whole texts: pygls splits lines at more characters than the protocol does, which would misplace edits.
-    ours = LanguageServer(
+    ours = _Server(
         "layoutalg", version_facts().get("version", ""), types.TextDocumentSyncKind.Full, protocol_cls=_Protocol
     )
     checking = ThreadPoolExecutor(1, "checking")
@@ -378,6 +402,7 @@ def serve(asked: Asked) -> None:
     if sys.stdin is None or sys.stdout is None:  # pyright: ignore[reportUnnecessaryComparison]
         raise LayoutError("lsp: standard input or output is closed")
     answers = Answers(asked)
+    logging.getLogger("pygls.server").addFilter(_told_in_a_line)
     out, sys.stdout = sys.stdout, sys.stderr
     try:
         server(answers).start_io(sys.stdin.buffer, out.buffer)

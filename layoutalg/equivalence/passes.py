@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 from layoutalg.core.errors import LayoutError
 from layoutalg.core.llvm_versions import DEFAULT_LLVM
 from layoutalg.core.messages import shown
+from layoutalg.core.notebook import Rows
 from layoutalg.core.whole_numbers import instance_of
 from layoutalg.equivalence.compare import Kept, Trial
 from layoutalg.ir.installed import program_path, run_program
@@ -50,6 +51,9 @@ class Stage:
         True
         """
         return self.kept is None or self.kept.is_kept
+
+    def _row(self) -> dict[str, object]:
+        return {"pass": self.name, "meaning": "not run" if self.kept is None else self.kept, "why": self.problem}
 
     def __str__(self) -> str:
         if self.kept is None:
@@ -105,7 +109,7 @@ def passes_keep_meaning(
             last = part.module
         if progress is not None:
             progress((number + 1) / len(parts))
-    return tuple(stages)
+    return Rows(stages)
 
 
 def _stage(trial: Trial, last: Any, part: Part) -> Stage:

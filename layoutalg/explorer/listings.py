@@ -75,9 +75,9 @@ def choices(_asked: Question) -> dict[str, Any]:
 
     planned = [name for name in target_names(dpas=True) if target_info(name).surface is not None]
     with suppress(ModuleNotFoundError):  # without numpy nothing is planned
-        from layoutalg.gemm.amx.problem import TARGETS
+        from layoutalg.hardware.amx_chips import AMX_TARGETS
 
-        planned += TARGETS
+        planned += AMX_TARGETS
     return {"targets": [*target_names()], "planned": planned, "llvm": [*llvm_versions()], "formats": [*FORMATS]}
 
 

@@ -70,10 +70,11 @@ def _picture(value: Distributed | Module | str, answered: dict[str, Any]) -> str
     """What shows without the page, as HTML: the picture of the first answer, or the module; empty where there is neither."""
     from layoutalg.module.module import Module
     from layoutalg.viz.page import image
+    from layoutalg.viz.svg import still
 
     if isinstance(value, Module):
         return value._repr_html_()  # pyright: ignore[reportPrivateUsage]
-    return image(answered["svg"], answered["title"]) if answered.get("svg") else ""
+    return image(still(answered["svg"]), answered["title"]) if answered.get("svg") else ""
 
 
 @cache

@@ -14,7 +14,6 @@ from layoutalg.core.llvm_versions import DEFAULT_LLVM
 from layoutalg.core.messages import shown
 from layoutalg.core.whole_numbers import instance_of
 from layoutalg.gemm.amx.plan import AmxGemm, plan_amx
-from layoutalg.gemm.amx.problem import TARGETS as AMX_TARGETS
 from layoutalg.gemm.choices import Choices
 from layoutalg.gemm.options import (
     AmxProductOptions,
@@ -32,6 +31,8 @@ from layoutalg.gemm.split_k import check_split
 from layoutalg.gemm.stream_k import check_stream
 from layoutalg.gemm.versions import checked_version
 from layoutalg.hardware import XeChip
+from layoutalg.hardware.amx_chips import AMX_TARGETS
+from layoutalg.hardware.chip_names import chip_name
 
 __all__ = ["plan_gemm"]
 
@@ -111,7 +112,7 @@ def plan_gemm(
 lda = 56 would fit'
     """
     check_names("plan_gemm", options, AnyTargetOptions)
-    target = _target_of(target, chip)
+    target = chip_name(_target_of(target, chip))
     chosen = part(TilingOptions, options)
     if isinstance(target, str) and target in AMX_TARGETS:  # pyright: ignore[reportUnnecessaryIsInstance]
         for name, given in chosen.items():

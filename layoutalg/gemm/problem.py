@@ -27,6 +27,7 @@ from layoutalg.gemm.matrix_in_memory import check_pitch
 from layoutalg.gemm.options import GpuProductOptions
 from layoutalg.gemm.product import Product, checked_fields, element_named, with_fractions
 from layoutalg.hardware import Dpas, SurfaceLimits, dpas, target_info
+from layoutalg.hardware.chip_names import chip_name
 
 __all__ = ["RESULTS", "TYPES", "Problem", "check_epilogue"]
 
@@ -93,6 +94,7 @@ class Problem(Product):
             dpas(types["a"], types["b"], types["acc"], target=self.target)
         except VerificationError as problem:
             raise PlanError(str(problem)) from None
+        types["target"] = chip_name(self.target)
         types["c"] = element_named("c", self.c, ("f32", "f16", "bf16", "s32"))
         if types["c"] not in RESULTS[types["acc"]]:
             offer = ", ".join(RESULTS[types["acc"]])

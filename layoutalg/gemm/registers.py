@@ -53,7 +53,7 @@ from functools import lru_cache
 from layoutalg.core.elements import element_bits
 from layoutalg.core.errors import PlanError
 from layoutalg.core.llvm_versions import DEFAULT_LLVM, rules
-from layoutalg.core.notebook import NotebookAnswer
+from layoutalg.core.notebook import Drawing, NotebookAnswer
 from layoutalg.core.whole_numbers import instance_of, whole_number
 from layoutalg.gemm.messages import Message, messages
 from layoutalg.gemm.problem import Problem
@@ -104,6 +104,11 @@ class Registers(NotebookAnswer):
     prefetch: str = "none"
     asked: int = 1
     most_written: int = 512
+
+    def _drawing(self) -> Drawing:
+        from layoutalg.gemm.register_picture import RegisterPicture
+
+        return RegisterPicture((), "the registers of a subgroup", needed=self)
 
     def __str__(self) -> str:
         ahead = f", prefetches {self.ahead}" if self.ahead else ""

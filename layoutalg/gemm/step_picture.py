@@ -60,7 +60,7 @@ __all__ = [
 ]
 
 _WIDE = 62
-REGISTERS = "r0-7 in a cell: registers 0 to 7 of each lane hold this block"
+REGISTERS = "cells: r0-7 where registers 0 to 7 of each lane hold this block"
 """What the labels of `Blocks` mean."""
 LAYOUTS = (
     "on an arrow: the step that shows it in full, what is done, and who holds what",
@@ -268,7 +268,7 @@ def _prefetch(plan: Gemm, number: int) -> Panel:
             + (f"then w + {plan.workgroup[0]}, ..." if shares.rounds > 1 else "if there is one"),
         )
         return told_panel(f"{number} prefetch: the cache lines that each lane asks for", notes)
-    note = "sg n in a cell: subgroup n asks for this block, which comes into the cache"
+    note = "cells: sg n, the subgroup that asks for this block, which comes into the cache"
     panels = [told_panel(f"{number} prefetch: the blocks that each subgroup asks for", [note])]
     message = 0
     for shares in shared_rounds(*asked):
@@ -318,7 +318,7 @@ def _loads(plan: Gemm, number: int) -> Panel:
     for i, j in product(range(rows), range(columns)):
         sentence = f"accumulators of rows {spans(block_rows)(i)}, columns {spans(block_columns)(j)}; {deep} dpas each"
         looks["C"][i, j] = Look(PALE, "stays", sentence)
-    notes = ["load n in a cell, and its colour: the load that brings this block into registers; C stays there"]
+    notes = ["cells, and their colours: the load that brings this block into registers; C stays there"]
     notes += [f"{name}: {_brought(plan, name)}" for name in "AB"] + _GATED * plan.problem.gated
     title = f"{number} loads: {counted(len(plan.messages), 'block message')} into registers"
     return _product(plan, title, notes, looks)

@@ -29,6 +29,7 @@ from layoutalg.core.errors import PlanError
 from layoutalg.core.files import as_path
 from layoutalg.core.llvm_versions import DEFAULT_LLVM
 from layoutalg.core.messages import shown
+from layoutalg.core.notebook import MOST_ROWS, table
 from layoutalg.core.progress import progress_bar
 from layoutalg.gemm.executor import Lost, done_by
 from layoutalg.gemm.plan_row import Arguments, Row, arguments_of, key_of, lost_row, row_of
@@ -37,8 +38,45 @@ from layoutalg.gemm.versions import checked_version
 
 __all__ = ["MOST_PROBLEMS", "sweep"]
 
+_SHOWN = (
+    "m",
+    "n",
+    "k",
+    "a",
+    "b",
+    "c",
+    "target",
+    "tile",
+    "subgroups",
+    "registers",
+    "prefetch",
+    "split_k",
+    "microseconds",
+    "tflops",
+    "part_of_peak",
+    "limit",
+    "error",
+)
+"""The columns that a notebook shows."""
+
 MOST_PROBLEMS = 10**6
 """The most problems of one sweep: their rows are all in memory at its end."""
+
+
+class Swept(list[Row]):
+    """The rows of a sweep; a notebook shows what differs most in a table, `pandas.DataFrame(rows)` all of it.
+
+    >>> sweep([(64, 64, 64)])._repr_html_().count("<tr>")
+    2
+    """
+
+    def _repr_html_(self) -> str:
+        used = [name for name in _SHOWN if any(row[name] not in (None, "") for row in self[:MOST_ROWS])]
+        return table(used, [[_said(row[name]) for name in used] for row in self[:MOST_ROWS]], len(self))
+
+
+def _said(value: object) -> object:
+    return "" if value is None else f"{value:.3g}" if isinstance(value, float) else value
 
 
 def sweep(
@@ -87,7 +125,7 @@ def sweep(
                 write(key, row)
             done += 1
             told(min(1.0, done / total))
-    return [dict(known.get(key) or lost[key]) for key in keys]
+    return Swept([dict(known.get(key) or lost[key]) for key in keys])
 
 
 def _all(problems: Iterable[object]) -> list[Arguments]:

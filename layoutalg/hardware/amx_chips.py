@@ -31,8 +31,13 @@ from types import MappingProxyType
 from layoutalg.core.errors import PlanError
 from layoutalg.core.messages import shown
 from layoutalg.core.whole_numbers import whole_number
+from layoutalg.hardware.chip_names import chip_name
+from layoutalg.hardware.xe import cited_table
 
-__all__ = ["FEATURES", "AmxChip", "amx_chip"]
+__all__ = ["AMX_TARGETS", "FEATURES", "AmxChip", "amx_chip"]
+
+AMX_TARGETS = ("amx", "spr", "gnr")
+"""Any CPU with AMX, Sapphire Rapids, Granite Rapids."""
 
 FEATURES = {"bf16": "amx-bf16", "f16": "amx-fp16", "s8": "amx-int8", "u8": "amx-int8"}
 """The CPU feature that products of each type need, as LLVM names it."""
@@ -73,6 +78,9 @@ class AmxChip:
     configure: float
     memory_bandwidth: float
     cited: tuple[tuple[str, str], ...]
+
+    def _repr_html_(self) -> str:
+        return cited_table(self)
 
     @property
     def sources(self) -> Mapping[str, str]:
@@ -206,7 +214,7 @@ def amx_chip(name: str) -> AmxChip:
     Traceback (most recent call last):
     layoutalg.core.errors.PlanError: target 'skx' is not a CPU with AMX: expected one of spr, gnr
     """
-    found = _CHIPS.get(name) if isinstance(name, str) else None  # pyright: ignore[reportUnnecessaryIsInstance]
+    found = _CHIPS.get(chip_name(name)) if isinstance(name, str) else None  # pyright: ignore[reportUnnecessaryIsInstance]
     if found is None:
         raise PlanError(f"target {shown(name)} is not a CPU with AMX: expected one of {', '.join(_CHIPS)}")
     return found

@@ -31,12 +31,14 @@ which lanes they serve together); Intel publishes none, and 32 is assumed. What 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 
 from layoutalg.core.banks import BANKS
 from layoutalg.core.errors import PlanError
 from layoutalg.core.messages import shown
+from layoutalg.core.notebook import table
 from layoutalg.core.whole_numbers import as_flag, whole_number
+from layoutalg.hardware.amx_chips import AMX_TARGETS
 from layoutalg.hardware.block_tables import XE_BLOCKS, BlockTable
 from layoutalg.hardware.xe_products import product_target
 
@@ -95,6 +97,10 @@ class TargetInfo:
     blocks: BlockTable | None = None
     asked_sizes: tuple[int, ...] = ()
 
+    def _repr_html_(self) -> str:
+        known = [(one.name, getattr(self, one.name)) for one in fields(self) if one.name not in ("surface", "blocks")]
+        return table(["", "value"], known)
+
     @property
     def grf_most(self) -> int:
         """The registers of a thread with the large register file; such a thread takes the place of two.
@@ -129,6 +135,9 @@ class TargetInfo:
         return self.name
 
 
+_NAMED = "a100, cuda:80, mi300x, battlemage"
+
+
 def _xe_hpc(name: str) -> TargetInfo:
     return TargetInfo(name, 16, 64, 128, SurfaceLimits(), slm_bytes=131072, blocks=XE_BLOCKS, asked_sizes=(16, 32))
 
@@ -154,14 +163,23 @@ _CHIPS = {
 
 
 def target_info(name: str, *, dpas: bool = False) -> TargetInfo:
-    """The chip of a name, which may be that of a product (`xe_products`); with `dpas` it must have that instruction.
+    """The chip of a name, which may be that of a product (`xe_products`) or any other that the field has for it (`chip_names`).
+
+    With `dpas` it must have that instruction.
 
     Raises `PlanError` for one that is not in the table, and for one without DPAS where that is asked for.
 
-    >>> target_info("h100")
+    >>> target_info("h100").name, target_info("cuda:80").name, target_info("mi300x").name
+    ('sm_90', 'sm_80', 'gfx942')
+    >>> target_info("sm_70")
     Traceback (most recent call last):
-    layoutalg.core.errors.PlanError: target 'h100': expected one of pvc, bmg, lnl, ptl, dg2, acm, acm-g10, acm-g11, ats-m150,
-    gfx90a, gfx942, gfx950, gfx1100, sm_80, sm_90, generic
+    layoutalg.core.errors.PlanError: target 'sm_70': expected one of pvc, bmg, lnl, ptl, dg2, acm, acm-g10, acm-g11, ats-m150,
+    gfx90a, gfx942, gfx950, gfx1100, sm_80, sm_90, generic, or another name of one, such as a100, cuda:80, mi300x, battlemage
+    >>> target_info("spr")
+    Traceback (most recent call last):
+    layoutalg.core.errors.PlanError: target 'spr' is a CPU with AMX, which plan_amx plans for: expected one of pvc, bmg, lnl,
+    ptl, dg2, acm, acm-g10, acm-g11, ats-m150, gfx90a, gfx942, gfx950, gfx1100, sm_80, sm_90, generic, or another name of one,
+    such as a100, cuda:80, mi300x, battlemage
     >>> target_info("gfx942", dpas=True)
     Traceback (most recent call last):
     layoutalg.core.errors.PlanError: target 'gfx942' has no DPAS: expected one of pvc, bmg, lnl, ptl, dg2, acm, acm-g10,
@@ -172,9 +190,10 @@ def target_info(name: str, *, dpas: bool = False) -> TargetInfo:
     found = _CHIPS.get(asked) if isinstance(asked, str) else None
     if found is not None and (found.has_dpas or not dpas):
         return found
-    names = ", ".join(target_names(dpas=dpas))
-    problem = f"target {shown(name)}" + (" has no DPAS" if found is not None else "")
-    raise PlanError(f"{problem}: expected one of {names}")
+    names = ", ".join(target_names(dpas=dpas)) + ("" if dpas else f", or another name of one, such as {_NAMED}")
+    amx = isinstance(asked, str) and asked in AMX_TARGETS
+    why = " has no DPAS" if found is not None else " is a CPU with AMX, which plan_amx plans for" if amx else ""
+    raise PlanError(f"target {shown(name)}{why}: expected one of {names}")
 
 
 def target_names(*, dpas: bool = False) -> tuple[str, ...]:

@@ -25,11 +25,13 @@ assumed: 64 bytes per clock and core, as Intel states for Data Center GPU Max
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from types import MappingProxyType
+from typing import Any
 
 from layoutalg.core.errors import PlanError
 from layoutalg.core.messages import shown
+from layoutalg.core.notebook import table
 from layoutalg.core.whole_numbers import found_whole, whole_number
 
 __all__ = ["XeChip"]
@@ -68,6 +70,9 @@ class XeChip:
     device: str
     target: str
     cited: tuple[tuple[str, str], ...]
+
+    def _repr_html_(self) -> str:
+        return cited_table(self)
 
     @property
     def sources(self) -> Mapping[str, str]:
@@ -138,3 +143,12 @@ class XeChip:
         160.0
         """
         return self.memory_bandwidth / self.clock_ghz
+
+
+def cited_table(chip: Any) -> str:
+    """The numbers of a chip as a table for a notebook, with their sources."""
+    sources = chip.sources
+    told = [
+        (one.name, getattr(chip, one.name), sources.get(one.name, "")) for one in fields(chip) if one.name != "cited"
+    ]
+    return table(["", "value", "source"], told)

@@ -30,6 +30,7 @@ from layoutalg.core.errors import PlanError
 from layoutalg.core.files import as_path, read_file
 from layoutalg.core.messages import printable, shortened, shown
 from layoutalg.core.whole_numbers import instance_of
+from layoutalg.hardware.chip_names import chip_name
 from layoutalg.hardware.xe import XeChip
 
 __all__ = ["chip_from_text", "device_target", "product_names", "product_target", "read_chip", "xe_chip"]
@@ -237,13 +238,14 @@ def product_names() -> tuple[str, ...]:
 
 
 def product_target(name: object) -> object:
-    """The target of a product's name; anything else as it is.
+    """The target of a product's name, or of another name of a chip (`chip_names`); anything else as it is.
 
-    >>> product_target("b70"), product_target("pvc")
-    ('bmg', 'pvc')
+    >>> product_target("b70"), product_target("pvc"), product_target("H100")
+    ('bmg', 'pvc', 'sm_90')
     """
-    found = _PRODUCTS.get(name) if isinstance(name, str) else None
-    return name if found is None else found.target
+    meant = chip_name(name) if isinstance(name, str) else name
+    found = _PRODUCTS.get(meant) if isinstance(meant, str) else None
+    return meant if found is None else found.target
 
 
 _MODEL = re.compile(r"\b(?:(?:Max|Flex) \d{3,4}|[AB]\d{2,3}|\d{3}V)\b")
@@ -280,7 +282,7 @@ def xe_chip(name: str) -> XeChip:
     acm-g11, ats-m150, b580, b570, b50, b60, b65, b70, max1550, max1100, 140v, b390
     """
     known = _CHIPS | _PRODUCTS
-    found = known.get(name) if isinstance(name, str) else None  # pyright: ignore[reportUnnecessaryIsInstance]
+    found = known.get(chip_name(name)) if isinstance(name, str) else None  # pyright: ignore[reportUnnecessaryIsInstance]
     if found is None:
         raise PlanError(f"target {shown(name)} is not a Xe chip: expected one of {', '.join(known)}")
     return found

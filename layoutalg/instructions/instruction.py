@@ -131,6 +131,17 @@ class Instruction(Notation):
     def __str__(self) -> str:
         return f"{self.name}@{self.reading}" if self.reading else self.name
 
+    def _row(self) -> dict[str, object]:
+        return {
+            "name": str(self),
+            "family": self.family,
+            "kind": self.kind,
+            "shape": "x".join(map(str, self.shape)),
+            "types": ", ".join(f"{role} {element}" for role, element in self.types.items()),
+            "threads": self.threads,
+            "chips": ", ".join(self.chips) if len(self.chips) < 4 else f"{self.chips[0]} to {self.chips[-1]}",
+        }
+
     def __repr__(self) -> str:
         return f"<Instruction: {self}>"
 

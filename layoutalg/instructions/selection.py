@@ -19,8 +19,9 @@ from functools import lru_cache, partial
 
 from layoutalg.core.errors import LayoutError
 from layoutalg.core.messages import shown
+from layoutalg.core.notebook import Rows
 from layoutalg.core.whole_numbers import instance_of
-from layoutalg.instructions.amd.names import GENERATIONS
+from layoutalg.hardware.chip_names import GENERATIONS
 from layoutalg.instructions.instruction import Instruction
 from layoutalg.instructions.registry import Row, rows
 
@@ -56,7 +57,7 @@ def known_instructions(*filters: str) -> tuple[Instruction, ...]:
     >>> len(known_instructions("copy", "gfx1250", "i16"))
     2
     """
-    return tuple([row.build() for row in selected(filters)])
+    return Rows([row.build() for row in selected(filters)])
 
 
 def selected(filters: tuple[str, ...]) -> tuple[Row, ...]:

@@ -25,6 +25,9 @@ if TYPE_CHECKING:
 __all__ = ["chips_text", "listed", "nearest", "respelled", "said_of"]
 
 _AMX = re.compile(r"(?i:_?_?(?:tile_?)?(?:t?dp(?:b[su]{2}d|bf16ps|fp16ps)|tile_?(?:load|store|zero)\w*|amx\w*))")
+_AMX_PRODUCT = (
+    "x86.amx.tile_mulf %a, %b, %c : !x86.amx.tile<16x32xbf16>, !x86.amx.tile<16x32xbf16>, !x86.amx.tile<16x16xf32>"
+)
 _WORD = re.compile(r"[a-z]+|\d+")
 _MNEMONIC = re.compile(r"([A-Za-z]\w{1,15})(\.[\w.:]+)")
 _HEADS = ("mma", "wgmma", "tcgen05", "ldmatrix", "stmatrix", "movmatrix", "dpas")
@@ -113,7 +116,10 @@ def _said_of_word(word: str) -> str:
     from layoutalg.instructions.selection import filter_words, selected
 
     if _AMX.fullmatch(word):
-        return f"{word} works on AMX's tiles, which are read as types: !x86.amx.tile<16x32xbf16>"
+        return (
+            f"{word} works on AMX's tiles, which are read as types: !x86.amx.tile<16x32xbf16>; so are its products, "
+            f"x86.amx.tile_mulf (bf16, f16) and x86.amx.tile_muli (bytes): {_AMX_PRODUCT}"
+        )
     try:
         found = selected((word,))
     except LayoutError:

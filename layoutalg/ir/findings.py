@@ -39,6 +39,19 @@ class Finding(NotebookAnswer):
     level: Literal["error", "warning"] = "error"
     notes: tuple[str, ...] = ()
 
+    def _text(self) -> str:
+        return "\n".join([str(self), *(f"  note: {note}" for note in self.notes)])
+
+    def _row(self) -> dict[str, object]:
+        said = "; ".join((self.message, *self.notes))
+        return {
+            "place": self.place or "",
+            "level": self.level,
+            "operation": self.operation,
+            "message": said,
+            "rule": f"{self.source}: {self.rule}",
+        }
+
     def __str__(self) -> str:
         where = "" if self.place is None else f"{self.place}: "
         return f"{where}{self.level}: '{self.operation}' op {self.message} [{self.source}: {self.rule}]"

@@ -10,14 +10,15 @@ touches a line of its own. Of the 64 bytes of a line 16 are used at a time:
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import NamedTuple
 
 import numpy as np
 
 from layoutalg.core.errors import ConversionError
 from layoutalg.core.messages import shown
 from layoutalg.core.notation import Distributed, Machine
-from layoutalg.core.notebook import NotebookAnswer
+from layoutalg.core.notebook import Drawing, NotebookAnswer
 from layoutalg.core.plurals import counted
 from layoutalg.core.whole_numbers import whole_number
 from layoutalg.memory.accesses import WIDEST, held_elements, lane_accesses
@@ -25,7 +26,18 @@ from layoutalg.memory.addresses import Memory, Numbers, addresses_of
 from layoutalg.memory.asked import distributions, element_size
 from layoutalg.memory.conflicts import changes, in_chunks, instructions_text
 
-__all__ = ["Coalescing", "coalescing"]
+__all__ = ["Access", "Coalescing", "coalescing"]
+
+
+class Access(NamedTuple):
+    """One instruction of a subgroup, of so many: where the `size` bytes of each lane begin (below 0: it asks for nothing)."""
+
+    subgroup: int
+    instruction: int
+    instructions: int
+    starts: tuple[int, ...]
+    size: int
+    line: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +58,15 @@ class Coalescing(NotebookAnswer):
     moved: int
     line: int
     element_bits: int
+    access: Access | None = field(default=None, repr=False, compare=False)
+    """The instruction that touches the most lines, for the picture."""
+
+    def _drawing(self) -> Drawing | None:
+        if self.access is None:
+            return None
+        from layoutalg.memory.line_picture import LinePicture
+
+        return LinePicture((), "the cache lines that one access touches", access=self.access)
 
     @property
     def efficiency(self) -> float:
@@ -101,6 +122,8 @@ def coalescing(
     touched, asked = (np.concatenate([_distinct(part) for part in in_chunks(rows // n)]) for n in (line // size, 1))
     touched, asked = touched.reshape(starts.shape[:2]), asked.reshape(starts.shape[:2])
     worst = int(touched.sum(1).argmax())
+    most = int(touched[worst].argmax())
+    begins = tuple((starts[worst, most] * size).tolist())
     return Coalescing(
         lines=int(touched.max()),
         instructions=int(np.count_nonzero(asked[worst])),
@@ -109,6 +132,7 @@ def coalescing(
         moved=int(touched[worst].sum()) * line,
         line=line,
         element_bits=element_bits,
+        access=Access(worst, most, starts.shape[1], begins, found * size, line),
     )
 
 

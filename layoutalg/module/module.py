@@ -19,7 +19,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -28,7 +28,7 @@ from layoutalg.core.errors import LayoutError
 from layoutalg.core.files import read_file, text_of
 from layoutalg.core.llvm_versions import DEFAULT_LLVM
 from layoutalg.core.messages import shown
-from layoutalg.core.notebook import NotebookAnswer
+from layoutalg.core.notebook import NotebookAnswer, Rows, in_a_cell
 from layoutalg.core.whole_numbers import instance_of, listed
 
 if TYPE_CHECKING:
@@ -103,7 +103,7 @@ class Module(NotebookAnswer):
         >>> Module("module {\\n  my.op to nowhere\\n}").findings[0].message
         'cannot be read: its syntax is not known'
         """
-        return self._reading.findings
+        return Rows(self._reading.findings)
 
     @property
     def is_read(self) -> bool:
@@ -139,7 +139,7 @@ class Module(NotebookAnswer):
                 said = held["ttg.target"] if "ttg.target" in held else held.get("triton_gpu.target")
                 if isinstance(said, StringAttr):
                     try:
-                        return target_info(said.data.replace("cuda:", "sm_").removeprefix("hip:")).name
+                        return target_info(said.data).name
                     except LayoutError:
                         return None
         return None
@@ -153,7 +153,7 @@ class Module(NotebookAnswer):
         """
         from layoutalg.module.uses import layout_uses
 
-        return tuple(use for part in self.parts for use in layout_uses(part.module, self.lines))
+        return Rows([use for part in self.parts for use in layout_uses(part.module, self.lines)])
 
     @cached_property
     def aliases(self) -> dict[str, str]:
@@ -191,11 +191,8 @@ class Module(NotebookAnswer):
         from layoutalg.ir.verify import verify_module
 
         found = [finding for part in self.parts for finding in verify_module(part.module, llvm=llvm, target=target)]
-        return (
-            *(finding for finding in found if finding.source != OURS),
-            *self.findings,
-            *(finding for finding in found if finding.source == OURS),
-        )
+        theirs, ours = ([one for one in found if (one.source == OURS) is mine] for mine in (False, True))
+        return Rows((*theirs, *self.findings, *ours))
 
     def run(
         self,
@@ -305,7 +302,7 @@ class Module(NotebookAnswer):
         made = [migrate_module(part.module, to=llvm) for part in self.parts]
         text = SEPARATOR.join(write_module(one.module, llvm=llvm) for one in made)
         findings = (*self.findings, *(finding for one in made for finding in one.findings))
-        return Migrated(Module(text, self.file), findings)
+        return Migrated(Module(text, self.file), Rows(findings), self.source)
 
     def picture(self, function: str | None = None) -> Graph:
         """The operations and layouts of one function (the first with distributed values, without a name).
@@ -360,9 +357,17 @@ class Migrated(NotebookAnswer):
 
     module: Module
     findings: tuple[Finding, ...]
+    before: str = field(default="", repr=False, compare=False)
+    """The text that was migrated."""
 
     def _text(self) -> str:
         return "\n".join([*map(str, self.findings), str(self)])
+
+    def _repr_html_(self) -> str:
+        from layoutalg.viz.changes import changed_lines
+
+        text = NotebookAnswer._repr_html_(self)
+        return in_a_cell([lambda: changed_lines(self.before, str(self))], "print()") + text if self.before else text
 
     def __str__(self) -> str:
         return self.module.source

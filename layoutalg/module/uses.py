@@ -104,6 +104,11 @@ class LayoutUse:
     text: str = ""
     problem: str = ""
 
+    def _row(self) -> dict[str, object]:
+        shape = "" if self.shape is None else "x".join(map(str, (*self.shape, self.element or "?")))
+        named = {"line": "" if self.place is None else self.place.line, "operation": self.operation, "value": self.name}
+        return {**named, "where": self.operand, "shape": shape, "layout": self.text, "problem": self.problem}
+
     def __post_init__(self) -> None:
         instance_of(self.place, (Place, type(None)), "place")
         for what in ("operation", "name", "operand", "text", "problem"):

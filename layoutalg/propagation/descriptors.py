@@ -17,9 +17,10 @@ type stands elsewhere too (in a call, a branch, a result, a function that others
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Iterable, Iterator
+from typing import Any, cast
 
-from xdsl.dialects.builtin import FunctionType, NoneAttr, SymbolRefAttr
+from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, FunctionType, NoneAttr, SymbolRefAttr
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.rewriter import Rewriter
 
@@ -86,10 +87,21 @@ def _is_named(function: Operation) -> bool:
     """Whether anything in the module names a function, as calls do."""
     name, root = function.properties.get("sym_name"), function.get_toplevel_object()
     return isinstance(root, Operation) and any(
-        isinstance(held, SymbolRefAttr) and name in (held.root_reference, *held.nested_references)
+        name in (held.root_reference, *held.nested_references)
         for operation in root.walk()
-        for held in (*operation.properties.values(), *operation.attributes.values())
+        for held in _symbols((*operation.properties.values(), *operation.attributes.values()))
     )
+
+
+def _symbols(attributes: Iterable[Attribute]) -> Iterator[SymbolRefAttr]:
+    """The names of operations in attributes, in lists and dictionaries of them too."""
+    for held in attributes:
+        if isinstance(held, SymbolRefAttr):
+            yield held
+        elif isinstance(held, ArrayAttr):
+            yield from _symbols(cast("ArrayAttr[Attribute]", held).data)
+        elif isinstance(held, DictionaryAttr):
+            yield from _symbols(held.data.values())
 
 
 def _state_arguments(function: Operation) -> None:

@@ -39,4 +39,6 @@ _HOMES = {
     "picture": "pictures",
     "render": "terminal",
 }
-__getattr__ = lazy_names(__name__, globals(), _HOMES)
+_CALLED = "layoutalg.show is a module: la.picture(value, shape) draws, la.show.describe(value, shape) tells"
+"""What `la.show(...)` says, which is tried, as the command is `layoutalg show`."""
+__getattr__ = lazy_names(__name__, globals(), _HOMES, called=_CALLED)

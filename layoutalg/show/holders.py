@@ -61,11 +61,13 @@ def held_by(layout: Layout, holder: Mapping[str, int]) -> HeldElements:
     axes: dict[str, Any] = layout.axes
     if "sg" not in axes and holder.get("sg") == 0:  # a layout of one subgroup may leave it out
         holder = {axis: number for axis, number in holder.items() if axis != "sg"}
-    for axis in holder:
+    for axis, number in holder.items():
+        who = holder_text({axis: number})
         if axis not in axes:
-            raise DistributionError(
-                f"{axis} = {holder[axis]}: this layout has {', '.join(axes) or 'no axes'} ({layout})"
-            )
+            raise DistributionError(f"{who}: this layout has {', '.join(axes) or 'no axes'} ({layout})")
+        first, size = layout.offsets.get(axis, 0), axes[axis]
+        if type(size) is int and not first <= number < first + size:
+            raise DistributionError(f"{who}: this layout has {first} to {first + size - 1} ({layout})")
     whole = {axis: 0 for axis in ("sg", "lane") if axis in axes} | dict(holder)
     if "lane" not in holder and axes.get("lane", 1) != 1:
         del whole["lane"]

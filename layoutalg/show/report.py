@@ -30,6 +30,7 @@ from layoutalg.core.limits import MOST_PRINTED
 from layoutalg.core.limits import MOST_REPORTED as _MOST_LISTED
 from layoutalg.core.llvm_versions import DEFAULT_LLVM
 from layoutalg.core.notation import Distributed, Machine, Note, Operand, as_machine, as_sizes
+from layoutalg.core.notebook import Drawing, NotebookAnswer
 from layoutalg.core.shared_places import shared_place
 from layoutalg.core.whole_numbers import as_flag, as_whole, instance_of, listed
 from layoutalg.notations import value_of
@@ -45,8 +46,8 @@ __all__ = ["Description", "describe", "smallest_shape"]
 Row = tuple[str, str]
 
 
-@dataclass(frozen=True, slots=True)
-class Description:
+@dataclass(frozen=True, slots=True, repr=False)
+class Description(NotebookAnswer):
     """A value with a shape: its layout (None where it has none), what to print, and everything as data for JSON.
 
     `refused` says that a compiler refuses the value for this shape.
@@ -61,6 +62,13 @@ class Description:
     operands: tuple[tuple[str, Description], ...] = ()
     """For a matrix product: each operand's own description."""
     refused: bool = False
+
+    def __str__(self) -> str:
+        told = [f"{name:12} {text}".rstrip() for name, text in self.lines()]
+        return "\n".join([*told, *(f"\n{name}\n{part}" for name, part in self.operands)])
+
+    def _drawing(self) -> Drawing | None:
+        return None if self.layout is None else self.layout.picture()
 
     def lines(self) -> list[Row]:
         """The facts as lines of a name and a text, in reading order.

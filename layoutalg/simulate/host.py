@@ -98,12 +98,19 @@ def run_host(
     Traceback (most recent call last):
     layoutalg.core.errors.LayoutError: expected a function named start in the text; it has: main
     """
-    functions = [op for op in module.ops if isinstance(op, func.FuncOp) and op.body.blocks]
+    functions = [
+        op
+        for op in module.walk()
+        if isinstance(op, func.FuncOp) and op.body.blocks and isinstance(op.parent_op(), ModuleOp)
+    ]
     chosen = [op for op in functions if op.sym_name.data == entry]
     if len(chosen) != 1:
         names = ", ".join(op.sym_name.data for op in functions) or "none"
         raise LayoutError(f"expected a function named {shown(entry).strip(chr(39))} in the text; it has: {names}")
     [function] = chosen
+    around = function.parent_op()
+    if isinstance(around, ModuleOp):  # of a module in a module, names are those of the inner one
+        module = around
     refuse_misplaced_uses(function)
     compiling = Compiling(module, 1, (1, 1, 1), "host", target, trace or {})
     step = compile_region(compiling, function.body)

@@ -26,6 +26,7 @@ from typing import NamedTuple
 from layoutalg.core.errors import ConversionError
 from layoutalg.core.gf2 import reduced
 from layoutalg.core.messages import shown
+from layoutalg.hardware.chip_names import chip_name
 
 __all__ = ["PLAIN", "Columns", "Hardware", "Instruction", "Swizzle", "conflicting", "served_at_once"]
 
@@ -63,8 +64,8 @@ class Instruction(NamedTuple):
         return (_WIDEST // element_bits).bit_length() - 1 - len(self.contiguous)
 
 
-_NVIDIA = re.compile(r"(?:sm_|cuda:)([1-9][0-9]{1,2})a?")
-_AMD = re.compile(r"(?:hip:)?(gfx[0-9a-f]{3,4})")
+_NVIDIA = re.compile(r"sm_([1-9][0-9]{1,2})")
+_AMD = re.compile(r"(gfx[0-9a-f]{3,4})")
 _SPREAD = re.compile(r"gfx(94|10|11)")
 """CDNA 3 and RDNA 1 to 3."""
 PLAIN = Instruction("shared", (), (0, 1, 2))
@@ -100,6 +101,7 @@ class Hardware(NamedTuple):
         layoutalg.core.errors.ConversionError: target 'pvc': expected a chip that Triton compiles for, such as 'sm_90' or
         'gfx942'
         """
+        target = chip_name(target) if isinstance(target, str) else target
         found = _NVIDIA.fullmatch(target) if isinstance(target, str) else None
         if found is not None:
             number = int(found.group(1))

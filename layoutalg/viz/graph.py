@@ -17,19 +17,21 @@ from __future__ import annotations
 import hashlib
 import html
 import json
+import re
 import textwrap
 from bisect import bisect_left, bisect_right
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from itertools import islice
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from layoutalg.core.errors import SizeError
 from layoutalg.core.limits import MOST_BOXES
+from layoutalg.core.notebook import in_a_cell
 from layoutalg.viz.page import document, image, source
 from layoutalg.viz.panels import NARROW
-from layoutalg.viz.svg import DARK_INK, DARK_PAPER, DARK_STYLE, FONT, escaped
+from layoutalg.viz.svg import DARK_INK, DARK_PAPER, DARK_STYLE, FONT, escaped, still
 
 if TYPE_CHECKING:
     from networkx import DiGraph
@@ -57,8 +59,12 @@ _DARK_STYLE = (
 """Words on lines, and boxes, on a dark page; a rim of light makes dark hues visible."""
 _BESIDE = 14
 """How far from a box a line passes it."""
+_FIRST = 100
+"""The operations of a large graph that a notebook cell draws."""
 _MOST_PLACES = 200
 """The places that are tried for the words of a line."""
+_UNSEEN = re.compile('(?<=>)<title>[^<]*</title>|<path [^>]*stroke-opacity="0"[^>]*/>')
+"""What an image does not show: titles, and the broad ways that a click meets."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -205,10 +211,13 @@ class Graph:
         >>> Graph((), (), "nothing").fragment()[:33]
         '<div class="layoutalg-graph" data'
         """
-        svg = self.svg()
+        return self._clickable(self.svg(), lambda line: line.detail)
+
+    def _clickable(self, svg: str, detail: Callable[[Edge], Detail | None]) -> str:
+        """The drawing, and what a click on each line shows."""
         pictures: dict[str, int] = {}
-        panels = [_told(line, pictures) for line in self.lines]
-        data = {"panels": panels, "pictures": [image(one, "tile") for one in pictures]}
+        panels = [_told(detail(line), pictures) for line in self.lines]
+        data = {"panels": panels, "pictures": [image(still(one), "tile") for one in pictures]}
         text = json.dumps(data, separators=(",", ":")).replace("<", "\\u003c")
         name = hashlib.sha256((svg + text).encode()).hexdigest()[:16]
         return (
@@ -217,7 +226,30 @@ class Graph:
         )
 
     def _repr_html_(self) -> str:
-        return self.fragment()
+        svg = self.svg()
+
+        def worded(line: Edge) -> Detail | None:
+            return line.detail and replace(line.detail, pictures=())
+
+        def moving(line: Edge) -> Detail | None:
+            return worded(line) if line.state == "right" else line.detail
+
+        drawings = (
+            self.fragment,
+            lambda: self._clickable(svg, moving),
+            lambda: self._clickable(svg, worded),
+            lambda: image(svg, self.title),
+            lambda: image(_UNSEEN.sub("", svg), self.title),
+            lambda: image(_UNSEEN.sub("", self._beginning().svg()), self.title),
+        )
+        return in_a_cell(drawings, "picture().page()")
+
+    def _beginning(self) -> Graph:
+        """The first operations alone."""
+        boxes = self.boxes[:_FIRST]
+        lines = tuple([line for line in self.lines if max(line.start, line.end) < len(boxes)])
+        note = f"drawn: the first {len(boxes)} of {len(self.boxes):,} operations"
+        return replace(self, boxes=boxes, lines=lines, notes=(*self.notes, note))
 
     # Where everything stands
 
@@ -463,9 +495,9 @@ class _Taken:
         return range(int(one[1] // _HEIGHT), int(one[3] // _HEIGHT) + 1)
 
 
-def _told(line: Edge, pictures: dict[str, int]) -> dict[str, object] | None:
+def _told(detail: Detail | None, pictures: dict[str, int]) -> dict[str, object] | None:
     """A line's detail as data: its words, escaped, and its pictures by number. A picture is stored once."""
-    if line.detail is None:
+    if detail is None:
         return None
-    shown = [(html.escape(name), pictures.setdefault(svg, len(pictures))) for name, svg in line.detail.pictures]
-    return {"words": [html.escape(word) for word in line.detail.words], "pictures": shown}
+    shown = [(html.escape(name), pictures.setdefault(svg, len(pictures))) for name, svg in detail.pictures]
+    return {"words": [html.escape(word) for word in detail.words], "pictures": shown}

@@ -14,10 +14,11 @@ import hashlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from layoutalg.core.notebook import in_a_cell
 from layoutalg.viz.panels import NARROW, Panel, beside, facts_panel
 from layoutalg.viz.picture import Picture
 from layoutalg.viz.scene import Scene
-from layoutalg.viz.svg import FONT, escaped, svg_document
+from layoutalg.viz.svg import FONT, escaped, still, svg_document
 
 __all__ = ["PanelPicture"]
 
@@ -80,7 +81,16 @@ class PanelPicture(Picture):
     def _repr_html_(self) -> str:
         from layoutalg.viz.page import image
 
-        return f'<div class="layoutalg" data-of="plan">{self._walked(lambda svg: image(svg, self.title))}</div>'
+        def walked() -> str:
+            return (
+                f'<div class="layoutalg" data-of="plan">{self._walked(lambda svg: image(still(svg), self.title))}</div>'
+            )
+
+        def first() -> str:
+            panel = next(iter(self.panels()))
+            return image(still(svg_document(beside([panel], self.title, self.subtitle(), self.widest()))), self.title)
+
+        return in_a_cell((walked, first), 'picture().save("picture.html")')
 
     def _walked(self, shown: Callable[[str], str]) -> str:
         """The facts, the panels as they fit side by side, and the frames: one is open, a click opens another. No script."""

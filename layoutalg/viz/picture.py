@@ -16,16 +16,18 @@ import io
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from layoutalg.core.errors import DistributionError, LayoutError
 from layoutalg.core.files import as_path, write_file
-from layoutalg.core.limits import MOST_LABELS
+from layoutalg.core.limits import MOST_BANDS, MOST_LABELS
 from layoutalg.core.messages import shown
 from layoutalg.core.notation import Distributed, Machine, Operand, as_sizes
+from layoutalg.core.notebook import in_a_cell
 from layoutalg.core.shared_places import shared_place
-from layoutalg.core.whole_numbers import as_flag, instance_of, one_of
+from layoutalg.core.whole_numbers import as_flag, instance_of, one_of, whole_number
 from layoutalg.viz.banks import read_at_once, told_of_bank
 from layoutalg.viz.blocks import block_grids
 from layoutalg.viz.borders import has_narrow_elements
@@ -51,6 +53,8 @@ _WIDEST_PAGE = 1500
 """How wide a product is on a page that scrolls: on a screen of 1200 pixels all its operands are in sight."""
 _STACKED = 16
 """Rows of each operand of a product whose operands stand one below the other."""
+_FOLDED = MOST, 16, 8
+"""Rows and columns that are drawn in a notebook cell of what is too large for one."""
 _WITHIN = {"blocks": " of blocks", "block": " of the block"}
 _SPOT = {"A": (1, 0), "B": (0, 1), "C": (1, 1)}
 
@@ -77,10 +81,13 @@ class Picture:
     """
     under: tuple[str, ...] = ()
     """Lines under the title."""
+    most: int = MOST
+    """About how many rows and columns of a large tensor are drawn."""
 
     def __post_init__(self) -> None:
         for flag in ("full", "paged", "example"):
             object.__setattr__(self, flag, as_flag(getattr(self, flag), flag))
+        object.__setattr__(self, "most", whole_number(self.most, "most", 1, MOST_BANDS))
         instance_of(self.parts, tuple, "parts")
         for part in self.parts:
             instance_of(part, (Operand, Addressed), "part")
@@ -135,19 +142,20 @@ class Picture:
         """
         if direction is not None:
             direction = one_of(direction, DIRECTIONS, "direction")
+        shown = direction or self.direction
+        narrow = [(min(rows, self.most), min(columns, self.most)) for rows, columns in _NARROW]
         # The elements of a word differ in little: fewer of them are drawn.
-        most = MOST // 2 if any(map(has_narrow_elements, self._corners())) else MOST
-        found = self._folded(direction or self.direction, MOST, most)
+        most = self.most // 2 if self.most > 1 and any(map(has_narrow_elements, self._corners())) else self.most
+        found = self._folded(shown, self.most, most)
         if self.paged and not self.full and breadth(found) > WIDEST:
-            shown = direction or self.direction
             # As they are arranged; else one below the other, folded less; else in strips.
-            beside = (self._folded(shown, *most) for most in _NARROW)
-            below = (self._stacked(shown, *most) for most in ((MOST, MOST), *_NARROW))
+            beside = (self._folded(shown, *most) for most in narrow)
+            below = (self._stacked(shown, *most) for most in ((self.most, self.most), *narrow))
             fitting = (one for one in chain(beside, below) if breadth(one) <= WIDEST)
-            found = next(fitting, None) or self._stacked(shown, *_NARROW[-1])
+            found = next(fitting, None) or self._stacked(shown, *narrow[-1])
         elif not self.full and self._is_product and breadth(found) > _WIDEST_PAGE:
-            narrow = [self._folded(direction or self.direction, MOST, most) for most in (16, 8)]
-            found = next((one for one in narrow if breadth(one) <= _WIDEST_PAGE), narrow[-1])
+            tried = [self._folded(shown, self.most, min(most, self.most)) for most in (16, 8)]
+            found = next((one for one in tried if breadth(one) <= _WIDEST_PAGE), tried[-1])
         # One scale for all: a register has the same colour in every operand.
         scale: dict[str, tuple[int, int]] = {}
         for grid, _, _ in found:
@@ -371,9 +379,16 @@ class Picture:
         return written.getvalue()
 
     def _repr_html_(self) -> str:
-        from layoutalg.viz.page import fragment
+        from layoutalg.viz.page import fragment, image
+        from layoutalg.viz.svg import still
 
-        return fragment(self)
+        folded = [replace(self, full=False, most=most) for most in _FOLDED if self.full or most < self.most]
+
+        def picture_alone() -> str:
+            return image(still((folded or [self])[-1].svg()), self.title)
+
+        drawings = (*[partial(fragment, one) for one in (self, *folded)], picture_alone)
+        return in_a_cell(drawings, 'picture().save("picture.html")')
 
 
 def _grain(grid: Grid, deep: Any) -> int:

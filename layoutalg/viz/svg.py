@@ -10,6 +10,7 @@ True
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from itertools import groupby
 from xml.sax.saxutils import escape
@@ -17,7 +18,7 @@ from xml.sax.saxutils import escape
 from layoutalg.viz.colours import DARK_PALE, PALE, PALE_INK
 from layoutalg.viz.shapes import INK, PAPER, Cell, Legend, Line, Scene, Words, drawn_by
 
-__all__ = ["DARK_INK", "DARK_PAPER", "DARK_STYLE", "FONT", "escaped", "legal", "svg_document"]
+__all__ = ["DARK_INK", "DARK_PAPER", "DARK_STYLE", "FONT", "escaped", "legal", "still", "svg_document"]
 
 DARK_PAPER, DARK_INK = "#16181c", "#d5d8de"
 """Paper and words on a dark page."""
@@ -30,6 +31,8 @@ DARK_STYLE = (
 """What a drawing of the class "drawn" looks like on a dark page; on paper, and where no style is read, it is light."""
 FONT = "ui-monospace,'DejaVu Sans Mono',Menlo,Consolas,monospace"
 
+_SENTENCE = re.compile("><title>[^<]*</title></rect>")
+
 
 def escaped(text: str) -> str:
     """Text for XML, in an element or between double quotes; what XML cannot hold becomes U+FFFD.
@@ -38,6 +41,15 @@ def escaped(text: str) -> str:
     '&lt;b title=&quot;1&quot;&gt;�'
     """
     return escape(legal(text), {'"': "&quot;", "\n": " ", "\r": " ", "\t": " "})
+
+
+def still(svg: str) -> str:
+    """A drawing without the sentences of its cells, for an image: browsers show titles of what stands in the page itself alone.
+
+    >>> still('<rect x="1"><title>lane 0</title></rect>')
+    '<rect x="1"/>'
+    """
+    return _SENTENCE.sub("/>", svg)
 
 
 def legal(text: str) -> str:

@@ -88,7 +88,8 @@ def test_same_takes_a_machine_and_standard_input(capsys: Capture, monkeypatch: p
 def test_a_layout_of_one_subgroup_has_subgroup_0_alone(capsys: Capture) -> None:
     assert main(["show", "d0 = 4@reg, d1 = 8@lane", "--warp", "0", "--lane", "5"]) == 0
     assert "holds     (0, 5) (1, 5) (2, 5) (3, 5)" in capsys.readouterr().out
-    assert "sg = 1: this layout has lane, reg" in refusal(capsys, "show", "d0 = 4@reg, d1 = 8@lane", "--warp", "1")
+    assert "subgroup 1: this layout has lane, reg" in refusal(capsys, "show", "d0 = 4@reg, d1 = 8@lane", "--warp", "1")
+    assert "subgroup 9: this layout has 0 to 3 (" in refusal(capsys, "show", "d0 = 4@sg 8@lane", "--warp", "9")
 
 
 def test_banks_takes_the_elements_of_the_memory_and_says_what_it_wrote(capsys: Capture, tmp_path: Path) -> None:
@@ -225,7 +226,7 @@ def test_swizzled_memory_shows_its_grid(capsys: Capture, monkeypatch: pytest.Mon
         ("/etc/passwd", "/etc/passwd: line 1, column 1: expected a text of a notation that is read"),
         ("#ttg.bloked<{sizePerThread = [1, 4]}>", "did you mean #ttg.blocked?"),
         ("vector<8x16xf16>", "give a layout, and the shape 8x16"),
-        ("()", "lane = 0: this layout has no axes"),
+        ("()", "lane 0: this layout has no axes"),
     ],
 )
 def test_a_text_that_is_not_read_is_told_what_is(text: str, words: str, capsys: Capture) -> None:

@@ -129,6 +129,14 @@ def test_the_repr_of_a_plan_is_a_line_with_the_product(plan: Any) -> None:
     assert repr(found) == f"<{type(found).__name__}: {found.problem}: {found.tiling}>"
 
 
+@pytest.mark.parametrize(
+    "plan", [lambda: la.plan_attention(64, 64, 64), lambda: la.plan_decode(4096, 64, heads=8, kv_heads=2, parts=4)]
+)
+def test_the_repr_of_a_plan_of_attention_is_a_line_with_what_is_computed(plan: Any) -> None:
+    found = plan()
+    assert repr(found) == f"<{type(found).__name__}: {found.problem}; {found.shares()}>"
+
+
 def test_a_check_is_shown_as_its_graph_and_one_without_as_text() -> None:
     assert "layoutalg-graph" in la.check(KERNEL)._repr_html_()
     assert "<img" not in la.check("gpu.barrier")._repr_html_()

@@ -166,6 +166,21 @@ def test_no_params_of_any_request_leave_it_without_one_line_of_an_answer() -> No
         assert "Traceback" not in client.logged()
 
 
+@pytest.mark.parametrize(
+    "body", [b"hello", b"\xff\xfe\xfd", b"{", b"[" * 20_000, b'{"jsonrpc": "2.0", "id": 1, '], ids=len
+)
+def test_what_is_not_json_is_answered_as_json_rpc_says(body: bytes) -> None:
+    with Client() as client:
+        assert client.process.stdin is not None
+        client.process.stdin.write(b"Content-Length: %d\r\n\r\n" % len(body) + body)
+        answer = client.receive()
+        assert (answer["id"], answer["error"]["code"]) == (None, -32700)  # ParseError of JSON-RPC 2.0, section 5.1
+        client.open(URI, KERNEL)
+        assert client.at("hover", URI, *place(KERNEL, "math.exp"))
+        assert "Traceback" not in client.logged()
+        assert "a message that is not JSON" in client.logged()
+
+
 def test_texts_that_are_not_mlir_do_not_stop_it(client: Client) -> None:
     for text in ("", "\x00", "{" * 5000, "func.func @f(" * 500, '"' * 999, "\N{GRINNING FACE}" * 999, KERNEL[:900]):
         client.diagnostics(client.open("file:///other.mlir", text))

@@ -125,7 +125,7 @@ def test_what_a_file_says_wrongly_is_named(text: str, said: str) -> None:
         chip_from_text(text, "board.toml")
 
 
-@pytest.mark.parametrize("wrong", ["gfx942", "generic", "B580", None, 5, ["bmg"]])
+@pytest.mark.parametrize("wrong", ["gfx942", "generic", "B590", None, 5, ["bmg"]])
 def test_what_is_not_a_xe_chip_is_refused(wrong: Any) -> None:
     with pytest.raises(la.PlanError, match="is not a Xe chip: expected one of pvc, bmg, lnl, ptl, dg2"):
         xe_chip(wrong)

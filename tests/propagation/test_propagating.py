@@ -317,3 +317,18 @@ def test_a_load_is_not_moved_in_a_layout_that_compilers_ignore() -> None:
     assert [finding.rule for finding in done.findings if finding.level == "error"] == ["propagate.demand"]
     assert "lane_layout = [2, 8]" not in str(done)
     assert str(la.propagate(done.module, level="lane")) == str(done)
+
+
+@pytest.mark.parametrize("use", ["name = @f", "names = [1 : i32, @f]", "names = {a = [@f]}", "name = @m::@f"])
+def test_the_arguments_of_a_function_that_others_name_keep_their_types(use: str) -> None:
+    """Whoever names a function, in a list too, calls it with the types that it has."""
+    load = "xegpu.load_nd %t[0, 0] <{layout = #xegpu.layout<lane_layout = [1, 16], lane_data = [1, 1]>}>"
+    text = f"""module {{ func.func @f(%t: !xegpu.tensor_desc<16x16xf32>) {{
+  %x = {load} : !xegpu.tensor_desc<16x16xf32> -> vector<16x16xf32>
+  func.return }}
+  USE }}"""
+    named, alone = (
+        str(la.propagate(text.replace("USE", one)).module) for one in (f'"test.use"() {{{use}}} : () -> ()', "")
+    )
+    assert "@f(%t: !xegpu.tensor_desc<16x16xf32>)" in named
+    assert "@f(%t: !xegpu.tensor_desc<16x16xf32>)" not in alone

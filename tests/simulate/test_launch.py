@@ -64,6 +64,17 @@ def test_host_code_allocates_copies_and_launches() -> None:
     assert np.array_equal(a, np.arange(64))
 
 
+def test_a_module_inside_a_module_runs_as_it_does_alone() -> None:
+    a, c = np.arange(64, dtype=np.int32), np.zeros(64, np.int32)
+    outcome = launch(
+        f"module @outer {{ {HOST.replace('module attributes', 'module @gemm attributes', 1)} }}",
+        [a, c, 3],
+        entry="main",
+    )
+    assert outcome.findings == ()
+    assert np.array_equal(c, np.arange(64) + 15)
+
+
 def test_device_memory_that_nobody_wrote_is_a_finding() -> None:
     text = "\n".join(line for line in HOST.splitlines() if '"gpu.memcpy"(%p, %a)' not in line)
     outcome = launch(text, [np.arange(64, dtype=np.int32), np.zeros(64, np.int32), 1], entry="main")

@@ -192,7 +192,7 @@ def _registers(plan: AmxGemm) -> Panel:
     sized = _size(*first, count, any(len(found) > 1 for found in sizes))
     notes = [f"register block: stays in tile registers while k goes by; {sized}, over {size} of k"]
     if count > 1:
-        notes.insert(0, f"in a cell: the order of the blocks; most keep the {inner} of the one before")
+        notes.insert(0, f"cells: the order of the blocks; most keep the {inner} of the one before")
     title = f"inside a cache block: {_grid_of(rows.count, columns.count, 'register block')}"
     starts = Headings(
         lambda i: rows.span(i).split(".")[0],

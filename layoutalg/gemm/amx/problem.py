@@ -34,13 +34,13 @@ from layoutalg.core.whole_numbers import as_flag, one_of
 from layoutalg.core.whole_numbers import whole_number as whole
 from layoutalg.gemm.options import AmxProductOptions
 from layoutalg.gemm.product import Product, checked_fields, element_named, mlir_type, with_fractions
+from layoutalg.hardware.amx_chips import AMX_TARGETS as TARGETS
+from layoutalg.hardware.chip_names import chip_name
 
 __all__ = ["RESULTS", "TARGETS", "TYPES", "AmxProblem"]
 
 TYPES = ("bf16", "f16", "s8", "u8")
 """The types of A and B."""
-TARGETS = ("amx", "spr", "gnr")
-"""Any CPU with AMX, Sapphire Rapids, Granite Rapids."""
 RESULTS = {"f32": ("f32", "bf16", "f16"), "s32": ("s32", "f32", "s8", "u8", "bf16", "f16")}
 """The types that C may have in memory, for each type of the accumulators; the first is the default."""
 _BYTES = ("s8", "u8")
@@ -98,7 +98,7 @@ class AmxProblem(Product):
         c = element_named("c", self.c, ("f32", "bf16", "f16", "s32", "s8", "u8"))
         if c not in RESULTS[acc]:
             raise PlanError(f"c = {shown(c)}: accumulators of {acc} are stored as {', '.join(RESULTS[acc])}")
-        target = one_of(self.target, TARGETS, "target", PlanError)
+        target = one_of(chip_name(self.target), TARGETS, "target", PlanError)
         if a == "f16" and target == "spr":
             raise PlanError(
                 "target 'spr' with f16: Sapphire Rapids has no amx-fp16; bf16 is planned, and f16 for 'gnr'"

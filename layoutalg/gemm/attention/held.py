@@ -13,7 +13,7 @@ d0 = 8@reg, d1 = 16@lane = d0 = 8@reg, d1 = 16@lane
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Unpack
+from typing import TYPE_CHECKING, Any, Unpack
 
 from layoutalg.core import Layout
 from layoutalg.core.notation import Distributed, Operand, PictureOptions, one_operand
@@ -27,7 +27,20 @@ __all__ = ["DrawnStep", "drawn_operands", "layouts_of"]
 
 
 class DrawnStep(Distributed):
-    """A plan whose operands are those of a step of attention."""
+    """A plan whose operands are those of a step of attention; in words it is one line.
+
+    >>> la.plan_attention(64, 64, 64)
+    <Attention: O[64, 64] f32 = softmax(0.125 Q[64, 64] K[64, 64]^T) V[64, 64] f16 on pvc; 1 workgroup for each head:
+    4 subgroups with 16 queries and all of their keys>
+    """
+
+    problem: Any
+
+    def __str__(self) -> str:
+        return f"{self.problem}; {self.shares()}"
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__}: {self}>"
 
     def shares(self) -> str:
         """Who computes how much of O, in words.

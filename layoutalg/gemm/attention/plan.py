@@ -59,7 +59,7 @@ PREFETCHES = ("none", "shared")
 MAXIMA = ("online", "first")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Attention(DrawnStep, Launched):
     """A planned attention: `rows` queries for a subgroup, `subgroups` in a workgroup. `emit` writes it, `simulate` runs it.
 

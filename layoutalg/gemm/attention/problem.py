@@ -30,6 +30,7 @@ from layoutalg.gemm.attention.sequences import Starts, checked_starts
 from layoutalg.gemm.matrix_in_memory import Matrix, check_matrix, check_pitch, whole_number
 from layoutalg.gemm.product import MOST_ALONG_Z
 from layoutalg.hardware import Dpas, dpas, target_info
+from layoutalg.hardware.chip_names import chip_name
 from layoutalg.hardware.chips import target_names
 
 __all__ = ["ORDERS", "OUTPUTS", "TYPES", "AttentionProblem", "as_f32", "sizes_text"]
@@ -109,6 +110,7 @@ class AttentionProblem:
         """
         type = one_of(type, TYPES, "type", PlanError)
         out = one_of(out, OUTPUTS, "out", PlanError)
+        target = chip_name(target)
         if target_info(target, dpas=True).surface is None:
             able = [name for name in target_names(dpas=True) if target_info(name).surface]
             raise PlanError(

@@ -24,32 +24,11 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
+from layoutalg.hardware.chip_names import GENERATIONS
+
 __all__ = ["FAMILIES", "MatrixName", "Spelling", "bits_of", "old_spelling", "spelling"]
 
 FAMILIES = {"mfma": "MFMA", "smfmac": "SMFMAC", "wmma": "WMMA", "swmmac": "SWMMAC"}
-
-GENERATIONS = {
-    "cdna1": "gfx908",
-    "cdna2": "gfx90a",
-    "cdna3": "gfx942",
-    "cdna4": "gfx950",
-    "rdna3": "gfx1100",
-    "rdna4": "gfx1201",
-    "gfx940": "gfx942",
-    "gfx941": "gfx942",
-    "mi100": "gfx908",
-    "mi200": "gfx90a",
-    "mi210": "gfx90a",
-    "mi250": "gfx90a",
-    "mi250x": "gfx90a",
-    "mi300": "gfx942",
-    "mi300a": "gfx942",
-    "mi300x": "gfx942",
-    "mi325x": "gfx942",
-    "mi350x": "gfx950",
-    "mi355x": "gfx950",
-}
-"""Other names of chips and generations, as a chip."""
 
 _SIZES = {64: "f64", 32: "f32 i32 xf32 bf16f32", 16: "f16 bf16", 8: "i8 iu8 fp8 bf8 f8f6f4", 4: "iu4 f4 fp4"}
 _BITS = {element: bits for bits, elements in _SIZES.items() for element in elements.split()}

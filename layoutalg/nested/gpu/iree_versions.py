@@ -9,6 +9,7 @@ from __future__ import annotations
 from layoutalg.core.errors import VerificationError
 from layoutalg.core.messages import shown
 from layoutalg.core.notation import Notation
+from layoutalg.core.notebook import told_text
 
 __all__ = ["IREE_3_2", "NEWEST", "LaterAttr", "VersionedAttr", "check_dialect", "since_3_13"]
 
@@ -61,6 +62,9 @@ class VersionedAttr(Notation):
 
     def __str__(self) -> str:
         return self.text()
+
+    def _repr_html_(self) -> str:
+        return super()._repr_html_() or told_text(str(self))
 
     def text(self, dialect: str | None = None) -> str:
         """The MLIR text, as a version of IREE writes it.

@@ -56,7 +56,7 @@ __all__ = ["Decode"]
 _REGISTERS = 256
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Decode(DrawnStep, Launched):
     """A planned decode: `rows` rows of a group for a subgroup, the keys in `parts`. `emit` writes it, `simulate` runs it.
 
