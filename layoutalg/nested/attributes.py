@@ -342,7 +342,8 @@ def read_nested(reader: Reader) -> NestedLayoutAttr:
 
 def read_notation(reader: Reader) -> NestedLayoutAttr:
     """Read the whole attribute, and leave the reader behind it (`read_nested` reads its body)."""
-    reader.expect("#iree_vector_ext.nested_layout")
+    if not reader.accept("nested_layout"):  # as IREE's messages write it
+        reader.expect("#iree_vector_ext.nested_layout")
     return read_nested(reader)
 
 
