@@ -466,7 +466,7 @@ class TolerantParser(NamesParser):
             return Block()
         try:
             return super()._parse_block()
-        except XdslParseError as problem:
+        except (XdslParseError, ValueError) as problem:
             position, message = self._reason(problem)
             self._restore(state)
             block = Block()
