@@ -279,7 +279,7 @@ class NestedLayoutAttr(NestedTiles, Notation):
     def _require(self, shape: Sequence[int]) -> None:
         problem = self.check(shape)
         if problem is not None:
-            raise VerificationError(problem)
+            raise VerificationError("; ".join(filter(None, (problem, self.fitting(shape)))))
 
     # Derived layouts
 
