@@ -135,3 +135,21 @@ def test_many_owners_in_a_row_are_a_range() -> None:
     other = NESTED.replace("outer_tile = [4], thread_tile = [2]", "outer_tile = [1], thread_tile = [4]")
     other = other.replace("subgroup_tile = [2]", "subgroup_tile = [4]").replace("[32]", "[16]")
     assert "in subgroup 0, lanes 0 to 15, register 0 in the second" in str(la.same(NESTED, other))
+
+
+def test_a_layout_that_nothing_fits_is_refused_with_what_would(capsys: Capture) -> None:
+    """mlir-opt refuses the pair too (tests/oracle/test_live_llvm.py asks many); 8 rows of an instruction have no 16."""
+    text = "#xegpu.layout<inst_data = [8, 16], lane_layout = [1, 16], lane_data = [16, 1]>"
+    said = printed(capsys, "show", text, "16x16")
+    assert "lane_data[0] = 16 does not divide it; lane_data = [8, 1] would fit" in said
+    assert "type" in printed(capsys, "show", text.replace("[16, 1]", "[8, 1]"), "16x16")
+
+
+def test_a_lane_is_asked_of_the_operands_that_have_lanes(capsys: Capture) -> None:
+    """PTX: lane l of a warp gets row l of tensor memory, its 8 columns in 8 registers."""
+    said = printed(capsys, "show", "tcgen05.ld.sync.aligned.32x32b.x8.b32", "--lane", "5")
+    assert "holds     (5, 0) (5, 1) (5, 2) (5, 3) (5, 4) (5, 5) (5, 6) (5, 7)" in said
+    assert "lane = 5" not in said
+    assert "this layout has lane, reg" in printed(
+        capsys, "show", "tcgen05.ld.sync.aligned.32x32b.x8.b32", "--warp", "5"
+    )
