@@ -269,7 +269,8 @@ def _refuse(reader: Reader, start: int) -> NoReturn:
     if (alias := _ALIAS.match(reader.text, start)) is not None:
         name = alias.group()
         spelling = "ttg.blocked<...>" if alias[1] == "#" else "ttg.memdesc<...>"
-        problem = f"no line defines the alias {name}: put its line before it, {name} = {alias[1]}{spelling}, or give the whole file"
+        line = f"{name} = {alias[1]}{spelling}"
+        problem = f"no line defines the alias {name}: put its line before it, {line}, or give the whole file"
         raise ParseError(reader.text, start, "an attribute, a type or a layout", problem)
     if _DIAGNOSTIC.match(reader.text, start):
         raise ParseError(reader.text, start, "a layout, or operations of MLIR", _of_diagnostic(reader.text, start))

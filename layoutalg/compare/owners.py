@@ -192,7 +192,7 @@ def places_text(owners: Sequence[Owner], axes: Sequence[str], count: int | None 
     for i, word in enumerate(words):
         numbers = [owner[i] for owner in owners] if i in parting else [owners[0][i]]
         values = list(map(str, numbers))
-        if len(values) > 3 and numbers == list(range(numbers[0], numbers[0] + len(numbers))):
+        if len(values) > 4 and numbers == list(range(numbers[0], numbers[0] + len(numbers))):
             parts.append(f"{word}s {values[0]} to {values[-1]}" + (f" and {more} more" if more else ""))
         elif len(values) > 1 or (more and i in parting):
             last = f"{more} more" if more else values.pop()

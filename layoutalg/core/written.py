@@ -32,7 +32,9 @@ def as_shape(text: str) -> tuple[int, ...]:
     return tuple(map(int, parts))
 
 
-_TYPED = re.compile(r"(?:(?:vector|tensor|memref)<)?((?:[0-9]{1,40}x){1,64})([a-z]{1,6}[0-9]\w{0,12}|index)>?", re.IGNORECASE)
+_TYPED = re.compile(
+    r"(?:(?:vector|tensor|memref)<)?((?:[0-9]{1,40}x){1,64})([a-z]{1,6}[0-9]\w{0,12}|index)>?", re.IGNORECASE
+)
 
 
 def as_typed_shape(text: str) -> tuple[tuple[int, ...], str]:

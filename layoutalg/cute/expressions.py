@@ -131,7 +131,9 @@ def _unknown(reader: Reader, start: int, name: str) -> NoReturn:
     known = (*OPERATIONS, *_ALSO, *_SWIZZLES)
     hint = did_you_mean(name, known) or f"; the operations are {', '.join(OPERATIONS)}"
     if name.startswith("print"):
-        hint = ": a value is printed as it is; `layoutalg cute EXPRESSION -o FILE` draws it, as .tex (print_latex) or .svg"
+        hint = (
+            ": a value is printed as it is; `layoutalg cute EXPRESSION -o FILE` draws it, as .tex (print_latex) or .svg"
+        )
     reader.fail("an operation of CuTe or a value", f"found {name!r}{hint}", at=start)
 
 

@@ -173,6 +173,6 @@ def _unknown(word: str) -> LayoutError:
     near = get_close_matches(word.strip().lower()[:60], [*names, *sorted(_elements())], 3, 0.75)
     hint = f" (did you mean {', '.join(near)}?)" if near else ""
     return LayoutError(
-        f"filter {shown(word, 60)}{hint}: expected {said}; a generation, such as hopper; an element type, such as f16; or a shape, "
-        "such as 16x16x16"
+        f"filter {shown(word, 60)}{hint}: expected {said}; a generation, such as hopper; an element type, such as f16; or a "
+        "shape, such as 16x16x16"
     )

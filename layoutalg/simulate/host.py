@@ -98,7 +98,9 @@ def run_host(
     Traceback (most recent call last):
     layoutalg.core.errors.LayoutError: expected a function named start in the text; it has: main
     """
-    functions = [op for block in module.body.blocks for op in block.ops if isinstance(op, func.FuncOp) and op.body.blocks]
+    functions = [
+        op for block in module.body.blocks for op in block.ops if isinstance(op, func.FuncOp) and op.body.blocks
+    ]
     chosen = [op for op in functions if op.sym_name.data == entry]
     if len(chosen) != 1:
         names = ", ".join(op.sym_name.data for op in functions) or "none"

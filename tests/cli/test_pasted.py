@@ -110,7 +110,10 @@ def test_cute_dsl_and_cpp_are_read_as_their_sources_write_them(expression: str, 
 @pytest.mark.parametrize(
     ("expression", "words"),
     [
-        ("make_layout(stride=(4, 1), shape=(2, 3))", "expected make_layout(shape, stride), found 'stride' as argument 1"),
+        (
+            "make_layout(stride=(4, 1), shape=(2, 3))",
+            "expected make_layout(shape, stride), found 'stride' as argument 1",
+        ),
         ("size(layout=4:1)", "expected arguments of size without names, found 'layout' as argument 1"),
         ("make_swizzle(3, 4)", "expected make_swizzle(bits, base, shift), found 2 arguments"),
         ("make_swizzle(3, 4, 99999999999)", "expected make_swizzle(bits, base, shift), found others"),

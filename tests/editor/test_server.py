@@ -183,11 +183,17 @@ def test_damaged_texts_of_every_system_leave_it_as_quick_and_as_small() -> None:
     texts = [text[:3000] for text in (KERNEL, *list(MODULES.values())[::9], *list(TTGIR.values())[:1])]
     with Client() as client:
         sizes: list[int] = []
-        for turn in range(2):
+        for _ in range(2):
             for number, text in enumerate(texts):
                 uri = f"file:///damaged/{number}.mlir"
                 at = chance.randrange(len(text))
-                for one in (text, text[:at], text[at:], text[:at] + chance.choice("{}()<>[]\"#%@!^") + text[at:], text[:at] * 2):
+                for one in (
+                    text,
+                    text[:at],
+                    text[at:],
+                    text[:at] + chance.choice('{}()<>[]"#%@!^') + text[at:],
+                    text[:at] * 2,
+                ):
                     version = client.open(uri, one) if one is text else client.change(uri, one)
                     client.at("hover", uri, chance.randrange(one.count("\n") + 1), chance.randrange(60))
                     client.diagnostics(version)

@@ -316,5 +316,7 @@ def test_a_module_of_no_block_or_of_two_is_answered(body: str) -> None:
 
 def test_more_values_of_an_operation_are_used_than_it_has() -> None:
     """mlir-opt: reference to invalid result number. The text is read, and both are told of."""
-    module = la.read('func.func @f() {\n  "test.op"(%1#3) : (i32) -> ()\n  %1:3 = "my.op"() : () -> (i32, i32, i32)\n  return\n}')
+    module = la.read(
+        'func.func @f() {\n  "test.op"(%1#3) : (i32) -> ()\n  %1:3 = "my.op"() : () -> (i32, i32, i32)\n  return\n}'
+    )
     assert "%1#3 is used, and %1 has 3 values" in " ".join(one.message for one in module.findings)

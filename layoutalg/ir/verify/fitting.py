@@ -229,9 +229,7 @@ def _multiplied(subject: Subject) -> str:
 
 
 def _range(subject: Subject) -> str:
-    start, end = (
-        getattr(getattr(subject.attribute(one), "value", None), "data", None) for one in ("start", "end")
-    )
+    start, end = (getattr(getattr(subject.attribute(one), "value", None), "data", None) for one in ("start", "end"))
     return f"start is {start}, end is {end}"
 
 
@@ -249,7 +247,10 @@ def _encoded(subject: Subject) -> str:
                 found.setdefault(encoding, f"{end} #{at}")
     if len(found) < 2:
         return ""
-    return "; ".join(f"{where} has {encoding}" for encoding, where in found.items()) + "; ttg.convert_layout makes them one"
+    return (
+        "; ".join(f"{where} has {encoding}" for encoding, where in found.items())
+        + "; ttg.convert_layout makes them one"
+    )
 
 
 # IREE

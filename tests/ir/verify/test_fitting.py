@@ -10,7 +10,10 @@ import layoutalg as la
 from layoutalg.ir import Finding
 
 DESCRIPTOR = "!xegpu.tensor_desc<8x16xf16>"
-WG, SG = "#xegpu.layout<sg_layout = [1, 1], sg_data = [8, 8]>", "#xegpu.layout<lane_layout = [1, 8], lane_data = [1, 1]>"
+WG, SG = (
+    "#xegpu.layout<sg_layout = [1, 1], sg_data = [8, 8]>",
+    "#xegpu.layout<lane_layout = [1, 8], lane_data = [1, 1]>",
+)
 XEGPU = f"""func.func @f(%t: {DESCRIPTOR}, %v: vector<8x8xf16>, %w: vector<24xf16>, %m: memref<8x16xf32>) {{
   BODY
   func.return
@@ -45,8 +48,9 @@ def triton(body: str, lanes: int = 32, warps: int = 4) -> str:
 # Each note by hand, from the sizes in the text; where it names what would fit, the second text has it, and is taken.
 XEGPU_CASES = [
     (f"%x = xegpu.load_nd %t[0, 0] : {DESCRIPTOR} -> vector<8x8xf16>", "8x16xf16 would fit", ("8x8xf16", "8x16xf16")),
-    (f"xegpu.store_nd %w, %t[0, 0] : vector<24xf16>, {DESCRIPTOR}", "128 elements: 24 does not divide it; 32 would fit", None),
-    (f"%x = xegpu.load_nd %t[0] : {DESCRIPTOR} -> vector<8x16xf16>", "1 offset for 2 dimensions; 2 would fit", ("[0]", "[0, 0]")),
+    (f"xegpu.store_nd %w, %t[0, 0] : vector<24xf16>, {DESCRIPTOR}", "24 does not divide it; 32 would fit", None),
+    (f"%x = xegpu.load_nd %t[0] : {DESCRIPTOR} -> vector<8x16xf16>", "1 offset for 2 dimensions; 2 would fit",
+     ("[0]", "[0, 0]")),
     (f"%x = xegpu.load_nd %t[0, 0] : {DESCRIPTOR} -> vector<8x16xf32>", "tensor_desc is 8x16xf16, value is 8x16xf32", None),
     ("%x = xegpu.create_nd_tdesc %m : memref<8x16xf32> -> !xegpu.tensor_desc<8x16xf16>", "f32 in both would fit",
      ("desc<8x16xf16>\n", "desc<8x16xf32>\n")),
@@ -70,7 +74,8 @@ def test_xegpu(body: str, note: str, mended: tuple[str, str] | None) -> None:
 
 
 TRITON_CASES = [
-    ("%y = ttg.convert_layout %x : tensor<64x32xf16, #b> -> tensor<32x64xf16, #b>", "src is 64x32xf16, result is 32x64xf16", None),
+    ("%y = ttg.convert_layout %x : tensor<64x32xf16, #b> -> tensor<32x64xf16, #b>",
+     "src is 64x32xf16, result is 32x64xf16", None),
     ("%y = tt.trans %x {order = array<i32: 1, 0>} : tensor<64x32xf16, #b> -> tensor<64x32xf16>", "32x64 would fit",
      ("tensor<64x32xf16>", "tensor<32x64xf16>")),
     ("%y = tt.trans %x {order = array<i32: 0, 0>} : tensor<64x32xf16, #b> -> tensor<64x32xf16>",
@@ -80,7 +85,8 @@ TRITON_CASES = [
      "kWidth is 2 in a, 4 in b; 2 in both would fit", ("kWidth = 4", "kWidth = 2")),
     ("%y = tt.make_range {start = 4 : i32, end = 4 : i32} : tensor<64xi32>", "start is 4, end is 4", None),
     ('%y = "tt.addptr"(%p, %i) : (tensor<64x32x!tt.ptr<f16>, #b>, tensor<64x32xi32, #c>) -> tensor<64x32x!tt.ptr<f16>, #b>',
-     "threadsPerWarp = [8, 4], warpsPerCTA = [4, 1], order = [1, 0]}>; ttg.convert_layout makes them one", ("xi32, #c>", "xi32, #b>")),
+     "threadsPerWarp = [8, 4], warpsPerCTA = [4, 1], order = [1, 0]}>; ttg.convert_layout makes them one",
+     ("xi32, #c>", "xi32, #b>")),
 ]  # fmt: skip
 
 
@@ -94,7 +100,9 @@ def test_triton(body: str, note: str, mended: tuple[str, str] | None) -> None:
 
 @pytest.mark.parametrize(("lanes", "warps"), [(64, 4), (16, 4), (32, 8), (32, 1), (64, 2), (4, 1)])
 def test_the_nearest_blocked_layout_has_as_many_threads_as_the_module(lanes: int, warps: int) -> None:
-    text = triton("%y = tt.load %p : tensor<64x32x!tt.ptr<f16>, #b>", lanes, warps).replace("%i: tensor<64x32xi32, #c>, ", "")
+    text = triton("%y = tt.load %p : tensor<64x32x!tt.ptr<f16>, #b>", lanes, warps).replace(
+        "%i: tensor<64x32xi32, #c>, ", ""
+    )
     text = re.sub(r"%a: .*?#mma>\) \{", "%e: i32) {", text, flags=re.DOTALL)
     [note] = finding(text).notes
     for name, numbers in re.findall(r"(\w+) = (\[[0-9, ]+\])", note):
