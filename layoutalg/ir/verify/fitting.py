@@ -23,13 +23,17 @@ from typing import Any
 from xdsl.ir import Attribute
 
 from layoutalg.core.errors import LayoutError
+from layoutalg.core.messages import shortened
+from layoutalg.ir.dialects.xegpu.attributes import LayoutAttr, SliceAttr
 from layoutalg.ir.verify.shapes import element_of, numbers, rank_of, shape_of
 from layoutalg.ir.verify.signatures import Subject
-from layoutalg.ir.verify.types import layout_value
+from layoutalg.ir.verify.types import inside, layout_value
 from layoutalg.triton.encodings import Blocked, DotOperand, parse_encoding
 
 __all__ = ["fitting", "fitting_attribute"]
 
+_MOST_TRIED = 4096
+"""So many sizes are tried at most."""
 _MOST_NAMED = 6
 """So many operands and results are named."""
 
@@ -61,7 +65,7 @@ def _named(subject: Subject) -> str:
 
 
 def _brief(kind: Attribute) -> str:
-    return f"{_sizes(shape_of(kind))}x{element_of(kind)}" if hasattr(kind, "get_shape") else str(kind)
+    return f"{_sizes(shape_of(kind))}x{element_of(kind)}" if hasattr(kind, "get_shape") else shortened(str(kind), 80)
 
 
 def _sizes(shape: tuple[int, ...]) -> str:
@@ -82,6 +86,8 @@ def fitting_attribute(attribute: Attribute, message: str) -> tuple[str, ...]:
         return ("`layoutalg migrate` writes the loads and stores with offsets, as this version has them",)
     if "must be used together" not in message:
         return ()
+    if not isinstance(attribute, (LayoutAttr, SliceAttr)):
+        return next((found for one in inside(attribute) if (found := fitting_attribute(one, message))), ())
     parent = layout_value(attribute).parent_layout()
     for level in ("sg", "lane"):
         ids, data = (getattr(parent, f"{level}_{field}") for field in ("layout", "data"))
@@ -106,7 +112,7 @@ def _block(subject: Subject) -> str:
 def _share(subject: Subject) -> str:
     descriptor, value = subject.type("tensor_desc"), subject.type("value")
     whole, part = prod(shape_of(descriptor)), prod(shape_of(value))
-    near = next((n for n in range(part, whole + 1) if whole % n == 0), whole)
+    near = next((n for n in range(part, min(whole, part + _MOST_TRIED) + 1) if whole % n == 0), whole)
     return (
         f"a lane's vector has a whole part of the block's {whole} elements: {part} does not divide it; {near} would fit"
     )
@@ -185,6 +191,8 @@ def _scaled(counts: tuple[int, ...], order: tuple[int, ...], wanted: int | None)
     found, now = list(counts), prod(counts)
     if wanted is None or wanted == now:
         return counts
+    if wanted < 1:
+        return None
     if wanted % now == 0:
         found[order[-1]] *= wanted // now
         return tuple(found)
