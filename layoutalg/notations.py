@@ -92,13 +92,13 @@ def _found(place: str) -> Callable[[Reader], Notation]:
 _ROWS = (
     NotationText(
         "XeGPU",
-        re.compile(r"[#!]?(?:xegpu|XeGPU)[.<]"),
+        re.compile(r"[#!]?(?:xegpu|XeGPU)[.<]|(?:layout|slice)[ \t]*<"),
         "layoutalg.xegpu.reading:read_notation",
         ("#xegpu.layout<", "#xegpu.slice<", "!xegpu.tensor_desc<", "!xegpu.mem_desc<", "#xegpu.sg_map<"),
     ),
     NotationText(
         "IREE nested layout",
-        re.compile(r"#iree_vector_ext\."),
+        re.compile(r"#iree_vector_ext\.|nested_layout[ \t]*<"),
         "layoutalg.nested.attributes:read_notation",
         ("#iree_vector_ext.nested_layout<",),
     ),
@@ -259,10 +259,21 @@ def notation_of(value: Distributed) -> str:
 
 _SHAPED = re.compile(r"(vector|tensor|memref)<(?:([0-9]{1,9}(?:x[0-9]{1,9}){0,8})x)?")
 _BEGINNING = re.compile(r"[#!]?[^\s<>(){}\[\],:=]{1,80}<?")
+_ALIAS = re.compile(r"([#!])[A-Za-z_][A-Za-z0-9_$]{0,60}(?=[\s,>]|$)")
+_DIAGNOSTIC = re.compile(r"(?:[^\n]{0,200}?: ?)?(?:error|warning|remark): |'[a-z_]{1,30}\.\w{1,60}' op ")
+_ANY_LAYOUT = re.compile(r"#[a-z_]{1,40}\.\w{1,40}<|(?:nested_)?layout<|slice<")
 
 
 def _refuse(reader: Reader, start: int) -> NoReturn:
     """Say which notations are read, and the nearest."""
+    if (alias := _ALIAS.match(reader.text, start)) is not None:
+        name = alias.group()
+        spelling = "ttg.blocked<...>" if alias[1] == "#" else "ttg.memdesc<...>"
+        line = f"{name} = {alias[1]}{spelling}"
+        problem = f"no line defines the alias {name}: put its line before it, {line}, or give the whole file"
+        raise ParseError(reader.text, start, "an attribute, a type or a layout", problem)
+    if _DIAGNOSTIC.match(reader.text, start):
+        raise ParseError(reader.text, start, "a layout, or operations of MLIR", _of_diagnostic(reader.text, start))
     match = _BEGINNING.match(reader.text, start)
     beginning = match.group() if match is not None else reader.text[start : start + 1]
     spelled = [text for notation in _known.values() for text in notation.lists]
@@ -281,6 +292,20 @@ def _refuse(reader: Reader, start: int) -> NoReturn:
         if said:
             raise ParseError(reader.text, start, "one instruction or a layout", said)
     raise ParseError(reader.text, start, f"a text of a notation that is read: {examples}{hint}")
+
+
+def _of_diagnostic(text: str, start: int) -> str:
+    """What to ask where a compiler's message was pasted: of the layout in it, where there is one, else of the file."""
+    problem = "found a compiler's message: `layoutalg verify FILE` says why, of the operations"
+    found = _ANY_LAYOUT.search(text, start)
+    if found is None:
+        return problem
+    reader = Reader(text)
+    reader.position = found.start()
+    try:
+        return f"{problem}, and `layoutalg show` of the layout in it and its shape: {read_value(reader)}"
+    except LayoutError:
+        return problem
 
 
 _OBJECTS = {

@@ -22,7 +22,7 @@ from layoutalg.core.errors import LayoutError, TextPlace
 from layoutalg.core.limits import MAX_TEXT, MOST_FILES
 from layoutalg.core.llvm_versions import DEFAULT_LLVM, llvm_versions
 from layoutalg.core.messages import shown
-from layoutalg.core.written import as_shape
+from layoutalg.core.written import as_typed_shape
 
 if TYPE_CHECKING:
     from layoutalg.core.notation import Distributed, Machine, Notation
@@ -209,12 +209,17 @@ def format_option(command: _Command) -> _Command:
     )(command)
 
 
-def _sizes(_context: click.Context, _parameter: click.Parameter, text: str | None) -> tuple[int, ...] | None:
-    return None if text is None else as_shape(text)
+def _sizes(context: click.Context, _parameter: click.Parameter, text: str | None) -> tuple[int, ...] | None:
+    if text is None:
+        return None
+    shape, element = as_typed_shape(text)
+    if element:  # the default of --element, which is read later where it is not given
+        context.default_map = {**(context.default_map or {}), "element": element}
+    return shape
 
 
 def shape_argument(command: _Command) -> _Command:
-    """The argument SHAPE, which many texts need: sizes, or None."""
+    """The argument SHAPE, which many texts need: sizes, or None. Of `vector<8x16xf16>` the element type is taken too."""
     return click.argument("shape", required=False, callback=_sizes)(command)
 
 

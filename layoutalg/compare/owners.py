@@ -172,6 +172,8 @@ def owners_text(owners: Sequence[Owner], axes: Sequence[str], count: int | None 
 def places_text(owners: Sequence[Owner], axes: Sequence[str], count: int | None = None) -> str:
     """Some owners in words: those that differ in one coordinate only are listed together; of others, the first two.
 
+    >>> places_text([(lane,) for lane in range(16)], ("lane",), 64)
+    'in lanes 0 to 15 and 48 more'
     >>> places_text([(0, 0), (1, 1)], ("lane", "reg")), places_text([(0,)], ("addr",))
     ('in lane 0, register 0 and in lane 1, register 1', 'in addr 0')
     """
@@ -188,8 +190,11 @@ def places_text(owners: Sequence[Owner], axes: Sequence[str], count: int | None 
         return " and ".join(f"in {one}" for one in told) + (f" and in {more} more places" if more else "")
     parts: list[str] = []
     for i, word in enumerate(words):
-        values = [str(owner[i]) for owner in owners] if i in parting else [str(owners[0][i])]
-        if len(values) > 1 or (more and i in parting):
+        numbers = [owner[i] for owner in owners] if i in parting else [owners[0][i]]
+        values = list(map(str, numbers))
+        if len(values) > 4 and numbers == list(range(numbers[0], numbers[0] + len(numbers))):
+            parts.append(f"{word}s {values[0]} to {values[-1]}" + (f" and {more} more" if more else ""))
+        elif len(values) > 1 or (more and i in parting):
             last = f"{more} more" if more else values.pop()
             parts.append(f"{word}s {', '.join(values)} and {last}")
         else:

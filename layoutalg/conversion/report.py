@@ -44,6 +44,8 @@ class ConversionDescription:
             regime = "" if self.plan.pressure == "all" else "; all subgroups convert at once"
             # On what is not a chip the rows above have issue slots: it says what they are.
             ranked = self.price.slots is None and self.plan.target == "generic"
+            if not self.plan.portable and self.price.slots not in (None, self.plan.cost):
+                regime += "; of portable code, which check, propagate and lower count"
             found.append(("price", self.price.problem if ranked else f"{self.price}{regime}"))
         if self.triton is not None:
             found.append(("triton", self.triton.text))

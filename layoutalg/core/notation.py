@@ -414,7 +414,7 @@ def single_operand(value: Distributed, shape: Sequence[int] | None, machine: Mac
         if len(found) == 1:
             raise
     if len(found) != 1:
-        names = [one.role or one.name for one in found]
+        names = [one.role or one.name.partition(" ")[0] for one in found]
         one = f"expected one of them (of an instruction, NAME.{names[-1]})"
         raise ConversionError(f"{value.heading()} has {len(found)} layouts ({', '.join(names)}): {one}")
     return found[0]

@@ -183,7 +183,8 @@ def whole_numbers(values: object, what: str, low: int, high: int, count: int | N
         found = tuple(cast("Sequence[Any]", values))
         if all(type(value) is int and low <= value <= high for value in found) and count in (None, len(found)):
             return found
-    raise VerificationError(f"{what} {shown(given)}: expected whole numbers from {low} to {high}")
+    alone = f", in a list or a tuple: ({given},)" if type(given) is int and low <= given <= high else ""
+    raise VerificationError(f"{what} {shown(given)}: expected whole numbers from {low} to {high}{alone}")
 
 
 def as_ints(name: str, value: object) -> tuple[int, ...]:

@@ -6,10 +6,12 @@
 
 from __future__ import annotations
 
+import re
+
 from layoutalg.core.errors import LayoutError, ParseError
 from layoutalg.core.limits import MAX_EXTENT
 
-__all__ = ["as_numbers", "as_shape"]
+__all__ = ["as_numbers", "as_shape", "as_typed_shape"]
 
 
 def as_shape(text: str) -> tuple[int, ...]:
@@ -28,6 +30,23 @@ def as_shape(text: str) -> tuple[int, ...]:
         if len(part) > 60 or int(part) > MAX_EXTENT:
             raise LayoutError(f"shape {text:.60}: {part:.60} is too large; sizes go up to {MAX_EXTENT}")
     return tuple(map(int, parts))
+
+
+_TYPED = re.compile(
+    r"(?:(?:vector|tensor|memref)<)?((?:[0-9]{1,40}x){1,64})([a-z]{1,6}[0-9]\w{0,12}|index)>?", re.IGNORECASE
+)
+
+
+def as_typed_shape(text: str) -> tuple[tuple[int, ...], str]:
+    """A shape, and the type of its elements where that is written too: a vector's, a tensor's or a memref's; else "".
+
+    Raises what `as_shape` raises.
+
+    >>> as_typed_shape("vector<8x16xf16>"), as_typed_shape("8x16xbf16"), as_typed_shape("32x64")
+    (((8, 16), 'f16'), ((8, 16), 'bf16'), ((32, 64), ''))
+    """
+    typed = _TYPED.fullmatch(text.strip())
+    return (as_shape(text), "") if typed is None else (as_shape(typed[1][:-1]), typed[2])
 
 
 def as_numbers(text: str, what: str) -> tuple[int, ...]:

@@ -30,7 +30,7 @@ from layoutalg.cute.casting import upcast
 from layoutalg.cute.cute_layout import CuteLayout
 from layoutalg.cute.explaining import OPERATIONS, Explanation, explain
 from layoutalg.cute.nested_tuples import compact_strides
-from layoutalg.cute.reading import Context, is_int_tuple, read_cute_value
+from layoutalg.cute.reading import Context, composed, is_int_tuple, read_cute_value, swizzle_of
 from layoutalg.cute.swizzles import Swizzle
 
 __all__ = ["Evaluated", "evaluate"]
@@ -49,6 +49,12 @@ _ALSO = {"compose": "composition", "recast_layout": "recast", "slice_": "slice"}
 """Other names of operations: tensor-layouts', C++'s, CuTe DSL's."""
 _TUPLES = ("make_shape", "make_stride", "make_coord", "make_tile", "make_tuple")
 """C++'s names for a tuple."""
+_KEYWORD = re.compile(r"([a-z_]{1,30})[ \t]*=(?!=)")
+_KEYWORDS = {
+    "make_layout": ("shape", "stride"), "make_ordered_layout": ("shape", "order"), "coalesce": ("input", "target_profile"),
+    "complement": ("input", "cotarget"), "composition": ("lhs", "rhs"), "make_composed_layout": ("inner", "offset", "outer"),
+}  # fmt: skip
+"""CuTe DSL's names of arguments, in their order."""
 _OF_A_SHAPE = ("size", "rank", "depth", "crd2idx", "idx2crd", "crd2crd", "slice", "slice_and_offset", "dice")
 """What takes a tuple that is not a layout as its first argument; elsewhere it is the compact layout of that shape."""
 
@@ -102,18 +108,32 @@ def _call(reader: Reader, context: Context, calls: list[Explanation]) -> tuple[A
     if name in _SWIZZLES:
         reader.position = named.end()
         return (Swizzle(_SWIZZLES[name], 4, 3),)
-    if name in _TUPLES:
+    if name in (*_TUPLES, "make_swizzle", "make_composed_layout"):
         reader.position = named.end()
-        return (tuple(reader.nested(lambda: _arguments(reader, context))),)
+        given = reader.nested(lambda: _arguments(reader, context, name))
+        return (tuple(given) if name in _TUPLES else _swizzled(reader, start, name, given),)
     if name not in OPERATIONS:
         _unknown(reader, start, named[1])
     reader.position = named.end()
     return (reader.nested(lambda: _explained(reader, context, calls, name, start)),)
 
 
+def _swizzled(reader: Reader, start: int, name: str, given: list[Any]) -> Any:
+    """CuTe DSL's `make_swizzle(3, 4, 3)`, and `make_composed_layout(swizzle, offset, layout)`."""
+    numbers = name == "make_swizzle"
+    if len(given) != 3 or (numbers and not all(isinstance(one, int) and abs(one) <= 62 for one in given)):
+        wanted = "make_swizzle(bits, base, shift)" if numbers else "make_composed_layout(swizzle, offset, layout)"
+        reader.fail(wanted, f"found {len(given)} arguments" if len(given) != 3 else "found others", at=start)
+    return swizzle_of(reader, start, given) if numbers else composed(reader, start, given)
+
+
 def _unknown(reader: Reader, start: int, name: str) -> NoReturn:
     known = (*OPERATIONS, *_ALSO, *_SWIZZLES)
     hint = did_you_mean(name, known) or f"; the operations are {', '.join(OPERATIONS)}"
+    if name.startswith("print"):
+        hint = (
+            ": a value is printed as it is; `layoutalg cute EXPRESSION -o FILE` draws it, as .tex (print_latex) or .svg"
+        )
     reader.fail("an operation of CuTe or a value", f"found {name!r}{hint}", at=start)
 
 
@@ -125,7 +145,7 @@ def _explained(reader: Reader, context: Context, calls: list[Explanation], name:
             if last:
                 reader.expect(",")
             last.append(reader.integer(-MOST_CUTE_STRIDE, MOST_CUTE_STRIDE))
-    given = _arguments(reader, context)
+    given = _arguments(reader, context, name)
     if len(calls) == _MOST_CALLS:
         reader.fail(f"at most {_MOST_CALLS} calls", "found one more", at=start)
     if given and name not in _OF_A_SHAPE and not name.startswith("make_") and is_int_tuple(given[0]):
@@ -140,12 +160,19 @@ def _explained(reader: Reader, context: Context, calls: list[Explanation], name:
     return found.result
 
 
-def _arguments(reader: Reader, context: Context) -> list[Any]:
+def _arguments(reader: Reader, context: Context, name: str) -> list[Any]:
+    """The arguments of a call; one that is named stands where its name belongs."""
     found: list[Any] = []
     reader.expect("(")
     while not reader.accept(")"):
         if found and not reader.accept(","):
             reader.fail("',' or ')'")
+        if (keyword := _KEYWORD.match(reader.text, reader.skip())) is not None:
+            names = _KEYWORDS.get(name, ())
+            if names[len(found) : len(found) + 1] != (keyword[1],):
+                wanted = f"{name}({', '.join(names)})" if names else f"arguments of {name} without names"
+                reader.fail(wanted, f"found {keyword[1]!r} as argument {len(found) + 1}")
+            reader.position = keyword.end()
         found.append(read_cute_value(reader, context))
     return found
 

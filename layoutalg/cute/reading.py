@@ -41,7 +41,17 @@ from layoutalg.cute.cute_layout import CuteLayout
 from layoutalg.cute.nested_tuples import compact_strides, tuple_text
 from layoutalg.cute.swizzles import Swizzle
 
-__all__ = ["Context", "CuteValue", "is_int_tuple", "kind_of", "parse_cute", "read_cute", "read_cute_value"]
+__all__ = [
+    "Context",
+    "CuteValue",
+    "composed",
+    "is_int_tuple",
+    "kind_of",
+    "parse_cute",
+    "read_cute",
+    "read_cute_value",
+    "swizzle_of",
+]
 
 CuteValue: TypeAlias = Any
 """What a text of CuTe is: a layout, a composed layout, a swizzle, a number, None for `_`, or a tuple of such."""
@@ -135,7 +145,7 @@ def read_cute_value(reader: Reader, context: Context | None = None) -> CuteValue
         reader.position = pointer.end()
         parts[-1] = _of_elements(reader, start, _unwrapped(parts[-1]), int(pointer[1]))
         parts.append(0)
-    return parts[0] if len(parts) == 1 else _composed(reader, start, parts)
+    return parts[0] if len(parts) == 1 else composed(reader, start, parts)
 
 
 def kind_of(value: CuteValue) -> str:
@@ -171,7 +181,7 @@ def _read_part(reader: Reader, context: Context) -> CuteValue:
         return _read_type(reader, kind, context)
     if (found := _SWIZZLE_NAME.match(reader.text, start)) is not None:
         reader.position = found.end()
-        return _swizzle(reader, start, [int(one) for one in found.groups()])
+        return swizzle_of(reader, start, [int(one) for one in found.groups()])
     if (found := _SWIZZLE.match(reader.text, start)) is not None:
         reader.position = found.end()
         return _read_swizzle(reader, start)
@@ -312,7 +322,7 @@ def _read_object(reader: Reader, start: int, name: str, context: Context) -> Cut
         parts.insert(1, 0 if offset is None else offset)
     if len(parts) != 3:
         reader.fail(f"{name}(outer, offset, layout)", f"found {len(parts)} arguments", at=start)
-    return _composed(reader, start, parts)
+    return composed(reader, start, parts)
 
 
 def _read_swizzle(reader: Reader, start: int) -> Swizzle:
@@ -326,7 +336,9 @@ def _read_swizzle(reader: Reader, start: int) -> Swizzle:
         numbers.append(reader.integer(-62, 62))
     if not (end == ">" and numbers[2] < 0 and _COMPOSE.match(reader.text, reader.skip()) is not None):
         reader.expect(end)
-    return _swizzle(reader, start, numbers)
+    if end == ">":
+        reader.accept("{}")
+    return swizzle_of(reader, start, numbers)
 
 
 def _unwrapped(value: CuteValue) -> CuteValue:
@@ -350,10 +362,10 @@ def _of_elements(reader: Reader, start: int, swizzle: CuteValue, bits: int) -> S
             f"found {swizzle}, which moves parts of one",
             at=start,
         )
-    return _swizzle(reader, start, [swizzle.bits, base, swizzle.shift])
+    return swizzle_of(reader, start, [swizzle.bits, base, swizzle.shift])
 
 
-def _swizzle(reader: Reader, start: int, numbers: Sequence[int]) -> Swizzle:
+def swizzle_of(reader: Reader, start: int, numbers: Sequence[int]) -> Swizzle:
     """A swizzle of three numbers, or an error that points at it."""
     try:
         return Swizzle(*numbers)
@@ -387,7 +399,7 @@ def _is_stride(value: CuteValue) -> bool:
     return isinstance(value, (int, ScaledBasis))
 
 
-def _composed(reader: Reader, start: int, parts: Sequence[CuteValue]) -> CuteLayout:
+def composed(reader: Reader, start: int, parts: Sequence[CuteValue]) -> CuteLayout:
     """What stands between the signs, composed: a layout last, before it an offset (0 unless written) and an outer one."""
     left = [_unwrapped(part) for part in parts]
     inner = left.pop()

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from difflib import get_close_matches
 from functools import lru_cache, partial
 
 from layoutalg.core.errors import LayoutError
@@ -169,7 +170,10 @@ def _elements() -> frozenset[str]:
 def _unknown(word: str) -> LayoutError:
     words = filter_words()
     said = "; ".join(f"a {name} ({', '.join(words[name])})" for name in ("kind", "family", "vendor", "chip"))
+    names = [one.lower() for listed in words.values() for one in listed]
+    near = get_close_matches(word.strip().lower()[:60], [*names, *sorted(_elements())], 3, 0.75)
+    hint = f" (did you mean {', '.join(near)}?)" if near else ""
     return LayoutError(
-        f"filter {shown(word, 60)}: expected {said}; a generation, such as hopper; an element type, such as f16; or a shape, "
-        "such as 16x16x16"
+        f"filter {shown(word, 60)}{hint}: expected {said}; a generation, such as hopper; an element type, such as f16; or a "
+        "shape, such as 16x16x16"
     )

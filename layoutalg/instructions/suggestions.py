@@ -123,6 +123,9 @@ def _said_of_word(word: str) -> str:
     try:
         found = selected((word,))
     except LayoutError:
+        begun = _begun_by(f"{word.lower()}_")
+        if len(begun) > 1:
+            return f"{word} begins the names of {len(begun)} instructions: {listed(begun)}"
         words = _WORD.findall(word.lower())
         known = any(one in name for one in words if one.isalpha() and len(one) > 1 for name, _, _ in _names())
         near = nearest(respelled(word) or word) if (known or respelled(word)) and len(words) > 1 else ()
@@ -131,6 +134,14 @@ def _said_of_word(word: str) -> str:
     what = {"family": "is a family of", "kind": "is the kind of"}.get((kinds or ["chip"])[0], "has")
     named = listed(found, chips=what != "has")
     return f"{word} {what} {len(found)} instructions: {named}; `layoutalg list {word}` has all of them"
+
+
+def _begun_by(word: str) -> tuple[Row, ...]:
+    """The instructions one of whose names begins with a word in small letters."""
+    from layoutalg.instructions.registry import rows
+
+    names = ((row, (re.sub(r"^[cr]dna\d/", "", row.name), row.dotted, *row.aliases)) for row in rows().values())
+    return tuple(row for row, spelled in names if any(one.lower().startswith(word) for one in spelled))
 
 
 def listed(found: tuple[Row, ...], *, chips: bool = True, by_dotted: bool = False) -> str:

@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -32,7 +32,8 @@ from layoutalg.core.notebook import NotebookAnswer, Rows, in_a_cell
 from layoutalg.core.whole_numbers import instance_of, listed
 
 if TYPE_CHECKING:
-    from xdsl.ir import SSAValue
+    from xdsl.dialects.builtin import ModuleOp
+    from xdsl.ir import Operation, SSAValue
 
     from layoutalg.ir.findings import Finding
     from layoutalg.ir.reading import Part, Reading
@@ -117,7 +118,7 @@ class Module(NotebookAnswer):
 
         kept = (UnreadOp, UndefinedOp)
         return any(
-            place_of(part.module) is not None or any(not isinstance(op, kept) for op in part.module.ops)
+            place_of(part.module) is not None or any(not isinstance(op, kept) for op in _top(part.module))
             for part in self.parts
         )
 
@@ -134,7 +135,7 @@ class Module(NotebookAnswer):
         from layoutalg.hardware import target_info
 
         for part in self.parts:
-            for operation in (part.module, *part.module.ops):
+            for operation in (part.module, *_top(part.module)):
                 held = operation.attributes
                 said = held["ttg.target"] if "ttg.target" in held else held.get("triton_gpu.target")
                 if isinstance(said, StringAttr):
@@ -371,6 +372,11 @@ class Migrated(NotebookAnswer):
 
     def __str__(self) -> str:
         return self.module.source
+
+
+def _top(module: ModuleOp) -> Iterator[Operation]:
+    """A module's own operations; an ill-formed one has no block, or several."""
+    return (operation for block in module.body.blocks for operation in block.ops)
 
 
 def read(path_or_text: str | os.PathLike[str]) -> Module:

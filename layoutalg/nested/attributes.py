@@ -279,7 +279,7 @@ class NestedLayoutAttr(NestedTiles, Notation):
     def _require(self, shape: Sequence[int]) -> None:
         problem = self.check(shape)
         if problem is not None:
-            raise VerificationError(problem)
+            raise VerificationError("; ".join(filter(None, (problem, self.fitting(shape)))))
 
     # Derived layouts
 
@@ -342,7 +342,8 @@ def read_nested(reader: Reader) -> NestedLayoutAttr:
 
 def read_notation(reader: Reader) -> NestedLayoutAttr:
     """Read the whole attribute, and leave the reader behind it (`read_nested` reads its body)."""
-    reader.expect("#iree_vector_ext.nested_layout")
+    if not reader.accept("nested_layout"):  # as IREE's messages write it
+        reader.expect("#iree_vector_ext.nested_layout")
     return read_nested(reader)
 
 

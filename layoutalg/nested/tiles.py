@@ -165,6 +165,29 @@ class NestedTiles:
                 )
         return None
 
+    def fitting(self, shape: Sequence[int]) -> str:
+        """Why `check` refuses a shape, in numbers, and what would fit; "" where it fits or has another rank.
+
+        >>> NestedTiles((1, 1), (1, 1), (1, 1), (4, 16), (1, 1), (0, 0), (16, 1)).fitting((16, 16))
+        'batch_tile = [4, 1] would fit'
+        >>> NestedTiles((1, 1), (1, 1), (1, 1), (4, 16), (1, 1), (0, 0), (16, 1)).fitting((2, 16))
+        'dimension 0 has 2 elements: tiles of 4 (4 threads of 1) need a multiple of 4; 4x16 would fit'
+        """
+        if len(shape) != self.rank or self.check(shape) is None:
+            return ""
+        units = [whole // batch for whole, batch in zip(self.shape, self.batch_tile, strict=True)]
+        wrong = next((d for d, unit in enumerate(units) if shape[d] % unit or not shape[d]), None)
+        if wrong is None:
+            batches = [size // unit for size, unit in zip(shape, units, strict=True)]
+            return f"batch_tile = {batches} would fit"
+        levels = (("subgroups", self.subgroup_tile), ("outer tiles", self.outer_tile), ("threads", self.thread_tile))
+        counts = " of ".join(f"{tile[wrong]} {name}" for name, tile in levels if tile[wrong] > 1)
+        parts = f" ({counts} of {self.element_tile[wrong]})" if counts else ""
+        return (
+            f"dimension {wrong} has {number_text(shape[wrong])} elements: tiles of {units[wrong]}{parts} need a multiple of "
+            f"{units[wrong]}; {'x'.join(map(str, self.shape))} would fit"
+        )
+
     # Derived layouts
 
     def permute(self, order: Sequence[int]) -> Self:

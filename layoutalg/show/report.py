@@ -158,7 +158,8 @@ def describe(
         operands = found.operands(sizes, on)
     except DistributionError as error:
         if not any(note.instead for note in notes):
-            raise
+            why = next((note.text for note in notes if note.refused and note.label == "why"), "")
+            raise DistributionError(f"{why} (layout {found})" if why else str(error)) from None
         return _without_layout(found, sizes, on, notes, holder, str(error), facts, rows, refused)
     if len(operands) == 1:
         layout = _note_operand(operands[0], notes, holder, at, facts, rows)
@@ -169,10 +170,11 @@ def describe(
         )
     _add(notes, facts, rows)
     parts: list[tuple[str, Description]] = []
-    for operand in operands:
+    asked = [operand for operand in operands if not holder.keys().isdisjoint(operand.layout.codomain)] or operands
+    for operand in operands:  # a place in tensor memory is no work-item's: the registers beside it are
         part: dict[str, Any] = {}
         lines: list[Row] = []
-        layout = _note_operand(operand, (), holder, None, part, lines)
+        layout = _note_operand(operand, (), holder if operand in asked else {}, None, part, lines)
         parts.append((dict(operand.notes).get("title", operand.name), Description(layout, part, tuple(lines))))
     facts["operands"] = {name.split()[0]: part.facts for name, part in parts}
     return Description(None, facts, tuple(rows), tuple(parts), refused)

@@ -112,7 +112,7 @@ def started(folder: Path) -> dict[str, str]:
 def test_the_hook_says_what_is_wrong_with_the_files_that_it_is_given(folder: Path, tmp_path: Path) -> None:
     (hook,) = yaml.safe_load((ROOT / ".pre-commit-hooks.yaml").read_text())
     assert hook["language"] == "python"
-    assert re.search(hook["files"], "kernels/a.mlir")
+    assert all(re.search(hook["files"], name) for name in ("kernels/a.mlir", "a.ttgir"))
     assert not re.search(hook["files"], "a.mlir.txt")
     (folder / "wrong.mlir").write_text(BAD)
     environment = started(tmp_path)

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import json
+import random
+import re
 import subprocess
 import sys
+from pathlib import Path
 from typing import Any
 
 import pytest
 from lsprotocol.types import METHOD_TO_TYPES
 
 from tests.editor.client import Client
-from tests.editor.texts import KERNEL, ROWS
+from tests.editor.texts import KERNEL, MODULES, ROWS, TTGIR
 
 URI = "file:///project/kernel.mlir"
 
@@ -186,6 +189,41 @@ def test_texts_that_are_not_mlir_do_not_stop_it(client: Client) -> None:
         client.diagnostics(client.open("file:///other.mlir", text))
         client.at("hover", "file:///other.mlir", 0, 3)
     assert client.diagnostics(client.open(URI, KERNEL))
+
+
+@pytest.mark.slow
+def test_damaged_texts_of_every_system_leave_it_as_quick_and_as_small() -> None:
+    """Cut, doubled and mistyped at random places, in one server: every one is answered, nothing is kept of closed files."""
+    chance = random.Random(9)
+    texts = [text[:3000] for text in (KERNEL, *list(MODULES.values())[::9], *list(TTGIR.values())[:1])]
+    with Client() as client:
+        sizes: list[int] = []
+        for _ in range(2):
+            for number, text in enumerate(texts):
+                uri = f"file:///damaged/{number}.mlir"
+                at = chance.randrange(len(text))
+                for one in (
+                    text,
+                    text[:at],
+                    text[at:],
+                    text[:at] + chance.choice('{}()<>[]"#%@!^') + text[at:],
+                    text[:at] * 2,
+                ):
+                    version = client.open(uri, one) if one is text else client.change(uri, one)
+                    client.at("hover", uri, chance.randrange(one.count("\n") + 1), chance.randrange(60))
+                    client.diagnostics(version)
+                client.published.clear()
+                client.tell("textDocument/didClose", textDocument={"uri": uri})
+            sizes.append(memory_of(client))
+        assert "Traceback" not in client.logged()
+        assert sizes[1] < sizes[0] + 100 * 1024, sizes  # kilobytes
+
+
+def memory_of(client: Client) -> int:
+    """The resident memory of the server in kilobytes; 0 where the system does not say."""
+    status = Path(f"/proc/{client.process.pid}/status")
+    found = re.search(r"VmRSS:\s+(\d+)", status.read_text()) if status.exists() else None
+    return 0 if found is None else int(found[1])
 
 
 def test_options_are_those_of_verify() -> None:

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import layoutalg as la
 from layoutalg.core.errors import LayoutError, ParseError
 from layoutalg.ir import line_of, read_module, write_module
 from tests.oracle.toolchains import require, run
@@ -288,3 +289,34 @@ def test_index_lists_and_values_belong_together() -> None:
 def test_a_long_text_is_read_in_linear_time() -> None:
     text = "\n".join(f"%c{i} = arith.constant {i} : i32" for i in range(4000))
     assert line_of(list(read_module(text).ops)[-1]) == 4000
+
+
+NUMBERED = "func.func @f() {\n  cf.br ^0\n^0:\n  cf.br ^12\n^12:\n  return\n}\n"
+
+
+def test_blocks_may_be_numbered() -> None:
+    """As MLIR's grammar has it (`suffix-id ::= digit+ | ...`); xDSL takes letters alone."""
+    assert write_module(read_module(NUMBERED)) == write_module(
+        read_module(NUMBERED.replace("^0", "^bb0").replace("^12", "^bb1"))
+    )
+
+
+def test_mlir_opt_takes_numbered_blocks() -> None:
+    assert run([require("mlir-opt-22")], NUMBERED).returncode == 0
+
+
+@pytest.mark.parametrize("body", ["", '^0:\n "test.op"() : () -> ()\n^1:\n "test.op"() : () -> ()'])
+def test_a_module_of_no_block_or_of_two_is_answered(body: str) -> None:
+    """mlir-opt refuses both; an editor meets them half-typed."""
+    module = la.read(f'"builtin.module"() ({{{body}}}) : () -> ()')
+    assert (module.chip, module.layouts, module.is_read) == (None, (), True)
+    assert la.check(module).is_right
+    assert la.lower(module).findings
+
+
+def test_more_values_of_an_operation_are_used_than_it_has() -> None:
+    """mlir-opt: reference to invalid result number. The text is read, and both are told of."""
+    module = la.read(
+        'func.func @f() {\n  "test.op"(%1#3) : (i32) -> ()\n  %1:3 = "my.op"() : () -> (i32, i32, i32)\n  return\n}'
+    )
+    assert "%1#3 is used, and %1 has 3 values" in " ".join(one.message for one in module.findings)

@@ -253,13 +253,27 @@ class ModuleParser(AttributeParser):
             names = ", ".join(f"^{name}" for name in self.forward_block_references)
             self.raise_error(f"region ends with missing block declarations for block(s) {names}")
 
+    def parse_optional_successor(self) -> Block | None:
+        """A block that an operation goes to, by a number too."""
+        token = self._parse_optional_token(MLIRTokenKind.CARET_IDENT)
+        return None if token is None else self._get_block_from_name(token.span)
+
     def _parse_block(self) -> Block:
+        """Read a block as xDSL does, which forgets where one begins that was named before, and takes no number as a name."""
         self.count()
         name = self._current_token.text[1:]
-        if name in self.blocks and self.blocks[name][1] is None and name not in self.forward_block_references:
-            # xDSL forgets where a block begins that was named before.
+        if name in self.blocks and name not in self.forward_block_references:
             self.raise_error(f"re-declaration of block '{name}'")
-        return super()._parse_block()
+        token = self._parse_token(MLIRTokenKind.CARET_IDENT, " in block definition")
+        self.forward_block_references.pop(name, None)
+        block = self.blocks[name][0] if name in self.blocks else Block()
+        self.blocks[name] = (block, token.span)
+        if Block.is_valid_name(name) and not Block.is_default_block_name(name):
+            block.name_hint = name
+        self._parse_optional_block_arg_list(block)
+        self.parse_punctuation(":")
+        self._parse_block_body(block)
+        return block
 
     def _entry_block(self, arguments: Sequence[Parser.Argument]) -> Block:
         block = Block(arg_types=[argument.type for argument in arguments])

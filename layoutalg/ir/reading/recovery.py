@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -257,7 +258,8 @@ class TolerantParser(NamesParser):
             values = operation.results[first : first + size]
             first += size
             if name[1:] not in self.ssa_values:
-                self._register_ssa_definition(name[1:], values, Span(start, start + 1, self.lexer.input))
+                with suppress(XdslParseError):  # more of its values were used than there are: those uses stay undefined
+                    self._register_ssa_definition(name[1:], values, Span(start, start + 1, self.lexer.input))
         self._resume_from(stop)
         return operation
 
@@ -466,7 +468,7 @@ class TolerantParser(NamesParser):
             return Block()
         try:
             return super()._parse_block()
-        except XdslParseError as problem:
+        except (XdslParseError, ValueError) as problem:
             position, message = self._reason(problem)
             self._restore(state)
             block = Block()

@@ -21,6 +21,7 @@ from layoutalg.ir.findings import OURS, Finding
 from layoutalg.ir.operations.old_spellings import refused_spelling
 from layoutalg.ir.places import place_of
 from layoutalg.ir.verify import structure, versions
+from layoutalg.ir.verify.fitting import fitting, fitting_attribute
 from layoutalg.ir.verify.layouts import reasons_of_type
 from layoutalg.ir.verify.registry import OUR_RULES, Rule, rules_of
 from layoutalg.ir.verify.signatures import Signature, Subject, name_of, signature_of
@@ -194,7 +195,8 @@ class _Run:
         for attribute in _written(operation):
             message = refused(attribute, self.llvm)
             if message is not None:
-                notes = reasons_of_type(attribute, self.llvm) if "distribute" in message else ()
+                distributed = "distribute" in message
+                notes = reasons_of_type(attribute, self.llvm) if distributed else fitting_attribute(attribute, message)
                 return _Outcome("parsed", ((f"{attribute.name}.type", message, notes),), attribute)
         kinds = (*operation.operand_types, *operation.result_types)
         for kind in kinds:
@@ -211,7 +213,8 @@ class _Run:
         for one in llvm_rules:
             found = one.check(subject)
             if found is not None:
-                return _Outcome("verified", (_problem(one, found),))
+                rule, message, notes = _problem(one, found)
+                return _Outcome("verified", ((rule, message, notes or fitting(subject, rule, message)),))
         asked = [(one, one.check(subject)) for one in our_rules]
         problems = tuple(_problem(one, found) for one, found in asked if found is not None)
         return _Outcome("own", problems) if problems else _NOTHING

@@ -344,6 +344,10 @@ def _near(name: str) -> str:
 
     names = [*INTRINSICS, *VIRTUAL_INTRINSICS]
     close = get_close_matches(name[:80], names, 3, 0.5)
+    parts = name[:80].split("_")
+    if len(parts) == 4 and (today := "_".join([parts[0], parts[3], parts[2], parts[1]])) in names:
+        # Until 2024 IREE wrote the operands' type first and the accumulator's last.
+        close = [today, *(one for one in close if one != today)][:3]
     return f"{', '.join(close)}, ..." if close else f"the {len(names)} names such as {', '.join(names[:2])}"
 
 
