@@ -325,7 +325,10 @@ def test_the_example_above_a_picture_is_true(text: str) -> None:
 
 def test_nested_modes_and_banks_are_said_above_memory() -> None:
     said = " ".join(one.text for one in la.picture("((4,8),2):((16,1),8)").scene().words)
-    assert "d0 counts modes (4,8), the first fastest: 5 is (1,1) element (5, 1): ((1,1),1) -> 1*16 + 1*1 + 1*8 = 25" in said
+    assert (
+        "d0 counts modes (4,8), the first fastest: 5 is (1,1) element (5, 1): ((1,1),1) -> 1*16 + 1*1 + 1*8 = 25"
+        in said
+    )
 
 
 @pytest.mark.parametrize(
