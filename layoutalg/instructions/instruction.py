@@ -31,7 +31,8 @@ other layouts, each under the name of whose it is (`instruction(name, reading="I
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
@@ -46,7 +47,7 @@ from layoutalg.core.work_items import cover, machine_for
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-__all__ = ["Instruction", "InstructionOperand", "OperandOf"]
+__all__ = ["Instruction", "InstructionOperand", "OperandOf", "chips_text"]
 
 _TRAITS = {"source": "SrcLayout", "destination": "DstLayout", "layout": "layout"}
 _SPARSE = ("mma.sync.sp", "wgmma.sp", "SMFMAC", "SWMMAC")
@@ -231,8 +232,6 @@ class Instruction(Notation):
         M = 16, N = 8, K = 16 (summed over); by the 32 lanes of a warp
         SM80_16x8x16_F32F16F16F32_TN, on sm_80 to sm_121
         """
-        from layoutalg.instructions.suggestions import chips_text
-
         named = f"{self}, " * (self.heading() != str(self))
         where = f"{named}on {chips_text(self.chips)}"
         if not self.shape:
@@ -375,3 +374,13 @@ class OperandOf(Notation):
             for one, part in zip(found, self.instruction.parts, strict=True)
             if part.role == self.role
         )
+
+
+def chips_text(chips: Iterable[str]) -> str:
+    """Chips, those that differ in their last figures together, and of many the first and the last.
+
+    >>> chips_text(["gfx1100", "gfx1101", "gfx1200", "gfx1250"])
+    'gfx11, gfx120, gfx125'
+    """
+    begun = list(dict.fromkeys(re.sub(r"^(gfx11|gfx12\d)\d+$", r"\1", chip) for chip in chips))
+    return ", ".join(begun) if len(begun) < 5 else f"{begun[0]} to {begun[-1]}"

@@ -12,17 +12,17 @@ by letter.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
 from difflib import SequenceMatcher, get_close_matches
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from layoutalg.core.whole_numbers import instance_of
+from layoutalg.instructions.instruction import chips_text
 
 if TYPE_CHECKING:
     from layoutalg.instructions.registry import Row
 
-__all__ = ["chips_text", "listed", "nearest", "respelled", "said_of"]
+__all__ = ["listed", "nearest", "respelled", "said_of"]
 
 _AMX = re.compile(r"(?i:_?_?(?:tile_?)?(?:t?dp(?:b[su]{2}d|bf16ps|fp16ps)|tile_?(?:load|store|zero)\w*|amx\w*))")
 _AMX_PRODUCT = (
@@ -159,13 +159,3 @@ def listed(found: tuple[Row, ...], *, chips: bool = True, by_dotted: bool = Fals
     texts = [f"{name} ({chips_text(these)})" if chips else name for name, these in named.items()]
     more = f" and {len(texts) - _MOST_NAMED} more" if len(texts) > _MOST_NAMED else ""
     return ", ".join(texts[:_MOST_NAMED]) + more
-
-
-def chips_text(chips: Iterable[str]) -> str:
-    """Chips, those that differ in their last figures together, and of many the first and the last.
-
-    >>> chips_text(["gfx1100", "gfx1101", "gfx1200", "gfx1250"])
-    'gfx11, gfx120, gfx125'
-    """
-    begun = list(dict.fromkeys(re.sub(r"^(gfx11|gfx12\d)\d+$", r"\1", chip) for chip in chips))
-    return ", ".join(begun) if len(begun) < 5 else f"{begun[0]} to {begun[-1]}"

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from layoutalg.instructions.suggestions import chips_text
+from layoutalg.instructions.instruction import chips_text
 from layoutalg.show.tables import print_table
 
 if TYPE_CHECKING:

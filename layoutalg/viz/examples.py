@@ -92,7 +92,8 @@ def outlined_lane(grids: Sequence[Grid]) -> Example | None:
     if not by_lane or not all(grid.tensor for grid in grids):
         return None
     held = [holders(grid)[1] if "lane" in grid.axes else None for grid in grids]
-    common = sorted(set.intersection(*(set(one) for one in held if one is not None)))
+    first, *others = [set(one) for one in held if one is not None]
+    common = sorted(first.intersection(*others))
     if len({lane for *_, lane in common}) < 2:
         return None
     chosen = common[1] if common[1][:-1] == common[0][:-1] else common[0]

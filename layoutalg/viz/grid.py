@@ -59,7 +59,10 @@ __all__ = [
 
 
 _PRODUCT = {"A": "MK", "B": "KN", "C": "MN", "E": "MK", "SFA": "MK", "SFB": "KN"}
-_COUNTED = {("addr",): "the element's address", ("element",): "the place behind the start that the descriptor says"}
+_COUNTED: dict[tuple[str, ...], str] = {
+    ("addr",): "the element's address",
+    ("element",): "the place behind the start that the descriptor says",
+}
 
 
 @dataclass(frozen=True, eq=False)

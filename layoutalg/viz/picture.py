@@ -162,7 +162,7 @@ class Picture:
             for axis, (low, high) in grid.scale.items():
                 known = scale.get(axis, (low, high))
                 scale[axis] = (min(known[0], low), max(known[1], high))
-        deep = self.parts[0].layout.shape[-1] if self._is_product else 1
+        deep = found[0][0].layout.shape[-1] if self._is_product else 1
         return tuple((replace(grid, scale=scale, grain=_grain(grid, deep)), row, column) for grid, row, column in found)
 
     @property
@@ -393,7 +393,7 @@ class Picture:
 
 def _grain(grid: Grid, deep: Any) -> int:
     """How many of K one row or column is, of a product that is so deep: of scales and of metadata, several."""
-    along = {"E": -1, "SFA": -1, "SFB": 0}.get(str(grid.role))
+    along = {"E": -1, "SFA": -1, "SFB": 0}.get(str(grid.role)) if grid.tensor else None
     return 1 if along is None else deep // grid.sizes[along]
 
 
