@@ -71,7 +71,6 @@ KINDS: dict[str, Callable[[], Any]] = {
 }
 
 SMALLER = {
-    "a large tile",
     "all of a tile",
     "the largest graph",
     "a graph of pictures",

@@ -91,7 +91,7 @@ def test_where_a_and_b_are_in_memory_the_lanes_of_c_have_hues_and_one_is_outline
     """64x64 of C on four warps: lane 3 of the first holds 32 elements (PTX ISA 9.2, 9.7.15.5)."""
     picture = la.picture("wgmma.m64n64k16.f32.f16.f16")
     assert picture.by == "own axes"
-    *memory, lanes = picture._explained([grid for grid, _, _ in picture.grids()])[1]  # pyright: ignore[reportPrivateUsage]
+    *memory, lanes = picture._explained([grid for grid, _, _ in picture.grids()])[2]  # pyright: ignore[reportPrivateUsage]
     assert memory == [[], []]
     assert len(lanes) == 8
     said = " ".join(one.text for one in picture.scene().words)
