@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from layoutalg.cli import main
+from tests.ir.verify.test_fitting import XEGPU, XEGPU_CASES
 from tests.oracle.llvm_xegpu import mlir_opt
 
 WRONG = {
@@ -61,3 +62,11 @@ def test_the_first_lines_are_those_of_mlir_opt(
     # Versions differ in whether types stand in quotes; whether ours do is what the tests of verdicts ask.
     plain = [re.sub("'(!xegpu[^']*)'", r"\1", line) for line in expected]
     assert [re.sub("'(!xegpu[^']*)'", r"\1", line) for line in found] == plain
+
+
+@pytest.mark.parametrize(("body", "note", "mended"), XEGPU_CASES)
+def test_what_a_note_says_fits_is_taken(body: str, note: str, mended: tuple[str, str] | None) -> None:
+    text = XEGPU.replace("BODY", body).replace("func.return", "return")
+    for one, code in ((text, 1), (text if mended is None else text.replace(*mended), 0 if mended else 1)):
+        asked = subprocess.run([mlir_opt(24), "-o", "/dev/null"], input=one, capture_output=True, text=True, timeout=60)
+        assert asked.returncode == code, (note, asked.stderr)
