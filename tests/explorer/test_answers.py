@@ -132,6 +132,15 @@ def test_the_colour_and_the_direction_are_those_that_are_asked_for() -> None:
     assert found["svg"] == la.picture(ROWS, (8, 16), colour="lane", direction="hardware").svg()
 
 
+def test_a_picture_fits_a_phone_when_it_is_asked_to() -> None:
+    asked = {"kind": "layout", "text": "MFMA_F32_16x16x16_F16"}
+    wide, phone = answer(asked)["scene"], answer(asked | {"fits": "phone"})["scene"]
+    assert phone["width"] < 0.6 * wide["width"]
+    assert (len(wide["cells"]), len({cell["operand"] for cell in phone["cells"]})) == (3 * 256, 3)
+    known = {(one["operand"], *one["element"]): one["sentence"] for one in wide["cells"]}
+    assert all(known[one["operand"], *one["element"]] == one["sentence"] for one in phone["cells"])
+
+
 @pytest.mark.parametrize(
     ("first", "second", "shape", "equal"),
     [(ROWS, COLUMNS, "16x16", False), (ROWS, ROWS.replace("lane_data = [1, 1]", "lane_data = [2, 1]"), "16x16", True)],
@@ -322,6 +331,7 @@ def test_other_pictures_and_reports_are_exported(of: dict[str, Any]) -> None:
         ({"kind": "layout", "text": ROWS, "shape": [10**30, 16]}, "shape", "2147483648"),
         ({"kind": "layout", "text": ROWS, "colour": "sound"}, "colour", "subgroup"),
         ({"kind": "layout", "text": ROWS, "direction": "up"}, "direction", "hardware"),
+        ({"kind": "layout", "text": ROWS, "fits": "tablet"}, "fits", "phone"),
         ({"kind": "layout", "text": ROWS, "llvm": 3}, "llvm", "22"),
         ({"kind": "layout", "text": ROWS, "llvm": 22.0}, "llvm", "22"),
         ({"kind": "layout", "text": ROWS, "lanes": 0}, "lanes", "from 1"),
