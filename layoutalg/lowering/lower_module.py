@@ -99,9 +99,17 @@ class Lowered(NotebookAnswer):
     """What was lowered; a notebook shows its picture."""
     target: str = field(default="pvc", repr=False, compare=False)
 
-    def _drawing(self) -> Graph | None:
+    def picture(self) -> Graph:
+        """What was lowered: what a lane holds, each exchange, and why something was not lowered.
+
+        Raises `LayoutError` for a result without its source.
+
+        >>> Lowered(None, (), ()).picture()
+        Traceback (most recent call last):
+        layoutalg.core.errors.LayoutError: a lowered module without its source has no picture
+        """
         if self.source is None:
-            return None
+            raise LayoutError("a lowered module without its source has no picture")
         from layoutalg.flow.picture import Said, flow_graph
 
         unasked = [one for one in self.exchanges if not one.written]

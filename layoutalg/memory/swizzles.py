@@ -74,7 +74,12 @@ class BestSwizzle(NotebookAnswer, Addresses):
     read: Conflicts
     padding: int = 0
 
-    def _drawing(self) -> Picture:
+    def picture(self) -> Picture:
+        """The memory as the swizzle fills it, coloured by bank.
+
+        >>> best_swizzle(Layout.parse("d0 = 4@lane"), Layout.parse("d0 = 4@reg")).picture().by
+        'bank'
+        """
         return self.memory.picture()
 
     @property

@@ -380,12 +380,12 @@ class Picture:
 
     def _repr_html_(self) -> str:
         from layoutalg.viz.page import fragment, image
-        from layoutalg.viz.svg import still
+        from layoutalg.viz.svg import svg_document
 
         folded = [replace(self, full=False, most=most) for most in _FOLDED if self.full or most < self.most]
 
         def picture_alone() -> str:
-            return image(still((folded or [self])[-1].svg()), self.title)
+            return image(svg_document((folded or [self])[-1].scene(), titles=False), self.title)
 
         drawings = (*[partial(fragment, one) for one in (self, *folded)], picture_alone)
         return in_a_cell(drawings, 'picture().save("picture.html")')
