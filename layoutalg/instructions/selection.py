@@ -22,7 +22,7 @@ from layoutalg.core.errors import LayoutError
 from layoutalg.core.messages import shown
 from layoutalg.core.notebook import Rows
 from layoutalg.core.whole_numbers import instance_of
-from layoutalg.hardware.chip_names import GENERATIONS
+from layoutalg.hardware.xe_products import product_target
 from layoutalg.instructions.instruction import Instruction
 from layoutalg.instructions.registry import Row, rows
 
@@ -155,7 +155,7 @@ def _chips(given: str, known: tuple[str, ...]) -> frozenset[str]:
         return frozenset(chip for chip in intel if chip.startswith(tuple(_INTEL[given].split(" "))))
     if given in _NVIDIA:
         return frozenset(chip for number in _NVIDIA[given] for chip in _chips(f"sm_{number}", known))
-    given = re.sub(r"^sm(?=\d)", "sm_", _RDNA.get(given) or GENERATIONS.get(given, given))
+    given = _RDNA.get(given) or str(product_target(given))
     if given in known:
         targets = (given.removesuffix("a"), f"{given.removesuffix('a')}a") if given.startswith("sm_") else (given,)
         return frozenset(targets) & frozenset(known)
