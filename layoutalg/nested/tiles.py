@@ -173,10 +173,11 @@ class NestedTiles:
         >>> NestedTiles((1, 1), (1, 1), (1, 1), (4, 16), (1, 1), (0, 0), (16, 1)).fitting((2, 16))
         'dimension 0 has 2 elements: tiles of 4 (4 threads of 1) need a multiple of 4; 4x16 would fit'
         """
+        shape = as_ints("shape", shape)
         if len(shape) != self.rank or self.check(shape) is None:
             return ""
         units = [whole // batch for whole, batch in zip(self.shape, self.batch_tile, strict=True)]
-        wrong = next((d for d, unit in enumerate(units) if shape[d] % unit or not shape[d]), None)
+        wrong = next((d for d, unit in enumerate(units) if shape[d] % unit or shape[d] < 1), None)
         if wrong is None:
             batches = [size // unit for size, unit in zip(shape, units, strict=True)]
             return f"batch_tile = {batches} would fit"
