@@ -48,13 +48,13 @@ def lazy_names(
     `hints` says what to ask instead, `called` what a call of the package itself raises.
     """
     if called:
-        sys.modules[package].__class__ = type("module", (ModuleType,), {"__call__": partial(_refuse_call, called)})
+        sys.modules[package].__class__ = type("module", (ModuleType,), {"__call__": staticmethod(partial(_refuse_call, called))})
 
     def find(name: str) -> Any:
         home = homes.get(name)
         if home is None:
             try:
-                if not name.startswith("_"):
+                if name.isidentifier() and not name.startswith("_"):
                     return imported(f"{package}.{name}")
             except ModuleNotFoundError as missing:
                 if missing.name != f"{package}.{name}":

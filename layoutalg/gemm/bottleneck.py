@@ -15,11 +15,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TypeAlias
 
+from layoutalg.core.limits import MAX_EXTENT
 from layoutalg.core.units import percent_text
+from layoutalg.core.whole_numbers import whole_numbers
 
 __all__ = ["Step", "what_limits"]
 
-Step: TypeAlias = tuple[float, float] | None
+Step: TypeAlias = tuple[int, int] | None
 """The dpas of a step of a subgroup, and all its instructions; None where they are not known."""
 
 _BUSY = {
@@ -56,7 +58,7 @@ def what_limits(
 ) -> str:
     """What limits a plan of `whole` seconds: `name` alone takes `alone`; `step` has the dpas and all instructions of one.
 
-    `parts` are seconds that the whole is made of.
+    `parts` are seconds that the whole is made of. Raises `VerificationError` for a step that isn't two whole numbers.
 
     >>> what_limits("L3", 8e-6, 9e-6)
     'L3: it gives bytes to the caches above for 89 % of the time'
@@ -64,8 +66,9 @@ def what_limits(
     long = "all the time" if alone >= (1 - _LEAST) * whole else f"for {percent_text(alone / whole)} of the time"
     told = [f"{name}: {_BUSY[name]} {long}"]
     told += ["others are too few to fill its waits"] * (name == "waiting")
-    if step and name in _OF_INSTRUCTIONS:
-        told.append(f"a step of a subgroup has {step[0]:.0f} dpas and {step[1] - step[0]:.0f} others")
+    if step is not None:
+        dpas, instructions = whole_numbers(step, "step", 0, MAX_EXTENT, 2)
+        told += [f"a step of a subgroup has {dpas} dpas and {instructions - dpas} others"] * (name in _OF_INSTRUCTIONS)
     if name in _OF_INSTRUCTIONS and parts is not None and parts.get("waiting", whole) < _LEAST * whole:
         told.append("after the first, no step waits for data")
     found = {} if parts is None else {words: parts.get(part, 0.0) / whole for part, words in _REST.items()}

@@ -61,7 +61,7 @@ class PackedPicture(PanelPicture):
 
 def packed_picture(plan: PackedGemm, options: PictureOptions) -> PackedPicture:
     """The picture of a plan."""
-    return PackedPicture(*parts_and_title(_product(plan), None, options, str(plan)), plan=plan)
+    return PackedPicture(*parts_and_title(_product(plan), None, options, f"{plan.problem}, packed"), plan=plan)
 
 
 def _product(plan: PackedGemm) -> Gemm:

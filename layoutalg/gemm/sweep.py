@@ -71,8 +71,8 @@ class Swept(list[Row]):
     """
 
     def _repr_html_(self) -> str:
-        used = [name for name in _SHOWN if any(row[name] not in (None, "") for row in self[:MOST_ROWS])]
-        return table(used, [[_said(row[name]) for name in used] for row in self[:MOST_ROWS]], len(self))
+        used = [name for name in _SHOWN if any(row.get(name) not in (None, "") for row in self[:MOST_ROWS])]
+        return table(used, [[_said(row.get(name)) for name in used] for row in self[:MOST_ROWS]], len(self))
 
 
 def _said(value: object) -> object:

@@ -212,7 +212,8 @@ def count_conflicts(
     return conflicts_of(_accesses(held, table, hardware, vector, most), hardware)
 
 
-class Accesses(NamedTuple):
+@dataclass(frozen=True, eq=False)
+class Accesses:
     """The first word that each lane touches, `[sg, instruction, phase, lane]` (-1: none), and how many it touches."""
 
     words: Numbers

@@ -302,7 +302,7 @@ class WeightsGemm(NotebookAnswer, Launched):
         'matrix: matrix engines multiply all the time; a step of a subgroup has 80 dpas and 477 others'
         """
         parts = {"reduction": self.predicted - max(self.seconds.values())}
-        step = self.dpas_per_step + self.more_dpas_per_step, self.instructions
+        step = self.dpas_per_step + self.more_dpas_per_step, round(self.instructions)
         return what_limits(self.limit, self.seconds[self.limit], self.predicted, step, parts)
 
     @property

@@ -77,7 +77,7 @@ def _hue(pair: int) -> str:
 def _key(plan: WeightsGemm) -> list[tuple[str, str]]:
     """The hues of pairs."""
     count = 16 // plan.problem.bits
-    return [(f"{'k ' * (not i)}{2 * i}, {2 * i + 1}", _hue(i)) for i in range(count)]
+    return [(f"{'pair of k: ' * (not i)}{2 * i}, {2 * i + 1}", _hue(i)) for i in range(count)]
 
 
 def words_frame(plan: WeightsGemm, number: int) -> Panel:
@@ -117,8 +117,7 @@ def words_frame(plan: WeightsGemm, number: int) -> Panel:
     heads = [f"{bit}..{bit + bits - 1}" for bit in range(32 - bits, -1, -bits)]
     table = table_panel("", heads, named, rows, (_WIDE, CELL_HEIGHT), corner="bits")
     title = f"{number} words: where each weight is"
-    key = [(f"pair of k: {text}" if not i else text, colour) for i, (text, colour) in enumerate(_key(plan))]
-    return headed(title, notes, key, table)
+    return headed(title, notes, _key(plan), table)
 
 
 def operands_frame(plan: WeightsGemm, number: int) -> Panel:
@@ -191,7 +190,7 @@ def scales_frame(plan: WeightsGemm, number: int) -> Panel:
     each = f"{counted(steps, 'step')} of {problem.step}" if steps > 1 else "one step"
     notes = [
         f"a cell: row g of the {points} in memory, one f32 for each column, in lane column % {unit.n}",
-        f"a group is {problem.group} neighbours along k, {each}; {groups} groups",
+        f"a group is {problem.group} neighbours along k, {each}; {counted(groups, 'group')}",
     ]
     key = [("those of the first step of subgroup 0", DARK), ("others", PALE)]
     return headed(f"{number} {points}: one for each group and column", notes, key, table)
