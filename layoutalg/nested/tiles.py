@@ -173,7 +173,7 @@ class NestedTiles:
         >>> NestedTiles((1, 1), (1, 1), (1, 1), (4, 16), (1, 1), (0, 0), (16, 1)).fitting((2, 16))
         'dimension 0 has 2 elements: tiles of 4 (4 threads of 1) need a multiple of 4; 4x16 would fit'
         """
-        if len(shape) != self.rank or self.check(shape) is None:
+        if self.check(shape) is None or len(shape) != self.rank:
             return ""
         units = [whole // batch for whole, batch in zip(self.shape, self.batch_tile, strict=True)]
         wrong = next((d for d, unit in enumerate(units) if shape[d] % unit or not shape[d]), None)

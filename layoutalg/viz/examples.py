@@ -71,7 +71,11 @@ class Example:
         elements, lanes = elements_of(grid), [*grid.owner["lane"].cells]
         registers = [*grid.owner["reg"].cells] if "reg" in grid.owner else []
         # Of elements that share a register the lowest.
-        lowest = {registers[cell]: elements[cell] for cell in reversed(self.cells[0]) if registers and lanes[cell] == self.lane}
+        lowest = {
+            registers[cell]: elements[cell]
+            for cell in reversed(self.cells[0])
+            if registers and lanes[cell] == self.lane
+        }
         held = sorted(lowest.items())
         if not held:
             return what
